@@ -1,0 +1,325 @@
+package idemddb
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Complete records that the work is done, with its result (nil for none), and ends the claim. From then on the key is
+// answered from the record until its retention ends, counted from now. It costs 1 request, and 1 write unit for each KB of the
+// record; every later touch of the key costs its size again. Completing again with the same result is no error.
+//
+// It does not matter if the lease is over, as long as nobody has taken the key over.
+//
+// Errors: ErrFenced (our work ran, the completion was refused), ErrUnrecorded (the work is done, its record perhaps not; the
+// error also wraps what stood in the way), ErrTooLarge (nothing was sent, complete without the result or with a smaller one).
+func (c *Claim) Complete(ctx context.Context, result []byte) error {
+	var value types.AttributeValue
+	if result != nil {
+		value = &types.AttributeValueMemberB{Value: result}
+	}
+
+	if err := c.checkSize(result); err != nil {
+		return keyError("complete", c.key, err)
+	}
+
+	return c.complete(ctx, value)
+}
+
+// completeOmitted completes without a result that could not be kept, and says so in the record.
+func (c *Claim) completeOmitted(ctx context.Context) error {
+	return c.complete(ctx, &types.AttributeValueMemberNULL{Value: true})
+}
+
+func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error {
+	s := c.store
+	update := updateComplete
+
+	if result != nil {
+		update = updateCompleteResult
+	}
+
+	var done storedRecord
+
+	err := c.settle(ctx, Completed, nil, func(a attempted) *dynamodb.UpdateItemInput {
+		done = storedRecord{
+			Fence: &c.fence, Attempts: c.attempt, Result: result,
+			Done: a.now.UnixMilli(), Expires: s.expiry(a.now, a.now),
+		}
+		values := c.heldValues(a)
+		values[":completed"] = completedValue
+		values[":nowms"] = numberValue(done.Done)
+		values[":exp"] = numberValue(done.Expires)
+
+		if result != nil {
+			values[":res"] = result
+		}
+
+		return s.write(c.partition, condHeld, update, values)
+	}, func(rec *storedRecord) bool {
+		return rec.State == stateCompleted && sameResult(rec.Result, result)
+	})
+
+	switch {
+	case err == nil:
+		s.cache.add(c.partition, done.record(c.key), &c.fingerprint)
+	case !errors.Is(err, ErrFenced):
+		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
+		s.observe(ctx, c.event(Unrecorded, err))
+	}
+
+	return err
+}
+
+// Release gives the claim back: the key may be claimed again at once. cause, if not nil, is kept as the text of the last
+// failure (its first 256 bytes). It costs 1 request and 1 write unit.
+//
+// Errors: ErrFenced (somebody else has the key, or it was settled before: nothing was written). After any other error the
+// claim ends with its lease.
+func (c *Claim) Release(ctx context.Context, cause error) error {
+	return c.settle(ctx, Released, cause, func(attempted) *dynamodb.UpdateItemInput {
+		values := c.ownValues()
+		values[":zero"] = zeroValue
+		update := updateRelease
+
+		if cause != nil {
+			update = updateReleaseCause
+			values[":err"] = stringValue(errorText(cause))
+		}
+
+		return c.store.write(c.partition, condOwn, update, values)
+	}, nil)
+}
+
+// ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt.
+func (c *Claim) ReleaseUnused(ctx context.Context) error {
+	return c.settle(ctx, Released, nil, func(attempted) *dynamodb.UpdateItemInput {
+		values := c.ownValues()
+		values[":zero"] = zeroValue
+		values[":att"] = numberValue(int64(c.attempt - 1))
+
+		return c.store.write(c.partition, condOwn, updateReleaseUnused, values)
+	}, nil)
+}
+
+// Fail ends the key for good: no claim gets it while the record lives, each is answered with ErrFailed and the text of cause
+// (its first 256 bytes). It costs 1 request and 1 write unit.
+//
+// Errors: ErrFenced (somebody else has the key, or it was settled before: nothing was written). After any other error the
+// outcome is unknown; failing again is safe.
+func (c *Claim) Fail(ctx context.Context, cause error) error {
+	if cause == nil {
+		cause = errors.New("no cause given")
+	}
+
+	return c.settle(ctx, Failed, cause, func(a attempted) *dynamodb.UpdateItemInput {
+		values := c.heldValues(a)
+		values[":failed"] = failedValue
+		values[":nowms"] = numberValue(a.now.UnixMilli())
+		values[":exp"] = numberValue(c.store.expiry(a.now, a.now))
+		values[":err"] = stringValue(errorText(cause))
+
+		return c.store.write(c.partition, condHeld, updateFail, values)
+	}, func(rec *storedRecord) bool { return rec.State == stateFailed })
+}
+
+// Extend renews the lease: Options.Lease from now, not beyond ctx's deadline, and never shorter than it was. It costs 1
+// request and 1 write unit; while a handler runs, Keep does it. A lease that is over is renewed if nobody has taken the key.
+//
+// Errors: ErrFenced (somebody else has the key, or it was settled before: nothing was written; stop the work). After any
+// other error the outcome is unknown, the claim lasts at least to Deadline, and extending again is safe.
+func (c *Claim) Extend(ctx context.Context) error { return c.extend(ctx, ctx) }
+
+// extend has a context for the request of its own: the lease follows ctx, the request ends with request.
+func (c *Claim) extend(ctx, request context.Context) error {
+	s := c.store
+
+	var lease time.Time
+
+	found, err := s.fenced(request, c.key, func(attempted) *dynamodb.UpdateItemInput {
+		a := s.attempt(ctx)
+		lease = a.lease
+		values := c.heldValues(a)
+		values[":lease"] = numberValue(lease.UnixMilli())
+		values[":exp"] = numberValue(s.expiry(a.now, lease))
+
+		return s.write(c.partition, condExtend, updateExtend, values)
+	})
+
+	if found != nil && found.isOwn(c.token) && found.State == stateInProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {
+		lease, err = found.until(), nil // an attempt of ours, or a later extension of ours, was there before
+	}
+
+	if err != nil {
+		return c.fail(ctx, "extend", found, err)
+	}
+
+	c.mu.Lock()
+	if lease.After(c.lease) {
+		c.lease = lease
+	}
+	c.mu.Unlock()
+
+	s.observe(ctx, c.event(Extended, nil))
+
+	return nil
+}
+
+// Reopen lets a key that failed for good be claimed again, with its attempts counted from zero: for an operator who has
+// mended the cause. A key that is in progress or was released already is no error. It costs 1 request and 1 write unit.
+//
+// Errors: ErrBadKey; ErrCorrupt; an error if the key has no record, or completed: nothing was written.
+func (s *Store) Reopen(ctx context.Context, key string) error {
+	partition, err := s.partition(key)
+	if err != nil {
+		return keyError("reopen", key, err)
+	}
+
+	found, err := s.fenced(ctx, key, func(a attempted) *dynamodb.UpdateItemInput {
+		return s.write(partition, condFailed, updateReopen, item{
+			":v": versionValue, ":failed": failedValue, ":inprogress": inProgressValue, ":zero": zeroValue,
+			":exp": numberValue(s.expiry(a.now, a.now)),
+		})
+	})
+
+	switch {
+	case err == nil, found != nil && found.State == stateInProgress:
+		return nil
+	case found != nil:
+		return keyError("reopen", key, errors.New("it completed; its record answers until its retention ends"))
+	case errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt):
+		return keyError("reopen", key, errors.New("it has no record"))
+	default:
+		return keyError("reopen", key, err)
+	}
+}
+
+// settle sends a write that ends the claim. left tells of a refused write whether the record is as this write would have
+// left it: then it is an earlier attempt of ours, seen again, and a success.
+func (c *Claim) settle(
+	ctx context.Context, kind Kind, cause error, build func(attempted) *dynamodb.UpdateItemInput, left func(*storedRecord) bool,
+) error {
+	found, err := c.store.fenced(ctx, c.key, build)
+	if found != nil && left != nil && found.isOwn(c.token) && *found.Fence == c.fence && left(found) {
+		err = nil
+	}
+
+	if err != nil {
+		return c.fail(ctx, verbs[kind], found, err)
+	}
+
+	c.mu.Lock()
+	c.settled = kind
+	c.mu.Unlock()
+
+	c.store.observe(ctx, c.event(kind, cause))
+
+	return nil
+}
+
+var verbs = map[Kind]string{Completed: "complete", Released: "release", Failed: "fail"}
+
+// fail turns the error of a claim's write into what the caller sees.
+func (c *Claim) fail(ctx context.Context, op string, found *storedRecord, err error) error {
+	if !errors.Is(err, ErrFenced) {
+		return keyError(op, c.key, err)
+	}
+
+	fenced := &FencedError{Key: c.key, Held: c.fence}
+
+	switch {
+	case found != nil:
+		fenced.Current = *found.Fence
+		if found.State == stateCompleted {
+			fenced.Record = found.record(c.key)
+		}
+	case errors.Is(err, ErrCorrupt):
+		fenced.Current = -1
+	}
+
+	c.store.observe(ctx, c.event(Fenced, fenced))
+
+	return fenced
+}
+
+func (c *Claim) event(kind Kind, err error) Event {
+	return Event{Kind: kind, Key: c.key, Fence: c.fence, Attempt: c.attempt, Err: err}
+}
+
+// fenced sends a conditional update. A refusal is ErrFenced, with the record that stood in the way, or nil if there is none.
+func (s *Store) fenced(
+	ctx context.Context, key string, build func(attempted) *dynamodb.UpdateItemInput,
+) (*storedRecord, error) {
+	_, err := send(ctx, s, key, func(actx context.Context) (*dynamodb.UpdateItemOutput, error) {
+		return s.api.UpdateItem(actx, build(s.attempt(ctx)), once...)
+	})
+	if err == nil {
+		return nil, nil //nolint:nilnil // no error, and nothing in the way
+	}
+
+	found, ok := refusedItem(err)
+
+	switch {
+	case !ok:
+		return nil, s.explain(err)
+	case found == nil:
+		return nil, ErrFenced
+	}
+
+	rec, err := s.decode(found)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFenced, err)
+	}
+
+	return rec, ErrFenced
+}
+
+// write makes a conditional update of one record. Its expressions know the TTL attribute by an alias only if they use it.
+func (s *Store) write(partition, condition, update string, values item) *dynamodb.UpdateItemInput {
+	in := &dynamodb.UpdateItemInput{
+		TableName:                           &s.table,
+		Key:                                 s.key(partition),
+		ConditionExpression:                 &condition,
+		UpdateExpression:                    &update,
+		ExpressionAttributeValues:           values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+
+	if _, ok := values[":exp"]; ok {
+		in.ExpressionAttributeNames = s.expr.nameOfExp
+	}
+
+	return in
+}
+
+func (c *Claim) ownValues() item {
+	return item{":mine": stringValue(c.token), ":fence": numberValue(c.fence), ":inprogress": inProgressValue}
+}
+
+func (c *Claim) heldValues(attempted) item {
+	values := c.ownValues()
+	values[":zero"] = zeroValue
+
+	return values
+}
+
+func sameResult(a, b types.AttributeValue) bool {
+	switch a := a.(type) {
+	case *types.AttributeValueMemberB:
+		b, ok := b.(*types.AttributeValueMemberB)
+
+		return ok && bytes.Equal(a.Value, b.Value)
+	case *types.AttributeValueMemberNULL:
+		_, ok := b.(*types.AttributeValueMemberNULL)
+
+		return ok
+	default:
+		return b == nil
+	}
+}

@@ -1,0 +1,295 @@
+package idemddb
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Record is what a completed key answers.
+type Record struct {
+	Key           string    // as it was claimed
+	Fence         int64     // of the claim that completed it
+	Attempts      int       // claims whose work began, that one included
+	Result        []byte    // nil if the work had none, or if it was omitted; the caller's own copy
+	ResultOmitted bool      // the work had a result that could not be kept: too large, or not encodable
+	CompletedAt   time.Time // by the clock of the worker that completed it
+	ExpiresAt     time.Time // the end of its retention, whole seconds
+}
+
+// The attributes of a record besides the key and the TTL attribute, whose names Options holds. doc.go lists what they mean.
+const (
+	attrVersion     = "v"
+	attrState       = "st"
+	attrToken       = "own"
+	attrFence       = "fence"
+	attrLease       = "lease"
+	attrPrevious    = "prev"
+	attrAttempts    = "att"
+	attrBorn        = "born"
+	attrFingerprint = "fp"
+	attrDone        = "done"
+	attrResult      = "res"
+	attrError       = "err"
+)
+
+var attributeNames = []string{
+	attrVersion, attrState, attrToken, attrFence, attrLease, attrPrevious, attrAttempts, attrBorn, attrFingerprint,
+	attrDone, attrResult, attrError,
+}
+
+const (
+	formatVersion = 1
+
+	stateInProgress = "INPROGRESS"
+	stateCompleted  = "COMPLETED"
+	stateFailed     = "FAILED"
+
+	sortKeyValue = "idemddb"
+
+	maxStoredKey = 1024 // bytes; a longer key is stored as its digest
+	digestPrefix = "sha256:"
+	maxErrorText = 256 // bytes of err: a record without a result stays below 1 KB unless its key is long
+	maxItemSize  = 400 * 1024
+)
+
+type item = map[string]types.AttributeValue
+
+// storedRecord is an item as read. Pointers tell an absent attribute from a zero.
+type storedRecord struct {
+	Version     *int64  `dynamodbav:"v"`
+	State       string  `dynamodbav:"st"`
+	Token       *string `dynamodbav:"own"`
+	Fence       *int64  `dynamodbav:"fence"`
+	Lease       *int64  `dynamodbav:"lease"`
+	Previous    int64   `dynamodbav:"prev"`
+	Attempts    int     `dynamodbav:"att"`
+	Born        int64   `dynamodbav:"born"`
+	Fingerprint *string `dynamodbav:"fp"`
+	Done        int64   `dynamodbav:"done"`
+	Error       string  `dynamodbav:"err"`
+
+	Expires int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
+	Result  types.AttributeValue `dynamodbav:"-"` // nil, B, or NULL for a result that was omitted
+}
+
+// decode reads an item. An error is ErrCorrupt: the record is of another version, or not one of ours.
+func (s *Store) decode(stored item) (*storedRecord, error) {
+	var version struct {
+		V *int64 `dynamodbav:"v"`
+	}
+
+	// The version first: what else stands in a record of another version can't be known.
+	if err := attributevalue.UnmarshalMap(stored, &version); err != nil || version.V == nil {
+		return nil, fmt.Errorf("%w: it has no version (attribute v): not a record of this package", ErrCorrupt)
+	}
+
+	if *version.V != formatVersion {
+		return nil, fmt.Errorf("%w: it has format version %d, this package knows %d: deploy the version that wrote it",
+			ErrCorrupt, *version.V, formatVersion)
+	}
+
+	rec := &storedRecord{Result: stored[attrResult]}
+	if err := attributevalue.UnmarshalMap(stored, rec); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+
+	if err := attributevalue.Unmarshal(stored[s.opts.TTLAttribute], &rec.Expires); err != nil || rec.Expires == 0 {
+		return nil, fmt.Errorf("%w: attribute %s is not a number of seconds", ErrCorrupt, s.opts.TTLAttribute)
+	}
+
+	return rec, rec.validate()
+}
+
+func (r *storedRecord) validate() error {
+	switch r.State {
+	case stateInProgress, stateCompleted, stateFailed:
+	default:
+		return fmt.Errorf("%w: attribute %s is none of its states", ErrCorrupt, attrState)
+	}
+
+	if r.Token == nil || r.Fence == nil {
+		return fmt.Errorf("%w: attribute %s or %s is missing", ErrCorrupt, attrToken, attrFence)
+	}
+
+	switch r.Result.(type) {
+	case nil, *types.AttributeValueMemberB, *types.AttributeValueMemberNULL:
+		return nil
+	default:
+		return fmt.Errorf("%w: attribute %s is not binary", ErrCorrupt, attrResult)
+	}
+}
+
+// isOwn tells whether the record was last claimed with this token.
+func (r *storedRecord) isOwn(token string) bool { return *r.Token == token }
+
+// expired tells whether the retention is over at now.
+func (r *storedRecord) expired(now time.Time) bool { return r.Expires <= now.Unix() }
+
+// leaseOver tells whether a taker may have the key at now. A record without a lease (a foreign writer) keeps it to its end.
+func (r *storedRecord) leaseOver(now time.Time, skew time.Duration) bool {
+	return r.Lease != nil && *r.Lease < now.Add(-skew).UnixMilli()
+}
+
+// until is when the holder's lease ends.
+func (r *storedRecord) until() time.Time {
+	if r.Lease == nil {
+		return time.Unix(r.Expires, 0)
+	}
+
+	return time.UnixMilli(*r.Lease)
+}
+
+// matches tells whether an input with this stored fingerprint is the one that the record stands for. None on either side is
+// not compared.
+func (r *storedRecord) matches(fingerprint string) bool {
+	return fingerprint == "" || r.Fingerprint == nil || *r.Fingerprint == fingerprint
+}
+
+// record is the answer of a completed key.
+func (r *storedRecord) record(key string) *Record {
+	rec := &Record{
+		Key:         key,
+		Fence:       *r.Fence,
+		Attempts:    r.Attempts,
+		CompletedAt: time.UnixMilli(r.Done),
+		ExpiresAt:   time.Unix(r.Expires, 0),
+	}
+
+	switch result := r.Result.(type) {
+	case *types.AttributeValueMemberB:
+		rec.Result = result.Value
+	case *types.AttributeValueMemberNULL:
+		rec.ResultOmitted = true
+	}
+
+	return rec
+}
+
+// partition returns the partition key's value for a key, or ErrBadKey.
+//
+// A long key is stored as its digest; a short one that looks like a digest is, too, so that nobody can choose a key that
+// stands for a long one.
+func (s *Store) partition(key string) (string, error) {
+	switch {
+	case key == "":
+		return "", fmt.Errorf("%w: it is empty", ErrBadKey)
+	case !utf8.ValidString(key):
+		return "", fmt.Errorf("%w: it is not UTF-8; encode it, such as in hex", ErrBadKey)
+	case len(key) > maxStoredKey || strings.HasPrefix(key, digestPrefix):
+		return s.namespace + "#" + digestPrefix + digest(key), nil
+	default:
+		return s.namespace + "#" + key, nil
+	}
+}
+
+// KeyHash returns the form of a key that stands in messages and logs: keys may hold what should not be there. It is the
+// beginning of the key's SHA-256, in URL-safe base64, behind "sha256:".
+func KeyHash(key string) string { return digestPrefix + digest(key)[:12] }
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// storedFingerprint is a fingerprint as the record holds it: the algorithm's version and a digest, so that neither its
+// length nor what it shows depends on the caller. Another algorithm gets another number and never matches this one's.
+func storedFingerprint(fingerprint string) string {
+	if fingerprint == "" {
+		return ""
+	}
+
+	return "1:" + digest(fingerprint)
+}
+
+// key returns the primary key of the item behind a partition key.
+func (s *Store) key(partition string) item {
+	key := item{s.opts.PartitionKey: stringValue(partition)}
+	if s.opts.SortKey != "" {
+		key[s.opts.SortKey] = stringValue(sortKeyValue)
+	}
+
+	return key
+}
+
+// expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or
+// within ClockSkew of it, or the record would die under a holder whose clock is behind.
+func (s *Store) expiry(now, lease time.Time) int64 {
+	end := now.Add(s.opts.Retention)
+	if held := lease.Add(2 * s.opts.ClockSkew); held.After(end) {
+		end = held
+	}
+
+	return end.Add(time.Second - 1).Unix()
+}
+
+// Bounds for measuring an item: names and values count, a number as half its digits and two bytes.
+const (
+	maxNumberSize = 12
+	recordNumbers = 8
+)
+
+// checkSize returns ErrTooLarge if the record with this result would not fit into an item.
+func (c *Claim) checkSize(result []byte) error {
+	s := c.store
+	size := len(s.opts.PartitionKey) + len(c.partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
+		len(c.token) + len(stateInProgress) + len(c.fingerprint) + recordNumbers*maxNumberSize + len(result)
+
+	for _, name := range attributeNames {
+		size += len(name)
+	}
+
+	if size > maxItemSize {
+		return fmt.Errorf("%w: the record would have %d bytes, an item holds %d", ErrTooLarge, size, maxItemSize)
+	}
+
+	return nil
+}
+
+// errorText is the text of a failure as the record holds it: bounded, and valid UTF-8.
+func errorText(cause error) string {
+	text := strings.ToValidUTF8(cause.Error(), "\uFFFD")
+	if len(text) <= maxErrorText {
+		return text
+	}
+
+	return strings.ToValidUTF8(text[:maxErrorText-len("…")], "") + "…"
+}
+
+// joinCause puts a new reason before the last failure's text.
+func joinCause(reason, last string) string {
+	if last == "" {
+		return reason
+	}
+
+	return errorText(errors.New(reason + "; last failure: " + last))
+}
+
+func stringValue(s string) *types.AttributeValueMemberS {
+	return &types.AttributeValueMemberS{Value: s}
+}
+
+func numberValue(n int64) *types.AttributeValueMemberN {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+// numberAt reads a whole number; ok is false if there is none under that name.
+func numberAt(it item, name string) (n int64, ok bool) {
+	value, ok := it[name].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, false
+	}
+
+	n, err := strconv.ParseInt(value.Value, 10, 64)
+
+	return n, err == nil
+}
