@@ -240,7 +240,7 @@ func (s *Store) attempt(ctx context.Context) attempted {
 
 func (c *claimCall) update(a attempted) *dynamodb.UpdateItemInput {
 	s := c.store
-	condition, update := &s.expr.claim, updateClaimNoFP
+	condition, update := &s.expr.claim, updateClaim+updateDropFP
 
 	values := item{
 		":v":          versionValue,
@@ -252,10 +252,7 @@ func (c *claimCall) update(a attempted) *dynamodb.UpdateItemInput {
 		":nowsec":     numberValue(a.now.Unix()),
 		":lease":      numberValue(a.lease.UnixMilli()),
 		":exp":        numberValue(s.expiry(a.now, a.lease)),
-	}
-
-	if !s.opts.NoTakeover {
-		values[":dead"] = numberValue(a.now.Add(-s.opts.ClockSkew).UnixMilli())
+		":dead":       numberValue(a.now.Add(-s.opts.ClockSkew).UnixMilli()),
 	}
 
 	if s.opts.MaxAttempts > 0 {
@@ -263,7 +260,7 @@ func (c *claimCall) update(a attempted) *dynamodb.UpdateItemInput {
 	}
 
 	if c.fingerprint != "" {
-		condition, update = &s.expr.claimFP, updateClaimFP
+		condition, update = &s.expr.claimFP, updateClaim+updateSetFP
 		values[":fp"] = stringValue(c.fingerprint)
 	}
 
@@ -440,7 +437,7 @@ func (c *claimCall) giveUp(ctx context.Context, rec *storedRecord) error {
 		return s.write(c.partition, condGiveUp, updateFail, item{
 			":mine": stringValue(*rec.Token), ":fence": numberValue(*rec.Fence), ":inprogress": inProgressValue,
 			":dead": numberValue(a.now.Add(-s.opts.ClockSkew).UnixMilli()), ":failed": failedValue,
-			":nowms": numberValue(a.now.UnixMilli()), ":exp": numberValue(s.expiry(a.now, a.lease)), ":err": stringValue(cause),
+			":exp": numberValue(s.expiry(a.now, a.lease)), ":err": stringValue(cause),
 		})
 	})
 

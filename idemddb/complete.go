@@ -39,10 +39,10 @@ func (c *Claim) completeOmitted(ctx context.Context) error {
 
 func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error {
 	s := c.store
-	update := updateComplete
+	update := updateComplete + updateDropError
 
 	if result != nil {
-		update = updateCompleteResult
+		update = updateComplete + updateSetResult + updateDropError
 	}
 
 	var done storedRecord
@@ -52,7 +52,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error
 			Fence: &c.fence, Attempts: c.attempt, Result: result,
 			Done: a.now.UnixMilli(), Expires: s.expiry(a.now, a.now),
 		}
-		values := c.heldValues(a)
+		values := c.heldValues()
 		values[":completed"] = completedValue
 		values[":nowms"] = numberValue(done.Done)
 		values[":exp"] = numberValue(done.Expires)
@@ -89,7 +89,7 @@ func (c *Claim) Release(ctx context.Context, cause error) error {
 		update := updateRelease
 
 		if cause != nil {
-			update = updateReleaseCause
+			update = updateRelease + updateSetError
 			values[":err"] = stringValue(errorText(cause))
 		}
 
@@ -104,7 +104,7 @@ func (c *Claim) ReleaseUnused(ctx context.Context) error {
 		values[":zero"] = zeroValue
 		values[":att"] = numberValue(int64(c.attempt - 1))
 
-		return c.store.write(c.partition, condOwn, updateReleaseUnused, values)
+		return c.store.write(c.partition, condOwn, updateRelease+updateUnused, values)
 	}, nil)
 }
 
@@ -119,9 +119,8 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 	}
 
 	return c.settle(ctx, Failed, cause, func(a attempted) *dynamodb.UpdateItemInput {
-		values := c.heldValues(a)
+		values := c.heldValues()
 		values[":failed"] = failedValue
-		values[":nowms"] = numberValue(a.now.UnixMilli())
 		values[":exp"] = numberValue(c.store.expiry(a.now, a.now))
 		values[":err"] = stringValue(errorText(cause))
 
@@ -145,14 +144,14 @@ func (c *Claim) extend(ctx, request context.Context) error {
 	found, err := s.fenced(request, c.key, func(attempted) *dynamodb.UpdateItemInput {
 		a := s.attempt(ctx)
 		lease = a.lease
-		values := c.heldValues(a)
+		values := c.heldValues()
 		values[":lease"] = numberValue(lease.UnixMilli())
 		values[":exp"] = numberValue(s.expiry(a.now, lease))
 
 		return s.write(c.partition, condExtend, updateExtend, values)
 	})
 
-	if found != nil && found.isOwn(c.token) && found.State == stateInProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {
+	if c.isOwn(found) && found.State == stateInProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {
 		lease, err = found.until(), nil // an attempt of ours, or a later extension of ours, was there before
 	}
 
@@ -200,13 +199,18 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 	}
 }
 
+// isOwn tells whether a record that stood in the way is the one of this very claim.
+func (c *Claim) isOwn(found *storedRecord) bool {
+	return found != nil && found.isOwn(c.token) && *found.Fence == c.fence
+}
+
 // settle sends a write that ends the claim. left tells of a refused write whether the record is as this write would have
 // left it: then it is an earlier attempt of ours, seen again, and a success.
 func (c *Claim) settle(
 	ctx context.Context, kind Kind, cause error, build func(attempted) *dynamodb.UpdateItemInput, left func(*storedRecord) bool,
 ) error {
 	found, err := c.store.fenced(ctx, c.key, build)
-	if found != nil && left != nil && found.isOwn(c.token) && *found.Fence == c.fence && left(found) {
+	if left != nil && c.isOwn(found) && left(found) {
 		err = nil
 	}
 
@@ -302,7 +306,7 @@ func (c *Claim) ownValues() item {
 	return item{":mine": stringValue(c.token), ":fence": numberValue(c.fence), ":inprogress": inProgressValue}
 }
 
-func (c *Claim) heldValues(attempted) item {
+func (c *Claim) heldValues() item {
 	values := c.ownValues()
 	values[":zero"] = zeroValue
 

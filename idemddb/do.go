@@ -64,9 +64,9 @@ func FromContext(ctx context.Context) (*Claim, bool) {
 // settleTime is what a write after the work has at least, whatever became of the work's context.
 const settleTime = 2 * time.Second
 
-// SettleContext returns the context for settling a claim after its work: ctx with its values and its deadline, but alive for
+// settleContext returns the context for settling a claim after its work: ctx with its values and its deadline, but alive for
 // at least 2 s even if ctx was cancelled or its deadline is near. Without a deadline it has none.
-func SettleContext(ctx context.Context) (context.Context, context.CancelFunc) {
+func settleContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	alive := context.WithoutCancel(ctx)
 
 	deadline, ok := ctx.Deadline()
@@ -99,7 +99,7 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 			cause = errors.New("the work panicked or ended its goroutine")
 		}
 
-		settle, cancel := SettleContext(ctx)
+		settle, cancel := settleContext(ctx)
 		defer cancel()
 
 		if released := claim.Release(settle, cause); released != nil {
@@ -115,7 +115,7 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 
 // record completes the claim with a value: without it, if it can't be kept.
 func (c *Claim) record(ctx context.Context, value any) error {
-	settle, cancel := SettleContext(ctx)
+	settle, cancel := settleContext(ctx)
 	defer cancel()
 
 	result, err := json.Marshal(value)

@@ -28,10 +28,9 @@ const (
 const condClaim = "attribute_not_exists(" + namePK + ") OR (v = :v AND st = :inprogress AND lease < :dead" +
 	" AND " + nameExp + " > :nowsec AND own <> :mine"
 
-// condClaimReleased stands in for condClaim's lease < :dead under Options.NoTakeover: only a key whose holder gave it back
-// is claimed again, a lease that ran out is not.
-const condClaimReleased = "attribute_not_exists(" + namePK + ") OR (v = :v AND st = :inprogress AND lease = :zero" +
-	" AND " + nameExp + " > :nowsec AND own <> :mine"
+// condReleased joins condClaim under Options.NoTakeover: only a key whose holder gave it back is claimed again, a lease that ran
+// out is not.
+const condReleased = " AND lease = :zero"
 
 // condSameInput refuses another input under the same key. A record from before fingerprints were compared has none and
 // matches every input: it can't be told, and refusing it would dead-letter the redeliveries of a deploy.
@@ -50,13 +49,15 @@ const condEnd = ")"
 //     update; so a claim whose reply was lost can still tell a takeover from a fresh start.
 //   - att and born stay with the key from its first claim; err, the last failure, stays until a completion.
 //   - exp is later than the lease by more than ClockSkew (expiry), so that the record can't die under its holder.
+//
+// Nothing of a result has to go: a record in progress has none.
 const updateClaim = "SET v = :v, st = :inprogress, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
 	" prev = if_not_exists(lease, :zero), lease = :lease, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms)"
 
 const (
-	updateClaimFP   = updateClaim + ", fp = :fp REMOVE res, done"
-	updateClaimNoFP = updateClaim + " REMOVE res, done, fp" // an old fingerprint must not judge the input of this claim
+	updateSetFP  = ", fp = :fp"
+	updateDropFP = " REMOVE fp" // an old fingerprint must not judge the input of this claim
 )
 
 // condRenew guards the PutItem of a whole new record over one that is past its retention: compare-and-set on all that a
@@ -89,42 +90,42 @@ const condGiveUp = "own = :mine AND fence = :fence AND st = :inprogress AND leas
 // condFailed guards Reopen: only a failed key of our version goes back.
 const condFailed = "v = :v AND st = :failed"
 
+// Each of these sets and none counts, so that applied twice it leaves the same item.
 const (
-	updateComplete       = "SET st = :completed, done = :nowms, " + nameExp + " = :exp REMOVE err, res"
-	updateCompleteResult = "SET st = :completed, done = :nowms, " + nameExp + " = :exp, res = :res REMOVE err"
-	updateFail           = "SET st = :failed, done = :nowms, " + nameExp + " = :exp, err = :err"
-	updateExtend         = "SET lease = :lease, " + nameExp + " = :exp"
+	updateComplete  = "SET st = :completed, done = :nowms, " + nameExp + " = :exp"
+	updateSetResult = ", res = :res"
+	updateDropError = " REMOVE err"
 
-	// A release sets, it never counts down: applied twice it leaves the same item.
-	updateRelease       = "SET lease = :zero"
-	updateReleaseCause  = "SET lease = :zero, err = :err"
-	updateReleaseUnused = "SET lease = :zero, att = :att"
+	updateFail   = "SET st = :failed, " + nameExp + " = :exp, err = :err"
+	updateExtend = "SET lease = :lease, " + nameExp + " = :exp"
 
-	updateReopen = "SET st = :inprogress, lease = :zero, att = :zero, " + nameExp + " = :exp REMOVE done"
+	updateRelease  = "SET lease = :zero"
+	updateSetError = ", err = :err"
+	updateUnused   = ", att = :att"
+
+	updateReopen = "SET st = :inprogress, lease = :zero, att = :zero, " + nameExp + " = :exp"
 )
 
 // expressions are the strings of one Store, put together once.
 type expressions struct {
 	claim, claimFP string            // conditions, without and with a fingerprint
-	nameOfPK       map[string]string // expression attribute names, shared by all requests: never written
-	nameOfExp      map[string]string
-	names          map[string]string
+	names          map[string]string // expression attribute names, shared by all requests: never written
+	nameOfExp      map[string]string // the same for those that do not name the key
 }
 
 func newExpressions(o *Options) expressions {
-	base := condClaim
+	claim := condClaim
 	if o.NoTakeover {
-		base = condClaimReleased
+		claim += condReleased
 	}
 
-	end := condEnd
 	if o.MaxAttempts > 0 {
-		end = condAttempts + condEnd
+		claim += condAttempts
 	}
 
 	return expressions{
-		claim:     base + end,
-		claimFP:   base + condSameInput + end,
+		claim:     claim + condEnd,
+		claimFP:   claim + condSameInput + condEnd,
 		nameOfExp: map[string]string{nameExp: o.TTLAttribute},
 		names:     map[string]string{namePK: o.PartitionKey, nameExp: o.TTLAttribute},
 	}

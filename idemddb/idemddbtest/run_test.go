@@ -1,0 +1,24 @@
+package idemddbtest_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+func TestContractInMemory(t *testing.T) {
+	t.Parallel()
+
+	idemddbtest.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) idemddbtest.Engine {
+		t.Helper()
+
+		db := idemddbtest.New(nil)
+		if _, err := db.CreateTable(t.Context(), schema); err != nil {
+			t.Fatal(err)
+		}
+
+		return db
+	})
+}

@@ -1,0 +1,267 @@
+package idemddb_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// mutantEnv holds the mutant under which TestContractOfAMutant runs, in a process of its own.
+const mutantEnv = "IDEMDDB_MUTANT"
+
+// mutant is one change to what is sent: From becomes To.
+type mutant struct {
+	Name, From, To string
+	Whole          bool // From is the whole expression, not a part of it
+}
+
+// equivalent are the mutants that change nothing, each with the reason.
+var equivalent = map[string]string{
+	`condExtend: flip "lease <" to <=`: "an extension to the lease that is there already writes what is there",
+}
+
+// TestEveryMutationOfAnExpressionIsNoticed drops every term of every condition, flips every comparison and connective, and drops
+// every clause of every update; the contract must fail under each. The change is made on the wire, with the values that are no
+// longer used taken out, so that it is the meaning that is noticed and not a validation error.
+func TestEveryMutationOfAnExpressionIsNoticed(t *testing.T) {
+	t.Parallel()
+
+	all := mutants()
+	if len(all) < 100 {
+		t.Fatalf("only %d mutants: are the expressions still read?", len(all))
+	}
+
+	var (
+		list    = make([]string, len(all))
+		running sync.WaitGroup
+		slots   = make(chan struct{}, 4*runtime.GOMAXPROCS(0)) // they mostly wait
+	)
+
+	for i, m := range all {
+		running.Go(func() {
+			slots <- struct{}{}
+
+			defer func() { <-slots }()
+
+			list[i] = m.try(t)
+		})
+	}
+
+	running.Wait()
+	t.Logf("%d mutants\n%s", len(all), strings.Join(list, "\n"))
+}
+
+// try runs the contract under the mutant and returns its line.
+func (m mutant) try(t *testing.T) string {
+	t.Helper()
+
+	env, err := json.Marshal(m)
+	if err != nil {
+		t.Error(err)
+	}
+
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestContractOfAMutant$", "-test.failfast", "-test.count=1")
+	cmd.Env = append(os.Environ(), mutantEnv+"="+string(env))
+	out, err := cmd.CombinedOutput()
+
+	reason, known := equivalent[m.Name]
+	by := regexp.MustCompile(`--- FAIL: TestContractOfAMutant/[^/]+/(\S+)`).FindSubmatch(out)
+
+	switch {
+	case by != nil && known:
+		t.Errorf("%s is noticed, and is listed as equivalent", m.Name)
+	case by == nil && !known:
+		t.Errorf("%s is not noticed:\n  %s\n→ %s\n%v %.500s", m.Name, m.From, m.To, err, out)
+
+		return m.Name + " NOT NOTICED"
+	case known:
+		return fmt.Sprintf("%-60s equivalent: %s", m.Name, reason)
+	}
+
+	return fmt.Sprintf("%-60s %s", m.Name, by[1])
+}
+
+// TestContractOfAMutant runs only as a child of TestEveryMutationOfAnExpressionIsNoticed; on its own it is the contract.
+func TestContractOfAMutant(t *testing.T) {
+	t.Parallel()
+
+	var m mutant
+	if env := os.Getenv(mutantEnv); env != "" {
+		if err := json.Unmarshal([]byte(env), &m); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	idemddbtest.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) idemddbtest.Engine {
+		t.Helper()
+
+		db := idemddbtest.New(nil)
+		if _, err := db.CreateTable(t.Context(), schema); err != nil {
+			t.Fatal(err)
+		}
+
+		return mutated{db, m}
+	})
+}
+
+var (
+	term       = regexp.MustCompile(`attribute_\w+\(\S+?\)|[\w#]+ (=|<>|<|>) :\w+`)
+	comparison = regexp.MustCompile(` (=|<>|<|>) `)
+	connective = regexp.MustCompile(` (AND|OR) `)
+	clause     = regexp.MustCompile(`[\w#]+ = (if_not_exists\([^)]*\)( \+ :\w+)?|:\w+)`)
+	flips      = map[string][]string{"=": {"<>"}, "<>": {"="}, "<": {"<=", ">"}, ">": {">=", "<"}}
+)
+
+func mutants() []mutant {
+	var all []mutant
+
+	each := func(expressions map[string]string, whole bool, change func(from string, add func(what, to string))) {
+		for _, name := range slices.Sorted(maps.Keys(expressions)) {
+			from := expressions[name]
+			change(from, func(what, to string) {
+				all = append(all, mutant{Name: name + ": " + what, From: from, To: to, Whole: whole})
+			})
+		}
+	}
+
+	each(idemddb.Conditions, true, changeCondition)
+	each(idemddb.ConditionParts, false, changeCondition)
+	each(idemddb.Updates, true, changeUpdate)
+	each(idemddb.UpdateParts, false, changeUpdate)
+
+	return all
+}
+
+func changeCondition(from string, add func(what, to string)) {
+	for _, at := range term.FindAllStringIndex(from, -1) {
+		add("drop "+from[at[0]:at[1]], drop(from, at))
+	}
+
+	for _, at := range comparison.FindAllStringSubmatchIndex(from, -1) {
+		for _, op := range flips[from[at[2]:at[3]]] {
+			add(fmt.Sprintf("flip %q to %s", strings.TrimSpace(from[max(0, at[0]-5):at[3]]), op), from[:at[2]]+op+from[at[3]:])
+		}
+	}
+
+	for _, at := range connective.FindAllStringSubmatchIndex(from, -1) {
+		op := map[string]string{"AND": "OR", "OR": "AND"}[from[at[2]:at[3]]]
+		add(fmt.Sprintf("%s before %q", op, from[at[1]:min(len(from), at[1]+10)]), from[:at[2]]+op+from[at[3]:])
+	}
+}
+
+func changeUpdate(from string, add func(what, to string)) {
+	clauses := clause.FindAllStringIndex(from, -1)
+	for _, at := range clauses {
+		if len(clauses) > 1 {
+			add("drop "+from[at[0]:at[1]], dropClause(from, at))
+		}
+	}
+
+	if !strings.HasPrefix(from, "SET") {
+		add("drop it", "")
+	}
+}
+
+// drop takes a term out, with the connective that binds it.
+func drop(text string, at []int) string {
+	before, after := text[:at[0]], text[at[1]:]
+
+	for _, op := range []string{" AND ", " OR "} {
+		if strings.HasPrefix(after, op) {
+			return before + after[len(op):]
+		}
+
+		if strings.HasSuffix(before, op) {
+			return strings.TrimSuffix(before, op) + after
+		}
+	}
+
+	return before + after
+}
+
+func dropClause(text string, at []int) string {
+	before, after := text[:at[0]], text[at[1]:]
+	if rest, ok := strings.CutPrefix(after, ", "); ok {
+		return before + rest
+	}
+
+	return strings.TrimSuffix(before, ", ") + after
+}
+
+// mutated is the engine behind a wire that changes expressions.
+type mutated struct {
+	*idemddbtest.DB
+
+	m mutant
+}
+
+func (e mutated) UpdateItem(
+	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	changed := *in
+	changed.ConditionExpression = e.m.change(in.ConditionExpression)
+	changed.UpdateExpression = e.m.change(in.UpdateExpression)
+	changed.ExpressionAttributeNames = used(in.ExpressionAttributeNames, changed.ConditionExpression, changed.UpdateExpression)
+	changed.ExpressionAttributeValues = used(in.ExpressionAttributeValues, changed.ConditionExpression, changed.UpdateExpression)
+
+	return e.DB.UpdateItem(ctx, &changed, opts...)
+}
+
+func (e mutated) PutItem(
+	ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
+	changed := *in
+	changed.ConditionExpression = e.m.change(in.ConditionExpression)
+	changed.ExpressionAttributeNames = used(in.ExpressionAttributeNames, changed.ConditionExpression)
+	changed.ExpressionAttributeValues = used(in.ExpressionAttributeValues, changed.ConditionExpression)
+
+	return e.DB.PutItem(ctx, &changed, opts...)
+}
+
+func (m mutant) change(expression *string) *string {
+	switch {
+	case expression == nil || m.From == "" || m.Whole && *expression != m.From:
+		return expression
+	default:
+		return new(strings.Replace(*expression, m.From, m.To, 1))
+	}
+}
+
+var placeholder = regexp.MustCompile(`[#:]\w+`)
+
+// used keeps what the expressions still name; nil if that is nothing.
+func used[V any](all map[string]V, expressions ...*string) map[string]V {
+	kept := map[string]V{}
+
+	for _, expression := range expressions {
+		if expression == nil {
+			continue
+		}
+
+		for _, name := range placeholder.FindAllString(*expression, -1) {
+			if v, ok := all[name]; ok {
+				kept[name] = v
+			}
+		}
+	}
+
+	if len(kept) == 0 {
+		return nil
+	}
+
+	return kept
+}

@@ -1,0 +1,65 @@
+package idemddb_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+func TestNewNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+
+	db := idemddbtest.New(nil)
+
+	for _, c := range []struct {
+		name             string
+		api              idemddb.DynamoDB
+		table, namespace string
+		opts             *idemddb.Options
+		want             string
+	}{
+		{"a nil client", nil, "t", "n", nil, "api: must not be nil"},
+		{"a client variable that was never set", (*dynamodb.Client)(nil), "t", "n", nil, "api: must not be nil"},
+		{"an empty table", db, "", "n", nil, "table: must not be empty"},
+		{"an empty namespace", db, "t", "", nil, "namespace: must not be empty"},
+		{"a namespace with the separator", db, "t", "a#b", nil, "namespace: must not hold '#'"},
+		{"a namespace that is not UTF-8", db, "t", "\xff", nil, "namespace: must be UTF-8"},
+		{"a long namespace", db, "t", strings.Repeat("n", 256), nil, "namespace: must not be longer than 255 bytes"},
+		{"a negative lease", db, "t", "n", &idemddb.Options{Lease: -1}, "Options.Lease: must not be negative"},
+		{"a lease below the record's resolution", db, "t", "n", &idemddb.Options{Lease: 1}, "Options.Lease: must not be below 1ms"},
+		{"a negative retention", db, "t", "n", &idemddb.Options{Retention: -time.Second}, "Options.Retention: must not be negative"},
+		{"a negative skew", db, "t", "n", &idemddb.Options{ClockSkew: -1}, "Options.ClockSkew: must not be negative"},
+		{
+			"a lease above the retention", db, "t", "n", &idemddb.Options{Lease: time.Hour, Retention: time.Minute},
+			"Options.Lease: must not be above Options.Retention",
+		},
+		{"negative attempts", db, "t", "n", &idemddb.Options{MaxAttempts: -1}, "Options.MaxAttempts: must not be negative"},
+		{"a negative cache", db, "t", "n", &idemddb.Options{Cache: -1}, "Options.Cache: must not be negative"},
+		{"a key named as a record's attribute", db, "t", "n", &idemddb.Options{PartitionKey: "st"}, `Options.PartitionKey: "st" is already`},
+		{"equal names", db, "t", "n", &idemddb.Options{SortKey: "pk"}, `Options.SortKey: "pk" is already the name of Options.PartitionKey`},
+		{"a TTL attribute named as the key", db, "t", "n", &idemddb.Options{TTLAttribute: "pk"}, `Options.TTLAttribute: "pk" is already`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+
+			s, err := idemddb.New(c.api, c.table, c.namespace, c.opts)
+			if s != nil || err == nil || !strings.Contains(err.Error(), "idemddb: "+c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNewNamesEverythingThatIsWrong(t *testing.T) {
+	t.Parallel()
+
+	_, err := idemddb.New(idemddbtest.New(nil), "t", "n", &idemddb.Options{Lease: -1, Cache: -1})
+	if err == nil || !strings.Contains(err.Error(), "Options.Lease") || !strings.Contains(err.Error(), "Options.Cache") {
+		t.Errorf("got %v, want both fields", err)
+	}
+}

@@ -1,0 +1,85 @@
+package lambdawrap
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// Whole adapts an existing handler of whole events that gives no answer for single messages: it gets an event with one message
+// at a time.
+func Whole(h func(context.Context, events.SQSEvent) error) Handler {
+	if h == nil {
+		panic("lambdawrap: handler: must not be nil")
+	}
+
+	return func(ctx context.Context, m events.SQSMessage) error {
+		return h(ctx, events.SQSEvent{Records: []events.SQSMessage{m}})
+	}
+}
+
+// JSON adapts a handler of values: the message's body, which must be one JSON value, is decoded as T with encoding/json. A
+// body that does not decode will not decode the next time either: it is a [Permanent] failure.
+func JSON[T any](h func(context.Context, T) error) Handler {
+	if h == nil {
+		panic("lambdawrap: handler: must not be nil")
+	}
+
+	return func(ctx context.Context, m events.SQSMessage) error {
+		var value T
+
+		decoder := json.NewDecoder(bytes.NewReader([]byte(m.Body)))
+		if err := decoder.Decode(&value); err != nil {
+			return Permanent(fmt.Errorf("lambdawrap: body is not a %T: %w", value, decodeError(err)))
+		}
+
+		if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+			return Permanent(errors.New("lambdawrap: body holds more than one JSON value"))
+		}
+
+		return h(ctx, value)
+	}
+}
+
+// decodeError keeps the place and drops the text: it may quote the body.
+func decodeError(err error) error {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("not JSON, at byte %d", syntax.Offset)
+	}
+
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("field %q must be a %s", kind.Field, kind.Type)
+	}
+
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("not JSON, it ends early")
+	}
+
+	return errors.New("its UnmarshalJSON refuses it")
+}
+
+// Permanent marks an error as one that no retry mends: the message's key ends for good, and the message goes to
+// Options.DeadLetter. Permanent(nil) is nil. errors.Is and errors.AsType see the error inside.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+
+	return &permanentError{err}
+}
+
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+func (e *permanentError) Unwrap() error { return e.err }
+
+func isPermanent(err error) bool {
+	_, ok := errors.AsType[*permanentError](err)
+
+	return ok
+}
