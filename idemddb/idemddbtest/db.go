@@ -1,0 +1,87 @@
+package idemddbtest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+var _ idemddb.DynamoDB = (*DB)(nil)
+
+// DB is an in-memory DynamoDB. Its methods are safe for concurrent use; inputs are copied before they are applied, and what is
+// returned belongs to the caller. One request is applied at a time.
+type DB struct {
+	now      func() time.Time
+	unlogged bool
+
+	mu        sync.Mutex // guards all below
+	tables    map[string]*table
+	parsed    cache
+	tokens    map[string]sentTransaction
+	requests  []Request
+	faults    []Fault
+	intercept func(context.Context, Request) Fault
+	held      []any // inputs of LateRequest
+}
+
+// Options are the settings of a DB; nil means the defaults.
+type Options struct {
+	// Now is the service's clock: for [DB.Expire], and for the ten minutes that a ClientRequestToken is remembered. Conditions
+	// know no clock. Defaults to time.Now.
+	Now func() time.Time
+	// Unlogged turns the log of [DB.Requests] off, which grows with every request: for benchmarks. Defaults to false.
+	Unlogged bool
+}
+
+// New returns a DynamoDB without tables.
+func New(opts *Options) *DB {
+	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, tokens: map[string]sentTransaction{}}
+	if opts != nil {
+		db.unlogged = opts.Unlogged
+		if opts.Now != nil {
+			db.now = opts.Now
+		}
+	}
+	return db
+}
+
+// Item returns a copy of the item with this key, nil if there is none, or no such table or key. It is for assertions: it is not a
+// request, meets no fault and is not logged.
+func (db *DB) Item(table string, key map[string]types.AttributeValue) map[string]types.AttributeValue {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	t, err := db.table(&table)
+	if err != nil {
+		return nil
+	}
+	k, err := t.keyOf(key)
+	if err != nil {
+		return nil
+	}
+	return copyItem(t.items[t.id(k)])
+}
+
+// Items returns copies of all items of a table, ordered by key; nil if there is no such table. Like [DB.Item] it is not a request.
+func (db *DB) Items(table string) []map[string]types.AttributeValue {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	t, err := db.table(&table)
+	if err != nil {
+		return nil
+	}
+	return t.all()
+}
+
+func (t *table) all() []item {
+	all := make([]item, 0, len(t.items))
+	for _, it := range t.items {
+		all = append(all, copyItem(it))
+	}
+	slices.SortFunc(all, t.compareKeys)
+	return all
+}

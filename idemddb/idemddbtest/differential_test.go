@@ -1,0 +1,196 @@
+package idemddbtest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	"pgregory.net/rapid"
+
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// TestDifferential sends random sequences of random requests to this package and to a real engine, and wants the same answers and the
+// same items afterwards. Messages are not compared.
+func TestDifferential(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	rapid.Check(t, p.sequence)
+}
+
+// FuzzDifferential is the same, steered by the native fuzzer.
+func FuzzDifferential(f *testing.F) {
+	p := newPair(f)
+	f.Fuzz(rapid.MakeFuzz(p.sequence))
+}
+
+type attributes = map[string]types.AttributeValue
+
+// A pair is two engines with the same tables.
+type pair struct {
+	ours, theirs *dynamodb.Client
+	db           *idemddbtest.DB
+	simple       string // table with partition key pk S
+	composite    string // table with pk S and sk N
+	mu           sync.Mutex
+	runs         int
+}
+
+func newPair(t testing.TB) *pair {
+	t.Helper()
+	db := idemddbtest.New(nil)
+	suffix := rand.Text()[:8]
+	p := &pair{ours: db.Client(), theirs: realEngine(t), db: db, simple: "simple" + suffix, composite: "composite" + suffix}
+	for _, c := range []*dynamodb.Client{p.ours, p.theirs} {
+		createTable(t, c, p.simple, "pk", "S")
+		createTable(t, c, p.composite, "pk", "S", "sk", "N")
+	}
+	return p
+}
+
+func createTable(t testing.TB, c interface {
+	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
+}, name string, key ...string) {
+	t.Helper()
+	in := &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest}
+	for i := 0; i < len(key); i += 2 {
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: &key[i], AttributeType: types.ScalarAttributeType(key[i+1])})
+		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{
+			AttributeName: &key[i], KeyType: []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i/2],
+		})
+	}
+	if _, err := c.CreateTable(context.Background(), in); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sequence sends some requests about a few items of its own.
+func (p *pair) sequence(t *rapid.T) {
+	p.mu.Lock()
+	p.runs++
+	g := &generator{T: t, pair: p, prefix: fmt.Sprintf("%d-", p.runs)}
+	p.mu.Unlock()
+	g.seed()
+	for range rapid.IntRange(1, 6).Draw(t, "requests") {
+		in := g.request()
+		p.compare(t, in)
+	}
+	for _, k := range g.keys() {
+		p.compare(t, &dynamodb.GetItemInput{TableName: &k.table, Key: k.key})
+	}
+}
+
+func (p *pair) compare(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, in any) {
+	t.Helper()
+	ours, theirs := ask(p.ours, in), ask(p.theirs, in)
+	if _, ok := in.(*dynamodb.TransactWriteItemsInput); ok && ours.invalid() && theirs.invalid() {
+		return // DynamoDB Local takes the parts one by one, and has a reason for the first fault or none: the service documents more
+	}
+	if !reflect.DeepEqual(ours.quiet(), theirs.quiet()) {
+		t.Fatalf("%s\nours:   %s\ntheirs: %s", show(in), show(ours), show(theirs))
+	}
+}
+
+// An answer is all of an answer that is compared.
+type answer struct {
+	Code    string // of the error
+	Message string // shown, not compared
+	Item    attributes
+	Reasons []reason
+	Units   []float64
+}
+
+type reason struct {
+	Code string
+	Item attributes
+}
+
+func (a answer) quiet() answer {
+	a.Message = ""
+	return a
+}
+
+func (a answer) invalid() bool {
+	return a.Code == "ValidationException" || slices.ContainsFunc(a.Reasons, func(r reason) bool { return r.Code == "ValidationError" })
+}
+
+func ask(c *dynamodb.Client, in any) (a answer) {
+	ctx := context.Background()
+	var err error
+	switch in := in.(type) {
+	case *dynamodb.UpdateItemInput:
+		out, e := c.UpdateItem(ctx, in)
+		if err = e; err == nil {
+			a.Item, a.Units = normal(out.Attributes), capacityOf(out.ConsumedCapacity)
+		}
+	case *dynamodb.PutItemInput:
+		out, e := c.PutItem(ctx, in)
+		if err = e; err == nil {
+			a.Item, a.Units = normal(out.Attributes), capacityOf(out.ConsumedCapacity)
+		}
+	case *dynamodb.DeleteItemInput:
+		out, e := c.DeleteItem(ctx, in)
+		if err = e; err == nil {
+			a.Item, a.Units = normal(out.Attributes), capacityOf(out.ConsumedCapacity)
+		}
+	case *dynamodb.GetItemInput:
+		out, e := c.GetItem(ctx, in)
+		if err = e; err == nil {
+			a.Item = normal(out.Item)
+		}
+	case *dynamodb.TransactWriteItemsInput:
+		_, err = c.TransactWriteItems(ctx, in) // not the units: DynamoDB Local does not double those of a delete
+	}
+	a.refused(err)
+	return a
+}
+
+func (a *answer) refused(err error) {
+	if err == nil {
+		return
+	}
+	a.Code = "unknown: " + err.Error()
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		a.Code, a.Message = api.ErrorCode(), api.ErrorMessage()
+	}
+	if e, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		a.Item = normal(e.Item)
+	}
+	if e, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		for _, r := range e.CancellationReasons {
+			a.Reasons = append(a.Reasons, reason{*r.Code, normal(r.Item)})
+		}
+	}
+}
+
+// normal takes away what may differ between engines: the spelling of a number, the order of a set. It keeps the difference between no
+// item and an empty one.
+func normal(it attributes) attributes {
+	if it == nil {
+		return nil
+	}
+	out, err := idemddbtest.Adopt(it)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func capacityOf(c *types.ConsumedCapacity) []float64 {
+	if c == nil {
+		return nil
+	}
+	return []float64{*c.CapacityUnits}
+}

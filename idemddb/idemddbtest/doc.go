@@ -1,0 +1,20 @@
+// Package idemddbtest is an in-memory DynamoDB for the tests of code that uses [github.com/idemddb/go-idemddb/idemddb].
+//
+// A [DB] takes the same requests as a *dynamodb.Client and answers as the service does: condition and update expressions are
+// parsed and evaluated with the documented grammar, numbers are exact, failures have the types that the SDK returns. Tests compare it
+// with DynamoDB Local on random requests. Nothing is ever deleted by time alone, because DynamoDB promises no moment for that either:
+// [DB.Expire] plays the deletion.
+//
+// What can go wrong on the way to DynamoDB is injected: [DB.Inject] for the next requests, [DB.Intercept] for chosen ones.
+//
+//	db := idemddbtest.New(nil)
+//	db.Inject(idemddbtest.LostReply) // the write is applied, its sender only sees a broken connection
+//
+// There are three ways in, all with the same engine and the same faults:
+//
+//   - the methods of DB: direct calls, for most tests; one call is one attempt, nothing is retried
+//   - [DB.Client]: a real SDK client, without sockets, so that it works inside testing/synctest; the SDK's own retries and errors
+//   - [DB.Handler]: an http.Handler, for clients in other processes and languages
+//
+// Not modelled: indexes, queries, streams, provisioned capacity, several Regions, and permissions other than [AccessDenied].
+package idemddbtest

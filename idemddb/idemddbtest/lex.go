@@ -1,0 +1,84 @@
+package idemddbtest
+
+import "strings"
+
+// A token is a word (a name, keyword, #alias or :value), a number or a symbol. The last one is empty.
+type token struct {
+	text string
+	kind tokenKind
+}
+
+type tokenKind byte
+
+const (
+	endToken tokenKind = iota
+	wordToken
+	aliasToken
+	valueToken
+	numberToken
+	symbolToken
+)
+
+func lex(s string) ([]token, error) {
+	tokens := make([]token, 0, len(s)/3+1)
+	for i := 0; i < len(s); {
+		if strings.IndexByte(" \t\r\n", s[i]) >= 0 {
+			i++
+			continue
+		}
+		n, kind := lexOne(s[i:])
+		if n == 0 {
+			return nil, syntaxError(s[i : i+1])
+		}
+		tokens = append(tokens, token{text: s[i : i+n], kind: kind})
+		i += n
+	}
+	return append(tokens, token{}), nil
+}
+
+// lexOne is the length and kind of the token that s begins with; 0 when there is none.
+func lexOne(s string) (int, tokenKind) {
+	switch c := s[0]; {
+	case isLetter(c):
+		return wordLength(s, 1), wordToken
+	case c == '#' || c == ':':
+		n := wordLength(s, 1)
+		if n == 1 {
+			return 0, endToken
+		}
+		if c == '#' {
+			return n, aliasToken
+		}
+		return n, valueToken
+	case c == '0':
+		return 1, numberToken
+	case isDigit(c):
+		n := 1
+		for n < len(s) && isDigit(s[n]) {
+			n++
+		}
+		return n, numberToken
+	case strings.HasPrefix(s, "<>"), strings.HasPrefix(s, "<="), strings.HasPrefix(s, ">="):
+		return 2, symbolToken
+	case strings.IndexByte("=<>(),.[]+-", c) >= 0:
+		return 1, symbolToken
+	}
+	return 0, endToken
+}
+
+func wordLength(s string, n int) int {
+	for n < len(s) && (isLetter(s[n]) || isDigit(s[n]) || s[n] == '_') {
+		n++
+	}
+	return n
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+
+func syntaxError(token string) error {
+	if token == "" {
+		token = "<EOF>"
+	}
+	return invalid("Syntax error; token: %q", token)
+}

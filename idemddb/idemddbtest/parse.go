@@ -1,0 +1,311 @@
+package idemddbtest
+
+import (
+	"strconv"
+	"strings"
+)
+
+// An expr is a node of a parsed expression. It holds no names or values of a request, so that one parse serves all requests.
+type expr struct {
+	kind kind
+	op   string // the comparison, the function's name, or the :value
+	path path
+	args []*expr
+}
+
+type kind byte
+
+const (
+	pathExpr kind = iota
+	valueExpr
+	sizeExpr
+	andExpr
+	orExpr
+	notExpr
+	compareExpr
+	betweenExpr
+	inExpr
+	functionExpr    // of a condition
+	setFunctionExpr // of a SET: if_not_exists, list_append
+	sumExpr         // + or -
+)
+
+// operand reports whether the node stands for a value rather than for true or false.
+func (e *expr) operand() bool { return e.kind <= sizeExpr }
+
+// A parser walks the tokens and notes which names and values they use.
+type parser struct {
+	tokens []token
+	uses   map[string]struct{}
+	group  int // how many tokens were left when the last closing parenthesis of a group had been taken
+}
+
+const maxExpression = 4096
+
+func newParser(s string) (*parser, error) {
+	if s == "" {
+		return nil, invalid("The expression can not be empty")
+	}
+	if len(s) > maxExpression {
+		return nil, invalid("Expression size has exceeded the maximum allowed size")
+	}
+	tokens, err := lex(s)
+	return &parser{tokens: tokens, uses: map[string]struct{}{}}, err
+}
+
+func parseCondition(s string) (*expr, map[string]struct{}, error) {
+	p, err := newParser(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := p.or()
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.peek().kind != endToken {
+		return nil, nil, p.unexpected()
+	}
+	if e.operand() {
+		return nil, nil, syntaxError("")
+	}
+	return e, p.uses, nil
+}
+
+func (p *parser) or() (*expr, error)  { return p.chain("OR", orExpr, p.and) }
+func (p *parser) and() (*expr, error) { return p.chain("AND", andExpr, p.not) }
+
+func (p *parser) chain(word string, k kind, next func() (*expr, error)) (*expr, error) {
+	left, err := next()
+	if err != nil {
+		return nil, err
+	}
+	for p.takeWord(word) {
+		right, err := next()
+		if err != nil {
+			return nil, err
+		}
+		if left.operand() || right.operand() {
+			return nil, syntaxError(word)
+		}
+		left = &expr{kind: k, args: []*expr{left, right}}
+	}
+	return left, nil
+}
+
+func (p *parser) not() (*expr, error) {
+	if !p.takeWord("NOT") {
+		return p.comparison()
+	}
+	e, err := p.not()
+	if err != nil {
+		return nil, err
+	}
+	if e.operand() {
+		return nil, syntaxError("NOT")
+	}
+	return &expr{kind: notExpr, args: []*expr{e}}, nil
+}
+
+func (p *parser) comparison() (*expr, error) {
+	left, err := p.primary()
+	if err != nil || !left.operand() {
+		return left, err
+	}
+	switch t := p.peek(); {
+	case strings.Contains(" = <> < <= > >= ", " "+t.text+" ") && t.kind == symbolToken:
+		p.next()
+		right, err := p.operandOnly()
+		return &expr{kind: compareExpr, op: t.text, args: []*expr{left, right}}, err
+	case p.takeWord("BETWEEN"):
+		return p.between(left)
+	case p.takeWord("IN"):
+		return p.in(left)
+	}
+	return left, nil
+}
+
+func (p *parser) between(e *expr) (*expr, error) {
+	low, err := p.operandOnly()
+	if err != nil {
+		return nil, err
+	}
+	if !p.takeWord("AND") {
+		return nil, p.unexpected()
+	}
+	high, err := p.operandOnly()
+	return &expr{kind: betweenExpr, op: "BETWEEN", args: []*expr{e, low, high}}, err
+}
+
+func (p *parser) in(e *expr) (*expr, error) {
+	list, err := p.arguments(p.operandOnly)
+	return &expr{kind: inExpr, op: "IN", args: append([]*expr{e}, list...)}, err
+}
+
+func (p *parser) operandOnly() (*expr, error) {
+	e, err := p.primary()
+	if err == nil && !e.operand() {
+		return nil, invalid("The function is not allowed to be used this way in an expression")
+	}
+	return e, err
+}
+
+// primary is an operand, a function, or anything in parentheses.
+func (p *parser) primary() (*expr, error) {
+	if p.take("(") {
+		double := p.peek().text == "("
+		e, err := p.or()
+		if err != nil {
+			return nil, err
+		}
+		return e, p.closeGroup(double)
+	}
+	if p.peek().kind == wordToken && p.tokens[1].text == "(" {
+		return p.function()
+	}
+	return p.leaf()
+}
+
+// closeGroup takes the closing parenthesis. ((a = b)) is refused: the group began and ends with another one.
+func (p *parser) closeGroup(double bool) error {
+	redundant := double && p.group == len(p.tokens)
+	if !p.take(")") {
+		return p.unexpected()
+	}
+	p.group = len(p.tokens)
+	if redundant {
+		return invalid("The expression has redundant parentheses")
+	}
+	return nil
+}
+
+func (p *parser) function() (*expr, error) {
+	name := p.next().text
+	args, err := p.arguments(p.operandOnly)
+	if err != nil {
+		return nil, err
+	}
+	count, ok := map[string]int{
+		"attribute_exists": 1, "attribute_not_exists": 1, "attribute_type": 2, "begins_with": 2, "contains": 2, "size": 1,
+	}[name]
+	if !ok {
+		return nil, invalid("Invalid function name; function: %s", name)
+	}
+	if len(args) != count {
+		return nil, invalid("Incorrect number of operands for operator or function; operator or function: %s", name)
+	}
+	if name == "size" {
+		return &expr{kind: sizeExpr, op: name, args: args}, nil
+	}
+	return &expr{kind: functionExpr, op: name, args: args}, nil
+}
+
+// arguments parses a list in parentheses.
+func (p *parser) arguments(one func() (*expr, error)) ([]*expr, error) {
+	if !p.take("(") {
+		return nil, p.unexpected()
+	}
+	var args []*expr
+	for {
+		e, err := one()
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, e)
+		if p.take(")") {
+			return args, nil
+		}
+		if !p.take(",") {
+			return nil, p.unexpected()
+		}
+	}
+}
+
+// leaf is a :value or a path.
+func (p *parser) leaf() (*expr, error) {
+	if t := p.peek(); t.kind == valueToken {
+		p.next()
+		p.uses[t.text] = struct{}{}
+		return &expr{kind: valueExpr, op: t.text}, nil
+	}
+	path, err := p.path()
+	return &expr{kind: pathExpr, path: path}, err
+}
+
+func (p *parser) path() (path, error) {
+	first, err := p.name()
+	if err != nil {
+		return nil, err
+	}
+	out := path{first}
+	for {
+		var s step
+		switch {
+		case p.take("."):
+			s, err = p.name()
+		case p.take("["):
+			s, err = p.index()
+		default:
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+}
+
+func (p *parser) name() (step, error) {
+	t := p.peek()
+	switch {
+	case t.kind == aliasToken:
+		p.uses[t.text] = struct{}{}
+	case t.kind != wordToken:
+		return step{}, p.unexpected()
+	case reserved(t.text):
+		return step{}, invalid("Attribute name is a reserved keyword; reserved keyword: %s", t.text)
+	}
+	return step{name: p.next().text}, nil
+}
+
+func (p *parser) index() (step, error) {
+	if p.peek().kind != numberToken {
+		return step{}, p.unexpected()
+	}
+	i, err := strconv.ParseInt(p.next().text, 10, 32)
+	if err != nil {
+		return step{}, invalid("List index is not within the allowable range")
+	}
+	if !p.take("]") {
+		return step{}, p.unexpected()
+	}
+	return step{index: int(i)}, nil
+}
+
+func (p *parser) peek() token { return p.tokens[0] }
+
+func (p *parser) next() token {
+	t := p.tokens[0]
+	if t.kind != endToken {
+		p.tokens = p.tokens[1:]
+	}
+	return t
+}
+
+func (p *parser) take(symbol string) bool {
+	if t := p.peek(); t.kind != symbolToken || t.text != symbol {
+		return false
+	}
+	p.next()
+	return true
+}
+
+// takeWord takes a keyword, in any case.
+func (p *parser) takeWord(word string) bool {
+	if t := p.peek(); t.kind != wordToken || !strings.EqualFold(t.text, word) {
+		return false
+	}
+	p.next()
+	return true
+}
+
+func (p *parser) unexpected() error { return syntaxError(p.peek().text) }

@@ -1,0 +1,151 @@
+package idemddbtest
+
+import "strings"
+
+// An update is a parsed update expression.
+type update struct {
+	sets    []assignment
+	removes []path
+	adds    []assignment
+	deletes []assignment
+}
+
+type assignment struct {
+	path  path
+	value *expr
+}
+
+func parseUpdate(s string) (*update, map[string]struct{}, error) {
+	p, err := newParser(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	u := &update{}
+	seen := map[string]bool{}
+	for p.peek().kind != endToken || len(seen) == 0 {
+		clause := strings.ToUpper(p.peek().text)
+		section := p.section(clause, u)
+		if section == nil {
+			return nil, nil, p.unexpected()
+		}
+		if seen[clause] {
+			return nil, nil, invalid("The %q section can only be used once in an update expression", clause)
+		}
+		seen[clause] = true
+		p.next()
+		if err := p.commaSeparated(section); err != nil {
+			return nil, nil, err
+		}
+	}
+	return u, p.uses, nil
+}
+
+func (p *parser) section(clause string, u *update) func() error {
+	switch clause {
+	case "SET":
+		return func() (err error) { u.sets, err = p.appendAssignment(u.sets, p.setAction); return err }
+	case "REMOVE":
+		return func() error {
+			path, err := p.path()
+			u.removes = append(u.removes, path)
+			return err
+		}
+	case "ADD":
+		return func() (err error) { u.adds, err = p.appendAssignment(u.adds, p.valueOnly); return err }
+	case "DELETE":
+		return func() (err error) { u.deletes, err = p.appendAssignment(u.deletes, p.valueOnly); return err }
+	}
+	return nil
+}
+
+func (p *parser) commaSeparated(one func() error) error {
+	for {
+		if err := one(); err != nil {
+			return err
+		}
+		if !p.take(",") {
+			return nil
+		}
+	}
+}
+
+func (p *parser) appendAssignment(list []assignment, value func() (*expr, error)) ([]assignment, error) {
+	path, err := p.path()
+	if err != nil {
+		return list, err
+	}
+	v, err := value()
+	return append(list, assignment{path, v}), err
+}
+
+func (p *parser) valueOnly() (*expr, error) {
+	if p.peek().kind != valueToken {
+		return nil, p.unexpected()
+	}
+	return p.leaf()
+}
+
+func (p *parser) setAction() (*expr, error) {
+	if !p.take("=") {
+		return nil, p.unexpected()
+	}
+	return p.sum()
+}
+
+// sum is one term, or two: the service's grammar has no longer sums.
+func (p *parser) sum() (*expr, error) {
+	left, err := p.term()
+	if err != nil {
+		return nil, err
+	}
+	t := p.peek()
+	if !p.take("+") && !p.take("-") {
+		return left, nil
+	}
+	right, err := p.term()
+	if err == nil {
+		err = inner(left, right)
+	}
+	return &expr{kind: sumExpr, op: t.text, args: []*expr{left, right}}, err
+}
+
+func (p *parser) term() (*expr, error) {
+	if p.take("(") {
+		double := p.peek().text == "("
+		e, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		return e, p.closeGroup(double)
+	}
+	if p.peek().kind == wordToken && p.tokens[1].text == "(" {
+		return p.setFunction()
+	}
+	return p.leaf()
+}
+
+func (p *parser) setFunction() (*expr, error) {
+	name := p.next().text
+	args, err := p.arguments(p.term)
+	switch {
+	case err != nil:
+		return nil, err
+	case name != "if_not_exists" && name != "list_append":
+		return nil, invalid("Invalid function name; function: %s", name)
+	case len(args) != 2:
+		return nil, invalid("Incorrect number of operands for operator or function; operator or function: %s", name)
+	case name == "if_not_exists" && args[0].kind != pathExpr:
+		return nil, invalid("Operator or function requires a document path; operator or function: %s", name)
+	}
+	return &expr{kind: setFunctionExpr, op: name, args: args}, inner(args...)
+}
+
+// inner refuses list_append within anything else.
+func inner(operands ...*expr) error {
+	for _, o := range operands {
+		if o.kind == setFunctionExpr && o.op == "list_append" {
+			return invalid("The function is not allowed to be used this way in an expression; function: list_append")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package idemddbtest
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// A path names a place in an item: a.b[0].#c.
+type path []step
+
+// A step is a name, an alias still to be looked up, or, where name is empty, an index.
+type step struct {
+	name  string
+	index int
+}
+
+func (s step) isIndex() bool { return s.name == "" }
+func (s step) isAlias() bool { return s.name != "" && s.name[0] == '#' }
+
+// resolved replaces the aliases; a path without any is returned as it is.
+func (p path) resolved(names map[string]string) path {
+	for i, s := range p {
+		if !s.isAlias() {
+			continue
+		}
+		out := append(path(nil), p...)
+		for j := i; j < len(out); j++ {
+			if out[j].isAlias() {
+				out[j].name = names[out[j].name]
+			}
+		}
+		return out
+	}
+	return p
+}
+
+// lookup is the value at a resolved path, nil if there is none.
+func (p path) lookup(it item) types.AttributeValue {
+	v := it[p[0].name]
+	for _, s := range p[1:] {
+		v = s.child(v)
+	}
+	return v
+}
+
+func (s step) child(v types.AttributeValue) types.AttributeValue {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberM:
+		if !s.isIndex() {
+			return v.Value[s.name]
+		}
+	case *types.AttributeValueMemberL:
+		if s.isIndex() && s.index < len(v.Value) {
+			return v.Value[s.index]
+		}
+	}
+	return nil
+}
+
+// holds reports whether a value can have this step below it.
+func (s step) holds(parent types.AttributeValue) bool {
+	switch parent.(type) {
+	case *types.AttributeValueMemberM:
+		return !s.isIndex()
+	case *types.AttributeValueMemberL:
+		return s.isIndex()
+	}
+	return false
+}
+
+// compare orders paths so that the elements of one list follow one another by index.
+func (p path) compare(q path) int {
+	for i := range min(len(p), len(q)) {
+		if c := strings.Compare(p[i].name, q[i].name); c != 0 {
+			return c
+		}
+		if c := cmp.Compare(p[i].index, q[i].index); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(p), len(q))
+}
+
+// clash reports two paths that may not stand in one update: one within the other, or a list to one and a map to the other.
+func (p path) clash(q path) error {
+	for i := range min(len(p), len(q)) {
+		if p[i].isIndex() != q[i].isIndex() {
+			return invalid("Two document paths conflict with each other; must remove or rewrite one of these paths")
+		}
+		if p[i] != q[i] {
+			return nil
+		}
+	}
+	return invalid("Two document paths overlap with each other; must remove or rewrite one of these paths")
+}

@@ -1,0 +1,299 @@
+package idemddbtest
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// A change sets the place at a path, or, with no value, removes it.
+type change struct {
+	path  path
+	value types.AttributeValue
+}
+
+// checkUpdate finds what is wrong with an update whatever the item is, and lists the paths that it touches.
+func (b *binding) checkUpdate(u *update) ([]path, error) {
+	paths := make([]path, 0, len(u.sets)+len(u.removes)+len(u.adds)+len(u.deletes))
+	for _, a := range u.sets {
+		if err := b.checkSet(a.value); err != nil {
+			return nil, err
+		}
+		paths = append(paths, a.path.resolved(b.names))
+	}
+	for _, p := range u.removes {
+		paths = append(paths, p.resolved(b.names))
+	}
+	for _, a := range u.adds {
+		if t := typeOf(b.values[a.value.op]); !oneOf(t, "N SS NS BS") {
+			return nil, invalid("Incorrect operand type for operator or function; operator: ADD, operand type: %s", t)
+		}
+		paths = append(paths, a.path.resolved(b.names))
+	}
+	for _, a := range u.deletes {
+		if t := typeOf(b.values[a.value.op]); !oneOf(t, "SS NS BS") {
+			return nil, invalid("Incorrect operand type for operator or function; operator: DELETE, operand type: %s", t)
+		}
+		paths = append(paths, a.path.resolved(b.names))
+	}
+	for i, p := range paths {
+		for _, q := range paths[:i] {
+			if err := p.clash(q); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return paths, nil
+}
+
+func (b *binding) checkSet(e *expr) error {
+	for _, a := range e.args {
+		if err := b.checkSet(a); err != nil {
+			return err
+		}
+	}
+	switch {
+	case e.kind == sumExpr:
+		return b.checkTypes(e, "N", e.args...)
+	case e.op == "if_not_exists" && e.kind == setFunctionExpr:
+		return b.checkDistinct(e)
+	case e.op == "list_append":
+		return b.checkTypes(e, "L", e.args...)
+	}
+	return nil
+}
+
+// apply is the item after a checked update. Every right side sees the item as it was before; a new item begins with its key.
+func (b *binding) apply(u *update, before item) (item, error) {
+	var changes, removals []change
+	for _, a := range u.sets {
+		v, err := b.evaluate(a.value, before)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, change{a.path.resolved(b.names), v})
+	}
+	for _, p := range u.removes {
+		removals = append(removals, change{path: p.resolved(b.names)})
+	}
+	for _, a := range u.adds {
+		p := a.path.resolved(b.names)
+		v, err := add(p.lookup(before), b.values[a.value.op])
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, change{p, v})
+	}
+	for _, a := range u.deletes {
+		p := a.path.resolved(b.names)
+		old := p.lookup(before)
+		v, err := subtract(old, b.values[a.value.op])
+		switch {
+		case err != nil:
+			return nil, err
+		case v == nil:
+			removals = append(removals, change{path: p})
+		default:
+			changes = append(changes, change{p, v})
+		}
+	}
+	return applyChanges(before, changes, removals)
+}
+
+// applyChanges sets first and removes last, indices mean the list as it was; what is set beyond a list's end is appended in order.
+func applyChanges(before item, changes, removals []change) (item, error) {
+	after := maps.Clone(before)
+	nested := func(c change) bool { return len(c.path) > 1 }
+	if slices.ContainsFunc(changes, nested) || slices.ContainsFunc(removals, nested) {
+		slices.SortFunc(changes, func(a, b change) int { return a.path.compare(b.path) })
+		slices.SortFunc(removals, func(a, b change) int { return b.path.compare(a.path) })
+		for _, c := range slices.Concat(changes, removals) {
+			if nested(c) && !c.path[len(c.path)-1].holds(c.path[:len(c.path)-1].lookup(before)) {
+				return nil, invalid("The document path provided in the update expression is invalid for update")
+			}
+		}
+	}
+	for _, c := range changes {
+		after[c.path[0].name] = with(after[c.path[0].name], c.path[1:], c.value)
+	}
+	for _, c := range removals {
+		if len(c.path) == 1 {
+			delete(after, c.path[0].name)
+		} else {
+			after[c.path[0].name] = without(after[c.path[0].name], c.path[1:])
+		}
+	}
+	return after, nil
+}
+
+// with is v with another value at the path below it; v itself stays as it is.
+func with(v types.AttributeValue, p path, value types.AttributeValue) types.AttributeValue {
+	if len(p) == 0 {
+		return value
+	}
+	switch v := v.(type) {
+	case *types.AttributeValueMemberM:
+		m := maps.Clone(v.Value)
+		m[p[0].name] = with(m[p[0].name], p[1:], value)
+		return &types.AttributeValueMemberM{Value: m}
+	case *types.AttributeValueMemberL:
+		l := slices.Clone(v.Value)
+		if p[0].index >= len(l) {
+			return &types.AttributeValueMemberL{Value: append(l, value)}
+		}
+		l[p[0].index] = with(l[p[0].index], p[1:], value)
+		return &types.AttributeValueMemberL{Value: l}
+	}
+	return v
+}
+
+func without(v types.AttributeValue, p path) types.AttributeValue {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberM:
+		m := maps.Clone(v.Value)
+		if len(p) == 1 {
+			delete(m, p[0].name)
+		} else {
+			m[p[0].name] = without(m[p[0].name], p[1:])
+		}
+		return &types.AttributeValueMemberM{Value: m}
+	case *types.AttributeValueMemberL:
+		if p[0].index >= len(v.Value) {
+			return v
+		}
+		l := slices.Clone(v.Value)
+		if len(p) == 1 {
+			l = slices.Delete(l, p[0].index, p[0].index+1)
+		} else {
+			l[p[0].index] = without(l[p[0].index], p[1:])
+		}
+		return &types.AttributeValueMemberL{Value: l}
+	}
+	return v
+}
+
+// evaluate is the value of a SET's right side.
+func (b *binding) evaluate(e *expr, it item) (types.AttributeValue, error) {
+	switch {
+	case e.kind == sumExpr:
+		return b.sum(e, it)
+	case e.op == "if_not_exists" && e.kind == setFunctionExpr:
+		// Both sides are evaluated: a missing second operand fails even where it is not needed.
+		other, err := b.evaluate(e.args[1], it)
+		if v := b.value(e.args[0], it); v != nil && err == nil {
+			return v, nil
+		}
+		return other, err
+	case e.kind == setFunctionExpr:
+		return b.listAppend(e, it)
+	}
+	if v := b.value(e, it); v != nil {
+		return v, nil
+	}
+	return nil, invalid("The provided expression refers to an attribute that does not exist in the item")
+}
+
+func (b *binding) both(e *expr, it item) (x, y types.AttributeValue, err error) {
+	if x, err = b.evaluate(e.args[0], it); err != nil {
+		return nil, nil, err
+	}
+	y, err = b.evaluate(e.args[1], it)
+	return x, y, err
+}
+
+func (b *binding) sum(e *expr, it item) (types.AttributeValue, error) {
+	x, y, err := b.both(e, it)
+	if err != nil {
+		return nil, err
+	}
+	m, ok1 := x.(*types.AttributeValueMemberN)
+	n, ok2 := y.(*types.AttributeValueMemberN)
+	if !ok1 || !ok2 {
+		return nil, errOperandType()
+	}
+	other := n.Value
+	if e.op == "-" {
+		other = negate(other)
+	}
+	s, err := addNumbers(m.Value, other)
+	return &types.AttributeValueMemberN{Value: s}, err
+}
+
+func (b *binding) listAppend(e *expr, it item) (types.AttributeValue, error) {
+	x, y, err := b.both(e, it)
+	if err != nil {
+		return nil, err
+	}
+	l, ok1 := x.(*types.AttributeValueMemberL)
+	m, ok2 := y.(*types.AttributeValueMemberL)
+	if !ok1 || !ok2 {
+		return nil, errOperandType()
+	}
+	return &types.AttributeValueMemberL{Value: slices.Concat(l.Value, m.Value)}, nil
+}
+
+// add is the ADD action: a number is added, a set united. A missing attribute counts as zero, or as the empty set.
+func add(old, v types.AttributeValue) (types.AttributeValue, error) {
+	if old == nil {
+		return v, nil
+	}
+	if typeOf(old) != typeOf(v) {
+		return nil, errOperandType()
+	}
+	switch old := old.(type) {
+	case *types.AttributeValueMemberN:
+		s, err := addNumbers(old.Value, v.(*types.AttributeValueMemberN).Value)
+		return &types.AttributeValueMemberN{Value: s}, err
+	case *types.AttributeValueMemberSS:
+		return &types.AttributeValueMemberSS{Value: union(old.Value, v.(*types.AttributeValueMemberSS).Value, strings.Compare)}, nil
+	case *types.AttributeValueMemberNS:
+		return &types.AttributeValueMemberNS{Value: union(old.Value, v.(*types.AttributeValueMemberNS).Value, compareNumbers)}, nil
+	case *types.AttributeValueMemberBS:
+		return &types.AttributeValueMemberBS{Value: union(old.Value, v.(*types.AttributeValueMemberBS).Value, bytes.Compare)}, nil
+	}
+	return nil, errOperandType()
+}
+
+func union[T any](a, b []T, compare func(T, T) int) []T {
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, compare)
+	return slices.CompactFunc(all, func(x, y T) bool { return compare(x, y) == 0 })
+}
+
+// subtract is the DELETE action. Nil means that nothing is left: a set is never empty.
+func subtract(old, v types.AttributeValue) (types.AttributeValue, error) {
+	if old == nil {
+		return nil, nil
+	}
+	if typeOf(old) != typeOf(v) {
+		return nil, errOperandType()
+	}
+	switch old := old.(type) {
+	case *types.AttributeValueMemberSS:
+		if left := minus(old.Value, v.(*types.AttributeValueMemberSS).Value, strings.Compare); len(left) > 0 {
+			return &types.AttributeValueMemberSS{Value: left}, nil
+		}
+	case *types.AttributeValueMemberNS:
+		if left := minus(old.Value, v.(*types.AttributeValueMemberNS).Value, compareNumbers); len(left) > 0 {
+			return &types.AttributeValueMemberNS{Value: left}, nil
+		}
+	case *types.AttributeValueMemberBS:
+		if left := minus(old.Value, v.(*types.AttributeValueMemberBS).Value, bytes.Compare); len(left) > 0 {
+			return &types.AttributeValueMemberBS{Value: left}, nil
+		}
+	}
+	return nil, nil
+}
+
+func minus[T any](a, b []T, compare func(T, T) int) []T {
+	return slices.DeleteFunc(slices.Clone(a), func(x T) bool {
+		return slices.ContainsFunc(b, func(y T) bool { return compare(x, y) == 0 })
+	})
+}
+
+func errOperandType() error {
+	return invalid("An operand in the update expression has an incorrect data type")
+}
