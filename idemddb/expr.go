@@ -24,7 +24,9 @@ const (
 //     the comparison is false and nobody takes it.
 //   - #exp > :nowsec: past it the record is dead and old attributes must not be carried on; that path is a PutItem.
 //   - own <> :mine: a late twin of this claim (an attempt that was given up and arrives after the claim was won and
-//     released) would lock the released key again with a token that nobody holds.
+//     released) would lock the released key again with a token that nobody holds. A twin that arrives after yet another
+//     claim came and went finds that one's token instead: it can delay the key to the end of its own lease, measured from
+//     when it was sent, as a claim whose answer is lost for good does. It can do no more, nobody completes with it.
 const condClaim = "attribute_not_exists(" + namePK + ") OR (v = :v AND st = :inprogress AND lease < :dead" +
 	" AND " + nameExp + " > :nowsec AND own <> :mine"
 
