@@ -22,3 +22,33 @@ func TestContractInMemory(t *testing.T) {
 		return db
 	})
 }
+
+func TestContractOverTheWire(t *testing.T) {
+	t.Parallel()
+
+	idemddbtest.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) idemddbtest.Engine {
+		t.Helper()
+
+		db := idemddbtest.New(nil)
+		if _, err := db.CreateTable(t.Context(), schema); err != nil {
+			t.Fatal(err)
+		}
+
+		return db.Client()
+	})
+}
+
+func TestContractOnDynamoDBLocal(t *testing.T) {
+	t.Parallel()
+
+	idemddbtest.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) idemddbtest.Engine {
+		t.Helper()
+
+		client := realEngine(t)
+		if _, err := client.CreateTable(t.Context(), schema); err != nil {
+			t.Fatal(err)
+		}
+
+		return client
+	})
+}
