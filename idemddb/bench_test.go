@@ -141,8 +141,12 @@ func BenchmarkDuplicate(b *testing.B) {
 			_, err := client.UpdateItem(b.Context(), claimByHand("k", rand.Text()))
 
 			refusal, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
-			if !ok || refusal.Item["st"].(*types.AttributeValueMemberS).Value != "COMPLETED" {
+			if !ok {
 				b.Fatal(err)
+			}
+
+			if state, ok := refusal.Item["st"].(*types.AttributeValueMemberS); !ok || state.Value != "COMPLETED" {
+				b.Fatal(refusal.Item)
 			}
 		}
 

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -73,7 +72,9 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Cla
 		fingerprint: storedFingerprint(opts.Fingerprint),
 	}
 
-	claim, rec, err := c.fromCache()
+	var claim *Claim
+
+	rec, err := c.cached()
 	if rec == nil && err == nil {
 		claim, rec, err = c.wait(ctx, opts.Wait)
 	}
@@ -147,17 +148,14 @@ const (
 	pollMax = time.Second
 )
 
-func (c *claimCall) fromCache() (*Claim, *Record, error) {
+// cached answers from memory; both nil if the key is not there.
+func (c *claimCall) cached() (*Record, error) {
 	rec, fingerprint := c.store.cache.get(c.partition, c.key, c.store.opts.Now())
-	if rec == nil {
-		return nil, nil, nil
+	if rec != nil && c.fingerprint != "" && fingerprint != "" && c.fingerprint != fingerprint {
+		return nil, keyError("claim", c.key, ErrMismatch)
 	}
 
-	if c.fingerprint != "" && fingerprint != "" && c.fingerprint != fingerprint {
-		return nil, nil, keyError("claim", c.key, ErrMismatch)
-	}
-
-	return nil, rec, nil
+	return rec, nil
 }
 
 // wait asks again while another worker holds the key, for as long as the caller said.
@@ -353,104 +351,6 @@ func (c *claimCall) own(rec *storedRecord) (*Claim, error) {
 	return c.claim(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until()), nil
 }
 
-// renew claims a record past its retention: a whole new one in its place, so that nothing of the old life stays.
-func (c *claimCall) renew(ctx context.Context, old *storedRecord) (*Claim, error) {
-	s := c.store
-
-	var (
-		last  attempted
-		fence int64
-	)
-
-	_, err := send(ctx, s, c.key, func(actx context.Context) (*dynamodb.PutItemOutput, error) {
-		last = s.attempt(ctx)
-		fence = max(*old.Fence, last.now.UnixMilli()) + 1
-
-		return s.api.PutItem(actx, c.put(old, fence, last), once...)
-	})
-	if err == nil {
-		return c.claim(fence, 1, false, last.lease), nil
-	}
-
-	found, ok := refusedItem(err)
-	if !ok {
-		return nil, keyError("claim", c.key, s.explain(err))
-	}
-
-	if rec, err := s.decode(found); err == nil && rec.isOwn(c.token) {
-		return c.own(rec)
-	}
-
-	// Somebody else claimed it, completed it, or Time to Live deleted it: look again.
-	return nil, keyError("claim", c.key, errAgain)
-}
-
-func (c *claimCall) put(old *storedRecord, fence int64, a attempted) *dynamodb.PutItemInput {
-	s := c.store
-	now := numberValue(a.now.UnixMilli())
-
-	record := s.key(c.partition)
-	record[attrVersion] = versionValue
-	record[attrState] = inProgressValue
-	record[attrToken] = stringValue(c.token)
-	record[attrFence] = numberValue(fence)
-	record[attrPrevious] = zeroValue
-	record[attrLease] = numberValue(a.lease.UnixMilli())
-	record[attrAttempts] = oneValue
-	record[attrBorn] = now
-	record[s.opts.TTLAttribute] = numberValue(s.expiry(a.now, a.lease))
-
-	if c.fingerprint != "" {
-		record[attrFingerprint] = stringValue(c.fingerprint)
-	}
-
-	return &dynamodb.PutItemInput{
-		TableName:                &s.table,
-		Item:                     record,
-		ConditionExpression:      ptr(condRenew),
-		ExpressionAttributeNames: s.expr.nameOfExp,
-		ExpressionAttributeValues: item{
-			":own":   stringValue(*old.Token),
-			":fence": numberValue(*old.Fence),
-			":exp":   numberValue(old.Expires),
-		},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-}
-
-// giveUp answers for a lease that is over and still may not be taken: it ends the key for good.
-func (c *claimCall) giveUp(ctx context.Context, rec *storedRecord) error {
-	s := c.store
-
-	var cause string
-
-	switch {
-	case s.opts.NoTakeover && *rec.Lease != 0:
-		cause = joinCause("the lease of attempt "+strconv.Itoa(rec.Attempts)+" ran out: outcome unknown, not taken over", rec.Error)
-	case s.opts.MaxAttempts > 0 && rec.Attempts >= s.opts.MaxAttempts:
-		cause = joinCause("attempts used up", rec.Error)
-	default:
-		return keyError("claim", c.key, errAgain)
-	}
-
-	found, err := c.store.fenced(ctx, c.key, func(a attempted) *dynamodb.UpdateItemInput {
-		return s.write(c.partition, condGiveUp, updateFail, item{
-			":mine": stringValue(*rec.Token), ":fence": numberValue(*rec.Fence), ":inprogress": inProgressValue,
-			":dead": numberValue(a.now.Add(-s.opts.ClockSkew).UnixMilli()), ":failed": failedValue,
-			":exp": numberValue(s.expiry(a.now, a.lease)), ":err": stringValue(cause),
-		})
-	})
-
-	switch {
-	case errors.Is(err, ErrFenced) && (found == nil || found.State != stateFailed):
-		return keyError("claim", c.key, errAgain) // it was released, extended or completed after all
-	case err != nil && !errors.Is(err, ErrFenced):
-		return keyError("claim", c.key, err)
-	}
-
-	return &FailedError{Key: c.key, Cause: cause, Attempts: rec.Attempts}
-}
-
 func (c *claimCall) event(claim *Claim, rec *Record, err error) Event {
 	e := Event{Key: c.key, Err: err}
 
@@ -476,5 +376,3 @@ func (c *claimCall) event(claim *Claim, rec *Record, err error) Event {
 
 	return e
 }
-
-func ptr[T any](v T) *T { return &v }

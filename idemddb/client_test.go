@@ -69,7 +69,7 @@ func TestARequestIsOneWrite(t *testing.T) {
 
 	const requests = 20
 	for range requests {
-		if _, err := api.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: ptr("t"), Key: item{"pk": stringValue("k")}}); err != nil {
+		if _, err := api.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: new("t"), Key: item{"pk": stringValue("k")}}); err != nil {
 			t.Fatal(err)
 		}
 	}

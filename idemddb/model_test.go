@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,7 +52,7 @@ func TestNoHistoryBreaksThePromise(t *testing.T) {
 type world struct {
 	*rapid.T
 
-	ctx     context.Context //nolint:containedctx // the test's
+	ctx     context.Context
 	db      *idemddbtest.DB
 	clock   *idemddbtest.Clock
 	workers []*worker
@@ -74,6 +75,8 @@ type life struct {
 }
 
 func newWorld(t *testing.T, rt *rapid.T) *world {
+	t.Helper()
+
 	clock := idemddbtest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 	db := idemddbtest.New(&idemddbtest.Options{Now: clock.Now})
 
@@ -288,25 +291,26 @@ func textOf(it map[string]types.AttributeValue, name string) string {
 }
 
 func show(it map[string]types.AttributeValue) string {
-	var text string
+	var text strings.Builder
+
 	for _, name := range []string{"st", "own", "fence", "lease", "exp", "att"} {
 		var value any
 		if err := attributevalue.Unmarshal(it[name], &value); err == nil {
-			text += fmt.Sprintf(" %s=%v", name, value)
+			fmt.Fprintf(&text, " %s=%v", name, value)
 		}
 	}
 
-	return text
+	return text.String()
 }
 
 // history is what the engine was asked last.
 func (w *world) history() string {
 	requests := w.db.Requests()
 
-	var text string
+	var text strings.Builder
 	for _, r := range requests[max(0, len(requests)-15):] {
-		text += fmt.Sprintf("\n%+v", r)
+		fmt.Fprintf(&text, "\n%+v", r)
 	}
 
-	return text
+	return text.String()
 }

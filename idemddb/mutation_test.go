@@ -181,12 +181,12 @@ func drop(text string, at []int) string {
 	before, after := text[:at[0]], text[at[1]:]
 
 	for _, op := range []string{" AND ", " OR "} {
-		if strings.HasPrefix(after, op) {
-			return before + after[len(op):]
+		if rest, ok := strings.CutPrefix(after, op); ok {
+			return before + rest
 		}
 
-		if strings.HasSuffix(before, op) {
-			return strings.TrimSuffix(before, op) + after
+		if rest, ok := strings.CutSuffix(before, op); ok {
+			return rest + after
 		}
 	}
 

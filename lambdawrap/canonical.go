@@ -148,7 +148,7 @@ func (d *decoder) object() (any, error) {
 
 	_, err := d.json.Token()
 
-	return object, err
+	return object, err //nolint:wrapcheck // decodeJSON replaces it
 }
 
 func (d *decoder) array() (any, error) {
@@ -165,7 +165,7 @@ func (d *decoder) array() (any, error) {
 
 	_, err := d.json.Token()
 
-	return array, err
+	return array, err //nolint:wrapcheck // decodeJSON replaces it
 }
 
 func (d *decoder) number(text json.Number) (any, error) {

@@ -31,8 +31,8 @@ var errExited = errors.New("lambdawrap: handler ended its goroutine (runtime.Goe
 var errLate = errors.New("lambdawrap: still running when the reserve began: cancelled, its key left to its lease")
 
 // await runs user code in a goroutine of its own, so that a panic, the end of its goroutine and deafness to its context cost
-// no more than its own message. When ctx ends first it answers errLate, after it gave the code up to grace to end; what the
-// code returns from then on is dropped.
+// no more than its own message. Code that is still running when ctx ends is late: the answer is errLate, after up to grace for
+// the code to end, and whatever it returns is dropped.
 func await(ctx context.Context, grace time.Duration, code func() error) error {
 	result := make(chan error, 1) // the code that is late can always leave
 
@@ -42,6 +42,10 @@ func await(ctx context.Context, grace time.Duration, code func() error) error {
 		defer func() {
 			if v := recover(); v != nil {
 				err = &PanicError{Value: v, Stack: debug.Stack()}
+			}
+
+			if ctx.Err() != nil { // decided here: of two events at once, the other goroutine sees any
+				err = errLate
 			}
 
 			result <- err
@@ -56,22 +60,16 @@ func await(ctx context.Context, grace time.Duration, code func() error) error {
 	case <-ctx.Done():
 	}
 
-	select {
-	case err := <-result: // both at once: it was not late
-		return err
-	default:
-	}
-
 	// No goroutine should outlive the call, Lambda freezes it.
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 
 	select {
-	case <-result:
+	case err := <-result:
+		return err
 	case <-timer.C:
+		return errLate
 	}
-
-	return errLate
 }
 
 // recovered runs quick user code in this goroutine and turns a panic into an error.

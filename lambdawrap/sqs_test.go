@@ -156,12 +156,18 @@ func (l *lab) state(key string) string {
 		return "none"
 	}
 
-	state := it["st"].(*types.AttributeValueMemberS).Value
-	if lease, ok := it["lease"].(*types.AttributeValueMemberN); ok && lease.Value == "0" && state == "INPROGRESS" {
-		return state + " released"
+	state, _ := it["st"].(*types.AttributeValueMemberS)
+	lease, _ := it["lease"].(*types.AttributeValueMemberN)
+
+	if state == nil || lease == nil {
+		l.Fatalf("the record of %s is %v", key, it)
 	}
 
-	return state
+	if state.Value == "INPROGRESS" && lease.Value == "0" {
+		return "INPROGRESS released"
+	}
+
+	return state.Value
 }
 
 func (l *lab) equal(what string, got, want any) {
@@ -667,15 +673,18 @@ func TestNeverMoreThanTheWorkers(t *testing.T) {
 		l := newLab(t, nil)
 		l.opts.Workers = 3
 
-		var running, most atomic.Int64
+		var (
+			running atomic.Int64
+			most    int64
+		)
 
 		h := l.handle(func(context.Context, events.SQSMessage) error {
 			now := running.Add(1)
 			defer running.Add(-1)
 
-			for top := most.Load(); now > top && !most.CompareAndSwap(top, now); top = most.Load() {
-			}
-
+			l.mu.Lock()
+			most = max(most, now)
+			l.mu.Unlock()
 			time.Sleep(time.Second)
 
 			return nil
@@ -691,7 +700,7 @@ func TestNeverMoreThanTheWorkers(t *testing.T) {
 		response, err := h(t.Context(), event)
 		l.equal("error", err, nil)
 		l.equal("failed", ids(response), []string(nil))
-		l.equal("at once", most.Load(), int64(3))
+		l.equal("at once", most, int64(3))
 		l.equal("time", time.Since(begun), 7*time.Second)
 	})
 }

@@ -1,0 +1,108 @@
+package idemddb
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// renew claims a record past its retention: a whole new one in its place, so that nothing of the old life stays.
+func (c *claimCall) renew(ctx context.Context, old *storedRecord) (*Claim, error) {
+	s := c.store
+
+	var (
+		last  attempted
+		fence int64
+	)
+
+	_, err := send(ctx, s, c.key, func(actx context.Context) (*dynamodb.PutItemOutput, error) {
+		last = s.attempt(ctx)
+		fence = max(*old.Fence, last.now.UnixMilli()) + 1
+
+		return s.api.PutItem(actx, c.put(old, fence, last), once...)
+	})
+	if err == nil {
+		return c.claim(fence, 1, false, last.lease), nil
+	}
+
+	found, ok := refusedItem(err)
+	if !ok {
+		return nil, keyError("claim", c.key, s.explain(err))
+	}
+
+	if rec, err := s.decode(found); err == nil && rec.isOwn(c.token) {
+		return c.own(rec)
+	}
+
+	// Somebody else claimed it, completed it, or Time to Live deleted it: look again.
+	return nil, keyError("claim", c.key, errAgain)
+}
+
+func (c *claimCall) put(old *storedRecord, fence int64, a attempted) *dynamodb.PutItemInput {
+	s := c.store
+	now := numberValue(a.now.UnixMilli())
+
+	record := s.key(c.partition)
+	record[attrVersion] = versionValue
+	record[attrState] = inProgressValue
+	record[attrToken] = stringValue(c.token)
+	record[attrFence] = numberValue(fence)
+	record[attrPrevious] = zeroValue
+	record[attrLease] = numberValue(a.lease.UnixMilli())
+	record[attrAttempts] = oneValue
+	record[attrBorn] = now
+	record[s.opts.TTLAttribute] = numberValue(s.expiry(a.now, a.lease))
+
+	if c.fingerprint != "" {
+		record[attrFingerprint] = stringValue(c.fingerprint)
+	}
+
+	return &dynamodb.PutItemInput{
+		TableName:                &s.table,
+		Item:                     record,
+		ConditionExpression:      new(condRenew),
+		ExpressionAttributeNames: s.expr.nameOfExp,
+		ExpressionAttributeValues: item{
+			":own":   stringValue(*old.Token),
+			":fence": numberValue(*old.Fence),
+			":exp":   numberValue(old.Expires),
+		},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
+// giveUp answers for a lease that is over and still may not be taken: it ends the key for good.
+func (c *claimCall) giveUp(ctx context.Context, rec *storedRecord) error {
+	s := c.store
+
+	var cause string
+
+	switch {
+	case s.opts.NoTakeover && *rec.Lease != 0:
+		cause = joinCause("the lease of attempt "+strconv.Itoa(rec.Attempts)+" ran out: outcome unknown, not taken over", rec.Error)
+	case s.opts.MaxAttempts > 0 && rec.Attempts >= s.opts.MaxAttempts:
+		cause = joinCause("attempts used up", rec.Error)
+	default:
+		return keyError("claim", c.key, errAgain)
+	}
+
+	found, err := c.store.fenced(ctx, c.key, func(a attempted) *dynamodb.UpdateItemInput {
+		return s.write(c.partition, condGiveUp, updateFail, item{
+			":mine": stringValue(*rec.Token), ":fence": numberValue(*rec.Fence), ":inprogress": inProgressValue,
+			":dead": numberValue(a.now.Add(-s.opts.ClockSkew).UnixMilli()), ":failed": failedValue,
+			":exp": numberValue(s.expiry(a.now, a.lease)), ":err": stringValue(cause),
+		})
+	})
+
+	switch {
+	case errors.Is(err, ErrFenced) && (found == nil || found.State != stateFailed):
+		return keyError("claim", c.key, errAgain) // it was released, extended or completed after all
+	case err != nil && !errors.Is(err, ErrFenced):
+		return keyError("claim", c.key, err)
+	}
+
+	return &FailedError{Key: c.key, Cause: cause, Attempts: rec.Attempts}
+}
