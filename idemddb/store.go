@@ -65,7 +65,8 @@ type Options struct {
 	// stored for that long. Negative, or below Lease, is an error. Defaults to 7 days.
 	Retention time.Duration
 
-	// Single turns grouping off: every write is a request of its own. Defaults to false.
+	// Single asks for one request for each write. It changes nothing yet: there are no requests in groups to turn off.
+	// Defaults to false.
 	Single bool
 
 	// SortKey is the name of the table's sort key, of type string, for records in an existing table; it holds the fixed
