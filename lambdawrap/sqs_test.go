@@ -563,6 +563,7 @@ func TestNothingStartsInTheReserve(t *testing.T) {
 		l.equal("requests", len(l.db.Requests()), 5)
 		l.equal("k3", l.state("k3"), "INPROGRESS")
 		l.equal("k4", l.state("k4"), "none")
+		time.Sleep(time.Minute) // the late handler ends
 	})
 }
 
