@@ -57,3 +57,23 @@ func ExampleEvent() {
 	// alarm: fenced idemddb: key sha256:a-IBemZtKSDe: claim with fence 1767355200001 is fenced, now at fence 1767355200002
 	// not recorded
 }
+
+// Runs, replays and refusals are counted apart.
+func ExampleKind() {
+	ctx := context.Background()
+	count := map[idemddb.Kind]int{} // with a mutex where the store is used by several goroutines
+	store, _ := inMemory(&idemddb.Options{
+		Observe: func(_ context.Context, e idemddb.Event) { count[e.Kind]++ },
+	})
+
+	for range 3 {
+		if _, err := idemddb.Do(ctx, store, "payment-1", nil, charge); err != nil {
+			fmt.Println(err)
+		}
+	}
+
+	fmt.Println(count[idemddb.Claimed], "claimed,", count[idemddb.Completed], "completed,", count[idemddb.Replayed], "replayed")
+	// Output:
+	// charging 12.50
+	// 1 claimed, 1 completed, 2 replayed
+}

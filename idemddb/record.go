@@ -65,7 +65,6 @@ type item = map[string]types.AttributeValue
 
 // storedRecord is an item as read. Pointers tell an absent attribute from a zero.
 type storedRecord struct {
-	Version     *int64  `dynamodbav:"v"`
 	State       string  `dynamodbav:"st"`
 	Token       *string `dynamodbav:"own"`
 	Fence       *int64  `dynamodbav:"fence"`
@@ -83,18 +82,15 @@ type storedRecord struct {
 
 // decode reads an item. An error is ErrCorrupt: the record is of another version, or not one of ours.
 func (s *Store) decode(stored item) (*storedRecord, error) {
-	var version struct {
-		V *int64 `dynamodbav:"v"`
-	}
-
 	// The version first: what else stands in a record of another version can't be known.
-	if err := attributevalue.UnmarshalMap(stored, &version); err != nil || version.V == nil {
-		return nil, fmt.Errorf("%w: it has no version (attribute v): not a record of this package", ErrCorrupt)
+	version, ok := numberAt(stored, attrVersion)
+	if !ok {
+		return nil, fmt.Errorf("%w: it has no version (attribute %s): not a record of this package", ErrCorrupt, attrVersion)
 	}
 
-	if *version.V != formatVersion {
+	if version != formatVersion {
 		return nil, fmt.Errorf("%w: it has format version %d, this package knows %d: deploy the version that wrote it",
-			ErrCorrupt, *version.V, formatVersion)
+			ErrCorrupt, version, formatVersion)
 	}
 
 	rec := &storedRecord{Result: stored[attrResult]}
@@ -102,7 +98,7 @@ func (s *Store) decode(stored item) (*storedRecord, error) {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 
-	if err := attributevalue.Unmarshal(stored[s.opts.TTLAttribute], &rec.Expires); err != nil || rec.Expires == 0 {
+	if rec.Expires, ok = numberAt(stored, s.opts.TTLAttribute); !ok {
 		return nil, fmt.Errorf("%w: attribute %s is not a number of seconds", ErrCorrupt, s.opts.TTLAttribute)
 	}
 

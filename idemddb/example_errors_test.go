@@ -1,0 +1,51 @@
+package idemddb_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// Messages show the key's hash; the key itself stands in a field.
+func ExampleInProgressError_Error() {
+	fmt.Println(&idemddb.InProgressError{Key: "payment-1", Until: noon.Add(30 * time.Second)})
+	// Output: idemddb: key sha256:a-IBemZtKSDe is in progress until 2026-01-02T12:00:30Z
+}
+
+func ExampleInProgressError_Unwrap() {
+	var err error = &idemddb.InProgressError{Key: "payment-1", Until: noon}
+	fmt.Println(errors.Is(err, idemddb.ErrInProgress))
+	// Output: true
+}
+
+// Who has the key follows from the fences.
+func ExampleFencedError_Error() {
+	fmt.Println(&idemddb.FencedError{Key: "payment-1", Held: 7, Current: 8})
+	fmt.Println(&idemddb.FencedError{Key: "payment-1", Held: 7, Current: 8, Record: &idemddb.Record{Fence: 8}})
+	fmt.Println(&idemddb.FencedError{Key: "payment-1", Held: 7, Current: 7})
+	fmt.Println(&idemddb.FencedError{Key: "payment-1", Held: 7, Current: 0})
+	// Output:
+	// idemddb: key sha256:a-IBemZtKSDe: claim with fence 7 is fenced, now at fence 8
+	// idemddb: key sha256:a-IBemZtKSDe: claim with fence 7 is fenced, completed with fence 8
+	// idemddb: key sha256:a-IBemZtKSDe: claim with fence 7 is fenced, it was settled before
+	// idemddb: key sha256:a-IBemZtKSDe: claim with fence 7 is fenced, its record is gone
+}
+
+func ExampleFencedError_Unwrap() {
+	var err error = &idemddb.FencedError{Key: "payment-1", Held: 7, Current: 8}
+	fmt.Println(errors.Is(err, idemddb.ErrFenced))
+	// Output: true
+}
+
+func ExampleFailedError_Error() {
+	fmt.Println(&idemddb.FailedError{Key: "payment-1", Cause: "account is closed", Attempts: 2})
+	// Output: idemddb: key sha256:a-IBemZtKSDe failed for good after 2 attempts: account is closed
+}
+
+func ExampleFailedError_Unwrap() {
+	var err error = &idemddb.FailedError{Key: "payment-1", Cause: "account is closed", Attempts: 2}
+	fmt.Println(errors.Is(err, idemddb.ErrFailed))
+	// Output: true
+}
