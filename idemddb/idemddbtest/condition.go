@@ -92,7 +92,7 @@ func (b *binding) checkDistinct(e *expr) error {
 // checkTypes looks at the operands whose type is known without an item.
 func (b *binding) checkTypes(e *expr, allowed string, operands ...*expr) error {
 	for _, o := range operands {
-		t := ""
+		var t string
 		switch o.kind {
 		case valueExpr:
 			t = typeOf(b.values[o.op])

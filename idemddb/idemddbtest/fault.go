@@ -175,12 +175,12 @@ func call[Out any](ctx context.Context, db *DB, in any) (*Out, error) {
 	return out.(*Out), nil
 }
 
-var resetByPeer = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+var errPeerReset = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 
 // errConnection is a connection that broke while the answer was awaited. Status 0 is what the SDK reports without a response.
 func errConnection(op string) error {
 	return operationError(op, 0, &smithyhttp.RequestSendError{
-		Err: &url.Error{Op: "Post", URL: "https://dynamodb.us-east-1.amazonaws.com/", Err: resetByPeer},
+		Err: &url.Error{Op: "Post", URL: "https://dynamodb.us-east-1.amazonaws.com/", Err: errPeerReset},
 	})
 }
 

@@ -2,6 +2,7 @@ package idemddbtest_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -66,9 +67,7 @@ func (g *generator) item(key attributes) attributes {
 			it[name] = g.typical(name)
 		}
 	}
-	for name, v := range key {
-		it[name] = v
-	}
+	maps.Copy(it, key)
 	return it
 }
 
@@ -297,7 +296,7 @@ func (g *generator) maybeUpdate() *string {
 func (g *generator) path() string {
 	switch g.pick("path", "top", "top", "top", "deep", "alias", "key", "odd") {
 	case "deep":
-		return g.pick("deep", "m.a", "m.n", "m.l[0]", "l[0]", "l[1]", "l[9]", "m.zz", "l[0].a", "a.b", "m.l[1].a")
+		return g.pick("deep", "m.a", "m.n", "m.l[0]", "l[0]", "l[0]", "l[1]", "l[1]", "l[2]", "l[7]", "l[9]", "m.zz", "l[0].a", "a.b", "m.l[1].a")
 	case "alias":
 		alias := g.pick("alias", "#status", "#dot", "#a")
 		g.names[alias] = map[string]string{"#status": "status", "#dot": "x.y", "#a": "a"}[alias]
@@ -337,8 +336,11 @@ func (g *generator) condition(depth int) string {
 	case "between":
 		return g.operand() + " BETWEEN " + g.operand() + " AND " + g.operand()
 	case "in":
-		list := []string{g.operand(), g.operand(), g.operand()}
-		return g.operand() + g.pick("IN", " IN ", " in ") + "(" + strings.Join(list[:rapid.IntRange(1, 3).Draw(g.T, "listed")], ", ") + ")"
+		list := make([]string, rapid.IntRange(1, 3).Draw(g.T, "listed"))
+		for i := range list {
+			list[i] = g.operand()
+		}
+		return g.operand() + g.pick("IN", " IN ", " in ") + "(" + strings.Join(list, ", ") + ")"
 	case "and":
 		return g.condition(depth+1) + g.pick("AND", " AND ", " and ", " And\n") + g.condition(depth+1)
 	case "or":

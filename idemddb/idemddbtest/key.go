@@ -1,6 +1,7 @@
 package idemddbtest
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -66,7 +67,7 @@ func (t *table) id(it item) string {
 	if len(t.key) == 1 {
 		return first
 	}
-	return string(rune(len(first))) + first + keyText(it[t.key[1].name])
+	return strconv.Itoa(len(first)) + ":" + first + keyText(it[t.key[1].name])
 }
 
 func (t *table) isKey(name string) bool {

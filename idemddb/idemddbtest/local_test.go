@@ -54,7 +54,6 @@ func realEngine(t testing.TB) *dynamodb.Client {
 
 // startLocal runs the script around a cat: the server ends with our end of its standard input, even if this process is killed.
 func startLocal() (endpoint string, stop func(), err error) {
-	//nolint:gosec // a constant
 	cmd := exec.CommandContext(context.Background(), "bash", localScript, "with", "sh", "-c", `echo "$DYNAMODB_LOCAL_ENDPOINT"; exec cat`)
 	var diagnostics strings.Builder
 	cmd.Stderr = &diagnostics

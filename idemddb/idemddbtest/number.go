@@ -68,24 +68,6 @@ func parseNumber(s string) (number, error) {
 	return n.normal()
 }
 
-// normal strips the zeros at both ends and checks the range.
-func (n number) normal() (number, error) {
-	trimmed := strings.TrimLeft(n.digits, "0")
-	n.exp -= len(n.digits) - len(trimmed)
-	n.digits = strings.TrimRight(trimmed, "0")
-	switch {
-	case n.digits == "":
-		return number{}, nil
-	case len(n.digits) > maxDigits:
-		return number{}, invalid("Attempting to store more than 38 significant digits in a Number")
-	case n.exp > maxExponent:
-		return number{}, invalid("Number overflow. Attempting to store a number with magnitude larger than supported range")
-	case n.exp < minExponent:
-		return number{}, invalid("Number underflow. Attempting to store a number with magnitude smaller than supported range")
-	}
-	return n, nil
-}
-
 func (n number) String() string {
 	if n.digits == "" {
 		return "0"
@@ -103,6 +85,24 @@ func (n number) String() string {
 		return "-" + s
 	}
 	return s
+}
+
+// normal strips the zeros at both ends and checks the range.
+func (n number) normal() (number, error) {
+	trimmed := strings.TrimLeft(n.digits, "0")
+	n.exp -= len(n.digits) - len(trimmed)
+	n.digits = strings.TrimRight(trimmed, "0")
+	switch {
+	case n.digits == "":
+		return number{}, nil
+	case len(n.digits) > maxDigits:
+		return number{}, invalid("Attempting to store more than 38 significant digits in a Number")
+	case n.exp > maxExponent:
+		return number{}, invalid("Number overflow. Attempting to store a number with magnitude larger than supported range")
+	case n.exp < minExponent:
+		return number{}, invalid("Number underflow. Attempting to store a number with magnitude smaller than supported range")
+	}
+	return n, nil
 }
 
 // compareNumbers takes canonical texts and answers -1, 0 or 1.

@@ -10,7 +10,7 @@ func reserved(name string) bool {
 
 var reservedWords = func() map[string]struct{} {
 	words := make(map[string]struct{}, 600)
-	for _, w := range strings.Fields(reservedList) {
+	for w := range strings.FieldsSeq(reservedList) {
 		words[w] = struct{}{}
 	}
 	return words

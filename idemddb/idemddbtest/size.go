@@ -56,15 +56,28 @@ func valueSize(v types.AttributeValue) int {
 	return n
 }
 
-// numberSize takes a canonical number: a byte for two significant digits, and one more; another for the sign.
+// numberSize takes a canonical number: a byte, one more for each pair of significant digits, counted from the decimal point, and one for
+// a minus sign.
 func numberSize(s string) int {
 	neg := strings.HasPrefix(s, "-")
 	if neg {
 		s = s[1:]
 	}
 	whole, fraction, _ := strings.Cut(s, ".")
-	digits := strings.Trim(whole+fraction, "0")
-	n := (len(digits)+1)/2 + 1
+	if len(whole)%2 == 1 {
+		whole = "0" + whole
+	}
+	digits := whole + fraction
+	if len(digits)%2 == 1 {
+		digits += "0"
+	}
+	for strings.HasPrefix(digits, "00") {
+		digits = digits[2:]
+	}
+	for strings.HasSuffix(digits, "00") {
+		digits = digits[:len(digits)-2]
+	}
+	n := len(digits)/2 + 1
 	if neg {
 		n++
 	}

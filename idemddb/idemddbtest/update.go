@@ -1,10 +1,8 @@
 package idemddbtest
 
 import (
-	"bytes"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -68,7 +66,8 @@ func (b *binding) checkSet(e *expr) error {
 
 // apply is the item after a checked update. Every right side sees the item as it was before; a new item begins with its key.
 func (b *binding) apply(u *update, before item) (item, error) {
-	var changes, removals []change
+	changes := make([]change, 0, len(u.sets)+len(u.adds)+len(u.deletes))
+	removals := make([]change, 0, len(u.removes)+len(u.deletes))
 	for _, a := range u.sets {
 		v, err := b.evaluate(a.value, before)
 		if err != nil {
@@ -173,127 +172,4 @@ func without(v types.AttributeValue, p path) types.AttributeValue {
 		return &types.AttributeValueMemberL{Value: l}
 	}
 	return v
-}
-
-// evaluate is the value of a SET's right side.
-func (b *binding) evaluate(e *expr, it item) (types.AttributeValue, error) {
-	switch {
-	case e.kind == sumExpr:
-		return b.sum(e, it)
-	case e.op == "if_not_exists" && e.kind == setFunctionExpr:
-		// Both sides are evaluated: a missing second operand fails even where it is not needed.
-		other, err := b.evaluate(e.args[1], it)
-		if v := b.value(e.args[0], it); v != nil && err == nil {
-			return v, nil
-		}
-		return other, err
-	case e.kind == setFunctionExpr:
-		return b.listAppend(e, it)
-	}
-	if v := b.value(e, it); v != nil {
-		return v, nil
-	}
-	return nil, invalid("The provided expression refers to an attribute that does not exist in the item")
-}
-
-func (b *binding) both(e *expr, it item) (x, y types.AttributeValue, err error) {
-	if x, err = b.evaluate(e.args[0], it); err != nil {
-		return nil, nil, err
-	}
-	y, err = b.evaluate(e.args[1], it)
-	return x, y, err
-}
-
-func (b *binding) sum(e *expr, it item) (types.AttributeValue, error) {
-	x, y, err := b.both(e, it)
-	if err != nil {
-		return nil, err
-	}
-	m, ok1 := x.(*types.AttributeValueMemberN)
-	n, ok2 := y.(*types.AttributeValueMemberN)
-	if !ok1 || !ok2 {
-		return nil, errOperandType()
-	}
-	other := n.Value
-	if e.op == "-" {
-		other = negate(other)
-	}
-	s, err := addNumbers(m.Value, other)
-	return &types.AttributeValueMemberN{Value: s}, err
-}
-
-func (b *binding) listAppend(e *expr, it item) (types.AttributeValue, error) {
-	x, y, err := b.both(e, it)
-	if err != nil {
-		return nil, err
-	}
-	l, ok1 := x.(*types.AttributeValueMemberL)
-	m, ok2 := y.(*types.AttributeValueMemberL)
-	if !ok1 || !ok2 {
-		return nil, errOperandType()
-	}
-	return &types.AttributeValueMemberL{Value: slices.Concat(l.Value, m.Value)}, nil
-}
-
-// add is the ADD action: a number is added, a set united. A missing attribute counts as zero, or as the empty set.
-func add(old, v types.AttributeValue) (types.AttributeValue, error) {
-	if old == nil {
-		return v, nil
-	}
-	if typeOf(old) != typeOf(v) {
-		return nil, errOperandType()
-	}
-	switch old := old.(type) {
-	case *types.AttributeValueMemberN:
-		s, err := addNumbers(old.Value, v.(*types.AttributeValueMemberN).Value)
-		return &types.AttributeValueMemberN{Value: s}, err
-	case *types.AttributeValueMemberSS:
-		return &types.AttributeValueMemberSS{Value: union(old.Value, v.(*types.AttributeValueMemberSS).Value, strings.Compare)}, nil
-	case *types.AttributeValueMemberNS:
-		return &types.AttributeValueMemberNS{Value: union(old.Value, v.(*types.AttributeValueMemberNS).Value, compareNumbers)}, nil
-	case *types.AttributeValueMemberBS:
-		return &types.AttributeValueMemberBS{Value: union(old.Value, v.(*types.AttributeValueMemberBS).Value, bytes.Compare)}, nil
-	}
-	return nil, errOperandType()
-}
-
-func union[T any](a, b []T, compare func(T, T) int) []T {
-	all := slices.Concat(a, b)
-	slices.SortFunc(all, compare)
-	return slices.CompactFunc(all, func(x, y T) bool { return compare(x, y) == 0 })
-}
-
-// subtract is the DELETE action. Nil means that nothing is left: a set is never empty.
-func subtract(old, v types.AttributeValue) (types.AttributeValue, error) {
-	if old == nil {
-		return nil, nil
-	}
-	if typeOf(old) != typeOf(v) {
-		return nil, errOperandType()
-	}
-	switch old := old.(type) {
-	case *types.AttributeValueMemberSS:
-		if left := minus(old.Value, v.(*types.AttributeValueMemberSS).Value, strings.Compare); len(left) > 0 {
-			return &types.AttributeValueMemberSS{Value: left}, nil
-		}
-	case *types.AttributeValueMemberNS:
-		if left := minus(old.Value, v.(*types.AttributeValueMemberNS).Value, compareNumbers); len(left) > 0 {
-			return &types.AttributeValueMemberNS{Value: left}, nil
-		}
-	case *types.AttributeValueMemberBS:
-		if left := minus(old.Value, v.(*types.AttributeValueMemberBS).Value, bytes.Compare); len(left) > 0 {
-			return &types.AttributeValueMemberBS{Value: left}, nil
-		}
-	}
-	return nil, nil
-}
-
-func minus[T any](a, b []T, compare func(T, T) int) []T {
-	return slices.DeleteFunc(slices.Clone(a), func(x T) bool {
-		return slices.ContainsFunc(b, func(y T) bool { return compare(x, y) == 0 })
-	})
-}
-
-func errOperandType() error {
-	return invalid("An operand in the update expression has an incorrect data type")
 }

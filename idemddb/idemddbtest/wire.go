@@ -3,6 +3,7 @@ package idemddbtest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -106,7 +107,7 @@ func readList(d smithy.ShapeDeserializer, s *smithy.Schema, v reflect.Value) err
 }
 
 func readMap(d smithy.ShapeDeserializer, s *smithy.Schema, v reflect.Value) error {
-	if m, ok := v.Addr().Interface().(*map[string]types.AttributeValue); ok { // the hot path
+	if m, ok := reflect.TypeAssert[*map[string]types.AttributeValue](v.Addr()); ok { // the hot path
 		*m = map[string]types.AttributeValue{}
 		return smithy.ReadMap(d, s, func(key string) error {
 			var a types.AttributeValue
@@ -204,5 +205,5 @@ func encodeError(err error) ([]byte, error) {
 		}
 		return append([]byte(start), body[1:]...), nil
 	}
-	return fmt.Appendf(nil, `{"__type":"com.amazon.coral.validate#%s","message":%q}`, api.ErrorCode(), api.ErrorMessage()), nil
+	return json.Marshal(map[string]string{"__type": "com.amazon.coral.validate#" + api.ErrorCode(), "message": api.ErrorMessage()})
 }

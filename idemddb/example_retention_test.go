@@ -1,0 +1,28 @@
+package idemddb_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// Past its retention a key is new, also while DynamoDB has not deleted its record yet: that costs one request more.
+func ExampleOptions_retention() {
+	ctx := context.Background()
+	store, aws := inMemory(&idemddb.Options{Retention: 24 * time.Hour})
+
+	for range 2 {
+		fmt.Println(idemddb.Do(ctx, store, "payment-1", nil, charge))
+		aws.cost()
+		aws.Advance(25 * time.Hour)
+	}
+	// Output:
+	// charging 12.50
+	// receipt 1 <nil>
+	// 2 requests, 2 write units
+	// charging 12.50
+	// receipt 1 <nil>
+	// 3 requests, 3 write units
+}

@@ -1,0 +1,133 @@
+package idemddbtest_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// The service's clock is the test's.
+func ExampleOptions() {
+	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
+	db := idemddbtest.New(&idemddbtest.Options{Now: clock.Now})
+
+	out, err := db.CreateTable(context.Background(), idemddb.Table("records"))
+	fmt.Println(out.TableDescription.CreationDateTime.UTC(), err)
+	// Output: 2026-01-02 12:00:00 +0000 UTC <nil>
+}
+
+// What a test can know of a request.
+func ExampleRequest() {
+	db := withTable()
+	store, err := idemddb.New(db, "records", "payments", nil)
+	db.Inject(idemddbtest.Throttle)
+	fmt.Println(err, claimOnce(store, "p-1"))
+
+	for _, r := range db.Requests() {
+		fmt.Printf("%s %s %d %q\n", r.Operation, r.Table, r.WriteUnits, r.Fault)
+	}
+	// Output:
+	// <nil> <nil>
+	// UpdateItem records 0 "Throttle"
+	// UpdateItem records 1 ""
+	// UpdateItem records 1 ""
+}
+
+func ExampleDB_CreateTable() {
+	db := idemddbtest.New(nil)
+	out, err := db.CreateTable(context.Background(), idemddb.Table("records"))
+	fmt.Println(out.TableDescription.TableStatus, err)
+	// Output: ACTIVE <nil>
+}
+
+func ExampleDB_DescribeTable() {
+	out, err := withTable().DescribeTable(context.Background(), &dynamodb.DescribeTableInput{TableName: new("records")})
+	fmt.Println(*out.Table.KeySchema[0].AttributeName, out.Table.KeySchema[0].KeyType, err)
+	// Output: pk HASH <nil>
+}
+
+func ExampleDB_UpdateTimeToLive() {
+	out, err := withTable().UpdateTimeToLive(context.Background(), &dynamodb.UpdateTimeToLiveInput{
+		TableName:               new("records"),
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
+	})
+	fmt.Println(*out.TimeToLiveSpecification.AttributeName, err)
+	// Output: exp <nil>
+}
+
+func ExampleDB_PutItem() {
+	db := withTable()
+	put := &dynamodb.PutItemInput{
+		TableName: new("records"), Item: recordKey("p-1"), ConditionExpression: new("attribute_not_exists(pk)"),
+	}
+
+	for range 2 {
+		_, err := db.PutItem(context.Background(), put)
+		fmt.Println(err == nil)
+	}
+	// Output:
+	// true
+	// false
+}
+
+func ExampleDB_UpdateItem() {
+	out, err := withTable().UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
+		TableName: new("records"), Key: recordKey("p-1"), UpdateExpression: new("SET fence = if_not_exists(fence, :zero) + :one"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":zero": &types.AttributeValueMemberN{Value: "0"}, ":one": &types.AttributeValueMemberN{Value: "1"},
+		},
+		ReturnValues: types.ReturnValueAllNew,
+	})
+	fmt.Println(out.Attributes["fence"].(*types.AttributeValueMemberN).Value, err)
+	// Output: 1 <nil>
+}
+
+func ExampleDB_GetItem() {
+	out, err := withTable().GetItem(context.Background(), &dynamodb.GetItemInput{TableName: new("records"), Key: recordKey("p-1")})
+	fmt.Println(len(out.Item), err)
+	// Output: 0 <nil>
+}
+
+func ExampleDB_Scan() {
+	db := withTable()
+	store, err := idemddb.New(db, "records", "payments", nil)
+	fmt.Println(err, claimOnce(store, "p-1"))
+
+	out, err := db.Scan(context.Background(), &dynamodb.ScanInput{TableName: new("records")})
+	fmt.Println(out.Count, err)
+	// Output:
+	// <nil> <nil>
+	// 1 <nil>
+}
+
+// A record that somebody deletes is gone for its key: the work runs again.
+func ExampleDB_DeleteItem() {
+	db := withTable()
+	store, err := idemddb.New(db, "records", "payments", nil)
+	fmt.Println(err, claimOnce(store, "p-1"))
+
+	_, err = db.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: new("records"), Key: recordKey("p-1")})
+	fmt.Println(err, stateOf(db.Item("records", recordKey("p-1"))))
+	// Output:
+	// <nil> <nil>
+	// <nil> no record
+}
+
+// All or nothing: the second part's condition fails, so the first is not written.
+func ExampleDB_TransactWriteItems() {
+	db := withTable()
+	_, err := db.TransactWriteItems(context.Background(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+		{Put: &types.Put{TableName: new("records"), Item: recordKey("p-1")}},
+		{ConditionCheck: &types.ConditionCheck{
+			TableName: new("records"), Key: recordKey("p-2"), ConditionExpression: new("attribute_exists(pk)"),
+		}},
+	}})
+	fmt.Println(err != nil, len(db.Items("records")))
+	// Output: true 0
+}

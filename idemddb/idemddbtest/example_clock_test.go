@@ -1,0 +1,89 @@
+package idemddbtest_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// A clock that the test moves: a lease ends without waiting.
+func ExampleClock() {
+	ctx := context.Background()
+	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
+	store, err := idemddb.New(withTable(), "records", "payments", &idemddb.Options{Now: clock.Now})
+	fmt.Println(err)
+
+	_, _, err = store.Claim(ctx, "p-1", nil) // by a worker that dies
+	fmt.Println(err)
+
+	_, _, err = store.Claim(ctx, "p-1", nil)
+	fmt.Println(kindOf(err))
+
+	clock.Advance(time.Minute)
+
+	claim, _, err := store.Claim(ctx, "p-1", nil)
+	fmt.Println(claim.Takeover(), err)
+	// Output:
+	// <nil>
+	// <nil>
+	// in progress
+	// true <nil>
+}
+
+func ExampleNewClock() {
+	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
+	fmt.Println(clock.Now())
+	// Output: 2026-01-02 12:00:00 +0000 UTC
+}
+
+// It also goes backwards, as clocks of servers do.
+func ExampleClock_Advance() {
+	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
+	fmt.Println(clock.Advance(time.Hour))
+	fmt.Println(clock.Advance(-2 * time.Hour))
+	// Output:
+	// 2026-01-02 13:00:00 +0000 UTC
+	// 2026-01-02 11:00:00 +0000 UTC
+}
+
+func ExampleClock_Now() {
+	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
+	options := idemddb.Options{Now: clock.Now}
+	fmt.Println(options.Now().Equal(clock.Now()))
+	// Output: true
+}
+
+// Time to Live deletes when it likes; the test says when.
+func ExampleDB_Expire() {
+	ctx := context.Background()
+	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
+	db := idemddbtest.New(&idemddbtest.Options{Now: clock.Now})
+
+	if _, err := db.CreateTable(ctx, idemddb.Table("records")); err != nil {
+		fmt.Println(err)
+	}
+
+	_, err := db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName:               new("records"),
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
+	})
+	fmt.Println(err)
+
+	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Now: clock.Now, Retention: time.Hour})
+	fmt.Println(err, claimOnce(store, "p-1"))
+
+	fmt.Println("deleted", db.Expire())
+	clock.Advance(2 * time.Hour)
+	fmt.Println("deleted", db.Expire())
+	// Output:
+	// <nil>
+	// <nil> <nil>
+	// deleted 0
+	// deleted 1
+}

@@ -1,0 +1,135 @@
+package idemddbtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// A DB stands where a *dynamodb.Client would.
+func ExampleNew() {
+	db := idemddbtest.New(nil)
+	_, err := db.CreateTable(context.Background(), idemddb.Table("records"))
+	fmt.Println(err)
+
+	store, err := idemddb.New(db, "records", "payments", nil)
+	fmt.Println(err, claimOnce(store, "p-1"))
+	// Output:
+	// <nil>
+	// <nil> <nil>
+}
+
+// A DB keeps a handler's own items too: it evaluates conditions and updates as the service does.
+func ExampleDB() {
+	ctx := context.Background()
+	db := withTable()
+	account := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "account#a-1"}}
+
+	_, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: new("records"), Key: account, UpdateExpression: new("ADD balance :amount"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":amount": &types.AttributeValueMemberN{Value: "1250"}},
+	})
+	fmt.Println(err)
+
+	_, err = db.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: new("records"), Item: account, ConditionExpression: new("attribute_not_exists(pk)"),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	if refusal, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		fmt.Println("refused, balance", refusal.Item["balance"].(*types.AttributeValueMemberN).Value)
+	}
+	// Output:
+	// <nil>
+	// refused, balance 1250
+}
+
+// What a test looks at afterwards: no request, no fault.
+func ExampleDB_Item() {
+	db := withTable()
+	store, err := idemddb.New(db, "records", "payments", nil)
+	fmt.Println(err, claimOnce(store, "p-1"))
+	fmt.Println(stateOf(db.Item("records", recordKey("p-1"))))
+	// Output:
+	// <nil> <nil>
+	// COMPLETED
+}
+
+func ExampleDB_Items() {
+	db := withTable()
+	store, err := idemddb.New(db, "records", "payments", nil)
+	fmt.Println(err, claimOnce(store, "p-1"), claimOnce(store, "p-2"))
+
+	for _, record := range db.Items("records") {
+		fmt.Println(record["pk"].(*types.AttributeValueMemberS).Value, stateOf(record))
+	}
+	// Output:
+	// <nil> <nil> <nil>
+	// payments#p-1 COMPLETED
+	// payments#p-2 COMPLETED
+}
+
+// What was asked of DynamoDB, and what it would cost.
+func ExampleDB_Requests() {
+	db := withTable()
+	store, err := idemddb.New(db, "records", "payments", nil)
+	fmt.Println(err, claimOnce(store, "p-1"), claimOnce(store, "p-1"))
+
+	for _, r := range db.Requests() {
+		fmt.Println(r.Operation, "units", r.WriteUnits, "refused", r.Refused)
+	}
+	// Output:
+	// <nil> <nil> <nil>
+	// UpdateItem units 1 refused false
+	// UpdateItem units 1 refused false
+	// UpdateItem units 1 refused true
+}
+
+func ExampleDB_ResetRequests() {
+	db := withTable()
+	store, err := idemddb.New(db, "records", "payments", nil)
+	fmt.Println(err, claimOnce(store, "p-1"))
+
+	db.ResetRequests() // from here on, only the duplicate
+	fmt.Println(claimOnce(store, "p-1"), len(db.Requests()))
+	// Output:
+	// <nil> <nil>
+	// <nil> 1
+}
+
+// An SDK client for code that takes one, with the SDK's own encoding, retries and errors.
+func ExampleDB_Client() {
+	db := withTable()
+	store, err := idemddb.New(db.Client(), "records", "payments", nil)
+	fmt.Println(err, claimOnce(store, "p-1"))
+	fmt.Println(stateOf(db.Item("records", recordKey("p-1"))))
+	// Output:
+	// <nil> <nil>
+	// COMPLETED
+}
+
+// DynamoDB's protocol over HTTP, for a client in another process.
+func ExampleDB_Handler() {
+	db := withTable()
+	server := httptest.NewServer(db.Handler())
+	defer server.Close()
+
+	client := dynamodb.New(dynamodb.Options{
+		BaseEndpoint: &server.URL, Region: "eu-west-1", HTTPClient: idemddb.HTTPClient(),
+		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+	})
+
+	store, err := idemddb.New(client, "records", "payments", nil)
+	fmt.Println(err, claimOnce(store, "p-1"))
+	fmt.Println(stateOf(db.Item("records", recordKey("p-1"))))
+	// Output:
+	// <nil> <nil>
+	// COMPLETED
+}

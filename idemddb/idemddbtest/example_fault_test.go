@@ -1,0 +1,82 @@
+package idemddbtest_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// The next requests meet these faults, one each: here the claim passes and the completion is denied.
+func ExampleDB_Inject() {
+	db := withTable()
+	store, err := idemddb.New(db, "records", "payments", nil)
+	fmt.Println(err)
+
+	db.Inject(idemddbtest.None, idemddbtest.AccessDenied)
+	fmt.Println(kindOf(claimOnce(store, "p-1")))
+	// Output:
+	// <nil>
+	// completion unrecorded
+}
+
+// A fault for chosen requests: every completion loses its reply once.
+func ExampleDB_Intercept() {
+	db := withTable()
+	store, err := idemddb.New(db, "records", "payments", nil)
+	fmt.Println(err)
+
+	lost := 0
+
+	db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if lost == 0 && strings.Contains(r.Update, ":completed") {
+			lost++
+
+			return idemddbtest.LostReply
+		}
+
+		return idemddbtest.None
+	})
+
+	fmt.Println(claimOnce(store, "p-1"), "lost", lost)
+	// Output:
+	// <nil>
+	// <nil> lost 1
+}
+
+// A request that was given up arrives seconds later: after the key was claimed, and released, by its repetition.
+func ExampleDB_Deliver() {
+	ctx := context.Background()
+	db := withTable()
+	store, err := idemddb.New(db, "records", "payments", nil)
+	fmt.Println(err)
+
+	db.Inject(idemddbtest.LateRequest)
+
+	claim, _, err := store.Claim(ctx, "p-1", nil) // the repetition got through
+	fmt.Println(err, claim.Release(ctx, nil))
+
+	for _, r := range db.Deliver() {
+		fmt.Println("the late claim was refused:", r.Refused)
+	}
+	// Output:
+	// <nil>
+	// <nil> <nil>
+	// the late claim was refused: true
+}
+
+// Fault names what happens: it can stand in a table of cases.
+func ExampleFault() {
+	for _, fault := range []idemddbtest.Fault{idemddbtest.LostReply, idemddbtest.Throttle, idemddbtest.TransactionConflict} {
+		db := withTable()
+		store, err := idemddb.New(db, "records", "payments", nil)
+		db.Inject(fault)
+		fmt.Println(fault, err, claimOnce(store, "p-1"))
+	}
+	// Output:
+	// LostReply <nil> <nil>
+	// Throttle <nil> <nil>
+	// TransactionConflict <nil> <nil>
+}

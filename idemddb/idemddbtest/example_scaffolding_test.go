@@ -1,0 +1,71 @@
+package idemddbtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// Everything in this file is scaffolding of the examples: what a user's own code and test would have instead.
+
+// withTable returns a DynamoDB with a table "records"; in a test it would take t.
+func withTable() *idemddbtest.DB {
+	db := idemddbtest.New(nil)
+	if _, err := db.CreateTable(context.Background(), idemddb.Table("records")); err != nil {
+		panic(err)
+	}
+
+	db.ResetRequests()
+
+	return db
+}
+
+// oneMessage is an event as Lambda hands it over.
+func oneMessage() events.SQSEvent {
+	return events.SQSEvent{Records: []events.SQSMessage{{
+		MessageId:      "m-1",
+		EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments",
+		Body:           `{"paymentId":"p-1"}`,
+	}}}
+}
+
+// claimOnce claims and completes a key of the namespace "payments".
+func claimOnce(store *idemddb.Store, key string) error {
+	claim, record, err := store.Claim(context.Background(), key, nil)
+	if err != nil || record != nil {
+		return err
+	}
+
+	return claim.Complete(context.Background(), nil)
+}
+
+// recordKey is where the record of a key of the namespace "payments" is.
+func recordKey(key string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "payments#" + key}}
+}
+
+// stateOf reads an attribute of a record.
+func stateOf(record map[string]types.AttributeValue) string {
+	if st, ok := record["st"].(*types.AttributeValueMemberS); ok {
+		return st.Value
+	}
+
+	return "no record"
+}
+
+// kindOf is a failure in a word.
+func kindOf(err error) string {
+	for _, known := range []error{idemddb.ErrInProgress, idemddb.ErrFenced, idemddb.ErrUnrecorded} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+
+	return fmt.Sprint(err)
+}
