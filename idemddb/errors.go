@@ -94,7 +94,7 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("idemddb: key %s failed for good after %d attempts: %s", KeyHash(e.Key), e.Attempts, e.Cause)
+	return fmt.Sprintf("idemddb: key %s failed for good (attempts: %d): %s", KeyHash(e.Key), e.Attempts, e.Cause)
 }
 
 // Unwrap returns ErrFailed.

@@ -41,7 +41,7 @@ func ExampleFencedError_Unwrap() {
 
 func ExampleFailedError_Error() {
 	fmt.Println(&idemddb.FailedError{Key: "payment-1", Cause: "account is closed", Attempts: 2})
-	// Output: idemddb: key sha256:a-IBemZtKSDe failed for good after 2 attempts: account is closed
+	// Output: idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 2): account is closed
 }
 
 func ExampleFailedError_Unwrap() {

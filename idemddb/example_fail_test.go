@@ -25,7 +25,7 @@ func ExampleClaim_Fail() {
 	// <nil>
 	// <nil>
 	// true
-	// idemddb: key sha256:a-IBemZtKSDe failed for good after 1 attempts: account is closed
+	// idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 1): account is closed
 }
 
 // The cause is there for a dead-letter queue or a person.
@@ -81,7 +81,7 @@ func ExampleOptions_maxAttempts() {
 	// Output:
 	// attempt 1 dies
 	// attempt 2 dies
-	// idemddb: key sha256:a-IBemZtKSDe failed for good after 2 attempts: attempts used up
+	// idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 2): attempts used up
 }
 
 // An effect that must rather not happen than happen twice: a person looks before the key runs again.
@@ -101,7 +101,7 @@ func ExampleOptions_noTakeover() {
 	fmt.Println("attempt", claim.Attempt(), err)
 	// Output:
 	// <nil>
-	// idemddb: key sha256:a-IBemZtKSDe failed for good after 1 attempts: the lease of attempt 1 ran out: outcome unknown, not taken over
+	// idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 1): the lease of attempt 1 ran out: outcome unknown, not taken over
 	// <nil>
 	// attempt 1 <nil>
 }

@@ -64,7 +64,8 @@ func (k *keeper) renew(work context.Context) {
 	}
 
 	c := k.claim
-	request, cancel := context.WithTimeout(work, max(retryRenewal, c.left()))
+	// A lease that is over (the process was stopped meanwhile) is still ours for ClockSkew, by all other clocks.
+	request, cancel := context.WithTimeout(work, max(c.store.opts.ClockSkew, c.left()))
 	err := c.extend(work, request)
 
 	cancel()

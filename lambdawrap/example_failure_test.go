@@ -58,7 +58,7 @@ func ExampleOptions_deadLetter() {
 	// come back: []
 }
 
-// A panic costs its own message, not the batch. What was passed to panic is kept for whoever looks.
+// A panic costs its own message, not the batch.
 func ExamplePanicError() {
 	store, _ := inMemory(nil)
 
@@ -73,13 +73,22 @@ func ExamplePanicError() {
 	}, &lambdawrap.Options{Logger: quiet})
 
 	invoke(function, received("pay ann", "pay bob"))
-
-	var err error = &lambdawrap.PanicError{Value: errClosed}
-	fmt.Println(err, errors.Is(err, errClosed))
 	// Output:
 	// pay bob
 	// come back: [m-1]
-	// lambdawrap: handler panicked: account is closed true
+}
+
+// The stack goes to the log, not into the message.
+func ExamplePanicError_Error() {
+	fmt.Println(&lambdawrap.PanicError{Value: "no such account", Stack: []byte("...")})
+	// Output: lambdawrap: handler panicked: no such account
+}
+
+// A panic with an error can be told by it.
+func ExamplePanicError_Unwrap() {
+	var err error = &lambdawrap.PanicError{Value: errClosed}
+	fmt.Println(errors.Is(err, errClosed))
+	// Output: true
 }
 
 // One line for each message that does not end well: its id and its key's hash, never its body.

@@ -3,7 +3,6 @@ package lambdawrap_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -19,7 +18,7 @@ import (
 //
 //	lambda.Start(lambdawrap.SQS(store, handler, opts))
 
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil)) // the examples print what they mean to show
+var quiet = slog.New(slog.DiscardHandler) // the examples print what they mean to show
 
 // inMemory returns a Store on a table in memory, and the clock of its workers. A program says
 // idemddb.New(dynamodb.NewFromConfig(cfg), os.Getenv("TABLE_NAME"), "payments", opts).

@@ -81,7 +81,12 @@ func settleClaim(ctx context.Context, claim *idemddb.Claim, err error) outcome {
 
 		return outcome{err: errors.Join(err, failed), permanent: failed == nil}
 	default:
-		return outcome{err: errors.Join(err, claim.Release(ctx, err))}
+		released := claim.Release(ctx, err)
+		if errors.Is(err, idemddb.ErrFenced) && errors.Is(released, idemddb.ErrFenced) {
+			released = nil // the handler gave up because the claim was lost: that says it
+		}
+
+		return outcome{err: errors.Join(err, released)}
 	}
 }
 

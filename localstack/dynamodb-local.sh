@@ -106,7 +106,7 @@ ours() { # PIDFILE
 }
 
 up() { # PORT
-  local pidfile=$cache/run/dynamodb-local-$1.pid log=$cache/run/dynamodb-local-$1.log pid
+  local pidfile=$cache/run/dynamodb-local-$1.pid log=$cache/run/dynamodb-local-$1.log pid url
   mkdir -p "$cache/run"
   if pid=$(ours "$pidfile"); then
     say "already up, pid $pid"
@@ -116,7 +116,8 @@ up() { # PORT
     pid=$!
     echo "$pid" > "$pidfile"
   fi
-  exports "$(endpoint "$log" "$pid")"
+  url=$(endpoint "$log" "$pid") || { rm -f "$pidfile"; return 1; }
+  exports "$url"
 }
 
 down() { # PORT

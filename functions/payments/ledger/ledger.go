@@ -8,7 +8,7 @@
 //     again.
 //   - The update's reply is lost. Then nobody knows whether it was applied; [Ledger.Pay] says what it does.
 //
-// idemddb's Claim.CompleteWith closes both: it writes the update and the completion in one transaction.
+// Writing the update and the completion in one transaction closes both; idemddb will have that as Claim.CompleteWith.
 package ledger
 
 import (
