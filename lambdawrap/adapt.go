@@ -53,7 +53,7 @@ func decodeError(err error) error {
 	}
 
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("field %q must be a %s", kind.Field, kind.Type)
+		return fmt.Errorf("field %q must be of type %s", kind.Field, kind.Type)
 	}
 
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

@@ -34,7 +34,7 @@ func ExampleJSON() {
 	invoke(function, received(`{"paymentId":"p-1","amount":1250}`, `{"paymentId":"p-2","amount":"much"}`))
 	// Output:
 	// paying p-1 1250
-	// dead letter: m-2 lambdawrap: body is not a lambdawrap_test.payment: field "amount" must be a int64
+	// dead letter: m-2 lambdawrap: body is not a lambdawrap_test.payment: field "amount" must be of type int64
 	// come back: []
 }
 

@@ -870,7 +870,7 @@ func TestJSONRefusesWhatDoesNotDecodeForGood(t *testing.T) {
 
 	for body, want := range map[string]string{
 		`{"amount":1}`:                    "",
-		`{"amount":"4111"}`:               `field "amount" must be a int64`,
+		`{"amount":"4111"}`:               `field "amount" must be of type int64`,
 		`{"amount":1`:                     "it ends early",
 		`secret`:                          "not JSON, at byte 1",
 		`{"amount":1}{"x":2}`:             "more than one JSON value",

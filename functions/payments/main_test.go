@@ -25,7 +25,7 @@ func TestWireRunsAPayment(t *testing.T) {
 	)
 
 	dynamo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var in struct{ TableName, UpdateExpression string } //nolint:musttag // DynamoDB's own names
+		var in struct{ TableName, UpdateExpression string }
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 			t.Error(err)
 		}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -235,23 +237,6 @@ func (l *lab) same(key string, before map[string]types.AttributeValue) {
 	}
 }
 
-// put stores a record as it stands, under the lab's names for key and TTL attribute ("exp").
-func (l *lab) put(key string, record map[string]types.AttributeValue) {
-	l.Helper()
-
-	it := maps.Clone(record)
-	if exp, ok := it["exp"]; ok {
-		delete(it, "exp")
-
-		it[l.ttl()] = exp
-	}
-
-	maps.Copy(it, l.key(key))
-
-	_, err := l.engine.PutItem(l.Context(), &dynamodb.PutItemInput{TableName: &l.table, Item: it})
-	l.must(err)
-}
-
 // edit changes attributes of a stored record; nil removes one.
 func (l *lab) edit(key string, change map[string]types.AttributeValue) {
 	l.Helper()
@@ -281,11 +266,11 @@ func (l *lab) drop(key string) {
 	l.must(err)
 }
 
-// text and number read an attribute, "exp" under the lab's name.
-func (l *lab) text(key, name string) string {
+// text reads an attribute of the key "k".
+func (l *lab) text(name string) string {
 	l.Helper()
 
-	s, _ := l.item(key)[name].(*types.AttributeValueMemberS)
+	s, _ := l.item("k")[name].(*types.AttributeValueMemberS)
 	if s == nil {
 		return ""
 	}
@@ -293,6 +278,7 @@ func (l *lab) text(key, name string) string {
 	return s.Value
 }
 
+// number reads an attribute, "exp" under the lab's name.
 func (l *lab) number(key, name string) int64 {
 	l.Helper()
 
@@ -312,20 +298,20 @@ func (l *lab) number(key, name string) int64 {
 }
 
 func show(it map[string]types.AttributeValue) string {
-	text := "{"
+	var text strings.Builder
 
-	for name, value := range it {
-		switch v := value.(type) {
+	for _, name := range slices.Sorted(maps.Keys(it)) {
+		switch v := it[name].(type) {
 		case *types.AttributeValueMemberS:
-			text += fmt.Sprintf(" %s:%q", name, v.Value)
+			fmt.Fprintf(&text, " %s:%q", name, v.Value)
 		case *types.AttributeValueMemberN:
-			text += fmt.Sprintf(" %s:%s", name, v.Value)
+			fmt.Fprintf(&text, " %s:%s", name, v.Value)
 		default:
-			text += fmt.Sprintf(" %s:%T", name, value)
+			fmt.Fprintf(&text, " %s:%T", name, v)
 		}
 	}
 
-	return text + " }"
+	return "{" + text.String() + " }"
 }
 
 func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -371,12 +357,12 @@ func pass[T any](ctx context.Context, w *wire, call func(context.Context) (*T, e
 		return err
 	}
 
-	failed := error(nil)
-	if w.meet == nil {
-		failed = do()
-	} else {
-		failed = w.meet(n, do)
+	meet := w.meet
+	if meet == nil {
+		meet = func(_ int64, do func() error) error { return do() }
 	}
+
+	failed := meet(n, do)
 
 	if refusal, ok := errors.AsType[*types.ConditionalCheckFailedException](failed); ok && w.strip {
 		return nil, &types.ConditionalCheckFailedException{Message: refusal.Message}

@@ -18,7 +18,7 @@ var claimCases = []contractCase{
 		c := l.claim(l.store(), "k")
 		now := epoch.UnixMilli()
 
-		l.equal("st", l.text("k", "st"), "INPROGRESS")
+		l.equal("st", l.text("st"), "INPROGRESS")
 		l.equal("v", l.number("k", "v"), int64(1))
 		l.equal("lease", l.number("k", "lease"), now+lease.Milliseconds())
 		l.equal("att", l.number("k", "att"), int64(1))
@@ -30,7 +30,7 @@ var claimCases = []contractCase{
 		l.equal("Takeover", c.Takeover(), false)
 		l.equal("Deadline", c.Deadline().UnixMilli(), now+lease.Milliseconds())
 
-		if l.text("k", "own") == "" {
+		if l.text("own") == "" {
 			l.Error("the record has no token")
 		}
 	}},
@@ -74,7 +74,7 @@ var claimCases = []contractCase{
 	{"a lease that is over is taken over: new token, next fence, attempt counted, first claim kept", func(l *lab) {
 		s := l.store()
 		first := l.claim(s, "k")
-		token := l.text("k", "own")
+		token := l.text("own")
 
 		l.Advance(lease + skew + time.Millisecond)
 		second := l.claim(s, "k")
@@ -85,7 +85,7 @@ var claimCases = []contractCase{
 		l.equal("att", l.number("k", "att"), int64(2))
 		l.equal("born", l.number("k", "born"), epoch.UnixMilli())
 
-		if l.text("k", "own") == token {
+		if l.text("own") == token {
 			l.Error("the token is the old one")
 		}
 	}},
@@ -106,7 +106,7 @@ var claimCases = []contractCase{
 		s := l.store()
 		first := l.claim(s, "k")
 		l.must(first.Release(l.Context(), errors.New("no answer from the bank")))
-		l.equal("err", l.text("k", "err"), "no answer from the bank")
+		l.equal("err", l.text("err"), "no answer from the bank")
 		l.equal("lease", l.number("k", "lease"), int64(0))
 
 		second := l.claim(s, "k")
@@ -134,7 +134,7 @@ var claimCases = []contractCase{
 		failed, _ := errors.AsType[*idemddb.FailedError](err)
 		l.equal("Attempts", failed.Attempts, 2)
 		l.equal("Cause", failed.Cause, "attempts used up; last failure: bank closed")
-		l.equal("st", l.text("k", "st"), "FAILED")
+		l.equal("st", l.text("st"), "FAILED")
 		l.refuse(s, "k", nil, idemddb.ErrFailed)
 	}},
 	{"attempts used up and all released: FAILED, too", func(l *lab) {
@@ -143,7 +143,7 @@ var claimCases = []contractCase{
 
 		_, _, err := s.Claim(l.Context(), "k", nil)
 		l.is(err, idemddb.ErrFailed)
-		l.equal("st", l.text("k", "st"), "FAILED")
+		l.equal("st", l.text("st"), "FAILED")
 	}},
 	{"without takeover a lease that ran out ends the key, its outcome unknown, until an operator reopens it", func(l *lab) {
 		s := l.store(func(o *idemddb.Options) { o.NoTakeover = true })
@@ -278,7 +278,7 @@ var claimCases = []contractCase{
 		l.must(l.claim(s, "k").Fail(l.Context(), errors.New("no such account")))
 		l.Advance(retention + 2*time.Second)
 		l.claim(s, "k")
-		l.equal("err", l.text("k", "err"), "")
+		l.equal("err", l.text("err"), "")
 	}},
 	{"what happens to a record past its retention while it is claimed anew is never overwritten", func(l *lab) {
 		s := l.store()

@@ -340,7 +340,7 @@ func pay(ctx context.Context, t *testing.T, api ledger.DynamoDB, body string, op
 		t.Fatal(err)
 	}
 
-	return accounts.Pay(ctx, events.SQSMessage{Body: body}) //nolint:wrapcheck // the error under test
+	return accounts.Pay(ctx, events.SQSMessage{Body: body})
 }
 
 // permanent tells what lambdawrap.Permanent returned. Its type is not exported; what the wrapper makes of it is tested there.
@@ -365,7 +365,6 @@ func refuse(status int, code string) func(*http.Request) (*http.Response, error)
 	return respond(status, `{"__type":"com.amazonaws.dynamodb.v20120810#`+code+`","message":"no"}`)
 }
 
-//nolint:bodyclose // there is none
 func fail(err error) func(*http.Request) (*http.Response, error) {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }

@@ -1,0 +1,87 @@
+# What people run. Needs Go; a JDK 17 and Maven for the tests on DynamoDB Local, Python 3 for the template. `make help` explains.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+CACHE   := $(or $(IDEMDDB_CACHE),$(HOME)/.cache/go-idemddb)
+LOCAL   := localstack/dynamodb-local.sh
+ENGINE  ?= memory
+TIME    ?= 10s
+BENCH   ?= .
+COUNT   ?= 1
+
+GOLANGCI_VERSION := 2.15.0
+GOLANGCI         := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
+
+# The virtual environment is named after what is in it, so that a new version is a new one.
+PYTHON_TOOLS := $(CACHE)/python-$(shell cksum < .ci/requirements.txt | cut -d' ' -f1)
+
+export SAM_CLI_TELEMETRY := 0
+export AWS_DEFAULT_REGION ?= us-east-1
+
+.PHONY: help
+help: ## Explain these targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
+	$(LOCAL) with go test -race -shuffle=on -count=1 ./...
+
+.PHONY: demo
+demo: ## The story of one payment, in seconds, with Go alone; ENGINE=dynamodb-local: the same on DynamoDB Local
+ifeq ($(ENGINE),memory)
+	@ENGINE=memory go run ./localstack/demo
+else ifeq ($(ENGINE),dynamodb-local)
+	@$(LOCAL) with env ENGINE=dynamodb-local go run ./localstack/demo
+else
+	$(error ENGINE=$(ENGINE)? It is memory or dynamodb-local)
+endif
+
+.PHONY: lint
+lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
+	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }
+	go vet ./...
+	$(GOLANGCI) run ./...
+
+.PHONY: tidy
+tidy: ## Bring go.mod and go.sum up to date, and format
+	go mod tidy
+	gofmt -w .
+
+.PHONY: bench
+bench: ## Benchmarks; BENCH=pattern, COUNT=runs
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(COUNT) ./...
+
+.PHONY: fuzz
+fuzz: ## Every fuzz target for a moment; TIME=10s each
+	@$(LOCAL) with .ci/fuzz $(TIME)
+
+.PHONY: build
+build: ## The functions as they run on Lambda, for both processors, into bin/
+	@for arch in arm64 amd64; do for f in functions/*/main.go; do \
+	  name=$$(basename $$(dirname $$f)); out=bin/$$name-linux-$$arch/bootstrap; \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -tags lambda.norpc -ldflags='-s -w' -o $$out ./functions/$$name || exit 1; \
+	  printf '%-40s %s\n' $$out "$$(du -h $$out | cut -f1)"; \
+	done; done
+
+.PHONY: template
+template: $(PYTHON_TOOLS)/.done ## Check template.yaml and samconfig.toml: sam validate --lint, cfn-lint
+	for stage in default staging production; do $(PYTHON_TOOLS)/bin/sam validate --lint --config-env $$stage || exit 1; done
+	$(PYTHON_TOOLS)/bin/cfn-lint --include-checks I --non-zero-exit-code informational -- template.yaml
+
+.PHONY: tools
+tools: $(GOLANGCI) $(PYTHON_TOOLS)/.done ## Install what lint and template need, pinned, into ~/.cache/go-idemddb
+	$(LOCAL) fetch
+
+$(GOLANGCI):
+	@echo "installing golangci-lint $(GOLANGCI_VERSION), some minutes, only once ..." >&2
+	@mkdir -p $(CACHE)/bin/new
+	GOBIN=$(CACHE)/bin/new GOFLAGS= go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION)
+	@mv $(CACHE)/bin/new/golangci-lint $@
+
+$(PYTHON_TOOLS)/.done:
+	@echo "installing aws-sam-cli and cfn-lint, about 350 MB, only once ..." >&2
+	@python3 -c 'import ensurepip' 2>/dev/null || { echo "python3 has no venv. Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	python3 -m venv --clear $(PYTHON_TOOLS)
+	$(PYTHON_TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
+	@touch $@
