@@ -207,7 +207,9 @@ func (c *claimCall) once(ctx context.Context) (*Claim, *Record, error) {
 		return c.store.api.UpdateItem(actx, c.update(last), once...)
 	})
 	if err == nil {
-		return c.won(out.Attributes, last), nil, nil
+		claim, err := c.won(out.Attributes, last)
+
+		return claim, nil, err
 	}
 
 	found, ok := refusedItem(err)
@@ -284,21 +286,19 @@ var (
 	failedValue     = stringValue(stateFailed)
 )
 
-// won makes the claim that follows from the record as it was before: new fence and attempt are one more than the old ones.
-func (c *claimCall) won(old item, a attempted) *Claim {
+// won makes the claim that follows from the record as it was before: new fence and attempt are one more than the old ones. What
+// it can't follow from is not worked on: a claim with a wrong fence could never be completed.
+func (c *claimCall) won(old item, a attempted) (*Claim, error) {
 	if len(old) == 0 {
-		return c.claim(a.now.UnixMilli()+1, 1, false, a.lease)
+		return c.claim(a.now.UnixMilli()+1, 1, false, a.lease), nil
 	}
 
-	fence, ok := numberAt(old, attrFence)
-	if !ok {
-		fence = a.now.UnixMilli() // as if_not_exists has it
+	rec, err := c.store.decode(old)
+	if err != nil {
+		return nil, keyError("claim", c.key, err)
 	}
 
-	attempts, _ := numberAt(old, attrAttempts)
-	lease, _ := numberAt(old, attrLease)
-
-	return c.claim(fence+1, int(attempts)+1, lease != 0, a.lease)
+	return c.claim(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.lease), nil
 }
 
 func (c *claimCall) claim(fence int64, attempt int, takeover bool, lease time.Time) *Claim {

@@ -43,7 +43,9 @@ var (
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.
 	ErrBadKey = errors.New("bad key")
 
-	// ErrCorrupt: nothing was written; the record can't be read, or is of another format version. For an operator.
+	// ErrCorrupt: no work was begun; the record can't be read, or is of another format version. For an operator. Nothing was
+	// written, but for one case: a record that is free to be claimed shows only in the answer to the claim that its numbers
+	// make no sense, and is then held, with nobody to work on it, to the end of that lease.
 	ErrCorrupt = errors.New("record unreadable")
 )
 

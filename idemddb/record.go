@@ -21,7 +21,7 @@ type Record struct {
 	Attempts      int       // claims whose work began, that one included
 	Result        []byte    // nil if the work had none, or if it was omitted; the caller's own copy
 	ResultOmitted bool      // the work had a result that could not be kept: too large, or not encodable
-	CompletedAt   time.Time // by the clock of the worker that completed it
+	CompletedAt   time.Time // by the clock of the worker that completed it; zero if the record does not say
 	ExpiresAt     time.Time // the end of its retention, whole seconds
 }
 
@@ -153,11 +153,14 @@ func (r *storedRecord) matches(fingerprint string) bool {
 // record is the answer of a completed key.
 func (r *storedRecord) record(key string) *Record {
 	rec := &Record{
-		Key:         key,
-		Fence:       *r.Fence,
-		Attempts:    r.Attempts,
-		CompletedAt: time.UnixMilli(r.Done),
-		ExpiresAt:   time.Unix(r.Expires, 0),
+		Key:       key,
+		Fence:     *r.Fence,
+		Attempts:  r.Attempts,
+		ExpiresAt: time.Unix(r.Expires, 0),
+	}
+
+	if r.Done != 0 {
+		rec.CompletedAt = time.UnixMilli(r.Done)
 	}
 
 	switch result := r.Result.(type) {

@@ -114,6 +114,14 @@ var recordCases = []contractCase{
 			l.refuse(s, name, nil, idemddb.ErrCorrupt)
 		}
 	}},
+	{"a released record whose numbers make no sense is not worked on", func(l *lab) {
+		for name, fence := range map[string]string{"fraction": "1.5", "huge": "1E30"} {
+			s := l.store()
+			l.must(l.claim(s, name).Release(l.Context(), nil))
+			l.edit(name, map[string]types.AttributeValue{"fence": &types.AttributeValueMemberN{Value: fence}})
+			l.refuseOnly(s, name, idemddb.ErrCorrupt)
+		}
+	}},
 	{"a record in progress without a lease blocks its key to the end of its retention", func(l *lab) {
 		s := l.store()
 		l.claim(s, "k")
