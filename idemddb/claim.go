@@ -139,7 +139,7 @@ type attempted struct {
 }
 
 // errAgain means: the record changed under us, ask again.
-var errAgain = errors.New("the record changed while it was claimed")
+var errAgain = errors.New("the record changed meanwhile, again and again; try later")
 
 const (
 	maxTries = 5 // of a claim whose refusal does not say why

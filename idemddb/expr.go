@@ -89,8 +89,9 @@ const condExtend = condHeld + " AND lease < :lease"
 // the claim that was seen, and still only after its lease (an extension changes neither token nor fence).
 const condGiveUp = "own = :mine AND fence = :fence AND st = :inprogress AND lease < :dead"
 
-// condFailed guards Reopen: only a failed key of our version goes back.
-const condFailed = "v = :v AND st = :failed"
+// condFailed guards Reopen: only a failed key of our version goes back, and only the failure that was seen: a late twin must
+// not open a key that has failed again.
+const condFailed = "v = :v AND st = :failed AND own = :own AND fence = :fence"
 
 // Each of these sets and none counts, so that applied twice it leaves the same item.
 const (
@@ -105,7 +106,8 @@ const (
 	updateSetError = ", err = :err"
 	updateUnused   = ", att = :att"
 
-	updateReopen = "SET st = :inprogress, lease = :zero, att = :zero, " + nameExp + " = :exp"
+	// The fence rises, though nobody claims: a late twin of the write that ended the key (condGiveUp) finds another one.
+	updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, " + nameExp + " = :exp"
 )
 
 // expressions are the strings of one Store, put together once.

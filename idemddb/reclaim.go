@@ -98,11 +98,13 @@ func (c *claimCall) giveUp(ctx context.Context, rec *storedRecord) error {
 	})
 
 	switch {
-	case errors.Is(err, ErrFenced) && (found == nil || found.State != stateFailed):
+	case err == nil:
+		return &FailedError{Key: c.key, Cause: cause, Attempts: rec.Attempts}
+	case found != nil && found.State == stateFailed: // another claimant was there before, or an earlier attempt of this one
+		return &FailedError{Key: c.key, Cause: found.Error, Attempts: found.Attempts}
+	case errors.Is(err, ErrFenced):
 		return keyError("claim", c.key, errAgain) // it was released, extended or completed after all
-	case err != nil && !errors.Is(err, ErrFenced):
+	default:
 		return keyError("claim", c.key, err)
 	}
-
-	return &FailedError{Key: c.key, Cause: cause, Attempts: rec.Attempts}
 }

@@ -8,30 +8,41 @@ import (
 )
 
 // Reopen lets a key that failed for good be claimed again, with its attempts counted from zero: for an operator who has
-// mended the cause. A key that is in progress or was released already is no error. It costs 1 request and 1 write unit.
+// mended the cause. A key that is in progress or was released already is no error. It costs 2 requests and 2 write units.
 //
-// Errors: ErrBadKey; ErrCorrupt; an error if the key has no record, or completed: nothing was written.
+// Errors: ErrBadKey; ErrCorrupt; an error if the key has no record, or completed: nothing was written. After any other error the
+// outcome is unknown; reopening again is safe.
 func (s *Store) Reopen(ctx context.Context, key string) error {
 	partition, err := s.partition(key)
 	if err != nil {
 		return keyError("reopen", key, err)
 	}
 
-	found, err := s.fenced(ctx, key, func(a attempted) *dynamodb.UpdateItemInput {
-		return s.write(partition, condFailed, updateReopen, item{
-			":v": versionValue, ":failed": failedValue, ":inprogress": inProgressValue, ":zero": zeroValue,
-			":exp": numberValue(s.expiry(a.now, a.now)),
-		})
-	})
+	// The first request is refused and brings the record, the second opens what was seen; more only if it changed meanwhile.
+	token, fence := "nothing seen yet", int64(0)
 
-	switch {
-	case err == nil, found != nil && found.State == stateInProgress:
-		return nil
-	case found != nil:
-		return keyError("reopen", key, errors.New("it completed; its record answers until its retention ends"))
-	case errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt):
-		return keyError("reopen", key, errors.New("it has no record"))
-	default:
-		return keyError("reopen", key, err)
+	for range maxTries {
+		found, err := s.fenced(ctx, key, func(a attempted) *dynamodb.UpdateItemInput {
+			return s.write(partition, condFailed, updateReopen, item{
+				":v": versionValue, ":failed": failedValue, ":own": stringValue(token), ":fence": numberValue(fence),
+				":inprogress": inProgressValue, ":next": numberValue(fence + 1), ":zero": zeroValue,
+				":exp": numberValue(s.expiry(a.now, a.now)),
+			})
+		})
+
+		switch {
+		case err == nil, found != nil && found.State == stateInProgress:
+			return nil
+		case found != nil && found.State == stateCompleted:
+			return keyError("reopen", key, errors.New("it completed; its record answers until its retention ends"))
+		case found != nil:
+			token, fence = *found.Token, *found.Fence
+		case errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt):
+			return keyError("reopen", key, errors.New("it has no record"))
+		default:
+			return keyError("reopen", key, err)
+		}
 	}
+
+	return keyError("reopen", key, errAgain)
 }

@@ -211,6 +211,71 @@ var wireCases = []contractCase{
 		late.arrive()
 		l.same("k", before)
 	}},
+	{"a late twin of what ended a key does not end it again once it was reopened", func(l *lab) {
+		late := &held{}
+		l.must(l.claim(l.store(), "k").Release(l.Context(), nil))
+
+		once := func(o *idemddb.Options) { o.MaxAttempts = 1 }
+		_, _, err := l.storeOn(&wire{Engine: l.engine, meet: on(2, late.hold)}, once).Claim(l.Context(), "k", nil)
+		l.is(err, idemddb.ErrFailed)
+		l.must(l.store().Reopen(l.Context(), "k"))
+
+		before := l.item("k")
+		late.arrive()
+		l.same("k", before)
+		l.equal("Attempt", l.claim(l.store(once), "k").Attempt(), 1)
+	}},
+	{"a late twin of a reopening does not open a key that has failed again", func(l *lab) {
+		late := &held{}
+		s := l.store()
+		l.must(l.claim(s, "k").Fail(l.Context(), nil))
+		l.must(l.storeOn(&wire{Engine: l.engine, meet: on(2, late.hold)}).Reopen(l.Context(), "k"))
+		l.must(l.claim(s, "k").Fail(l.Context(), nil))
+		l.must(s.Reopen(l.Context(), "k"))
+
+		c := l.claim(s, "k")
+		before := l.item("k")
+		late.arrive()
+		l.same("k", before)
+		l.must(c.Fail(l.Context(), nil))
+
+		before = l.item("k")
+		late.arrive()
+		l.same("k", before)
+		l.edit("k", map[string]types.AttributeValue{"own": str("another")})
+
+		before = l.item("k")
+		late.arrive()
+		l.same("k", before)
+	}},
+	{"a reopening that is overtaken leaves what it then finds", func(l *lab) {
+		for name, change := range map[string]map[string]types.AttributeValue{
+			"a newer version":          {"v": num(2)},
+			"held again":               {"st": str("INPROGRESS")},
+			"completed":                {"st": str("COMPLETED")},
+			"failed again, by another": {"own": str("another")},
+			"failed again, next fence": {"fence": num(epoch.Add(time.Hour).UnixMilli())},
+		} {
+			l.must(l.claim(l.store(), name).Fail(l.Context(), nil))
+
+			w := &wire{Engine: l.engine, meet: on(2, func(do func() error) error {
+				l.edit(name, change)
+
+				before := l.item(name)
+				err := do()
+
+				l.same(name, before)
+
+				return err
+			})}
+			_ = l.storeOn(w).Reopen(l.Context(), name) // what it says follows from what it then finds
+		}
+	}},
+	{"a reopening whose reply is lost is a success", func(l *lab) {
+		l.must(l.claim(l.store(), "k").Fail(l.Context(), nil))
+		l.must(l.storeOn(&wire{Engine: l.engine, meet: on(2, loseReply)}).Reopen(l.Context(), "k"))
+		l.claim(l.store(), "k")
+	}},
 	{"a context that ends while there is no answer ends the call with both errors", func(l *lab) {
 		ctx, cancel := context.WithCancel(l.Context())
 		w := &wire{Engine: l.engine, meet: func(int64, func() error) error {
