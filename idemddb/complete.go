@@ -67,6 +67,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error
 	})
 
 	switch {
+	case s.disabled:
 	case err == nil:
 		s.cache.add(c.partition, done.record(c.key), &c.fingerprint)
 	case !errors.Is(err, ErrFenced):
@@ -138,6 +139,9 @@ func (c *Claim) Extend(ctx context.Context) error { return c.extend(ctx, ctx) }
 // extend has a context for the request of its own: the lease follows ctx, the request ends with request.
 func (c *Claim) extend(ctx, request context.Context) error {
 	s := c.store
+	if s.disabled {
+		return nil
+	}
 
 	var lease time.Time
 
@@ -180,6 +184,12 @@ func (c *Claim) isOwn(found *storedRecord) bool {
 func (c *Claim) settle(
 	ctx context.Context, kind Kind, cause error, build func(attempted) *dynamodb.UpdateItemInput, left func(*storedRecord) bool,
 ) error {
+	if c.store.disabled {
+		c.end(kind)
+
+		return nil
+	}
+
 	found, err := c.store.fenced(ctx, c.key, build)
 	if left != nil && c.isOwn(found) && left(found) {
 		err = nil
@@ -189,13 +199,17 @@ func (c *Claim) settle(
 		return c.fail(ctx, verbs[kind], found, err)
 	}
 
-	c.mu.Lock()
-	c.settled = kind
-	c.mu.Unlock()
-
+	c.end(kind)
 	c.store.observe(ctx, c.event(kind, cause))
 
 	return nil
+}
+
+func (c *Claim) end(as Kind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.settled = as
 }
 
 var verbs = map[Kind]string{Completed: "complete", Released: "release", Failed: "fail"}

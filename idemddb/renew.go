@@ -23,7 +23,7 @@ func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 
-	if !c.endsWith(ctx) {
+	if !c.endsWith(ctx) && !c.store.disabled {
 		k.timer = time.AfterFunc(c.left()-c.store.opts.Lease/2, func() { k.renew(work) })
 	}
 

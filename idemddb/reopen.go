@@ -13,6 +13,10 @@ import (
 // Errors: ErrBadKey; ErrCorrupt; an error if the key has no record, or completed: nothing was written. After any other error the
 // outcome is unknown; reopening again is safe.
 func (s *Store) Reopen(ctx context.Context, key string) error {
+	if s.disabled {
+		return nil
+	}
+
 	partition, err := s.partition(key)
 	if err != nil {
 		return keyError("reopen", key, err)

@@ -21,8 +21,13 @@ const (
 	budget      = 10 * time.Second       // for all attempts where the context has no deadline
 )
 
-// once turns the SDK's own retries off. Shared by all requests: never written.
-var once = []func(*dynamodb.Options){func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }}
+// once turns the SDK's own retries off, and its check of the reply's checksum: all that the check does is to warn, after the
+// reply was taken for good, and it warns of every refusal of DynamoDB Local, which sends none with it. Shared by all requests:
+// never written.
+var once = []func(*dynamodb.Options){func(o *dynamodb.Options) {
+	o.Retryer = aws.NopRetryer{}
+	o.DisableValidateResponseChecksum = true
+}}
 
 // send makes a request until there is an answer: success, a refused condition, or a final no.
 //

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -87,6 +89,7 @@ type Store struct {
 	opts      Options // resolved: no zero value stands for a default
 	expr      expressions
 	cache     *cache
+	disabled  bool // IDEMDDB_DISABLED: every claim is won, nothing is sent
 }
 
 // The defaults of Options, each only here.
@@ -105,6 +108,10 @@ const (
 // The namespace stands before each key and keeps the operations that share a table apart; it is not derived from the
 // function's name, so that a renamed function knows its records. It holds no '#' and at most 255 bytes. New makes no request:
 // a table that is missing or has another key shows with the first claim. Every error names the argument or the field.
+//
+// The environment variable IDEMDDB_DISABLED (true or 1; false, 0 and empty: not), read here and nowhere else, turns the Store off
+// for as long as it lives: every claim is won whatever its key, every settlement succeeds, and no request is made. It is for an
+// emergency and for trying things out; Observe hears of it once, as Disabled.
 func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	o := Options{}
 	if opts != nil {
@@ -112,18 +119,45 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	}
 
 	o = o.withDefaults()
-	if err := errors.Join(checkArguments(api, table, namespace), o.validate()); err != nil {
+
+	disabled, err := readDisabled()
+	if err := errors.Join(checkArguments(api, table, namespace), o.validate(), err); err != nil {
 		return nil, err
 	}
 
-	return &Store{
+	s := &Store{
 		api:       api,
 		table:     table,
 		namespace: namespace,
 		opts:      o,
 		expr:      newExpressions(&o),
 		cache:     newCache(o.Cache),
-	}, nil
+		disabled:  disabled,
+	}
+	if disabled {
+		s.observe(context.Background(), Event{Kind: Disabled})
+	}
+
+	return s, nil
+}
+
+// Disabled tells whether IDEMDDB_DISABLED was set when the Store was made.
+func (s *Store) Disabled() bool { return s.disabled }
+
+func readDisabled() (bool, error) {
+	const name = "IDEMDDB_DISABLED"
+
+	text := os.Getenv(name)
+	if text == "" {
+		return false, nil
+	}
+
+	disabled, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("idemddb: environment variable %s: must be true, 1, false, 0 or empty, is %q", name, text)
+	}
+
+	return disabled, nil
 }
 
 func (o Options) withDefaults() Options {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -60,6 +61,12 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 		}
 
 		m.unplanned = recovered(func() (err error) {
+			if w.store.Disabled() {
+				m.key = strconv.Itoa(i) // no two are one piece of work
+
+				return nil
+			}
+
 			if m.key, err = w.opts.Key(record); err != nil || w.opts.Fingerprint == nil {
 				return err
 			}

@@ -54,6 +54,9 @@ const defaultReserve = time.Second
 // come back reported as a batch item failure. The event source mapping must have ReportBatchItemFailures, or Lambda deletes
 // the failed messages, too. The package documentation says what becomes of each message.
 //
+// With a Store that IDEMDDB_DISABLED turned off, handlers run on every delivery, without keys and requests; order, workers and the
+// reserve are as ever, and one warning is logged.
+//
 // The function returned is safe for concurrent use. Its error is not nil only if the wrapper itself failed: then the whole
 // batch comes back; with a negative option it is never nil and names the field. SQS panics for a nil store or handler.
 func SQS(
@@ -97,6 +100,10 @@ func newWrapper(store *idemddb.Store, h Handler, opts *Options) *wrapper {
 	}
 	if w.opts.Key == nil {
 		w.opts.Key = MessageID
+	}
+
+	if store.Disabled() {
+		w.logger().Warn("idempotency is off: IDEMDDB_DISABLED is set; every delivery of a message runs its handler")
 	}
 
 	return w

@@ -963,3 +963,25 @@ func TestEveryFailureIsReportedOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestSwitchedOffEveryDeliveryRunsWithoutKeysAndRequests(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "1")
+
+	l := newLab(t, nil)
+	l.opts.Key = func(events.SQSMessage) (string, error) { panic("asked for a key") }
+	h := l.handle(func(_ context.Context, m events.SQSMessage) error {
+		if m.Body == "bad" {
+			return errors.New("bank closed")
+		}
+
+		return nil
+	})
+
+	for range 2 {
+		l.expect(h, batch("m1 k", "m2 k", "m3 bad"), []string{"m3"}, []string{"m1", "m2", "m3"})
+	}
+
+	l.expect(h, batch("m1 bad a", "m2 k a", "m3 k b"), []string{"m1", "m2"}, []string{"m1", "m3"})
+	l.equal("requests", len(l.db.Requests()), 0)
+	l.equal("warnings", strings.Count(l.log.String(), "IDEMDDB_DISABLED"), 1)
+}
