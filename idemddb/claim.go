@@ -60,6 +60,8 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Cla
 	}
 
 	if s.disabled {
+		s.told.Do(func() { s.observe(ctx, Event{Kind: Disabled}) })
+
 		return &Claim{store: s, key: key, attempt: 1, lease: s.attempt(ctx).lease}, nil, nil
 	}
 

@@ -22,7 +22,7 @@ const (
 	Fenced     Kind = "fenced"      // a write of a claim was refused: another has the key, or its record is gone
 	Unrecorded Kind = "unrecorded"  // the completion never got through: the work is done, its record perhaps not
 	Retried    Kind = "retried"     // a request is sent again; Err is what the one before got
-	Disabled   Kind = "disabled"    // the Store was made with IDEMDDB_DISABLED: nothing else will be heard of it
+	Disabled   Kind = "disabled"    // IDEMDDB_DISABLED is set: heard once, and nothing else of this Store
 )
 
 // Event is something that happened to a key, for metrics and alarms: Fenced and Unrecorded deserve one. It never holds an

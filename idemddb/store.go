@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -89,7 +90,8 @@ type Store struct {
 	opts      Options // resolved: no zero value stands for a default
 	expr      expressions
 	cache     *cache
-	disabled  bool // IDEMDDB_DISABLED: every claim is won, nothing is sent
+	disabled  bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
+	told      sync.Once // that it is
 }
 
 // The defaults of Options, each only here.
@@ -111,7 +113,7 @@ const (
 //
 // The environment variable IDEMDDB_DISABLED (true or 1; false, 0 and empty: not), read here and nowhere else, turns the Store off
 // for as long as it lives: every claim is won whatever its key, every settlement succeeds, and no request is made. It is for an
-// emergency and for trying things out; Observe hears of it once, as Disabled.
+// emergency and for trying things out; Observe hears of it once, as Disabled, with the first claim.
 func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	o := Options{}
 	if opts != nil {
@@ -125,7 +127,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		return nil, err
 	}
 
-	s := &Store{
+	return &Store{
 		api:       api,
 		table:     table,
 		namespace: namespace,
@@ -133,12 +135,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		expr:      newExpressions(&o),
 		cache:     newCache(o.Cache),
 		disabled:  disabled,
-	}
-	if disabled {
-		s.observe(context.Background(), Event{Kind: Disabled})
-	}
-
-	return s, nil
+	}, nil
 }
 
 // Disabled tells whether IDEMDDB_DISABLED was set when the Store was made.
