@@ -47,10 +47,11 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error
 
 	var done storedRecord
 
-	err := c.settle(ctx, Completed, nil, func(a attempted) *dynamodb.UpdateItemInput {
+	err := c.settle(ctx, Completed, nil, func() *dynamodb.UpdateItemInput {
+		now := s.opts.Now()
 		done = storedRecord{
 			Fence: &c.fence, Attempts: c.attempt, Result: result,
-			Done: a.now.UnixMilli(), Expires: s.expiry(a.now, a.now),
+			Done: now.UnixMilli(), Expires: s.expiry(now, now),
 		}
 		values := c.heldValues()
 		values[":completed"] = completedValue
@@ -84,7 +85,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error
 // Errors: ErrFenced (somebody else has the key, or it was settled before: nothing was written). After any other error the
 // claim ends with its lease.
 func (c *Claim) Release(ctx context.Context, cause error) error {
-	return c.settle(ctx, Released, cause, func(attempted) *dynamodb.UpdateItemInput {
+	return c.settle(ctx, Released, cause, func() *dynamodb.UpdateItemInput {
 		values := c.ownValues()
 		values[":zero"] = zeroValue
 		update := updateRelease
@@ -100,7 +101,7 @@ func (c *Claim) Release(ctx context.Context, cause error) error {
 
 // ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt.
 func (c *Claim) ReleaseUnused(ctx context.Context) error {
-	return c.settle(ctx, Released, nil, func(attempted) *dynamodb.UpdateItemInput {
+	return c.settle(ctx, Released, nil, func() *dynamodb.UpdateItemInput {
 		values := c.ownValues()
 		values[":zero"] = zeroValue
 		values[":att"] = numberValue(int64(c.attempt - 1))
@@ -119,10 +120,11 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 		cause = errors.New("no cause given")
 	}
 
-	return c.settle(ctx, Failed, cause, func(a attempted) *dynamodb.UpdateItemInput {
+	return c.settle(ctx, Failed, cause, func() *dynamodb.UpdateItemInput {
+		now := c.store.opts.Now()
 		values := c.heldValues()
 		values[":failed"] = failedValue
-		values[":exp"] = numberValue(c.store.expiry(a.now, a.now))
+		values[":exp"] = numberValue(c.store.expiry(now, now))
 		values[":err"] = stringValue(errorText(cause))
 
 		return c.store.write(c.partition, condHeld, updateFail, values)
@@ -145,7 +147,7 @@ func (c *Claim) extend(ctx, request context.Context) error {
 
 	var lease time.Time
 
-	found, err := s.fenced(request, c.key, func(attempted) *dynamodb.UpdateItemInput {
+	found, err := s.fenced(request, c.key, func() *dynamodb.UpdateItemInput {
 		a := s.attempt(ctx)
 		lease = a.lease
 		values := c.heldValues()
@@ -182,7 +184,7 @@ func (c *Claim) isOwn(found *storedRecord) bool {
 // settle sends a write that ends the claim. left tells of a refused write whether the record is as this write would have
 // left it: then it is an earlier attempt of ours, seen again, and a success.
 func (c *Claim) settle(
-	ctx context.Context, kind Kind, cause error, build func(attempted) *dynamodb.UpdateItemInput, left func(*storedRecord) bool,
+	ctx context.Context, kind Kind, cause error, build func() *dynamodb.UpdateItemInput, left func(*storedRecord) bool,
 ) error {
 	if c.store.disabled {
 		c.end(kind)
@@ -241,12 +243,11 @@ func (c *Claim) event(kind Kind, err error) Event {
 	return Event{Kind: kind, Key: c.key, Fence: c.fence, Attempt: c.attempt, Err: err}
 }
 
-// fenced sends a conditional update. A refusal is ErrFenced, with the record that stood in the way, or nil if there is none.
-func (s *Store) fenced(
-	ctx context.Context, key string, build func(attempted) *dynamodb.UpdateItemInput,
-) (*storedRecord, error) {
+// fenced sends a conditional update. build makes it anew for each attempt. A refusal is
+// ErrFenced, with the record that stood in the way, or nil if there is none.
+func (s *Store) fenced(ctx context.Context, key string, build func() *dynamodb.UpdateItemInput) (*storedRecord, error) {
 	_, err := send(ctx, s, key, func(actx context.Context) (*dynamodb.UpdateItemOutput, error) {
-		return s.api.UpdateItem(actx, build(s.attempt(ctx)), once...)
+		return s.api.UpdateItem(actx, build(), once...)
 	})
 	if err == nil {
 		return nil, nil //nolint:nilnil // no error, and nothing in the way

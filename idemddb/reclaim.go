@@ -89,7 +89,9 @@ func (c *claimCall) giveUp(ctx context.Context, rec *storedRecord) error {
 		return keyError("claim", c.key, errAgain)
 	}
 
-	found, err := c.store.fenced(ctx, c.key, func(a attempted) *dynamodb.UpdateItemInput {
+	found, err := c.store.fenced(ctx, c.key, func() *dynamodb.UpdateItemInput {
+		a := s.attempt(ctx)
+
 		return s.write(c.partition, condGiveUp, updateFail, item{
 			":mine": stringValue(*rec.Token), ":fence": numberValue(*rec.Fence), ":inprogress": inProgressValue,
 			":dead": numberValue(a.now.Add(-s.opts.ClockSkew).UnixMilli()), ":failed": failedValue,

@@ -26,11 +26,13 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 	token, fence := "nothing seen yet", int64(0)
 
 	for range maxTries {
-		found, err := s.fenced(ctx, key, func(a attempted) *dynamodb.UpdateItemInput {
+		found, err := s.fenced(ctx, key, func() *dynamodb.UpdateItemInput {
+			now := s.opts.Now()
+
 			return s.write(partition, condFailed, updateReopen, item{
 				":v": versionValue, ":failed": failedValue, ":own": stringValue(token), ":fence": numberValue(fence),
 				":inprogress": inProgressValue, ":next": numberValue(fence + 1), ":zero": zeroValue,
-				":exp": numberValue(s.expiry(a.now, a.now)),
+				":exp": numberValue(s.expiry(now, now)),
 			})
 		})
 

@@ -56,9 +56,8 @@ type Options struct {
 	// renewals use real time.
 	Now func() time.Time
 
-	// Observe is called with each Event, in the goroutine that caused it: it must be quick, safe for concurrent use,
-	// and must not panic.
-	// Defaults to none.
+	// Observe is called with each Event, in the goroutine that caused it: it must be quick and safe for concurrent use, and must
+	// not panic. Defaults to none.
 	Observe func(context.Context, Event)
 
 	// PartitionKey is the name of the table's partition key, of type string. Defaults to "pk".

@@ -35,18 +35,20 @@ func (w *wrapper) serve(ctx context.Context, event events.SQSEvent) (response ev
 		return response, w.invalid
 	}
 
-	defer func() {
-		if v := recover(); v != nil {
-			response, err = events.SQSEventResponse{}, fmt.Errorf("lambdawrap: the wrapper panicked: %v", v)
+	err = recovered(func() (err error) {
+		messages := w.plan(event)
+		if err = w.run(ctx, lanes(messages)); err == nil {
+			response, err = answer(messages)
 		}
-	}()
 
-	messages := w.plan(event)
-	if err := w.run(ctx, lanes(messages)); err != nil {
-		return events.SQSEventResponse{}, err
+		return err
+	})
+
+	if p, ok := errors.AsType[*PanicError](err); ok {
+		return events.SQSEventResponse{}, fmt.Errorf("lambdawrap: the wrapper panicked: %v", p.Value)
 	}
 
-	return answer(messages)
+	return response, err
 }
 
 // plan finds each message's key.
@@ -141,7 +143,7 @@ func merge(dealt []lane, into, from int, maps ...map[string]int) int {
 	return into
 }
 
-// run works on the lanes, as many at a time as there are workers.
+// run works on the lanes, as many at a time as there are workers. Its error is a worker's panic.
 func (w *wrapper) run(ctx context.Context, dealt []lane) error {
 	b := &batch{wrapper: w}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -173,11 +175,7 @@ func (w *wrapper) run(ctx context.Context, dealt []lane) error {
 
 	workers.Wait()
 
-	if err := errors.Join(failures...); err != nil {
-		return fmt.Errorf("lambdawrap: the wrapper panicked: %w", err)
-	}
-
-	return nil
+	return errors.Join(failures...)
 }
 
 // answerPart of the reserve is left to the answer itself; what comes before it may be spent on settling claims.

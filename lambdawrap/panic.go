@@ -72,7 +72,7 @@ func await(ctx context.Context, grace time.Duration, code func() error) error {
 	}
 }
 
-// recovered runs quick user code in this goroutine and turns a panic into an error.
+// recovered runs code in this goroutine, quick code of the user or our own, and turns a panic into an error.
 func recovered(code func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

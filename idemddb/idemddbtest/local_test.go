@@ -1,34 +1,33 @@
 package idemddbtest_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-)
 
-const localScript = "../../localstack/dynamodb-local.sh"
+	"github.com/idemddb/go-idemddb/localstack/dynamodblocal"
+)
 
 // local is the one DynamoDB Local of this test binary, started by the first test that asks for it.
 var local struct {
 	once     sync.Once
 	endpoint string
 	err      error
-	stop     func()
+	stop     func() error
 }
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if local.stop != nil {
-		local.stop()
+		if err := local.stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stopping DynamoDB Local:", err)
+		}
 	}
 	os.Exit(code)
 }
@@ -39,44 +38,18 @@ func realEngine(t testing.TB) *dynamodb.Client {
 	t.Helper()
 	local.once.Do(func() {
 		if local.endpoint = os.Getenv("DYNAMODB_LOCAL_ENDPOINT"); local.endpoint == "" {
-			local.endpoint, local.stop, local.err = startLocal()
+			var says strings.Builder
+			if local.endpoint, local.stop, local.err = dynamodblocal.Start(context.Background(), "../..", &says); local.err != nil {
+				local.err = fmt.Errorf("%w\n%s", local.err, says.String())
+			}
 		}
 	})
 	if local.err != nil {
-		t.Fatalf("this test needs a real engine: set DYNAMODB_LOCAL_ENDPOINT, or make `%s run 0` work: %v", localScript, local.err)
+		t.Fatalf("this test needs a real engine: set DYNAMODB_LOCAL_ENDPOINT, or make localstack/dynamodb-local.sh work: %v", local.err)
 	}
 	return dynamodb.New(dynamodb.Options{
 		Region:       "us-east-1",
 		BaseEndpoint: &local.endpoint,
 		Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
-}
-
-// startLocal runs the script around a cat: the server ends with our end of its standard input, even if this process is killed.
-func startLocal() (endpoint string, stop func(), err error) {
-	cmd := exec.CommandContext(context.Background(), "bash", localScript, "with", "sh", "-c", `echo "$DYNAMODB_LOCAL_ENDPOINT"; exec cat`)
-	var diagnostics strings.Builder
-	cmd.Stderr = &diagnostics
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() {
-		_ = in.Close()
-		_, _ = io.Copy(io.Discard, out)
-		_ = cmd.Wait()
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		stop()
-		return "", nil, fmt.Errorf("%w\n%s", err, diagnostics.String())
-	}
-	return strings.TrimSpace(line), stop, nil
 }

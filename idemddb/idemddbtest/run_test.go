@@ -14,12 +14,7 @@ func TestContractInMemory(t *testing.T) {
 	idemddbtest.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) idemddbtest.Engine {
 		t.Helper()
 
-		db := idemddbtest.New(nil)
-		if _, err := db.CreateTable(t.Context(), schema); err != nil {
-			t.Fatal(err)
-		}
-
-		return db
+		return inMemory(t, schema)
 	})
 }
 
@@ -29,12 +24,7 @@ func TestContractOverTheWire(t *testing.T) {
 	idemddbtest.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) idemddbtest.Engine {
 		t.Helper()
 
-		db := idemddbtest.New(nil)
-		if _, err := db.CreateTable(t.Context(), schema); err != nil {
-			t.Fatal(err)
-		}
-
-		return db.Client()
+		return inMemory(t, schema).Client()
 	})
 }
 
@@ -51,4 +41,16 @@ func TestContractOnDynamoDBLocal(t *testing.T) {
 
 		return client
 	})
+}
+
+// inMemory returns an in-memory engine with one table.
+func inMemory(t *testing.T, schema *dynamodb.CreateTableInput) *idemddbtest.DB {
+	t.Helper()
+
+	db := idemddbtest.New(nil)
+	if _, err := db.CreateTable(t.Context(), schema); err != nil {
+		t.Fatal(err)
+	}
+
+	return db
 }

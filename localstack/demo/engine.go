@@ -12,6 +12,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/localstack/dynamodblocal"
 )
 
 // engine is a DynamoDB for the length of the story, behind the SDK's own client either way.
@@ -34,8 +35,8 @@ func open(ctx context.Context, name string) (*engine, error) {
 		endpoint := os.Getenv("DYNAMODB_LOCAL_ENDPOINT")
 		if endpoint == "" {
 			var err error
-			if endpoint, e.stop, err = startLocal(ctx); err != nil {
-				return nil, err
+			if endpoint, e.stop, err = dynamodblocal.Start(ctx, ".", os.Stderr); err != nil {
+				return nil, err //nolint:wrapcheck // says where it comes from
 			}
 		}
 

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 type item = map[string]types.AttributeValue
@@ -168,7 +169,7 @@ func total(used []types.ConsumedCapacity) float64 {
 // say, but carries the item.
 func refusalUnits(err error) float64 {
 	if e, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		return writeUnits(e.Item)
+		return float64(idemddbtest.WriteUnits(e.Item))
 	}
 
 	canceled, ok := errors.AsType[*types.TransactionCanceledException](err)
@@ -178,7 +179,7 @@ func refusalUnits(err error) float64 {
 
 	var sum float64
 	for _, reason := range canceled.CancellationReasons {
-		sum += 2 * writeUnits(reason.Item) // a transaction costs double
+		sum += 2 * float64(idemddbtest.WriteUnits(reason.Item)) // a transaction costs double
 	}
 
 	return sum

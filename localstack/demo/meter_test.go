@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -49,20 +48,5 @@ func TestMeterCountsEveryWrite(t *testing.T) {
 
 	if put.ReturnConsumedCapacity != "" {
 		t.Error("the caller's input was changed")
-	}
-}
-
-func TestWriteUnitsBeginAnewAtEachKilobyte(t *testing.T) {
-	t.Parallel()
-
-	for size, want := range map[int]float64{0: 1, 1023: 1, 1024: 1, 1025: 2, 2049: 3} {
-		it := item{}
-		if size > 0 {
-			it["a"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", size-len("a"))}
-		}
-
-		if got := writeUnits(it); got != want {
-			t.Errorf("%d bytes: got %v units, want %v", size, got, want)
-		}
 	}
 }
