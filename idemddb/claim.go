@@ -35,10 +35,12 @@ type Claim struct {
 	fence       int64
 	attempt     int
 	takeover    bool
+	group       *Group // nil for a claim of Store.Claim
 
 	mu      sync.Mutex
 	lease   time.Time
 	settled Kind
+	awaited bool // the Group counts it as open
 }
 
 // Claim asks for the right to do the work of a key. Exactly one of claim, record and error is non-nil.
@@ -59,15 +61,26 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Cla
 		opts = &ClaimOptions{}
 	}
 
+	c, done := s.newClaim(ctx, key, opts.Fingerprint)
+	if c != nil {
+		claim, rec, err := c.wait(ctx, opts.Wait)
+		done = c.tell(ctx, claim, rec, err)
+	}
+
+	return done.Claim, done.Record, done.Err
+}
+
+// newClaim begins a claim. Where no request is needed, there is an answer instead of a call.
+func (s *Store) newClaim(ctx context.Context, key, fingerprint string) (*claimCall, ClaimAnswer) {
 	if s.disabled {
 		s.told.Do(func() { s.observe(ctx, Event{Kind: Disabled}) })
 
-		return &Claim{store: s, key: key, attempt: 1, lease: s.attempt(ctx).lease}, nil, nil
+		return nil, ClaimAnswer{Claim: &Claim{store: s, key: key, attempt: 1, lease: s.attempt(ctx).lease}}
 	}
 
 	partition, err := s.partition(key)
 	if err != nil {
-		return nil, nil, keyError("claim", key, err)
+		return nil, ClaimAnswer{Err: keyError("claim", key, err)}
 	}
 
 	c := &claimCall{
@@ -75,19 +88,14 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Cla
 		key:         key,
 		partition:   partition,
 		token:       newToken(ctx),
-		fingerprint: storedFingerprint(opts.Fingerprint),
+		fingerprint: storedFingerprint(fingerprint),
 	}
 
-	var claim *Claim
-
-	rec, err := c.cached()
-	if rec == nil && err == nil {
-		claim, rec, err = c.wait(ctx, opts.Wait)
+	if rec, err := c.cached(); rec != nil || err != nil {
+		return nil, c.tell(ctx, nil, rec, err)
 	}
 
-	s.observe(ctx, c.event(claim, rec, err))
-
-	return claim, rec, err
+	return c, ClaimAnswer{}
 }
 
 // Key returns the key as it was claimed.
@@ -248,27 +256,12 @@ func (c *claimCall) update(a attempted) *dynamodb.UpdateItemInput {
 	s := c.store
 	condition, update := &s.expr.claim, updateClaim+updateDropFP
 
-	values := item{
-		":v":          versionValue,
-		":inprogress": inProgressValue,
-		":zero":       zeroValue,
-		":one":        oneValue,
-		":mine":       stringValue(c.token),
-		":nowms":      numberValue(a.now.UnixMilli()),
-		":nowsec":     numberValue(a.now.Unix()),
-		":lease":      numberValue(a.lease.UnixMilli()),
-		":exp":        numberValue(s.expiry(a.now, a.lease)),
-		":dead":       numberValue(a.now.Add(-s.opts.ClockSkew).UnixMilli()),
-	}
-
-	if s.opts.MaxAttempts > 0 {
-		values[":max"] = numberValue(int64(s.opts.MaxAttempts))
-	}
-
 	if c.fingerprint != "" {
 		condition, update = &s.expr.claimFP, updateClaim+updateSetFP
-		values[":fp"] = stringValue(c.fingerprint)
 	}
+
+	values := c.values(a)
+	values[":nowms"] = numberValue(a.now.UnixMilli())
 
 	return &dynamodb.UpdateItemInput{
 		TableName:                           &s.table,
@@ -282,6 +275,62 @@ func (c *claimCall) update(a attempted) *dynamodb.UpdateItemInput {
 	}
 }
 
+// again is update for a record that is there.
+func (c *claimCall) again(a attempted) write {
+	s := c.store
+	if c.fingerprint != "" {
+		return write{c.partition, s.expr.againFP, updateAgain + updateSetFP, c.values(a)}
+	}
+
+	return write{c.partition, s.expr.again, updateAgain + updateDropFP, c.values(a)}
+}
+
+func (c *claimCall) values(a attempted) item {
+	s := c.store
+	values := item{
+		":v":          versionValue,
+		":inprogress": inProgressValue,
+		":zero":       zeroValue,
+		":one":        oneValue,
+		":mine":       stringValue(c.token),
+		":nowsec":     numberValue(a.now.Unix()),
+		":lease":      numberValue(a.lease.UnixMilli()),
+		":exp":        numberValue(s.expiry(a.now, a.lease)),
+		":dead":       numberValue(a.now.Add(-s.opts.ClockSkew).UnixMilli()),
+	}
+
+	if s.opts.MaxAttempts > 0 {
+		values[":max"] = numberValue(int64(s.opts.MaxAttempts))
+	}
+
+	if c.fingerprint != "" {
+		values[":fp"] = stringValue(c.fingerprint)
+	}
+
+	return values
+}
+
+// record is a new record of this claim.
+func (c *claimCall) record(fence int64, a attempted) item {
+	s := c.store
+	record := s.key(c.partition)
+	record[attrVersion] = versionValue
+	record[attrState] = inProgressValue
+	record[attrToken] = stringValue(c.token)
+	record[attrFence] = numberValue(fence)
+	record[attrPrevious] = zeroValue
+	record[attrLease] = numberValue(a.lease.UnixMilli())
+	record[attrAttempts] = oneValue
+	record[attrBorn] = numberValue(a.now.UnixMilli())
+	record[s.opts.TTLAttribute] = numberValue(s.expiry(a.now, a.lease))
+
+	if c.fingerprint != "" {
+		record[attrFingerprint] = stringValue(c.fingerprint)
+	}
+
+	return record
+}
+
 // Values that every request shares: never written.
 var (
 	versionValue    = numberValue(formatVersion)
@@ -290,13 +339,14 @@ var (
 	inProgressValue = stringValue(stateInProgress)
 	completedValue  = stringValue(stateCompleted)
 	failedValue     = stringValue(stateFailed)
+	sortValue       = stringValue(sortKeyValue)
 )
 
 // won makes the claim that follows from the record as it was before: new fence and attempt are one more than the old ones. What
 // it can't follow from is not worked on: a claim with a wrong fence could never be completed.
 func (c *claimCall) won(old item, a attempted) (*Claim, error) {
 	if len(old) == 0 {
-		return c.claim(a.now.UnixMilli()+1, 1, false, a.lease), nil
+		return c.claim(firstFence(a), 1, false, a.lease), nil
 	}
 
 	rec, err := c.store.decode(old)
@@ -307,6 +357,9 @@ func (c *claimCall) won(old item, a attempted) (*Claim, error) {
 	return c.claim(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.lease), nil
 }
 
+// firstFence is the fence of a new record.
+func firstFence(a attempted) int64 { return a.now.UnixMilli() + 1 }
+
 func (c *claimCall) claim(fence int64, attempt int, takeover bool, lease time.Time) *Claim {
 	return &Claim{
 		store: c.store, key: c.key, partition: c.partition, token: c.token, fingerprint: c.fingerprint,
@@ -314,8 +367,35 @@ func (c *claimCall) claim(fence int64, attempt int, takeover bool, lease time.Ti
 	}
 }
 
-// decide reads a refusal: the record that it carries is the one that the condition was false for, at the attempt's time.
+// decide reads a refusal, and does what the record that it carries asks for.
 func (c *claimCall) decide(ctx context.Context, found item, a attempted) (*Claim, *Record, error) {
+	claim, rec, err := c.answerOf(found, a)
+
+	rare, ok := errors.AsType[*rareError](err)
+	if !ok {
+		return claim, rec, err
+	}
+
+	if rare.expired {
+		claim, err = c.renew(ctx, rare.found)
+
+		return claim, nil, err
+	}
+
+	return nil, nil, c.giveUp(ctx, rare.found)
+}
+
+// rareError is a refusal that only another request can answer.
+type rareError struct {
+	found   *storedRecord
+	expired bool // past its retention; else its lease is over, and still it may not be taken
+}
+
+func (*rareError) Error() string { return "the record asks for another request" }
+
+// answerOf is what a refusal says by itself: the record that it carries is the one that the condition was false for, at the
+// attempt's time.
+func (c *claimCall) answerOf(found item, a attempted) (*Claim, *Record, error) {
 	s := c.store
 
 	rec, err := s.decode(found)
@@ -328,9 +408,7 @@ func (c *claimCall) decide(ctx context.Context, found item, a attempted) (*Claim
 
 		return claim, nil, err
 	case rec.expired(a.now) && (rec.State != stateInProgress || rec.Lease == nil || rec.leaseOver(a.now, s.opts.ClockSkew)):
-		claim, err := c.renew(ctx, rec)
-
-		return claim, nil, err
+		return nil, nil, &rareError{found: rec, expired: true}
 	case !rec.matches(c.fingerprint):
 		return nil, nil, keyError("claim", c.key, ErrMismatch)
 	case rec.State == stateCompleted:
@@ -344,7 +422,7 @@ func (c *claimCall) decide(ctx context.Context, found item, a attempted) (*Claim
 		return nil, nil, &InProgressError{Key: c.key, Until: rec.until()}
 	}
 
-	return nil, nil, c.giveUp(ctx, rec)
+	return nil, nil, &rareError{found: rec}
 }
 
 // own is our claim, seen again: an earlier attempt of this call was applied and its reply lost. What it found stands in the
@@ -355,6 +433,13 @@ func (c *claimCall) own(rec *storedRecord) (*Claim, error) {
 	}
 
 	return c.claim(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until()), nil
+}
+
+// tell ends the call: the answer, and the event.
+func (c *claimCall) tell(ctx context.Context, claim *Claim, rec *Record, err error) ClaimAnswer {
+	c.store.observe(ctx, c.event(claim, rec, err))
+
+	return ClaimAnswer{Claim: claim, Record: rec, Err: err}
 }
 
 func (c *claimCall) event(claim *Claim, rec *Record, err error) Event {

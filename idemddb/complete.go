@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -47,7 +46,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error
 
 	var done storedRecord
 
-	err := c.settle(ctx, Completed, nil, func() *dynamodb.UpdateItemInput {
+	err := c.settle(ctx, Completed, nil, func() write {
 		now := s.opts.Now()
 		done = storedRecord{
 			Fence: &c.fence, Attempts: c.attempt, Result: result,
@@ -62,7 +61,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error
 			values[":res"] = result
 		}
 
-		return s.write(c.partition, condHeld, update, values)
+		return write{c.partition, condHeld, update, values}
 	}, func(rec *storedRecord) bool {
 		return rec.State == stateCompleted && sameResult(rec.Result, result)
 	})
@@ -85,7 +84,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error
 // Errors: ErrFenced (somebody else has the key, or it was settled before: nothing was written). After any other error the
 // claim ends with its lease.
 func (c *Claim) Release(ctx context.Context, cause error) error {
-	return c.settle(ctx, Released, cause, func() *dynamodb.UpdateItemInput {
+	return c.settle(ctx, Released, cause, func() write {
 		values := c.ownValues()
 		values[":zero"] = zeroValue
 		update := updateRelease
@@ -95,18 +94,18 @@ func (c *Claim) Release(ctx context.Context, cause error) error {
 			values[":err"] = stringValue(errorText(cause))
 		}
 
-		return c.store.write(c.partition, condOwn, update, values)
+		return write{c.partition, condOwn, update, values}
 	}, nil)
 }
 
 // ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt.
 func (c *Claim) ReleaseUnused(ctx context.Context) error {
-	return c.settle(ctx, Released, nil, func() *dynamodb.UpdateItemInput {
+	return c.settle(ctx, Released, nil, func() write {
 		values := c.ownValues()
 		values[":zero"] = zeroValue
 		values[":att"] = numberValue(int64(c.attempt - 1))
 
-		return c.store.write(c.partition, condOwn, updateRelease+updateUnused, values)
+		return write{c.partition, condOwn, updateRelease + updateUnused, values}
 	}, nil)
 }
 
@@ -120,14 +119,14 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 		cause = errors.New("no cause given")
 	}
 
-	return c.settle(ctx, Failed, cause, func() *dynamodb.UpdateItemInput {
+	return c.settle(ctx, Failed, cause, func() write {
 		now := c.store.opts.Now()
 		values := c.heldValues()
 		values[":failed"] = failedValue
 		values[":exp"] = numberValue(c.store.expiry(now, now))
 		values[":err"] = stringValue(errorText(cause))
 
-		return c.store.write(c.partition, condHeld, updateFail, values)
+		return write{c.partition, condHeld, updateFail, values}
 	}, func(rec *storedRecord) bool { return rec.State == stateFailed })
 }
 
@@ -147,14 +146,14 @@ func (c *Claim) extend(ctx, request context.Context) error {
 
 	var lease time.Time
 
-	found, err := s.fenced(request, c.key, func() *dynamodb.UpdateItemInput {
+	found, err := s.fenced(request, c.turn(), c.key, func() write {
 		a := s.attempt(ctx)
 		lease = a.lease
 		values := c.heldValues()
 		values[":lease"] = numberValue(lease.UnixMilli())
 		values[":exp"] = numberValue(s.expiry(a.now, lease))
 
-		return s.write(c.partition, condExtend, updateExtend, values)
+		return write{c.partition, condExtend, updateExtend, values}
 	})
 
 	if c.isOwn(found) && found.State == stateInProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {
@@ -184,7 +183,7 @@ func (c *Claim) isOwn(found *storedRecord) bool {
 // settle sends a write that ends the claim. left tells of a refused write whether the record is as this write would have
 // left it: then it is an earlier attempt of ours, seen again, and a success.
 func (c *Claim) settle(
-	ctx context.Context, kind Kind, cause error, build func() *dynamodb.UpdateItemInput, left func(*storedRecord) bool,
+	ctx context.Context, kind Kind, cause error, build func() write, left func(*storedRecord) bool,
 ) error {
 	if c.store.disabled {
 		c.end(kind)
@@ -192,7 +191,7 @@ func (c *Claim) settle(
 		return nil
 	}
 
-	found, err := c.store.fenced(ctx, c.key, build)
+	found, err := c.store.fenced(ctx, c.lastTurn(), c.key, build)
 	if left != nil && c.isOwn(found) && left(found) {
 		err = nil
 	}
@@ -243,49 +242,26 @@ func (c *Claim) event(kind Kind, err error) Event {
 	return Event{Kind: kind, Key: c.key, Fence: c.fence, Attempt: c.attempt, Err: err}
 }
 
-// fenced sends a conditional update. build makes it anew for each attempt. A refusal is
-// ErrFenced, with the record that stood in the way, or nil if there is none.
-func (s *Store) fenced(ctx context.Context, key string, build func() *dynamodb.UpdateItemInput) (*storedRecord, error) {
-	_, err := send(ctx, s, key, func(actx context.Context) (*dynamodb.UpdateItemOutput, error) {
-		return s.api.UpdateItem(actx, build(), once...)
-	})
-	if err == nil {
-		return nil, nil //nolint:nilnil // no error, and nothing in the way
+// turn is the way of one of the claim's writes through its Group, nil where it has none.
+func (c *Claim) turn() *turn {
+	if c.group == nil {
+		return nil
 	}
 
-	found, ok := refusedItem(err)
-
-	switch {
-	case !ok:
-		return nil, s.explain(err)
-	case found == nil:
-		return nil, ErrFenced
-	}
-
-	rec, err := s.decode(found)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFenced, err)
-	}
-
-	return rec, ErrFenced
+	return &turn{group: c.group}
 }
 
-// write makes a conditional update of one record. Its expressions know the TTL attribute by an alias only if they use it.
-func (s *Store) write(partition, condition, update string, values item) *dynamodb.UpdateItemInput {
-	in := &dynamodb.UpdateItemInput{
-		TableName:                           &s.table,
-		Key:                                 s.key(partition),
-		ConditionExpression:                 &condition,
-		UpdateExpression:                    &update,
-		ExpressionAttributeValues:           values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+// lastTurn is the turn of a write that settles the claim. The Group waits for the first one.
+func (c *Claim) lastTurn() *turn {
+	t := c.turn()
+	if t != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+
+		t.open, c.awaited = c.awaited, false
 	}
 
-	if _, ok := values[":exp"]; ok {
-		in.ExpressionAttributeNames = s.expr.nameOfExp
-	}
-
-	return in
+	return t
 }
 
 func (c *Claim) ownValues() item {

@@ -22,6 +22,7 @@ const (
 	Fenced     Kind = "fenced"      // a write of a claim was refused: another has the key, or its record is gone
 	Unrecorded Kind = "unrecorded"  // the completion never got through: the work is done, its record perhaps not
 	Retried    Kind = "retried"     // a request is sent again; Err is what the one before got
+	Ungrouped  Kind = "ungrouped"   // groups are off from now on, every write is a request of its own; Err tells why; heard once
 	Disabled   Kind = "disabled"    // IDEMDDB_DISABLED is set: heard once, and nothing else of this Store
 )
 
@@ -29,7 +30,7 @@ const (
 // input or a result. Err may hold the key only in a field.
 type Event struct {
 	Kind    Kind
-	Key     string // as claimed; use [KeyHash] for what is written down
+	Key     string // as claimed; use [KeyHash] for what is written down; "" for what concerns no single key
 	Fence   int64  // 0 if there is no claim
 	Attempt int    // 0 if there is no claim
 	Err     error  // nil if nothing went wrong

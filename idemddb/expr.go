@@ -1,5 +1,7 @@
 package idemddb
 
+import "slices"
+
 // Every condition and update that is sent, and why each term is there. A test drops and flips the terms one by one and
 // demands that the suite notices.
 //
@@ -27,8 +29,10 @@ const (
 //     released) would lock the released key again with a token that nobody holds. A twin that arrives after yet another
 //     claim came and went finds that one's token instead: it can delay the key to the end of its own lease, measured from
 //     when it was sent, as a claim whose answer is lost for good does. It can do no more, nobody completes with it.
-const condClaim = "attribute_not_exists(" + namePK + ") OR (v = :v AND st = :inprogress AND lease < :dead" +
-	" AND " + nameExp + " > :nowsec AND own <> :mine"
+const condClaim = "attribute_not_exists(" + namePK + ") OR (" + condAgain
+
+// condAgain is condClaim for a record that is there.
+const condAgain = "v = :v AND st = :inprogress AND lease < :dead AND " + nameExp + " > :nowsec AND own <> :mine"
 
 // condReleased joins condClaim under Options.NoTakeover: only a key whose holder gave it back is claimed again, a lease that ran
 // out is not.
@@ -56,6 +60,16 @@ const condEnd = ")"
 const updateClaim = "SET v = :v, st = :inprogress, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
 	" prev = if_not_exists(lease, :zero), lease = :lease, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms)"
+
+// updateAgain is updateClaim for a record that is there, in the form that PartiQL knows (no if_not_exists). It needs the
+// attributes that every record of ours has; where a foreign one lacks them, the statement is refused as not valid, and the
+// claim is made the single way.
+const updateAgain = "SET v = :v, st = :inprogress, own = :mine, fence = fence + :one, prev = lease + :zero, lease = :lease, " +
+	nameExp + " = :exp, att = att + :one"
+
+// A new record in a group is an INSERT of all that updateClaim would set. It is the same write: refused as soon as there is an
+// item, whose ever, so that of an INSERT and any other claim one wins. A late twin of it finds an item for as long as the
+// record lives. After that it makes one with the lease and the token of long ago, which the next claim takes over.
 
 const (
 	updateSetFP  = ", fp = :fp"
@@ -112,24 +126,42 @@ const (
 
 // expressions are the strings of one Store, put together once.
 type expressions struct {
-	claim, claimFP string            // conditions, without and with a fingerprint
-	names          map[string]string // expression attribute names, shared by all requests: never written
-	nameOfExp      map[string]string // the same for those that do not name the key
+	claim, claimFP string // conditions, without and with a fingerprint
+	again, againFP string // the same for a record that is there
+
+	insert, insertFP     string   // statements
+	inserted, insertedFP []string // the attributes of their parameters
+
+	names     map[string]string // expression attribute names, shared by all requests: never written
+	nameOfExp map[string]string // the same for those that do not name the key
 }
 
-func newExpressions(o *Options) expressions {
-	claim := condClaim
+func newExpressions(table string, o *Options) expressions {
+	limits := ""
 	if o.NoTakeover {
-		claim += condReleased
+		limits += condReleased
 	}
 
 	if o.MaxAttempts > 0 {
-		claim += condAttempts
+		limits += condAttempts
 	}
 
+	inserted := []string{
+		o.PartitionKey, o.TTLAttribute, attrVersion, attrState, attrToken, attrFence, attrPrevious, attrLease, attrAttempts, attrBorn,
+	}
+	if o.SortKey != "" {
+		inserted = append(inserted, o.SortKey)
+	}
+
+	insertedFP := append(slices.Clone(inserted), attrFingerprint)
+
 	return expressions{
-		claim:     claim + condEnd,
-		claimFP:   claim + condSameInput + condEnd,
+		insert: insertStatement(table, inserted), inserted: inserted,
+		insertFP: insertStatement(table, insertedFP), insertedFP: insertedFP,
+		claim:     condClaim + limits + condEnd,
+		claimFP:   condClaim + limits + condSameInput + condEnd,
+		again:     condAgain + limits,
+		againFP:   condAgain + limits + condSameInput,
 		nameOfExp: map[string]string{nameExp: o.TTLAttribute},
 		names:     map[string]string{namePK: o.PartitionKey, nameExp: o.TTLAttribute},
 	}

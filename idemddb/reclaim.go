@@ -43,26 +43,10 @@ func (c *claimCall) renew(ctx context.Context, old *storedRecord) (*Claim, error
 
 func (c *claimCall) put(old *storedRecord, fence int64, a attempted) *dynamodb.PutItemInput {
 	s := c.store
-	now := numberValue(a.now.UnixMilli())
-
-	record := s.key(c.partition)
-	record[attrVersion] = versionValue
-	record[attrState] = inProgressValue
-	record[attrToken] = stringValue(c.token)
-	record[attrFence] = numberValue(fence)
-	record[attrPrevious] = zeroValue
-	record[attrLease] = numberValue(a.lease.UnixMilli())
-	record[attrAttempts] = oneValue
-	record[attrBorn] = now
-	record[s.opts.TTLAttribute] = numberValue(s.expiry(a.now, a.lease))
-
-	if c.fingerprint != "" {
-		record[attrFingerprint] = stringValue(c.fingerprint)
-	}
 
 	return &dynamodb.PutItemInput{
 		TableName:                &s.table,
-		Item:                     record,
+		Item:                     c.record(fence, a),
 		ConditionExpression:      new(condRenew),
 		ExpressionAttributeNames: s.expr.nameOfExp,
 		ExpressionAttributeValues: item{
@@ -89,14 +73,14 @@ func (c *claimCall) giveUp(ctx context.Context, rec *storedRecord) error {
 		return keyError("claim", c.key, errAgain)
 	}
 
-	found, err := c.store.fenced(ctx, c.key, func() *dynamodb.UpdateItemInput {
+	found, err := c.store.fenced(ctx, nil, c.key, func() write {
 		a := s.attempt(ctx)
 
-		return s.write(c.partition, condGiveUp, updateFail, item{
+		return write{c.partition, condGiveUp, updateFail, item{
 			":mine": stringValue(*rec.Token), ":fence": numberValue(*rec.Fence), ":inprogress": inProgressValue,
 			":dead": numberValue(a.now.Add(-s.opts.ClockSkew).UnixMilli()), ":failed": failedValue,
 			":exp": numberValue(s.expiry(a.now, a.lease)), ":err": stringValue(cause),
-		})
+		}}
 	})
 
 	switch {

@@ -214,7 +214,7 @@ func storedFingerprint(fingerprint string) string {
 func (s *Store) key(partition string) item {
 	key := item{s.opts.PartitionKey: stringValue(partition)}
 	if s.opts.SortKey != "" {
-		key[s.opts.SortKey] = stringValue(sortKeyValue)
+		key[s.opts.SortKey] = sortValue
 	}
 
 	return key

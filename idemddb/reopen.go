@@ -3,8 +3,6 @@ package idemddb
 import (
 	"context"
 	"errors"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // Reopen lets a key that failed for good be claimed again, with its attempts counted from zero: for an operator who has
@@ -26,14 +24,14 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 	token, fence := "nothing seen yet", int64(0)
 
 	for range maxTries {
-		found, err := s.fenced(ctx, key, func() *dynamodb.UpdateItemInput {
+		found, err := s.fenced(ctx, nil, key, func() write {
 			now := s.opts.Now()
 
-			return s.write(partition, condFailed, updateReopen, item{
+			return write{partition, condFailed, updateReopen, item{
 				":v": versionValue, ":failed": failedValue, ":own": stringValue(token), ":fence": numberValue(fence),
 				":inprogress": inProgressValue, ":next": numberValue(fence + 1), ":zero": zeroValue,
 				":exp": numberValue(s.expiry(now, now)),
-			})
+			}}
 		})
 
 		switch {

@@ -45,11 +45,11 @@ func send[T any](ctx context.Context, s *Store, key string, call func(context.Co
 			return out, nil
 		}
 
-		if v := judge(err); v == refused || v == final {
+		if !comesAgain(err) {
 			return out, err
 		}
 
-		wait := rand.N(pause) + 1 //nolint:gosec // spreads load, guards nothing
+		wait := jitter(err, pause)
 		if ctx.Err() != nil || time.Until(deadline) <= wait {
 			return out, gaveUp(ctx, err)
 		}
@@ -60,6 +60,26 @@ func send[T any](ctx context.Context, s *Store, key string, call func(context.Co
 			return out, gaveUp(ctx, err)
 		}
 	}
+}
+
+// comesAgain tells whether a request with this answer is sent again.
+func comesAgain(err error) bool {
+	if err == nil {
+		return false
+	}
+
+	v := judge(err)
+
+	return v != refused && v != final
+}
+
+// jitter is a pause of up to this, at random: the same for writes that failed in one request.
+func jitter(err error, pause time.Duration) time.Duration {
+	if e, ok := errors.AsType[*together](err); ok {
+		return time.Duration(e.luck*float64(pause)) + 1
+	}
+
+	return rand.N(pause) + 1 //nolint:gosec // spreads load, guards nothing
 }
 
 // attempt gives one request its part of the time, so that a reply that never comes leaves time for another.

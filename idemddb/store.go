@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -68,8 +69,9 @@ type Options struct {
 	// stored for that long. Negative, or below Lease, is an error. Defaults to 7 days.
 	Retention time.Duration
 
-	// Single asks for one request for each write. It changes nothing yet: there are no requests in groups to turn off.
-	// Defaults to false.
+	// Single makes each write a request of its own, as the SDK's calls by hand would: a batch of messages then costs about ten
+	// times the requests, and the role needs no PartiQL actions. Without it a [Group] uses BatchExecuteStatement, if the client
+	// has it. Defaults to false.
 	Single bool
 
 	// SortKey is the name of the table's sort key, of type string, for records in an existing table; it holds the fixed
@@ -89,8 +91,13 @@ type Store struct {
 	opts      Options // resolved: no zero value stands for a default
 	expr      expressions
 	cache     *cache
-	disabled  bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
-	told      sync.Once // that it is
+
+	batch      batcher // nil: no groups
+	ungrouped  atomic.Bool
+	statements sync.Map // [2]string, condition and update → statement
+
+	disabled bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
+	told     sync.Once // that it is
 }
 
 // The defaults of Options, each only here.
@@ -126,15 +133,34 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		return nil, err
 	}
 
-	return &Store{
+	s := &Store{
 		api:       api,
 		table:     table,
 		namespace: namespace,
 		opts:      o,
-		expr:      newExpressions(&o),
+		expr:      newExpressions(table, &o),
 		cache:     newCache(o.Cache),
 		disabled:  disabled,
-	}, nil
+	}
+	if o.Single || disabled {
+		return s, nil
+	}
+
+	if s.batch, _ = api.(batcher); s.batch == nil {
+		s.ungroup(context.Background(), errors.New("the client hides its method BatchExecuteStatement"))
+	}
+
+	return s, nil
+}
+
+// CountsClaims tells whether a claim counts against its key if the process dies before its work has begun: Options.MaxAttempts or
+// Options.NoTakeover is set. Then a wrapper should not claim keys whose work must wait.
+func (s *Store) CountsClaims() bool { return s.opts.MaxAttempts > 0 || s.opts.NoTakeover }
+
+// UntilTakeover returns for how long a lease that ends at this time, by its holder's clock, may be in the way of a claim: a taker
+// waits ClockSkew longer than the lease, and its clock may be that much behind. It is not positive if the lease is in nobody's way.
+func (s *Store) UntilTakeover(lease time.Time) time.Duration {
+	return lease.Add(2 * s.opts.ClockSkew).Sub(s.opts.Now())
 }
 
 // Disabled tells whether IDEMDDB_DISABLED was set when the Store was made.
