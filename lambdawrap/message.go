@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
+	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 )
@@ -13,6 +15,9 @@ type outcome struct {
 	err       error // nil: done
 	permanent bool  // err is final: for the dead-letter hook
 	warning   error // done, but somebody should look
+
+	until   time.Time // the end of a lease that is in the way
+	seconds int32     // of errBlocked: until the message before it comes back
 }
 
 var (
@@ -21,48 +26,65 @@ var (
 	errReleased = errors.New("lambdawrap: the handler released its claim and returned no error")
 )
 
-// process claims the key and does its work. The claim is cut to the beginning of the reserve, as the work is.
-func (b *batch) process(ctx context.Context, m *message) outcome {
-	work, cancel := b.working(ctx)
-	defer cancel()
-
-	if work.Err() != nil {
-		return outcome{err: errNoTime}
+// requests are the claims of messages.
+func requests(messages []*message) []idemddb.ClaimRequest {
+	made := make([]idemddb.ClaimRequest, len(messages))
+	for i, m := range messages {
+		made[i] = idemddb.ClaimRequest{Key: m.key, Fingerprint: m.fingerprint, Redelivered: receiveCount(m.SQSMessage) > 1}
 	}
 
-	claim, _, err := b.store.Claim(work, m.key, &idemddb.ClaimOptions{Fingerprint: m.fingerprint})
-
-	switch {
-	case errors.Is(err, idemddb.ErrFailed), errors.Is(err, idemddb.ErrMismatch):
-		return outcome{err: err, permanent: true}
-	case err != nil:
-		return outcome{err: err}
-	case claim == nil:
-		return outcome{} // completed before
-	}
-
-	settle, cancelSettle := b.settling(ctx)
-	defer cancelSettle()
-
-	if work.Err() != nil { // the claim took the time that was left
-		return outcome{err: errors.Join(errNoTime, claim.ReleaseUnused(settle))}
-	}
-
-	return settleClaim(settle, claim, b.execute(work, claim, m))
+	return made
 }
 
-// execute runs the handler with the claim's lease kept.
-func (b *batch) execute(ctx context.Context, claim *idemddb.Claim, m *message) error {
-	work, stop := claim.Keep(ctx)
-	defer stop()
+// refused is what becomes of a message whose key was not claimed; without an error it was completed before.
+func (b *batch) refused(err error) outcome {
+	o := outcome{err: err, permanent: errors.Is(err, idemddb.ErrFailed) || errors.Is(err, idemddb.ErrMismatch)}
+	if other, ok := errors.AsType[*idemddb.InProgressError](err); ok {
+		o.until = other.Until
+	}
 
-	return await(ctx, b.reserve/answerPart, func() error { return b.handle(work, m.SQSMessage) })
+	return o
+}
+
+// execute runs the handler of a claimed message, if there is time left.
+func (b *batch) execute(work context.Context, j *job, over bool) error {
+	defer j.stop()
+
+	switch {
+	case over, work.Err() != nil:
+		return errNoTime
+	case j.ctx.Err() != nil:
+		return context.Cause(j.ctx) //nolint:wrapcheck // the claim was lost while it waited
+	}
+
+	m := j.messages[0].SQSMessage // here: a handler that is late reads nothing of the lane
+
+	return await(work, b.reserve/answerPart, func() error { return b.handle(j.ctx, m) })
+}
+
+// settle settles a claim, in time for the answer.
+func (b *batch) settle(ctx context.Context, claim *idemddb.Claim, err error) outcome {
+	ctx, cancel := b.toSettle(ctx)
+	defer cancel()
+
+	return settleClaim(ctx, claim, err)
+}
+
+// unused gives a claim back whose work never began.
+func (b *batch) unused(ctx context.Context, claim *idemddb.Claim) error {
+	ctx, cancel := b.toSettle(ctx)
+	defer cancel()
+
+	return claim.ReleaseUnused(ctx) //nolint:wrapcheck // says where it comes from
 }
 
 // settleClaim writes down how the work ended. A handler may have done so itself, through idemddb.FromContext.
 func settleClaim(ctx context.Context, claim *idemddb.Claim, err error) outcome {
-	if errors.Is(err, errLate) {
-		return outcome{err: err} // the work may still run: nobody may have the key before the lease is over
+	switch {
+	case errors.Is(err, errLate): // the work may still run: nobody may have the key before the lease is over
+		return outcome{err: err, until: claim.Deadline()}
+	case errors.Is(err, errNoTime):
+		return outcome{err: errors.Join(err, claim.ReleaseUnused(ctx))}
 	}
 
 	switch settled := claim.Settled(); {
@@ -107,17 +129,14 @@ func completed(err error) outcome {
 	}
 }
 
-// finish gives one message its answer: the dead-letter hook for what will never succeed, and a line for what did not end
-// well.
+// finish gives one message its answer: the dead-letter hook for what will never succeed, a line for what did not end well, and
+// when it comes back.
 func (b *batch) finish(ctx context.Context, m *message, o outcome) {
 	m.failed = o.err != nil
 
 	switch {
 	case o.permanent && b.opts.DeadLetter != nil:
-		settle, cancel := b.settling(ctx)
-		defer cancel()
-
-		failed := await(settle, 0, func() error { return b.opts.DeadLetter(settle, m.SQSMessage, o.err) })
+		failed := b.callOut(ctx, func(ctx context.Context) error { return b.opts.DeadLetter(ctx, m.SQSMessage, o.err) })
 		m.failed = failed != nil
 		b.report(ctx, m, "message given to the dead-letter hook", errors.Join(o.err, failed))
 	case o.err != nil:
@@ -125,6 +144,43 @@ func (b *batch) finish(ctx context.Context, m *message, o outcome) {
 	case o.warning != nil:
 		b.report(ctx, m, "message done, its record is not as it should be", o.warning)
 	}
+
+	if m.failed && b.opts.Visibility != nil {
+		b.hide(ctx, m, o)
+	}
+}
+
+// callOut calls the user's hook or client, in time for the answer.
+func (b *batch) callOut(ctx context.Context, code func(context.Context) error) error {
+	ctx, cancel := b.toSettle(ctx)
+	defer cancel()
+
+	return await(ctx, 0, func() error { return code(ctx) })
+}
+
+// hide shapes the next delivery of a failed message. In a FIFO group all that wait behind a failure come back with it.
+func (b *batch) hide(ctx context.Context, m *message, o outcome) {
+	now := time.Now()
+
+	switch {
+	case o.seconds > 0:
+		m.seconds = o.seconds
+	case !o.until.IsZero():
+		m.seconds = untilVisible(now.Add(b.store.UntilTakeover(o.until)), 0, now)
+	default:
+		m.seconds = wholeSeconds(backoff(receiveCount(m.SQSMessage), rand.N))
+	}
+
+	if err := b.callOut(ctx, func(ctx context.Context) error {
+		return changeVisibility(ctx, b.opts.Visibility, m.SQSMessage, m.seconds)
+	}); err != nil {
+		b.report(ctx, m, "message comes back after its queue's visibility time-out", err)
+	}
+}
+
+// calls tells whether finish will call out, to the hook or to SQS.
+func (b *batch) calls(o outcome) bool {
+	return o.permanent && b.opts.DeadLetter != nil || o.err != nil && b.opts.Visibility != nil
 }
 
 func (b *batch) report(ctx context.Context, m *message, text string, err error) {

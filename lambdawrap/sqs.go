@@ -43,6 +43,12 @@ type Options struct {
 	// error. Defaults to 1 s.
 	Reserve time.Duration
 
+	// Visibility shapes the next delivery of a failed message, with one request of ChangeMessageVisibility each: it comes back when
+	// the lease of the worker that holds its key is over, and after any other failure after a pause that doubles with each
+	// receive, 1 to 2 s after the first and at most 15 minutes, with jitter. The role needs sqs:ChangeMessageVisibility. A request that
+	// fails is logged, and the queue's own visibility time-out holds. Nil is none: that time-out always holds.
+	Visibility VisibilityAPI
+
 	// Workers is how many messages are worked on at a time; those of one FIFO group always one after the other. Negative
 	// is an error. Defaults to 1.
 	Workers int
@@ -62,7 +68,12 @@ const defaultReserve = time.Second
 func SQS(
 	store *idemddb.Store, h Handler, opts *Options,
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	w := newWrapper(store, h, opts)
+	if h == nil {
+		panic("lambdawrap: handler: must not be nil")
+	}
+
+	w := newWrapper(store, opts)
+	w.handle, w.run = h, (*batch).run
 
 	return w.serve
 }
@@ -70,14 +81,15 @@ func SQS(
 // wrapper is one wrapped handler; it is never written after newWrapper.
 type wrapper struct {
 	store   *idemddb.Store
-	handle  Handler
+	run     func(*batch, context.Context, []*message) error
+	handle  Handler // of one message
 	opts    Options
 	reserve time.Duration
 	workers int
 	invalid error // what is wrong with the options; answered to every invocation, so that no message is lost
 }
 
-func newWrapper(store *idemddb.Store, h Handler, opts *Options) *wrapper {
+func newWrapper(store *idemddb.Store, opts *Options) *wrapper {
 	if opts == nil {
 		opts = &Options{}
 	}
@@ -86,13 +98,8 @@ func newWrapper(store *idemddb.Store, h Handler, opts *Options) *wrapper {
 		panic("lambdawrap: store: must not be nil; check the error of idemddb.New")
 	}
 
-	if h == nil {
-		panic("lambdawrap: handler: must not be nil")
-	}
-
 	w := &wrapper{
 		store:   store,
-		handle:  h,
 		opts:    *opts,
 		reserve: cmp.Or(opts.Reserve, defaultReserve),
 		workers: cmp.Or(opts.Workers, 1),
