@@ -127,11 +127,14 @@ func (c *Claim) Settled() Kind {
 	return c.settled
 }
 
+// tokenMark ends the request id in a token.
+const tokenMark = "/"
+
 // newToken is unique to one call of Claim: the record of an earlier attempt of the same call is recognised by it. The request
 // id is there for people.
 func newToken(ctx context.Context) string {
 	if lc, ok := lambdacontext.FromContext(ctx); ok && lc.AwsRequestID != "" {
-		return lc.AwsRequestID + "/" + rand.Text()
+		return lc.AwsRequestID + tokenMark + rand.Text()
 	}
 
 	return rand.Text()
@@ -419,7 +422,7 @@ func (c *claimCall) answerOf(found item, a attempted) (*Claim, *Record, error) {
 	case rec.State == stateFailed:
 		return nil, nil, &FailedError{Key: c.key, Cause: rec.Error, Attempts: rec.Attempts}
 	case !rec.leaseOver(a.now, s.opts.ClockSkew):
-		return nil, nil, &InProgressError{Key: c.key, Until: rec.until()}
+		return nil, nil, &InProgressError{Key: c.key, Until: rec.until(), Holder: rec.holder()}
 	}
 
 	return nil, nil, &rareError{found: rec}

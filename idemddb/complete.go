@@ -225,7 +225,7 @@ func (c *Claim) fail(ctx context.Context, op string, found *storedRecord, err er
 
 	switch {
 	case found != nil:
-		fenced.Current = *found.Fence
+		fenced.Current, fenced.Holder = *found.Fence, found.holder()
 		if found.State == stateCompleted {
 			fenced.Record = found.record(c.key)
 		}

@@ -53,6 +53,9 @@ var (
 type InProgressError struct {
 	Key   string
 	Until time.Time // the end of the lease, by the holder's clock, if it is not renewed; a taker waits ClockSkew longer
+
+	// Holder is the Lambda request id of the other worker, to find its logs; "" if its claim was made outside of Lambda.
+	Holder string
 }
 
 func (e *InProgressError) Error() string {
@@ -68,6 +71,7 @@ type FencedError struct {
 	Held    int64   // the fence of the claim that was refused
 	Current int64   // the fence in the record; Held if the claim was settled before; 0 if the record is gone
 	Record  *Record // the other's, if it completed; else nil
+	Holder  string  // the Lambda request id of the worker whose claim is in the record; "" if there is none
 }
 
 func (e *FencedError) Error() string {

@@ -24,7 +24,7 @@ const (
 func (s *Store) statement(condition, update string) statement {
 	pair := [2]string{condition, update}
 	if known, ok := s.statements.Load(pair); ok {
-		return known.(statement) //nolint:forcetypeassert,errcheck // nothing else is stored there
+		return known.(statement) //nolint:forcetypeassert // nothing else is stored there
 	}
 
 	t := translation{names: s.expr.names}

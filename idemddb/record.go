@@ -127,6 +127,16 @@ func (r *storedRecord) validate() error {
 // isOwn tells whether the record was last claimed with this token.
 func (r *storedRecord) isOwn(token string) bool { return *r.Token == token }
 
+// holder is the request id in the token, for people.
+func (r *storedRecord) holder() string {
+	id, _, ok := strings.Cut(*r.Token, tokenMark)
+	if !ok {
+		return ""
+	}
+
+	return id
+}
+
 // expired tells whether the retention is over at now.
 func (r *storedRecord) expired(now time.Time) bool { return r.Expires <= now.Unix() }
 

@@ -263,12 +263,17 @@ func (b *batch) claimed(work context.Context, group []*lane) []*job {
 
 	for i, answer := range b.group.Claim(work, requests(first)) {
 		jobs[i] = &job{lane: group[i], claim: answer.Claim, outcome: b.refused(answer.Err)}
-		if answer.Claim != nil {
-			jobs[i].ctx, jobs[i].stop = answer.Claim.Keep(work)
-		}
+		jobs[i].keep(work)
 	}
 
 	return jobs
+}
+
+// keep keeps the lease from now until the handler has ended.
+func (j *job) keep(work context.Context) {
+	if j.claim != nil {
+		j.ctx, j.stop = j.claim.Keep(work)
+	}
 }
 
 // settlers is how many messages may be at their writes after their handlers, beside those that the workers have.

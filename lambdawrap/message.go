@@ -54,7 +54,7 @@ func (b *batch) execute(work context.Context, j *job, over bool) error {
 	case over, work.Err() != nil:
 		return errNoTime
 	case j.ctx.Err() != nil:
-		return context.Cause(j.ctx) //nolint:wrapcheck // the claim was lost while it waited
+		return context.Cause(j.ctx) //nolint:wrapcheck,contextcheck // the claim was lost while it waited; why is in the context of its handler
 	}
 
 	m := j.messages[0].SQSMessage // here: a handler that is late reads nothing of the lane
@@ -183,20 +183,67 @@ func (b *batch) calls(o outcome) bool {
 	return o.permanent && b.opts.DeadLetter != nil || o.err != nil && b.opts.Visibility != nil
 }
 
+// report writes the one line of a message: what became of it, and where to look; never what is in it.
 func (b *batch) report(ctx context.Context, m *message, text string, err error) {
-	attrs := []slog.Attr{slog.String("messageId", m.MessageId), slog.String("error", err.Error())}
+	name, level := classify(err)
+	attrs := []slog.Attr{slog.String("messageId", m.MessageId), slog.String("outcome", name), slog.String("error", err.Error())}
+
 	if m.key != "" {
 		attrs = append(attrs, slog.String("key", idemddb.KeyHash(m.key)))
+	}
+
+	if id := holder(err); id != "" {
+		attrs = append(attrs, slog.String("holder", id))
 	}
 
 	if p, ok := errors.AsType[*PanicError](err); ok {
 		attrs = append(attrs, slog.String("stack", string(p.Stack)))
 	}
 
-	level := slog.LevelWarn
-	if errors.Is(err, idemddb.ErrFenced) || errors.Is(err, idemddb.ErrUnrecorded) || errors.Is(err, idemddb.ErrCorrupt) {
-		level = slog.LevelError
+	b.logger().LogAttrs(ctx, level, text, attrs...)
+}
+
+// outcomes are the words of the log, each before those that it may wrap.
+var outcomes = []struct {
+	err   error
+	name  string
+	level slog.Level
+}{
+	{idemddb.ErrFenced, "fenced", slog.LevelError},
+	{idemddb.ErrUnrecorded, "unrecorded", slog.LevelError},
+	{idemddb.ErrCorrupt, "corrupt", slog.LevelError},
+	{idemddb.ErrInProgress, "in_progress", slog.LevelWarn},
+	{idemddb.ErrMismatch, "mismatch", slog.LevelWarn},
+	{idemddb.ErrFailed, "refused", slog.LevelWarn},
+	{ErrNoKey, "no_key", slog.LevelWarn},
+	{errNoTime, "no_time", slog.LevelWarn},
+	{errLate, "late", slog.LevelWarn},
+	{errBlocked, "blocked", slog.LevelWarn},
+}
+
+func classify(err error) (string, slog.Level) {
+	for _, o := range outcomes {
+		if errors.Is(err, o.err) {
+			return o.name, o.level
+		}
 	}
 
-	b.logger().LogAttrs(ctx, level, text, attrs...)
+	if isPermanent(err) {
+		return "permanent", slog.LevelWarn
+	}
+
+	return "failed", slog.LevelWarn
+}
+
+// holder is the request id of the worker that is in the way.
+func holder(err error) string {
+	if e, ok := errors.AsType[*idemddb.InProgressError](err); ok {
+		return e.Holder
+	}
+
+	if e, ok := errors.AsType[*idemddb.FencedError](err); ok {
+		return e.Holder
+	}
+
+	return ""
 }

@@ -75,23 +75,18 @@ func lanes(messages []*message) []*lane {
 	)
 
 	for _, m := range messages {
-		n := -1
+		n, shared := byKey[m.key]
+		shared = shared && m.unplanned == nil
+		at, follows := byGroup[m.group]
+		follows = follows && m.fifo
 
-		if m.unplanned == nil {
-			if at, ok := byKey[m.key]; ok {
-				n = at
-			}
-		}
-
-		if at, ok := byGroup[m.group]; m.fifo && ok {
-			if n >= 0 && n != at {
-				n = merge(dealt, min(at, n), max(at, n), byKey, byGroup)
-			} else {
-				n = at
-			}
-		}
-
-		if n < 0 {
+		switch {
+		case shared && follows && n != at:
+			n = merge(dealt, min(at, n), max(at, n), byKey, byGroup)
+		case shared:
+		case follows:
+			n = at
+		default:
 			n = len(dealt)
 			dealt = append(dealt, nil)
 		}

@@ -1,0 +1,47 @@
+package lambdawrap_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// Two of the three messages are one payment: one is new, one a twin that is answered with it, and the third was done before.
+func ExampleMetrics() {
+	var log bytes.Buffer // a function has os.Stdout
+
+	metrics := lambdawrap.NewMetrics(&log, "Payments", map[string]string{"Function": "payments"})
+	store, _ := inMemory(&idemddb.Options{Observe: metrics.Observe})
+
+	function := metrics.Wrap(lambdawrap.SQS(store, func(context.Context, events.SQSMessage) error {
+		return nil
+	}, &lambdawrap.Options{Key: byPaymentID(), Logger: quiet}))
+
+	invoke(function, received(`{"paymentId":"p-1"}`))
+	log.Reset()
+	invoke(function, received(`{"paymentId":"p-1"}`, `{"paymentId":"p-2"}`, `{"paymentId":"p-2"}`))
+
+	var line map[string]any
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		fmt.Println(err)
+	}
+
+	for _, name := range []string{"Function", "Messages", "Failures", "Claims", "Completions", "Replays"} {
+		fmt.Println(name, line[name])
+	}
+	// Output:
+	// come back: []
+	// come back: []
+	// Function payments
+	// Messages 3
+	// Failures 0
+	// Claims 1
+	// Completions 1
+	// Replays 1
+}
