@@ -26,5 +26,9 @@
 // the completion on, should exceed the longest way to a redelivery.
 //
 // Cost: a first run 2 requests and 2 write units, a duplicate 1 and 1, a takeover or a retry after a release as a first run, a
-// record past its retention 1 request more. IAM: dynamodb:UpdateItem, dynamodb:PutItem on the table.
+// record past its retention 1 request more. In a [Group] the requests are shared by up to 25 keys; a duplicate that is claimed as
+// new costs 2 write units.
+//
+// IAM: dynamodb:UpdateItem and dynamodb:PutItem on the table, for groups dynamodb:PartiQLInsert and dynamodb:PartiQLUpdate, too.
+// Without these two, or with a client that hides BatchExecuteStatement, every write is a request of its own: event "ungrouped".
 package idemddb

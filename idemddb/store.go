@@ -17,7 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// DynamoDB is the part of the DynamoDB API that a Store uses; *dynamodb.Client fits.
+// DynamoDB is the part of the DynamoDB API that a Store uses; *dynamodb.Client fits. A client that also has BatchExecuteStatement, as
+// that one has, is used for requests in groups, unless Options.Single is set; a decorator should pass it on.
 //
 // Give the client [HTTPClient] for its connections. Its retryer is not used: a Store retries on its own, the same way under
 // any version of the SDK.
@@ -120,6 +121,8 @@ const (
 // The environment variable IDEMDDB_DISABLED (true or 1; false, 0 and empty: not), read here and nowhere else, turns the Store off
 // for as long as it lives: every claim is won whatever its key, every settlement succeeds, and no request is made. It is for an
 // emergency and for trying things out; Observe hears of it once, as Disabled, with the first claim.
+//
+// Observe hears during New, as Ungrouped, that the client hides BatchExecuteStatement.
 func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	o := Options{}
 	if opts != nil {

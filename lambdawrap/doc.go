@@ -27,10 +27,17 @@
 // FIFO queues (by the ARN's ".fifo"; fair queues have message groups, too, without an order): in order within a group, and
 // after a failure the rest of the group is reported failed and not claimed; other groups go on.
 //
+// Requests: the keys of a batch are claimed up to 25 at a time, at most one group ahead of the handlers, and of a FIFO group only the
+// next message; completions and releases go in groups behind the handlers, while the next ones run. What was claimed and could not
+// start is given back, uncounted. A batch of ten new messages costs two requests, ten duplicates one or two. Where the Store has
+// no groups, or counts claims (Options.MaxAttempts, Options.NoTakeover), a message is claimed only when a worker is free for it.
+//
 // Deadlines: claims and handlers end Options.Reserve before the invocation does, settling and the dead-letter hook a quarter of
 // it before, so that the answer is always sent. A failure of the wrapper itself is an invocation error, never an empty success.
 //
-// Each failed message is logged once, with its id and its key's hash.
+// Each message that does not end well is logged once: its id, its key's hash, an outcome (failed, permanent, refused, mismatch,
+// in_progress, no_key, no_time, late, blocked, fenced, unrecorded, corrupt) and, where another worker is in the way, that one's
+// request id. [Metrics] writes a line for each batch.
 //
 // [partial batch responses]: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
 package lambdawrap

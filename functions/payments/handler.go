@@ -1,0 +1,45 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/idemddb/go-idemddb/functions/payments/ledger"
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// retention is longer than the longest way to a redelivery: 4 days in the queue, the rest of 14 days as a dead letter, and, once
+// that is sent back, 4 days more. template_test.go compares it with template.yaml.
+const retention = 30 * 24 * time.Hour
+
+// wire puts the function together from its environment: the ledger does the work, the wrapper keeps it to one time, a line
+// for each batch tells CloudWatch how it went.
+func wire(ctx context.Context) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {
+	env, errEnv := ledger.ReadEnv()
+	cfg, errConfig := config.LoadDefaultConfig(ctx)
+	cfg.HTTPClient = idemddb.HTTPClient()
+	client := dynamodb.NewFromConfig(cfg)
+	accounts, errLedger := ledger.New(client, env.LedgerTable, &ledger.Options{Pause: env.Pause})
+	metrics := lambdawrap.NewMetrics(os.Stdout, "Payments",
+		map[string]string{"Function": cmp.Or(lambdacontext.FunctionName, "payments")})
+
+	store, errStore := idemddb.New(client, env.Table, "payments", &idemddb.Options{Retention: retention, Observe: metrics.Observe})
+	if err := cmp.Or(errEnv, errConfig, errLedger, errStore); err != nil {
+		return nil, err //nolint:wrapcheck // says where it comes from
+	}
+
+	opts := accounts.Options()
+	opts.Logger = lambdacontext.NewLogger()
+	opts.Visibility = sqs.NewFromConfig(cfg)
+
+	return metrics.Wrap(lambdawrap.SQS(store, accounts.Pay, opts)), nil
+}
