@@ -101,7 +101,7 @@ func checkKeys(names map[string]string, values item, expressions bool) error {
 }
 
 func placeholder(s string, prefix byte) bool {
-	return len(s) > 1 && s[0] == prefix && wordLength(s, 1) == len(s)
+	return len(s) > 1 && s[0] == prefix && wordLength(s) == len(s)
 }
 
 func defined(name string, names map[string]string, values item) bool {

@@ -2,6 +2,7 @@ package idemddbtest
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -25,6 +26,16 @@ func copyInput(in any) any {
 		c := *in
 		c.Key, c.ExpressionAttributeNames, c.ExpressionAttributeValues =
 			copyItem(in.Key), maps.Clone(in.ExpressionAttributeNames), copyItem(in.ExpressionAttributeValues)
+		return &c
+	case *dynamodb.BatchExecuteStatementInput:
+		c := *in
+		c.Statements = slices.Clone(in.Statements)
+		for i, s := range c.Statements {
+			c.Statements[i].Parameters = slices.Clone(s.Parameters)
+			for j, v := range s.Parameters {
+				c.Statements[i].Parameters[j] = copyValue(v)
+			}
+		}
 		return &c
 	case *dynamodb.TransactWriteItemsInput:
 		c := *in

@@ -19,14 +19,16 @@ type DB struct {
 	now      func() time.Time
 	unlogged bool
 
-	mu        sync.Mutex // guards all below
-	tables    map[string]*table
-	parsed    cache
-	tokens    map[string]sentTransaction
-	requests  []Request
-	faults    []Fault
-	intercept func(context.Context, Request) Fault
-	held      []any // inputs of LateRequest
+	mu                 sync.Mutex // guards all below
+	tables             map[string]*table
+	parsed             cache
+	statements         statementCache
+	tokens             map[string]sentTransaction
+	requests           []Request
+	faults             []Fault
+	intercept          func(context.Context, Request) Fault
+	interceptStatement func(context.Context, Request) Fault
+	held               []any // inputs of LateRequest
 }
 
 // Options are the settings of a DB; nil means the defaults.
@@ -40,7 +42,7 @@ type Options struct {
 
 // New returns a DynamoDB without tables.
 func New(opts *Options) *DB {
-	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, tokens: map[string]sentTransaction{}}
+	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]sentTransaction{}}
 	if opts != nil {
 		db.unlogged = opts.Unlogged
 		if opts.Now != nil {

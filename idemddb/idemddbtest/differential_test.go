@@ -62,7 +62,10 @@ func newPair(t testing.TB) *pair {
 	return p
 }
 
-func createTable(t testing.TB, c interface {
+func createTable(t interface {
+	Helper()
+	Fatal(args ...any)
+}, c interface {
 	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
 }, name string, key ...string) {
 	t.Helper()
@@ -88,6 +91,11 @@ func (p *pair) sequence(t *rapid.T) {
 	g.seed()
 	for range rapid.IntRange(1, 6).Draw(t, "requests") {
 		in := g.request()
+		t.Logf("sent: %s", show(in))
+		if batch, ok := in.(*dynamodb.BatchExecuteStatementInput); ok {
+			p.compareSingles(t, g, batch)
+			continue
+		}
 		p.compare(t, in)
 	}
 	for _, k := range g.keys() {
@@ -109,6 +117,40 @@ func (p *pair) compare(t interface {
 	}
 }
 
+// compareSingles also sends to a twin, for each statement, the single request that says the same, and wants the same to come of it.
+func (p *pair) compareSingles(t *rapid.T, g *generator, in *dynamodb.BatchExecuteStatementInput) {
+	twin := idemddbtest.New(nil)
+	createTable(t, twin, p.simple, "pk", "S")
+	createTable(t, twin, p.composite, "pk", "S", "sk", "N")
+	for _, k := range g.keys() {
+		if it := p.db.Item(k.table, k.key); it != nil {
+			if _, err := twin.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &k.table, Item: it}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	p.db.ResetRequests()
+	p.compare(t, in)
+	log := p.db.Requests()[0]
+	if log.Err != nil || slices.Contains(g.singles, nil) {
+		return
+	}
+	twin.ResetRequests()
+	for i, single := range g.singles {
+		ask(twin.Client(), single)
+		want, got := twin.Requests()[i], log.Items[i]
+		if fmt.Sprintf("%T", got.Err) != fmt.Sprintf("%T", want.Err) && !isType[*types.DuplicateItemException](got.Err) ||
+			got.Refused != want.Refused || got.WriteUnits != want.WriteUnits {
+			t.Fatalf("%s\n%s\nstatement: %s\nsingle:    %s", show(in.Statements[i]), show(single), show(got), show(want))
+		}
+	}
+	for _, k := range g.keys() {
+		if got, want := p.db.Item(k.table, k.key), twin.Item(k.table, k.key); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s\nstatements: %s\nsingles:    %s", show(in), show(got), show(want))
+		}
+	}
+}
+
 // An answer is all of an answer that is compared.
 type answer struct {
 	Code    string // of the error
@@ -116,6 +158,16 @@ type answer struct {
 	Item    attributes
 	Reasons []reason
 	Units   []float64
+
+	Responses []response // of statements
+}
+
+type response struct {
+	Table   string
+	Code    string
+	Message string // shown, not compared
+	Item    attributes
+	Refuser attributes // that the error carries
 }
 
 type reason struct {
@@ -125,6 +177,10 @@ type reason struct {
 
 func (a answer) quiet() answer {
 	a.Message = ""
+	a.Responses = slices.Clone(a.Responses)
+	for i := range a.Responses {
+		a.Responses[i].Message = ""
+	}
 	return a
 }
 
@@ -156,11 +212,30 @@ func ask(c *dynamodb.Client, in any) (a answer) {
 		if err = e; err == nil {
 			a.Item = normal(out.Item)
 		}
+	case *dynamodb.BatchExecuteStatementInput:
+		out, e := c.BatchExecuteStatement(ctx, in)
+		if err = e; err == nil {
+			a.Responses = responsesOf(out)
+		}
 	case *dynamodb.TransactWriteItemsInput:
 		_, err = c.TransactWriteItems(ctx, in) // not the units: DynamoDB Local does not double those of a delete
 	}
 	a.refused(err)
 	return a
+}
+
+func responsesOf(out *dynamodb.BatchExecuteStatementOutput) []response {
+	list := make([]response, len(out.Responses))
+	for i, r := range out.Responses {
+		list[i].Item = normal(r.Item)
+		if r.TableName != nil {
+			list[i].Table = *r.TableName
+		}
+		if r.Error != nil {
+			list[i].Code, list[i].Message, list[i].Refuser = string(r.Error.Code), *r.Error.Message, normal(r.Error.Item)
+		}
+	}
+	return list
 }
 
 func (a *answer) refused(err error) {

@@ -1,11 +1,13 @@
 // Package idemddbtest is an in-memory DynamoDB for the tests of code that uses [github.com/idemddb/go-idemddb/idemddb].
 //
 // A [DB] takes the same requests as a *dynamodb.Client and answers as the service does: condition and update expressions are
-// parsed and evaluated with the documented grammar, numbers are exact, failures have the types that the SDK returns. Tests compare it
+// parsed and evaluated with the documented grammar, numbers are exact, failures have the types that the SDK returns. Of PartiQL it knows
+// the writes of one item that [DB.BatchExecuteStatement] lists; they are parsed into the same conditions and updates. Tests compare it
 // with DynamoDB Local on random requests. Nothing is ever deleted by time alone, because DynamoDB promises no moment for that either:
 // [DB.Expire] plays the deletion.
 //
-// What can go wrong on the way to DynamoDB is injected: [DB.Inject] for the next requests, [DB.Intercept] for chosen ones.
+// What can go wrong on the way to DynamoDB is injected: [DB.Inject] for the next requests, [DB.Intercept] for chosen ones,
+// [DB.InterceptStatements] for single statements of a call that gets through.
 //
 //	db := idemddbtest.New(nil)
 //	db.Inject(idemddbtest.LostReply) // the write is applied, its sender only sees a broken connection
@@ -16,5 +18,5 @@
 //   - [DB.Client]: a real SDK client, without sockets, so that it works inside testing/synctest; the SDK's own retries and errors
 //   - [DB.Handler]: an http.Handler, for clients in other processes and languages
 //
-// Not modelled: indexes, queries, streams, provisioned capacity, several Regions, and permissions other than [AccessDenied].
+// Not modelled: PartiQL that reads or deletes, indexes, queries, streams, provisioned capacity, several Regions, and permissions other than [AccessDenied].
 package idemddbtest

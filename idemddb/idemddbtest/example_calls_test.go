@@ -88,6 +88,31 @@ func ExampleDB_UpdateItem() {
 	// Output: 1 <nil>
 }
 
+// Each statement for itself: the first finds its item there, and keeps the second from nothing.
+func ExampleDB_BatchExecuteStatement() {
+	db := withTable()
+	insert := types.BatchStatementRequest{
+		Statement:  new(`INSERT INTO "records" VALUE {'pk': ?}`),
+		Parameters: []types.AttributeValue{recordKey("p-1")["pk"]},
+	}
+	update := types.BatchStatementRequest{
+		Statement:  new(`UPDATE "records" SET "fence" = "fence" + 1 WHERE "pk" = ? AND "fence" IS NOT MISSING`),
+		Parameters: []types.AttributeValue{recordKey("p-2")["pk"]},
+	}
+
+	for _, statements := range [][]types.BatchStatementRequest{{insert}, {insert, update}} {
+		out, err := db.BatchExecuteStatement(context.Background(), &dynamodb.BatchExecuteStatementInput{Statements: statements})
+		for _, response := range out.Responses {
+			if response.Error != nil {
+				fmt.Println(response.Error.Code, err)
+			}
+		}
+	}
+	// Output:
+	// DuplicateItem <nil>
+	// ConditionalCheckFailed <nil>
+}
+
 func ExampleDB_GetItem() {
 	out, err := withTable().GetItem(context.Background(), &dynamodb.GetItemInput{TableName: new("records"), Key: recordKey("p-1")})
 	fmt.Println(len(out.Item), err)

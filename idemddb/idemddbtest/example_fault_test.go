@@ -3,7 +3,11 @@ package idemddbtest_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -44,6 +48,30 @@ func ExampleDB_Intercept() {
 	// Output:
 	// <nil>
 	// <nil> lost 1
+}
+
+// A fault for one statement of a call: the response of the second says that it was throttled, the others are applied.
+func ExampleDB_InterceptStatements() {
+	db := withTable()
+	db.InterceptStatements(func(_ context.Context, statement idemddbtest.Request) idemddbtest.Fault {
+		if reflect.DeepEqual(statement.Key, recordKey("p-2")) {
+			return idemddbtest.Throttle
+		}
+
+		return idemddbtest.None
+	})
+
+	var statements []types.BatchStatementRequest
+	for _, key := range []string{"p-1", "p-2", "p-3"} {
+		statements = append(statements, types.BatchStatementRequest{
+			Statement:  new(`INSERT INTO "records" VALUE {'pk': ?}`),
+			Parameters: []types.AttributeValue{recordKey(key)["pk"]},
+		})
+	}
+
+	out, err := db.BatchExecuteStatement(context.Background(), &dynamodb.BatchExecuteStatementInput{Statements: statements})
+	fmt.Println(out.Responses[1].Error.Code, err, len(db.Items("records")))
+	// Output: ProvisionedThroughputExceeded <nil> 2
 }
 
 // A request that was given up arrives seconds later: after the key was claimed, and released, by its repetition.

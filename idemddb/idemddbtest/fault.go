@@ -35,7 +35,8 @@ const (
 	TruncatedBody Fault = "TruncatedBody"
 	// ServerErrorApplied applies the request and answers InternalServerError, status 500.
 	ServerErrorApplied Fault = "ServerErrorApplied"
-	// ConditionWithoutItem applies the request; if its condition fails, the answer lacks the item that was asked for.
+	// ConditionWithoutItem applies the request; if its condition fails, the answer lacks the item that was asked for. So it is for each
+	// statement of a call.
 	ConditionWithoutItem Fault = "ConditionWithoutItem"
 
 	// The others refuse the request: nothing is applied, and the answer is an error of the service.
@@ -46,10 +47,10 @@ const (
 	ThrottleAccount Fault = "ThrottleAccount"
 	// ServerError is an InternalServerError, status 500.
 	ServerError Fault = "ServerError"
-	// AccessDenied is an AccessDeniedException: a missing IAM permission.
+	// AccessDenied is an AccessDeniedException: a missing IAM permission, for statements dynamodb:PartiQLInsert or PartiQLUpdate.
 	AccessDenied Fault = "AccessDenied"
 	// TransactionConflict is a TransactionConflictException: another transaction holds the item. A transaction itself is canceled, with
-	// that reason for its first item.
+	// that reason for its first item; of a call of statements the first one is refused, and the others are applied.
 	TransactionConflict Fault = "TransactionConflict"
 	// TransactionInProgress is a TransactionInProgressException: this ClientRequestToken is being worked on.
 	TransactionInProgress Fault = "TransactionInProgress"
@@ -71,6 +72,43 @@ func (db *DB) Intercept(decide func(ctx context.Context, r Request) Fault) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.intercept = decide
+}
+
+// InterceptStatements lets decide choose a fault for each statement of a BatchExecuteStatement that is applied; nil removes it. It is
+// asked in the order of the statements, after the fault of the whole call was chosen, and otherwise as that of Intercept. The statement's
+// response carries the error of Throttle, ThrottleAccount, ServerError, AccessDenied or TransactionConflict, and nothing of it is applied;
+// ServerErrorApplied applies it, ConditionWithoutItem too. Other faults are not a statement's: it is refused as not valid.
+func (db *DB) InterceptStatements(decide func(ctx context.Context, statement Request) Fault) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.interceptStatement = decide
+}
+
+// meetStatements gives the statements their faults, without the lock; it answers false if the sender gave up meanwhile.
+func (db *DB) meetStatements(ctx context.Context, r *Request, ofCall Fault, decide func(context.Context, Request) Fault) bool {
+	if r.Operation != "BatchExecuteStatement" || ofCall == LostRequest || ofCall == LateRequest || ofCall.refusal(*r) != nil {
+		return true
+	}
+	if decide != nil {
+		for i := range r.Items {
+			r.Items[i].Fault = decide(ctx, r.Items[i].clone())
+		}
+	}
+	if ofCall == TransactionConflict && len(r.Items) > 0 {
+		r.Items[0].Fault = ofCall
+	}
+	return decide == nil || ctx.Err() == nil
+}
+
+// statementRefusal is what a fault that refuses answers for a statement.
+func (f Fault) statementRefusal(r Request) error {
+	switch f {
+	case None, ServerErrorApplied, ConditionWithoutItem:
+		return nil
+	case Throttle, ThrottleAccount, ServerError, AccessDenied, TransactionConflict:
+		return f.refusal(r)
+	}
+	return invalid("idemddbtest: %s is not a fault of a statement", f)
 }
 
 // Deliver applies the requests that LateRequest held, in the order in which they were sent, and answers what became of each.
@@ -99,7 +137,7 @@ func (db *DB) nextFault() (Fault, func(context.Context, Request) Fault) {
 }
 
 // refusal is the error that the service answers without applying anything, nil for other faults.
-func (f Fault) refusal(op string, parts int) error {
+func (f Fault) refusal(r Request) error {
 	switch f {
 	case Throttle:
 		return &types.ProvisionedThroughputExceededException{Message: new("The level of configured provisioned throughput for the table was exceeded")}
@@ -108,10 +146,13 @@ func (f Fault) refusal(op string, parts int) error {
 	case ServerError:
 		return errServer()
 	case AccessDenied:
-		return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "User is not authorized to perform: dynamodb:" + op}
+		return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "User is not authorized to perform: dynamodb:" + r.action()}
 	case TransactionConflict:
-		if op == "TransactWriteItems" {
-			return errTransactionConflict(parts)
+		switch r.Operation {
+		case "TransactWriteItems":
+			return errTransactionConflict(len(r.Items))
+		case "BatchExecuteStatement": // an answer of its first statement
+			return nil
 		}
 		return &types.TransactionConflictException{Message: new("Transaction is ongoing for the item")}
 	case TransactionInProgress:
@@ -120,6 +161,21 @@ func (f Fault) refusal(op string, parts int) error {
 		return &types.ReplicatedWriteConflictException{Message: new("Another Region is writing this item")}
 	}
 	return nil
+}
+
+// action is the IAM action that the request needs; a call of statements needs that of each, and the first is the one denied.
+func (r Request) action() string {
+	switch r.Operation {
+	case "BatchExecuteStatement":
+		if len(r.Items) > 0 {
+			return r.Items[0].action()
+		}
+	case "INSERT":
+		return "PartiQLInsert"
+	case "UPDATE":
+		return "PartiQLUpdate"
+	}
+	return r.Operation
 }
 
 func errTransactionConflict(parts int) error {

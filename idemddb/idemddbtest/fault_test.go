@@ -364,6 +364,14 @@ func everyOperation(t *testing.T, c *dynamodb.Client) {
 		{Put: &types.Put{TableName: new(table), Item: attributes{"pk": s("y")}}},
 	}})
 	do("TransactWriteItems", err)
+	batch, err := c.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{
+		{Statement: new(`UPDATE "` + table + `" SET n = n + ? WHERE pk = ? RETURNING ALL OLD *`), Parameters: list(n("0"), key["pk"])},
+	}})
+	do("BatchExecuteStatement", err)
+	it["n"] = n("2")
+	if err == nil && !reflect.DeepEqual(batch.Responses[0].Item, it) {
+		t.Errorf("BatchExecuteStatement: got %s, want %s", show(batch.Responses[0]), show(it))
+	}
 	scanned, err := c.Scan(ctx, &dynamodb.ScanInput{TableName: new(table)})
 	do("Scan", err)
 	if err == nil && len(scanned.Items) != 2 {

@@ -20,6 +20,8 @@ type generator struct {
 	// of the request that is being drawn
 	names  map[string]string
 	values attributes
+	// of statements: what says the same as each
+	singles []any
 }
 
 type itemKey struct {
@@ -160,9 +162,11 @@ func (g *generator) request() any {
 	k := rapid.SampledFrom(g.keys()).Draw(g.T, "key")
 	g.spoil(&k)
 	capacity := types.ReturnConsumedCapacityTotal
-	switch g.pick("operation", "update", "update", "update", "put", "delete", "transact", "get", "idemddb", "idemddb") {
+	switch g.pick("operation", "update", "update", "update", "put", "delete", "transact", "get", "idemddb", "idemddb", "statements", "statements") {
 	case "idemddb":
 		return g.idemddb(k)
+	case "statements":
+		return g.statements()
 	case "update":
 		in := &dynamodb.UpdateItemInput{TableName: &k.table, Key: k.key, ReturnConsumedCapacity: capacity}
 		in.ReturnValues = types.ReturnValue(g.pick("return", "NONE", "ALL_OLD", "ALL_NEW", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"))
@@ -189,9 +193,9 @@ func (g *generator) request() any {
 }
 
 // spoil makes the key or the table wrong, rarely.
-func (g *generator) spoil(k *itemKey) {
+func (g *generator) spoil(k *itemKey) (spoiled bool) {
 	if !g.chance(4, "spoiled") {
-		return
+		return false
 	}
 	switch g.pick("spoil", "table", "type", "empty", "missing", "more", "long") {
 	case "table":
@@ -207,6 +211,7 @@ func (g *generator) spoil(k *itemKey) {
 	case "long":
 		k.key["pk"] = &types.AttributeValueMemberS{Value: strings.Repeat("k", 2049)}
 	}
+	return true
 }
 
 func (g *generator) transaction() any {

@@ -2,10 +2,12 @@ package idemddbtest
 
 import "strings"
 
-// A token is a word (a name, keyword, #alias or :value), a number or a symbol. The last one is empty.
+// A token is a word (a name, keyword, #alias or :value), a number or a symbol; of a statement also a quoted name or string. The last one
+// is empty.
 type token struct {
 	text string
 	kind tokenKind
+	at   int // where it begins; only of a statement
 }
 
 type tokenKind byte
@@ -17,6 +19,8 @@ const (
 	valueToken
 	numberToken
 	symbolToken
+	nameToken   // quoted, of a statement
+	stringToken // of a statement
 )
 
 func lex(s string) ([]token, error) {
@@ -40,9 +44,9 @@ func lex(s string) ([]token, error) {
 func lexOne(s string) (int, tokenKind) {
 	switch c := s[0]; {
 	case isLetter(c):
-		return wordLength(s, 1), wordToken
+		return wordLength(s), wordToken
 	case c == '#' || c == ':':
-		n := wordLength(s, 1)
+		n := wordLength(s)
 		if n == 1 {
 			return 0, endToken
 		}
@@ -66,7 +70,9 @@ func lexOne(s string) (int, tokenKind) {
 	return 0, endToken
 }
 
-func wordLength(s string, n int) int {
+// wordLength is the length of the word that s begins with; its first byte may be anything.
+func wordLength(s string) int {
+	n := 1
 	for n < len(s) && (isLetter(s[n]) || isDigit(s[n]) || s[n] == '_') {
 		n++
 	}

@@ -32,7 +32,7 @@ func (e *expr) operand() bool { return e.kind <= sizeExpr }
 type parser struct {
 	tokens []token
 	uses   map[string]struct{}
-	group  int // how many tokens were left when the last closing parenthesis of a group had been taken
+	group  struct{ from, to int } // the last group that was closed: how many tokens were left before it and behind it
 }
 
 const maxExpression = 4096
@@ -146,13 +146,12 @@ func (p *parser) operandOnly() (*expr, error) {
 
 // primary is an operand, a function, or anything in parentheses.
 func (p *parser) primary() (*expr, error) {
-	if p.take("(") {
-		double := p.peek().text == "("
+	if from := len(p.tokens); p.take("(") {
 		e, err := p.or()
 		if err != nil {
 			return nil, err
 		}
-		return e, p.closeGroup(double)
+		return e, p.closeGroup(from)
 	}
 	if p.peek().kind == wordToken && p.tokens[1].text == "(" {
 		return p.function()
@@ -160,13 +159,13 @@ func (p *parser) primary() (*expr, error) {
 	return p.leaf()
 }
 
-// closeGroup takes the closing parenthesis. ((a = b)) is refused: the group began and ends with another one.
-func (p *parser) closeGroup(double bool) error {
-	redundant := double && p.group == len(p.tokens)
+// closeGroup takes the closing parenthesis. ((a = b)) is refused: another group is all that is in it.
+func (p *parser) closeGroup(from int) error {
+	redundant := p.group.from == from-1 && p.group.to == len(p.tokens)
 	if !p.take(")") {
 		return p.unexpected()
 	}
-	p.group = len(p.tokens)
+	p.group.from, p.group.to = from, len(p.tokens)
 	if redundant {
 		return invalid("The expression has redundant parentheses")
 	}

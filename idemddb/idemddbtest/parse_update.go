@@ -110,13 +110,12 @@ func (p *parser) sum() (*expr, error) {
 }
 
 func (p *parser) term() (*expr, error) {
-	if p.take("(") {
-		double := p.peek().text == "("
+	if from := len(p.tokens); p.take("(") {
 		e, err := p.sum()
 		if err != nil {
 			return nil, err
 		}
-		return e, p.closeGroup(double)
+		return e, p.closeGroup(from)
 	}
 	if p.peek().kind == wordToken && p.tokens[1].text == "(" {
 		return p.setFunction()

@@ -14,15 +14,15 @@ import (
 // Table, Key, the expressions and Items.
 type Request struct {
 	Operation string                          // "UpdateItem"
-	Table     string                          // "" for a transaction
-	Key       map[string]types.AttributeValue // of the one item that the request names; of a PutItem the key, once the table is known, else nil
-	Condition string                          // ConditionExpression
-	Update    string                          // UpdateExpression
-	Items     []Request                       // the parts of a transaction, with Operation Put, Update, Delete or ConditionCheck
+	Table     string                          // "" for a transaction and for a call of statements
+	Key       map[string]types.AttributeValue // of the one item that the request names; of a PutItem or a statement the key, once the table is known, else nil
+	Condition string                          // ConditionExpression; of a statement what follows WHERE
+	Update    string                          // UpdateExpression; of a statement its SET and REMOVE clauses, of an INSERT what follows VALUE
+	Items     []Request                       // the parts of a transaction, with Operation Put, Update, Delete or ConditionCheck; statements, with Operation INSERT or UPDATE
 
 	WriteUnits int   // consumed; a refused condition consumes too
-	Refused    bool  // a condition did not hold
-	Err        error // what the service answered, unwrapped; nil for success, and when nothing was applied
+	Refused    bool  // a condition did not hold; INSERT found an item; of a call of statements: of one of them
+	Err        error // what the service answered, unwrapped; nil for success, and when nothing was applied; of a statement what its response says
 	Fault      Fault // what was injected; Err is then not, or not all, that the sender saw
 }
 
@@ -59,6 +59,7 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 	db.mu.Lock()
 	r := db.describe(in)
 	f, intercept := db.nextFault()
+	each := db.interceptStatement
 	db.mu.Unlock()
 	if intercept != nil { // without the lock: it may wait, or use the DB
 		f = intercept(ctx, r.clone())
@@ -66,12 +67,15 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 			f = LostRequest // its sender gave up while it was held
 		}
 	}
+	if !db.meetStatements(ctx, &r, f, each) {
+		f = LostRequest
+	}
 
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	r.Fault = f
 	defer func() { db.log(r) }()
-	if r.Err = f.refusal(r.Operation, len(r.Items)); r.Err != nil {
+	if r.Err = f.refusal(r); r.Err != nil {
 		return nil, f, r.Err
 	}
 	switch f {
@@ -102,6 +106,8 @@ func (db *DB) apply(in any, r *Request) (out any, err error) {
 		return db.putItem(in, r)
 	case *dynamodb.TransactWriteItemsInput:
 		return db.transactWriteItems(in, r)
+	case *dynamodb.BatchExecuteStatementInput:
+		return db.batchExecuteStatement(in, r)
 	case *dynamodb.GetItemInput:
 		return db.getItem(in)
 	case *dynamodb.DeleteItemInput:
@@ -141,6 +147,11 @@ func (db *DB) describe(in any) Request {
 	case *dynamodb.TransactWriteItemsInput:
 		for _, part := range in.TransactItems {
 			r.Items = append(r.Items, db.describePart(part))
+		}
+	case *dynamodb.BatchExecuteStatementInput:
+		r.Items = make([]Request, len(in.Statements))
+		for i, s := range in.Statements {
+			r.Items[i] = db.describeStatement(s)
 		}
 	}
 	return r
@@ -185,6 +196,8 @@ func operation(in any) string {
 		return "PutItem"
 	case *dynamodb.TransactWriteItemsInput:
 		return "TransactWriteItems"
+	case *dynamodb.BatchExecuteStatementInput:
+		return "BatchExecuteStatement"
 	}
 	return strings.TrimSuffix(reflect.TypeOf(in).Elem().Name(), "Input")
 }

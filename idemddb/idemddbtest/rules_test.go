@@ -77,6 +77,7 @@ func conditionRules(t *testing.T, p *pair) {
 		{"an unused value is refused", attributes{"a": one}, "a = :x", attributes{":x": one, ":y": one}, invalid},
 		{"an undefined value is refused", attributes{"a": one}, "a = :x AND a = :y", attributes{":x": one}, invalid},
 		{"redundant parentheses are refused", attributes{"a": one}, "((a = :x))", attributes{":x": one}, invalid},
+		{"parentheses around two in parentheses are not", attributes{"a": one}, "((a = :x) OR (a = :x))", attributes{":x": one}, ""},
 		{"an empty condition is refused", attributes{"a": one}, "", nil, invalid},
 		{"a condition longer than 4 KB is refused", attributes{"a": one}, "a = :x" + strings.Repeat(" ", 4096), attributes{":x": one}, invalid},
 		{"an operand alone is no condition", attributes{"a": one}, "a", nil, invalid},
@@ -181,8 +182,15 @@ func updateRules(t *testing.T, p *pair) {
 func (p *pair) seeded(t *testing.T, it attributes) attributes {
 	t.Helper()
 	key := attributes{"pk": s((rand.Text() + rand.Text())[:32])}
+	p.seededAt(t, key, it)
+	return key
+}
+
+// seededAt puts the item, if there is one, under this key.
+func (p *pair) seededAt(t *testing.T, key, it attributes) {
+	t.Helper()
 	if it == nil {
-		return key
+		return
 	}
 	put := maps.Clone(it)
 	put["pk"] = key["pk"]
@@ -191,5 +199,4 @@ func (p *pair) seeded(t *testing.T, it attributes) attributes {
 			t.Fatal(err)
 		}
 	}
-	return key
 }

@@ -27,15 +27,16 @@ var inputs = map[string]struct {
 	schema *smithy.Schema
 	make   func() any
 }{
-	"UpdateItem":         {schemas.UpdateItemInput, func() any { return &dynamodb.UpdateItemInput{} }},
-	"PutItem":            {schemas.PutItemInput, func() any { return &dynamodb.PutItemInput{} }},
-	"TransactWriteItems": {schemas.TransactWriteItemsInput, func() any { return &dynamodb.TransactWriteItemsInput{} }},
-	"GetItem":            {schemas.GetItemInput, func() any { return &dynamodb.GetItemInput{} }},
-	"DeleteItem":         {schemas.DeleteItemInput, func() any { return &dynamodb.DeleteItemInput{} }},
-	"Scan":               {schemas.ScanInput, func() any { return &dynamodb.ScanInput{} }},
-	"CreateTable":        {schemas.CreateTableInput, func() any { return &dynamodb.CreateTableInput{} }},
-	"DescribeTable":      {schemas.DescribeTableInput, func() any { return &dynamodb.DescribeTableInput{} }},
-	"UpdateTimeToLive":   {schemas.UpdateTimeToLiveInput, func() any { return &dynamodb.UpdateTimeToLiveInput{} }},
+	"UpdateItem":            {schemas.UpdateItemInput, func() any { return &dynamodb.UpdateItemInput{} }},
+	"PutItem":               {schemas.PutItemInput, func() any { return &dynamodb.PutItemInput{} }},
+	"TransactWriteItems":    {schemas.TransactWriteItemsInput, func() any { return &dynamodb.TransactWriteItemsInput{} }},
+	"BatchExecuteStatement": {schemas.BatchExecuteStatementInput, func() any { return &dynamodb.BatchExecuteStatementInput{} }},
+	"GetItem":               {schemas.GetItemInput, func() any { return &dynamodb.GetItemInput{} }},
+	"DeleteItem":            {schemas.DeleteItemInput, func() any { return &dynamodb.DeleteItemInput{} }},
+	"Scan":                  {schemas.ScanInput, func() any { return &dynamodb.ScanInput{} }},
+	"CreateTable":           {schemas.CreateTableInput, func() any { return &dynamodb.CreateTableInput{} }},
+	"DescribeTable":         {schemas.DescribeTableInput, func() any { return &dynamodb.DescribeTableInput{} }},
+	"UpdateTimeToLive":      {schemas.UpdateTimeToLiveInput, func() any { return &dynamodb.UpdateTimeToLiveInput{} }},
 }
 
 func decodeInput(op string, body []byte) (any, error) {

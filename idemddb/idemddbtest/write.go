@@ -113,6 +113,11 @@ func (db *DB) write(w *write, r *Request) (outcome, error) {
 	if err := db.prepare(w); err != nil {
 		return outcome{}, err
 	}
+	return w.do(r)
+}
+
+// do does a prepared write.
+func (w *write) do(r *Request) (outcome, error) {
 	o, err := w.evaluate()
 	r.WriteUnits, r.Refused = o.units, o.refused
 	switch {

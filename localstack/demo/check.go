@@ -71,22 +71,57 @@ func (s *stage) ends(ctx context.Context, paymentID, state string, want account)
 	}
 
 	record := s.read(ctx, s.engine.records, recordKey(paymentID))
-	ledger := s.read(ctx, s.engine.ledger, accountKey)
-	got := account{text(ledger["balance"]), text(ledger["payments"])}
 
 	s.blank()
 	s.record(record)
-	s.ledger(got, want)
-
-	if got != want {
-		s.failsf("the ledger is wrong: account a-1 has %v, it should have %v", got, want)
-	}
+	s.owns(ctx, want)
 
 	if got := text(record["st"]); got != state {
 		s.failsf("the record of %s is %q, it should be %q", paymentID, got, state)
 	}
 
 	return record
+}
+
+// endAll is ends for several payments, which one call should have completed with its first attempt.
+func (s *stage) endAll(ctx context.Context, paymentIDs []string, by string, want account) []item {
+	if s.err != nil {
+		return nil
+	}
+
+	records := make([]item, len(paymentIDs))
+
+	for i, id := range paymentIDs {
+		records[i] = s.read(ctx, s.engine.records, recordKey(id))
+
+		got := [...]string{text(records[i]["st"]), claimant(records[i]), text(records[i]["att"])}
+		if want := [...]string{"COMPLETED", by, "1"}; got != want {
+			s.failsf("the record of %s (st, own, att) is %q, it should be %q", id, got, want)
+		}
+	}
+
+	s.blank()
+
+	if s.err == nil {
+		s.field("records", fmt.Sprintf("%s to %s: all %s by %s, att 1", paymentIDs[0], paymentIDs[len(paymentIDs)-1],
+			s.paint(green, "COMPLETED"), by))
+	}
+
+	s.owns(ctx, want)
+
+	return records
+}
+
+// owns shows the ledger, and stops the story if it is not as it should be.
+func (s *stage) owns(ctx context.Context, want account) {
+	ledger := s.read(ctx, s.engine.ledger, accountKey)
+	got := account{text(ledger["balance"]), text(ledger["payments"])}
+
+	s.ledger(got, want)
+
+	if got != want {
+		s.failsf("the ledger is wrong: account a-1 has %v, it should have %v", got, want)
+	}
 }
 
 const accountKey = "account#a-1"

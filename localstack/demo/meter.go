@@ -4,37 +4,48 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 type item = map[string]types.AttributeValue
 
-// request is one request of a worker, as it is shown.
+// request is one request of a worker, or one statement of it, as it is shown.
 type request struct {
-	table     string // "records" or "ledger"
+	table     string // "records" or "ledger"; "" for a statement
 	operation string
 	purpose   string
 	key       string
 	outcome   string
 	applied   bool
 	units     float64
+	parts     []request // its statements, by key
 }
 
 // meter is one worker's way to DynamoDB. It writes down each request and its price, on any engine, and is where trouble comes
-// from: before may answer in DynamoDB's place, after holds the answer back from the worker.
+// from: before may answer in DynamoDB's place, after holds the answer back from the worker, and a dead worker reaches nothing.
 type meter struct {
-	api     idemddb.DynamoDB
+	api     client
 	records string // the name of their table
-	before  func(request) error
+	before  func(context.Context, request) error
 	after   func(request)
+	dead    atomic.Bool
 
 	mu  sync.Mutex
 	log []request
+}
+
+// client is what the library uses of *dynamodb.Client. Without its second part it would make a request of each write.
+type client interface {
+	idemddb.DynamoDB
+	BatchExecuteStatement(
+		ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
+	) (*dynamodb.BatchExecuteStatementOutput, error)
 }
 
 // UpdateItem changes one item, and is counted.
@@ -45,13 +56,10 @@ func (m *meter) UpdateItem(
 	asked.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	r := request{operation: "UpdateItem", table: m.table(*in.TableName), purpose: purpose(in), key: text(in.Key["pk"])}
 
-	return send(m, r, func() (*dynamodb.UpdateItemOutput, item, []types.ConsumedCapacity, error) {
-		out, err := m.api.UpdateItem(ctx, &asked, opts...)
-		if err != nil {
-			return nil, nil, nil, err //nolint:wrapcheck // the worker gets what the engine said
-		}
-
-		return out, out.Attributes, capacity(out.ConsumedCapacity), nil
+	return send(ctx, m, r, func() (*dynamodb.UpdateItemOutput, error) {
+		return m.api.UpdateItem(ctx, &asked, opts...)
+	}, func(r *request, out *dynamodb.UpdateItemOutput) {
+		r.outcome, r.units = written(*r, out.Attributes), units(out.ConsumedCapacity)
 	})
 }
 
@@ -63,13 +71,10 @@ func (m *meter) PutItem(
 	asked.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	r := request{operation: "PutItem", table: m.table(*in.TableName), purpose: "claim", key: text(in.Item["pk"])}
 
-	return send(m, r, func() (*dynamodb.PutItemOutput, item, []types.ConsumedCapacity, error) {
-		out, err := m.api.PutItem(ctx, &asked, opts...)
-		if err != nil {
-			return nil, nil, nil, err //nolint:wrapcheck // as above
-		}
-
-		return out, nil, capacity(out.ConsumedCapacity), nil
+	return send(ctx, m, r, func() (*dynamodb.PutItemOutput, error) {
+		return m.api.PutItem(ctx, &asked, opts...)
+	}, func(r *request, out *dynamodb.PutItemOutput) {
+		r.outcome, r.units = written(*r, nil), units(out.ConsumedCapacity)
 	})
 }
 
@@ -81,20 +86,30 @@ func (m *meter) TransactWriteItems(
 	asked.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 	r := request{operation: "TransactWriteItems", table: "records", purpose: "complete"}
 
-	return send(m, r, func() (*dynamodb.TransactWriteItemsOutput, item, []types.ConsumedCapacity, error) {
-		out, err := m.api.TransactWriteItems(ctx, &asked, opts...)
-		if err != nil {
-			return nil, nil, nil, err //nolint:wrapcheck // as above
+	return send(ctx, m, r, func() (*dynamodb.TransactWriteItemsOutput, error) {
+		return m.api.TransactWriteItems(ctx, &asked, opts...)
+	}, func(r *request, out *dynamodb.TransactWriteItemsOutput) {
+		r.outcome = written(*r, nil)
+		for i := range out.ConsumedCapacity {
+			r.units += units(&out.ConsumedCapacity[i])
 		}
-
-		return out, nil, out.ConsumedCapacity, nil
 	})
 }
 
+// errDead is all that a dead worker gets. What is left of it gives up at once: only an answer that may be another one next time is
+// asked for again.
+var errDead = &smithy.GenericAPIError{Code: "WorkerDied"}
+
 // send asks the engine, unless trouble is quicker, and writes down how it went before the worker learns of it.
-func send[Out any](m *meter, r request, ask func() (*Out, item, []types.ConsumedCapacity, error)) (*Out, error) {
+func send[Out any](
+	ctx context.Context, m *meter, r request, ask func() (*Out, error), read func(*request, *Out),
+) (*Out, error) {
+	if m.dead.Load() {
+		return nil, errDead
+	}
+
 	if m.before != nil {
-		if err := m.before(r); err != nil {
+		if err := m.before(ctx, r); err != nil {
 			r.outcome = "throttled, not applied"
 			m.add(r)
 
@@ -102,10 +117,10 @@ func send[Out any](m *meter, r request, ask func() (*Out, item, []types.Consumed
 		}
 	}
 
-	out, old, used, err := ask()
+	out, err := ask()
 
 	if r.applied = err == nil; r.applied {
-		r.outcome, r.units = written(r, old), total(used)
+		read(&r, out)
 	} else {
 		r.outcome, r.units = refused(err), refusalUnits(err)
 	}
@@ -114,6 +129,10 @@ func send[Out any](m *meter, r request, ask func() (*Out, item, []types.Consumed
 
 	if m.after != nil {
 		m.after(r)
+	}
+
+	if m.dead.Load() {
+		return nil, errDead
 	}
 
 	return out, err
@@ -145,31 +164,19 @@ func (m *meter) table(name string) string {
 	return "ledger"
 }
 
-func capacity(c *types.ConsumedCapacity) []types.ConsumedCapacity {
-	if c == nil {
-		return nil
+func units(c *types.ConsumedCapacity) float64 {
+	if c == nil || c.CapacityUnits == nil {
+		return 0
 	}
 
-	return []types.ConsumedCapacity{*c}
-}
-
-func total(used []types.ConsumedCapacity) float64 {
-	var sum float64
-
-	for _, c := range used {
-		if c.CapacityUnits != nil {
-			sum += *c.CapacityUnits
-		}
-	}
-
-	return sum
+	return *c.CapacityUnits
 }
 
 // refusalUnits is the price of a write that its condition refused: that of the item that stood in the way. The answer does not
 // say, but carries the item.
 func refusalUnits(err error) float64 {
 	if e, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		return float64(idemddbtest.WriteUnits(e.Item))
+		return price(e.Item)
 	}
 
 	canceled, ok := errors.AsType[*types.TransactionCanceledException](err)
@@ -179,7 +186,7 @@ func refusalUnits(err error) float64 {
 
 	var sum float64
 	for _, reason := range canceled.CancellationReasons {
-		sum += 2 * float64(idemddbtest.WriteUnits(reason.Item)) // a transaction costs double
+		sum += 2 * price(reason.Item) // a transaction costs double
 	}
 
 	return sum

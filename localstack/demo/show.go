@@ -13,8 +13,6 @@ func (s *stage) time() string { return s.clock.Now().Format(time.TimeOnly) }
 func (s *stage) requests(log []request) {
 	var records, ledger bill
 
-	lines := make([]string, 0, len(log)+1)
-
 	for _, r := range log {
 		of := &records
 		if r.table == "ledger" {
@@ -27,20 +25,74 @@ func (s *stage) requests(log []request) {
 
 		of.requests++
 		of.units += r.units
-
-		colour := green
-		if !r.applied {
-			colour = yellow
-		}
-
-		lines = append(lines, fmt.Sprintf("%-8s %-10s %-15s %-9s ", r.table, r.operation, r.key, r.purpose)+
-			s.paint(colour, fmt.Sprintf("%-31s", r.outcome))+fmt.Sprintf(" %5.0f WU", r.units))
 	}
 
-	lines = append(lines, s.paint(bold, "records "+records.String()+" · ledger "+ledger.String()))
-	s.field("DynamoDB", lines...)
+	total := s.paint(bold, "records "+records.String()+" · ledger "+ledger.String())
+	s.field("DynamoDB", append(s.rows(log), total)...)
 	s.sum.records.add(records)
 	s.sum.ledger.add(ledger)
+}
+
+// few is how many lines that differ in a key alone are shown one by one.
+const few = 3
+
+// rows are the lines of requests or statements.
+func (s *stage) rows(log []request) []string {
+	var lines []string
+
+	for len(log) > 0 {
+		n := 1
+		for n < len(log) && alike(log[0], log[n]) {
+			n++
+		}
+
+		if n <= few {
+			n = 1
+		}
+
+		lines = append(lines, s.row(log[0])...)
+
+		if n > 1 {
+			more := fmt.Sprintf("… %d more like it", n-1)
+			if last := log[n-1].key; last != log[0].key {
+				more += ", to " + last
+			}
+
+			lines = append(lines, s.paint(dim, fmt.Sprintf("%-8s %-68s", "", more))+wu(log[0].units*float64(n-1)))
+		}
+
+		log = log[n:]
+	}
+
+	return lines
+}
+
+// row is a request's line; those of its statements follow if they had answers.
+func (s *stage) row(r request) []string {
+	colour := green
+	if !r.applied {
+		colour = yellow
+	}
+
+	if r.parts == nil {
+		return []string{fmt.Sprintf("%-8s %-10s %-15s %-9s ", r.table, r.operation, r.key, r.purpose) +
+			s.paint(colour, fmt.Sprintf("%-31s", r.outcome)) + wu(r.units)}
+	}
+
+	head := fmt.Sprintf("%-8s %-36s ", r.table, r.operation+", "+count(len(r.parts), "statement"))
+	if !r.applied {
+		return []string{head + s.paint(colour, fmt.Sprintf("%-31s", r.outcome)) + wu(r.units)}
+	}
+
+	return append([]string{head}, s.rows(r.parts)...)
+}
+
+func wu(units float64) string { return fmt.Sprintf(" %5.0f WU", units) }
+
+// alike tells whether two requests differ in their keys alone.
+func alike(a, b request) bool {
+	return a.parts == nil && b.parts == nil && a.table == b.table && a.operation == b.operation && a.purpose == b.purpose &&
+		a.outcome == b.outcome && a.units == b.units
 }
 
 func (b *bill) add(other bill) {

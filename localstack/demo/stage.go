@@ -138,11 +138,20 @@ func (s *stage) deliver(ctx context.Context, w *worker, want expected, batch ...
 func (s *stage) begin(ctx context.Context, w *worker, batch ...events.SQSMessage) *invocation {
 	s.sum.invocations++
 	s.sum.deliveries += len(batch)
-	id := fmt.Sprintf("call-%d", s.sum.invocations)
+	id := s.lastCall()
 
-	lines := make([]string, len(batch))
-	for i, m := range batch {
+	shown := batch
+	if len(batch) > few {
+		shown = batch[:1]
+	}
+
+	lines := make([]string, len(shown), len(shown)+1)
+	for i, m := range shown {
 		lines[i] = s.paint(cyan, m.MessageId) + "  " + m.Body + s.paint(dim, "  delivery "+m.Attributes["ApproximateReceiveCount"])
+	}
+
+	if more := len(batch) - len(shown); more > 0 {
+		lines = append(lines, s.paint(dim, fmt.Sprintf("… %d more like it, to ", more))+s.paint(cyan, batch[more].MessageId))
 	}
 
 	s.blank()
@@ -150,6 +159,9 @@ func (s *stage) begin(ctx context.Context, w *worker, batch ...events.SQSMessage
 
 	return w.invoke(ctx, id, batch)
 }
+
+// lastCall is the request id of the invocation that began last.
+func (s *stage) lastCall() string { return fmt.Sprintf("call-%d", s.sum.invocations) }
 
 // end shows what an invocation did, and compares it with what it should have done.
 func (s *stage) end(call *invocation, want expected) {

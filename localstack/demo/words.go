@@ -37,18 +37,22 @@ func written(r request, old item) string {
 	}
 }
 
-// refused says what stood in the way.
+// refused says why a request was not applied.
 func refused(err error) string {
-	e, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
-
-	switch {
-	case !ok:
-		return "no answer, or an error"
-	case e.Item == nil:
-		return "refused: no record"
-	default:
-		return "refused: " + text(e.Item["st"]) + " by " + claimant(e.Item)
+	if e, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		return refusedBy(e.Item)
 	}
+
+	return "no answer, or an error"
+}
+
+// refusedBy says what stood in the way.
+func refusedBy(it item) string {
+	if it == nil {
+		return "refused: no record"
+	}
+
+	return "refused: " + text(it["st"]) + " by " + claimant(it)
 }
 
 // claimant is the request id of the claim that a record had last; the randomness behind it is not for people.

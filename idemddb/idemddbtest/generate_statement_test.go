@@ -1,0 +1,306 @@
+package idemddbtest_test
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"pgregory.net/rapid"
+)
+
+// statements draws a call of some, and for each the single request that says the same: nil where the statement is spoiled.
+func (g *generator) statements() any {
+	in := &dynamodb.BatchExecuteStatementInput{}
+	g.singles = nil
+	keys := rapid.Permutation(g.keys()).Draw(g.T, "keys")
+	for _, k := range keys[:rapid.IntRange(1, 4).Draw(g.T, "statements")] {
+		g.names, g.values = map[string]string{}, attributes{}
+		spoiled := g.spoil(&k)
+		var statement types.BatchStatementRequest
+		var single any
+		if g.chance(25, "INSERT") {
+			statement, single = g.insert(k)
+		} else {
+			statement, single = g.updateStatement(k)
+		}
+		if g.chance(4, "broken") {
+			spoiled = true
+			g.breakStatement(&statement)
+		}
+		if spoiled {
+			single = nil
+		}
+		in.Statements = append(in.Statements, statement)
+		g.singles = append(g.singles, single)
+	}
+	return in
+}
+
+func (g *generator) insert(k itemKey) (types.BatchStatementRequest, any) {
+	it := g.item(k.key)
+	if g.chance(5, "quote") {
+		it["it's"] = g.number()
+	}
+	t := &translator{g: g}
+	t.text.WriteString(g.keyword("INSERT") + g.space() + g.keyword("INTO") + g.space() + t.name(k.table) + g.space() + g.keyword("VALUE") + g.pick("{", "{", " { "))
+	for i, name := range slices.Sorted(maps.Keys(it)) {
+		if i > 0 {
+			t.text.WriteString(g.pick(",", ",", ", "))
+		}
+		t.text.WriteString("'" + strings.ReplaceAll(name, "'", "''") + "'" + g.pick(":", ":", ": ") + t.value(it[name]))
+	}
+	t.text.WriteString("}")
+	return t.request(), &dynamodb.PutItemInput{TableName: &k.table, Item: it, ConditionExpression: new("attribute_not_exists(pk)")}
+}
+
+// updateStatement is about attributes at the top, in the expressions that the library has.
+func (g *generator) updateStatement(k itemKey) (types.BatchStatementRequest, any) {
+	condition, update := g.conditionAndUpdate()
+	single := &dynamodb.UpdateItemInput{
+		TableName: &k.table, Key: maps.Clone(k.key), ReturnValues: types.ReturnValueAllOld,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	t := &translator{g: g}
+	t.text.WriteString(g.keyword("UPDATE") + " " + t.name(k.table) + g.space())
+	t.translate(update)
+	t.text.WriteString(g.keyword("WHERE"))
+	var equal []string
+	for i, name := range slices.Sorted(maps.Keys(k.key)) {
+		alias, value := g.alias(name), g.placeholder(k.key[name])
+		equal = append(equal, alias+" = "+value)
+		if i > 0 {
+			t.text.WriteString(" " + g.keyword("AND"))
+		}
+		if g.chance(10, "turned") {
+			t.translate(value + " = " + alias)
+		} else {
+			t.translate(alias + " = " + value)
+		}
+	}
+	if condition != "" {
+		equal = append(equal, condition)
+		t.text.WriteString(" " + g.keyword("AND"))
+		t.translate(condition)
+	}
+	if g.chance(60, "RETURNING") {
+		t.text.WriteString(" " + g.keyword("RETURNING") + " " + g.keyword("ALL") + g.space() + g.keyword("OLD") + " *")
+	} else {
+		single.ReturnValues = types.ReturnValueNone
+	}
+	single.UpdateExpression, single.ConditionExpression = &update, new(strings.Join(equal, " AND "))
+	used := expressionWords.FindAllString(update+" "+*single.ConditionExpression, -1)
+	maps.DeleteFunc(g.names, func(alias, _ string) bool { return !slices.Contains(used, alias) })
+	maps.DeleteFunc(g.values, func(name string, _ types.AttributeValue) bool { return !slices.Contains(used, name) })
+	single.ExpressionAttributeNames, single.ExpressionAttributeValues = g.names, g.values
+	statement := t.request()
+	if strings.Contains(condition, "#pk") { // a second equality is no condition to a statement
+		return statement, nil
+	}
+	single.ReturnValuesOnConditionCheckFailure = statement.ReturnValuesOnConditionCheckFailure
+	return statement, single
+}
+
+// conditionAndUpdate draws a condition, maybe none, and an update: random ones, or those of a record.
+func (g *generator) conditionAndUpdate() (condition, update string) {
+	if g.chance(40, "record") {
+		in := g.idemddb(itemKey{}).(*dynamodb.UpdateItemInput)
+		g.values = in.ExpressionAttributeValues
+		condition, update = *in.ConditionExpression, *in.UpdateExpression
+		condition = strings.TrimPrefix(condition, "attribute_not_exists(pk) OR ")
+		update = strings.ReplaceAll(strings.ReplaceAll(update, "if_not_exists(fence, :now)", "fence"), "if_not_exists(att, :zero)", "att")
+		update = strings.ReplaceAll(strings.ReplaceAll(update, "if_not_exists(born, :now)", "v"), " ADD att :minus", ", att = att + :minus")
+		maps.Copy(g.names, in.ExpressionAttributeNames)
+		return condition, update
+	}
+	if !g.chance(20, "unconditional") {
+		condition = g.flat(0)
+	}
+	return condition, g.flatUpdate()
+}
+
+func (g *generator) alias(name string) string {
+	alias := "#" + strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '0' + r%10
+	}, name)
+	g.names[alias] = name
+	return alias
+}
+
+func (g *generator) topName() string {
+	name := g.pick("name", "a", "b", "n", "n", "s", "l", "m", "zz", "x.y", "status", `q"q`, "pk")
+	if name == "pk" && !g.chance(20, "the key") {
+		name = "n"
+	}
+	return g.alias(name)
+}
+
+func (g *generator) flatOperand() string {
+	if g.chance(30, "path") {
+		return g.topName()
+	}
+	return g.placeholder(g.value(0))
+}
+
+// flat is a condition of the library's grammar. An OR stands in parentheses and begins with something that does not.
+func (g *generator) flat(depth int) string {
+	kinds := []string{"compare", "compare", "compare", "exists", "missing", "and", "or", "not"}
+	if depth > 2 {
+		kinds = kinds[:5]
+	}
+	switch g.pick("condition", kinds...) {
+	case "exists":
+		return "attribute_exists(" + g.topName() + ")"
+	case "missing":
+		return "attribute_not_exists(" + g.topName() + ")"
+	case "and":
+		return g.flat(depth+1) + " AND " + g.flat(depth+1)
+	case "or":
+		return "( " + g.flat(3) + " OR " + g.flat(depth+1) + " )"
+	case "not":
+		return "NOT " + g.flat(3)
+	}
+	left := g.topName()
+	if g.chance(10, "value first") {
+		left = g.flatOperand()
+	}
+	return left + " " + g.pick("operator", "=", "=", "<>", "<", "<=", ">", ">=") + " " + g.flatOperand()
+}
+
+func (g *generator) flatUpdate() string {
+	var sets, removes []string
+	for range rapid.IntRange(0, 3).Draw(g.T, "sets") {
+		right := g.flatOperand()
+		if g.chance(30, "sum") {
+			right = g.pick("term", "#n", g.placeholder(g.number()), right) + g.pick("sign", " + ", " - ") + g.pick("term", g.placeholder(g.number()), right)
+			if strings.Contains(right, "#n") {
+				g.names["#n"] = "n"
+			}
+		}
+		sets = append(sets, g.topName()+" = "+right)
+	}
+	for range rapid.IntRange(0, 2).Draw(g.T, "removes") {
+		removes = append(removes, g.topName())
+	}
+	if len(sets)+len(removes) == 0 {
+		sets = append(sets, g.alias("a")+" = "+g.placeholder(g.number()))
+	}
+	var clauses []string
+	if len(sets) > 0 {
+		clauses = append(clauses, "SET "+strings.Join(sets, ", "))
+	}
+	if len(removes) > 0 {
+		clauses = append(clauses, "REMOVE "+strings.Join(removes, ", "))
+	}
+	return strings.Join(clauses, " ")
+}
+
+func (g *generator) keyword(word string) string {
+	return g.pick("case", word, word, strings.ToLower(word), word[:1]+strings.ToLower(word[1:]))
+}
+
+func (g *generator) space() string { return g.pick("space", " ", " ", "\n\t", "  ") }
+
+// breakStatement is a change that may well make no sense.
+func (g *generator) breakStatement(s *types.BatchStatementRequest) {
+	switch g.pick("break", "parameters", "more", "cut", "word", "WHERE", "empty") {
+	case "parameters":
+		s.Parameters = s.Parameters[:len(s.Parameters)-1]
+	case "more":
+		s.Parameters = append(s.Parameters, g.number())
+	case "cut":
+		text := (*s.Statement)[:len(*s.Statement)*2/3]
+		s.Statement = &text
+	case "word":
+		s.Statement = new(*s.Statement + " x")
+	case "WHERE":
+		s.Statement = new(regexp.MustCompile(`(?is)\sWHERE.*`).ReplaceAllString(*s.Statement, ""))
+	case "empty":
+		s.Parameters = nil
+	}
+}
+
+// A translator writes expressions as PartiQL.
+type translator struct {
+	g          *generator
+	text       strings.Builder
+	parameters []types.AttributeValue
+	clause     string
+	missing    bool
+}
+
+var expressionWords = regexp.MustCompile(`attribute_(?:not_)?exists|[#:]?\w+|<>|[<>]=?|[-=+,()]`)
+
+func (t *translator) translate(expression string) {
+	for _, word := range expressionWords.FindAllString(expression, -1) {
+		t.text.WriteString(t.g.space() + t.word(word))
+	}
+	t.text.WriteString(" ")
+}
+
+func (t *translator) word(word string) string {
+	upper := strings.ToUpper(word)
+	switch {
+	case word[0] == ':':
+		return t.value(t.g.values[word])
+	case word[0] == '#':
+		return t.name(t.g.names[word])
+	case word == "attribute_not_exists" && t.g.chance(70, "MISSING"):
+		t.missing = true
+		return ""
+	case t.missing && word == "(":
+		return ""
+	case t.missing && word == ")":
+		t.missing = false
+		return t.g.keyword("IS") + " " + t.g.keyword("MISSING")
+	case upper == "SET", upper == "REMOVE":
+		t.clause = upper
+		return t.g.keyword(upper)
+	case word == "," && (t.clause == "REMOVE" || t.g.chance(50, "SET again")):
+		return t.g.keyword(t.clause)
+	case oneOf(upper, "AND", "OR", "NOT"):
+		return t.g.keyword(upper)
+	case word[0] >= 'a' && word[0] <= 'z' && !strings.HasPrefix(word, "attribute_"):
+		return t.name(word)
+	}
+	return word
+}
+
+func oneOf(s string, words ...string) bool { return slices.Contains(words, s) }
+
+var bare = regexp.MustCompile(`^[a-z]+$`)
+
+// name is in quotes, or bare where it may be.
+func (t *translator) name(name string) string {
+	if bare.MatchString(name) && name != "status" && t.g.chance(20, "bare") {
+		return name
+	}
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
+
+// value is a parameter, now and then a literal.
+func (t *translator) value(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		if t.g.chance(5, "literal") {
+			return "'" + strings.ReplaceAll(v.Value, "'", "''") + "'"
+		}
+	case *types.AttributeValueMemberN:
+		if regexp.MustCompile(`^\d{1,9}$`).MatchString(v.Value) && t.g.chance(10, "literal") {
+			return v.Value
+		}
+	}
+	t.parameters = append(t.parameters, v)
+	return "?"
+}
+
+func (t *translator) request() types.BatchStatementRequest {
+	return types.BatchStatementRequest{
+		Statement: new(t.text.String()), Parameters: t.parameters, ReturnValuesOnConditionCheckFailure: t.g.onFailure(),
+	}
+}

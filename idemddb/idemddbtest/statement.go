@@ -1,0 +1,254 @@
+package idemddbtest
+
+import (
+	"context"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+// BatchExecuteStatement does writes in PartiQL, each for itself: what one of them meets stands in its response and keeps no other from
+// being applied. It knows INSERT, and UPDATE with SET, REMOVE, a WHERE that holds an equality on each key attribute, and RETURNING ALL
+// OLD *; values are parameters, integers or 'strings'. Conditions have comparisons, AND, OR, NOT, IS [NOT] MISSING, attribute_exists and
+// attribute_not_exists; right sides + and -. A name that is a reserved word stands in double quotes. No ConsumedCapacity is returned.
+func (db *DB) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	return call[dynamodb.BatchExecuteStatementOutput](ctx, db, in)
+}
+
+const (
+	maxStatements = 25
+	maxStatement  = 8192
+)
+
+func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *Request) (*dynamodb.BatchExecuteStatementOutput, error) {
+	parameters, err := db.checkStatements(in.Statements, r)
+	if err != nil {
+		return nil, err
+	}
+	writes := make([]*write, len(in.Statements))
+	for i := range in.Statements {
+		writes[i], r.Items[i].Err = db.prepareStatement(&in.Statements[i], parameters[i])
+	}
+	if repeated(writes) {
+		for i := range r.Items {
+			r.Items[i].Err = nil // the call's error is what was answered
+		}
+		return nil, invalid("Provided list of item keys contains duplicates")
+	}
+	out := &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(writes))}
+	for i, w := range writes {
+		part := &r.Items[i]
+		out.Responses[i] = w.execute(part, r.Fault)
+		r.WriteUnits += part.WriteUnits
+		r.Refused = r.Refused || part.Refused
+	}
+	return out, nil
+}
+
+// checkStatements finds what refuses the call as a whole, and adopts the parameters of the statements that can be understood.
+func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Request) ([][]types.AttributeValue, error) {
+	switch n := len(statements); {
+	case n == 0:
+		return nil, invalid("The statement was empty.")
+	case n > maxStatements:
+		return nil, invalid("Value at 'statements' failed to satisfy constraint: Member must have length less than or equal to 25")
+	}
+	reads := 0
+	parameters := make([][]types.AttributeValue, len(statements))
+	for i, s := range statements {
+		give := s.ReturnValuesOnConditionCheckFailure
+		switch n := len(text(s.Statement)); {
+		case n == 0:
+			return nil, invalid("The statement was empty.")
+		case n > maxStatement:
+			return nil, invalid("Member must have length less than or equal to 8192")
+		case give != "" && !oneOf(string(give), "NONE ALL_OLD"):
+			return nil, invalid("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", give)
+		case r.Items[i].Operation == "SELECT":
+			reads++
+		}
+		if db.statements.parse(*s.Statement).err != nil {
+			continue
+		}
+		parameters[i] = make([]types.AttributeValue, len(s.Parameters))
+		for j, v := range s.Parameters {
+			var err error
+			if parameters[i][j], err = adoptValue(v, 1); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if reads > 0 && reads < len(statements) {
+		return nil, invalid("Read and write requests together in the same batch is not supported.")
+	}
+	return parameters, nil
+}
+
+// prepareStatement makes a statement the write that the single operations make of their expressions. The write has its table from where
+// the response names it: a statement that could not be understood, or has no table, is answered without.
+func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []types.AttributeValue) (w *write, err error) {
+	st := db.statements.parse(*in.Statement)
+	w = &write{kind: st.kind, tableName: &st.table, condition: &st.where, update: &st.action, giveItem: in.ReturnValuesOnConditionCheckFailure}
+	if st.returning {
+		w.returns = types.ReturnValueAllOld
+	}
+	if st.err != nil {
+		return w, st.err
+	}
+	if w.bound, err = st.bind(parameters); err != nil {
+		return w, err
+	}
+	t, err := db.understand(w, st)
+	if err != nil {
+		return w, err
+	}
+	w.table = t
+	if err := t.checkKey(w.adopted); err != nil {
+		return w, err
+	}
+	if itemSize(w.adopted) > maxItemSize {
+		return w, invalid("Item size has exceeded the maximum allowed size")
+	}
+	w.id = t.id(w.adopted)
+	return w, nil
+}
+
+// understand checks the statement itself, then against its table: the write gets its parsed expressions, and its key or item.
+func (db *DB) understand(w *write, st *statement) (t *table, err error) {
+	if st.kind == updateWrite {
+		if st.condition == nil {
+			return nil, errNoKeyEquality()
+		}
+		w.parsed.condition.condition, w.parsed.update.update = st.condition, st.update
+		if err := w.bound.check(st.condition); err != nil {
+			return nil, err
+		}
+		if w.paths, err = w.bound.checkUpdate(st.update); err != nil {
+			return nil, err
+		}
+	}
+	if t, err = db.table(&st.table); err != nil {
+		return nil, err
+	}
+	if st.kind == putWrite {
+		w.adopted = make(item, len(st.attributes))
+		for _, a := range st.attributes {
+			w.adopted[a.name] = w.bound.values[a.value]
+		}
+		w.parsed.condition.condition = missing(t.key[0].name)
+	} else if w.adopted, err = st.key(t, w.bound.values); err != nil {
+		return nil, err
+	}
+	for _, k := range t.key {
+		switch v, ok := w.adopted[k.name]; {
+		case !ok:
+			return nil, invalid("Key attribute should be present in the item: Key %s", k.name)
+		case typeOf(v) != k.typ:
+			return nil, invalid("Key attribute's data type should match its data type in table's schema: Key %s", k.name)
+		}
+	}
+	return t, nil
+}
+
+// key is what the WHERE says of the key attributes; one that it says two things of is no key.
+func (st *statement) key(t *table, values item) (item, error) {
+	key := make(item, len(t.key))
+	for _, e := range st.equalities {
+		if !t.isKey(e.name) {
+			continue
+		}
+		if v, ok := key[e.name]; ok && !equal(v, values[e.value]) {
+			return nil, invalid("Multiple conditions on same key %s", e.name)
+		}
+		key[e.name] = values[e.value]
+	}
+	if len(key) < len(t.key) {
+		return nil, errNoKeyEquality()
+	}
+	return key, nil
+}
+
+// repeated reports two writes of one item. What is refused before its item is looked at does not count.
+func repeated(writes []*write) bool {
+	type itemID struct {
+		table *table
+		id    string
+	}
+	seen := make(map[itemID]struct{}, len(writes))
+	n := 0
+	for _, w := range writes {
+		if w.id != "" { // there is no empty key
+			seen[itemID{w.table, w.id}] = struct{}{}
+			n++
+		}
+	}
+	return len(seen) < n
+}
+
+// execute does a prepared statement, unless it was refused or meets a fault that refuses it.
+func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementResponse) {
+	if w.table != nil {
+		out.TableName = new(w.table.name)
+	}
+	if err := r.Fault.statementRefusal(*r); err != nil {
+		r.Err = err
+	}
+	if r.Err == nil {
+		var o outcome
+		if o, r.Err = w.do(r); r.Err == nil {
+			out.Item = o.attributes(w.returns, nil)
+		} else if r.Refused && w.kind == putWrite {
+			r.Err = &types.DuplicateItemException{Message: new("Duplicate primary key exists in table")}
+		}
+	}
+	if ofCall == ConditionWithoutItem || r.Fault == ConditionWithoutItem {
+		stripItem(r.Err)
+	}
+	answered := r.Err
+	if r.Fault == ServerErrorApplied {
+		answered, out.Item = errServer(), nil
+	}
+	out.Error = statementError(answered)
+	return out
+}
+
+// statementError is an error as a response carries it. The codes are those of the exceptions, shortened.
+func statementError(err error) *types.BatchStatementError {
+	api, ok := err.(smithy.APIError)
+	if !ok {
+		return nil
+	}
+	out := &types.BatchStatementError{Message: new(api.ErrorMessage())}
+	switch code := strings.TrimSuffix(api.ErrorCode(), "Exception"); code {
+	case "Validation", "Throttling":
+		out.Code = types.BatchStatementErrorCodeEnum(code + "Error")
+	default:
+		out.Code = types.BatchStatementErrorCodeEnum(code)
+	}
+	if refused, ok := err.(*types.ConditionalCheckFailedException); ok {
+		out.Item = refused.Item
+	}
+	return out
+}
+
+// describeStatement is what the log knows of a statement.
+func (db *DB) describeStatement(in types.BatchStatementRequest) Request {
+	st := db.statements.parse(text(in.Statement))
+	r := Request{Operation: st.verb, Table: tableName(&st.table), Condition: st.where, Update: st.action}
+	t, err := db.table(&st.table)
+	if err != nil || st.err != nil || len(in.Parameters) < len(st.parameters) {
+		return r
+	}
+	values := st.values(in.Parameters)
+	r.Key = make(item, len(t.key))
+	for _, of := range [][]named{st.attributes, st.equalities} {
+		for _, a := range of {
+			if t.isKey(a.name) && r.Key[a.name] == nil {
+				r.Key[a.name] = copyValue(values(a.value))
+			}
+		}
+	}
+	return r
+}
