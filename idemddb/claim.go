@@ -40,7 +40,8 @@ type Claim struct {
 	mu      sync.Mutex
 	lease   time.Time
 	settled Kind
-	awaited bool // the Group counts it as open
+	lost    *FencedError // of its last write that was fenced
+	awaited bool         // the Group counts it as open
 }
 
 // Claim asks for the right to do the work of a key. Exactly one of claim, record and error is non-nil.
@@ -64,7 +65,7 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Cla
 	c, done := s.newClaim(ctx, key, opts.Fingerprint)
 	if c != nil {
 		claim, rec, err := c.wait(ctx, opts.Wait)
-		done = c.tell(ctx, claim, rec, err)
+		done = c.ended(ctx, claim, rec, err)
 	}
 
 	return done.Claim, done.Record, done.Err
@@ -92,7 +93,7 @@ func (s *Store) newClaim(ctx context.Context, key, fingerprint string) (*claimCa
 	}
 
 	if rec, err := c.cached(); rec != nil || err != nil {
-		return nil, c.tell(ctx, nil, rec, err)
+		return nil, c.ended(ctx, nil, rec, err)
 	}
 
 	return c, ClaimAnswer{}
@@ -342,6 +343,7 @@ var (
 	inProgressValue = stringValue(stateInProgress)
 	completedValue  = stringValue(stateCompleted)
 	failedValue     = stringValue(stateFailed)
+	returnedValue   = numberValue(-1)
 	sortValue       = stringValue(sortKeyValue)
 )
 
@@ -431,15 +433,15 @@ func (c *claimCall) answerOf(found item, a attempted) (*Claim, *Record, error) {
 // own is our claim, seen again: an earlier attempt of this call was applied and its reply lost. What it found stands in the
 // record.
 func (c *claimCall) own(rec *storedRecord) (*Claim, error) {
-	if rec.State != stateInProgress || rec.Lease == nil || *rec.Lease == 0 {
+	if rec.State != stateInProgress || rec.Lease == nil || *rec.Lease <= 0 {
 		return nil, &FencedError{Key: c.key, Held: *rec.Fence, Current: *rec.Fence}
 	}
 
 	return c.claim(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until()), nil
 }
 
-// tell ends the call: the answer, and the event.
-func (c *claimCall) tell(ctx context.Context, claim *Claim, rec *Record, err error) ClaimAnswer {
+// ended ends the call: the answer, and the event.
+func (c *claimCall) ended(ctx context.Context, claim *Claim, rec *Record, err error) ClaimAnswer {
 	c.store.observe(ctx, c.event(claim, rec, err))
 
 	return ClaimAnswer{Claim: claim, Record: rec, Err: err}

@@ -98,12 +98,20 @@ func (c *Claim) Release(ctx context.Context, cause error) error {
 	}, nil)
 }
 
-// ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt.
+// ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt, and if it was a takeover, so is the
+// next claim.
 func (c *Claim) ReleaseUnused(ctx context.Context) error {
 	return c.settle(ctx, Released, nil, func() write {
 		values := c.ownValues()
-		values[":zero"] = zeroValue
 		values[":att"] = numberValue(int64(c.attempt - 1))
+
+		if c.takeover {
+			values[":returned"] = returnedValue
+
+			return write{c.partition, condOwn, updateReturn, values}
+		}
+
+		values[":zero"] = zeroValue
 
 		return write{c.partition, condOwn, updateRelease + updateUnused, values}
 	}, nil)
@@ -191,6 +199,10 @@ func (c *Claim) settle(
 		return nil
 	}
 
+	if lost := c.lostTo(); lost != nil && kind == Released {
+		return lost // told before, and there is nothing to give back
+	}
+
 	found, err := c.store.fenced(ctx, c.lastTurn(), c.key, build)
 	if left != nil && c.isOwn(found) && left(found) {
 		err = nil
@@ -233,9 +245,25 @@ func (c *Claim) fail(ctx context.Context, op string, found *storedRecord, err er
 		fenced.Current = -1
 	}
 
+	c.mu.Lock()
+	c.lost = fenced
+	c.mu.Unlock()
+
 	c.store.observe(ctx, c.event(Fenced, fenced))
 
 	return fenced
+}
+
+// lostTo is the answer to an earlier write of the claim that was fenced because another one has the key.
+func (c *Claim) lostTo() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if c.lost == nil || c.lost.Current == c.fence {
+		return nil
+	}
+
+	return c.lost
 }
 
 func (c *Claim) event(kind Kind, err error) Event {

@@ -161,6 +161,10 @@ func judge(err error) verdict {
 		return final
 	}
 
+	if errors.Is(err, errAlone) {
+		return final
+	}
+
 	// The request never left: what it holds can't be sent.
 	if _, ok := errors.AsType[*smithy.SerializationError](err); ok {
 		return final

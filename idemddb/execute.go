@@ -52,7 +52,9 @@ func (s *Store) execute(ctx context.Context, statements []types.BatchStatementRe
 	case err == nil && len(out.Responses) != len(statements):
 		err = fmt.Errorf("%d answers to %d statements", len(out.Responses), len(statements)) // the outcome is unknown
 	case err != nil && !comesAgain(err):
-		s.ungroup(ctx, err)
+		if isUnsupported(err) {
+			s.ungroup(ctx, err)
+		}
 
 		err = errAlone
 	}
@@ -87,7 +89,23 @@ func (s *Store) response(ctx context.Context, r types.BatchStatementResponse) re
 	return response{err: errAlone}
 }
 
-// ungroup turns groups off for as long as the Store lives: what the service said no to once, it says no to again.
+// isUnsupported tells the answers to a call that no other call would change: it is not allowed, or not there. (An expired token or
+// a table that is just being made are others; the single way tells.)
+func isUnsupported(err error) bool {
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		return false
+	}
+
+	switch api.ErrorCode() {
+	case "AccessDeniedException", "AccessDenied", "UnknownOperationException", "UnknownOperation", "InvalidAction", "NotImplemented":
+		return true
+	default:
+		return false
+	}
+}
+
+// ungroup turns groups off for as long as the Store lives.
 func (s *Store) ungroup(ctx context.Context, err error) {
 	if !s.ungrouped.Swap(true) {
 		s.observe(ctx, Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: groups: table %q: %w", s.table, err)})

@@ -120,6 +120,10 @@ const (
 	updateSetError = ", err = :err"
 	updateUnused   = ", att = :att"
 
+	// What was taken over and not begun: the next claim must know that somebody's lease ran out. Below 0 is released as 0 is,
+	// and is not 0.
+	updateReturn = "SET lease = :returned" + updateUnused
+
 	// The fence rises, though nobody claims: a late twin of the write that ended the key (condGiveUp) finds another one.
 	updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, " + nameExp + " = :exp"
 )

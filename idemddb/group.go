@@ -52,7 +52,6 @@ type turn struct {
 type pending struct {
 	write  write
 	call   *groupCall // nil while it waits in the queue
-	left   bool       // its sender waits no longer
 	answer chan error // buffered: the request does not wait for a sender either
 }
 
@@ -61,6 +60,7 @@ type groupCall struct {
 	writes  []*pending
 	waiting int // senders; a request that nobody waits for is cancelled
 	cancel  context.CancelFunc
+	done    chan struct{} // closed when it has ended
 }
 
 // send makes one attempt at a write. Its error is what the write would have met alone.
@@ -88,7 +88,7 @@ func (t *turn) send(ctx context.Context, w write) error {
 			return g.store.alone(ctx, w)
 		}
 
-		t.open = comesAgain(err)
+		t.reopen(comesAgain(err))
 
 		return err
 	case <-ctx.Done():
@@ -111,6 +111,17 @@ func (t *turn) end(ctx context.Context) {
 	}
 }
 
+// reopen counts a write that comes again.
+func (t *turn) reopen(again bool) {
+	if again {
+		t.group.mu.Lock()
+		defer t.group.mu.Unlock()
+
+		t.open = true
+		t.group.open++
+	}
+}
+
 func (t *turn) close() {
 	if t.open {
 		t.open = false
@@ -118,21 +129,25 @@ func (t *turn) close() {
 	}
 }
 
-// abandon is a sender that waits no longer. What was not sent is taken back.
+// abandon is a sender that waits no longer. What was not sent is taken back; the last one sees the request to its end, so that
+// none outlives its senders.
 func (g *Group) abandon(p *pending) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	p.left = true
 
 	if p.call == nil {
 		g.queue = slices.DeleteFunc(g.queue, func(q *pending) bool { return q == p })
+		g.mu.Unlock()
 
 		return
 	}
 
-	if p.call.waiting--; p.call.waiting == 0 {
+	p.call.waiting--
+	last := p.call.waiting == 0
+	g.mu.Unlock()
+
+	if last {
 		p.call.cancel()
+		<-p.call.done
 	}
 }
 
@@ -174,7 +189,7 @@ func (g *Group) start(ctx context.Context) {
 	}
 
 	request, cancel := context.WithCancel(ctx)
-	call := &groupCall{writes: g.take(), cancel: cancel}
+	call := &groupCall{writes: g.take(), cancel: cancel, done: make(chan struct{})}
 	call.waiting = len(call.writes)
 
 	for _, p := range call.writes {
@@ -184,23 +199,30 @@ func (g *Group) start(ctx context.Context) {
 	g.calls++
 
 	go func() {
-		answers := g.answers(request, call)
+		var answers []error
 
-		cancel()
-		g.mu.Lock()
-		defer g.mu.Unlock()
+		defer func() { // also when the client ends this goroutine
+			cancel()
+			g.deliver(ctx, call, answers)
+		}()
 
-		for i, p := range call.writes {
-			if !p.left && comesAgain(answers[i]) {
-				g.open++
-			}
-
-			p.answer <- answers[i]
-		}
-
-		g.calls--
-		g.flush(ctx, false)
+		g.answers(request, call, &answers)
 	}()
+}
+
+// deliver hands the answers out, and sends what has come meanwhile.
+func (g *Group) deliver(ctx context.Context, call *groupCall, answers []error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	for i, p := range call.writes {
+		p.answer <- answers[i]
+	}
+
+	close(call.done)
+
+	g.calls--
+	g.flush(ctx, false)
 }
 
 // take takes the next writes from the queue. No key twice: DynamoDB would refuse the whole call.
@@ -222,22 +244,37 @@ func (g *Group) take() []*pending {
 	return taken
 }
 
-// answers makes the request.
-func (g *Group) answers(ctx context.Context, call *groupCall) (answers []error) {
-	answers = make([]error, len(call.writes))
+// answers makes the request. A client that panics, or ends the goroutine, is met by those who called it.
+func (g *Group) answers(ctx context.Context, call *groupCall, into *[]error) {
+	answers := make([]error, len(call.writes))
+	*into = answers
+	returned := false
 
 	defer func() {
-		if v := recover(); v != nil { // of the client: its callers meet it
-			for i := range answers {
-				answers[i] = &panicked{v}
-			}
+		v := recover()
+
+		switch {
+		case returned:
+			return
+		case v == nil:
+			v = "the client ended its goroutine"
+		}
+
+		for i := range answers {
+			answers[i] = &panicked{v}
 		}
 	}()
 
+	g.request(ctx, call, answers)
+
+	returned = true
+}
+
+func (g *Group) request(ctx context.Context, call *groupCall, answers []error) {
 	if len(call.writes) == 1 {
 		answers[0] = g.store.alone(ctx, call.writes[0].write)
 
-		return answers
+		return
 	}
 
 	statements := make([]types.BatchStatementRequest, len(call.writes))
@@ -252,8 +289,6 @@ func (g *Group) answers(ctx context.Context, call *groupCall) (answers []error) 
 			answers[i] = &together{r.err, luck}
 		}
 	}
-
-	return answers
 }
 
 // together is the error of a write whose company pauses as long as it does: what failed in one request comes again in one.

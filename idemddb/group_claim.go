@@ -21,62 +21,109 @@ type ClaimRequest struct {
 	Redelivered bool
 }
 
-// ClaimAnswer is the answer to a ClaimRequest: exactly one of its fields is not nil, as in the answer of [Store.Claim].
+// ClaimAnswer is the answer to a ClaimRequest. Exactly one of Claim, Record and Err is not nil, as in the answer of [Store.Claim].
 type ClaimAnswer struct {
+	Index  int // of the request
 	Claim  *Claim
 	Record *Record
 	Err    error
 }
 
 // Claim asks for the right to do the work of many keys, and returns an answer for each, in the order of the requests, with the
-// errors of [Store.Claim]. No key's answer depends on another's. A key that stands twice is claimed once; the others of its
-// name meet that claim.
+// errors of [Store.Claim]. A key that stands twice is claimed once; the others of its name meet that claim.
 //
-// It costs a request for each 25 new keys, and one more if some of them have records, 1 write unit each. A new key
-// costs 1 write unit, a redelivered one with a record too, and 2 if Redelivered says otherwise. A lone key and the rare ones
-// (a record past its retention, attempts used up) cost what Store.Claim does.
+// It costs a request for each 25 new keys, and one more if some of them have records. A new key costs 1 write unit, a redelivered
+// one with a record too, and 2 if Redelivered says otherwise. A lone key costs what Store.Claim does; the rare ones (a record
+// past its retention, attempts used up) cost that, too.
+//
+// It returns with the last answer: a key whose requests meet faults again and again holds the others up. See ClaimEach.
 func (g *Group) Claim(ctx context.Context, requests []ClaimRequest) []ClaimAnswer {
-	s := g.store
 	answers := make([]ClaimAnswer, len(requests))
+	g.ClaimEach(ctx, requests, func(known []ClaimAnswer) {
+		for _, a := range known {
+			answers[a.Index] = a
+		}
+	})
+
+	return answers
+}
+
+// ClaimEach is Claim for a caller who begins with the work of some keys while others still have no answer: known is called with
+// answers as soon as they are there, with each once, and never twice at a time. ClaimEach returns when all are known. The leases
+// run from then on: Keep them.
+func (g *Group) ClaimEach(ctx context.Context, requests []ClaimRequest, known func([]ClaimAnswer)) {
+	s := g.store
+
+	if len(requests) == 1 {
+		claim, rec, err := s.Claim(ctx, requests[0].Key, &ClaimOptions{Fingerprint: requests[0].Fingerprint})
+		g.tell([]*groupClaim{{answer: ClaimAnswer{Claim: claim, Record: rec, Err: err}}}, known)
+
+		return
+	}
+
 	calls := make([]*groupClaim, 0, len(requests))
-	alone := make([]*groupClaim, 0, len(requests))
 	seen := make(map[string]bool, len(requests))
 
+	var alone, done []*groupClaim
+
 	for i, r := range requests {
-		call, done := s.newClaim(ctx, r.Key, r.Fingerprint)
-		if call == nil {
-			answers[i] = done
+		call, answer := s.newClaim(ctx, r.Key, r.Fingerprint)
+		c := &groupClaim{claimCall: call, index: i, insert: !r.Redelivered, answer: answer}
 
-			continue
-		}
-
-		c := &groupClaim{claimCall: call, insert: !r.Redelivered, answer: &answers[i]}
-
-		if seen[c.partition] {
+		switch {
+		case call == nil:
+			done = append(done, c)
+		case seen[c.partition]:
 			alone = append(alone, c)
-		} else {
+		default:
 			seen[c.partition] = true
 			calls = append(calls, c)
 		}
 	}
 
-	if len(calls) > 1 && s.Grouped() {
-		for batch := range slices.Chunk(calls, groupSize) {
-			alone = append(alone, s.claimTogether(ctx, batch)...)
-		}
-	} else {
-		alone = append(calls, alone...)
-	}
+	g.tell(done, known)
 
-	s.claimAlone(ctx, alone)
-
-	for i := range answers {
-		if won := answers[i].Claim; won != nil && s.Grouped() {
-			g.join(won)
+	for batch := range slices.Chunk(calls, groupSize) {
+		if len(batch) == 1 || !s.Grouped() {
+			alone = append(alone, batch...)
+		} else {
+			alone = append(alone, g.claimTogether(ctx, batch, known)...)
 		}
 	}
 
-	return answers
+	g.claimAlone(ctx, alone, known)
+}
+
+// groupClaim is a claimCall in a group: an INSERT if there is probably no record, or an UPDATE.
+type groupClaim struct {
+	*claimCall
+
+	index  int // of its request
+	insert bool
+	turns  int // how often an answer told to try the other one
+	last   attempted
+	answer ClaimAnswer
+}
+
+// tell hands answers out. All that are won belong to the Group before the first one can be settled: so the writes wait for each
+// other.
+func (g *Group) tell(calls []*groupClaim, known func([]ClaimAnswer)) {
+	if len(calls) == 0 {
+		return
+	}
+
+	answers := make([]ClaimAnswer, len(calls))
+
+	for i, c := range calls {
+		answers[i] = c.answer
+		answers[i].Index = c.index
+
+		if c.answer.Claim != nil && g.store.Grouped() {
+			g.join(c.answer.Claim)
+		}
+	}
+
+	known(answers)
 }
 
 // join makes the claim's writes go through the Group.
@@ -88,35 +135,51 @@ func (g *Group) join(c *Claim) {
 	c.group, c.awaited = g, true
 }
 
-// groupClaim is a claimCall in a group: an INSERT if there is probably no record, or an UPDATE.
-type groupClaim struct {
-	*claimCall
+// claimAlone claims each key in a request of its own, side by side.
+func (g *Group) claimAlone(ctx context.Context, calls []*groupClaim, known func([]ClaimAnswer)) {
+	var mu sync.Mutex // known is called by one at a time
 
-	insert bool
-	turns  int // how often an answer told to try the other one
-	last   attempted
-	answer *ClaimAnswer
-}
+	claim := func(c *groupClaim) {
+		claim, rec, err := c.try(ctx)
+		c.answer = c.ended(ctx, claim, rec, err)
 
-// claimAlone claims one by one, side by side.
-func (s *Store) claimAlone(ctx context.Context, calls []*groupClaim) {
-	var running sync.WaitGroup
+		mu.Lock()
+		defer mu.Unlock()
+
+		g.tell([]*groupClaim{c}, known)
+	}
 
 	for batch := range slices.Chunk(calls, groupSize) {
-		for _, c := range batch {
+		var running sync.WaitGroup
+
+		panics := make([]any, len(batch)) // of the client: the caller meets them
+
+		for i, c := range batch {
 			running.Go(func() {
-				claim, rec, err := c.try(ctx)
-				*c.answer = c.tell(ctx, claim, rec, err)
+				defer func() { panics[i] = recover() }()
+
+				claim(c)
 			})
 		}
 
 		running.Wait()
+
+		for _, v := range panics {
+			if v != nil {
+				panic(v)
+			}
+		}
 	}
 }
 
+// maxTogether is how often keys are asked for together while others of their group have answers.
+const maxTogether = 3
+
 // claimTogether claims up to groupSize keys in one group, and returns those that must be claimed alone.
-func (s *Store) claimTogether(ctx context.Context, calls []*groupClaim) (alone []*groupClaim) {
-	waiting := calls
+func (g *Group) claimTogether(
+	ctx context.Context, calls []*groupClaim, known func([]ClaimAnswer),
+) (alone []*groupClaim) {
+	s, waiting, attempts := g.store, calls, 0
 
 	_, err := send(ctx, s, "", func(actx context.Context) (none struct{}, fault error) {
 		next := waiting
@@ -127,6 +190,8 @@ func (s *Store) claimTogether(ctx context.Context, calls []*groupClaim) (alone [
 			asked := next
 			next = nil
 
+			var done []*groupClaim
+
 			for i, c := range asked {
 				switch does, err := c.read(ctx, responses[i]); does {
 				case other:
@@ -136,16 +201,27 @@ func (s *Store) claimTogether(ctx context.Context, calls []*groupClaim) (alone [
 				case single:
 					alone = append(alone, c)
 				case answered:
+					done = append(done, c)
 				}
 			}
+
+			g.tell(done, known)
+		}
+
+		// Where some have an answer the service is there, and what is still refused is a matter of single keys.
+		if attempts++; attempts >= maxTogether && len(waiting) < len(calls) {
+			alone = append(alone, waiting...)
+			waiting, fault = nil, nil
 		}
 
 		return none, fault
 	})
 
 	for _, c := range waiting {
-		*c.answer = c.tell(ctx, nil, nil, keyError("claim", c.key, s.explain(err)))
+		c.answer = c.ended(ctx, nil, nil, keyError("claim", c.key, s.explain(err)))
 	}
+
+	g.tell(waiting, known)
 
 	return alone
 }
@@ -180,9 +256,13 @@ const (
 
 // read takes the answer to one statement.
 func (c *groupClaim) read(ctx context.Context, r response) (next, error) {
+	if r.err == nil && !c.insert && len(r.item) == 0 {
+		return single, nil // something on the way dropped what RETURNING asked for: the fence is in there
+	}
+
 	if r.err == nil {
 		claim, err := c.won(r.item, c.last)
-		*c.answer = c.tell(ctx, claim, nil, err)
+		c.answer = c.ended(ctx, claim, nil, err)
 
 		return answered, nil
 	}
@@ -212,7 +292,7 @@ func (c *groupClaim) read(ctx context.Context, r response) (next, error) {
 		return single, nil
 	}
 
-	*c.answer = c.tell(ctx, claim, rec, err)
+	c.answer = c.ended(ctx, claim, rec, err)
 
 	return answered, nil
 }

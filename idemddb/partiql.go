@@ -23,6 +23,7 @@ const (
 // expressions, and one argument for each. Every pair is translated once; they are few.
 func (s *Store) statement(condition, update string) statement {
 	pair := [2]string{condition, update}
+
 	if known, ok := s.statements.Load(pair); ok {
 		return known.(statement) //nolint:forcetypeassert // nothing else is stored there
 	}
@@ -40,7 +41,11 @@ func (s *Store) statement(condition, update string) statement {
 
 	t.text.WriteString(" AND (")
 	t.translate(condition)
-	t.text.WriteString(" ) RETURNING ALL OLD *")
+	t.text.WriteString(" )")
+
+	if strings.HasPrefix(update, updateAgain) { // the new fence follows from the old one
+		t.text.WriteString(" RETURNING ALL OLD *")
+	}
 
 	made := statement{t.text.String(), t.parameters}
 	s.statements.Store(pair, made)

@@ -63,6 +63,13 @@ func (k *keeper) renew(work context.Context) {
 		return
 	}
 
+	// The goroutine is our own: a panic of the client would end the process. The work is not worth more than its claim.
+	defer func() {
+		if v := recover(); v != nil {
+			k.cancel(fmt.Errorf("%w: the renewal panicked: %v", ErrFenced, v))
+		}
+	}()
+
 	c := k.claim
 	// A lease that is over (the process was stopped meanwhile) is still ours for ClockSkew, by all other clocks.
 	request, cancel := context.WithTimeout(work, max(c.store.opts.ClockSkew, c.left()))

@@ -112,7 +112,7 @@ const (
 	maxNamespace = 255 // bytes; with '#' and the longest stored key well below DynamoDB's 2,048 for a partition key
 )
 
-// New returns a Store for the records of namespace in table (a name or an ARN).
+// New returns a Store for the records of namespace in table (a name, or an ARN: then writes do not go in groups).
 //
 // The namespace stands before each key and keeps the operations that share a table apart; it is not derived from the
 // function's name, so that a renamed function knows its records. It holds no '#' and at most 255 bytes. New makes no request:
@@ -123,6 +123,8 @@ const (
 // emergency and for trying things out; Observe hears of it once, as Disabled, with the first claim.
 //
 // Observe hears during New, as Ungrouped, that the client hides BatchExecuteStatement.
+//
+//nolint:contextcheck,nolintlint // for callers that have a context: New makes no request
 func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	o := Options{}
 	if opts != nil {
@@ -151,6 +153,8 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 
 	if s.batch, _ = api.(batcher); s.batch == nil {
 		s.ungroup(context.Background(), errors.New("the client hides its method BatchExecuteStatement"))
+	} else if strings.HasPrefix(table, "arn:") { // PartiQL may know names only, and its no would be met by every batch
+		s.ungroup(context.Background(), errors.New("the table is given as an ARN"))
 	}
 
 	return s, nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -18,9 +17,12 @@ func (w *wrapper) serve(ctx context.Context, event events.SQSEvent) (response ev
 		return response, w.invalid
 	}
 
+	work, settle, cancel := w.deadlines(ctx)
+	defer cancel()
+
 	err = recovered(func() (err error) {
 		messages := w.plan(event)
-		if err = w.run(w.begin(ctx), ctx, messages); err == nil {
+		if err = w.run(w.newBatch(), work, settle, messages); err == nil {
 			response, err = answer(messages)
 		}
 
@@ -34,21 +36,45 @@ func (w *wrapper) serve(ctx context.Context, event events.SQSEvent) (response ev
 	return response, err
 }
 
+// answerPart of the reserve is left to the answer itself; what comes before it may be spent on settling claims.
+const answerPart = 4
+
+// deadlines are two contexts for an invocation. work, for claims and handlers, ends when the reserve begins. settle, for what must
+// still happen when the work is over or was cancelled (writes that settle a claim, the dead-letter hook), ends in time for the answer.
+func (w *wrapper) deadlines(ctx context.Context) (work, settle context.Context, cancel context.CancelFunc) {
+	var cancelWork, cancelSettle context.CancelFunc
+
+	if deadline, ok := ctx.Deadline(); ok {
+		work, cancelWork = context.WithDeadline(ctx, deadline.Add(-w.reserve))
+		settle, cancelSettle = context.WithDeadline(context.WithoutCancel(ctx), deadline.Add(-w.reserve/answerPart))
+	} else {
+		work, cancelWork = context.WithCancel(ctx)
+		settle, cancelSettle = context.WithCancel(context.WithoutCancel(ctx))
+	}
+
+	return work, settle, func() {
+		cancelWork()
+		cancelSettle()
+	}
+}
+
 // batch is one invocation at work. All of its changing state belongs to the goroutine of run; the others make requests and run
 // handlers, and tell run what to do about it.
 type batch struct {
 	*wrapper
 
-	group    *idemddb.Group
-	workBy   time.Time // the beginning of the reserve; zero: no deadline
-	answerBy time.Time // when claims must be settled
+	group *idemddb.Group
+	hooks chan struct{} // for Batch: as many as may be called at a time
 
 	waiting  []*lane     // whose first message is to be claimed, in the order of the batch
 	ready    []*job      // for a worker, in the same order
-	claiming int         // messages
+	asking   int         // groups of claims without any answer yet
+	claiming int         // messages without an answer yet
 	working  int         // handlers
-	busy     int         // goroutines
-	told     chan func() // from them, to be done by run
+	busy     int         // goroutines at work
+	idle     int         // goroutines that have nothing to do
+	tasks    chan func() // for these
+	told     chan func() // from all, to be done by run
 	over     bool        // nothing more is begun
 	failure  error       // the wrapper's own
 }
@@ -63,54 +89,27 @@ type job struct {
 	outcome outcome
 }
 
-// answerPart of the reserve is left to the answer itself; what comes before it may be spent on settling claims.
-const answerPart = 4
-
-func (w *wrapper) begin(ctx context.Context) *batch {
-	b := &batch{wrapper: w, group: w.store.Group(), told: make(chan func())}
-	if deadline, ok := ctx.Deadline(); ok {
-		b.workBy, b.answerBy = deadline.Add(-w.reserve), deadline.Add(-w.reserve/answerPart)
-	}
-
-	return b
-}
-
-// toWork returns the context for claims and handlers, which ends when the reserve begins.
-func (b *batch) toWork(ctx context.Context) (context.Context, context.CancelFunc) {
-	if b.workBy.IsZero() {
-		return context.WithCancel(ctx)
-	}
-
-	return context.WithDeadline(ctx, b.workBy)
-}
-
-// toSettle returns the context for what must still happen when the work is over, or was cancelled: writes that settle a claim,
-// the dead-letter hook. It ends in time for the answer.
-func (b *batch) toSettle(ctx context.Context) (context.Context, context.CancelFunc) {
-	alive := context.WithoutCancel(ctx)
-	if b.answerBy.IsZero() {
-		return context.WithCancel(alive)
-	}
-
-	return context.WithDeadline(alive, b.answerBy)
+func (w *wrapper) newBatch() *batch {
+	return &batch{wrapper: w, group: w.store.Group(), tasks: make(chan func()), told: make(chan func())}
 }
 
 // run deals the messages into lanes and takes these through: their first messages are claimed in groups, run by as many workers as there may be, and settled
 // while the next ones run. It ends when no goroutine is left. Its error is a panic of the wrapper itself.
-func (b *batch) run(ctx context.Context, messages []*message) error {
-	work, cancel := b.toWork(ctx)
-	defer cancel()
+func (b *batch) run(work, settle context.Context, messages []*message) error {
+	defer close(b.tasks)
+
+	b.over = work.Err() != nil
 
 	b.guard(func() {
 		for _, l := range lanes(messages) {
-			b.next(ctx, l)
+			b.next(settle, l)
 		}
 	})
 
 	for over := work.Done(); ; {
 		b.guard(func() {
-			b.claim(ctx, work)
-			b.start(ctx, work)
+			b.claim(work, settle)
+			b.start(work, settle)
 		})
 
 		if b.busy == 0 {
@@ -134,36 +133,63 @@ func (b *batch) guard(step func()) {
 		return nil
 	})
 	if err != nil {
-		b.failure, b.over = errors.Join(b.failure, err), true
+		b.fails(err)
 	}
 }
 
-// spawn runs code beside run, which then does what code returns.
+func (b *batch) fails(err error) { b.failure, b.over = errors.Join(b.failure, err), true }
+
+// spawn runs code beside run, which then does what code returns. Goroutines are used again: their stacks have grown to what a
+// request takes.
 func (b *batch) spawn(code func() func()) {
 	b.busy++
 
-	go func() {
-		then := func() {}
-		err := recovered(func() error {
+	task := func() {
+		var (
+			then func()
+			err  = errExited // until code returns
+		)
+
+		defer func() {
+			b.told <- func() {
+				b.busy--
+
+				if err != nil {
+					b.fails(err)
+
+					return
+				}
+
+				b.idle++
+				then()
+			}
+		}()
+
+		err = recovered(func() error {
 			then = code()
 
 			return nil
 		})
+	}
 
-		b.told <- func() {
-			b.busy--
+	if b.idle > 0 {
+		b.idle--
+		b.tasks <- task // does not wait: an idle one is on its way there
 
-			if err != nil {
-				panic(err)
-			}
+		return
+	}
 
-			then()
+	go func() {
+		task()
+
+		for task := range b.tasks {
+			task()
 		}
 	}()
 }
 
 // next puts a lane where its first message belongs, after those that need neither a claim nor a worker.
-func (b *batch) next(ctx context.Context, l *lane) {
+func (b *batch) next(settle context.Context, l *lane) {
 	for len(l.messages) > 0 {
 		o, ended := l.head()
 
@@ -185,7 +211,7 @@ func (b *batch) next(ctx context.Context, l *lane) {
 			return
 		}
 
-		b.finish(ctx, l.messages[0], o)
+		b.finish(settle, l.messages[0], o)
 		l.done(o)
 	}
 }
@@ -198,9 +224,11 @@ func (b *batch) room() int {
 	free := b.workers - b.working - b.claiming - len(b.ready)
 
 	switch {
+	case b.busy >= b.workers+settlers:
+		return 0
 	case !b.store.Grouped():
 		return min(1, free)
-	case b.claiming > 0:
+	case b.asking > 0:
 		return 0
 	case b.store.CountsClaims(): // a crash would count against a message that waits
 		return min(claimSize, free)
@@ -211,8 +239,8 @@ func (b *batch) room() int {
 	}
 }
 
-// claim claims the first messages of the lanes that wait. Those that are claimed keep their leases until a worker has them.
-func (b *batch) claim(ctx, work context.Context) {
+// claim claims the first messages of the lanes that wait.
+func (b *batch) claim(work, settle context.Context) {
 	for !b.over && len(b.waiting) > 0 {
 		n := min(b.room(), len(b.waiting))
 		if n <= 0 {
@@ -222,23 +250,27 @@ func (b *batch) claim(ctx, work context.Context) {
 		group := slices.Clone(b.waiting[:n])
 		b.waiting = b.waiting[n:]
 		b.claiming += n
+		b.asking++
 
 		b.spawn(func() func() {
-			jobs := b.claimed(work, group)
+			asked := 1
 
-			return func() {
-				b.claiming -= n
-
-				for _, j := range jobs {
-					if j.claim != nil || b.calls(j.outcome) {
-						b.ready = append(b.ready, j)
-					} else {
-						b.finish(ctx, j.messages[0], j.outcome)
-						j.done(j.outcome)
-						b.next(ctx, j.lane)
-					}
+			b.group.ClaimEach(work, requests(group), func(answers []idemddb.ClaimAnswer) {
+				jobs := make([]*job, len(answers))
+				for i, a := range answers {
+					jobs[i] = &job{lane: group[a.Index], claim: a.Claim, outcome: b.refused(a.Err)}
+					jobs[i].keep(work)
 				}
-			}
+
+				first := asked
+				asked = 0
+				b.told <- func() {
+					b.asking -= first
+					b.claimed(settle, jobs)
+				}
+			})
+
+			return func() { b.asking -= asked }
 		})
 	}
 
@@ -247,26 +279,26 @@ func (b *batch) claim(ctx, work context.Context) {
 		b.waiting = nil
 
 		for _, l := range left {
-			b.next(ctx, l)
+			b.next(settle, l)
 		}
 	}
 }
 
-// claimed claims the first messages of these lanes.
-func (b *batch) claimed(work context.Context, group []*lane) []*job {
-	first := make([]*message, len(group))
-	for i, l := range group {
-		first[i] = l.messages[0]
+// claimed takes messages whose claims have answers.
+func (b *batch) claimed(settle context.Context, jobs []*job) {
+	b.claiming -= len(jobs)
+
+	for _, j := range jobs {
+		if j.claim != nil || b.calls(j.outcome) {
+			b.ready = append(b.ready, j)
+
+			continue
+		}
+
+		b.finish(settle, j.messages[0], j.outcome)
+		j.done(j.outcome)
+		b.next(settle, j.lane)
 	}
-
-	jobs := make([]*job, len(group))
-
-	for i, answer := range b.group.Claim(work, requests(first)) {
-		jobs[i] = &job{lane: group[i], claim: answer.Claim, outcome: b.refused(answer.Err)}
-		jobs[i].keep(work)
-	}
-
-	return jobs
 }
 
 // keep keeps the lease from now until the handler has ended.
@@ -276,12 +308,12 @@ func (j *job) keep(work context.Context) {
 	}
 }
 
-// settlers is how many messages may be at their writes after their handlers, beside those that the workers have.
+// settlers is how many goroutines there may be beside the workers: for claims, and for writes after the handlers.
 const settlers = 100
 
 // start gives what is ready to the workers. When all is over nothing is run, and no worker needed.
-func (b *batch) start(ctx, work context.Context) {
-	for len(b.ready) > 0 && (b.over || b.working < b.workers && b.busy < b.workers+settlers) {
+func (b *batch) start(work, settle context.Context) {
+	for len(b.ready) > 0 && (b.over || b.working < b.workers) && b.busy < b.workers+settlers {
 		j := b.ready[0]
 		b.ready = b.ready[1:]
 		b.working++
@@ -299,15 +331,15 @@ func (b *batch) start(ctx, work context.Context) {
 					free = func() {}
 				}
 
-				o = b.settle(ctx, j.claim, err)
+				o = settleClaim(settle, j.claim, err)
 			}
 
-			b.finish(ctx, j.messages[0], o)
+			b.finish(settle, j.messages[0], o)
 
 			return func() {
 				free()
 				j.done(o)
-				b.next(ctx, j.lane)
+				b.next(settle, j.lane)
 			}
 		})
 	}

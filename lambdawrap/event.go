@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -21,7 +22,7 @@ import (
 //
 // The leases of all its messages are renewed while it runs. Its context carries no claim; it ends when Options.Reserve begins,
 // or, with idemddb.ErrFenced as its cause, when the last of the claims is lost. Then all that it was given is reported
-// failed and left to its leases. Options.Workers is not used.
+// failed and left to its leases. Options.Workers is how many calls of the dead-letter hook there are at a time.
 //
 // Where the handler gives no answer for single messages, use [SQS] with [Whole]. The function returned is as that of SQS. Batch
 // panics for a nil store or handler.
@@ -33,7 +34,9 @@ func Batch(
 	}
 
 	w := newWrapper(store, opts)
-	w.run = func(b *batch, ctx context.Context, messages []*message) error { return b.runWhole(ctx, messages, h) }
+	w.run = func(b *batch, work, settle context.Context, messages []*message) error {
+		return b.runWhole(work, settle, messages, h)
+	}
 
 	return w.serve
 }
@@ -48,145 +51,243 @@ type piece struct {
 	*message
 
 	twins   []*message
-	claim   *idemddb.Claim // nil if it is not to be worked on
-	stop    func()         // the keeping of its lease
+	claim   *idemddb.Claim  // nil if it is not to be worked on
+	kept    context.Context //nolint:containedctx // ends when the claim is lost
+	stop    func()          // the keeping of its lease
 	outcome outcome
 }
 
 // runWhole claims all keys, has the handler work on what must be worked on, and settles that.
 func (b *batch) runWhole(
-	ctx context.Context, messages []*message, h func(context.Context, events.SQSEvent) (events.SQSEventResponse, error),
+	work, settle context.Context, messages []*message,
+	h func(context.Context, events.SQSEvent) (events.SQSEventResponse, error),
 ) error {
-	work, cancel := b.toWork(ctx)
-	defer cancel()
+	b.hooks = make(chan struct{}, b.workers)
 
-	pieces := b.claimPieces(work, messages)
-	work, stop := keepPieces(work, pieces)
-
+	held, stop, pieces := b.claimPieces(work, messages)
 	defer stop()
 
-	given := b.choose(ctx, messages, pieces)
-	if len(given) == 0 {
-		return nil
-	}
+	given, others := b.choose(work, settle, messages, pieces)
+	failures := map[*piece]error{}
 
-	failures := b.handleWhole(work, given, h)
+	if len(given) > 0 {
+		failures = b.handleWhole(work, held, given, h)
+	}
 
 	stop()
 
-	return b.settlePieces(ctx, given, failures)
-}
+	tasks := make([]func(), 0, len(given)+len(others))
 
-// claimPieces claims the first message of each key.
-func (b *batch) claimPieces(work context.Context, messages []*message) map[[2]string]*piece {
-	var (
-		pieces = map[[2]string]*piece{}
-		first  []*message
-	)
+	for _, p := range given {
+		tasks = append(tasks, func() {
+			o := settleClaim(settle, p.claim, failures[p])
+			b.finish(settle, p.message, o)
 
-	for _, m := range messages {
-		p, ok := pieces[m.same()]
-
-		switch {
-		case m.unplanned != nil:
-		case ok:
-			p.twins = append(p.twins, m)
-		default:
-			pieces[m.same()] = &piece{message: m, outcome: outcome{err: errNoTime}, stop: func() {}}
-			first = append(first, m)
-		}
-	}
-
-	if work.Err() == nil {
-		for i, answer := range b.group.Claim(work, requests(first)) {
-			p := pieces[first[i].same()]
-			p.claim, p.outcome = answer.Claim, b.refused(answer.Err)
-		}
-	}
-
-	return pieces
-}
-
-// keepPieces keeps the leases. The context that it returns ends when the last claim is lost.
-func keepPieces(work context.Context, pieces map[[2]string]*piece) (context.Context, func()) {
-	work, cancel := context.WithCancelCause(work)
-
-	var held atomic.Int64
-
-	for _, p := range pieces {
-		if p.claim == nil {
-			continue
-		}
-
-		held.Add(1)
-
-		kept, stop := p.claim.Keep(work)
-		watch := context.AfterFunc(kept, func() {
-			if held.Add(-1) == 0 {
-				cancel(context.Cause(kept))
+			for _, twin := range p.twins {
+				b.finish(settle, twin, o)
 			}
 		})
-		p.stop = func() {
-			watch()
-			stop()
+	}
+
+	for _, other := range others {
+		tasks = append(tasks, func() { b.finish(settle, other.message, other.outcome) })
+	}
+
+	return runAll(tasks)
+}
+
+// runAll does tasks side by side, up to settlers at a time. Its error is their panics.
+func runAll(tasks []func()) error {
+	var (
+		running sync.WaitGroup
+		queue   = make(chan func(), len(tasks))
+		panics  = make([]error, min(settlers, len(tasks)))
+	)
+
+	for _, task := range tasks {
+		queue <- task
+	}
+
+	close(queue)
+
+	for i := range panics {
+		running.Go(func() {
+			for task := range queue {
+				panics[i] = errors.Join(panics[i], recovered(func() error {
+					task()
+
+					return nil
+				}))
+			}
+		})
+	}
+
+	running.Wait()
+
+	return errors.Join(panics...)
+}
+
+// claimPatience is how long the whole event waits for a key that gets no answer, such as one that is throttled; it is then
+// reported failed, and the others are worked on.
+const claimPatience = 5 * time.Second
+
+// claimPieces claims the first message of each key, and keeps the leases until stop is called. The context for the work ends when
+// the last claim is lost.
+func (b *batch) claimPieces(
+	work context.Context, messages []*message,
+) (held context.Context, stop func(), pieces map[[2]string]*piece) {
+	var (
+		first []*piece
+		asked []idemddb.ClaimRequest
+	)
+
+	pieces = map[[2]string]*piece{}
+
+	for _, m := range messages {
+		switch p, ok := pieces[m.same()]; {
+		case m.unplanned != nil, ok:
+		default:
+			p = &piece{message: m, outcome: outcome{err: errNoTime}, stop: func() {}}
+			pieces[m.same()] = p
+			first, asked = append(first, p), append(asked, m.request())
 		}
 	}
 
-	return work, func() {
+	held, cancel := context.WithCancelCause(work)
+	k := &keeper{work: held, cancel: cancel}
+	k.held.Add(1) // until all are known
+
+	if work.Err() == nil {
+		// Not a deadline: the leases would be cut to it.
+		claims, enough := context.WithCancel(work)
+		defer enough()
+
+		patience := time.AfterFunc(claimPatience, enough)
+		defer patience.Stop()
+
+		b.group.ClaimEach(claims, asked, func(answers []idemddb.ClaimAnswer) {
+			for _, a := range answers {
+				first[a.Index].claim, first[a.Index].outcome = a.Claim, b.refused(a.Err)
+				k.keep(first[a.Index])
+			}
+		})
+	}
+
+	k.lost(nil)
+
+	return held, func() {
 		for _, p := range pieces {
 			p.stop()
 		}
 
 		cancel(nil)
+	}, pieces
+}
+
+// keeper keeps the leases of an event's pieces, and ends its context with the last of them.
+type keeper struct {
+	work   context.Context //nolint:containedctx // of the handler, for as long as its claims are kept
+	cancel context.CancelCauseFunc
+	held   atomic.Int64
+}
+
+func (k *keeper) keep(p *piece) {
+	if p.claim == nil {
+		return
+	}
+
+	k.held.Add(1)
+
+	kept, stop := p.claim.Keep(k.work)
+	ignore := context.AfterFunc(kept, func() { k.lost(context.Cause(kept)) })
+	p.kept, p.stop = kept, func() {
+		if ignore() {
+			k.lost(nil)
+		}
+
+		stop()
 	}
 }
 
-// choose answers for what need not be worked on, in the order of the batch, and returns the rest.
-func (b *batch) choose(ctx context.Context, messages []*message, pieces map[[2]string]*piece) []*piece {
-	var (
-		given   []*piece
-		blocked = map[string]int32{} // :: FIFO group one of whose messages failed → seconds until that one comes back
-	)
+// lost takes one claim out. A cause is that it was lost, and not given back.
+func (k *keeper) lost(cause error) {
+	if k.held.Add(-1) == 0 && cause != nil {
+		k.cancel(cause)
+	}
+}
+
+// choose returns what must be worked on, in the order of the batch, and the rest of a standard queue with its outcomes. On a FIFO
+// queue the rest is answered for here: whether the hook has taken a message decides what becomes of those behind it.
+func (b *batch) choose(
+	work, settle context.Context, messages []*message, pieces map[[2]string]*piece,
+) (given, others []*piece) {
+	blocked := map[string]int32{} // :: FIFO group one of whose messages failed → seconds until that one comes back
 
 	for _, m := range messages {
 		p := pieces[m.same()]
 		seconds, isBlocked := blocked[m.group]
-		ended := true
+
+		var o outcome
 
 		switch {
 		case m.unplanned != nil:
-			b.finish(ctx, m, outcome{err: m.unplanned})
+			o = outcome{err: m.unplanned}
 		case m.fifo && isBlocked:
-			o := outcome{err: errBlocked, seconds: seconds}
-
-			if p.message == m && p.claim != nil {
-				p.stop()
-
-				o.err = errors.Join(o.err, b.unused(ctx, p.claim))
-				p.claim, p.outcome = nil, o
+			o = outcome{err: errBlocked, seconds: seconds}
+			if p.message == m {
+				b.giveBack(settle, p, o)
+				o = p.outcome
 			}
-
-			b.finish(ctx, m, o)
+		case p.claim != nil && p.kept.Err() != nil:
+			b.giveBack(settle, p, outcome{err: errors.Join(errUnbegun, context.Cause(p.kept))}) //nolint:contextcheck // its own
+			o = p.outcome
 		case p.claim == nil:
-			b.finish(ctx, m, p.outcome)
+			o = p.outcome
 		case p.message == m:
 			given = append(given, p)
-			ended = false
-		default: // as the one that is given
-			ended = false
+
+			continue
+		default:
+			p.twins = append(p.twins, m) // as the one that is given
+			if m.fifo && m.group != p.group {
+				blocked[m.group] = 0 // and nothing behind it before that is known
+			}
+
+			continue
 		}
 
-		if ended && m.failed && m.fifo {
+		if !m.fifo {
+			others = append(others, &piece{message: m, outcome: o})
+
+			continue
+		}
+
+		b.finish(work, m, o)
+
+		if m.failed {
 			blocked[m.group] = m.seconds
 		}
 	}
 
-	return given
+	return given, others
+}
+
+// giveBack ends a piece that will not be given to the handler.
+func (b *batch) giveBack(settle context.Context, p *piece, o outcome) {
+	if p.claim != nil {
+		p.stop()
+
+		if err := p.claim.ReleaseUnused(settle); !errors.Is(err, idemddb.ErrFenced) { // that it was lost is in the outcome
+			o.err = errors.Join(o.err, err)
+		}
+	}
+
+	p.claim, p.outcome = nil, o
 }
 
 // handleWhole calls the handler and reads its answer: an error for each message that failed.
 func (b *batch) handleWhole(
-	work context.Context, given []*piece, h func(context.Context, events.SQSEvent) (events.SQSEventResponse, error),
+	work, held context.Context, given []*piece, h func(context.Context, events.SQSEvent) (events.SQSEventResponse, error),
 ) map[*piece]error {
 	var (
 		event    events.SQSEvent
@@ -199,8 +300,8 @@ func (b *batch) handleWhole(
 
 	err := errNoTime
 	if work.Err() == nil {
-		err = await(work, b.reserve/answerPart, func() error {
-			answer, err := h(work, event)
+		err = await(work, b.reserve/answerPart, errLate, func() error {
+			answer, err := h(held, event)
 			response <- answer
 
 			return err
@@ -240,31 +341,4 @@ func readAnswer(response events.SQSEventResponse, given []*piece) (map[*piece]er
 	}
 
 	return failures, nil
-}
-
-// settlePieces settles the claims, all in a group, and answers for their messages.
-func (b *batch) settlePieces(ctx context.Context, given []*piece, failures map[*piece]error) error {
-	var (
-		running sync.WaitGroup
-		panics  = make([]error, len(given))
-	)
-
-	for i, p := range given {
-		running.Go(func() {
-			panics[i] = recovered(func() error {
-				o := b.settle(ctx, p.claim, failures[p])
-				b.finish(ctx, p.message, o)
-
-				for _, twin := range p.twins {
-					b.finish(ctx, twin, o)
-				}
-
-				return nil
-			})
-		})
-	}
-
-	running.Wait()
-
-	return errors.Join(panics...)
 }

@@ -23,14 +23,20 @@ type outcome struct {
 var (
 	errNoTime   = errors.New("lambdawrap: less than Options.Reserve left before it could start")
 	errBlocked  = errors.New("lambdawrap: an earlier message of its group failed")
+	errUnbegun  = errors.New("lambdawrap: its claim was lost before it could start")
 	errReleased = errors.New("lambdawrap: the handler released its claim and returned no error")
 )
 
-// requests are the claims of messages.
-func requests(messages []*message) []idemddb.ClaimRequest {
-	made := make([]idemddb.ClaimRequest, len(messages))
-	for i, m := range messages {
-		made[i] = idemddb.ClaimRequest{Key: m.key, Fingerprint: m.fingerprint, Redelivered: receiveCount(m.SQSMessage) > 1}
+// request is the claim of a message.
+func (m *message) request() idemddb.ClaimRequest {
+	return idemddb.ClaimRequest{Key: m.key, Fingerprint: m.fingerprint, Redelivered: receiveCount(m.SQSMessage) > 1}
+}
+
+// requests are the claims of the lanes' first messages.
+func requests(group []*lane) []idemddb.ClaimRequest {
+	made := make([]idemddb.ClaimRequest, len(group))
+	for i, l := range group {
+		made[i] = l.messages[0].request()
 	}
 
 	return made
@@ -54,28 +60,12 @@ func (b *batch) execute(work context.Context, j *job, over bool) error {
 	case over, work.Err() != nil:
 		return errNoTime
 	case j.ctx.Err() != nil:
-		return context.Cause(j.ctx) //nolint:wrapcheck,contextcheck // the claim was lost while it waited; why is in the context of its handler
+		return errors.Join(errUnbegun, context.Cause(j.ctx)) //nolint:contextcheck // why is in the context of its handler
 	}
 
 	m := j.messages[0].SQSMessage // here: a handler that is late reads nothing of the lane
 
-	return await(work, b.reserve/answerPart, func() error { return b.handle(j.ctx, m) })
-}
-
-// settle settles a claim, in time for the answer.
-func (b *batch) settle(ctx context.Context, claim *idemddb.Claim, err error) outcome {
-	ctx, cancel := b.toSettle(ctx)
-	defer cancel()
-
-	return settleClaim(ctx, claim, err)
-}
-
-// unused gives a claim back whose work never began.
-func (b *batch) unused(ctx context.Context, claim *idemddb.Claim) error {
-	ctx, cancel := b.toSettle(ctx)
-	defer cancel()
-
-	return claim.ReleaseUnused(ctx) //nolint:wrapcheck // says where it comes from
+	return await(work, b.reserve/answerPart, errLate, func() error { return b.handle(j.ctx, m) })
 }
 
 // settleClaim writes down how the work ended. A handler may have done so itself, through idemddb.FromContext.
@@ -83,8 +73,13 @@ func settleClaim(ctx context.Context, claim *idemddb.Claim, err error) outcome {
 	switch {
 	case errors.Is(err, errLate): // the work may still run: nobody may have the key before the lease is over
 		return outcome{err: err, until: claim.Deadline()}
-	case errors.Is(err, errNoTime):
-		return outcome{err: errors.Join(err, claim.ReleaseUnused(ctx))}
+	case errors.Is(err, errNoTime), errors.Is(err, errUnbegun):
+		released := claim.ReleaseUnused(ctx)
+		if errors.Is(err, idemddb.ErrFenced) && errors.Is(released, idemddb.ErrFenced) {
+			released = nil // that says it
+		}
+
+		return outcome{err: errors.Join(err, released)}
 	}
 
 	switch settled := claim.Settled(); {
@@ -136,7 +131,7 @@ func (b *batch) finish(ctx context.Context, m *message, o outcome) {
 
 	switch {
 	case o.permanent && b.opts.DeadLetter != nil:
-		failed := b.callOut(ctx, func(ctx context.Context) error { return b.opts.DeadLetter(ctx, m.SQSMessage, o.err) })
+		failed := b.callHook(ctx, m, o.err)
 		m.failed = failed != nil
 		b.report(ctx, m, "message given to the dead-letter hook", errors.Join(o.err, failed))
 	case o.err != nil:
@@ -150,12 +145,18 @@ func (b *batch) finish(ctx context.Context, m *message, o outcome) {
 	}
 }
 
-// callOut calls the user's hook or client, in time for the answer.
-func (b *batch) callOut(ctx context.Context, code func(context.Context) error) error {
-	ctx, cancel := b.toSettle(ctx)
-	defer cancel()
+// callHook gives a message to the dead-letter hook. Where no worker waits for it, b.hooks bounds how many calls there are.
+func (b *batch) callHook(ctx context.Context, m *message, cause error) error {
+	if b.hooks != nil {
+		select {
+		case b.hooks <- struct{}{}:
+			defer func() { <-b.hooks }()
+		case <-ctx.Done():
+			return errNoTime
+		}
+	}
 
-	return await(ctx, 0, func() error { return code(ctx) })
+	return await(ctx, 0, errHung, func() error { return b.opts.DeadLetter(ctx, m.SQSMessage, cause) })
 }
 
 // hide shapes the next delivery of a failed message. In a FIFO group all that wait behind a failure come back with it.
@@ -171,7 +172,7 @@ func (b *batch) hide(ctx context.Context, m *message, o outcome) {
 		m.seconds = wholeSeconds(backoff(receiveCount(m.SQSMessage), rand.N))
 	}
 
-	if err := b.callOut(ctx, func(ctx context.Context) error {
+	if err := await(ctx, 0, errHung, func() error {
 		return changeVisibility(ctx, b.opts.Visibility, m.SQSMessage, m.seconds)
 	}); err != nil {
 		b.report(ctx, m, "message comes back after its queue's visibility time-out", err)

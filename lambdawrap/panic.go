@@ -27,13 +27,16 @@ func (e *PanicError) Unwrap() error {
 // errExited is the failure of a message whose handler ended its goroutine, as t.FailNow does.
 var errExited = errors.New("lambdawrap: handler ended its goroutine (runtime.Goexit)")
 
-// errLate is what await answers when the context ended first.
-var errLate = errors.New("lambdawrap: still running when the reserve began: cancelled, its key left to its lease")
+// What await answers when the context ended first.
+var (
+	errLate = errors.New("lambdawrap: still running when the reserve began: cancelled, its key left to its lease")
+	errHung = errors.New("lambdawrap: the hook or client was still running when the answer was due")
+)
 
 // await runs user code in a goroutine of its own, so that a panic, the end of its goroutine and deafness to its context cost
-// no more than its own message. Code that is still running when ctx ends is late: the answer is errLate, after up to grace for
+// no more than its own message. Code that is still running when ctx ends is late: the answer is that error, after up to grace for
 // the code to end, and whatever it returns is dropped.
-func await(ctx context.Context, grace time.Duration, code func() error) error {
+func await(ctx context.Context, grace time.Duration, late error, code func() error) error {
 	result := make(chan error, 1) // the code that is late can always leave
 
 	go func() {
@@ -45,7 +48,7 @@ func await(ctx context.Context, grace time.Duration, code func() error) error {
 			}
 
 			if ctx.Err() != nil { // decided here: of two events at once, the other goroutine sees any
-				err = errLate
+				err = late
 			}
 
 			result <- err
@@ -68,7 +71,7 @@ func await(ctx context.Context, grace time.Duration, code func() error) error {
 	case err := <-result:
 		return err
 	case <-timer.C:
-		return errLate
+		return late
 	}
 }
 

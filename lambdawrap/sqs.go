@@ -81,7 +81,7 @@ func SQS(
 // wrapper is one wrapped handler; it is never written after newWrapper.
 type wrapper struct {
 	store   *idemddb.Store
-	run     func(*batch, context.Context, []*message) error
+	run     func(b *batch, work, settle context.Context, messages []*message) error
 	handle  Handler // of one message
 	opts    Options
 	reserve time.Duration
