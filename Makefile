@@ -37,6 +37,14 @@ else
 	$(error ENGINE=$(ENGINE)? It is memory or dynamodb-local)
 endif
 
+.PHONY: local
+local: $(PYTHON_TOOLS)/.done ## The whole pipeline on this machine: LocalStack, sam deploy, payments, one screen; PORT=4566, LOCALSTACK=docker or processes
+	@SAM=$(PYTHON_TOOLS)/bin/sam localstack/local.sh up
+
+.PHONY: local-down
+local-down: ## Stop it; what it had was in memory
+	@localstack/local.sh down
+
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }

@@ -96,7 +96,7 @@ serve() { # PORT FOLDER [attached]: replaces the shell by the server
   local listen=127.0.0.1:$1 folder=$2
   shift 2
   mkdir -p "$folder/tmp"
-  exec env -i PATH="$PATH" HOME="$HOME" LANG=C.UTF-8 TMPDIR="$folder/tmp" IDEMDDB_CACHE="$cache" \
+  exec env -i PATH="$PATH" HOME="$HOME" LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 TMPDIR="$folder/tmp" IDEMDDB_CACHE="$cache" \
     OVERRIDE_IN_DOCKER=0 FILESYSTEM_ROOT="$folder/files" DOCKER_CMD=/bin/false DNS_ADDRESS=0 DISABLE_EVENTS=1 SKIP_SSL_CERT_DOWNLOAD=1 \
     GATEWAY_SERVER=hypercorn GATEWAY_LISTEN="$listen" LOCALSTACK_HOST="$listen" SQS_ENDPOINT_STRATEGY=path \
     PROVIDER_OVERRIDE_DYNAMODB=v2 LAMBDA_KEEPALIVE_MS=600000 \

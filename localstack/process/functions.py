@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 import time
+import types
 
 from localstack.services.lambda_.invocation import runtime_executor
 from localstack.services.lambda_.invocation.executor_endpoint import StatusErrorException
@@ -11,8 +12,9 @@ from runtime_api import Environment, InitError
 
 
 def use_processes() -> None:
-    """Replace LocalStack's Docker executor; to be called before anything of LocalStack's Lambda has asked for it."""
-    runtime_executor.get_runtime_executor = lambda: ProcessExecutor
+    """Be what LocalStack finds when it looks for an executor among its plug-ins."""
+    plugin = types.SimpleNamespace(load=lambda: ProcessExecutor)
+    runtime_executor.EXECUTOR_PLUGIN_MANAGER = types.SimpleNamespace(exists=lambda name: True, load=lambda name: plugin)
 
 
 class ProcessExecutor(runtime_executor.RuntimeExecutor):
