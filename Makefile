@@ -45,6 +45,11 @@ local: $(PYTHON_TOOLS)/.done ## The whole pipeline on this machine: LocalStack, 
 local-down: ## Stop it; what it had was in memory
 	@localstack/local.sh down
 
+.PHONY: e2e
+e2e: $(PYTHON_TOOLS)/.done ## The deployed pipeline end to end, on a LocalStack of its own, without Docker: load, poison, crashes, redrive; about three minutes
+	go vet -tags e2e ./localstack/e2e
+	SAM=$(PYTHON_TOOLS)/bin/sam localstack/stack.sh with go test -tags e2e -count=1 -parallel 8 -timeout 20m -v ./localstack/e2e
+
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }

@@ -43,10 +43,12 @@ deploy() {
 build() { CGO_ENABLED=0 "$sam" build --parameter-overrides "${parameters%% *}"; }
 
 up() {
-  local exports
-  exports=$(localstack/stack.sh up)
-  eval "$exports"
+  localstack/stack.sh up > /dev/null & # takes as long as the build
+  trap 'kill $! 2> /dev/null' EXIT
   quietly 'sam build (compiles the function, the first time a minute)' build
+  wait $!
+  trap - EXIT
+  eval "$(localstack/stack.sh env)"
   quietly 'sam deploy of template.yaml' deploy
   go run ./localstack/screen -sam "$sam" -stack "$stack" -send
   printf '\nIn another shell:  eval "$(PORT=%s localstack/stack.sh env)"    LocalStack'"'"'s log: %s\nTo stop it:        make local-down%s\n' \

@@ -22,7 +22,7 @@ func main() {
 	stack := flag.String("stack", "idemddb-payments", "the name of the deployed stack")
 	sam := flag.String("sam", "sam", "the AWS SAM CLI")
 	send := flag.Bool("send", false, "send ten payments first, two of them twice and one poison")
-	patience := flag.Duration("patience", 30*time.Second, "how long to wait for the poison to become a dead letter")
+	patience := flag.Duration("patience", 20*time.Second, "how long to wait for the poison to become a dead letter")
 
 	flag.Parse()
 

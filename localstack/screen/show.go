@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,12 +20,10 @@ import (
 // sight is all that the screen shows.
 type sight struct {
 	queue, letters pipeline.Depth
-	dead           []letter
+	dead           []string // their payments
 	records        map[string]pipeline.Record
 	accounts       map[string]pipeline.Account
 }
-
-type letter struct{ payment, receives string }
 
 func look(ctx context.Context, p *pipeline.Pipeline) (sight, error) {
 	queue, errQueue := p.Depth(ctx, p.QueueUrl)
@@ -40,10 +39,10 @@ func look(ctx context.Context, p *pipeline.Pipeline) (sight, error) {
 			PaymentID string `json:"paymentId"`
 		}
 		if err := json.Unmarshal([]byte(aws.ToString(m.Body)), &body); err != nil || body.PaymentID == "" {
-			body.PaymentID = "no payment: message " + aws.ToString(m.MessageId)
+			body.PaymentID = "message " + aws.ToString(m.MessageId)
 		}
 
-		s.dead = append(s.dead, letter{payment: body.PaymentID, receives: m.Attributes["ApproximateReceiveCount"]})
+		s.dead = append(s.dead, body.PaymentID)
 	}
 
 	return s, errors.Join(errQueue, errDead, errLetters, errRecords, errAccounts)
@@ -54,12 +53,8 @@ func (s sight) show(out io.Writer, stack string) {
 	defer w.Flush()
 
 	fmt.Fprintf(w, "\n%s on %s\n\n", stack, os.Getenv("AWS_ENDPOINT_URL"))
-	fmt.Fprintf(w, "QUEUE\t%d waiting\t%d hidden until they come back\n", s.queue.Waiting, s.queue.Hidden)
-	fmt.Fprintf(w, "DEAD LETTERS\t%d\t", s.letters.Waiting+s.letters.Hidden)
-
-	for _, d := range s.dead {
-		fmt.Fprintf(w, "%s ", d.payment)
-	}
+	fmt.Fprintf(w, "QUEUE\t%d waiting, %d that failed or are at work\n", s.queue.Waiting, s.queue.Hidden)
+	fmt.Fprintf(w, "DEAD LETTERS\t%d %s", s.letters.Waiting+s.letters.Hidden, strings.Join(s.dead, " "))
 
 	fmt.Fprintf(w, "\n\nRECORDS\t%d\nkey\tstate\tattempts\tlast failure\n", len(s.records))
 
