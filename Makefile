@@ -45,6 +45,10 @@ local: $(PYTHON_TOOLS)/.done ## The whole pipeline on this machine: LocalStack, 
 local-down: ## Stop it; what it had was in memory
 	@localstack/local.sh down
 
+.PHONY: invoke
+invoke: $(PYTHON_TOOLS)/.done ## sam local invoke against make local's DynamoDB, where Docker runs; EVENT=fresh, duplicate, mixed, poison, fifo or a file
+	@SAM=$(PYTHON_TOOLS)/bin/sam localstack/invoke.sh $(EVENT)
+
 .PHONY: e2e
 e2e: $(PYTHON_TOOLS)/.done ## The deployed pipeline end to end, on a LocalStack of its own, without Docker: load, poison, crashes, redrive; about three minutes
 	go vet -tags e2e ./localstack/e2e

@@ -203,7 +203,7 @@ with() { # COMMAND...
   exec 9> "$dir/in"
   await "$free" "$pid" "$dir/log"
   eval "$(exports "$free")"
-  IDEMDDB_LOCALSTACK_FOLDER=$dir "$@" 9>&- || status=$?
+  PORT=$free IDEMDDB_LOCALSTACK_FOLDER=$dir "$@" 9>&- || status=$?
   if [ "$status" -ne 0 ] && [ -n "${KEEP_LOG:-}" ]; then cp "$dir/log" "$KEEP_LOG"; fi
   exec 9>&-
   await_end "$pid" || { kill -9 "$pid"; end_functions "$dir"; }

@@ -115,7 +115,7 @@ func inPause(t *testing.T, p *pipeline.Pipeline, prefix string) (done, claimed i
 func allDone(t *testing.T, p *pipeline.Pipeline, prefix string, n int) (again int) {
 	t.Helper()
 
-	await(t, fmt.Sprintf("%d payments %s* to be done and the queue to be empty", n, prefix), 5*hidden, func() (bool, string) {
+	await(t, fmt.Sprintf("%d payments %s* to be done and the queue to be empty", n, prefix), 4*time.Minute, func() (bool, string) {
 		done, sight := doneWithPrefix(t, p, prefix)
 		queue := depth(t, p, p.QueueUrl)
 
@@ -131,16 +131,33 @@ func allDone(t *testing.T, p *pipeline.Pipeline, prefix string, n int) (again in
 	return again
 }
 
-// wantOnce checks payments that sendBatch sent.
-func wantOnce(t *testing.T, p *pipeline.Pipeline, prefix string, n int) {
+// inWindow returns the payments with that prefix whose effect is there and whose record does not say so, once requests that were
+// on their way have ended.
+func inWindow(t *testing.T, p *pipeline.Pipeline, prefix string) map[string]bool {
 	t.Helper()
 
-	want := map[string]pipeline.Account{}
-	for i := range n {
-		want[prefix+strconv.Itoa(i)] = pipeline.Account{Balance: 1, Payments: 1}
-	}
+	var (
+		window map[string]bool
+		before string
+	)
 
-	wantAccounts(t, p, prefix, want)
+	await(t, "the tables to stay as they are", time.Minute, func() (bool, string) {
+		window = map[string]bool{}
+		paid, all := accounts(t, p), records(t, p)
+
+		for id, record := range all {
+			if _, counted := paid[id]; strings.HasPrefix(id, prefix) && counted && record.State != "COMPLETED" {
+				window[id] = true
+			}
+		}
+
+		now, last := fmt.Sprint(paid, all), before
+		before = now
+
+		return now == last, now
+	})
+
+	return window
 }
 
 // wantAccounts compares the accounts whose name has that prefix.

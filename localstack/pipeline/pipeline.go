@@ -47,6 +47,11 @@ func Open(ctx context.Context, sam, stack string) (*Pipeline, error) {
 		return nil, fmt.Errorf("outputs of the stack %s: %w", stack, err)
 	}
 
+	return New(ctx, names)
+}
+
+// New returns the pipeline of these names. Those that are not used may be empty.
+func New(ctx context.Context, names Names) (*Pipeline, error) {
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // DynamoDB Local's errors have no checksum, the SDK says so
 	if err != nil {
 		return nil, fmt.Errorf("the SDK's configuration: %w", err)

@@ -56,7 +56,12 @@ func (s sight) show(out io.Writer, stack string) {
 	fmt.Fprintf(w, "QUEUE\t%d waiting, %d that failed or are at work\n", s.queue.Waiting, s.queue.Hidden)
 	fmt.Fprintf(w, "DEAD LETTERS\t%d %s", s.letters.Waiting+s.letters.Hidden, strings.Join(s.dead, " "))
 
-	fmt.Fprintf(w, "\n\nRECORDS\t%d\nkey\tstate\tattempts\tlast failure\n", len(s.records))
+	fmt.Fprint(w, "\n\n")
+	s.showTables(w)
+}
+
+func (s sight) showTables(w io.Writer) {
+	fmt.Fprintf(w, "RECORDS\t%d\nkey\tstate\tattempts\tlast failure\n", len(s.records))
 
 	for _, id := range slices.Sorted(maps.Keys(s.records)) {
 		r := s.records[id]
