@@ -21,7 +21,7 @@ export AWS_DEFAULT_REGION ?= us-east-1
 
 .PHONY: help
 help: ## Explain these targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
@@ -95,6 +95,10 @@ $(GOLANGCI):
 	@mkdir -p $(CACHE)/bin/new
 	GOBIN=$(CACHE)/bin/new GOFLAGS= go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION)
 	@mv $(CACHE)/bin/new/golangci-lint $@
+
+.PHONY: sam
+sam: $(PYTHON_TOOLS)/.done
+	@echo $(PYTHON_TOOLS)/bin/sam
 
 $(PYTHON_TOOLS)/.done:
 	@echo "installing aws-sam-cli and cfn-lint, about 350 MB, only once ..." >&2

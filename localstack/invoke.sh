@@ -33,7 +33,9 @@ check() {
 # The container must find LocalStack under the name in env.json. Where it runs in a container itself, that is its name on the network;
 # else the name is given to the host's address on that network, and what arrives there is forwarded.
 reach_localstack() {
-  docker network inspect "$network" > /dev/null 2>&1 || docker network create "$network" > /dev/null
+  # labelled as compose.yaml's, which would refuse it otherwise
+  docker network inspect "$network" > /dev/null 2>&1 ||
+    docker network create --label com.docker.compose.project=idemddb --label com.docker.compose.network=default "$network" > /dev/null
   if [ -n "$(docker ps --quiet --filter "network=$network" --filter "label=com.docker.compose.service=localstack")" ]; then
     return
   fi
@@ -59,8 +61,7 @@ check
 reach_localstack
 eval "$(localstack/stack.sh env)"
 go run ./localstack/tables -records "$records" -ledger "$ledger" | grep created || true
-CGO_ENABLED=0 "$sam" build --parameter-overrides "Architecture=$architecture" > /tmp/invoke-build.$$ 2>&1 || { cat /tmp/invoke-build.$$; rm -f /tmp/invoke-build.$$; die 'sam build failed'; }
-rm -f /tmp/invoke-build.$$
+build=$(CGO_ENABLED=0 "$sam" build --parameter-overrides "Architecture=$architecture" 2>&1) || die "sam build failed: $build"
 
 # Bounded: the first time it pulls an image and builds one on it.
 timeout 600 "$sam" local invoke Payments --parameter-overrides "Architecture=$architecture" --docker-network "$network" ${host[@]+"${host[@]}"} \
