@@ -28,14 +28,14 @@ type Pipeline struct {
 
 // Names are the stack's outputs that a client needs.
 type Names struct {
-	QueueUrl, DeadLetterQueueUrl, RecordTableName, LedgerTableName, FunctionName string //nolint:revive,staticcheck // as the outputs are called
+	QueueUrl, DeadLetterQueueUrl, RecordTableName, LedgerTableName, FunctionName string //nolint:revive // as the outputs are called
 }
 
 // Open asks the sam program for a stack's outputs. Where the services are, the environment says, as it does to sam.
 func Open(ctx context.Context, sam, stack string) (*Pipeline, error) {
 	var out, said bytes.Buffer
 
-	cmd := exec.CommandContext(ctx, sam, "list", "stack-outputs", "--stack-name", stack, "--output", "json")
+	cmd := exec.CommandContext(ctx, sam, "list", "stack-outputs", "--stack-name", stack, "--output", "json") //nolint:gosec // the caller's own program
 	cmd.Stdout, cmd.Stderr = &out, &said
 
 	if err := cmd.Run(); err != nil {
@@ -61,7 +61,10 @@ func New(ctx context.Context, names Names) (*Pipeline, error) {
 }
 
 func parse(outputs []byte) (Names, error) {
-	var list []struct{ OutputKey, OutputValue string }
+	var list []struct {
+		OutputKey   string `json:"OutputKey"`
+		OutputValue string `json:"OutputValue"`
+	}
 	if err := json.Unmarshal(outputs, &list); err != nil {
 		return Names{}, fmt.Errorf("%w in %q", err, outputs)
 	}

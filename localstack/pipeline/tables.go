@@ -103,7 +103,7 @@ func text(value types.AttributeValue) string {
 
 func number(value types.AttributeValue) int64 {
 	if n, ok := value.(*types.AttributeValueMemberN); ok {
-		i, _ := strconv.ParseInt(n.Value, 10, 64) //nolint:errcheck // a sum beyond 64 bits is of no account here
+		i, _ := strconv.ParseInt(n.Value, 10, 64) // a sum beyond 64 bits is of no account here
 
 		return i
 	}

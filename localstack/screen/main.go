@@ -65,13 +65,11 @@ func run(ctx context.Context, out io.Writer, sam, stack string, send bool, patie
 		return err
 	}
 
-	s.show(out, stack)
-
-	if send {
-		return s.check()
+	if err := s.show(out, stack); err != nil || !send {
+		return err
 	}
 
-	return nil
+	return s.check()
 }
 
 func tables(ctx context.Context, out io.Writer, records, ledger string) error {
@@ -93,9 +91,7 @@ func tables(ctx context.Context, out io.Writer, records, ledger string) error {
 	}
 
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	defer w.Flush()
-
 	s.showTables(w)
 
-	return nil
+	return w.Flush() //nolint:wrapcheck // the output is gone, and that says so
 }

@@ -48,9 +48,8 @@ func look(ctx context.Context, p *pipeline.Pipeline) (sight, error) {
 	return s, errors.Join(errQueue, errDead, errLetters, errRecords, errAccounts)
 }
 
-func (s sight) show(out io.Writer, stack string) {
+func (s sight) show(out io.Writer, stack string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	defer w.Flush()
 
 	fmt.Fprintf(w, "\n%s on %s\n\n", stack, os.Getenv("AWS_ENDPOINT_URL"))
 	fmt.Fprintf(w, "QUEUE\t%d waiting, %d that failed or are at work\n", s.queue.Waiting, s.queue.Hidden)
@@ -58,6 +57,8 @@ func (s sight) show(out io.Writer, stack string) {
 
 	fmt.Fprint(w, "\n\n")
 	s.showTables(w)
+
+	return w.Flush() //nolint:wrapcheck // the output is gone, and that says so
 }
 
 func (s sight) showTables(w io.Writer) {

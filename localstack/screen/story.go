@@ -65,7 +65,7 @@ func tell(ctx context.Context, out io.Writer, p *pipeline.Pipeline, patience tim
 	_, err = await(ctx, patience, func() (bool, error) {
 		now, err := p.Depth(ctx, p.DeadLetterQueueUrl)
 
-		return now.Waiting+now.Hidden > before.Waiting+before.Hidden, err
+		return now.Waiting+now.Hidden > before.Waiting+before.Hidden, err //nolint:wrapcheck // says where it comes from
 	})
 
 	return err
@@ -94,7 +94,7 @@ func settle(ctx context.Context, p *pipeline.Pipeline) error {
 		depth, err := p.Depth(ctx, p.QueueUrl)
 		saw = fmt.Sprintf("%d records, %d of them ended; queue: %d waiting, %d hidden", len(records), ended, depth.Waiting, depth.Hidden)
 
-		return len(records) >= len(payments()) && ended == len(records) && depth.Waiting == 0 && depth.Hidden <= 1, err
+		return len(records) >= len(payments()) && ended == len(records) && depth.Waiting == 0 && depth.Hidden <= 1, err //nolint:wrapcheck // says where it comes from
 	})
 	if err == nil && !done {
 		err = fmt.Errorf("after %v the payments are not done: %s. The function's log is in LocalStack's", most, saw)
