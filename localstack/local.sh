@@ -14,22 +14,20 @@ sam=${SAM:-sam}
 parameters="Architecture=$(uname -m | sed 's/aarch64/arm64/') FunctionTimeout=5 MaxReceiveCount=3 LogRetentionDays=7"
 export PORT=${PORT:-4566} SAM_CLI_TELEMETRY=0
 
-say() { printf '\nlocal: %s\n' "$*" >&2; }
-
 # quietly HEADLINE COMMAND...: its output only when it fails.
 quietly() {
   local headline=$1 began=$SECONDS log
   shift
   log=$(mktemp)
-  printf 'local: %s ... ' "$headline" >&2
+  printf 'local: %s ...\n' "$headline" >&2
   if ! "$@" < /dev/null > "$log" 2>&1; then
-    printf 'failed\n' >&2
     cat "$log" >&2
+    printf 'local: %s FAILED\n' "$headline" >&2
     rm -f "$log"
     exit 1
   fi
   rm -f "$log"
-  printf '%d s\n' $((SECONDS - began)) >&2
+  printf 'local: %s: %d s\n' "${headline%% (*}" $((SECONDS - began)) >&2
 }
 
 # Without the managed bucket of samconfig.toml, whose stack sam waits 15 s for.
@@ -51,7 +49,7 @@ up() {
   eval "$(localstack/stack.sh env)"
   quietly 'sam deploy of template.yaml' deploy
   go run ./localstack/screen -sam "$sam" -stack "$stack" -send
-  printf '\nIn another shell:  eval "$(PORT=%s localstack/stack.sh env)"    LocalStack'"'"'s log: %s\nTo stop it:        make local-down%s\n' \
+  printf '\nIn another shell:  eval "$(PORT=%s localstack/stack.sh env)"    LocalStack'"'"'s log: %s\nThe screen again:  go run ./localstack/screen -sam "$(make -s sam)"\nTo stop it:        make local-down%s\n' \
     "$PORT" "${IDEMDDB_CACHE:-$HOME/.cache/go-idemddb}/run/localstack-$PORT/log" "$([ "$PORT" = 4566 ] || echo " PORT=$PORT")"
 }
 
