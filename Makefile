@@ -21,7 +21,7 @@ export AWS_DEFAULT_REGION ?= us-east-1
 
 .PHONY: help
 help: ## Explain these targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
@@ -36,6 +36,23 @@ else ifeq ($(ENGINE),dynamodb-local)
 else
 	$(error ENGINE=$(ENGINE)? It is memory or dynamodb-local)
 endif
+
+.PHONY: local
+local: $(PYTHON_TOOLS)/.done ## The whole pipeline on this machine: LocalStack, sam deploy, payments, one screen; PORT=4566, LOCALSTACK=docker or processes
+	@SAM=$(PYTHON_TOOLS)/bin/sam localstack/local.sh up
+
+.PHONY: local-down
+local-down: ## Stop it; what it had was in memory
+	@localstack/local.sh down
+
+.PHONY: invoke
+invoke: $(PYTHON_TOOLS)/.done ## sam local invoke against make local's DynamoDB, where Docker runs; EVENT=fresh, duplicate, mixed, poison, fifo or a file
+	@SAM=$(PYTHON_TOOLS)/bin/sam localstack/invoke.sh $(EVENT)
+
+.PHONY: e2e
+e2e: $(PYTHON_TOOLS)/.done ## The deployed pipeline end to end, on a LocalStack of its own, without Docker: load, poison, crashes, redrive; about three minutes
+	go vet -tags e2e ./localstack/e2e
+	SAM=$(PYTHON_TOOLS)/bin/sam localstack/stack.sh with go test -tags e2e -count=1 -parallel 8 -timeout 20m -v ./localstack/e2e
 
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
@@ -78,6 +95,10 @@ $(GOLANGCI):
 	@mkdir -p $(CACHE)/bin/new
 	GOBIN=$(CACHE)/bin/new GOFLAGS= go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION)
 	@mv $(CACHE)/bin/new/golangci-lint $@
+
+.PHONY: sam
+sam: $(PYTHON_TOOLS)/.done
+	@echo $(PYTHON_TOOLS)/bin/sam
 
 $(PYTHON_TOOLS)/.done:
 	@echo "installing aws-sam-cli and cfn-lint, about 350 MB, only once ..." >&2

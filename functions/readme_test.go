@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -103,7 +102,7 @@ func TestReadmeProgramPaysOnce(t *testing.T) {
 	dynamo := httptest.NewServer(db.Handler())
 	defer dynamo.Close()
 
-	runtime := newRuntime(t)
+	runtime := newRuntime()
 	defer runtime.server.Close()
 
 	ctx, end := context.WithTimeout(t.Context(), time.Minute)
@@ -122,14 +121,12 @@ func TestReadmeProgramPaysOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	payment := events.SQSEvent{Records: []events.SQSMessage{{
+		MessageId: "m-1", EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments", Body: `{"id":"p-1"}`,
+	}}}
 	for range 2 {
-		select {
-		case answer := <-runtime.answers:
-			if got, want := answer, `{"batchItemFailures":[]}`; got != want {
-				t.Errorf("answer: got %s, want %s", got, want)
-			}
-		case <-ctx.Done():
-			t.Error("no answer in time")
+		if got, want := runtime.invoke(ctx, t, payment), `{"batchItemFailures":[]}`; got != want {
+			t.Errorf("answer: got %s, want %s", got, want)
 		}
 	}
 
@@ -142,42 +139,58 @@ func TestReadmeProgramPaysOnce(t *testing.T) {
 	}
 }
 
-// runtime is Lambda's runtime interface with two deliveries of one message.
+// runtime is Lambda's runtime interface.
 type runtime struct {
-	server  *httptest.Server
-	answers chan string
+	server     *httptest.Server
+	deliveries chan []byte
+	answers    chan string
 }
 
-func newRuntime(t *testing.T) runtime {
+// invoke delivers an event to the program and returns its answer, "" if there is none in time.
+func (r runtime) invoke(ctx context.Context, t *testing.T, event events.SQSEvent) string {
 	t.Helper()
 
-	event, err := json.Marshal(events.SQSEvent{Records: []events.SQSMessage{{
-		MessageId: "m-1", EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments", Body: `{"id":"p-1"}`,
-	}}})
+	payload, err := json.Marshal(event)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	r := runtime{answers: make(chan string, 2)}
-	deliveries := make(chan []byte, 2)
-	deliveries <- event
-	deliveries <- event
+	select {
+	case r.deliveries <- payload:
+	case <-ctx.Done():
+	}
+
+	select {
+	case answer := <-r.answers:
+		return answer
+	case <-ctx.Done():
+		t.Error("no answer in time")
+
+		return ""
+	}
+}
+
+func newRuntime() runtime {
+	r := runtime{answers: make(chan string), deliveries: make(chan []byte)}
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", func(w http.ResponseWriter, request *http.Request) {
 		select {
 		case <-request.Context().Done():
-		case event := <-deliveries:
-			w.Header().Set("Lambda-Runtime-Aws-Request-Id", fmt.Sprintf("r-%d", len(deliveries)))
+		case event := <-r.deliveries:
+			w.Header().Set("Lambda-Runtime-Aws-Request-Id", "r-1")
 			w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(30*time.Second).UnixMilli(), 10))
 			_, _ = w.Write(event)
 		}
 	})
 	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/{outcome}", func(w http.ResponseWriter, request *http.Request) {
 		body, _ := io.ReadAll(request.Body)
-		r.answers <- string(body)
-
 		w.WriteHeader(http.StatusAccepted)
+
+		select {
+		case r.answers <- string(body):
+		case <-request.Context().Done():
+		}
 	})
 	r.server = httptest.NewServer(mux)
 

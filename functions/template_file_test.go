@@ -2,7 +2,10 @@ package functions_test
 
 import (
 	"os"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,20 +13,55 @@ import (
 )
 
 // template is what the tests read of template.yaml. A short function such as !Ref is read as its argument: `!Ref RecordTable` is
-// "RecordTable", `!GetAtt RecordTable.Arn` is "RecordTable.Arn".
+// "RecordTable", `!GetAtt RecordTable.Arn` is "RecordTable.Arn", `!FindInMap [Clocks, !Ref FunctionTimeout, Visibility]` is
+// "[Clocks, FunctionTimeout, Visibility]".
 type template struct {
+	source     string               // all of the file
 	Parameters map[string]parameter `yaml:"Parameters"`
-	Resources  map[string]resource  `yaml:"Resources"`
+	Rules      map[string]struct {
+		RuleCondition text `yaml:"RuleCondition"`
+		Assertions    []struct {
+			Assert            text   `yaml:"Assert"`
+			AssertDescription string `yaml:"AssertDescription"`
+		} `yaml:"Assertions"`
+	} `yaml:"Rules"`
+	Mappings struct {
+		Clocks map[string]struct {
+			Visibility int `yaml:"Visibility"`
+		} `yaml:"Clocks"`
+	} `yaml:"Mappings"`
+	Metadata struct {
+		Interface struct {
+			ParameterGroups []struct {
+				Parameters []string `yaml:"Parameters"`
+			} `yaml:"ParameterGroups"`
+		} `yaml:"AWS::CloudFormation::Interface"`
+	} `yaml:"Metadata"`
+	Globals struct {
+		Function function `yaml:"Function"`
+	} `yaml:"Globals"`
+	Resources map[string]resource `yaml:"Resources"`
+	Outputs   map[string]struct {
+		Description string `yaml:"Description"`
+		Condition   string `yaml:"Condition"`
+		Value       text   `yaml:"Value"`
+	} `yaml:"Outputs"`
+	functions map[string]function // Globals and the resource's own
 }
 
 type parameter struct {
-	Default       text     `yaml:"Default"`
-	MinValue      int      `yaml:"MinValue"`
-	MaxValue      int      `yaml:"MaxValue"`
-	AllowedValues []string `yaml:"AllowedValues"`
+	Description    string   `yaml:"Description"`
+	AllowedPattern string   `yaml:"AllowedPattern"`
+	Type           string   `yaml:"Type"`
+	Default        text     `yaml:"Default"`
+	MinValue       int      `yaml:"MinValue"`
+	MaxValue       int      `yaml:"MaxValue"`
+	AllowedValues  []string `yaml:"AllowedValues"`
 }
 
 type resource struct {
+	Type                string     `yaml:"Type"`
+	Condition           string     `yaml:"Condition"`
 	DeletionPolicy      string     `yaml:"DeletionPolicy"`
 	UpdateReplacePolicy string     `yaml:"UpdateReplacePolicy"`
 	Properties          properties `yaml:"Properties"`
@@ -32,49 +70,69 @@ type resource struct {
 	} `yaml:"Metadata"`
 }
 
-// properties are those of all the resource types together.
+// properties are those of all the resource types together, but for the functions'.
 type properties struct {
-	function `yaml:",inline"`
-	queue    `yaml:",inline"`
-	table    `yaml:",inline"`
-	role     `yaml:",inline"`
+	queue `yaml:",inline"`
+	table `yaml:",inline"`
+	role  `yaml:",inline"`
+	alarm `yaml:",inline"`
 
 	RetentionInDays string `yaml:"RetentionInDays"`
 }
 
 type function struct {
-	CodeURI       string   `yaml:"CodeUri"`
-	Runtime       string   `yaml:"Runtime"`
-	Handler       string   `yaml:"Handler"`
-	Architectures []string `yaml:"Architectures"`
-	Timeout       int      `yaml:"Timeout"`
-	Role          string   `yaml:"Role"`
-	Environment   struct {
+	CodeURI                       string   `yaml:"CodeUri"`
+	Runtime                       string   `yaml:"Runtime"`
+	Handler                       string   `yaml:"Handler"`
+	Architectures                 []string `yaml:"Architectures"`
+	Timeout                       string   `yaml:"Timeout"`
+	Role                          string   `yaml:"Role"`
+	Tracing                       string   `yaml:"Tracing"`
+	AutoPublishAlias              string   `yaml:"AutoPublishAlias"`
+	AutoPublishAliasAllProperties bool     `yaml:"AutoPublishAliasAllProperties"`
+	VersionDescription            string   `yaml:"VersionDescription"`
+	Environment                   struct {
 		Variables map[string]string `yaml:"Variables"`
 	} `yaml:"Environment"`
 	LoggingConfig struct {
 		LogFormat string `yaml:"LogFormat"`
 		LogGroup  string `yaml:"LogGroup"`
 	} `yaml:"LoggingConfig"`
+	DeploymentPreference struct {
+		Type                 string   `yaml:"Type"`
+		PassthroughCondition bool     `yaml:"PassthroughCondition"`
+		Alarms               []string `yaml:"Alarms"`
+	} `yaml:"DeploymentPreference"`
 	Events map[string]struct {
 		Properties struct {
 			Queue                          string   `yaml:"Queue"`
 			BatchSize                      int      `yaml:"BatchSize"`
 			MaximumBatchingWindowInSeconds int      `yaml:"MaximumBatchingWindowInSeconds"`
 			FunctionResponseTypes          []string `yaml:"FunctionResponseTypes"`
+			ScalingConfig                  struct {
+				MaximumConcurrency string `yaml:"MaximumConcurrency"`
+			} `yaml:"ScalingConfig"`
 		} `yaml:"Properties"`
 	} `yaml:"Events"`
 }
 
 type queue struct {
-	VisibilityTimeout      int           `yaml:"VisibilityTimeout"`
-	MessageRetentionPeriod int           `yaml:"MessageRetentionPeriod"`
-	RedrivePolicy          redrivePolicy `yaml:"RedrivePolicy"`
+	QueueName              string             `yaml:"QueueName"`
+	VisibilityTimeout      text               `yaml:"VisibilityTimeout"`
+	MessageRetentionPeriod int                `yaml:"MessageRetentionPeriod"`
+	SqsManagedSseEnabled   bool               `yaml:"SqsManagedSseEnabled"`
+	RedrivePolicy          redrivePolicy      `yaml:"RedrivePolicy"`
+	RedriveAllowPolicy     redriveAllowPolicy `yaml:"RedriveAllowPolicy"`
 }
 
 type redrivePolicy struct {
 	DeadLetterTarget string `yaml:"deadLetterTargetArn"`
 	MaxReceiveCount  string `yaml:"maxReceiveCount"`
+}
+
+type redriveAllowPolicy struct {
+	Permission string   `yaml:"redrivePermission"`
+	Sources    []string `yaml:"sourceQueueArns"`
 }
 
 type table struct {
@@ -91,12 +149,42 @@ type table struct {
 	SSESpecification struct {
 		SSEEnabled bool `yaml:"SSEEnabled"`
 	} `yaml:"SSESpecification"`
+	DeletionProtectionEnabled string `yaml:"DeletionProtectionEnabled"`
 }
 
 type attribute struct {
 	AttributeName string `yaml:"AttributeName"`
 	AttributeType string `yaml:"AttributeType"`
 	KeyType       string `yaml:"KeyType"`
+}
+
+type alarm struct {
+	AlarmName        string      `yaml:"AlarmName"`
+	AlarmDescription string      `yaml:"AlarmDescription"`
+	Namespace        string      `yaml:"Namespace"`
+	MetricName       string      `yaml:"MetricName"`
+	Dimensions       []dimension `yaml:"Dimensions"`
+	Metrics          []struct {
+		Expression string `yaml:"Expression"`
+		MetricStat struct {
+			Metric struct {
+				Namespace  string      `yaml:"Namespace"`
+				MetricName string      `yaml:"MetricName"`
+				Dimensions []dimension `yaml:"Dimensions"`
+			} `yaml:"Metric"`
+		} `yaml:"MetricStat"`
+	} `yaml:"Metrics"`
+	Statistic          string `yaml:"Statistic"`
+	Threshold          string `yaml:"Threshold"`
+	ComparisonOperator string `yaml:"ComparisonOperator"`
+	TreatMissingData   string `yaml:"TreatMissingData"`
+	AlarmActions       text   `yaml:"AlarmActions"`
+	OKActions          text   `yaml:"OKActions"`
+}
+
+type dimension struct {
+	Name  string `yaml:"Name"`
+	Value text   `yaml:"Value"`
 }
 
 type role struct {
@@ -112,10 +200,23 @@ type policy struct {
 }
 
 type statement struct {
+	Condition string            `yaml:"-"` // of an !If around it, whose other branch is nothing
 	Effect    string            `yaml:"Effect"`
 	Principal map[string]string `yaml:"Principal"`
 	Action    list              `yaml:"Action"`
-	Resource  string            `yaml:"Resource"`
+	Resource  list              `yaml:"Resource"`
+}
+
+func (s *statement) UnmarshalYAML(node *yaml.Node) error {
+	type plain statement
+
+	if node.Tag != "!If" {
+		return node.Decode((*plain)(s))
+	}
+
+	s.Condition = node.Content[0].Value
+
+	return node.Content[1].Decode((*plain)(s))
 }
 
 // list is one string or several.
@@ -131,13 +232,26 @@ func (l *list) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*[]string)(l))
 }
 
-// text is a scalar as it is written, a number too.
+// text is a value as it is written: a number or a truth too, and a list or a function of one as "[a, b]".
 type text string
 
 func (s *text) UnmarshalYAML(node *yaml.Node) error {
-	*s = text(node.Value)
+	*s = flat(node)
 
 	return nil
+}
+
+func flat(node *yaml.Node) text {
+	if node.Kind == yaml.ScalarNode {
+		return text(node.Value)
+	}
+
+	parts := make([]string, 0, len(node.Content))
+	for _, part := range node.Content {
+		parts = append(parts, string(flat(part)))
+	}
+
+	return text("[" + strings.Join(parts, ", ") + "]")
 }
 
 func (s text) int(t *testing.T) int {
@@ -159,9 +273,31 @@ func readTemplate(t *testing.T) template {
 		t.Fatal(err)
 	}
 
-	var read template
-	if err := yaml.Unmarshal(data, &read); err != nil {
-		t.Fatal(err)
+	read := template{source: string(data), functions: map[string]function{}}
+
+	var raw struct {
+		Resources map[string]struct {
+			Properties yaml.Node `yaml:"Properties"`
+		} `yaml:"Resources"`
+	}
+
+	for _, into := range []any{&read, &raw} {
+		if err := yaml.Unmarshal(data, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	for name, r := range read.Resources {
+		if r.Type != "AWS::Serverless::Function" {
+			continue
+		}
+
+		f, properties := read.Globals.Function, raw.Resources[name].Properties
+		if err := properties.Decode(&f); err != nil {
+			t.Fatal(err)
+		}
+
+		read.functions[name] = f
 	}
 
 	return read
@@ -177,8 +313,34 @@ func (t template) statements() []statement {
 	return all
 }
 
-func epochSeconds(t time.Time) string {
-	rounded := t.Add(time.Second - time.Nanosecond).Unix() // up, as a record's end is
+var reference = regexp.MustCompile(`(?:!Ref |\$\{)([A-Za-z]+)\b`)
 
-	return strconv.FormatInt(rounded, 10)
+// referredTo are the names that stand behind !Ref or in ${} in a piece of the template, comments left out.
+func referredTo(piece string) []string {
+	var names []string
+
+	for line := range strings.Lines(piece) {
+		code, _, _ := strings.Cut(line, " # ")
+		for _, m := range reference.FindAllStringSubmatch(code, -1) {
+			if !strings.HasPrefix(strings.TrimSpace(line), "#") {
+				names = append(names, m[1])
+			}
+		}
+	}
+
+	slices.Sort(names)
+
+	return slices.Compact(names)
 }
+
+// section is a part of the template's text by its heading, such as "Resources".
+func (t template) section(heading string) string {
+	_, rest, _ := strings.Cut(t.source, "\n"+heading+":\n")
+	if end := regexp.MustCompile(`(?m)^[A-Z]`).FindStringIndex(rest); end != nil {
+		rest = rest[:end[0]]
+	}
+
+	return rest
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

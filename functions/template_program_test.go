@@ -1,0 +1,467 @@
+package functions_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// ahead is what the template grants, or its clocks need, before functions/payments does it. Each goes as soon as it does: the test says so.
+var ahead = struct {
+	actions   map[string][]string
+	retention time.Duration
+}{
+	actions: map[string][]string{
+		"RecordTable.Arn":   {"dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"}, // requests in groups
+		"PaymentsQueue.Arn": {"sqs:ChangeMessageVisibility"},                      // lambdawrap.Options.Visibility
+	},
+	retention: 30 * 24 * time.Hour, // idemddb.Options.Retention
+}
+
+// The function as it is built and deployed, on the template's environment, through every end that a message can have: what it sends, and
+// how long it means a record to last.
+func TestTemplateAgainstTheProgram(t *testing.T) {
+	t.Parallel()
+
+	template := readTemplate(t)
+	cloud := newAWS(t)
+	answers := cloud.run(t, template)
+
+	failed := `{"batchItemFailures":[{"itemIdentifier":"m-1"}]}`
+	done := `{"batchItemFailures":[]}`
+
+	if diff := cmp.Diff([]string{failed, done, done, failed, done, failed, done}, answers); diff != "" {
+		t.Fatalf("answers (-want +got):\n%s", diff)
+	}
+
+	t.Run("grants what is sent and nothing more", func(t *testing.T) {
+		t.Parallel()
+
+		checkActions(t, template, cloud.actions)
+	})
+
+	t.Run("expires the attribute that is written", func(t *testing.T) {
+		t.Parallel()
+
+		ttl := template.Resources["RecordTable"].Properties.TimeToLiveSpecification
+		schema := idemddb.Table("records")
+
+		if !ttl.Enabled || ttl.AttributeName != "exp" {
+			t.Errorf("TTL on %q, enabled %v: want exp, true", ttl.AttributeName, ttl.Enabled)
+		}
+
+		for _, item := range cloud.db.Items("RecordTable") {
+			if _, ok := item[ttl.AttributeName].(*types.AttributeValueMemberN); !ok {
+				t.Errorf("a record has no number in %q, the template's TTL attribute: %v", ttl.AttributeName, item)
+			}
+
+			if _, ok := item[*schema.KeySchema[0].AttributeName]; !ok {
+				t.Errorf("a record has no key %q", *schema.KeySchema[0].AttributeName)
+			}
+		}
+	})
+
+	t.Run("keeps its clocks in order", func(t *testing.T) {
+		t.Parallel()
+
+		retention := cloud.retention(t)
+
+		switch {
+		case retention == 7*24*time.Hour:
+			retention = ahead.retention
+		case ahead.retention > 0:
+			t.Errorf("functions/payments keeps its records for %v now: take the retention out of ahead", retention)
+		}
+
+		checkClocks(t, template, retention)
+	})
+}
+
+func checkActions(t *testing.T, template template, sent map[string]map[string]bool) {
+	t.Helper()
+
+	got := map[string][]string{}
+
+	for _, s := range template.statements() {
+		if s.Condition == "" {
+			got[s.Resource[0]] = append(got[s.Resource[0]], s.Action...)
+		}
+	}
+
+	// Lambda's own, on the function's behalf.
+	want := map[string][]string{
+		"PaymentsQueue.Arn": {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"},
+		"PaymentsLogs.Arn":  {"logs:CreateLogStream", "logs:PutLogEvents"},
+	}
+
+	for resource, actions := range sent {
+		want[resource] = slices.AppendSeq(want[resource], maps.Keys(actions))
+	}
+
+	for resource, actions := range ahead.actions {
+		for _, action := range actions {
+			if sent[resource][action] {
+				t.Errorf("functions/payments sends %s now: take it out of ahead", action)
+			} else {
+				want[resource] = append(want[resource], action)
+			}
+		}
+	}
+
+	for _, actions := range []map[string][]string{got, want} {
+		for _, list := range actions {
+			slices.Sort(list)
+		}
+	}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("actions by resource (-sent by the code +granted by the template):\n%s", diff)
+	}
+}
+
+func checkClocks(t *testing.T, template template, retention time.Duration) {
+	t.Helper()
+
+	var (
+		queue    = template.Resources["PaymentsQueue"].Properties
+		receives = template.Parameters["MaxReceiveCount"]
+		timeouts = template.Parameters["FunctionTimeout"]
+		oldest   = template.Parameters["OldestMessageSeconds"]
+
+		usual   = seconds(timeouts.Default.int(t)) // the function's time-out
+		kept    = seconds(queue.MessageRetentionPeriod)
+		letters = seconds(template.Resources["PaymentsDeadLetters"].Properties.MessageRetentionPeriod)
+		longest time.Duration // that a message is hidden
+	)
+
+	if got, want := queue.VisibilityTimeout, text("[Clocks, FunctionTimeout, Visibility]"); got != want {
+		t.Errorf("messages are hidden for %s, want %s", got, want)
+	}
+
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(template.Mappings.Clocks)), slices.Sorted(slices.Values(timeouts.AllowedValues))); diff != "" {
+		t.Errorf("time-outs (-in Clocks +allowed):\n%s", diff)
+	}
+
+	for timeout, clock := range template.Mappings.Clocks {
+		n := seconds(text(timeout).int(t))
+		longest = max(longest, seconds(clock.Visibility))
+
+		for name, f := range template.functions {
+			for _, source := range f.Events {
+				if got, want := seconds(clock.Visibility), 6*n+seconds(source.Properties.MaximumBatchingWindowInSeconds); got != want {
+					t.Errorf("%s: a time-out of %v hides messages for %v, want six times that and the batching window: %v", name, n, got, want)
+				}
+			}
+		}
+	}
+
+	hidden := seconds(template.Mappings.Clocks[string(timeouts.Default)].Visibility)
+
+	for _, c := range []struct {
+		why         string
+		short, long time.Duration
+	}{
+		{"the pause of a payment ends before the function is stopped", time.Duration(template.Parameters["PauseMs"].MaxValue) * time.Millisecond, usual},
+		{"a message is received as often as it may before the alarm on its age", time.Duration(receives.Default.int(t)) * hidden, seconds(oldest.Default.int(t))},
+		{"the alarm on the oldest message comes before its end", seconds(oldest.Default.int(t)), kept},
+		{"a message is received as often as it may before its retention ends", time.Duration(receives.MaxValue) * longest, kept},
+		{"a message that moves to the dead-letter queue, where its age goes on, has time left", kept, letters},
+		{"a record outlives a dead letter that is redriven on its last day and waits in the queue again", letters + kept, retention},
+	} {
+		if c.short <= 0 || c.short >= c.long {
+			t.Errorf("%s: %v against %v", c.why, c.short, c.long)
+		}
+	}
+
+	rule := template.Rules["FewReceivesAreForTests"]
+	if len(rule.Assertions) != 1 || rule.RuleCondition != "[[FunctionTimeout, 5]]" ||
+		rule.Assertions[0].Assert != "[[Fn::Contains, [[1, 2, 3, 4], MaxReceiveCount]]]" || receives.Default.int(t) < 5 {
+		t.Errorf("receives: default %s, rule %+v: want 5 at least, but for a test's clocks: throttled invocations count as receives", receives.Default, rule)
+	}
+}
+
+// fakeAWS answers as DynamoDB does, takes what other services are sent, and remembers the IAM actions that this took, by resource.
+type fakeAWS struct {
+	db      *idemddbtest.DB
+	server  *httptest.Server
+	refuse  bool // updates of the ledger are throttled
+	mu      sync.Mutex
+	actions map[string]map[string]bool
+}
+
+func newAWS(t *testing.T) *fakeAWS {
+	t.Helper()
+
+	a := &fakeAWS{db: idemddbtest.New(nil), actions: map[string]map[string]bool{}}
+
+	for _, table := range []string{"RecordTable", "LedgerTable"} {
+		if _, err := a.db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	a.server = httptest.NewServer(a)
+	t.Cleanup(a.server.Close)
+
+	return a
+}
+
+func (a *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	needs := needed(r.Header.Get("X-Amz-Target"), body)
+
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	for _, n := range needs {
+		if a.actions[n.resource] == nil {
+			a.actions[n.resource] = map[string]bool{}
+		}
+
+		a.actions[n.resource][n.action] = true
+	}
+
+	switch {
+	case a.refuse && slices.ContainsFunc(needs, func(n need) bool { return n.resource == "LedgerTable.Arn" }):
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}`)
+	case strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_"):
+		a.db.Handler().ServeHTTP(w, r)
+	default:
+		_, _ = io.WriteString(w, "{}")
+	}
+}
+
+type need struct{ resource, action string }
+
+var partiQL = regexp.MustCompile(`(?i)^\s*(INSERT INTO|UPDATE|DELETE FROM|SELECT .* FROM)\s+"?([^"\s.]+)`)
+
+// needed are the actions that a request takes.
+func needed(target string, body []byte) []need {
+	var in struct {
+		TableName, QueueUrl string //nolint:revive // as they are sent
+		Statement           string
+		Statements          []struct{ Statement string }
+		TransactItems       []map[string]struct{ TableName string }
+	}
+
+	_ = json.Unmarshal(body, &in)
+	service, operation, _ := strings.Cut(target, ".")
+
+	if service == "AmazonSQS" {
+		if strings.HasSuffix(in.QueueUrl, "/payments") {
+			return []need{{"PaymentsQueue.Arn", "sqs:" + operation}}
+		}
+
+		return []need{{in.QueueUrl, "sqs:" + operation}}
+	}
+
+	if !strings.HasPrefix(service, "DynamoDB_") {
+		return []need{{"?", target}}
+	}
+
+	switch operation {
+	case "TransactWriteItems": // needs the actions of its parts
+		var needs []need
+
+		for _, part := range in.TransactItems {
+			for kind, item := range part {
+				needs = append(needs, need{item.TableName + ".Arn", "dynamodb:" + strings.TrimSuffix(kind, "Item") + "Item"})
+			}
+		}
+
+		return needs
+	case "BatchExecuteStatement", "ExecuteStatement": // need those of their statements
+		var needs []need
+
+		for _, s := range append(in.Statements, struct{ Statement string }{in.Statement}) {
+			if m := partiQL.FindStringSubmatch(s.Statement); m != nil {
+				verb := strings.Fields(strings.ToLower(m[1]))[0]
+				needs = append(needs, need{m[2] + ".Arn", "dynamodb:PartiQL" + strings.ToUpper(verb[:1]) + verb[1:]})
+			}
+		}
+
+		return needs
+	default:
+		return []need{{in.TableName + ".Arn", "dynamodb:" + operation}}
+	}
+}
+
+// run builds the function, starts it as Lambda does and delivers messages to it. It returns the answers.
+func (a *fakeAWS) run(t *testing.T, template template) []string {
+	t.Helper()
+
+	program := filepath.Join(t.TempDir(), "bootstrap")
+	source := "../" + template.functions["Payments"].CodeURI
+
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	runtime := newRuntime()
+	defer runtime.server.Close()
+
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+
+	var log bytes.Buffer
+
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Stderr = &log
+	cmd.Env = []string{
+		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.server.URL, "http://"), "AWS_ENDPOINT_URL=" + a.server.URL,
+		"AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true",
+	}
+
+	for name, value := range template.functions["Payments"].Environment.Variables {
+		if p, ok := template.Parameters[value]; ok {
+			value = string(p.Default)
+		}
+
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	defer func() {
+		end()
+
+		_ = cmd.Wait() // killed
+
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	}()
+
+	var answers []string
+
+	deliver := func(receives int, payments ...string) {
+		var batch events.SQSEvent
+		for i, body := range payments {
+			batch.Records = append(batch.Records, events.SQSMessage{
+				MessageId: fmt.Sprintf("m-%d", i+1), ReceiptHandle: "r", EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments", Body: body,
+				Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(receives)},
+			})
+		}
+
+		answers = append(answers, runtime.invoke(ctx, t, batch))
+	}
+
+	one, two, three := payment("p-1", 1250), payment("p-2", 1250), payment("p-3", 1250)
+
+	a.throttle(true)
+	deliver(1, one) // released
+	a.throttle(false)
+	deliver(2, one)                // claimed again, completed
+	deliver(1, one, two, three)    // a duplicate among new ones
+	deliver(1, payment("p-4", -1)) // failed for good
+	deliver(2, two)                // a duplicate that came back
+	a.hold(t, "p-3", time.Minute)  //
+	deliver(1, three)              // in progress elsewhere
+	a.expire(t, "p-1")             //
+	deliver(1, one)                // past its retention, and not deleted yet
+
+	return answers
+}
+
+func payment(id string, amount int) string {
+	return fmt.Sprintf(`{"paymentId":%q,"account":"a-1","amount":%d}`, id, amount)
+}
+
+func (a *fakeAWS) throttle(on bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	a.refuse = on
+}
+
+// hold makes the record of a payment one that another worker is at.
+func (a *fakeAWS) hold(t *testing.T, payment string, lease time.Duration) {
+	t.Helper()
+
+	a.change(t, payment, "SET st = :st, lease = :lease", map[string]types.AttributeValue{
+		":st":    &types.AttributeValueMemberS{Value: "INPROGRESS"},
+		":lease": &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(lease).UnixMilli(), 10)},
+	})
+}
+
+// expire ends the retention of a payment's record, an hour ago.
+func (a *fakeAWS) expire(t *testing.T, payment string) {
+	t.Helper()
+
+	a.change(t, payment, "SET exp = :exp, lease = :zero", map[string]types.AttributeValue{
+		":exp":  &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)},
+		":zero": &types.AttributeValueMemberN{Value: "0"},
+	})
+}
+
+func (a *fakeAWS) change(t *testing.T, payment, update string, values map[string]types.AttributeValue) {
+	t.Helper()
+
+	for _, item := range a.db.Items("RecordTable") {
+		key, _ := item["pk"].(*types.AttributeValueMemberS)
+		if !strings.Contains(key.Value, payment) {
+			continue
+		}
+
+		if _, err := a.db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName: aws.String("RecordTable"), Key: map[string]types.AttributeValue{"pk": key},
+			UpdateExpression: &update, ExpressionAttributeValues: values,
+		}); err != nil {
+			t.Fatal(err)
+		}
+
+		return
+	}
+
+	t.Fatalf("no record of %s", payment)
+}
+
+// retention is for how long a completed record of the program answers.
+func (a *fakeAWS) retention(t *testing.T) time.Duration {
+	t.Helper()
+
+	for _, item := range a.db.Items("RecordTable") {
+		state, _ := item["st"].(*types.AttributeValueMemberS)
+		end, _ := item["exp"].(*types.AttributeValueMemberN)
+		done, _ := item["done"].(*types.AttributeValueMemberN)
+
+		if state == nil || end == nil || done == nil || state.Value != "COMPLETED" {
+			continue
+		}
+
+		ends, began := text(end.Value).int(t), text(done.Value).int(t)
+
+		return (time.Duration(ends)*time.Second - time.Duration(began)*time.Millisecond).Truncate(time.Minute)
+	}
+
+	t.Fatal("no completed record")
+
+	return 0
+}

@@ -1,0 +1,173 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/idemddb/go-idemddb/localstack/pipeline"
+)
+
+// The template's clocks, as short as its parameters allow: with a FunctionTimeout of 5 s a message that fails is hidden for 30 s.
+const (
+	hidden      = 30 * time.Second
+	maxReceives = 3
+)
+
+// build is what `sam build` made of the module; deploy takes it to LocalStack.
+type build struct{ sam, folder, bucket string }
+
+var built build
+
+func TestMain(m *testing.M) {
+	status, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(1)
+	}
+
+	os.Exit(status)
+}
+
+func run(m *testing.M) (int, error) {
+	endpoint := os.Getenv("AWS_ENDPOINT_URL")
+	if !strings.HasPrefix(endpoint, "http://127.0.0.1:") {
+		return 0, fmt.Errorf("AWS_ENDPOINT_URL is %q, want a LocalStack on loopback: make e2e", endpoint)
+	}
+
+	folder, err := os.MkdirTemp("", "e2e")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(folder)
+
+	built = build{sam: os.Getenv("SAM"), folder: folder, bucket: "idemddb-deployments"}
+
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+
+	if err := built.build(ctx); err != nil {
+		return 0, err
+	}
+
+	// without the managed bucket of samconfig.toml, whose stack sam waits 15 s for
+	if out, err := exec.CommandContext(ctx, "curl", "-sSf", "-m", "20", "-X", "PUT", endpoint+"/"+built.bucket).CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("bucket for deployments: %w: %s", err, out)
+	}
+
+	return m.Run(), nil
+}
+
+func (b build) build(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, b.sam, "build", "--build-dir", b.folder, "--parameter-overrides", architecture())
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("sam build: %w: %s", err, out)
+	}
+
+	return nil
+}
+
+func architecture() string {
+	if runtime.GOARCH == "arm64" {
+		return "Architecture=arm64"
+	}
+
+	return "Architecture=x86_64"
+}
+
+// deploy deploys template.yaml as a stack with these parameters.
+func deploy(t *testing.T, stack string, parameters ...string) *pipeline.Pipeline {
+	t.Helper()
+
+	return deployTemplate(t, filepath.Join(built.folder, "template.yaml"), stack, parameters...)
+}
+
+func deployTemplate(t *testing.T, template, stack string, parameters ...string) *pipeline.Pipeline {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+
+	began := time.Now()
+	config, err := filepath.Abs(filepath.Join("..", "..", "samconfig.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	overrides := append([]string{architecture()}, parameters...)
+	args := []string{
+		"deploy", "--template-file", template, "--config-file", config, "--stack-name", stack,
+		"--no-resolve-s3", "--s3-bucket", built.bucket, "--no-progressbar", "--parameter-overrides",
+	}
+
+	if out, err := exec.CommandContext(ctx, built.sam, append(args, overrides...)...).CombinedOutput(); err != nil {
+		t.Fatalf("sam deploy of %s after %v: %v\n%s", stack, time.Since(began).Round(time.Second), err, out)
+	}
+
+	p, err := pipeline.Open(ctx, built.sam, stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Logf("deployed %s %v in %v", stack, parameters, time.Since(began).Round(time.Second))
+
+	return p
+}
+
+// await asks every 200 ms until the answer is yes, so long at most, and fails with what it saw last.
+func await(t *testing.T, what string, most time.Duration, ask func() (yes bool, saw string)) {
+	t.Helper()
+
+	var (
+		began = time.Now()
+		tick  = time.NewTicker(200 * time.Millisecond)
+	)
+
+	defer tick.Stop()
+
+	for range tick.C {
+		yes, saw := ask()
+		if yes {
+			return
+		}
+
+		if time.Since(began) > most {
+			t.Fatalf("after %v still waiting for %s; saw last: %s", most, what, saw)
+		}
+	}
+}
+
+// processes are the function's execution environments: processes of this machine.
+func processes(t *testing.T, function string) (pids map[string]string) {
+	t.Helper()
+
+	out, err := exec.CommandContext(t.Context(), "ps", "-ww", "-eo", "pid=,stat=,args=").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ours := regexp.MustCompile(`^` + regexp.QuoteMeta(os.Getenv("IDEMDDB_LOCALSTACK_FOLDER")) + `/.*/` + regexp.QuoteMeta(function) + `-[^/]*/code/bootstrap$`)
+	pids = map[string]string{}
+
+	for line := range bytes.Lines(out) {
+		fields := strings.Fields(string(line))
+		if len(fields) == 3 && ours.MatchString(fields[2]) && !strings.HasPrefix(fields[1], "Z") {
+			pids[fields[0]] = fields[1]
+		}
+	}
+
+	return pids
+}

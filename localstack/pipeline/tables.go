@@ -1,0 +1,112 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Record is what idemddb knows of one payment.
+type Record struct {
+	State    string // INPROGRESS, COMPLETED or FAILED
+	Attempts int    // handlers that began
+	Fence    int64
+	Err      string
+}
+
+// Account is one account of the ledger.
+type Account struct {
+	Balance, Payments int
+}
+
+// Records returns the records by their payment's id.
+func (p *Pipeline) Records(ctx context.Context) (map[string]Record, error) {
+	items, err := p.scan(ctx, p.RecordTableName)
+	records := map[string]Record{}
+
+	for _, item := range items {
+		_, id, _ := strings.Cut(text(item["pk"]), "#")
+		records[unquote(id)] = Record{
+			State:    text(item["st"]),
+			Attempts: int(number(item["att"])),
+			Fence:    number(item["fence"]),
+			Err:      text(item["err"]),
+		}
+	}
+
+	return records, err
+}
+
+// Accounts returns the accounts by name.
+func (p *Pipeline) Accounts(ctx context.Context) (map[string]Account, error) {
+	items, err := p.scan(ctx, p.LedgerTableName)
+	accounts := map[string]Account{}
+
+	for _, item := range items {
+		name := strings.TrimPrefix(text(item["pk"]), "account#")
+		accounts[name] = Account{Balance: int(number(item["balance"])), Payments: int(number(item["payments"]))}
+	}
+
+	return accounts, err
+}
+
+// RecordKey is the primary key of a payment's record.
+func RecordKey(ctx context.Context, p *Pipeline, id string) (map[string]types.AttributeValue, error) {
+	items, err := p.scan(ctx, p.RecordTableName)
+
+	for _, item := range items {
+		if _, key, _ := strings.Cut(text(item["pk"]), "#"); unquote(key) == id {
+			return map[string]types.AttributeValue{"pk": item["pk"]}, nil
+		}
+	}
+
+	return nil, fmt.Errorf("no record of the payment %s (%w)", id, err)
+}
+
+func (p *Pipeline) scan(ctx context.Context, table string) ([]map[string]types.AttributeValue, error) {
+	var items []map[string]types.AttributeValue
+
+	pages := dynamodb.NewScanPaginator(p.DynamoDB, &dynamodb.ScanInput{TableName: aws.String(table), ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("read the table %s: %w", table, err)
+		}
+
+		items = append(items, page.Items...)
+	}
+
+	return items, nil
+}
+
+// unquote takes a key of one part, a JSON string, back to what it was.
+func unquote(key string) string {
+	if id, err := strconv.Unquote(key); err == nil {
+		return id
+	}
+
+	return key
+}
+
+func text(value types.AttributeValue) string {
+	if s, ok := value.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+
+	return ""
+}
+
+func number(value types.AttributeValue) int64 {
+	if n, ok := value.(*types.AttributeValueMemberN); ok {
+		i, _ := strconv.ParseInt(n.Value, 10, 64) // a sum beyond 64 bits is of no account here
+
+		return i
+	}
+
+	return 0
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/idemddb/go-idemddb/localstack/pipeline"
+)
+
+// sight is all that the screen shows.
+type sight struct {
+	queue, letters pipeline.Depth
+	dead           []string // their payments
+	records        map[string]pipeline.Record
+	accounts       map[string]pipeline.Account
+}
+
+func look(ctx context.Context, p *pipeline.Pipeline) (sight, error) {
+	queue, errQueue := p.Depth(ctx, p.QueueUrl)
+	messages, errDead := p.DeadLetters(ctx)
+	letters, errLetters := p.Depth(ctx, p.DeadLetterQueueUrl)
+	records, errRecords := p.Records(ctx)
+	accounts, errAccounts := p.Accounts(ctx)
+
+	s := sight{queue: queue, letters: letters, records: records, accounts: accounts}
+
+	for _, m := range messages {
+		var body struct {
+			PaymentID string `json:"paymentId"`
+		}
+		if err := json.Unmarshal([]byte(aws.ToString(m.Body)), &body); err != nil || body.PaymentID == "" {
+			body.PaymentID = "message " + aws.ToString(m.MessageId)
+		}
+
+		s.dead = append(s.dead, body.PaymentID)
+	}
+
+	return s, errors.Join(errQueue, errDead, errLetters, errRecords, errAccounts)
+}
+
+func (s sight) show(out io.Writer, stack string) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+
+	fmt.Fprintf(w, "\n%s on %s\n\n", stack, os.Getenv("AWS_ENDPOINT_URL"))
+	fmt.Fprintf(w, "QUEUE\t%d waiting, %d that failed or are at work\n", s.queue.Waiting, s.queue.Hidden)
+	fmt.Fprintf(w, "DEAD LETTERS\t%d %s", s.letters.Waiting+s.letters.Hidden, strings.Join(s.dead, " "))
+
+	fmt.Fprint(w, "\n\n")
+	s.showTables(w)
+
+	return w.Flush() //nolint:wrapcheck // the output is gone, and that says so
+}
+
+func (s sight) showTables(w io.Writer) {
+	fmt.Fprintf(w, "RECORDS\t%d\nkey\tstate\tattempts\tlast failure\n", len(s.records))
+
+	for _, id := range slices.Sorted(maps.Keys(s.records)) {
+		r := s.records[id]
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", id, r.State, r.Attempts, r.Err)
+	}
+
+	fmt.Fprintf(w, "\nLEDGER\t%d\naccount\tbalance\tpayments\n", len(s.accounts))
+
+	for _, name := range slices.Sorted(maps.Keys(s.accounts)) {
+		a := s.accounts[name]
+		fmt.Fprintf(w, "%s\t%d\t%d\n", name, a.Balance, a.Payments)
+	}
+}
+
+// check compares the accounts with what was sent, however often that was.
+func (s sight) check() error {
+	want := map[string]pipeline.Account{}
+
+	for _, body := range payments() {
+		var payment struct {
+			Account string `json:"account"`
+			Amount  int    `json:"amount"`
+		}
+		if err := json.Unmarshal([]byte(body), &payment); err != nil {
+			return fmt.Errorf("payment: %w", err)
+		}
+
+		if payment.Amount > 0 {
+			sum := want[payment.Account]
+			want[payment.Account] = pipeline.Account{Balance: sum.Balance + payment.Amount, Payments: sum.Payments + 1}
+		}
+	}
+
+	for name, account := range want {
+		if got := s.accounts[name]; got != account {
+			return fmt.Errorf("account %s has %+v, want %+v: each payment once", name, got, account)
+		}
+	}
+
+	return nil
+}

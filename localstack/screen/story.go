@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/idemddb/go-idemddb/localstack/pipeline"
+)
+
+// The poison is a payment without an amount. The others are three for each of three accounts.
+const poison = "p-07"
+
+func payments() []string {
+	accounts := []string{"anna", "ben", "cleo"}
+
+	bodies := make([]string, 0, 10)
+
+	for i := range 10 {
+		id := fmt.Sprintf("p-%02d", i+1)
+		if id == poison {
+			bodies = append(bodies, `{"paymentId":"`+poison+`","account":"ben"}`)
+
+			continue
+		}
+
+		bodies = append(bodies, pipeline.Payment(id, accounts[i%3], 100*(i+1)))
+	}
+
+	return bodies
+}
+
+// tell sends the payments, waits until all is done that can be, and then for the poison, which has its receives before it.
+func tell(ctx context.Context, out io.Writer, p *pipeline.Pipeline, patience time.Duration) error {
+	before, errLetters := p.Depth(ctx, p.DeadLetterQueueUrl)
+	queue, errQueue := p.Depth(ctx, p.QueueUrl)
+	hidden := queue.Waiting + queue.Hidden + 1 // what an earlier run left to come back, and the poison
+
+	if err := errors.Join(errLetters, errQueue); err != nil {
+		return err
+	}
+
+	all := payments()
+
+	fmt.Fprintf(out, "sending ten payments, one of them (%s) without an amount ...\n", poison)
+
+	if err := p.Send(ctx, all...); err != nil {
+		return err //nolint:wrapcheck // says where it comes from
+	}
+
+	if err := settle(ctx, p, hidden); err != nil {
+		return err
+	}
+
+	fmt.Fprintln(out, "sending p-02 and p-05 again ...")
+
+	if err := p.Send(ctx, all[1], all[4]); err != nil {
+		return err //nolint:wrapcheck // says where it comes from
+	}
+
+	if err := settle(ctx, p, hidden); err != nil {
+		return err
+	}
+
+	fmt.Fprintf(out, "waiting for %s to become a dead letter, %v at most ...\n", poison, patience)
+
+	dead, err := await(ctx, patience, func() (bool, error) {
+		now, err := p.Depth(ctx, p.DeadLetterQueueUrl)
+
+		return now.Waiting+now.Hidden > before.Waiting+before.Hidden, err //nolint:wrapcheck // says where it comes from
+	})
+
+	if err == nil && !dead {
+		fmt.Fprintf(out, "%s is not one yet: it still has receives before it, each after the queue's visibility time-out\n", poison)
+	}
+
+	return err
+}
+
+// settle waits until nothing is left in the queue but so many that failed and are hidden for now.
+func settle(ctx context.Context, p *pipeline.Pipeline, hidden int) error {
+	const most = 30 * time.Second
+
+	var saw string
+
+	done, err := await(ctx, most, func() (bool, error) {
+		records, err := p.Records(ctx)
+		if err != nil {
+			return false, err //nolint:wrapcheck // says where it comes from
+		}
+
+		ended := 0
+
+		for _, r := range records {
+			if r.State != "INPROGRESS" {
+				ended++
+			}
+		}
+
+		depth, err := p.Depth(ctx, p.QueueUrl)
+		saw = fmt.Sprintf("%d records, %d of them ended; queue: %d waiting, %d hidden", len(records), ended, depth.Waiting, depth.Hidden)
+
+		return len(records) >= len(payments()) && ended == len(records) && depth.Waiting == 0 && depth.Hidden <= hidden, err //nolint:wrapcheck // says where it comes from
+	})
+	if err == nil && !done {
+		err = fmt.Errorf("after %v the payments are not done: %s. The function's log is in LocalStack's", most, saw)
+	}
+
+	return err
+}
+
+// await asks until the answer is yes or the time is over.
+func await(ctx context.Context, most time.Duration, ask func() (bool, error)) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+
+	for {
+		yes, err := ask()
+		if yes || err != nil {
+			return yes, err
+		}
+
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return false, nil
+		}
+	}
+}
