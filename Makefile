@@ -66,7 +66,11 @@ tidy: ## Bring go.mod and go.sum up to date, and format
 	gofmt -w .
 
 .PHONY: bench
-bench: ## Benchmarks; BENCH=pattern, COUNT=runs
+bench: ## The library against the same SDK calls by hand, in one run of some minutes; FLAGS=-quick: half a minute
+	go run ./bench $(FLAGS)
+
+.PHONY: benchmarks
+benchmarks: ## Go benchmarks of single parts; BENCH=pattern, COUNT=runs
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(COUNT) ./...
 
 .PHONY: fuzz
@@ -82,8 +86,9 @@ build: ## The functions as they run on Lambda, for both processors, into bin/
 	done; done
 
 .PHONY: template
-template: $(PYTHON_TOOLS)/.done ## Check template.yaml and samconfig.toml: sam validate --lint, cfn-lint
-	for stage in default staging production; do $(PYTHON_TOOLS)/bin/sam validate --lint --config-env $$stage || exit 1; done
+template: $(PYTHON_TOOLS)/.done ## Check template.yaml and samconfig.toml: sam validate, cfn-lint
+	for stage in default staging production local; do $(PYTHON_TOOLS)/bin/sam validate --lint --config-env $$stage || exit 1; done
+	$(PYTHON_TOOLS)/bin/sam validate --config-env none # no such stage, so no lint in its place: what SAM itself makes of the template
 	$(PYTHON_TOOLS)/bin/cfn-lint --include-checks I --non-zero-exit-code informational -- template.yaml
 
 .PHONY: tools

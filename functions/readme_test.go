@@ -78,7 +78,7 @@ func TestReadmeNamesWhatExists(t *testing.T) {
 		}
 	}
 
-	for _, m := range regexp.MustCompile("(?:^|`)make ([a-z-]+)").FindAllStringSubmatch(readme, -1) {
+	for _, m := range regexp.MustCompile("(?:^|`)make ([a-z0-9-]+)").FindAllStringSubmatch(readme, -1) {
 		if !strings.Contains(makefile, "\n"+m[1]+":") {
 			t.Errorf("make %s: the Makefile has no such target", m[1])
 		}

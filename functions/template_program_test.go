@@ -29,18 +29,6 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// ahead is what the template grants, or its clocks need, before functions/payments does it. Each goes as soon as it does: the test says so.
-var ahead = struct {
-	actions   map[string][]string
-	retention time.Duration
-}{
-	actions: map[string][]string{
-		"RecordTable.Arn":   {"dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate"}, // requests in groups
-		"PaymentsQueue.Arn": {"sqs:ChangeMessageVisibility"},                      // lambdawrap.Options.Visibility
-	},
-	retention: 30 * 24 * time.Hour, // idemddb.Options.Retention
-}
-
 // The function as it is built and deployed, on the template's environment, through every end that a message can have: what it sends, and
 // how long it means a record to last.
 func TestTemplateAgainstTheProgram(t *testing.T) {
@@ -87,16 +75,7 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 	t.Run("keeps its clocks in order", func(t *testing.T) {
 		t.Parallel()
 
-		retention := cloud.retention(t)
-
-		switch {
-		case retention == 7*24*time.Hour:
-			retention = ahead.retention
-		case ahead.retention > 0:
-			t.Errorf("functions/payments keeps its records for %v now: take the retention out of ahead", retention)
-		}
-
-		checkClocks(t, template, retention)
+		checkClocks(t, template, cloud.retention(t))
 	})
 }
 
@@ -119,16 +98,6 @@ func checkActions(t *testing.T, template template, sent map[string]map[string]bo
 
 	for resource, actions := range sent {
 		want[resource] = slices.AppendSeq(want[resource], maps.Keys(actions))
-	}
-
-	for resource, actions := range ahead.actions {
-		for _, action := range actions {
-			if sent[resource][action] {
-				t.Errorf("functions/payments sends %s now: take it out of ahead", action)
-			} else {
-				want[resource] = append(want[resource], action)
-			}
-		}
 	}
 
 	for _, actions := range []map[string][]string{got, want} {
