@@ -75,7 +75,7 @@ func (v *variant) open(ctx context.Context, endpoint string, workers int, handle
 		return byhand.SQS(client, recordsTable, handle, &opts), nil
 	}
 
-	store, err := idemddb.New(client, recordsTable, "bench", &v.library) //nolint:contextcheck // it makes no request
+	store, err := idemddb.New(client, recordsTable, "bench", &v.library)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // says where it comes from
 	}

@@ -38,10 +38,10 @@ import (
 //
 // It is safe for concurrent use. Keys, inputs and results are never written.
 type Metrics struct {
-	namespace  string
-	dimensions map[string]string
-	names      []string // of the dimensions, in order
-	invalid    error
+	namespace string
+	values    map[string]string // of all dimensions
+	sets      [][]string        // their names, set by set, in order
+	invalid   error
 
 	mu  sync.Mutex // guards the writer: a line is one write
 	out io.Writer
@@ -54,17 +54,26 @@ const (
 	metricsDirective = "_aws"
 )
 
-// NewMetrics returns Metrics that write to out, on Lambda os.Stdout, into a namespace of CloudWatch, with dimensions that
-// are the same for all lines, such as the function's name: names and values of at most 255 bytes, at most 30. Each combination of
-// values is a metric of its own, which CloudWatch bills for. A namespace or a dimension that CloudWatch would not take is an error on
-// each invocation, before its work begins, so that no message is lost. NewMetrics panics for a nil writer.
-func NewMetrics(out io.Writer, namespace string, dimensions map[string]string) *Metrics {
+// NewMetrics returns Metrics that write to out, on Lambda os.Stdout, into a namespace of CloudWatch. Each set of dimensions, such as
+// the function's name, and its name with its version, is a set of metrics of its own, which CloudWatch bills for; without one the
+// metrics have no dimensions. A set has at most 30, each with a name and a value of at most 255 bytes. What CloudWatch would not
+// take is an error on each invocation, before its work begins, so that no message is lost. NewMetrics panics for a nil writer.
+func NewMetrics(out io.Writer, namespace string, sets ...map[string]string) *Metrics {
 	if out == nil {
 		panic("lambdawrap: NewMetrics: out: must not be nil")
 	}
 
-	m := &Metrics{out: out, namespace: namespace, dimensions: maps.Clone(dimensions), names: slices.Sorted(maps.Keys(dimensions))}
-	m.invalid = m.validate()
+	m := &Metrics{out: out, namespace: namespace, values: map[string]string{}}
+
+	for _, set := range sets {
+		m.sets = append(m.sets, slices.Sorted(maps.Keys(set)))
+	}
+
+	if len(sets) == 0 {
+		m.sets = [][]string{{}}
+	}
+
+	m.invalid = m.take(sets)
 
 	return m
 }
@@ -107,13 +116,10 @@ func (*Metrics) Observe(ctx context.Context, e idemddb.Event) {
 	}
 }
 
-func (m *Metrics) validate() error {
+// take takes the dimensions' values, or says what CloudWatch would not take.
+func (m *Metrics) take(sets []map[string]string) error {
 	if m.namespace == "" || len(m.namespace) > maxMetricText {
 		return fmt.Errorf("lambdawrap: NewMetrics: namespace: must have 1 to %d bytes, is %q", maxMetricText, m.namespace)
-	}
-
-	if len(m.names) > maxDimensions {
-		return fmt.Errorf("lambdawrap: NewMetrics: dimensions: must be at most %d, are %d", maxDimensions, len(m.names))
 	}
 
 	taken := map[string]bool{metricsDirective: true}
@@ -121,10 +127,22 @@ func (m *Metrics) validate() error {
 		taken[metric.name] = true
 	}
 
-	for name, value := range m.dimensions {
-		if name == "" || value == "" || len(name) > maxMetricText || len(value) > maxMetricText || taken[name] {
-			return fmt.Errorf("lambdawrap: NewMetrics: dimension %q: name and value must have 1 to %d bytes, and no metric's name; the value is %q",
-				name, maxMetricText, value)
+	for _, set := range sets {
+		if len(set) > maxDimensions {
+			return fmt.Errorf("lambdawrap: NewMetrics: a set of dimensions: must have at most %d, has %d", maxDimensions, len(set))
+		}
+
+		for name, value := range set {
+			if name == "" || value == "" || len(name) > maxMetricText || len(value) > maxMetricText || taken[name] {
+				return fmt.Errorf("lambdawrap: NewMetrics: dimension %q: name and value must have 1 to %d bytes, and no metric's name; the value is %q",
+					name, maxMetricText, value)
+			}
+
+			if other, ok := m.values[name]; ok && other != value {
+				return fmt.Errorf("lambdawrap: NewMetrics: dimension %q: must have one value in all sets, has %q and %q", name, other, value)
+			}
+
+			m.values[name] = value
 		}
 	}
 
@@ -189,13 +207,13 @@ func (m *Metrics) write(c *counts) {
 		definitions = append(definitions, definition{metric.name, "Count"})
 	}
 
-	for name, value := range m.dimensions {
+	for name, value := range m.values {
 		line[name] = value
 	}
 
 	line[metricsDirective] = map[string]any{
 		"Timestamp":         time.Now().UnixMilli(),
-		"CloudWatchMetrics": []directive{{m.namespace, [][]string{append([]string{}, m.names...)}, definitions}},
+		"CloudWatchMetrics": []directive{{m.namespace, m.sets, definitions}},
 	}
 
 	text, err := json.Marshal(line)

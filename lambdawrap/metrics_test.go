@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,7 +47,7 @@ func readLine(t *testing.T, text string) (directive, map[string]any) {
 		}
 	}
 
-	for _, name := range d.AWS.CloudWatchMetrics[0].Dimensions[0] {
+	for _, name := range slices.Concat(d.AWS.CloudWatchMetrics[0].Dimensions...) {
 		if _, ok := line[name].(string); !ok {
 			t.Errorf("dimension %s is %v", name, line[name])
 		}
@@ -60,7 +61,7 @@ func TestMetricsCountEachBatchForItself(t *testing.T) {
 
 	var out bytes.Buffer
 
-	metrics := lambdawrap.NewMetrics(&out, "Payments", map[string]string{"Service": "s", "Function": "f"})
+	metrics := lambdawrap.NewMetrics(&out, "Payments", map[string]string{"Service": "s", "Function": "f"}, map[string]string{"Service": "s"})
 	l := newLab(t, &idemddb.Options{Observe: metrics.Observe})
 	l.opts.Workers = 4
 	h := metrics.Wrap(l.handle(func(_ context.Context, m events.SQSMessage) error {
@@ -87,7 +88,7 @@ func TestMetricsCountEachBatchForItself(t *testing.T) {
 
 	for _, text := range lines {
 		d, line := readLine(t, text)
-		if diff := cmp.Diff([][]string{{"Function", "Service"}}, d.CloudWatchMetrics[0].Dimensions); diff != "" || d.Timestamp == 0 {
+		if diff := cmp.Diff([][]string{{"Function", "Service"}, {"Service"}}, d.CloudWatchMetrics[0].Dimensions); diff != "" || d.Timestamp == 0 {
 			t.Errorf("timestamp %d, dimensions %s", d.Timestamp, diff)
 		}
 
@@ -111,7 +112,7 @@ func TestMetricsOfABatchThatComesBackAreFailures(t *testing.T) {
 	var out bytes.Buffer
 
 	broken := errors.New("broken")
-	h := lambdawrap.NewMetrics(&out, "Payments", nil).Wrap(func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	h := lambdawrap.NewMetrics(&out, "Payments").Wrap(func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 		return events.SQSEventResponse{}, broken
 	})
 
@@ -132,7 +133,7 @@ func TestMetricsThatCannotBeWrittenCostNoMessage(t *testing.T) {
 	t.Parallel()
 
 	l := newLab(t, nil)
-	h := lambdawrap.NewMetrics(brokenWriter{}, "Payments", nil).Wrap(l.handle(succeed))
+	h := lambdawrap.NewMetrics(brokenWriter{}, "Payments").Wrap(l.handle(succeed))
 
 	if response, err := h(t.Context(), batch("m1 a")); err != nil || len(response.BatchItemFailures) != 0 {
 		t.Errorf("got %v, %v", response, err)
@@ -157,12 +158,13 @@ func TestMetricsRefuseWhatCloudWatchWould(t *testing.T) {
 		"too many dimensions":            {"n", many, "dimensions"},
 		"a dimension without a value":    {"n", map[string]string{"Function": ""}, `"Function"`},
 		"a dimension named as a metric":  {"n", map[string]string{"Fenced": "x"}, `"Fenced"`},
+		"one dimension with two values":  {"n", map[string]string{"Service": "t"}, `"Service"`},
 		"a dimension named as directive": {"n", map[string]string{"_aws": "x"}, `"_aws"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			h := lambdawrap.NewMetrics(&bytes.Buffer{}, c.namespace, c.dimensions).Wrap(
+			h := lambdawrap.NewMetrics(&bytes.Buffer{}, c.namespace, map[string]string{"Service": "s"}, c.dimensions).Wrap(
 				func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 					t.Error("the handler ran")
 

@@ -29,8 +29,9 @@ func wire(ctx context.Context) (func(context.Context, events.SQSEvent) (events.S
 	cfg.HTTPClient = idemddb.HTTPClient()
 	client := dynamodb.NewFromConfig(cfg)
 	accounts, errLedger := ledger.New(client, env.LedgerTable, &ledger.Options{Pause: env.Pause})
+	name, version := cmp.Or(lambdacontext.FunctionName, "payments"), cmp.Or(lambdacontext.FunctionVersion, "none")
 	metrics := lambdawrap.NewMetrics(os.Stdout, "Payments",
-		map[string]string{"Function": cmp.Or(lambdacontext.FunctionName, "payments")})
+		map[string]string{"Function": name}, map[string]string{"Function": name, "Version": version})
 
 	store, errStore := idemddb.New(client, env.Table, "payments", &idemddb.Options{Retention: retention, Observe: metrics.Observe})
 	if err := cmp.Or(errEnv, errConfig, errLedger, errStore); err != nil {
