@@ -49,6 +49,7 @@ up() {
   eval "$(localstack/stack.sh env)"
   quietly 'sam deploy of template.yaml' deploy
   go run ./localstack/screen -sam "$sam" -stack "$stack" -send
+  # shellcheck disable=SC2016 # for the reader's shell to expand
   printf '\nIn another shell:  eval "$(PORT=%s localstack/stack.sh env)"    LocalStack'"'"'s log: %s\nThe screen again:  go run ./localstack/screen -sam "$(make -s sam)"\nTo stop it:        make local-down%s\n' \
     "$PORT" "${IDEMDDB_CACHE:-$HOME/.cache/go-idemddb}/run/localstack-$PORT/log" "$([ "$PORT" = 4566 ] || echo " PORT=$PORT")"
 }
