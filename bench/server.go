@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/idemddbtest" //nolint:depguard // a program for measuring, users don't compile it in
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 // serveRole is the argument with which this program starts itself as the server.
