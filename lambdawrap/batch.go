@@ -64,10 +64,11 @@ type batch struct {
 	*wrapper
 
 	group *idemddb.Group
-	hooks chan struct{} // for Batch: as many as may be called at a time
+	hooks chan struct{} // as many as may be called at a time
 
 	waiting  []*lane     // whose first message is to be claimed, in the order of the batch
 	ready    []*job      // for a worker, in the same order
+	failed   []*message  // to be hidden
 	asking   int         // groups of claims without any answer yet
 	claiming int         // messages without an answer yet
 	working  int         // handlers
@@ -90,7 +91,10 @@ type job struct {
 }
 
 func (w *wrapper) newBatch() *batch {
-	return &batch{wrapper: w, group: w.store.Group(), tasks: make(chan func()), told: make(chan func())}
+	return &batch{
+		wrapper: w, group: w.store.Group(), hooks: make(chan struct{}, w.workers),
+		tasks: make(chan func()), told: make(chan func()),
+	}
 }
 
 // run deals the messages into lanes and takes these through: their first messages are claimed in groups, run by as many workers as there may be, and settled
@@ -110,6 +114,7 @@ func (b *batch) run(work, settle context.Context, messages []*message) error {
 		b.guard(func() {
 			b.claim(work, settle)
 			b.start(work, settle)
+			b.hideFailed(settle)
 		})
 
 		if b.busy == 0 {
@@ -212,8 +217,17 @@ func (b *batch) next(settle context.Context, l *lane) {
 		}
 
 		b.finish(settle, l.messages[0], o)
-		l.done(o)
+		b.done(l, o)
 	}
+}
+
+// done takes the first message from its lane, with its outcome.
+func (b *batch) done(l *lane, o outcome) {
+	if m := l.messages[0]; m.failed && m.seconds > 0 {
+		b.failed = append(b.failed, m)
+	}
+
+	l.done(o)
 }
 
 // claimSize is how many keys are claimed at once: what goes into one request.
@@ -296,7 +310,7 @@ func (b *batch) claimed(settle context.Context, jobs []*job) {
 		}
 
 		b.finish(settle, j.messages[0], j.outcome)
-		j.done(j.outcome)
+		b.done(j.lane, j.outcome)
 		b.next(settle, j.lane)
 	}
 }
@@ -310,6 +324,20 @@ func (j *job) keep(work context.Context) {
 
 // settlers is how many goroutines there may be beside the workers: for claims, and for writes after the handlers.
 const settlers = 100
+
+// hideFailed shapes the next deliveries of what has failed.
+func (b *batch) hideFailed(settle context.Context) {
+	for len(b.failed) > 0 && b.busy < b.workers+settlers {
+		m := b.failed[0]
+		b.failed = b.failed[1:]
+
+		b.spawn(func() func() {
+			b.hide(settle, m)
+
+			return func() {}
+		})
+	}
+}
 
 // start gives what is ready to the workers. When all is over nothing is run, and no worker needed.
 func (b *batch) start(work, settle context.Context) {
@@ -338,7 +366,7 @@ func (b *batch) start(work, settle context.Context) {
 
 			return func() {
 				free()
-				j.done(o)
+				b.done(j.lane, o)
 				b.next(settle, j.lane)
 			}
 		})

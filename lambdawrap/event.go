@@ -62,8 +62,6 @@ func (b *batch) runWhole(
 	work, settle context.Context, messages []*message,
 	h func(context.Context, events.SQSEvent) (events.SQSEventResponse, error),
 ) error {
-	b.hooks = make(chan struct{}, b.workers)
-
 	held, stop, pieces := b.claimPieces(work, messages)
 	defer stop()
 
@@ -91,6 +89,22 @@ func (b *batch) runWhole(
 
 	for _, other := range others {
 		tasks = append(tasks, func() { b.finish(settle, other.message, other.outcome) })
+	}
+
+	if err := runAll(tasks); err != nil {
+		return err
+	}
+
+	return b.hideAll(settle, messages)
+}
+
+func (b *batch) hideAll(settle context.Context, messages []*message) error {
+	var tasks []func()
+
+	for _, m := range messages {
+		if m.failed && m.seconds > 0 {
+			tasks = append(tasks, func() { b.hide(settle, m) })
+		}
 	}
 
 	return runAll(tasks)

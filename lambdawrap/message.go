@@ -125,7 +125,7 @@ func completed(err error) outcome {
 }
 
 // finish gives one message its answer: the dead-letter hook for what will never succeed, a line for what did not end well, and
-// when it comes back.
+// for how long it is hidden.
 func (b *batch) finish(ctx context.Context, m *message, o outcome) {
 	m.failed = o.err != nil
 
@@ -141,36 +141,43 @@ func (b *batch) finish(ctx context.Context, m *message, o outcome) {
 	}
 
 	if m.failed && b.opts.Visibility != nil {
-		b.hide(ctx, m, o)
+		m.seconds = b.hiddenFor(m, o)
 	}
 }
 
-// callHook gives a message to the dead-letter hook. Where no worker waits for it, b.hooks bounds how many calls there are.
+// callHook gives a message to the dead-letter hook, as many at a time as there are workers.
 func (b *batch) callHook(ctx context.Context, m *message, cause error) error {
-	if b.hooks != nil {
-		select {
-		case b.hooks <- struct{}{}:
-			defer func() { <-b.hooks }()
-		case <-ctx.Done():
-			return errNoTime
-		}
+	select {
+	case b.hooks <- struct{}{}:
+		defer func() { <-b.hooks }()
+	case <-ctx.Done():
+		return errNoTime
 	}
 
 	return await(ctx, 0, errHung, func() error { return b.opts.DeadLetter(ctx, m.SQSMessage, cause) })
 }
 
-// hide shapes the next delivery of a failed message. In a FIFO group all that wait behind a failure come back with it.
-func (b *batch) hide(ctx context.Context, m *message, o outcome) {
+// hiddenFor is when a failed message comes back. In a FIFO group all that wait behind a failure come back with it.
+func (b *batch) hiddenFor(m *message, o outcome) int32 {
 	now := time.Now()
 
 	switch {
 	case o.seconds > 0:
-		m.seconds = o.seconds
+		return o.seconds
 	case !o.until.IsZero():
-		m.seconds = untilVisible(now.Add(b.store.UntilTakeover(o.until)), 0, now)
+		return untilVisible(now.Add(b.store.UntilTakeover(o.until)), 0, now)
 	default:
-		m.seconds = wholeSeconds(backoff(receiveCount(m.SQSMessage), rand.N))
+		return wholeSeconds(backoff(receiveCount(m.SQSMessage), rand.N))
 	}
+}
+
+// visibilityTime is what a change of the visibility has: it is worth no more.
+const visibilityTime = 2 * time.Second
+
+// hide shapes the next delivery of a failed message. Nothing waits for it but the answer.
+func (b *batch) hide(ctx context.Context, m *message) {
+	ctx, cancel := context.WithTimeout(ctx, visibilityTime)
+	defer cancel()
 
 	if err := await(ctx, 0, errHung, func() error {
 		return changeVisibility(ctx, b.opts.Visibility, m.SQSMessage, m.seconds)
@@ -179,10 +186,8 @@ func (b *batch) hide(ctx context.Context, m *message, o outcome) {
 	}
 }
 
-// calls tells whether finish will call out, to the hook or to SQS.
-func (b *batch) calls(o outcome) bool {
-	return o.permanent && b.opts.DeadLetter != nil || o.err != nil && b.opts.Visibility != nil
-}
+// calls tells whether finish will call the hook.
+func (b *batch) calls(o outcome) bool { return o.permanent && b.opts.DeadLetter != nil }
 
 // report writes the one line of a message: what became of it, and where to look; never what is in it.
 func (b *batch) report(ctx context.Context, m *message, text string, err error) {
