@@ -199,8 +199,12 @@ func (c *Claim) settle(
 		return nil
 	}
 
-	if lost := c.lostTo(); lost != nil && kind == Released {
-		return lost // told before, and there is nothing to give back
+	if lost := c.lostTo(); lost != nil && kind == Released { // told before, and there is nothing to give back
+		if t := c.lastTurn(); t != nil {
+			t.end(ctx)
+		}
+
+		return lost
 	}
 
 	found, err := c.store.fenced(ctx, c.lastTurn(), c.key, build)

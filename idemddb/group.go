@@ -257,7 +257,7 @@ func (g *Group) answers(ctx context.Context, call *groupCall, into *[]error) {
 		case returned:
 			return
 		case v == nil:
-			v = "the client ended its goroutine"
+			v = errExited
 		}
 
 		for i := range answers {
@@ -299,6 +299,9 @@ type together struct {
 }
 
 func (e *together) Unwrap() error { return e.error }
+
+// errExited is what a caller panics with whose client has ended our goroutine.
+var errExited = errors.New("idemddb: the client ended its goroutine (runtime.Goexit)")
 
 // panicked is a panic of the client, on its way to who called it.
 type panicked struct{ value any }

@@ -156,9 +156,17 @@ func (g *Group) claimAlone(ctx context.Context, calls []*groupClaim, known func(
 
 		for i, c := range batch {
 			running.Go(func() {
-				defer func() { panics[i] = recover() }()
+				panics[i] = errExited // until it returns
+
+				defer func() {
+					if v := recover(); v != nil {
+						panics[i] = v
+					}
+				}()
 
 				claim(c)
+
+				panics[i] = nil
 			})
 		}
 

@@ -158,10 +158,8 @@ func (b *batch) claimPieces(
 	pieces = map[[2]string]*piece{}
 
 	for _, m := range messages {
-		switch p, ok := pieces[m.same()]; {
-		case m.unplanned != nil, ok:
-		default:
-			p = &piece{message: m, outcome: outcome{err: errNoTime}, stop: func() {}}
+		if _, ok := pieces[m.same()]; !ok && m.unplanned == nil {
+			p := &piece{message: m, outcome: outcome{err: errNoTime}, stop: func() {}}
 			pieces[m.same()] = p
 			first, asked = append(first, p), append(asked, m.request())
 		}

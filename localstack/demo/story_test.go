@@ -152,8 +152,7 @@ func TestStoryEndsWhereSomethingIsWrong(t *testing.T) {
 
 				return accounts.Pay(ctx, m)
 			},
-			"scene 8, Ten messages in one batch: the ledger is wrong: " +
-				"account a-1 has 124.00 in 15 payments, it should have 125.00 in 16 payments",
+			"scene 8, Ten messages in one batch: requests for records: got 4, want 3", // the slow one waits for it in vain
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
