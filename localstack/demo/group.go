@@ -21,13 +21,17 @@ func (m *meter) BatchExecuteStatement(
 	statements := make([]statement, len(in.Statements))
 	r := request{operation: "BatchExecuteStatement", parts: make([]request, len(in.Statements))}
 
+	asking := *in
+	asking.Statements = slices.Clone(in.Statements)
+
 	for i, asked := range in.Statements {
 		statements[i] = readStatement(asked)
+		asking.Statements[i].Statement = new(returning(*asked.Statement))
 		r.table, r.parts[i] = m.table(statements[i].table), statements[i].request
 	}
 
 	return send(ctx, m, r, func() (*dynamodb.BatchExecuteStatementOutput, error) {
-		return m.api.BatchExecuteStatement(ctx, in, opts...)
+		return m.api.BatchExecuteStatement(ctx, &asking, opts...)
 	}, func(r *request, out *dynamodb.BatchExecuteStatementOutput) {
 		for i, answer := range out.Responses {
 			r.parts[i] = statements[i].answered(answer)
@@ -36,6 +40,17 @@ func (m *meter) BatchExecuteStatement(
 
 		slices.SortFunc(r.parts, func(a, b request) int { return strings.Compare(a.key, b.key) })
 	})
+}
+
+// returning asks for the item before the write, which is what there is to measure.
+func returning(text string) string {
+	const clause = " RETURNING ALL OLD *"
+
+	if strings.HasPrefix(text, "INSERT") || strings.HasSuffix(text, clause) {
+		return text
+	}
+
+	return text + clause
 }
 
 // statement is a write in PartiQL, as far as the meter reads it.
