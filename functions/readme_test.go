@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,7 +141,7 @@ func TestReadmeProgramPaysOnce(t *testing.T) {
 	}
 }
 
-// runtime is Lambda's runtime interface.
+// runtime is Lambda's runtime interface. Its invocations are r-1, r-2 and so on.
 type runtime struct {
 	server     *httptest.Server
 	deliveries chan []byte
@@ -173,12 +175,14 @@ func (r runtime) invoke(ctx context.Context, t *testing.T, event events.SQSEvent
 func newRuntime() runtime {
 	r := runtime{answers: make(chan string), deliveries: make(chan []byte)}
 
+	var invocations atomic.Int64
+
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", func(w http.ResponseWriter, request *http.Request) {
 		select {
 		case <-request.Context().Done():
 		case event := <-r.deliveries:
-			w.Header().Set("Lambda-Runtime-Aws-Request-Id", "r-1")
+			w.Header().Set("Lambda-Runtime-Aws-Request-Id", fmt.Sprintf("r-%d", invocations.Add(1)))
 			w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(30*time.Second).UnixMilli(), 10))
 			_, _ = w.Write(event)
 		}

@@ -1,6 +1,7 @@
 package functions_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -81,6 +82,7 @@ type properties struct {
 }
 
 type function struct {
+	FunctionName                  string   `yaml:"FunctionName"`
 	CodeURI                       string   `yaml:"CodeUri"`
 	Runtime                       string   `yaml:"Runtime"`
 	Handler                       string   `yaml:"Handler"`
@@ -95,8 +97,9 @@ type function struct {
 		Variables map[string]string `yaml:"Variables"`
 	} `yaml:"Environment"`
 	LoggingConfig struct {
-		LogFormat string `yaml:"LogFormat"`
-		LogGroup  string `yaml:"LogGroup"`
+		LogFormat           string `yaml:"LogFormat"`
+		ApplicationLogLevel string `yaml:"ApplicationLogLevel"`
+		LogGroup            string `yaml:"LogGroup"`
 	} `yaml:"LoggingConfig"`
 	DeploymentPreference struct {
 		Type                 string   `yaml:"Type"`
@@ -165,13 +168,12 @@ type alarm struct {
 	MetricName       string      `yaml:"MetricName"`
 	Dimensions       []dimension `yaml:"Dimensions"`
 	Metrics          []struct {
+		ID         string `yaml:"Id"`
 		Expression string `yaml:"Expression"`
+		ReturnData bool   `yaml:"ReturnData"`
 		MetricStat struct {
-			Metric struct {
-				Namespace  string      `yaml:"Namespace"`
-				MetricName string      `yaml:"MetricName"`
-				Dimensions []dimension `yaml:"Dimensions"`
-			} `yaml:"Metric"`
+			Metric metric `yaml:"Metric"`
+			Stat   string `yaml:"Stat"`
 		} `yaml:"MetricStat"`
 	} `yaml:"Metrics"`
 	Statistic          string `yaml:"Statistic"`
@@ -180,6 +182,50 @@ type alarm struct {
 	TreatMissingData   string `yaml:"TreatMissingData"`
 	AlarmActions       text   `yaml:"AlarmActions"`
 	OKActions          text   `yaml:"OKActions"`
+}
+
+type metric struct {
+	Namespace  string      `yaml:"Namespace"`
+	MetricName string      `yaml:"MetricName"`
+	Dimensions []dimension `yaml:"Dimensions"`
+}
+
+// metrics are those that the alarm looks at, in the order of the template.
+func (a alarm) metrics() []metric {
+	if len(a.Metrics) == 0 {
+		return []metric{{a.Namespace, a.MetricName, a.Dimensions}}
+	}
+
+	var all []metric
+
+	for _, m := range a.Metrics {
+		if m.Expression == "" {
+			all = append(all, m.MetricStat.Metric)
+		}
+	}
+
+	return all
+}
+
+// looksAt is what the alarm compares with its threshold, such as "AWS/SQS Age Maximum [{QueueName Q}] > 60", or, where it calculates,
+// "a + b > 0; a: AWS/SQS Age Maximum [{QueueName Q}]; b: …".
+func (a alarm) looksAt() string {
+	if len(a.Metrics) == 0 {
+		return fmt.Sprint(a.Namespace, " ", a.MetricName, " ", a.Statistic, " ", a.Dimensions, " > ", a.Threshold)
+	}
+
+	var returned, parts []string
+
+	for _, m := range a.Metrics {
+		switch what := m.MetricStat.Metric; {
+		case m.ReturnData:
+			returned = append(returned, m.Expression+" > "+a.Threshold)
+		default:
+			parts = append(parts, fmt.Sprint(m.ID, ": ", what.Namespace, " ", what.MetricName, " ", m.MetricStat.Stat, " ", what.Dimensions))
+		}
+	}
+
+	return strings.Join(slices.Concat(returned, parts), "; ")
 }
 
 type dimension struct {

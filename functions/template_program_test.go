@@ -2,15 +2,13 @@ package functions_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,9 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
@@ -29,20 +24,21 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The function as it is built and deployed, on the template's environment, through every end that a message can have: what it sends, and
-// how long it means a record to last.
+// The function as it is built and deployed, on the template's environment, through every end that a message can have: what it sends, how
+// long it means a record to last, and what it writes to its log.
 func TestTemplateAgainstTheProgram(t *testing.T) {
 	t.Parallel()
 
 	template := readTemplate(t)
 	cloud := newAWS(t)
-	answers := cloud.run(t, template)
+	told := cloud.run(t, template)
 
 	failed := `{"batchItemFailures":[{"itemIdentifier":"m-1"}]}`
 	done := `{"batchItemFailures":[]}`
+	three := `{"batchItemFailures":[{"itemIdentifier":"m-1"},{"itemIdentifier":"m-2"},{"itemIdentifier":"m-3"}]}`
 
-	if diff := cmp.Diff([]string{failed, done, done, failed, done, failed, done}, answers); diff != "" {
-		t.Fatalf("answers (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{failed, done, done, three, failed, done, failed, done, failed, done}, told.answers); diff != "" {
+		t.Fatalf("answers (-want +got):\n%s\n%s", diff, told.printed)
 	}
 
 	t.Run("grants what is sent and nothing more", func(t *testing.T) {
@@ -76,6 +72,24 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 		t.Parallel()
 
 		checkClocks(t, template, cloud.retention(t))
+	})
+
+	t.Run("logs a line for each message that ends badly", func(t *testing.T) {
+		t.Parallel()
+
+		checkLog(t, told)
+	})
+
+	t.Run("logs nothing of what is in a message", func(t *testing.T) {
+		t.Parallel()
+
+		checkSecrets(t, told)
+	})
+
+	t.Run("writes the metrics of each batch, and has alarms on none but these", func(t *testing.T) {
+		t.Parallel()
+
+		checkMetrics(t, template, told)
 	})
 }
 
@@ -174,17 +188,19 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 
 // fakeAWS answers as DynamoDB does, takes what other services are sent, and remembers the IAM actions that this took, by resource.
 type fakeAWS struct {
-	db      *idemddbtest.DB
-	server  *httptest.Server
-	refuse  bool // updates of the ledger are throttled
-	mu      sync.Mutex
-	actions map[string]map[string]bool
+	db     *idemddbtest.DB
+	server *httptest.Server
+
+	mu       sync.Mutex
+	actions  map[string]map[string]bool
+	faults   map[string]string // :: resource → the error that requests to it get
+	atLedger func()            // called once, when a payment is about to be added to its account
 }
 
 func newAWS(t *testing.T) *fakeAWS {
 	t.Helper()
 
-	a := &fakeAWS{db: idemddbtest.New(nil), actions: map[string]map[string]bool{}}
+	a := &fakeAWS{db: idemddbtest.New(nil), faults: map[string]string{}, actions: map[string]map[string]bool{}}
 
 	for _, table := range []string{"RecordTable", "LedgerTable"} {
 		if _, err := a.db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
@@ -206,24 +222,42 @@ func (a *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
+	var fault string
+
 	for _, n := range needs {
 		if a.actions[n.resource] == nil {
 			a.actions[n.resource] = map[string]bool{}
 		}
 
 		a.actions[n.resource][n.action] = true
+
+		if f := a.faults[n.resource]; f != "" {
+			fault = f
+		}
+
+		if n.resource == ledgerARN && a.atLedger != nil {
+			a.atLedger()
+			a.atLedger = nil
+		}
 	}
 
 	switch {
-	case a.refuse && slices.ContainsFunc(needs, func(n need) bool { return n.resource == "LedgerTable.Arn" }):
+	case fault != "":
+		reply := fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s"}`, fault)
+		w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(reply)), 10)) // without it the SDK complains
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}`)
+		_, _ = w.Write(reply)
 	case strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_"):
 		a.db.Handler().ServeHTTP(w, r)
 	default:
 		_, _ = io.WriteString(w, "{}")
 	}
 }
+
+const (
+	recordsARN = "RecordTable.Arn"
+	ledgerARN  = "LedgerTable.Arn"
+)
 
 type need struct{ resource, action string }
 
@@ -278,159 +312,4 @@ func needed(target string, body []byte) []need {
 	default:
 		return []need{{in.TableName + ".Arn", "dynamodb:" + operation}}
 	}
-}
-
-// run builds the function, starts it as Lambda does and delivers messages to it. It returns the answers.
-func (a *fakeAWS) run(t *testing.T, template template) []string {
-	t.Helper()
-
-	program := filepath.Join(t.TempDir(), "bootstrap")
-	source := "../" + template.functions["Payments"].CodeURI
-
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, source).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-
-	runtime := newRuntime()
-	defer runtime.server.Close()
-
-	ctx, end := context.WithTimeout(t.Context(), time.Minute)
-	defer end()
-
-	var log bytes.Buffer
-
-	cmd := exec.CommandContext(ctx, program)
-	cmd.Stderr = &log
-	cmd.Env = []string{
-		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.server.URL, "http://"), "AWS_ENDPOINT_URL=" + a.server.URL,
-		"AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true",
-	}
-
-	for name, value := range template.functions["Payments"].Environment.Variables {
-		if p, ok := template.Parameters[value]; ok {
-			value = string(p.Default)
-		}
-
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
-
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-
-	defer func() {
-		end()
-
-		_ = cmd.Wait() // killed
-
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	}()
-
-	var answers []string
-
-	deliver := func(receives int, payments ...string) {
-		var batch events.SQSEvent
-		for i, body := range payments {
-			batch.Records = append(batch.Records, events.SQSMessage{
-				MessageId: fmt.Sprintf("m-%d", i+1), ReceiptHandle: "r", EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments", Body: body,
-				Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(receives)},
-			})
-		}
-
-		answers = append(answers, runtime.invoke(ctx, t, batch))
-	}
-
-	one, two, three := payment("p-1", 1250), payment("p-2", 1250), payment("p-3", 1250)
-
-	a.throttle(true)
-	deliver(1, one) // released
-	a.throttle(false)
-	deliver(2, one)                // claimed again, completed
-	deliver(1, one, two, three)    // a duplicate among new ones
-	deliver(1, payment("p-4", -1)) // failed for good
-	deliver(2, two)                // a duplicate that came back
-	a.hold(t, "p-3", time.Minute)  //
-	deliver(1, three)              // in progress elsewhere
-	a.expire(t, "p-1")             //
-	deliver(1, one)                // past its retention, and not deleted yet
-
-	return answers
-}
-
-func payment(id string, amount int) string {
-	return fmt.Sprintf(`{"paymentId":%q,"account":"a-1","amount":%d}`, id, amount)
-}
-
-func (a *fakeAWS) throttle(on bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-
-	a.refuse = on
-}
-
-// hold makes the record of a payment one that another worker is at.
-func (a *fakeAWS) hold(t *testing.T, payment string, lease time.Duration) {
-	t.Helper()
-
-	a.change(t, payment, "SET st = :st, lease = :lease", map[string]types.AttributeValue{
-		":st":    &types.AttributeValueMemberS{Value: "INPROGRESS"},
-		":lease": &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(lease).UnixMilli(), 10)},
-	})
-}
-
-// expire ends the retention of a payment's record, an hour ago.
-func (a *fakeAWS) expire(t *testing.T, payment string) {
-	t.Helper()
-
-	a.change(t, payment, "SET exp = :exp, lease = :zero", map[string]types.AttributeValue{
-		":exp":  &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)},
-		":zero": &types.AttributeValueMemberN{Value: "0"},
-	})
-}
-
-func (a *fakeAWS) change(t *testing.T, payment, update string, values map[string]types.AttributeValue) {
-	t.Helper()
-
-	for _, item := range a.db.Items("RecordTable") {
-		key, _ := item["pk"].(*types.AttributeValueMemberS)
-		if !strings.Contains(key.Value, payment) {
-			continue
-		}
-
-		if _, err := a.db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-			TableName: aws.String("RecordTable"), Key: map[string]types.AttributeValue{"pk": key},
-			UpdateExpression: &update, ExpressionAttributeValues: values,
-		}); err != nil {
-			t.Fatal(err)
-		}
-
-		return
-	}
-
-	t.Fatalf("no record of %s", payment)
-}
-
-// retention is for how long a completed record of the program answers.
-func (a *fakeAWS) retention(t *testing.T) time.Duration {
-	t.Helper()
-
-	for _, item := range a.db.Items("RecordTable") {
-		state, _ := item["st"].(*types.AttributeValueMemberS)
-		end, _ := item["exp"].(*types.AttributeValueMemberN)
-		done, _ := item["done"].(*types.AttributeValueMemberN)
-
-		if state == nil || end == nil || done == nil || state.Value != "COMPLETED" {
-			continue
-		}
-
-		ends, began := text(end.Value).int(t), text(done.Value).int(t)
-
-		return (time.Duration(ends)*time.Second - time.Duration(began)*time.Millisecond).Truncate(time.Minute)
-	}
-
-	t.Fatal("no completed record")
-
-	return 0
 }

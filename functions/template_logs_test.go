@@ -1,0 +1,208 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// logged is a line of the program's log, all but its metrics.
+type logged struct {
+	Timestamp time.Time `json:"timestamp"` // RFC 3339, or it is an error
+	Level     string    `json:"level"`
+	Message   string    `json:"message"`
+	RequestID string    `json:"requestId"`
+	MessageID string    `json:"messageId"`
+	Outcome   string    `json:"outcome"`
+	Error     string    `json:"error"`
+	Key       string    `json:"key"`
+	Holder    string    `json:"holder"`
+}
+
+// measured is a line of metrics in CloudWatch's embedded metric format.
+type measured struct {
+	AWS struct {
+		Timestamp         int64
+		CloudWatchMetrics []struct {
+			Namespace  string
+			Dimensions [][]string
+			Metrics    []struct{ Name, Unit string }
+		}
+	} `json:"_aws"`
+
+	values map[string]any // of metrics, float64, and of dimensions, string
+}
+
+// read tells the two kinds of lines apart.
+func (s story) read(t *testing.T) (lines []logged, metrics []measured) {
+	t.Helper()
+
+	for line := range strings.Lines(s.printed) {
+		var (
+			metric measured
+			other  logged
+			into   any = &other
+		)
+
+		if err := json.Unmarshal([]byte(line), &metric.values); err != nil {
+			t.Fatalf("not a line of JSON: %v\n%s", err, line)
+		}
+
+		if metric.values["_aws"] != nil {
+			into = &metric
+		}
+
+		if err := json.Unmarshal([]byte(line), into); err != nil {
+			t.Fatalf("%v\n%s", err, line)
+		}
+
+		if into == &metric {
+			metrics = append(metrics, metric)
+		} else {
+			lines = append(lines, other)
+		}
+	}
+
+	return lines, metrics
+}
+
+func checkLog(t *testing.T, told story) {
+	t.Helper()
+
+	keyOf, err := lambdawrap.Body("paymentId")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	lines, _ := told.read(t)
+
+	var got []string
+
+	for _, line := range lines {
+		got = append(got, strings.Join([]string{line.RequestID, line.MessageID, line.Level, line.Outcome, line.Holder}, " "))
+
+		if age := time.Since(line.Timestamp); age < 0 || age > time.Hour || line.Message == "" || line.Error == "" {
+			t.Errorf("timestamp %v, message %q, error %q: want the present time, and no empty text", line.Timestamp, line.Message, line.Error)
+		}
+
+		var want string
+		if key, err := keyOf(told.message(t, line.RequestID, line.MessageID)); err == nil {
+			want = idemddb.KeyHash(key)
+		}
+
+		if line.Key != want {
+			t.Errorf("%s, %s: key %q, want its hash %q", line.RequestID, line.MessageID, line.Key, want)
+		}
+	}
+
+	want := []string{ // invocation, message, level, outcome, holder
+		"r-1 m-1 WARN failed ",
+		"r-4 m-1 WARN permanent ",
+		"r-4 m-2 WARN mismatch ",
+		"r-4 m-3 WARN no_key ",
+		"r-5 m-1 WARN refused ",
+		"r-7 m-1 WARN in_progress r-3",
+		"r-9 m-1 ERROR fenced another",
+		"r-10 m-1 ERROR unrecorded ",
+	}
+
+	slices.SortFunc(got, func(a, b string) int { return slices.Index(want, a) - slices.Index(want, b) }) // those of a batch come in any order
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+func checkSecrets(t *testing.T, told story) {
+	t.Helper()
+
+	for _, secret := range []string{"payment-", "paymentId", someAccount, someAmount, notAPayment} {
+		for line := range strings.Lines(told.printed) {
+			if strings.Contains(line, secret) {
+				t.Errorf("%q is in the log:\n%s", secret, line)
+			}
+		}
+	}
+}
+
+func checkMetrics(t *testing.T, template template, told story) {
+	t.Helper()
+
+	_, batches := told.read(t)
+	if len(batches) != len(told.batches) {
+		t.Fatalf("%d lines of metrics for %d batches", len(batches), len(told.batches))
+	}
+
+	for i, batch := range batches {
+		failed := strings.Count(told.answers[i], "itemIdentifier")
+		want := map[string]float64{"Messages": float64(len(told.batches[i].Records)), "Failures": float64(failed), "Fenced": 0, "Unrecorded": 0}
+
+		switch i + 1 {
+		case fencedBatch:
+			want["Fenced"] = 1
+		case unrecordedBatch:
+			want["Unrecorded"] = 1
+		}
+
+		for name, n := range want {
+			if got := batch.values[name]; got != n {
+				t.Errorf("batch %d: %s: got %v, want %v", i+1, name, got, n)
+			}
+		}
+
+		if batch.values["Function"] != functionName || batch.values["Version"] != functionVersion {
+			t.Errorf("batch %d: function %v, version %v: want those of Lambda's environment, %s and %s",
+				i+1, batch.values["Function"], batch.values["Version"], functionName, functionVersion)
+		}
+	}
+
+	var own int
+
+	for name, r := range template.Resources {
+		for _, m := range r.Properties.metrics() {
+			if m.MetricName == "" || strings.HasPrefix(m.Namespace, "AWS/") {
+				continue
+			}
+
+			own++
+
+			if i := slices.IndexFunc(batches, func(batch measured) bool { return !batch.has(m) }); i >= 0 {
+				t.Errorf("%s looks at %s %s by %v, which batch %d does not write: %+v",
+					name, m.Namespace, m.MetricName, m.Dimensions, i+1, batches[i].AWS.CloudWatchMetrics)
+			}
+		}
+	}
+
+	if own == 0 {
+		t.Error("no alarm looks at a metric of the program")
+	}
+}
+
+// has tells whether CloudWatch makes a metric of the line: under its name, and by exactly its dimensions.
+func (m measured) has(want metric) bool {
+	var dimensions []string
+	for _, d := range want.Dimensions {
+		dimensions = append(dimensions, d.Name)
+	}
+
+	slices.Sort(dimensions)
+
+	for _, directive := range m.AWS.CloudWatchMetrics {
+		_, measured := m.values[want.MetricName].(float64)
+		named := slices.ContainsFunc(directive.Metrics, func(d struct{ Name, Unit string }) bool { return d.Name == want.MetricName && d.Unit == "Count" })
+		by := slices.ContainsFunc(directive.Dimensions, func(set []string) bool { return slices.Equal(slices.Sorted(slices.Values(set)), dimensions) })
+
+		if directive.Namespace == want.Namespace && measured && named && by {
+			return true
+		}
+	}
+
+	return false
+}

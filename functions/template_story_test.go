@@ -1,0 +1,253 @@
+package functions_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// story is what the program was given, and what it made of it.
+type story struct {
+	batches []events.SQSEvent
+	answers []string
+	printed string // to its standard output: the log
+}
+
+// message is one that an invocation was given.
+func (s story) message(t *testing.T, requestID, messageID string) events.SQSMessage {
+	t.Helper()
+
+	for i, batch := range s.batches {
+		for _, m := range batch.Records {
+			if requestID == fmt.Sprintf("r-%d", i+1) && m.MessageId == messageID {
+				return m
+			}
+		}
+	}
+
+	t.Fatalf("there was no message %q in an invocation %q", messageID, requestID)
+
+	return events.SQSMessage{}
+}
+
+// The name and the version that the program runs under: a function's name has its stack's in it.
+const (
+	functionName    = "stack-Payments-1A2B3C"
+	functionVersion = "7"
+)
+
+// run builds the function, starts it as Lambda does and delivers messages to it.
+func (a *fakeAWS) run(t *testing.T, template template) story {
+	t.Helper()
+
+	program := filepath.Join(t.TempDir(), "bootstrap")
+	function := template.functions["Payments"]
+
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../"+function.CodeURI).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+
+	runtime := newRuntime()
+	defer runtime.server.Close()
+
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+
+	var printed, complaints bytes.Buffer
+
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Stdout, cmd.Stderr = &printed, &complaints
+	cmd.Env = []string{
+		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.server.URL, "http://"), "AWS_ENDPOINT_URL=" + a.server.URL,
+		"AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true",
+		"AWS_LAMBDA_FUNCTION_NAME=" + functionName, "AWS_LAMBDA_FUNCTION_VERSION=" + functionVersion,
+		"AWS_LAMBDA_LOG_FORMAT=" + function.LoggingConfig.LogFormat,
+		"AWS_LAMBDA_LOG_LEVEL=" + string(template.Parameters[function.LoggingConfig.ApplicationLogLevel].Default),
+	}
+
+	for name, value := range function.Environment.Variables {
+		if p, ok := template.Parameters[value]; ok {
+			value = string(p.Default)
+		}
+
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+
+	told := a.tell(t, func(batch events.SQSEvent) string { return runtime.invoke(ctx, t, batch) })
+
+	end()
+
+	_ = cmd.Wait() // killed
+
+	if complaints.Len() > 0 {
+		t.Errorf("on its standard error, where nothing is JSON:\n%s", complaints.String())
+	}
+
+	told.printed = printed.String()
+
+	return told
+}
+
+// tell delivers messages to a program, among faults.
+func (a *fakeAWS) tell(t *testing.T, invoke func(events.SQSEvent) string) (told story) {
+	t.Helper()
+
+	deliver := func(receives int, bodies ...string) {
+		var batch events.SQSEvent
+		for i, body := range bodies {
+			batch.Records = append(batch.Records, events.SQSMessage{
+				MessageId: fmt.Sprintf("m-%d", i+1), ReceiptHandle: "r", EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments", Body: body,
+				Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(receives)},
+			})
+		}
+
+		told.batches = append(told.batches, batch)
+		told.answers = append(told.answers, invoke(batch))
+	}
+
+	one, two, three := payment("payment-1", someAmount), payment("payment-2", someAmount), payment("payment-3", someAmount)
+	negative, other := payment("payment-4", "-"+someAmount), payment("payment-2", someAmount+"1")
+
+	a.fault(ledgerARN, "ProvisionedThroughputExceededException")
+	deliver(1, one) // released
+	a.fault(ledgerARN, "")
+	deliver(2, one)                          // claimed again, completed
+	deliver(1, one, two, three)              // a duplicate among new ones
+	deliver(1, negative, other, notAPayment) // failed for good, another payment under a used id, no key
+	deliver(2, negative)                     // failed for good before
+	deliver(2, two)                          // a duplicate that came back
+	a.hold(t, "payment-3", time.Minute)      //
+	deliver(1, three)                        // in progress elsewhere
+	a.expire(t, "payment-1")                 //
+	deliver(1, one)                          // past its retention, and not deleted yet
+	a.meanwhile(func() { a.steal(t, "payment-5") })
+	deliver(1, payment("payment-5", someAmount)) // counted, but its key is another worker's by then
+	a.meanwhile(func() { a.faults[recordsARN] = "ResourceNotFoundException" })
+	deliver(1, payment("payment-6", someAmount)) // counted, without a record of it
+	a.fault(recordsARN, "")
+
+	return told
+}
+
+// Of the story's deliveries.
+const (
+	fencedBatch     = 9
+	unrecordedBatch = 10
+)
+
+// What must not be in a log. The time in milliseconds has 13 digits.
+const (
+	someAccount = "account-of-somebody"
+	someAmount  = "31415926535897932"
+	notAPayment = "some words, not a payment"
+)
+
+func payment(id, amount string) string {
+	return fmt.Sprintf(`{"paymentId":%q,"account":%q,"amount":%s}`, id, someAccount, amount)
+}
+
+// fault has requests to a resource refused with an error, until that is "".
+func (a *fakeAWS) fault(resource, code string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	a.faults[resource] = code
+}
+
+// meanwhile has f called, with a's mutex held, while the next payment is at work.
+func (a *fakeAWS) meanwhile(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	a.atLedger = f
+}
+
+// hold makes the record of a payment one that its worker is still at.
+func (a *fakeAWS) hold(t *testing.T, payment string, lease time.Duration) {
+	t.Helper()
+
+	a.change(t, payment, "SET st = :st, lease = :lease", map[string]types.AttributeValue{
+		":st":    &types.AttributeValueMemberS{Value: "INPROGRESS"},
+		":lease": &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(lease).UnixMilli(), 10)},
+	})
+}
+
+// steal gives the record of a payment to another worker.
+func (a *fakeAWS) steal(t *testing.T, payment string) {
+	t.Helper()
+
+	a.change(t, payment, "SET own = :own, fence = fence + :one", map[string]types.AttributeValue{
+		":own": &types.AttributeValueMemberS{Value: "another/1"},
+		":one": &types.AttributeValueMemberN{Value: "1"},
+	})
+}
+
+// expire ends the retention of a payment's record, an hour ago.
+func (a *fakeAWS) expire(t *testing.T, payment string) {
+	t.Helper()
+
+	a.change(t, payment, "SET exp = :exp, lease = :zero", map[string]types.AttributeValue{
+		":exp":  &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)},
+		":zero": &types.AttributeValueMemberN{Value: "0"},
+	})
+}
+
+func (a *fakeAWS) change(t *testing.T, payment, update string, values map[string]types.AttributeValue) {
+	t.Helper()
+
+	for _, item := range a.db.Items("RecordTable") {
+		key, _ := item["pk"].(*types.AttributeValueMemberS)
+		if !strings.Contains(key.Value, payment) {
+			continue
+		}
+
+		if _, err := a.db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+			TableName: aws.String("RecordTable"), Key: map[string]types.AttributeValue{"pk": key},
+			UpdateExpression: &update, ExpressionAttributeValues: values,
+		}); err != nil {
+			t.Error(err)
+		}
+
+		return
+	}
+
+	t.Errorf("no record of %s", payment)
+}
+
+// retention is for how long a completed record of the program answers.
+func (a *fakeAWS) retention(t *testing.T) time.Duration {
+	t.Helper()
+
+	for _, item := range a.db.Items("RecordTable") {
+		state, _ := item["st"].(*types.AttributeValueMemberS)
+		end, _ := item["exp"].(*types.AttributeValueMemberN)
+		done, _ := item["done"].(*types.AttributeValueMemberN)
+
+		if state == nil || end == nil || done == nil || state.Value != "COMPLETED" {
+			continue
+		}
+
+		ends, began := text(end.Value).int(t), text(done.Value).int(t)
+
+		return (time.Duration(ends)*time.Second - time.Duration(began)*time.Millisecond).Truncate(time.Minute)
+	}
+
+	t.Fatal("no completed record")
+
+	return 0
+}
