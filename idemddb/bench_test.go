@@ -3,7 +3,9 @@ package idemddb_test
 import (
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -152,6 +154,112 @@ func BenchmarkDuplicate(b *testing.B) {
 
 		report(b, db, n)
 	})
+}
+
+// BenchmarkGroup is a batch of ten: claims, and completions at once.
+func BenchmarkGroup(b *testing.B) {
+	const size = 10
+
+	b.Run("idemddb", func(b *testing.B) {
+		db, client := benchDB(b)
+
+		s, err := idemddb.New(client, "records", "bench", nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+
+		db.ResetRequests()
+
+		n := 0
+		for b.Loop() {
+			n++
+
+			requests := make([]idemddb.ClaimRequest, size)
+			for i := range requests {
+				requests[i].Key = fmt.Sprint(n, "-", i)
+			}
+
+			var all sync.WaitGroup
+
+			for _, a := range s.Group().Claim(b.Context(), requests) {
+				if a.Err != nil {
+					b.Fatal(a.Err)
+				}
+
+				all.Go(func() {
+					if err := a.Claim.Complete(b.Context(), nil); err != nil {
+						b.Error(err)
+					}
+				})
+			}
+
+			all.Wait()
+		}
+
+		report(b, db, n)
+	})
+	b.Run("by hand", func(b *testing.B) {
+		db, client := benchDB(b)
+		db.ResetRequests()
+
+		send := func(statements []types.BatchStatementRequest) {
+			out, err := client.BatchExecuteStatement(b.Context(), &dynamodb.BatchExecuteStatementInput{Statements: statements})
+			if err != nil {
+				b.Fatal(err)
+			}
+
+			for _, r := range out.Responses {
+				if r.Error != nil {
+					b.Fatal(*r.Error.Message)
+				}
+			}
+		}
+
+		n := 0
+		for b.Loop() {
+			n++
+
+			var claims, completions []types.BatchStatementRequest
+
+			for i := range size {
+				key, token := fmt.Sprint(n, "-", i), rand.Text()
+				claims = append(claims, insertByHand(key, token))
+				completions = append(completions, completeStatementByHand(key, token))
+			}
+
+			send(claims)
+			send(completions)
+		}
+
+		report(b, db, n)
+	})
+}
+
+func insertByHand(key, token string) types.BatchStatementRequest {
+	now := time.Now()
+
+	return types.BatchStatementRequest{
+		Statement: new(`INSERT INTO "records" VALUE {'pk': ?, 'exp': ?, 'v': ?, 'st': ?, 'own': ?, 'fence': ?, 'prev': ?,` +
+			` 'lease': ?, 'att': ?, 'born': ?}`),
+		Parameters: []types.AttributeValue{
+			text("bench#" + key), number(now.Unix() + 7*24*60*60), number(1), text("INPROGRESS"), text(token),
+			number(now.UnixMilli() + 1), number(0), number(now.UnixMilli() + 30_000), number(1), number(now.UnixMilli()),
+		},
+	}
+}
+
+func completeStatementByHand(key, token string) types.BatchStatementRequest {
+	now := time.Now()
+
+	return types.BatchStatementRequest{
+		Statement: new(`UPDATE "records" SET st = ? SET done = ? SET exp = ? REMOVE err` +
+			` WHERE pk = ? AND own = ? AND fence > ? AND st = ? AND lease > ?`),
+		Parameters: []types.AttributeValue{
+			text("COMPLETED"), number(now.UnixMilli()), number(now.Unix() + 7*24*60*60),
+			text("bench#" + key), text(token), number(0), text("INPROGRESS"), number(0),
+		},
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
 }
 
 // claimByHand and completeByHand are what a careful user would send: the same conditions and attributes.

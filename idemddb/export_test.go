@@ -1,5 +1,10 @@
 package idemddb
 
+import (
+	"maps"
+	"strings"
+)
+
 // What is sent, for the tests that change it on its way: whole expressions, and parts of one.
 var (
 	Conditions = map[string]string{
@@ -9,7 +14,7 @@ var (
 	ConditionParts = map[string]string{
 		"condClaim": condClaim, "condReleased": condReleased, "condSameInput": condSameInput, "condAttempts": condAttempts,
 	}
-	Updates = map[string]string{"updateFail": updateFail, "updateExtend": updateExtend, "updateReopen": updateReopen}
+	Updates = map[string]string{"updateFail": updateFail, "updateExtend": updateExtend, "updateReopen": updateReopen, "updateReturn": updateReturn}
 
 	UpdateParts = map[string]string{
 		"updateClaim": updateClaim, "updateSetFP": updateSetFP, "updateDropFP": updateDropFP, "updateComplete": updateComplete,
@@ -17,3 +22,87 @@ var (
 		"updateSetError": updateSetError, "updateUnused": updateUnused,
 	}
 )
+
+// The same for what goes in groups.
+var (
+	GroupConditions = map[string]string{"condHeld": condHeld, "condOwn": condOwn, "condExtend": condExtend}
+
+	GroupConditionParts = map[string]string{
+		"condAgain": condAgain, "condReleased": condReleased, "condSameInput": condSameInput, "condAttempts": condAttempts,
+	}
+	GroupUpdates     = map[string]string{"updateFail": updateFail, "updateExtend": updateExtend, "updateReturn": updateReturn}
+	GroupUpdateParts = func() map[string]string {
+		parts := maps.Clone(UpdateParts)
+		delete(parts, "updateClaim")
+		parts["updateAgain"] = updateAgain
+
+		return parts
+	}()
+)
+
+// Pair is a condition and an update that go together.
+type Pair struct {
+	Condition, Update string
+
+	returns bool // it did before it was changed
+}
+
+// GroupPairs are all pairs that are sent as statements, by what they do.
+func GroupPairs() map[string]Pair {
+	pairs := map[string]Pair{
+		"complete":               {Condition: condHeld, Update: updateComplete + updateDropError},
+		"complete with a result": {Condition: condHeld, Update: updateComplete + updateSetResult + updateDropError},
+		"release":                {Condition: condOwn, Update: updateRelease},
+		"release with a cause":   {Condition: condOwn, Update: updateRelease + updateSetError},
+		"release unused":         {Condition: condOwn, Update: updateRelease + updateUnused},
+		"return a takeover":      {Condition: condOwn, Update: updateReturn},
+		"fail":                   {Condition: condHeld, Update: updateFail},
+		"extend":                 {Condition: condExtend, Update: updateExtend},
+	}
+
+	for name, o := range map[string]Options{
+		"claim": {}, "claim without takeover": {NoTakeover: true}, "claim with few attempts": {MaxAttempts: 1},
+		"claim with few attempts and without takeover": {MaxAttempts: 1, NoTakeover: true},
+	} {
+		e := newExpressions("", &o)
+		pairs[name] = Pair{Condition: e.again, Update: updateAgain + updateDropFP}
+		pairs[name+", input compared"] = Pair{Condition: e.againFP, Update: updateAgain + updateSetFP}
+	}
+
+	return pairs
+}
+
+// Changed is the pair with its expressions replaced.
+func (p Pair) Changed(condition, update string) Pair {
+	p.returns = strings.HasPrefix(p.Update, updateAgain)
+	p.Condition, p.Update = condition, update
+
+	return p
+}
+
+// Statement is a pair as a Store with these names of attributes sends it: its text, and the placeholders of its parameters.
+func Statement(table string, o Options, p Pair) (text string, placeholders []string) {
+	const returning = " RETURNING ALL OLD *"
+
+	o = o.withDefaults()
+	s := &Store{table: table, opts: o, expr: newExpressions(table, &o)}
+	st := s.statement(p.Condition, p.Update)
+
+	if p.returns && !strings.HasSuffix(st.text, returning) {
+		st.text += returning
+	}
+
+	return st.text, st.parameters
+}
+
+// Insert is the statement of a new claim: its text, and the attributes of its parameters.
+func Insert(table string, o Options, fingerprint bool) (text string, attributes []string) {
+	o = o.withDefaults()
+
+	e := newExpressions(table, &o)
+	if fingerprint {
+		return e.insertFP, e.insertedFP
+	}
+
+	return e.insert, e.inserted
+}

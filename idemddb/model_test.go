@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,7 @@ func TestNoHistoryBreaksThePromise(t *testing.T) {
 			w := newWorld(t, rt)
 			rt.Repeat(map[string]func(*rapid.T){
 				"claim":    w.claim,
+				"together": w.claimTogether,
 				"complete": w.settle("complete"),
 				"release":  w.settle("release"),
 				"unused":   w.settle("unused"),
@@ -57,15 +59,19 @@ type world struct {
 	clock   *idemddbtest.Clock
 	workers []*worker
 
+	statements []idemddbtest.Fault // of the key, in groups, to come
+	company    int                 // other keys that were claimed with it
+
 	fence     int64 // the highest that was won
 	completed *life // the accepted completion of the record's present life, as the last check saw it
 }
 
 type worker struct {
-	store *idemddb.Store
-	now   func() time.Time
-	claim *idemddb.Claim
-	ended bool // a write of the claim was accepted or refused, or its outcome is unknown: it holds no more
+	store   *idemddb.Store
+	now     func() time.Time
+	claim   *idemddb.Claim
+	company *idemddb.Claim // of the same Group, nil if there is none
+	ended   bool           // a write of the claim was accepted or refused, or its outcome is unknown: it holds no more
 }
 
 // life is a completed record.
@@ -90,17 +96,44 @@ func newWorld(t *testing.T, rt *rapid.T) *world {
 		behind := rapid.SampledFrom([]time.Duration{0, modelSkew / 2, modelSkew * 3 / 4, modelSkew - time.Millisecond}).Draw(rt, fmt.Sprint("behind", i))
 		now := func() time.Time { return clock.Now().Add(-behind) }
 
-		store, err := idemddb.New(db, "records", "model", &idemddb.Options{
-			Lease: modelLease, Retention: modelRetention, ClockSkew: modelSkew, Now: now,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		w.workers = append(w.workers, &worker{store: store, now: now, ended: true})
+		w.workers = append(w.workers, &worker{store: w.store(now), now: now, ended: true})
 	}
 
+	db.InterceptStatements(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if textOf(r.Key, "pk") != modelKey || len(w.statements) == 0 {
+			return idemddbtest.None
+		}
+
+		fault := w.statements[0]
+		w.statements = w.statements[1:]
+
+		return fault
+	})
+
 	return w
+}
+
+func (w *world) store(now func() time.Time) *idemddb.Store {
+	s, err := idemddb.New(w.db, "records", "model", &idemddb.Options{
+		Lease: modelLease, Retention: modelRetention, ClockSkew: modelSkew, Now: now,
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+
+	return s
+}
+
+const modelKey = "model#k"
+
+// record is the record of the one key that it is about, nil if there is none.
+func (w *world) record() map[string]types.AttributeValue {
+	return w.db.Item("records", map[string]types.AttributeValue{"pk": text(modelKey)})
+}
+
+var statementFaults = []idemddbtest.Fault{
+	idemddbtest.None, idemddbtest.None, idemddbtest.Throttle, idemddbtest.ServerError, idemddbtest.ServerErrorApplied,
+	idemddbtest.TransactionConflict, idemddbtest.ConditionWithoutItem, idemddbtest.LostRequest, // the last is refused as not valid
 }
 
 var modelFaults = []idemddbtest.Fault{
@@ -110,6 +143,7 @@ var modelFaults = []idemddbtest.Fault{
 
 func (w *world) faults(t *rapid.T) {
 	w.db.Inject(rapid.SliceOfN(rapid.SampledFrom(modelFaults), 0, 3).Draw(t, "faults")...)
+	w.statements = rapid.SliceOfN(rapid.SampledFrom(statementFaults), 0, 3).Draw(t, "statements")
 }
 
 func (w *world) one(t *rapid.T) *worker { return rapid.SampledFrom(w.workers).Draw(t, "worker") }
@@ -119,22 +153,60 @@ func (w *world) claim(t *rapid.T) {
 
 	w.faults(t)
 
-	claim, rec, err := worker.store.Claim(w.ctx, "k", nil)
+	var a idemddb.ClaimAnswer
 
-	switch {
+	a.Claim, a.Record, a.Err = worker.store.Claim(w.ctx, "k", nil)
+	w.answered(t, worker, a, nil)
+}
+
+// claimTogether claims the key in a group with others, somewhere among them.
+func (w *world) claimTogether(t *rapid.T) {
+	worker := w.one(t)
+	if !worker.store.Grouped() { // denied before: the process is started anew
+		worker.store = w.store(worker.now)
+	}
+
+	w.faults(t)
+
+	requests := make([]idemddb.ClaimRequest, rapid.IntRange(1, 4).Draw(t, "keys"))
+	for i := range requests {
+		w.company++
+		requests[i].Key = fmt.Sprint("other", w.company)
+	}
+
+	at := rapid.IntRange(0, len(requests)-1).Draw(t, "at")
+	requests[at] = idemddb.ClaimRequest{Key: "k", Redelivered: rapid.Bool().Draw(t, "redelivered")}
+
+	answers := worker.store.Group().Claim(w.ctx, requests)
+
+	var company *idemddb.Claim
+
+	for i, a := range answers {
+		if i != at && a.Claim != nil {
+			company = a.Claim
+		}
+	}
+
+	w.answered(t, worker, answers[at], company)
+}
+
+func (w *world) answered(t *rapid.T, worker *worker, a idemddb.ClaimAnswer, company *idemddb.Claim) {
+	switch claim, rec := a.Claim, a.Record; {
 	case claim != nil:
 		if claim.Fence() <= w.fence {
 			t.Fatalf("fence %d after %d", claim.Fence(), w.fence)
 		}
 
 		w.fence = claim.Fence()
-		worker.claim, worker.ended = claim, false
+		worker.claim, worker.company, worker.ended = claim, company, false
 	case rec != nil:
 		if w.completed == nil || string(rec.Result) != w.completed.result {
 			t.Fatalf("replayed %q, completed was %v", rec.Result, w.completed)
 		}
-	case errors.Is(err, idemddb.ErrCorrupt):
-		t.Fatal(err)
+	case errors.Is(a.Err, idemddb.ErrCorrupt):
+		t.Fatal(a.Err)
+	case a.Err == nil:
+		t.Fatal("no answer")
 	}
 }
 
@@ -149,7 +221,16 @@ func (w *world) settle(verb string) func(*rapid.T) {
 
 		c := worker.claim
 
-		var err error
+		var (
+			err  error
+			with sync.WaitGroup
+		)
+
+		if worker.company != nil { // a write of another claim, to go in one call with it
+			with.Go(func() { _ = worker.company.Extend(w.ctx) })
+		}
+
+		defer with.Wait()
 
 		switch verb {
 		case "complete":
@@ -179,8 +260,8 @@ func (w *world) settle(verb string) func(*rapid.T) {
 func (w *world) advance(t *rapid.T) {
 	to := w.clock.Now()
 
-	if items := w.db.Items("records"); len(items) > 0 {
-		ends := []time.Time{to, time.UnixMilli(w.number(items[0], "lease")), time.Unix(w.number(items[0], "exp"), 0)}
+	if it := w.record(); it != nil {
+		ends := []time.Time{to, time.UnixMilli(w.number(it, "lease")), time.Unix(w.number(it, "exp"), 0)}
 		to = rapid.SampledFrom(ends).Draw(t, "to")
 	}
 
@@ -210,12 +291,14 @@ func (w *world) number(it map[string]types.AttributeValue, name string) int64 {
 // deliver lets the late twins arrive. One never revives what its own claim released, nor shortens its lease. (Of several, one
 // may find the other's token; see condClaim.)
 func (w *world) deliver(t *rapid.T) {
-	before := w.db.Items("records")
+	before := w.record()
 	applied := 0
 
 	for _, r := range w.db.Deliver() {
-		if r.Err == nil {
-			applied++
+		for _, one := range append(r.Items, r) {
+			if one.Err == nil && textOf(one.Key, "pk") == modelKey {
+				applied++
+			}
 		}
 	}
 
@@ -223,18 +306,18 @@ func (w *world) deliver(t *rapid.T) {
 		return
 	}
 
-	after := w.db.Items("records")
-	if len(before) == 0 || len(after) == 0 || textOf(before[0], "own") != textOf(after[0], "own") {
+	after := w.record()
+	if before == nil || after == nil || textOf(before, "own") != textOf(after, "own") {
 		return
 	}
 
-	from, to := w.number(before[0], "lease"), w.number(after[0], "lease")
-	if from == 0 && (to != 0 || textOf(before[0], "st") != textOf(after[0], "st")) {
-		t.Fatalf("a late twin revived the released %s: %s\nafter %s", show(before[0]), show(after[0]), w.history())
+	from, to := w.number(before, "lease"), w.number(after, "lease")
+	if from <= 0 && (to > 0 || textOf(before, "st") != textOf(after, "st")) {
+		t.Fatalf("a late twin revived the released %s: %s\nafter %s", show(before), show(after), w.history())
 	}
 
-	if to != 0 && to < from {
-		t.Fatalf("a late twin shortened the lease of %s: %s\nafter %s", show(before[0]), show(after[0]), w.history())
+	if to > 0 && to < from {
+		t.Fatalf("a late twin shortened the lease of %s: %s\nafter %s", show(before), show(after), w.history())
 	}
 }
 
@@ -268,17 +351,17 @@ func (w *world) check(t *rapid.T) {
 
 // look reads the completion from the record, whoever wrote it; a late twin may have.
 func (w *world) look() *life {
-	items := w.db.Items("records")
-	if len(items) == 0 || textOf(items[0], "st") != "COMPLETED" {
+	it := w.record()
+	if textOf(it, "st") != "COMPLETED" {
 		return nil
 	}
 
-	result, _ := items[0]["res"].(*types.AttributeValueMemberB)
+	result, _ := it["res"].(*types.AttributeValueMemberB)
 	if result == nil {
-		w.Fatalf("completed without a result: %v", items[0])
+		w.Fatalf("completed without a result: %v", it)
 	}
 
-	return &life{string(result.Value), w.number(items[0], "exp")}
+	return &life{string(result.Value), w.number(it, "exp")}
 }
 
 func textOf(it map[string]types.AttributeValue, name string) string {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -27,21 +28,26 @@ const mutantEnv = "IDEMDDB_MUTANT"
 type mutant struct {
 	Name, From, To string
 	Whole          bool // From is the whole expression, not a part of it
+	Grouped        bool // only in statements; else only in requests of their own
 }
 
 // equivalent are the mutants that change nothing, each with the reason.
 var equivalent = map[string]string{
-	`condExtend: flip "lease <" to <=`: "an extension to the lease that is there already writes what is there",
+	`condExtend: flip "lease <" to <=`:               "an extension to the lease that is there already writes what is there",
+	`in a group, condExtend: flip "lease <" to <=`:   "an extension to the lease that is there already writes what is there",
+	`in a group, updateAgain: drop v = :v`:           "condAgain demands that it is there",
+	`in a group, updateAgain: drop st = :inprogress`: "condAgain demands that it is there",
 }
 
 // TestEveryMutationOfAnExpressionIsNoticed drops every term of every condition, flips every comparison and connective, and drops
 // every clause of every update; the contract must fail under each. The change is made on the wire, with the values that are no
-// longer used taken out, so that it is the meaning that is noticed and not a validation error.
+// longer used taken out, so that it is the meaning that is noticed and not a validation error. Those of the expressions that go in
+// groups are made twice: in requests of their own, and in statements, where the cases of groups alone must notice.
 func TestEveryMutationOfAnExpressionIsNoticed(t *testing.T) {
 	t.Parallel()
 
 	all := mutants()
-	if len(all) < 100 {
+	if len(all) < 200 {
 		t.Fatalf("only %d mutants: are the expressions still read?", len(all))
 	}
 
@@ -74,7 +80,12 @@ func (m mutant) try(t *testing.T) string {
 		t.Error(err)
 	}
 
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestContractOfAMutant$", "-test.failfast", "-test.count=1")
+	args := []string{"-test.run=^TestContractOfAMutant$/^simple", "-test.skip=/./^groups:", "-test.failfast", "-test.count=1"}
+	if m.Grouped {
+		args = []string{"-test.run=^TestContractOfAMutant$/^simple/^groups:", "-test.failfast", "-test.count=1"}
+	}
+
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), mutantEnv+"="+string(env))
 	out, err := cmd.CombinedOutput()
 
@@ -114,15 +125,90 @@ func TestContractOfAMutant(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		return mutated{db, m}
+		return mutated{db, m, statementsOf(schema)}
 	})
+}
+
+// statementsOf knows every statement on a table by its text. A text that is not among them fails the case that sends it.
+func statementsOf(schema *dynamodb.CreateTableInput) map[string][]statement {
+	all := map[string][]statement{}
+
+	for _, ttl := range []string{"exp", `the user's "TTL" ?`} { // the names of the contract
+		o := idemddb.Options{PartitionKey: *schema.KeySchema[0].AttributeName, TTLAttribute: ttl}
+		if len(schema.KeySchema) > 1 {
+			o.SortKey = *schema.KeySchema[1].AttributeName
+		}
+
+		for _, pair := range idemddb.GroupPairs() {
+			text, placeholders := idemddb.Statement(*schema.TableName, o, pair)
+			all[text] = append(all[text], statement{*schema.TableName, o, pair, placeholders})
+		}
+	}
+
+	return all
+}
+
+// statement is an update in PartiQL.
+type statement struct {
+	table        string
+	names        idemddb.Options
+	pair         idemddb.Pair
+	placeholders []string
+}
+
+// constants tell pairs apart whose text is the same.
+var constants = map[string]string{":zero": "0", ":returned": "-1"}
+
+func (s statement) fits(in types.BatchStatementRequest) bool {
+	for i, name := range s.placeholders {
+		n, ok := in.Parameters[i].(*types.AttributeValueMemberN)
+		if want := constants[name]; want != "" && (!ok || n.Value != want) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// change translates the changed expressions, with the parameters that they still name.
+func (s statement) change(m mutant, in types.BatchStatementRequest) types.BatchStatementRequest {
+	values := map[string]types.AttributeValue{}
+	for i, name := range s.placeholders {
+		values[name] = in.Parameters[i]
+	}
+
+	pair := s.pair.Changed(*m.change(&s.pair.Condition), *m.change(&s.pair.Update))
+	text, placeholders := idemddb.Statement(s.table, s.names, pair)
+	in.Statement, in.Parameters = &text, nil
+
+	for _, name := range placeholders {
+		in.Parameters = append(in.Parameters, values[name])
+	}
+
+	return in
+}
+
+var inserted = regexp.MustCompile(`'((?:[^']|'')*)': \?`)
+
+// changeInsert takes the attribute out of a new record.
+func (m mutant) changeInsert(in types.BatchStatementRequest) types.BatchStatementRequest {
+	for i, at := range inserted.FindAllStringSubmatchIndex(*in.Statement, -1) {
+		if name := (*in.Statement)[at[2]:at[3]]; name == m.From {
+			in.Statement = new((*in.Statement)[:at[0]-len(", ")] + (*in.Statement)[at[1]:]) // the key is the first
+			in.Parameters = slices.Delete(slices.Clone(in.Parameters), i, i+1)
+
+			break
+		}
+	}
+
+	return in
 }
 
 var (
 	term       = regexp.MustCompile(`attribute_\w+\(\S+?\)|[\w#]+ (=|<>|<|>) :\w+`)
 	comparison = regexp.MustCompile(` (=|<>|<|>) `)
 	connective = regexp.MustCompile(` (AND|OR) `)
-	clause     = regexp.MustCompile(`[\w#]+ = (if_not_exists\([^)]*\)( \+ :\w+)?|:\w+)`)
+	clause     = regexp.MustCompile(`[\w#]+ = (if_not_exists\([^)]*\)( \+ :\w+)?|\w+ \+ :\w+|:\w+)`)
 	flips      = map[string][]string{"=": {"<>"}, "<>": {"="}, "<": {"<=", ">"}, ">": {">=", "<"}}
 )
 
@@ -142,6 +228,23 @@ func mutants() []mutant {
 	each(idemddb.ConditionParts, false, changeCondition)
 	each(idemddb.Updates, true, changeUpdate)
 	each(idemddb.UpdateParts, false, changeUpdate)
+
+	alone := len(all)
+
+	each(idemddb.GroupConditions, true, changeCondition)
+	each(idemddb.GroupConditionParts, false, changeCondition)
+	each(idemddb.GroupUpdates, true, changeUpdate)
+	each(idemddb.GroupUpdateParts, false, changeUpdate)
+
+	_, attributes := idemddb.Insert("", idemddb.Options{}, true)
+	for _, name := range attributes[1:] { // the key is the first
+		all = append(all, mutant{Name: "insert: drop " + name, From: name, Whole: true})
+	}
+
+	for i := range all[alone:] {
+		m := &all[alone+i]
+		m.Name, m.Grouped = "in a group, "+m.Name, true
+	}
 
 	return all
 }
@@ -206,12 +309,43 @@ func dropClause(text string, at []int) string {
 type mutated struct {
 	*idemddbtest.DB
 
-	m mutant
+	m          mutant
+	statements map[string][]statement // by their text
+}
+
+func (e mutated) BatchExecuteStatement(
+	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
+	if !e.m.Grouped {
+		return e.DB.BatchExecuteStatement(ctx, in, opts...)
+	}
+
+	changed := *in
+	changed.Statements = slices.Clone(in.Statements)
+
+	for i, one := range in.Statements {
+		known := slices.IndexFunc(e.statements[*one.Statement], func(s statement) bool { return s.fits(one) })
+
+		switch {
+		case known >= 0:
+			changed.Statements[i] = e.statements[*one.Statement][known].change(e.m, one)
+		case strings.HasPrefix(*one.Statement, "INSERT "):
+			changed.Statements[i] = e.m.changeInsert(one)
+		default:
+			panic("an unknown statement: " + *one.Statement)
+		}
+	}
+
+	return e.DB.BatchExecuteStatement(ctx, &changed, opts...)
 }
 
 func (e mutated) UpdateItem(
 	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.UpdateItemOutput, error) {
+	if e.m.Grouped {
+		return e.DB.UpdateItem(ctx, in, opts...)
+	}
+
 	changed := *in
 	changed.ConditionExpression = e.m.change(in.ConditionExpression)
 	changed.UpdateExpression = e.m.change(in.UpdateExpression)
@@ -224,6 +358,10 @@ func (e mutated) UpdateItem(
 func (e mutated) PutItem(
 	ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.PutItemOutput, error) {
+	if e.m.Grouped {
+		return e.DB.PutItem(ctx, in, opts...)
+	}
+
 	changed := *in
 	changed.ConditionExpression = e.m.change(in.ConditionExpression)
 	changed.ExpressionAttributeNames = used(in.ExpressionAttributeNames, changed.ConditionExpression)

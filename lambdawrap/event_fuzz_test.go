@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -14,62 +15,113 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// FuzzEvent sends whatever JSON through Lambda's own decoding to the wrapper: it answers with ids of the batch, each once, or with
-// an error; never with less than what failed.
+// FuzzEvent sends whatever JSON through Lambda's own decoding to the wrappers: they answer with ids of the batch, each once, or with
+// an error; never with less than what failed. On a FIFO queue all that comes behind a failure in its group is failed, too, and nothing
+// of it was run.
 func FuzzEvent(f *testing.F) {
 	for _, seed := range []string{
 		`{"Records":[{"messageId":"m1","eventSourceARN":"arn:aws:sqs:eu-west-1:1:q","body":"ok"},{"messageId":"m2","eventSourceARN":"arn:aws:sqs:eu-west-1:1:q","body":"bad"}]}`,
 		`{"Records":[{"messageId":"m1","eventSourceARN":"arn:q.fifo","body":"bad","attributes":{"MessageGroupId":"a"}},{"messageId":"m2","eventSourceARN":"arn:q.fifo","body":"ok","attributes":{"MessageGroupId":"a"}}]}`,
+		`{"Records":[{"messageId":"m1","eventSourceARN":"q.fifo","body":"x","attributes":{"MessageGroupId":"a"}},{"messageId":"m2","eventSourceARN":"q.fifo","body":"bad","attributes":{"MessageGroupId":"b"}},{"messageId":"m3","eventSourceARN":"q.fifo","body":"x","attributes":{"MessageGroupId":"b"}},{"messageId":"m4","eventSourceARN":"q.fifo","body":"y","attributes":{"MessageGroupId":"a"}}]}`,
 		`{"Records":[{"messageId":"","eventSourceARN":"q","body":"bad"}]}`, `{"Records":[{"messageId":"m"},{"messageId":"m"}]}`,
+		`{"Records":[{"messageId":"m1","eventSourceARN":"q","body":"final"},{"messageId":"m2","eventSourceARN":"q","body":"final","attributes":{"ApproximateReceiveCount":"2"}}]}`,
 		`{"Records":null}`, `{}`, `[]`, `null`, `{"records":[{}]}`, `{"Records":[null]}`, ``,
 	} {
-		f.Add([]byte(seed))
+		f.Add([]byte(seed), uint8(1), false)
+		f.Add([]byte(seed), uint8(3), true)
 	}
 
-	f.Fuzz(func(t *testing.T, payload []byte) {
-		l := newLab(t, nil)
-		handler := lambda.NewHandler(lambdawrap.SQS(l.store, func(_ context.Context, m events.SQSMessage) error {
-			if m.Body == "bad" {
-				return errors.New("bank closed")
+	f.Fuzz(func(t *testing.T, payload []byte, workers uint8, byBody bool) {
+		var event events.SQSEvent
+
+		decoded := json.NewDecoder(bytes.NewReader(payload)).Decode(&event) == nil
+
+		for name, wrap := range map[string]func(*lab, lambdawrap.Handler) wrapped{"SQS": (*lab).handle, "Batch": (*lab).whole} {
+			l := newLab(t, nil)
+			l.opts = &lambdawrap.Options{Logger: slog.New(slog.DiscardHandler), Workers: int(workers)}
+
+			if byBody { // so that messages share keys
+				l.opts.Key = func(m events.SQSMessage) (string, error) { return m.Body, nil }
 			}
 
-			return nil
-		}, &lambdawrap.Options{Logger: slog.New(slog.DiscardHandler)}))
-
-		answer, err := handler.Invoke(t.Context(), payload)
-		if err != nil {
-			return // the whole batch comes back
-		}
-
-		var (
-			event    events.SQSEvent
-			response events.SQSEventResponse
-		)
-
-		if err := errors.Join(json.NewDecoder(bytes.NewReader(payload)).Decode(&event), json.Unmarshal(answer, &response)); err != nil {
-			t.Fatalf("answered %s: %v", answer, err)
-		}
-
-		failed := map[string]bool{}
-
-		for _, id := range ids(response) {
-			if id == "" || failed[id] {
-				t.Errorf("answered %s", answer)
+			answer, err := lambda.NewHandler(wrap(l, fuzzedWork)).Invoke(t.Context(), payload)
+			if err != nil {
+				continue // the whole batch comes back
 			}
 
-			failed[id] = true
-		}
-
-		for _, m := range event.Records {
-			if m.Body == "bad" && !failed[m.MessageId] {
-				t.Errorf("%q failed and is not in %s", m.MessageId, answer)
+			var response events.SQSEventResponse
+			if err := json.Unmarshal(answer, &response); err != nil || !decoded {
+				t.Fatalf("%s answered %s: %v", name, answer, err)
 			}
 
-			delete(failed, m.MessageId)
-		}
-
-		if len(failed) > 0 {
-			t.Errorf("%v are not in the batch", failed)
+			l.judge(name, event, response)
 		}
 	})
+}
+
+func fuzzedWork(_ context.Context, m events.SQSMessage) error {
+	switch m.Body {
+	case "bad":
+		return errBank
+	case "final":
+		return lambdawrap.Permanent(errors.New("no such account"))
+	default:
+		return nil
+	}
+}
+
+// judge looks at an answer with the event beside it.
+func (l *lab) judge(name string, event events.SQSEvent, response events.SQSEventResponse) {
+	l.Helper()
+
+	failed, known := map[string]bool{}, map[string]bool{}
+
+	for _, id := range ids(response) {
+		if id == "" || failed[id] {
+			l.Errorf("%s answered %v", name, ids(response))
+		}
+
+		failed[id] = true
+	}
+
+	stopped := map[string]bool{} // groups
+
+	for _, m := range event.Records {
+		known[m.MessageId] = true
+
+		if fuzzedWork(l.Context(), m) != nil && !failed[m.MessageId] {
+			l.Errorf("%s: %q failed and is not in %v", name, m.MessageId, ids(response))
+		}
+
+		group, fifo := m.Attributes["MessageGroupId"], strings.HasSuffix(m.EventSourceARN, ".fifo")
+		if fifo && stopped[group] && !failed[m.MessageId] && name == "SQS" { // Batch's handler sees to that for itself
+			l.Errorf("%s: %q comes behind a failure and is not in %v", name, m.MessageId, ids(response))
+		}
+
+		stopped[group] = stopped[group] || fifo && failed[m.MessageId]
+	}
+
+	for id := range failed {
+		if !known[id] {
+			l.Errorf("%s: %q is not in the batch", name, id)
+		}
+	}
+
+	l.once(name, event)
+}
+
+// once demands that no message ran twice, and no key worked twice.
+func (l *lab) once(name string, event events.SQSEvent) {
+	l.Helper()
+
+	times, records := map[string]int{}, map[string]int{}
+	for _, m := range event.Records {
+		records[m.MessageId]++
+	}
+
+	for _, id := range l.runs.all() {
+		if times[id]++; times[id] > records[id] {
+			l.Errorf("%s: %q ran %d times", name, id, times[id])
+		}
+	}
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -40,8 +43,37 @@ type lab struct {
 	log   *strings.Builder
 	opts  *lambdawrap.Options
 
-	mu   sync.Mutex
-	runs []string // message ids, in the order in which handlers ended
+	runs journal // message ids, in the order in which handlers ended
+
+	mu    sync.Mutex
+	heard []idemddb.Event // unless the store's options say who hears them
+}
+
+// journal is what happened, also in handlers that nobody waits for.
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *journal) add(line string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	j.lines = append(j.lines, line)
+}
+
+func (j *journal) all() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	return slices.Clone(j.lines)
+}
+
+func (j *journal) clear() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	j.lines = nil
 }
 
 func newLab(t testing.TB, opts *idemddb.Options) *lab {
@@ -54,17 +86,56 @@ func newLab(t testing.TB, opts *idemddb.Options) *lab {
 
 	db.ResetRequests()
 
-	store, err := idemddb.New(db, "records", "payments", opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-
 	log := &strings.Builder{}
-
-	return &lab{TB: t, db: db, store: store, log: log, opts: &lambdawrap.Options{
+	l := &lab{TB: t, db: db, log: log, opts: &lambdawrap.Options{
 		Key:    func(m events.SQSMessage) (string, error) { return m.Body, nil },
 		Logger: slog.New(slog.NewTextHandler(&locked{w: log}, nil)),
 	}}
+	l.store = l.open(db, opts)
+
+	return l
+}
+
+// open opens a store on the lab's table, by whatever client.
+func (l *lab) open(api idemddb.DynamoDB, opts *idemddb.Options) *idemddb.Store {
+	l.Helper()
+
+	o := idemddb.Options{}
+	if opts != nil {
+		o = *opts
+	}
+
+	if o.Observe == nil {
+		o.Observe = func(_ context.Context, e idemddb.Event) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+
+			l.heard = append(l.heard, e)
+		}
+	}
+
+	store, err := idemddb.New(api, "records", "payments", &o)
+	if err != nil {
+		l.Fatal(err)
+	}
+
+	return store
+}
+
+// count is how many events of a kind were heard.
+func (l *lab) count(kind idemddb.Kind) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	n := 0
+
+	for _, e := range l.heard {
+		if e.Kind == kind {
+			n++
+		}
+	}
+
+	return n
 }
 
 type locked struct {
@@ -80,26 +151,38 @@ func (l *locked) Write(b []byte) (int, error) {
 }
 
 // handle wraps work, whose runs are noted.
-func (l *lab) handle(work lambdawrap.Handler) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	return lambdawrap.SQS(l.store, func(ctx context.Context, m events.SQSMessage) error {
-		defer func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
+func (l *lab) handle(work lambdawrap.Handler) wrapped {
+	return lambdawrap.SQS(l.store, l.noted(work), l.opts)
+}
 
-			l.runs = append(l.runs, m.MessageId)
-		}()
+// whole wraps a handler of whole events, which works on one message after the other and reports what failed.
+func (l *lab) whole(work lambdawrap.Handler) wrapped {
+	noted := l.noted(work)
 
-		return work(ctx, m)
+	return lambdawrap.Batch(l.store, func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, _ error) {
+		for _, m := range event.Records {
+			if noted(ctx, m) != nil {
+				response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+			}
+		}
+
+		return response, nil
 	}, l.opts)
 }
 
+func (l *lab) noted(work lambdawrap.Handler) lambdawrap.Handler {
+	return func(ctx context.Context, m events.SQSMessage) error {
+		defer l.runs.add(m.MessageId)
+
+		return work(ctx, m)
+	}
+}
+
 // expect sends a batch and compares the failed ids, and the runs since the last time.
-func (l *lab) expect(
-	h func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), event events.SQSEvent, failed, runs []string,
-) {
+func (l *lab) expect(h wrapped, event events.SQSEvent, failed, runs []string) {
 	l.Helper()
 
-	l.runs = nil
+	l.runs.clear()
 
 	response, err := h(l.Context(), event)
 	if err != nil {
@@ -110,12 +193,7 @@ func (l *lab) expect(
 		l.Errorf("failed: %v, want %v", got, failed)
 	}
 
-	l.mu.Lock()
-	defer l.mu.Unlock()
-
-	if !cmp.Equal(l.runs, runs) {
-		l.Errorf("runs: %v, want %v", l.runs, runs)
-	}
+	l.equal("runs", l.runs.all(), runs)
 }
 
 func ids(response events.SQSEventResponse) []string {
@@ -125,6 +203,36 @@ func ids(response events.SQSEventResponse) []string {
 	}
 
 	return failed
+}
+
+// pass lets time go by, which in a bubble takes none.
+func pass(d time.Duration) { time.Sleep(d) }
+
+// numbered is a batch of n messages: m0 with key k0 and so on.
+func numbered(n int) events.SQSEvent {
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("m%d k%d", i, i)
+	}
+
+	return batch(texts...)
+}
+
+// deliveredFor sets how often the messages of an event were delivered.
+func deliveredFor(event events.SQSEvent, times int) events.SQSEvent {
+	for i := range event.Records {
+		m := &event.Records[i]
+		m.ReceiptHandle = "receipt of " + m.MessageId
+		m.Attributes = maps.Clone(m.Attributes)
+
+		if m.Attributes == nil {
+			m.Attributes = map[string]string{}
+		}
+
+		m.Attributes["ApproximateReceiveCount"] = strconv.Itoa(times)
+	}
+
+	return event
 }
 
 // batch makes an event of messages "id key", or "id key group" for a FIFO queue.
@@ -150,8 +258,19 @@ func recordKey(key string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "payments#" + key}}
 }
 
-func (l *lab) state(key string) string {
-	it := l.db.Item("records", recordKey(key))
+// keyOf is the key of a request or statement, as the store knows it; "" for a call of statements.
+func keyOf(r idemddbtest.Request) string {
+	pk, ok := r.Key["pk"].(*types.AttributeValueMemberS)
+	if !ok {
+		return ""
+	}
+
+	return strings.TrimPrefix(pk.Value, "payments#")
+}
+
+func (l *lab) state(key string) string { return l.stateOf(l.db.Item("records", recordKey(key))) }
+
+func (l *lab) stateOf(it map[string]types.AttributeValue) string {
 	if it == nil {
 		return "none"
 	}
@@ -160,7 +279,7 @@ func (l *lab) state(key string) string {
 	lease, _ := it["lease"].(*types.AttributeValueMemberN)
 
 	if state == nil || lease == nil {
-		l.Fatalf("the record of %s is %v", key, it)
+		l.Fatalf("a record is %v", it)
 	}
 
 	if state.Value == "INPROGRESS" && lease.Value == "0" {
@@ -187,21 +306,34 @@ func (l *lab) equal(what string, got, want any) {
 	}
 }
 
+// ignoreUnexported compares attribute values by what they hold.
+var ignoreUnexported = cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberB{})
+
+// panicking is a logger whose handler panics.
+func panicking() *slog.Logger { return slog.New(panickingHandler{slog.DiscardHandler}) }
+
+type panickingHandler struct{ slog.Handler }
+
+func (panickingHandler) Enabled(context.Context, slog.Level) bool  { return true }
+func (panickingHandler) Handle(context.Context, slog.Record) error { panic("logger") }
+
+func goexit() { runtime.Goexit() }
+
 func succeed(context.Context, events.SQSMessage) error { return nil }
 
 func TestAMessageIsDoneOnce(t *testing.T) {
 	t.Parallel()
+	bubble(t, nil, func(l *lab) {
+		h := l.handle(succeed)
 
-	l := newLab(t, nil)
-	h := l.handle(succeed)
-
-	l.expect(h, batch("m1 k1", "m2 k2"), nil, []string{"m1", "m2"})
-	l.equal("record", l.state("k1"), "COMPLETED")
-	l.equal("requests", len(l.db.Requests()), 2)
-	l.db.ResetRequests()
-	l.expect(h, batch("m1 k1", "m3 k2"), nil, nil)
-	l.equal("requests", len(l.db.Requests()), 2)
-	l.equal("log", l.log.String(), "")
+		l.expect(h, batch("m1 k1", "m2 k2"), nil, []string{"m1", "m2"})
+		l.equal("record", l.state("k1"), "COMPLETED")
+		l.equal("requests", len(l.db.Requests()), 2)
+		l.db.ResetRequests()
+		l.expect(h, batch("m1 k1", "m3 k2"), nil, nil)
+		l.equal("requests", len(l.db.Requests()), 2)
+		l.equal("log", l.log.String(), "")
+	})
 }
 
 func TestAllDoneAnswersAnEmptyList(t *testing.T) {
@@ -594,7 +726,7 @@ func TestAClaimThatTakesTheTimeThatWasLeftIsGivenBackUncounted(t *testing.T) {
 		response, err := l.handle(succeed)(ctx, batch("m1 k1"))
 		l.equal("error", err, nil)
 		l.equal("failed", ids(response), []string{"m1"})
-		l.equal("runs", len(l.runs), 0)
+		l.equal("runs", len(l.runs.all()), 0)
 	})
 }
 
@@ -731,13 +863,13 @@ func TestAFIFOGroupStopsAtItsFirstFailure(t *testing.T) {
 
 			return nil
 		})
-		l.runs = nil
+		l.runs.clear()
 
 		response, err := h(t.Context(), batch("m1 a1 a", "m2 b1 b", "m3 a2 a", "m4 b2 b"))
 		l.equal("error", err, nil)
 		l.equal("failed", ids(response), []string{"m1", "m3"})
 		l.equal("a2", l.state("a2"), "none")
-		l.equal("b's order", slices.DeleteFunc(l.runs, func(id string) bool { return id == "m1" }), []string{"m2", "m4"})
+		l.equal("b's order", slices.DeleteFunc(l.runs.all(), func(id string) bool { return id == "m1" }), []string{"m2", "m4"})
 	}
 }
 
@@ -845,7 +977,7 @@ func TestNegativeOptionsAreAnErrorOfEveryInvocation(t *testing.T) {
 		l.opts = opts
 
 		_, err := l.handle(succeed)(t.Context(), batch("m1 k1"))
-		if err == nil || !strings.Contains(err.Error(), field) || len(l.runs) != 0 {
+		if err == nil || !strings.Contains(err.Error(), field) || len(l.runs.all()) != 0 {
 			t.Errorf("got %v, want an error that names %s", err, field)
 		}
 	}

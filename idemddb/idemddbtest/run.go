@@ -19,7 +19,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// Engine is what the contract needs of a DynamoDB: the calls of a Store, and a look at an item. *dynamodb.Client and *DB fit.
+// Engine is what the contract needs of a DynamoDB: the calls of a Store, and a look at an item. *dynamodb.Client and *DB fit. One
+// that has BatchExecuteStatement, as both have, is used in groups; for another one the same cases hold with single requests.
 type Engine interface {
 	idemddb.DynamoDB
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
@@ -34,12 +35,12 @@ func Run(t *testing.T, open func(t *testing.T, schema *dynamodb.CreateTableInput
 	simple := idemddb.Table(freshTable("simple"))
 	composite := idemddb.Table(freshTable("composite"))
 	composite.AttributeDefinitions = []types.AttributeDefinition{
-		{AttributeName: new("partition"), AttributeType: types.ScalarAttributeTypeS},
-		{AttributeName: new("sort"), AttributeType: types.ScalarAttributeTypeS},
+		{AttributeName: &oddPartition, AttributeType: types.ScalarAttributeTypeS},
+		{AttributeName: &oddSort, AttributeType: types.ScalarAttributeTypeS},
 	}
 	composite.KeySchema = []types.KeySchemaElement{
-		{AttributeName: new("partition"), KeyType: types.KeyTypeHash},
-		{AttributeName: new("sort"), KeyType: types.KeyTypeRange},
+		{AttributeName: &oddPartition, KeyType: types.KeyTypeHash},
+		{AttributeName: &oddSort, KeyType: types.KeyTypeRange},
 	}
 
 	for _, schema := range []struct {
@@ -48,7 +49,7 @@ func Run(t *testing.T, open func(t *testing.T, schema *dynamodb.CreateTableInput
 		options idemddb.Options
 	}{
 		{"simple key", simple, idemddb.Options{}},
-		{"composite key", composite, idemddb.Options{PartitionKey: "partition", SortKey: "sort", TTLAttribute: "expires"}},
+		{"composite key", composite, idemddb.Options{PartitionKey: oddPartition, SortKey: oddSort, TTLAttribute: oddTTL}},
 	} {
 		t.Run(schema.name, func(t *testing.T) {
 			t.Parallel()
@@ -68,8 +69,11 @@ func Run(t *testing.T, open func(t *testing.T, schema *dynamodb.CreateTableInput
 	}
 }
 
+// Names as a user's table may have them: every place where one is not quoted as it must be shows.
+var oddPartition, oddSort, oddTTL = `the "partition", #1`, "user's sort.key", `the user's "TTL" ?`
+
 // contract is every case of Run, by what must be true.
-var contract = append(append(append(append([]contractCase{}, claimCases...), settleCases...), wireCases...), recordCases...)
+var contract = slices.Concat(claimCases, settleCases, wireCases, recordCases, groupCases)
 
 type contractCase struct {
 	name  string

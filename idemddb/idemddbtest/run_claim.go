@@ -122,6 +122,20 @@ var claimCases = []contractCase{
 		l.equal("att", l.number("k", "att"), int64(0))
 		l.equal("Attempt", l.claim(s, "k").Attempt(), 1)
 	}},
+	{"a takeover that is given back unused is one for the next claim, and takes its attempt back", func(l *lab) {
+		l.abandoned("k")
+
+		for range 2 {
+			c := l.claim(l.store(), "k")
+			l.equal("Takeover", c.Takeover(), true)
+			l.equal("Attempt", c.Attempt(), 2)
+			l.must(c.ReleaseUnused(l.Context()))
+		}
+
+		l.equal("att", l.number("k", "att"), int64(1))
+		l.must(l.claim(l.store(), "k").Release(l.Context(), nil)) // its work began, and it looked
+		l.equal("Takeover", l.claim(l.store(), "k").Takeover(), false)
+	}},
 	{"attempts used up: the claim beyond them writes FAILED once and the work is not begun", func(l *lab) {
 		s := l.store(func(o *idemddb.Options) { o.MaxAttempts = 2 })
 		l.must(l.claim(s, "k").Release(l.Context(), errors.New("bank closed")))

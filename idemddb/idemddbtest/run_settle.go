@@ -55,50 +55,68 @@ var settleCases = []contractCase{
 			"failed":    func(c *idemddb.Claim) { l.must(c.Fail(l.Context(), nil)) },
 			"released":  func(c *idemddb.Claim) { l.must(c.Release(l.Context(), nil)) },
 		} {
-			s := l.store()
-			zombie := l.claim(s, name)
-			l.Advance(lease + skew + time.Millisecond)
-			end(l.claim(s, name))
-			l.Advance(time.Second)
+			for verb, settle := range l.verbs() {
+				s, key := l.store(), name+", "+verb
+				zombie := l.claim(s, key)
+				l.Advance(lease + skew + time.Millisecond)
+				end(l.claim(s, key))
+				l.Advance(time.Second)
 
-			before := l.item(name)
+				before := l.item(key)
+				err := settle(zombie)
 
-			for verb, err := range l.settleAll(zombie) {
 				fenced, ok := errors.AsType[*idemddb.FencedError](err)
 				if !ok {
-					l.Fatalf("%s, %s: got %v, want a FencedError", name, verb, err)
+					l.Fatalf("%s: got %v, want a FencedError", key, err)
 				}
 
-				l.equal(verb+" Held", fenced.Held, zombie.Fence())
-				l.equal(verb+" Current", fenced.Current, zombie.Fence()+1)
-				l.equal(verb+" has the other's record", fenced.Record != nil, name == "completed")
+				l.equal(key+" Held", fenced.Held, zombie.Fence())
+				l.equal(key+" Current", fenced.Current, zombie.Fence()+1)
+				l.equal(key+" has the other's record", fenced.Record != nil, name == "completed")
+				l.same(key, before)
 			}
-
-			l.same(name, before)
 		}
+	}},
+	{"a claim that is known to be lost is given back without a request, and still says who has the key", func(l *lab) {
+		w := &wire{Engine: l.engine}
+		zombie := l.claim(l.storeOn(w), "k")
+		l.Advance(lease + skew + time.Millisecond)
+		l.claim(l.store(), "k")
+		l.is(zombie.Extend(l.Context()), idemddb.ErrFenced)
+
+		requests := w.requests.Load()
+		err := zombie.Release(l.Context(), nil)
+
+		fenced, ok := errors.AsType[*idemddb.FencedError](err)
+		if !ok || fenced.Current != zombie.Fence()+1 {
+			l.Errorf("got %v, want a FencedError", err)
+		}
+
+		l.equal("requests", w.requests.Load(), requests)
+		l.is(zombie.Complete(l.Context(), nil), idemddb.ErrFenced)
+		l.equal("requests of a completion", w.requests.Load(), requests+1)
 	}},
 	{"a settled claim can't be settled otherwise", func(l *lab) {
 		for name, end := range map[string]func(*idemddb.Claim){
 			"completed": func(c *idemddb.Claim) { l.must(c.Complete(l.Context(), []byte("mine"))) },
 			"failed":    func(c *idemddb.Claim) { l.must(c.Fail(l.Context(), errors.New("first"))) },
 		} {
-			c := l.claim(l.store(), name)
-			end(c)
-			l.Advance(time.Second)
+			for verb, settle := range l.verbs() {
+				key := name + ", " + verb
+				c := l.claim(l.store(), key)
+				end(c)
+				l.Advance(time.Second)
 
-			before := l.item(name)
+				before := l.item(key)
 
-			for verb, err := range l.settleAll(c) {
-				if verb == "fail" && name == "failed" {
+				if err := settle(c); verb == "fail" && name == "failed" {
 					l.must(err) // the same again
-
-					continue
+				} else {
+					l.is(err, idemddb.ErrFenced)
 				}
 
-				l.is(err, idemddb.ErrFenced)
+				l.same(key, before)
 			}
-
-			l.same(name, before)
 		}
 	}},
 	{"a released claim neither completes, fails nor extends", func(l *lab) {
@@ -117,17 +135,16 @@ var settleCases = []contractCase{
 			"another token": {"own": str("another")},
 			"another fence": {"fence": num(1)},
 		} {
-			c := l.claim(l.store(), name)
-			l.edit(name, change)
-			l.Advance(time.Second)
+			for verb, settle := range l.verbs() {
+				key := name + ", " + verb
+				c := l.claim(l.store(), key)
+				l.edit(key, change)
+				l.Advance(time.Second)
 
-			before := l.item(name)
-
-			for _, err := range l.settleAll(c) {
-				l.is(err, idemddb.ErrFenced)
+				before := l.item(key)
+				l.is(settle(c), idemddb.ErrFenced)
+				l.same(key, before)
 			}
-
-			l.same(name, before)
 		}
 	}},
 	{"a worker past its lease completes if nobody took over", func(l *lab) {
@@ -138,18 +155,18 @@ var settleCases = []contractCase{
 		l.equal("Result", string(l.replay(s, "k").Result), "late")
 	}},
 	{"a record that is gone is not created anew", func(l *lab) {
-		c := l.claim(l.store(), "k")
-		l.drop("k")
+		for verb, settle := range l.verbs() {
+			c := l.claim(l.store(), verb)
+			l.drop(verb)
 
-		for verb, err := range l.settleAll(c) {
-			fenced, ok := errors.AsType[*idemddb.FencedError](err)
+			fenced, ok := errors.AsType[*idemddb.FencedError](settle(c))
 			if !ok || fenced.Current != 0 {
-				l.Errorf("%s: got %v, want a FencedError with Current 0", verb, err)
+				l.Errorf("%s: got %v, want a FencedError with Current 0", verb, fenced)
 			}
-		}
 
-		if l.item("k") != nil {
-			l.Error("there is a record again")
+			if l.item(verb) != nil {
+				l.Errorf("%s: there is a record again", verb)
+			}
 		}
 	}},
 	{"an extended lease holds past its old end", func(l *lab) {
@@ -356,13 +373,13 @@ var settleCases = []contractCase{
 	}},
 }
 
-// settleAll tries every write of a claim.
-func (l *lab) settleAll(c *idemddb.Claim) map[string]error {
-	return map[string]error{
-		"complete": c.Complete(l.Context(), []byte("zombie")),
-		"release":  c.Release(l.Context(), errors.New("zombie")),
-		"unused":   c.ReleaseUnused(l.Context()),
-		"fail":     c.Fail(l.Context(), errors.New("zombie")),
-		"extend":   c.Extend(l.Context()),
+// verbs are the writes of a claim.
+func (l *lab) verbs() map[string]func(*idemddb.Claim) error {
+	return map[string]func(*idemddb.Claim) error{
+		"complete": func(c *idemddb.Claim) error { return c.Complete(l.Context(), []byte("zombie")) },
+		"release":  func(c *idemddb.Claim) error { return c.Release(l.Context(), errors.New("zombie")) },
+		"unused":   func(c *idemddb.Claim) error { return c.ReleaseUnused(l.Context()) },
+		"fail":     func(c *idemddb.Claim) error { return c.Fail(l.Context(), errors.New("zombie")) },
+		"extend":   func(c *idemddb.Claim) error { return c.Extend(l.Context()) },
 	}
 }

@@ -1,0 +1,101 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// A handler of whole events that is there already. It gets what must be worked on, and what it reports comes back.
+func ExampleBatch() {
+	store, _ := inMemory(nil)
+	closed := true
+
+	existing := func(_ context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
+		fmt.Println(len(event.Records), "messages")
+
+		for _, m := range event.Records {
+			if m.Body == "pay bob" && closed {
+				failure := events.SQSBatchItemFailure{ItemIdentifier: m.MessageId}
+				response.BatchItemFailures = append(response.BatchItemFailures, failure)
+
+				continue
+			}
+
+			fmt.Println(m.Body)
+		}
+
+		return response, nil
+	}
+
+	function := lambdawrap.Batch(store, existing, &lambdawrap.Options{Logger: quiet})
+	event := received("pay ann", "pay bob", "pay eve")
+
+	invoke(function, event)
+
+	closed = false
+
+	invoke(function, event) // all of it, as after a time-out
+	invoke(function, event) // nothing is left to do: the handler is not called
+	// Output:
+	// 3 messages
+	// pay ann
+	// pay eve
+	// come back: [m-2]
+	// 1 messages
+	// pay bob
+	// come back: []
+	// come back: []
+}
+
+// An error that no retry mends ends all that the handler was given.
+func ExampleBatch_permanent() {
+	store, _ := inMemory(nil)
+
+	existing := func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+		return events.SQSEventResponse{}, lambdawrap.Permanent(errClosed)
+	}
+
+	invoke(lambdawrap.Batch(store, existing, &lambdawrap.Options{
+		DeadLetter: func(_ context.Context, m events.SQSMessage, err error) error {
+			fmt.Println("dead letter:", m.MessageId, err)
+
+			return nil
+		},
+		Logger: quiet,
+	}), received("pay ann"))
+	// Output:
+	// dead letter: m-1 account is closed
+	// come back: []
+}
+
+// A payment that another worker is at comes back when that one's lease is over, and not before.
+func ExampleOptions_visibility() {
+	store, clock := inMemory(nil)
+
+	function := lambdawrap.SQS(store, func(_ context.Context, m events.SQSMessage) error {
+		fmt.Println(m.Body)
+
+		return nil
+	}, &lambdawrap.Options{Key: byPaymentID(), Visibility: hidden{}, Logger: quiet})
+
+	_, _, err := store.Claim(context.Background(), `"p-1"`, nil) // the other worker, which dies
+	fmt.Println(err)
+
+	event := received(`{"paymentId":"p-1"}`)
+	event.Records[0].ReceiptHandle = "r-1"
+
+	invoke(function, event)
+	clock.Advance(33 * time.Second)
+	invoke(function, event)
+	// Output:
+	// <nil>
+	// r-1 is hidden for 33 s
+	// come back: [m-1]
+	// {"paymentId":"p-1"}
+	// come back: []
+}
