@@ -223,7 +223,9 @@ func TestAnOutageThatBeginsInTheMiddle(t *testing.T) {
 				t.Run(fmt.Sprint(fault, ", ", way.name, ", ", mode.name), func(t *testing.T) {
 					t.Parallel()
 					bubble(t, nil, func(of *lab) {
-						for k := 0; outage(newLab(of.TB, &mode.opts), way.wrap, fault, k); k++ {
+						k := 0
+						for outage(newLab(of.TB, &mode.opts), way.wrap, fault, k) {
+							k++
 						}
 					})
 				})
