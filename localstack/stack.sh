@@ -51,7 +51,7 @@ way() {
 # LocalStack 4.14.0 runs on this Python alone, whatever its metadata says.
 python313() {
   local candidate
-  for candidate in python3.13 "$HOME"/.pyenv/versions/3.13.*/bin/python python3; do
+  for candidate in python3.13 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.13.*/bin/python python3; do
     [ "$("$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2> /dev/null)" = 3.13 ] && { echo "$candidate"; return; }
   done
   die "Python 3.13 is missing. uv: uv python install 3.13 · pyenv: pyenv install 3.13 · macOS: brew install python@3.13 · Debian 13: apt-get install python3.13-venv · or start Docker."
