@@ -29,7 +29,8 @@
 //
 // Requests: the keys of a batch are claimed up to 25 at a time, at most one group ahead of the handlers, and of a FIFO group only the
 // next message; completions and releases go in groups behind the handlers, while the next ones run. What was claimed and could not
-// start is given back, uncounted. A batch of ten new messages costs two requests, ten duplicates one or two. Where the Store has
+// start is given back, uncounted. A batch of ten new messages costs two requests where its handlers end together, up to eleven where they end one after
+// another; ten duplicates one or two. Where the Store has
 // no groups, or counts claims (Options.MaxAttempts, Options.NoTakeover), a message is claimed only when a worker is free for it.
 //
 // Deadlines: claims and handlers end Options.Reserve before the invocation does, settling and the dead-letter hook a quarter of

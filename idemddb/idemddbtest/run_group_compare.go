@@ -364,7 +364,11 @@ func (l *lab) compareSettling() {
 		s := l.storeOn(w)
 
 		l.Advance(epoch.Sub(l.Now()))
-		l.prepareSettling(all, strconv.Itoa(round), func(keys []string) []idemddb.ClaimAnswer { return l.ask(s, false, keys...) })
+		l.prepareSettling(all, strconv.Itoa(round), func(keys []string) []idemddb.ClaimAnswer {
+			stays := "stays open, " + strconv.Itoa(round) // so that every write waits for company
+
+			return l.ask(s, false, append(keys, stays)...)[:len(keys)]
+		})
 
 		travels, _ := w.(*groupWire)
 		if travels != nil {
@@ -393,7 +397,7 @@ func (l *lab) compareSettling() {
 		case 0:
 			return
 		case 1:
-			again = append(again, &settling{}) // for company
+			again = append(again, &settling{end: (again[0].end + 1) % len(ends)}) // for company
 		}
 
 		all = again
