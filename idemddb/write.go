@@ -36,6 +36,10 @@ func (w write) input(s *Store) *dynamodb.UpdateItemInput {
 // fenced sends a conditional update, in a group if there is a turn in one. build makes it anew for each attempt. A refusal is
 // ErrFenced, with the record that stood in the way, or nil if there is none.
 func (s *Store) fenced(ctx context.Context, t *turn, key string, build func() write) (*storedRecord, error) {
+	if t != nil {
+		defer t.end(ctx)
+	}
+
 	_, err := send(ctx, s, key, func(actx context.Context) (none struct{}, err error) {
 		if t == nil {
 			return none, s.alone(actx, build())
@@ -43,10 +47,6 @@ func (s *Store) fenced(ctx context.Context, t *turn, key string, build func() wr
 
 		return none, t.send(actx, build())
 	})
-	if t != nil {
-		t.end(ctx)
-	}
-
 	if err == nil {
 		return nil, nil //nolint:nilnil // no error, and nothing in the way
 	}
