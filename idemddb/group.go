@@ -198,16 +198,32 @@ func (g *Group) start(ctx context.Context) {
 
 	g.calls++
 
-	go func() {
-		var answers []error
+	go g.run(ctx, request, call)
+}
 
-		defer func() { // also when the client ends this goroutine
-			cancel()
-			g.deliver(ctx, call, answers)
-		}()
+// run makes the request and hands its answers out. A client that panics, or ends the goroutine, is met by those who called it.
+func (g *Group) run(ctx, request context.Context, call *groupCall) {
+	answers := make([]error, len(call.writes))
+	returned := false
 
-		g.answers(request, call, &answers)
+	defer func() {
+		if v := recover(); !returned {
+			if v == nil {
+				v = errExited
+			}
+
+			for i := range answers {
+				answers[i] = &panicked{v}
+			}
+		}
+
+		call.cancel()
+		g.deliver(ctx, call, answers)
 	}()
+
+	g.request(request, call, answers)
+
+	returned = true
 }
 
 // deliver hands the answers out, and sends what has come meanwhile.
@@ -242,32 +258,6 @@ func (g *Group) take() []*pending {
 	})
 
 	return taken
-}
-
-// answers makes the request. A client that panics, or ends the goroutine, is met by those who called it.
-func (g *Group) answers(ctx context.Context, call *groupCall, into *[]error) {
-	answers := make([]error, len(call.writes))
-	*into = answers
-	returned := false
-
-	defer func() {
-		v := recover()
-
-		switch {
-		case returned:
-			return
-		case v == nil:
-			v = errExited
-		}
-
-		for i := range answers {
-			answers[i] = &panicked{v}
-		}
-	}()
-
-	g.request(ctx, call, answers)
-
-	returned = true
 }
 
 func (g *Group) request(ctx context.Context, call *groupCall, answers []error) {

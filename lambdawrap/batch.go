@@ -223,7 +223,7 @@ func (b *batch) next(settle context.Context, l *lane) {
 
 // done takes the first message from its lane, with its outcome.
 func (b *batch) done(l *lane, o outcome) {
-	if m := l.messages[0]; m.failed && m.seconds > 0 {
+	if m := l.messages[0]; m.hidden() {
 		b.failed = append(b.failed, m)
 	}
 

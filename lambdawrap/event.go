@@ -102,7 +102,7 @@ func (b *batch) hideAll(settle context.Context, messages []*message) error {
 	var tasks []func()
 
 	for _, m := range messages {
-		if m.failed && m.seconds > 0 {
+		if m.hidden() {
 			tasks = append(tasks, func() { b.hide(settle, m) })
 		}
 	}

@@ -74,12 +74,7 @@ func settleClaim(ctx context.Context, claim *idemddb.Claim, err error) outcome {
 	case errors.Is(err, errLate): // the work may still run: nobody may have the key before the lease is over
 		return outcome{err: err, until: claim.Deadline()}
 	case errors.Is(err, errNoTime), errors.Is(err, errUnbegun):
-		released := claim.ReleaseUnused(ctx)
-		if errors.Is(err, idemddb.ErrFenced) && errors.Is(released, idemddb.ErrFenced) {
-			released = nil // that says it
-		}
-
-		return outcome{err: errors.Join(err, released)}
+		return outcome{err: joinRelease(err, claim.ReleaseUnused(ctx))}
 	}
 
 	switch settled := claim.Settled(); {
@@ -98,13 +93,17 @@ func settleClaim(ctx context.Context, claim *idemddb.Claim, err error) outcome {
 
 		return outcome{err: errors.Join(err, failed), permanent: failed == nil}
 	default:
-		released := claim.Release(ctx, err)
-		if errors.Is(err, idemddb.ErrFenced) && errors.Is(released, idemddb.ErrFenced) {
-			released = nil // the handler gave up because the claim was lost: that says it
-		}
-
-		return outcome{err: errors.Join(err, released)}
+		return outcome{err: joinRelease(err, claim.Release(ctx, err))}
 	}
+}
+
+// joinRelease adds what became of the release. A claim that was lost is told once: why the work ended says it.
+func joinRelease(err, released error) error {
+	if errors.Is(err, idemddb.ErrFenced) && errors.Is(released, idemddb.ErrFenced) {
+		return err
+	}
+
+	return errors.Join(err, released)
 }
 
 // completed reads the answer to a completion. The work is done whatever it says; a message that came back would be worked on

@@ -26,6 +26,9 @@ type message struct {
 	seconds int32 // until it comes back, where Options.Visibility says so
 }
 
+// hidden tells whether the message's next delivery is to be shaped.
+func (m *message) hidden() bool { return m.failed && m.seconds > 0 }
+
 // lane is what must be worked on in order: the messages of one key, or of a FIFO group and all groups that share a key with
 // it. Lanes go side by side.
 type lane struct {
