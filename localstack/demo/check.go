@@ -17,6 +17,7 @@ type expected struct {
 	records int    // requests
 	letters string // ids given to the dead-letter hook
 
+	orRuns  int  // if not 0, as good as runs: a handler may begin in the instant in which its claim turns out to be lost
 	atLeast bool // a renewal may be tried twice on a slow machine: no fewer requests for records than these
 }
 
@@ -24,6 +25,10 @@ const noAnswer = "no answer"
 
 // compare stops the story if an invocation did something else.
 func (s *stage) compare(got, want expected) {
+	if want.orRuns != 0 && got.runs == want.orRuns {
+		want.runs = got.runs
+	}
+
 	if want.atLeast {
 		want.records = max(want.records, got.records)
 	}
