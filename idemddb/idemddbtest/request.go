@@ -67,7 +67,7 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 			f = LostRequest // its sender gave up while it was held
 		}
 	}
-	if !db.meetStatements(ctx, &r, f, each) {
+	if !db.chooseStatementFaults(ctx, &r, f, each) {
 		f = LostRequest
 	}
 
@@ -79,16 +79,14 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 		return nil, f, r.Err
 	}
 	switch f {
-	case LostRequest:
+	case LostRequest, EmptyAnswer:
 		return nil, f, nil
 	case LateRequest:
 		db.held = append(db.held, copyInput(in))
 		return nil, f, nil
 	}
 	out, r.Err = db.apply(in, &r)
-	if f == ConditionWithoutItem {
-		stripItem(r.Err)
-	}
+	f.spoil(out, r.Err)
 	return out, f, r.Err
 }
 
