@@ -98,7 +98,7 @@ func (db *DB) Deliver() []Request {
 	for _, in := range held {
 		r := db.describe(in)
 		_, r.Err = db.apply(in, &r)
-		db.log(r)
+		db.requests = append(db.requests, r)
 		delivered = append(delivered, r.clone())
 	}
 

@@ -74,7 +74,7 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	r.Fault = f
-	defer func() { db.log(r) }()
+	defer func() { db.requests = append(db.requests, r) }()
 	if r.Err = f.refusal(r); r.Err != nil {
 		return nil, f, r.Err
 	}
@@ -88,12 +88,6 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 	out, r.Err = db.apply(in, &r)
 	f.spoil(out, r.Err)
 	return out, f, r.Err
-}
-
-func (db *DB) log(r Request) {
-	if !db.unlogged {
-		db.requests = append(db.requests, r)
-	}
 }
 
 func (db *DB) apply(in any, r *Request) (out any, err error) {
