@@ -30,6 +30,8 @@ func TestReadRefuses(t *testing.T) {
 		"a high surrogate alone":                   {`{"id":"\ud800"}`, "half a surrogate pair"},
 		"a low surrogate alone":                    {`{"id":"\\\uDFFF"}`, "the \\u escape begins at byte 10 of 17"},
 		"two high surrogates":                      {`{"id":"\ud800\ud800"}`, "half a surrogate pair"},
+		"two low surrogates":                       {`{"id":"\udc00\udc00"}`, "half a surrogate pair"},
+		"a high surrogate before U+E000":           {`{"id":"\ud800\ue000"}`, "half a surrogate pair"},
 		"a high surrogate before a letter":         {`{"id":"\ud800s\udc00"}`, "half a surrogate pair"},
 		"a high surrogate before another escape":   {`{"id":"\ud800\u0041"}`, "half a surrogate pair"},
 		"half a surrogate pair in a name":          {`{"id":1,"\ud800":2}`, "half a surrogate pair"},
