@@ -131,7 +131,7 @@ func (s *stage) owns(ctx context.Context, want account) {
 
 const accountKey = "account#a-1"
 
-func recordKey(paymentID string) string { return `payments#"` + paymentID + `"` }
+func recordKey(paymentID string) string { return "payments#" + paymentID }
 
 // read looks an item up, past every meter: the worker did not ask for it.
 func (s *stage) read(ctx context.Context, table, key string) item {

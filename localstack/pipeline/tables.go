@@ -31,7 +31,7 @@ func (p *Pipeline) Records(ctx context.Context) (map[string]Record, error) {
 
 	for _, item := range items {
 		_, id, _ := strings.Cut(text(item["pk"]), "#")
-		records[unquote(id)] = Record{
+		records[id] = Record{
 			State:    text(item["st"]),
 			Attempts: int(number(item["att"])),
 			Fence:    number(item["fence"]),
@@ -60,7 +60,7 @@ func RecordKey(ctx context.Context, p *Pipeline, id string) (map[string]types.At
 	items, err := p.scan(ctx, p.RecordTableName)
 
 	for _, item := range items {
-		if _, key, _ := strings.Cut(text(item["pk"]), "#"); unquote(key) == id {
+		if _, key, _ := strings.Cut(text(item["pk"]), "#"); key == id {
 			return map[string]types.AttributeValue{"pk": item["pk"]}, nil
 		}
 	}
@@ -82,15 +82,6 @@ func (p *Pipeline) scan(ctx context.Context, table string) ([]map[string]types.A
 	}
 
 	return items, nil
-}
-
-// unquote takes a key of one part, a JSON string, back to what it was.
-func unquote(key string) string {
-	if id, err := strconv.Unquote(key); err == nil {
-		return id
-	}
-
-	return key
 }
 
 func text(value types.AttributeValue) string {

@@ -22,7 +22,7 @@ func TestScreenShowsAllOfThePipeline(t *testing.T) {
 		queue:    pipeline.Depth{Waiting: 1, Hidden: 2},
 		letters:  pipeline.Depth{Waiting: 1},
 		dead:     []string{poison},
-		records:  map[string]pipeline.Record{"p-01": {State: "COMPLETED", Attempts: 1}, poison: {State: "FAILED", Attempts: 1, Err: "no amount"}},
+		records:  map[string]pipeline.Record{"p-01": {State: "COMPLETED", Attempts: 1}, poison: {State: "FAILED", Attempts: 1, Err: "not above 0"}},
 		accounts: map[string]pipeline.Account{"anna": {Balance: 100, Payments: 1}},
 	}
 
@@ -40,7 +40,7 @@ DEAD LETTERS  1 p-07
 RECORDS  2
 key      state      attempts  last failure
 p-01     COMPLETED  1         
-p-07     FAILED     1         no amount
+p-07     FAILED     1         not above 0
 
 LEDGER   1
 account  balance  payments

@@ -10,7 +10,7 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
-// The poison is a payment without an amount. The others are three for each of three accounts.
+// The poison is a payment of a negative amount. The others are three for each of three accounts.
 const poison = "p-07"
 
 func payments() []string {
@@ -21,7 +21,7 @@ func payments() []string {
 	for i := range 10 {
 		id := fmt.Sprintf("p-%02d", i+1)
 		if id == poison {
-			bodies = append(bodies, `{"paymentId":"`+poison+`","account":"ben"}`)
+			bodies = append(bodies, pipeline.Payment(id, "ben", -700))
 
 			continue
 		}
@@ -44,7 +44,7 @@ func tell(ctx context.Context, out io.Writer, p *pipeline.Pipeline, patience tim
 
 	all := payments()
 
-	fmt.Fprintf(out, "sending ten payments, one of them (%s) without an amount ...\n", poison)
+	fmt.Fprintf(out, "sending ten payments, one of them (%s) of a negative amount ...\n", poison)
 
 	if err := p.Send(ctx, all...); err != nil {
 		return err //nolint:wrapcheck // says where it comes from
