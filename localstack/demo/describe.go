@@ -33,12 +33,12 @@ func (f *fixture) introduce(p *printer) {
 	p.field("events", "what the store reports to Options.Observe")
 }
 
-func (f *fixture) printOutcome(call *invocation, got outcome) {
-	f.field("requests", fmt.Sprintf("%d for records, %d for the account", got.requests, call.payments.Load()))
-	f.printEvents(call.worker)
+func (f *fixture) printOutcome(w *worker, got outcome) {
+	f.field("requests", fmt.Sprintf("%d for records, %d for the account", got.requests, w.payments.Load()))
+	f.printEvents(w)
 	f.field("handler", count(got.runs, "run"))
 
-	for line := range strings.Lines(call.log.String()) {
+	for line := range strings.Lines(w.log.String()) {
 		_, line, _ = strings.Cut(line, " ") // without the time, which is not the steps' one
 		f.field("log", wrap(line, pageWidth-labelWidth)...)
 	}

@@ -30,8 +30,8 @@ type fixture struct {
 	work   handler
 	err    error
 
-	workers                 []*worker
-	invocations, deliveries int
+	workers    []*worker
+	deliveries int
 
 	effects int                        // the payments that the account holds
 	made    pipeline.Account           // what the account should hold
@@ -121,6 +121,7 @@ func (f *fixture) workerWith(opts idemddb.Options, pause time.Duration) *worker 
 	}
 
 	f.workers = append(f.workers, w)
+	w.id = fmt.Sprintf("call-%d", len(f.workers))
 
 	return w
 }
@@ -153,36 +154,31 @@ type outcome struct {
 // deliver hands a batch to a worker, waits for the answer and checks it.
 func (f *fixture) deliver(ctx context.Context, w *worker, want outcome, batch ...events.SQSMessage) {
 	if f.err == nil {
-		call := f.begin(ctx, w, batch)
-		<-call.done
-		f.finish(call, want)
+		f.begin(ctx, w, batch)
+		f.finish(w, want)
 	}
 }
 
-// deliverUntilFrozen hands a message to a worker and waits until its handler freezes. A nil result means that an earlier step failed.
-func (f *fixture) deliverUntilFrozen(ctx context.Context, w *worker, m events.SQSMessage) *invocation {
+// deliverUntilFrozen hands a message to a worker and waits until its handler freezes.
+func (f *fixture) deliverUntilFrozen(ctx context.Context, w *worker, m events.SQSMessage) {
 	if f.err != nil {
-		return nil
+		return
 	}
 
-	call := f.begin(ctx, w, []events.SQSMessage{m})
+	f.begin(ctx, w, []events.SQSMessage{m})
 
 	select {
 	case <-w.frozenAt:
 		f.printEvents(w)
 		f.field("handler", "began, and does no more")
 		f.field("answer", f.paint(red, "none"))
-	case <-call.done:
-		f.failf("the invocation ended before its handler began: %v", call.err)
+	case <-w.done:
+		f.failf("the invocation ended before its handler began: %v", w.err)
 	}
-
-	return call
 }
 
-func (f *fixture) begin(ctx context.Context, w *worker, batch []events.SQSMessage) *invocation {
-	f.invocations++
+func (f *fixture) begin(ctx context.Context, w *worker, batch []events.SQSMessage) {
 	f.deliveries += len(batch)
-	id := fmt.Sprintf("call-%d", f.invocations)
 
 	lines := make([]string, len(batch))
 	for i, m := range batch {
@@ -194,21 +190,26 @@ func (f *fixture) begin(ctx context.Context, w *worker, batch []events.SQSMessag
 	}
 
 	f.line("")
-	f.field(id, lines...)
-
-	return w.invoke(ctx, id, batch)
+	f.field(w.id, lines...)
+	w.invoke(ctx, batch)
 }
 
-// finish prints what an invocation did and compares it with what it should have done.
-func (f *fixture) finish(call *invocation, want outcome) {
-	got := outcome{call.failed, strings.Join(call.deadLetters, " "), int(call.runs.Load()), int(call.records.Load())}
-	f.printOutcome(call, got)
+// finish waits for the answer of a worker, prints what the worker did and compares that with what it should have done.
+func (f *fixture) finish(w *worker, want outcome) {
+	if f.err != nil {
+		return
+	}
+
+	<-w.done
+
+	got := outcome{w.failed, strings.Join(w.deadLetters, " "), int(w.runs.Load()), int(w.records.Load())}
+	f.printOutcome(w, got)
 
 	if got.requests <= want.requests {
 		want.requests = got.requests
 	}
 
-	if call.err != nil || got != want {
-		f.failf("%s did %+v with error %v, want %+v", call.id, got, call.err, want)
+	if w.err != nil || got != want {
+		f.failf("%s did %+v with error %v, want %+v", w.id, got, w.err, want)
 	}
 }

@@ -33,9 +33,14 @@ func pay(ctx context.Context, accounts *ledger.Ledger, m events.SQSMessage) erro
 	return accounts.Pay(ctx, m) //nolint:wrapcheck // the wrapper reads it
 }
 
-// worker is one process of the payments function.
+// worker is one process of the payments function. It gets one invocation.
 type worker struct {
+	id       string // the request id of the invocation
 	function func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+
+	done   chan struct{} // closed when the invocation has ended
+	failed string        // the message ids in its answer
+	err    error
 
 	frozenAt  chan struct{} // closed when the handler freezes; nil in a worker that does not freeze
 	thawed    chan struct{} // closed when it may go on
@@ -157,34 +162,23 @@ func (w *worker) observe(_ context.Context, e idemddb.Event) {
 	w.events = append(w.events, e)
 }
 
-// invocation is one call of a worker.
-type invocation struct {
-	*worker
-
-	id     string        // its request id
-	done   chan struct{} // closed when the fields below are set
-	failed string        // the message ids in the answer
-	err    error
-}
-
-func (w *worker) invoke(ctx context.Context, id string, batch []events.SQSMessage) *invocation {
-	call := &invocation{worker: w, id: id, done: make(chan struct{})}
+// invoke starts the invocation and returns.
+func (w *worker) invoke(ctx context.Context, batch []events.SQSMessage) {
+	w.done = make(chan struct{})
 
 	go func() {
-		defer close(call.done)
+		defer close(w.done)
 
 		ctx, cancel := context.WithTimeout(ctx, timeLimit)
 		defer cancel()
 
-		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: id})
+		ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: w.id})
 
 		answer, err := w.function(ctx, events.SQSEvent{Records: batch})
 		for _, failure := range answer.BatchItemFailures {
-			call.failed = strings.TrimSpace(call.failed + " " + failure.ItemIdentifier)
+			w.failed = strings.TrimSpace(w.failed + " " + failure.ItemIdentifier)
 		}
 
-		call.err = err
+		w.err = err
 	}()
-
-	return call
 }
