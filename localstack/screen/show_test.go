@@ -18,7 +18,7 @@ func paidOnce() map[string]pipeline.Account {
 func TestScreenShowsAllOfThePipeline(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
 
-	s := sight{
+	s := status{
 		queue:    pipeline.Depth{Waiting: 1, Hidden: 2},
 		letters:  pipeline.Depth{Waiting: 1},
 		dead:     []string{poison},
@@ -69,7 +69,7 @@ func TestScreenFailsUnlessEachPaymentIsThereOnce(t *testing.T) {
 			accounts := paidOnce()
 			test.change(accounts)
 
-			if err := (sight{accounts: accounts}).check(); (err == nil) != test.ok {
+			if err := (status{accounts: accounts}).check(); (err == nil) != test.ok {
 				t.Errorf("got %v, want ok %t", err, test.ok)
 			}
 		})
