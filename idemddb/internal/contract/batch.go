@@ -15,19 +15,24 @@ type request struct {
 	redelivered bool // the key has probably been claimed before
 }
 
-// claimBatch claims keys in a batch of their own. It can be called on any goroutine, and returns as many answers as requests.
+// claimBatch claims keys at once, in a batch of their own. It can be called on any goroutine.
 func (h *harness) claimBatch(s *idemddb.Store, requests ...request) []answer {
 	h.Helper()
 
-	all := make([]idemddb.ClaimRequest, len(requests))
-	for i, r := range requests {
-		all[i] = idemddb.ClaimRequest{Key: r.key, Fingerprint: r.fingerprint, Redelivered: r.redelivered}
-	}
+	var all sync.WaitGroup
 
 	answers := make([]answer, len(requests))
-	for i, a := range s.Group().Claim(h.Context(), all) {
-		answers[i] = answer{a.Claim, a.Record, a.Err}
+	batch := s.Batch()
+	batch.Expect(len(requests))
+
+	for i, r := range requests {
+		all.Go(func() {
+			a, opts := &answers[i], &idemddb.ClaimOptions{Fingerprint: r.fingerprint, Redelivered: r.redelivered}
+			a.claim, a.record, a.err = batch.Claim(h.Context(), r.key, opts)
+		})
 	}
+
+	all.Wait()
 
 	return answers
 }

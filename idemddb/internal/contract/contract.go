@@ -58,7 +58,7 @@ func Run(t *testing.T, open func(t *testing.T, schema *dynamodb.CreateTableInput
 var cases = slices.Concat(
 	claimCases, giveUpCases, retentionCases, reopenCases,
 	settleCases, fencingCases, extendCases, resultCases, doCases,
-	requestCases, lostReplyCases, lateRequestCases,
+	requestCases, unansweredCases, heldCases, lateRequestCases,
 	fingerprintCases, foreignRecordCases, keyCases,
 	batchClaimCases, batchSettleCases, batchFaultCases, comparisonCases,
 )

@@ -56,11 +56,17 @@ var fingerprintCases = []testCase{
 		h.claim(s, "k")
 		h.equal("fp", h.text("fp"), "")
 	}},
-	{name: "a fingerprint of another algorithm never matches", check: func(h *harness) {
+	{name: "a fingerprint of another version of the algorithm is not compared", check: func(h *harness) {
 		s := h.store()
-		opts := &idemddb.ClaimOptions{Fingerprint: "a"}
-		h.must(h.claimWith(s, "k", opts).Complete(h.Context(), nil))
-		h.edit("k", attributes{"fp": str("2:" + strings.TrimPrefix(h.text("fp"), "1:"))})
-		h.refuse(s, "k", opts, idemddb.ErrMismatch)
+		opts := &idemddb.ClaimOptions{Fingerprint: "b"}
+
+		for _, version := range []string{"0:", "2:", "10:"} {
+			h.must(h.claimWith(s, version, &idemddb.ClaimOptions{Fingerprint: "a"}).Release(h.Context(), nil))
+			h.edit(version, attributes{"fp": str(version + "made by another algorithm")})
+			h.must(h.claimWith(s, version, opts).Complete(h.Context(), nil))
+			h.refuse(s, version, &idemddb.ClaimOptions{Fingerprint: "a"}, idemddb.ErrMismatch) // the claim has left its own
+			h.edit(version, attributes{"fp": str(version + "made by another algorithm")})
+			h.replayWith(s, version, opts)
+		}
 	}},
 }

@@ -64,6 +64,8 @@ var giveUpCases = []testCase{
 			"taken over by another":  {"own": str("another"), "lease": num(epoch.Add(-time.Hour).UnixMilli())},
 			"another fencing token":  {"fence": num(7)},
 			"completed by its owner": {"st": str("COMPLETED")},
+			"released":               {"lease": num(0)},
+			"released unused":        {"lease": num(-1)},
 			"extended to the limit":  {"lease": num(epoch.Add(lease + time.Millisecond).UnixMilli())},
 		} {
 			h.Advance(epoch.Sub(h.Now()))

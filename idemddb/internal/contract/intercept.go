@@ -62,11 +62,14 @@ func intercept[T any](ctx context.Context, e *interceptor, request func(context.
 		return nil, &types.ConditionalCheckFailedException{Message: refusal.Message}
 	}
 
-	if failed != nil {
+	switch {
+	case errors.Is(failed, errEmptyAnswer):
+		return new(T), nil
+	case failed != nil:
 		return nil, failed
+	default:
+		return out, nil
 	}
-
-	return out, nil
 }
 
 // batchExecutor is what an engine has whose batches share requests.
@@ -122,10 +125,22 @@ func (h *harness) interceptedBatch(f onRequest) idemddb.DynamoDB {
 	return e
 }
 
-var errReset = errors.New("read tcp: connection reset by peer")
+var (
+	errReset = errors.New("read tcp: connection reset by peer")
+
+	errEmptyAnswer = errors.New("no error, but an answer without content") // of an onRequest
+)
 
 // fault is what can happen to a request.
 type fault func(send func() error) error
+
+// unanswered are the faults after which a sender does not know what became of its request.
+var unanswered = map[string]fault{
+	"request lost":          loseRequest,
+	"reply lost":            loseReply,
+	"empty answer":          func(func() error) error { return errEmptyAnswer },
+	"applied, empty answer": func(send func() error) error { _ = send(); return errEmptyAnswer },
+}
 
 func loseRequest(func() error) error { return errReset }
 

@@ -5,9 +5,13 @@ import (
 	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 )
+
+// errInvalid is an answer after which no write is sent again: DynamoDB would never accept it.
+var errInvalid = &smithy.GenericAPIError{Code: "ValidationException", Message: "not valid"}
 
 // requestCases say how many requests there are, and which answers are asked for again.
 var requestCases = []testCase{
@@ -29,13 +33,15 @@ var requestCases = []testCase{
 		h.endRetention()
 		counted("a record past its retention", 2, func() { h.claim(s, "k") })
 	}},
-	{name: "a completion that gets five errors and then works is one completion", check: func(h *harness) {
+	{name: "a completion that gets seven errors and then works is one completion", check: func(h *harness) {
 		errs := map[int64]error{
 			2: errReset,
 			3: &types.ProvisionedThroughputExceededException{},
 			4: &types.TransactionConflictException{},
 			5: &types.ReplicatedWriteConflictException{},
 			6: &types.InternalServerError{},
+			7: &smithy.GenericAPIError{Code: "AccessDeniedException"},
+			8: &types.ResourceNotFoundException{},
 		}
 		e := h.intercepted(func(n int64, send func() error) error {
 			if errs[n] != nil {
@@ -45,14 +51,31 @@ var requestCases = []testCase{
 			return send()
 		})
 		h.must(h.claim(h.storeOn(e), "k").Complete(h.Context(), []byte("done")))
-		h.equal("requests", e.requests.Load(), int64(7))
+		h.equal("requests", e.requests.Load(), int64(9))
 		h.replay(h.store(), "k")
 	}},
-	{name: "a completion that is never written is ErrUnrecorded with the service's answer", check: func(h *harness) {
-		noTable := func(func() error) error { return &types.ResourceNotFoundException{} }
-		err := h.claim(h.storeOn(h.intercepted(nth(2, noTable))), "k").Complete(h.Context(), nil)
+	{name: "a completion that is never written is ErrUnrecorded with DynamoDB's answer", check: func(h *harness) {
+		refuse := func(func() error) error { return errInvalid }
+		err := h.claim(h.storeOn(h.intercepted(nth(2, refuse))), "k").Complete(h.Context(), nil)
 		h.is(err, idemddb.ErrUnrecorded)
-		as[*types.ResourceNotFoundException](h, err)
+		h.is(err, errInvalid)
+	}},
+	{name: "a release after the first settlement sends no request, and is no error", check: func(h *harness) {
+		for name, settle := range h.settlements() {
+			e := h.intercepted(nil)
+			c := h.claim(h.storeOn(e), name)
+			h.must(settle(c))
+
+			if name == "extend" { // settles nothing
+				continue
+			}
+
+			h.unchanged(name, func() {
+				h.must(c.Release(h.Context(), errors.New("deferred")))
+				h.must(c.ReleaseUnused(h.Context()))
+			})
+			h.equal(name+": requests", e.requests.Load(), int64(2))
+		}
 	}},
 	{name: "a refusal without its record is asked for again, five times in all", check: func(h *harness) {
 		h.must(h.claim(h.store(), "k").Complete(h.Context(), nil))

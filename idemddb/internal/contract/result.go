@@ -19,12 +19,24 @@ var resultCases = []testCase{
 		h.must(h.claim(s, "k").Complete(h.Context(), result))
 		h.equal("length", len(h.replay(s, "k").Result), len(result))
 	}},
-	{name: "a result over the limit is refused before it is sent, and the claim stays usable", check: func(h *harness) {
+	{name: "a result over the limit is ErrTooLarge, and the completion is written without it", check: func(h *harness) {
 		e := h.intercepted(nil)
-		c := h.claim(h.storeOn(e), "k")
-		before := e.requests.Load()
-		h.is(c.Complete(h.Context(), make([]byte, 409_600)), idemddb.ErrTooLarge)
-		h.equal("requests", e.requests.Load(), before)
-		h.must(c.Complete(h.Context(), []byte("smaller")))
+		s := h.storeOn(e)
+		c := h.claim(s, "k")
+
+		for range 2 {
+			h.is(c.Complete(h.Context(), make([]byte, 409_600)), idemddb.ErrTooLarge)
+		}
+
+		h.equal("requests", e.requests.Load(), int64(3))
+		h.isOmitted(h.replay(s, "k"))
+		h.is(c.Complete(h.Context(), []byte("smaller")), idemddb.ErrFenced)
 	}},
+}
+
+// isOmitted compares a record with one whose result was not kept.
+func (h *harness) isOmitted(record *idemddb.Record) {
+	h.Helper()
+	h.equal("ResultOmitted", record.ResultOmitted, true)
+	h.equal("Result", record.Result, []byte(nil))
 }

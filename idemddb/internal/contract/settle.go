@@ -73,9 +73,12 @@ var settleCases = []testCase{
 				h.must(end(c))
 				h.Advance(time.Second)
 				h.unchanged(key, func() {
-					if err := settle(c); verb == "fail" && name == "failed" {
-						h.must(err) // the same again
-					} else {
+					switch err := settle(c); {
+					case verb == "release", verb == "unused": // sends nothing
+						h.must(err)
+					case verb == "fail" && name == "failed": // the same again
+						h.must(err)
+					default:
 						h.is(err, idemddb.ErrFenced)
 					}
 				})

@@ -65,6 +65,9 @@ var situations = []situation{
 	{"the same input, completed", "a", fingerprinted(completed)},
 	{"no input compared, released", "", fingerprinted(released)},
 	{"an input from before inputs were compared, released", "a", edited(nil, released)},
+	{"an input of another version of the algorithm, held", "a", anotherAlgorithm()},
+	{"an input of another version of the algorithm, released", "a", anotherAlgorithm(released)},
+	{"an input of another version of the algorithm, completed", "a", anotherAlgorithm(completed)},
 	{"another version, released", "", edited(attributes{"v": num(2)}, released)},
 	{"another version, completed", "", edited(attributes{"v": num(2)}, completed)},
 	{"no version", "", edited(attributes{"v": nil}, released)},
@@ -111,6 +114,16 @@ func fingerprinted(end ...func(*harness, *idemddb.Claim)) func(*harness, *idemdd
 		for _, f := range end {
 			f(h, c)
 		}
+	}
+}
+
+// anotherAlgorithm is fingerprinted, by another version of the algorithm.
+func anotherAlgorithm(end ...func(*harness, *idemddb.Claim)) func(*harness, *idemddb.Store, string) {
+	claim := fingerprinted(end...)
+
+	return func(h *harness, s *idemddb.Store, key string) {
+		claim(h, s, key)
+		h.edit(key, attributes{"fp": str("2:made by another algorithm")})
 	}
 }
 
