@@ -1,6 +1,7 @@
 package lambdawrap
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -36,7 +37,7 @@ const (
 	orderWait     = time.Millisecond // how long a claimed message waits for one before it whose claim has no answer yet
 )
 
-// turn is one message's way through the limits. Its methods are called in this order: claim; then start or leave; after start, end,
+// turn is one message's way through the limits. Its methods are called in this order: mayClaim; then start or leave; after start, end,
 // and then recorded if end was told of an effect.
 type turn struct {
 	limits *limits
@@ -48,22 +49,27 @@ type turn struct {
 	troubled bool
 }
 
-func (l *limits) turn(index int) *turn {
-	return &turn{limits: l, index: index, answer: make(chan bool, 1)}
-}
-
-// claim waits until the message may be claimed. It returns false if nothing starts any more.
-func (t *turn) claim() bool {
-	l := t.limits
-
+// enter queues messages that want to be claimed, and returns their turns. Messages that enter together can share a request.
+func (l *limits) enter(messages ...*message) []*turn {
 	l.mu.Lock()
-	at, _ := slices.BinarySearchFunc(l.waiting, t, func(a, b *turn) int { return a.index - b.index })
-	l.waiting = slices.Insert(l.waiting, at, t)
-	l.grant()
-	l.mu.Unlock()
+	defer l.mu.Unlock()
 
-	return <-t.answer
+	turns := make([]*turn, len(messages))
+
+	for i, m := range messages {
+		t := &turn{limits: l, index: m.index, answer: make(chan bool, 1)}
+		at, _ := slices.BinarySearchFunc(l.waiting, t, byIndex)
+		l.waiting = slices.Insert(l.waiting, at, t)
+		turns[i] = t
+	}
+
+	l.grant()
+
+	return turns
 }
+
+// mayClaim waits until the message may be claimed. It returns false if nothing starts any more.
+func (t *turn) mayClaim() bool { return <-t.answer }
 
 // leave gives the place of a message back that needs no worker: its key was not claimed.
 func (t *turn) leave() {
@@ -241,12 +247,14 @@ func (l *limits) admit() {
 }
 
 func (l *limits) insert(t *turn) {
-	at, _ := slices.BinarySearchFunc(l.admitted, t, func(a, b *turn) int { return a.index - b.index })
+	at, _ := slices.BinarySearchFunc(l.admitted, t, byIndex)
 	l.admitted = slices.Insert(l.admitted, at, t)
 }
 
 func (l *limits) remove(t *turn) {
 	l.admitted = slices.DeleteFunc(l.admitted, func(other *turn) bool { return other == t })
 }
+
+func byIndex(a, b *turn) int { return cmp.Compare(a.index, b.index) }
 
 func isReady(t *turn) bool { return t.ready }
