@@ -28,13 +28,13 @@ type limits struct {
 	unrecorded int         // finished effects without their record
 	troubled   int         // those of them that are in trouble
 	stopped    bool        // nothing starts any more
-	unordered  bool        // a claim takes long: those behind it need not wait for it
+	unordered  bool        // a claim takes long: the others do not wait for it
 	timer      *time.Timer // sets unordered
 }
 
 const (
 	maxUnrecorded = 100              // finished effects without their record, at most
-	orderWait     = time.Millisecond // how long a claimed message waits for one before it whose claim has no answer yet
+	claimWait     = time.Millisecond // how long others wait for a claim that was made before theirs
 )
 
 // turn is one message's way through the limits. Its methods are called in this order: mayClaim; then start or leave; after start, end,
@@ -196,9 +196,7 @@ func (l *limits) startNext() bool {
 	}
 
 	if at >= free && !l.unordered {
-		if l.timer == nil {
-			l.timer = time.AfterFunc(orderWait, l.disorder)
-		}
+		l.waitForClaims()
 
 		return false
 	}
@@ -211,16 +209,23 @@ func (l *limits) startNext() bool {
 	return true
 }
 
-// disorder ends the wait for claims without an answer.
-func (l *limits) disorder() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// waitForClaims ends the wait for claims without an answer after a moment.
+func (l *limits) waitForClaims() {
+	if l.timer != nil {
+		return
+	}
 
-	l.timer, l.unordered = nil, true
-	l.grant()
+	l.timer = time.AfterFunc(claimWait, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+
+		l.timer, l.unordered = nil, true
+		l.grant()
+	})
 }
 
-// admit lets the next messages be claimed.
+// admit lets the next messages be claimed. It waits a moment for claims under way: they are answered together, and those that get no
+// worker make room for the next ones together.
 func (l *limits) admit() {
 	n := l.free() - len(l.admitted)
 	if len(l.admitted) == 0 {
@@ -232,10 +237,13 @@ func (l *limits) admit() {
 		return
 	}
 
-	if len(l.admitted) == 0 {
-		l.unordered = false
+	if slices.ContainsFunc(l.admitted, isClaiming) && !l.unordered {
+		l.waitForClaims()
+
+		return
 	}
 
+	l.unordered = false
 	l.expect(n)
 
 	for _, t := range l.waiting[:n] {
@@ -257,4 +265,5 @@ func (l *limits) remove(t *turn) {
 
 func byIndex(a, b *turn) int { return cmp.Compare(a.index, b.index) }
 
-func isReady(t *turn) bool { return t.ready }
+func isReady(t *turn) bool    { return t.ready }
+func isClaiming(t *turn) bool { return !t.ready }

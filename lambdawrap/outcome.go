@@ -236,10 +236,16 @@ func (v *invocation) hiddenFor(m *message, o outcome) int32 {
 // visibilityTime is the longest time for one change of a message's visibility: the answer should not wait longer for it.
 const visibilityTime = 2 * time.Second
 
+// visibilityCalls is how many such changes are made at a time.
+const visibilityCalls = 100
+
 // hide sets when a failed message is delivered again. Only the answer waits for it.
 func (v *invocation) hide(ctx context.Context, m *message) {
 	ctx, end := v.answerContext(ctx)
 	defer end()
+
+	v.changes <- struct{}{}
+	defer func() { <-v.changes }()
 
 	ctx, cancel := context.WithTimeout(ctx, visibilityTime)
 	defer cancel()
