@@ -308,12 +308,17 @@ func (v *invocation) late(ctx context.Context, claim *idemddb.Claim) outcome {
 
 // answerContext is for what must still happen when the work is over: it ends in time for the answer.
 func (v *invocation) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return within(ctx, v.before(answerPart))
+}
+
+// within returns a context with the values of ctx that ends at this time, or not at all if it is zero.
+func within(ctx context.Context, end time.Time) (context.Context, context.CancelFunc) {
 	ctx = context.WithoutCancel(ctx)
-	if v.deadline.IsZero() {
+	if end.IsZero() {
 		return context.WithCancel(ctx)
 	}
 
-	return context.WithDeadline(ctx, v.before(answerPart))
+	return context.WithDeadline(ctx, end)
 }
 
 // answer reports the messages that must come back. Lambda takes an empty id for success or for total failure, depending on the version

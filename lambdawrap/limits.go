@@ -33,8 +33,8 @@ type limits struct {
 }
 
 const (
-	maxUnrecorded = 100              // finished effects without their record, at most
-	claimWait     = time.Millisecond // how long others wait for a claim that was made before theirs
+	maxUnrecorded = 100                    // finished effects without their record, at most
+	claimWait     = 150 * time.Microsecond // how long others wait for a claim that was made before theirs
 )
 
 // turn is one message's way through the limits. Its methods are called in this order: mayClaim; then start or leave; after start, end,
@@ -66,6 +66,14 @@ func (l *limits) enter(messages ...*message) []*turn {
 	l.grant()
 
 	return turns
+}
+
+// borrow queues a message for a worker without a claim. The caller waits for the answer.
+func (l *limits) borrow(index int) *turn {
+	t := &turn{limits: l, index: index, ready: true, answer: make(chan bool, 1)}
+	t.change(func(l *limits) { l.insert(t) })
+
+	return t
 }
 
 // mayClaim waits until the message may be claimed. It returns false if nothing starts any more.
