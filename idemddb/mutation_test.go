@@ -84,7 +84,7 @@ func (m mutant) try(t *testing.T) string {
 		t.Error(err)
 	}
 
-	args := []string{"-test.run=^TestContractOfAMutant$/^simple", "-test.skip=/./^groups:", "-test.failfast", "-test.count=1"}
+	args := []string{"-test.run=^TestContractOfAMutant$/^simple", "-test.skip=/./^batch:", "-test.failfast", "-test.count=1"}
 	if m.Grouped {
 		args[0], args[1] = "-test.run=^TestContractOfAMutant$/^simple/^groups:", costly
 	}

@@ -7,348 +7,159 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// claimCases: who gets a key.
-var claimCases = []contractCase{
-	{"a new key is claimed and the record says so before the work begins", func(l *lab) {
-		c := l.claim(l.store(), "k")
-		now := epoch.UnixMilli()
+// claimCases say who gets a key.
+var claimCases = []testCase{
+	{name: "a new key is claimed, and the record says so before the work begins", check: func(h *harness) {
+		h.isNewClaim(h.claim(h.store(), "k"))
+	}},
+	{name: "of 50 workers that race for a new key one gets it", check: func(h *harness) {
+		h.equal("claims", h.race(50), int64(1))
+	}},
+	{name: "of 20 workers that race for a lease that is over one gets the key", check: func(h *harness) {
+		h.claim(h.store(), "k")
+		h.endLease()
+		h.equal("claims", h.race(20), int64(1))
+		h.equal("att", h.number("k", "att"), int64(2))
+	}},
+	{name: "of 20 workers that race for a record past its retention one gets the key", check: func(h *harness) {
+		h.must(h.claim(h.store(), "k").Complete(h.Context(), nil))
+		h.endRetention()
+		h.equal("claims", h.race(20), int64(1))
+	}},
+	{name: "a key that is held is refused with the end of its lease, and nothing is written", check: func(h *harness) {
+		s := h.store()
+		c := h.claim(s, "k")
+		refusal := as[*idemddb.InProgressError](h, h.refuse(s, "k", nil, idemddb.ErrInProgress))
 
-		l.equal("st", l.text("st"), "INPROGRESS")
-		l.equal("v", l.number("k", "v"), int64(1))
-		l.equal("lease", l.number("k", "lease"), now+lease.Milliseconds())
-		l.equal("att", l.number("k", "att"), int64(1))
-		l.equal("born", l.number("k", "born"), now)
-		l.equal("fence", l.number("k", "fence"), c.Fence())
-		l.equal("exp", l.number("k", "exp"), epoch.Add(retention+time.Second).Unix()) // rounded up
-		l.equal("Key", c.Key(), "k")
-		l.equal("Attempt", c.Attempt(), 1)
-		l.equal("Takeover", c.Takeover(), false)
-		l.equal("Deadline", c.Deadline().UnixMilli(), now+lease.Milliseconds())
-
-		if l.text("own") == "" {
-			l.Error("the record has no token")
-		}
+		h.equal("Key", refusal.Key, "k")
+		h.equal("Until", refusal.Until.UnixMilli(), c.Deadline().UnixMilli())
 	}},
-	{"of 50 racing claimants one gets the key", func(l *lab) {
-		l.equal("claims", l.race(50), int64(1))
-	}},
-	{"of 20 racing takeovers one gets the key", func(l *lab) {
-		l.claim(l.store(), "k")
-		l.Advance(lease + skew + time.Millisecond)
-		l.equal("claims", l.race(20), int64(1))
-		l.equal("att", l.number("k", "att"), int64(2))
-	}},
-	{"of 20 racing claimants of a record past its retention one gets the key", func(l *lab) {
-		s := l.store()
-		l.must(l.claim(s, "k").Complete(l.Context(), nil))
-		l.Advance(retention + 2*time.Second)
-		l.equal("claims", l.race(20), int64(1))
-	}},
-	{"a live lease refuses, says until when, and nothing is written", func(l *lab) {
-		s := l.store()
-		c := l.claim(s, "k")
-		err := l.refuse(s, "k", nil, idemddb.ErrInProgress)
-
-		refusal, ok := errors.AsType[*idemddb.InProgressError](err)
-		if !ok {
-			l.Fatalf("got %T, want *InProgressError", err)
-		}
-
-		l.equal("Key", refusal.Key, "k")
-		l.equal("Until", refusal.Until.UnixMilli(), c.Deadline().UnixMilli())
-	}},
-	{"a lease that ended less than the clock skew ago is not taken over", func(l *lab) {
-		s := l.store()
-		l.claim(s, "k")
+	{name: "a lease that ended less than the clock skew ago is not taken over", check: func(h *harness) {
+		s := h.store()
+		h.claim(s, "k")
 
 		for _, d := range []time.Duration{lease - time.Millisecond, time.Millisecond, skew - time.Millisecond, time.Millisecond} {
-			l.Advance(d)
-			l.refuse(s, "k", nil, idemddb.ErrInProgress)
+			h.Advance(d)
+			h.refuse(s, "k", nil, idemddb.ErrInProgress)
 		}
 	}},
-	{"a lease that is over is taken over: new token, next fence, attempt counted, first claim kept", func(l *lab) {
-		s := l.store()
-		first := l.claim(s, "k")
-		token := l.text("own")
+	{name: "a takeover has its own owner token, the next fencing token and attempt, and the time of the first claim", check: func(h *harness) {
+		s := h.store()
+		first := h.claim(s, "k")
+		token := h.text("own")
 
-		l.Advance(lease + skew + time.Millisecond)
-		second := l.claim(s, "k")
+		h.endLease()
+		second := h.claim(s, "k")
 
-		l.equal("Fence", second.Fence(), first.Fence()+1)
-		l.equal("Attempt", second.Attempt(), 2)
-		l.equal("Takeover", second.Takeover(), true)
-		l.equal("att", l.number("k", "att"), int64(2))
-		l.equal("born", l.number("k", "born"), epoch.UnixMilli())
+		h.equal("Fence", second.Fence(), first.Fence()+1)
+		h.equal("Attempt", second.Attempt(), 2)
+		h.equal("Takeover", second.Takeover(), true)
+		h.equal("att", h.number("k", "att"), int64(2))
+		h.equal("born", h.number("k", "born"), epoch.UnixMilli())
 
-		if l.text("own") == token {
-			l.Error("the token is the old one")
+		if h.text("own") == token {
+			h.Error("the owner token is the old one")
 		}
 	}},
-	{"two workers whose clocks differ by less than the skew never hold a key at once", func(l *lab) {
-		ahead := l.store(func(o *idemddb.Options) { o.Now = func() time.Time { return l.Now().Add(skew - time.Millisecond) } })
-		l.claim(l.store(), "k")
-		l.Advance(lease - time.Millisecond) // the holder trusts its lease for another moment
-		l.refuse(ahead, "k", nil, idemddb.ErrInProgress)
+	{name: "two workers whose clocks differ by less than the skew never hold a key at once", check: func(h *harness) {
+		h.claim(h.store(), "k")
+		h.Advance(lease - time.Millisecond) // the holder trusts its lease for another moment
+		h.refuse(h.store(h.by(skew-time.Millisecond)), "k", nil, idemddb.ErrInProgress)
 	}},
-	{"a claim that is the record's whole life outlives no record: with retention equal to lease it is still not taken early", func(l *lab) {
+	{name: "a retention that is as short as the lease does not let a key be taken early", check: func(h *harness) {
 		short := func(o *idemddb.Options) { o.Retention = lease }
-		ahead := l.store(short, func(o *idemddb.Options) { o.Now = func() time.Time { return l.Now().Add(skew - time.Millisecond) } })
-		l.claim(l.store(short), "k")
-		l.Advance(lease - time.Millisecond)
-		l.refuse(ahead, "k", nil, idemddb.ErrInProgress)
+		h.claim(h.store(short), "k")
+		h.Advance(lease - time.Millisecond)
+		h.refuse(h.store(short, h.by(skew-time.Millisecond)), "k", nil, idemddb.ErrInProgress)
 	}},
-	{"a released key is claimed again at once, and is no takeover", func(l *lab) {
-		s := l.store()
-		first := l.claim(s, "k")
-		l.must(first.Release(l.Context(), errors.New("no answer from the bank")))
-		l.equal("err", l.text("err"), "no answer from the bank")
-		l.equal("lease", l.number("k", "lease"), int64(0))
+	{name: "a released key is claimed again at once, and that is no takeover", check: func(h *harness) {
+		s := h.store()
+		first := h.claim(s, "k")
+		h.must(first.Release(h.Context(), errors.New("no answer from the bank")))
+		h.equal("err", h.text("err"), "no answer from the bank")
+		h.equal("lease", h.number("k", "lease"), int64(0))
 
-		second := l.claim(s, "k")
-		l.equal("Takeover", second.Takeover(), false)
-		l.equal("Attempt", second.Attempt(), 2)
-		l.equal("Fence", second.Fence(), first.Fence()+1)
+		second := h.claim(s, "k")
+		h.equal("Takeover", second.Takeover(), false)
+		h.equal("Attempt", second.Attempt(), 2)
+		h.equal("Fence", second.Fence(), first.Fence()+1)
 	}},
-	{"a claim that was never used takes its attempt back, also when the release is sent twice", func(l *lab) {
-		s := l.store(func(o *idemddb.Options) { o.MaxAttempts = 1 })
-		unused := l.claim(s, "k")
-		l.must(unused.ReleaseUnused(l.Context()))
-		l.must(unused.ReleaseUnused(l.Context()))
-		l.equal("att", l.number("k", "att"), int64(0))
-		l.equal("Attempt", l.claim(s, "k").Attempt(), 1)
+	{name: "a claim that is released unused does not count as an attempt, also when it is released twice", check: func(h *harness) {
+		s := h.store(maxAttempts(1))
+		unused := h.claim(s, "k")
+		h.must(unused.ReleaseUnused(h.Context()))
+		h.must(unused.ReleaseUnused(h.Context()))
+		h.equal("att", h.number("k", "att"), int64(0))
+		h.equal("Attempt", h.claim(s, "k").Attempt(), 1)
 	}},
-	{"a takeover that is given back unused is one for the next claim, and takes its attempt back", func(l *lab) {
-		l.abandoned("k")
+	{name: "after a takeover that is released unused the next claim is a takeover, too", check: func(h *harness) {
+		h.abandoned("k")
 
 		for range 2 {
-			c := l.claim(l.store(), "k")
-			l.equal("Takeover", c.Takeover(), true)
-			l.equal("Attempt", c.Attempt(), 2)
-			l.must(c.ReleaseUnused(l.Context()))
+			c := h.claim(h.store(), "k")
+			h.equal("Takeover", c.Takeover(), true)
+			h.equal("Attempt", c.Attempt(), 2)
+			h.must(c.ReleaseUnused(h.Context()))
 		}
 
-		l.equal("att", l.number("k", "att"), int64(1))
-		l.must(l.claim(l.store(), "k").Release(l.Context(), nil)) // its work began, and it looked
-		l.equal("Takeover", l.claim(l.store(), "k").Takeover(), false)
+		h.equal("att", h.number("k", "att"), int64(1))
+		h.must(h.claim(h.store(), "k").Release(h.Context(), nil)) // its work began and looked for what was done before
+		h.equal("Takeover", h.claim(h.store(), "k").Takeover(), false)
 	}},
-	{"attempts used up: the claim beyond them writes FAILED once and the work is not begun", func(l *lab) {
-		s := l.store(func(o *idemddb.Options) { o.MaxAttempts = 2 })
-		l.must(l.claim(s, "k").Release(l.Context(), errors.New("bank closed")))
-		l.claim(s, "k")
-		l.Advance(lease + skew + time.Millisecond)
+	{name: "the fencing token rises across the deletion of the record", check: func(h *harness) {
+		s := h.store()
+		first := h.claim(s, "k")
+		h.Advance(time.Second)
+		h.drop("k")
 
-		_, _, err := s.Claim(l.Context(), "k", nil)
-		l.is(err, idemddb.ErrFailed)
-
-		failed, _ := errors.AsType[*idemddb.FailedError](err)
-		l.equal("Attempts", failed.Attempts, 2)
-		l.equal("Cause", failed.Cause, "attempts used up; last failure: bank closed")
-		l.equal("st", l.text("st"), "FAILED")
-		l.refuse(s, "k", nil, idemddb.ErrFailed)
-	}},
-	{"attempts used up and all released: FAILED, too", func(l *lab) {
-		s := l.store(func(o *idemddb.Options) { o.MaxAttempts = 1 })
-		l.must(l.claim(s, "k").Release(l.Context(), nil))
-
-		_, _, err := s.Claim(l.Context(), "k", nil)
-		l.is(err, idemddb.ErrFailed)
-		l.equal("st", l.text("st"), "FAILED")
-	}},
-	{"without takeover a lease that ran out ends the key, its outcome unknown, until an operator reopens it", func(l *lab) {
-		s := l.store(func(o *idemddb.Options) { o.NoTakeover = true })
-		l.claim(s, "k")
-		l.refuse(s, "k", nil, idemddb.ErrInProgress)
-		l.Advance(lease + skew + time.Millisecond)
-
-		_, _, err := s.Claim(l.Context(), "k", nil)
-		l.is(err, idemddb.ErrFailed)
-
-		failed, _ := errors.AsType[*idemddb.FailedError](err)
-		l.equal("Cause", failed.Cause, "the lease of attempt 1 ran out: outcome unknown, not taken over")
-		l.refuse(s, "k", nil, idemddb.ErrFailed)
-
-		l.Advance(time.Minute)
-		l.must(s.Reopen(l.Context(), "k"))
-		l.must(s.Reopen(l.Context(), "k"))
-		l.equal("exp", l.number("k", "exp"), l.Now().Add(retention+time.Second).Unix())
-		l.equal("Attempt", l.claim(s, "k").Attempt(), 1)
-	}},
-	{"without takeover a released key is claimed as ever", func(l *lab) {
-		s := l.store(func(o *idemddb.Options) { o.NoTakeover = true })
-		l.must(l.claim(s, "k").Release(l.Context(), nil))
-		l.equal("Attempt", l.claim(s, "k").Attempt(), 2)
-	}},
-	{"a lease that is extended while an attempt to end the key is on its way stays", func(l *lab) {
-		s := l.store()
-		c := l.claim(s, "k")
-		l.Advance(lease + skew + time.Millisecond)
-
-		w := &wire{Engine: l.engine, meet: on(2, func(do func() error) error {
-			l.must(c.Extend(l.Context()))
-
-			return do()
-		})}
-		_, _, err := l.storeOn(w, func(o *idemddb.Options) { o.NoTakeover = true }).Claim(l.Context(), "k", nil)
-		l.is(err, idemddb.ErrInProgress)
-		l.must(c.Complete(l.Context(), nil))
-	}},
-	{"an attempt to end a key meets whatever happened meanwhile, and leaves it", func(l *lab) {
-		for name, change := range map[string]map[string]types.AttributeValue{
-			"taken over by another":  {"own": str("another"), "lease": num(epoch.Add(-time.Hour).UnixMilli())},
-			"another fence":          {"fence": num(7)},
-			"completed by its owner": {"st": str("COMPLETED")},
-			"extended to the limit":  {"lease": num(epoch.Add(lease + time.Millisecond).UnixMilli())},
-		} {
-			s := l.store()
-			l.Advance(epoch.Sub(l.Now()))
-			l.claim(s, name)
-			l.Advance(lease + skew + time.Millisecond)
-
-			var changed map[string]types.AttributeValue
-
-			w := &wire{Engine: l.engine, meet: on(2, func(do func() error) error {
-				l.edit(name, change)
-
-				changed = l.item(name)
-				err := do()
-
-				l.same(name, changed)
-
-				return err
-			})}
-			// What it answers follows from what it then finds; that the refused write left the record alone is the point.
-			_, _, _ = l.storeOn(w, func(o *idemddb.Options) { o.NoTakeover = true }).Claim(l.Context(), name, nil)
+		if second := h.claim(s, "k"); second.Fence() <= first.Fence() {
+			h.Errorf("fence: %d after %d", second.Fence(), first.Fence())
 		}
 	}},
-	{"reopening leaves alone what is not failed", func(l *lab) {
-		s := l.store()
-		l.must(l.claim(s, "done").Complete(l.Context(), nil))
-
-		before := l.item("done")
-		if err := s.Reopen(l.Context(), "done"); err == nil {
-			l.Error("reopening a completed key: no error")
-		}
-
-		l.same("done", before)
-
-		if err := s.Reopen(l.Context(), "none"); err == nil || l.item("none") != nil {
-			l.Errorf("reopening a key without a record: error %v, record %v", err, l.item("none"))
-		}
-
-		l.must(l.claim(s, "newer").Fail(l.Context(), nil))
-		l.edit("newer", map[string]types.AttributeValue{"v": num(2)})
-		before = l.item("newer")
-		l.is(s.Reopen(l.Context(), "newer"), idemddb.ErrCorrupt)
-		l.same("newer", before)
-	}},
-	{"a record past its retention is a new key: fresh life, rising fence", func(l *lab) {
-		s := l.store()
-		first := l.claim(s, "k")
-		l.must(first.Complete(l.Context(), []byte("old")))
-		l.Advance(retention + 2*time.Second)
-
-		second := l.claim(s, "k")
-		l.equal("Attempt", second.Attempt(), 1)
-		l.equal("Takeover", second.Takeover(), false)
-		l.equal("born", l.number("k", "born"), l.Now().UnixMilli())
-		l.equal("res", l.item("k")["res"], types.AttributeValue(nil))
-
-		if second.Fence() <= first.Fence() {
-			l.Errorf("fence: %d after %d", second.Fence(), first.Fence())
-		}
-	}},
-	{"a record answers to the last second of its retention", func(l *lab) {
-		s := l.store()
-		l.must(l.claim(s, "k").Complete(l.Context(), nil))
-		l.Advance(retention)
-		l.replay(s, "k")
-		l.Advance(499 * time.Millisecond) // exp is rounded up: x.5 s to the next whole
-		l.replay(s, "k")
-		l.Advance(time.Millisecond)
-		l.claim(s, "k")
-	}},
-	{"an in-progress record past its retention is claimed anew, not carried on", func(l *lab) {
-		s := l.store()
-		l.claim(s, "k")
-		l.Advance(retention + 2*time.Second)
-		l.equal("Attempt", l.claim(s, "k").Attempt(), 1)
-	}},
-	{"a released record is carried on to its last second, and claimed anew from then on", func(l *lab) {
-		s := l.store()
-		l.must(l.claim(s, "k").Release(l.Context(), nil))
-		l.must(l.claim(s, "k2").Release(l.Context(), nil))
-		l.Advance(retention + 499*time.Millisecond)
-		l.equal("Attempt", l.claim(s, "k").Attempt(), 2)
-		l.Advance(time.Millisecond)
-		l.equal("Attempt", l.claim(s, "k2").Attempt(), 1)
-	}},
-	{"a failed record past its retention is claimed anew", func(l *lab) {
-		s := l.store()
-		l.must(l.claim(s, "k").Fail(l.Context(), errors.New("no such account")))
-		l.Advance(retention + 2*time.Second)
-		l.claim(s, "k")
-		l.equal("err", l.text("err"), "")
-	}},
-	{"what happens to a record past its retention while it is claimed anew is never overwritten", func(l *lab) {
-		s := l.store()
-
-		for name, meanwhile := range map[string]func(*idemddb.Claim){
-			"completed": func(c *idemddb.Claim) { l.must(c.Complete(l.Context(), []byte("late"))) },
-			"extended":  func(c *idemddb.Claim) { l.must(c.Extend(l.Context())) },
-			"claimed":   func(*idemddb.Claim) { l.edit("claimed", map[string]types.AttributeValue{"own": str("x")}) },
-			"refenced":  func(*idemddb.Claim) { l.edit("refenced", map[string]types.AttributeValue{"fence": num(9)}) },
-		} {
-			c := l.claim(s, name)
-			l.Advance(retention + 2*time.Second)
-
-			w := &wire{Engine: l.engine, meet: on(2, func(do func() error) error {
-				meanwhile(c)
-
-				before := l.item(name)
-				err := do()
-
-				l.same(name, before)
-
-				return err
-			})}
-			if _, _, err := l.storeOn(w).Claim(l.Context(), name, nil); errors.Is(err, idemddb.ErrFenced) {
-				l.Errorf("%s: %v", name, err)
-			}
-		}
-	}},
-	{"a fence rises across the deletion of its record", func(l *lab) {
-		s := l.store()
-		first := l.claim(s, "k")
-		l.Advance(time.Second)
-		l.drop("k")
-		second := l.claim(s, "k")
-
-		if second.Fence() <= first.Fence() {
-			l.Errorf("fence: %d after %d", second.Fence(), first.Fence())
-		}
-	}},
-	{"no deadline: the lease is the default; a near one cuts it", func(l *lab) {
-		ctx, cancel := context.WithTimeout(l.Context(), time.Minute)
+	{name: "a lease ends with the deadline of the context if that is nearer", check: func(h *harness) {
+		ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
 		defer cancel()
 
-		c, _, err := l.store(func(o *idemddb.Options) { o.Lease, o.Retention = time.Hour, 2*time.Hour }).Claim(ctx, "k", nil)
-		l.must(err)
+		s := h.store(func(o *idemddb.Options) { o.Lease, o.Retention = time.Hour, 2*time.Hour })
+		c, record, err := s.Claim(ctx, "k", nil)
 
-		if left := c.Deadline().Sub(epoch); left > time.Minute || left <= 0 {
-			l.Errorf("lease: %v, want the context's minute", left)
+		if left := h.won(answer{c, record, err}).Deadline().Sub(epoch); left > time.Minute || left <= 0 {
+			h.Errorf("lease: %v, want the context's minute", left)
 		}
 	}},
 }
 
-// race lets n claimants loose on the key "k" and returns how many got it; all others must have been told that it is in
-// progress.
-func (l *lab) race(n int) int64 {
-	l.Helper()
+// isNewClaim compares a claim of the new key "k", and its record, with what they must be.
+func (h *harness) isNewClaim(c *idemddb.Claim) {
+	h.Helper()
+
+	now := epoch.UnixMilli()
+
+	h.equal("st", h.text("st"), "INPROGRESS")
+	h.equal("v", h.number("k", "v"), int64(1))
+	h.equal("lease", h.number("k", "lease"), now+lease.Milliseconds())
+	h.equal("prev", h.number("k", "prev"), int64(0))
+	h.equal("att", h.number("k", "att"), int64(1))
+	h.equal("born", h.number("k", "born"), now)
+	h.equal("fence", h.number("k", "fence"), c.Fence())
+	h.equal("exp", h.number("k", "exp"), epoch.Add(retention+time.Second).Unix()) // rounded up
+	h.equal("fp", h.text("fp"), "")
+	h.equal("Key", c.Key(), "k")
+	h.equal("Attempt", c.Attempt(), 1)
+	h.equal("Takeover", c.Takeover(), false)
+	h.equal("Deadline", c.Deadline().UnixMilli(), now+lease.Milliseconds())
+
+	if h.text("own") == "" {
+		h.Error("the record has no owner token")
+	}
+}
+
+// race has n workers claim the key "k" at once, and returns how many got it. All others must get ErrInProgress.
+func (h *harness) race(n int) int64 {
+	h.Helper()
 
 	var (
 		claims atomic.Int64
@@ -357,18 +168,18 @@ func (l *lab) race(n int) int64 {
 	)
 
 	for range n {
-		s := l.store()
+		s := h.store()
 
 		all.Go(func() {
 			<-start
 
-			c, rec, err := s.Claim(l.Context(), "k", nil)
+			c, record, err := s.Claim(h.Context(), "k", nil)
 
 			switch {
 			case c != nil:
 				claims.Add(1)
-			case rec != nil, !errors.Is(err, idemddb.ErrInProgress):
-				l.Errorf("a loser got record %v, error %v", rec, err)
+			case record != nil, !errors.Is(err, idemddb.ErrInProgress):
+				h.Errorf("a loser got %s", answer{c, record, err})
 			}
 		})
 	}
@@ -377,4 +188,17 @@ func (l *lab) race(n int) int64 {
 	all.Wait()
 
 	return claims.Load()
+}
+
+// abandoned makes a record whose lease is over, by a worker whose clock is far behind.
+func (h *harness) abandoned(key string) {
+	h.Helper()
+	h.claim(h.store(h.by(-lease-skew-time.Millisecond)), key)
+}
+
+// takeOver claims a key that is held, by a worker whose clock is far ahead.
+func (h *harness) takeOver(key string) *idemddb.Claim {
+	h.Helper()
+
+	return h.claim(h.store(h.by(lease+skew+time.Millisecond)), key)
 }

@@ -1,0 +1,189 @@
+package contract
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// batchClaimCases say that the claims of a batch, which share requests, get what single claims get. On an engine without
+// BatchExecuteStatement they are single requests.
+var batchClaimCases = append([]testCase{
+	{name: "batch: a new key is claimed, and the record says so before the work begins", check: func(h *harness) {
+		h.isNewClaim(h.winKeys(h.store(), false, "k", "other")[0])
+	}},
+	{name: "batch: keys that are free in different ways are all claimed by the one request of the batch", check: func(h *harness) {
+		s := h.store()
+		for _, key := range []string{"released", "a", "a too", "b"} {
+			h.claimWith(s, key, &idemddb.ClaimOptions{Fingerprint: key[:1]})
+		}
+
+		h.must(h.claim(s, "no fingerprint").Release(h.Context(), nil))
+		h.endLease()
+
+		e := h.interceptedBatch(nil)
+		for _, a := range h.claimBatch(h.storeOn(e),
+			request{key: "released", redelivered: true},
+			request{key: "a", redelivered: true, fingerprint: "a"},
+			request{key: "a too", redelivered: true},
+			request{key: "b", redelivered: true, fingerprint: "b"},
+			request{key: "no fingerprint", redelivered: true, fingerprint: "a"},
+		) {
+			h.won(a)
+		}
+
+		if e, ok := e.(*batchInterceptor); ok {
+			h.equal("requests", e.requests.Load(), int64(1))
+		}
+	}},
+	{name: "batch: after takeovers that are released unused the next claims are takeovers, too", check: func(h *harness) {
+		h.abandoned("a")
+		h.abandoned("b")
+
+		for range 2 {
+			for _, c := range h.winKeys(h.store(), true, "a", "b") {
+				h.equal("Takeover", c.Takeover(), true)
+				h.equal("Attempt", c.Attempt(), 2)
+				h.must(c.ReleaseUnused(h.Context()))
+			}
+		}
+	}},
+	{name: "batch: a key that stands several times is claimed once, and is in progress for the others", check: func(h *harness) {
+		keys := []string{"a", "b", "a", "b", "a", "c"}
+		requests := make([]request, len(keys))
+
+		for i, key := range keys {
+			requests[i] = request{key: key, redelivered: i == 2 || i == 3}
+		}
+
+		claims := map[string]int{}
+
+		for i, a := range h.claimBatch(h.store(), requests...) {
+			if a.claim == nil {
+				h.is(a.err, idemddb.ErrInProgress)
+
+				continue
+			}
+
+			h.equal("Key", h.won(a).Key(), keys[i])
+
+			claims[keys[i]]++
+		}
+
+		h.equal("claims", claims, map[string]int{"a": 1, "b": 1, "c": 1})
+	}},
+	{name: "batch: a key that is not valid costs its own answer only", check: func(h *harness) {
+		for i, a := range h.claimKeys(h.store(), false, "a", "", "b", "\xff", "c") {
+			if i%2 == 0 {
+				h.won(a)
+			} else {
+				h.is(a.err, idemddb.ErrBadKey)
+			}
+		}
+
+		h.equal("answers to no keys", len(h.claimKeys(h.store(), false)), 0)
+	}},
+}, costly(
+	testCase{name: "batch: 60 keys are claimed, refused, completed and replayed", check: func(h *harness) {
+		s, keys := h.store(), make([]string, 60)
+		for i := range keys {
+			keys[i] = strconv.Itoa(i)
+		}
+
+		claims := h.winKeys(s, false, keys...)
+		for i, c := range claims {
+			h.equal("Key", c.Key(), keys[i])
+		}
+
+		for _, redelivered := range []bool{false, true} {
+			for _, a := range h.claimKeys(s, redelivered, keys...) {
+				h.is(a.err, idemddb.ErrInProgress)
+			}
+		}
+
+		h.mustSettleAll(claims, func(c *idemddb.Claim) error { return c.Complete(h.Context(), []byte("result of "+c.Key())) })
+
+		for _, redelivered := range []bool{false, true} {
+			for i, a := range h.claimKeys(s, redelivered, keys...) {
+				record := h.replayed(a)
+				h.equal("Key", record.Key, keys[i])
+				h.equal("Result", string(record.Result), "result of "+keys[i])
+			}
+		}
+	}},
+	testCase{name: "batch: of 20 batches that race for new keys one gets each key", check: func(h *harness) { h.raceBatches(1) }},
+	testCase{name: "batch: of 20 batches that race for leases that are over one gets each key", check: func(h *harness) {
+		h.winKeys(h.store(), false, "a", "b", "c", "d", "e")
+		h.endLease()
+		h.raceBatches(2)
+	}},
+)...)
+
+// raceBatches has 20 batches claim the same five keys at once. Each key must be claimed once, with this attempt.
+func (h *harness) raceBatches(attempt int) {
+	h.Helper()
+
+	var (
+		claims atomic.Int64
+		all    sync.WaitGroup
+		start  = make(chan struct{})
+	)
+
+	for i := range 20 {
+		s := h.store()
+
+		all.Go(func() {
+			<-start
+
+			for _, a := range h.claimKeys(s, i%2 == 0, "a", "b", "c", "d", "e") {
+				switch {
+				case a.claim != nil:
+					claims.Add(1)
+					h.equal("Attempt", a.claim.Attempt(), attempt)
+				case !errors.Is(a.err, idemddb.ErrInProgress):
+					h.Errorf("a loser got %s", a)
+				}
+			}
+		})
+	}
+
+	close(start)
+	all.Wait()
+	h.equal("claims", claims.Load(), int64(5))
+}
+
+// find makes records for keys: none for "", released ones, or ones whose lease is over.
+func (h *harness) find(state string, keys ...string) {
+	h.Helper()
+
+	if state == "" {
+		return
+	}
+
+	for _, key := range keys {
+		if c := h.claim(h.store(), key); state == "released" {
+			h.must(c.Release(h.Context(), nil))
+		}
+	}
+
+	h.endLease()
+}
+
+// unchangedAll reports a record that do changes.
+func (h *harness) unchangedAll(keys []string, do func()) {
+	h.Helper()
+
+	before := make([]attributes, len(keys))
+	for i, key := range keys {
+		before[i] = h.item(key)
+	}
+
+	do()
+
+	for i, key := range keys {
+		h.same(key, before[i])
+	}
+}
