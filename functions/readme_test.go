@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +24,6 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 // Who reads the first screen alone must know what the library does, what it does not do, and what loses messages.
@@ -163,19 +161,6 @@ func essentials(t *testing.T, source string) essential {
 	}
 
 	return found
-}
-
-// The table of options has a row for each field.
-func TestReadmeNamesEveryOptionOfTheWrapper(t *testing.T) {
-	t.Parallel()
-
-	readme := readRoot(t, "README.md")
-
-	for field := range reflect.TypeFor[lambdawrap.Options]().Fields() {
-		if !strings.Contains(readme, "\n| `"+field.Name+"` |") {
-			t.Errorf("the table of options has no row for %s", field.Name)
-		}
-	}
 }
 
 // The README's program, as it stands, on Lambda's runtime interface: a message and its duplicate.

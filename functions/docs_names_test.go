@@ -1,0 +1,191 @@
+package functions_test
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// Names that a reader looks up on a page have a row there, and a row stands for a name that exists.
+func TestTablesHaveARowForEachName(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		page, head string // of the table: its first heading
+		want       []string
+	}{
+		"options of the wrapper": {"README.md", "field", fieldsOf[lambdawrap.Options]()},
+		"options of a Store":     {"docs/do.md", "field", fieldsOf[idemddb.Options]()},
+		"kinds of events":        {"docs/operations.md", "event", constantsOf(t, "idemddb", "Kind")},
+		"errors":                 {"docs/do.md", "error", append(errorsOf(t, "idemddb"), "any other")},
+		"attributes of a record": {"docs/record.md", "attribute", attributesOf(t)},
+		"outcomes":               {"docs/what-a-message-becomes.md", "outcome", constantsOf(t, "lambdawrap", "Outcome")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			got := firstColumn(readRoot(t, test.page), test.head)
+			slices.Sort(got)
+			slices.Sort(test.want)
+
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("%s (-code +page):\n%s", test.page, diff)
+			}
+		})
+	}
+}
+
+// firstColumn is the first column of the tables whose first heading is head, without its marks of code.
+func firstColumn(text, head string) (cells []string) {
+	inTable := false
+
+	for line := range strings.Lines(text) {
+		cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			inTable = false
+		case strings.HasPrefix(line, "|--"):
+		case !inTable && !strings.HasPrefix(line, "| "+head+" |"):
+			// Another table: its rows must not begin this one.
+		case !inTable:
+			inTable = true
+		default:
+			for _, part := range strings.Split(cell, ", ") {
+				cells = append(cells, strings.Trim(part, "`"))
+			}
+		}
+	}
+
+	return cells
+}
+
+func fieldsOf[T any]() (names []string) {
+	for field := range reflect.TypeFor[T]().Fields() {
+		names = append(names, field.Name)
+	}
+
+	return names
+}
+
+// declared calls found with each package-level name of a package that is a variable or a constant.
+func declared(t *testing.T, dir string, found func(name *ast.Ident, spec *ast.ValueSpec, index int)) {
+	t.Helper()
+
+	files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: no Go files: %v", dir, err)
+	}
+
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, declaration := range file.Decls {
+			general, ok := declaration.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+
+			for _, spec := range general.Specs {
+				if values, ok := spec.(*ast.ValueSpec); ok {
+					for i, name := range values.Names {
+						found(name, values, i)
+					}
+				}
+			}
+		}
+	}
+}
+
+// constantsOf are the values of the exported string constants of a type.
+func constantsOf(t *testing.T, dir, typeName string) (values []string) {
+	t.Helper()
+
+	declared(t, dir, func(name *ast.Ident, spec *ast.ValueSpec, index int) {
+		if ident, ok := spec.Type.(*ast.Ident); !ok || ident.Name != typeName || !name.IsExported() {
+			return
+		}
+
+		literal, ok := spec.Values[index].(*ast.BasicLit)
+		if !ok {
+			t.Fatalf("%s.%s is no literal", dir, name.Name)
+		}
+
+		value, err := strconv.Unquote(literal.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		values = append(values, value)
+	})
+
+	if len(values) == 0 {
+		t.Errorf("%s has no constants of type %s", dir, typeName)
+	}
+
+	return values
+}
+
+// errorsOf are the names of a package's sentinels.
+func errorsOf(t *testing.T, dir string) (names []string) {
+	t.Helper()
+
+	declared(t, dir, func(name *ast.Ident, _ *ast.ValueSpec, _ int) {
+		if regexp.MustCompile(`^Err[A-Z]`).MatchString(name.Name) {
+			names = append(names, name.Name)
+		}
+	})
+
+	if len(names) == 0 {
+		t.Errorf("%s has no errors", dir)
+	}
+
+	return names
+}
+
+// attributesOf are the attributes of the golden records, which hold all that are written.
+func attributesOf(t *testing.T) []string {
+	t.Helper()
+
+	content, err := os.ReadFile("../idemddb/testdata/record-v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var records map[string]map[string]any
+	if err := json.Unmarshal(content, &records); err != nil {
+		t.Fatal(err)
+	}
+
+	names := map[string]bool{}
+
+	for _, record := range records {
+		for name := range record {
+			names[name] = true
+		}
+	}
+
+	return slices.Collect(maps.Keys(names))
+}
