@@ -24,7 +24,7 @@ func HTTPClient() aws.HTTPClient {
 	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns = 0 // no limit
 		t.MaxIdleConnsPerHost = idleConnections
-		t.TLSHandshakeTimeout = attemptMax
+		t.TLSHandshakeTimeout = tryMax
 
 		if roots != nil {
 			t.TLSClientConfig.RootCAs = roots

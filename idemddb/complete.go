@@ -10,33 +10,42 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Complete records that the work is done, with its result (nil for none), and ends the claim. From then on the key is
-// answered from the record until its retention ends, counted from now. It costs 1 request, and 1 write unit for each KB of the
-// record; every later touch of the key costs its size again. Completing again with the same result is no error.
+// Complete records that the work is done, with its result (nil for none), and ends the claim. From then on the key is answered from
+// its record until the retention ends, counted from now. It costs 1 request, and 1 WCU for each KB of the record; every later
+// request for the key costs the record's size again. Completing again with the same result is no error.
 //
-// It does not matter if the lease is over, as long as nobody has taken the key over.
+// It does not matter whether the lease is over, as long as nobody has taken the key over. The end of ctx does not keep the completion
+// from being written: it is sent until ctx's deadline and for at least 2 s, or for one Lease if ctx has no deadline.
 //
-// Errors: ErrFenced (our work ran, the completion was refused), ErrUnrecorded (the work is done, its record perhaps not; the
-// error also wraps what stood in the way), ErrTooLarge (nothing was sent, complete without the result or with a smaller one).
+// Errors: ErrFenced (the work ran and its completion was refused), ErrUnrecorded (the work is done and perhaps not recorded; the
+// error also wraps the last answer), ErrTooLarge (the completion is written without its result).
 func (c *Claim) Complete(ctx context.Context, result []byte) error {
+	c.mustExist()
+
 	var value types.AttributeValue
 	if result != nil {
 		value = &types.AttributeValueMemberB{Value: result}
 	}
 
-	if err := c.checkSize(result); err != nil {
-		return keyError("complete", c.key, err)
+	tooLarge := c.checkSize(result)
+	if tooLarge == nil {
+		return c.complete(ctx, value, nil)
 	}
 
-	return c.complete(ctx, value)
+	// The work is done, so a completion without the result is better than none.
+	if err := c.completeOmitted(ctx, tooLarge); err != nil {
+		return err
+	}
+
+	return keyError("complete", c.key, tooLarge)
 }
 
-// completeOmitted completes without a result that could not be kept, and says so in the record.
-func (c *Claim) completeOmitted(ctx context.Context) error {
-	return c.complete(ctx, &types.AttributeValueMemberNULL{Value: true})
+// completeOmitted completes with a mark in place of a result that could not be kept, and why.
+func (c *Claim) completeOmitted(ctx context.Context, why error) error {
+	return c.complete(ctx, &types.AttributeValueMemberNULL{Value: true}, why)
 }
 
-func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error {
+func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitted error) error {
 	s := c.store
 	update := updateComplete + updateDropError
 
@@ -46,7 +55,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error
 
 	var done storedRecord
 
-	err := c.settle(ctx, Completed, nil, func() write {
+	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: isLarge(result), build: func() write {
 		now := s.opts.Now()
 		done = storedRecord{
 			Fence: &c.fence, Attempts: c.attempt, Result: result,
@@ -62,9 +71,15 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error
 		}
 
 		return write{c.partition, condHeld, update, values}
-	}, func(rec *storedRecord) bool {
-		return rec.State == stateCompleted && sameResult(rec.Result, result)
-	})
+	}, matches: func(rec *storedRecord) bool {
+		if rec.State != stateCompleted || !sameResult(rec.Result, result) {
+			return false
+		}
+
+		done = *rec // an earlier try wrote it, with that try's times
+
+		return true
+	}})
 
 	switch {
 	case s.disabled:
@@ -78,13 +93,15 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue) error
 	return err
 }
 
-// Release gives the claim back: the key may be claimed again at once. cause, if not nil, is kept as the text of the last
-// failure (its first 256 bytes). It costs 1 request and 1 write unit.
+// Release gives the claim back: the key may be claimed again at once. If cause is not nil, its text (the first 256 bytes) is kept as
+// that of the last failure. It costs 1 request and 1 WCU. After the first settlement of the claim it does nothing, so that
+// `defer claim.Release(ctx, nil)` is good style. As with Complete, the end of ctx does not keep it from being written.
 //
-// Errors: ErrFenced (somebody else has the key, or it was settled before: nothing was written). After any other error the
-// claim ends with its lease.
+// Errors: ErrFenced (another worker has the key, or its record is gone). After any other error the claim ends with its lease.
 func (c *Claim) Release(ctx context.Context, cause error) error {
-	return c.settle(ctx, Released, cause, func() write {
+	c.mustExist()
+
+	return c.settle(ctx, settlement{kind: Released, cause: cause, build: func() write {
 		values := c.ownValues()
 		values[":zero"] = zeroValue
 		update := updateRelease
@@ -95,13 +112,15 @@ func (c *Claim) Release(ctx context.Context, cause error) error {
 		}
 
 		return write{c.partition, condOwn, update, values}
-	}, nil)
+	}})
 }
 
-// ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt, and if it was a takeover, so is the
-// next claim.
+// ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt, and if the claim was a takeover, so is
+// the next one. It is for wrappers.
 func (c *Claim) ReleaseUnused(ctx context.Context) error {
-	return c.settle(ctx, Released, nil, func() write {
+	c.mustExist()
+
+	return c.settle(ctx, settlement{kind: Released, build: func() write {
 		values := c.ownValues()
 		values[":att"] = numberValue(int64(c.attempt - 1))
 
@@ -114,20 +133,22 @@ func (c *Claim) ReleaseUnused(ctx context.Context) error {
 		values[":zero"] = zeroValue
 
 		return write{c.partition, condOwn, updateRelease + updateUnused, values}
-	}, nil)
+	}})
 }
 
-// Fail ends the key for good: no claim gets it while the record lives, each is answered with ErrFailed and the text of cause
-// (its first 256 bytes). It costs 1 request and 1 write unit.
+// Fail ends the key for good: it cannot be claimed while the record lives, and each claim returns ErrFailed with the text of cause (its
+// first 256 bytes). It costs 1 request and 1 WCU. As with Complete, the end of ctx does not keep it from being written.
 //
-// Errors: ErrFenced (somebody else has the key, or it was settled before: nothing was written). After any other error the
-// outcome is unknown; failing again is safe.
+// Errors: ErrFenced (another worker has the key, it was settled before, or its record is gone: nothing was written). After any other
+// error the outcome is unknown, and it is safe to call Fail again.
 func (c *Claim) Fail(ctx context.Context, cause error) error {
+	c.mustExist()
+
 	if cause == nil {
 		cause = errors.New("no cause given")
 	}
 
-	return c.settle(ctx, Failed, cause, func() write {
+	return c.settle(ctx, settlement{kind: Failed, cause: cause, build: func() write {
 		now := c.store.opts.Now()
 		values := c.heldValues()
 		values[":failed"] = failedValue
@@ -135,18 +156,22 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 		values[":err"] = stringValue(errorText(cause))
 
 		return write{c.partition, condHeld, updateFail, values}
-	}, func(rec *storedRecord) bool { return rec.State == stateFailed })
+	}, matches: func(rec *storedRecord) bool { return rec.State == stateFailed }})
 }
 
-// Extend renews the lease: Options.Lease from now, not beyond ctx's deadline, and never shorter than it was. It costs 1
-// request and 1 write unit; while a handler runs, Keep does it. A lease that is over is renewed if nobody has taken the key.
+// Extend renews the lease to Options.Lease from now, but not beyond ctx's deadline, and never to an earlier end than it has. It costs 1
+// request and 1 WCU. While a handler runs, Keep does it. A lease that is over is renewed if nobody has taken the key over.
 //
-// Errors: ErrFenced (somebody else has the key, or it was settled before: nothing was written; stop the work). After any
-// other error the outcome is unknown, the claim lasts at least to Deadline, and extending again is safe.
-func (c *Claim) Extend(ctx context.Context) error { return c.extend(ctx, ctx) }
+// Errors: ErrFenced (another worker has the key, it was settled before, or its record is gone: nothing was written, so stop the
+// work). After any other error the outcome is unknown, the claim lasts at least until Deadline, and it is safe to call Extend again.
+func (c *Claim) Extend(ctx context.Context) error {
+	c.mustExist()
 
-// extend has a context for the request of its own: the lease follows ctx, the request ends with request.
-func (c *Claim) extend(ctx, request context.Context) error {
+	return c.extend(ctx, leaseBound(ctx), policy{end: earliest(ctx, c.store.opts.ClaimPatience), pause: settleCap})
+}
+
+// extend renews the lease, up to the deadline unless it is zero. The request ends with ctx.
+func (c *Claim) extend(ctx context.Context, deadline time.Time, p policy) error {
 	s := c.store
 	if s.disabled {
 		return nil
@@ -154,28 +179,26 @@ func (c *Claim) extend(ctx, request context.Context) error {
 
 	var lease time.Time
 
-	found, err := s.fenced(request, c.turn(), c.key, func() write {
-		a := s.attempt(ctx)
-		lease = a.lease
+	found, err := s.fenced(ctx, c.batch, c.key, p, func() write {
+		now := s.stamp(deadline)
+		lease = now.lease
 		values := c.heldValues()
 		values[":lease"] = numberValue(lease.UnixMilli())
-		values[":exp"] = numberValue(s.expiry(a.now, lease))
+		values[":exp"] = numberValue(s.expiry(now.now, lease))
 
 		return write{c.partition, condExtend, updateExtend, values}
 	})
 
 	if c.isOwn(found) && found.State == stateInProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {
-		lease, err = found.until(), nil // an attempt of ours, or a later extension of ours, was there before
+		lease, err = found.until(), nil // an earlier try of this call wrote it, or a later extension of this claim
 	}
 
 	if err != nil {
-		return c.fail(ctx, "extend", found, err)
+		return c.refusal(ctx, "extend", found, err)
 	}
 
 	c.mu.Lock()
-	if lease.After(c.lease) {
-		c.lease = lease
-	}
+	c.lease = later(c.lease, lease)
 	c.mu.Unlock()
 
 	s.observe(ctx, c.event(Extended, nil))
@@ -183,56 +206,103 @@ func (c *Claim) extend(ctx, request context.Context) error {
 	return nil
 }
 
-// isOwn tells whether a record that stood in the way is the one of this very claim.
+// isOwn tells whether a record that was found is still that of this very claim.
 func (c *Claim) isOwn(found *storedRecord) bool {
 	return found != nil && found.isOwn(c.token) && *found.Fence == c.fence
 }
 
-// settle sends a write that ends the claim. left tells of a refused write whether the record is as this write would have
-// left it: then it is an earlier attempt of ours, seen again, and a success.
-func (c *Claim) settle(
-	ctx context.Context, kind Kind, cause error, build func() write, left func(*storedRecord) bool,
-) error {
+// settlement is a write that ends a claim.
+type settlement struct {
+	kind  Kind
+	cause error
+	large bool // the write has a result that must not delay others
+	build func() write
+
+	// matches tells of the record for which the condition was false whether it is as this write would have left it: then an earlier
+	// try of this call was applied, and the settlement is a success. Nil: never.
+	matches func(*storedRecord) bool
+}
+
+func (c *Claim) settle(ctx context.Context, with settlement) error {
 	if c.store.disabled {
-		c.end(kind)
+		c.end(with.kind)
 
 		return nil
 	}
 
-	if lost := c.lostTo(); lost != nil && kind == Released { // told before, and there is nothing to give back
-		if t := c.lastTurn(); t != nil {
-			t.end(ctx)
-		}
+	defer c.leave(ctx)
 
-		return lost
+	goesOn, err := c.begin(with.kind)
+	if !goesOn {
+		return err
 	}
 
-	found, err := c.store.fenced(ctx, c.lastTurn(), c.key, build)
-	if left != nil && c.isOwn(found) && left(found) {
+	b := c.batch
+	if with.large {
+		b = nil
+	}
+
+	write, p, cancel := c.store.settleContext(ctx)
+	defer cancel()
+
+	found, err := c.store.fenced(write, b, c.key, p, with.build)
+	if with.matches != nil && c.isOwn(found) && with.matches(found) {
 		err = nil
 	}
 
 	if err != nil {
-		return c.fail(ctx, verbs[kind], found, err)
+		return c.refusal(ctx, verbs[with.kind], found, err)
 	}
 
-	c.end(kind)
-	c.store.observe(ctx, c.event(kind, cause))
+	c.end(with.kind)
+	c.store.observe(ctx, c.event(with.kind, with.cause))
 
 	return nil
+}
+
+// begin marks the first settlement. It returns false if there is nothing to send: a release of a claim that is settled already, or that
+// another worker has.
+func (c *Claim) begin(kind Kind) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if kind == Released {
+		switch {
+		case c.settling:
+			return false, nil
+		case c.lost != nil && c.lost.Current != c.fence:
+			return false, c.lost
+		}
+	}
+
+	c.settling = true
+
+	return true, nil
 }
 
 func (c *Claim) end(as Kind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	c.settled = as
+	c.settling, c.settled = true, as
+}
+
+// leave ends the claim's membership in its batch with its first settlement.
+func (c *Claim) leave(ctx context.Context) {
+	c.mu.Lock()
+	member := c.member
+	c.member = false
+	c.mu.Unlock()
+
+	if member {
+		c.batch.leave(ctx)
+	}
 }
 
 var verbs = map[Kind]string{Completed: "complete", Released: "release", Failed: "fail"}
 
-// fail turns the error of a claim's write into what the caller sees.
-func (c *Claim) fail(ctx context.Context, op string, found *storedRecord, err error) error {
+// refusal turns the error of a claim's write into the one that the caller gets.
+func (c *Claim) refusal(ctx context.Context, op string, found *storedRecord, err error) error {
 	if !errors.Is(err, ErrFenced) {
 		return keyError(op, c.key, err)
 	}
@@ -241,7 +311,7 @@ func (c *Claim) fail(ctx context.Context, op string, found *storedRecord, err er
 
 	switch {
 	case found != nil:
-		fenced.Current, fenced.Holder = *found.Fence, found.holder()
+		fenced.Current, fenced.Holder, fenced.state = *found.Fence, found.holder(), found.State
 		if found.State == stateCompleted {
 			fenced.Record = found.record(c.key)
 		}
@@ -251,49 +321,18 @@ func (c *Claim) fail(ctx context.Context, op string, found *storedRecord, err er
 
 	c.mu.Lock()
 	c.lost = fenced
+	settled := op == "extend" && c.settling // a renewal that met the claim's own settlement loses nothing
 	c.mu.Unlock()
 
-	c.store.observe(ctx, c.event(Fenced, fenced))
+	if !settled {
+		c.store.observe(ctx, c.event(Fenced, fenced))
+	}
 
 	return fenced
 }
 
-// lostTo is the answer to an earlier write of the claim that was fenced because another one has the key.
-func (c *Claim) lostTo() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	if c.lost == nil || c.lost.Current == c.fence {
-		return nil
-	}
-
-	return c.lost
-}
-
 func (c *Claim) event(kind Kind, err error) Event {
 	return Event{Kind: kind, Key: c.key, Fence: c.fence, Attempt: c.attempt, Err: err}
-}
-
-// turn is the way of one of the claim's writes through its Group, nil where it has none.
-func (c *Claim) turn() *turn {
-	if c.group == nil {
-		return nil
-	}
-
-	return &turn{group: c.group}
-}
-
-// lastTurn is the turn of a write that settles the claim. The Group waits for the first one.
-func (c *Claim) lastTurn() *turn {
-	t := c.turn()
-	if t != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-
-		t.open, c.awaited = c.awaited, false
-	}
-
-	return t
 }
 
 func (c *Claim) ownValues() item {
@@ -305,6 +344,12 @@ func (c *Claim) heldValues() item {
 	values[":zero"] = zeroValue
 
 	return values
+}
+
+func isLarge(result types.AttributeValue) bool {
+	b, ok := result.(*types.AttributeValueMemberB)
+
+	return ok && len(b.Value) > batchResult
 }
 
 func sameResult(a, b types.AttributeValue) bool {

@@ -6,20 +6,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 )
 
-// Do does the work of a key once and answers every call with its result, kept as JSON.
+// Do makes fn idempotent: it runs fn once for a key and answers every call with its value, which is stored as JSON.
 //
-// The first call runs fn and returns its value; later ones return the value decoded from the record (for T = any, numbers as
-// json.Number). fn runs with the claim in its context ([FromContext]) and its lease renewed; the context is cancelled with
-// ErrFenced as its cause when the claim is lost. If fn fails, panics or ends its goroutine, the claim is released, and the
-// next call runs it again. A result that is too large or not encodable is not kept: this call returns it, later ones
-// ErrResultOmitted. If another worker took over and completed, its result is the answer.
+// The first call runs fn and returns its value. Later calls return the stored value (for T = any, numbers are json.Number). While fn
+// runs, its context carries the claim ([FromContext]) and the lease is renewed; the context is cancelled with ErrFenced as its cause
+// if the claim is lost. If fn fails, panics or ends its goroutine, the claim is released, and the next call runs fn again.
 //
-// Errors: those of [Store.Claim], with fn not run; fn's own, joined by that of the release; ErrFenced (fn ran, another worker
-// has the key and has not completed it) and ErrUnrecorded (fn ran, its record perhaps not written), both with fn's value;
-// ErrResultOmitted; ErrCorrupt also for a result that does not decode as T.
+// A caller that only writes `return err` never repeats finished work. If fn succeeded, the error is nil also if its value could not
+// be kept, its completion did not get through, or its record was deleted meanwhile; an [Event] tells. A later call then returns a
+// zero value for a result that was not kept, or ErrResultOmitted with ClaimOptions.NeedResult. If another worker took the key over
+// and completed it, its value is returned.
+//
+// Errors: those of [Store.Claim], if fn did not run; the error of fn, joined with that of the release; ErrFenced, with the value of
+// fn, if fn ran and another worker holds the key and has not completed it; ErrResultOmitted; ErrCorrupt also for a stored value that
+// does not decode as T.
 func Do[T any](
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context) (T, error),
 ) (T, error) {
@@ -30,6 +32,8 @@ func Do[T any](
 	switch {
 	case err != nil:
 		return zero, err
+	case rec != nil && rec.ResultOmitted && opts != nil && opts.NeedResult:
+		return zero, keyError("replay", key, ErrResultOmitted)
 	case rec != nil:
 		return replay[T](rec)
 	}
@@ -40,49 +44,27 @@ func Do[T any](
 	}
 
 	err = claim.record(ctx, value)
-	if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil {
-		return replay[T](fenced.Record)
+	if IsDone(err) {
+		if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current != fenced.Held {
+			return replay[T](fenced.Record)
+		}
+
+		return value, nil
 	}
 
 	return value, err
 }
 
-type contextKey struct{}
+type claimKey struct{}
 
-// NewContext returns a context that carries the claim, for a wrapper that runs work on its own.
-func NewContext(ctx context.Context, c *Claim) context.Context {
-	return context.WithValue(ctx, contextKey{}, c)
-}
-
-// FromContext returns the claim whose work runs with this context: for its Fence, or to settle it from inside.
+// FromContext returns the claim whose work runs with this context, for its fencing token or to settle it from inside.
 func FromContext(ctx context.Context) (*Claim, bool) {
-	c, ok := ctx.Value(contextKey{}).(*Claim)
+	c, ok := ctx.Value(claimKey{}).(*Claim)
 
 	return c, ok
 }
 
-// settleTime is what a write after the work has at least, whatever became of the work's context.
-const settleTime = 2 * time.Second
-
-// settleContext returns the context for settling a claim after its work: ctx with its values and its deadline, but alive for
-// at least 2 s even if ctx was cancelled or its deadline is near. Without a deadline it has none.
-func settleContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	alive := context.WithoutCancel(ctx)
-
-	deadline, ok := ctx.Deadline()
-	if !ok && ctx.Err() == nil {
-		return alive, func() {}
-	}
-
-	if soon := time.Now().Add(settleTime); soon.After(deadline) {
-		deadline = soon
-	}
-
-	return context.WithDeadline(alive, deadline)
-}
-
-// run does the work under a kept lease. Work that did not end well gives the claim back: also when fn panics or ends its
-// goroutine, both of which go on after it.
+// run runs fn while the lease is renewed. If fn does not end well, the claim is released, also if fn panics or ends its goroutine.
 func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, error)) (value T, err error) {
 	work, stop := claim.Keep(ctx)
 	returned := false
@@ -99,10 +81,7 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 			cause = errors.New("the work panicked or ended its goroutine")
 		}
 
-		settle, cancel := settleContext(ctx)
-		defer cancel()
-
-		if released := claim.Release(settle, cause); released != nil {
+		if released := claim.Release(ctx, cause); released != nil {
 			err = errors.Join(err, released)
 		}
 	}()
@@ -113,30 +92,20 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 	return value, err
 }
 
-// record completes the claim with a value: without it, if it can't be kept.
+// record completes the claim with a value, or without it if it cannot be encoded.
 func (c *Claim) record(ctx context.Context, value any) error {
-	settle, cancel := settleContext(ctx)
-	defer cancel()
-
 	result, err := json.Marshal(value)
 	if err != nil {
-		return c.completeOmitted(settle)
+		return c.completeOmitted(ctx, fmt.Errorf("the value cannot be encoded as JSON: %w", err))
 	}
 
-	if err = c.Complete(settle, result); errors.Is(err, ErrTooLarge) {
-		return c.completeOmitted(settle)
-	}
-
-	return err
+	return c.Complete(ctx, result)
 }
 
-// replay decodes the result of a record. A record without one, completed by a wrapper or by Complete(ctx, nil), is a zero.
+// replay decodes the result of a record. It is a zero value if the record has none, because it was completed without one or because it
+// was not kept.
 func replay[T any](rec *Record) (T, error) {
 	var value T
-
-	if rec.ResultOmitted {
-		return value, keyError("replay", rec.Key, ErrResultOmitted)
-	}
 
 	if rec.Result == nil {
 		return value, nil

@@ -8,7 +8,7 @@ import (
 // What is sent, for the tests that change it on its way: whole expressions, and parts of one.
 var (
 	Conditions = map[string]string{
-		"condRenew": condRenew, "condHeld": condHeld, "condOwn": condOwn, "condExtend": condExtend, "condGiveUp": condGiveUp,
+		"condRecreate": condRecreate, "condHeld": condHeld, "condOwn": condOwn, "condExtend": condExtend, "condMarkFailed": condMarkFailed,
 		"condFailed": condFailed,
 	}
 	ConditionParts = map[string]string{
@@ -86,7 +86,7 @@ func Statement(table string, o Options, p Pair) (text string, placeholders []str
 
 	o = o.withDefaults()
 	s := &Store{table: table, opts: o, expr: newExpressions(table, &o)}
-	st := s.statement(p.Condition, p.Update)
+	st := s.partiql(p.Condition, p.Update)
 
 	if p.returns && !strings.HasSuffix(st.text, returning) {
 		st.text += returning

@@ -19,6 +19,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/idemddb/internal/contract"
 )
 
 // mutantEnv holds the mutant under which TestContractOfAMutant runs, in a process of its own.
@@ -120,7 +121,7 @@ func TestContractOfAMutant(t *testing.T) {
 		}
 	}
 
-	idemddbtest.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) idemddbtest.Engine {
+	contract.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) contract.Engine {
 		t.Helper()
 
 		db := idemddbtest.New(nil)

@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// statement is a write in PartiQL: its text, and the placeholders whose values are its parameters, in order.
-type statement struct {
+// partiql is a write in PartiQL: its text, and the placeholders whose values are its parameters, in order.
+type partiql struct {
 	text       string
 	parameters []string
 }
@@ -19,18 +19,19 @@ const (
 	placeSort      = ":sort"
 )
 
-// statement says in PartiQL what a condition and an update of expr.go say, for a record that is there: there is one set of
-// expressions, and one argument for each. Every pair is translated once; they are few.
-func (s *Store) statement(condition, update string) statement {
+// partiql translates a condition and an update of expr.go, for a record that exists, into PartiQL. So there is one set of
+// expressions, and one argument for each. Each pair is translated once; there are few.
+func (s *Store) partiql(condition, update string) partiql {
 	pair := [2]string{condition, update}
 
 	if known, ok := s.statements.Load(pair); ok {
-		return known.(statement) //nolint:forcetypeassert // nothing else is stored there
+		return known.(partiql) //nolint:forcetypeassert // nothing else is stored there
 	}
 
 	t := translation{names: s.expr.names}
 	t.text.WriteString("UPDATE " + quoted(s.table))
 	t.translate(update)
+	t.clause = "" // a comma is one from here on
 	t.text.WriteString(" WHERE " + quoted(s.opts.PartitionKey) + " =")
 	t.word(placePartition)
 
@@ -43,19 +44,19 @@ func (s *Store) statement(condition, update string) statement {
 	t.translate(condition)
 	t.text.WriteString(" )")
 
-	if strings.HasPrefix(update, updateAgain) { // the new fence follows from the old one
+	if strings.HasPrefix(update, updateAgain) { // the new fencing token follows from the old one
 		t.text.WriteString(" RETURNING ALL OLD *")
 	}
 
-	made := statement{t.text.String(), t.parameters}
+	made := partiql{t.text.String(), t.parameters}
 	s.statements.Store(pair, made)
 
 	return made
 }
 
-// request is a write as one statement of a group.
-func (w write) request(s *Store) types.BatchStatementRequest {
-	st := s.statement(w.condition, w.update)
+// statement is the write as one statement of a shared request.
+func (w write) statement(s *Store) types.BatchStatementRequest {
+	st := s.partiql(w.condition, w.update)
 	parameters := make([]types.AttributeValue, len(st.parameters))
 
 	for i, name := range st.parameters {
@@ -85,12 +86,15 @@ type translation struct {
 	missing    bool              // the next closing parenthesis ends attribute_not_exists
 }
 
-const notExists = "attribute_not_exists"
+const (
+	notExists  = "attribute_not_exists"
+	beginsWith = "begins_with"
+)
 
 var words = regexp.MustCompile(notExists + `\(|[#:]?\w+|<>|[<>]=?|[=+,()]`)
 
-// translate goes through the words of an expression: the languages differ in how they spell values, names and lists, and in the
-// one function that is used.
+// translate goes through the words of an expression. The two languages differ in how they write values, names and lists, and in
+// attribute_not_exists.
 func (t *translation) translate(expression string) {
 	for _, word := range words.FindAllString(expression, -1) {
 		t.word(word)
@@ -109,13 +113,15 @@ func (t *translation) word(word string) {
 	case word == "SET", word == "REMOVE":
 		t.clause = word
 	case word == ",":
-		word = t.clause
+		if t.clause != "" {
+			word = t.clause
+		}
 	case word[0] == ':':
 		t.parameters = append(t.parameters, word)
 		word = "?"
 	case word[0] == '#':
 		word = quoted(t.names[word])
-	case word != "AND" && word != "OR" && isName(word[0]):
+	case word != "AND" && word != "OR" && word != "NOT" && word != beginsWith && isName(word[0]):
 		word = quoted(word)
 	}
 
@@ -128,12 +134,10 @@ func isName(first byte) bool { return first == '_' || 'a' <= first|0x20 && first
 // quoted is a name in PartiQL.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// insertion is a claim as the statement that makes its record, if there is no item with its key.
-func (c *claimCall) insertion(a attempted) types.BatchStatementRequest {
-	s, record := c.store, c.record(firstFence(a), a)
+// insertion is the statement that creates a record if no item has its key.
+func (s *Store) insertion(record item, fingerprint bool) types.BatchStatementRequest {
 	text, names := &s.expr.insert, s.expr.inserted
-
-	if c.fingerprint != "" {
+	if fingerprint {
 		text, names = &s.expr.insertFP, s.expr.insertedFP
 	}
 

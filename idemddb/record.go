@@ -55,10 +55,11 @@ const (
 
 	sortKeyValue = "idemddb"
 
-	maxStoredKey = 1024 // bytes; a longer key is stored as its digest
-	digestPrefix = "sha256:"
-	maxErrorText = 256 // bytes of err: a record without a result stays below 1 KB unless its key is long
-	maxItemSize  = 400 * 1024
+	maxStoredKey       = 1024 // bytes; a longer key is stored as its digest
+	digestPrefix       = "sha256:"
+	fingerprintVersion = "1:" // of the algorithm
+	maxErrorText       = 256  // bytes of err: a record without a result stays below 1 KB unless its key is long
+	maxItemSize        = 400 * 1024
 )
 
 type item = map[string]types.AttributeValue
@@ -157,7 +158,7 @@ func (r *storedRecord) until() time.Time {
 // matches tells whether an input with this stored fingerprint is the one that the record stands for. None on either side is
 // not compared.
 func (r *storedRecord) matches(fingerprint string) bool {
-	return fingerprint == "" || r.Fingerprint == nil || *r.Fingerprint == fingerprint
+	return fingerprint == "" || r.Fingerprint == nil || *r.Fingerprint == fingerprint || !strings.HasPrefix(*r.Fingerprint, fingerprintVersion)
 }
 
 // record is the answer of a completed key.
@@ -193,7 +194,7 @@ func (s *Store) partition(key string) (string, error) {
 		return "", fmt.Errorf("%w: it is empty", ErrBadKey)
 	case !utf8.ValidString(key):
 		return "", fmt.Errorf("%w: it is not UTF-8; encode it, such as in hex", ErrBadKey)
-	case len(key) > maxStoredKey || strings.HasPrefix(key, digestPrefix):
+	case s.opts.HashKeys || len(key) > maxStoredKey || strings.HasPrefix(key, digestPrefix):
 		return s.namespace + "#" + digestPrefix + digest(key), nil
 	default:
 		return s.namespace + "#" + key, nil
@@ -217,7 +218,7 @@ func storedFingerprint(fingerprint string) string {
 		return ""
 	}
 
-	return "1:" + digest(fingerprint)
+	return fingerprintVersion + digest(fingerprint)
 }
 
 // key returns the primary key of the item behind a partition key.
@@ -266,12 +267,23 @@ func (c *Claim) checkSize(result []byte) error {
 
 // errorText is the text of a failure as the record holds it: bounded, and valid UTF-8.
 func errorText(cause error) string {
-	text := strings.ToValidUTF8(cause.Error(), "\uFFFD")
+	text := strings.ToValidUTF8(safeText(cause), "\uFFFD")
 	if len(text) <= maxErrorText {
 		return text
 	}
 
 	return strings.ToValidUTF8(text[:maxErrorText-len("…")], "") + "…"
+}
+
+// safeText is the text of an error. A typed nil pointer may panic in its Error method.
+func safeText(err error) (text string) {
+	defer func() {
+		if v := recover(); v != nil {
+			text = fmt.Sprintf("an error of type %T whose Error method panics: %v", err, v)
+		}
+	}()
+
+	return err.Error()
 }
 
 // joinCause puts a new reason before the last failure's text.
@@ -282,6 +294,19 @@ func joinCause(reason, last string) string {
 
 	return errorText(errors.New(reason + "; last failure: " + last))
 }
+
+// Values that all requests share: never written.
+var (
+	versionValue            = numberValue(formatVersion)
+	zeroValue               = numberValue(0)
+	oneValue                = numberValue(1)
+	returnedValue           = numberValue(-1)
+	inProgressValue         = stringValue(stateInProgress)
+	completedValue          = stringValue(stateCompleted)
+	failedValue             = stringValue(stateFailed)
+	sortValue               = stringValue(sortKeyValue)
+	fingerprintVersionValue = stringValue(fingerprintVersion)
+)
 
 func stringValue(s string) *types.AttributeValueMemberS {
 	return &types.AttributeValueMemberS{Value: s}

@@ -8,94 +8,132 @@ import (
 	"time"
 )
 
-// Keep renews the claim's lease at half of it for as long as the work takes, and returns the context for the work: it carries
-// the claim for [FromContext], and is cancelled with ErrFenced as its cause when the claim is lost: another worker has it, or
-// the lease ran out without having been renewed. Work that ends within half a lease costs no request.
+// Keep renews the claim's lease at half of it for as long as the work takes. It returns the context for the work: the context carries
+// the claim for [FromContext], and it is cancelled with ErrFenced as its cause if the claim is lost, because another worker has
+// taken it over or because the lease ran out without having been renewed. Work that ends within half a lease costs no request.
 //
-// Call stop when the work is done, before the claim is settled: it returns when the renewal has ended.
-//
-// The lease never goes beyond ctx's deadline.
+// Call stop when the work is done. It returns after a renewal that is under way has ended. Renewal ends with the first settlement of
+// the claim, too, without cancelling the context. The lease never goes beyond the deadline of ctx, or of the invocation.
 func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
-	work, cancel := context.WithCancelCause(NewContext(ctx, c))
-	k := &keeper{claim: c, cancel: cancel}
+	c.mustExist()
 
-	// Locked until the timer is set: a lease that is almost over fires at once.
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	work, cancel := context.WithCancelCause(context.WithValue(ctx, claimKey{}, c))
+	r := &renewer{claim: c, cancel: cancel}
 
-	if !c.endsWith(ctx) && !c.store.disabled {
-		k.timer = time.AfterFunc(c.left()-c.store.opts.Lease/2, func() { k.renew(work) })
+	if !c.store.disabled && !c.lastsUntil(leaseBound(ctx)) {
+		r.mu.Lock() // until the timer is set: a lease that is almost over fires at once
+		defer r.mu.Unlock()
+
+		r.timer = time.AfterFunc(c.left()-c.store.opts.Lease/2, func() { r.fire(work) })
 	}
 
-	return work, k.stop
+	return work, r.stop
 }
 
-// keeper renews one claim in the goroutine of its timer.
-type keeper struct {
+// renewer renews one claim in the goroutine of its timer.
+type renewer struct {
 	claim  *Claim
 	cancel context.CancelCauseFunc
 
-	mu      sync.Mutex // held while a renewal is under way
-	timer   *time.Timer
+	mu      sync.Mutex
+	timer   *time.Timer   // nil if the lease need not be renewed
+	running chan struct{} // closed when the renewal that is under way has ended; nil if there is none
 	stopped bool
 }
 
-func (k *keeper) stop() {
-	k.cancel(nil) // a renewal under way ends; its late twin can't revive what is settled after it (condExtend)
+func (r *renewer) stop() {
+	r.cancel(nil) // a renewal that is under way ends; condExtend keeps its late twin from reviving what is settled afterwards
 
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	r.mu.Lock()
+	r.stopped = true
+	running := r.running
 
-	k.stopped = true
-	if k.timer != nil {
-		k.timer.Stop()
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	r.mu.Unlock()
+
+	if running != nil {
+		<-running
 	}
 }
 
-// retryRenewal is the pause after a renewal that failed, at least: it had its own attempts.
-const retryRenewal = 100 * time.Millisecond
+// fire renews the lease and sets the timer again.
+func (r *renewer) fire(work context.Context) {
+	running := make(chan struct{})
+	defer close(running)
 
-func (k *keeper) renew(work context.Context) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	r.mu.Lock()
+	if r.stopped || work.Err() != nil {
+		r.mu.Unlock()
 
-	if k.stopped || work.Err() != nil {
 		return
 	}
 
-	// The goroutine is our own: a panic of the client would end the process. The work is not worth more than its claim.
+	r.running = running
+	r.mu.Unlock()
+
+	pause, again := r.renew(work)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.running = nil
+
+	if again && !r.stopped {
+		r.timer.Reset(pause)
+	}
+}
+
+// retryRenewal is the least pause after a renewal that failed with all of its tries.
+const retryRenewal = 100 * time.Millisecond
+
+// renew extends the lease once, and returns when to do it again.
+func (r *renewer) renew(work context.Context) (pause time.Duration, again bool) {
+	// Nobody else can recover in this goroutine. Without renewal the claim cannot be trusted, so the work is cancelled.
 	defer func() {
 		if v := recover(); v != nil {
-			k.cancel(fmt.Errorf("%w: the renewal panicked: %v", ErrFenced, v))
+			r.cancel(fmt.Errorf("%w: the renewal panicked: %v", ErrFenced, v))
 		}
 	}()
 
-	c := k.claim
-	// A lease that is over (the process was stopped meanwhile) is still ours for ClockSkew, by all other clocks.
-	request, cancel := context.WithTimeout(work, max(c.store.opts.ClockSkew, c.left()))
-	err := c.extend(work, request)
+	c := r.claim
+	if c.isSettling() {
+		return 0, false
+	}
+
+	// For all other clocks, a lease that is over (the process was stopped meanwhile) is still held for ClockSkew.
+	limit := max(c.store.opts.ClockSkew, c.left())
+	request, cancel := context.WithTimeout(work, limit)
+
+	err := c.extend(request, leaseBound(work), policy{end: time.Now().Add(limit), pause: settleCap})
 
 	cancel()
 
 	switch left := c.left(); {
-	case work.Err() != nil:
+	case work.Err() != nil, c.isSettling():
+		return 0, false
 	case errors.Is(err, ErrFenced):
-		k.cancel(err)
+		r.cancel(err)
 	case err != nil && left <= 0:
-		k.cancel(fmt.Errorf("%w: %w: the lease ran out before it could be renewed", err, ErrFenced))
+		r.cancel(fmt.Errorf("%w: %w: the lease ran out before it could be renewed", err, ErrFenced))
 	case err != nil:
-		k.timer.Reset(min(left, retryRenewal))
-	case !c.endsWith(work):
-		k.timer.Reset(max(retryRenewal/10, left-c.store.opts.Lease/2))
+		return min(left, retryRenewal), true
+	case !c.lastsUntil(leaseBound(work)):
+		return max(retryRenewal/10, left-c.store.opts.Lease/2), true //nolint:mnd // a lease of a few ms must not spin
 	}
+
+	return 0, false
 }
 
-// left is how long the lease lasts.
-func (c *Claim) left() time.Duration { return c.Deadline().Sub(c.store.opts.Now()) }
+func (c *Claim) isSettling() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 
-// endsWith tells whether the lease lasts to the context's deadline: then there is nothing to renew.
-func (c *Claim) endsWith(ctx context.Context) bool {
-	deadline, ok := ctx.Deadline()
+	return c.settling
+}
 
-	return ok && time.Until(deadline) <= c.left()+time.Millisecond
+// lastsUntil tells whether the lease lasts to the deadline, so that there is nothing to renew. Without a deadline it does not.
+func (c *Claim) lastsUntil(deadline time.Time) bool {
+	return !deadline.IsZero() && time.Until(deadline) <= c.left()+time.Millisecond
 }

@@ -23,8 +23,10 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 	// The first request is refused and brings the record, the second opens what was seen; more only if it changed meanwhile.
 	token, fence := "nothing seen yet", int64(0)
 
-	for range maxTries {
-		found, err := s.fenced(ctx, nil, key, func() write {
+	p := policy{end: earliest(ctx, s.opts.ClaimPatience), pause: claimCap}
+
+	for range maxTurns {
+		found, err := s.fenced(ctx, nil, key, p, func() write {
 			now := s.opts.Now()
 
 			return write{partition, condFailed, updateReopen, item{
@@ -48,5 +50,5 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 		}
 	}
 
-	return keyError("reopen", key, errAgain)
+	return keyError("reopen", key, errChanged)
 }

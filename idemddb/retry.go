@@ -10,89 +10,86 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// The retry policy. It is the library's own because the SDK's differs between versions, waits for seconds after a first
-// error, and does not try a conflict again.
+// The retry policy is the library's own, because the SDK's differs between versions, waits for seconds after a first error, and
+// does not retry a conflict.
 const (
-	retryBase   = 25 * time.Millisecond  // the first pause is up to this, each later one up to twice the one before
-	retryCap    = time.Second            // no pause is longer
-	attemptMax  = 2 * time.Second        // for one attempt
-	attemptMin  = 100 * time.Millisecond // unless the deadline is nearer
-	attemptPart = 3                      // an attempt has at most this part of what is left
-	budget      = 10 * time.Second       // for all attempts where the context has no deadline
+	retryBase = 25 * time.Millisecond  // the first pause is at most this, each later one at most twice the one before
+	claimCap  = time.Second            // the longest pause between the tries of a claim
+	settleCap = 200 * time.Millisecond // the same for a write that settles finished work: each pause is a window for a crash
+	lastTry   = 2 * time.Millisecond   // with less time left than this, no further try is made
+
+	tryMax  = 2 * time.Second        // the longest time for one try
+	tryMin  = 100 * time.Millisecond // the shortest, unless the context ends earlier
+	tryPart = 3                      // one try has at most this part of the time that is left
 )
 
-// once turns the SDK's own retries off, and its check of the reply's checksum: all that the check does is to warn, after the
-// reply was taken for good, and it warns of every refusal of DynamoDB Local, which sends none with it. Shared by all requests:
-// never written.
-var once = []func(*dynamodb.Options){func(o *dynamodb.Options) {
+// policy says how a request is retried.
+type policy struct {
+	end   time.Time     // no try begins after this
+	pause time.Duration // the longest pause between two tries
+
+	// denied is for how long the request is sent again while DynamoDB refuses it for another reason than its condition: access
+	// denied, table not found. Such an answer is final for a claim. A write that settles finished work outlasts a policy that
+	// takes time to propagate.
+	denied time.Duration
+}
+
+// sdkOptions turn off the SDK's own retries and its check of the answer's checksum: that check only logs a warning after the
+// answer was accepted, and it does so for every refusal of DynamoDB Local, which sends no checksum. All requests share the
+// slice, so it is never written.
+var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
 	o.Retryer = aws.NopRetryer{}
 	o.DisableValidateResponseChecksum = true
 }}
 
-// send makes a request until there is an answer: success, a refused condition, or a final no.
+// retry calls try until its error does not call for another try, or until the policy's end. Pauses have full jitter and double
+// up to the policy's limit. A pause is at most half of the time that is left, so that retries go on until the end.
 //
-// Whatever call writes must be safe to send again after an attempt with unknown outcome, and against a late twin of such an
-// attempt; expr.go argues that for each. call builds its input anew, so that an attempt has the clock's present time.
-func send[T any](ctx context.Context, s *Store, key string, call func(context.Context) (T, error)) (T, error) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = time.Now().Add(budget)
-	}
+// Whatever try writes must be safe to send again after a try with an unknown outcome, and must be safe against a late twin of
+// such a try; expr.go argues that for each write. failed is called before each pause.
+func retry(ctx context.Context, p policy, failed func(error), try func(context.Context) error) error {
+	var denied time.Time // when DynamoDB first refused the request as such
 
-	for pause := retryBase; ; pause = min(2*pause, retryCap) {
-		out, err := attempt(ctx, deadline, call)
-		if err == nil {
-			return out, nil
+	for limit := retryBase; ; limit = min(2*limit, p.pause) {
+		err := tryOnce(ctx, p.end, try)
+
+		switch v := judge(err); {
+		case err == nil, v == refused, v == invalid:
+			return err
+		case v == rejected:
+			if denied.IsZero() {
+				denied = time.Now()
+			}
+
+			if time.Since(denied) >= p.denied {
+				return err
+			}
+		default:
+			denied = time.Time{}
 		}
 
-		if !comesAgain(err) {
-			return out, err
+		left := time.Until(p.end)
+		if ctx.Err() != nil || left < lastTry {
+			return gaveUp(ctx, err)
 		}
 
-		wait := jitter(err, pause)
-		if ctx.Err() != nil || time.Until(deadline) <= wait {
-			return out, gaveUp(ctx, err)
-		}
+		failed(err)
 
-		s.observe(ctx, Event{Kind: Retried, Key: key, Err: err})
-
-		if !sleep(ctx, wait) {
-			return out, gaveUp(ctx, err)
+		if !sleep(ctx, min(jitter(limit), left/2)) { //nolint:mnd // half
+			return gaveUp(ctx, err)
 		}
 	}
 }
 
-// comesAgain tells whether a request with this answer is sent again.
-func comesAgain(err error) bool {
-	if err == nil {
-		return false
-	}
-
-	v := judge(err)
-
-	return v != refused && v != final
-}
-
-// jitter is a pause of up to this, at random: the same for writes that failed in one request.
-func jitter(err error, pause time.Duration) time.Duration {
-	if e, ok := errors.AsType[*together](err); ok {
-		return time.Duration(e.luck*float64(pause)) + 1
-	}
-
-	return rand.N(pause) + 1 //nolint:gosec // spreads load, guards nothing
-}
-
-// attempt gives one request its part of the time, so that a reply that never comes leaves time for another.
-func attempt[T any](ctx context.Context, deadline time.Time, call func(context.Context) (T, error)) (T, error) {
-	limit := min(attemptMax, max(attemptMin, time.Until(deadline)/attemptPart))
-
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// tryOnce gives one try its part of the time, so that an answer that never comes leaves time for another try.
+func tryOnce(ctx context.Context, end time.Time, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, min(tryMax, max(tryMin, time.Until(end)/tryPart)))
 	defer cancel()
 
-	return call(ctx)
+	return try(ctx)
 }
 
-// gaveUp keeps both: what DynamoDB said last, and why there is no further attempt.
+// gaveUp joins the last answer of DynamoDB with the reason why there is no further try.
 func gaveUp(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return errors.Join(err, cause)
@@ -101,7 +98,11 @@ func gaveUp(ctx context.Context, err error) error {
 	return err
 }
 
-// sleep waits, or reports false when the context ends first.
+func jitter(limit time.Duration) time.Duration {
+	return rand.N(limit) + 1 //nolint:gosec // spreads load, guards nothing
+}
+
+// sleep waits for d. It returns false if the context ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -17,11 +17,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// DynamoDB is the part of the DynamoDB API that a Store uses; *dynamodb.Client fits. A client that also has BatchExecuteStatement, as
-// that one has, is used for requests in groups, unless Options.Single is set; a decorator should pass it on.
+// DynamoDB is the part of the DynamoDB API that a Store uses; *dynamodb.Client fits. If a client also has BatchExecuteStatement, as
+// *dynamodb.Client does, the writes of a [Batch] share requests. A decorator should pass that method on.
 //
-// Give the client [HTTPClient] for its connections. Its retryer is not used: a Store retries on its own, the same way under
-// any version of the SDK.
+// Give the client [HTTPClient] for its connections. Its retryer is not used: a Store retries by itself, in the same way under any
+// version of the SDK. TransactWriteItems is for effects that are written together with the completion; nothing calls it yet.
 type DynamoDB interface {
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
@@ -30,56 +30,65 @@ type DynamoDB interface {
 
 // Options shape a Store. Nil and zero mean the defaults.
 type Options struct {
-	// Cache is how many completed records the process keeps in memory, with their results, the least recently used leaving
-	// first. A replay from it costs no request. Only what can no longer change is kept: completed records, until their
-	// retention ends. Negative is an error. Defaults to 0: none.
+	// Cache is how many completed records the process keeps in memory, with their results. The least recently used one leaves first.
+	// A replay from it costs no request. A completed record cannot change until its retention ends; but a record that is deleted by
+	// hand goes on being replayed by the processes that have it. Negative is an error. Defaults to 0: none.
 	Cache int
 
-	// ClockSkew is by how much the clocks of two workers may differ. A taker waits that much longer than the lease says, so
-	// a larger one delays takeovers and a smaller one than the truth lets two workers hold a key at once (their writes are
-	// fenced even then). It must be the same in all workers of a namespace. Negative is an error. Defaults to 1 s.
+	// ClaimPatience is how long a claim that DynamoDB does not answer is sent again, at most until the context's deadline. After
+	// that the claim returns an error, and a message comes back by its queue: in an outage the queue's back-off costs less than a
+	// function that waits. Negative is an error. Defaults to 5 s.
+	ClaimPatience time.Duration
+
+	// ClockSkew is by how much the clocks of two workers may differ. A takeover waits that much longer than the lease, so a larger
+	// value delays takeovers. If the clocks differ by more, two workers can hold a key at once; their writes are fenced even then.
+	// It must be the same in all workers of a namespace. Negative is an error. Defaults to 1 s.
 	ClockSkew time.Duration
 
-	// Lease is for how long a claim lasts without being renewed: so long a crash keeps its keys from being claimed. It is
-	// cut to the context's deadline. A claim kept with Keep is renewed at half of it, at 1 request and 1 write unit.
+	// HashKeys stores every key as its SHA-256, for keys that hold personal data. It must be the same in all workers of a namespace.
+	// Changing it makes every key new. Defaults to false: keys up to 1,024 bytes are stored as they are.
+	HashKeys bool
+
+	// Lease is how long a claim lasts without being renewed, so it is also how long a crash keeps a key from being claimed again. It
+	// is cut to the deadline of the invocation. A claim kept with Keep is renewed at half of its lease, at 1 request and 1 WCU.
 	// Negative, below 1 ms or above Retention is an error. Defaults to 30 s.
 	Lease time.Duration
 
-	// MaxAttempts is how many claims of one key may begin work before the key is FAILED and answered with ErrFailed: the
-	// guard against a message that kills its worker each time. Negative is an error. Defaults to 0: no limit.
+	// MaxAttempts is how many claims of one key may begin work before the key becomes FAILED and is answered with ErrFailed. It
+	// guards against a message that kills its worker each time. Negative is an error. Defaults to 0: no limit.
 	MaxAttempts int
 
-	// NoTakeover never takes over a key whose lease ran out: the claim that finds it writes FAILED, and it and all later ones
-	// answer ErrFailed, because whether the effect happened is unknown. For effects that must rather not happen than happen
-	// twice; a person looks, and calls Reopen. Keys that were released are claimed as ever. Defaults to false.
+	// NoTakeover never takes over a key whose lease ran out: the claim that finds it writes FAILED, and it and all later claims
+	// return ErrFailed, because nobody knows whether the effect happened. It is for effects that must rather not happen than happen
+	// twice: a person looks, and calls Reopen. A key that was released is claimed as ever. After the record's retention the key is
+	// new, also under NoTakeover: keep Retention above the longest way to a redelivery. Defaults to false.
 	NoTakeover bool
 
-	// Now is the clock behind leases and retention. Nil is time.Now. It must be safe for concurrent use. Waiting, retries and
-	// renewals use real time.
+	// Now is the clock for leases and retention. It must be safe for concurrent use. Waiting, retries and renewals use real time.
+	// Defaults to time.Now.
 	Now func() time.Time
 
-	// Observe is called with each Event, in the goroutine that caused it: it must be quick and safe for concurrent use, and must
-	// not panic. Defaults to none.
+	// Observe is called with each Event, in the goroutine that caused it. It must be quick and safe for concurrent use, and must not
+	// panic. Defaults to none.
 	Observe func(context.Context, Event)
 
 	// PartitionKey is the name of the table's partition key, of type string. Defaults to "pk".
 	PartitionKey string
 
-	// Retention is for how long after its completion or failure a record answers; then the key is new. It should exceed the
-	// longest way that a message can take to a redelivery: a queue's retention and its dead-letter queue's. A record is
-	// stored for that long. Negative, or below Lease, is an error. Defaults to 7 days.
+	// Retention is how long a record answers after its completion or failure; then the key is new. It should exceed the longest way
+	// of a message to a redelivery: the retention of its queue and of the dead-letter queue. The record is stored for that long.
+	// Negative, or below Lease, is an error. Defaults to 7 days.
 	Retention time.Duration
 
-	// Single makes each write a request of its own, as the SDK's calls by hand would: a batch of messages then costs about ten
-	// times the requests, and the role needs no PartiQL actions. Without it a [Group] uses BatchExecuteStatement, if the client
-	// has it. Defaults to false.
+	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs
+	// no PartiQL actions. Defaults to false: the writes of a [Batch] share requests by BatchExecuteStatement.
 	Single bool
 
-	// SortKey is the name of the table's sort key, of type string, for records in an existing table; it holds the fixed
-	// value "idemddb". Defaults to none.
+	// SortKey is the name of the table's sort key, of type string, for records in an existing table. It holds the fixed value
+	// "idemddb". Defaults to none.
 	SortKey string
 
-	// TTLAttribute is the name of the attribute that the table's Time to Live is set to. Defaults to "exp".
+	// TTLAttribute is the name of the attribute on which the table's Time to Live is set. Defaults to "exp".
 	TTLAttribute string
 }
 
@@ -93,9 +102,10 @@ type Store struct {
 	expr      expressions
 	cache     *cache
 
-	batch      batcher // nil: no groups
-	ungrouped  atomic.Bool
-	statements sync.Map // [2]string, condition and update → statement
+	batcher      batcher                   // nil: every write is a request of its own
+	singleUntil  atomic.Pointer[time.Time] // when shared requests are tried again; nil for now
+	wrongAnswers atomic.Int64              // shared requests in a row that were answered with a wrong number of answers
+	statements   sync.Map                  // [2]string, condition and update → partiql
 
 	disabled bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
 	told     sync.Once // that it is
@@ -103,6 +113,8 @@ type Store struct {
 
 // The defaults of Options, each only here.
 const (
+	defaultClaimPatience = 5 * time.Second
+
 	defaultClockSkew    = time.Second
 	defaultLease        = 30 * time.Second
 	defaultRetention    = 7 * 24 * time.Hour
@@ -112,17 +124,17 @@ const (
 	maxNamespace = 255 // bytes; with '#' and the longest stored key well below DynamoDB's 2,048 for a partition key
 )
 
-// New returns a Store for the records of namespace in table (a name, or an ARN: then writes do not go in groups).
+// New returns a Store for the records of namespace in a table, which is given by its name, or by its ARN: then requests are not shared.
 //
-// The namespace stands before each key and keeps the operations that share a table apart; it is not derived from the
-// function's name, so that a renamed function knows its records. It holds no '#' and at most 255 bytes. New makes no request:
-// a table that is missing or has another key shows with the first claim. Every error names the argument or the field.
+// The namespace stands before each key and separates the operations that share a table. It is not derived from the function's name,
+// so a renamed function still finds its records. It must not contain '#' and has at most 255 bytes. New makes no request: a table
+// that is missing or has another key shows with the first claim. Every error names the argument or the field.
 //
-// The environment variable IDEMDDB_DISABLED (true or 1; false, 0 and empty: not), read here and nowhere else, turns the Store off
-// for as long as it lives: every claim is won whatever its key, every settlement succeeds, and no request is made. It is for an
-// emergency and for trying things out; Observe hears of it once, as Disabled, with the first claim.
+// The environment variable IDEMDDB_DISABLED (true or 1; false, 0 and empty mean no) is read here and nowhere else. It turns the Store
+// off for as long as it lives: every claim succeeds whatever its key, every settlement succeeds, and no request is made. It is for an
+// emergency and for experiments. The first claim emits the event Disabled.
 //
-// Observe hears during New, as Ungrouped, that the client hides BatchExecuteStatement.
+// If requests cannot be shared, New emits the event Ungrouped with the reason.
 //
 //nolint:contextcheck,nolintlint // for callers that have a context: New makes no request
 func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
@@ -151,26 +163,43 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		return s, nil
 	}
 
-	if s.batch, _ = api.(batcher); s.batch == nil {
-		s.ungroup(context.Background(), errors.New("the client hides its method BatchExecuteStatement"))
-	} else if strings.HasPrefix(table, "arn:") { // PartiQL may know names only, and its no would be met by every batch
-		s.ungroup(context.Background(), errors.New("the table is given as an ARN"))
+	if err := s.findBatcher(); err != nil {
+		s.observe(context.Background(), Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", table, err)})
 	}
 
 	return s, nil
 }
 
-// CountsClaims tells whether a claim counts against its key if the process dies before its work has begun: Options.MaxAttempts or
-// Options.NoTakeover is set. Then a wrapper should not claim keys whose work must wait.
-func (s *Store) CountsClaims() bool { return s.opts.MaxAttempts > 0 || s.opts.NoTakeover }
+// findBatcher makes the Store share requests, or returns why it cannot.
+func (s *Store) findBatcher() error {
+	batcher, ok := s.api.(batcher)
+	if !ok {
+		return errors.New("the client does not have the method BatchExecuteStatement")
+	}
 
-// UntilTakeover returns for how long a lease that ends at this time, by its holder's clock, may be in the way of a claim: a taker
-// waits ClockSkew longer than the lease, and its clock may be that much behind. It is not positive if the lease is in nobody's way.
-func (s *Store) UntilTakeover(lease time.Time) time.Duration {
+	if strings.HasPrefix(s.table, "arn:") {
+		return errors.New("the table is given as an ARN, which PartiQL may not accept")
+	}
+
+	for _, name := range []string{s.opts.PartitionKey, s.opts.SortKey, s.opts.TTLAttribute} {
+		if strings.HasPrefix(name, "#") || strings.HasPrefix(name, ":") {
+			return fmt.Errorf("PartiQL does not accept the attribute name %q", name)
+		}
+	}
+
+	s.batcher = batcher
+
+	return nil
+}
+
+// RetryAfter returns how long a lease that ends at this time, by its holder's clock, may keep the key from being claimed: a takeover is
+// possible ClockSkew after the lease, and the clock of the taker may be that much behind. It is not positive if the lease is over for
+// everybody. It is for wrappers, which hide a message until it can be worked on.
+func (s *Store) RetryAfter(lease time.Time) time.Duration {
 	return lease.Add(2 * s.opts.ClockSkew).Sub(s.opts.Now())
 }
 
-// Disabled tells whether IDEMDDB_DISABLED was set when the Store was made.
+// Disabled tells whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
 func (s *Store) Disabled() bool { return s.disabled }
 
 func readDisabled() (bool, error) {
@@ -190,6 +219,7 @@ func readDisabled() (bool, error) {
 }
 
 func (o Options) withDefaults() Options {
+	o.ClaimPatience = cmp.Or(o.ClaimPatience, defaultClaimPatience)
 	o.ClockSkew = cmp.Or(o.ClockSkew, defaultClockSkew)
 	o.Lease = cmp.Or(o.Lease, defaultLease)
 	o.Retention = cmp.Or(o.Retention, defaultRetention)
@@ -244,6 +274,7 @@ func (o *Options) validate() error {
 
 	check(o.Cache >= 0, "Cache: must not be negative, is %d", o.Cache)
 	check(o.MaxAttempts >= 0, "MaxAttempts: must not be negative, is %d", o.MaxAttempts)
+	check(o.ClaimPatience >= 0, "ClaimPatience: must not be negative, is %v", o.ClaimPatience)
 	check(o.ClockSkew >= 0, "ClockSkew: must not be negative, is %v", o.ClockSkew)
 	check(o.Lease >= 0, "Lease: must not be negative, is %v", o.Lease)
 	check(o.Retention >= 0, "Retention: must not be negative, is %v", o.Retention)

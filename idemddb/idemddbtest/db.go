@@ -16,8 +16,7 @@ var _ idemddb.DynamoDB = (*DB)(nil)
 // DB is an in-memory DynamoDB. Its methods are safe for concurrent use; inputs are copied before they are applied, and what is
 // returned belongs to the caller. One request is applied at a time.
 type DB struct {
-	now      func() time.Time
-	unlogged bool
+	now func() time.Time
 
 	mu                 sync.Mutex // guards all below
 	tables             map[string]*table
@@ -36,18 +35,13 @@ type Options struct {
 	// Now is the service's clock: for [DB.Expire], and for the ten minutes that a ClientRequestToken is remembered. Conditions
 	// know no clock. Defaults to time.Now.
 	Now func() time.Time
-	// Unlogged turns the log of [DB.Requests] off, which grows with every request: for benchmarks. Defaults to false.
-	Unlogged bool
 }
 
 // New returns a DynamoDB without tables.
 func New(opts *Options) *DB {
 	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]sentTransaction{}}
-	if opts != nil {
-		db.unlogged = opts.Unlogged
-		if opts.Now != nil {
-			db.now = opts.Now
-		}
+	if opts != nil && opts.Now != nil {
+		db.now = opts.Now
 	}
 	return db
 }

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/idemddb/internal/realengine"
 )
 
 // TestDifferential sends random sequences of random requests to this package and to a real engine, and wants the same answers and the
@@ -54,7 +55,7 @@ func newPair(t testing.TB) *pair {
 	t.Helper()
 	db := idemddbtest.New(nil)
 	suffix := rand.Text()[:8]
-	p := &pair{ours: db.Client(), theirs: realEngine(t), db: db, simple: "simple" + suffix, composite: "composite" + suffix}
+	p := &pair{ours: db.Client(), theirs: realengine.Client(t), db: db, simple: "simple" + suffix, composite: "composite" + suffix}
 	for _, c := range []*dynamodb.Client{p.ours, p.theirs} {
 		createTable(t, c, p.simple, "pk", "S")
 		createTable(t, c, p.composite, "pk", "S", "sk", "N")

@@ -46,12 +46,6 @@ func ExampleDB_CreateTable() {
 	// Output: ACTIVE <nil>
 }
 
-func ExampleDB_DescribeTable() {
-	out, err := withTable().DescribeTable(context.Background(), &dynamodb.DescribeTableInput{TableName: new("records")})
-	fmt.Println(*out.Table.KeySchema[0].AttributeName, out.Table.KeySchema[0].KeyType, err)
-	// Output: pk HASH <nil>
-}
-
 func ExampleDB_UpdateTimeToLive() {
 	out, err := withTable().UpdateTimeToLive(context.Background(), &dynamodb.UpdateTimeToLiveInput{
 		TableName:               new("records"),

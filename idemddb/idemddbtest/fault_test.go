@@ -78,6 +78,9 @@ func TestFaults(t *testing.T) {
 			_, ok := errors.AsType[*smithy.DeserializationError](err)
 			return ok && errors.Is(err, io.ErrUnexpectedEOF) && code(err) == ""
 		}},
+		{idemddbtest.EmptyAnswer, false, 0, func(err error) bool { return err == nil }},
+		{idemddbtest.EmptyAnswerApplied, true, 0, func(err error) bool { return err == nil }},
+		{idemddbtest.MissingResponse, true, 0, func(err error) bool { return err == nil }},
 		{idemddbtest.ServerErrorApplied, true, 500, isType[*types.InternalServerError]},
 		{idemddbtest.ServerError, false, 500, isType[*types.InternalServerError]},
 		{idemddbtest.Throttle, false, 400, isType[*types.ProvisionedThroughputExceededException]},

@@ -8,7 +8,7 @@ import (
 // The requests of design.md, with values that meet.
 const (
 	claimCondition = "attribute_not_exists(pk) OR (v = :v AND st = :inprogress AND lease < :before AND #exp > :nowsec AND own <> :mine" +
-		" AND (attribute_not_exists(fp) OR fp = :fp) AND att < :max)"
+		" AND (attribute_not_exists(fp) OR fp = :fp OR NOT begins_with(fp, :fpver)) AND att < :max)"
 	claimUpdate = "SET v = :v, st = :inprogress, own = :mine, fence = if_not_exists(fence, :now) + :one, lease = :until, #exp = :exp," +
 		" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :now), fp = :fp REMOVE res, err"
 	settleCondition  = "own = :mine AND fence = :fence AND st = :inprogress AND lease > :zero"
@@ -27,7 +27,7 @@ func (g *generator) record(it attributes) {
 	it["exp"] = n(g.pick("exp", "5", "50"))
 	it["att"] = n(g.pick("att", "1", "2"))
 	if g.chance(50, "fp") {
-		it["fp"] = s(g.pick("fp", "one", "two"))
+		it["fp"] = s(g.pick("fp", "1:a", "1:b", "2:a"))
 	}
 }
 
@@ -35,7 +35,7 @@ func (g *generator) owner() types.AttributeValue { return s(g.pick("own", "me", 
 
 func (g *generator) idemddb(k itemKey) any {
 	in := &dynamodb.UpdateItemInput{
-		TableName: &k.table, Key: k.key, ReturnValues: types.ReturnValueAllOld,
+		TableName: &k.table, Key: k.key, ReturnValues: types.ReturnValue(g.pick("returns", "ALL_OLD", "ALL_NEW", "UPDATED_NEW")),
 		ReturnConsumedCapacity:              types.ReturnConsumedCapacityTotal,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		ExpressionAttributeNames:            map[string]string{"#exp": "exp"},
@@ -45,7 +45,7 @@ func (g *generator) idemddb(k itemKey) any {
 	case "claim":
 		in.ConditionExpression, in.UpdateExpression = new(claimCondition), new(claimUpdate)
 		in.ExpressionAttributeValues = attributes{
-			":v": n("1"), ":inprogress": s("INPROGRESS"), ":before": n("2000"), ":nowsec": n("10"), ":mine": mine, ":fp": s(g.pick("fp", "one", "two")),
+			":v": n("1"), ":inprogress": s("INPROGRESS"), ":before": n("2000"), ":nowsec": n("10"), ":mine": mine, ":fp": s(g.pick("fp", "1:a", "1:b")), ":fpver": s("1:"),
 			":max": n("2"), ":now": n("1700000000000"), ":one": n("1"), ":until": n("4000"), ":exp": n("60"), ":zero": n("0"),
 		}
 	case "complete":

@@ -66,6 +66,7 @@ func (g *generator) updateStatement(k itemKey) (types.BatchStatementRequest, any
 	t := &translator{g: g}
 	t.text.WriteString(g.keyword("UPDATE") + " " + t.name(k.table) + g.space())
 	t.translate(update)
+	t.clause = "" // from here on a comma stands between operands
 	t.text.WriteString(g.keyword("WHERE"))
 	var equal []string
 	for i, name := range slices.Sorted(maps.Keys(k.key)) {
@@ -149,15 +150,17 @@ func (g *generator) flatOperand() string {
 
 // flat is a condition of the library's grammar. An OR stands in parentheses and begins with something that does not.
 func (g *generator) flat(depth int) string {
-	kinds := []string{"compare", "compare", "compare", "exists", "missing", "and", "or", "not"}
+	kinds := []string{"compare", "compare", "compare", "exists", "missing", "begins", "and", "or", "not"}
 	if depth > 2 {
-		kinds = kinds[:5]
+		kinds = kinds[:6]
 	}
 	switch g.pick("condition", kinds...) {
 	case "exists":
 		return "attribute_exists(" + g.topName() + ")"
 	case "missing":
 		return "attribute_not_exists(" + g.topName() + ")"
+	case "begins":
+		return "begins_with(" + g.topName() + ", " + g.flatOperand() + ")"
 	case "and":
 		return g.flat(depth+1) + " AND " + g.flat(depth+1)
 	case "or":
@@ -261,11 +264,13 @@ func (t *translator) word(word string) string {
 	case upper == "SET", upper == "REMOVE":
 		t.clause = upper
 		return t.g.keyword(upper)
-	case word == "," && (t.clause == "REMOVE" || t.g.chance(50, "SET again")):
+	case word == "," && (t.clause == "REMOVE" || t.clause == "SET" && t.g.chance(50, "SET again")):
 		return t.g.keyword(t.clause)
 	case oneOf(upper, "AND", "OR", "NOT"):
 		return t.g.keyword(upper)
-	case word[0] >= 'a' && word[0] <= 'z' && !strings.HasPrefix(word, "attribute_"):
+	case strings.HasPrefix(word, "attribute_"), word == "begins_with":
+		return word
+	case word[0] >= 'a' && word[0] <= 'z':
 		return t.name(word)
 	}
 	return word

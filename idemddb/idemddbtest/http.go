@@ -80,6 +80,8 @@ func (db *DB) exchange(ctx context.Context, target string, body []byte) reply {
 		return errorReply(errServer(), f)
 	case f == LostRequest, f == LateRequest:
 		return reply{fault: f}
+	case f == EmptyAnswer, f == EmptyAnswerApplied:
+		return reply{status: http.StatusOK, fault: f}
 	case err != nil:
 		return errorReply(err, f)
 	}

@@ -172,20 +172,27 @@ func (p *parser) closeGroup(from int) error {
 	return nil
 }
 
+// conditionFunctions are the functions of conditions, each with the number of its operands.
+var conditionFunctions = map[string]int{
+	"attribute_exists": 1, "attribute_not_exists": 1, "attribute_type": 2, "begins_with": 2, "contains": 2, "size": 1,
+}
+
+func wrongCount(function string) error {
+	return invalid("Incorrect number of operands for operator or function; operator or function: %s", function)
+}
+
 func (p *parser) function() (*expr, error) {
 	name := p.next().text
 	args, err := p.arguments(p.operandOnly)
 	if err != nil {
 		return nil, err
 	}
-	count, ok := map[string]int{
-		"attribute_exists": 1, "attribute_not_exists": 1, "attribute_type": 2, "begins_with": 2, "contains": 2, "size": 1,
-	}[name]
+	count, ok := conditionFunctions[name]
 	if !ok {
 		return nil, invalid("Invalid function name; function: %s", name)
 	}
 	if len(args) != count {
-		return nil, invalid("Incorrect number of operands for operator or function; operator or function: %s", name)
+		return nil, wrongCount(name)
 	}
 	if name == "size" {
 		return &expr{kind: sizeExpr, op: name, args: args}, nil

@@ -260,7 +260,7 @@ func (p *statementParser) comparison() (*expr, error) {
 		return e, err
 	}
 	if p.peek().kind == wordToken && p.tokens[1].text == "(" {
-		return p.exists()
+		return p.function()
 	}
 	left, err := p.operand()
 	if err != nil {
@@ -294,14 +294,15 @@ func (p *statementParser) is(left *expr) (*expr, error) {
 	return &expr{kind: functionExpr, op: function, args: []*expr{left}}, nil
 }
 
-func (p *statementParser) exists() (*expr, error) {
+// function parses a call of a function. The service takes the names of functions in any case.
+func (p *statementParser) function() (*expr, error) {
 	name := strings.ToLower(p.next().text)
-	if !oneOf(name, "attribute_exists attribute_not_exists") {
+	if !oneOf(name, "attribute_exists attribute_not_exists begins_with") {
 		return nil, unsupported("the function " + name)
 	}
 	args, err := p.arguments(p.operand)
-	if err == nil && len(args) != 1 {
-		err = invalid("Incorrect number of operands for operator or function; operator or function: %s", name)
+	if err == nil && len(args) != conditionFunctions[name] {
+		err = wrongCount(name)
 	}
 	return &expr{kind: functionExpr, op: name, args: args}, err
 }

@@ -132,7 +132,7 @@ func (p *parser) setFunction() (*expr, error) {
 	case name != "if_not_exists" && name != "list_append":
 		return nil, invalid("Invalid function name; function: %s", name)
 	case len(args) != 2:
-		return nil, invalid("Incorrect number of operands for operator or function; operator or function: %s", name)
+		return nil, wrongCount(name)
 	case name == "if_not_exists" && args[0].kind != pathExpr:
 		return nil, invalid("Operator or function requires a document path; operator or function: %s", name)
 	}

@@ -67,35 +67,27 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 			f = LostRequest // its sender gave up while it was held
 		}
 	}
-	if !db.meetStatements(ctx, &r, f, each) {
+	if !db.chooseStatementFaults(ctx, &r, f, each) {
 		f = LostRequest
 	}
 
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	r.Fault = f
-	defer func() { db.log(r) }()
+	defer func() { db.requests = append(db.requests, r) }()
 	if r.Err = f.refusal(r); r.Err != nil {
 		return nil, f, r.Err
 	}
 	switch f {
-	case LostRequest:
+	case LostRequest, EmptyAnswer:
 		return nil, f, nil
 	case LateRequest:
 		db.held = append(db.held, copyInput(in))
 		return nil, f, nil
 	}
 	out, r.Err = db.apply(in, &r)
-	if f == ConditionWithoutItem {
-		stripItem(r.Err)
-	}
+	f.spoil(out, r.Err)
 	return out, f, r.Err
-}
-
-func (db *DB) log(r Request) {
-	if !db.unlogged {
-		db.requests = append(db.requests, r)
-	}
 }
 
 func (db *DB) apply(in any, r *Request) (out any, err error) {

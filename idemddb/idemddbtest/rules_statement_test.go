@@ -33,6 +33,9 @@ func (p *pair) statement(text string, pk types.AttributeValue, parameters ...typ
 	return st
 }
 
+// sameInput is what a claim in a group says of fingerprints.
+const sameInput = `UPDATE TABLE SET "b" = ? WHERE "pk" = ? AND ("fp" IS MISSING OR "fp" = ? OR NOT begins_with("fp", ?))`
+
 // TestStatementRules states the rules of statements one by one, and asks a real engine whether they are so.
 func TestStatementRules(t *testing.T) {
 	t.Parallel()
@@ -101,6 +104,23 @@ func TestStatementRules(t *testing.T) {
 		{"MISSING is compared with IS", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b = MISSING", list(key), erroneous, false, attributes{}},
 		{"a parameter is never missing", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND ? IS MISSING", list(key, one), erroneous, false, attributes{}},
 		{"the functions know it too", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND attribute_not_exists(b) AND Attribute_Exists (a)", list(key), "", true, attributes{"a": two}},
+		{"begins_with finds the beginning of a string, its name written in any case", attributes{"a": s("1:x")}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND begins_with(a, ?) AND Begins_With (a, '1')", list(key, s("1:")), "", true, attributes{"a": s("1:x"), "b": two}},
+		{"begins_with is false for another beginning", attributes{"a": s("2:x")}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND begins_with(a, ?)", list(key, s("1:")), failed, true, attributes{"a": s("2:x")}},
+		{"NOT begins_with is true for another beginning", attributes{"a": s("2:x")}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND NOT begins_with(a, ?)", list(key, s("1:")), "", true, attributes{"a": s("2:x"), "b": two}},
+		{"NOT begins_with is false for this beginning", attributes{"a": s("1:x")}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND NOT begins_with(a, ?)", list(key, s("1:")), failed, true, attributes{"a": s("1:x")}},
+		{"NOT begins_with is true for a missing attribute", attributes{}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND NOT begins_with(a, ?)", list(key, s("1:")), "", true, attributes{"b": two}},
+		{"NOT begins_with is true for a number", attributes{"a": one}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND NOT begins_with(a, ?)", list(key, s("1")), "", true, attributes{"a": one, "b": two}},
+		{"every string begins with the empty one", attributes{"a": s("x")}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND begins_with(a, ?)", list(key, s("")), "", true, attributes{"a": s("x"), "b": two}},
+		{"begins_with compares two attributes, too", attributes{"a": s("1:x"), "b": s("1:")}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND begins_with(a, b)", list(key), "", true, attributes{"a": s("1:x"), "b": two}},
+		{"begins_with takes no number", attributes{}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND begins_with(a, ?)", list(key, one), erroneous, false, attributes{}},
+		{"begins_with takes two operands", attributes{}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND begins_with(a)", list(key), erroneous, false, attributes{}},
+		{"begins_with compares no attribute with itself", attributes{}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND begins_with(a, a)", list(key), erroneous, false, attributes{}},
+		{"NOT binds closer than OR", attributes{"a": s("1:x")}, `UPDATE TABLE SET b = 2 WHERE pk = ? AND (NOT begins_with(a, ?) OR a = ?)`, list(key, s("1:"), s("1:x")), "", true, attributes{"a": s("1:x"), "b": two}},
+		{"NOT turns a parenthesis around", attributes{"a": s("1:x")}, `UPDATE TABLE SET b = 2 WHERE pk = ? AND NOT (begins_with(a, ?) OR a = ?)`, list(key, s("2:"), s("x")), "", true, attributes{"a": s("1:x"), "b": two}},
+		{"another input: no fingerprint", attributes{}, sameInput, list(two, key, s("1:a"), s("1:")), "", true, attributes{"b": two}},
+		{"another input: the same fingerprint", attributes{"fp": s("1:a")}, sameInput, list(two, key, s("1:a"), s("1:")), "", true, attributes{"fp": s("1:a"), "b": two}},
+		{"another input: another fingerprint of this version", attributes{"fp": s("1:b")}, sameInput, list(two, key, s("1:a"), s("1:")), failed, true, attributes{"fp": s("1:b")}},
+		{"another input: a fingerprint of another version", attributes{"fp": s("2:b")}, sameInput, list(two, key, s("1:a"), s("1:")), "", true, attributes{"fp": s("2:b"), "b": two}},
 		{"a missing attribute differs from every value", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b <> ?", list(key, one), "", true, attributes{"a": two}},
 		{"a missing attribute is not less", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b < ?", list(key, one), failed, true, attributes{}},
 		{"NOT turns it around", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND NOT b < ?", list(key, one), "", true, attributes{"a": two}},

@@ -11,8 +11,8 @@ import (
 
 // BatchExecuteStatement does writes in PartiQL, each for itself: what one of them meets stands in its response and keeps no other from
 // being applied. It knows INSERT, and UPDATE with SET, REMOVE, a WHERE that holds an equality on each key attribute, and RETURNING ALL
-// OLD *; values are parameters, integers or 'strings'. Conditions have comparisons, AND, OR, NOT, IS [NOT] MISSING, attribute_exists and
-// attribute_not_exists; right sides + and -. A name that is a reserved word stands in double quotes. No ConsumedCapacity is returned.
+// OLD *; values are parameters, integers or 'strings'. Conditions have comparisons, AND, OR, NOT, IS [NOT] MISSING, attribute_exists,
+// attribute_not_exists and begins_with; right sides + and -. A name that is a reserved word stands in double quotes. No ConsumedCapacity is returned.
 func (db *DB) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
 	return call[dynamodb.BatchExecuteStatementOutput](ctx, db, in)
 }

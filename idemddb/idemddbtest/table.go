@@ -13,11 +13,6 @@ func (db *DB) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, _ 
 	return call[dynamodb.CreateTableOutput](ctx, db, in)
 }
 
-// DescribeTable describes a table. Sizes and counts are exact, where the service is hours late.
-func (db *DB) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
-	return call[dynamodb.DescribeTableOutput](ctx, db, in)
-}
-
 // UpdateTimeToLive says which attribute [DB.Expire] goes by.
 func (db *DB) UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
 	return call[dynamodb.UpdateTimeToLiveOutput](ctx, db, in)

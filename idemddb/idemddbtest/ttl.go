@@ -32,28 +32,23 @@ func (db *DB) Expire() int {
 	return n
 }
 
-// updateTimeToLive does not insist on the hour that the service wants between two changes.
+// updateTimeToLive sets the attribute, or none. Unlike the service it takes a second change at once, and one that changes nothing.
 func (db *DB) updateTimeToLive(in *dynamodb.UpdateTimeToLiveInput) (*dynamodb.UpdateTimeToLiveOutput, error) {
 	t, err := db.table(in.TableName)
 	if err != nil {
 		return nil, err
 	}
+
 	spec := in.TimeToLiveSpecification
 	if spec == nil || spec.AttributeName == nil || spec.Enabled == nil || *spec.AttributeName == "" {
 		return nil, invalid("TimeToLiveSpecification must not be null")
 	}
-	switch on := *spec.Enabled; {
-	case on && t.ttl == *spec.AttributeName:
-		return nil, invalid("TimeToLive is already enabled")
-	case on && t.ttl != "", !on && t.ttl != "" && t.ttl != *spec.AttributeName:
-		return nil, invalid("TimeToLive is active on a different AttributeName")
-	case on:
+
+	t.ttl = ""
+	if *spec.Enabled {
 		t.ttl = *spec.AttributeName
-	case t.ttl == "":
-		return nil, invalid("TimeToLive is already disabled")
-	default:
-		t.ttl = ""
 	}
+
 	return &dynamodb.UpdateTimeToLiveOutput{TimeToLiveSpecification: &types.TimeToLiveSpecification{
 		AttributeName: new(*spec.AttributeName), Enabled: new(*spec.Enabled),
 	}}, nil

@@ -1,17 +1,22 @@
-package idemddbtest_test
+package contract_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/idemddb/internal/contract"
+	"github.com/idemddb/go-idemddb/idemddb/internal/realengine"
 )
+
+func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }
 
 func TestContractInMemory(t *testing.T) {
 	t.Parallel()
 
-	idemddbtest.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) idemddbtest.Engine {
+	contract.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) contract.Engine {
 		t.Helper()
 
 		return inMemory(t, schema)
@@ -21,7 +26,7 @@ func TestContractInMemory(t *testing.T) {
 func TestContractOverTheWire(t *testing.T) {
 	t.Parallel()
 
-	idemddbtest.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) idemddbtest.Engine {
+	contract.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) contract.Engine {
 		t.Helper()
 
 		return inMemory(t, schema).Client()
@@ -31,10 +36,10 @@ func TestContractOverTheWire(t *testing.T) {
 func TestContractOnDynamoDBLocal(t *testing.T) {
 	t.Parallel()
 
-	idemddbtest.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) idemddbtest.Engine {
+	contract.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) contract.Engine {
 		t.Helper()
 
-		client := realEngine(t)
+		client := realengine.Client(t)
 		if _, err := client.CreateTable(t.Context(), schema); err != nil {
 			t.Fatal(err)
 		}

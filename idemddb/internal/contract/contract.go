@@ -1,4 +1,6 @@
-package idemddbtest
+// Package contract holds what a Store promises on a DynamoDB, as tests that run on every engine: on the one in memory, through the
+// client of the SDK, and on DynamoDB Local.
+package contract
 
 import (
 	"context"
@@ -17,9 +19,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// Engine is what the contract needs of a DynamoDB: the calls of a Store, and a look at an item. *dynamodb.Client and *DB fit. One
+// Engine is what the contract needs of a DynamoDB: the calls of a Store, and a look at an item. *dynamodb.Client and *idemddbtest.DB fit. One
 // that has BatchExecuteStatement, as both have, is used in groups; for another one the same cases hold with single requests.
 type Engine interface {
 	idemddb.DynamoDB
@@ -61,7 +64,7 @@ func Run(t *testing.T, open func(t *testing.T, schema *dynamodb.CreateTableInput
 					t.Parallel()
 					c.check(&lab{
 						T: t, engine: engine, table: *schema.in.TableName, options: schema.options,
-						Clock: NewClock(epoch), namespace: "contract-" + strconv.FormatInt(serial.Add(1), 10),
+						Clock: idemddbtest.NewClock(epoch), namespace: "contract-" + strconv.FormatInt(serial.Add(1), 10),
 					})
 				})
 			}
@@ -99,7 +102,7 @@ const (
 // lab is one case at work: a namespace of its own, a clock, and what it takes to look.
 type lab struct {
 	*testing.T
-	*Clock
+	*idemddbtest.Clock
 
 	engine    Engine
 	table     string

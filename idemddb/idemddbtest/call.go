@@ -1,0 +1,63 @@
+package idemddbtest
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"syscall"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// call makes a direct request. It answers as an SDK client does that sends every request once.
+func call[Out any](ctx context.Context, db *DB, in any) (*Out, error) {
+	op := operation(in)
+	if ctx.Err() != nil { // an SDK client sends nothing then
+		return nil, &smithy.OperationError{ServiceID: dynamodb.ServiceID, OperationName: op, Err: ctx.Err()}
+	}
+
+	out, f, err := db.receive(ctx, in)
+	if f == LateReply {
+		<-ctx.Done()
+	}
+
+	if ctx.Err() != nil {
+		return nil, errCanceled(ctx, op)
+	}
+
+	switch f {
+	case LostRequest, LostReply, LateRequest:
+		return nil, errConnection(op)
+	case TruncatedBody:
+		return nil, operationError(op, http.StatusOK, &smithy.DeserializationError{Err: io.ErrUnexpectedEOF})
+	case EmptyAnswer, EmptyAnswerApplied:
+		return new(Out), nil
+	case ServerErrorApplied:
+		return nil, answerError(op, errServer())
+	}
+
+	if err != nil {
+		return nil, answerError(op, err)
+	}
+
+	return out.(*Out), nil
+}
+
+var errPeerReset = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+
+// errConnection is the error of a connection that broke while the answer was awaited. The SDK reports status 0 when there is no response.
+func errConnection(op string) error {
+	return operationError(op, 0, &smithyhttp.RequestSendError{
+		Err: &url.Error{Op: "Post", URL: "https://dynamodb.us-east-1.amazonaws.com/", Err: errPeerReset},
+	})
+}
+
+// errCanceled is the error of a call whose context ended.
+func errCanceled(ctx context.Context, op string) error {
+	return operationError(op, 0, &smithy.CanceledError{Err: ctx.Err()})
+}

@@ -1,0 +1,228 @@
+package idemddb
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// request is one conditional write on one record, with all of its tries. It can be sent as an UpdateItem of its own or as one
+// statement of a shared BatchExecuteStatement. Each try builds it anew, so that it has the current time. Only one goroutine at a
+// time uses it.
+type request interface {
+	single() *dynamodb.UpdateItemInput
+	statement() types.BatchStatementRequest
+
+	// read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step.
+	read(r response) (step, error)
+}
+
+// response is the answer to one try of a request.
+type response struct {
+	item   item  // as it is now, for an UpdateItem; as it was before, for a statement that returns it
+	err    error // what an UpdateItem would have answered
+	shared bool  // it was a statement of a shared request
+}
+
+// step is what an answer asks for.
+type step int
+
+const (
+	answered  step = iota // nothing: the request has its answer
+	sendOther             // the other statement, at once: there is a record after all, or there is none
+	sendAgain             // the same once more, after a pause, unless the error is final
+	goSingle              // a request of its own
+)
+
+// send sends a request until it is answered, in a shared request if there is a batch. Its error is that of a request without an
+// answer.
+func (s *Store) send(ctx context.Context, b *Batch, key string, p policy, r request) error {
+	if b != nil && s.shares() {
+		if done, err := b.send(ctx, key, p, r); done {
+			return err
+		}
+	}
+
+	return s.retry(ctx, key, p, func(ctx context.Context) error { return s.sendSingle(ctx, r) })
+}
+
+// sendSingle makes one try with a request of its own. Its error is nil once the request is answered.
+func (s *Store) sendSingle(ctx context.Context, r request) error {
+	out, err := s.api.UpdateItem(ctx, r.single(), sdkOptions...)
+	answer := response{err: err}
+
+	if err == nil && out != nil {
+		answer.item = out.Attributes
+	}
+
+	_, err = r.read(answer)
+
+	return err //nolint:wrapcheck // verdict.go looks at it
+}
+
+// retry retries a request of one key, or with key "" of several. It emits an event for each retry.
+func (s *Store) retry(ctx context.Context, key string, p policy, try func(context.Context) error) error {
+	return retry(ctx, p, func(err error) {
+		s.observe(ctx, Event{Kind: Retried, Key: key, Err: err})
+		retried(ctx)
+	}, try)
+}
+
+type onRetryKey struct{}
+
+// OnRetry returns a context for settling a claim. f is called each time that a try of the write has failed and another one follows.
+// It must be quick and safe for concurrent use. It is for wrappers, which should not begin new work while the records of finished
+// work do not get through.
+func OnRetry(ctx context.Context, f func()) context.Context {
+	return context.WithValue(ctx, onRetryKey{}, f)
+}
+
+func retried(ctx context.Context) {
+	if f, ok := ctx.Value(onRetryKey{}).(func()); ok {
+		f()
+	}
+}
+
+// write is one conditional update of one record.
+type write struct {
+	partition         string
+	condition, update string // of expr.go
+	values            item   // by placeholder
+}
+
+// input is the write as an UpdateItem. Its expressions use the alias of the TTL attribute only if they set it. It asks for the updated
+// attributes, because an answer without any proves nothing.
+func (w write) input(s *Store) *dynamodb.UpdateItemInput {
+	in := &dynamodb.UpdateItemInput{
+		TableName:                           &s.table,
+		Key:                                 s.key(w.partition),
+		ConditionExpression:                 &w.condition,
+		UpdateExpression:                    &w.update,
+		ExpressionAttributeValues:           w.values,
+		ReturnValues:                        types.ReturnValueUpdatedNew,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+
+	if _, ok := w.values[":exp"]; ok {
+		in.ExpressionAttributeNames = s.expr.nameOfExp
+	}
+
+	return in
+}
+
+// fencedWrite is the request of a write after the claim.
+type fencedWrite struct {
+	store *Store
+	build func() write // anew for each try
+
+	found   *storedRecord // the record for which the condition was false
+	refusal error         // ErrFenced
+}
+
+func (f *fencedWrite) single() *dynamodb.UpdateItemInput      { return f.build().input(f.store) }
+func (f *fencedWrite) statement() types.BatchStatementRequest { return f.build().statement(f.store) }
+
+func (f *fencedWrite) read(r response) (step, error) {
+	if r.err == nil {
+		if len(r.item) == 0 && !r.shared {
+			return sendAgain, errNoContent
+		}
+
+		return answered, nil
+	}
+
+	found, ok := refusedItem(r.err)
+	if !ok {
+		return sendAgain, r.err
+	}
+
+	f.refusal = ErrFenced
+
+	if found != nil {
+		rec, err := f.store.decode(found)
+		if err != nil {
+			f.refusal = fmt.Errorf("%w: %w", ErrFenced, err)
+		} else {
+			f.found = rec
+		}
+	}
+
+	return answered, nil
+}
+
+// fenced sends a write after the claim. If its condition is false, fenced returns ErrFenced and the stored record, or nil if the item
+// is gone.
+func (s *Store) fenced(ctx context.Context, b *Batch, key string, p policy, build func() write) (*storedRecord, error) {
+	f := &fencedWrite{store: s, build: build}
+	if err := s.send(ctx, b, key, p, f); err != nil {
+		return nil, s.explain(err)
+	}
+
+	return f.found, f.refusal
+}
+
+// invocation holds the deadlines that a wrapper sets for what happens inside of it.
+type invocation struct{ deadline, settleBy time.Time }
+
+type invocationKey struct{}
+
+// WithInvocation returns a context for work inside of an invocation that ends at deadline: claims made with it have leases up to that
+// deadline, though the context itself may end earlier, and writes that settle a claim are sent until settleBy, though the context may
+// have ended. Zero means no such limit. It is for wrappers.
+func WithInvocation(ctx context.Context, deadline, settleBy time.Time) context.Context {
+	return context.WithValue(ctx, invocationKey{}, invocation{deadline, settleBy})
+}
+
+// leaseBound is the deadline that bounds a lease; zero for none.
+func leaseBound(ctx context.Context) time.Time {
+	if i, ok := ctx.Value(invocationKey{}).(invocation); ok {
+		return i.deadline
+	}
+
+	deadline, _ := ctx.Deadline()
+
+	return deadline
+}
+
+// settleTime is the least time for a write that settles a claim outside of a wrapper.
+const settleTime = 2 * time.Second
+
+// settleContext returns the context and the policy for a write that settles finished work. The context keeps ctx's values, but not its
+// end: that the work was cancelled must not keep its record from being written.
+func (s *Store) settleContext(ctx context.Context) (context.Context, policy, context.CancelFunc) {
+	i, wrapped := ctx.Value(invocationKey{}).(invocation)
+	end := i.settleBy
+
+	if deadline, ok := ctx.Deadline(); ok && !wrapped {
+		end = later(deadline, time.Now().Add(settleTime))
+	}
+
+	if end.IsZero() {
+		end = time.Now().Add(s.opts.Lease)
+	}
+
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
+
+	return ctx, policy{end: end, pause: settleCap, denied: s.opts.Lease}, cancel
+}
+
+// earliest returns the end of ctx, or limit from now if that is earlier.
+func earliest(ctx context.Context, limit time.Duration) time.Time {
+	end := time.Now().Add(limit)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
+		return deadline
+	}
+
+	return end
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+
+	return b
+}
