@@ -2,6 +2,7 @@ package functions_test
 
 import (
 	"encoding/json"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -14,10 +15,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -188,4 +191,71 @@ func attributesOf(t *testing.T) []string {
 	}
 
 	return slices.Collect(maps.Keys(names))
+}
+
+// The conditions on the page are those that a Store sends.
+func TestRecordPageHasTheConditionsThatAreSent(t *testing.T) {
+	t.Parallel()
+
+	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
+	db := idemddbtest.New(nil)
+
+	if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+		t.Fatal(err)
+	}
+
+	claim := func(key string, opts *idemddb.Options, claimOpts *idemddb.ClaimOptions) (*idemddb.Store, *idemddb.Claim) {
+		opts.Now = clock.Now
+
+		store, err := idemddb.New(db, "records", "payments", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		claim, _, err := store.Claim(t.Context(), key, claimOpts)
+		if err != nil && !errors.Is(err, idemddb.ErrFailed) {
+			t.Fatal(err)
+		}
+
+		return store, claim
+	}
+
+	_, first := claim("completed", &idemddb.Options{}, &idemddb.ClaimOptions{Fingerprint: "12.50"})
+	store, second := claim("failed", &idemddb.Options{}, nil)
+	_, third := claim("released", &idemddb.Options{}, nil)
+	claim("left", &idemddb.Options{}, nil)
+	clock.Advance(time.Second)
+
+	for _, err := range []error{
+		first.Extend(t.Context()), first.Complete(t.Context(), nil), second.Fail(t.Context(), errors.New("account is closed")),
+		third.Release(t.Context(), nil), store.Reopen(t.Context(), "failed"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	clock.Advance(time.Minute)
+	claim("left", &idemddb.Options{MaxAttempts: 1}, nil) // gives it up: FAILED
+	clock.Advance(30 * 24 * time.Hour)
+	claim("completed", &idemddb.Options{}, nil) // past its retention, and not deleted yet
+
+	page, sent := readRoot(t, "docs/record.md"), map[string]bool{}
+
+	for _, request := range db.Requests() {
+		if request.Condition == "" { // CreateTable
+			continue
+		}
+
+		condition := strings.ReplaceAll(request.Condition, " AND att < :max", "") // of MaxAttempts, which the page leaves out
+		sent[condition] = true
+
+		if !strings.Contains(page, "`"+condition+"`") {
+			t.Errorf("docs/record.md does not have the condition of %s %s", request.Operation, condition)
+		}
+	}
+
+	if len(sent) != 8 {
+		t.Errorf("%d conditions were sent, want 8: %v", len(sent), sent)
+	}
 }
