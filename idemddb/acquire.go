@@ -337,6 +337,8 @@ func (a *acquisition) won(r response) (step, error) {
 	rec, err := a.store.decode(r.item)
 
 	switch {
+	case err != nil && r.shared: // the record as it was cannot be read; as it is now, it perhaps can
+		return goSingle, nil
 	case err != nil:
 		a.err = keyError("claim", a.key, err)
 	case r.shared: // the item as it was before

@@ -369,7 +369,7 @@ func (b *Batch) landed(ctx context.Context, c *sharedCall) {
 	if !c.landed {
 		c.landed = true
 		b.underWay--
-		b.flush(ctx, false)
+		b.flush(context.WithoutCancel(ctx), false)
 	}
 }
 
