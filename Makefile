@@ -37,8 +37,12 @@ else
 	$(error ENGINE=$(ENGINE)? It is memory or dynamodb-local)
 endif
 
+.PHONY: localstack-check
+localstack-check:
+	@localstack/stack.sh check
+
 .PHONY: local
-local: $(PYTHON_TOOLS)/.done ## The whole pipeline on this machine: LocalStack, sam deploy, payments, one screen; PORT=4566, LOCALSTACK=docker or processes
+local: localstack-check $(PYTHON_TOOLS)/.done ## The whole pipeline on this machine: LocalStack, sam deploy, payments, one screen; PORT=4566, LOCALSTACK=docker or processes
 	@SAM=$(PYTHON_TOOLS)/bin/sam localstack/local.sh up
 
 .PHONY: local-down

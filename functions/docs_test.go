@@ -16,7 +16,7 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // The pages are README.md, CHANGELOG.md and docs/. What they say about the repository is compared with the repository.
@@ -90,7 +90,7 @@ func TestPageChecksFindFaults(t *testing.T) {
 		},
 		"Go that its source has one tab in": {"# A\n\n<!-- source: a_test.go -->\n```go\nx := 1\n```\n", nil},
 		"YAML that does not parse": {
-			"# A\n\n```yaml\na: [b\n```\n", []string{`docs/a.md: YAML: yaml: line 1: did not find expected ',' or ']'`},
+			"# A\n\n```yaml\na: [b\n```\n", []string{`docs/a.md: YAML that does not parse: "a: [b\n"`},
 		},
 		"YAML that its source does not have": {
 			"# A\n\n<!-- source: a.yaml -->\n```yaml\na: 2\n```\n", []string{`docs/a.md: a.yaml is not the block "a: 2\n"`},
@@ -312,7 +312,7 @@ func (p page) blocks(root fs.FS) (problems []string) {
 func (p page) yaml() (problems []string) {
 	for _, block := range yamlIn(p.text) {
 		if err := yaml.Unmarshal([]byte(block), new(yaml.Node)); err != nil {
-			problems = append(problems, "YAML: "+err.Error())
+			problems = append(problems, fmt.Sprintf("YAML that does not parse: %q", block))
 		}
 	}
 

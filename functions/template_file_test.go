@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // template is what the tests read of template.yaml. A short function such as !Ref is read as its argument: `!Ref RecordTable` is

@@ -37,7 +37,7 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 	done := `{"batchItemFailures":[]}`
 	three := `{"batchItemFailures":[{"itemIdentifier":"m-1"},{"itemIdentifier":"m-2"},{"itemIdentifier":"m-3"}]}`
 
-	if diff := cmp.Diff([]string{failed, done, done, three, failed, done, failed, done, failed, done}, told.answers); diff != "" {
+	if diff := cmp.Diff([]string{failed, done, done, three, failed, done, failed, done, failed, done, done}, told.answers); diff != "" {
 		t.Fatalf("answers (-want +got):\n%s\n%s", diff, told.printed)
 	}
 
@@ -194,6 +194,7 @@ type fakeAWS struct {
 	mu       sync.Mutex
 	actions  map[string]map[string]bool
 	faults   map[string]string // :: resource → the error that requests to it get
+	cut      string            // the resource whose next answer is cut in the middle
 	atLedger func()            // called once, when a payment is about to be added to its account
 }
 
@@ -222,7 +223,10 @@ func (a *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
-	var fault string
+	var (
+		fault string
+		cut   bool
+	)
 
 	for _, n := range needs {
 		if a.actions[n.resource] == nil {
@@ -235,6 +239,10 @@ func (a *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			fault = f
 		}
 
+		if n.resource == a.cut {
+			a.cut, cut = "", true
+		}
+
 		if n.resource == ledgerARN && a.atLedger != nil {
 			a.atLedger()
 			a.atLedger = nil
@@ -242,6 +250,11 @@ func (a *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	switch {
+	case cut:
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, `{"Item`)
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler) // net/http closes the connection
 	case fault != "":
 		reply := fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s"}`, fault)
 		w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(reply)), 10)) // without it the SDK complains

@@ -140,6 +140,8 @@ func (a *fakeAWS) tell(t *testing.T, invoke func(events.SQSEvent) string) (told 
 	a.meanwhile(func() { a.faults[recordsARN] = "ResourceNotFoundException" })
 	deliver(1, payment("payment-6", someAmount)) // counted, without a record of it
 	a.fault(recordsARN, "")
+	a.cutNext(recordsARN)
+	deliver(1, payment("payment-7", someAmount)) // the answer to its claim is cut, and the claim is sent again
 
 	return told
 }
@@ -167,6 +169,14 @@ func (a *fakeAWS) fault(resource, code string) {
 	defer a.mu.Unlock()
 
 	a.faults[resource] = code
+}
+
+// cutNext has the connection cut in the middle of the next answer of a resource.
+func (a *fakeAWS) cutNext(resource string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	a.cut = resource
 }
 
 // meanwhile has f called, with a's mutex held, while the next payment is at work.

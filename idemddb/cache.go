@@ -2,15 +2,23 @@ package idemddb
 
 import (
 	"bytes"
+	"container/list"
+	"sync"
 	"time"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// cache keeps completed records: they can no longer change until their retention ends. A nil cache is empty.
-type cache struct{ records *lru.Cache[string, cached] }
+// cache keeps completed records, because they do not change until their retention ends. A full cache drops the record that was
+// used least recently. A nil cache is empty. It is safe for concurrent use.
+type cache struct {
+	size int
+
+	mu    sync.Mutex               // guards all below
+	byKey map[string]*list.Element // of *cached, by the record's partition key
+	used  *list.List               // the same elements, those used last in front
+}
 
 type cached struct {
+	partition   string
 	record      Record
 	fingerprint string // as stored, "" for none
 }
@@ -20,30 +28,32 @@ func newCache(size int) *cache {
 		return nil
 	}
 
-	records, err := lru.New[string, cached](size)
-	if err != nil {
-		return nil // size is positive: the only error that there is
-	}
-
-	return &cache{records: records}
+	return &cache{size: size, byKey: map[string]*list.Element{}, used: list.New()}
 }
 
-// get returns the caller's own copy, with the key as this caller spells it.
+// get returns a copy of the record for the caller, with the key as this caller spells it, and the record's fingerprint. It
+// returns nil if there is no record, or if its retention has ended.
 func (c *cache) get(partition, key string, now time.Time) (*Record, string) {
 	if c == nil {
 		return nil, ""
 	}
 
-	found, ok := c.records.Get(partition)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	element, ok := c.byKey[partition]
 	if !ok {
 		return nil, ""
 	}
 
+	found, _ := element.Value.(*cached)
 	if !found.record.ExpiresAt.After(now.Truncate(time.Second)) {
-		c.records.Remove(partition)
+		c.remove(element)
 
 		return nil, ""
 	}
+
+	c.used.MoveToFront(element)
 
 	rec := found.record
 	rec.Key = key
@@ -52,17 +62,36 @@ func (c *cache) get(partition, key string, now time.Time) (*Record, string) {
 	return &rec, found.fingerprint
 }
 
+// add stores a copy of the record, in place of the one that the cache has under the same partition key.
 func (c *cache) add(partition string, rec *Record, fingerprint *string) {
 	if c == nil {
 		return
 	}
 
-	kept := cached{record: *rec}
+	kept := &cached{partition: partition, record: *rec}
 	kept.record.Result = bytes.Clone(rec.Result)
 
 	if fingerprint != nil {
 		kept.fingerprint = *fingerprint
 	}
 
-	c.records.Add(partition, kept)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if element, ok := c.byKey[partition]; ok {
+		c.remove(element)
+	}
+
+	c.byKey[partition] = c.used.PushFront(kept)
+
+	if c.used.Len() > c.size {
+		c.remove(c.used.Back())
+	}
+}
+
+// remove is called with c.mu locked.
+func (c *cache) remove(element *list.Element) {
+	if gone, ok := c.used.Remove(element).(*cached); ok {
+		delete(c.byKey, gone.partition)
+	}
 }

@@ -2,6 +2,7 @@ package idemddb_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -163,4 +164,42 @@ func TestTheLeastRecentlyUsedLeavesTheCache(t *testing.T) {
 	requests("two that stayed", 0)
 	replay(t, s, "a")
 	requests("the one that left", 1)
+	replay(t, s, "b")
+	requests("the one that was used after c", 0)
+	replay(t, s, "c")
+	requests("the one that left for a", 1)
+}
+
+func TestACacheIsSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
+
+	s, _, _ := cached(t, 2)
+	keys := []string{"a", "b", "c"}
+
+	for _, key := range keys {
+		if err := claim(t, s, key).Complete(t.Context(), []byte(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	var callers sync.WaitGroup
+
+	for i := range 8 {
+		callers.Go(func() {
+			for n := range 50 {
+				key := keys[(i+n)%len(keys)]
+
+				_, rec, err := s.Claim(t.Context(), key, nil)
+				if err != nil || rec.Key != key || string(rec.Result) != key {
+					t.Errorf("%s: got %+v, %v", key, rec, err)
+
+					return
+				}
+
+				rec.Result[0] = 'X' // its own copy
+			}
+		})
+	}
+
+	callers.Wait()
 }

@@ -1,63 +1,119 @@
 package lambdawrap
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// Metrics writes one line for each batch, with what became of its messages, in CloudWatch's embedded metric format: Lambda's log
-// turns into metrics without a request, an agent or a permission. Give its Observe to the Store and let it wrap the wrapper:
+// Metrics writes one line for each batch in CloudWatch's embedded metric format. CloudWatch reads the line from the function's
+// log and makes metrics of it; that takes no request, no agent and no permission. Pass its Observe to the Store, and wrap the
+// wrapped handler with Wrap:
 //
 //	metrics := lambdawrap.NewMetrics(os.Stdout, "Payments", map[string]string{"Function": "payments"})
 //	store, err := idemddb.New(client, table, "payments", &idemddb.Options{Observe: metrics.Observe})
 //	lambda.Start(metrics.Wrap(lambdawrap.SQS(store, handle, nil)))
 //
-// The metrics, each in every line, so that an alarm finds a zero and not a gap:
+// Every line has every metric, so that an alarm finds a zero and not a gap:
 //
-//	Messages    in the batch
-//	Failures    reported failed; all of them where the whole batch came back
-//	Claims      keys won, of these Takeovers from a worker whose lease ran out
-//	Completions accepted
-//	Replays     answered from a completed record
-//	InProgress  held by another worker
-//	Refusals    failed for good before, another fingerprint, an unreadable record
-//	Releases    claims given back
-//	Fenced      writes of a claim that was lost: alarm on it
-//	Unrecorded  work that is done, its record perhaps not: alarm on it
-//	Retries     requests sent again
+//	Messages    messages in the batch
+//	Failures    messages reported failed; all messages if the invocation ended with an error
+//	Claims      claims that were won, takeovers among them
+//	Takeovers   claims that were won from a worker whose lease ran out: the work may have been done before
+//	Completions completions that were written
+//	Replays     messages answered from a completed record
+//	InProgress  claims refused because another worker holds the key
+//	Refusals    claims refused because the key failed for good before, has another fingerprint or has an unreadable record
+//	Unanswered  claims that DynamoDB did not answer or did not accept: alarm on it
+//	Releases    claims that were given back
+//	Failed      keys that were ended for good
+//	Fenced      writes refused because the claim was lost: alarm on it
+//	Unrecorded  messages whose work is done and whose completion was perhaps not written: alarm on it
+//	Retries     requests that were sent again
+//	Ungrouped   times that a batch turned group commit off, so that each write is a request of its own
+//	Permanent   messages that can never succeed, whether DeadLetter took them or not
+//	DeadLetters messages that DeadLetter took
+//	Late        messages whose handler did not answer in time
 //
-// It is safe for concurrent use. Keys, inputs and results are never written.
+// The line also has the invocation's request id, in the property requestId. It is not a dimension, so it costs nothing. Keys,
+// inputs and results are never written. Metrics is safe for concurrent use.
 type Metrics struct {
 	namespace string
 	values    map[string]string // of all dimensions
-	sets      [][]string        // their names, set by set, in order
+	sets      [][]string        // the names of the dimensions of each set, sorted
 	invalid   error
 
-	mu  sync.Mutex // guards the writer: a line is one write
+	observed atomic.Bool // whether a Store has called Observe
+	warned   atomic.Bool
+
+	mu  sync.Mutex // guards out, so that each line is one write
 	out io.Writer
 }
 
-// CloudWatch's bounds.
+// The bounds of CloudWatch, in bytes where they are of texts, and the members of a line that are neither dimension nor metric.
 const (
-	maxDimensions    = 30
-	maxMetricText    = 255
-	metricsDirective = "_aws"
+	maxDimensions      = 30
+	maxNamespace       = 255
+	maxDimensionName   = 255
+	maxDimensionValue  = 1024
+	metricsDirective   = "_aws"
+	requestIDProperty  = "requestId"
+	namespaceMarks     = "._-/#: "
+	reservedNamespaces = "AWS/"
 )
 
-// NewMetrics returns Metrics that write to out, on Lambda os.Stdout, into a namespace of CloudWatch. Each set of dimensions, such as
-// the function's name, and its name with its version, is a set of metrics of its own, which CloudWatch bills for; without one the
-// metrics have no dimensions. A set has at most 30, each with a name and a value of at most 255 bytes. What CloudWatch would not
-// take is an error on each invocation, before its work begins, so that no message is lost. NewMetrics panics for a nil writer.
+// lineMetrics lists the metrics of a line. A metric is the number of events of its kinds and of messages with its outcomes;
+// Messages and Failures are read from the event and the answer.
+var lineMetrics = []struct {
+	name     string
+	kinds    []idemddb.Kind
+	outcomes []string // as countOutcome is given them
+}{
+	{name: "Messages"},
+	{name: "Failures"},
+	{name: "Claims", kinds: []idemddb.Kind{idemddb.Claimed, idemddb.Takeover}},
+	{name: "Takeovers", kinds: []idemddb.Kind{idemddb.Takeover}},
+	{name: "Completions", kinds: []idemddb.Kind{idemddb.Completed}},
+	{name: "Replays", kinds: []idemddb.Kind{idemddb.Replayed}},
+	{name: "InProgress", kinds: []idemddb.Kind{idemddb.InProgress}},
+	{name: "Refusals", kinds: []idemddb.Kind{idemddb.Refused, idemddb.Mismatch, idemddb.Corrupt}},
+	{name: "Unanswered", kinds: []idemddb.Kind{idemddb.Unanswered}},
+	{name: "Releases", kinds: []idemddb.Kind{idemddb.Released}},
+	{name: "Failed", kinds: []idemddb.Kind{idemddb.Failed}},
+	{name: "Fenced", kinds: []idemddb.Kind{idemddb.Fenced}},
+	{name: "Unrecorded", kinds: []idemddb.Kind{idemddb.Unrecorded}},
+	{name: "Retries", kinds: []idemddb.Kind{idemddb.Retried}},
+	{name: "Ungrouped", kinds: []idemddb.Kind{idemddb.Ungrouped}},
+	{name: "Permanent", outcomes: []string{"permanent", "refused", "mismatch", "no_key"}},
+	{name: "DeadLetters", outcomes: []string{"dead_letter"}},
+	{name: "Late", outcomes: []string{"late"}},
+}
+
+// NewMetrics returns Metrics that write their lines to out, which is os.Stdout on Lambda, for a namespace of CloudWatch. For each
+// set of dimensions, such as the function's name, or its name and its version, CloudWatch makes and bills every metric once.
+// Without a set the metrics have no dimensions.
+//
+// CloudWatch drops what it does not accept without an error. So NewMetrics checks its rules: a namespace has 1 to 255 letters,
+// digits, spaces and characters of "._-/#:", does not begin with a colon or "AWS/" and is not blank. A set has at most 30
+// dimensions; their names have 1 to 255 bytes and do not begin with a colon, their values have 1 to 1,024 bytes, and both are
+// ASCII without control characters and not blank. A dimension has the same value in all sets, and not the name of a metric.
+// Where a rule is broken, each invocation ends with an error that names it, before its work begins, so that no message is lost.
+// NewMetrics panics for a nil writer.
 func NewMetrics(out io.Writer, namespace string, sets ...map[string]string) *Metrics {
 	if out == nil {
 		panic("lambdawrap: NewMetrics: out: must not be nil")
@@ -73,13 +129,16 @@ func NewMetrics(out io.Writer, namespace string, sets ...map[string]string) *Met
 		m.sets = [][]string{{}}
 	}
 
-	m.invalid = m.take(sets)
+	m.invalid = cmp.Or(checkNamespace(namespace), m.take(sets))
 
 	return m
 }
 
-// Wrap returns the wrapper's function, such as that of [SQS] or [Batch], with a line for each call. A line that can't be
-// written is lost, and the answer goes out all the same.
+// Wrap returns a function that calls h, which is the function of [SQS] or [Batch], and writes a line for each call. A line that
+// can't be written is lost, and the answer goes out all the same.
+//
+// Where no Store passes its events to Observe, most metrics would be zero for ever. So the first batch in which a message
+// was done although Observe was never called also writes a line of level WARN that says so.
 func (m *Metrics) Wrap(
 	h func(context.Context, events.SQSEvent) (events.SQSEventResponse, error),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
@@ -92,7 +151,7 @@ func (m *Metrics) Wrap(
 			return events.SQSEventResponse{}, m.invalid
 		}
 
-		c := &counts{kinds: map[idemddb.Kind]int{}}
+		c := &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[string]int{}}
 		response, err := h(context.WithValue(ctx, countsKey{}, c), event)
 
 		c.messages, c.failures = len(event.Records), len(response.BatchItemFailures)
@@ -100,14 +159,21 @@ func (m *Metrics) Wrap(
 			c.failures = c.messages
 		}
 
-		m.write(c)
+		m.write(ctx, c)
+
+		if c.doneUnobserved() && !m.observed.Load() && !m.warned.Swap(true) {
+			m.warn(ctx)
+		}
 
 		return response, err
 	}
 }
 
-// Observe counts the events of a batch, for idemddb.Options.Observe. Those outside of a batch that Wrap runs are not counted.
-func (*Metrics) Observe(ctx context.Context, e idemddb.Event) {
+// Observe counts the events of a batch; it is for idemddb.Options.Observe. It does not count the events of other calls than
+// those that Wrap's function makes.
+func (m *Metrics) Observe(ctx context.Context, e idemddb.Event) {
+	m.observed.Store(true)
+
 	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -116,30 +182,52 @@ func (*Metrics) Observe(ctx context.Context, e idemddb.Event) {
 	}
 }
 
-// take takes the dimensions' values, or says what CloudWatch would not take.
+// countOutcome adds the outcome of a message to the counts of its batch. It does nothing if the batch is not counted, and an
+// outcome that no metric has changes no metric.
+func countOutcome(ctx context.Context, name string) {
+	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+
+		c.outcomes[name]++
+	}
+}
+
+func checkNamespace(namespace string) error {
+	err := checkText(namespace, maxNamespace)
+
+	switch {
+	case err != nil:
+	case strings.HasPrefix(namespace, ":"):
+		err = errors.New("must not begin with a colon")
+	case strings.HasPrefix(namespace, reservedNamespaces):
+		err = fmt.Errorf("must not begin with %q, which belongs to AWS", reservedNamespaces)
+	case !isWord(namespace, namespaceMarks):
+		err = fmt.Errorf("must have letters, digits and characters of %q only", namespaceMarks)
+	}
+
+	if err != nil {
+		return fmt.Errorf("lambdawrap: NewMetrics: namespace %q: %w", namespace, err)
+	}
+
+	return nil
+}
+
+// take stores the dimensions of all sets. It returns an error that names the first dimension that CloudWatch would not accept.
 func (m *Metrics) take(sets []map[string]string) error {
-	if m.namespace == "" || len(m.namespace) > maxMetricText {
-		return fmt.Errorf("lambdawrap: NewMetrics: namespace: must have 1 to %d bytes, is %q", maxMetricText, m.namespace)
-	}
-
-	taken := map[string]bool{metricsDirective: true}
-	for _, metric := range (&counts{}).metrics() {
-		taken[metric.name] = true
-	}
-
 	for _, set := range sets {
 		if len(set) > maxDimensions {
 			return fmt.Errorf("lambdawrap: NewMetrics: a set of dimensions: must have at most %d, has %d", maxDimensions, len(set))
 		}
 
 		for name, value := range set {
-			if name == "" || value == "" || len(name) > maxMetricText || len(value) > maxMetricText || taken[name] {
-				return fmt.Errorf("lambdawrap: NewMetrics: dimension %q: name and value must have 1 to %d bytes, and no metric's name; the value is %q",
-					name, maxMetricText, value)
+			err := checkDimension(name, value)
+			if other, ok := m.values[name]; err == nil && ok && other != value {
+				err = fmt.Errorf("must have one value in all sets, has %q and %q", value, other)
 			}
 
-			if other, ok := m.values[name]; ok && other != value {
-				return fmt.Errorf("lambdawrap: NewMetrics: dimension %q: must have one value in all sets, has %q and %q", name, other, value)
+			if err != nil {
+				return fmt.Errorf("lambdawrap: NewMetrics: dimension %q: %w", name, err)
 			}
 
 			m.values[name] = value
@@ -149,49 +237,93 @@ func (m *Metrics) take(sets []map[string]string) error {
 	return nil
 }
 
+func checkDimension(name, value string) error {
+	if err := checkText(name, maxDimensionName); err != nil {
+		return fmt.Errorf("its name %w", err)
+	}
+
+	if err := checkText(value, maxDimensionValue); err != nil {
+		return fmt.Errorf("its value %q %w", value, err)
+	}
+
+	if strings.HasPrefix(name, ":") {
+		return errors.New("its name must not begin with a colon")
+	}
+
+	for _, metric := range lineMetrics {
+		if name == metric.name {
+			return errors.New("its name must not be that of a metric")
+		}
+	}
+
+	if name == metricsDirective || name == requestIDProperty {
+		return errors.New("its name must not be that of another member of the line")
+	}
+
+	return nil
+}
+
+// checkText checks the rules that CloudWatch has for all of its texts.
+func checkText(text string, most int) error {
+	switch {
+	case text == "" || len(text) > most:
+		return fmt.Errorf("must have 1 to %d bytes, has %d", most, len(text))
+	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }):
+		return errors.New("must have ASCII characters only, and no control characters")
+	case strings.TrimSpace(text) == "":
+		return errors.New("must have a character that is not blank")
+	default:
+		return nil
+	}
+}
+
 type countsKey struct{}
 
 // counts are those of one batch.
 type counts struct {
 	messages, failures int
 
-	mu    sync.Mutex
-	kinds map[idemddb.Kind]int
+	mu       sync.Mutex // guards the maps: the batch's goroutines count at once
+	kinds    map[idemddb.Kind]int
+	outcomes map[string]int
 }
 
-type metric struct {
-	name  string
-	value int
-}
-
-func (c *counts) metrics() []metric {
+// doneUnobserved reports whether a message was done although the Store reported no event. A batch in which outcomes were
+// counted does not say so: DeadLetter takes a message without a key, for which no request is made.
+func (c *counts) doneUnobserved() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	k := c.kinds
-
-	return []metric{
-		{"Messages", c.messages},
-		{"Failures", c.failures},
-		{"Claims", k[idemddb.Claimed] + k[idemddb.Takeover]},
-		{"Takeovers", k[idemddb.Takeover]},
-		{"Completions", k[idemddb.Completed]},
-		{"Replays", k[idemddb.Replayed]},
-		{"InProgress", k[idemddb.InProgress]},
-		{"Refusals", k[idemddb.Refused] + k[idemddb.Mismatch] + k[idemddb.Corrupt]},
-		{"Releases", k[idemddb.Released]},
-		{"Fenced", k[idemddb.Fenced]},
-		{"Unrecorded", k[idemddb.Unrecorded]},
-		{"Retries", k[idemddb.Retried]},
-	}
+	return c.failures < c.messages && len(c.kinds) == 0 && len(c.outcomes) == 0
 }
 
-// write writes the line in one piece: Lambda takes each for a log event.
-func (m *Metrics) write(c *counts) {
-	type definition struct {
-		Name string
-		Unit string
+// values returns the value of each metric by its name.
+func (c *counts) values() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	values := map[string]int{}
+
+	for _, metric := range lineMetrics {
+		values[metric.name] = 0
+
+		for _, kind := range metric.kinds {
+			values[metric.name] += c.kinds[kind]
+		}
+
+		for _, outcome := range metric.outcomes {
+			values[metric.name] += c.outcomes[outcome]
+		}
 	}
+
+	values["Messages"], values["Failures"] = c.messages, c.failures
+
+	return values
+}
+
+// write writes the line of a batch.
+func (m *Metrics) write(ctx context.Context, c *counts) {
+	type definition struct{ Name, Unit string }
 
 	type directive struct {
 		Namespace  string
@@ -202,13 +334,20 @@ func (m *Metrics) write(c *counts) {
 	line := map[string]any{}
 	definitions := []definition{}
 
-	for _, metric := range c.metrics() {
-		line[metric.name] = metric.value
+	for name, value := range c.values() {
+		line[name] = value
+	}
+
+	for _, metric := range lineMetrics {
 		definitions = append(definitions, definition{metric.name, "Count"})
 	}
 
 	for name, value := range m.values {
 		line[name] = value
+	}
+
+	if invocation, ok := lambdacontext.FromContext(ctx); ok {
+		line[requestIDProperty] = invocation.AwsRequestID
 	}
 
 	line[metricsDirective] = map[string]any{
@@ -218,11 +357,25 @@ func (m *Metrics) write(c *counts) {
 
 	text, err := json.Marshal(line)
 	if err != nil {
-		return // never: texts and numbers
+		return // never: the line has only texts and numbers
 	}
 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	_, _ = m.out.Write(append(text, '\n'))
+	_, _ = m.out.Write(append(text, '\n')) // in one piece, because Lambda makes a log event of each write
+}
+
+// warn writes a line of JSON, as all lines of m.out are, with the members that Lambda's own log lines have.
+func (m *Metrics) warn(ctx context.Context) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	var attrs []slog.Attr
+	if invocation, ok := lambdacontext.FromContext(ctx); ok {
+		attrs = append(attrs, slog.String(requestIDProperty, invocation.AwsRequestID))
+	}
+
+	slog.New(slog.NewJSONHandler(m.out, &slog.HandlerOptions{ReplaceAttr: lambdacontext.ReplaceAttr})).LogAttrs(ctx, slog.LevelWarn,
+		"messages were done and no Store called Metrics.Observe: most metrics stay zero; set idemddb.Options.Observe to it", attrs...)
 }

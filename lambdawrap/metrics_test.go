@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -153,13 +155,31 @@ func TestMetricsRefuseWhatCloudWatchWould(t *testing.T) {
 		dimensions map[string]string
 		want       string
 	}{
-		"no namespace":                   {"", nil, "namespace"},
-		"a long namespace":               {strings.Repeat("n", 256), nil, "namespace"},
-		"too many dimensions":            {"n", many, "dimensions"},
-		"a dimension without a value":    {"n", map[string]string{"Function": ""}, `"Function"`},
-		"a dimension named as a metric":  {"n", map[string]string{"Fenced": "x"}, `"Fenced"`},
-		"one dimension with two values":  {"n", map[string]string{"Service": "t"}, `"Service"`},
-		"a dimension named as directive": {"n", map[string]string{"_aws": "x"}, `"_aws"`},
+		"no namespace":                        {"", nil, "namespace"},
+		"a long namespace":                    {strings.Repeat("n", 256), nil, "namespace"},
+		"a namespace of AWS":                  {"AWS/Lambda", nil, `namespace "AWS/Lambda": must not begin with "AWS/"`},
+		"a namespace that begins with colon":  {":n", nil, `namespace ":n": must not begin with a colon`},
+		"a blank namespace":                   {"  ", nil, "blank"},
+		"a namespace that is not ASCII":       {"Zahlungen ä", nil, "ASCII"},
+		"a namespace with a control":          {"a\x7f", nil, "ASCII"},
+		"a namespace with another character":  {"Payments!", nil, "namespace"},
+		"too many dimensions":                 {"n", many, "dimensions"},
+		"a dimension without a value":         {"n", map[string]string{"Function": ""}, `"Function"`},
+		"a dimension without a name":          {"n", map[string]string{"": "v"}, `dimension "": its name must have 1 to 255 bytes`},
+		"a dimension with a long name":        {"n", map[string]string{strings.Repeat("x", 256): "v"}, "1 to 255 bytes, has 256"},
+		"a dimension with a long value":       {"n", map[string]string{"Function": strings.Repeat("v", 1025)}, "1 to 1024 bytes, has 1025"},
+		"a name that begins with a colon":     {"n", map[string]string{":a": "v"}, "colon"},
+		"a blank name":                        {"n", map[string]string{" ": "v"}, "blank"},
+		"a blank value":                       {"n", map[string]string{"Function": "  "}, "blank"},
+		"a name that is not ASCII":            {"n", map[string]string{"Straße": "v"}, "ASCII"},
+		"a value that is not ASCII":           {"n", map[string]string{"Function": "ü"}, "ASCII"},
+		"a name that is not UTF-8":            {"n", map[string]string{"a\xff": "v"}, "ASCII"},
+		"a value with a line end":             {"n", map[string]string{"Function": "a\nb"}, "control"},
+		"a dimension named as a metric":       {"n", map[string]string{"Fenced": "x"}, `"Fenced"`},
+		"a dimension named as a new metric":   {"n", map[string]string{"DeadLetters": "x"}, `"DeadLetters"`},
+		"one dimension with two values":       {"n", map[string]string{"Service": "t"}, `dimension "Service": must have one value in all sets, has "t" and "s"`},
+		"a dimension named as the directive":  {"n", map[string]string{"_aws": "x"}, `"_aws"`},
+		"a dimension named as the request id": {"n", map[string]string{"requestId": "x"}, `"requestId"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -174,5 +194,155 @@ func TestMetricsRefuseWhatCloudWatchWould(t *testing.T) {
 				t.Errorf("got %v, want an error that names %s", err, c.want)
 			}
 		})
+	}
+}
+
+func TestMetricsTakeWhatCloudWatchTakes(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		namespace  string
+		dimensions map[string]string
+	}{
+		"the longest texts":              {strings.Repeat("n", 255), map[string]string{strings.Repeat("d", 255): strings.Repeat("v", 1024)}},
+		"all marks of a namespace":       {"a.b_c-d/e#f:g 9", nil},
+		"a namespace that has AWS in it": {"Shop/AWS/Lambda", nil},
+		"marks in dimensions":            {"n", map[string]string{"a: b!": ":v ~"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var out bytes.Buffer
+
+			h := lambdawrap.NewMetrics(&out, c.namespace, c.dimensions).Wrap(nothingFails)
+			if _, err := h(t.Context(), events.SQSEvent{}); err != nil {
+				t.Fatal(err)
+			}
+
+			if d, _ := readLine(t, out.String()); d.CloudWatchMetrics[0].Namespace != c.namespace {
+				t.Errorf("got %s", &out)
+			}
+		})
+	}
+}
+
+func nothingFails(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	return events.SQSEventResponse{}, nil
+}
+
+func TestMetricsHaveTheRequestIDAsAProperty(t *testing.T) {
+	t.Parallel()
+
+	var out bytes.Buffer
+
+	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
+	if _, err := lambdawrap.NewMetrics(&out, "Payments").Wrap(nothingFails)(ctx, events.SQSEvent{}); err != nil {
+		t.Fatal(err)
+	}
+
+	d, line := readLine(t, out.String())
+	if line["requestId"] != "r-1" || !cmp.Equal(d.CloudWatchMetrics[0].Dimensions, [][]string{{}}) {
+		t.Errorf("got %s", &out)
+	}
+}
+
+func TestMetricsWithoutObserveWarnOnce(t *testing.T) {
+	t.Parallel()
+
+	var out bytes.Buffer
+
+	l := newLab(t, nil)
+	h := lambdawrap.NewMetrics(&out, "Payments").Wrap(l.handle(func(_ context.Context, m events.SQSMessage) error {
+		if m.Body == "bad" {
+			return errors.New("bank closed")
+		}
+
+		return nil
+	}))
+
+	want := []string{"metrics", "metrics", "metrics", "WARN", "metrics"} // an empty batch and one that failed prove nothing
+
+	for _, messages := range [][]string{nil, {"m1 bad"}, {"m2 a"}, {"m3 b"}} {
+		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
+		if _, err := h(ctx, batch(messages...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	var got []string
+
+	for text := range strings.Lines(out.String()) {
+		var line struct {
+			AWS                                  any `json:"_aws"`
+			Level, Message, Timestamp, RequestID string
+		}
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+
+		if line.AWS != nil {
+			got = append(got, "metrics")
+
+			continue
+		}
+
+		if got = append(got, line.Level); !strings.Contains(line.Message, "Observe") || line.Timestamp == "" || line.RequestID != "r-1" {
+			t.Errorf("got %s", text)
+		}
+	}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetricsWithADisabledStoreDoNotWarn(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "1")
+
+	var out bytes.Buffer
+
+	metrics := lambdawrap.NewMetrics(&out, "Payments")
+	l := newLab(t, &idemddb.Options{Observe: metrics.Observe})
+
+	if _, err := metrics.Wrap(l.handle(succeed))(t.Context(), batch("m1 a")); err != nil {
+		t.Fatal(err)
+	}
+
+	if strings.Contains(out.String(), "WARN") {
+		t.Errorf("got %s", &out)
+	}
+}
+
+func TestMetricsOfEventsThatNeedAPerson(t *testing.T) {
+	t.Parallel()
+
+	var out bytes.Buffer
+
+	metrics := lambdawrap.NewMetrics(&out, "Payments")
+	l := newLab(t, &idemddb.Options{Observe: metrics.Observe})
+	h := metrics.Wrap(l.handle(func(context.Context, events.SQSMessage) error {
+		return lambdawrap.Permanent(errors.New("account closed"))
+	}))
+
+	line := func(messages ...string) map[string]any {
+		out.Reset()
+
+		if _, err := h(t.Context(), batch(messages...)); err != nil {
+			t.Fatal(err)
+		}
+
+		_, read := readLine(t, out.String())
+
+		return read
+	}
+
+	if got := line("m1 a"); got["Failed"] != 1.0 || got["Unanswered"] != 0.0 {
+		t.Errorf("a message that failed for good: got %v", got)
+	}
+
+	l.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.AccessDenied })
+
+	if got := line("m2 b", "m3 c"); got["Unanswered"] != 2.0 || got["Failures"] != 2.0 || got["Ungrouped"] != 1.0 {
+		t.Errorf("a table that denies access: got %v", got)
 	}
 }

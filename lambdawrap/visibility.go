@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
@@ -49,7 +50,7 @@ func changeVisibility(ctx context.Context, api VisibilityAPI, m events.SQSMessag
 		return errors.New("lambdawrap: message visibility: receiptHandle is empty; is this a message of an SQS event?")
 	}
 
-	url, err := queueURL(m.EventSourceARN)
+	url, err := queueURL(ctx, m.EventSourceARN)
 	if err != nil {
 		return fmt.Errorf("lambdawrap: message visibility: %w", err)
 	}
@@ -65,52 +66,29 @@ func changeVisibility(ctx context.Context, api VisibilityAPI, m events.SQSMessag
 	return nil
 }
 
-// queueURL makes a queue's URL of its ARN, without a request for it. The SDK sends to its client's endpoint, whatever host the
-// URL has, and the URL travels in the request's body; account and name are what SQS reads in it. So an endpoint of the user's
-// (a VPC's, FIPS, an emulator) needs no other URL.
-func queueURL(arn string) (string, error) {
-	parts := strings.Split(arn, ":") // arn:partition:sqs:region:account:name
-	if len(parts) != 6 || parts[0] != "arn" || parts[2] != "sqs" {
-		return "", fmt.Errorf("eventSourceARN: must be a queue's ARN, is %q", arn)
+// queueURL makes a queue's URL from its ARN, so that no GetQueueUrl request is needed. The SDK itself resolves the host of the
+// queue's region, and so knows every partition that the client knows. The SDK sends the request to its client's endpoint,
+// whatever host the URL has, and SQS reads only the account and the name in it. So the URL is also right where the client has
+// an endpoint of its own (a VPC endpoint, FIPS, an emulator).
+func queueURL(ctx context.Context, text string) (string, error) {
+	queue, err := arn.Parse(text)
+	if err != nil || queue.Service != "sqs" {
+		return "", fmt.Errorf("eventSourceARN: must be a queue's ARN, is %q", text)
 	}
 
-	partition, region, account, name := parts[1], parts[3], parts[4], parts[5]
-
-	suffix, ok := dnsSuffix(partition)
-	if !ok {
-		return "", fmt.Errorf("eventSourceARN: has the unknown partition %q, is %q", partition, arn)
+	if !isWord(queue.Region, "-") || !isWord(queue.AccountID, "") || !isWord(queue.Resource, "-_.") {
+		return "", fmt.Errorf("eventSourceARN: must have a region, an account and a queue's name, is %q", text)
 	}
 
-	if !isWord(region, "-") || !isWord(account, "") || !isWord(name, "-_.") {
-		return "", fmt.Errorf("eventSourceARN: must have a region, an account and a queue's name, is %q", arn)
+	endpoint, err := sqs.NewDefaultEndpointResolverV2().ResolveEndpoint(ctx, sqs.EndpointParameters{Region: aws.String(queue.Region)})
+	if err != nil {
+		return "", fmt.Errorf("eventSourceARN: the SDK has no endpoint for %q: %w", text, err)
 	}
 
-	return "https://sqs." + region + "." + suffix + "/" + account + "/" + name, nil
+	return endpoint.URI.String() + "/" + queue.AccountID + "/" + queue.Resource, nil
 }
 
-// dnsSuffix is what the SDK's partitions.json has for dnsSuffix.
-func dnsSuffix(partition string) (suffix string, ok bool) {
-	switch partition {
-	case "aws", "aws-us-gov":
-		return "amazonaws.com", true
-	case "aws-cn":
-		return "amazonaws.com.cn", true
-	case "aws-eusc":
-		return "amazonaws.eu", true
-	case "aws-iso":
-		return "c2s.ic.gov", true
-	case "aws-iso-b":
-		return "sc2s.sgov.gov", true
-	case "aws-iso-e":
-		return "cloud.adc-e.uk", true
-	case "aws-iso-f":
-		return "csp.hci.ic.gov", true
-	default:
-		return "", false
-	}
-}
-
-// isWord tells whether a text has only ASCII letters, digits and the marks.
+// isWord reports whether a text is not empty and consists of ASCII letters, digits and the marks alone.
 func isWord(text, marks string) bool {
 	return text != "" && strings.IndexFunc(text, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(marks, r)

@@ -2,6 +2,7 @@
 # LocalStack on this machine: SQS, event source mappings, Lambda, DynamoDB, CloudFormation and what `sam deploy` needs beside.
 #
 #   stack.sh fetch            install it once, about 110 MB (500 MB on disk); the other commands do so when needed
+#   stack.sh check            say what this machine lacks for up, and fetch nothing but the image where Docker runs
 #   stack.sh up               in the background; prints what a shell must export
 #   stack.sh env              prints the same again
 #   stack.sh down             stop what up started, and nothing else
@@ -58,10 +59,10 @@ python313() {
 }
 
 fetch() {
+  local python='' new=$venv.new.$$
+  [ -e "$venv/.done" ] || python=$(python313)
   "$here/dynamodb-local.sh" fetch
-  [ -e "$venv/.done" ] && return
-  local python new=$venv.new.$$
-  python=$(python313)
+  [ -n "$python" ] || return 0
   say "installing LocalStack $version from PyPI: about 110 MB, a minute, only once ..."
   rm -rf "$new"
   trap 'rm -rf "$new"' EXIT
@@ -222,11 +223,12 @@ up_docker() {
 
 case ${1:-} in
   fetch) fetch;;
+  check)
+    chosen=$(way)
+    [ "$chosen" = docker ] || [ -e "$venv/.done" ] || python313 > /dev/null;;
   up)
-    case $(way) in
-      docker) up_docker;;
-      *) up_processes;;
-    esac
+    chosen=$(way)
+    "up_$chosen"
     exports "$port";;
   env) exports "$port";;
   down)

@@ -25,7 +25,8 @@ const retention = 30 * 24 * time.Hour
 // for each batch tells CloudWatch how it went.
 func wire(ctx context.Context) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {
 	env, errEnv := ledger.ReadEnv()
-	cfg, errConfig := config.LoadDefaultConfig(ctx)
+	logger := lambdacontext.NewLogger()
+	cfg, errConfig := config.LoadDefaultConfig(ctx, config.WithLogger(lambdawrap.SDKLogger(logger)))
 	cfg.HTTPClient = idemddb.HTTPClient()
 	client := dynamodb.NewFromConfig(cfg)
 	accounts, errLedger := ledger.New(client, env.LedgerTable, &ledger.Options{Pause: env.Pause})
@@ -39,7 +40,7 @@ func wire(ctx context.Context) (func(context.Context, events.SQSEvent) (events.S
 	}
 
 	opts := accounts.Options()
-	opts.Logger = lambdacontext.NewLogger()
+	opts.Logger = logger
 	opts.Visibility = sqs.NewFromConfig(cfg)
 
 	return metrics.Wrap(lambdawrap.SQS(store, accounts.Pay, opts)), nil
