@@ -80,20 +80,20 @@ func TestPageChecksFindFaults(t *testing.T) {
 			"# A\n\nSee `localstack/nothing.sh`.\n", []string{`docs/a.md: localstack/nothing.sh: no such file`},
 		},
 		"Go without a source": {
-			"# A\n\n```go\nx := 1\n```\n", []string{`docs/a.md: no source above the block "x := 1\n"`},
+			"# A\n\n```go\nx := 1\n```\n", []string{`docs/a.md: no source above the block "x := 1"`},
 		},
 		"Go that its source does not have": {
-			"# A\n\n<!-- source: a_test.go -->\n```go\nx := 2\n```\n", []string{`docs/a.md: a_test.go does not have the block "x := 2\n"`},
+			"# A\n\n<!-- source: a_test.go -->\n```go\nx := 2\n```\n", []string{`docs/a.md: a_test.go does not have the block "x := 2"`},
 		},
 		"Go with a source that is missing": {
 			"# A\n\n<!-- source: b_test.go -->\n```go\nx := 1\n```\n", []string{`docs/a.md: source b_test.go: no such file`},
 		},
 		"Go that its source has one tab in": {"# A\n\n<!-- source: a_test.go -->\n```go\nx := 1\n```\n", nil},
 		"YAML that does not parse": {
-			"# A\n\n```yaml\na: [b\n```\n", []string{`docs/a.md: YAML that does not parse: "a: [b\n"`},
+			"# A\n\n```yaml\na: [b\n```\n", []string{`docs/a.md: YAML that does not parse: "a: [b"`},
 		},
 		"YAML that its source does not have": {
-			"# A\n\n<!-- source: a.yaml -->\n```yaml\na: 2\n```\n", []string{`docs/a.md: a.yaml is not the block "a: 2\n"`},
+			"# A\n\n<!-- source: a.yaml -->\n```yaml\na: 2\n```\n", []string{`docs/a.md: a.yaml is not the block "a: 2"`},
 		},
 		"YAML that its source has": {"# A\n\n<!-- source: a.yaml -->\n```yaml\na: 1\n```\n", nil},
 		"a table's row with another number of cells": {
@@ -286,7 +286,7 @@ func (p page) blocks(root fs.FS) (problems []string) {
 		name, language, block := m[1], m[2], m[3]
 		if name == "" {
 			if language == "go" {
-				problems = append(problems, fmt.Sprintf("no source above the block %q", block))
+				problems = append(problems, fmt.Sprintf("no source above the block %q", firstLine(block)))
 			}
 
 			continue
@@ -299,10 +299,10 @@ func (p page) blocks(root fs.FS) (problems []string) {
 			problems = append(problems, "source "+name+": no such file")
 		case language == "yaml", strings.HasPrefix(block, "package "): // the whole file
 			if text != block {
-				problems = append(problems, fmt.Sprintf("%s is not the block %q", name, block))
+				problems = append(problems, fmt.Sprintf("%s is not the block %q", name, firstLine(block)))
 			}
 		case !strings.Contains(text, block) && !strings.Contains(text, indent(block)) && !strings.Contains(text, indent(indent(block))):
-			problems = append(problems, fmt.Sprintf("%s does not have the block %q", name, block))
+			problems = append(problems, fmt.Sprintf("%s does not have the block %q", name, firstLine(block)))
 		}
 	}
 
@@ -312,7 +312,7 @@ func (p page) blocks(root fs.FS) (problems []string) {
 func (p page) yaml() (problems []string) {
 	for _, block := range yamlIn(p.text) {
 		if err := yaml.Unmarshal([]byte(block), new(yaml.Node)); err != nil {
-			problems = append(problems, fmt.Sprintf("YAML that does not parse: %q", block))
+			problems = append(problems, fmt.Sprintf("YAML that does not parse: %q", firstLine(block)))
 		}
 	}
 
@@ -351,6 +351,12 @@ func (p page) tables() (problems []string) {
 	}
 
 	return problems
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+
+	return line
 }
 
 // indent moves every line that is not empty one tab in.
