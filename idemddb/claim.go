@@ -105,6 +105,21 @@ func (c *Claim) Settled() Kind {
 	return c.settled
 }
 
+// Held tells whether the claim's lease is not over by Options.Now, and no write of the claim was fenced. It is for wrappers, whose work
+// may begin some time after the claim.
+func (c *Claim) Held() bool {
+	c.mustExist()
+
+	if c.store.disabled {
+		return true
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.lost == nil && c.lease.After(c.store.opts.Now())
+}
+
 func (c *Claim) mustExist() {
 	if c == nil {
 		panic("idemddb: nil Claim: the key was not claimed; Store.Claim returned its record or an error instead")

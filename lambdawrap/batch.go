@@ -3,371 +3,308 @@ package lambdawrap
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// serve answers one event. A panic of the wrapper itself is an invocation error: an empty answer would delete the batch.
-func (w *wrapper) serve(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
-	if w.invalid != nil {
-		return response, w.invalid
+// batchHandler is an existing handler of whole events that reports failures message by message.
+type batchHandler = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+
+// Batch wraps an existing handler of whole events for lambda.Start. The handler gets one event with just the messages that it must work
+// on, in their order, and its answer is applied message by message. It is not called if there are none.
+//
+// Messages whose key was completed before, is held by another worker or has failed for good are not in its event, nor the second
+// message of a key, nor, on a FIFO queue, the messages behind one that is reported failed. The messages that the handler reports in
+// BatchItemFailures are released and come back, and so do those behind them in their FIFO groups; the others are completed. An error,
+// a panic, an empty id and an id that the handler was not given fail all, as they do in SQS. An error marked [Permanent] ends the keys
+// of all for good.
+//
+// While the handler runs, the leases of all its messages are renewed. Its context carries no claim. It ends after Options.Timeout, when
+// Options.Reserve begins, or, with idemddb.ErrFenced as its cause, when the last of the claims is lost. A handler that stops then and
+// reports what it has not done loses nothing: its answer counts until half of the reserve is left. Options.Workers is how many calls of
+// the dead-letter hook run at a time.
+//
+// For a handler without answers for single messages, use [SQS] with [Whole]. The returned function is as that of SQS. Batch panics for a
+// nil store or handler.
+func Batch(
+	store *idemddb.Store, h func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), opts *Options,
+) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	if h == nil {
+		panic("lambdawrap: handler: must not be nil")
 	}
 
-	work, settle, cancel := w.deadlines(ctx)
-	defer cancel()
+	return newWrapper(store, opts).serve(func(ctx context.Context, v *invocation, messages []*message) {
+		v.handleBatch(ctx, messages, h)
+	})
+}
 
-	err = recovered(func() (err error) {
-		messages := w.plan(event)
-		if err = w.run(w.newBatch(), work, settle, messages); err == nil {
-			response, err = answer(messages)
+var (
+	errReported = errors.New("lambdawrap: the handler reported it failed")
+	errStrange  = errors.New("lambdawrap: the handler's answer has an empty id, or one that it was not given: all of its messages come back")
+)
+
+// piece is one piece of work of a batch: the first message with its key, and the others with the same key.
+type piece struct {
+	*message
+
+	others []*message
+	claim  *idemddb.Claim // nil if it is not to be worked on
+	stop   func()         // ends the renewal of its lease
+	out    outcome
+}
+
+// handleBatch claims all keys, calls the handler with what must be worked on, and settles its answer.
+func (v *invocation) handleBatch(ctx context.Context, messages []*message, h batchHandler) {
+	pieces := v.claimAll(ctx, messages)
+
+	held, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+
+	keepAll(held, cancel, pieces)
+
+	given := v.choose(ctx, messages, pieces)
+	if len(given) == 0 {
+		return
+	}
+
+	if !v.hasTime() {
+		v.giveBack(ctx, given)
+
+		return
+	}
+
+	var answer events.SQSEventResponse
+
+	err, isLate := v.handle(held, func(ctx context.Context) (err error) {
+		a, err := h(ctx, eventOf(given))
+		if err == nil {
+			answer = a
 		}
 
 		return err
 	})
 
-	if p, ok := errors.AsType[*PanicError](err); ok {
-		return events.SQSEventResponse{}, fmt.Errorf("lambdawrap: the wrapper panicked: %v", p.Value)
+	failures := map[*piece]error{}
+	if err == nil && !isLate {
+		failures, err = readAnswer(answer, given)
 	}
 
-	return response, err
+	v.settleAll(ctx, given, failures, err, isLate)
 }
 
-// answerPart of the reserve is left to the answer itself; what comes before it may be spent on settling claims.
-const answerPart = 4
+// claimAll claims the first message of each key, all at once.
+func (v *invocation) claimAll(ctx context.Context, messages []*message) map[identity]*piece {
+	pieces := map[identity]*piece{}
 
-// deadlines are two contexts for an invocation. work, for claims and handlers, ends when the reserve begins. settle, for what must
-// still happen when the work is over or was cancelled (writes that settle a claim, the dead-letter hook), ends in time for the answer.
-func (w *wrapper) deadlines(ctx context.Context) (work, settle context.Context, cancel context.CancelFunc) {
-	var cancelWork, cancelSettle context.CancelFunc
+	var claims sync.WaitGroup
 
-	if deadline, ok := ctx.Deadline(); ok {
-		work, cancelWork = context.WithDeadline(ctx, deadline.Add(-w.reserve))
-		settle, cancelSettle = context.WithDeadline(context.WithoutCancel(ctx), deadline.Add(-w.reserve/answerPart))
-	} else {
-		work, cancelWork = context.WithCancel(ctx)
-		settle, cancelSettle = context.WithCancel(context.WithoutCancel(ctx))
-	}
-
-	return work, settle, func() {
-		cancelWork()
-		cancelSettle()
-	}
-}
-
-// batch is one invocation at work. All of its changing state belongs to the goroutine of run; the others make requests and run
-// handlers, and tell run what to do about it.
-type batch struct {
-	*wrapper
-
-	group *idemddb.Group
-	hooks chan struct{} // as many as may be called at a time
-
-	waiting  []*lane     // whose first message is to be claimed, in the order of the batch
-	ready    []*job      // for a worker, in the same order
-	failed   []*message  // to be hidden
-	asking   int         // groups of claims without any answer yet
-	claiming int         // messages without an answer yet
-	working  int         // handlers
-	busy     int         // goroutines at work
-	idle     int         // goroutines that have nothing to do
-	tasks    chan func() // for these
-	told     chan func() // from all, to be done by run
-	over     bool        // nothing more is begun
-	failure  error       // the wrapper's own
-}
-
-// job is a message for a worker: its key is claimed, or it has its outcome and only the hook is left to call.
-type job struct {
-	*lane
-
-	claim   *idemddb.Claim
-	ctx     context.Context //nolint:containedctx // of the handler, on its way from the claim to the worker: the lease is kept meanwhile
-	stop    func()
-	outcome outcome
-}
-
-func (w *wrapper) newBatch() *batch {
-	return &batch{
-		wrapper: w, group: w.store.Group(), hooks: make(chan struct{}, w.workers),
-		tasks: make(chan func()), told: make(chan func()),
-	}
-}
-
-// run deals the messages into lanes and takes these through: their first messages are claimed in groups, run by as many workers as there may be, and settled
-// while the next ones run. It ends when no goroutine is left. Its error is a panic of the wrapper itself.
-func (b *batch) run(work, settle context.Context, messages []*message) error {
-	defer close(b.tasks)
-
-	b.over = work.Err() != nil
-
-	b.guard(func() {
-		for _, l := range lanes(messages) {
-			b.next(settle, l)
+	for _, m := range messages {
+		if pieces[m.identity()] == nil && m.noKey == nil {
+			pieces[m.identity()] = &piece{message: m, out: outcome{name: OutcomeNoTime, err: errNoTime}, stop: func() {}}
 		}
+	}
+
+	if v.hasTime() {
+		v.batch.Expect(len(pieces))
+
+		for _, p := range pieces {
+			claims.Add(1)
+			v.spawn(func() {
+				defer claims.Done()
+
+				p.claim, p.out = v.claimPiece(ctx, p.message)
+			})
+		}
+	}
+
+	claims.Wait()
+
+	return pieces
+}
+
+func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim, outcome) {
+	claim, _, err := v.batch.Claim(ctx, m.key, &idemddb.ClaimOptions{
+		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, Wait: v.opts.Wait,
 	})
-
-	for over := work.Done(); ; {
-		b.guard(func() {
-			b.claim(work, settle)
-			b.start(work, settle)
-			b.hideFailed(settle)
-		})
-
-		if b.busy == 0 {
-			return b.failure
-		}
-
-		select {
-		case does := <-b.told:
-			b.guard(does)
-		case <-over:
-			b.over, over = true, nil
-		}
+	if claim == nil {
+		return nil, unclaimed(err)
 	}
+
+	if claim.Takeover() {
+		v.logTakeover(ctx, m)
+	}
+
+	return claim, outcome{}
 }
 
-// guard does a step of run. A panic in it is the wrapper's own: what is under way ends, nothing else begins.
-func (b *batch) guard(step func()) {
-	err := recovered(func() error {
-		step()
+// keepAll renews the leases of all pieces. When the last claim is lost, the handler's context is cancelled.
+func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[identity]*piece) {
+	var left atomic.Int64
 
-		return nil
-	})
-	if err != nil {
-		b.fails(err)
+	for _, p := range pieces {
+		if p.claim != nil {
+			left.Add(1)
+		}
 	}
-}
 
-func (b *batch) fails(err error) { b.failure, b.over = errors.Join(b.failure, err), true }
+	for _, p := range pieces {
+		if p.claim == nil {
+			continue
+		}
 
-// spawn runs code beside run, which then does what code returns. Goroutines are used again: their stacks have grown to what a
-// request takes.
-func (b *batch) spawn(code func() func()) {
-	b.busy++
-
-	task := func() {
-		var (
-			then func()
-			err  = errExited // until code returns
-		)
-
-		defer func() {
-			b.told <- func() {
-				b.busy--
-
-				if err != nil {
-					b.fails(err)
-
-					return
-				}
-
-				b.idle++
-				then()
+		kept, stop := p.claim.Keep(held)
+		ignore := context.AfterFunc(kept, func() {
+			if left.Add(-1) == 0 {
+				cancel(context.Cause(kept))
 			}
-		}()
-
-		err = recovered(func() error {
-			then = code()
-
-			return nil
 		})
-	}
+		p.stop = func() {
+			if ignore() {
+				left.Add(-1)
+			}
 
-	if b.idle > 0 {
-		b.idle--
-		b.tasks <- task // does not wait: an idle one is on its way there
-
-		return
-	}
-
-	go func() {
-		task()
-
-		for task := range b.tasks {
-			task()
+			stop()
 		}
-	}()
+	}
 }
 
-// next puts a lane where its first message belongs, after those that need neither a claim nor a worker.
-func (b *batch) next(settle context.Context, l *lane) {
-	for len(l.messages) > 0 {
-		o, ended := l.head()
+// choose returns what must be worked on, in the order of the batch, and finishes the other messages.
+func (v *invocation) choose(ctx context.Context, messages []*message, pieces map[identity]*piece) (given []*piece) {
+	blocked := map[string]int32{} // :: FIFO group one of whose messages failed → seconds until that message comes back
+
+	for _, m := range messages {
+		p := pieces[m.identity()]
+		seconds, isBlocked := blocked[m.group]
+
+		var o outcome
 
 		switch {
-		case !ended && b.over:
-			o = outcome{err: errNoTime}
-		case !ended:
-			at, _ := slices.BinarySearchFunc(b.waiting, l.messages[0].index, func(l *lane, index int) int {
-				return l.messages[0].index - index
-			})
-			b.waiting = slices.Insert(b.waiting, at, l)
+		case m.noKey != nil:
+			o = noKeyOutcome(m.noKey)
+		case m.fifo && isBlocked:
+			o = outcome{name: OutcomeBlocked, err: errBlocked, seconds: seconds}
+			if p.message == m {
+				o = v.unused(ctx, p, o)
+			}
+		case p.claim != nil && !p.claim.Held():
+			o = v.unused(ctx, p, outcome{name: OutcomeFailed, err: errLost})
+		case p.claim == nil:
+			o = p.out
+		case p.message == m:
+			given = append(given, p)
 
-			return
-		}
-
-		if b.calls(o) {
-			b.ready = append(b.ready, &job{lane: l, outcome: o})
-
-			return
-		}
-
-		b.finish(settle, l.messages[0], o)
-		b.done(l, o)
-	}
-}
-
-// done takes the first message from its lane, with its outcome.
-func (b *batch) done(l *lane, o outcome) {
-	if m := l.messages[0]; m.hidden() {
-		b.failed = append(b.failed, m)
-	}
-
-	l.done(o)
-}
-
-// claimSize is how many keys are claimed at once: what goes into one request.
-const claimSize = 25
-
-// room is how many messages may be claimed now.
-func (b *batch) room() int {
-	free := b.workers - b.working - b.claiming - len(b.ready)
-
-	switch {
-	case b.busy >= b.workers+settlers:
-		return 0
-	case !b.store.Grouped():
-		return min(1, free)
-	case b.asking > 0:
-		return 0
-	case b.store.CountsClaims(): // a crash would count against a message that waits
-		return min(claimSize, free)
-	case len(b.ready) > 0:
-		return 0 // one group ahead of the handlers
-	default:
-		return claimSize
-	}
-}
-
-// claim claims the first messages of the lanes that wait.
-func (b *batch) claim(work, settle context.Context) {
-	for !b.over && len(b.waiting) > 0 {
-		n := min(b.room(), len(b.waiting))
-		if n <= 0 {
-			return
-		}
-
-		group := slices.Clone(b.waiting[:n])
-		b.waiting = b.waiting[n:]
-		b.claiming += n
-		b.asking++
-
-		b.spawn(func() func() {
-			asked := 1
-
-			b.group.ClaimEach(work, requests(group), func(answers []idemddb.ClaimAnswer) {
-				jobs := make([]*job, len(answers))
-				for i, a := range answers {
-					jobs[i] = &job{lane: group[a.Index], claim: a.Claim, outcome: b.refused(a.Err)}
-					jobs[i].keep(work)
-				}
-
-				first := asked
-				asked = 0
-				b.told <- func() {
-					b.asking -= first
-					b.claimed(settle, jobs)
-				}
-			})
-
-			return func() { b.asking -= asked }
-		})
-	}
-
-	if b.over {
-		left := b.waiting
-		b.waiting = nil
-
-		for _, l := range left {
-			b.next(settle, l)
-		}
-	}
-}
-
-// claimed takes messages whose claims have answers.
-func (b *batch) claimed(settle context.Context, jobs []*job) {
-	b.claiming -= len(jobs)
-
-	for _, j := range jobs {
-		if j.claim != nil || b.calls(j.outcome) {
-			b.ready = append(b.ready, j)
+			continue
+		default:
+			p.others = append(p.others, m) // ends as the first one does
+			if m.fifo && m.group != p.group {
+				blocked[m.group] = 0 // and nothing behind it may run before that is known
+			}
 
 			continue
 		}
 
-		b.finish(settle, j.messages[0], j.outcome)
-		b.done(j.lane, j.outcome)
-		b.next(settle, j.lane)
+		if !m.fifo {
+			v.spawn(func() { v.finish(ctx, m, o) })
+
+			continue
+		}
+
+		v.finish(ctx, m, o)
+
+		if m.failed {
+			blocked[m.group] = m.seconds
+		}
 	}
+
+	return given
 }
 
-// keep keeps the lease from now until the handler has ended.
-func (j *job) keep(work context.Context) {
-	if j.claim != nil {
-		j.ctx, j.stop = j.claim.Keep(work)
+// unused gives the claim of a piece back that the handler does not get.
+func (v *invocation) unused(ctx context.Context, p *piece, o outcome) outcome {
+	if p.claim != nil {
+		p.stop()
+
+		o.err = released(o.name, o.err, p.claim.ReleaseUnused(ctx)).err
 	}
+
+	p.claim, p.out = nil, o
+
+	return o
 }
 
-// settlers is how many goroutines there may be beside the workers: for claims, and for writes after the handlers.
-const settlers = 100
-
-// hideFailed shapes the next deliveries of what has failed.
-func (b *batch) hideFailed(settle context.Context) {
-	for len(b.failed) > 0 && b.busy < b.workers+settlers {
-		m := b.failed[0]
-		b.failed = b.failed[1:]
-
-		b.spawn(func() func() {
-			b.hide(settle, m)
-
-			return func() {}
+// giveBack ends a batch for which there is no time.
+func (v *invocation) giveBack(ctx context.Context, given []*piece) {
+	for _, p := range given {
+		v.spawn(func() {
+			o := v.unused(ctx, p, outcome{name: OutcomeNoTime, err: errNoTime})
+			for _, m := range append([]*message{p.message}, p.others...) {
+				v.finish(ctx, m, o)
+			}
 		})
 	}
 }
 
-// start gives what is ready to the workers. When all is over nothing is run, and no worker needed.
-func (b *batch) start(work, settle context.Context) {
-	for len(b.ready) > 0 && (b.over || b.working < b.workers) && b.busy < b.workers+settlers {
-		j := b.ready[0]
-		b.ready = b.ready[1:]
-		b.working++
-		over := b.over
+func eventOf(given []*piece) (event events.SQSEvent) {
+	for _, p := range given {
+		event.Records = append(event.Records, p.given)
+	}
 
-		b.spawn(func() func() {
-			// A worker is free again when its handler has ended; after that there are only requests, unless the hook must be called.
-			free := func() { b.working-- }
-			o := j.outcome
+	return event
+}
 
-			if j.claim != nil {
-				err := b.execute(work, j, over)
-				if b.opts.DeadLetter == nil || err == nil {
-					b.told <- free
-					free = func() {}
-				}
+// readAnswer returns an error for each piece that the handler reported. An answer with an id that it was not given says nothing.
+func readAnswer(answer events.SQSEventResponse, given []*piece) (map[*piece]error, error) {
+	failures := map[*piece]error{}
 
-				o = settleClaim(settle, j.claim, err)
+	for _, failure := range answer.BatchItemFailures {
+		known := false
+
+		for _, p := range given {
+			if p.MessageId == failure.ItemIdentifier && p.MessageId != "" {
+				failures[p], known = errReported, true
+			}
+		}
+
+		if !known {
+			return failures, errStrange
+		}
+	}
+
+	return failures, nil
+}
+
+// settleAll settles all claims after the handler, side by side. err is the failure of all of them.
+func (v *invocation) settleAll(ctx context.Context, given []*piece, failures map[*piece]error, err error, isLate bool) {
+	blocked := map[string]bool{} // FIFO groups one of whose messages the handler reported
+
+	for _, p := range given {
+		failure := errors.Join(failures[p], err)
+		isBlocked := p.fifo && failure == nil && blocked[p.group]
+
+		if p.fifo && failure != nil {
+			blocked[p.group] = true
+		}
+
+		v.spawn(func() {
+			p.stop()
+
+			var o outcome
+
+			switch {
+			case isLate:
+				o = v.late(ctx, p.claim)
+			case isBlocked:
+				o = released(OutcomeBlocked, errBlocked, p.claim.Release(ctx, errBlocked))
+			default:
+				o = settle(ctx, p.claim, failure)
 			}
 
-			b.finish(settle, j.messages[0], o)
-
-			return func() {
-				free()
-				b.done(j.lane, o)
-				b.next(settle, j.lane)
+			for _, m := range append([]*message{p.message}, p.others...) {
+				v.finish(ctx, m, o)
 			}
 		})
 	}

@@ -83,7 +83,7 @@ func ExampleOptions_visibility() {
 		return nil
 	}, &lambdawrap.Options{Key: byPaymentID(), Visibility: hidden{}, Logger: quiet})
 
-	_, _, err := store.Claim(context.Background(), `"p-1"`, nil) // the other worker, which dies
+	_, _, err := store.Claim(context.Background(), "p-1", nil) // the other worker, which dies
 	fmt.Println(err)
 
 	event := received(`{"paymentId":"p-1"}`)

@@ -38,7 +38,7 @@ func Example_takeover() {
 		return nil
 	}, &lambdawrap.Options{Key: byPaymentID(), Logger: quiet})
 
-	_, _, err := store.Claim(context.Background(), `"p-1"`, nil) // what the other worker had done when it died
+	_, _, err := store.Claim(context.Background(), "p-1", nil) // what the other worker had done when it died
 	fmt.Println(err)
 
 	invoke(function, received(`{"paymentId":"p-1"}`))

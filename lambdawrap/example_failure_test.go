@@ -102,8 +102,8 @@ func ExampleOptions_logger() {
 
 	invoke(function, received(`{"paymentId":"p-1"}`, `{}`))
 	// Output:
-	// level=WARN msg="message reported failed" messageId=m-2 outcome=no_key error="lambdawrap: no key in the message: what \"paymentId\" picks is absent, null or empty; have its producer send it, or choose another part"
-	// level=WARN msg="message reported failed" messageId=m-1 outcome=failed error="the bank is closed" key=sha256:rOjYNkQcwH28
+	// level=WARN msg="message reported failed" messageId=m-2 outcome=no_key error="lambdawrap: no key in the message: path `paymentId` picks nothing: `paymentId` is absent"
+	// level=WARN msg="message reported failed" messageId=m-1 outcome=failed error="the bank is closed" key=sha256:He5uPsZ9yAM7
 	// come back: [m-1 m-2]
 }
 

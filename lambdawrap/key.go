@@ -7,30 +7,38 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/internal/jsonkey"
 )
 
-// KeyFunc names the piece of work that a message asks for: messages with equal keys are one piece of work, done once.
+// KeyFunc returns the idempotency key of a message: messages with equal keys are one piece of work, which is done once.
 //
-// It must give a redelivery the key of the first delivery, so it must not use ReceiptHandle or the attributes that
-// change (ApproximateReceiveCount, ApproximateFirstReceiveTimestamp). It must never give two pieces of work one key:
-// the second would be answered from the first one's record and not run. A message for which it returns an error is
-// reported failed, and nothing is claimed for it. It is called concurrently.
+// It must return the same key for a redelivery as for the first delivery. So it must not use ReceiptHandle or the
+// attributes that change (ApproximateReceiveCount, ApproximateFirstReceiveTimestamp). It must never return one key for two
+// pieces of work: the second would be answered from the record of the first and would not run. It is called concurrently.
 //
-// The key functions here return errors that wrap [ErrNoKey] and never quote the message. A key may be of any length;
-// [idemddb.Store] stores a long one as its digest.
+// A key may be of any length, because [idemddb.Store] stores a long one as its digest; it must be valid UTF-8 and not
+// empty. A KeyFunc of your own that returns [idemddb.TextKey] of a string shares the key with [Body] where both pick the
+// same string, and no other key of this package, because all others begin with a single '#'.
+//
+// An error that wraps [ErrNoKey] or is marked by [Permanent] says that the message will never have a key. Any other error
+// is a failure that may pass, such as that of a lookup: the message is reported failed and comes back. In both cases nothing
+// is claimed and the handler does not run.
 type KeyFunc func(events.SQSMessage) (string, error)
 
-// ErrNoKey is wrapped by every error of the key functions here: the message has nothing that could be its key. Nothing
-// was claimed and the handler did not run; the message is reported failed, so that it comes back and ends in the
-// dead-letter queue.
+// ErrNoKey is wrapped by every error of the key functions that this package provides: the message has nothing that could be
+// its key. Having no key is a property of the message, so that no further delivery would change it. The message is
+// therefore handled as if its handler had returned a [Permanent] error: it is given to Options.DeadLetter, or without that
+// hook it is reported failed. The errors never quote the message. A KeyFunc of your own may wrap ErrNoKey to say the same.
 var ErrNoKey = errors.New("lambdawrap: no key in the message")
 
-// MessageID is the key of the queue's ARN and the message's id, the default.
+// MessageID returns a key of the queue's ARN and the message's id, such as #["arn:aws:sqs:eu-west-1:111122223333:payments","059f…"].
+// It is the default.
 //
-// It is the same for every delivery of one message. It is another one when a producer sends the same content again, and
-// after a redrive from a dead-letter queue, which gives the message a new id: a piece of work that must not be repeated
-// then needs a key from its content, by [Body] or [Attribute], or on a FIFO queue [DeduplicationID]. With the ARN in
-// it, two queues of one function never share a key.
+// The key is the same for every delivery of one message. It is another one when a producer sends the same content again, and
+// after a redrive from a dead-letter queue, because both give the message a new id. Work that must not be repeated then
+// needs a key from its content, by [Body] or [Attribute], or on a FIFO queue [DeduplicationID]. The ARN keeps the queues of
+// one function apart.
 func MessageID(m events.SQSMessage) (string, error) {
 	switch {
 	case m.EventSourceARN == "":
@@ -39,7 +47,7 @@ func MessageID(m events.SQSMessage) (string, error) {
 		return "", noKey("messageId is empty; is this a message of an SQS event?")
 	}
 
-	key, err := composeKey(m.EventSourceARN, m.MessageId)
+	key, err := jsonkey.List(m.EventSourceARN, m.MessageId)
 	if err != nil {
 		return "", noKey("eventSourceARN or messageId %w", err)
 	}
@@ -47,15 +55,15 @@ func MessageID(m events.SQSMessage) (string, error) {
 	return key, nil
 }
 
-// DeduplicationID is the key of the queue's ARN, the message's group and its MessageDeduplicationId, for FIFO queues.
+// DeduplicationID returns a key of the queue's ARN, the message's group and its MessageDeduplicationId, for FIFO queues.
 //
-// SQS itself drops what repeats that id within five minutes; with this key it is dropped for as long as records are
-// retained. Where the queue makes the id from the content, it is a digest of the body alone: message attributes are not
-// in it.
+// SQS itself discards a message that repeats this id within five minutes. With this key the work of such a message is not
+// repeated for as long as records are retained. Where the queue makes the id from the content, the id is a digest of the
+// body alone and does not cover message attributes.
 //
-// The group belongs to the key because a queue with DeduplicationScope messageGroup accepts the same id in two groups
-// as two messages, and the message does not say which scope its queue has. So nothing is lost under either scope; a
-// producer that sends the same id again in another group, later than SQS looks back, runs the work again.
+// The group belongs to the key because a queue with the DeduplicationScope messageGroup accepts one id in two groups as
+// two messages, and a message does not say which scope its queue has. So no message is lost under either scope. A producer
+// that sends an id again in another group, more than five minutes later, runs the work again.
 func DeduplicationID(m events.SQSMessage) (string, error) {
 	id := m.Attributes["MessageDeduplicationId"]
 	switch {
@@ -66,7 +74,7 @@ func DeduplicationID(m events.SQSMessage) (string, error) {
 			"use MessageID, Attribute or Body")
 	}
 
-	key, err := composeKey(m.EventSourceARN, m.Attributes["MessageGroupId"], id)
+	key, err := jsonkey.List(m.EventSourceARN, m.Attributes["MessageGroupId"], id)
 	if err != nil {
 		return "", noKey("eventSourceARN, MessageGroupId or MessageDeduplicationId %w", err)
 	}
@@ -74,11 +82,12 @@ func DeduplicationID(m events.SQSMessage) (string, error) {
 	return key, nil
 }
 
-// Attribute is the key of a message attribute: its type, String, Number or Binary, and its value.
+// Attribute returns a key function for a message attribute. Its keys consist of the attribute's type, which is String, Number
+// or Binary, and its value, in base64 if it is binary.
 //
-// The types are apart: the String 1 and the Number 1 are two keys. A label after the type, as in Number.int, does not
-// count. The value counts as it was sent: the Numbers 1 and 1.0 are two keys here, unlike in [Body], where producers
-// differ in how they write numbers without meaning to. An attribute that is absent or empty is an error.
+// The type keeps the String 1 and the Number 1 apart. A label behind the type, as in Number.int, does not count. The value
+// counts as it was sent: the Numbers 1 and 1.0 are two keys here, unlike in [Body], because JSON encoders differ in
+// how they write one number. A message whose attribute is absent or empty has no key.
 func Attribute(name string) KeyFunc {
 	return func(m events.SQSMessage) (string, error) {
 		attribute, ok := m.MessageAttributes[name]
@@ -105,7 +114,7 @@ func Attribute(name string) KeyFunc {
 			return "", noKey("message attribute %q is empty; have its producer fill it", name)
 		}
 
-		key, err := composeKey(dataType, value)
+		key, err := jsonkey.List(dataType, value)
 		if err != nil {
 			return "", noKey("message attribute %q %w", name, err)
 		}
@@ -114,149 +123,60 @@ func Attribute(name string) KeyFunc {
 	}
 }
 
-// Body is the key of one or several parts of a JSON body, each picked by a [JMESPath] expression: Body("paymentId"), or
-// Body("customer.id", "order.number"). Body("@") is the whole body.
+// Body returns a key function for one or several parts of a JSON body. Each part is picked by a path of names and indexes:
 //
-// The key is the canonical JSON of the part, or of the list of parts if there are several. So white space and the order
-// of members do not count, and neither does how a number is written: 1, 1.0, 1e0 and 100e-2 are one key, and so are 0
-// and -0. All digits count, beyond 2^53 too. The number 123 and the string "123" are two keys. Member names are
-// compared exactly, whereas encoding/json fills a struct without regard to case: a handler that must see what the key
-// saw checks the names.
+//	Body("paymentId")                      the member paymentId
+//	Body("customer.id", "orders[0].id")    two parts, which make one key together
+//	Body(`detail."order-id"`)              a name with other characters than ASCII letters, digits and _ stands in double quotes
+//	Body("Message.orderId")                a member inside a string, here the string Message of an SNS envelope
 //
-// A message has no key when
-//   - a single part is absent, null or "", or holds nothing else (such as [] or {"a":null}); 0 and false are keys;
-//   - all of several parts are absent or null, or hold nothing else. If some are there, the key tells null from "" in
-//     the others, but not absent from null: JMESPath does not;
-//   - the body is not exactly one JSON value in valid UTF-8; half a surrogate pair; a member name that stands twice in
-//     one object (readers disagree which one counts); a number whose exponent has more than 18 digits; nesting deeper
-//     than 10,000;
-//   - a JMESPath function meets a type that it does not take, or would have to round a number.
+// A name picks from an object and an index, counted from 0, from an array. Where a path leads further into a string, the
+// string is read as JSON under the same rules as the body. Names are compared exactly, whereas encoding/json fills a
+// struct without regard to case, so a handler that must see what the key saw has to check the names. A path cannot compute
+// or choose. For that, and for parts that may be missing, write a [KeyFunc].
 //
-// Two lists of parts have one key only if the parts are equal, one by one. Body("a", "b") has the keys of Body("[a,
-// b]"), and a single part that is a list may equal another function's list of parts: give functions with different keys
-// different namespaces.
+// If one path picks a string, this string is the key: "p-1" has the key p-1, which [idemddb.Do] takes and a person types (only
+// a '#' at its beginning is doubled, see [idemddb.TextKey]). Any other part, or the list of several parts, has the key '#' and its
+// canonical JSON. White space and the order of members do not count. Neither does the spelling of a number: 1, 1.0,
+// 1e0 and 100e-2 are one key, and so are 0 and -0. All digits count, also beyond 2^53. The number 123 and the string
+// "123" are two keys. Two messages have one key only if their parts are equal, one by one.
 //
-// It returns an error, which says what is wrong with which expression, if there is none, if one cannot be parsed, if
-// none reads the body (as 'id', which is a constant; write id), or if one could yield a wrong key: avg, sum and
-// to_number round, keys, values and * on an object have a random order, sort_by reorders the body, and [] and [? hide
-// that a function before them failed. Comparison by size, such as [?n > `1`], works but fails on a body with a number
-// that float64 does not hold exactly; == and != are exact.
+// One part that is an array has the same key as several parts that equal its elements. Functions with different keys
+// therefore need different namespaces.
 //
-// [JMESPath]: https://jmespath.org
-func Body(jmespath ...string) (KeyFunc, error) {
-	if len(jmespath) == 0 {
-		return nil, errors.New("lambdawrap: Body: needs at least one expression")
-	}
-
-	parts, readsBody := make([]expression, len(jmespath)), false
-	for i, text := range jmespath {
-		var err error
-		if parts[i], err = compileExpression(text); err != nil {
-			return nil, fmt.Errorf("lambdawrap: Body: expression %s %w", quote(text), err)
-		}
-
-		readsBody = readsBody || parts[i].uses.body
-	}
-
-	if !readsBody {
-		return nil, fmt.Errorf("lambdawrap: Body: expression %s is a constant, so that all messages would have one key; "+
-			"write a member's name without quotes", quote(jmespath[0]))
-	}
-
-	return func(m events.SQSMessage) (string, error) { return bodyKey(m.Body, parts) }, nil
-}
-
-func bodyKey(body string, parts []expression) (string, error) {
-	value, inexact, err := decodeJSON(body)
+// A message has no key, which is [ErrNoKey], when
+//   - a part, one alone or one of several, is absent, null, "", [] or {}, or holds nothing else, as {"a":[null]} does.
+//     0 and false are present;
+//   - the body is not exactly one JSON value in valid UTF-8, or has one name twice in an object (readers disagree about
+//     which member counts), half a surrogate pair, a number whose exponent has more than 18 digits, or more than 10,000
+//     levels.
+//
+// Body returns an error that says what to write instead if it is given no path, or a text that is no path.
+func Body(paths ...string) (KeyFunc, error) {
+	parts, err := jsonkey.Parse(paths...)
 	if err != nil {
-		return "", noKey("the body %w; have its producer send another one, or choose a key outside the body", err)
+		return nil, fmt.Errorf("lambdawrap: Body: %w", err)
 	}
 
-	values := make([]any, len(parts))
-	for i, part := range parts {
-		if values[i], err = part.search(value, inexact); err != nil {
-			return "", noKey("expression %s %w", quote(part.text), err)
-		}
-	}
-
-	var key any = values
-	if len(values) == 1 {
-		key = values[0]
-	}
-
-	if holdsNothing(key, len(values) == 1) {
-		return "", noKey("what %s picks is absent, null or empty; have its producer send it, or choose another part",
-			quoteAll(parts))
-	}
-
-	text, err := appendCanonical(nil, key)
-	if err != nil {
-		return "", noKey("expression %s %w", quoteAll(parts), err)
-	}
-
-	return string(text), nil
-}
-
-// holdsNothing tells whether a value is null or holds nothing else. A message without its key would otherwise share a
-// key with all others without it, and only the first of them would run.
-func holdsNothing(value any, emptyText bool) bool {
-	switch value := value.(type) {
-	case nil:
-		return true
-	case string:
-		return emptyText && value == ""
-	case []any:
-		for _, element := range value {
-			if !holdsNothing(element, emptyText) {
-				return false
-			}
+	return func(m events.SQSMessage) (string, error) {
+		if m.Body == "" { // SQS takes no empty body.
+			return "", noKey("the body is empty; is this a message of an SQS event?")
 		}
 
-		return true
-	case map[string]any:
-		for _, member := range value {
-			if !holdsNothing(member, emptyText) {
-				return false
-			}
+		body, err := jsonkey.Read(m.Body)
+		if err != nil {
+			return "", noKey("the body %w; have its producer send another one, or choose a key outside the body", err)
 		}
 
-		return true
-	default:
-		return false
-	}
-}
+		key, err := parts.Key(body)
+		if err != nil {
+			return "", noKey("%w", err)
+		}
 
-// composeKey makes one key of several texts, as Body does, so that no two lists of them have the same.
-func composeKey(texts ...string) (string, error) {
-	parts := make([]any, len(texts))
-	for i, text := range texts {
-		parts[i] = text
-	}
-
-	key, err := appendCanonical(nil, parts)
-
-	return string(key), err
+		return key, nil
+	}, nil
 }
 
 func noKey(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrNoKey, fmt.Errorf(format, args...))
-}
-
-// quote shows an expression in an error: the beginning of it, since it may be of any length.
-func quote(text string) string {
-	const most = 100
-	if len(text) > most {
-		return fmt.Sprintf("%.*q…", most, text)
-	}
-
-	return fmt.Sprintf("%q", text)
-}
-
-func quoteAll(parts []expression) string {
-	texts := make([]string, len(parts))
-	for i, part := range parts {
-		texts[i] = quote(part.text)
-	}
-
-	return strings.Join(texts, ", ")
 }

@@ -1,254 +1,113 @@
 package lambdawrap
 
 import (
+	"bytes"
 	"context"
-	"errors"
-	"log/slog"
-	"math/rand/v2"
-	"time"
+	"maps"
+	"strconv"
+	"strings"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/aws/aws-lambda-go/events"
 )
 
-// outcome is how a message's key ended.
-type outcome struct {
-	err       error // nil: done
-	permanent bool  // err is final: for the dead-letter hook
-	warning   error // done, but somebody should look
+// message is one record of the event: planned, worked on, answered.
+type message struct {
+	events.SQSMessage // as it arrived
 
-	until   time.Time // the end of a lease that is in the way
-	seconds int32     // of errBlocked: until the message before it comes back
+	given       events.SQSMessage // what the handler and the key functions get
+	index       int               // in the batch
+	key         string
+	fingerprint string
+	noKey       error  // why there is no key
+	group       string // of a FIFO queue; "" on a standard queue
+	fifo        bool
+	receives    int // how often it was delivered
+
+	// The answer, written by the one goroutine that has the message.
+	failed  bool
+	dynamo  bool  // it failed for DynamoDB's sake
+	seconds int32 // until it comes back, if Options.Visibility says so
 }
 
-var (
-	errNoTime   = errors.New("lambdawrap: less than Options.Reserve left before it could start")
-	errBlocked  = errors.New("lambdawrap: an earlier message of its group failed")
-	errUnbegun  = errors.New("lambdawrap: its claim was lost before it could start")
-	errReleased = errors.New("lambdawrap: the handler released its claim and returned no error")
-)
+type messageKey struct{}
 
-// request is the claim of a message.
-func (m *message) request() idemddb.ClaimRequest {
-	return idemddb.ClaimRequest{Key: m.key, Fingerprint: m.fingerprint, Redelivered: receiveCount(m.SQSMessage) > 1}
-}
-
-// requests are the claims of the lanes' first messages.
-func requests(group []*lane) []idemddb.ClaimRequest {
-	made := make([]idemddb.ClaimRequest, len(group))
-	for i, l := range group {
-		made[i] = l.messages[0].request()
+// MessageFrom returns the message whose handler runs with this context: for a handler of [JSON] that needs the message's id, attributes
+// or receive count. With [Batch] there is none.
+func MessageFrom(ctx context.Context) (events.SQSMessage, bool) {
+	m, ok := ctx.Value(messageKey{}).(*message)
+	if !ok {
+		return events.SQSMessage{}, false
 	}
 
-	return made
+	return m.given, true
 }
 
-// refused is what becomes of a message whose key was not claimed; without an error it was completed before.
-func (b *batch) refused(err error) outcome {
-	o := outcome{err: err, permanent: errors.Is(err, idemddb.ErrFailed) || errors.Is(err, idemddb.ErrMismatch)}
-	if other, ok := errors.AsType[*idemddb.InProgressError](err); ok {
-		o.until = other.Until
+// plan finds each message's key.
+func (w *wrapper) plan(event events.SQSEvent) []*message {
+	messages := make([]*message, len(event.Records))
+
+	for i, record := range event.Records {
+		m := &message{SQSMessage: record, given: record, index: i, receives: receiveCount(record), failed: true} // until proven done
+		// The ARN says it: standard queues with fair queues have message groups, too, without an order.
+		if m.fifo = strings.HasSuffix(record.EventSourceARN, ".fifo"); m.fifo {
+			m.group = record.EventSourceARN + "\n" + record.Attributes["MessageGroupId"]
+		}
+
+		if w.opts.DeadLetter != nil || w.opts.OnMessage != nil {
+			m.given = clone(record)
+		}
+
+		m.noKey = recovered(func() error { return readable(w.findKey(m)) })
+		messages[i] = m
 	}
 
-	return o
+	return messages
 }
 
-// execute runs the handler of a claimed message, if there is time left.
-func (b *batch) execute(work context.Context, j *job, over bool) error {
-	defer j.stop()
+func (w *wrapper) findKey(m *message) (err error) {
+	if w.store.Disabled() {
+		m.key = strconv.Itoa(m.index) // no two messages are one piece of work
 
-	switch {
-	case over, work.Err() != nil:
-		return errNoTime
-	case j.ctx.Err() != nil:
-		return errors.Join(errUnbegun, context.Cause(j.ctx)) //nolint:contextcheck // why is in the context of its handler
+		return nil
 	}
 
-	m := j.messages[0].SQSMessage // here: a handler that is late reads nothing of the lane
-
-	return await(work, b.reserve/answerPart, errLate, func() error { return b.handle(j.ctx, m) })
-}
-
-// settleClaim writes down how the work ended. A handler may have done so itself, through idemddb.FromContext.
-func settleClaim(ctx context.Context, claim *idemddb.Claim, err error) outcome {
-	switch {
-	case errors.Is(err, errLate): // the work may still run: nobody may have the key before the lease is over
-		return outcome{err: err, until: claim.Deadline()}
-	case errors.Is(err, errNoTime), errors.Is(err, errUnbegun):
-		return outcome{err: joinRelease(err, claim.ReleaseUnused(ctx))}
+	if m.key, err = w.opts.Key(m.given); err == nil && m.key == "" {
+		err = noKey("the key function returned an empty key")
 	}
 
-	switch settled := claim.Settled(); {
-	case settled == idemddb.Failed:
-		failed := &idemddb.FailedError{Key: claim.Key(), Cause: "failed by its handler", Attempts: claim.Attempt()}
-
-		return outcome{err: errors.Join(err, failed), permanent: true}
-	case settled == idemddb.Released && err == nil:
-		return outcome{err: errReleased}
-	case settled != "":
-		return outcome{err: err}
-	case err == nil:
-		return completed(claim.Complete(ctx, nil))
-	case isPermanent(err):
-		failed := claim.Fail(ctx, err)
-
-		return outcome{err: errors.Join(err, failed), permanent: failed == nil}
-	default:
-		return outcome{err: joinRelease(err, claim.Release(ctx, err))}
-	}
-}
-
-// joinRelease adds what became of the release. A claim that was lost is told once: why the work ended says it.
-func joinRelease(err, released error) error {
-	if errors.Is(err, idemddb.ErrFenced) && errors.Is(released, idemddb.ErrFenced) {
+	if err != nil || w.opts.Fingerprint == nil {
 		return err
 	}
 
-	return errors.Join(err, released)
+	m.fingerprint, err = w.opts.Fingerprint(m.given)
+
+	return err
 }
 
-// completed reads the answer to a completion. The work is done whatever it says; a message that came back would be worked on
-// again, and is reported failed only if another worker is at it.
-func completed(err error) outcome {
-	fenced, ok := errors.AsType[*idemddb.FencedError](err)
+// clone returns a copy that shares nothing with the message: what a handler does to its message must not reach the dead-letter hook.
+func clone(m events.SQSMessage) events.SQSMessage {
+	m.Attributes = maps.Clone(m.Attributes)
+	m.MessageAttributes = maps.Clone(m.MessageAttributes)
 
-	switch {
-	case err == nil:
-		return outcome{}
-	case !ok:
-		return outcome{warning: err} // unrecorded: the handler's success is the proof
-	case fenced.Record != nil, fenced.Current == 0:
-		return outcome{warning: err} // the other completed it, or the record was deleted
-	default:
-		return outcome{err: err}
-	}
-}
-
-// finish gives one message its answer: the dead-letter hook for what will never succeed, a line for what did not end well, and
-// for how long it is hidden.
-func (b *batch) finish(ctx context.Context, m *message, o outcome) {
-	m.failed = o.err != nil
-
-	switch {
-	case o.permanent && b.opts.DeadLetter != nil:
-		failed := b.callHook(ctx, m, o.err)
-		m.failed = failed != nil
-		b.report(ctx, m, "message given to the dead-letter hook", errors.Join(o.err, failed))
-	case o.err != nil:
-		b.report(ctx, m, "message reported failed", o.err)
-	case o.warning != nil:
-		b.report(ctx, m, "message done, its record is not as it should be", o.warning)
-	}
-
-	if m.failed && b.opts.Visibility != nil {
-		m.seconds = b.hiddenFor(m, o)
-	}
-}
-
-// callHook gives a message to the dead-letter hook, as many at a time as there are workers.
-func (b *batch) callHook(ctx context.Context, m *message, cause error) error {
-	select {
-	case b.hooks <- struct{}{}:
-		defer func() { <-b.hooks }()
-	case <-ctx.Done():
-		return errNoTime
-	}
-
-	return await(ctx, 0, errHung, func() error { return b.opts.DeadLetter(ctx, m.SQSMessage, cause) })
-}
-
-// hiddenFor is when a failed message comes back. In a FIFO group all that wait behind a failure come back with it.
-func (b *batch) hiddenFor(m *message, o outcome) int32 {
-	now := time.Now()
-
-	switch {
-	case o.seconds > 0:
-		return o.seconds
-	case !o.until.IsZero():
-		return untilVisible(now.Add(b.store.UntilTakeover(o.until)), 0, now)
-	default:
-		return wholeSeconds(backoff(receiveCount(m.SQSMessage), rand.N))
-	}
-}
-
-// visibilityTime is what a change of the visibility has: it is worth no more.
-const visibilityTime = 2 * time.Second
-
-// hide shapes the next delivery of a failed message. Nothing waits for it but the answer.
-func (b *batch) hide(ctx context.Context, m *message) {
-	ctx, cancel := context.WithTimeout(ctx, visibilityTime)
-	defer cancel()
-
-	if err := await(ctx, 0, errHung, func() error {
-		return changeVisibility(ctx, b.opts.Visibility, m.SQSMessage, m.seconds)
-	}); err != nil {
-		b.report(ctx, m, "message comes back after its queue's visibility time-out", err)
-	}
-}
-
-// calls tells whether finish will call the hook.
-func (b *batch) calls(o outcome) bool { return o.permanent && b.opts.DeadLetter != nil }
-
-// report writes the one line of a message: what became of it, and where to look; never what is in it.
-func (b *batch) report(ctx context.Context, m *message, text string, err error) {
-	name, level := classify(err)
-	attrs := []slog.Attr{slog.String("messageId", m.MessageId), slog.String("outcome", name), slog.String("error", err.Error())}
-
-	if m.key != "" {
-		attrs = append(attrs, slog.String("key", idemddb.KeyHash(m.key)))
-	}
-
-	if id := holder(err); id != "" {
-		attrs = append(attrs, slog.String("holder", id))
-	}
-
-	if p, ok := errors.AsType[*PanicError](err); ok {
-		attrs = append(attrs, slog.String("stack", string(p.Stack)))
-	}
-
-	b.logger().LogAttrs(ctx, level, text, attrs...)
-}
-
-// outcomes are the words of the log, each before those that it may wrap.
-var outcomes = []struct {
-	err   error
-	name  string
-	level slog.Level
-}{
-	{idemddb.ErrFenced, "fenced", slog.LevelError},
-	{idemddb.ErrUnrecorded, "unrecorded", slog.LevelError},
-	{idemddb.ErrCorrupt, "corrupt", slog.LevelError},
-	{idemddb.ErrInProgress, "in_progress", slog.LevelWarn},
-	{idemddb.ErrMismatch, "mismatch", slog.LevelWarn},
-	{idemddb.ErrFailed, "refused", slog.LevelWarn},
-	{ErrNoKey, "no_key", slog.LevelWarn},
-	{errNoTime, "no_time", slog.LevelWarn},
-	{errLate, "late", slog.LevelWarn},
-	{errBlocked, "blocked", slog.LevelWarn},
-}
-
-func classify(err error) (string, slog.Level) {
-	for _, o := range outcomes {
-		if errors.Is(err, o.err) {
-			return o.name, o.level
+	for name, a := range m.MessageAttributes {
+		if a.StringValue != nil {
+			a.StringValue = new(*a.StringValue)
 		}
+
+		a.BinaryValue = bytes.Clone(a.BinaryValue)
+		m.MessageAttributes[name] = a
 	}
 
-	if isPermanent(err) {
-		return "permanent", slog.LevelWarn
-	}
-
-	return "failed", slog.LevelWarn
+	return m
 }
 
-// holder is the request id of the worker that is in the way.
-func holder(err error) string {
-	if e, ok := errors.AsType[*idemddb.InProgressError](err); ok {
-		return e.Holder
+// receiveCount is how often the message was delivered, at least once. If its attribute is missing or unreadable, this is the first
+// time.
+func receiveCount(m events.SQSMessage) int {
+	n, err := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
+	if err != nil {
+		return 1
 	}
 
-	if e, ok := errors.AsType[*idemddb.FencedError](err); ok {
-		return e.Holder
-	}
-
-	return ""
+	return max(n, 1)
 }

@@ -5,83 +5,83 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 )
 
-// PanicError is the failure of a message whose handler panicked: the message comes back, the others of its batch go on.
+// PanicError is the failure of a message whose handler panicked: the message comes back, and the others of its batch go on.
 type PanicError struct {
 	Value any    // what was passed to panic
-	Stack []byte // of the panicking goroutine, as debug.Stack formats it
+	Stack []byte // of the goroutine that panicked, as debug.Stack formats it
 }
 
-// Error holds the value but not the stack, which may be long and goes to the log.
-func (e *PanicError) Error() string { return fmt.Sprintf("lambdawrap: handler panicked: %v", e.Value) }
+// Error returns the value without the stack, which may be long and goes to the log.
+func (e *PanicError) Error() string { return fmt.Sprintf("lambdawrap: panic: %v", e.Value) }
 
-// Unwrap returns the panic's value if it is an error, so that errors.Is sees through.
+// Unwrap returns the panic's value if it is an error, so that errors.Is sees it.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 
 	return err
 }
 
-// errExited is the failure of a message whose handler ended its goroutine, as t.FailNow does.
-var errExited = errors.New("lambdawrap: handler ended its goroutine (runtime.Goexit)")
+// errExited is the failure of code that ended its goroutine, as t.FailNow does.
+var errExited = errors.New("lambdawrap: the code ended its goroutine (runtime.Goexit)")
 
-// What await answers when the context ended first.
-var (
-	errLate = errors.New("lambdawrap: still running when the reserve began: cancelled, its key left to its lease")
-	errHung = errors.New("lambdawrap: the hook or client was still running when the answer was due")
-)
-
-// await runs user code in a goroutine of its own, so that a panic, the end of its goroutine and deafness to its context cost
-// no more than its own message. Code that is still running when ctx ends is late: the answer is that error, after up to grace for
-// the code to end, and whatever it returns is dropped.
-func await(ctx context.Context, grace time.Duration, late error, code func() error) error {
-	result := make(chan error, 1) // the code that is late can always leave
-
-	go func() {
-		err := errExited
-
-		defer func() {
-			if v := recover(); v != nil {
-				err = &PanicError{Value: v, Stack: debug.Stack()}
-			}
-
-			if ctx.Err() != nil { // decided here: of two events at once, the other goroutine sees any
-				err = late
-			}
-
-			result <- err
-		}()
-
-		err = code()
-	}()
-
-	select {
-	case err := <-result:
-		return err
-	case <-ctx.Done():
-	}
-
-	// No goroutine should outlive the call, Lambda freezes it.
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-
-	select {
-	case err := <-result:
-		return err
-	case <-timer.C:
-		return late
-	}
-}
-
-// recovered runs code in this goroutine, quick code of the user or our own, and turns a panic into an error.
+// recovered runs code and turns a panic into an error.
 func recovered(code func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
+			err = newPanicError(v)
 		}
 	}()
 
 	return code()
+}
+
+// newPanicError is called while the goroutine panics. A panic that was carried here from another goroutine has its own stack.
+func newPanicError(value any) *PanicError {
+	e := &PanicError{Value: value, Stack: debug.Stack()}
+	if carried, ok := value.(interface{ Stack() []byte }); ok {
+		e.Stack = append(append(carried.Stack(), "\ncarried to\n"...), e.Stack...)
+	}
+
+	return e
+}
+
+// background runs user code in a goroutine of its own, so that a panic, the end of its goroutine and code that never returns cost no
+// more than its own message. The channel gives the code's error, once. An error whose Error method panics, such as a typed nil
+// pointer, is replaced here, so that nothing meets it later.
+func background(code func() error) <-chan error {
+	answer := make(chan error, 1) // code that is abandoned can always end
+
+	go func() {
+		err := errExited
+
+		defer func() { answer <- err }()
+
+		err = recovered(func() error { return readable(code()) })
+	}()
+
+	return answer
+}
+
+// readable returns err if its text can be read. It panics if the Error method does.
+func readable(err error) error {
+	if err != nil {
+		_ = err.Error()
+	}
+
+	return err
+}
+
+// errHung is the failure of a hook or a client that did not return in time.
+var errHung = errors.New("lambdawrap: the hook or client was still running when the answer was due")
+
+// await runs user code until ctx ends. After that the code is abandoned.
+func await(ctx context.Context, code func() error) error {
+	select {
+	case err := <-background(code):
+		return err
+	case <-ctx.Done():
+		return errHung
+	}
 }

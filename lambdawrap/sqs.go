@@ -3,8 +3,10 @@ package lambdawrap
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -12,59 +14,84 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// Handler does the work of one message. Nil means done: the message is deleted and its key never run again while its record
-// lives. An error means that it comes back, unless it is marked [Permanent]. The context carries the claim
-// ([idemddb.FromContext]); it ends when Options.Reserve begins, or, with idemddb.ErrFenced as its cause, when the claim is
-// lost.
+// Handler does the work of one message. Nil means done: the message is deleted, and its key never runs again while its record lives. An
+// error means that the message comes back, unless it is marked [Permanent]. The context carries the claim ([idemddb.FromContext]) and
+// the message ([MessageFrom]). It ends after Options.Timeout, when Options.Reserve begins, or, with idemddb.ErrFenced as its cause,
+// when the claim is lost. What the handler returns after that still counts, until half of the reserve is left.
 type Handler func(context.Context, events.SQSMessage) error
 
 // Options shape a wrapper. Nil and zero mean the defaults.
 type Options struct {
-	// DeadLetter takes a message that will never succeed: its handler returned [Permanent], its key failed for good before
-	// or has its attempts used up, or it came with another fingerprint than its key. On nil the message is done; on an error
-	// it is reported failed. It is called at least once for each such message, with what is left of the invocation's time.
-	// Defaults to nil: such messages are reported failed and reach the queue's own dead-letter queue by their receive count.
+	// DeadLetter takes a message that will never succeed, as it arrived: its handler returned [Permanent], its key failed for good
+	// before or has its attempts used up, it came with another fingerprint than its key, or it has no key. If it returns nil, the
+	// message is done; else the message is reported failed. It is called at least once for each such message, with what is left of
+	// the invocation's time. Defaults to nil: such messages are reported failed and reach the queue's own dead-letter queue by their
+	// receive count.
 	DeadLetter func(context.Context, events.SQSMessage, error) error
 
-	// Fingerprint stands for a message's input: another one under the same key is refused and handled as permanently
-	// failed. Defaults to nil: inputs under one key are not compared.
+	// FailWhole makes the invocation fail if all messages of a batch failed because DynamoDB did not answer or refused their claims:
+	// then Lambda's error metric shows the outage, and the event source backs off. Defaults to false: each message is reported failed.
+	FailWhole bool
+
+	// Fingerprint identifies a message's input: another input under the same key is refused and handled as permanently failed. A change
+	// of this function makes the redeliveries of messages that were worked on before a mismatch. Defaults to nil: inputs under one key
+	// are not compared.
 	Fingerprint KeyFunc
 
 	// Key picks a message's key. Defaults to [MessageID].
 	Key KeyFunc
 
-	// Logger gets one line for each message that does not end well, with its id and its key's hash, never its body.
-	// Defaults to slog.Default() at the time of the call.
+	// Logger gets one line for each message that does not end well, with its id and the hash of its key, never its body. It also gets a
+	// warning for each takeover: the work of that message may have been done before. Defaults to slog.Default() at the time of the call.
 	Logger *slog.Logger
 
-	// Reserve is kept back from the invocation's time for the answer: a message that has not started by then is reported
-	// failed without a claim, and a handler still running then is cancelled, its message reported failed and its key left to
-	// its lease. Without a deadline in the context there is none. Negative is an
-	// error. Defaults to 1 s.
+	// OnMessage is called after each message's end, with the message as it arrived and its outcome. It must be safe for concurrent use.
+	// Its panic is logged and changes nothing. Defaults to nil.
+	OnMessage func(context.Context, events.SQSMessage, Outcome)
+
+	// Reserve is the part of the invocation's time that is kept back for settling and for the answer. When it begins, nothing starts any
+	// more and the contexts of running handlers end. Until half of it is left, what a handler returns is taken as it is. Then its
+	// message is reported failed and its claim is extended by one lease, because the handler may still run. The answer is sent when a
+	// quarter of it is left. For tables that throttle, 2 s or more leave room for retries. Without a deadline in the context there is no
+	// reserve. Negative is an error. Defaults to 1 s.
 	Reserve time.Duration
 
-	// Visibility shapes the next delivery of a failed message, with one request of ChangeMessageVisibility each: it comes back when
-	// the lease of the worker that holds its key is over, and after any other failure after a pause that doubles with each
-	// receive, 1 to 2 s after the first and at most 15 minutes, with jitter. The role needs sqs:ChangeMessageVisibility. A request that
-	// fails is logged, and the queue's own visibility time-out holds. Nil is none: that time-out always holds.
+	// Timeout is the time for one handler; with Batch, for the one call with all messages. Its context ends after that, and no handler
+	// starts with less time left before the reserve. A handler that has not returned half of a Reserve after its Timeout is late: it
+	// keeps its worker, and if all workers are kept like that, nothing more starts and the answer is sent. A Timeout that does not fit
+	// into the invocation's time is an invocation error that names the numbers. Negative is an error. Defaults to 0: no limit for a
+	// running handler, and a handler starts if a quarter more than the longest of the last 16 successful ones is left, at most half of
+	// the invocation's time.
+	Timeout time.Duration
+
+	// Visibility shapes the next delivery of a failed message, with one request of ChangeMessageVisibility each. The message comes back
+	// after a pause that doubles with each receive, 1 to 2 s after the first and at most 15 minutes, with jitter; and if another worker
+	// holds its key, not before that worker's lease is over. What will never succeed is not hidden. The role needs
+	// sqs:ChangeMessageVisibility. A request that fails is logged, and the queue's own visibility time-out holds. Defaults to nil: that
+	// time-out always holds.
 	Visibility VisibilityAPI
 
-	// Workers is how many messages are worked on at a time; those of one FIFO group always one after the other. Negative
-	// is an error. Defaults to 1.
+	// Wait is how long a message waits for a key that another worker holds, before it is reported failed. It costs 1 request and 1 WCU
+	// for each look, after pauses of 50 ms to 1 s. Negative is an error. Defaults to 0: it does not wait.
+	Wait time.Duration
+
+	// Workers is how many handlers run at a time. Those of one FIFO group always run one after the other. Negative is an error. Defaults
+	// to 1.
 	Workers int
 }
 
 const defaultReserve = time.Second
 
-// SQS wraps a handler of single messages for lambda.Start: each message's key is claimed, its work done once, and what must
-// come back reported as a batch item failure. The event source mapping must have ReportBatchItemFailures, or Lambda deletes
-// the failed messages, too. The package documentation says what becomes of each message.
+// SQS wraps a handler of single messages for lambda.Start and makes it idempotent: each message's key is claimed, its work is done once,
+// and what must come back is reported as a batch item failure. The event source mapping must have ReportBatchItemFailures, or Lambda
+// deletes the failed messages, too. The package documentation says what becomes of each message.
 //
-// With a Store that IDEMDDB_DISABLED turned off, handlers run on every delivery, without keys and requests; order, workers and the
-// reserve are as ever, and one warning is logged.
+// If IDEMDDB_DISABLED turned the Store off, handlers run on every delivery, without keys and requests. Order, workers and the reserve
+// are as ever, and one warning is logged.
 //
-// The function returned is safe for concurrent use. Its error is not nil only if the wrapper itself failed: then the whole
-// batch comes back; with a negative option it is never nil and names the field. SQS panics for a nil store or handler.
+// The returned function is safe for concurrent use. Its error is not nil only if the event is none of SQS, if the wrapper itself failed
+// (then the whole batch comes back), or if Options.FailWhole asks for it. With a wrong option it is never nil and names the field. SQS
+// panics for a nil store or handler.
 func SQS(
 	store *idemddb.Store, h Handler, opts *Options,
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
@@ -73,20 +100,169 @@ func SQS(
 	}
 
 	w := newWrapper(store, opts)
-	w.handle, w.run = h, (*batch).run
 
-	return w.serve
+	return w.serve(func(ctx context.Context, v *invocation, messages []*message) {
+		all := lanes(messages)
+		v.enter(all)
+
+		for _, l := range all {
+			v.spawn(func() { v.follow(ctx, l, h) })
+		}
+	})
 }
 
-// wrapper is one wrapped handler; it is never written after newWrapper.
+// enter queues the first message of each lane that must be worked on, all together, so that their claims share requests.
+func (v *invocation) enter(lanes []*lane) {
+	var (
+		heads []*message
+		of    []*lane
+	)
+
+	for _, l := range lanes {
+		if _, ended := l.known(l.messages[0]); !ended {
+			heads, of = append(heads, l.messages[0]), append(of, l)
+		}
+	}
+
+	for i, t := range v.limits.enter(heads...) {
+		of[i].turn = t
+	}
+}
+
+// follow works on the messages of one lane, one after the other.
+func (v *invocation) follow(ctx context.Context, l *lane, h Handler) {
+	for _, m := range l.messages {
+		o, ended := l.known(m)
+		if !ended {
+			o = v.work(ctx, m, l.takeTurn(v.limits, m), h)
+		}
+
+		v.finish(ctx, m, o)
+		l.note(m, o)
+	}
+}
+
+// work claims a message's key, runs its handler and settles the claim.
+func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) outcome {
+	claim, t, o := v.claim(ctx, m, t)
+	if claim == nil {
+		return o
+	}
+
+	kept, stop := claim.Keep(context.WithValue(ctx, messageKey{}, m))
+	defer stop()
+
+	if !t.start() {
+		stop()
+
+		return released(OutcomeNoTime, errNoTime, claim.ReleaseUnused(ctx))
+	}
+
+	if kept.Err() != nil || !claim.Held() {
+		stop()
+		t.end(false)
+
+		return released(OutcomeFailed, errors.Join(errLost, context.Cause(kept)), claim.ReleaseUnused(ctx))
+	}
+
+	if claim.Takeover() {
+		v.logTakeover(ctx, m)
+	}
+
+	err, isLate := v.handle(kept, func(ctx context.Context) error { return h(ctx, m.given) })
+
+	stop()
+
+	if isLate {
+		t.end(false)
+
+		return v.late(ctx, claim)
+	}
+
+	return v.settle(ctx, t, claim, err)
+}
+
+// claim claims a message's key when the limits let it. Without a claim the outcome says why.
+func (v *invocation) claim(ctx context.Context, m *message, t *turn) (*idemddb.Claim, *turn, outcome) {
+	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1}
+	end := time.Now().Add(v.opts.Wait)
+
+	for pause := pollMin; ; pause = min(2*pause, pollMax) {
+		if !t.mayClaim() {
+			return nil, nil, outcome{name: OutcomeNoTime, err: errNoTime}
+		}
+
+		claim, _, err := v.batch.Claim(ctx, m.key, opts)
+		if claim != nil {
+			return claim, t, outcome{}
+		}
+
+		t.leave()
+
+		left := time.Until(end)
+		if left <= 0 || !errors.Is(err, idemddb.ErrInProgress) || !sleep(ctx, min(pause, left)) {
+			return nil, nil, unclaimed(err)
+		}
+
+		opts.Redelivered = true
+		t = v.limits.enter(m)[0]
+	}
+}
+
+const (
+	pollMin = 50 * time.Millisecond
+	pollMax = time.Second
+)
+
+// sleep waits for d. It returns false if the context ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// troubleTime is how long a finished effect waits for its record before it is in trouble.
+const troubleTime = 100 * time.Millisecond
+
+// settle settles a claim after its handler. Until that is done, an effect counts as unrecorded.
+func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, err error) outcome {
+	effect := err == nil || isPermanent(err)
+	t.end(effect)
+
+	if !effect {
+		return settle(ctx, claim, err)
+	}
+
+	defer t.recorded()
+
+	trouble := func() {
+		if t.trouble() {
+			v.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
+		}
+	}
+
+	timer := time.AfterFunc(troubleTime, trouble)
+	defer timer.Stop()
+
+	return settle(idemddb.OnRetry(ctx, trouble), claim, err)
+}
+
+// wrapper is one wrapped handler.
 type wrapper struct {
 	store   *idemddb.Store
-	run     func(b *batch, work, settle context.Context, messages []*message) error
-	handle  Handler // of one message
 	opts    Options
 	reserve time.Duration
 	workers int
 	invalid error // what is wrong with the options; answered to every invocation, so that no message is lost
+
+	mu      sync.Mutex
+	longest durations // of the handlers that succeeded
 }
 
 func newWrapper(store *idemddb.Store, opts *Options) *wrapper {
@@ -117,14 +293,20 @@ func newWrapper(store *idemddb.Store, opts *Options) *wrapper {
 }
 
 func (o *Options) validate() error {
-	switch {
-	case o.Reserve < 0:
-		return fmt.Errorf("lambdawrap: Options.Reserve: must not be negative, is %v", o.Reserve)
-	case o.Workers < 0:
-		return fmt.Errorf("lambdawrap: Options.Workers: must not be negative, is %d", o.Workers)
-	default:
-		return nil
+	for _, field := range []struct {
+		name  string
+		value time.Duration
+	}{{"Reserve", o.Reserve}, {"Timeout", o.Timeout}, {"Wait", o.Wait}} {
+		if field.value < 0 {
+			return fmt.Errorf("lambdawrap: Options.%s: must not be negative, is %v", field.name, field.value)
+		}
 	}
+
+	if o.Workers < 0 {
+		return fmt.Errorf("lambdawrap: Options.Workers: must not be negative, is %d", o.Workers)
+	}
+
+	return nil
 }
 
 func (w *wrapper) logger() *slog.Logger {

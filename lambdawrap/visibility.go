@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -93,17 +92,6 @@ func isWord(text, marks string) bool {
 	return text != "" && strings.IndexFunc(text, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(marks, r)
 	}) < 0
-}
-
-// receiveCount is how often the message was delivered, at least once: where its attribute is missing or unreadable, this is
-// the first time.
-func receiveCount(m events.SQSMessage) int {
-	n, err := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
-	if err != nil {
-		return 1
-	}
-
-	return max(n, 1)
 }
 
 // backoff is the pause before a message that failed comes back, in whole seconds, at least 1 s: half of it fixed, so that it

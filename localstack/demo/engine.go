@@ -13,24 +13,27 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/localstack/dynamodblocal"
+	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
-// engine is a DynamoDB for the length of the story, behind the SDK's own client either way.
+// engine is a DynamoDB with the two tables of the payments function. The pipeline reads them.
 type engine struct {
-	name    string
-	client  *dynamodb.Client
-	records string // the tables' names; a running engine may have others from earlier runs
-	ledger  string
-	stop    func() error
+	*pipeline.Pipeline
+
+	name string
+	stop func() error
 }
 
-// open starts the engine that ENGINE asks for and makes the two tables on it.
+// open starts the engine that the variable ENGINE names and creates both tables on it. An engine that runs already may have the tables
+// of earlier demos, so the names are new each time.
 func open(ctx context.Context, name string) (*engine, error) {
 	e := &engine{stop: func() error { return nil }}
 
+	var client *dynamodb.Client
+
 	switch name {
 	case "", "memory":
-		e.name, e.client = "in memory", idemddbtest.New(nil).Client()
+		e.name, client = "in memory", idemddbtest.New(nil).Client()
 	case "dynamodb-local":
 		endpoint := os.Getenv("DYNAMODB_LOCAL_ENDPOINT")
 		if endpoint == "" {
@@ -40,16 +43,17 @@ func open(ctx context.Context, name string) (*engine, error) {
 			}
 		}
 
-		e.name, e.client = "DynamoDB Local", localClient(endpoint)
+		e.name, client = "DynamoDB Local", localClient(endpoint)
 	default:
 		return nil, fmt.Errorf("ENGINE: must be memory or dynamodb-local, is %q", name)
 	}
 
-	run := rand.Text()
-	e.records, e.ledger = "demo-records-"+run, "demo-ledger-"+run
+	id := rand.Text()
+	names := pipeline.Names{RecordTableName: "demo-records-" + id, LedgerTableName: "demo-ledger-" + id}
+	e.Pipeline = &pipeline.Pipeline{Names: names, DynamoDB: client}
 
-	for _, table := range []string{e.records, e.ledger} {
-		if _, err := e.client.CreateTable(ctx, idemddb.Table(table)); err != nil {
+	for _, table := range []string{names.RecordTableName, names.LedgerTableName} {
+		if _, err := client.CreateTable(ctx, idemddb.Table(table)); err != nil {
 			return nil, errors.Join(fmt.Errorf("create a table on %s: %w", e.name, err), e.stop())
 		}
 	}

@@ -1,40 +1,32 @@
-// Demo tells what becomes of a payment whatever happens to its messages: the real wrapper and the real payments code, on an
-// in-memory engine or on DynamoDB Local, with a clock that can be set so that no lease is waited for.
+// Demo shows what becomes of payments when SQS delivers their messages more than once, workers crash and messages fail. It runs the
+// real wrapper, lambdawrap.SQS, and the real payments code.
 //
 //	make demo
 //	make demo ENGINE=dynamodb-local
 //
-// Every scene checks its own answers, its record and the ledger; the exit status is 1 if one is wrong.
+// The first command needs Go alone: DynamoDB is in memory. After each delivery the program checks the answer, the runs of the handler,
+// the record and the account. If one of them is wrong, it prints the step and the balance and exits with status 1.
 package main
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
-	"os/signal"
+
+	"github.com/idemddb/go-idemddb/localstack/program"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Stdout, os.Getenv("ENGINE"))
-
-	stop()
-
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "demo:", err)
-		os.Exit(1)
-	}
+	program.Main("demo", func(ctx context.Context) error {
+		return run(ctx, &printer{out: os.Stdout, coloured: isTerminal(os.Stdout)}, os.Getenv("ENGINE"))
+	})
 }
 
-func run(ctx context.Context, out io.Writer, name string) (err error) {
-	engine, err := open(ctx, name)
+func run(ctx context.Context, p *printer, engineName string) error {
+	e, err := open(ctx, engineName)
 	if err != nil {
 		return err
 	}
 
-	defer func() { err = errors.Join(err, engine.stop()) }()
-
-	return tell(ctx, engine, &page{out: out, coloured: colours(out)}, pay)
+	return errors.Join(play(ctx, e, p, pay), e.stop())
 }

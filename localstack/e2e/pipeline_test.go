@@ -228,7 +228,7 @@ func testPoison(t *testing.T, p *pipeline.Pipeline) {
 	putAccount(t, p, "broken", &ddb.AttributeValueMemberS{Value: "closed"})
 
 	began := time.Now()
-	bodies := []string{`{"paymentId":"poison","account":"good-0"}`, pipeline.Payment("for-broken", "broken", 5)}
+	bodies := []string{pipeline.Payment("poison", "good-0", -1), pipeline.Payment("for-broken", "broken", 5)}
 	for i := range 8 {
 		id := fmt.Sprintf("good-%d", i)
 		bodies = append(bodies, pipeline.Payment(id, id, 1))

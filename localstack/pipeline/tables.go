@@ -5,18 +5,21 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Record is what idemddb knows of one payment.
+// Record is what idemddb stores about one payment.
 type Record struct {
-	State    string // INPROGRESS, COMPLETED or FAILED
-	Attempts int    // handlers that began
-	Fence    int64
-	Err      string
+	State    string    // INPROGRESS, COMPLETED or FAILED
+	Owner    string    // the request id of the invocation that claimed it last
+	Attempts int       // handlers that began
+	Fence    int64     // the fencing token
+	Lease    time.Time // the end of the lease; zero after a release
+	Err      string    // the last failure
 }
 
 // Account is one account of the ledger.
@@ -31,15 +34,27 @@ func (p *Pipeline) Records(ctx context.Context) (map[string]Record, error) {
 
 	for _, item := range items {
 		_, id, _ := strings.Cut(text(item["pk"]), "#")
-		records[unquote(id)] = Record{
-			State:    text(item["st"]),
-			Attempts: int(number(item["att"])),
-			Fence:    number(item["fence"]),
-			Err:      text(item["err"]),
-		}
+		records[id] = readRecord(item)
 	}
 
 	return records, err
+}
+
+func readRecord(item map[string]types.AttributeValue) Record {
+	owner, _, _ := strings.Cut(text(item["own"]), "/")
+	r := Record{
+		State:    text(item["st"]),
+		Owner:    owner,
+		Attempts: int(number(item["att"])),
+		Fence:    number(item["fence"]),
+		Err:      text(item["err"]),
+	}
+
+	if lease := number(item["lease"]); lease > 0 {
+		r.Lease = time.UnixMilli(lease).UTC()
+	}
+
+	return r
 }
 
 // Accounts returns the accounts by name.
@@ -60,7 +75,7 @@ func RecordKey(ctx context.Context, p *Pipeline, id string) (map[string]types.At
 	items, err := p.scan(ctx, p.RecordTableName)
 
 	for _, item := range items {
-		if _, key, _ := strings.Cut(text(item["pk"]), "#"); unquote(key) == id {
+		if _, key, _ := strings.Cut(text(item["pk"]), "#"); key == id {
 			return map[string]types.AttributeValue{"pk": item["pk"]}, nil
 		}
 	}
@@ -82,15 +97,6 @@ func (p *Pipeline) scan(ctx context.Context, table string) ([]map[string]types.A
 	}
 
 	return items, nil
-}
-
-// unquote takes a key of one part, a JSON string, back to what it was.
-func unquote(key string) string {
-	if id, err := strconv.Unquote(key); err == nil {
-		return id
-	}
-
-	return key
 }
 
 func text(value types.AttributeValue) string {

@@ -1,5 +1,5 @@
-// Screen shows the deployed payments stack on one screen: queue, dead letters, records, ledger. `make local` ends with it; by itself it
-// needs the environment of localstack/stack.sh.
+// Screen shows the deployed payments stack on one screen: queue, dead letters, records, ledger. `make local` ends with it. If you run
+// it by itself, it needs the environment that localstack/stack.sh prints.
 //
 //	go run ./localstack/screen -stack idemddb-payments
 //	go run ./localstack/screen -stack idemddb-payments -send    with ten payments first, two of them twice and one poison
@@ -9,89 +9,88 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"text/tabwriter"
 	"time"
 
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
+	"github.com/idemddb/go-idemddb/localstack/program"
 )
 
 func main() {
-	stack := flag.String("stack", "idemddb-payments", "the name of the deployed stack")
-	sam := flag.String("sam", "sam", "the AWS SAM CLI")
-	records := flag.String("records", "", "with -ledger: show these tables alone, and no stack")
-	ledger := flag.String("ledger", "", "with -records")
-	send := flag.Bool("send", false, "send ten payments first, two of them twice and one poison")
-	patience := flag.Duration("patience", 20*time.Second, "how long to wait for the poison to become a dead letter")
+	var o options
+
+	flag.StringVar(&o.stack, "stack", "idemddb-payments", "the name of the deployed stack")
+	flag.StringVar(&o.sam, "sam", "sam", "the AWS SAM CLI")
+	flag.StringVar(&o.records, "records", "", "with -ledger: show these tables alone, and no stack")
+	flag.StringVar(&o.ledger, "ledger", "", "with -records")
+	flag.BoolVar(&o.send, "send", false, "send ten payments first, two of them twice and one poison")
+	flag.DurationVar(&o.wait, "wait", 20*time.Second, "how long to wait for the poison to become a dead letter")
 
 	flag.Parse()
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	program.Main("screen", func(ctx context.Context) error { return run(ctx, os.Stdout, o) })
+}
 
-	err := errors.New("AWS_ENDPOINT_URL is not set, and this is not meant for AWS: eval \"$(localstack/stack.sh env)\"")
+type options struct {
+	stack, sam      string
+	records, ledger string
+	send            bool
+	wait            time.Duration
+}
 
+func run(ctx context.Context, out io.Writer, o options) error {
 	switch {
 	case os.Getenv("AWS_ENDPOINT_URL") == "":
-	case *records != "":
-		err = tables(ctx, os.Stdout, *records, *ledger)
+		return errors.New("AWS_ENDPOINT_URL is not set, and this program is not for AWS: eval \"$(localstack/stack.sh env)\"")
+	case o.records != "":
+		return showTables(ctx, out, pipeline.Names{RecordTableName: o.records, LedgerTableName: o.ledger})
 	default:
-		err = run(ctx, os.Stdout, *sam, *stack, *send, *patience)
-	}
-
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "screen:", err)
-		os.Exit(1) //nolint:gocritic // the process ends, and its signals with it
+		return showStack(ctx, out, o)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, sam, stack string, send bool, patience time.Duration) error {
-	p, err := pipeline.Open(ctx, sam, stack)
+// showStack shows the whole stack. With -send it sends the payments first, and afterwards checks that each is in the ledger once.
+func showStack(ctx context.Context, out io.Writer, o options) error {
+	p, err := pipeline.Open(ctx, o.sam, o.stack)
 	if err != nil {
 		return err //nolint:wrapcheck // says where it comes from
 	}
 
-	if send {
-		if err := tell(ctx, out, p, patience); err != nil {
+	if o.send {
+		if err := sendPayments(ctx, out, p, o.wait); err != nil {
 			return err
 		}
 	}
 
-	s, err := look(ctx, p)
+	s, err := readStatus(ctx, p)
 	if err != nil {
 		return err
 	}
 
-	if err := s.show(out, stack); err != nil || !send {
+	if err := s.show(out, o.stack); err != nil || !o.send {
 		return err
 	}
 
 	return s.check()
 }
 
-func tables(ctx context.Context, out io.Writer, records, ledger string) error {
-	p, err := pipeline.New(ctx, pipeline.Names{RecordTableName: records, LedgerTableName: ledger})
+func showTables(ctx context.Context, out io.Writer, names pipeline.Names) error {
+	p, err := pipeline.New(ctx, names)
 	if err != nil {
 		return err //nolint:wrapcheck // says where it comes from
 	}
 
-	var s sight
+	records, errRecords := p.Records(ctx)
 
-	s.records, err = p.Records(ctx)
-	if err != nil {
-		return err //nolint:wrapcheck // says where it comes from
-	}
-
-	s.accounts, err = p.Accounts(ctx)
-	if err != nil {
-		return err //nolint:wrapcheck // says where it comes from
+	accounts, errAccounts := p.Accounts(ctx)
+	if err := errors.Join(errRecords, errAccounts); err != nil {
+		return err
 	}
 
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	s.showTables(w)
+	status{records: records, accounts: accounts}.showTables(w)
 
 	return w.Flush() //nolint:wrapcheck // the output is gone, and that says so
 }

@@ -17,22 +17,22 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
-// sight is all that the screen shows.
-type sight struct {
+// status is what the screen shows.
+type status struct {
 	queue, letters pipeline.Depth
-	dead           []string // their payments
+	dead           []string // the payments whose messages are in the dead-letter queue
 	records        map[string]pipeline.Record
 	accounts       map[string]pipeline.Account
 }
 
-func look(ctx context.Context, p *pipeline.Pipeline) (sight, error) {
+func readStatus(ctx context.Context, p *pipeline.Pipeline) (status, error) {
 	queue, errQueue := p.Depth(ctx, p.QueueUrl)
 	messages, errDead := p.DeadLetters(ctx)
 	letters, errLetters := p.Depth(ctx, p.DeadLetterQueueUrl)
 	records, errRecords := p.Records(ctx)
 	accounts, errAccounts := p.Accounts(ctx)
 
-	s := sight{queue: queue, letters: letters, records: records, accounts: accounts}
+	s := status{queue: queue, letters: letters, records: records, accounts: accounts}
 
 	for _, m := range messages {
 		var body struct {
@@ -48,7 +48,7 @@ func look(ctx context.Context, p *pipeline.Pipeline) (sight, error) {
 	return s, errors.Join(errQueue, errDead, errLetters, errRecords, errAccounts)
 }
 
-func (s sight) show(out io.Writer, stack string) error {
+func (s status) show(out io.Writer, stack string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 
 	fmt.Fprintf(w, "\n%s on %s\n\n", stack, os.Getenv("AWS_ENDPOINT_URL"))
@@ -61,7 +61,7 @@ func (s sight) show(out io.Writer, stack string) error {
 	return w.Flush() //nolint:wrapcheck // the output is gone, and that says so
 }
 
-func (s sight) showTables(w io.Writer) {
+func (s status) showTables(w io.Writer) {
 	fmt.Fprintf(w, "RECORDS\t%d\nkey\tstate\tattempts\tlast failure\n", len(s.records))
 
 	for _, id := range slices.Sorted(maps.Keys(s.records)) {
@@ -77,8 +77,8 @@ func (s sight) showTables(w io.Writer) {
 	}
 }
 
-// check compares the accounts with what was sent, however often that was.
-func (s sight) check() error {
+// check compares the accounts with the payments that were sent. It does not matter how often they were sent.
+func (s status) check() error {
 	want := map[string]pipeline.Account{}
 
 	for _, body := range payments() {

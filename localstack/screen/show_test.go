@@ -18,11 +18,11 @@ func paidOnce() map[string]pipeline.Account {
 func TestScreenShowsAllOfThePipeline(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
 
-	s := sight{
+	s := status{
 		queue:    pipeline.Depth{Waiting: 1, Hidden: 2},
 		letters:  pipeline.Depth{Waiting: 1},
 		dead:     []string{poison},
-		records:  map[string]pipeline.Record{"p-01": {State: "COMPLETED", Attempts: 1}, poison: {State: "FAILED", Attempts: 1, Err: "no amount"}},
+		records:  map[string]pipeline.Record{"p-01": {State: "COMPLETED", Attempts: 1}, poison: {State: "FAILED", Attempts: 1, Err: "not above 0"}},
 		accounts: map[string]pipeline.Account{"anna": {Balance: 100, Payments: 1}},
 	}
 
@@ -40,7 +40,7 @@ DEAD LETTERS  1 p-07
 RECORDS  2
 key      state      attempts  last failure
 p-01     COMPLETED  1         
-p-07     FAILED     1         no amount
+p-07     FAILED     1         not above 0
 
 LEDGER   1
 account  balance  payments
@@ -69,7 +69,7 @@ func TestScreenFailsUnlessEachPaymentIsThereOnce(t *testing.T) {
 			accounts := paidOnce()
 			test.change(accounts)
 
-			if err := (sight{accounts: accounts}).check(); (err == nil) != test.ok {
+			if err := (status{accounts: accounts}).check(); (err == nil) != test.ok {
 				t.Errorf("got %v, want ok %t", err, test.ok)
 			}
 		})

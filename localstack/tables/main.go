@@ -12,15 +12,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go/logging"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/localstack/pipeline"
+	"github.com/idemddb/go-idemddb/localstack/program"
 )
 
 func main() {
@@ -29,37 +28,36 @@ func main() {
 
 	flag.Parse()
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-
-	if err := run(ctx, os.Stdout, *records, *ledger); err != nil {
-		fmt.Fprintln(os.Stderr, "tables:", err)
-		os.Exit(1) //nolint:gocritic // the process ends, and its signals with it
-	}
+	program.Main("tables", func(ctx context.Context) error { return run(ctx, os.Stdout, *records, *ledger) })
 }
 
 func run(ctx context.Context, out io.Writer, records, ledger string) error {
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.Nop{})) // DynamoDB Local's errors have no checksum, the SDK says so
+	p, err := pipeline.New(ctx, pipeline.Names{RecordTableName: records, LedgerTableName: ledger})
 	if err != nil {
-		return fmt.Errorf("the SDK's configuration: %w", err)
+		return err //nolint:wrapcheck // says where it comes from
 	}
 
-	client := dynamodb.NewFromConfig(cfg)
-	if client.Options().BaseEndpoint == nil {
+	if p.DynamoDB.Options().BaseEndpoint == nil {
 		return errors.New("AWS_ENDPOINT_URL_DYNAMODB: must name a local engine; on AWS, deploy template.yaml")
 	}
 
-	return errors.Join(
-		create(ctx, client, out, records, "exp"),
-		create(ctx, client, out, ledger, ""),
-	)
+	e := engine{client: p.DynamoDB, out: out}
+
+	return errors.Join(e.create(ctx, records, "exp"), e.create(ctx, ledger, ""))
 }
 
-// create makes a table with the key that records and accounts share, unless it is there. An expiry attribute is optional.
-func create(ctx context.Context, client *dynamodb.Client, out io.Writer, table, expiry string) error {
-	_, err := client.CreateTable(ctx, idemddb.Table(table))
+// engine is where the tables are created; out says what was done.
+type engine struct {
+	client *dynamodb.Client
+	out    io.Writer
+}
+
+// create makes a table with the key that records and accounts share, unless the table exists. An empty ttlAttribute means that items
+// do not expire.
+func (e engine) create(ctx context.Context, table, ttlAttribute string) error {
+	_, err := e.client.CreateTable(ctx, idemddb.Table(table))
 	if _, exists := errors.AsType[*types.ResourceInUseException](err); exists {
-		fmt.Fprintf(out, "table %s is there\n", table)
+		fmt.Fprintf(e.out, "table %s is there\n", table)
 
 		return nil
 	}
@@ -68,17 +66,17 @@ func create(ctx context.Context, client *dynamodb.Client, out io.Writer, table, 
 		return fmt.Errorf("create table %s: %w", table, err)
 	}
 
-	if expiry != "" {
-		_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+	if ttlAttribute != "" {
+		_, err = e.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 			TableName:               aws.String(table),
-			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(expiry), Enabled: aws.Bool(true)},
+			TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(ttlAttribute), Enabled: aws.Bool(true)},
 		})
 		if err != nil {
 			return fmt.Errorf("time to live of table %s: %w", table, err)
 		}
 	}
 
-	fmt.Fprintf(out, "table %s created\n", table)
+	fmt.Fprintf(e.out, "table %s created\n", table)
 
 	return nil
 }

@@ -274,6 +274,34 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+func TestAMessageThatLacksAPartOfAPaymentIsNoPayment(t *testing.T) {
+	t.Parallel()
+
+	accounts, err := ledger.New(&fake{}, "accounts", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	opts := accounts.Options()
+
+	for name, test := range map[string]struct {
+		body string
+		part lambdawrap.KeyFunc
+	}{
+		"no paymentId": {`{"account":"a-1","amount":1250}`, opts.Key},
+		"no account":   {`{"paymentId":"p-1","amount":1250}`, opts.Fingerprint},
+		"no amount":    {`{"paymentId":"p-1","account":"a-1"}`, opts.Fingerprint},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			if got, err := test.part(events.SQSMessage{Body: test.body}); !errors.Is(err, lambdawrap.ErrNoKey) {
+				t.Errorf("got %q, %v, want ErrNoKey", got, err)
+			}
+		})
+	}
+}
+
 func TestNewNamesTheField(t *testing.T) {
 	t.Parallel()
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log"
 	"os"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -34,5 +35,6 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lambda.Start(lambdawrap.SQS(store, lambdawrap.JSON(pay), &lambdawrap.Options{Key: key}))
+	opts := &lambdawrap.Options{Key: key, Timeout: 5 * time.Second} // no payment starts with less than 5 s left
+	lambda.Start(lambdawrap.SQS(store, lambdawrap.JSON(pay), opts))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log"
 	"os"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
@@ -54,6 +55,7 @@ func main() {
 	opts := &lambdawrap.Options{
 		Key:        key,
 		Workers:    5,
+		Timeout:    5 * time.Second,
 		Visibility: queue,
 		DeadLetter: lambdawrap.DeadLetterQueue(queue, os.Getenv("DEAD_LETTER_QUEUE_URL")),
 	}

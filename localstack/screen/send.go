@@ -10,7 +10,7 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
-// The poison is a payment without an amount. The others are three for each of three accounts.
+// poison is the id of a payment of a negative amount. The other nine payments are three for each of three accounts.
 const poison = "p-07"
 
 func payments() []string {
@@ -21,7 +21,7 @@ func payments() []string {
 	for i := range 10 {
 		id := fmt.Sprintf("p-%02d", i+1)
 		if id == poison {
-			bodies = append(bodies, `{"paymentId":"`+poison+`","account":"ben"}`)
+			bodies = append(bodies, pipeline.Payment(id, "ben", -700))
 
 			continue
 		}
@@ -32,11 +32,12 @@ func payments() []string {
 	return bodies
 }
 
-// tell sends the payments, waits until all is done that can be, and then for the poison, which has its receives before it.
-func tell(ctx context.Context, out io.Writer, p *pipeline.Pipeline, patience time.Duration) error {
+// sendPayments sends the payments, waits until all but the poison are done, and then waits until the poison is a dead letter: SQS
+// delivers that message several times before.
+func sendPayments(ctx context.Context, out io.Writer, p *pipeline.Pipeline, wait time.Duration) error {
 	before, errLetters := p.Depth(ctx, p.DeadLetterQueueUrl)
 	queue, errQueue := p.Depth(ctx, p.QueueUrl)
-	hidden := queue.Waiting + queue.Hidden + 1 // what an earlier run left to come back, and the poison
+	hidden := queue.Waiting + queue.Hidden + 1 // the messages that an earlier run left in the queue, and the poison
 
 	if err := errors.Join(errLetters, errQueue); err != nil {
 		return err
@@ -44,48 +45,48 @@ func tell(ctx context.Context, out io.Writer, p *pipeline.Pipeline, patience tim
 
 	all := payments()
 
-	fmt.Fprintf(out, "sending ten payments, one of them (%s) without an amount ...\n", poison)
+	fmt.Fprintf(out, "sending ten payments, one of them (%s) of a negative amount ...\n", poison)
 
-	if err := p.Send(ctx, all...); err != nil {
-		return err //nolint:wrapcheck // says where it comes from
-	}
-
-	if err := settle(ctx, p, hidden); err != nil {
+	if err := sendAndWait(ctx, p, hidden, all...); err != nil {
 		return err
 	}
 
 	fmt.Fprintln(out, "sending p-02 and p-05 again ...")
 
-	if err := p.Send(ctx, all[1], all[4]); err != nil {
-		return err //nolint:wrapcheck // says where it comes from
-	}
-
-	if err := settle(ctx, p, hidden); err != nil {
+	if err := sendAndWait(ctx, p, hidden, all[1], all[4]); err != nil {
 		return err
 	}
 
-	fmt.Fprintf(out, "waiting for %s to become a dead letter, %v at most ...\n", poison, patience)
+	fmt.Fprintf(out, "waiting for %s to become a dead letter, %v at most ...\n", poison, wait)
 
-	dead, err := await(ctx, patience, func() (bool, error) {
+	dead, err := poll(ctx, wait, func() (bool, error) {
 		now, err := p.Depth(ctx, p.DeadLetterQueueUrl)
 
 		return now.Waiting+now.Hidden > before.Waiting+before.Hidden, err //nolint:wrapcheck // says where it comes from
 	})
 
 	if err == nil && !dead {
-		fmt.Fprintf(out, "%s is not one yet: it still has receives before it, each after the queue's visibility time-out\n", poison)
+		fmt.Fprintf(out, "%s is not one yet: SQS delivers it again after each visibility time-out until its receives are used up\n", poison)
 	}
 
 	return err
 }
 
-// settle waits until nothing is left in the queue but so many that failed and are hidden for now.
-func settle(ctx context.Context, p *pipeline.Pipeline, hidden int) error {
+func sendAndWait(ctx context.Context, p *pipeline.Pipeline, hidden int, bodies ...string) error {
+	if err := p.Send(ctx, bodies...); err != nil {
+		return err //nolint:wrapcheck // says where it comes from
+	}
+
+	return waitUntilDone(ctx, p, hidden)
+}
+
+// waitUntilDone waits until each payment has a record that ended and the queue holds no more than the given number of hidden messages.
+func waitUntilDone(ctx context.Context, p *pipeline.Pipeline, hidden int) error {
 	const most = 30 * time.Second
 
 	var saw string
 
-	done, err := await(ctx, most, func() (bool, error) {
+	done, err := poll(ctx, most, func() (bool, error) {
 		records, err := p.Records(ctx)
 		if err != nil {
 			return false, err //nolint:wrapcheck // says where it comes from
@@ -111,8 +112,8 @@ func settle(ctx context.Context, p *pipeline.Pipeline, hidden int) error {
 	return err
 }
 
-// await asks until the answer is yes or the time is over.
-func await(ctx context.Context, most time.Duration, ask func() (bool, error)) (bool, error) {
+// poll calls ask until it answers true or the time is over.
+func poll(ctx context.Context, most time.Duration, ask func() (bool, error)) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 

@@ -1,0 +1,124 @@
+// Package jsonkey makes idempotency keys of JSON. It knows nothing of SQS: its input is a text, its output a key.
+//
+// A key is made in three steps. [Read] reads the text as one JSON value and refuses everything that two readers could
+// understand differently. [Paths] pick parts of the value by names and indexes. [Paths.Key] writes what they picked as the
+// text of the key:
+//
+//   - One path that picks a string makes a key that is this string, so that a person can type it: p-1. See [Text].
+//   - Everything else is '#' and the canonical JSON of the part, or of the list of parts: #123, #["c-1",7].
+//
+// Equal values have one key and different values have two, whatever their white space, escapes, order of members and
+// spelling of numbers. Keys are stored and outlive deploys. A change to their text is therefore a new format: with it,
+// every piece of work would run once more. testdata/keys.txt holds keys that must stay as they are.
+package jsonkey
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// mark begins every key that is not a string as it was picked.
+const mark = "#"
+
+// Text returns the key of one string: the string itself, with a '#' at its beginning doubled. The doubling keeps a string
+// such as "#123" apart from the number 123, whose key is #123: canonical JSON never begins with '#'.
+func Text(s string) string {
+	if strings.HasPrefix(s, mark) {
+		return mark + s
+	}
+
+	return s
+}
+
+// List returns the key of a list of strings. Two different lists never have the same key.
+//
+// It returns an error if a string is not valid UTF-8. The text of this error, as of those of [Read], is a predicate such as
+// "is empty": the caller writes the subject before it.
+func List(texts ...string) (string, error) {
+	values := make([]any, len(texts))
+
+	for i, text := range texts {
+		if !utf8.ValidString(text) {
+			return "", errNotUTF8(text)
+		}
+
+		values[i] = text
+	}
+
+	return markedKey(values), nil
+}
+
+// Key returns the key of the parts that the paths pick from a value. Every part must be there: a part that is absent, null,
+// "", [] or {}, or that holds nothing else, is an error. Without this rule, all messages that lack a part would share
+// one key, and only the first of them would run.
+//
+// Its errors begin with the path and never quote the value.
+func (p Paths) Key(from Value) (string, error) {
+	parts := make([]any, len(p))
+
+	for i, path := range p {
+		part, err := path.pick(from.content)
+		if err != nil {
+			return "", fmt.Errorf("path %#q %w", path.text, err)
+		}
+
+		parts[i] = part
+	}
+
+	if len(parts) > 1 {
+		return markedKey(parts), nil
+	}
+
+	if text, ok := parts[0].(string); ok {
+		return Text(text), nil
+	}
+
+	return markedKey(parts[0]), nil
+}
+
+func markedKey(value any) string { return string(appendCanonical([]byte(mark), value)) }
+
+// checkPart returns an error if a part holds nothing that could tell its message from another one.
+func checkPart(part any) error {
+	switch {
+	case !holdsNothing(part):
+		return nil
+	case part == nil:
+		return errors.New("picks null")
+	case part == "":
+		return errors.New("picks an empty string")
+	default:
+		return fmt.Errorf("picks %s that holds nothing", kind(part))
+	}
+}
+
+// holdsNothing reports whether a value is null or empty, or is a list or an object of nothing but such values.
+// 0 and false hold something.
+func holdsNothing(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case string:
+		return value == ""
+	case []any:
+		for _, element := range value {
+			if !holdsNothing(element) {
+				return false
+			}
+		}
+
+		return true
+	case map[string]any:
+		for _, member := range value {
+			if !holdsNothing(member) {
+				return false
+			}
+		}
+
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,356 @@
+package lambdawrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// invocation is one call of a wrapped handler.
+//
+// Its time is divided by the reserve, which ends at the deadline:
+//
+//	start ────────────────────── reserve begins ──── half of it left ──── a quarter left ──── deadline
+//	handlers start while enough  nothing starts,     handlers without     the answer is sent
+//	time is left                 contexts end        an answer are late
+type invocation struct {
+	*wrapper
+
+	batch    *idemddb.Batch
+	limits   *limits
+	start    time.Time
+	deadline time.Time     // zero for none
+	hooks    chan struct{} // as many calls of the dead-letter hook as may run at a time
+	changes  chan struct{} // the same for changes of a message's visibility
+	closing  chan struct{} // closed when handlers without an answer are late
+	running  sync.WaitGroup
+
+	mu      sync.Mutex
+	tasks   int // goroutines of the wrapper
+	overdue int // of these, waiting for a handler whose time is over
+	closed  bool
+	failure error // the wrapper's own
+}
+
+// Parts of the reserve, counted from the deadline.
+const (
+	latePart   = 2 // when half is left, handlers without an answer are late
+	answerPart = 4 // when a quarter is left, the answer is sent
+)
+
+// serve returns the function for lambda.Start. begin spawns the tasks that work on the messages.
+func (w *wrapper) serve(
+	begin func(ctx context.Context, v *invocation, messages []*message),
+) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
+		if err := errors.Join(w.invalid, checkEvent(event)); err != nil {
+			return response, err
+		}
+
+		v, err := w.newInvocation(ctx)
+		if err != nil {
+			return response, err
+		}
+
+		messages := w.plan(event)
+
+		v.run(ctx, func(ctx context.Context) { begin(ctx, v, messages) })
+
+		if v.failure != nil {
+			v.logFailure()
+
+			return response, v.failure
+		}
+
+		return w.answer(messages)
+	}
+}
+
+// checkEvent refuses events of other sources: an answer without failures would call their work done.
+func checkEvent(event events.SQSEvent) error {
+	if event.Records == nil {
+		return errors.New("lambdawrap: the event has no Records: expected an event of Amazon SQS, is this one of another source or a console test?")
+	}
+
+	return nil
+}
+
+func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
+	v := &invocation{
+		wrapper: w, batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers),
+		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
+	}
+	v.deadline, _ = ctx.Deadline()
+	v.limits = &limits{workers: w.workers, ahead: v.batch.Ahead, expect: v.batch.Expect, enough: v.hasTime}
+
+	if left := v.deadline.Sub(v.start); !v.deadline.IsZero() && w.opts.Timeout > 0 && w.opts.Timeout > left-w.reserve {
+		return nil, fmt.Errorf("lambdawrap: Options.Timeout: %v and Options.Reserve of %v do not fit into the %v that the invocation has",
+			w.opts.Timeout, w.reserve, left.Round(time.Millisecond))
+	}
+
+	return v, nil
+}
+
+// before returns the time at which 1/part of the reserve is left.
+func (v *invocation) before(part time.Duration) time.Time {
+	if v.deadline.IsZero() {
+		return time.Time{}
+	}
+
+	return v.deadline.Add(-v.reserve / part)
+}
+
+// hasTime tells whether another handler may start, or its key be claimed. Without a Timeout, the handlers that succeeded lately say how
+// long one takes; but the first half of the time is open to any.
+func (v *invocation) hasTime() bool {
+	if v.deadline.IsZero() {
+		return true
+	}
+
+	end := v.before(1)
+	need := v.opts.Timeout
+
+	if need == 0 {
+		half := end.Sub(v.start) / 2 //nolint:mnd // half
+
+		v.wrapper.mu.Lock()
+		longest, ok := v.longest.max()
+		v.wrapper.mu.Unlock()
+
+		if need = half; ok {
+			need = min(half, longest+longest/4) //nolint:mnd // a quarter more
+		}
+	}
+
+	return time.Until(end) >= need && time.Until(end) > 0
+}
+
+// run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without
+// an answer are late.
+func (v *invocation) run(ctx context.Context, begin func(context.Context)) {
+	work := idemddb.WithInvocation(ctx, v.deadline, v.before(answerPart))
+
+	if !v.deadline.IsZero() {
+		var cancel context.CancelFunc
+
+		work, cancel = context.WithDeadline(work, v.before(1))
+		defer cancel()
+
+		closing := time.AfterFunc(time.Until(v.before(latePart)), v.close)
+		defer closing.Stop()
+	}
+
+	if work.Err() != nil {
+		v.limits.stop() // at once, before anything can start
+	}
+
+	defer context.AfterFunc(work, v.limits.stop)()
+
+	v.spawn(func() { begin(work) })
+	v.running.Wait()
+}
+
+// spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
+func (v *invocation) spawn(task func()) {
+	v.change(func() { v.tasks++ })
+	v.running.Go(func() {
+		err := errExited
+
+		defer func() {
+			if err != nil {
+				v.fail(err)
+			}
+
+			v.change(func() { v.tasks-- })
+		}()
+
+		err = recovered(func() error {
+			task()
+
+			return nil
+		})
+	})
+}
+
+// fail makes the invocation fail. Nothing starts any more.
+func (v *invocation) fail(err error) {
+	v.mu.Lock()
+
+	if v.failure == nil {
+		v.failure = fmt.Errorf("lambdawrap: the wrapper or the DynamoDB client failed, so the whole batch comes back: %w", err)
+	}
+	v.mu.Unlock()
+
+	v.limits.stop()
+}
+
+// logFailure writes one line with the stack. The logger itself may be what panicked.
+func (v *invocation) logFailure() {
+	attrs := []any{slog.String("error", v.failure.Error())}
+	if p, ok := errors.AsType[*PanicError](v.failure); ok {
+		attrs = append(attrs, slog.String("stack", string(p.Stack)))
+	}
+
+	_ = recovered(func() error {
+		v.logger().Error("the whole batch comes back", attrs...)
+
+		return nil
+	})
+}
+
+func (v *invocation) close() { v.change(func() { v.closed = true }) }
+
+// change changes the counts. If all tasks wait for handlers whose time is over, these are late, and the answer is sent. If all workers
+// are kept by such handlers, nothing more starts.
+func (v *invocation) change(f func()) {
+	v.mu.Lock()
+	f()
+
+	stuck := v.overdue >= v.workers
+	closes := v.closed || v.overdue > 0 && v.overdue == v.tasks
+
+	if closes && !isClosed(v.closing) {
+		close(v.closing)
+	}
+	v.mu.Unlock()
+
+	if stuck || closes {
+		v.limits.stop()
+	}
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;
+// what the handler returns after that is dropped.
+func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive,staticcheck // the error belongs to the handler
+	ctx = idemddb.WithInvocation(ctx, v.deadline, v.before(latePart))
+
+	if v.opts.Timeout > 0 {
+		timeout, cancel := context.WithTimeout(ctx, v.opts.Timeout)
+		defer cancel()
+		defer v.watch()()
+
+		ctx = timeout
+	}
+
+	begun := time.Now()
+	answer := background(func() error { return h(ctx) })
+
+	select {
+	case err = <-answer:
+	case <-v.closing:
+		select {
+		case err = <-answer: // both happened at once
+		default:
+			return nil, true
+		}
+	}
+
+	if err == nil {
+		v.wrapper.mu.Lock()
+		v.longest.add(time.Since(begun))
+		v.wrapper.mu.Unlock()
+	}
+
+	return err, false
+}
+
+// watch counts the handler as overdue when its Timeout and half of the reserve are over, until the returned function is called.
+func (v *invocation) watch() (end func()) {
+	var isOverdue, ended bool
+
+	timer := time.AfterFunc(v.opts.Timeout+v.reserve/latePart, func() {
+		v.change(func() {
+			if !ended {
+				isOverdue = true
+				v.overdue++
+			}
+		})
+	})
+
+	return func() {
+		timer.Stop()
+		v.change(func() {
+			ended = true
+
+			if isOverdue {
+				v.overdue--
+			}
+		})
+	}
+}
+
+// late keeps the key of a handler that may still run: its claim is extended once, by a whole lease.
+func (v *invocation) late(ctx context.Context, claim *idemddb.Claim) outcome {
+	ctx, cancel := v.answerContext(ctx)
+	defer cancel()
+
+	err := claim.Extend(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}))
+
+	return outcome{name: OutcomeLate, err: errors.Join(errLate, err), until: claim.Deadline()}
+}
+
+// answerContext is for what must still happen when the work is over: it ends in time for the answer.
+func (v *invocation) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx = context.WithoutCancel(ctx)
+	if v.deadline.IsZero() {
+		return context.WithCancel(ctx)
+	}
+
+	return context.WithDeadline(ctx, v.before(answerPart))
+}
+
+// answer reports the messages that must come back. Lambda takes an empty id for success or for total failure, depending on the version
+// that reads it.
+func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
+	response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}} // null would be a success as well, but says less
+	reported := map[string]bool{}
+
+	for _, m := range messages {
+		switch {
+		case !m.failed || reported[m.MessageId] && m.MessageId != "":
+		case m.MessageId == "":
+			return events.SQSEventResponse{}, errors.New("lambdawrap: a message without messageId failed, so the whole batch must come back")
+		default:
+			reported[m.MessageId] = true
+			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+		}
+	}
+
+	isOutage := len(messages) > 0 && !slices.ContainsFunc(messages, func(m *message) bool { return !m.failed || !m.dynamo })
+	if w.opts.FailWhole && isOutage {
+		return events.SQSEventResponse{}, errors.New("lambdawrap: DynamoDB answered no claim of the batch, and Options.FailWhole is set")
+	}
+
+	return response, nil
+}
+
+// durations are the last ones, for the longest of them.
+type durations struct {
+	last [16]time.Duration
+	n    int
+}
+
+func (d *durations) add(took time.Duration) {
+	d.last[d.n%len(d.last)] = took
+	d.n++
+}
+
+// max returns false if there is none.
+func (d *durations) max() (time.Duration, bool) { return slices.Max(d.last[:]), d.n > 0 }

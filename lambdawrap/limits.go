@@ -1,0 +1,269 @@
+package lambdawrap
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// limits decides which lane may claim its next key and which may start its handler. It grants both in the order of the batch.
+//
+// At most Options.Workers handlers run at a time. Keys are claimed ahead of the workers, so that the claims share requests: as many
+// as there are free workers, and when nothing waits for a worker, one more group. So a claim waits for a worker at most as long as
+// one group takes.
+//
+// Work does not run ahead of its records. A finished effect whose record does not get through is in trouble, and holds a worker
+// until it is recorded or given up. One is let off, so that a single key does not stop a batch with one worker.
+type limits struct {
+	workers int
+	ahead   func() int  // how many claims may wait for a worker
+	expect  func(n int) // is told how many claims come at once
+	enough  func() bool // tells whether there is time for another handler
+
+	mu         sync.Mutex
+	waiting    []*turn     // want to claim
+	admitted   []*turn     // claim, or wait for a worker
+	working    int         // handlers
+	unrecorded int         // finished effects without their record
+	troubled   int         // those of them that are in trouble
+	stopped    bool        // nothing starts any more
+	unordered  bool        // a claim takes long: the others do not wait for it
+	timer      *time.Timer // sets unordered
+}
+
+const (
+	maxUnrecorded = 100              // finished effects without their record, at most
+	claimWait     = time.Millisecond // how long others wait for a claim that was made before theirs
+)
+
+// turn is one message's way through the limits. Its methods are called in this order: mayClaim; then start or leave; after start, end,
+// and then recorded if end was told of an effect.
+type turn struct {
+	limits *limits
+	index  int  // of the message in its batch
+	ready  bool // has its claim, and wants a worker
+	answer chan bool
+
+	finished bool // its effect has happened and has no record yet
+	troubled bool
+}
+
+// enter queues messages that want to be claimed, and returns their turns. Messages that enter together can share a request.
+func (l *limits) enter(messages ...*message) []*turn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	turns := make([]*turn, len(messages))
+
+	for i, m := range messages {
+		t := &turn{limits: l, index: m.index, answer: make(chan bool, 1)}
+		at, _ := slices.BinarySearchFunc(l.waiting, t, byIndex)
+		l.waiting = slices.Insert(l.waiting, at, t)
+		turns[i] = t
+	}
+
+	l.grant()
+
+	return turns
+}
+
+// mayClaim waits until the message may be claimed. It returns false if nothing starts any more.
+func (t *turn) mayClaim() bool { return <-t.answer }
+
+// leave gives the place of a message back that needs no worker: its key was not claimed.
+func (t *turn) leave() {
+	t.change(func(l *limits) { l.remove(t) })
+}
+
+// start waits for a worker. It returns false if nothing starts any more; then the turn is over.
+func (t *turn) start() bool {
+	t.change(func(*limits) { t.ready = true })
+
+	return <-t.answer
+}
+
+// end gives the worker back. If the handler had an effect, recorded must follow.
+func (t *turn) end(effect bool) {
+	t.change(func(l *limits) {
+		l.working--
+
+		if effect {
+			l.unrecorded++
+			t.finished = true
+		}
+	})
+}
+
+// trouble reports that the record of the effect does not get through. It returns true if the turn is the first one in trouble.
+func (t *turn) trouble() bool {
+	l := t.limits
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if !t.finished || t.troubled {
+		return false
+	}
+
+	t.troubled = true
+	l.troubled++
+
+	return l.troubled == 1
+}
+
+// recorded reports that the effect has its record, or that the record was given up.
+func (t *turn) recorded() {
+	t.change(func(l *limits) {
+		l.unrecorded--
+		t.finished = false
+
+		if t.troubled {
+			l.troubled--
+		}
+	})
+}
+
+// stop lets nothing start any more.
+func (l *limits) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	l.stopped = true
+	l.grant()
+}
+
+func (t *turn) change(f func(*limits)) {
+	l := t.limits
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	f(l)
+	l.grant()
+}
+
+// grant gives out what is free. It is called, with l.mu held, after each change.
+func (l *limits) grant() {
+	wanted := len(l.waiting) > 0 || slices.ContainsFunc(l.admitted, isReady)
+	if wanted && !l.stopped && !l.enough() {
+		l.stopped = true
+	}
+
+	if l.stopped {
+		l.refuse()
+
+		return
+	}
+
+	for l.startNext() {
+	}
+
+	l.admit()
+}
+
+// refuse tells all that wait that nothing starts any more.
+func (l *limits) refuse() {
+	for _, t := range l.waiting {
+		t.answer <- false
+	}
+
+	l.waiting = nil
+
+	for _, t := range slices.Clone(l.admitted) {
+		if t.ready {
+			l.remove(t)
+			t.answer <- false
+		}
+	}
+}
+
+// free is how many more handlers may run.
+func (l *limits) free() int {
+	if l.unrecorded >= maxUnrecorded {
+		return 0
+	}
+
+	return max(0, l.workers-l.working-max(0, l.troubled-1))
+}
+
+// startNext gives a worker to the first message that has its claim. It does not overtake a message whose claim has no answer yet,
+// unless there are workers for both or the answer takes long.
+func (l *limits) startNext() bool {
+	free, at := l.free(), slices.IndexFunc(l.admitted, isReady)
+	if free == 0 || at < 0 {
+		return false
+	}
+
+	if at >= free && !l.unordered {
+		l.waitForClaims()
+
+		return false
+	}
+
+	t := l.admitted[at]
+	l.remove(t)
+	l.working++
+	t.answer <- true
+
+	return true
+}
+
+// waitForClaims ends the wait for claims without an answer after a moment.
+func (l *limits) waitForClaims() {
+	if l.timer != nil {
+		return
+	}
+
+	l.timer = time.AfterFunc(claimWait, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+
+		l.timer, l.unordered = nil, true
+		l.grant()
+	})
+}
+
+// admit lets the next messages be claimed. It waits a moment for claims under way: they are answered together, and those that get no
+// worker make room for the next ones together.
+func (l *limits) admit() {
+	n := l.free() - len(l.admitted)
+	if len(l.admitted) == 0 {
+		n = max(n, l.ahead())
+	}
+
+	n = min(n, len(l.waiting))
+	if n <= 0 {
+		return
+	}
+
+	if slices.ContainsFunc(l.admitted, isClaiming) && !l.unordered {
+		l.waitForClaims()
+
+		return
+	}
+
+	l.unordered = false
+	l.expect(n)
+
+	for _, t := range l.waiting[:n] {
+		l.insert(t)
+		t.answer <- true
+	}
+
+	l.waiting = slices.Delete(l.waiting, 0, n)
+}
+
+func (l *limits) insert(t *turn) {
+	at, _ := slices.BinarySearchFunc(l.admitted, t, byIndex)
+	l.admitted = slices.Insert(l.admitted, at, t)
+}
+
+func (l *limits) remove(t *turn) {
+	l.admitted = slices.DeleteFunc(l.admitted, func(other *turn) bool { return other == t })
+}
+
+func byIndex(a, b *turn) int { return cmp.Compare(a.index, b.index) }
+
+func isReady(t *turn) bool    { return t.ready }
+func isClaiming(t *turn) bool { return !t.ready }

@@ -1,0 +1,327 @@
+package lambdawrap
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// Outcome says in one word how a message ended, in the log, for Options.OnMessage and for metrics.
+type Outcome string
+
+// The outcomes. A message with one of the first four is done. One with permanent, refused, mismatch or no_key is done if
+// Options.DeadLetter took it. All others are reported failed and come back.
+const (
+	OutcomeCompleted  Outcome = "completed"   // the handler succeeded, and its success is recorded
+	OutcomeReplayed   Outcome = "replayed"    // the key was completed before; the handler did not run
+	OutcomeUnrecorded Outcome = "unrecorded"  // the handler succeeded, and its record was perhaps not written
+	OutcomeFenced     Outcome = "fenced"      // the handler ran, and the record is another's; done if the work is done, else failed
+	OutcomePermanent  Outcome = "permanent"   // the handler returned Permanent
+	OutcomeRefused    Outcome = "refused"     // the key failed for good before, or its attempts are used up
+	OutcomeMismatch   Outcome = "mismatch"    // the key was used for another input
+	OutcomeNoKey      Outcome = "no_key"      // the message has no key
+	OutcomeFailed     Outcome = "failed"      // the handler failed or panicked, or the key function did
+	OutcomeInProgress Outcome = "in_progress" // another worker holds the key
+	OutcomeUnanswered Outcome = "unanswered"  // DynamoDB did not answer the claim, or refused it
+	OutcomeCorrupt    Outcome = "corrupt"     // the record cannot be read, or is of another version
+	OutcomeNoTime     Outcome = "no_time"     // too little time was left to start
+	OutcomeLate       Outcome = "late"        // the handler did not answer in time
+	OutcomeBlocked    Outcome = "blocked"     // an earlier message of its FIFO group failed
+)
+
+// outcome is how a message's piece of work ended.
+type outcome struct {
+	name      Outcome
+	err       error // nil: done, and nothing is worth a line in the log
+	done      bool  // the message is done although there is an error
+	permanent bool  // it will never succeed: for the dead-letter hook
+
+	until   time.Time // the end of the lease that keeps the key from being claimed
+	seconds int32     // of a blocked message: until the message before it comes back
+}
+
+var (
+	errNoTime   = errors.New("lambdawrap: too little time was left before it could start")
+	errBlocked  = errors.New("lambdawrap: an earlier message of its group failed")
+	errLost     = errors.New("lambdawrap: its claim was lost before it could start")
+	errReleased = errors.New("lambdawrap: the handler released its claim and returned no error")
+	errLate     = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; its claim lasts for one more lease")
+)
+
+// noKeyOutcome is that of a message without a key: no delivery of it will have one. An error of the user's own key function is a
+// failure like any other.
+func noKeyOutcome(err error) outcome {
+	switch {
+	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
+		return outcome{name: OutcomeNoKey, err: err, permanent: true}
+	case isPermanent(err):
+		return outcome{name: OutcomePermanent, err: err, permanent: true}
+	default:
+		return outcome{name: OutcomeFailed, err: err}
+	}
+}
+
+// unclaimed is the outcome of a message whose key was not claimed.
+func unclaimed(err error) outcome {
+	o := outcome{name: OutcomeUnanswered, err: err}
+
+	switch {
+	case err == nil:
+		return outcome{name: OutcomeReplayed}
+	case errors.Is(err, idemddb.ErrInProgress):
+		o.name = OutcomeInProgress
+		if other, ok := errors.AsType[*idemddb.InProgressError](err); ok {
+			o.until = other.Until
+		}
+	case errors.Is(err, idemddb.ErrFailed):
+		o.name, o.permanent = OutcomeRefused, true
+	case errors.Is(err, idemddb.ErrMismatch):
+		o.name, o.permanent = OutcomeMismatch, true
+	case errors.Is(err, idemddb.ErrBadKey):
+		o.name, o.permanent = OutcomeNoKey, true
+	case errors.Is(err, idemddb.ErrCorrupt):
+		o.name = OutcomeCorrupt
+	}
+
+	return o
+}
+
+// settle writes down how the work ended. The handler may have settled the claim itself, through idemddb.FromContext. Only errors of
+// this message's own claim decide about its outcome: an error of the handler may wrap those of other keys.
+func settle(ctx context.Context, claim *idemddb.Claim, err error) outcome {
+	switch settled := claim.Settled(); {
+	case settled == idemddb.Failed:
+		cause := &idemddb.FailedError{Key: claim.Key(), Cause: "ended by its handler", Attempts: claim.Attempt()}
+
+		return outcome{name: OutcomePermanent, err: errors.Join(err, cause), permanent: true}
+	case settled == idemddb.Released && err == nil:
+		return outcome{name: OutcomeFailed, err: errReleased}
+	case settled == idemddb.Completed && err == nil:
+		return outcome{name: OutcomeCompleted}
+	case settled != "":
+		return outcome{name: OutcomeFailed, err: err}
+	case err == nil:
+		return completed(claim.Complete(ctx, nil))
+	case isPermanent(err):
+		return ended(err, claim.Fail(ctx, err))
+	default:
+		return released(OutcomeFailed, err, claim.Release(ctx, err))
+	}
+}
+
+// completed reads the answer to a completion. The work is done; the message comes back only if another worker is at work on the key.
+func completed(err error) outcome {
+	o := outcome{name: OutcomeUnrecorded, err: err, done: idemddb.IsDone(err)}
+
+	switch {
+	case err == nil:
+		o.name = OutcomeCompleted
+	case errors.Is(err, idemddb.ErrFenced):
+		o.name = OutcomeFenced
+	}
+
+	return o
+}
+
+// ended reads the answer to Fail. Only a key that has ended is for the dead-letter hook.
+func ended(err, failed error) outcome {
+	switch {
+	case failed == nil:
+		return outcome{name: OutcomePermanent, err: err, permanent: true}
+	case errors.Is(failed, idemddb.ErrFenced):
+		return outcome{name: OutcomeFenced, err: errors.Join(err, failed)}
+	default:
+		return outcome{name: OutcomePermanent, err: errors.Join(err, failed)}
+	}
+}
+
+// released reads the answer to a release.
+func released(name Outcome, err, failed error) outcome {
+	switch {
+	case failed == nil:
+	case !errors.Is(failed, idemddb.ErrFenced):
+		err = errors.Join(err, failed)
+	case name == OutcomeFailed:
+		name, err = OutcomeFenced, errors.Join(err, failed)
+	}
+
+	return outcome{name: name, err: err}
+}
+
+// finish gives one message its answer: the dead-letter hook for what will never succeed, a line in the log for what did not end well,
+// and the time until its next delivery.
+func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
+	m.failed = o.err != nil && !o.done
+	m.dynamo = o.name == OutcomeUnanswered
+	err := o.err
+
+	if o.permanent && v.opts.DeadLetter != nil {
+		hook := v.callHook(ctx, m, o.err)
+		m.failed = hook != nil
+		err = errors.Join(err, hook)
+
+		if hook == nil {
+			countOutcome(ctx, "dead_letter")
+		}
+	}
+
+	countOutcome(ctx, string(o.name))
+
+	if err != nil {
+		v.report(ctx, m, o, err)
+	}
+
+	if m.failed && v.opts.Visibility != nil && !o.permanent {
+		m.seconds = v.hiddenFor(m, o)
+		v.spawn(func() { v.hide(ctx, m) })
+	}
+
+	if v.opts.OnMessage != nil {
+		v.callOnMessage(ctx, m, o.name)
+	}
+}
+
+// callHook gives a message to the dead-letter hook. As many calls run at a time as there are workers.
+func (v *invocation) callHook(ctx context.Context, m *message, cause error) error {
+	ctx, cancel := v.answerContext(ctx)
+	defer cancel()
+
+	select {
+	case v.hooks <- struct{}{}:
+		defer func() { <-v.hooks }()
+	case <-ctx.Done():
+		return errNoTime
+	}
+
+	return await(ctx, func() error { return v.opts.DeadLetter(ctx, clone(m.SQSMessage), cause) })
+}
+
+// callOnMessage calls the user's hook for ended messages. Its panic changes nothing but the log.
+func (v *invocation) callOnMessage(ctx context.Context, m *message, name Outcome) {
+	ctx, cancel := v.answerContext(ctx)
+	defer cancel()
+
+	err := await(ctx, func() error {
+		v.opts.OnMessage(ctx, m.SQSMessage, name)
+
+		return nil
+	})
+	if err != nil {
+		v.log(ctx, slog.LevelError, "Options.OnMessage failed; the message ended as it would have without it", m, name, err)
+	}
+}
+
+// hiddenFor returns how many seconds a failed message stays hidden. In a FIFO group all messages behind a failed one come back with it.
+// While another worker holds the key, each delivery would be in vain, and it uses up one of the queue's receives; so the pause also
+// grows with each receive.
+func (v *invocation) hiddenFor(m *message, o outcome) int32 {
+	if o.seconds > 0 {
+		return o.seconds
+	}
+
+	pause := wholeSeconds(backoff(m.receives, rand.N))
+	if o.until.IsZero() {
+		return pause
+	}
+
+	now := time.Now()
+
+	return max(pause, untilVisible(now.Add(v.store.RetryAfter(o.until)), 0, now))
+}
+
+// visibilityTime is the longest time for one change of a message's visibility: the answer should not wait longer for it.
+const visibilityTime = 2 * time.Second
+
+// visibilityCalls is how many such changes are made at a time.
+const visibilityCalls = 100
+
+// hide sets when a failed message is delivered again. Only the answer waits for it.
+func (v *invocation) hide(ctx context.Context, m *message) {
+	ctx, end := v.answerContext(ctx)
+	defer end()
+
+	v.changes <- struct{}{}
+	defer func() { <-v.changes }()
+
+	ctx, cancel := context.WithTimeout(ctx, visibilityTime)
+	defer cancel()
+
+	err := await(ctx, func() error { return changeVisibility(ctx, v.opts.Visibility, m.SQSMessage, m.seconds) })
+	if err != nil {
+		v.log(ctx, slog.LevelWarn, "the message comes back after its queue's visibility time-out", m, "", err)
+	}
+}
+
+// report writes the one line of a message that did not end well: what became of it and where to look, but nothing of its content.
+func (v *invocation) report(ctx context.Context, m *message, o outcome, err error) {
+	level := slog.LevelWarn
+
+	switch o.name { //nolint:exhaustive // the rest is a warning
+	case OutcomeFenced, OutcomeUnrecorded, OutcomeCorrupt:
+		level = slog.LevelError
+	}
+
+	if _, ok := errors.AsType[*PanicError](err); ok {
+		level = slog.LevelError
+	}
+
+	switch {
+	case o.done:
+		v.log(ctx, level, "the message is done, but its record is not as it should be", m, o.name, err)
+	case !m.failed:
+		v.log(ctx, level, "the message was given to the dead-letter hook", m, o.name, err)
+	case o.permanent && v.opts.DeadLetter != nil:
+		v.log(ctx, slog.LevelError, "the message is reported failed, because the dead-letter hook failed", m, o.name, err)
+	default:
+		v.log(ctx, level, "the message is reported failed", m, o.name, err)
+	}
+}
+
+// logTakeover writes the line of the one moment in which an effect may be the second.
+func (v *invocation) logTakeover(ctx context.Context, m *message) {
+	v.logger().LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
+		slog.String("messageId", m.MessageId), slog.String("outcome", "takeover"), slog.String("key", idemddb.KeyHash(m.key)))
+}
+
+func (v *invocation) log(ctx context.Context, level slog.Level, text string, m *message, name Outcome, err error) {
+	attrs := []slog.Attr{slog.String("messageId", m.MessageId), slog.Bool("comesBack", m.failed)}
+
+	if name != "" {
+		attrs = append(attrs, slog.String("outcome", string(name)))
+	}
+
+	if err != nil {
+		attrs = append(attrs, slog.String("error", err.Error()))
+	}
+
+	if m.key != "" {
+		attrs = append(attrs, slog.String("key", idemddb.KeyHash(m.key)))
+	}
+
+	if id := holder(m.key, err); id != "" {
+		attrs = append(attrs, slog.String("holder", id))
+	}
+
+	if p, ok := errors.AsType[*PanicError](err); ok {
+		attrs = append(attrs, slog.String("stack", string(p.Stack)))
+	}
+
+	v.logger().LogAttrs(ctx, level, text, attrs...)
+}
+
+// holder returns the request id of the worker that holds the message's key.
+func holder(key string, err error) string {
+	if e, ok := errors.AsType[*idemddb.InProgressError](err); ok && e.Key == key {
+		return e.Holder
+	}
+
+	if e, ok := errors.AsType[*idemddb.FencedError](err); ok && e.Key == key {
+		return e.Holder
+	}
+
+	return ""
+}
