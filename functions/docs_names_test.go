@@ -1,6 +1,8 @@
 package functions_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -17,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -37,6 +40,7 @@ func TestTablesHaveARowForEachName(t *testing.T) {
 		"kinds of events":        {"docs/operations.md", "event", constantsOf(t, "idemddb", "Kind")},
 		"errors":                 {"docs/do.md", "error", append(errorsOf(t, "idemddb"), "any other")},
 		"attributes of a record": {"docs/record.md", "attribute", attributesOf(t)},
+		"metrics":                {"docs/operations.md", "metric", metricsOf(t)},
 		"outcomes":               {"docs/what-a-message-becomes.md", "outcome", constantsOf(t, "lambdawrap", "Outcome")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,6 +172,42 @@ func errorsOf(t *testing.T, dir string) (names []string) {
 	return names
 }
 
+// metricsOf are the names of the metrics that a line has.
+func metricsOf(t *testing.T) (names []string) {
+	t.Helper()
+
+	var (
+		out  bytes.Buffer
+		line struct {
+			AWS struct {
+				CloudWatchMetrics []struct{ Metrics []struct{ Name string } }
+			} `json:"_aws"`
+		}
+	)
+
+	metrics := lambdawrap.NewMetrics(&out, "Payments")
+	metrics.Observe(t.Context(), idemddb.Event{}) // or it warns that it gets no events
+
+	handler := metrics.Wrap(func(context.Context, events.SQSEvent) (response events.SQSEventResponse, err error) {
+		return response, nil
+	})
+	if _, err := handler(t.Context(), events.SQSEvent{}); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+
+	for _, directive := range line.AWS.CloudWatchMetrics {
+		for _, metric := range directive.Metrics {
+			names = append(names, metric.Name)
+		}
+	}
+
+	return names
+}
+
 // attributesOf are the attributes of the golden records, which hold all that are written.
 func attributesOf(t *testing.T) []string {
 	t.Helper()
@@ -257,5 +297,49 @@ func TestRecordPageHasTheConditionsThatAreSent(t *testing.T) {
 
 	if len(sent) != 8 {
 		t.Errorf("%d conditions were sent, want 8: %v", len(sent), sent)
+	}
+}
+
+// The keys on the page are those that Body makes.
+func TestKeysPageHasTheKeysThatAreMade(t *testing.T) {
+	t.Parallel()
+
+	page := readRoot(t, "docs/keys.md")
+
+	for _, test := range []struct {
+		paths []string
+		body  string
+		key   string
+	}{
+		{[]string{"paymentId"}, `{"paymentId":"p-1"}`, `p-1`},
+		{[]string{"paymentId"}, `{"paymentId":"#7"}`, `##7`},
+		{[]string{"paymentId"}, `{"paymentId":123}`, `#123`},
+		{[]string{"paymentId"}, `{"paymentId":123.0}`, `#123`},
+		{[]string{"paymentId"}, `{"paymentId":1.23e2}`, `#123`},
+		{[]string{"customer.id", "paymentId"}, `{"paymentId":"p-1","customer":{"id":"c-1"}}`, `#["c-1","p-1"]`},
+		{[]string{"orders[0].id"}, `{"orders":[{"id":"o-1"}]}`, `o-1`},
+		{[]string{`detail."odd.name"`}, `{"detail":{"odd.name":"x"}}`, `x`},
+		{[]string{"Message.orderId"}, `{"Message":"{\"orderId\":\"o-1\"}"}`, `o-1`},
+	} {
+		key, err := lambdawrap.Body(test.paths...)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		got, err := key(events.SQSMessage{Body: test.body})
+		if err != nil || got != test.key {
+			t.Errorf("%v of %s: got %q, %v, want %q", test.paths, test.body, got, err, test.key)
+		}
+
+		words := []string{test.paths[0]}
+		if test.paths[0] == "paymentId" || len(test.paths) > 1 {
+			words = append(words, test.key)
+		}
+
+		for _, word := range words {
+			if !strings.Contains(page, "`"+word+"`") {
+				t.Errorf("docs/keys.md does not have %q", word)
+			}
+		}
 	}
 }
