@@ -51,23 +51,29 @@ func BenchmarkConnections(b *testing.B) {
 	}
 }
 
-// serverArgument makes this program the server process.
-const serverArgument = "serve-dynamodb"
+// Arguments with which this program does something else than to run its tests and benchmarks.
+const (
+	serverArgument = "serve-dynamodb"   // be the server process
+	listArgument   = "list-comparisons" // print a pattern for -test.bench for each set of rows that is measured together
+)
 
 var serverProgram = flag.String("server", "", "program of the server process; default: this one. Two commits are compared over the same server.")
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == serverArgument {
+	switch os.Args[len(os.Args)-1] {
+	case serverArgument:
 		if err := loopback.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-
-		return
+	case listArgument:
+		for _, pattern := range comparisonPatterns() {
+			fmt.Fprintln(os.Stdout, pattern)
+		}
+	default:
+		clearAWSEnv()
+		m.Run()
 	}
-
-	clearAWSEnv()
-	m.Run()
 }
 
 // clearAWSEnv removes what would change the measurement: the AWS settings of this machine's user, and the library's switch.

@@ -1,9 +1,9 @@
 // Package bench holds the benchmarks that compare the library with the two SDK calls that a competent engineer writes by hand.
 //
-//	make bench                            everything in eight rounds, about ten minutes
-//	make bench FLAGS=-quick               the rows whose counts have targets, half a minute
+//	make bench                            everything in ten rounds, about six minutes
+//	make bench FLAGS=-quick               the rows whose counts have targets, 20 seconds
 //	make bench FLAGS='-against cc9547d'   the library of this work tree beside that of another commit
-//	go test -run '^$' -bench 'Batch/latency=3ms/handler=0s/workload=unique/workers=1/variant=library$' -cpuprofile cpu.out ./bench
+//	go test -run '^$' -bench 'Batch/latency=3ms/handler=0s/workload=unique/workers=1$/variant=library$' -cpuprofile cpu.out ./bench
 //
 // # What is measured
 //

@@ -2,6 +2,8 @@ package bench
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -25,12 +27,14 @@ func (r *row) name() string {
 func batchRows() []row {
 	var all []row
 
-	for _, condition := range []struct{ latency, handler time.Duration }{
-		{dynamoDBLatency, 0}, {dynamoDBLatency, 5 * time.Millisecond}, {0, 0},
-	} {
-		for _, w := range workloads() {
-			for _, workers := range []int{1, 10} {
-				all = append(all, comparison(row{latency: condition.latency, handler: condition.handler, workload: w, workers: workers})...)
+	for _, condition := range []row{{latency: dynamoDBLatency}, {latency: dynamoDBLatency, handler: 5 * time.Millisecond}, {}} {
+		for _, condition.workload = range workloads() {
+			if condition.handler > 0 && condition.workload.duplicates == condition.workload.size {
+				continue // the handler never runs
+			}
+
+			for _, condition.workers = range []int{1, 10} {
+				all = append(all, comparison(condition)...)
 			}
 		}
 	}
@@ -43,13 +47,10 @@ func comparison(r row) []row {
 	var all []row
 
 	for _, v := range variants() {
-		special := v.only != ""
-		if special && (v.only != r.workload.name || r.workers > 1 || r.handler > 0) {
-			continue
+		if v.only == "" || v.only == r.workload.name && r.workers == 1 && r.handler == 0 {
+			r.variant = v
+			all = append(all, r)
 		}
-
-		r.variant = v
-		all = append(all, r)
 	}
 
 	return all
@@ -58,4 +59,16 @@ func comparison(r row) []row {
 // connectionRows lists what BenchmarkConnections measures.
 func connectionRows() []row {
 	return comparison(row{latency: dynamoDBLatency, workload: workload{name: "unique100", size: 100}, workers: 50})
+}
+
+// comparisonPatterns selects, one after the other, all rows that differ in nothing but their workers and variants.
+func comparisonPatterns() []string {
+	var patterns []string
+
+	for _, r := range batchRows() {
+		condition, _, _ := strings.Cut(r.name(), "/workers=")
+		patterns = append(patterns, "Batch/"+condition)
+	}
+
+	return append(slices.Compact(patterns), "Connections")
 }

@@ -3,21 +3,21 @@
 #
 #   run.sh [-quick] [-rounds N] [-bench REGEXP] [-against COMMIT]
 #
-#   -quick            one short round of the rows whose counts have targets
-#   -rounds N         how often each row runs, default 8; benchstat needs 6 for an interval
+#   -quick            one round of the rows whose counts have targets
+#   -rounds N         how often each row runs, default 10; benchstat needs 6 for an interval
 #   -bench REGEXP     which rows, as for go test; default: all
-#   -against COMMIT   the library of this work tree beside that of COMMIT, in columns. Without it the columns are the three main variants.
-#                     Both are measured by the benchmarks and over the server of this work tree, and take turns in each round.
+#   -against COMMIT   the library of this work tree beside that of COMMIT, in columns. Without it the columns are the three main
+#                     variants. Both libraries are measured by the benchmarks and the server of this work tree, and take turns.
 #
 # The exit status is 1 if a count misses its target. BENCHSTAT is the path of benchstat; `make bench FLAGS=...` installs it.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-rounds= bench=. against= time=250ms short=
+rounds=10 bench= against= short=
 
 while [ $# -gt 0 ]; do
   case $1 in
-    -quick) short=-test.short time=100ms rounds=${rounds:-1};;
+    -quick) short=-test.short rounds=1;;
     -rounds) rounds=${2:?-rounds needs a number}; shift;;
     -bench) bench=${2:?-bench needs a regular expression}; shift;;
     -against) against=${2:?-against needs a commit}; shift;;
@@ -26,42 +26,51 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-out=$(mktemp -d "${TMPDIR:-/tmp}/idemddb-bench.XXXXXX")
+lines=$(mktemp -d "${TMPDIR:-/tmp}/idemddb-bench.XXXXXX") # the benchmark lines stay there
+work=$(mktemp -d)
 failed=0
 
+clean() {
+  if [ -d "$work/tree" ]; then git -C "$here" worktree remove --force "$work/tree"; fi
+  rm -rf "$work"
+}
+trap clean EXIT
+
 compile() { # FOLDER NAME: the benchmarks in FOLDER become the program NAME
-  (cd "$1" && go test -c -o "$out/$2" .)
+  (cd "$1" && go test -c -o "$work/$2" .)
 }
 
 # The benchmarks of this work tree replace those of the commit, so that both libraries are measured in the same way.
 compile_commit() {
-  git -C "$here" worktree add --quiet --detach "$out/tree" "$against"
-  trap 'git -C "$here" worktree remove --force "$out/tree"' EXIT
-  rm -rf "$out/tree/bench"
-  cp -r "$here" "$out/tree/bench"
-  compile "$out/tree/bench" old
+  git -C "$here" worktree add --quiet --detach "$work/tree" "$against"
+  rm -rf "$work/tree/bench"
+  cp -r "$here" "$work/tree/bench"
+  compile "$work/tree/bench" old
 }
 
-measure() { # NAME: one round
-  "$out/$1" -test.run='^$' -test.bench="$bench" -test.benchtime="$time" $short -server="$out/new" | tee -a "$out/$1.txt" || failed=1
+measure() { # PATTERN NAME...: the programs in this order
+  local pattern=$1 name
+  shift
+  for name; do
+    "$work/$name" -test.run='^$' -test.bench="$pattern" -test.benchtime=100ms $short -server="$work/new" | tee -a "$lines/$name.txt" |
+      sed -E '/^(goos|goarch|pkg|cpu|PASS)/d' || failed=1
+  done
 }
 
 compile "$here" new
 if [ -n "$against" ]; then compile_commit; fi
+mapfile -t patterns < <(if [ -n "$bench" ]; then echo "$bench"; else "$work/new" list-comparisons; fi)
 
-for ((round = 1; round <= ${rounds:-8}; round++)); do
-  case $against,$((round % 2)) in
-    ,*) measure new;;
-    *,0) measure new; measure old;;
-    *,1) measure old; measure new;;
-  esac
+for ((round = 1; round <= rounds; round++)); do
+  if [ -z "$against" ]; then order=(new); elif ((round % 2)); then order=(old new); else order=(new old); fi
+  for pattern in "${patterns[@]}"; do measure "$pattern" "${order[@]}"; done
 done
 
 if [ -n "$against" ]; then
-  "${BENCHSTAT:-benchstat}" old="$out/old.txt" new="$out/new.txt"
+  "${BENCHSTAT:-benchstat}" old="$lines/old.txt" new="$lines/new.txt"
 else
-  "${BENCHSTAT:-benchstat}" -col /variant -filter '/variant:(handwritten OR library OR library-single)' "$out/new.txt"
+  "${BENCHSTAT:-benchstat}" -col /variant -filter '/variant:(handwritten OR library OR library-single)' "$lines/new.txt"
 fi
 
-echo "The benchmark lines are in $out"/*.txt
+echo "The benchmark lines are in $lines."
 exit "$failed"

@@ -2,7 +2,7 @@ package loopback
 
 import (
 	"context"
-	"encoding/json"
+	"encoding/gob"
 	"fmt"
 	"io"
 	"os"
@@ -14,13 +14,13 @@ import (
 type Process struct {
 	process  *exec.Cmd
 	input    io.Closer
-	commands *json.Encoder
-	answers  *json.Decoder
+	commands *gob.Encoder
+	answers  *gob.Decoder
 }
 
 // Start runs a program that calls Serve with its standard input and output. Call Stop in the end.
 func Start(ctx context.Context, program string, args ...string) (*Process, error) {
-	process := exec.CommandContext(ctx, program, args...)
+	process := exec.CommandContext(ctx, program, args...) //nolint:gosec // the caller chooses the program
 	process.Stderr = os.Stderr
 
 	input, err := process.StdinPipe()
@@ -37,7 +37,7 @@ func Start(ctx context.Context, program string, args ...string) (*Process, error
 		return nil, fmt.Errorf("loopback: %w", err)
 	}
 
-	return &Process{process: process, input: input, commands: json.NewEncoder(input), answers: json.NewDecoder(output)}, nil
+	return &Process{process: process, input: input, commands: gob.NewEncoder(input), answers: gob.NewDecoder(output)}, nil
 }
 
 // NewTable replaces the server's table by an empty one without latency, and returns the URL at which it is served.

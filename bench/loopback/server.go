@@ -6,7 +6,7 @@ package loopback
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -30,13 +30,13 @@ type Counts struct {
 	Connections int64 // that clients opened
 }
 
-// command is one line of JSON that the measuring process sends to the server.
+// command is what the measuring process sends to the server.
 type command struct {
 	NewTable bool          // replace the table by an empty one, and close the connections to the old one
 	Latency  time.Duration // of every request from now on
 }
 
-// answer is the line of JSON that the server returns for each command.
+// answer is what the server returns for each command.
 type answer struct {
 	URL    string // of the table's server
 	Counts Counts // since the command before
@@ -44,7 +44,7 @@ type answer struct {
 
 // Serve reads commands and writes an answer to each. It returns at the end of the commands.
 func Serve(ctx context.Context, commands io.Reader, answers io.Writer) error {
-	decoder, encoder := json.NewDecoder(commands), json.NewEncoder(answers)
+	decoder, encoder := gob.NewDecoder(commands), gob.NewEncoder(answers)
 
 	current, err := newServer(ctx)
 	if err != nil {

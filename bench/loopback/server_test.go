@@ -1,7 +1,7 @@
 package loopback
 
 import (
-	"encoding/json"
+	"encoding/gob"
 	"io"
 	"testing"
 	"time"
@@ -33,7 +33,7 @@ func startInThisProcess(t *testing.T) *Process {
 		}
 	})
 
-	return &Process{commands: json.NewEncoder(input), answers: json.NewDecoder(output)}
+	return &Process{commands: gob.NewEncoder(input), answers: gob.NewDecoder(output)}
 }
 
 // insert writes the same new item with a client of its own, and returns DynamoDB's error.
