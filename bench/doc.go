@@ -2,7 +2,7 @@
 //
 //	make bench                            everything in ten rounds, about six minutes
 //	make bench FLAGS=-quick               the rows whose counts have targets, 20 seconds
-//	make bench FLAGS='-against cc9547d'   the library of this work tree beside that of another commit
+//	make bench FLAGS='-against cc9547d'   the library of this work tree beside that of another commit, twice as long
 //	go test -run '^$' -bench 'Batch/latency=3ms/handler=0s/workload=unique/workers=1$/variant=library$' -cpuprofile cpu.out ./bench
 //
 // # What is measured
@@ -16,7 +16,7 @@
 //	cpu-ns/op                processor time of this process, user and system, garbage collection included
 //	requests/msg, WU/msg     requests and write units that the server counted, for each message
 //	wire-B/msg               bytes on the connections, both directions, headers included, without TLS
-//	conns/op                 connections that this process opened
+//	conns/op                 connections that this process opened, of BenchmarkConnections only, where an op is 40 batches of 100
 //	wall/handler             wall time divided by the time that the handlers themselves took
 //
 // A benchmark fails if a message is reported as failed, if the handler runs too often or too seldom, or if a count misses its

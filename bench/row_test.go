@@ -27,14 +27,15 @@ func (r *row) name() string {
 func batchRows() []row {
 	var all []row
 
-	for _, condition := range []row{{latency: dynamoDBLatency}, {latency: dynamoDBLatency, handler: 5 * time.Millisecond}, {}} {
-		for _, condition.workload = range workloads() {
-			if condition.handler > 0 && condition.workload.duplicates == condition.workload.size {
-				continue // the handler never runs
+	for _, r := range []row{{latency: dynamoDBLatency}, {latency: dynamoDBLatency, handler: 5 * time.Millisecond}, {latency: 0}} {
+		for _, w := range workloads() {
+			if r.handler > 0 && w.duplicates == w.size { // the handler would never run
+				continue
 			}
 
-			for _, condition.workers = range []int{1, 10} {
-				all = append(all, comparison(condition)...)
+			for _, workers := range []int{1, 10} {
+				r.workload, r.workers = w, workers
+				all = append(all, comparison(r)...)
 			}
 		}
 	}
