@@ -1,4 +1,4 @@
-package byhand
+package handwritten
 
 import (
 	"time"
@@ -7,15 +7,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// words are the two requests of a message.
-type words struct {
-	claim    func(table string, key map[string]types.AttributeValue, token string, now time.Time) *dynamodb.UpdateItemInput
-	complete func(table string, key map[string]types.AttributeValue, token string, fence int64) *dynamodb.UpdateItemInput
+// requests builds the two requests of a message.
+type requests struct {
+	claim    func(table string, key map[string]types.AttributeValue, owner string, now time.Time) *dynamodb.UpdateItemInput
+	complete func(table string, key map[string]types.AttributeValue, owner string, fence int64) *dynamodb.UpdateItemInput
 }
 
-// full keeps what the library keeps, under the same conditions.
-var full = words{
-	claim: func(table string, key map[string]types.AttributeValue, token string, now time.Time) *dynamodb.UpdateItemInput {
+// fullRequests writes the attributes that the library writes, under the same conditions.
+var fullRequests = requests{
+	claim: func(table string, key map[string]types.AttributeValue, owner string, now time.Time) *dynamodb.UpdateItemInput {
 		return &dynamodb.UpdateItemInput{
 			TableName: &table,
 			Key:       key,
@@ -26,15 +26,15 @@ var full = words{
 				" born = if_not_exists(born, :nowms)"),
 			ExpressionAttributeNames: map[string]string{"#exp": "exp"},
 			ExpressionAttributeValues: map[string]types.AttributeValue{
-				":v": number(1), ":inprogress": text("INPROGRESS"), ":zero": number(0), ":one": number(1), ":mine": text(token),
-				":nowms": number(now.UnixMilli()), ":nowsec": number(now.Unix()), ":dead": number(now.Add(-skew).UnixMilli()),
-				":lease": number(now.Add(lease).UnixMilli()), ":exp": number(now.Add(retention).Unix()),
+				":v": numberValue(1), ":inprogress": stringValue("INPROGRESS"), ":zero": numberValue(0), ":one": numberValue(1), ":mine": stringValue(owner),
+				":nowms": numberValue(now.UnixMilli()), ":nowsec": numberValue(now.Unix()), ":dead": numberValue(now.Add(-clockSkew).UnixMilli()),
+				":lease": numberValue(now.Add(lease).UnixMilli()), ":exp": numberValue(now.Add(retention).Unix()),
 			},
 			ReturnValues:                        types.ReturnValueAllOld,
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}
 	},
-	complete: func(table string, key map[string]types.AttributeValue, token string, fence int64) *dynamodb.UpdateItemInput {
+	complete: func(table string, key map[string]types.AttributeValue, owner string, fence int64) *dynamodb.UpdateItemInput {
 		now := time.Now()
 
 		return &dynamodb.UpdateItemInput{
@@ -44,17 +44,17 @@ var full = words{
 			UpdateExpression:         new("SET st = :completed, done = :nowms, #exp = :exp REMOVE err"),
 			ExpressionAttributeNames: map[string]string{"#exp": "exp"},
 			ExpressionAttributeValues: map[string]types.AttributeValue{
-				":mine": text(token), ":fence": number(fence), ":zero": number(0), ":inprogress": text("INPROGRESS"),
-				":completed": text("COMPLETED"), ":nowms": number(now.UnixMilli()), ":exp": number(now.Add(retention).Unix()),
+				":mine": stringValue(owner), ":fence": numberValue(fence), ":zero": numberValue(0), ":inprogress": stringValue("INPROGRESS"),
+				":completed": stringValue("COMPLETED"), ":nowms": numberValue(now.UnixMilli()), ":exp": numberValue(now.Add(retention).Unix()),
 			},
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}
 	},
 }
 
-// lean keeps as little as a fenced lease needs.
-var lean = words{
-	claim: func(table string, key map[string]types.AttributeValue, token string, now time.Time) *dynamodb.UpdateItemInput {
+// leanRequests writes the fewest attributes with which a lease is safe: only the owner token guards the completion.
+var leanRequests = requests{
+	claim: func(table string, key map[string]types.AttributeValue, owner string, now time.Time) *dynamodb.UpdateItemInput {
 		return &dynamodb.UpdateItemInput{
 			TableName:                &table,
 			Key:                      key,
@@ -62,13 +62,13 @@ var lean = words{
 			UpdateExpression:         new("SET st = :inprogress, own = :mine, lease = :lease, #exp = :exp"),
 			ExpressionAttributeNames: map[string]string{"#exp": "exp"},
 			ExpressionAttributeValues: map[string]types.AttributeValue{
-				":inprogress": text("INPROGRESS"), ":mine": text(token), ":dead": number(now.Add(-skew).UnixMilli()),
-				":lease": number(now.Add(lease).UnixMilli()), ":exp": number(now.Add(retention).Unix()),
+				":inprogress": stringValue("INPROGRESS"), ":mine": stringValue(owner), ":dead": numberValue(now.Add(-clockSkew).UnixMilli()),
+				":lease": numberValue(now.Add(lease).UnixMilli()), ":exp": numberValue(now.Add(retention).Unix()),
 			},
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}
 	},
-	complete: func(table string, key map[string]types.AttributeValue, token string, _ int64) *dynamodb.UpdateItemInput {
+	complete: func(table string, key map[string]types.AttributeValue, owner string, _ int64) *dynamodb.UpdateItemInput {
 		return &dynamodb.UpdateItemInput{
 			TableName:                &table,
 			Key:                      key,
@@ -76,8 +76,8 @@ var lean = words{
 			UpdateExpression:         new("SET st = :completed, #exp = :exp"),
 			ExpressionAttributeNames: map[string]string{"#exp": "exp"},
 			ExpressionAttributeValues: map[string]types.AttributeValue{
-				":mine": text(token), ":inprogress": text("INPROGRESS"), ":completed": text("COMPLETED"),
-				":exp": number(time.Now().Add(retention).Unix()),
+				":mine": stringValue(owner), ":inprogress": stringValue("INPROGRESS"), ":completed": stringValue("COMPLETED"),
+				":exp": numberValue(time.Now().Add(retention).Unix()),
 			},
 		}
 	},
