@@ -213,7 +213,7 @@ func (v *invocation) choose(ctx context.Context, messages []*message, pieces map
 			continue
 		}
 
-		v.finish(ctx, m, o)
+		v.finishBefore(v.before(1), ctx, m, o) // then there is time left to give the claims behind it back
 
 		if m.failed {
 			blocked[m.group] = m.seconds

@@ -39,7 +39,7 @@ func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
 		l.equal("failed", ids(response), l.runsOf(40)[3:])
 		l.equal("runs", l.runs.all(), l.runsOf(3))
 		l.equal("late", l.state("k3"), "INPROGRESS")
-		l.equal("lines that say so", strings.Count(l.log.String(), "less than Options.Reserve left"), 36)
+		l.equal("lines that say so", strings.Count(l.log.String(), "too little time was left"), 36)
 
 		for i := 4; i < 40; i++ {
 			key := fmt.Sprint("k", i)
@@ -48,7 +48,7 @@ func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
 			}
 		}
 
-		if l.store.Grouped() && len(l.db.Requests()) > 8 { // claims, three completions, all that is given back
+		if l.store.Batch().Ahead() > 0 && len(l.db.Requests()) > 8 { // claims, three completions, all that is given back
 			l.Errorf("%d requests", len(l.db.Requests()))
 		}
 
@@ -74,7 +74,7 @@ func TestAnInvocationThatBeginsInItsReserveAsksForNothing(t *testing.T) {
 		l.equal("failed", ids(response), l.runsOf(3))
 		l.equal("runs", len(l.runs.all()), 0)
 		l.equal("requests", len(l.db.Requests()), 0)
-		l.equal("lines that say so", strings.Count(l.log.String(), "less than Options.Reserve left"), 3)
+		l.equal("lines that say so", strings.Count(l.log.String(), "too little time was left"), 3)
 	})
 }
 

@@ -126,7 +126,7 @@ func TestDeniedGroupsAreGoneForGoodAndTheMessagesDoneTheSingleWay(t *testing.T) 
 					h := way.wrap(l, succeed)
 					l.check(h, numbered(30), nil, l.runsOf(30))
 					l.equal("events", l.count(idemddb.Ungrouped), 1)
-					l.equal("grouped", l.store.Grouped(), false)
+					l.equal("ahead", l.store.Batch().Ahead(), 0)
 					l.equal("log", l.log.String(), "")
 
 					for i := range 30 {

@@ -28,7 +28,8 @@ type invocation struct {
 	limits   *limits
 	start    time.Time
 	deadline time.Time     // zero for none
-	hooks    chan struct{} // as many as may be called at a time
+	hooks    chan struct{} // as many calls of the dead-letter hook as may run at a time
+	changes  chan struct{} // the same for changes of a message's visibility
 	closing  chan struct{} // closed when handlers without an answer are late
 	running  sync.WaitGroup
 
@@ -64,6 +65,8 @@ func (w *wrapper) serve(
 		v.run(ctx, func(ctx context.Context) { begin(ctx, v, messages) })
 
 		if v.failure != nil {
+			v.logFailure()
+
 			return response, v.failure
 		}
 
@@ -82,12 +85,13 @@ func checkEvent(event events.SQSEvent) error {
 
 func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 	v := &invocation{
-		wrapper: w, batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers), closing: make(chan struct{}),
+		wrapper: w, batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers),
+		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
 	}
 	v.deadline, _ = ctx.Deadline()
 	v.limits = &limits{workers: w.workers, ahead: v.batch.Ahead, expect: v.batch.Expect, enough: v.hasTime}
 
-	if left := v.deadline.Sub(v.start); !v.deadline.IsZero() && w.opts.Timeout > left-w.reserve {
+	if left := v.deadline.Sub(v.start); !v.deadline.IsZero() && w.opts.Timeout > 0 && w.opts.Timeout > left-w.reserve {
 		return nil, fmt.Errorf("lambdawrap: Options.Timeout: %v and Options.Reserve of %v do not fit into the %v that the invocation has",
 			w.opts.Timeout, w.reserve, left.Round(time.Millisecond))
 	}
@@ -144,6 +148,10 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) {
 		defer closing.Stop()
 	}
 
+	if work.Err() != nil {
+		v.limits.stop() // at once, before anything can start
+	}
+
 	defer context.AfterFunc(work, v.limits.stop)()
 
 	v.spawn(func() { begin(work) })
@@ -175,16 +183,27 @@ func (v *invocation) spawn(task func()) {
 // fail makes the invocation fail. Nothing starts any more.
 func (v *invocation) fail(err error) {
 	v.mu.Lock()
-	v.failure = errors.Join(v.failure, fmt.Errorf("lambdawrap: the wrapper or the DynamoDB client failed, so the whole batch comes back: %w", err))
+
+	if v.failure == nil {
+		v.failure = fmt.Errorf("lambdawrap: the wrapper or the DynamoDB client failed, so the whole batch comes back: %w", err)
+	}
 	v.mu.Unlock()
 
-	attrs := []any{slog.String("error", err.Error())}
-	if p, ok := errors.AsType[*PanicError](err); ok {
+	v.limits.stop()
+}
+
+// logFailure writes one line with the stack. The logger itself may be what panicked.
+func (v *invocation) logFailure() {
+	attrs := []any{slog.String("error", v.failure.Error())}
+	if p, ok := errors.AsType[*PanicError](v.failure); ok {
 		attrs = append(attrs, slog.String("stack", string(p.Stack)))
 	}
 
-	v.logger().Error("the wrapper or the DynamoDB client failed; the whole batch comes back", attrs...)
-	v.limits.stop()
+	_ = recovered(func() error {
+		v.logger().Error("the whole batch comes back", attrs...)
+
+		return nil
+	})
 }
 
 func (v *invocation) close() { v.change(func() { v.closed = true }) }
@@ -289,12 +308,17 @@ func (v *invocation) late(ctx context.Context, claim *idemddb.Claim) outcome {
 
 // answerContext is for what must still happen when the work is over: it ends in time for the answer.
 func (v *invocation) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return within(ctx, v.before(answerPart))
+}
+
+// within returns a context with the values of ctx that ends at this time, or not at all if it is zero.
+func within(ctx context.Context, end time.Time) (context.Context, context.CancelFunc) {
 	ctx = context.WithoutCancel(ctx)
-	if v.deadline.IsZero() {
+	if end.IsZero() {
 		return context.WithCancel(ctx)
 	}
 
-	return context.WithDeadline(ctx, v.before(answerPart))
+	return context.WithDeadline(ctx, end)
 }
 
 // answer reports the messages that must come back. Lambda takes an empty id for success or for total failure, depending on the version

@@ -11,6 +11,17 @@ type lane struct {
 	messages []*message
 	ended    map[identity]outcome // :: piece of work → how it ended in this batch
 	blocked  map[string]int32     // :: FIFO message group one of whose messages failed → seconds until that message comes back
+	turn     *turn                // of the first message, which has entered the limits; nil afterwards
+}
+
+// takeTurn returns the turn of the lane's next message.
+func (l *lane) takeTurn(limits *limits, m *message) *turn {
+	t := l.turn
+	if l.turn = nil; t == nil {
+		t = limits.enter(m)[0]
+	}
+
+	return t
 }
 
 // identity tells whether two messages ask for the same piece of work.

@@ -1,6 +1,7 @@
 package lambdawrap
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -27,16 +28,16 @@ type limits struct {
 	unrecorded int         // finished effects without their record
 	troubled   int         // those of them that are in trouble
 	stopped    bool        // nothing starts any more
-	unordered  bool        // a claim takes long: those behind it need not wait for it
+	unordered  bool        // a claim takes long: the others do not wait for it
 	timer      *time.Timer // sets unordered
 }
 
 const (
-	maxUnrecorded = 100              // finished effects without their record, at most
-	orderWait     = time.Millisecond // how long a claimed message waits for one before it whose claim has no answer yet
+	maxUnrecorded = 100                    // finished effects without their record, at most
+	claimWait     = 150 * time.Microsecond // how long others wait for a claim that was made before theirs
 )
 
-// turn is one message's way through the limits. Its methods are called in this order: claim; then start or leave; after start, end,
+// turn is one message's way through the limits. Its methods are called in this order: mayClaim; then start or leave; after start, end,
 // and then recorded if end was told of an effect.
 type turn struct {
 	limits *limits
@@ -48,22 +49,35 @@ type turn struct {
 	troubled bool
 }
 
-func (l *limits) turn(index int) *turn {
-	return &turn{limits: l, index: index, answer: make(chan bool, 1)}
-}
-
-// claim waits until the message may be claimed. It returns false if nothing starts any more.
-func (t *turn) claim() bool {
-	l := t.limits
-
+// enter queues messages that want to be claimed, and returns their turns. Messages that enter together can share a request.
+func (l *limits) enter(messages ...*message) []*turn {
 	l.mu.Lock()
-	at, _ := slices.BinarySearchFunc(l.waiting, t, func(a, b *turn) int { return a.index - b.index })
-	l.waiting = slices.Insert(l.waiting, at, t)
-	l.grant()
-	l.mu.Unlock()
+	defer l.mu.Unlock()
 
-	return <-t.answer
+	turns := make([]*turn, len(messages))
+
+	for i, m := range messages {
+		t := &turn{limits: l, index: m.index, answer: make(chan bool, 1)}
+		at, _ := slices.BinarySearchFunc(l.waiting, t, byIndex)
+		l.waiting = slices.Insert(l.waiting, at, t)
+		turns[i] = t
+	}
+
+	l.grant()
+
+	return turns
 }
+
+// borrow queues a message for a worker without a claim. The caller waits for the answer.
+func (l *limits) borrow(index int) *turn {
+	t := &turn{limits: l, index: index, ready: true, answer: make(chan bool, 1)}
+	t.change(func(l *limits) { l.insert(t) })
+
+	return t
+}
+
+// mayClaim waits until the message may be claimed. It returns false if nothing starts any more.
+func (t *turn) mayClaim() bool { return <-t.answer }
 
 // leave gives the place of a message back that needs no worker: its key was not claimed.
 func (t *turn) leave() {
@@ -190,9 +204,7 @@ func (l *limits) startNext() bool {
 	}
 
 	if at >= free && !l.unordered {
-		if l.timer == nil {
-			l.timer = time.AfterFunc(orderWait, l.disorder)
-		}
+		l.waitForClaims()
 
 		return false
 	}
@@ -205,16 +217,23 @@ func (l *limits) startNext() bool {
 	return true
 }
 
-// disorder ends the wait for claims without an answer.
-func (l *limits) disorder() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// waitForClaims ends the wait for claims without an answer after a moment.
+func (l *limits) waitForClaims() {
+	if l.timer != nil {
+		return
+	}
 
-	l.timer, l.unordered = nil, true
-	l.grant()
+	l.timer = time.AfterFunc(claimWait, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+
+		l.timer, l.unordered = nil, true
+		l.grant()
+	})
 }
 
-// admit lets the next messages be claimed.
+// admit lets the next messages be claimed. It waits a moment for claims under way: they are answered together, and those that get no
+// worker make room for the next ones together.
 func (l *limits) admit() {
 	n := l.free() - len(l.admitted)
 	if len(l.admitted) == 0 {
@@ -226,10 +245,13 @@ func (l *limits) admit() {
 		return
 	}
 
-	if len(l.admitted) == 0 {
-		l.unordered = false
+	if slices.ContainsFunc(l.admitted, isClaiming) && !l.unordered {
+		l.waitForClaims()
+
+		return
 	}
 
+	l.unordered = false
 	l.expect(n)
 
 	for _, t := range l.waiting[:n] {
@@ -241,7 +263,7 @@ func (l *limits) admit() {
 }
 
 func (l *limits) insert(t *turn) {
-	at, _ := slices.BinarySearchFunc(l.admitted, t, func(a, b *turn) int { return a.index - b.index })
+	at, _ := slices.BinarySearchFunc(l.admitted, t, byIndex)
 	l.admitted = slices.Insert(l.admitted, at, t)
 }
 
@@ -249,4 +271,7 @@ func (l *limits) remove(t *turn) {
 	l.admitted = slices.DeleteFunc(l.admitted, func(other *turn) bool { return other == t })
 }
 
-func isReady(t *turn) bool { return t.ready }
+func byIndex(a, b *turn) int { return cmp.Compare(a.index, b.index) }
+
+func isReady(t *turn) bool    { return t.ready }
+func isClaiming(t *turn) bool { return !t.ready }

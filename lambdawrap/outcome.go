@@ -155,12 +155,17 @@ func released(name Outcome, err, failed error) outcome {
 // finish gives one message its answer: the dead-letter hook for what will never succeed, a line in the log for what did not end well,
 // and the time until its next delivery.
 func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
+	v.finishBefore(v.before(answerPart), ctx, m, o)
+}
+
+// finishBefore is finish with another end for the dead-letter hook.
+func (v *invocation) finishBefore(end time.Time, ctx context.Context, m *message, o outcome) { //nolint:revive // the end is the hook's alone
 	m.failed = o.err != nil && !o.done
 	m.dynamo = o.name == OutcomeUnanswered
 	err := o.err
 
 	if o.permanent && v.opts.DeadLetter != nil {
-		hook := v.callHook(ctx, m, o.err)
+		hook := v.callHook(ctx, end, m, o.err)
 		m.failed = hook != nil
 		err = errors.Join(err, hook)
 
@@ -185,15 +190,33 @@ func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
 	}
 }
 
-// callHook gives a message to the dead-letter hook. As many calls run at a time as there are workers.
-func (v *invocation) callHook(ctx context.Context, m *message, cause error) error {
-	ctx, cancel := v.answerContext(ctx)
+// callHook gives a message to the dead-letter hook. Handlers and hooks together are at most as many as there are workers; when
+// handlers start no more, hooks alone are.
+func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, cause error) error {
+	ctx, cancel := within(ctx, end)
 	defer cancel()
+
+	t := v.limits.borrow(m.index)
+
+	select {
+	case hasWorker := <-t.answer:
+		if hasWorker {
+			defer t.end(false)
+		}
+	case <-ctx.Done():
+		t.leave()
+
+		return errNoTime
+	}
 
 	select {
 	case v.hooks <- struct{}{}:
 		defer func() { <-v.hooks }()
 	case <-ctx.Done():
+		return errNoTime
+	}
+
+	if ctx.Err() != nil {
 		return errNoTime
 	}
 
@@ -236,10 +259,16 @@ func (v *invocation) hiddenFor(m *message, o outcome) int32 {
 // visibilityTime is the longest time for one change of a message's visibility: the answer should not wait longer for it.
 const visibilityTime = 2 * time.Second
 
+// visibilityCalls is how many such changes are made at a time.
+const visibilityCalls = 100
+
 // hide sets when a failed message is delivered again. Only the answer waits for it.
 func (v *invocation) hide(ctx context.Context, m *message) {
 	ctx, end := v.answerContext(ctx)
 	defer end()
+
+	v.changes <- struct{}{}
+	defer func() { <-v.changes }()
 
 	ctx, cancel := context.WithTimeout(ctx, visibilityTime)
 	defer cancel()

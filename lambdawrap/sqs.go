@@ -102,10 +102,31 @@ func SQS(
 	w := newWrapper(store, opts)
 
 	return w.serve(func(ctx context.Context, v *invocation, messages []*message) {
-		for _, l := range lanes(messages) {
+		all := lanes(messages)
+		v.enter(all)
+
+		for _, l := range all {
 			v.spawn(func() { v.follow(ctx, l, h) })
 		}
 	})
+}
+
+// enter queues the first message of each lane that must be worked on, all together, so that their claims share requests.
+func (v *invocation) enter(lanes []*lane) {
+	var (
+		heads []*message
+		of    []*lane
+	)
+
+	for _, l := range lanes {
+		if _, ended := l.known(l.messages[0]); !ended {
+			heads, of = append(heads, l.messages[0]), append(of, l)
+		}
+	}
+
+	for i, t := range v.limits.enter(heads...) {
+		of[i].turn = t
+	}
 }
 
 // follow works on the messages of one lane, one after the other.
@@ -113,7 +134,7 @@ func (v *invocation) follow(ctx context.Context, l *lane, h Handler) {
 	for _, m := range l.messages {
 		o, ended := l.known(m)
 		if !ended {
-			o = v.work(ctx, m, h)
+			o = v.work(ctx, m, l.takeTurn(v.limits, m), h)
 		}
 
 		v.finish(ctx, m, o)
@@ -122,8 +143,8 @@ func (v *invocation) follow(ctx context.Context, l *lane, h Handler) {
 }
 
 // work claims a message's key, runs its handler and settles the claim.
-func (v *invocation) work(ctx context.Context, m *message, h Handler) outcome {
-	claim, t, o := v.claim(ctx, m)
+func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) outcome {
+	claim, t, o := v.claim(ctx, m, t)
 	if claim == nil {
 		return o
 	}
@@ -162,13 +183,12 @@ func (v *invocation) work(ctx context.Context, m *message, h Handler) outcome {
 }
 
 // claim claims a message's key when the limits let it. Without a claim the outcome says why.
-func (v *invocation) claim(ctx context.Context, m *message) (*idemddb.Claim, *turn, outcome) {
+func (v *invocation) claim(ctx context.Context, m *message, t *turn) (*idemddb.Claim, *turn, outcome) {
 	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1}
 	end := time.Now().Add(v.opts.Wait)
 
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		t := v.limits.turn(m.index)
-		if !t.claim() {
+		if !t.mayClaim() {
 			return nil, nil, outcome{name: OutcomeNoTime, err: errNoTime}
 		}
 
@@ -185,6 +205,7 @@ func (v *invocation) claim(ctx context.Context, m *message) (*idemddb.Claim, *tu
 		}
 
 		opts.Redelivered = true
+		t = v.limits.enter(m)[0]
 	}
 }
 
