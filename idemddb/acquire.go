@@ -30,6 +30,7 @@ type acquisition struct {
 	claim  *Claim
 	record *Record
 	err    error
+	unsent *storedRecord // the record of the answer, if it has messages that are not sent
 }
 
 var (
@@ -60,7 +61,10 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 	if s.disabled {
 		s.told.Do(func() { s.observe(ctx, Event{Kind: Disabled}) })
 
-		return &Claim{store: s, key: key, attempt: 1, lease: s.stamp(leaseBound(ctx)).lease}, nil, nil
+		claim := &Claim{store: s, key: key, attempt: 1, lease: s.stamp(leaseBound(ctx)).lease}
+		claim.staging.store, claim.staging.key = s, key
+
+		return claim, nil, nil
 	}
 
 	partition, err := s.partition(key)
@@ -74,11 +78,40 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 	}
 	if !a.cached() {
 		a.wait(ctx, b, opts.Wait)
+		a.sendLeft(ctx, b)
 	}
 
 	s.observe(ctx, a.event())
 
 	return a.claim, a.record, a.err
+}
+
+// sendLeft sends the messages of a completed record that its own process has not sent for a while. If there is no sweep
+// (Options.Unswept), the key is not answered before they are sent.
+func (a *acquisition) sendLeft(ctx context.Context, b *Batch) {
+	rec, s := a.unsent, a.store
+	if rec == nil || a.record == nil {
+		return
+	}
+
+	left, err := len(rec.Outbox), error(nil)
+
+	if s.opts.Now().Sub(time.UnixMilli(rec.Done)) >= unsentAfter {
+		write, p, cancel := s.settleContext(ctx)
+		defer cancel()
+
+		left, err = s.deliver(write, b, a.key, a.partition, rec, p)
+	}
+
+	if left == 0 && err == nil {
+		return
+	}
+
+	s.observe(ctx, Event{Kind: Unsent, Key: a.key, Err: err})
+
+	if s.opts.Unswept {
+		a.record, a.err = nil, keyError("send", a.key, errors.Join(ErrUnsent, err))
+	}
 }
 
 // cached looks the key up in memory. It returns false if the key is not there.
@@ -352,6 +385,7 @@ func (a *acquisition) take(fence int64, attempt int, takeover bool, lease time.T
 	a.claim = &Claim{
 		store: a.store, key: a.key, partition: a.partition, token: a.token, fingerprint: a.fingerprint,
 		fence: fence, attempt: attempt, takeover: takeover, lease: lease,
+		staging: staging{store: a.store, key: a.key, partition: a.partition},
 	}
 }
 
@@ -378,6 +412,8 @@ func (a *acquisition) conflict(found item) {
 		a.err = &rareError{rec, errExpired}
 	case !rec.matches(a.fingerprint):
 		a.err = keyError("claim", a.key, ErrMismatch)
+	case rec.State == stateCompleted && len(rec.Outbox) > 0:
+		a.record, a.unsent = rec.record(a.key), rec
 	case rec.State == stateCompleted:
 		a.record = rec.record(a.key)
 		s.cache.add(a.partition, a.record, rec.Fingerprint)

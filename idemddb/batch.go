@@ -37,6 +37,9 @@ type Batch struct {
 	timer     *time.Timer // not nil while the queue waits for more writes
 	long      bool        // the timer waits for announced claims
 	exhausted bool        // the last claim without an answer used its patience up
+
+	commits     []*waitingCommit // commits that wait for a transaction
+	commitTimer *time.Timer      // not nil while they wait
 }
 
 // Batch returns a Batch for the claims of one invocation.

@@ -42,7 +42,10 @@ type Claim struct {
 	attempt     int
 	takeover    bool
 
+	staging staging
+
 	mu       sync.Mutex
+	renewer  *renewer // nil if the lease is not kept
 	lease    time.Time
 	settling bool // the first settlement has begun: the lease is not renewed any more
 	settled  Kind

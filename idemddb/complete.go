@@ -27,22 +27,35 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 		value = &types.AttributeValueMemberB{Value: result}
 	}
 
-	tooLarge := c.checkSize(result)
+	e, _ := c.staging.take()
+
+	tooLarge := c.store.checkSize(c.partition, result, e)
 	if tooLarge == nil {
-		return c.complete(ctx, value, nil)
+		return c.write(ctx, value, e, nil)
 	}
 
 	// The work is done, so a completion without the result is better than none.
-	if err := c.completeOmitted(ctx, tooLarge); err != nil {
+	if err := c.write(ctx, omittedValue, e, tooLarge); err != nil {
 		return err
 	}
 
 	return keyError("complete", c.key, tooLarge)
 }
 
+// write completes the claim, together with the effects if there are any. omitted says why the result is not kept.
+func (c *Claim) write(ctx context.Context, result types.AttributeValue, e Effects, omitted error) error {
+	if e.isEmpty() {
+		return c.complete(ctx, result, omitted)
+	}
+
+	return c.commit(ctx, result, e, omitted)
+}
+
 // completeOmitted completes with a mark in place of a result that could not be kept, and why.
 func (c *Claim) completeOmitted(ctx context.Context, why error) error {
-	return c.complete(ctx, &types.AttributeValueMemberNULL{Value: true}, why)
+	e, _ := c.staging.take()
+
+	return c.write(ctx, omittedValue, e, why)
 }
 
 func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitted error) error {

@@ -44,6 +44,10 @@ func Do[T any](
 	}
 
 	err = claim.record(ctx, value)
+	if effect, ok := errors.AsType[*EffectError](err); ok {
+		err = claim.Refuse(ctx, effect)
+	}
+
 	if IsDone(err) {
 		if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current != fenced.Held {
 			return replay[T](fenced.Record)
@@ -55,11 +59,12 @@ func Do[T any](
 	return value, err
 }
 
-type claimKey struct{}
+// workKey is the context key for the innermost work: its *Claim, or the *staging of work that has no claim.
+type workKey struct{}
 
 // FromContext returns the claim whose work runs with this context, for its fencing token or to settle it from inside.
 func FromContext(ctx context.Context) (*Claim, bool) {
-	c, ok := ctx.Value(claimKey{}).(*Claim)
+	c, ok := ctx.Value(workKey{}).(*Claim)
 
 	return c, ok
 }

@@ -17,8 +17,12 @@ import (
 func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
 	c.mustExist()
 
-	work, cancel := context.WithCancelCause(context.WithValue(ctx, claimKey{}, c))
+	work, cancel := context.WithCancelCause(context.WithValue(ctx, workKey{}, c))
 	r := &renewer{claim: c, cancel: cancel}
+
+	c.mu.Lock()
+	c.renewer = r
+	c.mu.Unlock()
 
 	if !c.store.disabled && !c.lastsUntil(leaseBound(ctx)) {
 		r.mu.Lock() // until the timer is set: a lease that is almost over fires at once
@@ -124,6 +128,26 @@ func (r *renewer) renew(work context.Context) (pause time.Duration, again bool) 
 	}
 
 	return 0, false
+}
+
+// joinRenewal waits for a renewal that is under way: it would conflict with a transaction on the same record. No other one begins,
+// because the claim is being settled.
+func (c *Claim) joinRenewal() {
+	c.mu.Lock()
+	r := c.renewer
+	c.mu.Unlock()
+
+	if r == nil {
+		return
+	}
+
+	r.mu.Lock()
+	running := r.running
+	r.mu.Unlock()
+
+	if running != nil {
+		<-running
+	}
 }
 
 func (c *Claim) isSettling() bool {

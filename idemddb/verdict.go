@@ -67,6 +67,10 @@ func judge(err error) verdict {
 		return rejected
 	}
 
+	if errors.Is(err, errSingle) {
+		return invalid
+	}
+
 	// The request never left, because the SDK cannot encode it.
 	if _, ok := errors.AsType[*smithy.SerializationError](err); ok {
 		return invalid

@@ -1,0 +1,341 @@
+package idemddb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// minCommitRetention is the least retention of a Store for Commit: DynamoDB refuses a signed request minutes after its time, so that no
+// late twin of a commit outlives the record that refuses it.
+const minCommitRetention = time.Hour
+
+// Commit claims and completes a key in one request, together with effects: all of it exactly once. It is for work that has no effect
+// but what it writes here, so that nothing needs a lease. A record that is returned is that of an earlier completion; then nothing was
+// written. It costs 1 request; and 2 WCU for each KB of the record and of each item. A duplicate costs the same.
+//
+// Errors: those of [Store.Claim] and *EffectError, with nothing written (see [EffectError].Unknown); ErrUncommitted (perhaps written,
+// perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if it is below
+// one hour; and the errors of [Stage], with nothing sent.
+func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
+	return s.commit(ctx, nil, key, opts, result, e)
+}
+
+// commit is Store.Commit and Batch.Commit.
+func (s *Store) commit(ctx context.Context, b *Batch, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
+	c, err := s.newCommit(ctx, key, opts, result, e)
+	if err != nil {
+		return nil, err
+	}
+
+	switch {
+	case s.disabled:
+		return nil, s.writeUnclaimed(ctx, key, c.effects)
+	case c.cached():
+	case b != nil && !c.redelivered:
+		b.commit(ctx, c)
+	default:
+		c.run(ctx)
+	}
+
+	c.sendLeft(ctx, b)
+
+	if c.record != nil || c.err != nil {
+		s.observe(ctx, c.event())
+
+		return c.record, c.err
+	}
+
+	return nil, c.after(ctx, b, result)
+}
+
+// committing is one call of Commit: an acquisition whose write also completes the key.
+type committing struct {
+	acquisition
+
+	tx      string
+	effects Effects
+	result  types.AttributeValue // nil, B, or NULL for a result that is omitted
+	done    storedRecord         // as it was committed
+}
+
+func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*committing, error) {
+	if s.opts.Retention < minCommitRetention {
+		return nil, fmt.Errorf("idemddb: commit: Options.Retention: must be at least %v, is %v", minCommitRetention, s.opts.Retention)
+	}
+
+	if opts == nil {
+		opts = &ClaimOptions{}
+	}
+
+	partition, err := s.partition(key)
+	if err != nil && !s.disabled {
+		return nil, keyError("commit", key, err)
+	}
+
+	e = Effects{Items: copyItems(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
+	if err := s.checkEffects(partition, e.Items, e.Messages); err != nil {
+		return nil, keyError("commit", key, err)
+	}
+
+	return &committing{
+		acquisition: acquisition{
+			store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
+			redelivered: opts.Redelivered,
+		},
+		tx: newTx(), effects: e, result: s.resultValue(partition, result, e),
+	}, nil
+}
+
+// run commits the key by a transaction of its own. It begins anew if the record changed between two requests.
+func (c *committing) run(ctx context.Context) {
+	ctx, p, cancel := c.store.settleContext(ctx)
+	defer cancel()
+
+	for turn := range maxTurns {
+		c.record, c.err = nil, nil
+
+		t := &transaction{store: c.store}
+		answer := t.add(c.key, c.recordItem(), c.effects.Items)
+		c.read(ctx, t, answer, t.send(ctx, p))
+		c.follow(ctx, p)
+
+		if !errors.Is(c.err, errChanged) || turn == maxTurns-1 || !sleep(ctx, retryBase) {
+			return
+		}
+	}
+}
+
+// recordItem is the record's part of the transaction: it claims and completes the key.
+func (c *committing) recordItem() *types.TransactWriteItem {
+	s := c.store
+	c.done = s.completion(c.tx, c.effects, c.result)
+	c.last = stamp{now: time.UnixMilli(c.done.Done)}
+
+	condition, update := s.expr.claim, updateCommit+c.done.update()+" REMOVE err, fp"
+	if c.fingerprint != "" {
+		condition, update = s.expr.claimFP, updateCommit+c.done.update()+updateSetFP+updateDropError
+	}
+
+	values := c.values()
+	delete(values, ":lease")
+
+	return s.recordUpdate(c.partition, condition, update, c.done.values(s, c.partition, values), s.expr.names)
+}
+
+// read takes the answer to a transaction.
+func (c *committing) read(ctx context.Context, t *transaction, answer *part, err error) {
+	switch {
+	case err != nil && !t.unknown && !isTransient(err):
+		c.err = keyError("commit", c.key, c.store.explain(err))
+	case err != nil:
+		c.err = fmt.Errorf("%w: %w", keyError("commit", c.key, c.store.explain(err)), ErrUncommitted)
+		c.store.observe(ctx, Event{Kind: Uncommitted, Key: c.key, Err: c.err})
+	case answer.effect != nil:
+		answer.effect.refused = c.effects.Refused
+		c.err = answer.effect
+	case !answer.refused:
+	case answer.found == nil:
+		c.err = keyError("commit", c.key, errChanged)
+	case !c.recognizes(answer.found):
+		c.conflict(answer.found)
+	}
+}
+
+// follow does what a refusal asks for that only another request can answer.
+func (c *committing) follow(ctx context.Context, p policy) {
+	rare, ok := errors.AsType[*rareError](c.err)
+	if !ok {
+		return
+	}
+
+	c.err = nil
+
+	if errors.Is(rare.reason, errExpired) {
+		c.replace(ctx, p, rare.found)
+	} else {
+		c.err = c.markFailed(ctx, p, rare.found)
+	}
+}
+
+// recognizes tells whether a record is the one that an earlier try of this call wrote.
+func (c *committing) recognizes(found item) bool {
+	rec, err := c.store.decode(found)
+	if err != nil || !rec.isOwn(c.token) || rec.State != stateCompleted || rec.Tx != c.tx {
+		return false
+	}
+
+	c.done = *rec
+
+	return true
+}
+
+// replace commits a record past its retention by a whole new record in its place.
+func (c *committing) replace(ctx context.Context, p policy, old *storedRecord) {
+	s := c.store
+	c.done = s.completion(c.tx, c.effects, c.result)
+	c.last = stamp{now: time.UnixMilli(c.done.Done), lease: time.UnixMilli(c.done.Done)}
+
+	record := c.newRecord(max(*old.Fence, c.done.Done) + 1)
+	c.done.into(record, s, c.partition)
+
+	put := c.put(old, 0)
+	t := &transaction{store: s}
+	answer := t.add(c.key, &types.TransactWriteItem{Put: &types.Put{
+		TableName: &s.table, Item: record, ConditionExpression: put.ConditionExpression,
+		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}, c.effects.Items)
+
+	err := t.send(ctx, p)
+	if err == nil && answer.refused && (answer.found == nil || !c.recognizes(answer.found)) {
+		c.err = keyError("commit", c.key, errChanged) // it was claimed or deleted meanwhile
+
+		return
+	}
+
+	c.read(ctx, t, answer, err)
+}
+
+// after follows a commit: its messages are sent, and its event is emitted.
+func (c *committing) after(ctx context.Context, b *Batch, result []byte) error {
+	var omitted error
+	if _, ok := c.result.(*types.AttributeValueMemberNULL); ok && result != nil {
+		omitted = keyError("commit", c.key, ErrTooLarge)
+	}
+
+	c.store.observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: omitted})
+
+	if len(c.done.Outbox) > 0 {
+		c.done.Token = &c.token
+
+		if err := c.store.sendNow(ctx, b, c.key, c.partition, &c.done); err != nil {
+			return err
+		}
+	}
+
+	return omitted
+}
+
+// into writes a completion into a new record.
+func (r *storedRecord) into(record item, s *Store, partition string) {
+	values := r.values(s, partition, item{})
+	record[attrState], record[attrDone], record[s.opts.TTLAttribute], record[attrTx] = completedValue, values[":nowms"], values[":exp"], values[":tx"]
+
+	for name, placeholder := range map[string]string{
+		attrResult: ":res", attrOutbox: ":outbox", attrEnds: ":ends", attrDue: ":due", attrDueNS: ":duens",
+	} {
+		if value, ok := values[placeholder]; ok {
+			record[name] = value
+		}
+	}
+}
+
+// resultValue is the attribute for a result: NULL if it does not fit.
+func (s *Store) resultValue(partition string, result []byte, e Effects) types.AttributeValue {
+	switch {
+	case result == nil:
+		return nil
+	case s.checkSize(partition, result, e) != nil:
+		return omittedValue
+	default:
+		return &types.AttributeValueMemberB{Value: result}
+	}
+}
+
+// Reject writes down that work without a claim ran and did not succeed, under the condition of a claim: the key is released, with one
+// attempt more, or ended for good. It returns what the record says if it refuses: the record of a completed key, or the error of a
+// claim. It is for wrappers that run work without a claim.
+func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, cause error, permanent bool) (*Record, error) {
+	if s.disabled {
+		return nil, nil //nolint:nilnil // there are no records
+	}
+
+	partition, err := s.partition(key)
+	if err != nil {
+		return nil, keyError("reject", key, err)
+	}
+
+	if opts == nil {
+		opts = &ClaimOptions{}
+	}
+
+	r := &rejecting{acquisition{
+		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
+	}, errorText(cause), permanent}
+
+	write, p, cancel := s.settleContext(ctx)
+	defer cancel()
+
+	if err := s.send(write, nil, key, p, r); err != nil {
+		return nil, keyError("reject", key, s.explain(err))
+	}
+
+	if rare, ok := errors.AsType[*rareError](r.err); ok {
+		r.err = nil // past its retention there is nothing to write down
+
+		if errors.Is(rare.reason, errTakeable) {
+			r.err = r.markFailed(write, p, rare.found)
+		}
+	}
+
+	if r.record == nil && r.err == nil {
+		kind := Released
+		if permanent {
+			kind = Failed
+		}
+
+		s.observe(ctx, Event{Kind: kind, Key: key, Err: cause})
+	}
+
+	return r.record, r.err
+}
+
+// rejecting is one call of Reject.
+type rejecting struct {
+	acquisition
+
+	cause     string
+	permanent bool
+}
+
+func (r *rejecting) single() *dynamodb.UpdateItemInput {
+	s := r.store
+	in := r.acquisition.single()
+	values := in.ExpressionAttributeValues
+	values[":err"] = stringValue(r.cause)
+	values[":state"] = inProgressValue
+	delete(values, ":lease")
+
+	if r.permanent {
+		values[":state"] = failedValue
+	}
+
+	// The record has no lease. Its end is that of a record that was released or failed now.
+	values[":exp"] = numberValue(s.expiry(r.last.now, r.last.now))
+	in.UpdateExpression = new(updateReject + " REMOVE fp")
+
+	if r.fingerprint != "" {
+		in.UpdateExpression = new(updateReject + updateSetFP)
+	}
+
+	return in
+}
+
+// read takes the answer. A record that an earlier try of this call wrote is a success.
+func (r *rejecting) read(answer response) (step, error) {
+	if found, ok := refusedItem(answer.err); ok && found != nil {
+		if rec, err := r.store.decode(found); err == nil && rec.isOwn(r.token) {
+			return answered, nil
+		}
+	}
+
+	does, err := r.acquisition.read(answer)
+	r.claim = nil
+
+	return does, err
+}
