@@ -8,13 +8,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// evaluate is the value of a SET's right side.
+// evaluate returns the value of the right side of a SET.
 func (b *binding) evaluate(e *expr, it item) (types.AttributeValue, error) {
 	switch {
 	case e.kind == sumExpr:
 		return b.sum(e, it)
 	case e.op == "if_not_exists" && e.kind == setFunctionExpr:
-		// Both sides are evaluated: a missing second operand fails even where it is not needed.
+		// Both operands are evaluated, because a second one that is missing fails even if it is not needed.
 		other, err := b.evaluate(e.args[1], it)
 		if v := b.value(e.args[0], it); v != nil && err == nil {
 			return v, nil
@@ -68,7 +68,7 @@ func (b *binding) listAppend(e *expr, it item) (types.AttributeValue, error) {
 	return &types.AttributeValueMemberL{Value: slices.Concat(l.Value, m.Value)}, nil
 }
 
-// add is the ADD action: a number is added, a set united. A missing attribute counts as zero, or as the empty set.
+// add does the action ADD: it adds numbers and unites sets. A missing attribute counts as zero or as an empty set.
 func add(old, v types.AttributeValue) (types.AttributeValue, error) {
 	if old == nil {
 		return v, nil
@@ -96,7 +96,7 @@ func union[T any](a, b []T, compare func(T, T) int) []T {
 	return slices.CompactFunc(all, func(x, y T) bool { return compare(x, y) == 0 })
 }
 
-// subtract is the DELETE action. Nil means that nothing is left: a set is never empty.
+// subtract does the action DELETE. It returns nil if nothing is left, because a set is never empty.
 func subtract(old, v types.AttributeValue) (types.AttributeValue, error) {
 	if old == nil {
 		return nil, nil

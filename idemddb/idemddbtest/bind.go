@@ -6,13 +6,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A binding is what a request gives to its expressions. Its values are adopted.
+// binding holds the names and values of a request for its expressions. The values are adopted.
 type binding struct {
 	names  map[string]string
 	values item
 }
 
-// parsed is an entry of the cache: a condition or an update, and the names and values it uses.
+// parsed is an entry of the cache: a condition or an update, with the names and values that it uses.
 type parsed struct {
 	condition *expr
 	update    *update
@@ -20,7 +20,7 @@ type parsed struct {
 	err       error
 }
 
-// A cache keeps parsed expressions, bounded: code has few of them, a fuzzer has many.
+// cache keeps parsed expressions. Code has few of them; the cache is bounded because a fuzzer has many.
 type cache map[cacheKey]parsed
 
 type cacheKey struct {
@@ -48,7 +48,7 @@ func (c cache) parse(expression string, isUpdate bool) parsed {
 	return p
 }
 
-// bind checks that the expressions and the request's names and values fit each other.
+// bind checks that the expressions use all names and values of the request, and no others.
 func bind(names map[string]string, values item, expressions ...parsed) (*binding, error) {
 	if err := checkKeys(names, values, len(expressions) > 0); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func bind(names map[string]string, values item, expressions ...parsed) (*binding
 	return &binding{names: names, values: adopted}, nil
 }
 
-// checkKeys takes nil for absent: a map that is there may not be empty.
+// checkKeys checks the names of placeholders. A nil map is absent; a map that is present may not be empty.
 func checkKeys(names map[string]string, values item, expressions bool) error {
 	switch {
 	case !expressions && (names != nil || values != nil):
@@ -118,7 +118,7 @@ func contained(name string, expressions []parsed) bool {
 	return slices.ContainsFunc(expressions, func(e parsed) bool { _, ok := e.uses[name]; return ok })
 }
 
-// value is what an operand of a condition stands for, nil if it is missing.
+// value returns the value of an operand of a condition, nil if it is missing.
 func (b *binding) value(e *expr, it item) types.AttributeValue {
 	switch e.kind {
 	case pathExpr:

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// typeOf is the name of a value's type on the wire, "" for a missing value.
+// typeOf returns the name that the type of a value has on the wire, "" for a missing value.
 func typeOf(v types.AttributeValue) string {
 	switch v.(type) {
 	case *types.AttributeValueMemberS:
@@ -35,7 +35,7 @@ func typeOf(v types.AttributeValue) string {
 	return ""
 }
 
-// equal compares adopted values. A missing value equals nothing, not even another one.
+// equal compares adopted values. A missing value is not equal to any value, not even to another missing one.
 func equal(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
@@ -86,7 +86,7 @@ func equalMany(a, b types.AttributeValue) bool {
 	return false
 }
 
-// compare orders two values of the same ordered type: strings and binaries by their bytes, numbers by value. Others are not comparable.
+// compare orders two strings or two binaries by their bytes and two numbers by their value. It returns false for other values.
 func compare(a, b types.AttributeValue) (order int, ok bool) {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
@@ -105,7 +105,7 @@ func compare(a, b types.AttributeValue) (order int, ok bool) {
 	return 0, false
 }
 
-// contains is the function of that name: part of a string or binary, member of a set or list.
+// contains evaluates the function of that name: whether v has a part (of a string or binary) or a member (of a set or list) like this.
 func contains(all, part types.AttributeValue) bool {
 	switch all := all.(type) {
 	case *types.AttributeValueMemberS:

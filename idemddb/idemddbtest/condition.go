@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// check finds what is wrong with a condition whatever the item is: operands of a type that the operator never takes.
+// check refuses a condition that is wrong for every item: one with operands of a type that their operator never takes.
 func (b *binding) check(e *expr) error {
 	for _, a := range e.args {
 		if err := b.check(a); err != nil {
@@ -78,7 +78,7 @@ func (b *binding) checkBetween(e *expr) error {
 	return nil
 }
 
-// checkDistinct refuses a path that is compared with itself.
+// checkDistinct refuses the comparison of a path with itself.
 func (b *binding) checkDistinct(e *expr) error {
 	first := e.args[0]
 	for _, other := range e.args[1:] {
@@ -89,7 +89,7 @@ func (b *binding) checkDistinct(e *expr) error {
 	return nil
 }
 
-// checkTypes looks at the operands whose type is known without an item.
+// checkTypes checks the operands whose types do not depend on the item.
 func (b *binding) checkTypes(e *expr, allowed string, operands ...*expr) error {
 	for _, o := range operands {
 		var t string
@@ -121,7 +121,7 @@ func wrongType(e *expr, t string) error {
 	return invalid("Incorrect operand type for operator or function; operator or function: %s, operand type: %s", e.op, t)
 }
 
-// holds evaluates a checked condition against an item; nil is a missing item.
+// holds evaluates a checked condition for an item; nil is a missing item.
 func (b *binding) holds(e *expr, it item) bool {
 	switch e.kind {
 	case andExpr:
@@ -164,8 +164,8 @@ func (b *binding) function(e *expr, it item) bool {
 	return false
 }
 
-// compares is false for a missing operand and for operands of different types, except that <> is the opposite of =: it holds when
-// one or both are missing. This is what lets a claim say own <> :mine of a record without an owner.
+// compares evaluates a comparison. It is false if an operand is missing or if their types differ. Only <> is then true, as the opposite
+// of =. So a claim may say own <> :mine of a record without an owner token.
 func compares(op string, a, b types.AttributeValue) bool {
 	switch op {
 	case "=":

@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// copyInput copies the input of a write deeply, for use after the call has returned. Strings behind pointers are shared with the
-// caller's struct only until the struct is changed.
+// copyInput copies the input of a write deeply, for use after the call has returned. It shares strings behind pointers with the input of
+// the caller, because callers change pointers, not the strings behind them.
 func copyInput(in any) any {
 	switch in := in.(type) {
 	case *dynamodb.UpdateItemInput:

@@ -12,14 +12,14 @@ const (
 	maxSortKey      = 1024
 )
 
-// A keyAttribute is one part of a table's key.
+// keyAttribute is one part of a table's key.
 type keyAttribute struct {
 	name string
 	typ  string
 	max  int
 }
 
-// keyOf checks the key of a request, which names exactly the key attributes, and returns its adopted form.
+// keyOf adopts the key of a request, which must have the key attributes and no others.
 func (t *table) keyOf(in item) (item, error) {
 	if len(in) != len(t.key) {
 		return nil, invalid("The number of conditions on the keys is invalid")
@@ -50,7 +50,7 @@ func (t *table) checkKey(it item) error {
 	return nil
 }
 
-// keyPart is the key alone, out of an item.
+// keyPart returns the key attributes of an item.
 func (t *table) keyPart(it item) item {
 	key := make(item, len(t.key))
 	for _, k := range t.key {
@@ -61,7 +61,7 @@ func (t *table) keyPart(it item) item {
 	return key
 }
 
-// id names an item within its table. The length keeps "a","bc" and "ab","c" apart.
+// id identifies an item in its table. It begins with the length of the partition key, so that "a", "bc" and "ab", "c" differ.
 func (t *table) id(it item) string {
 	first := keyText(it[t.key[0].name])
 	if len(t.key) == 1 {
@@ -79,7 +79,7 @@ func (t *table) isKey(name string) bool {
 	return false
 }
 
-// compareKeys orders items by partition key, then by sort key.
+// compareKeys orders items by their partition keys, then by their sort keys.
 func (t *table) compareKeys(a, b item) int {
 	for _, k := range t.key {
 		if order, _ := compare(a[k.name], b[k.name]); order != 0 {
@@ -101,7 +101,7 @@ func keyText(v types.AttributeValue) string {
 	return ""
 }
 
-// tableName takes a name or a table's ARN.
+// tableName returns the name in a table's name or ARN.
 func tableName(s *string) string {
 	if s == nil {
 		return ""

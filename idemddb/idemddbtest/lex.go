@@ -2,12 +2,12 @@ package idemddbtest
 
 import "strings"
 
-// A token is a word (a name, keyword, #alias or :value), a number or a symbol; of a statement also a quoted name or string. The last one
-// is empty.
+// token is a word (a name, keyword, #alias or :value), a number or a symbol; in a statement also a quoted name or string. The last token of
+// a text is empty.
 type token struct {
 	text string
 	kind tokenKind
-	at   int // where it begins; only of a statement
+	at   int // where it begins, in a statement
 }
 
 type tokenKind byte
@@ -19,8 +19,8 @@ const (
 	valueToken
 	numberToken
 	symbolToken
-	nameToken   // quoted, of a statement
-	stringToken // of a statement
+	nameToken   // quoted, in a statement
+	stringToken // in a statement
 )
 
 func lex(s string) ([]token, error) {
@@ -40,7 +40,7 @@ func lex(s string) ([]token, error) {
 	return append(tokens, token{}), nil
 }
 
-// lexOne is the length and kind of the token that s begins with; 0 when there is none.
+// lexOne returns the length and the kind of the token at the beginning of s, length 0 if there is none.
 func lexOne(s string) (int, tokenKind) {
 	switch c := s[0]; {
 	case isLetter(c):
@@ -70,7 +70,7 @@ func lexOne(s string) (int, tokenKind) {
 	return 0, endToken
 }
 
-// wordLength is the length of the word that s begins with; its first byte may be anything.
+// wordLength returns the length of the word at the beginning of s. It does not check the first byte.
 func wordLength(s string) int {
 	n := 1
 	for n < len(s) && (isLetter(s[n]) || isDigit(s[n]) || s[n] == '_') {

@@ -2,7 +2,7 @@ package idemddbtest
 
 import "strings"
 
-// lexStatement is lex for PartiQL: names in double quotes, strings in single ones, parameters. The last token stands at the end.
+// lexStatement is lex for PartiQL: with names in double quotes, strings in single quotes, and parameters.
 func lexStatement(s string) ([]token, error) {
 	tokens := make([]token, 0, len(s)/3+1)
 	for i := 0; i < len(s); {
@@ -21,7 +21,7 @@ func lexStatement(s string) ([]token, error) {
 	return append(tokens, token{at: len(s)}), nil
 }
 
-// lexStatementOne is the length of the token that s begins with, 0 when there is none, and the token.
+// lexStatementOne returns the token at the beginning of s and its length, 0 if there is none.
 func lexStatementOne(s string) (int, token) {
 	switch c := s[0]; {
 	case c == '"':
@@ -40,7 +40,7 @@ func lexStatementOne(s string) (int, token) {
 		for n < len(s) && isDigit(s[n]) {
 			n++
 		}
-		if n < len(s) && (isLetter(s[n]) || s[n] == '.') { // a number, but no integer
+		if n < len(s) && (isLetter(s[n]) || s[n] == '.') { // a number that is not an integer
 			return 0, token{}
 		}
 		return n, token{text: s[:n], kind: numberToken}
@@ -54,7 +54,8 @@ func lexStatementOne(s string) (int, token) {
 	return 0, token{}
 }
 
-// quoted is the length of what stands in quotes, 0 when it does not end, and the text in it: a quote within is doubled.
+// quoted returns the length of the quoted text at the beginning of s, 0 if the quotes do not end, and the text. A quote in the text is
+// written twice.
 func quoted(s string) (int, string) {
 	quote := s[:1]
 	for n := 1; n < len(s); n++ {

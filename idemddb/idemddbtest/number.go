@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A number is a decimal, 0.digits × 10^exp, exact. Zero has no digits.
+// number is an exact decimal: 0.digits × 10^exp. Zero has no digits.
 type number struct {
 	neg    bool
 	digits string // without zeros at either end
@@ -19,7 +19,7 @@ const (
 	minExponent = -129 // 1E-130
 )
 
-// canonical is the text that DynamoDB returns for a number: no exponent, no zeros that mean nothing.
+// canonical returns the text that DynamoDB returns for a number, without an exponent and without needless zeros.
 func canonical(s string) (string, error) {
 	if plainInteger(s) {
 		return s, nil
@@ -31,7 +31,7 @@ func canonical(s string) (string, error) {
 	return n.String(), nil
 }
 
-// plainInteger is the fast way out for what numbers mostly are; false only means that it needs a closer look.
+// plainInteger recognises most canonical integers quickly. It returns false for texts that need to be parsed.
 func plainInteger(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	if digits == "" || len(digits) > maxDigits || digits[0] == '0' {
@@ -105,7 +105,7 @@ func (n number) normal() (number, error) {
 	return n, nil
 }
 
-// compareNumbers takes canonical texts and answers -1, 0 or 1.
+// compareNumbers compares canonical texts by their value. It returns -1, 0 or 1.
 func compareNumbers(a, b string) int {
 	if a == b {
 		return 0
@@ -134,7 +134,7 @@ func (n number) sign() int {
 	return 1
 }
 
-// addNumbers adds canonical texts; subtracting is adding what negate returns.
+// addNumbers adds canonical texts. To subtract, add the result of negate.
 func addNumbers(a, b string) (string, error) {
 	if len(a) < 18 && len(b) < 18 {
 		x, errA := strconv.ParseInt(a, 10, 64)
@@ -165,7 +165,7 @@ func negate(s string) string {
 	return "-" + s
 }
 
-// scaled is n × 10^-power, for a power that leaves no fraction.
+// scaled returns n × 10^-power, for a power that leaves no fraction.
 func (n number) scaled(power int) *big.Int {
 	i := new(big.Int)
 	if n.digits == "" {
@@ -178,7 +178,7 @@ func (n number) scaled(power int) *big.Int {
 	return i
 }
 
-// mustNumber is for texts that canonical made.
+// mustNumber parses a canonical text.
 func mustNumber(s string) number {
 	n, err := parseNumber(s)
 	if err != nil {

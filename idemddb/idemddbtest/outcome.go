@@ -2,14 +2,14 @@ package idemddbtest
 
 import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-// An outcome is what a write would do to its item; nothing is stored before every write of a request has one.
+// outcome is what a write would do to its item. Nothing is stored before all writes of a request have one.
 type outcome struct {
 	before, after item // nil is a missing item
 	units         int
 	refused       bool
 }
 
-// evaluate says what the write would do. A refusal is no error here: a transaction needs to know all of them.
+// evaluate returns what the write would do. It does not return an error for a refused condition, because a transaction lists all of them.
 func (w *write) evaluate() (outcome, error) {
 	o := outcome{before: w.table.items[w.id]}
 	if w.condition != nil && !w.bound.holds(w.parsed.condition.condition, o.before) {
@@ -60,7 +60,7 @@ func (w *write) store(o outcome) {
 	w.table.items[w.id] = o.after
 }
 
-// attributes are what the answer returns of the item; nil rather than empty.
+// attributes returns what the answer carries of the item; nil if that is nothing.
 func (o outcome) attributes(rv types.ReturnValue, paths []path) item {
 	switch rv {
 	case types.ReturnValueAllOld:
@@ -76,7 +76,7 @@ func (o outcome) attributes(rv types.ReturnValue, paths []path) item {
 	return nil
 }
 
-// touched is, of the paths that exist, the whole top-level attribute, as DynamoDB Local has it.
+// touched returns the whole top-level attribute of each path that exists, as DynamoDB Local does.
 func touched(it item, paths []path) item {
 	var out item
 	for _, p := range paths {

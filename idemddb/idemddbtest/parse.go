@@ -1,6 +1,6 @@
 package idemddbtest
 
-// An expr is a node of a parsed expression. It holds no names or values of a request, so that one parse serves all requests.
+// expr is a node of a parsed expression. It holds no names and values of a request, so that an expression is parsed once for all requests.
 type expr struct {
 	kind kind
 	op   string // the comparison, the function's name, or the :value
@@ -25,14 +25,14 @@ const (
 	sumExpr         // + or -
 )
 
-// operand reports whether the node stands for a value rather than for true or false.
+// operand reports whether the node is a value and not a condition.
 func (e *expr) operand() bool { return e.kind <= sizeExpr }
 
-// A parser walks the tokens and notes which names and values they use.
+// parser parses expressions and collects the names and values that they use.
 type parser struct {
 	tokens []token
 	uses   map[string]struct{}
-	group  struct{ from, to int } // the last group that was closed: how many tokens were left before it and behind it
+	group  struct{ from, to int } // the last group that was closed, as the numbers of tokens left before and after it
 }
 
 const maxExpression = 4096
@@ -144,7 +144,7 @@ func (p *parser) operandOnly() (*expr, error) {
 	return e, err
 }
 
-// primary is an operand, a function, or anything in parentheses.
+// primary parses an operand, a function, or an expression in parentheses.
 func (p *parser) primary() (*expr, error) {
 	if from := len(p.tokens); p.take("(") {
 		e, err := p.or()
@@ -159,7 +159,7 @@ func (p *parser) primary() (*expr, error) {
 	return p.leaf()
 }
 
-// closeGroup takes the closing parenthesis. ((a = b)) is refused: another group is all that is in it.
+// closeGroup takes the closing parenthesis. It refuses a group that holds nothing but another group: ((a = b)).
 func (p *parser) closeGroup(from int) error {
 	redundant := p.group.from == from-1 && p.group.to == len(p.tokens)
 	if !p.take(")") {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// leaf is a :value or a path.
+// leaf parses a :value or a path.
 func (p *parser) leaf() (*expr, error) {
 	if t := p.peek(); t.kind == valueToken {
 		p.next()
@@ -84,7 +84,7 @@ func (p *parser) take(symbol string) bool {
 	return true
 }
 
-// takeWord takes a keyword, in any case.
+// takeWord takes a keyword, which may be written in any case.
 func (p *parser) takeWord(word string) bool {
 	if t := p.peek(); t.kind != wordToken || !strings.EqualFold(t.text, word) {
 		return false

@@ -2,7 +2,7 @@ package idemddbtest
 
 import "strings"
 
-// An update is a parsed update expression.
+// update is a parsed update expression.
 type update struct {
 	sets    []assignment
 	removes []path
@@ -92,7 +92,7 @@ func (p *parser) setAction() (*expr, error) {
 	return p.sum()
 }
 
-// sum is one term, or two: the service's grammar has no longer sums.
+// sum parses one term or the sum of two. The service's grammar has no longer sums.
 func (p *parser) sum() (*expr, error) {
 	left, err := p.term()
 	if err != nil {
@@ -139,7 +139,7 @@ func (p *parser) setFunction() (*expr, error) {
 	return &expr{kind: setFunctionExpr, op: name, args: args}, inner(args...)
 }
 
-// inner refuses list_append within anything else.
+// inner refuses a list_append inside of another operand.
 func inner(operands ...*expr) error {
 	for _, o := range operands {
 		if o.kind == setFunctionExpr && o.op == "list_append" {

@@ -12,7 +12,7 @@ func (db *DB) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(
 	return call[dynamodb.GetItemOutput](ctx, db, in)
 }
 
-// Scan returns all items of a table at once, ordered by key. Filters, projections, limits and segments are not supported.
+// Scan returns all items of a table at once, in the order of their keys. Filters, projections, limits and segments are not supported.
 func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
 	return call[dynamodb.ScanOutput](ctx, db, in)
 }
@@ -54,6 +54,6 @@ func (db *DB) scan(in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
 		return nil, invalid("idemddbtest: Scan: only whole tables are supported")
 	}
 	all := t.all()
-	count := int32(len(all)) //nolint:gosec // two thousand million items do not fit in memory
+	count := int32(len(all)) //nolint:gosec // two thousand million items do not fit into memory
 	return &dynamodb.ScanOutput{Items: all, Count: count, ScannedCount: count}, nil
 }

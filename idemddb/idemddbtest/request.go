@@ -10,24 +10,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A Request is what a DB knows of one request, each attempt of the SDK being one. An interceptor sees only what was sent: Operation,
-// Table, Key, the expressions and Items.
+// Request describes one request and its answer. Each try of the SDK is a request. An interceptor gets only what was sent: Operation, Table,
+// Key, the expressions and Items.
 type Request struct {
 	Operation string                          // "UpdateItem"
-	Table     string                          // "" for a transaction and for a call of statements
-	Key       map[string]types.AttributeValue // of the one item that the request names; of a PutItem or a statement the key, once the table is known, else nil
-	Condition string                          // ConditionExpression; of a statement what follows WHERE
-	Update    string                          // UpdateExpression; of a statement its SET and REMOVE clauses, of an INSERT what follows VALUE
-	Items     []Request                       // the parts of a transaction, with Operation Put, Update, Delete or ConditionCheck; statements, with Operation INSERT or UPDATE
+	Table     string                          // "" for a transaction and a call of statements
+	Key       map[string]types.AttributeValue // of the item; for a PutItem or a statement nil if there is no such table
+	Condition string                          // ConditionExpression; for a statement the text after WHERE
+	Update    string                          // UpdateExpression; for an UPDATE its SET and REMOVE clauses, for an INSERT the text after VALUE
+	Items     []Request                       // the parts of a transaction (Operation Put, Update, Delete or ConditionCheck) or the statements of a call (INSERT or UPDATE)
 
-	WriteUnits int   // consumed; a refused condition consumes too
-	Refused    bool  // a condition did not hold; INSERT found an item; of a call of statements: of one of them
-	Err        error // what the service answered, unwrapped; nil for success, and when nothing was applied; of a statement what its response says
-	Fault      Fault // what was injected; Err is then not, or not all, that the sender saw
+	WriteUnits int   // write units that were consumed; a refused condition consumes them, too
+	Refused    bool  // a condition did not hold or an INSERT found an item; for a call, whether that is so for any of its statements
+	Err        error // the error of the service, unwrapped, or of a statement's response; nil for a success and if nothing was applied
+	Fault      Fault // the fault that was injected; the sender then did not get Err, or not all of it
 }
 
-// Requests returns all requests that were sent so far, in the order in which they were done. It includes those that a fault kept from
-// being applied; one that is applied late stands there twice, the second time without the Fault.
+// Requests returns all requests that were sent so far, in the order in which they were answered. It includes those that a fault kept from
+// being applied. A request that was applied late is there twice, the second time without the Fault.
 func (db *DB) Requests() []Request {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -38,7 +38,7 @@ func (db *DB) Requests() []Request {
 	return out
 }
 
-// ResetRequests empties the log.
+// ResetRequests removes all requests from the list that Requests returns.
 func (db *DB) ResetRequests() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -54,17 +54,17 @@ func (r Request) clone() Request {
 	return r
 }
 
-// receive takes a request as it came in and answers it, or says what fault its answer meets.
+// receive answers a request, and returns the fault that happens to it or to its answer.
 func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error) {
 	db.mu.Lock()
 	r := db.describe(in)
 	f, intercept := db.nextFault()
 	each := db.interceptStatement
 	db.mu.Unlock()
-	if intercept != nil { // without the lock: it may wait, or use the DB
+	if intercept != nil { // without the lock, because the interceptor may wait, or use the DB
 		f = intercept(ctx, r.clone())
 		if ctx.Err() != nil {
-			f = LostRequest // its sender gave up while it was held
+			f = LostRequest // its sender gave up while the interceptor waited
 		}
 	}
 	if !db.chooseStatementFaults(ctx, &r, f, each) {
@@ -179,7 +179,7 @@ func (db *DB) keyIn(table *string, it item) item {
 	return t.keyPart(it)
 }
 
-// operation is the name that an input's type carries.
+// operation returns the name of the operation that takes this input.
 func operation(in any) string {
 	switch in.(type) {
 	case *dynamodb.UpdateItemInput:

@@ -9,10 +9,11 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// BatchExecuteStatement does writes in PartiQL, each for itself: what one of them meets stands in its response and keeps no other from
-// being applied. It knows INSERT, and UPDATE with SET, REMOVE, a WHERE that holds an equality on each key attribute, and RETURNING ALL
-// OLD *; values are parameters, integers or 'strings'. Conditions have comparisons, AND, OR, NOT, IS [NOT] MISSING, attribute_exists,
-// attribute_not_exists and begins_with; right sides + and -. A name that is a reserved word stands in double quotes. No ConsumedCapacity is returned.
+// BatchExecuteStatement does writes in PartiQL. Each statement has a response of its own, and its error keeps no other from being applied.
+// Statements are INSERT, and UPDATE with SET, REMOVE, a WHERE with an equality for each key attribute, and RETURNING ALL OLD *. Values are
+// parameters, integers or 'strings'. Conditions have comparisons, AND, OR, NOT, parentheses, IS [NOT] MISSING, attribute_exists,
+// attribute_not_exists and begins_with; right sides have + and -. A name that is a reserved word needs double quotes. The answer has no
+// ConsumedCapacity.
 func (db *DB) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
 	return call[dynamodb.BatchExecuteStatementOutput](ctx, db, in)
 }
@@ -33,7 +34,7 @@ func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *
 	}
 	if repeated(writes) {
 		for i := range r.Items {
-			r.Items[i].Err = nil // the call's error is what was answered
+			r.Items[i].Err = nil // only the call has an error
 		}
 		return nil, invalid("Provided list of item keys contains duplicates")
 	}
@@ -47,7 +48,7 @@ func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *
 	return out, nil
 }
 
-// checkStatements finds what refuses the call as a whole, and adopts the parameters of the statements that can be understood.
+// checkStatements refuses a call that is wrong as a whole, and adopts the parameters of the statements that can be parsed.
 func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Request) ([][]types.AttributeValue, error) {
 	switch n := len(statements); {
 	case n == 0:
@@ -86,8 +87,8 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 	return parameters, nil
 }
 
-// prepareStatement makes a statement the write that the single operations make of their expressions. The write has its table from where
-// the response names it: a statement that could not be understood, or has no table, is answered without.
+// prepareStatement makes the same write of a statement as the single operations make of their expressions. The write has a table once the
+// response names it: the response to a statement that cannot be parsed, or whose table does not exist, names none.
 func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []types.AttributeValue) (w *write, err error) {
 	st := db.statements.parse(*in.Statement)
 	w = &write{kind: st.kind, tableName: &st.table, condition: &st.where, update: &st.action, giveItem: in.ReturnValuesOnConditionCheckFailure}
@@ -115,7 +116,7 @@ func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []typ
 	return w, nil
 }
 
-// understand checks the statement itself, then against its table: the write gets its parsed expressions, and its key or item.
+// understand checks the statement, first by itself and then with its table. It sets the expressions of the write, and its key or item.
 func (db *DB) understand(w *write, st *statement) (t *table, err error) {
 	if st.kind == updateWrite {
 		if st.condition == nil {
@@ -152,7 +153,7 @@ func (db *DB) understand(w *write, st *statement) (t *table, err error) {
 	return t, nil
 }
 
-// key is what the WHERE says of the key attributes; one that it says two things of is no key.
+// key returns the key that the WHERE demands. It is an error if the WHERE demands two values for one key attribute.
 func (st *statement) key(t *table, values item) (item, error) {
 	key := make(item, len(t.key))
 	for _, e := range st.equalities {
@@ -170,7 +171,7 @@ func (st *statement) key(t *table, values item) (item, error) {
 	return key, nil
 }
 
-// repeated reports two writes of one item. What is refused before its item is looked at does not count.
+// repeated reports whether two writes have the same item. A write that was refused before its item was known does not count.
 func repeated(writes []*write) bool {
 	type itemID struct {
 		table *table
@@ -179,7 +180,7 @@ func repeated(writes []*write) bool {
 	seen := make(map[itemID]struct{}, len(writes))
 	n := 0
 	for _, w := range writes {
-		if w.id != "" { // there is no empty key
+		if w.id != "" { // no key is empty
 			seen[itemID{w.table, w.id}] = struct{}{}
 			n++
 		}
@@ -187,7 +188,7 @@ func repeated(writes []*write) bool {
 	return len(seen) < n
 }
 
-// execute does a prepared statement, unless it was refused or meets a fault that refuses it.
+// execute does a prepared statement, unless it was refused or its fault refuses it.
 func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementResponse) {
 	if w.table != nil {
 		out.TableName = new(w.table.name)
@@ -214,7 +215,7 @@ func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementRespo
 	return out
 }
 
-// statementError is an error as a response carries it. The codes are those of the exceptions, shortened.
+// statementError returns an error as it is in a response. Its codes are the names of the exceptions, shortened.
 func statementError(err error) *types.BatchStatementError {
 	api, ok := err.(smithy.APIError)
 	if !ok {
@@ -233,7 +234,7 @@ func statementError(err error) *types.BatchStatementError {
 	return out
 }
 
-// describeStatement is what the log knows of a statement.
+// describeStatement returns a statement as Requests lists it.
 func (db *DB) describeStatement(in types.BatchStatementRequest) Request {
 	st := db.statements.parse(text(in.Statement))
 	r := Request{Operation: st.verb, Table: tableName(&st.table), Condition: st.where, Update: st.action}

@@ -8,21 +8,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CreateTable makes a table, at once ACTIVE. Secondary indexes and provisioned capacity are accepted and ignored.
+// CreateTable makes a table, which is ACTIVE at once. Secondary indexes and provisioned capacity are accepted and ignored.
 func (db *DB) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
 	return call[dynamodb.CreateTableOutput](ctx, db, in)
 }
 
-// UpdateTimeToLive says which attribute [DB.Expire] goes by.
+// UpdateTimeToLive sets the attribute by which [DB.Expire] deletes items.
 func (db *DB) UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
 	return call[dynamodb.UpdateTimeToLiveOutput](ctx, db, in)
 }
 
-// A table is its schema and its items, under the id of their key.
+// table is a schema and the items, by the ids of their keys.
 type table struct {
 	name    string
 	key     []keyAttribute
-	input   *dynamodb.CreateTableInput // only its schema is read, and it's a copy
+	input   *dynamodb.CreateTableInput // a copy; only its schema is read
 	created time.Time
 	ttl     string // attribute, "" when off
 	items   map[string]item

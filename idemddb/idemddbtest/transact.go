@@ -12,8 +12,8 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// TransactWriteItems does all of its writes or none. A ClientRequestToken is remembered for ten minutes; unlike the SDK's client, a DB
-// makes none up.
+// TransactWriteItems does all of its writes or none. A ClientRequestToken counts for ten minutes. Unlike the SDK's client, a DB does not
+// generate one.
 func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	return call[dynamodb.TransactWriteItemsOutput](ctx, db, in)
 }
@@ -25,7 +25,7 @@ const (
 	tokenLifetime    = 10 * time.Minute
 )
 
-// A sentTransaction is one that was done, by its ClientRequestToken.
+// sentTransaction is a transaction that was done with a ClientRequestToken.
 type sentTransaction struct {
 	items []types.TransactWriteItem
 	until time.Time
@@ -83,7 +83,7 @@ func transactWrites(in *dynamodb.TransactWriteItemsInput) ([]*write, error) {
 	return writes, nil
 }
 
-// transactWrite also answers how many kinds of write the part holds: one is right.
+// transactWrite returns the write of a part, and how many kinds of write the part holds: it should be one.
 func transactWrite(part types.TransactWriteItem) (w *write, n int) {
 	if p := part.Update; p != nil {
 		n++
@@ -128,9 +128,8 @@ func (db *DB) prepareAll(writes []*write) error {
 	return nil
 }
 
-// evaluateAll answers the outcomes of all writes, or the reason of each for refusing them all. What an update finds wrong with its
-// item is such a reason too, ValidationError, as the service documents it; DynamoDB Local answers most of those with a plain
-// ValidationException.
+// evaluateAll returns the outcomes of all writes, or an error with a reason for each if one of them is refused. An update that does not fit
+// its item has the reason ValidationError, as the service documents it; DynamoDB Local answers most of these with a ValidationException.
 func evaluateAll(writes []*write, r *Request) ([]outcome, error) {
 	outcomes := make([]outcome, len(writes))
 	reasons := make([]types.CancellationReason, len(writes))
@@ -185,7 +184,7 @@ func (db *DB) remember(token string, in *dynamodb.TransactWriteItemsInput) {
 	db.tokens[token] = sentTransaction{items: copyInput(in).(*dynamodb.TransactWriteItemsInput).TransactItems, until: now.Add(tokenLifetime)}
 }
 
-// replayedUnits are what a repeated token costs: the items are read, not written.
+// replayedUnits returns the price of a transaction whose token is repeated: the items are read, not written.
 func replayedUnits(writes []*write) []int {
 	cost := make([]int, len(writes))
 	for i, w := range writes {

@@ -7,13 +7,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A change sets the place at a path, or, with no value, removes it.
+// change sets the value at a path, or removes it if value is nil.
 type change struct {
 	path  path
 	value types.AttributeValue
 }
 
-// checkUpdate finds what is wrong with an update whatever the item is, and lists the paths that it touches.
+// checkUpdate refuses an update that is wrong for every item, and returns the paths that it changes.
 func (b *binding) checkUpdate(u *update) ([]path, error) {
 	paths := make([]path, 0, len(u.sets)+len(u.removes)+len(u.adds)+len(u.deletes))
 	for _, a := range u.sets {
@@ -64,7 +64,8 @@ func (b *binding) checkSet(e *expr) error {
 	return nil
 }
 
-// apply is the item after a checked update. Every right side sees the item as it was before; a new item begins with its key.
+// apply returns the item after a checked update. Every right side is evaluated with the item as it was before. A new item begins with its
+// key.
 func (b *binding) apply(u *update, before item) (item, error) {
 	changes := make([]change, 0, len(u.sets)+len(u.adds)+len(u.deletes))
 	removals := make([]change, 0, len(u.removes)+len(u.deletes))
@@ -102,7 +103,8 @@ func (b *binding) apply(u *update, before item) (item, error) {
 	return applyChanges(before, changes, removals)
 }
 
-// applyChanges sets first and removes last, indices mean the list as it was; what is set beyond a list's end is appended in order.
+// applyChanges sets values first and removes others last. Indexes are those of the list as it was; what is set beyond the end of a list is
+// appended in order.
 func applyChanges(before item, changes, removals []change) (item, error) {
 	after := maps.Clone(before)
 	nested := func(c change) bool { return len(c.path) > 1 }
@@ -128,7 +130,7 @@ func applyChanges(before item, changes, removals []change) (item, error) {
 	return after, nil
 }
 
-// with is v with another value at the path below it; v itself stays as it is.
+// with returns a copy of v with another value at the path below it.
 func with(v types.AttributeValue, p path, value types.AttributeValue) types.AttributeValue {
 	if len(p) == 0 {
 		return value

@@ -8,12 +8,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// An item, once stored or returned by adopt, is never changed: writes build a new one. That is what makes it safe to read without the lock.
+// item is never changed once it is stored or returned by adopt: a write makes a new one. So it can be read without the lock.
 type item = map[string]types.AttributeValue
 
 const maxDepth = 32
 
-// adopt copies a caller's attributes, checks them, and gives numbers and sets their normal form.
+// adopt copies attributes of a caller, checks them, and gives numbers and sets their normal form.
 func adopt(in item) (item, error) {
 	out := make(item, len(in)+4) // room for what an update may add
 	for name, v := range in {
@@ -108,7 +108,7 @@ func adoptSet(v types.AttributeValue) (types.AttributeValue, error) {
 	return nil, invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
 }
 
-// newSet sorts: the order of a set means nothing, so one order makes comparing simple.
+// newSet sorts the set and checks it. A set has no order, so one order for all makes comparisons simple.
 func newSet[T any](set []T, compare func(T, T) int) ([]T, error) {
 	if len(set) == 0 {
 		return nil, invalid("One or more parameter values were invalid: A set may not be empty")
@@ -122,7 +122,7 @@ func newSet[T any](set []T, compare func(T, T) int) ([]T, error) {
 	return set, nil
 }
 
-// copyItem is what callers get. Nil stays nil.
+// copyItem copies an item for a caller. Nil stays nil.
 func copyItem(in item) item {
 	if in == nil {
 		return nil
@@ -168,5 +168,5 @@ func copyValue(v types.AttributeValue) types.AttributeValue {
 	return v
 }
 
-// cloneBytes never returns nil: an empty binary value is not a missing one.
+// cloneBytes never returns nil, because an empty binary value is not a missing one.
 func cloneBytes(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }

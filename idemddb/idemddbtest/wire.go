@@ -19,10 +19,10 @@ import (
 	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 )
 
-// The JSON is read and written by the SDK's own code, turned around: what it does for a client's response is done for a request.
+// The SDK's own code reads and writes the JSON, with the roles changed: a request is read as a client reads a response.
 var protocol = awsjson.New10(schemas.DynamoDB_20120810)
 
-// inputs are the operations that the wire knows: the input's schema, and a new one.
+// inputs are the operations on the wire, each with the schema of its input and a function that makes one.
 var inputs = map[string]struct {
 	schema *smithy.Schema
 	make   func() any
@@ -54,7 +54,7 @@ func decodeInput(op string, body []byte) (any, error) {
 	return in, nil
 }
 
-// A reader reads a value of any shape: inputs, other than outputs, have no code of their own for that.
+// reader reads a value of any shape. Unlike outputs, inputs have no generated code for that.
 type reader struct {
 	schema *smithy.Schema
 	into   reflect.Value
@@ -108,7 +108,7 @@ func readList(d smithy.ShapeDeserializer, s *smithy.Schema, v reflect.Value) err
 }
 
 func readMap(d smithy.ShapeDeserializer, s *smithy.Schema, v reflect.Value) error {
-	if m, ok := reflect.TypeAssert[*map[string]types.AttributeValue](v.Addr()); ok { // the hot path
+	if m, ok := reflect.TypeAssert[*map[string]types.AttributeValue](v.Addr()); ok { // most maps are items
 		*m = map[string]types.AttributeValue{}
 		return smithy.ReadMap(d, s, func(key string) error {
 			var a types.AttributeValue
@@ -179,17 +179,17 @@ func fieldsOf(t reflect.Type) map[string]int {
 	return f
 }
 
-// encode is the JSON of an output or of a modelled error.
+// encode returns the JSON of an output or of an error that has a type in the SDK.
 func encode(v smithy.Serializable) ([]byte, error) {
 	request := smithyhttp.NewStackRequest().(*smithyhttp.Request)
-	operation := smithy.NewOperationSchema(schemas.UpdateItem, schemas.UpdateItemInput, nil) // any: it only makes a header
+	operation := smithy.NewOperationSchema(schemas.UpdateItem, schemas.UpdateItemInput, nil) // any operation: it only sets a header
 	if err := protocol.SerializeRequest(context.Background(), operation, v, request); err != nil {
 		return nil, err
 	}
 	return io.ReadAll(request.GetStream())
 }
 
-// encodeError adds the member that names the error.
+// encodeError returns the JSON of an error, with the member that names it.
 func encodeError(err error) ([]byte, error) {
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok {

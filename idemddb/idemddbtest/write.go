@@ -7,26 +7,26 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// UpdateItem changes an item, or makes it.
+// UpdateItem changes an item, or makes it if there is none.
 func (db *DB) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return call[dynamodb.UpdateItemOutput](ctx, db, in)
 }
 
-// PutItem writes a whole item.
+// PutItem writes a whole item, in place of the one with its key.
 func (db *DB) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return call[dynamodb.PutItemOutput](ctx, db, in)
 }
 
-// DeleteItem deletes an item; that there was none is no error.
+// DeleteItem deletes an item. If there is none, that is no error.
 func (db *DB) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
 	return call[dynamodb.DeleteItemOutput](ctx, db, in)
 }
 
-// A write is what one request, or one part of a transaction, asks for; prepare fills the second half.
+// write is what one request, one part of a transaction or one statement asks for. prepare fills the second half.
 type write struct {
 	kind      writeKind
 	tableName *string
-	key       item // as sent; for a put the whole item
+	key       item // as it was sent; for a put the whole item
 	condition *string
 	update    *string
 	names     map[string]string
@@ -35,11 +35,11 @@ type write struct {
 	returns   types.ReturnValue
 
 	table   *table
-	adopted item // the key, for a put the whole item
+	adopted item // the key; for a put the whole item
 	id      string
 	bound   *binding
 	parsed  struct{ condition, update parsed }
-	paths   []path // that the update touches
+	paths   []path // that the update changes
 }
 
 type writeKind byte
@@ -116,7 +116,7 @@ func (db *DB) write(w *write, r *Request) (outcome, error) {
 	return w.do(r)
 }
 
-// do does a prepared write.
+// do evaluates and stores a prepared write.
 func (w *write) do(r *Request) (outcome, error) {
 	o, err := w.evaluate()
 	r.WriteUnits, r.Refused = o.units, o.refused
@@ -132,7 +132,7 @@ func (w *write) do(r *Request) (outcome, error) {
 	return o, nil
 }
 
-// prepare checks all that can be checked without looking at the item. A missing table comes before any other fault, as in the service.
+// prepare checks what does not depend on the item. As in the service, a missing table comes before any other error.
 func (db *DB) prepare(w *write) (err error) {
 	if w.table, err = db.table(w.tableName); err != nil {
 		return err
