@@ -19,13 +19,16 @@ func (b *binding) evaluate(e *expr, it item) (types.AttributeValue, error) {
 		if v := b.value(e.args[0], it); v != nil && err == nil {
 			return v, nil
 		}
+
 		return other, err
 	case e.kind == setFunctionExpr:
 		return b.listAppend(e, it)
 	}
+
 	if v := b.value(e, it); v != nil {
 		return v, nil
 	}
+
 	return nil, invalid("The provided expression refers to an attribute that does not exist in the item")
 }
 
@@ -33,7 +36,9 @@ func (b *binding) both(e *expr, it item) (x, y types.AttributeValue, err error) 
 	if x, err = b.evaluate(e.args[0], it); err != nil {
 		return nil, nil, err
 	}
+
 	y, err = b.evaluate(e.args[1], it)
+
 	return x, y, err
 }
 
@@ -42,16 +47,21 @@ func (b *binding) sum(e *expr, it item) (types.AttributeValue, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	m, ok1 := x.(*types.AttributeValueMemberN)
+
 	n, ok2 := y.(*types.AttributeValueMemberN)
 	if !ok1 || !ok2 {
 		return nil, errOperandType()
 	}
+
 	other := n.Value
 	if e.op == "-" {
 		other = negate(other)
 	}
+
 	s, err := addNumbers(m.Value, other)
+
 	return &types.AttributeValueMemberN{Value: s}, err
 }
 
@@ -60,11 +70,14 @@ func (b *binding) listAppend(e *expr, it item) (types.AttributeValue, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	l, ok1 := x.(*types.AttributeValueMemberL)
+
 	m, ok2 := y.(*types.AttributeValueMemberL)
 	if !ok1 || !ok2 {
 		return nil, errOperandType()
 	}
+
 	return &types.AttributeValueMemberL{Value: slices.Concat(l.Value, m.Value)}, nil
 }
 
@@ -73,12 +86,15 @@ func add(old, v types.AttributeValue) (types.AttributeValue, error) {
 	if old == nil {
 		return v, nil
 	}
+
 	if typeOf(old) != typeOf(v) {
 		return nil, errOperandType()
 	}
+
 	switch old := old.(type) {
 	case *types.AttributeValueMemberN:
 		s, err := addNumbers(old.Value, v.(*types.AttributeValueMemberN).Value)
+
 		return &types.AttributeValueMemberN{Value: s}, err
 	case *types.AttributeValueMemberSS:
 		return &types.AttributeValueMemberSS{Value: union(old.Value, v.(*types.AttributeValueMemberSS).Value, strings.Compare)}, nil
@@ -87,12 +103,14 @@ func add(old, v types.AttributeValue) (types.AttributeValue, error) {
 	case *types.AttributeValueMemberBS:
 		return &types.AttributeValueMemberBS{Value: union(old.Value, v.(*types.AttributeValueMemberBS).Value, bytes.Compare)}, nil
 	}
+
 	return nil, errOperandType()
 }
 
 func union[T any](a, b []T, compare func(T, T) int) []T {
 	all := slices.Concat(a, b)
 	slices.SortFunc(all, compare)
+
 	return slices.CompactFunc(all, func(x, y T) bool { return compare(x, y) == 0 })
 }
 
@@ -101,9 +119,11 @@ func subtract(old, v types.AttributeValue) (types.AttributeValue, error) {
 	if old == nil {
 		return nil, nil
 	}
+
 	if typeOf(old) != typeOf(v) {
 		return nil, errOperandType()
 	}
+
 	switch old := old.(type) {
 	case *types.AttributeValueMemberSS:
 		if left := minus(old.Value, v.(*types.AttributeValueMemberSS).Value, strings.Compare); len(left) > 0 {
@@ -118,6 +138,7 @@ func subtract(old, v types.AttributeValue) (types.AttributeValue, error) {
 			return &types.AttributeValueMemberBS{Value: left}, nil
 		}
 	}
+
 	return nil, nil
 }
 

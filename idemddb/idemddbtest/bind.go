@@ -35,16 +35,20 @@ func (c cache) parse(expression string, isUpdate bool) parsed {
 	if p, ok := c[key]; ok {
 		return p
 	}
+
 	var p parsed
 	if isUpdate {
 		p.update, p.uses, p.err = parseUpdate(expression)
 	} else {
 		p.condition, p.uses, p.err = parseCondition(expression)
 	}
+
 	if len(c) >= cacheSize {
 		clear(c)
 	}
+
 	c[key] = p
+
 	return p
 }
 
@@ -53,27 +57,34 @@ func bind(names map[string]string, values item, expressions ...parsed) (*binding
 	if err := checkKeys(names, values, len(expressions) > 0); err != nil {
 		return nil, err
 	}
+
 	adopted, err := adopt(values)
 	if err != nil {
 		return nil, err
 	}
+
 	used := 0
+
 	for i, e := range expressions {
 		if e.err != nil {
 			return nil, e.err
 		}
+
 		for name := range e.uses {
 			if !defined(name, names, adopted) {
 				return nil, invalid("An expression attribute name or value used in expression is not defined: %s", name)
 			}
+
 			if i == 0 || !contained(name, expressions[:i]) {
 				used++
 			}
 		}
 	}
+
 	if used != len(names)+len(values) {
 		return nil, invalid("Value provided in ExpressionAttributeNames or ExpressionAttributeValues unused in expressions")
 	}
+
 	return &binding{names: names, values: adopted}, nil
 }
 
@@ -87,16 +98,19 @@ func checkKeys(names map[string]string, values item, expressions bool) error {
 	case values != nil && len(values) == 0:
 		return invalid("ExpressionAttributeValues must not be empty")
 	}
+
 	for alias, name := range names {
 		if !placeholder(alias, '#') || name == "" {
 			return invalid("ExpressionAttributeNames contains invalid key or value: %q", alias)
 		}
 	}
+
 	for name := range values {
 		if !placeholder(name, ':') {
 			return invalid("ExpressionAttributeValues contains invalid key: %q", name)
 		}
 	}
+
 	return nil
 }
 
@@ -111,11 +125,16 @@ func defined(name string, names map[string]string, values item) bool {
 	} else {
 		_, ok = values[name]
 	}
+
 	return ok
 }
 
 func contained(name string, expressions []parsed) bool {
-	return slices.ContainsFunc(expressions, func(e parsed) bool { _, ok := e.uses[name]; return ok })
+	return slices.ContainsFunc(expressions, func(e parsed) bool {
+		_, ok := e.uses[name]
+
+		return ok
+	})
 }
 
 // value returns the value of an operand of a condition, nil if it is missing.
@@ -130,5 +149,6 @@ func (b *binding) value(e *expr, it item) types.AttributeValue {
 			return integer(n)
 		}
 	}
+
 	return nil
 }

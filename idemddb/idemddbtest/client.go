@@ -29,10 +29,12 @@ func (c inProcess) Do(r *http.Request) (*http.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, sendError(r, err)
 	}
+
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, sendError(r, err)
 	}
+
 	reply := c.db.exchange(ctx, r.Header.Get("X-Amz-Target"), body)
 	switch reply.fault {
 	case LostRequest, LostReply, LateRequest:
@@ -40,19 +42,24 @@ func (c inProcess) Do(r *http.Request) (*http.Response, error) {
 	case LateReply:
 		<-ctx.Done()
 	}
+
 	if err := ctx.Err(); err != nil {
 		return nil, sendError(r, err)
 	}
+
 	response := &http.Response{
 		Status: http.StatusText(reply.status), StatusCode: reply.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{}, ContentLength: int64(len(reply.body)), Request: r,
 	}
 	reply.header(response.Header)
+
 	var content io.Reader = bytes.NewReader(reply.body)
 	if reply.fault == TruncatedBody {
 		content = io.MultiReader(bytes.NewReader(reply.body[:len(reply.body)/2]), broken{})
 	}
+
 	response.Body = io.NopCloser(content)
+
 	return response, nil
 }
 

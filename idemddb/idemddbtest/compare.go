@@ -32,6 +32,7 @@ func typeOf(v types.AttributeValue) string {
 	case *types.AttributeValueMemberM:
 		return "M"
 	}
+
 	return ""
 }
 
@@ -40,20 +41,26 @@ func equal(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
 		b, ok := b.(*types.AttributeValueMemberS)
+
 		return ok && a.Value == b.Value
 	case *types.AttributeValueMemberN:
 		b, ok := b.(*types.AttributeValueMemberN)
+
 		return ok && a.Value == b.Value
 	case *types.AttributeValueMemberB:
 		b, ok := b.(*types.AttributeValueMemberB)
+
 		return ok && bytes.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberBOOL:
 		b, ok := b.(*types.AttributeValueMemberBOOL)
+
 		return ok && a.Value == b.Value
 	case *types.AttributeValueMemberNULL:
 		_, ok := b.(*types.AttributeValueMemberNULL)
+
 		return ok
 	}
+
 	return equalMany(a, b)
 }
 
@@ -61,28 +68,35 @@ func equalMany(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberSS:
 		b, ok := b.(*types.AttributeValueMemberSS)
+
 		return ok && slices.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberNS:
 		b, ok := b.(*types.AttributeValueMemberNS)
+
 		return ok && slices.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberBS:
 		b, ok := b.(*types.AttributeValueMemberBS)
+
 		return ok && slices.EqualFunc(a.Value, b.Value, bytes.Equal)
 	case *types.AttributeValueMemberL:
 		b, ok := b.(*types.AttributeValueMemberL)
+
 		return ok && slices.EqualFunc(a.Value, b.Value, equal)
 	case *types.AttributeValueMemberM:
 		b, ok := b.(*types.AttributeValueMemberM)
 		if !ok || len(a.Value) != len(b.Value) {
 			return false
 		}
+
 		for name, v := range a.Value {
 			if !equal(v, b.Value[name]) {
 				return false
 			}
 		}
+
 		return true
 	}
+
 	return false
 }
 
@@ -102,6 +116,7 @@ func compare(a, b types.AttributeValue) (order int, ok bool) {
 			return bytes.Compare(a.Value, b.Value), true
 		}
 	}
+
 	return 0, false
 }
 
@@ -110,22 +125,28 @@ func contains(all, part types.AttributeValue) bool {
 	switch all := all.(type) {
 	case *types.AttributeValueMemberS:
 		part, ok := part.(*types.AttributeValueMemberS)
+
 		return ok && strings.Contains(all.Value, part.Value)
 	case *types.AttributeValueMemberB:
 		part, ok := part.(*types.AttributeValueMemberB)
+
 		return ok && bytes.Contains(all.Value, part.Value)
 	case *types.AttributeValueMemberSS:
 		part, ok := part.(*types.AttributeValueMemberS)
+
 		return ok && slices.Contains(all.Value, part.Value)
 	case *types.AttributeValueMemberNS:
 		part, ok := part.(*types.AttributeValueMemberN)
+
 		return ok && slices.Contains(all.Value, part.Value)
 	case *types.AttributeValueMemberBS:
 		part, ok := part.(*types.AttributeValueMemberB)
+
 		return ok && slices.ContainsFunc(all.Value, func(b []byte) bool { return bytes.Equal(b, part.Value) })
 	case *types.AttributeValueMemberL:
 		return slices.ContainsFunc(all.Value, func(v types.AttributeValue) bool { return equal(v, part) })
 	}
+
 	return false
 }
 
@@ -133,10 +154,13 @@ func beginsWith(all, part types.AttributeValue) bool {
 	switch all := all.(type) {
 	case *types.AttributeValueMemberS:
 		part, ok := part.(*types.AttributeValueMemberS)
+
 		return ok && strings.HasPrefix(all.Value, part.Value)
 	case *types.AttributeValueMemberB:
 		part, ok := part.(*types.AttributeValueMemberB)
+
 		return ok && bytes.HasPrefix(all.Value, part.Value)
 	}
+
 	return false
 }

@@ -14,6 +14,7 @@ func (b *binding) check(e *expr) error {
 			return err
 		}
 	}
+
 	switch e.kind {
 	case sizeExpr:
 		return b.checkTypes(e, "S B SS NS BS L M", e.args...)
@@ -23,6 +24,7 @@ func (b *binding) check(e *expr) error {
 				return err
 			}
 		}
+
 		return b.checkDistinct(e)
 	case inExpr:
 		return b.checkDistinct(e)
@@ -31,6 +33,7 @@ func (b *binding) check(e *expr) error {
 	case functionExpr:
 		return b.checkFunction(e)
 	}
+
 	return nil
 }
 
@@ -40,24 +43,29 @@ func (b *binding) checkFunction(e *expr) error {
 		if e.args[0].kind != pathExpr {
 			return invalid("Operator or function requires a document path; operator or function: %s", e.op)
 		}
+
 		return nil
 	case "attribute_type":
 		if e.args[1].kind != valueExpr {
 			return wrongType(e, "")
 		}
+
 		t, ok := b.values[e.args[1].op].(*types.AttributeValueMemberS)
 		if !ok {
 			return wrongType(e, typeOf(b.values[e.args[1].op]))
 		}
+
 		if !oneOf(t.Value, "S N B BOOL NULL SS NS BS L M") {
 			return invalid("Invalid attribute type name found; type: %s", t.Value)
 		}
+
 		return nil
 	case "begins_with":
 		if err := b.checkTypes(e, "S B", e.args...); err != nil {
 			return err
 		}
 	}
+
 	return b.checkDistinct(e)
 }
 
@@ -65,16 +73,20 @@ func (b *binding) checkBetween(e *expr) error {
 	if err := b.checkTypes(e, "S N B", e.args...); err != nil {
 		return err
 	}
+
 	if e.args[1].kind != valueExpr || e.args[2].kind != valueExpr {
 		return b.checkDistinct(e)
 	}
+
 	order, ok := compare(b.values[e.args[1].op], b.values[e.args[2].op])
 	if !ok {
 		return invalid("The BETWEEN operator requires same data type for lower and upper bounds")
 	}
+
 	if order > 0 {
 		return invalid("The BETWEEN operator requires upper bound to be greater than or equal to lower bound")
 	}
+
 	return nil
 }
 
@@ -86,6 +98,7 @@ func (b *binding) checkDistinct(e *expr) error {
 			return invalid("The first operand must be distinct from the remaining operands for this operator or function; operator: %s", e.op)
 		}
 	}
+
 	return nil
 }
 
@@ -93,6 +106,7 @@ func (b *binding) checkDistinct(e *expr) error {
 func (b *binding) checkTypes(e *expr, allowed string, operands ...*expr) error {
 	for _, o := range operands {
 		var t string
+
 		switch o.kind {
 		case valueExpr:
 			t = typeOf(b.values[o.op])
@@ -101,10 +115,12 @@ func (b *binding) checkTypes(e *expr, allowed string, operands ...*expr) error {
 		default:
 			continue
 		}
+
 		if !oneOf(t, allowed) {
 			return wrongType(e, t)
 		}
 	}
+
 	return nil
 }
 
@@ -114,6 +130,7 @@ func oneOf(s, words string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -134,6 +151,7 @@ func (b *binding) holds(e *expr, it item) bool {
 		return compares(e.op, b.value(e.args[0], it), b.value(e.args[1], it))
 	case betweenExpr:
 		v := b.value(e.args[0], it)
+
 		return compares(">=", v, b.value(e.args[1], it)) && compares("<=", v, b.value(e.args[2], it))
 	case inExpr:
 		v := b.value(e.args[0], it)
@@ -142,8 +160,10 @@ func (b *binding) holds(e *expr, it item) bool {
 				return true
 			}
 		}
+
 		return false
 	}
+
 	return b.function(e, it)
 }
 
@@ -161,6 +181,7 @@ func (b *binding) function(e *expr, it item) bool {
 	case "contains":
 		return contains(v, b.value(e.args[1], it))
 	}
+
 	return false
 }
 
@@ -173,6 +194,7 @@ func compares(op string, a, b types.AttributeValue) bool {
 	case "<>":
 		return !equal(a, b)
 	}
+
 	order, ok := compare(a, b)
 	switch {
 	case !ok:
@@ -184,6 +206,7 @@ func compares(op string, a, b types.AttributeValue) bool {
 	case op == ">":
 		return order > 0
 	}
+
 	return order >= 0
 }
 

@@ -16,19 +16,23 @@ func copyInput(in any) any {
 		c := *in
 		c.Key, c.ExpressionAttributeNames, c.ExpressionAttributeValues =
 			copyItem(in.Key), maps.Clone(in.ExpressionAttributeNames), copyItem(in.ExpressionAttributeValues)
+
 		return &c
 	case *dynamodb.PutItemInput:
 		c := *in
 		c.Item, c.ExpressionAttributeNames, c.ExpressionAttributeValues =
 			copyItem(in.Item), maps.Clone(in.ExpressionAttributeNames), copyItem(in.ExpressionAttributeValues)
+
 		return &c
 	case *dynamodb.DeleteItemInput:
 		c := *in
 		c.Key, c.ExpressionAttributeNames, c.ExpressionAttributeValues =
 			copyItem(in.Key), maps.Clone(in.ExpressionAttributeNames), copyItem(in.ExpressionAttributeValues)
+
 		return &c
 	case *dynamodb.BatchExecuteStatementInput:
 		c := *in
+
 		c.Statements = slices.Clone(in.Statements)
 		for i, s := range c.Statements {
 			c.Statements[i].Parameters = slices.Clone(s.Parameters)
@@ -36,15 +40,19 @@ func copyInput(in any) any {
 				c.Statements[i].Parameters[j] = copyValue(v)
 			}
 		}
+
 		return &c
 	case *dynamodb.TransactWriteItemsInput:
 		c := *in
+
 		c.TransactItems = make([]types.TransactWriteItem, len(in.TransactItems))
 		for i, part := range in.TransactItems {
 			c.TransactItems[i] = copyPart(part)
 		}
+
 		return &c
 	}
+
 	return in
 }
 
@@ -55,23 +63,27 @@ func copyPart(part types.TransactWriteItem) (out types.TransactWriteItem) {
 			copyItem(p.Key), maps.Clone(p.ExpressionAttributeNames), copyItem(p.ExpressionAttributeValues)
 		out.Update = &c
 	}
+
 	if p := part.Put; p != nil {
 		c := *p
 		c.Item, c.ExpressionAttributeNames, c.ExpressionAttributeValues =
 			copyItem(p.Item), maps.Clone(p.ExpressionAttributeNames), copyItem(p.ExpressionAttributeValues)
 		out.Put = &c
 	}
+
 	if p := part.Delete; p != nil {
 		c := *p
 		c.Key, c.ExpressionAttributeNames, c.ExpressionAttributeValues =
 			copyItem(p.Key), maps.Clone(p.ExpressionAttributeNames), copyItem(p.ExpressionAttributeValues)
 		out.Delete = &c
 	}
+
 	if p := part.ConditionCheck; p != nil {
 		c := *p
 		c.Key, c.ExpressionAttributeNames, c.ExpressionAttributeValues =
 			copyItem(p.Key), maps.Clone(p.ExpressionAttributeNames), copyItem(p.ExpressionAttributeValues)
 		out.ConditionCheck = &c
 	}
+
 	return out
 }

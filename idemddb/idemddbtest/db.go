@@ -43,6 +43,7 @@ func New(opts *Options) *DB {
 	if opts != nil && opts.Now != nil {
 		db.now = opts.Now
 	}
+
 	return db
 }
 
@@ -51,14 +52,17 @@ func New(opts *Options) *DB {
 func (db *DB) Item(table string, key map[string]types.AttributeValue) map[string]types.AttributeValue {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+
 	t, err := db.table(&table)
 	if err != nil {
 		return nil
 	}
+
 	k, err := t.keyOf(key)
 	if err != nil {
 		return nil
 	}
+
 	return copyItem(t.items[t.id(k)])
 }
 
@@ -67,10 +71,12 @@ func (db *DB) Item(table string, key map[string]types.AttributeValue) map[string
 func (db *DB) Items(table string) []map[string]types.AttributeValue {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+
 	t, err := db.table(&table)
 	if err != nil {
 		return nil
 	}
+
 	return t.all()
 }
 
@@ -79,6 +85,8 @@ func (t *table) all() []item {
 	for _, it := range t.items {
 		all = append(all, copyItem(it))
 	}
+
 	slices.SortFunc(all, t.compareKeys)
+
 	return all
 }

@@ -32,11 +32,13 @@ func answerError(op string, err error) error {
 	if _, ok := err.(*types.InternalServerError); ok {
 		status = http.StatusInternalServerError
 	}
+
 	return operationError(op, status, err)
 }
 
 func operationError(op string, status int, err error) error {
 	response := &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody}}
+
 	return &smithy.OperationError{
 		ServiceID:     dynamodb.ServiceID,
 		OperationName: op,

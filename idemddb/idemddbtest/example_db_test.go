@@ -118,6 +118,7 @@ func ExampleDB_Client() {
 // DynamoDB's protocol over HTTP, for a client in another process.
 func ExampleDB_Handler() {
 	db := withTable()
+
 	server := httptest.NewServer(db.Handler())
 	defer server.Close()
 

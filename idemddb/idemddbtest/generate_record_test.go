@@ -25,6 +25,7 @@ func (g *generator) record(it attributes) {
 	it["fence"] = n(g.pick("fence", "1", "1700000000000"))
 	it["lease"] = n(g.pick("lease", "0", "1000", "3000"))
 	it["exp"] = n(g.pick("exp", "5", "50"))
+
 	it["att"] = n(g.pick("att", "1", "2"))
 	if g.chance(50, "fp") {
 		it["fp"] = s(g.pick("fp", "1:a", "1:b", "2:a"))
@@ -40,6 +41,7 @@ func (g *generator) idemddb(k itemKey) any {
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		ExpressionAttributeNames:            map[string]string{"#exp": "exp"},
 	}
+
 	mine := g.owner()
 	switch g.pick("request", "claim", "complete", "release") {
 	case "claim":
@@ -61,6 +63,7 @@ func (g *generator) idemddb(k itemKey) any {
 			":err": s("boom"), ":minus": n("-1"),
 		}
 	}
+
 	return in
 }
 

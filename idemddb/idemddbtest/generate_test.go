@@ -31,13 +31,16 @@ type itemKey struct {
 
 func (g *generator) keys() []itemKey {
 	var keys []itemKey
+
 	for _, k := range []string{"x", "y"} {
 		pk := &types.AttributeValueMemberS{Value: g.prefix + k}
+
 		keys = append(keys, itemKey{g.pair.simple, attributes{"pk": pk}})
 		for _, sk := range []string{"1", "-2.5"} {
 			keys = append(keys, itemKey{g.pair.composite, attributes{"pk": pk, "sk": &types.AttributeValueMemberN{Value: sk}}})
 		}
 	}
+
 	return keys
 }
 
@@ -64,12 +67,15 @@ func (g *generator) item(key attributes) attributes {
 	if g.chance(25, "record") {
 		g.record(it)
 	}
+
 	for _, name := range []string{"a", "b", "n", "s", "l", "m", "x.y"} {
 		if g.chance(55, "has "+name) {
 			it[name] = g.typical(name)
 		}
 	}
+
 	maps.Copy(it, key)
+
 	return it
 }
 
@@ -86,6 +92,7 @@ func (g *generator) typical(name string) types.AttributeValue {
 	case name == "m":
 		return &types.AttributeValueMemberM{Value: attributes{"a": g.value(1), "n": g.number(), "l": g.value(0)}}
 	}
+
 	return g.value(0)
 }
 
@@ -106,6 +113,7 @@ func (g *generator) set() types.AttributeValue {
 	case "NS":
 		return &types.AttributeValueMemberNS{Value: []string{"10", "2", "1.5"}[:n]}
 	}
+
 	return &types.AttributeValueMemberBS{Value: [][]byte{{1}, {0}, {1, 2}}[:n]}
 }
 
@@ -114,6 +122,7 @@ func (g *generator) value(depth int) types.AttributeValue {
 	if depth > 1 {
 		kinds = kinds[:8]
 	}
+
 	switch g.pick("type", kinds...) {
 	case "S":
 		return &types.AttributeValueMemberS{Value: g.text()}
@@ -132,6 +141,7 @@ func (g *generator) value(depth int) types.AttributeValue {
 	case "wrong":
 		return g.wrong()
 	}
+
 	return g.set()
 }
 
@@ -140,6 +150,7 @@ func (g *generator) wrong() types.AttributeValue {
 	if !g.chance(20, "wrong") {
 		return &types.AttributeValueMemberS{Value: strings.Repeat("x", rapid.SampledFrom([]int{1, 900, 1024, 5000}).Draw(g.T, "long"))}
 	}
+
 	switch g.pick("wrong", "number", "digits", "big", "set", "twice", "null", "name") {
 	case "number":
 		return &types.AttributeValueMemberN{Value: "1x"}
@@ -154,6 +165,7 @@ func (g *generator) wrong() types.AttributeValue {
 	case "null":
 		return &types.AttributeValueMemberNULL{}
 	}
+
 	return &types.AttributeValueMemberM{Value: attributes{"": g.number()}}
 }
 
@@ -161,7 +173,9 @@ func (g *generator) request() any {
 	g.names, g.values = map[string]string{}, attributes{}
 	k := rapid.SampledFrom(g.keys()).Draw(g.T, "key")
 	g.spoil(&k)
+
 	capacity := types.ReturnConsumedCapacityTotal
+
 	switch g.pick("operation", "update", "update", "update", "put", "delete", "transact", "get", "idemddb", "idemddb", "statements", "statements") {
 	case "idemddb":
 		return g.idemddb(k)
@@ -173,22 +187,26 @@ func (g *generator) request() any {
 		in.ReturnValuesOnConditionCheckFailure = g.onFailure()
 		in.ConditionExpression, in.UpdateExpression = g.maybeCondition(), g.maybeUpdate()
 		in.ExpressionAttributeNames, in.ExpressionAttributeValues = g.placeholders()
+
 		return in
 	case "put":
 		in := &dynamodb.PutItemInput{TableName: &k.table, Item: g.item(k.key), ReturnConsumedCapacity: capacity}
 		in.ReturnValues = g.returns("ALL_NEW")
 		in.ReturnValuesOnConditionCheckFailure, in.ConditionExpression = g.onFailure(), g.maybeCondition()
 		in.ExpressionAttributeNames, in.ExpressionAttributeValues = g.placeholders()
+
 		return in
 	case "delete":
 		in := &dynamodb.DeleteItemInput{TableName: &k.table, Key: k.key, ReturnConsumedCapacity: capacity}
 		in.ReturnValues = g.returns("UPDATED_OLD")
 		in.ReturnValuesOnConditionCheckFailure, in.ConditionExpression = g.onFailure(), g.maybeCondition()
 		in.ExpressionAttributeNames, in.ExpressionAttributeValues = g.placeholders()
+
 		return in
 	case "get":
 		return &dynamodb.GetItemInput{TableName: &k.table, Key: k.key}
 	}
+
 	return g.transaction()
 }
 
@@ -197,6 +215,7 @@ func (g *generator) spoil(k *itemKey) (spoiled bool) {
 	if !g.chance(4, "spoiled") {
 		return false
 	}
+
 	switch g.pick("spoil", "table", "type", "empty", "missing", "more", "long") {
 	case "table":
 		k.table = "nosuch"
@@ -211,16 +230,19 @@ func (g *generator) spoil(k *itemKey) (spoiled bool) {
 	case "long":
 		k.key["pk"] = &types.AttributeValueMemberS{Value: strings.Repeat("k", 2049)}
 	}
+
 	return true
 }
 
 func (g *generator) transaction() any {
 	in := &dynamodb.TransactWriteItemsInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+
 	keys := rapid.Permutation(g.keys()).Draw(g.T, "keys")
 	for _, k := range keys[:rapid.IntRange(1, 3).Draw(g.T, "parts")] {
 		g.names, g.values = map[string]string{}, attributes{}
 		in.TransactItems = append(in.TransactItems, g.part(k))
 	}
+
 	return in
 }
 
@@ -241,9 +263,11 @@ func (g *generator) part(k itemKey) (part types.TransactWriteItem) {
 		if condition == nil {
 			condition = new("attribute_exists(pk)")
 		}
+
 		part.ConditionCheck = &types.ConditionCheck{TableName: &k.table, Key: k.key, ConditionExpression: condition, ReturnValuesOnConditionCheckFailure: onFailure}
 		part.ConditionCheck.ExpressionAttributeNames, part.ConditionCheck.ExpressionAttributeValues = g.placeholders()
 	}
+
 	return part
 }
 
@@ -252,6 +276,7 @@ func (g *generator) returns(wrong string) types.ReturnValue {
 	if g.chance(4, "wrong return") {
 		return types.ReturnValue(wrong)
 	}
+
 	return types.ReturnValue(g.pick("return", "NONE", "ALL_OLD"))
 }
 
@@ -264,21 +289,26 @@ func (g *generator) placeholders() (names map[string]string, values attributes) 
 	if g.chance(2, "unused") {
 		g.values[":unused"] = g.number()
 	}
+
 	if g.chance(1, "undefined") {
 		delete(g.values, ":0")
 	}
+
 	if len(g.names) > 0 {
 		names = g.names
 	}
+
 	if len(g.values) > 0 {
 		values = g.values
 	}
+
 	return names, values
 }
 
 func (g *generator) placeholder(v types.AttributeValue) string {
 	name := fmt.Sprintf(":%d", len(g.values))
 	g.values[name] = v
+
 	return name
 }
 
@@ -286,7 +316,9 @@ func (g *generator) maybeCondition() *string {
 	if g.chance(60, "unconditional") {
 		return nil
 	}
+
 	c := g.condition(0)
+
 	return &c
 }
 
@@ -294,7 +326,9 @@ func (g *generator) maybeUpdate() *string {
 	if g.chance(3, "no update") {
 		return nil
 	}
+
 	u := g.update()
+
 	return &u
 }
 
@@ -305,6 +339,7 @@ func (g *generator) path() string {
 	case "alias":
 		alias := g.pick("alias", "#status", "#dot", "#a")
 		g.names[alias] = map[string]string{"#status": "status", "#dot": "x.y", "#a": "a"}[alias]
+
 		return alias + g.pick("below", "", "", ".a", "[0]")
 	case "key":
 		return g.pick("key attribute", "pk", "sk")
@@ -313,6 +348,7 @@ func (g *generator) path() string {
 			return g.pick("reserved", "status", "Ttl", "owner", "m.value", "a.size", "_a", "a-b", "l[-1]", "l[01]", "m.0")
 		}
 	}
+
 	return g.pick("top", "a", "b", "n", "s", "l", "m", "zz")
 }
 
@@ -325,6 +361,7 @@ func (g *generator) operand() string {
 			return "size(" + g.path() + ")"
 		}
 	}
+
 	return g.placeholder(g.value(0))
 }
 
@@ -333,6 +370,7 @@ func (g *generator) condition(depth int) string {
 	if depth > 2 {
 		kinds = kinds[:8]
 	}
+
 	switch g.pick("condition", kinds...) {
 	case "exists":
 		return g.pick("function", "attribute_exists", "attribute_not_exists") + "(" + g.path() + ")"
@@ -345,6 +383,7 @@ func (g *generator) condition(depth int) string {
 		for i := range list {
 			list[i] = g.operand()
 		}
+
 		return g.operand() + g.pick("IN", " IN ", " in ") + "(" + strings.Join(list, ", ") + ")"
 	case "and":
 		return g.condition(depth+1) + g.pick("AND", " AND ", " and ", " And\n") + g.condition(depth+1)
@@ -355,15 +394,18 @@ func (g *generator) condition(depth int) string {
 	case "parens":
 		return "(" + g.condition(depth+1) + ")"
 	}
+
 	var left string
 	if g.chance(30, "any left") {
 		left = g.operand()
 	} else {
 		left = g.path()
 	}
+
 	if g.chance(3, "operand in parentheses") {
 		left = "(" + left + ")"
 	}
+
 	return left + g.pick("operator", " = ", " = ", " <> ", "<", "<=", ">", ">=", "<>", "=") + g.operand()
 }
 
@@ -374,34 +416,41 @@ func (g *generator) function() string {
 		if g.chance(5, "not a type") {
 			t = g.value(0)
 		}
+
 		return "attribute_type(" + g.path() + ", " + g.placeholder(t) + ")"
 	case "begins_with":
 		return "begins_with(" + g.operand() + ", " + g.operand() + ")"
 	case "odd":
 		return g.pick("odd function", "begins_with(a)", "size(a)", "Contains(a, b)", "nosuch(a)", "contains(a, b, n)", "attribute_exists(size(a))", "contains(size(a), n)", "begins_with(contains(a, b), a)")
 	}
+
 	return "contains(" + g.operand() + ", " + g.operand() + ")"
 }
 
 func (g *generator) update() string {
 	var clauses []string
+
 	for _, clause := range rapid.Permutation([]string{"SET", "REMOVE", "ADD", "DELETE"}).Draw(g.T, "clauses") {
 		if g.chance(45, clause) {
 			var actions []string
 			for range rapid.IntRange(1, 2).Draw(g.T, "actions") {
 				actions = append(actions, g.action(clause))
 			}
+
 			clauses = append(clauses, g.pick("case", clause, clause, strings.ToLower(clause))+" "+strings.Join(actions, ", "))
 		}
 	}
+
 	if len(clauses) == 0 || g.chance(1, "again") {
 		clauses = append(clauses, "SET "+g.action("SET"))
 	}
+
 	return strings.Join(clauses, " ")
 }
 
 func (g *generator) action(clause string) string {
 	p := g.path()
+
 	switch clause {
 	case "REMOVE":
 		return p
@@ -409,10 +458,12 @@ func (g *generator) action(clause string) string {
 		if g.chance(70, "number") {
 			return p + " " + g.placeholder(g.number())
 		}
+
 		return p + " " + g.placeholder(g.typical("s"))
 	case "DELETE":
 		return p + " " + g.placeholder(g.typical("s"))
 	}
+
 	return p + g.pick("=", " = ", "=") + g.right()
 }
 
@@ -423,6 +474,7 @@ func (g *generator) right() string {
 	case "parens":
 		return "(" + g.term(0) + ")"
 	}
+
 	return g.term(0)
 }
 
@@ -437,6 +489,7 @@ func (g *generator) numeric() string {
 	case "any":
 		return g.term(0)
 	}
+
 	return g.path()
 }
 
@@ -445,6 +498,7 @@ func (g *generator) term(depth int) string {
 	if depth > 1 {
 		kinds = kinds[:3]
 	}
+
 	switch g.pick("term", kinds...) {
 	case "value":
 		return g.placeholder(g.value(0))
@@ -453,6 +507,7 @@ func (g *generator) term(depth int) string {
 	case "list_append":
 		return "list_append(" + g.list(depth) + ", " + g.list(depth) + ")"
 	}
+
 	return g.path()
 }
 
@@ -463,5 +518,6 @@ func (g *generator) list(depth int) string {
 	case "value":
 		return g.placeholder(g.typical("l"))
 	}
+
 	return g.term(depth + 1)
 }

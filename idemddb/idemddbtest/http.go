@@ -23,6 +23,7 @@ func (db *DB) Handler() http.Handler {
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
+
 		reply := db.exchange(r.Context(), r.Header.Get("X-Amz-Target"), body)
 		switch reply.fault {
 		case LostRequest, LostReply, LateRequest:
@@ -31,14 +32,18 @@ func (db *DB) Handler() http.Handler {
 			<-r.Context().Done()
 			panic(http.ErrAbortHandler)
 		}
+
 		reply.header(w.Header())
 		w.Header().Set("Content-Length", strconv.Itoa(len(reply.body)))
 		w.WriteHeader(reply.status)
+
 		if reply.fault == TruncatedBody {
 			_, _ = w.Write(reply.body[:len(reply.body)/2])
 			_ = http.NewResponseController(w).Flush()
+
 			panic(http.ErrAbortHandler)
 		}
+
 		_, _ = w.Write(reply.body)
 	})
 }
@@ -49,8 +54,10 @@ func reset(w http.ResponseWriter) {
 		if tcp, ok := conn.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0)
 		}
+
 		_ = conn.Close()
 	}
+
 	panic(http.ErrAbortHandler)
 }
 
@@ -70,10 +77,12 @@ func (r reply) header(h http.Header) {
 // exchange answers one request, for the handler and for the client without sockets.
 func (db *DB) exchange(ctx context.Context, target string, body []byte) reply {
 	_, op, _ := strings.Cut(target, ".")
+
 	in, err := decodeInput(op, body)
 	if err != nil {
 		return errorReply(err, None)
 	}
+
 	out, f, err := db.receive(ctx, in)
 	switch {
 	case f == ServerErrorApplied:
@@ -85,10 +94,12 @@ func (db *DB) exchange(ctx context.Context, target string, body []byte) reply {
 	case err != nil:
 		return errorReply(err, f)
 	}
+
 	encoded, err := encode(out.(smithy.Serializable))
 	if err != nil {
 		return errorReply(err, f)
 	}
+
 	return reply{http.StatusOK, encoded, f}
 }
 
@@ -97,9 +108,11 @@ func errorReply(err error, f Fault) reply {
 	if _, ok := err.(*types.InternalServerError); ok {
 		status = http.StatusInternalServerError
 	}
+
 	body, err := encodeError(err)
 	if err != nil {
 		return reply{http.StatusInternalServerError, []byte(`{"__type":"InternalServerError"}`), f}
 	}
+
 	return reply{status, body, f}
 }

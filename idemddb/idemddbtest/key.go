@@ -24,10 +24,12 @@ func (t *table) keyOf(in item) (item, error) {
 	if len(in) != len(t.key) {
 		return nil, invalid("The number of conditions on the keys is invalid")
 	}
+
 	key, err := adopt(in)
 	if err != nil {
 		return nil, err
 	}
+
 	return key, t.checkKey(key)
 }
 
@@ -37,9 +39,11 @@ func (t *table) checkKey(it item) error {
 		if !ok {
 			return invalid("One of the required keys was not given a value")
 		}
+
 		if typeOf(v) != k.typ {
 			return invalid("One or more parameter values were invalid: Type mismatch for key")
 		}
+
 		switch n := len(keyText(v)); {
 		case n == 0:
 			return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name)
@@ -47,6 +51,7 @@ func (t *table) checkKey(it item) error {
 			return invalid("Hash primary key values must be under 2048 bytes, and range primary key values must be under 1024 bytes")
 		}
 	}
+
 	return nil
 }
 
@@ -58,6 +63,7 @@ func (t *table) keyPart(it item) item {
 			key[k.name] = v
 		}
 	}
+
 	return key
 }
 
@@ -67,6 +73,7 @@ func (t *table) id(it item) string {
 	if len(t.key) == 1 {
 		return first
 	}
+
 	return strconv.Itoa(len(first)) + ":" + first + keyText(it[t.key[1].name])
 }
 
@@ -76,6 +83,7 @@ func (t *table) isKey(name string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -86,6 +94,7 @@ func (t *table) compareKeys(a, b item) int {
 			return order
 		}
 	}
+
 	return 0
 }
 
@@ -98,6 +107,7 @@ func keyText(v types.AttributeValue) string {
 	case *types.AttributeValueMemberB:
 		return string(v.Value)
 	}
+
 	return ""
 }
 
@@ -106,5 +116,6 @@ func tableName(s *string) string {
 	if s == nil {
 		return ""
 	}
+
 	return (*s)[strings.LastIndexByte(*s, '/')+1:]
 }

@@ -28,15 +28,19 @@ func lex(s string) ([]token, error) {
 	for i := 0; i < len(s); {
 		if strings.IndexByte(" \t\r\n", s[i]) >= 0 {
 			i++
+
 			continue
 		}
+
 		n, kind := lexOne(s[i:])
 		if n == 0 {
 			return nil, syntaxError(s[i : i+1])
 		}
+
 		tokens = append(tokens, token{text: s[i : i+n], kind: kind})
 		i += n
 	}
+
 	return append(tokens, token{}), nil
 }
 
@@ -50,9 +54,11 @@ func lexOne(s string) (int, tokenKind) {
 		if n == 1 {
 			return 0, endToken
 		}
+
 		if c == '#' {
 			return n, aliasToken
 		}
+
 		return n, valueToken
 	case c == '0':
 		return 1, numberToken
@@ -61,12 +67,14 @@ func lexOne(s string) (int, tokenKind) {
 		for n < len(s) && isDigit(s[n]) {
 			n++
 		}
+
 		return n, numberToken
 	case strings.HasPrefix(s, "<>"), strings.HasPrefix(s, "<="), strings.HasPrefix(s, ">="):
 		return 2, symbolToken
 	case strings.IndexByte("=<>(),.[]+-", c) >= 0:
 		return 1, symbolToken
 	}
+
 	return 0, endToken
 }
 
@@ -76,6 +84,7 @@ func wordLength(s string) int {
 	for n < len(s) && (isLetter(s[n]) || isDigit(s[n]) || s[n] == '_') {
 		n++
 	}
+
 	return n
 }
 
@@ -86,5 +95,6 @@ func syntaxError(token string) error {
 	if token == "" {
 		token = "<EOF>"
 	}
+
 	return invalid("Syntax error; token: %q", token)
 }

@@ -8,16 +8,20 @@ func lexStatement(s string) ([]token, error) {
 	for i := 0; i < len(s); {
 		if strings.IndexByte(" \t\r\n", s[i]) >= 0 {
 			i++
+
 			continue
 		}
+
 		n, t := lexStatementOne(s[i:])
 		if n == 0 {
 			return nil, invalid("Statement wasn't well formed, can't be processed, at %q: %s", s[i:i+1], s)
 		}
+
 		t.at = i
 		tokens = append(tokens, t)
 		i += n
 	}
+
 	return append(tokens, token{at: len(s)}), nil
 }
 
@@ -26,12 +30,15 @@ func lexStatementOne(s string) (int, token) {
 	switch c := s[0]; {
 	case c == '"':
 		n, text := quoted(s)
+
 		return n, token{text: text, kind: nameToken}
 	case c == '\'':
 		n, text := quoted(s)
+
 		return n, token{text: text, kind: stringToken}
 	case isLetter(c), c == '_':
 		n := wordLength(s)
+
 		return n, token{text: s[:n], kind: wordToken}
 	case c == '?':
 		return 1, token{text: "?", kind: valueToken}
@@ -40,9 +47,11 @@ func lexStatementOne(s string) (int, token) {
 		for n < len(s) && isDigit(s[n]) {
 			n++
 		}
+
 		if n < len(s) && (isLetter(s[n]) || s[n] == '.') { // a number that is not an integer
 			return 0, token{}
 		}
+
 		return n, token{text: s[:n], kind: numberToken}
 	case strings.HasPrefix(s, "<>"), strings.HasPrefix(s, "<="), strings.HasPrefix(s, ">="):
 		return 2, token{text: s[:2], kind: symbolToken}
@@ -51,6 +60,7 @@ func lexStatementOne(s string) (int, token) {
 	case strings.IndexByte("=<>(),.[]+-{}:*", c) >= 0:
 		return 1, token{text: s[:1], kind: symbolToken}
 	}
+
 	return 0, token{}
 }
 
@@ -62,10 +72,13 @@ func quoted(s string) (int, string) {
 		if s[n] != quote[0] {
 			continue
 		}
+
 		if n+1 == len(s) || s[n+1] != quote[0] {
 			return n + 1, strings.ReplaceAll(s[1:n], quote+quote, quote)
 		}
+
 		n++
 	}
+
 	return 0, ""
 }

@@ -24,10 +24,12 @@ func canonical(s string) (string, error) {
 	if plainInteger(s) {
 		return s, nil
 	}
+
 	n, err := parseNumber(s)
 	if err != nil {
 		return "", err
 	}
+
 	return n.String(), nil
 }
 
@@ -37,34 +39,41 @@ func plainInteger(s string) bool {
 	if digits == "" || len(digits) > maxDigits || digits[0] == '0' {
 		return s == "0"
 	}
+
 	for i := range len(digits) {
 		if digits[i] < '0' || digits[i] > '9' {
 			return false
 		}
 	}
+
 	return true
 }
 
 func parseNumber(s string) (number, error) {
 	mantissa, exponent, hasExponent := strings.Cut(strings.ToLower(s), "e")
 	exp := 0
+
 	if hasExponent {
 		var err error
 		if exp, err = strconv.Atoi(exponent); err != nil {
 			return number{}, errNotNumber
 		}
 	}
+
 	var n number
 	if rest, ok := strings.CutPrefix(mantissa, "-"); ok {
 		n.neg, mantissa = true, rest
 	} else {
 		mantissa = strings.TrimPrefix(mantissa, "+")
 	}
+
 	whole, fraction, _ := strings.Cut(mantissa, ".")
+
 	n.digits, n.exp = whole+fraction, len(whole)+exp
 	if n.digits == "" || strings.Trim(n.digits, "0123456789") != "" {
 		return number{}, errNotNumber
 	}
+
 	return n.normal()
 }
 
@@ -72,7 +81,9 @@ func (n number) String() string {
 	if n.digits == "" {
 		return "0"
 	}
+
 	var s string
+
 	switch {
 	case n.exp <= 0:
 		s = "0." + strings.Repeat("0", -n.exp) + n.digits
@@ -81,9 +92,11 @@ func (n number) String() string {
 	default:
 		s = n.digits[:n.exp] + "." + n.digits[n.exp:]
 	}
+
 	if n.neg {
 		return "-" + s
 	}
+
 	return s
 }
 
@@ -91,6 +104,7 @@ func (n number) String() string {
 func (n number) normal() (number, error) {
 	trimmed := strings.TrimLeft(n.digits, "0")
 	n.exp -= len(n.digits) - len(trimmed)
+
 	n.digits = strings.TrimRight(trimmed, "0")
 	switch {
 	case n.digits == "":
@@ -102,6 +116,7 @@ func (n number) normal() (number, error) {
 	case n.exp < minExponent:
 		return number{}, invalid("Number underflow. Attempting to store a number with magnitude smaller than supported range")
 	}
+
 	return n, nil
 }
 
@@ -110,6 +125,7 @@ func compareNumbers(a, b string) int {
 	if a == b {
 		return 0
 	}
+
 	x, y := mustNumber(a), mustNumber(b)
 	switch {
 	case x.sign() != y.sign():
@@ -121,6 +137,7 @@ func compareNumbers(a, b string) int {
 	case x.neg:
 		return strings.Compare(y.digits, x.digits)
 	}
+
 	return strings.Compare(x.digits, y.digits)
 }
 
@@ -131,6 +148,7 @@ func (n number) sign() int {
 	case n.neg:
 		return -1
 	}
+
 	return 1
 }
 
@@ -138,20 +156,24 @@ func (n number) sign() int {
 func addNumbers(a, b string) (string, error) {
 	if len(a) < 18 && len(b) < 18 {
 		x, errA := strconv.ParseInt(a, 10, 64)
+
 		y, errB := strconv.ParseInt(b, 10, 64)
 		if errA == nil && errB == nil {
 			return strconv.FormatInt(x+y, 10), nil
 		}
 	}
+
 	x, y := mustNumber(a), mustNumber(b)
 	power := min(x.exp-len(x.digits), y.exp-len(y.digits))
 	sum := new(big.Int).Add(x.scaled(power), y.scaled(power))
 	n := number{neg: sum.Sign() < 0, digits: sum.Abs(sum).String()}
 	n.exp = len(n.digits) + power
+
 	n, err := n.normal()
 	if err != nil {
 		return "", err
 	}
+
 	return n.String(), nil
 }
 
@@ -159,9 +181,11 @@ func negate(s string) string {
 	if rest, ok := strings.CutPrefix(s, "-"); ok {
 		return rest
 	}
+
 	if s == "0" {
 		return s
 	}
+
 	return "-" + s
 }
 
@@ -171,10 +195,13 @@ func (n number) scaled(power int) *big.Int {
 	if n.digits == "" {
 		return i
 	}
+
 	i.SetString(n.digits+strings.Repeat("0", n.exp-len(n.digits)-power), 10)
+
 	if n.neg {
 		i.Neg(i)
 	}
+
 	return i
 }
 
@@ -184,5 +211,6 @@ func mustNumber(s string) number {
 	if err != nil {
 		panic("idemddbtest: stored number " + s + " is not one")
 	}
+
 	return n
 }

@@ -35,11 +35,15 @@ func (c statementCache) parse(s string) *statement {
 	if st, ok := c[s]; ok {
 		return st
 	}
+
 	st := parseStatement(s)
+
 	if len(c) >= cacheSize {
 		clear(c)
 	}
+
 	c[s] = st
+
 	return st
 }
 
@@ -48,11 +52,14 @@ func (st *statement) bind(parameters []types.AttributeValue) (*binding, error) {
 	if len(parameters) < len(st.parameters) {
 		return nil, invalid("Number of parameters in request and statement don't match.")
 	}
+
 	values := make(item, len(st.parameters)+len(st.literals))
 	maps.Copy(values, st.literals)
+
 	for i, placeholder := range st.parameters {
 		values[placeholder] = parameters[i]
 	}
+
 	return &binding{values: values}, nil
 }
 
@@ -64,6 +71,7 @@ func (st *statement) values(parameters []types.AttributeValue) func(placeholder 
 				return parameters[i]
 			}
 		}
+
 		return st.literals[placeholder]
 	}
 }
@@ -86,10 +94,12 @@ type statementParser struct {
 
 func parseStatement(source string) *statement {
 	st := &statement{}
+
 	p := &statementParser{source: source, st: st}
 	if p.tokens, st.err = lexStatement(source); st.err != nil {
 		return st
 	}
+
 	st.verb = strings.ToUpper(p.next().text)
 	switch st.verb {
 	case "INSERT":
@@ -101,6 +111,7 @@ func parseStatement(source string) *statement {
 	default:
 		st.err = invalid("Invalid operation. Only select, insert, update and delete operations are valid")
 	}
+
 	return st
 }
 
@@ -109,17 +120,22 @@ func (p *statementParser) insert() (err error) {
 	if !p.takeWord("INTO") {
 		return p.unexpected()
 	}
+
 	if p.st.table, err = p.tableName(); err != nil {
 		return err
 	}
+
 	if !p.takeWord("VALUE") {
 		return p.unexpected()
 	}
+
 	start := p.peek().at
 	if err := p.tuple(); err != nil {
 		return err
 	}
+
 	p.st.action = p.source[start:]
+
 	return p.end()
 }
 
@@ -127,11 +143,13 @@ func (p *statementParser) tuple() error {
 	if !p.take("{") {
 		return p.unexpected()
 	}
+
 	seen := map[string]bool{}
 	for !p.take("}") {
 		if len(seen) > 0 && !p.take(",") {
 			return p.unexpected()
 		}
+
 		name := p.next()
 		switch {
 		case name.kind != stringToken || !p.take(":"):
@@ -141,13 +159,17 @@ func (p *statementParser) tuple() error {
 		case seen[name.text]:
 			return invalid("Duplicate keys in tuple. Key: %s", name.text)
 		}
+
 		seen[name.text] = true
+
 		v, ok := p.value()
 		if !ok {
 			return p.unexpected()
 		}
+
 		p.st.attributes = append(p.st.attributes, named{name.text, v.op})
 	}
+
 	return nil
 }
 
@@ -155,48 +177,60 @@ func (p *statementParser) updateStatement() (err error) {
 	if p.st.table, err = p.tableName(); err != nil {
 		return err
 	}
+
 	start := p.peek().at
 	if err := p.clauses(); err != nil {
 		return err
 	}
+
 	p.st.action = strings.TrimSpace(p.source[start:p.peek().at])
 	if p.peek().kind == endToken { // it is well formed, and refused later
 		return nil
 	}
+
 	if !p.takeWord("WHERE") {
 		return p.unexpected()
 	}
+
 	start = p.peek().at
 	if p.st.condition, err = p.or(); err != nil {
 		return err
 	}
+
 	p.st.where = strings.TrimSpace(p.source[start:p.peek().at])
 	if p.st.condition.operand() {
 		return p.unexpected()
 	}
+
 	p.st.equalities = equalities(p.st.condition, nil)
 	if p.takeWord("RETURNING") {
 		if !p.takeWord("ALL") || !p.takeWord("OLD") || !p.take("*") {
 			return unsupported("a RETURNING other than ALL OLD *")
 		}
+
 		p.st.returning = true
 	}
+
 	return p.end()
 }
 
 func (p *statementParser) clauses() error {
 	u := &update{}
 	p.st.update = u
+
 	for {
 		var err error
+
 		switch {
 		case p.takeWord("SET"):
 			err = p.commaSeparated(func() error {
 				u.sets, err = p.appendSet(u.sets)
+
 				return err
 			})
 		case p.takeWord("REMOVE"):
 			var removed path
+
 			removed, err = p.path()
 			u.removes = append(u.removes, removed)
 		case len(u.sets)+len(u.removes) == 0:
@@ -204,6 +238,7 @@ func (p *statementParser) clauses() error {
 		default:
 			return nil
 		}
+
 		if err != nil {
 			return err
 		}
@@ -215,10 +250,13 @@ func (p *statementParser) appendSet(list []assignment) ([]assignment, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if !p.take("=") {
 		return nil, p.unexpected()
 	}
+
 	v, err := p.sum()
+
 	return append(list, assignment{path, v}), err
 }
 
@@ -229,10 +267,13 @@ func (p *statementParser) sum() (*expr, error) {
 		if !p.take("+") && !p.take("-") {
 			return left, nil
 		}
+
 		var right *expr
+
 		right, err = p.operand()
 		left = &expr{kind: sumExpr, op: sign, args: []*expr{left, right}}
 	}
+
 	return nil, err
 }
 
@@ -241,6 +282,7 @@ func (p *statementParser) tableName() (string, error) {
 	if err == nil && (p.peek().text == "." && p.peek().kind == symbolToken) {
 		err = unsupported("an index")
 	}
+
 	return name, err
 }
 
@@ -251,6 +293,7 @@ func (p *statementParser) name() (string, error) {
 	case t.kind == wordToken:
 		return "", invalid("idemddbtest wants reserved words quoted where they are names: %q", t.text)
 	}
+
 	return "", p.unexpected()
 }
 
@@ -258,6 +301,7 @@ func (p *statementParser) end() error {
 	if p.peek().kind != endToken {
 		return p.unexpected()
 	}
+
 	return nil
 }
 

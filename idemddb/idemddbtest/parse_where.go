@@ -14,10 +14,12 @@ func (p *statementParser) not() (*expr, error) {
 	if !p.takeWord("NOT") {
 		return p.comparison()
 	}
+
 	e, err := p.not()
 	if err == nil && e.operand() {
 		err = p.unexpected()
 	}
+
 	return &expr{kind: notExpr, args: []*expr{e}}, err
 }
 
@@ -27,15 +29,19 @@ func (p *statementParser) comparison() (*expr, error) {
 		if err == nil && !p.take(")") {
 			err = p.unexpected()
 		}
+
 		return e, err
 	}
+
 	if p.peek().kind == wordToken && p.tokens[1].text == "(" {
 		return p.function()
 	}
+
 	left, err := p.operand()
 	if err != nil {
 		return nil, err
 	}
+
 	t := p.peek()
 	switch {
 	case p.takeWord("IS"):
@@ -43,10 +49,12 @@ func (p *statementParser) comparison() (*expr, error) {
 	case t.kind == symbolToken && oneOf(t.text, "= <> < <= > >="):
 		p.next()
 		right, err := p.operand()
+
 		return &expr{kind: compareExpr, op: t.text, args: []*expr{left, right}}, err
 	case t.kind == wordToken && oneOf(strings.ToUpper(t.text), "BETWEEN IN LIKE"):
 		return nil, unsupported(t.text)
 	}
+
 	return left, nil
 }
 
@@ -55,12 +63,14 @@ func (p *statementParser) is(left *expr) (*expr, error) {
 	if p.takeWord("NOT") {
 		function = "attribute_exists"
 	}
+
 	switch {
 	case left.kind != pathExpr:
 		return nil, invalid("The left hand side argument to IS must be a Variable Reference, Literal, or Path")
 	case !p.takeWord("MISSING"):
 		return nil, unsupported("IS " + p.peek().text)
 	}
+
 	return &expr{kind: functionExpr, op: function, args: []*expr{left}}, nil
 }
 
@@ -70,10 +80,12 @@ func (p *statementParser) function() (*expr, error) {
 	if !oneOf(name, "attribute_exists attribute_not_exists begins_with") {
 		return nil, unsupported("the function " + name)
 	}
+
 	args, err := p.arguments(p.operand)
 	if err == nil && len(args) != conditionFunctions[name] {
 		err = wrongCount(name)
 	}
+
 	return &expr{kind: functionExpr, op: name, args: args}, err
 }
 
@@ -82,13 +94,17 @@ func (p *statementParser) operand() (*expr, error) {
 	if v, ok := p.value(); ok {
 		return v, nil
 	}
+
 	if p.peek().kind == wordToken && p.tokens[1].text == "(" {
 		return nil, unsupported("the function " + p.peek().text)
 	}
+
 	if t := p.peek(); t.kind == symbolToken && t.text == "(" {
 		return nil, unsupported("an operand in parentheses")
 	}
+
 	path, err := p.path()
+
 	return &expr{kind: pathExpr, path: path}, err
 }
 
@@ -96,6 +112,7 @@ func (p *statementParser) operand() (*expr, error) {
 func (p *statementParser) value() (*expr, bool) {
 	st := p.st
 	placeholder := ":" + strconv.Itoa(len(st.parameters)+len(st.literals))
+
 	switch t := p.peek(); t.kind {
 	case valueToken:
 		st.parameters = append(st.parameters, placeholder)
@@ -106,16 +123,21 @@ func (p *statementParser) value() (*expr, bool) {
 			if err != nil {
 				return nil, false
 			}
+
 			v = &types.AttributeValueMemberN{Value: n}
 		}
+
 		if st.literals == nil {
 			st.literals = item{}
 		}
+
 		st.literals[placeholder] = v
 	default:
 		return nil, false
 	}
+
 	p.next()
+
 	return &expr{kind: valueExpr, op: placeholder}, true
 }
 
@@ -124,15 +146,19 @@ func (p *statementParser) path() (path, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if name == "" {
 		return nil, invalid("Path component cannot be an empty string")
 	}
+
 	if t := p.peek().text; p.peek().kind == symbolToken && (t == "." || t == "[") {
 		return nil, unsupported("a path into a document")
 	}
+
 	if name[0] == '#' { // as the service does
 		return nil, invalid("An expression attribute name used in the document path is not defined; attribute name: %s", name)
 	}
+
 	return path{{name: name}}, nil
 }
 
@@ -146,10 +172,12 @@ func equalities(e *expr, list []named) []named {
 		if left.kind == valueExpr {
 			left, right = right, left
 		}
+
 		if left.kind == pathExpr && right.kind == valueExpr {
 			return append(list, named{left.path[0].name, right.op})
 		}
 	}
+
 	return list
 }
 

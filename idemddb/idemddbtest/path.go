@@ -25,14 +25,17 @@ func (p path) resolved(names map[string]string) path {
 		if !s.isAlias() {
 			continue
 		}
+
 		out := append(path(nil), p...)
 		for j := i; j < len(out); j++ {
 			if out[j].isAlias() {
 				out[j].name = names[out[j].name]
 			}
 		}
+
 		return out
 	}
+
 	return p
 }
 
@@ -42,6 +45,7 @@ func (p path) lookup(it item) types.AttributeValue {
 	for _, s := range p[1:] {
 		v = s.child(v)
 	}
+
 	return v
 }
 
@@ -56,6 +60,7 @@ func (s step) child(v types.AttributeValue) types.AttributeValue {
 			return v.Value[s.index]
 		}
 	}
+
 	return nil
 }
 
@@ -67,6 +72,7 @@ func (s step) holds(parent types.AttributeValue) bool {
 	case *types.AttributeValueMemberL:
 		return s.isIndex()
 	}
+
 	return false
 }
 
@@ -76,10 +82,12 @@ func (p path) compare(q path) int {
 		if c := strings.Compare(p[i].name, q[i].name); c != 0 {
 			return c
 		}
+
 		if c := cmp.Compare(p[i].index, q[i].index); c != 0 {
 			return c
 		}
 	}
+
 	return cmp.Compare(len(p), len(q))
 }
 
@@ -90,9 +98,11 @@ func (p path) clash(q path) error {
 		if p[i].isIndex() != q[i].isIndex() {
 			return invalid("Two document paths conflict with each other; must remove or rewrite one of these paths")
 		}
+
 		if p[i] != q[i] {
 			return nil
 		}
 	}
+
 	return invalid("Two document paths overlap with each other; must remove or rewrite one of these paths")
 }

@@ -31,10 +31,12 @@ type Request struct {
 func (db *DB) Requests() []Request {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+
 	out := slices.Clone(db.requests)
 	for i := range out {
 		out[i] = out[i].clone()
 	}
+
 	return out
 }
 
@@ -42,15 +44,18 @@ func (db *DB) Requests() []Request {
 func (db *DB) ResetRequests() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+
 	db.requests = nil
 }
 
 func (r Request) clone() Request {
 	r.Key = copyItem(r.Key)
+
 	r.Items = slices.Clone(r.Items)
 	for i := range r.Items {
 		r.Items[i] = r.Items[i].clone()
 	}
+
 	return r
 }
 
@@ -61,32 +66,40 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 	f, intercept := db.nextFault()
 	each := db.interceptStatement
 	db.mu.Unlock()
+
 	if intercept != nil { // without the lock, because the interceptor may wait, or use the DB
 		f = intercept(ctx, r.clone())
 		if ctx.Err() != nil {
 			f = LostRequest // its sender gave up while the interceptor waited
 		}
 	}
+
 	if !db.chooseStatementFaults(ctx, &r, f, each) {
 		f = LostRequest
 	}
 
 	db.mu.Lock()
 	defer db.mu.Unlock()
+
 	r.Fault = f
 	defer func() { db.requests = append(db.requests, r) }()
+
 	if r.Err = f.refusal(r); r.Err != nil {
 		return nil, f, r.Err
 	}
+
 	switch f {
 	case LostRequest, EmptyAnswer:
 		return nil, f, nil
 	case LateRequest:
 		db.held = append(db.held, copyInput(in))
+
 		return nil, f, nil
 	}
+
 	out, r.Err = db.apply(in, &r)
 	f.spoil(out, r.Err)
+
 	return out, f, r.Err
 }
 
@@ -113,6 +126,7 @@ func (db *DB) apply(in any, r *Request) (out any, err error) {
 	case *dynamodb.UpdateTimeToLiveInput:
 		return db.updateTimeToLive(in)
 	}
+
 	panic("idemddbtest: no operation takes " + reflect.TypeOf(in).String())
 }
 
@@ -146,6 +160,7 @@ func (db *DB) describe(in any) Request {
 			r.Items[i] = db.describeStatement(s)
 		}
 	}
+
 	return r
 }
 
@@ -164,6 +179,7 @@ func (db *DB) describePart(part types.TransactWriteItem) (r Request) {
 		r.Operation = "ConditionCheck"
 		db.describeItem(&r, part.ConditionCheck.TableName, part.ConditionCheck.Key, part.ConditionCheck.ConditionExpression)
 	}
+
 	return r
 }
 
@@ -176,6 +192,7 @@ func (db *DB) keyIn(table *string, it item) item {
 	if err != nil {
 		return nil
 	}
+
 	return t.keyPart(it)
 }
 
@@ -191,6 +208,7 @@ func operation(in any) string {
 	case *dynamodb.BatchExecuteStatementInput:
 		return "BatchExecuteStatement"
 	}
+
 	return strings.TrimSuffix(reflect.TypeOf(in).Elem().Name(), "Input")
 }
 
@@ -198,5 +216,6 @@ func text(s *string) string {
 	if s == nil {
 		return ""
 	}
+
 	return *s
 }

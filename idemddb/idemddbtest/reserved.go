@@ -5,6 +5,7 @@ import "strings"
 // reserved reports whether a name needs an alias in an expression.
 func reserved(name string) bool {
 	_, ok := reservedWords[strings.ToUpper(name)]
+
 	return ok
 }
 
@@ -13,6 +14,7 @@ var reservedWords = func() map[string]struct{} {
 	for w := range strings.FieldsSeq(reservedList) {
 		words[w] = struct{}{}
 	}
+
 	return words
 }()
 

@@ -23,11 +23,13 @@ func itemSize(it item) int {
 	for name, v := range it {
 		n += len(name) + valueSize(v)
 	}
+
 	return n
 }
 
 func valueSize(v types.AttributeValue) int {
 	n := 0
+
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		n = len(v.Value)
@@ -57,6 +59,7 @@ func valueSize(v types.AttributeValue) int {
 	case *types.AttributeValueMemberM:
 		n = 3 + len(v.Value) + itemSize(v.Value)
 	}
+
 	return n
 }
 
@@ -67,24 +70,30 @@ func numberSize(s string) int {
 	if neg {
 		s = s[1:]
 	}
+
 	whole, fraction, _ := strings.Cut(s, ".")
 	if len(whole)%2 == 1 {
 		whole = "0" + whole
 	}
+
 	digits := whole + fraction
 	if len(digits)%2 == 1 {
 		digits += "0"
 	}
+
 	for strings.HasPrefix(digits, "00") {
 		digits = digits[2:]
 	}
+
 	for strings.HasSuffix(digits, "00") {
 		digits = digits[:len(digits)-2]
 	}
+
 	n := len(digits)/2 + 1
 	if neg {
 		n++
 	}
+
 	return n
 }
 
@@ -106,6 +115,7 @@ func sizeOf(v types.AttributeValue) (size int, ok bool) {
 	case *types.AttributeValueMemberM:
 		return len(v.Value), true
 	}
+
 	return 0, false
 }
 

@@ -18,18 +18,22 @@ func TestSizes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := &generator{T: t, pair: p}
 		it := attributes{"pk": s("size"), "a": g.value(0), "b": g.value(0), "n": g.number(), "l": g.typical("l")}
+
 		it, err := idemddbtest.Adopt(it)
 		if err != nil {
 			t.Skip("drew an invalid value")
 		}
+
 		room := 1024 - idemddbtest.ItemSize(it) - len("pad")
 		if room < 0 {
 			t.Skip("drew a large value")
 		}
+
 		for units := 1.0; units <= 2; units++ {
 			it["pad"] = s(strings.Repeat("x", room+int(units)-1))
 			put := &dynamodb.PutItemInput{TableName: &p.simple, Item: it, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 			ask(p.theirs, &dynamodb.DeleteItemInput{TableName: &p.simple, Key: attributes{"pk": it["pk"]}})
+
 			if got := ask(p.theirs, put); len(got.Units) != 1 || got.Units[0] != units {
 				t.Fatalf("%s: the real engine charges %v, want %v", show(it), got.Units, units)
 			}

@@ -28,16 +28,20 @@ func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *
 	if err != nil {
 		return nil, err
 	}
+
 	writes := make([]*write, len(in.Statements))
 	for i := range in.Statements {
 		writes[i], r.Items[i].Err = db.prepareStatement(&in.Statements[i], parameters[i])
 	}
+
 	if repeated(writes) {
 		for i := range r.Items {
 			r.Items[i].Err = nil // only the call has an error
 		}
+
 		return nil, invalid("Provided list of item keys contains duplicates")
 	}
+
 	out := &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(writes))}
 	for i, w := range writes {
 		part := &r.Items[i]
@@ -45,6 +49,7 @@ func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *
 		r.WriteUnits += part.WriteUnits
 		r.Refused = r.Refused || part.Refused
 	}
+
 	return out, nil
 }
 
@@ -56,7 +61,9 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 	case n > maxStatements:
 		return nil, invalid("Value at 'statements' failed to satisfy constraint: Member must have length less than or equal to 25")
 	}
+
 	reads := 0
+
 	parameters := make([][]types.AttributeValue, len(statements))
 	for i, s := range statements {
 		give := s.ReturnValuesOnConditionCheckFailure
@@ -70,9 +77,11 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 		case r.Items[i].Operation == "SELECT":
 			reads++
 		}
+
 		if db.statements.parse(*s.Statement).err != nil {
 			continue
 		}
+
 		parameters[i] = make([]types.AttributeValue, len(s.Parameters))
 		for j, v := range s.Parameters {
 			var err error
@@ -81,9 +90,11 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 			}
 		}
 	}
+
 	if reads > 0 && reads < len(statements) {
 		return nil, invalid("Read and write requests together in the same batch is not supported.")
 	}
+
 	return parameters, nil
 }
 
@@ -91,28 +102,36 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 // response names it: the response to a statement that cannot be parsed, or whose table does not exist, names none.
 func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []types.AttributeValue) (w *write, err error) {
 	st := db.statements.parse(*in.Statement)
+
 	w = &write{kind: st.kind, tableName: &st.table, condition: &st.where, update: &st.action, giveItem: in.ReturnValuesOnConditionCheckFailure}
 	if st.returning {
 		w.returns = types.ReturnValueAllOld
 	}
+
 	if st.err != nil {
 		return w, st.err
 	}
+
 	if w.bound, err = st.bind(parameters); err != nil {
 		return w, err
 	}
+
 	t, err := db.understand(w, st)
 	if err != nil {
 		return w, err
 	}
+
 	w.table = t
 	if err := t.checkKey(w.adopted); err != nil {
 		return w, err
 	}
+
 	if itemSize(w.adopted) > maxItemSize {
 		return w, invalid("Item size has exceeded the maximum allowed size")
 	}
+
 	w.id = t.id(w.adopted)
+
 	return w, nil
 }
 
@@ -122,26 +141,32 @@ func (db *DB) understand(w *write, st *statement) (t *table, err error) {
 		if st.condition == nil {
 			return nil, errNoKeyEquality()
 		}
+
 		w.parsed.condition.condition, w.parsed.update.update = st.condition, st.update
 		if err := w.bound.check(st.condition); err != nil {
 			return nil, err
 		}
+
 		if w.paths, err = w.bound.checkUpdate(st.update); err != nil {
 			return nil, err
 		}
 	}
+
 	if t, err = db.table(&st.table); err != nil {
 		return nil, err
 	}
+
 	if st.kind == putWrite {
 		w.adopted = make(item, len(st.attributes))
 		for _, a := range st.attributes {
 			w.adopted[a.name] = w.bound.values[a.value]
 		}
+
 		w.parsed.condition.condition = missing(t.key[0].name)
 	} else if w.adopted, err = st.key(t, w.bound.values); err != nil {
 		return nil, err
 	}
+
 	for _, k := range t.key {
 		switch v, ok := w.adopted[k.name]; {
 		case !ok:
@@ -150,6 +175,7 @@ func (db *DB) understand(w *write, st *statement) (t *table, err error) {
 			return nil, invalid("Key attribute's data type should match its data type in table's schema: Key %s", k.name)
 		}
 	}
+
 	return t, nil
 }
 
@@ -160,14 +186,18 @@ func (st *statement) key(t *table, values item) (item, error) {
 		if !t.isKey(e.name) {
 			continue
 		}
+
 		if v, ok := key[e.name]; ok && !equal(v, values[e.value]) {
 			return nil, invalid("Multiple conditions on same key %s", e.name)
 		}
+
 		key[e.name] = values[e.value]
 	}
+
 	if len(key) < len(t.key) {
 		return nil, errNoKeyEquality()
 	}
+
 	return key, nil
 }
 
@@ -177,14 +207,17 @@ func repeated(writes []*write) bool {
 		table *table
 		id    string
 	}
+
 	seen := make(map[itemID]struct{}, len(writes))
 	n := 0
+
 	for _, w := range writes {
 		if w.id != "" { // no key is empty
 			seen[itemID{w.table, w.id}] = struct{}{}
 			n++
 		}
 	}
+
 	return len(seen) < n
 }
 
@@ -193,9 +226,11 @@ func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementRespo
 	if w.table != nil {
 		out.TableName = new(w.table.name)
 	}
+
 	if err := r.Fault.statementRefusal(*r); err != nil {
 		r.Err = err
 	}
+
 	if r.Err == nil {
 		var o outcome
 		if o, r.Err = w.do(r); r.Err == nil {
@@ -204,14 +239,18 @@ func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementRespo
 			r.Err = &types.DuplicateItemException{Message: new("Duplicate primary key exists in table")}
 		}
 	}
+
 	if ofCall == ConditionWithoutItem || r.Fault == ConditionWithoutItem {
 		stripItem(r.Err)
 	}
+
 	answered := r.Err
 	if r.Fault == ServerErrorApplied {
 		answered, out.Item = errServer(), nil
 	}
+
 	out.Error = statementError(answered)
+
 	return out
 }
 
@@ -221,6 +260,7 @@ func statementError(err error) *types.BatchStatementError {
 	if !ok {
 		return nil
 	}
+
 	out := &types.BatchStatementError{Message: new(api.ErrorMessage())}
 	switch code := strings.TrimSuffix(api.ErrorCode(), "Exception"); code {
 	case "Validation", "Throttling":
@@ -228,9 +268,11 @@ func statementError(err error) *types.BatchStatementError {
 	default:
 		out.Code = types.BatchStatementErrorCodeEnum(code)
 	}
+
 	if refused, ok := err.(*types.ConditionalCheckFailedException); ok {
 		out.Item = refused.Item
 	}
+
 	return out
 }
 
@@ -238,12 +280,15 @@ func statementError(err error) *types.BatchStatementError {
 func (db *DB) describeStatement(in types.BatchStatementRequest) Request {
 	st := db.statements.parse(text(in.Statement))
 	r := Request{Operation: st.verb, Table: tableName(&st.table), Condition: st.where, Update: st.action}
+
 	t, err := db.table(&st.table)
 	if err != nil || st.err != nil || len(in.Parameters) < len(st.parameters) {
 		return r
 	}
+
 	values := st.values(in.Parameters)
 	r.Key = make(item, len(t.key))
+
 	for _, of := range [][]named{st.attributes, st.equalities} {
 		for _, a := range of {
 			if t.isKey(a.name) && r.Key[a.name] == nil {
@@ -251,5 +296,6 @@ func (db *DB) describeStatement(in types.BatchStatementRequest) Request {
 			}
 		}
 	}
+
 	return r
 }

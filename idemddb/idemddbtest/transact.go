@@ -36,32 +36,40 @@ func (db *DB) transactWriteItems(in *dynamodb.TransactWriteItemsInput, r *Reques
 	if err != nil {
 		return nil, err
 	}
+
 	token := text(in.ClientRequestToken)
 	if len(token) > maxToken {
 		return nil, invalid("Value at 'clientRequestToken' failed to satisfy constraint: Member must have length less than or equal to 36")
 	}
+
 	sent, again := db.tokens[token]
 	if again = again && db.now().Before(sent.until); again && !reflect.DeepEqual(sent.items, in.TransactItems) {
 		return nil, &types.IdempotentParameterMismatchException{Message: new("Request rejected because it was retried with a different payload")}
 	}
+
 	if err := db.prepareAll(writes); err != nil {
 		return nil, err
 	}
+
 	if again {
 		return db.transactOutput(in, writes, replayedUnits(writes)), nil
 	}
+
 	outcomes, err := evaluateAll(writes, r)
 	if err != nil {
 		return nil, err
 	}
+
 	cost := make([]int, len(writes))
 	for i, w := range writes {
 		w.store(outcomes[i])
 		cost[i] = 2 * outcomes[i].units
 	}
+
 	if token != "" {
 		db.remember(token, in)
 	}
+
 	return db.transactOutput(in, writes, cost), nil
 }
 
@@ -69,17 +77,21 @@ func transactWrites(in *dynamodb.TransactWriteItemsInput) ([]*write, error) {
 	if n := len(in.TransactItems); n == 0 || n > maxTransactItems {
 		return nil, invalid("Value at 'transactItems' failed to satisfy constraint: Member must have length between 1 and 100")
 	}
+
 	writes := make([]*write, len(in.TransactItems))
 	for i, part := range in.TransactItems {
 		w, n := transactWrite(part)
 		if n != 1 {
 			return nil, invalid("TransactItems can only contain one of Check, Put, Update or Delete")
 		}
+
 		if (w.kind == checkWrite && w.condition == nil) || w.tableName == nil {
 			return nil, invalid("Value null at 'transactItems.%d.member' failed to satisfy constraint: Member must not be null", i+1)
 		}
+
 		writes[i] = w
 	}
+
 	return writes, nil
 }
 
@@ -90,41 +102,51 @@ func transactWrite(part types.TransactWriteItem) (w *write, n int) {
 		w = &write{kind: updateWrite, tableName: p.TableName, key: p.Key, condition: p.ConditionExpression, update: p.UpdateExpression,
 			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, giveItem: p.ReturnValuesOnConditionCheckFailure}
 	}
+
 	if p := part.Put; p != nil {
 		n++
 		w = &write{kind: putWrite, tableName: p.TableName, key: p.Item, condition: p.ConditionExpression,
 			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, giveItem: p.ReturnValuesOnConditionCheckFailure}
 	}
+
 	if p := part.Delete; p != nil {
 		n++
 		w = &write{kind: deleteWrite, tableName: p.TableName, key: p.Key, condition: p.ConditionExpression,
 			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, giveItem: p.ReturnValuesOnConditionCheckFailure}
 	}
+
 	if p := part.ConditionCheck; p != nil {
 		n++
 		w = &write{kind: checkWrite, tableName: p.TableName, key: p.Key, condition: p.ConditionExpression,
 			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, giveItem: p.ReturnValuesOnConditionCheckFailure}
 	}
+
 	return w, n
 }
 
 func (db *DB) prepareAll(writes []*write) error {
 	type itemID struct{ table, id string }
+
 	seen := map[itemID]bool{}
 	size := 0
+
 	for _, w := range writes {
 		if err := db.prepare(w); err != nil {
 			return err
 		}
+
 		id := itemID{w.table.name, w.id}
 		if seen[id] {
 			return invalid("Transaction request cannot include multiple operations on one item")
 		}
+
 		seen[id] = true
+
 		if size += itemSize(w.adopted); size > maxTransactSize {
 			return invalid("Transaction size has exceeded the maximum allowed size")
 		}
 	}
+
 	return nil
 }
 
@@ -135,8 +157,10 @@ func evaluateAll(writes []*write, r *Request) ([]outcome, error) {
 	reasons := make([]types.CancellationReason, len(writes))
 	codes := make([]string, len(writes))
 	canceled := false
+
 	for i, w := range writes {
 		var err error
+
 		outcomes[i], err = w.evaluate()
 		reasons[i] = w.reason(outcomes[i], err)
 		codes[i] = *reasons[i].Code
@@ -146,9 +170,11 @@ func evaluateAll(writes []*write, r *Request) ([]outcome, error) {
 		r.Refused = r.Refused || part.Refused
 		r.WriteUnits += part.WriteUnits
 	}
+
 	if !canceled {
 		return outcomes, nil
 	}
+
 	return nil, &types.TransactionCanceledException{
 		Message: new("Transaction cancelled, please refer cancellation reasons for specific reasons [" +
 			strings.Join(codes, ", ") + "]"),
@@ -163,14 +189,17 @@ func (w *write) reason(o outcome, err error) types.CancellationReason {
 		if api, ok := errors.AsType[*smithy.GenericAPIError](err); ok {
 			c.Message = new(api.Message)
 		}
+
 		return c
 	case !o.refused:
 		return types.CancellationReason{Code: new("None")}
 	}
+
 	c := types.CancellationReason{Code: new("ConditionalCheckFailed"), Message: new("The conditional request failed")}
 	if w.giveItem == types.ReturnValuesOnConditionCheckFailureAllOld {
 		c.Item = copyItem(o.before)
 	}
+
 	return c
 }
 
@@ -181,6 +210,7 @@ func (db *DB) remember(token string, in *dynamodb.TransactWriteItemsInput) {
 			delete(db.tokens, t)
 		}
 	}
+
 	db.tokens[token] = sentTransaction{items: copyInput(in).(*dynamodb.TransactWriteItemsInput).TransactItems, until: now.Add(tokenLifetime)}
 }
 
@@ -190,24 +220,30 @@ func replayedUnits(writes []*write) []int {
 	for i, w := range writes {
 		cost[i] = 2 * units(itemSize(w.table.items[w.id]), readUnit)
 	}
+
 	return cost
 }
 
 func (db *DB) transactOutput(in *dynamodb.TransactWriteItemsInput, writes []*write, cost []int) *dynamodb.TransactWriteItemsOutput {
 	out := &dynamodb.TransactWriteItemsOutput{}
 	at := map[string]int{}
+
 	for i, w := range writes {
 		c := capacity(in.ReturnConsumedCapacity, w.table, cost[i])
 		if c == nil {
 			return out
 		}
+
 		if j, ok := at[w.table.name]; ok {
 			*out.ConsumedCapacity[j].CapacityUnits += *c.CapacityUnits
+
 			continue
 		}
+
 		at[w.table.name] = len(out.ConsumedCapacity)
 		c.Table = nil
 		out.ConsumedCapacity = append(out.ConsumedCapacity, *c)
 	}
+
 	return out
 }

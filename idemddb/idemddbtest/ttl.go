@@ -13,22 +13,27 @@ import (
 func (db *DB) Expire() int {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+
 	now := db.now()
 	latest := strconv.FormatInt(now.Unix(), 10)
 	earliest := strconv.FormatInt(now.AddDate(-5, 0, 0).Unix(), 10)
 	n := 0
+
 	for _, t := range db.tables {
 		if t.ttl == "" {
 			continue
 		}
+
 		for id, it := range t.items {
 			exp, ok := it[t.ttl].(*types.AttributeValueMemberN)
 			if ok && compareNumbers(exp.Value, latest) < 0 && compareNumbers(exp.Value, earliest) >= 0 {
 				delete(t.items, id)
+
 				n++
 			}
 		}
 	}
+
 	return n
 }
 

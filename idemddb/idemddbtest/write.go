@@ -55,15 +55,18 @@ func (db *DB) updateItem(in *dynamodb.UpdateItemInput, r *Request) (*dynamodb.Up
 	if in.AttributeUpdates != nil || in.Expected != nil {
 		return nil, errLegacy()
 	}
+
 	w := &write{
 		kind: updateWrite, tableName: in.TableName, key: in.Key, condition: in.ConditionExpression, update: in.UpdateExpression,
 		names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues, giveItem: in.ReturnValuesOnConditionCheckFailure,
 		returns: in.ReturnValues,
 	}
+
 	o, err := db.write(w, r)
 	if err != nil {
 		return nil, err
 	}
+
 	return &dynamodb.UpdateItemOutput{
 		Attributes:       o.attributes(in.ReturnValues, w.paths),
 		ConsumedCapacity: capacity(in.ReturnConsumedCapacity, w.table, o.units),
@@ -74,15 +77,18 @@ func (db *DB) putItem(in *dynamodb.PutItemInput, r *Request) (*dynamodb.PutItemO
 	if in.Expected != nil {
 		return nil, errLegacy()
 	}
+
 	w := &write{
 		kind: putWrite, tableName: in.TableName, key: in.Item, condition: in.ConditionExpression,
 		names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues, giveItem: in.ReturnValuesOnConditionCheckFailure,
 		returns: in.ReturnValues,
 	}
+
 	o, err := db.write(w, r)
 	if err != nil {
 		return nil, err
 	}
+
 	return &dynamodb.PutItemOutput{
 		Attributes:       o.attributes(in.ReturnValues, nil),
 		ConsumedCapacity: capacity(in.ReturnConsumedCapacity, w.table, o.units),
@@ -93,15 +99,18 @@ func (db *DB) deleteItem(in *dynamodb.DeleteItemInput, r *Request) (*dynamodb.De
 	if in.Expected != nil {
 		return nil, errLegacy()
 	}
+
 	w := &write{
 		kind: deleteWrite, tableName: in.TableName, key: in.Key, condition: in.ConditionExpression,
 		names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues, giveItem: in.ReturnValuesOnConditionCheckFailure,
 		returns: in.ReturnValues,
 	}
+
 	o, err := db.write(w, r)
 	if err != nil {
 		return nil, err
 	}
+
 	return &dynamodb.DeleteItemOutput{
 		Attributes:       o.attributes(in.ReturnValues, nil),
 		ConsumedCapacity: capacity(in.ReturnConsumedCapacity, w.table, o.units),
@@ -113,12 +122,14 @@ func (db *DB) write(w *write, r *Request) (outcome, error) {
 	if err := db.prepare(w); err != nil {
 		return outcome{}, err
 	}
+
 	return w.do(r)
 }
 
 // do evaluates and stores a prepared write.
 func (w *write) do(r *Request) (outcome, error) {
 	o, err := w.evaluate()
+
 	r.WriteUnits, r.Refused = o.units, o.refused
 	switch {
 	case err != nil:
@@ -128,7 +139,9 @@ func (w *write) do(r *Request) (outcome, error) {
 	case o.refused:
 		return outcome{}, errCondition(nil)
 	}
+
 	w.store(o)
+
 	return o, nil
 }
 
@@ -137,12 +150,15 @@ func (db *DB) prepare(w *write) (err error) {
 	if w.table, err = db.table(w.tableName); err != nil {
 		return err
 	}
+
 	if err := w.checkReturns(); err != nil {
 		return err
 	}
+
 	if err := db.bindExpressions(w); err != nil {
 		return err
 	}
+
 	if w.kind == putWrite {
 		if w.adopted, err = adopt(w.key); err == nil {
 			err = w.table.checkKey(w.adopted)
@@ -150,13 +166,17 @@ func (db *DB) prepare(w *write) (err error) {
 	} else {
 		w.adopted, err = w.table.keyOf(w.key)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	if itemSize(w.adopted) > maxItemSize {
 		return invalid("Item size has exceeded the maximum allowed size")
 	}
+
 	w.id = w.table.id(w.adopted)
+
 	return nil
 }
 
@@ -165,39 +185,49 @@ func (w *write) checkReturns() error {
 	if w.kind == updateWrite {
 		allowed = "NONE ALL_OLD ALL_NEW UPDATED_OLD UPDATED_NEW"
 	}
+
 	switch {
 	case w.returns != "" && !oneOf(string(w.returns), allowed):
 		return invalid("Return values set to invalid value")
 	case w.giveItem != "" && !oneOf(string(w.giveItem), "NONE ALL_OLD"):
 		return invalid("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", w.giveItem)
 	}
+
 	return nil
 }
 
 func (db *DB) bindExpressions(w *write) (err error) {
 	var used [2]parsed
+
 	n := 0
+
 	if w.condition != nil {
 		w.parsed.condition = db.parsed.parse(*w.condition, false)
 		used[n] = w.parsed.condition
 		n++
 	}
+
 	if w.update != nil {
 		w.parsed.update = db.parsed.parse(*w.update, true)
 		used[n] = w.parsed.update
 		n++
 	}
+
 	if w.bound, err = bind(w.names, w.values, used[:n]...); err != nil {
 		return err
 	}
+
 	if w.condition != nil {
 		if err := w.bound.check(w.parsed.condition.condition); err != nil {
 			return err
 		}
 	}
+
 	if w.update == nil {
 		return nil
 	}
+
 	w.paths, err = w.bound.checkUpdate(w.parsed.update.update)
+
 	return err
 }

@@ -140,10 +140,14 @@ type fault func(send func() error) error
 
 // unanswered are the faults after which a sender does not know what became of its request.
 var unanswered = map[string]fault{
-	"request lost":          loseRequest,
-	"reply lost":            loseReply,
-	"empty answer":          func(func() error) error { return errEmptyAnswer },
-	"applied, empty answer": func(send func() error) error { _ = send(); return errEmptyAnswer },
+	"request lost": loseRequest,
+	"reply lost":   loseReply,
+	"empty answer": func(func() error) error { return errEmptyAnswer },
+	"applied, empty answer": func(send func() error) error {
+		_ = send()
+
+		return errEmptyAnswer
+	},
 }
 
 func loseRequest(func() error) error { return errReset }
