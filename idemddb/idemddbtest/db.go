@@ -22,7 +22,7 @@ type DB struct {
 	tables             map[string]*table
 	parsed             cache
 	statements         statementCache
-	tokens             map[string]sentTransaction
+	tokens             map[string]*sentTransaction
 	requests           []Request
 	faults             []Fault
 	intercept          func(context.Context, Request) Fault
@@ -39,7 +39,7 @@ type Options struct {
 
 // New returns a DynamoDB without tables.
 func New(opts *Options) *DB {
-	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]sentTransaction{}}
+	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]*sentTransaction{}}
 	if opts != nil && opts.Now != nil {
 		db.now = opts.Now
 	}

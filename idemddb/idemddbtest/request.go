@@ -61,27 +61,11 @@ func (r Request) clone() Request {
 
 // receive answers a request, and returns the fault that happens to it or to its answer.
 func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error) {
-	db.mu.Lock()
-	r := db.describe(in)
-	f, intercept := db.nextFault()
-	each := db.interceptStatement
-	db.mu.Unlock()
-
-	if intercept != nil { // without the lock, because the interceptor may wait, or use the DB
-		f = intercept(ctx, r.clone())
-		if ctx.Err() != nil {
-			f = LostRequest // its sender gave up while the interceptor waited
-		}
-	}
-
-	if !db.chooseStatementFaults(ctx, &r, f, each) {
-		f = LostRequest
-	}
+	r := db.arrive(ctx, in)
+	f = r.Fault
 
 	db.mu.Lock()
 	defer db.mu.Unlock()
-
-	r.Fault = f
 	defer func() { db.requests = append(db.requests, r) }()
 
 	if r.Err = f.refusal(r); r.Err != nil {
@@ -92,15 +76,42 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 	case LostRequest, EmptyAnswer:
 		return nil, f, nil
 	case LateRequest:
-		db.held = append(db.held, copyInput(in))
+		late, err := copyInput(in)
+		if err == nil {
+			db.held = append(db.held, late)
+		}
 
-		return nil, f, nil
+		return nil, f, err
 	}
 
 	out, r.Err = db.apply(in, &r)
 	f.spoil(out, r.Err)
 
 	return out, f, r.Err
+}
+
+// arrive describes a request and chooses its faults. It calls interceptors without the lock, because they may wait, or use the DB.
+func (db *DB) arrive(ctx context.Context, in any) Request {
+	db.mu.Lock()
+	r := db.describe(in)
+	f, intercept := db.nextFault()
+	each := db.interceptStatement
+	db.mu.Unlock()
+
+	if intercept != nil {
+		f = intercept(ctx, r.clone())
+		if ctx.Err() != nil {
+			f = LostRequest // its sender gave up while the interceptor waited
+		}
+	}
+
+	if !chooseStatementFaults(ctx, &r, f, each) {
+		f = LostRequest
+	}
+
+	r.Fault = f
+
+	return r
 }
 
 func (db *DB) apply(in any, r *Request) (out any, err error) {

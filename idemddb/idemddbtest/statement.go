@@ -66,15 +66,11 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 
 	parameters := make([][]types.AttributeValue, len(statements))
 	for i, s := range statements {
-		give := s.ReturnValuesOnConditionCheckFailure
-		switch n := len(text(s.Statement)); {
-		case n == 0:
-			return nil, invalid("The statement was empty.")
-		case n > maxStatement:
-			return nil, invalid("Member must have length less than or equal to 8192")
-		case give != "" && !oneOf(string(give), "NONE ALL_OLD"):
-			return nil, invalid("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", give)
-		case r.Items[i].Operation == "SELECT":
+		if err := checkStatement(s); err != nil {
+			return nil, err
+		}
+
+		if r.Items[i].Operation == "SELECT" {
 			reads++
 		}
 
@@ -96,6 +92,21 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 	}
 
 	return parameters, nil
+}
+
+func checkStatement(s types.BatchStatementRequest) error {
+	give := s.ReturnValuesOnConditionCheckFailure
+
+	switch n := len(text(s.Statement)); {
+	case n == 0:
+		return invalid("The statement was empty.")
+	case n > maxStatement:
+		return invalid("Member must have length less than or equal to 8192")
+	case give != "" && !oneOf(string(give), "NONE ALL_OLD"):
+		return invalid("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", give)
+	}
+
+	return nil
 }
 
 // prepareStatement makes the same write of a statement as the single operations make of their expressions. The write has a table once the
@@ -167,16 +178,21 @@ func (db *DB) understand(w *write, st *statement) (t *table, err error) {
 		return nil, err
 	}
 
+	return t, t.checkAttributes(w.adopted)
+}
+
+// checkAttributes refuses an item or a key without all key attributes, or with one of another type.
+func (t *table) checkAttributes(it item) error {
 	for _, k := range t.key {
-		switch v, ok := w.adopted[k.name]; {
+		switch v, ok := it[k.name]; {
 		case !ok:
-			return nil, invalid("Key attribute should be present in the item: Key %s", k.name)
+			return invalid("Key attribute should be present in the item: Key %s", k.name)
 		case typeOf(v) != k.typ:
-			return nil, invalid("Key attribute's data type should match its data type in table's schema: Key %s", k.name)
+			return invalid("Key attribute's data type should match its data type in table's schema: Key %s", k.name)
 		}
 	}
 
-	return t, nil
+	return nil
 }
 
 // key returns the key that the WHERE demands. It is an error if the WHERE demands two values for one key attribute.

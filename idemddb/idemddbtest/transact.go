@@ -3,6 +3,7 @@ package idemddbtest
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ const (
 
 // sentTransaction is a transaction that was done with a ClientRequestToken.
 type sentTransaction struct {
+	token string
 	items []types.TransactWriteItem
 	until time.Time
 }
@@ -37,21 +39,21 @@ func (db *DB) transactWriteItems(in *dynamodb.TransactWriteItemsInput, r *Reques
 		return nil, err
 	}
 
-	token := text(in.ClientRequestToken)
-	if len(token) > maxToken {
-		return nil, invalid("Value at 'clientRequestToken' failed to satisfy constraint: Member must have length less than or equal to 36")
+	sent, err := db.token(in)
+	if err != nil {
+		return nil, err
 	}
 
-	sent, again := db.tokens[token]
-	if again = again && db.now().Before(sent.until); again && !reflect.DeepEqual(sent.items, in.TransactItems) {
-		return nil, &types.IdempotentParameterMismatchException{Message: new("Request rejected because it was retried with a different payload")}
+	repeated, err := db.repeats(sent)
+	if err != nil {
+		return nil, err
 	}
 
 	if err := db.prepareAll(writes); err != nil {
 		return nil, err
 	}
 
-	if again {
+	if repeated {
 		return db.transactOutput(in, writes, replayedUnits(writes)), nil
 	}
 
@@ -66,9 +68,7 @@ func (db *DB) transactWriteItems(in *dynamodb.TransactWriteItemsInput, r *Reques
 		cost[i] = 2 * outcomes[i].units
 	}
 
-	if token != "" {
-		db.remember(token, in)
-	}
+	db.remember(sent)
 
 	return db.transactOutput(in, writes, cost), nil
 }
@@ -203,15 +203,52 @@ func (w *write) reason(o outcome, err error) types.CancellationReason {
 	return c
 }
 
-func (db *DB) remember(token string, in *dynamodb.TransactWriteItemsInput) {
-	now := db.now()
-	for t, sent := range db.tokens {
-		if !now.Before(sent.until) {
-			delete(db.tokens, t)
-		}
+// token returns a transaction with its ClientRequestToken, as a copy. It returns nil for one without a token.
+func (db *DB) token(in *dynamodb.TransactWriteItemsInput) (*sentTransaction, error) {
+	switch n := len(text(in.ClientRequestToken)); {
+	case n == 0:
+		return nil, nil
+	case n > maxToken:
+		return nil, invalid("Value at 'clientRequestToken' failed to satisfy constraint: Member must have length less than or equal to 36")
 	}
 
-	db.tokens[token] = sentTransaction{items: copyInput(in).(*dynamodb.TransactWriteItemsInput).TransactItems, until: now.Add(tokenLifetime)}
+	copied, err := copyInput(in)
+	if err != nil {
+		return nil, err
+	}
+
+	return &sentTransaction{
+		token: *in.ClientRequestToken, items: copied.(*dynamodb.TransactWriteItemsInput).TransactItems, until: db.now().Add(tokenLifetime),
+	}, nil
+}
+
+// repeats reports whether a transaction with the same token was done in the last ten minutes.
+func (db *DB) repeats(t *sentTransaction) (bool, error) {
+	if t == nil {
+		return false, nil
+	}
+
+	sent, ok := db.tokens[t.token]
+	if !ok || !db.now().Before(sent.until) {
+		return false, nil
+	}
+
+	if !reflect.DeepEqual(sent.items, t.items) {
+		return false, &types.IdempotentParameterMismatchException{Message: new("Request rejected because it was retried with a different payload")}
+	}
+
+	return true, nil
+}
+
+// remember keeps a transaction that has a token, and removes those whose ten minutes are over.
+func (db *DB) remember(t *sentTransaction) {
+	if t == nil {
+		return
+	}
+
+	now := db.now()
+	maps.DeleteFunc(db.tokens, func(_ string, sent *sentTransaction) bool { return !now.Before(sent.until) })
+	db.tokens[t.token] = t
 }
 
 // replayedUnits returns the price of a transaction whose token is repeated: the items are read, not written.

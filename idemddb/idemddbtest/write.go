@@ -62,15 +62,12 @@ func (db *DB) updateItem(in *dynamodb.UpdateItemInput, r *Request) (*dynamodb.Up
 		returns: in.ReturnValues,
 	}
 
-	o, err := db.write(w, r)
+	returned, consumed, err := db.write(w, r, in.ReturnConsumedCapacity)
 	if err != nil {
 		return nil, err
 	}
 
-	return &dynamodb.UpdateItemOutput{
-		Attributes:       o.attributes(in.ReturnValues, w.paths),
-		ConsumedCapacity: capacity(in.ReturnConsumedCapacity, w.table, o.units),
-	}, nil
+	return &dynamodb.UpdateItemOutput{Attributes: returned, ConsumedCapacity: consumed}, nil
 }
 
 func (db *DB) putItem(in *dynamodb.PutItemInput, r *Request) (*dynamodb.PutItemOutput, error) {
@@ -84,15 +81,12 @@ func (db *DB) putItem(in *dynamodb.PutItemInput, r *Request) (*dynamodb.PutItemO
 		returns: in.ReturnValues,
 	}
 
-	o, err := db.write(w, r)
+	returned, consumed, err := db.write(w, r, in.ReturnConsumedCapacity)
 	if err != nil {
 		return nil, err
 	}
 
-	return &dynamodb.PutItemOutput{
-		Attributes:       o.attributes(in.ReturnValues, nil),
-		ConsumedCapacity: capacity(in.ReturnConsumedCapacity, w.table, o.units),
-	}, nil
+	return &dynamodb.PutItemOutput{Attributes: returned, ConsumedCapacity: consumed}, nil
 }
 
 func (db *DB) deleteItem(in *dynamodb.DeleteItemInput, r *Request) (*dynamodb.DeleteItemOutput, error) {
@@ -106,24 +100,26 @@ func (db *DB) deleteItem(in *dynamodb.DeleteItemInput, r *Request) (*dynamodb.De
 		returns: in.ReturnValues,
 	}
 
-	o, err := db.write(w, r)
+	returned, consumed, err := db.write(w, r, in.ReturnConsumedCapacity)
 	if err != nil {
 		return nil, err
 	}
 
-	return &dynamodb.DeleteItemOutput{
-		Attributes:       o.attributes(in.ReturnValues, nil),
-		ConsumedCapacity: capacity(in.ReturnConsumedCapacity, w.table, o.units),
-	}, nil
+	return &dynamodb.DeleteItemOutput{Attributes: returned, ConsumedCapacity: consumed}, nil
 }
 
-// write does a single write from beginning to end.
-func (db *DB) write(w *write, r *Request) (outcome, error) {
+// write does a single write, and returns what the answer carries.
+func (db *DB) write(w *write, r *Request, want types.ReturnConsumedCapacity) (item, *types.ConsumedCapacity, error) {
 	if err := db.prepare(w); err != nil {
-		return outcome{}, err
+		return nil, nil, err
 	}
 
-	return w.do(r)
+	o, err := w.do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return o.attributes(w.returns, w.paths), capacity(want, w.table, o.units), nil
 }
 
 // do evaluates and stores a prepared write.
