@@ -46,11 +46,12 @@ func (e *interceptor) PutItem(
 func intercept[T any](ctx context.Context, e *interceptor, request func(context.Context) (*T, error)) (out *T, err error) {
 	n := e.requests.Add(1)
 	send := func() error {
+		arriving := ctx
 		if ctx.Err() != nil { // a request that arrives late outlives its sender
-			ctx = context.WithoutCancel(ctx)
+			arriving = context.WithoutCancel(ctx)
 		}
 
-		out, err = request(ctx)
+		out, err = request(arriving)
 
 		return err
 	}

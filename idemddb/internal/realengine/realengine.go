@@ -81,7 +81,7 @@ func start() {
 func moduleRoot() (string, error) {
 	folder, err := os.Getwd()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("working folder: %w", err)
 	}
 
 	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
