@@ -352,7 +352,7 @@ func TestOneOfManyClaimersWins(t *testing.T) {
 	}
 }
 
-// The update that a claim is, ten attributes.
+// claimInput is the update of a claim, with ten attributes.
 func claimInput() *dynamodb.UpdateItemInput {
 	return &dynamodb.UpdateItemInput{
 		TableName: new(table), Key: attributes{"pk": s("namespace#key")}, ReturnValues: types.ReturnValueAllOld,

@@ -20,8 +20,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/internal/realengine"
 )
 
-// TestDifferential sends random sequences of random requests to this package and to a real engine, and wants the same answers and the
-// same items afterwards. Messages are not compared.
+// TestDifferential sends random sequences of random requests to this package and to a real engine. Both must give the same answers and hold
+// the same items afterwards. Messages are not compared.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
 
@@ -33,7 +33,7 @@ func TestDifferential(t *testing.T) {
 	rapid.Check(t, p.sequence)
 }
 
-// FuzzDifferential is the same, steered by the native fuzzer.
+// FuzzDifferential is the same with sequences that the native fuzzer chooses.
 func FuzzDifferential(f *testing.F) {
 	p := newPair(f)
 
@@ -48,7 +48,7 @@ func FuzzDifferential(f *testing.F) {
 
 type attributes = map[string]types.AttributeValue
 
-// A pair is two engines with the same tables.
+// pair is two engines with the same tables.
 type pair struct {
 	ours, theirs *dynamodb.Client
 	db           *idemddbtest.DB
@@ -95,7 +95,7 @@ func createTable(t interface {
 	}
 }
 
-// sequence sends some requests about a few items of its own.
+// sequence sends some requests for a few items of its own.
 func (p *pair) sequence(t *rapid.T) {
 	p.mu.Lock()
 	p.runs++
@@ -137,15 +137,15 @@ func (p *pair) compare(t interface {
 	}
 }
 
-// compareSingles also sends to a twin, for each statement, the single request that says the same, and wants the same to come of it.
+// compareSingles also sends, for each statement, the single request with the same meaning to a copy of the DB. Both must have the same effect.
 func (p *pair) compareSingles(t *rapid.T, g *generator, in *dynamodb.BatchExecuteStatementInput) {
-	twin := idemddbtest.New(nil)
-	createTable(t, twin, p.simple, "pk", "S")
-	createTable(t, twin, p.composite, "pk", "S", "sk", "N")
+	other := idemddbtest.New(nil)
+	createTable(t, other, p.simple, "pk", "S")
+	createTable(t, other, p.composite, "pk", "S", "sk", "N")
 
 	for _, k := range g.keys() {
 		if it := p.db.Item(k.table, k.key); it != nil {
-			if _, err := twin.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &k.table, Item: it}); err != nil {
+			if _, err := other.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &k.table, Item: it}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -159,12 +159,12 @@ func (p *pair) compareSingles(t *rapid.T, g *generator, in *dynamodb.BatchExecut
 		return
 	}
 
-	twin.ResetRequests()
+	other.ResetRequests()
 
 	for i, single := range g.singles {
-		ask(twin.Client(), single)
+		ask(other.Client(), single)
 
-		want, got := twin.Requests()[i], log.Items[i]
+		want, got := other.Requests()[i], log.Items[i]
 		if fmt.Sprintf("%T", got.Err) != fmt.Sprintf("%T", want.Err) && !isType[*types.DuplicateItemException](got.Err) ||
 			got.Refused != want.Refused || got.WriteUnits != want.WriteUnits {
 			t.Fatalf("%s\n%s\nstatement: %s\nsingle:    %s", show(in.Statements[i]), show(single), show(got), show(want))
@@ -172,13 +172,13 @@ func (p *pair) compareSingles(t *rapid.T, g *generator, in *dynamodb.BatchExecut
 	}
 
 	for _, k := range g.keys() {
-		if got, want := p.db.Item(k.table, k.key), twin.Item(k.table, k.key); !reflect.DeepEqual(got, want) {
+		if got, want := p.db.Item(k.table, k.key), other.Item(k.table, k.key); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%s\nstatements: %s\nsingles:    %s", show(in), show(got), show(want))
 		}
 	}
 }
 
-// An answer is all of an answer that is compared.
+// answer is what is compared of an answer.
 type answer struct {
 	Code    string // of the error
 	Message string // shown, not compared
@@ -294,8 +294,8 @@ func (a *answer) refused(err error) {
 	}
 }
 
-// normal takes away what may differ between engines: the spelling of a number, the order of a set. It keeps the difference between no
-// item and an empty one.
+// normal removes what may differ between engines: how a number is written, and the order of a set. It keeps the difference between no item
+// and an empty one.
 func normal(it attributes) attributes {
 	if it == nil {
 		return nil

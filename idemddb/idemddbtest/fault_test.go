@@ -25,7 +25,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// ways are the three ways into a DB: the direct call, the SDK's client without sockets, the SDK's client over a socket.
+// ways are the three ways to send a request: the direct call, the SDK's client without sockets, the SDK's client over a socket.
 var ways = map[string]func(t *testing.T, db *idemddbtest.DB) idemddb.DynamoDB{
 	"direct": func(t *testing.T, db *idemddbtest.DB) idemddb.DynamoDB {
 		t.Helper()
@@ -56,7 +56,7 @@ func overSocket(t *testing.T, db *idemddbtest.DB) *dynamodb.Client {
 	})
 }
 
-// once is a client that sends each request once, as the library does.
+// once returns a client that sends each request once, as the library does.
 func once(o dynamodb.Options) *dynamodb.Client {
 	o.Retryer = aws.NopRetryer{}
 
@@ -242,7 +242,7 @@ func TestALateRequestIsAppliedWhenDelivered(t *testing.T) {
 	}
 }
 
-func TestFaultsMeetRequestsInOrder(t *testing.T) {
+func TestFaultsAreInjectedInOrder(t *testing.T) {
 	t.Parallel()
 	db := openDB(t, nil)
 	db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
@@ -365,7 +365,7 @@ func TestAConflictCancelsATransaction(t *testing.T) {
 	}
 }
 
-// The SDK's own retry hides a lost answer, and then meets its own write.
+// The SDK repeats the write whose answer was lost, and its own write then refuses the repetition.
 func TestTheClientRetriesAsTheSDKDoes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

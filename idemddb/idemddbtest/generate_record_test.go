@@ -5,7 +5,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The requests of design.md, with values that meet.
+// The requests of the library, with few values, so that conditions are often true.
 const (
 	claimCondition = "attribute_not_exists(pk) OR (v = :v AND st = :inprogress AND lease < :before AND #exp > :nowsec AND own <> :mine" +
 		" AND (attribute_not_exists(fp) OR fp = :fp OR NOT begins_with(fp, :fpver)) AND att < :max)"
@@ -17,7 +17,7 @@ const (
 	releaseUpdate    = "SET lease = :zero, err = :err ADD att :minus"
 )
 
-// record adds what a record of idemddb has.
+// record adds the attributes of a record of idemddb.
 func (g *generator) record(it attributes) {
 	it["v"] = n("1")
 	it["st"] = s(g.pick("st", "INPROGRESS", "INPROGRESS", "COMPLETED", "FAILED"))

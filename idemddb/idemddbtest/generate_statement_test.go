@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// statements draws a call of some, and for each the single request that says the same: nil where the statement is spoiled.
+// statements draws a call of some statements, and for each the single request with the same meaning, nil if the statement is spoiled.
 func (g *generator) statements() any {
 	in := &dynamodb.BatchExecuteStatementInput{}
 	g.singles = nil
@@ -70,7 +70,7 @@ func (g *generator) insert(k itemKey) (types.BatchStatementRequest, any) {
 	return t.request(), &dynamodb.PutItemInput{TableName: &k.table, Item: it, ConditionExpression: new("attribute_not_exists(pk)")}
 }
 
-// updateStatement is about attributes at the top, in the expressions that the library has.
+// updateStatement draws an UPDATE of top-level attributes, with the expressions that the library uses.
 func (g *generator) updateStatement(k itemKey) (types.BatchStatementRequest, any) {
 	condition, update := g.conditionAndUpdate()
 	single := &dynamodb.UpdateItemInput{
@@ -130,7 +130,7 @@ func (g *generator) updateStatement(k itemKey) (types.BatchStatementRequest, any
 	return statement, single
 }
 
-// conditionAndUpdate draws a condition, maybe none, and an update: random ones, or those of a record.
+// conditionAndUpdate draws a condition, which may be empty, and an update: random ones, or those of a record.
 func (g *generator) conditionAndUpdate() (condition, update string) {
 	if g.chance(40, "record") {
 		in := g.idemddb(itemKey{}).(*dynamodb.UpdateItemInput)
@@ -182,7 +182,7 @@ func (g *generator) flatOperand() string {
 	return g.placeholder(g.value(0))
 }
 
-// flat is a condition of the library's grammar. An OR stands in parentheses and begins with something that does not.
+// flat draws a condition of the library's grammar. An OR is in parentheses, and its first operand is not.
 func (g *generator) flat(depth int) string {
 	kinds := []string{"compare", "compare", "compare", "exists", "missing", "begins", "and", "or", "not"}
 	if depth > 2 {
@@ -253,7 +253,7 @@ func (g *generator) keyword(word string) string {
 
 func (g *generator) space() string { return g.pick("space", " ", " ", "\n\t", "  ") }
 
-// breakStatement is a change that may well make no sense.
+// breakStatement changes a statement so that it probably makes no sense.
 func (g *generator) breakStatement(s *types.BatchStatementRequest) {
 	switch g.pick("break", "parameters", "more", "cut", "word", "WHERE", "empty") {
 	case "parameters":
@@ -272,7 +272,7 @@ func (g *generator) breakStatement(s *types.BatchStatementRequest) {
 	}
 }
 
-// A translator writes expressions as PartiQL.
+// translator translates expressions into PartiQL.
 type translator struct {
 	g          *generator
 	text       strings.Builder
@@ -329,7 +329,7 @@ func oneOf(s string, words ...string) bool { return slices.Contains(words, s) }
 
 var bare = regexp.MustCompile(`^[a-z]+$`)
 
-// name is in quotes, or bare where it may be.
+// name writes a name in quotes, or sometimes without them where that is allowed.
 func (t *translator) name(name string) string {
 	if bare.MatchString(name) && name != "status" && t.g.chance(20, "bare") {
 		return name
@@ -338,7 +338,7 @@ func (t *translator) name(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }
 
-// value is a parameter, now and then a literal.
+// value writes a value as a parameter, or sometimes as a literal.
 func (t *translator) value(v types.AttributeValue) string {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:

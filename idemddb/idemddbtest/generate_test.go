@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A generator draws requests. Small pools of names and values make it likely that requests meet.
+// generator draws requests. It has few names and values, so that requests often concern the same attributes.
 type generator struct {
 	*rapid.T
 
@@ -52,7 +52,7 @@ func (g *generator) pick(what string, from ...string) string {
 	return rapid.SampledFrom(from).Draw(g.T, what)
 }
 
-// seed puts items that have something to find.
+// seed stores items that the requests can find.
 func (g *generator) seed() {
 	for _, k := range g.keys() {
 		if g.chance(60, "seeded") {
@@ -79,7 +79,7 @@ func (g *generator) item(key attributes) attributes {
 	return it
 }
 
-// typical is a value that mostly fits its name.
+// typical draws a value that mostly fits its name.
 func (g *generator) typical(name string) types.AttributeValue {
 	switch {
 	case g.chance(15, "odd"):
@@ -145,7 +145,7 @@ func (g *generator) value(depth int) types.AttributeValue {
 	return g.set()
 }
 
-// wrong is now and then a value that may not be.
+// wrong draws a value that is not allowed.
 func (g *generator) wrong() types.AttributeValue {
 	if !g.chance(20, "wrong") {
 		return &types.AttributeValueMemberS{Value: strings.Repeat("x", rapid.SampledFrom([]int{1, 900, 1024, 5000}).Draw(g.T, "long"))}
@@ -210,7 +210,7 @@ func (g *generator) request() any {
 	return g.transaction()
 }
 
-// spoil makes the key or the table wrong, rarely.
+// spoil sometimes makes the key or the table wrong.
 func (g *generator) spoil(k *itemKey) (spoiled bool) {
 	if !g.chance(4, "spoiled") {
 		return false
@@ -271,7 +271,7 @@ func (g *generator) part(k itemKey) (part types.TransactWriteItem) {
 	return part
 }
 
-// returns is what a put or a delete may return, rarely what it may not.
+// returns draws a ReturnValues that a put or a delete allows, and sometimes another one.
 func (g *generator) returns(wrong string) types.ReturnValue {
 	if g.chance(4, "wrong return") {
 		return types.ReturnValue(wrong)
@@ -284,7 +284,7 @@ func (g *generator) onFailure() types.ReturnValuesOnConditionCheckFailure {
 	return types.ReturnValuesOnConditionCheckFailure(g.pick("on failure", "NONE", "ALL_OLD", "ALL_OLD"))
 }
 
-// placeholders are the names and values that the expressions use, rarely one more or one less.
+// placeholders returns the names and values that the expressions use, sometimes with one more or without one.
 func (g *generator) placeholders() (names map[string]string, values attributes) {
 	if g.chance(2, "unused") {
 		g.values[":unused"] = g.number()

@@ -104,7 +104,7 @@ func TestStatementRules(t *testing.T) {
 		{"an empty key is refused", nil, "UPDATE TABLE SET a = 2 WHERE pk = ?", list(s("")), erroneous, true, nil},
 		{"a long key is refused", nil, "INSERT INTO TABLE VALUE {'pk':?}", list(s(strings.Repeat("k", 2049))), erroneous, true, nil},
 
-		{"MISSING knows what is not there", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b IS MISSING AND a IS NOT MISSING AND NOT a IS MISSING", list(key), "", true, attributes{"a": two}},
+		{"IS MISSING is true of an attribute that is not there", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b IS MISSING AND a IS NOT MISSING AND NOT a IS MISSING", list(key), "", true, attributes{"a": two}},
 		{"MISSING is compared with IS", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b = MISSING", list(key), erroneous, false, attributes{}},
 		{"a parameter is never missing", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND ? IS MISSING", list(key, one), erroneous, false, attributes{}},
 		{"the functions know it too", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND attribute_not_exists(b) AND Attribute_Exists (a)", list(key), "", true, attributes{"a": two}},
@@ -200,7 +200,7 @@ func TestCallRules(t *testing.T) {
 		{"26 are too many", many(26), invalid},
 		{"an empty statement refuses the call", of(p.statement(insert, key, s("a")), p.statement("", key)), invalid},
 		{"reads and writes do not mix", of(p.statement("SELECT pk FROM TABLE WHERE pk = ?", key, s("a")), p.statement(insert, key, s("b"))), invalid},
-		{"inserts and updates do, and what one meets is its own", of(
+		{"inserts and updates do, and each has its own error", of(
 			p.statement("nonsense", key), p.statement(insert, key, s("c")), p.statement(update, key, n("1"), s("no")),
 			p.statement("UPDATE nosuch SET a = ? WHERE pk = ?", key, n("1"), s("d")), p.statement(insert, key, s("d")),
 		), ""},

@@ -63,7 +63,7 @@ func conditionRules(t *testing.T, p *pair) {
 		{"keywords may be written in any case", attributes{"a": one}, "nOt a = :y aNd a betweeN :x And :y", attributes{":x": one, ":y": two}, ""},
 		{"function names are lower case", attributes{"a": one}, "ATTRIBUTE_EXISTS(a)", nil, invalid},
 		{"attribute_exists sees into documents", attributes{"a": list}, "attribute_exists(a[1]) AND attribute_not_exists(a[2])", nil, ""},
-		{"attribute_type knows the type", attributes{"a": list}, "attribute_type(a, :t)", attributes{":t": s("L")}, ""},
+		{"attribute_type compares the type", attributes{"a": list}, "attribute_type(a, :t)", attributes{":t": s("L")}, ""},
 		{"begins_with takes strings", attributes{"a": s("abc")}, "begins_with(a, :x)", attributes{":x": s("ab")}, ""},
 		{"begins_with takes no numbers", attributes{"a": s("abc")}, "begins_with(a, :x)", attributes{":x": one}, invalid},
 		{"contains finds a part of a string", attributes{"a": s("abc")}, "contains(a, :x)", attributes{":x": s("bc")}, ""},
