@@ -36,7 +36,8 @@ type Batch struct {
 	expected  int         // claims that are announced, and not yet made
 	timer     *time.Timer // not nil while the queue waits for more writes
 	long      bool        // the timer waits for announced claims
-	exhausted bool        // the last claim without an answer used its patience up
+	answers   int         // claims that DynamoDB has answered
+	exhausted bool        // a claim used its patience up, and DynamoDB has answered none since that claim began
 }
 
 // Batch returns a Batch for the claims of one invocation.
@@ -100,28 +101,37 @@ func (b *Batch) leave(ctx context.Context) {
 	b.flush(context.WithoutCancel(ctx), true)
 }
 
-// patience returns when a claim gives up that DynamoDB does not answer.
-func (b *Batch) patience(ctx context.Context, limit time.Duration) time.Time {
+// patience returns when a claim gives up that DynamoDB does not answer, and how many claims of the batch it has answered so far.
+func (b *Batch) patience(ctx context.Context, limit time.Duration) (end time.Time, answers int) {
 	if b != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
+
+		answers = b.answers
 
 		if b.exhausted {
 			limit = 0
 		}
 	}
 
-	return earliest(ctx, limit)
+	return earliest(ctx, limit), answers
 }
 
-// answered keeps whether the last claim got an answer, or gave up for want of one.
-func (b *Batch) answered(exhausted bool) {
-	if b != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-
-		b.exhausted = exhausted
+// answered keeps that a claim got an answer, or that it gave up for want of one. One that gives up while others are answered concerns
+// its own key only. answers is what patience returned.
+func (b *Batch) answered(isAnswered bool, answers int) {
+	if b == nil {
+		return
 	}
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if isAnswered {
+		b.answers++
+	}
+
+	b.exhausted = b.answers == answers
 }
 
 // queued is one write in a Batch.
@@ -133,6 +143,7 @@ type queued struct {
 	retry  func()      // called for each retry
 	answer chan error  // buffered: a request does not wait for a writer
 	call   *sharedCall // nil while the write waits in the queue
+	waits  bool        // in the request's count of writers that wait; guarded by the mutex of the Batch
 
 	mu   sync.Mutex
 	left bool  // the writer waits no longer: an answer must not change what it looks at
@@ -172,7 +183,7 @@ type sharedCall struct {
 	open    []*queued // those without an answer; only the goroutine of the call uses it
 	tries   int
 	landed  bool // its first try is over
-	waiting int  // writers; a request for which none waits is cancelled
+	waiting int  // writers without an answer; a request for which none waits is cancelled
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when it has ended
 }
@@ -232,8 +243,7 @@ func (b *Batch) abandon(q *queued) error {
 		return last
 	}
 
-	q.call.waiting--
-	isLast := q.call.waiting == 0
+	isLast := q.leave()
 	b.mu.Unlock()
 
 	if isLast {
@@ -242,6 +252,18 @@ func (b *Batch) abandon(q *queued) error {
 	}
 
 	return last
+}
+
+// leave takes a writer out of those that wait for its request, once, with the mutex of the Batch held. It returns whether none waits now.
+func (q *queued) leave() (isLast bool) {
+	if !q.waits {
+		return false
+	}
+
+	q.waits = false
+	q.call.waiting--
+
+	return q.call.waiting == 0
 }
 
 // flush sends the writes that need not wait any longer. It is called, with b.mu held, whenever a write comes, a request has landed or a
@@ -297,7 +319,7 @@ func (b *Batch) start(ctx context.Context) {
 	c.waiting, c.open = len(c.writes), c.writes
 
 	for _, q := range c.writes {
-		q.call = c
+		q.call, q.waits = c, true
 	}
 
 	b.underWay++
@@ -391,6 +413,7 @@ func (b *Batch) failed(ctx context.Context, c *sharedCall, err error) {
 func (b *Batch) finish(q *queued, err error) {
 	b.mu.Lock()
 	b.sent--
+	q.leave()
 	b.mu.Unlock()
 
 	q.answer <- err
