@@ -147,6 +147,7 @@ type queued struct {
 
 	mu   sync.Mutex
 	left bool  // the writer waits no longer: an answer must not change what it looks at
+	kept bool  // the request has kept its answer, which the writer then gets
 	last error // the answer to the last try
 }
 
@@ -163,7 +164,7 @@ func (q *queued) read(r response) (step, error) {
 	}
 
 	does, err := q.request.read(r)
-	q.last = err
+	q.kept, q.last = does == answered, err
 
 	return does, err
 }
@@ -216,7 +217,11 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 	select {
 	case err = <-q.answer:
 	case <-ctx.Done():
-		err = gaveUp(ctx, b.abandon(q))
+		if last, isAbandoned := b.abandon(q); isAbandoned {
+			err = gaveUp(ctx, last)
+		} else {
+			err = <-q.answer
+		}
 	}
 
 	if p, ok := errors.AsType[*clientPanic](err); ok {
@@ -226,12 +231,19 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 	return !errors.Is(err, errSingle), err
 }
 
-// abandon ends the wait of a writer. A write that was not sent is taken back. The last writer of a request cancels it and waits for its
-// end, so that no request outlives its writers. It returns the last answer to the write.
-func (b *Batch) abandon(q *queued) error {
+// abandon ends the wait of a writer and returns the last answer to the write. A write that was not sent is taken back. The last writer
+// of a request cancels it and waits for its end, so that no request outlives its writers. If the request has kept its answer just now,
+// abandon does nothing and returns false: the answer is on its way.
+func (b *Batch) abandon(q *queued) (last error, isAbandoned bool) {
 	q.mu.Lock()
+	if q.kept {
+		q.mu.Unlock()
+
+		return nil, false
+	}
+
 	q.left = true
-	last := q.last
+	last = q.last
 	q.mu.Unlock()
 
 	b.mu.Lock()
@@ -240,7 +252,7 @@ func (b *Batch) abandon(q *queued) error {
 		b.queue = slices.DeleteFunc(b.queue, func(other *queued) bool { return other == q })
 		b.mu.Unlock()
 
-		return last
+		return last, true
 	}
 
 	isLast := q.leave()
@@ -251,7 +263,7 @@ func (b *Batch) abandon(q *queued) error {
 		<-q.call.done
 	}
 
-	return last
+	return last, true
 }
 
 // leave takes a writer out of those that wait for its request, once, with the mutex of the Batch held. It returns whether none waits now.

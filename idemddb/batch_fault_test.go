@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
@@ -371,6 +373,54 @@ func TestACallerThatLeavesAtTheMomentOfItsAnswerLeavesTheBatch(t *testing.T) {
 		}
 
 		f.isIdle()
+	})
+}
+
+// slowReplies is a client whose replies to shared requests arrive 50 ms after DynamoDB has applied them, whatever the context says.
+type slowReplies struct{ *idemddbtest.DB }
+
+func (c slowReplies) BatchExecuteStatement(
+	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
+	out, err := c.DB.BatchExecuteStatement(ctx, in, opts...)
+
+	<-time.After(50 * time.Millisecond)
+
+	return out, err
+}
+
+// The scheduler chooses whether the caller sees the answer or the end of its context first, so the test does it often.
+func TestAClaimWhoseAnswerComesWithTheEndOfItsContextHasOneAnswer(t *testing.T) {
+	t.Parallel()
+	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return slowReplies{db} }, func(f *fixture) {
+		f.complete(f.claims(2)...)
+
+		for i := range 200 {
+			ctx, cancel := context.WithTimeout(f.Context(), 50*time.Millisecond)
+
+			for _, a := range claimIn(ctx, f.batch, []string{fmt.Sprint("new", i), strconv.Itoa(i % 2)}, true) {
+				answers := 0
+				for _, is := range []bool{a.claim != nil, a.record != nil, a.err != nil} {
+					if is {
+						answers++
+					}
+				}
+
+				if answers != 1 {
+					f.Fatalf("got claim %v, record %v, error %v, want one of them", a.claim, a.record, a.err)
+				}
+
+				if a.claim != nil {
+					must(f, a.claim.Complete(f.Context(), nil))
+				}
+			}
+
+			cancel()
+		}
+
+		if n := f.events.count(idemddb.Claimed) - f.events.count(idemddb.Completed); n != 0 {
+			f.Errorf("%d claims were reported and not returned", n)
+		}
 	})
 }
 
