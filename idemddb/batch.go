@@ -60,13 +60,20 @@ func (b *Batch) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Cla
 	b.expected = max(0, b.expected-1)
 	b.mu.Unlock()
 
+	isMember := false
+
+	defer func() { // also if the client panics or ends the goroutine
+		if !isMember {
+			b.leave(ctx)
+		}
+	}()
+
 	claim, rec, err := b.store.acquire(ctx, b, key, opts)
 	if claim == nil {
-		b.leave(ctx)
-
 		return nil, rec, err
 	}
 
+	isMember = true
 	claim.batch, claim.member = b, true
 
 	return claim, nil, nil
