@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
@@ -452,4 +454,21 @@ func (f *fixture) isIdle() {
 
 	last := won(f.T, claimIn(f.Context(), f.batch, []string{"last"}, false))
 	f.takes(0, func() { f.complete(last...) })
+}
+
+// numberOf returns a whole number of an item.
+func numberOf(t testing.TB, it map[string]types.AttributeValue, name string) int64 {
+	t.Helper()
+
+	value, ok := it[name].(*types.AttributeValueMemberN)
+	if !ok {
+		t.Fatalf("attribute %s of%s is not a number", name, show(it))
+	}
+
+	n, err := strconv.ParseInt(value.Value, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return n
 }

@@ -1,0 +1,194 @@
+package idemddb_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// cached returns a Store with a cache and a clock, and a check of how many requests a step took.
+func cached(t *testing.T, size int) (*idemddb.Store, *idemddbtest.Clock, func(what string, want int)) {
+	t.Helper()
+
+	clock := idemddbtest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 500_000_000, time.UTC))
+	s, db := newStore(t, &idemddb.Options{Cache: size, Now: clock.Now, Retention: time.Hour})
+
+	return s, clock, func(what string, want int) {
+		t.Helper()
+
+		if n := len(db.Requests()); n != want {
+			t.Errorf("%s: %d requests, want %d", what, n, want)
+		}
+
+		db.ResetRequests()
+	}
+}
+
+func TestWhatWasCompletedOrReplayedHereCostsNoRequest(t *testing.T) {
+	t.Parallel()
+
+	s, _, requests := cached(t, 10)
+	if err := claim(t, s, "k").Complete(t.Context(), []byte("done")); err != nil {
+		t.Fatal(err)
+	}
+
+	requests("first run", 2)
+
+	first := replay(t, s, "k")
+	first.Result[0] = 'X' // its own copy
+
+	if again := replay(t, s, "k"); string(again.Result) != "done" || again.Key != "k" {
+		t.Errorf("got %q of %q", again.Result, again.Key)
+	}
+
+	requests("replays", 0)
+}
+
+func TestTheCachedRecordIsTheStoredOne(t *testing.T) {
+	t.Parallel()
+
+	clock := idemddbtest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 123_456_789, time.UTC))
+	s, db := newStore(t, &idemddb.Options{Cache: 1, Now: clock.Now})
+
+	if err := claim(t, s, "k").Complete(t.Context(), []byte("done")); err != nil {
+		t.Fatal(err)
+	}
+
+	other, err := idemddb.New(db, "records", "test", &idemddb.Options{Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	got, want := replay(t, s, "k"), replay(t, other, "k")
+	if got.Fence != want.Fence || got.Attempts != want.Attempts || !got.CompletedAt.Equal(want.CompletedAt) ||
+		!got.ExpiresAt.Equal(want.ExpiresAt) || string(got.Result) != string(want.Result) {
+		t.Errorf("cached %+v, stored %+v", got, want)
+	}
+}
+
+func TestACachedRecordEndsWithItsRetention(t *testing.T) {
+	t.Parallel()
+
+	s, clock, requests := cached(t, 10)
+	if err := claim(t, s, "k").Complete(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+
+	requests("first run", 2)
+	clock.Advance(time.Hour + 499*time.Millisecond)
+	replay(t, s, "k")
+	requests("the last moment", 0)
+	clock.Advance(time.Millisecond)
+	claim(t, s, "k")
+	requests("past it", 2)
+}
+
+func TestNothingButCompletedRecordsIsCached(t *testing.T) {
+	t.Parallel()
+
+	s, _, requests := cached(t, 10)
+	c := claim(t, s, "k")
+
+	for range 2 {
+		if _, _, err := s.Claim(t.Context(), "k", nil); !errors.Is(err, idemddb.ErrInProgress) {
+			t.Errorf("got %v, want in progress", err)
+		}
+	}
+
+	requests("in progress", 3)
+
+	if err := c.Fail(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+
+	for range 2 {
+		if _, _, err := s.Claim(t.Context(), "k", nil); !errors.Is(err, idemddb.ErrFailed) {
+			t.Errorf("got %v, want failed", err)
+		}
+	}
+
+	requests("failed", 3)
+}
+
+func TestACachedRecordKnowsItsFingerprint(t *testing.T) {
+	t.Parallel()
+
+	s, _, requests := cached(t, 10)
+
+	c, _, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := c.Complete(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+
+	requests("first run", 2)
+
+	if _, _, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "b"}); !errors.Is(err, idemddb.ErrMismatch) {
+		t.Errorf("got %v, want a mismatch", err)
+	}
+
+	requests("another fingerprint", 0)
+}
+
+func TestTheLeastRecentlyUsedLeavesTheCache(t *testing.T) {
+	t.Parallel()
+
+	s, _, requests := cached(t, 2)
+	for _, key := range []string{"a", "b", "c"} {
+		if err := claim(t, s, key).Complete(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	requests("three runs", 6)
+	replay(t, s, "c")
+	replay(t, s, "b")
+	requests("two that stayed", 0)
+	replay(t, s, "a")
+	requests("the one that left", 1)
+	replay(t, s, "b")
+	requests("the one that was used after c", 0)
+	replay(t, s, "c")
+	requests("the one that left for a", 1)
+}
+
+func TestACacheIsSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
+
+	s, _, _ := cached(t, 2)
+	keys := []string{"a", "b", "c"}
+
+	for _, key := range keys {
+		if err := claim(t, s, key).Complete(t.Context(), []byte(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	var callers sync.WaitGroup
+
+	for i := range 8 {
+		callers.Go(func() {
+			for n := range 50 {
+				key := keys[(i+n)%len(keys)]
+
+				_, rec, err := s.Claim(t.Context(), key, nil)
+				if err != nil || rec.Key != key || string(rec.Result) != key {
+					t.Errorf("%s: got %+v, %v", key, rec, err)
+
+					return
+				}
+
+				rec.Result[0] = 'X' // its own copy
+			}
+		})
+	}
+
+	callers.Wait()
+}

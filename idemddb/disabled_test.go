@@ -1,0 +1,75 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+func TestTheSwitchIsOffByDefaultAndForFalse(t *testing.T) {
+	for _, value := range []string{"", "0", "false"} {
+		t.Setenv("IDEMDDB_DISABLED", value)
+
+		s, db := newStore(t, nil)
+		claim(t, s, "k")
+
+		if s.Disabled() || len(db.Requests()) != 1 {
+			t.Errorf("%q: disabled %v, %d requests", value, s.Disabled(), len(db.Requests()))
+		}
+	}
+}
+
+func TestADisabledStoreSendsNothingAndLetsAllWorkRun(t *testing.T) {
+	for _, value := range []string{"1", "true"} {
+		t.Setenv("IDEMDDB_DISABLED", value)
+
+		var kinds []idemddb.Kind
+
+		s, db := newStore(t, &idemddb.Options{
+			Cache: 10, Observe: func(_ context.Context, e idemddb.Event) { kinds = append(kinds, e.Kind) },
+		})
+		t.Setenv("IDEMDDB_DISABLED", "") // read once, by New
+
+		runs := 0
+		for range 2 {
+			got, err := idemddb.Do(t.Context(), s, "k", nil, func(ctx context.Context) (int, error) {
+				runs++
+
+				if c, ok := idemddb.FromContext(ctx); !ok || c.Attempt() != 1 {
+					t.Error("no claim in the context")
+				}
+
+				return runs, nil
+			})
+			if err != nil || got != runs {
+				t.Errorf("got %d, %v, want %d", got, err, runs)
+			}
+		}
+
+		for _, key := range []string{"", "a\xff"} { // keys are not even checked
+			c := claim(t, s, key)
+			if err := errors.Join(
+				c.Extend(t.Context()), c.Complete(t.Context(), make([]byte, 10)), c.Release(t.Context(), nil), c.ReleaseUnused(t.Context()),
+				c.Fail(t.Context(), nil), s.Reopen(t.Context(), key),
+			); err != nil {
+				t.Error(err)
+			}
+		}
+
+		if runs != 2 || len(db.Requests()) != 0 || len(kinds) != 1 || kinds[0] != idemddb.Disabled {
+			t.Errorf("%q: %d runs, %d requests, events %v", value, runs, len(db.Requests()), kinds)
+		}
+	}
+}
+
+func TestAnotherValueOfTheSwitchIsAnError(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "yes")
+
+	if _, err := idemddb.New(idemddbtest.New(nil), "t", "n", nil); err == nil || !strings.Contains(err.Error(), "IDEMDDB_DISABLED") {
+		t.Errorf("got %v, want the variable named", err)
+	}
+}

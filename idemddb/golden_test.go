@@ -1,0 +1,238 @@
+package idemddb_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+type goldenItem = map[string]types.AttributeValue
+
+// golden reads testdata/record-v1.json: every state of a record of format version 1. It never changes; another format gets a
+// file of its own beside it.
+func golden(t testing.TB) map[string]goldenItem {
+	t.Helper()
+
+	content, err := os.ReadFile("testdata/record-v1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var stored map[string]map[string]struct {
+		S, N *string
+		B    []byte
+		NULL bool
+	}
+	if err := json.Unmarshal(content, &stored); err != nil {
+		t.Fatal(err)
+	}
+
+	items := map[string]goldenItem{}
+
+	for state, attributes := range stored {
+		items[state] = goldenItem{}
+
+		for name, value := range attributes {
+			switch {
+			case value.S != nil:
+				items[state][name] = &types.AttributeValueMemberS{Value: *value.S}
+			case value.N != nil:
+				items[state][name] = &types.AttributeValueMemberN{Value: *value.N}
+			case value.NULL:
+				items[state][name] = &types.AttributeValueMemberNULL{Value: true}
+			default:
+				items[state][name] = &types.AttributeValueMemberB{Value: value.B}
+			}
+		}
+	}
+
+	return items
+}
+
+func goldenStore(t testing.TB) (*idemddb.Store, *idemddbtest.DB) {
+	t.Helper()
+
+	return newStore(t, &idemddb.Options{Now: func() time.Time { return time.UnixMilli(1893456000000) }})
+}
+
+// What is written is what stands in the file, but for the token.
+func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
+	t.Parallel()
+
+	omitted := func(t *testing.T, s *idemddb.Store) {
+		t.Helper()
+
+		if _, err := idemddb.Do(t.Context(), s, "k", nil, func(context.Context) (func(), error) { return nil, nil }); err != nil { //nolint:nilnil // not encodable
+			t.Fatal(err)
+		}
+	}
+	settle := func(f func(context.Context, *idemddb.Claim) error) func(*testing.T, *idemddb.Store) {
+		return func(t *testing.T, s *idemddb.Store) {
+			t.Helper()
+
+			c, _, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if err := f(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ways := map[string]func(*testing.T, *idemddb.Store){
+		"in progress":               settle(func(context.Context, *idemddb.Claim) error { return nil }),
+		"released":                  settle(func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, errors.New("bank closed")) }),
+		"completed":                 settle(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, []byte("paid")) }),
+		"completed, result omitted": omitted,
+		"failed":                    settle(func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, errors.New("no such account")) }),
+	}
+
+	for state, want := range golden(t) {
+		t.Run(state, func(t *testing.T) {
+			t.Parallel()
+
+			s, db := goldenStore(t)
+			ways[state](t, s)
+
+			got := maps.Clone(db.Items("records")[0])
+			got["own"] = want["own"]
+
+			if diff := cmp.Diff(want, got, ignoreSmithy()); diff != "" {
+				t.Errorf("not as the format has it (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What stands in the file is read as it was meant.
+func TestRecordsAreReadAsTheFormatSays(t *testing.T) {
+	t.Parallel()
+
+	for state, it := range golden(t) {
+		t.Run(state, func(t *testing.T) {
+			t.Parallel()
+
+			s, db := goldenStore(t)
+			if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: it}); err != nil {
+				t.Fatal(err)
+			}
+
+			c, rec, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"})
+
+			switch state {
+			case "in progress":
+				refusal, ok := errors.AsType[*idemddb.InProgressError](err)
+				if !ok || refusal.Until.UnixMilli() != 1893456030000 {
+					t.Errorf("got %v, want in progress", err)
+				}
+			case "released":
+				if c == nil || c.Attempt() != 2 || c.Fence() != 1893456000002 || c.Takeover() {
+					t.Errorf("got %v, %v, want a second attempt", c, err)
+				}
+			case "failed":
+				refusal, ok := errors.AsType[*idemddb.FailedError](err)
+				if !ok || refusal.Cause != "no such account" || refusal.Attempts != 1 {
+					t.Errorf("got %v, want failed", err)
+				}
+			default:
+				want := &idemddb.Record{
+					Key: "k", Fence: 1893456000001, Attempts: 1, Result: []byte("paid"),
+					CompletedAt: time.UnixMilli(1893456000000), ExpiresAt: time.Unix(1894060800, 0),
+				}
+				if state != "completed" {
+					want.Result, want.ResultOmitted = nil, true
+				}
+
+				if diff := cmp.Diff(want, rec); diff != "" {
+					t.Errorf("record (-want +got), error %v:\n%s", err, diff)
+				}
+			}
+		})
+	}
+}
+
+// FuzzRecord lets a claim meet records with attributes exchanged and taken out: it answers, a refusal writes nothing (but see
+// ErrCorrupt), and what is claimed can be completed.
+func FuzzRecord(f *testing.F) {
+	states := golden(f)
+	values := []types.AttributeValue{
+		nil, &types.AttributeValueMemberS{Value: "INPROGRESS"}, &types.AttributeValueMemberS{Value: "1"},
+		&types.AttributeValueMemberN{Value: "0"}, &types.AttributeValueMemberN{Value: "-1"}, &types.AttributeValueMemberN{Value: "1.5"},
+		&types.AttributeValueMemberN{Value: "1E100"}, &types.AttributeValueMemberN{Value: "2"}, &types.AttributeValueMemberNULL{Value: true},
+		&types.AttributeValueMemberB{Value: []byte("x")}, &types.AttributeValueMemberL{}, &types.AttributeValueMemberM{},
+		&types.AttributeValueMemberBOOL{Value: true}, &types.AttributeValueMemberNS{Value: []string{"1"}},
+	}
+	names := []string{"v", "st", "own", "fence", "lease", "prev", "exp", "att", "born", "fp", "done", "res", "err", "other"}
+
+	for state := range states {
+		f.Add(state, []byte{})
+		f.Add(state, []byte{0, 0, 3, 5})
+	}
+
+	f.Fuzz(func(t *testing.T, state string, changes []byte) {
+		it := maps.Clone(states[state])
+		if it == nil {
+			return
+		}
+
+		for ; len(changes) > 1; changes = changes[2:] {
+			name := names[int(changes[0])%len(names)]
+			if value := values[int(changes[1])%len(values)]; value != nil {
+				it[name] = value
+			} else {
+				delete(it, name)
+			}
+		}
+
+		s, db := goldenStore(t)
+		if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: it}); err != nil {
+			t.Fatal(err)
+		}
+
+		before := db.Items("records")
+
+		c, rec, err := s.Claim(t.Context(), "k", nil)
+
+		answers := 0
+		for _, is := range []bool{c != nil, rec != nil, err != nil} {
+			if is {
+				answers++
+			}
+		}
+
+		if answers != 1 {
+			t.Fatalf("got claim %v, record %v, error %v, want one of them", c, rec, err)
+		}
+
+		switch diff := cmp.Diff(before, db.Items("records"), ignoreSmithy()); {
+		case c == nil && diff != "" && !errors.Is(err, idemddb.ErrCorrupt):
+			t.Fatalf("refused with %v, and written:\n%s", err, diff)
+		case c == nil:
+			return
+		}
+
+		if err := c.Complete(t.Context(), []byte("done")); err != nil {
+			t.Fatalf("the claim of %v can't be completed: %v", before, err)
+		}
+	})
+}
+
+func ignoreSmithy() cmp.Option {
+	return cmpopts.IgnoreUnexported(
+		types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberB{}, types.AttributeValueMemberNULL{},
+		types.AttributeValueMemberL{}, types.AttributeValueMemberM{}, types.AttributeValueMemberBOOL{}, types.AttributeValueMemberNS{},
+	)
+}

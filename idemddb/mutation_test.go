@@ -1,0 +1,409 @@
+package idemddb_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/idemddb/internal/contract"
+)
+
+// mutantEnv holds the mutant under which TestContractOfAMutant runs, in a process of its own.
+const mutantEnv = "IDEMDDB_MUTANT"
+
+// mutant is one change to what is sent: From becomes To.
+type mutant struct {
+	Name, From, To string
+	Whole          bool // From is the whole expression, not a part of it
+	Grouped        bool // only in statements; else only in requests of their own
+}
+
+// equivalent are the mutants that change nothing, each with the reason.
+var equivalent = map[string]string{
+	`condExtend: flip "lease <" to <=`:               "an extension to the lease that is there already writes what is there",
+	`in a group, condExtend: flip "lease <" to <=`:   "an extension to the lease that is there already writes what is there",
+	`in a group, updateAgain: drop v = :v`:           "condAgain demands that it is there",
+	`in a group, updateAgain: drop st = :inprogress`: "condAgain demands that it is there",
+}
+
+// TestEveryMutationOfAnExpressionIsNoticed drops every term of every condition, flips every comparison and connective, and drops
+// every clause of every update; the contract must fail under each. The change is made on the wire, with the values that are no
+// longer used taken out, so that it is the meaning that is noticed and not a validation error. Those of the expressions that go in
+// groups are made twice: in requests of their own, and in statements, where the cases of groups alone must notice.
+func TestEveryMutationOfAnExpressionIsNoticed(t *testing.T) {
+	t.Parallel()
+
+	all := mutants()
+	if len(all) < 200 {
+		t.Fatalf("only %d mutants: are the expressions still read?", len(all))
+	}
+
+	var (
+		list    = make([]string, len(all))
+		running sync.WaitGroup
+		slots   = make(chan struct{}, 4*runtime.GOMAXPROCS(0)) // they mostly wait
+	)
+
+	for i, m := range all {
+		running.Go(func() {
+			slots <- struct{}{}
+
+			defer func() { <-slots }()
+
+			list[i] = m.try(t)
+		})
+	}
+
+	running.Wait()
+	t.Logf("%d mutants\n%s", len(all), strings.Join(list, "\n"))
+}
+
+// costly are the cases that look at the same expressions again, with more keys or racing.
+const costly = "-test.skip=/./^groups:_(the_same_with_(both|a_cache)|60_keys|of_20_racing|results_of)"
+
+// try runs the contract under the mutant and returns its line.
+func (m mutant) try(t *testing.T) string {
+	t.Helper()
+
+	env, err := json.Marshal(m)
+	if err != nil {
+		t.Error(err)
+	}
+
+	args := []string{"-test.run=^TestContractOfAMutant$/^simple", "-test.skip=/./^batch:", "-test.failfast", "-test.count=1"}
+	if m.Grouped {
+		args[0], args[1] = "-test.run=^TestContractOfAMutant$/^simple/^groups:", costly
+	}
+
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Env = append(os.Environ(), mutantEnv+"="+string(env))
+	out, err := cmd.CombinedOutput()
+
+	reason, known := equivalent[m.Name]
+	by := regexp.MustCompile(`--- FAIL: TestContractOfAMutant/[^/]+/(\S+)`).FindSubmatch(out)
+
+	switch {
+	case by != nil && known:
+		t.Errorf("%s is noticed, and is listed as equivalent", m.Name)
+	case by == nil && !known:
+		t.Errorf("%s is not noticed:\n  %s\n→ %s\n%v %.500s", m.Name, m.From, m.To, err, out)
+
+		return m.Name + " NOT NOTICED"
+	case known:
+		return fmt.Sprintf("%-60s equivalent: %s", m.Name, reason)
+	}
+
+	return fmt.Sprintf("%-60s %s", m.Name, by[1])
+}
+
+// TestContractOfAMutant runs only as a child of TestEveryMutationOfAnExpressionIsNoticed; on its own it is the contract.
+func TestContractOfAMutant(t *testing.T) {
+	t.Parallel()
+
+	var m mutant
+	if env := os.Getenv(mutantEnv); env != "" {
+		if err := json.Unmarshal([]byte(env), &m); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	contract.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) contract.Engine {
+		t.Helper()
+
+		db := idemddbtest.New(nil)
+		if _, err := db.CreateTable(t.Context(), schema); err != nil {
+			t.Fatal(err)
+		}
+
+		return mutated{db, m, statementsOf(schema)}
+	})
+}
+
+// statementsOf knows every statement on a table by its text. A text that is not among them fails the case that sends it.
+func statementsOf(schema *dynamodb.CreateTableInput) map[string][]statement {
+	all := map[string][]statement{}
+
+	for _, ttl := range []string{"exp", `the user's "TTL" ?`} { // the names of the contract
+		o := idemddb.Options{PartitionKey: *schema.KeySchema[0].AttributeName, TTLAttribute: ttl}
+		if len(schema.KeySchema) > 1 {
+			o.SortKey = *schema.KeySchema[1].AttributeName
+		}
+
+		for _, pair := range idemddb.GroupPairs() {
+			text, placeholders := idemddb.Statement(*schema.TableName, o, pair)
+			all[text] = append(all[text], statement{*schema.TableName, o, pair, placeholders})
+		}
+	}
+
+	return all
+}
+
+// statement is an update in PartiQL.
+type statement struct {
+	table        string
+	names        idemddb.Options
+	pair         idemddb.Pair
+	placeholders []string
+}
+
+// constants tell pairs apart whose text is the same.
+var constants = map[string]string{":zero": "0", ":returned": "-1"}
+
+func (s statement) fits(in types.BatchStatementRequest) bool {
+	for i, name := range s.placeholders {
+		n, ok := in.Parameters[i].(*types.AttributeValueMemberN)
+		if want := constants[name]; want != "" && (!ok || n.Value != want) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// change translates the changed expressions, with the parameters that they still name.
+func (s statement) change(m mutant, in types.BatchStatementRequest) types.BatchStatementRequest {
+	values := map[string]types.AttributeValue{}
+	for i, name := range s.placeholders {
+		values[name] = in.Parameters[i]
+	}
+
+	pair := s.pair.Changed(*m.change(&s.pair.Condition), *m.change(&s.pair.Update))
+	text, placeholders := idemddb.Statement(s.table, s.names, pair)
+	in.Statement, in.Parameters = &text, nil
+
+	for _, name := range placeholders {
+		in.Parameters = append(in.Parameters, values[name])
+	}
+
+	return in
+}
+
+var inserted = regexp.MustCompile(`'((?:[^']|'')*)': \?`)
+
+// changeInsert takes the attribute out of a new record.
+func (m mutant) changeInsert(in types.BatchStatementRequest) types.BatchStatementRequest {
+	for i, at := range inserted.FindAllStringSubmatchIndex(*in.Statement, -1) {
+		if name := (*in.Statement)[at[2]:at[3]]; name == m.From {
+			in.Statement = new((*in.Statement)[:at[0]-len(", ")] + (*in.Statement)[at[1]:]) // the key is the first
+			in.Parameters = slices.Delete(slices.Clone(in.Parameters), i, i+1)
+
+			break
+		}
+	}
+
+	return in
+}
+
+var (
+	term       = regexp.MustCompile(`attribute_\w+\(\S+?\)|[\w#]+ (=|<>|<|>) :\w+`)
+	comparison = regexp.MustCompile(` (=|<>|<|>) `)
+	connective = regexp.MustCompile(` (AND|OR) `)
+	clause     = regexp.MustCompile(`[\w#]+ = (if_not_exists\([^)]*\)( \+ :\w+)?|\w+ \+ :\w+|:\w+)`)
+	flips      = map[string][]string{"=": {"<>"}, "<>": {"="}, "<": {"<=", ">"}, ">": {">=", "<"}}
+)
+
+func mutants() []mutant {
+	var all []mutant
+
+	each := func(expressions map[string]string, whole bool, change func(from string, add func(what, to string))) {
+		for _, name := range slices.Sorted(maps.Keys(expressions)) {
+			from := expressions[name]
+			change(from, func(what, to string) {
+				all = append(all, mutant{Name: name + ": " + what, From: from, To: to, Whole: whole})
+			})
+		}
+	}
+
+	each(idemddb.Conditions, true, changeCondition)
+	each(idemddb.ConditionParts, false, changeCondition)
+	each(idemddb.Updates, true, changeUpdate)
+	each(idemddb.UpdateParts, false, changeUpdate)
+
+	alone := len(all)
+
+	each(idemddb.GroupConditions, true, changeCondition)
+	each(idemddb.GroupConditionParts, false, changeCondition)
+	each(idemddb.GroupUpdates, true, changeUpdate)
+	each(idemddb.GroupUpdateParts, false, changeUpdate)
+
+	_, attributes := idemddb.Insert("", idemddb.Options{}, true)
+	for _, name := range attributes[1:] { // the key is the first
+		all = append(all, mutant{Name: "insert: drop " + name, From: name, Whole: true})
+	}
+
+	for i := range all[alone:] {
+		m := &all[alone+i]
+		m.Name, m.Grouped = "in a group, "+m.Name, true
+	}
+
+	return all
+}
+
+func changeCondition(from string, add func(what, to string)) {
+	for _, at := range term.FindAllStringIndex(from, -1) {
+		add("drop "+from[at[0]:at[1]], drop(from, at))
+	}
+
+	for _, at := range comparison.FindAllStringSubmatchIndex(from, -1) {
+		for _, op := range flips[from[at[2]:at[3]]] {
+			add(fmt.Sprintf("flip %q to %s", strings.TrimSpace(from[max(0, at[0]-5):at[3]]), op), from[:at[2]]+op+from[at[3]:])
+		}
+	}
+
+	for _, at := range connective.FindAllStringSubmatchIndex(from, -1) {
+		op := map[string]string{"AND": "OR", "OR": "AND"}[from[at[2]:at[3]]]
+		add(fmt.Sprintf("%s before %q", op, from[at[1]:min(len(from), at[1]+10)]), from[:at[2]]+op+from[at[3]:])
+	}
+}
+
+func changeUpdate(from string, add func(what, to string)) {
+	clauses := clause.FindAllStringIndex(from, -1)
+	for _, at := range clauses {
+		if len(clauses) > 1 {
+			add("drop "+from[at[0]:at[1]], dropClause(from, at))
+		}
+	}
+
+	if !strings.HasPrefix(from, "SET") {
+		add("drop it", "")
+	}
+}
+
+// drop takes a term out, with the connective that binds it.
+func drop(text string, at []int) string {
+	before, after := text[:at[0]], text[at[1]:]
+
+	for _, op := range []string{" AND ", " OR "} {
+		if rest, ok := strings.CutPrefix(after, op); ok {
+			return before + rest
+		}
+
+		if rest, ok := strings.CutSuffix(before, op); ok {
+			return rest + after
+		}
+	}
+
+	return before + after
+}
+
+func dropClause(text string, at []int) string {
+	before, after := text[:at[0]], text[at[1]:]
+	if rest, ok := strings.CutPrefix(after, ", "); ok {
+		return before + rest
+	}
+
+	return strings.TrimSuffix(before, ", ") + after
+}
+
+// mutated is the engine behind a wire that changes expressions.
+type mutated struct {
+	*idemddbtest.DB
+
+	m          mutant
+	statements map[string][]statement // by their text
+}
+
+func (e mutated) BatchExecuteStatement(
+	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
+	if !e.m.Grouped {
+		return e.DB.BatchExecuteStatement(ctx, in, opts...)
+	}
+
+	changed := *in
+	changed.Statements = slices.Clone(in.Statements)
+
+	for i, one := range in.Statements {
+		known := slices.IndexFunc(e.statements[*one.Statement], func(s statement) bool { return s.fits(one) })
+
+		switch {
+		case known >= 0:
+			changed.Statements[i] = e.statements[*one.Statement][known].change(e.m, one)
+		case strings.HasPrefix(*one.Statement, "INSERT "):
+			changed.Statements[i] = e.m.changeInsert(one)
+		default:
+			panic("an unknown statement: " + *one.Statement)
+		}
+	}
+
+	return e.DB.BatchExecuteStatement(ctx, &changed, opts...)
+}
+
+func (e mutated) UpdateItem(
+	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	if e.m.Grouped {
+		return e.DB.UpdateItem(ctx, in, opts...)
+	}
+
+	changed := *in
+	changed.ConditionExpression = e.m.change(in.ConditionExpression)
+	changed.UpdateExpression = e.m.change(in.UpdateExpression)
+	changed.ExpressionAttributeNames = used(in.ExpressionAttributeNames, changed.ConditionExpression, changed.UpdateExpression)
+	changed.ExpressionAttributeValues = used(in.ExpressionAttributeValues, changed.ConditionExpression, changed.UpdateExpression)
+
+	return e.DB.UpdateItem(ctx, &changed, opts...)
+}
+
+func (e mutated) PutItem(
+	ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
+	if e.m.Grouped {
+		return e.DB.PutItem(ctx, in, opts...)
+	}
+
+	changed := *in
+	changed.ConditionExpression = e.m.change(in.ConditionExpression)
+	changed.ExpressionAttributeNames = used(in.ExpressionAttributeNames, changed.ConditionExpression)
+	changed.ExpressionAttributeValues = used(in.ExpressionAttributeValues, changed.ConditionExpression)
+
+	return e.DB.PutItem(ctx, &changed, opts...)
+}
+
+func (m mutant) change(expression *string) *string {
+	switch {
+	case expression == nil || m.From == "" || m.Whole && *expression != m.From:
+		return expression
+	default:
+		return new(strings.Replace(*expression, m.From, m.To, 1))
+	}
+}
+
+var placeholder = regexp.MustCompile(`[#:]\w+`)
+
+// used keeps what the expressions still name; nil if that is nothing.
+func used[V any](all map[string]V, expressions ...*string) map[string]V {
+	kept := map[string]V{}
+
+	for _, expression := range expressions {
+		if expression == nil {
+			continue
+		}
+
+		for _, name := range placeholder.FindAllString(*expression, -1) {
+			if v, ok := all[name]; ok {
+				kept[name] = v
+			}
+		}
+	}
+
+	if len(kept) == 0 {
+		return nil
+	}
+
+	return kept
+}

@@ -1,0 +1,83 @@
+package idemddb_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// Every statement that is sent, with its parameters, stands in the file: a change of an expression, or of its translation, is seen.
+// (That a statement does what the request of its own does is for the contract to show, on every engine.)
+func TestStatementsReadAsTheFileSays(t *testing.T) {
+	t.Parallel()
+
+	var got strings.Builder
+
+	for _, c := range []struct {
+		name, table string
+		names       idemddb.Options
+	}{
+		{"the default names", "records", idemddb.Options{}},
+		{"a user's names", `my "own"-table.1`, idemddb.Options{PartitionKey: `the "partition"`, SortKey: "user's sort", TTLAttribute: `user's "TTL"`}},
+	} {
+		fmt.Fprintf(&got, "# %s\n", c.name)
+
+		for what, fingerprint := range map[string]bool{"insert": false, "insert, input compared": true} {
+			if fingerprint == (c.names.SortKey == "") { // one each is enough
+				text, attributes := idemddb.Insert(c.table, c.names, fingerprint)
+				fmt.Fprintf(&got, "\n%s\n  %s\n  %s\n", what, text, strings.Join(attributes, " · "))
+			}
+		}
+
+		pairs := idemddb.GroupPairs()
+		for _, what := range slices.Sorted(maps.Keys(pairs)) {
+			if c.names.SortKey != "" && !strings.HasPrefix(what, "claim") && what != "extend" {
+				continue // names are in these
+			}
+
+			text, placeholders := idemddb.Statement(c.table, c.names, pairs[what])
+			fmt.Fprintf(&got, "\n%s\n  %s\n  %s\n", what, text, strings.Join(placeholders, " "))
+		}
+
+		got.WriteString("\n")
+	}
+
+	const file = "testdata/statements.txt"
+
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("%s (-want +got):\n%s\n%s", file, diff, got.String())
+	}
+}
+
+// DynamoDB refuses a longer statement.
+func TestStatementsFitWithTheLongestNames(t *testing.T) {
+	t.Parallel()
+
+	long := func(s string) string { return strings.Repeat(s, 255/len(s)) }
+	o := idemddb.Options{PartitionKey: long(`"`), SortKey: long(`'`), TTLAttribute: long(`"'`), MaxAttempts: 1, NoTakeover: true}
+
+	texts := map[string]string{}
+	for what, pair := range idemddb.GroupPairs() {
+		texts[what], _ = idemddb.Statement(strings.Repeat("t", 255), o, pair)
+	}
+
+	texts["insert"], _ = idemddb.Insert(strings.Repeat("t", 255), o, true)
+
+	for what, text := range texts {
+		if len(text) > 8192 {
+			t.Errorf("%s has %d bytes, a statement holds 8192", what, len(text))
+		}
+	}
+}
