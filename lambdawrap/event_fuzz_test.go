@@ -36,15 +36,15 @@ func FuzzEvent(f *testing.F) {
 
 		decoded := json.NewDecoder(bytes.NewReader(payload)).Decode(&event) == nil
 
-		for name, wrap := range map[string]func(*lab, lambdawrap.Handler) wrapped{"SQS": (*lab).handle, "Batch": (*lab).whole} {
-			l := newLab(t, nil)
-			l.opts = &lambdawrap.Options{Logger: slog.New(slog.DiscardHandler), Workers: int(workers)}
+		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
+			h := newHarness(t, nil)
+			h.opts = &lambdawrap.Options{Logger: slog.New(slog.DiscardHandler), Workers: int(workers)}
 
 			if byBody { // so that messages share keys
-				l.opts.Key = func(m events.SQSMessage) (string, error) { return m.Body, nil }
+				h.opts.Key = func(m events.SQSMessage) (string, error) { return m.Body, nil }
 			}
 
-			answer, err := lambda.NewHandler(wrap(l, fuzzedWork)).Invoke(t.Context(), payload)
+			answer, err := lambda.NewHandler(wrap(h, fuzzedWork)).Invoke(t.Context(), payload)
 			if err != nil {
 				continue // the whole batch comes back
 			}
@@ -54,7 +54,7 @@ func FuzzEvent(f *testing.F) {
 				t.Fatalf("%s answered %s: %v", name, answer, err)
 			}
 
-			l.judge(name, event, response)
+			h.judge(name, event, response)
 		}
 	})
 }
@@ -71,14 +71,14 @@ func fuzzedWork(_ context.Context, m events.SQSMessage) error {
 }
 
 // judge looks at an answer with the event beside it.
-func (l *lab) judge(name string, event events.SQSEvent, response events.SQSEventResponse) {
-	l.Helper()
+func (h *harness) judge(name string, event events.SQSEvent, response events.SQSEventResponse) {
+	h.Helper()
 
 	failed, known := map[string]bool{}, map[string]bool{}
 
 	for _, id := range ids(response) {
 		if id == "" || failed[id] {
-			l.Errorf("%s answered %v", name, ids(response))
+			h.Errorf("%s answered %v", name, ids(response))
 		}
 
 		failed[id] = true
@@ -89,13 +89,13 @@ func (l *lab) judge(name string, event events.SQSEvent, response events.SQSEvent
 	for _, m := range event.Records {
 		known[m.MessageId] = true
 
-		if fuzzedWork(l.Context(), m) != nil && !failed[m.MessageId] {
-			l.Errorf("%s: %q failed and is not in %v", name, m.MessageId, ids(response))
+		if fuzzedWork(h.Context(), m) != nil && !failed[m.MessageId] {
+			h.Errorf("%s: %q failed and is not in %v", name, m.MessageId, ids(response))
 		}
 
 		group, fifo := m.Attributes["MessageGroupId"], strings.HasSuffix(m.EventSourceARN, ".fifo")
 		if fifo && stopped[group] && !failed[m.MessageId] && name == "SQS" { // Batch's handler sees to that for itself
-			l.Errorf("%s: %q comes behind a failure and is not in %v", name, m.MessageId, ids(response))
+			h.Errorf("%s: %q comes behind a failure and is not in %v", name, m.MessageId, ids(response))
 		}
 
 		stopped[group] = stopped[group] || fifo && failed[m.MessageId]
@@ -103,25 +103,25 @@ func (l *lab) judge(name string, event events.SQSEvent, response events.SQSEvent
 
 	for id := range failed {
 		if !known[id] {
-			l.Errorf("%s: %q is not in the batch", name, id)
+			h.Errorf("%s: %q is not in the batch", name, id)
 		}
 	}
 
-	l.once(name, event)
+	h.once(name, event)
 }
 
 // once demands that no message ran twice, and no key worked twice.
-func (l *lab) once(name string, event events.SQSEvent) {
-	l.Helper()
+func (h *harness) once(name string, event events.SQSEvent) {
+	h.Helper()
 
 	times, records := map[string]int{}, map[string]int{}
 	for _, m := range event.Records {
 		records[m.MessageId]++
 	}
 
-	for _, id := range l.runs.all() {
+	for _, id := range h.runs.all() {
 		if times[id]++; times[id] > records[id] {
-			l.Errorf("%s: %q ran %d times", name, id, times[id])
+			h.Errorf("%s: %q ran %d times", name, id, times[id])
 		}
 	}
 }
