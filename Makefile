@@ -13,6 +13,9 @@ COUNT   ?= 1
 GOLANGCI_VERSION := 2.15.0
 GOLANGCI         := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
 
+BENCHSTAT_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
+BENCHSTAT         := $(CACHE)/bin/benchstat-$(BENCHSTAT_VERSION)
+
 # The virtual environment is named after what is in it, so that a new version is a new one.
 PYTHON_TOOLS := $(CACHE)/python-$(shell cksum < .ci/requirements.txt | cut -d' ' -f1)
 
@@ -70,8 +73,8 @@ tidy: ## Bring go.mod and go.sum up to date, and format
 	gofmt -w .
 
 .PHONY: bench
-bench: ## The library against the same SDK calls by hand, in one run of some minutes; FLAGS=-quick: half a minute
-	go run ./bench $(FLAGS)
+bench: $(BENCHSTAT) ## The library against the same SDK calls written by hand, about six minutes; FLAGS=-quick: its counts, 20 seconds; FLAGS='-against COMMIT'
+	@BENCHSTAT=$(BENCHSTAT) bench/run.sh $(FLAGS)
 
 .PHONY: benchmarks
 benchmarks: ## Go benchmarks of single parts; BENCH=pattern, COUNT=runs
@@ -96,7 +99,7 @@ template: $(PYTHON_TOOLS)/.done ## Check template.yaml and samconfig.toml: sam v
 	$(PYTHON_TOOLS)/bin/cfn-lint --include-checks I --non-zero-exit-code informational -- template.yaml
 
 .PHONY: tools
-tools: $(GOLANGCI) $(PYTHON_TOOLS)/.done ## Install what lint and template need, pinned, into ~/.cache/go-idemddb
+tools: $(GOLANGCI) $(BENCHSTAT) $(PYTHON_TOOLS)/.done ## Install what lint, bench and template need, pinned, into ~/.cache/go-idemddb
 	$(LOCAL) fetch
 
 $(GOLANGCI):
@@ -104,6 +107,11 @@ $(GOLANGCI):
 	@mkdir -p $(CACHE)/bin/new
 	GOBIN=$(CACHE)/bin/new GOFLAGS= go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_VERSION)
 	@mv $(CACHE)/bin/new/golangci-lint $@
+
+$(BENCHSTAT):
+	@mkdir -p $(CACHE)/bin/new
+	GOBIN=$(CACHE)/bin/new GOFLAGS= go install golang.org/x/perf/cmd/benchstat@$(BENCHSTAT_VERSION)
+	@mv $(CACHE)/bin/new/benchstat $@
 
 .PHONY: sam
 sam: $(PYTHON_TOOLS)/.done

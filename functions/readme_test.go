@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -20,71 +20,147 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The README's Go is code that is compiled elsewhere: above each block stands the file that holds it.
+// Who reads the first screen alone must know what the library does, what it does not do, and what loses messages.
 
-var goBlock = regexp.MustCompile("(?sm)^(?:<!-- source: ([^ ]+) -->\n)?```go\n(.*?)^```$")
-
-func TestReadmeShowsCodeThatIsCompiled(t *testing.T) {
+func TestReadmeFitsAndBeginsWithTheFieldsWords(t *testing.T) {
 	t.Parallel()
 
-	blocks := goBlock.FindAllStringSubmatch(readRoot(t, "README.md"), -1)
-	if len(blocks) == 0 {
-		t.Fatal("found no block of Go")
+	const most, firstScreen = 150, 40 // lines
+
+	readme := readRoot(t, "README.md")
+	lines := strings.SplitAfter(readme, "\n")
+
+	if got := strings.Count(readme, "\n"); got > most {
+		t.Errorf("README.md has %d lines, want %d at most", got, most)
 	}
 
-	for _, b := range blocks {
-		source, block := b[1], b[2]
-
-		switch {
-		case source == "":
-			t.Errorf("no source above the block\n%s", block)
-		case filepath.Base(source) == "main.go": // a whole program
-			if diff := cmp.Diff(readRoot(t, source), block); diff != "" {
-				t.Errorf("%s (-file +README):\n%s", source, diff)
-			}
-		case !strings.Contains(readRoot(t, source), block) && !strings.Contains(readRoot(t, source), indent(block)):
-			t.Errorf("%s does not hold, at the margin or one tab in, the block\n%s", source, block)
+	screen := strings.Join(lines[:min(firstScreen, len(lines))], "")
+	for _, words := range []string{
+		"idempotent", "exactly once", "at least once", "fencing token", "lease", "never run on AWS itself", "Go 1.26 and 1.27",
+	} {
+		if !strings.Contains(strings.ReplaceAll(screen, "\n", " "), words) {
+			t.Errorf("the first %d lines do not have %q", firstScreen, words)
 		}
 	}
 }
 
-func TestReadmeStartsWithAShortProgram(t *testing.T) {
+func TestReadmeShowsAShortProgramAndWhatItNeeds(t *testing.T) {
 	t.Parallel()
 
 	program := readRoot(t, "functions/testdata/quickstart/main.go")
-	if got := strings.Count(program, "\n"); got > 20 {
-		t.Errorf("main.go has %d lines, want 20 at most", got)
+	if got := strings.Count(program, "\n"); got > 40 {
+		t.Errorf("main.go has %d lines, want 40 at most", got)
 	}
 
-	const firstScreen = 60 // lines
+	_, after, ok := strings.Cut(readRoot(t, "README.md"), program)
+	if !ok {
+		t.Fatal("the program is not in README.md")
+	}
 
-	lines := strings.SplitAfter(readRoot(t, "README.md"), "\n")
-	if !strings.Contains(strings.Join(lines[:firstScreen], ""), program) {
-		t.Errorf("main.go is not in the README's first %d lines", firstScreen)
+	needs, _, _ := strings.Cut(after, "\n#") // the next heading
+	for _, words := range []string{
+		"go get github.com/idemddb/go-idemddb", "FunctionResponseTypes: [ReportBatchItemFailures]", "deletes every failed message",
+		"TimeToLiveSpecification", "visibility time-out", "retention", "Options.Timeout",
+	} {
+		if !strings.Contains(needs, words) {
+			t.Errorf("between the program and the heading after it: no %q", words)
+		}
 	}
 }
 
-func TestReadmeNamesWhatExists(t *testing.T) {
+// The resources that the pages show are those of template.yaml, which is deployed and tried.
+func TestResourcesOfThePagesAreThoseOfTheTemplate(t *testing.T) {
 	t.Parallel()
 
-	readme, makefile := readRoot(t, "README.md"), readRoot(t, "Makefile")
+	for _, name := range []string{"README.md", "docs/getting-started.md"} {
+		blocks := yamlIn(readRoot(t, name))
+		if len(blocks) != 1 {
+			t.Errorf("%s has %d blocks of YAML, want 1", name, len(blocks))
 
-	for _, m := range regexp.MustCompile(`\]\(([^):#]+)\)`).FindAllStringSubmatch(readme, -1) {
-		if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
-			t.Errorf("link: %v", err)
+			continue
+		}
+
+		if diff := cmp.Diff(essentials(t, readRoot(t, "template.yaml")), essentials(t, blocks[0])); diff != "" {
+			t.Errorf("%s (-template.yaml +page):\n%s", name, diff)
+		}
+	}
+}
+
+// essential is what no function can do without.
+type essential struct {
+	Table                 table    // of the records
+	Actions               []string // on it
+	FunctionResponseTypes []string
+}
+
+// essentials are read from a template, whether its role stands by itself or in the function.
+func essentials(t *testing.T, source string) essential {
+	t.Helper()
+
+	var (
+		found    essential
+		document struct {
+			Resources map[string]yaml.Node `yaml:"Resources"`
+		}
+	)
+
+	if err := yaml.Unmarshal([]byte(source), &document); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, node := range document.Resources {
+		var (
+			r      resource
+			inline struct {
+				Properties struct {
+					Policies []policy `yaml:"Policies"`
+				} `yaml:"Properties"`
+			}
+			f struct {
+				Properties function `yaml:"Properties"`
+			}
+		)
+
+		_ = node.Decode(&r)
+		statements := []statement{}
+
+		switch r.Type {
+		case "AWS::DynamoDB::Table":
+			if ttl := r.Properties.TimeToLiveSpecification; ttl.Enabled { // the ledger of template.yaml has none
+				found.Table.KeySchema, found.Table.AttributeDefinitions = r.Properties.KeySchema, r.Properties.AttributeDefinitions
+				found.Table.TimeToLiveSpecification, found.Table.BillingMode = ttl, r.Properties.BillingMode
+			}
+		case "AWS::IAM::Role":
+			for _, p := range r.Properties.Policies {
+				statements = append(statements, p.PolicyDocument.Statement...)
+			}
+		case "AWS::Serverless::Function":
+			_ = node.Decode(&inline)
+			_ = node.Decode(&f)
+
+			for _, p := range inline.Properties.Policies {
+				statements = append(statements, p.Statement...)
+			}
+
+			for _, e := range f.Properties.Events {
+				found.FunctionResponseTypes = e.Properties.FunctionResponseTypes
+			}
+		}
+
+		for _, s := range statements {
+			if slices.Contains(s.Action, "dynamodb:PartiQLInsert") {
+				found.Actions = slices.Sorted(slices.Values(s.Action))
+			}
 		}
 	}
 
-	for _, m := range regexp.MustCompile("(?:^|`)make ([a-z0-9-]+)").FindAllStringSubmatch(readme, -1) {
-		if !strings.Contains(makefile, "\n"+m[1]+":") {
-			t.Errorf("make %s: the Makefile has no such target", m[1])
-		}
-	}
+	return found
 }
 
 // The README's program, as it stands, on Lambda's runtime interface: a message and its duplicate.
@@ -116,7 +192,7 @@ func TestReadmeProgramPaysOnce(t *testing.T) {
 	cmd.Stderr = &log
 	cmd.Env = []string{
 		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.server.URL, "http://"), "AWS_ENDPOINT_URL_DYNAMODB=" + dynamo.URL,
-		"AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
+		"TABLE_NAME=records", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 	}
 
 	if err := cmd.Start(); err != nil {
@@ -124,7 +200,7 @@ func TestReadmeProgramPaysOnce(t *testing.T) {
 	}
 
 	payment := events.SQSEvent{Records: []events.SQSMessage{{
-		MessageId: "m-1", EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments", Body: `{"id":"p-1"}`,
+		MessageId: "m-1", EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments", Body: `{"paymentId":"p-1"}`,
 	}}}
 	for range 2 {
 		if got, want := runtime.invoke(ctx, t, payment), `{"batchItemFailures":[]}`; got != want {
@@ -210,9 +286,4 @@ func readRoot(t *testing.T, name string) string {
 	}
 
 	return string(content)
-}
-
-// indent moves every line that is not empty one tab in.
-func indent(text string) string {
-	return regexp.MustCompile(`(?m)^(.)`).ReplaceAllString(text, "\t$1")
 }

@@ -173,11 +173,9 @@ func (a *acquisition) hold(ctx context.Context, p policy) bool {
 		return true
 	}
 
-	if err := a.claim.extend(ctx, a.deadline, p); err != nil {
-		return false
-	}
+	_, err := a.claim.lengthen(ctx, a.deadline, p)
 
-	return a.claim.left() > 0
+	return err == nil && a.claim.left() > 0
 }
 
 // stamp is the time of one try and the end of the lease that it asks for.

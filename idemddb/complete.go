@@ -172,10 +172,23 @@ func (c *Claim) Extend(ctx context.Context) error {
 
 // extend renews the lease, up to the deadline unless it is zero. The request ends with ctx.
 func (c *Claim) extend(ctx context.Context, deadline time.Time, p policy) error {
-	s := c.store
-	if s.disabled {
+	if c.store.disabled {
 		return nil
 	}
+
+	found, err := c.lengthen(ctx, deadline, p)
+	if err != nil {
+		return c.refusal(ctx, "extend", found, err)
+	}
+
+	c.store.observe(ctx, c.event(Extended, nil))
+
+	return nil
+}
+
+// lengthen sends the extension. If its condition is false, it returns the record as fenced does.
+func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p policy) (*storedRecord, error) {
+	s := c.store
 
 	var lease time.Time
 
@@ -193,17 +206,14 @@ func (c *Claim) extend(ctx context.Context, deadline time.Time, p policy) error 
 		lease, err = found.until(), nil // an earlier try of this call wrote it, or a later extension of this claim
 	}
 
-	if err != nil {
-		return c.refusal(ctx, "extend", found, err)
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+
+		c.lease = later(c.lease, lease)
 	}
 
-	c.mu.Lock()
-	c.lease = later(c.lease, lease)
-	c.mu.Unlock()
-
-	s.observe(ctx, c.event(Extended, nil))
-
-	return nil
+	return found, err
 }
 
 // isOwn tells whether a record that was found is still that of this very claim.

@@ -1,11 +1,14 @@
-// Package idemddb lets the work of a key happen once: a claim, the work, a fenced completion, on one DynamoDB table.
+// Package idemddb makes operations idempotent, on one DynamoDB table: the work for a key runs once, and repeated calls return the
+// recorded result. It is for work that is delivered at least once, such as messages of a queue.
 //
-//	value, err := idemddb.Do(ctx, store, key, nil, work) // runs work once; every later call answers with its value
+//	value, err := idemddb.Do(ctx, store, key, nil, work) // runs work once; every later call returns its value
 //
-// Of all claims of a key at most one is held at a time, as long as clocks differ by less than ClockSkew. At most one completion
-// is accepted in a record's life, whatever clocks do. A completed key is answered from its record until its retention ends. Not
-// promised: an effect outside of the record can happen again if the process dies between the effect and the completion, or
-// outlives its lease; [Claim.Fence] lets the other system refuse the older one.
+// Of all claims of a key, at most one is held at a time, as long as clocks differ by less than ClockSkew. In one life of a record at
+// most one completion is accepted, whatever clocks do: every write after the claim is fenced by the owner token and the fencing token.
+// A completed key is answered from its record until its retention ends.
+//
+// Not promised: an effect outside of the record can happen again if the process dies between the effect and its completion, or
+// outlives its lease. The other system can refuse the older of two workers by the fencing token, [Claim.Fence].
 //
 //	        claim                complete
 //	 (none) ─────▶ INPROGRESS ─────────────────────────▶ COMPLETED ─▶ replayed until exp
@@ -13,22 +16,54 @@
 //	    claim again, │   │  └──────────────────────────▶ FAILED ────▶ refused until exp
 //	    takeover     └───┘ release, lease over
 //
-//	a process dies …        the record         the next claim
+//	the process dies …      the record         the next claim
 //	before its claim        none               runs the work
-//	after its claim         INPROGRESS         waits for the lease, then runs it: Takeover
-//	after the work          INPROGRESS         the same: the effect happens again
+//	after its claim         INPROGRESS         waits for the lease, then runs the work: Takeover
+//	after the work          INPROGRESS         the same, so the effect happens again
 //	after the completion    COMPLETED          replays
 //
-// A record: key, v version, st state, own token, fence, lease (ms), exp (s, the TTL attribute), att attempts, born, prev (the
-// lease before), fp fingerprint, done (ms), res result, err last failure. Below 1 KB without a result.
+// # Record
 //
-// Clocks: a lease is cut to the context's deadline and renewed by [Claim.Keep]; a taker waits ClockSkew longer; retention, from
-// the completion on, should exceed the longest way to a redelivery.
+//	pk        S    namespace#key, or namespace#sha256:digest for a long key
+//	v         N    format version
+//	st        S    INPROGRESS, COMPLETED or FAILED
+//	own       S    owner token, new for every claim: the Lambda request id and randomness
+//	fence     N    fencing token; it rises with every claim of the key
+//	lease     N    end of the lease by the holder's clock, epoch ms; 0 or -1 once released
+//	prev      N    the lease that the claim found
+//	exp       N    end of the record, epoch s: the attribute for Time to Live
+//	att       N    claims whose work began
+//	born, done N   first claim and completion, epoch ms
+//	fp        S    fingerprint of the input, behind the version of its algorithm
+//	res, err  B, S result; text of the last failure
 //
-// Cost: a first run 2 requests and 2 write units, a duplicate 1 and 1, a takeover or a retry after a release as a first run, a
-// record past its retention 1 request more. In a [Group] the requests are shared by up to 25 keys; a duplicate that is claimed as
-// new costs 2 write units.
+// Limits: a record without a result stays below 1 KB; with its result it must fit into an item of 400 KB. A key of more than 1,024
+// bytes is stored as its digest. The table must not be replicated to a Region in which the same keys are claimed: the conditions
+// hold within one Region.
 //
-// IAM: dynamodb:UpdateItem and dynamodb:PutItem on the table, for groups dynamodb:PartiQLInsert and dynamodb:PartiQLUpdate, too.
-// Without these two, or with a client that hides BatchExecuteStatement, every write is a request of its own: event "ungrouped".
+// # Clocks
+//
+// DynamoDB offers no server time, so a lease is measured by the holder's clock, and a taker waits ClockSkew longer than the lease. A
+// lease is cut to the deadline of the invocation and renewed by [Claim.Keep]. The retention counts from the completion and should
+// exceed the longest way of a message to a redelivery.
+//
+// # Requests and costs
+//
+// A first run costs 2 requests and 2 WCU, a duplicate 1 and 1. A takeover and a claim after a release cost what a first run does; a
+// record past its retention costs 1 request more. In a [Batch], up to 25 writes share a request; a duplicate that is claimed as new
+// then costs 2 WCU.
+//
+// The Store retries by itself. A claim without an answer is sent again until Options.ClaimPatience ends. A write that settles finished
+// work is sent again until the last moment at which its answer is of use.
+//
+// # Permissions
+//
+// The role needs dynamodb:UpdateItem and dynamodb:PutItem on the table, and for shared requests dynamodb:PartiQLInsert and
+// dynamodb:PartiQLUpdate. Without these two, every write is a request of its own, and the event Ungrouped says so.
+//
+// # For wrappers
+//
+// Most programs need [New], [Do], [Store.Claim] and the methods that settle a claim. [Batch], [WithInvocation], [OnRetry], [IsDone],
+// [Claim.Keep], [Claim.Held], [Claim.Settled], [Claim.ReleaseUnused], [Store.RetryAfter] and [Store.Disabled] are for packages that run
+// the work of others, such as lambdawrap.
 package idemddb

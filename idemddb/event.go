@@ -7,31 +7,31 @@ type Kind string
 
 // The kinds of events.
 const (
-	Claimed    Kind = "claimed"     // a claim was won; Attempt and Fence are its own
-	Takeover   Kind = "takeover"    // the same, from a holder whose lease ran out
+	Claimed    Kind = "claimed"     // a claim was granted; Attempt and Fence are its own
+	Takeover   Kind = "takeover"    // a claim was granted after the lease of another holder ran out: the effect may have happened
 	Replayed   Kind = "replayed"    // a completed record answered
-	InProgress Kind = "in_progress" // refused: another worker holds the key
-	Mismatch   Kind = "mismatch"    // refused: another fingerprint
-	Refused    Kind = "refused"     // refused: the key has failed for good
-	Corrupt    Kind = "corrupt"     // refused: the record can't be read
-	Unanswered Kind = "unanswered"  // a claim got no answer, or a no of the service: Err tells
-	Completed  Kind = "completed"   // the completion was accepted
-	Released   Kind = "released"    // the claim was given back; Err is the cause
-	Failed     Kind = "failed"      // the key ended for good; Err is the cause
-	Extended   Kind = "extended"    // the lease was renewed
-	Fenced     Kind = "fenced"      // a write of a claim was refused: another has the key, or its record is gone
-	Unrecorded Kind = "unrecorded"  // the completion never got through: the work is done, its record perhaps not
-	Retried    Kind = "retried"     // a request is sent again; Err is what the one before got
-	Ungrouped  Kind = "ungrouped"   // groups are off from now on, every write is a request of its own; Err tells why; heard once
-	Disabled   Kind = "disabled"    // IDEMDDB_DISABLED is set: heard once, and nothing else of this Store
+	InProgress Kind = "in_progress" // a claim was refused, because another worker holds the key
+	Mismatch   Kind = "mismatch"    // a claim was refused, because the key was used with another fingerprint
+	Refused    Kind = "refused"     // a claim was refused, because the key has failed for good
+	Corrupt    Kind = "corrupt"     // a claim was refused, because the record cannot be read
+	Unanswered Kind = "unanswered"  // DynamoDB did not answer a claim, or refused it for another reason than its condition; see Err
+	Completed  Kind = "completed"   // a completion was accepted; Err says why its result was not kept
+	Released   Kind = "released"    // a claim was released; Err is the cause
+	Failed     Kind = "failed"      // a key ended for good; Err is the cause
+	Extended   Kind = "extended"    // a lease was renewed
+	Fenced     Kind = "fenced"      // a write of a claim was refused: another worker has the key, it was ended, or its record is gone
+	Unrecorded Kind = "unrecorded"  // a completion did not get through: the work is done, and its record perhaps not written
+	Retried    Kind = "retried"     // a request is sent again; Err is the last answer
+	Ungrouped  Kind = "ungrouped"   // requests are not shared from now on: for five minutes, or always if New says so; see Err
+	Disabled   Kind = "disabled"    // IDEMDDB_DISABLED is set; emitted once, and then nothing else by this Store
 )
 
-// Event is something that happened to a key, for metrics and alarms: Fenced and Unrecorded deserve one. It never holds an
-// input or a result. Err may hold the key only in a field.
+// Event is something that happened to a key, for metrics and alarms. Fenced and Unrecorded deserve an alarm. An event never holds an
+// input or a result. Err may hold the key in a field.
 type Event struct {
 	Kind    Kind
-	Key     string // as claimed; use [KeyHash] for what is written down; "" for what concerns no single key
-	Fence   int64  // 0 if there is no claim
+	Key     string // as claimed; use [KeyHash] for logs; "" for what concerns several keys or none
+	Fence   int64  // the fencing token; 0 if there is no claim
 	Attempt int    // 0 if there is no claim
 	Err     error  // nil if nothing went wrong
 }

@@ -24,6 +24,9 @@ import (
 // same items afterwards. Messages are not compared.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a hundred random sequences take seconds; the seeds of FuzzDifferential are the same in short")
+	}
 	p := newPair(t)
 	rapid.Check(t, p.sequence)
 }

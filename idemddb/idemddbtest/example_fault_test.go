@@ -13,17 +13,24 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The next requests meet these faults, one each: here the claim passes and the completion is denied.
+// The claim is throttled, and the store sends it again.
 func ExampleDB_Inject() {
 	db := withTable()
 	store, err := idemddb.New(db, "records", "payments", nil)
 	fmt.Println(err)
 
-	db.Inject(idemddbtest.None, idemddbtest.AccessDenied)
-	fmt.Println(kindOf(claimOnce(store, "p-1")))
+	db.Inject(idemddbtest.Throttle)
+	fmt.Println(claimOnce(store, "p-1"))
+
+	for _, r := range db.Requests() {
+		fmt.Printf("%s %q\n", r.Operation, r.Fault)
+	}
 	// Output:
 	// <nil>
-	// completion unrecorded
+	// <nil>
+	// UpdateItem "Throttle"
+	// UpdateItem ""
+	// UpdateItem ""
 }
 
 // A fault for chosen requests: every completion loses its reply once.
@@ -74,24 +81,22 @@ func ExampleDB_InterceptStatements() {
 	// Output: ProvisionedThroughputExceeded <nil> 2
 }
 
-// A request that was given up arrives seconds later: after the key was claimed, and released, by its repetition.
+// A claim gets no answer and is sent again. Its first request arrives after the key has been completed, and is refused.
 func ExampleDB_Deliver() {
-	ctx := context.Background()
 	db := withTable()
 	store, err := idemddb.New(db, "records", "payments", nil)
 	fmt.Println(err)
 
 	db.Inject(idemddbtest.LateRequest)
 
-	claim, _, err := store.Claim(ctx, "p-1", nil) // the repetition got through
-	fmt.Println(err, claim.Release(ctx, nil))
+	fmt.Println(claimOnce(store, "p-1"))
 
 	for _, r := range db.Deliver() {
 		fmt.Println("the late claim was refused:", r.Refused)
 	}
 	// Output:
 	// <nil>
-	// <nil> <nil>
+	// <nil>
 	// the late claim was refused: true
 }
 

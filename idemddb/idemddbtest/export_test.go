@@ -5,3 +5,6 @@ var Adopt = adopt
 
 // ItemSize is the size that write units are counted by.
 var ItemSize = itemSize
+
+// WriteUnits is what a write of an item costs.
+var WriteUnits = writeUnits

@@ -13,7 +13,7 @@ type outcome struct {
 func (w *write) evaluate() (outcome, error) {
 	o := outcome{before: w.table.items[w.id]}
 	if w.condition != nil && !w.bound.holds(w.parsed.condition.condition, o.before) {
-		o.refused, o.units = true, WriteUnits(o.before)
+		o.refused, o.units = true, writeUnits(o.before)
 		return o, nil
 	}
 	var err error

@@ -13,9 +13,10 @@ const (
 	readUnit    = 4 << 10
 )
 
-// WriteUnits is what writing an item costs, or being refused by it: a write unit for each KB of its names and values, begun, and at
-// least one, so that no item costs one too. Of the item before the write and the one after it, the larger counts; a transaction costs double.
-func WriteUnits(it map[string]types.AttributeValue) int { return units(itemSize(it), writeUnit) }
+// writeUnits is what it costs to write an item, or to be refused by it: a write unit for each KB of its names and values, begun, and at
+// least one, so that no item costs one, too. Of the item before the write and the one after it the larger counts; a transaction costs
+// double.
+func writeUnits(it item) int { return units(itemSize(it), writeUnit) }
 
 // itemSize is the size that DynamoDB charges and limits: names and values, by the rules of its documentation.
 func itemSize(it item) int {

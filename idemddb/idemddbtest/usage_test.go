@@ -11,7 +11,7 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// This is the test that the README shows: what a user writes for a handler.
+// This is the test that docs/testing.md shows: what a user writes for a handler.
 
 func TestPaysOnceWhenTheReplyIsLost(t *testing.T) {
 	db := idemddbtest.New(nil)

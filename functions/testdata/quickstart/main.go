@@ -1,20 +1,40 @@
 package main
 
-import "context"
-import "log"
-import "github.com/aws/aws-lambda-go/lambda"
-import "github.com/aws/aws-sdk-go-v2/config"
-import "github.com/aws/aws-sdk-go-v2/service/dynamodb"
-import "github.com/idemddb/go-idemddb/idemddb"
-import "github.com/idemddb/go-idemddb/lambdawrap"
+import (
+	"context"
+	"log"
+	"os"
+	"time"
 
-func pay(_ context.Context, p map[string]any) error { log.Print("paying ", p["id"]); return nil }
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+type payment struct{ PaymentID string }
+
+func pay(_ context.Context, p payment) error {
+	log.Print("paying ", p.PaymentID) // your work; an error brings the message back
+	return nil
+}
+
 func main() {
 	cfg, err := config.LoadDefaultConfig(context.Background())
-	cfg.HTTPClient = idemddb.HTTPClient() // fewer writes and lost connections than the SDK's own
-	store, errStore := idemddb.New(dynamodb.NewFromConfig(cfg), "records", "payments", nil)
-	if err != nil || errStore != nil {
-		log.Fatal(err, errStore)
+	if err != nil {
+		log.Fatal(err)
 	}
-	lambda.Start(lambdawrap.SQS(store, lambdawrap.JSON(pay), nil)) // each message once
+	cfg.HTTPClient = idemddb.HTTPClient() // keeps more connections open than the SDK's own client
+	store, err := idemddb.New(dynamodb.NewFromConfig(cfg), os.Getenv("TABLE_NAME"), "payments", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	key, err := lambdawrap.Body("paymentId") // messages with the same paymentId are one payment
+	if err != nil {
+		log.Fatal(err)
+	}
+	opts := &lambdawrap.Options{Key: key, Timeout: 5 * time.Second} // no payment starts with less than 5 s left
+	lambda.Start(lambdawrap.SQS(store, lambdawrap.JSON(pay), opts))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -55,6 +56,21 @@ var batchSettleCases = []testCase{
 			h.goOn(name, claims)
 			h.unchangedAll(keys, func() { late.arrive(h) })
 		}
+	}},
+	{name: "batch: releases that arrive late do not undo the completions of their claims", check: func(h *harness) {
+		late, over := &lateRequest{}, &atomic.Bool{}
+		keys := []string{"a", "b", "c"}
+		claims := h.winKeys(h.storeOn(h.interceptedBatch(late.neverAnswered(over))), false, keys...)
+
+		for _, err := range settleAll(claims, func(_ int, c *idemddb.Claim) error { return c.Release(h.shortly(), nil) }) {
+			if err == nil {
+				h.Error("a release that was never answered: no error")
+			}
+		}
+
+		over.Store(true)
+		h.mustSettleAll(claims, func(c *idemddb.Claim) error { return c.Complete(h.Context(), nil) })
+		h.unchangedAll(keys, func() { late.arrive(h) })
 	}},
 }
 

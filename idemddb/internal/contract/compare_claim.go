@@ -10,21 +10,20 @@ import (
 )
 
 // comparisonCases say that a batch answers and writes what single requests do. The single request says what is right.
-var comparisonCases = append([]testCase{
-	{name: "batch: claims answer and write what single claims do, whatever they find and whatever was expected", check: func(h *harness) {
+var comparisonCases = costly(
+	testCase{name: "batch: claims answer and write what single claims do, whatever they find and whatever was expected", check: func(h *harness) {
 		h.compareClaims()
 	}},
-	{name: "batch: settling answers and writes what it does alone, whatever became of the claim", check: func(h *harness) {
-		h.compareSettling()
-	}},
-	{name: "batch: the same claims with attempts that are limited", check: func(h *harness) { h.compareClaims(maxAttempts(2)) }},
-	{name: "batch: the same claims without takeover", check: func(h *harness) { h.compareClaims(noTakeover) }},
-}, costly(
+	testCase{name: "batch: the same claims with attempts that are limited", check: func(h *harness) { h.compareClaims(maxAttempts(2)) }},
+	testCase{name: "batch: the same claims without takeover", check: func(h *harness) { h.compareClaims(noTakeover) }},
 	testCase{name: "batch: the same claims with both", check: func(h *harness) { h.compareClaims(maxAttempts(2), noTakeover) }},
 	testCase{name: "batch: the same claims with a cache", check: func(h *harness) {
 		h.compareClaims(func(o *idemddb.Options) { o.Cache = 1000 })
 	}},
-)...)
+	testCase{name: "batch: settling answers and writes what it does alone, whatever became of the claim", check: func(h *harness) {
+		h.compareSettling()
+	}},
+)
 
 // expectations are the ways in which each situation is claimed, as prefixes of keys: by a single claim, and in one batch with all others
 // as a first delivery and as a redelivery.

@@ -46,7 +46,11 @@ func (e *interceptor) PutItem(
 func intercept[T any](ctx context.Context, e *interceptor, request func(context.Context) (*T, error)) (out *T, err error) {
 	n := e.requests.Add(1)
 	send := func() error {
-		out, err = request(context.WithoutCancel(ctx)) // a late request arrives after the end of its sender's context
+		if ctx.Err() != nil { // a request that arrives late outlives its sender
+			ctx = context.WithoutCancel(ctx)
+		}
+
+		out, err = request(ctx)
 
 		return err
 	}

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -51,6 +53,18 @@ var lateRequestCases = []testCase{
 		h.must(c.Extend(h.Context()))
 		h.unchanged("k", func() { late.arrive(h) })
 	}},
+	{name: "a release that arrives late does not undo the completion of its claim", check: func(h *harness) {
+		late, over := &lateRequest{}, &atomic.Bool{}
+		c := h.claim(h.storeOn(h.intercepted(late.neverAnswered(over))), "k")
+
+		if err := c.Release(h.shortly(), nil); err == nil {
+			h.Error("a release that was never answered: no error")
+		}
+
+		over.Store(true)
+		h.must(c.Complete(h.Context(), nil))
+		h.unchanged("k", func() { late.arrive(h) })
+	}},
 	{name: "a release that arrives late leaves the next claim alone", check: func(h *harness) {
 		late := &lateRequest{}
 		c := h.claim(h.storeOn(h.intercepted(nth(2, late.hold))), "k")
@@ -58,6 +72,25 @@ var lateRequestCases = []testCase{
 		h.claim(h.store(), "k")
 		h.unchanged("k", func() { late.arrive(h) })
 	}},
+}
+
+// neverAnswered holds the second request, and loses all others until somebody says that the outage is over.
+func (r *lateRequest) neverAnswered(over *atomic.Bool) onRequest {
+	return func(n int64, send func() error) error {
+		switch {
+		case n == 2:
+			return r.hold(send)
+		case n > 2 && !over.Load():
+			return errReset
+		default:
+			return send()
+		}
+	}
+}
+
+// shortly is a context in which a settlement that is not answered is given up soon.
+func (h *harness) shortly() context.Context {
+	return idemddb.WithInvocation(h.Context(), time.Time{}, time.Now().Add(50*time.Millisecond))
 }
 
 // holdAndRefuse holds the second request and refuses its repetition, so that the call gives up.
