@@ -216,7 +216,7 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 		return errNoTime
 	}
 
-	if ctx.Err() != nil {
+	if !end.IsZero() && !time.Now().Before(end) { // the contexts of several hooks do not end at exactly one moment
 		return errNoTime
 	}
 
