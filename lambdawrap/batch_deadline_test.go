@@ -11,7 +11,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-func TestADeafBatchHandlerIsAnsweredForInTime(t *testing.T) {
+func TestTheAnswerDoesNotWaitForALateBatchHandler(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
 		var calls journal
@@ -23,7 +23,7 @@ func TestADeafBatchHandlerIsAnsweredForInTime(t *testing.T) {
 			<-ctx.Done()
 			time.Sleep(time.Minute)
 
-			return events.SQSEventResponse{}, nil // too late
+			return events.SQSEventResponse{}, nil // the answer was sent long before
 		})
 
 		ctx, cancel := context.WithTimeout(h.Context(), 20*time.Second)
@@ -37,7 +37,7 @@ func TestADeafBatchHandlerIsAnsweredForInTime(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 
 		for _, key := range []string{"k0", "k2", "k3"} {
-			h.equal("left to its lease", h.state(key), "INPROGRESS")
+			h.equal("its record", h.state(key), "INPROGRESS")
 		}
 
 		calls.clear()
@@ -87,7 +87,7 @@ func TestABatchHandlerIsNotCalledInTheReserve(t *testing.T) {
 		h.equal("error", errors.Join(err, claim.Fail(h.Context(), nil)), nil)
 
 		h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error {
-			<-ctx.Done() // it takes all the time for the work
+			<-ctx.Done() // it takes all the time that handlers have
 
 			return ctx.Err()
 		}

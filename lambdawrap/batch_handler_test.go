@@ -72,7 +72,7 @@ func TestBatchIsNotCalledWhenThereIsNothingToDo(t *testing.T) {
 		var calls journal
 
 		function := h.event(&calls, reporting())
-		h.answered(function, events.SQSEvent{})
+		h.answered(function, batch())
 		h.answered(function, numbered(3))
 		h.equal("calls", calls.all(), []string{"m0 m1 m2"})
 		h.db.ResetRequests()
@@ -128,7 +128,7 @@ func TestWhatTheAnswerOfABatchHandlerBecomes(t *testing.T) {
 			return events.SQSEventResponse{}, lambdawrap.Permanent(cause)
 		}, []string{"m0", "m1", "m2"}, "FAILED, FAILED, FAILED", "no such account"},
 		{"a panic", func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) { panic("nil map") },
-			[]string{"m0", "m1", "m2"}, "INPROGRESS released, INPROGRESS released, INPROGRESS released", "handler panicked: nil map"},
+			[]string{"m0", "m1", "m2"}, "INPROGRESS released, INPROGRESS released, INPROGRESS released", "panic: nil map"},
 		{"the end of its goroutine", func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 			goexit()
 
@@ -171,7 +171,7 @@ func TestBatchOfMoreThanOneGroupIsOneCall(t *testing.T) {
 
 		function := h.event(&calls, reporting("m3", "m77"))
 		h.answered(function, numbered(80), "m3", "m77")
-		h.equal("calls", calls.all(), []string{strings.Join(h.runsOf(80), " ")})
+		h.equal("calls", calls.all(), []string{strings.Join(messageIDs(80), " ")})
 		h.answered(function, numbered(80), "m3", "m77")
 		h.equal("calls", calls.all()[1:], []string{"m3 m77"})
 	})

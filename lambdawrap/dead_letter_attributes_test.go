@@ -1,17 +1,15 @@
 package lambdawrap
 
 import (
-	"unicode/utf8"
-
-	"pgregory.net/rapid"
-
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 func TestDeadLetterQueueAddsWhatThereIsToSay(t *testing.T) {

@@ -41,6 +41,10 @@ func TestAHookThatFailsFailsItsMessage(t *testing.T) {
 			h.expect(function, batch("m1 bad", "m2 k"), []string{"m1"}, []string{"m1", "m2"})
 			h.equal("record", h.state("bad"), "FAILED")
 			h.expect(function, batch("m1 bad"), []string{"m1"}, nil)
+
+			if hook != nil {
+				h.logs(`level=ERROR msg="the message is reported failed, because the dead-letter hook failed"`)
+			}
 		})
 	}
 }
@@ -92,15 +96,15 @@ func TestHandlersAndHooksTogetherAreNeverMoreThanWorkers(t *testing.T) {
 	}
 }
 
-func TestAHookThatHangsIsAnsweredForInTime(t *testing.T) {
+func TestTheAnswerDoesNotWaitForAHookThatHangs(t *testing.T) {
 	t.Parallel()
 
-	for _, deaf := range []bool{false, true} {
-		t.Run(fmt.Sprint("deaf: ", deaf), func(t *testing.T) {
+	for _, ignores := range []bool{false, true} {
+		t.Run(fmt.Sprint("it ignores its context: ", ignores), func(t *testing.T) {
 			t.Parallel()
 			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 				h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error {
-					if deaf {
+					if ignores {
 						time.Sleep(time.Minute)
 					}
 
@@ -165,7 +169,7 @@ func TestHooksAreNeverMoreThanWorkersInTheReserveEither(t *testing.T) {
 	}
 }
 
-func TestBatchTellsTheHookOfEachMessage(t *testing.T) {
+func TestBatchGivesEachMessageToTheHook(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
 		var dead, calls journal

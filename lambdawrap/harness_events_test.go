@@ -9,9 +9,14 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// batch makes an event of messages "id key", or "id key group" for a FIFO queue.
+const (
+	queue = "arn:aws:sqs:us-east-1:123456789012:payments"
+	fifo  = queue + ".fifo"
+)
+
+// batch returns an event of messages that are written as "id key", or as "id key group" for a FIFO queue.
 func batch(messages ...string) events.SQSEvent {
-	var event events.SQSEvent
+	event := events.SQSEvent{Records: []events.SQSMessage{}}
 
 	for _, text := range messages {
 		fields := strings.Split(text, " ")
@@ -28,7 +33,7 @@ func batch(messages ...string) events.SQSEvent {
 	return event
 }
 
-// numbered is a batch of n messages: m0 with key k0 and so on.
+// numbered returns a batch of n messages: m0 with the key k0, and so on.
 func numbered(n int) events.SQSEvent {
 	texts := make([]string, n)
 	for i := range texts {
@@ -38,7 +43,7 @@ func numbered(n int) events.SQSEvent {
 	return batch(texts...)
 }
 
-// deliveredFor sets how often the messages of an event were delivered.
+// deliveredFor sets how often the messages of an event were delivered, and gives each a receipt handle.
 func deliveredFor(event events.SQSEvent, times int) events.SQSEvent {
 	for i := range event.Records {
 		m := &event.Records[i]
@@ -55,6 +60,7 @@ func deliveredFor(event events.SQSEvent, times int) events.SQSEvent {
 	return event
 }
 
+// ids returns the ids that an answer reports as failed.
 func ids(response events.SQSEventResponse) []string {
 	var failed []string
 	for _, f := range response.BatchItemFailures {
@@ -62,4 +68,14 @@ func ids(response events.SQSEventResponse) []string {
 	}
 
 	return failed
+}
+
+// messageIDs returns the ids of the first n messages of numbered.
+func messageIDs(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("m%d", i)
+	}
+
+	return all
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// modes are the ways in which a store makes its requests.
+// modes are the options that decide how the store sends its requests, and how many keys the wrapper claims ahead.
 var modes = []struct {
 	name string
 	opts idemddb.Options
@@ -27,7 +27,7 @@ var modes = []struct {
 	{"single, claims count", idemddb.Options{Single: true, MaxAttempts: 5}},
 }
 
-// ways are the wrappers of the package, for the same work.
+// ways wrap the same handler in each way that the package has.
 var ways = []struct {
 	name string
 	wrap func(*harness, lambdawrap.Handler) wrapped
@@ -37,7 +37,7 @@ var ways = []struct {
 	{"Batch", (*harness).whole},
 }
 
-// everyMode runs a test for each mode, everyWay for each mode and wrapper.
+// everyMode runs a test once for each mode.
 func everyMode(t *testing.T, test func(*harness)) {
 	t.Helper()
 
@@ -49,6 +49,7 @@ func everyMode(t *testing.T, test func(*harness)) {
 	}
 }
 
+// everyWay runs a test once for each mode and wrapper.
 func everyWay(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
 	t.Helper()
 
@@ -60,7 +61,7 @@ func everyWay(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) 
 	}
 }
 
-// bubble runs a test with a time of its own. What is left at its end must end by itself.
+// bubble runs a test in a synctest bubble. The goroutines that the test leaves behind must end within ten minutes.
 func bubble(t *testing.T, opts *idemddb.Options, test func(*harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,11 +71,12 @@ func bubble(t *testing.T, opts *idemddb.Options, test func(*harness)) {
 	})
 }
 
+// errBank is the error of a handler that another delivery can mend.
 var errBank = errors.New("bank closed")
 
 func succeed(context.Context, events.SQSMessage) error { return nil }
 
-// failing is work that fails for these keys, as long as it is told to.
+// failing returns a handler that fails for these keys while on is true.
 func failing(on *atomic.Bool, keys ...string) lambdawrap.Handler {
 	return func(_ context.Context, m events.SQSMessage) error {
 		if on.Load() && slices.Contains(keys, m.Body) {
@@ -85,6 +87,7 @@ func failing(on *atomic.Bool, keys ...string) lambdawrap.Handler {
 	}
 }
 
+// always returns a switch that is on.
 func always() *atomic.Bool {
 	on := &atomic.Bool{}
 	on.Store(true)
@@ -92,6 +95,7 @@ func always() *atomic.Bool {
 	return on
 }
 
+// slowly returns a handler that takes a time and ignores its context.
 func slowly(d time.Duration) lambdawrap.Handler {
 	return func(context.Context, events.SQSMessage) error {
 		time.Sleep(d)
@@ -100,14 +104,5 @@ func slowly(d time.Duration) lambdawrap.Handler {
 	}
 }
 
+// goexit ends the goroutine, as t.FailNow does.
 func goexit() { runtime.Goexit() }
-
-// raise sets a number to a higher one.
-func raise(n *atomic.Int64, to int64) {
-	for {
-		now := n.Load()
-		if to <= now || n.CompareAndSwap(now, to) {
-			return
-		}
-	}
-}

@@ -19,7 +19,7 @@ func recordKey(key string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "payments#" + key}}
 }
 
-// keyOf is the key of a request or statement, as the store knows it; "" for a call of statements.
+// keyOf returns the key of a request or statement without its namespace, or "" for a request of several statements.
 func keyOf(r idemddbtest.Request) string {
 	pk, ok := r.Key["pk"].(*types.AttributeValueMemberS)
 	if !ok {
@@ -29,6 +29,7 @@ func keyOf(r idemddbtest.Request) string {
 	return strings.TrimPrefix(pk.Value, "payments#")
 }
 
+// state returns the state of a record: none, INPROGRESS, INPROGRESS released, COMPLETED or FAILED.
 func (h *harness) state(key string) string { return h.stateOf(h.db.Item("records", recordKey(key))) }
 
 func (h *harness) stateOf(it map[string]types.AttributeValue) string {
@@ -50,6 +51,7 @@ func (h *harness) stateOf(it map[string]types.AttributeValue) string {
 	return state.Value
 }
 
+// attempts returns how many claims of a key began work, or "" if there is no record.
 func (h *harness) attempts(key string) string {
 	n, _ := h.db.Item("records", recordKey(key))["att"].(*types.AttributeValueMemberN)
 	if n == nil {
@@ -59,7 +61,7 @@ func (h *harness) attempts(key string) string {
 	return n.Value
 }
 
-// held is how many records are claimed and not settled.
+// held returns how many records are claimed and not settled.
 func (h *harness) held() int {
 	n := 0
 
@@ -72,7 +74,7 @@ func (h *harness) held() int {
 	return n
 }
 
-// settled demands that keys are completed, by their first claim, and that twins which arrive late change nothing.
+// settled demands that so many keys are completed, and that requests which arrive late, after they were given up, change nothing.
 func (h *harness) settled(keys int) {
 	h.Helper()
 
@@ -88,12 +90,12 @@ func (h *harness) settled(keys int) {
 
 	for range 2 {
 		h.db.Deliver()
-		h.equal("after late twins", cmp.Diff(before, h.db.Items("records"), ignoreUnexported), "")
+		h.equal("records after late requests", cmp.Diff(before, h.db.Items("records"), ignoreUnexported), "")
 		time.Sleep(time.Minute)
 	}
 }
 
-// noRenewals demands that nothing is left that keeps leases: a day later each key can be claimed.
+// noRenewals demands that nothing renews a lease any more: the store sends no request for a day.
 func (h *harness) noRenewals() {
 	h.Helper()
 	h.db.ResetRequests()
@@ -101,10 +103,10 @@ func (h *harness) noRenewals() {
 	h.equal("requests within a day", len(h.db.Requests()), 0)
 }
 
-// ignoreUnexported compares attribute values by what they hold.
+// ignoreUnexported makes cmp compare attribute values by their exported fields.
 var ignoreUnexported = cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberB{})
 
-// sizes are how many writes each request of the log had.
+// sizes returns how many writes each request had.
 func (h *harness) sizes() []int {
 	var sizes []int
 	for _, r := range h.db.Requests() {
@@ -114,7 +116,7 @@ func (h *harness) sizes() []int {
 	return sizes
 }
 
-// requests counts, and the write units of the log; then it empties the log.
+// costs returns how many requests there were since the last call, and their WCUs.
 func (h *harness) costs() (requests, units int) {
 	for _, r := range h.db.Requests() {
 		units += r.WriteUnits
@@ -135,21 +137,22 @@ func sum(numbers []int) int {
 	return n
 }
 
-// isClaim tells a write that claims.
+// isClaim reports whether a write claims a key.
 func isClaim(r idemddbtest.Request) bool {
 	return r.Operation == "INSERT" || strings.Contains(r.Update, "own")
 }
 
-// isCompletion tells a write that completes.
+// isCompletion reports whether a write completes a key.
 func isCompletion(r idemddbtest.Request) bool {
 	return strings.Contains(r.Update, "done") && strings.HasPrefix(strings.TrimLeft(r.Update, `SET "`), "st")
 }
 
+// isCallOf reports whether a request is, or has among its statements, a write of this kind.
 func isCallOf(is func(idemddbtest.Request) bool) func(idemddbtest.Request) bool {
 	return func(r idemddbtest.Request) bool { return is(r) || slices.ContainsFunc(r.Items, is) }
 }
 
-// broken lets the next requests of a kind meet a fault.
+// broken lets the next requests of a kind fail with a fault, so many times. It returns the number of such requests.
 func (h *harness) broken(fault idemddbtest.Fault, is func(idemddbtest.Request) bool, times int) *atomic.Int64 {
 	var n atomic.Int64
 
@@ -164,7 +167,7 @@ func (h *harness) broken(fault idemddbtest.Fault, is func(idemddbtest.Request) b
 	return &n
 }
 
-// throttled lets the requests and statements for one key meet a throttle, as long as on says so.
+// throttled throttles the requests and statements for one key while on returns true.
 func (h *harness) throttled(key string, on func() bool) {
 	decide := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 		if keyOf(r) == key && on() {
@@ -177,7 +180,7 @@ func (h *harness) throttled(key string, on func() bool) {
 	h.db.InterceptStatements(decide)
 }
 
-// client is a DynamoDB of the test's own.
+// client is a DynamoDB client that calls a function before each request.
 type client struct {
 	*idemddbtest.DB
 

@@ -61,7 +61,7 @@ func TestALostClaimCancelsTheHandler(t *testing.T) {
 	})
 }
 
-// competitor claims these keys again and again, and answers what it got.
+// competitor claims these keys again and again until ctx ends. It returns the number of claims that it got.
 func (h *harness) competitor(ctx context.Context, keys int) *atomic.Int64 {
 	var got atomic.Int64
 
@@ -104,7 +104,7 @@ func TestClaimsThatWaitKeepTheirLeases(t *testing.T) {
 					return nil
 				})
 
-				h.expect(function, numbered(20), nil, h.runsOf(20))
+				h.expect(function, numbered(20), nil, messageIDs(20))
 				cancel()
 				h.equal("taken over", got.Load(), int64(0))
 				h.equal("fenced", h.count(idemddb.Fenced), 0)
@@ -163,7 +163,7 @@ func TestAClaimThatIsLostWhileItWaitsIsNotRun(t *testing.T) {
 	})
 }
 
-// What one key waits for must not cost the others their leases: they are answered in one request and retried in another.
+// A key that is throttled is claimed by further requests. That must not cost the others, which have their answers, their leases.
 func TestClaimsOfAGroupThatWaitForAThrottledOneAreNotRunBesideATaker(t *testing.T) {
 	t.Parallel()
 
@@ -180,7 +180,7 @@ func TestClaimsOfAGroupThatWaitForAThrottledOneAreNotRunBesideATaker(t *testing.
 
 				time.AfterFunc(40*time.Second, func() { // longer than a lease
 					if claim, _, _ := rival.Claim(context.Background(), "k0", nil); claim != nil {
-						taken.Add(1) // and works on it for longer than we wait
+						taken.Add(1) // and works on it until the test has ended
 					}
 				})
 
@@ -200,7 +200,7 @@ func TestClaimsOfAGroupThatWaitForAThrottledOneAreNotRunBesideATaker(t *testing.
 	}
 }
 
-// A renewal has a goroutine of its own: its panic is no end of the process, but of the claim.
+// A renewal runs in a goroutine of its own. A panic there must not end the process, only the claim.
 func TestAPanicInARenewalCostsNoMoreThanTheClaims(t *testing.T) {
 	t.Parallel()
 
@@ -229,6 +229,7 @@ func TestAPanicInARenewalCostsNoMoreThanTheClaims(t *testing.T) {
 					h.store = panics(h, &on)
 
 					response, err := way.wrap(h, func(context.Context, events.SQSMessage) error {
+						time.Sleep(time.Second) // until all keys are claimed
 						on.Store(true)
 						time.Sleep(20 * time.Second)
 						on.Store(false)

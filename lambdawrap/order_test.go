@@ -65,7 +65,7 @@ func TestClaimsRunAtMostOneGroupAhead(t *testing.T) {
 					return nil
 				})
 
-				h.check(function, numbered(100), nil, h.runsOf(100))
+				h.check(function, numbered(100), nil, messageIDs(100))
 
 				if most.Load() > int64(c.ahead) {
 					t.Errorf("%d claimed ahead, want at most %d", most.Load(), c.ahead)
@@ -86,7 +86,7 @@ func TestTheNextGroupIsClaimedWhileTheLastOfTheOneBeforeRuns(t *testing.T) {
 
 			return nil
 		})
-		h.expect(function, numbered(60), nil, h.runsOf(60))
+		h.expect(function, numbered(60), nil, messageIDs(60))
 
 		for id, want := range map[string]int{"m0": 25, "m23": 25, "m24": 50, "m48": 50, "m49": 60} {
 			h.equal("records at the end of "+id, claimed[id], want)

@@ -34,27 +34,21 @@ func TestAPanicCostsItsOwnMessage(t *testing.T) {
 
 	h.expect(function, batch("m1 k1", "m2 k2", "m3 k3", "m4 k4"), []string{"m2", "m3"}, []string{"m1", "m2", "m3", "m4"})
 
-	for _, want := range []string{"handler panicked: nil map", "stack=", "ended its goroutine", "messageId=m2"} {
-		if !strings.Contains(h.log.String(), want) {
-			t.Errorf("the log lacks %q: %s", want, h.log)
-		}
-	}
+	h.logs("panic: nil map", "stack=", "ended its goroutine", `level=ERROR msg="the message is reported failed" messageId=m2`)
 
 	fail = false
 	h.expect(function, batch("m2 k2", "m3 k3"), nil, []string{"m2", "m3"})
 }
 
-func TestThePanicOfTheWrapperIsAnInvocationError(t *testing.T) {
+func TestAnObserverThatPanicsIsAnInvocationError(t *testing.T) {
 	t.Parallel()
 
 	for _, workers := range []int{1, 3} {
 		h := newHarness(t, &idemddb.Options{Observe: func(context.Context, idemddb.Event) { panic("observer") }})
 		h.opts.Workers = workers
 
-		response, err := h.handle(succeed)(t.Context(), batch("m1 k1", "m2 k2"))
-		if err == nil || !strings.Contains(err.Error(), "wrapper panicked") || response.BatchItemFailures != nil {
-			t.Errorf("got %v, %v, want an invocation error", response, err)
-		}
+		h.failsWhole(h.handle(succeed), batch("m1 k1", "m2 k2"), "observer")
+		h.logs("level=ERROR", "stack=")
 	}
 }
 
@@ -87,16 +81,10 @@ func TestAClientThatPanicsIsAnInvocationError(t *testing.T) {
 						}
 					}}, &c.mode)
 
-					response, err := way.wrap(h, func(context.Context, events.SQSMessage) error {
-						time.Sleep(time.Second)
+					h.failsWhole(way.wrap(h, slowly(time.Second)), numbered(c.size), "client")
+					h.logs("level=ERROR", "stack=", "panic_test.go") // the stack of the client, not only that of the wrapper
 
-						return nil
-					})(h.Context(), numbered(c.size))
-					if err == nil || !strings.Contains(err.Error(), "wrapper panicked: ") || !strings.HasSuffix(err.Error(), "client") || response.BatchItemFailures != nil {
-						t.Errorf("got %v, %v, want an invocation error", response, err)
-					}
-
-					calls.Store(-1 << 40) // well again
+					calls.Store(-1 << 40) // the client is well again
 					h.noRenewals()
 				})
 			})
@@ -104,8 +92,8 @@ func TestAClientThatPanicsIsAnInvocationError(t *testing.T) {
 	}
 }
 
-// As t.FailNow in somebody's fake client does.
-func TestTheEndOfTheWrappersGoroutineIsAnInvocationError(t *testing.T) {
+// A user's fake client that calls t.FailNow ends the goroutine that called it.
+func TestAClientThatEndsItsGoroutineLosesNoMessage(t *testing.T) {
 	t.Parallel()
 
 	for _, calls := range []int64{0, 1} {
@@ -136,22 +124,29 @@ func TestTheEndOfTheWrappersGoroutineIsAnInvocationError(t *testing.T) {
 	}
 }
 
-func TestAPanicOfWhatTheWrapperCallsIsAnInvocationError(t *testing.T) {
+func TestALoggerThatPanicsIsAnInvocationError(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Logger = panicking()
 		function := wrap(failing(always(), "k1"))
 
-		response, err := function(h.Context(), numbered(5))
-		if err == nil || !strings.Contains(err.Error(), "wrapper panicked: ") || !strings.HasSuffix(err.Error(), "logger") || response.BatchItemFailures != nil {
-			h.Errorf("got %v, %v, want an invocation error", response, err)
-		}
-
+		h.failsWhole(function, numbered(5), "logger")
 		h.noRenewals()
 	})
 }
 
-// panicking is a logger whose handler panics.
+// failsWhole demands that the invocation ends with an error that ends with this text, so that the whole batch comes back.
+func (h *harness) failsWhole(function wrapped, event events.SQSEvent, cause string) {
+	h.Helper()
+
+	response, err := function(h.Context(), event)
+	if err == nil || !strings.Contains(err.Error(), "so the whole batch comes back: ") || !strings.HasSuffix(err.Error(), "panic: "+cause) &&
+		!strings.HasSuffix(err.Error(), "the client panicked: "+cause) || response.BatchItemFailures != nil {
+		h.Errorf("got %v, %v, want an invocation error of %s", response, err, cause)
+	}
+}
+
+// panicking returns a logger whose handler panics.
 func panicking() *slog.Logger { return slog.New(panickingHandler{slog.DiscardHandler}) }
 
 type panickingHandler struct{ slog.Handler }

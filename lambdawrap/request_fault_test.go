@@ -34,7 +34,7 @@ func TestStatementsThatMeetAFaultInsideAnAnswerGoOutAgainAlone(t *testing.T) {
 					return idemddbtest.None
 				})
 
-				h.check(h.handle(succeed), numbered(10), nil, h.runsOf(10))
+				h.check(h.handle(succeed), numbered(10), nil, messageIDs(10))
 
 				sizes, want := h.sizes(), 24
 				if fault == idemddbtest.ServerErrorApplied { // an INSERT meets its own record, and the UPDATE sees whose it is
@@ -85,7 +85,7 @@ func TestDeniedGroupsAreGoneForGoodAndTheMessagesDoneTheSingleWay(t *testing.T) 
 					h.db.InterceptStatements(deny(c.each))
 
 					function := way.wrap(h, succeed)
-					h.check(function, numbered(30), nil, h.runsOf(30))
+					h.check(function, numbered(30), nil, messageIDs(30))
 					h.equal("events", h.count(idemddb.Ungrouped), 1)
 					h.equal("ahead", h.store.Batch().Ahead(), 0)
 					h.equal("log", h.log.String(), "")
@@ -125,7 +125,7 @@ func TestWhateverHappensToARequestEachEffectIsOnce(t *testing.T) {
 						response, err := wrap(succeed)(ctx, rest)
 						h.equal("error", err, nil)
 						h.equal("failed", ids(response), []string(nil))
-						h.ran(h.runsOf(6)...)
+						h.ran(messageIDs(6)...)
 						h.equal("faults", failed.Load() > 0, true)
 						h.equal("fenced", h.count(idemddb.Fenced)+h.count(idemddb.Unrecorded), 0)
 						h.settled(6)

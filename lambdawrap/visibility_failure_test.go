@@ -34,19 +34,19 @@ func TestAVisibilityThatCanNotBeChangedIsOnlyLogged(t *testing.T) {
 	}
 }
 
-// A request to SQS that hangs is for a message that has failed anyway: the others are worked on.
+// A request to SQS that hangs concerns a message that has failed already. The others are worked on meanwhile.
 func TestAVisibilityThatHangsCostsTheOthersNothing(t *testing.T) {
 	t.Parallel()
 
 	for name, first := range map[string]string{
 		"after a failure": "fails", "of a key in progress": "held", "of a key in progress, FIFO": "held a",
 	} {
-		for _, deaf := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, ", deaf: ", deaf), func(t *testing.T) {
+		for _, ignores := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", it ignores its context: ", ignores), func(t *testing.T) {
 				t.Parallel()
 				everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 					h.hiding(func(ctx context.Context, _ string) error {
-						if deaf {
+						if ignores {
 							time.Sleep(2 * time.Minute)
 						}
 
@@ -85,7 +85,7 @@ func TestCallsToSQSAreBoundedWhenAllComesBackAtOnce(t *testing.T) {
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		var running, most atomic.Int64
 
-		place := h.hiding(func(context.Context, string) error {
+		queue := h.hiding(func(context.Context, string) error {
 			raise(&most, running.Add(1))
 			defer running.Add(-1)
 
@@ -94,13 +94,13 @@ func TestCallsToSQSAreBoundedWhenAllComesBackAtOnce(t *testing.T) {
 			return nil
 		})
 
-		ctx, cancel := context.WithTimeout(h.Context(), time.Second) // the reserve
+		ctx, cancel := context.WithTimeout(h.Context(), time.Second) // the whole time is reserve, so that all messages fail
 		defer cancel()
 
 		response, err := wrap(succeed)(ctx, deliveredFor(numbered(300), 1))
 		h.equal("error", err, nil)
 		h.equal("failed", len(response.BatchItemFailures), 300)
-		h.equal("hidden", len(place.seconds), 300)
+		h.equal("hidden", len(queue.seconds), 300)
 
 		if most.Load() > 110 {
 			h.Errorf("%d calls at once", most.Load())

@@ -16,33 +16,33 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// hidingPlace is SQS, and notes for how long it was told to hide each message.
-type hidingPlace struct {
-	meet func(ctx context.Context, id string) error
+// fakeQueue is a client of SQS that records for how long each message was hidden.
+type fakeQueue struct {
+	answer func(ctx context.Context, id string) error
 
 	mu      sync.Mutex
 	seconds map[string][]int32 // by message id
 }
 
-// hiding gives the lab's wrapper such a client; meet is what its calls meet, nil for success.
-func (h *harness) hiding(meet func(ctx context.Context, id string) error) *hidingPlace {
-	p := &hidingPlace{meet: meet, seconds: map[string][]int32{}}
-	h.opts.Visibility = p
+// hiding sets Options.Visibility to a client whose calls return what answer returns, or succeed if it is nil.
+func (h *harness) hiding(answer func(ctx context.Context, id string) error) *fakeQueue {
+	q := &fakeQueue{answer: answer, seconds: map[string][]int32{}}
+	h.opts.Visibility = q
 
-	return p
+	return q
 }
 
-func (p *hidingPlace) ChangeMessageVisibility(
+func (q *fakeQueue) ChangeMessageVisibility(
 	ctx context.Context, in *sqs.ChangeMessageVisibilityInput, _ ...func(*sqs.Options),
 ) (*sqs.ChangeMessageVisibilityOutput, error) {
 	id := strings.TrimPrefix(*in.ReceiptHandle, "receipt of ")
 
-	p.mu.Lock()
-	p.seconds[id] = append(p.seconds[id], in.VisibilityTimeout)
-	p.mu.Unlock()
+	q.mu.Lock()
+	q.seconds[id] = append(q.seconds[id], in.VisibilityTimeout)
+	q.mu.Unlock()
 
-	if p.meet != nil {
-		if err := p.meet(ctx, id); err != nil {
+	if q.answer != nil {
+		if err := q.answer(ctx, id); err != nil {
 			return nil, err
 		}
 	}
@@ -50,37 +50,51 @@ func (p *hidingPlace) ChangeMessageVisibility(
 	return &sqs.ChangeMessageVisibilityOutput{}, nil
 }
 
-func (p *hidingPlace) of(id string) []int32 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (q *fakeQueue) of(id string) []int32 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 
-	return p.seconds[id]
+	return q.seconds[id]
 }
 
 // hidden demands that a message was hidden once, for so many seconds.
-func (h *harness) hidden(p *hidingPlace, id string, from, to int32) {
+func (h *harness) hidden(q *fakeQueue, id string, from, to int32) {
 	h.Helper()
 
-	if got := p.of(id); len(got) != 1 || got[0] < from || got[0] > to {
+	if got := q.of(id); len(got) != 1 || got[0] < from || got[0] > to {
 		h.Errorf("%s is hidden for %v, want once, for %d to %d s", id, got, from, to)
 	}
 }
 
-func TestAMessageInProgressElsewhereComesBackWhenTheLeaseIsOver(t *testing.T) {
+// A message whose key is held elsewhere comes back after the later of the lease and the pause that its receive count asks for.
+func TestAMessageInProgressElsewhereComesBackAfterTheLeaseOrThePause(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		place := h.hiding(nil)
-		_, _, err := h.store.Claim(h.Context(), "k1", nil) // for 30 s
-		h.equal("error", err, nil)
-		time.Sleep(10 * time.Second)
 
-		h.check(wrap(succeed), deliveredFor(numbered(3), 4), []string{"m1"}, []string{"m0", "m2"})
-		h.hidden(place, "m1", 23, 23) // 20 s, and the skew of both clocks, and over
-		h.equal("others", len(place.seconds), 1)
+	for _, c := range []struct {
+		receives int
+		from, to int32
+	}{
+		{1, 23, 23},    // 20 s of the lease, 1 s of skew for each of the two clocks, and the rest of the second
+		{4, 23, 23},    // the pause is 8 to 16 s
+		{10, 450, 900}, // the pause is longer than the lease
+	} {
+		t.Run(strconv.Itoa(c.receives), func(t *testing.T) {
+			t.Parallel()
+			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				queue := h.hiding(nil)
+				_, _, err := h.store.Claim(h.Context(), "k1", nil) // for 30 s
+				h.equal("error", err, nil)
+				time.Sleep(10 * time.Second)
 
-		time.Sleep(23 * time.Second)
-		h.check(wrap(succeed), deliveredFor(batch("m1 k1"), 5), nil, []string{"m1"})
-	})
+				h.check(wrap(succeed), deliveredFor(numbered(3), c.receives), []string{"m1"}, []string{"m0", "m2"})
+				h.hidden(queue, "m1", c.from, c.to)
+				h.equal("others", len(queue.seconds), 1)
+
+				time.Sleep(time.Duration(queue.of("m1")[0]) * time.Second)
+				h.check(wrap(succeed), deliveredFor(batch("m1 k1"), c.receives+1), nil, []string{"m1"})
+			})
+		})
+	}
 }
 
 func TestAMessageThatFailedComesBackAfterAPauseByItsReceiveCount(t *testing.T) {
@@ -90,18 +104,18 @@ func TestAMessageThatFailedComesBackAfterAPauseByItsReceiveCount(t *testing.T) {
 		t.Run(strconv.Itoa(count), func(t *testing.T) {
 			t.Parallel()
 			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-				place := h.hiding(nil)
+				queue := h.hiding(nil)
 				h.opts.Key = func(m events.SQSMessage) (string, error) {
 					if m.Body == "k2" {
-						return "", lambdawrap.ErrNoKey
+						return "", errors.New("the customer cannot be looked up now")
 					}
 
 					return m.Body, nil
 				}
 				h.check(wrap(failing(always(), "k0")), deliveredFor(numbered(3), count), []string{"m0", "m2"}, []string{"m0", "m1"})
-				h.hidden(place, "m0", pause[0], pause[1])
-				h.hidden(place, "m2", pause[0], pause[1])
-				h.equal("others", len(place.seconds), 2)
+				h.hidden(queue, "m0", pause[0], pause[1])
+				h.hidden(queue, "m2", pause[0], pause[1])
+				h.equal("others", len(queue.seconds), 2)
 			})
 		})
 	}
@@ -110,80 +124,100 @@ func TestAMessageThatFailedComesBackAfterAPauseByItsReceiveCount(t *testing.T) {
 func TestWhatIsBlockedInAFIFOGroupComesBackWithItsHead(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
-		place := h.hiding(nil)
+		queue := h.hiding(nil)
 		_, _, err := h.store.Claim(h.Context(), "b1", nil)
 		h.equal("error", err, nil)
 
 		event := deliveredFor(batch("m1 a1 a", "m2 b1 b", "m3 a2 a", "m4 b2 b", "m5 a3 a", "m6 c1 c"), 10)
+		event.Records[1].Attributes["ApproximateReceiveCount"] = "1"
 		event.Records[2].Attributes["ApproximateReceiveCount"] = "1"
 		h.check(h.handle(failing(always(), "a1")), event, []string{"m1", "m2", "m3", "m4", "m5"}, []string{"m1", "m6"})
 
-		h.hidden(place, "m1", 450, 900)
-		head := place.of("m1")[0]
-		h.hidden(place, "m3", head, head)
-		h.hidden(place, "m5", head, head)
-		h.hidden(place, "m2", 33, 33)
-		h.hidden(place, "m4", 33, 33)
-		h.equal("others", len(place.seconds), 5)
+		h.hidden(queue, "m1", 450, 900)
+		head := queue.of("m1")[0]
+		h.hidden(queue, "m3", head, head)
+		h.hidden(queue, "m5", head, head)
+		h.hidden(queue, "m2", 33, 33)
+		h.hidden(queue, "m4", 33, 33)
+		h.equal("others", len(queue.seconds), 5)
 
-		// The same for a whole event, whose head is in progress.
-		place = h.hiding(nil)
+		// The same holds with Batch, here for a head whose key is held elsewhere.
+		queue = h.hiding(nil)
 		h.check(h.whole(succeed), deliveredFor(batch("m2 b1 b", "m4 b2 b", "m6 c1 c"), 1), []string{"m2", "m4"}, nil)
-		h.hidden(place, "m2", 33, 33)
-		h.hidden(place, "m4", 33, 33)
+		h.hidden(queue, "m2", 33, 33)
+		h.hidden(queue, "m4", 33, 33)
 	})
 }
 
+// The claim of a late handler lasts for one more lease of 30 s, because the handler may still run.
 func TestALateHandlersMessageComesBackWhenItsOwnLeaseIsOver(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		place := h.hiding(nil)
+		queue := h.hiding(nil)
 
 		ctx, cancel := context.WithTimeout(h.Context(), 20*time.Second)
 		defer cancel()
 
-		response, err := wrap(func(context.Context, events.SQSMessage) error {
-			time.Sleep(time.Minute)
-
-			return nil
-		})(ctx, deliveredFor(batch("m0 k0"), 1))
+		response, err := wrap(slowly(40*time.Second))(ctx, deliveredFor(batch("m0 k0"), 1))
 		h.equal("error", err, nil)
 		h.equal("in time", ctx.Err(), nil)
 		h.equal("failed", ids(response), []string{"m0"})
-		h.hidden(place, "m0", 1, 4) // the lease ends with the work's time, and the answer leaves a moment later
+		h.hidden(queue, "m0", 32, 33) // the lease and the skew of both clocks
 
-		time.Sleep(time.Duration(place.of("m0")[0]) * time.Second)
-		time.Sleep(time.Minute) // the handler ends, and its result is dropped
-		h.check(wrap(succeed), deliveredFor(batch("m0 k0"), 2), nil, []string{"m0", "m0"}[1:])
+		time.Sleep(time.Duration(queue.of("m0")[0]) * time.Second)
+		h.equal("runs", h.runs.all(), []string{"m0"}) // its late end
+		h.check(wrap(succeed), deliveredFor(batch("m0 k0"), 2), nil, []string{"m0"})
 	})
 }
 
-func TestWhatTheHookTakesIsNotHidden(t *testing.T) {
+// For a message that will never succeed another delivery brings nothing, so it goes back to the queue as the queue's own settings say.
+func TestWhatWillNeverSucceedIsNotHidden(t *testing.T) {
 	t.Parallel()
-	everyMode(t, func(h *harness) {
-		place := h.hiding(nil)
-		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, _ error) error {
+
+	for name, hook := range map[string]func(context.Context, events.SQSMessage, error) error{
+		"with a hook that fails for one of them": func(_ context.Context, m events.SQSMessage, _ error) error {
 			if m.Body == "k1" {
 				return errors.New("queue gone")
 			}
 
 			return nil
-		}
-		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-			if m.Body == "k2" {
-				return nil
-			}
+		},
+		"without a hook": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				queue := h.hiding(nil)
+				h.opts.DeadLetter = hook
+				h.opts.Key = func(m events.SQSMessage) (string, error) {
+					if m.Body == "k3" {
+						return "", lambdawrap.ErrNoKey
+					}
 
-			return lambdawrap.Permanent(errBank)
+					return m.Body, nil
+				}
+
+				function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+					if m.Body == "k2" {
+						return nil
+					}
+
+					return lambdawrap.Permanent(errBank)
+				})
+
+				failed := []string{"m1"}
+				if hook == nil {
+					failed = []string{"m0", "m1", "m3"}
+				}
+
+				for range 2 {
+					h.answered(function, deliveredFor(numbered(4), 1), failed...)
+				}
+
+				h.equal("hidden", len(queue.seconds), 0)
+			})
 		})
-
-		for range 2 {
-			h.answered(function, deliveredFor(numbered(3), 1), "m1")
-		}
-
-		h.equal("hidden", len(place.of("m1")), 2)
-		h.equal("others", len(place.seconds), 1)
-	})
+	}
 }
 
 func TestSwitchedOffFailuresAreStillHidden(t *testing.T) {
@@ -192,10 +226,10 @@ func TestSwitchedOffFailuresAreStillHidden(t *testing.T) {
 			t.Setenv("IDEMDDB_DISABLED", "1")
 
 			h := newHarness(t, &idemddb.Options{})
-			place := h.hiding(nil)
+			queue := h.hiding(nil)
 			h.check(way.wrap(h, failing(always(), "k0")), deliveredFor(numbered(2), 1), []string{"m0"}, []string{"m0", "m1"})
-			h.hidden(place, "m0", 1, 2)
-			h.equal("others", len(place.seconds), 1)
+			h.hidden(queue, "m0", 1, 2)
+			h.equal("others", len(queue.seconds), 1)
 		})
 	}
 }
