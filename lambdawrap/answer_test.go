@@ -3,7 +3,6 @@ package lambdawrap_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"slices"
 	"testing"
@@ -63,7 +62,7 @@ func TestThoseThatFailAreReportedAndOnlyTheyRunAgain(t *testing.T) {
 		h.equal("k2", h.state("k2"), "INPROGRESS released")
 
 		closed.Store(false)
-		h.check(function, deliveredFor(event, 2), nil, []string{"m2", "m4"}) // all of it, as after a time-out
+		h.check(function, deliveredFor(event, 2), nil, []string{"m2", "m4"}) // the whole batch, as after a time-out
 		h.equal("attempts", h.attempts("k2"), "2")
 		h.check(function, deliveredFor(event, 3), nil, nil)
 	})
@@ -82,7 +81,7 @@ func TestTheSameMessageTwiceIsReportedOnce(t *testing.T) {
 	t.Parallel()
 
 	h := newHarness(t, nil)
-	function := h.handle(func(context.Context, events.SQSMessage) error { return errors.New("bank closed") })
+	function := h.handle(func(context.Context, events.SQSMessage) error { return errBank })
 	h.expect(function, batch("m1 k", "m1 k"), []string{"m1"}, []string{"m1"})
 }
 
@@ -92,7 +91,7 @@ func TestAnEmptyMessageIdThatFailsIsAnInvocationError(t *testing.T) {
 	h := newHarness(t, nil)
 	function := h.handle(func(_ context.Context, m events.SQSMessage) error {
 		if m.Body == "bad" {
-			return errors.New("bank closed")
+			return errBank
 		}
 
 		return nil
@@ -114,14 +113,14 @@ func TestEveryMessageFailsAtFullParallelismAndEachIsReportedOnce(t *testing.T) {
 	bubble(t, nil, func(all *harness) {
 		const size = 12
 
-		for round := range 1000 {
+		for round := range rounds(1000) {
 			mode := modes[round%len(modes)]
 			mode.opts.Observe = func(context.Context, idemddb.Event) {}
 			h := newHarness(all.TB, &mode.opts)
 			h.opts.Workers = 1 + round%(size+3)
 			h.opts.Logger = slog.New(slog.DiscardHandler)
 
-			if round%5 == 0 { // some claims are refused, some are said no to
+			if round%5 == 0 { // one key is held elsewhere, and the claim of another one fails
 				_, _, err := h.store.Claim(h.Context(), "k3", nil)
 				h.equal("error", err, nil)
 				h.db.InterceptStatements(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
@@ -141,7 +140,7 @@ func TestEveryMessageFailsAtFullParallelismAndEachIsReportedOnce(t *testing.T) {
 					goexit()
 				case 2:
 					<-ctx.Done()
-					time.Sleep(time.Minute) // deaf
+					time.Sleep(time.Minute) // it ignores its context
 				}
 
 				return errBank
@@ -157,6 +156,6 @@ func TestEveryMessageFailsAtFullParallelismAndEachIsReportedOnce(t *testing.T) {
 			cancel()
 		}
 
-		time.Sleep(2 * time.Minute) // the deaf end
+		time.Sleep(2 * time.Minute) // until the handlers that ignore their contexts have ended
 	})
 }

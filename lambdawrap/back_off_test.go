@@ -27,7 +27,7 @@ func TestReceiveCount(t *testing.T) {
 	}
 }
 
-// The two ends of what rand.N answers.
+// The least and the most that rand.N returns.
 func least(time.Duration) time.Duration { return 0 }
 
 func most(d time.Duration) time.Duration { return d - 1 }
@@ -69,7 +69,7 @@ func TestBackoffProperties(t *testing.T) {
 		count := rapid.OneOf(rapid.IntRange(-2, 20), rapid.Int()).Draw(t, "count")
 		random := rapid.SampledFrom([]func(time.Duration) time.Duration{
 			rand.N[time.Duration], least, most,
-			func(time.Duration) time.Duration { return math.MaxInt64 }, // whatever it answers
+			func(time.Duration) time.Duration { return math.MaxInt64 }, // whatever it returns
 			func(time.Duration) time.Duration { return math.MinInt64 },
 		}).Draw(t, "random")
 		d := backoff(count, random)
@@ -108,7 +108,7 @@ func TestBackoffIsSpread(t *testing.T) {
 	}
 }
 
-// What VisibilityAPI's documentation promises of maxReceiveCount.
+// The documentation of VisibilityAPI says when the fifth and the tenth delivery come.
 func TestBackoffAddsUp(t *testing.T) {
 	t.Parallel()
 

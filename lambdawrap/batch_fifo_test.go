@@ -39,7 +39,7 @@ func TestBatchOfAFIFOQueueIsNotGivenWhatComesBehindAFailure(t *testing.T) {
 }
 
 // Two FIFO groups share a key. Each message still has one answer and one line in the log.
-func TestBatchAnswersATwinInAnotherGroupOnce(t *testing.T) {
+func TestBatchAnswersAKeyOfTwoGroupsOnce(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
 		_, _, err := h.store.Claim(h.Context(), "y", nil)
@@ -60,7 +60,7 @@ func TestBatchAnswersATwinInAnotherGroupOnce(t *testing.T) {
 }
 
 // A message whose key is worked on in another group ends when the handler has ended, so the messages behind it cannot run before.
-func TestBatchIsNotGivenWhatComesBehindATwinInAnotherGroup(t *testing.T) {
+func TestBatchIsNotGivenWhatComesBehindAKeyOfAnotherGroup(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
 		var calls journal
@@ -75,7 +75,7 @@ func TestBatchIsNotGivenWhatComesBehindATwinInAnotherGroup(t *testing.T) {
 	})
 }
 
-func TestBatchAnswersForTheTwinsOfWhatItGaveBack(t *testing.T) {
+func TestBatchAnswersAllMessagesOfAKeyThatItGaveBack(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
 		_, _, err := h.store.Claim(h.Context(), "held", nil)

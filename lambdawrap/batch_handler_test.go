@@ -41,7 +41,7 @@ func TestBatchIsGivenWhatMustBeWorkedOnInOrder(t *testing.T) {
 			"m3", "m5", "m6", "m9")
 		h.equal("calls", calls.all(), []string{"m1 m4 m8 m9"})
 
-		// Each outcome is written: what comes again is the one that failed.
+		// Each outcome is recorded, so that only the message that failed is given to the handler again.
 		h.answered(function, batch("m1 z", "m4 y", "m7 y", "m8 back", "m9 x"), "m9")
 		h.equal("calls", calls.all(), []string{"m1 m4 m8 m9", "m9"})
 		h.equal("x", h.state("x"), "INPROGRESS released")
@@ -60,7 +60,7 @@ func TestBatchGetsTheMessagesAsTheyCame(t *testing.T) {
 	function := lambdawrap.Batch(h.store, func(_ context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
 		got = e
 
-		return events.SQSEventResponse{}, nil // nil BatchItemFailures: none
+		return events.SQSEventResponse{}, nil // nil BatchItemFailures mean that none failed
 	}, h.opts)
 	h.answered(function, event)
 	h.equal("event", got, event)
@@ -113,7 +113,7 @@ func TestWhatTheAnswerOfABatchHandlerBecomes(t *testing.T) {
 			"INPROGRESS released, INPROGRESS released, INPROGRESS released", "empty id",
 		},
 		{
-			"the id of a twin that it was not given", reporting("twin"), []string{"m0", "m1", "m2"},
+			"the id of a second message of a key, which it was not given", reporting("second"), []string{"m0", "m1", "m2"},
 			"INPROGRESS released, INPROGRESS released, INPROGRESS released", "one that it was not given",
 		},
 		{"an error", func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
@@ -142,11 +142,11 @@ func TestWhatTheAnswerOfABatchHandlerBecomes(t *testing.T) {
 
 				function := h.event(&calls, c.answer)
 				event := numbered(3)
-				event.Records = append(event.Records, batch("twin k1").Records...)
+				event.Records = append(event.Records, batch("second k1").Records...)
 				want := c.failed
 
 				if slices.Contains(want, "m1") {
-					want = append(slices.Clone(want), "twin") // answered as the one that was given
+					want = append(slices.Clone(want), "second") // it ends as the first message of its key
 				}
 
 				h.answered(function, event, want...)

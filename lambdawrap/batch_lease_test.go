@@ -41,7 +41,7 @@ func TestBatchKeepsItsLeasesAndEndsWithTheLastClaim(t *testing.T) {
 
 	for _, c := range []struct {
 		name string
-		head string // in the way of k4 on a FIFO queue
+		head string // the key of the message before k4 in its FIFO group
 		lost []string
 		ends bool
 	}{

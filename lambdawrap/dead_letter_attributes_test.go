@@ -59,7 +59,7 @@ func TestDeadLetterQueueKeepsTheMessagesOwnAttributes(t *testing.T) {
 		8:  "error messageId",
 		9:  "error",
 		10: "",
-		11: "", // SQS will say what it thinks of it
+		11: "", // SQS refuses it
 	} {
 		o, m := &outbox{}, payment(t)
 		m.MessageAttributes = map[string]events.SQSMessageAttribute{}
@@ -105,7 +105,7 @@ func TestDeadLetterQueueKeepsWithinSQSsSize(t *testing.T) {
 		o := &outbox{}
 		m := events.SQSMessage{
 			MessageId: "m", Body: strings.Repeat("b", limit-free-len("own"+"String"+"x"+"bin"+"Binary")-3),
-			Attributes: map[string]string{"ApproximateReceiveCount": "3", "AWSTraceHeader": "Root=1-5759e988"}, // which does not count
+			Attributes: map[string]string{"ApproximateReceiveCount": "3", "AWSTraceHeader": "Root=1-5759e988"}, // a system attribute, which does not count
 			MessageAttributes: map[string]events.SQSMessageAttribute{
 				"own": stringAttribute("x"), "bin": {DataType: "Binary", BinaryValue: []byte{1, 2, 3}},
 			},

@@ -24,7 +24,7 @@ const (
 
 var errClosed = errors.New("account is closed")
 
-// outbox is SQS: it keeps what is sent, and answers with one error after another, then with success.
+// outbox stands for SQS. It keeps the messages that are sent, and returns one error after another, then success.
 type outbox struct {
 	sent    []*sqs.SendMessageInput
 	answers []error
@@ -39,7 +39,7 @@ func (o *outbox) SendMessage(_ context.Context, in *sqs.SendMessageInput, _ ...f
 	return nil, o.answers[len(o.sent)-1]
 }
 
-// attributes are those of the last message sent: "name type value", in order.
+// attributes returns those of the last message that was sent, as "name type value", in order.
 func (o *outbox) attributes() []string {
 	var texts []string
 
@@ -61,7 +61,7 @@ func stringAttribute(value string) events.SQSMessageAttribute {
 	return events.SQSMessageAttribute{DataType: "String", StringValue: &value}
 }
 
-// payment is a message as Lambda hands it over, with everything that a message can have.
+// payment returns a message as Lambda delivers it, with everything that a message can have.
 func payment(t testing.TB) events.SQSMessage {
 	t.Helper()
 
@@ -257,7 +257,7 @@ func TestDeadLetterQueuePanicsWithoutAPI(t *testing.T) {
 	DeadLetterQueue(nil, standardURL)
 }
 
-// The event is the function's; it may look at it again after the hook.
+// The hook must not change the message: the function may use it again.
 func TestDeadLetterQueueLeavesTheEventAlone(t *testing.T) {
 	t.Parallel()
 

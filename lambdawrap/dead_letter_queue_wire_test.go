@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// clientOver is the SDK's client, over a network that answers so.
+// clientOver returns the SDK's client with a fake network.
 func clientOver(network transport) *sqs.Client {
 	return sqs.New(sqs.Options{
 		Region: "eu-west-1", Retryer: aws.NopRetryer{}, HTTPClient: network,

@@ -82,7 +82,7 @@ func TestHandlersAndHooksTogetherAreNeverMoreThanWorkers(t *testing.T) {
 					return nil
 				})
 
-				for range 2 { // the second time, the hook takes what failed for good before
+				for range 2 { // in the second round the hook gets the messages whose keys failed for good in the first
 					response, err := function(h.Context(), numbered(60))
 					h.equal("error", err, nil)
 					h.equal("failed", ids(response), []string(nil))
@@ -153,7 +153,7 @@ func TestHooksAreNeverMoreThanWorkersInTheReserveEither(t *testing.T) {
 					return nil
 				}
 
-				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second) // 2 s of work, 8 s until the answer
+				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second) // 2 s for handlers, 8 s for hooks
 				defer cancel()
 
 				response, err := wrap(h, succeed)(ctx, numbered(20))

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-func TestTheSwitchWorksForEveryWrapperAndKnowsTheOtherValues(t *testing.T) {
+func TestTheSwitchTurnsEveryWrapperOffAndTakesOnlyTrueAnd1(t *testing.T) {
 	for value, on := range map[string]bool{"true": false, "1": false, "false": true, "0": true, "": true} {
 		for _, way := range ways {
 			t.Run(value+", "+way.name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 func TestGroupsOfAFIFOQueueStopAtTheirFirstFailureAndOthersGoOn(t *testing.T) {
 	t.Parallel()
 
-	for _, way := range ways[:2] { // what a handler of whole events does after a failure is its own affair
+	for _, way := range ways[:2] { // with Batch, the user's handler decides what it runs after a failure
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			everyMode(t, func(h *harness) {

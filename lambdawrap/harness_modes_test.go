@@ -104,5 +104,14 @@ func slowly(d time.Duration) lambdawrap.Handler {
 	}
 }
 
+// rounds returns a tenth of n with -short.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+
+	return n
+}
+
 // goexit ends the goroutine, as t.FailNow does.
 func goexit() { runtime.Goexit() }

@@ -123,7 +123,7 @@ func TestClaimsThatWaitKeepTheirLeases(t *testing.T) {
 					}
 				}
 
-				// 20 claims for 40 s to 800 s, renewed every 15 s: one request for all that wait.
+				// 20 claims are held for 40 s to 800 s and renewed every 15 s, with one request for all that wait.
 				if renewals < 400 || inGroups > 120 {
 					t.Errorf("%d renewals in %d groups", renewals, inGroups)
 				}
@@ -164,7 +164,7 @@ func TestAClaimThatIsLostWhileItWaitsIsNotRun(t *testing.T) {
 }
 
 // A key that is throttled is claimed by further requests. That must not cost the others, which have their answers, their leases.
-func TestClaimsOfAGroupThatWaitForAThrottledOneAreNotRunBesideATaker(t *testing.T) {
+func TestClaimsOfAGroupThatWaitForAThrottledOneAreNotRunAfterATakeover(t *testing.T) {
 	t.Parallel()
 
 	for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {

@@ -28,7 +28,7 @@ type directive struct {
 	}
 }
 
-// readLine checks what CloudWatch demands of a line: the directive's names are members of it, and numbers.
+// readLine checks that the metrics which the directive of a line names are numbers in the line, and the dimensions texts.
 func readLine(t *testing.T, text string) (directive, map[string]any) {
 	t.Helper()
 
@@ -172,7 +172,7 @@ func TestMetricsWithoutObserveWarnOnce(t *testing.T) {
 		return nil
 	}))
 
-	want := []string{"metrics", "metrics", "metrics", "WARN", "metrics"} // an empty batch and one that failed prove nothing
+	want := []string{"metrics", "metrics", "metrics", "WARN", "metrics"} // the first two batches have no message that was done
 
 	for _, messages := range [][]string{nil, {"m1 bad"}, {"m2 a"}, {"m3 b"}} {
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})

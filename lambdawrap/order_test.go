@@ -11,7 +11,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// With one worker, what has become free comes before what stands behind it in the batch.
+// With one worker, a message whose FIFO group has become free runs before those that stand behind it in the batch.
 func TestMessagesAreClaimedInTheOrderOfTheBatch(t *testing.T) {
 	t.Parallel()
 
@@ -23,7 +23,7 @@ func TestMessagesAreClaimedInTheOrderOfTheBatch(t *testing.T) {
 					batch("m1 a1 a", "m2 a2 a", "m3 b1 b", "m4 c1 c", "m5 a3 a", "m6 d1 d", "m7 e1 e"))
 				h.equal("error", err, nil)
 				h.equal("failed", ids(response), []string(nil))
-				h.equal("order", h.runs.all(), []string{"m1", "m3", "m2", "m4", "m5", "m6", "m7"}) // m3 while m1 is settled
+				h.equal("order", h.runs.all(), []string{"m1", "m3", "m2", "m4", "m5", "m6", "m7"}) // m3 starts while m1 is settled
 			})
 		})
 	}
@@ -36,7 +36,7 @@ func TestClaimsRunAtMostOneGroupAhead(t *testing.T) {
 		name    string
 		opts    idemddb.Options
 		workers int
-		ahead   int // claimed and not begun, at most
+		ahead   int // claims whose work has not begun, at most
 	}{
 		{"groups", idemddb.Options{}, 1, 25},
 		{"groups, 10 workers", idemddb.Options{}, 10, 25},
@@ -58,7 +58,7 @@ func TestClaimsRunAtMostOneGroupAhead(t *testing.T) {
 						t.Errorf("%d claimed when the first handler runs", h.held())
 					}
 
-					time.Sleep(time.Second) // now nothing else is under way
+					time.Sleep(time.Second) // then no request is under way
 					raise(&most, int64(len(h.db.Items("records")))-begun.Load())
 					time.Sleep(time.Second)
 

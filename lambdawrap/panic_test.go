@@ -58,7 +58,7 @@ func TestAClientThatPanicsIsAnInvocationError(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		mode  idemddb.Options
-		calls int // that go well
+		calls int // requests before the first one that panics
 		size  int
 	}{
 		{"claims in a group", idemddb.Options{}, 0, 5},

@@ -27,9 +27,9 @@ func TestWhatABatchCosts(t *testing.T) {
 		name                     string
 		opts                     idemddb.Options
 		messages                 int
-		requests, units          int // unique
-		again, againUnits        int // as a first delivery
-		redelivery, redelivUnits int
+		requests, units          int // of new keys
+		again, againUnits        int // of duplicates that come as first deliveries
+		redelivery, redelivUnits int // of duplicates that come as redeliveries
 	}{
 		{"10 in groups", idemddb.Options{}, 10, 2, 20, 2, 20, 1, 10},
 		{"25 in groups", idemddb.Options{}, 25, 2, 50, 2, 50, 1, 25},
@@ -48,7 +48,7 @@ func TestWhatABatchCosts(t *testing.T) {
 					delivery        int
 					requests, units int
 				}{
-					{"unique", 1, c.requests, c.units},
+					{"new keys", 1, c.requests, c.units},
 					{"duplicates, first delivery", 1, c.again, c.againUnits},
 					{"duplicates, redelivered", 2, c.redelivery, c.redelivUnits},
 				} {

@@ -37,11 +37,11 @@ func TestStatementsThatMeetAFaultInsideAnAnswerGoOutAgainAlone(t *testing.T) {
 				h.check(h.handle(succeed), numbered(10), nil, messageIDs(10))
 
 				sizes, want := h.sizes(), 24
-				if fault == idemddbtest.ServerErrorApplied { // an INSERT meets its own record, and the UPDATE sees whose it is
+				if fault == idemddbtest.ServerErrorApplied { // the next INSERT finds its own record, and an UPDATE recognizes it
 					want = 26
 				}
 
-				h.equal("claims", sizes[:2], []int{10, 8}) // the others do not wait for those two
+				h.equal("claims", sizes[:2], []int{10, 8}) // the others do not wait for the two that failed
 				h.equal("writes", sum(sizes), want)
 				h.equal("fenced", h.count(idemddb.Fenced)+h.count(idemddb.Unrecorded), 0)
 
@@ -54,13 +54,13 @@ func TestStatementsThatMeetAFaultInsideAnAnswerGoOutAgainAlone(t *testing.T) {
 	}
 }
 
-func TestDeniedGroupsAreGoneForGoodAndTheMessagesDoneTheSingleWay(t *testing.T) {
+func TestDeniedGroupsAreOffForFiveMinutesAndTheMessagesAreDoneWithSingleRequests(t *testing.T) {
 	t.Parallel()
 
 	for _, c := range []struct {
 		name string
-		deny func(r idemddbtest.Request) bool // of calls
-		each func(r idemddbtest.Request) bool // of statements
+		deny func(r idemddbtest.Request) bool // which requests
+		each func(r idemddbtest.Request) bool // which statements
 	}{
 		{"the call", func(r idemddbtest.Request) bool { return len(r.Items) > 0 }, nil},
 		{"the claims' statements", nil, func(r idemddbtest.Request) bool { return r.Operation == "INSERT" }},
@@ -98,6 +98,13 @@ func TestDeniedGroupsAreGoneForGoodAndTheMessagesDoneTheSingleWay(t *testing.T) 
 					h.check(function, batch("n1 n1", "n2 n2", "m1 k1"), nil, []string{"n1", "n2"})
 					h.equal("sizes", h.sizes(), []int{1, 1, 1, 1, 1})
 					h.equal("events", h.count(idemddb.Ungrouped), 1)
+
+					h.db.Intercept(nil)
+					h.db.InterceptStatements(nil)
+					time.Sleep(5*time.Minute + time.Second)
+					h.db.ResetRequests()
+					h.check(function, batch("n3 n3", "n4 n4", "n5 n5"), nil, []string{"n3", "n4", "n5"})
+					h.equal("size of the first request after five minutes", h.sizes()[0], 3)
 				})
 			})
 		}

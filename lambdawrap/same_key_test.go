@@ -2,7 +2,6 @@ package lambdawrap_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -26,7 +25,7 @@ func TestTheSameKeyTwiceInABatchRunsOnce(t *testing.T) {
 		fail := true
 		function := h.handle(func(context.Context, events.SQSMessage) error {
 			if fail {
-				return errors.New("bank closed")
+				return errBank
 			}
 
 			return nil
@@ -65,7 +64,7 @@ func TestAKeyInProgressElsewhereCostsItsOwnMessage(t *testing.T) {
 		h.check(function, batch("m1 k1", "m2 k2", "m3 k3", "m4 k2"), []string{"m2", "m4"}, []string{"m1", "m3"})
 		h.equal("its record", cmp.Diff(before, h.db.Item("records", recordKey("k2")), ignoreUnexported), "")
 
-		time.Sleep(time.Minute) // the other died
+		time.Sleep(time.Minute) // the lease of the other worker, which died, is over
 		h.check(function, deliveredFor(batch("m2 k2", "m4 k2"), 2), nil, []string{"m2"})
 	})
 }
@@ -87,7 +86,7 @@ func TestTwoBatchesAtOnceHaveTheirOwnOutcomesAndOrder(t *testing.T) {
 		side := func(name string) events.SQSEvent {
 			var texts []string
 			for i := range 5 {
-				texts = append(texts, fmt.Sprintf("%s%d %s%d group", name, i, name, i)) // the same group name in both
+				texts = append(texts, fmt.Sprintf("%s%d %s%d group", name, i, name, i)) // both events have the same group
 			}
 
 			return batch(texts...)
@@ -118,7 +117,7 @@ func TestTwoBatchesAtOnceHaveTheirOwnOutcomesAndOrder(t *testing.T) {
 	})
 }
 
-func TestThousandInvocationsAtOnceDoEachKeyOnce(t *testing.T) {
+func TestManyInvocationsAtOnceDoEachKeyOnce(t *testing.T) {
 	t.Parallel()
 
 	for _, mode := range modes {
@@ -147,7 +146,7 @@ func TestThousandInvocationsAtOnceDoEachKeyOnce(t *testing.T) {
 			sqs := lambdawrap.SQS(h.store, work, h.opts)
 			whole := h.whole(work)
 
-			for n := range 1000 {
+			for n := range rounds(1000) {
 				go func() {
 					function := sqs
 					if n%3 == 0 {
@@ -166,7 +165,7 @@ func TestThousandInvocationsAtOnceDoEachKeyOnce(t *testing.T) {
 				}()
 			}
 
-			for range 1000 {
+			for range rounds(1000) {
 				h.equal("error", <-finished, nil)
 			}
 

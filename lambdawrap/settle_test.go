@@ -94,7 +94,7 @@ func TestACompletionThatNeverGetsThroughIsDone(t *testing.T) {
 	})
 }
 
-func TestAHandlerThatSettlesItsClaimHasTheLastWord(t *testing.T) {
+func TestAHandlerCanSettleItsClaimItself(t *testing.T) {
 	t.Parallel()
 
 	for _, c := range []struct {

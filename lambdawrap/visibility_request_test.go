@@ -78,7 +78,7 @@ type visibilityFunc func(*sqs.ChangeMessageVisibilityInput) error
 func (f visibilityFunc) ChangeMessageVisibility(
 	_ context.Context, in *sqs.ChangeMessageVisibilityInput, _ ...func(*sqs.Options),
 ) (*sqs.ChangeMessageVisibilityOutput, error) {
-	return nil, f(in) // as bare as a fake may be
+	return nil, f(in) // without an output, as a simple fake
 }
 
 func TestChangeVisibility(t *testing.T) {
@@ -125,7 +125,7 @@ func TestChangeVisibility(t *testing.T) {
 	}
 }
 
-// transport is the network: it keeps the request and answers it.
+// transport stands for the network.
 type transport func(*http.Request) (status int, body string)
 
 func (f transport) Do(r *http.Request) (*http.Response, error) {
@@ -137,7 +137,7 @@ func (f transport) Do(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// The request goes to the client's endpoint, whatever the URL says; so an ARN is enough.
+// The request goes to the client's endpoint, whatever the queue's URL is. So an ARN is enough to make the URL.
 func TestChangeVisibilityOverTheWire(t *testing.T) {
 	t.Parallel()
 
@@ -170,7 +170,7 @@ func TestChangeVisibilityOverTheWire(t *testing.T) {
 
 	want := map[string]any{
 		"QueueUrl": "https://sqs.eu-west-1.amazonaws.com/111122223333/payments.fifo", "ReceiptHandle": "AQEB+/=",
-		"VisibilityTimeout": 0.0, // said, although it is Go's zero
+		"VisibilityTimeout": 0.0, // sent, although it is the zero value
 	}
 	if diff := cmp.Diff(want, sent); diff != "" {
 		t.Error(diff)
