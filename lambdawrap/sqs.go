@@ -149,11 +149,15 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) o
 		return o
 	}
 
-	kept, stop := claim.Keep(context.WithValue(ctx, messageKey{}, m))
+	kept, stop := claim.Keep(context.WithValue(context.WithoutCancel(ctx), messageKey{}, m)) // in the reserve, too
 	defer stop()
 
-	if !t.start() {
+	if started := t.start(); !started || ctx.Err() != nil {
 		stop()
+
+		if started {
+			t.end(false)
+		}
 
 		return released(OutcomeNoTime, errNoTime, claim.ReleaseUnused(ctx))
 	}
@@ -169,7 +173,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) o
 		v.logTakeover(ctx, m)
 	}
 
-	err, isLate := v.handle(kept, func(ctx context.Context) error { return h(ctx, m.given) })
+	err, isLate := v.handle(ctx, kept, func(ctx context.Context) error { return h(ctx, m.given) })
 
 	stop()
 
