@@ -243,18 +243,22 @@ func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, 
 		return settle(ctx, claim, err)
 	}
 
-	defer t.recorded()
+	written := false
+	defer func() { t.recorded(written) }()
 
-	trouble := func() {
-		if t.trouble() {
+	trouble := func(refused bool) {
+		if t.trouble(refused) {
 			v.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
 		}
 	}
 
-	timer := time.AfterFunc(troubleTime, trouble)
+	timer := time.AfterFunc(troubleTime, func() { trouble(false) })
 	defer timer.Stop()
 
-	return settle(idemddb.OnRetry(ctx, trouble), claim, err)
+	o := settle(idemddb.OnRetry(ctx, func() { trouble(true) }), claim, err)
+	written = claim.Settled() != "" || o.name == OutcomeFenced
+
+	return o
 }
 
 // wrapper is one wrapped handler.
