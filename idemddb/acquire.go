@@ -59,6 +59,10 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		opts = &ClaimOptions{}
 	}
 
+	if opts.Optimistic {
+		return nil, nil, keyError("claim", key, errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic"))
+	}
+
 	if s.disabled {
 		s.told.Do(func() { s.observe(ctx, Event{Kind: Disabled}) })
 

@@ -20,15 +20,15 @@ const (
 type waitingCommit struct {
 	*committing
 
-	record *types.TransactWriteItem
 	answer chan error // nil: it has its answer, or must be sent by a transaction of its own; else a panic of the client
 	alone  bool
 }
 
-// Commit is [Store.Commit]. Commits that wait at the same time share a transaction: up to 25 keys, 100 items, no item twice. They wait
-// until FlushCommits is called, 25 wait, or 0.1 s is over.
-func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
-	return b.store.commit(ctx, b, key, opts, result, e)
+// Commit is [Store.Commit], in two steps: the commit waits for others from now on, and the returned function waits for its end. Commits
+// that wait at the same time share a transaction: up to 25 keys, 100 items, no item twice. They wait until FlushCommits is called, 25
+// wait, or 0.1 s is over.
+func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (wait func() (*Record, error)) {
+	return b.store.commit(ctx, b, key, opts, result, nil, e)
 }
 
 // FlushCommits sends the commits that wait: no other one will come soon.
@@ -39,11 +39,13 @@ func (b *Batch) FlushCommits(ctx context.Context) {
 	b.flushCommits(context.WithoutCancel(ctx))
 }
 
-// commit sends a commit together with others.
-func (b *Batch) commit(ctx context.Context, c *committing) {
+// enqueue makes a commit wait for others. The returned function waits for its end.
+func (b *Batch) enqueue(ctx context.Context, c *committing) (wait func(context.Context)) {
 	w := &waitingCommit{committing: c, answer: make(chan error, 1)}
 
 	b.mu.Lock()
+	defer b.mu.Unlock()
+
 	b.commits = append(b.commits, w)
 
 	switch {
@@ -52,14 +54,15 @@ func (b *Batch) commit(ctx context.Context, c *committing) {
 	case b.commitTimer == nil:
 		b.commitTimer = time.AfterFunc(commitWait, func() { b.FlushCommits(ctx) })
 	}
-	b.mu.Unlock()
 
-	if err := <-w.answer; err != nil {
-		panic(err)
-	}
+	return func(ctx context.Context) {
+		if err := <-w.answer; err != nil {
+			panic(err)
+		}
 
-	if w.alone {
-		c.run(ctx)
+		if w.alone {
+			c.run(ctx)
+		}
 	}
 }
 

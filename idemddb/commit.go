@@ -22,35 +22,55 @@ const minCommitRetention = time.Hour
 // perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if it is below
 // one hour; and the errors of [Stage], with nothing sent.
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
-	return s.commit(ctx, nil, key, opts, result, e)
+	return s.commit(ctx, nil, key, opts, result, nil, e)()
 }
 
-// commit is Store.Commit and Batch.Commit.
-func (s *Store) commit(ctx context.Context, b *Batch, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
-	c, err := s.newCommit(ctx, key, opts, result, e)
+// commit begins a commit and returns the function that waits for its end. In a batch the commit waits for others from now on. omitted
+// says why there is no result, if the work had one.
+func (s *Store) commit(
+	ctx context.Context, b *Batch, key string, opts *ClaimOptions, result []byte, omitted error, e Effects,
+) (wait func() (*Record, error)) {
+	c, err := s.newCommit(ctx, key, opts, e)
 	if err != nil {
-		return nil, err
+		return func() (*Record, error) { return nil, err }
+	}
+
+	if s.disabled {
+		return func() (*Record, error) { return nil, s.writeUnclaimed(ctx, key, c.effects) }
+	}
+
+	if err := s.checkSize(c.partition, result, e); err != nil {
+		omitted = keyError("commit", key, err)
 	}
 
 	switch {
-	case s.disabled:
-		return nil, s.writeUnclaimed(ctx, key, c.effects)
+	case omitted != nil:
+		c.result = omittedValue
+	case result != nil:
+		c.result = &types.AttributeValueMemberB{Value: result}
+	}
+
+	run := c.run
+
+	switch {
 	case c.cached():
+		run = func(context.Context) {}
 	case b != nil && !c.redelivered:
-		b.commit(ctx, c)
-	default:
-		c.run(ctx)
+		run = b.enqueue(ctx, c)
 	}
 
-	c.sendLeft(ctx, b)
+	return func() (*Record, error) {
+		run(ctx)
+		c.sendLeft(ctx, b)
 
-	if c.record != nil || c.err != nil {
-		s.observe(ctx, c.event())
+		if c.record != nil || c.err != nil {
+			s.observe(ctx, c.event())
 
-		return c.record, c.err
+			return c.record, c.err
+		}
+
+		return nil, c.after(ctx, b, omitted)
 	}
-
-	return nil, c.after(ctx, b, result)
 }
 
 // committing is one call of Commit: an acquisition whose write also completes the key.
@@ -63,7 +83,7 @@ type committing struct {
 	done    storedRecord         // as it was committed
 }
 
-func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*committing, error) {
+func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e Effects) (*committing, error) {
 	if s.opts.Retention < minCommitRetention {
 		return nil, fmt.Errorf("idemddb: commit: Options.Retention: must be at least %v, is %v", minCommitRetention, s.opts.Retention)
 	}
@@ -87,7 +107,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, r
 			store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
 			redelivered: opts.Redelivered,
 		},
-		tx: newTx(), effects: e, result: s.resultValue(partition, result, e),
+		tx: newTx(), effects: e,
 	}, nil
 }
 
@@ -202,12 +222,7 @@ func (c *committing) replace(ctx context.Context, p policy, old *storedRecord) {
 }
 
 // after follows a commit: its messages are sent, and its event is emitted.
-func (c *committing) after(ctx context.Context, b *Batch, result []byte) error {
-	var omitted error
-	if _, ok := c.result.(*types.AttributeValueMemberNULL); ok && result != nil {
-		omitted = keyError("commit", c.key, ErrTooLarge)
-	}
-
+func (c *committing) after(ctx context.Context, b *Batch, omitted error) error {
 	c.store.observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: omitted})
 
 	if len(c.done.Outbox) > 0 {
@@ -232,18 +247,6 @@ func (r *storedRecord) into(record item, s *Store, partition string) {
 		if value, ok := values[placeholder]; ok {
 			record[name] = value
 		}
-	}
-}
-
-// resultValue is the attribute for a result: NULL if it does not fit.
-func (s *Store) resultValue(partition string, result []byte, e Effects) types.AttributeValue {
-	switch {
-	case result == nil:
-		return nil
-	case s.checkSize(partition, result, e) != nil:
-		return omittedValue
-	default:
-		return &types.AttributeValueMemberB{Value: result}
 	}
 }
 

@@ -22,9 +22,16 @@ import (
 // Errors: those of [Store.Claim], if fn did not run; the error of fn, joined with that of the release; ErrFenced, with the value of
 // fn, if fn ran and another worker holds the key and has not completed it; ErrResultOmitted; ErrCorrupt also for a stored value that
 // does not decode as T.
+//
+// What fn stages with [Stage] is written in one transaction with the completion. Then fn succeeded only if that is committed: the
+// errors are also ErrUncommitted, *EffectError or what Effects.Refused makes of it, and ErrUnsent.
 func Do[T any](
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context) (T, error),
 ) (T, error) {
+	if opts != nil && opts.Optimistic {
+		return doOptimistic(ctx, s, key, opts, fn)
+	}
+
 	var zero T
 
 	claim, rec, err := s.Claim(ctx, key, opts)
@@ -32,10 +39,8 @@ func Do[T any](
 	switch {
 	case err != nil:
 		return zero, err
-	case rec != nil && rec.ResultOmitted && opts != nil && opts.NeedResult:
-		return zero, keyError("replay", key, ErrResultOmitted)
 	case rec != nil:
-		return replay[T](rec)
+		return answerOf[T](rec, opts)
 	}
 
 	value, err := run(ctx, claim, fn)
@@ -45,7 +50,7 @@ func Do[T any](
 
 	err = claim.record(ctx, value)
 	if effect, ok := errors.AsType[*EffectError](err); ok {
-		err = claim.Refuse(ctx, effect)
+		err = errors.Join(claim.Refuse(ctx, effect))
 	}
 
 	if IsDone(err) {
@@ -99,12 +104,23 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 
 // record completes the claim with a value, or without it if it cannot be encoded.
 func (c *Claim) record(ctx context.Context, value any) error {
-	result, err := json.Marshal(value)
+	result, err := encode(value)
 	if err != nil {
-		return c.completeOmitted(ctx, fmt.Errorf("the value cannot be encoded as JSON: %w", err))
+		return c.completeOmitted(ctx, err)
 	}
 
 	return c.Complete(ctx, result)
+}
+
+var errEncode = errors.New("the value cannot be encoded as JSON")
+
+func encode(value any) ([]byte, error) {
+	result, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errEncode, err)
+	}
+
+	return result, nil
 }
 
 // replay decodes the result of a record. It is a zero value if the record has none, because it was completed without one or because it

@@ -110,6 +110,10 @@ func (e *FencedError) Error() string {
 	}
 }
 
+// HasFailed tells whether the key was ended as failed while the claim was held: by another worker's claim, because of NoTakeover or
+// MaxAttempts. It is for wrappers.
+func (e *FencedError) HasFailed() bool { return e.Current == e.Held && e.state == stateFailed }
+
 // Unwrap returns ErrFenced.
 func (*FencedError) Unwrap() error { return ErrFenced }
 

@@ -439,22 +439,34 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 	return errors.Join(s.sendAll(write, &rec)...)
 }
 
-// Refuse settles a claim whose completion was refused because of an effect, as Effects.Refused says: failed if it is permanent, else
-// released. Both are fenced, so that a late twin of the transaction is refused afterwards. It returns the meaning of the refusal; or
-// nil if an earlier try of the transaction was applied after all. It is for wrappers.
-func (c *Claim) Refuse(ctx context.Context, e *EffectError) error {
-	meaning := e.Meaning()
-
-	var err error
-	if isPermanent(meaning) {
+// Refuse settles a claim whose completion was refused because of an effect, as Effects.Refused says: failed if that is permanent, else
+// released. Both are fenced, so that a late twin of the transaction is refused afterwards. meaning is what Refused says; it is nil if an
+// earlier try of the transaction was applied after all, so that the key is completed. err is that of the settlement. It is for wrappers.
+func (c *Claim) Refuse(ctx context.Context, e *EffectError) (meaning, err error) {
+	if meaning = e.Meaning(); isPermanent(meaning) {
 		err = c.Fail(ctx, meaning)
 	} else {
 		err = c.Release(ctx, meaning)
 	}
 
 	if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current == c.fence {
-		return nil // only this claim can have completed it, by the transaction
+		return nil, nil // only the transaction can have completed this claim
 	}
 
-	return errors.Join(meaning, err)
+	return meaning, err
+}
+
+// Staged tells whether effects are staged for the claim: then its work has had no effect before it is committed. It is for wrappers.
+func (c *Claim) Staged() bool {
+	c.mustExist()
+	c.staging.mu.Lock()
+	defer c.staging.mu.Unlock()
+
+	return !c.staging.effects.isEmpty()
+}
+
+// EndStaging lets the work of the claim stage no more, because it did not return in time. It is for wrappers.
+func (c *Claim) EndStaging() {
+	c.mustExist()
+	c.staging.take()
 }

@@ -37,7 +37,12 @@ func Batch(
 		panic("lambdawrap: handler: must not be nil")
 	}
 
-	return newWrapper(store, opts).serve(func(ctx context.Context, v *invocation, messages []*message) {
+	w := newWrapper(store, opts)
+	if w.opts.Optimistic {
+		w.invalid = errors.Join(w.invalid, errors.New("lambdawrap: Options.Optimistic: must not be set with Batch, where one call has many keys"))
+	}
+
+	return w.serve(func(ctx context.Context, v *invocation, messages []*message) {
 		v.handleBatch(ctx, messages, h)
 	})
 }

@@ -91,6 +91,10 @@ func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 	v.deadline, _ = ctx.Deadline()
 	v.limits = &limits{workers: w.workers, ahead: v.batch.Ahead, expect: v.batch.Expect, enough: v.hasTime}
 
+	if w.opts.Optimistic {
+		v.limits.idle = func() { v.batch.FlushCommits(ctx) }
+	}
+
 	if left := v.deadline.Sub(v.start); !v.deadline.IsZero() && w.opts.Timeout > 0 && w.opts.Timeout > left-w.reserve {
 		return nil, fmt.Errorf("lambdawrap: Options.Timeout: %v and Options.Reserve of %v do not fit into the %v that the invocation has",
 			w.opts.Timeout, w.reserve, left.Round(time.Millisecond))
@@ -328,6 +332,8 @@ func (v *invocation) watch() (end func()) {
 func (v *invocation) late(ctx context.Context, claim *idemddb.Claim) outcome {
 	ctx, cancel := v.answerContext(ctx)
 	defer cancel()
+
+	claim.EndStaging()
 
 	err := claim.Extend(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}))
 

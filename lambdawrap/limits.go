@@ -20,6 +20,7 @@ type limits struct {
 	ahead   func() int  // how many claims may wait for a worker
 	expect  func(n int) // is told how many claims come at once
 	enough  func() bool // tells whether there is time for another handler
+	idle    func()      // is called when no handler is at work or may start; nil for none
 
 	mu         sync.Mutex
 	waiting    []*turn     // want to claim
@@ -60,9 +61,17 @@ func (l *limits) enter(messages ...*message) []*turn {
 
 	for i, m := range messages {
 		t := &turn{limits: l, index: m.index, answer: make(chan bool, 1)}
+		turns[i] = t
+
+		if m.unclaimed {
+			t.ready = true
+			l.insert(t)
+
+			continue
+		}
+
 		at, _ := slices.BinarySearchFunc(l.waiting, t, byIndex)
 		l.waiting = slices.Insert(l.waiting, at, t)
-		turns[i] = t
 	}
 
 	l.grant()
@@ -176,14 +185,16 @@ func (l *limits) grant() {
 
 	if l.stopped {
 		l.refuse()
+	} else {
+		for l.startNext() {
+		}
 
-		return
+		l.admit()
 	}
 
-	for l.startNext() {
+	if l.idle != nil && len(l.waiting)+len(l.admitted)+l.working == 0 {
+		l.idle()
 	}
-
-	l.admit()
 }
 
 // refuse tells all that wait that nothing starts any more.

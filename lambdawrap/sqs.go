@@ -45,6 +45,13 @@ type Options struct {
 	// warning for each takeover: the work of that message may have been done before. Defaults to slog.Default() at the time of the call.
 	Logger *slog.Logger
 
+	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). A first delivery is not claimed beforehand:
+	// the handler runs, and one transaction commits the record and the effects together. So there is no lease, nothing to take over,
+	// and a batch's commits share requests. A redelivery is claimed as ever. [idemddb.FromContext] has no claim at a first delivery.
+	// A handler that returns nil without having staged anything, not even nothing, is failed with an ERROR in the log. With Batch it is
+	// an invocation error. Defaults to false.
+	Optimistic bool
+
 	// OnMessage is called after each message's end, with the message as it arrived and its outcome. It must be safe for concurrent use.
 	// Its panic is logged and changes nothing. Defaults to nil.
 	OnMessage func(context.Context, events.SQSMessage, Outcome)
@@ -144,6 +151,10 @@ func (v *invocation) follow(ctx context.Context, l *lane, h Handler) {
 
 // work claims a message's key, runs its handler and settles the claim.
 func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) outcome {
+	if v.isOptimistic(m) {
+		return v.workUnclaimed(ctx, m, t, h)
+	}
+
 	claim, t, o := v.claim(ctx, m, t)
 	if claim == nil {
 		return o
@@ -236,7 +247,7 @@ const troubleTime = 100 * time.Millisecond
 
 // settle settles a claim after its handler. Until that is done, an effect counts as unrecorded.
 func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, err error) outcome {
-	effect := err == nil || isPermanent(err)
+	effect := err == nil && !claim.Staged() || isPermanent(err) // what is staged has not happened yet
 	t.end(effect)
 
 	if !effect {
