@@ -70,30 +70,6 @@ func TestWhatAFencedSuccessBecomes(t *testing.T) {
 	}
 }
 
-// Another worker with NoTakeover ended the key, because it took the handler for dead. That the handler succeeded proves the opposite.
-func TestASuccessWhoseKeyAnotherWorkerGaveUpIsDone(t *testing.T) {
-	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		ahead := h.open(h.db, &idemddb.Options{NoTakeover: true, Now: func() time.Time { return time.Now().Add(time.Hour) }})
-		hooks := 0
-		h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
-			hooks++
-
-			return nil
-		}
-
-		h.check(wrap(func(ctx context.Context, _ events.SQSMessage) error {
-			_, _, err := ahead.Claim(ctx, "k1", nil)
-			h.equal("the key is ended", errors.Is(err, idemddb.ErrFailed), true)
-
-			return nil
-		}), batch("m1 k1"), nil, []string{"m1"})
-		h.equal("record", h.state("k1"), "FAILED")
-		h.equal("hooks", hooks, 0)
-		h.logs(`level=ERROR msg="the message is done`, "outcome=fenced")
-	})
-}
-
 // A denied completion is tried again for one lease, because a permission may just have been changed. Then the work counts as done.
 func TestACompletionThatNeverGetsThroughIsDone(t *testing.T) {
 	t.Parallel()
