@@ -366,12 +366,29 @@ func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
 		}
 	}
 
-	isOutage := len(messages) > 0 && !slices.ContainsFunc(messages, func(m *message) bool { return !m.failed || !m.dynamo })
-	if w.opts.FailWhole && isOutage {
+	if w.opts.FailWhole && isOutage(messages) {
 		return events.SQSEventResponse{}, errors.New("lambdawrap: DynamoDB answered no claim of the batch, and Options.FailWhole is set")
 	}
 
 	return response, nil
+}
+
+// isOutage tells whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
+// because waiting for DynamoDB left too little time.
+func isOutage(messages []*message) bool {
+	unanswered := 0
+
+	for _, m := range messages {
+		switch {
+		case m.failed && m.outcome == OutcomeUnanswered:
+			unanswered++
+		case m.failed && (m.outcome == OutcomeBlocked || m.outcome == OutcomeNoTime):
+		default:
+			return false
+		}
+	}
+
+	return unanswered > 0
 }
 
 // durations are the last ones, for the longest of them.

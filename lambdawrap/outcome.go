@@ -161,7 +161,7 @@ func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
 // finishBefore is finish with another end for the dead-letter hook.
 func (v *invocation) finishBefore(end time.Time, ctx context.Context, m *message, o outcome) { //nolint:revive // the end is the hook's alone
 	m.failed = o.err != nil && !o.done
-	m.dynamo = o.name == OutcomeUnanswered
+	m.outcome = o.name
 	err := o.err
 
 	if o.permanent && v.opts.DeadLetter != nil {
