@@ -127,8 +127,13 @@ func (v *invocation) claimAll(ctx context.Context, messages []*message) map[iden
 }
 
 func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim, outcome) {
+	wait := v.opts.Wait
+	if !v.deadline.IsZero() { // all messages wait together, and the others must not come back unworked because of this one
+		wait = max(0, min(wait, v.untilLastStart()-v.reserve/latePart))
+	}
+
 	claim, _, err := v.batch.Claim(ctx, m.key, &idemddb.ClaimOptions{
-		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, Wait: v.opts.Wait,
+		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, Wait: wait,
 	})
 	if claim == nil {
 		return nil, unclaimed(err)
@@ -241,9 +246,7 @@ func (v *invocation) giveBack(ctx context.Context, given []*piece) {
 	for _, p := range given {
 		v.spawn(func() {
 			o := v.unused(ctx, p, outcome{name: OutcomeNoTime, err: errNoTime})
-			for _, m := range append([]*message{p.message}, p.others...) {
-				v.finish(ctx, m, o)
-			}
+			v.finishPiece(ctx, p, o)
 		})
 	}
 }
@@ -303,9 +306,16 @@ func (v *invocation) settleAll(ctx context.Context, given []*piece, failures map
 				o = settle(ctx, p.claim, failure)
 			}
 
-			for _, m := range append([]*message{p.message}, p.others...) {
-				v.finish(ctx, m, o)
-			}
+			v.finishPiece(ctx, p, o)
 		})
+	}
+}
+
+// finishPiece finishes all messages of a piece as its first one ended.
+func (v *invocation) finishPiece(ctx context.Context, p *piece, o outcome) {
+	v.finish(ctx, p.message, o)
+
+	for _, m := range p.others {
+		v.finish(ctx, m, o.ofDuplicate())
 	}
 }

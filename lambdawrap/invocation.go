@@ -108,13 +108,14 @@ func (v *invocation) before(part time.Duration) time.Time {
 	return v.deadline.Add(-v.reserve / part)
 }
 
-// hasTime tells whether another handler may start, or its key be claimed. Without a Timeout, the handlers that succeeded lately say how
-// long one takes; but the first half of the time is open to any.
+// hasTime tells whether another handler may start, or its key be claimed.
 func (v *invocation) hasTime() bool {
-	if v.deadline.IsZero() {
-		return true
-	}
+	return v.deadline.IsZero() || v.untilLastStart() >= 0 && time.Until(v.before(1)) > 0
+}
 
+// untilLastStart is how much time is left until it is too late for a handler to start, in an invocation with a deadline. Without a
+// Timeout, the handlers that succeeded lately say how long one takes; but the first half of the time is open to any.
+func (v *invocation) untilLastStart() time.Duration {
 	end := v.before(1)
 	need := v.opts.Timeout
 
@@ -130,7 +131,7 @@ func (v *invocation) hasTime() bool {
 		}
 	}
 
-	return time.Until(end) >= need && time.Until(end) > 0
+	return time.Until(end) - need
 }
 
 // run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without

@@ -52,6 +52,15 @@ var (
 	errLate     = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; its claim lasts for one more lease")
 )
 
+// ofDuplicate is the outcome of another message with the same key and batch, for which no handler ran.
+func (o outcome) ofDuplicate() outcome {
+	if o.name == OutcomeCompleted && o.err == nil {
+		o.name = OutcomeReplayed
+	}
+
+	return o
+}
+
 // noKeyOutcome is that of a message without a key: no delivery of it will have one. An error of the user's own key function is a
 // failure like any other.
 func noKeyOutcome(err error) outcome {
