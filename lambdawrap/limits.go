@@ -273,6 +273,11 @@ func (l *limits) admit() {
 		return
 	}
 
+	if l.timer != nil { // it was set for the claims before
+		l.timer.Stop()
+		l.timer = nil
+	}
+
 	l.unordered = false
 	l.expect(n)
 

@@ -22,17 +22,17 @@ import (
 )
 
 // heldElsewhere claims a key as another worker does, who completes it after some time; zero: never.
-func (l *lab) heldElsewhere(key string, limit time.Duration) *idemddb.Claim {
-	l.Helper()
+func (h *harness) heldElsewhere(key string, limit time.Duration) *idemddb.Claim {
+	h.Helper()
 
-	claim, _, err := l.open(l.db, nil).Claim(l.Context(), key, nil)
+	claim, _, err := h.open(h.db, nil).Claim(h.Context(), key, nil)
 	if err != nil {
-		l.Fatal(err)
+		h.Fatal(err)
 	}
 
 	if limit > 0 {
 		time.AfterFunc(limit, func() {
-			l.equal("the other's completion", claim.Complete(context.WithoutCancel(l.Context()), nil), nil)
+			h.equal("the other's completion", claim.Complete(context.WithoutCancel(h.Context()), nil), nil)
 		})
 	}
 
@@ -41,31 +41,31 @@ func (l *lab) heldElsewhere(key string, limit time.Duration) *idemddb.Claim {
 
 func TestAMessageWaitsForAKeyThatAnotherWorkerHoldsAndIsDoneWithIt(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(l *lab, wrap func(lambdawrap.Handler) wrapped) {
-		l.opts.Wait = 5 * time.Second
-		l.heldElsewhere("k1", 2*time.Second)
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Wait = 5 * time.Second
+		h.heldElsewhere("k1", 2*time.Second)
 
-		failed, took := l.within(30*time.Second, wrap(succeed), numbered(3))
-		l.equal("failed", failed, []string(nil))
-		l.ran("m0", "m2")
+		failed, took := h.within(30*time.Second, wrap(succeed), numbered(3))
+		h.equal("failed", failed, []string(nil))
+		h.ran("m0", "m2")
 
 		if took < 2*time.Second || took > 3*time.Second {
-			l.Errorf("it takes %v", took)
+			h.Errorf("it takes %v", took)
 		}
 	})
 }
 
 func TestAMessageWhoseKeyIsReleasedWhileItWaitsRuns(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(l *lab, wrap func(lambdawrap.Handler) wrapped) {
-		l.opts.Wait = 5 * time.Second
-		claim := l.heldElsewhere("k1", 0)
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Wait = 5 * time.Second
+		claim := h.heldElsewhere("k1", 0)
 
-		time.AfterFunc(2*time.Second, func() { claim.Release(context.WithoutCancel(l.Context()), nil) })
+		time.AfterFunc(2*time.Second, func() { claim.Release(context.WithoutCancel(h.Context()), nil) })
 
-		failed, _ := l.within(30*time.Second, wrap(succeed), numbered(3))
-		l.equal("failed", failed, []string(nil))
-		l.ran("m0", "m1", "m2")
+		failed, _ := h.within(30*time.Second, wrap(succeed), numbered(3))
+		h.equal("failed", failed, []string(nil))
+		h.ran("m0", "m1", "m2")
 	})
 }
 
@@ -75,16 +75,16 @@ func TestAMessageDoesNotWaitLongerThanItShould(t *testing.T) {
 	for _, wait := range []time.Duration{0, time.Millisecond, 1500 * time.Millisecond, 5 * time.Second} {
 		t.Run(wait.String(), func(t *testing.T) {
 			t.Parallel()
-			everyWay(t, func(l *lab, wrap func(lambdawrap.Handler) wrapped) {
-				l.opts.Wait = wait
-				l.heldElsewhere("k1", 10*time.Second)
+			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				h.opts.Wait = wait
+				h.heldElsewhere("k1", 10*time.Second)
 
-				failed, took := l.within(30*time.Second, wrap(succeed), numbered(3))
-				l.equal("failed", failed, []string{"m1"})
-				l.equal("lines", strings.Count(l.log.String(), "outcome=in_progress"), 1)
+				failed, took := h.within(30*time.Second, wrap(succeed), numbered(3))
+				h.equal("failed", failed, []string{"m1"})
+				h.equal("lines", strings.Count(h.log.String(), "outcome=in_progress"), 1)
 
 				if took < wait || took > wait+moment {
-					l.Errorf("it takes %v", took)
+					h.Errorf("it takes %v", took)
 				}
 			})
 		})
@@ -93,39 +93,39 @@ func TestAMessageDoesNotWaitLongerThanItShould(t *testing.T) {
 
 func TestOtherMessagesGoOnWhileOneWaits(t *testing.T) {
 	t.Parallel()
-	everyMode(t, func(l *lab) {
-		l.opts.Wait = time.Minute
-		l.heldElsewhere("k0", 10*time.Second)
+	everyMode(t, func(h *harness) {
+		h.opts.Wait = time.Minute
+		h.heldElsewhere("k0", 10*time.Second)
 
 		begun := time.Now()
 
 		var last time.Duration
 
-		failed, took := l.within(time.Minute, l.handle(func(context.Context, events.SQSMessage) error {
-			pass(100 * time.Millisecond)
+		failed, took := h.within(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
+			time.Sleep(100 * time.Millisecond)
 
 			last = time.Since(begun)
 
 			return nil
 		}), numbered(60))
-		l.equal("failed", failed, []string(nil))
+		h.equal("failed", failed, []string(nil))
 
 		if last > 6*time.Second || took < 10*time.Second || took > 12*time.Second {
-			l.Errorf("the last handler ends after %v, the invocation after %v", last, took)
+			h.Errorf("the last handler ends after %v, the invocation after %v", last, took)
 		}
 	})
 }
 
 func TestWaitingEndsWithTheTimeOfTheInvocation(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(l *lab, wrap func(lambdawrap.Handler) wrapped) {
-		l.opts.Wait = time.Minute
-		l.heldElsewhere("k1", 0)
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Wait = time.Minute
+		h.heldElsewhere("k1", 0)
 
-		failed, _ := l.within(10*time.Second, wrap(succeed), numbered(3))
-		l.equal("failed", failed, []string{"m1"}) // the others are done
-		l.ran("m0", "m2")
-		l.idle()
+		failed, _ := h.within(10*time.Second, wrap(succeed), numbered(3))
+		h.equal("failed", failed, []string{"m1"}) // the others are done
+		h.ran("m0", "m2")
+		h.idle()
 	})
 }
 
@@ -149,8 +149,8 @@ func (e *theEnd) hook(_ context.Context, m events.SQSMessage, o lambdawrap.Outco
 }
 
 // are demands the outcomes of all messages, each once, in the order of their ids m0, m1 …
-func (e *theEnd) are(l *lab, want ...lambdawrap.Outcome) {
-	l.Helper()
+func (e *theEnd) are(h *harness, want ...lambdawrap.Outcome) {
+	h.Helper()
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -161,7 +161,7 @@ func (e *theEnd) are(l *lab, want ...lambdawrap.Outcome) {
 	}
 
 	if diff := cmp.Diff(all, e.words); diff != "" {
-		l.Errorf("outcomes (-want +got):\n%s", diff)
+		h.Errorf("outcomes (-want +got):\n%s", diff)
 	}
 }
 
@@ -173,93 +173,93 @@ func TestOnMessageIsGivenTheOutcomeOfEachMessage(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct {
-		set  func(l *lab) lambdawrap.Handler
+		set  func(h *harness) lambdawrap.Handler
 		want lambdawrap.Outcome
 	}{
-		"completed": {func(*lab) lambdawrap.Handler { return succeed }, lambdawrap.OutcomeCompleted},
-		"replayed": {func(l *lab) lambdawrap.Handler {
-			l.heldElsewhere("k0", time.Nanosecond)
-			pass(moment)
+		"completed": {func(*harness) lambdawrap.Handler { return succeed }, lambdawrap.OutcomeCompleted},
+		"replayed": {func(h *harness) lambdawrap.Handler {
+			h.heldElsewhere("k0", time.Nanosecond)
+			time.Sleep(moment)
 
 			return succeed
 		}, lambdawrap.OutcomeReplayed},
-		"unrecorded": {func(l *lab) lambdawrap.Handler {
-			l.db.Intercept(faultFor(isCallOf(isCompletion), idemddbtest.Throttle))
+		"unrecorded": {func(h *harness) lambdawrap.Handler {
+			h.db.Intercept(faultFor(isCallOf(isCompletion), idemddbtest.Throttle))
 
 			return succeed
 		}, lambdawrap.OutcomeUnrecorded},
-		"fenced": {func(l *lab) lambdawrap.Handler {
+		"fenced": {func(h *harness) lambdawrap.Handler {
 			return func(context.Context, events.SQSMessage) error {
-				l.steal("k0")
+				h.steal("k0")
 
 				return nil
 			}
 		}, lambdawrap.OutcomeFenced},
-		"permanent": {func(*lab) lambdawrap.Handler { return fail(lambdawrap.Permanent(errBank)) }, lambdawrap.OutcomePermanent},
-		"refused": {func(l *lab) lambdawrap.Handler {
-			l.equal("failed", l.heldElsewhere("k0", 0).Fail(l.Context(), errBank), nil)
+		"permanent": {func(*harness) lambdawrap.Handler { return fail(lambdawrap.Permanent(errBank)) }, lambdawrap.OutcomePermanent},
+		"refused": {func(h *harness) lambdawrap.Handler {
+			h.equal("failed", h.heldElsewhere("k0", 0).Fail(h.Context(), errBank), nil)
 
 			return succeed
 		}, lambdawrap.OutcomeRefused},
-		"mismatch": {func(l *lab) lambdawrap.Handler {
-			claim, _, err := l.store.Claim(l.Context(), "k0", &idemddb.ClaimOptions{Fingerprint: "another"})
-			l.equal("error", errors.Join(err, claim.Complete(l.Context(), nil)), nil)
+		"mismatch": {func(h *harness) lambdawrap.Handler {
+			claim, _, err := h.store.Claim(h.Context(), "k0", &idemddb.ClaimOptions{Fingerprint: "another"})
+			h.equal("error", errors.Join(err, claim.Complete(h.Context(), nil)), nil)
 
-			l.opts.Fingerprint = func(events.SQSMessage) (string, error) { return "this", nil }
+			h.opts.Fingerprint = func(events.SQSMessage) (string, error) { return "this", nil }
 
 			return succeed
 		}, lambdawrap.OutcomeMismatch},
-		"no key": {func(l *lab) lambdawrap.Handler {
-			l.opts.Key = func(events.SQSMessage) (string, error) { return "", nil }
+		"no key": {func(h *harness) lambdawrap.Handler {
+			h.opts.Key = func(events.SQSMessage) (string, error) { return "", nil }
 
 			return succeed
 		}, lambdawrap.OutcomeNoKey},
-		"a key function that fails": {func(l *lab) lambdawrap.Handler {
-			l.opts.Key = func(events.SQSMessage) (string, error) { return "", errBank }
+		"a key function that fails": {func(h *harness) lambdawrap.Handler {
+			h.opts.Key = func(events.SQSMessage) (string, error) { return "", errBank }
 
 			return succeed
 		}, lambdawrap.OutcomeFailed},
-		"failed": {func(*lab) lambdawrap.Handler { return fail(errBank) }, lambdawrap.OutcomeFailed},
-		"in progress": {func(l *lab) lambdawrap.Handler {
-			l.heldElsewhere("k0", 0)
+		"failed": {func(*harness) lambdawrap.Handler { return fail(errBank) }, lambdawrap.OutcomeFailed},
+		"in progress": {func(h *harness) lambdawrap.Handler {
+			h.heldElsewhere("k0", 0)
 
 			return succeed
 		}, lambdawrap.OutcomeInProgress},
-		"unanswered": {func(l *lab) lambdawrap.Handler {
-			l.db.Intercept(faultFor(isCallOf(isClaim), idemddbtest.Throttle))
+		"unanswered": {func(h *harness) lambdawrap.Handler {
+			h.db.Intercept(faultFor(isCallOf(isClaim), idemddbtest.Throttle))
 
 			return succeed
 		}, lambdawrap.OutcomeUnanswered},
-		"corrupt": {func(l *lab) lambdawrap.Handler {
-			_, err := l.db.PutItem(l.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: map[string]types.AttributeValue{
+		"corrupt": {func(h *harness) lambdawrap.Handler {
+			_, err := h.db.PutItem(h.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: map[string]types.AttributeValue{
 				"pk": &types.AttributeValueMemberS{Value: "payments#k0"}, "v": &types.AttributeValueMemberN{Value: "99"},
 			}})
-			l.equal("error", err, nil)
+			h.equal("error", err, nil)
 
 			return succeed
 		}, lambdawrap.OutcomeCorrupt},
-		"no time": {func(l *lab) lambdawrap.Handler {
-			l.opts.Reserve = 20 * time.Second
+		"no time": {func(h *harness) lambdawrap.Handler {
+			h.opts.Reserve = 20 * time.Second
 
 			return succeed
 		}, lambdawrap.OutcomeNoTime},
-		"late": {func(*lab) lambdawrap.Handler { return slowly(time.Minute) }, lambdawrap.OutcomeLate},
+		"late": {func(*harness) lambdawrap.Handler { return slowly(time.Minute) }, lambdawrap.OutcomeLate},
 	} {
 		for _, w := range wraps {
 			if w.name == "Batch" {
-				w.wrap = (*lab).strict
+				w.wrap = (*harness).strict
 			}
 
 			t.Run(name+", "+w.name, func(t *testing.T) {
 				t.Parallel()
-				bothModes(t, func(l *lab) {
+				bothModes(t, func(h *harness) {
 					var end theEnd
 
-					l.opts.OnMessage, l.opts.Workers = end.hook, w.workers
-					h := w.wrap(l, c.set(l))
+					h.opts.OnMessage, h.opts.Workers = end.hook, w.workers
+					function := w.wrap(h, c.set(h))
 
-					l.within(20*time.Second, h, numbered(1))
-					end.are(l, c.want)
+					h.within(20*time.Second, function, numbered(1))
+					end.are(h, c.want)
 				})
 			})
 		}
@@ -267,8 +267,8 @@ func TestOnMessageIsGivenTheOutcomeOfEachMessage(t *testing.T) {
 }
 
 // strict is whole for a handler whose first error is that of the whole event.
-func (l *lab) strict(work lambdawrap.Handler) wrapped {
-	return l.event(&l.runs, func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+func (h *harness) strict(work lambdawrap.Handler) wrapped {
+	return h.event(&h.runs, func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
 		for _, m := range event.Records {
 			if err := work(ctx, m); err != nil {
 				return events.SQSEventResponse{}, err
@@ -280,12 +280,12 @@ func (l *lab) strict(work lambdawrap.Handler) wrapped {
 }
 
 // steal takes a key over, however long its lease is, and leaves it in progress.
-func (l *lab) steal(key string) *idemddb.Claim {
-	l.Helper()
+func (h *harness) steal(key string) *idemddb.Claim {
+	h.Helper()
 
-	claim, _, err := l.open(l.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }}).Claim(l.Context(), key, nil)
+	claim, _, err := h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }}).Claim(h.Context(), key, nil)
 	if err != nil {
-		l.Fatal(err)
+		h.Fatal(err)
 	}
 
 	return claim
@@ -293,32 +293,32 @@ func (l *lab) steal(key string) *idemddb.Claim {
 
 func TestOnMessageSaysReplayedForDuplicatesOnly(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(l *lab, wrap func(lambdawrap.Handler) wrapped) {
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		var end theEnd
 
-		l.opts.OnMessage = end.hook
-		h := wrap(succeed)
+		h.opts.OnMessage = end.hook
+		function := wrap(succeed)
 
-		l.within(time.Minute, h, batch("m0 a", "m1 a", "m2 b", "m3 a")) // one run for a and one for b
-		end.are(l, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeReplayed)
-		l.ran("m0", "m2")
+		h.within(time.Minute, function, batch("m0 a", "m1 a", "m2 b", "m3 a")) // one run for a and one for b
+		end.are(h, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeReplayed)
+		h.ran("m0", "m2")
 
 		end.words = nil
-		l.within(time.Minute, h, batch("m0 a", "m1 a", "m2 b", "m3 c"))
-		end.are(l, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeCompleted)
+		h.within(time.Minute, function, batch("m0 a", "m1 a", "m2 b", "m3 c"))
+		end.are(h, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeCompleted)
 	})
 }
 
 func TestOnMessageSaysWhatIsBlocked(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(l *lab, wrap func(lambdawrap.Handler) wrapped) {
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		var end theEnd
 
-		l.opts.OnMessage = end.hook
-		h := wrap(failing(always(), "a"))
+		h.opts.OnMessage = end.hook
+		function := wrap(failing(always(), "a"))
 
-		l.within(time.Minute, h, batch("m0 a g", "m1 b g", "m2 c other", "m3 d g"))
-		end.are(l, lambdawrap.OutcomeFailed, lambdawrap.OutcomeBlocked, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeBlocked)
+		h.within(time.Minute, function, batch("m0 a g", "m1 b g", "m2 c other", "m3 d g"))
+		end.are(h, lambdawrap.OutcomeFailed, lambdawrap.OutcomeBlocked, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeBlocked)
 	})
 }
 
@@ -329,19 +329,19 @@ func TestAnOnMessageThatFailsChangesNothing(t *testing.T) {
 		"it panics":           func(context.Context) { panic("hook") },
 		"it exits":            func(context.Context) { goexit() },
 		"it panics with nil":  func(context.Context) { panic((*codeError)(nil)) },
-		"it hangs for a time": func(context.Context) { pass(time.Second) },
+		"it hangs for a time": func(context.Context) { time.Sleep(time.Second) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everyWay(t, func(l *lab, wrap func(lambdawrap.Handler) wrapped) {
-				l.opts.OnMessage = func(ctx context.Context, _ events.SQSMessage, _ lambdawrap.Outcome) { fail(ctx) }
-				h := wrap(failing(always(), "k1"))
+			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				h.opts.OnMessage = func(ctx context.Context, _ events.SQSMessage, _ lambdawrap.Outcome) { fail(ctx) }
+				function := wrap(failing(always(), "k1"))
 
-				failed, _ := l.within(time.Minute, h, numbered(4))
-				l.equal("failed", failed, []string{"m1"})
+				failed, _ := h.within(time.Minute, function, numbered(4))
+				h.equal("failed", failed, []string{"m1"})
 
 				for i, want := range []string{"COMPLETED", "INPROGRESS released", "COMPLETED", "COMPLETED"} {
-					l.equal(fmt.Sprint("record ", i), l.state(fmt.Sprint("k", i)), want)
+					h.equal(fmt.Sprint("record ", i), h.state(fmt.Sprint("k", i)), want)
 				}
 			})
 		})
@@ -371,25 +371,25 @@ func spoil(m events.SQSMessage) {
 func TestHooksGetTheMessageAsItArrived(t *testing.T) {
 	t.Parallel()
 
-	test := func(l *lab, wrap func(*lab, lambdawrap.Handler) wrapped) {
+	test := func(h *harness, wrap func(*harness, lambdawrap.Handler) wrapped) {
 		var end theEnd
 
-		l.opts.OnMessage = end.hook
+		h.opts.OnMessage = end.hook
 
 		dead := 0
-		l.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, _ error) error {
+		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, _ error) error {
 			dead++
 
 			if diff := cmp.Diff(attributed(), m); diff != "" {
-				l.Errorf("the dead-letter hook's message (-want +got):\n%s", diff)
+				h.Errorf("the dead-letter hook's message (-want +got):\n%s", diff)
 			}
 
 			spoil(m) // OnMessage does not see that either
 
 			return nil
 		}
-		key := l.opts.Key
-		l.opts.Key = func(m events.SQSMessage) (string, error) {
+		key := h.opts.Key
+		h.opts.Key = func(m events.SQSMessage) (string, error) {
 			text, err := key(m)
 			delete(m.MessageAttributes, "more") // what a key function changes does not reach the hooks
 
@@ -397,78 +397,78 @@ func TestHooksGetTheMessageAsItArrived(t *testing.T) {
 		}
 
 		for range 2 { // permanent, then refused
-			failed, _ := l.within(time.Minute, wrap(l, func(_ context.Context, m events.SQSMessage) error {
+			failed, _ := h.within(time.Minute, wrap(h, func(_ context.Context, m events.SQSMessage) error {
 				spoil(m)
 
 				return lambdawrap.Permanent(errBank)
 			}), events.SQSEvent{Records: []events.SQSMessage{attributed()}})
-			l.equal("failed", failed, []string(nil))
+			h.equal("failed", failed, []string(nil))
 		}
 
-		l.equal("calls of the hook", dead, 2)
+		h.equal("calls of the hook", dead, 2)
 
 		for _, m := range end.got {
 			if diff := cmp.Diff(attributed(), m); diff != "" {
-				l.Errorf("OnMessage's message (-want +got):\n%s", diff)
+				h.Errorf("OnMessage's message (-want +got):\n%s", diff)
 			}
 		}
 	}
 
-	everyMode(t, func(l *lab) { test(l, (*lab).handle) })
-	everyMode(t, func(l *lab) { test(l, (*lab).strict) })
+	everyMode(t, func(h *harness) { test(h, (*harness).handle) })
+	everyMode(t, func(h *harness) { test(h, (*harness).strict) })
 }
 
 func TestWhatTheKeyFunctionChangesReachesNoHookEither(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(l *lab, wrap func(lambdawrap.Handler) wrapped) {
-		l.opts.Key = func(m events.SQSMessage) (string, error) {
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Key = func(m events.SQSMessage) (string, error) {
 			spoil(m)
 
 			return "", lambdawrap.Permanent(errBank)
 		}
-		l.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, _ error) error {
+		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, _ error) error {
 			if diff := cmp.Diff(attributed(), m); diff != "" {
-				l.Errorf("the dead-letter hook's message (-want +got):\n%s", diff)
+				h.Errorf("the dead-letter hook's message (-want +got):\n%s", diff)
 			}
 
 			return nil
 		}
 
-		failed, _ := l.within(time.Minute, wrap(succeed), events.SQSEvent{Records: []events.SQSMessage{attributed()}})
-		l.equal("failed", failed, []string(nil))
+		failed, _ := h.within(time.Minute, wrap(succeed), events.SQSEvent{Records: []events.SQSMessage{attributed()}})
+		h.equal("failed", failed, []string(nil))
 	})
 }
 
 func TestAHandlerOfValuesCanReadItsMessage(t *testing.T) {
 	t.Parallel()
-	everyMode(t, func(l *lab) {
-		l.opts.Key = lambdawrap.MessageID
+	everyMode(t, func(h *harness) {
+		h.opts.Key = lambdawrap.MessageID
 
 		ids := map[string]int{}
-		h := lambdawrap.SQS(l.store, lambdawrap.JSON(func(ctx context.Context, n int) error {
+		function := lambdawrap.SQS(h.store, lambdawrap.JSON(func(ctx context.Context, n int) error {
 			m, ok := lambdawrap.MessageFrom(ctx)
-			l.equal("found", ok, true)
+			h.equal("found", ok, true)
 
 			ids[m.MessageId] = n
 
 			return nil
-		}), l.opts)
+		}), h.opts)
 
-		failed, _ := l.within(time.Minute, h, batch("m0 10", "m1 11"))
-		l.equal("failed", failed, []string(nil))
-		l.equal("messages", ids, map[string]int{"m0": 10, "m1": 11})
+		failed, _ := h.within(time.Minute, function, batch("m0 10", "m1 11"))
+		h.equal("failed", failed, []string(nil))
+		h.equal("messages", ids, map[string]int{"m0": 10, "m1": 11})
 
-		_, ok := lambdawrap.MessageFrom(l.Context())
-		l.equal("outside of a handler", ok, false)
+		_, ok := lambdawrap.MessageFrom(h.Context())
+		h.equal("outside of a handler", ok, false)
 	})
-	everyMode(t, func(l *lab) {
-		h := l.whole(func(ctx context.Context, _ events.SQSMessage) error {
+	everyMode(t, func(h *harness) {
+		function := h.whole(func(ctx context.Context, _ events.SQSMessage) error {
 			_, ok := lambdawrap.MessageFrom(ctx)
-			l.equal("in Batch", ok, false)
+			h.equal("in Batch", ok, false)
 
 			return nil
 		})
-		l.within(time.Minute, h, numbered(2))
+		h.within(time.Minute, function, numbered(2))
 	})
 }
 
@@ -503,8 +503,8 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 		for what, give := range map[string]func() error{"returned": func() error { return bad }, "panicked": func() error { panic(bad) }} {
 			t.Run(name+", "+what, func(t *testing.T) {
 				t.Parallel()
-				everyMode(t, func(l *lab) {
-					h := l.handle(func(_ context.Context, m events.SQSMessage) error {
+				everyMode(t, func(h *harness) {
+					function := h.handle(func(_ context.Context, m events.SQSMessage) error {
 						if m.Body == "k1" {
 							return give()
 						}
@@ -512,55 +512,55 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 						return nil
 					})
 
-					failed, _ := l.within(time.Minute, h, numbered(4))
-					l.equal("failed", failed, []string{"m1"})
-					l.ran(l.runsOf(4)...)
-					l.equal("record", l.state("k1"), "INPROGRESS released")
+					failed, _ := h.within(time.Minute, function, numbered(4))
+					h.equal("failed", failed, []string{"m1"})
+					h.ran(messageIDs(4)...)
+					h.equal("record", h.state("k1"), "INPROGRESS released")
 
-					if text := l.log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "messageId=m1") || !strings.Contains(text, "stack=") {
-						l.Errorf("log: %s", text)
+					if text := h.log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "messageId=m1") || !strings.Contains(text, "stack=") {
+						h.Errorf("log: %s", text)
 					}
 				})
-				everyMode(t, func(l *lab) {
-					h := l.whole(func(context.Context, events.SQSMessage) error { return nil })
-					l.opts.Key = func(m events.SQSMessage) (string, error) {
+				everyMode(t, func(h *harness) {
+					function := h.whole(func(context.Context, events.SQSMessage) error { return nil })
+					h.opts.Key = func(m events.SQSMessage) (string, error) {
 						if m.Body == "k1" {
 							return "", give()
 						}
 
 						return m.Body, nil
 					}
-					h = l.whole(succeed)
+					function = h.whole(succeed)
 
-					failed, _ := l.within(time.Minute, h, numbered(4))
-					l.equal("failed", failed, []string{"m1"})
-					l.ran("m0", "m2", "m3")
+					failed, _ := h.within(time.Minute, function, numbered(4))
+					h.equal("failed", failed, []string{"m1"})
+					h.ran("m0", "m2", "m3")
 				})
-				everyMode(t, func(l *lab) {
-					l.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return give() }
+				everyMode(t, func(h *harness) {
+					h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return give() }
 
-					failed, _ := l.within(time.Minute, l.handle(func(_ context.Context, m events.SQSMessage) error {
+					failed, _ := h.within(time.Minute, h.handle(func(_ context.Context, m events.SQSMessage) error {
 						if m.Body == "k1" {
 							return lambdawrap.Permanent(errBank)
 						}
 
 						return nil
 					}), numbered(4))
-					l.equal("failed", failed, []string{"m1"})
+					h.equal("failed", failed, []string{"m1"})
 				})
-				everyMode(t, func(l *lab) {
-					l.hiding(func(context.Context, string) error { return give() })
+				everyMode(t, func(h *harness) {
+					h.hiding(func(context.Context, string) error { return give() })
 
-					failed, _ := l.within(time.Minute, l.handle(failing(always(), "k1")), deliveredFor(numbered(4), 1))
-					l.equal("failed", failed, []string{"m1"})
+					failed, _ := h.within(time.Minute, h.handle(failing(always(), "k1")), deliveredFor(numbered(4), 1))
+					h.equal("failed", failed, []string{"m1"})
 				})
-				everyMode(t, func(l *lab) {
-					h := l.event(&l.runs, func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+				everyMode(t, func(h *harness) {
+					function := h.event(&h.runs, func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 						return events.SQSEventResponse{}, give()
 					})
 
-					failed, _ := l.within(time.Minute, h, numbered(2))
-					l.equal("failed", failed, l.runsOf(2))
+					failed, _ := h.within(time.Minute, function, numbered(2))
+					h.equal("failed", failed, messageIDs(2))
 				})
 			})
 		}
@@ -571,16 +571,16 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 func TestTheErrorOfANestedKeyIsNotThatOfTheMessage(t *testing.T) {
 	t.Parallel()
 
-	nested := func(l *lab) map[string]func(ctx context.Context) error {
+	nested := func(h *harness) map[string]func(ctx context.Context) error {
 		return map[string]func(ctx context.Context) error{
 			"in progress": func(ctx context.Context) error {
-				_, err := idemddb.Do(ctx, l.store, "held", nil, func(context.Context) (int, error) { return 0, nil })
+				_, err := idemddb.Do(ctx, h.store, "held", nil, func(context.Context) (int, error) { return 0, nil })
 
 				return err
 			},
 			"fenced": func(ctx context.Context) error {
-				_, err := idemddb.Do(ctx, l.store, "stolen", nil, func(context.Context) (int, error) {
-					l.steal("stolen")
+				_, err := idemddb.Do(ctx, h.store, "stolen", nil, func(context.Context) (int, error) {
+					h.steal("stolen")
 
 					return 0, nil
 				})
@@ -588,7 +588,7 @@ func TestTheErrorOfANestedKeyIsNotThatOfTheMessage(t *testing.T) {
 				return err
 			},
 			"failed": func(ctx context.Context) error {
-				_, err := idemddb.Do(ctx, l.store, "failed", nil, func(context.Context) (int, error) { return 0, nil })
+				_, err := idemddb.Do(ctx, h.store, "failed", nil, func(context.Context) (int, error) { return 0, nil })
 
 				return err
 			},
@@ -598,29 +598,29 @@ func TestTheErrorOfANestedKeyIsNotThatOfTheMessage(t *testing.T) {
 	for _, name := range []string{"in progress", "fenced", "failed"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everyMode(t, func(l *lab) {
-				l.heldElsewhere("held", 0)
-				l.equal("failed", l.heldElsewhere("failed", 0).Fail(l.Context(), errBank), nil)
+			everyMode(t, func(h *harness) {
+				h.heldElsewhere("held", 0)
+				h.equal("failed", h.heldElsewhere("failed", 0).Fail(h.Context(), errBank), nil)
 
 				var end theEnd
 
-				l.opts.OnMessage = end.hook
-				place := l.hiding(nil)
-				failed, _ := l.within(time.Minute, l.handle(func(ctx context.Context, _ events.SQSMessage) error {
-					err := nested(l)[name](ctx)
+				h.opts.OnMessage = end.hook
+				place := h.hiding(nil)
+				failed, _ := h.within(time.Minute, h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+					err := nested(h)[name](ctx)
 					if err == nil {
-						l.Error("the nested key has no error")
+						h.Error("the nested key has no error")
 					}
 
 					return err
 				}), deliveredFor(numbered(1), 1))
-				l.equal("failed", failed, []string{"m0"})
-				end.are(l, lambdawrap.OutcomeFailed)
-				l.equal("record", l.state("k0"), "INPROGRESS released")
-				l.hidden(place, "m0", 1, 2)
+				h.equal("failed", failed, []string{"m0"})
+				end.are(h, lambdawrap.OutcomeFailed)
+				h.equal("record", h.state("k0"), "INPROGRESS released")
+				h.hidden(place, "m0", 1, 2)
 
-				if text := l.log.String(); strings.Contains(text, "holder=") {
-					l.Errorf("log: %s", text)
+				if text := h.log.String(); strings.Contains(text, "holder=") {
+					h.Errorf("log: %s", text)
 				}
 			})
 		})
@@ -641,13 +641,13 @@ func TestAHandlerMaySettleItsClaimItself(t *testing.T) {
 	}{
 		"it completes and goes on": {func(ctx context.Context, c *idemddb.Claim) error {
 			err := c.Complete(ctx, nil)
-			pass(half)
+			time.Sleep(half)
 
 			return errors.Join(err, ctx.Err())
 		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
 		"it completes and goes on for more than a lease": {func(ctx context.Context, c *idemddb.Claim) error {
 			err := c.Complete(ctx, nil)
-			pass(3 * half)
+			time.Sleep(3 * half)
 
 			return errors.Join(err, ctx.Err())
 		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
@@ -665,7 +665,7 @@ func TestAHandlerMaySettleItsClaimItself(t *testing.T) {
 		}, []string{"m0"}, lambdawrap.OutcomeFailed, "INPROGRESS released", []string{"m0"}},
 		"it releases and goes on": {func(ctx context.Context, c *idemddb.Claim) error {
 			err := c.Release(ctx, nil)
-			pass(half)
+			time.Sleep(half)
 
 			return errors.Join(err, ctx.Err())
 		}, []string{"m0"}, lambdawrap.OutcomeFailed, "INPROGRESS released", []string{"m0"}},
@@ -674,7 +674,7 @@ func TestAHandlerMaySettleItsClaimItself(t *testing.T) {
 		}, []string{"m0"}, lambdawrap.OutcomePermanent, "FAILED", nil},
 		"it fails the key and goes on": {func(ctx context.Context, c *idemddb.Claim) error {
 			err := c.Fail(ctx, errBank)
-			pass(half)
+			time.Sleep(half)
 
 			return errors.Join(err, ctx.Err())
 		}, []string{"m0"}, lambdawrap.OutcomePermanent, "FAILED", nil},
@@ -686,27 +686,27 @@ func TestAHandlerMaySettleItsClaimItself(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everyMode(t, func(l *lab) {
+			everyMode(t, func(h *harness) {
 				var end theEnd
 
-				l.opts.OnMessage = end.hook
-				h := l.handle(func(ctx context.Context, _ events.SQSMessage) error {
+				h.opts.OnMessage = end.hook
+				function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
 					claim, ok := idemddb.FromContext(ctx)
-					l.equal("has a claim", ok, true)
+					h.equal("has a claim", ok, true)
 
 					return c.work(ctx, claim)
 				})
 
-				failed, _ := l.within(2*time.Minute, h, numbered(1))
-				l.equal("failed", failed, c.failed)
-				l.equal("record", l.state("k0"), c.state)
-				l.equal("fenced events", l.count(idemddb.Fenced), 0)
-				end.are(l, c.word)
-				l.idle()
+				failed, _ := h.within(2*time.Minute, function, numbered(1))
+				h.equal("failed", failed, c.failed)
+				h.equal("record", h.state("k0"), c.state)
+				h.equal("fenced events", h.count(idemddb.Fenced), 0)
+				end.are(h, c.word)
+				h.idle()
 
-				l.runs.clear()
-				l.within(2*time.Minute, h, deliveredFor(numbered(1), 2))
-				l.ran(c.next...)
+				h.runs.clear()
+				h.within(2*time.Minute, function, deliveredFor(numbered(1), 2))
+				h.ran(c.next...)
 			})
 		})
 	}
@@ -719,36 +719,36 @@ func TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		t.Run(fmt.Sprint("taken over: ", taken), func(t *testing.T) {
 			t.Parallel()
-			bubble(t, nil, func(l *lab) {
+			bubble(t, nil, func(h *harness) {
 				var frozen atomic.Int64 // how much the clock of the worker has jumped
 
-				l.store = l.open(l.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Duration(frozen.Load())) }})
+				h.store = h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Duration(frozen.Load())) }})
 
 				var end theEnd
 
-				l.opts.OnMessage = end.hook
-				h := l.handle(func(_ context.Context, m events.SQSMessage) error {
+				h.opts.OnMessage = end.hook
+				function := h.handle(func(_ context.Context, m events.SQSMessage) error {
 					if m.Body == "k0" {
 						frozen.Store(int64(time.Minute))
 
 						if taken {
-							l.steal("k1")
+							h.steal("k1")
 						}
 					}
 
 					return nil
 				})
 
-				failed, _ := l.within(time.Minute, h, numbered(3))
-				l.equal("failed", failed, []string{"m1", "m2"})
-				l.ran("m0")
+				failed, _ := h.within(time.Minute, function, numbered(3))
+				h.equal("failed", failed, []string{"m1", "m2"})
+				h.ran("m0")
 
 				end.mu.Lock()
 				defer end.mu.Unlock()
 
-				l.equal("m2", end.words["m2"], []lambdawrap.Outcome{lambdawrap.OutcomeFailed})
-				l.equal("record", l.state("k2"), "INPROGRESS released")
-				l.equal("attempts", l.attempts("k2"), "0")
+				h.equal("m2", end.words["m2"], []lambdawrap.Outcome{lambdawrap.OutcomeFailed})
+				h.equal("record", h.state("k2"), "INPROGRESS released")
+				h.equal("attempts", h.attempts("k2"), "0")
 			})
 		})
 	}
@@ -761,27 +761,27 @@ func TestASuccessAfterAnothersGiveUpIsDone(t *testing.T) {
 		for _, w := range wraps {
 			t.Run(name+", "+w.name, func(t *testing.T) {
 				t.Parallel()
-				bubble(t, opts, func(l *lab) {
+				bubble(t, opts, func(h *harness) {
 					late := *opts
 					late.Now = func() time.Time { return time.Now().Add(time.Hour) }
-					other := l.open(l.db, &late)
+					other := h.open(h.db, &late)
 					dead := 0
-					l.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { dead++; return nil }
+					h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { dead++; return nil }
 
 					var end theEnd
 
-					l.opts.OnMessage, l.opts.Workers = end.hook, w.workers
+					h.opts.OnMessage, h.opts.Workers = end.hook, w.workers
 
-					failed, _ := l.within(time.Minute, w.wrap(l, func(context.Context, events.SQSMessage) error {
-						_, _, err := other.Claim(l.Context(), "k0", nil)
-						l.equal("given up", errors.Is(err, idemddb.ErrFailed), true)
+					failed, _ := h.within(time.Minute, w.wrap(h, func(context.Context, events.SQSMessage) error {
+						_, _, err := other.Claim(h.Context(), "k0", nil)
+						h.equal("given up", errors.Is(err, idemddb.ErrFailed), true)
 
 						return nil
 					}), numbered(1))
-					l.equal("failed", failed, []string(nil))
-					l.equal("record", l.state("k0"), "FAILED")
-					l.equal("dead letters", dead, 0)
-					end.are(l, lambdawrap.OutcomeFenced)
+					h.equal("failed", failed, []string(nil))
+					h.equal("record", h.state("k0"), "FAILED")
+					h.equal("dead letters", dead, 0)
+					end.are(h, lambdawrap.OutcomeFenced)
 				})
 			})
 		}
@@ -790,76 +790,76 @@ func TestASuccessAfterAnothersGiveUpIsDone(t *testing.T) {
 
 func TestATakeoverIsAWarning(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(l *lab, wrap func(lambdawrap.Handler) wrapped) {
-		l.heldElsewhere("k1", 0)
-		pass(time.Minute)
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.heldElsewhere("k1", 0)
+		time.Sleep(time.Minute)
 
-		failed, _ := l.within(time.Minute, wrap(succeed), numbered(3))
-		l.equal("failed", failed, []string(nil))
+		failed, _ := h.within(time.Minute, wrap(succeed), numbered(3))
+		h.equal("failed", failed, []string(nil))
 
-		lines := strings.Split(strings.TrimSpace(l.log.String()), "\n")
+		lines := strings.Split(strings.TrimSpace(h.log.String()), "\n")
 		if len(lines) != 1 || !strings.Contains(lines[0], "level=WARN") || !strings.Contains(lines[0], "messageId=m1") || !strings.Contains(lines[0], "outcome=takeover") {
-			l.Errorf("log: %v", lines)
+			h.Errorf("log: %v", lines)
 		}
 	})
 }
 
 func TestAThousandWorkersRunAThousandHandlersAtOnce(t *testing.T) {
 	t.Parallel()
-	bothModes(t, func(l *lab) {
-		l.opts.Workers = 1000
+	bothModes(t, func(h *harness) {
+		h.opts.Workers = 1000
 
 		var running, most atomic.Int64
 
-		l.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-			pass(10 * time.Millisecond)
+		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+			time.Sleep(10 * time.Millisecond)
 
 			return idemddbtest.None
 		})
 
-		failed, took := l.within(time.Minute, l.handle(func(context.Context, events.SQSMessage) error {
+		failed, took := h.within(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
 			raise(&most, running.Add(1))
 			defer running.Add(-1)
 
-			pass(time.Second)
+			time.Sleep(time.Second)
 
 			return nil
 		}), numbered(2000))
-		l.equal("failed", failed, []string(nil))
-		l.equal("at once", most.Load(), int64(1000))
+		h.equal("failed", failed, []string(nil))
+		h.equal("at once", most.Load(), int64(1000))
 
 		if took > 3*time.Second {
-			l.Errorf("it takes %v", took)
+			h.Errorf("it takes %v", took)
 		}
 	})
 }
 
 func TestTwoFIFOQueuesWithOneGroupNameDoNotBlockEachOther(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(l *lab, wrap func(lambdawrap.Handler) wrapped) {
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		event := batch("m0 k0 g", "m1 k1 g", "m2 k2 g", "m3 k3 g")
 		for _, i := range []int{1, 3} {
 			event.Records[i].EventSourceARN = "arn:aws:sqs:us-east-1:123456789012:other.fifo"
 		}
 
-		failed, _ := l.within(time.Minute, wrap(failing(always(), "k0")), event)
-		l.equal("failed", failed, []string{"m0", "m2"})
-		l.equal("records", []string{l.state("k1"), l.state("k3")}, []string{"COMPLETED", "COMPLETED"})
+		failed, _ := h.within(time.Minute, wrap(failing(always(), "k0")), event)
+		h.equal("failed", failed, []string{"m0", "m2"})
+		h.equal("records", []string{h.state("k1"), h.state("k3")}, []string{"COMPLETED", "COMPLETED"})
 	})
 }
 
 func TestTheNextOfAFIFOGroupIsClaimedWhenTheOneBeforeIsRecorded(t *testing.T) {
 	t.Parallel()
-	everyMode(t, func(l *lab) {
-		l.opts.Workers = 4
+	everyMode(t, func(h *harness) {
+		h.opts.Workers = 4
 
 		var (
 			mu     sync.Mutex
 			writes []string
 		)
 
-		l.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			pass(50 * time.Millisecond)
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			time.Sleep(50 * time.Millisecond)
 			mu.Lock()
 			defer mu.Unlock()
 
@@ -876,12 +876,12 @@ func TestTheNextOfAFIFOGroupIsClaimedWhenTheOneBeforeIsRecorded(t *testing.T) {
 			return idemddbtest.None
 		})
 
-		failed, _ := l.within(time.Minute, l.handle(slowly(10*time.Millisecond)), batch("m0 a0 a", "m1 b0 b", "m2 a1 a", "m3 b1 b", "m4 a2 a", "m5 b2 b"))
-		l.equal("failed", failed, []string(nil))
+		failed, _ := h.within(time.Minute, h.handle(slowly(10*time.Millisecond)), batch("m0 a0 a", "m1 b0 b", "m2 a1 a", "m3 b1 b", "m4 a2 a", "m5 b2 b"))
+		h.equal("failed", failed, []string(nil))
 
 		for _, group := range []string{"a", "b"} {
 			own := slices.DeleteFunc(slices.Clone(writes), func(w string) bool { return !strings.Contains(w, " "+group) })
-			l.equal("writes of "+group, own, []string{
+			h.equal("writes of "+group, own, []string{
 				"claim " + group + "0", "complete " + group + "0", "claim " + group + "1", "complete " + group + "1", "claim " + group + "2", "complete " + group + "2",
 			})
 		}
@@ -890,14 +890,14 @@ func TestTheNextOfAFIFOGroupIsClaimedWhenTheOneBeforeIsRecorded(t *testing.T) {
 
 func TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage(t *testing.T) {
 	t.Parallel()
-	everyMode(t, func(l *lab) {
-		h := l.event(&l.runs, reporting("m1"))
+	everyMode(t, func(h *harness) {
+		function := h.event(&h.runs, reporting("m1"))
 		event := deliveredFor(batch("m0 a g", "m1 b g", "m2 c g", "m3 d other"), 1)
 
-		failed, _ := l.within(time.Minute, h, event)
-		l.equal("failed", failed, []string{"m1", "m2"})
-		l.equal("records", []string{l.state("a"), l.state("b"), l.state("c"), l.state("d")},
+		failed, _ := h.within(time.Minute, function, event)
+		h.equal("failed", failed, []string{"m1", "m2"})
+		h.equal("records", []string{h.state("a"), h.state("b"), h.state("c"), h.state("d")},
 			[]string{"COMPLETED", "INPROGRESS released", "INPROGRESS released", "COMPLETED"})
-		l.equal("blocked lines", strings.Count(l.log.String(), "outcome=blocked"), 1)
+		h.equal("blocked lines", strings.Count(h.log.String(), "outcome=blocked"), 1)
 	})
 }

@@ -19,9 +19,9 @@ import (
 var wraps = []struct {
 	name    string
 	workers int
-	wrap    func(*lab, lambdawrap.Handler) wrapped
+	wrap    func(*harness, lambdawrap.Handler) wrapped
 }{
-	{"SQS", 1, (*lab).handle}, {"SQS, 10 workers", 10, (*lab).handle}, {"Batch", 1, (*lab).whole},
+	{"SQS", 1, (*harness).handle}, {"SQS, 10 workers", 10, (*harness).handle}, {"Batch", 1, (*harness).whole},
 }
 
 func TestAnOutageEndsTheInvocationWhenThePatienceOfItsClaimsIsOver(t *testing.T) {
@@ -36,23 +36,23 @@ func TestAnOutageEndsTheInvocationWhenThePatienceOfItsClaimsIsOver(t *testing.T)
 			for _, count := range []int{10, 100} {
 				t.Run(fmt.Sprintf("%s, %s, %d messages", fault, w.name, count), func(t *testing.T) {
 					t.Parallel()
-					bothModes(t, func(l *lab) {
-						l.opts.Workers = w.workers
-						l.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault })
+					bothModes(t, func(h *harness) {
+						h.opts.Workers = w.workers
+						h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault })
 
-						failed, took := l.within(15*time.Minute, w.wrap(l, succeed), numbered(count))
-						l.equal("failed", failed, l.runsOf(count))
-						l.equal("runs", len(l.runs.all()), 0)
-						l.equal("lines", strings.Count(l.log.String(), "outcome=unanswered"), count)
+						failed, took := h.within(15*time.Minute, w.wrap(h, succeed), numbered(count))
+						h.equal("failed", failed, messageIDs(count))
+						h.equal("runs", len(h.runs.all()), 0)
+						h.equal("lines", strings.Count(h.log.String(), "outcome=unanswered"), count)
 
 						// One try of a request that is never answered takes 100 ms when the patience is over.
 						after := 1500 * time.Millisecond
-						if fault == idemddbtest.LateReply && l.store.Batch().Ahead() == 0 {
+						if fault == idemddbtest.LateReply && h.store.Batch().Ahead() == 0 {
 							after += time.Duration(count) * 100 * time.Millisecond
 						}
 
 						if took < patience-time.Second/10 || took > patience+after {
-							l.Errorf("the invocation ends after %v", took)
+							h.Errorf("the invocation ends after %v", took)
 						}
 
 						// Pauses are 1 s at most, the first and the last ones are shorter. Then each message or group has one try.
@@ -61,15 +61,15 @@ func TestAnOutageEndsTheInvocationWhenThePatienceOfItsClaimsIsOver(t *testing.T)
 						limit := tries + count
 						if claiming := map[string]int{"SQS": 1, "SQS, 10 workers": 10, "Batch": count}[w.name]; fault == idemddbtest.EmptyAnswer {
 							limit = tries*max(claiming, 25) + count // it turns shared requests off
-						} else if l.store.Batch().Ahead() == 0 {
+						} else if h.store.Batch().Ahead() == 0 {
 							limit = tries*claiming + count
 						}
 
-						if requests := len(l.db.Requests()); requests > limit {
-							l.Errorf("%d requests, want at most %d", requests, limit)
+						if requests := len(h.db.Requests()); requests > limit {
+							h.Errorf("%d requests, want at most %d", requests, limit)
 						}
 
-						l.idle()
+						h.idle()
 					})
 				})
 			}
@@ -79,11 +79,11 @@ func TestAnOutageEndsTheInvocationWhenThePatienceOfItsClaimsIsOver(t *testing.T)
 
 func TestThePatienceOfClaimsIsAnOption(t *testing.T) {
 	t.Parallel()
-	bubble(t, &idemddb.Options{ClaimPatience: time.Second}, func(l *lab) {
-		l.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
+	bubble(t, &idemddb.Options{ClaimPatience: time.Second}, func(h *harness) {
+		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
 
-		if _, took := l.within(15*time.Minute, l.handle(succeed), numbered(10)); took < 900*time.Millisecond || took > 1500*time.Millisecond {
-			l.Errorf("the invocation ends after %v", took)
+		if _, took := h.within(15*time.Minute, h.handle(succeed), numbered(10)); took < 900*time.Millisecond || took > 1500*time.Millisecond {
+			h.Errorf("the invocation ends after %v", took)
 		}
 	})
 }
@@ -94,10 +94,10 @@ func TestAnOutageThatIsShorterThanThePatienceCostsNoMessage(t *testing.T) {
 	for _, w := range wraps {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			bothModes(t, func(l *lab) {
-				l.opts.Workers = w.workers
+			bothModes(t, func(h *harness) {
+				h.opts.Workers = w.workers
 				begun := time.Now()
-				l.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+				h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
 					if time.Since(begun) < 3*time.Second {
 						return idemddbtest.Throttle
 					}
@@ -105,9 +105,9 @@ func TestAnOutageThatIsShorterThanThePatienceCostsNoMessage(t *testing.T) {
 					return idemddbtest.None
 				})
 
-				failed, _ := l.within(time.Minute, w.wrap(l, succeed), numbered(30))
-				l.equal("failed", failed, []string(nil))
-				l.ran(l.runsOf(30)...)
+				failed, _ := h.within(time.Minute, w.wrap(h, succeed), numbered(30))
+				h.equal("failed", failed, []string(nil))
+				h.ran(messageIDs(30)...)
 			})
 		})
 	}
@@ -116,11 +116,11 @@ func TestAnOutageThatIsShorterThanThePatienceCostsNoMessage(t *testing.T) {
 // After an outage in an invocation, the claims of its later messages are answered as ever.
 func TestWhenDynamoDBIsBackTheRestOfABatchIsWorkedOn(t *testing.T) {
 	t.Parallel()
-	bothModes(t, func(l *lab) {
+	bothModes(t, func(h *harness) {
 		begun := time.Now()
-		l.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
 			if time.Since(begun) < 5200*time.Millisecond {
-				pass(50 * time.Millisecond)
+				time.Sleep(50 * time.Millisecond)
 
 				return idemddbtest.Throttle
 			}
@@ -128,9 +128,9 @@ func TestWhenDynamoDBIsBackTheRestOfABatchIsWorkedOn(t *testing.T) {
 			return idemddbtest.None
 		})
 
-		failed, _ := l.within(time.Minute, l.handle(succeed), numbered(300))
-		if len(failed) == 0 || len(failed) > 200 || len(l.runs.all()) != 300-len(failed) {
-			l.Errorf("%d are reported failed, %d ran", len(failed), len(l.runs.all()))
+		failed, _ := h.within(time.Minute, h.handle(succeed), numbered(300))
+		if len(failed) == 0 || len(failed) > 200 || len(h.runs.all()) != 300-len(failed) {
+			h.Errorf("%d are reported failed, %d ran", len(failed), len(h.runs.all()))
 		}
 	})
 }
@@ -152,16 +152,16 @@ func TestWithFailWholeAnOutageIsAnInvocationError(t *testing.T) {
 		for _, w := range wraps {
 			t.Run(c.name+", "+w.name, func(t *testing.T) {
 				t.Parallel()
-				bothModes(t, func(l *lab) {
-					l.opts.FailWhole, l.opts.Workers = true, w.workers
-					l.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
+				bothModes(t, func(h *harness) {
+					h.opts.FailWhole, h.opts.Workers = true, w.workers
+					h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
 
-					ctx, cancel := context.WithTimeout(l.Context(), c.limit)
+					ctx, cancel := context.WithTimeout(h.Context(), c.limit)
 					defer cancel()
 
-					_, err := w.wrap(l, succeed)(ctx, c.messages)
+					_, err := w.wrap(h, succeed)(ctx, c.messages)
 					if err == nil || !strings.Contains(err.Error(), "DynamoDB") {
-						l.Errorf("got %v, want an invocation error that names DynamoDB", err)
+						h.Errorf("got %v, want an invocation error that names DynamoDB", err)
 					}
 				})
 			})
@@ -172,41 +172,41 @@ func TestWithFailWholeAnOutageIsAnInvocationError(t *testing.T) {
 func TestWithFailWholeAnythingElseIsReportedMessageByMessage(t *testing.T) {
 	t.Parallel()
 
-	for name, set := range map[string]func(l *lab) lambdawrap.Handler{
-		"one is done": func(l *lab) lambdawrap.Handler {
-			l.throttled("k1", func() bool { return true })
-			l.throttled("k2", func() bool { return true })
+	for name, set := range map[string]func(h *harness) lambdawrap.Handler{
+		"one is done": func(h *harness) lambdawrap.Handler {
+			h.throttled("k1", func() bool { return true })
+			h.throttled("k2", func() bool { return true })
 
 			return succeed
 		},
-		"one handler fails, the others have no answer": func(l *lab) lambdawrap.Handler {
-			l.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return len(r.Items) > 0 || keyOf(r) != "k0" }, idemddbtest.AccessDenied))
+		"one handler fails, the others have no answer": func(h *harness) lambdawrap.Handler {
+			h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return len(r.Items) > 0 || keyOf(r) != "k0" }, idemddbtest.AccessDenied))
 
 			return func(context.Context, events.SQSMessage) error { return errBank }
 		},
-		"all handlers fail": func(*lab) lambdawrap.Handler {
+		"all handlers fail": func(*harness) lambdawrap.Handler {
 			return func(context.Context, events.SQSMessage) error { return errBank }
 		},
-		"all are held elsewhere": func(l *lab) lambdawrap.Handler {
+		"all are held elsewhere": func(h *harness) lambdawrap.Handler {
 			for i := range 3 {
-				_, _, err := l.store.Claim(l.Context(), fmt.Sprint("k", i), nil)
-				l.equal("error", err, nil)
+				_, _, err := h.store.Claim(h.Context(), fmt.Sprint("k", i), nil)
+				h.equal("error", err, nil)
 			}
 
 			return succeed
 		},
-		"none has a key": func(l *lab) lambdawrap.Handler {
-			l.opts.Key = func(events.SQSMessage) (string, error) { return "", nil }
+		"none has a key": func(h *harness) lambdawrap.Handler {
+			h.opts.Key = func(events.SQSMessage) (string, error) { return "", nil }
 
 			return succeed
 		},
-		"the records of all are unwritten": func(l *lab) lambdawrap.Handler {
-			l.db.Intercept(faultFor(isCallOf(isCompletion), idemddbtest.Throttle))
+		"the records of all are unwritten": func(h *harness) lambdawrap.Handler {
+			h.db.Intercept(faultFor(isCallOf(isCompletion), idemddbtest.Throttle))
 
 			return succeed
 		},
-		"the invocation begins in its reserve": func(l *lab) lambdawrap.Handler {
-			l.opts.Reserve = 20 * time.Second
+		"the invocation begins in its reserve": func(h *harness) lambdawrap.Handler {
+			h.opts.Reserve = 20 * time.Second
 
 			return succeed
 		},
@@ -214,10 +214,10 @@ func TestWithFailWholeAnythingElseIsReportedMessageByMessage(t *testing.T) {
 		for _, w := range wraps {
 			t.Run(name+", "+w.name, func(t *testing.T) {
 				t.Parallel()
-				bothModes(t, func(l *lab) {
-					l.opts.FailWhole, l.opts.Workers = true, w.workers
+				bothModes(t, func(h *harness) {
+					h.opts.FailWhole, h.opts.Workers = true, w.workers
 
-					l.within(20*time.Second, w.wrap(l, set(l)), numbered(3))
+					h.within(20*time.Second, w.wrap(h, set(h)), numbered(3))
 				})
 			})
 		}
@@ -230,12 +230,12 @@ func TestAClaimWhoseAnswerIsLostIsRecognised(t *testing.T) {
 	for _, w := range wraps {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			bothModes(t, func(l *lab) {
-				l.opts.Workers = w.workers
+			bothModes(t, func(h *harness) {
+				h.opts.Workers = w.workers
 
 				var met atomic.Int64
 
-				l.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+				h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 					if isCallOf(isClaim)(r) && met.Add(1)%2 == 1 {
 						return idemddbtest.LostReply
 					}
@@ -243,9 +243,9 @@ func TestAClaimWhoseAnswerIsLostIsRecognised(t *testing.T) {
 					return idemddbtest.None
 				})
 
-				failed, _ := l.within(time.Minute, w.wrap(l, succeed), numbered(60))
-				l.equal("failed", failed, []string(nil))
-				l.ran(l.runsOf(60)...)
+				failed, _ := h.within(time.Minute, w.wrap(h, succeed), numbered(60))
+				h.equal("failed", failed, []string(nil))
+				h.ran(messageIDs(60)...)
 			})
 		})
 	}
