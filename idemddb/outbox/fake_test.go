@@ -13,6 +13,7 @@ import (
 	snstypes "github.com/aws/aws-sdk-go-v2/service/sns/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
@@ -30,6 +31,9 @@ const (
 	topicARN = "arn:aws:sns:eu-west-1:111122223333:ledger"
 )
 
+// errTooLong is the service's answer for a request that is too large.
+var errTooLong = &smithy.GenericAPIError{Code: "BatchRequestTooLong", Fault: smithy.FaultClient}
+
 // failure is what a service answers for one message.
 type failure struct {
 	code        string // "" leaves the message out of the answer
@@ -41,19 +45,11 @@ type services struct {
 	fails  map[string]failure          // by body
 	refuse func(bodies []string) error // the whole request
 
-	requests [][]string // the bodies of each request
+	requests [][]string                          // the bodies of each request
+	accepted []snstypes.PublishBatchRequestEntry // what a subscriber gets
 	sqs      []sqstypes.SendMessageBatchRequestEntry
 	sns      []snstypes.PublishBatchRequestEntry
 	events   []eventbridgetypes.PutEventsRequestEntry
-}
-
-func (s *services) take(bodies []string) error {
-	s.requests = append(s.requests, bodies)
-	if s.refuse == nil {
-		return nil
-	}
-
-	return s.refuse(bodies)
 }
 
 // SendMessageBatch answers in the opposite order, because SQS promises none.
@@ -78,7 +74,9 @@ func (s *services) SendMessageBatch(
 		case !ok:
 			out.Successful = append(out.Successful, sqstypes.SendMessageBatchResultEntry{Id: e.Id})
 		case f.code != "":
-			out.Failed = append(out.Failed, sqstypes.BatchResultErrorEntry{Id: e.Id, Code: &f.code, SenderFault: f.senderFault})
+			out.Failed = append(out.Failed, sqstypes.BatchResultErrorEntry{
+				Id: e.Id, Code: &f.code, Message: aws.String("try later"), SenderFault: f.senderFault,
+			})
 		}
 	}
 
@@ -105,6 +103,7 @@ func (s *services) PublishBatch(
 		switch f, ok := s.fails[*e.Message]; {
 		case !ok:
 			out.Successful = append(out.Successful, snstypes.PublishBatchResultEntry{Id: e.Id})
+			s.accepted = append(s.accepted, e)
 		case f.code != "":
 			out.Failed = append(out.Failed, snstypes.BatchResultErrorEntry{Id: e.Id, Code: &f.code, SenderFault: f.senderFault})
 		}
@@ -142,6 +141,15 @@ func (s *services) PutEvents(
 	}
 
 	return out, nil
+}
+
+func (s *services) take(bodies []string) error {
+	s.requests = append(s.requests, bodies)
+	if s.refuse == nil {
+		return nil
+	}
+
+	return s.refuse(bodies)
 }
 
 // senders are all senders of standard targets.

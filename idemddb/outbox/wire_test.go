@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -46,10 +47,7 @@ func newWire(t *testing.T, status int, header http.Header, answer string) *wire 
 
 		w.header, w.bodies = r.Header, append(w.bodies, body)
 
-		for name, values := range header {
-			rw.Header()[name] = values
-		}
-
+		maps.Copy(rw.Header(), header)
 		rw.WriteHeader(status)
 		fmt.Fprint(rw, answer)
 	}))
