@@ -1,22 +1,22 @@
 // Package idemddbtest is an in-memory DynamoDB for the tests of code that uses [github.com/idemddb/go-idemddb/idemddb].
 //
-// A [DB] takes the same requests as a *dynamodb.Client and answers as the service does: condition and update expressions are
-// parsed and evaluated with the documented grammar, numbers are exact, failures have the types that the SDK returns. Of PartiQL it knows
-// the writes of one item that [DB.BatchExecuteStatement] lists; they are parsed into the same conditions and updates. Tests compare it
-// with DynamoDB Local on random requests. Nothing is ever deleted by time alone, because DynamoDB promises no moment for that either:
-// [DB.Expire] plays the deletion.
+// A [DB] takes the same requests as a *dynamodb.Client and answers as the service does: it parses and evaluates condition and update
+// expressions by the documented grammar, its numbers are exact, and its errors have the types that the SDK returns. Of PartiQL it executes
+// the writes that [DB.BatchExecuteStatement] lists. Tests compare it with DynamoDB Local on random requests. Nothing is deleted because
+// time passes, since DynamoDB does not say when that happens: [DB.Expire] deletes what has expired.
 //
-// What can go wrong on the way to DynamoDB is injected: [DB.Inject] for the next requests, [DB.Intercept] for chosen ones,
-// [DB.InterceptStatements] for single statements of a call that gets through.
+// A test chooses what goes wrong on the way to DynamoDB: [DB.Inject] for the next requests, [DB.Intercept] for any request,
+// [DB.InterceptStatements] for single statements of a call.
 //
 //	db := idemddbtest.New(nil)
-//	db.Inject(idemddbtest.LostReply) // the write is applied, its sender only sees a broken connection
+//	db.Inject(idemddbtest.LostReply) // the write is applied, and its sender gets a broken connection
 //
-// There are three ways in, all with the same engine and the same faults:
+// There are three ways to send a request, with the same engine and the same faults:
 //
-//   - the methods of DB: direct calls, for most tests; one call is one attempt, nothing is retried
-//   - [DB.Client]: a real SDK client, without sockets, so that it works inside testing/synctest; the SDK's own retries and errors
-//   - [DB.Handler]: an http.Handler, for clients in other processes and languages
+//   - the methods of DB, for most tests: a call is one try, and nothing is retried
+//   - [DB.Client], an SDK client without sockets, so that it works inside testing/synctest: with the SDK's own retries and errors
+//   - [DB.Handler], an http.Handler, for clients in other processes and languages
 //
-// Not modelled: PartiQL that reads or deletes, indexes, queries, streams, provisioned capacity, several Regions, and permissions other than [AccessDenied].
+// Not modelled: PartiQL that reads or deletes, indexes, queries, streams, provisioned capacity, several Regions, and permissions other
+// than [AccessDenied].
 package idemddbtest

@@ -118,7 +118,7 @@ func (db *DB) nextFault() (Fault, func(context.Context, Request) Fault) {
 }
 
 // chooseStatementFaults asks decide for the fault of each statement, without the lock. It returns false if the sender gave up meanwhile.
-func (db *DB) chooseStatementFaults(ctx context.Context, r *Request, ofCall Fault, decide func(context.Context, Request) Fault) bool {
+func chooseStatementFaults(ctx context.Context, r *Request, ofCall Fault, decide func(context.Context, Request) Fault) bool {
 	if r.Operation != "BatchExecuteStatement" || !ofCall.applies(*r) {
 		return true
 	}

@@ -12,22 +12,24 @@ const (
 	maxSortKey      = 1024
 )
 
-// A keyAttribute is one part of a table's key.
+// keyAttribute is one part of a table's key.
 type keyAttribute struct {
 	name string
 	typ  string
 	max  int
 }
 
-// keyOf checks the key of a request, which names exactly the key attributes, and returns its adopted form.
+// keyOf adopts the key of a request, which must have the key attributes and no others.
 func (t *table) keyOf(in item) (item, error) {
 	if len(in) != len(t.key) {
 		return nil, invalid("The number of conditions on the keys is invalid")
 	}
+
 	key, err := adopt(in)
 	if err != nil {
 		return nil, err
 	}
+
 	return key, t.checkKey(key)
 }
 
@@ -37,9 +39,11 @@ func (t *table) checkKey(it item) error {
 		if !ok {
 			return invalid("One of the required keys was not given a value")
 		}
+
 		if typeOf(v) != k.typ {
 			return invalid("One or more parameter values were invalid: Type mismatch for key")
 		}
+
 		switch n := len(keyText(v)); {
 		case n == 0:
 			return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name)
@@ -47,10 +51,11 @@ func (t *table) checkKey(it item) error {
 			return invalid("Hash primary key values must be under 2048 bytes, and range primary key values must be under 1024 bytes")
 		}
 	}
+
 	return nil
 }
 
-// keyPart is the key alone, out of an item.
+// keyPart returns the key attributes of an item.
 func (t *table) keyPart(it item) item {
 	key := make(item, len(t.key))
 	for _, k := range t.key {
@@ -58,15 +63,17 @@ func (t *table) keyPart(it item) item {
 			key[k.name] = v
 		}
 	}
+
 	return key
 }
 
-// id names an item within its table. The length keeps "a","bc" and "ab","c" apart.
+// id identifies an item in its table. It begins with the length of the partition key, so that "a", "bc" and "ab", "c" differ.
 func (t *table) id(it item) string {
 	first := keyText(it[t.key[0].name])
 	if len(t.key) == 1 {
 		return first
 	}
+
 	return strconv.Itoa(len(first)) + ":" + first + keyText(it[t.key[1].name])
 }
 
@@ -76,16 +83,18 @@ func (t *table) isKey(name string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
-// compareKeys orders items by partition key, then by sort key.
+// compareKeys orders items by their partition keys, then by their sort keys.
 func (t *table) compareKeys(a, b item) int {
 	for _, k := range t.key {
 		if order, _ := compare(a[k.name], b[k.name]); order != 0 {
 			return order
 		}
 	}
+
 	return 0
 }
 
@@ -98,13 +107,15 @@ func keyText(v types.AttributeValue) string {
 	case *types.AttributeValueMemberB:
 		return string(v.Value)
 	}
+
 	return ""
 }
 
-// tableName takes a name or a table's ARN.
+// tableName returns the name in a table's name or ARN.
 func tableName(s *string) string {
 	if s == nil {
 		return ""
 	}
+
 	return (*s)[strings.LastIndexByte(*s, '/')+1:]
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CreateTable makes a table, at once ACTIVE. Secondary indexes and provisioned capacity are accepted and ignored.
+// CreateTable makes a table, which is ACTIVE at once. Secondary indexes and provisioned capacity are accepted and ignored.
 func (db *DB) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
 	return call[dynamodb.CreateTableOutput](ctx, db, in)
 }
 
-// UpdateTimeToLive says which attribute [DB.Expire] goes by.
+// UpdateTimeToLive sets the attribute by which [DB.Expire] deletes items.
 func (db *DB) UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
 	return call[dynamodb.UpdateTimeToLiveOutput](ctx, db, in)
 }
 
-// A table is its schema and its items, under the id of their key.
+// table is a schema and the items, by the ids of their keys.
 type table struct {
 	name    string
 	key     []keyAttribute
-	input   *dynamodb.CreateTableInput // only its schema is read, and it's a copy
+	input   *dynamodb.CreateTableInput // a copy; only its schema is read
 	created time.Time
 	ttl     string // attribute, "" when off
 	items   map[string]item
@@ -33,6 +33,7 @@ func (db *DB) table(name *string) (*table, error) {
 	if !ok {
 		return nil, errNoTable()
 	}
+
 	return t, nil
 }
 
@@ -41,18 +42,23 @@ func (db *DB) createTable(in *dynamodb.CreateTableInput) (*dynamodb.CreateTableO
 	if len(name) < 3 || len(name) > 255 {
 		return nil, invalid("Invalid table/index name. Table/index names must be between 3 and 255 characters long")
 	}
+
 	if db.tables[name] != nil {
 		return nil, &types.ResourceInUseException{Message: new("Cannot create preexisting table")}
 	}
+
 	key, err := schema(in)
 	if err != nil {
 		return nil, err
 	}
+
 	copied := *in
 	t := &table{name: name, key: key, input: &copied, created: db.now(), items: map[string]item{}}
+
 	copied.KeySchema = append([]types.KeySchemaElement(nil), in.KeySchema...)
 	copied.AttributeDefinitions = append([]types.AttributeDefinition(nil), in.AttributeDefinitions...)
 	db.tables[name] = t
+
 	return &dynamodb.CreateTableOutput{TableDescription: t.describe()}, nil
 }
 
@@ -61,21 +67,28 @@ func schema(in *dynamodb.CreateTableInput) ([]keyAttribute, error) {
 	for _, a := range in.AttributeDefinitions {
 		defined[*a.AttributeName] = a.AttributeType
 	}
+
 	var key []keyAttribute
+
 	for i, e := range in.KeySchema {
 		k := keyAttribute{name: *e.AttributeName, typ: string(defined[*e.AttributeName]), max: maxPartitionKey}
+
 		want := types.KeyTypeHash
 		if i == 1 {
 			want, k.max = types.KeyTypeRange, maxSortKey
 		}
+
 		if e.KeyType != want || i > 1 || !oneOf(k.typ, "S N B") {
 			return nil, invalid("One or more parameter values were invalid: the key schema is not valid")
 		}
+
 		key = append(key, k)
 	}
+
 	if len(key) == 0 || len(key) == 2 && key[0].name == key[1].name {
 		return nil, invalid("One or more parameter values were invalid: the key schema is not valid")
 	}
+
 	return key, nil
 }
 
@@ -84,6 +97,7 @@ func (db *DB) describeTable(in *dynamodb.DescribeTableInput) (*dynamodb.Describe
 	if err != nil {
 		return nil, err
 	}
+
 	return &dynamodb.DescribeTableOutput{Table: t.describe()}, nil
 }
 
@@ -92,6 +106,7 @@ func (t *table) describe() *types.TableDescription {
 	for _, it := range t.items {
 		size += itemSize(it)
 	}
+
 	return &types.TableDescription{
 		TableName:            new(t.name),
 		TableArn:             new("arn:aws:dynamodb:us-east-1:000000000000:table/" + t.name),
