@@ -49,9 +49,6 @@ var (
 	// ErrNoClaim: nothing was written; the context has no claim. This is a bug.
 	ErrNoClaim = errors.New("no claim in the context")
 
-	// ErrUnsendable is wrapped by what a [Sender] answers for a message that can never be sent: it is parked.
-	ErrUnsendable = errors.New("can never be sent")
-
 	// ErrUnsent: the key is completed, and its messages are not sent yet. It occurs only with Options.Unswept: report the message
 	// failed, because its next delivery sends them.
 	ErrUnsent = errors.New("completed, with messages not sent yet")

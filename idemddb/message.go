@@ -3,143 +3,56 @@ package idemddb
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"strings"
-	"time"
 )
 
-// Message is sent after a key is completed. It is stored in the record by the completing write, sent at least once, never lost, and has
-// the same id however often it is sent, for the receiver's key. No order is promised, neither within a record nor across records,
-// except within a group of a FIFO target.
+// Message is a message that follows from a handler's work. A handler stages it together with its other effects: it is stored in the
+// record by the write that completes the key, and it is sent after that write. So it is sent if the work is recorded as done, and
+// not otherwise. It is sent at least once, and every sending carries the same id; package outbox says where a receiver finds it.
 type Message struct {
-	To         string            // an entry of Options.Senders
-	Body       string            // must not be empty
-	Group      string            // the message group of a FIFO target; "" makes each message a group of its own
-	Attributes map[string]string // no name may begin with "idemddb-"
-	Sequence   int64             // the sender's version, for receivers that must know which of two messages is newer; 0 for none
+	// To names the Sender, an entry of Options.Senders. A process that has no such entry leaves the message in the record for a
+	// process that has one. Required.
+	To string
+
+	// Body is the message's text. An SQS queue and an SNS topic take any text of XML's characters, and EventBridge takes a JSON
+	// object. Required.
+	Body string
+
+	// Group is the message group of a FIFO queue or FIFO topic. The messages of one record and one group are sent one after the
+	// other, and a failure keeps back those behind it. An empty Group means that no message must wait for this one: it is
+	// then a group of its own. A standard queue takes Group as the tenant of its fair queue, and a standard topic passes it on to
+	// such queues; neither keeps an order by it. EventBridge has no groups, and Group is not sent there.
+	Group string
+
+	// Attributes are sent as message attributes of the type String. Names that begin with "idemddb-" belong to this library. SQS takes
+	// ten attributes with a message, and two of them may be the library's, so that eight are left. EventBridge has no message
+	// attributes: a message that has some cannot be sent there and is parked.
+	Attributes map[string]string
+
+	// Sequence is the version of what the message reports, as the caller counts it, for receivers that must ignore an older message
+	// that arrives after a newer one. Nothing is sent in the order of Sequence. Zero means that there is none, and none is sent.
+	Sequence int64
 }
 
-// StoredMessage is a message of a completed record. Its ID stays the same however often it is sent.
+// StoredMessage is a Message in a record, with the id that it keeps over every sending.
 type StoredMessage struct {
+	// ID is unique among all messages of all records. It consists of ASCII letters, digits and hyphens and has at most 128 characters,
+	// so that it also serves as MessageDeduplicationId and MessageGroupId.
 	ID string
+
 	Message
 }
 
-// Sender sends messages to one target. Send returns one answer for each message: nil for one that was sent, an error that wraps
-// ErrUnsendable for one that can never be sent, and another error for one that should be tried again. Package outbox has senders. A
-// Sender must be safe for concurrent use.
+// Sender sends messages to one target. Package outbox has senders for SQS, SNS and EventBridge. A Sender must be safe for concurrent
+// use, and two processes may send the same message at the same time: the receiver recognises it by its id.
 type Sender interface {
+	// Send sends messages of one record, in their order, and returns one answer for each message. target is their Message.To, for
+	// the text of errors. A nil answer means that the target has accepted the message: it is then removed from the record and is never
+	// sent again. An error that wraps [ErrUnsendable] parks the message. After any other error the message stays in the record and
+	// is sent again. Send returns when ctx ends, with an error for each message that is not known to be accepted.
 	Send(ctx context.Context, target string, ms []StoredMessage) []error
 }
 
-// storedMessage is a message in a record. Its index makes its id, together with the tx of the record.
-type storedMessage struct {
-	Index      int               `dynamodbav:"i"`
-	To         string            `dynamodbav:"to"`
-	Body       string            `dynamodbav:"body"`
-	Group      string            `dynamodbav:"group,omitempty"`
-	Attributes map[string]string `dynamodbav:"attrs,omitempty"`
-	Sequence   int64             `dynamodbav:"seq,omitempty"`
-}
-
-// parkedMessage is a message that can never be sent, and why.
-type parkedMessage struct {
-	storedMessage
-
-	Cause string `dynamodbav:"cause"`
-}
-
-const (
-	reservedAttributes = "idemddb-" // the beginning of the names of message attributes that senders add
-
-	// noEnd is the exp of a record with unsent messages: the last second of the year 9999.
-	noEnd = 253402300799
-
-	outboxShards = 16 // partitions of the index of the unsent, for one namespace
-)
-
-func (m storedMessage) public(tx string) StoredMessage {
-	return StoredMessage{ID: messageID(tx, m.Index), Message: Message{
-		To: m.To, Body: m.Body, Group: m.Group, Attributes: m.Attributes, Sequence: m.Sequence,
-	}}
-}
-
-// messageID is the id of a message, which stays the same over every sending.
-func messageID(tx string, index int) string { return fmt.Sprintf("%s-%d", tx, index) }
-
-func copyMessages(messages []Message) []Message {
-	copies := make([]Message, len(messages))
-	for i, m := range messages {
-		m.Attributes = maps.Clone(m.Attributes)
-		copies[i] = m
-	}
-
-	return copies
-}
-
-func checkMessages(messages []Message) error {
-	for i, m := range messages {
-		switch {
-		case m.To == "":
-			return fmt.Errorf("message %d: To is empty; it names an entry of Options.Senders", i)
-		case m.Body == "":
-			return fmt.Errorf("message %d: Body is empty, which no target takes", i)
-		}
-
-		for name := range m.Attributes {
-			if strings.HasPrefix(name, reservedAttributes) {
-				return fmt.Errorf("message %d: attribute %q: names that begin with %q are the library's own", i, name, reservedAttributes)
-			}
-
-		}
-	}
-
-	if size := messagesSize(messages); size > maxOutbox {
-		return fmt.Errorf("the messages have %d bytes, a record has room for %d", size, maxOutbox)
-	}
-
-	return nil
-}
-
-// messagesSize is about how many bytes of a record the messages take.
-func messagesSize(messages []Message) int {
-	size := 0
-
-	for _, m := range messages {
-		size += len(m.To) + len(m.Body) + len(m.Group) + messageOverhead
-		for name, value := range m.Attributes {
-			size += len(name) + len(value)
-		}
-	}
-
-	return size
-}
-
-const (
-	messageOverhead = 64 // bytes of names and numbers in a record
-	maxOutbox       = maxItemSize - 8<<10
-)
-
-// dueNamespace is the partition of the index of the unsent in which a key stands.
-func (s *Store) dueNamespace(partition string) string {
-	return s.namespace + "#" + digest(partition)[:1]
-}
-
-// DuePartitions returns the partitions of the index of the unsent for the Store's namespace. It is for outbox.Sweep.
-func (s *Store) DuePartitions() []string {
-	partitions := make([]string, outboxShards)
-	for i := range partitions {
-		partitions[i] = s.namespace + "#" + string("0123456789abcdef"[i])
-	}
-
-	return partitions
-}
-
-var errNoSender = errors.New("this process has no sender for the target")
-
-// unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
-const unsentAfter = 10 * time.Second
-
-// maxUnsent is how long a message that is not sent is tried again, before it is parked.
-const maxUnsent = 7 * 24 * time.Hour
+// ErrUnsendable is wrapped by the answer of a [Sender] for a message that no later try can send: the target refuses what it
+// contains, or the target is gone. The message is then parked: it stays in its record, apart from those that are still to be sent,
+// until an operator sends it. A failure that may pass or that a permission mends must not wrap ErrUnsendable.
+var ErrUnsendable = errors.New("message cannot be sent")

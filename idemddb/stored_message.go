@@ -1,0 +1,120 @@
+package idemddb
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+)
+
+// storedMessage is a message in a record. Its index makes its id, together with the tx of the record.
+type storedMessage struct {
+	Index      int               `dynamodbav:"i"`
+	To         string            `dynamodbav:"to"`
+	Body       string            `dynamodbav:"body"`
+	Group      string            `dynamodbav:"group,omitempty"`
+	Attributes map[string]string `dynamodbav:"attrs,omitempty"`
+	Sequence   int64             `dynamodbav:"seq,omitempty"`
+}
+
+// parkedMessage is a message that can never be sent, and why.
+type parkedMessage struct {
+	storedMessage
+
+	Cause string `dynamodbav:"cause"`
+}
+
+const (
+	reservedAttributes = "idemddb-" // the beginning of the names of message attributes that senders add
+
+	// noEnd is the exp of a record with unsent messages: the last second of the year 9999.
+	noEnd = 253402300799
+
+	outboxShards = 16 // partitions of the index of the unsent, for one namespace
+)
+
+func (m storedMessage) public(tx string) StoredMessage {
+	return StoredMessage{ID: messageID(tx, m.Index), Message: Message{
+		To: m.To, Body: m.Body, Group: m.Group, Attributes: m.Attributes, Sequence: m.Sequence,
+	}}
+}
+
+// messageID is the id of a message, which stays the same over every sending.
+func messageID(tx string, index int) string { return fmt.Sprintf("%s-%d", tx, index) }
+
+func copyMessages(messages []Message) []Message {
+	copies := make([]Message, len(messages))
+	for i, m := range messages {
+		m.Attributes = maps.Clone(m.Attributes)
+		copies[i] = m
+	}
+
+	return copies
+}
+
+func checkMessages(messages []Message) error {
+	for i, m := range messages {
+		switch {
+		case m.To == "":
+			return fmt.Errorf("message %d: To is empty; it names an entry of Options.Senders", i)
+		case m.Body == "":
+			return fmt.Errorf("message %d: Body is empty, which no target takes", i)
+		}
+
+		for name := range m.Attributes {
+			if strings.HasPrefix(name, reservedAttributes) {
+				return fmt.Errorf("message %d: attribute %q: names that begin with %q are the library's own", i, name, reservedAttributes)
+			}
+
+		}
+	}
+
+	if size := messagesSize(messages); size > maxOutbox {
+		return fmt.Errorf("the messages have %d bytes, a record has room for %d", size, maxOutbox)
+	}
+
+	return nil
+}
+
+// messagesSize is about how many bytes of a record the messages take.
+func messagesSize(messages []Message) int {
+	size := 0
+
+	for _, m := range messages {
+		size += len(m.To) + len(m.Body) + len(m.Group) + messageOverhead
+		for name, value := range m.Attributes {
+			size += len(name) + len(value)
+		}
+	}
+
+	return size
+}
+
+const (
+	messageOverhead = 64 // bytes of names and numbers in a record
+	maxOutbox       = maxItemSize - 8<<10
+)
+
+// dueNamespace is the partition of the index of the unsent in which a key stands.
+func (s *Store) dueNamespace(partition string) string {
+	return s.namespace + "#" + digest(partition)[:1]
+}
+
+// DuePartitions returns the partitions of the index of the unsent for the Store's namespace. It is for outbox.Sweep.
+func (s *Store) DuePartitions() []string {
+	partitions := make([]string, outboxShards)
+	for i := range partitions {
+		partitions[i] = s.namespace + "#" + string("0123456789abcdef"[i])
+	}
+
+	return partitions
+}
+
+var errNoSender = errors.New("this process has no sender for the target")
+
+// unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
+const unsentAfter = 10 * time.Second
+
+// maxUnsent is how long a message that is not sent is tried again, before it is parked.
+const maxUnsent = 7 * 24 * time.Hour
