@@ -1,6 +1,7 @@
 package idemddb
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -96,20 +97,15 @@ const (
 	maxOutbox       = maxItemSize - 8<<10
 )
 
-// dueNamespace is the partition of the index of the unsent in which a key stands.
+// dueNamespace is the partition of the index of the unsent in which a key stands, by a hash of the key.
 func (s *Store) dueNamespace(partition string) string {
-	return s.namespace + "#" + digest(partition)[:1]
+	sum := sha256.Sum256([]byte(partition))
+
+	return s.dueShard(int(sum[0]) % outboxShards)
 }
 
-// DuePartitions returns the partitions of the index of the unsent for the Store's namespace. It is for outbox.Sweep.
-func (s *Store) DuePartitions() []string {
-	partitions := make([]string, outboxShards)
-	for i := range partitions {
-		partitions[i] = s.namespace + "#" + string("0123456789abcdef"[i])
-	}
-
-	return partitions
-}
+// dueShard is the i-th partition of the index of the unsent for the Store's namespace.
+func (s *Store) dueShard(i int) string { return s.namespace + "#" + string("0123456789abcdef"[i]) }
 
 var errNoSender = errors.New("this process has no sender for the target")
 
