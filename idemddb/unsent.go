@@ -10,14 +10,15 @@ import (
 
 // The requests of package outbox, which finds records with unsent messages.
 
-// UnsentQueries returns the queries that find the records of the namespace whose messages are unsent since before a time: one for each
+// UnsentQueries returns the queries that find the records of the namespace whose messages are unsent for longer than age: one for each
 // partition of Options.UnsentIndex. Without an index it returns nil. It is for outbox.Sweep.
-func (s *Store) UnsentQueries(before time.Time) []*dynamodb.QueryInput {
+func (s *Store) UnsentQueries(age time.Duration) []*dynamodb.QueryInput {
 	if s.opts.UnsentIndex == "" {
 		return nil
 	}
 
 	queries := make([]*dynamodb.QueryInput, outboxShards)
+	before := s.opts.Now().Add(-age)
 
 	for i := range queries {
 		queries[i] = &dynamodb.QueryInput{
@@ -35,7 +36,9 @@ func (s *Store) UnsentQueries(before time.Time) []*dynamodb.QueryInput {
 }
 
 // UnsentScan returns the scan that finds the same records without an index. It reads the whole table.
-func (s *Store) UnsentScan(before time.Time) *dynamodb.ScanInput {
+func (s *Store) UnsentScan(age time.Duration) *dynamodb.ScanInput {
+	before := s.opts.Now().Add(-age)
+
 	return &dynamodb.ScanInput{
 		TableName:                &s.table,
 		FilterExpression:         aws.String("attribute_exists(" + attrOutbox + ") AND begins_with(" + namePK + ", :ns) AND " + attrDue + " < :before"),
@@ -67,9 +70,9 @@ func (s *Store) RecordOf(key string) (*dynamodb.GetItemInput, error) {
 	return s.RecordInput(s.key(partition)), nil
 }
 
-// UnsentSince returns the time since which a record has unsent messages, by its completion; false if it has none.
-func (s *Store) UnsentSince(stored map[string]types.AttributeValue) (time.Time, bool) {
+// UnsentFor returns how long a record has had unsent messages; false if it has none.
+func (s *Store) UnsentFor(stored map[string]types.AttributeValue) (time.Duration, bool) {
 	due, ok := numberAt(stored, attrDue)
 
-	return time.UnixMilli(due), ok
+	return s.opts.Now().Sub(time.UnixMilli(due)), ok
 }

@@ -36,9 +36,9 @@ const settled = time.Minute
 // It costs 16 queries, a consistent read and a write for each record, and the requests of the senders. It ends with ctx; what it has not
 // reached then is for the next one. The error joins those of all records; the other records are done all the same.
 func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
-	w := &sweep{store: s, api: api, before: time.Now().Add(-settled)}
+	w := &sweep{store: s, api: api}
 
-	queries := s.UnsentQueries(w.before)
+	queries := s.UnsentQueries(settled)
 	if queries == nil {
 		w.scan(ctx)
 	}
@@ -72,7 +72,6 @@ func SendParked(ctx context.Context, s *idemddb.Store, api API, key string) (ide
 type sweep struct {
 	store  *idemddb.Store
 	api    API
-	before time.Time
 	report Report
 	errs   []error
 }
@@ -97,7 +96,7 @@ func (w *sweep) query(ctx context.Context, in *dynamodb.QueryInput) {
 }
 
 func (w *sweep) scan(ctx context.Context) {
-	in := w.store.UnsentScan(w.before)
+	in := w.store.UnsentScan(settled)
 
 	for {
 		out, err := w.api.Scan(ctx, in)
@@ -130,13 +129,13 @@ func (w *sweep) send(ctx context.Context, found map[string]types.AttributeValue)
 		return
 	}
 
-	since, unsent := w.store.UnsentSince(out.Item)
+	age, unsent := w.store.UnsentFor(out.Item)
 	if !unsent {
 		return
 	}
 
 	w.report.Records++
-	w.report.Oldest = max(w.report.Oldest, time.Since(since))
+	w.report.Oldest = max(w.report.Oldest, age)
 
 	done, err := w.store.SendStored(ctx, out.Item, false)
 	if err != nil {
