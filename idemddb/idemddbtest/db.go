@@ -22,12 +22,14 @@ type DB struct {
 	tables             map[string]*table
 	parsed             cache
 	statements         statementCache
-	tokens             map[string]sentTransaction
+	tokens             map[string]doneTransaction
+	inFlight           []*Transaction
 	requests           []Request
 	faults             []Fault
 	intercept          func(context.Context, Request) Fault
 	interceptStatement func(context.Context, Request) Fault
-	held               []any // inputs of LateRequest
+	interceptPart      func(context.Context, Request) Fault
+	held               []heldRequest
 }
 
 // Options are the settings of a DB; nil means the defaults.
@@ -39,7 +41,7 @@ type Options struct {
 
 // New returns a DynamoDB without tables.
 func New(opts *Options) *DB {
-	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]sentTransaction{}}
+	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]doneTransaction{}}
 	if opts != nil && opts.Now != nil {
 		db.now = opts.Now
 	}
@@ -56,7 +58,7 @@ func (db *DB) Item(table string, key map[string]types.AttributeValue) map[string
 		return nil
 	}
 	k, err := t.keyOf(key)
-	if err != nil {
+	if err != nil || t.checkTypes(k) != nil {
 		return nil
 	}
 	return copyItem(t.items[t.id(k)])

@@ -19,7 +19,8 @@ type keyAttribute struct {
 	max  int
 }
 
-// keyOf checks the key of a request, which names exactly the key attributes, and returns its adopted form.
+// keyOf checks the key of a request, which names exactly the key attributes, and returns its adopted form. It leaves the types to
+// checkTypes.
 func (t *table) keyOf(in item) (item, error) {
 	if len(in) != len(t.key) {
 		return nil, invalid("The number of conditions on the keys is invalid")
@@ -37,14 +38,22 @@ func (t *table) checkKey(it item) error {
 		if !ok {
 			return invalid("One of the required keys was not given a value")
 		}
-		if typeOf(v) != k.typ {
-			return invalid("One or more parameter values were invalid: Type mismatch for key")
-		}
 		switch n := len(keyText(v)); {
 		case n == 0:
 			return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name)
 		case n > k.max:
 			return invalid("Hash primary key values must be under 2048 bytes, and range primary key values must be under 1024 bytes")
+		}
+	}
+	return nil
+}
+
+// checkTypes is apart from checkKey, because a transaction is canceled for a key of the wrong type, with a reason for that item, and
+// refused as a whole for any other fault of a key.
+func (t *table) checkTypes(it item) error {
+	for _, k := range t.key {
+		if typeOf(it[k.name]) != k.typ {
+			return invalid("One or more parameter values were invalid: Type mismatch for key")
 		}
 	}
 	return nil

@@ -5,15 +5,18 @@ import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 // An outcome is what a write would do to its item; nothing is stored before every write of a request has one.
 type outcome struct {
 	before, after item // nil is a missing item
-	units         int
+	cost          consumption
 	refused       bool
 }
 
 // evaluate says what the write would do. A refusal is no error here: a transaction needs to know all of them.
 func (w *write) evaluate() (outcome, error) {
+	if err := w.table.checkTypes(w.adopted); err != nil {
+		return outcome{}, err
+	}
 	o := outcome{before: w.table.items[w.id]}
 	if w.condition != nil && !w.bound.holds(w.parsed.condition.condition, o.before) {
-		o.refused, o.units = true, writeUnits(o.before)
+		o.refused, o.cost = true, written(writeUnits(o.before))
 		return o, nil
 	}
 	var err error
@@ -33,7 +36,7 @@ func (w *write) evaluate() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	o.units = units(max(itemSize(o.before), size), writeUnit)
+	o.cost = written(units(max(itemSize(o.before), size), writeUnit))
 	return o, nil
 }
 
@@ -89,17 +92,6 @@ func touched(it item, paths []path) item {
 		out[p[0].name] = copyValue(it[p[0].name])
 	}
 	return out
-}
-
-func capacity(want types.ReturnConsumedCapacity, t *table, n int) *types.ConsumedCapacity {
-	if want != types.ReturnConsumedCapacityTotal && want != types.ReturnConsumedCapacityIndexes {
-		return nil
-	}
-	c := &types.ConsumedCapacity{TableName: new(t.name), CapacityUnits: new(float64(n))}
-	if want == types.ReturnConsumedCapacityIndexes {
-		c.Table = &types.Capacity{CapacityUnits: new(float64(n))}
-	}
-	return c
 }
 
 func errLegacy() error {

@@ -29,19 +29,21 @@ func (db *DB) getItem(in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error
 	if err != nil {
 		return nil, err
 	}
-	it := t.items[t.id(key)]
-	out := &dynamodb.GetItemOutput{Item: copyItem(it), ConsumedCapacity: capacity(in.ReturnConsumedCapacity, t, 0)}
-	if c := out.ConsumedCapacity; c != nil {
-		n := float64(units(itemSize(it), readUnit))
-		if in.ConsistentRead == nil || !*in.ConsistentRead {
-			n /= 2
-		}
-		*c.CapacityUnits = n
-		if c.Table != nil {
-			*c.Table.CapacityUnits = n
-		}
+	if err := t.checkTypes(key); err != nil {
+		return nil, err
 	}
-	return out, nil
+	it := t.items[t.id(key)]
+	cost := consumption{table: readUnits(itemSize(it), in.ConsistentRead)}
+	return &dynamodb.GetItemOutput{Item: copyItem(it), ConsumedCapacity: cost.report(in.ReturnConsumedCapacity, t)}, nil
+}
+
+// readUnits is what it costs to read this much at once. A read that may be stale costs half.
+func readUnits(size int, consistent *bool) float64 {
+	n := float64(units(size, readUnit))
+	if consistent != nil && *consistent {
+		return n
+	}
+	return n / 2
 }
 
 func (db *DB) scan(in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {

@@ -59,7 +59,7 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 	db.mu.Lock()
 	r := db.describe(in)
 	f, intercept := db.nextFault()
-	each := db.interceptStatement
+	each := db.itemInterceptor(r)
 	db.mu.Unlock()
 	if intercept != nil { // without the lock: it may wait, or use the DB
 		f = intercept(ctx, r.clone())
@@ -67,7 +67,7 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 			f = LostRequest // its sender gave up while it was held
 		}
 	}
-	if !db.chooseStatementFaults(ctx, &r, f, each) {
+	if !db.chooseItemFaults(ctx, &r, f, each) {
 		f = LostRequest
 	}
 
@@ -81,9 +81,9 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 	switch f {
 	case LostRequest, EmptyAnswer:
 		return nil, f, nil
-	case LateRequest:
-		db.held = append(db.held, copyInput(in))
-		return nil, f, nil
+	case LateRequest, LateCommit:
+		r.Err = db.hold(in, f, &r)
+		return nil, f, r.Err
 	}
 	out, r.Err = db.apply(in, &r)
 	f.spoil(out, r.Err)
@@ -187,7 +187,7 @@ func operation(in any) string {
 	case *dynamodb.PutItemInput:
 		return "PutItem"
 	case *dynamodb.TransactWriteItemsInput:
-		return "TransactWriteItems"
+		return transactWrite
 	case *dynamodb.BatchExecuteStatementInput:
 		return "BatchExecuteStatement"
 	}

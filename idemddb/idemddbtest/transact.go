@@ -2,14 +2,9 @@ package idemddbtest
 
 import (
 	"context"
-	"errors"
-	"reflect"
-	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 )
 
 // TransactWriteItems does all of its writes or none. A ClientRequestToken is remembered for ten minutes; unlike the SDK's client, a DB
@@ -18,51 +13,46 @@ func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWrite
 	return call[dynamodb.TransactWriteItemsOutput](ctx, db, in)
 }
 
+// transactWrite is the name of the operation.
+const transactWrite = "TransactWriteItems"
+
 const (
 	maxTransactItems = 100
 	maxTransactSize  = 4 << 20
-	maxToken         = 36
-	tokenLifetime    = 10 * time.Minute
 )
 
-// A sentTransaction is one that was done, by its ClientRequestToken.
-type sentTransaction struct {
-	items []types.TransactWriteItem
-	until time.Time
+func (db *DB) transactWriteItems(in *dynamodb.TransactWriteItemsInput, r *Request) (*dynamodb.TransactWriteItemsOutput, error) {
+	tx, err := db.begin(in, r)
+	if err != nil {
+		return nil, err
+	}
+	tx.commit()
+	return tx.output(), nil
 }
 
-func (db *DB) transactWriteItems(in *dynamodb.TransactWriteItemsInput, r *Request) (*dynamodb.TransactWriteItemsOutput, error) {
+// begin does all of a transaction but to commit it. The parts of r get what became of each.
+func (db *DB) begin(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transaction, error) {
 	writes, err := transactWrites(in)
 	if err != nil {
 		return nil, err
 	}
-	token := text(in.ClientRequestToken)
-	if len(token) > maxToken {
-		return nil, invalid("Value at 'clientRequestToken' failed to satisfy constraint: Member must have length less than or equal to 36")
-	}
-	sent, again := db.tokens[token]
-	if again = again && db.now().Before(sent.until); again && !reflect.DeepEqual(sent.items, in.TransactItems) {
-		return nil, &types.IdempotentParameterMismatchException{Message: new("Request rejected because it was retried with a different payload")}
+	repeated, err := db.checkToken(in)
+	if err != nil {
+		return nil, err
 	}
 	if err := db.prepareAll(writes); err != nil {
 		return nil, err
 	}
-	if again {
-		return db.transactOutput(in, writes, replayedUnits(writes)), nil
+	tx := &Transaction{db: db, input: in, writes: writes, repeated: repeated}
+	if repeated {
+		return tx, nil
 	}
-	outcomes, err := evaluateAll(writes, r)
-	if err != nil {
+	if tx.outcomes, err = db.evaluateAll(writes, r); err != nil {
 		return nil, err
 	}
-	cost := make([]int, len(writes))
-	for i, w := range writes {
-		w.store(outcomes[i])
-		cost[i] = 2 * outcomes[i].units
-	}
-	if token != "" {
-		db.remember(token, in)
-	}
-	return db.transactOutput(in, writes, cost), nil
+	tx.committed = make([]bool, len(writes))
+	db.inFlight = append(db.inFlight, tx)
+	return tx, nil
 }
 
 func transactWrites(in *dynamodb.TransactWriteItemsInput) ([]*write, error) {
@@ -71,7 +61,7 @@ func transactWrites(in *dynamodb.TransactWriteItemsInput) ([]*write, error) {
 	}
 	writes := make([]*write, len(in.TransactItems))
 	for i, part := range in.TransactItems {
-		w, n := transactWrite(part)
+		w, n := writeOf(part)
 		if n != 1 {
 			return nil, invalid("TransactItems can only contain one of Check, Put, Update or Delete")
 		}
@@ -83,8 +73,8 @@ func transactWrites(in *dynamodb.TransactWriteItemsInput) ([]*write, error) {
 	return writes, nil
 }
 
-// transactWrite also answers how many kinds of write the part holds: one is right.
-func transactWrite(part types.TransactWriteItem) (w *write, n int) {
+// writeOf also answers how many kinds of write the part holds: one is right.
+func writeOf(part types.TransactWriteItem) (w *write, n int) {
 	if p := part.Update; p != nil {
 		n++
 		w = &write{kind: updateWrite, tableName: p.TableName, key: p.Key, condition: p.ConditionExpression, update: p.UpdateExpression,
@@ -121,94 +111,22 @@ func (db *DB) prepareAll(writes []*write) error {
 			return invalid("Transaction request cannot include multiple operations on one item")
 		}
 		seen[id] = true
-		if size += itemSize(w.adopted); size > maxTransactSize {
-			return invalid("Transaction size has exceeded the maximum allowed size")
+		if size += w.size(); size > maxTransactSize {
+			return invalid("Transaction payload size cannot exceed 4MB. Payload Size: %d", size)
 		}
 	}
 	return nil
 }
 
-// evaluateAll answers the outcomes of all writes, or the reason of each for refusing them all. What an update finds wrong with its
-// item is such a reason too, ValidationError, as the service documents it; DynamoDB Local answers most of those with a plain
-// ValidationException.
-func evaluateAll(writes []*write, r *Request) ([]outcome, error) {
-	outcomes := make([]outcome, len(writes))
-	reasons := make([]types.CancellationReason, len(writes))
-	codes := make([]string, len(writes))
-	canceled := false
-	for i, w := range writes {
-		var err error
-		outcomes[i], err = w.evaluate()
-		reasons[i] = w.reason(outcomes[i], err)
-		codes[i] = *reasons[i].Code
-		canceled = canceled || codes[i] != "None"
-		part := &r.Items[i]
-		part.Refused, part.WriteUnits = outcomes[i].refused, 2*max(1, outcomes[i].units)
-		r.Refused = r.Refused || part.Refused
-		r.WriteUnits += part.WriteUnits
+// size is what the write counts for in the limit of a transaction. DynamoDB Local counts the request, so that an update of a large item
+// counts for what it sets.
+func (w *write) size() int {
+	n := itemSize(w.adopted) + len(text(w.condition)) + len(text(w.update))
+	for _, name := range w.names {
+		n += len(name)
 	}
-	if !canceled {
-		return outcomes, nil
+	for _, v := range w.bound.values {
+		n += valueSize(v)
 	}
-	return nil, &types.TransactionCanceledException{
-		Message: new("Transaction cancelled, please refer cancellation reasons for specific reasons [" +
-			strings.Join(codes, ", ") + "]"),
-		CancellationReasons: reasons,
-	}
-}
-
-func (w *write) reason(o outcome, err error) types.CancellationReason {
-	switch {
-	case err != nil:
-		c := types.CancellationReason{Code: new("ValidationError"), Message: new(err.Error())}
-		if api, ok := errors.AsType[*smithy.GenericAPIError](err); ok {
-			c.Message = new(api.Message)
-		}
-		return c
-	case !o.refused:
-		return types.CancellationReason{Code: new("None")}
-	}
-	c := types.CancellationReason{Code: new("ConditionalCheckFailed"), Message: new("The conditional request failed")}
-	if w.giveItem == types.ReturnValuesOnConditionCheckFailureAllOld {
-		c.Item = copyItem(o.before)
-	}
-	return c
-}
-
-func (db *DB) remember(token string, in *dynamodb.TransactWriteItemsInput) {
-	now := db.now()
-	for t, sent := range db.tokens {
-		if !now.Before(sent.until) {
-			delete(db.tokens, t)
-		}
-	}
-	db.tokens[token] = sentTransaction{items: copyInput(in).(*dynamodb.TransactWriteItemsInput).TransactItems, until: now.Add(tokenLifetime)}
-}
-
-// replayedUnits are what a repeated token costs: the items are read, not written.
-func replayedUnits(writes []*write) []int {
-	cost := make([]int, len(writes))
-	for i, w := range writes {
-		cost[i] = 2 * units(itemSize(w.table.items[w.id]), readUnit)
-	}
-	return cost
-}
-
-func (db *DB) transactOutput(in *dynamodb.TransactWriteItemsInput, writes []*write, cost []int) *dynamodb.TransactWriteItemsOutput {
-	out := &dynamodb.TransactWriteItemsOutput{}
-	at := map[string]int{}
-	for i, w := range writes {
-		c := capacity(in.ReturnConsumedCapacity, w.table, cost[i])
-		if c == nil {
-			return out
-		}
-		if j, ok := at[w.table.name]; ok {
-			*out.ConsumedCapacity[j].CapacityUnits += *c.CapacityUnits
-			continue
-		}
-		at[w.table.name] = len(out.ConsumedCapacity)
-		c.Table = nil
-		out.ConsumedCapacity = append(out.ConsumedCapacity, *c)
-	}
-	return out
+	return n
 }

@@ -66,7 +66,7 @@ func (db *DB) updateItem(in *dynamodb.UpdateItemInput, r *Request) (*dynamodb.Up
 	}
 	return &dynamodb.UpdateItemOutput{
 		Attributes:       o.attributes(in.ReturnValues, w.paths),
-		ConsumedCapacity: capacity(in.ReturnConsumedCapacity, w.table, o.units),
+		ConsumedCapacity: o.cost.report(in.ReturnConsumedCapacity, w.table),
 	}, nil
 }
 
@@ -85,7 +85,7 @@ func (db *DB) putItem(in *dynamodb.PutItemInput, r *Request) (*dynamodb.PutItemO
 	}
 	return &dynamodb.PutItemOutput{
 		Attributes:       o.attributes(in.ReturnValues, nil),
-		ConsumedCapacity: capacity(in.ReturnConsumedCapacity, w.table, o.units),
+		ConsumedCapacity: o.cost.report(in.ReturnConsumedCapacity, w.table),
 	}, nil
 }
 
@@ -104,7 +104,7 @@ func (db *DB) deleteItem(in *dynamodb.DeleteItemInput, r *Request) (*dynamodb.De
 	}
 	return &dynamodb.DeleteItemOutput{
 		Attributes:       o.attributes(in.ReturnValues, nil),
-		ConsumedCapacity: capacity(in.ReturnConsumedCapacity, w.table, o.units),
+		ConsumedCapacity: o.cost.report(in.ReturnConsumedCapacity, w.table),
 	}, nil
 }
 
@@ -113,13 +113,16 @@ func (db *DB) write(w *write, r *Request) (outcome, error) {
 	if err := db.prepare(w); err != nil {
 		return outcome{}, err
 	}
+	if db.isHeld(w) {
+		return outcome{}, errConflict()
+	}
 	return w.do(r)
 }
 
 // do does a prepared write.
 func (w *write) do(r *Request) (outcome, error) {
 	o, err := w.evaluate()
-	r.WriteUnits, r.Refused = o.units, o.refused
+	r.WriteUnits, r.Refused = int(o.cost.total()), o.refused
 	switch {
 	case err != nil:
 		return outcome{}, err
