@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -68,4 +69,69 @@ func kindOf(err error) string {
 	}
 
 	return fmt.Sprint(err)
+}
+
+// countUp is a transaction that adds one to the attribute "n" of each record.
+func countUp(keys ...string) *dynamodb.TransactWriteItemsInput {
+	in := &dynamodb.TransactWriteItemsInput{}
+
+	for _, key := range keys {
+		in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Update: &types.Update{
+			TableName: new("records"), Key: recordKey(key), UpdateExpression: new("ADD n :one"),
+			ExpressionAttributeValues: map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}},
+		}})
+	}
+
+	return in
+}
+
+// putNew is a transaction that makes each record, which must be new.
+func putNew(keys ...string) *dynamodb.TransactWriteItemsInput {
+	in := &dynamodb.TransactWriteItemsInput{}
+
+	for _, key := range keys {
+		in.TransactItems = append(in.TransactItems, types.TransactWriteItem{Put: &types.Put{
+			TableName: new("records"), Item: recordKey(key), ConditionExpression: new("attribute_not_exists(pk)"),
+		}})
+	}
+
+	return in
+}
+
+// send sends countUp under a token, and says what came of it.
+func send(db *idemddbtest.DB, token string, keys ...string) string {
+	in := countUp(keys...)
+	in.ClientRequestToken = &token
+
+	_, err := db.TransactWriteItems(context.Background(), in)
+	if err == nil {
+		return "done"
+	}
+
+	if canceled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		return canceled.ErrorCode() + " " + codesOf(canceled)
+	}
+
+	if e, ok := errors.AsType[*types.TransactionInProgressException](err); ok {
+		return e.ErrorCode()
+	}
+
+	return "no answer"
+}
+
+func codesOf(canceled *types.TransactionCanceledException) string {
+	codes := make([]string, len(canceled.CancellationReasons))
+	for i, reason := range canceled.CancellationReasons {
+		codes[i] = *reason.Code
+	}
+
+	return fmt.Sprint(codes)
+}
+
+func countOf(db *idemddbtest.DB, key string) string {
+	if n, ok := db.Item("records", recordKey(key))["n"].(*types.AttributeValueMemberN); ok {
+		return n.Value
+	}
+
+	return "0"
 }

@@ -2,24 +2,24 @@ package idemddbtest
 
 import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-// outcome is what a write would do to its item. Nothing is stored before all writes of a request have one.
+// An outcome is what a write would do to its item; nothing is stored before every write of a request has one.
 type outcome struct {
 	before, after item // nil is a missing item
-	units         int
+	cost          consumption
 	refused       bool
 }
 
-// evaluate returns what the write would do. It does not return an error for a refused condition, because a transaction lists all of them.
+// evaluate says what the write would do. A refusal is no error here: a transaction needs to know all of them.
 func (w *write) evaluate() (outcome, error) {
+	if err := w.table.checkTypes(w.adopted); err != nil {
+		return outcome{}, err
+	}
 	o := outcome{before: w.table.items[w.id]}
 	if w.condition != nil && !w.bound.holds(w.parsed.condition.condition, o.before) {
-		o.refused, o.units = true, writeUnits(o.before)
-
+		o.refused, o.cost = true, written(writeUnits(o.before))
 		return o, nil
 	}
-
 	var err error
-
 	switch w.kind {
 	case putWrite:
 		o.after = w.adopted
@@ -29,18 +29,14 @@ func (w *write) evaluate() (outcome, error) {
 		o.after, err = w.updated(o.before)
 	case deleteWrite:
 	}
-
 	size := itemSize(o.after)
 	if err == nil && size > maxItemSize {
 		err = invalid("Item size to update has exceeded the maximum allowed size")
 	}
-
 	if err != nil {
 		return outcome{}, err
 	}
-
-	o.units = units(max(itemSize(o.before), size), writeUnit)
-
+	o.cost = written(units(max(itemSize(o.before), size), writeUnit))
 	return o, nil
 }
 
@@ -50,29 +46,24 @@ func (w *write) updated(before item) (item, error) {
 			return nil, invalid("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", p[0].name)
 		}
 	}
-
 	if before == nil {
 		before = w.adopted
 	}
-
 	if w.update == nil {
 		return before, nil
 	}
-
 	return w.bound.apply(w.parsed.update.update, before)
 }
 
 func (w *write) store(o outcome) {
 	if o.after == nil {
 		delete(w.table.items, w.id)
-
 		return
 	}
-
 	w.table.items[w.id] = o.after
 }
 
-// attributes returns what the answer carries of the item; nil if that is nothing.
+// attributes are what the answer returns of the item; nil rather than empty.
 func (o outcome) attributes(rv types.ReturnValue, paths []path) item {
 	switch rv {
 	case types.ReturnValueAllOld:
@@ -85,40 +76,22 @@ func (o outcome) attributes(rv types.ReturnValue, paths []path) item {
 		return touched(o.after, paths)
 	case types.ReturnValueNone:
 	}
-
 	return nil
 }
 
-// touched returns the whole top-level attribute of each path that exists, as DynamoDB Local does.
+// touched is, of the paths that exist, the whole top-level attribute, as DynamoDB Local has it.
 func touched(it item, paths []path) item {
 	var out item
-
 	for _, p := range paths {
 		if p.lookup(it) == nil {
 			continue
 		}
-
 		if out == nil {
 			out = item{}
 		}
-
 		out[p[0].name] = copyValue(it[p[0].name])
 	}
-
 	return out
-}
-
-func capacity(want types.ReturnConsumedCapacity, t *table, n int) *types.ConsumedCapacity {
-	if want != types.ReturnConsumedCapacityTotal && want != types.ReturnConsumedCapacityIndexes {
-		return nil
-	}
-
-	c := &types.ConsumedCapacity{TableName: new(t.name), CapacityUnits: new(float64(n))}
-	if want == types.ReturnConsumedCapacityIndexes {
-		c.Table = &types.Capacity{CapacityUnits: new(float64(n))}
-	}
-
-	return c
 }
 
 func errLegacy() error {

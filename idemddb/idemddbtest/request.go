@@ -10,108 +10,84 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Request describes one request and its answer. Each try of the SDK is a request. An interceptor gets only what was sent: Operation, Table,
-// Key, the expressions and Items.
+// A Request is what a DB knows of one request, each attempt of the SDK being one. An interceptor sees only what was sent: Operation,
+// Table, Key, the expressions and Items.
 type Request struct {
 	Operation string                          // "UpdateItem"
-	Table     string                          // "" for a transaction and a call of statements
-	Key       map[string]types.AttributeValue // of the item; for a PutItem or a statement nil if there is no such table
-	Condition string                          // ConditionExpression; for a statement the text after WHERE
-	Update    string                          // UpdateExpression; for an UPDATE its SET and REMOVE clauses, for an INSERT the text after VALUE
-	Items     []Request                       // the parts of a transaction (Operation Put, Update, Delete or ConditionCheck) or the statements of a call (INSERT or UPDATE)
+	Table     string                          // "" for a transaction and for a call of statements
+	Key       map[string]types.AttributeValue // of the one item that the request names; of a PutItem or a statement the key, once the table is known, else nil
+	Condition string                          // ConditionExpression; of a statement what follows WHERE
+	Update    string                          // UpdateExpression; of a statement its SET and REMOVE clauses, of an INSERT what follows VALUE
+	Items     []Request                       // the parts of a transaction, with Operation Put, Update, Delete or ConditionCheck; statements, with Operation INSERT or UPDATE
 
-	WriteUnits int   // write units that were consumed; a refused condition consumes them, too
-	Refused    bool  // a condition did not hold or an INSERT found an item; for a call, whether that is so for any of its statements
-	Err        error // the error of the service, unwrapped, or of a statement's response; nil for a success and if nothing was applied
-	Fault      Fault // the fault that was injected; the sender then did not get Err, or not all of it
+	WriteUnits int   // consumed; a refused condition consumes too
+	Refused    bool  // a condition did not hold; INSERT found an item; of a call of statements: of one of them
+	Err        error // what the service answered, unwrapped; nil for success, and when nothing was applied; of a statement what its response says
+	Fault      Fault // what was injected; Err is then not, or not all, that the sender saw
 }
 
-// Requests returns all requests that were sent so far, in the order in which they were answered. It includes those that a fault kept from
-// being applied. A request that was applied late is there twice, the second time without the Fault.
+// Requests returns all requests that were sent so far, in the order in which they were done. It includes those that a fault kept from
+// being applied; one that is applied late stands there twice, the second time without the Fault.
 func (db *DB) Requests() []Request {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-
 	out := slices.Clone(db.requests)
 	for i := range out {
 		out[i] = out[i].clone()
 	}
-
 	return out
 }
 
-// ResetRequests removes all requests from the list that Requests returns.
+// ResetRequests empties the log.
 func (db *DB) ResetRequests() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-
 	db.requests = nil
 }
 
 func (r Request) clone() Request {
 	r.Key = copyItem(r.Key)
-
 	r.Items = slices.Clone(r.Items)
 	for i := range r.Items {
 		r.Items[i] = r.Items[i].clone()
 	}
-
 	return r
 }
 
-// receive answers a request, and returns the fault that happens to it or to its answer.
+// receive takes a request as it came in and answers it, or says what fault its answer meets.
 func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error) {
-	r := db.arrive(ctx, in)
-	f = r.Fault
-
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	defer func() { db.requests = append(db.requests, r) }()
-
-	if r.Err = f.refusal(r); r.Err != nil {
-		return nil, f, r.Err
-	}
-
-	switch f {
-	case LostRequest, EmptyAnswer:
-		return nil, f, nil
-	case LateRequest:
-		late, err := copyInput(in)
-		if err == nil {
-			db.held = append(db.held, late)
-		}
-
-		return nil, f, err
-	}
-
-	out, r.Err = db.apply(in, &r)
-	f.spoil(out, r.Err)
-
-	return out, f, r.Err
-}
-
-// arrive describes a request and chooses its faults. It calls interceptors without the lock, because they may wait, or use the DB.
-func (db *DB) arrive(ctx context.Context, in any) Request {
 	db.mu.Lock()
 	r := db.describe(in)
 	f, intercept := db.nextFault()
-	each := db.interceptStatement
+	each := db.itemInterceptor(r)
 	db.mu.Unlock()
-
-	if intercept != nil {
+	if intercept != nil { // without the lock: it may wait, or use the DB
 		f = intercept(ctx, r.clone())
 		if ctx.Err() != nil {
-			f = LostRequest // its sender gave up while the interceptor waited
+			f = LostRequest // its sender gave up while it was held
 		}
 	}
-
-	if !chooseStatementFaults(ctx, &r, f, each) {
+	if !db.chooseItemFaults(ctx, &r, f, each) {
 		f = LostRequest
 	}
 
+	db.mu.Lock()
+	defer db.mu.Unlock()
 	r.Fault = f
-
-	return r
+	defer func() { db.requests = append(db.requests, r) }()
+	if r.Err = f.refusal(r); r.Err != nil {
+		return nil, f, r.Err
+	}
+	switch f {
+	case LostRequest, EmptyAnswer:
+		return nil, f, nil
+	case LateRequest, LateCommit:
+		r.Err = db.hold(in, f, &r)
+		return nil, f, r.Err
+	}
+	out, r.Err = db.apply(in, &r)
+	f.spoil(out, r.Err)
+	return out, f, r.Err
 }
 
 func (db *DB) apply(in any, r *Request) (out any, err error) {
@@ -137,7 +113,6 @@ func (db *DB) apply(in any, r *Request) (out any, err error) {
 	case *dynamodb.UpdateTimeToLiveInput:
 		return db.updateTimeToLive(in)
 	}
-
 	panic("idemddbtest: no operation takes " + reflect.TypeOf(in).String())
 }
 
@@ -171,7 +146,6 @@ func (db *DB) describe(in any) Request {
 			r.Items[i] = db.describeStatement(s)
 		}
 	}
-
 	return r
 }
 
@@ -190,7 +164,6 @@ func (db *DB) describePart(part types.TransactWriteItem) (r Request) {
 		r.Operation = "ConditionCheck"
 		db.describeItem(&r, part.ConditionCheck.TableName, part.ConditionCheck.Key, part.ConditionCheck.ConditionExpression)
 	}
-
 	return r
 }
 
@@ -203,11 +176,10 @@ func (db *DB) keyIn(table *string, it item) item {
 	if err != nil {
 		return nil
 	}
-
 	return t.keyPart(it)
 }
 
-// operation returns the name of the operation that takes this input.
+// operation is the name that an input's type carries.
 func operation(in any) string {
 	switch in.(type) {
 	case *dynamodb.UpdateItemInput:
@@ -215,11 +187,10 @@ func operation(in any) string {
 	case *dynamodb.PutItemInput:
 		return "PutItem"
 	case *dynamodb.TransactWriteItemsInput:
-		return "TransactWriteItems"
+		return transactWrite
 	case *dynamodb.BatchExecuteStatementInput:
 		return "BatchExecuteStatement"
 	}
-
 	return strings.TrimSuffix(reflect.TypeOf(in).Elem().Name(), "Input")
 }
 
@@ -227,6 +198,5 @@ func text(s *string) string {
 	if s == nil {
 		return ""
 	}
-
 	return *s
 }

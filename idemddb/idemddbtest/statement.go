@@ -45,6 +45,9 @@ func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *
 	out := &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(writes))}
 	for i, w := range writes {
 		part := &r.Items[i]
+		if part.Err == nil && db.isHeld(w) {
+			part.Err = errConflict()
+		}
 		out.Responses[i] = w.execute(part, r.Fault)
 		r.WriteUnits += part.WriteUnits
 		r.Refused = r.Refused || part.Refused
