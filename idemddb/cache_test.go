@@ -28,17 +28,6 @@ func cached(t *testing.T, size int) (*idemddb.Store, *idemddbtest.Clock, func(wh
 	}
 }
 
-func replay(t *testing.T, s *idemddb.Store, key string) *idemddb.Record {
-	t.Helper()
-
-	_, rec, err := s.Claim(t.Context(), key, nil)
-	if rec == nil {
-		t.Fatalf("got error %v, want a record", err)
-	}
-
-	return rec
-}
-
 func TestWhatWasCompletedOrReplayedHereCostsNoRequest(t *testing.T) {
 	t.Parallel()
 

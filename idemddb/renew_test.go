@@ -3,7 +3,6 @@ package idemddb_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -169,111 +168,5 @@ func TestStopEndsARenewalUnderWay(t *testing.T) {
 		}
 
 		claim(t, s, "k")
-	})
-}
-
-func TestWaitReplaysWhenTheOwnerFinishesInTime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, db := newStore(t, nil)
-		c := claim(t, s, "k")
-
-		go func() {
-			time.Sleep(time.Second)
-
-			if err := c.Complete(t.Context(), []byte("done")); err != nil {
-				t.Error(err)
-			}
-		}()
-
-		_, rec, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Wait: 2 * time.Second})
-		if err != nil || string(rec.Result) != "done" {
-			t.Errorf("got %v, %v, want the record", rec, err)
-		}
-
-		if n := len(db.Requests()); n > 10 {
-			t.Errorf("%d requests for a second of waiting", n)
-		}
-	})
-}
-
-func TestWaitEndsInTime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := newStore(t, nil)
-		claim(t, s, "k")
-
-		begun := time.Now()
-
-		_, _, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Wait: time.Second})
-		if !errors.Is(err, idemddb.ErrInProgress) || time.Since(begun) != time.Second {
-			t.Errorf("got %v after %v, want in progress after 1s", err, time.Since(begun))
-		}
-	})
-}
-
-func TestWaitEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := newStore(t, nil)
-		claim(t, s, "k")
-
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-
-		_, _, err := s.Claim(ctx, "k", &idemddb.ClaimOptions{Wait: time.Minute})
-		if !errors.Is(err, idemddb.ErrInProgress) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v, want in progress and the deadline", err)
-		}
-	})
-}
-
-func TestWaitTakesOverWhenTheLeaseEnds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := newStore(t, &idemddb.Options{Lease: 2 * time.Second})
-		claim(t, s, "k")
-
-		c, _, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Wait: time.Minute})
-		if err != nil || !c.Takeover() {
-			t.Errorf("got %v, want a takeover", err)
-		}
-	})
-}
-
-func TestDoReleasesAfterItsContextEnded(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := newStore(t, nil)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-
-		defer cancel()
-
-		_, err := idemddb.Do(ctx, s, "k", nil, func(ctx context.Context) (int, error) {
-			<-ctx.Done()
-
-			return 0, ctx.Err()
-		})
-		if !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "release") {
-			t.Errorf("got %v, want the deadline alone", err)
-		}
-
-		claim(t, s, "k")
-	})
-}
-
-func TestDoShowsTheWorksErrorBeforeTheReleases(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, db := newStore(t, nil)
-		_, err := idemddb.Do(t.Context(), s, "k", nil, func(context.Context) (int, error) {
-			db.Inject(idemddbtest.AccessDenied)
-
-			return 0, errors.New("bank closed")
-		})
-
-		if err == nil || !strings.HasPrefix(err.Error(), "bank closed\nidemddb: release of key sha256:") {
-			t.Errorf("got %v, want both", err)
-		}
 	})
 }

@@ -168,13 +168,9 @@ func (v *invocation) finishBefore(end time.Time, ctx context.Context, m *message
 		hook := v.callHook(ctx, end, m, o.err)
 		m.failed = hook != nil
 		err = errors.Join(err, hook)
-
-		if hook == nil {
-			countOutcome(ctx, "dead_letter")
-		}
 	}
 
-	countOutcome(ctx, string(o.name))
+	countMessage(ctx, o.name, o.permanent && !m.failed)
 
 	if err != nil {
 		v.report(ctx, m, o, err)
@@ -216,7 +212,7 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 		return errNoTime
 	}
 
-	if ctx.Err() != nil {
+	if !end.IsZero() && !time.Now().Before(end) { // the contexts of several hooks do not end at exactly one moment
 		return errNoTime
 	}
 

@@ -14,10 +14,10 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// A function says sqs.NewFromConfig(cfg) where the examples have a fake.
+// A function has sqs.NewFromConfig(cfg) where the examples have a fake.
 var _ lambdawrap.SendMessageAPI = (*sqs.Client)(nil)
 
-// printed is SQS, and prints what it is sent.
+// printed stands for SQS and prints each message that it is sent.
 type printed struct{}
 
 func (printed) SendMessage(
@@ -40,7 +40,7 @@ func (printed) SendMessage(
 	return &sqs.SendMessageOutput{}, nil
 }
 
-// A payment that no retry mends goes to the dead-letter queue at once, with the reason; the others go on.
+// A payment that failed for good goes to the dead-letter queue at once, with the reason. The others go on.
 func ExampleDeadLetterQueue() {
 	store, _ := inMemory(nil)
 
@@ -65,7 +65,7 @@ func ExampleDeadLetterQueue() {
 	// come back: []
 }
 
-// A queue's ARN is not its URL. Nothing is lost: messages for it come back, and the log says why.
+// The hook needs the queue's URL, not its ARN. With an ARN no message is lost: they come back, and the log says why.
 func ExampleDeadLetterQueue_wrongURL() {
 	hook := lambdawrap.DeadLetterQueue(printed{}, "arn:aws:sqs:eu-west-1:111122223333:payments-dead")
 
@@ -73,7 +73,7 @@ func ExampleDeadLetterQueue_wrongURL() {
 	// Output: lambdawrap: dead-letter queue: queueURL: must be a queue's URL, as https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, is "arn:aws:sqs:eu-west-1:111122223333:payments-dead"
 }
 
-// tagged adds an attribute to whatever is sent.
+// tagged adds an attribute to each message that is sent.
 type tagged struct{ lambdawrap.SendMessageAPI }
 
 func (t tagged) SendMessage(
@@ -93,7 +93,7 @@ func (t tagged) SendMessage(
 	return out, nil
 }
 
-// A type of your own between the hook and the client can change what is sent.
+// A type of your own between the hook and the client can change the messages that are sent.
 func ExampleSendMessageAPI() {
 	hook := lambdawrap.DeadLetterQueue(tagged{printed{}}, "https://sqs.eu-west-1.amazonaws.com/111122223333/payments-dead")
 

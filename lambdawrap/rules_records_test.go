@@ -1,0 +1,391 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// ledger counts the effects of messages whose records are not written.
+type ledger struct {
+	lab *lab
+
+	mu    sync.Mutex
+	open  []string  // keys of effects without a record
+	worst int       // the most of them
+	known time.Time // when the wrapper knows that records do not get through; zero: not yet
+	until time.Time // when they get through again
+	after int       // effects between the two
+}
+
+// work is a handler whose effect happens at its end.
+func (g *ledger) work(takes time.Duration) lambdawrap.Handler {
+	return func(_ context.Context, m events.SQSMessage) error {
+		pass(takes)
+
+		g.mu.Lock()
+		defer g.mu.Unlock()
+
+		g.open = append(slices.DeleteFunc(g.open, func(key string) bool { return g.lab.state(key) == "COMPLETED" }), m.Body)
+		g.worst = max(g.worst, len(g.open))
+
+		if now := time.Now(); !g.known.IsZero() && now.After(g.known) && now.Before(g.until) {
+			g.after++
+		}
+
+		return nil
+	}
+}
+
+// refused notes that a completion has met a fault, which is known after a while and lasts for some time.
+func (g *ledger) refused(after, limit time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	if g.known.IsZero() {
+		g.known, g.until = time.Now().Add(after+moment), time.Now().Add(limit)
+	}
+}
+
+// bound demands that work did not run ahead of its records: at most so many effects may follow the first refusal.
+func (g *ledger) bound(limit int) {
+	g.lab.Helper()
+
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	if g.known.IsZero() {
+		g.lab.Error("no completion was refused")
+	}
+
+	if g.after > limit {
+		g.lab.Errorf("%d effects after the first refusal was known, want at most %d", g.after, limit)
+	}
+}
+
+// warnings is how many lines say that records do not get through.
+func (l *lab) warnings() int {
+	return strings.Count(l.log.String(), "records of finished work do not get through")
+}
+
+// during gives the requests of a kind a fault for some time, once the first n of them have passed.
+func (g *ledger) during(limit time.Duration, n int, is func(idemddbtest.Request) bool, fault idemddbtest.Fault, after time.Duration) {
+	var (
+		mu    sync.Mutex
+		seen  int
+		begun time.Time
+	)
+
+	g.lab.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if !is(r) {
+			return idemddbtest.None
+		}
+
+		mu.Lock()
+		defer mu.Unlock()
+
+		if seen++; seen <= n {
+			return idemddbtest.None
+		}
+
+		if begun.IsZero() {
+			begun = time.Now()
+			g.refused(after, limit)
+		}
+
+		if time.Since(begun) > limit {
+			return idemddbtest.None
+		}
+
+		return fault
+	})
+}
+
+func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
+	t.Parallel()
+
+	for fault, after := range map[idemddbtest.Fault]time.Duration{
+		idemddbtest.Throttle: 0, idemddbtest.ThrottleAccount: 0, idemddbtest.AccessDenied: 0, idemddbtest.ServerError: 0, idemddbtest.LostRequest: 0,
+		idemddbtest.LostReply: 0, idemddbtest.EmptyAnswer: 0, idemddbtest.LateReply: 100 * time.Millisecond,
+	} {
+		for _, workers := range []int{1, 3, 10} {
+			for _, takes := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond, 300 * time.Millisecond} {
+				t.Run(fmt.Sprintf("%s, %d workers, handlers of %v", fault, workers, takes), func(t *testing.T) {
+					t.Parallel()
+					bothModes(t, func(l *lab) {
+						l.opts.Workers = workers
+						g := &ledger{lab: l}
+						g.during(4*time.Second, 2, isCallOf(isCompletion), fault, after)
+
+						failed, _ := l.within(2*time.Minute, l.handle(g.work(takes)), numbered(100))
+						l.equal("failed", failed, []string(nil))
+						l.ran(l.runsOf(100)...)
+						l.settled(100)
+
+						if after == 0 {
+							g.bound(workers + 1)
+						} else { // what is slow may be healthy: until its own 100 ms are over, another handler may follow each of the running ones
+							g.bound(2*workers + 1)
+						}
+
+						l.equal("warnings", l.warnings(), 1)
+						l.equal("unrecorded", l.count(idemddb.Unrecorded), 0)
+						l.idle()
+					})
+				})
+			}
+		}
+	}
+}
+
+// In a shared request each statement may be refused for itself.
+func TestWorkDoesNotRunAheadOfRecordsThatAreThrottledOneByOne(t *testing.T) {
+	t.Parallel()
+
+	for _, workers := range []int{1, 3, 10} {
+		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(l *lab) {
+				l.opts.Workers = workers
+				g := &ledger{lab: l}
+				begun := time.Now()
+				refuse := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					since := time.Since(begun)
+					if !isCompletion(r) || since < 100*time.Millisecond || since > 5*time.Second {
+						return idemddbtest.None
+					}
+
+					g.refused(0, 5*time.Second-since)
+
+					return idemddbtest.Throttle
+				}
+				l.db.Intercept(refuse)
+				l.db.InterceptStatements(refuse)
+
+				failed, _ := l.within(time.Minute, l.handle(g.work(20*time.Millisecond)), numbered(100))
+				l.equal("failed", failed, []string(nil))
+				l.ran(l.runsOf(100)...)
+				g.bound(workers + 1)
+				l.equal("warnings", l.warnings(), 1)
+			})
+		})
+	}
+}
+
+func TestAnOutageOfTheWholeTableLeavesFewEffectsWithoutARecord(t *testing.T) {
+	t.Parallel()
+
+	for fault, after := range map[idemddbtest.Fault]time.Duration{idemddbtest.Throttle: 0, idemddbtest.AccessDenied: 0, idemddbtest.LateReply: 100 * time.Millisecond} {
+		for _, workers := range []int{1, 3, 10} {
+			t.Run(fmt.Sprintf("%s, %d workers", fault, workers), func(t *testing.T) {
+				t.Parallel()
+				bothModes(t, func(l *lab) {
+					l.opts.Workers = workers
+					g := &ledger{lab: l}
+					begun := time.Now()
+					l.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+						if time.Since(begun) < 100*time.Millisecond {
+							return idemddbtest.None
+						}
+
+						if isCallOf(isCompletion)(r) {
+							g.refused(after, time.Minute)
+						}
+
+						return fault
+					})
+
+					failed, _ := l.within(3*time.Second, l.handle(g.work(20*time.Millisecond)), numbered(100))
+					g.bound(workers + 1)
+
+					if done := len(l.runs.all()); done+len(failed) != 100 { // what has run is done, recorded or not
+						l.Errorf("%d ran and %d are reported failed", done, len(failed))
+					}
+
+					l.idle()
+				})
+			})
+		}
+	}
+}
+
+func TestRequestsThatAreSlowerThanHandlersHoldTheHandlersUp(t *testing.T) {
+	t.Parallel()
+
+	for _, workers := range []int{1, 3} {
+		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
+			t.Parallel()
+			bothModes(t, func(l *lab) {
+				l.opts.Workers = workers
+				g := &ledger{lab: l}
+				l.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					pass(300 * time.Millisecond)
+
+					return idemddbtest.None
+				})
+
+				failed, _ := l.within(10*time.Minute, l.handle(g.work(20*time.Millisecond)), numbered(100))
+				l.equal("failed", failed, []string(nil))
+
+				// Those that finish within 100 ms are not in trouble yet; then there is one more for each worker, and one.
+				if limit := 6*workers + workers + 1; g.worst > limit {
+					l.Errorf("%d effects had no record at the worst moment, want at most %d", g.worst, limit)
+				}
+
+				l.equal("warnings", l.warnings(), 1)
+			})
+		})
+	}
+}
+
+func TestOneKeyWhoseRecordIsRefusedDoesNotStopABatchWithOneWorker(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(l *lab) {
+		begun := time.Now()
+		refuse := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if isCompletion(r) && keyOf(r) == "k3" && time.Since(begun) < 8*time.Second {
+				return idemddbtest.Throttle
+			}
+
+			return idemddbtest.None
+		}
+		l.db.Intercept(refuse)
+		l.db.InterceptStatements(refuse)
+
+		last := time.Duration(0)
+		failed, took := l.within(time.Minute, l.handle(func(context.Context, events.SQSMessage) error {
+			pass(20 * time.Millisecond)
+
+			last = time.Since(begun)
+
+			return nil
+		}), numbered(60))
+		l.equal("failed", failed, []string(nil))
+		l.equal("record", l.state("k3"), "COMPLETED")
+		l.equal("warnings", l.warnings(), 1)
+
+		if last > 1500*time.Millisecond || took < 7*time.Second {
+			l.Errorf("the last handler ends after %v, the invocation after %v", last, took)
+		}
+	})
+}
+
+// A completion may wait for another request before its own, so shared requests may take up to 50 ms until one is in trouble.
+func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		single bool
+		slow   time.Duration
+		more   time.Duration // for all messages together
+	}{
+		{true, 80 * time.Millisecond, moment}, {false, 45 * time.Millisecond, 100 * time.Millisecond}, {false, 80 * time.Millisecond, 200 * time.Millisecond},
+	} {
+		for _, workers := range []int{1, 3, 10} {
+			t.Run(fmt.Sprintf("single: %t, %v, %d workers", c.single, c.slow, workers), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, &idemddb.Options{Single: c.single}, func(l *lab) {
+					l.opts.Workers = workers
+					l.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+						if isCallOf(isCompletion)(r) {
+							pass(c.slow)
+						}
+
+						return idemddbtest.None
+					})
+
+					failed, took := l.within(time.Minute, l.handle(slowly(100*time.Millisecond)), numbered(60))
+					l.equal("failed", failed, []string(nil))
+
+					if c.single || c.slow < 50*time.Millisecond {
+						l.equal("warnings", l.warnings(), 0)
+					}
+
+					// All handlers at full speed, and the last completion.
+					if want := time.Duration(60/workers)*100*time.Millisecond + 2*c.slow + c.more; took > want {
+						l.Errorf("it takes %v, want at most %v", took, want)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestAtMostAHundredFinishedEffectsWaitForTheirRecords(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(l *lab) {
+		l.opts.Workers = 10
+		g := &ledger{lab: l}
+		l.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if isCallOf(isCompletion)(r) {
+				pass(99 * time.Millisecond)
+			}
+
+			return idemddbtest.None
+		})
+
+		failed, _ := l.within(5*time.Minute, l.handle(g.work(time.Millisecond)), numbered(1000))
+		l.equal("failed", failed, []string(nil))
+		l.settled(1000)
+
+		if g.worst > 110 || g.worst < 20 {
+			l.Errorf("%d effects had no record at the worst moment, want at most 100, and one for each worker", g.worst)
+		}
+	})
+}
+
+// What a handler changes is an effect also if it then ends its key for good.
+func TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(l *lab) {
+		refused := false
+		l.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if isCallOf(isClaim)(r) {
+				return idemddbtest.None
+			}
+
+			refused = true
+
+			return idemddbtest.Throttle
+		})
+
+		after := 0
+		l.within(10*time.Second, l.handle(func(context.Context, events.SQSMessage) error {
+			if refused {
+				after++
+			}
+
+			pass(20 * time.Millisecond)
+
+			return lambdawrap.Permanent(errBank)
+		}), numbered(20))
+
+		if !refused || after > 1 {
+			l.Errorf("%d handlers began after the first refusal, want one", after)
+		}
+	})
+}
+
+func TestFailuresThatCannotBeReleasedStopNoOtherMessage(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(l *lab) {
+		l.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return !isCallOf(isClaim)(r) }, idemddbtest.Throttle))
+
+		l.within(10*time.Second, l.handle(func(context.Context, events.SQSMessage) error {
+			pass(20 * time.Millisecond)
+
+			return errBank
+		}), numbered(20))
+		l.ran(l.runsOf(20)...)
+	})
+}
