@@ -60,7 +60,12 @@ func declaredOutcomes(t *testing.T) (names []Outcome) {
 		}
 
 		if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "Outcome" {
-			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			literal, ok := spec.Values[0].(*ast.BasicLit)
+			if !ok {
+				t.Fatalf("%s is not a text", spec.Names[0])
+			}
+
+			text, err := strconv.Unquote(literal.Value)
 			if err != nil {
 				t.Fatal(err)
 			}

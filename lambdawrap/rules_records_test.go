@@ -18,7 +18,7 @@ import (
 
 // ledger counts the effects of messages whose records are not written.
 type ledger struct {
-	lab *lab
+	harness *harness
 
 	mu    sync.Mutex
 	open  []string  // keys of effects without a record
@@ -31,12 +31,12 @@ type ledger struct {
 // work is a handler whose effect happens at its end.
 func (g *ledger) work(takes time.Duration) lambdawrap.Handler {
 	return func(_ context.Context, m events.SQSMessage) error {
-		pass(takes)
+		time.Sleep(takes)
 
 		g.mu.Lock()
 		defer g.mu.Unlock()
 
-		g.open = append(slices.DeleteFunc(g.open, func(key string) bool { return g.lab.state(key) == "COMPLETED" }), m.Body)
+		g.open = append(slices.DeleteFunc(g.open, func(key string) bool { return g.harness.state(key) == "COMPLETED" }), m.Body)
 		g.worst = max(g.worst, len(g.open))
 
 		if now := time.Now(); !g.known.IsZero() && now.After(g.known) && now.Before(g.until) {
@@ -59,23 +59,23 @@ func (g *ledger) refused(after, limit time.Duration) {
 
 // bound demands that work did not run ahead of its records: at most so many effects may follow the first refusal.
 func (g *ledger) bound(limit int) {
-	g.lab.Helper()
+	g.harness.Helper()
 
 	g.mu.Lock()
 	defer g.mu.Unlock()
 
 	if g.known.IsZero() {
-		g.lab.Error("no completion was refused")
+		g.harness.Error("no completion was refused")
 	}
 
 	if g.after > limit {
-		g.lab.Errorf("%d effects after the first refusal was known, want at most %d", g.after, limit)
+		g.harness.Errorf("%d effects after the first refusal was known, want at most %d", g.after, limit)
 	}
 }
 
 // warnings is how many lines say that records do not get through.
-func (l *lab) warnings() int {
-	return strings.Count(l.log.String(), "records of finished work do not get through")
+func (h *harness) warnings() int {
+	return strings.Count(h.log.String(), "records of finished work do not get through")
 }
 
 // during gives the requests of a kind a fault for some time, once the first n of them have passed.
@@ -86,7 +86,7 @@ func (g *ledger) during(limit time.Duration, n int, is func(idemddbtest.Request)
 		begun time.Time
 	)
 
-	g.lab.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+	g.harness.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 		if !is(r) {
 			return idemddbtest.None
 		}
@@ -122,15 +122,15 @@ func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
 			for _, takes := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond, 300 * time.Millisecond} {
 				t.Run(fmt.Sprintf("%s, %d workers, handlers of %v", fault, workers, takes), func(t *testing.T) {
 					t.Parallel()
-					bothModes(t, func(l *lab) {
-						l.opts.Workers = workers
-						g := &ledger{lab: l}
+					bothModes(t, func(h *harness) {
+						h.opts.Workers = workers
+						g := &ledger{harness: h}
 						g.during(4*time.Second, 2, isCallOf(isCompletion), fault, after)
 
-						failed, _ := l.within(2*time.Minute, l.handle(g.work(takes)), numbered(100))
-						l.equal("failed", failed, []string(nil))
-						l.ran(l.runsOf(100)...)
-						l.settled(100)
+						failed, _ := h.within(2*time.Minute, h.handle(g.work(takes)), numbered(100))
+						h.equal("failed", failed, []string(nil))
+						h.ran(messageIDs(100)...)
+						h.settled(100)
 
 						if after == 0 {
 							g.bound(workers + 1)
@@ -138,9 +138,9 @@ func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
 							g.bound(2*workers + 1)
 						}
 
-						l.equal("warnings", l.warnings(), 1)
-						l.equal("unrecorded", l.count(idemddb.Unrecorded), 0)
-						l.idle()
+						h.equal("warnings", h.warnings(), 1)
+						h.equal("unrecorded", h.count(idemddb.Unrecorded), 0)
+						h.idle()
 					})
 				})
 			}
@@ -155,9 +155,9 @@ func TestWorkDoesNotRunAheadOfRecordsThatAreThrottledOneByOne(t *testing.T) {
 	for _, workers := range []int{1, 3, 10} {
 		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
 			t.Parallel()
-			bubble(t, nil, func(l *lab) {
-				l.opts.Workers = workers
-				g := &ledger{lab: l}
+			bubble(t, nil, func(h *harness) {
+				h.opts.Workers = workers
+				g := &ledger{harness: h}
 				begun := time.Now()
 				refuse := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 					since := time.Since(begun)
@@ -169,14 +169,14 @@ func TestWorkDoesNotRunAheadOfRecordsThatAreThrottledOneByOne(t *testing.T) {
 
 					return idemddbtest.Throttle
 				}
-				l.db.Intercept(refuse)
-				l.db.InterceptStatements(refuse)
+				h.db.Intercept(refuse)
+				h.db.InterceptStatements(refuse)
 
-				failed, _ := l.within(time.Minute, l.handle(g.work(20*time.Millisecond)), numbered(100))
-				l.equal("failed", failed, []string(nil))
-				l.ran(l.runsOf(100)...)
+				failed, _ := h.within(time.Minute, h.handle(g.work(20*time.Millisecond)), numbered(100))
+				h.equal("failed", failed, []string(nil))
+				h.ran(messageIDs(100)...)
 				g.bound(workers + 1)
-				l.equal("warnings", l.warnings(), 1)
+				h.equal("warnings", h.warnings(), 1)
 			})
 		})
 	}
@@ -189,11 +189,11 @@ func TestAnOutageOfTheWholeTableLeavesFewEffectsWithoutARecord(t *testing.T) {
 		for _, workers := range []int{1, 3, 10} {
 			t.Run(fmt.Sprintf("%s, %d workers", fault, workers), func(t *testing.T) {
 				t.Parallel()
-				bothModes(t, func(l *lab) {
-					l.opts.Workers = workers
-					g := &ledger{lab: l}
+				bothModes(t, func(h *harness) {
+					h.opts.Workers = workers
+					g := &ledger{harness: h}
 					begun := time.Now()
-					l.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 						if time.Since(begun) < 100*time.Millisecond {
 							return idemddbtest.None
 						}
@@ -205,14 +205,14 @@ func TestAnOutageOfTheWholeTableLeavesFewEffectsWithoutARecord(t *testing.T) {
 						return fault
 					})
 
-					failed, _ := l.within(3*time.Second, l.handle(g.work(20*time.Millisecond)), numbered(100))
+					failed, _ := h.within(3*time.Second, h.handle(g.work(20*time.Millisecond)), numbered(100))
 					g.bound(workers + 1)
 
-					if done := len(l.runs.all()); done+len(failed) != 100 { // what has run is done, recorded or not
-						l.Errorf("%d ran and %d are reported failed", done, len(failed))
+					if done := len(h.runs.all()); done+len(failed) != 100 { // what has run is done, recorded or not
+						h.Errorf("%d ran and %d are reported failed", done, len(failed))
 					}
 
-					l.idle()
+					h.idle()
 				})
 			})
 		}
@@ -225,24 +225,24 @@ func TestRequestsThatAreSlowerThanHandlersHoldTheHandlersUp(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
 			t.Parallel()
-			bothModes(t, func(l *lab) {
-				l.opts.Workers = workers
-				g := &ledger{lab: l}
-				l.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-					pass(300 * time.Millisecond)
+			bothModes(t, func(h *harness) {
+				h.opts.Workers = workers
+				g := &ledger{harness: h}
+				h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					time.Sleep(300 * time.Millisecond)
 
 					return idemddbtest.None
 				})
 
-				failed, _ := l.within(10*time.Minute, l.handle(g.work(20*time.Millisecond)), numbered(100))
-				l.equal("failed", failed, []string(nil))
+				failed, _ := h.within(10*time.Minute, h.handle(g.work(20*time.Millisecond)), numbered(100))
+				h.equal("failed", failed, []string(nil))
 
 				// Those that finish within 100 ms are not in trouble yet; then there is one more for each worker, and one.
 				if limit := 6*workers + workers + 1; g.worst > limit {
-					l.Errorf("%d effects had no record at the worst moment, want at most %d", g.worst, limit)
+					h.Errorf("%d effects had no record at the worst moment, want at most %d", g.worst, limit)
 				}
 
-				l.equal("warnings", l.warnings(), 1)
+				h.equal("warnings", h.warnings(), 1)
 			})
 		})
 	}
@@ -250,7 +250,7 @@ func TestRequestsThatAreSlowerThanHandlersHoldTheHandlersUp(t *testing.T) {
 
 func TestOneKeyWhoseRecordIsRefusedDoesNotStopABatchWithOneWorker(t *testing.T) {
 	t.Parallel()
-	bothModes(t, func(l *lab) {
+	bothModes(t, func(h *harness) {
 		begun := time.Now()
 		refuse := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 			if isCompletion(r) && keyOf(r) == "k3" && time.Since(begun) < 8*time.Second {
@@ -259,23 +259,23 @@ func TestOneKeyWhoseRecordIsRefusedDoesNotStopABatchWithOneWorker(t *testing.T) 
 
 			return idemddbtest.None
 		}
-		l.db.Intercept(refuse)
-		l.db.InterceptStatements(refuse)
+		h.db.Intercept(refuse)
+		h.db.InterceptStatements(refuse)
 
 		last := time.Duration(0)
-		failed, took := l.within(time.Minute, l.handle(func(context.Context, events.SQSMessage) error {
-			pass(20 * time.Millisecond)
+		failed, took := h.within(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
+			time.Sleep(20 * time.Millisecond)
 
 			last = time.Since(begun)
 
 			return nil
 		}), numbered(60))
-		l.equal("failed", failed, []string(nil))
-		l.equal("record", l.state("k3"), "COMPLETED")
-		l.equal("warnings", l.warnings(), 1)
+		h.equal("failed", failed, []string(nil))
+		h.equal("record", h.state("k3"), "COMPLETED")
+		h.equal("warnings", h.warnings(), 1)
 
 		if last > 1500*time.Millisecond || took < 7*time.Second {
-			l.Errorf("the last handler ends after %v, the invocation after %v", last, took)
+			h.Errorf("the last handler ends after %v, the invocation after %v", last, took)
 		}
 	})
 }
@@ -294,26 +294,26 @@ func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
 		for _, workers := range []int{1, 3, 10} {
 			t.Run(fmt.Sprintf("single: %t, %v, %d workers", c.single, c.slow, workers), func(t *testing.T) {
 				t.Parallel()
-				bubble(t, &idemddb.Options{Single: c.single}, func(l *lab) {
-					l.opts.Workers = workers
-					l.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+				bubble(t, &idemddb.Options{Single: c.single}, func(h *harness) {
+					h.opts.Workers = workers
+					h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 						if isCallOf(isCompletion)(r) {
-							pass(c.slow)
+							time.Sleep(c.slow)
 						}
 
 						return idemddbtest.None
 					})
 
-					failed, took := l.within(time.Minute, l.handle(slowly(100*time.Millisecond)), numbered(60))
-					l.equal("failed", failed, []string(nil))
+					failed, took := h.within(time.Minute, h.handle(slowly(100*time.Millisecond)), numbered(60))
+					h.equal("failed", failed, []string(nil))
 
 					if c.single || c.slow < 50*time.Millisecond {
-						l.equal("warnings", l.warnings(), 0)
+						h.equal("warnings", h.warnings(), 0)
 					}
 
 					// All handlers at full speed, and the last completion.
 					if want := time.Duration(60/workers)*100*time.Millisecond + 2*c.slow + c.more; took > want {
-						l.Errorf("it takes %v, want at most %v", took, want)
+						h.Errorf("it takes %v, want at most %v", took, want)
 					}
 				})
 			})
@@ -323,23 +323,23 @@ func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
 
 func TestAtMostAHundredFinishedEffectsWaitForTheirRecords(t *testing.T) {
 	t.Parallel()
-	bothModes(t, func(l *lab) {
-		l.opts.Workers = 10
-		g := &ledger{lab: l}
-		l.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+	bothModes(t, func(h *harness) {
+		h.opts.Workers = 10
+		g := &ledger{harness: h}
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 			if isCallOf(isCompletion)(r) {
-				pass(99 * time.Millisecond)
+				time.Sleep(99 * time.Millisecond)
 			}
 
 			return idemddbtest.None
 		})
 
-		failed, _ := l.within(5*time.Minute, l.handle(g.work(time.Millisecond)), numbered(1000))
-		l.equal("failed", failed, []string(nil))
-		l.settled(1000)
+		failed, _ := h.within(5*time.Minute, h.handle(g.work(time.Millisecond)), numbered(1000))
+		h.equal("failed", failed, []string(nil))
+		h.settled(1000)
 
 		if g.worst > 110 || g.worst < 20 {
-			l.Errorf("%d effects had no record at the worst moment, want at most 100, and one for each worker", g.worst)
+			h.Errorf("%d effects had no record at the worst moment, want at most 100, and one for each worker", g.worst)
 		}
 	})
 }
@@ -347,9 +347,9 @@ func TestAtMostAHundredFinishedEffectsWaitForTheirRecords(t *testing.T) {
 // What a handler changes is an effect also if it then ends its key for good.
 func TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither(t *testing.T) {
 	t.Parallel()
-	bothModes(t, func(l *lab) {
+	bothModes(t, func(h *harness) {
 		refused := false
-		l.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 			if isCallOf(isClaim)(r) {
 				return idemddbtest.None
 			}
@@ -360,32 +360,32 @@ func TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither(t *testing.T) {
 		})
 
 		after := 0
-		l.within(10*time.Second, l.handle(func(context.Context, events.SQSMessage) error {
+		h.within(10*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
 			if refused {
 				after++
 			}
 
-			pass(20 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond)
 
 			return lambdawrap.Permanent(errBank)
 		}), numbered(20))
 
 		if !refused || after > 1 {
-			l.Errorf("%d handlers began after the first refusal, want one", after)
+			h.Errorf("%d handlers began after the first refusal, want one", after)
 		}
 	})
 }
 
 func TestFailuresThatCannotBeReleasedStopNoOtherMessage(t *testing.T) {
 	t.Parallel()
-	bothModes(t, func(l *lab) {
-		l.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return !isCallOf(isClaim)(r) }, idemddbtest.Throttle))
+	bothModes(t, func(h *harness) {
+		h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return !isCallOf(isClaim)(r) }, idemddbtest.Throttle))
 
-		l.within(10*time.Second, l.handle(func(context.Context, events.SQSMessage) error {
-			pass(20 * time.Millisecond)
+		h.within(10*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
+			time.Sleep(20 * time.Millisecond)
 
 			return errBank
 		}), numbered(20))
-		l.ran(l.runsOf(20)...)
+		h.ran(messageIDs(20)...)
 	})
 }
