@@ -125,7 +125,8 @@ func TestSenderSendsMessagesOfInvalidRequestAlone(t *testing.T) {
 	t.Parallel()
 
 	for _, code := range []string{
-		"BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong", "RequestEntityTooLarge", "InvalidMessageContents",
+		"BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong", "RequestEntityTooLarge",
+		"RequestEntityTooLargeException", "InvalidMessageContents", "MalformedDetail", "InvalidArgument", "InvalidParameterValueException",
 		"InvalidAttributeName", "InvalidAttributeValue", "InvalidParameter", "InvalidParameterValue", "ParameterValueInvalid",
 		"ValidationError", "ValidationException",
 	} {
@@ -176,6 +177,9 @@ func TestSenderKeepsMessagesForWrongAddress(t *testing.T) {
 		`outbox: ledger: queueURL: must be a queue's URL, as https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, is ""`:                          outbox.SQS(s, ""),
 		`outbox: ledger: topicARN: must be a topic's ARN, as arn:aws:sns:REGION:ACCOUNT:NAME, is "ledger"`:                                  outbox.SNS(s, "ledger"),
 		`outbox: ledger: topicARN: must be a topic's ARN, as arn:aws:sns:REGION:ACCOUNT:NAME, is "arn:aws:sqs:eu-west-1:1:q"`:               outbox.SNS(s, "arn:aws:sqs:eu-west-1:1:q"),
+		`outbox: ledger: queueURL: must be a queue's URL, as https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, is "https:///1/q"`:              outbox.SQS(s, "https:///1/q"),
+		`outbox: ledger: queueURL: must be a queue's URL, as https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, is "https://sqs/"`:              outbox.SQS(s, "https://sqs/"),
+		`outbox: ledger: topicARN: must be a topic's ARN, as arn:aws:sns:REGION:ACCOUNT:NAME, is "arn:aws:sns:eu-west-1:1:"`:                outbox.SNS(s, "arn:aws:sns:eu-west-1:1:"),
 		`outbox: ledger: bus: must not be empty; the account's default event bus has the name "default"`:                                    outbox.EventBridge(s, "", "s", "d"),
 		`outbox: ledger: source: must not be empty`:     outbox.EventBridge(s, "b", "", "d"),
 		`outbox: ledger: detailType: must not be empty`: outbox.EventBridge(s, "b", "s", ""),
