@@ -127,8 +127,13 @@ func (v *invocation) claimAll(ctx context.Context, messages []*message) map[iden
 }
 
 func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim, outcome) {
+	wait := v.opts.Wait
+	if !v.deadline.IsZero() { // all messages wait together, and the others must not come back unworked because of this one
+		wait = max(0, min(wait, v.untilLastStart()-v.reserve/latePart))
+	}
+
 	claim, _, err := v.batch.Claim(ctx, m.key, &idemddb.ClaimOptions{
-		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, Wait: v.opts.Wait,
+		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, Wait: wait,
 	})
 	if claim == nil {
 		return nil, unclaimed(err)
@@ -304,7 +309,7 @@ func (v *invocation) settleAll(ctx context.Context, given []*piece, failures map
 				if o.err == nil && isBlocked(m) {
 					v.finish(ctx, m, outcome{name: OutcomeBlocked, err: errBlocked})
 				} else {
-					v.finish(ctx, m, o)
+					v.finish(ctx, m, o.ofDuplicate())
 				}
 			}
 		})

@@ -108,13 +108,14 @@ func (v *invocation) before(part time.Duration) time.Time {
 	return v.deadline.Add(-v.reserve / part)
 }
 
-// hasTime tells whether another handler may start, or its key be claimed. Without a Timeout, the handlers that succeeded lately say how
-// long one takes; but the first half of the time is open to any.
+// hasTime tells whether another handler may start, or its key be claimed.
 func (v *invocation) hasTime() bool {
-	if v.deadline.IsZero() {
-		return true
-	}
+	return v.deadline.IsZero() || v.untilLastStart() >= 0 && time.Until(v.before(1)) > 0
+}
 
+// untilLastStart is how much time is left until it is too late for a handler to start, in an invocation with a deadline. Without a
+// Timeout, the handlers that succeeded lately say how long one takes; but the first half of the time is open to any.
+func (v *invocation) untilLastStart() time.Duration {
 	end := v.before(1)
 	need := v.opts.Timeout
 
@@ -130,7 +131,7 @@ func (v *invocation) hasTime() bool {
 		}
 	}
 
-	return time.Until(end) >= need && time.Until(end) > 0
+	return time.Until(end) - need
 }
 
 // run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without
@@ -366,12 +367,29 @@ func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
 		}
 	}
 
-	isOutage := len(messages) > 0 && !slices.ContainsFunc(messages, func(m *message) bool { return !m.failed || !m.dynamo })
-	if w.opts.FailWhole && isOutage {
+	if w.opts.FailWhole && isOutage(messages) {
 		return events.SQSEventResponse{}, errors.New("lambdawrap: DynamoDB answered no claim of the batch, and Options.FailWhole is set")
 	}
 
 	return response, nil
+}
+
+// isOutage tells whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
+// because waiting for DynamoDB left too little time.
+func isOutage(messages []*message) bool {
+	unanswered := 0
+
+	for _, m := range messages {
+		switch {
+		case m.failed && m.outcome == OutcomeUnanswered:
+			unanswered++
+		case m.failed && (m.outcome == OutcomeBlocked || m.outcome == OutcomeNoTime):
+		default:
+			return false
+		}
+	}
+
+	return unanswered > 0
 }
 
 // durations are the last ones, for the longest of them.

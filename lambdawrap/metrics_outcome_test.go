@@ -7,8 +7,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -44,6 +46,21 @@ func TestEveryOutcomeIsCountedOrDeliberatelyNot(t *testing.T) {
 	}
 }
 
+func TestThePackageDocumentationHasEveryOutcome(t *testing.T) {
+	t.Parallel()
+
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range declaredOutcomes(t) {
+		if !slices.Contains(strings.Fields(string(text)), string(name)) {
+			t.Errorf("doc.go does not explain the outcome %q", name)
+		}
+	}
+}
+
 // declaredOutcomes reads the constants of the type Outcome from the source, so that a new one cannot be forgotten here.
 func declaredOutcomes(t *testing.T) (names []Outcome) {
 	t.Helper()
@@ -60,7 +77,12 @@ func declaredOutcomes(t *testing.T) (names []Outcome) {
 		}
 
 		if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "Outcome" {
-			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			literal, ok := spec.Values[0].(*ast.BasicLit)
+			if !ok {
+				t.Fatalf("%s is not a text", spec.Names[0])
+			}
+
+			text, err := strconv.Unquote(literal.Value)
 			if err != nil {
 				t.Fatal(err)
 			}
