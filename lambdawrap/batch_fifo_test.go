@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestBatchOfAFIFOQueueIsNotGivenWhatComesBehindAFailure(t *testing.T) {
@@ -90,5 +91,19 @@ func TestBatchAnswersAllMessagesOfAKeyThatItGaveBack(t *testing.T) {
 		for _, id := range []string{"m1", "m2", "m3"} {
 			h.equal("lines for "+id, strings.Count(h.log.String(), "messageId="+id+" "), 1)
 		}
+	})
+}
+
+func TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		function := h.event(&h.runs, reporting("m1"))
+		event := deliveredFor(batch("m0 a g", "m1 b g", "m2 c g", "m3 d other"), 1)
+
+		failed, _ := h.within(time.Minute, function, event)
+		h.equal("failed", failed, []string{"m1", "m2"})
+		h.equal("records", []string{h.state("a"), h.state("b"), h.state("c"), h.state("d")},
+			[]string{"COMPLETED", "INPROGRESS released", "INPROGRESS released", "COMPLETED"})
+		h.equal("blocked lines", strings.Count(h.log.String(), "outcome=blocked"), 1)
 	})
 }

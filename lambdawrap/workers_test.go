@@ -92,3 +92,33 @@ func raise(n *atomic.Int64, to int64) {
 		}
 	}
 }
+
+func TestAThousandWorkersRunAThousandHandlersAtOnce(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		h.opts.Workers = 1000
+
+		var running, most atomic.Int64
+
+		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+			time.Sleep(10 * time.Millisecond)
+
+			return idemddbtest.None
+		})
+
+		failed, took := h.within(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
+			raise(&most, running.Add(1))
+			defer running.Add(-1)
+
+			time.Sleep(time.Second)
+
+			return nil
+		}), numbered(2000))
+		h.equal("failed", failed, []string(nil))
+		h.equal("at once", most.Load(), int64(1000))
+
+		if took > 3*time.Second {
+			h.Errorf("it takes %v", took)
+		}
+	})
+}
