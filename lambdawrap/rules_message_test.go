@@ -754,6 +754,37 @@ func TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun(t *testing.T) {
 	}
 }
 
+// A Batch of a FIFO queue calls the dead-letter hook before the handler, and meanwhile a claim may be lost.
+func TestABatchThatLosesAClaimBeforeItsHandlerStartsIsGivenBack(t *testing.T) {
+	t.Parallel()
+
+	for _, single := range []bool{false, true} {
+		t.Run(fmt.Sprint("single: ", single), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &idemddb.Options{Lease: 4 * time.Second, Single: single}, func(h *harness) {
+				h.equal("failed", h.heldElsewhere("dead", 0).Fail(h.Context(), errBank), nil)
+
+				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
+					time.Sleep(10 * time.Second)
+
+					return nil
+				}
+
+				begun := time.Now()
+				h.throttled("a", func() bool { return time.Since(begun) > time.Second && time.Since(begun) < 9*time.Second })
+
+				function := h.whole(succeed)
+				failed, _ := h.within(time.Minute, function, batch("m0 a g", "m1 dead other", "m2 a g", "m3 b third"))
+				h.equal("failed", failed, []string{"m0", "m2", "m3"})
+				h.ran()
+
+				failed, _ = h.within(time.Minute, function, batch("m0 a g", "m2 a g", "m3 b third"))
+				h.equal("failed", failed, []string(nil))
+			})
+		})
+	}
+}
+
 func TestASuccessAfterAnothersGiveUpIsDone(t *testing.T) {
 	t.Parallel()
 
