@@ -11,7 +11,7 @@ type outcome struct {
 
 // evaluate says what the write would do. A refusal is no error here: a transaction needs to know all of them.
 func (w *write) evaluate() (outcome, error) {
-	if err := w.table.checkTypes(w.adopted); err != nil {
+	if err := w.checkTypes(); err != nil {
 		return outcome{}, err
 	}
 	o := outcome{before: w.table.items[w.id]}
@@ -26,7 +26,9 @@ func (w *write) evaluate() (outcome, error) {
 	case checkWrite:
 		o.after = o.before
 	case updateWrite:
-		o.after, err = w.updated(o.before)
+		if o.after, err = w.updated(o.before); err == nil {
+			err = w.table.checkIndexed(o.after)
+		}
 	case deleteWrite:
 	}
 	size := itemSize(o.after)
@@ -36,8 +38,45 @@ func (w *write) evaluate() (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	o.cost = written(units(max(itemSize(o.before), size), writeUnit))
+	o.cost = w.table.cost(o.before, o.after)
 	return o, nil
+}
+
+// checkTypes looks at the key, and at what a put brings for the keys of indexes.
+func (w *write) checkTypes() error {
+	if err := w.table.checkTypes(w.adopted); err != nil || w.kind != putWrite {
+		return err
+	}
+	for _, ix := range w.table.indexes {
+		if err := ix.checkTypes(w.adopted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkIndexed looks at what an update has made of the keys of indexes.
+func (t *table) checkIndexed(it item) error {
+	for _, ix := range t.indexes {
+		if err := ix.checkTypes(it); err != nil {
+			return err
+		}
+		if err := ix.checkSizes(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cost is what it costs to write an item: the larger of before and after, and what changes in the indexes.
+func (t *table) cost(before, after item) consumption {
+	c := written(units(max(itemSize(before), itemSize(after)), writeUnit))
+	for _, ix := range t.indexes {
+		if n := ix.units(before, after); n > 0 {
+			c.add(consumption{indexes: map[string]float64{ix.name: float64(n)}})
+		}
+	}
+	return c
 }
 
 func (w *write) updated(before item) (item, error) {

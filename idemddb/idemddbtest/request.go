@@ -15,8 +15,9 @@ import (
 type Request struct {
 	Operation string                          // "UpdateItem"
 	Table     string                          // "" for a transaction and for a call of statements
+	Index     string                          // IndexName of a Query or a Scan; "" for the table itself
 	Key       map[string]types.AttributeValue // of the one item that the request names; of a PutItem or a statement the key, once the table is known, else nil
-	Condition string                          // ConditionExpression; of a statement what follows WHERE
+	Condition string                          // ConditionExpression; of a statement what follows WHERE, of a Query KeyConditionExpression, of a Scan FilterExpression
 	Update    string                          // UpdateExpression; of a statement its SET and REMOVE clauses, of an INSERT what follows VALUE
 	Items     []Request                       // the parts of a transaction, with Operation Put, Update, Delete or ConditionCheck; statements, with Operation INSERT or UPDATE
 
@@ -104,6 +105,8 @@ func (db *DB) apply(in any, r *Request) (out any, err error) {
 		return db.getItem(in)
 	case *dynamodb.DeleteItemInput:
 		return db.deleteItem(in, r)
+	case *dynamodb.QueryInput:
+		return db.query(in)
 	case *dynamodb.ScanInput:
 		return db.scan(in)
 	case *dynamodb.CreateTableInput:
@@ -128,8 +131,10 @@ func (db *DB) describe(in any) Request {
 		db.describeItem(&r, in.TableName, in.Key, in.ConditionExpression)
 	case *dynamodb.GetItemInput:
 		db.describeItem(&r, in.TableName, in.Key, nil)
+	case *dynamodb.QueryInput:
+		r.Table, r.Index, r.Condition = tableName(in.TableName), text(in.IndexName), text(in.KeyConditionExpression)
 	case *dynamodb.ScanInput:
-		r.Table = tableName(in.TableName)
+		r.Table, r.Index, r.Condition = tableName(in.TableName), text(in.IndexName), text(in.FilterExpression)
 	case *dynamodb.CreateTableInput:
 		r.Table = tableName(in.TableName)
 	case *dynamodb.DescribeTableInput:

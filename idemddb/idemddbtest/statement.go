@@ -111,11 +111,7 @@ func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []typ
 	if err := t.checkKey(w.adopted); err != nil {
 		return w, err
 	}
-	if itemSize(w.adopted) > maxItemSize {
-		return w, invalid("Item size has exceeded the maximum allowed size")
-	}
-	w.id = t.id(w.adopted)
-	return w, nil
+	return w, w.identify()
 }
 
 // understand checks the statement itself, then against its table: the write gets its parsed expressions, and its key or item.

@@ -156,6 +156,18 @@ func (db *DB) prepare(w *write) (err error) {
 	if err != nil {
 		return err
 	}
+	return w.identify()
+}
+
+// identify checks the sizes of what is sent and gives the write the id of its item.
+func (w *write) identify() error {
+	if w.kind == putWrite {
+		for _, ix := range w.table.indexes {
+			if err := ix.checkSizes(w.adopted); err != nil {
+				return err
+			}
+		}
+	}
 	if itemSize(w.adopted) > maxItemSize {
 		return invalid("Item size has exceeded the maximum allowed size")
 	}
