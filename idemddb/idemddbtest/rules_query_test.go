@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ func (p *pair) unsentItems(t *testing.T) (name string) {
 	name = p.withIndex(t)
 	items := []attributes{{"pk": s("half"), "p": s("0"), "x": n("1")}, {"pk": s("none"), "x": n("1")}, {"pk": s("other"), "p": s("1"), "d": n("9")}}
 	for i := range 6 {
-		items = append(items, attributes{"pk": s(fmt.Sprint("k", i)), "p": s("0"), "d": n(fmt.Sprint(i - 2)), "y": s("not projected")})
+		items = append(items, attributes{"pk": s(fmt.Sprint("k", i)), "p": s("0"), "d": n(strconv.Itoa(i - 2)), "y": s("not projected")})
 	}
 	for _, it := range items {
 		p.putBoth(t, name, it)
@@ -162,21 +163,21 @@ func TestRulesOfScans(t *testing.T) {
 		change func(*S)
 		want   string // "invalid", or how many are found, of how many
 	}{
-		"a table":                          {func(*S) {}, "9 of 9"},
-		"a filter":                         {func(in *S) { in.FilterExpression = new("attribute_exists(x)") }, "2 of 9"},
-		"a filter by the key":              {func(in *S) { in.FilterExpression = new("pk = p OR attribute_not_exists(p)") }, "1 of 9"},
-		"pages":                            {func(in *S) { in.Limit = new(int32(2)) }, "9 of 9"},
-		"pages that end with the table":    {func(in *S) { in.Limit = new(int32(3)) }, "9 of 9"},
-		"pages with a filter":              {func(in *S) { in.Limit = new(int32(2)); in.FilterExpression = new("attribute_exists(x)") }, "2 of 9"},
-		"a count":                          {func(in *S) { in.Select = types.SelectCount }, "0 of 9"},
-		"a consistent read":                {func(in *S) { in.ConsistentRead = new(true) }, "9 of 9"},
-		"an index":                         {func(in *S) { in.IndexName = new("unsent") }, "7 of 7"},
-		"pages of an index":                {func(in *S) { in.IndexName = new("unsent"); in.Limit = new(int32(2)) }, "7 of 7"},
-		"one segment":                      {segments(0, 1), "9 of 9"},
-		"behind a key that is gone":        {func(in *S) { in.Limit = new(int32(100)); in.FilterExpression = new("attribute_exists(nosuch)") }, "0 of 9"},
-		"a limit of 0 is refused":          {func(in *S) { in.Limit = new(int32(0)) }, invalid},
-		"an empty filter is refused":       {func(in *S) { in.FilterExpression = new("") }, invalid},
-		"a filter that is none is refused": {func(in *S) { in.FilterExpression = new("x") }, invalid},
+		"a table":                                  {func(*S) {}, "9 of 9"},
+		"a filter":                                 {func(in *S) { in.FilterExpression = new("attribute_exists(x)") }, "2 of 9"},
+		"a filter by the key":                      {func(in *S) { in.FilterExpression = new("pk = p OR attribute_not_exists(p)") }, "1 of 9"},
+		"pages":                                    {func(in *S) { in.Limit = new(int32(2)) }, "9 of 9"},
+		"pages that end with the table":            {func(in *S) { in.Limit = new(int32(3)) }, "9 of 9"},
+		"pages with a filter":                      {func(in *S) { in.Limit = new(int32(2)); in.FilterExpression = new("attribute_exists(x)") }, "2 of 9"},
+		"a count":                                  {func(in *S) { in.Select = types.SelectCount }, "0 of 9"},
+		"a consistent read":                        {func(in *S) { in.ConsistentRead = new(true) }, "9 of 9"},
+		"an index":                                 {func(in *S) { in.IndexName = new("unsent") }, "7 of 7"},
+		"pages of an index":                        {func(in *S) { in.IndexName = new("unsent"); in.Limit = new(int32(2)) }, "7 of 7"},
+		"one segment":                              {segments(0, 1), "9 of 9"},
+		"a filter that nothing passes":             {func(in *S) { in.Limit = new(int32(100)); in.FilterExpression = new("attribute_exists(nosuch)") }, "0 of 9"},
+		"a limit of 0 is refused":                  {func(in *S) { in.Limit = new(int32(0)) }, invalid},
+		"an empty filter is refused":               {func(in *S) { in.FilterExpression = new("") }, invalid},
+		"a filter that is none is refused":         {func(in *S) { in.FilterExpression = new("x") }, invalid},
 		"a consistent read of an index is refused": {func(in *S) { in.IndexName, in.ConsistentRead = new("unsent"), new(true) }, invalid},
 		"a segment beyond the last is refused":     {segments(3, 3), invalid},
 		"a negative segment is refused":            {segments(-1, 3), invalid},

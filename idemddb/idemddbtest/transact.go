@@ -7,8 +7,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TransactWriteItems does all of its writes or none. A ClientRequestToken is remembered for ten minutes; unlike the SDK's client, a DB
-// makes none up.
+// TransactWriteItems does all of its writes or none. If it does none, its error is a TransactionCanceledException with a reason for each
+// item, in their order. A ClientRequestToken is remembered for ten minutes after its transaction was done; a repetition is a success that
+// writes nothing. Unlike the SDK's client, a DB makes no token up.
 func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	return call[dynamodb.TransactWriteItemsOutput](ctx, db, in)
 }
