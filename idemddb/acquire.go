@@ -20,6 +20,7 @@ type acquisition struct {
 	fingerprint string    // as stored; "" for none
 	deadline    time.Time // bounds the lease; zero for none
 	redelivered bool
+	answers     int // of the batch, when this claim began
 
 	// How the write is sent, and what the last try would have written.
 	insert bool // in a shared request: as an INSERT, because there is probably no record
@@ -119,7 +120,8 @@ func (a *acquisition) wait(ctx context.Context, b *Batch, limit time.Duration) {
 
 // try claims the key within its patience. It begins anew if the record changed between two requests.
 func (a *acquisition) try(ctx context.Context, b *Batch) {
-	p := policy{end: b.patience(ctx, a.store.opts.ClaimPatience), pause: claimCap}
+	p := policy{pause: claimCap}
+	p.end, a.answers = b.patience(ctx, a.store.opts.ClaimPatience)
 
 	for turn := range maxTurns {
 		a.ask(ctx, b, p)
@@ -142,13 +144,13 @@ func (a *acquisition) ask(ctx context.Context, b *Batch, p policy) {
 	a.insert, a.turns = !a.redelivered, 0
 
 	if err := a.store.send(ctx, b, a.key, p, a); err != nil {
-		b.answered(isTransient(err))
+		b.answered(!isTransient(err), a.answers)
 		a.err = keyError("claim", a.key, a.store.explain(err))
 
 		return
 	}
 
-	b.answered(false)
+	b.answered(true, a.answers)
 
 	if rare, ok := errors.AsType[*rareError](a.err); ok {
 		a.err = nil

@@ -36,7 +36,8 @@ type Batch struct {
 	expected  int         // claims that are announced, and not yet made
 	timer     *time.Timer // not nil while the queue waits for more writes
 	long      bool        // the timer waits for announced claims
-	exhausted bool        // the last claim without an answer used its patience up
+	answers   int         // claims that DynamoDB has answered
+	exhausted bool        // a claim used its patience up, and DynamoDB has answered none since that claim began
 }
 
 // Batch returns a Batch for the claims of one invocation.
@@ -59,13 +60,20 @@ func (b *Batch) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Cla
 	b.expected = max(0, b.expected-1)
 	b.mu.Unlock()
 
+	isMember := false
+
+	defer func() { // also if the client panics or ends the goroutine
+		if !isMember {
+			b.leave(ctx)
+		}
+	}()
+
 	claim, rec, err := b.store.acquire(ctx, b, key, opts)
 	if claim == nil {
-		b.leave(ctx)
-
 		return nil, rec, err
 	}
 
+	isMember = true
 	claim.batch, claim.member = b, true
 
 	return claim, nil, nil
@@ -100,28 +108,37 @@ func (b *Batch) leave(ctx context.Context) {
 	b.flush(context.WithoutCancel(ctx), true)
 }
 
-// patience returns when a claim gives up that DynamoDB does not answer.
-func (b *Batch) patience(ctx context.Context, limit time.Duration) time.Time {
+// patience returns when a claim gives up that DynamoDB does not answer, and how many claims of the batch it has answered so far.
+func (b *Batch) patience(ctx context.Context, limit time.Duration) (end time.Time, answers int) {
 	if b != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
+
+		answers = b.answers
 
 		if b.exhausted {
 			limit = 0
 		}
 	}
 
-	return earliest(ctx, limit)
+	return earliest(ctx, limit), answers
 }
 
-// answered keeps whether the last claim got an answer, or gave up for want of one.
-func (b *Batch) answered(exhausted bool) {
-	if b != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-
-		b.exhausted = exhausted
+// answered keeps that a claim got an answer, or that it gave up for want of one. One that gives up while others are answered concerns
+// its own key only. answers is what patience returned.
+func (b *Batch) answered(isAnswered bool, answers int) {
+	if b == nil {
+		return
 	}
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if isAnswered {
+		b.answers++
+	}
+
+	b.exhausted = b.answers == answers
 }
 
 // queued is one write in a Batch.
@@ -133,9 +150,11 @@ type queued struct {
 	retry  func()      // called for each retry
 	answer chan error  // buffered: a request does not wait for a writer
 	call   *sharedCall // nil while the write waits in the queue
+	waits  bool        // in the request's count of writers that wait; guarded by the mutex of the Batch
 
 	mu   sync.Mutex
 	left bool  // the writer waits no longer: an answer must not change what it looks at
+	kept bool  // the request has kept its answer, which the writer then gets
 	last error // the answer to the last try
 }
 
@@ -152,7 +171,7 @@ func (q *queued) read(r response) (step, error) {
 	}
 
 	does, err := q.request.read(r)
-	q.last = err
+	q.kept, q.last = does == answered, err
 
 	return does, err
 }
@@ -172,7 +191,7 @@ type sharedCall struct {
 	open    []*queued // those without an answer; only the goroutine of the call uses it
 	tries   int
 	landed  bool // its first try is over
-	waiting int  // writers; a request for which none waits is cancelled
+	waiting int  // writers without an answer; a request for which none waits is cancelled
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when it has ended
 }
@@ -205,7 +224,11 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 	select {
 	case err = <-q.answer:
 	case <-ctx.Done():
-		err = gaveUp(ctx, b.abandon(q))
+		if last, isAbandoned := b.abandon(q); isAbandoned {
+			err = gaveUp(ctx, last)
+		} else {
+			err = <-q.answer
+		}
 	}
 
 	if p, ok := errors.AsType[*clientPanic](err); ok {
@@ -215,12 +238,19 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 	return !errors.Is(err, errSingle), err
 }
 
-// abandon ends the wait of a writer. A write that was not sent is taken back. The last writer of a request cancels it and waits for its
-// end, so that no request outlives its writers. It returns the last answer to the write.
-func (b *Batch) abandon(q *queued) error {
+// abandon ends the wait of a writer and returns the last answer to the write. A write that was not sent is taken back. The last writer
+// of a request cancels it and waits for its end, so that no request outlives its writers. If the request has kept its answer just now,
+// abandon does nothing and returns false: the answer is on its way.
+func (b *Batch) abandon(q *queued) (last error, isAbandoned bool) {
 	q.mu.Lock()
+	if q.kept {
+		q.mu.Unlock()
+
+		return nil, false
+	}
+
 	q.left = true
-	last := q.last
+	last = q.last
 	q.mu.Unlock()
 
 	b.mu.Lock()
@@ -229,11 +259,10 @@ func (b *Batch) abandon(q *queued) error {
 		b.queue = slices.DeleteFunc(b.queue, func(other *queued) bool { return other == q })
 		b.mu.Unlock()
 
-		return last
+		return last, true
 	}
 
-	q.call.waiting--
-	isLast := q.call.waiting == 0
+	isLast := q.leave()
 	b.mu.Unlock()
 
 	if isLast {
@@ -241,7 +270,19 @@ func (b *Batch) abandon(q *queued) error {
 		<-q.call.done
 	}
 
-	return last
+	return last, true
+}
+
+// leave takes a writer out of those that wait for its request, once, with the mutex of the Batch held. It returns whether none waits now.
+func (q *queued) leave() (isLast bool) {
+	if !q.waits {
+		return false
+	}
+
+	q.waits = false
+	q.call.waiting--
+
+	return q.call.waiting == 0
 }
 
 // flush sends the writes that need not wait any longer. It is called, with b.mu held, whenever a write comes, a request has landed or a
@@ -297,7 +338,7 @@ func (b *Batch) start(ctx context.Context) {
 	c.waiting, c.open = len(c.writes), c.writes
 
 	for _, q := range c.writes {
-		q.call = c
+		q.call, q.waits = c, true
 	}
 
 	b.underWay++
@@ -391,6 +432,7 @@ func (b *Batch) failed(ctx context.Context, c *sharedCall, err error) {
 func (b *Batch) finish(q *queued, err error) {
 	b.mu.Lock()
 	b.sent--
+	q.leave()
 	b.mu.Unlock()
 
 	q.answer <- err

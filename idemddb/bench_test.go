@@ -156,8 +156,8 @@ func BenchmarkDuplicate(b *testing.B) {
 	})
 }
 
-// BenchmarkGroup is a batch of ten: claims, and completions at once.
-func BenchmarkGroup(b *testing.B) {
+// BenchmarkBatch is a batch of ten: claims at once, and completions at once.
+func BenchmarkBatch(b *testing.B) {
 	const size = 10
 
 	b.Run("idemddb", func(b *testing.B) {
@@ -174,20 +174,21 @@ func BenchmarkGroup(b *testing.B) {
 		for b.Loop() {
 			n++
 
-			requests := make([]idemddb.ClaimRequest, size)
-			for i := range requests {
-				requests[i].Key = fmt.Sprint(n, "-", i)
-			}
-
 			var all sync.WaitGroup
 
-			for _, a := range s.Group().Claim(b.Context(), requests) {
-				if a.Err != nil {
-					b.Fatal(a.Err)
-				}
+			batch := s.Batch()
+			batch.Expect(size)
 
+			for i := range size {
 				all.Go(func() {
-					if err := a.Claim.Complete(b.Context(), nil); err != nil {
+					c, _, err := batch.Claim(b.Context(), fmt.Sprint(n, "-", i), nil)
+					if err != nil {
+						b.Error(err)
+
+						return
+					}
+
+					if err := c.Complete(b.Context(), nil); err != nil {
 						b.Error(err)
 					}
 				})

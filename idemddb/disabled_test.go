@@ -50,7 +50,7 @@ func TestADisabledStoreSendsNothingAndLetsAllWorkRun(t *testing.T) {
 			}
 		}
 
-		for _, key := range []string{"", "a\xff"} { // no keys: not even bad ones
+		for _, key := range []string{"", "a\xff"} { // keys are not even checked
 			c := claim(t, s, key)
 			if err := errors.Join(
 				c.Extend(t.Context()), c.Complete(t.Context(), make([]byte, 10)), c.Release(t.Context(), nil), c.ReleaseUnused(t.Context()),

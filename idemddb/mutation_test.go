@@ -161,9 +161,10 @@ func (m mutant) changeInsert(in types.BatchStatementRequest) types.BatchStatemen
 }
 
 var (
-	term       = regexp.MustCompile(`attribute_\w+\(\S+?\)|[\w#]+ (=|<>|<|>) :\w+`)
+	term       = regexp.MustCompile(`attribute_\w+\(\S+?\)|NOT begins_with\(\w+, :\w+\)|[\w#]+ (=|<>|<|>) :\w+`)
 	comparison = regexp.MustCompile(` (=|<>|<|>) `)
 	connective = regexp.MustCompile(` (AND|OR) `)
+	negation   = regexp.MustCompile(`NOT `)
 	clause     = regexp.MustCompile(`[\w#]+ = (if_not_exists\([^)]*\)( \+ :\w+)?|\w+ \+ :\w+|:\w+)`)
 	flips      = map[string][]string{"=": {"<>"}, "<>": {"="}, "<": {"<=", ">"}, ">": {">=", "<"}}
 )
@@ -219,6 +220,10 @@ func changeCondition(from string, add func(what, to string)) {
 	for _, at := range connective.FindAllStringSubmatchIndex(from, -1) {
 		op := map[string]string{"AND": "OR", "OR": "AND"}[from[at[2]:at[3]]]
 		add(fmt.Sprintf("%s before %q", op, from[at[1]:min(len(from), at[1]+10)]), from[:at[2]]+op+from[at[3]:])
+	}
+
+	for _, at := range negation.FindAllStringIndex(from, -1) {
+		add("drop NOT", from[:at[0]]+from[at[1]:])
 	}
 }
 

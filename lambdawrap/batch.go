@@ -61,7 +61,7 @@ type piece struct {
 func (v *invocation) handleBatch(ctx context.Context, messages []*message, h batchHandler) {
 	pieces := v.claimAll(ctx, messages)
 
-	held, cancel := context.WithCancelCause(ctx)
+	held, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // leases are renewed in the reserve, too
 	defer cancel(nil)
 
 	keepAll(held, cancel, pieces)
@@ -79,7 +79,7 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 
 	var answer events.SQSEventResponse
 
-	err, isLate := v.handle(held, func(ctx context.Context) (err error) {
+	err, isLate := v.handle(ctx, held, func(ctx context.Context) (err error) {
 		a, err := h(ctx, eventOf(given))
 		if err == nil {
 			answer = a
@@ -127,8 +127,13 @@ func (v *invocation) claimAll(ctx context.Context, messages []*message) map[iden
 }
 
 func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim, outcome) {
+	wait := v.opts.Wait
+	if !v.deadline.IsZero() { // all messages wait together, and the others must not come back unworked because of this one
+		wait = max(0, min(wait, v.untilLastStart()-v.reserve/latePart))
+	}
+
 	claim, _, err := v.batch.Claim(ctx, m.key, &idemddb.ClaimOptions{
-		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, Wait: v.opts.Wait,
+		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, Wait: wait,
 	})
 	if claim == nil {
 		return nil, unclaimed(err)
@@ -279,15 +284,10 @@ func readAnswer(answer events.SQSEventResponse, given []*piece) (map[*piece]erro
 
 // settleAll settles all claims after the handler, side by side. err is the failure of all of them.
 func (v *invocation) settleAll(ctx context.Context, given []*piece, failures map[*piece]error, err error, isLate bool) {
-	blocked := map[string]bool{} // FIFO groups one of whose messages the handler reported
+	isBlocked := blockedBy(given, failures)
 
 	for _, p := range given {
 		failure := errors.Join(failures[p], err)
-		isBlocked := p.fifo && failure == nil && blocked[p.group]
-
-		if p.fifo && failure != nil {
-			blocked[p.group] = true
-		}
 
 		v.spawn(func() {
 			p.stop()
@@ -297,15 +297,38 @@ func (v *invocation) settleAll(ctx context.Context, given []*piece, failures map
 			switch {
 			case isLate:
 				o = v.late(ctx, p.claim)
-			case isBlocked:
+			case failure == nil && isBlocked(p.message):
 				o = released(OutcomeBlocked, errBlocked, p.claim.Release(ctx, errBlocked))
 			default:
 				o = settle(ctx, p.claim, failure)
 			}
 
-			for _, m := range append([]*message{p.message}, p.others...) {
-				v.finish(ctx, m, o)
+			v.finish(ctx, p.message, o)
+
+			for _, m := range p.others {
+				if o.err == nil && isBlocked(m) {
+					v.finish(ctx, m, outcome{name: OutcomeBlocked, err: errBlocked})
+				} else {
+					v.finish(ctx, m, o.ofDuplicate())
+				}
 			}
 		})
+	}
+}
+
+// blockedBy returns a function that tells whether the handler reported an earlier message of a message's FIFO group.
+func blockedBy(given []*piece, failures map[*piece]error) func(*message) bool {
+	first := map[string]int{} // :: FIFO group → index of its first message that was reported
+
+	for _, p := range given {
+		if _, known := first[p.group]; p.fifo && !known && failures[p] != nil {
+			first[p.group] = p.index
+		}
+	}
+
+	return func(m *message) bool {
+		at, ok := first[m.group]
+
+		return ok && m.fifo && m.index > at
 	}
 }

@@ -15,9 +15,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// FuzzEvent sends whatever JSON through Lambda's own decoding to the wrappers: they answer with ids of the batch, each once, or with
-// an error; never with less than what failed. On a FIFO queue all that comes behind a failure in its group is failed, too, and nothing
-// of it was run.
+// FuzzEvent sends any JSON through Lambda's own decoding to the wrappers. They return an error, or the ids of the batch that failed, each
+// once. On a FIFO queue all messages behind a failed one of their group are reported failed, too.
 func FuzzEvent(f *testing.F) {
 	for _, seed := range []string{
 		`{"Records":[{"messageId":"m1","eventSourceARN":"arn:aws:sqs:eu-west-1:1:q","body":"ok"},{"messageId":"m2","eventSourceARN":"arn:aws:sqs:eu-west-1:1:q","body":"bad"}]}`,
@@ -36,25 +35,25 @@ func FuzzEvent(f *testing.F) {
 
 		decoded := json.NewDecoder(bytes.NewReader(payload)).Decode(&event) == nil
 
-		for name, wrap := range map[string]func(*lab, lambdawrap.Handler) wrapped{"SQS": (*lab).handle, "Batch": (*lab).whole} {
-			l := newLab(t, nil)
-			l.opts = &lambdawrap.Options{Logger: slog.New(slog.DiscardHandler), Workers: int(workers)}
+		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
+			h := newHarness(t, nil)
+			h.opts = &lambdawrap.Options{Logger: slog.New(slog.DiscardHandler), Workers: int(workers)}
 
 			if byBody { // so that messages share keys
-				l.opts.Key = func(m events.SQSMessage) (string, error) { return m.Body, nil }
+				h.opts.Key = func(m events.SQSMessage) (string, error) { return m.Body, nil }
 			}
 
-			answer, err := lambda.NewHandler(wrap(l, fuzzedWork)).Invoke(t.Context(), payload)
+			answer, err := lambda.NewHandler(wrap(h, fuzzedWork)).Invoke(t.Context(), payload)
 			if err != nil {
 				continue // the whole batch comes back
 			}
 
 			var response events.SQSEventResponse
-			if err := json.Unmarshal(answer, &response); err != nil || !decoded {
+			if err := json.Unmarshal(answer, &response); err != nil || !decoded || event.Records == nil {
 				t.Fatalf("%s answered %s: %v", name, answer, err)
 			}
 
-			l.judge(name, event, response)
+			h.judge(name, event, response)
 		}
 	})
 }
@@ -70,32 +69,32 @@ func fuzzedWork(_ context.Context, m events.SQSMessage) error {
 	}
 }
 
-// judge looks at an answer with the event beside it.
-func (l *lab) judge(name string, event events.SQSEvent, response events.SQSEventResponse) {
-	l.Helper()
+// judge compares an answer with its event.
+func (h *harness) judge(name string, event events.SQSEvent, response events.SQSEventResponse) {
+	h.Helper()
 
 	failed, known := map[string]bool{}, map[string]bool{}
 
 	for _, id := range ids(response) {
 		if id == "" || failed[id] {
-			l.Errorf("%s answered %v", name, ids(response))
+			h.Errorf("%s answered %v", name, ids(response))
 		}
 
 		failed[id] = true
 	}
 
-	stopped := map[string]bool{} // groups
+	stopped := map[string]bool{} // FIFO groups
 
 	for _, m := range event.Records {
 		known[m.MessageId] = true
 
-		if fuzzedWork(l.Context(), m) != nil && !failed[m.MessageId] {
-			l.Errorf("%s: %q failed and is not in %v", name, m.MessageId, ids(response))
+		if fuzzedWork(h.Context(), m) != nil && !failed[m.MessageId] {
+			h.Errorf("%s: %q failed and is not in %v", name, m.MessageId, ids(response))
 		}
 
-		group, fifo := m.Attributes["MessageGroupId"], strings.HasSuffix(m.EventSourceARN, ".fifo")
-		if fifo && stopped[group] && !failed[m.MessageId] && name == "SQS" { // Batch's handler sees to that for itself
-			l.Errorf("%s: %q comes behind a failure and is not in %v", name, m.MessageId, ids(response))
+		group, fifo := m.EventSourceARN+" "+m.Attributes["MessageGroupId"], strings.HasSuffix(m.EventSourceARN, ".fifo")
+		if fifo && stopped[group] && !failed[m.MessageId] {
+			h.Errorf("%s: %q comes behind a failure and is not in %v", name, m.MessageId, ids(response))
 		}
 
 		stopped[group] = stopped[group] || fifo && failed[m.MessageId]
@@ -103,25 +102,25 @@ func (l *lab) judge(name string, event events.SQSEvent, response events.SQSEvent
 
 	for id := range failed {
 		if !known[id] {
-			l.Errorf("%s: %q is not in the batch", name, id)
+			h.Errorf("%s: %q is not in the batch", name, id)
 		}
 	}
 
-	l.once(name, event)
+	h.once(name, event)
 }
 
-// once demands that no message ran twice, and no key worked twice.
-func (l *lab) once(name string, event events.SQSEvent) {
-	l.Helper()
+// once demands that no message ran more often than the event has it.
+func (h *harness) once(name string, event events.SQSEvent) {
+	h.Helper()
 
 	times, records := map[string]int{}, map[string]int{}
 	for _, m := range event.Records {
 		records[m.MessageId]++
 	}
 
-	for _, id := range l.runs.all() {
+	for _, id := range h.runs.all() {
 		if times[id]++; times[id] > records[id] {
-			l.Errorf("%s: %q ran %d times", name, id, times[id])
+			h.Errorf("%s: %q ran %d times", name, id, times[id])
 		}
 	}
 }

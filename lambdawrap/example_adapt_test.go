@@ -9,7 +9,7 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// A handler of values. A body that is no payment will be none the next time either: it fails for good.
+// The handler gets decoded payments. A body that is no payment will be none the next time either, so its message fails for good.
 func ExampleJSON() {
 	type payment struct {
 		PaymentID string `json:"paymentId"`
@@ -38,7 +38,7 @@ func ExampleJSON() {
 	// come back: []
 }
 
-// A handler that is there already, for whole events: it gets them one message at a time, and its failure is that message's.
+// A handler of whole events that exists already gets one message at a time. If it fails, this message fails.
 func ExampleWhole() {
 	store, _ := inMemory(nil)
 
@@ -57,7 +57,7 @@ func ExampleWhole() {
 	// come back: []
 }
 
-// A Handler that adds to another.
+// A Handler can call another one and add to it.
 func ExampleHandler() {
 	store, _ := inMemory(nil)
 
@@ -78,5 +78,27 @@ func ExampleHandler() {
 	// Output:
 	// pay ann
 	// counted: true
+	// come back: []
+}
+
+// A handler of values that also needs the message, here for its id.
+func ExampleMessageFrom() {
+	type payment struct {
+		PaymentID string `json:"paymentId"`
+	}
+
+	store, _ := inMemory(nil)
+
+	function := lambdawrap.SQS(store, lambdawrap.JSON(func(ctx context.Context, p payment) error {
+		if m, ok := lambdawrap.MessageFrom(ctx); ok {
+			fmt.Println(p.PaymentID, "came with", m.MessageId)
+		}
+
+		return nil
+	}), nil)
+
+	invoke(function, received(`{"paymentId":"p-1"}`))
+	// Output:
+	// p-1 came with m-1
 	// come back: []
 }

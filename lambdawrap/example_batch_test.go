@@ -10,7 +10,7 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// A handler of whole events that is there already. It gets what must be worked on, and what it reports comes back.
+// A handler of whole events exists already. It gets the messages that must be worked on, and those that it reports come back.
 func ExampleBatch() {
 	store, _ := inMemory(nil)
 	closed := true
@@ -39,8 +39,8 @@ func ExampleBatch() {
 
 	closed = false
 
-	invoke(function, event) // all of it, as after a time-out
-	invoke(function, event) // nothing is left to do: the handler is not called
+	invoke(function, event) // the whole event, as Lambda delivers it after a time-out
+	invoke(function, event) // nothing is left to do, so the handler is not called
 	// Output:
 	// 3 messages
 	// pay ann
@@ -52,7 +52,7 @@ func ExampleBatch() {
 	// come back: []
 }
 
-// An error that no retry mends ends all that the handler was given.
+// A permanent error ends the keys of all messages that the handler was given.
 func ExampleBatch_permanent() {
 	store, _ := inMemory(nil)
 
@@ -73,7 +73,7 @@ func ExampleBatch_permanent() {
 	// come back: []
 }
 
-// A payment that another worker is at comes back when that one's lease is over, and not before.
+// A payment that another worker holds does not come back before the lease of that worker is over.
 func ExampleOptions_visibility() {
 	store, clock := inMemory(nil)
 
@@ -83,7 +83,7 @@ func ExampleOptions_visibility() {
 		return nil
 	}, &lambdawrap.Options{Key: byPaymentID(), Visibility: hidden{}, Logger: quiet})
 
-	_, _, err := store.Claim(context.Background(), "p-1", nil) // the other worker, which dies
+	_, _, err := store.Claim(context.Background(), "p-1", nil) // the other worker, which then dies
 	fmt.Println(err)
 
 	event := received(`{"paymentId":"p-1"}`)

@@ -10,7 +10,7 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// What can't start in time is reported failed without a claim: it comes back as if it had not been received.
+// A message for which too little time is left is reported failed and is not claimed. It comes back as if it had not been received.
 func ExampleOptions_reserve() {
 	store, _ := inMemory(nil)
 
@@ -28,7 +28,7 @@ func ExampleOptions_reserve() {
 	// Output: [{m-1}] <nil>
 }
 
-// A worker died with the message. It comes back while its lease lasts, and runs when that is over.
+// A worker died while it worked on the message. The message comes back while the lease of the dead worker lasts, and runs when it is over.
 func Example_takeover() {
 	store, clock := inMemory(nil)
 
@@ -38,7 +38,7 @@ func Example_takeover() {
 		return nil
 	}, &lambdawrap.Options{Key: byPaymentID(), Logger: quiet})
 
-	_, _, err := store.Claim(context.Background(), "p-1", nil) // what the other worker had done when it died
+	_, _, err := store.Claim(context.Background(), "p-1", nil) // the other worker claimed the key, and then it died
 	fmt.Println(err)
 
 	invoke(function, received(`{"paymentId":"p-1"}`))
@@ -51,7 +51,7 @@ func Example_takeover() {
 	// come back: []
 }
 
-// Messages side by side: equal keys still run once, and the groups of a FIFO queue keep their order.
+// Ten messages run at a time. Equal keys still run once, and the groups of a FIFO queue keep their order.
 func ExampleOptions_workers() {
 	store, _ := inMemory(nil)
 
@@ -67,4 +67,69 @@ func ExampleOptions_workers() {
 	// Output:
 	// come back: []
 	// 3 paid
+}
+
+// A handler has 10 ms. Its context ends then, and its message comes back.
+func ExampleOptions_timeout() {
+	store, _ := inMemory(nil)
+
+	function := lambdawrap.SQS(store, func(ctx context.Context, m events.SQSMessage) error {
+		if m.Body == "pay bob" {
+			<-ctx.Done() // the call of a bank that does not answer
+
+			return ctx.Err()
+		}
+
+		fmt.Println(m.Body)
+
+		return nil
+	}, &lambdawrap.Options{Timeout: 10 * time.Millisecond, Logger: quiet})
+
+	invoke(function, received("pay ann", "pay bob", "pay eve"))
+	// Output:
+	// pay ann
+	// pay eve
+	// come back: [m-2]
+}
+
+// A Timeout that cannot fit into the invocation's time is a configuration error, which no message should pay for.
+func ExampleOptions_timeoutTooLong() {
+	store, _ := inMemory(nil)
+
+	function := lambdawrap.SQS(store, func(context.Context, events.SQSMessage) error {
+		return nil
+	}, &lambdawrap.Options{Timeout: 20 * time.Second})
+
+	invocation, cancel := context.WithTimeout(context.Background(), 10*time.Second) // the function's time-out
+	defer cancel()
+
+	_, err := function(invocation, received("pay ann"))
+	fmt.Println(err)
+	// Output: lambdawrap: Options.Timeout: 20s and Options.Reserve of 1s do not fit into the 10s that the invocation has
+}
+
+// Another worker holds the key. The message waits for it, and is answered from the record that the other worker writes meanwhile.
+func ExampleOptions_wait() {
+	store, _ := inMemory(nil)
+
+	other, _, err := store.Claim(context.Background(), "p-1", nil)
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	function := lambdawrap.SQS(store, func(_ context.Context, m events.SQSMessage) error {
+		fmt.Println(m.Body)
+
+		return nil
+	}, &lambdawrap.Options{Key: byPaymentID(), Wait: 5 * time.Second, Logger: quiet})
+
+	time.AfterFunc(20*time.Millisecond, func() {
+		if err := other.Complete(context.Background(), nil); err != nil {
+			fmt.Println(err)
+		}
+	})
+	invoke(function, received(`{"paymentId":"p-1"}`))
+	// Output: come back: []
 }

@@ -15,8 +15,8 @@ import (
 
 var errClosed = errors.New("account is closed")
 
-// What no retry mends is not retried: the message comes back until its queue moves it to the dead-letter queue, and the
-// handler does not run again.
+// The handler does not run again after a permanent error. Without Options.DeadLetter the message comes back until its queue moves it to
+// the queue's own dead-letter queue.
 func ExamplePermanent() {
 	store, _ := inMemory(nil)
 
@@ -34,7 +34,7 @@ func ExamplePermanent() {
 	// come back: [m-1]
 }
 
-// A dead-letter hook takes such a message at once. It sees the handler's error, and ErrFailed for every later delivery.
+// A dead-letter hook takes such a message at once. It gets the handler's error, and ErrFailed for every later delivery.
 func ExampleOptions_deadLetter() {
 	store, _ := inMemory(nil)
 
@@ -44,7 +44,7 @@ func ExampleOptions_deadLetter() {
 		DeadLetter: func(_ context.Context, m events.SQSMessage, err error) error {
 			fmt.Println(m.MessageId, errors.Is(err, errClosed), errors.Is(err, idemddb.ErrFailed))
 
-			return nil // stored where a person finds it; an error would bring the message back
+			return nil // the message is now where a person finds it; after an error it would come back
 		},
 		Logger: quiet,
 	})
@@ -58,7 +58,7 @@ func ExampleOptions_deadLetter() {
 	// come back: []
 }
 
-// A panic costs its own message, not the batch.
+// If a handler panics, its own message comes back. The other messages of the batch go on.
 func ExamplePanicError() {
 	store, _ := inMemory(nil)
 
@@ -78,20 +78,20 @@ func ExamplePanicError() {
 	// come back: [m-1]
 }
 
-// The stack goes to the log, not into the message.
+// The text of the error has no stack. The stack is in the log.
 func ExamplePanicError_Error() {
 	fmt.Println(&lambdawrap.PanicError{Value: "no such account", Stack: []byte("...")})
-	// Output: lambdawrap: handler panicked: no such account
+	// Output: lambdawrap: panic: no such account
 }
 
-// A panic with an error can be told by it.
+// If a handler panics with an error, errors.Is finds this error.
 func ExamplePanicError_Unwrap() {
 	var err error = &lambdawrap.PanicError{Value: errClosed}
 	fmt.Println(errors.Is(err, errClosed))
 	// Output: true
 }
 
-// One line for each message that does not end well: its id and its key's hash, never its body.
+// The log has one line for each message that does not end well, with its id and the hash of its key, never with its body.
 func ExampleOptions_logger() {
 	store, _ := inMemory(nil)
 	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
@@ -101,13 +101,13 @@ func ExampleOptions_logger() {
 	}, &lambdawrap.Options{Key: byPaymentID(), Logger: logger})
 
 	invoke(function, received(`{"paymentId":"p-1"}`, `{}`))
-	// Output:
-	// level=WARN msg="message reported failed" messageId=m-2 outcome=no_key error="lambdawrap: no key in the message: path `paymentId` picks nothing: `paymentId` is absent"
-	// level=WARN msg="message reported failed" messageId=m-1 outcome=failed error="the bank is closed" key=sha256:He5uPsZ9yAM7
+	// Unordered output:
+	// level=WARN msg="the message is reported failed" messageId=m-1 comesBack=true outcome=failed error="the bank is closed" key=sha256:He5uPsZ9yAM7
+	// level=WARN msg="the message is reported failed" messageId=m-2 comesBack=true outcome=no_key error="lambdawrap: no key in the message: path `paymentId` picks nothing: `paymentId` is absent"
 	// come back: [m-1 m-2]
 }
 
-// A payment id that is used again for another amount is a bug of its sender, not a duplicate.
+// A payment id that comes again with another amount is no duplicate but an error of its sender.
 func ExampleOptions_fingerprint() {
 	store, _ := inMemory(nil)
 
@@ -134,5 +134,45 @@ func ExampleOptions_fingerprint() {
 	// <nil>
 	// paying {"paymentId":"p-1","amount":1250}
 	// dead letter: m-2 true
+	// come back: []
+}
+
+// If DynamoDB answers no claim of a batch, the invocation fails, so that Lambda's error metric shows the outage.
+func ExampleOptions_failWhole() {
+	store := withoutTable() // stands for a table that cannot be reached
+
+	handler := func(context.Context, events.SQSMessage) error { return nil }
+
+	invoke(lambdawrap.SQS(store, handler, &lambdawrap.Options{Logger: quiet}), received("pay ann", "pay bob"))
+	invoke(lambdawrap.SQS(store, handler, &lambdawrap.Options{Logger: quiet, FailWhole: true}), received("pay ann", "pay bob"))
+	// Output:
+	// come back: [m-1 m-2]
+	// all come back: lambdawrap: DynamoDB answered no claim of the batch, and Options.FailWhole is set
+}
+
+// OnMessage gets each message with its outcome, for example for business metrics.
+func ExampleOptions_onMessage() {
+	store, _ := inMemory(nil)
+
+	function := lambdawrap.SQS(store, func(_ context.Context, m events.SQSMessage) error {
+		if m.Body == "pay bob" {
+			return errors.New("the bank is closed")
+		}
+
+		return nil
+	}, &lambdawrap.Options{
+		OnMessage: func(_ context.Context, m events.SQSMessage, outcome lambdawrap.Outcome) {
+			fmt.Println(m.Body, outcome)
+		},
+		Logger: quiet,
+	})
+
+	invoke(function, received("pay ann", "pay bob"))
+	invoke(function, received("pay ann"))
+	// Unordered output:
+	// pay ann completed
+	// pay bob failed
+	// come back: [m-2]
+	// pay ann replayed
 	// come back: []
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// Two of the three messages are one payment: one is new, one a twin that is answered with it, and the third was done before.
+// The second batch has three messages: one whose payment was made before, and two of another payment, which is made once.
 func ExampleMetrics() {
 	var log bytes.Buffer // a function has os.Stdout
 

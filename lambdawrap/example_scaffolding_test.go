@@ -14,13 +14,13 @@ import (
 )
 
 // Everything in this file is scaffolding of the examples: it stands in for AWS, and a function has none of it. Where an example calls
-// invoke, a function says
+// invoke, a function has
 //
 //	lambda.Start(lambdawrap.SQS(store, handler, opts))
 
 var quiet = slog.New(slog.DiscardHandler) // the examples print what they mean to show
 
-// inMemory returns a Store on a table in memory, and the clock of its workers. A program says
+// inMemory returns a Store on a table in memory, and the clock of its workers. A program calls
 // idemddb.New(dynamodb.NewFromConfig(cfg), os.Getenv("TABLE_NAME"), "payments", opts).
 func inMemory(opts *idemddb.Options) (*idemddb.Store, *idemddbtest.Clock) {
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
@@ -45,7 +45,17 @@ func inMemory(opts *idemddb.Options) (*idemddb.Store, *idemddbtest.Clock) {
 	return store, clock
 }
 
-// received is an event with these bodies, as Lambda hands it to a function: messages m-1, m-2 and so on.
+// withoutTable returns a Store whose table does not exist, so that no claim gets an answer.
+func withoutTable() *idemddb.Store {
+	store, err := idemddb.New(idemddbtest.New(nil), "records", "payments", nil)
+	if err != nil {
+		panic(err)
+	}
+
+	return store
+}
+
+// received returns an event of messages with these bodies and the ids m-1, m-2 and so on, as a function gets it from Lambda.
 func received(bodies ...string) events.SQSEvent {
 	var event events.SQSEvent
 
@@ -63,7 +73,7 @@ func received(bodies ...string) events.SQSEvent {
 // wrapped is what lambdawrap.SQS returns.
 type wrapped = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 
-// invoke is Lambda: it calls the function and prints the messages that come back.
+// invoke stands for Lambda: it calls the function and prints the ids of the messages that come back.
 func invoke(function wrapped, event events.SQSEvent) {
 	response, err := function(context.Background(), event)
 	if err != nil {
@@ -80,7 +90,7 @@ func invoke(function wrapped, event events.SQSEvent) {
 	fmt.Println("come back:", failed)
 }
 
-// withoutTime takes the time out of log lines.
+// withoutTime removes the time from log lines.
 func withoutTime(_ []string, a slog.Attr) slog.Attr {
 	if a.Key == slog.TimeKey {
 		return slog.Attr{}
@@ -89,7 +99,7 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// byPaymentID is the key of the examples, from the body.
+// byPaymentID returns the key function of most examples.
 func byPaymentID() lambdawrap.KeyFunc {
 	key, err := lambdawrap.Body("paymentId")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// A message that is delivered again is answered from its record; one that failed runs again.
+// A message that is delivered again is answered from its record. One that failed runs again.
 func ExampleSQS() {
 	store, _ := inMemory(nil)
 	bank := errors.New("the bank is closed")
@@ -28,7 +28,7 @@ func ExampleSQS() {
 	event := received("pay ann", "pay bob")
 	invoke(function, event)
 
-	bank = nil // it opens
+	bank = nil // the bank opens
 
 	invoke(function, event) // Lambda delivers m-2 again, and by mistake m-1 too
 	// Output:

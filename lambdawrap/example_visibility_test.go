@@ -10,10 +10,10 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// A function says sqs.NewFromConfig(cfg).
+// A function has sqs.NewFromConfig(cfg) here.
 var _ lambdawrap.VisibilityAPI = (*sqs.Client)(nil)
 
-// hidden is SQS, and prints for how long a message is hidden.
+// hidden stands for SQS and prints for how long a message is hidden.
 type hidden struct{}
 
 func (hidden) ChangeMessageVisibility(
@@ -24,25 +24,25 @@ func (hidden) ChangeMessageVisibility(
 	return &sqs.ChangeMessageVisibilityOutput{}, nil
 }
 
-// patient lets no message come back sooner than after a minute.
-type patient struct{ lambdawrap.VisibilityAPI }
+// atLeastAMinute lets no message come back before a minute has passed.
+type atLeastAMinute struct{ lambdawrap.VisibilityAPI }
 
-func (p patient) ChangeMessageVisibility(
+func (a atLeastAMinute) ChangeMessageVisibility(
 	ctx context.Context, in *sqs.ChangeMessageVisibilityInput, opts ...func(*sqs.Options),
 ) (*sqs.ChangeMessageVisibilityOutput, error) {
 	in.VisibilityTimeout = max(in.VisibilityTimeout, 60)
 
-	out, err := p.VisibilityAPI.ChangeMessageVisibility(ctx, in, opts...)
+	out, err := a.VisibilityAPI.ChangeMessageVisibility(ctx, in, opts...)
 	if err != nil {
-		return nil, fmt.Errorf("patient: %w", err)
+		return nil, fmt.Errorf("at least a minute: %w", err)
 	}
 
 	return out, nil
 }
 
-// A type of your own between the wrapper and the client can have another policy.
+// A type of your own between the wrapper and the client can change for how long messages are hidden.
 func ExampleVisibilityAPI() {
-	var api lambdawrap.VisibilityAPI = patient{hidden{}} // for Options.Visibility
+	var api lambdawrap.VisibilityAPI = atLeastAMinute{hidden{}} // for Options.Visibility
 
 	for _, seconds := range []int32{2, 450} {
 		_, err := api.ChangeMessageVisibility(context.Background(), &sqs.ChangeMessageVisibilityInput{

@@ -108,13 +108,14 @@ func (v *invocation) before(part time.Duration) time.Time {
 	return v.deadline.Add(-v.reserve / part)
 }
 
-// hasTime tells whether another handler may start, or its key be claimed. Without a Timeout, the handlers that succeeded lately say how
-// long one takes; but the first half of the time is open to any.
+// hasTime tells whether another handler may start, or its key be claimed.
 func (v *invocation) hasTime() bool {
-	if v.deadline.IsZero() {
-		return true
-	}
+	return v.deadline.IsZero() || v.untilLastStart() >= 0 && time.Until(v.before(1)) > 0
+}
 
+// untilLastStart is how much time is left until it is too late for a handler to start, in an invocation with a deadline. Without a
+// Timeout, the handlers that succeeded lately say how long one takes; but the first half of the time is open to any.
+func (v *invocation) untilLastStart() time.Duration {
 	end := v.before(1)
 	need := v.opts.Timeout
 
@@ -130,7 +131,7 @@ func (v *invocation) hasTime() bool {
 		}
 	}
 
-	return time.Until(end) >= need && time.Until(end) > 0
+	return time.Until(end) - need
 }
 
 // run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without
@@ -236,10 +237,11 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;
+// handle runs a handler and returns its error. The handler's context is that of its claim, and ends with ctx. handle returns late if the handler has not answered when the answer of the invocation is due;
 // what the handler returns after that is dropped.
-func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive,staticcheck // the error belongs to the handler
-	ctx = idemddb.WithInvocation(ctx, v.deadline, v.before(latePart))
+func (v *invocation) handle(ctx, kept context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive,staticcheck // the error belongs to the handler
+	ctx, end := until(ctx, idemddb.WithInvocation(kept, v.deadline, v.before(latePart)))
+	defer end()
 
 	if v.opts.Timeout > 0 {
 		timeout, cancel := context.WithTimeout(ctx, v.opts.Timeout)
@@ -269,6 +271,33 @@ func (v *invocation) handle(ctx context.Context, h func(context.Context) error) 
 	}
 
 	return err, false
+}
+
+// until returns the context kept, which ends with ctx at the latest.
+func until(ctx, kept context.Context) (context.Context, context.CancelFunc) {
+	both, cancel := context.WithCancelCause(kept)
+	stop := context.AfterFunc(ctx, func() {
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) { // the deadline is that of both
+			cancel(context.Cause(ctx))
+		}
+	})
+
+	end := func() {
+		stop()
+		cancel(nil)
+	}
+
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return both, end
+	}
+
+	both, cancelDeadline := context.WithDeadline(both, deadline)
+
+	return both, func() {
+		cancelDeadline()
+		end()
+	}
 }
 
 // watch counts the handler as overdue when its Timeout and half of the reserve are over, until the returned function is called.
@@ -338,12 +367,29 @@ func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
 		}
 	}
 
-	isOutage := len(messages) > 0 && !slices.ContainsFunc(messages, func(m *message) bool { return !m.failed || !m.dynamo })
-	if w.opts.FailWhole && isOutage {
+	if w.opts.FailWhole && isOutage(messages) {
 		return events.SQSEventResponse{}, errors.New("lambdawrap: DynamoDB answered no claim of the batch, and Options.FailWhole is set")
 	}
 
 	return response, nil
+}
+
+// isOutage tells whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
+// because waiting for DynamoDB left too little time.
+func isOutage(messages []*message) bool {
+	unanswered := 0
+
+	for _, m := range messages {
+		switch {
+		case m.failed && m.outcome == OutcomeUnanswered:
+			unanswered++
+		case m.failed && (m.outcome == OutcomeBlocked || m.outcome == OutcomeNoTime):
+		default:
+			return false
+		}
+	}
+
+	return unanswered > 0
 }
 
 // durations are the last ones, for the longest of them.

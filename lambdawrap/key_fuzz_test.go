@@ -11,7 +11,7 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// FuzzKeyFuncs: no message causes a panic, and each has one key or ErrNoKey.
+// FuzzKeyFuncs demands that no message causes a panic, and that each has one key or ErrNoKey.
 func FuzzKeyFuncs(f *testing.F) {
 	for _, body := range []string{``, `s3cr3t`, `{"id":"p-1"}`, `{"id":1e5}`, `{"id":"#"}`, `{"id":[]}`, `{"in":"{\"id\":0}"}`, "\"\xff\"", `{"id":1,"id":2}`} {
 		f.Add(body, "arn:aws:sqs:eu-west-1:1:q.fifo", "m-1", "String", "1")

@@ -133,7 +133,7 @@ func TestAttribute(t *testing.T) {
 	}
 }
 
-// What Body makes of a part is tested in internal/jsonkey; this is the way from a message to it.
+// What Body makes of a part is tested in internal/jsonkey. Here the message is the input.
 func TestBody(t *testing.T) {
 	t.Parallel()
 
@@ -208,7 +208,7 @@ func TestBodyRefusesWhatIsNoPath(t *testing.T) {
 	}
 }
 
-// The same payment once by Do, with the id as it comes from a request, and once by a message.
+// A payment that was made with Do, under the id of a request, is not made again for a message with this id.
 func TestBodyAndTextKeyAreOnePieceOfWork(t *testing.T) {
 	t.Parallel()
 

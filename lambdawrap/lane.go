@@ -122,7 +122,7 @@ func (l *lane) known(m *message) (outcome, bool) {
 // note keeps how a message ended, for those behind it.
 func (l *lane) note(m *message, o outcome) {
 	if m.noKey == nil && o.name != OutcomeBlocked {
-		l.ended[m.identity()] = o
+		l.ended[m.identity()] = o.ofDuplicate()
 	}
 
 	if m.fifo && m.failed {

@@ -27,6 +27,8 @@ type limits struct {
 	working    int         // handlers
 	unrecorded int         // finished effects without their record
 	troubled   int         // those of them that are in trouble
+	refused    bool        // since a record was refused, none was written
+	warned     bool        // that records do not get through
 	stopped    bool        // nothing starts any more
 	unordered  bool        // a claim takes long: the others do not wait for it
 	timer      *time.Timer // sets unordered
@@ -103,31 +105,45 @@ func (t *turn) end(effect bool) {
 	})
 }
 
-// trouble reports that the record of the effect does not get through. It returns true if the turn is the first one in trouble.
-func (t *turn) trouble() bool {
+// trouble reports that the record of the effect does not get through: it was refused, or it takes long. It returns true the first time
+// in the invocation.
+func (t *turn) trouble(refused bool) bool {
 	l := t.limits
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	if !t.finished || t.troubled {
+	if !t.finished {
+		return false
+	}
+
+	l.refused = l.refused || refused
+
+	if t.troubled {
 		return false
 	}
 
 	t.troubled = true
 	l.troubled++
 
-	return l.troubled == 1
+	isFirst := !l.warned
+	l.warned = true
+
+	return isFirst
 }
 
 // recorded reports that the effect has its record, or that the record was given up.
-func (t *turn) recorded() {
+func (t *turn) recorded(written bool) {
 	t.change(func(l *limits) {
 		l.unrecorded--
 		t.finished = false
 
 		if t.troubled {
 			l.troubled--
+		}
+
+		if written {
+			l.refused = false
 		}
 	})
 }
@@ -186,13 +202,19 @@ func (l *limits) refuse() {
 	}
 }
 
-// free is how many more handlers may run.
+// free is how many more handlers may run. While records are refused and none is written, an effect that has just finished counts as one
+// in trouble: otherwise another handler would start before the refusal of its record is known.
 func (l *limits) free() int {
 	if l.unrecorded >= maxUnrecorded {
 		return 0
 	}
 
-	return max(0, l.workers-l.working-max(0, l.troubled-1))
+	held := l.troubled
+	if l.refused {
+		held = l.unrecorded
+	}
+
+	return max(0, l.workers-l.working-max(0, held-1))
 }
 
 // startNext gives a worker to the first message that has its claim. It does not overtake a message whose claim has no answer yet,
@@ -249,6 +271,11 @@ func (l *limits) admit() {
 		l.waitForClaims()
 
 		return
+	}
+
+	if l.timer != nil { // it was set for the claims before
+		l.timer.Stop()
+		l.timer = nil
 	}
 
 	l.unordered = false

@@ -25,7 +25,7 @@ type message struct {
 
 	// The answer, written by the one goroutine that has the message.
 	failed  bool
-	dynamo  bool  // it failed for DynamoDB's sake
+	outcome Outcome
 	seconds int32 // until it comes back, if Options.Visibility says so
 }
 

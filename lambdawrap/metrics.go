@@ -77,12 +77,12 @@ const (
 	reservedNamespaces = "AWS/"
 )
 
-// lineMetrics lists the metrics of a line. A metric is the number of events of its kinds and of messages with its outcomes;
-// Messages and Failures are read from the event and the answer.
+// lineMetrics lists the metrics of a line. A metric is the number of events of its kinds and of messages with its outcomes.
+// Messages and Failures are read from the event and the answer, and DeadLetters are counted by themselves.
 var lineMetrics = []struct {
 	name     string
 	kinds    []idemddb.Kind
-	outcomes []string // as countOutcome is given them
+	outcomes []Outcome
 }{
 	{name: "Messages"},
 	{name: "Failures"},
@@ -99,9 +99,9 @@ var lineMetrics = []struct {
 	{name: "Unrecorded", kinds: []idemddb.Kind{idemddb.Unrecorded}},
 	{name: "Retries", kinds: []idemddb.Kind{idemddb.Retried}},
 	{name: "Ungrouped", kinds: []idemddb.Kind{idemddb.Ungrouped}},
-	{name: "Permanent", outcomes: []string{"permanent", "refused", "mismatch", "no_key"}},
-	{name: "DeadLetters", outcomes: []string{"dead_letter"}},
-	{name: "Late", outcomes: []string{"late"}},
+	{name: "Permanent", outcomes: []Outcome{OutcomePermanent, OutcomeRefused, OutcomeMismatch, OutcomeNoKey}},
+	{name: "DeadLetters"},
+	{name: "Late", outcomes: []Outcome{OutcomeLate}},
 }
 
 // NewMetrics returns Metrics that write their lines to out, which is os.Stdout on Lambda, for a namespace of CloudWatch. For each
@@ -151,7 +151,7 @@ func (m *Metrics) Wrap(
 			return events.SQSEventResponse{}, m.invalid
 		}
 
-		c := &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[string]int{}}
+		c := &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[Outcome]int{}}
 		response, err := h(context.WithValue(ctx, countsKey{}, c), event)
 
 		c.messages, c.failures = len(event.Records), len(response.BatchItemFailures)
@@ -182,14 +182,18 @@ func (m *Metrics) Observe(ctx context.Context, e idemddb.Event) {
 	}
 }
 
-// countOutcome adds the outcome of a message to the counts of its batch. It does nothing if the batch is not counted, and an
-// outcome that no metric has changes no metric.
-func countOutcome(ctx context.Context, name string) {
+// countMessage adds a message that has ended to the counts of its batch, if the batch is counted. deadLetter says that DeadLetter took
+// it.
+func countMessage(ctx context.Context, name Outcome, deadLetter bool) {
 	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 
 		c.outcomes[name]++
+
+		if deadLetter {
+			c.deadLetters++
+		}
 	}
 }
 
@@ -283,18 +287,19 @@ type countsKey struct{}
 type counts struct {
 	messages, failures int
 
-	mu       sync.Mutex // guards the maps: the batch's goroutines count at once
-	kinds    map[idemddb.Kind]int
-	outcomes map[string]int
+	mu          sync.Mutex // guards what follows: the batch's goroutines count at once
+	kinds       map[idemddb.Kind]int
+	outcomes    map[Outcome]int
+	deadLetters int
 }
 
-// doneUnobserved reports whether a message was done although the Store reported no event. A batch in which outcomes were
-// counted does not say so: DeadLetter takes a message without a key, for which no request is made.
+// doneUnobserved reports whether a message was done for which a Store reports an event, and no event came. Other outcomes prove
+// nothing: DeadLetter takes a message without a key, for which the Store has no event.
 func (c *counts) doneUnobserved() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	return c.failures < c.messages && len(c.kinds) == 0 && len(c.outcomes) == 0
+	return c.outcomes[OutcomeCompleted]+c.outcomes[OutcomeReplayed] > 0 && len(c.kinds) == 0
 }
 
 // values returns the value of each metric by its name.
@@ -316,7 +321,7 @@ func (c *counts) values() map[string]int {
 		}
 	}
 
-	values["Messages"], values["Failures"] = c.messages, c.failures
+	values["Messages"], values["Failures"], values["DeadLetters"] = c.messages, c.failures, c.deadLetters
 
 	return values
 }

@@ -4,31 +4,124 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 )
 
+// uncounted are the outcomes that are no metric of their own, with the reason.
+var uncounted = map[Outcome]string{
+	OutcomeCompleted:  "the Store's event counts it, in Completions",
+	OutcomeReplayed:   "the Store's event counts it, in Replays",
+	OutcomeUnrecorded: "the Store's event counts it, in Unrecorded",
+	OutcomeFenced:     "the Store's event counts it, in Fenced",
+	OutcomeInProgress: "the Store's event counts it, in InProgress",
+	OutcomeUnanswered: "the Store's event counts it, in Unanswered",
+	OutcomeCorrupt:    "the Store's event counts it, in Refusals",
+	OutcomeFailed:     "it is one of the Failures, and its log line says more",
+	OutcomeNoTime:     "it is one of the Failures, and comes back without harm",
+	OutcomeBlocked:    "it is one of the Failures, and the message before it has the cause",
+}
+
+func TestEveryOutcomeIsCountedOrDeliberatelyNot(t *testing.T) {
+	t.Parallel()
+
+	for _, name := range declaredOutcomes(t) {
+		isCounted := false
+		for _, metric := range lineMetrics {
+			isCounted = isCounted || slices.Contains(metric.outcomes, name)
+		}
+
+		if _, isUncounted := uncounted[name]; isCounted == isUncounted {
+			t.Errorf("the outcome %q: counted %v, listed as uncounted %v", name, isCounted, isUncounted)
+		}
+	}
+}
+
+func TestThePackageDocumentationHasEveryOutcome(t *testing.T) {
+	t.Parallel()
+
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range declaredOutcomes(t) {
+		if !slices.Contains(strings.Fields(string(text)), string(name)) {
+			t.Errorf("doc.go does not explain the outcome %q", name)
+		}
+	}
+}
+
+// declaredOutcomes reads the constants of the type Outcome from the source, so that a new one cannot be forgotten here.
+func declaredOutcomes(t *testing.T) (names []Outcome) {
+	t.Helper()
+
+	file, err := parser.ParseFile(token.NewFileSet(), "outcome.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+
+		if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "Outcome" {
+			literal, ok := spec.Values[0].(*ast.BasicLit)
+			if !ok {
+				t.Fatalf("%s is not a text", spec.Names[0])
+			}
+
+			text, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			names = append(names, Outcome(text))
+		}
+
+		return true
+	})
+
+	if len(names) < len(uncounted) {
+		t.Fatalf("found only %v", names)
+	}
+
+	return names
+}
+
 func TestOutcomesOfMessagesAreMetrics(t *testing.T) {
 	t.Parallel()
 
-	countOutcome(t.Context(), "permanent") // no batch is counted in this context
+	countMessage(t.Context(), OutcomePermanent, true) // no batch is counted in this context
 
-	for outcome, want := range map[string]map[string]float64{
-		"permanent":   {"Permanent": 1},
-		"refused":     {"Permanent": 1},
-		"mismatch":    {"Permanent": 1},
-		"no_key":      {"Permanent": 1},
-		"dead_letter": {"DeadLetters": 1},
-		"late":        {"Late": 1},
-		"failed":      {},
-		"":            {},
+	for _, c := range []struct {
+		outcome    Outcome
+		deadLetter bool
+		want       map[string]float64
+	}{
+		{OutcomePermanent, false, map[string]float64{"Permanent": 1}},
+		{OutcomePermanent, true, map[string]float64{"Permanent": 1, "DeadLetters": 1}},
+		{OutcomeRefused, true, map[string]float64{"Permanent": 1, "DeadLetters": 1}},
+		{OutcomeMismatch, false, map[string]float64{"Permanent": 1}},
+		{OutcomeNoKey, false, map[string]float64{"Permanent": 1}},
+		{OutcomeLate, false, map[string]float64{"Late": 1}},
+		{OutcomeFailed, false, map[string]float64{}},
 	} {
 		var out bytes.Buffer
 
 		h := NewMetrics(&out, "Payments").Wrap(func(ctx context.Context, _ events.SQSEvent) (events.SQSEventResponse, error) {
-			countOutcome(ctx, outcome)
+			countMessage(ctx, c.outcome, c.deadLetter)
 
 			return events.SQSEventResponse{}, nil
 		})
@@ -37,8 +130,8 @@ func TestOutcomesOfMessagesAreMetrics(t *testing.T) {
 		}
 
 		got := map[string]any{}
-		if err := json.Unmarshal(out.Bytes(), &got); err != nil { // one line: a counted outcome keeps the warning away
-			t.Fatalf("%q: %v\n%s", outcome, err, &out)
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil { // one line, without the warning that Observe was never called
+			t.Fatalf("%q: %v\n%s", c.outcome, err, &out)
 		}
 
 		counted := map[string]float64{}
@@ -49,8 +142,8 @@ func TestOutcomesOfMessagesAreMetrics(t *testing.T) {
 			}
 		}
 
-		if diff := cmp.Diff(want, counted); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", outcome, diff)
+		if diff := cmp.Diff(c.want, counted); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.outcome, diff)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 )
 
 // PanicError is the failure of a message whose handler panicked: the message comes back, and the others of its batch go on.
@@ -41,15 +42,26 @@ func recovered(code func() error) (err error) {
 func newPanicError(value any) *PanicError {
 	e := &PanicError{Value: value, Stack: debug.Stack()}
 	if carried, ok := value.(interface{ Stack() []byte }); ok {
-		e.Stack = append(append(carried.Stack(), "\ncarried to\n"...), e.Stack...)
+		e.Stack = slices.Concat(carried.Stack(), []byte("\ncarried to\n"), e.Stack) // several goroutines get the same stack
+	}
+
+	if err, ok := value.(error); ok && !isReadable(err) {
+		e.Value = fmt.Sprintf("a %T that cannot be read", value)
 	}
 
 	return e
 }
 
+// isReadable tells whether an error can be read without a panic.
+func isReadable(err error) (ok bool) {
+	defer func() { _ = recover() }()
+
+	return readable(err) == err //nolint:errorlint // the very same
+}
+
 // background runs user code in a goroutine of its own, so that a panic, the end of its goroutine and code that never returns cost no
-// more than its own message. The channel gives the code's error, once. An error whose Error method panics, such as a typed nil
-// pointer, is replaced here, so that nothing meets it later.
+// more than its own message. The channel gives the code's error, once. An error that cannot be read, such as a typed nil pointer,
+// is replaced here by the panic, so that nothing meets it later.
 func background(code func() error) <-chan error {
 	answer := make(chan error, 1) // code that is abandoned can always end
 
@@ -64,14 +76,22 @@ func background(code func() error) <-chan error {
 	return answer
 }
 
-// readable returns err if its text can be read. It panics if the Error method does.
+// readable returns err if it can be read: it panics if the Error method does, or a method by which errors.Is and errors.AsType look into
+// the error. All that is done to an error later is done here first.
 func readable(err error) error {
 	if err != nil {
 		_ = err.Error()
+		_ = errors.Is(err, errNone)
+		_, _ = errors.AsType[*noError](err)
 	}
 
 	return err
 }
+
+// noError is an error that no error wraps, so that the search for it sees all that an error wraps.
+type noError struct{ error }
+
+var errNone error = &noError{}
 
 // errHung is the failure of a hook or a client that did not return in time.
 var errHung = errors.New("lambdawrap: the hook or client was still running when the answer was due")

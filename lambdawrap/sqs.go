@@ -149,11 +149,15 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) o
 		return o
 	}
 
-	kept, stop := claim.Keep(context.WithValue(ctx, messageKey{}, m))
+	kept, stop := claim.Keep(context.WithValue(context.WithoutCancel(ctx), messageKey{}, m)) // in the reserve, too
 	defer stop()
 
-	if !t.start() {
+	if started := t.start(); !started || ctx.Err() != nil {
 		stop()
+
+		if started {
+			t.end(false)
+		}
 
 		return released(OutcomeNoTime, errNoTime, claim.ReleaseUnused(ctx))
 	}
@@ -169,7 +173,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) o
 		v.logTakeover(ctx, m)
 	}
 
-	err, isLate := v.handle(kept, func(ctx context.Context) error { return h(ctx, m.given) })
+	err, isLate := v.handle(ctx, kept, func(ctx context.Context) error { return h(ctx, m.given) })
 
 	stop()
 
@@ -239,18 +243,22 @@ func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, 
 		return settle(ctx, claim, err)
 	}
 
-	defer t.recorded()
+	written := false
+	defer func() { t.recorded(written) }()
 
-	trouble := func() {
-		if t.trouble() {
+	trouble := func(refused bool) {
+		if t.trouble(refused) {
 			v.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
 		}
 	}
 
-	timer := time.AfterFunc(troubleTime, trouble)
+	timer := time.AfterFunc(troubleTime, func() { trouble(false) })
 	defer timer.Stop()
 
-	return settle(idemddb.OnRetry(ctx, trouble), claim, err)
+	o := settle(idemddb.OnRetry(ctx, func() { trouble(true) }), claim, err)
+	written = claim.Settled() != "" || o.name == OutcomeFenced
+
+	return o
 }
 
 // wrapper is one wrapped handler.

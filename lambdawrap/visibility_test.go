@@ -1,384 +1,235 @@
-package lambdawrap
+package lambdawrap_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
-	"math"
-	"math/rand/v2"
-	"net/http"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-func TestQueueURL(t *testing.T) {
-	t.Parallel()
+// fakeQueue is a client of SQS that records for how long each message was hidden.
+type fakeQueue struct {
+	answer func(ctx context.Context, id string) error
 
-	for arn, want := range map[string]string{
-		"arn:aws:sqs:eu-west-1:111122223333:payments":           "https://sqs.eu-west-1.amazonaws.com/111122223333/payments",
-		"arn:aws:sqs:us-east-1:000000000000:A-b_9.fifo":         "https://sqs.us-east-1.amazonaws.com/000000000000/A-b_9.fifo",
-		"arn:aws-us-gov:sqs:us-gov-west-1:111122223333:q":       "https://sqs.us-gov-west-1.amazonaws.com/111122223333/q",
-		"arn:aws-cn:sqs:cn-north-1:111122223333:q":              "https://sqs.cn-north-1.amazonaws.com.cn/111122223333/q",
-		"arn:aws-eusc:sqs:eusc-de-east-1:111122223333:q":        "https://sqs.eusc-de-east-1.amazonaws.eu/111122223333/q",
-		"arn:aws-iso:sqs:us-iso-east-1:111122223333:q":          "https://sqs.us-iso-east-1.c2s.ic.gov/111122223333/q",
-		"arn:aws-iso-b:sqs:us-isob-east-1:111122223333:q":       "https://sqs.us-isob-east-1.sc2s.sgov.gov/111122223333/q",
-		"arn:aws-iso-e:sqs:eu-isoe-west-1:111122223333:q":       "https://sqs.eu-isoe-west-1.cloud.adc-e.uk/111122223333/q",
-		"arn:aws-iso-f:sqs:us-isof-south-1:111122223333:q.fifo": "https://sqs.us-isof-south-1.csp.hci.ic.gov/111122223333/q.fifo",
-	} {
-		got, err := queueURL(t.Context(), arn)
-		if err != nil || got != want {
-			t.Errorf("queueURL(%q) = %q, %v, want %q", arn, got, err, want)
-		}
-	}
+	mu      sync.Mutex
+	seconds map[string][]int32 // by message id
 }
 
-// A partition or a region that this version of the SDK does not list gets the host to which the SDK's client would send for
-// that region. So a new one needs no change here.
-func TestQueueURLOfAnUnknownPartition(t *testing.T) {
-	t.Parallel()
+// hiding sets Options.Visibility to a client whose calls return what answer returns, or succeed if it is nil.
+func (h *harness) hiding(answer func(ctx context.Context, id string) error) *fakeQueue {
+	q := &fakeQueue{answer: answer, seconds: map[string][]int32{}}
+	h.opts.Visibility = q
 
-	got, err := queueURL(t.Context(), "arn:aws-mars:sqs:mars-1:111122223333:payments")
-	if want := "https://sqs.mars-1.amazonaws.com/111122223333/payments"; err != nil || got != want {
-		t.Errorf("got %q, %v, want %q", got, err, want)
-	}
+	return q
 }
 
-func TestQueueURLRefuses(t *testing.T) {
-	t.Parallel()
+func (q *fakeQueue) ChangeMessageVisibility(
+	ctx context.Context, in *sqs.ChangeMessageVisibilityInput, _ ...func(*sqs.Options),
+) (*sqs.ChangeMessageVisibilityOutput, error) {
+	id := strings.TrimPrefix(*in.ReceiptHandle, "receipt of ")
 
-	for _, arn := range []string{
-		"",
-		"payments",
-		"https://sqs.eu-west-1.amazonaws.com/111122223333/payments",
-		"arn:aws:sqs:eu-west-1:111122223333",              // no name
-		"arn:aws:sqs:eu-west-1:111122223333:",             // an empty one
-		"arn:aws:sqs::111122223333:payments",              // no region
-		"arn:aws:sqs:eu-west-1::payments",                 // no account
-		"arn:aws:sqs:eu-west-1:111122223333:payments:x",   // a part too many
-		"arn:aws:sqs:eu-west-1:111122223333:pay/ments",    // not a name
-		"arn:aws:sqs:evil.example/#:111122223333:q",       // not a region
-		"arn:aws:sqs:eu-west-1:1111/../2222:q",            // not an account
-		"arn:aws:sns:eu-west-1:111122223333:payments",     // another service
-		"arn:aws:kinesis:eu-west-1:111122223333:stream/s", // another service
-		"urn:aws:sqs:eu-west-1:111122223333:payments",
-	} {
-		if got, err := queueURL(t.Context(), arn); err == nil || got != "" || !strings.HasPrefix(err.Error(), "eventSourceARN: ") {
-			t.Errorf("queueURL(%q) = %q, %v, want an error that names the field", arn, got, err)
-		}
-	}
-}
+	q.mu.Lock()
+	q.seconds[id] = append(q.seconds[id], in.VisibilityTimeout)
+	q.mu.Unlock()
 
-func TestReceiveCount(t *testing.T) {
-	t.Parallel()
-
-	for text, want := range map[string]int{
-		"1": 1, "2": 2, "1000": 1000, "": 1, "0": 1, "-7": 1, "many": 1, "1.5": 1, "2nd": 1, "99999999999999999999": 1,
-	} {
-		if got := receiveCount(events.SQSMessage{Attributes: map[string]string{"ApproximateReceiveCount": text}}); got != want {
-			t.Errorf("receiveCount of %q = %d, want %d", text, got, want)
+	if q.answer != nil {
+		if err := q.answer(ctx, id); err != nil {
+			return nil, err
 		}
 	}
 
-	if got := receiveCount(events.SQSMessage{}); got != 1 {
-		t.Errorf("receiveCount without attributes = %d, want 1", got)
+	return &sqs.ChangeMessageVisibilityOutput{}, nil
+}
+
+func (q *fakeQueue) of(id string) []int32 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	return q.seconds[id]
+}
+
+// hidden demands that a message was hidden once, for so many seconds.
+func (h *harness) hidden(q *fakeQueue, id string, from, to int32) {
+	h.Helper()
+
+	if got := q.of(id); len(got) != 1 || got[0] < from || got[0] > to {
+		h.Errorf("%s is hidden for %v, want once, for %d to %d s", id, got, from, to)
 	}
 }
 
-// The two ends of what rand.N answers.
-func least(time.Duration) time.Duration  { return 0 }
-func most(d time.Duration) time.Duration { return d - 1 }
-
-func TestBackoff(t *testing.T) {
+// A message whose key is held elsewhere comes back after the later of the lease and the pause that its receive count asks for.
+func TestAMessageInProgressElsewhereComesBackAfterTheLeaseOrThePause(t *testing.T) {
 	t.Parallel()
-
-	const s = time.Second
 
 	for _, c := range []struct {
-		count    int
-		from, to time.Duration
+		receives int
+		from, to int32
 	}{
-		{math.MinInt, 1 * s, 2 * s},
-		{-1, 1 * s, 2 * s},
-		{0, 1 * s, 2 * s},
-		{1, 1 * s, 2 * s},
-		{2, 2 * s, 4 * s},
-		{3, 4 * s, 8 * s},
-		{4, 8 * s, 16 * s},
-		{9, 256 * s, 512 * s},
-		{10, 450 * s, 900 * s},
-		{11, 450 * s, 900 * s},
-		{63, 450 * s, 900 * s}, // a shift by 62 and more overflows
-		{64, 450 * s, 900 * s},
-		{65, 450 * s, 900 * s},
-		{math.MaxInt, 450 * s, 900 * s},
+		{1, 23, 23},    // 20 s of the lease, 1 s of skew for each of the two clocks, and the rest of the second
+		{4, 23, 23},    // the pause is 8 to 16 s
+		{10, 450, 900}, // the pause is longer than the lease
 	} {
-		if from, to := backoff(c.count, least), backoff(c.count, most); from != c.from || to != c.to {
-			t.Errorf("backoff(%d) is %v to %v, want %v to %v", c.count, from, to, c.from, c.to)
-		}
+		t.Run(strconv.Itoa(c.receives), func(t *testing.T) {
+			t.Parallel()
+			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				queue := h.hiding(nil)
+				_, _, err := h.store.Claim(h.Context(), "k1", nil) // for 30 s
+				h.equal("error", err, nil)
+				time.Sleep(10 * time.Second)
+
+				h.check(wrap(succeed), deliveredFor(numbered(3), c.receives), []string{"m1"}, []string{"m0", "m2"})
+				h.hidden(queue, "m1", c.from, c.to)
+				h.equal("others", len(queue.seconds), 1)
+
+				time.Sleep(time.Duration(queue.of("m1")[0]) * time.Second)
+				h.check(wrap(succeed), deliveredFor(batch("m1 k1"), c.receives+1), nil, []string{"m1"})
+			})
+		})
 	}
 }
 
-func TestBackoffProperties(t *testing.T) {
+func TestAMessageThatFailedComesBackAfterAPauseByItsReceiveCount(t *testing.T) {
 	t.Parallel()
 
-	rapid.Check(t, func(t *rapid.T) {
-		count := rapid.OneOf(rapid.IntRange(-2, 20), rapid.Int()).Draw(t, "count")
-		random := rapid.SampledFrom([]func(time.Duration) time.Duration{
-			rand.N[time.Duration], least, most,
-			func(time.Duration) time.Duration { return math.MaxInt64 }, // whatever it answers
-			func(time.Duration) time.Duration { return math.MinInt64 },
-		}).Draw(t, "random")
-		d := backoff(count, random)
+	for count, pause := range map[int][2]int32{1: {1, 2}, 2: {2, 4}, 5: {16, 32}, 50: {450, 900}} {
+		t.Run(strconv.Itoa(count), func(t *testing.T) {
+			t.Parallel()
+			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				queue := h.hiding(nil)
+				h.opts.Key = func(m events.SQSMessage) (string, error) {
+					if m.Body == "k2" {
+						return "", errors.New("the customer cannot be looked up now")
+					}
 
-		switch {
-		case d < time.Second, d > backoffCap, d%time.Second != 0:
-			t.Fatalf("backoff(%d) = %v: not whole seconds from 1 s to %v", count, d, backoffCap)
-		case d < backoff(count, least), d > backoff(count, most):
-			t.Fatalf("backoff(%d) = %v: out of bounds", count, d)
-		case time.Duration(wholeSeconds(d))*time.Second != d:
-			t.Fatalf("wholeSeconds(%v) = %d", d, wholeSeconds(d))
-		}
+					return m.Body, nil
+				}
+				h.check(wrap(failing(always(), "k0")), deliveredFor(numbered(3), count), []string{"m0", "m2"}, []string{"m0", "m1"})
+				h.hidden(queue, "m0", pause[0], pause[1])
+				h.hidden(queue, "m2", pause[0], pause[1])
+				h.equal("others", len(queue.seconds), 2)
+			})
+		})
+	}
+}
 
-		if count < math.MaxInt && (backoff(count+1, least) < backoff(count, least) || backoff(count+1, most) < backoff(count, most)) {
-			t.Fatalf("a later delivery than the %dth waits less", count)
-		}
+func TestWhatIsBlockedInAFIFOGroupComesBackWithItsHead(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		queue := h.hiding(nil)
+		_, _, err := h.store.Claim(h.Context(), "b1", nil)
+		h.equal("error", err, nil)
+
+		event := deliveredFor(batch("m1 a1 a", "m2 b1 b", "m3 a2 a", "m4 b2 b", "m5 a3 a", "m6 c1 c"), 10)
+		event.Records[1].Attributes["ApproximateReceiveCount"] = "1"
+		event.Records[2].Attributes["ApproximateReceiveCount"] = "1"
+		h.check(h.handle(failing(always(), "a1")), event, []string{"m1", "m2", "m3", "m4", "m5"}, []string{"m1", "m6"})
+
+		h.hidden(queue, "m1", 450, 900)
+		head := queue.of("m1")[0]
+		h.hidden(queue, "m3", head, head)
+		h.hidden(queue, "m5", head, head)
+		h.hidden(queue, "m2", 33, 33)
+		h.hidden(queue, "m4", 33, 33)
+		h.equal("others", len(queue.seconds), 5)
+
+		// The same holds with Batch, here for a head whose key is held elsewhere.
+		queue = h.hiding(nil)
+		h.check(h.whole(succeed), deliveredFor(batch("m2 b1 b", "m4 b2 b", "m6 c1 c"), 1), []string{"m2", "m4"}, nil)
+		h.hidden(queue, "m2", 33, 33)
+		h.hidden(queue, "m4", 33, 33)
 	})
 }
 
-func TestBackoffIsSpread(t *testing.T) {
+// The claim of a late handler lasts for one more lease of 30 s, because the handler may still run.
+func TestALateHandlersMessageComesBackWhenItsOwnLeaseIsOver(t *testing.T) {
 	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		queue := h.hiding(nil)
 
-	seen := map[time.Duration]int{}
-	for range 3000 {
-		seen[backoff(2, rand.N[time.Duration])]++
-	}
+		ctx, cancel := context.WithTimeout(h.Context(), 20*time.Second)
+		defer cancel()
 
-	for _, d := range []time.Duration{2 * time.Second, 3 * time.Second, 4 * time.Second} {
-		if seen[d] < 800 { // of about 1000, over seven standard deviations away
-			t.Errorf("%v was drawn %d times of 3000", d, seen[d])
-		}
-	}
+		response, err := wrap(slowly(40*time.Second))(ctx, deliveredFor(batch("m0 k0"), 1))
+		h.equal("error", err, nil)
+		h.equal("in time", ctx.Err(), nil)
+		h.equal("failed", ids(response), []string{"m0"})
+		h.hidden(queue, "m0", 32, 33) // the lease and the skew of both clocks
 
-	if len(seen) != 3 {
-		t.Errorf("drawn: %v", seen)
-	}
-}
-
-// What VisibilityAPI's documentation promises of maxReceiveCount.
-func TestBackoffAddsUp(t *testing.T) {
-	t.Parallel()
-
-	until := func(delivery int, random func(time.Duration) time.Duration) (sum time.Duration) {
-		for count := 1; count < delivery; count++ {
-			sum += backoff(count, random)
-		}
-
-		return sum
-	}
-
-	got := []time.Duration{until(5, least), until(5, most), until(10, least), until(10, most)}
-	if want := []time.Duration{15 * time.Second, 30 * time.Second, 511 * time.Second, 1022 * time.Second}; !cmp.Equal(got, want) {
-		t.Errorf("the fifth and the tenth delivery come after %v, want %v", got, want)
-	}
-}
-
-func TestUntilVisible(t *testing.T) {
-	t.Parallel()
-
-	const (
-		s    = time.Second
-		most = 41400 // 11.5 h
-	)
-
-	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-
-	for name, c := range map[string]struct {
-		until time.Time
-		extra time.Duration
-		want  int32
-	}{
-		"a lease that goes on":                       {now.Add(29500 * time.Millisecond), s, 31},
-		"a whole number of seconds: it must be over": {now.Add(29 * s), s, 31},
-		"a millisecond less":                         {now.Add(29*s - time.Millisecond), s, 30},
-		"a nanosecond less, the lease is kept in ms": {now.Add(29*s - 1), s, 31},
-		"no skew":                        {now.Add(1500 * time.Millisecond), 0, 2},
-		"a negative skew counts as none": {now.Add(1500 * time.Millisecond), -time.Hour, 2},
-		"ends now":                       {now, 0, 1},
-		"ends now, and the skew":         {now, s, 2},
-		"over, but not the skew":         {now.Add(-500 * time.Millisecond), 2 * s, 2},
-		"over":                           {now.Add(-s), s, 1},
-		"over for long":                  {now.Add(-time.Hour), s, 1},
-		"no time at all":                 {time.Time{}, s, 1},
-		"the epoch":                      {time.Unix(0, 0), s, 1},
-		"the most":                       {now.Add(maxHidden - time.Second), 0, most},
-		"more than the most":             {now.Add(12 * time.Hour), 0, most},
-		"a skew that is out of bounds":   {now, math.MaxInt64, most},
-		"both out of bounds":             {now.Add(math.MaxInt64), math.MaxInt64, most},
-		"a past out of bounds":           {now.Add(math.MinInt64), math.MaxInt64, 1},
-		"the end of time":                {time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), s, most},
-		"the beginning of time":          {time.Date(-9999, 1, 1, 0, 0, 0, 0, time.UTC), s, 1},
-		"as far as DynamoDB's numbers":   {time.UnixMilli(math.MaxInt64), s, most},
-		"and as far back":                {time.UnixMilli(math.MinInt64), s, 1},
-	} {
-		if got := untilVisible(c.until, c.extra, now); got != c.want {
-			t.Errorf("%s: %d s, want %d", name, got, c.want)
-		}
-	}
-}
-
-func TestUntilVisibleProperties(t *testing.T) {
-	t.Parallel()
-
-	rapid.Check(t, func(t *rapid.T) {
-		var (
-			now   = time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(t, "now"))
-			left  = time.Duration(rapid.Int64Range(-int64(time.Minute), int64(11*time.Hour)).Draw(t, "left"))
-			extra = time.Duration(rapid.Int64Range(0, int64(time.Minute)).Draw(t, "extra"))
-			got   = untilVisible(now.Add(left), extra, now)
-			back  = now.Add(time.Duration(got) * time.Second)
-			over  = now.Add(left).Add(extra)
-		)
-
-		if got < 1 || got > 43200 {
-			t.Fatalf("SQS does not take %d s", got)
-		}
-
-		if !back.After(over) {
-			t.Fatalf("comes back at %v, the lease is over after %v", back, over)
-		}
-
-		if late := back.Sub(over); got > 1 && late > time.Second+time.Millisecond {
-			t.Fatalf("comes back %v late", late)
-		}
-
-		if later := untilVisible(now.Add(left+time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "more"))), extra, now); later < got {
-			t.Fatalf("a longer lease: %d s instead of %d", later, got)
-		}
+		time.Sleep(time.Duration(queue.of("m0")[0]) * time.Second)
+		h.equal("runs", h.runs.all(), []string{"m0"}) // its late end
+		h.check(wrap(succeed), deliveredFor(batch("m0 k0"), 2), nil, []string{"m0"})
 	})
 }
 
-func TestWholeSeconds(t *testing.T) {
+// For a message that will never succeed another delivery brings nothing, so it goes back to the queue as the queue's own settings say.
+func TestWhatWillNeverSucceedIsNotHidden(t *testing.T) {
 	t.Parallel()
 
-	for d, want := range map[time.Duration]int32{
-		math.MinInt64: 0, -1: 0, 0: 0, 1: 1, time.Second: 1, time.Second + 1: 2, backoffCap: 900,
-		maxHidden - 1: 41400, maxHidden: 41400, math.MaxInt64: 41400,
-	} {
-		if got := wholeSeconds(d); got != want {
-			t.Errorf("wholeSeconds(%v) = %d, want %d", d, got, want)
-		}
-	}
-}
+	for name, hook := range map[string]func(context.Context, events.SQSMessage, error) error{
+		"with a hook that fails for one of them": func(_ context.Context, m events.SQSMessage, _ error) error {
+			if m.Body == "k1" {
+				return errors.New("queue gone")
+			}
 
-type visibilityFunc func(*sqs.ChangeMessageVisibilityInput) error
-
-func (f visibilityFunc) ChangeMessageVisibility(
-	_ context.Context, in *sqs.ChangeMessageVisibilityInput, _ ...func(*sqs.Options),
-) (*sqs.ChangeMessageVisibilityOutput, error) {
-	return nil, f(in) // as bare as a fake may be
-}
-
-func TestChangeVisibility(t *testing.T) {
-	t.Parallel()
-
-	const arn = "arn:aws:sqs:eu-west-1:111122223333:payments"
-
-	refused := errors.New("refused")
-
-	for name, c := range map[string]struct {
-		m       events.SQSMessage
-		answer  error
-		request bool
-		want    string
-	}{
-		"done":              {events.SQSMessage{EventSourceARN: arn, ReceiptHandle: "r"}, nil, true, ""},
-		"refused":           {events.SQSMessage{EventSourceARN: arn, ReceiptHandle: "r"}, refused, true, "refused"},
-		"no receipt handle": {events.SQSMessage{EventSourceARN: arn}, nil, false, "receiptHandle is empty"},
-		"no ARN":            {events.SQSMessage{ReceiptHandle: "r"}, nil, false, `eventSourceARN: must be a queue's ARN, is ""`},
-		"a stream's ARN": {
-			events.SQSMessage{EventSourceARN: "arn:aws:kinesis:eu-west-1:111122223333:stream/s", ReceiptHandle: "r"},
-			nil, false, "eventSourceARN: must be a queue's ARN",
+			return nil
 		},
+		"without a hook": nil,
 	} {
-		requests := 0
-		err := changeVisibility(t.Context(), visibilityFunc(func(in *sqs.ChangeMessageVisibilityInput) error {
-			requests++
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				queue := h.hiding(nil)
+				h.opts.DeadLetter = hook
+				h.opts.Key = func(m events.SQSMessage) (string, error) {
+					if m.Body == "k3" {
+						return "", lambdawrap.ErrNoKey
+					}
 
-			if *in.QueueUrl != "https://sqs.eu-west-1.amazonaws.com/111122223333/payments" || *in.ReceiptHandle != "r" || in.VisibilityTimeout != 7 {
-				t.Errorf("%s: sent %v", name, in)
-			}
+					return m.Body, nil
+				}
 
-			return c.answer
-		}), c.m, 7)
+				function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+					if m.Body == "k2" {
+						return nil
+					}
 
-		switch {
-		case requests == 1 != c.request:
-			t.Errorf("%s: %d requests", name, requests)
-		case c.want == "" && err != nil, !errors.Is(err, c.answer) && c.answer != nil:
-			t.Errorf("%s: %v", name, err)
-		case c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "lambdawrap: message visibility: "+c.want)):
-			t.Errorf("%s: %v, want %s", name, err, c.want)
-		}
+					return lambdawrap.Permanent(errBank)
+				})
+
+				failed := []string{"m1"}
+				if hook == nil {
+					failed = []string{"m0", "m1", "m3"}
+				}
+
+				for range 2 {
+					h.answered(function, deliveredFor(numbered(4), 1), failed...)
+				}
+
+				h.equal("hidden", len(queue.seconds), 0)
+			})
+		})
 	}
 }
 
-// transport is the network: it keeps the request and answers it.
-type transport func(*http.Request) (status int, body string)
+func TestSwitchedOffFailuresAreStillHidden(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Setenv("IDEMDDB_DISABLED", "1")
 
-func (f transport) Do(r *http.Request) (*http.Response, error) {
-	status, body := f(r)
-
-	return &http.Response{
-		StatusCode: status, Body: io.NopCloser(strings.NewReader(body)),
-		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-	}, nil
-}
-
-// The request goes to the client's endpoint, whatever the URL says; so an ARN is enough.
-func TestChangeVisibilityOverTheWire(t *testing.T) {
-	t.Parallel()
-
-	var (
-		host, target string
-		sent         map[string]any
-	)
-
-	client := sqs.New(sqs.Options{
-		Region: "eu-west-1", BaseEndpoint: aws.String("http://localhost:4566"),
-		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
-		HTTPClient: transport(func(r *http.Request) (int, string) {
-			host, target = r.URL.Host, r.Header.Get("X-Amz-Target")
-			if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
-				t.Error(err)
-			}
-
-			return http.StatusOK, ""
-		}),
-	})
-
-	m := events.SQSMessage{EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments.fifo", ReceiptHandle: "AQEB+/="}
-	if err := changeVisibility(t.Context(), client, m, 0); err != nil {
-		t.Fatal(err)
-	}
-
-	if host != "localhost:4566" || target != "AmazonSQS.ChangeMessageVisibility" {
-		t.Errorf("sent %s to %s", target, host)
-	}
-
-	want := map[string]any{
-		"QueueUrl": "https://sqs.eu-west-1.amazonaws.com/111122223333/payments.fifo", "ReceiptHandle": "AQEB+/=",
-		"VisibilityTimeout": 0.0, // said, although it is Go's zero
-	}
-	if diff := cmp.Diff(want, sent); diff != "" {
-		t.Error(diff)
+			h := newHarness(t, &idemddb.Options{})
+			queue := h.hiding(nil)
+			h.check(way.wrap(h, failing(always(), "k0")), deliveredFor(numbered(2), 1), []string{"m0"}, []string{"m0", "m1"})
+			h.hidden(queue, "m0", 1, 2)
+			h.equal("others", len(queue.seconds), 1)
+		})
 	}
 }

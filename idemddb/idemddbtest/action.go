@@ -8,24 +8,27 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// evaluate is the value of a SET's right side.
+// evaluate returns the value of the right side of a SET.
 func (b *binding) evaluate(e *expr, it item) (types.AttributeValue, error) {
 	switch {
 	case e.kind == sumExpr:
 		return b.sum(e, it)
 	case e.op == "if_not_exists" && e.kind == setFunctionExpr:
-		// Both sides are evaluated: a missing second operand fails even where it is not needed.
+		// Both operands are evaluated, because a second one that is missing fails even if it is not needed.
 		other, err := b.evaluate(e.args[1], it)
 		if v := b.value(e.args[0], it); v != nil && err == nil {
 			return v, nil
 		}
+
 		return other, err
 	case e.kind == setFunctionExpr:
 		return b.listAppend(e, it)
 	}
+
 	if v := b.value(e, it); v != nil {
 		return v, nil
 	}
+
 	return nil, invalid("The provided expression refers to an attribute that does not exist in the item")
 }
 
@@ -33,7 +36,9 @@ func (b *binding) both(e *expr, it item) (x, y types.AttributeValue, err error) 
 	if x, err = b.evaluate(e.args[0], it); err != nil {
 		return nil, nil, err
 	}
+
 	y, err = b.evaluate(e.args[1], it)
+
 	return x, y, err
 }
 
@@ -42,16 +47,21 @@ func (b *binding) sum(e *expr, it item) (types.AttributeValue, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	m, ok1 := x.(*types.AttributeValueMemberN)
+
 	n, ok2 := y.(*types.AttributeValueMemberN)
 	if !ok1 || !ok2 {
 		return nil, errOperandType()
 	}
+
 	other := n.Value
 	if e.op == "-" {
 		other = negate(other)
 	}
+
 	s, err := addNumbers(m.Value, other)
+
 	return &types.AttributeValueMemberN{Value: s}, err
 }
 
@@ -60,25 +70,31 @@ func (b *binding) listAppend(e *expr, it item) (types.AttributeValue, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	l, ok1 := x.(*types.AttributeValueMemberL)
+
 	m, ok2 := y.(*types.AttributeValueMemberL)
 	if !ok1 || !ok2 {
 		return nil, errOperandType()
 	}
+
 	return &types.AttributeValueMemberL{Value: slices.Concat(l.Value, m.Value)}, nil
 }
 
-// add is the ADD action: a number is added, a set united. A missing attribute counts as zero, or as the empty set.
+// add does the action ADD: it adds numbers and unites sets. A missing attribute counts as zero or as an empty set.
 func add(old, v types.AttributeValue) (types.AttributeValue, error) {
 	if old == nil {
 		return v, nil
 	}
+
 	if typeOf(old) != typeOf(v) {
 		return nil, errOperandType()
 	}
+
 	switch old := old.(type) {
 	case *types.AttributeValueMemberN:
 		s, err := addNumbers(old.Value, v.(*types.AttributeValueMemberN).Value)
+
 		return &types.AttributeValueMemberN{Value: s}, err
 	case *types.AttributeValueMemberSS:
 		return &types.AttributeValueMemberSS{Value: union(old.Value, v.(*types.AttributeValueMemberSS).Value, strings.Compare)}, nil
@@ -87,23 +103,27 @@ func add(old, v types.AttributeValue) (types.AttributeValue, error) {
 	case *types.AttributeValueMemberBS:
 		return &types.AttributeValueMemberBS{Value: union(old.Value, v.(*types.AttributeValueMemberBS).Value, bytes.Compare)}, nil
 	}
+
 	return nil, errOperandType()
 }
 
 func union[T any](a, b []T, compare func(T, T) int) []T {
 	all := slices.Concat(a, b)
 	slices.SortFunc(all, compare)
+
 	return slices.CompactFunc(all, func(x, y T) bool { return compare(x, y) == 0 })
 }
 
-// subtract is the DELETE action. Nil means that nothing is left: a set is never empty.
+// subtract does the action DELETE. It returns nil if nothing is left, because a set is never empty.
 func subtract(old, v types.AttributeValue) (types.AttributeValue, error) {
 	if old == nil {
 		return nil, nil
 	}
+
 	if typeOf(old) != typeOf(v) {
 		return nil, errOperandType()
 	}
+
 	switch old := old.(type) {
 	case *types.AttributeValueMemberSS:
 		if left := minus(old.Value, v.(*types.AttributeValueMemberSS).Value, strings.Compare); len(left) > 0 {
@@ -118,6 +138,7 @@ func subtract(old, v types.AttributeValue) (types.AttributeValue, error) {
 			return &types.AttributeValueMemberBS{Value: left}, nil
 		}
 	}
+
 	return nil, nil
 }
 

@@ -6,13 +6,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A binding is what a request gives to its expressions. Its values are adopted.
+// binding holds the names and values of a request for its expressions. The values are adopted.
 type binding struct {
 	names  map[string]string
 	values item
 }
 
-// parsed is an entry of the cache: a condition or an update, and the names and values it uses.
+// parsed is an entry of the cache: a condition or an update, with the names and values that it uses.
 type parsed struct {
 	condition *expr
 	update    *update
@@ -20,7 +20,7 @@ type parsed struct {
 	err       error
 }
 
-// A cache keeps parsed expressions, bounded: code has few of them, a fuzzer has many.
+// cache keeps parsed expressions. Code has few of them; the cache is bounded because a fuzzer has many.
 type cache map[cacheKey]parsed
 
 type cacheKey struct {
@@ -35,49 +35,60 @@ func (c cache) parse(expression string, isUpdate bool) parsed {
 	if p, ok := c[key]; ok {
 		return p
 	}
+
 	var p parsed
 	if isUpdate {
 		p.update, p.uses, p.err = parseUpdate(expression)
 	} else {
 		p.condition, p.uses, p.err = parseCondition(expression)
 	}
+
 	if len(c) >= cacheSize {
 		clear(c)
 	}
+
 	c[key] = p
+
 	return p
 }
 
-// bind checks that the expressions and the request's names and values fit each other.
+// bind checks that the expressions use all names and values of the request, and no others.
 func bind(names map[string]string, values item, expressions ...parsed) (*binding, error) {
 	if err := checkKeys(names, values, len(expressions) > 0); err != nil {
 		return nil, err
 	}
+
 	adopted, err := adopt(values)
 	if err != nil {
 		return nil, err
 	}
+
 	used := 0
+
 	for i, e := range expressions {
 		if e.err != nil {
 			return nil, e.err
 		}
+
 		for name := range e.uses {
 			if !defined(name, names, adopted) {
 				return nil, invalid("An expression attribute name or value used in expression is not defined: %s", name)
 			}
+
 			if i == 0 || !contained(name, expressions[:i]) {
 				used++
 			}
 		}
 	}
+
 	if used != len(names)+len(values) {
 		return nil, invalid("Value provided in ExpressionAttributeNames or ExpressionAttributeValues unused in expressions")
 	}
+
 	return &binding{names: names, values: adopted}, nil
 }
 
-// checkKeys takes nil for absent: a map that is there may not be empty.
+// checkKeys checks the names of placeholders. A nil map is absent; a map that is present may not be empty.
 func checkKeys(names map[string]string, values item, expressions bool) error {
 	switch {
 	case !expressions && (names != nil || values != nil):
@@ -87,16 +98,19 @@ func checkKeys(names map[string]string, values item, expressions bool) error {
 	case values != nil && len(values) == 0:
 		return invalid("ExpressionAttributeValues must not be empty")
 	}
+
 	for alias, name := range names {
 		if !placeholder(alias, '#') || name == "" {
 			return invalid("ExpressionAttributeNames contains invalid key or value: %q", alias)
 		}
 	}
+
 	for name := range values {
 		if !placeholder(name, ':') {
 			return invalid("ExpressionAttributeValues contains invalid key: %q", name)
 		}
 	}
+
 	return nil
 }
 
@@ -111,14 +125,19 @@ func defined(name string, names map[string]string, values item) bool {
 	} else {
 		_, ok = values[name]
 	}
+
 	return ok
 }
 
 func contained(name string, expressions []parsed) bool {
-	return slices.ContainsFunc(expressions, func(e parsed) bool { _, ok := e.uses[name]; return ok })
+	return slices.ContainsFunc(expressions, func(e parsed) bool {
+		_, ok := e.uses[name]
+
+		return ok
+	})
 }
 
-// value is what an operand of a condition stands for, nil if it is missing.
+// value returns the value of an operand of a condition, nil if it is missing.
 func (b *binding) value(e *expr, it item) types.AttributeValue {
 	switch e.kind {
 	case pathExpr:
@@ -130,5 +149,6 @@ func (b *binding) value(e *expr, it item) types.AttributeValue {
 			return integer(n)
 		}
 	}
+
 	return nil
 }

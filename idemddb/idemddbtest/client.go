@@ -10,8 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Client returns a real SDK client of this DB, with the SDK's own retries, encoding and errors, and without sockets or goroutines: it
-// works inside a testing/synctest bubble. Region us-east-1, made-up credentials, nothing read from the environment.
+// Client returns an SDK client of this DB, with the SDK's own retries, encoding and errors. It needs no sockets and no goroutines, so that
+// it works inside a testing/synctest bubble. Its Region is us-east-1, its credentials are made up, and it reads nothing from the
+// environment.
 func (db *DB) Client() *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region:      "us-east-1",
@@ -20,7 +21,7 @@ func (db *DB) Client() *dynamodb.Client {
 	})
 }
 
-// inProcess is an HTTP client whose server is a function call.
+// inProcess is an HTTP client that calls the DB in place of a server.
 type inProcess struct{ db *DB }
 
 func (c inProcess) Do(r *http.Request) (*http.Response, error) {
@@ -28,10 +29,12 @@ func (c inProcess) Do(r *http.Request) (*http.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, sendError(r, err)
 	}
+
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, sendError(r, err)
 	}
+
 	reply := c.db.exchange(ctx, r.Header.Get("X-Amz-Target"), body)
 	switch {
 	case reply.fault.breaks():
@@ -39,23 +42,28 @@ func (c inProcess) Do(r *http.Request) (*http.Response, error) {
 	case reply.fault == LateReply:
 		<-ctx.Done()
 	}
+
 	if err := ctx.Err(); err != nil {
 		return nil, sendError(r, err)
 	}
+
 	response := &http.Response{
 		Status: http.StatusText(reply.status), StatusCode: reply.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{}, ContentLength: int64(len(reply.body)), Request: r,
 	}
 	reply.header(response.Header)
+
 	var content io.Reader = bytes.NewReader(reply.body)
 	if reply.fault == TruncatedBody {
 		content = io.MultiReader(bytes.NewReader(reply.body[:len(reply.body)/2]), broken{})
 	}
+
 	response.Body = io.NopCloser(content)
+
 	return response, nil
 }
 
-// broken is a body that ends before its Content-Length.
+// broken is the rest of a body that ends before its Content-Length.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

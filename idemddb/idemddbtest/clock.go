@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Clock is a settable clock, for idemddb.Options.Now and Options.Now. It stands still until it is moved. It is safe for
-// concurrent use.
+// Clock is a clock that a test moves, for idemddb.Options.Now and Options.Now. Between two moves it stands still. It is safe for concurrent
+// use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a clock that stands at now.
+// NewClock returns a clock that shows this time.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now returns the clock's time.
+// Now returns the time that the clock shows.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -23,7 +23,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Advance moves the clock, backwards too, and returns its new time.
+// Advance moves the clock and returns its new time. A negative duration moves it backwards.
 func (c *Clock) Advance(d time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

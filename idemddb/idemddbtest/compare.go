@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// typeOf is the name of a value's type on the wire, "" for a missing value.
+// typeOf returns the name that the type of a value has on the wire, "" for a missing value.
 func typeOf(v types.AttributeValue) string {
 	switch v.(type) {
 	case *types.AttributeValueMemberS:
@@ -32,28 +32,35 @@ func typeOf(v types.AttributeValue) string {
 	case *types.AttributeValueMemberM:
 		return "M"
 	}
+
 	return ""
 }
 
-// equal compares adopted values. A missing value equals nothing, not even another one.
+// equal compares adopted values. A missing value is not equal to any value, not even to another missing one.
 func equal(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
 		b, ok := b.(*types.AttributeValueMemberS)
+
 		return ok && a.Value == b.Value
 	case *types.AttributeValueMemberN:
 		b, ok := b.(*types.AttributeValueMemberN)
+
 		return ok && a.Value == b.Value
 	case *types.AttributeValueMemberB:
 		b, ok := b.(*types.AttributeValueMemberB)
+
 		return ok && bytes.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberBOOL:
 		b, ok := b.(*types.AttributeValueMemberBOOL)
+
 		return ok && a.Value == b.Value
 	case *types.AttributeValueMemberNULL:
 		_, ok := b.(*types.AttributeValueMemberNULL)
+
 		return ok
 	}
+
 	return equalMany(a, b)
 }
 
@@ -61,32 +68,39 @@ func equalMany(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberSS:
 		b, ok := b.(*types.AttributeValueMemberSS)
+
 		return ok && slices.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberNS:
 		b, ok := b.(*types.AttributeValueMemberNS)
+
 		return ok && slices.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberBS:
 		b, ok := b.(*types.AttributeValueMemberBS)
+
 		return ok && slices.EqualFunc(a.Value, b.Value, bytes.Equal)
 	case *types.AttributeValueMemberL:
 		b, ok := b.(*types.AttributeValueMemberL)
+
 		return ok && slices.EqualFunc(a.Value, b.Value, equal)
 	case *types.AttributeValueMemberM:
 		b, ok := b.(*types.AttributeValueMemberM)
 		if !ok || len(a.Value) != len(b.Value) {
 			return false
 		}
+
 		for name, v := range a.Value {
 			if !equal(v, b.Value[name]) {
 				return false
 			}
 		}
+
 		return true
 	}
+
 	return false
 }
 
-// compare orders two values of the same ordered type: strings and binaries by their bytes, numbers by value. Others are not comparable.
+// compare orders two strings or two binaries by their bytes and two numbers by their value. It returns false for other values.
 func compare(a, b types.AttributeValue) (order int, ok bool) {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
@@ -102,30 +116,37 @@ func compare(a, b types.AttributeValue) (order int, ok bool) {
 			return bytes.Compare(a.Value, b.Value), true
 		}
 	}
+
 	return 0, false
 }
 
-// contains is the function of that name: part of a string or binary, member of a set or list.
+// contains evaluates the function of that name: whether v has a part (of a string or binary) or a member (of a set or list) like this.
 func contains(all, part types.AttributeValue) bool {
 	switch all := all.(type) {
 	case *types.AttributeValueMemberS:
 		part, ok := part.(*types.AttributeValueMemberS)
+
 		return ok && strings.Contains(all.Value, part.Value)
 	case *types.AttributeValueMemberB:
 		part, ok := part.(*types.AttributeValueMemberB)
+
 		return ok && bytes.Contains(all.Value, part.Value)
 	case *types.AttributeValueMemberSS:
 		part, ok := part.(*types.AttributeValueMemberS)
+
 		return ok && slices.Contains(all.Value, part.Value)
 	case *types.AttributeValueMemberNS:
 		part, ok := part.(*types.AttributeValueMemberN)
+
 		return ok && slices.Contains(all.Value, part.Value)
 	case *types.AttributeValueMemberBS:
 		part, ok := part.(*types.AttributeValueMemberB)
+
 		return ok && slices.ContainsFunc(all.Value, func(b []byte) bool { return bytes.Equal(b, part.Value) })
 	case *types.AttributeValueMemberL:
 		return slices.ContainsFunc(all.Value, func(v types.AttributeValue) bool { return equal(v, part) })
 	}
+
 	return false
 }
 
@@ -133,10 +154,13 @@ func beginsWith(all, part types.AttributeValue) bool {
 	switch all := all.(type) {
 	case *types.AttributeValueMemberS:
 		part, ok := part.(*types.AttributeValueMemberS)
+
 		return ok && strings.HasPrefix(all.Value, part.Value)
 	case *types.AttributeValueMemberB:
 		part, ok := part.(*types.AttributeValueMemberB)
+
 		return ok && bytes.HasPrefix(all.Value, part.Value)
 	}
+
 	return false
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// check finds what is wrong with a condition whatever the item is: operands of a type that the operator never takes.
+// check refuses a condition that is wrong for every item: one with operands of a type that their operator never takes.
 func (b *binding) check(e *expr) error {
 	for _, a := range e.args {
 		if err := b.check(a); err != nil {
 			return err
 		}
 	}
+
 	switch e.kind {
 	case sizeExpr:
 		return b.checkTypes(e, "S B SS NS BS L M", e.args...)
@@ -23,6 +24,7 @@ func (b *binding) check(e *expr) error {
 				return err
 			}
 		}
+
 		return b.checkDistinct(e)
 	case inExpr:
 		return b.checkDistinct(e)
@@ -31,6 +33,7 @@ func (b *binding) check(e *expr) error {
 	case functionExpr:
 		return b.checkFunction(e)
 	}
+
 	return nil
 }
 
@@ -40,24 +43,29 @@ func (b *binding) checkFunction(e *expr) error {
 		if e.args[0].kind != pathExpr {
 			return invalid("Operator or function requires a document path; operator or function: %s", e.op)
 		}
+
 		return nil
 	case "attribute_type":
 		if e.args[1].kind != valueExpr {
 			return wrongType(e, "")
 		}
+
 		t, ok := b.values[e.args[1].op].(*types.AttributeValueMemberS)
 		if !ok {
 			return wrongType(e, typeOf(b.values[e.args[1].op]))
 		}
+
 		if !oneOf(t.Value, "S N B BOOL NULL SS NS BS L M") {
 			return invalid("Invalid attribute type name found; type: %s", t.Value)
 		}
+
 		return nil
 	case "begins_with":
 		if err := b.checkTypes(e, "S B", e.args...); err != nil {
 			return err
 		}
 	}
+
 	return b.checkDistinct(e)
 }
 
@@ -65,20 +73,24 @@ func (b *binding) checkBetween(e *expr) error {
 	if err := b.checkTypes(e, "S N B", e.args...); err != nil {
 		return err
 	}
+
 	if e.args[1].kind != valueExpr || e.args[2].kind != valueExpr {
 		return b.checkDistinct(e)
 	}
+
 	order, ok := compare(b.values[e.args[1].op], b.values[e.args[2].op])
 	if !ok {
 		return invalid("The BETWEEN operator requires same data type for lower and upper bounds")
 	}
+
 	if order > 0 {
 		return invalid("The BETWEEN operator requires upper bound to be greater than or equal to lower bound")
 	}
+
 	return nil
 }
 
-// checkDistinct refuses a path that is compared with itself.
+// checkDistinct refuses the comparison of a path with itself.
 func (b *binding) checkDistinct(e *expr) error {
 	first := e.args[0]
 	for _, other := range e.args[1:] {
@@ -86,13 +98,15 @@ func (b *binding) checkDistinct(e *expr) error {
 			return invalid("The first operand must be distinct from the remaining operands for this operator or function; operator: %s", e.op)
 		}
 	}
+
 	return nil
 }
 
-// checkTypes looks at the operands whose type is known without an item.
+// checkTypes checks the operands whose types do not depend on the item.
 func (b *binding) checkTypes(e *expr, allowed string, operands ...*expr) error {
 	for _, o := range operands {
 		var t string
+
 		switch o.kind {
 		case valueExpr:
 			t = typeOf(b.values[o.op])
@@ -101,10 +115,12 @@ func (b *binding) checkTypes(e *expr, allowed string, operands ...*expr) error {
 		default:
 			continue
 		}
+
 		if !oneOf(t, allowed) {
 			return wrongType(e, t)
 		}
 	}
+
 	return nil
 }
 
@@ -114,6 +130,7 @@ func oneOf(s, words string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -121,7 +138,7 @@ func wrongType(e *expr, t string) error {
 	return invalid("Incorrect operand type for operator or function; operator or function: %s, operand type: %s", e.op, t)
 }
 
-// holds evaluates a checked condition against an item; nil is a missing item.
+// holds evaluates a checked condition for an item; nil is a missing item.
 func (b *binding) holds(e *expr, it item) bool {
 	switch e.kind {
 	case andExpr:
@@ -134,6 +151,7 @@ func (b *binding) holds(e *expr, it item) bool {
 		return compares(e.op, b.value(e.args[0], it), b.value(e.args[1], it))
 	case betweenExpr:
 		v := b.value(e.args[0], it)
+
 		return compares(">=", v, b.value(e.args[1], it)) && compares("<=", v, b.value(e.args[2], it))
 	case inExpr:
 		v := b.value(e.args[0], it)
@@ -142,8 +160,10 @@ func (b *binding) holds(e *expr, it item) bool {
 				return true
 			}
 		}
+
 		return false
 	}
+
 	return b.function(e, it)
 }
 
@@ -161,11 +181,12 @@ func (b *binding) function(e *expr, it item) bool {
 	case "contains":
 		return contains(v, b.value(e.args[1], it))
 	}
+
 	return false
 }
 
-// compares is false for a missing operand and for operands of different types, except that <> is the opposite of =: it holds when
-// one or both are missing. This is what lets a claim say own <> :mine of a record without an owner.
+// compares evaluates a comparison. It is false if an operand is missing or if their types differ. Only <> is then true, as the opposite
+// of =. So a claim may say own <> :mine of a record without an owner token.
 func compares(op string, a, b types.AttributeValue) bool {
 	switch op {
 	case "=":
@@ -173,6 +194,7 @@ func compares(op string, a, b types.AttributeValue) bool {
 	case "<>":
 		return !equal(a, b)
 	}
+
 	order, ok := compare(a, b)
 	switch {
 	case !ok:
@@ -184,6 +206,7 @@ func compares(op string, a, b types.AttributeValue) bool {
 	case op == ">":
 		return order > 0
 	}
+
 	return order >= 0
 }
 

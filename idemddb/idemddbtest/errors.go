@@ -13,7 +13,7 @@ import (
 
 var errNotNumber = invalid("A value provided cannot be converted into a number")
 
-// invalid is a ValidationException. It is not a modelled type, and the SDK leaves the fault of such errors unknown.
+// invalid returns a ValidationException. The SDK has no type for it, and leaves the fault of such errors unknown.
 func invalid(format string, args ...any) error {
 	return &smithy.GenericAPIError{Code: "ValidationException", Message: fmt.Sprintf(format, args...)}
 }
@@ -26,17 +26,19 @@ func errCondition(it item) error {
 	return &types.ConditionalCheckFailedException{Message: new("The conditional request failed"), Item: copyItem(it)}
 }
 
-// answerError is an error that the service answered, as the SDK wraps it.
+// answerError wraps an error of the service as the SDK does.
 func answerError(op string, err error) error {
 	status := http.StatusBadRequest
 	if _, ok := err.(*types.InternalServerError); ok {
 		status = http.StatusInternalServerError
 	}
+
 	return operationError(op, status, err)
 }
 
 func operationError(op string, status int, err error) error {
 	response := &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody}}
+
 	return &smithy.OperationError{
 		ServiceID:     dynamodb.ServiceID,
 		OperationName: op,

@@ -12,7 +12,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The service's clock is the test's.
+// The DB has the clock of the test.
 func ExampleOptions() {
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	db := idemddbtest.New(&idemddbtest.Options{Now: clock.Now})
@@ -22,7 +22,7 @@ func ExampleOptions() {
 	// Output: 2026-01-02 12:00:00 +0000 UTC <nil>
 }
 
-// What a test can know of a request.
+// A test looks at the requests that were sent.
 func ExampleRequest() {
 	db := withTable()
 	store, err := idemddb.New(db, "records", "payments", nil)
@@ -82,7 +82,7 @@ func ExampleDB_UpdateItem() {
 	// Output: 1 <nil>
 }
 
-// Each statement for itself: the first finds its item there, and keeps the second from nothing.
+// Each statement has a response of its own: the first is refused, and the second is evaluated all the same.
 func ExampleDB_BatchExecuteStatement() {
 	db := withTable()
 	insert := types.BatchStatementRequest{
@@ -183,7 +183,7 @@ func ExampleDB_HoldIndexes() {
 	// 2
 }
 
-// A record that somebody deletes is gone for its key: the work runs again.
+// When somebody deletes a record, the work of its key runs again.
 func ExampleDB_DeleteItem() {
 	db := withTable()
 	store, err := idemddb.New(db, "records", "payments", nil)
@@ -196,7 +196,7 @@ func ExampleDB_DeleteItem() {
 	// <nil> no record
 }
 
-// All or nothing: the second part's condition fails, so the first is not written.
+// The condition of the second part fails, so that the first is not written either.
 func ExampleDB_TransactWriteItems() {
 	db := withTable()
 	_, err := db.TransactWriteItems(context.Background(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{

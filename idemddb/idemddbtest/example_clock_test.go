@@ -42,7 +42,7 @@ func ExampleNewClock() {
 	// Output: 2026-01-02 12:00:00 +0000 UTC
 }
 
-// It also goes backwards, as clocks of servers do.
+// A clock can also go backwards, as those of servers do.
 func ExampleClock_Advance() {
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	fmt.Println(clock.Advance(time.Hour))
@@ -59,7 +59,7 @@ func ExampleClock_Now() {
 	// Output: true
 }
 
-// Time to Live deletes when it likes; the test says when.
+// DynamoDB deletes expired items at some time; here the test says when.
 func ExampleDB_Expire() {
 	ctx := context.Background()
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))

@@ -14,7 +14,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// A DB stands where a *dynamodb.Client would.
+// A Store takes a DB in place of a *dynamodb.Client.
 func ExampleNew() {
 	db := idemddbtest.New(nil)
 	_, err := db.CreateTable(context.Background(), idemddb.Table("records"))
@@ -27,7 +27,7 @@ func ExampleNew() {
 	// <nil> <nil>
 }
 
-// A DB keeps a handler's own items too: it evaluates conditions and updates as the service does.
+// A DB also holds a handler's own items: it evaluates conditions and updates as the service does.
 func ExampleDB() {
 	ctx := context.Background()
 	db := withTable()
@@ -51,7 +51,7 @@ func ExampleDB() {
 	// refused, balance 1250
 }
 
-// What a test looks at afterwards: no request, no fault.
+// A test looks at a record afterwards. That is no request, so that no fault happens to it.
 func ExampleDB_Item() {
 	db := withTable()
 	store, err := idemddb.New(db, "records", "payments", nil)
@@ -76,7 +76,7 @@ func ExampleDB_Items() {
 	// payments#p-2 COMPLETED
 }
 
-// What was asked of DynamoDB, and what it would cost.
+// Requests lists what was sent to DynamoDB, and what it would cost.
 func ExampleDB_Requests() {
 	db := withTable()
 	store, err := idemddb.New(db, "records", "payments", nil)
@@ -104,7 +104,7 @@ func ExampleDB_ResetRequests() {
 	// <nil> 1
 }
 
-// An SDK client for code that takes one, with the SDK's own encoding, retries and errors.
+// Client is for code that takes an SDK client, with the SDK's own encoding, retries and errors.
 func ExampleDB_Client() {
 	db := withTable()
 	store, err := idemddb.New(db.Client(), "records", "payments", nil)
@@ -115,9 +115,10 @@ func ExampleDB_Client() {
 	// COMPLETED
 }
 
-// DynamoDB's protocol over HTTP, for a client in another process.
+// Handler serves clients in other processes.
 func ExampleDB_Handler() {
 	db := withTable()
+
 	server := httptest.NewServer(db.Handler())
 	defer server.Close()
 

@@ -33,7 +33,7 @@ func ExampleDB_Inject() {
 	// UpdateItem ""
 }
 
-// A fault for chosen requests: every completion loses its reply once.
+// The test chooses the requests: the first reply to each completion is lost.
 func ExampleDB_Intercept() {
 	db := withTable()
 	store, err := idemddb.New(db, "records", "payments", nil)
@@ -57,7 +57,7 @@ func ExampleDB_Intercept() {
 	// <nil> lost 1
 }
 
-// A fault for one statement of a call: the response of the second says that it was throttled, the others are applied.
+// The second of three statements is throttled, and the others are applied.
 func ExampleDB_InterceptStatements() {
 	db := withTable()
 	db.InterceptStatements(func(_ context.Context, statement idemddbtest.Request) idemddbtest.Fault {
@@ -100,7 +100,7 @@ func ExampleDB_Deliver() {
 	// the late claim was refused: true
 }
 
-// Fault names what happens: it can stand in a table of cases.
+// Faults are strings, so that they can be in a table of cases.
 func ExampleFault() {
 	for _, fault := range []idemddbtest.Fault{idemddbtest.LostReply, idemddbtest.Throttle, idemddbtest.TransactionConflict} {
 		db := withTable()

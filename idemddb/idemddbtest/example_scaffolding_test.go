@@ -13,7 +13,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// Everything in this file is scaffolding of the examples: what a user's own code and test would have instead.
+// This file is the scaffolding of the examples. A user's own code and tests have something else in its place.
 
 // withTable returns a DynamoDB with a table "records"; in a test it would take t.
 func withTable() *idemddbtest.DB {
@@ -61,7 +61,7 @@ func withIndex() *idemddbtest.DB {
 	return db
 }
 
-// oneMessage is an event as Lambda hands it over.
+// oneMessage is an event as Lambda sends it.
 func oneMessage() events.SQSEvent {
 	return events.SQSEvent{Records: []events.SQSMessage{{
 		MessageId:      "m-1",
@@ -80,12 +80,12 @@ func claimOnce(store *idemddb.Store, key string) error {
 	return claim.Complete(context.Background(), nil)
 }
 
-// recordKey is where the record of a key of the namespace "payments" is.
+// recordKey returns the key of a record in the namespace "payments".
 func recordKey(key string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "payments#" + key}}
 }
 
-// stateOf reads an attribute of a record.
+// stateOf returns the state of a record.
 func stateOf(record map[string]types.AttributeValue) string {
 	if st, ok := record["st"].(*types.AttributeValueMemberS); ok {
 		return st.Value
@@ -94,7 +94,7 @@ func stateOf(record map[string]types.AttributeValue) string {
 	return "no record"
 }
 
-// kindOf is a failure in a word.
+// kindOf returns the name of an error's kind.
 func kindOf(err error) string {
 	for _, known := range []error{idemddb.ErrInProgress, idemddb.ErrFenced, idemddb.ErrUnrecorded} {
 		if errors.Is(err, known) {

@@ -3,8 +3,8 @@ package idemddbtest
 // Adopt gives attributes their normal form, for tests that compare answers of several engines.
 var Adopt = adopt
 
-// ItemSize is the size that write units are counted by.
+// ItemSize returns the size by which write units are counted.
 var ItemSize = itemSize
 
-// WriteUnits is what a write of an item costs.
+// WriteUnits returns how many write units a write of an item costs.
 var WriteUnits = writeUnits

@@ -14,20 +14,25 @@ import (
 // An empty answer is a success without content by each way into the DB, whether its write was lost, applied or refused.
 func TestAnEmptyAnswerIsASuccessWithoutContent(t *testing.T) {
 	t.Parallel()
+
 	for _, fault := range []idemddbtest.Fault{idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswerApplied} {
 		for way, open := range ways {
 			for operation, write := range emptyAnswers {
 				t.Run(fmt.Sprintf("%s of %s by %s", fault, operation, way), func(t *testing.T) {
 					t.Parallel()
+
 					db := openDB(t, nil)
 					for _, refused := range []bool{false, true} {
 						db.Inject(fault)
+
 						if content, err := write(t, open(t, db)); content != nil || err != nil {
 							t.Errorf("refused %t: got %v, %v, want an answer without content", refused, content, err)
 						}
+
 						if got, want := len(db.Items(table)) == 1, refused || fault == idemddbtest.EmptyAnswerApplied; got != want {
 							t.Errorf("refused %t: got an item: %t, want %t", refused, got, want)
 						}
+
 						put(t, db, attributes{"pk": s("x")}) // the next write is refused
 					}
 				})
@@ -40,6 +45,7 @@ func TestAnEmptyAnswerIsASuccessWithoutContent(t *testing.T) {
 var emptyAnswers = map[string]func(*testing.T, idemddb.DynamoDB) (content any, err error){
 	"UpdateItem": func(t *testing.T, c idemddb.DynamoDB) (any, error) {
 		t.Helper()
+
 		out, err := c.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 			TableName: new(table), Key: attributes{"pk": s("x")}, ConditionExpression: new("attribute_not_exists(pk)"),
 			ReturnValues: allNew, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
@@ -47,10 +53,12 @@ var emptyAnswers = map[string]func(*testing.T, idemddb.DynamoDB) (content any, e
 		if err != nil || out.Attributes == nil && out.ConsumedCapacity == nil {
 			return nil, err
 		}
+
 		return out, nil
 	},
 	"PutItem": func(t *testing.T, c idemddb.DynamoDB) (any, error) {
 		t.Helper()
+
 		out, err := c.PutItem(t.Context(), &dynamodb.PutItemInput{
 			TableName: new(table), Item: attributes{"pk": s("x")}, ConditionExpression: new("attribute_not_exists(pk)"),
 			ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
@@ -58,10 +66,12 @@ var emptyAnswers = map[string]func(*testing.T, idemddb.DynamoDB) (content any, e
 		if err != nil || out.ConsumedCapacity == nil {
 			return nil, err
 		}
+
 		return out, nil
 	},
 	"TransactWriteItems": func(t *testing.T, c idemddb.DynamoDB) (any, error) {
 		t.Helper()
+
 		out, err := c.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{
 			TransactItems: []types.TransactWriteItem{{Put: &types.Put{
 				TableName: new(table), Item: attributes{"pk": s("x")}, ConditionExpression: new("attribute_not_exists(pk)"),
@@ -71,6 +81,7 @@ var emptyAnswers = map[string]func(*testing.T, idemddb.DynamoDB) (content any, e
 		if err != nil || out.ConsumedCapacity == nil {
 			return nil, err
 		}
+
 		return out, nil
 	},
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The requests of design.md, with values that meet.
+// The requests of the library, with few values, so that conditions are often true.
 const (
 	claimCondition = "attribute_not_exists(pk) OR (v = :v AND st = :inprogress AND lease < :before AND #exp > :nowsec AND own <> :mine" +
 		" AND (attribute_not_exists(fp) OR fp = :fp OR NOT begins_with(fp, :fpver)) AND att < :max)"
@@ -17,7 +17,7 @@ const (
 	releaseUpdate    = "SET lease = :zero, err = :err ADD att :minus"
 )
 
-// record adds what a record of idemddb has.
+// record adds the attributes of a record of idemddb.
 func (g *generator) record(it attributes) {
 	it["v"] = n("1")
 	it["st"] = s(g.pick("st", "INPROGRESS", "INPROGRESS", "COMPLETED", "FAILED"))
@@ -25,6 +25,7 @@ func (g *generator) record(it attributes) {
 	it["fence"] = n(g.pick("fence", "1", "1700000000000"))
 	it["lease"] = n(g.pick("lease", "0", "1000", "3000"))
 	it["exp"] = n(g.pick("exp", "5", "50"))
+
 	it["att"] = n(g.pick("att", "1", "2"))
 	if g.chance(50, "fp") {
 		it["fp"] = s(g.pick("fp", "1:a", "1:b", "2:a"))
@@ -40,6 +41,7 @@ func (g *generator) idemddb(k itemKey) any {
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		ExpressionAttributeNames:            map[string]string{"#exp": "exp"},
 	}
+
 	mine := g.owner()
 	switch g.pick("request", "claim", "complete", "release") {
 	case "claim":
@@ -61,6 +63,7 @@ func (g *generator) idemddb(k itemKey) any {
 			":err": s("boom"), ":minus": n("-1"),
 		}
 	}
+
 	return in
 }
 

@@ -11,31 +11,40 @@ import (
 	"pgregory.net/rapid"
 )
 
-// statements draws a call of some, and for each the single request that says the same: nil where the statement is spoiled.
+// statements draws a call of some statements, and for each the single request with the same meaning, nil if the statement is spoiled.
 func (g *generator) statements() any {
 	in := &dynamodb.BatchExecuteStatementInput{}
 	g.singles = nil
+
 	keys := rapid.Permutation(g.keys()).Draw(g.T, "keys")
 	for _, k := range keys[:rapid.IntRange(1, 4).Draw(g.T, "statements")] {
 		g.names, g.values = map[string]string{}, attributes{}
 		spoiled := g.spoil(&k)
-		var statement types.BatchStatementRequest
-		var single any
+
+		var (
+			statement types.BatchStatementRequest
+			single    any
+		)
 		if g.chance(25, "INSERT") {
 			statement, single = g.insert(k)
 		} else {
 			statement, single = g.updateStatement(k)
 		}
+
 		if g.chance(4, "broken") {
 			spoiled = true
+
 			g.breakStatement(&statement)
 		}
+
 		if spoiled {
 			single = nil
 		}
+
 		in.Statements = append(in.Statements, statement)
 		g.singles = append(g.singles, single)
 	}
+
 	return in
 }
 
@@ -44,19 +53,24 @@ func (g *generator) insert(k itemKey) (types.BatchStatementRequest, any) {
 	if g.chance(5, "quote") {
 		it["it's"] = g.number()
 	}
+
 	t := &translator{g: g}
 	t.text.WriteString(g.keyword("INSERT") + g.space() + g.keyword("INTO") + g.space() + t.name(k.table) + g.space() + g.keyword("VALUE") + g.pick("{", "{", " { "))
+
 	for i, name := range slices.Sorted(maps.Keys(it)) {
 		if i > 0 {
 			t.text.WriteString(g.pick(",", ",", ", "))
 		}
+
 		t.text.WriteString("'" + strings.ReplaceAll(name, "'", "''") + "'" + g.pick(":", ":", ": ") + t.value(it[name]))
 	}
+
 	t.text.WriteString("}")
+
 	return t.request(), &dynamodb.PutItemInput{TableName: &k.table, Item: it, ConditionExpression: new("attribute_not_exists(pk)")}
 }
 
-// updateStatement is about attributes at the top, in the expressions that the library has.
+// updateStatement draws an UPDATE of top-level attributes, with the expressions that the library uses.
 func (g *generator) updateStatement(k itemKey) (types.BatchStatementRequest, any) {
 	condition, update := g.conditionAndUpdate()
 	single := &dynamodb.UpdateItemInput{
@@ -68,43 +82,55 @@ func (g *generator) updateStatement(k itemKey) (types.BatchStatementRequest, any
 	t.translate(update)
 	t.clause = "" // from here on a comma stands between operands
 	t.text.WriteString(g.keyword("WHERE"))
+
 	var equal []string
+
 	for i, name := range slices.Sorted(maps.Keys(k.key)) {
 		alias, value := g.alias(name), g.placeholder(k.key[name])
 		equal = append(equal, alias+" = "+value)
+
 		if i > 0 {
 			t.text.WriteString(" " + g.keyword("AND"))
 		}
+
 		if g.chance(10, "turned") {
 			t.translate(value + " = " + alias)
 		} else {
 			t.translate(alias + " = " + value)
 		}
 	}
+
 	if condition != "" {
 		equal = append(equal, condition)
+
 		t.text.WriteString(" " + g.keyword("AND"))
 		t.translate(condition)
 	}
+
 	if g.chance(60, "RETURNING") {
 		t.text.WriteString(" " + g.keyword("RETURNING") + " " + g.keyword("ALL") + g.space() + g.keyword("OLD") + " *")
 	} else {
 		single.ReturnValues = types.ReturnValueNone
 	}
+
 	single.UpdateExpression, single.ConditionExpression = &update, new(strings.Join(equal, " AND "))
 	used := expressionWords.FindAllString(update+" "+*single.ConditionExpression, -1)
+
 	maps.DeleteFunc(g.names, func(alias, _ string) bool { return !slices.Contains(used, alias) })
 	maps.DeleteFunc(g.values, func(name string, _ types.AttributeValue) bool { return !slices.Contains(used, name) })
 	single.ExpressionAttributeNames, single.ExpressionAttributeValues = g.names, g.values
+
 	statement := t.request()
 	if strings.Contains(condition, "#pk") { // a second equality is no condition to a statement
 		return statement, nil
 	}
+
 	single.ReturnValuesOnConditionCheckFailure = statement.ReturnValuesOnConditionCheckFailure
+
 	return statement, single
 }
 
-// conditionAndUpdate draws a condition, maybe none, and an update: random ones, or those of a record.
+// conditionAndUpdate draws a condition, which may be empty, and an update: random ones, or those of a record.
 func (g *generator) conditionAndUpdate() (condition, update string) {
 	if g.chance(40, "record") {
 		in := g.idemddb(itemKey{}).(*dynamodb.UpdateItemInput)
@@ -113,12 +139,16 @@ func (g *generator) conditionAndUpdate() (condition, update string) {
 		condition = strings.TrimPrefix(condition, "attribute_not_exists(pk) OR ")
 		update = strings.ReplaceAll(strings.ReplaceAll(update, "if_not_exists(fence, :now)", "fence"), "if_not_exists(att, :zero)", "att")
 		update = strings.ReplaceAll(strings.ReplaceAll(update, "if_not_exists(born, :now)", "v"), " ADD att :minus", ", att = att + :minus")
+
 		maps.Copy(g.names, in.ExpressionAttributeNames)
+
 		return condition, update
 	}
+
 	if !g.chance(20, "unconditional") {
 		condition = g.flat(0)
 	}
+
 	return condition, g.flatUpdate()
 }
 
@@ -127,9 +157,11 @@ func (g *generator) alias(name string) string {
 		if r >= 'a' && r <= 'z' {
 			return r
 		}
+
 		return '0' + r%10
 	}, name)
 	g.names[alias] = name
+
 	return alias
 }
 
@@ -138,6 +170,7 @@ func (g *generator) topName() string {
 	if name == "pk" && !g.chance(20, "the key") {
 		name = "n"
 	}
+
 	return g.alias(name)
 }
 
@@ -145,15 +178,17 @@ func (g *generator) flatOperand() string {
 	if g.chance(30, "path") {
 		return g.topName()
 	}
+
 	return g.placeholder(g.value(0))
 }
 
-// flat is a condition of the library's grammar. An OR stands in parentheses and begins with something that does not.
+// flat draws a condition of the library's grammar. An OR is in parentheses, and its first operand is not.
 func (g *generator) flat(depth int) string {
 	kinds := []string{"compare", "compare", "compare", "exists", "missing", "begins", "and", "or", "not"}
 	if depth > 2 {
 		kinds = kinds[:6]
 	}
+
 	switch g.pick("condition", kinds...) {
 	case "exists":
 		return "attribute_exists(" + g.topName() + ")"
@@ -168,15 +203,18 @@ func (g *generator) flat(depth int) string {
 	case "not":
 		return "NOT " + g.flat(3)
 	}
+
 	left := g.topName()
 	if g.chance(10, "value first") {
 		left = g.flatOperand()
 	}
+
 	return left + " " + g.pick("operator", "=", "=", "<>", "<", "<=", ">", ">=") + " " + g.flatOperand()
 }
 
 func (g *generator) flatUpdate() string {
 	var sets, removes []string
+
 	for range rapid.IntRange(0, 3).Draw(g.T, "sets") {
 		right := g.flatOperand()
 		if g.chance(30, "sum") {
@@ -185,21 +223,27 @@ func (g *generator) flatUpdate() string {
 				g.names["#n"] = "n"
 			}
 		}
+
 		sets = append(sets, g.topName()+" = "+right)
 	}
+
 	for range rapid.IntRange(0, 2).Draw(g.T, "removes") {
 		removes = append(removes, g.topName())
 	}
+
 	if len(sets)+len(removes) == 0 {
 		sets = append(sets, g.alias("a")+" = "+g.placeholder(g.number()))
 	}
+
 	var clauses []string
 	if len(sets) > 0 {
 		clauses = append(clauses, "SET "+strings.Join(sets, ", "))
 	}
+
 	if len(removes) > 0 {
 		clauses = append(clauses, "REMOVE "+strings.Join(removes, ", "))
 	}
+
 	return strings.Join(clauses, " ")
 }
 
@@ -209,7 +253,7 @@ func (g *generator) keyword(word string) string {
 
 func (g *generator) space() string { return g.pick("space", " ", " ", "\n\t", "  ") }
 
-// breakStatement is a change that may well make no sense.
+// breakStatement changes a statement so that it probably makes no sense.
 func (g *generator) breakStatement(s *types.BatchStatementRequest) {
 	switch g.pick("break", "parameters", "more", "cut", "word", "WHERE", "empty") {
 	case "parameters":
@@ -225,87 +269,5 @@ func (g *generator) breakStatement(s *types.BatchStatementRequest) {
 		s.Statement = new(regexp.MustCompile(`(?is)\sWHERE.*`).ReplaceAllString(*s.Statement, ""))
 	case "empty":
 		s.Parameters = nil
-	}
-}
-
-// A translator writes expressions as PartiQL.
-type translator struct {
-	g          *generator
-	text       strings.Builder
-	parameters []types.AttributeValue
-	clause     string
-	missing    bool
-}
-
-var expressionWords = regexp.MustCompile(`attribute_(?:not_)?exists|[#:]?\w+|<>|[<>]=?|[-=+,()]`)
-
-func (t *translator) translate(expression string) {
-	for _, word := range expressionWords.FindAllString(expression, -1) {
-		t.text.WriteString(t.g.space() + t.word(word))
-	}
-	t.text.WriteString(" ")
-}
-
-func (t *translator) word(word string) string {
-	upper := strings.ToUpper(word)
-	switch {
-	case word[0] == ':':
-		return t.value(t.g.values[word])
-	case word[0] == '#':
-		return t.name(t.g.names[word])
-	case word == "attribute_not_exists" && t.g.chance(70, "MISSING"):
-		t.missing = true
-		return ""
-	case t.missing && word == "(":
-		return ""
-	case t.missing && word == ")":
-		t.missing = false
-		return t.g.keyword("IS") + " " + t.g.keyword("MISSING")
-	case upper == "SET", upper == "REMOVE":
-		t.clause = upper
-		return t.g.keyword(upper)
-	case word == "," && (t.clause == "REMOVE" || t.clause == "SET" && t.g.chance(50, "SET again")):
-		return t.g.keyword(t.clause)
-	case oneOf(upper, "AND", "OR", "NOT"):
-		return t.g.keyword(upper)
-	case strings.HasPrefix(word, "attribute_"), word == "begins_with":
-		return word
-	case word[0] >= 'a' && word[0] <= 'z':
-		return t.name(word)
-	}
-	return word
-}
-
-func oneOf(s string, words ...string) bool { return slices.Contains(words, s) }
-
-var bare = regexp.MustCompile(`^[a-z]+$`)
-
-// name is in quotes, or bare where it may be.
-func (t *translator) name(name string) string {
-	if bare.MatchString(name) && name != "status" && t.g.chance(20, "bare") {
-		return name
-	}
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-}
-
-// value is a parameter, now and then a literal.
-func (t *translator) value(v types.AttributeValue) string {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		if t.g.chance(5, "literal") {
-			return "'" + strings.ReplaceAll(v.Value, "'", "''") + "'"
-		}
-	case *types.AttributeValueMemberN:
-		if regexp.MustCompile(`^\d{1,9}$`).MatchString(v.Value) && t.g.chance(10, "literal") {
-			return v.Value
-		}
-	}
-	t.parameters = append(t.parameters, v)
-	return "?"
-}
-
-func (t *translator) request() types.BatchStatementRequest {
-	return types.BatchStatementRequest{
-		Statement: new(t.text.String()), Parameters: t.parameters, ReturnValuesOnConditionCheckFailure: t.g.onFailure(),
 	}
 }

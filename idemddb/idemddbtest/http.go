@@ -15,14 +15,15 @@ import (
 
 const contentType = "application/x-amz-json-1.0"
 
-// Handler serves this DB as DynamoDB's protocol over HTTP, JSON 1.0. Signatures are not checked. Faults come out as they would on a
-// real connection: a lost answer as a reset, LateReply as silence until the client hangs up.
+// Handler serves this DB by DynamoDB's protocol, JSON 1.0 over HTTP. It does not check signatures. Faults happen to the connection: it is
+// reset for an answer that is lost, and stays silent until the client closes it for LateReply.
 func (db *DB) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
+
 		reply := db.exchange(r.Context(), r.Header.Get("X-Amz-Target"), body)
 		switch {
 		case reply.fault.breaks():
@@ -31,30 +32,36 @@ func (db *DB) Handler() http.Handler {
 			<-r.Context().Done()
 			panic(http.ErrAbortHandler)
 		}
+
 		reply.header(w.Header())
 		w.Header().Set("Content-Length", strconv.Itoa(len(reply.body)))
 		w.WriteHeader(reply.status)
+
 		if reply.fault == TruncatedBody {
 			_, _ = w.Write(reply.body[:len(reply.body)/2])
 			_ = http.NewResponseController(w).Flush()
+
 			panic(http.ErrAbortHandler)
 		}
+
 		_, _ = w.Write(reply.body)
 	})
 }
 
-// reset breaks the connection the hard way; where that can't be had, the server just closes it.
+// reset resets the connection. If it is not a TCP connection, the server closes it.
 func reset(w http.ResponseWriter) {
 	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 		if tcp, ok := conn.(*net.TCPConn); ok {
 			_ = tcp.SetLinger(0)
 		}
+
 		_ = conn.Close()
 	}
+
 	panic(http.ErrAbortHandler)
 }
 
-// A reply is what goes back over the wire, and what happens to it on the way.
+// reply is an answer as bytes, with the fault that happens to it on its way.
 type reply struct {
 	status int
 	body   []byte
@@ -67,13 +74,15 @@ func (r reply) header(h http.Header) {
 	h.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(r.body)), 10))
 }
 
-// exchange is one request and its reply as bytes, the same for sockets and for the client without them.
+// exchange answers one request, for the handler and for the client without sockets.
 func (db *DB) exchange(ctx context.Context, target string, body []byte) reply {
 	_, op, _ := strings.Cut(target, ".")
+
 	in, err := decodeInput(op, body)
 	if err != nil {
 		return errorReply(err, None)
 	}
+
 	out, f, err := db.receive(ctx, in)
 	switch {
 	case f == ServerErrorApplied:
@@ -85,10 +94,12 @@ func (db *DB) exchange(ctx context.Context, target string, body []byte) reply {
 	case err != nil:
 		return errorReply(err, f)
 	}
+
 	encoded, err := encode(out.(smithy.Serializable))
 	if err != nil {
 		return errorReply(err, f)
 	}
+
 	return reply{http.StatusOK, encoded, f}
 }
 
@@ -97,9 +108,11 @@ func errorReply(err error, f Fault) reply {
 	if _, ok := err.(*types.InternalServerError); ok {
 		status = http.StatusInternalServerError
 	}
+
 	body, err := encodeError(err)
 	if err != nil {
 		return reply{http.StatusInternalServerError, []byte(`{"__type":"InternalServerError"}`), f}
 	}
+
 	return reply{status, body, f}
 }

@@ -2,12 +2,12 @@ package idemddbtest
 
 import "strings"
 
-// A token is a word (a name, keyword, #alias or :value), a number or a symbol; of a statement also a quoted name or string. The last one
-// is empty.
+// token is a word (a name, keyword, #alias or :value), a number or a symbol; in a statement also a quoted name or string. The last token of
+// a text is empty.
 type token struct {
 	text string
 	kind tokenKind
-	at   int // where it begins; only of a statement
+	at   int // where it begins, in a statement
 }
 
 type tokenKind byte
@@ -19,8 +19,8 @@ const (
 	valueToken
 	numberToken
 	symbolToken
-	nameToken   // quoted, of a statement
-	stringToken // of a statement
+	nameToken   // quoted, in a statement
+	stringToken // in a statement
 )
 
 func lex(s string) ([]token, error) {
@@ -28,19 +28,23 @@ func lex(s string) ([]token, error) {
 	for i := 0; i < len(s); {
 		if strings.IndexByte(" \t\r\n", s[i]) >= 0 {
 			i++
+
 			continue
 		}
+
 		n, kind := lexOne(s[i:])
 		if n == 0 {
 			return nil, syntaxError(s[i : i+1])
 		}
+
 		tokens = append(tokens, token{text: s[i : i+n], kind: kind})
 		i += n
 	}
+
 	return append(tokens, token{}), nil
 }
 
-// lexOne is the length and kind of the token that s begins with; 0 when there is none.
+// lexOne returns the length and the kind of the token at the beginning of s, length 0 if there is none.
 func lexOne(s string) (int, tokenKind) {
 	switch c := s[0]; {
 	case isLetter(c):
@@ -50,9 +54,11 @@ func lexOne(s string) (int, tokenKind) {
 		if n == 1 {
 			return 0, endToken
 		}
+
 		if c == '#' {
 			return n, aliasToken
 		}
+
 		return n, valueToken
 	case c == '0':
 		return 1, numberToken
@@ -61,21 +67,24 @@ func lexOne(s string) (int, tokenKind) {
 		for n < len(s) && isDigit(s[n]) {
 			n++
 		}
+
 		return n, numberToken
 	case strings.HasPrefix(s, "<>"), strings.HasPrefix(s, "<="), strings.HasPrefix(s, ">="):
 		return 2, symbolToken
 	case strings.IndexByte("=<>(),.[]+-", c) >= 0:
 		return 1, symbolToken
 	}
+
 	return 0, endToken
 }
 
-// wordLength is the length of the word that s begins with; its first byte may be anything.
+// wordLength returns the length of the word at the beginning of s. It does not check the first byte.
 func wordLength(s string) int {
 	n := 1
 	for n < len(s) && (isLetter(s[n]) || isDigit(s[n]) || s[n] == '_') {
 		n++
 	}
+
 	return n
 }
 
@@ -86,5 +95,6 @@ func syntaxError(token string) error {
 	if token == "" {
 		token = "<EOF>"
 	}
+
 	return invalid("Syntax error; token: %q", token)
 }

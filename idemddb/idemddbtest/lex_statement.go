@@ -2,36 +2,43 @@ package idemddbtest
 
 import "strings"
 
-// lexStatement is lex for PartiQL: names in double quotes, strings in single ones, parameters. The last token stands at the end.
+// lexStatement is lex for PartiQL: with names in double quotes, strings in single quotes, and parameters.
 func lexStatement(s string) ([]token, error) {
 	tokens := make([]token, 0, len(s)/3+1)
 	for i := 0; i < len(s); {
 		if strings.IndexByte(" \t\r\n", s[i]) >= 0 {
 			i++
+
 			continue
 		}
+
 		n, t := lexStatementOne(s[i:])
 		if n == 0 {
 			return nil, invalid("Statement wasn't well formed, can't be processed, at %q: %s", s[i:i+1], s)
 		}
+
 		t.at = i
 		tokens = append(tokens, t)
 		i += n
 	}
+
 	return append(tokens, token{at: len(s)}), nil
 }
 
-// lexStatementOne is the length of the token that s begins with, 0 when there is none, and the token.
+// lexStatementOne returns the token at the beginning of s and its length, 0 if there is none.
 func lexStatementOne(s string) (int, token) {
 	switch c := s[0]; {
 	case c == '"':
 		n, text := quoted(s)
+
 		return n, token{text: text, kind: nameToken}
 	case c == '\'':
 		n, text := quoted(s)
+
 		return n, token{text: text, kind: stringToken}
 	case isLetter(c), c == '_':
 		n := wordLength(s)
+
 		return n, token{text: s[:n], kind: wordToken}
 	case c == '?':
 		return 1, token{text: "?", kind: valueToken}
@@ -40,9 +47,11 @@ func lexStatementOne(s string) (int, token) {
 		for n < len(s) && isDigit(s[n]) {
 			n++
 		}
-		if n < len(s) && (isLetter(s[n]) || s[n] == '.') { // a number, but no integer
+
+		if n < len(s) && (isLetter(s[n]) || s[n] == '.') { // a number that is not an integer
 			return 0, token{}
 		}
+
 		return n, token{text: s[:n], kind: numberToken}
 	case strings.HasPrefix(s, "<>"), strings.HasPrefix(s, "<="), strings.HasPrefix(s, ">="):
 		return 2, token{text: s[:2], kind: symbolToken}
@@ -51,20 +60,25 @@ func lexStatementOne(s string) (int, token) {
 	case strings.IndexByte("=<>(),.[]+-{}:*", c) >= 0:
 		return 1, token{text: s[:1], kind: symbolToken}
 	}
+
 	return 0, token{}
 }
 
-// quoted is the length of what stands in quotes, 0 when it does not end, and the text in it: a quote within is doubled.
+// quoted returns the length of the quoted text at the beginning of s, 0 if the quotes do not end, and the text. A quote in the text is
+// written twice.
 func quoted(s string) (int, string) {
 	quote := s[:1]
 	for n := 1; n < len(s); n++ {
 		if s[n] != quote[0] {
 			continue
 		}
+
 		if n+1 == len(s) || s[n+1] != quote[0] {
 			return n + 1, strings.ReplaceAll(s[1:n], quote+quote, quote)
 		}
+
 		n++
 	}
+
 	return 0, ""
 }

@@ -1,6 +1,6 @@
 package idemddbtest
 
-// An expr is a node of a parsed expression. It holds no names or values of a request, so that one parse serves all requests.
+// expr is a node of a parsed expression. It holds no names and values of a request, so that an expression is parsed once for all requests.
 type expr struct {
 	kind kind
 	op   string // the comparison, the function's name, or the :value
@@ -25,14 +25,14 @@ const (
 	sumExpr         // + or -
 )
 
-// operand reports whether the node stands for a value rather than for true or false.
+// operand reports whether the node is a value and not a condition.
 func (e *expr) operand() bool { return e.kind <= sizeExpr }
 
-// A parser walks the tokens and notes which names and values they use.
+// parser parses expressions and collects the names and values that they use.
 type parser struct {
 	tokens []token
 	uses   map[string]struct{}
-	group  struct{ from, to int } // the last group that was closed: how many tokens were left before it and behind it
+	group  struct{ from, to int } // the last group that was closed, as the numbers of tokens left before and after it
 }
 
 const maxExpression = 4096
@@ -41,10 +41,13 @@ func newParser(s string) (*parser, error) {
 	if s == "" {
 		return nil, invalid("The expression can not be empty")
 	}
+
 	if len(s) > maxExpression {
 		return nil, invalid("Expression size has exceeded the maximum allowed size")
 	}
+
 	tokens, err := lex(s)
+
 	return &parser{tokens: tokens, uses: map[string]struct{}{}}, err
 }
 
@@ -53,16 +56,20 @@ func parseCondition(s string) (*expr, map[string]struct{}, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+
 	e, err := p.or()
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if p.peek().kind != endToken {
 		return nil, nil, p.unexpected()
 	}
+
 	if e.operand() {
 		return nil, nil, syntaxError("")
 	}
+
 	return e, p.uses, nil
 }
 
@@ -74,16 +81,20 @@ func (p *parser) chain(word string, k kind, next func() (*expr, error)) (*expr, 
 	if err != nil {
 		return nil, err
 	}
+
 	for p.takeWord(word) {
 		right, err := next()
 		if err != nil {
 			return nil, err
 		}
+
 		if left.operand() || right.operand() {
 			return nil, syntaxError(word)
 		}
+
 		left = &expr{kind: k, args: []*expr{left, right}}
 	}
+
 	return left, nil
 }
 
@@ -91,13 +102,16 @@ func (p *parser) not() (*expr, error) {
 	if !p.takeWord("NOT") {
 		return p.comparison()
 	}
+
 	e, err := p.not()
 	if err != nil {
 		return nil, err
 	}
+
 	if e.operand() {
 		return nil, syntaxError("NOT")
 	}
+
 	return &expr{kind: notExpr, args: []*expr{e}}, nil
 }
 
@@ -106,16 +120,19 @@ func (p *parser) comparison() (*expr, error) {
 	if err != nil || !left.operand() {
 		return left, err
 	}
+
 	switch t := p.peek(); {
 	case t.kind == symbolToken && oneOf(t.text, "= <> < <= > >="):
 		p.next()
 		right, err := p.operandOnly()
+
 		return &expr{kind: compareExpr, op: t.text, args: []*expr{left, right}}, err
 	case p.takeWord("BETWEEN"):
 		return p.between(left)
 	case p.takeWord("IN"):
 		return p.in(left)
 	}
+
 	return left, nil
 }
 
@@ -124,15 +141,19 @@ func (p *parser) between(e *expr) (*expr, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	if !p.takeWord("AND") {
 		return nil, p.unexpected()
 	}
+
 	high, err := p.operandOnly()
+
 	return &expr{kind: betweenExpr, op: "BETWEEN", args: []*expr{e, low, high}}, err
 }
 
 func (p *parser) in(e *expr) (*expr, error) {
 	list, err := p.arguments(p.operandOnly)
+
 	return &expr{kind: inExpr, op: "IN", args: append([]*expr{e}, list...)}, err
 }
 
@@ -141,34 +162,41 @@ func (p *parser) operandOnly() (*expr, error) {
 	if err == nil && !e.operand() {
 		return nil, invalid("The function is not allowed to be used this way in an expression")
 	}
+
 	return e, err
 }
 
-// primary is an operand, a function, or anything in parentheses.
+// primary parses an operand, a function, or an expression in parentheses.
 func (p *parser) primary() (*expr, error) {
 	if from := len(p.tokens); p.take("(") {
 		e, err := p.or()
 		if err != nil {
 			return nil, err
 		}
+
 		return e, p.closeGroup(from)
 	}
+
 	if p.peek().kind == wordToken && p.tokens[1].text == "(" {
 		return p.function()
 	}
+
 	return p.leaf()
 }
 
-// closeGroup takes the closing parenthesis. ((a = b)) is refused: another group is all that is in it.
+// closeGroup takes the closing parenthesis. It refuses a group that holds nothing but another group: ((a = b)).
 func (p *parser) closeGroup(from int) error {
 	redundant := p.group.from == from-1 && p.group.to == len(p.tokens)
 	if !p.take(")") {
 		return p.unexpected()
 	}
+
 	p.group.from, p.group.to = from, len(p.tokens)
+
 	if redundant {
 		return invalid("The expression has redundant parentheses")
 	}
+
 	return nil
 }
 
@@ -183,20 +211,25 @@ func wrongCount(function string) error {
 
 func (p *parser) function() (*expr, error) {
 	name := p.next().text
+
 	args, err := p.arguments(p.operandOnly)
 	if err != nil {
 		return nil, err
 	}
+
 	count, ok := conditionFunctions[name]
 	if !ok {
 		return nil, invalid("Invalid function name; function: %s", name)
 	}
+
 	if len(args) != count {
 		return nil, wrongCount(name)
 	}
+
 	if name == "size" {
 		return &expr{kind: sizeExpr, op: name, args: args}, nil
 	}
+
 	return &expr{kind: functionExpr, op: name, args: args}, nil
 }
 
@@ -205,16 +238,20 @@ func (p *parser) arguments(one func() (*expr, error)) ([]*expr, error) {
 	if !p.take("(") {
 		return nil, p.unexpected()
 	}
+
 	var args []*expr
+
 	for {
 		e, err := one()
 		if err != nil {
 			return nil, err
 		}
+
 		args = append(args, e)
 		if p.take(")") {
 			return args, nil
 		}
+
 		if !p.take(",") {
 			return nil, p.unexpected()
 		}

@@ -5,14 +5,17 @@ import (
 	"strings"
 )
 
-// leaf is a :value or a path.
+// leaf parses a :value or a path.
 func (p *parser) leaf() (*expr, error) {
 	if t := p.peek(); t.kind == valueToken {
 		p.next()
 		p.uses[t.text] = struct{}{}
+
 		return &expr{kind: valueExpr, op: t.text}, nil
 	}
+
 	path, err := p.path()
+
 	return &expr{kind: pathExpr, path: path}, err
 }
 
@@ -21,9 +24,12 @@ func (p *parser) path() (path, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	out := path{first}
+
 	for {
 		var s step
+
 		switch {
 		case p.take("."):
 			s, err = p.name()
@@ -32,9 +38,11 @@ func (p *parser) path() (path, error) {
 		default:
 			return out, nil
 		}
+
 		if err != nil {
 			return nil, err
 		}
+
 		out = append(out, s)
 	}
 }
@@ -49,6 +57,7 @@ func (p *parser) name() (step, error) {
 	case reserved(t.text):
 		return step{}, invalid("Attribute name is a reserved keyword; reserved keyword: %s", t.text)
 	}
+
 	return step{name: p.next().text}, nil
 }
 
@@ -56,13 +65,16 @@ func (p *parser) index() (step, error) {
 	if p.peek().kind != numberToken {
 		return step{}, p.unexpected()
 	}
+
 	i, err := strconv.ParseInt(p.next().text, 10, 32)
 	if err != nil {
 		return step{}, invalid("List index is not within the allowable range")
 	}
+
 	if !p.take("]") {
 		return step{}, p.unexpected()
 	}
+
 	return step{index: int(i)}, nil
 }
 
@@ -73,6 +85,7 @@ func (p *parser) next() token {
 	if t.kind != endToken {
 		p.tokens = p.tokens[1:]
 	}
+
 	return t
 }
 
@@ -80,16 +93,20 @@ func (p *parser) take(symbol string) bool {
 	if t := p.peek(); t.kind != symbolToken || t.text != symbol {
 		return false
 	}
+
 	p.next()
+
 	return true
 }
 
-// takeWord takes a keyword, in any case.
+// takeWord takes a keyword, which may be written in any case.
 func (p *parser) takeWord(word string) bool {
 	if t := p.peek(); t.kind != wordToken || !strings.EqualFold(t.text, word) {
 		return false
 	}
+
 	p.next()
+
 	return true
 }
 

@@ -2,7 +2,7 @@ package idemddbtest
 
 import "strings"
 
-// An update is a parsed update expression.
+// update is a parsed update expression.
 type update struct {
 	sets    []assignment
 	removes []path
@@ -20,41 +20,63 @@ func parseUpdate(s string) (*update, map[string]struct{}, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+
 	u := &update{}
+
 	seen := map[string]bool{}
 	for p.peek().kind != endToken || len(seen) == 0 {
 		clause := strings.ToUpper(p.peek().text)
+
 		section := p.section(clause, u)
 		if section == nil {
 			return nil, nil, p.unexpected()
 		}
+
 		if seen[clause] {
 			return nil, nil, invalid("The %q section can only be used once in an update expression", clause)
 		}
+
 		seen[clause] = true
+
 		p.next()
+
 		if err := p.commaSeparated(section); err != nil {
 			return nil, nil, err
 		}
 	}
+
 	return u, p.uses, nil
 }
 
 func (p *parser) section(clause string, u *update) func() error {
 	switch clause {
 	case "SET":
-		return func() (err error) { u.sets, err = p.appendAssignment(u.sets, p.setAction); return err }
+		return func() (err error) {
+			u.sets, err = p.appendAssignment(u.sets, p.setAction)
+
+			return err
+		}
 	case "REMOVE":
 		return func() error {
 			path, err := p.path()
 			u.removes = append(u.removes, path)
+
 			return err
 		}
 	case "ADD":
-		return func() (err error) { u.adds, err = p.appendAssignment(u.adds, p.valueOnly); return err }
+		return func() (err error) {
+			u.adds, err = p.appendAssignment(u.adds, p.valueOnly)
+
+			return err
+		}
 	case "DELETE":
-		return func() (err error) { u.deletes, err = p.appendAssignment(u.deletes, p.valueOnly); return err }
+		return func() (err error) {
+			u.deletes, err = p.appendAssignment(u.deletes, p.valueOnly)
+
+			return err
+		}
 	}
+
 	return nil
 }
 
@@ -63,6 +85,7 @@ func (p *parser) commaSeparated(one func() error) error {
 		if err := one(); err != nil {
 			return err
 		}
+
 		if !p.take(",") {
 			return nil
 		}
@@ -74,7 +97,9 @@ func (p *parser) appendAssignment(list []assignment, value func() (*expr, error)
 	if err != nil {
 		return list, err
 	}
+
 	v, err := value()
+
 	return append(list, assignment{path, v}), err
 }
 
@@ -82,6 +107,7 @@ func (p *parser) valueOnly() (*expr, error) {
 	if p.peek().kind != valueToken {
 		return nil, p.unexpected()
 	}
+
 	return p.leaf()
 }
 
@@ -89,23 +115,27 @@ func (p *parser) setAction() (*expr, error) {
 	if !p.take("=") {
 		return nil, p.unexpected()
 	}
+
 	return p.sum()
 }
 
-// sum is one term, or two: the service's grammar has no longer sums.
+// sum parses one term or the sum of two. The service's grammar has no longer sums.
 func (p *parser) sum() (*expr, error) {
 	left, err := p.term()
 	if err != nil {
 		return nil, err
 	}
+
 	t := p.peek()
 	if !p.take("+") && !p.take("-") {
 		return left, nil
 	}
+
 	right, err := p.term()
 	if err == nil {
 		err = inner(left, right)
 	}
+
 	return &expr{kind: sumExpr, op: t.text, args: []*expr{left, right}}, err
 }
 
@@ -115,16 +145,20 @@ func (p *parser) term() (*expr, error) {
 		if err != nil {
 			return nil, err
 		}
+
 		return e, p.closeGroup(from)
 	}
+
 	if p.peek().kind == wordToken && p.tokens[1].text == "(" {
 		return p.setFunction()
 	}
+
 	return p.leaf()
 }
 
 func (p *parser) setFunction() (*expr, error) {
 	name := p.next().text
+
 	args, err := p.arguments(p.term)
 	switch {
 	case err != nil:
@@ -136,15 +170,17 @@ func (p *parser) setFunction() (*expr, error) {
 	case name == "if_not_exists" && args[0].kind != pathExpr:
 		return nil, invalid("Operator or function requires a document path; operator or function: %s", name)
 	}
+
 	return &expr{kind: setFunctionExpr, op: name, args: args}, inner(args...)
 }
 
-// inner refuses list_append within anything else.
+// inner refuses a list_append inside of another operand.
 func inner(operands ...*expr) error {
 	for _, o := range operands {
 		if o.kind == setFunctionExpr && o.op == "list_append" {
 			return invalid("The function is not allowed to be used this way in an expression; function: list_append")
 		}
 	}
+
 	return nil
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A path names a place in an item: a.b[0].#c.
+// path names a place in an item, such as a.b[0].#c.
 type path []step
 
-// A step is a name, an alias still to be looked up, or, where name is empty, an index.
+// step is a name, an alias that stands for a name, or, if name is empty, an index.
 type step struct {
 	name  string
 	index int
@@ -19,29 +19,33 @@ type step struct {
 func (s step) isIndex() bool { return s.name == "" }
 func (s step) isAlias() bool { return s.name != "" && s.name[0] == '#' }
 
-// resolved replaces the aliases; a path without any is returned as it is.
+// resolved returns the path with names in place of its aliases.
 func (p path) resolved(names map[string]string) path {
 	for i, s := range p {
 		if !s.isAlias() {
 			continue
 		}
+
 		out := append(path(nil), p...)
 		for j := i; j < len(out); j++ {
 			if out[j].isAlias() {
 				out[j].name = names[out[j].name]
 			}
 		}
+
 		return out
 	}
+
 	return p
 }
 
-// lookup is the value at a resolved path, nil if there is none.
+// lookup returns the value at a resolved path, nil if there is none.
 func (p path) lookup(it item) types.AttributeValue {
 	v := it[p[0].name]
 	for _, s := range p[1:] {
 		v = s.child(v)
 	}
+
 	return v
 }
 
@@ -56,6 +60,7 @@ func (s step) child(v types.AttributeValue) types.AttributeValue {
 			return v.Value[s.index]
 		}
 	}
+
 	return nil
 }
 
@@ -67,31 +72,37 @@ func (s step) holds(parent types.AttributeValue) bool {
 	case *types.AttributeValueMemberL:
 		return s.isIndex()
 	}
+
 	return false
 }
 
-// compare orders paths so that the elements of one list follow one another by index.
+// compare orders paths so that the elements of a list are in the order of their indexes.
 func (p path) compare(q path) int {
 	for i := range min(len(p), len(q)) {
 		if c := strings.Compare(p[i].name, q[i].name); c != 0 {
 			return c
 		}
+
 		if c := cmp.Compare(p[i].index, q[i].index); c != 0 {
 			return c
 		}
 	}
+
 	return cmp.Compare(len(p), len(q))
 }
 
-// clash reports two paths that may not stand in one update: one within the other, or a list to one and a map to the other.
+// clash refuses two paths that may not be in one update: one of them leads to a part of the other, or they take the same value for a
+// list and for a map.
 func (p path) clash(q path) error {
 	for i := range min(len(p), len(q)) {
 		if p[i].isIndex() != q[i].isIndex() {
 			return invalid("Two document paths conflict with each other; must remove or rewrite one of these paths")
 		}
+
 		if p[i] != q[i] {
 			return nil
 		}
 	}
+
 	return invalid("Two document paths overlap with each other; must remove or rewrite one of these paths")
 }

@@ -16,26 +16,32 @@ func (db *DB) getItem(in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error
 	if err != nil {
 		return nil, err
 	}
+
 	if in.ProjectionExpression != nil || in.AttributesToGet != nil {
 		return nil, invalid("idemddbtest: GetItem: projections are not supported")
 	}
+
 	key, err := t.keyOf(in.Key)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := t.checkTypes(key); err != nil {
 		return nil, err
 	}
+
 	it := t.items[t.id(key)]
 	cost := consumption{table: readUnits(itemSize(it), in.ConsistentRead)}
+
 	return &dynamodb.GetItemOutput{Item: copyItem(it), ConsumedCapacity: cost.report(in.ReturnConsumedCapacity, t)}, nil
 }
 
-// readUnits is what it costs to read this much at once. A read that may be stale costs half.
+// readUnits returns the price of reading this much at once. A read that is not consistent costs half.
 func readUnits(size int, consistent *bool) float64 {
 	n := float64(units(size, readUnit))
 	if consistent != nil && *consistent {
 		return n
 	}
+
 	return n / 2
 }

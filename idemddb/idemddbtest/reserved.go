@@ -2,9 +2,10 @@ package idemddbtest
 
 import "strings"
 
-// reserved reports whether an expression may not use the name without an alias.
+// reserved reports whether a name needs an alias in an expression.
 func reserved(name string) bool {
 	_, ok := reservedWords[strings.ToUpper(name)]
+
 	return ok
 }
 
@@ -13,10 +14,11 @@ var reservedWords = func() map[string]struct{} {
 	for w := range strings.FieldsSeq(reservedList) {
 		words[w] = struct{}{}
 	}
+
 	return words
 }()
 
-// The list of the service, as DynamoDB Local 3.3.1 has it.
+// reservedList is the list of the service, from DynamoDB Local 3.3.1.
 const reservedList = `ABORT ABSOLUTE ACTION ADD AFTER AGENT AGGREGATE ALL ALLOCATE ALTER ANALYZE AND ANY ARCHIVE ARE ARRAY AS ASC ASCII ASENSITIVE
 ASSERTION ASYMMETRIC AT ATOMIC ATTACH ATTRIBUTE AUTH AUTHORIZATION AUTHORIZE AUTO AVG BACK BACKUP BASE BATCH BEFORE BEGIN BETWEEN
 BIGINT BINARY BIT BLOB BLOCK BOOLEAN BOTH BREADTH BUCKET BULK BY BYTE CALL CALLED CALLING CAPACITY CASCADE CASCADED CASE CAST

@@ -20,6 +20,7 @@ const (
 func TestReturnValuesOfAnUpdate(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
+
 	one, two := n("1"), n("2")
 	for _, c := range []struct {
 		rule    string
@@ -53,14 +54,17 @@ func TestReturnValuesOfAnUpdate(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
 			key := p.seeded(t, c.item)
+
 			want := c.want
 			if want != nil && (c.returns == allOld || c.returns == allNew) {
 				want = withKey(want, key)
 			}
+
 			in := &dynamodb.UpdateItemInput{TableName: &p.simple, Key: key, UpdateExpression: &c.update, ReturnValues: c.returns}
 			if c.update != "REMOVE b" {
 				in.ExpressionAttributeValues = attributes{":x": two}
 			}
+
 			p.wantAttributes(t, in, want)
 		})
 	}
@@ -69,6 +73,7 @@ func TestReturnValuesOfAnUpdate(t *testing.T) {
 // TestReturnValuesOfAPut is the same for a PutItem, which takes NONE and ALL_OLD.
 func TestReturnValuesOfAPut(t *testing.T) {
 	t.Parallel()
+
 	p := newPair(t)
 	for _, c := range []struct {
 		rule    string
@@ -83,18 +88,22 @@ func TestReturnValuesOfAPut(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
 			key := p.seeded(t, c.item)
+
 			var want attributes
 			if c.want {
 				want = withKey(c.item, key)
 			}
+
 			p.wantAttributes(t, &dynamodb.PutItemInput{
 				TableName: &p.simple, Item: withKey(attributes{"a": s("new")}, key), ReturnValues: c.returns,
 			}, want)
 		})
 	}
+
 	for _, returns := range []types.ReturnValue{allNew, updatedOld, updatedNew} {
 		in := &dynamodb.PutItemInput{TableName: &p.simple, Item: p.seeded(t, nil), ReturnValues: returns}
 		p.compare(t, in)
+
 		if got := ask(p.ours, in).Code; got != invalid {
 			t.Errorf("%s: got %q, want %q", returns, got, invalid)
 		}
@@ -104,12 +113,14 @@ func TestReturnValuesOfAPut(t *testing.T) {
 func withKey(it, key attributes) attributes {
 	it = maps.Clone(it)
 	maps.Copy(it, key)
+
 	return it
 }
 
 // wantAttributes sends the request to both engines, whose answers carry these attributes.
 func (p *pair) wantAttributes(t *testing.T, in any, want attributes) {
 	t.Helper()
+
 	for name, got := range map[string]answer{"the engine in memory": ask(p.ours, in), "the real engine": ask(p.theirs, in)} {
 		if got.Code != "" || !reflect.DeepEqual(got.Item, normal(want)) {
 			t.Errorf("%s answers %s, want %s", name, show(got), show(want))

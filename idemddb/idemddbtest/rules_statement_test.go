@@ -24,12 +24,15 @@ func (p *pair) statement(text string, pk types.AttributeValue, parameters ...typ
 		Statement:                           new(strings.ReplaceAll(strings.ReplaceAll(text, "COMPOSITE", `"`+p.composite+`"`), "TABLE", `"`+p.simple+`"`)),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
+
 	for _, v := range parameters {
 		if v == key {
 			v = pk
 		}
+
 		st.Parameters = append(st.Parameters, v)
 	}
+
 	return st
 }
 
@@ -41,6 +44,7 @@ func TestStatementRules(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	one, two := n("1"), n("2")
+
 	big := s(strings.Repeat("x", 400<<10))
 	for _, c := range []struct {
 		rule       string
@@ -100,7 +104,7 @@ func TestStatementRules(t *testing.T) {
 		{"an empty key is refused", nil, "UPDATE TABLE SET a = 2 WHERE pk = ?", list(s("")), erroneous, true, nil},
 		{"a long key is refused", nil, "INSERT INTO TABLE VALUE {'pk':?}", list(s(strings.Repeat("k", 2049))), erroneous, true, nil},
 
-		{"MISSING knows what is not there", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b IS MISSING AND a IS NOT MISSING AND NOT a IS MISSING", list(key), "", true, attributes{"a": two}},
+		{"IS MISSING is true of an attribute that is not there", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b IS MISSING AND a IS NOT MISSING AND NOT a IS MISSING", list(key), "", true, attributes{"a": two}},
 		{"MISSING is compared with IS", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b = MISSING", list(key), erroneous, false, attributes{}},
 		{"a parameter is never missing", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND ? IS MISSING", list(key, one), erroneous, false, attributes{}},
 		{"the functions know it too", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND attribute_not_exists(b) AND Attribute_Exists (a)", list(key), "", true, attributes{"a": two}},
@@ -149,13 +153,17 @@ func TestStatementRules(t *testing.T) {
 			p.compare(t, &dynamodb.GetItemInput{TableName: &p.simple, Key: k})
 			got := p.db.Item(p.simple, k)
 			delete(got, "pk")
+
 			if !reflect.DeepEqual(got, c.after) {
 				t.Errorf("got %s, want %s", show(got), show(c.after))
 			}
+
 			if c.want == "" && strings.HasPrefix(c.statement, "INSERT") {
 				return // it would find its own item
 			}
+
 			p.seededAt(t, k, c.item)
+
 			if got := ask(p.ours, in).Responses[0]; got.Code != c.want || (got.Table == "") == c.named {
 				t.Errorf("got %s, want code %q, the table named: %v", show(got), c.want, c.named)
 			}
@@ -170,13 +178,17 @@ func TestCallRules(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)
 	insert, update := "INSERT INTO TABLE VALUE {'pk':?}", "UPDATE TABLE SET a = ? WHERE pk = ?"
+
 	var empty types.AttributeValue = &types.AttributeValueMemberSS{}
+
 	many := func(n int) (list []types.BatchStatementRequest) {
 		for i := range n {
 			list = append(list, p.statement(insert, key, s(strings.Repeat("i", i+1))))
 		}
+
 		return list
 	}
+
 	of := func(statements ...types.BatchStatementRequest) []types.BatchStatementRequest { return statements }
 	for _, c := range []struct {
 		rule       string
@@ -188,7 +200,7 @@ func TestCallRules(t *testing.T) {
 		{"26 are too many", many(26), invalid},
 		{"an empty statement refuses the call", of(p.statement(insert, key, s("a")), p.statement("", key)), invalid},
 		{"reads and writes do not mix", of(p.statement("SELECT pk FROM TABLE WHERE pk = ?", key, s("a")), p.statement(insert, key, s("b"))), invalid},
-		{"inserts and updates do, and what one meets is its own", of(
+		{"inserts and updates do, and each has its own error", of(
 			p.statement("nonsense", key), p.statement(insert, key, s("c")), p.statement(update, key, n("1"), s("no")),
 			p.statement("UPDATE nosuch SET a = ? WHERE pk = ?", key, n("1"), s("d")), p.statement(insert, key, s("d")),
 		), ""},
@@ -207,8 +219,10 @@ func TestCallRules(t *testing.T) {
 	} {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
+
 			in := &dynamodb.BatchExecuteStatementInput{Statements: c.statements}
 			p.compare(t, in)
+
 			if got := ask(p.ours, in); got.Code != c.want {
 				t.Errorf("got %q, want %q", got.Code, c.want)
 			}
@@ -219,6 +233,7 @@ func TestCallRules(t *testing.T) {
 // DynamoDB Local answers the same, but has applied both statements: its answer is no proof that nothing was.
 func TestTwoStatementsForAnItemRefuseTheCall(t *testing.T) {
 	t.Parallel()
+
 	p := newPair(t)
 	for _, second := range []string{"UPDATE TABLE SET a = 2 WHERE pk = ?", "UPDATE TABLE SET pk = 'x' WHERE pk = ?", "INSERT INTO TABLE VALUE {'pk':?}"} {
 		k := p.seeded(t, attributes{})
@@ -226,9 +241,11 @@ func TestTwoStatementsForAnItemRefuseTheCall(t *testing.T) {
 			p.statement("UPDATE TABLE SET a = 1 WHERE pk = ?", k["pk"], key), p.statement(second, k["pk"], key),
 		}}
 		p.compare(t, in)
+
 		if got := ask(p.ours, in).Code; got != invalid {
 			t.Errorf("got %q, want %q", got, invalid)
 		}
+
 		if got := p.db.Item(p.simple, k); !reflect.DeepEqual(got, k) {
 			t.Errorf("%s: got %s, want nothing applied", second, show(got))
 		}

@@ -27,8 +27,10 @@ func TestRules(t *testing.T) {
 
 func conditionRules(t *testing.T, p *pair) {
 	t.Helper()
+
 	one, two := n("1"), n("2")
 	list := &types.AttributeValueMemberL{Value: []types.AttributeValue{one, s("x")}}
+
 	strings2 := &types.AttributeValueMemberSS{Value: []string{"a", "b"}}
 	for _, c := range []struct {
 		rule      string
@@ -61,7 +63,7 @@ func conditionRules(t *testing.T, p *pair) {
 		{"keywords may be written in any case", attributes{"a": one}, "nOt a = :y aNd a betweeN :x And :y", attributes{":x": one, ":y": two}, ""},
 		{"function names are lower case", attributes{"a": one}, "ATTRIBUTE_EXISTS(a)", nil, invalid},
 		{"attribute_exists sees into documents", attributes{"a": list}, "attribute_exists(a[1]) AND attribute_not_exists(a[2])", nil, ""},
-		{"attribute_type knows the type", attributes{"a": list}, "attribute_type(a, :t)", attributes{":t": s("L")}, ""},
+		{"attribute_type compares the type", attributes{"a": list}, "attribute_type(a, :t)", attributes{":t": s("L")}, ""},
 		{"begins_with takes strings", attributes{"a": s("abc")}, "begins_with(a, :x)", attributes{":x": s("ab")}, ""},
 		{"begins_with takes no numbers", attributes{"a": s("abc")}, "begins_with(a, :x)", attributes{":x": one}, invalid},
 		{"contains finds a part of a string", attributes{"a": s("abc")}, "contains(a, :x)", attributes{":x": s("bc")}, ""},
@@ -92,10 +94,12 @@ func conditionRules(t *testing.T, p *pair) {
 				TableName: &p.simple, Key: key, ConditionExpression: &c.condition, ExpressionAttributeValues: c.values,
 				ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 			}
+
 			got, theirs := ask(p.ours, in), ask(p.theirs, in)
 			if got.Code != c.want {
 				t.Errorf("got %q, want %q", got.Code, c.want)
 			}
+
 			if theirs.Code != c.want {
 				t.Errorf("the real engine answers %q, want %q: %s", theirs.Code, c.want, theirs.Message)
 			}
@@ -105,8 +109,10 @@ func conditionRules(t *testing.T, p *pair) {
 
 func updateRules(t *testing.T, p *pair) {
 	t.Helper()
+
 	one, two := n("1"), n("2")
 	list := func(v ...types.AttributeValue) types.AttributeValue { return &types.AttributeValueMemberL{Value: v} }
+
 	doc := func(m attributes) types.AttributeValue { return &types.AttributeValueMemberM{Value: m} }
 	for _, c := range []struct {
 		rule   string
@@ -156,21 +162,27 @@ func updateRules(t *testing.T, p *pair) {
 			p.compare(t, in)
 			got := p.db.Item(p.simple, key)
 			p.compare(t, &dynamodb.GetItemInput{TableName: &p.simple, Key: key})
+
 			if c.want == nil {
 				if a := ask(p.ours, in); a.Code != invalid {
 					t.Errorf("got %q, want it refused as invalid", a.Code)
 				}
+
 				return
 			}
+
 			delete(got, "pk")
+
 			for name, v := range c.want {
 				if v == nil { // any value
 					v = got[name]
 				}
+
 				if !reflect.DeepEqual(got[name], v) {
 					t.Errorf("%s: got %s, want %s", name, show(got[name]), show(v))
 				}
 			}
+
 			if len(got) != len(c.want) {
 				t.Errorf("got %s, want %s", show(got), show(c.want))
 			}
@@ -181,18 +193,23 @@ func updateRules(t *testing.T, p *pair) {
 // seeded puts the item, if there is one, under a new key of 32 bytes on both engines.
 func (p *pair) seeded(t *testing.T, it attributes) attributes {
 	t.Helper()
+
 	key := attributes{"pk": s((rand.Text() + rand.Text())[:32])}
 	p.seededAt(t, key, it)
+
 	return key
 }
 
 // seededAt puts the item, if there is one, under this key.
 func (p *pair) seededAt(t *testing.T, key, it attributes) {
 	t.Helper()
+
 	if it == nil {
 		return
 	}
+
 	put := maps.Clone(it)
+
 	put["pk"] = key["pk"]
 	for _, c := range []*dynamodb.Client{p.ours, p.theirs} {
 		if _, err := c.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &p.simple, Item: put}); err != nil {

@@ -14,5 +14,6 @@ func show(v any) string {
 	if err != nil {
 		return err.Error()
 	}
+
 	return long.ReplaceAllString(string(b), "${1}…")
 }

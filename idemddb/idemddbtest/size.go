@@ -13,22 +13,23 @@ const (
 	readUnit    = 4 << 10
 )
 
-// writeUnits is what it costs to write an item, or to be refused by it: a write unit for each KB of its names and values, begun, and at
-// least one, so that no item costs one, too. Of the item before the write and the one after it the larger counts; a transaction costs
-// double.
+// writeUnits returns the price of a write of an item, or of a write that is refused because of it: one for each KB of its names and values
+// or part of a KB, and at least one. Of the item before a write and the one after it the larger counts. A transaction costs double.
 func writeUnits(it item) int { return units(itemSize(it), writeUnit) }
 
-// itemSize is the size that DynamoDB charges and limits: names and values, by the rules of its documentation.
+// itemSize returns the size of names and values by the rules in DynamoDB's documentation. DynamoDB charges and limits it.
 func itemSize(it item) int {
 	n := 0
 	for name, v := range it {
 		n += len(name) + valueSize(v)
 	}
+
 	return n
 }
 
 func valueSize(v types.AttributeValue) int {
 	n := 0
+
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		n = len(v.Value)
@@ -58,38 +59,45 @@ func valueSize(v types.AttributeValue) int {
 	case *types.AttributeValueMemberM:
 		n = 3 + len(v.Value) + itemSize(v.Value)
 	}
+
 	return n
 }
 
-// numberSize takes a canonical number: a byte, one more for each pair of significant digits, counted from the decimal point, and one for
-// a minus sign.
+// numberSize returns the size of a canonical number: a byte, another one for each pair of significant digits, counted from the decimal
+// point, and one for a minus sign.
 func numberSize(s string) int {
 	neg := strings.HasPrefix(s, "-")
 	if neg {
 		s = s[1:]
 	}
+
 	whole, fraction, _ := strings.Cut(s, ".")
 	if len(whole)%2 == 1 {
 		whole = "0" + whole
 	}
+
 	digits := whole + fraction
 	if len(digits)%2 == 1 {
 		digits += "0"
 	}
+
 	for strings.HasPrefix(digits, "00") {
 		digits = digits[2:]
 	}
+
 	for strings.HasSuffix(digits, "00") {
 		digits = digits[:len(digits)-2]
 	}
+
 	n := len(digits)/2 + 1
 	if neg {
 		n++
 	}
+
 	return n
 }
 
-// sizeOf is the function size of expressions; ok is false for types that have no size.
+// sizeOf evaluates the function size. It returns false for types that have no size.
 func sizeOf(v types.AttributeValue) (size int, ok bool) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
@@ -107,8 +115,9 @@ func sizeOf(v types.AttributeValue) (size int, ok bool) {
 	case *types.AttributeValueMemberM:
 		return len(v.Value), true
 	}
+
 	return 0, false
 }
 
-// units is what a write of this size costs, at least one.
+// units returns how many units this size costs, at least one.
 func units(size, unit int) int { return max(1, (size+unit-1)/unit) }

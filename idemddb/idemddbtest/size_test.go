@@ -1,6 +1,8 @@
 package idemddbtest_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -18,18 +20,22 @@ func TestSizes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := &generator{T: t, pair: p}
 		it := attributes{"pk": s("size"), "a": g.value(0), "b": g.value(0), "n": g.number(), "l": g.typical("l")}
+
 		it, err := idemddbtest.Adopt(it)
 		if err != nil {
 			t.Skip("drew an invalid value")
 		}
+
 		room := 1024 - idemddbtest.ItemSize(it) - len("pad")
 		if room < 0 {
 			t.Skip("drew a large value")
 		}
+
 		for units := 1.0; units <= 2; units++ {
 			it["pad"] = s(strings.Repeat("x", room+int(units)-1))
 			put := &dynamodb.PutItemInput{TableName: &p.simple, Item: it, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 			ask(p.theirs, &dynamodb.DeleteItemInput{TableName: &p.simple, Key: attributes{"pk": it["pk"]}})
+
 			if got := ask(p.theirs, put); len(got.Units) != 1 || got.Units[0] != units {
 				t.Fatalf("%s: the real engine charges %v, want %v", show(it), got.Units, units)
 			}
@@ -48,6 +54,96 @@ func TestWriteUnitsBeginAnewAtEachKilobyte(t *testing.T) {
 
 		if got := idemddbtest.WriteUnits(it); got != want {
 			t.Errorf("%d bytes: got %v units, want %v", size, got, want)
+		}
+	}
+}
+
+func TestWriteUnits(t *testing.T) {
+	t.Parallel()
+	db := openDB(t, nil)
+	big := s(strings.Repeat("x", 2500))
+	x, y := attributes{"pk": s("x")}, attributes{"pk": s("y")}
+	exists, missing := new("attribute_exists(pk)"), new("attribute_not_exists(pk)")
+
+	for _, c := range []struct {
+		what string
+		do   func(ctx context.Context) error
+		want int
+	}{
+		{"a small new item costs 1", func(ctx context.Context) error {
+			_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: y})
+
+			return err
+		}, 1},
+		{"a new item costs its size", func(ctx context.Context) error {
+			_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: attributes{"pk": s("x"), "a": big}})
+
+			return err
+		}, 3},
+		{"a refused write costs the size of the item that is there", func(ctx context.Context) error {
+			_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: x, ConditionExpression: missing})
+
+			return err
+		}, 3},
+		{"a small change costs the whole item", func(ctx context.Context) error {
+			_, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: new(table), Key: x, UpdateExpression: new("SET b = pk")})
+
+			return err
+		}, 3},
+		{"a smaller item costs what was there", func(ctx context.Context) error {
+			_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: x})
+
+			return err
+		}, 3},
+		{"a refused write of a missing item costs 1", func(ctx context.Context) error {
+			_, err := db.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: new(table), Key: attributes{"pk": s("z")}, ConditionExpression: exists})
+
+			return err
+		}, 1},
+		{"a transaction costs twice", func(ctx context.Context) error {
+			_, err := db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+				{Put: &types.Put{TableName: new(table), Item: attributes{"pk": s("x"), "a": big}}},
+				{ConditionCheck: &types.ConditionCheck{TableName: new(table), Key: y, ConditionExpression: exists}},
+			}})
+
+			return err
+		}, 8},
+		{"a canceled transaction costs twice too", func(ctx context.Context) error {
+			_, err := db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+				{Put: &types.Put{TableName: new(table), Item: x}},
+				{ConditionCheck: &types.ConditionCheck{TableName: new(table), Key: y, ConditionExpression: missing}},
+			}})
+
+			return err
+		}, 8},
+		{"an invalid request costs nothing", func(ctx context.Context) error {
+			_, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: new(table), Key: x, UpdateExpression: new("SET")})
+
+			return err
+		}, 0},
+		{"a read writes nothing", func(ctx context.Context) error {
+			_, err := db.GetItem(ctx, &dynamodb.GetItemInput{TableName: new(table), Key: x})
+
+			return err
+		}, 0},
+	} {
+		db.ResetRequests()
+
+		err := c.do(t.Context())
+
+		got := db.Requests()
+		if len(got) != 1 || got[0].WriteUnits != c.want {
+			t.Errorf("%s: got %+v, want %d units", c.what, got, c.want)
+
+			continue
+		}
+
+		if (got[0].Err == nil) != (err == nil) || err != nil && !errors.Is(err, got[0].Err) {
+			t.Errorf("%s: logged %v, answered %v", c.what, got[0].Err, err)
+		}
+
+		if got[0].Refused != strings.Contains(c.what, "refused") && !strings.Contains(c.what, "canceled") {
+			t.Errorf("%s: Refused is %v", c.what, got[0].Refused)
 		}
 	}
 }

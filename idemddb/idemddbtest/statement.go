@@ -9,10 +9,11 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// BatchExecuteStatement does writes in PartiQL, each for itself: what one of them meets stands in its response and keeps no other from
-// being applied. It knows INSERT, and UPDATE with SET, REMOVE, a WHERE that holds an equality on each key attribute, and RETURNING ALL
-// OLD *; values are parameters, integers or 'strings'. Conditions have comparisons, AND, OR, NOT, IS [NOT] MISSING, attribute_exists,
-// attribute_not_exists and begins_with; right sides + and -. A name that is a reserved word stands in double quotes. No ConsumedCapacity is returned.
+// BatchExecuteStatement does writes in PartiQL. Each statement has a response of its own, and its error keeps no other from being applied.
+// Statements are INSERT, and UPDATE with SET, REMOVE, a WHERE with an equality for each key attribute, and RETURNING ALL OLD *. Values are
+// parameters, integers or 'strings'. Conditions have comparisons, AND, OR, NOT, parentheses, IS [NOT] MISSING, attribute_exists,
+// attribute_not_exists and begins_with; right sides have + and -. A name that is a reserved word needs double quotes. The answer has no
+// ConsumedCapacity.
 func (db *DB) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
 	return call[dynamodb.BatchExecuteStatementOutput](ctx, db, in)
 }
@@ -27,30 +28,36 @@ func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *
 	if err != nil {
 		return nil, err
 	}
+
 	writes := make([]*write, len(in.Statements))
 	for i := range in.Statements {
 		writes[i], r.Items[i].Err = db.prepareStatement(&in.Statements[i], parameters[i])
 	}
+
 	if repeated(writes) {
 		for i := range r.Items {
-			r.Items[i].Err = nil // the call's error is what was answered
+			r.Items[i].Err = nil // only the call has an error
 		}
+
 		return nil, invalid("Provided list of item keys contains duplicates")
 	}
+
 	out := &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(writes))}
 	for i, w := range writes {
 		part := &r.Items[i]
-		if part.Err == nil && db.isHeld(w) {
+		if part.Err == nil && db.holds(w.table, w.id) {
 			part.Err = errConflict()
 		}
+
 		out.Responses[i] = w.execute(part, r.Fault)
 		r.WriteUnits += part.WriteUnits
 		r.Refused = r.Refused || part.Refused
 	}
+
 	return out, nil
 }
 
-// checkStatements finds what refuses the call as a whole, and adopts the parameters of the statements that can be understood.
+// checkStatements refuses a call that is wrong as a whole, and adopts the parameters of the statements that can be parsed.
 func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Request) ([][]types.AttributeValue, error) {
 	switch n := len(statements); {
 	case n == 0:
@@ -58,23 +65,23 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 	case n > maxStatements:
 		return nil, invalid("Value at 'statements' failed to satisfy constraint: Member must have length less than or equal to 25")
 	}
+
 	reads := 0
+
 	parameters := make([][]types.AttributeValue, len(statements))
 	for i, s := range statements {
-		give := s.ReturnValuesOnConditionCheckFailure
-		switch n := len(text(s.Statement)); {
-		case n == 0:
-			return nil, invalid("The statement was empty.")
-		case n > maxStatement:
-			return nil, invalid("Member must have length less than or equal to 8192")
-		case give != "" && !oneOf(string(give), "NONE ALL_OLD"):
-			return nil, invalid("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", give)
-		case r.Items[i].Operation == "SELECT":
+		if err := checkStatement(s); err != nil {
+			return nil, err
+		}
+
+		if r.Items[i].Operation == "SELECT" {
 			reads++
 		}
+
 		if db.statements.parse(*s.Statement).err != nil {
 			continue
 		}
+
 		parameters[i] = make([]types.AttributeValue, len(s.Parameters))
 		for j, v := range s.Parameters {
 			var err error
@@ -83,117 +90,161 @@ func (db *DB) checkStatements(statements []types.BatchStatementRequest, r *Reque
 			}
 		}
 	}
+
 	if reads > 0 && reads < len(statements) {
 		return nil, invalid("Read and write requests together in the same batch is not supported.")
 	}
+
 	return parameters, nil
 }
 
-// prepareStatement makes a statement the write that the single operations make of their expressions. The write has its table from where
-// the response names it: a statement that could not be understood, or has no table, is answered without.
+func checkStatement(s types.BatchStatementRequest) error {
+	give := s.ReturnValuesOnConditionCheckFailure
+
+	switch n := len(text(s.Statement)); {
+	case n == 0:
+		return invalid("The statement was empty.")
+	case n > maxStatement:
+		return invalid("Member must have length less than or equal to 8192")
+	case give != "" && !oneOf(string(give), "NONE ALL_OLD"):
+		return invalid("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", give)
+	}
+
+	return nil
+}
+
+// prepareStatement makes the same write of a statement as the single operations make of their expressions. The write has a table once the
+// response names it: the response to a statement that cannot be parsed, or whose table does not exist, names none.
 func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []types.AttributeValue) (w *write, err error) {
 	st := db.statements.parse(*in.Statement)
+
 	w = &write{kind: st.kind, tableName: &st.table, condition: &st.where, update: &st.action, giveItem: in.ReturnValuesOnConditionCheckFailure}
 	if st.returning {
 		w.returns = types.ReturnValueAllOld
 	}
+
 	if st.err != nil {
 		return w, st.err
 	}
+
 	if w.bound, err = st.bind(parameters); err != nil {
 		return w, err
 	}
+
 	t, err := db.understand(w, st)
 	if err != nil {
 		return w, err
 	}
+
 	w.table = t
 	if err := t.checkKey(w.adopted); err != nil {
 		return w, err
 	}
+
 	return w, w.identify()
 }
 
-// understand checks the statement itself, then against its table: the write gets its parsed expressions, and its key or item.
+// understand checks the statement, first by itself and then with its table. It sets the expressions of the write, and its key or item.
 func (db *DB) understand(w *write, st *statement) (t *table, err error) {
 	if st.kind == updateWrite {
 		if st.condition == nil {
 			return nil, errNoKeyEquality()
 		}
+
 		w.parsed.condition.condition, w.parsed.update.update = st.condition, st.update
 		if err := w.bound.check(st.condition); err != nil {
 			return nil, err
 		}
+
 		if w.paths, err = w.bound.checkUpdate(st.update); err != nil {
 			return nil, err
 		}
 	}
+
 	if t, err = db.table(&st.table); err != nil {
 		return nil, err
 	}
+
 	if st.kind == putWrite {
 		w.adopted = make(item, len(st.attributes))
 		for _, a := range st.attributes {
 			w.adopted[a.name] = w.bound.values[a.value]
 		}
+
 		w.parsed.condition.condition = missing(t.key[0].name)
 	} else if w.adopted, err = st.key(t, w.bound.values); err != nil {
 		return nil, err
 	}
-	for _, k := range t.key {
-		switch v, ok := w.adopted[k.name]; {
-		case !ok:
-			return nil, invalid("Key attribute should be present in the item: Key %s", k.name)
-		case typeOf(v) != k.typ:
-			return nil, invalid("Key attribute's data type should match its data type in table's schema: Key %s", k.name)
-		}
-	}
-	return t, nil
+
+	return t, t.checkAttributes(w.adopted)
 }
 
-// key is what the WHERE says of the key attributes; one that it says two things of is no key.
+// checkAttributes refuses an item or a key without all key attributes, or with one of another type.
+func (t *table) checkAttributes(it item) error {
+	for _, k := range t.key {
+		switch v, ok := it[k.name]; {
+		case !ok:
+			return invalid("Key attribute should be present in the item: Key %s", k.name)
+		case typeOf(v) != k.typ:
+			return invalid("Key attribute's data type should match its data type in table's schema: Key %s", k.name)
+		}
+	}
+
+	return nil
+}
+
+// key returns the key that the WHERE demands. It is an error if the WHERE demands two values for one key attribute.
 func (st *statement) key(t *table, values item) (item, error) {
 	key := make(item, len(t.key))
 	for _, e := range st.equalities {
 		if !t.isKey(e.name) {
 			continue
 		}
+
 		if v, ok := key[e.name]; ok && !equal(v, values[e.value]) {
 			return nil, invalid("Multiple conditions on same key %s", e.name)
 		}
+
 		key[e.name] = values[e.value]
 	}
+
 	if len(key) < len(t.key) {
 		return nil, errNoKeyEquality()
 	}
+
 	return key, nil
 }
 
-// repeated reports two writes of one item. What is refused before its item is looked at does not count.
+// repeated reports whether two writes have the same item. A write that was refused before its item was known does not count.
 func repeated(writes []*write) bool {
 	type itemID struct {
 		table *table
 		id    string
 	}
+
 	seen := make(map[itemID]struct{}, len(writes))
 	n := 0
+
 	for _, w := range writes {
-		if w.id != "" { // there is no empty key
+		if w.id != "" { // no key is empty
 			seen[itemID{w.table, w.id}] = struct{}{}
 			n++
 		}
 	}
+
 	return len(seen) < n
 }
 
-// execute does a prepared statement, unless it was refused or meets a fault that refuses it.
+// execute does a prepared statement, unless it was refused or its fault refuses it.
 func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementResponse) {
 	if w.table != nil {
 		out.TableName = new(w.table.name)
 	}
+
 	if err := r.Fault.statementRefusal(*r); err != nil {
 		r.Err = err
 	}
+
 	if r.Err == nil {
 		var o outcome
 		if o, r.Err = w.do(r); r.Err == nil {
@@ -202,23 +253,28 @@ func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementRespo
 			r.Err = &types.DuplicateItemException{Message: new("Duplicate primary key exists in table")}
 		}
 	}
+
 	if ofCall == ConditionWithoutItem || r.Fault == ConditionWithoutItem {
 		stripItem(r.Err)
 	}
+
 	answered := r.Err
 	if r.Fault == ServerErrorApplied {
 		answered, out.Item = errServer(), nil
 	}
+
 	out.Error = statementError(answered)
+
 	return out
 }
 
-// statementError is an error as a response carries it. The codes are those of the exceptions, shortened.
+// statementError returns an error as it is in a response. Its codes are the names of the exceptions, shortened.
 func statementError(err error) *types.BatchStatementError {
 	api, ok := err.(smithy.APIError)
 	if !ok {
 		return nil
 	}
+
 	out := &types.BatchStatementError{Message: new(api.ErrorMessage())}
 	switch code := strings.TrimSuffix(api.ErrorCode(), "Exception"); code {
 	case "Validation", "Throttling":
@@ -226,22 +282,27 @@ func statementError(err error) *types.BatchStatementError {
 	default:
 		out.Code = types.BatchStatementErrorCodeEnum(code)
 	}
+
 	if refused, ok := err.(*types.ConditionalCheckFailedException); ok {
 		out.Item = refused.Item
 	}
+
 	return out
 }
 
-// describeStatement is what the log knows of a statement.
+// describeStatement returns a statement as Requests lists it.
 func (db *DB) describeStatement(in types.BatchStatementRequest) Request {
 	st := db.statements.parse(text(in.Statement))
 	r := Request{Operation: st.verb, Table: tableName(&st.table), Condition: st.where, Update: st.action}
+
 	t, err := db.table(&st.table)
 	if err != nil || st.err != nil || len(in.Parameters) < len(st.parameters) {
 		return r
 	}
+
 	values := st.values(in.Parameters)
 	r.Key = make(item, len(t.key))
+
 	for _, of := range [][]named{st.attributes, st.equalities} {
 		for _, a := range of {
 			if t.isKey(a.name) && r.Key[a.name] == nil {
@@ -249,5 +310,6 @@ func (db *DB) describeStatement(in types.BatchStatementRequest) Request {
 			}
 		}
 	}
+
 	return r
 }

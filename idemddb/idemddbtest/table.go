@@ -9,27 +9,27 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CreateTable makes a table, at once ACTIVE, and its global secondary indexes. Local secondary indexes and provisioned capacity are
-// accepted and ignored.
+// CreateTable makes a table with its global secondary indexes, which are ACTIVE at once. Local secondary indexes and provisioned capacity
+// are accepted and ignored.
 func (db *DB) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
 	return call[dynamodb.CreateTableOutput](ctx, db, in)
 }
 
-// UpdateTimeToLive says which attribute [DB.Expire] goes by.
+// UpdateTimeToLive sets the attribute by which [DB.Expire] deletes items.
 func (db *DB) UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
 	return call[dynamodb.UpdateTimeToLiveOutput](ctx, db, in)
 }
 
-// A table is its schema and its items, under the id of their key.
+// table is a schema and the items, by the ids of their keys.
 type table struct {
 	name    string
 	key     []keyAttribute
-	input   *dynamodb.CreateTableInput // only its schema is read, and it's a copy
+	input   *dynamodb.CreateTableInput // a copy; only its schema is read
 	created time.Time
 	ttl     string // attribute, "" when off
 	items   map[string]item
 	indexes []*index
-	indexed map[string]item // what the indexes see while they are held; nil: items
+	indexed map[string]item // the items that the indexes show while they are held; nil: items
 }
 
 func (db *DB) table(name *string) (*table, error) {
@@ -37,6 +37,7 @@ func (db *DB) table(name *string) (*table, error) {
 	if !ok {
 		return nil, errNoTable()
 	}
+
 	return t, nil
 }
 
@@ -45,44 +46,34 @@ func (db *DB) createTable(in *dynamodb.CreateTableInput) (*dynamodb.CreateTableO
 	if !validName(name) {
 		return nil, errName()
 	}
+
 	if db.tables[name] != nil {
 		return nil, &types.ResourceInUseException{Message: new("Cannot create preexisting table")}
 	}
+
 	key, err := schema(in.AttributeDefinitions, in.KeySchema)
 	if err != nil {
 		return nil, err
 	}
+
 	indexes, err := indexesOf(in, key)
 	if err != nil {
 		return nil, err
 	}
+
 	if err := checkDefinitions(in, key, indexes); err != nil {
 		return nil, err
 	}
+
 	copied := *in
 	t := &table{name: name, key: key, input: &copied, created: db.now(), items: map[string]item{}, indexes: indexes}
+
 	copied.KeySchema = slices.Clone(in.KeySchema)
 	copied.AttributeDefinitions = slices.Clone(in.AttributeDefinitions)
 	copied.GlobalSecondaryIndexes = slices.Clone(in.GlobalSecondaryIndexes)
 	db.tables[name] = t
-	return &dynamodb.CreateTableOutput{TableDescription: t.describe()}, nil
-}
 
-// checkDefinitions refuses attributes that no key has. Those of local indexes are not known here.
-func checkDefinitions(in *dynamodb.CreateTableInput, key []keyAttribute, indexes []*index) error {
-	used := map[string]bool{}
-	for _, k := range key {
-		used[k.name] = true
-	}
-	for _, ix := range indexes {
-		for _, k := range ix.key {
-			used[k.name] = true
-		}
-	}
-	if len(used) != len(in.AttributeDefinitions) && in.LocalSecondaryIndexes == nil {
-		return invalid("The number of attributes in key schema must match the number of attributes defined in attribute definitions.")
-	}
-	return nil
+	return &dynamodb.CreateTableOutput{TableDescription: t.describe()}, nil
 }
 
 func validName(name string) bool { return len(name) >= 3 && len(name) <= 255 }
@@ -91,27 +82,54 @@ func errName() error {
 	return invalid("Invalid table/index name. Table/index names must be between 3 and 255 characters long")
 }
 
-// schema is the key of a table or an index.
+// checkDefinitions refuses attributes that belong to no key. It does not check a table with local indexes, whose keys are not kept.
+func checkDefinitions(in *dynamodb.CreateTableInput, key []keyAttribute, indexes []*index) error {
+	used := map[string]bool{}
+	for _, k := range key {
+		used[k.name] = true
+	}
+
+	for _, ix := range indexes {
+		for _, k := range ix.key {
+			used[k.name] = true
+		}
+	}
+
+	if len(used) != len(in.AttributeDefinitions) && in.LocalSecondaryIndexes == nil {
+		return invalid("The number of attributes in key schema must match the number of attributes defined in attribute definitions.")
+	}
+
+	return nil
+}
+
+// schema returns the key of a table or of an index.
 func schema(attributes []types.AttributeDefinition, elements []types.KeySchemaElement) ([]keyAttribute, error) {
 	defined := map[string]types.ScalarAttributeType{}
 	for _, a := range attributes {
 		defined[*a.AttributeName] = a.AttributeType
 	}
+
 	var key []keyAttribute
+
 	for i, e := range elements {
 		k := keyAttribute{name: *e.AttributeName, typ: string(defined[*e.AttributeName]), max: maxPartitionKey}
+
 		want := types.KeyTypeHash
 		if i == 1 {
 			want, k.max = types.KeyTypeRange, maxSortKey
 		}
+
 		if e.KeyType != want || i > 1 || !oneOf(k.typ, "S N B") {
 			return nil, invalid("One or more parameter values were invalid: the key schema is not valid")
 		}
+
 		key = append(key, k)
 	}
+
 	if len(key) == 0 || len(key) == 2 && key[0].name == key[1].name {
 		return nil, invalid("One or more parameter values were invalid: the key schema is not valid")
 	}
+
 	return key, nil
 }
 
@@ -120,6 +138,7 @@ func (db *DB) describeTable(in *dynamodb.DescribeTableInput) (*dynamodb.Describe
 	if err != nil {
 		return nil, err
 	}
+
 	return &dynamodb.DescribeTableOutput{Table: t.describe()}, nil
 }
 
@@ -128,6 +147,7 @@ func (t *table) describe() *types.TableDescription {
 	for _, it := range t.items {
 		size += itemSize(it)
 	}
+
 	description := &types.TableDescription{
 		TableName:            new(t.name),
 		TableArn:             new(t.arn()),
@@ -139,9 +159,11 @@ func (t *table) describe() *types.TableDescription {
 		ItemCount:            new(int64(len(t.items))),
 		TableSizeBytes:       new(int64(size)),
 	}
+
 	for _, ix := range t.indexes {
 		description.GlobalSecondaryIndexes = append(description.GlobalSecondaryIndexes, ix.describe(t))
 	}
+
 	return description
 }
 

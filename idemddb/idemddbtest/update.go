@@ -7,36 +7,43 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A change sets the place at a path, or, with no value, removes it.
+// change sets the value at a path, or removes it if value is nil.
 type change struct {
 	path  path
 	value types.AttributeValue
 }
 
-// checkUpdate finds what is wrong with an update whatever the item is, and lists the paths that it touches.
+// checkUpdate refuses an update that is wrong for every item, and returns the paths that it changes.
 func (b *binding) checkUpdate(u *update) ([]path, error) {
 	paths := make([]path, 0, len(u.sets)+len(u.removes)+len(u.adds)+len(u.deletes))
 	for _, a := range u.sets {
 		if err := b.checkSet(a.value); err != nil {
 			return nil, err
 		}
+
 		paths = append(paths, a.path.resolved(b.names))
 	}
+
 	for _, p := range u.removes {
 		paths = append(paths, p.resolved(b.names))
 	}
+
 	for _, a := range u.adds {
 		if t := typeOf(b.values[a.value.op]); !oneOf(t, "N SS NS BS") {
 			return nil, invalid("Incorrect operand type for operator or function; operator: ADD, operand type: %s", t)
 		}
+
 		paths = append(paths, a.path.resolved(b.names))
 	}
+
 	for _, a := range u.deletes {
 		if t := typeOf(b.values[a.value.op]); !oneOf(t, "SS NS BS") {
 			return nil, invalid("Incorrect operand type for operator or function; operator: DELETE, operand type: %s", t)
 		}
+
 		paths = append(paths, a.path.resolved(b.names))
 	}
+
 	for i, p := range paths {
 		for _, q := range paths[:i] {
 			if err := p.clash(q); err != nil {
@@ -44,6 +51,7 @@ func (b *binding) checkUpdate(u *update) ([]path, error) {
 			}
 		}
 	}
+
 	return paths, nil
 }
 
@@ -53,6 +61,7 @@ func (b *binding) checkSet(e *expr) error {
 			return err
 		}
 	}
+
 	switch {
 	case e.kind == sumExpr:
 		return b.checkTypes(e, "N", e.args...)
@@ -61,34 +70,44 @@ func (b *binding) checkSet(e *expr) error {
 	case e.op == "list_append":
 		return b.checkTypes(e, "L", e.args...)
 	}
+
 	return nil
 }
 
-// apply is the item after a checked update. Every right side sees the item as it was before; a new item begins with its key.
+// apply returns the item after a checked update. Every right side is evaluated with the item as it was before. A new item begins with its
+// key.
 func (b *binding) apply(u *update, before item) (item, error) {
 	changes := make([]change, 0, len(u.sets)+len(u.adds)+len(u.deletes))
+
 	removals := make([]change, 0, len(u.removes)+len(u.deletes))
 	for _, a := range u.sets {
 		v, err := b.evaluate(a.value, before)
 		if err != nil {
 			return nil, err
 		}
+
 		changes = append(changes, change{a.path.resolved(b.names), v})
 	}
+
 	for _, p := range u.removes {
 		removals = append(removals, change{path: p.resolved(b.names)})
 	}
+
 	for _, a := range u.adds {
 		p := a.path.resolved(b.names)
+
 		v, err := add(p.lookup(before), b.values[a.value.op])
 		if err != nil {
 			return nil, err
 		}
+
 		changes = append(changes, change{p, v})
 	}
+
 	for _, a := range u.deletes {
 		p := a.path.resolved(b.names)
 		old := p.lookup(before)
+
 		v, err := subtract(old, b.values[a.value.op])
 		switch {
 		case err != nil:
@@ -99,25 +118,31 @@ func (b *binding) apply(u *update, before item) (item, error) {
 			changes = append(changes, change{p, v})
 		}
 	}
+
 	return applyChanges(before, changes, removals)
 }
 
-// applyChanges sets first and removes last, indices mean the list as it was; what is set beyond a list's end is appended in order.
+// applyChanges sets values first and removes others last. Indexes are those of the list as it was; what is set beyond the end of a list is
+// appended in order.
 func applyChanges(before item, changes, removals []change) (item, error) {
 	after := maps.Clone(before)
+
 	nested := func(c change) bool { return len(c.path) > 1 }
 	if slices.ContainsFunc(changes, nested) || slices.ContainsFunc(removals, nested) {
 		slices.SortFunc(changes, func(a, b change) int { return a.path.compare(b.path) })
 		slices.SortFunc(removals, func(a, b change) int { return b.path.compare(a.path) })
+
 		for _, c := range slices.Concat(changes, removals) {
 			if nested(c) && !c.path[len(c.path)-1].holds(c.path[:len(c.path)-1].lookup(before)) {
 				return nil, invalid("The document path provided in the update expression is invalid for update")
 			}
 		}
 	}
+
 	for _, c := range changes {
 		after[c.path[0].name] = with(after[c.path[0].name], c.path[1:], c.value)
 	}
+
 	for _, c := range removals {
 		if len(c.path) == 1 {
 			delete(after, c.path[0].name)
@@ -125,27 +150,33 @@ func applyChanges(before item, changes, removals []change) (item, error) {
 			after[c.path[0].name] = without(after[c.path[0].name], c.path[1:])
 		}
 	}
+
 	return after, nil
 }
 
-// with is v with another value at the path below it; v itself stays as it is.
+// with returns a copy of v with another value at the path below it.
 func with(v types.AttributeValue, p path, value types.AttributeValue) types.AttributeValue {
 	if len(p) == 0 {
 		return value
 	}
+
 	switch v := v.(type) {
 	case *types.AttributeValueMemberM:
 		m := maps.Clone(v.Value)
 		m[p[0].name] = with(m[p[0].name], p[1:], value)
+
 		return &types.AttributeValueMemberM{Value: m}
 	case *types.AttributeValueMemberL:
 		l := slices.Clone(v.Value)
 		if p[0].index >= len(l) {
 			return &types.AttributeValueMemberL{Value: append(l, value)}
 		}
+
 		l[p[0].index] = with(l[p[0].index], p[1:], value)
+
 		return &types.AttributeValueMemberL{Value: l}
 	}
+
 	return v
 }
 
@@ -158,18 +189,22 @@ func without(v types.AttributeValue, p path) types.AttributeValue {
 		} else {
 			m[p[0].name] = without(m[p[0].name], p[1:])
 		}
+
 		return &types.AttributeValueMemberM{Value: m}
 	case *types.AttributeValueMemberL:
 		if p[0].index >= len(v.Value) {
 			return v
 		}
+
 		l := slices.Clone(v.Value)
 		if len(p) == 1 {
 			l = slices.Delete(l, p[0].index, p[0].index+1)
 		} else {
 			l[p[0].index] = without(l[p[0].index], p[1:])
 		}
+
 		return &types.AttributeValueMemberL{Value: l}
 	}
+
 	return v
 }

@@ -8,24 +8,27 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// An item, once stored or returned by adopt, is never changed: writes build a new one. That is what makes it safe to read without the lock.
+// item is never changed once it is stored or returned by adopt: a write makes a new one. So it can be read without the lock.
 type item = map[string]types.AttributeValue
 
 const maxDepth = 32
 
-// adopt copies a caller's attributes, checks them, and gives numbers and sets their normal form.
+// adopt copies attributes of a caller, checks them, and gives numbers and sets their normal form.
 func adopt(in item) (item, error) {
 	out := make(item, len(in)+4) // room for what an update may add
 	for name, v := range in {
 		if name == "" {
 			return nil, invalid("Empty attribute name")
 		}
+
 		c, err := adoptValue(v, 1)
 		if err != nil {
 			return nil, err
 		}
+
 		out[name] = c
 	}
+
 	return out, nil
 }
 
@@ -33,11 +36,13 @@ func adoptValue(v types.AttributeValue, depth int) (types.AttributeValue, error)
 	if depth > maxDepth {
 		return nil, invalid("Nesting Levels have exceeded supported limits")
 	}
+
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		return &types.AttributeValueMemberS{Value: v.Value}, nil
 	case *types.AttributeValueMemberN:
 		n, err := canonical(v.Value)
+
 		return &types.AttributeValueMemberN{Value: n}, err
 	case *types.AttributeValueMemberB:
 		return &types.AttributeValueMemberB{Value: cloneBytes(v.Value)}, nil
@@ -47,12 +52,14 @@ func adoptValue(v types.AttributeValue, depth int) (types.AttributeValue, error)
 		if !v.Value {
 			return nil, invalid("One or more parameter values were invalid: Null attribute value types must have the value of true")
 		}
+
 		return &types.AttributeValueMemberNULL{Value: true}, nil
 	case *types.AttributeValueMemberL:
 		return adoptList(v, depth)
 	case *types.AttributeValueMemberM:
 		return adoptMap(v, depth)
 	}
+
 	return adoptSet(v)
 }
 
@@ -64,6 +71,7 @@ func adoptList(v *types.AttributeValueMemberL, depth int) (types.AttributeValue,
 			return nil, err
 		}
 	}
+
 	return &types.AttributeValueMemberL{Value: out}, nil
 }
 
@@ -73,12 +81,15 @@ func adoptMap(v *types.AttributeValueMemberM, depth int) (types.AttributeValue, 
 		if name == "" {
 			return nil, invalid("Empty attribute name")
 		}
+
 		c, err := adoptValue(e, depth+1)
 		if err != nil {
 			return nil, err
 		}
+
 		out[name] = c
 	}
+
 	return &types.AttributeValueMemberM{Value: out}, nil
 }
 
@@ -86,6 +97,7 @@ func adoptSet(v types.AttributeValue) (types.AttributeValue, error) {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberSS:
 		set, err := newSet(slices.Clone(v.Value), strings.Compare)
+
 		return &types.AttributeValueMemberSS{Value: set}, err
 	case *types.AttributeValueMemberNS:
 		set := make([]string, len(v.Value))
@@ -95,42 +107,52 @@ func adoptSet(v types.AttributeValue) (types.AttributeValue, error) {
 				return nil, err
 			}
 		}
+
 		set, err := newSet(set, compareNumbers)
+
 		return &types.AttributeValueMemberNS{Value: set}, err
 	case *types.AttributeValueMemberBS:
 		set := make([][]byte, len(v.Value))
 		for i, b := range v.Value {
 			set[i] = cloneBytes(b)
 		}
+
 		set, err := newSet(set, bytes.Compare)
+
 		return &types.AttributeValueMemberBS{Value: set}, err
 	}
+
 	return nil, invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes")
 }
 
-// newSet sorts: the order of a set means nothing, so one order makes comparing simple.
+// newSet sorts the set and checks it. A set has no order, so one order for all makes comparisons simple.
 func newSet[T any](set []T, compare func(T, T) int) ([]T, error) {
 	if len(set) == 0 {
 		return nil, invalid("One or more parameter values were invalid: A set may not be empty")
 	}
+
 	slices.SortFunc(set, compare)
+
 	for i := range len(set) - 1 {
 		if compare(set[i], set[i+1]) == 0 {
 			return nil, invalid("Input collection contains duplicates")
 		}
 	}
+
 	return set, nil
 }
 
-// copyItem is what callers get. Nil stays nil.
+// copyItem copies an item for a caller. Nil stays nil.
 func copyItem(in item) item {
 	if in == nil {
 		return nil
 	}
+
 	out := make(item, len(in))
 	for name, v := range in {
 		out[name] = copyValue(v)
 	}
+
 	return out
 }
 
@@ -155,18 +177,21 @@ func copyValue(v types.AttributeValue) types.AttributeValue {
 		for i, b := range v.Value {
 			out[i] = cloneBytes(b)
 		}
+
 		return &types.AttributeValueMemberBS{Value: out}
 	case *types.AttributeValueMemberL:
 		out := make([]types.AttributeValue, len(v.Value))
 		for i, e := range v.Value {
 			out[i] = copyValue(e)
 		}
+
 		return &types.AttributeValueMemberL{Value: out}
 	case *types.AttributeValueMemberM:
 		return &types.AttributeValueMemberM{Value: copyItem(v.Value)}
 	}
+
 	return v
 }
 
-// cloneBytes never returns nil: an empty binary value is not a missing one.
+// cloneBytes never returns nil, because an empty binary value is not a missing one.
 func cloneBytes(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }

@@ -19,10 +19,10 @@ import (
 	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 )
 
-// The JSON is read and written by the SDK's own code, turned around: what it does for a client's response is done for a request.
+// The SDK's own code reads and writes the JSON, with the roles changed: a request is read as a client reads a response.
 var protocol = awsjson.New10(schemas.DynamoDB_20120810)
 
-// inputs are the operations that the wire knows: the input's schema, and a new one.
+// inputs are the operations on the wire, each with the schema of its input and a function that makes one.
 var inputs = map[string]struct {
 	schema *smithy.Schema
 	make   func() any
@@ -45,17 +45,30 @@ func decodeInput(op string, body []byte) (any, error) {
 	if !ok {
 		return nil, &smithy.GenericAPIError{Code: "UnknownOperationException", Message: "idemddbtest: unknown operation " + op}
 	}
+
 	in := o.make()
 	response := &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(body))}}
 	operation := smithy.NewOperationSchema(o.schema, o.schema, o.schema)
+
 	err := protocol.DeserializeResponse(context.Background(), operation, nil, response, &reader{o.schema, reflect.ValueOf(in).Elem()})
 	if err != nil {
 		return nil, &smithy.GenericAPIError{Code: "SerializationException", Message: err.Error()}
 	}
+
 	return in, nil
 }
 
-// A reader reads a value of any shape: inputs, other than outputs, have no code of their own for that.
+// copyInput copies the input of a write deeply, as JSON, for use after the call has returned.
+func copyInput(in any) (any, error) {
+	body, err := encode(in.(smithy.Serializable))
+	if err != nil {
+		return nil, err
+	}
+
+	return decodeInput(operation(in), body)
+}
+
+// reader reads a value of any shape. Unlike outputs, inputs have no generated code for that.
 type reader struct {
 	schema *smithy.Schema
 	into   reflect.Value
@@ -67,11 +80,14 @@ func read(d smithy.ShapeDeserializer, s *smithy.Schema, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
+
 		return read(d, s, v.Elem())
 	case reflect.String:
 		var text string
+
 		err := d.ReadString(s, &text)
 		v.SetString(text)
+
 		return err
 	case reflect.Bool:
 		return d.ReadBool(s, v.Addr().Interface().(*bool))
@@ -81,11 +97,13 @@ func read(d smithy.ShapeDeserializer, s *smithy.Schema, v reflect.Value) error {
 		return d.ReadInt64(s, v.Addr().Interface().(*int64))
 	case reflect.Struct:
 		fields := fieldsOf(v.Type())
+
 		return smithy.ReadStruct(d, s, func(m *smithy.Schema) error {
 			i, ok := fields[m.MemberName()]
 			if !ok {
 				return fmt.Errorf("unknown member %s", m.MemberName())
 			}
+
 			return read(d, m, v.Field(i))
 		})
 	case reflect.Slice:
@@ -95,34 +113,43 @@ func read(d smithy.ShapeDeserializer, s *smithy.Schema, v reflect.Value) error {
 	case reflect.Interface:
 		return readAttribute(d, s, v.Addr().Interface().(*types.AttributeValue))
 	}
+
 	return fmt.Errorf("unsupported member %s", s.MemberName())
 }
 
 func readList(d smithy.ShapeDeserializer, s *smithy.Schema, v reflect.Value) error {
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+
 	return smithy.ReadList(d, s, func() error {
 		e := reflect.New(v.Type().Elem()).Elem()
 		err := read(d, s.ListMember(), e)
 		v.Set(reflect.Append(v, e))
+
 		return err
 	})
 }
 
 func readMap(d smithy.ShapeDeserializer, s *smithy.Schema, v reflect.Value) error {
-	if m, ok := reflect.TypeAssert[*map[string]types.AttributeValue](v.Addr()); ok { // the hot path
+	if m, ok := reflect.TypeAssert[*map[string]types.AttributeValue](v.Addr()); ok { // most maps are items
 		*m = map[string]types.AttributeValue{}
+
 		return smithy.ReadMap(d, s, func(key string) error {
 			var a types.AttributeValue
+
 			err := readAttribute(d, s.MapValue(), &a)
 			(*m)[key] = a
+
 			return err
 		})
 	}
+
 	v.Set(reflect.MakeMap(v.Type()))
+
 	return smithy.ReadMap(d, s, func(key string) error {
 		e := reflect.New(v.Type().Elem()).Elem()
 		err := read(d, s.MapValue(), e)
 		v.SetMapIndex(reflect.ValueOf(key), e)
+
 		return err
 	})
 }
@@ -133,7 +160,9 @@ func readAttribute(d smithy.ShapeDeserializer, s *smithy.Schema, v *types.Attrib
 		if member == nil {
 			return fmt.Errorf("unknown attribute type %s", m.MemberName())
 		}
+
 		*v = member
+
 		return member.(smithy.Deserializable).Deserialize(d)
 	})
 }
@@ -161,6 +190,7 @@ func attributeMember(m *smithy.Schema) types.AttributeValue {
 	case schemas.AttributeValue_M:
 		return &types.AttributeValueMemberM{}
 	}
+
 	return nil
 }
 
@@ -170,42 +200,52 @@ func fieldsOf(t reflect.Type) map[string]int {
 	if f, ok := fieldCache.Load(t); ok {
 		return f.(map[string]int)
 	}
+
 	f := map[string]int{}
+
 	for i := range t.NumField() {
 		if t.Field(i).IsExported() {
 			f[t.Field(i).Name] = i
 		}
 	}
+
 	fieldCache.Store(t, f)
+
 	return f
 }
 
-// encode is the JSON of an output or of a modelled error.
+// encode returns the JSON of an output or of an error that has a type in the SDK.
 func encode(v smithy.Serializable) ([]byte, error) {
 	request := smithyhttp.NewStackRequest().(*smithyhttp.Request)
-	operation := smithy.NewOperationSchema(schemas.UpdateItem, schemas.UpdateItemInput, nil) // any: it only makes a header
+
+	operation := smithy.NewOperationSchema(schemas.UpdateItem, schemas.UpdateItemInput, nil) // any operation: it only sets a header
 	if err := protocol.SerializeRequest(context.Background(), operation, v, request); err != nil {
 		return nil, err
 	}
+
 	return io.ReadAll(request.GetStream())
 }
 
-// encodeError adds the member that names the error.
+// encodeError returns the JSON of an error, with the member that names it.
 func encodeError(err error) ([]byte, error) {
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok {
 		return nil, err
 	}
+
 	if v, ok := err.(smithy.Serializable); ok {
 		body, err := encode(v)
 		if err != nil {
 			return nil, err
 		}
+
 		start := `{"__type":"com.amazonaws.dynamodb.v20120810#` + api.ErrorCode() + `"`
 		if !bytes.Equal(body, []byte("{}")) {
 			start += ","
 		}
+
 		return append([]byte(start), body[1:]...), nil
 	}
+
 	return json.Marshal(map[string]string{"__type": "com.amazon.coral.validate#" + api.ErrorCode(), "message": api.ErrorMessage()})
 }

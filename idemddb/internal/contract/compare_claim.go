@@ -34,15 +34,7 @@ func (h *harness) compareClaims(change ...func(*idemddb.Options)) {
 	h.Helper()
 
 	s := h.store(change...)
-	before := map[string]attributes{}
-
-	for _, of := range situations {
-		for _, expected := range expectations {
-			key := expected + of.name
-			of.prepare(h, s, key)
-			before[key] = h.item(key)
-		}
-	}
+	before := h.prepareSituations(s)
 
 	h.Advance(claimedAt.Sub(h.Now()))
 
@@ -71,6 +63,23 @@ func (h *harness) compareClaims(change ...func(*idemddb.Options)) {
 			h.equal("fence of "+key, got.claim.Fence(), h.number(key, "fence"))
 		}
 	}
+}
+
+// prepareSituations makes each situation for each way to claim it, and returns the records by their keys.
+func (h *harness) prepareSituations(s *idemddb.Store) map[string]attributes {
+	h.Helper()
+
+	records := map[string]attributes{}
+
+	for _, of := range situations {
+		for _, expected := range expectations {
+			key := expected + of.name
+			of.prepare(h, s, key)
+			records[key] = h.item(key)
+		}
+	}
+
+	return records
 }
 
 // effect is a record as text, without its key. Of its owner token it says only whether it is the one before. It can be called on any

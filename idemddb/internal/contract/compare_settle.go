@@ -166,7 +166,7 @@ func (h *harness) settleInBatch(all []*settling, round string, want map[string]o
 	return alone
 }
 
-// prepareSettling claims a key for each write, and lets its fate happen.
+// prepareSettling claims a key for each write, and then does to it what its fate says.
 func (h *harness) prepareSettling(all []*settling, kind string, claim func(keys []string) []*idemddb.Claim) {
 	h.Helper()
 

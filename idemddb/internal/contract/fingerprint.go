@@ -42,6 +42,7 @@ var fingerprintCases = []testCase{
 	{name: "a record without a fingerprint matches any, and keeps that of its next claim", check: func(h *harness) {
 		s := h.store()
 		opts := &idemddb.ClaimOptions{Fingerprint: "a"}
+
 		h.must(h.claim(s, "done").Complete(h.Context(), nil))
 		h.replayWith(s, "done", opts)
 

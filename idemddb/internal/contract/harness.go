@@ -36,6 +36,8 @@ type harness struct {
 }
 
 func newHarness(t testing.TB, engine Engine, tab table) *harness {
+	t.Helper()
+
 	return &harness{
 		TB:        t,
 		Clock:     idemddbtest.NewClock(epoch),

@@ -46,11 +46,12 @@ func (e *interceptor) PutItem(
 func intercept[T any](ctx context.Context, e *interceptor, request func(context.Context) (*T, error)) (out *T, err error) {
 	n := e.requests.Add(1)
 	send := func() error {
+		arriving := ctx
 		if ctx.Err() != nil { // a request that arrives late outlives its sender
-			ctx = context.WithoutCancel(ctx)
+			arriving = context.WithoutCancel(ctx)
 		}
 
-		out, err = request(ctx)
+		out, err = request(arriving)
 
 		return err
 	}
@@ -140,10 +141,14 @@ type fault func(send func() error) error
 
 // unanswered are the faults after which a sender does not know what became of its request.
 var unanswered = map[string]fault{
-	"request lost":          loseRequest,
-	"reply lost":            loseReply,
-	"empty answer":          func(func() error) error { return errEmptyAnswer },
-	"applied, empty answer": func(send func() error) error { _ = send(); return errEmptyAnswer },
+	"request lost": loseRequest,
+	"reply lost":   loseReply,
+	"empty answer": func(func() error) error { return errEmptyAnswer },
+	"applied, empty answer": func(send func() error) error {
+		_ = send()
+
+		return errEmptyAnswer
+	},
 }
 
 func loseRequest(func() error) error { return errReset }

@@ -76,6 +76,7 @@ func (h *harness) unchanged(key string, do func()) {
 	h.Helper()
 
 	before := h.item(key)
+
 	do()
 	h.same(key, before)
 }

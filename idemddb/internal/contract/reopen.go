@@ -60,6 +60,7 @@ var reopenCases = []testCase{
 	}},
 	{name: "the end of a key that arrives late does not end it again once it was reopened", check: func(h *harness) {
 		late := &lateRequest{}
+
 		h.must(h.claim(h.store(), "k").Release(h.Context(), nil))
 
 		h.giveUp(h.storeOn(h.intercepted(nth(2, late.hold)), maxAttempts(1)), "k")

@@ -94,7 +94,7 @@ func failures(t *testing.T, engine func(*idemddbtest.DB) Engine) (failed []strin
 	return failed
 }
 
-// faulty has one operation meet a fault each time.
+// faulty returns an engine on which one operation always has a fault.
 func faulty(operation string, fault idemddbtest.Fault) func(*idemddbtest.DB) Engine {
 	return func(db *idemddbtest.DB) Engine {
 		db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {

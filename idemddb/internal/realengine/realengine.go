@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/localstack/dynamodblocal"
 )
 
@@ -53,6 +54,7 @@ func Client(t testing.TB) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region:       "us-east-1",
 		BaseEndpoint: &shared.endpoint,
+		HTTPClient:   idemddb.HTTPClient(),
 		Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 }
@@ -81,7 +83,7 @@ func start() {
 func moduleRoot() (string, error) {
 	folder, err := os.Getwd()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("working folder: %w", err)
 	}
 
 	for ; folder != filepath.Dir(folder); folder = filepath.Dir(folder) {

@@ -1,0 +1,608 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+func TestThrottledStatementsShareTheNextTry(t *testing.T) {
+	t.Parallel()
+
+	for _, fault := range []idemddbtest.Fault{
+		idemddbtest.Throttle, idemddbtest.ThrottleAccount, idemddbtest.ServerError, idemddbtest.ServerErrorApplied, idemddbtest.TransactionConflict,
+	} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				oddKeysOnce := func() {
+					met := map[string]bool{}
+					f.db.InterceptStatements(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+						key := textOf(r.Key, "pk")
+						if n, err := strconv.Atoi(strings.TrimPrefix(key, "test#")); err != nil || n%2 == 0 || met[key] {
+							return idemddbtest.None
+						}
+
+						met[key] = true
+
+						return fault
+					})
+				}
+
+				oddKeysOnce()
+
+				claims := won(f.T, f.claimAll(10, false))
+
+				if fault == idemddbtest.ServerErrorApplied { // the INSERTs find their own records
+					f.want("INSERT×10", "INSERT×5", "UPDATE×5")
+				} else {
+					f.want("INSERT×10", "INSERT×5")
+				}
+
+				oddKeysOnce()
+				f.complete(claims...)
+				f.want("UPDATE×10", "UPDATE×5")
+
+				if n := f.events.count(idemddb.Retried); n != 2 { // one for each shared request
+					f.Errorf("%d events %s, want 2", n, idemddb.Retried)
+				}
+
+				f.replayed(10)
+				f.isIdle()
+			})
+		})
+	}
+}
+
+var requestFaults = []idemddbtest.Fault{
+	idemddbtest.LostRequest, idemddbtest.LostReply, idemddbtest.LateRequest, idemddbtest.LateReply, idemddbtest.TruncatedBody,
+	idemddbtest.ServerError, idemddbtest.ServerErrorApplied, idemddbtest.Throttle, idemddbtest.ThrottleAccount,
+	idemddbtest.TransactionConflict, idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswerApplied, idemddbtest.MissingResponse,
+}
+
+func TestARequestThatHasAFaultIsSentAgain(t *testing.T) {
+	t.Parallel()
+
+	for _, fault := range requestFaults {
+		for _, redelivered := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, redelivered %t", fault, redelivered), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, nil, func(f *fixture) {
+					if redelivered {
+						f.succeed(f.claims(10), func(c *idemddb.Claim) error { return c.ReleaseUnused(f.Context()) })
+					}
+
+					f.db.Inject(fault)
+
+					claims := won(f.T, f.claimAll(10, redelivered))
+
+					for _, c := range claims {
+						if c.Attempt() != 1 || c.Takeover() {
+							f.Errorf("key %s: attempt %d, takeover %t", c.Key(), c.Attempt(), c.Takeover())
+						}
+					}
+
+					f.nothingIsLate()
+					f.db.Inject(fault)
+					f.complete(claims...)
+					f.nothingIsLate()
+					f.replayed(10)
+
+					if f.batch.Ahead() == 0 || f.events.count(idemddb.Ungrouped) > 0 {
+						f.Error("requests are not shared any more")
+					}
+
+					f.isIdle()
+				})
+			})
+		}
+	}
+}
+
+// nothingIsLate delivers the late twins, and demands that they change nothing.
+func (f *fixture) nothingIsLate() {
+	f.Helper()
+
+	before := f.db.Items("records")
+	f.db.Deliver()
+
+	for i, it := range f.db.Items("records") {
+		if show(it) != show(before[i]) || textOf(it, "own") != textOf(before[i], "own") {
+			f.Errorf("a late twin made%s of%s", show(it), show(before[i]))
+		}
+	}
+}
+
+func TestLateTwinsOfSharedRequestsChangeNothing(t *testing.T) {
+	t.Parallel()
+
+	ways := map[string]func(*fixture, []*idemddb.Claim){
+		"held": func(*fixture, []*idemddb.Claim) {},
+		"released": func(f *fixture, claims []*idemddb.Claim) {
+			f.succeed(claims, func(c *idemddb.Claim) error { return c.Release(f.Context(), nil) })
+		},
+		"unused": func(f *fixture, claims []*idemddb.Claim) {
+			f.succeed(claims, func(c *idemddb.Claim) error { return c.ReleaseUnused(f.Context()) })
+		},
+		"completed": func(f *fixture, claims []*idemddb.Claim) { f.complete(claims...) },
+		"failed": func(f *fixture, claims []*idemddb.Claim) {
+			f.succeed(claims, func(c *idemddb.Claim) error { return c.Fail(f.Context(), nil) })
+		},
+		"extended": func(f *fixture, claims []*idemddb.Claim) {
+			<-time.After(time.Second)
+			f.succeed(claims, func(c *idemddb.Claim) error { return c.Extend(f.Context()) })
+		},
+		"reopened": func(f *fixture, claims []*idemddb.Claim) {
+			f.succeed(claims, func(c *idemddb.Claim) error {
+				return errors.Join(c.Fail(f.Context(), nil), f.store.Reopen(f.Context(), c.Key()))
+			})
+		},
+		"taken over": func(f *fixture, claims []*idemddb.Claim) {
+			won(f.T, claimIn(f.Context(), ahead(f, f.db).Batch(), numbered(len(claims)), true))
+		},
+		"claimed by another": func(f *fixture, claims []*idemddb.Claim) {
+			f.succeed(claims, func(c *idemddb.Claim) error { return c.ReleaseUnused(f.Context()) })
+			won(f.T, claimIn(f.Context(), f.store.Batch(), numbered(len(claims)), true))
+		},
+	}
+
+	for name, becomes := range ways {
+		for _, redelivered := range []bool{false, true} {
+			t.Run(fmt.Sprintf("a claim, then %s, redelivered %t", name, redelivered), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, nil, func(f *fixture) {
+					if redelivered {
+						f.succeed(f.claims(3), func(c *idemddb.Claim) error { return c.ReleaseUnused(f.Context()) })
+					}
+
+					f.db.Inject(idemddbtest.LateRequest)
+					becomes(f, won(f.T, f.claimAll(3, redelivered)))
+					f.nothingIsLate()
+				})
+			})
+		}
+	}
+
+	for _, verb := range []string{"complete", "fail", "extend"} {
+		t.Run(verb+", sent again", func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				claims := f.claims(3)
+				<-time.After(time.Second)
+				f.db.Inject(idemddbtest.LateRequest)
+				f.succeed(claims, func(c *idemddb.Claim) error { return writeWith(f.Context(), verb, c) })
+				f.nothingIsLate()
+			})
+		})
+
+		for name, becomes := range ways {
+			switch name {
+			case "held":
+				continue // the twin is applied, and that is what its sender asked for
+			case "released", "unused", "claimed by another", "extended":
+				if verb != "extend" {
+					continue // a claim whose settlement has begun sends no release
+				}
+			}
+
+			t.Run(fmt.Sprintf("%s, given up, then %s", verb, name), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, nil, func(f *fixture) {
+					claims := f.claims(3)
+					<-time.After(time.Second)
+					f.db.Inject(idemddbtest.LateRequest)
+
+					ctx, cancel := context.WithTimeout(settleWithin(f.Context(), time.Second), time.Second)
+					defer cancel()
+
+					f.db.Intercept(always(idemddbtest.LostRequest))
+
+					for _, err := range atOnce(claims, func(c *idemddb.Claim) error { return writeWith(ctx, verb, c) }) {
+						if err == nil {
+							f.Fatal("no error")
+						}
+					}
+
+					f.db.Intercept(nil)
+					becomes(f, claims)
+					f.nothingIsLate()
+				})
+			})
+		}
+	}
+}
+
+func writeWith(ctx context.Context, verb string, c *idemddb.Claim) error {
+	switch verb {
+	case "complete":
+		return c.Complete(ctx, []byte("late"))
+	case "fail":
+		return c.Fail(ctx, errors.New("late"))
+	default:
+		return c.Extend(ctx)
+	}
+}
+
+// settleWithin returns a context in which writes that settle a claim are sent for d.
+func settleWithin(ctx context.Context, d time.Duration) context.Context {
+	return idemddb.WithInvocation(ctx, time.Time{}, time.Now().Add(d))
+}
+
+func TestACallerThatGivesUpInTheQueueTakesItsWriteBack(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(3)
+		f.slow(10 * time.Millisecond)
+
+		var all sync.WaitGroup
+
+		all.Go(func() { f.complete(claims[0]) })
+		<-time.After(time.Millisecond) // its request is under way
+		all.Go(func() {
+			err := claims[1].Complete(settleWithin(f.Context(), 5*time.Millisecond), nil)
+			is(f, err, context.DeadlineExceeded)
+			is(f, err, idemddb.ErrUnrecorded)
+		})
+		all.Go(func() { f.complete(claims[2]) })
+		all.Wait()
+		f.want("UpdateItem", "UpdateItem")
+
+		for key, state := range []string{"COMPLETED", "INPROGRESS", "COMPLETED"} {
+			if got := textOf(f.db.Items("records")[key], "st"); got != state {
+				f.Errorf("key %d is %s, want %s", key, got, state)
+			}
+		}
+
+		f.db.Intercept(nil)
+		f.takes(0, func() { f.complete(claims[1]) })
+		f.isIdle()
+	})
+}
+
+func TestACallerThatGivesUpDoesNotEndTheRequestOfTheOthers(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(3)
+		f.slow(10 * time.Millisecond)
+
+		var all sync.WaitGroup
+
+		all.Go(func() {
+			f.takes(5*time.Millisecond, func() {
+				is(f, claims[0].Complete(settleWithin(f.Context(), 5*time.Millisecond), []byte("done")), idemddb.ErrUnrecorded)
+			})
+		})
+		all.Go(func() { f.takes(10*time.Millisecond, func() { f.complete(claims[1:]...) }) })
+		all.Wait()
+		f.want("UPDATE×3")
+		f.replayed(3)
+		f.isIdle()
+	})
+}
+
+// Lambda freezes the process when the calls have returned, so the request must have ended before.
+func TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(3)
+
+		var ended atomic.Bool
+
+		f.db.Intercept(func(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fault {
+			<-ctx.Done()
+			<-time.After(5 * time.Millisecond) // the client takes a while to return
+			ended.Store(true)
+
+			return idemddbtest.None
+		})
+
+		f.takes(95*time.Millisecond, func() {
+			atOnce(claims, func(c *idemddb.Claim) error { return c.Complete(settleWithin(f.Context(), 90*time.Millisecond), nil) })
+		})
+
+		if !ended.Load() {
+			f.Error("the calls have returned, and the request goes on")
+		}
+
+		f.db.Intercept(nil)
+		f.complete(claims...)
+		f.isIdle()
+	})
+}
+
+func TestTheLastCallerWithoutAnAnswerCancelsTheRequestOfCallersThatHaveTheirs(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		var (
+			requests atomic.Int64
+			ended    atomic.Bool
+		)
+
+		f.db.Intercept(func(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fault {
+			if requests.Add(1) == 2 { // that of the throttled key alone
+				<-ctx.Done()
+				ended.Store(true)
+			}
+
+			return idemddbtest.None
+		})
+		f.db.InterceptStatements(forKey("1", idemddbtest.Throttle))
+
+		ctx, cancel := context.WithTimeout(f.Context(), 90*time.Millisecond)
+		defer cancel()
+
+		f.takes(90*time.Millisecond, func() { claimIn(ctx, f.batch, numbered(3), false) })
+
+		if !ended.Load() || requests.Load() != 2 {
+			f.Errorf("the calls have returned, and of %d requests the second goes on", requests.Load())
+		}
+	})
+}
+
+// A caller that leaves at the very moment of its answer, which asks for another try, must leave nothing behind that the batch waits
+// for. The scheduler chooses who is first, so the test does it often.
+func TestACallerThatLeavesAtTheMomentOfItsAnswerLeavesTheBatch(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		for i := range 200 {
+			f.db.Inject(idemddbtest.None)
+
+			claims := won(f.T, claimIn(f.Context(), f.batch, []string{fmt.Sprint(i, "a"), fmt.Sprint(i, "b")}, false))
+
+			f.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+				<-time.After(50 * time.Millisecond)
+
+				return idemddbtest.Throttle
+			})
+
+			atOnce(claims, func(c *idemddb.Claim) error { return c.Complete(settleWithin(f.Context(), 50*time.Millisecond), nil) })
+			synctest.Wait()
+		}
+
+		f.isIdle()
+	})
+}
+
+// slowReplies is a client whose replies to shared requests arrive 50 ms after DynamoDB has applied them, whatever the context says.
+type slowReplies struct{ *idemddbtest.DB }
+
+func (c slowReplies) BatchExecuteStatement(
+	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
+	out, err := c.DB.BatchExecuteStatement(ctx, in, opts...)
+
+	<-time.After(50 * time.Millisecond)
+
+	return out, err
+}
+
+// The scheduler chooses whether the caller sees the answer or the end of its context first, so the test does it often.
+func TestAClaimWhoseAnswerComesWithTheEndOfItsContextHasOneAnswer(t *testing.T) {
+	t.Parallel()
+	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return slowReplies{db} }, func(f *fixture) {
+		f.complete(f.claims(2)...)
+
+		for i := range 200 {
+			ctx, cancel := context.WithTimeout(f.Context(), 50*time.Millisecond)
+
+			for _, a := range claimIn(ctx, f.batch, []string{fmt.Sprint("new", i), strconv.Itoa(i % 2)}, true) {
+				answers := 0
+				for _, is := range []bool{a.claim != nil, a.record != nil, a.err != nil} {
+					if is {
+						answers++
+					}
+				}
+
+				if answers != 1 {
+					f.Fatalf("got claim %v, record %v, error %v, want one of them", a.claim, a.record, a.err)
+				}
+
+				if a.claim != nil {
+					must(f, a.claim.Complete(f.Context(), nil))
+				}
+			}
+
+			cancel()
+		}
+
+		if n := f.events.count(idemddb.Claimed) - f.events.count(idemddb.Completed); n != 0 {
+			f.Errorf("%d claims were reported and not returned", n)
+		}
+	})
+}
+
+func TestACompletionThatIsRefusedWithoutItsItemIsFenced(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(3)
+		f.succeed(claims, func(c *idemddb.Claim) error { return c.Release(f.Context(), nil) })
+		f.db.InterceptStatements(always(idemddbtest.ConditionWithoutItem))
+
+		for _, err := range atOnce(claims, func(c *idemddb.Claim) error { return c.Complete(f.Context(), nil) }) {
+			is(f, err, idemddb.ErrFenced)
+		}
+	})
+}
+
+func TestCompletionsOfABatchAreSentUntilTheirDeadline(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(3)
+		f.db.Intercept(always(idemddbtest.LostRequest))
+
+		begun := time.Now()
+
+		ctx, cancel := context.WithTimeout(f.Context(), 3*time.Second)
+		defer cancel()
+
+		for _, err := range atOnce(claims, func(c *idemddb.Claim) error { return c.Complete(ctx, nil) }) {
+			is(f, err, idemddb.ErrUnrecorded)
+		}
+
+		if took := time.Since(begun); took > 3*time.Second || took < 3*time.Second-5*time.Millisecond {
+			f.Errorf("gave up after %v, want 3s", took)
+		}
+
+		f.db.Intercept(nil)
+		f.complete(claims...)
+		f.replayed(3)
+		f.isIdle()
+	})
+}
+
+func TestAReplyThatNeverComesLeavesTimeForAnotherRequest(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(3)
+		f.db.Inject(idemddbtest.LateReply)
+
+		ctx, cancel := context.WithTimeout(f.Context(), 3*time.Second)
+		defer cancel()
+
+		f.succeed(claims, func(c *idemddb.Claim) error { return c.Complete(ctx, []byte("done")) })
+		f.replayed(3)
+	})
+}
+
+func TestClaimsOfABatchThatAreNotAnsweredEndWithTheirPatience(t *testing.T) {
+	t.Parallel()
+
+	for _, fault := range []idemddbtest.Fault{
+		idemddbtest.LostRequest, idemddbtest.Throttle, idemddbtest.ServerError, idemddbtest.TruncatedBody, idemddbtest.LateReply,
+	} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				f.db.Intercept(always(fault))
+
+				begun := time.Now()
+
+				for _, a := range f.claimAll(10, false) {
+					if a.err == nil {
+						f.Errorf("got %+v, want an error", a)
+					}
+				}
+
+				if took := time.Since(begun); took < 5*time.Second-5*time.Millisecond || took > 5*time.Second+100*time.Millisecond {
+					f.Errorf("gave up after %v, want 5s", took)
+				}
+
+				if n := len(f.requests()); n > 50 {
+					f.Errorf("%d requests, want at most 50 for all keys", n)
+				}
+
+				if n := f.events.count(idemddb.Unanswered); n != 10 {
+					f.Errorf("%d events %s, want 10", n, idemddb.Unanswered)
+				}
+
+				// A claim that comes later does not wait again.
+				begun = time.Now()
+
+				if _, _, err := f.batch.Claim(f.Context(), "later", nil); err == nil {
+					f.Error("got no error")
+				}
+
+				if took := time.Since(begun); took > 100*time.Millisecond+linger {
+					f.Errorf("a later claim gave up after %v, want one try", took)
+				}
+
+				f.want("UpdateItem")
+
+				// As soon as DynamoDB answers, all have their patience again.
+				f.db.Intercept(nil)
+				won(f, claimIn(f.Context(), f.batch, []string{"recovered"}, false))
+				f.db.Inject(idemddbtest.LostRequest, idemddbtest.Throttle)
+				won(f, claimIn(f.Context(), f.batch, []string{"patient"}, false))
+			})
+		})
+	}
+}
+
+func TestAKeyWhoseStatementsStayThrottledIsClaimedByASingleRequest(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.db.InterceptStatements(forKey("1", idemddbtest.Throttle))
+		won(f.T, f.claimAll(3, false))
+		f.want("INSERT×3", "INSERT×1", "INSERT×1", "UpdateItem")
+	})
+}
+
+func TestAKeyThatStaysThrottledDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.db.Intercept(forKey("1", idemddbtest.Throttle))
+		f.db.InterceptStatements(forKey("1", idemddbtest.Throttle))
+
+		var (
+			all   sync.WaitGroup
+			begun = time.Now()
+		)
+
+		f.batch.Expect(60)
+
+		for _, key := range numbered(60) {
+			all.Go(func() {
+				_, _, err := f.batch.Claim(f.Context(), key, nil)
+				took := time.Since(begun)
+
+				switch {
+				case key != "1" && err != nil:
+					f.Errorf("key %s: %v", key, err)
+				case key != "1" && took > longLinger:
+					f.Errorf("key %s was claimed after %v", key, took)
+				case key == "1" && (err == nil || took < 5*time.Second-5*time.Millisecond):
+					f.Errorf("key 1: got %v after %v, want an error after 5s", err, took)
+				}
+			})
+		}
+
+		all.Wait()
+	})
+}
+
+func TestAKeyThatStaysThrottledDoesNotTakeThePatienceOfLaterClaims(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.db.InterceptStatements(forKey("1", idemddbtest.Throttle))
+		f.db.Intercept(forKey("1", idemddbtest.Throttle))
+		f.claimAll(3, false) // key 1 gives up, the others are claimed
+		f.db.Intercept(nil)
+		f.db.Inject(idemddbtest.LostRequest)
+		won(f, claimIn(f.Context(), f.batch, []string{"later"}, false))
+	})
+}
+
+func TestStatementsThatAreRefusedWithoutTheirItemAreSentABoundedNumberOfTimes(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.complete(f.claims(3)...)
+		f.requests()
+		f.db.InterceptStatements(always(idemddbtest.ConditionWithoutItem))
+
+		for _, redelivered := range []bool{false, true} {
+			for _, a := range f.claimAll(3, redelivered) {
+				if a.record == nil {
+					f.Errorf("got %+v, want the record", a)
+				}
+			}
+
+			got := f.requests()
+			if n := len(got); n > 5+3 || !slices.Equal(got[n-3:], []string{"UpdateItem", "UpdateItem", "UpdateItem"}) {
+				f.Errorf("requests: %q, want at most 5 shared ones and then 3 single ones", got)
+			}
+		}
+	})
+}

@@ -1,0 +1,686 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// linger is how long a write waits for others, at most, and longLinger is the same for the first claims of those that are announced.
+const (
+	linger     = 200 * time.Microsecond
+	longLinger = 10 * time.Millisecond
+)
+
+func TestWritesAtOnceAreOneRequest(t *testing.T) {
+	t.Parallel()
+
+	for name, settle := range map[string]func(context.Context, *idemddb.Claim) error{
+		"complete": func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, []byte("done")) },
+		"release":  func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, nil) },
+		"unused":   func(ctx context.Context, c *idemddb.Claim) error { return c.ReleaseUnused(ctx) },
+		"fail":     func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				claims := f.claims(10)
+				f.takes(0, func() { f.succeed(claims, func(c *idemddb.Claim) error { return settle(f.Context(), c) }) })
+				f.want("UPDATE×10")
+			})
+		})
+	}
+}
+
+func TestAWriteThatIsAloneIsASingleRequest(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.takes(0, func() { f.complete(f.claims(1)...) })
+		f.want("UpdateItem")
+	})
+}
+
+func TestWritesThatComeWhileARequestIsUnderWayShareTheNext(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(10)
+		f.slow(3 * time.Millisecond)
+
+		var all sync.WaitGroup
+
+		for i, c := range claims {
+			all.Go(func() {
+				<-time.After(time.Duration(i) * 250 * time.Microsecond) // one after another, all within the first request
+				f.complete(c)
+			})
+		}
+
+		f.takes(linger+6*time.Millisecond, all.Wait)
+		f.want("UpdateItem", "UPDATE×9")
+	})
+}
+
+func TestCompletionsDoNotDelayHandlersThatEndOneAfterAnother(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(10)
+		f.slow(3 * time.Millisecond)
+
+		var all sync.WaitGroup
+
+		for i, c := range claims { // a handler of 5 ms after another
+			all.Go(func() {
+				<-time.After(time.Duration(i) * 5 * time.Millisecond)
+
+				limit := 3*time.Millisecond + linger
+				if i == len(claims)-1 {
+					limit = 3 * time.Millisecond
+				}
+
+				f.takes(limit, func() { f.complete(c) })
+			})
+		}
+
+		f.takes((9*5+3)*time.Millisecond, all.Wait)
+	})
+}
+
+func TestTheLastWriteNeverWaits(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(3)
+		f.takes(linger, func() { f.complete(claims[0]) })
+		f.takes(linger, func() { f.complete(claims[1]) })
+		f.takes(0, func() { f.complete(claims[2]) })
+		f.want("UpdateItem", "UpdateItem", "UpdateItem")
+	})
+}
+
+func TestTheLastWriteSendsTheRest(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(3)
+		f.takes(linger/2, func() {
+			var all sync.WaitGroup
+
+			for i, c := range claims {
+				all.Go(func() {
+					<-time.After(time.Duration(i) * linger / 4)
+					f.complete(c)
+				})
+			}
+
+			all.Wait()
+		})
+		f.want("UPDATE×3")
+	})
+}
+
+func TestAClaimThatIsNeverSettledDelaysEachOtherWriteByTheLingerOnly(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(4)
+
+		for _, c := range claims[1:] {
+			f.takes(linger, func() { f.complete(c) })
+		}
+	})
+}
+
+func TestARenewalDoesNotEndTheMembershipOfItsClaim(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(2)
+		<-time.After(time.Second)
+
+		f.takes(linger, func() { must(f, claims[0].Extend(f.Context())) })
+		f.takes(linger, func() { f.complete(claims[1]) }) // claims[0] is still open
+		f.takes(0, func() { f.complete(claims[0]) })
+	})
+}
+
+func TestAClaimThatIsSettledTwiceLeavesTheBatchOnce(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(3)
+
+		for range 3 {
+			f.complete(claims[0])
+		}
+
+		f.takes(linger, func() { f.complete(claims[1]) }) // claims[2] is still open
+		f.takes(0, func() { f.complete(claims[2]) })
+		f.isIdle()
+	})
+}
+
+func TestAResultThatIsTooLargeSettlesItsClaim(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(2)
+		f.takes(linger, func() { is(f, claims[0].Complete(f.Context(), make([]byte, 500_000)), idemddb.ErrTooLarge) })
+		f.takes(0, func() { f.complete(claims[1]) })
+
+		if rec := replay(f.T, f.store, "0"); !rec.ResultOmitted {
+			f.Errorf("got %+v, want a record without its result", rec)
+		}
+	})
+}
+
+func TestAResultAbove64KBIsASingleRequest(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		size := func(c *idemddb.Claim) int { return 64<<10 + len(c.Key()) - 1 } // one byte more for a key of two figures
+
+		f.succeed(f.claims(12), func(c *idemddb.Claim) error { return c.Complete(f.Context(), make([]byte, size(c))) })
+
+		f.wantInAnyOrder("UPDATE×10", "UpdateItem", "UpdateItem")
+		f.replayed(12)
+	})
+}
+
+func TestAtMostFourRequestsOfABatchAreUnderWay(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(260)
+
+		var running, most atomic.Int64
+
+		f.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+			if n := running.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+
+			<-time.After(3 * time.Millisecond)
+			running.Add(-1)
+
+			return idemddbtest.None
+		})
+
+		// Ten full requests, four at a time, and one for the rest, which waits for all of them.
+		f.takes(12*time.Millisecond, func() { f.complete(claims...) })
+
+		f.wantInAnyOrder(append([]string{"UPDATE×10"}, slices.Repeat([]string{"UPDATE×25"}, 10)...)...)
+
+		if n := most.Load(); n != 4 {
+			f.Errorf("%d requests at a time, want 4", n)
+		}
+
+		f.replayed(260)
+	})
+}
+
+func TestAKeyNeverStandsTwiceInARequest(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(5)
+		f.slow(time.Millisecond)
+		<-time.After(time.Second)
+
+		var all sync.WaitGroup
+
+		for _, c := range claims {
+			for range 3 {
+				all.Go(func() {
+					if err := c.Extend(f.Context()); err != nil && !errors.Is(err, idemddb.ErrFenced) {
+						f.Error(err)
+					}
+				})
+			}
+
+			all.Go(func() { f.complete(c) })
+		}
+
+		all.Wait()
+
+		statements := 0
+		for _, r := range f.db.Requests() {
+			statements += max(1, len(r.Items))
+		}
+
+		if statements != 20 {
+			f.Errorf("%d writes, want 20", statements)
+		}
+
+		f.noKeyTwice()
+		f.replayed(5)
+	})
+}
+
+// A refused renewal shows that the claim is lost. Releasing it then costs no request, and the batch does not wait for it any more.
+func TestALostClaimThatIsReleasedDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(2)
+
+		claim(f.T, ahead(f.T, f.db), "0")
+		<-time.After(time.Second)
+
+		for _, err := range []error{claims[0].Extend(f.Context()), claims[0].Release(f.Context(), nil)} {
+			if !errors.Is(err, idemddb.ErrFenced) {
+				f.Errorf("got %v, want fenced", err)
+			}
+		}
+
+		f.takes(0, func() { f.complete(claims[1]) })
+	})
+}
+
+func TestRenewalsOfManyClaimsShareRequests(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Lease: 10 * time.Second}, func(f *fixture) {
+		claims := f.claims(10)
+		stops := make([]func(), len(claims))
+
+		for i, c := range claims {
+			_, stops[i] = c.Keep(f.Context())
+		}
+
+		<-time.After(time.Minute + time.Second) // renewed every 5 s
+
+		for _, stop := range stops {
+			stop()
+		}
+
+		if got, want := f.requests(), slices.Repeat([]string{"UPDATE×10"}, 12); !slices.Equal(got, want) {
+			f.Errorf("requests: got %q, want 12 of all 10", got)
+		}
+
+		for _, c := range claims {
+			if left := time.Until(c.Deadline()); left < 5*time.Second {
+				f.Errorf("key %s has %v left", c.Key(), left)
+			}
+		}
+
+		f.takes(0, func() { f.complete(claims...) })
+		f.want("UPDATE×10")
+	})
+}
+
+func TestALostClaimOfABatchCancelsItsOwnWorkOnly(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Lease: 10 * time.Second}, func(f *fixture) {
+		claims := f.claims(3)
+
+		var works []context.Context
+
+		for _, c := range claims {
+			work, stop := c.Keep(f.Context())
+			defer stop()
+
+			works = append(works, work)
+		}
+
+		claim(f.T, ahead(f.T, f.db), "1")
+		<-time.After(6 * time.Second)
+
+		for i, work := range works {
+			if lost := errors.Is(context.Cause(work), idemddb.ErrFenced); lost != (i == 1) {
+				f.Errorf("work of key %d: %v", i, context.Cause(work))
+			}
+		}
+	})
+}
+
+func TestWhatClaimsOfABatchCost(t *testing.T) {
+	t.Parallel()
+
+	finish := func(f *fixture) { f.complete(f.claims(10)...) }
+	release := func(f *fixture) {
+		f.succeed(f.claims(10), func(c *idemddb.Claim) error { return c.Release(f.Context(), nil) })
+	}
+
+	for _, c := range []struct {
+		name        string
+		before      func(*fixture)
+		n           int
+		redelivered bool
+		units       int
+		want        []string
+	}{
+		{"10 new keys", nil, 10, false, 10, []string{"INSERT×10"}},
+		{"10 duplicates that come as a first delivery", finish, 10, false, 20, []string{"INSERT×10", "UPDATE×10"}},
+		{"10 duplicates that come as a redelivery", finish, 10, true, 10, []string{"UPDATE×10"}},
+		{"10 released keys that come as a redelivery", release, 10, true, 10, []string{"UPDATE×10"}},
+		{"10 new keys that come as a redelivery", nil, 10, true, 20, []string{"UPDATE×10", "INSERT×10"}},
+		{"10 new keys and 10 duplicates", finish, 20, false, 30, []string{"INSERT×20", "UPDATE×10"}},
+		{"1 new key", nil, 1, false, 1, []string{"UpdateItem"}},
+		{"1 duplicate", finish, 1, false, 1, []string{"UpdateItem"}},
+		{"2 new keys", nil, 2, false, 2, []string{"INSERT×2"}},
+		{"25 new keys", nil, 25, false, 25, []string{"INSERT×25"}},
+		{"60 new keys", nil, 60, false, 60, []string{"INSERT×25", "INSERT×25", "INSERT×10"}},
+		{"no key", nil, 0, false, 0, []string{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				if c.before != nil {
+					c.before(f)
+				}
+
+				f.slow(time.Millisecond) // so that both full requests of 60 keys are under way at the same time
+				f.requests()
+				f.takes(time.Duration(min(2, len(c.want)))*time.Millisecond, func() { f.claimAll(c.n, c.redelivered) })
+
+				units := 0
+				for _, r := range f.db.Requests() {
+					units += r.WriteUnits
+				}
+
+				if units != c.units {
+					f.Errorf("%d WCU, want %d", units, c.units)
+				}
+
+				f.wantInAnyOrder(c.want...)
+			})
+		})
+	}
+}
+
+func TestClaimsThatAreNotAnnouncedShareRequests(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.takes(linger, func() {
+			var all sync.WaitGroup
+
+			for _, key := range numbered(10) {
+				all.Go(func() {
+					if _, _, err := f.batch.Claim(f.Context(), key, nil); err != nil {
+						f.Error(err)
+					}
+				})
+			}
+
+			all.Wait()
+		})
+
+		statements := 0
+		for _, r := range f.db.Requests() {
+			statements += max(1, len(r.Items))
+		}
+
+		if n := len(f.requests()); n > 3 || statements != 10 {
+			f.Errorf("%d requests with %d writes, want 10 writes in at most 3 requests", n, statements)
+		}
+	})
+}
+
+func TestAnnouncedClaimsWaitForEachOther(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		announced int
+		want      time.Duration
+		requests  []string
+	}{
+		"all of them come":           {3, 4 * time.Millisecond, []string{"INSERT×3"}},
+		"one of them never comes":    {4, longLinger, []string{"INSERT×3"}},
+		"more come than announced":   {2, 4*time.Millisecond + linger, []string{"INSERT×2", "UpdateItem"}},
+		"none of them was announced": {0, 4*time.Millisecond + linger, []string{"UpdateItem", "UpdateItem", "UpdateItem"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				f.batch.Expect(c.announced)
+				f.takes(c.want, func() {
+					var all sync.WaitGroup
+
+					for i, key := range numbered(3) {
+						all.Go(func() {
+							<-time.After(time.Duration(i) * 2 * time.Millisecond)
+
+							if _, _, err := f.batch.Claim(f.Context(), key, nil); err != nil {
+								f.Error(err)
+							}
+						})
+					}
+
+					all.Wait()
+				})
+				f.want(c.requests...)
+			})
+		})
+	}
+}
+
+func TestABatchClaimsAheadWhereThatSavesRequestsAndCountsNoAttempt(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		opts idemddb.Options
+		want int
+	}{
+		"the defaults":        {idemddb.Options{}, 25},
+		"Options.Single":      {idemddb.Options{Single: true}, 0},
+		"Options.MaxAttempts": {idemddb.Options{MaxAttempts: 3}, 0},
+		"Options.NoTakeover":  {idemddb.Options{NoTakeover: true}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s, _ := newStore(t, &c.opts)
+			if n := s.Batch().Ahead(); n != c.want {
+				t.Errorf("got %d, want %d", n, c.want)
+			}
+		})
+	}
+}
+
+func TestDuplicatesInTheCacheSendNothing(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Cache: 100}, func(f *fixture) {
+		f.complete(f.claims(10)...)
+		f.requests()
+		f.takes(0, func() {
+			for _, a := range f.claimAll(10, true) {
+				if a.record == nil || string(a.record.Result) != "done" {
+					f.Errorf("got %+v, want the record", a)
+				}
+			}
+		})
+		f.want()
+		f.isIdle()
+	})
+}
+
+func TestAForeignRecordIsClaimedByASingleRequest(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.succeed(f.claims(3), func(c *idemddb.Claim) error { return c.Release(f.Context(), nil) })
+
+		foreign := f.db.Items("records")[1]
+		delete(foreign, "att")
+
+		if _, err := f.db.PutItem(f.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: foreign}); err != nil {
+			f.Fatal(err)
+		}
+
+		f.requests()
+
+		var claims []*idemddb.Claim
+
+		f.takes(0, func() { claims = won(f.T, f.claimAll(3, true)) })
+		f.want("UPDATE×3", "UpdateItem")
+
+		if claims[0].Attempt() != 2 || claims[1].Attempt() != 1 {
+			f.Errorf("attempts %d and %d", claims[0].Attempt(), claims[1].Attempt())
+		}
+
+		f.complete(claims...)
+		f.replayed(3)
+	})
+}
+
+func TestTheErrorOfAMissingTableNamesIt(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		s, err := idemddb.New(f.db, "nowhere", "test", nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+
+		f.takes(0, func() {
+			for _, a := range claimIn(f.Context(), s.Batch(), numbered(3), false) {
+				if a.err == nil || !strings.Contains(a.err.Error(), `table "nowhere" is missing`) {
+					f.Errorf("got %v, want the table's name", a.err)
+				}
+			}
+		})
+	})
+}
+
+func TestKeysThatAreNotValidSendNothing(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.takes(0, func() {
+			for _, a := range claimIn(f.Context(), f.batch, []string{"", "\xff"}, false) {
+				is(f, a.err, idemddb.ErrBadKey)
+			}
+		})
+		f.want()
+		f.isIdle()
+	})
+}
+
+// Each write waits for the first try of the request before it, not for its retries.
+func TestAClaimCanBeSettledWhileOthersHaveNoAnswer(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.db.InterceptStatements(forKey("1", idemddbtest.Throttle))
+		f.db.Intercept(forKey("1", idemddbtest.Throttle))
+
+		ctx, cancel := context.WithTimeout(f.Context(), time.Second)
+		defer cancel()
+
+		var all sync.WaitGroup
+
+		f.batch.Expect(3)
+
+		for _, key := range numbered(3) {
+			all.Go(func() {
+				begun := time.Now()
+
+				c, _, err := f.batch.Claim(ctx, key, nil)
+				if key == "1" {
+					if err == nil {
+						f.Error("a throttled key was claimed")
+					}
+
+					return
+				}
+
+				f.complete(c)
+
+				if took := time.Since(begun); took > linger {
+					f.Errorf("key %s was done after %v, want at most %v", key, took, linger)
+				}
+			})
+		}
+
+		all.Wait()
+	})
+}
+
+func TestClaimsEndWithTheirContext(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.slow(time.Hour)
+
+		ctx, cancel := context.WithTimeout(f.Context(), time.Second)
+		defer cancel()
+
+		f.takes(time.Second, func() {
+			for i, a := range claimIn(ctx, f.batch, numbered(60), false) {
+				if a.claim != nil || a.record != nil || !errors.Is(a.err, context.DeadlineExceeded) {
+					f.Errorf("key %d: got %+v, want the deadline", i, a)
+				}
+			}
+		})
+		f.isIdle()
+	})
+}
+
+func TestLeasesOfABatchAreCutToTheDeadline(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		ctx, cancel := context.WithTimeout(f.Context(), 5*time.Second)
+		defer cancel()
+
+		for _, c := range won(f.T, claimIn(ctx, f.batch, numbered(3), false)) {
+			if left := time.Until(c.Deadline()); left > 5*time.Second || left < 5*time.Second-time.Millisecond {
+				f.Errorf("a lease of %v, want the 5s of the context", left)
+			}
+		}
+	})
+}
+
+// One batch for all goroutines, and one for each.
+func TestAThousandGoroutinesWithBatchesRunEachKeyOnce(t *testing.T) {
+	t.Parallel()
+
+	const keys, goroutines = 60, 1000
+
+	for name, shared := range map[string]bool{"one batch": true, "a batch each": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &idemddb.Options{Cache: keys / 2}, func(f *fixture) {
+				var (
+					runs [keys]atomic.Int64
+					all  sync.WaitGroup
+				)
+
+				for i := range goroutines {
+					all.Go(func() {
+						b := f.batch
+						if !shared {
+							b = f.store.Batch()
+						}
+
+						for k := range 5 {
+							all.Go(func() { f.runOnce(b, (i+7*k)%keys, i%2 == 0, runs[:]) })
+						}
+					})
+				}
+
+				all.Wait()
+
+				for key := range runs {
+					if n := runs[key].Load(); n != 1 {
+						f.Errorf("key %d ran %d times", key, n)
+					}
+				}
+
+				for _, it := range f.db.Items("records") {
+					if textOf(it, "st") != "COMPLETED" {
+						f.Errorf("a record is left as%s", show(it))
+					}
+				}
+
+				f.isIdle()
+			})
+		})
+	}
+}
+
+// runOnce claims a key, counts a run, and extends and completes the claim.
+func (f *fixture) runOnce(b *idemddb.Batch, key int, redelivered bool, runs []atomic.Int64) {
+	c, rec, err := b.Claim(f.Context(), numbered(key + 1)[key], &idemddb.ClaimOptions{Redelivered: redelivered})
+
+	switch {
+	case c != nil:
+		runs[key].Add(1)
+		must(f, c.Extend(f.Context()), c.Complete(f.Context(), nil))
+	case rec == nil && !errors.Is(err, idemddb.ErrInProgress):
+		f.Error(err)
+	}
+}

@@ -1,0 +1,260 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// failing is a client that calls fail instead of sending its requests, as long as it is armed.
+type failing struct {
+	*idemddbtest.DB
+
+	armed atomic.Bool
+	fail  func()
+}
+
+func (c *failing) BatchExecuteStatement(
+	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
+	if c.armed.Load() {
+		c.fail()
+	}
+
+	return c.DB.BatchExecuteStatement(ctx, in, opts...)
+}
+
+func (c *failing) UpdateItem(
+	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	if c.armed.Load() {
+		c.fail()
+	}
+
+	return c.DB.UpdateItem(ctx, in, opts...)
+}
+
+// explode is where a client panics; its name stands in the stack.
+func explode() { panic(errBoom) }
+
+var errBoom = errors.New("boom")
+
+// recovered returns the panic of code.
+func recovered(code func()) (v any) {
+	defer func() { v = recover() }()
+
+	code()
+
+	return nil
+}
+
+// isClientPanic demands a panic that wraps the client's, with the stack of the client.
+func isClientPanic(t testing.TB, what string, v any) {
+	t.Helper()
+
+	err, _ := v.(error)
+	if !errors.Is(err, errBoom) {
+		t.Errorf("%s: recovered %v, want the panic of the client", what, v)
+	}
+
+	if stacked, ok := v.(interface{ Stack() []byte }); !ok || !strings.Contains(string(stacked.Stack()), "idemddb_test.explode") {
+		t.Errorf("%s: recovered %v without the stack of the client", what, v)
+	}
+}
+
+func failingBubble(t *testing.T, fail func(), check func(*fixture, *failing)) {
+	t.Helper()
+
+	var client *failing
+
+	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB {
+		client = &failing{DB: db, fail: fail}
+
+		return client
+	}, func(f *fixture) { check(f, client) })
+}
+
+func TestAPanicOfTheClientReachesAllCallersWithItsStackAndTheBatchGoesOn(t *testing.T) {
+	t.Parallel()
+	failingBubble(t, explode, func(f *fixture, client *failing) {
+		client.armed.Store(true)
+		atOnce(make([]*idemddb.Claim, 5), func(*idemddb.Claim) error {
+			isClientPanic(f, "claim", recovered(func() { _, _, _ = f.batch.Claim(f.Context(), "k", nil) }))
+
+			return nil
+		})
+		client.armed.Store(false)
+
+		claims := won(f.T, f.claimAll(5, false))
+
+		client.armed.Store(true)
+		atOnce(claims, func(c *idemddb.Claim) error {
+			isClientPanic(f, "complete", recovered(func() { _ = c.Complete(f.Context(), nil) }))
+
+			return nil
+		})
+		isClientPanic(f, "a single completion", recovered(func() { _ = claims[0].Complete(f.Context(), nil) }))
+		client.armed.Store(false)
+		f.complete(claims...)
+		f.isIdle()
+	})
+}
+
+// A fake client of a test does this when it calls Fatal.
+func TestAClientThatEndsTheGoroutineOfARequestMakesItsCallersPanic(t *testing.T) {
+	t.Parallel()
+	failingBubble(t, runtime.Goexit, func(f *fixture, client *failing) {
+		client.armed.Store(true)
+		atOnce(make([]*idemddb.Claim, 3), func(*idemddb.Claim) error {
+			err, _ := recovered(func() { _, _, _ = f.batch.Claim(f.Context(), "k", nil) }).(error)
+			if err == nil || !strings.Contains(err.Error(), "runtime.Goexit") {
+				f.Errorf("recovered %v, want an error that names runtime.Goexit", err)
+			}
+
+			return nil
+		})
+		client.armed.Store(false)
+		f.complete(won(f.T, f.claimAll(3, false))...)
+		f.isIdle()
+	})
+}
+
+// A panic in a goroutine in which nobody can recover ends the process, so the test has one of its own.
+func TestAPanicOfTheClientReachesTheCallerOfASingleClaim(t *testing.T) {
+	t.Parallel()
+
+	if !isChild(t) {
+		return
+	}
+
+	_, db := newStore(t, nil)
+	client := &failing{DB: db, fail: explode}
+	client.armed.Store(true)
+
+	for name, opts := range map[string]*idemddb.Options{"shared requests": nil, "Options.Single": {Single: true}} {
+		s := storeOn(t, client, opts)
+
+		for what, claim := range map[string]func(context.Context, string, *idemddb.ClaimOptions) (*idemddb.Claim, *idemddb.Record, error){
+			"Store.Claim": s.Claim, "Batch.Claim": s.Batch().Claim,
+		} {
+			v := recovered(func() { _, _, _ = claim(t.Context(), "k", nil) })
+			if err, _ := v.(error); !errors.Is(err, errBoom) {
+				t.Errorf("%s, %s: recovered %v, want the panic of the client", name, what, v)
+			}
+		}
+	}
+}
+
+// isChild runs the test in a process of its own. It returns true in that process.
+func isChild(t *testing.T) bool {
+	t.Helper()
+
+	const env = "IDEMDDB_CHILD"
+	if os.Getenv(env) == t.Name() {
+		return true
+	}
+
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), env+"="+t.Name())
+
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %.1000s", err, out)
+	}
+
+	return false
+}
+
+func TestAClientThatEndsTheGoroutineOfTheCallerEndsThatOneOnly(t *testing.T) {
+	t.Parallel()
+	bubbleOn(t, &idemddb.Options{Single: true}, func(db *idemddbtest.DB) idemddb.DynamoDB {
+		client := &failing{DB: db, fail: runtime.Goexit}
+		client.armed.Store(true)
+
+		return client
+	}, func(f *fixture) {
+		ended := make(chan bool)
+
+		go func() {
+			defer close(ended)
+
+			_, _, _ = f.batch.Claim(f.Context(), "k", nil)
+
+			f.Error("the call returned")
+		}()
+
+		<-ended
+	})
+}
+
+func TestAPanicOfTheClientInARenewalCancelsTheWork(t *testing.T) {
+	t.Parallel()
+
+	for name, single := range map[string]bool{"shared requests": false, "Options.Single": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var client *failing
+
+			bubbleOn(t, &idemddb.Options{Single: single, Lease: 10 * time.Second}, func(db *idemddbtest.DB) idemddb.DynamoDB {
+				client = &failing{DB: db, fail: explode}
+
+				return client
+			}, func(f *fixture) {
+				c := won(f.T, f.claimAll(1, false))[0]
+				work, stop := c.Keep(f.Context())
+
+				defer stop()
+				client.armed.Store(true)
+				<-work.Done()
+
+				if cause := context.Cause(work); !errors.Is(cause, idemddb.ErrFenced) || !strings.Contains(cause.Error(), "boom") {
+					f.Errorf("cause: %v, want fenced and the panic", cause)
+				}
+			})
+		})
+	}
+}
+
+func TestWorkThatPanicsOrEndsItsGoroutineReleasesItsClaim(t *testing.T) {
+	t.Parallel()
+
+	for name, end := range map[string]func(){"a panic": explode, "runtime.Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s, _, events := observed(t, nil)
+			ended := make(chan any)
+
+			go func() {
+				defer close(ended)
+
+				v := recovered(func() {
+					_, _ = idemddb.Do(t.Context(), s, "k", nil, func(context.Context) (int, error) {
+						end()
+
+						return 0, nil
+					})
+				})
+				ended <- v
+			}()
+
+			if v := <-ended; name == "a panic" && v != errBoom { //nolint:errorlint // the panic's own value
+				t.Errorf("recovered %v, want the panic of the work", v)
+			}
+
+			events.want(t, idemddb.Claimed, idemddb.Released)
+			claim(t, s, "k")
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package lambdawrap_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestBatchOfAFIFOQueueIsNotGivenWhatComesBehindAFailure(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		held, _, err := h.store.Claim(h.Context(), "a2", nil)
+		h.equal("error", err, nil)
+
+		var calls journal
+
+		function := h.event(&calls, reporting("m4"))
+		h.answered(function, batch("m1 a1 a", "m2 b1 b", "m3 a2 a", "m4 b2 b", "m5 a3 a", "m6 a4 a", "m7 b3 b", "m8 a1 a"),
+			"m3", "m4", "m5", "m6", "m7", "m8")
+		h.equal("calls", calls.all(), []string{"m1 m2 m4 m7"})
+		h.equal("b3, behind the reported b2", h.state("b3"), "INPROGRESS released")
+
+		for _, key := range []string{"a3", "a4"} {
+			h.equal(key, h.state(key), "INPROGRESS released")
+			h.equal("attempts of "+key, h.attempts(key), "0")
+		}
+
+		h.equal("log", strings.Count(h.log.String(), "an earlier message of its group failed"), 4)
+
+		for _, id := range []string{"m3", "m4", "m5", "m6", "m7", "m8"} {
+			h.equal("lines for "+id, strings.Count(h.log.String(), "messageId="+id+" "), 1)
+		}
+
+		h.equal("error", held.Release(h.Context(), nil), nil)
+
+		calls.clear()
+		h.answered(h.event(&calls, reporting()), batch("m3 a2 a", "m4 b2 b", "m5 a3 a", "m6 a4 a", "m7 b3 b", "m8 a1 a"))
+		h.equal("calls", calls.all(), []string{"m3 m4 m5 m6 m7"})
+	})
+}
+
+// Two FIFO groups share a key. Each message still has one answer and one line in the log.
+func TestBatchAnswersAKeyOfTwoGroupsOnce(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		_, _, err := h.store.Claim(h.Context(), "y", nil)
+		h.equal("error", err, nil)
+
+		var calls journal
+
+		queue := h.hiding(nil)
+		function := h.event(&calls, reporting("m1"))
+		h.answered(function, deliveredFor(batch("m1 x a", "m2 y b", "m3 x b"), 1), "m1", "m2", "m3")
+		h.equal("calls", calls.all(), []string{"m1"})
+
+		for _, id := range []string{"m1", "m2", "m3"} {
+			h.equal("lines for "+id, strings.Count(h.log.String(), "messageId="+id+" "), 1)
+			h.equal("hidden "+id, len(queue.of(id)), 1)
+		}
+	})
+}
+
+// A message whose key is worked on in another group ends when the handler has ended, so the messages behind it cannot run before.
+func TestBatchIsNotGivenWhatComesBehindAKeyOfAnotherGroup(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		var calls journal
+
+		function := h.event(&calls, reporting("m1"))
+		h.answered(function, batch("m1 x a", "m2 x b", "m3 y b", "m4 z c"), "m1", "m2", "m3")
+		h.equal("calls", calls.all(), []string{"m1 m4"})
+		calls.clear()
+		h.answered(h.event(&calls, reporting()), batch("m1 x a"))
+		h.answered(h.event(&calls, reporting()), batch("m2 x b", "m3 y b"))
+		h.equal("calls", calls.all(), []string{"m1", "m3"})
+	})
+}
+
+func TestBatchAnswersAllMessagesOfAKeyThatItGaveBack(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		_, _, err := h.store.Claim(h.Context(), "held", nil)
+		h.equal("error", err, nil)
+
+		var calls journal
+
+		function := h.event(&calls, reporting())
+		h.answered(function, batch("m1 held b", "m2 x b", "m3 x a", "m4 z c"), "m1", "m2", "m3")
+		h.equal("calls", calls.all(), []string{"m4"})
+
+		for _, id := range []string{"m1", "m2", "m3"} {
+			h.equal("lines for "+id, strings.Count(h.log.String(), "messageId="+id+" "), 1)
+		}
+	})
+}
+
+func TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		function := h.event(&h.runs, reporting("m1"))
+		event := deliveredFor(batch("m0 a g", "m1 b g", "m2 c g", "m3 d other"), 1)
+
+		failed, _ := h.within(time.Minute, function, event)
+		h.equal("failed", failed, []string{"m1", "m2"})
+		h.equal("records", []string{h.state("a"), h.state("b"), h.state("c"), h.state("d")},
+			[]string{"COMPLETED", "INPROGRESS released", "INPROGRESS released", "COMPLETED"})
+		h.equal("blocked lines", strings.Count(h.log.String(), "outcome=blocked"), 1)
+	})
+}

@@ -1,0 +1,201 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+func TestAHookThatFailsFailsItsMessage(t *testing.T) {
+	t.Parallel()
+
+	for name, hook := range map[string]func(context.Context, events.SQSMessage, error) error{
+		"none":  nil,
+		"error": func(context.Context, events.SQSMessage, error) error { return errors.New("queue gone") },
+		"panic": func(context.Context, events.SQSMessage, error) error { panic("hook") },
+		"exit":  func(context.Context, events.SQSMessage, error) error { runtime.Goexit(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			h := newHarness(t, nil)
+			h.opts.DeadLetter = hook
+			function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+				if m.Body == "bad" {
+					return lambdawrap.Permanent(errors.New("no such account"))
+				}
+
+				return nil
+			})
+			h.expect(function, batch("m1 bad", "m2 k"), []string{"m1"}, []string{"m1", "m2"})
+			h.equal("record", h.state("bad"), "FAILED")
+			h.expect(function, batch("m1 bad"), []string{"m1"}, nil)
+
+			if hook != nil {
+				h.logs(`level=ERROR msg="the message is reported failed, because the dead-letter hook failed"`)
+			}
+		})
+	}
+}
+
+func TestHandlersAndHooksTogetherAreNeverMoreThanWorkers(t *testing.T) {
+	t.Parallel()
+
+	for _, workers := range []int{1, 4} {
+		t.Run(strconv.Itoa(workers), func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				h.opts.Workers = workers
+
+				var running, most, hooks atomic.Int64
+
+				call := func() {
+					raise(&most, running.Add(1))
+					defer running.Add(-1)
+
+					time.Sleep(time.Second)
+				}
+				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
+					hooks.Add(1)
+					call()
+
+					return nil
+				}
+				function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+					call()
+
+					if m.Body[len(m.Body)-1]%2 == 0 {
+						return lambdawrap.Permanent(errBank)
+					}
+
+					return nil
+				})
+
+				for range 2 { // in the second round the hook gets the messages whose keys failed for good in the first
+					response, err := function(h.Context(), numbered(60))
+					h.equal("error", err, nil)
+					h.equal("failed", ids(response), []string(nil))
+				}
+
+				h.equal("hooks", hooks.Load(), int64(60))
+				h.equal("runs", len(h.runs.all()), 60)
+				h.equal("at once", most.Load(), int64(workers))
+			})
+		})
+	}
+}
+
+func TestTheAnswerDoesNotWaitForAHookThatHangs(t *testing.T) {
+	t.Parallel()
+
+	for _, ignores := range []bool{false, true} {
+		t.Run(fmt.Sprint("it ignores its context: ", ignores), func(t *testing.T) {
+			t.Parallel()
+			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error {
+					if ignores {
+						time.Sleep(time.Minute)
+					}
+
+					<-ctx.Done()
+
+					return ctx.Err()
+				}
+
+				claim, _, err := h.store.Claim(h.Context(), "k2", nil)
+				h.equal("error", errors.Join(err, claim.Fail(h.Context(), nil)), nil)
+
+				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
+				defer cancel()
+
+				response, err := wrap(succeed)(ctx, numbered(3))
+				h.equal("error", err, nil)
+				h.equal("in time", ctx.Err(), nil)
+				h.equal("failed", slices.Contains(ids(response), "m2"), true)
+			})
+		})
+	}
+}
+
+func TestHooksAreNeverMoreThanWorkersInTheReserveEither(t *testing.T) {
+	t.Parallel()
+
+	for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				h.opts.Workers, h.opts.Reserve = 2, 8*time.Second
+
+				for i := range 20 {
+					claim, _, err := h.store.Claim(h.Context(), fmt.Sprint("k", i), nil)
+					h.equal("error", errors.Join(err, claim.Fail(h.Context(), nil)), nil)
+				}
+
+				var running, most atomic.Int64
+
+				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
+					raise(&most, running.Add(1))
+					defer running.Add(-1)
+
+					time.Sleep(time.Second)
+
+					return nil
+				}
+
+				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second) // 2 s for handlers, 8 s for hooks
+				defer cancel()
+
+				response, err := wrap(h, succeed)(ctx, numbered(20))
+				h.equal("error", err, nil)
+				h.equal("in time", ctx.Err(), nil)
+				h.equal("at once", most.Load(), int64(2))
+
+				if done := 20 - len(response.BatchItemFailures); done < 4 || done > 16 {
+					h.Errorf("%d are done", done)
+				}
+			})
+		})
+	}
+}
+
+func TestBatchGivesEachMessageToTheHook(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		var dead, calls journal
+
+		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, err error) error {
+			dead.add(m.MessageId)
+
+			if m.MessageId == "m2" {
+				return errors.New("queue gone")
+			}
+
+			if !errors.Is(err, errBank) && !errors.Is(err, idemddb.ErrFailed) {
+				h.Errorf("got %v", err)
+			}
+
+			return nil
+		}
+		function := h.event(&calls, func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+			return events.SQSEventResponse{}, lambdawrap.Permanent(errBank)
+		})
+		h.answered(function, batch("m1 k1", "m2 k2", "m3 k1"), "m2")
+		h.equal("dead letters", slices.Sorted(slices.Values(dead.all())), []string{"m1", "m2", "m3"})
+
+		dead.clear()
+		h.answered(function, batch("m1 k1", "m4 k2", "m3 k1"))
+		h.equal("dead letters", slices.Sorted(slices.Values(dead.all())), []string{"m1", "m3", "m4"})
+		h.equal("calls", calls.all(), []string{"m1 m2"})
+	})
+}

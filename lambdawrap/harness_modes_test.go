@@ -1,0 +1,117 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// modes are the options that decide how the store sends its requests, and how many keys the wrapper claims ahead.
+var modes = []struct {
+	name string
+	opts idemddb.Options
+}{
+	{"groups", idemddb.Options{}},
+	{"single", idemddb.Options{Single: true}},
+	{"claims count", idemddb.Options{MaxAttempts: 5}},
+	{"single, claims count", idemddb.Options{Single: true, MaxAttempts: 5}},
+}
+
+// ways wrap the same handler in each way that the package has.
+var ways = []struct {
+	name string
+	wrap func(*harness, lambdawrap.Handler) wrapped
+}{
+	{"SQS", (*harness).handle},
+	{"SQS, 4 workers", func(h *harness, work lambdawrap.Handler) wrapped { h.opts.Workers = 4; return h.handle(work) }},
+	{"Batch", (*harness).whole},
+}
+
+// everyMode runs a test once for each mode.
+func everyMode(t *testing.T, test func(*harness)) {
+	t.Helper()
+
+	for _, mode := range modes {
+		t.Run(mode.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &mode.opts, test)
+		})
+	}
+}
+
+// everyWay runs a test once for each mode and wrapper.
+func everyWay(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
+	t.Helper()
+
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) { test(h, func(work lambdawrap.Handler) wrapped { return way.wrap(h, work) }) })
+		})
+	}
+}
+
+// bubble runs a test in a synctest bubble. The goroutines that the test leaves behind must end within ten minutes.
+func bubble(t *testing.T, opts *idemddb.Options, test func(*harness)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		defer time.Sleep(10 * time.Minute)
+
+		test(newHarness(t, opts))
+	})
+}
+
+// errBank is the error of a handler that another delivery can mend.
+var errBank = errors.New("bank closed")
+
+func succeed(context.Context, events.SQSMessage) error { return nil }
+
+// failing returns a handler that fails for these keys while on is true.
+func failing(on *atomic.Bool, keys ...string) lambdawrap.Handler {
+	return func(_ context.Context, m events.SQSMessage) error {
+		if on.Load() && slices.Contains(keys, m.Body) {
+			return errBank
+		}
+
+		return nil
+	}
+}
+
+// always returns a switch that is on.
+func always() *atomic.Bool {
+	on := &atomic.Bool{}
+	on.Store(true)
+
+	return on
+}
+
+// slowly returns a handler that takes a time and ignores its context.
+func slowly(d time.Duration) lambdawrap.Handler {
+	return func(context.Context, events.SQSMessage) error {
+		time.Sleep(d)
+
+		return nil
+	}
+}
+
+// rounds returns a tenth of n with -short.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+
+	return n
+}
+
+// goexit ends the goroutine, as t.FailNow does.
+func goexit() { runtime.Goexit() }

@@ -1,0 +1,204 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+func recordKey(key string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "payments#" + key}}
+}
+
+// keyOf returns the key of a request or statement without its namespace, or "" for a request of several statements.
+func keyOf(r idemddbtest.Request) string {
+	pk, ok := r.Key["pk"].(*types.AttributeValueMemberS)
+	if !ok {
+		return ""
+	}
+
+	return strings.TrimPrefix(pk.Value, "payments#")
+}
+
+// state returns the state of a record: none, INPROGRESS, INPROGRESS released, COMPLETED or FAILED.
+func (h *harness) state(key string) string { return h.stateOf(h.db.Item("records", recordKey(key))) }
+
+func (h *harness) stateOf(it map[string]types.AttributeValue) string {
+	if it == nil {
+		return "none"
+	}
+
+	state, _ := it["st"].(*types.AttributeValueMemberS)
+	lease, _ := it["lease"].(*types.AttributeValueMemberN)
+
+	if state == nil || lease == nil {
+		h.Fatalf("a record is %v", it)
+	}
+
+	if state.Value == "INPROGRESS" && lease.Value == "0" {
+		return "INPROGRESS released"
+	}
+
+	return state.Value
+}
+
+// attempts returns how many claims of a key began work, or "" if there is no record.
+func (h *harness) attempts(key string) string {
+	n, _ := h.db.Item("records", recordKey(key))["att"].(*types.AttributeValueMemberN)
+	if n == nil {
+		return ""
+	}
+
+	return n.Value
+}
+
+// held returns how many records are claimed and not settled.
+func (h *harness) held() int {
+	n := 0
+
+	for _, it := range h.db.Items("records") {
+		if h.stateOf(it) == "INPROGRESS" {
+			n++
+		}
+	}
+
+	return n
+}
+
+// settled demands that so many keys are completed, and that requests which arrive late, after they were given up, change nothing.
+func (h *harness) settled(keys int) {
+	h.Helper()
+
+	before := h.db.Items("records")
+	h.equal("records", len(before), keys)
+
+	for _, it := range before {
+		h.equal("record", h.stateOf(it), "COMPLETED")
+	}
+
+	h.db.Intercept(nil)
+	h.db.InterceptStatements(nil)
+
+	for range 2 {
+		h.db.Deliver()
+		h.equal("records after late requests", cmp.Diff(before, h.db.Items("records"), ignoreUnexported), "")
+		time.Sleep(time.Minute)
+	}
+}
+
+// noRenewals demands that nothing renews a lease any more: the store sends no request for a day.
+func (h *harness) noRenewals() {
+	h.Helper()
+	h.db.ResetRequests()
+	time.Sleep(24 * time.Hour)
+	h.equal("requests within a day", len(h.db.Requests()), 0)
+}
+
+// ignoreUnexported makes cmp compare attribute values by their exported fields.
+var ignoreUnexported = cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberB{})
+
+// sizes returns how many writes each request had.
+func (h *harness) sizes() []int {
+	var sizes []int
+	for _, r := range h.db.Requests() {
+		sizes = append(sizes, max(1, len(r.Items)))
+	}
+
+	return sizes
+}
+
+// costs returns how many requests there were since the last call, and their WCUs.
+func (h *harness) costs() (requests, units int) {
+	for _, r := range h.db.Requests() {
+		units += r.WriteUnits
+	}
+
+	requests = len(h.db.Requests())
+	h.db.ResetRequests()
+
+	return requests, units
+}
+
+func sum(numbers []int) int {
+	n := 0
+	for _, i := range numbers {
+		n += i
+	}
+
+	return n
+}
+
+// isClaim reports whether a write claims a key.
+func isClaim(r idemddbtest.Request) bool {
+	return r.Operation == "INSERT" || strings.Contains(r.Update, "own")
+}
+
+// isCompletion reports whether a write completes a key.
+func isCompletion(r idemddbtest.Request) bool {
+	return strings.Contains(r.Update, "done") && strings.HasPrefix(strings.TrimLeft(r.Update, `SET "`), "st")
+}
+
+// isCallOf reports whether a request is, or has among its statements, a write of this kind.
+func isCallOf(is func(idemddbtest.Request) bool) func(idemddbtest.Request) bool {
+	return func(r idemddbtest.Request) bool { return is(r) || slices.ContainsFunc(r.Items, is) }
+}
+
+// broken lets the next requests of a kind fail with a fault, so many times. It returns the number of such requests.
+func (h *harness) broken(fault idemddbtest.Fault, is func(idemddbtest.Request) bool, times int) *atomic.Int64 {
+	var n atomic.Int64
+
+	h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if is(r) && n.Add(1) <= int64(times) {
+			return fault
+		}
+
+		return idemddbtest.None
+	})
+
+	return &n
+}
+
+// throttled throttles the requests and statements for one key while on returns true.
+func (h *harness) throttled(key string, on func() bool) {
+	decide := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if keyOf(r) == key && on() {
+			return idemddbtest.Throttle
+		}
+
+		return idemddbtest.None
+	}
+	h.db.Intercept(decide)
+	h.db.InterceptStatements(decide)
+}
+
+// client is a DynamoDB client that calls a function before each request.
+type client struct {
+	*idemddbtest.DB
+
+	before func(operation string)
+}
+
+func (c client) BatchExecuteStatement(
+	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
+	c.before("BatchExecuteStatement")
+
+	return c.DB.BatchExecuteStatement(ctx, in, opts...)
+}
+
+func (c client) UpdateItem(
+	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	c.before("UpdateItem")
+
+	return c.DB.UpdateItem(ctx, in, opts...)
+}

@@ -1,0 +1,260 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// harness is a store on an in-memory table, the options of a wrapper, and what the store and the handler did. Its key function takes
+// the body as the key.
+type harness struct {
+	testing.TB
+
+	db    *idemddbtest.DB
+	store *idemddb.Store
+	log   *strings.Builder // what the wrapper logged
+	opts  *lambdawrap.Options
+
+	runs journal // the ids of the messages, in the order in which their handlers ended
+
+	mu       sync.Mutex
+	observed []idemddb.Event // empty if the store's options have an Observe of their own
+}
+
+func newHarness(t testing.TB, opts *idemddb.Options) *harness {
+	t.Helper()
+
+	db := idemddbtest.New(nil)
+	if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+		t.Fatal(err)
+	}
+
+	db.ResetRequests()
+
+	log := &strings.Builder{}
+	h := &harness{TB: t, db: db, log: log, opts: &lambdawrap.Options{
+		Key:    func(m events.SQSMessage) (string, error) { return m.Body, nil },
+		Logger: slog.New(slog.NewTextHandler(&lockedWriter{w: log}, nil)),
+	}}
+	h.store = h.open(db, opts)
+
+	return h
+}
+
+// open opens another store on the harness's table, with its own client and options.
+func (h *harness) open(api idemddb.DynamoDB, opts *idemddb.Options) *idemddb.Store {
+	h.Helper()
+
+	o := idemddb.Options{}
+	if opts != nil {
+		o = *opts
+	}
+
+	if o.Observe == nil {
+		o.Observe = func(_ context.Context, e idemddb.Event) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+
+			h.observed = append(h.observed, e)
+		}
+	}
+
+	store, err := idemddb.New(api, "records", "payments", &o)
+	if err != nil {
+		h.Fatal(err)
+	}
+
+	return store
+}
+
+// count returns how many events of a kind the store reported.
+func (h *harness) count(kind idemddb.Kind) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	n := 0
+
+	for _, e := range h.observed {
+		if e.Kind == kind {
+			n++
+		}
+	}
+
+	return n
+}
+
+// handle wraps a handler of single messages with SQS and notes its runs.
+func (h *harness) handle(work lambdawrap.Handler) wrapped {
+	return lambdawrap.SQS(h.store, h.noted(work), h.opts)
+}
+
+// whole wraps the same handler with Batch: it works on one message after the other and reports those that failed.
+func (h *harness) whole(work lambdawrap.Handler) wrapped {
+	noted := h.noted(work)
+
+	return lambdawrap.Batch(h.store, func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, _ error) {
+		for _, m := range event.Records {
+			if noted(ctx, m) != nil {
+				response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+			}
+		}
+
+		return response, nil
+	}, h.opts)
+}
+
+func (h *harness) noted(work lambdawrap.Handler) lambdawrap.Handler {
+	return func(ctx context.Context, m events.SQSMessage) error {
+		defer h.runs.add(m.MessageId)
+
+		return work(ctx, m)
+	}
+}
+
+// wholeHandler is a user's handler of whole events.
+type wholeHandler = func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+
+// event wraps a handler of whole events with Batch. calls gets one line for each call, with the ids of its messages.
+func (h *harness) event(calls *journal, work wholeHandler) wrapped {
+	return lambdawrap.Batch(h.store, func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		var given []string
+		for _, m := range event.Records {
+			given = append(given, m.MessageId)
+		}
+
+		calls.add(strings.Join(given, " "))
+
+		return work(ctx, event)
+	}, h.opts)
+}
+
+// reporting returns a handler of whole events that reports these ids as failed.
+func reporting(failed ...string) wholeHandler {
+	return func(context.Context, events.SQSEvent) (response events.SQSEventResponse, _ error) {
+		for _, id := range failed {
+			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: id})
+		}
+
+		return response, nil
+	}
+}
+
+// expect sends a batch and compares the ids that are reported failed, and the runs since the last call in their order.
+func (h *harness) expect(function wrapped, event events.SQSEvent, failed, runs []string) {
+	h.Helper()
+
+	h.runs.clear()
+	h.answered(function, event, failed...)
+	h.equal("runs", h.runs.all(), runs)
+}
+
+// check is expect for handlers that run side by side: it compares the runs without their order.
+func (h *harness) check(function wrapped, event events.SQSEvent, failed, runs []string) {
+	h.Helper()
+
+	h.runs.clear()
+	h.answered(function, event, failed...)
+	h.ran(runs...)
+}
+
+// answered sends a batch and compares the ids that are reported failed.
+func (h *harness) answered(function wrapped, event events.SQSEvent, failed ...string) {
+	h.Helper()
+
+	response, err := function(h.Context(), event)
+	h.equal("error", err, nil)
+	h.equal("failed", ids(response), failed)
+}
+
+// ran compares the messages that were run with these, without their order.
+func (h *harness) ran(want ...string) {
+	h.Helper()
+
+	got := slices.Sorted(slices.Values(h.runs.all()))
+	want = slices.Sorted(slices.Values(want))
+
+	if !slices.Equal(got, want) {
+		h.Errorf("runs: %v, want %v", got, want)
+	}
+}
+
+// ordered demands that these messages ran in this order. Others may have run between them.
+func (h *harness) ordered(want ...string) {
+	h.Helper()
+
+	got := slices.DeleteFunc(h.runs.all(), func(id string) bool { return !slices.Contains(want, id) })
+	if !slices.Equal(got, want) {
+		h.Errorf("in order: %v, want %v", got, want)
+	}
+}
+
+// logs demands that the log has each of these texts.
+func (h *harness) logs(texts ...string) {
+	h.Helper()
+
+	for _, want := range texts {
+		if !strings.Contains(h.log.String(), want) {
+			h.Errorf("the log lacks %q: %s", want, h.log)
+		}
+	}
+}
+
+func (h *harness) equal(what string, got, want any) {
+	h.Helper()
+
+	if !cmp.Equal(got, want) {
+		h.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// journal is a list of lines that handlers write, even those for which the wrapper no longer waits.
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *journal) add(line string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	j.lines = append(j.lines, line)
+}
+
+func (j *journal) all() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	return slices.Clone(j.lines)
+}
+
+func (j *journal) clear() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+
+	j.lines = nil
+}
+
+// lockedWriter writes one piece at a time.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.w.Write(b)
+}

@@ -1,0 +1,110 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+func TestWhenTheReserveBeginsAHandlerIsCancelled(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		name   string
+		obeys  bool
+		failed []string
+		state  string
+	}{
+		{"what it answers then is taken as it is", true, []string{"m3"}, "COMPLETED"},
+		{"if it does not answer, its message is reported failed and its key is kept", false, []string{"m2", "m3"}, "INPROGRESS"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
+					switch {
+					case m.Body != "slow":
+					case c.obeys:
+						<-ctx.Done()
+					default:
+						time.Sleep(time.Minute)
+					}
+
+					return nil
+				})
+
+				ctx, cancel := context.WithTimeout(h.Context(), 5*time.Second)
+				defer cancel()
+
+				response, err := function(ctx, batch("m1 k", "m2 slow", "m3 k3"))
+				h.equal("in time", ctx.Err(), nil)
+				h.equal("error", err, nil)
+				h.equal("failed", ids(response), c.failed)
+				h.equal("slow", h.state("slow"), c.state)
+
+				if state := h.state("k3"); state != "none" && (state != "INPROGRESS released" || h.attempts("k3") != "0") {
+					h.Errorf("k3: %s, attempts %s", state, h.attempts("k3"))
+				}
+
+				time.Sleep(2 * time.Minute)
+				h.equal("slow, later", h.state("slow"), c.state)
+			})
+		})
+	}
+}
+
+func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
+	t.Parallel()
+
+	for name, result := range map[string]func() error{
+		"success":   func() error { return nil },
+		"error":     func() error { return errBank },
+		"permanent": func() error { return lambdawrap.Permanent(errBank) },
+		"panic":     func() error { panic("late") },
+		"exit":      func() error { goexit(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				hooks := 0
+				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
+					hooks++
+
+					return nil
+				}
+
+				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
+				defer cancel()
+
+				response, err := wrap(func(ctx context.Context, _ events.SQSMessage) error {
+					<-ctx.Done()
+					time.Sleep(600 * time.Millisecond) // less than half of the reserve is left then
+
+					return result()
+				})(ctx, numbered(1))
+				h.equal("error", err, nil)
+				h.equal("in time", ctx.Err(), nil)
+				h.equal("failed", ids(response), []string{"m0"})
+				h.logs("level=WARN", "outcome=late")
+
+				// The handler may still run, so its claim lasts for one more lease, which nothing renews.
+				time.Sleep(20 * time.Second)
+
+				_, _, err = h.store.Claim(h.Context(), "k0", nil)
+				h.equal("the key is held", errors.Is(err, idemddb.ErrInProgress), true)
+				h.noRenewals()
+				h.equal("record", h.state("k0"), "INPROGRESS")
+				h.equal("hooks", hooks, 0)
+
+				_, _, err = h.store.Claim(h.Context(), "k0", nil)
+				h.equal("error after the lease", err, nil)
+			})
+		})
+	}
+}

@@ -1,0 +1,251 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+func TestALongHandlerKeepsItsKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, &idemddb.Options{Lease: 10 * time.Second})
+		function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+			for range 10 {
+				time.Sleep(6 * time.Second)
+
+				if _, _, err := h.store.Claim(ctx, "k", nil); !errors.Is(err, idemddb.ErrInProgress) {
+					t.Errorf("got %v, want in progress", err)
+				}
+			}
+
+			return nil
+		})
+		h.expect(function, batch("m1 k"), nil, []string{"m1"})
+	})
+}
+
+func TestALostClaimCancelsTheHandler(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, &idemddb.Options{Lease: 10 * time.Second})
+		ahead, err := idemddb.New(h.db, "records", "payments", &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
+		h.equal("error", err, nil)
+
+		function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+			if _, _, err := ahead.Claim(ctx, "k", nil); err != nil {
+				return err
+			}
+
+			<-ctx.Done()
+
+			if !errors.Is(context.Cause(ctx), idemddb.ErrFenced) {
+				t.Errorf("cause: %v", context.Cause(ctx))
+			}
+
+			return context.Cause(ctx)
+		})
+		h.expect(function, batch("m1 k"), []string{"m1"}, []string{"m1"})
+	})
+}
+
+// competitor claims these keys again and again until ctx ends. It returns the number of claims that it got.
+func (h *harness) competitor(ctx context.Context, keys int) *atomic.Int64 {
+	var got atomic.Int64
+
+	rival := h.open(h.db, &idemddb.Options{Single: true, Observe: func(context.Context, idemddb.Event) {}})
+
+	go func() {
+		for ctx.Err() == nil {
+			for i := range keys {
+				claim, _, _ := rival.Claim(ctx, fmt.Sprintf("k%d", i), nil)
+				if claim != nil {
+					got.Add(1)
+				}
+			}
+
+			time.Sleep(7 * time.Second)
+		}
+	}()
+
+	return &got
+}
+
+func TestClaimsThatWaitKeepTheirLeases(t *testing.T) {
+	t.Parallel()
+
+	for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(h *harness) {
+				ctx, cancel := context.WithCancel(h.Context())
+
+				var got *atomic.Int64
+
+				function := wrap(h, func(_ context.Context, m events.SQSMessage) error {
+					if m.MessageId == "m0" {
+						got = h.competitor(ctx, 20)
+					}
+
+					time.Sleep(40 * time.Second)
+
+					return nil
+				})
+
+				h.expect(function, numbered(20), nil, messageIDs(20))
+				cancel()
+				h.equal("taken over", got.Load(), int64(0))
+				h.equal("fenced", h.count(idemddb.Fenced), 0)
+
+				renewals, inGroups := 0, 0
+
+				for _, r := range h.db.Requests() {
+					for _, part := range append(r.Items, r) {
+						if strings.HasPrefix(part.Update, `SET "lease" = ?`) || strings.HasPrefix(part.Update, "SET lease = :lease") {
+							renewals++
+						}
+					}
+
+					if len(r.Items) > 0 {
+						inGroups++
+					}
+				}
+
+				// 20 claims are held for 40 s to 800 s and renewed every 15 s, with one request for all that wait.
+				if renewals < 400 || inGroups > 120 {
+					t.Errorf("%d renewals in %d groups", renewals, inGroups)
+				}
+
+				time.Sleep(2 * time.Second)
+			})
+		})
+	}
+}
+
+func TestAClaimThatIsLostWhileItWaitsIsNotRun(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		ahead := h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
+		function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
+			if m.MessageId == "m0" {
+				for _, key := range []string{"k1", "k2"} {
+					other, _, err := ahead.Claim(ctx, key, nil)
+					h.equal("error", err, nil)
+
+					if key == "k2" {
+						h.equal("error", other.Complete(ctx, nil), nil)
+					}
+				}
+
+				_, err := h.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: new("records"), Key: recordKey("k3")})
+				h.equal("error", err, nil)
+				time.Sleep(20 * time.Second) // longer than half a lease
+			}
+
+			return nil
+		})
+		h.expect(function, numbered(5), []string{"m1", "m2", "m3"}, []string{"m0", "m4"})
+		h.equal("k1", h.state("k1"), "INPROGRESS")
+		h.equal("k2", h.state("k2"), "COMPLETED")
+		h.equal("k3", h.state("k3"), "none")
+	})
+}
+
+// A key that is throttled is claimed by further requests. That must not cost the others, which have their answers, their leases.
+func TestClaimsOfAGroupThatWaitForAThrottledOneAreNotRunAfterATakeover(t *testing.T) {
+	t.Parallel()
+
+	for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(h *harness) {
+				begun := time.Now()
+				h.throttled("k1", func() bool { return time.Since(begun) < time.Minute })
+
+				rival := h.open(h.db, &idemddb.Options{Single: true})
+
+				var taken atomic.Int64
+
+				time.AfterFunc(40*time.Second, func() { // longer than a lease
+					if claim, _, _ := rival.Claim(context.Background(), "k0", nil); claim != nil {
+						taken.Add(1) // and works on it until the test has ended
+					}
+				})
+
+				ctx, cancel := context.WithTimeout(h.Context(), 5*time.Minute)
+				defer cancel()
+
+				response, err := wrap(h, succeed)(ctx, numbered(2))
+				h.equal("error", err, nil)
+
+				for _, id := range h.runs.all() {
+					if id == "m0" && taken.Load() > 0 {
+						t.Errorf("run beside a taker; answered %v", ids(response))
+					}
+				}
+			})
+		})
+	}
+}
+
+// A renewal runs in a goroutine of its own. A panic there must not end the process, only the claim.
+func TestAPanicInARenewalCostsNoMoreThanTheClaims(t *testing.T) {
+	t.Parallel()
+
+	for name, panics := range map[string]func(h *harness, on *atomic.Bool) *idemddb.Store{
+		"of the client": func(h *harness, on *atomic.Bool) *idemddb.Store {
+			return h.open(client{h.db, func(string) {
+				if on.Load() {
+					panic("client")
+				}
+			}}, nil)
+		},
+		"of the observer": func(h *harness, on *atomic.Bool) *idemddb.Store {
+			return h.open(h.db, &idemddb.Options{Observe: func(context.Context, idemddb.Event) {
+				if on.Load() {
+					panic("observer")
+				}
+			}})
+		},
+	} {
+		for _, way := range ways {
+			t.Run(name+", "+way.name, func(t *testing.T) {
+				t.Parallel()
+				bubble(t, nil, func(h *harness) {
+					var on atomic.Bool
+
+					h.store = panics(h, &on)
+
+					response, err := way.wrap(h, func(context.Context, events.SQSMessage) error {
+						time.Sleep(time.Second) // until all keys are claimed
+						on.Store(true)
+						time.Sleep(20 * time.Second)
+						on.Store(false)
+
+						return nil
+					})(h.Context(), numbered(3))
+					h.equal("error", err, nil)
+
+					for i := range 3 {
+						h.equal("reported unless done", slices.Contains(ids(response), fmt.Sprint("m", i)), h.state(fmt.Sprint("k", i)) != "COMPLETED")
+					}
+
+					h.noRenewals()
+					h.check(way.wrap(h, succeed), deliveredFor(numbered(3), 2), nil, ids(response))
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+func TestAPanicCostsItsOwnMessage(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	fail := true
+	function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+		switch {
+		case fail && m.Body == "k2":
+			panic("nil map")
+		case fail && m.Body == "k3":
+			runtime.Goexit()
+		}
+
+		return nil
+	})
+
+	h.expect(function, batch("m1 k1", "m2 k2", "m3 k3", "m4 k4"), []string{"m2", "m3"}, []string{"m1", "m2", "m3", "m4"})
+
+	h.logs("panic: nil map", "stack=", "ended its goroutine", `level=ERROR msg="the message is reported failed" messageId=m2`)
+
+	fail = false
+	h.expect(function, batch("m2 k2", "m3 k3"), nil, []string{"m2", "m3"})
+}
+
+func TestAnObserverThatPanicsIsAnInvocationError(t *testing.T) {
+	t.Parallel()
+
+	for _, workers := range []int{1, 3} {
+		h := newHarness(t, &idemddb.Options{Observe: func(context.Context, idemddb.Event) { panic("observer") }})
+		h.opts.Workers = workers
+
+		h.failsWhole(h.handle(succeed), batch("m1 k1", "m2 k2"), "observer")
+		h.logs("level=ERROR", "stack=")
+	}
+}
+
+func TestAClientThatPanicsIsAnInvocationError(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		name  string
+		mode  idemddb.Options
+		calls int // requests before the first one that panics
+		size  int
+	}{
+		{"claims in a group", idemddb.Options{}, 0, 5},
+		{"completions in a group", idemddb.Options{}, 1, 5},
+		{"the second group of claims", idemddb.Options{}, 2, 60},
+		{"the completion of one message", idemddb.Options{}, 1, 1},
+		{"the claim of one message", idemddb.Options{}, 0, 1},
+		{"single claims", idemddb.Options{Single: true}, 0, 5},
+		{"single completions", idemddb.Options{Single: true}, 1, 5},
+	} {
+		for _, way := range ways {
+			t.Run(c.name+", "+way.name, func(t *testing.T) {
+				t.Parallel()
+				bubble(t, nil, func(h *harness) {
+					var calls atomic.Int64
+
+					h.store = h.open(client{h.db, func(string) {
+						if calls.Add(1) > int64(c.calls) {
+							panic("client")
+						}
+					}}, &c.mode)
+
+					h.failsWhole(way.wrap(h, slowly(time.Second)), numbered(c.size), "client")
+					h.logs("level=ERROR", "stack=", "panic_test.go") // the stack of the client, not only that of the wrapper
+
+					calls.Store(-1 << 40) // the client is well again
+					h.noRenewals()
+				})
+			})
+		}
+	}
+}
+
+// A user's fake client that calls t.FailNow ends the goroutine that called it.
+func TestAClientThatEndsItsGoroutineLosesNoMessage(t *testing.T) {
+	t.Parallel()
+
+	for _, calls := range []int64{0, 1} {
+		for _, mode := range modes[:2] {
+			t.Run(fmt.Sprint(mode.name, ", calls that go well: ", calls), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, nil, func(h *harness) {
+					var n atomic.Int64
+
+					h.store = h.open(client{h.db, func(string) {
+						if n.Add(1) > calls {
+							goexit()
+						}
+					}}, &mode.opts)
+
+					ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
+					defer cancel()
+
+					response, err := h.handle(succeed)(ctx, numbered(3))
+					if err == nil && len(response.BatchItemFailures) < 3-int(calls) {
+						t.Errorf("got %v, %v", response, err)
+					}
+
+					h.equal("in time", ctx.Err(), nil)
+				})
+			})
+		}
+	}
+}
+
+func TestALoggerThatPanicsIsAnInvocationError(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Logger = panicking()
+		function := wrap(failing(always(), "k1"))
+
+		h.failsWhole(function, numbered(5), "logger")
+		h.noRenewals()
+	})
+}
+
+// failsWhole demands that the invocation ends with an error that ends with this text, so that the whole batch comes back.
+func (h *harness) failsWhole(function wrapped, event events.SQSEvent, cause string) {
+	h.Helper()
+
+	response, err := function(h.Context(), event)
+	if err == nil || !strings.Contains(err.Error(), "so the whole batch comes back: ") || !strings.HasSuffix(err.Error(), "panic: "+cause) &&
+		!strings.HasSuffix(err.Error(), "the client panicked: "+cause) || response.BatchItemFailures != nil {
+		h.Errorf("got %v, %v, want an invocation error of %s", response, err, cause)
+	}
+}
+
+// panicking returns a logger whose handler panics.
+func panicking() *slog.Logger { return slog.New(panickingHandler{slog.DiscardHandler}) }
+
+type panickingHandler struct{ slog.Handler }
+
+func (panickingHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (panickingHandler) Handle(context.Context, slog.Record) error { panic("logger") }

@@ -1,0 +1,128 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+func TestAClaimThatIsRefusedByDynamoDBComesBack(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, &idemddb.Options{Single: true})
+	h.db.Inject(idemddbtest.AccessDenied)
+	h.expect(h.handle(succeed), batch("m1 k1", "m2 k2"), []string{"m1"}, []string{"m2"})
+	h.logs("access denied", "outcome=unanswered")
+}
+
+func TestWhatAFencedSuccessBecomes(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		name   string
+		other  func(*harness, *idemddb.Claim) error
+		failed []string
+		kind   idemddb.Kind
+	}{
+		{"the other completed: done", func(h *harness, c *idemddb.Claim) error { return c.Complete(h.Context(), nil) }, nil, idemddb.Fenced},
+		{"the other still runs: failed", func(*harness, *idemddb.Claim) error { return nil }, []string{"m1"}, idemddb.Fenced},
+		{"the other failed for good: failed", func(h *harness, c *idemddb.Claim) error { return c.Fail(h.Context(), nil) }, []string{"m1"}, idemddb.Fenced},
+		{"the record was deleted: done, and not created anew", func(h *harness, _ *idemddb.Claim) error {
+			_, err := h.db.DeleteItem(h.Context(), &dynamodb.DeleteItemInput{TableName: new("records"), Key: recordKey("k")})
+
+			return err
+		}, nil, idemddb.Fenced},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+
+			var last idemddb.Kind
+
+			h := newHarness(t, &idemddb.Options{Observe: func(_ context.Context, e idemddb.Event) { last = e.Kind }})
+			ahead, err := idemddb.New(h.db, "records", "payments", &idemddb.Options{
+				Now: func() time.Time { return time.Now().Add(time.Hour) },
+			})
+			h.equal("error", err, nil)
+
+			function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+				other, _, err := ahead.Claim(ctx, "k", nil)
+				if err != nil {
+					return err
+				}
+
+				return c.other(h, other)
+			})
+			h.expect(function, batch("m1 k"), c.failed, []string{"m1"})
+			h.equal("event", last, c.kind)
+
+			h.logs("level=ERROR", "outcome=fenced")
+		})
+	}
+}
+
+// A denied completion is tried again for one lease, because a permission may just have been changed. Then the work counts as done.
+func TestACompletionThatNeverGetsThroughIsDone(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if isCallOf(isCompletion)(r) {
+				return idemddbtest.AccessDenied
+			}
+
+			return idemddbtest.None
+		})
+
+		begun := time.Now()
+		h.check(wrap(succeed), batch("m1 k1"), nil, []string{"m1"})
+		h.equal("events", h.count(idemddb.Unrecorded), 1)
+		h.equal("record", h.state("k1"), "INPROGRESS")
+		h.logs(`level=ERROR msg="the message is done`, "outcome=unrecorded", "comesBack=false")
+
+		if took := time.Since(begun); took < time.Second || took > 31*time.Second {
+			h.Errorf("the completion was tried for %v, want about one lease of 30 s", took)
+		}
+	})
+}
+
+// The handler that runs when the invocation's context is cancelled still counts. Nothing starts after it.
+func TestAnInvocationThatIsCancelledStillSettles(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		ctx, cancel := context.WithCancel(h.Context())
+		defer cancel()
+
+		response, err := wrap(func(_ context.Context, m events.SQSMessage) error {
+			time.Sleep(time.Second)
+
+			if m.Body == "k1" {
+				time.Sleep(500 * time.Millisecond) // at this time no claim is under way
+				cancel()
+				time.Sleep(time.Second)
+			}
+
+			return nil
+		})(ctx, numbered(10))
+		h.equal("error", err, nil)
+		h.equal("k1", h.state("k1"), "COMPLETED")
+
+		for i := range 10 {
+			key, id := fmt.Sprint("k", i), fmt.Sprint("m", i)
+			ran := slices.Contains(h.runs.all(), id)
+
+			h.equal(id+" is reported unless it ran", slices.Contains(ids(response), id), !ran)
+			h.equal(key+" is completed if its message ran", h.state(key) == "COMPLETED", ran)
+			h.equal(key+" is held", h.state(key) == "INPROGRESS", false)
+		}
+
+		h.noRenewals()
+	})
+}

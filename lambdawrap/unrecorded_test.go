@@ -1,0 +1,297 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
+	t.Parallel()
+
+	for fault, after := range map[idemddbtest.Fault]time.Duration{
+		idemddbtest.Throttle: 0, idemddbtest.ThrottleAccount: 0, idemddbtest.AccessDenied: 0, idemddbtest.ServerError: 0, idemddbtest.LostRequest: 0,
+		idemddbtest.LostReply: 0, idemddbtest.EmptyAnswer: 0, idemddbtest.LateReply: 100 * time.Millisecond,
+	} {
+		for _, workers := range []int{1, 3, 10} {
+			if testing.Short() && workers != 3 {
+				continue
+			}
+
+			for _, takes := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond, 300 * time.Millisecond} {
+				t.Run(fmt.Sprintf("%s, %d workers, handlers of %v", fault, workers, takes), func(t *testing.T) {
+					t.Parallel()
+					bothModes(t, func(h *harness) {
+						h.opts.Workers = workers
+						g := &ledger{harness: h}
+						g.during(4*time.Second, 2, isCallOf(isCompletion), fault, after)
+
+						failed, _ := h.within(2*time.Minute, h.handle(g.work(takes)), numbered(100))
+						h.equal("failed", failed, []string(nil))
+						h.ran(messageIDs(100)...)
+						h.settled(100)
+
+						if after == 0 {
+							g.bound(workers + 1)
+						} else { // what is slow may be healthy: until its own 100 ms are over, another handler may follow each of the running ones
+							g.bound(2*workers + 1)
+						}
+
+						h.equal("warnings", h.warnings(), 1)
+						h.equal("unrecorded", h.count(idemddb.Unrecorded), 0)
+						h.idle()
+					})
+				})
+			}
+		}
+	}
+}
+
+// In a shared request each statement may be refused for itself.
+func TestWorkDoesNotRunAheadOfRecordsThatAreThrottledOneByOne(t *testing.T) {
+	t.Parallel()
+
+	for _, workers := range []int{1, 3, 10} {
+		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(h *harness) {
+				h.opts.Workers = workers
+				g := &ledger{harness: h}
+				begun := time.Now()
+				refuse := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					since := time.Since(begun)
+					if !isCompletion(r) || since < 100*time.Millisecond || since > 5*time.Second {
+						return idemddbtest.None
+					}
+
+					g.refused(0, 5*time.Second-since)
+
+					return idemddbtest.Throttle
+				}
+				h.db.Intercept(refuse)
+				h.db.InterceptStatements(refuse)
+
+				failed, _ := h.within(time.Minute, h.handle(g.work(20*time.Millisecond)), numbered(100))
+				h.equal("failed", failed, []string(nil))
+				h.ran(messageIDs(100)...)
+				g.bound(workers + 1)
+				h.equal("warnings", h.warnings(), 1)
+			})
+		})
+	}
+}
+
+func TestAnOutageOfTheWholeTableLeavesFewEffectsWithoutARecord(t *testing.T) {
+	t.Parallel()
+
+	for fault, after := range map[idemddbtest.Fault]time.Duration{idemddbtest.Throttle: 0, idemddbtest.AccessDenied: 0, idemddbtest.LateReply: 100 * time.Millisecond} {
+		for _, workers := range []int{1, 3, 10} {
+			t.Run(fmt.Sprintf("%s, %d workers", fault, workers), func(t *testing.T) {
+				t.Parallel()
+				bothModes(t, func(h *harness) {
+					h.opts.Workers = workers
+					g := &ledger{harness: h}
+					begun := time.Now()
+					h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+						if time.Since(begun) < 100*time.Millisecond {
+							return idemddbtest.None
+						}
+
+						if isCallOf(isCompletion)(r) {
+							g.refused(after, time.Minute)
+						}
+
+						return fault
+					})
+
+					failed, _ := h.within(3*time.Second, h.handle(g.work(20*time.Millisecond)), numbered(100))
+					g.bound(workers + 1)
+
+					if done := len(h.runs.all()); done+len(failed) != 100 { // what has run is done, recorded or not
+						h.Errorf("%d ran and %d are reported failed", done, len(failed))
+					}
+
+					h.idle()
+				})
+			})
+		}
+	}
+}
+
+func TestRequestsThatAreSlowerThanHandlersHoldTheHandlersUp(t *testing.T) {
+	t.Parallel()
+
+	for _, workers := range []int{1, 3} {
+		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
+			t.Parallel()
+			bothModes(t, func(h *harness) {
+				h.opts.Workers = workers
+				g := &ledger{harness: h}
+				h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					time.Sleep(300 * time.Millisecond)
+
+					return idemddbtest.None
+				})
+
+				failed, _ := h.within(10*time.Minute, h.handle(g.work(20*time.Millisecond)), numbered(100))
+				h.equal("failed", failed, []string(nil))
+
+				// Those that finish within 100 ms are not in trouble yet; then there is one more for each worker, and one.
+				if limit := 6*workers + workers + 1; g.worst > limit {
+					h.Errorf("%d effects had no record at the worst moment, want at most %d", g.worst, limit)
+				}
+
+				h.equal("warnings", h.warnings(), 1)
+			})
+		})
+	}
+}
+
+func TestOneKeyWhoseRecordIsRefusedDoesNotStopABatchWithOneWorker(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		begun := time.Now()
+		refuse := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if isCompletion(r) && keyOf(r) == "k3" && time.Since(begun) < 8*time.Second {
+				return idemddbtest.Throttle
+			}
+
+			return idemddbtest.None
+		}
+		h.db.Intercept(refuse)
+		h.db.InterceptStatements(refuse)
+
+		last := time.Duration(0)
+		failed, took := h.within(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
+			time.Sleep(20 * time.Millisecond)
+
+			last = time.Since(begun)
+
+			return nil
+		}), numbered(60))
+		h.equal("failed", failed, []string(nil))
+		h.equal("record", h.state("k3"), "COMPLETED")
+		h.equal("warnings", h.warnings(), 1)
+
+		if last > 1500*time.Millisecond || took < 7*time.Second {
+			h.Errorf("the last handler ends after %v, the invocation after %v", last, took)
+		}
+	})
+}
+
+// A completion may wait for another request before its own, so shared requests may take up to 50 ms until one is in trouble.
+func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		single bool
+		slow   time.Duration
+		more   time.Duration // for all messages together
+	}{
+		{true, 80 * time.Millisecond, moment}, {false, 45 * time.Millisecond, 100 * time.Millisecond}, {false, 80 * time.Millisecond, 200 * time.Millisecond},
+	} {
+		for _, workers := range []int{1, 3, 10} {
+			t.Run(fmt.Sprintf("single: %t, %v, %d workers", c.single, c.slow, workers), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, &idemddb.Options{Single: c.single}, func(h *harness) {
+					h.opts.Workers = workers
+					h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+						if isCallOf(isCompletion)(r) {
+							time.Sleep(c.slow)
+						}
+
+						return idemddbtest.None
+					})
+
+					failed, took := h.within(time.Minute, h.handle(slowly(100*time.Millisecond)), numbered(60))
+					h.equal("failed", failed, []string(nil))
+
+					if c.single || c.slow < 50*time.Millisecond {
+						h.equal("warnings", h.warnings(), 0)
+					}
+
+					// All handlers at full speed, and the last completion.
+					if want := time.Duration(60/workers)*100*time.Millisecond + 2*c.slow + c.more; took > want {
+						h.Errorf("it takes %v, want at most %v", took, want)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestAtMostAHundredFinishedEffectsWaitForTheirRecords(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		h.opts.Workers = 10
+		g := &ledger{harness: h}
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if isCallOf(isCompletion)(r) {
+				time.Sleep(99 * time.Millisecond)
+			}
+
+			return idemddbtest.None
+		})
+
+		failed, _ := h.within(5*time.Minute, h.handle(g.work(time.Millisecond)), numbered(1000))
+		h.equal("failed", failed, []string(nil))
+		h.settled(1000)
+
+		if g.worst > 110 || g.worst < 20 {
+			h.Errorf("%d effects had no record at the worst moment, want at most 100, and one for each worker", g.worst)
+		}
+	})
+}
+
+// What a handler changes is an effect also if it then ends its key for good.
+func TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		refused := false
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if isCallOf(isClaim)(r) {
+				return idemddbtest.None
+			}
+
+			refused = true
+
+			return idemddbtest.Throttle
+		})
+
+		after := 0
+		h.within(10*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
+			if refused {
+				after++
+			}
+
+			time.Sleep(20 * time.Millisecond)
+
+			return lambdawrap.Permanent(errBank)
+		}), numbered(20))
+
+		if !refused || after > 1 {
+			h.Errorf("%d handlers began after the first refusal, want one", after)
+		}
+	})
+}
+
+func TestFailuresThatCannotBeReleasedStopNoOtherMessage(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return !isCallOf(isClaim)(r) }, idemddbtest.Throttle))
+
+		h.within(10*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
+			time.Sleep(20 * time.Millisecond)
+
+			return errBank
+		}), numbered(20))
+		h.ran(messageIDs(20)...)
+	})
+}
