@@ -67,7 +67,7 @@ type piece struct {
 func (v *invocation) handleBatch(ctx context.Context, messages []*message, h batchHandler) {
 	pieces := v.claimAll(ctx, messages)
 
-	held, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // leases are renewed in the reserve, too
+	held, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
 	keepAll(held, cancel, pieces)
@@ -92,7 +92,7 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 
 	var answer events.SQSEventResponse
 
-	err, isLate := v.handle(ctx, held, func(ctx context.Context) (err error) {
+	err, isLate := v.handle(held, func(ctx context.Context) (err error) {
 		a, err := h(ctx, eventOf(given))
 		if err == nil {
 			answer = a

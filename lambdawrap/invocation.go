@@ -246,11 +246,10 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// handle runs a handler and returns its error. The handler's context is that of its claim, and ends with ctx. handle returns late if the handler has not answered when the answer of the invocation is due;
+// handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;
 // what the handler returns after that is dropped.
-func (v *invocation) handle(ctx, kept context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive,staticcheck // the error belongs to the handler
-	ctx, end := until(ctx, idemddb.WithInvocation(kept, v.deadline, v.before(latePart)))
-	defer end()
+func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive,staticcheck // the error belongs to the handler
+	ctx = idemddb.WithInvocation(ctx, v.deadline, v.before(latePart))
 
 	if v.opts.Timeout > 0 {
 		timeout, cancel := context.WithTimeout(ctx, v.opts.Timeout)
@@ -280,33 +279,6 @@ func (v *invocation) handle(ctx, kept context.Context, h func(context.Context) e
 	}
 
 	return err, false
-}
-
-// until returns the context kept, which ends with ctx at the latest.
-func until(ctx, kept context.Context) (context.Context, context.CancelFunc) {
-	both, cancel := context.WithCancelCause(kept)
-	stop := context.AfterFunc(ctx, func() {
-		if !errors.Is(ctx.Err(), context.DeadlineExceeded) { // the deadline is that of both
-			cancel(context.Cause(ctx))
-		}
-	})
-
-	end := func() {
-		stop()
-		cancel(nil)
-	}
-
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return both, end
-	}
-
-	both, cancelDeadline := context.WithDeadline(both, deadline)
-
-	return both, func() {
-		cancelDeadline()
-		end()
-	}
 }
 
 // watch counts the handler as overdue when its Timeout and half of the reserve are over, until the returned function is called.

@@ -32,7 +32,7 @@ func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn, h H
 		return unclaimed(err)
 	}
 
-	err, isLate := v.handle(ctx, work.Context(context.WithValue(context.WithoutCancel(ctx), messageKey{}, m)),
+	err, isLate := v.handle(work.Context(context.WithValue(ctx, messageKey{}, m)),
 		func(ctx context.Context) error { return h(ctx, m.given) })
 	effects, staged := work.Effects()
 

@@ -160,7 +160,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) o
 		return o
 	}
 
-	kept, stop := claim.Keep(context.WithValue(context.WithoutCancel(ctx), messageKey{}, m)) // in the reserve, too
+	kept, stop := claim.Keep(context.WithValue(ctx, messageKey{}, m))
 	defer stop()
 
 	if started := t.start(); !started || ctx.Err() != nil {
@@ -184,7 +184,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) o
 		v.logTakeover(ctx, m)
 	}
 
-	err, isLate := v.handle(ctx, kept, func(ctx context.Context) error { return h(ctx, m.given) })
+	err, isLate := v.handle(kept, func(ctx context.Context) error { return h(ctx, m.given) })
 
 	stop()
 
