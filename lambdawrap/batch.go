@@ -80,7 +80,7 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 	isLost := func(p *piece) bool { return !p.claim.Held() }
 
 	switch {
-	case !v.hasTime():
+	case !v.limits.hasTime():
 		v.giveBack(ctx, given, outcome{name: OutcomeNoTime, err: errNoTime})
 
 		return
@@ -121,7 +121,7 @@ func (v *invocation) claimAll(ctx context.Context, messages []*message) map[iden
 		}
 	}
 
-	if v.hasTime() {
+	if v.limits.hasTime() {
 		v.batch.Expect(len(pieces))
 
 		for _, p := range pieces {
@@ -142,7 +142,7 @@ func (v *invocation) claimAll(ctx context.Context, messages []*message) map[iden
 func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim, outcome) {
 	wait := v.opts.Wait
 	if !v.deadline.IsZero() { // all messages wait together, and the others must not come back unworked because of this one
-		wait = max(0, min(wait, v.untilLastStart()-v.reserve/latePart))
+		wait = max(0, min(wait, v.limits.untilLastStart()-v.reserve/latePart))
 	}
 
 	claim, _, err := v.batch.Claim(ctx, m.key, &idemddb.ClaimOptions{

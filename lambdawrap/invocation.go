@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -90,7 +89,10 @@ func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
 	}
 	v.deadline, _ = ctx.Deadline()
-	v.limits = &limits{workers: w.workers, ahead: v.batch.Ahead, expect: v.batch.Expect, enough: v.hasTime}
+	v.limits = &limits{
+		workers: w.workers, ahead: v.batch.Ahead, expect: v.batch.Expect,
+		begun: v.start, end: v.before(1), timeout: w.opts.Timeout, durations: &w.durations,
+	}
 
 	if w.opts.Optimistic {
 		v.limits.idle = func() { v.batch.FlushCommits(ctx) }
@@ -111,32 +113,6 @@ func (v *invocation) before(part time.Duration) time.Time {
 	}
 
 	return v.deadline.Add(-v.reserve / part)
-}
-
-// hasTime tells whether another handler may start, or its key be claimed.
-func (v *invocation) hasTime() bool {
-	return v.deadline.IsZero() || v.untilLastStart() >= 0 && time.Until(v.before(1)) > 0
-}
-
-// untilLastStart is how much time is left until it is too late for a handler to start, in an invocation with a deadline. Without a
-// Timeout, the handlers that succeeded lately say how long one takes; but the first half of the time is open to any.
-func (v *invocation) untilLastStart() time.Duration {
-	end := v.before(1)
-	need := v.opts.Timeout
-
-	if need == 0 {
-		half := end.Sub(v.start) / 2 //nolint:mnd // half
-
-		v.wrapper.mu.Lock()
-		longest, ok := v.longest.max()
-		v.wrapper.mu.Unlock()
-
-		if need = half; ok {
-			need = min(half, longest+longest/4) //nolint:mnd // a quarter more
-		}
-	}
-
-	return time.Until(end) - need
 }
 
 // run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without
@@ -273,9 +249,7 @@ func (v *invocation) handle(ctx context.Context, h func(context.Context) error) 
 	}
 
 	if err == nil {
-		v.wrapper.mu.Lock()
-		v.longest.add(time.Since(begun))
-		v.wrapper.mu.Unlock()
+		v.durations.add(time.Since(begun))
 	}
 
 	return err, false
@@ -381,17 +355,3 @@ func isOutage(messages []*message) bool {
 
 	return unanswered > 0
 }
-
-// durations are the last ones, for the longest of them.
-type durations struct {
-	last [16]time.Duration
-	n    int
-}
-
-func (d *durations) add(took time.Duration) {
-	d.last[d.n%len(d.last)] = took
-	d.n++
-}
-
-// max returns false if there is none.
-func (d *durations) max() (time.Duration, bool) { return slices.Max(d.last[:]), d.n > 0 }

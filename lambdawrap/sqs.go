@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -274,14 +273,14 @@ func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, 
 
 // wrapper is one wrapped handler.
 type wrapper struct {
-	store   *idemddb.Store
-	opts    Options
-	reserve time.Duration
-	workers int
-	invalid error // what is wrong with the options; answered to every invocation, so that no message is lost
+	store    *idemddb.Store
+	opts     Options
+	reserve  time.Duration
+	workers  int
+	disabled bool
+	invalid  error // what is wrong with the options; answered to every invocation, so that no message is lost
 
-	mu      sync.Mutex
-	longest durations // of the handlers that succeeded
+	durations durations // of the handlers that succeeded
 }
 
 func newWrapper(store *idemddb.Store, opts *Options) *wrapper {
@@ -304,7 +303,7 @@ func newWrapper(store *idemddb.Store, opts *Options) *wrapper {
 		w.opts.Key = MessageID
 	}
 
-	if store.Disabled() {
+	if w.disabled = store.Disabled(); w.disabled {
 		w.logger().Warn("idempotency is off: IDEMDDB_DISABLED is set; every delivery of a message runs its handler")
 	}
 
