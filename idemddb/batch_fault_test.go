@@ -376,27 +376,39 @@ func TestACallerThatLeavesAtTheMomentOfItsAnswerLeavesTheBatch(t *testing.T) {
 	})
 }
 
-// slowReplies is a client whose replies to shared requests arrive 50 ms after DynamoDB has applied them, whatever the context says.
-type slowReplies struct{ *idemddbtest.DB }
+// cancelling is a client that ends the context of the callers when the answer to their shared request comes.
+type cancelling struct {
+	*idemddbtest.DB
 
-func (c slowReplies) BatchExecuteStatement(
+	cancel func()
+}
+
+func (c *cancelling) BatchExecuteStatement(
 	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.BatchExecuteStatementOutput, error) {
 	out, err := c.DB.BatchExecuteStatement(ctx, in, opts...)
 
-	<-time.After(50 * time.Millisecond)
+	c.cancel()
 
 	return out, err
 }
 
-// The scheduler chooses whether the caller sees the answer or the end of its context first, so the test does it often.
+// The scheduler chooses whether the caller or the request goes on first, so the test does it often.
 func TestAClaimWhoseAnswerComesWithTheEndOfItsContextHasOneAnswer(t *testing.T) {
 	t.Parallel()
-	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return slowReplies{db} }, func(f *fixture) {
+
+	client := &cancelling{cancel: func() {}}
+
+	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB {
+		client.DB = db
+
+		return client
+	}, func(f *fixture) {
 		f.complete(f.claims(2)...)
 
 		for i := range 1000 {
-			ctx, cancel := context.WithTimeout(f.Context(), 50*time.Millisecond)
+			ctx, cancel := context.WithCancel(f.Context())
+			client.cancel = cancel
 
 			for _, a := range claimIn(ctx, f.batch, []string{fmt.Sprint("new", i), strconv.Itoa(i % 2)}, true) {
 				answers := 0
@@ -414,8 +426,6 @@ func TestAClaimWhoseAnswerComesWithTheEndOfItsContextHasOneAnswer(t *testing.T) 
 					must(f, a.claim.Complete(f.Context(), nil))
 				}
 			}
-
-			cancel()
 		}
 
 		if n := f.events.count(idemddb.Claimed) - f.events.count(idemddb.Completed); n != 0 {
