@@ -441,6 +441,11 @@ func (b *Batch) finish(q *queued, err error) {
 // try makes one request of all open writes, and another one at once for those whose answer asks for the other statement. It returns an
 // error if some must be sent again.
 func (b *Batch) try(ctx context.Context, c *sharedCall) error {
+	c.open = slices.DeleteFunc(c.open, b.drop)
+	if len(c.open) == 0 {
+		return nil
+	}
+
 	if len(c.writes) == 1 {
 		err := b.store.sendSingle(ctx, c.writes[0])
 		if err == nil {
@@ -491,6 +496,24 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 	c.open = again
 
 	return fault
+}
+
+// drop finishes a write that must not be sent with the next try. It returns false if the write must be sent.
+func (b *Batch) drop(q *queued) bool {
+	q.mu.Lock()
+	left := q.left
+	q.mu.Unlock()
+
+	switch {
+	case left: // without a caller, a claim would keep its key from others
+		b.finish(q, nil)
+	case !b.store.shares(): // an earlier try, or another request, was denied
+		b.finish(q, errSingle)
+	default:
+		return false
+	}
+
+	return true
 }
 
 // errExited is the panic of a writer whose client has ended the goroutine of the request.

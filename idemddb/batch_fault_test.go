@@ -323,6 +323,42 @@ func TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd(t *testing.T
 	})
 }
 
+// A request that is sent again leaves out what nobody waits for any more: a claim would lock its key without a worker.
+func TestAClaimWhoseCallerHasLeftIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.db.Inject(idemddbtest.LostRequest)
+
+		var all sync.WaitGroup
+
+		f.batch.Expect(3)
+
+		for i, key := range numbered(3) {
+			all.Go(func() {
+				if i == 0 { // it leaves in the pause after the first try
+					ctx, cancel := context.WithCancel(f.Context())
+
+					_, _, err := f.batch.Claim(idemddb.OnRetry(ctx, cancel), key, nil)
+					is(f, err, context.Canceled)
+
+					return
+				}
+
+				if _, _, err := f.batch.Claim(f.Context(), key, nil); err != nil {
+					f.Error(err)
+				}
+			})
+		}
+
+		all.Wait()
+		f.want("INSERT×3", "INSERT×2")
+
+		if f.record("0") != nil {
+			f.Errorf("the key is claimed without a worker:%s", show(f.record("0")))
+		}
+	})
+}
+
 func TestTheLastCallerWithoutAnAnswerCancelsTheRequestOfCallersThatHaveTheirs(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

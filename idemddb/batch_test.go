@@ -220,6 +220,37 @@ func TestAtMostFourRequestsOfABatchAreUnderWay(t *testing.T) {
 	})
 }
 
+func TestWritesAreSentInTheOrderInWhichTheyCome(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(100)
+		f.slow(3 * time.Millisecond)
+
+		var all sync.WaitGroup
+
+		for i, c := range claims {
+			all.Go(func() {
+				<-time.After(time.Duration(i) * time.Microsecond) // all within the first request
+				f.complete(c)
+			})
+		}
+
+		all.Wait()
+
+		next := 0
+
+		for _, r := range f.db.Requests() {
+			for _, write := range append(r.Items, r)[:max(1, len(r.Items))] {
+				if got, want := textOf(write.Key, "pk"), "test#"+claims[next].Key(); got != want {
+					f.Fatalf("write %d is of %s, want %s", next, got, want)
+				}
+
+				next++
+			}
+		}
+	})
+}
+
 func TestAKeyNeverStandsTwiceInARequest(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
