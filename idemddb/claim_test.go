@@ -624,6 +624,66 @@ func TestAKeyThatIsGivenBackBeforeItIsGivenUpIsNotEnded(t *testing.T) {
 	}
 }
 
+// firstUpdate is a client that keeps its first UpdateItem.
+type firstUpdate struct {
+	*idemddbtest.DB
+
+	in *dynamodb.UpdateItemInput
+}
+
+func (c *firstUpdate) UpdateItem(
+	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	if c.in == nil {
+		c.in = in
+	}
+
+	return c.DB.UpdateItem(ctx, in, opts...)
+}
+
+// The argument for condClaim says what such a twin does.
+func TestALateTwinOfAClaimAfterAnotherWorkersReleaseDoesWhatADeadWorkersClaimDoes(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		opts   idemddb.Options
+		failed bool
+	}{
+		"the defaults": {idemddb.Options{}, false},
+		"MaxAttempts":  {idemddb.Options{MaxAttempts: 3}, true},
+		"NoTakeover":   {idemddb.Options{NoTakeover: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			client := &firstUpdate{}
+
+			bubbleOn(t, &c.opts, func(db *idemddbtest.DB) idemddb.DynamoDB {
+				client.DB = db
+
+				return client
+			}, func(f *fixture) {
+				for range 2 { // worker A, then worker B
+					must(f, claim(f, f.store, "k").Release(f.Context(), nil))
+				}
+
+				if _, err := f.db.UpdateItem(f.Context(), client.in); err != nil { // A's claim once more
+					f.Fatal(err)
+				}
+
+				_, _, err := f.store.Claim(f.Context(), "k", nil)
+				is(f, err, idemddb.ErrInProgress)
+				<-time.After(time.Minute)
+
+				next, _, err := f.store.Claim(f.Context(), "k", nil)
+				if c.failed != errors.Is(err, idemddb.ErrFailed) || !c.failed && (next == nil || !next.Takeover() || next.Attempt() != 4) {
+					f.Errorf("got claim %v, error %v", next, err)
+				}
+			})
+		})
+	}
+}
+
 // A message would be dead-lettered without proof.
 func TestAGiveUpWithAnUnknownOutcomeIsNoFailure(t *testing.T) {
 	t.Parallel()
