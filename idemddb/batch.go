@@ -224,7 +224,7 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 	select {
 	case err = <-q.answer:
 	case <-ctx.Done():
-		if last, isAbandoned := b.abandon(q); isAbandoned {
+		if isAbandoned, last := b.abandon(q); isAbandoned {
 			err = gaveUp(ctx, last)
 		} else {
 			err = <-q.answer
@@ -238,15 +238,15 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 	return !errors.Is(err, errSingle), err
 }
 
-// abandon ends the wait of a writer and returns the last answer to the write. A write that was not sent is taken back. The last writer
-// of a request cancels it and waits for its end, so that no request outlives its writers. If the request has kept its answer just now,
-// abandon does nothing and returns false: the answer is on its way.
-func (b *Batch) abandon(q *queued) (last error, isAbandoned bool) {
+// abandon ends the wait of a writer, and returns true and the last answer to the write. A write that was not sent is taken back. The
+// last writer of a request cancels it and waits for its end, so that no request outlives its writers. If the request has kept its
+// answer just now, abandon does nothing and returns false: the answer is on its way.
+func (b *Batch) abandon(q *queued) (isAbandoned bool, last error) {
 	q.mu.Lock()
 	if q.kept {
 		q.mu.Unlock()
 
-		return nil, false
+		return false, nil
 	}
 
 	q.left = true
@@ -259,7 +259,7 @@ func (b *Batch) abandon(q *queued) (last error, isAbandoned bool) {
 		b.queue = slices.DeleteFunc(b.queue, func(other *queued) bool { return other == q })
 		b.mu.Unlock()
 
-		return last, true
+		return true, last
 	}
 
 	isLast := q.leave()
@@ -270,7 +270,7 @@ func (b *Batch) abandon(q *queued) (last error, isAbandoned bool) {
 		<-q.call.done
 	}
 
-	return last, true
+	return true, last
 }
 
 // leave takes a writer out of those that wait for its request, once, with the mutex of the Batch held. It returns whether none waits now.

@@ -3,6 +3,7 @@ package idemddb_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -356,14 +357,12 @@ func (f *fixture) lease(key string) time.Time {
 	return time.UnixMilli(numberOf(f.T, f.record(key), "lease"))
 }
 
-// edit changes attributes of the record of a key; nil removes one.
+// edit changes attributes of the record of a key.
 func (f *fixture) edit(key string, changes map[string]types.AttributeValue) {
 	f.Helper()
 
 	it := f.record(key)
-	for name, value := range changes {
-		it[name] = value
-	}
+	maps.Copy(it, changes)
 
 	if _, err := f.db.PutItem(context.WithValue(context.Background(), secondWorker{}, 1), &dynamodb.PutItemInput{
 		TableName: new("records"), Item: it,
@@ -569,7 +568,7 @@ func (c withoutItems) BatchExecuteStatement(
 		}
 	}
 
-	return out, err //nolint:wrapcheck // a client
+	return out, err
 }
 
 // givenBack is how a holder gives its key back just before another claimant ends it for good.

@@ -249,7 +249,7 @@ func TestWorkThatPanicsOrEndsItsGoroutineReleasesItsClaim(t *testing.T) {
 				ended <- v
 			}()
 
-			if v := <-ended; name == "a panic" && v != errBoom { //nolint:errorlint // the panic's own value
+			if v := <-ended; name == "a panic" && v != errBoom {
 				t.Errorf("recovered %v, want the panic of the work", v)
 			}
 
