@@ -150,7 +150,10 @@ type queued struct {
 	retry  func()      // called for each retry
 	answer chan error  // buffered: a request does not wait for a writer
 	call   *sharedCall // nil while the write waits in the queue
-	waits  bool        // in the request's count of writers that wait; guarded by the mutex of the Batch
+
+	// Guarded by the mutex of the Batch.
+	waits    bool // in the request's count of writers that wait
+	finished bool // answered by the request, which may still have other writes
 
 	mu   sync.Mutex
 	left bool  // the writer waits no longer: an answer must not change what it looks at
@@ -428,11 +431,22 @@ func (b *Batch) failed(ctx context.Context, c *sharedCall, err error) {
 	}
 }
 
-// finish answers a write.
+// finish answers a write, once.
 func (b *Batch) finish(q *queued, err error) {
 	b.mu.Lock()
+
+	if q.finished {
+		b.mu.Unlock()
+
+		return
+	}
+
+	q.finished = true
 	b.sent--
-	q.leave()
+
+	if q.leave() { // what is left of the request has no callers
+		q.call.cancel()
+	}
 	b.mu.Unlock()
 
 	q.answer <- err
@@ -464,7 +478,7 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 
 	c.tries++
 
-	for next := c.open; len(next) > 0; {
+	for next := c.open; len(next) > 0; next = slices.DeleteFunc(next, b.drop) {
 		asked := next
 		next = nil
 

@@ -416,12 +416,15 @@ func TestACallerThatLeavesAtTheMomentOfItsAnswerLeavesTheBatch(t *testing.T) {
 type cancelling struct {
 	*idemddbtest.DB
 
-	cancel func()
+	cancel   func()
+	requests atomic.Int64 // shared ones, by now
 }
 
 func (c *cancelling) BatchExecuteStatement(
 	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.BatchExecuteStatementOutput, error) {
+	c.requests.Add(1)
+
 	out, err := c.DB.BatchExecuteStatement(ctx, in, opts...)
 
 	c.cancel()
@@ -446,7 +449,16 @@ func TestAClaimWhoseAnswerComesWithTheEndOfItsContextHasOneAnswer(t *testing.T) 
 			ctx, cancel := context.WithCancel(f.Context())
 			client.cancel = cancel
 
-			for _, a := range claimIn(ctx, f.batch, []string{fmt.Sprint("new", i), strconv.Itoa(i % 2)}, true) {
+			answers := claimIn(ctx, f.batch, []string{fmt.Sprint("new", i), strconv.Itoa(i % 2)}, true)
+			requests := client.requests.Load()
+
+			synctest.Wait()
+
+			if n := client.requests.Load(); n != requests {
+				f.Fatal("a request was sent when the callers had returned")
+			}
+
+			for _, a := range answers {
 				answers := 0
 				for _, is := range []bool{a.claim != nil, a.record != nil, a.err != nil} {
 					if is {
