@@ -395,7 +395,7 @@ func TestAClaimWhoseAnswerComesWithTheEndOfItsContextHasOneAnswer(t *testing.T) 
 	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return slowReplies{db} }, func(f *fixture) {
 		f.complete(f.claims(2)...)
 
-		for i := range 200 {
+		for i := range 1000 {
 			ctx, cancel := context.WithTimeout(f.Context(), 50*time.Millisecond)
 
 			for _, a := range claimIn(ctx, f.batch, []string{fmt.Sprint("new", i), strconv.Itoa(i % 2)}, true) {

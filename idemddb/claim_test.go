@@ -268,6 +268,45 @@ func TestNoWorkOfABatchBeginsOnALeaseThatAnOutageHasUsedUp(t *testing.T) {
 	}
 }
 
+func TestAClaimIsReturnedWithAtLeastHalfOfItsLease(t *testing.T) {
+	t.Parallel()
+	eachWay(t, &idemddb.Options{ClaimPatience: time.Minute}, func(f *fixture, claimKey claimer) {
+		f.existing("k")
+		f.db.Intercept(faultUntil(20*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
+
+		c, _, err := claimKey(f.Context(), "k", nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+
+		if left := time.Until(c.Deadline()); left < 29*time.Second || !c.Deadline().Equal(f.lease("k")) || c.Attempt() > 2 {
+			f.Errorf("%v of the lease left, stored until %v, attempt %d", left, f.lease("k"), c.Attempt())
+		}
+	})
+}
+
+// A lease that ends with its context cannot be longer.
+func TestAClaimWhoseLeaseEndsWithItsContextIsNotExtended(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Single: true}, func(f *fixture) {
+		f.db.Intercept(faultUntil(4*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
+
+		ctx, cancel := context.WithTimeout(f.Context(), 5*time.Second)
+		defer cancel()
+
+		c, _, err := f.store.Claim(ctx, "k", nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+
+		for _, r := range f.db.Requests() {
+			if strings.HasPrefix(r.Update, "SET lease") {
+				f.Errorf("it was extended, to %v", c.Deadline())
+			}
+		}
+	})
+}
+
 // slowSingle is a client whose replies to UpdateItem arrive late, one delay each. DynamoDB has applied them at once.
 type slowSingle struct {
 	*idemddbtest.DB
@@ -683,7 +722,7 @@ func TestTimeToLiveDoesNotDeleteARecordThatIsHeld(t *testing.T) {
 
 	const (
 		lease = 10 * time.Second
-		skew  = time.Second
+		skew  = 5 * time.Second
 	)
 
 	fastest := idemddbtest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))

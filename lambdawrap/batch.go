@@ -3,6 +3,7 @@ package lambdawrap
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -71,8 +72,15 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 		return
 	}
 
-	if !v.hasTime() {
-		v.giveBack(ctx, given)
+	isLost := func(p *piece) bool { return !p.claim.Held() }
+
+	switch {
+	case !v.hasTime():
+		v.giveBack(ctx, given, outcome{name: OutcomeNoTime, err: errNoTime})
+
+		return
+	case slices.ContainsFunc(given, isLost): // while the hook had a message of a FIFO queue
+		v.giveBack(ctx, given, outcome{name: OutcomeFailed, err: errLost})
 
 		return
 	}
@@ -195,7 +203,7 @@ func (v *invocation) choose(ctx context.Context, messages []*message, pieces map
 			if p.message == m {
 				o = v.unused(ctx, p, o)
 			}
-		case p.claim != nil && !p.claim.Held():
+		case p.message == m && p.claim != nil && !p.claim.Held():
 			o = v.unused(ctx, p, outcome{name: OutcomeFailed, err: errLost})
 		case p.claim == nil:
 			o = p.out
@@ -241,11 +249,11 @@ func (v *invocation) unused(ctx context.Context, p *piece, o outcome) outcome {
 	return o
 }
 
-// giveBack ends a batch for which there is no time.
-func (v *invocation) giveBack(ctx context.Context, given []*piece) {
+// giveBack ends a batch that does not begin.
+func (v *invocation) giveBack(ctx context.Context, given []*piece, o outcome) {
 	for _, p := range given {
 		v.spawn(func() {
-			o := v.unused(ctx, p, outcome{name: OutcomeNoTime, err: errNoTime})
+			o := v.unused(ctx, p, o)
 			for _, m := range append([]*message{p.message}, p.others...) {
 				v.finish(ctx, m, o)
 			}

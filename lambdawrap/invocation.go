@@ -37,7 +37,8 @@ type invocation struct {
 	tasks   int // goroutines of the wrapper
 	overdue int // of these, waiting for a handler whose time is over
 	closed  bool
-	failure error // the wrapper's own
+	kept    []func() // end the renewal of the claims of late handlers
+	failure error    // the wrapper's own
 }
 
 // Parts of the reserve, counted from the deadline.
@@ -157,6 +158,10 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) {
 
 	v.spawn(func() { begin(work) })
 	v.running.Wait()
+
+	for _, stop := range v.kept {
+		stop()
+	}
 }
 
 // spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
@@ -325,12 +330,19 @@ func (v *invocation) watch() (end func()) {
 	}
 }
 
-// late keeps the key of a handler that may still run: its claim is extended once, by a whole lease.
+// late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message delays the
+// answer, the lease is renewed until then.
 func (v *invocation) late(ctx context.Context, claim *idemddb.Claim) outcome {
 	ctx, cancel := v.answerContext(ctx)
 	defer cancel()
 
-	err := claim.Extend(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}))
+	ctx = idemddb.WithInvocation(ctx, time.Time{}, time.Time{})
+	err := claim.Extend(ctx)
+	_, stop := claim.Keep(context.WithoutCancel(ctx))
+
+	v.mu.Lock()
+	v.kept = append(v.kept, stop)
+	v.mu.Unlock()
 
 	return outcome{name: OutcomeLate, err: errors.Join(errLate, err), until: claim.Deadline()}
 }
