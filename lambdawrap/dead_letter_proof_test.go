@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,4 +56,29 @@ func TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// No delivery of such a message will have a key. Left in its queue, it would block its message group until its receives are used up.
+func TestAMessageWithoutAKeyIsForTheDeadLetterHook(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		var taken journal
+
+		h.opts.Key, _ = lambdawrap.Body("id")
+		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, cause error) error {
+			taken.add(m.MessageId)
+
+			if !errors.Is(cause, lambdawrap.ErrNoKey) {
+				h.Errorf("%s: got cause %v, want no key", m.MessageId, cause)
+			}
+
+			return nil
+		}
+		function := wrap(succeed)
+		h.check(function, batch("m1 "+`{"id":`, "m2 "+`{"id":null}`, "m3 "+`{"id":"k"}`), nil, []string{"m3"})
+
+		got := taken.all()
+		slices.Sort(got)
+		h.equal("dead letters", got, []string{"m1", "m2"})
+	})
 }
