@@ -42,6 +42,7 @@ type renewer struct {
 	mu      sync.Mutex
 	timer   *time.Timer   // nil if the lease need not be renewed
 	running chan struct{} // closed when the renewal that is under way has ended; nil if there is none
+	abort   func()        // ends the request of that renewal
 	stopped bool
 }
 
@@ -74,10 +75,13 @@ func (r *renewer) fire(work context.Context) {
 		return
 	}
 
-	r.running = running
+	request, abort := context.WithCancel(work)
+	defer abort()
+
+	r.running, r.abort = running, abort
 	r.mu.Unlock()
 
-	pause, again := r.renew(work)
+	pause, again := r.renew(request)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +96,7 @@ func (r *renewer) fire(work context.Context) {
 // retryRenewal is the least pause after a renewal that failed with all of its tries.
 const retryRenewal = 100 * time.Millisecond
 
-// renew extends the lease once, and returns when to do it again.
+// renew extends the lease once, and returns when to do it again. It ends with work.
 func (r *renewer) renew(work context.Context) (pause time.Duration, again bool) {
 	// Nobody else can recover in this goroutine. Without renewal the claim cannot be trusted, so the work is cancelled.
 	defer func() {
@@ -130,8 +134,8 @@ func (r *renewer) renew(work context.Context) (pause time.Duration, again bool) 
 	return 0, false
 }
 
-// joinRenewal waits for a renewal that is under way: it would conflict with a transaction on the same record. No other one begins,
-// because the claim is being settled.
+// joinRenewal ends a renewal that is under way: it would conflict with a transaction on the same record. No other one begins, because the
+// claim is being settled.
 func (c *Claim) joinRenewal() {
 	c.mu.Lock()
 	r := c.renewer
@@ -142,11 +146,22 @@ func (c *Claim) joinRenewal() {
 	}
 
 	r.mu.Lock()
-	running := r.running
+	running, abort := r.running, r.abort
 	r.mu.Unlock()
 
 	if running != nil {
+		abort()
 		<-running
+	}
+}
+
+// resume lets the renewal go on after a settlement that wrote nothing.
+func (r *renewer) resume() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if r.timer != nil && !r.stopped {
+		r.timer.Reset(max(retryRenewal/10, r.claim.left()-r.claim.store.opts.Lease/2)) //nolint:mnd // as after a renewal
 	}
 }
 

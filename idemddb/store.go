@@ -21,7 +21,7 @@ import (
 // *dynamodb.Client does, the writes of a [Batch] share requests. A decorator should pass that method on.
 //
 // Give the client [HTTPClient] for its connections. Its retryer is not used: a Store retries by itself, in the same way under any
-// version of the SDK. TransactWriteItems is for effects that are written together with the completion; nothing calls it yet.
+// version of the SDK. TransactWriteItems writes effects together with a completion.
 type DynamoDB interface {
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)

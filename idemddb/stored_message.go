@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // storedMessage is a message in a record. Its index makes its id, together with the tx of the record.
@@ -67,7 +68,10 @@ func checkMessages(messages []Message) error {
 			if strings.HasPrefix(name, reservedAttributes) {
 				return fmt.Errorf("message %d: attribute %q: names that begin with %q are the library's own", i, name, reservedAttributes)
 			}
+		}
 
+		if !m.isText() {
+			return fmt.Errorf("message %d: it is not UTF-8; encode it, such as in base64", i)
 		}
 	}
 
@@ -78,6 +82,17 @@ func checkMessages(messages []Message) error {
 	return nil
 }
 
+// isText tells whether all of a message is UTF-8: what is not would be stored as something else.
+func (m *Message) isText() bool {
+	for name, value := range m.Attributes {
+		if !utf8.ValidString(name) || !utf8.ValidString(value) {
+			return false
+		}
+	}
+
+	return utf8.ValidString(m.To) && utf8.ValidString(m.Body) && utf8.ValidString(m.Group)
+}
+
 // messagesSize is about how many bytes of a record the messages take.
 func messagesSize(messages []Message) int {
 	size := 0
@@ -85,7 +100,7 @@ func messagesSize(messages []Message) int {
 	for _, m := range messages {
 		size += len(m.To) + len(m.Body) + len(m.Group) + messageOverhead
 		for name, value := range m.Attributes {
-			size += len(name) + len(value)
+			size += len(name) + len(value) + 1
 		}
 	}
 
@@ -93,8 +108,8 @@ func messagesSize(messages []Message) int {
 }
 
 const (
-	messageOverhead = 64 // bytes of names and numbers in a record
-	maxOutbox       = maxItemSize - 8<<10
+	messageOverhead = 64 + maxErrorText // bytes of a message's names and numbers in a record, and of its cause if it is parked
+	maxOutbox       = maxItemSize - plainRecord
 )
 
 // dueNamespace is the partition of the index of the unsent in which a key stands, by a hash of the key.
