@@ -99,17 +99,13 @@ func (a *acquisition) sendLeft(ctx context.Context, b *Batch) {
 		return
 	}
 
-	left, err := len(rec.Outbox), error(nil)
+	var err error
 
 	if s.opts.Now().Sub(time.UnixMilli(rec.Done)) >= unsentAfter {
-		write, p, cancel := s.settleContext(ctx)
-		defer cancel()
-
-		left, err = s.deliver(write, b, a.key, a.partition, rec, p)
-	}
-
-	if left == 0 && err == nil {
-		return
+		d := &delivering{store: s, batch: b, key: a.key, partition: a.partition, rec: rec}
+		if err = d.run(ctx); err == nil {
+			return
+		}
 	}
 
 	s.observe(ctx, Event{Kind: Unsent, Key: a.key, Err: err})

@@ -14,7 +14,7 @@ const (
 	commitMessages = 25                     // keys in one transaction, at most
 	commitItems    = 100                    // items in one transaction, at most
 	commitResults  = 64 << 10               // bytes of results in one transaction, at most
-	maxTogether    = 2          // how often a transaction of several keys is cancelled before each is sent alone
+	maxTogether    = 2                      // how often a transaction of several keys is cancelled before each is sent alone
 	commitWait     = 100 * time.Millisecond // how long the first commit waits for others: a crash meanwhile repeats handlers, not effects
 )
 

@@ -359,6 +359,10 @@ func (c *Claim) refusal(ctx context.Context, op string, found *storedRecord, err
 		c.store.observe(ctx, c.event(Fenced, fenced))
 	}
 
+	if c.store.opts.Unswept && fenced.Record != nil && len(found.Outbox) > 0 {
+		return fmt.Errorf("%w: %w", fenced, ErrUnsent) // its own worker may be dead
+	}
+
 	return fenced
 }
 

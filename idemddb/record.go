@@ -88,9 +88,8 @@ type storedRecord struct {
 	Outbox []storedMessage `dynamodbav:"outbox"`
 	Parked []parkedMessage `dynamodbav:"parked"`
 
-	fromParked bool                 // Outbox was in Parked
-	Expires    int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
-	Result     types.AttributeValue `dynamodbav:"-"` // nil, B, or NULL for a result that was omitted
+	Expires int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
+	Result  types.AttributeValue `dynamodbav:"-"` // nil, B, or NULL for a result that was omitted
 }
 
 // decode reads an item. An error is ErrCorrupt: the record is of another version, or not one of ours.
