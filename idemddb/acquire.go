@@ -99,17 +99,13 @@ func (a *acquisition) sendLeft(ctx context.Context, b *Batch) {
 		return
 	}
 
-	left, err := len(rec.Outbox), error(nil)
+	var err error
 
 	if s.opts.Now().Sub(time.UnixMilli(rec.Done)) >= unsentAfter {
-		write, p, cancel := s.settleContext(ctx)
-		defer cancel()
-
-		left, err = s.deliver(write, b, a.key, a.partition, rec, p)
-	}
-
-	if left == 0 && err == nil {
-		return
+		d := &delivering{store: s, batch: b, key: a.key, partition: a.partition, rec: rec}
+		if err = d.run(ctx); err == nil {
+			return
+		}
 	}
 
 	s.observe(ctx, Event{Kind: Unsent, Key: a.key, Err: err})
@@ -451,44 +447,56 @@ func (a *acquisition) recreate(ctx context.Context, p policy, old *storedRecord)
 
 	var fence int64
 
-	err := s.retry(ctx, a.key, p, func(ctx context.Context) error {
+	found, err := a.putInPlace(ctx, p, old, func() item {
 		a.last = s.stamp(a.deadline)
 		fence = max(*old.Fence, a.last.now.UnixMilli()) + 1
 
-		out, err := s.api.PutItem(ctx, a.put(old, fence), sdkOptions...)
+		return a.newRecord(fence)
+	})
+
+	switch {
+	case err == nil:
+		a.take(fence, 1, false, a.last.lease)
+	case found != nil && found.isOwn(a.token):
+		a.own(found)
+	case errors.Is(err, ErrFenced): // another worker has claimed or completed it, or Time to Live has deleted it
+		a.err = keyError("claim", a.key, errChanged)
+	default:
+		a.err = keyError("claim", a.key, err)
+	}
+}
+
+// putInPlace writes a whole new record in the place of one that is past its retention. If the condition is false, it returns ErrFenced,
+// and the record if it can be read.
+func (a *acquisition) putInPlace(ctx context.Context, p policy, old *storedRecord, build func() item) (*storedRecord, error) {
+	s := a.store
+
+	err := s.retry(ctx, a.key, p, func(ctx context.Context) error {
+		out, err := s.api.PutItem(ctx, a.put(old, build()), sdkOptions...)
 		if err == nil && len(out.Attributes) == 0 {
 			err = errNoContent
 		}
 
 		return err //nolint:wrapcheck // verdict.go looks at it
 	})
-	if err == nil {
-		a.take(fence, 1, false, a.last.lease)
-
-		return
-	}
 
 	found, ok := refusedItem(err)
 	if !ok {
-		a.err = keyError("claim", a.key, s.explain(err))
-
-		return
+		return nil, s.explain(err)
 	}
 
-	if rec, err := s.decode(found); err == nil && rec.isOwn(a.token) {
-		a.own(rec)
-
-		return
+	rec, err := s.decode(found)
+	if err != nil {
+		return nil, ErrFenced
 	}
 
-	// Another worker has claimed or completed it, or Time to Live has deleted it.
-	a.err = keyError("claim", a.key, errChanged)
+	return rec, ErrFenced
 }
 
-func (a *acquisition) put(old *storedRecord, fence int64) *dynamodb.PutItemInput {
+func (a *acquisition) put(old *storedRecord, record item) *dynamodb.PutItemInput {
 	return &dynamodb.PutItemInput{
 		TableName:                &a.store.table,
-		Item:                     a.newRecord(fence),
+		Item:                     record,
 		ConditionExpression:      new(condRecreate),
 		ExpressionAttributeNames: a.store.expr.nameOfExp,
 		ExpressionAttributeValues: item{

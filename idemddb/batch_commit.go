@@ -2,6 +2,7 @@ package idemddb
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ const (
 	commitMessages = 25                     // keys in one transaction, at most
 	commitItems    = 100                    // items in one transaction, at most
 	commitResults  = 64 << 10               // bytes of results in one transaction, at most
+	maxTogether    = 2                      // how often a transaction of several keys is cancelled before each is sent alone
 	commitWait     = 100 * time.Millisecond // how long the first commit waits for others: a crash meanwhile repeats handlers, not effects
 )
 
@@ -114,13 +116,14 @@ func takeCommits(s *Store, waiting []*waitingCommit) (group, rest []*waitingComm
 
 // identities are those of the items of a commit, the record included, as far as their keys are known.
 func (w *waitingCommit) identities(s *Store) []string {
-	ids := []string{s.table + "\n" + itemText(s.key(w.partition))}
+	own := tableName(s.table)
+	ids := []string{own + "\n" + itemText(s.key(w.partition))}
 
 	for _, it := range w.effects.Items {
 		table, _ := keyOf(it)
 
 		var keyNames []string
-		if table == s.table {
+		if table == own {
 			keyNames = s.keyNames()
 		}
 
@@ -170,38 +173,58 @@ func (b *Batch) commitTogether(ctx context.Context, group []*waitingCommit) {
 
 	open := group
 
-	for round := 0; len(open) > 1 && round < 2; round++ {
-		t := &transaction{store: b.store, once: true}
-		answers := make([]*part, len(open))
+	for cancels := 0; len(open) > 1 && cancels < maxTogether; {
+		t := &transaction{store: b.store, grouped: true, cancels: cancels, unknown: isUnknown(open)}
 
+		answers := make([]*part, len(open))
 		for i, w := range open {
 			answers[i] = t.add(w.key, w.recordItem(), w.effects.Items)
 		}
 
 		err := t.send(ctx, p)
+		cancels = t.cancels
 
-		var left []*waitingCommit
-
-		for i, w := range open {
-			switch {
-			case err == nil && !t.isRefused():
-				// committed
-			case err == nil && (answers[i].refused || answers[i].effect != nil):
-				w.read(ctx, t, answers[i], nil)
-				w.follow(ctx, p)
-			default:
-				left = append(left, w)
-			}
+		for _, w := range open {
+			w.unknown = t.unknown
 		}
 
-		if open = left; err != nil {
-			break
+		switch {
+		case err != nil:
+			cancels = maxTogether
+		case !t.isRefused():
+			return // committed
+		default:
+			open = readAnswers(ctx, p, open, answers)
 		}
 	}
 
 	for _, w := range open {
 		w.alone = true
 	}
+}
+
+// isUnknown tells whether an earlier transaction of these commits had no answer.
+func isUnknown(group []*waitingCommit) bool {
+	return slices.ContainsFunc(group, func(w *waitingCommit) bool { return w.unknown })
+}
+
+// readAnswers gives their answers to the commits that were refused, and returns the others. One whose record changed meanwhile is sent
+// alone, which begins anew.
+func readAnswers(ctx context.Context, p policy, group []*waitingCommit, answers []*part) (left []*waitingCommit) {
+	for i, w := range group {
+		if !answers[i].refused && answers[i].effect == nil {
+			left = append(left, w)
+
+			continue
+		}
+
+		w.read(answers[i], nil)
+		w.follow(ctx, p)
+
+		w.alone = errors.Is(w.err, errChanged)
+	}
+
+	return left
 }
 
 // isRefused tells whether a part of the transaction was refused, so that nothing was written.

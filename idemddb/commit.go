@@ -64,7 +64,7 @@ func (s *Store) commit(
 		c.sendLeft(ctx, b)
 
 		if c.record != nil || c.err != nil {
-			s.observe(ctx, c.event())
+			s.observe(ctx, c.refusalEvent())
 
 			return c.record, c.err
 		}
@@ -81,6 +81,8 @@ type committing struct {
 	effects Effects
 	result  types.AttributeValue // nil, B, or NULL for a result that is omitted
 	done    storedRecord         // as it was committed
+	sent    bool                 // a transaction of its own was sent
+	unknown bool                 // an earlier transaction had no answer, so it may be applied yet
 }
 
 func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e Effects) (*committing, error) {
@@ -98,7 +100,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e
 	}
 
 	e = Effects{Items: copyItems(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
-	if err := s.checkEffects(partition, e.Items, e.Messages); err != nil {
+	if err := s.checkEffects(partition, e); err != nil {
 		return nil, keyError("commit", key, err)
 	}
 
@@ -119,15 +121,26 @@ func (c *committing) run(ctx context.Context) {
 	for turn := range maxTurns {
 		c.record, c.err = nil, nil
 
-		t := &transaction{store: c.store}
-		answer := t.add(c.key, c.recordItem(), c.effects.Items)
-		c.read(ctx, t, answer, t.send(ctx, p))
+		c.send(ctx, p, c.recordItem())
 		c.follow(ctx, p)
 
 		if !errors.Is(c.err, errChanged) || turn == maxTurns-1 || !sleep(ctx, retryBase) {
 			return
 		}
 	}
+}
+
+// send sends a transaction of the record and the effects, and reads its answer.
+func (c *committing) send(ctx context.Context, p policy, record *types.TransactWriteItem) {
+	t := &transaction{store: c.store, unknown: c.unknown}
+	if !c.sent {
+		t.token = c.tx
+	}
+
+	answer := t.add(c.key, record, c.effects.Items)
+	err := t.send(ctx, p)
+	c.sent, c.unknown = true, t.unknown
+	c.read(answer, err)
 }
 
 // recordItem is the record's part of the transaction: it claims and completes the key.
@@ -148,13 +161,10 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 }
 
 // read takes the answer to a transaction.
-func (c *committing) read(ctx context.Context, t *transaction, answer *part, err error) {
+func (c *committing) read(answer *part, err error) {
 	switch {
-	case err != nil && !t.unknown && !isTransient(err):
-		c.err = keyError("commit", c.key, c.store.explain(err))
 	case err != nil:
-		c.err = fmt.Errorf("%w: %w", keyError("commit", c.key, c.store.explain(err)), ErrUncommitted)
-		c.store.observe(ctx, Event{Kind: Uncommitted, Key: c.key, Err: c.err})
+		c.err = fmt.Errorf("%w: %w", keyError("commit", c.key, err), ErrUncommitted)
 	case answer.effect != nil:
 		answer.effect.refused = c.effects.Refused
 		c.err = answer.effect
@@ -182,6 +192,20 @@ func (c *committing) follow(ctx context.Context, p policy) {
 	}
 }
 
+// refusalEvent is the event of a commit that wrote nothing, or perhaps nothing.
+func (c *committing) refusalEvent() Event {
+	e := c.event()
+
+	switch {
+	case errors.Is(c.err, ErrEffectRefused):
+		e.Kind = EffectRefused
+	case errors.Is(c.err, ErrUncommitted):
+		e.Kind = Uncommitted
+	}
+
+	return e
+}
+
 // recognizes tells whether a record is the one that an earlier try of this call wrote.
 func (c *committing) recognizes(found item) bool {
 	rec, err := c.store.decode(found)
@@ -203,22 +227,16 @@ func (c *committing) replace(ctx context.Context, p policy, old *storedRecord) {
 	record := c.newRecord(max(*old.Fence, c.done.Done) + 1)
 	c.done.into(record, s, c.partition)
 
-	put := c.put(old, 0)
-	t := &transaction{store: s}
-	answer := t.add(c.key, &types.TransactWriteItem{Put: &types.Put{
-		TableName: &s.table, Item: record, ConditionExpression: put.ConditionExpression,
+	put := c.put(old, record)
+	c.send(ctx, p, &types.TransactWriteItem{Put: &types.Put{
+		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
 		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}, c.effects.Items)
+		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
+	}})
 
-	err := t.send(ctx, p)
-	if err == nil && answer.refused && (answer.found == nil || !c.recognizes(answer.found)) {
-		c.err = keyError("commit", c.key, errChanged) // it was claimed or deleted meanwhile
-
-		return
+	if _, ok := errors.AsType[*rareError](c.err); ok {
+		c.err = keyError("commit", c.key, errChanged)
 	}
-
-	c.read(ctx, t, answer, err)
 }
 
 // after follows a commit: its messages are sent, and its event is emitted.
@@ -274,17 +292,11 @@ func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, caus
 	write, p, cancel := s.settleContext(ctx)
 	defer cancel()
 
-	if err := s.send(write, nil, key, p, r); err != nil {
+	if err := r.run(write, p); err != nil {
 		return nil, keyError("reject", key, s.explain(err))
 	}
 
-	if rare, ok := errors.AsType[*rareError](r.err); ok {
-		r.err = nil // past its retention there is nothing to write down
-
-		if errors.Is(rare.reason, errTakeable) {
-			r.err = r.markFailed(write, p, rare.found)
-		}
-	}
+	r.sendLeft(write, nil)
 
 	if r.record == nil && r.err == nil {
 		kind := Released
@@ -306,17 +318,64 @@ type rejecting struct {
 	permanent bool
 }
 
+// run writes the record. It begins anew if the record changed between two requests.
+func (r *rejecting) run(ctx context.Context, p policy) error {
+	for turn := range maxTurns {
+		r.record, r.err = nil, nil
+
+		if err := r.store.send(ctx, nil, r.key, p, r); err != nil {
+			return err
+		}
+
+		if rare, ok := errors.AsType[*rareError](r.err); ok && errors.Is(rare.reason, errExpired) {
+			r.recreate(ctx, p, rare.found)
+		} else if ok {
+			r.err = r.markFailed(ctx, p, rare.found)
+		}
+
+		if !errors.Is(r.err, errChanged) || turn == maxTurns-1 || !sleep(ctx, retryBase) {
+			break
+		}
+	}
+
+	return nil
+}
+
+// recreate writes a whole new record in the place of one that is past its retention: it must stand there before the key counts as failed,
+// so that it refuses a late twin of the commit.
+func (r *rejecting) recreate(ctx context.Context, p policy, old *storedRecord) {
+	record := r.newRecord(max(*old.Fence, r.last.now.UnixMilli()) + 1)
+	record[attrState], record[attrError], record[attrLease] = r.state(), stringValue(r.cause), zeroValue
+	record[r.store.opts.TTLAttribute] = numberValue(r.store.expiry(r.last.now, r.last.now))
+
+	found, err := r.putInPlace(ctx, p, old, func() item { return record })
+
+	switch {
+	case err == nil, found != nil && found.isOwn(r.token):
+		r.err = nil
+	case errors.Is(err, ErrFenced):
+		r.err = keyError("reject", r.key, errChanged)
+	default:
+		r.err = keyError("reject", r.key, err)
+	}
+}
+
+// state is that of the record afterwards.
+func (r *rejecting) state() types.AttributeValue {
+	if r.permanent {
+		return failedValue
+	}
+
+	return inProgressValue
+}
+
 func (r *rejecting) single() *dynamodb.UpdateItemInput {
 	s := r.store
 	in := r.acquisition.single()
 	values := in.ExpressionAttributeValues
 	values[":err"] = stringValue(r.cause)
-	values[":state"] = inProgressValue
+	values[":state"] = r.state()
 	delete(values, ":lease")
-
-	if r.permanent {
-		values[":state"] = failedValue
-	}
 
 	// The record has no lease. Its end is that of a record that was released or failed now.
 	values[":exp"] = numberValue(s.expiry(r.last.now, r.last.now))

@@ -22,12 +22,17 @@ import (
 func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	c.mustExist()
 
+	e, _ := c.staging.take()
+
+	return c.completeWith(ctx, result, e)
+}
+
+// completeWith completes with a result, or without it if it does not fit.
+func (c *Claim) completeWith(ctx context.Context, result []byte, e Effects) error {
 	var value types.AttributeValue
 	if result != nil {
 		value = &types.AttributeValueMemberB{Value: result}
 	}
-
-	e, _ := c.staging.take()
 
 	tooLarge := c.store.checkSize(c.partition, result, e)
 	if tooLarge == nil {
@@ -248,6 +253,7 @@ type settlement struct {
 
 func (c *Claim) settle(ctx context.Context, with settlement) error {
 	if c.store.disabled {
+		c.staging.end()
 		c.end(with.kind)
 
 		return nil
@@ -259,6 +265,8 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 	if !goesOn {
 		return err
 	}
+
+	c.staging.end()
 
 	b := c.batch
 	if with.large {
@@ -349,6 +357,10 @@ func (c *Claim) refusal(ctx context.Context, op string, found *storedRecord, err
 
 	if !settled {
 		c.store.observe(ctx, c.event(Fenced, fenced))
+	}
+
+	if c.store.opts.Unswept && fenced.Record != nil && len(found.Outbox) > 0 {
+		return fmt.Errorf("%w: %w", fenced, ErrUnsent) // its own worker may be dead
 	}
 
 	return fenced

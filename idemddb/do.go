@@ -50,7 +50,9 @@ func Do[T any](
 
 	err = claim.record(ctx, value)
 	if effect, ok := errors.AsType[*EffectError](err); ok {
-		err = errors.Join(claim.Refuse(ctx, effect))
+		meaning, failed := claim.Refuse(ctx, effect)
+
+		return value, errors.Join(meaning, failed)
 	}
 
 	if IsDone(err) {

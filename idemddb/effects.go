@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -28,9 +29,11 @@ type Effects struct {
 // EffectError says that DynamoDB refused one of the staged items. Nothing was written, unless Unknown is set, and the claim is still
 // held. It unwraps to ErrEffectRefused.
 type EffectError struct {
-	Index int    // in Effects.Items, over all calls of Stage
-	Code  string // DynamoDB's cancellation code, such as ConditionalCheckFailed
-	Item  map[string]types.AttributeValue
+	// Index is that of the item in Effects.Items, over all calls of Stage. It is -1 if DynamoDB refused the request as a whole: because
+	// an item is not valid, or access to its table is denied.
+	Index int
+	Code  string                          // DynamoDB's, such as ConditionalCheckFailed
+	Item  map[string]types.AttributeValue // the item as it is, if its condition was false
 
 	// Unknown says that an earlier try of the same transaction had no answer, and may be what made the condition false. Then only a
 	// write that settles the claim decides: Release, Fail and a new CompleteWith are refused if that try was applied.
@@ -38,14 +41,25 @@ type EffectError struct {
 
 	refused func(*EffectError) error
 	message string // DynamoDB's
+	cause   error  // of a request that was refused as a whole
 }
 
 func (e *EffectError) Error() string {
+	if e.cause != nil {
+		return "idemddb: the effects were refused: " + e.message
+	}
+
 	return fmt.Sprintf("idemddb: effect %d was refused: %s: %s", e.Index, e.Code, e.message)
 }
 
-// Unwrap returns ErrEffectRefused.
-func (*EffectError) Unwrap() error { return ErrEffectRefused }
+// Unwrap returns ErrEffectRefused, and the SDK's error if the request was refused as a whole.
+func (e *EffectError) Unwrap() []error {
+	if e.cause == nil {
+		return []error{ErrEffectRefused}
+	}
+
+	return []error{ErrEffectRefused, e.cause}
+}
 
 // Meaning returns what Effects.Refused says of the error, or the error itself. It is for wrappers.
 func (e *EffectError) Meaning() error {
@@ -80,7 +94,7 @@ type staging struct {
 	staged  bool // Stage was called, perhaps with nothing
 	closed  error
 	effects Effects
-	refused []func(*EffectError) error // by the index of the item
+	sent    *Effects // of a CompleteWith that is under way, or whose outcome is not known
 }
 
 // stagingOf returns the staging of the innermost work that runs with a context.
@@ -117,7 +131,7 @@ func Unstage(ctx context.Context) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 
-		s.effects, s.refused, s.staged = Effects{}, nil, false
+		s.effects, s.staged = Effects{}, false
 	}
 }
 
@@ -129,39 +143,84 @@ func (s *staging) add(e Effects) error {
 		return s.closed
 	}
 
-	items := append(s.effects.Items[:len(s.effects.Items):len(s.effects.Items)], copyItems(e.Items)...)
-	messages := append(s.effects.Messages[:len(s.effects.Messages):len(s.effects.Messages)], copyMessages(e.Messages)...)
-
-	if err := s.store.checkEffects(s.partition, items, messages); err != nil {
-		return fmt.Errorf("idemddb: stage: %w", err)
+	all, err := s.with(e)
+	if err == nil {
+		s.effects, s.staged = all, true
 	}
 
-	for range e.Items {
-		s.refused = append(s.refused, e.Refused)
-	}
-
-	s.effects, s.staged = Effects{Items: items, Messages: messages}, true
-
-	return nil
+	return err
 }
 
-// take ends the staging and returns what was staged. It returns false if Stage was not called.
+// with returns what is staged together with e, which it copies. It is called with s.mu held.
+func (s *staging) with(e Effects) (Effects, error) {
+	all := Effects{
+		Items:    slices.Concat(s.effects.Items, copyItems(e.Items)),
+		Messages: slices.Concat(s.effects.Messages, copyMessages(e.Messages)),
+	}
+
+	if err := s.store.checkEffects(s.partition, all); err != nil {
+		return Effects{}, fmt.Errorf("idemddb: stage: %w", err)
+	}
+
+	first, earlier := len(s.effects.Items), s.effects.Refused
+
+	all.Refused = func(refused *EffectError) error {
+		meaning := e.Refused
+		if refused.Index < first {
+			meaning = earlier
+		}
+
+		if meaning == nil {
+			return refused
+		}
+
+		return meaning(refused)
+	}
+
+	return all, nil
+}
+
+// take ends the staging and returns what a completion writes. It returns false if Stage was not called. After a CompleteWith whose
+// outcome is not known, a completion writes the same effects.
 func (s *staging) take() (Effects, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.closed = fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w", KeyHash(s.key), ErrFenced)
+	s.close()
 
-	refused := s.refused
-	s.effects.Refused = func(e *EffectError) error {
-		if e.Index < len(refused) && refused[e.Index] != nil {
-			return refused[e.Index](e)
-		}
-
-		return e
+	if s.sent != nil {
+		return *s.sent, true
 	}
 
 	return s.effects, s.staged
+}
+
+// takeWith is take for a CompleteWith. Its own effects are not staged: if it is refused, the next one has others.
+func (s *staging) takeWith(e Effects) (Effects, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	all, err := s.with(e)
+	if err != nil {
+		return Effects{}, err
+	}
+
+	s.close()
+	s.sent = &all
+
+	return all, nil
+}
+
+// end ends the staging without a completion.
+func (s *staging) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.close()
+}
+
+func (s *staging) close() {
+	s.closed = fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w", KeyHash(s.key), ErrFenced)
 }
 
 // reopen lets the work stage again: nothing of what was taken is written.
@@ -169,70 +228,15 @@ func (s *staging) reopen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.closed = nil
+	s.closed, s.sent = nil, nil
+}
+
+// written forgets what was taken: it is committed.
+func (s *staging) written() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.effects, s.sent = Effects{}, nil
 }
 
 func (e *Effects) isEmpty() bool { return len(e.Items) == 0 && len(e.Messages) == 0 }
-
-// Limits of DynamoDB's transactions.
-const (
-	maxEffects     = 99 // with the record 100
-	maxTransaction = 4 << 20
-)
-
-// checkEffects returns an error for what DynamoDB could only refuse.
-func (s *Store) checkEffects(partition string, items []types.TransactWriteItem, messages []Message) error {
-	if len(items) > maxEffects {
-		return fmt.Errorf("%d items: 1 record and %d of yours; DynamoDB takes 100 in a transaction", len(items)+1, len(items))
-	}
-
-	if err := s.checkItems(partition, items); err != nil {
-		return err
-	}
-
-	return checkMessages(messages)
-}
-
-func (s *Store) checkItems(partition string, items []types.TransactWriteItem) error {
-	keyNames := map[string][]string{s.table: s.keyNames()} // :: table → names of its key attributes, as far as they are known
-
-	for _, it := range items {
-		if table, key := keyOf(it); key != nil {
-			keyNames[table] = names(key)
-		}
-	}
-
-	seen, total := map[string]int{s.table + "\n" + itemText(s.key(partition)): -1}, 0
-
-	for i, it := range items {
-		table, size, err := measure(it)
-		if err != nil {
-			return fmt.Errorf("item %d: %w", i, err)
-		}
-
-		total += size
-
-		id, ok := identify(it, table, keyNames[table])
-		if !ok {
-			continue // a Put into a table whose key is not known
-		}
-
-		if earlier, twice := seen[id]; twice && earlier < 0 {
-			return fmt.Errorf("item %d: it is the record of the key itself", i)
-		} else if twice {
-			return fmt.Errorf("item %d: it is the same item as item %d; a transaction takes an item once", i, earlier)
-		}
-
-		seen[id] = i
-	}
-
-	if total > maxTransaction {
-		return fmt.Errorf("the items have %d bytes, a transaction takes %d", total, maxTransaction)
-	}
-
-	return nil
-}
-
-func (s *Store) keyNames() []string {
-	return names(s.key(""))
-}

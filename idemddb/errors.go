@@ -133,8 +133,10 @@ func (*FailedError) Unwrap() error { return ErrFailed }
 // has not completed it, so that the key still needs that worker, or if the record is unreadable. Work with staged effects is done only
 // if the key is completed, because they have not happened otherwise.
 func IsDone(err error) bool {
-	if errors.Is(err, ErrUncommitted) || errors.Is(err, ErrEffectRefused) || errors.Is(err, ErrUnsent) {
-		return false
+	for _, open := range []error{ErrUncommitted, ErrEffectRefused, ErrUnsent, errEffects} {
+		if errors.Is(err, open) {
+			return false
+		}
 	}
 
 	fenced, ok := errors.AsType[*FencedError](err)

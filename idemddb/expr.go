@@ -162,11 +162,12 @@ const updateReject = "SET v = :v, st = :state, own = :mine, fence = if_not_exist
 	" prev = if_not_exists(lease, :zero), lease = :zero, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms), err = :err"
 
-// Both take the messages out of the index. What can never be sent stays in parked, with ends, in a record that is not deleted.
+// What was sent is removed. The record of one that can never be sent, in parked, is not deleted: it keeps its exp, and ends for later. What
+// is left stays in the index, also if another sender has taken the record out of it.
 const (
-	updateSent   = "SET " + nameExp + " = :exp REMOVE outbox, due, due_ns, ends"
+	updateSent   = "SET " + nameExp + " = :exp REMOVE outbox, due, due_ns, ends, parked"
 	updateParked = "SET parked = :parked REMOVE outbox, due, due_ns"
-	updateLeft   = "SET outbox = :outbox"
+	updateLeft   = "SET outbox = :outbox, due = :due, due_ns = :duens"
 
 	updateSetParked  = ", parked = :parked"
 	updateDropParked = " REMOVE parked"

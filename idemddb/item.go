@@ -16,18 +16,29 @@ import (
 
 // keyOf returns the table and the key that an item of a transaction names; nil for a Put, which names none.
 func keyOf(it types.TransactWriteItem) (table string, key item) {
+	var name *string
+
 	switch {
 	case it.Update != nil:
-		return aws.ToString(it.Update.TableName), it.Update.Key
+		name, key = it.Update.TableName, it.Update.Key
 	case it.Delete != nil:
-		return aws.ToString(it.Delete.TableName), it.Delete.Key
+		name, key = it.Delete.TableName, it.Delete.Key
 	case it.ConditionCheck != nil:
-		return aws.ToString(it.ConditionCheck.TableName), it.ConditionCheck.Key
+		name, key = it.ConditionCheck.TableName, it.ConditionCheck.Key
 	case it.Put != nil:
-		return aws.ToString(it.Put.TableName), nil
-	default:
-		return "", nil
+		name = it.Put.TableName
 	}
+
+	return tableName(aws.ToString(name)), key
+}
+
+// tableName is the name of a table that is given by its name or its ARN. All tables of a transaction are in one account and Region.
+func tableName(table string) string {
+	if _, name, ok := strings.Cut(table, ":table/"); ok {
+		return name
+	}
+
+	return table
 }
 
 // identify returns a text that is the same for the same item. It returns false for a Put into a table whose key names are not known.
@@ -70,8 +81,8 @@ func itemText(key item) string {
 	return text.String()
 }
 
-// measure returns the table of an item and about how many bytes it sends. Its error is what DynamoDB would refuse.
-func measure(it types.TransactWriteItem) (table string, size int, err error) {
+// checkItem returns an error for what DynamoDB would refuse of an item.
+func checkItem(it types.TransactWriteItem) error {
 	kinds := 0
 	for _, is := range []bool{it.Put != nil, it.Update != nil, it.Delete != nil, it.ConditionCheck != nil} {
 		if is {
@@ -79,30 +90,35 @@ func measure(it types.TransactWriteItem) (table string, size int, err error) {
 		}
 	}
 
-	if kinds != 1 {
-		return "", 0, fmt.Errorf("it must be one of Put, Update, Delete and ConditionCheck, is %d of them", kinds)
-	}
-
 	table, key := keyOf(it)
+	size := sentSize(it)
 
 	switch {
+	case kinds != 1:
+		return fmt.Errorf("it must be one of Put, Update, Delete and ConditionCheck, is %d of them", kinds)
 	case table == "":
-		return "", 0, errors.New("its TableName is empty")
-	case it.Put == nil && len(key) == 0:
-		return "", 0, errors.New("its Key is empty")
-	case it.Put != nil:
-		size = itemSize(it.Put.Item)
-	case it.Update != nil:
-		size = itemSize(key) + itemSize(it.Update.ExpressionAttributeValues)
+		return errors.New("its TableName is empty")
+	case it.Put == nil && len(key) == 0, it.Put != nil && len(it.Put.Item) == 0:
+		return errors.New("its key is empty")
+	case size > maxItemSize:
+		return fmt.Errorf("it has %d bytes, an item holds %d", size, maxItemSize)
 	default:
-		size = itemSize(key)
+		return nil
 	}
+}
 
-	if size > maxItemSize {
-		return "", 0, fmt.Errorf("it has %d bytes, an item holds %d", size, maxItemSize)
+// sentSize is about how many bytes of an item are sent.
+func sentSize(it types.TransactWriteItem) int {
+	_, key := keyOf(it)
+
+	switch {
+	case it.Put != nil:
+		return itemSize(it.Put.Item)
+	case it.Update != nil:
+		return itemSize(key) + itemSize(it.Update.ExpressionAttributeValues)
+	default:
+		return itemSize(key)
 	}
-
-	return table, size, nil
 }
 
 func itemSize(it item) int {
@@ -236,7 +252,9 @@ func copyValue(v types.AttributeValue) types.AttributeValue {
 		}
 
 		return &types.AttributeValueMemberBS{Value: list}
+	case *types.AttributeValueMemberNULL:
+		return &types.AttributeValueMemberNULL{Value: v.Value}
 	default:
-		return v // NULL, and what the SDK does not know
+		return v // what the SDK does not know
 	}
 }

@@ -88,9 +88,8 @@ type storedRecord struct {
 	Outbox []storedMessage `dynamodbav:"outbox"`
 	Parked []parkedMessage `dynamodbav:"parked"`
 
-	fromParked bool                 // Outbox was in Parked
-	Expires    int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
-	Result     types.AttributeValue `dynamodbav:"-"` // nil, B, or NULL for a result that was omitted
+	Expires int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
+	Result  types.AttributeValue `dynamodbav:"-"` // nil, B, or NULL for a result that was omitted
 }
 
 // decode reads an item. An error is ErrCorrupt: the record is of another version, or not one of ours.
@@ -266,7 +265,8 @@ const (
 	maxFingerprint = 64
 )
 
-// checkSize returns ErrTooLarge if the record with this result and these messages would not fit into an item.
+// checkSize returns ErrTooLarge if the record with this result and these messages would not fit into an item, or not into a transaction
+// with these effects.
 func (s *Store) checkSize(partition string, result []byte, e Effects) error {
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
 		maxToken + len(stateInProgress) + maxFingerprint + recordNumbers*maxNumberSize + len(result) + messagesSize(e.Messages)
@@ -277,6 +277,10 @@ func (s *Store) checkSize(partition string, result []byte, e Effects) error {
 
 	if size > maxItemSize {
 		return fmt.Errorf("%w: the record would have %d bytes, an item holds %d", ErrTooLarge, size, maxItemSize)
+	}
+
+	if size += e.size() - messagesSize(e.Messages); size > maxTransaction {
+		return fmt.Errorf("%w: the transaction would have %d bytes, it takes %d", ErrTooLarge, size, maxTransaction)
 	}
 
 	return nil

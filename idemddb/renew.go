@@ -140,8 +140,8 @@ func (r *renewer) renew(ctx context.Context, deadline time.Time) (pause time.Dur
 	return 0, false
 }
 
-// joinRenewal waits for a renewal that is under way: it would conflict with a transaction on the same record. No other one begins,
-// because the claim is being settled.
+// joinRenewal ends a renewal that is under way: it would conflict with a transaction on the same record. No other one begins, because the
+// claim is being settled.
 func (c *Claim) joinRenewal() {
 	c.mu.Lock()
 	r := c.renewer
@@ -152,11 +152,22 @@ func (c *Claim) joinRenewal() {
 	}
 
 	r.mu.Lock()
-	running := r.running
+	running, abort := r.running, r.abort
 	r.mu.Unlock()
 
 	if running != nil {
+		abort()
 		<-running
+	}
+}
+
+// resume lets the renewal go on after a settlement that wrote nothing.
+func (r *renewer) resume() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if r.timer != nil && !r.stopped {
+		r.timer.Reset(max(retryRenewal/10, r.claim.left()-r.claim.store.opts.Lease/2)) //nolint:mnd // as after a renewal
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,17 +12,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// targetTime is the longest time for sending to one target behind a completion: the answer should not wait longer for it.
-const targetTime = 2 * time.Second
-
 // sendNow sends the messages of a record that this process has just completed. What does not get through is left to the sweep. If
 // there is none (Options.Unswept), it returns ErrUnsent.
 func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, rec *storedRecord) error {
-	ctx, p, cancel := s.settleContext(ctx)
-	defer cancel()
+	d := &delivering{store: s, batch: b, key: key, partition: partition, rec: rec}
 
-	left, err := s.deliver(ctx, b, key, partition, rec, p)
-	if left == 0 && err == nil {
+	err := d.run(ctx)
+	if err == nil {
 		return nil
 	}
 
@@ -37,12 +34,13 @@ func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, re
 // Delivery is what became of the messages of one record.
 type Delivery struct {
 	Key                string // as stored: behind the namespace, perhaps as a digest
-	Sent, Left, Parked int    // messages
+	Sent, Left, Parked int    // messages: sent now, to be sent later, and parked
 }
 
-// SendStored sends the messages of a record that was read from the table, and removes them from the record. With parked, it sends the
-// parked messages, too. It is for outbox.Sweep and operators; two senders at a time do no harm, because the ids stay the same. An
-// error means that messages are left, or that their removal was not written.
+// SendStored sends the messages of a record that was read from the table, and removes them from the record. With parked, it also sends
+// those that are parked, and those that are unsent for too long; what it cannot send of the parked ones stays parked. It is for
+// outbox.Sweep and operators; two senders at a time do no harm, because the ids stay the same. An error means that messages are left,
+// or that their removal was not written.
 func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (Delivery, error) {
 	pk, ok := stored[s.opts.PartitionKey].(*types.AttributeValueMemberS)
 	if !ok || !strings.HasPrefix(pk.Value, s.namespace+"#") {
@@ -56,72 +54,169 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 		return Delivery{Key: key}, keyError("send", key, err)
 	}
 
-	before := len(rec.Parked)
+	d := &delivering{store: s, key: key, partition: pk.Value, rec: rec, operator: parked}
+	err = d.run(ctx)
 
-	if parked {
-		for _, m := range rec.Parked {
-			rec.Outbox = append(rec.Outbox, m.storedMessage)
-		}
+	return Delivery{Key: key, Sent: d.sent, Left: len(d.left), Parked: len(d.parked)}, err
+}
 
-		rec.Parked, rec.fromParked = nil, true
-	}
+// delivering is one sending of the messages of a record.
+type delivering struct {
+	store          *Store
+	batch          *Batch // nil for none
+	key, partition string
+	rec            *storedRecord // as it was read
+	operator       bool          // parked messages, too
 
-	if len(rec.Outbox) == 0 {
-		return Delivery{Key: key, Parked: before}, nil
-	}
+	sent   int
+	left   []storedMessage // in the outbox
+	parked []parkedMessage
+}
 
-	total := len(rec.Outbox)
-
-	ctx, p, cancel := s.settleContext(ctx)
+// run sends the messages and writes down what is left of them. Its error says what is left and why.
+func (d *delivering) run(ctx context.Context) error {
+	ctx, p, cancel := d.store.settleContext(ctx)
 	defer cancel()
 
-	left, err := s.deliver(ctx, nil, key, pk.Value, rec, p)
-	done := Delivery{Key: key, Left: left, Parked: len(rec.Parked)}
-	done.Sent = total - left - (done.Parked - before)
+	messages := d.messages()
+	err := d.read(ctx, messages, d.send(ctx, messages))
 
-	return done, err
+	if d.sent == 0 && len(d.left) == len(d.rec.Outbox) {
+		return err // nothing has changed
+	}
+
+	if removed := d.remove(ctx, p); removed != nil {
+		return errors.Join(err, removed)
+	}
+
+	if len(d.left)+len(d.parked) == 0 {
+		d.store.observe(ctx, Event{Kind: Sent, Key: d.key})
+	}
+
+	return err
 }
 
-// deliver sends the messages in rec.Outbox and writes down what is left. It moves those that can never be sent to rec.Parked.
-func (s *Store) deliver(ctx context.Context, b *Batch, key, partition string, rec *storedRecord, p policy) (left int, err error) {
-	answers := s.sendAll(ctx, rec)
+// messages are those to send, in their order. A message that one sender has parked and another has not stands in both lists.
+func (d *delivering) messages() []storedMessage {
+	messages := slices.Clone(d.rec.Outbox)
 
-	var open []storedMessage
-
-	isOld := s.opts.Now().Sub(time.UnixMilli(rec.Done)) > maxUnsent
-
-	for i, m := range rec.Outbox {
-		switch answer := answers[i]; {
-		case answer == nil:
-		case errors.Is(answer, ErrUnsendable) || isOld && !errors.Is(answer, errNoSender):
-			rec.Parked = append(rec.Parked, parkedMessage{m, errorText(answer)})
-			s.observe(ctx, Event{Kind: Parked, Key: key, Err: fmt.Errorf("idemddb: message %s to %q: %w", messageID(rec.Tx, m.Index), m.To, answer)})
+	for _, m := range d.rec.Parked {
+		switch {
+		case contains(d.rec.Outbox, m.Index):
+		case d.operator:
+			messages = append(messages, m.storedMessage)
 		default:
-			open, err = append(open, m), errors.Join(err, fmt.Errorf("idemddb: message %s to %q: %w", messageID(rec.Tx, m.Index), m.To, answer))
+			d.parked = append(d.parked, m)
 		}
 	}
 
-	if len(open) == len(rec.Outbox) {
-		return len(open), err // nothing has changed
-	}
+	slices.SortFunc(messages, func(a, b storedMessage) int { return a.Index - b.Index })
 
-	if removed := s.removeSent(ctx, b, key, partition, rec, open, p); removed != nil {
-		return len(open), errors.Join(err, removed)
-	}
-
-	if len(open) == 0 && len(rec.Parked) == 0 {
-		s.observe(ctx, Event{Kind: Sent, Key: key})
-	}
-
-	return len(open), err
+	return messages
 }
 
-// sendAll sends the messages of a record, target by target, and returns an answer for each message.
-func (s *Store) sendAll(ctx context.Context, rec *storedRecord) []error {
-	answers := make([]error, len(rec.Outbox))
+func contains(messages []storedMessage, index int) bool {
+	return slices.ContainsFunc(messages, func(m storedMessage) bool { return m.Index == index })
+}
+
+var errOld = errors.New("unsent for 7 days: its receivers may have forgotten that they have it, as after a restore from a backup")
+
+// send returns an answer for each message. One that is unsent for too long is not sent without an operator.
+func (d *delivering) send(ctx context.Context, messages []storedMessage) []error {
+	if !d.operator && d.store.opts.Now().Sub(time.UnixMilli(d.rec.Done)) > maxUnsent {
+		return slices.Repeat([]error{fmt.Errorf("%w: %w", ErrUnsendable, errOld)}, len(messages))
+	}
+
+	return d.store.sendAll(ctx, d.rec.Tx, messages)
+}
+
+// read sorts the messages by their answers.
+func (d *delivering) read(ctx context.Context, messages []storedMessage, answers []error) (left error) {
+	for i, m := range messages {
+		if answers[i] == nil {
+			d.sent++
+
+			continue
+		}
+
+		answer := fmt.Errorf("idemddb: message %s to %q: %w", messageID(d.rec.Tx, m.Index), m.To, answers[i])
+		wasParked := !contains(d.rec.Outbox, m.Index)
+
+		switch {
+		case wasParked:
+			d.parked = append(d.parked, parkedMessage{m, errorText(answers[i])})
+			left = errors.Join(left, answer)
+		case errors.Is(answers[i], ErrUnsendable):
+			d.parked = append(d.parked, parkedMessage{m, errorText(answers[i])})
+			d.store.observe(ctx, Event{Kind: Parked, Key: d.key, Err: answer})
+		default:
+			d.left = append(d.left, m)
+			left = errors.Join(left, answer)
+		}
+	}
+
+	return left
+}
+
+// remove writes what is left into the record. The record gets its end back when nothing is left and nothing is parked. All messages of
+// the record were in d, so what another sender wrote meanwhile is lost only for messages that are sent. If the condition is false,
+// another sender has sent all.
+func (d *delivering) remove(ctx context.Context, p policy) error {
+	s, condition, b := d.store, condUnsent, d.batch
+	if d.operator && len(d.rec.Parked) > 0 {
+		condition = condParked
+	}
+
+	if len(d.left)+len(d.parked) > 0 {
+		b = nil // a large write must not delay others
+	}
+
+	_, err := s.fenced(ctx, b, d.key, p, func() write {
+		update, values := d.update()
+		values[":own"], values[":tx"], values[":completed"] = stringValue(*d.rec.Token), stringValue(d.rec.Tx), completedValue
+
+		return write{d.partition, condition, update, values}
+	})
+	if errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt) {
+		return nil
+	}
+
+	return err
+}
+
+func (d *delivering) update() (update string, values item) {
+	values = item{}
+	if len(d.parked) > 0 {
+		values[":parked"] = marshal(d.parked)
+	}
+
+	if len(d.left) > 0 {
+		values[":outbox"] = marshal(d.left)
+		values[":due"] = numberValue(d.rec.Done)
+		values[":duens"] = stringValue(d.store.dueNamespace(d.partition))
+	}
+
+	switch {
+	case len(d.left) > 0 && len(d.parked) > 0:
+		return updateLeft + updateSetParked, values
+	case len(d.left) > 0:
+		return updateLeft + updateDropParked, values
+	case len(d.parked) > 0:
+		return updateParked, values
+	default:
+		// The record stays until tomorrow at least, so that a late twin of the completing write finds it.
+		values[":exp"] = numberValue(max(d.rec.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))
+
+		return updateSent, values
+	}
+}
+
+// sendAll sends messages, target by target, and returns an answer for each.
+func (s *Store) sendAll(ctx context.Context, tx string, messages []storedMessage) []error {
+	answers := make([]error, len(messages))
 	byTarget := map[string][]int{}
 
-	for i, m := range rec.Outbox {
+	for i, m := range messages {
 		answers[i] = errNoSender
 		if s.opts.Senders[m.To] != nil {
 			byTarget[m.To] = append(byTarget[m.To], i)
@@ -129,12 +224,12 @@ func (s *Store) sendAll(ctx context.Context, rec *storedRecord) []error {
 	}
 
 	for target, indexes := range byTarget {
-		messages := make([]StoredMessage, len(indexes))
+		public := make([]StoredMessage, len(indexes))
 		for i, at := range indexes {
-			messages[i] = rec.Outbox[at].public(rec.Tx)
+			public[i] = messages[at].public(tx)
 		}
 
-		for i, answer := range s.sendTo(ctx, target, messages) {
+		for i, answer := range s.sendTo(ctx, target, public) {
 			answers[indexes[i]] = answer
 		}
 	}
@@ -142,77 +237,43 @@ func (s *Store) sendAll(ctx context.Context, rec *storedRecord) []error {
 	return answers
 }
 
+const (
+	// targetTime is the longest time for sending to one target behind a completion: the answer should not wait longer for it.
+	targetTime = 2 * time.Second
+
+	// targetPause is how long a target that used up its time is not asked again, so that it does not delay all others.
+	targetPause = 10 * time.Second
+)
+
+var errHangs = errors.New("the target did not answer in time just now")
+
 // sendTo calls a user's Sender, whose panic and whose wrong number of answers are errors.
 func (s *Store) sendTo(ctx context.Context, target string, messages []StoredMessage) (answers []error) {
+	if until, ok := s.hanging.Load(target); ok && time.Now().Before(until.(time.Time)) { //nolint:forcetypeassert // nothing else is stored there
+		return slices.Repeat([]error{errHangs}, len(messages))
+	}
+
+	begun := time.Now()
+
 	ctx, cancel := context.WithTimeout(ctx, targetTime)
 	defer cancel()
 
-	failed := func(err error) []error {
-		all := make([]error, len(messages))
-		for i := range all {
-			all[i] = err
-		}
-
-		return all
-	}
-
 	defer func() {
 		if v := recover(); v != nil {
-			answers = failed(fmt.Errorf("the sender panicked: %v", v))
+			answers = slices.Repeat([]error{fmt.Errorf("the sender panicked: %v", v)}, len(messages))
+		}
+
+		if time.Since(begun) >= targetTime {
+			s.hanging.Store(target, time.Now().Add(targetPause))
 		}
 	}()
 
 	answers = s.opts.Senders[target].Send(ctx, target, messages)
 	if len(answers) != len(messages) {
-		return failed(fmt.Errorf("the sender gave %d answers for %d messages", len(answers), len(messages)))
+		return slices.Repeat([]error{fmt.Errorf("the sender gave %d answers for %d messages", len(answers), len(messages))}, len(messages))
 	}
 
 	return answers
-}
-
-// removeSent writes the messages that are left into the record. The record gets its end back when none is left, and none is parked. If
-// another sender was faster, there is nothing to do.
-func (s *Store) removeSent(ctx context.Context, b *Batch, key, partition string, rec *storedRecord, open []storedMessage, p policy) error {
-	condition := condUnsent
-	if rec.fromParked {
-		condition = condParked
-	}
-
-	_, err := s.fenced(ctx, b, key, p, func() write {
-		values := item{":own": stringValue(*rec.Token), ":tx": stringValue(rec.Tx), ":completed": completedValue}
-		update := updateSent
-
-		switch {
-		case len(open) > 0 && len(rec.Parked) > 0:
-			update = updateLeft + updateSetParked
-		case len(open) > 0 && rec.fromParked:
-			update = updateLeft + updateDropParked
-		case len(open) > 0:
-			update = updateLeft
-		case len(rec.Parked) > 0:
-			update = updateParked
-		}
-
-		if len(open) > 0 {
-			values[":outbox"] = marshal(open)
-		}
-
-		if len(rec.Parked) > 0 {
-			values[":parked"] = marshal(rec.Parked)
-		}
-
-		if update == updateSent {
-			// The record stays until tomorrow at least, so that a late twin of the completing write finds it.
-			values[":exp"] = numberValue(max(rec.Ends, s.opts.Now().Add(24*time.Hour).Unix()))
-		}
-
-		return write{partition, condition, update, values}
-	})
-	if errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt) {
-		return nil
-	}
-
-	return err
 }
 
 func marshal(v any) types.AttributeValue {

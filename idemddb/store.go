@@ -21,7 +21,7 @@ import (
 // *dynamodb.Client does, the writes of a [Batch] share requests. A decorator should pass that method on.
 //
 // Give the client [HTTPClient] for its connections. Its retryer is not used: a Store retries by itself, in the same way under any
-// version of the SDK. TransactWriteItems is for effects that are written together with the completion; nothing calls it yet.
+// version of the SDK. TransactWriteItems writes effects together with a completion.
 type DynamoDB interface {
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
@@ -118,6 +118,7 @@ type Store struct {
 	singleUntil  atomic.Pointer[time.Time] // when shared requests are tried again; nil for now
 	emptyAnswers atomic.Int64              // transactions in a row that were answered without content
 	wrongAnswers atomic.Int64              // shared requests in a row that were answered with a wrong number of answers
+	hanging      sync.Map                  // string, a target of messages → time.Time until which it is not asked
 	statements   sync.Map                  // [2]string, condition and update → partiql
 
 	disabled bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent

@@ -75,8 +75,8 @@ func checkMessages(messages []Message) error {
 
 func (m *Message) check() error {
 	switch {
-	case m.To == "":
-		return errors.New("To: is empty; it names an entry of Options.Senders")
+	case m.To == "" || !utf8.ValidString(m.To):
+		return errors.New("To: must be UTF-8 text that is not empty; it names an entry of Options.Senders")
 	case m.Body == "" || !utf8.ValidString(m.Body):
 		return errors.New("Body: must be UTF-8 text that is not empty; no target takes another one")
 	case len(m.Group) > maxGroup || strings.ContainsFunc(m.Group, func(r rune) bool { return r <= ' ' || r > '~' }):
@@ -104,7 +104,7 @@ func messagesSize(messages []Message) int {
 	for _, m := range messages {
 		size += len(m.To) + len(m.Body) + len(m.Group) + messageOverhead
 		for name, value := range m.Attributes {
-			size += len(name) + len(value)
+			size += len(name) + len(value) + 1
 		}
 	}
 
@@ -112,8 +112,8 @@ func messagesSize(messages []Message) int {
 }
 
 const (
-	messageOverhead = 64 // bytes of names and numbers in a record
-	maxOutbox       = maxItemSize - 8<<10
+	messageOverhead = 64 + maxErrorText // bytes of a message's names and numbers in a record, and of its cause if it is parked
+	maxOutbox       = maxItemSize - plainRecord
 )
 
 // dueNamespace is the partition of the index of the unsent in which a key stands, by a hash of the key.

@@ -1,6 +1,7 @@
 package idemddb
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -18,14 +19,15 @@ import (
 // effects in their order. The input is built once: all tries send the same bytes, because a client request token belongs to one input.
 type transaction struct {
 	store   *Store
+	token   string // the first client request token; "" for a new one
 	input   dynamodb.TransactWriteItemsInput
 	parts   []*part
 	between func(context.Context) // called before each further try; nil for none
-	once    bool                  // a transaction of several keys: what is cancelled without a refusal is not sent again in this form
+	grouped bool                  // several keys: after two cancellations each is sent alone, and so is what DynamoDB refuses as a whole
 
 	tries   int
 	cancels int
-	unknown bool // a try had no answer, so it may have been applied
+	unknown bool // an earlier try had no answer, so it may be applied yet
 }
 
 // part is one key of a transaction.
@@ -63,20 +65,15 @@ func (t *transaction) add(key string, record *types.TransactWriteItem, effects [
 }
 
 // send sends the transaction until it is answered. If no part was refused then, it is committed; else nothing was written. Its error is
-// that of a transaction without an answer.
+// that of a transaction without an answer. If DynamoDB refuses the request as a whole, that is the answer to the part.
 //
 // The records alone decide whether an earlier try was applied; the client request token saves a try. After no answer the same token
 // is sent again, and DynamoDB answers a transaction that it has committed with success. After a cancellation the token is used up.
 func (t *transaction) send(ctx context.Context, p policy) error {
-	t.input.ClientRequestToken = new(newTx())
+	t.input.ClientRequestToken = new(cmp.Or(t.token, newTx()))
 	t.input.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 
-	key := ""
-	if len(t.parts) == 1 {
-		key = t.parts[0].key
-	}
-
-	return t.store.retry(ctx, key, p, func(ctx context.Context) error {
+	err := t.store.retry(ctx, t.key(), p, func(ctx context.Context) error {
 		if t.tries++; t.tries > 1 && t.between != nil {
 			t.between(ctx)
 		}
@@ -85,6 +82,22 @@ func (t *transaction) send(ctx context.Context, p policy) error {
 
 		return t.read(ctx, out, err)
 	})
+	if err == nil || t.grouped || isTransient(err) {
+		return err
+	}
+
+	t.parts[0].effect = &EffectError{Index: -1, Code: errorCode(err), Unknown: t.unknown, message: err.Error(), cause: err}
+
+	return nil
+}
+
+// key is the key for events, "" if there are several.
+func (t *transaction) key() string {
+	if len(t.parts) > 1 {
+		return ""
+	}
+
+	return t.parts[0].key
 }
 
 func (t *transaction) read(ctx context.Context, out *dynamodb.TransactWriteItemsOutput, err error) error {
@@ -126,11 +139,11 @@ func (t *transaction) cancelled(ctx context.Context, reasons []types.Cancellatio
 	if len(reasons) != len(t.input.TransactItems) {
 		t.unknown = true
 
-		return fmt.Errorf("%w: a cancelled transaction of %d items has %d reasons", errNoContent, len(t.input.TransactItems), len(reasons))
+		return t.again(fmt.Errorf("%w: a cancelled transaction of %d items has %d reasons", errNoContent, len(t.input.TransactItems), len(reasons)))
 	}
 
 	if slices.ContainsFunc(reasons, func(r types.CancellationReason) bool { return aws.ToString(r.Code) == "TransactionConflict" }) {
-		t.store.observe(ctx, Event{Kind: Conflict, Key: t.parts[0].key})
+		t.store.observe(ctx, Event{Kind: Conflict, Key: t.key()})
 	}
 
 	isAnswered := false
@@ -143,11 +156,16 @@ func (t *transaction) cancelled(ctx context.Context, reasons []types.Cancellatio
 		return nil
 	}
 
-	if t.once && t.cancels > 1 {
+	return t.again(&cancelledError{reasons})
+}
+
+// again returns the error with which a cancelled transaction is sent again. Keys that are cancelled together twice are sent alone.
+func (t *transaction) again(err error) error {
+	if t.grouped && t.cancels > 1 {
 		return errSingle
 	}
 
-	return &cancelledError{reasons}
+	return err
 }
 
 // read reads the reasons of one part. It returns whether the part was refused. A refused effect beside a conflict of the record can be
@@ -232,11 +250,12 @@ func (s *Store) accepts(ctx context.Context, out *dynamodb.TransactWriteItemsOut
 func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) error {
 	c.mustExist()
 
-	if err := c.staging.add(e); err != nil {
+	all, err := c.staging.takeWith(e)
+	if err != nil {
 		return err
 	}
 
-	return c.Complete(ctx, result)
+	return c.completeWith(ctx, result, all)
 }
 
 // commit completes the claim with what was staged.
@@ -266,19 +285,14 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	done.Fence, done.Attempts = &c.fence, c.attempt
 
 	values := c.heldValues()
-	t := &transaction{store: s, between: func(ctx context.Context) { c.extendInLine(ctx, p) }}
+	bound := leaseBound(ctx)
+	t := &transaction{store: s, token: done.Tx, between: func(ctx context.Context) { c.extendInLine(ctx, bound) }}
 	record := s.recordUpdate(c.partition, condHeld, updateComplete+done.update()+updateDropError, done.values(s, c.partition, values), s.expr.nameOfExp)
 	answer := t.add(c.key, record, e.Items)
 
-	err := t.send(write, p)
-
-	switch {
-	case err != nil && !t.unknown && !isTransient(err):
-		c.reopen() // nothing was written
-
-		return keyError("complete", c.key, s.explain(err))
+	switch err := t.send(write, p); {
 	case err != nil:
-		err = fmt.Errorf("%w: %w", keyError("complete", c.key, s.explain(err)), ErrUncommitted)
+		err = fmt.Errorf("%w: %w", keyError("complete", c.key, err), ErrUncommitted)
 		s.observe(ctx, c.event(Uncommitted, err))
 
 		return err
@@ -323,10 +337,12 @@ func (c *Claim) refusedCommit(ctx context.Context, answer *part, done *storedRec
 
 func (c *Claim) committed(ctx context.Context, done *storedRecord, omitted error) error {
 	c.end(Completed)
+	c.staging.written()
 	c.store.observe(ctx, c.event(Completed, omitted))
 
 	if len(done.Outbox) == 0 {
 		c.store.cache.add(c.partition, done.record(c.key), &c.fingerprint)
+
 		return nil
 	}
 
@@ -335,20 +351,26 @@ func (c *Claim) committed(ctx context.Context, done *storedRecord, omitted error
 	return c.store.sendNow(ctx, c.batch, c.key, c.partition, done)
 }
 
-// extendInLine extends the lease between two tries, because the renewal has ended.
-func (c *Claim) extendInLine(ctx context.Context, p policy) {
+// extendInLine extends the lease between two tries, because the renewal has ended. It makes one try: the transaction matters more, and its
+// own condition says whether the claim is lost.
+func (c *Claim) extendInLine(ctx context.Context, bound time.Time) {
 	if c.left() < c.store.opts.Lease/3 { //nolint:mnd // a third
-		_, _ = c.lengthen(ctx, time.Time{}, p) // the transaction's own condition says whether the claim is lost
+		_, _ = c.lengthen(ctx, bound, policy{end: time.Now()})
 	}
 }
 
-// reopen takes the begin of a settlement back that wrote nothing.
+// reopen takes the begin of a settlement back that wrote nothing: the claim is still held, and kept.
 func (c *Claim) reopen() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-
 	c.settling = false
+	r := c.renewer
+	c.mu.Unlock()
+
 	c.staging.reopen()
+
+	if r != nil {
+		r.resume()
+	}
 }
 
 // recordUpdate is the update of a record as an item of a transaction.
@@ -435,8 +457,11 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 	}
 
 	rec := s.completion(newTx(), e, nil)
+	if err := errors.Join(s.sendAll(write, rec.Tx, rec.Outbox)...); err != nil {
+		return keyError("send", key, fmt.Errorf("%w: %w", ErrUnsent, err))
+	}
 
-	return errors.Join(s.sendAll(write, &rec)...)
+	return nil
 }
 
 // Refuse settles a claim whose completion was refused because of an effect, as Effects.Refused says: failed if that is permanent, else
@@ -468,5 +493,5 @@ func (c *Claim) Staged() bool {
 // EndStaging lets the work of the claim stage no more, because it did not return in time. It is for wrappers.
 func (c *Claim) EndStaging() {
 	c.mustExist()
-	c.staging.take()
+	c.staging.end()
 }

@@ -91,6 +91,15 @@ func isTransient(err error) bool {
 	return err != nil && (v == unprocessed || v == unknown)
 }
 
+// errorCode is DynamoDB's code for an error; "InvalidRequest" for a request that the SDK could not encode.
+func errorCode(err error) string {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		return api.ErrorCode()
+	}
+
+	return "InvalidRequest"
+}
+
 // refusedItem returns the item that a refused condition carries, or nil if it carries none. It returns false for other errors.
 func refusedItem(err error) (item, bool) {
 	e, ok := errors.AsType[*types.ConditionalCheckFailedException](err)

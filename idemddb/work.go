@@ -55,8 +55,12 @@ func doOptimistic[T any](
 		return answerOf[T](rec, opts)
 	}
 
-	value, err := runUnclaimed(ctx, s, key, opts, work, fn)
-	if err != nil {
+	value, rec, err := runUnclaimed(ctx, s, key, opts, work, fn)
+
+	switch {
+	case rec != nil:
+		return answerOf[T](rec, opts)
+	case err != nil:
 		return value, err
 	}
 
@@ -66,7 +70,7 @@ func doOptimistic[T any](
 
 	rec, err = s.commit(ctx, nil, key, opts, result, omitted, effects)()
 	if effect, ok := errors.AsType[*EffectError](err); ok {
-		rec, err = s.refuse(ctx, key, opts, effect)
+		rec, err = s.reject(ctx, key, opts, effect.Meaning())
 	}
 
 	switch {
@@ -79,10 +83,11 @@ func doOptimistic[T any](
 	}
 }
 
-// runUnclaimed runs fn. A run that does not end well is written down, also if fn panics or ends its goroutine.
+// runUnclaimed runs fn. A run that does not end well is written down, also if fn panics or ends its goroutine. If the key was completed
+// meanwhile, it returns that record: the run may have failed because of it.
 func runUnclaimed[T any](
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, work *Work, fn func(context.Context) (T, error),
-) (value T, err error) {
+) (value T, rec *Record, err error) {
 	returned := false
 
 	defer func() {
@@ -91,33 +96,28 @@ func runUnclaimed[T any](
 		switch {
 		case !returned:
 			_, _ = s.Reject(ctx, key, opts, errors.New("the work panicked or ended its goroutine"), false)
-		case err == nil && !staged:
-			err = keyError("commit", key, ErrNotStaged)
-
-			fallthrough
 		case err != nil:
-			_, rejected := s.Reject(ctx, key, opts, err, isPermanent(err))
-			err = errors.Join(err, rejected)
+			rec, err = s.reject(ctx, key, opts, err)
+		case !staged:
+			rec, err = s.reject(ctx, key, opts, keyError("commit", key, ErrNotStaged))
 		}
 	}()
 
 	value, err = fn(work.Context(ctx))
 	returned = true
 
-	return value, err
+	return value, nil, err
 }
 
-// refuse writes down that a commit was refused because of an effect, as Effects.Refused says. The record of a completed key is that of an
-// earlier try which was applied, or of another worker.
-func (s *Store) refuse(ctx context.Context, key string, opts *ClaimOptions, e *EffectError) (*Record, error) {
-	meaning := e.Meaning()
-
-	rec, err := s.Reject(ctx, key, opts, meaning, isPermanent(meaning))
+// reject writes down that work did not succeed, or that its commit was refused because of an effect. It returns the cause, joined with
+// what else went wrong, or the record of a completed key: that of an earlier try which was applied, or of another worker.
+func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, cause error) (*Record, error) {
+	rec, err := s.Reject(ctx, key, opts, cause, isPermanent(cause))
 	if rec != nil {
 		return rec, nil
 	}
 
-	return nil, errors.Join(meaning, err)
+	return nil, errors.Join(cause, err)
 }
 
 // answerOf is the answer of a record to Do.
