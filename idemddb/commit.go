@@ -64,7 +64,7 @@ func (s *Store) commit(
 		c.sendLeft(ctx, b)
 
 		if c.record != nil || c.err != nil {
-			s.observe(ctx, c.refusalEvent())
+			s.observe(ctx, c.event())
 
 			return c.record, c.err
 		}
@@ -164,7 +164,7 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 func (c *committing) read(answer *part, err error) {
 	switch {
 	case err != nil:
-		c.err = fmt.Errorf("%w: %w", keyError("commit", c.key, err), ErrUncommitted)
+		c.err = fmt.Errorf("%w: %w", keyError("commit", c.key, c.store.explain(err)), ErrUncommitted)
 	case answer.effect != nil:
 		answer.effect.refused = c.effects.Refused
 		c.err = answer.effect
@@ -174,6 +174,20 @@ func (c *committing) read(answer *part, err error) {
 	case !c.recognizes(answer.found):
 		c.conflict(answer.found)
 	}
+}
+
+// event is that of a commit that was not made, or was made before.
+func (c *committing) event() Event {
+	e := c.acquisition.event()
+
+	switch {
+	case errors.Is(c.err, ErrEffectRefused):
+		e.Kind = EffectRefused
+	case errors.Is(c.err, ErrUncommitted):
+		e.Kind = Uncommitted
+	}
+
+	return e
 }
 
 // follow does what a refusal asks for that only another request can answer.
@@ -190,20 +204,6 @@ func (c *committing) follow(ctx context.Context, p policy) {
 	} else {
 		c.err = c.markFailed(ctx, p, rare.found)
 	}
-}
-
-// refusalEvent is the event of a commit that wrote nothing, or perhaps nothing.
-func (c *committing) refusalEvent() Event {
-	e := c.event()
-
-	switch {
-	case errors.Is(c.err, ErrEffectRefused):
-		e.Kind = EffectRefused
-	case errors.Is(c.err, ErrUncommitted):
-		e.Kind = Uncommitted
-	}
-
-	return e
 }
 
 // recognizes tells whether a record is the one that an earlier try of this call wrote.

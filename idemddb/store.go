@@ -96,7 +96,7 @@ type Options struct {
 	TTLAttribute string
 
 	// UnsentIndex is the name of the table's sparse index of records with unsent messages, for outbox.Sweep: partition key due_ns (S),
-	// sort key due (N), keys only. Defaults to "": the sweep scans the table.
+	// sort key due (N), keys only, as in [TableWithIndex]. Defaults to "": the sweep scans the table.
 	UnsentIndex string
 
 	// Unswept says that no sweep is deployed. Then a message whose handler has staged messages is reported failed until they are sent,

@@ -24,6 +24,9 @@ type API interface {
 type Report struct {
 	Records, Sent, Left, Parked int           // records with unsent messages; messages
 	Oldest                      time.Duration // the age of the oldest unsent message that was found; 0 for none
+
+	// Incomplete says that a query or a read failed, or that the time was over: there may be other and older unsent messages.
+	Incomplete bool
 }
 
 // settled is how old a completion must be before the sweep sends its messages: its own process sends them at once.
@@ -77,10 +80,10 @@ type sweep struct {
 }
 
 func (w *sweep) query(ctx context.Context, in *dynamodb.QueryInput) {
-	for {
+	for !w.isOver(ctx) {
 		out, err := w.api.Query(ctx, in)
 		if err != nil {
-			w.errs = append(w.errs, fmt.Errorf("outbox: query of index %q: %w", *in.IndexName, err))
+			w.failed(fmt.Errorf("outbox: query of index %q: %w", *in.IndexName, err))
 
 			return
 		}
@@ -89,7 +92,7 @@ func (w *sweep) query(ctx context.Context, in *dynamodb.QueryInput) {
 			w.send(ctx, found)
 		}
 
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 || ctx.Err() != nil {
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
 			return
 		}
 	}
@@ -98,10 +101,10 @@ func (w *sweep) query(ctx context.Context, in *dynamodb.QueryInput) {
 func (w *sweep) scan(ctx context.Context) {
 	in := w.store.UnsentScan(settled)
 
-	for {
+	for !w.isOver(ctx) {
 		out, err := w.api.Scan(ctx, in)
 		if err != nil {
-			w.errs = append(w.errs, fmt.Errorf("outbox: scan of table %q: %w", *in.TableName, err))
+			w.failed(fmt.Errorf("outbox: scan of table %q: %w", *in.TableName, err))
 
 			return
 		}
@@ -110,21 +113,34 @@ func (w *sweep) scan(ctx context.Context) {
 			w.send(ctx, found)
 		}
 
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 || ctx.Err() != nil {
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
 			return
 		}
 	}
 }
 
+// isOver tells whether the time is over, so that something is left for the next sweep.
+func (w *sweep) isOver(ctx context.Context) bool {
+	w.report.Incomplete = w.report.Incomplete || ctx.Err() != nil
+
+	return ctx.Err() != nil
+}
+
+// failed notes an error behind which there may be unsent messages that the sweep has not seen.
+func (w *sweep) failed(err error) {
+	w.report.Incomplete = true
+	w.errs = append(w.errs, err)
+}
+
 // send reads one record and sends its messages. The index may be behind the table, so the record may have none any more.
 func (w *sweep) send(ctx context.Context, found map[string]types.AttributeValue) {
-	if ctx.Err() != nil {
+	if w.isOver(ctx) {
 		return
 	}
 
 	out, err := w.api.GetItem(ctx, w.store.RecordInput(found))
 	if err != nil {
-		w.errs = append(w.errs, fmt.Errorf("outbox: read record: %w", err))
+		w.failed(fmt.Errorf("outbox: read record: %w", err))
 
 		return
 	}
