@@ -477,7 +477,7 @@ func (a *acquisition) putInPlace(ctx context.Context, p policy, old *storedRecor
 			err = errNoContent
 		}
 
-		return err //nolint:wrapcheck // verdict.go looks at it
+		return err
 	})
 
 	found, ok := refusedItem(err)

@@ -237,7 +237,7 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 		}
 	}
 
-	if p, ok := errors.AsType[*clientPanic](err); ok {
+	if p, ok := errors.AsType[*clientPanicError](err); ok {
 		panic(p)
 	}
 
@@ -372,11 +372,11 @@ func (b *Batch) take() []*queued {
 
 // run sends a request until all of its writes are answered. If the client panics or ends the goroutine, the writers panic.
 func (b *Batch) run(ctx context.Context, c *sharedCall) {
-	var failure error = &clientPanic{errExited, nil}
+	var failure error = &clientPanicError{errExited, nil}
 
 	defer func() {
 		if v := recover(); v != nil {
-			failure = &clientPanic{v, debug.Stack()}
+			failure = &clientPanicError{v, debug.Stack()}
 		}
 
 		c.cancel()
@@ -536,20 +536,22 @@ func (b *Batch) drop(q *queued) bool {
 // errExited is the panic of a writer whose client has ended the goroutine of the request.
 var errExited = errors.New("idemddb: the client ended its goroutine (runtime.Goexit)")
 
-// clientPanic carries a panic of the client from the goroutine of the request to the writers, with its stack.
-type clientPanic struct {
+// clientPanicError carries a panic of the client from the goroutine of the request to the writers, with its stack.
+type clientPanicError struct {
 	value any
 	stack []byte
 }
 
-func (p *clientPanic) Error() string { return fmt.Sprintf("idemddb: the client panicked: %v", p.value) }
+func (p *clientPanicError) Error() string {
+	return fmt.Sprintf("idemddb: the client panicked: %v", p.value)
+}
 
 // Unwrap returns the panic's value if it is an error.
-func (p *clientPanic) Unwrap() error {
+func (p *clientPanicError) Unwrap() error {
 	err, _ := p.value.(error)
 
 	return err
 }
 
 // Stack returns the stack of the goroutine that panicked, for those who recover.
-func (p *clientPanic) Stack() []byte { return p.stack }
+func (p *clientPanicError) Stack() []byte { return p.stack }

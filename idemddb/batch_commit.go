@@ -146,11 +146,11 @@ func resultSize(result types.AttributeValue) int {
 
 // runCommits sends a group of commits until each has its answer. The writers wait for it, so it outlives none of them.
 func (b *Batch) runCommits(ctx context.Context, group []*waitingCommit) {
-	var failure error = &clientPanic{errExited, nil}
+	var failure error = &clientPanicError{errExited, nil}
 
 	defer func() {
 		if v := recover(); v != nil {
-			failure = &clientPanic{v, debug.Stack()}
+			failure = &clientPanicError{v, debug.Stack()}
 		}
 
 		for _, w := range group {

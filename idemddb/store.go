@@ -184,6 +184,16 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
+// RetryAfter returns how long a lease that ends at this time, by its holder's clock, may keep the key from being claimed: a takeover is
+// possible ClockSkew after the lease, and the clock of the taker may be that much behind. It is not positive if the lease is over for
+// everybody. It is for wrappers, which hide a message until it can be worked on.
+func (s *Store) RetryAfter(lease time.Time) time.Duration {
+	return lease.Add(2 * s.opts.ClockSkew).Sub(s.opts.Now())
+}
+
+// Disabled tells whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
+func (s *Store) Disabled() bool { return s.disabled }
+
 // findBatcher makes the Store share requests, or returns why it cannot.
 func (s *Store) findBatcher() error {
 	batcher, ok := s.api.(batcher)
@@ -205,16 +215,6 @@ func (s *Store) findBatcher() error {
 
 	return nil
 }
-
-// RetryAfter returns how long a lease that ends at this time, by its holder's clock, may keep the key from being claimed: a takeover is
-// possible ClockSkew after the lease, and the clock of the taker may be that much behind. It is not positive if the lease is over for
-// everybody. It is for wrappers, which hide a message until it can be worked on.
-func (s *Store) RetryAfter(lease time.Time) time.Duration {
-	return lease.Add(2 * s.opts.ClockSkew).Sub(s.opts.Now())
-}
-
-// Disabled tells whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
-func (s *Store) Disabled() bool { return s.disabled }
 
 func readDisabled() (bool, error) {
 	const name = "IDEMDDB_DISABLED"

@@ -76,21 +76,21 @@ func checkMessages(messages []Message) error {
 func (m *Message) check() error {
 	switch {
 	case m.To == "" || !utf8.ValidString(m.To):
-		return errors.New("To: must be UTF-8 text that is not empty; it names an entry of Options.Senders")
+		return errors.New("Message.To: must be UTF-8 text that is not empty; it names an entry of Options.Senders")
 	case m.Body == "" || !utf8.ValidString(m.Body):
-		return errors.New("Body: must be UTF-8 text that is not empty; no target takes another one")
+		return errors.New("Message.Body: must be UTF-8 text that is not empty; no target takes another one")
 	case len(m.Group) > maxGroup || strings.ContainsFunc(m.Group, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return fmt.Errorf("Group: must have at most %d visible ASCII characters", maxGroup)
+		return fmt.Errorf("Message.Group: must have at most %d visible ASCII characters", maxGroup)
 	case len(m.Attributes) > maxMessageAttributes:
-		return fmt.Errorf("Attributes: SQS takes ten, and the library adds two; must have at most %d, has %d", maxMessageAttributes, len(m.Attributes))
+		return fmt.Errorf("Message.Attributes: SQS takes ten, and the library adds two; must have at most %d, has %d", maxMessageAttributes, len(m.Attributes))
 	}
 
 	for name, value := range m.Attributes {
 		switch {
 		case strings.HasPrefix(name, reservedAttributes):
-			return fmt.Errorf("Attributes: %q: names that begin with %q are the library's own", name, reservedAttributes)
+			return fmt.Errorf("Message.Attributes: %q: names that begin with %q are the library's own", name, reservedAttributes)
 		case name == "" || value == "" || !utf8.ValidString(name) || !utf8.ValidString(value):
-			return fmt.Errorf("Attributes: %q: name and value must be UTF-8 text that is not empty", name)
+			return fmt.Errorf("Message.Attributes: %q: name and value must be UTF-8 text that is not empty", name)
 		}
 	}
 

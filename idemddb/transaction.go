@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -128,7 +129,7 @@ func (t *transaction) read(ctx context.Context, out *dynamodb.TransactWriteItems
 		t.unknown = true
 	}
 
-	return err //nolint:wrapcheck // verdict.go looks at it
+	return err
 }
 
 // cancelled reads the reasons of a cancelled transaction, which wrote nothing. It returns an error if the transaction is to be sent
@@ -202,14 +203,15 @@ func (p *part) read(reasons []types.CancellationReason, unknown bool) bool {
 type cancelledError struct{ reasons []types.CancellationReason }
 
 func (e *cancelledError) Error() string {
-	text := "the transaction was cancelled:"
+	codes := []string{}
+
 	for i, r := range e.reasons {
 		if code := aws.ToString(r.Code); !isNone(code) {
-			text += fmt.Sprintf(" item %d %s;", i, code)
+			codes = append(codes, fmt.Sprintf("item %d: %s", i, code))
 		}
 	}
 
-	return text
+	return "the transaction was cancelled: " + strings.Join(codes, ", ")
 }
 
 func isNone(code string) bool { return code == "" || code == "None" }

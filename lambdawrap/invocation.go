@@ -224,7 +224,7 @@ func isClosed(c chan struct{}) bool {
 
 // handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;
 // what the handler returns after that is dropped.
-func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive,staticcheck // the error belongs to the handler
+func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive // the error belongs to the handler
 	ctx = idemddb.WithInvocation(ctx, v.deadline, v.before(latePart))
 
 	if v.opts.Timeout > 0 {
