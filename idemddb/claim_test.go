@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -312,7 +313,19 @@ func TestAClaimWhoseLeaseEndsWithItsContextIsNotExtended(t *testing.T) {
 type slowSingle struct {
 	*idemddbtest.DB
 
+	mu     sync.Mutex
 	delays []time.Duration
+}
+
+func (c *slowSingle) nextDelay() (delay time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if len(c.delays) > 0 {
+		delay, c.delays = c.delays[0], c.delays[1:]
+	}
+
+	return delay
 }
 
 func (c *slowSingle) UpdateItem(
@@ -320,11 +333,7 @@ func (c *slowSingle) UpdateItem(
 ) (*dynamodb.UpdateItemOutput, error) {
 	out, err := c.DB.UpdateItem(ctx, in, opts...)
 
-	if len(c.delays) > 0 {
-		delay := c.delays[0]
-		c.delays = c.delays[1:]
-		<-time.After(delay)
-	}
+	<-time.After(c.nextDelay())
 
 	return out, err
 }
