@@ -38,6 +38,9 @@ type Batch struct {
 	long      bool        // the timer waits for announced claims
 	answers   int         // claims that DynamoDB has answered
 	exhausted bool        // a claim used its patience up, and DynamoDB has answered none since that claim began
+
+	commits     []*waitingCommit // commits that wait for a transaction
+	commitTimer *time.Timer      // not nil while they wait
 }
 
 // Batch returns a Batch for the claims of one invocation.
