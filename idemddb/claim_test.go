@@ -317,6 +317,16 @@ type slowSingle struct {
 	delays []time.Duration
 }
 
+func (c *slowSingle) UpdateItem(
+	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	out, err := c.DB.UpdateItem(ctx, in, opts...)
+
+	<-time.After(c.nextDelay())
+
+	return out, err
+}
+
 func (c *slowSingle) nextDelay() (delay time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -326,16 +336,6 @@ func (c *slowSingle) nextDelay() (delay time.Duration) {
 	}
 
 	return delay
-}
-
-func (c *slowSingle) UpdateItem(
-	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	out, err := c.DB.UpdateItem(ctx, in, opts...)
-
-	<-time.After(c.nextDelay())
-
-	return out, err
 }
 
 // A claim that trusted now + Lease instead would go on for 10 s after another worker may have the key.
