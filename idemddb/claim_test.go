@@ -126,7 +126,7 @@ func TestAWaitingClaimGetsTheRecordOfAnOwnerThatCompletesInTime(t *testing.T) {
 	})
 }
 
-func TestAClaimWaitsNoLongerThanItIsTold(t *testing.T) {
+func TestAClaimWaitsNoLongerThanItsLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newStore(t, nil)
