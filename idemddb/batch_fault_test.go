@@ -29,14 +29,14 @@ func TestThrottledStatementsShareTheNextTry(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
 				oddKeysOnce := func() {
-					met := map[string]bool{}
+					failed := map[string]bool{}
 					f.db.InterceptStatements(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 						key := textOf(r.Key, "pk")
-						if n, err := strconv.Atoi(strings.TrimPrefix(key, "test#")); err != nil || n%2 == 0 || met[key] {
+						if n, err := strconv.Atoi(strings.TrimPrefix(key, "test#")); err != nil || n%2 == 0 || failed[key] {
 							return idemddbtest.None
 						}
 
-						met[key] = true
+						failed[key] = true
 
 						return fault
 					})
@@ -323,7 +323,7 @@ func TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd(t *testing.T
 	})
 }
 
-// A request that is sent again leaves out what nobody waits for any more: a claim would lock its key without a worker.
+// A request that is sent again leaves out what nobody waits for any more: a claim would keep its key from others without a worker.
 func TestAClaimWhoseCallerHasLeftIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -583,7 +583,7 @@ func TestClaimsOfABatchThatAreNotAnsweredEndWithTheirPatience(t *testing.T) {
 				f.db.Intercept(nil)
 				won(f, claimIn(f.Context(), f.batch, []string{"recovered"}, false))
 				f.db.Inject(idemddbtest.LostRequest, idemddbtest.Throttle)
-				won(f, claimIn(f.Context(), f.batch, []string{"patient"}, false))
+				won(f, claimIn(f.Context(), f.batch, []string{"after faults"}, false))
 			})
 		})
 	}

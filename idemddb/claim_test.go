@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,7 +126,7 @@ func TestAWaitingClaimGetsTheRecordOfAnOwnerThatCompletesInTime(t *testing.T) {
 	})
 }
 
-func TestAClaimWaitsNoLongerThanItIsTold(t *testing.T) {
+func TestAClaimWaitsNoLongerThanItsLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newStore(t, nil)
@@ -312,6 +313,7 @@ func TestAClaimWhoseLeaseEndsWithItsContextIsNotExtended(t *testing.T) {
 type slowSingle struct {
 	*idemddbtest.DB
 
+	mu     sync.Mutex
 	delays []time.Duration
 }
 
@@ -320,13 +322,20 @@ func (c *slowSingle) UpdateItem(
 ) (*dynamodb.UpdateItemOutput, error) {
 	out, err := c.DB.UpdateItem(ctx, in, opts...)
 
-	if len(c.delays) > 0 {
-		delay := c.delays[0]
-		c.delays = c.delays[1:]
-		<-time.After(delay)
-	}
+	<-time.After(c.nextDelay())
 
 	return out, err
+}
+
+func (c *slowSingle) nextDelay() (delay time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if len(c.delays) > 0 {
+		delay, c.delays = c.delays[0], c.delays[1:]
+	}
+
+	return delay
 }
 
 // A claim that trusted now + Lease instead would go on for 10 s after another worker may have the key.

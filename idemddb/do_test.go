@@ -155,7 +155,7 @@ func (f *fixture) deliver(handle func(context.Context) error) (deliveries int) {
 	return deliveries
 }
 
-func TestACallerThatIgnoresTheRecordIsToldBeforeItsCompletion(t *testing.T) {
+func TestACallerThatIgnoresTheRecordPanicsWithTheReasonBeforeItsCompletion(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
 		handle := func(ctx context.Context) error {

@@ -59,7 +59,7 @@ func ExampleClaimOptions_wait() {
 
 	go func() { done <- other.Complete(ctx, []byte("receipt 1")) }()
 
-	claim, record, err := store.Claim(ctx, "payment-1", &idemddb.ClaimOptions{Wait: time.Second})
+	claim, record, err := store.Claim(ctx, "payment-1", &idemddb.ClaimOptions{Wait: time.Minute})
 
 	switch {
 	case err != nil:

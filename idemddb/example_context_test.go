@@ -33,14 +33,14 @@ func ExampleFromContext() {
 }
 
 // A wrapper cancels its handlers before the invocation ends. Claims that are made inside of a handler last to the end of the
-// invocation all the same, and what settles them is written until the wrapper answers.
+// invocation all the same, and the writes that settle them are sent until the wrapper answers.
 func ExampleWithInvocation() {
-	store, _ := inMemory(nil)
+	store, _ := inMemory(&idemddb.Options{Lease: time.Hour})
 
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(10 * time.Minute)
 	answer := deadline.Add(-time.Second)
 
-	handler, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	handler, cancel := context.WithTimeout(context.Background(), 9*time.Minute)
 	defer cancel()
 
 	claim, record, err := store.Claim(idemddb.WithInvocation(handler, deadline, answer), "payment-1", nil)
@@ -50,8 +50,8 @@ func ExampleWithInvocation() {
 		return
 	}
 
-	fmt.Println("a lease of", claim.Deadline().Sub(noon).Round(time.Second))
-	// Output: a lease of 20s
+	fmt.Println("a lease of", claim.Deadline().Sub(noon).Round(time.Minute))
+	// Output: a lease of 10m0s
 }
 
 // A wrapper that counts the retries of completions can hold new work back until they get through.

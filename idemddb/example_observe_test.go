@@ -8,7 +8,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// The events tell a replay from a run.
+// The events show which calls ran the work and which were replays.
 func ExampleOptions_observe() {
 	ctx := context.Background()
 	store, _ := inMemory(&idemddb.Options{

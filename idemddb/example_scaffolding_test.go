@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -80,33 +79,6 @@ func claimed(store *idemddb.Store, key string) *idemddb.Claim {
 	}
 
 	return claim
-}
-
-// claimAll claims keys at once, as a wrapper does with a batch of messages, and returns those that are claimed.
-func claimAll(ctx context.Context, batch *idemddb.Batch, opts *idemddb.ClaimOptions, keys ...string) []string {
-	var (
-		all sync.WaitGroup
-		mu  sync.Mutex
-		won []string
-	)
-
-	batch.Expect(len(keys))
-
-	for _, key := range keys {
-		all.Go(func() {
-			if claim, record, err := batch.Claim(ctx, key, opts); err == nil && record == nil {
-				mu.Lock()
-				defer mu.Unlock()
-
-				won = append(won, claim.Key())
-			}
-		})
-	}
-
-	all.Wait()
-	slices.Sort(won)
-
-	return won
 }
 
 // charge is the work of the examples: it has an effect that nobody wants twice.

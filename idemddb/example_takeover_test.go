@@ -9,7 +9,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// A worker died. The one that takes over knows that the effect may have happened, and looks first.
+// A worker died. Takeover says to the next one that the effect may have happened, so it looks first.
 func ExampleClaim_Takeover() {
 	store, aws := inMemory(nil)
 	claimed(store, "payment-1") // its worker dies
