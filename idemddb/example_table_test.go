@@ -35,6 +35,22 @@ func ExampleTable() {
 	// Output: 0 records
 }
 
+// The same with the index in which outbox.Sweep finds the records with unsent messages.
+func ExampleTableWithIndex() {
+	ctx := context.Background()
+	db := idemddbtest.New(nil) // or a *dynamodb.Client of a local engine
+
+	if _, err := db.CreateTable(ctx, idemddb.TableWithIndex("records", "unsent")); err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{UnsentIndex: "unsent"})
+	fmt.Println(store != nil, err)
+	// Output: true <nil>
+}
+
 // Records may live in an existing table, among other items.
 func ExampleOptions_existingTable() {
 	ctx := context.Background()

@@ -99,6 +99,8 @@
 //	no_key        the message has no key
 //	in_progress   another worker holds the key
 //	unanswered    DynamoDB did not answer the claim, or refused it
+//	uncommitted   what the handler staged is not known to be committed; the record decides at the next delivery
+//	unsent        what the handler staged is committed, and its messages are not sent yet (Options.Unswept of the Store)
 //	corrupt       the record cannot be read, or is of another version (ERROR)
 //	no_time       too little time was left to start
 //	late          the handler did not answer in time

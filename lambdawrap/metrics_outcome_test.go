@@ -19,16 +19,18 @@ import (
 
 // uncounted are the outcomes that are no metric of their own, with the reason.
 var uncounted = map[Outcome]string{
-	OutcomeCompleted:  "the Store's event counts it, in Completions",
-	OutcomeReplayed:   "the Store's event counts it, in Replays",
-	OutcomeUnrecorded: "the Store's event counts it, in Unrecorded",
-	OutcomeFenced:     "the Store's event counts it, in Fenced",
-	OutcomeInProgress: "the Store's event counts it, in InProgress",
-	OutcomeUnanswered: "the Store's event counts it, in Unanswered",
-	OutcomeCorrupt:    "the Store's event counts it, in Refusals",
-	OutcomeFailed:     "it is one of the Failures, and its log line says more",
-	OutcomeNoTime:     "it is one of the Failures, and comes back without harm",
-	OutcomeBlocked:    "it is one of the Failures, and the message before it has the cause",
+	OutcomeCompleted:   "the Store's event counts it, in Completions",
+	OutcomeReplayed:    "the Store's event counts it, in Replays",
+	OutcomeUnrecorded:  "the Store's event counts it, in Unrecorded",
+	OutcomeUncommitted: "the Store's event counts it, in Uncommitted",
+	OutcomeUnsent:      "the Store's event counts it, in Unsent",
+	OutcomeFenced:      "the Store's event counts it, in Fenced",
+	OutcomeInProgress:  "the Store's event counts it, in InProgress",
+	OutcomeUnanswered:  "the Store's event counts it, in Unanswered",
+	OutcomeCorrupt:     "the Store's event counts it, in Refusals",
+	OutcomeFailed:      "it is one of the Failures, and its log line says more",
+	OutcomeNoTime:      "it is one of the Failures, and comes back without harm",
+	OutcomeBlocked:     "it is one of the Failures, and the message before it has the cause",
 }
 
 func TestEveryOutcomeIsCountedOrDeliberatelyNot(t *testing.T) {
