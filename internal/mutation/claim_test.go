@@ -229,4 +229,32 @@ var claimMutants = []mutant{
 		new:  `fingerprint != "" && a.fingerprint == "" {`,
 		pkg:  "idemddb", run: "TestACachedRecordKnowsItsFingerprint",
 	},
+	{
+		why:  "by default, a claim without an answer goes on for 20 s",
+		file: "idemddb/store.go",
+		old:  `cmp.Or(o.ClaimPatience, defaultClaimPatience)`,
+		new:  `cmp.Or(o.ClaimPatience, 4*defaultClaimPatience)`,
+		pkg:  "idemddb", run: "TestAClaimThatIsNotAnsweredEndsWithItsPatience",
+	},
+	{
+		why:  "keys are claimed ahead of their work although a crash would use up an attempt of each",
+		file: "idemddb/batch.go",
+		old:  `|| b.store.opts.MaxAttempts > 0 || b.store.opts.NoTakeover {`,
+		new:  `{`,
+		pkg:  "lambdawrap", run: "TestClaimsRunAtMostOneGroupAhead",
+	},
+	{
+		why:  "a cached record answers after the end of its retention",
+		file: "idemddb/cache.go",
+		old:  `if !found.record.ExpiresAt.After(now.Truncate(time.Second)) {`,
+		new:  `if !found.record.ExpiresAt.After(now.Add(-time.Minute)) {`,
+		pkg:  "idemddb", run: "TestACachedRecordEndsWithItsRetention",
+	},
+	{
+		why:  "a late twin of the write that ended a key ends it again after it was reopened",
+		file: "idemddb/reopen.go",
+		old:  `":next": numberValue(fence + 1)`,
+		new:  `":next": numberValue(fence)`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/the_end_of_a_key_that_arrives_late",
+	},
 }

@@ -98,15 +98,15 @@ var limitMutants = []mutant{
 	{
 		why:  "the claim of a late handler is not extended beyond the deadline",
 		file: "lambdawrap/invocation.go",
-		old:  `claim.Extend(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}))`,
-		new:  `claim.Extend(idemddb.WithInvocation(ctx, v.deadline, time.Time{}))`,
+		old:  `ctx = idemddb.WithInvocation(ctx, time.Time{}, time.Time{})`,
+		new:  `ctx = idemddb.WithInvocation(ctx, v.deadline, time.Time{})`,
 		pkg:  "lambdawrap", run: "TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce",
 	},
 	{
 		why:  "the claim of a late handler is released, so that its work runs twice at once",
 		file: "lambdawrap/invocation.go",
-		old:  `claim.Extend(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}))`,
-		new:  `claim.Release(ctx, nil)`,
+		old:  `err := claim.Extend(ctx)`,
+		new:  `err := claim.Release(ctx, nil)`,
 		pkg:  "lambdawrap", run: "TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce",
 	},
 	{
@@ -231,5 +231,63 @@ var limitMutants = []mutant{
 		old:  `hooks: make(chan struct{}, w.workers)`,
 		new:  `hooks: make(chan struct{}, 100*w.workers)`,
 		pkg:  "lambdawrap", run: "TestHooksAreNeverMoreThanWorkersInTheReserveEither",
+	},
+	{
+		why:  "a lease ends where the reserve begins, so that a frozen handler and its successor run at once",
+		file: "lambdawrap/invocation.go",
+		old:  `idemddb.WithInvocation(ctx, v.deadline, v.before(answerPart))`,
+		new:  `idemddb.WithInvocation(ctx, v.before(1), v.before(answerPart))`,
+		pkg:  "lambdawrap", run: "TestTheLeaseOfAHandlerThatRunsInALongReserveIsRenewed",
+	},
+	{
+		why:  "what a handler answers in the reserve is not written down",
+		file: "lambdawrap/invocation.go",
+		old:  `idemddb.WithInvocation(ctx, v.deadline, v.before(answerPart))`,
+		new:  `idemddb.WithInvocation(ctx, v.deadline, v.before(1))`,
+		pkg:  "lambdawrap", run: "TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts",
+	},
+	{
+		why:  "a handler of Batch is called with too little time",
+		file: "lambdawrap/batch.go",
+		old: `case !v.hasTime():
+		v.giveBack`,
+		new: `case !v.hasTime() && v.deadline.IsZero():
+		v.giveBack`,
+		pkg: "lambdawrap", run: "TestABatchHandlerIsNotCalledInTheReserve",
+	},
+	{
+		why:  "a message that did not start counts as an attempt",
+		file: "lambdawrap/sqs.go",
+		old:  `released(OutcomeNoTime, errNoTime, claim.ReleaseUnused(ctx))`,
+		new:  `released(OutcomeNoTime, errNoTime, claim.Release(ctx, nil))`,
+		pkg:  "lambdawrap", run: "TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted",
+	},
+	{
+		why:  "a handler of Batch is called although one of its claims is lost",
+		file: "lambdawrap/batch.go",
+		old:  `case slices.ContainsFunc(given, isLost):`,
+		new:  `case !slices.ContainsFunc(given, isLost) && len(given) == 0:`,
+		pkg:  "lambdawrap", run: "TestABatchThatLosesAClaimBeforeItsHandlerStartsIsGivenBack",
+	},
+	{
+		why:  "the lease of a handler is not renewed any more when the reserve begins, although its answer still counts",
+		file: "lambdawrap/sqs.go",
+		old:  `context.WithValue(context.WithoutCancel(ctx), messageKey{}, m)`,
+		new:  `context.WithValue(ctx, messageKey{}, m)`,
+		pkg:  "lambdawrap", run: "TestTheLeaseOfAHandlerThatRunsInALongReserveIsRenewed",
+	},
+	{
+		why:  "a message that waits for its key uses up the time of the others of Batch",
+		file: "lambdawrap/batch.go",
+		old:  `wait = max(0, min(wait, v.untilLastStart()-v.reserve/latePart))`,
+		new:  `wait = max(0, wait)`,
+		pkg:  "lambdawrap", run: "TestWaitingEndsWithTheTimeOfTheInvocation",
+	},
+	{
+		why:  "the claim of a late handler is not renewed until the answer of the invocation is sent",
+		file: "lambdawrap/invocation.go",
+		old:  `_, stop := claim.Keep(context.WithoutCancel(ctx))`,
+		new:  `stop := func() {}`,
+		pkg:  "lambdawrap", run: "TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent",
 	},
 }

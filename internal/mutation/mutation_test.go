@@ -127,6 +127,10 @@ func build(t *testing.T, all []mutant) string {
 			"package %s\n\nimport \"os\"\n\nvar selectedMutant = os.Getenv(%q)\n", filepath.Base(filepath.Dir(file)), selector))
 	}
 
+	if t.Failed() { // a text was not found
+		t.FailNow()
+	}
+
 	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
 	if err != nil {
 		t.Fatal(err)
@@ -192,10 +196,6 @@ func mutate(t *testing.T, file string, mutants []mutant) string {
 		}
 
 		bodies[f] += fmt.Sprintf("\nif selectedMutant == %q {%s\n}\n", m.why, body)
-	}
-
-	if t.Failed() {
-		t.FailNow()
 	}
 
 	for _, d := range slices.Backward(parsed.Decls) {

@@ -102,4 +102,21 @@ var requestMutants = []mutant{
 		new: ``,
 		pkg: "idemddb", run: "TestOnRetryIsCalledForEachRetryOfASettlement",
 	},
+	{
+		why:  "the sender of finished work does not hear that a single request is sent again",
+		file: "idemddb/request.go",
+		old: `Err: err})
+		retried(ctx)`,
+		new: `Err: err})`,
+		pkg: "lambdawrap", run: "TestWorkDoesNotRunAheadOfItsRecords/Throttle,_3_workers,_handlers_of_20ms",
+	},
+	{
+		why:  "a request goes on although no caller waits for it",
+		file: "idemddb/batch.go",
+		old: `if isLast {
+		q.call.cancel()`,
+		new: `if isLast {
+		_ = q.call.cancel`,
+		pkg: "idemddb", run: "TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd",
+	},
 }

@@ -129,7 +129,7 @@ var settleMutants = []mutant{
 		old: `q.call.cancel()
 		<-q.call.done`,
 		new: `q.call.cancel()`,
-		pkg: "idemddb", run: "TestAClaimWhoseAnswerComesWithTheEndOfItsContextHasOneAnswer",
+		pkg: "idemddb", run: "TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd",
 	},
 	{
 		why:  "the end of the work's context keeps its record from being written",
