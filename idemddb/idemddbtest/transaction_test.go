@@ -343,3 +343,22 @@ func TestTimeToLiveLeavesAnItemThatIsHeld(t *testing.T) {
 		t.Errorf("got %d deleted, want 1", got)
 	}
 }
+
+// A transaction holds what it checks as well as what it writes.
+func TestAConditionCheckHoldsItsItem(t *testing.T) {
+	t.Parallel()
+	db := openDB(t, nil)
+	put(t, db, attributes{"pk": s("x")})
+	tx := begin(t, db, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{ConditionCheck: &types.ConditionCheck{
+		TableName: new(table), Key: attributes{"pk": s("x")}, ConditionExpression: new("attribute_exists(pk)"),
+	}}}})
+	if got := code(putX(t.Context(), db)); got != "TransactionConflictException" {
+		t.Errorf("got %q", got)
+	}
+
+	tx.Commit()
+
+	if err := putX(t.Context(), db); err != nil {
+		t.Errorf("after the commit: got %v", err)
+	}
+}
