@@ -2,17 +2,17 @@ package idemddbtest
 
 import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-// A consumption is the capacity units that a request consumes, of its table and of each index that it touches.
+// consumption is the number of capacity units that a request consumes in its table and in each index.
 type consumption struct {
 	table   float64
 	indexes map[string]float64 // nil: none
 }
 
-// written is the consumption of a write that touches no index.
+// written returns the consumption of a write that changes no index.
 func written(units int) consumption { return consumption{table: float64(units)} }
 
-// transactional doubles the units of the table: DynamoDB prepares and commits each item. It does not double the units of the indexes,
-// because they are written after the transaction, as after any other write.
+// transactional doubles the units of the table, because DynamoDB prepares and commits each item. It does not double the units of the
+// indexes, because DynamoDB writes them after the transaction, as after any other write.
 func (c consumption) transactional() consumption {
 	c.table *= 2
 
@@ -40,7 +40,7 @@ func (c consumption) total() float64 {
 	return sum
 }
 
-// report is what an answer says of the consumption, nil if the request does not ask for it.
+// report returns the ConsumedCapacity of the answer, nil if the request does not ask for it.
 func (c consumption) report(want types.ReturnConsumedCapacity, t *table) *types.ConsumedCapacity {
 	if want != types.ReturnConsumedCapacityTotal && want != types.ReturnConsumedCapacityIndexes {
 		return nil

@@ -15,9 +15,9 @@ const (
 	LostReply Fault = "LostReply"
 	// LateRequest breaks the connection as well. [DB.Deliver] applies the request later, when its sender has given it up.
 	LateRequest Fault = "LateRequest"
-	// LateCommit breaks the connection as well, but DynamoDB has found that the transaction is possible: it stays in flight and holds
-	// its items, see [Transaction], until [DB.Deliver] commits it. A transaction that is not possible is canceled when it arrives. For
-	// any other request LateCommit is LateRequest.
+	// LateCommit breaks the connection of a transaction after it has arrived. If its writes are possible, it stays in flight and holds its
+	// items until [DB.Deliver] commits it, see [Transaction]; else DynamoDB cancels it at once. For any other request LateCommit does what
+	// LateRequest does.
 	LateCommit Fault = "LateCommit"
 	// LateReply applies the request at once and never answers: the call waits for the end of its context.
 	LateReply Fault = "LateReply"
@@ -47,14 +47,14 @@ const (
 	// AccessDenied is an AccessDeniedException: a missing IAM permission, for statements dynamodb:PartiQLInsert or PartiQLUpdate.
 	AccessDenied Fault = "AccessDenied"
 	// TransactionConflict is a TransactionConflictException: another transaction holds the item. A transaction is canceled instead, with
-	// that reason for its first item; the other items have the reasons that they would have without it. Of a call of statements the first
-	// one is refused, and the others are applied.
+	// that reason for its first item, and the other items have the reasons that they have without the fault. Of a call of statements the
+	// first one is refused, and the others are applied.
 	TransactionConflict Fault = "TransactionConflict"
-	// ThrottleReason cancels a transaction with the reason ThrottlingError for its last item; the other items have the reasons that they
-	// would have without it. For any other request it is ThrottleAccount.
+	// ThrottleReason cancels a transaction with the reason ThrottlingError for its last item. The other items have the reasons that they
+	// have without the fault. For any other request ThrottleReason does what ThrottleAccount does.
 	ThrottleReason Fault = "ThrottleReason"
-	// CanceledWithoutReasons cancels a transaction with an error that lacks the reasons. For any other request it is
-	// TransactionConflict.
+	// CanceledWithoutReasons cancels a transaction with an error that lacks the reasons. For any other request CanceledWithoutReasons does
+	// what TransactionConflict does.
 	CanceledWithoutReasons Fault = "CanceledWithoutReasons"
 	// TransactionInProgress is a TransactionInProgressException: a transaction with this ClientRequestToken is under way.
 	TransactionInProgress Fault = "TransactionInProgress"
@@ -93,11 +93,11 @@ func (db *DB) InterceptStatements(decide func(ctx context.Context, statement Req
 	db.interceptStatement = decide
 }
 
-// InterceptParts sets the function that chooses a fault for each part of a transaction that gets through; nil removes it. The DB calls
+// InterceptParts sets the function that chooses a fault for each part of a transaction that DynamoDB evaluates; nil removes it. The DB calls
 // decide in the order of the parts, after it has chosen the fault of the whole transaction, and otherwise as Intercept says.
-// TransactionConflict, Throttle and ThrottleAccount cancel the transaction, each with its reason for this part: TransactionConflict,
-// ProvisionedThroughputExceeded and ThrottlingError. ConditionWithoutItem takes the item out of the reason of a part that is refused. No
-// other fault can happen to a single part: its reason is then a ValidationError.
+// TransactionConflict, Throttle and ThrottleAccount cancel the transaction; the reason of the part is then TransactionConflict,
+// ProvisionedThroughputExceeded or ThrottlingError. ConditionWithoutItem removes the item from the reason of a part whose condition does
+// not hold. With any other fault the reason of the part is a ValidationError.
 func (db *DB) InterceptParts(decide func(ctx context.Context, part Request) Fault) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

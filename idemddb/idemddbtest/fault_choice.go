@@ -18,8 +18,7 @@ func (db *DB) nextFault() (Fault, func(context.Context, Request) Fault) {
 	return f, nil
 }
 
-// chooseItemFaults asks the interceptors for the fault of each statement or part, without the lock. It returns false if the sender gave up
-// meanwhile.
+// chooseItemFaults calls decide for each statement or part, without the lock. It returns false if the sender gave up meanwhile.
 func chooseItemFaults(ctx context.Context, r *Request, ofCall Fault, decide func(context.Context, Request) Fault) bool {
 	if len(r.Items) == 0 || !ofCall.applies(*r) {
 		return true
@@ -41,7 +40,7 @@ func chooseItemFaults(ctx context.Context, r *Request, ofCall Fault, decide func
 	return decide == nil || ctx.Err() == nil
 }
 
-// itemInterceptor is the function that chooses the faults of the request's statements or parts.
+// itemInterceptor returns the function that chooses the faults of the request's statements or parts.
 func (db *DB) itemInterceptor(r Request) func(context.Context, Request) Fault {
 	if r.Operation == transactWrite {
 		return db.interceptPart
@@ -50,7 +49,7 @@ func (db *DB) itemInterceptor(r Request) func(context.Context, Request) Fault {
 	return db.interceptStatement
 }
 
-// breaks reports whether the sender sees a broken connection.
+// breaks reports whether the sender gets a broken connection.
 func (f Fault) breaks() bool {
 	switch f {
 	case LostRequest, LostReply, LateRequest, LateCommit:
@@ -60,7 +59,7 @@ func (f Fault) breaks() bool {
 	return false
 }
 
-// applies reports whether DynamoDB looks at a request with this fault when it arrives.
+// applies reports whether DynamoDB evaluates a request with this fault when it is sent.
 func (f Fault) applies(r Request) bool {
 	switch f {
 	case LostRequest, LateRequest, EmptyAnswer:

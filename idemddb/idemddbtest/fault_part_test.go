@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,5 +102,22 @@ func TestAReasonCanLackItsItem(t *testing.T) {
 				t.Errorf("%q by %s: got %s", fault, way, show(a))
 			}
 		}
+	}
+}
+
+// A canceled transaction consumes what it would consume without the conflict, twice the size of each item.
+func TestACanceledTransactionIsChargedForItsItems(t *testing.T) {
+	t.Parallel()
+	db := openDB(t, nil)
+	put(t, db, attributes{"pk": s("x"), "a": s(strings.Repeat("x", 2500))})
+	begin(t, db, transaction("x"))
+	db.ResetRequests()
+
+	if got, want := sent(t, db, transaction("y", "x")), canceled+" None TransactionConflict"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+
+	if got := db.Requests()[0]; got.WriteUnits != 8 || got.Items[0].WriteUnits != 2 || got.Items[1].WriteUnits != 6 {
+		t.Errorf("got %+v, want 2 and 6 write units", got)
 	}
 }

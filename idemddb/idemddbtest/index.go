@@ -7,12 +7,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// An index is a global secondary index. It has an entry for each item that has its key attributes.
+// index is a global secondary index. It has an entry for each item that has all of its key attributes.
 type index struct {
 	name      string
 	key       []keyAttribute
-	all       bool     // every attribute is projected
-	projected []string // else these: the keys of the index and of the table, and those that an INCLUDE names
+	all       bool     // the projection is ALL
+	projected []string // the attributes of an entry, if it is not: the keys of the index and of the table, and those of an INCLUDE
 }
 
 func indexesOf(in *dynamodb.CreateTableInput, tableKey []keyAttribute) ([]*index, error) {
@@ -66,7 +66,7 @@ func (ix *index) project(p *types.Projection, tableKey []keyAttribute) error {
 	return nil
 }
 
-// entry is what the index has of an item, nil for one that lacks an attribute of its key.
+// entry returns what the index has of an item, nil if the item lacks a key attribute of the index.
 func (ix *index) entry(it item) item {
 	for _, k := range ix.key {
 		if it[k.name] == nil {
@@ -89,7 +89,7 @@ func (ix *index) entry(it item) item {
 	return entry
 }
 
-// units is what a write of an item costs in the index. A change of the index's key is a deletion and a write.
+// units returns the price of a write in the index. A change of the index's key is a deletion and a write of an entry.
 func (ix *index) units(before, after item) int {
 	old, changed := ix.entry(before), ix.entry(after)
 
@@ -113,7 +113,7 @@ func (ix *index) sameKey(a, b item) bool {
 	return !slices.ContainsFunc(ix.key, func(k keyAttribute) bool { return !equal(a[k.name], b[k.name]) })
 }
 
-// checkTypes looks at the attributes of the key that an item has, even if it lacks others and so is not in the index.
+// checkTypes checks the key attributes that an item has, even if it lacks others, so that it is not in the index.
 func (ix *index) checkTypes(it item) error {
 	for _, k := range ix.key {
 		if v := it[k.name]; v != nil && typeOf(v) != k.typ {

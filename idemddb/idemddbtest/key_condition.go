@@ -2,7 +2,7 @@ package idemddbtest
 
 import "slices"
 
-// checkKeyCondition checks that a condition says what the partition key equals, and at most one thing of the sort key.
+// checkKeyCondition refuses a condition that is not an equality on the partition key, with at most one comparison of the sort key.
 func (s source) checkKeyCondition(b *binding, e *expr) error {
 	seen := map[string]bool{}
 
@@ -34,7 +34,7 @@ func conjuncts(e *expr) []*expr {
 	return append(conjuncts(e.args[0]), conjuncts(e.args[1])...)
 }
 
-// keyOperand finds the attribute of the key that a comparison is about, and checks what it is compared with.
+// keyOperand returns the key attribute of a comparison, and checks the values with which it is compared.
 func (s source) keyOperand(b *binding, e *expr) (k keyAttribute, err error) {
 	switch {
 	case e.kind == compareExpr && e.op != "<>", e.kind == betweenExpr, e.kind == functionExpr && e.op == "begins_with":
@@ -72,7 +72,7 @@ func (s source) keyOperand(b *binding, e *expr) (k keyAttribute, err error) {
 	return k, nil
 }
 
-// keyOperands tells the path from the values. A comparison may have its path on the right.
+// keyOperands returns the path and the values of a comparison. With an operator such as < the path may be on the right.
 func keyOperands(e *expr) (operand *expr, values []*expr, err error) {
 	for i, a := range e.args {
 		switch {

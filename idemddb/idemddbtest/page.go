@@ -6,14 +6,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// maxPage is how much a Query or a Scan reads at most, before its filter.
+// maxPage is the size at which a Query or a Scan stops to read. What the filter leaves out counts, too.
 const maxPage = 1 << 20
 
-// A page is what one Query or Scan reads of its source.
+// page is what one Query or Scan reads of its source.
 type page struct {
 	source     source
 	match      func(item) bool // the key condition, or the segment
-	filter     func(item) bool // of what is read, what is returned; nil: all
+	filter     func(item) bool // nil: everything that was read is returned
 	backward   bool
 	limit      *int32
 	start      item
@@ -21,12 +21,12 @@ type page struct {
 	consistent *bool
 }
 
-// A reading is what a page has come to.
+// reading is what a page has found.
 type reading struct {
 	items   []item // nil if they are only counted
 	count   int32
 	scanned int32
-	last    item // where the next page begins; nil at the end
+	last    item // the position at which the next page begins; nil at the end
 	cost    consumption
 }
 
@@ -47,7 +47,7 @@ func (p *page) check() error {
 	return nil
 }
 
-// read returns the page. Like the service it says where to go on whenever the limit is reached, even if nothing follows.
+// read reads the page. As in DynamoDB Local a page that has reached its limit has a LastEvaluatedKey, even if nothing follows.
 func (p *page) read() reading {
 	out := reading{items: []item{}}
 	size := 0
@@ -77,7 +77,7 @@ func (p *page) read() reading {
 	return out
 }
 
-// entries are those behind the start.
+// entries returns the entries behind the start, in the order in which the page reads them.
 func (p *page) entries() []item {
 	all := p.source.entries(p.match)
 	if p.backward {
@@ -104,7 +104,7 @@ func (p *page) position(entry item) item {
 	return position
 }
 
-// cost is for all that is read together, not rounded up for each entry.
+// cost returns the price of reading this much. It is rounded up once, not for each entry.
 func (p *page) cost(size int) consumption {
 	n := readUnits(size, p.consistent)
 	if p.source.index == nil {

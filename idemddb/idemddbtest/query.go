@@ -7,10 +7,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Query returns the items of one partition key, of a table or of a global secondary index, in the order of their sort keys. It knows
-// KeyConditionExpression, FilterExpression, Limit, ExclusiveStartKey, ScanIndexForward, ConsistentRead, and Select without
-// SPECIFIC_ATTRIBUTES; it does not know ProjectionExpression. Items with the same key of an index are in the order of the table's key;
-// the service promises no order for them.
+// Query returns the items of a table or of a global secondary index that have one partition key, in the order of their sort keys. It
+// supports KeyConditionExpression, FilterExpression, Limit, ExclusiveStartKey, ScanIndexForward, ConsistentRead, and Select without
+// SPECIFIC_ATTRIBUTES. It does not support ProjectionExpression. Entries with the same key of an index are in the order of the table's key,
+// for which the service promises no order.
 func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	return call[dynamodb.QueryOutput](ctx, db, in)
 }
@@ -96,7 +96,7 @@ func (db *DB) bindReading(condition, filter *string, names map[string]string, va
 	return c, f, b, nil
 }
 
-// matcher is nil for a missing expression.
+// matcher returns a function that evaluates the expression, nil for a missing expression.
 func (b *binding) matcher(e *expr) func(item) bool {
 	if e == nil {
 		return nil
@@ -105,7 +105,7 @@ func (b *binding) matcher(e *expr) func(item) bool {
 	return func(it item) bool { return b.holds(e, it) }
 }
 
-// checkFilter refuses the filter of a Query that names what the key condition is for, or what an index does not have.
+// checkFilter refuses the filter of a Query if it names a key attribute, or an attribute that the index does not project.
 func (s source) checkFilter(b *binding, e *expr) error {
 	if e == nil {
 		return nil

@@ -69,8 +69,8 @@ func (r Request) action() string {
 	return r.Operation
 }
 
-// conflict is the error of a request whose item another transaction holds. A transaction and a call of statements have none: the first of
-// their items has it.
+// conflict returns the error of a request whose item another transaction holds. It returns nil for a transaction and for a call of
+// statements, because one of their items has the conflict.
 func (r Request) conflict() error {
 	switch r.Operation {
 	case transactWrite, "BatchExecuteStatement":
@@ -82,7 +82,7 @@ func (r Request) conflict() error {
 
 func errConflict() error { return &types.TransactionConflictException{Message: new(isOngoing)} }
 
-// reason is what cancels the transaction of a part with this fault, with the code None for a fault that does not cancel it.
+// reason returns the reason with which a part with this fault cancels its transaction. Its code is None if the fault does not.
 func (f Fault) reason() types.CancellationReason {
 	switch f {
 	case None, ConditionWithoutItem:

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A source is what a Query or a Scan reads: a table, or one of its indexes.
+// source is what a Query or a Scan reads: a table, or one of its indexes.
 type source struct {
 	table *table
 	index *index // nil: the table itself
@@ -29,7 +29,7 @@ func (db *DB) source(tableName, indexName *string, consistent *bool) (source, er
 	return source{t, t.indexes[i]}, nil
 }
 
-// key is what a Query finds entries by.
+// key returns the key by which a Query finds entries.
 func (s source) key() []keyAttribute {
 	if s.index == nil {
 		return s.table.key
@@ -38,7 +38,8 @@ func (s source) key() []keyAttribute {
 	return s.index.key
 }
 
-// position is what names one entry, as LastEvaluatedKey does: several items can have the same key of an index.
+// position returns the attributes of LastEvaluatedKey, which name one entry. For an index they include the table's key, because several
+// items can have the same key of the index.
 func (s source) position() []keyAttribute {
 	if s.index == nil {
 		return s.table.key
@@ -55,7 +56,7 @@ func (s source) position() []keyAttribute {
 	return position
 }
 
-// entries are those that the source has and that match, in the order of their positions. They belong to the table.
+// entries returns the entries that match, in the order of their positions. They are not copies.
 func (s source) entries(match func(item) bool) []item {
 	items := s.table.items
 	if s.index != nil && s.table.indexed != nil {
@@ -90,7 +91,7 @@ func (s source) compare(a, b item) int {
 	return 0
 }
 
-// checkStart checks an ExclusiveStartKey and returns its adopted form. It need not be the position of an entry that is there.
+// checkStart adopts an ExclusiveStartKey. There need not be an entry at that position.
 func (s source) checkStart(in item) (item, error) {
 	if in == nil {
 		return nil, nil
@@ -116,9 +117,9 @@ func (s source) checkStart(in item) (item, error) {
 
 func errStart() error { return invalid("The provided starting key is invalid") }
 
-// HoldIndexes lets the indexes of all tables stay as they are until release is called, however long that is: DynamoDB writes an index
-// some time after its table, and promises no limit for that. Reads of the tables themselves see each write at once. A table that is
-// made meanwhile is not affected. Indexes that are held already stay as they are, and any release lets go of all.
+// HoldIndexes keeps the indexes of all tables as they are until release is called. DynamoDB writes an index some time after its table, and
+// promises no limit for that time. Reads of the tables themselves show each write at once. The indexes of a table that is made later are
+// not held. A second call does not change the indexes that are held already, and each release releases all indexes.
 func (db *DB) HoldIndexes() (release func()) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

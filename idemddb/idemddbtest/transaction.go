@@ -7,12 +7,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A Transaction is in flight: DynamoDB has found that all of its writes are possible, has not committed them all yet, and holds their
-// items until then. While an item is held, reads see it as it is, another transaction that names it is canceled with the reason
-// TransactionConflict for that item, and a plain write or a statement gets a TransactionConflictException. The items of its
-// ConditionChecks are held, too. Another request with its ClientRequestToken gets a TransactionInProgressException.
+// Transaction is a transaction in flight. DynamoDB has found that all of its writes are possible and has not committed all of them yet.
+// Until it has committed an item, it holds the item, also for a ConditionCheck. Reads return a held item as it is. Another transaction
+// with a held item is canceled with the reason TransactionConflict for that item. A PutItem, UpdateItem, DeleteItem or statement for a held
+// item gets a TransactionConflictException. Another request with the same ClientRequestToken gets a TransactionInProgressException.
 //
-// A Transaction comes from [DB.Begin], or from [DB.InFlight] after a [LateCommit]. Its methods are safe for concurrent use.
+// [DB.Begin] returns a Transaction, and [DB.InFlight] returns those that are in flight after a [LateCommit]. The methods are safe for
+// concurrent use.
 type Transaction struct {
 	db       *DB
 	sent     *sentTransaction // nil if it has no ClientRequestToken
@@ -23,8 +24,9 @@ type Transaction struct {
 	committed []bool    // of the writes
 }
 
-// Begin starts somebody else's transaction and leaves it in flight, so that a test says where in an interleaving a conflict is. It fails
-// as [DB.TransactWriteItems] does if the transaction cannot be done. It is not a request: it meets no fault and is not logged.
+// Begin starts somebody else's transaction and leaves it in flight, so that a test chooses the point at which another write conflicts with
+// it. If the transaction is not possible, Begin returns the error of the service. It is not a request, so that no fault happens to it and
+// [DB.Requests] does not list it.
 func (db *DB) Begin(in *dynamodb.TransactWriteItemsInput) (*Transaction, error) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -42,8 +44,8 @@ func (db *DB) InFlight() []*Transaction {
 	return slices.Clone(db.inFlight)
 }
 
-// Commit writes what is not written yet and ends the transaction: its items are free, and its ClientRequestToken is remembered. It has
-// no effect on a transaction that has ended.
+// Commit writes the items that are not written yet and ends the transaction. It holds no item any more, and its ClientRequestToken counts
+// from now on. Commit has no effect on a transaction that has ended.
 func (tx *Transaction) Commit() {
 	tx.db.mu.Lock()
 	defer tx.db.mu.Unlock()
@@ -51,9 +53,9 @@ func (tx *Transaction) Commit() {
 	tx.commit()
 }
 
-// CommitItem writes the item with this index and lets go of it; the others stay in flight. DynamoDB commits item by item, too, so that
-// another request can meet a conflict at one item and the new value of another. The last item ends the transaction. CommitItem has
-// no effect on an item that is committed, nor on a transaction that has ended, and it panics if there is no such index.
+// CommitItem writes the item with this index and does not hold it any more. DynamoDB commits one item after another, too, so that another
+// request can conflict at one item and find the new value of another one. The last item ends the transaction. CommitItem has no effect on
+// an item that is committed and on a transaction that has ended. It panics if there is no such index.
 func (tx *Transaction) CommitItem(index int) {
 	tx.db.mu.Lock()
 	defer tx.db.mu.Unlock()
@@ -69,9 +71,8 @@ func (tx *Transaction) CommitItem(index int) {
 	}
 }
 
-// Cancel ends the transaction without writing anything: its items are free, and its ClientRequestToken is not remembered. It has no
-// effect on a transaction that has ended, nor after the first CommitItem, because a transaction that DynamoDB has begun to commit is
-// committed in the end.
+// Cancel ends the transaction and writes nothing. It holds no item any more, and its ClientRequestToken is free. Cancel has no effect on a
+// transaction that has ended, nor after the first CommitItem, because DynamoDB commits every transaction that it has begun to commit.
 func (tx *Transaction) Cancel() {
 	tx.db.mu.Lock()
 	defer tx.db.mu.Unlock()
