@@ -149,7 +149,7 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 	c.done = s.completion(c.tx, c.effects, c.result)
 	c.last = stamp{now: time.UnixMilli(c.done.Done)}
 
-	condition, update := s.expr.claim, updateCommit+c.done.update()+" REMOVE err, fp"
+	condition, update := s.expr.claim, updateCommit+c.done.update()+updateDropBoth
 	if c.fingerprint != "" {
 		condition, update = s.expr.claimFP, updateCommit+c.done.update()+updateSetFP+updateDropError
 	}

@@ -87,6 +87,8 @@ const updateAgain = "SET v = :v, st = :inprogress, own = :mine, fence = fence + 
 const (
 	updateSetFP  = ", fp = :fp"
 	updateDropFP = " REMOVE fp" // an old fingerprint must not judge the input of this claim
+
+	updateDropBoth = " REMOVE err, fp" // of a commit
 )
 
 // condRecreate guards the PutItem of a whole new record over one that is past its retention. It is a compare-and-set on all that
