@@ -159,8 +159,23 @@ func (b *Batch) runCommits(ctx context.Context, group []*waitingCommit) {
 	}()
 
 	b.commitTogether(ctx, group)
+	b.expectRemovals(group)
 
 	failure = nil
+}
+
+// expectRemovals makes those commits members of the batch that have messages: these are sent now, and the removals of what was sent wait
+// for each other.
+func (b *Batch) expectRemovals(group []*waitingCommit) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	for _, w := range group {
+		if !w.alone && w.err == nil && w.record == nil && len(w.done.Outbox) > 0 {
+			w.isMember = true
+			b.members++
+		}
+	}
 }
 
 // commitTogether sends the group in one transaction. Those that are refused have their answers; the rest is sent once more together,

@@ -61,6 +61,11 @@ func (s *Store) commit(
 
 	return func() (*Record, error) {
 		run(ctx)
+
+		if c.isMember {
+			defer b.leave(ctx)
+		}
+
 		c.sendLeft(ctx, b)
 
 		if c.record != nil || c.err != nil {
@@ -83,6 +88,8 @@ type committing struct {
 	done    storedRecord         // as it was committed
 	sent    bool                 // a transaction of its own was sent
 	unknown bool                 // an earlier transaction had no answer, so it may be applied yet
+
+	isMember bool // of its batch: it was committed together with others, and the removals of their messages share a request
 }
 
 func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e Effects) (*committing, error) {
