@@ -153,7 +153,10 @@ type queued struct {
 	retry  func()      // called for each retry
 	answer chan error  // buffered: a request does not wait for a writer
 	call   *sharedCall // nil while the write waits in the queue
-	waits  bool        // in the request's count of writers that wait; guarded by the mutex of the Batch
+
+	// Guarded by the mutex of the Batch.
+	waits    bool // in the request's count of writers that wait
+	finished bool // answered by the request, which may still have other writes
 
 	mu   sync.Mutex
 	left bool  // the writer waits no longer: an answer must not change what it looks at
@@ -227,7 +230,7 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 	select {
 	case err = <-q.answer:
 	case <-ctx.Done():
-		if last, isAbandoned := b.abandon(q); isAbandoned {
+		if isAbandoned, last := b.abandon(q); isAbandoned {
 			err = gaveUp(ctx, last)
 		} else {
 			err = <-q.answer
@@ -241,15 +244,15 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 	return !errors.Is(err, errSingle), err
 }
 
-// abandon ends the wait of a writer and returns the last answer to the write. A write that was not sent is taken back. The last writer
-// of a request cancels it and waits for its end, so that no request outlives its writers. If the request has kept its answer just now,
-// abandon does nothing and returns false: the answer is on its way.
-func (b *Batch) abandon(q *queued) (last error, isAbandoned bool) {
+// abandon ends the wait of a writer, and returns true and the last answer to the write. A write that was not sent is taken back. The
+// last writer of a request cancels it and waits for its end, so that no request outlives its writers. If the request has kept its
+// answer just now, abandon does nothing and returns false: the answer is on its way.
+func (b *Batch) abandon(q *queued) (isAbandoned bool, last error) {
 	q.mu.Lock()
 	if q.kept {
 		q.mu.Unlock()
 
-		return nil, false
+		return false, nil
 	}
 
 	q.left = true
@@ -262,7 +265,7 @@ func (b *Batch) abandon(q *queued) (last error, isAbandoned bool) {
 		b.queue = slices.DeleteFunc(b.queue, func(other *queued) bool { return other == q })
 		b.mu.Unlock()
 
-		return last, true
+		return true, last
 	}
 
 	isLast := q.leave()
@@ -273,7 +276,7 @@ func (b *Batch) abandon(q *queued) (last error, isAbandoned bool) {
 		<-q.call.done
 	}
 
-	return last, true
+	return true, last
 }
 
 // leave takes a writer out of those that wait for its request, once, with the mutex of the Batch held. It returns whether none waits now.
@@ -431,11 +434,22 @@ func (b *Batch) failed(ctx context.Context, c *sharedCall, err error) {
 	}
 }
 
-// finish answers a write.
+// finish answers a write, once.
 func (b *Batch) finish(q *queued, err error) {
 	b.mu.Lock()
+
+	if q.finished {
+		b.mu.Unlock()
+
+		return
+	}
+
+	q.finished = true
 	b.sent--
-	q.leave()
+
+	if q.leave() { // what is left of the request has no callers
+		q.call.cancel()
+	}
 	b.mu.Unlock()
 
 	q.answer <- err
@@ -444,6 +458,11 @@ func (b *Batch) finish(q *queued, err error) {
 // try makes one request of all open writes, and another one at once for those whose answer asks for the other statement. It returns an
 // error if some must be sent again.
 func (b *Batch) try(ctx context.Context, c *sharedCall) error {
+	c.open = slices.DeleteFunc(c.open, b.drop)
+	if len(c.open) == 0 {
+		return nil
+	}
+
 	if len(c.writes) == 1 {
 		err := b.store.sendSingle(ctx, c.writes[0])
 		if err == nil {
@@ -462,7 +481,7 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 
 	c.tries++
 
-	for next := c.open; len(next) > 0; {
+	for next := c.open; len(next) > 0; next = slices.DeleteFunc(next, b.drop) {
 		asked := next
 		next = nil
 
@@ -494,6 +513,24 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 	c.open = again
 
 	return fault
+}
+
+// drop finishes a write that must not be sent with the next try. It returns false if the write must be sent.
+func (b *Batch) drop(q *queued) bool {
+	q.mu.Lock()
+	left := q.left
+	q.mu.Unlock()
+
+	switch {
+	case left: // without a caller, a claim would keep its key from others
+		b.finish(q, nil)
+	case !b.store.shares(): // an earlier try, or another request, was denied
+		b.finish(q, errSingle)
+	default:
+		return false
+	}
+
+	return true
 }
 
 // errExited is the panic of a writer whose client has ended the goroutine of the request.

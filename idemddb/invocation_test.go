@@ -137,23 +137,32 @@ func TestASettlementAfterTheTimeThatTheWrapperSetsSendsNothing(t *testing.T) {
 func TestOnRetryIsCalledForEachRetryOfASettlement(t *testing.T) {
 	t.Parallel()
 
-	for name, n := range map[string]int{"a single request": 1, "a shared request": 3} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				claims := f.claims(n)
-				f.db.Inject(idemddbtest.LostRequest, idemddbtest.Throttle, idemddbtest.LostReply)
+	for verb, settle := range settlements {
+		for name, c := range map[string]struct {
+			opts   idemddb.Options
+			writes int
+		}{
+			"a write that is alone": {idemddb.Options{}, 1},
+			"a shared request":      {idemddb.Options{}, 3},
+			"Options.Single":        {idemddb.Options{Single: true}, 1},
+		} {
+			t.Run(verb+", "+name, func(t *testing.T) {
+				t.Parallel()
+				bubble(t, &c.opts, func(f *fixture) {
+					claims := f.claims(c.writes)
+					f.db.Inject(idemddbtest.LostRequest, idemddbtest.Throttle, idemddbtest.LostReply)
 
-				var calls atomic.Int64
+					var calls atomic.Int64
 
-				ctx := idemddb.OnRetry(f.Context(), func() { calls.Add(1) })
-				f.succeed(claims, func(c *idemddb.Claim) error { return c.Complete(ctx, nil) })
+					ctx := idemddb.OnRetry(f.Context(), func() { calls.Add(1) })
+					f.succeed(claims, func(c *idemddb.Claim) error { return settle(ctx, c) })
 
-				if got := calls.Load(); got != int64(3*n) {
-					f.Errorf("%d calls, want 3 for each of %d writes", got, n)
-				}
+					if got := calls.Load(); got != int64(3*c.writes) {
+						f.Errorf("%d calls, want 3 for each of %d writes", got, c.writes)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 

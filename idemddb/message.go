@@ -13,8 +13,7 @@ type Message struct {
 	// process that has one. Required.
 	To string
 
-	// Body is the message's text. An SQS queue and an SNS topic take any text of XML's characters, and EventBridge takes a JSON
-	// object. Required.
+	// Body is the message's text. SQS takes a text of XML's characters, SNS takes UTF-8, and EventBridge takes a JSON object. Required.
 	Body string
 
 	// Group is the message group of a FIFO queue or FIFO topic. The messages of one record and one group are sent one after the
@@ -35,11 +34,11 @@ type Message struct {
 
 // StoredMessage is a Message in a record, with the id that it keeps over every sending.
 type StoredMessage struct {
+	Message
+
 	// ID is unique among all messages of all records. It consists of ASCII letters, digits and hyphens and has at most 128 characters,
 	// so that it also serves as MessageDeduplicationId and MessageGroupId.
 	ID string
-
-	Message
 }
 
 // Sender sends messages to one target. Package outbox has senders for SQS, SNS and EventBridge. A Sender must be safe for concurrent

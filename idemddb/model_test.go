@@ -57,7 +57,7 @@ func TestNoHistoryBreaksThePromise(t *testing.T) {
 		})
 	})
 
-	if seen.deleted == 0 || seen.overtaken == 0 || seen.ended == 0 {
+	if !testing.Short() && (seen.deleted == 0 || seen.overtaken == 0 || seen.ended == 0) { // -short: a fifth of the histories
 		t.Errorf("the model proves less than it says: %+v", seen)
 	}
 

@@ -74,15 +74,15 @@ func TestAReleaseAfterTheKeyWasTakenOverSendsNothing(t *testing.T) {
 	})
 }
 
-// noSuchAccount is an error type whose nil pointer panics, as most do.
-type noSuchAccount struct{ id string }
+// accountError is an error type whose nil pointer panics, as most do.
+type accountError struct{ id string }
 
-func (e *noSuchAccount) Error() string { return "no account " + e.id }
+func (e *accountError) Error() string { return "no account " + e.id }
 
 func TestACauseThatIsATypedNilIsKeptAsItsType(t *testing.T) {
 	t.Parallel()
 
-	var typedNil *noSuchAccount
+	var typedNil *accountError
 
 	for name, settle := range map[string]func(context.Context, *idemddb.Claim) error{
 		"release": func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, typedNil) },
@@ -94,7 +94,7 @@ func TestACauseThatIsATypedNilIsKeptAsItsType(t *testing.T) {
 				c := claim(f, f.store, "k")
 				must(f, settle(f.Context(), c))
 
-				if text := textOf(f.record("k"), "err"); !strings.Contains(text, "*idemddb_test.noSuchAccount") {
+				if text := textOf(f.record("k"), "err"); !strings.Contains(text, "*idemddb_test.accountError") {
 					f.Errorf("err is %q, want the type", text)
 				}
 			})
@@ -106,11 +106,11 @@ func TestDoReleasesItsClaimForATypedNil(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
 		_, err := idemddb.Do(f.Context(), f.store, "k", nil, func(context.Context) (int, error) {
-			var typedNil *noSuchAccount
+			var typedNil *accountError
 
 			return 0, typedNil //nolint:nilness // that is the mistake
 		})
-		if _, ok := errors.AsType[*noSuchAccount](err); !ok {
+		if _, ok := errors.AsType[*accountError](err); !ok {
 			f.Error("the error of the work is lost")
 		}
 

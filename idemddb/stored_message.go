@@ -28,6 +28,9 @@ type parkedMessage struct {
 }
 
 const (
+	maxGroup             = 128
+	maxMessageAttributes = 8
+
 	reservedAttributes = "idemddb-" // the beginning of the names of message attributes that senders add
 
 	// noEnd is the exp of a record with unsent messages: the last second of the year 9999.
@@ -55,23 +58,11 @@ func copyMessages(messages []Message) []Message {
 	return copies
 }
 
+// checkMessages returns an error for messages that no target takes.
 func checkMessages(messages []Message) error {
 	for i, m := range messages {
-		switch {
-		case m.To == "":
-			return fmt.Errorf("message %d: To is empty; it names an entry of Options.Senders", i)
-		case m.Body == "":
-			return fmt.Errorf("message %d: Body is empty, which no target takes", i)
-		}
-
-		for name := range m.Attributes {
-			if strings.HasPrefix(name, reservedAttributes) {
-				return fmt.Errorf("message %d: attribute %q: names that begin with %q are the library's own", i, name, reservedAttributes)
-			}
-		}
-
-		if !m.isText() {
-			return fmt.Errorf("message %d: it is not UTF-8; encode it, such as in base64", i)
+		if err := m.check(); err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
 		}
 	}
 
@@ -82,15 +73,28 @@ func checkMessages(messages []Message) error {
 	return nil
 }
 
-// isText tells whether all of a message is UTF-8: what is not would be stored as something else.
-func (m *Message) isText() bool {
+func (m *Message) check() error {
+	switch {
+	case m.To == "" || !utf8.ValidString(m.To):
+		return errors.New("To: must be UTF-8 text that is not empty; it names an entry of Options.Senders")
+	case m.Body == "" || !utf8.ValidString(m.Body):
+		return errors.New("Body: must be UTF-8 text that is not empty; no target takes another one")
+	case len(m.Group) > maxGroup || strings.ContainsFunc(m.Group, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return fmt.Errorf("Group: must have at most %d visible ASCII characters", maxGroup)
+	case len(m.Attributes) > maxMessageAttributes:
+		return fmt.Errorf("Attributes: SQS takes ten, and the library adds two; must have at most %d, has %d", maxMessageAttributes, len(m.Attributes))
+	}
+
 	for name, value := range m.Attributes {
-		if !utf8.ValidString(name) || !utf8.ValidString(value) {
-			return false
+		switch {
+		case strings.HasPrefix(name, reservedAttributes):
+			return fmt.Errorf("Attributes: %q: names that begin with %q are the library's own", name, reservedAttributes)
+		case name == "" || value == "" || !utf8.ValidString(name) || !utf8.ValidString(value):
+			return fmt.Errorf("Attributes: %q: name and value must be UTF-8 text that is not empty", name)
 		}
 	}
 
-	return utf8.ValidString(m.To) && utf8.ValidString(m.Body) && utf8.ValidString(m.Group)
+	return nil
 }
 
 // messagesSize is about how many bytes of a record the messages take.

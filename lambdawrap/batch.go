@@ -3,6 +3,7 @@ package lambdawrap
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -66,7 +67,7 @@ type piece struct {
 func (v *invocation) handleBatch(ctx context.Context, messages []*message, h batchHandler) {
 	pieces := v.claimAll(ctx, messages)
 
-	held, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // leases are renewed in the reserve, too
+	held, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
 	keepAll(held, cancel, pieces)
@@ -76,15 +77,22 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 		return
 	}
 
-	if !v.hasTime() {
-		v.giveBack(ctx, given)
+	isLost := func(p *piece) bool { return !p.claim.Held() }
+
+	switch {
+	case !v.limits.hasTime():
+		v.giveBack(ctx, given, outcome{name: OutcomeNoTime, err: errNoTime})
+
+		return
+	case slices.ContainsFunc(given, isLost): // while the hook had a message of a FIFO queue
+		v.giveBack(ctx, given, outcome{name: OutcomeFailed, err: errLost})
 
 		return
 	}
 
 	var answer events.SQSEventResponse
 
-	err, isLate := v.handle(ctx, held, func(ctx context.Context) (err error) {
+	err, isLate := v.handle(held, func(ctx context.Context) (err error) {
 		a, err := h(ctx, eventOf(given))
 		if err == nil {
 			answer = a
@@ -113,7 +121,7 @@ func (v *invocation) claimAll(ctx context.Context, messages []*message) map[iden
 		}
 	}
 
-	if v.hasTime() {
+	if v.limits.hasTime() {
 		v.batch.Expect(len(pieces))
 
 		for _, p := range pieces {
@@ -134,7 +142,7 @@ func (v *invocation) claimAll(ctx context.Context, messages []*message) map[iden
 func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim, outcome) {
 	wait := v.opts.Wait
 	if !v.deadline.IsZero() { // all messages wait together, and the others must not come back unworked because of this one
-		wait = max(0, min(wait, v.untilLastStart()-v.reserve/latePart))
+		wait = max(0, min(wait, v.limits.untilLastStart()-v.reserve/latePart))
 	}
 
 	claim, _, err := v.batch.Claim(ctx, m.key, &idemddb.ClaimOptions{
@@ -200,7 +208,7 @@ func (v *invocation) choose(ctx context.Context, messages []*message, pieces map
 			if p.message == m {
 				o = v.unused(ctx, p, o)
 			}
-		case p.claim != nil && !p.claim.Held():
+		case p.message == m && p.claim != nil && !p.claim.Held():
 			o = v.unused(ctx, p, outcome{name: OutcomeFailed, err: errLost})
 		case p.claim == nil:
 			o = p.out
@@ -246,11 +254,11 @@ func (v *invocation) unused(ctx context.Context, p *piece, o outcome) outcome {
 	return o
 }
 
-// giveBack ends a batch for which there is no time.
-func (v *invocation) giveBack(ctx context.Context, given []*piece) {
+// giveBack ends a batch that does not begin.
+func (v *invocation) giveBack(ctx context.Context, given []*piece, o outcome) {
 	for _, p := range given {
 		v.spawn(func() {
-			o := v.unused(ctx, p, outcome{name: OutcomeNoTime, err: errNoTime})
+			o := v.unused(ctx, p, o)
 			for _, m := range append([]*message{p.message}, p.others...) {
 				v.finish(ctx, m, o)
 			}

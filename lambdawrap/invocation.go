@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -37,7 +36,8 @@ type invocation struct {
 	tasks   int // goroutines of the wrapper
 	overdue int // of these, waiting for a handler whose time is over
 	closed  bool
-	failure error // the wrapper's own
+	kept    []func() // end the renewal of the claims of late handlers
+	failure error    // the wrapper's own
 }
 
 // Parts of the reserve, counted from the deadline.
@@ -89,7 +89,10 @@ func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
 	}
 	v.deadline, _ = ctx.Deadline()
-	v.limits = &limits{workers: w.workers, ahead: v.batch.Ahead, expect: v.batch.Expect, enough: v.hasTime}
+	v.limits = &limits{
+		workers: w.workers, ahead: v.batch.Ahead, expect: v.batch.Expect,
+		begun: v.start, end: v.before(1), timeout: w.opts.Timeout, durations: &w.durations,
+	}
 
 	if w.opts.Optimistic {
 		v.limits.idle = func() { v.batch.FlushCommits(ctx) }
@@ -110,32 +113,6 @@ func (v *invocation) before(part time.Duration) time.Time {
 	}
 
 	return v.deadline.Add(-v.reserve / part)
-}
-
-// hasTime tells whether another handler may start, or its key be claimed.
-func (v *invocation) hasTime() bool {
-	return v.deadline.IsZero() || v.untilLastStart() >= 0 && time.Until(v.before(1)) > 0
-}
-
-// untilLastStart is how much time is left until it is too late for a handler to start, in an invocation with a deadline. Without a
-// Timeout, the handlers that succeeded lately say how long one takes; but the first half of the time is open to any.
-func (v *invocation) untilLastStart() time.Duration {
-	end := v.before(1)
-	need := v.opts.Timeout
-
-	if need == 0 {
-		half := end.Sub(v.start) / 2 //nolint:mnd // half
-
-		v.wrapper.mu.Lock()
-		longest, ok := v.longest.max()
-		v.wrapper.mu.Unlock()
-
-		if need = half; ok {
-			need = min(half, longest+longest/4) //nolint:mnd // a quarter more
-		}
-	}
-
-	return time.Until(end) - need
 }
 
 // run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without
@@ -161,6 +138,10 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) {
 
 	v.spawn(func() { begin(work) })
 	v.running.Wait()
+
+	for _, stop := range v.kept {
+		stop()
+	}
 }
 
 // spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
@@ -241,11 +222,10 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// handle runs a handler and returns its error. The handler's context is that of its claim, and ends with ctx. handle returns late if the handler has not answered when the answer of the invocation is due;
+// handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;
 // what the handler returns after that is dropped.
-func (v *invocation) handle(ctx, kept context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive,staticcheck // the error belongs to the handler
-	ctx, end := until(ctx, idemddb.WithInvocation(kept, v.deadline, v.before(latePart)))
-	defer end()
+func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive,staticcheck // the error belongs to the handler
+	ctx = idemddb.WithInvocation(ctx, v.deadline, v.before(latePart))
 
 	if v.opts.Timeout > 0 {
 		timeout, cancel := context.WithTimeout(ctx, v.opts.Timeout)
@@ -269,39 +249,10 @@ func (v *invocation) handle(ctx, kept context.Context, h func(context.Context) e
 	}
 
 	if err == nil {
-		v.wrapper.mu.Lock()
-		v.longest.add(time.Since(begun))
-		v.wrapper.mu.Unlock()
+		v.durations.add(time.Since(begun))
 	}
 
 	return err, false
-}
-
-// until returns the context kept, which ends with ctx at the latest.
-func until(ctx, kept context.Context) (context.Context, context.CancelFunc) {
-	both, cancel := context.WithCancelCause(kept)
-	stop := context.AfterFunc(ctx, func() {
-		if !errors.Is(ctx.Err(), context.DeadlineExceeded) { // the deadline is that of both
-			cancel(context.Cause(ctx))
-		}
-	})
-
-	end := func() {
-		stop()
-		cancel(nil)
-	}
-
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return both, end
-	}
-
-	both, cancelDeadline := context.WithDeadline(both, deadline)
-
-	return both, func() {
-		cancelDeadline()
-		end()
-	}
 }
 
 // watch counts the handler as overdue when its Timeout and half of the reserve are over, until the returned function is called.
@@ -329,14 +280,21 @@ func (v *invocation) watch() (end func()) {
 	}
 }
 
-// late keeps the key of a handler that may still run: its claim is extended once, by a whole lease.
+// late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message delays the
+// answer, the lease is renewed until then.
 func (v *invocation) late(ctx context.Context, claim *idemddb.Claim) outcome {
 	ctx, cancel := v.answerContext(ctx)
 	defer cancel()
 
 	claim.EndStaging()
 
-	err := claim.Extend(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}))
+	ctx = idemddb.WithInvocation(ctx, time.Time{}, time.Time{})
+	err := claim.Extend(ctx)
+	_, stop := claim.Keep(context.WithoutCancel(ctx))
+
+	v.mu.Lock()
+	v.kept = append(v.kept, stop)
+	v.mu.Unlock()
 
 	return outcome{name: OutcomeLate, err: errors.Join(errLate, err), until: claim.Deadline()}
 }
@@ -397,17 +355,3 @@ func isOutage(messages []*message) bool {
 
 	return unanswered > 0
 }
-
-// durations are the last ones, for the longest of them.
-type durations struct {
-	last [16]time.Duration
-	n    int
-}
-
-func (d *durations) add(took time.Duration) {
-	d.last[d.n%len(d.last)] = took
-	d.n++
-}
-
-// max returns false if there is none.
-func (d *durations) max() (time.Duration, bool) { return slices.Max(d.last[:]), d.n > 0 }

@@ -116,7 +116,7 @@ func TestWithNoTakeoverAHandlerThatObeysNeverLeavesAFailedKey(t *testing.T) {
 func TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		place := h.hiding(nil)
+		queue := h.hiding(nil)
 
 		var running, most atomic.Int64
 
@@ -137,16 +137,16 @@ func TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce(t *testing.T) {
 			h.Errorf("the handler is late after %v", took)
 		}
 
-		h.hidden(place, "m0", 33, 33)
+		h.hidden(queue, "m0", 33, 33)
 		h.equal("extensions", h.count(idemddb.Extended), 1)
 		h.equal("record", h.state("k0"), "INPROGRESS")
 
-		for _, at := range []time.Duration{10, 11, 12, 30, 39} { // the lease ends 30 s after the handler was late, and the skew is 1 s
-			time.Sleep(time.Until(begun.Add(at * time.Second)))
+		for _, at := range []int{10, 11, 12, 30, 39} { // the lease ends 30 s after the handler was late, and the skew is 1 s
+			time.Sleep(time.Until(begun.Add(time.Duration(at) * time.Second)))
 			h.runs.clear()
 
 			failed, _ = h.within(10*time.Second, function, deliveredFor(numbered(1), 2))
-			h.equal(fmt.Sprint("failed after ", at*time.Second), failed, []string{"m0"})
+			h.equal(fmt.Sprintf("failed after %d s", at), failed, []string{"m0"})
 		}
 
 		time.Sleep(time.Until(begun.Add(42 * time.Second)))

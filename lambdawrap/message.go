@@ -67,7 +67,7 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 }
 
 func (w *wrapper) findKey(m *message) (err error) {
-	if w.store.Disabled() {
+	if w.disabled {
 		m.key = strconv.Itoa(m.index) // no two messages are one piece of work
 
 		return nil

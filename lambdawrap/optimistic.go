@@ -10,7 +10,7 @@ import (
 // isOptimistic tells whether a message's handler runs without a claim: at its first delivery. A redelivery is claimed, so that a
 // duplicate costs no run.
 func (w *wrapper) isOptimistic(m *message) bool {
-	return w.opts.Optimistic && m.receives == 1 && !w.store.Disabled()
+	return w.opts.Optimistic && m.receives == 1 && !w.disabled
 }
 
 // workUnclaimed runs a message's handler without a claim and commits what it staged.
@@ -32,7 +32,7 @@ func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn, h H
 		return unclaimed(err)
 	}
 
-	err, isLate := v.handle(ctx, work.Context(context.WithValue(context.WithoutCancel(ctx), messageKey{}, m)),
+	err, isLate := v.handle(work.Context(context.WithValue(ctx, messageKey{}, m)),
 		func(ctx context.Context) error { return h(ctx, m.given) })
 	effects, staged := work.Effects()
 

@@ -49,7 +49,7 @@ type outcome struct {
 var (
 	errNoTime   = errors.New("lambdawrap: too little time was left before it could start")
 	errBlocked  = errors.New("lambdawrap: an earlier message of its group failed")
-	errLost     = errors.New("lambdawrap: its claim was lost before it could start")
+	errLost     = errors.New("lambdawrap: its claim, or that of another message of its event, was lost before it could start")
 	errReleased = errors.New("lambdawrap: the handler released its claim and returned no error")
 	errLate     = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; its claim lasts for one more lease")
 )

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -160,7 +159,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) o
 		return o
 	}
 
-	kept, stop := claim.Keep(context.WithValue(context.WithoutCancel(ctx), messageKey{}, m)) // in the reserve, too
+	kept, stop := claim.Keep(context.WithValue(ctx, messageKey{}, m))
 	defer stop()
 
 	if started := t.start(); !started || ctx.Err() != nil {
@@ -184,7 +183,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) o
 		v.logTakeover(ctx, m)
 	}
 
-	err, isLate := v.handle(ctx, kept, func(ctx context.Context) error { return h(ctx, m.given) })
+	err, isLate := v.handle(kept, func(ctx context.Context) error { return h(ctx, m.given) })
 
 	stop()
 
@@ -274,14 +273,14 @@ func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, 
 
 // wrapper is one wrapped handler.
 type wrapper struct {
-	store   *idemddb.Store
-	opts    Options
-	reserve time.Duration
-	workers int
-	invalid error // what is wrong with the options; answered to every invocation, so that no message is lost
+	store    *idemddb.Store
+	opts     Options
+	reserve  time.Duration
+	workers  int
+	disabled bool
+	invalid  error // what is wrong with the options; answered to every invocation, so that no message is lost
 
-	mu      sync.Mutex
-	longest durations // of the handlers that succeeded
+	durations durations // of the handlers that succeeded
 }
 
 func newWrapper(store *idemddb.Store, opts *Options) *wrapper {
@@ -304,7 +303,7 @@ func newWrapper(store *idemddb.Store, opts *Options) *wrapper {
 		w.opts.Key = MessageID
 	}
 
-	if store.Disabled() {
+	if w.disabled = store.Disabled(); w.disabled {
 		w.logger().Warn("idempotency is off: IDEMDDB_DISABLED is set; every delivery of a message runs its handler")
 	}
 

@@ -65,7 +65,6 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 					}
 				})
 				everyMode(t, func(h *harness) {
-					function := h.whole(func(context.Context, events.SQSMessage) error { return nil })
 					h.opts.Key = func(m events.SQSMessage) (string, error) {
 						if m.Body == "k1" {
 							return "", give()
@@ -73,7 +72,7 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 
 						return m.Body, nil
 					}
-					function = h.whole(succeed)
+					function := h.whole(succeed)
 
 					failed, _ := h.within(time.Minute, function, numbered(4))
 					h.equal("failed", failed, []string{"m1"})

@@ -134,7 +134,7 @@ func TestRequestsThatAreSlowerThanHandlersHoldTheHandlersUp(t *testing.T) {
 			bothModes(t, func(h *harness) {
 				h.opts.Workers = workers
 				g := &ledger{harness: h}
-				h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+				h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
 					time.Sleep(300 * time.Millisecond)
 
 					return idemddbtest.None

@@ -15,9 +15,9 @@ const (
 	overCapacity = "Throughput exceeds the current capacity of your table or index"
 )
 
-// evaluateAll answers the outcomes of all writes, or, if one of them is not possible, the error that cancels the transaction. The error
-// has a reason for each write. What an update finds wrong with its item is such a reason too, ValidationError, as the service documents
-// it; DynamoDB Local answers most of those with a plain ValidationException. A canceled transaction is charged as a done one.
+// evaluateAll returns the outcomes of all writes or, if one of them is not possible, the error that cancels the transaction, with a reason
+// for each. An update that does not fit its item has the reason ValidationError, as the service documents it; DynamoDB Local answers most
+// of these with a ValidationException. A canceled transaction consumes as much as one that is done.
 func (db *DB) evaluateAll(writes []*write, r *Request) ([]outcome, error) {
 	outcomes := make([]outcome, len(writes))
 	reasons := make([]types.CancellationReason, len(writes))
@@ -40,11 +40,11 @@ func (db *DB) evaluateAll(writes []*write, r *Request) ([]outcome, error) {
 	return outcomes, nil
 }
 
-// evaluatePart looks at the fault of the part first, then at the other transactions, and at the item last: DynamoDB evaluates no
-// condition of an item that it cannot get hold of.
+// evaluatePart evaluates one write. Its own fault comes first, then a conflict with another transaction, because DynamoDB does not
+// evaluate the condition of an item that another transaction holds.
 func (db *DB) evaluatePart(w *write, part *Request) (outcome, types.CancellationReason) {
 	reason := part.Fault.reason()
-	if *reason.Code == none && db.isHeld(w) {
+	if *reason.Code == none && db.holds(w.table, w.id) {
 		reason = reasonOf("TransactionConflict", isOngoing)
 	}
 
@@ -68,7 +68,7 @@ func reasonOf(code, message string) types.CancellationReason {
 	return types.CancellationReason{Code: &code, Message: &message}
 }
 
-// refusal is the reason of a write whose condition does not hold.
+// refusal returns the reason of a write whose condition does not hold.
 func (w *write) refusal(o outcome, f Fault) types.CancellationReason {
 	reason := reasonOf("ConditionalCheckFailed", "The conditional request failed")
 	if w.giveItem == types.ReturnValuesOnConditionCheckFailureAllOld && f != ConditionWithoutItem {
@@ -86,7 +86,7 @@ func invalidReason(err error) types.CancellationReason {
 	return reasonOf("ValidationError", err.Error())
 }
 
-// cancel is the error of a transaction that is canceled for these reasons.
+// cancel returns the error that cancels a transaction for these reasons.
 func cancel(reasons []types.CancellationReason) error {
 	codes := make([]string, len(reasons))
 	for i, reason := range reasons {

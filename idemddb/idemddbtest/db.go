@@ -13,16 +13,16 @@ import (
 
 var _ idemddb.DynamoDB = (*DB)(nil)
 
-// DB is an in-memory DynamoDB. Its methods are safe for concurrent use; inputs are copied before they are applied, and what is
-// returned belongs to the caller. One request is applied at a time.
+// DB is an in-memory DynamoDB. Its methods are safe for concurrent use. It applies one request at a time, keeps no reference to an input,
+// and returns copies.
 type DB struct {
 	now func() time.Time
 
-	mu                 sync.Mutex // guards all below
+	mu                 sync.Mutex // guards all fields below
 	tables             map[string]*table
 	parsed             cache
 	statements         statementCache
-	tokens             map[string]doneTransaction
+	tokens             map[string]*sentTransaction
 	inFlight           []*Transaction
 	requests           []Request
 	faults             []Fault
@@ -34,44 +34,51 @@ type DB struct {
 
 // Options are the settings of a DB; nil means the defaults.
 type Options struct {
-	// Now is the service's clock: for [DB.Expire], and for the ten minutes that a ClientRequestToken is remembered. Conditions
-	// know no clock. Defaults to time.Now.
+	// Now is the clock of the service, for [DB.Expire] and for the ten minutes for which a ClientRequestToken counts. Conditions do not
+	// depend on it. Defaults to time.Now.
 	Now func() time.Time
 }
 
 // New returns a DynamoDB without tables.
 func New(opts *Options) *DB {
-	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]doneTransaction{}}
+	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]*sentTransaction{}}
 	if opts != nil && opts.Now != nil {
 		db.now = opts.Now
 	}
+
 	return db
 }
 
-// Item returns a copy of the item with this key, nil if there is none, or no such table or key. It is for assertions: it is not a
-// request, meets no fault and is not logged.
+// Item returns a copy of the item with this key, or nil if there is no such item or table, or if the key does not fit the table. It is for
+// assertions: it is not a request, so that no fault happens to it and [DB.Requests] does not list it.
 func (db *DB) Item(table string, key map[string]types.AttributeValue) map[string]types.AttributeValue {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+
 	t, err := db.table(&table)
 	if err != nil {
 		return nil
 	}
+
 	k, err := t.keyOf(key)
 	if err != nil || t.checkTypes(k) != nil {
 		return nil
 	}
+
 	return copyItem(t.items[t.id(k)])
 }
 
-// Items returns copies of all items of a table, ordered by key; nil if there is no such table. Like [DB.Item] it is not a request.
+// Items returns copies of all items of a table in the order of their keys, or nil if there is no such table. Like [DB.Item] it is not a
+// request.
 func (db *DB) Items(table string) []map[string]types.AttributeValue {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+
 	t, err := db.table(&table)
 	if err != nil {
 		return nil
 	}
+
 	return t.all()
 }
 
@@ -80,6 +87,8 @@ func (t *table) all() []item {
 	for _, it := range t.items {
 		all = append(all, copyItem(it))
 	}
+
 	slices.SortFunc(all, t.compareKeys)
+
 	return all
 }

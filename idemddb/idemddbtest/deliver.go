@@ -2,7 +2,7 @@ package idemddbtest
 
 import "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-// A heldRequest is one whose connection broke, and which happens later.
+// heldRequest is a request that Deliver applies.
 type heldRequest struct {
 	input any
 	begun *Transaction // of a LateCommit, nil for a request that has not arrived
@@ -37,16 +37,16 @@ func (db *DB) Deliver() []Request {
 	return delivered
 }
 
-// hold keeps a request for Deliver. A transaction that is to be committed late begins at once, and r gets what became of it.
+// hold keeps a request for Deliver. A transaction that is to be committed late begins at once and sets r.
 func (db *DB) hold(in any, f Fault, r *Request) error {
-	input, err := copyInput(in)
+	copied, err := copyInput(in)
 	if err != nil {
 		return err
 	}
 
-	h := heldRequest{input: input}
+	h := heldRequest{input: copied}
 
-	if transaction, ok := h.input.(*dynamodb.TransactWriteItemsInput); ok && f == LateCommit {
+	if transaction, ok := copied.(*dynamodb.TransactWriteItemsInput); ok && f == LateCommit {
 		if h.begun, err = db.begin(transaction, r); err != nil {
 			return err
 		}

@@ -27,6 +27,40 @@ func withTable() *idemddbtest.DB {
 	return db
 }
 
+// withIndex returns a DynamoDB with a table "messages" and its index "unsent", which has three of four messages.
+func withIndex() *idemddbtest.DB {
+	ctx, db := context.Background(), idemddbtest.New(nil)
+	in := idemddb.Table("messages")
+	in.AttributeDefinitions = append(in.AttributeDefinitions,
+		types.AttributeDefinition{AttributeName: new("shard"), AttributeType: types.ScalarAttributeTypeS},
+		types.AttributeDefinition{AttributeName: new("due"), AttributeType: types.ScalarAttributeTypeN})
+	in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
+		IndexName: new("unsent"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: new("shard"), KeyType: types.KeyTypeHash}, {AttributeName: new("due"), KeyType: types.KeyTypeRange},
+		},
+	}}
+
+	if _, err := db.CreateTable(ctx, in); err != nil {
+		panic(err)
+	}
+
+	for i, due := range []string{"", "10", "20", "30"} {
+		message := map[string]types.AttributeValue{
+			"pk": &types.AttributeValueMemberS{Value: fmt.Sprint("m-", i)}, "shard": &types.AttributeValueMemberS{Value: "0"},
+		}
+		if due != "" {
+			message["due"] = &types.AttributeValueMemberN{Value: due}
+		}
+
+		if _, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: new("messages"), Item: message}); err != nil {
+			panic(err)
+		}
+	}
+
+	return db
+}
+
 // oneMessage is an event as Lambda sends it.
 func oneMessage() events.SQSEvent {
 	return events.SQSEvent{Records: []events.SQSMessage{{

@@ -20,7 +20,7 @@ func (db *DB) nextFault() (Fault, func(context.Context, Request) Fault) {
 
 // chooseItemFaults asks the interceptors for the fault of each statement or part, without the lock. It returns false if the sender gave up
 // meanwhile.
-func (db *DB) chooseItemFaults(ctx context.Context, r *Request, ofCall Fault, decide func(context.Context, Request) Fault) bool {
+func chooseItemFaults(ctx context.Context, r *Request, ofCall Fault, decide func(context.Context, Request) Fault) bool {
 	if len(r.Items) == 0 || !ofCall.applies(*r) {
 		return true
 	}

@@ -12,23 +12,24 @@ const (
 	maxSortKey      = 1024
 )
 
-// A keyAttribute is one part of a table's key.
+// keyAttribute is one part of a table's key.
 type keyAttribute struct {
 	name string
 	typ  string
 	max  int
 }
 
-// keyOf checks the key of a request, which names exactly the key attributes, and returns its adopted form. It leaves the types to
-// checkTypes.
+// keyOf adopts the key of a request, which must have the key attributes and no others. It does not check their types, see checkTypes.
 func (t *table) keyOf(in item) (item, error) {
 	if len(in) != len(t.key) {
 		return nil, invalid("The number of conditions on the keys is invalid")
 	}
+
 	key, err := adopt(in)
 	if err != nil {
 		return nil, err
 	}
+
 	return key, t.checkKey(key)
 }
 
@@ -38,6 +39,7 @@ func (t *table) checkKey(it item) error {
 		if !ok {
 			return invalid("One of the required keys was not given a value")
 		}
+
 		switch n := len(keyText(v)); {
 		case n == 0:
 			return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name)
@@ -45,21 +47,23 @@ func (t *table) checkKey(it item) error {
 			return invalid("Hash primary key values must be under 2048 bytes, and range primary key values must be under 1024 bytes")
 		}
 	}
+
 	return nil
 }
 
-// checkTypes is apart from checkKey, because a transaction is canceled for a key of the wrong type, with a reason for that item, and
-// refused as a whole for any other fault of a key.
+// checkTypes checks the types of the key attributes. It is not a part of checkKey, because DynamoDB cancels a transaction for a key of the
+// wrong type and names the item, but refuses the whole request for any other fault of a key.
 func (t *table) checkTypes(it item) error {
 	for _, k := range t.key {
 		if typeOf(it[k.name]) != k.typ {
 			return invalid("One or more parameter values were invalid: Type mismatch for key")
 		}
 	}
+
 	return nil
 }
 
-// keyPart is the key alone, out of an item.
+// keyPart returns the key attributes of an item.
 func (t *table) keyPart(it item) item {
 	key := make(item, len(t.key))
 	for _, k := range t.key {
@@ -67,15 +71,17 @@ func (t *table) keyPart(it item) item {
 			key[k.name] = v
 		}
 	}
+
 	return key
 }
 
-// id names an item within its table. The length keeps "a","bc" and "ab","c" apart.
+// id identifies an item in its table. It begins with the length of the partition key, so that "a", "bc" and "ab", "c" differ.
 func (t *table) id(it item) string {
 	first := keyText(it[t.key[0].name])
 	if len(t.key) == 1 {
 		return first
 	}
+
 	return strconv.Itoa(len(first)) + ":" + first + keyText(it[t.key[1].name])
 }
 
@@ -85,16 +91,18 @@ func (t *table) isKey(name string) bool {
 			return true
 		}
 	}
+
 	return false
 }
 
-// compareKeys orders items by partition key, then by sort key.
+// compareKeys orders items by their partition keys, then by their sort keys.
 func (t *table) compareKeys(a, b item) int {
 	for _, k := range t.key {
 		if order, _ := compare(a[k.name], b[k.name]); order != 0 {
 			return order
 		}
 	}
+
 	return 0
 }
 
@@ -107,13 +115,15 @@ func keyText(v types.AttributeValue) string {
 	case *types.AttributeValueMemberB:
 		return string(v.Value)
 	}
+
 	return ""
 }
 
-// tableName takes a name or a table's ARN.
+// tableName returns the name in a table's name or ARN.
 func tableName(s *string) string {
 	if s == nil {
 		return ""
 	}
+
 	return (*s)[strings.LastIndexByte(*s, '/')+1:]
 }

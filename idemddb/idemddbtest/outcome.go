@@ -2,42 +2,95 @@ package idemddbtest
 
 import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-// An outcome is what a write would do to its item; nothing is stored before every write of a request has one.
+// outcome is what a write would do to its item. Nothing is stored before all writes of a request have one.
 type outcome struct {
 	before, after item // nil is a missing item
 	cost          consumption
 	refused       bool
 }
 
-// evaluate says what the write would do. A refusal is no error here: a transaction needs to know all of them.
+// evaluate returns what the write would do. It does not return an error for a refused condition, because a transaction lists all of them.
 func (w *write) evaluate() (outcome, error) {
-	if err := w.table.checkTypes(w.adopted); err != nil {
+	if err := w.checkTypes(); err != nil {
 		return outcome{}, err
 	}
+
 	o := outcome{before: w.table.items[w.id]}
 	if w.condition != nil && !w.bound.holds(w.parsed.condition.condition, o.before) {
 		o.refused, o.cost = true, written(writeUnits(o.before))
+
 		return o, nil
 	}
+
 	var err error
+
 	switch w.kind {
 	case putWrite:
 		o.after = w.adopted
 	case checkWrite:
 		o.after = o.before
 	case updateWrite:
-		o.after, err = w.updated(o.before)
+		if o.after, err = w.updated(o.before); err == nil {
+			err = w.table.checkIndexed(o.after)
+		}
 	case deleteWrite:
 	}
+
 	size := itemSize(o.after)
 	if err == nil && size > maxItemSize {
 		err = invalid("Item size to update has exceeded the maximum allowed size")
 	}
+
 	if err != nil {
 		return outcome{}, err
 	}
-	o.cost = written(units(max(itemSize(o.before), size), writeUnit))
+
+	o.cost = w.table.cost(o.before, o.after)
+
 	return o, nil
+}
+
+// checkTypes checks the types of the key attributes, and of what a put has for the keys of indexes.
+func (w *write) checkTypes() error {
+	if err := w.table.checkTypes(w.adopted); err != nil || w.kind != putWrite {
+		return err
+	}
+
+	for _, ix := range w.table.indexes {
+		if err := ix.checkTypes(w.adopted); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// checkIndexed checks what an update has made of the keys of indexes.
+func (t *table) checkIndexed(it item) error {
+	for _, ix := range t.indexes {
+		if err := ix.checkTypes(it); err != nil {
+			return err
+		}
+
+		if err := ix.checkSizes(it); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// cost returns the price of a write in the table and in its indexes. In the table the larger of the two items counts.
+func (t *table) cost(before, after item) consumption {
+	c := written(units(max(itemSize(before), itemSize(after)), writeUnit))
+
+	for _, ix := range t.indexes {
+		if n := ix.units(before, after); n > 0 {
+			c.add(consumption{indexes: map[string]float64{ix.name: float64(n)}})
+		}
+	}
+
+	return c
 }
 
 func (w *write) updated(before item) (item, error) {
@@ -46,24 +99,29 @@ func (w *write) updated(before item) (item, error) {
 			return nil, invalid("One or more parameter values were invalid: Cannot update attribute %s. This attribute is part of the key", p[0].name)
 		}
 	}
+
 	if before == nil {
 		before = w.adopted
 	}
+
 	if w.update == nil {
 		return before, nil
 	}
+
 	return w.bound.apply(w.parsed.update.update, before)
 }
 
 func (w *write) store(o outcome) {
 	if o.after == nil {
 		delete(w.table.items, w.id)
+
 		return
 	}
+
 	w.table.items[w.id] = o.after
 }
 
-// attributes are what the answer returns of the item; nil rather than empty.
+// attributes returns what the answer carries of the item; nil if that is nothing.
 func (o outcome) attributes(rv types.ReturnValue, paths []path) item {
 	switch rv {
 	case types.ReturnValueAllOld:
@@ -76,21 +134,26 @@ func (o outcome) attributes(rv types.ReturnValue, paths []path) item {
 		return touched(o.after, paths)
 	case types.ReturnValueNone:
 	}
+
 	return nil
 }
 
-// touched is, of the paths that exist, the whole top-level attribute, as DynamoDB Local has it.
+// touched returns the whole top-level attribute of each path that exists, as DynamoDB Local does.
 func touched(it item, paths []path) item {
 	var out item
+
 	for _, p := range paths {
 		if p.lookup(it) == nil {
 			continue
 		}
+
 		if out == nil {
 			out = item{}
 		}
+
 		out[p[0].name] = copyValue(it[p[0].name])
 	}
+
 	return out
 }
 

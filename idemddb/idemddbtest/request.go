@@ -10,84 +10,106 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A Request is what a DB knows of one request, each attempt of the SDK being one. An interceptor sees only what was sent: Operation,
-// Table, Key, the expressions and Items.
+// Request describes one request and its answer. Each try of the SDK is a request. An interceptor gets only what was sent: Operation, Table,
+// Key, the expressions and Items.
 type Request struct {
 	Operation string                          // "UpdateItem"
-	Table     string                          // "" for a transaction and for a call of statements
-	Key       map[string]types.AttributeValue // of the one item that the request names; of a PutItem or a statement the key, once the table is known, else nil
-	Condition string                          // ConditionExpression; of a statement what follows WHERE
-	Update    string                          // UpdateExpression; of a statement its SET and REMOVE clauses, of an INSERT what follows VALUE
-	Items     []Request                       // the parts of a transaction, with Operation Put, Update, Delete or ConditionCheck; statements, with Operation INSERT or UPDATE
+	Table     string                          // "" for a transaction and a call of statements
+	Index     string                          // IndexName of a Query or a Scan; "" for the table itself
+	Key       map[string]types.AttributeValue // of the item; for a PutItem or a statement nil if there is no such table
+	Condition string                          // ConditionExpression; for a statement the text after WHERE, for a Query KeyConditionExpression, for a Scan FilterExpression
+	Update    string                          // UpdateExpression; for an UPDATE its SET and REMOVE clauses, for an INSERT the text after VALUE
+	Items     []Request                       // the parts of a transaction (Operation Put, Update, Delete or ConditionCheck) or the statements of a call (INSERT or UPDATE)
 
-	WriteUnits int   // consumed; a refused condition consumes too
-	Refused    bool  // a condition did not hold; INSERT found an item; of a call of statements: of one of them
-	Err        error // what the service answered, unwrapped; nil for success, and when nothing was applied; of a statement what its response says
-	Fault      Fault // what was injected; Err is then not, or not all, that the sender saw
+	WriteUnits int   // write units that were consumed; a refused condition consumes them, too
+	Refused    bool  // a condition did not hold or an INSERT found an item; for a call, whether that is so for any of its statements
+	Err        error // the error of the service, unwrapped, or of a statement's response; nil for a success and if nothing was applied
+	Fault      Fault // the fault that was injected; the sender then did not get Err, or not all of it
 }
 
-// Requests returns all requests that were sent so far, in the order in which they were done. It includes those that a fault kept from
-// being applied; one that is applied late stands there twice, the second time without the Fault.
+// Requests returns all requests that were sent so far, in the order in which they were answered. It includes those that a fault kept from
+// being applied. A request that was applied late is there twice, the second time without the Fault.
 func (db *DB) Requests() []Request {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+
 	out := slices.Clone(db.requests)
 	for i := range out {
 		out[i] = out[i].clone()
 	}
+
 	return out
 }
 
-// ResetRequests empties the log.
+// ResetRequests removes all requests from the list that Requests returns.
 func (db *DB) ResetRequests() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+
 	db.requests = nil
 }
 
 func (r Request) clone() Request {
 	r.Key = copyItem(r.Key)
+
 	r.Items = slices.Clone(r.Items)
 	for i := range r.Items {
 		r.Items[i] = r.Items[i].clone()
 	}
+
 	return r
 }
 
-// receive takes a request as it came in and answers it, or says what fault its answer meets.
+// receive answers a request, and returns the fault that happens to it or to its answer.
 func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error) {
-	db.mu.Lock()
-	r := db.describe(in)
-	f, intercept := db.nextFault()
-	each := db.itemInterceptor(r)
-	db.mu.Unlock()
-	if intercept != nil { // without the lock: it may wait, or use the DB
-		f = intercept(ctx, r.clone())
-		if ctx.Err() != nil {
-			f = LostRequest // its sender gave up while it was held
-		}
-	}
-	if !db.chooseItemFaults(ctx, &r, f, each) {
-		f = LostRequest
-	}
+	r := db.arrive(ctx, in)
+	f = r.Fault
 
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	r.Fault = f
 	defer func() { db.requests = append(db.requests, r) }()
+
 	if r.Err = f.refusal(r); r.Err != nil {
 		return nil, f, r.Err
 	}
+
 	switch f {
 	case LostRequest, EmptyAnswer:
 		return nil, f, nil
 	case LateRequest, LateCommit:
 		r.Err = db.hold(in, f, &r)
+
 		return nil, f, r.Err
 	}
+
 	out, r.Err = db.apply(in, &r)
 	f.spoil(out, r.Err)
+
 	return out, f, r.Err
+}
+
+// arrive describes a request and chooses its faults. It calls interceptors without the lock, because they may wait, or use the DB.
+func (db *DB) arrive(ctx context.Context, in any) Request {
+	db.mu.Lock()
+	r := db.describe(in)
+	f, intercept := db.nextFault()
+	each := db.itemInterceptor(r)
+	db.mu.Unlock()
+
+	if intercept != nil {
+		f = intercept(ctx, r.clone())
+		if ctx.Err() != nil {
+			f = LostRequest // its sender gave up while the interceptor waited
+		}
+	}
+
+	if !chooseItemFaults(ctx, &r, f, each) {
+		f = LostRequest
+	}
+
+	r.Fault = f
+
+	return r
 }
 
 func (db *DB) apply(in any, r *Request) (out any, err error) {
@@ -104,6 +126,8 @@ func (db *DB) apply(in any, r *Request) (out any, err error) {
 		return db.getItem(in)
 	case *dynamodb.DeleteItemInput:
 		return db.deleteItem(in, r)
+	case *dynamodb.QueryInput:
+		return db.query(in)
 	case *dynamodb.ScanInput:
 		return db.scan(in)
 	case *dynamodb.CreateTableInput:
@@ -113,6 +137,7 @@ func (db *DB) apply(in any, r *Request) (out any, err error) {
 	case *dynamodb.UpdateTimeToLiveInput:
 		return db.updateTimeToLive(in)
 	}
+
 	panic("idemddbtest: no operation takes " + reflect.TypeOf(in).String())
 }
 
@@ -128,8 +153,10 @@ func (db *DB) describe(in any) Request {
 		db.describeItem(&r, in.TableName, in.Key, in.ConditionExpression)
 	case *dynamodb.GetItemInput:
 		db.describeItem(&r, in.TableName, in.Key, nil)
+	case *dynamodb.QueryInput:
+		r.Table, r.Index, r.Condition = tableName(in.TableName), text(in.IndexName), text(in.KeyConditionExpression)
 	case *dynamodb.ScanInput:
-		r.Table = tableName(in.TableName)
+		r.Table, r.Index, r.Condition = tableName(in.TableName), text(in.IndexName), text(in.FilterExpression)
 	case *dynamodb.CreateTableInput:
 		r.Table = tableName(in.TableName)
 	case *dynamodb.DescribeTableInput:
@@ -146,6 +173,7 @@ func (db *DB) describe(in any) Request {
 			r.Items[i] = db.describeStatement(s)
 		}
 	}
+
 	return r
 }
 
@@ -164,6 +192,7 @@ func (db *DB) describePart(part types.TransactWriteItem) (r Request) {
 		r.Operation = "ConditionCheck"
 		db.describeItem(&r, part.ConditionCheck.TableName, part.ConditionCheck.Key, part.ConditionCheck.ConditionExpression)
 	}
+
 	return r
 }
 
@@ -176,10 +205,11 @@ func (db *DB) keyIn(table *string, it item) item {
 	if err != nil {
 		return nil
 	}
+
 	return t.keyPart(it)
 }
 
-// operation is the name that an input's type carries.
+// operation returns the name of the operation that takes this input.
 func operation(in any) string {
 	switch in.(type) {
 	case *dynamodb.UpdateItemInput:
@@ -191,6 +221,7 @@ func operation(in any) string {
 	case *dynamodb.BatchExecuteStatementInput:
 		return "BatchExecuteStatement"
 	}
+
 	return strings.TrimSuffix(reflect.TypeOf(in).Elem().Name(), "Input")
 }
 
@@ -198,5 +229,6 @@ func text(s *string) string {
 	if s == nil {
 		return ""
 	}
+
 	return *s
 }

@@ -1,6 +1,7 @@
 package idemddbtest
 
 import (
+	"maps"
 	"reflect"
 	"time"
 
@@ -13,14 +14,15 @@ const (
 	tokenLifetime = 10 * time.Minute
 )
 
-// A doneTransaction is one that was committed, under its ClientRequestToken.
-type doneTransaction struct {
+// sentTransaction is a transaction with a ClientRequestToken.
+type sentTransaction struct {
+	token string
 	items []types.TransactWriteItem
-	until time.Time
+	until time.Time // ten minutes after it was done
 }
 
-// ForgetTokens makes the DB forget each ClientRequestToken, as the service does ten minutes after its transaction was done. A late
-// request with one of them is then applied if its conditions hold.
+// ForgetTokens makes the DB forget every ClientRequestToken, as the service does ten minutes after the transaction of the token was done.
+// A late request with such a token is then applied if its conditions hold.
 func (db *DB) ForgetTokens() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -28,22 +30,34 @@ func (db *DB) ForgetTokens() {
 	clear(db.tokens)
 }
 
-// checkToken reports whether the transaction was done before, under the same ClientRequestToken. It is an error that the token belongs to
-// another transaction, or to one that is in flight. A canceled transaction leaves its token free. Other settings than the items may
-// differ, as in DynamoDB Local.
-func (db *DB) checkToken(in *dynamodb.TransactWriteItemsInput) (repeated bool, err error) {
-	token := text(in.ClientRequestToken)
-	if len(token) > maxToken {
-		return false, invalid("Value at 'clientRequestToken' failed to satisfy constraint: Member must have length less than or equal to 36")
+// withToken returns a transaction with its ClientRequestToken, as a copy. It returns nil for one without a token.
+func withToken(in *dynamodb.TransactWriteItemsInput) (*sentTransaction, error) {
+	switch n := len(text(in.ClientRequestToken)); {
+	case n == 0:
+		return nil, nil
+	case n > maxToken:
+		return nil, invalid("Value at 'clientRequestToken' failed to satisfy constraint: Member must have length less than or equal to 36")
 	}
 
-	if token == "" {
+	copied, err := copyInput(in)
+	if err != nil {
+		return nil, err
+	}
+
+	return &sentTransaction{token: *in.ClientRequestToken, items: copied.(*dynamodb.TransactWriteItemsInput).TransactItems}, nil
+}
+
+// repeats reports whether a transaction with the same token was done in the last ten minutes. It returns an error if the token belongs to
+// a transaction with other items, or to one that is in flight. As in DynamoDB Local, other settings than the items may differ, and the
+// token of a canceled transaction is free.
+func (db *DB) repeats(t *sentTransaction) (bool, error) {
+	if t == nil {
 		return false, nil
 	}
 
 	for _, tx := range db.inFlight {
-		if token == text(tx.input.ClientRequestToken) {
-			if !reflect.DeepEqual(tx.input.TransactItems, in.TransactItems) {
+		if tx.sent != nil && tx.sent.token == t.token {
+			if !reflect.DeepEqual(tx.sent.items, t.items) {
 				return false, errMismatch()
 			}
 
@@ -51,12 +65,12 @@ func (db *DB) checkToken(in *dynamodb.TransactWriteItemsInput) (repeated bool, e
 		}
 	}
 
-	done, ok := db.tokens[token]
+	sent, ok := db.tokens[t.token]
 
 	switch {
-	case !ok || !db.now().Before(done.until):
+	case !ok || !db.now().Before(sent.until):
 		return false, nil
-	case !reflect.DeepEqual(done.items, in.TransactItems):
+	case !reflect.DeepEqual(sent.items, t.items):
 		return false, errMismatch()
 	}
 
@@ -71,26 +85,14 @@ func errInProgress() error {
 	return &types.TransactionInProgressException{Message: new("The transaction with the given request token is already in progress")}
 }
 
-// remember keeps the token of a transaction that is done.
-func (db *DB) remember(in *dynamodb.TransactWriteItemsInput) {
-	token := text(in.ClientRequestToken)
-	if token == "" {
+// remember keeps a transaction that is done and has a token, and removes those whose ten minutes are over.
+func (db *DB) remember(t *sentTransaction) {
+	if t == nil {
 		return
 	}
 
 	now := db.now()
-	for t, done := range db.tokens {
-		if !now.Before(done.until) {
-			delete(db.tokens, t)
-		}
-	}
-
-	input, err := copyInput(in)
-	if err != nil {
-		return // what was applied could be encoded
-	}
-
-	db.tokens[token] = doneTransaction{
-		items: input.(*dynamodb.TransactWriteItemsInput).TransactItems, until: now.Add(tokenLifetime),
-	}
+	maps.DeleteFunc(db.tokens, func(_ string, sent *sentTransaction) bool { return !now.Before(sent.until) })
+	t.until = now.Add(tokenLifetime)
+	db.tokens[t.token] = t
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TransactWriteItems does all of its writes or none. A ClientRequestToken is remembered for ten minutes; unlike the SDK's client, a DB
-// makes none up.
+// TransactWriteItems does all of its writes or none. If it does none, the TransactionCanceledException has a reason for each item, in the
+// order of the items. A ClientRequestToken counts for ten minutes after its transaction was done: in that time a repetition is a success
+// that writes nothing. Unlike the SDK's client, a DB does not generate a token.
 func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	return call[dynamodb.TransactWriteItemsOutput](ctx, db, in)
 }
@@ -26,32 +27,45 @@ func (db *DB) transactWriteItems(in *dynamodb.TransactWriteItemsInput, r *Reques
 	if err != nil {
 		return nil, err
 	}
+
 	tx.commit()
-	return tx.output(), nil
+
+	return tx.output(in.ReturnConsumedCapacity), nil
 }
 
-// begin does all of a transaction but to commit it. The parts of r get what became of each.
+// begin puts a transaction in flight if all of its writes are possible. It sets the parts of r.
 func (db *DB) begin(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transaction, error) {
 	writes, err := transactWrites(in)
 	if err != nil {
 		return nil, err
 	}
-	repeated, err := db.checkToken(in)
+
+	sent, err := withToken(in)
 	if err != nil {
 		return nil, err
 	}
+
+	repeated, err := db.repeats(sent)
+	if err != nil {
+		return nil, err
+	}
+
 	if err := db.prepareAll(writes); err != nil {
 		return nil, err
 	}
-	tx := &Transaction{db: db, input: in, writes: writes, repeated: repeated}
+
+	tx := &Transaction{db: db, sent: sent, writes: writes, repeated: repeated}
 	if repeated {
 		return tx, nil
 	}
+
 	if tx.outcomes, err = db.evaluateAll(writes, r); err != nil {
 		return nil, err
 	}
+
 	tx.committed = make([]bool, len(writes))
 	db.inFlight = append(db.inFlight, tx)
+
 	return tx, nil
 }
 
@@ -59,74 +73,90 @@ func transactWrites(in *dynamodb.TransactWriteItemsInput) ([]*write, error) {
 	if n := len(in.TransactItems); n == 0 || n > maxTransactItems {
 		return nil, invalid("Value at 'transactItems' failed to satisfy constraint: Member must have length between 1 and 100")
 	}
+
 	writes := make([]*write, len(in.TransactItems))
 	for i, part := range in.TransactItems {
 		w, n := writeOf(part)
 		if n != 1 {
 			return nil, invalid("TransactItems can only contain one of Check, Put, Update or Delete")
 		}
+
 		if (w.kind == checkWrite && w.condition == nil) || w.tableName == nil {
 			return nil, invalid("Value null at 'transactItems.%d.member' failed to satisfy constraint: Member must not be null", i+1)
 		}
+
 		writes[i] = w
 	}
+
 	return writes, nil
 }
 
-// writeOf also answers how many kinds of write the part holds: one is right.
+// writeOf returns the write of a part, and how many kinds of write the part holds: it should be one.
 func writeOf(part types.TransactWriteItem) (w *write, n int) {
 	if p := part.Update; p != nil {
 		n++
 		w = &write{kind: updateWrite, tableName: p.TableName, key: p.Key, condition: p.ConditionExpression, update: p.UpdateExpression,
 			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, giveItem: p.ReturnValuesOnConditionCheckFailure}
 	}
+
 	if p := part.Put; p != nil {
 		n++
 		w = &write{kind: putWrite, tableName: p.TableName, key: p.Item, condition: p.ConditionExpression,
 			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, giveItem: p.ReturnValuesOnConditionCheckFailure}
 	}
+
 	if p := part.Delete; p != nil {
 		n++
 		w = &write{kind: deleteWrite, tableName: p.TableName, key: p.Key, condition: p.ConditionExpression,
 			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, giveItem: p.ReturnValuesOnConditionCheckFailure}
 	}
+
 	if p := part.ConditionCheck; p != nil {
 		n++
 		w = &write{kind: checkWrite, tableName: p.TableName, key: p.Key, condition: p.ConditionExpression,
 			names: p.ExpressionAttributeNames, values: p.ExpressionAttributeValues, giveItem: p.ReturnValuesOnConditionCheckFailure}
 	}
+
 	return w, n
 }
 
 func (db *DB) prepareAll(writes []*write) error {
 	type itemID struct{ table, id string }
+
 	seen := map[itemID]bool{}
 	size := 0
+
 	for _, w := range writes {
 		if err := db.prepare(w); err != nil {
 			return err
 		}
+
 		id := itemID{w.table.name, w.id}
 		if seen[id] {
 			return invalid("Transaction request cannot include multiple operations on one item")
 		}
+
 		seen[id] = true
+
 		if size += w.size(); size > maxTransactSize {
 			return invalid("Transaction payload size cannot exceed 4MB. Payload Size: %d", size)
 		}
 	}
+
 	return nil
 }
 
-// size is what the write counts for in the limit of a transaction. DynamoDB Local counts the request, so that an update of a large item
-// counts for what it sets.
+// size returns how much of the limit of a transaction the write takes. As in DynamoDB Local this is what was sent, so that an update of a
+// large item takes only what it sets.
 func (w *write) size() int {
 	n := itemSize(w.adopted) + len(text(w.condition)) + len(text(w.update))
 	for _, name := range w.names {
 		n += len(name)
 	}
+
 	for _, v := range w.bound.values {
 		n += valueSize(v)
 	}
+
 	return n
 }

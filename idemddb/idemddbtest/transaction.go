@@ -15,11 +15,11 @@ import (
 // A Transaction comes from [DB.Begin], or from [DB.InFlight] after a [LateCommit]. Its methods are safe for concurrent use.
 type Transaction struct {
 	db       *DB
-	input    *dynamodb.TransactWriteItemsInput
+	sent     *sentTransaction // nil if it has no ClientRequestToken
 	writes   []*write
-	repeated bool // it was done before, under the same token: nothing is written
+	repeated bool // it was done before with the same token, so that it writes nothing
 
-	outcomes  []outcome // of the writes; nothing changes them, because the items are held
+	outcomes  []outcome // of the writes; they stay true, because the items are held
 	committed []bool    // of the writes
 }
 
@@ -29,14 +29,9 @@ func (db *DB) Begin(in *dynamodb.TransactWriteItemsInput) (*Transaction, error) 
 	db.mu.Lock()
 	defer db.mu.Unlock()
 
-	input, err := copyInput(in)
-	if err != nil {
-		return nil, err
-	}
-
 	r := db.describe(in)
 
-	return db.begin(input.(*dynamodb.TransactWriteItemsInput), &r)
+	return db.begin(in, &r)
 }
 
 // InFlight returns the transactions that hold items, in the order in which they began.
@@ -98,7 +93,7 @@ func (tx *Transaction) commit() {
 	}
 
 	tx.end()
-	tx.db.remember(tx.input)
+	tx.db.remember(tx.sent)
 }
 
 func (tx *Transaction) commitItem(index int) {
@@ -112,9 +107,7 @@ func (tx *Transaction) end() {
 	tx.db.inFlight = slices.DeleteFunc(tx.db.inFlight, func(other *Transaction) bool { return other == tx })
 }
 
-// isHeld reports whether a transaction in flight holds the item of a write.
-func (db *DB) isHeld(w *write) bool { return db.holds(w.table, w.id) }
-
+// holds reports whether a transaction in flight holds this item.
 func (db *DB) holds(t *table, id string) bool {
 	for _, tx := range db.inFlight {
 		for i, w := range tx.writes {
@@ -127,7 +120,8 @@ func (db *DB) holds(t *table, id string) bool {
 	return false
 }
 
-func (tx *Transaction) output() *dynamodb.TransactWriteItemsOutput {
+// output returns the answer to the transaction.
+func (tx *Transaction) output(want types.ReturnConsumedCapacity) *dynamodb.TransactWriteItemsOutput {
 	var (
 		tables []*table
 		costs  = map[*table]*consumption{}
@@ -144,7 +138,7 @@ func (tx *Transaction) output() *dynamodb.TransactWriteItemsOutput {
 	out := &dynamodb.TransactWriteItemsOutput{}
 
 	for _, t := range tables {
-		if c := costs[t].report(tx.input.ReturnConsumedCapacity, t); c != nil {
+		if c := costs[t].report(want, t); c != nil {
 			out.ConsumedCapacity = append(out.ConsumedCapacity, tx.kind(*c))
 		}
 	}
@@ -152,7 +146,7 @@ func (tx *Transaction) output() *dynamodb.TransactWriteItemsOutput {
 	return out
 }
 
-// cost is what a write of the transaction consumes. A repeated transaction reads its items and writes nothing.
+// cost returns the price of one write. A repeated transaction reads its items and writes nothing.
 func (tx *Transaction) cost(index int) consumption {
 	if !tx.repeated {
 		return tx.outcomes[index].cost.transactional()
@@ -163,7 +157,7 @@ func (tx *Transaction) cost(index int) consumption {
 	return consumption{table: float64(2 * units(itemSize(w.table.items[w.id]), readUnit))}
 }
 
-// kind says whether the capacity was for writing or, of a repeated transaction, for reading, as the service does; DynamoDB Local does not.
+// kind adds for what the units were consumed, as the service does and DynamoDB Local does not.
 func (tx *Transaction) kind(c types.ConsumedCapacity) types.ConsumedCapacity {
 	if tx.repeated {
 		c.ReadCapacityUnits = new(*c.CapacityUnits)

@@ -68,7 +68,7 @@ func TestATransactionInFlightHoldsItsItems(t *testing.T) {
 	const conflict = "TransactionConflictException"
 	x := attributes{"pk": s("x")}
 	writes := map[string]func(context.Context, idemddb.DynamoDB) error{
-		"PutItem": func(ctx context.Context, c idemddb.DynamoDB) error { return putX(ctx, c) },
+		"PutItem": putX,
 		"UpdateItem": func(ctx context.Context, c idemddb.DynamoDB) error {
 			_, err := c.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: new(table), Key: x})
 			return err

@@ -7,26 +7,26 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// UpdateItem changes an item, or makes it.
+// UpdateItem changes an item, or makes it if there is none.
 func (db *DB) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	return call[dynamodb.UpdateItemOutput](ctx, db, in)
 }
 
-// PutItem writes a whole item.
+// PutItem writes a whole item, in place of the one with its key.
 func (db *DB) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return call[dynamodb.PutItemOutput](ctx, db, in)
 }
 
-// DeleteItem deletes an item; that there was none is no error.
+// DeleteItem deletes an item. If there is none, that is no error.
 func (db *DB) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
 	return call[dynamodb.DeleteItemOutput](ctx, db, in)
 }
 
-// A write is what one request, or one part of a transaction, asks for; prepare fills the second half.
+// write is what one request, one part of a transaction or one statement asks for. prepare fills the second half.
 type write struct {
 	kind      writeKind
 	tableName *string
-	key       item // as sent; for a put the whole item
+	key       item // as it was sent; for a put the whole item
 	condition *string
 	update    *string
 	names     map[string]string
@@ -35,11 +35,11 @@ type write struct {
 	returns   types.ReturnValue
 
 	table   *table
-	adopted item // the key, for a put the whole item
+	adopted item // the key; for a put the whole item
 	id      string
 	bound   *binding
 	parsed  struct{ condition, update parsed }
-	paths   []path // that the update touches
+	paths   []path // that the update changes
 }
 
 type writeKind byte
@@ -55,73 +55,81 @@ func (db *DB) updateItem(in *dynamodb.UpdateItemInput, r *Request) (*dynamodb.Up
 	if in.AttributeUpdates != nil || in.Expected != nil {
 		return nil, errLegacy()
 	}
+
 	w := &write{
 		kind: updateWrite, tableName: in.TableName, key: in.Key, condition: in.ConditionExpression, update: in.UpdateExpression,
 		names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues, giveItem: in.ReturnValuesOnConditionCheckFailure,
 		returns: in.ReturnValues,
 	}
-	o, err := db.write(w, r)
+
+	returned, consumed, err := db.write(w, r, in.ReturnConsumedCapacity)
 	if err != nil {
 		return nil, err
 	}
-	return &dynamodb.UpdateItemOutput{
-		Attributes:       o.attributes(in.ReturnValues, w.paths),
-		ConsumedCapacity: o.cost.report(in.ReturnConsumedCapacity, w.table),
-	}, nil
+
+	return &dynamodb.UpdateItemOutput{Attributes: returned, ConsumedCapacity: consumed}, nil
 }
 
 func (db *DB) putItem(in *dynamodb.PutItemInput, r *Request) (*dynamodb.PutItemOutput, error) {
 	if in.Expected != nil {
 		return nil, errLegacy()
 	}
+
 	w := &write{
 		kind: putWrite, tableName: in.TableName, key: in.Item, condition: in.ConditionExpression,
 		names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues, giveItem: in.ReturnValuesOnConditionCheckFailure,
 		returns: in.ReturnValues,
 	}
-	o, err := db.write(w, r)
+
+	returned, consumed, err := db.write(w, r, in.ReturnConsumedCapacity)
 	if err != nil {
 		return nil, err
 	}
-	return &dynamodb.PutItemOutput{
-		Attributes:       o.attributes(in.ReturnValues, nil),
-		ConsumedCapacity: o.cost.report(in.ReturnConsumedCapacity, w.table),
-	}, nil
+
+	return &dynamodb.PutItemOutput{Attributes: returned, ConsumedCapacity: consumed}, nil
 }
 
 func (db *DB) deleteItem(in *dynamodb.DeleteItemInput, r *Request) (*dynamodb.DeleteItemOutput, error) {
 	if in.Expected != nil {
 		return nil, errLegacy()
 	}
+
 	w := &write{
 		kind: deleteWrite, tableName: in.TableName, key: in.Key, condition: in.ConditionExpression,
 		names: in.ExpressionAttributeNames, values: in.ExpressionAttributeValues, giveItem: in.ReturnValuesOnConditionCheckFailure,
 		returns: in.ReturnValues,
 	}
-	o, err := db.write(w, r)
+
+	returned, consumed, err := db.write(w, r, in.ReturnConsumedCapacity)
 	if err != nil {
 		return nil, err
 	}
-	return &dynamodb.DeleteItemOutput{
-		Attributes:       o.attributes(in.ReturnValues, nil),
-		ConsumedCapacity: o.cost.report(in.ReturnConsumedCapacity, w.table),
-	}, nil
+
+	return &dynamodb.DeleteItemOutput{Attributes: returned, ConsumedCapacity: consumed}, nil
 }
 
-// write does a single write from beginning to end.
-func (db *DB) write(w *write, r *Request) (outcome, error) {
+// write does a single write, and returns what the answer carries.
+func (db *DB) write(w *write, r *Request, want types.ReturnConsumedCapacity) (item, *types.ConsumedCapacity, error) {
 	if err := db.prepare(w); err != nil {
-		return outcome{}, err
+		return nil, nil, err
 	}
-	if db.isHeld(w) {
-		return outcome{}, errConflict()
+
+	if db.holds(w.table, w.id) {
+		return nil, nil, errConflict()
 	}
-	return w.do(r)
+
+	o, err := w.do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return o.attributes(w.returns, w.paths), o.cost.report(want, w.table), nil
 }
 
-// do does a prepared write.
+// do evaluates and stores a prepared write.
 func (w *write) do(r *Request) (outcome, error) {
 	o, err := w.evaluate()
+
 	r.WriteUnits, r.Refused = int(o.cost.total()), o.refused
 	switch {
 	case err != nil:
@@ -131,21 +139,26 @@ func (w *write) do(r *Request) (outcome, error) {
 	case o.refused:
 		return outcome{}, errCondition(nil)
 	}
+
 	w.store(o)
+
 	return o, nil
 }
 
-// prepare checks all that can be checked without looking at the item. A missing table comes before any other fault, as in the service.
+// prepare checks what does not depend on the item. As in the service, a missing table comes before any other error.
 func (db *DB) prepare(w *write) (err error) {
 	if w.table, err = db.table(w.tableName); err != nil {
 		return err
 	}
+
 	if err := w.checkReturns(); err != nil {
 		return err
 	}
+
 	if err := db.bindExpressions(w); err != nil {
 		return err
 	}
+
 	if w.kind == putWrite {
 		if w.adopted, err = adopt(w.key); err == nil {
 			err = w.table.checkKey(w.adopted)
@@ -153,13 +166,30 @@ func (db *DB) prepare(w *write) (err error) {
 	} else {
 		w.adopted, err = w.table.keyOf(w.key)
 	}
+
 	if err != nil {
 		return err
 	}
+
+	return w.identify()
+}
+
+// identify checks the sizes of what was sent, and sets the id of the item.
+func (w *write) identify() error {
+	if w.kind == putWrite {
+		for _, ix := range w.table.indexes {
+			if err := ix.checkSizes(w.adopted); err != nil {
+				return err
+			}
+		}
+	}
+
 	if itemSize(w.adopted) > maxItemSize {
 		return invalid("Item size has exceeded the maximum allowed size")
 	}
+
 	w.id = w.table.id(w.adopted)
+
 	return nil
 }
 
@@ -168,39 +198,49 @@ func (w *write) checkReturns() error {
 	if w.kind == updateWrite {
 		allowed = "NONE ALL_OLD ALL_NEW UPDATED_OLD UPDATED_NEW"
 	}
+
 	switch {
 	case w.returns != "" && !oneOf(string(w.returns), allowed):
 		return invalid("Return values set to invalid value")
 	case w.giveItem != "" && !oneOf(string(w.giveItem), "NONE ALL_OLD"):
 		return invalid("Value %q at 'returnValuesOnConditionCheckFailure' failed to satisfy constraint", w.giveItem)
 	}
+
 	return nil
 }
 
 func (db *DB) bindExpressions(w *write) (err error) {
 	var used [2]parsed
+
 	n := 0
+
 	if w.condition != nil {
 		w.parsed.condition = db.parsed.parse(*w.condition, false)
 		used[n] = w.parsed.condition
 		n++
 	}
+
 	if w.update != nil {
 		w.parsed.update = db.parsed.parse(*w.update, true)
 		used[n] = w.parsed.update
 		n++
 	}
+
 	if w.bound, err = bind(w.names, w.values, used[:n]...); err != nil {
 		return err
 	}
+
 	if w.condition != nil {
 		if err := w.bound.check(w.parsed.condition.condition); err != nil {
 			return err
 		}
 	}
+
 	if w.update == nil {
 		return nil
 	}
+
 	w.paths, err = w.bound.checkUpdate(w.parsed.update.update)
+
 	return err
 }

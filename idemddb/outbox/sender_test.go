@@ -14,7 +14,6 @@ import (
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
@@ -126,7 +125,8 @@ func TestSenderSendsMessagesOfInvalidRequestAlone(t *testing.T) {
 	t.Parallel()
 
 	for _, code := range []string{
-		"BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong", "RequestEntityTooLarge", "InvalidMessageContents",
+		"BatchRequestTooLong", "AWS.SimpleQueueService.BatchRequestTooLong", "RequestEntityTooLarge",
+		"RequestEntityTooLargeException", "InvalidMessageContents", "MalformedDetail", "InvalidArgument", "InvalidParameterValueException",
 		"InvalidAttributeName", "InvalidAttributeValue", "InvalidParameter", "InvalidParameterValue", "ParameterValueInvalid",
 		"ValidationError", "ValidationException",
 	} {
@@ -146,84 +146,6 @@ func TestSenderSendsMessagesOfInvalidRequestAlone(t *testing.T) {
 
 			if diff := cmp.Diff([][]string{{"a", "b", "c"}, {"a"}, {"b"}, {"c"}}, s.requests); diff != "" {
 				t.Errorf("%s: %s: requests (-want +got):\n%s", service, code, diff)
-			}
-		}
-	}
-}
-
-func TestSenderFillsRequests(t *testing.T) {
-	t.Parallel()
-
-	for name, c := range map[string]struct {
-		service string
-		sizes   []int // of the messages, with all that counts
-		want    []int // messages of each request
-	}{
-		"no message, no request":                            {"SQS", nil, nil},
-		"ten messages go in one request":                    {"SQS", slices.Repeat([]int{100}, 10), []int{10}},
-		"the eleventh message goes in a second request":     {"SNS", slices.Repeat([]int{100}, 11), []int{10, 1}},
-		"EventBridge takes ten, too":                        {"EventBridge", slices.Repeat([]int{100}, 21), []int{10, 10, 1}},
-		"SQS takes 1 MiB":                                   {"SQS", []int{1 << 19, 1 << 19}, []int{2}},
-		"SQS takes no more than 1 MiB":                      {"SQS", []int{1 << 19, 1<<19 + 1}, []int{1, 1}},
-		"SNS takes 256 KiB":                                 {"SNS", []int{1 << 17, 1 << 17}, []int{2}},
-		"SNS takes no more than 256 KiB":                    {"SNS", []int{1 << 17, 1<<17 + 1}, []int{1, 1}},
-		"EventBridge takes less than 1 MB":                  {"EventBridge", []int{500_000, 499_999}, []int{2}},
-		"EventBridge does not take 1 MB":                    {"EventBridge", []int{500_000, 500_000}, []int{1, 1}},
-		"a message that is too large goes alone":            {"SNS", []int{100, 300 << 10, 100, 100}, []int{1, 1, 2}},
-		"a message that is too large goes alone, the first": {"SQS", []int{2 << 20, 100}, []int{1, 1}},
-	} {
-		s := &services{}
-
-		overhead := len("idemddb-id") + len("String") + len("tx")
-		if c.service == "EventBridge" {
-			overhead = len("payments") + len("captured") + len("idemddb:") + len("tx")
-		}
-
-		var ms []idemddb.StoredMessage
-		for _, size := range c.sizes {
-			ms = append(ms, idemddb.StoredMessage{ID: "tx", Message: idemddb.Message{Body: strings.Repeat("x", size-overhead)}})
-		}
-
-		answers := s.senders()[c.service].Send(t.Context(), "ledger", ms)
-		if len(answers) != len(ms) || slices.ContainsFunc(answers, func(err error) bool { return err != nil }) {
-			t.Errorf("%s: answers %v", name, answers)
-		}
-
-		var got []int
-		for _, bodies := range s.requests {
-			got = append(got, len(bodies))
-		}
-
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: messages of each request (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
-// Attributes, the id, the sequence and an event's source and detail-type count, too.
-func TestSenderCountsWhatItAdds(t *testing.T) {
-	t.Parallel()
-
-	const (
-		queued = len("tenant"+"String"+"seven") + len("idemddb-id"+"String"+"tx-0") + len("idemddb-sequence"+"Number"+"42")
-		event  = len("payments"+"captured") + len("idemddb:tx-0") + len("idemddb-sequence:42")
-	)
-
-	for service, left := range map[string]int{
-		"SQS": 1<<20 - queued - len("idemddb-id"+"String"+"tx-1"), "SNS": 256<<10 - queued - len("idemddb-id"+"String"+"tx-1"),
-		"EventBridge": 999_999 - event - len("payments"+"captured"+"idemddb:tx-1"),
-	} {
-		for more, want := range []int{1, 2} { // a message that just fits, and one that does not
-			ms := messages("", strings.Repeat("x", left+more))
-			if ms[0].Sequence = 42; service != "EventBridge" {
-				ms[0].Attributes = map[string]string{"tenant": "seven"}
-			}
-
-			s := &services{}
-			s.senders()[service].Send(t.Context(), "ledger", ms)
-
-			if len(s.requests) != want {
-				t.Errorf("%s: %d bytes too many: %d requests, want %d", service, more, len(s.requests), want)
 			}
 		}
 	}
@@ -255,6 +177,9 @@ func TestSenderKeepsMessagesForWrongAddress(t *testing.T) {
 		`outbox: ledger: queueURL: must be a queue's URL, as https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, is ""`:                          outbox.SQS(s, ""),
 		`outbox: ledger: topicARN: must be a topic's ARN, as arn:aws:sns:REGION:ACCOUNT:NAME, is "ledger"`:                                  outbox.SNS(s, "ledger"),
 		`outbox: ledger: topicARN: must be a topic's ARN, as arn:aws:sns:REGION:ACCOUNT:NAME, is "arn:aws:sqs:eu-west-1:1:q"`:               outbox.SNS(s, "arn:aws:sqs:eu-west-1:1:q"),
+		`outbox: ledger: queueURL: must be a queue's URL, as https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, is "https:///1/q"`:              outbox.SQS(s, "https:///1/q"),
+		`outbox: ledger: queueURL: must be a queue's URL, as https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, is "https://sqs/"`:              outbox.SQS(s, "https://sqs/"),
+		`outbox: ledger: topicARN: must be a topic's ARN, as arn:aws:sns:REGION:ACCOUNT:NAME, is "arn:aws:sns:eu-west-1:1:"`:                outbox.SNS(s, "arn:aws:sns:eu-west-1:1:"),
 		`outbox: ledger: bus: must not be empty; the account's default event bus has the name "default"`:                                    outbox.EventBridge(s, "", "s", "d"),
 		`outbox: ledger: source: must not be empty`:     outbox.EventBridge(s, "b", "", "d"),
 		`outbox: ledger: detailType: must not be empty`: outbox.EventBridge(s, "b", "s", ""),
@@ -287,123 +212,4 @@ func TestSenderPanicsWithoutClient(t *testing.T) {
 			f()
 		}()
 	}
-}
-
-func TestFIFOSenderSendsGroupsInOrder(t *testing.T) {
-	t.Parallel()
-
-	const heldBack = "outbox: ledger: not tried: message tx-0 stands before it in its message group and is not known to be sent"
-
-	for name, c := range map[string]struct {
-		bodies string // the first letter of each is its group; a dash is none
-		fails  map[string]failure
-		want   []string
-		sent   [][]string
-	}{
-		"one group, one message at a time": {
-			"a1 a2 a3", nil, []string{"sent", "sent", "sent"}, [][]string{{"a1"}, {"a2"}, {"a3"}},
-		},
-		"groups share requests": {
-			"a1 a2 b1 b2 c1", nil, slices.Repeat([]string{"sent"}, 5), [][]string{{"a1", "b1", "c1"}, {"a2", "b2"}},
-		},
-		"messages without a group do not wait for each other": {
-			"-1 -2 -3", nil, []string{"sent", "sent", "sent"}, [][]string{{"-1", "-2", "-3"}},
-		},
-		"a failure stops its group and no other": {
-			"a1 a2 b1 b2 a3 -1", map[string]failure{"a1": {"InternalFailure", false}},
-			[]string{"kept", "kept", "sent", "sent", "kept", "sent"}, [][]string{{"a1", "b1", "-1"}, {"b2"}},
-		},
-		"a parked message stops its group, too, and those behind it are kept": {
-			"a1 a2 a3", map[string]failure{"a1": {"InvalidParameterValue", true}},
-			[]string{"parked", "kept", "kept"}, [][]string{{"a1"}},
-		},
-		"a message without an answer stops its group": {
-			"a1 a2", map[string]failure{"a1": {}}, []string{"kept", "kept"}, [][]string{{"a1"}},
-		},
-		"a later failure leaves the earlier ones sent": {
-			"a1 a2 a3", map[string]failure{"a2": {"InternalFailure", false}},
-			[]string{"sent", "kept", "kept"}, [][]string{{"a1"}, {"a2"}},
-		},
-		"more than ten groups": {
-			"a1 b1 c1 d1 e1 f1 g1 h1 i1 a2 j1 k1", nil, slices.Repeat([]string{"sent"}, 12),
-			[][]string{{"a1", "b1", "c1", "d1", "e1", "f1", "g1", "h1", "i1", "j1"}, {"a2", "k1"}},
-		},
-	} {
-		ms := messages(strings.Fields(c.bodies)...)
-		for i := range ms {
-			ms[i].Group = strings.TrimPrefix(ms[i].Body[:1], "-")
-		}
-
-		s := &services{}
-
-		for service, sender := range map[string]idemddb.Sender{"SQS": outbox.SQS(s, queueURL+".fifo"), "SNS": outbox.SNS(s, topicARN+".fifo")} {
-			*s = services{fails: c.fails}
-
-			answers := sender.Send(t.Context(), "ledger", ms)
-			if diff := cmp.Diff(c.want, became(answers)); diff != "" {
-				t.Errorf("%s: %s (-want +got):\n%s", service, name, diff)
-			}
-
-			if diff := cmp.Diff(c.sent, s.requests); diff != "" {
-				t.Errorf("%s: %s: requests (-want +got):\n%s", service, name, diff)
-			}
-
-			if c.want[0] != "sent" && answers[1].Error() != heldBack {
-				t.Errorf("%s: %s: answer %q, want %q", service, name, answers[1], heldBack)
-			}
-		}
-	}
-}
-
-// Whatever fails: each message has an answer, is sent at most once, and is sent only if all before it in its group were accepted.
-func TestFIFOSenderNeverOvertakes(t *testing.T) {
-	t.Parallel()
-
-	rapid.Check(t, func(t *rapid.T) {
-		s := &services{fails: map[string]failure{}}
-
-		ms := messages(rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{4}`), 0, 40, rapid.ID).Draw(t, "bodies")...)
-		for i := range ms {
-			ms[i].Group = rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "group")
-			if rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
-				s.fails[ms[i].Body] = rapid.SampledFrom([]failure{{}, {"InternalFailure", false}, {"Bad", true}}).Draw(t, "failure")
-			}
-		}
-
-		answers := became(outbox.SQS(s, queueURL+".fifo").Send(t.Context(), "ledger", ms))
-		if len(answers) != len(ms) {
-			t.Fatalf("%d answers for %d messages", len(answers), len(ms))
-		}
-
-		requests := slices.Concat(s.requests...)
-		stopped := map[string]bool{}
-		last := map[string]int{} // the request of a group's last message
-
-		for i, m := range ms {
-			_, fails := s.fails[m.Body]
-			tried := slices.Contains(requests, m.Body)
-
-			if tried == stopped[m.Group] || (answers[i] == "sent") != (tried && !fails) {
-				t.Fatalf("message %d: tried: %v, its group is stopped: %v, answer %s", i, tried, stopped[m.Group], answers[i])
-			}
-
-			if m.Group == "" {
-				continue
-			}
-
-			stopped[m.Group] = stopped[m.Group] || fails
-
-			if n := slices.IndexFunc(s.requests, func(bodies []string) bool { return slices.Contains(bodies, m.Body) }); tried {
-				if before, ok := last[m.Group]; ok && n <= before {
-					t.Fatalf("message %d went in request %d, the one before it in its group in request %d", i, n, before)
-				}
-
-				last[m.Group] = n
-			}
-		}
-
-		if slices.Sort(requests); len(slices.Compact(slices.Clone(requests))) != len(requests) {
-			t.Fatalf("a message was sent twice: %v", s.requests)
-		}
-	})
 }

@@ -38,6 +38,9 @@ const maxSNSBytes = 256 << 10
 // for the answer, and a failure stops the group. A standard topic passes Group on to subscribed standard queues as the tenant of
 // their fair queue, and nothing keeps an order by it.
 //
+// The client must be one of the topic's Region. SNS refuses a topic of another Region as an invalid parameter, and the messages are
+// then parked.
+//
 // The function needs sns:Publish on the topic, and kms:GenerateDataKey and kms:Decrypt if a KMS key of yours encrypts it.
 //
 // A topicARN that is not a topic's ARN is an error for every message, and not a permanent one. SNS panics for a nil api.
