@@ -86,7 +86,7 @@ func TestAReportSaysWhetherTheSweepSawEverything(t *testing.T) {
 	cancel()
 
 	for name, test := range map[string]struct {
-		ctx      context.Context //nolint:containedctx // of the case
+		ctx      context.Context
 		api      denied
 		want     bool
 		hasError bool
