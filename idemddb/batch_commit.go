@@ -68,19 +68,31 @@ func (b *Batch) enqueue(ctx context.Context, c *committing) (wait func(context.C
 	}
 }
 
-// flushCommits starts transactions of the commits that wait. It is called with b.mu held.
+// flushCommits starts transactions of the commits that wait, one after the other: those that share an item would conflict. It is called with b.mu held.
 func (b *Batch) flushCommits(ctx context.Context) {
 	if b.commitTimer != nil {
 		b.commitTimer.Stop()
 		b.commitTimer = nil
 	}
 
+	var before chan struct{} // closed when the group before has ended
+
 	for len(b.commits) > 0 {
 		var group []*waitingCommit
 
 		group, b.commits = takeCommits(b.store, b.commits)
+		after, done := before, make(chan struct{})
+		before = done
 
-		go b.runCommits(ctx, group)
+		go func() {
+			defer close(done)
+
+			if after != nil {
+				<-after
+			}
+
+			b.runCommits(ctx, group)
+		}()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -45,6 +46,9 @@ func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
 	if queries == nil {
 		w.scan(ctx)
 	}
+
+	// One target that hangs must not always keep the sweep from the same records.
+	rand.Shuffle(len(queries), func(i, j int) { queries[i], queries[j] = queries[j], queries[i] }) //nolint:gosec // spreads load, guards nothing
 
 	for _, query := range queries {
 		w.query(ctx, query)
