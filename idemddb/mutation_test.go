@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -47,6 +48,10 @@ func TestEveryMutationOfAnExpressionIsNoticed(t *testing.T) {
 		t.Skip("each of more than 200 mutants runs the contract")
 	}
 
+	if hasRaceDetector() {
+		t.Skip("ten times as slow with the race detector; internal/mutation runs it in a build without")
+	}
+
 	all := mutants()
 	if len(all) < 200 {
 		t.Fatalf("only %d mutants: are the expressions still read?", len(all))
@@ -71,6 +76,12 @@ func TestEveryMutationOfAnExpressionIsNoticed(t *testing.T) {
 			}
 		})
 	}
+}
+
+func hasRaceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
 // engine is the engine in memory behind a wire that makes the change.
