@@ -41,7 +41,8 @@ func TestStatementsThatMeetAFaultInsideAnAnswerGoOutAgainAlone(t *testing.T) {
 					want = 26
 				}
 
-				h.equal("claims", sizes[:2], []int{10, 8}) // the others do not wait for the two that failed
+				// The others do not wait for the two that failed. After a very short pause, these come first.
+				h.equal("claims", []any{sizes[0], slices.Contains(sizes[1:], 8)}, []any{10, true})
 				h.equal("writes", sum(sizes), want)
 				h.equal("fenced", h.count(idemddb.Fenced)+h.count(idemddb.Unrecorded), 0)
 
