@@ -393,7 +393,8 @@ func (s *simulation) invoke(function wrapped, taken []*queued) {
 		}
 	}
 
-	s.checkCall(c)
+	s.checkCall(c, failed)
+	s.checkGroups(c, taken, failed)
 }
 
 // comesBack is for a message that was reported failed. What has failed for good goes to the queue's dead-letter queue when all is calm.
@@ -403,8 +404,26 @@ func (s *simulation) comesBack(q *queued) {
 	}
 }
 
+// checkGroups checks that nothing which ran behind a failed message of its FIFO group is reported done.
+func (s *simulation) checkGroups(c *call, taken []*queued, failed []string) {
+	first := map[string]string{} // :: group → id of its first message that failed
+
+	for _, q := range taken {
+		isFailed := slices.Contains(failed, q.MessageId)
+		ran := slices.ContainsFunc(s.runs, func(r *run) bool { return r.call == c && r.id == q.MessageId })
+
+		if before, ok := first[q.group]; s.isFIFO && ok && ran && !isFailed {
+			s.breaks("%s is reported done behind %s of its group, which failed", q.MessageId, before)
+		}
+
+		if _, ok := first[q.group]; isFailed && !ok {
+			first[q.group] = q.MessageId
+		}
+	}
+}
+
 // checkCall checks the rules of one invocation: what a handler answered in time is how its message ended.
-func (s *simulation) checkCall(c *call) {
+func (s *simulation) checkCall(c *call, failed []string) {
 	isLate := false
 	for _, o := range c.ended {
 		isLate = isLate || o == lambdawrap.OutcomeLate
@@ -416,10 +435,13 @@ func (s *simulation) checkCall(c *call) {
 			continue
 		}
 
-		switch o := c.ended[r.id]; o {
-		case lambdawrap.OutcomeCompleted, lambdawrap.OutcomeUnrecorded, lambdawrap.OutcomeFenced, "":
+		isFailed := slices.Contains(failed, r.id)
+
+		switch o := c.ended[r.id]; {
+		case o == lambdawrap.OutcomeFenced, o == "":
+		case o == lambdawrap.OutcomeCompleted && !isFailed, o == lambdawrap.OutcomeUnrecorded && !isFailed:
 		default:
-			s.breaks("%s succeeded in time and ended as %s", r.id, o)
+			s.breaks("%s succeeded in time and ended as %s, reported failed: %t", r.id, o, isFailed)
 		}
 	}
 }
