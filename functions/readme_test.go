@@ -133,7 +133,8 @@ func essentials(t *testing.T, source string) essential {
 		switch r.Type {
 		case "AWS::DynamoDB::Table":
 			if ttl := r.Properties.TimeToLiveSpecification; ttl.Enabled { // the ledger of template.yaml has none
-				found.Table.KeySchema, found.Table.AttributeDefinitions = r.Properties.KeySchema, r.Properties.AttributeDefinitions
+				found.Table.KeySchema = r.Properties.KeySchema
+				found.Table.AttributeDefinitions = r.Properties.AttributeDefinitions[:len(r.Properties.KeySchema)] // the rest is for the index of the unsent
 				found.Table.TimeToLiveSpecification, found.Table.BillingMode = ttl, r.Properties.BillingMode
 			}
 		case "AWS::IAM::Role":
@@ -149,7 +150,9 @@ func essentials(t *testing.T, source string) essential {
 			}
 
 			for _, e := range f.Properties.Events {
-				found.FunctionResponseTypes = e.Properties.FunctionResponseTypes
+				if e.Type == "SQS" {
+					found.FunctionResponseTypes = e.Properties.FunctionResponseTypes
+				}
 			}
 		}
 
@@ -225,7 +228,7 @@ type runtime struct {
 }
 
 // invoke delivers an event to the program and returns its answer, "" if there is none in time.
-func (r runtime) invoke(ctx context.Context, t *testing.T, event events.SQSEvent) string {
+func (r runtime) invoke(ctx context.Context, t *testing.T, event any) string {
 	t.Helper()
 
 	payload, err := json.Marshal(event)

@@ -22,6 +22,16 @@ import (
 
 func TestTemplateDeclaresTheEnvironmentThatTheCodeReads(t *testing.T) {
 	template := readTemplate(t)
+
+	for function, folder := range map[string]string{"Payments": "payments", "Relay": "relay"} {
+		want := append(variablesRead(t, folder), "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS") // the SDK reads these two
+		slices.Sort(want)
+
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(template.functions[function].Environment.Variables))); diff != "" {
+			t.Errorf("variables of %s (-read by the code +declared):\n%s", function, diff)
+		}
+	}
+
 	variables := template.functions["Payments"].Environment.Variables
 
 	for name, value := range variables {
@@ -32,19 +42,12 @@ func TestTemplateDeclaresTheEnvironmentThatTheCodeReads(t *testing.T) {
 		t.Setenv(name, value)
 	}
 
-	want := append(variablesRead(t, "payments"), "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS") // the SDK reads these two
-	slices.Sort(want)
-
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(variables))); diff != "" {
-		t.Errorf("variables (-read by the code +declared):\n%s", diff)
-	}
-
 	env, err := ledger.ReadEnv()
 	if err != nil {
 		t.Error(err)
 	}
 
-	if diff := cmp.Diff(ledger.Env{Table: "RecordTable", LedgerTable: "LedgerTable"}, env); diff != "" {
+	if diff := cmp.Diff(ledger.Env{Table: "RecordTable", LedgerTable: "LedgerTable", CapturedQueue: "CapturedQueue"}, env); diff != "" {
 		t.Errorf("what the code reads with the parameters' defaults (-want +got):\n%s", diff)
 	}
 }

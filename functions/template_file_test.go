@@ -2,6 +2,7 @@ package functions_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -88,6 +89,7 @@ type function struct {
 	Handler                       string   `yaml:"Handler"`
 	Architectures                 []string `yaml:"Architectures"`
 	Timeout                       string   `yaml:"Timeout"`
+	MemorySize                    int      `yaml:"MemorySize"`
 	Role                          string   `yaml:"Role"`
 	Tracing                       string   `yaml:"Tracing"`
 	AutoPublishAlias              string   `yaml:"AutoPublishAlias"`
@@ -106,8 +108,14 @@ type function struct {
 		PassthroughCondition bool     `yaml:"PassthroughCondition"`
 		Alarms               []string `yaml:"Alarms"`
 	} `yaml:"DeploymentPreference"`
+	EventInvokeConfig struct {
+		MaximumRetryAttempts     *int `yaml:"MaximumRetryAttempts"`
+		MaximumEventAgeInSeconds int  `yaml:"MaximumEventAgeInSeconds"`
+	} `yaml:"EventInvokeConfig"`
 	Events map[string]struct {
+		Type       string `yaml:"Type"`
 		Properties struct {
+			Schedule                       string   `yaml:"Schedule"`
 			Queue                          string   `yaml:"Queue"`
 			BatchSize                      int      `yaml:"BatchSize"`
 			MaximumBatchingWindowInSeconds int      `yaml:"MaximumBatchingWindowInSeconds"`
@@ -142,6 +150,7 @@ type table struct {
 	BillingMode             string      `yaml:"BillingMode"`
 	KeySchema               []attribute `yaml:"KeySchema"`
 	AttributeDefinitions    []attribute `yaml:"AttributeDefinitions"`
+	GlobalSecondaryIndexes  []index     `yaml:"GlobalSecondaryIndexes"`
 	TimeToLiveSpecification struct {
 		AttributeName string `yaml:"AttributeName"`
 		Enabled       bool   `yaml:"Enabled"`
@@ -159,6 +168,14 @@ type attribute struct {
 	AttributeName string `yaml:"AttributeName"`
 	AttributeType string `yaml:"AttributeType"`
 	KeyType       string `yaml:"KeyType"`
+}
+
+type index struct {
+	IndexName  string      `yaml:"IndexName"`
+	KeySchema  []attribute `yaml:"KeySchema"`
+	Projection struct {
+		ProjectionType string `yaml:"ProjectionType"`
+	} `yaml:"Projection"`
 }
 
 type alarm struct {
@@ -339,6 +356,8 @@ func readTemplate(t *testing.T) template {
 		}
 
 		f, properties := read.Globals.Function, raw.Resources[name].Properties
+		f.Environment.Variables = maps.Clone(f.Environment.Variables) // SAM adds the function's own to them
+
 		if err := properties.Decode(&f); err != nil {
 			t.Fatal(err)
 		}
@@ -349,10 +368,10 @@ func readTemplate(t *testing.T) template {
 	return read
 }
 
-// statements are what the function's role may do.
-func (t template) statements() []statement {
+// statements are what a role may do.
+func (t template) statements(role string) []statement {
 	var all []statement
-	for _, p := range t.Resources["PaymentsRole"].Properties.Policies {
+	for _, p := range t.Resources[role].Properties.Policies {
 		all = append(all, p.PolicyDocument.Statement...)
 	}
 

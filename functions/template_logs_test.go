@@ -117,9 +117,9 @@ func checkLog(t *testing.T, told story) {
 		"r-4 m-3 WARN no_key ",
 		"r-5 m-1 WARN refused ",
 		"r-7 m-1 WARN in_progress r-3",
+		"r-8 m-1 WARN permanent ",
 		"r-9 m-1 ERROR fenced another",
-		"r-10 m-1 ERROR unrecorded ",
-		"r-11  WARN  ", // of the SDK: an answer was cut
+		"r-12  WARN  ", // of the SDK: an answer was cut
 	}
 
 	slices.SortFunc(got, func(a, b string) int { return slices.Index(want, a) - slices.Index(want, b) }) // those of a batch come in any order
@@ -141,7 +141,17 @@ func checkSecrets(t *testing.T, told story) {
 	}
 }
 
-func checkMetrics(t *testing.T, template template, told story) {
+// checkSweepLog wants one line for each sweep.
+func checkSweepLog(t *testing.T, swept story) {
+	t.Helper()
+
+	lines, metrics := swept.read(t)
+	if len(lines) != 2 || lines[0].Level != "INFO" || lines[1].Level != "ERROR" || lines[1].Error == "" || len(metrics) != 2 {
+		t.Errorf("lines %+v and %d of metrics, want one of INFO, one of ERROR and two of metrics", lines, len(metrics))
+	}
+}
+
+func checkMetrics(t *testing.T, told story) {
 	t.Helper()
 
 	_, batches := told.read(t)
@@ -151,13 +161,17 @@ func checkMetrics(t *testing.T, template template, told story) {
 
 	for i, batch := range batches {
 		failed := strings.Count(told.answers[i], "itemIdentifier")
-		want := map[string]float64{"Messages": float64(len(told.batches[i].Records)), "Failures": float64(failed), "Fenced": 0, "Unrecorded": 0}
+		want := map[string]float64{"Messages": float64(len(told.batches[i].Records)), "Failures": float64(failed), "Fenced": 0, "EffectRefusals": 0, "Unsent": 0, "Parked": 0}
 
 		switch i + 1 {
+		case 1, bookedBatch:
+			want["EffectRefusals"] = 1
 		case fencedBatch:
 			want["Fenced"] = 1
-		case unrecordedBatch:
-			want["Unrecorded"] = 1
+		case unsentBatch:
+			want["Unsent"] = 1
+		case parkedBatch:
+			want["Parked"] = 1
 		}
 
 		for name, n := range want {
@@ -172,6 +186,19 @@ func checkMetrics(t *testing.T, template template, told story) {
 		}
 	}
 
+}
+
+// checkAlarmedMetrics wants each alarm on a metric of the functions' own to be on one that they write.
+func checkAlarmedMetrics(t *testing.T, template template, told, swept story) {
+	t.Helper()
+
+	_, ofPayments := told.read(t)
+	_, ofRelay := swept.read(t)
+
+	if n := len(ofRelay); n != 2 || ofRelay[0].values["Sent"] != 1.0 || ofRelay[1].values["OldestUnsentSeconds"] != nil {
+		t.Errorf("metrics of the relay: %+v, want 1 message sent in the first, and no age in that of the sweep that was denied", ofRelay)
+	}
+
 	var own int
 
 	for name, r := range template.Resources {
@@ -181,6 +208,11 @@ func checkMetrics(t *testing.T, template template, told story) {
 			}
 
 			own++
+			batches := ofPayments
+
+			if slices.Contains(m.Dimensions, dimension{"Function", "Relay"}) {
+				batches = ofRelay[:1]
+			}
 
 			if i := slices.IndexFunc(batches, func(batch measured) bool { return !batch.has(m) }); i >= 0 {
 				t.Errorf("%s looks at %s %s by %v, which batch %d does not write: %+v",
@@ -205,7 +237,7 @@ func (m measured) has(want metric) bool {
 
 	for _, directive := range m.AWS.CloudWatchMetrics {
 		_, measured := m.values[want.MetricName].(float64)
-		named := slices.ContainsFunc(directive.Metrics, func(d struct{ Name, Unit string }) bool { return d.Name == want.MetricName && d.Unit == "Count" })
+		named := slices.ContainsFunc(directive.Metrics, func(d struct{ Name, Unit string }) bool { return d.Name == want.MetricName && d.Unit == unitOf(d.Name) })
 		by := slices.ContainsFunc(directive.Dimensions, func(set []string) bool { return slices.Equal(slices.Sorted(slices.Values(set)), dimensions) })
 
 		if directive.Namespace == want.Namespace && measured && named && by {
@@ -214,4 +246,13 @@ func (m measured) has(want metric) bool {
 	}
 
 	return false
+}
+
+// unitOf is the unit of a metric by its name.
+func unitOf(name string) string {
+	if strings.HasSuffix(name, "Seconds") {
+		return "Seconds"
+	}
+
+	return "Count"
 }

@@ -2,6 +2,7 @@ package functions_test
 
 import (
 	"bytes"
+	"crypto/md5" //nolint:gosec // as SQS does
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
@@ -24,27 +26,46 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The function as it is built and deployed, on the template's environment, through every end that a message can have: what it sends, how
-// long it means a record to last, and what it writes to its log.
+// The functions as they are built and deployed, on the template's environment: payments through every end that a message can have, then the
+// relay with what payments left unsent. What they send, how long they mean a record to last, and what they write to their logs.
 func TestTemplateAgainstTheProgram(t *testing.T) {
 	t.Parallel()
 
 	template := readTemplate(t)
 	cloud := newAWS(t)
-	told := cloud.run(t, template)
+	told := cloud.payments(t, template)
+	ofPayments := cloud.takeActions()
+	swept := cloud.relay(t, template)
+	ofRelay := cloud.takeActions()
 
 	failed := `{"batchItemFailures":[{"itemIdentifier":"m-1"}]}`
 	done := `{"batchItemFailures":[]}`
 	three := `{"batchItemFailures":[{"itemIdentifier":"m-1"},{"itemIdentifier":"m-2"},{"itemIdentifier":"m-3"}]}`
 
-	if diff := cmp.Diff([]string{failed, done, done, three, failed, done, failed, done, failed, done, done}, told.answers); diff != "" {
+	if diff := cmp.Diff([]string{failed, done, done, three, failed, done, failed, failed, failed, done, done, done}, told.answers); diff != "" {
 		t.Fatalf("answers (-want +got):\n%s\n%s", diff, told.printed)
 	}
+
+	if len(swept.answers) != 2 || swept.answers[0] != "null" || !strings.Contains(swept.answers[1], "incomplete") {
+		t.Fatalf("answers of the relay: %q, want none and an error\n%s", swept.answers, swept.printed)
+	}
+
+	t.Run("announces each payment that was made, once", func(t *testing.T) {
+		t.Parallel()
+
+		checkAnnounced(t, cloud)
+	})
 
 	t.Run("grants what is sent and nothing more", func(t *testing.T) {
 		t.Parallel()
 
-		checkActions(t, template, cloud.actions)
+		checkActions(t, template.statements("PaymentsRole"), ofPayments, map[string][]string{
+			"PaymentsQueue.Arn": {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"},
+			"PaymentsLogs.Arn":  {"logs:CreateLogStream", "logs:PutLogEvents"},
+		})
+		checkActions(t, template.statements("RelayRole"), ofRelay, map[string][]string{
+			"RelayLogs.Arn": {"logs:CreateLogStream", "logs:PutLogEvents"},
+		})
 	})
 
 	t.Run("expires the attribute that is written", func(t *testing.T) {
@@ -78,36 +99,34 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 		t.Parallel()
 
 		checkLog(t, told)
+		checkSweepLog(t, swept)
 	})
 
 	t.Run("logs nothing of what is in a message", func(t *testing.T) {
 		t.Parallel()
 
 		checkSecrets(t, told)
+		checkSecrets(t, swept)
 	})
 
-	t.Run("writes the metrics of each batch, and has alarms on none but these", func(t *testing.T) {
+	t.Run("writes the metrics of each batch and sweep, and has alarms on none but these", func(t *testing.T) {
 		t.Parallel()
 
-		checkMetrics(t, template, told)
+		checkMetrics(t, told)
+		checkAlarmedMetrics(t, template, told, swept)
 	})
 }
 
-func checkActions(t *testing.T, template template, sent map[string]map[string]bool) {
+// checkActions compares what a role grants with what was sent, and with what Lambda does on the function's behalf.
+func checkActions(t *testing.T, granted []statement, sent map[string]map[string]bool, want map[string][]string) {
 	t.Helper()
 
 	got := map[string][]string{}
 
-	for _, s := range template.statements() {
+	for _, s := range granted {
 		if s.Condition == "" {
 			got[s.Resource[0]] = append(got[s.Resource[0]], s.Action...)
 		}
-	}
-
-	// Lambda's own, on the function's behalf.
-	want := map[string][]string{
-		"PaymentsQueue.Arn": {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"},
-		"PaymentsLogs.Arn":  {"logs:CreateLogStream", "logs:PutLogEvents"},
 	}
 
 	for resource, actions := range sent {
@@ -122,6 +141,24 @@ func checkActions(t *testing.T, template template, sent map[string]map[string]bo
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("actions by resource (-sent by the code +granted by the template):\n%s", diff)
+	}
+}
+
+// checkAnnounced wants an announcement for each entry in the ledger, under one id each, but for the one that was parked.
+func checkAnnounced(t *testing.T, cloud *fakeAWS) {
+	t.Helper()
+
+	entries := 0
+
+	for _, item := range cloud.db.Items("LedgerTable") {
+		if key, _ := item["pk"].(*types.AttributeValueMemberS); strings.HasPrefix(key.Value, "payment#") {
+			entries++
+		}
+	}
+
+	ids := slices.Sorted(slices.Values(cloud.announced))
+	if got := len(slices.Compact(slices.Clone(ids))); got != entries-1 || len(ids) != got {
+		t.Errorf("%d entries, announced %v: want one for each, and one is parked", entries, ids)
 	}
 }
 
@@ -152,8 +189,8 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 		n := seconds(text(timeout).int(t))
 		longest = max(longest, seconds(clock.Visibility))
 
-		for name, f := range template.functions {
-			for _, source := range f.Events {
+		for _, name := range []string{"Payments", "PaymentsGradual"} {
+			for _, source := range template.functions[name].Events {
 				if got, want := seconds(clock.Visibility), 6*n+seconds(source.Properties.MaximumBatchingWindowInSeconds); got != want {
 					t.Errorf("%s: a time-out of %v hides messages for %v, want six times that and the batching window: %v", name, n, got, want)
 				}
@@ -172,6 +209,9 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 		{"the alarm on the oldest message comes before its end", seconds(oldest.Default.int(t)), kept},
 		{"a message is received as often as it may before its retention ends", time.Duration(receives.MaxValue) * longest, kept},
 		{"a message that moves to the dead-letter queue, where its age goes on, has time left", kept, letters},
+		{"a sweep ends before the next one begins", seconds(text(template.functions["Relay"].Timeout).int(t)), time.Minute},
+		{"an announcement that was not sent at once is swept before it raises an alarm", 2 * time.Minute, seconds(template.Parameters["OldestUnsentSeconds"].Default.int(t))},
+		{"the alarm on the oldest unsent comes before it is parked", seconds(template.Parameters["OldestUnsentSeconds"].MaxValue), 7 * 24 * time.Hour},
 		{"a record outlives a dead letter that is redriven on its last day and waits in the queue again", letters + kept, retention},
 	} {
 		if c.short <= 0 || c.short >= c.long {
@@ -196,6 +236,8 @@ type fakeAWS struct {
 	faults   map[string]string // :: resource → the error that requests to it get
 	cut      string            // the resource whose next answer is cut in the middle
 	atLedger func()            // called once, when a payment is about to be added to its account
+
+	announced []string // the ids of the messages that the queue of announcements accepted
 }
 
 func newAWS(t *testing.T) *fakeAWS {
@@ -203,8 +245,8 @@ func newAWS(t *testing.T) *fakeAWS {
 
 	a := &fakeAWS{db: idemddbtest.New(nil), faults: map[string]string{}, actions: map[string]map[string]bool{}}
 
-	for _, table := range []string{"RecordTable", "LedgerTable"} {
-		if _, err := a.db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+	for _, table := range []*dynamodb.CreateTableInput{idemddb.TableWithIndex("RecordTable", "unsent"), idemddb.Table("LedgerTable")} {
+		if _, err := a.db.CreateTable(t.Context(), table); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -260,6 +302,8 @@ func (a *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(reply)), 10)) // without it the SDK complains
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = w.Write(reply)
+	case strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".SendMessageBatch"):
+		_, _ = w.Write(a.accept(body))
 	case strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_"):
 		a.db.Handler().ServeHTTP(w, r)
 	default:
@@ -267,9 +311,47 @@ func (a *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// accept takes messages as SQS does.
+func (a *fakeAWS) accept(body []byte) []byte {
+	var in struct {
+		Entries []struct {
+			ID                string `json:"Id"`
+			MessageBody       string
+			MessageAttributes map[string]struct{ StringValue string }
+		}
+	}
+
+	_ = json.Unmarshal(body, &in)
+	accepted := []map[string]string{}
+
+	for _, e := range in.Entries {
+		a.announced = append(a.announced, e.MessageAttributes["idemddb-id"].StringValue)
+		accepted = append(accepted, map[string]string{
+			"Id": e.ID, "MessageId": "m", "MD5OfMessageBody": fmt.Sprintf("%x", md5.Sum([]byte(e.MessageBody))),
+		})
+	}
+
+	out, _ := json.Marshal(map[string]any{"Successful": accepted})
+
+	return out
+}
+
+// takeActions returns the actions so far, and forgets them.
+func (a *fakeAWS) takeActions() map[string]map[string]bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	actions := a.actions
+	a.actions = map[string]map[string]bool{}
+
+	return actions
+}
+
 const (
-	recordsARN = "RecordTable.Arn"
-	ledgerARN  = "LedgerTable.Arn"
+	recordsARN  = "RecordTable.Arn"
+	ledgerARN   = "LedgerTable.Arn"
+	capturedARN = "CapturedQueue.Arn"
+	indexARN    = "${RecordTable.Arn}/index/unsent"
 )
 
 type need struct{ resource, action string }
@@ -279,21 +361,24 @@ var partiQL = regexp.MustCompile(`(?i)^\s*(INSERT INTO|UPDATE|DELETE FROM|SELECT
 // needed are the actions that a request takes.
 func needed(target string, body []byte) []need {
 	var in struct {
-		TableName, QueueUrl string //nolint:revive // as they are sent
-		Statement           string
-		Statements          []struct{ Statement string }
-		TransactItems       []map[string]struct{ TableName string }
+		TableName, QueueUrl, IndexName string //nolint:revive // as they are sent
+		Statement                      string
+		Statements                     []struct{ Statement string }
+		TransactItems                  []map[string]struct{ TableName string }
 	}
 
 	_ = json.Unmarshal(body, &in)
 	service, operation, _ := strings.Cut(target, ".")
 
 	if service == "AmazonSQS" {
-		if strings.HasSuffix(in.QueueUrl, "/payments") {
+		switch {
+		case strings.HasSuffix(in.QueueUrl, "/payments"):
 			return []need{{"PaymentsQueue.Arn", "sqs:" + operation}}
+		case strings.HasSuffix(in.QueueUrl, "/CapturedQueue"):
+			return []need{{capturedARN, "sqs:" + strings.TrimSuffix(operation, "Batch")}} // as IAM calls it
+		default:
+			return []need{{in.QueueUrl, "sqs:" + operation}}
 		}
-
-		return []need{{in.QueueUrl, "sqs:" + operation}}
 	}
 
 	if !strings.HasPrefix(service, "DynamoDB_") {
@@ -301,6 +386,8 @@ func needed(target string, body []byte) []need {
 	}
 
 	switch operation {
+	case "Query":
+		return []need{{"${" + in.TableName + ".Arn}/index/" + in.IndexName, "dynamodb:Query"}}
 	case "TransactWriteItems": // needs the actions of its parts
 		var needs []need
 

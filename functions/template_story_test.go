@@ -2,6 +2,7 @@ package functions_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
@@ -47,12 +48,38 @@ const (
 	functionVersion = "7"
 )
 
-// run builds the function, starts it as Lambda does and delivers messages to it.
-func (a *fakeAWS) run(t *testing.T, template template) story {
+// payments delivers messages to the payments function.
+func (a *fakeAWS) payments(t *testing.T, template template) (told story) {
+	t.Helper()
+
+	told.printed = a.run(t, template, "Payments", func(invoke func(event any) string) { a.tell(t, &told, invoke) })
+
+	return told
+}
+
+// relay lets the relay sweep: what payments left unsent, and then without a permission.
+func (a *fakeAWS) relay(t *testing.T, template template) (told story) {
+	t.Helper()
+
+	a.age(t, "payment-6")
+
+	told.printed = a.run(t, template, "Relay", func(invoke func(event any) string) {
+		told.answers = append(told.answers, invoke(struct{}{}))
+
+		a.fault(indexARN, "AccessDeniedException")
+
+		told.answers = append(told.answers, invoke(struct{}{}))
+	})
+
+	return told
+}
+
+// run builds a function, starts it as Lambda does and has it invoked. It returns what the function prints.
+func (a *fakeAWS) run(t *testing.T, template template, name string, work func(invoke func(event any) string)) string {
 	t.Helper()
 
 	program := filepath.Join(t.TempDir(), "bootstrap")
-	function := template.functions["Payments"]
+	function := template.functions[name]
 
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../"+function.CodeURI).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -73,12 +100,16 @@ func (a *fakeAWS) run(t *testing.T, template template) story {
 		"AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true",
 		"AWS_LAMBDA_FUNCTION_NAME=" + functionName, "AWS_LAMBDA_FUNCTION_VERSION=" + functionVersion,
 		"AWS_LAMBDA_LOG_FORMAT=" + function.LoggingConfig.LogFormat,
-		"AWS_LAMBDA_LOG_LEVEL=" + string(template.Parameters[function.LoggingConfig.ApplicationLogLevel].Default),
+		"AWS_LAMBDA_LOG_LEVEL=" + cmp.Or(string(template.Parameters[function.LoggingConfig.ApplicationLogLevel].Default), function.LoggingConfig.ApplicationLogLevel),
 	}
 
 	for name, value := range function.Environment.Variables {
 		if p, ok := template.Parameters[value]; ok {
 			value = string(p.Default)
+		}
+
+		if template.Resources[value].Type == "AWS::SQS::Queue" { // !Ref is its URL
+			value = a.server.URL + "/111122223333/" + value
 		}
 
 		cmd.Env = append(cmd.Env, name+"="+value)
@@ -88,23 +119,22 @@ func (a *fakeAWS) run(t *testing.T, template template) story {
 		t.Fatal(err)
 	}
 
-	told := a.tell(t, func(batch events.SQSEvent) string { return runtime.invoke(ctx, t, batch) })
+	work(func(event any) string { return runtime.invoke(ctx, t, event) })
 
 	end()
 
 	_ = cmd.Wait() // killed
 
-	if complaints.Len() > 0 {
-		t.Errorf("on its standard error, where nothing is JSON:\n%s", complaints.String())
+	// The errors of an invocation are there, which are those of the story.
+	if text := complaints.String(); text != "" && !strings.Contains(text, "errorMessage") {
+		t.Errorf("on its standard error, where nothing is JSON:\n%s", text)
 	}
 
-	told.printed = printed.String()
-
-	return told
+	return printed.String()
 }
 
 // tell delivers messages to a program, among faults.
-func (a *fakeAWS) tell(t *testing.T, invoke func(events.SQSEvent) string) (told story) {
+func (a *fakeAWS) tell(t *testing.T, told *story, invoke func(event any) string) {
 	t.Helper()
 
 	deliver := func(receives int, bodies ...string) {
@@ -121,35 +151,38 @@ func (a *fakeAWS) tell(t *testing.T, invoke func(events.SQSEvent) string) (told 
 	}
 
 	one, two, three := payment("payment-1", someAmount), payment("payment-2", someAmount), payment("payment-3", someAmount)
+	nine, ten := payment("payment-9", someAmount), payment("payment-10", someAmount)
 	negative, other := payment("payment-4", "-"+someAmount), payment("payment-2", someAmount+"1")
 
-	a.fault(ledgerARN, "ProvisionedThroughputExceededException")
-	deliver(1, one) // released
-	a.fault(ledgerARN, "")
-	deliver(2, one)                          // claimed again, completed
+	a.setBalance(t, &types.AttributeValueMemberS{Value: "broken"})
+	deliver(1, one) // DynamoDB cannot add to its account: released
+	a.setBalance(t, &types.AttributeValueMemberN{Value: "0"})
+	deliver(2, one)                          // claimed, and completed with its effects
 	deliver(1, one, two, three)              // a duplicate among new ones
 	deliver(1, negative, other, notAPayment) // failed for good, another payment under a used id, no key
 	deliver(2, negative)                     // failed for good before
-	deliver(2, two)                          // a duplicate that came back
+	deliver(2, two, nine, ten)               // a duplicate that came back, and two whose first delivery ended without a trace
 	a.hold(t, "payment-3", time.Minute)      //
 	deliver(1, three)                        // in progress elsewhere
 	a.expire(t, "payment-1")                 //
-	deliver(1, one)                          // past its retention, and not deleted yet
+	deliver(1, one)                          // past its retention: its entry refuses it
 	a.meanwhile(func() { a.steal(t, "payment-5") })
-	deliver(1, payment("payment-5", someAmount)) // counted, but its key is another worker's by then
-	a.meanwhile(func() { a.faults[recordsARN] = "ResourceNotFoundException" })
-	deliver(1, payment("payment-6", someAmount)) // counted, without a record of it
-	a.fault(recordsARN, "")
+	deliver(2, payment("payment-5", someAmount)) // its key is another worker's when it is to be completed: not counted
+	a.fault(capturedARN, "AccessDenied")
+	deliver(1, payment("payment-6", someAmount)) // counted, and its announcement is not sent
+	a.fault(capturedARN, "QueueDoesNotExist")
+	deliver(1, payment("payment-7", someAmount)) // counted, and its announcement is parked
+	a.fault(capturedARN, "")
 	a.cutNext(recordsARN)
-	deliver(1, payment("payment-7", someAmount)) // the answer to its claim is cut, and the claim is sent again
-
-	return told
+	deliver(1, payment("payment-8", someAmount)) // the answer to its transaction is cut, and the transaction is sent again
 }
 
 // Of the story's deliveries.
 const (
-	fencedBatch     = 9
-	unrecordedBatch = 10
+	bookedBatch = 8
+	fencedBatch = 9
+	unsentBatch = 10
+	parkedBatch = 11
 )
 
 // What must not be in a log. The time in milliseconds has 13 digits.
@@ -207,6 +240,26 @@ func (a *fakeAWS) steal(t *testing.T, payment string) {
 	})
 }
 
+// age makes the announcement of a payment one that has not been sent for an hour.
+func (a *fakeAWS) age(t *testing.T, payment string) {
+	t.Helper()
+
+	a.change(t, payment, "SET due = :due", map[string]types.AttributeValue{
+		":due": &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(-time.Hour).UnixMilli(), 10)},
+	})
+}
+
+// setBalance sets the balance of the account.
+func (a *fakeAWS) setBalance(t *testing.T, balance types.AttributeValue) {
+	t.Helper()
+
+	if _, err := a.db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String("LedgerTable"), Item: map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "account#" + someAccount}, "balance": balance,
+	}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // expire ends the retention of a payment's record, an hour ago.
 func (a *fakeAWS) expire(t *testing.T, payment string) {
 	t.Helper()
@@ -222,7 +275,7 @@ func (a *fakeAWS) change(t *testing.T, payment, update string, values map[string
 
 	for _, item := range a.db.Items("RecordTable") {
 		key, _ := item["pk"].(*types.AttributeValueMemberS)
-		if !strings.Contains(key.Value, payment) {
+		if key.Value != "payments#"+payment {
 			continue
 		}
 
@@ -244,6 +297,10 @@ func (a *fakeAWS) retention(t *testing.T) time.Duration {
 	t.Helper()
 
 	for _, item := range a.db.Items("RecordTable") {
+		if item["outbox"] != nil || item["parked"] != nil || item["pk"].(*types.AttributeValueMemberS).Value == "payments#payment-1" {
+			continue // it is kept until its announcement is sent, or was made to expire
+		}
+
 		state, _ := item["st"].(*types.AttributeValueMemberS)
 		end, _ := item["exp"].(*types.AttributeValueMemberN)
 		done, _ := item["done"].(*types.AttributeValueMemberN)

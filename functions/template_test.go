@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -17,7 +19,19 @@ import (
 func TestTemplateNamesActionsAndResourcesOneByOne(t *testing.T) {
 	t.Parallel()
 
-	role := readTemplate(t).Resources["PaymentsRole"].Properties
+	for _, name := range []string{"PaymentsRole", "RelayRole"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			checkRole(t, readTemplate(t), name)
+		})
+	}
+}
+
+func checkRole(t *testing.T, template template, name string) {
+	t.Helper()
+
+	role := template.Resources[name].Properties
 
 	if len(role.ManagedPolicyArns) > 0 {
 		t.Errorf("managed policies: %v, want none: they name no resource", role.ManagedPolicyArns)
@@ -29,7 +43,7 @@ func TestTemplateNamesActionsAndResourcesOneByOne(t *testing.T) {
 		}
 	}
 
-	for _, s := range readTemplate(t).statements() {
+	for _, s := range template.statements(name) {
 		if s.Effect != "Allow" {
 			t.Errorf("%v on %s: effect %s, want Allow", s.Action, s.Resource, s.Effect)
 		}
@@ -47,25 +61,37 @@ func TestTemplateNamesActionsAndResourcesOneByOne(t *testing.T) {
 func TestTemplateTablesHaveTheSchemaOfTheCode(t *testing.T) {
 	t.Parallel()
 
-	schema := idemddb.Table("records")
-
-	for _, name := range []string{"RecordTable", "LedgerTable"} {
+	for name, schema := range map[string]*dynamodb.CreateTableInput{
+		"RecordTable": idemddb.TableWithIndex("records", "unsent"), "LedgerTable": idemddb.Table("ledger"),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			table := readTemplate(t).Resources[name]
-			key := attribute{AttributeName: *schema.KeySchema[0].AttributeName, KeyType: string(schema.KeySchema[0].KeyType)}
-			definition := attribute{
-				AttributeName: *schema.AttributeDefinitions[0].AttributeName,
-				AttributeType: string(schema.AttributeDefinitions[0].AttributeType),
+
+			if diff := cmp.Diff(keySchema(schema.KeySchema), table.Properties.KeySchema); diff != "" {
+				t.Errorf("key (-code +template):\n%s", diff)
 			}
 
-			if diff := cmp.Diff([]attribute{key}, table.Properties.KeySchema); diff != "" {
-				t.Errorf("key (-idemddb.Table +template):\n%s", diff)
+			var definitions []attribute
+			for _, d := range schema.AttributeDefinitions {
+				definitions = append(definitions, attribute{AttributeName: *d.AttributeName, AttributeType: string(d.AttributeType)})
 			}
 
-			if diff := cmp.Diff([]attribute{definition}, table.Properties.AttributeDefinitions); diff != "" {
-				t.Errorf("attributes (-idemddb.Table +template):\n%s", diff)
+			if diff := cmp.Diff(definitions, table.Properties.AttributeDefinitions); diff != "" {
+				t.Errorf("attributes (-code +template):\n%s", diff)
+			}
+
+			var indexes []index
+
+			for _, i := range schema.GlobalSecondaryIndexes {
+				want := index{IndexName: *i.IndexName, KeySchema: keySchema(i.KeySchema)}
+				want.Projection.ProjectionType = string(i.Projection.ProjectionType)
+				indexes = append(indexes, want)
+			}
+
+			if diff := cmp.Diff(indexes, table.Properties.GlobalSecondaryIndexes); diff != "" {
+				t.Errorf("indexes (-code +template):\n%s", diff)
 			}
 
 			if got, want := table.Properties.BillingMode, string(schema.BillingMode); got != want {
@@ -87,6 +113,14 @@ func TestTemplateTablesHaveTheSchemaOfTheCode(t *testing.T) {
 	}
 }
 
+func keySchema(elements []types.KeySchemaElement) (key []attribute) {
+	for _, e := range elements {
+		key = append(key, attribute{AttributeName: *e.AttributeName, KeyType: string(e.KeyType)})
+	}
+
+	return key
+}
+
 func TestTemplateWiresTheQueues(t *testing.T) {
 	t.Parallel()
 
@@ -102,8 +136,10 @@ func TestTemplateWiresTheQueues(t *testing.T) {
 		t.Errorf("who may put dead letters there (-want +got):\n%s", diff)
 	}
 
-	if !queue.SqsManagedSseEnabled || !letters.SqsManagedSseEnabled {
-		t.Error("a queue is not encrypted")
+	for name, r := range template.Resources {
+		if r.Type == "AWS::SQS::Queue" && !r.Properties.SqsManagedSseEnabled {
+			t.Errorf("%s is not encrypted", name)
+		}
 	}
 
 	for name, r := range template.Resources {
@@ -120,12 +156,12 @@ func TestTemplateHasTheSameFunctionForEachRollout(t *testing.T) {
 	template := readTemplate(t)
 	direct, gradual := template.functions["Payments"], template.functions["PaymentsGradual"]
 
-	if len(template.functions) != 2 || template.Resources["Payments"].Condition != "Direct" || template.Resources["PaymentsGradual"].Condition != "Gradual" {
-		t.Errorf("functions %v under %q and %q, want Payments and PaymentsGradual under Direct and Gradual",
+	if len(template.functions) != 3 || template.Resources["Payments"].Condition != "Direct" || template.Resources["PaymentsGradual"].Condition != "Gradual" {
+		t.Errorf("functions %v under %q and %q, want Relay, and Payments and PaymentsGradual under Direct and Gradual",
 			slices.Sorted(maps.Keys(template.functions)), template.Resources["Payments"].Condition, template.Resources["PaymentsGradual"].Condition)
 	}
 
-	for name, f := range template.functions {
+	for name, f := range map[string]function{"Payments": direct, "PaymentsGradual": gradual} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -175,8 +211,40 @@ func TestTemplateHasTheSameFunctionForEachRollout(t *testing.T) {
 		t.Errorf("event sources (-direct +gradual):\n%s", diff)
 	}
 
-	if got, want := template.Resources["PaymentsLogs"].Properties.RetentionInDays, "LogRetentionDays"; got != want {
-		t.Errorf("logs are kept for %q days, want the parameter %s", got, want)
+	if diff := cmp.Diff(direct.Environment, gradual.Environment); diff != "" {
+		t.Errorf("environments (-direct +gradual):\n%s", diff)
+	}
+
+	for _, logs := range []string{"PaymentsLogs", "RelayLogs"} {
+		if got, want := template.Resources[logs].Properties.RetentionInDays, "LogRetentionDays"; got != want {
+			t.Errorf("%s are kept for %q days, want the parameter %s", logs, got, want)
+		}
+	}
+}
+
+func TestTemplateSweepsEachMinute(t *testing.T) {
+	t.Parallel()
+
+	relay := readTemplate(t).functions["Relay"]
+	if _, err := os.Stat(filepath.Join("..", relay.CodeURI, "main.go")); err != nil || relay.CodeURI == readTemplate(t).Globals.Function.CodeURI {
+		t.Errorf("CodeUri %s: %v", relay.CodeURI, err)
+	}
+
+	got := []string{relay.Runtime, relay.Handler, relay.Role, relay.Tracing, relay.LoggingConfig.LogFormat, relay.LoggingConfig.LogGroup}
+	if diff := cmp.Diff([]string{"provided.al2023", "bootstrap", "RelayRole.Arn", "Tracing", "JSON", "RelayLogs"}, got); diff != "" {
+		t.Errorf("function (-want +got):\n%s", diff)
+	}
+
+	if got := relay.LoggingConfig.ApplicationLogLevel; got != "INFO" {
+		t.Errorf("log level %s: its metrics are lines of level INFO, and without them the alarm on the oldest unsent announcement goes off", got)
+	}
+
+	if event := relay.Events["EachMinute"]; len(relay.Events) != 1 || event.Type != "Schedule" || event.Properties.Schedule != "rate(1 minute)" {
+		t.Errorf("events %+v, want a schedule of a minute", relay.Events)
+	}
+
+	if retries := relay.EventInvokeConfig; retries.MaximumRetryAttempts == nil || *retries.MaximumRetryAttempts != 0 || retries.MaximumEventAgeInSeconds != 60 {
+		t.Errorf("retries %+v, want none: the next minute is one", retries)
 	}
 }
 
@@ -220,7 +288,10 @@ func TestTemplateRollsBack(t *testing.T) {
 	// A parameter of the function that is changed alone makes a new version only by its description.
 	described := referredTo(" ${" + strings.Join(referredTo(f.VersionDescription), "} ${") + "}")
 
-	for _, name := range referredTo(template.section("Globals")) {
+	ofFunction := referredTo(template.section("Globals"))
+	ofFunction = slices.AppendSeq(ofFunction, maps.Values(f.Environment.Variables))
+
+	for _, name := range ofFunction {
 		if _, ok := template.Parameters[name]; ok && !slices.Contains(described, name) {
 			t.Errorf("VersionDescription does not name %s: it could be changed without any effect", name)
 		}
@@ -232,7 +303,7 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 
 	template := readTemplate(t)
 	told := text("[Notified, [AlarmTopicArn], AWS::NoValue]")
-	endless := []string{"NewVersionErrors", "NewVersionFailures", "UnprovenPayments"} // the version is gone by then; the account is not mended
+	endless := []string{"NewVersionErrors", "NewVersionFailures", "ParkedAnnouncements"} // the version is gone by then; nothing is sent
 	got := map[string]string{}
 
 	for name, r := range template.Resources {
@@ -245,8 +316,14 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 			t.Errorf("%s: the description must say what is true and what to do, in 1,024 characters: %q", name, a.AlarmDescription)
 		}
 
-		if a.AlarmActions != told || a.TreatMissingData != "notBreaching" || a.ComparisonOperator != "GreaterThanThreshold" {
-			t.Errorf("%s: actions %q, missing data %s, %s: want %s, notBreaching, GreaterThanThreshold", name, a.AlarmActions, a.TreatMissingData, a.ComparisonOperator, told)
+		missingData := "notBreaching"
+		if name == "OldestUnsent" {
+			missingData = "breaching" // a relay that does not run writes no metric
+		}
+
+		if a.AlarmActions != told || a.TreatMissingData != missingData || a.ComparisonOperator != "GreaterThanThreshold" {
+			t.Errorf("%s: actions %q, missing data %s, %s: want %s, %s, GreaterThanThreshold",
+				name, a.AlarmActions, a.TreatMissingData, a.ComparisonOperator, told, missingData)
 		}
 
 		if want := told; !slices.Contains(endless, name) && a.OKActions != want || slices.Contains(endless, name) && a.OKActions != "" {
@@ -260,8 +337,10 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 		"DeadLetters":    "AWS/SQS ApproximateNumberOfMessagesVisible Maximum [{QueueName PaymentsDeadLetters.QueueName}] > 0",
 		"OldestMessage":  "AWS/SQS ApproximateAgeOfOldestMessage Maximum [{QueueName PaymentsQueue.QueueName}] > OldestMessageSeconds",
 		"FunctionErrors": "AWS/Lambda Errors Sum [{FunctionName [Gradual, PaymentsGradual, Payments]}] > 0",
-		"UnprovenPayments": "fenced + unrecorded > 0; fenced: Payments Fenced Sum [{Function [Gradual, PaymentsGradual, Payments]}]; " +
-			"unrecorded: Payments Unrecorded Sum [{Function [Gradual, PaymentsGradual, Payments]}]",
+		"OldestUnsent":   "Payments OldestUnsentSeconds Maximum [{Function Relay}] > OldestUnsentSeconds",
+		"ParkedAnnouncements": "FILL(payments, 0) + FILL(relay, 0) > 0; payments: Payments Parked Sum [{Function [Gradual, PaymentsGradual, Payments]}]; " +
+			"relay: Payments Parked Sum [{Function Relay}]",
+		"RelayErrors":      "AWS/Lambda Errors Sum [{FunctionName Relay}] > 0",
 		"NewVersionErrors": "AWS/Lambda Errors Sum [{FunctionName PaymentsGradual} {Resource ${PaymentsGradual}:live} {ExecutedVersion PaymentsGradual.Version.Version}] > 0",
 		"NewVersionFailures": "IF(messages >= 20, 100 * failures / messages, 0) > 20; " +
 			"messages: Payments Messages Sum [{Function PaymentsGradual} {Version PaymentsGradual.Version.Version}]; " +

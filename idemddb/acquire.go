@@ -31,6 +31,7 @@ type acquisition struct {
 	claim  *Claim
 	record *Record
 	err    error
+	unsent *storedRecord // the record of the answer, if it has messages that are not sent
 }
 
 var (
@@ -58,10 +59,17 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		opts = &ClaimOptions{}
 	}
 
+	if opts.Optimistic {
+		return nil, nil, keyError("claim", key, errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic"))
+	}
+
 	if s.disabled {
 		s.told.Do(func() { s.observe(ctx, Event{Kind: Disabled}) })
 
-		return &Claim{store: s, key: key, attempt: 1, lease: s.stamp(leaseBound(ctx)).lease}, nil, nil
+		claim := &Claim{store: s, key: key, attempt: 1, lease: s.stamp(leaseBound(ctx)).lease}
+		claim.staging.store, claim.staging.key = s, key
+
+		return claim, nil, nil
 	}
 
 	partition, err := s.partition(key)
@@ -75,11 +83,36 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 	}
 	if !a.cached() {
 		a.wait(ctx, b, opts.Wait)
+		a.sendLeft(ctx, b)
 	}
 
 	s.observe(ctx, a.event())
 
 	return a.claim, a.record, a.err
+}
+
+// sendLeft sends the messages of a completed record that its own process has not sent for a while. If there is no sweep
+// (Options.Unswept), the key is not answered before they are sent.
+func (a *acquisition) sendLeft(ctx context.Context, b *Batch) {
+	rec, s := a.unsent, a.store
+	if rec == nil || a.record == nil {
+		return
+	}
+
+	var err error
+
+	if s.opts.Now().Sub(time.UnixMilli(rec.Done)) >= unsentAfter {
+		d := &delivering{store: s, batch: b, key: a.key, partition: a.partition, rec: rec}
+		if err = d.run(ctx); err == nil {
+			return
+		}
+	}
+
+	s.observe(ctx, Event{Kind: Unsent, Key: a.key, Err: err})
+
+	if s.opts.Unswept {
+		a.record, a.err = nil, keyError("send", a.key, errors.Join(ErrUnsent, err))
+	}
 }
 
 // cached looks the key up in memory. It returns false if the key is not there.
@@ -354,6 +387,7 @@ func (a *acquisition) take(fence int64, attempt int, takeover bool, lease time.T
 	a.claim = &Claim{
 		store: a.store, key: a.key, partition: a.partition, token: a.token, fingerprint: a.fingerprint,
 		fence: fence, attempt: attempt, takeover: takeover, lease: lease,
+		staging: staging{store: a.store, key: a.key, partition: a.partition},
 	}
 }
 
@@ -380,6 +414,8 @@ func (a *acquisition) conflict(found item) {
 		a.err = &rareError{rec, errExpired}
 	case !rec.matches(a.fingerprint):
 		a.err = keyError("claim", a.key, ErrMismatch)
+	case rec.State == stateCompleted && len(rec.Outbox) > 0:
+		a.record, a.unsent = rec.record(a.key), rec
 	case rec.State == stateCompleted:
 		a.record = rec.record(a.key)
 		s.cache.add(a.partition, a.record, rec.Fingerprint)
@@ -411,44 +447,56 @@ func (a *acquisition) recreate(ctx context.Context, p policy, old *storedRecord)
 
 	var fence int64
 
-	err := s.retry(ctx, a.key, p, func(ctx context.Context) error {
+	found, err := a.putInPlace(ctx, p, old, func() item {
 		a.last = s.stamp(a.deadline)
 		fence = max(*old.Fence, a.last.now.UnixMilli()) + 1
 
-		out, err := s.api.PutItem(ctx, a.put(old, fence), sdkOptions...)
+		return a.newRecord(fence)
+	})
+
+	switch {
+	case err == nil:
+		a.take(fence, 1, false, a.last.lease)
+	case found != nil && found.isOwn(a.token):
+		a.own(found)
+	case errors.Is(err, ErrFenced): // another worker has claimed or completed it, or Time to Live has deleted it
+		a.err = keyError("claim", a.key, errChanged)
+	default:
+		a.err = keyError("claim", a.key, err)
+	}
+}
+
+// putInPlace writes a whole new record in the place of one that is past its retention. If the condition is false, it returns ErrFenced,
+// and the record if it can be read.
+func (a *acquisition) putInPlace(ctx context.Context, p policy, old *storedRecord, build func() item) (*storedRecord, error) {
+	s := a.store
+
+	err := s.retry(ctx, a.key, p, func(ctx context.Context) error {
+		out, err := s.api.PutItem(ctx, a.put(old, build()), sdkOptions...)
 		if err == nil && len(out.Attributes) == 0 {
 			err = errNoContent
 		}
 
-		return err //nolint:wrapcheck // verdict.go looks at it
+		return err
 	})
-	if err == nil {
-		a.take(fence, 1, false, a.last.lease)
-
-		return
-	}
 
 	found, ok := refusedItem(err)
 	if !ok {
-		a.err = keyError("claim", a.key, s.explain(err))
-
-		return
+		return nil, s.explain(err)
 	}
 
-	if rec, err := s.decode(found); err == nil && rec.isOwn(a.token) {
-		a.own(rec)
-
-		return
+	rec, err := s.decode(found)
+	if err != nil {
+		return nil, ErrFenced
 	}
 
-	// Another worker has claimed or completed it, or Time to Live has deleted it.
-	a.err = keyError("claim", a.key, errChanged)
+	return rec, ErrFenced
 }
 
-func (a *acquisition) put(old *storedRecord, fence int64) *dynamodb.PutItemInput {
+func (a *acquisition) put(old *storedRecord, record item) *dynamodb.PutItemInput {
 	return &dynamodb.PutItemInput{
 		TableName:                &a.store.table,
-		Item:                     a.newRecord(fence),
+		Item:                     record,
 		ConditionExpression:      new(condRecreate),
 		ExpressionAttributeNames: a.store.expr.nameOfExp,
 		ExpressionAttributeValues: item{

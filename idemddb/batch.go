@@ -38,6 +38,9 @@ type Batch struct {
 	long      bool        // the timer waits for announced claims
 	answers   int         // claims that DynamoDB has answered
 	exhausted bool        // a claim used its patience up, and DynamoDB has answered none since that claim began
+
+	commits     []*waitingCommit // commits that wait for a transaction
+	commitTimer *time.Timer      // not nil while they wait
 }
 
 // Batch returns a Batch for the claims of one invocation.
@@ -150,7 +153,10 @@ type queued struct {
 	retry  func()      // called for each retry
 	answer chan error  // buffered: a request does not wait for a writer
 	call   *sharedCall // nil while the write waits in the queue
-	waits  bool        // in the request's count of writers that wait; guarded by the mutex of the Batch
+
+	// Guarded by the mutex of the Batch.
+	waits    bool // in the request's count of writers that wait
+	finished bool // answered by the request, which may still have other writes
 
 	mu   sync.Mutex
 	left bool  // the writer waits no longer: an answer must not change what it looks at
@@ -224,29 +230,29 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 	select {
 	case err = <-q.answer:
 	case <-ctx.Done():
-		if last, isAbandoned := b.abandon(q); isAbandoned {
+		if isAbandoned, last := b.abandon(q); isAbandoned {
 			err = gaveUp(ctx, last)
 		} else {
 			err = <-q.answer
 		}
 	}
 
-	if p, ok := errors.AsType[*clientPanic](err); ok {
+	if p, ok := errors.AsType[*clientPanicError](err); ok {
 		panic(p)
 	}
 
 	return !errors.Is(err, errSingle), err
 }
 
-// abandon ends the wait of a writer and returns the last answer to the write. A write that was not sent is taken back. The last writer
-// of a request cancels it and waits for its end, so that no request outlives its writers. If the request has kept its answer just now,
-// abandon does nothing and returns false: the answer is on its way.
-func (b *Batch) abandon(q *queued) (last error, isAbandoned bool) {
+// abandon ends the wait of a writer, and returns true and the last answer to the write. A write that was not sent is taken back. The
+// last writer of a request cancels it and waits for its end, so that no request outlives its writers. If the request has kept its
+// answer just now, abandon does nothing and returns false: the answer is on its way.
+func (b *Batch) abandon(q *queued) (isAbandoned bool, last error) {
 	q.mu.Lock()
 	if q.kept {
 		q.mu.Unlock()
 
-		return nil, false
+		return false, nil
 	}
 
 	q.left = true
@@ -259,7 +265,7 @@ func (b *Batch) abandon(q *queued) (last error, isAbandoned bool) {
 		b.queue = slices.DeleteFunc(b.queue, func(other *queued) bool { return other == q })
 		b.mu.Unlock()
 
-		return last, true
+		return true, last
 	}
 
 	isLast := q.leave()
@@ -270,7 +276,7 @@ func (b *Batch) abandon(q *queued) (last error, isAbandoned bool) {
 		<-q.call.done
 	}
 
-	return last, true
+	return true, last
 }
 
 // leave takes a writer out of those that wait for its request, once, with the mutex of the Batch held. It returns whether none waits now.
@@ -366,11 +372,11 @@ func (b *Batch) take() []*queued {
 
 // run sends a request until all of its writes are answered. If the client panics or ends the goroutine, the writers panic.
 func (b *Batch) run(ctx context.Context, c *sharedCall) {
-	var failure error = &clientPanic{errExited, nil}
+	var failure error = &clientPanicError{errExited, nil}
 
 	defer func() {
 		if v := recover(); v != nil {
-			failure = &clientPanic{v, debug.Stack()}
+			failure = &clientPanicError{v, debug.Stack()}
 		}
 
 		c.cancel()
@@ -428,11 +434,22 @@ func (b *Batch) failed(ctx context.Context, c *sharedCall, err error) {
 	}
 }
 
-// finish answers a write.
+// finish answers a write, once.
 func (b *Batch) finish(q *queued, err error) {
 	b.mu.Lock()
+
+	if q.finished {
+		b.mu.Unlock()
+
+		return
+	}
+
+	q.finished = true
 	b.sent--
-	q.leave()
+
+	if q.leave() { // what is left of the request has no callers
+		q.call.cancel()
+	}
 	b.mu.Unlock()
 
 	q.answer <- err
@@ -441,6 +458,11 @@ func (b *Batch) finish(q *queued, err error) {
 // try makes one request of all open writes, and another one at once for those whose answer asks for the other statement. It returns an
 // error if some must be sent again.
 func (b *Batch) try(ctx context.Context, c *sharedCall) error {
+	c.open = slices.DeleteFunc(c.open, b.drop)
+	if len(c.open) == 0 {
+		return nil
+	}
+
 	if len(c.writes) == 1 {
 		err := b.store.sendSingle(ctx, c.writes[0])
 		if err == nil {
@@ -459,7 +481,7 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 
 	c.tries++
 
-	for next := c.open; len(next) > 0; {
+	for next := c.open; len(next) > 0; next = slices.DeleteFunc(next, b.drop) {
 		asked := next
 		next = nil
 
@@ -493,23 +515,43 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 	return fault
 }
 
+// drop finishes a write that must not be sent with the next try. It returns false if the write must be sent.
+func (b *Batch) drop(q *queued) bool {
+	q.mu.Lock()
+	left := q.left
+	q.mu.Unlock()
+
+	switch {
+	case left: // without a caller, a claim would keep its key from others
+		b.finish(q, nil)
+	case !b.store.shares(): // an earlier try, or another request, was denied
+		b.finish(q, errSingle)
+	default:
+		return false
+	}
+
+	return true
+}
+
 // errExited is the panic of a writer whose client has ended the goroutine of the request.
 var errExited = errors.New("idemddb: the client ended its goroutine (runtime.Goexit)")
 
-// clientPanic carries a panic of the client from the goroutine of the request to the writers, with its stack.
-type clientPanic struct {
+// clientPanicError carries a panic of the client from the goroutine of the request to the writers, with its stack.
+type clientPanicError struct {
 	value any
 	stack []byte
 }
 
-func (p *clientPanic) Error() string { return fmt.Sprintf("idemddb: the client panicked: %v", p.value) }
+func (p *clientPanicError) Error() string {
+	return fmt.Sprintf("idemddb: the client panicked: %v", p.value)
+}
 
 // Unwrap returns the panic's value if it is an error.
-func (p *clientPanic) Unwrap() error {
+func (p *clientPanicError) Unwrap() error {
 	err, _ := p.value.(error)
 
 	return err
 }
 
 // Stack returns the stack of the goroutine that panicked, for those who recover.
-func (p *clientPanic) Stack() []byte { return p.stack }
+func (p *clientPanicError) Stack() []byte { return p.stack }

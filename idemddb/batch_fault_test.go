@@ -29,14 +29,14 @@ func TestThrottledStatementsShareTheNextTry(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
 				oddKeysOnce := func() {
-					met := map[string]bool{}
+					failed := map[string]bool{}
 					f.db.InterceptStatements(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 						key := textOf(r.Key, "pk")
-						if n, err := strconv.Atoi(strings.TrimPrefix(key, "test#")); err != nil || n%2 == 0 || met[key] {
+						if n, err := strconv.Atoi(strings.TrimPrefix(key, "test#")); err != nil || n%2 == 0 || failed[key] {
 							return idemddbtest.None
 						}
 
-						met[key] = true
+						failed[key] = true
 
 						return fault
 					})
@@ -323,6 +323,42 @@ func TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd(t *testing.T
 	})
 }
 
+// A request that is sent again leaves out what nobody waits for any more: a claim would keep its key from others without a worker.
+func TestAClaimWhoseCallerHasLeftIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.db.Inject(idemddbtest.LostRequest)
+
+		var all sync.WaitGroup
+
+		f.batch.Expect(3)
+
+		for i, key := range numbered(3) {
+			all.Go(func() {
+				if i == 0 { // it leaves in the pause after the first try
+					ctx, cancel := context.WithCancel(f.Context())
+
+					_, _, err := f.batch.Claim(idemddb.OnRetry(ctx, cancel), key, nil)
+					is(f, err, context.Canceled)
+
+					return
+				}
+
+				if _, _, err := f.batch.Claim(f.Context(), key, nil); err != nil {
+					f.Error(err)
+				}
+			})
+		}
+
+		all.Wait()
+		f.want("INSERT×3", "INSERT×2")
+
+		if f.record("0") != nil {
+			f.Errorf("the key is claimed without a worker:%s", show(f.record("0")))
+		}
+	})
+}
+
 func TestTheLastCallerWithoutAnAnswerCancelsTheRequestOfCallersThatHaveTheirs(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -376,29 +412,53 @@ func TestACallerThatLeavesAtTheMomentOfItsAnswerLeavesTheBatch(t *testing.T) {
 	})
 }
 
-// slowReplies is a client whose replies to shared requests arrive 50 ms after DynamoDB has applied them, whatever the context says.
-type slowReplies struct{ *idemddbtest.DB }
+// cancelling is a client that ends the context of the callers when the answer to their shared request comes.
+type cancelling struct {
+	*idemddbtest.DB
 
-func (c slowReplies) BatchExecuteStatement(
+	cancel   func()
+	requests atomic.Int64 // shared ones, by now
+}
+
+func (c *cancelling) BatchExecuteStatement(
 	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.BatchExecuteStatementOutput, error) {
+	c.requests.Add(1)
+
 	out, err := c.DB.BatchExecuteStatement(ctx, in, opts...)
 
-	<-time.After(50 * time.Millisecond)
+	c.cancel()
 
 	return out, err
 }
 
-// The scheduler chooses whether the caller sees the answer or the end of its context first, so the test does it often.
+// The scheduler chooses whether the caller or the request goes on first, so the test does it often.
 func TestAClaimWhoseAnswerComesWithTheEndOfItsContextHasOneAnswer(t *testing.T) {
 	t.Parallel()
-	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return slowReplies{db} }, func(f *fixture) {
+
+	client := &cancelling{cancel: func() {}}
+
+	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB {
+		client.DB = db
+
+		return client
+	}, func(f *fixture) {
 		f.complete(f.claims(2)...)
 
-		for i := range 200 {
-			ctx, cancel := context.WithTimeout(f.Context(), 50*time.Millisecond)
+		for i := range 1000 {
+			ctx, cancel := context.WithCancel(f.Context())
+			client.cancel = cancel
 
-			for _, a := range claimIn(ctx, f.batch, []string{fmt.Sprint("new", i), strconv.Itoa(i % 2)}, true) {
+			answers := claimIn(ctx, f.batch, []string{fmt.Sprint("new", i), strconv.Itoa(i % 2)}, true)
+			requests := client.requests.Load()
+
+			synctest.Wait()
+
+			if n := client.requests.Load(); n != requests {
+				f.Fatal("a request was sent when the callers had returned")
+			}
+
+			for _, a := range answers {
 				answers := 0
 				for _, is := range []bool{a.claim != nil, a.record != nil, a.err != nil} {
 					if is {
@@ -414,8 +474,6 @@ func TestAClaimWhoseAnswerComesWithTheEndOfItsContextHasOneAnswer(t *testing.T) 
 					must(f, a.claim.Complete(f.Context(), nil))
 				}
 			}
-
-			cancel()
 		}
 
 		if n := f.events.count(idemddb.Claimed) - f.events.count(idemddb.Completed); n != 0 {
@@ -525,7 +583,7 @@ func TestClaimsOfABatchThatAreNotAnsweredEndWithTheirPatience(t *testing.T) {
 				f.db.Intercept(nil)
 				won(f, claimIn(f.Context(), f.batch, []string{"recovered"}, false))
 				f.db.Inject(idemddbtest.LostRequest, idemddbtest.Throttle)
-				won(f, claimIn(f.Context(), f.batch, []string{"patient"}, false))
+				won(f, claimIn(f.Context(), f.batch, []string{"after faults"}, false))
 			})
 		})
 	}

@@ -87,6 +87,70 @@ func TestACachedRecordEndsWithItsRetention(t *testing.T) {
 	requests("past it", 2)
 }
 
+// An earlier try of the completion was applied, and its answer was lost.
+func TestACachedRecordEndsWithTheStoredOne(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Lease: 10 * time.Second, Retention: 20 * time.Second, Cache: 10}, func(f *fixture) {
+		claims := f.claims(2)
+		f.db.Intercept(faultUntil(9*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.LostRequest))
+		f.complete(claims...)
+		f.requests()
+
+		uncached := storeOn(f, f.db, nil)
+
+		for _, c := range claims {
+			got := replay(f, f.store, c.Key())
+			f.want() // from the cache
+
+			want := replay(f, uncached, c.Key())
+			f.requests()
+
+			if !got.ExpiresAt.Equal(want.ExpiresAt) || !got.CompletedAt.Equal(want.CompletedAt) {
+				f.Errorf("cached %+v, stored %+v", got, want)
+			}
+		}
+	})
+}
+
+// Its answer was never accepted.
+func TestACompletionThatIsFencedIsNotCached(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Cache: 10}, func(f *fixture) {
+		claims := f.claims(2)
+		others := won(f, claimIn(f.Context(), ahead(f, f.db).Batch(), numbered(2), true))
+
+		for _, err := range atOnce(claims, func(c *idemddb.Claim) error { return c.Complete(f.Context(), []byte("mine")) }) {
+			is(f, err, idemddb.ErrFenced)
+		}
+
+		for _, a := range f.claimAll(2, true) {
+			is(f, a.err, idemddb.ErrInProgress)
+		}
+
+		f.succeed(others, func(c *idemddb.Claim) error { return c.Complete(f.Context(), []byte("theirs")) })
+
+		for _, key := range numbered(2) {
+			if rec := replay(f, f.store, key); string(rec.Result) != "theirs" {
+				f.Errorf("got %q, want the result that was accepted", rec.Result)
+			}
+		}
+	})
+}
+
+func TestACompletionThatStaysUnrecordedIsNotCached(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Cache: 10}, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		f.db.Intercept(always(idemddbtest.LostRequest))
+		is(f, c.Complete(f.Context(), nil), idemddb.ErrUnrecorded)
+		f.db.Intercept(nil)
+
+		if again, _, err := f.store.Claim(f.Context(), "k", nil); again == nil && !errors.Is(err, idemddb.ErrInProgress) {
+			f.Errorf("got error %v, want the key as its record says", err)
+		}
+	})
+}
+
 func TestNothingButCompletedRecordsIsCached(t *testing.T) {
 	t.Parallel()
 

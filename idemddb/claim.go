@@ -23,6 +23,11 @@ type ClaimOptions struct {
 	// Defaults to false: Do returns a zero value and no error.
 	NeedResult bool
 
+	// Optimistic is for Do, and for fn with no effect but what it stages: fn runs without a claim, and one transaction claims and
+	// completes the key together with the effects. Two calls at the same time may both run fn; one of them is committed, and the other
+	// returns its value. [FromContext] has no claim then. Claim returns an error. Defaults to false.
+	Optimistic bool
+
 	// Redelivered says that the key was probably claimed before, such as by an earlier delivery of the same message. It changes
 	// only the cost of a claim in a [Batch]: a wrong value costs a second statement. Defaults to false.
 	Redelivered bool
@@ -42,7 +47,10 @@ type Claim struct {
 	attempt     int
 	takeover    bool
 
+	staging staging
+
 	mu       sync.Mutex
+	renewer  *renewer // nil if the lease is not kept
 	lease    time.Time
 	settling bool // the first settlement has begun: the lease is not renewed any more
 	settled  Kind

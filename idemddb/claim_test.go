@@ -3,7 +3,9 @@ package idemddb_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,7 +126,7 @@ func TestAWaitingClaimGetsTheRecordOfAnOwnerThatCompletesInTime(t *testing.T) {
 	})
 }
 
-func TestAClaimWaitsNoLongerThanItIsTold(t *testing.T) {
+func TestAClaimWaitsNoLongerThanItsLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := newStore(t, nil)
@@ -268,10 +270,50 @@ func TestNoWorkOfABatchBeginsOnALeaseThatAnOutageHasUsedUp(t *testing.T) {
 	}
 }
 
+func TestAClaimIsReturnedWithAtLeastHalfOfItsLease(t *testing.T) {
+	t.Parallel()
+	eachWay(t, &idemddb.Options{ClaimPatience: time.Minute}, func(f *fixture, claimKey claimer) {
+		f.existing("k")
+		f.db.Intercept(faultUntil(20*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
+
+		c, _, err := claimKey(f.Context(), "k", nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+
+		if left := time.Until(c.Deadline()); left < 29*time.Second || !c.Deadline().Equal(f.lease("k")) || c.Attempt() > 2 {
+			f.Errorf("%v of the lease left, stored until %v, attempt %d", left, f.lease("k"), c.Attempt())
+		}
+	})
+}
+
+// A lease that ends with its context cannot be longer.
+func TestAClaimWhoseLeaseEndsWithItsContextIsNotExtended(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Single: true}, func(f *fixture) {
+		f.db.Intercept(faultUntil(4*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
+
+		ctx, cancel := context.WithTimeout(f.Context(), 5*time.Second)
+		defer cancel()
+
+		c, _, err := f.store.Claim(ctx, "k", nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+
+		for _, r := range f.db.Requests() {
+			if strings.HasPrefix(r.Update, "SET lease") {
+				f.Errorf("it was extended, to %v", c.Deadline())
+			}
+		}
+	})
+}
+
 // slowSingle is a client whose replies to UpdateItem arrive late, one delay each. DynamoDB has applied them at once.
 type slowSingle struct {
 	*idemddbtest.DB
 
+	mu     sync.Mutex
 	delays []time.Duration
 }
 
@@ -280,13 +322,20 @@ func (c *slowSingle) UpdateItem(
 ) (*dynamodb.UpdateItemOutput, error) {
 	out, err := c.DB.UpdateItem(ctx, in, opts...)
 
-	if len(c.delays) > 0 {
-		delay := c.delays[0]
-		c.delays = c.delays[1:]
-		<-time.After(delay)
-	}
+	<-time.After(c.nextDelay())
 
 	return out, err
+}
+
+func (c *slowSingle) nextDelay() (delay time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if len(c.delays) > 0 {
+		delay, c.delays = c.delays[0], c.delays[1:]
+	}
+
+	return delay
 }
 
 // A claim that trusted now + Lease instead would go on for 10 s after another worker may have the key.
@@ -317,14 +366,12 @@ func (f *fixture) lease(key string) time.Time {
 	return time.UnixMilli(numberOf(f.T, f.record(key), "lease"))
 }
 
-// edit changes attributes of the record of a key; nil removes one.
+// edit changes attributes of the record of a key.
 func (f *fixture) edit(key string, changes map[string]types.AttributeValue) {
 	f.Helper()
 
 	it := f.record(key)
-	for name, value := range changes {
-		it[name] = value
-	}
+	maps.Copy(it, changes)
 
 	if _, err := f.db.PutItem(context.WithValue(context.Background(), secondWorker{}, 1), &dynamodb.PutItemInput{
 		TableName: new("records"), Item: it,
@@ -530,7 +577,7 @@ func (c withoutItems) BatchExecuteStatement(
 		}
 	}
 
-	return out, err //nolint:wrapcheck // a client
+	return out, err
 }
 
 // givenBack is how a holder gives its key back just before another claimant ends it for good.
@@ -580,6 +627,66 @@ func TestAKeyThatIsGivenBackBeforeItIsGivenUpIsNotEnded(t *testing.T) {
 				}
 
 				must(f, next.Complete(f.Context(), nil))
+			})
+		})
+	}
+}
+
+// firstUpdate is a client that keeps its first UpdateItem.
+type firstUpdate struct {
+	*idemddbtest.DB
+
+	in *dynamodb.UpdateItemInput
+}
+
+func (c *firstUpdate) UpdateItem(
+	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	if c.in == nil {
+		c.in = in
+	}
+
+	return c.DB.UpdateItem(ctx, in, opts...)
+}
+
+// The argument for condClaim says what such a twin does.
+func TestALateTwinOfAClaimAfterAnotherWorkersReleaseDoesWhatADeadWorkersClaimDoes(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		opts   idemddb.Options
+		failed bool
+	}{
+		"the defaults": {idemddb.Options{}, false},
+		"MaxAttempts":  {idemddb.Options{MaxAttempts: 3}, true},
+		"NoTakeover":   {idemddb.Options{NoTakeover: true}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			client := &firstUpdate{}
+
+			bubbleOn(t, &c.opts, func(db *idemddbtest.DB) idemddb.DynamoDB {
+				client.DB = db
+
+				return client
+			}, func(f *fixture) {
+				for range 2 { // worker A, then worker B
+					must(f, claim(f, f.store, "k").Release(f.Context(), nil))
+				}
+
+				if _, err := f.db.UpdateItem(f.Context(), client.in); err != nil { // A's claim once more
+					f.Fatal(err)
+				}
+
+				_, _, err := f.store.Claim(f.Context(), "k", nil)
+				is(f, err, idemddb.ErrInProgress)
+				<-time.After(time.Minute)
+
+				next, _, err := f.store.Claim(f.Context(), "k", nil)
+				if c.failed != errors.Is(err, idemddb.ErrFailed) || !c.failed && (next == nil || !next.Takeover() || next.Attempt() != 4) {
+					f.Errorf("got claim %v, error %v", next, err)
+				}
 			})
 		})
 	}
@@ -683,7 +790,7 @@ func TestTimeToLiveDoesNotDeleteARecordThatIsHeld(t *testing.T) {
 
 	const (
 		lease = 10 * time.Second
-		skew  = time.Second
+		skew  = 5 * time.Second
 	)
 
 	fastest := idemddbtest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))

@@ -22,27 +22,45 @@ import (
 func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	c.mustExist()
 
+	e, _ := c.staging.take()
+
+	return c.completeWith(ctx, result, e)
+}
+
+// completeWith completes with a result, or without it if it does not fit.
+func (c *Claim) completeWith(ctx context.Context, result []byte, e Effects) error {
 	var value types.AttributeValue
 	if result != nil {
 		value = &types.AttributeValueMemberB{Value: result}
 	}
 
-	tooLarge := c.checkSize(result)
+	tooLarge := c.store.checkSize(c.partition, result, e)
 	if tooLarge == nil {
-		return c.complete(ctx, value, nil)
+		return c.write(ctx, value, e, nil)
 	}
 
 	// The work is done, so a completion without the result is better than none.
-	if err := c.completeOmitted(ctx, tooLarge); err != nil {
+	if err := c.write(ctx, omittedValue, e, tooLarge); err != nil {
 		return err
 	}
 
 	return keyError("complete", c.key, tooLarge)
 }
 
+// write completes the claim, together with the effects if there are any. omitted says why the result is not kept.
+func (c *Claim) write(ctx context.Context, result types.AttributeValue, e Effects, omitted error) error {
+	if e.isEmpty() {
+		return c.complete(ctx, result, omitted)
+	}
+
+	return c.commit(ctx, result, e, omitted)
+}
+
 // completeOmitted completes with a mark in place of a result that could not be kept, and why.
 func (c *Claim) completeOmitted(ctx context.Context, why error) error {
-	return c.complete(ctx, &types.AttributeValueMemberNULL{Value: true}, why)
+	e, _ := c.staging.take()
+
+	return c.write(ctx, omittedValue, e, why)
 }
 
 func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitted error) error {
@@ -235,6 +253,7 @@ type settlement struct {
 
 func (c *Claim) settle(ctx context.Context, with settlement) error {
 	if c.store.disabled {
+		c.staging.end()
 		c.end(with.kind)
 
 		return nil
@@ -246,6 +265,8 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 	if !goesOn {
 		return err
 	}
+
+	c.staging.end()
 
 	b := c.batch
 	if with.large {
@@ -336,6 +357,10 @@ func (c *Claim) refusal(ctx context.Context, op string, found *storedRecord, err
 
 	if !settled {
 		c.store.observe(ctx, c.event(Fenced, fenced))
+	}
+
+	if c.store.opts.Unswept && fenced.Record != nil && len(found.Outbox) > 0 {
+		return fmt.Errorf("%w: %w", fenced, ErrUnsent) // its own worker may be dead
 	}
 
 	return fenced

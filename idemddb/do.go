@@ -22,9 +22,16 @@ import (
 // Errors: those of [Store.Claim], if fn did not run; the error of fn, joined with that of the release; ErrFenced, with the value of
 // fn, if fn ran and another worker holds the key and has not completed it; ErrResultOmitted; ErrCorrupt also for a stored value that
 // does not decode as T.
+//
+// What fn stages with [Stage] is written in one transaction with the completion. Then fn succeeded only if that is committed: the
+// errors are also ErrUncommitted, *EffectError or what Effects.Refused makes of it, and ErrUnsent.
 func Do[T any](
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context) (T, error),
 ) (T, error) {
+	if opts != nil && opts.Optimistic {
+		return doOptimistic(ctx, s, key, opts, fn)
+	}
+
 	var zero T
 
 	claim, rec, err := s.Claim(ctx, key, opts)
@@ -32,10 +39,8 @@ func Do[T any](
 	switch {
 	case err != nil:
 		return zero, err
-	case rec != nil && rec.ResultOmitted && opts != nil && opts.NeedResult:
-		return zero, keyError("replay", key, ErrResultOmitted)
 	case rec != nil:
-		return replay[T](rec)
+		return answerOf[T](rec, opts)
 	}
 
 	value, err := run(ctx, claim, fn)
@@ -44,6 +49,12 @@ func Do[T any](
 	}
 
 	err = claim.record(ctx, value)
+	if effect, ok := errors.AsType[*EffectError](err); ok {
+		meaning, failed := claim.Refuse(ctx, effect)
+
+		return value, errors.Join(meaning, failed)
+	}
+
 	if IsDone(err) {
 		if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current != fenced.Held {
 			return replay[T](fenced.Record)
@@ -55,11 +66,12 @@ func Do[T any](
 	return value, err
 }
 
-type claimKey struct{}
+// workKey is the context key for the innermost work: its *Claim, or the *staging of work that has no claim.
+type workKey struct{}
 
 // FromContext returns the claim whose work runs with this context, for its fencing token or to settle it from inside.
 func FromContext(ctx context.Context) (*Claim, bool) {
-	c, ok := ctx.Value(claimKey{}).(*Claim)
+	c, ok := ctx.Value(workKey{}).(*Claim)
 
 	return c, ok
 }
@@ -94,12 +106,23 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 
 // record completes the claim with a value, or without it if it cannot be encoded.
 func (c *Claim) record(ctx context.Context, value any) error {
-	result, err := json.Marshal(value)
+	result, err := encode(value)
 	if err != nil {
-		return c.completeOmitted(ctx, fmt.Errorf("the value cannot be encoded as JSON: %w", err))
+		return c.completeOmitted(ctx, err)
 	}
 
 	return c.Complete(ctx, result)
+}
+
+var errEncode = errors.New("the value cannot be encoded as JSON")
+
+func encode(value any) ([]byte, error) {
+	result, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errEncode, err)
+	}
+
+	return result, nil
 }
 
 // replay decodes the result of a record. It is a zero value if the record has none, because it was completed without one or because it

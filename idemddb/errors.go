@@ -38,6 +38,21 @@ var (
 	// is zero.
 	ErrResultOmitted = errors.New("done earlier, result not kept")
 
+	// ErrUncommitted: the effects and the completion are perhaps written, perhaps not; the record decides. Report the message failed:
+	// its next delivery asks the record.
+	ErrUncommitted = errors.New("not known to be committed")
+
+	// ErrEffectRefused: the condition of a staged item was false, or DynamoDB refused the item. Nothing was written, unless
+	// [EffectError].Unknown is set, and the claim is still held: decide anew, or call Fail.
+	ErrEffectRefused = errors.New("effect refused")
+
+	// ErrNoClaim: nothing was written; the context has no claim. This is a bug.
+	ErrNoClaim = errors.New("no claim in the context")
+
+	// ErrUnsent: the key is completed, and its messages are not sent yet. It occurs only with Options.Unswept: report the message
+	// failed, because its next delivery sends them.
+	ErrUnsent = errors.New("completed, with messages not sent yet")
+
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.
 	ErrBadKey = errors.New("bad key")
 
@@ -71,7 +86,8 @@ type FencedError struct {
 	Record  *Record // the record of the other worker, if it completed; else nil
 	Holder  string  // the Lambda request id of the worker whose claim is in the record; "" if there is none
 
-	state string // of the record, if nobody has claimed the key since
+	state  string // of the record, if nobody has claimed the key since
+	staged bool   // the write had effects, which have not happened
 }
 
 func (e *FencedError) Error() string {
@@ -91,6 +107,10 @@ func (e *FencedError) Error() string {
 	}
 }
 
+// HasFailed tells whether the key was ended as failed while the claim was held: by another worker's claim, because of NoTakeover or
+// MaxAttempts. It is for wrappers.
+func (e *FencedError) HasFailed() bool { return e.Current == e.Held && e.state == stateFailed }
+
 // Unwrap returns ErrFenced.
 func (*FencedError) Unwrap() error { return ErrFenced }
 
@@ -109,12 +129,19 @@ func (e *FailedError) Error() string {
 func (*FailedError) Unwrap() error { return ErrFailed }
 
 // IsDone tells whether work that succeeded is done although its completion answered with err. It is the one rule for [Do] and for
-// wrappers: the success of the work is the proof, and another run would be the second. It is false only if another worker holds
-// the key and has not completed it, so that the key still needs that worker, or if the record is unreadable.
+// wrappers: the success of the work is the proof, and another run would be the second. It is false if another worker holds the key and
+// has not completed it, so that the key still needs that worker, or if the record is unreadable. Work with staged effects is done only
+// if the key is completed, because they have not happened otherwise.
 func IsDone(err error) bool {
+	for _, open := range []error{ErrUncommitted, ErrEffectRefused, ErrUnsent, errEffects} {
+		if errors.Is(err, open) {
+			return false
+		}
+	}
+
 	fenced, ok := errors.AsType[*FencedError](err)
 
-	return !ok || fenced.Record != nil || fenced.Current == 0 || fenced.Current == fenced.Held
+	return !ok || fenced.Record != nil || !fenced.staged && (fenced.Current == 0 || fenced.Current == fenced.Held)
 }
 
 // keyError puts the package's prefix and the key's hash before an error of this package or of the SDK.

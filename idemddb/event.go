@@ -7,23 +7,29 @@ type Kind string
 
 // The kinds of events.
 const (
-	Claimed    Kind = "claimed"     // a claim was granted; Attempt and Fence are its own
-	Takeover   Kind = "takeover"    // a claim was granted after the lease of another holder ran out: the effect may have happened
-	Replayed   Kind = "replayed"    // a completed record answered
-	InProgress Kind = "in_progress" // a claim was refused, because another worker holds the key
-	Mismatch   Kind = "mismatch"    // a claim was refused, because the key was used with another fingerprint
-	Refused    Kind = "refused"     // a claim was refused, because the key has failed for good
-	Corrupt    Kind = "corrupt"     // a claim was refused, because the record cannot be read
-	Unanswered Kind = "unanswered"  // DynamoDB did not answer a claim, or refused it for another reason than its condition; see Err
-	Completed  Kind = "completed"   // a completion was accepted; Err says why its result was not kept
-	Released   Kind = "released"    // a claim was released; Err is the cause
-	Failed     Kind = "failed"      // a key ended for good; Err is the cause
-	Extended   Kind = "extended"    // a lease was renewed
-	Fenced     Kind = "fenced"      // a write of a claim was refused: another worker has the key, it was ended, or its record is gone
-	Unrecorded Kind = "unrecorded"  // a completion did not get through: the work is done, and its record perhaps not written
-	Retried    Kind = "retried"     // a request is sent again; Err is the last answer
-	Ungrouped  Kind = "ungrouped"   // requests are not shared from now on: for five minutes, or always if New says so; see Err
-	Disabled   Kind = "disabled"    // IDEMDDB_DISABLED is set; emitted once, and then nothing else by this Store
+	Claimed       Kind = "claimed"        // a claim was granted; Attempt and Fence are its own
+	Takeover      Kind = "takeover"       // a claim was granted after the lease of another holder ran out: the effect may have happened
+	Replayed      Kind = "replayed"       // a completed record answered
+	InProgress    Kind = "in_progress"    // a claim was refused, because another worker holds the key
+	Mismatch      Kind = "mismatch"       // a claim was refused, because the key was used with another fingerprint
+	Refused       Kind = "refused"        // a claim was refused, because the key has failed for good
+	Corrupt       Kind = "corrupt"        // a claim was refused, because the record cannot be read
+	Unanswered    Kind = "unanswered"     // DynamoDB did not answer a claim, or refused it for another reason than its condition; see Err
+	Completed     Kind = "completed"      // a completion was accepted; Err says why its result was not kept
+	Released      Kind = "released"       // a claim was released; Err is the cause
+	Failed        Kind = "failed"         // a key ended for good; Err is the cause
+	Extended      Kind = "extended"       // a lease was renewed
+	Fenced        Kind = "fenced"         // a write of a claim was refused: another worker has the key, it was ended, or its record is gone
+	Unrecorded    Kind = "unrecorded"     // a completion did not get through: the work is done, and its record perhaps not written
+	Uncommitted   Kind = "uncommitted"    // a transaction of effects and completion is not known to be committed; the record decides
+	EffectRefused Kind = "effect_refused" // DynamoDB refused a staged item: nothing was written; see Err
+	Conflict      Kind = "conflict"       // a transaction was cancelled, because another write of one of its items was under way
+	Unsent        Kind = "unsent"         // messages of a completed record are not sent yet; the sweep sends them; see Err
+	Sent          Kind = "sent"           // all messages of a completed record are sent
+	Parked        Kind = "parked"         // a message can never be sent, and stays in its record; see Err
+	Retried       Kind = "retried"        // a request is sent again; Err is the last answer
+	Ungrouped     Kind = "ungrouped"      // requests are not shared from now on: for five minutes, or always if New says so; see Err
+	Disabled      Kind = "disabled"       // IDEMDDB_DISABLED is set; emitted once, and then nothing else by this Store
 )
 
 // Event is something that happened to a key, for metrics and alarms. Fenced and Unrecorded deserve an alarm. An event never holds an

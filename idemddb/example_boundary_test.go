@@ -20,53 +20,87 @@ func (t traced) UpdateItem(
 	return t.DynamoDB.UpdateItem(ctx, in, opts...)
 }
 
-// A client of one's own around the SDK's, such as one that traces.
+// A program may put its own client around that of the SDK, such as one that traces.
 func ExampleDynamoDB() {
 	_, aws := inMemory(nil)
 
 	store, err := idemddb.New(traced{aws.DB}, "records", "payments", nil)
-	fmt.Println(err)
-	fmt.Println(idemddb.Do(context.Background(), store, "payment-1", nil, charge))
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	receipt, err := idemddb.Do(context.Background(), store, "payment-1", nil, charge)
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	fmt.Println(receipt)
 	// Output:
-	// <nil>
 	// UpdateItem records
 	// charging 12.50
 	// UpdateItem records
-	// receipt 1 <nil>
+	// receipt 1
 }
 
-// Stores of two namespaces share a table and never a key.
+// The Stores of two namespaces share a table and never a key.
 func ExampleStore() {
 	ctx := context.Background()
 	payments, aws := inMemory(nil)
 
 	refunds, err := idemddb.New(aws.DB, "records", "refunds", nil)
-	fmt.Println(err)
+	if err != nil {
+		fmt.Println(err)
 
-	fmt.Println(idemddb.Do(ctx, payments, "order-17", nil, charge))
-	fmt.Println(idemddb.Do(ctx, refunds, "order-17", nil, func(context.Context) (string, error) { return "refunded", nil }))
+		return
+	}
+
+	refund := func(context.Context) (string, error) { return "refunded", nil }
+
+	for _, run := range []func() (string, error){
+		func() (string, error) { return idemddb.Do(ctx, payments, "order-17", nil, charge) },
+		func() (string, error) { return idemddb.Do(ctx, refunds, "order-17", nil, refund) },
+	} {
+		result, err := run()
+		if err != nil {
+			fmt.Println(err)
+
+			return
+		}
+
+		fmt.Println(result)
+	}
 	// Output:
-	// <nil>
 	// charging 12.50
-	// receipt 1 <nil>
-	// refunded <nil>
+	// receipt 1
+	// refunded
 }
 
-// One claim, from beginning to end.
+// A caller must handle all three answers. Here the second call gets the record of the first.
 func ExampleClaim() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	claim, record, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(claim != nil, record != nil, err)
-	fmt.Println("attempt", claim.Attempt(), "until", claim.Deadline().UTC())
-	fmt.Println(claim.Complete(ctx, []byte("receipt 1")))
+	for range 2 {
+		claim, record, err := store.Claim(ctx, "payment-1", nil)
 
-	claim, record, err = store.Claim(ctx, "payment-1", nil)
-	fmt.Println(claim != nil, record != nil, err)
+		switch {
+		case err != nil:
+			fmt.Println("come back later:", err)
+		case record != nil:
+			fmt.Printf("paid before: %s\n", record.Result)
+		default:
+			fmt.Println("attempt", claim.Attempt(), "until", claim.Deadline().UTC())
+
+			if err := claim.Complete(ctx, []byte("receipt 1")); err != nil {
+				fmt.Println(err)
+			}
+		}
+	}
 	// Output:
-	// true false <nil>
 	// attempt 1 until 2026-01-02 12:00:30 +0000 UTC
-	// <nil>
-	// false true <nil>
+	// paid before: receipt 1
 }

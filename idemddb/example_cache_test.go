@@ -13,13 +13,20 @@ func ExampleOptions_cache() {
 	store, aws := inMemory(&idemddb.Options{Cache: 1000})
 
 	for range 2 {
-		fmt.Println(idemddb.Do(ctx, store, "payment-1", nil, charge))
+		receipt, err := idemddb.Do(ctx, store, "payment-1", nil, charge)
+		if err != nil {
+			fmt.Println(err)
+
+			return
+		}
+
+		fmt.Println(receipt)
 		aws.cost()
 	}
 	// Output:
 	// charging 12.50
-	// receipt 1 <nil>
-	// 2 requests, 2 write units
-	// receipt 1 <nil>
-	// 0 requests, 0 write units
+	// receipt 1
+	// 2 requests, 2 WCU
+	// receipt 1
+	// 0 requests, 0 WCU
 }

@@ -9,122 +9,184 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// Claim, work, completion by hand, where Do does not fit.
+// Claim, work and completion are separate steps where Do does not fit.
 func ExampleStore_Claim() {
 	ctx := context.Background()
 	store, aws := inMemory(nil)
 
 	pay := func() error {
 		claim, record, err := store.Claim(ctx, "payment-1", nil)
-
-		switch {
-		case err != nil:
+		if err != nil {
 			return err // nothing ran: come back later
-		case record != nil:
+		}
+
+		if record != nil {
 			fmt.Printf("paid before: %s\n", record.Result)
 
 			return nil
 		}
 
+		defer claim.Release(ctx, nil) // does nothing once the claim is settled
+
 		receipt, err := charge(ctx)
 		if err != nil {
-			return claim.Release(ctx, err)
+			return err
 		}
 
 		return claim.Complete(ctx, []byte(receipt))
 	}
 
 	for range 2 {
-		fmt.Println(pay())
+		if err := pay(); err != nil {
+			fmt.Println(err)
+		}
+
 		aws.cost()
 	}
 	// Output:
 	// charging 12.50
-	// <nil>
-	// 2 requests, 2 write units
+	// 2 requests, 2 WCU
 	// paid before: receipt 1
-	// <nil>
-	// 1 requests, 1 write units
+	// 1 requests, 1 WCU
 }
 
-// A claim that waits gets its answer in the same call when the other worker ends in time.
+// A claim that waits gets the record in the same call if the other worker ends in time.
 func ExampleClaimOptions_wait() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
-
-	other, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
-
+	other := claimed(store, "payment-1")
 	done := make(chan error, 1)
+
 	go func() { done <- other.Complete(ctx, []byte("receipt 1")) }()
 
-	_, record, err := store.Claim(ctx, "payment-1", &idemddb.ClaimOptions{Wait: time.Second})
-	fmt.Println(string(record.Result), err, <-done)
-	// Output:
-	// <nil>
-	// receipt 1 <nil> <nil>
+	claim, record, err := store.Claim(ctx, "payment-1", &idemddb.ClaimOptions{Wait: time.Minute})
+
+	switch {
+	case err != nil:
+		fmt.Println("come back later:", err)
+	case record != nil:
+		fmt.Printf("paid by the other worker: %s\n", record.Result)
+	default:
+		fmt.Println("pay", claim.Key())
+	}
+
+	if err := <-done; err != nil {
+		fmt.Println(err)
+	}
+	// Output: paid by the other worker: receipt 1
 }
 
-// Completing twice with the same result is no error: a reply may have been lost.
+// Completing twice with the same result is no error, because the answer to the first may have been lost.
 func ExampleClaim_Complete() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
-	fmt.Println(claim.Complete(ctx, []byte("receipt 1")))
-	fmt.Println(claim.Complete(ctx, []byte("receipt 1")))
+	claim, record, err := store.Claim(ctx, "payment-1", nil)
+	if err != nil || record != nil {
+		fmt.Println("in progress, or paid before:", err)
 
-	err = claim.Complete(ctx, []byte("receipt 2"))
-	fmt.Println(errors.Is(err, idemddb.ErrFenced))
+		return
+	}
+
+	for _, result := range []string{"receipt 1", "receipt 1", "receipt 2"} {
+		switch err := claim.Complete(ctx, []byte(result)); {
+		case errors.Is(err, idemddb.ErrFenced):
+			fmt.Println(result, "was refused")
+		case err != nil:
+			fmt.Println(err)
+		default:
+			fmt.Println(result, "is recorded")
+		}
+	}
 	// Output:
-	// <nil>
-	// <nil>
-	// <nil>
-	// true
+	// receipt 1 is recorded
+	// receipt 1 is recorded
+	// receipt 2 was refused
 }
 
-// What a completed key answers.
+// A completed key answers with its record until its retention ends.
 func ExampleRecord() {
 	ctx := context.Background()
 	store, aws := inMemory(nil)
 
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err, claim.Complete(ctx, []byte("receipt 1")))
+	if err := claimed(store, "payment-1").Complete(ctx, []byte("receipt 1")); err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
 	aws.Advance(24 * time.Hour)
 
-	_, record, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
+	claim, record, err := store.Claim(ctx, "payment-1", nil)
+	if err != nil || claim != nil {
+		fmt.Println("not paid before:", err)
+
+		return
+	}
+
 	fmt.Printf("%s: %s after %d attempt\n", record.Key, record.Result, record.Attempts)
-	fmt.Println("completed", record.CompletedAt.UTC(), "by the claim with this fence:", record.Fence == claim.Fence())
+	fmt.Println("completed", record.CompletedAt.UTC(), "with fencing token", record.Fence)
 	fmt.Println("answers until", record.ExpiresAt.UTC())
 	// Output:
-	// <nil> <nil>
-	// <nil>
 	// payment-1: receipt 1 after 1 attempt
-	// completed 2026-01-02 12:00:00 +0000 UTC by the claim with this fence: true
+	// completed 2026-01-02 12:00:00 +0000 UTC with fencing token 1767355200001
 	// answers until 2026-01-09 12:00:00 +0000 UTC
 }
 
-// A wrapper asks whether the work settled its claim itself.
+// A wrapper asks whether the work has settled its claim itself.
 func ExampleClaim_Settled() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Printf("%q %v\n", claim.Settled(), err)
-	fmt.Println(claim.Complete(ctx, nil))
+	claim, record, err := store.Claim(ctx, "payment-1", nil)
+	if err != nil || record != nil {
+		fmt.Println("in progress, or paid before:", err)
+
+		return
+	}
+
+	fmt.Printf("%q\n", claim.Settled())
+
+	if err := claim.Complete(ctx, nil); err != nil {
+		fmt.Println(err)
+	}
+
 	fmt.Printf("%q\n", claim.Settled())
 	// Output:
-	// "" <nil>
-	// <nil>
+	// ""
 	// "completed"
 }
 
 func ExampleClaim_Key() {
 	store, _ := inMemory(nil)
 
-	claim, _, err := store.Claim(context.Background(), "payment-1", nil)
-	fmt.Println(claim.Key(), err)
-	// Output: payment-1 <nil>
+	claim, record, err := store.Claim(context.Background(), "payment-1", nil)
+	if err != nil || record != nil {
+		fmt.Println("in progress, or paid before:", err)
+
+		return
+	}
+
+	fmt.Println(claim.Key())
+	// Output: payment-1
+}
+
+// A wrapper that claims ahead of the work looks again before the work begins.
+func ExampleClaim_Held() {
+	store, aws := inMemory(&idemddb.Options{Lease: 30 * time.Second})
+
+	claim, record, err := store.Claim(context.Background(), "payment-1", nil)
+	if err != nil || record != nil {
+		fmt.Println("in progress, or paid before:", err)
+
+		return
+	}
+
+	for range 2 {
+		fmt.Println("held:", claim.Held())
+		aws.Advance(time.Minute) // the process was frozen
+	}
+	// Output:
+	// held: true
+	// held: false
 }

@@ -2,6 +2,7 @@ package idemddb_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,93 +10,126 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The four moments at which a process can die. The first worker of each example just stops.
+// These are the four moments at which a process can die. The first worker of each example just stops.
 
-// Before its claim: nothing was written, the next worker begins.
+// If it dies before its claim, nothing was written, and the next worker does the work.
 func Example_crashBeforeClaim() {
-	ctx := context.Background()
 	store, aws := inMemory(nil)
 
-	dying, die := context.WithCancel(ctx)
+	dying, die := context.WithCancel(context.Background())
 	aws.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
 		die() // while the claim is on its way
 
 		return idemddbtest.LostRequest
 	})
 
-	_, _, err := store.Claim(dying, "payment-1", nil)
-	fmt.Println(err != nil, len(aws.Items("records")), "records")
+	if claim, record, err := store.Claim(dying, "payment-1", nil); claim != nil || record != nil || err == nil {
+		fmt.Println("the claim was answered")
+	}
+
+	fmt.Println(len(aws.Items("records")), "records")
 	aws.Intercept(nil)
 
-	fmt.Println(idemddb.Do(ctx, store, "payment-1", nil, charge))
+	receipt, err := idemddb.Do(context.Background(), store, "payment-1", nil, charge)
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	fmt.Println(receipt)
 	// Output:
-	// true 0 records
+	// 0 records
 	// charging 12.50
-	// receipt 1 <nil>
+	// receipt 1
 }
 
-// After its claim: the key is held until the lease ends, then the next worker does the work.
+// If it dies after its claim, the key is held until the lease ends. Then the next worker does the work.
 func Example_crashAfterClaim() {
-	ctx := context.Background()
 	store, aws := inMemory(nil)
+	claimed(store, "payment-1") // the process dies
 
-	_, _, err := store.Claim(ctx, "payment-1", nil) // the process dies
-	fmt.Println(err)
+	for range 2 {
+		receipt, err := idemddb.Do(context.Background(), store, "payment-1", nil, charge)
 
-	_, err = idemddb.Do(ctx, store, "payment-1", nil, charge)
-	fmt.Println(err)
-	aws.Advance(time.Minute)
-	fmt.Println(idemddb.Do(ctx, store, "payment-1", nil, charge))
+		switch {
+		case errors.Is(err, idemddb.ErrInProgress):
+			fmt.Println("come back later:", err)
+			aws.Advance(time.Minute)
+		case err != nil:
+			fmt.Println(err)
+		default:
+			fmt.Println(receipt)
+		}
+	}
 	// Output:
-	// <nil>
-	// idemddb: key sha256:a-IBemZtKSDe is in progress until 2026-01-02T12:00:30Z
+	// come back later: idemddb: key sha256:a-IBemZtKSDe is in progress until 2026-01-02T12:00:30Z
 	// charging 12.50
-	// receipt 1 <nil>
+	// receipt 1
 }
 
-// After the work: the next worker does it again. No record can prevent that; Takeover tells it, and Fence lets the other
-// system refuse.
+// If it dies after the work, the next worker does the work again. No record can prevent that. Takeover says so, and Fence lets the
+// other system refuse the older worker.
 func Example_crashAfterWork() {
 	ctx := context.Background()
 	store, aws := inMemory(nil)
+	claimed(store, "payment-1")
 
-	_, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
-	fmt.Println(charge(ctx)) // the process dies
+	if _, err := charge(ctx); err != nil { // the process dies after it
+		fmt.Println(err)
+	}
+
 	aws.Advance(time.Minute)
 
-	fmt.Println(idemddb.Do(ctx, store, "payment-1", nil, func(ctx context.Context) (string, error) {
-		if claim, _ := idemddb.FromContext(ctx); claim.Takeover() {
-			fmt.Println("may have been charged before")
+	receipt, err := idemddb.Do(ctx, store, "payment-1", nil, func(ctx context.Context) (string, error) {
+		if claim, ok := idemddb.FromContext(ctx); ok && claim.Takeover() {
+			fmt.Println("perhaps charged before")
 		}
 
 		return charge(ctx)
-	}))
+	})
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	fmt.Println(receipt)
 	// Output:
-	// <nil>
 	// charging 12.50
-	// receipt 1 <nil>
-	// may have been charged before
+	// perhaps charged before
 	// charging 12.50
-	// receipt 1 <nil>
+	// receipt 1
 }
 
-// After the completion: the next worker is answered from the record.
+// If it dies after the completion, the next worker is answered from the record.
 func Example_crashAfterComplete() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
-
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
+	claim := claimed(store, "payment-1")
 
 	receipt, err := charge(ctx)
-	fmt.Println(err, claim.Complete(ctx, []byte(receipt))) // the process dies
+	if err != nil {
+		fmt.Println(err)
 
-	_, record, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(string(record.Result), err)
+		return
+	}
+
+	if err := claim.Complete(ctx, []byte(receipt)); err != nil { // the process dies after it
+		fmt.Println(err)
+
+		return
+	}
+
+	next, record, err := store.Claim(ctx, "payment-1", nil)
+	if err != nil || next != nil {
+		fmt.Println("not paid before:", err)
+
+		return
+	}
+
+	fmt.Printf("paid before: %s\n", record.Result)
 	// Output:
-	// <nil>
 	// charging 12.50
-	// <nil> <nil>
-	// receipt 1 <nil>
+	// paid before: receipt 1
 }

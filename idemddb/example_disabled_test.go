@@ -2,7 +2,7 @@ package idemddb_test
 
 import "fmt"
 
-// IDEMDDB_DISABLED=1 in the environment would make it true: then every claim is won and nothing is sent.
+// With IDEMDDB_DISABLED=1 in the environment it would be true: every claim would be won, and no request sent.
 func ExampleStore_Disabled() {
 	store, _ := inMemory(nil)
 	fmt.Println(store.Disabled())

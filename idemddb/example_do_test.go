@@ -8,33 +8,46 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// The work of a key runs once; every later call answers with its result.
+// The work of a key runs once. Every later call returns its result.
 func ExampleDo() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
 	for range 2 {
 		receipt, err := idemddb.Do(ctx, store, "payment-1", nil, charge)
-		fmt.Println(receipt, err)
+		if err != nil {
+			fmt.Println("come back later:", err)
+
+			return
+		}
+
+		fmt.Println(receipt)
 	}
 	// Output:
 	// charging 12.50
-	// receipt 1 <nil>
-	// receipt 1 <nil>
+	// receipt 1
+	// receipt 1
 }
 
-// Work that fails gives its key back: the next call runs it again, at once.
+// Work that fails gives its key back. The next call runs it again, at once.
 func ExampleDo_failure() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	_, err := idemddb.Do(ctx, store, "payment-1", nil, func(context.Context) (string, error) {
-		return "", errors.New("the bank is closed")
-	})
-	fmt.Println(err)
-	fmt.Println(idemddb.Do(ctx, store, "payment-1", nil, charge))
+	bankIsClosed := func(context.Context) (string, error) { return "", errors.New("the bank is closed") }
+
+	for _, work := range []func(context.Context) (string, error){bankIsClosed, charge} {
+		receipt, err := idemddb.Do(ctx, store, "payment-1", nil, work)
+		if err != nil {
+			fmt.Println("come back later:", err)
+
+			continue
+		}
+
+		fmt.Println(receipt)
+	}
 	// Output:
-	// the bank is closed
+	// come back later: the bank is closed
 	// charging 12.50
-	// receipt 1 <nil>
+	// receipt 1
 }

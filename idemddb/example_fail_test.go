@@ -9,23 +9,28 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// A key that failed for good is not run again, and tells why.
+// A key that failed for good is not run again, and each claim returns the cause.
 func ExampleClaim_Fail() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
-	fmt.Println(claim.Fail(ctx, errors.New("account is closed")))
+	for range 2 {
+		claim, record, err := store.Claim(ctx, "payment-1", nil)
 
-	_, _, err = store.Claim(ctx, "payment-1", nil)
-	fmt.Println(errors.Is(err, idemddb.ErrFailed))
-	fmt.Println(err)
-	// Output:
-	// <nil>
-	// <nil>
-	// true
-	// idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 1): account is closed
+		switch {
+		case errors.Is(err, idemddb.ErrFailed):
+			fmt.Println("dead letter:", err)
+		case err != nil:
+			fmt.Println("come back later:", err)
+		case record != nil:
+			fmt.Printf("paid before: %s\n", record.Result)
+		default:
+			if err := claim.Fail(ctx, errors.New("the account is closed")); err != nil {
+				fmt.Println(err)
+			}
+		}
+	}
+	// Output: dead letter: idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 1): the account is closed
 }
 
 // The cause is there for a dead-letter queue or a person.
@@ -33,75 +38,104 @@ func ExampleFailedError() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err, claim.Fail(ctx, errors.New("account is closed")))
+	if err := claimed(store, "payment-1").Fail(ctx, errors.New("the account is closed")); err != nil {
+		fmt.Println(err)
 
-	_, err = idemddb.Do(ctx, store, "payment-1", nil, charge)
+		return
+	}
+
+	receipt, err := idemddb.Do(ctx, store, "payment-1", nil, charge)
 	if failed, ok := errors.AsType[*idemddb.FailedError](err); ok {
 		fmt.Printf("%s after %d attempt: %s\n", failed.Key, failed.Attempts, failed.Cause)
+
+		return
 	}
-	// Output:
-	// <nil> <nil>
-	// payment-1 after 1 attempt: account is closed
+
+	fmt.Println(receipt, err)
+	// Output: payment-1 after 1 attempt: the account is closed
 }
 
-// An operator mended the cause, and lets the key run again.
+// An operator has mended the cause, and lets the key run again.
 func ExampleStore_Reopen() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err, claim.Fail(ctx, errors.New("account is closed")))
+	if err := claimed(store, "payment-1").Fail(ctx, errors.New("the account is closed")); err != nil {
+		fmt.Println(err)
 
-	fmt.Println(store.Reopen(ctx, "payment-1"))
-	fmt.Println(idemddb.Do(ctx, store, "payment-1", nil, charge))
+		return
+	}
+
+	if err := store.Reopen(ctx, "payment-1"); err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	receipt, err := idemddb.Do(ctx, store, "payment-1", nil, charge)
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	fmt.Println(receipt)
 	// Output:
-	// <nil> <nil>
-	// <nil>
 	// charging 12.50
-	// receipt 1 <nil>
+	// receipt 1
 }
 
-// A message that kills its worker each time: after two attempts the key has failed.
+// A message that kills its worker each time has failed after two attempts.
 func ExampleOptions_maxAttempts() {
 	ctx := context.Background()
 	store, aws := inMemory(&idemddb.Options{MaxAttempts: 2})
 
 	for range 3 {
-		claim, _, err := store.Claim(ctx, "payment-1", nil)
-		if err != nil {
-			fmt.Println(err)
+		claim, record, err := store.Claim(ctx, "payment-1", nil)
 
-			break
+		switch {
+		case errors.Is(err, idemddb.ErrFailed):
+			fmt.Println("dead letter:", err)
+		case err != nil:
+			fmt.Println("come back later:", err)
+		case record != nil:
+			fmt.Printf("paid before: %s\n", record.Result)
+		default:
+			fmt.Println("attempt", claim.Attempt(), "dies")
+			aws.Advance(time.Minute) // its lease is over
 		}
-
-		fmt.Println("attempt", claim.Attempt(), "dies")
-		aws.Advance(time.Minute) // its lease is over
 	}
 	// Output:
 	// attempt 1 dies
 	// attempt 2 dies
-	// idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 2): attempts used up
+	// dead letter: idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 2): attempts used up
 }
 
-// An effect that must rather not happen than happen twice: a person looks before the key runs again.
+// An effect must rather not happen than happen twice: a person looks before the key runs again.
 func ExampleOptions_noTakeover() {
 	ctx := context.Background()
 	store, aws := inMemory(&idemddb.Options{NoTakeover: true})
-
-	_, _, err := store.Claim(ctx, "payment-1", nil) // its worker dies
-	fmt.Println(err)
+	claimed(store, "payment-1") // its worker dies
 	aws.Advance(time.Minute)
 
-	_, _, err = store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
-	fmt.Println(store.Reopen(ctx, "payment-1")) // the person found no payment
+	for range 2 {
+		receipt, err := idemddb.Do(ctx, store, "payment-1", nil, charge)
 
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println("attempt", claim.Attempt(), err)
+		switch {
+		case errors.Is(err, idemddb.ErrFailed):
+			fmt.Println("for a person:", err)
+
+			if err := store.Reopen(ctx, "payment-1"); err != nil { // the person has found no payment
+				fmt.Println(err)
+			}
+		case err != nil:
+			fmt.Println("come back later:", err)
+		default:
+			fmt.Println(receipt)
+		}
+	}
 	// Output:
-	// <nil>
-	// idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 1): the lease of attempt 1 ran out: outcome unknown, not taken over
-	// <nil>
-	// attempt 1 <nil>
+	// for a person: idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 1): the lease of attempt 1 ran out: outcome unknown, not taken over
+	// charging 12.50
+	// receipt 1
 }

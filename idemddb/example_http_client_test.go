@@ -22,13 +22,30 @@ func ExampleHTTPClient() {
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion("eu-west-1"), config.WithBaseEndpoint(server.URL),
 		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("id", "secret", "")),
 		config.WithSharedConfigFiles(nil), config.WithSharedCredentialsFiles(nil))
-	cfg.HTTPClient = idemddb.HTTPClient()
-	store, errStore := idemddb.New(dynamodb.NewFromConfig(cfg), "records", "payments", nil)
-	fmt.Println(err, errStore)
+	if err != nil {
+		fmt.Println(err)
 
-	fmt.Println(idemddb.Do(ctx, store, "payment-1", nil, charge))
+		return
+	}
+
+	cfg.HTTPClient = idemddb.HTTPClient()
+
+	store, err := idemddb.New(dynamodb.NewFromConfig(cfg), "records", "payments", nil)
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	receipt, err := idemddb.Do(ctx, store, "payment-1", nil, charge)
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	fmt.Println(receipt)
 	// Output:
-	// <nil> <nil>
 	// charging 12.50
-	// receipt 1 <nil>
+	// receipt 1
 }

@@ -2,19 +2,26 @@ package idemddb_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// A claim lasts as long as its lease says.
+// A claim lasts for Options.Lease, and no longer than the deadline of its context.
 func ExampleClaim_Deadline() {
 	store, _ := inMemory(&idemddb.Options{Lease: 20 * time.Second})
 
-	claim, _, err := store.Claim(context.Background(), "payment-1", nil)
-	fmt.Println(claim.Deadline().Sub(noon), err)
-	// Output: 20s <nil>
+	claim, record, err := store.Claim(context.Background(), "payment-1", nil)
+	if err != nil || record != nil {
+		fmt.Println("in progress, or paid before:", err)
+
+		return
+	}
+
+	fmt.Println(claim.Deadline().Sub(noon))
+	// Output: 20s
 }
 
 // Long work in steps renews its lease between them.
@@ -22,38 +29,73 @@ func ExampleClaim_Extend() {
 	ctx := context.Background()
 	store, aws := inMemory(&idemddb.Options{Lease: 20 * time.Second})
 
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(claim.Deadline().Sub(noon), err)
+	claim, record, err := store.Claim(ctx, "payment-1", nil)
+	if err != nil || record != nil {
+		fmt.Println("in progress, or paid before:", err)
+
+		return
+	}
 
 	aws.Advance(15 * time.Second) // a step took that long
-	fmt.Println(claim.Extend(ctx))
+
+	if err := claim.Extend(ctx); err != nil {
+		fmt.Println("stop the work:", err)
+
+		return
+	}
+
 	fmt.Println(claim.Deadline().Sub(noon))
-	// Output:
-	// 20s <nil>
-	// <nil>
-	// 35s
+	// Output: 35s
 }
 
-// Keep renews the lease for as long as the work takes. Its context ends when the claim is lost, and carries it.
+// Keep renews the lease for as long as the work takes. Its context carries the claim, and ends when the claim is lost.
 func ExampleClaim_Keep() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	if err != nil || claim == nil {
-		fmt.Println("busy, or done before", err)
+	claim, record, err := store.Claim(ctx, "payment-1", nil)
+	if err != nil || record != nil {
+		fmt.Println("in progress, or paid before:", err)
 
 		return
 	}
 
 	work, stop := claim.Keep(ctx)
-	receipt, err := charge(work)
-	stop() // before the claim is settled
+	defer stop()
 
-	fmt.Println(err)
-	fmt.Println(claim.Complete(ctx, []byte(receipt)))
+	receipt, err := charge(work)
+	if err != nil {
+		fmt.Println(err, claim.Release(ctx, err))
+
+		return
+	}
+
+	if err := claim.Complete(ctx, []byte(receipt)); err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	fmt.Println(receipt)
 	// Output:
 	// charging 12.50
-	// <nil>
-	// <nil>
+	// receipt 1
+}
+
+// How long to stay away from a key that another worker holds.
+func ExampleStore_RetryAfter() {
+	ctx := context.Background()
+	store, aws := inMemory(&idemddb.Options{Lease: 30 * time.Second, ClockSkew: time.Second})
+	claimed(store, "payment-1")
+	aws.Advance(10 * time.Second)
+
+	receipt, err := idemddb.Do(ctx, store, "payment-1", nil, charge)
+	if held, ok := errors.AsType[*idemddb.InProgressError](err); ok {
+		fmt.Println("come back in", store.RetryAfter(held.Until))
+
+		return
+	}
+
+	fmt.Println(receipt, err)
+	// Output: come back in 22s
 }

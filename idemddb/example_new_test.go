@@ -8,17 +8,25 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// A Store is made once, when the process starts. What is wrong is said at once, by the name of the field.
+// A Store is made once, when the process starts. An error names each field that is wrong.
 func ExampleNew() {
 	client := idemddbtest.New(nil).Client() // in a program: dynamodb.NewFromConfig(cfg)
 
-	_, err := idemddb.New(client, "records", "payments", &idemddb.Options{Retention: 14 * 24 * time.Hour})
-	fmt.Println(err)
+	for _, opts := range []*idemddb.Options{
+		{Retention: 14 * 24 * time.Hour},
+		{Lease: -time.Second, Cache: -1},
+	} {
+		store, err := idemddb.New(client, "records", "payments", opts)
+		if err != nil {
+			fmt.Println(err)
 
-	_, err = idemddb.New(client, "", "payments", &idemddb.Options{Lease: -time.Second})
-	fmt.Println(err)
+			continue
+		}
+
+		fmt.Println("disabled:", store.Disabled())
+	}
 	// Output:
-	// <nil>
-	// idemddb: table: must not be empty; is the function's TABLE_NAME set?
+	// disabled: false
+	// idemddb: Options.Cache: must not be negative, is -1
 	// idemddb: Options.Lease: must not be negative, is -1s
 }

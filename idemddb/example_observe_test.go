@@ -8,7 +8,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// Observe tells a replay from a run, and counts what deserves an alarm.
+// The events show which calls ran the work and which were replays.
 func ExampleOptions_observe() {
 	ctx := context.Background()
 	store, _ := inMemory(&idemddb.Options{
@@ -18,18 +18,25 @@ func ExampleOptions_observe() {
 	})
 
 	for range 2 {
-		fmt.Println(idemddb.Do(ctx, store, "payment-1", nil, charge))
+		receipt, err := idemddb.Do(ctx, store, "payment-1", nil, charge)
+		if err != nil {
+			fmt.Println(err)
+
+			return
+		}
+
+		fmt.Println(receipt)
 	}
 	// Output:
 	// claimed sha256:a-IBemZtKSDe 1
 	// charging 12.50
 	// completed sha256:a-IBemZtKSDe 1
-	// receipt 1 <nil>
+	// receipt 1
 	// replayed sha256:a-IBemZtKSDe 1
-	// receipt 1 <nil>
+	// receipt 1
 }
 
-// The kinds that need a person.
+// These kinds need a person.
 func ExampleEvent() {
 	alarm := func(_ context.Context, e idemddb.Event) {
 		switch e.Kind {
@@ -41,27 +48,22 @@ func ExampleEvent() {
 	ctx := context.Background()
 	store, aws := inMemory(&idemddb.Options{Observe: alarm})
 
-	slow, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
+	slow := claimed(store, "payment-1")
 	aws.Advance(time.Minute)
-
-	_, _, err = store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
+	claimed(store, "payment-1") // another worker takes the key over
 
 	if err := slow.Complete(ctx, nil); err != nil {
 		fmt.Println("not recorded")
 	}
 	// Output:
-	// <nil>
-	// <nil>
-	// alarm: fenced idemddb: key sha256:a-IBemZtKSDe: claim with fence 1767355200001 is fenced, now at fence 1767355200002
+	// alarm: fenced idemddb: key sha256:a-IBemZtKSDe: claim with fencing token 1767355200001 is fenced, the key has fencing token 1767355200002 now
 	// not recorded
 }
 
 // Runs, replays and refusals are counted apart.
 func ExampleKind() {
 	ctx := context.Background()
-	count := map[idemddb.Kind]int{} // with a mutex where the store is used by several goroutines
+	count := map[idemddb.Kind]int{} // with a mutex where several goroutines use the Store
 	store, _ := inMemory(&idemddb.Options{
 		Observe: func(_ context.Context, e idemddb.Event) { count[e.Kind]++ },
 	})

@@ -4,25 +4,68 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// A released key may be claimed again at once. The attempt counts: its work began.
+// A released key may be claimed again at once. The attempt counts, because its work began.
 func ExampleClaim_Release() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	first, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println("attempt", first.Attempt(), err)
-	fmt.Println(first.Release(ctx, errors.New("the bank is closed")))
+	for range 2 {
+		claim, record, err := store.Claim(ctx, "payment-1", nil)
+		if err != nil || record != nil {
+			fmt.Println("in progress, or paid before:", err)
 
-	second, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println("attempt", second.Attempt(), err)
-	fmt.Println("takeover:", second.Takeover())
+			return
+		}
+
+		fmt.Println("attempt", claim.Attempt(), "takeover:", claim.Takeover())
+
+		if err := claim.Release(ctx, errors.New("the bank is closed")); err != nil {
+			fmt.Println(err)
+		}
+	}
 	// Output:
-	// attempt 1 <nil>
-	// <nil>
-	// attempt 2 <nil>
-	// takeover: false
+	// attempt 1 takeover: false
+	// attempt 2 takeover: false
+}
+
+// A deferred release gives the key back on each way out. Once the claim is settled, it does nothing.
+func ExampleClaim_Release_deferred() {
+	ctx := context.Background()
+	store, aws := inMemory(nil)
+
+	pay := func(work func(context.Context) (string, error)) error {
+		claim, record, err := store.Claim(ctx, "payment-1", nil)
+		if err != nil || record != nil {
+			return err
+		}
+
+		defer claim.Release(ctx, nil)
+
+		receipt, err := work(ctx)
+		if err != nil {
+			return err
+		}
+
+		return claim.Complete(ctx, []byte(receipt))
+	}
+	bankIsClosed := func(context.Context) (string, error) { return "", errors.New("the bank is closed") }
+
+	for _, work := range []func(context.Context) (string, error){bankIsClosed, charge} {
+		if err := pay(work); err != nil {
+			fmt.Println("come back later:", err)
+		}
+
+		aws.cost()
+	}
+	// Output:
+	// come back later: the bank is closed
+	// 2 requests, 2 WCU
+	// charging 12.50
+	// 2 requests, 2 WCU
 }
 
 // A claim whose work never began does not count as an attempt.
@@ -30,39 +73,55 @@ func ExampleClaim_ReleaseUnused() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	first, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println("attempt", first.Attempt(), err)
-	fmt.Println(first.ReleaseUnused(ctx)) // such as: no time left to begin
-
-	second, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println("attempt", second.Attempt(), err)
-	// Output:
-	// attempt 1 <nil>
-	// <nil>
-	// attempt 1 <nil>
-}
-
-// Work may give up earlier when it was tried often.
-func ExampleClaim_Attempt() {
-	ctx := context.Background()
-	store, _ := inMemory(nil)
-
-	for range 3 {
-		claim, _, err := store.Claim(ctx, "payment-1", nil)
-		if err != nil {
-			fmt.Println(err)
+	for range 2 {
+		claim, record, err := store.Claim(ctx, "payment-1", nil)
+		if err != nil || record != nil {
+			fmt.Println("in progress, or paid before:", err)
 
 			return
 		}
 
-		if claim.Attempt() < 3 {
-			fmt.Println(claim.Attempt(), "try again", claim.Release(ctx, errors.New("declined")))
-		} else {
-			fmt.Println(claim.Attempt(), "give up", claim.Fail(ctx, errors.New("declined")))
+		fmt.Println("attempt", claim.Attempt())
+
+		if err := claim.ReleaseUnused(ctx); err != nil { // there is no time left to begin
+			fmt.Println(err)
 		}
 	}
 	// Output:
-	// 1 try again <nil>
-	// 2 try again <nil>
-	// 3 give up <nil>
+	// attempt 1
+	// attempt 1
+}
+
+// Work may give up earlier if it was tried often.
+func ExampleClaim_Attempt() {
+	ctx := context.Background()
+	store, _ := inMemory(nil)
+	declined := errors.New("declined")
+
+	for range 4 {
+		claim, record, err := store.Claim(ctx, "payment-1", nil)
+
+		switch {
+		case errors.Is(err, idemddb.ErrFailed):
+			fmt.Println("dead letter:", err)
+		case err != nil || record != nil:
+			fmt.Println("in progress, or paid before:", err)
+		default:
+			settle, what := claim.Release, "try again"
+			if claim.Attempt() == 3 {
+				settle, what = claim.Fail, "give up"
+			}
+
+			if err := settle(ctx, declined); err != nil {
+				fmt.Println(err)
+			}
+
+			fmt.Println(claim.Attempt(), what)
+		}
+	}
+	// Output:
+	// 1 try again
+	// 2 try again
+	// 3 give up
+	// dead letter: idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 3): declined
 }

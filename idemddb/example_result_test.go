@@ -9,38 +9,55 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// A result that does not fit into an item is refused before anything is sent; the claim stays usable.
+// A result that does not fit into an item is not kept. The work is done all the same, and later calls find that out.
 func Example_errTooLarge() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	claim, _, err := store.Claim(ctx, "report-1", nil)
-	fmt.Println(err)
+	for range 2 {
+		claim, record, err := store.Claim(ctx, "report-1", nil)
 
-	err = claim.Complete(ctx, make([]byte, 500_000))
-	fmt.Println(errors.Is(err, idemddb.ErrTooLarge))
-	fmt.Println(claim.Complete(ctx, []byte("s3://reports/1"))) // where it is kept instead
+		switch {
+		case err != nil:
+			fmt.Println("come back later:", err)
+		case record != nil:
+			fmt.Println("done before, result omitted:", record.ResultOmitted)
+		default:
+			if err := claim.Complete(ctx, make([]byte, 500_000)); errors.Is(err, idemddb.ErrTooLarge) {
+				fmt.Println("done; keep large results elsewhere")
+			}
+		}
+	}
 	// Output:
-	// <nil>
-	// true
-	// <nil>
+	// done; keep large results elsewhere
+	// done before, result omitted: true
 }
 
-// Do returns a result that can't be kept once. Later calls know that the work is done.
+// Do returns a result that cannot be kept once. Later calls return a zero value, or an error if the caller needs the result.
 func Example_errResultOmitted() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
+	write := func(context.Context) (string, error) {
+		fmt.Println("writing the report")
 
-	for range 2 {
-		report, err := idemddb.Do(ctx, store, "report-1", nil, func(context.Context) (string, error) {
-			fmt.Println("writing the report")
+		return strings.Repeat("x", 500_000), nil
+	}
 
-			return strings.Repeat("x", 500_000), nil
-		})
-		fmt.Println(len(report), err, errors.Is(err, idemddb.ErrResultOmitted))
+	for _, opts := range []*idemddb.ClaimOptions{nil, nil, {NeedResult: true}} {
+		report, err := idemddb.Do(ctx, store, "report-1", opts, write)
+
+		switch {
+		case errors.Is(err, idemddb.ErrResultOmitted):
+			fmt.Println("the report is written and not here")
+		case err != nil:
+			fmt.Println("come back later:", err)
+		default:
+			fmt.Println(len(report), "bytes")
+		}
 	}
 	// Output:
 	// writing the report
-	// 500000 <nil> false
-	// 0 idemddb: replay of key sha256:j23s-yUwO75n: done earlier, result not kept true
+	// 500000 bytes
+	// 0 bytes
+	// the report is written and not here
 }

@@ -3,14 +3,15 @@ package idemddb_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// Everything in this file is scaffolding of the examples: it stands in for AWS and for time, and a program has none of it. Where an
-// example says inMemory, a program says
+// Everything in this file is scaffolding of the examples. It stands for AWS, for time and for other workers, and a program has none of
+// it. Where an example says inMemory, a program says
 //
 //	idemddb.New(dynamodb.NewFromConfig(cfg), os.Getenv("TABLE_NAME"), "payments", opts)
 
@@ -34,11 +35,6 @@ func inMemory(opts *idemddb.Options) (*idemddb.Store, cloud) {
 
 	a.ResetRequests()
 
-	return a.store(opts), a
-}
-
-// store returns another worker's Store on the same table.
-func (a cloud) store(opts *idemddb.Options) *idemddb.Store {
 	o := idemddb.Options{}
 	if opts != nil {
 		o = *opts
@@ -51,7 +47,7 @@ func (a cloud) store(opts *idemddb.Options) *idemddb.Store {
 		panic(err)
 	}
 
-	return store
+	return store, a
 }
 
 // cost prints what DynamoDB was asked for since it was last called.
@@ -61,8 +57,28 @@ func (a cloud) cost() {
 		units += r.WriteUnits
 	}
 
-	fmt.Printf("%d requests, %d write units\n", len(a.Requests()), units)
+	fmt.Printf("%d requests, %d WCU\n", len(a.Requests()), units)
 	a.ResetRequests()
+}
+
+// throttle makes the next n requests meet a throttled table.
+func (a cloud) throttle(n int) {
+	a.Inject(slices.Repeat([]idemddbtest.Fault{idemddbtest.Throttle}, n)...)
+}
+
+// outage makes all requests fail.
+func (a cloud) outage() {
+	a.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.ServerError })
+}
+
+// claimed is what another worker has done before the example begins: it has claimed a key that nobody had claimed.
+func claimed(store *idemddb.Store, key string) *idemddb.Claim {
+	claim, record, err := store.Claim(context.Background(), key, nil)
+	if err != nil || record != nil {
+		panic(fmt.Sprint("the key was claimed before: ", err))
+	}
+
+	return claim
 }
 
 // charge is the work of the examples: it has an effect that nobody wants twice.

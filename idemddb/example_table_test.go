@@ -11,25 +11,47 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// A table on a local engine, for tests. A deployed one comes from a template.
+// A test makes the table on a local engine. A deployed table comes from a template.
 func ExampleTable() {
 	ctx := context.Background()
 	client := idemddbtest.New(nil) // or a *dynamodb.Client of a local engine
 
-	_, err := client.CreateTable(ctx, idemddb.Table("records"))
-	fmt.Println(err)
+	if _, err := client.CreateTable(ctx, idemddb.Table("records")); err != nil {
+		fmt.Println(err)
 
-	_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		return
+	}
+
+	if _, err := client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName:               new("records"),
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
-	})
-	fmt.Println(err)
-	// Output:
-	// <nil>
-	// <nil>
+	}); err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	fmt.Println(len(client.Items("records")), "records")
+	// Output: 0 records
 }
 
-// Records may live in a table that is there already, among other items.
+// The same with the index in which outbox.Sweep finds the records with unsent messages.
+func ExampleTableWithIndex() {
+	ctx := context.Background()
+	db := idemddbtest.New(nil) // or a *dynamodb.Client of a local engine
+
+	if _, err := db.CreateTable(ctx, idemddb.TableWithIndex("records", "unsent")); err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{UnsentIndex: "unsent"})
+	fmt.Println(store != nil, err)
+	// Output: true <nil>
+}
+
+// Records may live in an existing table, among other items.
 func ExampleOptions_existingTable() {
 	ctx := context.Background()
 	db := idemddbtest.New(nil)
@@ -42,25 +64,48 @@ func ExampleOptions_existingTable() {
 		{AttributeName: new("PK"), KeyType: types.KeyTypeHash},
 		{AttributeName: new("SK"), KeyType: types.KeyTypeRange},
 	}
-	_, err := db.CreateTable(ctx, schema)
-	fmt.Println(err)
+
+	if _, err := db.CreateTable(ctx, schema); err != nil {
+		fmt.Println(err)
+
+		return
+	}
 
 	store, err := idemddb.New(db, "app", "payments", &idemddb.Options{
 		PartitionKey: "PK", SortKey: "SK", TTLAttribute: "expires",
 	})
-	fmt.Println(err)
+	if err != nil {
+		fmt.Println(err)
 
-	fmt.Println(idemddb.Do(ctx, store, "payment-1", nil, charge))
+		return
+	}
+
+	receipt, err := idemddb.Do(ctx, store, "payment-1", nil, charge)
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
 
 	record := db.Item("app", map[string]types.AttributeValue{
 		"PK": &types.AttributeValueMemberS{Value: "payments#payment-1"},
 		"SK": &types.AttributeValueMemberS{Value: "idemddb"},
 	})
-	fmt.Println("stored:", record != nil)
+	fmt.Println(receipt, "stored:", record != nil)
 	// Output:
-	// <nil>
-	// <nil>
 	// charging 12.50
-	// receipt 1 <nil>
-	// stored: true
+	// receipt 1 stored: true
+}
+
+// Keys that hold personal data are stored as their digests.
+func ExampleOptions_hashKeys() {
+	store, aws := inMemory(&idemddb.Options{HashKeys: true})
+	claimed(store, "iban-DE89370400440532013000")
+
+	for _, record := range aws.Items("records") {
+		if key, ok := record["pk"].(*types.AttributeValueMemberS); ok {
+			fmt.Println(key.Value)
+		}
+	}
+	// Output: payments#sha256:swbz9zC7GG-UrUXpldAbQnSgBlbAamb2kozeEXb3Jt8
 }

@@ -9,30 +9,27 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// A worker died; the one that takes over knows that the effect may have happened, and looks first.
+// A worker died. Takeover says to the next one that the effect may have happened, so it looks first.
 func ExampleClaim_Takeover() {
-	ctx := context.Background()
 	store, aws := inMemory(nil)
-
-	_, _, err := store.Claim(ctx, "payment-1", nil) // its worker dies
-	fmt.Println(err)
+	claimed(store, "payment-1") // its worker dies
 	aws.Advance(time.Minute)
 
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
+	claim, record, err := store.Claim(context.Background(), "payment-1", nil)
+	if err != nil || record != nil {
+		fmt.Println("in progress, or paid before:", err)
+
+		return
+	}
 
 	if claim.Takeover() {
 		fmt.Println("ask the bank whether the payment is there")
 	}
-	// Output:
-	// <nil>
-	// <nil>
-	// ask the bank whether the payment is there
+	// Output: ask the bank whether the payment is there
 }
 
-// A system that keeps the highest fence it has seen refuses the worker that outlived its lease.
+// A system that keeps the highest fencing token it has seen refuses the worker that outlived its lease.
 func ExampleClaim_Fence() {
-	ctx := context.Background()
 	store, aws := inMemory(nil)
 
 	var highest int64 // kept by the other system
@@ -48,42 +45,68 @@ func ExampleClaim_Fence() {
 		fmt.Println(what, "accepted")
 	}
 
-	slow, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
+	slow := claimed(store, "payment-1")
 	aws.Advance(time.Minute) // a pause that is longer than the lease
 
-	quick, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
+	quick, record, err := store.Claim(context.Background(), "payment-1", nil)
+	if err != nil || record != nil {
+		fmt.Println("in progress, or paid before:", err)
+
+		return
+	}
 
 	write(quick.Fence(), "the successor's write:")
-	write(slow.Fence(), "the zombie's write:")
+	write(slow.Fence(), "the slow worker's write:")
 	// Output:
-	// <nil>
-	// <nil>
 	// the successor's write: accepted
-	// the zombie's write: refused
+	// the slow worker's write: refused
 }
 
-// A worker that outlived its lease can't write the record either, and learns who has the key.
+// A worker that outlived its lease cannot write the record either. The error says who has the key.
 func ExampleFencedError() {
 	ctx := context.Background()
 	store, aws := inMemory(nil)
-
-	slow, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
+	slow := claimed(store, "payment-1")
 	aws.Advance(time.Minute)
 
-	quick, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err, quick.Complete(ctx, []byte("receipt 2")))
+	quick := claimed(store, "payment-1")
+	if err := quick.Complete(ctx, []byte("receipt 2")); err != nil {
+		fmt.Println(err)
 
-	err = slow.Complete(ctx, []byte("receipt 1"))
+		return
+	}
+
+	err := slow.Complete(ctx, []byte("receipt 1"))
 	if fenced, ok := errors.AsType[*idemddb.FencedError](err); ok {
 		fmt.Println("held by another:", fenced.Current == quick.Fence())
-		fmt.Printf("the answer is %s\n", fenced.Record.Result)
+
+		if fenced.Record != nil {
+			fmt.Printf("the answer is %s\n", fenced.Record.Result)
+		}
 	}
 	// Output:
-	// <nil>
-	// <nil> <nil>
 	// held by another: true
 	// the answer is receipt 2
+}
+
+// After work that succeeded, IsDone tells whether the message is done although its completion was refused.
+func ExampleIsDone() {
+	ctx := context.Background()
+	store, aws := inMemory(nil)
+	slow := claimed(store, "payment-1")
+	aws.Advance(time.Minute)
+	quick := claimed(store, "payment-1")
+
+	fmt.Println("another worker runs:", idemddb.IsDone(slow.Complete(ctx, nil)))
+
+	if err := quick.Complete(ctx, nil); err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	fmt.Println("another worker has completed:", idemddb.IsDone(slow.Complete(ctx, nil)))
+	// Output:
+	// another worker runs: false
+	// another worker has completed: true
 }

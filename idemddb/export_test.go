@@ -9,28 +9,39 @@ import (
 var (
 	Conditions = map[string]string{
 		"condRecreate": condRecreate, "condHeld": condHeld, "condOwn": condOwn, "condExtend": condExtend, "condMarkFailed": condMarkFailed,
-		"condFailed": condFailed,
+		"condFailed": condFailed, "condUnsent": condUnsent, "condParked": condParked,
 	}
 	ConditionParts = map[string]string{
 		"condClaim": condClaim, "condReleased": condReleased, "condSameInput": condSameInput, "condAttempts": condAttempts,
 	}
-	Updates = map[string]string{"updateFail": updateFail, "updateExtend": updateExtend, "updateReopen": updateReopen, "updateReturn": updateReturn}
+	Updates = map[string]string{
+		"updateFail": updateFail, "updateExtend": updateExtend, "updateReopen": updateReopen, "updateReturn": updateReturn,
+		"updateSent": updateSent, "updateParked": updateParked,
+	}
 
 	UpdateParts = map[string]string{
 		"updateClaim": updateClaim, "updateSetFP": updateSetFP, "updateDropFP": updateDropFP, "updateComplete": updateComplete,
 		"updateSetResult": updateSetResult, "updateDropError": updateDropError, "updateRelease": updateRelease,
 		"updateSetError": updateSetError, "updateUnused": updateUnused,
 	}
+
+	// These are never sent as statements.
+	TransactionParts = map[string]string{
+		"updateCommit": updateCommit, "updateReject": updateReject, "updateSetTx": updateSetTx, "updateSetOutbox": updateSetOutbox,
+		"updateDropBoth": updateDropBoth, "updateLeft": updateLeft, "updateSetParked": updateSetParked, "updateDropParked": updateDropParked,
+	}
 )
 
 // The same for what goes in groups.
 var (
-	GroupConditions = map[string]string{"condHeld": condHeld, "condOwn": condOwn, "condExtend": condExtend}
+	GroupConditions = map[string]string{"condHeld": condHeld, "condOwn": condOwn, "condExtend": condExtend, "condUnsent": condUnsent}
 
 	GroupConditionParts = map[string]string{
 		"condAgain": condAgain, "condReleased": condReleased, "condSameInput": condSameInput, "condAttempts": condAttempts,
 	}
-	GroupUpdates     = map[string]string{"updateFail": updateFail, "updateExtend": updateExtend, "updateReturn": updateReturn}
+	GroupUpdates = map[string]string{
+		"updateFail": updateFail, "updateExtend": updateExtend, "updateReturn": updateReturn, "updateSent": updateSent,
+	}
 	GroupUpdateParts = func() map[string]string {
 		parts := maps.Clone(UpdateParts)
 		delete(parts, "updateClaim")
@@ -58,6 +69,7 @@ func GroupPairs() map[string]Pair {
 		"return a takeover":      {Condition: condOwn, Update: updateReturn},
 		"fail":                   {Condition: condHeld, Update: updateFail},
 		"extend":                 {Condition: condExtend, Update: updateExtend},
+		"remove what was sent":   {Condition: condUnsent, Update: updateSent},
 	}
 
 	for name, o := range map[string]Options{

@@ -51,6 +51,14 @@ const condAttempts = " AND att < :max"
 
 const condEnd = ")"
 
+// condUnsent guards the removal of messages that were sent: it is the outbox of the call that was read. It needs no fencing token,
+// which the sender does not know after a Commit: tx belongs to one call. If the item is gone, has another tx or no outbox, another
+// sender was faster.
+const condUnsent = "own = :own AND tx = :tx AND st = :completed AND attribute_exists(outbox)"
+
+// condParked is condUnsent for an operator who sends parked messages again.
+const condParked = "own = :own AND tx = :tx AND st = :completed AND attribute_exists(parked)"
+
 // updateClaim makes the record this claimant's.
 //
 //   - fence rises with each claim. if_not_exists(fence, :nowms) starts it at the current time, so that it also rises across a
@@ -79,6 +87,8 @@ const updateAgain = "SET v = :v, st = :inprogress, own = :mine, fence = fence + 
 const (
 	updateSetFP  = ", fp = :fp"
 	updateDropFP = " REMOVE fp" // an old fingerprint must not judge the input of this claim
+
+	updateDropBoth = " REMOVE err, fp" // of a commit
 )
 
 // condRecreate guards the PutItem of a whole new record over one that is past its retention. It is a compare-and-set on all that
@@ -119,6 +129,14 @@ const (
 	updateSetResult = ", res = :res"
 	updateDropError = " REMOVE err"
 
+	// tx names the completing call: an own write that is seen again is recognised by it, because another call of the same claim may
+	// have had other effects.
+	updateSetTx = ", tx = :tx"
+
+	// With messages the record must not be deleted before they are sent: exp is then the end of all time, and ends keeps the end of
+	// the retention. due and due_ns put the record into the sparse index of the unsent.
+	updateSetOutbox = ", outbox = :outbox, ends = :ends, due = :due, due_ns = :duens"
+
 	updateFail   = "SET st = :failed, " + nameExp + " = :exp, err = :err"
 	updateExtend = "SET lease = :lease, " + nameExp + " = :exp"
 
@@ -133,6 +151,28 @@ const (
 	// The fencing token rises although nobody claims the key, so that a late twin of the write that ended it (condMarkFailed)
 	// is refused.
 	updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, " + nameExp + " = :exp"
+)
+
+// updateCommit claims and completes a key in one write. Every right-hand side is as in updateClaim. There is no lease: the record is
+// completed when it is claimed. The condition is that of the claim, so of a commit and any other claim of the key one wins.
+const updateCommit = "SET v = :v, st = :completed, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
+	" prev = if_not_exists(lease, :zero), lease = :nowms, " + nameExp + " = :exp," +
+	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms), done = :nowms"
+
+// updateReject writes a run that was not claimed and did not succeed: released, or failed for good. Its condition is that of the claim.
+const updateReject = "SET v = :v, st = :state, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
+	" prev = if_not_exists(lease, :zero), lease = :zero, " + nameExp + " = :exp," +
+	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms), err = :err"
+
+// What was sent is removed. The record of one that can never be sent, in parked, is not deleted: it keeps its exp, and ends for later. What
+// is left stays in the index, also if another sender has taken the record out of it.
+const (
+	updateSent   = "SET " + nameExp + " = :exp REMOVE outbox, due, due_ns, ends, parked"
+	updateParked = "SET parked = :parked REMOVE outbox, due, due_ns"
+	updateLeft   = "SET outbox = :outbox, due = :due, due_ns = :duens"
+
+	updateSetParked  = ", parked = :parked"
+	updateDropParked = " REMOVE parked"
 )
 
 // expressions are the expressions and statements of one Store, composed once.

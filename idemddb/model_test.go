@@ -57,7 +57,7 @@ func TestNoHistoryBreaksThePromise(t *testing.T) {
 		})
 	})
 
-	if seen.deleted == 0 || seen.overtaken == 0 || seen.ended == 0 {
+	if !testing.Short() && (seen.deleted == 0 || seen.overtaken == 0 || seen.ended == 0) { // -short: a fifth of the histories
 		t.Errorf("the model proves less than it says: %+v", seen)
 	}
 
@@ -456,19 +456,20 @@ func (w *world) settle(verb string) func(*rapid.T) {
 		defer w.checkAnswers(t) // they may have claimed the key since
 
 		isRelease := verb == "release" || verb == "unused"
+		isSent := w.sent() > sent // also by others, if a companion writes at the same time
 
 		switch {
 		case verb == "extend" && err == nil:
 			return
 		case isRelease && worker.settling:
-			if companion == nil && w.sent() > sent || err != nil && !errors.Is(err, idemddb.ErrFenced) {
+			if companion == nil && isSent || err != nil && !errors.Is(err, idemddb.ErrFenced) {
 				t.Fatalf("%s of a claim that is settled: %v, requests %d after %d", verb, err, w.sent(), sent)
 			}
-		case err == nil && c.Fence() != highest:
+		case err == nil && c.Fence() != highest && isSent && companion == nil:
 			t.Fatalf("%s of fencing token %d was accepted, after %d\n%s", verb, c.Fence(), highest, w.history())
 		}
 
-		worker.settling = worker.settling || verb != "extend"
+		worker.settling = worker.settling || verb == "complete" || verb == "fail" || isRelease && isSent && companion == nil
 		worker.ended = true
 	}
 }
@@ -539,6 +540,10 @@ func (w *world) deliver(t *rapid.T) {
 	after := w.record()
 	if before == nil || after == nil || textOf(before, "own") != textOf(after, "own") {
 		return
+	}
+
+	if limit := w.options.MaxAttempts; limit > 0 && w.number(before, "att") >= int64(limit) && textOf(after, "st") == "FAILED" {
+		return // a claimant may end such a key whenever it is free
 	}
 
 	from, to := w.number(before, "lease"), w.number(after, "lease")

@@ -185,6 +185,7 @@ func mutants() []mutant {
 	each(idemddb.ConditionParts, false, changeCondition)
 	each(idemddb.Updates, true, changeUpdate)
 	each(idemddb.UpdateParts, false, changeUpdate)
+	each(idemddb.TransactionParts, false, changeUpdate)
 
 	alone := len(all)
 
@@ -232,6 +233,13 @@ func changeUpdate(from string, add func(what, to string)) {
 	for _, at := range clauses {
 		if len(clauses) > 1 {
 			add("drop "+from[at[0]:at[1]], dropClause(from, at))
+		}
+	}
+
+	before, list, _ := strings.Cut(from, "REMOVE ")
+	if names := strings.Split(list, ", "); len(names) > 1 {
+		for i, name := range names {
+			add("do not remove "+name, before+"REMOVE "+strings.Join(slices.Delete(slices.Clone(names), i, i+1), ", "))
 		}
 	}
 
@@ -316,6 +324,37 @@ func (e mutated) UpdateItem(
 	return e.DB.UpdateItem(ctx, &changed, opts...)
 }
 
+func (e mutated) TransactWriteItems(
+	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	if e.m.Grouped {
+		return e.DB.TransactWriteItems(ctx, in, opts...)
+	}
+
+	changed := *in
+	changed.TransactItems = slices.Clone(in.TransactItems)
+
+	for i, it := range in.TransactItems {
+		if it.Update != nil {
+			u := *it.Update
+			u.ConditionExpression, u.UpdateExpression = e.m.change(u.ConditionExpression), e.m.change(u.UpdateExpression)
+			u.ExpressionAttributeNames = used(u.ExpressionAttributeNames, u.ConditionExpression, u.UpdateExpression)
+			u.ExpressionAttributeValues = used(u.ExpressionAttributeValues, u.ConditionExpression, u.UpdateExpression)
+			changed.TransactItems[i].Update = &u
+		}
+
+		if it.Put != nil {
+			p := *it.Put
+			p.ConditionExpression = e.m.change(p.ConditionExpression)
+			p.ExpressionAttributeNames = used(p.ExpressionAttributeNames, p.ConditionExpression)
+			p.ExpressionAttributeValues = used(p.ExpressionAttributeValues, p.ConditionExpression)
+			changed.TransactItems[i].Put = &p
+		}
+	}
+
+	return e.DB.TransactWriteItems(ctx, &changed, opts...)
+}
+
 func (e mutated) PutItem(
 	ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.PutItemOutput, error) {
@@ -334,6 +373,8 @@ func (e mutated) PutItem(
 func (m mutant) change(expression *string) *string {
 	switch {
 	case expression == nil || m.From == "" || m.Whole && *expression != m.From:
+		return expression
+	case strings.Contains(*expression, m.From+",") && strings.Contains(m.From, "REMOVE"): // the beginning of another part
 		return expression
 	default:
 		return new(strings.Replace(*expression, m.From, m.To, 1))

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -107,6 +108,44 @@ func TestAPanicOfTheClientReachesAllCallersWithItsStackAndTheBatchGoesOn(t *test
 		isClientPanic(f, "a single completion", recovered(func() { _ = claims[0].Complete(f.Context(), nil) }))
 		client.armed.Store(false)
 		f.complete(claims...)
+		f.isIdle()
+	})
+}
+
+// The client panics when it is asked for the keys that turned out to have records.
+func TestAPanicInTheSecondRequestOfATryReachesOnlyThoseWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	failingBubble(t, explode, func(f *fixture, client *failing) {
+		f.complete(f.claims(3)...)
+		f.db.InterceptStatements(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+			client.armed.Store(true) // from the next request on
+
+			return idemddbtest.None
+		})
+
+		var (
+			all  sync.WaitGroup
+			won  = make([]*idemddb.Claim, 5)
+			keys = numbered(5)
+		)
+
+		f.batch.Expect(len(keys))
+
+		for i, key := range keys {
+			all.Go(func() {
+				v := recovered(func() { won[i], _, _ = f.batch.Claim(f.Context(), key, nil) })
+				if i < 3 {
+					isClientPanic(f, "key "+key, v)
+				} else if v != nil || won[i] == nil {
+					f.Errorf("key %s: recovered %v, want a claim", key, v)
+				}
+			})
+		}
+
+		all.Wait()
+		f.db.InterceptStatements(nil)
+		client.armed.Store(false)
+		f.complete(won[3:]...)
 		f.isIdle()
 	})
 }
@@ -249,7 +288,7 @@ func TestWorkThatPanicsOrEndsItsGoroutineReleasesItsClaim(t *testing.T) {
 				ended <- v
 			}()
 
-			if v := <-ended; name == "a panic" && v != errBoom { //nolint:errorlint // the panic's own value
+			if v := <-ended; name == "a panic" && v != errBoom {
 				t.Errorf("recovered %v, want the panic of the work", v)
 			}
 

@@ -83,15 +83,16 @@ type translation struct {
 	parameters []string
 	names      map[string]string // expression attribute names
 	clause     string            // SET or REMOVE
-	missing    bool              // the next closing parenthesis ends attribute_not_exists
+	is         string            // what the next closing parenthesis means, which ends attribute_exists or attribute_not_exists
 }
 
 const (
 	notExists  = "attribute_not_exists"
+	exists     = "attribute_exists"
 	beginsWith = "begins_with"
 )
 
-var words = regexp.MustCompile(notExists + `\(|[#:]?\w+|<>|[<>]=?|[=+,()]`)
+var words = regexp.MustCompile(notExists + `\(|` + exists + `\(|[#:]?\w+|<>|[<>]=?|[=+,()]`)
 
 // translate goes through the words of an expression. The two languages differ in how they write values, names and lists, and in
 // attribute_not_exists.
@@ -104,12 +105,15 @@ func (t *translation) translate(expression string) {
 func (t *translation) word(word string) {
 	switch {
 	case word == notExists+"(":
-		t.missing = true
+		t.is = "IS MISSING"
 
 		return
-	case word == ")" && t.missing:
-		t.missing = false
-		word = "IS MISSING"
+	case word == exists+"(":
+		t.is = "IS NOT MISSING"
+
+		return
+	case word == ")" && t.is != "":
+		word, t.is = t.is, ""
 	case word == "SET", word == "REMOVE":
 		t.clause = word
 	case word == ",":

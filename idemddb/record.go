@@ -39,11 +39,17 @@ const (
 	attrDone        = "done"
 	attrResult      = "res"
 	attrError       = "err"
+	attrTx          = "tx"
+	attrOutbox      = "outbox"
+	attrEnds        = "ends"
+	attrDue         = "due"
+	attrDueNS       = "due_ns"
+	attrParked      = "parked"
 )
 
 var attributeNames = []string{
 	attrVersion, attrState, attrToken, attrFence, attrLease, attrPrevious, attrAttempts, attrBorn, attrFingerprint,
-	attrDone, attrResult, attrError,
+	attrDone, attrResult, attrError, attrTx, attrOutbox, attrEnds, attrDue, attrDueNS, attrParked,
 }
 
 const (
@@ -76,6 +82,11 @@ type storedRecord struct {
 	Fingerprint *string `dynamodbav:"fp"`
 	Done        int64   `dynamodbav:"done"`
 	Error       string  `dynamodbav:"err"`
+	Tx          string  `dynamodbav:"tx"`
+	Ends        int64   `dynamodbav:"ends"` // the end of the retention, while there are messages
+
+	Outbox []storedMessage `dynamodbav:"outbox"`
+	Parked []parkedMessage `dynamodbav:"parked"`
 
 	Expires int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
 	Result  types.AttributeValue `dynamodbav:"-"` // nil, B, or NULL for a result that was omitted
@@ -170,6 +181,10 @@ func (r *storedRecord) record(key string) *Record {
 		ExpiresAt: time.Unix(r.Expires, 0),
 	}
 
+	if r.Ends != 0 {
+		rec.ExpiresAt = time.Unix(r.Ends, 0)
+	}
+
 	if r.Done != 0 {
 		rec.CompletedAt = time.UnixMilli(r.Done)
 	}
@@ -244,15 +259,17 @@ func (s *Store) expiry(now, lease time.Time) int64 {
 
 // Bounds for measuring an item: names and values count, a number as half its digits and two bytes.
 const (
-	maxNumberSize = 12
-	recordNumbers = 8
+	maxNumberSize  = 12
+	recordNumbers  = 10
+	maxToken       = 128 // an owner token and a tx
+	maxFingerprint = 64
 )
 
-// checkSize returns ErrTooLarge if the record with this result would not fit into an item.
-func (c *Claim) checkSize(result []byte) error {
-	s := c.store
-	size := len(s.opts.PartitionKey) + len(c.partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
-		len(c.token) + len(stateInProgress) + len(c.fingerprint) + recordNumbers*maxNumberSize + len(result)
+// checkSize returns ErrTooLarge if the record with this result and these messages would not fit into an item, or not into a transaction
+// with these effects.
+func (s *Store) checkSize(partition string, result []byte, e Effects) error {
+	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
+		maxToken + len(stateInProgress) + maxFingerprint + recordNumbers*maxNumberSize + len(result) + messagesSize(e.Messages)
 
 	for _, name := range attributeNames {
 		size += len(name)
@@ -260,6 +277,10 @@ func (c *Claim) checkSize(result []byte) error {
 
 	if size > maxItemSize {
 		return fmt.Errorf("%w: the record would have %d bytes, an item holds %d", ErrTooLarge, size, maxItemSize)
+	}
+
+	if size += e.size() - messagesSize(e.Messages); size > maxTransaction {
+		return fmt.Errorf("%w: the transaction would have %d bytes, it takes %d", ErrTooLarge, size, maxTransaction)
 	}
 
 	return nil
@@ -305,6 +326,7 @@ var (
 	completedValue          = stringValue(stateCompleted)
 	failedValue             = stringValue(stateFailed)
 	sortValue               = stringValue(sortKeyValue)
+	omittedValue            = &types.AttributeValueMemberNULL{Value: true} // in place of a result that is not kept
 	fingerprintVersionValue = stringValue(fingerprintVersion)
 )
 

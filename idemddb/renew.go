@@ -12,13 +12,18 @@ import (
 // the claim for [FromContext], and it is cancelled with ErrFenced as its cause if the claim is lost, because another worker has
 // taken it over or because the lease ran out without having been renewed. Work that ends within half a lease costs no request.
 //
-// Call stop when the work is done. It returns after a renewal that is under way has ended. Renewal ends with the first settlement of
-// the claim, too, without cancelling the context. The lease never goes beyond the deadline of ctx, or of the invocation.
+// Call stop when the work is done. It returns after a renewal that is under way has ended. Renewal goes on when ctx ends, because the
+// work may still run; it ends with the first settlement of the claim, without cancelling the context. The lease never goes beyond
+// the deadline of ctx, or of the invocation.
 func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
 	c.mustExist()
 
-	work, cancel := context.WithCancelCause(context.WithValue(ctx, claimKey{}, c))
+	work, cancel := context.WithCancelCause(context.WithValue(ctx, workKey{}, c))
 	r := &renewer{claim: c, cancel: cancel}
+
+	c.mu.Lock()
+	c.renewer = r
+	c.mu.Unlock()
 
 	if !c.store.disabled && !c.lastsUntil(leaseBound(ctx)) {
 		r.mu.Lock() // until the timer is set: a lease that is almost over fires at once
@@ -36,13 +41,15 @@ type renewer struct {
 	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex
-	timer   *time.Timer   // nil if the lease need not be renewed
-	running chan struct{} // closed when the renewal that is under way has ended; nil if there is none
+	timer   *time.Timer        // nil if the lease need not be renewed
+	running chan struct{}      // closed when the renewal that is under way has ended; nil if there is none
+	abort   context.CancelFunc // ends that renewal
 	stopped bool
 }
 
+// stop ends the renewal, and waits for one that is under way. condExtend keeps its late twin from reviving what is settled afterwards.
 func (r *renewer) stop() {
-	r.cancel(nil) // a renewal that is under way ends; condExtend keeps its late twin from reviving what is settled afterwards
+	r.cancel(nil)
 
 	r.mu.Lock()
 	r.stopped = true
@@ -50,6 +57,10 @@ func (r *renewer) stop() {
 
 	if r.timer != nil {
 		r.timer.Stop()
+	}
+
+	if running != nil {
+		r.abort()
 	}
 	r.mu.Unlock()
 
@@ -63,17 +74,20 @@ func (r *renewer) fire(work context.Context) {
 	running := make(chan struct{})
 	defer close(running)
 
+	request, abort := context.WithCancel(context.WithoutCancel(work))
+	defer abort()
+
 	r.mu.Lock()
-	if r.stopped || work.Err() != nil {
+	if r.stopped {
 		r.mu.Unlock()
 
 		return
 	}
 
-	r.running = running
+	r.running, r.abort = running, abort
 	r.mu.Unlock()
 
-	pause, again := r.renew(work)
+	pause, again := r.renew(request, leaseBound(work))
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +103,7 @@ func (r *renewer) fire(work context.Context) {
 const retryRenewal = 100 * time.Millisecond
 
 // renew extends the lease once, and returns when to do it again.
-func (r *renewer) renew(work context.Context) (pause time.Duration, again bool) {
+func (r *renewer) renew(ctx context.Context, deadline time.Time) (pause time.Duration, again bool) {
 	// Nobody else can recover in this goroutine. Without renewal the claim cannot be trusted, so the work is cancelled.
 	defer func() {
 		if v := recover(); v != nil {
@@ -104,14 +118,14 @@ func (r *renewer) renew(work context.Context) (pause time.Duration, again bool) 
 
 	// For all other clocks, a lease that is over (the process was stopped meanwhile) is still held for ClockSkew.
 	limit := max(c.store.opts.ClockSkew, c.left())
-	request, cancel := context.WithTimeout(work, limit)
+	request, cancel := context.WithTimeout(ctx, limit)
 
-	err := c.extend(request, leaseBound(work), policy{end: time.Now().Add(limit), pause: settleCap})
+	err := c.extend(request, deadline, policy{end: time.Now().Add(limit), pause: settleCap})
 
 	cancel()
 
 	switch left := c.left(); {
-	case work.Err() != nil, c.isSettling():
+	case ctx.Err() != nil, c.isSettling():
 		return 0, false
 	case errors.Is(err, ErrFenced):
 		r.cancel(err)
@@ -119,11 +133,42 @@ func (r *renewer) renew(work context.Context) (pause time.Duration, again bool) 
 		r.cancel(fmt.Errorf("%w: %w: the lease ran out before it could be renewed", err, ErrFenced))
 	case err != nil:
 		return min(left, retryRenewal), true
-	case !c.lastsUntil(leaseBound(work)):
+	case !c.lastsUntil(deadline):
 		return max(retryRenewal/10, left-c.store.opts.Lease/2), true //nolint:mnd // a lease of a few ms must not spin
 	}
 
 	return 0, false
+}
+
+// joinRenewal ends a renewal that is under way: it would conflict with a transaction on the same record. No other one begins, because the
+// claim is being settled.
+func (c *Claim) joinRenewal() {
+	c.mu.Lock()
+	r := c.renewer
+	c.mu.Unlock()
+
+	if r == nil {
+		return
+	}
+
+	r.mu.Lock()
+	running, abort := r.running, r.abort
+	r.mu.Unlock()
+
+	if running != nil {
+		abort()
+		<-running
+	}
+}
+
+// resume lets the renewal go on after a settlement that wrote nothing.
+func (r *renewer) resume() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if r.timer != nil && !r.stopped {
+		r.timer.Reset(max(retryRenewal/10, r.claim.left()-r.claim.store.opts.Lease/2)) //nolint:mnd // as after a renewal
+	}
 }
 
 func (c *Claim) isSettling() bool {

@@ -3,9 +3,12 @@ package idemddb_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -89,17 +92,16 @@ func TestALostClaimCancelsTheWork(t *testing.T) {
 
 		defer stop()
 
-		ahead, err := idemddb.New(db, "records", "test", &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		claim(t, ahead, "k") // a clock that is wrong beyond all limits takes the key
+		claim(t, ahead(t, db), "k") // a clock that is wrong beyond all limits takes the key
 		<-work.Done()
 
 		fenced, ok := errors.AsType[*idemddb.FencedError](context.Cause(work))
 		if !ok || fenced.Current != c.Fence()+1 {
 			t.Errorf("cause: %v, want fenced", context.Cause(work))
+		}
+
+		if c.Held() {
+			t.Error("the claim says that it is held")
 		}
 
 		if held, _ := idemddb.FromContext(work); held != c {
@@ -116,7 +118,7 @@ func TestALeaseThatCannotBeRenewedCancelsTheWorkWhenItEnds(t *testing.T) {
 		work, stop := claim(t, s, "k").Keep(t.Context())
 
 		defer stop()
-		db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
+		db.Intercept(always(idemddbtest.LostRequest))
 		<-work.Done()
 
 		if err := context.Cause(work); !errors.Is(err, idemddb.ErrFenced) {
@@ -168,5 +170,169 @@ func TestStopEndsARenewalUnderWay(t *testing.T) {
 		}
 
 		claim(t, s, "k")
+	})
+}
+
+// `defer stop()` settles before stop.
+func TestARenewalDoesNotFollowASettlement(t *testing.T) {
+	t.Parallel()
+
+	for verb, settle := range settlements {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, db, events := observed(t, &idemddb.Options{Lease: 10 * time.Second})
+				c := claim(t, s, "k")
+				work, stop := c.Keep(t.Context())
+
+				defer stop()
+
+				time.Sleep(4 * time.Second) // of the bubble
+				must(t, settle(work, c))
+				time.Sleep(time.Hour)
+
+				if n := len(db.Requests()); n != 2 || work.Err() != nil || len(events.kinds()) != 2 {
+					t.Errorf("%d requests, work %v, events %q; want the claim and the settlement", n, context.Cause(work), events.kinds())
+				}
+			})
+		})
+	}
+}
+
+func TestARenewalIsNotDueWhileASettlementIsTried(t *testing.T) {
+	t.Parallel()
+
+	for verb, settle := range settlements {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, db, events := observed(t, &idemddb.Options{Lease: 10 * time.Second})
+				c := claim(t, s, "k")
+				work, stop := c.Keep(t.Context())
+
+				defer stop()
+
+				time.Sleep(4 * time.Second)
+				db.Intercept(faultUntil(3*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError)) // renewal is due after 1 s
+				must(t, settle(work, c))
+
+				if work.Err() != nil || len(events.kinds()) != 2 {
+					t.Errorf("work %v, events %q", context.Cause(work), events.kinds())
+				}
+			})
+		})
+	}
+}
+
+func TestARenewalThatMeetsTheSettlementOfItsClaimIsNoLoss(t *testing.T) {
+	t.Parallel()
+
+	for verb, settle := range settlements {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, db, events := observed(t, &idemddb.Options{Lease: 10 * time.Second})
+				c := claim(t, s, "k")
+				work, stop := c.Keep(t.Context())
+
+				defer stop()
+
+				db.Intercept(func(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fault {
+					select { // the renewal is held back
+					case <-time.After(time.Second):
+					case <-ctx.Done():
+					}
+
+					return idemddbtest.None
+				})
+				time.Sleep(5*time.Second + time.Millisecond)
+				db.Intercept(nil)
+				must(t, settle(work, c))
+				time.Sleep(time.Hour)
+
+				if work.Err() != nil || len(events.kinds()) != 2 {
+					t.Errorf("work %v, events %q", context.Cause(work), events.kinds())
+				}
+			})
+		})
+	}
+}
+
+// slowAnyway is a client that takes its time whatever the context says.
+type slowAnyway struct {
+	*idemddbtest.DB
+
+	slow  atomic.Bool
+	ended atomic.Int64
+}
+
+func (c *slowAnyway) UpdateItem(
+	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	if c.slow.Load() {
+		<-time.After(time.Second)
+	}
+
+	defer c.ended.Add(1)
+
+	return c.DB.UpdateItem(ctx, in, opts...)
+}
+
+// Lambda freezes the process when the call has returned. The bubble shows that stop waits in a way that does not block the clock.
+func TestStopWaitsForTheEndOfARenewalThatIsUnderWay(t *testing.T) {
+	t.Parallel()
+
+	for name, shared := range map[string]bool{"a single claim": false, "a claim of a batch": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var client *slowAnyway
+
+			bubbleOn(t, &idemddb.Options{Lease: 10 * time.Second}, func(db *idemddbtest.DB) idemddb.DynamoDB {
+				client = &slowAnyway{DB: db}
+
+				return client
+			}, func(f *fixture) {
+				claimKey := f.store.Claim
+				if shared {
+					claimKey = f.batch.Claim
+				}
+
+				c, _, err := claimKey(f.Context(), "k", nil)
+				if err != nil {
+					f.Fatal(err)
+				}
+
+				_, stop := c.Keep(f.Context())
+
+				client.slow.Store(true)
+				<-time.After(5*time.Second + 100*time.Millisecond)
+				f.takes(900*time.Millisecond, stop)
+
+				if n := client.ended.Load(); n != 2 {
+					f.Errorf("%d requests have ended, want the claim and the renewal", n)
+				}
+
+				f.takes(0, stop) // it may be called twice
+			})
+		})
+	}
+}
+
+func TestALeaseThatIsAlmostOverIsRenewedAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newStore(t, &idemddb.Options{Lease: 10 * time.Second})
+		c := claim(t, s, "k")
+		time.Sleep(9 * time.Second)
+
+		work, stop := c.Keep(t.Context())
+		time.Sleep(time.Millisecond)
+
+		if left := time.Until(c.Deadline()); left < 9*time.Second || work.Err() != nil {
+			t.Errorf("%v of the lease left, work %v", left, context.Cause(work))
+		}
+
+		stop()
 	})
 }

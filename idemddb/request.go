@@ -60,7 +60,7 @@ func (s *Store) sendSingle(ctx context.Context, r request) error {
 
 	_, err = r.read(answer)
 
-	return err //nolint:wrapcheck // verdict.go looks at it
+	return err
 }
 
 // retry retries a request of one key, or with key "" of several. It emits an event for each retry.

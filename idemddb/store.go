@@ -21,7 +21,7 @@ import (
 // *dynamodb.Client does, the writes of a [Batch] share requests. A decorator should pass that method on.
 //
 // Give the client [HTTPClient] for its connections. Its retryer is not used: a Store retries by itself, in the same way under any
-// version of the SDK. TransactWriteItems is for effects that are written together with the completion; nothing calls it yet.
+// version of the SDK. TransactWriteItems writes effects together with a completion.
 type DynamoDB interface {
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
@@ -80,6 +80,10 @@ type Options struct {
 	// Negative, or below Lease, is an error. Defaults to 7 days.
 	Retention time.Duration
 
+	// Senders send the messages of completed records, by [Message].To. A process leaves the messages for which it has no sender to one
+	// that has it. Defaults to none.
+	Senders map[string]Sender
+
 	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs
 	// no PartiQL actions. Defaults to false: the writes of a [Batch] share requests by BatchExecuteStatement.
 	Single bool
@@ -90,6 +94,14 @@ type Options struct {
 
 	// TTLAttribute is the name of the attribute on which the table's Time to Live is set. Defaults to "exp".
 	TTLAttribute string
+
+	// UnsentIndex is the name of the table's sparse index of records with unsent messages, for outbox.Sweep: partition key due_ns (S),
+	// sort key due (N), keys only, as in [TableWithIndex]. Defaults to "": the sweep scans the table.
+	UnsentIndex string
+
+	// Unswept says that no sweep is deployed. Then a message whose handler has staged messages is reported failed until they are sent,
+	// so that its redeliveries send them; they end at the queue's maxReceiveCount. Defaults to false: outbox.Sweep sends what is left.
+	Unswept bool
 }
 
 // Store claims keys of one namespace in one table. It is safe for concurrent use, holds no goroutine and needs no closing;
@@ -104,7 +116,9 @@ type Store struct {
 
 	batcher      batcher                   // nil: every write is a request of its own
 	singleUntil  atomic.Pointer[time.Time] // when shared requests are tried again; nil for now
+	emptyAnswers atomic.Int64              // transactions in a row that were answered without content
 	wrongAnswers atomic.Int64              // shared requests in a row that were answered with a wrong number of answers
+	hanging      sync.Map                  // string, a target of messages → time.Time until which it is not asked
 	statements   sync.Map                  // [2]string, condition and update → partiql
 
 	disabled bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
@@ -170,6 +184,16 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
+// RetryAfter returns how long a lease that ends at this time, by its holder's clock, may keep the key from being claimed: a takeover is
+// possible ClockSkew after the lease, and the clock of the taker may be that much behind. It is not positive if the lease is over for
+// everybody. It is for wrappers, which hide a message until it can be worked on.
+func (s *Store) RetryAfter(lease time.Time) time.Duration {
+	return lease.Add(2 * s.opts.ClockSkew).Sub(s.opts.Now())
+}
+
+// Disabled tells whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
+func (s *Store) Disabled() bool { return s.disabled }
+
 // findBatcher makes the Store share requests, or returns why it cannot.
 func (s *Store) findBatcher() error {
 	batcher, ok := s.api.(batcher)
@@ -191,16 +215,6 @@ func (s *Store) findBatcher() error {
 
 	return nil
 }
-
-// RetryAfter returns how long a lease that ends at this time, by its holder's clock, may keep the key from being claimed: a takeover is
-// possible ClockSkew after the lease, and the clock of the taker may be that much behind. It is not positive if the lease is over for
-// everybody. It is for wrappers, which hide a message until it can be worked on.
-func (s *Store) RetryAfter(lease time.Time) time.Duration {
-	return lease.Add(2 * s.opts.ClockSkew).Sub(s.opts.Now())
-}
-
-// Disabled tells whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
-func (s *Store) Disabled() bool { return s.disabled }
 
 func readDisabled() (bool, error) {
 	const name = "IDEMDDB_DISABLED"

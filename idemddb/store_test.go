@@ -39,6 +39,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 			"Options.Lease: must not be above Options.Retention",
 		},
 		{"negative attempts", db, "t", "n", &idemddb.Options{MaxAttempts: -1}, "Options.MaxAttempts: must not be negative"},
+		{"a negative patience", db, "t", "n", &idemddb.Options{ClaimPatience: -1}, "Options.ClaimPatience: must not be negative"},
 		{"a negative cache", db, "t", "n", &idemddb.Options{Cache: -1}, "Options.Cache: must not be negative"},
 		{"a key named as a record's attribute", db, "t", "n", &idemddb.Options{PartitionKey: "st"}, `Options.PartitionKey: "st" is already`},
 		{"equal names", db, "t", "n", &idemddb.Options{SortKey: "pk"}, `Options.SortKey: "pk" is already the name of Options.PartitionKey`},
@@ -61,5 +62,20 @@ func TestNewNamesEverythingThatIsWrong(t *testing.T) {
 	_, err := idemddb.New(idemddbtest.New(nil), "t", "n", &idemddb.Options{Lease: -1, Cache: -1})
 	if err == nil || !strings.Contains(err.Error(), "Options.Lease") || !strings.Contains(err.Error(), "Options.Cache") {
 		t.Errorf("got %v, want both fields", err)
+	}
+}
+
+func TestAHolderIsWaitedForUntilEveryClockMayTakeItsKeyOver(t *testing.T) {
+	t.Parallel()
+
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	s, _ := newStore(t, &idemddb.Options{ClockSkew: time.Second, Now: func() time.Time { return now }})
+
+	for lease, want := range map[time.Duration]time.Duration{
+		10 * time.Second: 12 * time.Second, 0: 2 * time.Second, -2 * time.Second: 0, -time.Minute: -58 * time.Second,
+	} {
+		if got := s.RetryAfter(now.Add(lease)); got != want {
+			t.Errorf("a lease of %v: got %v, want %v", lease, got, want)
+		}
 	}
 }

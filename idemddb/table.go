@@ -16,3 +16,23 @@ func Table(name string) *dynamodb.CreateTableInput {
 		KeySchema:            []types.KeySchemaElement{{AttributeName: new(defaultPartitionKey), KeyType: types.KeyTypeHash}},
 	}
 }
+
+// TableWithIndex is [Table] with the sparse index of the records with unsent messages, for a Store whose Options.UnsentIndex names it.
+// Only these records stand in the index: no other has its key attributes.
+func TableWithIndex(name, unsentIndex string) *dynamodb.CreateTableInput {
+	in := Table(name)
+	in.AttributeDefinitions = append(in.AttributeDefinitions,
+		types.AttributeDefinition{AttributeName: new(attrDueNS), AttributeType: types.ScalarAttributeTypeS},
+		types.AttributeDefinition{AttributeName: new(attrDue), AttributeType: types.ScalarAttributeTypeN},
+	)
+	in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
+		IndexName: &unsentIndex,
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: new(attrDueNS), KeyType: types.KeyTypeHash},
+			{AttributeName: new(attrDue), KeyType: types.KeyTypeRange},
+		},
+		Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+	}}
+
+	return in
+}

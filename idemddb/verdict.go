@@ -67,6 +67,10 @@ func judge(err error) verdict {
 		return rejected
 	}
 
+	if errors.Is(err, errSingle) {
+		return invalid
+	}
+
 	// The request never left, because the SDK cannot encode it.
 	if _, ok := errors.AsType[*smithy.SerializationError](err); ok {
 		return invalid
@@ -85,6 +89,15 @@ func isTransient(err error) bool {
 	v := judge(err)
 
 	return err != nil && (v == unprocessed || v == unknown)
+}
+
+// errorCode is DynamoDB's code for an error; "InvalidRequest" for a request that the SDK could not encode.
+func errorCode(err error) string {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		return api.ErrorCode()
+	}
+
+	return "InvalidRequest"
 }
 
 // refusedItem returns the item that a refused condition carries, or nil if it carries none. It returns false for other errors.

@@ -78,6 +78,9 @@ type permanentError struct{ err error }
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
 
+// Permanent is how package idemddb recognises the mark.
+func (*permanentError) Permanent() bool { return true }
+
 func isPermanent(err error) bool {
 	_, ok := errors.AsType[*permanentError](err)
 

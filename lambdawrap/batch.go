@@ -38,7 +38,12 @@ func Batch(
 		panic("lambdawrap: handler: must not be nil")
 	}
 
-	return newWrapper(store, opts).serve(func(ctx context.Context, v *invocation, messages []*message) {
+	w := newWrapper(store, opts)
+	if w.opts.Optimistic {
+		w.invalid = errors.Join(w.invalid, errors.New("lambdawrap: Options.Optimistic: must not be set with Batch, where one call has many keys"))
+	}
+
+	return w.serve(func(ctx context.Context, v *invocation, messages []*message) {
 		v.handleBatch(ctx, messages, h)
 	})
 }
@@ -62,7 +67,7 @@ type piece struct {
 func (v *invocation) handleBatch(ctx context.Context, messages []*message, h batchHandler) {
 	pieces := v.claimAll(ctx, messages)
 
-	held, cancel := context.WithCancelCause(context.WithoutCancel(ctx)) // leases are renewed in the reserve, too
+	held, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
 	keepAll(held, cancel, pieces)
@@ -75,7 +80,7 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 	isLost := func(p *piece) bool { return !p.claim.Held() }
 
 	switch {
-	case !v.hasTime():
+	case !v.limits.hasTime():
 		v.giveBack(ctx, given, outcome{name: OutcomeNoTime, err: errNoTime})
 
 		return
@@ -87,7 +92,7 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 
 	var answer events.SQSEventResponse
 
-	err, isLate := v.handle(ctx, held, func(ctx context.Context) (err error) {
+	err, isLate := v.handle(held, func(ctx context.Context) (err error) {
 		a, err := h(ctx, eventOf(given))
 		if err == nil {
 			answer = a
@@ -116,7 +121,7 @@ func (v *invocation) claimAll(ctx context.Context, messages []*message) map[iden
 		}
 	}
 
-	if v.hasTime() {
+	if v.limits.hasTime() {
 		v.batch.Expect(len(pieces))
 
 		for _, p := range pieces {
@@ -137,7 +142,7 @@ func (v *invocation) claimAll(ctx context.Context, messages []*message) map[iden
 func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim, outcome) {
 	wait := v.opts.Wait
 	if !v.deadline.IsZero() { // all messages wait together, and the others must not come back unworked because of this one
-		wait = max(0, min(wait, v.untilLastStart()-v.reserve/latePart))
+		wait = max(0, min(wait, v.limits.untilLastStart()-v.reserve/latePart))
 	}
 
 	claim, _, err := v.batch.Claim(ctx, m.key, &idemddb.ClaimOptions{

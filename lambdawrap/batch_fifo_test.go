@@ -1,8 +1,15 @@
 package lambdawrap_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
 )
 
 func TestBatchOfAFIFOQueueIsNotGivenWhatComesBehindAFailure(t *testing.T) {
@@ -91,4 +98,49 @@ func TestBatchAnswersAllMessagesOfAKeyThatItGaveBack(t *testing.T) {
 			h.equal("lines for "+id, strings.Count(h.log.String(), "messageId="+id+" "), 1)
 		}
 	})
+}
+
+func TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		function := h.event(&h.runs, reporting("m1"))
+		event := deliveredFor(batch("m0 a g", "m1 b g", "m2 c g", "m3 d other"), 1)
+
+		failed, _ := h.within(time.Minute, function, event)
+		h.equal("failed", failed, []string{"m1", "m2"})
+		h.equal("records", []string{h.state("a"), h.state("b"), h.state("c"), h.state("d")},
+			[]string{"COMPLETED", "INPROGRESS released", "INPROGRESS released", "COMPLETED"})
+		h.equal("blocked lines", strings.Count(h.log.String(), "outcome=blocked"), 1)
+	})
+}
+
+// A Batch of a FIFO queue calls the dead-letter hook before the handler, and meanwhile a claim may be lost.
+func TestABatchThatLosesAClaimBeforeItsHandlerStartsIsGivenBack(t *testing.T) {
+	t.Parallel()
+
+	for _, single := range []bool{false, true} {
+		t.Run(fmt.Sprint("single: ", single), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &idemddb.Options{Lease: 4 * time.Second, Single: single}, func(h *harness) {
+				h.equal("failed", h.heldElsewhere("dead", 0).Fail(h.Context(), errBank), nil)
+
+				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
+					time.Sleep(10 * time.Second)
+
+					return nil
+				}
+
+				begun := time.Now()
+				h.throttled("a", func() bool { return time.Since(begun) > time.Second && time.Since(begun) < 9*time.Second })
+
+				function := h.whole(succeed)
+				failed, _ := h.within(time.Minute, function, batch("m0 a g", "m1 dead other", "m2 a g", "m3 b third"))
+				h.equal("failed", failed, []string{"m0", "m2", "m3"})
+				h.ran()
+
+				failed, _ = h.within(time.Minute, function, batch("m0 a g", "m2 a g", "m3 b third"))
+				h.equal("failed", failed, []string(nil))
+			})
+		})
+	}
 }

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -166,4 +169,58 @@ func TestOfAFIFOGroupOnlyTheNextMessageIsClaimed(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestTwoFIFOQueuesWithOneGroupNameDoNotBlockEachOther(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		event := batch("m0 k0 g", "m1 k1 g", "m2 k2 g", "m3 k3 g")
+		for _, i := range []int{1, 3} {
+			event.Records[i].EventSourceARN = "arn:aws:sqs:us-east-1:123456789012:other.fifo"
+		}
+
+		failed, _ := h.within(time.Minute, wrap(failing(always(), "k0")), event)
+		h.equal("failed", failed, []string{"m0", "m2"})
+		h.equal("records", []string{h.state("k1"), h.state("k3")}, []string{"COMPLETED", "COMPLETED"})
+	})
+}
+
+func TestTheNextOfAFIFOGroupIsClaimedWhenTheOneBeforeIsRecorded(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		h.opts.Workers = 4
+
+		var (
+			mu     sync.Mutex
+			writes []string
+		)
+
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			time.Sleep(50 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+
+			for _, part := range append([]idemddbtest.Request{r}, r.Items...) {
+				if isClaim(part) {
+					writes = append(writes, "claim "+keyOf(part))
+				}
+
+				if isCompletion(part) {
+					writes = append(writes, "complete "+keyOf(part))
+				}
+			}
+
+			return idemddbtest.None
+		})
+
+		failed, _ := h.within(time.Minute, h.handle(slowly(10*time.Millisecond)), batch("m0 a0 a", "m1 b0 b", "m2 a1 a", "m3 b1 b", "m4 a2 a", "m5 b2 b"))
+		h.equal("failed", failed, []string(nil))
+
+		for _, group := range []string{"a", "b"} {
+			own := slices.DeleteFunc(slices.Clone(writes), func(w string) bool { return !strings.Contains(w, " "+group) })
+			h.equal("writes of "+group, own, []string{
+				"claim " + group + "0", "complete " + group + "0", "claim " + group + "1", "complete " + group + "1", "claim " + group + "2", "complete " + group + "2",
+			})
+		}
+	})
 }

@@ -151,7 +151,8 @@ func reporting(failed ...string) wholeHandler {
 	}
 }
 
-// expect sends a batch and compares the ids that are reported failed, and the runs since the last call in their order.
+// expect sends a batch and compares the ids that are reported failed, and the runs since the last call in their order. Outside of a bubble
+// the order of messages with different keys depends on the machine.
 func (h *harness) expect(function wrapped, event events.SQSEvent, failed, runs []string) {
 	h.Helper()
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -90,7 +89,14 @@ func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
 	}
 	v.deadline, _ = ctx.Deadline()
-	v.limits = &limits{workers: w.workers, ahead: v.batch.Ahead, expect: v.batch.Expect, enough: v.hasTime}
+	v.limits = &limits{
+		workers: w.workers, ahead: v.batch.Ahead, expect: v.batch.Expect,
+		begun: v.start, end: v.before(1), timeout: w.opts.Timeout, durations: &w.durations,
+	}
+
+	if w.opts.Optimistic {
+		v.limits.idle = func() { v.batch.FlushCommits(ctx) }
+	}
 
 	if left := v.deadline.Sub(v.start); !v.deadline.IsZero() && w.opts.Timeout > 0 && w.opts.Timeout > left-w.reserve {
 		return nil, fmt.Errorf("lambdawrap: Options.Timeout: %v and Options.Reserve of %v do not fit into the %v that the invocation has",
@@ -107,32 +113,6 @@ func (v *invocation) before(part time.Duration) time.Time {
 	}
 
 	return v.deadline.Add(-v.reserve / part)
-}
-
-// hasTime tells whether another handler may start, or its key be claimed.
-func (v *invocation) hasTime() bool {
-	return v.deadline.IsZero() || v.untilLastStart() >= 0 && time.Until(v.before(1)) > 0
-}
-
-// untilLastStart is how much time is left until it is too late for a handler to start, in an invocation with a deadline. Without a
-// Timeout, the handlers that succeeded lately say how long one takes; but the first half of the time is open to any.
-func (v *invocation) untilLastStart() time.Duration {
-	end := v.before(1)
-	need := v.opts.Timeout
-
-	if need == 0 {
-		half := end.Sub(v.start) / 2 //nolint:mnd // half
-
-		v.wrapper.mu.Lock()
-		longest, ok := v.longest.max()
-		v.wrapper.mu.Unlock()
-
-		if need = half; ok {
-			need = min(half, longest+longest/4) //nolint:mnd // a quarter more
-		}
-	}
-
-	return time.Until(end) - need
 }
 
 // run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without
@@ -242,11 +222,10 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// handle runs a handler and returns its error. The handler's context is that of its claim, and ends with ctx. handle returns late if the handler has not answered when the answer of the invocation is due;
+// handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;
 // what the handler returns after that is dropped.
-func (v *invocation) handle(ctx, kept context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive,staticcheck // the error belongs to the handler
-	ctx, end := until(ctx, idemddb.WithInvocation(kept, v.deadline, v.before(latePart)))
-	defer end()
+func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive // the error belongs to the handler
+	ctx = idemddb.WithInvocation(ctx, v.deadline, v.before(latePart))
 
 	if v.opts.Timeout > 0 {
 		timeout, cancel := context.WithTimeout(ctx, v.opts.Timeout)
@@ -270,39 +249,10 @@ func (v *invocation) handle(ctx, kept context.Context, h func(context.Context) e
 	}
 
 	if err == nil {
-		v.wrapper.mu.Lock()
-		v.longest.add(time.Since(begun))
-		v.wrapper.mu.Unlock()
+		v.durations.add(time.Since(begun))
 	}
 
 	return err, false
-}
-
-// until returns the context kept, which ends with ctx at the latest.
-func until(ctx, kept context.Context) (context.Context, context.CancelFunc) {
-	both, cancel := context.WithCancelCause(kept)
-	stop := context.AfterFunc(ctx, func() {
-		if !errors.Is(ctx.Err(), context.DeadlineExceeded) { // the deadline is that of both
-			cancel(context.Cause(ctx))
-		}
-	})
-
-	end := func() {
-		stop()
-		cancel(nil)
-	}
-
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return both, end
-	}
-
-	both, cancelDeadline := context.WithDeadline(both, deadline)
-
-	return both, func() {
-		cancelDeadline()
-		end()
-	}
 }
 
 // watch counts the handler as overdue when its Timeout and half of the reserve are over, until the returned function is called.
@@ -335,6 +285,8 @@ func (v *invocation) watch() (end func()) {
 func (v *invocation) late(ctx context.Context, claim *idemddb.Claim) outcome {
 	ctx, cancel := v.answerContext(ctx)
 	defer cancel()
+
+	claim.EndStaging()
 
 	ctx = idemddb.WithInvocation(ctx, time.Time{}, time.Time{})
 	err := claim.Extend(ctx)
@@ -393,7 +345,7 @@ func isOutage(messages []*message) bool {
 
 	for _, m := range messages {
 		switch {
-		case m.failed && m.outcome == OutcomeUnanswered:
+		case m.failed && (m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted):
 			unanswered++
 		case m.failed && (m.outcome == OutcomeBlocked || m.outcome == OutcomeNoTime):
 		default:
@@ -403,17 +355,3 @@ func isOutage(messages []*message) bool {
 
 	return unanswered > 0
 }
-
-// durations are the last ones, for the longest of them.
-type durations struct {
-	last [16]time.Duration
-	n    int
-}
-
-func (d *durations) add(took time.Duration) {
-	d.last[d.n%len(d.last)] = took
-	d.n++
-}
-
-// max returns false if there is none.
-func (d *durations) max() (time.Duration, bool) { return slices.Max(d.last[:]), d.n > 0 }

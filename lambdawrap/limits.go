@@ -19,7 +19,13 @@ type limits struct {
 	workers int
 	ahead   func() int  // how many claims may wait for a worker
 	expect  func(n int) // is told how many claims come at once
-	enough  func() bool // tells whether there is time for another handler
+	idle    func()      // is called when no handler is at work or may start; nil for none
+
+	// The rule for starts.
+	begun     time.Time     // the start of the invocation
+	end       time.Time     // the beginning of the reserve; zero without a deadline
+	timeout   time.Duration // of one handler; 0 for none
+	durations *durations    // of the handlers of this process
 
 	mu         sync.Mutex
 	waiting    []*turn     // want to claim
@@ -60,9 +66,17 @@ func (l *limits) enter(messages ...*message) []*turn {
 
 	for i, m := range messages {
 		t := &turn{limits: l, index: m.index, answer: make(chan bool, 1)}
+		turns[i] = t
+
+		if m.unclaimed {
+			t.ready = true
+			l.insert(t)
+
+			continue
+		}
+
 		at, _ := slices.BinarySearchFunc(l.waiting, t, byIndex)
 		l.waiting = slices.Insert(l.waiting, at, t)
-		turns[i] = t
 	}
 
 	l.grant()
@@ -170,20 +184,22 @@ func (t *turn) change(f func(*limits)) {
 // grant gives out what is free. It is called, with l.mu held, after each change.
 func (l *limits) grant() {
 	wanted := len(l.waiting) > 0 || slices.ContainsFunc(l.admitted, isReady)
-	if wanted && !l.stopped && !l.enough() {
+	if wanted && !l.stopped && !l.hasTime() {
 		l.stopped = true
 	}
 
 	if l.stopped {
 		l.refuse()
+	} else {
+		for l.startNext() {
+		}
 
-		return
+		l.admit()
 	}
 
-	for l.startNext() {
+	if l.idle != nil && len(l.waiting)+len(l.admitted)+l.working == 0 {
+		l.idle()
 	}
-
-	l.admit()
 }
 
 // refuse tells all that wait that nothing starts any more.
@@ -257,6 +273,10 @@ func (l *limits) waitForClaims() {
 // admit lets the next messages be claimed. It waits a moment for claims under way: they are answered together, and those that get no
 // worker make room for the next ones together.
 func (l *limits) admit() {
+	if len(l.waiting) == 0 {
+		return
+	}
+
 	n := l.free() - len(l.admitted)
 	if len(l.admitted) == 0 {
 		n = max(n, l.ahead())
@@ -302,3 +322,47 @@ func byIndex(a, b *turn) int { return cmp.Compare(a.index, b.index) }
 
 func isReady(t *turn) bool    { return t.ready }
 func isClaiming(t *turn) bool { return !t.ready }
+
+// hasTime tells whether another handler may start, or its key be claimed.
+func (l *limits) hasTime() bool {
+	return l.end.IsZero() || l.untilLastStart() >= 0 && time.Until(l.end) > 0
+}
+
+// untilLastStart is how much time is left until it is too late for a handler to start, in an invocation with a deadline. Without a
+// time-out, the handlers that succeeded lately say how long one takes; but the first half of the time is open to any.
+func (l *limits) untilLastStart() time.Duration {
+	need := l.timeout
+
+	if need == 0 {
+		need = l.end.Sub(l.begun) / 2 //nolint:mnd // half
+
+		if longest, ok := l.durations.max(); ok {
+			need = min(need, longest+longest/4) //nolint:mnd // a quarter more
+		}
+	}
+
+	return time.Until(l.end) - need
+}
+
+// durations are the last ones, for the longest of them.
+type durations struct {
+	mu   sync.Mutex
+	last [16]time.Duration
+	n    int
+}
+
+func (d *durations) add(took time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	d.last[d.n%len(d.last)] = took
+	d.n++
+}
+
+// max returns false if there is none.
+func (d *durations) max() (time.Duration, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	return slices.Max(d.last[:]), d.n > 0
+}

@@ -21,7 +21,8 @@ type message struct {
 	noKey       error  // why there is no key
 	group       string // of a FIFO queue; "" on a standard queue
 	fifo        bool
-	receives    int // how often it was delivered
+	unclaimed   bool // its handler runs without a claim
+	receives    int  // how often it was delivered
 
 	// The answer, written by the one goroutine that has the message.
 	failed  bool
@@ -57,6 +58,7 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 			m.given = clone(record)
 		}
 
+		m.unclaimed = w.isOptimistic(m)
 		m.noKey = recovered(func() error { return readable(w.findKey(m)) })
 		messages[i] = m
 	}
@@ -65,7 +67,7 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 }
 
 func (w *wrapper) findKey(m *message) (err error) {
-	if w.store.Disabled() {
+	if w.disabled {
 		m.key = strconv.Itoa(m.index) // no two messages are one piece of work
 
 		return nil

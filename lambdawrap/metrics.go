@@ -31,24 +31,29 @@ import (
 //
 // Every line has every metric, so that an alarm finds a zero and not a gap:
 //
-//	Messages    messages in the batch
-//	Failures    messages reported failed; all messages if the invocation ended with an error
-//	Claims      claims that were won, takeovers among them
-//	Takeovers   claims that were won from a worker whose lease ran out: the work may have been done before
-//	Completions completions that were written
-//	Replays     messages answered from a completed record
-//	InProgress  claims refused because another worker holds the key
-//	Refusals    claims refused because the key failed for good before, has another fingerprint or has an unreadable record
-//	Unanswered  claims that DynamoDB did not answer or did not accept: alarm on it
-//	Releases    claims that were given back
-//	Failed      keys that were ended for good
-//	Fenced      writes refused because the claim was lost: alarm on it
-//	Unrecorded  messages whose work is done and whose completion was perhaps not written: alarm on it
-//	Retries     requests that were sent again
-//	Ungrouped   times that a batch turned group commit off, so that each write is a request of its own
-//	Permanent   messages that can never succeed, whether DeadLetter took them or not
-//	DeadLetters messages that DeadLetter took
-//	Late        messages whose handler did not answer in time
+//	Messages       messages in the batch
+//	Failures       messages reported failed; all messages if the invocation ended with an error
+//	Claims         claims that were won, takeovers among them
+//	Takeovers      claims that were won from a worker whose lease ran out: the work may have been done before
+//	Completions    completions that were written
+//	Replays        messages answered from a completed record
+//	InProgress     claims refused because another worker holds the key
+//	Refusals       claims refused because the key failed for good before, has another fingerprint or has an unreadable record
+//	Unanswered     claims that DynamoDB did not answer or did not accept: alarm on it
+//	Releases       claims that were given back
+//	Failed         keys that were ended for good
+//	Fenced         writes refused because the claim was lost: alarm on it
+//	Unrecorded     messages whose work is done and whose completion was perhaps not written: alarm on it
+//	Uncommitted    transactions that are not known to be committed; the record decides at the next delivery
+//	Conflicts      transactions that were cancelled because another write of one of their items was under way, and sent again
+//	EffectRefusals commits that wrote nothing, because the condition of a staged item was false
+//	Unsent         completed records whose messages are not sent yet; outbox.Sweep sends them
+//	Parked         messages that can never be sent: alarm on it
+//	Retries        requests that were sent again
+//	Ungrouped      times that a batch turned group commit off, so that each write is a request of its own
+//	Permanent      messages that can never succeed, whether DeadLetter took them or not
+//	DeadLetters    messages that DeadLetter took
+//	Late           messages whose handler did not answer in time
 //
 // The line also has the invocation's request id, in the property requestId. It is not a dimension, so it costs nothing. Keys,
 // inputs and results are never written. Metrics is safe for concurrent use.
@@ -97,6 +102,11 @@ var lineMetrics = []struct {
 	{name: "Failed", kinds: []idemddb.Kind{idemddb.Failed}},
 	{name: "Fenced", kinds: []idemddb.Kind{idemddb.Fenced}},
 	{name: "Unrecorded", kinds: []idemddb.Kind{idemddb.Unrecorded}},
+	{name: "Uncommitted", kinds: []idemddb.Kind{idemddb.Uncommitted}},
+	{name: "Conflicts", kinds: []idemddb.Kind{idemddb.Conflict}},
+	{name: "EffectRefusals", kinds: []idemddb.Kind{idemddb.EffectRefused}},
+	{name: "Unsent", kinds: []idemddb.Kind{idemddb.Unsent}},
+	{name: "Parked", kinds: []idemddb.Kind{idemddb.Parked}},
 	{name: "Retries", kinds: []idemddb.Kind{idemddb.Retried}},
 	{name: "Ungrouped", kinds: []idemddb.Kind{idemddb.Ungrouped}},
 	{name: "Permanent", outcomes: []Outcome{OutcomePermanent, OutcomeRefused, OutcomeMismatch, OutcomeNoKey}},

@@ -7,8 +7,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -17,16 +19,18 @@ import (
 
 // uncounted are the outcomes that are no metric of their own, with the reason.
 var uncounted = map[Outcome]string{
-	OutcomeCompleted:  "the Store's event counts it, in Completions",
-	OutcomeReplayed:   "the Store's event counts it, in Replays",
-	OutcomeUnrecorded: "the Store's event counts it, in Unrecorded",
-	OutcomeFenced:     "the Store's event counts it, in Fenced",
-	OutcomeInProgress: "the Store's event counts it, in InProgress",
-	OutcomeUnanswered: "the Store's event counts it, in Unanswered",
-	OutcomeCorrupt:    "the Store's event counts it, in Refusals",
-	OutcomeFailed:     "it is one of the Failures, and its log line says more",
-	OutcomeNoTime:     "it is one of the Failures, and comes back without harm",
-	OutcomeBlocked:    "it is one of the Failures, and the message before it has the cause",
+	OutcomeCompleted:   "the Store's event counts it, in Completions",
+	OutcomeReplayed:    "the Store's event counts it, in Replays",
+	OutcomeUnrecorded:  "the Store's event counts it, in Unrecorded",
+	OutcomeUncommitted: "the Store's event counts it, in Uncommitted",
+	OutcomeUnsent:      "the Store's event counts it, in Unsent",
+	OutcomeFenced:      "the Store's event counts it, in Fenced",
+	OutcomeInProgress:  "the Store's event counts it, in InProgress",
+	OutcomeUnanswered:  "the Store's event counts it, in Unanswered",
+	OutcomeCorrupt:     "the Store's event counts it, in Refusals",
+	OutcomeFailed:      "it is one of the Failures, and its log line says more",
+	OutcomeNoTime:      "it is one of the Failures, and comes back without harm",
+	OutcomeBlocked:     "it is one of the Failures, and the message before it has the cause",
 }
 
 func TestEveryOutcomeIsCountedOrDeliberatelyNot(t *testing.T) {
@@ -40,6 +44,21 @@ func TestEveryOutcomeIsCountedOrDeliberatelyNot(t *testing.T) {
 
 		if _, isUncounted := uncounted[name]; isCounted == isUncounted {
 			t.Errorf("the outcome %q: counted %v, listed as uncounted %v", name, isCounted, isUncounted)
+		}
+	}
+}
+
+func TestThePackageDocumentationHasEveryOutcome(t *testing.T) {
+	t.Parallel()
+
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range declaredOutcomes(t) {
+		if !slices.Contains(strings.Fields(string(text)), string(name)) {
+			t.Errorf("doc.go does not explain the outcome %q", name)
 		}
 	}
 }
@@ -60,7 +79,12 @@ func declaredOutcomes(t *testing.T) (names []Outcome) {
 		}
 
 		if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "Outcome" {
-			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			literal, ok := spec.Values[0].(*ast.BasicLit)
+			if !ok {
+				t.Fatalf("%s is not a text", spec.Names[0])
+			}
+
+			text, err := strconv.Unquote(literal.Value)
 			if err != nil {
 				t.Fatal(err)
 			}

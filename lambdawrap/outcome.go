@@ -16,21 +16,23 @@ type Outcome string
 // The outcomes. A message with one of the first four is done. One with permanent, refused, mismatch or no_key is done if
 // Options.DeadLetter took it. All others are reported failed and come back.
 const (
-	OutcomeCompleted  Outcome = "completed"   // the handler succeeded, and its success is recorded
-	OutcomeReplayed   Outcome = "replayed"    // the key was completed before; the handler did not run
-	OutcomeUnrecorded Outcome = "unrecorded"  // the handler succeeded, and its record was perhaps not written
-	OutcomeFenced     Outcome = "fenced"      // the handler ran, and the record is another's; done if the work is done, else failed
-	OutcomePermanent  Outcome = "permanent"   // the handler returned Permanent
-	OutcomeRefused    Outcome = "refused"     // the key failed for good before, or its attempts are used up
-	OutcomeMismatch   Outcome = "mismatch"    // the key was used for another input
-	OutcomeNoKey      Outcome = "no_key"      // the message has no key
-	OutcomeFailed     Outcome = "failed"      // the handler failed or panicked, or the key function did
-	OutcomeInProgress Outcome = "in_progress" // another worker holds the key
-	OutcomeUnanswered Outcome = "unanswered"  // DynamoDB did not answer the claim, or refused it
-	OutcomeCorrupt    Outcome = "corrupt"     // the record cannot be read, or is of another version
-	OutcomeNoTime     Outcome = "no_time"     // too little time was left to start
-	OutcomeLate       Outcome = "late"        // the handler did not answer in time
-	OutcomeBlocked    Outcome = "blocked"     // an earlier message of its FIFO group failed
+	OutcomeCompleted   Outcome = "completed"   // the handler succeeded, and its success is recorded
+	OutcomeReplayed    Outcome = "replayed"    // the key was completed before; the handler did not run
+	OutcomeUnrecorded  Outcome = "unrecorded"  // the handler succeeded, and its record was perhaps not written
+	OutcomeFenced      Outcome = "fenced"      // the handler ran, and the record is another's; done if the work is done, else failed
+	OutcomePermanent   Outcome = "permanent"   // the handler returned Permanent
+	OutcomeRefused     Outcome = "refused"     // the key failed for good before, or its attempts are used up
+	OutcomeMismatch    Outcome = "mismatch"    // the key was used for another input
+	OutcomeNoKey       Outcome = "no_key"      // the message has no key
+	OutcomeFailed      Outcome = "failed"      // the handler failed or panicked, or the key function did
+	OutcomeInProgress  Outcome = "in_progress" // another worker holds the key
+	OutcomeUnanswered  Outcome = "unanswered"  // DynamoDB did not answer the claim, or refused it
+	OutcomeCorrupt     Outcome = "corrupt"     // the record cannot be read, or is of another version
+	OutcomeUncommitted Outcome = "uncommitted" // what the handler staged is not known to be committed; the record decides
+	OutcomeUnsent      Outcome = "unsent"      // what the handler staged is committed, and its messages are not sent yet
+	OutcomeNoTime      Outcome = "no_time"     // too little time was left to start
+	OutcomeLate        Outcome = "late"        // the handler did not answer in time
+	OutcomeBlocked     Outcome = "blocked"     // an earlier message of its FIFO group failed
 )
 
 // outcome is how a message's piece of work ended.
@@ -76,7 +78,7 @@ func noKeyOutcome(err error) outcome {
 
 // unclaimed is the outcome of a message whose key was not claimed.
 func unclaimed(err error) outcome {
-	o := outcome{name: OutcomeUnanswered, err: err}
+	o := outcome{name: uncommitted(err, OutcomeUnanswered), err: err}
 
 	switch {
 	case err == nil:
@@ -114,7 +116,7 @@ func settle(ctx context.Context, claim *idemddb.Claim, err error) outcome {
 	case settled != "":
 		return outcome{name: OutcomeFailed, err: err}
 	case err == nil:
-		return completed(claim.Complete(ctx, nil))
+		return completed(ctx, claim, claim.Complete(ctx, nil))
 	case isPermanent(err):
 		return ended(err, claim.Fail(ctx, err))
 	default:
@@ -122,18 +124,51 @@ func settle(ctx context.Context, claim *idemddb.Claim, err error) outcome {
 	}
 }
 
-// completed reads the answer to a completion. The work is done; the message comes back only if another worker is at work on the key.
-func completed(err error) outcome {
+// completed reads the answer to a completion. The work is done, and the message comes back only if another worker is at work on the
+// key. But what was staged has happened only if it is committed.
+func completed(ctx context.Context, claim *idemddb.Claim, err error) outcome {
 	o := outcome{name: OutcomeUnrecorded, err: err, done: idemddb.IsDone(err)}
+	fenced, isFenced := errors.AsType[*idemddb.FencedError](err)
+	effect, isEffect := errors.AsType[*idemddb.EffectError](err)
 
 	switch {
 	case err == nil:
 		o.name = OutcomeCompleted
-	case errors.Is(err, idemddb.ErrFenced):
+	case isEffect:
+		return refused(claim.Refuse(ctx, effect))
+	case isFenced && !o.done && fenced.HasFailed():
+		o.name, o.permanent = OutcomeRefused, true
+	case isFenced:
 		o.name = OutcomeFenced
+	default:
+		o.name = uncommitted(err, OutcomeUnrecorded)
 	}
 
 	return o
+}
+
+// refused reads what the refusal of a staged item means, and the answer to the write that settles it.
+func refused(meaning, err error) outcome {
+	switch {
+	case meaning == nil:
+		return outcome{name: OutcomeCompleted}
+	case isPermanent(meaning):
+		return ended(meaning, err)
+	default:
+		return released(OutcomeFailed, meaning, err)
+	}
+}
+
+// uncommitted names the errors of a commit that is not proven.
+func uncommitted(err error, otherwise Outcome) Outcome {
+	switch {
+	case errors.Is(err, idemddb.ErrUncommitted):
+		return OutcomeUncommitted
+	case errors.Is(err, idemddb.ErrUnsent):
+		return OutcomeUnsent
+	default:
+		return otherwise
+	}
 }
 
 // ended reads the answer to Fail. Only a key that has ended is for the dead-letter hook.
@@ -293,7 +328,7 @@ func (v *invocation) report(ctx context.Context, m *message, o outcome, err erro
 		level = slog.LevelError
 	}
 
-	if _, ok := errors.AsType[*PanicError](err); ok {
+	if _, ok := errors.AsType[*PanicError](err); ok || errors.Is(err, idemddb.ErrNotStaged) {
 		level = slog.LevelError
 	}
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 )
 
 // PanicError is the failure of a message whose handler panicked: the message comes back, and the others of its batch go on.
@@ -41,7 +42,7 @@ func recovered(code func() error) (err error) {
 func newPanicError(value any) *PanicError {
 	e := &PanicError{Value: value, Stack: debug.Stack()}
 	if carried, ok := value.(interface{ Stack() []byte }); ok {
-		e.Stack = append(append(carried.Stack(), "\ncarried to\n"...), e.Stack...)
+		e.Stack = slices.Concat(carried.Stack(), []byte("\ncarried to\n"), e.Stack) // several goroutines get the same stack
 	}
 
 	if err, ok := value.(error); ok && !isReadable(err) {

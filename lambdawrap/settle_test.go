@@ -2,7 +2,6 @@ package lambdawrap_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -92,38 +91,6 @@ func TestACompletionThatNeverGetsThroughIsDone(t *testing.T) {
 			h.Errorf("the completion was tried for %v, want about one lease of 30 s", took)
 		}
 	})
-}
-
-func TestAHandlerCanSettleItsClaimItself(t *testing.T) {
-	t.Parallel()
-
-	for _, c := range []struct {
-		name   string
-		work   func(context.Context, *idemddb.Claim) error
-		failed []string
-		state  string
-	}{
-		{"completed: done", func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, []byte("x")) }, nil, "COMPLETED"},
-		{
-			"completed, and an error: failed, and the next delivery is a replay",
-			func(ctx context.Context, c *idemddb.Claim) error { return errors.Join(c.Complete(ctx, nil), errBank) }, []string{"m1"}, "COMPLETED",
-		},
-		{"failed: as Permanent", func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, nil) }, []string{"m1"}, "FAILED"},
-		{"released: failed", func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, nil) }, []string{"m1"}, "INPROGRESS released"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-
-			h := newHarness(t, nil)
-			function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
-				claim, _ := idemddb.FromContext(ctx)
-
-				return c.work(ctx, claim)
-			})
-			h.expect(function, batch("m1 k"), c.failed, []string{"m1"})
-			h.equal("record", h.state("k"), c.state)
-		})
-	}
 }
 
 // The handler that runs when the invocation's context is cancelled still counts. Nothing starts after it.

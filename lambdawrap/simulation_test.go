@@ -156,6 +156,25 @@ func newSimulation(seed uint64) *simulation {
 	return s
 }
 
+func (s *simulation) ChangeMessageVisibility(
+	ctx context.Context, in *sqs.ChangeMessageVisibilityInput, _ ...func(*sqs.Options),
+) (*sqs.ChangeMessageVisibilityOutput, error) {
+	if err := s.misbehave(ctx); err != nil {
+		return nil, err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	for _, q := range s.queue {
+		if "receipt of "+q.MessageId == *in.ReceiptHandle {
+			q.visible = time.Now().Add(time.Duration(in.VisibilityTimeout) * time.Second)
+		}
+	}
+
+	return &sqs.ChangeMessageVisibilityOutput{}, nil
+}
+
 func (s *simulation) reserve() time.Duration {
 	if s.options.Reserve == 0 {
 		return time.Second
@@ -470,17 +489,24 @@ func (s *simulation) wrap() wrapped {
 
 // misbehave does what user code does at times.
 func (s *simulation) misbehave(ctx context.Context) error {
-	switch {
-	case s.chance(0.03):
+	what := 0
+	for what < 4 && !s.chance(0.03) {
+		what++
+	}
+
+	switch what {
+	case 0:
 		panic("at random")
-	case s.chance(0.03):
+	case 1:
 		goexit()
-	case s.chance(0.03):
+	case 2:
 		<-ctx.Done()
-	case s.chance(0.03):
+	case 3:
 		time.Sleep(s.upTo(2 * s.limit))
-	case s.chance(0.05):
-		return errBank
+	default:
+		if s.chance(0.05) {
+			return errBank
+		}
 	}
 
 	return nil
@@ -515,25 +541,6 @@ func (s *simulation) deadLetterHook(ctx context.Context, m events.SQSMessage, _ 
 	s.taken[m.MessageId], s.ended[m.MessageId] = true, true
 
 	return nil
-}
-
-func (s *simulation) ChangeMessageVisibility(
-	ctx context.Context, in *sqs.ChangeMessageVisibilityInput, _ ...func(*sqs.Options),
-) (*sqs.ChangeMessageVisibilityOutput, error) {
-	if err := s.misbehave(ctx); err != nil {
-		return nil, err
-	}
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	for _, q := range s.queue {
-		if "receipt of "+q.MessageId == *in.ReceiptHandle {
-			q.visible = time.Now().Add(time.Duration(in.VisibilityTimeout) * time.Second)
-		}
-	}
-
-	return &sqs.ChangeMessageVisibilityOutput{}, nil
 }
 
 // handle is the handler of single messages.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -44,6 +43,13 @@ type Options struct {
 	// Logger gets one line for each message that does not end well, with its id and the hash of its key, never its body. It also gets a
 	// warning for each takeover: the work of that message may have been done before. Defaults to slog.Default() at the time of the call.
 	Logger *slog.Logger
+
+	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). A first delivery is not claimed beforehand:
+	// the handler runs, and one transaction commits the record and the effects together. So there is no lease, nothing to take over,
+	// and a batch's commits share requests. A redelivery is claimed as ever. [idemddb.FromContext] has no claim at a first delivery.
+	// A handler that returns nil without having staged anything, not even nothing, is failed with an ERROR in the log. With Batch it is
+	// an invocation error. Defaults to false.
+	Optimistic bool
 
 	// OnMessage is called after each message's end, with the message as it arrived and its outcome. It must be safe for concurrent use.
 	// Its panic is logged and changes nothing. Defaults to nil.
@@ -144,12 +150,16 @@ func (v *invocation) follow(ctx context.Context, l *lane, h Handler) {
 
 // work claims a message's key, runs its handler and settles the claim.
 func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) outcome {
+	if v.isOptimistic(m) {
+		return v.workUnclaimed(ctx, m, t, h)
+	}
+
 	claim, t, o := v.claim(ctx, m, t)
 	if claim == nil {
 		return o
 	}
 
-	kept, stop := claim.Keep(context.WithValue(context.WithoutCancel(ctx), messageKey{}, m)) // in the reserve, too
+	kept, stop := claim.Keep(context.WithValue(ctx, messageKey{}, m))
 	defer stop()
 
 	if started := t.start(); !started || ctx.Err() != nil {
@@ -173,7 +183,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) o
 		v.logTakeover(ctx, m)
 	}
 
-	err, isLate := v.handle(ctx, kept, func(ctx context.Context) error { return h(ctx, m.given) })
+	err, isLate := v.handle(kept, func(ctx context.Context) error { return h(ctx, m.given) })
 
 	stop()
 
@@ -236,7 +246,7 @@ const troubleTime = 100 * time.Millisecond
 
 // settle settles a claim after its handler. Until that is done, an effect counts as unrecorded.
 func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, err error) outcome {
-	effect := err == nil || isPermanent(err)
+	effect := err == nil && !claim.Staged() || isPermanent(err) // what is staged has not happened yet
 	t.end(effect)
 
 	if !effect {
@@ -263,14 +273,14 @@ func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, 
 
 // wrapper is one wrapped handler.
 type wrapper struct {
-	store   *idemddb.Store
-	opts    Options
-	reserve time.Duration
-	workers int
-	invalid error // what is wrong with the options; answered to every invocation, so that no message is lost
+	store    *idemddb.Store
+	opts     Options
+	reserve  time.Duration
+	workers  int
+	disabled bool
+	invalid  error // what is wrong with the options; answered to every invocation, so that no message is lost
 
-	mu      sync.Mutex
-	longest durations // of the handlers that succeeded
+	durations durations // of the handlers that succeeded
 }
 
 func newWrapper(store *idemddb.Store, opts *Options) *wrapper {
@@ -293,7 +303,7 @@ func newWrapper(store *idemddb.Store, opts *Options) *wrapper {
 		w.opts.Key = MessageID
 	}
 
-	if store.Disabled() {
+	if w.disabled = store.Disabled(); w.disabled {
 		w.logger().Warn("idempotency is off: IDEMDDB_DISABLED is set; every delivery of a message runs its handler")
 	}
 

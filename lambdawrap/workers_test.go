@@ -40,9 +40,9 @@ func TestNeverMoreHandlersThanWorkers(t *testing.T) {
 				h.equal("runs", len(h.runs.all()), 100)
 
 				// In each round a worker waits for its next claim at most as long as the claims wait for each other.
-				rounds := time.Duration((99 + workers) / workers)
-				if took := time.Since(begun); took < rounds*time.Second || took > rounds*(time.Second+400*time.Microsecond) {
-					h.Errorf("took %v, want %d s", took, rounds)
+				rounds := float64((99 + workers) / workers)
+				if took := time.Since(begun).Seconds(); took < rounds || took > 1.0004*rounds {
+					h.Errorf("took %v s, want %v s", took, rounds)
 				}
 			})
 		})
@@ -91,4 +91,34 @@ func raise(n *atomic.Int64, to int64) {
 			return
 		}
 	}
+}
+
+func TestAThousandWorkersRunAThousandHandlersAtOnce(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		h.opts.Workers = 1000
+
+		var running, most atomic.Int64
+
+		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+			time.Sleep(10 * time.Millisecond)
+
+			return idemddbtest.None
+		})
+
+		failed, took := h.within(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
+			raise(&most, running.Add(1))
+			defer running.Add(-1)
+
+			time.Sleep(time.Second)
+
+			return nil
+		}), numbered(2000))
+		h.equal("failed", failed, []string(nil))
+		h.equal("at once", most.Load(), int64(1000))
+
+		if took > 3*time.Second {
+			h.Errorf("it takes %v", took)
+		}
+	})
 }

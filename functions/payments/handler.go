@@ -14,6 +14,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/outbox"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -21,27 +22,31 @@ import (
 // that is sent back, 4 days more. template_test.go compares it with template.yaml.
 const retention = 30 * 24 * time.Hour
 
-// wire puts the function together from its environment: the ledger does the work, the wrapper keeps it to one time, a line
-// for each batch tells CloudWatch how it went.
+// wire puts the function together from its environment: the ledger stages the effects of a payment, the wrapper commits them once, the
+// sender announces the payment, and a line for each batch tells CloudWatch how it went.
 func wire(ctx context.Context) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {
 	env, errEnv := ledger.ReadEnv()
 	logger := lambdacontext.NewLogger()
 	cfg, errConfig := config.LoadDefaultConfig(ctx, config.WithLogger(lambdawrap.SDKLogger(logger)))
 	cfg.HTTPClient = idemddb.HTTPClient()
 	client := dynamodb.NewFromConfig(cfg)
-	accounts, errLedger := ledger.New(client, env.LedgerTable, &ledger.Options{Pause: env.Pause})
+	queues := sqs.NewFromConfig(cfg)
+	accounts, errLedger := ledger.New(env.LedgerTable, &ledger.Options{Pause: env.Pause})
 	name, version := cmp.Or(lambdacontext.FunctionName, "payments"), cmp.Or(lambdacontext.FunctionVersion, "none")
 	metrics := lambdawrap.NewMetrics(os.Stdout, "Payments",
 		map[string]string{"Function": name}, map[string]string{"Function": name, "Version": version})
 
-	store, errStore := idemddb.New(client, env.Table, "payments", &idemddb.Options{Retention: retention, Observe: metrics.Observe})
+	store, errStore := idemddb.New(client, env.Table, "payments", &idemddb.Options{
+		Retention: retention, Observe: metrics.Observe,
+		Senders: map[string]idemddb.Sender{ledger.Captured: outbox.SQS(queues, env.CapturedQueue)},
+	})
 	if err := cmp.Or(errEnv, errConfig, errLedger, errStore); err != nil {
 		return nil, err //nolint:wrapcheck // says where it comes from
 	}
 
 	opts := accounts.Options()
 	opts.Logger = logger
-	opts.Visibility = sqs.NewFromConfig(cfg)
+	opts.Visibility = queues
 
 	return metrics.Wrap(lambdawrap.SQS(store, accounts.Pay, opts)), nil
 }

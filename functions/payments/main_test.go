@@ -1,59 +1,62 @@
 package main
 
 import (
-	"encoding/json"
 	"encoding/pem"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 // The tests of wire set the environment, so they do not run in parallel.
 
 func TestWireRunsAPayment(t *testing.T) {
-	var (
-		mu      sync.Mutex
-		updates = map[string][]string{} // the targets and expressions sent to each table
-	)
+	db := idemddbtest.New(nil)
 
-	dynamo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var in struct{ TableName, UpdateExpression string }
-		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			t.Error(err)
+	for _, table := range []string{"records", "accounts"} {
+		if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+			t.Fatal(err)
 		}
+	}
 
-		mu.Lock()
-		defer mu.Unlock()
-
-		updates[in.TableName] = append(updates[in.TableName], in.UpdateExpression)
-
-		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-
-		if _, err := fmt.Fprint(w, "{}"); err != nil {
-			t.Error(err)
-		}
-	}))
+	dynamo := httptest.NewServer(db.Handler())
 	defer dynamo.Close()
 
-	setEnv(t, map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": dynamo.URL, "PAUSE_MS": "1", "AWS_CA_BUNDLE": certificate(t)})
+	var announced atomic.Int64
+
+	queue := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Amz-Target") == "AmazonSQS.SendMessageBatch" {
+			announced.Add(1)
+		}
+
+		w.WriteHeader(http.StatusInternalServerError) // the record keeps the announcement
+	}))
+	defer queue.Close()
+
+	setEnv(t, map[string]string{
+		"AWS_ENDPOINT_URL_DYNAMODB": dynamo.URL, "AWS_ENDPOINT_URL_SQS": queue.URL, "PAUSE_MS": "1", "AWS_CA_BUNDLE": certificate(t),
+	})
 
 	handler, err := wire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 
+	first := map[string]string{"ApproximateReceiveCount": "1"}
+
 	got, err := handler(t.Context(), events.SQSEvent{Records: []events.SQSMessage{
-		{MessageId: "m-1", EventSourceARN: "arn:aws:sqs:eu-west-1:1:payments", Body: `{"paymentId":"p-1","account":"a-1","amount":1250}`},
-		{MessageId: "m-2", EventSourceARN: "arn:aws:sqs:eu-west-1:1:payments", Body: `{"account":"a-1","paymentId":"p-1","amount":1250.0}`},
-		{MessageId: "m-3", EventSourceARN: "arn:aws:sqs:eu-west-1:1:payments", Body: `{"account":"a-1","amount":1250}`},
+		{MessageId: "m-1", Attributes: first, EventSourceARN: "arn:aws:sqs:eu-west-1:1:payments", Body: `{"paymentId":"p-1","account":"a-1","amount":1250}`},
+		{MessageId: "m-2", Attributes: first, EventSourceARN: "arn:aws:sqs:eu-west-1:1:payments", Body: `{"account":"a-1","paymentId":"p-1","amount":1250.0}`},
+		{MessageId: "m-3", Attributes: first, EventSourceARN: "arn:aws:sqs:eu-west-1:1:payments", Body: `{"account":"a-1","amount":1250}`},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -64,12 +67,23 @@ func TestWireRunsAPayment(t *testing.T) {
 		t.Errorf("failures (-want +got):\n%s", diff)
 	}
 
-	if diff := cmp.Diff([]string{"ADD balance :amount, payments :one"}, updates["accounts"]); diff != "" {
-		t.Errorf("updates of the ledger (-want +got):\n%s", diff)
+	if got := len(db.Items("accounts")); got != 2 {
+		t.Errorf("the ledger has %d items, want the account and the entry", got)
 	}
 
-	if len(updates["records"]) == 0 {
-		t.Error("nothing was sent to the table of records")
+	if announced.Load() == 0 || len(db.Items("records")) != 1 {
+		t.Errorf("%d announcements tried, %d records", announced.Load(), len(db.Items("records")))
+	}
+
+	var writes []string
+	for _, r := range db.Requests() {
+		if r.Operation != "CreateTable" {
+			writes = append(writes, r.Operation)
+		}
+	}
+
+	if diff := cmp.Diff([]string{"TransactWriteItems"}, writes); diff != "" {
+		t.Errorf("requests of DynamoDB (-want +got):\n%s", diff)
 	}
 }
 
@@ -78,12 +92,13 @@ func TestWireNamesWhatIsMissing(t *testing.T) {
 		env  map[string]string
 		want []string
 	}{
-		"no table of records":              {map[string]string{"TABLE_NAME": ""}, []string{"TABLE_NAME"}},
-		"no table of accounts":             {map[string]string{"LEDGER_TABLE": ""}, []string{"LEDGER_TABLE"}},
-		"neither, and a pause that is not": {map[string]string{"TABLE_NAME": "", "LEDGER_TABLE": "", "PAUSE_MS": "x"}, []string{"TABLE_NAME", "LEDGER_TABLE", "PAUSE_MS"}},
-		"a negative pause":                 {map[string]string{"PAUSE_MS": "-1"}, []string{"PAUSE_MS", `"-1"`}},
-		"a pause that is not whole":        {map[string]string{"PAUSE_MS": "1.5"}, []string{"PAUSE_MS"}},
-		"a pause beyond reason":            {map[string]string{"PAUSE_MS": "9223372036854775807"}, []string{"PAUSE_MS"}},
+		"no table of records":           {map[string]string{"TABLE_NAME": ""}, []string{"TABLE_NAME"}},
+		"no table of accounts":          {map[string]string{"LEDGER_TABLE": ""}, []string{"LEDGER_TABLE"}},
+		"no queue of captured payments": {map[string]string{"CAPTURED_QUEUE_URL": ""}, []string{"CAPTURED_QUEUE_URL"}},
+		"none, and a pause that is not": {map[string]string{"TABLE_NAME": "", "LEDGER_TABLE": "", "CAPTURED_QUEUE_URL": "", "PAUSE_MS": "x"}, []string{"TABLE_NAME", "LEDGER_TABLE", "CAPTURED_QUEUE_URL", "PAUSE_MS"}},
+		"a negative pause":              {map[string]string{"PAUSE_MS": "-1"}, []string{"PAUSE_MS", `"-1"`}},
+		"a pause that is not whole":     {map[string]string{"PAUSE_MS": "1.5"}, []string{"PAUSE_MS"}},
+		"a pause beyond reason":         {map[string]string{"PAUSE_MS": "9223372036854775807"}, []string{"PAUSE_MS"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			setEnv(t, test.env)
@@ -125,6 +140,7 @@ func setEnv(t *testing.T, env map[string]string) {
 	for name, value := range map[string]string{
 		"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_CONFIG_FILE": "none",
 		"AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_CA_BUNDLE": "", "TABLE_NAME": "records", "LEDGER_TABLE": "accounts", "PAUSE_MS": "",
+		"CAPTURED_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/1/captured",
 	} {
 		t.Setenv(name, value)
 	}

@@ -30,9 +30,11 @@ func call[Out any](ctx context.Context, db *DB, in any) (*Out, error) {
 		return nil, errCanceled(ctx, op)
 	}
 
-	switch f {
-	case LostRequest, LostReply, LateRequest:
+	if f.breaks() {
 		return nil, errConnection(op)
+	}
+
+	switch f {
 	case TruncatedBody:
 		return nil, operationError(op, http.StatusOK, &smithy.DeserializationError{Err: io.ErrUnexpectedEOF})
 	case EmptyAnswer, EmptyAnswerApplied:

@@ -36,10 +36,10 @@ func (c inProcess) Do(r *http.Request) (*http.Response, error) {
 	}
 
 	reply := c.db.exchange(ctx, r.Header.Get("X-Amz-Target"), body)
-	switch reply.fault {
-	case LostRequest, LostReply, LateRequest:
+	switch {
+	case reply.fault.breaks():
 		return nil, sendError(r, errPeerReset)
-	case LateReply:
+	case reply.fault == LateReply:
 		<-ctx.Done()
 	}
 

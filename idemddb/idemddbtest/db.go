@@ -23,11 +23,13 @@ type DB struct {
 	parsed             cache
 	statements         statementCache
 	tokens             map[string]*sentTransaction
+	inFlight           []*Transaction
 	requests           []Request
 	faults             []Fault
 	intercept          func(context.Context, Request) Fault
 	interceptStatement func(context.Context, Request) Fault
-	held               []any // inputs of LateRequest
+	interceptPart      func(context.Context, Request) Fault
+	held               []heldRequest
 }
 
 // Options are the settings of a DB; nil means the defaults.
@@ -59,7 +61,7 @@ func (db *DB) Item(table string, key map[string]types.AttributeValue) map[string
 	}
 
 	k, err := t.keyOf(key)
-	if err != nil {
+	if err != nil || t.checkTypes(k) != nil {
 		return nil
 	}
 

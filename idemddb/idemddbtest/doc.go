@@ -6,10 +6,20 @@
 // time passes, since DynamoDB does not say when that happens: [DB.Expire] deletes what has expired.
 //
 // A test chooses what goes wrong on the way to DynamoDB: [DB.Inject] for the next requests, [DB.Intercept] for any request,
-// [DB.InterceptStatements] for single statements of a call.
+// [DB.InterceptStatements] for single statements of a call, [DB.InterceptParts] for single parts of a transaction.
 //
 //	db := idemddbtest.New(nil)
 //	db.Inject(idemddbtest.LostReply) // the write is applied, and its sender gets a broken connection
+//
+// The DB applies one request at a time, so that two transactions never conflict by chance, as in every emulator. A test lets them conflict
+// where it wants to: [DB.Begin] starts a transaction and leaves it in flight, and [LateCommit] leaves a transaction in flight that
+// somebody sends. A transaction in flight holds its items, and other writes of these items conflict with it, see [Transaction].
+//
+//	other, err := db.Begin(in) // somebody else's transaction
+//	...                        // a write of one of its items now conflicts
+//	other.Commit()
+//
+// Global secondary indexes show each write at once. [DB.HoldIndexes] lets them lag.
 //
 // There are three ways to send a request, with the same engine and the same faults:
 //
@@ -17,6 +27,6 @@
 //   - [DB.Client], an SDK client without sockets, so that it works inside testing/synctest: with the SDK's own retries and errors
 //   - [DB.Handler], an http.Handler, for clients in other processes and languages
 //
-// Not modelled: PartiQL that reads or deletes, indexes, queries, streams, provisioned capacity, several Regions, and permissions other
-// than [AccessDenied].
+// Not modelled: PartiQL that reads or deletes, TransactGetItems, ProjectionExpression, local secondary indexes, streams, provisioned
+// capacity, several Regions, and permissions other than [AccessDenied].
 package idemddbtest

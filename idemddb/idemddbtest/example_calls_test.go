@@ -125,6 +125,64 @@ func ExampleDB_Scan() {
 	// 1 <nil>
 }
 
+// A sparse index: it has the items that have its key, here those with a due time. The second page begins where the first one ends.
+func ExampleDB_Query() {
+	db := withIndex()
+	query := &dynamodb.QueryInput{
+		TableName: new("messages"), IndexName: new("unsent"), Limit: new(int32(1)),
+		KeyConditionExpression:   new("#shard = :shard AND #due < :now"),
+		ExpressionAttributeNames: map[string]string{"#shard": "shard", "#due": "due"},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":shard": &types.AttributeValueMemberS{Value: "0"}, ":now": &types.AttributeValueMemberN{Value: "30"},
+		},
+	}
+
+	for {
+		out, err := db.Query(context.Background(), query)
+		if err != nil {
+			fmt.Println(err)
+		}
+
+		for _, entry := range out.Items {
+			fmt.Println(entry["pk"].(*types.AttributeValueMemberS).Value)
+		}
+
+		if query.ExclusiveStartKey = out.LastEvaluatedKey; query.ExclusiveStartKey == nil {
+			break
+		}
+	}
+	// Output:
+	// m-1
+	// m-2
+}
+
+// An index that lags: the message was sent and has left the index, and a reader of the index still finds it.
+func ExampleDB_HoldIndexes() {
+	ctx := context.Background()
+	db := withIndex()
+	count := func() int32 {
+		out, err := db.Scan(ctx, &dynamodb.ScanInput{TableName: new("messages"), IndexName: new("unsent")})
+		if err != nil {
+			fmt.Println(err)
+		}
+
+		return out.Count
+	}
+
+	release := db.HoldIndexes()
+	_, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: new("messages"), Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "m-1"}},
+		UpdateExpression: new("REMOVE due"),
+	})
+	fmt.Println(err, count())
+
+	release()
+	fmt.Println(count())
+	// Output:
+	// <nil> 3
+	// 2
+}
+
 // When somebody deletes a record, the work of its key runs again.
 func ExampleDB_DeleteItem() {
 	db := withTable()

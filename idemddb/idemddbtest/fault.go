@@ -1,10 +1,6 @@
 package idemddbtest
 
-import (
-	"context"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-)
+import "context"
 
 // A Fault is what goes wrong with one request or with its answer.
 type Fault string
@@ -19,6 +15,10 @@ const (
 	LostReply Fault = "LostReply"
 	// LateRequest breaks the connection as well. [DB.Deliver] applies the request later, when its sender has given it up.
 	LateRequest Fault = "LateRequest"
+	// LateCommit breaks the connection of a transaction after it has arrived. If its writes are possible, it stays in flight and holds its
+	// items until [DB.Deliver] commits it, see [Transaction]; else DynamoDB cancels it at once. For any other request LateCommit does what
+	// LateRequest does.
+	LateCommit Fault = "LateCommit"
 	// LateReply applies the request at once and never answers: the call waits for the end of its context.
 	LateReply Fault = "LateReply"
 	// TruncatedBody applies the request and cuts its answer off: status 200 and JSON that ends too early. The SDK does not retry that.
@@ -33,7 +33,7 @@ const (
 	// ServerErrorApplied applies the request and answers InternalServerError, status 500.
 	ServerErrorApplied Fault = "ServerErrorApplied"
 	// ConditionWithoutItem applies the request. If a condition fails, the answer lacks the item that was asked for; in a call of
-	// statements this holds for each of them.
+	// statements, and in a transaction, this holds for each of them.
 	ConditionWithoutItem Fault = "ConditionWithoutItem"
 
 	// The others refuse the request: nothing is applied, and the answer is an error of the service.
@@ -47,8 +47,15 @@ const (
 	// AccessDenied is an AccessDeniedException: a missing IAM permission, for statements dynamodb:PartiQLInsert or PartiQLUpdate.
 	AccessDenied Fault = "AccessDenied"
 	// TransactionConflict is a TransactionConflictException: another transaction holds the item. A transaction is canceled instead, with
-	// that reason for its first item. Of a call of statements the first one is refused, and the others are applied.
+	// that reason for its first item, and the other items have the reasons that they have without the fault. Of a call of statements the
+	// first one is refused, and the others are applied.
 	TransactionConflict Fault = "TransactionConflict"
+	// ThrottleReason cancels a transaction with the reason ThrottlingError for its last item. The other items have the reasons that they
+	// have without the fault. For any other request ThrottleReason does what ThrottleAccount does.
+	ThrottleReason Fault = "ThrottleReason"
+	// CanceledWithoutReasons cancels a transaction with an error that lacks the reasons. For any other request CanceledWithoutReasons does
+	// what TransactionConflict does.
+	CanceledWithoutReasons Fault = "CanceledWithoutReasons"
 	// TransactionInProgress is a TransactionInProgressException: a transaction with this ClientRequestToken is under way.
 	TransactionInProgress Fault = "TransactionInProgress"
 	// ReplicatedWriteConflict is a ReplicatedWriteConflictException: another Region of a strongly consistent global table is writing.
@@ -86,74 +93,14 @@ func (db *DB) InterceptStatements(decide func(ctx context.Context, statement Req
 	db.interceptStatement = decide
 }
 
-// Deliver applies the requests that LateRequest has held back, in the order in which they were sent, and returns what became of each.
-func (db *DB) Deliver() []Request {
+// InterceptParts sets the function that chooses a fault for each part of a transaction that DynamoDB evaluates; nil removes it. The DB calls
+// decide in the order of the parts, after it has chosen the fault of the whole transaction, and otherwise as Intercept says.
+// TransactionConflict, Throttle and ThrottleAccount cancel the transaction; the reason of the part is then TransactionConflict,
+// ProvisionedThroughputExceeded or ThrottlingError. ConditionWithoutItem removes the item from the reason of a part whose condition does
+// not hold. With any other fault the reason of the part is a ValidationError.
+func (db *DB) InterceptParts(decide func(ctx context.Context, part Request) Fault) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 
-	held := db.held
-	db.held = nil
-	delivered := make([]Request, 0, len(held))
-
-	for _, in := range held {
-		r := db.describe(in)
-		_, r.Err = db.apply(in, &r)
-		db.requests = append(db.requests, r)
-		delivered = append(delivered, r.clone())
-	}
-
-	return delivered
-}
-
-// nextFault returns the fault that Inject has for this request, or the interceptor that chooses one.
-func (db *DB) nextFault() (Fault, func(context.Context, Request) Fault) {
-	if len(db.faults) == 0 {
-		return None, db.intercept
-	}
-
-	f := db.faults[0]
-	db.faults = db.faults[1:]
-
-	return f, nil
-}
-
-// chooseStatementFaults asks decide for the fault of each statement, without the lock. It returns false if the sender gave up meanwhile.
-func chooseStatementFaults(ctx context.Context, r *Request, ofCall Fault, decide func(context.Context, Request) Fault) bool {
-	if r.Operation != "BatchExecuteStatement" || !ofCall.applies(*r) {
-		return true
-	}
-
-	if decide != nil {
-		for i := range r.Items {
-			r.Items[i].Fault = decide(ctx, r.Items[i].clone())
-		}
-	}
-
-	if ofCall == TransactionConflict && len(r.Items) > 0 {
-		r.Items[0].Fault = ofCall
-	}
-
-	return decide == nil || ctx.Err() == nil
-}
-
-// applies reports whether a request with this fault is applied when it arrives.
-func (f Fault) applies(r Request) bool {
-	switch f {
-	case LostRequest, LateRequest, EmptyAnswer:
-		return false
-	}
-
-	return f.refusal(r) == nil
-}
-
-// spoil takes out of an answer what the fault makes it lack.
-func (f Fault) spoil(out any, err error) {
-	switch f {
-	case ConditionWithoutItem:
-		stripItem(err)
-	case MissingResponse:
-		if batch, ok := out.(*dynamodb.BatchExecuteStatementOutput); ok && batch != nil {
-			batch.Responses = batch.Responses[:len(batch.Responses)-1]
-		}
-	}
+	db.interceptPart = decide
 }

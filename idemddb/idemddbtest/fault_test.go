@@ -87,6 +87,7 @@ func TestFaults(t *testing.T) {
 		{idemddbtest.LostRequest, false, 0, isReset},
 		{idemddbtest.LostReply, true, 0, isReset},
 		{idemddbtest.LateRequest, false, 0, isReset},
+		{idemddbtest.LateCommit, false, 0, isReset},
 		{idemddbtest.TruncatedBody, true, 200, func(err error) bool {
 			_, ok := errors.AsType[*smithy.DeserializationError](err)
 
@@ -100,6 +101,8 @@ func TestFaults(t *testing.T) {
 		{idemddbtest.Throttle, false, 400, isType[*types.ProvisionedThroughputExceededException]},
 		{idemddbtest.ThrottleAccount, false, 400, isType[*types.ThrottlingException]},
 		{idemddbtest.TransactionConflict, false, 400, isType[*types.TransactionConflictException]},
+		{idemddbtest.CanceledWithoutReasons, false, 400, isType[*types.TransactionConflictException]},
+		{idemddbtest.ThrottleReason, false, 400, isType[*types.ThrottlingException]},
 		{idemddbtest.TransactionInProgress, false, 400, isType[*types.TransactionInProgressException]},
 		{idemddbtest.ReplicatedWriteConflict, false, 400, isType[*types.ReplicatedWriteConflictException]},
 		{idemddbtest.AccessDenied, false, 400, func(err error) bool {

@@ -25,10 +25,10 @@ func (db *DB) Handler() http.Handler {
 		}
 
 		reply := db.exchange(r.Context(), r.Header.Get("X-Amz-Target"), body)
-		switch reply.fault {
-		case LostRequest, LostReply, LateRequest:
+		switch {
+		case reply.fault.breaks():
 			reset(w)
-		case LateReply:
+		case reply.fault == LateReply:
 			<-r.Context().Done()
 			panic(http.ErrAbortHandler)
 		}
@@ -87,7 +87,7 @@ func (db *DB) exchange(ctx context.Context, target string, body []byte) reply {
 	switch {
 	case f == ServerErrorApplied:
 		return errorReply(errServer(), f)
-	case f == LostRequest, f == LateRequest:
+	case f.breaks():
 		return reply{fault: f}
 	case f == EmptyAnswer, f == EmptyAnswerApplied:
 		return reply{status: http.StatusOK, fault: f}

@@ -19,7 +19,7 @@ type keyAttribute struct {
 	max  int
 }
 
-// keyOf adopts the key of a request, which must have the key attributes and no others.
+// keyOf adopts the key of a request, which must have the key attributes and no others. It does not check their types, see checkTypes.
 func (t *table) keyOf(in item) (item, error) {
 	if len(in) != len(t.key) {
 		return nil, invalid("The number of conditions on the keys is invalid")
@@ -40,15 +40,23 @@ func (t *table) checkKey(it item) error {
 			return invalid("One of the required keys was not given a value")
 		}
 
-		if typeOf(v) != k.typ {
-			return invalid("One or more parameter values were invalid: Type mismatch for key")
-		}
-
 		switch n := len(keyText(v)); {
 		case n == 0:
 			return invalid("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: %s", k.name)
 		case n > k.max:
 			return invalid("Hash primary key values must be under 2048 bytes, and range primary key values must be under 1024 bytes")
+		}
+	}
+
+	return nil
+}
+
+// checkTypes checks the types of the key attributes. It is not a part of checkKey, because DynamoDB cancels a transaction for a key of the
+// wrong type and names the item, but refuses the whole request for any other fault of a key.
+func (t *table) checkTypes(it item) error {
+	for _, k := range t.key {
+		if typeOf(it[k.name]) != k.typ {
+			return invalid("One or more parameter values were invalid: Type mismatch for key")
 		}
 	}
 

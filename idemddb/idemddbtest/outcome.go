@@ -5,15 +5,19 @@ import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 // outcome is what a write would do to its item. Nothing is stored before all writes of a request have one.
 type outcome struct {
 	before, after item // nil is a missing item
-	units         int
+	cost          consumption
 	refused       bool
 }
 
 // evaluate returns what the write would do. It does not return an error for a refused condition, because a transaction lists all of them.
 func (w *write) evaluate() (outcome, error) {
+	if err := w.checkTypes(); err != nil {
+		return outcome{}, err
+	}
+
 	o := outcome{before: w.table.items[w.id]}
 	if w.condition != nil && !w.bound.holds(w.parsed.condition.condition, o.before) {
-		o.refused, o.units = true, writeUnits(o.before)
+		o.refused, o.cost = true, written(writeUnits(o.before))
 
 		return o, nil
 	}
@@ -26,7 +30,9 @@ func (w *write) evaluate() (outcome, error) {
 	case checkWrite:
 		o.after = o.before
 	case updateWrite:
-		o.after, err = w.updated(o.before)
+		if o.after, err = w.updated(o.before); err == nil {
+			err = w.table.checkIndexed(o.after)
+		}
 	case deleteWrite:
 	}
 
@@ -39,9 +45,52 @@ func (w *write) evaluate() (outcome, error) {
 		return outcome{}, err
 	}
 
-	o.units = units(max(itemSize(o.before), size), writeUnit)
+	o.cost = w.table.cost(o.before, o.after)
 
 	return o, nil
+}
+
+// checkTypes checks the types of the key attributes, and of what a put has for the keys of indexes.
+func (w *write) checkTypes() error {
+	if err := w.table.checkTypes(w.adopted); err != nil || w.kind != putWrite {
+		return err
+	}
+
+	for _, ix := range w.table.indexes {
+		if err := ix.checkTypes(w.adopted); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// checkIndexed checks what an update has made of the keys of indexes.
+func (t *table) checkIndexed(it item) error {
+	for _, ix := range t.indexes {
+		if err := ix.checkTypes(it); err != nil {
+			return err
+		}
+
+		if err := ix.checkSizes(it); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// cost returns the price of a write in the table and in its indexes. In the table the larger of the two items counts.
+func (t *table) cost(before, after item) consumption {
+	c := written(units(max(itemSize(before), itemSize(after)), writeUnit))
+
+	for _, ix := range t.indexes {
+		if n := ix.units(before, after); n > 0 {
+			c.add(consumption{indexes: map[string]float64{ix.name: float64(n)}})
+		}
+	}
+
+	return c
 }
 
 func (w *write) updated(before item) (item, error) {
@@ -106,19 +155,6 @@ func touched(it item, paths []path) item {
 	}
 
 	return out
-}
-
-func capacity(want types.ReturnConsumedCapacity, t *table, n int) *types.ConsumedCapacity {
-	if want != types.ReturnConsumedCapacityTotal && want != types.ReturnConsumedCapacityIndexes {
-		return nil
-	}
-
-	c := &types.ConsumedCapacity{TableName: new(t.name), CapacityUnits: new(float64(n))}
-	if want == types.ReturnConsumedCapacityIndexes {
-		c.Table = &types.Capacity{CapacityUnits: new(float64(n))}
-	}
-
-	return c
 }
 
 func errLegacy() error {

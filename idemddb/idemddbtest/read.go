@@ -4,17 +4,11 @@ import (
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // GetItem reads an item. Reads are always consistent here. ProjectionExpression is not supported.
 func (db *DB) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
 	return call[dynamodb.GetItemOutput](ctx, db, in)
-}
-
-// Scan returns all items of a table at once, in the order of their keys. Filters, projections, limits and segments are not supported.
-func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	return call[dynamodb.ScanOutput](ctx, db, in)
 }
 
 func (db *DB) getItem(in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
@@ -32,37 +26,22 @@ func (db *DB) getItem(in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error
 		return nil, err
 	}
 
-	it := t.items[t.id(key)]
-
-	out := &dynamodb.GetItemOutput{Item: copyItem(it), ConsumedCapacity: capacity(in.ReturnConsumedCapacity, t, 0)}
-	if c := out.ConsumedCapacity; c != nil {
-		n := float64(units(itemSize(it), readUnit))
-		if in.ConsistentRead == nil || !*in.ConsistentRead {
-			n /= 2
-		}
-
-		*c.CapacityUnits = n
-		if c.Table != nil {
-			*c.Table.CapacityUnits = n
-		}
-	}
-
-	return out, nil
-}
-
-func (db *DB) scan(in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
-	t, err := db.table(in.TableName)
-	if err != nil {
+	if err := t.checkTypes(key); err != nil {
 		return nil, err
 	}
 
-	if in.FilterExpression != nil || in.ProjectionExpression != nil || in.IndexName != nil || in.Limit != nil || in.Segment != nil ||
-		in.AttributesToGet != nil || in.ScanFilter != nil || in.ExclusiveStartKey != nil || in.Select != "" && in.Select != types.SelectAllAttributes {
-		return nil, invalid("idemddbtest: Scan: only whole tables are supported")
+	it := t.items[t.id(key)]
+	cost := consumption{table: readUnits(itemSize(it), in.ConsistentRead)}
+
+	return &dynamodb.GetItemOutput{Item: copyItem(it), ConsumedCapacity: cost.report(in.ReturnConsumedCapacity, t)}, nil
+}
+
+// readUnits returns the price of reading this much at once. A read that is not consistent costs half.
+func readUnits(size int, consistent *bool) float64 {
+	n := float64(units(size, readUnit))
+	if consistent != nil && *consistent {
+		return n
 	}
 
-	all := t.all()
-	count := int32(len(all)) //nolint:gosec // two thousand million items do not fit into memory
-
-	return &dynamodb.ScanOutput{Items: all, Count: count, ScannedCount: count}, nil
+	return n / 2
 }

@@ -11,17 +11,29 @@ import (
 func (f Fault) refusal(r Request) error {
 	switch f {
 	case Throttle:
-		return &types.ProvisionedThroughputExceededException{Message: new("The level of configured provisioned throughput for the table was exceeded")}
+		return &types.ProvisionedThroughputExceededException{Message: new(overProvided)}
 	case ThrottleAccount:
-		return &types.ThrottlingException{Message: new("Rate of requests exceeds the allowed throughput")}
+		return errThrottled()
 	case ServerError:
 		return errServer()
 	case AccessDenied:
 		return &smithy.GenericAPIError{Code: "AccessDeniedException", Message: "User is not authorized to perform: dynamodb:" + r.action()}
 	case TransactionConflict:
 		return r.conflict()
+	case ThrottleReason:
+		if r.Operation == transactWrite {
+			return nil // its last part has it
+		}
+
+		return errThrottled()
+	case CanceledWithoutReasons:
+		if r.Operation == transactWrite {
+			return &types.TransactionCanceledException{Message: new("Transaction cancelled")}
+		}
+
+		return r.conflict()
 	case TransactionInProgress:
-		return &types.TransactionInProgressException{Message: new("The transaction with the given request token is already in progress")}
+		return errInProgress()
 	case ReplicatedWriteConflict:
 		return &types.ReplicatedWriteConflictException{Message: new("Another Region is writing this item")}
 	}
@@ -57,32 +69,37 @@ func (r Request) action() string {
 	return r.Operation
 }
 
-// conflict is the error of a request whose item another transaction holds. A call of statements has none: its first statement has it.
+// conflict returns the error of a request whose item another transaction holds. It returns nil for a transaction and for a call of
+// statements, because one of their items has the conflict.
 func (r Request) conflict() error {
 	switch r.Operation {
-	case "TransactWriteItems":
-		return errTransactionConflict(len(r.Items))
-	case "BatchExecuteStatement":
+	case transactWrite, "BatchExecuteStatement":
 		return nil
 	}
 
-	return &types.TransactionConflictException{Message: new("Transaction is ongoing for the item")}
+	return errConflict()
 }
 
-func errTransactionConflict(parts int) error {
-	reasons := make([]types.CancellationReason, parts)
-	for i := range reasons {
-		reasons[i].Code = new("None")
+func errConflict() error { return &types.TransactionConflictException{Message: new(isOngoing)} }
+
+// reason returns the reason with which a part with this fault cancels its transaction. Its code is None if the fault does not.
+func (f Fault) reason() types.CancellationReason {
+	switch f {
+	case None, ConditionWithoutItem:
+		return types.CancellationReason{Code: new(none)}
+	case TransactionConflict:
+		return reasonOf("TransactionConflict", isOngoing)
+	case Throttle:
+		return reasonOf("ProvisionedThroughputExceeded", overProvided)
+	case ThrottleAccount:
+		return reasonOf("ThrottlingError", overCapacity)
 	}
 
-	if parts > 0 {
-		reasons[0] = types.CancellationReason{Code: new("TransactionConflict"), Message: new("Transaction is ongoing for the item")}
-	}
+	return reasonOf("ValidationError", "idemddbtest: "+string(f)+" is not a fault of a part")
+}
 
-	return &types.TransactionCanceledException{
-		Message:             new("Transaction cancelled, please refer cancellation reasons for specific reasons [TransactionConflict]"),
-		CancellationReasons: reasons,
-	}
+func errThrottled() error {
+	return &types.ThrottlingException{Message: new("Rate of requests exceeds the allowed throughput")}
 }
 
 func errServer() error { return &types.InternalServerError{Message: new("Internal server error")} }

@@ -15,8 +15,9 @@ import (
 type Request struct {
 	Operation string                          // "UpdateItem"
 	Table     string                          // "" for a transaction and a call of statements
+	Index     string                          // IndexName of a Query or a Scan; "" for the table itself
 	Key       map[string]types.AttributeValue // of the item; for a PutItem or a statement nil if there is no such table
-	Condition string                          // ConditionExpression; for a statement the text after WHERE
+	Condition string                          // ConditionExpression; for a statement the text after WHERE, for a Query KeyConditionExpression, for a Scan FilterExpression
 	Update    string                          // UpdateExpression; for an UPDATE its SET and REMOVE clauses, for an INSERT the text after VALUE
 	Items     []Request                       // the parts of a transaction (Operation Put, Update, Delete or ConditionCheck) or the statements of a call (INSERT or UPDATE)
 
@@ -75,13 +76,10 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 	switch f {
 	case LostRequest, EmptyAnswer:
 		return nil, f, nil
-	case LateRequest:
-		late, err := copyInput(in)
-		if err == nil {
-			db.held = append(db.held, late)
-		}
+	case LateRequest, LateCommit:
+		r.Err = db.hold(in, f, &r)
 
-		return nil, f, err
+		return nil, f, r.Err
 	}
 
 	out, r.Err = db.apply(in, &r)
@@ -95,7 +93,7 @@ func (db *DB) arrive(ctx context.Context, in any) Request {
 	db.mu.Lock()
 	r := db.describe(in)
 	f, intercept := db.nextFault()
-	each := db.interceptStatement
+	each := db.itemInterceptor(r)
 	db.mu.Unlock()
 
 	if intercept != nil {
@@ -105,7 +103,7 @@ func (db *DB) arrive(ctx context.Context, in any) Request {
 		}
 	}
 
-	if !chooseStatementFaults(ctx, &r, f, each) {
+	if !chooseItemFaults(ctx, &r, f, each) {
 		f = LostRequest
 	}
 
@@ -128,6 +126,8 @@ func (db *DB) apply(in any, r *Request) (out any, err error) {
 		return db.getItem(in)
 	case *dynamodb.DeleteItemInput:
 		return db.deleteItem(in, r)
+	case *dynamodb.QueryInput:
+		return db.query(in)
 	case *dynamodb.ScanInput:
 		return db.scan(in)
 	case *dynamodb.CreateTableInput:
@@ -153,8 +153,10 @@ func (db *DB) describe(in any) Request {
 		db.describeItem(&r, in.TableName, in.Key, in.ConditionExpression)
 	case *dynamodb.GetItemInput:
 		db.describeItem(&r, in.TableName, in.Key, nil)
+	case *dynamodb.QueryInput:
+		r.Table, r.Index, r.Condition = tableName(in.TableName), text(in.IndexName), text(in.KeyConditionExpression)
 	case *dynamodb.ScanInput:
-		r.Table = tableName(in.TableName)
+		r.Table, r.Index, r.Condition = tableName(in.TableName), text(in.IndexName), text(in.FilterExpression)
 	case *dynamodb.CreateTableInput:
 		r.Table = tableName(in.TableName)
 	case *dynamodb.DescribeTableInput:
@@ -215,7 +217,7 @@ func operation(in any) string {
 	case *dynamodb.PutItemInput:
 		return "PutItem"
 	case *dynamodb.TransactWriteItemsInput:
-		return "TransactWriteItems"
+		return transactWrite
 	case *dynamodb.BatchExecuteStatementInput:
 		return "BatchExecuteStatement"
 	}

@@ -45,6 +45,10 @@ func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *
 	out := &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(writes))}
 	for i, w := range writes {
 		part := &r.Items[i]
+		if part.Err == nil && db.holds(w.table, w.id) {
+			part.Err = errConflict()
+		}
+
 		out.Responses[i] = w.execute(part, r.Fault)
 		r.WriteUnits += part.WriteUnits
 		r.Refused = r.Refused || part.Refused
@@ -137,13 +141,7 @@ func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []typ
 		return w, err
 	}
 
-	if itemSize(w.adopted) > maxItemSize {
-		return w, invalid("Item size has exceeded the maximum allowed size")
-	}
-
-	w.id = t.id(w.adopted)
-
-	return w, nil
+	return w, w.identify()
 }
 
 // understand checks the statement, first by itself and then with its table. It sets the expressions of the write, and its key or item.

@@ -2,13 +2,15 @@ package idemddbtest
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CreateTable makes a table, which is ACTIVE at once. Secondary indexes and provisioned capacity are accepted and ignored.
+// CreateTable makes a table with its global secondary indexes, which are ACTIVE at once. Local secondary indexes and provisioned capacity
+// are accepted and ignored.
 func (db *DB) CreateTable(ctx context.Context, in *dynamodb.CreateTableInput, _ ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
 	return call[dynamodb.CreateTableOutput](ctx, db, in)
 }
@@ -26,6 +28,8 @@ type table struct {
 	created time.Time
 	ttl     string // attribute, "" when off
 	items   map[string]item
+	indexes []*index
+	indexed map[string]item // the items that the indexes show while they are held; nil: items
 }
 
 func (db *DB) table(name *string) (*table, error) {
@@ -39,38 +43,75 @@ func (db *DB) table(name *string) (*table, error) {
 
 func (db *DB) createTable(in *dynamodb.CreateTableInput) (*dynamodb.CreateTableOutput, error) {
 	name := tableName(in.TableName)
-	if len(name) < 3 || len(name) > 255 {
-		return nil, invalid("Invalid table/index name. Table/index names must be between 3 and 255 characters long")
+	if !validName(name) {
+		return nil, errName()
 	}
 
 	if db.tables[name] != nil {
 		return nil, &types.ResourceInUseException{Message: new("Cannot create preexisting table")}
 	}
 
-	key, err := schema(in)
+	key, err := schema(in.AttributeDefinitions, in.KeySchema)
 	if err != nil {
 		return nil, err
 	}
 
-	copied := *in
-	t := &table{name: name, key: key, input: &copied, created: db.now(), items: map[string]item{}}
+	indexes, err := indexesOf(in, key)
+	if err != nil {
+		return nil, err
+	}
 
-	copied.KeySchema = append([]types.KeySchemaElement(nil), in.KeySchema...)
-	copied.AttributeDefinitions = append([]types.AttributeDefinition(nil), in.AttributeDefinitions...)
+	if err := checkDefinitions(in, key, indexes); err != nil {
+		return nil, err
+	}
+
+	copied := *in
+	t := &table{name: name, key: key, input: &copied, created: db.now(), items: map[string]item{}, indexes: indexes}
+
+	copied.KeySchema = slices.Clone(in.KeySchema)
+	copied.AttributeDefinitions = slices.Clone(in.AttributeDefinitions)
+	copied.GlobalSecondaryIndexes = slices.Clone(in.GlobalSecondaryIndexes)
 	db.tables[name] = t
 
 	return &dynamodb.CreateTableOutput{TableDescription: t.describe()}, nil
 }
 
-func schema(in *dynamodb.CreateTableInput) ([]keyAttribute, error) {
+func validName(name string) bool { return len(name) >= 3 && len(name) <= 255 }
+
+func errName() error {
+	return invalid("Invalid table/index name. Table/index names must be between 3 and 255 characters long")
+}
+
+// checkDefinitions refuses attributes that belong to no key. It does not check a table with local indexes, whose keys are not kept.
+func checkDefinitions(in *dynamodb.CreateTableInput, key []keyAttribute, indexes []*index) error {
+	used := map[string]bool{}
+	for _, k := range key {
+		used[k.name] = true
+	}
+
+	for _, ix := range indexes {
+		for _, k := range ix.key {
+			used[k.name] = true
+		}
+	}
+
+	if len(used) != len(in.AttributeDefinitions) && in.LocalSecondaryIndexes == nil {
+		return invalid("The number of attributes in key schema must match the number of attributes defined in attribute definitions.")
+	}
+
+	return nil
+}
+
+// schema returns the key of a table or of an index.
+func schema(attributes []types.AttributeDefinition, elements []types.KeySchemaElement) ([]keyAttribute, error) {
 	defined := map[string]types.ScalarAttributeType{}
-	for _, a := range in.AttributeDefinitions {
+	for _, a := range attributes {
 		defined[*a.AttributeName] = a.AttributeType
 	}
 
 	var key []keyAttribute
 
-	for i, e := range in.KeySchema {
+	for i, e := range elements {
 		k := keyAttribute{name: *e.AttributeName, typ: string(defined[*e.AttributeName]), max: maxPartitionKey}
 
 		want := types.KeyTypeHash
@@ -107,15 +148,23 @@ func (t *table) describe() *types.TableDescription {
 		size += itemSize(it)
 	}
 
-	return &types.TableDescription{
+	description := &types.TableDescription{
 		TableName:            new(t.name),
-		TableArn:             new("arn:aws:dynamodb:us-east-1:000000000000:table/" + t.name),
+		TableArn:             new(t.arn()),
 		TableStatus:          types.TableStatusActive,
-		KeySchema:            append([]types.KeySchemaElement(nil), t.input.KeySchema...),
-		AttributeDefinitions: append([]types.AttributeDefinition(nil), t.input.AttributeDefinitions...),
+		KeySchema:            slices.Clone(t.input.KeySchema),
+		AttributeDefinitions: slices.Clone(t.input.AttributeDefinitions),
 		BillingModeSummary:   &types.BillingModeSummary{BillingMode: types.BillingModePayPerRequest},
 		CreationDateTime:     new(t.created),
 		ItemCount:            new(int64(len(t.items))),
 		TableSizeBytes:       new(int64(size)),
 	}
+
+	for _, ix := range t.indexes {
+		description.GlobalSecondaryIndexes = append(description.GlobalSecondaryIndexes, ix.describe(t))
+	}
+
+	return description
 }
+
+func (t *table) arn() string { return "arn:aws:dynamodb:us-east-1:000000000000:table/" + t.name }

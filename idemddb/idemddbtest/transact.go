@@ -2,44 +2,45 @@ package idemddbtest
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"reflect"
-	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 )
 
-// TransactWriteItems does all of its writes or none. A ClientRequestToken counts for ten minutes. Unlike the SDK's client, a DB does not
-// generate one.
+// TransactWriteItems does all of its writes or none. If it does none, the TransactionCanceledException has a reason for each item, in the
+// order of the items. A ClientRequestToken counts for ten minutes after its transaction was done: in that time a repetition is a success
+// that writes nothing. Unlike the SDK's client, a DB does not generate a token.
 func (db *DB) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	return call[dynamodb.TransactWriteItemsOutput](ctx, db, in)
 }
 
+// transactWrite is the name of the operation.
+const transactWrite = "TransactWriteItems"
+
 const (
 	maxTransactItems = 100
 	maxTransactSize  = 4 << 20
-	maxToken         = 36
-	tokenLifetime    = 10 * time.Minute
 )
 
-// sentTransaction is a transaction that was done with a ClientRequestToken.
-type sentTransaction struct {
-	token string
-	items []types.TransactWriteItem
-	until time.Time
+func (db *DB) transactWriteItems(in *dynamodb.TransactWriteItemsInput, r *Request) (*dynamodb.TransactWriteItemsOutput, error) {
+	tx, err := db.begin(in, r)
+	if err != nil {
+		return nil, err
+	}
+
+	tx.commit()
+
+	return tx.output(in.ReturnConsumedCapacity), nil
 }
 
-func (db *DB) transactWriteItems(in *dynamodb.TransactWriteItemsInput, r *Request) (*dynamodb.TransactWriteItemsOutput, error) {
+// begin puts a transaction in flight if all of its writes are possible. It sets the parts of r.
+func (db *DB) begin(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transaction, error) {
 	writes, err := transactWrites(in)
 	if err != nil {
 		return nil, err
 	}
 
-	sent, err := db.token(in)
+	sent, err := withToken(in)
 	if err != nil {
 		return nil, err
 	}
@@ -53,24 +54,19 @@ func (db *DB) transactWriteItems(in *dynamodb.TransactWriteItemsInput, r *Reques
 		return nil, err
 	}
 
+	tx := &Transaction{db: db, sent: sent, writes: writes, repeated: repeated}
 	if repeated {
-		return db.transactOutput(in, writes, replayedUnits(writes)), nil
+		return tx, nil
 	}
 
-	outcomes, err := evaluateAll(writes, r)
-	if err != nil {
+	if tx.outcomes, err = db.evaluateAll(writes, r); err != nil {
 		return nil, err
 	}
 
-	cost := make([]int, len(writes))
-	for i, w := range writes {
-		w.store(outcomes[i])
-		cost[i] = 2 * outcomes[i].units
-	}
+	tx.committed = make([]bool, len(writes))
+	db.inFlight = append(db.inFlight, tx)
 
-	db.remember(sent)
-
-	return db.transactOutput(in, writes, cost), nil
+	return tx, nil
 }
 
 func transactWrites(in *dynamodb.TransactWriteItemsInput) ([]*write, error) {
@@ -80,7 +76,7 @@ func transactWrites(in *dynamodb.TransactWriteItemsInput) ([]*write, error) {
 
 	writes := make([]*write, len(in.TransactItems))
 	for i, part := range in.TransactItems {
-		w, n := transactWrite(part)
+		w, n := writeOf(part)
 		if n != 1 {
 			return nil, invalid("TransactItems can only contain one of Check, Put, Update or Delete")
 		}
@@ -95,8 +91,8 @@ func transactWrites(in *dynamodb.TransactWriteItemsInput) ([]*write, error) {
 	return writes, nil
 }
 
-// transactWrite returns the write of a part, and how many kinds of write the part holds: it should be one.
-func transactWrite(part types.TransactWriteItem) (w *write, n int) {
+// writeOf returns the write of a part, and how many kinds of write the part holds: it should be one.
+func writeOf(part types.TransactWriteItem) (w *write, n int) {
 	if p := part.Update; p != nil {
 		n++
 		w = &write{kind: updateWrite, tableName: p.TableName, key: p.Key, condition: p.ConditionExpression, update: p.UpdateExpression,
@@ -142,145 +138,25 @@ func (db *DB) prepareAll(writes []*write) error {
 
 		seen[id] = true
 
-		if size += itemSize(w.adopted); size > maxTransactSize {
-			return invalid("Transaction size has exceeded the maximum allowed size")
+		if size += w.size(); size > maxTransactSize {
+			return invalid("Transaction payload size cannot exceed 4MB. Payload Size: %d", size)
 		}
 	}
 
 	return nil
 }
 
-// evaluateAll returns the outcomes of all writes, or an error with a reason for each if one of them is refused. An update that does not fit
-// its item has the reason ValidationError, as the service documents it; DynamoDB Local answers most of these with a ValidationException.
-func evaluateAll(writes []*write, r *Request) ([]outcome, error) {
-	outcomes := make([]outcome, len(writes))
-	reasons := make([]types.CancellationReason, len(writes))
-	codes := make([]string, len(writes))
-	canceled := false
-
-	for i, w := range writes {
-		var err error
-
-		outcomes[i], err = w.evaluate()
-		reasons[i] = w.reason(outcomes[i], err)
-		codes[i] = *reasons[i].Code
-		canceled = canceled || codes[i] != "None"
-		part := &r.Items[i]
-		part.Refused, part.WriteUnits = outcomes[i].refused, 2*max(1, outcomes[i].units)
-		r.Refused = r.Refused || part.Refused
-		r.WriteUnits += part.WriteUnits
+// size returns how much of the limit of a transaction the write takes. As in DynamoDB Local this is what was sent, so that an update of a
+// large item takes only what it sets.
+func (w *write) size() int {
+	n := itemSize(w.adopted) + len(text(w.condition)) + len(text(w.update))
+	for _, name := range w.names {
+		n += len(name)
 	}
 
-	if !canceled {
-		return outcomes, nil
+	for _, v := range w.bound.values {
+		n += valueSize(v)
 	}
 
-	return nil, &types.TransactionCanceledException{
-		Message: new("Transaction cancelled, please refer cancellation reasons for specific reasons [" +
-			strings.Join(codes, ", ") + "]"),
-		CancellationReasons: reasons,
-	}
-}
-
-func (w *write) reason(o outcome, err error) types.CancellationReason {
-	switch {
-	case err != nil:
-		c := types.CancellationReason{Code: new("ValidationError"), Message: new(err.Error())}
-		if api, ok := errors.AsType[*smithy.GenericAPIError](err); ok {
-			c.Message = new(api.Message)
-		}
-
-		return c
-	case !o.refused:
-		return types.CancellationReason{Code: new("None")}
-	}
-
-	c := types.CancellationReason{Code: new("ConditionalCheckFailed"), Message: new("The conditional request failed")}
-	if w.giveItem == types.ReturnValuesOnConditionCheckFailureAllOld {
-		c.Item = copyItem(o.before)
-	}
-
-	return c
-}
-
-// token returns a transaction with its ClientRequestToken, as a copy. It returns nil for one without a token.
-func (db *DB) token(in *dynamodb.TransactWriteItemsInput) (*sentTransaction, error) {
-	switch n := len(text(in.ClientRequestToken)); {
-	case n == 0:
-		return nil, nil
-	case n > maxToken:
-		return nil, invalid("Value at 'clientRequestToken' failed to satisfy constraint: Member must have length less than or equal to 36")
-	}
-
-	copied, err := copyInput(in)
-	if err != nil {
-		return nil, err
-	}
-
-	return &sentTransaction{
-		token: *in.ClientRequestToken, items: copied.(*dynamodb.TransactWriteItemsInput).TransactItems, until: db.now().Add(tokenLifetime),
-	}, nil
-}
-
-// repeats reports whether a transaction with the same token was done in the last ten minutes.
-func (db *DB) repeats(t *sentTransaction) (bool, error) {
-	if t == nil {
-		return false, nil
-	}
-
-	sent, ok := db.tokens[t.token]
-	if !ok || !db.now().Before(sent.until) {
-		return false, nil
-	}
-
-	if !reflect.DeepEqual(sent.items, t.items) {
-		return false, &types.IdempotentParameterMismatchException{Message: new("Request rejected because it was retried with a different payload")}
-	}
-
-	return true, nil
-}
-
-// remember keeps a transaction that has a token, and removes those whose ten minutes are over.
-func (db *DB) remember(t *sentTransaction) {
-	if t == nil {
-		return
-	}
-
-	now := db.now()
-	maps.DeleteFunc(db.tokens, func(_ string, sent *sentTransaction) bool { return !now.Before(sent.until) })
-	db.tokens[t.token] = t
-}
-
-// replayedUnits returns the price of a transaction whose token is repeated: the items are read, not written.
-func replayedUnits(writes []*write) []int {
-	cost := make([]int, len(writes))
-	for i, w := range writes {
-		cost[i] = 2 * units(itemSize(w.table.items[w.id]), readUnit)
-	}
-
-	return cost
-}
-
-func (db *DB) transactOutput(in *dynamodb.TransactWriteItemsInput, writes []*write, cost []int) *dynamodb.TransactWriteItemsOutput {
-	out := &dynamodb.TransactWriteItemsOutput{}
-	at := map[string]int{}
-
-	for i, w := range writes {
-		c := capacity(in.ReturnConsumedCapacity, w.table, cost[i])
-		if c == nil {
-			return out
-		}
-
-		if j, ok := at[w.table.name]; ok {
-			*out.ConsumedCapacity[j].CapacityUnits += *c.CapacityUnits
-
-			continue
-		}
-
-		at[w.table.name] = len(out.ConsumedCapacity)
-		c.Table = nil
-		out.ConsumedCapacity = append(out.ConsumedCapacity, *c)
-	}
-
-	return out
+	return n
 }

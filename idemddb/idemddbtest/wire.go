@@ -33,6 +33,7 @@ var inputs = map[string]struct {
 	"BatchExecuteStatement": {schemas.BatchExecuteStatementInput, func() any { return &dynamodb.BatchExecuteStatementInput{} }},
 	"GetItem":               {schemas.GetItemInput, func() any { return &dynamodb.GetItemInput{} }},
 	"DeleteItem":            {schemas.DeleteItemInput, func() any { return &dynamodb.DeleteItemInput{} }},
+	"Query":                 {schemas.QueryInput, func() any { return &dynamodb.QueryInput{} }},
 	"Scan":                  {schemas.ScanInput, func() any { return &dynamodb.ScanInput{} }},
 	"CreateTable":           {schemas.CreateTableInput, func() any { return &dynamodb.CreateTableInput{} }},
 	"DescribeTable":         {schemas.DescribeTableInput, func() any { return &dynamodb.DescribeTableInput{} }},

@@ -102,6 +102,15 @@ func everyOperation(t *testing.T, c *dynamodb.Client) {
 		t.Errorf("Scan: got %d items", len(scanned.Items))
 	}
 
+	queried, err := c.Query(ctx, &dynamodb.QueryInput{
+		TableName: new(table), KeyConditionExpression: new("pk = :pk"), ExpressionAttributeValues: attributes{":pk": key["pk"]},
+	})
+	do("Query", err)
+
+	if err == nil && (len(queried.Items) != 1 || !reflect.DeepEqual(queried.Items[0], it)) {
+		t.Errorf("Query: got %s", show(queried.Items))
+	}
+
 	deleted, err := c.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: new(table), Key: key, ReturnValues: types.ReturnValueAllOld})
 	do("DeleteItem", err)
 

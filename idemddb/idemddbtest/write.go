@@ -114,19 +114,23 @@ func (db *DB) write(w *write, r *Request, want types.ReturnConsumedCapacity) (it
 		return nil, nil, err
 	}
 
+	if db.holds(w.table, w.id) {
+		return nil, nil, errConflict()
+	}
+
 	o, err := w.do(r)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	return o.attributes(w.returns, w.paths), capacity(want, w.table, o.units), nil
+	return o.attributes(w.returns, w.paths), o.cost.report(want, w.table), nil
 }
 
 // do evaluates and stores a prepared write.
 func (w *write) do(r *Request) (outcome, error) {
 	o, err := w.evaluate()
 
-	r.WriteUnits, r.Refused = o.units, o.refused
+	r.WriteUnits, r.Refused = int(o.cost.total()), o.refused
 	switch {
 	case err != nil:
 		return outcome{}, err
@@ -165,6 +169,19 @@ func (db *DB) prepare(w *write) (err error) {
 
 	if err != nil {
 		return err
+	}
+
+	return w.identify()
+}
+
+// identify checks the sizes of what was sent, and sets the id of the item.
+func (w *write) identify() error {
+	if w.kind == putWrite {
+		for _, ix := range w.table.indexes {
+			if err := ix.checkSizes(w.adopted); err != nil {
+				return err
+			}
+		}
 	}
 
 	if itemSize(w.adopted) > maxItemSize {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 // The states of a record.
 const (
+	none       = "" // there is no record
 	inProgress = "INPROGRESS"
 	completed  = "COMPLETED"
 	failed     = "FAILED"
@@ -22,9 +24,10 @@ func (f *fixture) introduce(p *printer) {
 	p.line(p.paint(green, f.result()))
 	p.line("")
 	p.paragraph("That is also the last line of this story. SQS delivers a message at least once, and a handler may have to run again. " +
-		"go-idemddb makes the handler idempotent: each payment below has one effect, whatever happens to its messages. The effect is an " +
-		"update that adds the amount to an account, and it would count twice if it ran twice. The wrapper and the payments code are the " +
-		"real ones. The steps set the clock of the leases, so that nobody waits for a lease to end.")
+		"go-idemddb makes the handler idempotent: each payment below has its effects exactly once, whatever happens to its messages. The " +
+		"effects are an amount that is added to an account, an entry in the ledger, and an announcement to others. The handler stages " +
+		"them, and one transaction writes them together with the record of the payment's idempotency key. The wrapper and the payments " +
+		"code are the real ones. The steps set the clock of the leases, so that nobody waits for a lease to end.")
 	p.line("")
 	p.field("engine", f.engine.name)
 	p.field("options", "lease 30 s · clocks may differ by 1 s · idempotency key: paymentId")
@@ -34,7 +37,7 @@ func (f *fixture) introduce(p *printer) {
 }
 
 func (f *fixture) printOutcome(w *worker, got outcome) {
-	f.field("requests", fmt.Sprintf("%d for records, %d for the account", got.requests, w.payments.Load()))
+	f.field("requests", strconv.Itoa(got.requests))
 	f.printEvents(w)
 	f.field("handler", count(got.runs, "run"))
 
@@ -68,7 +71,7 @@ func (f *fixture) printEvents(w *worker) {
 	f.field("events", byPayment(slices.Sorted(maps.Keys(kinds)), kinds)...)
 }
 
-// printTables prints the records of some payments, and the account.
+// printTables prints the records of some payments, and the sum of the accounts.
 func (f *fixture) printTables(payments []payment, records map[string]pipeline.Record, held pipeline.Account) {
 	ids, texts := make([]string, len(payments)), map[string]string{}
 	for i, p := range payments {
@@ -82,11 +85,15 @@ func (f *fixture) printTables(payments []payment, records map[string]pipeline.Re
 
 	f.line("")
 	f.field("record", byPayment(ids, texts)...)
-	f.field("account", describeAmount(held)+"  "+verdict)
+	f.field("accounts", describeAmount(held)+"  "+verdict)
 }
 
 // describeRecord leaves out what a reader need not know yet: the lease of a record that ended, and the fencing token of a first claim.
 func (f *fixture) describeRecord(r pipeline.Record) string {
+	if r.State == none {
+		return "none"
+	}
+
 	colours := map[string]colour{inProgress: yellow, completed: green, failed: red}
 	parts := []string{f.paint(colours[r.State], r.State), "owner " + r.Owner, fmt.Sprintf("attempts %d", r.Attempts)}
 
@@ -96,6 +103,10 @@ func (f *fixture) describeRecord(r pipeline.Record) string {
 		parts = append(parts, "released")
 	default:
 		parts = append(parts, "lease until "+r.Lease.Format(time.TimeOnly))
+	}
+
+	if r.Unsent > 0 {
+		parts = append(parts, f.paint(yellow, count(r.Unsent, "unsent message")))
 	}
 
 	if r.Attempts > 1 {

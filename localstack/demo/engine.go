@@ -52,8 +52,10 @@ func open(ctx context.Context, name string) (*engine, error) {
 	names := pipeline.Names{RecordTableName: "demo-records-" + id, LedgerTableName: "demo-ledger-" + id}
 	e.Pipeline = &pipeline.Pipeline{Names: names, DynamoDB: client}
 
-	for _, table := range []string{names.RecordTableName, names.LedgerTableName} {
-		if _, err := client.CreateTable(ctx, idemddb.Table(table)); err != nil {
+	for _, table := range []*dynamodb.CreateTableInput{
+		idemddb.TableWithIndex(names.RecordTableName, "unsent"), idemddb.Table(names.LedgerTableName),
+	} {
+		if _, err := client.CreateTable(ctx, table); err != nil {
 			return nil, errors.Join(fmt.Errorf("create a table on %s: %w", e.name, err), e.stop())
 		}
 	}

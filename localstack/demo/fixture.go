@@ -12,13 +12,11 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
-
-// account is the one that all payments go to.
-const account = "a-1"
 
 // fixture is what the steps share. It keeps the first error; after that its methods do nothing, so that a step reads as a list of
 // deliveries and checks.
@@ -26,6 +24,7 @@ type fixture struct {
 	*printer
 
 	engine *engine
+	queue  *queue
 	clock  *idemddbtest.Clock
 	work   handler
 	err    error
@@ -33,8 +32,9 @@ type fixture struct {
 	workers    []*worker
 	deliveries int
 
-	effects int                        // the payments that the account holds
-	made    pipeline.Account           // what the account should hold
+	effects int                        // the payments that the accounts hold
+	made    pipeline.Account           // what the accounts should hold together
+	waiting int                        // announcements that should still be in their records
 	ended   map[string]pipeline.Record // the records that are COMPLETED or FAILED, by payment
 }
 
@@ -48,6 +48,7 @@ func play(ctx context.Context, e *engine, out *printer, work handler) error {
 	f := &fixture{
 		printer: &printer{out: &text, coloured: out.coloured},
 		engine:  e,
+		queue:   &queue{ids: map[string]string{}},
 		clock:   idemddbtest.NewClock(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)),
 		work:    work,
 		ended:   map[string]pipeline.Record{},
@@ -74,8 +75,8 @@ func (f *fixture) runSteps(ctx context.Context) error {
 			accounts, err := f.engine.Accounts(ctx)
 			err = errors.Join(f.err, err)
 
-			return fmt.Errorf("step %d, %s: %w: the account has %s, it should have %s", i+1, step.title, err,
-				describeAmount(accounts[account]), describeAmount(f.made))
+			return fmt.Errorf("step %d, %s: %w: the accounts have %s, they should have %s", i+1, step.title, err,
+				describeAmount(sum(accounts)), describeAmount(f.made))
 		}
 
 		f.clock.Advance(time.Minute)
@@ -110,12 +111,8 @@ func (f *fixture) pass(d time.Duration) {
 	f.line(f.paint(dim, fmt.Sprintf("… %g s later, %s", d.Seconds(), f.time())))
 }
 
-func (f *fixture) worker() *worker { return f.workerWith(idemddb.Options{}, 0) }
-
-func (f *fixture) workerWith(opts idemddb.Options, pause time.Duration) *worker {
-	opts.Now = f.clock.Now
-
-	w, err := newWorker(f.engine, f.work, opts, pause)
+func (f *fixture) worker() *worker {
+	w, err := newWorker(f.engine, f.work, f.options())
 	if err != nil {
 		f.failf("%w", err)
 	}
@@ -126,13 +123,17 @@ func (f *fixture) workerWith(opts idemddb.Options, pause time.Duration) *worker 
 	return w
 }
 
-// payment is one piece of work. Its id is the idempotency key.
-type payment struct {
-	id     string
-	amount int // minor units
+func (f *fixture) options() idemddb.Options {
+	return idemddb.Options{Now: f.clock.Now, UnsentIndex: "unsent", Senders: map[string]idemddb.Sender{ledger.Captured: f.queue}}
 }
 
-func (p payment) body() string { return pipeline.Payment(p.id, account, p.amount) }
+// payment is one piece of work. Its id is the idempotency key.
+type payment struct {
+	id, account string
+	amount      int // minor units
+}
+
+func (p payment) body() string { return pipeline.Payment(p.id, p.account, p.amount) }
 
 // message is one delivery of a message; receives counts this one and all earlier ones.
 func message(id, body string, receives int) events.SQSMessage {
@@ -148,7 +149,7 @@ func message(id, body string, receives int) events.SQSMessage {
 type outcome struct {
 	failed, deadLetters string // message ids
 	runs                int    // of the handler
-	requests            int    // for records
+	requests            int    // of DynamoDB
 }
 
 // deliver hands a batch to a worker, waits for the answer and checks it.
@@ -202,7 +203,7 @@ func (f *fixture) finish(w *worker, want outcome) {
 
 	<-w.done
 
-	got := outcome{w.failed, strings.Join(w.deadLetters, " "), int(w.runs.Load()), int(w.records.Load())}
+	got := outcome{w.failed, strings.Join(w.deadLetters, " "), int(w.runs.Load()), int(w.requests.Load())}
 	f.printOutcome(w, got)
 
 	if got.requests <= want.requests {

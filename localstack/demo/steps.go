@@ -8,9 +8,10 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/outbox"
 )
 
-// steps is the story. Each step finds the account as the step before left it.
+// steps is the story. Each step finds the accounts as the step before left them.
 var steps = []struct {
 	title string
 	run   func(context.Context, *fixture)
@@ -19,31 +20,33 @@ var steps = []struct {
 	{"The same message again", duplicate},
 	{"One payment, two messages, one batch", samePaymentTwice},
 	{"One of two messages fails", failure},
-	{"A worker crashes", crash},
+	{"Two workers crash", crash},
 	{"A worker that was frozen wakes up too late", zombie},
 	{"A message that can never succeed", poison},
 	{"Ten messages share their requests", tenMessages},
+	{"The queue of the announcements is down", unsent},
 }
 
 func firstDelivery(ctx context.Context, f *fixture) {
-	p := payment{"p-1", 1250}
+	p := payment{"p-1", "a-1", 1250}
 
-	f.paragraph("A message asks for a payment of 12.50. The wrapper claims its paymentId, the handler pays, and the wrapper completes the record.")
+	f.paragraph("A message asks for a payment of 12.50. The handler stages its effects, and one transaction writes them and the completed " +
+		"record. Then the announcement is sent, and a second request removes it from the record.")
 	f.deliver(ctx, f.worker(), outcome{runs: 1, requests: 2}, message("m-1", p.body(), 1))
 	f.check(ctx, completed, p)
 }
 
 func duplicate(ctx context.Context, f *fixture) {
-	p := payment{"p-1", 1250}
+	p := payment{"p-1", "a-1", 1250}
 
-	f.paragraph("SQS delivers m-1 again, to another worker. Its claim is refused, and the refusal carries the completed record. So the wrapper " +
-		"answers that the message is done, and the handler does not run.")
+	f.paragraph("SQS delivers m-1 again, to another worker. A message that comes again is claimed before its handler runs. The claim is " +
+		"refused, and the refusal carries the completed record. So the wrapper answers that the message is done, and the handler does not run.")
 	f.deliver(ctx, f.worker(), outcome{requests: 1}, message("m-1", p.body(), 2))
 	f.check(ctx, completed, p)
 }
 
 func samePaymentTwice(ctx context.Context, f *fixture) {
-	p := payment{"p-2", 2000}
+	p := payment{"p-2", "a-1", 2000}
 
 	f.paragraph("The sender got no answer and sent p-2 twice, the second time written differently. Both messages arrive in one batch. They have " +
 		"the same idempotency key, so the handler runs once, and both messages are done.")
@@ -53,81 +56,87 @@ func samePaymentTwice(ctx context.Context, f *fixture) {
 }
 
 func failure(ctx context.Context, f *fixture) {
-	fails, succeeds := payment{"p-3", 500}, payment{"p-4", 750}
+	fails, succeeds := payment{"p-3", "a-1", 500}, payment{"p-4", "a-1", 750}
 
-	f.paragraph("DynamoDB throttles the update of the account while the handler pays p-3. The wrapper releases the claim and reports m-4 failed. " +
-		"The other message of the batch is done.")
+	f.paragraph("The handler of p-3 fails. The wrapper writes that down, so that the attempt counts, and reports m-4 failed. Nothing of what " +
+		"the handler staged is written. The other message of the batch is done.")
 
 	w := f.worker()
-	w.throttled = "m-4"
-	f.deliver(ctx, w, outcome{failed: "m-4", runs: 2, requests: 4}, message("m-4", fails.body(), 1), message("m-5", succeeds.body(), 1))
+	w.failing = "m-4"
+	f.deliver(ctx, w, outcome{failed: "m-4", runs: 2, requests: 3}, message("m-4", fails.body(), 1), message("m-5", succeeds.body(), 1))
 	f.check(ctx, completed, succeeds)
 	f.check(ctx, inProgress, fails)
 
 	f.line("")
-	f.paragraph("A released key can be claimed at once: the next delivery of m-4 pays. Each claim of a key has a higher fencing token.")
-	f.deliver(ctx, f.worker(), outcome{runs: 1, requests: 2}, message("m-4", fails.body(), 2))
+	f.paragraph("A released key can be claimed at once: the next delivery of m-4 pays. Its claim is a request of its own, and the completion is " +
+		"the transaction with the effects. Each claim of a key has a higher fencing token.")
+	f.deliver(ctx, f.worker(), outcome{runs: 1, requests: 3}, message("m-4", fails.body(), 2))
 	f.check(ctx, completed, fails)
 }
 
 func crash(ctx context.Context, f *fixture) {
-	p := payment{"p-5", 3000}
+	p := payment{"p-5", "a-1", 3000}
 
-	f.paragraph("A worker crashes before it pays p-5. It sends no answer and does not release its claim, which has a lease of 30 s.")
+	f.paragraph("A worker crashes while its handler works on p-5. The first delivery of a message is not claimed beforehand, so the worker " +
+		"leaves nothing behind: no record, no lease, no effect.")
 
 	w := f.worker()
 	w.freezes(ctx)
 	f.deliverUntilFrozen(ctx, w, message("m-6", p.body(), 1))
+	f.check(ctx, none, p)
+
+	f.line("")
+	f.paragraph("SQS delivers m-6 again. The second worker claims the key at once, and crashes, too. Its claim has a lease of 30 s.")
+
+	w = f.worker()
+	w.freezes(ctx)
+	f.deliverUntilFrozen(ctx, w, message("m-6", p.body(), 2))
 	f.check(ctx, inProgress, p)
 
 	f.pass(10 * time.Second)
-	f.paragraph("SQS delivers m-6 again. Nobody knows that the first worker crashed, so nobody may claim its key before the lease ends.")
-	f.deliver(ctx, f.worker(), outcome{failed: "m-6", requests: 1}, message("m-6", p.body(), 2))
+	f.paragraph("Nobody knows that the second worker crashed, so nobody may claim its key before the lease ends.")
+	f.deliver(ctx, f.worker(), outcome{failed: "m-6", requests: 1}, message("m-6", p.body(), 3))
 
 	f.pass(22 * time.Second)
 	f.paragraph("The lease has ended, and so has the second by which clocks may differ. The next delivery takes the key over and pays.")
-	f.deliver(ctx, f.worker(), outcome{runs: 1, requests: 2}, message("m-6", p.body(), 3))
+	f.deliver(ctx, f.worker(), outcome{runs: 1, requests: 3}, message("m-6", p.body(), 4))
 	f.check(ctx, completed, p)
 }
 
 func zombie(ctx context.Context, f *fixture) {
-	const lease, pause = time.Second, 10 * time.Second
+	p := payment{"p-6", "a-1", 4000}
 
-	p := payment{"p-6", 4000}
+	f.paragraph("A worker freezes while its handler works on p-6: its process stands still, but it is not dead.")
 
-	f.paragraph("A worker claims p-6 and freezes before it pays: its process stands still, but it is not dead. Its lease is 1 s in this step, " +
-		"because the renewal at half of a lease runs in real time.")
-
-	frozen := f.workerWith(idemddb.Options{Lease: lease}, pause)
+	frozen := f.worker()
 	thaw := frozen.freezes(ctx)
 	f.deliverUntilFrozen(ctx, frozen, message("m-7", p.body(), 1))
 
 	f.pass(5 * time.Second)
-	f.paragraph("Its lease has ended. Another worker gets m-7, takes the key over and pays.")
-	f.deliver(ctx, f.worker(), outcome{runs: 1, requests: 2}, message("m-7", p.body(), 2))
+	f.paragraph("Another worker gets m-7 and pays.")
+	f.deliver(ctx, f.worker(), outcome{runs: 1, requests: 3}, message("m-7", p.body(), 2))
 	f.check(ctx, completed, p)
 
 	f.pass(5 * time.Second)
-	f.paragraph("The first worker wakes up and goes on (PAUSE_MS is 10 s, so it does not pay at once). The wrapper renews the lease, and the " +
-		"renewal is fenced. So the wrapper cancels the handler's context: the payment is not sent, and m-7 is reported failed. The next " +
-		"delivery would be answered from the record.")
+	f.paragraph("The first worker wakes up and goes on. Its handler stages the payment a second time, but the transaction is refused, because the " +
+		"record is completed: nothing is written. The wrapper answers that the message is done.")
 	f.line("")
 	f.field(frozen.id, f.paint(cyan, "m-7")+"  goes on")
 	thaw()
-	f.finish(frozen, outcome{failed: "m-7", runs: 1, requests: 5})
+	f.finish(frozen, outcome{runs: 1, requests: 1})
 	f.check(ctx, completed, p)
 
 	f.line("")
-	f.paragraph("Not promised: a worker that pays before its context is cancelled, or that froze between its payment and the completion, pays " +
-		"a second time. Claim.Fence returns the fencing token, with which the paid system can refuse the older worker.")
+	f.paragraph("This is exact because the effects are in the transaction. An effect outside of it, such as a call to another system, would have " +
+		"happened twice here; Claim.Fence returns the fencing token, with which that system can refuse the older worker.")
 }
 
 func poison(ctx context.Context, f *fixture) {
-	p := payment{"p-7", -300}
+	p := payment{"p-7", "a-1", -300}
 
 	f.paragraph("p-7 asks for a negative amount. The payments code returns a Permanent error: the wrapper ends the key as FAILED, gives the " +
 		"message to the dead-letter hook and answers that it is done.")
-	f.deliver(ctx, f.worker(), outcome{deadLetters: "m-8", runs: 1, requests: 2}, message("m-8", p.body(), 1))
+	f.deliver(ctx, f.worker(), outcome{deadLetters: "m-8", runs: 1, requests: 1}, message("m-8", p.body(), 1))
 	f.check(ctx, failed, p)
 
 	f.line("")
@@ -144,18 +153,59 @@ func tenMessages(ctx context.Context, f *fixture) {
 	)
 
 	for n := 11; n <= 20; n++ {
-		id, p := fmt.Sprintf("m-%d", n), payment{fmt.Sprintf("p-%d", n), 100}
+		id, p := fmt.Sprintf("m-%d", n), payment{fmt.Sprintf("p-%d", n), fmt.Sprintf("a-%d", n), 100}
 		payments = append(payments, p)
 		batch, another = append(batch, message(id, p.body(), 1)), append(another, message(id, p.body(), 2))
 	}
 
-	f.paragraph("One request claims ten payments. Their handlers run at the same time and take 20 ms each, and completions that are ready " +
-		"at the same time share a request, too. With requests of their own, ten messages would need twenty.")
-	f.deliver(ctx, f.workerWith(idemddb.Options{}, 20*time.Millisecond), outcome{runs: 10, requests: 11}, batch...)
+	f.paragraph("Ten payments to ten accounts. Their handlers run at the same time, one transaction commits all of them, and one request removes " +
+		"the announcements that were sent. (Payments to one account cannot share a transaction, because an item stands in it once.)")
+	f.deliver(ctx, f.worker(), outcome{runs: 10, requests: 11}, batch...)
 	f.check(ctx, completed, payments...)
 
 	f.line("")
 	f.paragraph("SQS delivers all ten again. One request answers them all.")
-	f.deliver(ctx, f.worker(), outcome{requests: 1}, another...)
+	f.deliver(ctx, f.worker(), outcome{requests: 3}, another...)
 	f.check(ctx, completed, payments...)
+}
+
+func unsent(ctx context.Context, f *fixture) {
+	p := payment{"p-21", "a-1", 900}
+
+	f.paragraph("The queue does not take the announcement of p-21. The payment is done, and the announcement stays in its record, which is not " +
+		"deleted while it is there.")
+	f.queue.setDown(true)
+	f.waiting = 1
+	f.deliver(ctx, f.worker(), outcome{runs: 1, requests: 1}, message("m-21", p.body(), 1))
+	f.check(ctx, completed, p)
+
+	f.pass(2 * time.Minute)
+	f.paragraph("The queue is up again. Each minute functions/relay looks for announcements that are not sent. It finds this one by the table's " +
+		"index, sends it under the id that it has had from the start, and removes it.")
+	f.queue.setDown(false)
+	f.sweep(ctx)
+	f.waiting = 0
+	delete(f.ended, p.id) // the record has changed: it is without the announcement now
+	f.made.Balance, f.made.Payments = f.made.Balance-p.amount, f.made.Payments-1
+	f.check(ctx, completed, p)
+}
+
+// sweep does what functions/relay does.
+func (f *fixture) sweep(ctx context.Context) {
+	opts := f.options()
+
+	store, err := idemddb.New(f.engine.DynamoDB, f.engine.RecordTableName, "payments", &opts)
+	if err != nil {
+		f.failf("%w", err)
+
+		return
+	}
+
+	report, err := outbox.Sweep(ctx, store, f.engine.DynamoDB)
+	if err != nil || report.Sent != 1 || report.Left != 0 {
+		f.failf("the sweep: %+v, %w", report, err)
+	}
+
+	f.line("")
+	f.field("relay", fmt.Sprintf("%s with unsent messages, %d sent, %d left", count(report.Records, "record"), report.Sent, report.Left))
 }

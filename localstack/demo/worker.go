@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -13,9 +14,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
@@ -42,11 +41,11 @@ type worker struct {
 	failed string        // the message ids in its answer
 	err    error
 
-	frozenAt  chan struct{} // closed when the handler freezes; nil in a worker that does not freeze
-	thawed    chan struct{} // closed when it may go on
-	throttled string        // the id of the message whose payment DynamoDB throttles
+	frozenAt chan struct{} // closed when the handler freezes; nil in a worker that does not freeze
+	thawed   chan struct{} // closed when it may go on
+	failing  string        // the id of the message whose handler fails
 
-	records, payments, runs atomic.Int64 // requests for records, requests for the ledger, runs of the handler
+	requests, runs atomic.Int64 // requests of DynamoDB, runs of the handler
 
 	log bytes.Buffer // of the wrapper
 
@@ -55,20 +54,22 @@ type worker struct {
 	deadLetters []string // message ids
 }
 
-// newWorker does what functions/payments/main.go does, with ten handlers at a time and a dead-letter hook. The pause is PAUSE_MS of that
-// function.
+// errDown is the failure of a handler.
+var errDown = errors.New("the service that checks limits does not answer")
+
+// newWorker does what functions/payments/main.go does, with ten handlers at a time and a dead-letter hook.
 //
 //nolint:contextcheck,nolintlint // it makes no request
-func newWorker(e *engine, work handler, opts idemddb.Options, pause time.Duration) (*worker, error) {
+func newWorker(e *engine, work handler, opts idemddb.Options) (*worker, error) {
 	w := &worker{}
 	opts.Observe = w.observe
 
-	store, err := idemddb.New(w.client(e, &w.records), e.RecordTableName, "payments", &opts)
+	store, err := idemddb.New(w.client(e), e.RecordTableName, "payments", &opts)
 	if err != nil {
 		return w, fmt.Errorf("the store: %w", err)
 	}
 
-	accounts, err := ledger.New(w.client(e, &w.payments), e.LedgerTableName, &ledger.Options{Pause: pause})
+	accounts, err := ledger.New(e.LedgerTableName, nil)
 	if err != nil {
 		return w, fmt.Errorf("the payments code: %w", err)
 	}
@@ -88,8 +89,8 @@ func newWorker(e *engine, work handler, opts idemddb.Options, pause time.Duratio
 		w.runs.Add(1)
 		w.freezeHere()
 
-		if m.MessageId == w.throttled {
-			ctx = context.WithValue(ctx, throttledKey{}, true)
+		if m.MessageId == w.failing {
+			return errDown
 		}
 
 		return work(ctx, accounts, m)
@@ -98,12 +99,8 @@ func newWorker(e *engine, work handler, opts idemddb.Options, pause time.Duratio
 	return w, nil
 }
 
-// throttledKey marks a context whose requests DynamoDB throttles.
-type throttledKey struct{}
-
-// client returns a client of the engine for this worker. It counts the requests in sent, holds them back while the worker is frozen and
-// answers some in DynamoDB's place.
-func (w *worker) client(e *engine, sent *atomic.Int64) *dynamodb.Client {
+// client returns a client of the engine for this worker. It counts the requests, and holds them back while the worker is frozen.
+func (w *worker) client(e *engine) *dynamodb.Client {
 	intercept := func(
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 	) (out middleware.InitializeOutput, metadata middleware.Metadata, err error) {
@@ -113,11 +110,7 @@ func (w *worker) client(e *engine, sent *atomic.Int64) *dynamodb.Client {
 			return out, metadata, err //nolint:wrapcheck // as the SDK's own
 		}
 
-		sent.Add(1)
-
-		if ctx.Value(throttledKey{}) != nil {
-			return out, metadata, &types.ProvisionedThroughputExceededException{Message: aws.String("the table is throttled")}
-		}
+		w.requests.Add(1)
 
 		return next.HandleInitialize(ctx, in) //nolint:wrapcheck // as the SDK's own
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -92,27 +93,8 @@ func doneWithPrefix(t *testing.T, p *pipeline.Pipeline, prefix string) (done int
 	return states["COMPLETED"], fmt.Sprintf("records %v", states)
 }
 
-// inPause counts payments with that prefix that are done, and those whose record is claimed and whose account is untouched.
-func inPause(t *testing.T, p *pipeline.Pipeline, prefix string) (done, claimed int, sight string) {
-	t.Helper()
-
-	paid := accounts(t, p) // before the records: a payment that ended since is no longer in progress there
-
-	for id, record := range records(t, p) {
-		switch _, counted := paid[id]; {
-		case !strings.HasPrefix(id, prefix):
-		case record.State == "COMPLETED":
-			done++
-		case record.State == "INPROGRESS" && !counted:
-			claimed++
-		}
-	}
-
-	return done, claimed, fmt.Sprintf("%d done, %d claimed, processes %v", done, claimed, processes(t, p.FunctionName))
-}
-
-// allDone waits until n payments are completed and the queue is empty, and returns how many were attempted more than once.
-func allDone(t *testing.T, p *pipeline.Pipeline, prefix string, n int) (again int) {
+// allDone waits until n payments are completed and the queue is empty.
+func allDone(t *testing.T, p *pipeline.Pipeline, prefix string, n int) {
 	t.Helper()
 
 	await(t, fmt.Sprintf("%d payments %s* to be done and the queue to be empty", n, prefix), 4*time.Minute, func() (bool, string) {
@@ -121,43 +103,133 @@ func allDone(t *testing.T, p *pipeline.Pipeline, prefix string, n int) (again in
 
 		return done == n && queue == pipeline.Depth{}, fmt.Sprintf("queue %+v, dead letters %+v, %s", queue, depth(t, p, p.DeadLetterQueueUrl), sight)
 	})
+}
 
-	for id, record := range records(t, p) {
-		if strings.HasPrefix(id, prefix) && record.Attempts > 1 {
-			again++
+// wantEntries wants so many entries of payments with that prefix.
+func wantEntries(t *testing.T, p *pipeline.Pipeline, prefix string, n int) {
+	t.Helper()
+
+	entries, err := p.Entries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	maps.DeleteFunc(entries, func(id string, _ pipeline.Entry) bool { return !strings.HasPrefix(id, prefix) })
+
+	if len(entries) != n {
+		t.Errorf("%d entries of payments %s*, want %d", len(entries), prefix, n)
+	}
+}
+
+// announced is how a payment was announced so far.
+type announced struct {
+	ids   map[string]bool
+	times int
+}
+
+var announcedSoFar struct {
+	mu      sync.Mutex
+	byQueue map[string]map[string]announced // :: queue → payment → announcements
+}
+
+// announcements receives what is in the queue of the announcements and returns all that there were so far, by payment.
+func announcements(t *testing.T, p *pipeline.Pipeline) map[string]announced {
+	t.Helper()
+
+	received, err := p.Announcements(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	announcedSoFar.mu.Lock()
+	defer announcedSoFar.mu.Unlock()
+
+	if announcedSoFar.byQueue == nil {
+		announcedSoFar.byQueue = map[string]map[string]announced{}
+	}
+
+	all := announcedSoFar.byQueue[p.CapturedQueueUrl]
+	if all == nil {
+		all = map[string]announced{}
+		announcedSoFar.byQueue[p.CapturedQueueUrl] = all
+	}
+
+	for _, r := range received {
+		a := all[r.PaymentID]
+		if a.ids == nil {
+			a.ids = map[string]bool{}
+		}
+
+		a.ids[r.ID] = true
+		a.times++
+		all[r.PaymentID] = a
+	}
+
+	return maps.Clone(all)
+}
+
+// wantAnnounced waits until n payments with that prefix are announced, by the function at once or by the relay a minute later. Each may
+// come twice, under one id.
+func wantAnnounced(t *testing.T, p *pipeline.Pipeline, prefix string, n int) {
+	t.Helper()
+
+	var all map[string]announced
+
+	await(t, fmt.Sprintf("%d payments %s* to be announced", n, prefix), 4*time.Minute, func() (bool, string) {
+		all = announcements(t, p)
+		maps.DeleteFunc(all, func(id string, _ announced) bool { return !strings.HasPrefix(id, prefix) })
+
+		return len(all) >= n, fmt.Sprintf("%d announced", len(all))
+	})
+
+	twice := 0
+
+	for id, a := range all {
+		if len(a.ids) != 1 || a.ids[""] {
+			t.Errorf("%s is announced under the ids %v, want one", id, a.ids)
+		}
+
+		if a.times > 1 {
+			twice++
 		}
 	}
 
-	return again
+	if len(all) != n {
+		t.Errorf("%d payments %s* are announced, want %d", len(all), prefix, n)
+	}
+
+	t.Logf("%d payments %s* are announced, %d of them more than once under their id", len(all), prefix, twice)
 }
 
-// inWindow returns the payments with that prefix whose effect is there and whose record does not say so, once requests that were
-// on their way have ended.
-func inWindow(t *testing.T, p *pipeline.Pipeline, prefix string) map[string]bool {
+// unsend puts the announcement of a completed payment back into its record, as a death before its sending leaves it there.
+func unsend(t *testing.T, p *pipeline.Pipeline, id, body string, due time.Time) {
 	t.Helper()
 
-	var (
-		window map[string]bool
-		before string
-	)
+	key, err := pipeline.RecordKey(t.Context(), p, id)
+	if err != nil {
+		t.Fatal(err)
+	}
 
-	await(t, "the tables to stay as they are", time.Minute, func() (bool, string) {
-		window = map[string]bool{}
-		paid, all := accounts(t, p), records(t, p)
+	message := map[string]ddb.AttributeValue{
+		"i": &ddb.AttributeValueMemberN{Value: "0"}, "to": &ddb.AttributeValueMemberS{Value: "payment.captured"}, "body": &ddb.AttributeValueMemberS{Value: body},
+	}
 
-		for id, record := range all {
-			if _, counted := paid[id]; strings.HasPrefix(id, prefix) && counted && record.State != "COMPLETED" {
-				window[id] = true
-			}
-		}
-
-		now, last := fmt.Sprint(paid, all), before
-		before = now
-
-		return now == last, now
-	})
-
-	return window
+	if _, err := p.DynamoDB.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName:        aws.String(p.RecordTableName),
+		Key:              key,
+		UpdateExpression: aws.String("SET outbox = :outbox, ends = #exp, #exp = :never, due = :due, due_ns = :ns"),
+		ExpressionAttributeNames: map[string]string{
+			"#exp": "exp",
+		},
+		ExpressionAttributeValues: map[string]ddb.AttributeValue{
+			":outbox": &ddb.AttributeValueMemberL{Value: []ddb.AttributeValue{&ddb.AttributeValueMemberM{Value: message}}},
+			":never":  &ddb.AttributeValueMemberN{Value: "253402300799"},
+			":due":    &ddb.AttributeValueMemberN{Value: strconv.FormatInt(due.UnixMilli(), 10)},
+			":ns":     &ddb.AttributeValueMemberS{Value: "payments#0"},
+		},
+	}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // wantAccounts compares the accounts whose name has that prefix.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -28,7 +29,9 @@ type Pipeline struct {
 
 // Names are the stack's outputs that a client needs.
 type Names struct {
-	QueueUrl, DeadLetterQueueUrl, RecordTableName, LedgerTableName, FunctionName string //nolint:revive // as the outputs are called
+	QueueUrl, DeadLetterQueueUrl, CapturedQueueUrl string //nolint:revive // as the outputs are called
+	RecordTableName, LedgerTableName               string
+	FunctionName, RelayFunctionName                string
 }
 
 // Open asks the sam program for a stack's outputs. Where the services are, the environment says, as it does to sam.
@@ -77,12 +80,14 @@ func parse(outputs []byte) (Names, error) {
 	names := Names{
 		QueueUrl:           byKey["QueueUrl"],
 		DeadLetterQueueUrl: byKey["DeadLetterQueueUrl"],
+		CapturedQueueUrl:   byKey["CapturedQueueUrl"],
 		RecordTableName:    byKey["RecordTableName"],
 		LedgerTableName:    byKey["LedgerTableName"],
 		FunctionName:       byKey["FunctionName"],
+		RelayFunctionName:  byKey["RelayFunctionName"],
 	}
 
-	if names.QueueUrl == "" || names.DeadLetterQueueUrl == "" || names.RecordTableName == "" || names.LedgerTableName == "" {
+	if slices.Contains([]string{names.QueueUrl, names.DeadLetterQueueUrl, names.CapturedQueueUrl, names.RecordTableName, names.LedgerTableName}, "") {
 		return Names{}, fmt.Errorf("one is missing in %v", byKey)
 	}
 
@@ -152,4 +157,41 @@ func (p *Pipeline) DeadLetters(ctx context.Context) ([]types.Message, error) {
 	}
 
 	return out.Messages, nil
+}
+
+// Announcement is a message in the queue of captured payments.
+type Announcement struct {
+	ID        string // the attribute idemddb-id, which stays the same if the message is sent twice
+	PaymentID string
+}
+
+// Announcements receives all announcements that wait in their queue and deletes them there.
+func (p *Pipeline) Announcements(ctx context.Context) ([]Announcement, error) {
+	var all []Announcement
+
+	for {
+		out, err := p.SQS.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+			QueueUrl: aws.String(p.CapturedQueueUrl), MaxNumberOfMessages: 10, MessageAttributeNames: []string{"All"},
+		})
+		if err != nil {
+			return all, fmt.Errorf("announcements: %w", err)
+		}
+
+		if len(out.Messages) == 0 {
+			return all, nil
+		}
+
+		for _, m := range out.Messages {
+			a := Announcement{ID: aws.ToString(m.MessageAttributes["idemddb-id"].StringValue)}
+			if err := json.Unmarshal([]byte(aws.ToString(m.Body)), &a); err != nil {
+				return all, fmt.Errorf("announcement: %w", err)
+			}
+
+			all = append(all, a)
+
+			if _, err := p.SQS.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: aws.String(p.CapturedQueueUrl), ReceiptHandle: m.ReceiptHandle}); err != nil {
+				return all, fmt.Errorf("announcement: %w", err)
+			}
+		}
+	}
 }

@@ -20,6 +20,8 @@ type Record struct {
 	Fence    int64     // the fencing token
 	Lease    time.Time // the end of the lease; zero after a release
 	Err      string    // the last failure
+	Unsent   int       // messages that are stored with the completion and not sent yet
+	Parked   int       // messages that can never be sent
 }
 
 // Account is one account of the ledger.
@@ -48,6 +50,8 @@ func readRecord(item map[string]types.AttributeValue) Record {
 		Attempts: int(number(item["att"])),
 		Fence:    number(item["fence"]),
 		Err:      text(item["err"]),
+		Unsent:   length(item["outbox"]),
+		Parked:   length(item["parked"]),
 	}
 
 	if lease := number(item["lease"]); lease > 0 {
@@ -63,11 +67,32 @@ func (p *Pipeline) Accounts(ctx context.Context) (map[string]Account, error) {
 	accounts := map[string]Account{}
 
 	for _, item := range items {
-		name := strings.TrimPrefix(text(item["pk"]), "account#")
-		accounts[name] = Account{Balance: int(number(item["balance"])), Payments: int(number(item["payments"]))}
+		if name, ok := strings.CutPrefix(text(item["pk"]), "account#"); ok {
+			accounts[name] = Account{Balance: int(number(item["balance"])), Payments: int(number(item["payments"]))}
+		}
 	}
 
 	return accounts, err
+}
+
+// Entry is what the ledger has of one payment.
+type Entry struct {
+	Account string
+	Amount  int
+}
+
+// Entries returns the ledger's entries by their payment's id.
+func (p *Pipeline) Entries(ctx context.Context) (map[string]Entry, error) {
+	items, err := p.scan(ctx, p.LedgerTableName)
+	entries := map[string]Entry{}
+
+	for _, item := range items {
+		if id, ok := strings.CutPrefix(text(item["pk"]), "payment#"); ok {
+			entries[id] = Entry{Account: text(item["account"]), Amount: int(number(item["amount"]))}
+		}
+	}
+
+	return entries, err
 }
 
 // RecordKey is the primary key of a payment's record.
@@ -112,6 +137,14 @@ func number(value types.AttributeValue) int64 {
 		i, _ := strconv.ParseInt(n.Value, 10, 64) // a sum beyond 64 bits is of no account here
 
 		return i
+	}
+
+	return 0
+}
+
+func length(value types.AttributeValue) int {
+	if l, ok := value.(*types.AttributeValueMemberL); ok {
+		return len(l.Value)
 	}
 
 	return 0

@@ -1,4 +1,4 @@
-// Screen shows the deployed payments stack on one screen: queue, dead letters, records, ledger. `make local` ends with it. If you run
+// Screen shows the deployed payments stack on one screen: queue, dead letters, announcements, records, ledger. `make local` ends with it. If you run
 // it by itself, it needs the environment that localstack/stack.sh prints.
 //
 //	go run ./localstack/screen -stack idemddb-payments

@@ -20,6 +20,7 @@ import (
 // status is what the screen shows.
 type status struct {
 	queue, letters pipeline.Depth
+	announced      pipeline.Depth
 	dead           []string // the payments whose messages are in the dead-letter queue
 	records        map[string]pipeline.Record
 	accounts       map[string]pipeline.Account
@@ -29,10 +30,11 @@ func readStatus(ctx context.Context, p *pipeline.Pipeline) (status, error) {
 	queue, errQueue := p.Depth(ctx, p.QueueUrl)
 	messages, errDead := p.DeadLetters(ctx)
 	letters, errLetters := p.Depth(ctx, p.DeadLetterQueueUrl)
+	announced, errAnnounced := p.Depth(ctx, p.CapturedQueueUrl)
 	records, errRecords := p.Records(ctx)
 	accounts, errAccounts := p.Accounts(ctx)
 
-	s := status{queue: queue, letters: letters, records: records, accounts: accounts}
+	s := status{queue: queue, letters: letters, announced: announced, records: records, accounts: accounts}
 
 	for _, m := range messages {
 		var body struct {
@@ -45,7 +47,7 @@ func readStatus(ctx context.Context, p *pipeline.Pipeline) (status, error) {
 		s.dead = append(s.dead, body.PaymentID)
 	}
 
-	return s, errors.Join(errQueue, errDead, errLetters, errRecords, errAccounts)
+	return s, errors.Join(errQueue, errDead, errLetters, errAnnounced, errRecords, errAccounts)
 }
 
 func (s status) show(out io.Writer, stack string) error {
@@ -55,10 +57,24 @@ func (s status) show(out io.Writer, stack string) error {
 	fmt.Fprintf(w, "QUEUE\t%d waiting, %d that failed or are at work\n", s.queue.Waiting, s.queue.Hidden)
 	fmt.Fprintf(w, "DEAD LETTERS\t%d %s", s.letters.Waiting+s.letters.Hidden, strings.Join(s.dead, " "))
 
-	fmt.Fprint(w, "\n\n")
+	fmt.Fprintf(w, "\nCAPTURED\t%d announced, %s\n\n", s.announced.Waiting+s.announced.Hidden, s.unsent())
 	s.showTables(w)
 
 	return w.Flush() //nolint:wrapcheck // the output is gone, and that says so
+}
+
+// unsent counts the announcements that are still in their records.
+func (s status) unsent() string {
+	unsent, parked := 0, 0
+	for _, r := range s.records {
+		unsent, parked = unsent+r.Unsent, parked+r.Parked
+	}
+
+	if parked > 0 {
+		return fmt.Sprintf("%d unsent, %d parked", unsent, parked)
+	}
+
+	return fmt.Sprintf("%d unsent", unsent)
 }
 
 func (s status) showTables(w io.Writer) {

@@ -19,11 +19,12 @@ func TestScreenShowsAllOfThePipeline(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
 
 	s := status{
-		queue:    pipeline.Depth{Waiting: 1, Hidden: 2},
-		letters:  pipeline.Depth{Waiting: 1},
-		dead:     []string{poison},
-		records:  map[string]pipeline.Record{"p-01": {State: "COMPLETED", Attempts: 1}, poison: {State: "FAILED", Attempts: 1, Err: "not above 0"}},
-		accounts: map[string]pipeline.Account{"anna": {Balance: 100, Payments: 1}},
+		queue:     pipeline.Depth{Waiting: 1, Hidden: 2},
+		letters:   pipeline.Depth{Waiting: 1},
+		announced: pipeline.Depth{Waiting: 1},
+		dead:      []string{poison},
+		records:   map[string]pipeline.Record{"p-01": {State: "COMPLETED", Attempts: 1, Unsent: 2}, poison: {State: "FAILED", Attempts: 1, Err: "not above 0"}},
+		accounts:  map[string]pipeline.Account{"anna": {Balance: 100, Payments: 1}},
 	}
 
 	var out strings.Builder
@@ -36,6 +37,7 @@ payments on http://127.0.0.1:4566
 
 QUEUE         1 waiting, 2 that failed or are at work
 DEAD LETTERS  1 p-07
+CAPTURED      1 announced, 2 unsent
 
 RECORDS  2
 key      state      attempts  last failure

@@ -1,4 +1,4 @@
-// Tables creates the two tables of the payments sample on a local engine: the records, with their TTL, and the ledger. On AWS
+// Tables creates the two tables of the payments sample on a local engine: the records, with their TTL and their index, and the ledger. On AWS
 // template.yaml does that.
 //
 //	eval "$(localstack/dynamodb-local.sh up)"
@@ -43,7 +43,7 @@ func run(ctx context.Context, out io.Writer, records, ledger string) error {
 
 	e := engine{client: p.DynamoDB, out: out}
 
-	return errors.Join(e.create(ctx, records, "exp"), e.create(ctx, ledger, ""))
+	return errors.Join(e.create(ctx, idemddb.TableWithIndex(records, "unsent"), "exp"), e.create(ctx, idemddb.Table(ledger), ""))
 }
 
 // engine is where the tables are created; out says what was done.
@@ -52,10 +52,11 @@ type engine struct {
 	out    io.Writer
 }
 
-// create makes a table with the key that records and accounts share, unless the table exists. An empty ttlAttribute means that items
-// do not expire.
-func (e engine) create(ctx context.Context, table, ttlAttribute string) error {
-	_, err := e.client.CreateTable(ctx, idemddb.Table(table))
+// create makes a table, unless it exists. An empty ttlAttribute means that items do not expire.
+func (e engine) create(ctx context.Context, schema *dynamodb.CreateTableInput, ttlAttribute string) error {
+	table := *schema.TableName
+
+	_, err := e.client.CreateTable(ctx, schema)
 	if _, exists := errors.AsType[*types.ResourceInUseException](err); exists {
 		fmt.Fprintf(e.out, "table %s is there\n", table)
 

@@ -1,68 +1,166 @@
 package ledger_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 const payment = `{"paymentId":"p-1","account":"a-1","amount":1250}`
 
-func TestPayAddsToTheAccount(t *testing.T) {
+func TestPayIsInItsAccountHasItsEntryAndIsAnnounced(t *testing.T) {
 	t.Parallel()
 
-	for name, test := range map[string]struct{ body, account, amount string }{
-		"a payment":                      {payment, "account#a-1", "1250"},
-		"the smallest":                   {`{"paymentId":"p","account":"#","amount":1}`, "account##", "1"},
-		"the largest":                    {`{"paymentId":"p","account":"a","amount":9223372036854775807}`, "account#a", "9223372036854775807"},
-		"one beyond 2^53":                {`{"paymentId":"p","account":"a","amount":9007199254740993}`, "account#a", "9007199254740993"},
-		"one with members of its own":    {`{"paymentId":"p","account":"a","amount":1,"note":{"x":[]}}`, "account#a", "1"},
-		"members of nearly the name":     {`{"paymentId":"p","account":"a","ACCOUNT":"b","amount":1,"Amount":2}`, "account#a", "1"},
-		"an account of the longest name": {`{"paymentId":"p","account":"` + strings.Repeat("a", 2040) + `","amount":1}`, "account#" + strings.Repeat("a", 2040), "1"},
+	for name, test := range map[string]struct{ body, account, id, amount string }{
+		"a payment":                      {payment, "account#a-1", "payment#p-1", "1250"},
+		"the smallest":                   {`{"paymentId":"p","account":"#","amount":1}`, "account##", "payment#p", "1"},
+		"the largest":                    {`{"paymentId":"p","account":"a","amount":9223372036854775807}`, "account#a", "payment#p", "9223372036854775807"},
+		"one beyond 2^53":                {`{"paymentId":"p","account":"a","amount":9007199254740993}`, "account#a", "payment#p", "9007199254740993"},
+		"one with members of its own":    {`{"paymentId":"p","account":"a","amount":1,"note":{"x":[]}}`, "account#a", "payment#p", "1"},
+		"members of nearly the name":     {`{"paymentId":"p","account":"a","ACCOUNT":"b","amount":1,"Amount":2}`, "account#a", "payment#p", "1"},
+		"an account of the longest name": {`{"paymentId":"p","account":"` + strings.Repeat("a", 2040) + `","amount":1}`, "account#" + strings.Repeat("a", 2040), "payment#p", "1"},
+		"a payment of the longest id":    {`{"paymentId":"` + strings.Repeat("p", 2040) + `","account":"a","amount":1}`, "account#a", "payment#" + strings.Repeat("p", 2040), "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			api := &fake{}
-			if err := pay(t.Context(), t, api, test.body, nil); err != nil {
-				t.Fatal(err)
+			bank := newBank(t)
+			if got := bank.deliver(t, 1, test.body); got != "completed" {
+				t.Fatalf("the message is %s, want completed", got)
 			}
 
-			want := []*dynamodb.UpdateItemInput{{
-				TableName:        aws.String("accounts"),
-				Key:              map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: test.account}},
-				UpdateExpression: aws.String("ADD balance :amount, payments :one"),
-				ExpressionAttributeValues: map[string]types.AttributeValue{
-					":amount": &types.AttributeValueMemberN{Value: test.amount},
-					":one":    &types.AttributeValueMemberN{Value: "1"},
-				},
-			}}
-			if diff := cmp.Diff(want, api.updates, cmpopts.IgnoreUnexported(
-				dynamodb.UpdateItemInput{}, types.AttributeValueMemberS{}, types.AttributeValueMemberN{},
-			)); diff != "" {
-				t.Errorf("updates (-want +got):\n%s", diff)
+			want := map[string]string{
+				test.account: "balance " + test.amount + ", payments 1",
+				test.id:      "account " + strings.TrimPrefix(test.account, "account#") + ", amount " + test.amount,
+			}
+			if diff := cmp.Diff(want, bank.ledger()); diff != "" {
+				t.Errorf("ledger (-want +got):\n%s", diff)
+			}
+
+			var announced struct{ PaymentID, Account string }
+			if len(bank.announced) != 1 || json.Unmarshal([]byte(bank.announced[0].Body), &announced) != nil {
+				t.Fatalf("announced: %+v, want one payment", bank.announced)
+			}
+
+			if "payment#"+announced.PaymentID != test.id || "account#"+announced.Account != test.account {
+				t.Errorf("announced: %s", bank.announced[0].Body)
 			}
 		})
 	}
+}
+
+// The effect and the record are one write, so there is no moment between them in which a process could end.
+func TestPayIsExactWhateverBecomesOfItsTransaction(t *testing.T) {
+	t.Parallel()
+
+	for name, fault := range map[string]idemddbtest.Fault{
+		"the transaction is lost":                     idemddbtest.LostRequest,
+		"the transaction is late":                     idemddbtest.LateRequest,
+		"the reply is lost":                           idemddbtest.LostReply,
+		"the reply is late":                           idemddbtest.LateReply,
+		"the reply is cut":                            idemddbtest.TruncatedBody,
+		"the reply has no content":                    idemddbtest.EmptyAnswerApplied,
+		"the reply is an error, though it is applied": idemddbtest.ServerErrorApplied,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			synctest.Test(t, func(t *testing.T) {
+				bank := newBank(t)
+				bank.db.Inject(fault)
+
+				for receives := range 3 {
+					if got := bank.deliver(t, receives+1, payment); got != "completed" && got != "replayed" {
+						t.Errorf("delivery %d is %s", receives+1, got)
+					}
+				}
+
+				bank.wantOnce(t)
+			})
+		})
+	}
+}
+
+func TestPayIsRefusedForGood(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		item string // of the ledger, before
+		want error
+	}{
+		"by a closed account": {`{"pk":{"S":"account#a-1"},"balance":{"N":"7"},"closed":{"BOOL":true}}`, ledger.ErrClosed},
+		"by an entry of the same payment, whose record is gone": {`{"pk":{"S":"payment#p-1"},"account":{"S":"a-1"},"amount":{"N":"1250"}}`, ledger.ErrBooked},
+		"by an entry of another payment":                        {`{"pk":{"S":"payment#p-1"},"account":{"S":"a-2"},"amount":{"N":"1"}}`, ledger.ErrBooked},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			bank := newBank(t)
+			bank.put(t, test.item)
+			before := bank.ledger()
+
+			if got := bank.deliver(t, 1, payment); got != "permanent" || !errors.Is(bank.deadLetter, test.want) {
+				t.Errorf("the message is %s: %v, want permanent: %v", got, bank.deadLetter, test.want)
+			}
+
+			if got := bank.deliver(t, 2, payment); got != "refused" {
+				t.Errorf("its next delivery is %s, want refused: the key has ended", got)
+			}
+
+			if diff := cmp.Diff(before, bank.ledger()); diff != "" || len(bank.announced) > 0 {
+				t.Errorf("ledger (-before +after):\n%s\nannounced: %v", diff, bank.announced)
+			}
+		})
+	}
+}
+
+// The entry outlives the record: a payment that comes again after the retention is refused, and not made a second time.
+func TestPayIsMadeOnceAlsoWhenItsRecordIsGone(t *testing.T) {
+	t.Parallel()
+
+	bank := newBank(t)
+	bank.deliver(t, 1, payment)
+	bank.forget(t)
+
+	if got := bank.deliver(t, 1, payment); got != "permanent" || !errors.Is(bank.deadLetter, ledger.ErrBooked) {
+		t.Errorf("the message is %s: %v, want permanent: %v", got, bank.deadLetter, ledger.ErrBooked)
+	}
+
+	bank.wantOnce(t)
+}
+
+// An update that DynamoDB can never apply is no answer of the ledger: an operator mends the item, and the payment comes again.
+func TestPayComesBackIfItsAccountIsBroken(t *testing.T) {
+	t.Parallel()
+
+	bank := newBank(t)
+	bank.put(t, `{"pk":{"S":"account#a-1"},"balance":{"S":"broken"}}`)
+
+	if got := bank.deliver(t, 1, payment); got != "failed" {
+		t.Errorf("the message is %s, want failed", got)
+	}
+
+	bank.put(t, `{"pk":{"S":"account#a-1"},"balance":{"N":"0"}}`)
+
+	if got := bank.deliver(t, 2, payment); got != "completed" {
+		t.Errorf("the mended payment is %s, want completed", got)
+	}
+
+	bank.wantOnce(t)
 }
 
 func TestPayRefusesForGoodWhatIsNoPayment(t *testing.T) {
@@ -80,6 +178,7 @@ func TestPayRefusesForGoodWhatIsNoPayment(t *testing.T) {
 		"an empty paymentId":          {`{"paymentId":"","account":"a","amount":1}`, "paymentId"},
 		"a paymentId of a number":     {`{"paymentId":1,"account":"a","amount":1}`, "paymentId"},
 		"a paymentId of another case": {`{"paymentID":"p","account":"a","amount":1}`, "paymentId"},
+		"a paymentId too long":        {`{"paymentId":"` + strings.Repeat("p", 2041) + `","account":"a","amount":1}`, "paymentId"},
 		"no account":                  {`{"paymentId":"p","amount":1}`, "account"},
 		"an account of null":          {`{"paymentId":"p","account":null,"amount":1}`, "account"},
 		"an account of an object":     {`{"paymentId":"p","account":{"s3cr3t":1},"amount":1}`, "account"},
@@ -98,84 +197,10 @@ func TestPayRefusesForGoodWhatIsNoPayment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			api := &fake{}
-
-			err := pay(t.Context(), t, api, test.body, nil)
+			_, err := stage(t.Context(), t, test.body, nil)
 			if !permanent(err) || !strings.Contains(err.Error(), "payments: "+test.field+":") || strings.Contains(err.Error(), "s3cr3t") {
 				t.Errorf("error %v (permanent: %t) does not name %s for good", err, permanent(err), test.field)
 			}
-
-			if len(api.updates) > 0 {
-				t.Error("the ledger was updated")
-			}
-		})
-	}
-}
-
-// What happens to the update decides what becomes of the message. The real client sends it, so that its retries count.
-func TestPayNeverSendsAnUpdateAgainThatMayHaveBeenApplied(t *testing.T) {
-	t.Parallel()
-
-	const again, forGood, done = "not applied", "outcome unknown", "done"
-
-	for name, test := range map[string]struct {
-		answer   func(*http.Request) (*http.Response, error)
-		requests int
-		want     string
-	}{
-		"applied":                   {respond(200, `{}`), 1, done},
-		"throttled":                 {refuse(400, "ThrottlingException"), 4, again},
-		"throughput exceeded":       {refuse(400, "ProvisionedThroughputExceededException"), 4, again},
-		"in a transaction":          {refuse(400, "TransactionConflictException"), 4, again},
-		"access denied":             {refuse(400, "AccessDeniedException"), 1, again},
-		"no such table":             {refuse(400, "ResourceNotFoundException"), 1, again},
-		"a balance of another type": {refuse(400, "ValidationException"), 1, again},
-		"a server error":            {refuse(500, "InternalServerError"), 1, forGood},
-		"a service unavailable":     {refuse(503, "ServiceUnavailable"), 1, forGood},
-		"a gateway's own page":      {respond(502, `<html>`), 1, forGood},
-		"a reply cut short":         {respond(200, `{"Attributes":`), 1, forGood},
-		"a connection reset":        {fail(&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}), 1, forGood},
-		"an end of the connection":  {fail(io.ErrUnexpectedEOF), 1, forGood},
-		"no connection":             {fail(&net.OpError{Op: "dial", Err: errors.New("connection refused")}), 1, again},
-		"a reply that never comes": {func(r *http.Request) (*http.Response, error) {
-			<-r.Context().Done()
-
-			return nil, r.Context().Err()
-		}, 1, forGood},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				requests := 0
-				client := dynamodb.New(dynamodb.Options{
-					Region:       "eu-west-1",
-					BaseEndpoint: aws.String("http://dynamodb.test"),
-					Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-						return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
-					}),
-					HTTPClient: roundTrip(func(r *http.Request) (*http.Response, error) {
-						requests++
-
-						return test.answer(r)
-					}),
-				})
-
-				start := time.Now()
-				err := pay(t.Context(), t, client, payment, nil)
-
-				if requests != test.requests {
-					t.Errorf("%d requests, want %d", requests, test.requests)
-				}
-
-				if got := time.Since(start); got > 6*time.Second {
-					t.Errorf("took %v", got)
-				}
-
-				unknown := errors.Is(err, ledger.ErrOutcomeUnknown)
-				if (err == nil) != (test.want == done) || unknown != (test.want == forGood) || permanent(err) != unknown {
-					t.Errorf("error %v (permanent: %t), want %s", err, permanent(err), test.want)
-				}
-			})
 		})
 	}
 }
@@ -184,13 +209,11 @@ func TestPayPauses(t *testing.T) {
 	t.Parallel()
 
 	synctest.Test(t, func(t *testing.T) {
-		api, start := &fake{}, time.Now()
-		if err := pay(t.Context(), t, api, payment, &ledger.Options{Pause: 3 * time.Second}); err != nil {
-			t.Fatal(err)
-		}
+		start := time.Now()
+		staged, err := stage(t.Context(), t, payment, &ledger.Options{Pause: 3 * time.Second})
 
-		if got := time.Since(start); got != 3*time.Second || len(api.updates) != 1 {
-			t.Errorf("%d updates after %v", len(api.updates), got)
+		if got := time.Since(start); got != 3*time.Second || err != nil || len(staged.Items) != 2 {
+			t.Errorf("%d items staged after %v: %v", len(staged.Items), got, err)
 		}
 	})
 }
@@ -204,41 +227,58 @@ func TestPayEndsItsPauseWithTheContext(t *testing.T) {
 
 		time.AfterFunc(time.Second, func() { cancel(cause) })
 
-		api, start := &fake{}, time.Now()
+		start := time.Now()
 
-		err := pay(ctx, t, api, payment, &ledger.Options{Pause: time.Hour})
-		if !errors.Is(err, cause) || permanent(err) || errors.Is(err, ledger.ErrOutcomeUnknown) {
+		staged, err := stage(ctx, t, payment, &ledger.Options{Pause: time.Hour})
+		if !errors.Is(err, cause) || permanent(err) {
 			t.Errorf("error %v", err)
 		}
 
-		if got := time.Since(start); got != time.Second || len(api.updates) != 0 {
-			t.Errorf("%d updates after %v", len(api.updates), got)
+		if got := time.Since(start); got != time.Second || len(staged.Items) != 0 {
+			t.Errorf("%d items staged after %v", len(staged.Items), got)
 		}
 	})
 }
 
-func TestPaySendsNothingWhenItsContextHasEnded(t *testing.T) {
+func TestPayStagesNothingWhenItsContextHasEnded(t *testing.T) {
 	t.Parallel()
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 
-	api := &fake{}
-	if err := pay(ctx, t, api, payment, nil); !errors.Is(err, context.Canceled) || permanent(err) || len(api.updates) != 0 {
-		t.Errorf("error %v, %d updates", err, len(api.updates))
+	staged, err := stage(ctx, t, payment, nil)
+	if !errors.Is(err, context.Canceled) || permanent(err) || len(staged.Items) != 0 {
+		t.Errorf("error %v, %d items staged", err, len(staged.Items))
+	}
+}
+
+func TestPayNeedsAWrapper(t *testing.T) {
+	t.Parallel()
+
+	accounts, err := ledger.New("accounts", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := accounts.Pay(t.Context(), events.SQSMessage{Body: payment}); !errors.Is(err, idemddb.ErrNoClaim) {
+		t.Errorf("got %v, want %v", err, idemddb.ErrNoClaim)
 	}
 }
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
 
-	accounts, err := ledger.New(&fake{}, "accounts", nil)
+	accounts, err := ledger.New("accounts", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	opts := accounts.Options()
 	accounts.Options().Key = nil // the caller's own copy
+
+	if !opts.Optimistic {
+		t.Error("not Optimistic: Pay has no effect but what it stages")
+	}
 
 	first := events.SQSMessage{MessageId: "m-1", Body: payment}
 
@@ -277,7 +317,7 @@ func TestOptions(t *testing.T) {
 func TestAMessageThatLacksAPartOfAPaymentIsNoPayment(t *testing.T) {
 	t.Parallel()
 
-	accounts, err := ledger.New(&fake{}, "accounts", nil)
+	accounts, err := ledger.New("accounts", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,19 +346,17 @@ func TestNewNamesTheField(t *testing.T) {
 	t.Parallel()
 
 	for name, test := range map[string]struct {
-		api   ledger.DynamoDB
 		table string
 		opts  *ledger.Options
 		want  string
 	}{
-		"no client":        {nil, "accounts", nil, "api"},
-		"no table":         {&fake{}, "", nil, "table"},
-		"a negative pause": {&fake{}, "accounts", &ledger.Options{Pause: -1}, "Options.Pause"},
+		"no table":         {"", nil, "table"},
+		"a negative pause": {"accounts", &ledger.Options{Pause: -1}, "Options.Pause"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if l, err := ledger.New(test.api, test.table, test.opts); l != nil || err == nil || !strings.Contains(err.Error(), test.want) {
+			if l, err := ledger.New(test.table, test.opts); l != nil || err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("ledger %v, error %v, want one that names %s", l, err, test.want)
 			}
 		})
@@ -334,65 +372,32 @@ func TestPaymentIsTheBody(t *testing.T) {
 	}
 }
 
-func ExampleLedger_Pay() {
-	accounts, err := ledger.New(&fake{}, "accounts", nil)
-	if err != nil {
-		fmt.Println(err)
-
-		return
-	}
-
-	fmt.Println(accounts.Pay(context.Background(), events.SQSMessage{Body: `{"paymentId":"p-1","account":"a-1","amount":1250}`}))
-	fmt.Println(accounts.Pay(context.Background(), events.SQSMessage{Body: `{"paymentId":"p-1","account":"a-1","amount":12.5}`}))
-	// Output:
-	// <nil>
-	// payments: amount: must be a whole number of minor units above 0, without fraction or exponent
-}
-
-// fake is a table that takes every update.
-type fake struct{ updates []*dynamodb.UpdateItemInput }
-
-func (f *fake) UpdateItem(
-	_ context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options),
-) (*dynamodb.UpdateItemOutput, error) {
-	f.updates = append(f.updates, in)
-
-	return &dynamodb.UpdateItemOutput{}, nil
-}
-
-func pay(ctx context.Context, t *testing.T, api ledger.DynamoDB, body string, opts *ledger.Options) error {
+// stage calls Pay as a wrapper does, and returns what was staged.
+func stage(ctx context.Context, t *testing.T, body string, opts *ledger.Options) (idemddb.Effects, error) {
 	t.Helper()
 
-	accounts, err := ledger.New(api, "accounts", opts)
+	accounts, err := ledger.New("accounts", opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	return accounts.Pay(ctx, events.SQSMessage{Body: body})
+	store, err := idemddb.New(idemddbtest.New(nil), "records", "payments", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	work, _, err := store.NewWork(ctx, "p-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	err = accounts.Pay(work.Context(ctx), events.SQSMessage{Body: body})
+	staged, _ := work.Effects()
+
+	return staged, err
 }
 
 // permanent tells what lambdawrap.Permanent returned. Its type is not exported; what the wrapper makes of it is tested there.
 func permanent(err error) bool {
 	return fmt.Sprintf("%T", err) == fmt.Sprintf("%T", lambdawrap.Permanent(io.EOF))
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) Do(r *http.Request) (*http.Response, error) { return f(r) }
-
-func respond(status int, body string) func(*http.Request) (*http.Response, error) {
-	return func(r *http.Request) (*http.Response, error) {
-		return &http.Response{
-			StatusCode: status, Request: r, ContentLength: int64(len(body)), Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-			Body: io.NopCloser(bytes.NewReader([]byte(body))),
-		}, nil
-	}
-}
-
-func refuse(status int, code string) func(*http.Request) (*http.Response, error) {
-	return respond(status, `{"__type":"com.amazonaws.dynamodb.v20120810#`+code+`","message":"no"}`)
-}
-
-func fail(err error) func(*http.Request) (*http.Response, error) {
-	return func(*http.Request) (*http.Response, error) { return nil, err }
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Payment is the body of a message.
+// Payment is the body of a message that asks for a payment, and of the message that announces it.
 type Payment struct {
 	PaymentID string `json:"paymentId"`
 	Account   string `json:"account"`
@@ -28,6 +28,10 @@ func decode(body string) (Payment, error) {
 		return Payment{}, errors.New("payments: paymentId: must be a string that is not empty")
 	}
 
+	if len(entryKey(payment.PaymentID)) > maxPartitionKey {
+		return Payment{}, fmt.Errorf("payments: paymentId: must have at most %d bytes", maxPartitionKey-len(entryKey("")))
+	}
+
 	if err := json.Unmarshal(fields["account"], &payment.Account); err != nil || payment.Account == "" {
 		return Payment{}, errors.New("payments: account: must be a string that is not empty")
 	}
@@ -47,3 +51,14 @@ func decode(body string) (Payment, error) {
 const maxPartitionKey = 2048 // bytes; DynamoDB takes no longer one
 
 func accountKey(account string) string { return "account#" + account }
+
+func entryKey(paymentID string) string { return "payment#" + paymentID }
+
+func (p Payment) encode() string {
+	body, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // never: two texts and a number
+	}
+
+	return string(body)
+}

@@ -104,8 +104,8 @@ func (h *harness) goOn(settled string, claims []*idemddb.Claim) {
 }
 
 // batchFaultCases say that claims of a batch survive what happens to the request that they share.
-var batchFaultCases = []testCase{
-	{name: "batch: a claim whose request or reply is lost is won once", check: func(h *harness) {
+var batchFaultCases = costly(
+	testCase{name: "batch: a claim whose request or reply is lost is won once", check: func(h *harness) {
 		for name, lose := range map[string]fault{"reply": loseReply, "request": loseRequest} {
 			h.eachRequest(2, func(n int64, redelivered bool, kind string) {
 				prefix := name + kind
@@ -121,7 +121,7 @@ var batchFaultCases = []testCase{
 			})
 		}
 	}},
-	{name: "batch: takeovers whose reply is lost are still takeovers, and claims of released keys are none", check: func(h *harness) {
+	testCase{name: "batch: takeovers whose reply is lost are still takeovers, and claims of released keys are none", check: func(h *harness) {
 		for state, takeover := range map[string]bool{"over": true, "released": false} {
 			h.eachRequest(3, func(n int64, redelivered bool, kind string) {
 				keys := []string{state + kind + "a", state + kind + "b"}
@@ -135,7 +135,7 @@ var batchFaultCases = []testCase{
 			})
 		}
 	}},
-	{name: "batch: a claim that arrives late changes nothing while the claim is held, or after its release or completion", check: func(h *harness) {
+	testCase{name: "batch: a claim that arrives late changes nothing while the claim is held, or after its release or completion", check: func(h *harness) {
 		for _, state := range []string{"", "released", "over"} {
 			h.eachRequest(2, func(n int64, redelivered bool, kind string) {
 				keys := []string{state + kind + "a", state + kind + "b"}
@@ -154,7 +154,7 @@ var batchFaultCases = []testCase{
 			})
 		}
 	}},
-}
+)
 
 // eachRequest runs a check for each of the first n requests of a batch, as first delivery and as redelivery. kind makes keys of them.
 func (h *harness) eachRequest(n int64, check func(n int64, redelivered bool, kind string)) {

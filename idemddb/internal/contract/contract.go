@@ -65,6 +65,7 @@ var cases = slices.Concat(
 	requestCases, unansweredCases, heldCases, lateRequestCases,
 	fingerprintCases, foreignRecordCases, keyCases,
 	batchClaimCases, batchSettleCases, batchFaultCases, comparisonCases,
+	completeWithCases, reasonCases, commitCases, outboxCases, batchOutboxCases,
 )
 
 // testCase is one thing that must be true; its name says what.

@@ -3,9 +3,11 @@ package contract
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -20,9 +22,45 @@ type onRequest func(n int64, send func() error) error
 type interceptor struct {
 	Engine
 
-	requests     atomic.Int64
-	onRequest    onRequest // nil: every request is sent
-	withoutItems bool      // a refusal loses its item
+	requests      atomic.Int64
+	onRequest     onRequest // nil: every request is sent
+	withoutItems  bool      // a refusal loses its item
+	withoutTokens bool      // transactions lose their tokens, as after ten minutes, so that only the records decide
+
+	mu           sync.Mutex
+	transactions []sentTransaction
+}
+
+// sentTransaction is a transaction as it was sent.
+type sentTransaction struct {
+	token string
+	items []types.TransactWriteItem
+}
+
+// sent returns the transactions so far.
+func (e *interceptor) sent() []sentTransaction {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	return slices.Clone(e.transactions)
+}
+
+// TransactWriteItems is intercepted.
+func (e *interceptor) TransactWriteItems(
+	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	arriving := *in
+	if e.withoutTokens {
+		arriving.ClientRequestToken = nil
+	}
+
+	e.mu.Lock()
+	e.transactions = append(e.transactions, sentTransaction{aws.ToString(in.ClientRequestToken), in.TransactItems})
+	e.mu.Unlock()
+
+	return intercept(ctx, e, func(ctx context.Context) (*dynamodb.TransactWriteItemsOutput, error) {
+		return e.Engine.TransactWriteItems(ctx, &arriving, opts...)
+	})
 }
 
 // UpdateItem is intercepted.

@@ -1,0 +1,128 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/functions/payments/ledger"
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// The payment is sent twice, in two messages, and is made once.
+func ExampleLedger_Pay() {
+	db := exampleDB()
+
+	store, err := idemddb.New(db, "records", "payments", nil)
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	accounts, err := ledger.New("accounts", nil)
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	opts := accounts.Options()
+	opts.Logger = slog.New(slog.DiscardHandler)
+	handler := lambdawrap.SQS(store, accounts.Pay, opts)
+
+	for _, id := range []string{"m-1", "m-2"} {
+		response, err := handler(context.Background(), events.SQSEvent{Records: []events.SQSMessage{{
+			MessageId: id, EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments",
+			Body:       `{"paymentId":"p-1","account":"a-1","amount":1250}`,
+			Attributes: map[string]string{"ApproximateReceiveCount": "1"},
+		}}})
+		fmt.Println(len(response.BatchItemFailures), "failed,", err)
+	}
+
+	printAccount(db)
+	// Output:
+	// 0 failed, <nil>
+	// 0 failed, <nil>
+	// balance 1250 in 1 payment(s)
+}
+
+// The same payment by hand: claim, a write of its own, completion. This is not exact. If the process dies between the write and the
+// completion, no record says that the write was made. The next worker takes the key over when the lease has ended, and makes the write
+// again. A reply to the write that is lost leaves the same doubt. Only one transaction of both, as in [ledger.Ledger.Pay], has no such
+// moment.
+func Example_byHand() {
+	db, clock := exampleDB(), idemddbtest.NewClock(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC))
+
+	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Now: clock.Now})
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	pay := func(ctx context.Context, dies bool) error {
+		claim, record, err := store.Claim(ctx, "p-1", nil)
+		if err != nil || record != nil {
+			return err // in progress elsewhere, or done before
+		}
+
+		if _, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName:        aws.String("accounts"),
+			Key:              map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "account#a-1"}},
+			UpdateExpression: aws.String("ADD balance :amount, payments :one"),
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":amount": &types.AttributeValueMemberN{Value: "1250"}, ":one": &types.AttributeValueMemberN{Value: "1"},
+			},
+		}); err != nil {
+			return claim.Release(ctx, err) // perhaps the write was made: nobody knows
+		}
+
+		if dies {
+			return nil // the process ends here
+		}
+
+		return claim.Complete(ctx, nil)
+	}
+
+	fmt.Println(pay(context.Background(), true))
+	clock.Advance(time.Minute) // the lease ends, and the message is delivered again
+	fmt.Println(pay(context.Background(), false))
+	printAccount(db)
+	// Output:
+	// <nil>
+	// <nil>
+	// balance 2500 in 2 payment(s)
+}
+
+// exampleDB has the two tables of the payments function.
+func exampleDB() *idemddbtest.DB {
+	db := idemddbtest.New(nil)
+
+	for _, table := range []string{"records", "accounts"} {
+		if _, err := db.CreateTable(context.Background(), idemddb.Table(table)); err != nil {
+			fmt.Println(err)
+		}
+	}
+
+	return db
+}
+
+func printAccount(db *idemddbtest.DB) {
+	for _, item := range db.Items("accounts") {
+		balance, ok := item["balance"].(*types.AttributeValueMemberN)
+		payments, _ := item["payments"].(*types.AttributeValueMemberN)
+
+		if ok {
+			fmt.Printf("balance %s in %s payment(s)\n", balance.Value, payments.Value)
+		}
+	}
+}

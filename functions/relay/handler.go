@@ -1,0 +1,123 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/idemddb/go-idemddb/functions/payments/ledger"
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/outbox"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// wire puts the function together from its environment. The namespace and the names of the senders are those of the payments function.
+func wire(ctx context.Context) (func(context.Context) error, error) {
+	table, errTable := variable("TABLE_NAME", os.Getenv("TABLE_NAME"))
+	queue, errQueue := variable("CAPTURED_QUEUE_URL", os.Getenv("CAPTURED_QUEUE_URL"))
+	logger := lambdacontext.NewLogger()
+	cfg, errConfig := config.LoadDefaultConfig(ctx, config.WithLogger(lambdawrap.SDKLogger(logger)))
+
+	if err := errors.Join(errTable, errQueue, errConfig); err != nil {
+		return nil, err
+	}
+
+	cfg.HTTPClient = idemddb.HTTPClient()
+	client := dynamodb.NewFromConfig(cfg)
+
+	store, err := idemddb.New(client, table, "payments", &idemddb.Options{
+		UnsentIndex: "unsent",
+		Senders:     map[string]idemddb.Sender{ledger.Captured: outbox.SQS(sqs.NewFromConfig(cfg), queue)},
+	})
+	if err != nil {
+		return nil, err //nolint:wrapcheck // says where it comes from
+	}
+
+	r := &relay{
+		sweep:   func(ctx context.Context) (outbox.Report, error) { return outbox.Sweep(ctx, store, client) },
+		logger:  logger,
+		metrics: metrics{out: os.Stdout, namespace: "Payments", function: cmp.Or(lambdacontext.FunctionName, "relay")},
+	}
+
+	return r.handle, nil
+}
+
+func variable(name, value string) (string, error) {
+	if value == "" {
+		return "", errors.New("relay: " + name + ": must not be empty")
+	}
+
+	return value, nil
+}
+
+// relay is the handler. Its parts are functions and writers, so that a test can replace them.
+type relay struct {
+	sweep   func(context.Context) (outbox.Report, error)
+	logger  *slog.Logger
+	metrics metrics
+}
+
+// reserve is the time that is kept back from a sweep for the log and the metrics.
+const reserve = 2 * time.Second
+
+var errIncomplete = errors.New("relay: the sweep is incomplete: there may be other unsent messages, and older ones")
+
+// handle sweeps once. It returns an error if the sweep has not seen all records with unsent messages, so that Lambda counts an error. A
+// message that its target does not take is no such error: it stays in its record, and the age of the oldest message shows it.
+func (r *relay) handle(ctx context.Context) error {
+	limited := ctx
+
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+
+		limited, cancel = context.WithDeadline(ctx, deadline.Add(-reserve))
+		defer cancel()
+	}
+
+	report, err := r.sweep(limited)
+
+	r.log(ctx, report, err)
+	r.metrics.write(report)
+
+	if report.Incomplete {
+		return errIncomplete // the log has the cause
+	}
+
+	return nil
+}
+
+// log writes one line for the sweep. Neither keys nor messages are in it.
+func (r *relay) log(ctx context.Context, report outbox.Report, err error) {
+	attrs := []slog.Attr{
+		slog.Int("records", report.Records), slog.Int("sent", report.Sent), slog.Int("left", report.Left), slog.Int("parked", report.Parked),
+		slog.Float64("oldestSeconds", report.Oldest.Seconds()), slog.Bool("incomplete", report.Incomplete),
+	}
+	level, text := slog.LevelInfo, "swept"
+
+	if err != nil || report.Incomplete {
+		level, text = slog.LevelError, "swept, and not everything could be sent"
+		attrs = append(attrs, slog.Any("error", cmp.Or(shorten(err), errIncomplete)))
+	}
+
+	r.logger.LogAttrs(ctx, level, text, attrs...)
+}
+
+// shorten keeps the first errors of many: a target that is down has one for each message, and a line of the log holds 256 KB.
+func shorten(err error) error {
+	const most = 3
+
+	all, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // of errors.Join itself
+	if !ok || len(all.Unwrap()) <= most {
+		return err
+	}
+
+	return errors.Join(append(all.Unwrap()[:most:most], errors.New("and others"))...)
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb/outbox"
+)
+
+func TestHandleLogsALineAndWritesTheMetrics(t *testing.T) {
+	t.Parallel()
+
+	down := errors.New("the queue is down")
+
+	for name, test := range map[string]struct {
+		report outbox.Report
+		err    error
+
+		failed bool
+		level  string
+		age    any // of the metric; nil for none
+	}{
+		"nothing is unsent":  {outbox.Report{}, nil, false, "INFO", 0.0},
+		"all was sent":       {outbox.Report{Records: 2, Sent: 3, Oldest: 90 * time.Second}, nil, false, "INFO", 90.0},
+		"the target is down": {outbox.Report{Records: 2, Sent: 1, Left: 2, Oldest: time.Hour}, errors.Join(down, down), false, "ERROR", 3600.0},
+		"one was parked":     {outbox.Report{Records: 1, Parked: 1, Oldest: time.Minute}, nil, false, "INFO", 60.0},
+		"the index could not be read: an age of 0 would be a lie": {outbox.Report{Incomplete: true}, errors.Join(down), true, "ERROR", nil},
+		"the time was over": {outbox.Report{Records: 9, Sent: 9, Oldest: time.Hour, Incomplete: true}, nil, true, "ERROR", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var logged, measured bytes.Buffer
+
+			r := &relay{
+				sweep:   func(context.Context) (outbox.Report, error) { return test.report, test.err },
+				logger:  slog.New(slog.NewJSONHandler(&logged, nil)),
+				metrics: metrics{out: &measured, namespace: "Payments", function: "relay"},
+			}
+
+			if err := r.handle(t.Context()); (err != nil) != test.failed {
+				t.Errorf("got %v, want an error: %v", err, test.failed)
+			}
+
+			line, metric := object(t, &logged), object(t, &measured)
+			want := map[string]any{
+				"level": test.level, "records": float64(test.report.Records), "sent": float64(test.report.Sent), "left": float64(test.report.Left),
+				"parked": float64(test.report.Parked), "oldestSeconds": test.report.Oldest.Seconds(), "incomplete": test.report.Incomplete,
+			}
+
+			for _, name := range []string{"time", "msg", "error"} {
+				if name == "error" && (line[name] != nil) != (test.level == "ERROR") {
+					t.Errorf("error %v in a line of level %s", line[name], test.level)
+				}
+
+				delete(line, name)
+			}
+
+			if diff := cmp.Diff(want, line); diff != "" {
+				t.Errorf("log (-want +got):\n%s", diff)
+			}
+
+			wantMetric := map[string]any{
+				"Function": "relay", "Sent": float64(test.report.Sent), "Left": float64(test.report.Left), "Parked": float64(test.report.Parked),
+			}
+			if test.age != nil {
+				wantMetric["OldestUnsentSeconds"] = test.age
+			}
+
+			delete(metric, "_aws") // functions/template_logs_test.go reads it
+
+			if diff := cmp.Diff(wantMetric, metric); diff != "" {
+				t.Errorf("metrics (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHandleKeepsTimeForTheLog(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+		defer cancel()
+
+		var out bytes.Buffer
+
+		r := &relay{
+			sweep: func(ctx context.Context) (outbox.Report, error) {
+				<-ctx.Done()
+
+				return outbox.Report{Incomplete: true}, nil
+			},
+			logger:  slog.New(slog.DiscardHandler),
+			metrics: metrics{out: &out},
+		}
+
+		start := time.Now()
+		if err := r.handle(ctx); err == nil || ctx.Err() != nil || time.Since(start) != 48*time.Second || out.Len() == 0 {
+			t.Errorf("got %v after %v with %d bytes of metrics", err, time.Since(start), out.Len())
+		}
+	})
+}
+
+func TestShortenKeepsTheFirstErrors(t *testing.T) {
+	t.Parallel()
+
+	var many []error
+	for i := range 1000 {
+		many = append(many, fmt.Errorf("message %d", i))
+	}
+
+	if got, want := shorten(errors.Join(many...)).Error(), "message 0\nmessage 1\nmessage 2\nand others"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+
+	if got := shorten(errors.Join(many[:3]...)).Error(); got != "message 0\nmessage 1\nmessage 2" {
+		t.Errorf("got %q", got)
+	}
+
+	if got := shorten(nil); got != nil {
+		t.Errorf("got %v", got)
+	}
+}
+
+// It sets the environment, so it does not run in parallel.
+func TestWireNamesWhatIsMissing(t *testing.T) {
+	for _, missing := range []string{"TABLE_NAME", "CAPTURED_QUEUE_URL", ""} {
+		for name, value := range map[string]string{
+			"AWS_REGION": "eu-west-1", "AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_CA_BUNDLE": "",
+			"TABLE_NAME": "records", "CAPTURED_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/1/captured",
+		} {
+			t.Setenv(name, value)
+		}
+
+		if missing != "" {
+			t.Setenv(missing, "")
+		}
+
+		handler, err := wire(t.Context())
+		if (err == nil) != (missing == "") || (handler == nil) != (missing != "") || err != nil && !strings.Contains(err.Error(), missing) {
+			t.Errorf("without %q: got %v", missing, err)
+		}
+	}
+}
+
+func object(t *testing.T, line *bytes.Buffer) (members map[string]any) {
+	t.Helper()
+
+	if err := json.Unmarshal(line.Bytes(), &members); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+
+	return members
+}

@@ -1,0 +1,248 @@
+package idemddb
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+const (
+	commitMessages = 25                     // keys in one transaction, at most
+	commitItems    = 100                    // items in one transaction, at most
+	commitResults  = 64 << 10               // bytes of results in one transaction, at most
+	maxTogether    = 2                      // how often a transaction of several keys is cancelled before each is sent alone
+	commitWait     = 100 * time.Millisecond // how long the first commit waits for others: a crash meanwhile repeats handlers, not effects
+)
+
+// waitingCommit is a commit in a Batch.
+type waitingCommit struct {
+	*committing
+
+	answer chan error // nil: it has its answer, or must be sent by a transaction of its own; else a panic of the client
+	alone  bool
+}
+
+// Commit is [Store.Commit], in two steps: the commit waits for others from now on, and the returned function waits for its end. Commits
+// that wait at the same time share a transaction: up to 25 keys, 100 items, no item twice. They wait until FlushCommits is called, 25
+// wait, or 0.1 s is over.
+func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (wait func() (*Record, error)) {
+	return b.store.commit(ctx, b, key, opts, result, nil, e)
+}
+
+// FlushCommits sends the commits that wait: no other one will come soon.
+func (b *Batch) FlushCommits(ctx context.Context) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	b.flushCommits(context.WithoutCancel(ctx))
+}
+
+// enqueue makes a commit wait for others. The returned function waits for its end.
+func (b *Batch) enqueue(ctx context.Context, c *committing) (wait func(context.Context)) {
+	w := &waitingCommit{committing: c, answer: make(chan error, 1)}
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	b.commits = append(b.commits, w)
+
+	switch {
+	case len(b.commits) >= commitMessages:
+		b.flushCommits(context.WithoutCancel(ctx))
+	case b.commitTimer == nil:
+		b.commitTimer = time.AfterFunc(commitWait, func() { b.FlushCommits(ctx) })
+	}
+
+	return func(ctx context.Context) {
+		if err := <-w.answer; err != nil {
+			panic(err)
+		}
+
+		if w.alone {
+			c.run(ctx)
+		}
+	}
+}
+
+// flushCommits starts transactions of the commits that wait. It is called with b.mu held.
+func (b *Batch) flushCommits(ctx context.Context) {
+	if b.commitTimer != nil {
+		b.commitTimer.Stop()
+		b.commitTimer = nil
+	}
+
+	for len(b.commits) > 0 {
+		var group []*waitingCommit
+
+		group, b.commits = takeCommits(b.store, b.commits)
+
+		go b.runCommits(ctx, group)
+	}
+}
+
+// takeCommits returns the first commits that fit into one transaction, and the rest.
+func takeCommits(s *Store, waiting []*waitingCommit) (group, rest []*waitingCommit) {
+	var (
+		seen    = map[string]bool{}
+		items   int
+		results int
+	)
+
+	for _, w := range waiting {
+		ids := w.identities(s)
+		more := 1 + len(w.effects.Items)
+		result := resultSize(w.result)
+		isFull := len(group) == commitMessages || items+more > commitItems || results+result > commitResults && len(group) > 0
+
+		if isFull || slices.ContainsFunc(ids, func(id string) bool { return seen[id] }) {
+			rest = append(rest, w)
+
+			continue
+		}
+
+		for _, id := range ids {
+			seen[id] = true
+		}
+
+		group, items, results = append(group, w), items+more, results+result
+	}
+
+	return group, rest
+}
+
+// identities are those of the items of a commit, the record included, as far as their keys are known.
+func (w *waitingCommit) identities(s *Store) []string {
+	own := tableName(s.table)
+	ids := []string{own + "\n" + itemText(s.key(w.partition))}
+
+	for _, it := range w.effects.Items {
+		table, _ := keyOf(it)
+
+		var keyNames []string
+		if table == own {
+			keyNames = s.keyNames()
+		}
+
+		if id, ok := identify(it, table, keyNames); ok {
+			ids = append(ids, id)
+		}
+	}
+
+	return ids
+}
+
+func resultSize(result types.AttributeValue) int {
+	b, ok := result.(*types.AttributeValueMemberB)
+	if !ok {
+		return 0
+	}
+
+	return len(b.Value)
+}
+
+// runCommits sends a group of commits until each has its answer. The writers wait for it, so it outlives none of them.
+func (b *Batch) runCommits(ctx context.Context, group []*waitingCommit) {
+	var failure error = &clientPanicError{errExited, nil}
+
+	defer func() {
+		if v := recover(); v != nil {
+			failure = &clientPanicError{v, debug.Stack()}
+		}
+
+		for _, w := range group {
+			w.answer <- failure
+		}
+	}()
+
+	b.commitTogether(ctx, group)
+	b.expectRemovals(group)
+
+	failure = nil
+}
+
+// expectRemovals makes those commits members of the batch that have messages: these are sent now, and the removals of what was sent wait
+// for each other.
+func (b *Batch) expectRemovals(group []*waitingCommit) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	for _, w := range group {
+		if !w.alone && w.err == nil && w.record == nil && len(w.done.Outbox) > 0 {
+			w.isMember = true
+			b.members++
+		}
+	}
+}
+
+// commitTogether sends the group in one transaction. Those that are refused have their answers; the rest is sent once more together,
+// then alone.
+func (b *Batch) commitTogether(ctx context.Context, group []*waitingCommit) {
+	ctx, p, cancel := b.store.settleContext(ctx)
+	defer cancel()
+
+	p.denied = 0 // each alone says more
+
+	open := group
+
+	for cancels := 0; len(open) > 1 && cancels < maxTogether; {
+		t := &transaction{store: b.store, grouped: true, cancels: cancels, unknown: isUnknown(open)}
+
+		answers := make([]*part, len(open))
+		for i, w := range open {
+			answers[i] = t.add(w.key, w.recordItem(), w.effects.Items)
+		}
+
+		err := t.send(ctx, p)
+		cancels = t.cancels
+
+		for _, w := range open {
+			w.unknown = t.unknown
+		}
+
+		switch {
+		case err != nil:
+			cancels = maxTogether
+		case !t.isRefused():
+			return // committed
+		default:
+			open = readAnswers(ctx, p, open, answers)
+		}
+	}
+
+	for _, w := range open {
+		w.alone = true
+	}
+}
+
+// isUnknown tells whether an earlier transaction of these commits had no answer.
+func isUnknown(group []*waitingCommit) bool {
+	return slices.ContainsFunc(group, func(w *waitingCommit) bool { return w.unknown })
+}
+
+// readAnswers gives their answers to the commits that were refused, and returns the others. One whose record changed meanwhile is sent
+// alone, which begins anew.
+func readAnswers(ctx context.Context, p policy, group []*waitingCommit, answers []*part) (left []*waitingCommit) {
+	for i, w := range group {
+		if !answers[i].refused && answers[i].effect == nil {
+			left = append(left, w)
+
+			continue
+		}
+
+		w.read(answers[i], nil)
+		w.follow(ctx, p)
+
+		w.alone = errors.Is(w.err, errChanged)
+	}
+
+	return left
+}
+
+// isRefused tells whether a part of the transaction was refused, so that nothing was written.
+func (t *transaction) isRefused() bool {
+	return slices.ContainsFunc(t.parts, func(p *part) bool { return p.refused || p.effect != nil })
+}

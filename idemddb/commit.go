@@ -1,0 +1,410 @@
+package idemddb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// minCommitRetention is the least retention of a Store for Commit: DynamoDB refuses a signed request minutes after its time, so that no
+// late twin of a commit outlives the record that refuses it.
+const minCommitRetention = time.Hour
+
+// Commit claims and completes a key in one request, together with effects: all of it exactly once. It is for work that has no effect
+// but what it writes here, so that nothing needs a lease. A record that is returned is that of an earlier completion; then nothing was
+// written. It costs 1 request; and 2 WCU for each KB of the record and of each item. A duplicate costs the same.
+//
+// Errors: those of [Store.Claim] and *EffectError, with nothing written (see [EffectError].Unknown); ErrUncommitted (perhaps written,
+// perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if it is below
+// one hour; and the errors of [Stage], with nothing sent.
+func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
+	return s.commit(ctx, nil, key, opts, result, nil, e)()
+}
+
+// commit begins a commit and returns the function that waits for its end. In a batch the commit waits for others from now on. omitted
+// says why there is no result, if the work had one.
+func (s *Store) commit(
+	ctx context.Context, b *Batch, key string, opts *ClaimOptions, result []byte, omitted error, e Effects,
+) (wait func() (*Record, error)) {
+	c, err := s.newCommit(ctx, key, opts, e)
+	if err != nil {
+		return func() (*Record, error) { return nil, err }
+	}
+
+	if s.disabled {
+		return func() (*Record, error) { return nil, s.writeUnclaimed(ctx, key, c.effects) }
+	}
+
+	if err := s.checkSize(c.partition, result, e); err != nil {
+		omitted = keyError("commit", key, err)
+	}
+
+	switch {
+	case omitted != nil:
+		c.result = omittedValue
+	case result != nil:
+		c.result = &types.AttributeValueMemberB{Value: result}
+	}
+
+	run := c.run
+
+	switch {
+	case c.cached():
+		run = func(context.Context) {}
+	case b != nil && !c.redelivered:
+		run = b.enqueue(ctx, c)
+	}
+
+	return func() (*Record, error) {
+		run(ctx)
+
+		if c.isMember {
+			defer b.leave(ctx)
+		}
+
+		c.sendLeft(ctx, b)
+
+		if c.record != nil || c.err != nil {
+			s.observe(ctx, c.event())
+
+			return c.record, c.err
+		}
+
+		return nil, c.after(ctx, b, omitted)
+	}
+}
+
+// committing is one call of Commit: an acquisition whose write also completes the key.
+type committing struct {
+	acquisition
+
+	tx      string
+	effects Effects
+	result  types.AttributeValue // nil, B, or NULL for a result that is omitted
+	done    storedRecord         // as it was committed
+	sent    bool                 // a transaction of its own was sent
+	unknown bool                 // an earlier transaction had no answer, so it may be applied yet
+
+	isMember bool // of its batch: it was committed together with others, and the removals of their messages share a request
+}
+
+func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e Effects) (*committing, error) {
+	if s.opts.Retention < minCommitRetention {
+		return nil, fmt.Errorf("idemddb: commit: Options.Retention: must be at least %v, is %v", minCommitRetention, s.opts.Retention)
+	}
+
+	if opts == nil {
+		opts = &ClaimOptions{}
+	}
+
+	partition, err := s.partition(key)
+	if err != nil && !s.disabled {
+		return nil, keyError("commit", key, err)
+	}
+
+	e = Effects{Items: copyItems(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
+	if err := s.checkEffects(partition, e); err != nil {
+		return nil, keyError("commit", key, err)
+	}
+
+	return &committing{
+		acquisition: acquisition{
+			store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
+			redelivered: opts.Redelivered,
+		},
+		tx: newTx(), effects: e,
+	}, nil
+}
+
+// run commits the key by a transaction of its own. It begins anew if the record changed between two requests.
+func (c *committing) run(ctx context.Context) {
+	ctx, p, cancel := c.store.settleContext(ctx)
+	defer cancel()
+
+	for turn := range maxTurns {
+		c.record, c.err = nil, nil
+
+		c.send(ctx, p, c.recordItem())
+		c.follow(ctx, p)
+
+		if !errors.Is(c.err, errChanged) || turn == maxTurns-1 || !sleep(ctx, retryBase) {
+			return
+		}
+	}
+}
+
+// send sends a transaction of the record and the effects, and reads its answer.
+func (c *committing) send(ctx context.Context, p policy, record *types.TransactWriteItem) {
+	t := &transaction{store: c.store, unknown: c.unknown}
+	if !c.sent {
+		t.token = c.tx
+	}
+
+	answer := t.add(c.key, record, c.effects.Items)
+	err := t.send(ctx, p)
+	c.sent, c.unknown = true, t.unknown
+	c.read(answer, err)
+}
+
+// recordItem is the record's part of the transaction: it claims and completes the key.
+func (c *committing) recordItem() *types.TransactWriteItem {
+	s := c.store
+	c.done = s.completion(c.tx, c.effects, c.result)
+	c.last = stamp{now: time.UnixMilli(c.done.Done)}
+
+	condition, update := s.expr.claim, updateCommit+c.done.update()+updateDropBoth
+	if c.fingerprint != "" {
+		condition, update = s.expr.claimFP, updateCommit+c.done.update()+updateSetFP+updateDropError
+	}
+
+	values := c.values()
+	delete(values, ":lease")
+
+	return s.recordUpdate(c.partition, condition, update, c.done.values(s, c.partition, values), s.expr.names)
+}
+
+// read takes the answer to a transaction.
+func (c *committing) read(answer *part, err error) {
+	switch {
+	case err != nil:
+		c.err = fmt.Errorf("%w: %w", keyError("commit", c.key, c.store.explain(err)), ErrUncommitted)
+	case answer.effect != nil:
+		answer.effect.refused = c.effects.Refused
+		c.err = answer.effect
+	case !answer.refused:
+	case answer.found == nil:
+		c.err = keyError("commit", c.key, errChanged)
+	case !c.recognizes(answer.found):
+		c.conflict(answer.found)
+	}
+}
+
+// event is that of a commit that was not made, or was made before.
+func (c *committing) event() Event {
+	e := c.acquisition.event()
+
+	switch {
+	case errors.Is(c.err, ErrEffectRefused):
+		e.Kind = EffectRefused
+	case errors.Is(c.err, ErrUncommitted):
+		e.Kind = Uncommitted
+	}
+
+	return e
+}
+
+// follow does what a refusal asks for that only another request can answer.
+func (c *committing) follow(ctx context.Context, p policy) {
+	rare, ok := errors.AsType[*rareError](c.err)
+	if !ok {
+		return
+	}
+
+	c.err = nil
+
+	if errors.Is(rare.reason, errExpired) {
+		c.replace(ctx, p, rare.found)
+	} else {
+		c.err = c.markFailed(ctx, p, rare.found)
+	}
+}
+
+// recognizes tells whether a record is the one that an earlier try of this call wrote.
+func (c *committing) recognizes(found item) bool {
+	rec, err := c.store.decode(found)
+	if err != nil || !rec.isOwn(c.token) || rec.State != stateCompleted || rec.Tx != c.tx {
+		return false
+	}
+
+	c.done = *rec
+
+	return true
+}
+
+// replace commits a record past its retention by a whole new record in its place.
+func (c *committing) replace(ctx context.Context, p policy, old *storedRecord) {
+	s := c.store
+	c.done = s.completion(c.tx, c.effects, c.result)
+	c.last = stamp{now: time.UnixMilli(c.done.Done), lease: time.UnixMilli(c.done.Done)}
+
+	record := c.newRecord(max(*old.Fence, c.done.Done) + 1)
+	c.done.into(record, s, c.partition)
+
+	put := c.put(old, record)
+	c.send(ctx, p, &types.TransactWriteItem{Put: &types.Put{
+		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
+		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
+	}})
+
+	if _, ok := errors.AsType[*rareError](c.err); ok {
+		c.err = keyError("commit", c.key, errChanged)
+	}
+}
+
+// after follows a commit: its messages are sent, and its event is emitted.
+func (c *committing) after(ctx context.Context, b *Batch, omitted error) error {
+	c.store.observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: omitted})
+
+	if len(c.done.Outbox) > 0 {
+		c.done.Token = &c.token
+
+		if err := c.store.sendNow(ctx, b, c.key, c.partition, &c.done); err != nil {
+			return err
+		}
+	}
+
+	return omitted
+}
+
+// into writes a completion into a new record.
+func (r *storedRecord) into(record item, s *Store, partition string) {
+	values := r.values(s, partition, item{})
+	record[attrState], record[attrDone], record[s.opts.TTLAttribute], record[attrTx] = completedValue, values[":nowms"], values[":exp"], values[":tx"]
+
+	for name, placeholder := range map[string]string{
+		attrResult: ":res", attrOutbox: ":outbox", attrEnds: ":ends", attrDue: ":due", attrDueNS: ":duens",
+	} {
+		if value, ok := values[placeholder]; ok {
+			record[name] = value
+		}
+	}
+}
+
+// Reject writes down that work without a claim ran and did not succeed, under the condition of a claim: the key is released, with one
+// attempt more, or ended for good. It returns what the record says if it refuses: the record of a completed key, or the error of a
+// claim. It is for wrappers that run work without a claim.
+func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, cause error, permanent bool) (*Record, error) {
+	if s.disabled {
+		return nil, nil //nolint:nilnil // there are no records
+	}
+
+	partition, err := s.partition(key)
+	if err != nil {
+		return nil, keyError("reject", key, err)
+	}
+
+	if opts == nil {
+		opts = &ClaimOptions{}
+	}
+
+	r := &rejecting{acquisition{
+		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
+	}, errorText(cause), permanent}
+
+	write, p, cancel := s.settleContext(ctx)
+	defer cancel()
+
+	if err := r.run(write, p); err != nil {
+		return nil, keyError("reject", key, s.explain(err))
+	}
+
+	r.sendLeft(write, nil)
+
+	if r.record == nil && r.err == nil {
+		kind := Released
+		if permanent {
+			kind = Failed
+		}
+
+		s.observe(ctx, Event{Kind: kind, Key: key, Err: cause})
+	}
+
+	return r.record, r.err
+}
+
+// rejecting is one call of Reject.
+type rejecting struct {
+	acquisition
+
+	cause     string
+	permanent bool
+}
+
+// run writes the record. It begins anew if the record changed between two requests.
+func (r *rejecting) run(ctx context.Context, p policy) error {
+	for turn := range maxTurns {
+		r.record, r.err = nil, nil
+
+		if err := r.store.send(ctx, nil, r.key, p, r); err != nil {
+			return err
+		}
+
+		if rare, ok := errors.AsType[*rareError](r.err); ok && errors.Is(rare.reason, errExpired) {
+			r.recreate(ctx, p, rare.found)
+		} else if ok {
+			r.err = r.markFailed(ctx, p, rare.found)
+		}
+
+		if !errors.Is(r.err, errChanged) || turn == maxTurns-1 || !sleep(ctx, retryBase) {
+			break
+		}
+	}
+
+	return nil
+}
+
+// recreate writes a whole new record in the place of one that is past its retention: it must stand there before the key counts as failed,
+// so that it refuses a late twin of the commit.
+func (r *rejecting) recreate(ctx context.Context, p policy, old *storedRecord) {
+	record := r.newRecord(max(*old.Fence, r.last.now.UnixMilli()) + 1)
+	record[attrState], record[attrError], record[attrLease] = r.state(), stringValue(r.cause), zeroValue
+	record[r.store.opts.TTLAttribute] = numberValue(r.store.expiry(r.last.now, r.last.now))
+
+	found, err := r.putInPlace(ctx, p, old, func() item { return record })
+
+	switch {
+	case err == nil, found != nil && found.isOwn(r.token):
+		r.err = nil
+	case errors.Is(err, ErrFenced):
+		r.err = keyError("reject", r.key, errChanged)
+	default:
+		r.err = keyError("reject", r.key, err)
+	}
+}
+
+// state is that of the record afterwards.
+func (r *rejecting) state() types.AttributeValue {
+	if r.permanent {
+		return failedValue
+	}
+
+	return inProgressValue
+}
+
+func (r *rejecting) single() *dynamodb.UpdateItemInput {
+	s := r.store
+	in := r.acquisition.single()
+	values := in.ExpressionAttributeValues
+	values[":err"] = stringValue(r.cause)
+	values[":state"] = r.state()
+	delete(values, ":lease")
+
+	// The record has no lease. Its end is that of a record that was released or failed now.
+	values[":exp"] = numberValue(s.expiry(r.last.now, r.last.now))
+	in.UpdateExpression = new(updateReject + " REMOVE fp")
+
+	if r.fingerprint != "" {
+		in.UpdateExpression = new(updateReject + updateSetFP)
+	}
+
+	return in
+}
+
+// read takes the answer. A record that an earlier try of this call wrote is a success.
+func (r *rejecting) read(answer response) (step, error) {
+	if found, ok := refusedItem(answer.err); ok && found != nil {
+		if rec, err := r.store.decode(found); err == nil && rec.isOwn(r.token) {
+			return answered, nil
+		}
+	}
+
+	does, err := r.acquisition.read(answer)
+	r.claim = nil
+
+	return does, err
+}

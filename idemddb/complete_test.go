@@ -1,0 +1,256 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+func TestACompletionThatNeverGetsThroughIsUnrecorded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db, events := observed(t, nil)
+		c := claim(t, s, "k")
+		db.Intercept(always(idemddbtest.LostRequest))
+		is(t, c.Complete(t.Context(), nil), idemddb.ErrUnrecorded)
+		events.want(t, idemddb.Claimed, idemddb.Unrecorded)
+
+		if settled := c.Settled(); settled != "" {
+			t.Errorf("settled as %q, want unknown", settled)
+		}
+
+		db.Intercept(nil)
+		must(t, c.Complete(t.Context(), nil)) // it is safe to repeat
+		replay(t, s, "k")
+	})
+}
+
+func TestAnEndedContextDoesNotKeepASettlementFromBeingWritten(t *testing.T) {
+	t.Parallel()
+
+	for verb, settle := range settlements {
+		for name, end := range map[string]func(context.Context, *idemddb.Claim) context.Context{
+			"the context of Keep, after stop": func(ctx context.Context, c *idemddb.Claim) context.Context {
+				work, stop := c.Keep(ctx)
+				stop()
+
+				return work
+			},
+			"a cancelled context": func(ctx context.Context, _ *idemddb.Claim) context.Context {
+				ctx, cancel := context.WithCancel(ctx)
+				cancel()
+
+				return ctx
+			},
+			"a context whose deadline is over": func(ctx context.Context, _ *idemddb.Claim) context.Context {
+				ctx, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+
+				<-ctx.Done()
+
+				return ctx
+			},
+		} {
+			for _, single := range []bool{true, false} {
+				t.Run(verb+", "+name, func(t *testing.T) {
+					t.Parallel()
+					bubble(t, &idemddb.Options{Single: single}, func(f *fixture) {
+						claims := f.claims(2)
+						f.succeed(claims, func(c *idemddb.Claim) error { return settle(end(f.Context(), c), c) })
+
+						for _, c := range claims {
+							if c.Settled() == "" || numberOf(f.T, f.record(c.Key()), "lease") != 0 && textOf(f.record(c.Key()), "st") == "INPROGRESS" {
+								f.Errorf("settled as %q, the record is%s", c.Settled(), show(f.record(c.Key())))
+							}
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// Whatever the decorator of a client reads from the context must still be there.
+func TestASettlementKeepsTheValuesOfItsContext(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		type key struct{}
+
+		ctx, cancel := context.WithCancel(context.WithValue(f.Context(), key{}, "value"))
+		c := claim(f, f.store, "k")
+
+		cancel()
+		f.db.Intercept(func(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fault {
+			if ctx.Value(key{}) != "value" {
+				f.Error("the context of the request has lost its values")
+			}
+
+			return idemddbtest.None
+		})
+		must(f, c.Complete(ctx, nil))
+	})
+}
+
+func TestACompletionThatWasNotAppliedIsNoSuccess(t *testing.T) {
+	t.Parallel()
+
+	for verb, settle := range settlements {
+		for _, fault := range []idemddbtest.Fault{idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswerApplied} {
+			t.Run(verb+", "+string(fault), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, nil, func(f *fixture) {
+					c := claim(f, f.store, "k")
+					f.requests()
+					f.db.Inject(fault)
+					must(f, settle(f.Context(), c))
+					f.want("UpdateItem", "UpdateItem")
+
+					if it := f.record("k"); textOf(it, "st") == "INPROGRESS" && numberOf(f.T, it, "lease") != 0 {
+						f.Errorf("the record is%s", show(it))
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestAnExtensionThatWasNotAppliedIsNoSuccess(t *testing.T) {
+	t.Parallel()
+
+	for _, fault := range []idemddbtest.Fault{idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswerApplied} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				c := claim(f, f.store, "k")
+				<-time.After(10 * time.Second)
+				f.db.Inject(fault)
+				must(f, c.Extend(f.Context()))
+
+				if stored := f.lease("k"); !stored.Equal(c.Deadline()) || time.Until(stored) < 29*time.Second {
+					f.Errorf("deadline %v, stored %v", c.Deadline(), stored)
+				}
+			})
+		})
+	}
+}
+
+func TestTheDeadlineOfAClaimNeverFalls(t *testing.T) {
+	t.Parallel()
+
+	var client *slowSingle
+
+	bubbleOn(t, &idemddb.Options{Single: true}, func(db *idemddbtest.DB) idemddb.DynamoDB {
+		client = &slowSingle{DB: db, delays: []time.Duration{0, 1500 * time.Millisecond}}
+
+		return client
+	}, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		<-time.After(10 * time.Second)
+
+		first := make(chan error)
+
+		go func() { first <- c.Extend(f.Context()) }() // its answer comes after that of the second one
+
+		<-time.After(time.Second)
+		must(f, c.Extend(f.Context()))
+
+		latest := c.Deadline()
+		must(f, <-first)
+
+		if !c.Deadline().Equal(latest) || !f.lease("k").Equal(latest) {
+			f.Errorf("deadline %v after %v, stored %v", c.Deadline(), latest, f.lease("k"))
+		}
+
+		near, cancel := context.WithTimeout(f.Context(), time.Second)
+		defer cancel()
+
+		must(f, c.Extend(near))
+
+		if !c.Deadline().Equal(latest) || !f.lease("k").Equal(latest) {
+			f.Errorf("deadline %v after %v, stored %v", c.Deadline(), latest, f.lease("k"))
+		}
+	})
+}
+
+func TestWorkThatSucceedsAfterItsKeyWasGivenUpIsDone(t *testing.T) {
+	t.Parallel()
+
+	for name, opts := range map[string]idemddb.Options{"MaxAttempts": {MaxAttempts: 1}, "NoTakeover": {NoTakeover: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &opts, func(f *fixture) {
+				outliveTheLease := func() {
+					<-time.After(time.Minute)
+
+					_, _, err := f.store.Claim(f.Context(), "k", nil)
+					is(f, err, idemddb.ErrFailed)
+				}
+
+				c := claim(f, f.store, "k")
+				outliveTheLease()
+
+				err := c.Complete(f.Context(), nil)
+				is(f, err, idemddb.ErrFenced)
+
+				if !idemddb.IsDone(err) || !strings.HasSuffix(err.Error(), ", its key was ended as failed") {
+					f.Errorf("got %v, done %t; want the end of the key by another, and done", err, idemddb.IsDone(err))
+				}
+
+				f.events.want(f, idemddb.Claimed, idemddb.Refused, idemddb.Fenced)
+
+				is(f, c.Fail(f.Context(), nil), nil) // the key has failed, as asked
+			})
+		})
+	}
+}
+
+func TestTheErrorOfASecondSettlementSaysThatTheClaimWasSettled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newStore(t, nil)
+		c := claim(t, s, "k")
+		must(t, c.Complete(t.Context(), []byte("a")))
+
+		if err := c.Complete(t.Context(), []byte("b")); err == nil || !strings.HasSuffix(err.Error(), ", it was settled before") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestAResultThatIsTooLargeIsCompletedWithoutIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db, events := observed(t, nil)
+		c := claim(t, s, "k")
+		is(t, c.Complete(t.Context(), make([]byte, 500_000)), idemddb.ErrTooLarge)
+
+		if rec := replay(t, s, "k"); !rec.ResultOmitted || rec.Result != nil {
+			t.Errorf("got %+v, want a record without its result", rec)
+		}
+
+		if c.Settled() != idemddb.Completed || len(db.Requests()) != 3 {
+			t.Errorf("settled as %q after %d requests", c.Settled(), len(db.Requests()))
+		}
+
+		events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Replayed)
+	})
+}
+
+func TestAResultThatIsTooLargeAndUnrecordedIsUnrecorded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := newStore(t, nil)
+		c := claim(t, s, "k")
+		db.Intercept(always(idemddbtest.LostRequest))
+
+		if err := c.Complete(t.Context(), make([]byte, 500_000)); !errors.Is(err, idemddb.ErrUnrecorded) || errors.Is(err, idemddb.ErrTooLarge) {
+			t.Errorf("got %v, want unrecorded: the completion is perhaps not written", err)
+		}
+	})
+}

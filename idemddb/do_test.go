@@ -1,0 +1,299 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+func TestDoReleasesAfterItsContextHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := newStore(t, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+
+		defer cancel()
+
+		_, err := idemddb.Do(ctx, s, "k", nil, func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+
+			return 0, ctx.Err()
+		})
+		if !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "release") {
+			t.Errorf("got %v, want the deadline alone", err)
+		}
+
+		claim(t, s, "k")
+	})
+}
+
+func TestDoShowsTheErrorOfTheWorkBeforeThatOfTheRelease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := newStore(t, nil)
+		_, err := idemddb.Do(t.Context(), s, "k", nil, func(context.Context) (int, error) {
+			db.Intercept(always(idemddbtest.AccessDenied))
+
+			return 0, errors.New("bank closed")
+		})
+
+		if err == nil || !strings.HasPrefix(err.Error(), "bank closed\nidemddb: release of key sha256:") {
+			t.Errorf("got %v, want both", err)
+		}
+	})
+}
+
+// What need not happen exactly once, such as a mail, may come after the completion.
+func TestWorkThatSettlesItsClaimItselfGoesOn(t *testing.T) {
+	t.Parallel()
+
+	for verb, settle := range settlements {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, db, events := observed(t, &idemddb.Options{Lease: 10 * time.Second})
+
+				got, err := idemddb.Do(t.Context(), s, "k", nil, func(ctx context.Context) (int, error) {
+					c, _ := idemddb.FromContext(ctx)
+					must(t, settle(ctx, c))
+
+					select {
+					case <-time.After(time.Minute):
+						return 1, nil
+					case <-ctx.Done():
+						return 0, context.Cause(ctx)
+					}
+				})
+				if got != 1 || err != nil {
+					t.Errorf("got %d, %v, want 1", got, err)
+				}
+
+				if n := len(events.kinds()); n != 2 || len(db.Requests()) != 2 {
+					t.Errorf("events %q, %d requests, want the claim and the settlement", events.kinds(), len(db.Requests()))
+				}
+			})
+		})
+	}
+}
+
+func TestDoReturnsTheValueOfWorkThatStaysUnrecorded(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		got, err := idemddb.Do(f.Context(), f.store, "k", nil, func(context.Context) (string, error) {
+			f.db.Intercept(always(idemddbtest.ServerError))
+
+			return "paid", nil
+		})
+		if got != "paid" || err != nil {
+			f.Errorf("got %q, %v, want the value: another run would be the second", got, err)
+		}
+
+		f.events.want(f, idemddb.Claimed, idemddb.Unrecorded)
+	})
+}
+
+func TestDoReturnsTheValueOfWorkWhoseRecordWasDeleted(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		got, err := idemddb.Do(f.Context(), f.store, "k", nil, func(ctx context.Context) (string, error) {
+			_, err := f.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+				TableName: new("records"), Key: map[string]types.AttributeValue{"pk": text("test#k")},
+			})
+
+			return "paid", err
+		})
+		if got != "paid" || err != nil || f.record("k") != nil {
+			f.Errorf("got %q, %v, record%s; want the value and no record", got, err, show(f.record("k")))
+		}
+
+		f.events.want(f, idemddb.Claimed, idemddb.Fenced)
+	})
+}
+
+func TestDoReturnsTheValueOfWorkWhoseKeyWasGivenUp(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{NoTakeover: true}, func(f *fixture) {
+		got, err := idemddb.Do(f.Context(), f.store, "k", nil, func(ctx context.Context) (string, error) {
+			hourAhead := storeOn(f, f.db, &idemddb.Options{
+				NoTakeover: true, Now: func() time.Time { return time.Now().Add(time.Hour) },
+			})
+			_, _, err := hourAhead.Claim(ctx, "k", nil)
+			is(f, err, idemddb.ErrFailed)
+
+			return "paid", nil
+		})
+		if got != "paid" || err != nil || textOf(f.record("k"), "st") != "FAILED" {
+			f.Errorf("got %q, %v, record%s; want the value and a failed key", got, err, show(f.record("k")))
+		}
+
+		f.events.want(f, idemddb.Claimed, idemddb.Fenced)
+	})
+}
+
+// deliver is a queue: it calls the handler of a message up to four times, a minute apart, until it returns nil. It returns how often.
+func (f *fixture) deliver(handle func(context.Context) error) (deliveries int) {
+	for deliveries = 1; deliveries < 4; deliveries++ {
+		if handle(f.Context()) == nil {
+			return deliveries
+		}
+
+		<-time.After(time.Minute)
+	}
+
+	return deliveries
+}
+
+func TestACallerThatIgnoresTheRecordPanicsWithTheReasonBeforeItsCompletion(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		handle := func(ctx context.Context) error {
+			c, _, err := f.store.Claim(ctx, "k", nil)
+			if err != nil {
+				return err
+			}
+
+			return c.Complete(ctx, nil)
+		}
+		must(f, handle(f.Context()))
+
+		if text, _ := recovered(func() { _ = handle(f.Context()) }).(string); !strings.HasPrefix(text, "idemddb: nil Claim: the key was not claimed") {
+			f.Errorf("panicked with %q, want what is wrong", text)
+		}
+	})
+}
+
+func TestACallerThatOnlyReturnsTheErrorOfCompleteDoesNotRepeatALargeResult(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		effects := 0
+
+		deliveries := f.deliver(func(ctx context.Context) error {
+			c, rec, err := f.store.Claim(ctx, "k", nil)
+			if err != nil || rec != nil {
+				return err
+			}
+
+			effects++
+
+			return c.Complete(ctx, make([]byte, 500_000))
+		})
+		if effects != 1 || deliveries != 2 {
+			f.Errorf("%d effects in %d deliveries, want 1 in 2", effects, deliveries)
+		}
+	})
+}
+
+func TestACallerThatOnlyReturnsTheErrorOfDoNeverSendsFinishedWorkBack(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		result string
+		fault  idemddbtest.Fault // of the completion
+	}{
+		"a result that is too large":     {strings.Repeat("x", 500_000), idemddbtest.None},
+		"a completion that is denied":    {"paid", idemddbtest.AccessDenied},
+		"a completion without an answer": {"paid", idemddbtest.LostReply},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				effects := 0
+				handle := func(ctx context.Context) error {
+					_, err := idemddb.Do(ctx, f.store, "k", nil, func(context.Context) (string, error) {
+						effects++
+
+						f.db.Intercept(always(c.fault))
+
+						return c.result, nil
+					})
+
+					return err
+				}
+
+				if n := f.deliver(handle); n != 1 || effects != 1 {
+					f.Errorf("%d effects in %d deliveries, want 1 in 1", effects, n)
+				}
+
+				f.db.Intercept(nil)
+
+				if c.fault != idemddbtest.AccessDenied { // its record is there, so a duplicate is answered
+					must(f, handle(f.Context()))
+				}
+
+				if effects != 1 {
+					f.Errorf("%d effects after a duplicate", effects)
+				}
+			})
+		})
+	}
+}
+
+func TestDoReportsAnOmittedResultOnlyToACallerThatNeedsIt(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		work := func(context.Context) (string, error) { return strings.Repeat("x", 500_000), nil }
+
+		for i, c := range []struct {
+			opts *idemddb.ClaimOptions
+			want int
+			err  error
+		}{
+			{nil, 500_000, nil},
+			{nil, 0, nil},
+			{&idemddb.ClaimOptions{NeedResult: true}, 0, idemddb.ErrResultOmitted},
+		} {
+			got, err := idemddb.Do(f.Context(), f.store, "k", c.opts, work)
+			if len(got) != c.want || !errors.Is(err, c.err) {
+				f.Errorf("call %d: got %d bytes, %v; want %d, %v", i, len(got), err, c.want, c.err)
+			}
+		}
+	})
+}
+
+func TestAThousandGoroutinesRunEachKeyOnce(t *testing.T) {
+	t.Parallel()
+
+	const keys, goroutines = 50, 1000
+
+	bubble(t, &idemddb.Options{Cache: keys / 2}, func(f *fixture) {
+		var (
+			runs [keys]atomic.Int64
+			all  sync.WaitGroup
+		)
+
+		for i := range goroutines {
+			all.Go(func() {
+				key := i % keys
+
+				got, err := idemddb.Do(f.Context(), f.store, strconv.Itoa(key), nil, func(context.Context) (int, error) {
+					runs[key].Add(1)
+
+					return key, nil
+				})
+				if err == nil && got != key || err != nil && !errors.Is(err, idemddb.ErrInProgress) {
+					f.Errorf("key %d: got %d, %v", key, got, err)
+				}
+			})
+		}
+
+		all.Wait()
+
+		for key := range runs {
+			if n := runs[key].Load(); n != 1 {
+				f.Errorf("key %d ran %d times", key, n)
+			}
+		}
+	})
+}

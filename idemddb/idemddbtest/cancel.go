@@ -1,0 +1,100 @@
+package idemddbtest
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+const (
+	none         = "None"
+	isOngoing    = "Transaction is ongoing for the item"
+	overProvided = "The level of configured provisioned throughput for the table was exceeded"
+	overCapacity = "Throughput exceeds the current capacity of your table or index"
+)
+
+// evaluateAll returns the outcomes of all writes or, if one of them is not possible, the error that cancels the transaction, with a reason
+// for each. An update that does not fit its item has the reason ValidationError, as the service documents it; DynamoDB Local answers most
+// of these with a ValidationException. A canceled transaction consumes as much as one that is done.
+func (db *DB) evaluateAll(writes []*write, r *Request) ([]outcome, error) {
+	outcomes := make([]outcome, len(writes))
+	reasons := make([]types.CancellationReason, len(writes))
+	canceled := false
+
+	for i, w := range writes {
+		part := &r.Items[i]
+		outcomes[i], reasons[i] = db.evaluatePart(w, part)
+		canceled = canceled || *reasons[i].Code != none
+		part.Refused = outcomes[i].refused
+		part.WriteUnits = max(2, int(outcomes[i].cost.transactional().total()))
+		r.Refused = r.Refused || part.Refused
+		r.WriteUnits += part.WriteUnits
+	}
+
+	if canceled {
+		return nil, cancel(reasons)
+	}
+
+	return outcomes, nil
+}
+
+// evaluatePart evaluates one write. Its own fault comes first, then a conflict with another transaction, because DynamoDB does not
+// evaluate the condition of an item that another transaction holds.
+func (db *DB) evaluatePart(w *write, part *Request) (outcome, types.CancellationReason) {
+	reason := part.Fault.reason()
+	if *reason.Code == none && db.holds(w.table, w.id) {
+		reason = reasonOf("TransactionConflict", isOngoing)
+	}
+
+	if *reason.Code != none {
+		return outcome{cost: written(writeUnits(w.table.items[w.id]))}, reason
+	}
+
+	o, err := w.evaluate()
+
+	switch {
+	case err != nil:
+		return o, invalidReason(err)
+	case o.refused:
+		return o, w.refusal(o, part.Fault)
+	}
+
+	return o, reason
+}
+
+func reasonOf(code, message string) types.CancellationReason {
+	return types.CancellationReason{Code: &code, Message: &message}
+}
+
+// refusal returns the reason of a write whose condition does not hold.
+func (w *write) refusal(o outcome, f Fault) types.CancellationReason {
+	reason := reasonOf("ConditionalCheckFailed", "The conditional request failed")
+	if w.giveItem == types.ReturnValuesOnConditionCheckFailureAllOld && f != ConditionWithoutItem {
+		reason.Item = copyItem(o.before)
+	}
+
+	return reason
+}
+
+func invalidReason(err error) types.CancellationReason {
+	if api, ok := errors.AsType[*smithy.GenericAPIError](err); ok {
+		return reasonOf("ValidationError", api.Message)
+	}
+
+	return reasonOf("ValidationError", err.Error())
+}
+
+// cancel returns the error that cancels a transaction for these reasons.
+func cancel(reasons []types.CancellationReason) error {
+	codes := make([]string, len(reasons))
+	for i, reason := range reasons {
+		codes[i] = *reason.Code
+	}
+
+	return &types.TransactionCanceledException{
+		Message:             new("Transaction cancelled, please refer cancellation reasons for specific reasons [" + strings.Join(codes, ", ") + "]"),
+		CancellationReasons: reasons,
+	}
+}

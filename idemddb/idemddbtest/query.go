@@ -1,0 +1,132 @@
+package idemddbtest
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// Query returns the items of a table or of a global secondary index that have one partition key, in the order of their sort keys. It
+// supports KeyConditionExpression, FilterExpression, Limit, ExclusiveStartKey, ScanIndexForward, ConsistentRead, and Select without
+// SPECIFIC_ATTRIBUTES. It does not support ProjectionExpression. Entries with the same key of an index are in the order of the table's key,
+// for which the service promises no order.
+func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	return call[dynamodb.QueryOutput](ctx, db, in)
+}
+
+func (db *DB) query(in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
+	s, err := db.source(in.TableName, in.IndexName, in.ConsistentRead)
+	if err != nil {
+		return nil, err
+	}
+
+	switch {
+	case in.ProjectionExpression != nil || in.AttributesToGet != nil || in.KeyConditions != nil || in.QueryFilter != nil || in.ConditionalOperator != "":
+		return nil, invalid("idemddbtest: Query: projections, and the parameters from before expressions, are not supported")
+	case in.KeyConditionExpression == nil:
+		return nil, invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
+	}
+
+	condition, filter, b, err := db.bindReading(in.KeyConditionExpression, in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := s.checkKeyCondition(b, condition); err != nil {
+		return nil, err
+	}
+
+	if err := s.checkFilter(b, filter); err != nil {
+		return nil, err
+	}
+
+	p := &page{
+		source: s, match: b.matcher(condition), filter: b.matcher(filter), backward: in.ScanIndexForward != nil && !*in.ScanIndexForward,
+		limit: in.Limit, selects: in.Select, consistent: in.ConsistentRead,
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+
+	if p.start, err = s.checkStart(in.ExclusiveStartKey); err != nil {
+		return nil, err
+	}
+
+	if p.start != nil && !p.match(p.start) {
+		return nil, invalid("The provided starting key is outside query boundaries based on provided conditions")
+	}
+
+	r := p.read()
+
+	return &dynamodb.QueryOutput{
+		Items: r.items, Count: r.count, ScannedCount: r.scanned, LastEvaluatedKey: r.last,
+		ConsumedCapacity: r.cost.report(in.ReturnConsumedCapacity, s.table),
+	}, nil
+}
+
+// bindReading parses and binds the two expressions of a Query or a Scan, each of which may be missing.
+func (db *DB) bindReading(condition, filter *string, names map[string]string, values item) (c, f *expr, b *binding, err error) {
+	var used []parsed
+
+	for _, e := range []*string{condition, filter} {
+		if e != nil {
+			used = append(used, db.parsed.parse(*e, false))
+		}
+	}
+
+	if b, err = bind(names, values, used...); err != nil {
+		return nil, nil, nil, err
+	}
+
+	for _, e := range used {
+		if err := b.check(e.condition); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+
+	if filter != nil {
+		f = used[len(used)-1].condition
+	}
+
+	if condition != nil {
+		c = used[0].condition
+	}
+
+	return c, f, b, nil
+}
+
+// matcher returns a function that evaluates the expression, nil for a missing expression.
+func (b *binding) matcher(e *expr) func(item) bool {
+	if e == nil {
+		return nil
+	}
+
+	return func(it item) bool { return b.holds(e, it) }
+}
+
+// checkFilter refuses the filter of a Query if it names a key attribute, or an attribute that the index does not project.
+func (s source) checkFilter(b *binding, e *expr) error {
+	if e == nil {
+		return nil
+	}
+
+	if e.kind == pathExpr {
+		name := e.path.resolved(b.names)[0].name
+
+		switch {
+		case slices.ContainsFunc(s.key(), func(k keyAttribute) bool { return k.name == name }):
+			return invalid("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", name)
+		case s.index != nil && !s.index.all && !slices.Contains(s.index.projected, name):
+			return invalid("One or more parameter values were invalid: Secondary index %s does not project one or more filter attributes: [%s]", s.index.name, name)
+		}
+	}
+
+	for _, a := range e.args {
+		if err := s.checkFilter(b, a); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

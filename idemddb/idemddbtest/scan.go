@@ -1,0 +1,79 @@
+package idemddbtest
+
+import (
+	"context"
+	"hash/fnv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// Scan returns the items of a table or of a global secondary index in the order of their keys; the service promises no order. It supports
+// FilterExpression, Limit, ExclusiveStartKey, Segment, TotalSegments, ConsistentRead, and Select without SPECIFIC_ATTRIBUTES. It does not
+// support ProjectionExpression.
+func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	return call[dynamodb.ScanOutput](ctx, db, in)
+}
+
+const maxSegments = 1_000_000
+
+func (db *DB) scan(in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
+	s, err := db.source(in.TableName, in.IndexName, in.ConsistentRead)
+	if err != nil {
+		return nil, err
+	}
+
+	if in.ProjectionExpression != nil || in.AttributesToGet != nil || in.ScanFilter != nil || in.ConditionalOperator != "" {
+		return nil, invalid("idemddbtest: Scan: projections, and the parameters from before expressions, are not supported")
+	}
+
+	_, filter, b, err := db.bindReading(nil, in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	if err != nil {
+		return nil, err
+	}
+
+	segment, err := s.segment(in.Segment, in.TotalSegments)
+	if err != nil {
+		return nil, err
+	}
+
+	p := &page{source: s, match: segment, filter: b.matcher(filter), limit: in.Limit, selects: in.Select, consistent: in.ConsistentRead}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+
+	if p.start, err = s.checkStart(in.ExclusiveStartKey); err != nil {
+		return nil, err
+	}
+
+	if p.start != nil && !segment(p.start) {
+		return nil, invalid("The provided starting key is invalid: it does not lie within the segment")
+	}
+
+	r := p.read()
+
+	return &dynamodb.ScanOutput{
+		Items: r.items, Count: r.count, ScannedCount: r.scanned, LastEvaluatedKey: r.last,
+		ConsumedCapacity: r.cost.report(in.ReturnConsumedCapacity, s.table),
+	}, nil
+}
+
+// segment returns a function that reports whether an entry belongs to the segment, by a hash of its partition key. Without segments every
+// entry does.
+func (s source) segment(segment, total *int32) (func(item) bool, error) {
+	if segment == nil && total == nil {
+		return func(item) bool { return true }, nil
+	}
+
+	if segment == nil || total == nil || *total < 1 || *total > maxSegments || *segment < 0 || *segment >= *total {
+		return nil, invalid("Segment and TotalSegments are specified together, with 0 <= Segment < TotalSegments <= 1000000")
+	}
+
+	name := s.key()[0].name
+
+	return func(it item) bool {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(keyText(it[name])))
+
+		return int64(h.Sum32())%int64(*total) == int64(*segment)
+	}, nil
+}

@@ -1,0 +1,170 @@
+package idemddbtest
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Transaction is a transaction in flight. DynamoDB has found that all of its writes are possible and has not committed all of them yet.
+// Until it has committed an item, it holds the item, also for a ConditionCheck. Reads return a held item as it is. Another transaction
+// with a held item is canceled with the reason TransactionConflict for that item. A PutItem, UpdateItem, DeleteItem or statement for a held
+// item gets a TransactionConflictException. Another request with the same ClientRequestToken gets a TransactionInProgressException.
+//
+// [DB.Begin] returns a Transaction, and [DB.InFlight] returns those that are in flight after a [LateCommit]. The methods are safe for
+// concurrent use.
+type Transaction struct {
+	db       *DB
+	sent     *sentTransaction // nil if it has no ClientRequestToken
+	writes   []*write
+	repeated bool // it was done before with the same token, so that it writes nothing
+
+	outcomes  []outcome // of the writes; they stay true, because the items are held
+	committed []bool    // of the writes
+}
+
+// Begin starts somebody else's transaction and leaves it in flight, so that a test chooses the point at which another write conflicts with
+// it. If the transaction is not possible, Begin returns the error of the service. It is not a request, so that no fault happens to it and
+// [DB.Requests] does not list it.
+func (db *DB) Begin(in *dynamodb.TransactWriteItemsInput) (*Transaction, error) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+
+	r := db.describe(in)
+
+	return db.begin(in, &r)
+}
+
+// InFlight returns the transactions that hold items, in the order in which they began.
+func (db *DB) InFlight() []*Transaction {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+
+	return slices.Clone(db.inFlight)
+}
+
+// Commit writes the items that are not written yet and ends the transaction. It holds no item any more, and its ClientRequestToken counts
+// from now on. Commit has no effect on a transaction that has ended.
+func (tx *Transaction) Commit() {
+	tx.db.mu.Lock()
+	defer tx.db.mu.Unlock()
+
+	tx.commit()
+}
+
+// CommitItem writes the item with this index and does not hold it any more. DynamoDB commits one item after another, too, so that another
+// request can conflict at one item and find the new value of another one. The last item ends the transaction. CommitItem has no effect on
+// an item that is committed and on a transaction that has ended. It panics if there is no such index.
+func (tx *Transaction) CommitItem(index int) {
+	tx.db.mu.Lock()
+	defer tx.db.mu.Unlock()
+
+	if !tx.isInFlight() || tx.committed[index] {
+		return
+	}
+
+	tx.commitItem(index)
+
+	if !slices.Contains(tx.committed, false) {
+		tx.commit()
+	}
+}
+
+// Cancel ends the transaction and writes nothing. It holds no item any more, and its ClientRequestToken is free. Cancel has no effect on a
+// transaction that has ended, nor after the first CommitItem, because DynamoDB commits every transaction that it has begun to commit.
+func (tx *Transaction) Cancel() {
+	tx.db.mu.Lock()
+	defer tx.db.mu.Unlock()
+
+	if !slices.Contains(tx.committed, true) {
+		tx.end()
+	}
+}
+
+func (tx *Transaction) commit() {
+	if !tx.isInFlight() {
+		return
+	}
+
+	for i, done := range tx.committed {
+		if !done {
+			tx.commitItem(i)
+		}
+	}
+
+	tx.end()
+	tx.db.remember(tx.sent)
+}
+
+func (tx *Transaction) commitItem(index int) {
+	tx.committed[index] = true
+	tx.writes[index].store(tx.outcomes[index])
+}
+
+func (tx *Transaction) isInFlight() bool { return slices.Contains(tx.db.inFlight, tx) }
+
+func (tx *Transaction) end() {
+	tx.db.inFlight = slices.DeleteFunc(tx.db.inFlight, func(other *Transaction) bool { return other == tx })
+}
+
+// holds reports whether a transaction in flight holds this item.
+func (db *DB) holds(t *table, id string) bool {
+	for _, tx := range db.inFlight {
+		for i, w := range tx.writes {
+			if !tx.committed[i] && w.table == t && w.id == id {
+				return true
+			}
+		}
+	}
+
+	return false
+}
+
+// output returns the answer to the transaction.
+func (tx *Transaction) output(want types.ReturnConsumedCapacity) *dynamodb.TransactWriteItemsOutput {
+	var (
+		tables []*table
+		costs  = map[*table]*consumption{}
+	)
+
+	for i, w := range tx.writes {
+		if costs[w.table] == nil {
+			tables, costs[w.table] = append(tables, w.table), &consumption{}
+		}
+
+		costs[w.table].add(tx.cost(i))
+	}
+
+	out := &dynamodb.TransactWriteItemsOutput{}
+
+	for _, t := range tables {
+		if c := costs[t].report(want, t); c != nil {
+			out.ConsumedCapacity = append(out.ConsumedCapacity, tx.kind(*c))
+		}
+	}
+
+	return out
+}
+
+// cost returns the price of one write. A repeated transaction reads its items and writes nothing.
+func (tx *Transaction) cost(index int) consumption {
+	if !tx.repeated {
+		return tx.outcomes[index].cost.transactional()
+	}
+
+	w := tx.writes[index]
+
+	return consumption{table: float64(2 * units(itemSize(w.table.items[w.id]), readUnit))}
+}
+
+// kind adds for what the units were consumed, as the service does and DynamoDB Local does not.
+func (tx *Transaction) kind(c types.ConsumedCapacity) types.ConsumedCapacity {
+	if tx.repeated {
+		c.ReadCapacityUnits = new(*c.CapacityUnits)
+	} else {
+		c.WriteCapacityUnits = new(*c.CapacityUnits)
+	}
+
+	return c
+}

@@ -1,0 +1,549 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// target is a Sender that keeps what it is sent.
+type target struct {
+	mu     sync.Mutex
+	answer func(m idemddb.StoredMessage) error // nil: it takes all
+	ids    map[string][]string                 // by body
+}
+
+// Send keeps the messages that it takes.
+func (t *target) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	answers := make([]error, len(ms))
+
+	for i, m := range ms {
+		if t.answer != nil {
+			answers[i] = t.answer(m)
+		}
+
+		if answers[i] == nil {
+			if t.ids == nil {
+				t.ids = map[string][]string{}
+			}
+
+			t.ids[m.Body] = append(t.ids[m.Body], m.ID)
+		}
+	}
+
+	return answers
+}
+
+// got demands how often a message arrived, each time under the same id, which it returns.
+func (t *target) got(h *harness, body string, times int) (id string) {
+	h.Helper()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	ids := t.ids[body]
+	if len(ids) != times {
+		h.Errorf("message %q arrived %d times, want %d", body, len(ids), times)
+	}
+
+	slices.Sort(ids)
+
+	if unique := slices.Compact(slices.Clone(ids)); len(unique) > 1 {
+		h.Errorf("message %q arrived under the ids %q", body, unique)
+	}
+
+	if len(ids) == 0 {
+		return ""
+	}
+
+	return ids[0]
+}
+
+// refuses answers with an error for these bodies.
+func refuses(err error, bodies ...string) func(idemddb.StoredMessage) error {
+	return func(m idemddb.StoredMessage) error {
+		if slices.Contains(bodies, m.Body) {
+			return err
+		}
+
+		return nil
+	}
+}
+
+var (
+	errDown  = errors.New("the target is down")
+	errNever = fmt.Errorf("%w: the target is gone", idemddb.ErrUnsendable)
+)
+
+// sends sets the Sender of "bank" for a Store.
+func sends(t *target) func(*idemddb.Options) {
+	return func(o *idemddb.Options) { o.Senders = map[string]idemddb.Sender{"bank": t} }
+}
+
+func unswept(o *idemddb.Options) { o.Unswept = true }
+
+// messages are effects with an item and messages.
+func (h *harness) messages(name string, bodies ...string) idemddb.Effects {
+	e := effects(h.count(name))
+	for i, body := range bodies {
+		e.Messages = append(e.Messages, idemddb.Message{
+			To: "bank", Body: body, Group: "g", Attributes: map[string]string{"a": body}, Sequence: int64(i),
+		})
+	}
+
+	return e
+}
+
+// bodies are those of the messages in an attribute of a record.
+func (h *harness) bodies(key, attribute string) []string {
+	h.Helper()
+
+	list, ok := h.item(key)[attribute].(*types.AttributeValueMemberL)
+	if !ok {
+		return nil
+	}
+
+	var bodies []string
+
+	for _, m := range list.Value {
+		body, _ := m.(*types.AttributeValueMemberM).Value["body"].(*types.AttributeValueMemberS)
+		bodies = append(bodies, body.Value)
+	}
+
+	return bodies
+}
+
+// sendStored does what a sweep or an operator does with a record.
+func (h *harness) sendStored(s *idemddb.Store, key string, parked bool) (idemddb.Delivery, error) {
+	h.Helper()
+
+	return s.SendStored(h.Context(), h.item(key), parked)
+}
+
+const farAway = 253402300799
+
+// completions are the calls that complete a key with messages.
+func (h *harness) completions() map[string]func(s *idemddb.Store, key string, e idemddb.Effects) error {
+	return map[string]func(s *idemddb.Store, key string, e idemddb.Effects) error{
+		"Commit": func(s *idemddb.Store, key string, e idemddb.Effects) error {
+			_, err := s.Commit(h.Context(), key, nil, []byte("paid"), e)
+
+			return err
+		},
+		"Commit of an old record": func(s *idemddb.Store, key string, e idemddb.Effects) error {
+			completed(h, h.claim(h.store(), key))
+			h.endRetention()
+
+			_, err := s.Commit(h.Context(), key, nil, []byte("paid"), e)
+
+			return err
+		},
+		"CompleteWith": func(s *idemddb.Store, key string, e idemddb.Effects) error {
+			return h.claim(s, key).CompleteWith(h.Context(), []byte("paid"), e)
+		},
+		"messages only": func(s *idemddb.Store, key string, e idemddb.Effects) error {
+			return h.claim(s, key).CompleteWith(h.Context(), []byte("paid"), idemddb.Effects{Messages: e.Messages})
+		},
+	}
+}
+
+// outboxCases say that messages are sent if and only if the key is completed, and that no record is deleted before.
+var outboxCases = []testCase{
+	{name: "outbox: messages are sent after the completion, under ids that begin with tx, and are removed", check: func(h *harness) {
+		for name, complete := range h.completions() {
+			bank := &target{}
+			h.must(complete(h.store(sends(bank)), name, h.messages(name, name+" 0", name+" 1")))
+			tx := h.item(name)["tx"].(*types.AttributeValueMemberS).Value
+			h.equal("id", bank.got(h, name+" 0", 1), tx+"-0")
+			h.equal("id", bank.got(h, name+" 1", 1), tx+"-1")
+
+			for _, gone := range []string{"outbox", "due", "due_ns", "ends", "parked"} {
+				h.equal(gone, h.item(name)[gone], attributes{}[gone])
+			}
+
+			h.equal("exp", h.number(name, "exp"), h.Now().Add(aDay).Unix())
+			h.equal("Result", string(h.replay(h.store(), name).Result), "paid")
+		}
+	}},
+	{name: "outbox: a longer retention is what the record gets back", check: func(h *harness) {
+		s := h.store(sends(&target{}), func(o *idemddb.Options) { o.Retention = 2 * aDay })
+		h.committed(s, "k", h.messages("k", "m"))
+		h.equal("exp", h.number("k", "exp"), h.Now().Add(2*aDay+time.Second).Unix())
+	}},
+	{name: "outbox: a record with unsent messages is not deleted, and says in the index how long they wait", check: func(h *harness) {
+		for name, complete := range h.completions() {
+			bank := &target{answer: refuses(errDown, name)}
+			h.must(complete(h.store(sends(bank)), name, h.messages(name, name)))
+			h.equal("exp", h.number(name, "exp"), int64(farAway))
+			h.equal("ends", h.number(name, "ends"), h.Now().Add(retention+time.Second).Unix())
+			h.equal("due", h.number(name, "due"), h.Now().UnixMilli())
+			h.equal("bodies", h.bodies(name, "outbox"), []string{name})
+
+			ns, ok := h.item(name)["due_ns"].(*types.AttributeValueMemberS)
+			h.equal("due_ns", ok && len(ns.Value) == len(h.namespace)+2 && ns.Value[:len(h.namespace)+1] == h.namespace+"#", true)
+
+			h.Advance(30 * aDay)
+			h.equal("ExpiresAt", h.replay(h.store(), name).ExpiresAt.Unix(), h.number(name, "ends"))
+		}
+	}},
+	{name: "outbox: a duplicate sends what is older than ten seconds, and nothing younger", check: func(h *harness) {
+		for name, again := range map[string]func(s *idemddb.Store, key string) (*idemddb.Record, error){
+			"claim": func(s *idemddb.Store, key string) (*idemddb.Record, error) {
+				_, rec, err := s.Claim(h.Context(), key, nil)
+
+				return rec, err
+			},
+			"commit": func(s *idemddb.Store, key string) (*idemddb.Record, error) {
+				return s.Commit(h.Context(), key, nil, nil, effects(h.count("never")))
+			},
+			"reject": func(s *idemddb.Store, key string) (*idemddb.Record, error) {
+				return s.Reject(h.Context(), key, nil, errReset, false)
+			},
+		} {
+			bank := &target{answer: refuses(errDown, name)}
+			s := h.store(sends(bank))
+			h.committed(s, name, h.messages(name, name))
+
+			bank.answer = nil
+
+			for _, step := range []struct {
+				after time.Duration
+				times int
+			}{{10*time.Second - time.Millisecond, 0}, {time.Millisecond, 1}, {time.Second, 1}} {
+				h.Advance(step.after)
+
+				rec, err := again(s, name)
+				h.must(err)
+				h.equal(name+": record", rec != nil && string(rec.Result) == "paid", true)
+				bank.got(h, name, step.times)
+			}
+		}
+
+		h.happened("never", "0")
+	}},
+	{name: "outbox: without a sweep a key is not answered before its messages are sent", check: func(h *harness) {
+		bank := &target{answer: refuses(errDown, "m")}
+		s := h.store(sends(bank), unswept)
+
+		for name, complete := range h.completions() {
+			err := complete(s, name, h.messages(name, "m"))
+			h.is(err, idemddb.ErrUnsent)
+			h.equal("IsDone", idemddb.IsDone(err), false)
+
+			_, rec, err := s.Claim(h.Context(), name, nil)
+			h.is(err, idemddb.ErrUnsent)
+			h.equal("record", rec == nil, true)
+		}
+
+		h.Advance(time.Minute)
+
+		bank.answer = nil
+		for name := range h.completions() {
+			if name == "Commit of an old record" {
+				continue // its clock
+			}
+
+			h.replay(s, name)
+		}
+	}},
+	{name: "outbox: without a sweep work that is fenced by unsent messages is not done", check: func(h *harness) {
+		bank := &target{answer: refuses(errDown, "m")}
+		s := h.store(sends(bank), unswept)
+		lost := h.claim(s, "k")
+		h.endLease()
+		h.is(h.claim(s, "k").CompleteWith(h.Context(), nil, h.messages("a", "m")), idemddb.ErrUnsent)
+
+		err := lost.Complete(h.Context(), nil)
+		h.is(err, idemddb.ErrFenced)
+		h.equal("IsDone", idemddb.IsDone(err), false)
+
+		lost = h.claim(s, "swept")
+		h.endLease()
+		h.must(h.claim(h.store(sends(bank)), "swept").CompleteWith(h.Context(), nil, h.messages("a", "m")))
+		h.equal("IsDone", idemddb.IsDone(h.claimLost(lost)), false)
+	}},
+	{name: "outbox: what does not get through is left, and nothing else", check: func(h *harness) {
+		bank := &target{answer: refuses(errDown, "1", "3")}
+		s := h.store(sends(bank))
+		h.committed(s, "k", h.messages("k", "0", "1", "2", "3"))
+		h.equal("outbox", h.bodies("k", "outbox"), []string{"1", "3"})
+		h.equal("exp", h.number("k", "exp"), int64(farAway))
+
+		bank.answer = refuses(errDown, "3")
+		done, err := h.sendStored(s, "k", false)
+		h.is(err, errDown)
+		h.equal("delivery", done, idemddb.Delivery{Key: "k", Sent: 1, Left: 1})
+
+		bank.answer = nil
+		done, err = h.sendStored(s, "k", false)
+		h.must(err)
+		h.equal("delivery", done, idemddb.Delivery{Key: "k", Sent: 1})
+
+		for i, body := range []string{"0", "1", "2", "3"} {
+			h.equal("id", bank.got(h, body, 1), fmt.Sprintf("%s-%d", h.text("tx"), i))
+		}
+
+		h.equal("outbox", h.item("k")["outbox"], attributes{}["outbox"])
+	}},
+	{name: "outbox: a message that can never be sent is parked, and the others go on", check: func(h *harness) {
+		bank := &target{answer: refuses(errNever, "1")}
+		s := h.store(sends(bank))
+		h.committed(s, "all", h.messages("all", "0", "1"))
+		h.equal("parked", h.bodies("all", "parked"), []string{"1"})
+		h.equal("exp", h.number("all", "exp"), int64(farAway))
+		h.equal("ends", h.number("all", "ends"), h.Now().Add(retention+time.Second).Unix())
+
+		for _, gone := range []string{"outbox", "due", "due_ns"} {
+			h.equal(gone, h.item("all")[gone], attributes{}[gone])
+		}
+
+		h.unchanged("all", func() {
+			done, err := h.sendStored(s, "all", false)
+			h.must(err)
+			h.equal("delivery", done, idemddb.Delivery{Key: "all", Parked: 1})
+		})
+
+		down := &target{answer: func(m idemddb.StoredMessage) error {
+			return map[string]error{"0": nil, "1": errNever, "2": errDown}[m.Body]
+		}}
+		h.committed(h.store(sends(down)), "some", h.messages("some", "0", "1", "2"))
+		h.equal("parked", h.bodies("some", "parked"), []string{"1"})
+		h.equal("outbox", h.bodies("some", "outbox"), []string{"2"})
+		h.equal("due", h.number("some", "due"), h.Now().UnixMilli())
+
+		down.answer = refuses(errNever, "2")
+		_, err := h.sendStored(h.store(sends(down)), "some", false)
+		h.must(err)
+		h.equal("parked", h.bodies("some", "parked"), []string{"1", "2"})
+		h.equal("outbox", h.item("some")["outbox"], attributes{}["outbox"])
+		h.equal("exp", h.number("some", "exp"), int64(farAway))
+	}},
+	{name: "outbox: an operator sends what is parked, under the same ids", check: func(h *harness) {
+		bank := &target{answer: refuses(errNever, "1", "2")}
+		s := h.store(sends(bank))
+		h.committed(s, "k", h.messages("k", "0", "1", "2"))
+		h.Advance(30 * aDay)
+
+		bank.answer = refuses(errDown, "2")
+		done, err := h.sendStored(s, "k", true)
+		h.is(err, errDown)
+		h.equal("delivery", done, idemddb.Delivery{Key: "k", Sent: 1, Parked: 1})
+		h.equal("parked", h.bodies("k", "parked"), []string{"2"})
+		h.equal("exp", h.number("k", "exp"), int64(farAway))
+		h.unchanged("k", func() {
+			_, err := h.sendStored(s, "k", true)
+			h.is(err, errDown)
+		})
+
+		bank.answer = nil
+		done, err = h.sendStored(s, "k", true)
+		h.must(err)
+		h.equal("delivery", done, idemddb.Delivery{Key: "k", Sent: 1})
+
+		for i, body := range []string{"0", "1", "2"} {
+			h.equal("id", bank.got(h, body, 1), fmt.Sprintf("%s-%d", h.text("tx"), i))
+		}
+
+		for _, gone := range []string{"parked", "ends"} {
+			h.equal(gone, h.item("k")[gone], attributes{}[gone])
+		}
+
+		h.equal("exp", h.number("k", "exp"), h.Now().Add(aDay).Unix())
+	}},
+	{name: "outbox: what an operator could not send of the unsent ones is in the index, whoever took it out", check: func(h *harness) {
+		bank := &target{answer: func(m idemddb.StoredMessage) error {
+			return map[string]error{"0": errNever, "1": errDown}[m.Body]
+		}}
+		s := h.store(sends(bank))
+		h.committed(s, "k", h.messages("k", "0", "1"))
+		seen := h.item("k")
+
+		meanwhile := h.store(sends(&target{answer: refuses(errNever, "0", "1")}))
+		_, err := h.sendStored(meanwhile, "k", false)
+		h.must(err)
+		h.equal("outbox", h.item("k")["outbox"], attributes{}["outbox"])
+
+		bank.answer = refuses(errDown, "1")
+		done, err := s.SendStored(h.Context(), seen, true)
+		h.is(err, errDown)
+		h.equal("delivery", done, idemddb.Delivery{Key: "k", Sent: 1, Left: 1})
+		h.equal("outbox", h.bodies("k", "outbox"), []string{"1"})
+		h.equal("parked", h.item("k")["parked"], attributes{}["parked"])
+
+		for _, name := range []string{"due", "due_ns"} {
+			h.equal(name, h.item("k")[name], seen[name])
+		}
+	}},
+	{name: "outbox: after seven days a message is parked without being sent", check: func(h *harness) {
+		bank := &target{answer: refuses(errDown, "m")}
+		s := h.store(sends(bank))
+		h.committed(s, "six", h.messages("six", "m"))
+		h.Advance(7 * aDay)
+
+		bank.answer = nil
+		_, err := h.sendStored(s, "six", false)
+		h.must(err)
+		bank.got(h, "m", 1)
+
+		bank.answer = refuses(errDown, "n")
+		h.committed(s, "eight", h.messages("eight", "n"))
+		h.Advance(7*aDay + time.Millisecond)
+
+		bank.answer = nil
+		done, err := h.sendStored(s, "eight", false)
+		h.must(err)
+		h.equal("delivery", done, idemddb.Delivery{Key: "eight", Parked: 1})
+		bank.got(h, "n", 0)
+
+		_, err = h.sendStored(s, "eight", true)
+		h.must(err)
+		bank.got(h, "n", 1)
+	}},
+	{name: "outbox: a process that lacks a sender leaves the message to another", check: func(h *harness) {
+		h.committed(h.store(), "k", h.messages("k", "m"))
+		h.unchanged("k", func() {
+			_, err := h.sendStored(h.store(), "k", false)
+			h.equal("an error", err != nil, true)
+		})
+
+		bank := &target{}
+		_, err := h.sendStored(h.store(sends(bank)), "k", false)
+		h.must(err)
+		bank.got(h, "m", 1)
+	}},
+	{name: "outbox: a removal changes only what was read: not another call's messages, nor a record that is completed no more", check: func(h *harness) {
+		for name, change := range map[string]attributes{
+			"another owner token": {"own": str("another")}, "another call": {"tx": str("another")},
+			"in progress": {"st": str("INPROGRESS")}, "all sent": {"outbox": nil},
+		} {
+			bank := &target{answer: refuses(errDown, "m")}
+			s := h.store(sends(bank))
+			h.committed(s, name, h.messages(name, "m"))
+			seen := h.item(name)
+			h.edit(name, change)
+
+			bank.answer = nil
+
+			h.unchanged(name, func() {
+				_, err := s.SendStored(h.Context(), seen, false)
+				h.must(err)
+			})
+		}
+
+		for name, change := range map[string]attributes{
+			"parked, another owner token": {"own": str("another")}, "parked, another call": {"tx": str("another")},
+			"parked, in progress": {"st": str("INPROGRESS")}, "all parked ones sent": {"parked": nil},
+		} {
+			bank := &target{answer: refuses(errNever, "m")}
+			s := h.store(sends(bank))
+			h.committed(s, name, h.messages(name, "m"))
+			seen := h.item(name)
+			h.edit(name, change)
+
+			bank.answer = nil
+
+			h.unchanged(name, func() {
+				_, err := s.SendStored(h.Context(), seen, true)
+				h.must(err)
+			})
+		}
+
+		bank := &target{answer: refuses(errDown, "m")}
+		s := h.store(sends(bank))
+		h.committed(s, "gone", h.messages("gone", "m"))
+		seen := h.item("gone")
+		h.drop("gone")
+
+		bank.answer = nil
+		_, err := s.SendStored(h.Context(), seen, false)
+		h.must(err)
+		h.equal("record", h.item("gone"), attributes(nil))
+	}},
+	{name: "outbox: a removal that is not answered, or meets a transaction, is written", check: func(h *harness) {
+		conflict := func(func() error) error { return &types.TransactionConflictException{Message: new("as the test says")} }
+
+		for name, f := range map[string]fault{
+			"lost": loseRequest, "reply lost": loseReply, "conflict": conflict, "empty": unanswered["empty answer"],
+		} {
+			bank := &target{}
+			h.committed(h.storeOn(h.intercepted(nth(2, f)), sends(bank)), name, h.messages(name, name))
+			h.equal("outbox", h.item(name)["outbox"], attributes{}["outbox"])
+			bank.got(h, name, 1)
+		}
+	}},
+	{name: "outbox: two senders at once lose no message", check: func(h *harness) {
+		bank := &target{answer: refuses(errDown, "0", "1", "2")}
+		h.committed(h.store(sends(bank)), "k", h.messages("k", "0", "1", "2"))
+		seen := h.item("k")
+
+		first := &target{answer: refuses(errDown, "1", "2")}
+		_, err := h.store(sends(first)).SendStored(h.Context(), seen, false)
+		h.is(err, errDown)
+
+		second := &target{answer: func(m idemddb.StoredMessage) error {
+			return map[string]error{"0": errDown, "1": nil, "2": errNever}[m.Body]
+		}}
+		_, err = h.store(sends(second)).SendStored(h.Context(), seen, false)
+		h.is(err, errDown)
+		h.equal("outbox", h.bodies("k", "outbox"), []string{"0"})
+		h.equal("parked", h.bodies("k", "parked"), []string{"2"})
+
+		third := &target{}
+		_, err = h.store(sends(third)).SendStored(h.Context(), seen, false)
+		h.must(err)
+		h.equal("parked", h.item("k")["parked"], attributes{}["parked"])
+	}},
+	{name: "outbox: a completion whose reply is lost sends its messages once", check: func(h *harness) {
+		for name, n := range map[string]int64{"Commit": 1, "CompleteWith": 2} {
+			for _, forgotten := range []bool{false, true} {
+				bank, key := &target{}, name+map[bool]string{true: ", token forgotten"}[forgotten]
+				e := h.intercepted(nth(n, loseReply))
+				e.withoutTokens = forgotten
+				h.must(h.completions()[name](h.storeOn(e, sends(bank)), key, h.messages(key, key)))
+				bank.got(h, key, 1)
+				h.equal("outbox", h.item(key)["outbox"], attributes{}["outbox"])
+			}
+		}
+	}},
+	{name: "outbox: a message arrives as it was staged", check: func(h *harness) {
+		var got idemddb.StoredMessage
+
+		bank := &target{answer: func(m idemddb.StoredMessage) error { got = m; return errDown }}
+		want := idemddb.Message{To: "bank", Body: "m", Group: "g", Attributes: map[string]string{"a": "b", "c": ""}, Sequence: -7}
+		h.committed(h.store(sends(bank)), "k", idemddb.Effects{Messages: []idemddb.Message{want}})
+		h.equal("message", got.Message, want)
+
+		got = idemddb.StoredMessage{}
+		_, err := h.sendStored(h.store(sends(bank)), "k", false)
+		h.is(err, errDown)
+		h.equal("message", got.Message, want)
+
+		bank.answer = func(m idemddb.StoredMessage) error { got = m; return errNever }
+		_, err = h.sendStored(h.store(sends(bank)), "k", false)
+		h.must(err)
+
+		got = idemddb.StoredMessage{}
+		_, err = h.sendStored(h.store(sends(bank)), "k", true)
+		h.is(err, idemddb.ErrUnsendable)
+		h.equal("message", got.Message, want)
+	}},
+}
+
+// claimLost returns the error of a completion that another worker was faster with.
+func (h *harness) claimLost(lost *idemddb.Claim) error {
+	h.Helper()
+
+	err := lost.Complete(h.Context(), nil)
+	h.is(err, idemddb.ErrFenced)
+
+	return err
+}

@@ -1,0 +1,57 @@
+package idemddb
+
+import (
+	"context"
+	"errors"
+)
+
+// Message is a message that follows from a handler's work. A handler stages it together with its other effects: it is stored in the
+// record by the write that completes the key, and it is sent after that write. So it is sent if the work is recorded as done, and
+// not otherwise. It is sent at least once, and every sending carries the same id; package outbox says where a receiver finds it.
+type Message struct {
+	// To names the Sender, an entry of Options.Senders. A process that has no such entry leaves the message in the record for a
+	// process that has one. Required.
+	To string
+
+	// Body is the message's text. SQS takes a text of XML's characters, SNS takes UTF-8, and EventBridge takes a JSON object. Required.
+	Body string
+
+	// Group is the message group of a FIFO queue or FIFO topic. The messages of one record and one group are sent one after the
+	// other, and a failure keeps back those behind it. An empty Group means that no message must wait for this one: it is
+	// then a group of its own. A standard queue takes Group as the tenant of its fair queue, and a standard topic passes it on to
+	// such queues; neither keeps an order by it. EventBridge has no groups, and Group is not sent there.
+	Group string
+
+	// Attributes are sent as message attributes of the type String. Names that begin with "idemddb-" belong to this library. SQS takes
+	// ten attributes with a message, and two of them may be the library's, so that eight are left. EventBridge has no message
+	// attributes: a message that has some cannot be sent there and is parked.
+	Attributes map[string]string
+
+	// Sequence is the version of what the message reports, as the caller counts it, for receivers that must ignore an older message
+	// that arrives after a newer one. Nothing is sent in the order of Sequence. Zero means that there is none, and none is sent.
+	Sequence int64
+}
+
+// StoredMessage is a Message in a record, with the id that it keeps over every sending.
+type StoredMessage struct {
+	Message
+
+	// ID is unique among all messages of all records. It consists of ASCII letters, digits and hyphens and has at most 128 characters,
+	// so that it also serves as MessageDeduplicationId and MessageGroupId.
+	ID string
+}
+
+// Sender sends messages to one target. Package outbox has senders for SQS, SNS and EventBridge. A Sender must be safe for concurrent
+// use, and two processes may send the same message at the same time: the receiver recognises it by its id.
+type Sender interface {
+	// Send sends messages of one record, in their order, and returns one answer for each message. target is their Message.To, for
+	// the text of errors. A nil answer means that the target has accepted the message: it is then removed from the record and is never
+	// sent again. An error that wraps [ErrUnsendable] parks the message. After any other error the message stays in the record and
+	// is sent again. Send returns when ctx ends, with an error for each message that is not known to be accepted.
+	Send(ctx context.Context, target string, ms []StoredMessage) []error
+}
+
+// ErrUnsendable is wrapped by the answer of a [Sender] for a message that no later try can send: the target refuses what it
+// contains, or the target is gone. The message is then parked: it stays in its record, apart from those that are still to be sent,
+// until an operator sends it. A failure that may pass or that a permission mends must not wrap ErrUnsendable.
+var ErrUnsendable = errors.New("message cannot be sent")

@@ -1,0 +1,42 @@
+package outbox
+
+import (
+	"strconv"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// The attributes that a message gets. Package lambdawrap reads them.
+const (
+	idAttribute       = "idemddb-id"
+	sequenceAttribute = "idemddb-sequence"
+)
+
+// attribute is a message attribute of SQS and SNS.
+type attribute struct{ name, dataType, value string }
+
+// attributes are those of the caller and the library's own, which are the last and so replace others of their names.
+func attributes(m idemddb.StoredMessage) []attribute {
+	as := make([]attribute, 0, len(m.Attributes)+2)
+	for name, value := range m.Attributes {
+		as = append(as, attribute{name, "String", value})
+	}
+
+	as = append(as, attribute{idAttribute, "String", m.ID})
+
+	if m.Sequence != 0 {
+		as = append(as, attribute{sequenceAttribute, "Number", strconv.FormatInt(m.Sequence, 10)})
+	}
+
+	return as
+}
+
+// messageSize is what SQS and SNS count of a message: its body and the names, types and values of its attributes.
+func messageSize(m idemddb.StoredMessage) int {
+	size := len(m.Body)
+	for _, a := range attributes(m) {
+		size += len(a.name) + len(a.dataType) + len(a.value)
+	}
+
+	return size
+}

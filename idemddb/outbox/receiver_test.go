@@ -1,0 +1,130 @@
+package outbox_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/outbox"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// The keys that docs/outbox.md names pick the id out of what a receiver gets: the same key for each sending, and another one for each
+// message.
+func TestReceiversKeysPickTheID(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		key     func() (lambdawrap.KeyFunc, error)
+		receive func(t *testing.T, m idemddb.StoredMessage) events.SQSMessage
+	}{
+		"from SQS":                               {attributeKey, fromSQS},
+		"from SNS, with raw message delivery":    {attributeKey, fromRawSNS},
+		"from SNS, without raw message delivery": {bodyKey(`MessageAttributes."idemddb-id".Value`), fromSNS},
+		"from EventBridge, by way of a queue":    {bodyKey("resources[0]"), fromEventBridge},
+	} {
+		key, err := c.key()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+
+		keys := map[string]bool{}
+
+		for _, id := range []string{"tx-0", "tx-0", "tx-1"} {
+			m := captured()
+			m.ID, m.Attributes = id, nil
+
+			got, err := key(c.receive(t, m))
+			if err != nil || !strings.Contains(got, id) {
+				t.Errorf("%s: message %s has the key %q, error %v", name, id, got, err)
+			}
+
+			keys[got] = true
+		}
+
+		if len(keys) != 2 {
+			t.Errorf("%s: keys %v, want one for each of two messages", name, keys)
+		}
+	}
+}
+
+func attributeKey() (lambdawrap.KeyFunc, error) { return lambdawrap.Attribute("idemddb-id"), nil }
+
+func bodyKey(path string) func() (lambdawrap.KeyFunc, error) {
+	return func() (lambdawrap.KeyFunc, error) { return lambdawrap.Body(path) }
+}
+
+func sendOne(t *testing.T, sender idemddb.Sender, m idemddb.StoredMessage) {
+	t.Helper()
+
+	if err := sender.Send(t.Context(), m.To, []idemddb.StoredMessage{m})[0]; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fromSQS(t *testing.T, m idemddb.StoredMessage) events.SQSMessage {
+	t.Helper()
+
+	s := &services{}
+	sendOne(t, outbox.SQS(s, queueURL), m)
+
+	received := events.SQSMessage{Body: *s.sqs[0].MessageBody, MessageAttributes: map[string]events.SQSMessageAttribute{}}
+	for name, a := range s.sqs[0].MessageAttributes {
+		received.MessageAttributes[name] = events.SQSMessageAttribute{DataType: *a.DataType, StringValue: a.StringValue}
+	}
+
+	return received
+}
+
+func fromRawSNS(t *testing.T, m idemddb.StoredMessage) events.SQSMessage {
+	t.Helper()
+
+	s := &services{}
+	sendOne(t, outbox.SNS(s, topicARN), m)
+
+	received := events.SQSMessage{Body: *s.sns[0].Message, MessageAttributes: map[string]events.SQSMessageAttribute{}}
+	for name, a := range s.sns[0].MessageAttributes {
+		received.MessageAttributes[name] = events.SQSMessageAttribute{DataType: *a.DataType, StringValue: a.StringValue}
+	}
+
+	return received
+}
+
+func fromSNS(t *testing.T, m idemddb.StoredMessage) events.SQSMessage {
+	t.Helper()
+
+	s := &services{}
+	sendOne(t, outbox.SNS(s, topicARN), m)
+
+	attributes := map[string]any{}
+	for name, a := range s.sns[0].MessageAttributes {
+		attributes[name] = map[string]string{"Type": *a.DataType, "Value": *a.StringValue}
+	}
+
+	return inBody(t, map[string]any{"Type": "Notification", "Message": *s.sns[0].Message, "MessageAttributes": attributes})
+}
+
+func fromEventBridge(t *testing.T, m idemddb.StoredMessage) events.SQSMessage {
+	t.Helper()
+
+	s := &services{}
+	sendOne(t, outbox.EventBridge(s, "bus", "payments", "captured"), m)
+
+	return inBody(t, events.EventBridgeEvent{
+		Source: *s.events[0].Source, DetailType: *s.events[0].DetailType, Resources: s.events[0].Resources, Detail: json.RawMessage(*s.events[0].Detail),
+	})
+}
+
+func inBody(t *testing.T, v any) events.SQSMessage {
+	t.Helper()
+
+	body, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return events.SQSMessage{Body: string(body)}
+}

@@ -1,0 +1,187 @@
+package outbox_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/outbox"
+)
+
+// captured is a message with everything that a message can have.
+func captured() idemddb.StoredMessage {
+	return idemddb.StoredMessage{ID: "tx-0", Message: idemddb.Message{
+		To: "ledger", Body: `{"paymentId":"p-1"}`, Group: "ann", Attributes: map[string]string{"tenant": "seven"}, Sequence: 42,
+	}}
+}
+
+func TestMessageAttributes(t *testing.T) {
+	t.Parallel()
+
+	bare := captured()
+	bare.Attributes, bare.Sequence = nil, 0
+
+	negative := bare
+	negative.Sequence = -1
+
+	forged := bare
+	forged.Attributes = map[string]string{"idemddb-id": "forged"}
+
+	for name, c := range map[string]struct {
+		m    idemddb.StoredMessage
+		want []string
+	}{
+		"the caller's, the id and the sequence":          {captured(), []string{"idemddb-id String tx-0", "idemddb-sequence Number 42", "tenant String seven"}},
+		"no sequence where it is zero":                   {bare, []string{"idemddb-id String tx-0"}},
+		"a negative sequence":                            {negative, []string{"idemddb-id String tx-0", "idemddb-sequence Number -1"}},
+		"the id replaces an attribute that has its name": {forged, []string{"idemddb-id String tx-0"}},
+	} {
+		s := &services{}
+		for _, sender := range []idemddb.Sender{outbox.SQS(s, queueURL), outbox.SNS(s, topicARN)} {
+			if err := sender.Send(t.Context(), "ledger", []idemddb.StoredMessage{c.m})[0]; err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+
+		var toSQS, toSNS []string
+		for name, a := range s.sqs[0].MessageAttributes {
+			toSQS = append(toSQS, name+" "+*a.DataType+" "+*a.StringValue)
+		}
+
+		for name, a := range s.sns[0].MessageAttributes {
+			toSNS = append(toSNS, name+" "+*a.DataType+" "+*a.StringValue)
+		}
+
+		slices.Sort(toSQS)
+		slices.Sort(toSNS)
+
+		if diff := cmp.Diff([][]string{c.want, c.want}, [][]string{toSQS, toSNS}); diff != "" {
+			t.Errorf("%s: attributes to SQS and SNS (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestMessageGroups(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		fifo, group          string
+		wantGroup, wantDedup string
+	}{
+		"to a FIFO target, with a group":        {".fifo", "ann", "ann", "tx-0"},
+		"to a FIFO target, without a group":     {".fifo", "", "tx-0", "tx-0"},
+		"to a standard target, with a group":    {"", "ann", "ann", ""},
+		"to a standard target, without a group": {"", "", "", ""},
+	} {
+		m := captured()
+		m.Group = c.group
+
+		s := &services{}
+		for _, sender := range []idemddb.Sender{outbox.SQS(s, queueURL+c.fifo), outbox.SNS(s, topicARN+c.fifo)} {
+			if err := sender.Send(t.Context(), "ledger", []idemddb.StoredMessage{m})[0]; err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+
+		if g, d := aws.ToString(s.sqs[0].MessageGroupId), aws.ToString(s.sqs[0].MessageDeduplicationId); g != c.wantGroup || d != c.wantDedup {
+			t.Errorf("SQS: %s: group %q, deduplication id %q, want %q, %q", name, g, d, c.wantGroup, c.wantDedup)
+		}
+
+		if g, d := aws.ToString(s.sns[0].MessageGroupId), aws.ToString(s.sns[0].MessageDeduplicationId); g != c.wantGroup || d != c.wantDedup {
+			t.Errorf("SNS: %s: group %q, deduplication id %q, want %q, %q", name, g, d, c.wantGroup, c.wantDedup)
+		}
+	}
+}
+
+func TestEvent(t *testing.T) {
+	t.Parallel()
+
+	m := captured()
+	m.Attributes = nil
+
+	s := &services{}
+	if err := outbox.EventBridge(s, "bus", "payments", "captured").Send(t.Context(), "ledger", []idemddb.StoredMessage{m})[0]; err != nil {
+		t.Fatal(err)
+	}
+
+	e := s.events[0]
+	if *e.EventBusName != "bus" || *e.Source != "payments" || *e.DetailType != "captured" || *e.Detail != m.Body || e.Time != nil || e.TraceHeader != nil {
+		t.Errorf("event %+v", e)
+	}
+
+	if diff := cmp.Diff([]string{"idemddb:tx-0", "idemddb-sequence:42"}, e.Resources); diff != "" {
+		t.Errorf("resources (-want +got):\n%s", diff)
+	}
+}
+
+// An event cannot carry attributes. The message is parked before the request, and the others go.
+func TestEventBridgeParksMessagesWithAttributes(t *testing.T) {
+	t.Parallel()
+
+	s := &services{fails: map[string]failure{"c": {"InternalFailure", false}}}
+	ms := messages("a", "b", "c", "d")
+	ms[1].Attributes = map[string]string{"tenant": "seven"}
+	sender := outbox.EventBridge(s, "bus", "payments", "captured")
+
+	answers := sender.Send(t.Context(), "ledger", ms)
+	if diff := cmp.Diff([]string{"sent", "parked", "kept", "sent"}, became(answers)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	const want = "outbox: ledger: message cannot be sent: an event has no message attributes; put them into the body"
+	if answers[1].Error() != want {
+		t.Errorf("answer %q, want %q", answers[1], want)
+	}
+
+	if got := became(sender.Send(t.Context(), "ledger", ms[1:2])); got[0] != "parked" || len(s.requests) != 1 {
+		t.Errorf("alone: %v, requests %v", got, s.requests)
+	}
+}
+
+// EventBridge's answers have no ids. If their number is wrong, nobody can tell whose they are.
+func TestEventBridgeAnswersOfWrongNumber(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]func(n int) int{
+		"one answer less": func(n int) int { return n - 1 },
+		"one answer more": func(n int) int { return n + 1 },
+		"no answer":       func(int) int { return 0 },
+	} {
+		s := &miscounted{answers: c}
+
+		answers := outbox.EventBridge(s, "bus", "payments", "captured").Send(t.Context(), "ledger", messages("a", "b"))
+		if diff := cmp.Diff([]string{"kept", "kept"}, became(answers)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// SQS's answers have ids. Those that the request did not have say nothing, and a message that stands in both lists is not sent.
+func TestAnswersThatDoNotFit(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		successful, failed []string
+		want               []string
+	}{
+		"ids of no message":         {[]string{"2", "-1", "x", "", "0"}, nil, []string{"sent", "kept"}},
+		"an id twice":               {[]string{"0", "0", "1"}, nil, []string{"sent", "sent"}},
+		"an id in both lists":       {[]string{"0", "1"}, []string{"1"}, []string{"sent", "kept"}},
+		"an answer without any ids": {[]string{"", ""}, nil, []string{"kept", "kept"}},
+	} {
+		s := &listed{successful: c.successful, failed: c.failed}
+
+		answers := outbox.SQS(s, queueURL).Send(t.Context(), "ledger", messages("a", "b"))
+		if diff := cmp.Diff(c.want, became(answers)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+
+	if !errors.Is(outbox.ErrPermanent, idemddb.ErrUnsendable) {
+		t.Error("ErrPermanent is not ErrUnsendable")
+	}
+}

@@ -1,0 +1,108 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// SQSAPI is what [SQS] needs of SQS; *sqs.Client fits. It must be safe for concurrent use.
+type SQSAPI interface {
+	SendMessageBatch(context.Context, *sqs.SendMessageBatchInput, ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error)
+}
+
+// maxSQSBytes is the size of one message and of one request.
+const maxSQSBytes = 1 << 20
+
+// SQS returns a sender to an SQS queue.
+//
+// Requests hold at most 10 messages and 1 MiB. The id travels as the message attribute idemddb-id of type String, and a Sequence
+// as idemddb-sequence of type Number.
+//
+// On a FIFO queue, whose URL ends in .fifo, a message goes into the message group Message.Group, or into a group of its own if Group
+// is empty, and its id is its MessageDeduplicationId. Of one message group, one message is sent at a time: the next one waits for
+// the answer, and a failure stops the group. So ten messages of one group cost ten requests, and ten of ten groups cost one.
+//
+// On a standard queue Group is sent as MessageGroupId, too. Such a queue keeps no order by it; it treats the group as a tenant of a
+// fair queue and keeps one tenant's backlog from delaying the others. A message without a Group has no tenant.
+//
+// The function needs sqs:SendMessage on the queue, and kms:GenerateDataKey and kms:Decrypt if a KMS key of yours encrypts it.
+//
+// A queueURL that is not a queue's URL is an error for every message, and not a permanent one. SQS panics for a nil api.
+func SQS(api SQSAPI, queueURL string) idemddb.Sender {
+	if api == nil {
+		panic("outbox: SQS: api: must not be nil")
+	}
+
+	q := &sqsQueue{api: api, url: queueURL, fifo: strings.HasSuffix(queueURL, ".fifo")}
+
+	return &sender{
+		invalid: checkQueueURL(queueURL), fifo: q.fifo, maxBytes: maxSQSBytes, size: messageSize, request: q.request,
+	}
+}
+
+type sqsQueue struct {
+	api  SQSAPI
+	url  string
+	fifo bool
+}
+
+func checkQueueURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(path.Base(u.Path)) <= 1 {
+		return fmt.Errorf("queueURL: must be a queue's URL, as https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, is %q", text)
+	}
+
+	return nil
+}
+
+func (q *sqsQueue) request(ctx context.Context, ms []idemddb.StoredMessage) ([]error, error) {
+	in := &sqs.SendMessageBatchInput{QueueUrl: aws.String(q.url)}
+	for i, m := range ms {
+		in.Entries = append(in.Entries, q.entry(i, m))
+	}
+
+	out, err := q.api.SendMessageBatch(ctx, in)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // answer wraps it
+	}
+
+	answers := newEntryAnswers(len(ms))
+	for _, e := range out.Successful {
+		answers.set(e.Id, nil)
+	}
+
+	for _, e := range out.Failed {
+		answers.set(e.Id, newEntryError(e.Code, e.Message, e.SenderFault))
+	}
+
+	return answers, nil
+}
+
+func (q *sqsQueue) entry(place int, m idemddb.StoredMessage) types.SendMessageBatchRequestEntry {
+	e := types.SendMessageBatchRequestEntry{
+		Id: aws.String(strconv.Itoa(place)), MessageBody: aws.String(m.Body), MessageAttributes: map[string]types.MessageAttributeValue{},
+	}
+
+	for _, a := range attributes(m) {
+		e.MessageAttributes[a.name] = types.MessageAttributeValue{DataType: aws.String(a.dataType), StringValue: aws.String(a.value)}
+	}
+
+	switch {
+	case q.fifo:
+		e.MessageGroupId, e.MessageDeduplicationId = aws.String(group(m)), aws.String(m.ID)
+	case m.Group != "":
+		e.MessageGroupId = aws.String(m.Group)
+	}
+
+	return e
+}

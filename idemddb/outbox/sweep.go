@@ -1,0 +1,164 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// API is the part of the DynamoDB API with which the sweep finds records; *dynamodb.Client fits. The Store's own client removes what was
+// sent.
+type API interface {
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+}
+
+// Report is what a sweep found and did.
+type Report struct {
+	Records, Sent, Left, Parked int           // records with unsent messages; messages
+	Oldest                      time.Duration // the age of the oldest unsent message that was found; 0 for none
+
+	// Incomplete says that a query or a read failed, or that the time was over: there may be other and older unsent messages.
+	Incomplete bool
+}
+
+// settled is how old a completion must be before the sweep sends its messages: its own process sends them at once.
+const settled = time.Minute
+
+// Sweep sends the messages of all records of the Store's namespace that are unsent for more than a minute. It is to be called each
+// minute, such as by a scheduled function: see functions/relay. It finds the records by Options.UnsentIndex, or without an index by a
+// scan of the table. Two sweeps at a time do no harm.
+//
+// It costs 16 queries, a consistent read and a write for each record, and the requests of the senders. It ends with ctx; what it has not
+// reached then is for the next one. The error joins those of all records; the other records are done all the same.
+func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
+	w := &sweep{store: s, api: api}
+
+	queries := s.UnsentQueries(settled)
+	if queries == nil {
+		w.scan(ctx)
+	}
+
+	for _, query := range queries {
+		w.query(ctx, query)
+	}
+
+	return w.report, errors.Join(w.errs...)
+}
+
+// SendParked sends the parked messages of one key again, under the same ids: for an operator who has mended the cause.
+func SendParked(ctx context.Context, s *idemddb.Store, api API, key string) (idemddb.Delivery, error) {
+	in, err := s.RecordOf(key)
+	if err != nil {
+		return idemddb.Delivery{}, err //nolint:wrapcheck // says what is wrong
+	}
+
+	out, err := api.GetItem(ctx, in)
+	if err != nil {
+		return idemddb.Delivery{}, fmt.Errorf("outbox: read record: %w", err)
+	}
+
+	if len(out.Item) == 0 {
+		return idemddb.Delivery{}, errors.New("outbox: the key has no record")
+	}
+
+	return s.SendStored(ctx, out.Item, true) //nolint:wrapcheck // says what is wrong
+}
+
+type sweep struct {
+	store  *idemddb.Store
+	api    API
+	report Report
+	errs   []error
+}
+
+func (w *sweep) query(ctx context.Context, in *dynamodb.QueryInput) {
+	for !w.isOver(ctx) {
+		out, err := w.api.Query(ctx, in)
+		if err != nil {
+			w.failed(fmt.Errorf("outbox: query of index %q: %w", *in.IndexName, err))
+
+			return
+		}
+
+		for _, found := range out.Items {
+			w.send(ctx, found)
+		}
+
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return
+		}
+	}
+}
+
+func (w *sweep) scan(ctx context.Context) {
+	in := w.store.UnsentScan(settled)
+
+	for !w.isOver(ctx) {
+		out, err := w.api.Scan(ctx, in)
+		if err != nil {
+			w.failed(fmt.Errorf("outbox: scan of table %q: %w", *in.TableName, err))
+
+			return
+		}
+
+		for _, found := range out.Items {
+			w.send(ctx, found)
+		}
+
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return
+		}
+	}
+}
+
+// isOver tells whether the time is over, so that something is left for the next sweep.
+func (w *sweep) isOver(ctx context.Context) bool {
+	w.report.Incomplete = w.report.Incomplete || ctx.Err() != nil
+
+	return ctx.Err() != nil
+}
+
+// failed notes an error behind which there may be unsent messages that the sweep has not seen.
+func (w *sweep) failed(err error) {
+	w.report.Incomplete = true
+	w.errs = append(w.errs, err)
+}
+
+// send reads one record and sends its messages. The index may be behind the table, so the record may have none any more.
+func (w *sweep) send(ctx context.Context, found map[string]types.AttributeValue) {
+	if w.isOver(ctx) {
+		return
+	}
+
+	out, err := w.api.GetItem(ctx, w.store.RecordInput(found))
+	if err != nil {
+		w.failed(fmt.Errorf("outbox: read record: %w", err))
+
+		return
+	}
+
+	age, unsent := w.store.UnsentFor(out.Item)
+	if !unsent {
+		return
+	}
+
+	w.report.Records++
+	w.report.Oldest = max(w.report.Oldest, age)
+
+	done, err := w.store.SendStored(ctx, out.Item, false)
+	if err != nil {
+		w.errs = append(w.errs, err)
+	}
+
+	w.report.Sent += done.Sent
+	w.report.Left += done.Left
+	w.report.Parked += done.Parked
+}

@@ -1,0 +1,119 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+func TestADeferredReleaseOfASettledClaimDoesNothing(t *testing.T) {
+	t.Parallel()
+
+	kinds := map[string]idemddb.Kind{
+		"complete": idemddb.Completed, "release": idemddb.Released, "unused": idemddb.Released, "fail": idemddb.Failed,
+	}
+
+	for verb, settle := range settlements {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, db, events := observed(t, nil)
+				c := claim(t, s, "k")
+				must(t, settle(t.Context(), c), c.Release(t.Context(), nil), c.ReleaseUnused(t.Context()))
+
+				if n := len(db.Requests()); n != 2 {
+					t.Errorf("%d requests, want 2", n)
+				}
+
+				events.want(t, idemddb.Claimed, kinds[verb])
+
+				if c.Settled() != kinds[verb] {
+					t.Errorf("settled as %q, want %q", c.Settled(), kinds[verb])
+				}
+			})
+		})
+	}
+}
+
+// The work is done, and its record is perhaps written: the key must not be given to another worker.
+func TestAReleaseAfterACompletionWithAnUnknownOutcomeDoesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := newStore(t, nil)
+		c := claim(t, s, "k")
+		db.Intercept(always(idemddbtest.LostRequest))
+		is(t, c.Complete(t.Context(), nil), idemddb.ErrUnrecorded)
+		db.Intercept(nil)
+		db.ResetRequests()
+		must(t, c.Release(t.Context(), nil))
+
+		if n := len(db.Requests()); n != 0 {
+			t.Errorf("%d requests, want none", n)
+		}
+	})
+}
+
+func TestAReleaseAfterTheKeyWasTakenOverSendsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := newStore(t, nil)
+		c := claim(t, s, "k")
+		claim(t, ahead(t, db), "k")
+		is(t, c.Extend(t.Context()), idemddb.ErrFenced)
+		db.ResetRequests()
+		is(t, c.Release(t.Context(), nil), idemddb.ErrFenced)
+
+		if n := len(db.Requests()); n != 0 || c.Held() {
+			t.Errorf("%d requests, held %t; want none, and not held", n, c.Held())
+		}
+	})
+}
+
+// accountError is an error type whose nil pointer panics, as most do.
+type accountError struct{ id string }
+
+func (e *accountError) Error() string { return "no account " + e.id }
+
+func TestACauseThatIsATypedNilIsKeptAsItsType(t *testing.T) {
+	t.Parallel()
+
+	var typedNil *accountError
+
+	for name, settle := range map[string]func(context.Context, *idemddb.Claim) error{
+		"release": func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, typedNil) },
+		"fail":    func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, typedNil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				c := claim(f, f.store, "k")
+				must(f, settle(f.Context(), c))
+
+				if text := textOf(f.record("k"), "err"); !strings.Contains(text, "*idemddb_test.accountError") {
+					f.Errorf("err is %q, want the type", text)
+				}
+			})
+		})
+	}
+}
+
+func TestDoReleasesItsClaimForATypedNil(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		_, err := idemddb.Do(f.Context(), f.store, "k", nil, func(context.Context) (int, error) {
+			var typedNil *accountError
+
+			return 0, typedNil //nolint:nilness // that is the mistake
+		})
+		if _, ok := errors.AsType[*accountError](err); !ok {
+			f.Error("the error of the work is lost")
+		}
+
+		f.events.want(f, idemddb.Claimed, idemddb.Released)
+	})
+}

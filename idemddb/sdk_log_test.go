@@ -1,0 +1,64 @@
+package idemddb_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/logging"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// withoutChecksums is an HTTP client of a server that sends refusals without a checksum, as DynamoDB Local does.
+type withoutChecksums struct{ server http.Handler }
+
+func (c withoutChecksums) Do(r *http.Request) (*http.Response, error) {
+	recorder := httptest.NewRecorder()
+	c.server.ServeHTTP(recorder, r)
+
+	response := recorder.Result()
+	if response.StatusCode != http.StatusOK {
+		response.Header.Del("X-Amz-Crc32")
+	}
+
+	return response, nil
+}
+
+// The SDK warns of each refusal without a checksum, unless its check is off.
+func TestTheSDKLogsNothingForARefusal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { logsNothing(t) })
+}
+
+func logsNothing(t *testing.T) {
+	t.Helper()
+
+	db := idemddbtest.New(nil)
+	if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+		t.Fatal(err)
+	}
+
+	client := dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", HTTPClient: withoutChecksums{db.Handler()},
+		Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
+		Logger: logging.LoggerFunc(func(_ logging.Classification, format string, v ...any) {
+			t.Errorf("the SDK logs: "+format, v...)
+		}),
+	})
+
+	s, err := idemddb.New(client, "records", "test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := claim(t, s, "k").Complete(t.Context(), []byte("done")); err != nil {
+		t.Fatal(err)
+	}
+
+	replay(t, s, "k")
+}

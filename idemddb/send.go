@@ -1,0 +1,286 @@
+package idemddb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// sendNow sends the messages of a record that this process has just completed. What does not get through is left to the sweep. If
+// there is none (Options.Unswept), it returns ErrUnsent.
+func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, rec *storedRecord) error {
+	d := &delivering{store: s, batch: b, key: key, partition: partition, rec: rec}
+
+	err := d.run(ctx)
+	if err == nil {
+		return nil
+	}
+
+	s.observe(ctx, Event{Kind: Unsent, Key: key, Err: err})
+
+	if s.opts.Unswept {
+		return keyError("send", key, errors.Join(ErrUnsent, err))
+	}
+
+	return nil
+}
+
+// Delivery is what became of the messages of one record.
+type Delivery struct {
+	Key                string // as stored: behind the namespace, perhaps as a digest
+	Sent, Left, Parked int    // messages: sent now, to be sent later, and parked
+}
+
+// SendStored sends the messages of a record that was read from the table, and removes them from the record. With parked, it also sends
+// those that are parked, and those that are unsent for too long; what it cannot send of the parked ones stays parked. It is for
+// outbox.Sweep and operators; two senders at a time do no harm, because the ids stay the same. An error means that messages are left,
+// or that their removal was not written.
+func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (Delivery, error) {
+	pk, ok := stored[s.opts.PartitionKey].(*types.AttributeValueMemberS)
+	if !ok || !strings.HasPrefix(pk.Value, s.namespace+"#") {
+		return Delivery{}, fmt.Errorf("idemddb: send: %w: the item is no record of namespace %q", ErrCorrupt, s.namespace)
+	}
+
+	key := strings.TrimPrefix(pk.Value, s.namespace+"#")
+
+	rec, err := s.decode(stored)
+	if err != nil {
+		return Delivery{Key: key}, keyError("send", key, err)
+	}
+
+	d := &delivering{store: s, key: key, partition: pk.Value, rec: rec, operator: parked}
+	err = d.run(ctx)
+
+	return Delivery{Key: key, Sent: d.sent, Left: len(d.left), Parked: len(d.parked)}, err
+}
+
+// delivering is one sending of the messages of a record.
+type delivering struct {
+	store          *Store
+	batch          *Batch // nil for none
+	key, partition string
+	rec            *storedRecord // as it was read
+	operator       bool          // parked messages, too
+
+	sent   int
+	left   []storedMessage // in the outbox
+	parked []parkedMessage
+}
+
+// run sends the messages and writes down what is left of them. Its error says what is left and why.
+func (d *delivering) run(ctx context.Context) error {
+	ctx, p, cancel := d.store.settleContext(ctx)
+	defer cancel()
+
+	messages := d.messages()
+	err := d.read(ctx, messages, d.send(ctx, messages))
+
+	if d.sent == 0 && len(d.left) == len(d.rec.Outbox) {
+		return err // nothing has changed
+	}
+
+	if removed := d.remove(ctx, p); removed != nil {
+		return errors.Join(err, removed)
+	}
+
+	if len(d.left)+len(d.parked) == 0 {
+		d.store.observe(ctx, Event{Kind: Sent, Key: d.key})
+	}
+
+	return err
+}
+
+// messages are those to send, in their order. A message that one sender has parked and another has not stands in both lists.
+func (d *delivering) messages() []storedMessage {
+	messages := slices.Clone(d.rec.Outbox)
+
+	for _, m := range d.rec.Parked {
+		switch {
+		case contains(d.rec.Outbox, m.Index):
+		case d.operator:
+			messages = append(messages, m.storedMessage)
+		default:
+			d.parked = append(d.parked, m)
+		}
+	}
+
+	slices.SortFunc(messages, func(a, b storedMessage) int { return a.Index - b.Index })
+
+	return messages
+}
+
+func contains(messages []storedMessage, index int) bool {
+	return slices.ContainsFunc(messages, func(m storedMessage) bool { return m.Index == index })
+}
+
+var errOld = errors.New("unsent for 7 days: its receivers may have forgotten that they have it, as after a restore from a backup")
+
+// send returns an answer for each message. One that is unsent for too long is not sent without an operator.
+func (d *delivering) send(ctx context.Context, messages []storedMessage) []error {
+	if !d.operator && d.store.opts.Now().Sub(time.UnixMilli(d.rec.Done)) > maxUnsent {
+		return slices.Repeat([]error{fmt.Errorf("%w: %w", ErrUnsendable, errOld)}, len(messages))
+	}
+
+	return d.store.sendAll(ctx, d.rec.Tx, messages)
+}
+
+// read sorts the messages by their answers.
+func (d *delivering) read(ctx context.Context, messages []storedMessage, answers []error) (left error) {
+	for i, m := range messages {
+		if answers[i] == nil {
+			d.sent++
+
+			continue
+		}
+
+		answer := fmt.Errorf("idemddb: message %s to %q: %w", messageID(d.rec.Tx, m.Index), m.To, answers[i])
+		wasParked := !contains(d.rec.Outbox, m.Index)
+
+		switch {
+		case wasParked:
+			d.parked = append(d.parked, parkedMessage{m, errorText(answers[i])})
+			left = errors.Join(left, answer)
+		case errors.Is(answers[i], ErrUnsendable):
+			d.parked = append(d.parked, parkedMessage{m, errorText(answers[i])})
+			d.store.observe(ctx, Event{Kind: Parked, Key: d.key, Err: answer})
+		default:
+			d.left = append(d.left, m)
+			left = errors.Join(left, answer)
+		}
+	}
+
+	return left
+}
+
+// remove writes what is left into the record. The record gets its end back when nothing is left and nothing is parked. All messages of
+// the record were in d, so what another sender wrote meanwhile is lost only for messages that are sent. If the condition is false,
+// another sender has sent all.
+func (d *delivering) remove(ctx context.Context, p policy) error {
+	s, condition, b := d.store, condUnsent, d.batch
+	if d.operator && len(d.rec.Parked) > 0 {
+		condition = condParked
+	}
+
+	if len(d.left)+len(d.parked) > 0 {
+		b = nil // a large write must not delay others
+	}
+
+	_, err := s.fenced(ctx, b, d.key, p, func() write {
+		update, values := d.update()
+		values[":own"], values[":tx"], values[":completed"] = stringValue(*d.rec.Token), stringValue(d.rec.Tx), completedValue
+
+		return write{d.partition, condition, update, values}
+	})
+	if errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt) {
+		return nil
+	}
+
+	return err
+}
+
+func (d *delivering) update() (update string, values item) {
+	values = item{}
+	if len(d.parked) > 0 {
+		values[":parked"] = marshal(d.parked)
+	}
+
+	if len(d.left) > 0 {
+		values[":outbox"] = marshal(d.left)
+		values[":due"] = numberValue(d.rec.Done)
+		values[":duens"] = stringValue(d.store.dueNamespace(d.partition))
+	}
+
+	switch {
+	case len(d.left) > 0 && len(d.parked) > 0:
+		return updateLeft + updateSetParked, values
+	case len(d.left) > 0:
+		return updateLeft + updateDropParked, values
+	case len(d.parked) > 0:
+		return updateParked, values
+	default:
+		// The record stays until tomorrow at least, so that a late twin of the completing write finds it.
+		values[":exp"] = numberValue(max(d.rec.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))
+
+		return updateSent, values
+	}
+}
+
+// sendAll sends messages, target by target, and returns an answer for each.
+func (s *Store) sendAll(ctx context.Context, tx string, messages []storedMessage) []error {
+	answers := make([]error, len(messages))
+	byTarget := map[string][]int{}
+
+	for i, m := range messages {
+		answers[i] = errNoSender
+		if s.opts.Senders[m.To] != nil {
+			byTarget[m.To] = append(byTarget[m.To], i)
+		}
+	}
+
+	for target, indexes := range byTarget {
+		public := make([]StoredMessage, len(indexes))
+		for i, at := range indexes {
+			public[i] = messages[at].public(tx)
+		}
+
+		for i, answer := range s.sendTo(ctx, target, public) {
+			answers[indexes[i]] = answer
+		}
+	}
+
+	return answers
+}
+
+const (
+	// targetTime is the longest time for sending to one target behind a completion: the answer should not wait longer for it.
+	targetTime = 2 * time.Second
+
+	// targetPause is how long a target that used up its time is not asked again, so that it does not delay all others.
+	targetPause = 10 * time.Second
+)
+
+var errHangs = errors.New("the target did not answer in time just now")
+
+// sendTo calls a user's Sender, whose panic and whose wrong number of answers are errors.
+func (s *Store) sendTo(ctx context.Context, target string, messages []StoredMessage) (answers []error) {
+	if until, ok := s.hanging.Load(target); ok && time.Now().Before(until.(time.Time)) { //nolint:forcetypeassert // nothing else is stored there
+		return slices.Repeat([]error{errHangs}, len(messages))
+	}
+
+	begun := time.Now()
+
+	ctx, cancel := context.WithTimeout(ctx, targetTime)
+	defer cancel()
+
+	defer func() {
+		if v := recover(); v != nil {
+			answers = slices.Repeat([]error{fmt.Errorf("the sender panicked: %v", v)}, len(messages))
+		}
+
+		if time.Since(begun) >= targetTime {
+			s.hanging.Store(target, time.Now().Add(targetPause))
+		}
+	}()
+
+	answers = s.opts.Senders[target].Send(ctx, target, messages)
+	if len(answers) != len(messages) {
+		return slices.Repeat([]error{fmt.Errorf("the sender gave %d answers for %d messages", len(answers), len(messages))}, len(messages))
+	}
+
+	return answers
+}
+
+func marshal(v any) types.AttributeValue {
+	value, err := attributevalue.Marshal(v)
+	if err != nil {
+		panic(err) // never: texts and numbers
+	}
+
+	return value
+}

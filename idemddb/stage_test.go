@@ -1,0 +1,361 @@
+package idemddb_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+func TestStageRefusesWhatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+
+	many := func(n int) (all []types.TransactWriteItem) {
+		for i := range n {
+			all = append(all, counted(fmt.Sprint(i)))
+		}
+
+		return all
+	}
+	message := func(m idemddb.Message) idemddb.Effects { return idemddb.Effects{Messages: []idemddb.Message{m}} }
+	elsewhere := counted("a")
+	elsewhere.Update.TableName = new("arn:aws:dynamodb:us-east-1:111122223333:table/records")
+
+	nameless := counted("a")
+	nameless.Update.TableName = nil
+
+	keyless := counted("a")
+	keyless.Update.Key = nil
+
+	big := putOf("big", strings.Repeat("x", 400<<10))
+
+	var heavy idemddb.Effects
+	for i := range 11 {
+		heavy.Items = append(heavy.Items, putOf(fmt.Sprint(i), strings.Repeat("x", 390<<10)))
+	}
+
+	own := map[string]types.AttributeValue{"pk": text("test#k")}
+
+	for name, c := range map[string]struct {
+		before, e idemddb.Effects
+		want      string
+	}{
+		"100 items":           {items(many(50)...), items(many(100)[50:]...), "101 items: 1 record and 100 of yours"},
+		"an item twice":       {items(counted("a")), items(counted("b"), counted("a")), "item 2: it is the same item as item 0"},
+		"an item by its ARN":  {items(counted("a")), items(elsewhere), "the same item"},
+		"a Put of an item":    {items(counted("a")), items(putOf("effect a", "")), "the same item"},
+		"a check of an item":  {items(counted("a")), items(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: new("records"), Key: counted("a").Update.Key}}), "the same item"},
+		"the record as a Put": {e: items(putOf("test#k", "")), want: "it is the record of the key itself"},
+		"the record's delete": {e: items(types.TransactWriteItem{Delete: &types.Delete{TableName: new("records"), Key: own}}), want: "the record of the key itself"},
+		"nothing":             {e: items(types.TransactWriteItem{}), want: "item 0: it must be one of"},
+		"two in one":          {e: items(types.TransactWriteItem{Put: putOf("a", "").Put, Update: counted("a").Update}), want: "is 2 of them"},
+		"no table":            {e: items(counted("b"), nameless), want: "item 1: its TableName is empty"},
+		"no key":              {e: items(keyless), want: "its key is empty"},
+		"an item of 400 KB":   {e: items(big), want: "an item holds 409600"},
+		"items of 4 MB":       {items(heavy.Items[:5]...), items(heavy.Items[5:]...), "a transaction takes 4194304"},
+		"no target":           {e: message(idemddb.Message{Body: "b"}), want: "message 0: To is empty"},
+		"no body":             {e: message(idemddb.Message{To: "bank"}), want: "Body is empty"},
+		"our attribute":       {e: message(idemddb.Message{To: "bank", Body: "b", Attributes: map[string]string{"idemddb-id": "x"}}), want: "are the library's own"},
+		"no UTF-8":            {e: message(idemddb.Message{To: "bank", Body: "\xff"}), want: "not UTF-8"},
+		"messages of 400 KB": {message(idemddb.Message{To: "bank", Body: strings.Repeat("x", 200<<10)}),
+			message(idemddb.Message{To: "bank", Body: strings.Repeat("x", 200<<10)}), "a record has room for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s, db := newStore(t, nil)
+			work, stop := claim(t, s, "k").Keep(t.Context())
+			defer stop()
+
+			db.ResetRequests()
+			must(t, idemddb.Stage(work, c.before))
+
+			err := idemddb.Stage(work, c.e)
+			if err == nil || !strings.Contains(err.Error(), c.want) || idemddb.IsDone(err) {
+				t.Errorf("got error %v (done: %t), want %q", err, idemddb.IsDone(err), c.want)
+			}
+
+			all := c.before
+			all.Items, all.Messages = append(all.Items, c.e.Items...), append(all.Messages, c.e.Messages...)
+
+			if _, err := s.Commit(t.Context(), "k", nil, nil, all); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Commit: got error %v, want %q", err, c.want)
+			}
+
+			if n := len(db.Requests()); n > 0 {
+				t.Errorf("%d requests", n)
+			}
+
+			c, _ := idemddb.FromContext(work)
+			must(t, c.Complete(t.Context(), nil)) // what was staged before is unharmed
+		})
+	}
+}
+
+func TestStageTakesWhatJustFits(t *testing.T) {
+	t.Parallel()
+
+	s, db := newStore(t, nil)
+
+	var e idemddb.Effects
+	for i := range 99 {
+		e.Items = append(e.Items, putOf(fmt.Sprint(i), strings.Repeat("x", 41<<10)))
+	}
+
+	e.Items[98] = counted("last")
+	e.Messages = []idemddb.Message{{To: "bank", Body: "b"}}
+
+	must(t, claim(t, s, "k").CompleteWith(t.Context(), []byte("r"), e))
+	happened(t, db, "last", 1)
+
+	heavy := idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: strings.Repeat("x", 391<<10)}}}
+	must(t, claim(t, s, "message").CompleteWith(t.Context(), nil, heavy))
+	is(t, claim(t, s, "result").CompleteWith(t.Context(), make([]byte, 20<<10), heavy), idemddb.ErrTooLarge)
+}
+
+// A record with as many messages as Stage allows has room for their causes.
+func TestAllMessagesOfARecordCanBeParked(t *testing.T) {
+	t.Parallel()
+
+	never := idemddb.ErrUnsendable
+	s, db := newStore(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": answering(fmt.Errorf("%w: %s", never, strings.Repeat("y", 300)))}})
+
+	c := claim(t, s, "many")
+	work, stop := c.Keep(t.Context())
+
+	defer stop()
+
+	for {
+		if idemddb.Stage(work, idemddb.Effects{Messages: make100()}) != nil {
+			break
+		}
+	}
+
+	must(t, c.Complete(t.Context(), nil))
+
+	if it := recordOf(db, "many"); it["outbox"] != nil || it["parked"] == nil {
+		t.Error("the messages are not parked")
+	}
+}
+
+func make100() (all []idemddb.Message) {
+	for range 100 {
+		all = append(all, idemddb.Message{To: "bank", Body: "b"})
+	}
+
+	return all
+}
+
+// answering is a Sender with one answer for all messages.
+type answeringSender struct{ err error }
+
+func answering(err error) idemddb.Sender { return answeringSender{err} }
+
+func (s answeringSender) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+	answers := make([]error, len(ms))
+	for i := range answers {
+		answers[i] = s.err
+	}
+
+	return answers
+}
+
+func TestStageCopiesWhatItIsGiven(t *testing.T) {
+	t.Parallel()
+
+	s, db := newStore(t, nil)
+	c := claim(t, s, "k")
+	work, stop := c.Keep(t.Context())
+
+	defer stop()
+
+	value := &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+		"list": &types.AttributeValueMemberL{Value: []types.AttributeValue{text("a")}}, "bytes": &types.AttributeValueMemberB{Value: []byte("a")},
+		"texts": &types.AttributeValueMemberSS{Value: []string{"a"}}, "numbers": &types.AttributeValueMemberNS{Value: []string{"1"}},
+		"sets": &types.AttributeValueMemberBS{Value: [][]byte{[]byte("a")}}, "yes": &types.AttributeValueMemberBOOL{Value: true},
+		"null": &types.AttributeValueMemberNULL{Value: true},
+	}}
+	it := putOf("effect", "a")
+	it.Put.Item["value"] = value
+	it.Put.ConditionExpression, it.Put.ExpressionAttributeNames = new("attribute_not_exists(#b)"), map[string]string{"#b": "body"}
+	e := idemddb.Effects{
+		Items:    []types.TransactWriteItem{it},
+		Messages: []idemddb.Message{{To: "bank", Body: "a", Attributes: map[string]string{"a": "a"}}},
+	}
+	must(t, idemddb.Stage(work, e))
+
+	value.Value["list"].(*types.AttributeValueMemberL).Value[0] = text("b")
+	value.Value["bytes"].(*types.AttributeValueMemberB).Value[0] = 'b'
+	value.Value["texts"].(*types.AttributeValueMemberSS).Value[0] = "b"
+	value.Value["numbers"].(*types.AttributeValueMemberNS).Value[0] = "2"
+	value.Value["sets"].(*types.AttributeValueMemberBS).Value[0][0] = 'b'
+	value.Value["yes"].(*types.AttributeValueMemberBOOL).Value = false
+	value.Value["null"].(*types.AttributeValueMemberNULL).Value = false
+	it.Put.Item["body"], it.Put.ExpressionAttributeNames["#b"], *it.Put.ConditionExpression = text("b"), "pk", "b"
+	*it.Put.TableName = "other"
+	it.Put.Item = nil
+	e.Items[0] = types.TransactWriteItem{}
+	e.Messages[0].Attributes["a"] = "b"
+	e.Messages[0].Body = "b"
+
+	must(t, c.Complete(t.Context(), nil))
+
+	got := db.Item("records", map[string]types.AttributeValue{"pk": text("effect")})
+	if shown := fmt.Sprint(describe(got["body"]), describe(got["value"]), describe(recordOf(db, "k")["outbox"])); strings.ContainsAny(shown, "2") ||
+		strings.Contains(shown, "b:b") || strings.Contains(shown, "false") || textOf(got, "body") != "a" {
+		t.Errorf("changed: %s", shown)
+	}
+}
+
+// describe prints a value with what it holds.
+func describe(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return "text:" + v.Value
+	case *types.AttributeValueMemberB:
+		return "bytes:b:" + string(v.Value)
+	case *types.AttributeValueMemberBOOL:
+		return fmt.Sprint(v.Value)
+	case *types.AttributeValueMemberM:
+		var all string
+		for name, one := range v.Value {
+			all += " " + name + "=" + describe(one)
+		}
+
+		return all
+	case *types.AttributeValueMemberL:
+		var all string
+		for _, one := range v.Value {
+			all += " " + describe(one)
+		}
+
+		return all
+	default:
+		return fmt.Sprintf("%s", v)
+	}
+}
+
+func TestStageIsSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
+
+	s, db := newStore(t, nil)
+	c := claim(t, s, "k")
+	work, stop := c.Keep(t.Context())
+
+	defer stop()
+
+	var all sync.WaitGroup
+
+	for i := range 90 {
+		all.Go(func() { must(t, idemddb.Stage(work, items(counted(fmt.Sprint(i))))) })
+	}
+
+	all.Wait()
+	must(t, c.Complete(t.Context(), nil))
+
+	for i := range 90 {
+		happened(t, db, fmt.Sprint(i), 1)
+	}
+}
+
+func TestStageSaysWhereThereIsNoClaim(t *testing.T) {
+	t.Parallel()
+
+	s, db := newStore(t, nil)
+	is(t, idemddb.Stage(t.Context(), items(counted("a"))), idemddb.ErrNoClaim)
+	idemddb.Unstage(t.Context())
+
+	for name, settle := range map[string]func(*idemddb.Claim) error{
+		"complete": func(c *idemddb.Claim) error { return c.Complete(t.Context(), nil) },
+		"release":  func(c *idemddb.Claim) error { return c.Release(t.Context(), nil) },
+		"fail":     func(c *idemddb.Claim) error { return c.Fail(t.Context(), nil) },
+		"late":     func(c *idemddb.Claim) error { c.EndStaging(); return nil },
+	} {
+		c := claim(t, s, name)
+		work, stop := c.Keep(t.Context())
+		must(t, settle(c))
+		is(t, idemddb.Stage(work, items(counted(name))), idemddb.ErrFenced)
+		stop()
+		happened(t, db, name, 0)
+	}
+}
+
+func TestUnstageForgetsWhatWasStaged(t *testing.T) {
+	t.Parallel()
+
+	s, db := newStore(t, nil)
+	c := claim(t, s, "k")
+	work, stop := c.Keep(t.Context())
+
+	defer stop()
+
+	must(t, idemddb.Stage(work, idemddb.Effects{
+		Items: []types.TransactWriteItem{counted("a")}, Messages: []idemddb.Message{{To: "bank", Body: "b"}},
+		Refused: func(*idemddb.EffectError) error { t.Error("the Refused of what was forgotten is asked"); return nil },
+	}))
+
+	if !c.Staged() {
+		t.Error("nothing is staged")
+	}
+
+	idemddb.Unstage(work)
+
+	if c.Staged() {
+		t.Error("something is staged")
+	}
+
+	must(t, idemddb.Stage(work, items(counted("a"), counted("b"))))
+	must(t, c.Complete(t.Context(), nil))
+	happened(t, db, "a", 1)
+	happened(t, db, "b", 1)
+
+	if recordOf(db, "k")["outbox"] != nil {
+		t.Error("a message was not forgotten")
+	}
+}
+
+func TestEffectsWithoutAnythingAreAPlainCompletion(t *testing.T) {
+	t.Parallel()
+
+	s, db := newStore(t, nil)
+	c := claim(t, s, "k")
+	must(t, c.CompleteWith(t.Context(), []byte("r"), idemddb.Effects{}))
+
+	if last := db.Requests()[len(db.Requests())-1]; last.Operation != "UpdateItem" {
+		t.Errorf("got %s", last.Operation)
+	}
+
+	must(t, c.Complete(t.Context(), []byte("r")))
+}
+
+func TestAStagedCompletionCanBeRepeated(t *testing.T) {
+	t.Parallel()
+
+	s, db := newStore(t, nil)
+	c := claim(t, s, "k")
+	work, stop := c.Keep(t.Context())
+
+	defer stop()
+
+	must(t, idemddb.Stage(work, items(counted("a"))), c.Complete(t.Context(), []byte("r")), c.Complete(t.Context(), []byte("r")))
+	happened(t, db, "a", 1)
+}
+
+func TestTheErrorOfARefusedEffectSaysWhich(t *testing.T) {
+	t.Parallel()
+
+	s, _ := newStore(t, nil)
+	must(t, claim(t, s, "k").CompleteWith(t.Context(), nil, items(onlyOnce("a"))))
+
+	err := claim(t, s, "l").CompleteWith(t.Context(), nil, items(counted("b"), onlyOnce("a")))
+	is(t, err, idemddb.ErrEffectRefused)
+
+	if !strings.HasPrefix(err.Error(), "idemddb: effect 1 was refused: ConditionalCheckFailed: ") {
+		t.Error(err)
+	}
+}

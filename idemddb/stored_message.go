@@ -1,0 +1,135 @@
+package idemddb
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// storedMessage is a message in a record. Its index makes its id, together with the tx of the record.
+type storedMessage struct {
+	Index      int               `dynamodbav:"i"`
+	To         string            `dynamodbav:"to"`
+	Body       string            `dynamodbav:"body"`
+	Group      string            `dynamodbav:"group,omitempty"`
+	Attributes map[string]string `dynamodbav:"attrs,omitempty"`
+	Sequence   int64             `dynamodbav:"seq,omitempty"`
+}
+
+// parkedMessage is a message that can never be sent, and why.
+type parkedMessage struct {
+	storedMessage
+
+	Cause string `dynamodbav:"cause"`
+}
+
+const (
+	maxGroup             = 128
+	maxMessageAttributes = 8
+
+	reservedAttributes = "idemddb-" // the beginning of the names of message attributes that senders add
+
+	// noEnd is the exp of a record with unsent messages: the last second of the year 9999.
+	noEnd = 253402300799
+
+	outboxShards = 16 // partitions of the index of the unsent, for one namespace
+)
+
+func (m storedMessage) public(tx string) StoredMessage {
+	return StoredMessage{ID: messageID(tx, m.Index), Message: Message{
+		To: m.To, Body: m.Body, Group: m.Group, Attributes: m.Attributes, Sequence: m.Sequence,
+	}}
+}
+
+// messageID is the id of a message, which stays the same over every sending.
+func messageID(tx string, index int) string { return fmt.Sprintf("%s-%d", tx, index) }
+
+func copyMessages(messages []Message) []Message {
+	copies := make([]Message, len(messages))
+	for i, m := range messages {
+		m.Attributes = maps.Clone(m.Attributes)
+		copies[i] = m
+	}
+
+	return copies
+}
+
+// checkMessages returns an error for messages that no target takes.
+func checkMessages(messages []Message) error {
+	for i, m := range messages {
+		if err := m.check(); err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+	}
+
+	if size := messagesSize(messages); size > maxOutbox {
+		return fmt.Errorf("the messages have %d bytes, a record has room for %d", size, maxOutbox)
+	}
+
+	return nil
+}
+
+func (m *Message) check() error {
+	switch {
+	case m.To == "" || !utf8.ValidString(m.To):
+		return errors.New("Message.To: must be UTF-8 text that is not empty; it names an entry of Options.Senders")
+	case m.Body == "" || !utf8.ValidString(m.Body):
+		return errors.New("Message.Body: must be UTF-8 text that is not empty; no target takes another one")
+	case len(m.Group) > maxGroup || strings.ContainsFunc(m.Group, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return fmt.Errorf("Message.Group: must have at most %d visible ASCII characters", maxGroup)
+	case len(m.Attributes) > maxMessageAttributes:
+		return fmt.Errorf("Message.Attributes: SQS takes ten, and the library adds two; must have at most %d, has %d", maxMessageAttributes, len(m.Attributes))
+	}
+
+	for name, value := range m.Attributes {
+		switch {
+		case strings.HasPrefix(name, reservedAttributes):
+			return fmt.Errorf("Message.Attributes: %q: names that begin with %q are the library's own", name, reservedAttributes)
+		case name == "" || value == "" || !utf8.ValidString(name) || !utf8.ValidString(value):
+			return fmt.Errorf("Message.Attributes: %q: name and value must be UTF-8 text that is not empty", name)
+		}
+	}
+
+	return nil
+}
+
+// messagesSize is about how many bytes of a record the messages take.
+func messagesSize(messages []Message) int {
+	size := 0
+
+	for _, m := range messages {
+		size += len(m.To) + len(m.Body) + len(m.Group) + messageOverhead
+		for name, value := range m.Attributes {
+			size += len(name) + len(value) + 1
+		}
+	}
+
+	return size
+}
+
+const (
+	messageOverhead = 64 + maxErrorText // bytes of a message's names and numbers in a record, and of its cause if it is parked
+	maxOutbox       = maxItemSize - plainRecord
+)
+
+// dueNamespace is the partition of the index of the unsent in which a key stands, by a hash of the key.
+func (s *Store) dueNamespace(partition string) string {
+	sum := sha256.Sum256([]byte(partition))
+
+	return s.dueShard(int(sum[0]) % outboxShards)
+}
+
+// dueShard is the i-th partition of the index of the unsent for the Store's namespace.
+func (s *Store) dueShard(i int) string { return s.namespace + "#" + string("0123456789abcdef"[i]) }
+
+var errNoSender = errors.New("this process has no sender for the target")
+
+// unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
+const unsentAfter = 10 * time.Second
+
+// maxUnsent is how long a message that is not sent is tried again, before it is parked.
+const maxUnsent = 7 * 24 * time.Hour

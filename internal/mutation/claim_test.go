@@ -1,0 +1,260 @@
+package mutation
+
+// claimMutants change how a key is claimed, and what a claim believes.
+var claimMutants = []mutant{
+	{
+		why:  "a claim that is recognised by its owner token trusts a lease from now on, not the stored one",
+		file: "idemddb/acquire.go",
+		old: `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:
+		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())`,
+		new: `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:
+		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, a.store.stamp(a.deadline).lease)`,
+		pkg: "idemddb", run: "TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord",
+	},
+	{
+		why:  "a record with the own token is a won claim although its key was ended as FAILED meanwhile",
+		file: "idemddb/acquire.go",
+		old: `switch {
+	case rec.State == stateFailed:
+		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}`,
+		new: `switch {
+	case rec.State == stateFailed:
+		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, a.last.lease)`,
+		pkg: "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
+	},
+	{
+		why:  "a record with the own token is a won claim although its key was released meanwhile",
+		file: "idemddb/acquire.go",
+		old:  `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:`,
+		new:  `case rec.State == stateInProgress && rec.Lease != nil:`,
+		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
+	},
+	{
+		why:  "a record with the own token is a won claim although it is completed",
+		file: "idemddb/acquire.go",
+		old:  `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:`,
+		new:  `case rec.Lease != nil && *rec.Lease > 0:`,
+		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
+	},
+	{
+		why:  "a takeover that was given back unused is claimed as a fresh start after a lost reply",
+		file: "idemddb/acquire.go",
+		old: `*rec.Lease > 0:
+		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())`,
+		new: `*rec.Lease > 0:
+		a.take(*rec.Fence, rec.Attempts, rec.Previous > 0, rec.until())`,
+		pkg: "idemddb", run: "TestATakeoverThatWasReturnedIsATakeoverAlsoIfItsAnswerIsLost",
+	},
+	{
+		why:  "the tries of a claim keep the clock of the first one",
+		file: "idemddb/acquire.go",
+		old: `a.last = s.stamp(a.deadline)
+
+	condition, update`,
+		new: `if a.last.now.IsZero() {
+		a.last = s.stamp(a.deadline)
+	}
+
+	condition, update`,
+		pkg: "idemddb", run: "TestEachTryOfAClaimHasThePresentTime",
+	},
+	{
+		why:  "the statements of a claim keep the clock of the first try",
+		file: "idemddb/acquire.go",
+		old: `a.last = s.stamp(a.deadline)
+
+	switch {
+	case a.insert:`,
+		new: `if a.last.now.IsZero() {
+		a.last = s.stamp(a.deadline)
+	}
+
+	switch {
+	case a.insert:`,
+		pkg: "idemddb", run: "TestEachTryOfAClaimHasThePresentTime",
+	},
+	{
+		why:  "the fencing token falls when a record past its retention is claimed by a clock that is behind",
+		file: "idemddb/acquire.go",
+		old:  `fence = max(*old.Fence, a.last.now.UnixMilli()) + 1`,
+		new:  `fence = a.last.now.UnixMilli() + 1`,
+		pkg:  "idemddb", run: "TestTheFencingTokenOfARecordPastItsRetentionRisesWithAnyClock",
+	},
+	{
+		why:  "the fencing token of a record past its retention does not follow the clock, so that a deletion could make it fall later",
+		file: "idemddb/acquire.go",
+		old:  `fence = max(*old.Fence, a.last.now.UnixMilli()) + 1`,
+		new:  `fence = *old.Fence + 1`,
+		pkg:  "idemddb", run: "TestTheFencingTokenOfARecordPastItsRetentionRisesWithAnyClock",
+	},
+	{
+		why:  "a claim of a record past its retention is held although nothing says that it was written",
+		file: "idemddb/acquire.go",
+		old:  `if err == nil && len(out.Attributes) == 0 {`,
+		new:  `if err == nil && out == nil {`,
+		pkg:  "idemddb", run: "TestAnEmptyAnswerToAClaimProvesNothing",
+	},
+	{
+		why:  "an answer to a claim without content is taken for a new key",
+		file: "idemddb/acquire.go",
+		old: `case len(r.item) == 0:
+		return sendAgain, errNoContent`,
+		new: `case len(r.item) == 0:
+		a.take(firstFence(a.last), 1, false, a.last.lease)
+
+		return answered, nil`,
+		pkg: "idemddb", run: "TestWorkNeverRunsWithoutARecord",
+	},
+	{
+		why:  "an UPDATE that does not return its old item is taken for a new key",
+		file: "idemddb/acquire.go",
+		old: `case len(r.item) == 0 && r.shared:
+		return goSingle, nil`,
+		new: `case len(r.item) == 0 && r.shared:
+		a.take(firstFence(a.last), 1, false, a.last.lease)
+
+		return answered, nil`,
+		pkg: "idemddb", run: "TestATakeoverWithoutItsOldItemIsClaimedByASingleRequest",
+	},
+	{
+		why:  "an unknown outcome of the write that ends a key is answered as ErrFailed, so that a message is dead-lettered without proof",
+		file: "idemddb/acquire.go",
+		old: `default:
+		return keyError("claim", a.key, err)
+	}`,
+		new: `default:
+		return &FailedError{Key: a.key, Cause: cause, Attempts: rec.Attempts}
+	}`,
+		pkg: "idemddb", run: "TestAGiveUpWithAnUnknownOutcomeIsNoFailure",
+	},
+	{
+		why:  "a claim is ended as FAILED, and ErrFailed is the answer, although its holder has renewed or released it meanwhile",
+		file: "idemddb/acquire.go",
+		old: `case errors.Is(err, ErrFenced):
+		return keyError("claim", a.key, errChanged) // it was`,
+		new: `case errors.Is(err, ErrFenced):
+		return &FailedError{Key: a.key, Cause: cause, Attempts: rec.Attempts} // it was`,
+		pkg: "idemddb", run: "TestAKeyThatIsGivenBackBeforeItIsGivenUpIsNotEnded",
+	},
+	{
+		why:  "a claim is returned however little of its lease is left",
+		file: "idemddb/acquire.go",
+		old:  `a.claim.left() >= possible/2 {`,
+		new:  `a.claim.left() >= possible/2 || true {`,
+		pkg:  "idemddb", run: "TestNoWorkBeginsOnALease",
+	},
+	{
+		why:  "a claim is returned with a third of its lease",
+		file: "idemddb/acquire.go",
+		old:  `a.claim.left() >= possible/2 {`,
+		new:  `a.claim.left() >= possible/3 {`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_less",
+	},
+	{
+		why:  "a claim with more than half of its lease is extended at once",
+		file: "idemddb/acquire.go",
+		old:  `a.claim.left() >= possible/2 {`,
+		new:  `a.claim.left() >= possible*3/4 {`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_more",
+	},
+	{
+		why:  "half of the whole lease is demanded where the deadline allows less",
+		file: "idemddb/acquire.go",
+		old:  `if possible := now.lease.Sub(now.now); a.claim`,
+		new:  `if possible := a.store.opts.Lease + 0*now.lease.Sub(now.now); a.claim`,
+		pkg:  "idemddb", run: "TestALeaseThatEndsAtTheDeadlineIsNotExtended",
+	},
+	{
+		why:  "a claim is returned although its lease is over again when the extension is answered",
+		file: "idemddb/acquire.go",
+		old:  `return err == nil && a.claim.left() > 0`,
+		new:  `return err == nil`,
+		pkg:  "idemddb", run: "TestAClaimWhoseExtensionIsAnsweredTooLateBeginsAnew",
+	},
+	{
+		why:  "a claim that is lost before it is returned is returned",
+		file: "idemddb/acquire.go",
+		old:  `return err == nil && a.claim.left() > 0`,
+		new:  `return err != nil || a.claim.left() > 0`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_another",
+	},
+	{
+		why:  "a claim without an answer goes on until its context ends",
+		file: "idemddb/acquire.go",
+		old:  `a.store.opts.ClaimPatience)`,
+		new:  `a.store.opts.ClaimPatience+time.Hour)`,
+		pkg:  "idemddb", run: "TestAClaimThatIsNotAnsweredEndsWithItsPatience",
+	},
+	{
+		why:  "a claim that is denied is sent again",
+		file: "idemddb/acquire.go",
+		old:  `pause: claimCap}`,
+		new:  `pause: claimCap, denied: time.Minute}`,
+		pkg:  "idemddb", run: "TestAnAnswerThatRefusesTheRequestIsFinalForAClaim",
+	},
+	{
+		why:  "each claim of a batch waits for its whole patience in an outage",
+		file: "idemddb/batch.go",
+		old: `if b.exhausted {
+			limit = 0
+		}`,
+		new: ``,
+		pkg: "idemddb", run: "TestClaimsOfABatchThatAreNotAnsweredEndWithTheirPatience|TestAnOutageOfManyClaimsDoesNotHoldTheInvocation",
+	},
+	{
+		why:  "the record of a claim ends with its lease, so that it can be deleted under a holder whose clock is behind",
+		file: "idemddb/record.go",
+		old:  `held := lease.Add(2 * s.opts.ClockSkew); held`,
+		new:  `held := lease; held`,
+		pkg:  "idemddb", run: "TestARecordOutlivesItsLeaseByTwiceTheSkew",
+	},
+	{
+		why:  "a lease is not cut to the deadline",
+		file: "idemddb/acquire.go",
+		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
+		new:  `lease = max(0, lease)`,
+		pkg:  "idemddb", run: "TestALeaseIsBoundByTheInvocationAndNotByTheContext",
+	},
+	{
+		why:  "two writes of one key share a request, which DynamoDB refuses as a whole",
+		file: "idemddb/batch.go",
+		old:  `return other.key == q.key })`,
+		new:  `return other == q })`,
+		pkg:  "idemddb", run: "TestAKeyNeverStandsTwiceInARequest",
+	},
+	{
+		why:  "another input under a completed key is answered from memory",
+		file: "idemddb/acquire.go",
+		old:  `fingerprint != "" && a.fingerprint != fingerprint {`,
+		new:  `fingerprint != "" && a.fingerprint == "" {`,
+		pkg:  "idemddb", run: "TestACachedRecordKnowsItsFingerprint",
+	},
+	{
+		why:  "by default, a claim without an answer goes on for 20 s",
+		file: "idemddb/store.go",
+		old:  `cmp.Or(o.ClaimPatience, defaultClaimPatience)`,
+		new:  `cmp.Or(o.ClaimPatience, 4*defaultClaimPatience)`,
+		pkg:  "idemddb", run: "TestAClaimThatIsNotAnsweredEndsWithItsPatience",
+	},
+	{
+		why:  "keys are claimed ahead of their work although a crash would use up an attempt of each",
+		file: "idemddb/batch.go",
+		old:  `|| b.store.opts.MaxAttempts > 0 || b.store.opts.NoTakeover {`,
+		new:  `{`,
+		pkg:  "lambdawrap", run: "TestClaimsRunAtMostOneGroupAhead",
+	},
+	{
+		why:  "a cached record answers after the end of its retention",
+		file: "idemddb/cache.go",
+		old:  `if !found.record.ExpiresAt.After(now.Truncate(time.Second)) {`,
+		new:  `if !found.record.ExpiresAt.After(now.Add(-time.Minute)) {`,
+		pkg:  "idemddb", run: "TestACachedRecordEndsWithItsRetention",
+	},
+	{
+		why:  "a late twin of the write that ended a key ends it again after it was reopened",
+		file: "idemddb/reopen.go",
+		old:  `":next": numberValue(fence + 1)`,
+		new:  `":next": numberValue(fence)`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/the_end_of_a_key_that_arrives_late",
+	},
+}

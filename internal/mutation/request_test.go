@@ -1,0 +1,122 @@
+package mutation
+
+// requestMutants change how requests are sent, shared and sent again.
+var requestMutants = []mutant{
+	{
+		why:  "the pauses between tries do not double, so that an outage gets a request each 25 ms",
+		file: "idemddb/retry.go",
+		old:  `limit = min(2*limit, p.pause)`,
+		new:  `limit = min(limit, p.pause)`,
+		pkg:  "idemddb", run: "TestPausesDouble",
+	},
+	{
+		why:  "the pauses between tries grow without limit",
+		file: "idemddb/retry.go",
+		old:  `limit = min(2*limit, p.pause)`,
+		new:  `limit = 2 * limit`,
+		pkg:  "idemddb", run: "TestPausesDouble",
+	},
+	{
+		why:  "the last try is given up because its pause does not fit",
+		file: "idemddb/retry.go",
+		old:  `min(jitter(limit), left/2)`,
+		new:  `jitter(limit)`,
+		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses",
+	},
+	{
+		why:  "one try may take all of the time that is left",
+		file: "idemddb/retry.go",
+		old:  `min(tryMax, max(tryMin, time.Until(end)/tryPart))`,
+		new:  `max(tryMin, time.Until(end))`,
+		pkg:  "idemddb", run: "TestAReplyThatNeverComesLeavesTimeForAnotherTry",
+	},
+	{
+		why:  "an answer to a completion without content is taken for success",
+		file: "idemddb/request.go",
+		old:  `if len(r.item) == 0 && !r.shared {`,
+		new:  `if r.item == nil && !r.shared && f == nil {`,
+		pkg:  "idemddb", run: "TestACompletionThatWasNotAppliedIsNoSuccess",
+	},
+	{
+		why:  "an answer with another number of answers than statements is taken for success",
+		file: "idemddb/statement.go",
+		old:  `err = fmt.Errorf("%w: the number of answers is not that of the %d statements", errNoContent, len(statements))`,
+		new: `for i := range answers {
+			answers[i].shared = true
+		}
+
+		if len(statements) > 0 {
+			return answers
+		}`,
+		pkg: "idemddb", run: "TestAnEmptyAnswerToAClaimProvesNothing",
+	},
+	{
+		why:  "a backend whose answers never fit is asked with shared requests for ever",
+		file: "idemddb/statement.go",
+		old:  `s.wrongAnswers.Add(1) == maxWrongAnswers {`,
+		new:  `s.wrongAnswers.Add(1) == 1000*maxWrongAnswers {`,
+		pkg:  "idemddb", run: "TestTheThirdWrongNumberOfAnswersInARowTurnsSharedRequestsOff",
+	},
+	{
+		why:  "one answer that does not fit turns shared requests off",
+		file: "idemddb/statement.go",
+		old:  `s.wrongAnswers.Add(1) == maxWrongAnswers {`,
+		new:  `s.wrongAnswers.Add(1) == maxWrongAnswers-2 {`,
+		pkg:  "idemddb", run: "TestAWrongNumberOfAnswersIsAnUnknownOutcome",
+	},
+	{
+		why:  "answers that do not fit are counted over the whole life of the process, not in a row",
+		file: "idemddb/statement.go",
+		old: `case err == nil:
+		s.wrongAnswers.Store(0)`,
+		new: `case err == nil:`,
+		pkg: "idemddb", run: "TestAWrongNumberOfAnswersIsAnUnknownOutcome",
+	},
+	{
+		why:  "one AccessDenied turns shared requests off for good",
+		file: "idemddb/statement.go",
+		old:  `until := now.Add(singlePause)`,
+		new:  `until := now.Add(1000 * singlePause)`,
+		pkg:  "idemddb", run: "TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes",
+	},
+	{
+		why:  "after an AccessDenied, the next batch asks again at once",
+		file: "idemddb/statement.go",
+		old:  `until := now.Add(singlePause)`,
+		new:  `until := now.Add(singlePause / 5)`,
+		pkg:  "idemddb", run: "TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes",
+	},
+	{
+		why:  "a key that is throttled for good keeps the writes of its request from being tried alone",
+		file: "idemddb/batch.go",
+		old:  `if c.tries >= batchTries &&`,
+		new:  `if c.tries >= 1000*batchTries &&`,
+		pkg:  "idemddb", run: "TestAKeyWhoseStatementsStayThrottledIsClaimedByASingleRequest",
+	},
+	{
+		why:  "the sender of finished work does not hear that a shared request is sent again",
+		file: "idemddb/batch.go",
+		old: `for _, q := range c.open {
+		q.retry()
+	}`,
+		new: ``,
+		pkg: "idemddb", run: "TestOnRetryIsCalledForEachRetryOfASettlement",
+	},
+	{
+		why:  "the sender of finished work does not hear that a single request is sent again",
+		file: "idemddb/request.go",
+		old: `Err: err})
+		retried(ctx)`,
+		new: `Err: err})`,
+		pkg: "lambdawrap", run: "TestWorkDoesNotRunAheadOfItsRecords/Throttle,_3_workers,_handlers_of_20ms",
+	},
+	{
+		why:  "a request goes on although no caller waits for it",
+		file: "idemddb/batch.go",
+		old: `if isLast {
+		q.call.cancel()`,
+		new: `if isLast {
+		_ = q.call.cancel`,
+		pkg: "idemddb", run: "TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd",
+	},
+}

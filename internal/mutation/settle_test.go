@@ -1,0 +1,218 @@
+package mutation
+
+// settleMutants change how a claim is settled and renewed.
+var settleMutants = []mutant{
+	{
+		why:  "a completion that was fenced is kept in memory and replayed",
+		file: "idemddb/complete.go",
+		old: `case err == nil:
+		s.cache.add(`,
+		new: `case err == nil, errors.Is(err, ErrFenced):
+		s.cache.add(`,
+		pkg: "idemddb", run: "TestACompletionThatIsFencedIsNotCached",
+	},
+	{
+		why:  "a cached record has the times of the last try, not those that were stored",
+		file: "idemddb/complete.go",
+		old:  `done = *rec // an`,
+		new:  `done.State = rec.State // an`,
+		pkg:  "idemddb", run: "TestACachedRecordEndsWithTheStoredOne",
+	},
+	{
+		why:  "a result that does not fit keeps the completion from being written",
+		file: "idemddb/complete.go",
+		old: `if err := c.completeOmitted(ctx, tooLarge); err != nil {
+		return err
+	}`,
+		new: ``,
+		pkg: "idemddb", run: "TestAResultThatIsTooLargeIsCompletedWithoutIt",
+	},
+	{
+		why:  "a completion that never got through is not ErrUnrecorded",
+		file: "idemddb/complete.go",
+		old:  `err = fmt.Errorf("%w: %w", err, ErrUnrecorded)`,
+		new:  `err = fmt.Errorf("%w: %s", err, "unrecorded")`,
+		pkg:  "idemddb", run: "TestACompletionThatNeverGetsThroughIsUnrecorded",
+	},
+	{
+		why:  "an extension makes the lease of the holder shorter",
+		file: "idemddb/complete.go",
+		old:  `c.lease = later(c.lease, lease)`,
+		new:  `c.lease = lease`,
+		pkg:  "idemddb", run: "TestTheDeadlineOfAClaimNeverFalls",
+	},
+	{
+		why:  "an extension is a success although the key was settled",
+		file: "idemddb/complete.go",
+		old:  `if c.isOwn(found) && found.State == stateInProgress && found.Lease != nil`,
+		new:  `if c.isOwn(found) && found.Lease != nil`,
+		pkg:  "idemddb", run: "TestAnExtensionIsNotRecognisedInARecordThatIsSettled",
+	},
+	{
+		why:  "a settlement is recognised although another claim of the key wrote it, with the same fencing token",
+		file: "idemddb/complete.go",
+		old:  `found.isOwn(c.token) && *found.Fence == c.fence`,
+		new:  `*found.Fence == c.fence`,
+		pkg:  "idemddb", run: "TestASettlementIsNotRecognisedInTheRecordOfAnotherClaim",
+	},
+	{
+		why:  "a settlement is recognised although the key was reopened since",
+		file: "idemddb/complete.go",
+		old:  `found.isOwn(c.token) && *found.Fence == c.fence`,
+		new:  `found.isOwn(c.token)`,
+		pkg:  "idemddb", run: "TestASettlementIsNotRecognisedInTheRecordOfAnotherClaim",
+	},
+	{
+		why:  "a completion is recognised in a record with another result",
+		file: "idemddb/complete.go",
+		old:  `rec.State != stateCompleted || !sameResult(rec.Result, result)`,
+		new:  `rec.State != stateCompleted`,
+		pkg:  "idemddb", run: "TestTheErrorOfASecondSettlementSaysThatTheClaimWasSettled",
+	},
+	{
+		why:  "a release after the settlement of the claim costs a request and an event",
+		file: "idemddb/complete.go",
+		old:  `case c.settling:`,
+		new:  `case c.settling && c.store == nil:`,
+		pkg:  "idemddb", run: "TestADeferredReleaseOfASettledClaimDoesNothing",
+	},
+	{
+		why:  "a claim that its handler settled goes on being renewed",
+		file: "idemddb/renew.go",
+		old: `if c.isSettling() {
+		return 0, false
+	}`,
+		new: ``,
+		pkg: "idemddb", run: "TestARenewalDoesNotFollowASettlement",
+	},
+	{
+		why:  "a renewal that meets the settlement of its own claim cancels the work",
+		file: "idemddb/renew.go",
+		old:  `case work.Err() != nil, c.isSettling():`,
+		new:  `case work.Err() != nil:`,
+		pkg:  "idemddb", run: "TestARenewalThatMeetsTheSettlementOfItsClaimIsNoLoss",
+	},
+	{
+		why:  "a renewal that meets the settlement of its own claim emits an event fenced",
+		file: "idemddb/complete.go",
+		old:  `settled := op == "extend" && c.settling`,
+		new:  `settled := op == "" && c.settling`,
+		pkg:  "idemddb", run: "TestARenewalThatMeetsTheSettlementOfItsClaimIsNoLoss",
+	},
+	{
+		why:  "work goes on after its claim was lost",
+		file: "idemddb/renew.go",
+		old: `case errors.Is(err, ErrFenced):
+		r.cancel(err)`,
+		new: `case errors.Is(err, ErrFenced):`,
+		pkg: "lambdawrap", run: "TestALostClaimCancelsTheHandler",
+	},
+	{
+		why:  "work goes on after its lease ran out unrenewed",
+		file: "idemddb/renew.go",
+		old:  `case err != nil && left <= 0:`,
+		new:  `case err != nil && left <= -time.Hour:`,
+		pkg:  "idemddb", run: "TestALeaseThatCannotBeRenewedCancelsTheWorkWhenItEnds",
+	},
+	{
+		why:  "stop returns while a renewal is under way, which Lambda then freezes",
+		file: "idemddb/renew.go",
+		old: `if running != nil {
+		<-running
+	}`,
+		new: `_ = running`,
+		pkg: "idemddb", run: "TestStopWaitsForTheEndOfARenewalThatIsUnderWay",
+	},
+	{
+		why:  "the last writer of a request returns while the request is under way, which Lambda then freezes",
+		file: "idemddb/batch.go",
+		old: `q.call.cancel()
+		<-q.call.done`,
+		new: `q.call.cancel()`,
+		pkg: "idemddb", run: "TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd",
+	},
+	{
+		why:  "the end of the work's context keeps its record from being written",
+		file: "idemddb/request.go",
+		old:  `context.WithDeadline(context.WithoutCancel(ctx), end)`,
+		new:  `context.WithDeadline(ctx, end)`,
+		pkg:  "idemddb", run: "TestAnEndedContextDoesNotKeepASettlementFromBeingWritten",
+	},
+	{
+		why:  "a write that settles has less than 2 s at the end of its context's deadline",
+		file: "idemddb/request.go",
+		old:  `end = later(deadline, time.Now().Add(settleTime))`,
+		new:  `end = deadline`,
+		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses",
+	},
+	{
+		why:  "a write that settles ends with the deadline of its context, not when the wrapper says",
+		file: "idemddb/request.go",
+		old:  `ok && !wrapped {`,
+		new:  `ok && (wrapped || !wrapped) {`,
+		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheTimeThatTheWrapperSets",
+	},
+	{
+		why:  "without a deadline, a write that settles gives up before a Lease is over",
+		file: "idemddb/request.go",
+		old:  `end = time.Now().Add(s.opts.Lease)`,
+		new:  `end = time.Now().Add(settleTime)`,
+		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses",
+	},
+	{
+		why:  "a completion gives up with the first AccessDenied",
+		file: "idemddb/request.go",
+		old:  `pause: settleCap, denied: s.opts.Lease}`,
+		new:  `pause: settleCap}`,
+		pkg:  "idemddb", run: "TestACompletionThatIsDeniedForAMomentIsRecorded",
+	},
+	{
+		why:  "a completion that is denied is sent for longer than one Lease",
+		file: "idemddb/retry.go",
+		old:  `time.Since(denied) >= p.denied {`,
+		new:  `p.denied == 0 {`,
+		pkg:  "idemddb", run: "TestACompletionThatIsDeniedIsSentForOneLease",
+	},
+	{
+		why:  "a write that settles pauses for up to a second",
+		file: "idemddb/request.go",
+		old:  `pause: settleCap, denied: s.opts.Lease}`,
+		new:  `pause: claimCap, denied: s.opts.Lease}`,
+		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses",
+	},
+	{
+		why:  "work that succeeded is run again although another worker has completed its key",
+		file: "idemddb/errors.go",
+		old:  `return !ok || fenced.Record != nil ||`,
+		new:  `return !ok ||`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/Do:_work_that_was_taken_over_by_a_worker_that_completed",
+	},
+	{
+		why:  "work that succeeded is run again because its record was deleted meanwhile",
+		file: "idemddb/errors.go",
+		old:  `fenced.Current == 0 ||`,
+		new:  ``,
+		pkg:  "idemddb", run: "TestDoReturnsTheValueOfWorkWhoseRecordWasDeleted",
+	},
+	{
+		why:  "work that succeeded is dead-lettered because another worker gave its key up",
+		file: "idemddb/errors.go",
+		old:  `fenced.Current == 0 || fenced.Current == fenced.Held`,
+		new:  `fenced.Current == 0`,
+		pkg:  "idemddb", run: "TestWorkThatSucceedsAfterItsKeyWasGivenUpIsDone",
+	},
+	{
+		why:  "work that succeeded is run again because its record was not written",
+		file: "idemddb/errors.go",
+		old:  `return !ok || fenced.Record != nil || fenced.Current == 0 || fenced.Current == fenced.Held`,
+		new:  `return err == nil || ok && (fenced.Record != nil || fenced.Current == 0 || fenced.Current == fenced.Held)`,
+		pkg:  "idemddb", run: "TestDoReturnsTheValueOfWorkThatStaysUnrecorded",
+	},
+	{
+		why:  "Do returns its own value although another worker completed the key with another one",
+		file: "idemddb/do.go",
+		old:  `ok && fenced.Record != nil && fenced.Current != fenced.Held {`,
+		new:  `ok && fenced == nil {`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/Do:_work_that_was_taken_over_by_a_worker_that_completed",
+	},
+}

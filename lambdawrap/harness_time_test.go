@@ -1,0 +1,105 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// moment is how late an answer may come in a bubble, where only timers take time.
+const moment = 2 * time.Millisecond
+
+// within makes one invocation with a time limit. The answer must come when a quarter of the reserve is left, and without an error.
+func (h *harness) within(limit time.Duration, function wrapped, event events.SQSEvent) (failed []string, took time.Duration) {
+	h.Helper()
+
+	reserve := h.opts.Reserve
+	if reserve == 0 {
+		reserve = time.Second
+	}
+
+	ctx, cancel := context.WithTimeout(h.Context(), limit)
+	defer cancel()
+
+	begun := time.Now()
+	response, err := function(ctx, event)
+	took = time.Since(begun)
+
+	h.equal("error", err, nil)
+
+	if took > limit-reserve/4+moment {
+		h.Errorf("the answer comes after %v of %v, with a reserve of %v", took, limit, reserve)
+	}
+
+	return ids(response), took
+}
+
+// bothModes runs a test with shared and with single requests, without a limit of attempts.
+func bothModes(t *testing.T, test func(*harness)) {
+	t.Helper()
+
+	for _, single := range []bool{false, true} {
+		t.Run(fmt.Sprint("single: ", single), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &idemddb.Options{Single: single}, test)
+		})
+	}
+}
+
+// faultFor is an interceptor that gives some requests a fault.
+func faultFor(is func(idemddbtest.Request) bool, fault idemddbtest.Fault) func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+	return func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if is(r) {
+			return fault
+		}
+
+		return idemddbtest.None
+	}
+}
+
+// idle demands that no goroutine of the library is left in the bubble. User code that was abandoned may go on: it runs in a goroutine
+// whose only function of the library is that of background.
+func (h *harness) idle() {
+	h.Helper()
+
+	time.Sleep(moment) // what the end of the invocation woke up may end
+
+	stacks := make([]byte, 1<<20)
+	for n := len(stacks); n == len(stacks); {
+		stacks = make([]byte, 2*len(stacks))
+		n = runtime.Stack(stacks, true)
+	}
+
+	all := strings.Split(strings.TrimRight(string(stacks), "\x00\n"), "\n\n")
+	own := bubbleOf(all[0]) // the first one is the caller's
+
+	for _, stack := range all[1:] {
+		if bubbleOf(stack) != own || strings.Contains(stack, "lambdawrap.background") {
+			continue
+		}
+
+		for _, name := range []string{"go-idemddb/lambdawrap.", "go-idemddb/idemddb."} {
+			if strings.Contains(stack, name) {
+				h.Errorf("a goroutine is left after the call:\n%s", stack)
+
+				return
+			}
+		}
+	}
+}
+
+// bubbleOf returns the part of a goroutine's stack that names its bubble.
+func bubbleOf(stack string) string {
+	head, _, _ := strings.Cut(stack, "\n")
+	_, name, _ := strings.Cut(head, "synctest bubble ")
+
+	return strings.TrimRight(name, "]:")
+}

@@ -1,0 +1,238 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// theEnd collects what OnMessage is called with.
+type theEnd struct {
+	mu    sync.Mutex
+	words map[string][]lambdawrap.Outcome // by message id
+	got   []events.SQSMessage
+}
+
+func (e *theEnd) hook(_ context.Context, m events.SQSMessage, o lambdawrap.Outcome) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	if e.words == nil {
+		e.words = map[string][]lambdawrap.Outcome{}
+	}
+
+	e.words[m.MessageId] = append(e.words[m.MessageId], o)
+	e.got = append(e.got, m)
+}
+
+// are demands the outcomes of all messages, each once, in the order of their ids m0, m1 …
+func (e *theEnd) are(h *harness, want ...lambdawrap.Outcome) {
+	h.Helper()
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	all := map[string][]lambdawrap.Outcome{}
+	for i, o := range want {
+		all[fmt.Sprint("m", i)] = []lambdawrap.Outcome{o}
+	}
+
+	if diff := cmp.Diff(all, e.words); diff != "" {
+		h.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+}
+
+func TestOnMessageIsGivenTheOutcomeOfEachMessage(t *testing.T) {
+	t.Parallel()
+
+	fail := func(err error) lambdawrap.Handler {
+		return func(context.Context, events.SQSMessage) error { return err }
+	}
+
+	for name, c := range map[string]struct {
+		set  func(h *harness) lambdawrap.Handler
+		want lambdawrap.Outcome
+	}{
+		"completed": {func(*harness) lambdawrap.Handler { return succeed }, lambdawrap.OutcomeCompleted},
+		"replayed": {func(h *harness) lambdawrap.Handler {
+			h.heldElsewhere("k0", time.Nanosecond)
+			time.Sleep(moment)
+
+			return succeed
+		}, lambdawrap.OutcomeReplayed},
+		"unrecorded": {func(h *harness) lambdawrap.Handler {
+			h.db.Intercept(faultFor(isCallOf(isCompletion), idemddbtest.Throttle))
+
+			return succeed
+		}, lambdawrap.OutcomeUnrecorded},
+		"fenced": {func(h *harness) lambdawrap.Handler {
+			return func(context.Context, events.SQSMessage) error {
+				h.steal("k0")
+
+				return nil
+			}
+		}, lambdawrap.OutcomeFenced},
+		"permanent": {func(*harness) lambdawrap.Handler { return fail(lambdawrap.Permanent(errBank)) }, lambdawrap.OutcomePermanent},
+		"refused": {func(h *harness) lambdawrap.Handler {
+			h.equal("failed", h.heldElsewhere("k0", 0).Fail(h.Context(), errBank), nil)
+
+			return succeed
+		}, lambdawrap.OutcomeRefused},
+		"mismatch": {func(h *harness) lambdawrap.Handler {
+			claim, _, err := h.store.Claim(h.Context(), "k0", &idemddb.ClaimOptions{Fingerprint: "another"})
+			h.equal("error", errors.Join(err, claim.Complete(h.Context(), nil)), nil)
+
+			h.opts.Fingerprint = func(events.SQSMessage) (string, error) { return "this", nil }
+
+			return succeed
+		}, lambdawrap.OutcomeMismatch},
+		"no key": {func(h *harness) lambdawrap.Handler {
+			h.opts.Key = func(events.SQSMessage) (string, error) { return "", nil }
+
+			return succeed
+		}, lambdawrap.OutcomeNoKey},
+		"a key function that fails": {func(h *harness) lambdawrap.Handler {
+			h.opts.Key = func(events.SQSMessage) (string, error) { return "", errBank }
+
+			return succeed
+		}, lambdawrap.OutcomeFailed},
+		"failed": {func(*harness) lambdawrap.Handler { return fail(errBank) }, lambdawrap.OutcomeFailed},
+		"in progress": {func(h *harness) lambdawrap.Handler {
+			h.heldElsewhere("k0", 0)
+
+			return succeed
+		}, lambdawrap.OutcomeInProgress},
+		"unanswered": {func(h *harness) lambdawrap.Handler {
+			h.db.Intercept(faultFor(isCallOf(isClaim), idemddbtest.Throttle))
+
+			return succeed
+		}, lambdawrap.OutcomeUnanswered},
+		"corrupt": {func(h *harness) lambdawrap.Handler {
+			_, err := h.db.PutItem(h.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: map[string]types.AttributeValue{
+				"pk": &types.AttributeValueMemberS{Value: "payments#k0"}, "v": &types.AttributeValueMemberN{Value: "99"},
+			}})
+			h.equal("error", err, nil)
+
+			return succeed
+		}, lambdawrap.OutcomeCorrupt},
+		"no time": {func(h *harness) lambdawrap.Handler {
+			h.opts.Reserve = 20 * time.Second
+
+			return succeed
+		}, lambdawrap.OutcomeNoTime},
+		"late": {func(*harness) lambdawrap.Handler { return slowly(time.Minute) }, lambdawrap.OutcomeLate},
+	} {
+		for _, w := range wraps {
+			if w.name == "Batch" {
+				w.wrap = (*harness).strict
+			}
+
+			t.Run(name+", "+w.name, func(t *testing.T) {
+				t.Parallel()
+				bothModes(t, func(h *harness) {
+					var end theEnd
+
+					h.opts.OnMessage, h.opts.Workers = end.hook, w.workers
+					function := w.wrap(h, c.set(h))
+
+					h.within(20*time.Second, function, numbered(1))
+					end.are(h, c.want)
+				})
+			})
+		}
+	}
+}
+
+// strict is whole for a handler whose first error is that of the whole event.
+func (h *harness) strict(work lambdawrap.Handler) wrapped {
+	return h.event(&h.runs, func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		for _, m := range event.Records {
+			if err := work(ctx, m); err != nil {
+				return events.SQSEventResponse{}, err
+			}
+		}
+
+		return events.SQSEventResponse{}, nil
+	})
+}
+
+// steal takes a key over, however long its lease is, and leaves it in progress.
+func (h *harness) steal(key string) *idemddb.Claim {
+	h.Helper()
+
+	claim, _, err := h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }}).Claim(h.Context(), key, nil)
+	if err != nil {
+		h.Fatal(err)
+	}
+
+	return claim
+}
+
+func TestOnMessageSaysReplayedForDuplicatesOnly(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		var end theEnd
+
+		h.opts.OnMessage = end.hook
+		function := wrap(succeed)
+
+		h.within(time.Minute, function, batch("m0 a", "m1 a", "m2 b", "m3 a")) // one run for a and one for b
+		end.are(h, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeReplayed)
+		h.ran("m0", "m2")
+
+		end.words = nil
+		h.within(time.Minute, function, batch("m0 a", "m1 a", "m2 b", "m3 c"))
+		end.are(h, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeCompleted)
+	})
+}
+
+func TestOnMessageSaysWhatIsBlocked(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		var end theEnd
+
+		h.opts.OnMessage = end.hook
+		function := wrap(failing(always(), "a"))
+
+		h.within(time.Minute, function, batch("m0 a g", "m1 b g", "m2 c other", "m3 d g"))
+		end.are(h, lambdawrap.OutcomeFailed, lambdawrap.OutcomeBlocked, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeBlocked)
+	})
+}
+
+func TestAnOnMessageThatFailsChangesNothing(t *testing.T) {
+	t.Parallel()
+
+	for name, fail := range map[string]func(context.Context){
+		"it panics":           func(context.Context) { panic("hook") },
+		"it exits":            func(context.Context) { goexit() },
+		"it panics with nil":  func(context.Context) { panic((*codeError)(nil)) },
+		"it hangs for a time": func(context.Context) { time.Sleep(time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				h.opts.OnMessage = func(ctx context.Context, _ events.SQSMessage, _ lambdawrap.Outcome) { fail(ctx) }
+				function := wrap(failing(always(), "k1"))
+
+				failed, _ := h.within(time.Minute, function, numbered(4))
+				h.equal("failed", failed, []string{"m1"})
+
+				for i, want := range []string{"COMPLETED", "INPROGRESS released", "COMPLETED", "COMPLETED"} {
+					h.equal(fmt.Sprint("record ", i), h.state(fmt.Sprint("k", i)), want)
+				}
+			})
+		})
+	}
+}

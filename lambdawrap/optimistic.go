@@ -1,0 +1,102 @@
+package lambdawrap
+
+import (
+	"context"
+	"errors"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// isOptimistic tells whether a message's handler runs without a claim: at its first delivery. A redelivery is claimed, so that a
+// duplicate costs no run.
+func (w *wrapper) isOptimistic(m *message) bool {
+	return w.opts.Optimistic && m.receives == 1 && !w.disabled
+}
+
+// workUnclaimed runs a message's handler without a claim and commits what it staged.
+func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn, h Handler) outcome {
+	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint}
+
+	if !<-t.answer {
+		return outcome{name: OutcomeNoTime, err: errNoTime}
+	}
+
+	work, rec, err := v.store.NewWork(ctx, m.key, opts)
+	if work == nil {
+		t.end(false)
+
+		if rec == nil && !isRefusal(err) {
+			return outcome{name: OutcomeFailed, err: err}
+		}
+
+		return unclaimed(err)
+	}
+
+	err, isLate := v.handle(work.Context(context.WithValue(ctx, messageKey{}, m)),
+		func(ctx context.Context) error { return h(ctx, m.given) })
+	effects, staged := work.Effects()
+
+	if err == nil && !staged {
+		err = idemddb.ErrNotStaged
+	}
+
+	if isLate || err != nil {
+		t.end(false)
+
+		if isLate {
+			return outcome{name: OutcomeLate, err: errLateUnclaimed}
+		}
+
+		return v.reject(ctx, m, opts, err)
+	}
+
+	wait := v.batch.Commit(ctx, m.key, opts, nil, effects)
+
+	t.end(false) // after that the commit waits for no handler that is not at work
+
+	rec, err = wait()
+	if effect, ok := errors.AsType[*idemddb.EffectError](err); ok {
+		return v.reject(ctx, m, opts, effect.Meaning())
+	}
+
+	return committed(rec, err)
+}
+
+var errLateUnclaimed = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; nothing of what it staged is written")
+
+// isRefusal tells whether an error of NewWork concerns the message and not the Store.
+func isRefusal(err error) bool {
+	return errors.Is(err, idemddb.ErrMismatch) || errors.Is(err, idemddb.ErrBadKey)
+}
+
+// committed reads the answer to a commit. A record is that of an earlier run: this one wrote nothing.
+func committed(rec *idemddb.Record, err error) outcome {
+	switch {
+	case rec != nil:
+		return outcome{name: OutcomeReplayed}
+	case err == nil, errors.Is(err, idemddb.ErrTooLarge):
+		return outcome{name: OutcomeCompleted}
+	default:
+		return unclaimed(err)
+	}
+}
+
+// reject writes down a run that did not succeed. The key may be completed meanwhile, by an earlier try of the commit or another worker.
+func (v *invocation) reject(ctx context.Context, m *message, opts *idemddb.ClaimOptions, cause error) outcome {
+	rec, err := v.store.Reject(ctx, m.key, opts, cause, isPermanent(cause))
+
+	switch {
+	case rec != nil:
+		return outcome{name: OutcomeReplayed}
+	case err != nil && !isPermanent(cause) && errors.Is(err, idemddb.ErrInProgress):
+		return unclaimed(err)
+	case errors.Is(err, idemddb.ErrFailed), errors.Is(err, idemddb.ErrMismatch):
+		return unclaimed(err)
+	case err != nil:
+		return outcome{name: OutcomeFailed, err: errors.Join(cause, err)}
+	case isPermanent(cause):
+		return outcome{name: OutcomePermanent, err: cause, permanent: true}
+	default:
+		return outcome{name: OutcomeFailed, err: cause}
+	}
+}

@@ -1,0 +1,254 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// The error of a nested Do is that of another key.
+func TestTheErrorOfANestedKeyIsNotThatOfTheMessage(t *testing.T) {
+	t.Parallel()
+
+	nested := func(h *harness) map[string]func(ctx context.Context) error {
+		return map[string]func(ctx context.Context) error{
+			"in progress": func(ctx context.Context) error {
+				_, err := idemddb.Do(ctx, h.store, "held", nil, func(context.Context) (int, error) { return 0, nil })
+
+				return err
+			},
+			"fenced": func(ctx context.Context) error {
+				_, err := idemddb.Do(ctx, h.store, "stolen", nil, func(context.Context) (int, error) {
+					h.steal("stolen")
+
+					return 0, nil
+				})
+
+				return err
+			},
+			"failed": func(ctx context.Context) error {
+				_, err := idemddb.Do(ctx, h.store, "failed", nil, func(context.Context) (int, error) { return 0, nil })
+
+				return err
+			},
+		}
+	}
+
+	for _, name := range []string{"in progress", "fenced", "failed"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				h.heldElsewhere("held", 0)
+				h.equal("failed", h.heldElsewhere("failed", 0).Fail(h.Context(), errBank), nil)
+
+				var end theEnd
+
+				h.opts.OnMessage = end.hook
+				place := h.hiding(nil)
+				failed, _ := h.within(time.Minute, h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+					err := nested(h)[name](ctx)
+					if err == nil {
+						h.Error("the nested key has no error")
+					}
+
+					return err
+				}), deliveredFor(numbered(1), 1))
+				h.equal("failed", failed, []string{"m0"})
+				end.are(h, lambdawrap.OutcomeFailed)
+				h.equal("record", h.state("k0"), "INPROGRESS released")
+				h.hidden(place, "m0", 1, 2)
+
+				if text := h.log.String(); strings.Contains(text, "holder=") {
+					h.Errorf("log: %s", text)
+				}
+			})
+		})
+	}
+}
+
+func TestAHandlerMaySettleItsClaimItself(t *testing.T) {
+	t.Parallel()
+
+	const half = 16 * time.Second // more than half a lease
+
+	for name, c := range map[string]struct {
+		work   func(ctx context.Context, c *idemddb.Claim) error
+		failed []string
+		word   lambdawrap.Outcome
+		state  string
+		next   []string // what the next delivery runs
+	}{
+		"it completes and goes on": {func(ctx context.Context, c *idemddb.Claim) error {
+			err := c.Complete(ctx, nil)
+			time.Sleep(half)
+
+			return errors.Join(err, ctx.Err())
+		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
+		"it completes and goes on for more than a lease": {func(ctx context.Context, c *idemddb.Claim) error {
+			err := c.Complete(ctx, nil)
+			time.Sleep(3 * half)
+
+			return errors.Join(err, ctx.Err())
+		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
+		"it completes and fails": {func(ctx context.Context, c *idemddb.Claim) error {
+			return errors.Join(c.Complete(ctx, nil), errBank)
+		}, []string{"m0"}, lambdawrap.OutcomeFailed, "COMPLETED", nil},
+		"it completes with a result that is too large": {func(ctx context.Context, c *idemddb.Claim) error {
+			return c.Complete(ctx, make([]byte, 500<<10))
+		}, []string{"m0"}, lambdawrap.OutcomeFailed, "COMPLETED", nil},
+		"it completes with a large result": {func(ctx context.Context, c *idemddb.Claim) error {
+			return c.Complete(ctx, make([]byte, 300<<10))
+		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
+		"it releases": {func(ctx context.Context, c *idemddb.Claim) error {
+			return c.Release(ctx, nil)
+		}, []string{"m0"}, lambdawrap.OutcomeFailed, "INPROGRESS released", []string{"m0"}},
+		"it releases and goes on": {func(ctx context.Context, c *idemddb.Claim) error {
+			err := c.Release(ctx, nil)
+			time.Sleep(half)
+
+			return errors.Join(err, ctx.Err())
+		}, []string{"m0"}, lambdawrap.OutcomeFailed, "INPROGRESS released", []string{"m0"}},
+		"it fails the key": {func(ctx context.Context, c *idemddb.Claim) error {
+			return c.Fail(ctx, errBank)
+		}, []string{"m0"}, lambdawrap.OutcomePermanent, "FAILED", nil},
+		"it fails the key and goes on": {func(ctx context.Context, c *idemddb.Claim) error {
+			err := c.Fail(ctx, errBank)
+			time.Sleep(half)
+
+			return errors.Join(err, ctx.Err())
+		}, []string{"m0"}, lambdawrap.OutcomePermanent, "FAILED", nil},
+		"it releases at its end, and completes before": {func(ctx context.Context, c *idemddb.Claim) error {
+			defer c.Release(ctx, nil)
+
+			return c.Complete(ctx, nil)
+		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				var end theEnd
+
+				h.opts.OnMessage = end.hook
+				function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+					claim, ok := idemddb.FromContext(ctx)
+					h.equal("has a claim", ok, true)
+
+					return c.work(ctx, claim)
+				})
+
+				failed, _ := h.within(2*time.Minute, function, numbered(1))
+				h.equal("failed", failed, c.failed)
+				h.equal("record", h.state("k0"), c.state)
+				h.equal("fenced events", h.count(idemddb.Fenced), 0)
+				end.are(h, c.word)
+				h.idle()
+
+				h.runs.clear()
+				h.within(2*time.Minute, function, deliveredFor(numbered(1), 2))
+				h.ran(c.next...)
+			})
+		})
+	}
+}
+
+// A frozen process continues when the leases of the claims that wait for a worker are over.
+func TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun(t *testing.T) {
+	t.Parallel()
+
+	for _, taken := range []bool{false, true} {
+		t.Run(fmt.Sprint("taken over: ", taken), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(h *harness) {
+				var frozen atomic.Int64 // how much the clock of the worker has jumped
+
+				h.store = h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Duration(frozen.Load())) }})
+
+				var end theEnd
+
+				h.opts.OnMessage = end.hook
+				function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+					if m.Body == "k0" {
+						time.Sleep(moment) // until the other keys are claimed
+						frozen.Store(int64(time.Minute))
+
+						if taken {
+							h.steal("k1")
+						}
+					}
+
+					return nil
+				})
+
+				failed, _ := h.within(time.Minute, function, numbered(3))
+				h.equal("failed", failed, []string{"m1", "m2"})
+				h.ran("m0")
+
+				end.mu.Lock()
+				defer end.mu.Unlock()
+
+				h.equal("m2", end.words["m2"], []lambdawrap.Outcome{lambdawrap.OutcomeFailed})
+				h.equal("record", h.state("k2"), "INPROGRESS released")
+				h.equal("attempts", h.attempts("k2"), "0")
+			})
+		})
+	}
+}
+
+func TestASuccessAfterAnothersGiveUpIsDone(t *testing.T) {
+	t.Parallel()
+
+	for name, opts := range map[string]*idemddb.Options{"no takeover": {NoTakeover: true}, "attempts": {MaxAttempts: 1}} {
+		for _, w := range wraps {
+			t.Run(name+", "+w.name, func(t *testing.T) {
+				t.Parallel()
+				bubble(t, opts, func(h *harness) {
+					late := *opts
+					late.Now = func() time.Time { return time.Now().Add(time.Hour) }
+					other := h.open(h.db, &late)
+					dead := 0
+					h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { dead++; return nil }
+
+					var end theEnd
+
+					h.opts.OnMessage, h.opts.Workers = end.hook, w.workers
+
+					failed, _ := h.within(time.Minute, w.wrap(h, func(context.Context, events.SQSMessage) error {
+						_, _, err := other.Claim(h.Context(), "k0", nil)
+						h.equal("given up", errors.Is(err, idemddb.ErrFailed), true)
+
+						return nil
+					}), numbered(1))
+					h.equal("failed", failed, []string(nil))
+					h.equal("record", h.state("k0"), "FAILED")
+					h.equal("dead letters", dead, 0)
+					end.are(h, lambdawrap.OutcomeFenced)
+				})
+			})
+		}
+	}
+}
+
+func TestATakeoverIsAWarning(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.heldElsewhere("k1", 0)
+		time.Sleep(time.Minute)
+
+		failed, _ := h.within(time.Minute, wrap(succeed), numbered(3))
+		h.equal("failed", failed, []string(nil))
+
+		lines := strings.Split(strings.TrimSpace(h.log.String()), "\n")
+		if len(lines) != 1 || !strings.Contains(lines[0], "level=WARN") || !strings.Contains(lines[0], "messageId=m1") || !strings.Contains(lines[0], "outcome=takeover") {
+			h.Errorf("log: %v", lines)
+		}
+	})
+}

@@ -1,0 +1,262 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// effects counts what handlers did, by message.
+type effects struct {
+	mu    sync.Mutex
+	times map[string]int
+}
+
+func (e *effects) add(m events.SQSMessage) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	if e.times == nil {
+		e.times = map[string]int{}
+	}
+
+	e.times[m.MessageId]++
+}
+
+// sum returns how many effects there were, and how many of them were not the first of their message.
+func (e *effects) sum() (all, doubles int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	for _, n := range e.times {
+		all, doubles = all+n, doubles+n-1
+	}
+
+	return all, doubles
+}
+
+// untilDone delivers messages in batches of so many until none is left, with a minute between two deliveries. It returns the number of
+// invocations.
+func (h *harness) untilDone(limit time.Duration, function wrapped, event events.SQSEvent, size int) int {
+	h.Helper()
+
+	open := event.Records
+
+	for n := 1; n <= 100; n++ {
+		some := open[:min(size, len(open))]
+		failed, _ := h.within(limit, function, deliveredFor(events.SQSEvent{Records: slices.Clone(some)}, n))
+		open = slices.DeleteFunc(slices.Clone(open), func(m events.SQSMessage) bool {
+			isInBatch := slices.ContainsFunc(some, func(other events.SQSMessage) bool { return other.MessageId == m.MessageId })
+
+			return isInBatch && !slices.Contains(failed, m.MessageId)
+		})
+
+		if len(open) == 0 {
+			return n
+		}
+
+		time.Sleep(time.Minute)
+	}
+
+	h.Errorf("%d messages are still open after 100 invocations", len(open))
+
+	return 100
+}
+
+func TestABatchThatDoesNotFitHasAsManyEffectsAsMessages(t *testing.T) {
+	t.Parallel()
+
+	for _, workers := range []int{1, 3} {
+		for _, timeout := range []time.Duration{0, 2100 * time.Millisecond, 3 * time.Second} {
+			for _, reserve := range []time.Duration{0, 1900 * time.Millisecond, 2500 * time.Millisecond, 3 * time.Second, 4500 * time.Millisecond, 6500 * time.Millisecond} {
+				t.Run(fmt.Sprintf("%d workers, Timeout %v, Reserve %v", workers, timeout, reserve), func(t *testing.T) {
+					t.Parallel()
+					everyMode(t, func(h *harness) {
+						h.opts.Workers, h.opts.Timeout, h.opts.Reserve = workers, timeout, reserve
+
+						var done effects
+
+						h.untilDone(10*time.Second, h.handle(func(_ context.Context, m events.SQSMessage) error {
+							time.Sleep(2 * time.Second) // a call that cannot be interrupted
+							done.add(m)
+
+							return nil
+						}), numbered(20), 10)
+
+						all, doubles := done.sum()
+						h.equal("effects", []int{all, doubles}, []int{20, 0})
+					})
+				})
+			}
+		}
+	}
+}
+
+func TestABatchHandlerThatLooksAtItsDeadlineHasAsManyEffectsAsMessages(t *testing.T) {
+	t.Parallel()
+
+	for _, timeout := range []time.Duration{0, 2100 * time.Millisecond, 5 * time.Second} {
+		for _, reserve := range []time.Duration{0, 1900 * time.Millisecond, 3 * time.Second, 4500 * time.Millisecond} {
+			t.Run(fmt.Sprintf("Timeout %v, Reserve %v", timeout, reserve), func(t *testing.T) {
+				t.Parallel()
+				bothModes(t, func(h *harness) {
+					h.opts.Timeout, h.opts.Reserve = timeout, reserve
+
+					var done effects
+
+					h.untilDone(10*time.Second, h.event(&h.runs, func(ctx context.Context, event events.SQSEvent) (r events.SQSEventResponse, _ error) {
+						deadline, _ := ctx.Deadline()
+
+						for _, m := range event.Records {
+							if time.Until(deadline) < 2*time.Second {
+								r.BatchItemFailures = append(r.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+
+								continue
+							}
+
+							time.Sleep(2 * time.Second)
+							done.add(m)
+						}
+
+						return r, nil
+					}), numbered(20), 10)
+
+					all, doubles := done.sum()
+					h.equal("effects", []int{all, doubles}, []int{20, 0})
+				})
+			})
+		}
+	}
+}
+
+// A call on the slow ledger takes 50 to 250 ms and has its effect at once. The ledger of a handler that obeys loses its answer when the
+// context ends, and then nobody knows of the effect.
+func TestASlowLedgerWithoutAFaultHasNoDoubleEffect(t *testing.T) {
+	t.Parallel()
+
+	runs := 40
+	if testing.Short() {
+		runs = 5
+	}
+
+	for _, obeys := range []bool{false, true} {
+		t.Run(fmt.Sprint("the handler obeys: ", obeys), func(t *testing.T) {
+			t.Parallel()
+
+			for seed := range runs {
+				bubble(t, &idemddb.Options{Single: seed%2 == 1}, func(h *harness) {
+					random := rand.New(rand.NewPCG(uint64(seed), 1))
+
+					if obeys {
+						h.opts.Timeout = 300 * time.Millisecond
+					}
+
+					var done effects
+
+					h.untilDone(3*time.Second, h.handle(func(ctx context.Context, m events.SQSMessage) error {
+						done.add(m)
+
+						if !obeys {
+							ctx = context.WithoutCancel(ctx)
+						}
+
+						select {
+						case <-time.After(50*time.Millisecond + time.Duration(random.Int64N(int64(200*time.Millisecond)))):
+							return nil
+						case <-ctx.Done():
+							return context.Cause(ctx)
+						}
+					}), numbered(60), 20)
+
+					if all, doubles := done.sum(); all != 60 || doubles != 0 {
+						t.Errorf("seed %d: %d effects of 60 messages, %d doubles", seed, all, doubles)
+					}
+				})
+			}
+		})
+	}
+}
+
+// started is how many handlers of 100 messages start in an invocation of 21 s, of which the reserve takes one, when the handlers take
+// these times, and the last of them all others.
+func started(h *harness, takes ...time.Duration) int {
+	var n atomic.Int64
+
+	h.within(21*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
+		time.Sleep(takes[min(int(n.Add(1)), len(takes))-1])
+
+		return nil
+	}), numbered(100))
+
+	return int(n.Load())
+}
+
+func TestTheFirstHalfOfAnInvocationStartsWhateverComes(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		// 9 s need 11.25 s, more than the half that is the most that is asked for: they start at 0 s and 9 s.
+		h.equal("started", started(h, 9*time.Second), 2)
+	})
+	everyMode(t, func(h *harness) { h.equal("started", started(h, 9900*time.Millisecond), 2) })
+	everyMode(t, func(h *harness) { h.equal("started", started(h, 10100*time.Millisecond), 1) })
+}
+
+func TestAHandlerStartsIfAQuarterMoreThanTheLongestIsLeft(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		// 4 s need 5 s: they start at 0, 4, 8 and 12 s, and not at 16 s with 4 s left. 2 s after one of 4 s: up to 15 s.
+		h.equal("started", started(h, 4*time.Second), 4)
+	})
+	everyMode(t, func(h *harness) {
+		h.equal("started", started(h, 4*time.Second, 2*time.Second), 7) // at 0, 4, 6, 8, 10, 12, 14 s; not at 16 s
+	})
+	everyMode(t, func(h *harness) {
+		h.equal("started", started(h, 2*time.Second), 9) // the last at 16 s with 4 s left; not at 18 s, when 2 s are left
+	})
+}
+
+func TestOneSlowMessageIsForgottenAfterSixteenOthers(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		takes := []time.Duration{4 * time.Second}
+		for range 16 {
+			takes = append(takes, 500*time.Millisecond)
+		}
+
+		// After 16 more, at 12 s, 5 s are not asked for any more but 0.625 s: the last one starts at 19 s.
+		h.equal("started", started(h, append(takes, 500*time.Millisecond)...), 1+31)
+	})
+	everyMode(t, func(h *harness) {
+		takes := []time.Duration{7 * time.Second}
+		for range 14 {
+			takes = append(takes, 600*time.Millisecond)
+		}
+
+		// The slow one stays among the last 16, so that 8.75 s are asked for: the last one starts at 11.2 s.
+		h.equal("started", started(h, takes...), 9)
+	})
+}
+
+func TestHandlersThatFailSayNothingAboutTheTimeThatOneTakes(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		var n atomic.Int64
+
+		h.within(21*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
+			n.Add(1)
+			time.Sleep(990 * time.Millisecond)
+
+			return errBank
+		}), numbered(40))
+		h.equal("started", n.Load(), int64(11)) // as nothing is known, half of the time must be left: from 0 to 9.9 s
+	})
+}

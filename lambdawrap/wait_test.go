@@ -1,0 +1,121 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// heldElsewhere claims a key as another worker does, who completes it after some time; zero: never.
+func (h *harness) heldElsewhere(key string, limit time.Duration) *idemddb.Claim {
+	h.Helper()
+
+	claim, _, err := h.open(h.db, nil).Claim(h.Context(), key, nil)
+	if err != nil {
+		h.Fatal(err)
+	}
+
+	if limit > 0 {
+		time.AfterFunc(limit, func() {
+			h.equal("the other's completion", claim.Complete(context.WithoutCancel(h.Context()), nil), nil)
+		})
+	}
+
+	return claim
+}
+
+func TestAMessageWaitsForAKeyThatAnotherWorkerHoldsAndIsDoneWithIt(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Wait = 5 * time.Second
+		h.heldElsewhere("k1", 2*time.Second)
+
+		failed, took := h.within(30*time.Second, wrap(succeed), numbered(3))
+		h.equal("failed", failed, []string(nil))
+		h.ran("m0", "m2")
+
+		if took < 2*time.Second || took > 3*time.Second {
+			h.Errorf("it takes %v", took)
+		}
+	})
+}
+
+func TestAMessageWhoseKeyIsReleasedWhileItWaitsRuns(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Wait = 5 * time.Second
+		claim := h.heldElsewhere("k1", 0)
+
+		time.AfterFunc(2*time.Second, func() { claim.Release(context.WithoutCancel(h.Context()), nil) })
+
+		failed, _ := h.within(30*time.Second, wrap(succeed), numbered(3))
+		h.equal("failed", failed, []string(nil))
+		h.ran("m0", "m1", "m2")
+	})
+}
+
+func TestAMessageDoesNotWaitLongerThanItShould(t *testing.T) {
+	t.Parallel()
+
+	for _, wait := range []time.Duration{0, time.Millisecond, 1500 * time.Millisecond, 5 * time.Second} {
+		t.Run(wait.String(), func(t *testing.T) {
+			t.Parallel()
+			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				h.opts.Wait = wait
+				h.heldElsewhere("k1", 10*time.Second)
+
+				failed, took := h.within(30*time.Second, wrap(succeed), numbered(3))
+				h.equal("failed", failed, []string{"m1"})
+				h.equal("lines", strings.Count(h.log.String(), "outcome=in_progress"), 1)
+
+				if took < wait || took > wait+moment {
+					h.Errorf("it takes %v", took)
+				}
+			})
+		})
+	}
+}
+
+func TestOtherMessagesGoOnWhileOneWaits(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		h.opts.Wait = time.Minute
+		h.heldElsewhere("k0", 10*time.Second)
+
+		begun := time.Now()
+
+		var last time.Duration
+
+		failed, took := h.within(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
+			time.Sleep(100 * time.Millisecond)
+
+			last = time.Since(begun)
+
+			return nil
+		}), numbered(60))
+		h.equal("failed", failed, []string(nil))
+
+		if last > 6*time.Second || took < 10*time.Second || took > 12*time.Second {
+			h.Errorf("the last handler ends after %v, the invocation after %v", last, took)
+		}
+	})
+}
+
+func TestWaitingEndsWithTheTimeOfTheInvocation(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Wait = time.Minute
+		h.heldElsewhere("k1", 0)
+
+		failed, _ := h.within(10*time.Second, wrap(succeed), numbered(3))
+		h.equal("failed", failed, []string{"m1"}) // the others are done
+		h.ran("m0", "m2")
+		h.idle()
+	})
+}
