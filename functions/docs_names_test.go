@@ -73,7 +73,7 @@ func firstColumn(text, head string) (cells []string) {
 		case !inTable:
 			inTable = true
 		default:
-			for _, part := range strings.Split(cell, ", ") {
+			for part := range strings.SplitSeq(cell, ", ") {
 				cells = append(cells, strings.Trim(part, "`"))
 			}
 		}
@@ -261,7 +261,7 @@ func TestRecordPageHasTheConditionsThatAreSent(t *testing.T) {
 	}
 
 	_, first := claim("completed", &idemddb.Options{}, &idemddb.ClaimOptions{Fingerprint: "12.50"})
-	store, second := claim("failed", &idemddb.Options{}, nil)
+	store, second := claim("failed", &idemddb.Options{Senders: map[string]idemddb.Sender{"receipts": receipts{}}}, nil)
 	_, third := claim("released", &idemddb.Options{}, nil)
 	claim("left", &idemddb.Options{}, nil)
 	clock.Advance(time.Second)
@@ -273,6 +273,10 @@ func TestRecordPageHasTheConditionsThatAreSent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+	}
+
+	if _, err := store.Commit(t.Context(), "committed", nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: "paid"}}}); err != nil {
+		t.Fatal(err)
 	}
 
 	clock.Advance(time.Minute)
@@ -295,8 +299,8 @@ func TestRecordPageHasTheConditionsThatAreSent(t *testing.T) {
 		}
 	}
 
-	if len(sent) != 8 {
-		t.Errorf("%d conditions were sent, want 8: %v", len(sent), sent)
+	if len(sent) != 9 {
+		t.Errorf("%d conditions were sent, want 9: %v", len(sent), sent)
 	}
 }
 

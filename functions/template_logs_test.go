@@ -185,7 +185,6 @@ func checkMetrics(t *testing.T, told story) {
 				i+1, batch.values["Function"], batch.values["Version"], functionName, functionVersion)
 		}
 	}
-
 }
 
 // checkAlarmedMetrics wants each alarm on a metric of the functions' own to be on one that they write.

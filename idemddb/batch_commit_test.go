@@ -2,69 +2,587 @@ package idemddb_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
+	"slices"
+	"strings"
 	"testing"
-	"testing/synctest"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// Ten records that are committed together are also freed of their messages together.
-func TestCommitsOfABatchShareTheRemovalOfTheirMessages(t *testing.T) {
+// commitAnswer is what a commit returned.
+type commitAnswer struct {
+	record *idemddb.Record
+	err    error
+}
+
+// commitAll lets commits of the keys 0 to n-1 wait in the fixture's batch, sends them, and returns their answers.
+func (f *fixture) commitAll(n int, effects func(i int) idemddb.Effects) []commitAnswer {
+	f.Helper()
+
+	waits := make([]func() (*idemddb.Record, error), n)
+	for i := range waits {
+		waits[i] = f.batch.Commit(f.Context(), fmt.Sprint(i), nil, []byte("r"), effects(i))
+	}
+
+	f.batch.FlushCommits(f.Context())
+
+	answers := make([]commitAnswer, n)
+	for i, wait := range waits {
+		answers[i].record, answers[i].err = wait()
+	}
+
+	return answers
+}
+
+// allCommitted demands that each commit was accepted, and that its effect has happened once.
+func (f *fixture) allCommitted(answers []commitAnswer) {
+	f.Helper()
+
+	for i, a := range answers {
+		f.committedOne(i, a)
+	}
+}
+
+func (f *fixture) committedOne(i int, a commitAnswer) {
+	f.Helper()
+
+	if a.record != nil || a.err != nil {
+		f.Errorf("key %d: got record %v, error %v", i, a.record, a.err)
+	}
+
+	happened(f, f.db, fmt.Sprint(i), 1)
+
+	if textOf(recordOf(f.db, fmt.Sprint(i)), "st") != "COMPLETED" {
+		f.Errorf("key %d is not completed", i)
+	}
+}
+
+func each(i int) idemddb.Effects { return items(onlyOnce(fmt.Sprint(i))) }
+
+// sizes are the numbers of items of the transactions that were sent.
+func (f *fixture) sizes() (sizes []int) {
+	for _, r := range f.db.Requests() {
+		if r.Operation == "TransactWriteItems" {
+			sizes = append(sizes, len(r.Items))
+		}
+	}
+
+	f.db.ResetRequests()
+
+	return sizes
+}
+
+func (f *fixture) wantSizes(want ...int) {
+	f.Helper()
+
+	got := f.sizes()
+	slices.Sort(got)
+	slices.Sort(want)
+
+	if !slices.Equal(got, want) {
+		f.Errorf("transactions of %v items, want %v", got, want)
+	}
+}
+
+func TestCommitsOfABatchShareATransaction(t *testing.T) {
 	t.Parallel()
 
-	synctest.Test(t, func(t *testing.T) {
-		db := idemddbtest.New(nil)
-		if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
-			t.Fatal(err)
-		}
+	for name, c := range map[string]struct {
+		n       int
+		effects func(i int) idemddb.Effects
+		want    []int
+	}{
+		"ten":          {10, each, []int{20}},
+		"one":          {1, each, []int{2}},
+		"more than 25": {30, each, []int{50, 10}},
+		"more than 100 items": {12, func(i int) idemddb.Effects {
+			e := each(i)
+			for j := range 8 {
+				e.Items = append(e.Items, counted(fmt.Sprint(i, "and", j)))
+			}
 
-		store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Senders: map[string]idemddb.Sender{"receipts": acceptAll{}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+			return e
+		}, []int{100, 20}},
+		"the most items": {2, func(i int) idemddb.Effects {
+			e := each(i)
+			for j := range 98 {
+				e.Items = append(e.Items, counted(fmt.Sprint(i, "and", j)))
+			}
 
-		var commits sync.WaitGroup
+			return e
+		}, []int{100, 100}},
+		"no effects": {3, func(i int) idemddb.Effects {
+			if i == 1 {
+				return idemddb.Effects{}
+			}
 
-		batch := store.Batch()
+			return each(i)
+		}, []int{5}},
+		"the same item in two": {4, func(i int) idemddb.Effects {
+			e := each(i)
+			if i < 2 {
+				e.Items = append(e.Items, counted("balance"))
+			}
 
-		for i := range 10 {
-			wait := batch.Commit(t.Context(), fmt.Sprintf("p-%d", i), nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: "paid"}}})
+			return e
+		}, []int{7, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				answers := f.commitAll(c.n, c.effects)
+				f.wantSizes(c.want...)
 
-			commits.Go(func() {
-				if rec, err := wait(); rec != nil || err != nil {
-					t.Errorf("got %v, %v", rec, err)
+				for i, a := range answers {
+					if name == "no effects" && i == 1 {
+						continue
+					}
+
+					f.committedOne(i, a)
 				}
 			})
+		})
+	}
+}
+
+func TestLargeResultsAreNotCommittedTogether(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		var waits []func() (*idemddb.Record, error)
+		for i := range 5 {
+			waits = append(waits, f.batch.Commit(f.Context(), fmt.Sprint(i), nil, make([]byte, 30<<10), each(i)))
 		}
 
-		batch.FlushCommits(t.Context())
-		commits.Wait()
+		f.batch.FlushCommits(f.Context())
 
-		var got []string
-		for _, r := range db.Requests()[1:] { // without CreateTable
-			got = append(got, r.Operation)
+		for i, wait := range waits {
+			rec, err := wait()
+			f.committedOne(i, commitAnswer{rec, err})
 		}
 
-		if diff := cmp.Diff([]string{"TransactWriteItems", "BatchExecuteStatement"}, got); diff != "" {
-			t.Errorf("requests (-want +got):\n%s", diff)
-		}
+		f.wantSizes(4, 4, 2)
+	})
+}
 
-		for _, item := range db.Items("records") {
-			if item["outbox"] != nil {
-				t.Errorf("a record has its message still: %v", item)
+func TestOneKeyIsNotTwiceInATransaction(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		first := f.batch.Commit(f.Context(), "k", nil, nil, items(counted("a")))
+		second := f.batch.Commit(f.Context(), "k", nil, nil, items(counted("b")))
+
+		f.batch.FlushCommits(f.Context())
+
+		rec1, err1 := first()
+		rec2, err2 := second()
+		must(f, err1, err2)
+
+		if (rec1 == nil) == (rec2 == nil) {
+			f.Errorf("got records %v and %v", rec1, rec2)
+		}
+	})
+}
+
+func TestACommitWaitsForOthersNoLongerThan100ms(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.takes(100*time.Millisecond, func() {
+			first := f.batch.Commit(f.Context(), "0", nil, nil, each(0))
+
+			time.Sleep(50 * time.Millisecond) //nolint:forbidigo // the bubble's time
+
+			second := f.batch.Commit(f.Context(), "1", nil, nil, each(1))
+			rec, err := first()
+			f.committedOne(0, commitAnswer{rec, err})
+			rec, err = second()
+			f.committedOne(1, commitAnswer{rec, err})
+		})
+		f.wantSizes(4)
+
+		f.takes(0, func() {
+			f.allCommitted(f.commitAll(25, func(i int) idemddb.Effects { return items(counted(fmt.Sprint("x", i))) })[:0])
+		})
+	})
+}
+
+func TestARedeliveredCommitDoesNotWait(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.takes(0, func() {
+			rec, err := f.batch.Commit(f.Context(), "0", &idemddb.ClaimOptions{Redelivered: true}, nil, each(0))()
+			f.committedOne(0, commitAnswer{rec, err})
+		})
+	})
+}
+
+// Those that are refused have their answers, and the rest is sent once more together.
+func TestOneRefusedCommitDoesNotHarmTheOthers(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		refused := errors.New("balance too low")
+
+		must(f, claim(f, f.store, "3").Complete(f.Context(), []byte("theirs")))
+		claim(f, f.store, "4")
+		must(f, claim(f, f.store, "5").Fail(f.Context(), nil), claim(f, f.store, "other").CompleteWith(f.Context(), nil, items(counted("6"))))
+		f.sizes()
+
+		answers := f.commitAll(10, func(i int) idemddb.Effects {
+			e := each(i)
+			e.Refused = func(*idemddb.EffectError) error { return refused }
+
+			return e
+		})
+		f.wantSizes(20, 12)
+
+		for i, a := range answers {
+			switch i {
+			case 3:
+				must(f, a.err)
+
+				if a.record == nil || string(a.record.Result) != "theirs" {
+					f.Errorf("got record %v", a.record)
+				}
+			case 4:
+				is(f, a.err, idemddb.ErrInProgress)
+			case 5:
+				is(f, a.err, idemddb.ErrFailed)
+			case 6:
+				effect, ok := errors.AsType[*idemddb.EffectError](a.err)
+				if !ok || effect.Index != 0 || effect.Unknown || !errors.Is(effect.Meaning(), refused) {
+					f.Errorf("got %v", a.err)
+				}
+			default:
+				f.committedOne(i, a)
 			}
 		}
 	})
 }
 
-// acceptAll is a target that accepts every message.
-type acceptAll struct{}
+func TestExpiredRecordsAreReplacedBehindTheirGroup(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Retention: time.Hour}, func(f *fixture) {
+		must(f, claim(f, f.store, "1").Complete(f.Context(), []byte("old")))
+		time.Sleep(2 * time.Hour) //nolint:forbidigo // the bubble's time
+		f.sizes()
+		f.allCommitted(f.commitAll(3, each))
+		f.wantSizes(6, 2, 4)
+	})
+}
 
-func (acceptAll) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
-	return make([]error, len(ms))
+// What is cancelled for a reason that passes goes once more together, then each alone.
+func TestACommitThatMeetsAConflictGoesOnceMoreTogetherThenAlone(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		conflicts int
+		want      []int
+	}{
+		"one conflict": {1, []int{6, 6}}, "conflicts": {100, []int{6, 6, 2, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				f.db.InterceptParts(func(_ context.Context, part idemddbtest.Request) idemddbtest.Fault {
+					if textOf(part.Key, "pk") != "effect 1" || c.conflicts == 0 {
+						return idemddbtest.None
+					}
+
+					c.conflicts--
+
+					return idemddbtest.TransactionConflict
+				})
+
+				done := make(chan []commitAnswer, 1)
+
+				go func() { done <- f.commitAll(3, each) }()
+
+				time.Sleep(time.Second) //nolint:forbidigo // the bubble's time
+
+				got := f.sizes()
+				if slices.Sort(got); len(got) > 4 {
+					got = append(got[:2:2], got[len(got)-2:]...) // the one with the conflict goes on alone
+				}
+
+				if slices.Sort(c.want); !slices.Equal(got, c.want) {
+					f.Errorf("transactions of %v items, want %v", got, c.want)
+				}
+
+				f.db.InterceptParts(nil)
+				f.allCommitted(<-done)
+			})
+		})
+	}
+}
+
+func TestARefusalBesideAConflictIsNotAnAnswerForTheOthers(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		must(f, claim(f, f.store, "0").Complete(f.Context(), []byte("theirs")))
+		f.sizes()
+
+		n := 0
+		f.db.InterceptParts(func(_ context.Context, part idemddbtest.Request) idemddbtest.Fault {
+			if textOf(part.Key, "pk") == "effect 1" {
+				if n++; n == 1 {
+					return idemddbtest.TransactionConflict
+				}
+			}
+
+			return idemddbtest.None
+		})
+
+		answers := f.commitAll(3, each)
+		if answers[0].record == nil {
+			f.Errorf("got %v", answers[0])
+		}
+
+		f.committedOne(1, answers[1])
+		f.committedOne(2, answers[2])
+		f.wantSizes(6, 4)
+	})
+}
+
+func TestWhatIsNotValidTogetherIsSentAloneAtOnce(t *testing.T) {
+	t.Parallel()
+
+	broken := counted("1")
+	broken.Update.UpdateExpression = new("ADD n")
+	large := strings.Repeat("x", 300<<10)
+
+	for name, c := range map[string]struct {
+		effects func(i int) idemddb.Effects
+		n       int
+		breaks  bool
+	}{
+		"one item not valid": {func(i int) idemddb.Effects {
+			if i == 1 {
+				return items(broken)
+			}
+
+			return each(i)
+		}, 3, true},
+		"more than 4 MB": {func(i int) idemddb.Effects {
+			return items(onlyOnce(fmt.Sprint(i)), putOf(fmt.Sprint("large", i), large))
+		}, 20, false},
+		"one item twice, as two Puts into a table whose key is not known": {func(i int) idemddb.Effects {
+			put := putOf("same", fmt.Sprint(i))
+			put.Put.TableName = new("ledger")
+
+			return items(onlyOnce(fmt.Sprint(i)), put)
+		}, 3, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				schema := idemddb.Table("ledger")
+				if _, err := f.db.CreateTable(f.Context(), schema); err != nil {
+					f.Fatal(err)
+				}
+
+				f.db.ResetRequests()
+
+				f.takes(0, func() {
+					for i, a := range f.commitAll(c.n, c.effects) {
+						if c.breaks && i == 1 {
+							effect, ok := errors.AsType[*idemddb.EffectError](a.err)
+							if !ok || effect.Index != -1 || effect.Code != "ValidationException" {
+								f.Errorf("got %v", a.err)
+							}
+
+							continue
+						}
+
+						f.committedOne(i, a)
+					}
+				})
+
+				if n := len(f.sizes()); n != c.n+1 {
+					f.Errorf("%d transactions", n)
+				}
+			})
+		})
+	}
+}
+
+func TestDeniedTogetherIsTriedAlone(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if slices.ContainsFunc(r.Items, func(part idemddbtest.Request) bool { return textOf(part.Key, "pk") == "effect 1" }) {
+				return idemddbtest.AccessDenied
+			}
+
+			return idemddbtest.None
+		})
+
+		answers := f.commitAll(3, each)
+		f.committedOne(0, answers[0])
+		f.committedOne(2, answers[2])
+		is(f, answers[1].err, idemddb.ErrEffectRefused)
+	})
+}
+
+// All of a group is committed by a try whose answer was lost; with or without its token each finds its own record.
+func TestAGroupWithoutAnAnswerIsCommittedOnce(t *testing.T) {
+	t.Parallel()
+
+	for _, fault := range []idemddbtest.Fault{
+		idemddbtest.LostReply, idemddbtest.LostRequest, idemddbtest.EmptyAnswerApplied, idemddbtest.EmptyAnswer,
+		idemddbtest.CanceledWithoutReasons, idemddbtest.ThrottleReason, idemddbtest.Throttle, idemddbtest.TransactionInProgress,
+	} {
+		for _, forgets := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, token forgotten %t", fault, forgets), func(t *testing.T) {
+				t.Parallel()
+				bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB {
+					if forgets {
+						return tokenless{db}
+					}
+
+					return db
+				}, func(f *fixture) {
+					f.db.Inject(fault)
+					f.allCommitted(f.commitAll(5, each))
+					f.wantSizes(10, 10)
+				})
+			})
+		}
+	}
+}
+
+// A late twin of a group that was cancelled since commits all of it, or nothing.
+func TestALateTwinOfACancelledGroupChangesNothingThatIsDone(t *testing.T) {
+	t.Parallel()
+	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return tokenless{db} }, func(f *fixture) {
+		must(f, claim(f, f.store, "0").Complete(f.Context(), []byte("theirs")))
+		f.db.Inject(idemddbtest.LateRequest)
+
+		answers := f.commitAll(4, each)
+		f.db.Deliver()
+
+		for i := 1; i < 4; i++ {
+			f.committedOne(i, answers[i])
+		}
+
+		happened(f, f.db, "0", 0)
+	})
+}
+
+// The first try of the group is late; meanwhile one effect is refused, and its run is rejected. Then the twin arrives: either all of it is
+// applied or nothing, and no effect happens twice.
+func TestALateTwinOfAGroupAfterARejectedRun(t *testing.T) {
+	t.Parallel()
+
+	for _, final := range []bool{false, true} {
+		bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return tokenless{db} }, func(f *fixture) {
+			begin(f, f.db, counted("1")).Commit() // the condition of 1 is false for now
+			f.db.Inject(idemddbtest.LateRequest)
+
+			answers := f.commitAll(3, each)
+			effect, ok := errors.AsType[*idemddb.EffectError](answers[1].err)
+
+			if !ok || !effect.Unknown {
+				f.Fatalf("got %v", answers[1].err)
+			}
+
+			begin(f, f.db, types.TransactWriteItem{Delete: &types.Delete{TableName: new("records"), Key: counted("1").Update.Key}}).Commit()
+
+			if _, err := f.store.Reject(f.Context(), "1", nil, effect, final); err != nil {
+				f.Error(err)
+			}
+
+			f.db.Deliver()
+			happened(f, f.db, "0", 1)
+			happened(f, f.db, "1", 0)
+			happened(f, f.db, "2", 1)
+		})
+	}
+}
+
+func TestAGroupThatIsNeverAnsweredIsUncommitted(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.db.Intercept(always(idemddbtest.LostRequest))
+
+		for _, a := range f.commitAll(3, each) {
+			is(f, a.err, idemddb.ErrUncommitted)
+		}
+
+		if f.events.count(idemddb.Uncommitted) != 3 {
+			f.Error("not told")
+		}
+	})
+}
+
+// Deleted between the refusal and what follows from it.
+func TestACommitWhoseRecordChangedBehindItsGroupBeginsAnew(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		must(f, claim(f, f.store, "1").Complete(f.Context(), nil))
+		f.db.Inject(idemddbtest.ConditionWithoutItem)
+
+		answers := f.commitAll(3, each)
+		f.committedOne(0, answers[0])
+		f.committedOne(2, answers[2])
+
+		must(f, answers[1].err)
+
+		if answers[1].record == nil {
+			f.Error("no record")
+		}
+	})
+}
+
+func TestAPanicOfTheClientReachesEachCommit(t *testing.T) {
+	t.Parallel()
+	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB {
+		return panicking{db}
+	}, func(f *fixture) {
+		waits := []func() (*idemddb.Record, error){
+			f.batch.Commit(f.Context(), "0", nil, nil, each(0)), f.batch.Commit(f.Context(), "1", nil, nil, each(1)),
+		}
+		f.batch.FlushCommits(f.Context())
+
+		for _, wait := range waits {
+			func() {
+				defer func() {
+					if recover() == nil {
+						f.Error("no panic")
+					}
+				}()
+
+				_, _ = wait()
+			}()
+		}
+	})
+}
+
+func TestCostsOfCommitsInABatch(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.allCommitted(f.commitAll(10, each))
+
+		units := 0
+		for _, r := range f.db.Requests() {
+			units += r.WriteUnits
+		}
+
+		if n := len(f.db.Requests()); n != 1 || units != 40 {
+			f.Errorf("%d requests, %d write units", n, units)
+		}
+	})
+}
+
+// panicking is a client whose transactions panic.
+type panicking struct{ *idemddbtest.DB }
+
+func (panicking) TransactWriteItems(
+	context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	panic("client")
 }

@@ -58,10 +58,10 @@ func TestStageRefusesWhatCannotBeWritten(t *testing.T) {
 		"no key":              {e: items(keyless), want: "its key is empty"},
 		"an item of 400 KB":   {e: items(big), want: "an item holds 409600"},
 		"items of 4 MB":       {items(heavy.Items[:5]...), items(heavy.Items[5:]...), "a transaction takes 4194304"},
-		"no target":           {e: message(idemddb.Message{Body: "b"}), want: "message 0: To is empty"},
-		"no body":             {e: message(idemddb.Message{To: "bank"}), want: "Body is empty"},
+		"no target":           {e: message(idemddb.Message{Body: "b"}), want: "message 0: Message.To: must be UTF-8 text"},
+		"no body":             {e: message(idemddb.Message{To: "bank"}), want: "Message.Body: must be UTF-8 text"},
 		"our attribute":       {e: message(idemddb.Message{To: "bank", Body: "b", Attributes: map[string]string{"idemddb-id": "x"}}), want: "are the library's own"},
-		"no UTF-8":            {e: message(idemddb.Message{To: "bank", Body: "\xff"}), want: "not UTF-8"},
+		"no UTF-8":            {e: message(idemddb.Message{To: "bank", Body: "\xff"}), want: "must be UTF-8 text"},
 		"messages of 400 KB": {message(idemddb.Message{To: "bank", Body: strings.Repeat("x", 200<<10)}),
 			message(idemddb.Message{To: "bank", Body: strings.Repeat("x", 200<<10)}), "a record has room for"},
 	} {

@@ -108,3 +108,41 @@ func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
 		})
 	}
 }
+
+// A hook that hangs delays the answer, and the late handler runs on.
+func TestTheClaimOfALateHandlerIsHeldUntilTheAnswer(t *testing.T) {
+	t.Parallel()
+
+	for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bothModes(t, func(h *harness) {
+				h.opts.Timeout = 2 * time.Second
+				h.opts.OnMessage = func(context.Context, events.SQSMessage, lambdawrap.Outcome) { time.Sleep(2 * time.Minute) }
+				other := h.open(h.db, nil)
+				end := time.Now().Add(2*time.Minute + 15*time.Second) // half a lease after the answer
+
+				go func() {
+					time.Sleep(time.Second) // the wrapper claims the key first
+
+					for ; time.Now().Before(end); time.Sleep(time.Second) {
+						if claim, _, _ := other.Claim(h.Context(), "k0", nil); claim != nil {
+							h.Error("the key is taken over while its late handler runs")
+
+							return
+						}
+					}
+				}()
+
+				failed, took := h.within(5*time.Minute, wrap(h, slowly(4*time.Minute)), numbered(1))
+				h.equal("failed", failed, []string{"m0"})
+
+				if took < 2*time.Minute {
+					h.Errorf("the answer comes after %v", took)
+				}
+
+				h.idle()
+			})
+		})
+	}
+}

@@ -114,7 +114,7 @@ func (r *relay) log(ctx context.Context, report outbox.Report, err error) {
 func shorten(err error) error {
 	const most = 3
 
-	all, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // of errors.Join itself
+	all, ok := err.(interface{ Unwrap() []error })
 	if !ok || len(all.Unwrap()) <= most {
 		return err
 	}

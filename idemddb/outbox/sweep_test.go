@@ -2,151 +2,547 @@ package outbox_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"os"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/idemddb/internal/realengine"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 )
 
-func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }
+// account is a table of records with its index, and what stands behind the senders.
+type account struct {
+	*idemddbtest.DB
+	*idemddbtest.Clock
+	testing.TB
 
-// On DynamoDB Local, because the engine in memory has no indexes.
-func TestSweepFindsTheUnsentByTheIndexAndWithoutIt(t *testing.T) {
-	t.Parallel()
+	queries int
+	scans   int
 
-	for name, index := range map[string]string{"by the index": "unsent", "by a scan": ""} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			client, table, clock := realengine.Client(t), "sweep-"+rand.Text(), idemddbtest.NewClock(time.Now().Truncate(time.Millisecond))
-			if _, err := client.CreateTable(t.Context(), idemddb.TableWithIndex(table, "unsent")); err != nil {
-				t.Fatal(err)
-			}
-
-			target := &target{down: true}
-
-			store, err := idemddb.New(client, table, "payments", &idemddb.Options{
-				UnsentIndex: index, Now: clock.Now, Senders: map[string]idemddb.Sender{"receipts": target},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			for _, key := range []string{"p-1", "p-2", "p-3"} {
-				if _, err := store.Commit(t.Context(), key, nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: key}}}); err != nil {
-					t.Fatal(err)
-				}
-			}
-
-			sweep := func(want outbox.Report) {
-				t.Helper()
-
-				got, err := outbox.Sweep(t.Context(), store, client)
-				if diff := cmp.Diff(want, got); diff != "" || (err != nil) != (want.Left > 0) {
-					t.Errorf("error %v, report (-want +got):\n%s", err, diff)
-				}
-			}
-
-			sweep(outbox.Report{}) // their own process may still be sending them
-
-			clock.Advance(2 * time.Minute)
-			sweep(outbox.Report{Records: 3, Left: 3, Oldest: 2 * time.Minute})
-
-			target.down = false
-			sweep(outbox.Report{Records: 3, Sent: 3, Oldest: 2 * time.Minute})
-			sweep(outbox.Report{})
-
-			if diff := cmp.Diff([]string{"p-1", "p-2", "p-3"}, target.got, cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
-				t.Errorf("sent (-want +got):\n%s", diff)
-			}
-		})
-	}
+	mu     sync.Mutex
+	answer func(m idemddb.StoredMessage) error // nil: all are accepted
+	got    map[string][]string                 // ids by body
+	events []idemddb.Event
 }
 
-// A sweep that could not look must not be taken for one that found nothing.
-func TestAReportSaysWhetherTheSweepSawEverything(t *testing.T) {
-	t.Parallel()
+func newAccount(t testing.TB) *account {
+	t.Helper()
 
-	store, err := idemddb.New(idemddbtest.New(nil), "records", "payments", &idemddb.Options{UnsentIndex: "unsent"})
-	if err != nil {
+	a := &account{Clock: idemddbtest.NewClock(time.Now()), TB: t, got: map[string][]string{}}
+	a.DB = idemddbtest.New(&idemddbtest.Options{Now: a.Now})
+
+	schema := idemddb.Table("records")
+	schema.AttributeDefinitions = append(schema.AttributeDefinitions,
+		types.AttributeDefinition{AttributeName: new("due_ns"), AttributeType: types.ScalarAttributeTypeS},
+		types.AttributeDefinition{AttributeName: new("due"), AttributeType: types.ScalarAttributeTypeN})
+	schema.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
+		IndexName: new("unsent"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: new("due_ns"), KeyType: types.KeyTypeHash}, {AttributeName: new("due"), KeyType: types.KeyTypeRange},
+		},
+	}}
+
+	if _, err := a.CreateTable(t.Context(), schema); err != nil {
 		t.Fatal(err)
 	}
 
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-
-	for name, test := range map[string]struct {
-		ctx      context.Context //nolint:containedctx // of the case
-		api      denied
-		want     bool
-		hasError bool
-	}{
-		"it did":                  {t.Context(), denied{}, false, false},
-		"the index was denied":    {t.Context(), denied{query: errors.New("denied")}, true, true},
-		"the time was over":       {over, denied{}, true, false},
-		"a record was not read":   {t.Context(), denied{get: errors.New("denied"), found: true}, true, true},
-		"a record was sent since": {t.Context(), denied{found: true}, false, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			got, err := outbox.Sweep(test.ctx, store, test.api)
-			if want := (outbox.Report{Incomplete: test.want}); got != want || (err != nil) != test.hasError {
-				t.Errorf("got %+v, %v, want %+v and an error: %v", got, err, want, test.hasError)
-			}
-		})
+	if _, err := a.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
+		TableName: new("records"), TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
+	}); err != nil {
+		t.Fatal(err)
 	}
+
+	return a
 }
 
-// target is a queue that is down or takes everything.
-type target struct {
-	down bool
-	got  []string // bodies
-}
+// Send is the sender of "bank".
+func (a *account) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 
-func (q *target) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
 	answers := make([]error, len(ms))
 
 	for i, m := range ms {
-		if q.down {
-			answers[i] = errors.New("down")
-		} else {
-			q.got = append(q.got, m.Body)
+		if a.answer != nil {
+			answers[i] = a.answer(m)
+		}
+
+		if answers[i] == nil {
+			a.got[m.Body] = append(a.got[m.Body], m.ID)
 		}
 	}
 
 	return answers
 }
 
-// denied is a table without records that may have one in its index.
-type denied struct {
-	query, get error
-	found      bool
+// Query is counted, and answers in small pages.
+func (a *account) Query(ctx context.Context, in *dynamodb.QueryInput, opts ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	a.queries++
+
+	paged := *in
+	paged.Limit = new(int32(3))
+
+	return a.DB.Query(ctx, &paged, opts...)
 }
 
-func (d denied) Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
-	out := &dynamodb.QueryOutput{}
-	if d.found {
-		out.Items = append(out.Items, nil)
+// Scan is counted.
+func (a *account) Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	a.scans++
+
+	return a.DB.Scan(ctx, in, opts...)
+}
+
+// store returns a Store, with a sender or without one, that finds its unsent messages by the index or by a scan.
+func (a *account) store(namespace, index string, hasSender bool) *idemddb.Store {
+	a.Helper()
+
+	o := idemddb.Options{UnsentIndex: index, Now: a.Now, Retention: 24 * time.Hour, Observe: func(_ context.Context, e idemddb.Event) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+
+		a.events = append(a.events, e)
+	}}
+	if hasSender {
+		o.Senders = map[string]idemddb.Sender{"bank": a}
 	}
 
-	return out, d.query
+	s, err := idemddb.New(a.DB, "records", namespace, &o)
+	if err != nil {
+		a.Fatal(err)
+	}
+
+	return s
 }
 
-func (d denied) Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
-	return &dynamodb.ScanOutput{}, nil
+// commit completes a key whose process dies before it sends its messages: it has no sender.
+func (a *account) commit(namespace, key string, bodies ...string) {
+	a.Helper()
+
+	var e idemddb.Effects
+	for _, body := range bodies {
+		e.Messages = append(e.Messages, idemddb.Message{To: "bank", Body: body})
+	}
+
+	if rec, err := a.store(namespace, "", false).Commit(a.Context(), key, nil, nil, e); rec != nil || err != nil {
+		a.Fatal(rec, err)
+	}
+
+	a.Advance(time.Millisecond)
 }
 
-func (d denied) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
-	return &dynamodb.GetItemOutput{}, d.get
+// arrived demands that a message has arrived at least once, each time under one id.
+func (a *account) arrived(body string) {
+	a.Helper()
+
+	ids := slices.Compact(slices.Sorted(slices.Values(a.got[body])))
+	if len(ids) != 1 {
+		a.Errorf("message %q arrived under the ids %q", body, ids)
+	}
+}
+
+func (a *account) sweep(s *idemddb.Store) outbox.Report {
+	a.Helper()
+
+	report, err := outbox.Sweep(a.Context(), s, a)
+	if err != nil {
+		a.Error(err)
+	}
+
+	return report
+}
+
+// eachSweep runs check with the index and with the scan.
+func eachSweep(t *testing.T, check func(a *account, index string)) {
+	t.Helper()
+
+	for _, index := range []string{"unsent", ""} {
+		t.Run(map[string]string{"": "scan"}[index]+index, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { check(newAccount(t), index) })
+		})
+	}
+}
+
+func TestTheSweepSendsWhatIsOlderThanAMinute(t *testing.T) {
+	t.Parallel()
+	eachSweep(t, func(a *account, index string) {
+		for i := range 40 {
+			a.commit("payments", fmt.Sprint(i), fmt.Sprint("m", i), fmt.Sprint("n", i))
+		}
+
+		a.commit("orders", "1", "another namespace's")
+
+		s := a.store("payments", index, true)
+		if got := a.sweep(s); got != (outbox.Report{}) {
+			a.Errorf("got %+v before a minute", got)
+		}
+
+		a.Advance(time.Minute)
+
+		got := a.sweep(s)
+		if got.Records != 40 || got.Sent != 80 || got.Left != 0 || got.Parked != 0 || got.Oldest < time.Minute || got.Oldest > 2*time.Minute {
+			a.Errorf("got %+v", got)
+		}
+
+		for i := range 40 {
+			a.arrived(fmt.Sprint("m", i))
+			a.arrived(fmt.Sprint("n", i))
+		}
+
+		if a.got["another namespace's"] != nil {
+			a.Error("another namespace's message was sent")
+		}
+
+		if index != "" && (a.queries < 32 || a.scans > 0) || index == "" && a.queries > 0 {
+			a.Errorf("%d queries, %d scans", a.queries, a.scans)
+		}
+
+		if got := a.sweep(s); got != (outbox.Report{}) {
+			a.Errorf("got %+v after a sweep", got)
+		}
+	})
+}
+
+// Six days without a sweep, with Time to Live at work all the time: every message arrives.
+func TestAfterSixDaysEveryMessageArrives(t *testing.T) {
+	t.Parallel()
+	eachSweep(t, func(a *account, index string) {
+		for i := range 10 {
+			a.commit("payments", fmt.Sprint(i), fmt.Sprint("m", i))
+		}
+
+		for range 6 * 4 {
+			a.Advance(6 * time.Hour)
+			a.Expire()
+		}
+
+		s := a.store("payments", index, true)
+		a.sweep(s)
+		a.Advance(23 * time.Hour)
+
+		if n := a.Expire(); n != 0 {
+			a.Errorf("%d records are gone before tomorrow", n)
+		}
+
+		for i := range 10 {
+			a.arrived(fmt.Sprint("m", i))
+
+			if _, rec, err := s.Claim(a.Context(), fmt.Sprint(i), nil); rec == nil {
+				a.Errorf("key %d: %v", i, err)
+			}
+		}
+
+		a.Advance(2 * time.Hour)
+
+		if n := a.Expire(); n != 10 {
+			a.Errorf("%d records expired, want 10", n)
+		}
+	})
+}
+
+// After eight days they are parked, none is deleted, and one command sends them under the same ids.
+func TestAfterEightDaysMessagesAreParked(t *testing.T) {
+	t.Parallel()
+	eachSweep(t, func(a *account, index string) {
+		for i := range 10 {
+			a.commit("payments", fmt.Sprint(i), fmt.Sprint("m", i), fmt.Sprint("n", i))
+		}
+
+		tx := map[string]string{}
+		for _, it := range a.Items("records") {
+			tx[it["pk"].(*types.AttributeValueMemberS).Value] = it["tx"].(*types.AttributeValueMemberS).Value
+		}
+
+		a.Advance(8 * 24 * time.Hour)
+		a.Expire()
+
+		s := a.store("payments", index, true)
+		if got := a.sweep(s); got.Parked != 20 || got.Sent != 0 || got.Left != 0 {
+			a.Errorf("got %+v", got)
+		}
+
+		if got := a.sweep(s); got != (outbox.Report{}) {
+			a.Errorf("got %+v", got)
+		}
+
+		a.Advance(365 * 24 * time.Hour)
+
+		if n := a.Expire(); n > 0 || len(a.got) > 0 {
+			a.Errorf("%d records deleted, %d messages sent", n, len(a.got))
+		}
+
+		for i := range 10 {
+			done, err := outbox.SendParked(a.Context(), s, a, fmt.Sprint(i))
+			if want := (idemddb.Delivery{Key: fmt.Sprint(i), Sent: 2}); err != nil || done != want {
+				a.Errorf("got %+v, %v", done, err)
+			}
+
+			if ids := a.got[fmt.Sprint("n", i)]; len(ids) != 1 || ids[0] != tx["payments#"+fmt.Sprint(i)]+"-1" {
+				a.Errorf("got ids %q", ids)
+			}
+		}
+
+		parked := 0
+
+		for _, e := range a.events {
+			if e.Kind == idemddb.Parked {
+				parked++
+			}
+		}
+
+		if parked != 20 {
+			a.Errorf("%d events", parked)
+		}
+	})
+}
+
+func TestSendersThatAreDownForAWhile(t *testing.T) {
+	t.Parallel()
+	eachSweep(t, func(a *account, index string) {
+		s := a.store("payments", index, true)
+		down := errors.New("down")
+		calls := 0
+		a.answer = func(idemddb.StoredMessage) error {
+			if calls++; calls%3 == 0 {
+				return nil
+			}
+
+			return down
+		}
+
+		for i := range 10 {
+			a.commit("payments", fmt.Sprint(i), fmt.Sprint("m", i), fmt.Sprint("n", i))
+		}
+
+		for range 20 {
+			a.Advance(time.Minute)
+
+			report, err := outbox.Sweep(a.Context(), s, a)
+			if (report.Left > 0) != errors.Is(err, down) {
+				a.Errorf("got %+v, %v", report, err)
+			}
+
+			a.Expire()
+		}
+
+		for i := range 10 {
+			a.arrived(fmt.Sprint("m", i))
+			a.arrived(fmt.Sprint("n", i))
+		}
+	})
+}
+
+func TestSendersThatMisbehave(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		send func(ctx context.Context, ms []idemddb.StoredMessage) []error
+		want string
+	}{
+		"panics":           {func(context.Context, []idemddb.StoredMessage) []error { panic("boom") }, "the sender panicked: boom"},
+		"too few answers":  {func(context.Context, []idemddb.StoredMessage) []error { return nil }, "gave 0 answers for 2 messages"},
+		"too many answers": {func(context.Context, []idemddb.StoredMessage) []error { return make([]error, 3) }, "gave 3 answers for 2 messages"},
+		"hangs": {func(ctx context.Context, ms []idemddb.StoredMessage) []error {
+			<-ctx.Done()
+
+			return slices.Repeat([]error{ctx.Err()}, len(ms))
+		}, "deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				a := newAccount(t)
+				a.commit("payments", "k", "m", "n")
+				a.Advance(time.Minute)
+
+				s, err := idemddb.New(a.DB, "records", "payments", &idemddb.Options{
+					Now: a.Now, Senders: map[string]idemddb.Sender{"bank": sendFunc(c.send)},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				report, err := outbox.Sweep(t.Context(), s, a)
+				if err == nil || !strings.Contains(err.Error(), c.want) || report.Left != 2 {
+					t.Errorf("got %+v, %v", report, err)
+				}
+
+				a.sweep(a.store("payments", "", true))
+				a.arrived("m")
+				a.arrived("n")
+			})
+		})
+	}
+}
+
+type sendFunc func(ctx context.Context, ms []idemddb.StoredMessage) []error
+
+func (f sendFunc) Send(ctx context.Context, _ string, ms []idemddb.StoredMessage) []error {
+	return f(ctx, ms)
+}
+
+// A target that hangs takes its time once; the messages to others go on.
+func TestATargetThatHangsDoesNotHoldUpTheSweep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAccount(t)
+
+		for i := range 30 {
+			if _, err := a.store("payments", "", false).Commit(t.Context(), fmt.Sprint(i), nil, nil, idemddb.Effects{Messages: []idemddb.Message{
+				{To: "hangs", Body: "h"}, {To: "bank", Body: fmt.Sprint("m", i)},
+			}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		a.Advance(2 * time.Minute)
+
+		s, err := idemddb.New(a.DB, "records", "payments", &idemddb.Options{Now: a.Now, Senders: map[string]idemddb.Sender{
+			"bank": a, "hangs": sendFunc(func(ctx context.Context, ms []idemddb.StoredMessage) []error {
+				<-ctx.Done()
+
+				return slices.Repeat([]error{ctx.Err()}, len(ms))
+			}),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		begun := time.Now()
+		if report, err := outbox.Sweep(t.Context(), s, a); err == nil || report.Sent != 30 || report.Left != 30 {
+			t.Errorf("got %+v, %v", report, err)
+		}
+
+		if took := time.Since(begun); took > 3*time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestTwoSweepsAtOnceSendUnderOneId(t *testing.T) {
+	t.Parallel()
+	eachSweep(t, func(a *account, index string) {
+		for i := range 10 {
+			a.commit("payments", fmt.Sprint(i), fmt.Sprint("m", i))
+		}
+
+		a.Advance(2 * time.Minute)
+
+		// The second reads each record after the first has, and before the first has removed what it sent.
+		second := a.store("payments", index, true)
+		nested := false
+		a.answer = func(m idemddb.StoredMessage) error {
+			if nested {
+				return nil
+			}
+
+			nested = true
+
+			a.mu.Unlock()
+			defer a.mu.Lock()
+
+			_, err := outbox.Sweep(a.Context(), second, a)
+			nested = false
+
+			return err
+		}
+
+		a.sweep(a.store("payments", index, true))
+
+		for i := range 10 {
+			a.arrived(fmt.Sprint("m", i))
+		}
+
+		for _, it := range a.Items("records") {
+			if it["outbox"] != nil || it["due"] != nil {
+				a.Error("a record is not done")
+			}
+		}
+	})
+}
+
+// The sweep reports what it cannot read or find, and does the rest.
+func TestTheSweepGoesOnAfterAnError(t *testing.T) {
+	t.Parallel()
+	eachSweep(t, func(a *account, index string) {
+		for i := range 5 {
+			a.commit("payments", fmt.Sprint(i), fmt.Sprint("m", i))
+		}
+
+		a.Advance(2 * time.Minute)
+
+		broken := &brokenReads{account: a, fails: 1}
+		report, err := outbox.Sweep(a.Context(), a.store("payments", index, true), broken)
+
+		if err == nil || report.Sent != 4 {
+			a.Errorf("got %+v, %v", report, err)
+		}
+
+		over, cancel := context.WithCancel(a.Context())
+		cancel()
+
+		if report, _ := outbox.Sweep(over, a.store("payments", index, true), a); report.Records != 0 {
+			a.Errorf("got %+v after the end", report)
+		}
+
+		a.sweep(a.store("payments", index, true))
+
+		for i := range 5 {
+			a.arrived(fmt.Sprint("m", i))
+		}
+	})
+}
+
+// brokenReads fails some reads.
+type brokenReads struct {
+	*account
+
+	fails int
+}
+
+func (b *brokenReads) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	if !aws.ToBool(in.ConsistentRead) {
+		b.Error("the read is not consistent")
+	}
+
+	if b.fails--; b.fails == 0 {
+		return nil, errors.New("cannot read")
+	}
+
+	return b.account.GetItem(ctx, in, opts...)
+}
+
+func TestSendParkedSaysWhereThereIsNothing(t *testing.T) {
+	t.Parallel()
+
+	a := newAccount(t)
+	s := a.store("payments", "", true)
+
+	for _, key := range []string{"", "missing"} {
+		if _, err := outbox.SendParked(t.Context(), s, a, key); err == nil {
+			t.Errorf("key %q: no error", key)
+		}
+	}
+
+	a.commit("payments", "k", "m")
+
+	done, err := outbox.SendParked(t.Context(), s, a, "k")
+	if err != nil || done.Sent != 1 {
+		t.Errorf("got %+v, %v", done, err)
+	}
+
+	done, err = outbox.SendParked(t.Context(), s, a, "k")
+	if err != nil || done.Sent != 0 {
+		t.Errorf("got %+v, %v", done, err)
+	}
 }

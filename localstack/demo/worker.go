@@ -112,12 +112,11 @@ func (w *worker) client(e *engine) *dynamodb.Client {
 
 		w.requests.Add(1)
 
-		return next.HandleInitialize(ctx, in) //nolint:wrapcheck // as the SDK's own
+		return next.HandleInitialize(ctx, in)
 	}
 
 	return dynamodb.New(e.DynamoDB.Options(), func(o *dynamodb.Options) {
 		o.APIOptions = append(slices.Clone(o.APIOptions), func(stack *middleware.Stack) error {
-			//nolint:wrapcheck // the SDK adds what it was doing
 			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("demo", intercept), middleware.Before)
 		})
 	})

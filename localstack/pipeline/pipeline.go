@@ -182,12 +182,14 @@ func (p *Pipeline) Announcements(ctx context.Context) ([]Announcement, error) {
 		}
 
 		for _, m := range out.Messages {
-			a := Announcement{ID: aws.ToString(m.MessageAttributes["idemddb-id"].StringValue)}
-			if err := json.Unmarshal([]byte(aws.ToString(m.Body)), &a); err != nil {
+			var body struct {
+				PaymentID string `json:"paymentId"`
+			}
+			if err := json.Unmarshal([]byte(aws.ToString(m.Body)), &body); err != nil {
 				return all, fmt.Errorf("announcement: %w", err)
 			}
 
-			all = append(all, a)
+			all = append(all, Announcement{ID: aws.ToString(m.MessageAttributes["idemddb-id"].StringValue), PaymentID: body.PaymentID})
 
 			if _, err := p.SQS.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: aws.String(p.CapturedQueueUrl), ReceiptHandle: m.ReceiptHandle}); err != nil {
 				return all, fmt.Errorf("announcement: %w", err)

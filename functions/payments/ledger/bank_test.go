@@ -108,7 +108,9 @@ func (b *bank) ledger() map[string]string {
 			}
 		}
 
-		items[item["pk"].(*types.AttributeValueMemberS).Value] = strings.Join(texts, ", ")
+		if key, ok := item["pk"].(*types.AttributeValueMemberS); ok {
+			items[key.Value] = strings.Join(texts, ", ")
+		}
 	}
 
 	return items

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -19,7 +20,12 @@ import (
 
 // The payment is sent twice, in two messages, and is made once.
 func ExampleLedger_Pay() {
-	db := exampleDB()
+	db, err := exampleDB()
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
 
 	store, err := idemddb.New(db, "records", "payments", nil)
 	if err != nil {
@@ -48,11 +54,11 @@ func ExampleLedger_Pay() {
 		fmt.Println(len(response.BatchItemFailures), "failed,", err)
 	}
 
-	printAccount(db)
+	fmt.Println(account(db))
 	// Output:
 	// 0 failed, <nil>
 	// 0 failed, <nil>
-	// balance 1250 in 1 payment(s)
+	// [balance 1250 payments 1]
 }
 
 // The same payment by hand: claim, a write of its own, completion. This is not exact. If the process dies between the write and the
@@ -60,7 +66,14 @@ func ExampleLedger_Pay() {
 // again. A reply to the write that is lost leaves the same doubt. Only one transaction of both, as in [ledger.Ledger.Pay], has no such
 // moment.
 func Example_byHand() {
-	db, clock := exampleDB(), idemddbtest.NewClock(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC))
+	db, err := exampleDB()
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	clock := idemddbtest.NewClock(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC))
 
 	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Now: clock.Now})
 	if err != nil {
@@ -96,33 +109,31 @@ func Example_byHand() {
 	fmt.Println(pay(context.Background(), true))
 	clock.Advance(time.Minute) // the lease ends, and the message is delivered again
 	fmt.Println(pay(context.Background(), false))
-	printAccount(db)
+	fmt.Println(account(db))
 	// Output:
 	// <nil>
 	// <nil>
-	// balance 2500 in 2 payment(s)
+	// [balance 2500 payments 2]
 }
 
 // exampleDB has the two tables of the payments function.
-func exampleDB() *idemddbtest.DB {
+func exampleDB() (*idemddbtest.DB, error) {
 	db := idemddbtest.New(nil)
+	_, errRecords := db.CreateTable(context.Background(), idemddb.Table("records"))
+	_, errAccounts := db.CreateTable(context.Background(), idemddb.Table("accounts"))
 
-	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(context.Background(), idemddb.Table(table)); err != nil {
-			fmt.Println(err)
-		}
-	}
-
-	return db
+	return db, errors.Join(errRecords, errAccounts)
 }
 
-func printAccount(db *idemddbtest.DB) {
-	for _, item := range db.Items("accounts") {
-		balance, ok := item["balance"].(*types.AttributeValueMemberN)
-		payments, _ := item["payments"].(*types.AttributeValueMemberN)
+// account returns the numbers of the account a-1.
+func account(db *idemddbtest.DB) (texts []string) {
+	item := db.Item("accounts", map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "account#a-1"}})
 
-		if ok {
-			fmt.Printf("balance %s in %s payment(s)\n", balance.Value, payments.Value)
+	for _, name := range []string{"balance", "payments"} {
+		if v, ok := item[name].(*types.AttributeValueMemberN); ok {
+			texts = append(texts, name, v.Value)
 		}
 	}
+
+	return texts
 }

@@ -37,7 +37,7 @@ var commitCases = []testCase{
 			ok, rec, err := h.commit(s, "k", effects(h.count("b"), h.once("a")))
 			h.must(err)
 			h.equal("committed", ok, false)
-			h.equal("Result", string(rec.Result), "paid")
+			h.equal("Result", resultOf(rec), "paid")
 		})
 		h.happened("b", "0")
 	}},
@@ -55,7 +55,7 @@ var commitCases = []testCase{
 
 				if ok {
 					accepted.Add(1)
-				} else if rec == nil || string(rec.Result) != "paid" {
+				} else if rec == nil || resultOf(rec) != "paid" {
 					h.Errorf("got record %v", rec)
 				}
 			})
@@ -389,7 +389,7 @@ var commitCases = []testCase{
 		h.unchanged("completed", func() {
 			rec, err := s.Reject(h.Context(), "completed", nil, errReset, true)
 			h.must(err)
-			h.equal("Result", string(rec.Result), "paid")
+			h.equal("Result", resultOf(rec), "paid")
 		})
 		h.claim(s, "held")
 		h.must(h.claim(s, "failed").Fail(h.Context(), nil))

@@ -117,8 +117,8 @@ var completeWithCases = []testCase{
 				h.happened(key, "1")
 				h.happened(key+" 2", "1")
 				h.equal("Result", string(h.replay(h.store(), key).Result), key)
-				h.equal(key+": tx", h.item(key)["tx"], str(e.sent()[0].token))
-				h.equal(key+": the second token", e.sent()[1].token, e.sent()[0].token)
+				h.equal(key+": tx", h.item(key)["tx"], str(e.token(0)))
+				h.equal(key+": the second token", e.token(1), e.token(0))
 			}
 		}
 	}},
@@ -158,7 +158,7 @@ var completeWithCases = []testCase{
 			err := c.CompleteWith(h.Context(), []byte("second"), effects(h.count(key+" second")))
 			if applied {
 				fenced := as[*idemddb.FencedError](h, err)
-				h.equal("the record's result", string(fenced.Record.Result), "first")
+				h.equal("the record's result", resultOf(fenced.Record), "first")
 				h.equal("IsDone", idemddb.IsDone(err), true)
 			} else {
 				h.must(err)

@@ -121,3 +121,32 @@ type permanent struct{ error }
 func (permanent) Permanent() bool { return true }
 
 const aDay = 24 * time.Hour
+
+// resultOf is the result of a record; "" also for none.
+func resultOf(rec *idemddb.Record) string {
+	if rec == nil {
+		return ""
+	}
+
+	return string(rec.Result)
+}
+
+// textOf returns an attribute of a record, "" if it has no such string.
+func (h *harness) textOf(key, name string) string {
+	h.Helper()
+
+	if s, ok := h.item(key)[name].(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+
+	return ""
+}
+
+// token is the client request token of the transaction with this index; "" if there is none.
+func (e *interceptor) token(i int) string {
+	if sent := e.sent(); i < len(sent) {
+		return sent[i].token
+	}
+
+	return ""
+}

@@ -115,8 +115,11 @@ func (h *harness) bodies(key, attribute string) []string {
 	var bodies []string
 
 	for _, m := range list.Value {
-		body, _ := m.(*types.AttributeValueMemberM).Value["body"].(*types.AttributeValueMemberS)
-		bodies = append(bodies, body.Value)
+		if fields, ok := m.(*types.AttributeValueMemberM); ok {
+			if body, ok := fields.Value["body"].(*types.AttributeValueMemberS); ok {
+				bodies = append(bodies, body.Value)
+			}
+		}
 	}
 
 	return bodies
@@ -162,7 +165,7 @@ var outboxCases = []testCase{
 		for name, complete := range h.completions() {
 			bank := &target{}
 			h.must(complete(h.store(sends(bank)), name, h.messages(name, name+" 0", name+" 1")))
-			tx := h.item(name)["tx"].(*types.AttributeValueMemberS).Value
+			tx := h.textOf(name, "tx")
 			h.equal("id", bank.got(h, name+" 0", 1), tx+"-0")
 			h.equal("id", bank.got(h, name+" 1", 1), tx+"-1")
 
@@ -223,7 +226,7 @@ var outboxCases = []testCase{
 
 				rec, err := again(s, name)
 				h.must(err)
-				h.equal(name+": record", rec != nil && string(rec.Result) == "paid", true)
+				h.equal(name+": record", rec != nil && resultOf(rec) == "paid", true)
 				bank.got(h, name, step.times)
 			}
 		}
@@ -518,7 +521,7 @@ var outboxCases = []testCase{
 		var got idemddb.StoredMessage
 
 		bank := &target{answer: func(m idemddb.StoredMessage) error { got = m; return errDown }}
-		want := idemddb.Message{To: "bank", Body: "m", Group: "g", Attributes: map[string]string{"a": "b", "c": ""}, Sequence: -7}
+		want := idemddb.Message{To: "bank", Body: "m", Group: "g", Attributes: map[string]string{"a": "b", "c": "d"}, Sequence: -7}
 		h.committed(h.store(sends(bank)), "k", idemddb.Effects{Messages: []idemddb.Message{want}})
 		h.equal("message", got.Message, want)
 

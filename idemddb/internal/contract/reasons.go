@@ -35,8 +35,8 @@ var reasonCases = []testCase{
 			e := h.intercepted(nth(2, c.fault))
 			h.must(h.claim(h.storeOn(e), name).CompleteWith(h.Context(), nil, effects(h.count(name), h.count(name+" 2"))))
 			h.happened(name, "1")
-			h.equal(name+": the same token", e.sent()[1].token == e.sent()[0].token, c.sameToken)
-			h.equal(name+": tx is the first token", h.item(name)["tx"], str(e.sent()[0].token))
+			h.equal(name+": the same token", e.token(1) == e.token(0), c.sameToken)
+			h.equal(name+": tx is the first token", h.item(name)["tx"], str(e.token(0)))
 		}
 	}},
 	{name: "reasons: what is wrong with an item is final, and says which and why", check: func(h *harness) {
@@ -77,7 +77,7 @@ var reasonCases = []testCase{
 
 		err := lost.CompleteWith(h.Context(), nil, effects(h.taken("a"), h.count("b")))
 		fenced := as[*idemddb.FencedError](h, err)
-		h.equal("Record", string(fenced.Record.Result), "theirs")
+		h.equal("Record", resultOf(fenced.Record), "theirs")
 		h.happened("b", "0")
 	}},
 	{name: "reasons: a request that DynamoDB refuses as a whole is not done, and the claim is still held", check: func(h *harness) {

@@ -1,0 +1,468 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// bothWays are Do with a claim and without one.
+var bothWays = map[string]*idemddb.ClaimOptions{"claimed": nil, "optimistic": optimistic}
+
+// inBothWays runs check for Do with a claim and without one.
+func inBothWays(t *testing.T, opts *idemddb.Options, check func(f *fixture, opts *idemddb.ClaimOptions)) {
+	t.Helper()
+
+	for name, way := range bothWays {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, opts, func(f *fixture) { check(f, way) })
+		})
+	}
+}
+
+// staging returns work that stages effects and returns a value.
+func staging(value string, e idemddb.Effects) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) { return value, idemddb.Stage(ctx, e) }
+}
+
+func (f *fixture) do(opts *idemddb.ClaimOptions, work func(context.Context) (string, error)) (string, error) {
+	return idemddb.Do(f.Context(), f.store, "k", opts, work)
+}
+
+func TestDoCommitsWhatItsWorkStages(t *testing.T) {
+	t.Parallel()
+	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
+		for range 2 {
+			got, err := f.do(opts, staging("receipt", items(counted("a"))))
+			if got != "receipt" || err != nil {
+				f.Errorf("got %q, %v", got, err)
+			}
+		}
+
+		happened(f, f.db, "a", 1)
+	})
+}
+
+func TestDoDropsWhatFailedWorkHasStaged(t *testing.T) {
+	t.Parallel()
+
+	cause := errors.New("bank closed")
+
+	for name, c := range map[string]struct {
+		end     func() error
+		panics  bool
+		exits   bool
+		wantErr error
+	}{
+		"error":  {end: func() error { return cause }, wantErr: cause},
+		"panic":  {end: func() error { panic(cause) }, panics: true},
+		"goexit": {end: func() error { runtime.Goexit(); return nil }, exits: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
+				var (
+					err      error
+					panicked any
+					wait     sync.WaitGroup
+				)
+
+				wait.Go(func() {
+					defer func() { panicked = recover() }()
+
+					_, err = f.do(opts, func(ctx context.Context) (string, error) {
+						must(f, idemddb.Stage(ctx, items(counted("a"))))
+
+						return "", c.end()
+					})
+				})
+				wait.Wait()
+
+				if !errors.Is(err, c.wantErr) || (panicked != nil) != c.panics {
+					f.Errorf("got error %v, panic %v", err, panicked)
+				}
+
+				happened(f, f.db, "a", 0)
+
+				it := recordOf(f.db, "k")
+				if textOf(it, "st") != "INPROGRESS" || numberOf(f, it, "lease") != 0 || numberOf(f, it, "att") != 1 || textOf(it, "err") == "" {
+					f.Errorf("the record is%s", show(it))
+				}
+
+				_, err = f.do(opts, staging("", items(counted("a"))))
+				must(f, err)
+				happened(f, f.db, "a", 1)
+			})
+		})
+	}
+}
+
+func TestDoReturnsWhatARefusedEffectMeans(t *testing.T) {
+	t.Parallel()
+
+	again, never := errors.New("balance too low now"), permanentError{errors.New("account closed")}
+
+	for name, c := range map[string]struct {
+		refused func(*idemddb.EffectError) error
+		want    error
+		state   string
+	}{
+		"permanent":        {func(*idemddb.EffectError) error { return never }, never, "FAILED"},
+		"plain":            {func(*idemddb.EffectError) error { return again }, again, "INPROGRESS"},
+		"nothing":          {func(*idemddb.EffectError) error { return nil }, idemddb.ErrEffectRefused, "INPROGRESS"},
+		"no Refused":       {nil, idemddb.ErrEffectRefused, "INPROGRESS"},
+		"the effect again": {func(e *idemddb.EffectError) error { return e }, idemddb.ErrEffectRefused, "INPROGRESS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
+				must(f, claim(f, f.store, "other").CompleteWith(f.Context(), nil, items(onlyOnce("a"))))
+
+				_, err := f.do(opts, staging("", idemddb.Effects{
+					Items: []types.TransactWriteItem{counted("b"), onlyOnce("a")}, Refused: c.refused,
+				}))
+				is(f, err, c.want)
+				happened(f, f.db, "b", 0)
+
+				if it := recordOf(f.db, "k"); textOf(it, "st") != c.state || numberOf(f, it, "att") != 1 {
+					f.Errorf("the record is%s", show(it))
+				}
+			})
+		})
+	}
+}
+
+// The effect is refused, and an earlier try whose outcome nobody knew was applied after all: the work is done.
+func TestDoIsDoneIfAnEarlierTryWasApplied(t *testing.T) {
+	t.Parallel()
+	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
+		n := 0
+		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if r.Operation == "TransactWriteItems" {
+				if n++; n == 1 {
+					return idemddbtest.LateRequest
+				}
+
+				return idemddbtest.None
+			}
+
+			if n > 1 { // what settles the run
+				f.db.ForgetTokens()
+				f.db.Deliver()
+			}
+
+			return idemddbtest.None
+		})
+		f.db.InterceptParts(func(_ context.Context, part idemddbtest.Request) idemddbtest.Fault {
+			if strings.HasPrefix(part.Update, "ADD") && n == 2 && len(f.db.Requests()) < 3 {
+				return "ValidationError of the test"
+			}
+
+			return idemddbtest.None
+		})
+
+		got, err := f.do(opts, staging("receipt", items(counted("a"))))
+		if got != "receipt" || err != nil {
+			f.Errorf("got %q, %v", got, err)
+		}
+
+		happened(f, f.db, "a", 1)
+	})
+}
+
+func TestDoIsNotDoneBeforeItsEffectsAreCommitted(t *testing.T) {
+	t.Parallel()
+	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
+		f.db.Intercept(transactionsAll(idemddbtest.LostRequest))
+
+		_, err := f.do(opts, staging("receipt", items(counted("a"))))
+		is(f, err, idemddb.ErrUncommitted)
+		f.db.Intercept(nil)
+		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's time
+
+		got, err := f.do(opts, staging("second", items(counted("a"))))
+		if got != "second" || err != nil {
+			f.Errorf("got %q, %v", got, err)
+		}
+
+		happened(f, f.db, "a", 1)
+	})
+}
+
+func TestDoKeepsNoValueThatCannotBeEncoded(t *testing.T) {
+	t.Parallel()
+	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
+		for range 2 {
+			_, err := idemddb.Do(f.Context(), f.store, "k", opts, func(ctx context.Context) (any, error) {
+				return func() {}, idemddb.Stage(ctx, items(counted("a")))
+			})
+			must(f, err)
+		}
+
+		needed := idemddb.ClaimOptions{NeedResult: true, Optimistic: opts != nil}
+		_, err := idemddb.Do(f.Context(), f.store, "k", &needed, func(context.Context) (any, error) { return 1, nil })
+
+		if opts == nil {
+			is(f, err, idemddb.ErrResultOmitted)
+		}
+
+		happened(f, f.db, "a", 1)
+	})
+}
+
+func TestDoKeepsNoValueThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
+		got, err := f.do(opts, staging(strings.Repeat("x", 500_000), items(counted("a"))))
+		if len(got) != 500_000 || err != nil {
+			f.Errorf("got %d bytes, %v", len(got), err)
+		}
+
+		got, err = f.do(opts, staging("another", items(onlyOnce("a"))))
+		if got != "" || err != nil {
+			f.Errorf("got %q, %v", got, err)
+		}
+
+		happened(f, f.db, "a", 1)
+	})
+}
+
+func TestDoOfTwoOptimisticCallsOneIsCommittedAndTheOtherReplays(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		var (
+			all  sync.WaitGroup
+			both = make(chan struct{}, 2)
+			got  [2]string
+		)
+
+		for i, name := range []string{"first", "second"} {
+			all.Go(func() {
+				v, err := f.do(optimistic, func(ctx context.Context) (string, error) {
+					both <- struct{}{}
+
+					for len(both) < 2 {
+						time.Sleep(time.Millisecond) //nolint:forbidigo // the bubble's time
+					}
+
+					return name, idemddb.Stage(ctx, items(onlyOnce("a")))
+				})
+				must(f, err)
+
+				got[i] = v
+			})
+		}
+
+		all.Wait()
+
+		if got[0] != got[1] || got[0] == "" {
+			f.Errorf("got %q", got)
+		}
+
+		happened(f, f.db, "a", 1)
+		f.want("TransactWriteItems", "TransactWriteItems")
+	})
+}
+
+// The second call fails because it sees what the first has done. It is a replay.
+func TestDoReplaysACallThatStumblesOverItsOwnFirstRun(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		got, err := f.do(optimistic, func(ctx context.Context) (string, error) {
+			_, err := f.do(optimistic, staging("first", items(counted("a"))))
+			must(f, err)
+
+			return "", permanentError{errors.New("paid already")}
+		})
+		if got != "first" || err != nil {
+			f.Errorf("got %q, %v", got, err)
+		}
+
+		if it := recordOf(f.db, "k"); textOf(it, "st") != "COMPLETED" {
+			f.Errorf("the record is%s", show(it))
+		}
+	})
+}
+
+func TestDoDemandsThatOptimisticWorkStages(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{MaxAttempts: 3}, func(f *fixture) {
+		_, err := f.do(optimistic, func(context.Context) (string, error) { return "", nil })
+		is(f, err, idemddb.ErrNotStaged)
+
+		if it := recordOf(f.db, "k"); textOf(it, "st") != "INPROGRESS" || numberOf(f, it, "att") != 1 {
+			f.Errorf("the record is%s", show(it))
+		}
+
+		got, err := f.do(optimistic, staging("", idemddb.Effects{}))
+		must(f, err)
+
+		if textOf(recordOf(f.db, "k"), "st") != "COMPLETED" || got != "" {
+			f.Error("Stage of nothing is not enough")
+		}
+	})
+}
+
+func TestDoWithoutAClaimEndsAKeyForGood(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{MaxAttempts: 2}, func(f *fixture) {
+		never := permanentError{errors.New("no such account")}
+		_, err := f.do(optimistic, func(context.Context) (string, error) { return "", never })
+		is(f, err, never)
+		_, err = f.do(optimistic, staging("", items(counted("a"))))
+		is(f, err, idemddb.ErrFailed)
+
+		for i := range 4 {
+			_, err = idemddb.Do(f.Context(), f.store, "often", optimistic, func(context.Context) (string, error) { return "", errors.New("closed") })
+			if want := i >= 2; errors.Is(err, idemddb.ErrFailed) != want {
+				f.Errorf("attempt %d: %v", i+1, err)
+			}
+		}
+
+		happened(f, f.db, "a", 0)
+	})
+}
+
+func TestDoWithoutAClaimIsRefusedAsAClaimIs(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claim(f, f.store, "k")
+
+		_, err := f.do(optimistic, staging("", items(counted("a"))))
+		is(f, err, idemddb.ErrInProgress)
+		happened(f, f.db, "a", 0)
+
+		_, err = f.do(optimistic, func(ctx context.Context) (string, error) {
+			if _, ok := idemddb.FromContext(ctx); ok {
+				f.Error("there is a claim")
+			}
+
+			return "", errors.New("closed")
+		})
+		is(f, err, idemddb.ErrInProgress)
+
+		if _, _, err := f.store.Claim(f.Context(), "x", optimistic); err == nil {
+			f.Error("a claim is optimistic")
+		}
+	})
+}
+
+func TestDoWithoutAClaimIsAnsweredFromTheCache(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Cache: 1}, func(f *fixture) {
+		for i := range 3 {
+			got, err := f.do(optimistic, staging("receipt", items(counted("a"))))
+			if got != "receipt" || err != nil {
+				f.Errorf("got %q, %v", got, err)
+			}
+
+			if n := len(f.db.Requests()); n != min(i+1, 2) {
+				f.Errorf("call %d: %d requests", i, n)
+			}
+		}
+	})
+}
+
+func TestDoAnsweredForEndedKeys(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{NoTakeover: true, Lease: time.Second}, func(f *fixture) {
+		_, err := f.do(nil, func(ctx context.Context) (string, error) {
+			must(f, idemddb.Stage(ctx, items(counted("a"))))
+
+			_, _, failed := ahead2(f).Claim(f.Context(), "k", nil)
+			is(f, failed, idemddb.ErrFailed)
+
+			return "mine", nil
+		})
+		is(f, err, idemddb.ErrFenced)
+
+		if fenced, ok := errors.AsType[*idemddb.FencedError](err); !ok || !fenced.HasFailed() {
+			f.Errorf("got %v", err)
+		}
+
+		happened(f, f.db, "a", 0)
+	})
+}
+
+// ahead2 is a Store whose clock is an hour ahead and that takes nothing over.
+func ahead2(f *fixture) *idemddb.Store {
+	return storeOn(f, f.db, &idemddb.Options{
+		NoTakeover: true, Lease: time.Second, Now: func() time.Time { return time.Now().Add(time.Hour) },
+	})
+}
+
+func TestDisabledEffectsHappenWithoutARecord(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "true")
+
+	var events eventLog
+
+	bank := &bankSender{}
+	s, db := newStore(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": bank}, Observe: events.observe})
+
+	for name, opts := range bothWays {
+		for range 2 {
+			got, err := idemddb.Do(t.Context(), s, "k", opts, func(ctx context.Context) (string, error) {
+				return "v", idemddb.Stage(ctx, idemddb.Effects{
+					Items: []types.TransactWriteItem{counted(name)}, Messages: []idemddb.Message{{To: "bank", Body: name}},
+				})
+			})
+			if got != "v" || err != nil {
+				t.Errorf("got %q, %v", got, err)
+			}
+		}
+
+		happened(t, db, name, 2)
+	}
+
+	if len(bank.ids) != 4 || recordOf(db, "k") != nil {
+		t.Errorf("%d messages, record %v", len(bank.ids), recordOf(db, "k"))
+	}
+
+	events.want(t, idemddb.Disabled)
+
+	never := permanentError{errors.New("no")}
+	_, err := idemddb.Do(t.Context(), s, "k", nil, func(ctx context.Context) (string, error) {
+		return "", idemddb.Stage(ctx, idemddb.Effects{
+			Items: []types.TransactWriteItem{onlyOnce("claimed")}, Refused: func(*idemddb.EffectError) error { return never },
+		})
+	})
+	is(t, err, never)
+
+	bank.err = errors.New("down")
+	_, err = idemddb.Do(t.Context(), s, "k", nil, func(ctx context.Context) (string, error) {
+		return "", idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}})
+	})
+	is(t, err, idemddb.ErrUnsent)
+}
+
+// bankSender keeps the ids that it is sent.
+type bankSender struct {
+	mu  sync.Mutex
+	err error
+	ids []string
+}
+
+func (b *bankSender) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	answers := make([]error, len(ms))
+
+	for i, m := range ms {
+		if answers[i] = b.err; b.err == nil {
+			b.ids = append(b.ids, m.ID)
+		}
+	}
+
+	return answers
+}

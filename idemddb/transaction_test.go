@@ -1,0 +1,482 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// begin lets another transaction hold items.
+func begin(t testing.TB, db *idemddbtest.DB, effects ...types.TransactWriteItem) *idemddbtest.Transaction {
+	t.Helper()
+
+	tx, err := db.Begin(&dynamodb.TransactWriteItemsInput{TransactItems: effects})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return tx
+}
+
+// The first try has no answer: DynamoDB has it in flight. It is committed item by item, and each of the tries meanwhile sees another
+// half of it.
+func TestATransactionThatMeetsItsOwnEarlierTryIsCommittedOnce(t *testing.T) {
+	t.Parallel()
+
+	for _, forgets := range []bool{false, true} {
+		for order, inOrder := range map[string][]int{"record first": {0, 1, 2}, "record last": {2, 1, 0}, "record between": {1, 0, 2}} {
+			for verb, complete := range map[string]func(f *fixture) error{
+				"Commit": func(f *fixture) error {
+					rec, err := f.store.Commit(f.Context(), "k", nil, []byte("r"), items(onlyOnce("a"), onlyOnce("b")))
+					if rec != nil {
+						f.Error("the own commit is taken for another's")
+					}
+
+					return err
+				},
+				"CompleteWith": func(f *fixture) error {
+					return claim(f, f.store, "k").CompleteWith(f.Context(), []byte("r"), items(onlyOnce("a"), onlyOnce("b")))
+				},
+			} {
+				t.Run(fmt.Sprintf("%s, %s, token forgotten %t", verb, order, forgets), func(t *testing.T) {
+					t.Parallel()
+					bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB {
+						if forgets {
+							return tokenless{db}
+						}
+
+						return db
+					}, func(f *fixture) {
+						seen := 0
+						f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+							if r.Operation != "TransactWriteItems" {
+								return idemddbtest.None
+							}
+
+							if seen++; seen == 1 {
+								return idemddbtest.LateCommit
+							}
+
+							if seen >= 3 && seen < 6 && len(f.db.InFlight()) > 0 {
+								f.db.InFlight()[0].CommitItem(inOrder[seen-3])
+							}
+
+							return idemddbtest.None
+						})
+
+						must(f, complete(f))
+						f.db.Deliver() // what DynamoDB has begun to commit it commits in the end
+						happened(f, f.db, "a", 1)
+						happened(f, f.db, "b", 1)
+						replay(f.T, f.store, "k")
+					})
+				})
+			}
+		}
+	}
+}
+
+// tokenless forgets each token at once.
+type tokenless struct{ *idemddbtest.DB }
+
+func (e tokenless) TransactWriteItems(
+	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	without := *in
+	without.ClientRequestToken = nil
+
+	return e.DB.TransactWriteItems(ctx, &without, opts...)
+}
+
+func TestAHotItemIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		held := begin(f, f.db, counted("hot"))
+		time.AfterFunc(3*time.Second, held.Commit)
+
+		c := claim(f, f.store, "k")
+		must(f, c.CompleteWith(f.Context(), nil, items(counted("hot"))))
+		happened(f, f.db, "hot", 2)
+
+		if n := f.events.count(idemddb.Conflict); n < 10 || f.events.count(idemddb.Retried) != n {
+			f.Errorf("%d conflicts, %d retries", n, f.events.count(idemddb.Retried))
+		}
+	})
+}
+
+func TestWorkersOnOneHotItemAllFinish(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		var all sync.WaitGroup
+
+		for i := range 10 {
+			all.Go(func() {
+				rec, err := f.store.Commit(f.Context(), fmt.Sprint(i), nil, nil, items(counted("hot")))
+				if rec != nil || err != nil {
+					f.Error(rec, err)
+				}
+			})
+		}
+
+		all.Wait()
+		happened(f, f.db, "hot", 10)
+	})
+}
+
+// Whoever writes the record plainly while a transaction holds it waits for its end.
+func TestPlainWritesWaitForATransactionOnTheRecord(t *testing.T) {
+	t.Parallel()
+
+	hold := types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: new("records"), Key: map[string]types.AttributeValue{"pk": text("test#k")}, ConditionExpression: new("attribute_not_exists(nothing)"),
+	}}
+
+	for verb, write := range map[string]func(f *fixture, c *idemddb.Claim) error{
+		"claim": func(f *fixture, c *idemddb.Claim) error {
+			_, _, err := f.store.Claim(f.Context(), "k", nil)
+			if errors.Is(err, idemddb.ErrInProgress) {
+				return nil
+			}
+
+			return err
+		},
+		"complete": func(f *fixture, c *idemddb.Claim) error { return c.Complete(f.Context(), nil) },
+		"release":  func(f *fixture, c *idemddb.Claim) error { return c.Release(f.Context(), nil) },
+		"fail":     func(f *fixture, c *idemddb.Claim) error { return c.Fail(f.Context(), nil) },
+		"extend":   func(f *fixture, c *idemddb.Claim) error { return c.Extend(f.Context()) },
+	} {
+		t.Run(verb, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				c := claim(f, f.store, "k")
+				held := begin(f, f.db, hold)
+				time.AfterFunc(time.Second, held.Cancel)
+				time.Sleep(time.Millisecond) //nolint:forbidigo // the bubble's time
+				must(f, write(f, c))
+
+				if f.events.count(idemddb.Retried) == 0 {
+					f.Error("it did not wait")
+				}
+			})
+		})
+	}
+}
+
+// The renewal is under way and not answered when the claim is completed with effects: it must neither conflict nor delay them.
+func TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		work, stop := c.Keep(f.Context())
+
+		defer stop()
+
+		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if r.Operation == "UpdateItem" {
+				return idemddbtest.LateReply
+			}
+
+			return idemddbtest.None
+		})
+		time.Sleep(15*time.Second + time.Millisecond) //nolint:forbidigo // the bubble's time: half of the lease
+		f.takes(0, func() { must(f, c.CompleteWith(work, nil, items(counted("a")))) })
+		happened(f, f.db, "a", 1)
+
+		if f.events.count(idemddb.Conflict) > 0 || work.Err() != nil {
+			f.Error("conflict, or the work is cancelled")
+		}
+	})
+}
+
+func TestTheRenewalGoesOnAfterARefusedEffect(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		must(f, claim(f, f.store, "other").CompleteWith(f.Context(), nil, items(onlyOnce("a"))))
+
+		c := claim(f, f.store, "k")
+		work, stop := c.Keep(f.Context())
+
+		defer stop()
+
+		held := begin(f, f.db, counted("b"))
+		time.AfterFunc(20*time.Second, held.Commit) // the renewal is due meanwhile
+		is(f, c.CompleteWith(work, nil, items(counted("b"), onlyOnce("a"))), idemddb.ErrEffectRefused)
+		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's time: two leases
+
+		if work.Err() != nil || !c.Held() {
+			f.Errorf("the claim is not kept: %v", context.Cause(work))
+		}
+	})
+}
+
+func TestTheLeaseIsExtendedBetweenTheTriesOfALongTransaction(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Lease: 10 * time.Second}, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		held := begin(f, f.db, counted("hot"))
+		time.AfterFunc(25*time.Second, held.Commit)
+
+		ctx := idemddb.WithInvocation(f.Context(), time.Now().Add(time.Minute), time.Now().Add(time.Minute))
+		must(f, c.CompleteWith(ctx, nil, items(counted("hot"))))
+
+		extends := 0
+		for _, r := range f.db.Requests() {
+			if r.Operation == "UpdateItem" && strings.HasPrefix(r.Update, "SET lease") {
+				extends++
+			}
+		}
+
+		if extends < 2 || extends > 4 {
+			f.Errorf("%d extensions", extends)
+		}
+	})
+}
+
+// An extension in line that is not answered takes its part of the time, and the transaction is sent all the same.
+func TestAnExtensionInLineDoesNotKeepTheTransactionFromBeingSent(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Lease: 10 * time.Second}, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		time.Sleep(9 * time.Second) //nolint:forbidigo // the bubble's time
+
+		once := transactions(1, idemddbtest.LostRequest)
+		f.db.Intercept(func(ctx context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if r.Operation == "UpdateItem" {
+				return idemddbtest.LateReply
+			}
+
+			return once(ctx, r)
+		})
+		must(f, c.CompleteWith(f.Context(), nil, items(counted("a"))))
+		happened(f, f.db, "a", 1)
+	})
+}
+
+func TestATransactionThatIsDeniedIsNotDone(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.db.Intercept(transactionsAll(idemddbtest.AccessDenied))
+
+		got, err := idemddb.Do(f.Context(), f.store, "k", nil, func(ctx context.Context) (int, error) {
+			return 7, idemddb.Stage(ctx, items(counted("a")))
+		})
+		is(f, err, idemddb.ErrEffectRefused)
+
+		effect, ok := errors.AsType[*idemddb.EffectError](err)
+		if !ok || effect.Index != -1 || effect.Code != "AccessDeniedException" || got != 7 {
+			f.Errorf("got %d, %v", got, err)
+		}
+
+		f.db.Intercept(nil)
+		claim(f, f.store, "k") // it was released
+		happened(f, f.db, "a", 0)
+	})
+}
+
+// transactionsAll returns an interceptor with a fault for each transaction.
+func transactionsAll(fault idemddbtest.Fault) func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+	return func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if r.Operation == "TransactWriteItems" {
+			return fault
+		}
+
+		return idemddbtest.None
+	}
+}
+
+func TestAnswersOfTransactionsThatProveNothing(t *testing.T) {
+	t.Parallel()
+
+	for _, fault := range []idemddbtest.Fault{
+		idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswerApplied, idemddbtest.TruncatedBody, idemddbtest.LateReply, idemddbtest.LateRequest,
+		idemddbtest.LateCommit, idemddbtest.CanceledWithoutReasons, idemddbtest.TransactionInProgress, idemddbtest.ThrottleReason,
+		idemddbtest.TransactionConflict, idemddbtest.ServerErrorApplied, idemddbtest.ReplicatedWriteConflict,
+	} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				n := 0
+				f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					if len(f.db.InFlight()) > 0 && n > 3 {
+						f.db.Deliver()
+					}
+
+					if n++; n == 1 || n == 2 {
+						return fault
+					}
+
+					return idemddbtest.None
+				})
+				rec, err := f.store.Commit(f.Context(), "k", nil, []byte("r"), items(onlyOnce("a"), counted("b")))
+				must(f, err)
+
+				if rec != nil {
+					f.Error("a record")
+				}
+
+				happened(f, f.db, "b", 1)
+				f.db.Deliver()
+				happened(f, f.db, "b", 1)
+				f.db.ForgetTokens()
+			})
+		})
+	}
+}
+
+// A late twin of a commit, after DynamoDB has forgotten its token, finds the record.
+func TestALateTwinOfACommitFindsTheRecordWhenItsTokenIsForgotten(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.db.Inject(idemddbtest.LateRequest)
+
+		if _, err := f.store.Commit(f.Context(), "k", nil, nil, items(counted("a"))); err != nil {
+			f.Fatal(err)
+		}
+
+		time.Sleep(11 * time.Minute) //nolint:forbidigo // the bubble's time
+		f.db.ForgetTokens()
+		f.db.Deliver()
+		happened(f, f.db, "a", 1)
+	})
+}
+
+func TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswersInARow(t *testing.T) {
+	t.Parallel()
+	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return silent{db} }, func(f *fixture) {
+		for i := range 5 {
+			rec, err := f.store.Commit(f.Context(), fmt.Sprint(i), nil, nil, items(counted("a")))
+			if rec != nil || err != nil {
+				f.Fatal(rec, err)
+			}
+		}
+
+		happened(f, f.db, "a", 5)
+
+		if n := len(f.db.Requests()); n != 7 {
+			f.Errorf("%d requests, want 3 and 4", n)
+		}
+
+		if n := f.events.count(idemddb.Retried); n != 3 {
+			f.Errorf("%d events, want 2 retries and 1 that says so", n)
+		}
+	})
+}
+
+// silent never says what a transaction has consumed.
+type silent struct{ *idemddbtest.DB }
+
+func (e silent) TransactWriteItems(
+	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	out, err := e.DB.TransactWriteItems(ctx, in, opts...)
+	if err != nil {
+		return nil, err
+	}
+
+	out.ConsumedCapacity = nil
+
+	return out, nil
+}
+
+func TestEventsOfEffects(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		run  func(f *fixture)
+		want []idemddb.Kind
+	}{
+		"committed": {func(f *fixture) {
+			_, _ = f.store.Commit(f.Context(), "k", nil, nil, items(counted("a")))
+		}, []idemddb.Kind{idemddb.Completed}},
+		"replayed": {func(f *fixture) {
+			_, _ = f.store.Commit(f.Context(), "k", nil, nil, items(counted("a")))
+			_, _ = f.store.Commit(f.Context(), "k", nil, nil, items(counted("a")))
+		}, []idemddb.Kind{idemddb.Completed, idemddb.Replayed}},
+		"refused": {func(f *fixture) {
+			_, _ = f.store.Commit(f.Context(), "k", nil, nil, items(onlyOnce("a")))
+			_, _ = f.store.Commit(f.Context(), "l", nil, nil, items(onlyOnce("a")))
+			_ = claim(f, f.store, "m").CompleteWith(f.Context(), nil, items(onlyOnce("a")))
+		}, []idemddb.Kind{idemddb.Completed, idemddb.EffectRefused, idemddb.Claimed, idemddb.EffectRefused}},
+		"uncommitted": {func(f *fixture) {
+			c := claim(f, f.store, "l")
+			f.db.Intercept(always(idemddbtest.LostRequest))
+			_, err := f.store.Commit(f.Context(), "k", nil, nil, items(onlyOnce("a")))
+			is(f, err, idemddb.ErrUncommitted)
+			is(f, c.CompleteWith(f.Context(), nil, items(onlyOnce("a"))), idemddb.ErrUncommitted)
+		}, []idemddb.Kind{idemddb.Claimed, idemddb.Uncommitted, idemddb.Uncommitted}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				c.run(f)
+				f.events.want(f, c.want...)
+			})
+		})
+	}
+}
+
+func TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := newStore(t, &idemddb.Options{Cache: 10})
+		must(t, claim(t, s, "plain").CompleteWith(t.Context(), []byte("r"), items(counted("a"))))
+		must(t, claim(t, s, "unsent").CompleteWith(t.Context(), []byte("r"), idemddb.Effects{Messages: make100()[:1]}))
+
+		if _, err := s.Commit(t.Context(), "committed", nil, []byte("r"), items(counted("a"))); err != nil {
+			t.Error(err)
+		}
+
+		for key, want := range map[string]int{"plain": 0, "unsent": 2, "committed": 1} {
+			db.ResetRequests()
+			replay(t, s, key)
+			replay(t, s, key)
+
+			if n := len(db.Requests()); n != want {
+				t.Errorf("%s: %d requests for two replays, want %d", key, n, want)
+			}
+		}
+	})
+}
+
+// The numbers of the table of costs.
+func TestCostsOfEffects(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": answering(nil)}}, func(f *fixture) {
+		cost := func(name string, requests, units int, code func()) {
+			f.db.ResetRequests()
+			code()
+
+			got := 0
+			for _, r := range f.db.Requests() {
+				got += r.WriteUnits
+			}
+
+			if n := len(f.db.Requests()); n != requests || got != units {
+				f.Errorf("%s: %d requests and %d write units, want %d and %d", name, n, got, requests, units)
+			}
+		}
+		commit := func(key string, e idemddb.Effects) {
+			if _, err := f.store.Commit(f.Context(), key, nil, nil, e); err != nil {
+				f.Error(err)
+			}
+		}
+
+		cost("Commit with one item", 1, 4, func() { commit("a", items(counted("a"))) })
+		cost("a duplicate, as a new message", 1, 4, func() { commit("a", items(counted("a"))) })
+		cost("claim and CompleteWith with one item", 2, 5, func() {
+			must(f, claim(f, f.store, "b").CompleteWith(f.Context(), nil, items(counted("a"))))
+		})
+		cost("a duplicate, redelivered", 1, 1, func() { replay(f.T, f.store, "b") })
+	})
+}
