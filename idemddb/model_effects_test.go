@@ -85,7 +85,7 @@ func newEffectWorld(t *testing.T, rt *rapid.T, seen *sights, effects *effectSigh
 	t.Helper()
 
 	w := &effectWorld{world: &world{T: rt, ctx: t.Context(), seen: seen}, seen: effects, done: map[string]bool{}, never: map[string]bool{}}
-	w.world.wrap = func(p pausing) idemddb.DynamoDB { return inspected{p, w} }
+	w.wrap = func(p pausing) idemddb.DynamoDB { return inspected{p, w} }
 	w.possible = append([]idemddbtest.Fault{
 		idemddbtest.LateCommit, idemddbtest.LateCommit, idemddbtest.LateRequest, idemddbtest.LostReply, idemddbtest.TransactionConflict,
 		idemddbtest.ThrottleReason, idemddbtest.CanceledWithoutReasons, idemddbtest.TransactionInProgress,
@@ -155,11 +155,11 @@ func (w *effectWorld) inspect() {
 		}
 
 		if n := w.number(it, "n"); n != 1 {
-			w.fail("effect %s happened %d times%s", name, n, w.history())
+			w.failf("effect %s happened %d times%s", name, n, w.history())
 		}
 
 		if w.never[name] {
-			w.fail("effect %s happened although its call was refused%s", name, w.history())
+			w.failf("effect %s happened although its call was refused%s", name, w.history())
 		}
 
 		if w.done[name] || strings.HasPrefix(name, "other") {
@@ -169,7 +169,7 @@ func (w *effectWorld) inspect() {
 		w.done[name] = true
 
 		if w.effect != "" {
-			w.fail("effects %s and %s happened in one life%s", w.effect, name, w.history())
+			w.failf("effects %s and %s happened in one life%s", w.effect, name, w.history())
 		}
 
 		w.effect = name
@@ -178,8 +178,8 @@ func (w *effectWorld) inspect() {
 	w.compare(record)
 }
 
-// fail keeps the first thing that is wrong, for the goroutine of the test.
-func (w *effectWorld) fail(format string, args ...any) {
+// failf keeps the first thing that is wrong, for the goroutine of the test.
+func (w *effectWorld) failf(format string, args ...any) {
 	if w.wrong == "" {
 		w.wrong = fmt.Sprintf(format, args...)
 	}
@@ -192,9 +192,9 @@ func (w *effectWorld) compare(record map[string]types.AttributeValue) {
 
 	switch isCompleted := textOf(record, "st") == "COMPLETED" && textOf(record, "tx") != ""; {
 	case isCompleted && w.effect == "", isCompleted && strings.HasPrefix(string(result.Value), "call") && string(result.Value) != w.effect:
-		w.fail("the record is completed by %s, its effect is %q%s", result.Value, w.effect, w.history())
+		w.failf("the record is completed by %s, its effect is %q%s", result.Value, w.effect, w.history())
 	case !isCompleted && w.effect != "":
-		w.fail("effect %s happened, the record is%s%s", w.effect, show(record), w.history())
+		w.failf("effect %s happened, the record is%s%s", w.effect, show(record), w.history())
 	}
 }
 
