@@ -53,7 +53,7 @@ func TestARequestIsOneWrite(t *testing.T) {
 
 	var writes atomic.Int64
 
-	client := HTTPClient().(inMemory) //nolint:forcetypeassert // that is what it returns
+	client := HTTPClient().(inMemory)
 	client.client = client.client.WithTransportOptions(func(tr *http.Transport) {
 		tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)

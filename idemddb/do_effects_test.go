@@ -278,7 +278,7 @@ func TestDoOfTwoOptimisticCallsOneIsCommittedAndTheOtherReplays(t *testing.T) {
 func TestDoReplaysACallThatStumblesOverItsOwnFirstRun(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
-		got, err := f.do(optimistic, func(ctx context.Context) (string, error) {
+		got, err := f.do(optimistic, func(_ context.Context) (string, error) {
 			_, err := f.do(optimistic, staging("first", items(counted("a"))))
 			must(f, err)
 

@@ -78,9 +78,11 @@ type world struct {
 	seen    *sights
 	db      *idemddbtest.DB
 	options idemddb.Options
-	ahead   atomic.Int64 // by how much the fastest clock is ahead of the bubble's time
+	wrap    func(pausing) idemddb.DynamoDB // the client of a Store
+	ahead   atomic.Int64                   // by how much the fastest clock is ahead of the bubble's time
 	workers []*worker
 
+	possible   []idemddbtest.Fault // of requests
 	mu         sync.Mutex
 	statements []idemddbtest.Fault // of the key, in shared requests, to come
 	pauses     []pause             // of the requests to come
@@ -118,7 +120,17 @@ type pause struct {
 func newWorld(t *testing.T, rt *rapid.T, seen *sights) *world {
 	t.Helper()
 
-	w := &world{T: rt, ctx: t.Context(), seen: seen}
+	w := &world{T: rt, ctx: t.Context(), seen: seen, possible: modelFaults, wrap: func(p pausing) idemddb.DynamoDB { return p }}
+	w.begin(t, modelRetention)
+
+	return w
+}
+
+// begin makes the table and the workers.
+func (w *world) begin(t *testing.T, retention time.Duration) {
+	t.Helper()
+
+	rt := w.T
 	w.db = idemddbtest.New(&idemddbtest.Options{Now: w.clock(0)})
 
 	if _, err := w.db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
@@ -133,7 +145,7 @@ func newWorld(t *testing.T, rt *rapid.T, seen *sights) *world {
 	}
 
 	w.options = idemddb.Options{
-		Lease: modelLease, Retention: modelRetention, ClockSkew: modelSkew, ClaimPatience: modelPatience,
+		Lease: modelLease, Retention: retention, ClockSkew: modelSkew, ClaimPatience: modelPatience,
 		MaxAttempts: rapid.SampledFrom([]int{0, 0, 0, 2}).Draw(rt, "attempts"),
 		NoTakeover:  rapid.SampledFrom([]bool{false, false, false, true}).Draw(rt, "without takeover"),
 	}
@@ -157,8 +169,6 @@ func newWorld(t *testing.T, rt *rapid.T, seen *sights) *world {
 
 		return fault
 	})
-
-	return w
 }
 
 // clock returns a clock that goes on with the bubble's time, also during a call.
@@ -170,7 +180,7 @@ func (w *world) store(now func() time.Time) *idemddb.Store {
 	o := w.options
 	o.Now = now
 
-	s, err := idemddb.New(pausing{w.db, w}, "records", "model", &o)
+	s, err := idemddb.New(w.wrap(pausing{w.db, w}), "records", "model", &o)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -212,6 +222,14 @@ func (p pausing) BatchExecuteStatement(
 	defer p.w.pause()()
 
 	return p.DB.BatchExecuteStatement(ctx, in, opts...)
+}
+
+func (p pausing) TransactWriteItems(
+	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	defer p.w.pause()()
+
+	return p.DB.TransactWriteItems(ctx, in, opts...)
 }
 
 // pause lets the time before a request pass. The function that it returns lets the time after it pass.
@@ -275,7 +293,7 @@ var modelPauses = []time.Duration{0, 0, 0, modelLease / 4, modelLease * 3 / 4, m
 
 // faults draws what happens to the requests of a worker's next call.
 func (w *world) faults(t *rapid.T, of *worker) {
-	w.db.Inject(rapid.SliceOfN(rapid.SampledFrom(modelFaults), 0, 3).Draw(t, "faults")...)
+	w.db.Inject(rapid.SliceOfN(rapid.SampledFrom(w.possible), 0, 3).Draw(t, "faults")...)
 
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -130,10 +130,9 @@ func TestAllMessagesOfARecordCanBeParked(t *testing.T) {
 
 	defer stop()
 
-	for {
-		if idemddb.Stage(work, idemddb.Effects{Messages: make100()}) != nil {
-			break
-		}
+	var full error
+	for full == nil {
+		full = idemddb.Stage(work, idemddb.Effects{Messages: make100()})
 	}
 
 	must(t, c.Complete(t.Context(), nil))

@@ -143,7 +143,7 @@ func TestPlainWritesWaitForATransactionOnTheRecord(t *testing.T) {
 	}}
 
 	for verb, write := range map[string]func(f *fixture, c *idemddb.Claim) error{
-		"claim": func(f *fixture, c *idemddb.Claim) error {
+		"claim": func(f *fixture, _ *idemddb.Claim) error {
 			_, _, err := f.store.Claim(f.Context(), "k", nil)
 			if errors.Is(err, idemddb.ErrInProgress) {
 				return nil
@@ -307,7 +307,7 @@ func TestAnswersOfTransactionsThatProveNothing(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
 				n := 0
-				f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+				f.db.Intercept(func(_ context.Context, _ idemddbtest.Request) idemddbtest.Fault {
 					if len(f.db.InFlight()) > 0 && n > 3 {
 						f.db.Deliver()
 					}

@@ -167,21 +167,22 @@ func TestTheLeaseOfAHandlerThatRunsInALongReserveIsRenewed(t *testing.T) {
 				bubble(t, &idemddb.Options{Lease: 4 * time.Second, Single: single}, func(h *harness) {
 					h.opts.Reserve = 30 * time.Second
 					other := h.open(h.db, &idemddb.Options{Lease: 4 * time.Second})
-					taken := false
+
+					var taken atomic.Bool
 
 					go func() {
 						for range 58 {
 							time.Sleep(time.Second)
 
 							if claim, _, _ := other.Claim(h.Context(), "k0", nil); claim != nil {
-								taken = true
+								taken.Store(true)
 							}
 						}
 					}()
 
 					failed, _ := h.within(time.Minute, wrap(h, slowly(44*time.Second)), numbered(1)) // 14 s into the reserve
 					h.equal("failed", failed, []string(nil))
-					h.equal("taken over while its handler ran", taken, false)
+					h.equal("taken over while its handler ran", taken.Load(), false)
 					h.equal("record", h.state("k0"), "COMPLETED")
 				})
 			})

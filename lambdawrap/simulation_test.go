@@ -175,6 +175,12 @@ func (s *simulation) ChangeMessageVisibility(
 	return &sqs.ChangeMessageVisibilityOutput{}, nil
 }
 
+func (s *simulation) String() string {
+	return fmt.Sprintf("batch %t, FIFO %t, workers %d, single %t, lease %v, reserve %v, timeout %v, wait %v, limit %v, faulty %v, attempts %d, no takeover %t, %d messages, %d keys",
+		s.isBatch, s.isFIFO, s.options.Workers, s.store.Single, s.store.Lease, s.reserve(), s.options.Timeout, s.options.Wait, s.limit, s.faulty,
+		s.store.MaxAttempts, s.store.NoTakeover, s.count, s.keys)
+}
+
 func (s *simulation) reserve() time.Duration {
 	if s.options.Reserve == 0 {
 		return time.Second
@@ -183,14 +189,8 @@ func (s *simulation) reserve() time.Duration {
 	return s.options.Reserve
 }
 
-func (s *simulation) String() string {
-	return fmt.Sprintf("batch %t, FIFO %t, workers %d, single %t, lease %v, reserve %v, timeout %v, wait %v, limit %v, faulty %v, attempts %d, no takeover %t, %d messages, %d keys",
-		s.isBatch, s.isFIFO, s.options.Workers, s.store.Single, s.store.Lease, s.reserve(), s.options.Timeout, s.options.Wait, s.limit, s.faulty,
-		s.store.MaxAttempts, s.store.NoTakeover, s.count, s.keys)
-}
-
-// breaks notes a broken rule. s.mu must be held.
-func (s *simulation) breaks(format string, args ...any) {
+// breaksf notes a broken rule. s.mu must be held.
+func (s *simulation) breaksf(format string, args ...any) {
 	s.broken = append(s.broken, fmt.Sprintf("after %v: ", time.Since(s.start))+fmt.Sprintf(format, args...))
 }
 
@@ -389,11 +389,11 @@ func (s *simulation) invoke(function wrapped, taken []*queued) {
 
 	c.answered = time.Now()
 	if late := c.answered.Sub(c.deadline.Add(-s.reserve() / 4)); late > 5*time.Millisecond {
-		s.breaks("an answer comes %v too late", late)
+		s.breaksf("an answer comes %v too late", late)
 	}
 
 	if err != nil {
-		s.breaks("an invocation fails: %v", err)
+		s.breaksf("an invocation fails: %v", err)
 	}
 
 	failed := ids(response)
@@ -408,11 +408,12 @@ func (s *simulation) invoke(function wrapped, taken []*queued) {
 		q.gone, s.ended[q.MessageId] = true, true
 
 		if s.effects[q.Body] == 0 && !s.taken[q.MessageId] {
-			s.breaks("%s with key %s is lost: it is reported done without an effect", q.MessageId, q.Body)
+			s.breaksf("%s with key %s is lost: it is reported done without an effect", q.MessageId, q.Body)
 		}
 	}
 
-	s.checkCall(c)
+	s.checkCall(c, failed)
+	s.checkGroups(c, taken, failed)
 }
 
 // comesBack is for a message that was reported failed. What has failed for good goes to the queue's dead-letter queue when all is calm.
@@ -422,8 +423,26 @@ func (s *simulation) comesBack(q *queued) {
 	}
 }
 
+// checkGroups checks that nothing which ran behind a failed message of its FIFO group is reported done.
+func (s *simulation) checkGroups(c *call, taken []*queued, failed []string) {
+	first := map[string]string{} // :: group → id of its first message that failed
+
+	for _, q := range taken {
+		isFailed := slices.Contains(failed, q.MessageId)
+		ran := slices.ContainsFunc(s.runs, func(r *run) bool { return r.call == c && r.id == q.MessageId })
+
+		if before, ok := first[q.group]; s.isFIFO && ok && ran && !isFailed {
+			s.breaksf("%s is reported done behind %s of its group, which failed", q.MessageId, before)
+		}
+
+		if _, ok := first[q.group]; isFailed && !ok {
+			first[q.group] = q.MessageId
+		}
+	}
+}
+
 // checkCall checks the rules of one invocation: what a handler answered in time is how its message ended.
-func (s *simulation) checkCall(c *call) {
+func (s *simulation) checkCall(c *call, failed []string) {
 	isLate := false
 	for _, o := range c.ended {
 		isLate = isLate || o == lambdawrap.OutcomeLate
@@ -435,10 +454,13 @@ func (s *simulation) checkCall(c *call) {
 			continue
 		}
 
-		switch o := c.ended[r.id]; o {
-		case lambdawrap.OutcomeCompleted, lambdawrap.OutcomeUnrecorded, lambdawrap.OutcomeFenced, "":
+		isFailed := slices.Contains(failed, r.id)
+
+		switch o := c.ended[r.id]; {
+		case o == lambdawrap.OutcomeFenced, o == "":
+		case o == lambdawrap.OutcomeCompleted && !isFailed, o == lambdawrap.OutcomeUnrecorded && !isFailed:
 		default:
-			s.breaks("%s succeeded in time and ended as %s", r.id, o)
+			s.breaksf("%s succeeded in time and ended as %s, reported failed: %t", r.id, o, isFailed)
 		}
 	}
 }
@@ -648,16 +670,16 @@ func (s *simulation) begin(ctx context.Context, m events.SQSMessage) *run {
 	c.running++
 
 	if state := s.harness.state(r.key); state != "INPROGRESS" {
-		s.breaks("%s begins, and the record of %s is %s", r.id, r.key, state)
+		s.breaksf("%s begins, and the record of %s is %s", r.id, r.key, state)
 	}
 
 	if !c.answered.IsZero() {
-		s.breaks("%s begins after the answer", r.id)
+		s.breaksf("%s begins after the answer", r.id)
 	}
 
 	for _, other := range s.runs {
 		if other.key == r.key && other.finished.IsZero() && s.mustHold(other) {
-			s.breaks("%s begins while %s runs since %v, both with the key %s, answered %v, deadline %v", r.id, other.id, time.Since(other.begun), r.key, other.call.answered.Sub(s.start), other.call.deadline.Sub(s.start))
+			s.breaksf("%s begins while %s runs since %v, both with the key %s, answered %v, deadline %v", r.id, other.id, time.Since(other.begun), r.key, other.call.answered.Sub(s.start), other.call.deadline.Sub(s.start))
 		}
 	}
 
@@ -692,7 +714,7 @@ func (s *simulation) checkOrder(r *run) {
 	for _, q := range s.queue[:own] {
 		isBeside := s.isBatch && slices.ContainsFunc(s.runs, func(other *run) bool { return other.call == r.call && other.key == q.Body })
 		if q.group == s.queue[own].group && !s.ended[q.MessageId] && !isBeside {
-			s.breaks("%s begins before %s of its group has ended", r.id, q.MessageId)
+			s.breaksf("%s begins before %s of its group has ended", r.id, q.MessageId)
 		}
 	}
 }
@@ -710,7 +732,7 @@ func (s *simulation) checkTrouble(c *call) {
 	}
 
 	if c.running+max(0, trouble-1) > max(1, s.options.Workers) {
-		s.breaks("%d handlers run, and %d finished effects are in trouble", c.running, trouble)
+		s.breaksf("%d handlers run, and %d finished effects are in trouble", c.running, trouble)
 	}
 }
 
@@ -735,11 +757,11 @@ func (s *simulation) check() {
 
 	for _, q := range s.queue {
 		if !q.gone {
-			s.breaks("%s with key %s is still in the queue, its record is %s", q.MessageId, q.Body, s.harness.state(q.Body))
+			s.breaksf("%s with key %s is still in the queue, its record is %s", q.MessageId, q.Body, s.harness.state(q.Body))
 		}
 
 		if s.effects[q.Body] == 0 && !s.taken[q.MessageId] {
-			s.breaks("%s with key %s has no effect", q.MessageId, q.Body)
+			s.breaksf("%s with key %s has no effect", q.MessageId, q.Body)
 		}
 	}
 }

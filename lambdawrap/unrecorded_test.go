@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -254,21 +255,24 @@ func TestAtMostAHundredFinishedEffectsWaitForTheirRecords(t *testing.T) {
 func TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither(t *testing.T) {
 	t.Parallel()
 	bothModes(t, func(h *harness) {
-		refused := false
+		var (
+			refused atomic.Bool
+			after   atomic.Int64 // handlers that began after that
+		)
+
 		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 			if isCallOf(isClaim)(r) {
 				return idemddbtest.None
 			}
 
-			refused = true
+			refused.Store(true)
 
 			return idemddbtest.Throttle
 		})
 
-		after := 0
 		h.within(10*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
-			if refused {
-				after++
+			if refused.Load() {
+				after.Add(1)
 			}
 
 			time.Sleep(20 * time.Millisecond)
@@ -276,8 +280,8 @@ func TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither(t *testing.T) {
 			return lambdawrap.Permanent(errBank)
 		}), numbered(20))
 
-		if !refused || after > 1 {
-			h.Errorf("%d handlers began after the first refusal, want one", after)
+		if !refused.Load() || after.Load() > 1 {
+			h.Errorf("%d handlers began after the first refusal, want one", after.Load())
 		}
 	})
 }

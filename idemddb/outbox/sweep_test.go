@@ -441,7 +441,7 @@ func TestTwoSweepsAtOnceSendUnderOneId(t *testing.T) {
 		// The second reads each record after the first has, and before the first has removed what it sent.
 		second := a.store("payments", index, true)
 		nested := false
-		a.answer = func(m idemddb.StoredMessage) error {
+		a.answer = func(_ idemddb.StoredMessage) error {
 			if nested {
 				return nil
 			}

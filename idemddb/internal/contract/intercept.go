@@ -37,14 +37,6 @@ type sentTransaction struct {
 	items []types.TransactWriteItem
 }
 
-// sent returns the transactions so far.
-func (e *interceptor) sent() []sentTransaction {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-
-	return slices.Clone(e.transactions)
-}
-
 // TransactWriteItems is intercepted.
 func (e *interceptor) TransactWriteItems(
 	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
@@ -232,4 +224,12 @@ func (r *lateRequest) arriveIfHeld() {
 	if r.send != nil {
 		_ = r.send()
 	}
+}
+
+// sent returns the transactions so far.
+func (e *interceptor) sent() []sentTransaction {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	return slices.Clone(e.transactions)
 }
