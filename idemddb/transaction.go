@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -226,13 +227,20 @@ func isTransientReason(r types.CancellationReason) bool {
 	}
 }
 
+// sendsCapacity, instead of a number of empty answers, says that the backend has sent a consumed capacity.
+const sendsCapacity = math.MinInt64
+
 // accepts tells whether an answer proves that the transaction was committed. An answer without content proves nothing; but a backend
-// that never sends the capacity that was asked for is believed after three in a row.
+// that has never sent the capacity that was asked for is believed after three of them.
 func (s *Store) accepts(ctx context.Context, out *dynamodb.TransactWriteItemsOutput) bool {
 	if out != nil && len(out.ConsumedCapacity) > 0 {
-		s.emptyAnswers.Store(0)
+		s.emptyAnswers.Store(sendsCapacity)
 
 		return true
+	}
+
+	if s.emptyAnswers.Load() == sendsCapacity {
+		return false
 	}
 
 	n := s.emptyAnswers.Add(1)

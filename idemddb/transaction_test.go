@@ -351,7 +351,7 @@ func TestALateTwinOfACommitFindsTheRecordWhenItsTokenIsForgotten(t *testing.T) {
 	})
 }
 
-func TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswersInARow(t *testing.T) {
+func TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswers(t *testing.T) {
 	t.Parallel()
 	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return silent{db} }, func(f *fixture) {
 		for i := range 5 {
@@ -370,6 +370,23 @@ func TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswersInARow(t *tes
 		if n := f.events.count(idemddb.Retried); n != 3 {
 			f.Errorf("%d events, want 2 retries and 1 that says so", n)
 		}
+	})
+}
+
+func TestAnEmptyAnswerOfABackendThatHasSentItsConsumedCapacityIsNeverBelieved(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		if _, err := f.store.Commit(f.Context(), "k1", nil, nil, items(counted("a"))); err != nil {
+			f.Fatal(err)
+		}
+
+		f.db.Inject(idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswer)
+
+		if _, err := f.store.Commit(f.Context(), "k2", nil, nil, items(counted("b"))); err != nil {
+			f.Fatal(err)
+		}
+
+		happened(f, f.db, "b", 1)
 	})
 }
 
