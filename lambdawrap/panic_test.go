@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -143,6 +144,38 @@ func (h *harness) failsWhole(function wrapped, event events.SQSEvent, cause stri
 	if err == nil || !strings.Contains(err.Error(), "so the whole batch comes back: ") || !strings.HasSuffix(err.Error(), "panic: "+cause) &&
 		!strings.HasSuffix(err.Error(), "the client panicked: "+cause) || response.BatchItemFailures != nil {
 		h.Errorf("got %v, %v, want an invocation error of %s", response, err, cause)
+	}
+}
+
+// The warning about records that do not get through is written beside the handlers.
+func TestALoggerThatPanicsWhileRecordsAreSlowIsAnInvocationError(t *testing.T) {
+	t.Parallel()
+
+	for _, fault := range []idemddbtest.Fault{idemddbtest.None, idemddbtest.Throttle} {
+		t.Run(string(fault), func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				h.opts.Logger = panicking()
+				h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					if !isCallOf(isCompletion)(r) {
+						return idemddbtest.None
+					}
+
+					time.Sleep(300 * time.Millisecond)
+
+					return fault
+				})
+
+				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
+				defer cancel()
+
+				if _, err := h.handle(succeed)(ctx, numbered(3)); err == nil || !strings.Contains(err.Error(), "logger") {
+					h.Errorf("got %v, want an invocation error that names the panic", err)
+				}
+
+				h.idle()
+			})
+		})
 	}
 }
 

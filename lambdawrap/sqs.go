@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -256,19 +257,46 @@ func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, 
 	written := false
 	defer func() { t.recorded(written) }()
 
+	var (
+		mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
+		over bool
+	)
+
 	trouble := func(refused bool) {
-		if t.trouble(refused) {
-			v.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
+		mu.Lock()
+		defer mu.Unlock()
+
+		if !over && t.trouble(refused) {
+			v.warnOfTrouble(ctx)
 		}
 	}
 
 	timer := time.AfterFunc(troubleTime, func() { trouble(false) })
-	defer timer.Stop()
+
+	defer func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+
+		over = true
+	}()
 
 	o := settle(idemddb.OnRetry(ctx, func() { trouble(true) }), claim, err)
 	written = claim.Settled() != "" || o.name == OutcomeFenced
 
 	return o
+}
+
+// warnOfTrouble is called in a goroutine in which nobody else recovers.
+func (v *invocation) warnOfTrouble(ctx context.Context) {
+	err := recovered(func() error {
+		v.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
+
+		return nil
+	})
+	if err != nil {
+		v.fail(err)
+	}
 }
 
 // wrapper is one wrapped handler.
