@@ -60,14 +60,14 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "one slow handler is never forgotten",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/limits.go",
 		old:  `d.last[d.n%len(d.last)] = took`,
 		new:  `d.last[0] = max(d.last[0], took)`,
 		pkg:  "lambdawrap", run: "TestOneSlowMessageIsForgottenAfterSixteenOthers",
 	},
 	{
 		why:  "only the last handler counts, not the longest of the last 16",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/limits.go",
 		old:  `d.last[d.n%len(d.last)] = took`,
 		new:  `d.last[0] = took`,
 		pkg:  "lambdawrap", run: "TestOneSlowMessageIsForgottenAfterSixteenOthers",
@@ -207,8 +207,8 @@ var limitMutants = []mutant{
 	{
 		why:  "a permanent failure whose record does not get through is not in trouble",
 		file: "lambdawrap/sqs.go",
-		old:  `effect := err == nil || isPermanent(err)`,
-		new:  `effect := err == nil`,
+		old:  `effect := err == nil && !claim.Staged() || isPermanent(err)`,
+		new:  `effect := err == nil && !claim.Staged()`,
 		pkg:  "lambdawrap", run: "TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither",
 	},
 	{

@@ -21,7 +21,7 @@ var settleMutants = []mutant{
 	{
 		why:  "a result that does not fit keeps the completion from being written",
 		file: "idemddb/complete.go",
-		old: `if err := c.completeOmitted(ctx, tooLarge); err != nil {
+		old: `if err := c.write(ctx, omittedValue, e, tooLarge); err != nil {
 		return err
 	}`,
 		new: ``,
@@ -88,8 +88,8 @@ var settleMutants = []mutant{
 	{
 		why:  "a renewal that meets the settlement of its own claim cancels the work",
 		file: "idemddb/renew.go",
-		old:  `case work.Err() != nil, c.isSettling():`,
-		new:  `case work.Err() != nil:`,
+		old:  `case ctx.Err() != nil, c.isSettling():`,
+		new:  `case ctx.Err() != nil:`,
 		pkg:  "idemddb", run: "TestARenewalThatMeetsTheSettlementOfItsClaimIsNoLoss",
 	},
 	{
@@ -204,8 +204,8 @@ var settleMutants = []mutant{
 	{
 		why:  "work that succeeded is run again because its record was not written",
 		file: "idemddb/errors.go",
-		old:  `return !ok || fenced.Record != nil || fenced.Current == 0 || fenced.Current == fenced.Held`,
-		new:  `return err == nil || ok && (fenced.Record != nil || fenced.Current == 0 || fenced.Current == fenced.Held)`,
+		old:  `return !ok || fenced.Record != nil || !fenced.staged`,
+		new:  `return err == nil || ok && fenced.Record != nil || ok && !fenced.staged`,
 		pkg:  "idemddb", run: "TestDoReturnsTheValueOfWorkThatStaysUnrecorded",
 	},
 	{
