@@ -112,6 +112,8 @@ func (t *transaction) read(ctx context.Context, out *dynamodb.TransactWriteItems
 	}
 
 	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		t.store.answered()
+
 		t.input.ClientRequestToken = new(newTx())
 
 		return t.cancelled(ctx, cancelled.CancellationReasons)
@@ -239,6 +241,13 @@ func (s *Store) accepts(ctx context.Context, out *dynamodb.TransactWriteItemsOut
 	}
 
 	return n >= maxWrongAnswers
+}
+
+// answered ends a row of answers without content, unless such a backend is believed.
+func (s *Store) answered() {
+	if n := s.emptyAnswers.Load(); n < maxWrongAnswers {
+		s.emptyAnswers.CompareAndSwap(n, 0)
+	}
 }
 
 // CompleteWith is Complete together with effects: they are written in one transaction, all of them or none. Without effects it is

@@ -386,6 +386,19 @@ func TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswersInARow(t *tes
 	})
 }
 
+// Three answers without content that are not in a row prove nothing.
+func TestAnAnswerBetweenThoseWithoutContentEndsTheRow(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.db.Inject(idemddbtest.EmptyAnswer, idemddbtest.TransactionConflict, idemddbtest.EmptyAnswer, idemddbtest.TransactionConflict,
+			idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswer)
+
+		_, err := f.store.Commit(f.Context(), "k", nil, nil, items(counted("a")))
+		must(f, err)
+		happened(f, f.db, "a", 1)
+	})
+}
+
 // silent never says what a transaction has consumed.
 type silent struct{ *idemddbtest.DB }
 
