@@ -63,9 +63,9 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		return nil, nil, keyError("claim", key, errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic"))
 	}
 
-	if s.disabled {
-		s.told.Do(func() { s.observe(ctx, Event{Kind: Disabled}) })
+	s.tellDisabled(ctx)
 
+	if s.disabled {
 		claim := &Claim{store: s, key: key, attempt: 1, lease: s.stamp(leaseBound(ctx)).lease}
 		claim.staging.store, claim.staging.key = s, key
 
@@ -89,6 +89,13 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 	s.observe(ctx, a.event())
 
 	return a.claim, a.record, a.err
+}
+
+// tellDisabled emits the event Disabled, once.
+func (s *Store) tellDisabled(ctx context.Context) {
+	if s.disabled {
+		s.told.Do(func() { s.observe(ctx, Event{Kind: Disabled}) })
+	}
 }
 
 // sendLeft sends the messages of a completed record that its own process has not sent for a while. If there is no sweep

@@ -279,42 +279,29 @@ func TestExpiredRecordsAreReplacedBehindTheirGroup(t *testing.T) {
 func TestACommitThatMeetsAConflictGoesOnceMoreTogetherThenAlone(t *testing.T) {
 	t.Parallel()
 
-	for name, c := range map[string]struct {
-		conflicts int
-		want      []int
-	}{
-		"one conflict": {1, []int{6, 6}}, "conflicts": {100, []int{6, 6, 2, 2}},
-	} {
+	for name, conflicts := range map[string]int{"one conflict": 1, "conflicts": 100} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
+				left := conflicts
 				f.db.InterceptParts(func(_ context.Context, part idemddbtest.Request) idemddbtest.Fault {
-					if textOf(part.Key, "pk") != "effect 1" || c.conflicts == 0 {
+					if textOf(part.Key, "pk") != "effect 1" || left == 0 {
 						return idemddbtest.None
 					}
 
-					c.conflicts--
+					left--
 
 					return idemddbtest.TransactionConflict
 				})
 
-				done := make(chan []commitAnswer, 1)
+				answers := f.commitAll(3, each)
+				together := len(slices.DeleteFunc(f.sizes(), func(size int) bool { return size != 6 }))
 
-				go func() { done <- f.commitAll(3, each) }()
+				f.allCommitted(answers)
 
-				time.Sleep(time.Second) //nolint:forbidigo // the bubble's time
-
-				got := f.sizes()
-				if slices.Sort(got); len(got) > 4 {
-					got = append(got[:2:2], got[len(got)-2:]...) // the one with the conflict goes on alone
+				if together != 2 {
+					f.Errorf("%d transactions of all three", together)
 				}
-
-				if slices.Sort(c.want); !slices.Equal(got, c.want) {
-					f.Errorf("transactions of %v items, want %v", got, c.want)
-				}
-
-				f.db.InterceptParts(nil)
-				f.allCommitted(<-done)
 			})
 		})
 	}
@@ -425,6 +412,10 @@ func TestDeniedTogetherIsTriedAlone(t *testing.T) {
 		f.committedOne(0, answers[0])
 		f.committedOne(2, answers[2])
 		is(f, answers[1].err, idemddb.ErrEffectRefused)
+
+		if together := len(slices.DeleteFunc(f.sizes(), func(size int) bool { return size != 6 })); together != 1 {
+			f.Errorf("%d transactions of all three", together)
+		}
 	})
 }
 

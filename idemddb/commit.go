@@ -111,6 +111,8 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e
 		return nil, keyError("commit", key, err)
 	}
 
+	s.tellDisabled(ctx)
+
 	return &committing{
 		acquisition: acquisition{
 			store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),

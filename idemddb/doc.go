@@ -36,6 +36,12 @@
 //	born, done N   first claim and completion, epoch ms
 //	fp        S    fingerprint of the input, behind the version of its algorithm
 //	res, err  B, S result; text of the last failure
+//	tx        S    id of the call that completed the key together with effects
+//	outbox    L    messages that are not sent yet; exp is then the end of the year 9999
+//	parked    L    messages that can never be sent, with the cause; exp as above
+//	ends      N    the end of the retention, which exp gets back when all messages are sent
+//	due       N    completion, epoch ms, while there are messages in outbox: sort key of the index of the unsent
+//	due_ns    S    namespace#0 to namespace#f, while there are messages in outbox: partition key of that index
 //
 // Limits: a record without a result stays below 1 KB; with its result it must fit into an item of 400 KB. A key of more than 1,024
 // bytes is stored as its digest. The table must not be replicated to a Region in which the same keys are claimed: the conditions
@@ -59,11 +65,14 @@
 // # Permissions
 //
 // The role needs dynamodb:UpdateItem and dynamodb:PutItem on the table, and for shared requests dynamodb:PartiQLInsert and
-// dynamodb:PartiQLUpdate. Without these two, every write is a request of its own, and the event Ungrouped says so.
+// dynamodb:PartiQLUpdate. Without these two, every write is a request of its own, and the event Ungrouped says so. A transaction needs
+// the actions of its items: those two on the table of records, and those of the effects on theirs.
 //
 // # For wrappers
 //
 // Most programs need [New], [Do], [Store.Claim] and the methods that settle a claim. [Batch], [WithInvocation], [OnRetry], [IsDone],
-// [Claim.Keep], [Claim.Held], [Claim.Settled], [Claim.ReleaseUnused], [Store.RetryAfter] and [Store.Disabled] are for packages that run
-// the work of others, such as lambdawrap.
+// [Claim.Keep], [Claim.Held], [Claim.Settled], [Claim.ReleaseUnused], [Claim.Refuse], [Claim.Staged], [Claim.EndStaging],
+// [Store.NewWork], [Store.Reject], [Store.RetryAfter] and [Store.Disabled] are for packages that run the work of others, such as
+// lambdawrap. [Store.UnsentQueries], [Store.UnsentScan], [Store.RecordInput], [Store.RecordOf], [Store.UnsentFor] and [Store.SendStored]
+// are for package outbox.
 package idemddb

@@ -6,6 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
@@ -18,7 +22,7 @@ import (
 // noon is when every example begins.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// cloud is DynamoDB in memory, with a table "records", and the clock of the workers that use it.
+// cloud is DynamoDB in memory, with the tables "records" and "ledger", and the clock of the workers that use it.
 type cloud struct {
 	*idemddbtest.DB
 	*idemddbtest.Clock
@@ -30,6 +34,10 @@ func inMemory(opts *idemddb.Options) (*idemddb.Store, cloud) {
 	a := cloud{idemddbtest.New(&idemddbtest.Options{Now: clock.Now}), clock}
 
 	if _, err := a.CreateTable(context.Background(), idemddb.Table("records")); err != nil {
+		panic(err)
+	}
+
+	if _, err := a.CreateTable(context.Background(), idemddb.Table("ledger")); err != nil {
 		panic(err)
 	}
 
@@ -48,6 +56,54 @@ func inMemory(opts *idemddb.Options) (*idemddb.Store, cloud) {
 	}
 
 	return store, a
+}
+
+// deposit puts money into an account of the table "ledger".
+func (a cloud) deposit(account string, cents int) {
+	if _, err := a.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String("ledger"), Item: map[string]types.AttributeValue{
+		"pk": text(account), "balance": number(int64(cents)),
+	}}); err != nil {
+		panic(err)
+	}
+
+	a.ResetRequests()
+}
+
+// balance prints what an account of the table "ledger" has.
+func (a cloud) balance(account string) {
+	it := a.Item("ledger", map[string]types.AttributeValue{"pk": text(account)})
+	fmt.Println(account, "has", it["balance"].(*types.AttributeValueMemberN).Value)
+}
+
+// debit is an effect that takes money from an account that has enough of it.
+func debit(account string, cents int) types.TransactWriteItem {
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName:                 aws.String("ledger"),
+		Key:                       map[string]types.AttributeValue{"pk": text(account)},
+		UpdateExpression:          aws.String("SET balance = balance - :cents"),
+		ConditionExpression:       aws.String("balance >= :cents"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":cents": number(int64(cents))},
+	}}
+}
+
+// entry is an effect that writes down a payment.
+func entry(payment string) types.TransactWriteItem {
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName: aws.String("ledger"), Item: map[string]types.AttributeValue{"pk": text("payment#" + payment)},
+		ConditionExpression: aws.String("attribute_not_exists(pk)"),
+	}}
+}
+
+// printer is a Sender that prints what it is sent.
+type printer struct{}
+
+// Send takes all messages.
+func (printer) Send(_ context.Context, target string, ms []idemddb.StoredMessage) []error {
+	for _, m := range ms {
+		fmt.Printf("%s gets %s\n", target, m.Body)
+	}
+
+	return make([]error, len(ms))
 }
 
 // cost prints what DynamoDB was asked for since it was last called.

@@ -40,6 +40,7 @@ func TestNoHistoryRepeatsAnEffect(t *testing.T) {
 				"completeWith": w.completeWith,
 				"commit":       w.commit,
 				"group":        w.commitTogether,
+				"abandoned":    w.abandoned,
 				"reject":       w.reject,
 				"complete":     w.settle("complete"),
 				"release":      w.settle("release"),
@@ -269,6 +270,27 @@ func (w *effectWorld) commit(t *rapid.T) {
 	name, e := w.call()
 	rec, err := worker.store.Commit(w.ctx, "k", nil, []byte(name), e)
 	w.committed(t, name, rec, err)
+}
+
+// abandoned is a call of a process that dies: its first request is on its way, and no other one follows.
+func (w *effectWorld) abandoned(t *rapid.T) {
+	worker := w.one(t)
+	fault := rapid.SampledFrom([]idemddbtest.Fault{idemddbtest.LateRequest, idemddbtest.LateCommit}).Draw(t, "late")
+	name, e := w.call()
+
+	w.db.Inject(fault)
+	w.db.Intercept(always(idemddbtest.LostRequest))
+
+	ctx := idemddb.WithInvocation(w.ctx, time.Time{}, time.Now().Add(time.Second))
+
+	if worker.claim != nil && rapid.Bool().Draw(t, "claimed") {
+		worker.settling, worker.ended = true, true
+		_ = worker.claim.CompleteWith(ctx, []byte(name), e)
+	} else {
+		_, _ = worker.store.Commit(ctx, "k", nil, []byte(name), e)
+	}
+
+	w.db.Intercept(nil)
 }
 
 func (w *effectWorld) committed(t *rapid.T, name string, rec *idemddb.Record, err error) {

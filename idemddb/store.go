@@ -116,7 +116,7 @@ type Store struct {
 
 	batcher      batcher                   // nil: every write is a request of its own
 	singleUntil  atomic.Pointer[time.Time] // when shared requests are tried again; nil for now
-	emptyAnswers atomic.Int64              // transactions that were answered without content, or sendsCapacity
+	emptyAnswers atomic.Int64              // transactions in a row that were answered without content, or sendsCapacity
 	wrongAnswers atomic.Int64              // shared requests in a row that were answered with a wrong number of answers
 	hanging      sync.Map                  // string, a target of messages → time.Time until which it is not asked
 	statements   sync.Map                  // [2]string, condition and update → partiql

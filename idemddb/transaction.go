@@ -114,6 +114,7 @@ func (t *transaction) read(ctx context.Context, out *dynamodb.TransactWriteItems
 	}
 
 	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		t.store.answered()
 		t.input.ClientRequestToken = new(newTx())
 
 		return t.cancelled(ctx, cancelled.CancellationReasons)
@@ -231,7 +232,7 @@ func isTransientReason(r types.CancellationReason) bool {
 const sendsCapacity = math.MinInt64
 
 // accepts tells whether an answer proves that the transaction was committed. An answer without content proves nothing; but a backend
-// that has never sent the capacity that was asked for is believed after three of them.
+// that has never sent the capacity that was asked for is believed after three in a row.
 func (s *Store) accepts(ctx context.Context, out *dynamodb.TransactWriteItemsOutput) bool {
 	if out != nil && len(out.ConsumedCapacity) > 0 {
 		s.emptyAnswers.Store(sendsCapacity)
@@ -249,6 +250,13 @@ func (s *Store) accepts(ctx context.Context, out *dynamodb.TransactWriteItemsOut
 	}
 
 	return n >= maxWrongAnswers
+}
+
+// answered ends a row of answers without content, unless it is known what such an answer means.
+func (s *Store) answered() {
+	if n := s.emptyAnswers.Load(); n > 0 && n < maxWrongAnswers {
+		s.emptyAnswers.CompareAndSwap(n, 0)
+	}
 }
 
 // CompleteWith is Complete together with effects: they are written in one transaction, all of them or none. Without effects it is

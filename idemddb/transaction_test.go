@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -182,14 +183,26 @@ func TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction(t *testing.T) {
 
 		defer stop()
 
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation == "UpdateItem" {
-				return idemddbtest.LateReply
+		var renewals atomic.Int64
+
+		f.db.Intercept(func(ctx context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			switch {
+			case r.Operation == "UpdateItem":
+				renewals.Add(1)
+				<-ctx.Done()
+				renewals.Add(-1)
+			case renewals.Load() > 0:
+				f.Error("a renewal is under way")
 			}
 
 			return idemddbtest.None
 		})
 		time.Sleep(15*time.Second + time.Millisecond) //nolint:forbidigo // the bubble's time: half of the lease
+
+		if renewals.Load() != 1 {
+			f.Error("no renewal")
+		}
+
 		f.takes(0, func() { must(f, c.CompleteWith(work, nil, items(counted("a")))) })
 		happened(f, f.db, "a", 1)
 
@@ -387,6 +400,19 @@ func TestAnEmptyAnswerOfABackendThatHasSentItsConsumedCapacityIsNeverBelieved(t 
 		}
 
 		happened(f, f.db, "b", 1)
+	})
+}
+
+// Three answers without content that are not in a row prove nothing.
+func TestAnAnswerBetweenThoseWithoutContentEndsTheRow(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.db.Inject(idemddbtest.EmptyAnswer, idemddbtest.TransactionConflict, idemddbtest.EmptyAnswer, idemddbtest.TransactionConflict,
+			idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswer)
+
+		_, err := f.store.Commit(f.Context(), "k", nil, nil, items(counted("a")))
+		must(f, err)
+		happened(f, f.db, "a", 1)
 	})
 }
 

@@ -546,3 +546,36 @@ func TestSendParkedSaysWhereThereIsNothing(t *testing.T) {
 		t.Errorf("got %+v, %v", done, err)
 	}
 }
+
+// One message of 1 KB costs 6 WCU on top of a commit: a record of 2 KB, the index twice, and the removal.
+func TestCostOfAMessage(t *testing.T) {
+	t.Parallel()
+
+	a := newAccount(t)
+	s := a.store("payments", "unsent", true)
+
+	for name, c := range map[string]struct {
+		messages        []idemddb.Message
+		requests, units int
+	}{
+		"without": {nil, 1, 4},
+		"with":    {[]idemddb.Message{{To: "bank", Body: strings.Repeat("m", 1000)}}, 2, 10},
+	} {
+		a.ResetRequests()
+
+		if _, err := s.Commit(t.Context(), name, nil, nil, idemddb.Effects{Messages: c.messages, Items: []types.TransactWriteItem{{
+			Put: &types.Put{TableName: new("records"), Item: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "effect " + name}}},
+		}}}); err != nil {
+			t.Fatal(err)
+		}
+
+		units := 0
+		for _, r := range a.Requests() {
+			units += r.WriteUnits
+		}
+
+		if n := len(a.Requests()); n != c.requests || units != c.units {
+			t.Errorf("%s: %d requests and %d WCU, want %d and %d", name, n, units, c.requests, c.units)
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package mutation
+
+// effectMutants change how effects are staged, committed and sent.
+var effectMutants = []mutant{
+	{
+		why:  "a refused effect beside a conflict of another effect counts as an answer",
+		file: "idemddb/transaction.go",
+		old:  `if slices.ContainsFunc(reasons, isTransientReason) {`,
+		new:  `if reasons == nil {`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
+	},
+	{
+		why:  "missing reasons are taken for a refusal of nothing",
+		file: "idemddb/transaction.go",
+		old: `t.unknown = true
+
+		return t.again(`,
+		new: `return t.again(`,
+		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_refused_effect_after_a_try",
+	},
+	{
+		why:  "a cancelled transaction is sent again under its old token",
+		file: "idemddb/transaction.go",
+		old: `t.input.ClientRequestToken = new(newTx())
+
+		return t.cancelled(`,
+		new: `return t.cancelled(`,
+		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
+	},
+	{
+		why:  "a token that belongs to another transaction is sent again",
+		file: "idemddb/transaction.go",
+		old: `t.unknown = true // the token was used before, for something else
+		t.input.ClientRequestToken = new(newTx())`,
+		new: `t.unknown = true`,
+		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
+	},
+	{
+		why:  "the first token is not tx",
+		file: "idemddb/transaction.go",
+		old:  `new(cmp.Or(t.token, newTx()))`,
+		new:  `new(cmp.Or("", newTx()))`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
+	},
+	{
+		why:  "a try without an answer is forgotten when an effect is refused",
+		file: "idemddb/transaction.go",
+		old: `if judge(err) == unknown {
+		t.unknown = true
+	}`,
+		new: ``,
+		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_refused_effect_after_a_try",
+	},
+	{
+		why:  "what DynamoDB refuses as a whole is tried together until the time is over",
+		file: "idemddb/batch_commit.go",
+		old:  `p.denied = 0 // each alone says more`,
+		new:  ``,
+		pkg:  "idemddb", run: "TestDeniedTogetherIsTriedAlone",
+	},
+	{
+		why:  "an empty answer proves a commit",
+		file: "idemddb/transaction.go",
+		old:  `return n >= maxWrongAnswers`,
+		new:  `return n > 0`,
+		pkg:  "idemddb", run: "TestAnswersOfTransactionsThatProveNothing",
+	},
+	{
+		why:  "empty answers prove nothing, however many",
+		file: "idemddb/transaction.go",
+		old:  `return n >= maxWrongAnswers`,
+		new:  `return n < 0`,
+		pkg:  "idemddb", run: "TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswersInARow",
+	},
+	{
+		why:  "an own completion is recognised although another call of the claim wrote it",
+		file: "idemddb/transaction.go",
+		old:  `found.State == stateCompleted && found.Tx == done.Tx`,
+		new:  `found.State == stateCompleted`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/CompleteWith:_an_earlier_one",
+	},
+	{
+		why:  "a renewal under way is not joined",
+		file: "idemddb/renew.go",
+		old: `if running != nil {
+		abort()
+		<-running
+	}`,
+		new: `if running != nil && abort == nil {
+		<-running
+	}`,
+		pkg: "idemddb", run: "TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction",
+	},
+	{
+		why:  "a renewal under way is waited for to its end",
+		file: "idemddb/renew.go",
+		old: `abort()
+		<-running`,
+		new: `_ = abort
+		<-running`,
+		pkg: "idemddb", run: "TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction",
+	},
+	{
+		why:  "the renewal ends with a refused effect",
+		file: "idemddb/transaction.go",
+		old:  `r.resume()`,
+		new:  `_ = r`,
+		pkg:  "idemddb", run: "TestTheRenewalGoesOnAfterARefusedEffect",
+	},
+	{
+		why:  "the lease runs out between the tries of a transaction",
+		file: "idemddb/transaction.go",
+		old:  `if t.tries++; t.tries > 1 && t.between != nil {`,
+		new:  `if t.tries++; t.tries < 0 {`,
+		pkg:  "idemddb", run: "TestTheLeaseIsExtendedBetweenTheTriesOfALongTransaction",
+	},
+	{
+		why:  "a refused effect that an earlier try made is not done",
+		file: "idemddb/transaction.go",
+		old:  `return nil, nil // only the transaction can have completed this claim`,
+		new:  ``,
+		pkg:  "idemddb", run: "TestDoIsDoneIfAnEarlierTryWasApplied",
+	},
+	{
+		why:  "a refused effect is a success of Do",
+		file: "idemddb/do.go",
+		old:  `return value, errors.Join(meaning, failed)`,
+		new:  `err = errors.Join(meaning, failed)`,
+		pkg:  "idemddb", run: "TestDoReturnsWhatARefusedEffectMeans",
+	},
+	{
+		why:  "a transaction that is not known to be committed is done",
+		file: "idemddb/errors.go",
+		old: `if errors.Is(err, open) {
+			return false
+		}`,
+		new: `_ = open`,
+		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_without_an_answer",
+	},
+	{
+		why:  "effects of a record that was deleted are done",
+		file: "idemddb/transaction.go",
+		old:  `fenced.staged = true`,
+		new:  `_ = fenced`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_claim_that_was_settled",
+	},
+	{
+		why:  "an own commit is not recognised",
+		file: "idemddb/commit.go",
+		old:  `rec.State != stateCompleted || rec.Tx != c.tx`,
+		new:  `rec.State == stateCompleted || rec.Tx != c.tx`,
+		pkg:  "idemddb", run: "TestATransactionThatMeetsItsOwnEarlierTryIsCommittedOnce",
+	},
+	{
+		why:  "a commit is accepted by a Store whose records live for a minute",
+		file: "idemddb/commit.go",
+		old:  `if s.opts.Retention < minCommitRetention {`,
+		new:  `if s.opts.Retention < 0 {`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/Commit:_a_Store_whose_records",
+	},
+	{
+		why:  "a run that failed for good past the retention is not written down",
+		file: "idemddb/commit.go",
+		old:  `r.recreate(ctx, p, rare.found)`,
+		new:  `r.err = nil`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/Reject:_a_run_that_failed_for_good",
+	},
+	{
+		why:  "one item stands twice in the transaction of a group",
+		file: "idemddb/batch_commit.go",
+		old:  `seen[id] = true`,
+		new:  `_ = id`,
+		pkg:  "idemddb", run: "TestOneKeyIsNotTwiceInATransaction|TestCommitsOfABatchShareATransaction",
+	},
+	{
+		why:  "a group has more than 100 items",
+		file: "idemddb/batch_commit.go",
+		old:  `items+more > commitItems || `,
+		new:  ``,
+		pkg:  "idemddb", run: "TestCommitsOfABatchShareATransaction",
+	},
+	{
+		why:  "a group is sent together for as long as it meets conflicts",
+		file: "idemddb/transaction.go",
+		old:  `if t.grouped && t.cancels > 1 {`,
+		new:  `if t.grouped && t.cancels > 5 {`,
+		pkg:  "idemddb", run: "TestACommitThatMeetsAConflictGoesOnceMoreTogetherThenAlone",
+	},
+	{
+		why:  "a commit waits for others without an end",
+		file: "idemddb/batch_commit.go",
+		old:  `case b.commitTimer == nil:`,
+		new:  `case b.commitTimer == nil && len(b.commits) > 1:`,
+		pkg:  "idemddb", run: "TestACommitWaitsForOthersNoLongerThan100ms",
+	},
+	{
+		why:  "Stage keeps what its caller can change",
+		file: "idemddb/item.go",
+		old: `Value: bytes.Clone(v.Value)}
+	case *types.AttributeValueMemberBOOL`,
+		new: `Value: v.Value}
+	case *types.AttributeValueMemberBOOL`,
+		pkg: "idemddb", run: "TestStageCopiesWhatItIsGiven",
+	},
+	{
+		why:  "Stage works after the claim was settled",
+		file: "idemddb/complete.go",
+		old: `c.staging.end()
+
+	b := c.batch`,
+		new: `b := c.batch`,
+		pkg: "idemddb", run: "TestStageSaysWhereThereIsNoClaim",
+	},
+	{
+		why:  "the effects of a CompleteWith that was refused are written by the next one",
+		file: "idemddb/effects.go",
+		old:  `s.closed, s.sent = nil, nil`,
+		new:  `s.closed, s.effects = nil, *s.sent`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_refused_effect_writes_nothing",
+	},
+	{
+		why:  "a message that is unsent for too long is sent",
+		file: "idemddb/send.go",
+		old:  `if !d.operator && d.store.opts.Now()`,
+		new:  `if d.operator && d.store.opts.Now()`,
+		pkg:  "idemddb/outbox", run: "TestAfterEightDaysMessagesAreParked",
+	},
+	{
+		why:  "what an operator could not send is lost",
+		file: "idemddb/send.go",
+		old: `case wasParked:
+			d.parked = append(d.parked, parkedMessage{m, errorText(answers[i])})`,
+		new: `case wasParked:`,
+		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_an_operator_sends",
+	},
+	{
+		why:  "what was parked before is lost with the next removal",
+		file: "idemddb/send.go",
+		old:  `d.parked = append(d.parked, m)`,
+		new:  `_ = m`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_a_message_that_can_never",
+	},
+	{
+		why:  "a wrong number of answers panics",
+		file: "idemddb/send.go",
+		old:  `if len(answers) != len(messages) {`,
+		new:  `if answers == nil && messages == nil {`,
+		pkg:  "idemddb/outbox", run: "TestSendersThatMisbehave",
+	},
+	{
+		why:  "a hanging target is asked for each record",
+		file: "idemddb/send.go",
+		old:  `s.hanging.Store(target, time.Now().Add(targetPause))`,
+		new:  ``,
+		pkg:  "idemddb/outbox", run: "TestATargetThatHangsDoesNotHoldUpTheSweep",
+	},
+	{
+		why:  "the record is deleted as soon as its messages are sent",
+		file: "idemddb/send.go",
+		old:  `numberValue(max(d.rec.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))`,
+		new:  `numberValue(d.rec.Ends)`,
+		pkg:  "idemddb/outbox", run: "TestAfterSixDaysEveryMessageArrives",
+	},
+	{
+		why:  "a duplicate sends what is a second old",
+		file: "idemddb/acquire.go",
+		old:  `>= unsentAfter {`,
+		new:  `>= 0 {`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_a_duplicate_sends",
+	},
+	{
+		why:  "a record with unsent messages is cached",
+		file: "idemddb/acquire.go",
+		old:  `case rec.State == stateCompleted && len(rec.Outbox) > 0:`,
+		new:  `case rec.State == stateCompleted && rec.Outbox == nil && rec.Parked == nil && len(rec.Tx) < 0:`,
+		pkg:  "idemddb", run: "TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent",
+	},
+}
