@@ -58,8 +58,8 @@ func ExampleSweep() {
 	}
 	// Output:
 	// sent: receipt 1
-	// {Records:1 Sent:1 Left:0 Parked:0 Oldest:5m0s} <nil>
-	// {Records:0 Sent:0 Left:0 Parked:0 Oldest:0s} <nil>
+	// {Records:1 Sent:1 Left:0 Parked:0 Oldest:5m0s Incomplete:false} <nil>
+	// {Records:0 Sent:0 Left:0 Parked:0 Oldest:0s Incomplete:false} <nil>
 }
 
 // What is unsent for more than seven days is parked: after so long an operator decides.
@@ -73,7 +73,7 @@ func ExampleSendParked() {
 	done, err := outbox.SendParked(ctx, store, client, "payment-1")
 	fmt.Printf("%+v %v\n", done, err)
 	// Output:
-	// {Records:1 Sent:0 Left:0 Parked:1 Oldest:192h0m0s} <nil>
+	// {Records:1 Sent:0 Left:0 Parked:1 Oldest:192h0m0s Incomplete:false} <nil>
 	// sent: receipt 1
 	// {Key:payment-1 Sent:1 Left:0 Parked:0} <nil>
 }

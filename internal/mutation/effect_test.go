@@ -70,7 +70,14 @@ var effectMutants = []mutant{
 		file: "idemddb/transaction.go",
 		old:  `return n >= maxWrongAnswers`,
 		new:  `return n < 0`,
-		pkg:  "idemddb", run: "TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswersInARow",
+		pkg:  "idemddb", run: "TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswers",
+	},
+	{
+		why:  "empty answers of a backend that has sent its capacity are believed",
+		file: "idemddb/transaction.go",
+		old:  `s.emptyAnswers.Store(sendsCapacity)`,
+		new:  `s.emptyAnswers.Store(0)`,
+		pkg:  "idemddb", run: "TestAnEmptyAnswerOfABackendThatHasSentItsConsumedCapacityIsNeverBelieved",
 	},
 	{
 		why:  "an own completion is recognised although another call of the claim wrote it",
