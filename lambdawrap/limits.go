@@ -33,7 +33,8 @@ type limits struct {
 	working    int         // handlers
 	unrecorded int         // finished effects without their record
 	troubled   int         // those of them that are in trouble
-	refused    bool        // since a record was refused, none was written
+	refusals   int         // of records
+	refused    bool        // since the last refusal, no record was written by a request that was sent after it
 	warned     bool        // that records do not get through
 	stopped    bool        // nothing starts any more
 	unordered  bool        // a claim takes long: the others do not wait for it
@@ -55,6 +56,7 @@ type turn struct {
 
 	finished bool // its effect has happened and has no record yet
 	troubled bool
+	refusals int // of records, that were known when its own was sent last
 }
 
 // enter queues messages that want to be claimed, and returns their turns. Messages that enter together can share a request.
@@ -114,7 +116,7 @@ func (t *turn) end(effect bool) {
 
 		if effect {
 			l.unrecorded++
-			t.finished = true
+			t.finished, t.refusals = true, l.refusals
 		}
 	})
 }
@@ -131,7 +133,10 @@ func (t *turn) trouble(refused bool) bool {
 		return false
 	}
 
-	l.refused = l.refused || refused
+	if refused {
+		l.refusals++
+		l.refused, t.refusals = true, l.refusals
+	}
 
 	if t.troubled {
 		return false
@@ -156,7 +161,7 @@ func (t *turn) recorded(written bool) {
 			l.troubled--
 		}
 
-		if written {
+		if written && t.refusals == l.refusals {
 			l.refused = false
 		}
 	})

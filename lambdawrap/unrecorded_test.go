@@ -39,9 +39,9 @@ func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
 						h.ran(messageIDs(100)...)
 						h.settled(100)
 
-						if after == 0 && workers <= 3 {
+						if after == 0 {
 							g.bound(workers + 1)
-						} else { // of many handlers that end at once, some are followed before they hear of the refusal; and what is slow may be healthy: until its own 100 ms are over, another handler may follow each of the running ones
+						} else { // what is slow may be healthy: until its own 100 ms are over, another handler may follow each of the running ones
 							g.bound(2*workers + 1)
 						}
 
@@ -53,6 +53,43 @@ func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A success that was under way when another record was refused says nothing about the table afterwards.
+func TestARecordThatWasSentBeforeARefusalDoesNotEndIt(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Single: true}, func(h *harness) {
+		h.opts.Workers = 2
+		g := &ledger{harness: h}
+
+		var completions atomic.Int64
+
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if !isCompletion(r) {
+				return idemddbtest.None
+			}
+
+			if completions.Add(1) == 1 {
+				time.Sleep(3 * time.Millisecond)
+
+				return idemddbtest.None
+			}
+
+			time.Sleep(time.Millisecond) // the handlers that end meanwhile do not know the answer
+			g.refused(0, 4*time.Second)
+
+			if time.Now().After(g.end()) {
+				return idemddbtest.None
+			}
+
+			return idemddbtest.Throttle
+		})
+
+		failed, _ := h.within(2*time.Minute, h.handle(g.work(6*time.Millisecond)), numbered(20))
+		h.equal("failed", failed, []string(nil))
+		h.settled(20)
+		g.bound(3)
+	})
 }
 
 // In a shared request each statement may be refused for itself.

@@ -161,11 +161,18 @@ var limitMutants = []mutant{
 	{
 		why:  "a table that refused once holds workers although it writes records again",
 		file: "lambdawrap/limits.go",
-		old: `if written {
+		old: `if written && t.refusals == l.refusals {
 			l.refused = false
 		}`,
 		new: ``,
 		pkg: "lambdawrap", run: "TestATableThatWritesRecordsAgainHasAllWorkersAgain",
+	},
+	{
+		why:  "a record that was sent before a refusal ends it",
+		file: "lambdawrap/limits.go",
+		old:  `written && t.refusals == l.refusals`,
+		new:  `written`,
+		pkg:  "lambdawrap", run: "TestARecordThatWasSentBeforeARefusalDoesNotEndIt",
 	},
 	{
 		why:  "more than 100 effects wait for their records",
