@@ -61,6 +61,11 @@ e2e: $(PYTHON_TOOLS)/.done ## The deployed pipeline end to end, on a LocalStack 
 	go vet -tags e2e ./localstack/e2e
 	SAM=$(PYTHON_TOOLS)/bin/sam localstack/stack.sh with go test -tags e2e -count=1 -parallel 8 -timeout 20m -v ./localstack/e2e
 
+.PHONY: chaos
+chaos: ## functions/payments in several processes on DynamoDB Local, with faults, kills and stops, about four minutes; SEED=n, PAYMENTS=100, RUN=pattern
+	go vet -tags chaos ./localstack/chaos/...
+	SEED=$(SEED) PAYMENTS=$(PAYMENTS) $(LOCAL) with go test -tags chaos -count=1 -parallel 3 -timeout 30m -v -run '/$(RUN)' ./localstack/chaos
+
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }
