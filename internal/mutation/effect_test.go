@@ -203,11 +203,9 @@ var effectMutants = []mutant{
 	{
 		why:  "Stage keeps what its caller can change",
 		file: "idemddb/item.go",
-		old: `Value: bytes.Clone(v.Value)}
-	case *types.AttributeValueMemberBOOL`,
-		new: `Value: v.Value}
-	case *types.AttributeValueMemberBOOL`,
-		pkg: "idemddb", run: "TestStageCopiesWhatItIsGiven",
+		old:  `*f.key, *f.names, *f.values = clone.Item(*f.key), maps.Clone(*f.names), clone.Item(*f.values)`,
+		new:  `*f.key, *f.names, *f.values = maps.Clone(*f.key), maps.Clone(*f.names), clone.Item(*f.values)`,
+		pkg:  "idemddb", run: "TestStageCopiesWhatItIsGiven",
 	},
 	{
 		why:  "Stage works after the claim was settled",
