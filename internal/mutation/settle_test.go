@@ -36,14 +36,14 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "an extension makes the lease of the holder shorter",
-		file: "idemddb/complete.go",
+		file: "idemddb/renew.go",
 		old:  `c.lease = later(c.lease, lease)`,
 		new:  `c.lease = lease`,
 		pkg:  "idemddb", run: "TestTheDeadlineOfAClaimNeverFalls",
 	},
 	{
 		why:  "an extension is a success although the key was settled",
-		file: "idemddb/complete.go",
+		file: "idemddb/renew.go",
 		old:  `if c.isOwn(found) && found.State == stateInProgress && found.Lease != nil`,
 		new:  `if c.isOwn(found) && found.Lease != nil`,
 		pkg:  "idemddb", run: "TestAnExtensionIsNotRecognisedInARecordThatIsSettled",
