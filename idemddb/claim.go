@@ -146,7 +146,10 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 	}
 	if !a.cached() {
 		a.wait(ctx, b, opts.Wait)
-		a.sendLeft(ctx, b)
+
+		if a.record != nil && a.unsent != nil {
+			a.sendLeft(ctx, b)
+		}
 	}
 
 	s.observe(ctx, a.event())
@@ -156,6 +159,10 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 
 // cached looks the key up in memory. It returns false if the key is not there.
 func (a *acquisition) cached() bool {
+	if a.store.cache == nil {
+		return false
+	}
+
 	rec, fingerprint := a.store.cache.get(a.partition, a.key, a.store.opts.Now())
 	if rec == nil {
 		return false

@@ -65,7 +65,9 @@ func (s *Store) commit(
 			defer b.leave(ctx)
 		}
 
-		c.sendLeft(ctx, b)
+		if c.record != nil && c.unsent != nil {
+			c.sendLeft(ctx, b)
+		}
 
 		if c.record != nil || c.err != nil {
 			s.observe(ctx, c.event())

@@ -33,7 +33,11 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, e Effects) erro
 		value = &types.AttributeValueMemberB{Value: result}
 	}
 
-	tooLarge := c.store.checkSize(c.partition, result, e)
+	var tooLarge error
+	if result != nil || !e.isEmpty() {
+		tooLarge = c.store.checkSize(c.partition, result, e)
+	}
+
 	if tooLarge == nil {
 		return c.write(ctx, value, e, nil)
 	}
@@ -101,7 +105,9 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	switch {
 	case s.disabled:
 	case err == nil:
-		s.cache.add(c.partition, done.record(c.key), &c.fingerprint)
+		if s.cache != nil {
+			s.cache.add(c.partition, done.record(c.key), &c.fingerprint)
+		}
 	case !errors.Is(err, ErrFenced):
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
 		s.observe(ctx, c.event(Unrecorded, err))

@@ -108,7 +108,9 @@ func (c *Claim) committed(ctx context.Context, done *storedRecord, omitted error
 	c.store.observe(ctx, c.event(Completed, omitted))
 
 	if len(done.Outbox) == 0 {
-		c.store.cache.add(c.partition, done.record(c.key), &c.fingerprint)
+		if c.store.cache != nil {
+			c.store.cache.add(c.partition, done.record(c.key), &c.fingerprint)
+		}
 
 		return nil
 	}

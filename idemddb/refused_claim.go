@@ -36,7 +36,10 @@ func (a *acquisition) conflict(found item) {
 		a.record, a.unsent = rec.record(a.key), rec
 	case rec.State == stateCompleted:
 		a.record = rec.record(a.key)
-		s.cache.add(a.partition, a.record, rec.Fingerprint)
+
+		if s.cache != nil {
+			s.cache.add(a.partition, a.record, rec.Fingerprint)
+		}
 	case rec.State == stateFailed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
 	case !rec.leaseOver(now, s.opts.ClockSkew):

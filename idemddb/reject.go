@@ -36,7 +36,9 @@ func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, caus
 		return nil, keyError("reject", key, s.explain(err))
 	}
 
-	r.sendLeft(write, nil)
+	if r.record != nil && r.unsent != nil {
+		r.sendLeft(write, nil)
+	}
 
 	if r.record == nil && r.err == nil {
 		kind := Released

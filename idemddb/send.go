@@ -289,9 +289,6 @@ func marshal(v any) types.AttributeValue {
 // (Options.Unswept), the key is not answered before they are sent.
 func (a *acquisition) sendLeft(ctx context.Context, b *Batch) {
 	rec, s := a.unsent, a.store
-	if rec == nil || a.record == nil {
-		return
-	}
 
 	var err error
 

@@ -110,7 +110,7 @@ type Store struct {
 	namespace string
 	opts      Options // resolved: no zero value stands for a default
 	expr      expressions
-	cache     *cache
+	cache     *cache // nil for none
 
 	batcher      batcher                   // nil: every write is a request of its own
 	singleUntil  atomic.Pointer[time.Time] // when shared requests are tried again; nil for now

@@ -6,9 +6,9 @@ var settleMutants = []mutant{
 		why:  "a completion that was fenced is kept in memory and replayed",
 		file: "idemddb/complete.go",
 		old: `case err == nil:
-		s.cache.add(`,
+		if s.cache`,
 		new: `case err == nil, errors.Is(err, ErrFenced):
-		s.cache.add(`,
+		if s.cache`,
 		pkg: "idemddb", run: "TestACompletionThatIsFencedIsNotCached",
 	},
 	{
