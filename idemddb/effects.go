@@ -220,7 +220,8 @@ func (s *staging) end() {
 }
 
 func (s *staging) close() {
-	s.closed = fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w", KeyHash(s.key), ErrFenced)
+	s.closed = fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w",
+		KeyHash(s.key), ErrFenced)
 }
 
 // reopen lets the work stage again: nothing of what was taken is written.
@@ -240,3 +241,18 @@ func (s *staging) written() {
 }
 
 func (e *Effects) isEmpty() bool { return len(e.Items) == 0 && len(e.Messages) == 0 }
+
+// Staged tells whether effects are staged for the claim: then its work has had no effect before it is committed. It is for wrappers.
+func (c *Claim) Staged() bool {
+	c.mustExist()
+	c.staging.mu.Lock()
+	defer c.staging.mu.Unlock()
+
+	return !c.staging.effects.isEmpty()
+}
+
+// EndStaging lets the work of the claim stage no more, because it did not return in time. It is for wrappers.
+func (c *Claim) EndStaging() {
+	c.mustExist()
+	c.staging.end()
+}
