@@ -94,3 +94,42 @@ var streamMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestOnePoisonAmong10000RecordsIsParkedAndAllOthersRunOnce",
 	},
 }
+
+// resultMutants change how a result becomes JSON.
+var resultMutants = []mutant{
+	{
+		why:  "a result with text that is not UTF-8 is kept, and replayed as another one",
+		file: "idemddb/result.go",
+		old:  `isReplaced && !isText(reflect.ValueOf(value))`,
+		new:  `isReplaced && value == nil`,
+		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
+	},
+	{
+		why:  "a result with the character U+FFFD is not kept",
+		file: "idemddb/result.go",
+		old:  `isReplaced && !isText(reflect.ValueOf(value))`,
+		new:  `isReplaced`,
+		pkg:  "idemddb", run: "TestDoReplaysResultsExactly",
+	},
+	{
+		why:  "a result with half of a surrogate pair is kept",
+		file: "idemddb/result.go",
+		old:  `case utf16.DecodeRune(unit, escaped(text[escape:])) == character:`,
+		new:  `case utf16.DecodeRune(unit, escaped(text[escape:])) == character && len(text) == 0:`,
+		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
+	},
+	{
+		why:  "a value whose encoding panics leaves its finished work without a record",
+		file: "idemddb/result.go",
+		old:  `if v := recover(); v != nil {`,
+		new:  `if v := error(nil); v != nil {`,
+		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
+	},
+	{
+		why:  "work that fails for good runs again at the next call of Do",
+		file: "idemddb/do.go",
+		old:  `if isPermanent(cause) {`,
+		new:  `if isPermanent(cause) && err == nil {`,
+		pkg:  "idemddb", run: "TestAPermanentErrorOfDoEndsTheKey",
+	},
+}
