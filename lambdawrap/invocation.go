@@ -62,12 +62,8 @@ func (w *wrapper) serve(
 
 		messages := w.plan(event)
 
-		v.run(ctx, func(ctx context.Context) { begin(ctx, v, messages) })
-
-		if v.failure != nil {
-			v.logFailure()
-
-			return response, v.failure
+		if err := v.run(ctx, func(ctx context.Context) { begin(ctx, v, messages) }); err != nil {
+			return response, err
 		}
 
 		return w.answer(messages)
@@ -99,8 +95,8 @@ func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 	}
 
 	if left := v.deadline.Sub(v.start); !v.deadline.IsZero() && w.opts.Timeout > 0 && w.opts.Timeout > left-w.reserve {
-		return nil, fmt.Errorf("lambdawrap: Options.Timeout: %v and Options.Reserve of %v do not fit into the %v that the invocation has",
-			w.opts.Timeout, w.reserve, left.Round(time.Millisecond))
+		return nil, fmt.Errorf("lambdawrap: %[1]s.Timeout: %[2]v and %[1]s.Reserve of %[3]v do not fit into the %[4]v that the invocation has",
+			w.optsName, w.opts.Timeout, w.reserve, left.Round(time.Millisecond))
 	}
 
 	return v, nil
@@ -116,8 +112,8 @@ func (v *invocation) before(part time.Duration) time.Time {
 }
 
 // run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without
-// an answer are late.
-func (v *invocation) run(ctx context.Context, begin func(context.Context)) {
+// an answer are late. The error is the wrapper's own.
+func (v *invocation) run(ctx context.Context, begin func(context.Context)) error {
 	work := idemddb.WithInvocation(ctx, v.deadline, v.before(answerPart))
 
 	if !v.deadline.IsZero() {
@@ -142,6 +138,12 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) {
 	for _, stop := range v.kept {
 		stop()
 	}
+
+	if v.failure != nil {
+		v.logFailure()
+	}
+
+	return v.failure
 }
 
 // spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
