@@ -37,8 +37,7 @@ deploy() {
   timeout 180 "$sam" deploy --stack-name "$stack" --no-resolve-s3 --s3-bucket idemddb-deployments --no-progressbar --parameter-overrides $parameters
 }
 
-# CGO_ENABLED=0: linked against this machine's C library it need not run elsewhere.
-build() { CGO_ENABLED=0 "$sam" build --parameter-overrides "${parameters%% *}"; }
+build() { SAM=$sam localstack/package.sh --parameter-overrides "${parameters%% *}"; }
 
 up() {
   localstack/stack.sh up > /dev/null & # takes as long as the build
