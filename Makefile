@@ -46,7 +46,7 @@ localstack-check:
 	@localstack/stack.sh check
 
 .PHONY: local
-local: localstack-check $(PYTHON_TOOLS)/.done ## The whole pipeline on this machine: LocalStack, sam deploy, payments, one screen; PORT=4566, LOCALSTACK=docker or processes
+local: localstack-check $(PYTHON_TOOLS)/.done ## The whole pipeline on this machine: LocalStack, sam deploy, payments, one screen; PORT=4566, LOCALSTACK=processes (default) or docker
 	@SAM=$(PYTHON_TOOLS)/bin/sam localstack/local.sh up
 
 .PHONY: local-down
