@@ -239,4 +239,12 @@ func (s *staging) written() {
 	s.effects, s.sent = Effects{}, nil
 }
 
+// fits tells whether a result fits beside what is staged.
+func (s *staging) fits(result []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.store.checkSize(s.partition, result, s.effects) == nil
+}
+
 func (e *Effects) isEmpty() bool { return len(e.Items) == 0 && len(e.Messages) == 0 }

@@ -508,6 +508,14 @@ func (c *Claim) Staged() bool {
 	return !c.staging.effects.isEmpty()
 }
 
+// Fits tells whether a result fits into the record and into the transaction, beside what is staged for the claim. A result that does not
+// fit would be omitted by Complete. It is for wrappers, which have a smaller one then.
+func (c *Claim) Fits(result []byte) bool {
+	c.mustExist()
+
+	return c.staging.fits(result)
+}
+
 // EndStaging lets the work of the claim stage no more, because it did not return in time. It is for wrappers.
 func (c *Claim) EndStaging() {
 	c.mustExist()

@@ -85,6 +85,11 @@ func committed(rec *idemddb.Record, err error) outcome {
 func (v *invocation) reject(ctx context.Context, m *message, opts *idemddb.ClaimOptions, cause error) outcome {
 	rec, err := v.store.Reject(ctx, m.key, opts, cause, isPermanent(cause))
 
+	return rejected(rec, err, cause)
+}
+
+// rejected reads the answer to the write of a run that did not succeed.
+func rejected(rec *idemddb.Record, err, cause error) outcome {
 	switch {
 	case rec != nil:
 		return outcome{name: OutcomeReplayed}
@@ -93,7 +98,7 @@ func (v *invocation) reject(ctx context.Context, m *message, opts *idemddb.Claim
 	case errors.Is(err, idemddb.ErrFailed), errors.Is(err, idemddb.ErrMismatch):
 		return unclaimed(err)
 	case err != nil:
-		return outcome{name: OutcomeFailed, err: errors.Join(cause, err)}
+		return outcome{name: OutcomeFailed, err: errors.Join(cause, err), unknown: true}
 	case isPermanent(cause):
 		return outcome{name: OutcomePermanent, err: cause, permanent: true}
 	default:
