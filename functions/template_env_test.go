@@ -47,7 +47,7 @@ func TestTemplateDeclaresTheEnvironmentThatTheCodeReads(t *testing.T) {
 		t.Error(err)
 	}
 
-	if diff := cmp.Diff(ledger.Env{Table: "RecordTable", LedgerTable: "LedgerTable", CapturedQueue: "CapturedQueue"}, env); diff != "" {
+	if diff := cmp.Diff(ledger.Env{Table: "RecordTable", LedgerTable: "LedgerTable", CapturedQueue: "CapturedQueue", Workers: 1}, env); diff != "" {
 		t.Errorf("what the code reads with the parameters' defaults (-want +got):\n%s", diff)
 	}
 }

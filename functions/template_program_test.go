@@ -114,6 +114,13 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 
 		checkMetrics(t, told)
 		checkAlarmedMetrics(t, template, told, swept)
+		checkShownMetrics(t, template, told, swept)
+	})
+
+	t.Run("has queries for what is in the logs", func(t *testing.T) {
+		t.Parallel()
+
+		checkQueries(t, template, told)
 	})
 }
 
@@ -169,6 +176,7 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 		queue    = template.Resources["PaymentsQueue"].Properties
 		receives = template.Parameters["MaxReceiveCount"]
 		timeouts = template.Parameters["FunctionTimeout"]
+		windows  = template.Parameters["BatchingWindow"]
 		oldest   = template.Parameters["OldestMessageSeconds"]
 
 		usual   = seconds(timeouts.Default.int(t)) // the function's time-out
@@ -177,7 +185,7 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 		longest time.Duration // that a message is hidden
 	)
 
-	if got, want := queue.VisibilityTimeout, text("[Clocks, FunctionTimeout, Visibility]"); got != want {
+	if got, want := queue.VisibilityTimeout, text("[Clocks, FunctionTimeout, BatchingWindow]"); got != want {
 		t.Errorf("messages are hidden for %s, want %s", got, want)
 	}
 
@@ -185,27 +193,35 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 		t.Errorf("time-outs (-in Clocks +allowed):\n%s", diff)
 	}
 
-	for timeout, clock := range template.Mappings.Clocks {
+	for timeout, clocks := range template.Mappings.Clocks {
 		n := seconds(text(timeout).int(t))
-		longest = max(longest, seconds(clock.Visibility))
 
-		for _, name := range []string{"Payments", "PaymentsGradual"} {
-			for _, source := range template.functions[name].Events {
-				if got, want := seconds(clock.Visibility), 6*n+seconds(source.Properties.MaximumBatchingWindowInSeconds); got != want {
-					t.Errorf("%s: a time-out of %v hides messages for %v, want six times that and the batching window: %v", name, n, got, want)
-				}
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(clocks)), slices.Sorted(slices.Values(windows.AllowedValues))); diff != "" {
+			t.Errorf("batching windows (-in Clocks +allowed):\n%s", diff)
+		}
+
+		for window, hidden := range clocks {
+			longest = max(longest, seconds(hidden))
+
+			if got, want := seconds(hidden), 6*n+seconds(text(window).int(t)); got != want {
+				t.Errorf("a time-out of %v hides messages for %v, want six times that and the batching window of %s s: %v", n, got, window, want)
 			}
 		}
 	}
 
-	hidden := seconds(template.Mappings.Clocks[string(timeouts.Default)].Visibility)
+	hidden := seconds(template.Mappings.Clocks[string(timeouts.Default)][string(windows.Default)])
 
 	for _, c := range []struct {
 		why         string
 		short, long time.Duration
 	}{
 		{"the pause of a payment ends before the function is stopped", time.Duration(template.Parameters["PauseMs"].MaxValue) * time.Millisecond, usual},
-		{"a message is received as often as it may before the alarm on its age", time.Duration(receives.Default.int(t)) * hidden, seconds(oldest.Default.int(t))},
+		{"the outage that the template states ends before a payment is a dead letter", outlasted, leastPatience(receives.Default.int(t))},
+		{"8 receives outlast 2 minutes", 2 * time.Minute, leastPatience(8)},
+		{"10 receives outlast 8 minutes", 8 * time.Minute, leastPatience(10)},
+		{"12 receives outlast 23 minutes", 23 * time.Minute, leastPatience(12)},
+		{"three receives, after which SQS leaves a message out of the age, before the alarm on it", 3 * hidden, seconds(oldest.Default.int(t))},
+		{"so with all time-outs that may have that alarm", 3 * seconds(template.Mappings.Clocks["60"]["20"]), seconds(oldest.Default.int(t))},
 		{"the alarm on the oldest message comes before its end", seconds(oldest.Default.int(t)), kept},
 		{"a message is received as often as it may before its retention ends", time.Duration(receives.MaxValue) * longest, kept},
 		{"a message that moves to the dead-letter queue, where its age goes on, has time left", kept, letters},
@@ -219,10 +235,30 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 		}
 	}
 
-	rule := template.Rules["FewReceivesAreForTests"]
-	if len(rule.Assertions) != 1 || rule.RuleCondition != "[[FunctionTimeout, 5]]" ||
-		rule.Assertions[0].Assert != "[[Fn::Contains, [[1, 2, 3, 4], MaxReceiveCount]]]" || receives.Default.int(t) < 5 {
-		t.Errorf("receives: default %s, rule %+v: want 5 at least, but for a test's clocks: throttled invocations count as receives", receives.Default, rule)
+	checkRules(t, template)
+}
+
+// checkRules compares what a deployment is refused for.
+func checkRules(t *testing.T, template template) {
+	t.Helper()
+
+	got := map[string][]text{}
+
+	for name, rule := range template.Rules {
+		got[name] = []text{rule.RuleCondition}
+		for _, a := range rule.Assertions {
+			got[name] = append(got[name], a.Assert)
+		}
+	}
+
+	want := map[string][]text{
+		"FewReceivesAreForTests":         {"[[FunctionTimeout, 5]]", "[[Fn::Contains, [[1, 2, 3, 4, 5, 6, 7], MaxReceiveCount]]]"},
+		"PausesAreForTests":              {"[DeletionProtection, true]", "[PauseMs, 0]"},
+		"LargeBatchesAreCollected":       {"[[Fn::Contains, [[1, 2, 5, 10], BatchSize]]]", "[[BatchingWindow, 0]]"},
+		"LongTimeoutsRaiseTheAlarmLater": {"[Fn::Contains, [[120, 180, 300, 600, 900], FunctionTimeout]]", "[[OldestMessageSeconds, 1800]]"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }
 

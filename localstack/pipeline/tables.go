@@ -19,6 +19,7 @@ type Record struct {
 	Attempts int       // handlers that began
 	Fence    int64     // the fencing token
 	Lease    time.Time // the end of the lease; zero after a release
+	Born     time.Time // the first claim
 	Err      string    // the last failure
 	Unsent   int       // messages that are stored with the completion and not sent yet
 	Parked   int       // messages that can never be sent
@@ -56,6 +57,10 @@ func readRecord(item map[string]types.AttributeValue) Record {
 
 	if lease := number(item["lease"]); lease > 0 {
 		r.Lease = time.UnixMilli(lease).UTC()
+	}
+
+	if born := number(item["born"]); born > 0 {
+		r.Born = time.UnixMilli(born).UTC()
 	}
 
 	return r
