@@ -23,7 +23,7 @@ import (
 func TestTemplateDeclaresTheEnvironmentThatTheCodeReads(t *testing.T) {
 	template := readTemplate(t)
 
-	for function, folder := range map[string]string{"Payments": "payments", "Relay": "relay"} {
+	for function, folder := range map[string]string{"Payments": "payments", "Relay": "relay", "Api": "api"} {
 		want := append(variablesRead(t, folder), "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS") // the SDK reads these two
 		slices.Sort(want)
 

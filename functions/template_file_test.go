@@ -112,6 +112,10 @@ type function struct {
 		PassthroughCondition bool     `yaml:"PassthroughCondition"`
 		Alarms               []string `yaml:"Alarms"`
 	} `yaml:"DeploymentPreference"`
+	FunctionURLConfig struct {
+		AuthType   string `yaml:"AuthType"`
+		InvokeMode string `yaml:"InvokeMode"`
+	} `yaml:"FunctionUrlConfig"`
 	EventInvokeConfig struct {
 		MaximumRetryAttempts     *int `yaml:"MaximumRetryAttempts"`
 		MaximumEventAgeInSeconds int  `yaml:"MaximumEventAgeInSeconds"`

@@ -19,7 +19,7 @@ import (
 func TestTemplateNamesActionsAndResourcesOneByOne(t *testing.T) {
 	t.Parallel()
 
-	for _, name := range []string{"PaymentsRole", "RelayRole"} {
+	for _, name := range []string{"PaymentsRole", "RelayRole", "ApiRole"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -158,8 +158,8 @@ func TestTemplateHasTheSameFunctionForEachRollout(t *testing.T) {
 	template := readTemplate(t)
 	direct, gradual := template.functions["Payments"], template.functions["PaymentsGradual"]
 
-	if len(template.functions) != 3 || template.Resources["Payments"].Condition != "Direct" || template.Resources["PaymentsGradual"].Condition != "Gradual" {
-		t.Errorf("functions %v under %q and %q, want Relay, and Payments and PaymentsGradual under Direct and Gradual",
+	if len(template.functions) != 4 || template.Resources["Payments"].Condition != "Direct" || template.Resources["PaymentsGradual"].Condition != "Gradual" {
+		t.Errorf("functions %v under %q and %q, want Api, Relay, and Payments and PaymentsGradual under Direct and Gradual",
 			slices.Sorted(maps.Keys(template.functions)), template.Resources["Payments"].Condition, template.Resources["PaymentsGradual"].Condition)
 	}
 
@@ -221,10 +221,29 @@ func TestTemplateHasTheSameFunctionForEachRollout(t *testing.T) {
 		t.Errorf("environments (-direct +gradual):\n%s", diff)
 	}
 
-	for _, logs := range []string{"PaymentsLogs", "RelayLogs"} {
+	for _, logs := range []string{"PaymentsLogs", "RelayLogs", "ApiLogs"} {
 		if got, want := template.Resources[logs].Properties.RetentionInDays, "LogRetentionDays"; got != want {
 			t.Errorf("%s are kept for %q days, want the parameter %s", logs, got, want)
 		}
+	}
+}
+
+func TestTemplateServesTheAPIToWhoIsVerified(t *testing.T) {
+	t.Parallel()
+
+	api := readTemplate(t).functions["Api"]
+	if _, err := os.Stat(filepath.Join("..", api.CodeURI, "main.go")); err != nil || api.CodeURI != "functions/api/" {
+		t.Errorf("CodeUri %s: %v", api.CodeURI, err)
+	}
+
+	got := []string{
+		api.Runtime, api.Handler, api.Role, api.Tracing, api.LoggingConfig.LogFormat, api.LoggingConfig.LogGroup,
+		api.FunctionURLConfig.AuthType, api.FunctionURLConfig.InvokeMode,
+	}
+	want := []string{"provided.al2023", "bootstrap", "ApiRole.Arn", "Tracing", "JSON", "ApiLogs", "AWS_IAM", "RESPONSE_STREAM"}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("function (-want +got):\n%s", diff)
 	}
 }
 
@@ -354,7 +373,8 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 			"messages: Payments Messages Sum [{Function [Gradual, PaymentsGradual, Payments]}]; " +
 			"failures: Payments Failures Sum [{Function [Gradual, PaymentsGradual, Payments]}]",
 		"Takeovers": "Payments Takeovers Sum [{Function [Gradual, PaymentsGradual, Payments]}] > 0",
-		"FunctionThrottles": "FILL(payments, 0) + FILL(relay, 0) > 0; payments: AWS/Lambda Throttles Sum [{FunctionName [Gradual, PaymentsGradual, Payments]}]; " +
+		"ApiErrors": "AWS/Lambda Url5xxCount Sum [{FunctionName Api}] > 0",
+		"FunctionThrottles": "FILL(payments, 0) + FILL(relay, 0) + FILL(api, 0) > 0; api: AWS/Lambda Throttles Sum [{FunctionName Api}]; payments: AWS/Lambda Throttles Sum [{FunctionName [Gradual, PaymentsGradual, Payments]}]; " +
 			"relay: AWS/Lambda Throttles Sum [{FunctionName Relay}]",
 		"OldestMessage":  "AWS/SQS ApproximateAgeOfOldestMessage Maximum [{QueueName PaymentsQueue.QueueName}] > OldestMessageSeconds",
 		"FunctionErrors": "AWS/Lambda Errors Sum [{FunctionName [Gradual, PaymentsGradual, Payments]}] > 0",

@@ -13,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 stack=idemddb-payments
 sam=${SAM:-sam}
-parameters="Architecture=$(uname -m | sed 's/aarch64/arm64/') FunctionTimeout=5 MaxReceiveCount=3 LogRetentionDays=7"
+parameters="Architecture=$(uname -m | sed 's/aarch64/arm64/') FunctionTimeout=5 MaxReceiveCount=3 LogRetentionDays=7 UnverifiedCaller=local"
 export PORT=${PORT:-4566} SAM_CLI_TELEMETRY=0
 starting='' was_up='' finished=''
 

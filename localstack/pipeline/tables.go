@@ -30,14 +30,15 @@ type Account struct {
 	Balance, Payments int
 }
 
-// Records returns the records by their payment's id.
+// Records returns the records of payments, by the payment's id. Those of the API's requests are left out.
 func (p *Pipeline) Records(ctx context.Context) (map[string]Record, error) {
 	items, err := p.scan(ctx, p.RecordTableName)
 	records := map[string]Record{}
 
 	for _, item := range items {
-		_, id, _ := strings.Cut(text(item["pk"]), "#")
-		records[id] = readRecord(item)
+		if id, ok := strings.CutPrefix(text(item["pk"]), "payments#"); ok {
+			records[id] = readRecord(item)
+		}
 	}
 
 	return records, err
