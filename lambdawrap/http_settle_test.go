@@ -282,6 +282,24 @@ func TestHTTPARecordThatWasDeletedMeanwhile(t *testing.T) {
 	}
 }
 
+func TestHTTPAKeyIsNewAfterItsRetention(t *testing.T) {
+	t.Parallel()
+	bothWebs(t, &idemddb.Options{Retention: 2 * time.Hour}, func(w *web) {
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{}), nil)
+			created(rw, r)
+		}
+
+		for _, want := range []string{"false", "true", "false", "true"} { // nothing has deleted the record
+			w.answered(w.post("k", "{}"), http.StatusCreated, want, `{"id":"p-1"}`)
+
+			if want == "true" {
+				time.Sleep(2*time.Hour + time.Second)
+			}
+		}
+	})
+}
+
 func TestHTTPAKeyThatFailedForGood(t *testing.T) {
 	t.Parallel()
 
