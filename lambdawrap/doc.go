@@ -1,4 +1,5 @@
-// Package lambdawrap makes the handler of a Lambda function that reads Amazon SQS idempotent. SQS delivers each message at least once.
+// Package lambdawrap makes the handler of a Lambda function idempotent that reads Amazon SQS, a stream or any event. SQS, which this text
+// is about, delivers each message at least once.
 // The wrapper claims the message's idempotency key in DynamoDB, so that the work of a key is done once, and all later deliveries are
 // answered from the key's record. Every write after the claim is fenced: a worker that lost its claim cannot overwrite its successor.
 //
@@ -40,6 +41,11 @@
 //	the event has no Records                         –           –                      invocation error
 //
 // If the wrapper or the DynamoDB client panics, that is an invocation error, too: the whole batch comes back.
+//
+// # Other triggers
+//
+// [Kinesis] and [DynamoDBStream] work on the records of a stream. A record ends as a message does, with its partition key or its item as
+// its FIFO group; the answer names the lowest sequence number that failed. [Func] is for any other handler, and stores its result.
 //
 // # FIFO queues
 //
