@@ -58,7 +58,7 @@ func DynamoDBStream(
 // all; one that changes an item back makes another record with another key. The ARN keeps the streams of one function apart, also those
 // of a table whose stream was turned off and on again. Two functions that read one stream need Stores with different namespaces.
 func DynamoDBRecordID(r events.DynamoDBEventRecord) (string, error) {
-	return recordID(r.EventSourceArn, r.EventID)
+	return listKey("is this a record of a table's stream?", field{"eventSourceARN", r.EventSourceArn}, field{"eventID", r.EventID})
 }
 
 // itemOf returns the item that a record is about. Its key is in the record whatever the stream's view type is.

@@ -82,6 +82,36 @@ func ExampleStreamOptions() {
 	// failed: [] <nil>
 }
 
+// A producer that sends the same payment twice makes two records with two sequence numbers. A key from the data makes them one piece of
+// work.
+func ExampleStreamOptions_key() {
+	store, _ := inMemory(nil)
+
+	byPayment, err := lambdawrap.Body("paymentId")
+	if err != nil {
+		panic(err)
+	}
+
+	opts := &lambdawrap.StreamOptions[events.KinesisEventRecord]{
+		Key: func(r events.KinesisEventRecord) (string, error) {
+			return byPayment(events.SQSMessage{Body: string(r.Kinesis.Data)})
+		},
+	}
+
+	function := lambdawrap.Kinesis(store, func(_ context.Context, r events.KinesisEventRecord) error {
+		fmt.Println("pay", string(r.Kinesis.Data))
+
+		return nil
+	}, opts)
+
+	fmt.Println(function(context.Background(), events.KinesisEvent{Records: []events.KinesisEventRecord{
+		shardRecord("101", "ada", `{"paymentId":"p-1"}`), shardRecord("102", "ada", `{"paymentId":"p-1"}`),
+	}}))
+	// Output:
+	// pay {"paymentId":"p-1"}
+	// {[]} <nil>
+}
+
 func ExampleDynamoDBStream() {
 	store, _ := inMemory(nil)
 

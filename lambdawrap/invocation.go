@@ -114,14 +114,10 @@ func (v *invocation) before(part time.Duration) time.Time {
 // run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without
 // an answer are late. The error is the wrapper's own.
 func (v *invocation) run(ctx context.Context, begin func(context.Context)) error {
-	work := idemddb.WithInvocation(ctx, v.deadline, v.before(answerPart))
+	work, cancel := v.workContext(ctx)
+	defer cancel()
 
 	if !v.deadline.IsZero() {
-		var cancel context.CancelFunc
-
-		work, cancel = context.WithDeadline(work, v.before(1))
-		defer cancel()
-
 		closing := time.AfterFunc(time.Until(v.before(latePart)), v.close)
 		defer closing.Stop()
 	}
@@ -144,6 +140,16 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) error
 	}
 
 	return v.failure
+}
+
+// workContext returns the context for all that begins before the reserve does, and ends with it.
+func (v *invocation) workContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	work := idemddb.WithInvocation(ctx, v.deadline, v.before(answerPart))
+	if v.deadline.IsZero() {
+		return context.WithCancel(work)
+	}
+
+	return context.WithDeadline(work, v.before(1))
 }
 
 // spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.

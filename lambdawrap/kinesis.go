@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/jsonkey"
 )
 
 // Kinesis wraps a handler of single Kinesis records for lambda.Start and makes it idempotent. The event source mapping must have
@@ -74,24 +73,7 @@ func Kinesis(
 // that was lost, makes another record with another key. Work that must not be repeated then needs a key from its content. Two functions
 // that read one stream need Stores with different namespaces, as all functions with different work do.
 func KinesisRecordID(r events.KinesisEventRecord) (string, error) {
-	return recordID(r.EventSourceArn, r.EventID)
-}
-
-// recordID returns a key of a stream and the id of an event in it.
-func recordID(stream, id string) (string, error) {
-	switch {
-	case stream == "":
-		return "", noKey("eventSourceARN is empty; is this a record of a stream?")
-	case id == "":
-		return "", noKey("eventID is empty; is this a record of a stream?")
-	}
-
-	key, err := jsonkey.List(stream, id)
-	if err != nil {
-		return "", noKey("eventSourceARN or eventID %w", err)
-	}
-
-	return key, nil
+	return listKey("is this a record of Kinesis?", field{"eventSourceARN", r.EventSourceArn}, field{"eventID", r.EventID})
 }
 
 // aggregateMagic are the first bytes of a record that the Kinesis Producer Library made of several user records.

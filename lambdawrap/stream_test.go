@@ -435,3 +435,36 @@ func TestChangesWithoutAKeyAreInOrder(t *testing.T) {
 	h.equal("failed", len(response.BatchItemFailures), 0)
 	h.equal("in order", slices.IsSorted(order.all()), true)
 }
+
+// The records beyond a failure come again with it. Those that are done share requests: 25 are refused by one, and read by another.
+func TestWhatWasDoneBeyondAFailureOfAStreamIsACheapReplay(t *testing.T) {
+	t.Parallel()
+
+	for name, opts := range map[string]*idemddb.Options{"without a limit of attempts": nil, "with one": {MaxAttempts: 5}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, opts, func(h *harness) {
+				h.opts.Workers = 25
+				texts := []string{"100 bad bad"}
+
+				for i := range 1000 {
+					texts = append(texts, fmt.Sprintf("%d k%d g%d", 101+i, i, i%200))
+				}
+
+				function := h.kinesis(failing(always(), "bad"))
+				h.answered(function, batch(texts...), "100")
+				h.costs()
+
+				h.runs.clear()
+				h.answered(function, batch(texts...), "100")
+				h.ran("100")
+
+				if requests, units := h.costs(); requests > 100 || units > 2100 {
+					t.Errorf("%d requests and %d WCU for 1,000 replays", requests, units)
+				} else {
+					t.Logf("%d requests and %d WCU for 1,000 replays", requests, units)
+				}
+			})
+		})
+	}
+}
