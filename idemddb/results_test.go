@@ -163,6 +163,10 @@ func TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted(t *testing.T) {
 					f.Errorf("replayed %+v, want an omitted result", got)
 				}
 
+				if _, ok := recordOf(f.db, "k")["res"].(*types.AttributeValueMemberNULL); !ok {
+					f.Errorf("the record has %T, want the mark of an omitted result", recordOf(f.db, "k")["res"])
+				}
+
 				f.completedWithout(idemddb.ErrTooLarge)
 
 				if n := len(f.db.Items("records")); n == 2 {
