@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // ClaimOptions shape one claim. Nil and zero mean the defaults.
@@ -32,6 +33,9 @@ type ClaimOptions struct {
 	// Redelivered says that the key was probably claimed before, such as by an earlier delivery of the same message. It changes
 	// only the cost of a claim in a [Batch]: a wrong value costs a second statement. Defaults to false.
 	Redelivered bool
+
+	// SkipResult says that a record needs no Result: one that is in Options.Results is not read. Do ignores it. Defaults to false.
+	SkipResult bool
 }
 
 // Claim is the right to do the work of one key, until its lease ends and another worker takes the key over. Settle it with Complete,
@@ -47,6 +51,7 @@ type Claim struct {
 	fence       int64
 	attempt     int
 	takeover    bool
+	skipResult  bool
 
 	staging staging
 
@@ -88,6 +93,7 @@ type acquisition struct {
 	fingerprint string    // as stored; "" for none
 	deadline    time.Time // bounds the lease; zero for none
 	redelivered bool
+	skipResult  bool
 	answers     int // of the batch, when this claim began
 
 	// How the write is sent, and what the last try would have written.
@@ -99,7 +105,8 @@ type acquisition struct {
 	claim  *Claim
 	record *Record
 	err    error
-	unsent *storedRecord // the record of the answer, if it has messages that are not sent
+	result types.AttributeValue // of the record, as stored
+	unsent *storedRecord        // the record of the answer, if it has messages that are not sent
 }
 
 var (
@@ -142,7 +149,7 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 
 	a := &acquisition{
 		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
-		deadline: leaseBound(ctx), redelivered: opts.Redelivered,
+		deadline: leaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}
 	if !a.cached() {
 		a.wait(ctx, b, opts.Wait)
@@ -150,6 +157,10 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		if a.record != nil && a.unsent != nil {
 			a.sendLeft(ctx, b)
 		}
+	}
+
+	if a.record != nil {
+		a.readResult(ctx)
 	}
 
 	s.observe(ctx, a.event())
@@ -163,15 +174,15 @@ func (a *acquisition) cached() bool {
 		return false
 	}
 
-	rec, fingerprint := a.store.cache.get(a.partition, a.key, a.store.opts.Now())
-	if rec == nil {
+	found := a.store.cache.get(a.partition, a.key, a.store.opts.Now())
+	if found == nil {
 		return false
 	}
 
-	if a.fingerprint != "" && fingerprint != "" && a.fingerprint != fingerprint {
+	if a.fingerprint != "" && found.fingerprint != "" && a.fingerprint != found.fingerprint {
 		a.err = keyError("claim", a.key, ErrMismatch)
 	} else {
-		a.record = rec
+		a.record, a.result = &found.record, found.result
 	}
 
 	return true

@@ -30,8 +30,8 @@ func TestHTTPCostsOfARequest(t *testing.T) {
 		first, replay []string
 	}{
 		"claimed":            {created, false, []string{"UpdateItem", "UpdateItem"}, []string{"UpdateItem"}},
-		"claimed, staged":    {staging(nil), false, []string{"UpdateItem", "TransactWriteItems"}, []string{"UpdateItem"}},
-		"optimistic, staged": {staging(nil), true, []string{"TransactWriteItems"}, []string{"TransactWriteItems"}},
+		"claimed, staged":    {stagingHandler(nil), false, []string{"UpdateItem", "TransactWriteItems"}, []string{"UpdateItem"}},
+		"optimistic, staged": {stagingHandler(nil), true, []string{"TransactWriteItems"}, []string{"TransactWriteItems"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +53,7 @@ func TestHTTPOptimisticAsksTheCacheFirst(t *testing.T) {
 
 	w := newWeb(t, &idemddb.Options{Cache: 10})
 	w.opts.Optimistic = true
-	w.work = staging(nil)
+	w.work = stagingHandler(nil)
 
 	for _, replayed := range []string{"false", "true", "true"} {
 		w.answered(w.post("k", "{}"), http.StatusCreated, replayed, `{"id":"p-1"}`)
@@ -69,7 +69,7 @@ func TestHTTPOptimisticAnotherRequestUnderAKeyIsRefused(t *testing.T) {
 
 	w := newWeb(t, nil)
 	w.opts.Optimistic = true
-	w.work = staging(nil)
+	w.work = stagingHandler(nil)
 	w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 	w.refused(w.post("k", "[]"), http.StatusUnprocessableEntity, "key-reused")
 
@@ -111,7 +111,7 @@ func TestHTTPOptimisticKeepsARefusalOfTheHandlerWithoutStage(t *testing.T) {
 	w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "false", "")
 	w.equal("state", w.recordState("k"), "COMPLETED")
 
-	w.work = staging(nil) // as it would answer now
+	w.work = stagingHandler(nil) // as it would answer now
 	w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "true", "")
 	w.equal("entries", len(w.db.Items("ledger")), 0)
 }
@@ -143,14 +143,14 @@ func TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer(t *testing.T) {
 		"it answers 500":                       answering(http.StatusInternalServerError),
 		"it answers 409":                       answering(http.StatusConflict),
 		"it stages nothing":                    created,
-		"the condition of its item is refused": staging(nil),
+		"the condition of its item is refused": stagingHandler(nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			w := newWeb(t, nil)
 			w.opts.Optimistic = true
-			w.work = staging(nil)
+			w.work = stagingHandler(nil)
 			w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 
 			w.work = work
@@ -163,7 +163,7 @@ func TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer(t *testing.T) {
 func TestHTTPOptimisticMeetsAClaim(t *testing.T) {
 	t.Parallel()
 
-	for name, work := range map[string]http.HandlerFunc{"success": staging(nil), "failure": answering(http.StatusInternalServerError)} {
+	for name, work := range map[string]http.HandlerFunc{"success": stagingHandler(nil), "failure": answering(http.StatusInternalServerError)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			webBubble(t, nil, func(w *web) {
@@ -187,7 +187,7 @@ func TestHTTPOptimisticTwoAtATimeGetOneAnswer(t *testing.T) {
 		answers := make(chan string, 2)
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			time.Sleep(time.Second)
-			staging(nil)(rw, r)
+			stagingHandler(nil)(rw, r)
 		}
 
 		for range 2 {
@@ -210,7 +210,7 @@ func TestHTTPOptimisticDemandsALongRetention(t *testing.T) {
 
 	w := newWeb(t, &idemddb.Options{Retention: 10 * time.Minute})
 	w.opts.Optimistic = true
-	w.work = staging(nil)
+	w.work = stagingHandler(nil)
 	w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
 	w.logs("Options.Retention", "level=ERROR")
 	w.runs(0)
@@ -220,7 +220,7 @@ func TestHTTPOptimisticATransactionThatNeverArrivesLeavesNothing(t *testing.T) {
 	t.Parallel()
 	webBubble(t, nil, func(w *web) {
 		w.opts.Optimistic = true
-		w.work = staging(nil)
+		w.work = stagingHandler(nil)
 		w.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }, idemddbtest.LostRequest))
 		w.refused(w.post("k", "{}", deadline(10*time.Second)), http.StatusServiceUnavailable, "unavailable")
 		w.equal("records", len(w.db.Items("records")), 0)
