@@ -135,6 +135,7 @@ func (a *app) command() *cobra.Command {
 // desk is what the commands work with.
 type desk struct {
 	config  aws.Config
+	clock   *clock
 	client  *dynamodb.Client
 	store   *idemddb.Store
 	records *operate.Records
@@ -159,8 +160,11 @@ func (a *app) open(ctx context.Context) (*desk, error) {
 		return nil, err
 	}
 
+	watched := &clock{HTTPClient: cfg.HTTPClient}
+	cfg.HTTPClient = watched
+
 	// The SDK's check of the checksum only prints a warning, for each answer of DynamoDB Local, too.
-	d := &desk{config: cfg, client: dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.DisableValidateResponseChecksum = true })}
+	d := &desk{config: cfg, clock: watched, client: dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.DisableValidateResponseChecksum = true })}
 
 	d.store, err = idemddb.New(d.client, a.flags.table, a.flags.namespace, &idemddb.Options{
 		PartitionKey: a.flags.partitionKey, SortKey: a.flags.sortKey, TTLAttribute: a.flags.ttlAttribute, UnsentIndex: a.flags.index,

@@ -159,6 +159,10 @@ func (c *change) run(ctx context.Context, keys []string) error {
 
 	c.sample(d, all)
 
+	if err := c.judgeClock(d); err != nil {
+		return err
+	}
+
 	if c.dryRun {
 		a.sayf("Nothing was changed (--dry-run).")
 
@@ -223,6 +227,22 @@ func (c *change) unambiguous(all []found) error {
 	}
 
 	return nil
+}
+
+// judgeClock warns of a clock that cannot tell held from stuck. What was selected by it is not changed.
+func (c *change) judgeClock(d *desk) error {
+	off, wrong := d.clock.isWrong(d.store.Options().ClockSkew)
+
+	switch {
+	case !wrong:
+		return nil
+	case c.everything && len(c.all.Status) > 0 && c.all.Status[0] != operate.Failed:
+		return &codeError{exitRefused, fmt.Errorf("this machine's clock is off by about %v, so that --all may select what is %s by mistake; set it", off, c.allWord())}
+	default:
+		c.app.sayf("WARNING: this machine's clock is off by about %v: a key that is shown as stuck may be held.", off)
+
+		return nil
+	}
 }
 
 const sampleSize = 3

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-	"github.com/aws/smithy-go/middleware"
 )
 
 // table checks the schema. It returns false if there is no such table.
@@ -30,7 +27,7 @@ func (c *checking) table(ctx context.Context) bool {
 		return true
 	}
 
-	c.clock(out.ResultMetadata)
+	c.clock()
 	c.key(out.Table)
 	c.index(out.Table)
 
@@ -100,23 +97,18 @@ func keyText(schema []types.KeySchemaElement, definitions []types.AttributeDefin
 	return strings.Join(parts, " ")
 }
 
-// clock compares this machine's clock with the Date of an answer, which has whole seconds.
-func (c *checking) clock(answer middleware.Metadata) {
-	date, hasDate := awsmiddleware.GetServerTime(answer)
-	at, hasTime := awsmiddleware.GetResponseAt(answer)
+// clock compares this machine's clock with the service's.
+func (c *checking) clock() {
+	skew := c.desk.store.Options().ClockSkew
+	off, wrong := c.desk.clock.isWrong(skew)
 
-	if !hasDate || !hasTime || date.IsZero() {
+	if _, known := c.desk.clock.offset(); !known {
 		c.addf("clock", unknown, "the answer has no Date")
 
 		return
 	}
 
-	// The Date was cut to seconds, so that half of one is added, and the answer was on its way for a moment.
-	const resolution = 1500 * time.Millisecond
-
-	off := at.Sub(date.Add(time.Second / 2)).Round(time.Second / 10) //nolint:mnd // a half, a tenth
-	skew := c.desk.store.Options().ClockSkew
-	c.expect("clock", off.Abs() <= skew+resolution, fmt.Sprintf("within %v of the service's, whose Date has whole seconds; ClockSkew is %v", off.Abs(), skew),
+	c.expect("clock", !wrong, fmt.Sprintf("within %v of the service's, whose Date has whole seconds; ClockSkew is %v", off.Abs(), skew),
 		fmt.Sprintf("off by about %v, more than the ClockSkew of %v: two workers can hold a key at once; set this machine's clock", off, skew))
 }
 

@@ -233,6 +233,24 @@ func TestManyKeysAtOnce(t *testing.T) {
 	})
 }
 
+// By a clock that is wrong, a worker that lives looks as if it had died.
+func TestAWrongClockDoesNotSelectWhoIsStuck(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		n.claim("p-9", "")
+		n.clock.Advance(time.Hour)
+
+		n.aws.late = -time.Hour
+		n.idem("release", "--all", "--why", "they died", "--yes")
+		n.expect(exitRefused, "this machine's clock is off by about")
+		n.idem("release", "p-9", "--why", "it died", "--dry-run")
+		n.expect(exitDone, "may be held")
+
+		n.aws.late = 0
+		n.idem("release", "--all", "--why", "they died", "--yes")
+		n.expect(exitDone, "payments#p-9: released")
+	})
+}
+
 func TestARecordWithMessagesIsNotForgotten(t *testing.T) {
 	onEachEngine(t, func(n *night) {
 		n.announce("p-9")

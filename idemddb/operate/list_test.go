@@ -190,6 +190,25 @@ func testBudget(t *testing.T, count int, budget float64) {
 	t.Logf("%d records, %d calls, %d requests, %.0f read units", len(seen), calls, len(db.Requests()), total)
 }
 
+// The index has no cursor, so that a budget that ends is an error, and not the end of the list.
+func TestAListByTheIndexStaysWithinItsBudget(t *testing.T) {
+	onEachEngine(t, idemddb.Options{UnsentIndex: "unsent"}, func(d *desk) {
+		t := d.t
+		for i := range 10 {
+			d.announce(fmt.Sprintf("p-%d", i))
+		}
+
+		p, err := d.List(t.Context(), operate.Selection{Unsent: true, Budget: 6}, func(operate.View) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), "raise Selection.Budget") || p.Units > 15 || p.Found == 10 {
+			t.Errorf("got %+v, %v", p, err)
+		}
+
+		if _, err := d.List(t.Context(), operate.Selection{Unsent: true, Cursor: "W10"}, nil); err == nil || !strings.Contains(err.Error(), "Selection.Cursor") {
+			t.Errorf("a cursor: %v", err)
+		}
+	})
+}
+
 // An error loses no record: the cursor goes on before it.
 func TestListGoesOnAfterAnError(t *testing.T) {
 	t.Parallel()
