@@ -29,7 +29,11 @@ help: ## Explain these targets
 
 .PHONY: test
 test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
-	$(LOCAL) with go test -race -shuffle=on -count=1 ./...
+	$(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 ./...; cd cmd/idem; go test -race -shuffle=on -count=1 ./...'
+
+.PHONY: idem
+idem: ## The operator's tool, into bin/idem; it is a module of its own, whose dependencies users of the library do not get
+	cd cmd/idem && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../../bin/idem .
 
 .PHONY: demo
 demo: ## The story of one payment, in seconds, with Go alone; ENGINE=dynamodb-local: the same on DynamoDB Local
@@ -72,10 +76,12 @@ lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }
 	go vet ./...
 	$(GOLANGCI) run ./...
+	cd cmd/idem && go vet ./... && $(GOLANGCI) run ./...
 
 .PHONY: tidy
 tidy: ## Bring go.mod and go.sum up to date, and format
 	go mod tidy
+	cd cmd/idem && go mod tidy
 	gofmt -w .
 
 .PHONY: bench
