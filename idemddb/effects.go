@@ -240,6 +240,14 @@ func (s *staging) written() {
 	s.effects, s.sent = Effects{}, nil
 }
 
+// fits tells whether a result fits beside what is staged, or is kept outside of the record.
+func (s *staging) fits(result []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.store.opts.Results != nil || s.store.checkSize(s.partition, &types.AttributeValueMemberB{Value: result}, s.effects) == nil
+}
+
 func (e *Effects) isEmpty() bool { return len(e.Items) == 0 && len(e.Messages) == 0 }
 
 // Staged tells whether effects are staged for the claim: then its work has had no effect before it is committed. It is for wrappers.
@@ -249,6 +257,14 @@ func (c *Claim) Staged() bool {
 	defer c.staging.mu.Unlock()
 
 	return !c.staging.effects.isEmpty()
+}
+
+// Fits tells whether a result fits into the record and into the transaction, beside what is staged for the claim. A result that does not
+// fit would be omitted by Complete. It is for wrappers, which have a smaller one then.
+func (c *Claim) Fits(result []byte) bool {
+	c.mustExist()
+
+	return c.staging.fits(result)
 }
 
 // EndStaging lets the work of the claim stage no more, because it did not return in time. It is for wrappers.

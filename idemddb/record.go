@@ -44,11 +44,12 @@ const (
 	attrDue         = "due"
 	attrDueNS       = "due_ns"
 	attrParked      = "parked"
+	attrOperator    = "op" // of package operate
 )
 
 var attributeNames = []string{
 	attrVersion, attrState, attrToken, attrFence, attrLease, attrPrevious, attrAttempts, attrBorn, attrFingerprint,
-	attrDone, attrResult, attrError, attrTx, attrOutbox, attrEnds, attrDue, attrDueNS, attrParked,
+	attrDone, attrResult, attrError, attrTx, attrOutbox, attrEnds, attrDue, attrDueNS, attrParked, attrOperator,
 }
 
 const (

@@ -37,6 +37,9 @@ func (w *Work) Context(ctx context.Context) context.Context {
 // Effects ends the staging and returns what was staged. It returns false if Stage was not called.
 func (w *Work) Effects() (Effects, bool) { return w.staging.take() }
 
+// Fits tells whether a result fits into the record and into the transaction, beside what is staged.
+func (w *Work) Fits(result []byte) bool { return w.staging.fits(result) }
+
 // ErrNotStaged means that the work succeeded without a claim and staged nothing, not even nothing (Stage(ctx, Effects{})). It is a
 // fault of the program: nobody can know whether the work had an effect. Nothing was written but an attempt.
 var ErrNotStaged = errors.New("the work ran without a claim and did not call Stage")
