@@ -18,7 +18,8 @@ type ClaimOptions struct {
 	Fingerprint string
 
 	// Wait is how long the call waits for a key that another worker holds before it returns ErrInProgress. Meanwhile it claims
-	// the key again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. Zero and negative: it does not wait.
+	// the key again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. A commit waits in the same way when its work is done,
+	// and each time costs its transaction. Zero and negative: it does not wait.
 	Wait time.Duration
 
 	// NeedResult makes Do return ErrResultOmitted if the work was done earlier and its result was not kept. Claim ignores it.
@@ -152,7 +153,7 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		deadline: leaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}
 	if !a.cached() {
-		a.wait(ctx, b, opts.Wait)
+		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
 
 		if a.record != nil && a.unsent != nil {
 			a.sendLeft(ctx, b)
@@ -188,12 +189,12 @@ func (a *acquisition) cached() bool {
 	return true
 }
 
-// wait claims the key, and again for as long as the caller waits for another worker.
-func (a *acquisition) wait(ctx context.Context, b *Batch, limit time.Duration) {
+// wait tries to claim the key, and again for as long as the caller waits for another worker.
+func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func()) {
 	end := time.Now().Add(limit)
 
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		a.try(ctx, b)
+		try()
 
 		left := time.Until(end)
 		if left <= 0 || !errors.Is(a.err, ErrInProgress) {

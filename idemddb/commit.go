@@ -38,20 +38,22 @@ func (s *Store) commit(
 		return func() (*Record, error) { return nil, s.writeUnclaimed(ctx, key, c.effects) }
 	}
 
-	run := c.run
+	var run func(context.Context) // nil if the key is known to be completed
 
-	switch {
-	case c.cached():
-		run = func(context.Context) {}
-	default:
-		omitted = c.keepResult(ctx, result, omitted)
+	if !c.cached() {
+		run, omitted = c.run, c.keepResult(ctx, result, omitted)
 		if b != nil && !c.redelivered {
 			run = b.enqueue(ctx, c)
 		}
 	}
 
 	return func() (*Record, error) {
-		run(ctx)
+		if run != nil {
+			c.wait(ctx, c.patience, func() {
+				run(ctx)
+				run = c.run // alone from now on: the batch has ended when another worker is waited for
+			})
+		}
 
 		if c.isMember {
 			defer b.leave(ctx)
@@ -77,12 +79,13 @@ func (s *Store) commit(
 type committing struct {
 	acquisition
 
-	tx      string
-	effects Effects
-	own     types.AttributeValue // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
-	done    storedRecord         // as it was committed
-	sent    bool                 // a transaction of its own was sent
-	unknown bool                 // an earlier transaction had no answer, so it may be applied yet
+	tx       string
+	effects  Effects
+	patience time.Duration        // ClaimOptions.Wait
+	own      types.AttributeValue // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
+	done     storedRecord         // as it was committed
+	sent     bool                 // a transaction of its own was sent
+	unknown  bool                 // an earlier transaction had no answer, so it may be applied yet
 
 	isMember bool // of its batch: it was committed together with others, and the removals of their messages share a request
 }
@@ -129,7 +132,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e
 			store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
 			redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 		},
-		tx: newTx(), effects: e,
+		tx: newTx(), effects: e, patience: opts.Wait,
 	}, nil
 }
 

@@ -17,6 +17,13 @@ var effectMutants = []mutant{
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_what_is_wrong_with_the_record",
 	},
 	{
+		why:  "a commit does not wait for another worker",
+		file: "idemddb/commit.go",
+		old:  `c.wait(ctx, c.patience, func() {`,
+		new:  `c.wait(ctx, 0, func() {`,
+		pkg:  "idemddb", run: "TestOptimisticDoWaitsForAnotherWorker",
+	},
+	{
 		why:  "missing reasons are taken for a refusal of nothing",
 		file: "idemddb/reasons.go",
 		old: `t.unknown = true
