@@ -68,7 +68,8 @@ func (b *Batch) enqueue(ctx context.Context, c *committing) (wait func(context.C
 	}
 }
 
-// flushCommits starts transactions of the commits that wait, one after the other: those that share an item would conflict. It is called with b.mu held.
+// flushCommits starts transactions of the commits that wait, one after the other: those that share an item would conflict. It is called
+// with b.mu held.
 func (b *Batch) flushCommits(ctx context.Context) {
 	if b.commitTimer != nil {
 		b.commitTimer.Stop()

@@ -8,7 +8,7 @@ import (
 )
 
 // cache keeps completed records, because they do not change until their retention ends. A full cache drops the record that was
-// used least recently. A nil cache is empty. It is safe for concurrent use.
+// used least recently. It is safe for concurrent use.
 type cache struct {
 	size int
 
@@ -34,10 +34,6 @@ func newCache(size int) *cache {
 // get returns a copy of the record for the caller, with the key as this caller spells it, and the record's fingerprint. It
 // returns nil if there is no record, or if its retention has ended.
 func (c *cache) get(partition, key string, now time.Time) (*Record, string) {
-	if c == nil {
-		return nil, ""
-	}
-
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
@@ -64,10 +60,6 @@ func (c *cache) get(partition, key string, now time.Time) (*Record, string) {
 
 // add stores a copy of the record, in place of the one that the cache has under the same partition key.
 func (c *cache) add(partition string, rec *Record, fingerprint *string) {
-	if c == nil {
-		return
-	}
-
 	kept := &cached{partition: partition, record: *rec}
 	kept.record.Result = bytes.Clone(rec.Result)
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -34,7 +33,11 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, e Effects) erro
 		value = &types.AttributeValueMemberB{Value: result}
 	}
 
-	tooLarge := c.store.checkSize(c.partition, result, e)
+	var tooLarge error
+	if result != nil || !e.isEmpty() {
+		tooLarge = c.store.checkSize(c.partition, result, e)
+	}
+
 	if tooLarge == nil {
 		return c.write(ctx, value, e, nil)
 	}
@@ -102,7 +105,9 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	switch {
 	case s.disabled:
 	case err == nil:
-		s.cache.add(c.partition, done.record(c.key), &c.fingerprint)
+		if s.cache != nil {
+			s.cache.add(c.partition, done.record(c.key), &c.fingerprint)
+		}
 	case !errors.Is(err, ErrFenced):
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
 		s.observe(ctx, c.event(Unrecorded, err))
@@ -175,63 +180,6 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 
 		return write{c.partition, condHeld, updateFail, values}
 	}, matches: func(rec *storedRecord) bool { return rec.State == stateFailed }})
-}
-
-// Extend renews the lease to Options.Lease from now, but not beyond ctx's deadline, and never to an earlier end than it has. It costs 1
-// request and 1 WCU. While a handler runs, Keep does it. A lease that is over is renewed if nobody has taken the key over.
-//
-// Errors: ErrFenced (another worker has the key, it was settled before, or its record is gone: nothing was written, so stop the
-// work). After any other error the outcome is unknown, the claim lasts at least until Deadline, and it is safe to call Extend again.
-func (c *Claim) Extend(ctx context.Context) error {
-	c.mustExist()
-
-	return c.extend(ctx, leaseBound(ctx), policy{end: earliest(ctx, c.store.opts.ClaimPatience), pause: settleCap})
-}
-
-// extend renews the lease, up to the deadline unless it is zero. The request ends with ctx.
-func (c *Claim) extend(ctx context.Context, deadline time.Time, p policy) error {
-	if c.store.disabled {
-		return nil
-	}
-
-	found, err := c.lengthen(ctx, deadline, p)
-	if err != nil {
-		return c.refusal(ctx, "extend", found, err)
-	}
-
-	c.store.observe(ctx, c.event(Extended, nil))
-
-	return nil
-}
-
-// lengthen sends the extension. If its condition is false, it returns the record as fenced does.
-func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p policy) (*storedRecord, error) {
-	s := c.store
-
-	var lease time.Time
-
-	found, err := s.fenced(ctx, c.batch, c.key, p, func() write {
-		now := s.stamp(deadline)
-		lease = now.lease
-		values := c.heldValues()
-		values[":lease"] = numberValue(lease.UnixMilli())
-		values[":exp"] = numberValue(s.expiry(now.now, lease))
-
-		return write{c.partition, condExtend, updateExtend, values}
-	})
-
-	if c.isOwn(found) && found.State == stateInProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {
-		lease, err = found.until(), nil // an earlier try of this call wrote it, or a later extension of this claim
-	}
-
-	if err == nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-
-		c.lease = later(c.lease, lease)
-	}
-
-	return found, err
 }
 
 // isOwn tells whether a record that was found is still that of this very claim.

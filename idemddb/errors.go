@@ -3,6 +3,7 @@ package idemddb
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -147,4 +148,34 @@ func IsDone(err error) bool {
 // keyError puts the package's prefix and the key's hash before an error of this package or of the SDK.
 func keyError(op, key string, err error) error {
 	return fmt.Errorf("idemddb: %s of key %s: %w", op, KeyHash(key), err)
+}
+
+// errorText is the text of a failure as the record holds it: bounded, and valid UTF-8.
+func errorText(cause error) string {
+	text := strings.ToValidUTF8(safeText(cause), "\uFFFD")
+	if len(text) <= maxErrorText {
+		return text
+	}
+
+	return strings.ToValidUTF8(text[:maxErrorText-len("…")], "") + "…"
+}
+
+// safeText is the text of an error. A typed nil pointer may panic in its Error method.
+func safeText(err error) (text string) {
+	defer func() {
+		if v := recover(); v != nil {
+			text = fmt.Sprintf("an error of type %T whose Error method panics: %v", err, v)
+		}
+	}()
+
+	return err.Error()
+}
+
+// joinCause puts a new reason before the last failure's text.
+func joinCause(reason, last string) string {
+	if last == "" {
+		return reason
+	}
+
+	return errorText(errors.New(reason + "; last failure: " + last))
 }

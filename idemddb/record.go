@@ -3,7 +3,6 @@ package idemddb
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -285,36 +284,6 @@ func (s *Store) checkSize(partition string, result []byte, e Effects) error {
 	}
 
 	return nil
-}
-
-// errorText is the text of a failure as the record holds it: bounded, and valid UTF-8.
-func errorText(cause error) string {
-	text := strings.ToValidUTF8(safeText(cause), "\uFFFD")
-	if len(text) <= maxErrorText {
-		return text
-	}
-
-	return strings.ToValidUTF8(text[:maxErrorText-len("…")], "") + "…"
-}
-
-// safeText is the text of an error. A typed nil pointer may panic in its Error method.
-func safeText(err error) (text string) {
-	defer func() {
-		if v := recover(); v != nil {
-			text = fmt.Sprintf("an error of type %T whose Error method panics: %v", err, v)
-		}
-	}()
-
-	return err.Error()
-}
-
-// joinCause puts a new reason before the last failure's text.
-func joinCause(reason, last string) string {
-	if last == "" {
-		return reason
-	}
-
-	return errorText(errors.New(reason + "; last failure: " + last))
 }
 
 // Values that all requests share: never written.

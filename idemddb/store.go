@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -112,7 +110,7 @@ type Store struct {
 	namespace string
 	opts      Options // resolved: no zero value stands for a default
 	expr      expressions
-	cache     *cache
+	cache     *cache // nil for none
 
 	batcher      batcher                   // nil: every write is a request of its own
 	singleUntil  atomic.Pointer[time.Time] // when shared requests are tried again; nil for now
@@ -191,9 +189,6 @@ func (s *Store) RetryAfter(lease time.Time) time.Duration {
 	return lease.Add(2 * s.opts.ClockSkew).Sub(s.opts.Now())
 }
 
-// Disabled tells whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
-func (s *Store) Disabled() bool { return s.disabled }
-
 // findBatcher makes the Store share requests, or returns why it cannot.
 func (s *Store) findBatcher() error {
 	batcher, ok := s.api.(batcher)
@@ -214,22 +209,6 @@ func (s *Store) findBatcher() error {
 	s.batcher = batcher
 
 	return nil
-}
-
-func readDisabled() (bool, error) {
-	const name = "IDEMDDB_DISABLED"
-
-	text := os.Getenv(name)
-	if text == "" {
-		return false, nil
-	}
-
-	disabled, err := strconv.ParseBool(text)
-	if err != nil {
-		return false, fmt.Errorf("idemddb: environment variable %s: must be true, 1, false, 0 or empty, is %q", name, text)
-	}
-
-	return disabled, nil
 }
 
 func (o Options) withDefaults() Options {

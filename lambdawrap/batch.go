@@ -38,7 +38,7 @@ func Batch(
 		panic("lambdawrap: handler: must not be nil")
 	}
 
-	w := newWrapper(store, opts)
+	w := newWrapper(store, opts, "Options")
 	if w.opts.Optimistic {
 		w.invalid = errors.Join(w.invalid, errors.New("lambdawrap: Options.Optimistic: must not be set with Batch, where one call has many keys"))
 	}
