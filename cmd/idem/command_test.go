@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -399,5 +400,46 @@ func TestWatchListsUntilItIsInterrupted(t *testing.T) {
 
 	if strings.Count(n.lastOut, "p-9") < 2 {
 		t.Errorf("listed once:\n%s", n.shown())
+	}
+}
+
+// The alarms and the pages name commands that exist, with flags that exist.
+func TestWhatThePagesNameExists(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	named := regexp.MustCompile("idem (" + `[a-z]+)((?: [a-zA-Z0-9:#$"'*…._/-]+)*)`)
+	count := 0
+
+	for _, file := range []string{"template.yaml", "README.md", "docs/operations.md", "docs/outbox.md", "docs/what-a-message-becomes.md"} {
+		page, err := os.ReadFile(filepath.Join("../..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for line := range strings.Lines(string(page)) {
+			code := strings.Contains(line, "`idem ") || strings.Contains(line, "$ idem ") || strings.HasSuffix(file, ".yaml")
+			for _, m := range named.FindAllStringSubmatch(line, -1) {
+				if !code {
+					continue
+				}
+
+				count++
+
+				if n.idem(m[1], "--help") != exitDone || !strings.Contains(n.lastOut, "idem "+m[1]) {
+					t.Errorf("%s: there is no command %q", file, m[1])
+				}
+
+				for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(m[2], -1) {
+					if !strings.Contains(n.lastOut, flag) {
+						t.Errorf("%s: idem %s has no %s", file, m[1], flag)
+					}
+				}
+			}
+		}
+	}
+
+	if count < 30 {
+		t.Errorf("only %d were found: are they still read?", count)
 	}
 }
