@@ -167,4 +167,11 @@ var httpMutants = []mutant{
 		new: `_ = rec; return rejected(nil, err, cause)`,
 		pkg: "lambdawrap", run: "TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer",
 	},
+	{
+		why:  "an answer is stored that cannot be read again",
+		file: "lambdawrap/http_answer.go",
+		old:  `c == 0x7f })`,
+		new:  `c == 0x7f }) && value == ""`,
+		pkg:  "lambdawrap", run: "FuzzHTTPStoredAnswersAreReplayedAsTheyWere",
+	},
 }
