@@ -566,6 +566,20 @@ func TestHTTPWithoutASweepARequestIsNotDoneBeforeItsMessagesAreSent(t *testing.T
 	})
 }
 
+// The other worker has completed the key and may have died before it sent its messages; only the next request would send them.
+func TestHTTPWithoutASweepTheOthersAnswerIsNotGivenBeforeItsMessagesAreSent(t *testing.T) {
+	t.Parallel()
+	webBubble(t, &idemddb.Options{Unswept: true, Now: behind()}, func(w *web) {
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			message := idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: "b"}}}
+			w.equal("the other", w.elsewhere("k").CompleteWith(r.Context(), nil, message), nil)
+			created(rw, r)
+		}
+
+		w.refused(w.post("k", "{}"), http.StatusServiceUnavailable, "unavailable")
+	})
+}
+
 // TestHTTPSwitchedOff sets the environment, so it does not run in parallel.
 func TestHTTPSwitchedOff(t *testing.T) {
 	t.Setenv("IDEMDDB_DISABLED", "1")
