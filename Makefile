@@ -62,10 +62,15 @@ e2e: $(PYTHON_TOOLS)/.done ## The deployed pipeline end to end, on a LocalStack 
 	go vet -tags e2e ./localstack/e2e
 	SAM=$(PYTHON_TOOLS)/bin/sam localstack/stack.sh with go test -tags e2e -count=1 -parallel 8 -timeout 20m -v ./localstack/e2e
 
+.PHONY: aws
+aws: $(PYTHON_TOOLS)/.done ## The same in your own AWS account, for less than $$0.10: IDEMDDB_AWS_ACCOUNT=its id AWS_REGION=...; deletes all it made; CLEAN=name: what a run left
+	@SAM=$(PYTHON_TOOLS)/bin/sam $(PYTHON_TOOLS)/bin/python aws/accept.py $(if $(CLEAN),clean $(CLEAN),run)
+
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }
 	go vet ./...
+	go vet -tags aws ./localstack/e2e ./idemddb/internal/contract # what make aws runs, which nothing else compiles
 	$(GOLANGCI) run ./...
 
 .PHONY: tidy
