@@ -1,7 +1,7 @@
 // Package lambdawrap makes the handler of a Lambda function idempotent that reads Amazon SQS, a stream or any event. SQS, which this text
-// is about, delivers each message at least once.
-// The wrapper claims the message's idempotency key in DynamoDB, so that the work of a key is done once, and all later deliveries are
-// answered from the key's record. Every write after the claim is fenced: a worker that lost its claim cannot overwrite its successor.
+// is about, delivers each message at least once. The wrapper claims the message's idempotency key in DynamoDB, so that the work of a key
+// is done once, and all later deliveries are answered from the key's record. Every write after the claim is fenced: a worker that lost
+// its claim cannot overwrite its successor.
 //
 //	lambda.Start(lambdawrap.SQS(store, handle, nil))
 //

@@ -170,16 +170,15 @@ func (o *FuncOptions[In]) plan(ctx context.Context, w *wrapper, in In) (*invocat
 	})
 }
 
-// mayBegin gives the claim back if there is too little time left for the handler.
+// mayBegin gives the claim back if it has left too little time for the handler.
 func (v *invocation) mayBegin(ctx context.Context, m *message) error {
 	claim, isClaimed := idemddb.FromContext(ctx)
 
 	switch {
-	case (!v.limits.hasTime() || ctx.Err() != nil) && isClaimed:
-		return errors.Join(errNoTime, claim.ReleaseUnused(ctx))
+	case !isClaimed:
 	case !v.limits.hasTime() || ctx.Err() != nil:
-		return errNoTime
-	case isClaimed && claim.Takeover():
+		return errors.Join(errNoTime, claim.ReleaseUnused(ctx))
+	case claim.Takeover():
 		v.logTakeover(ctx, m)
 	}
 
