@@ -15,7 +15,7 @@ func (w *wrapper) isOptimistic(m *message) bool {
 
 // workUnclaimed runs a message's handler without a claim and commits what it staged.
 func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) outcome {
-	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint}
+	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, SkipResult: true}
 
 	if !<-t.answer {
 		return outcome{name: OutcomeNoTime, err: errNoTime}
@@ -84,6 +84,11 @@ func committed(rec *idemddb.Record, err error) outcome {
 func (v *invocation) reject(ctx context.Context, m *message, opts *idemddb.ClaimOptions, cause error) outcome {
 	rec, err := v.store.Reject(ctx, m.key, opts, cause, isPermanent(cause))
 
+	return rejected(rec, err, cause)
+}
+
+// rejected reads the answer to the write of a run that did not succeed.
+func rejected(rec *idemddb.Record, err, cause error) outcome {
 	switch {
 	case rec != nil:
 		return outcome{name: OutcomeReplayed}
@@ -92,7 +97,7 @@ func (v *invocation) reject(ctx context.Context, m *message, opts *idemddb.Claim
 	case errors.Is(err, idemddb.ErrFailed), errors.Is(err, idemddb.ErrMismatch):
 		return unclaimed(err)
 	case err != nil:
-		return outcome{name: OutcomeFailed, err: errors.Join(cause, err)}
+		return outcome{name: OutcomeFailed, err: errors.Join(cause, err), unknown: true}
 	case isPermanent(cause):
 		return outcome{name: OutcomePermanent, err: cause, permanent: true}
 	default:

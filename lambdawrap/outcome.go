@@ -41,6 +41,7 @@ type outcome struct {
 	err       error // nil: done, and nothing is worth a line in the log
 	done      bool  // the message is done although there is an error
 	permanent bool  // it will never succeed: for the dead-letter hook
+	unknown   bool  // the write that settles it had no answer, so nobody knows what its record says
 
 	until   time.Time // the end of the lease that keeps the key from being claimed
 	seconds int32     // of a blocked message: until the message before it comes back
@@ -179,7 +180,7 @@ func ended(err, failed error) outcome {
 	case errors.Is(failed, idemddb.ErrFenced):
 		return outcome{name: OutcomeFenced, err: errors.Join(err, failed)}
 	default:
-		return outcome{name: OutcomePermanent, err: errors.Join(err, failed)}
+		return outcome{name: OutcomePermanent, err: errors.Join(err, failed), unknown: true}
 	}
 }
 
@@ -188,7 +189,7 @@ func released(name Outcome, err, failed error) outcome {
 	switch {
 	case failed == nil:
 	case !errors.Is(failed, idemddb.ErrFenced):
-		err = errors.Join(err, failed)
+		return outcome{name: name, err: errors.Join(err, failed), unknown: true}
 	case name == OutcomeFailed:
 		name, err = OutcomeFenced, errors.Join(err, failed)
 	}

@@ -208,7 +208,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
 
 // claim claims a message's key when the limits let it. Without a claim the outcome says why.
 func (v *invocation) claim(ctx context.Context, m *message, t *turn) (*idemddb.Claim, *turn, outcome) {
-	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1}
+	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true}
 	end := time.Now().Add(v.opts.Wait)
 
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {

@@ -12,8 +12,8 @@ var outcomeMutants = []mutant{
 	{
 		why:  "a permanent failure is dead-lettered although its record was perhaps not written",
 		file: "lambdawrap/outcome.go",
-		old:  `return outcome{name: OutcomePermanent, err: errors.Join(err, failed)}`,
-		new:  `return outcome{name: OutcomePermanent, err: errors.Join(err, failed), permanent: true}`,
+		old:  `return outcome{name: OutcomePermanent, err: errors.Join(err, failed), unknown: true}`,
+		new:  `return outcome{name: OutcomePermanent, err: errors.Join(err, failed), unknown: true, permanent: true}`,
 		pkg:  "lambdawrap", run: "TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded",
 	},
 	{

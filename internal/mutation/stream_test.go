@@ -102,8 +102,8 @@ var streamMutants = []mutant{
 	},
 }
 
-// resultMutants change how a result becomes JSON.
-var resultMutants = []mutant{
+// unchangedResultMutants change how a result becomes JSON.
+var unchangedResultMutants = []mutant{
 	{
 		why:  "a result with text that is not UTF-8 is kept, and replayed as another one",
 		file: "idemddb/result.go",

@@ -19,18 +19,35 @@ type Payment struct {
 func decode(body string) (Payment, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(body), &fields); err != nil || fields == nil {
-		return Payment{}, errors.New("payments: body: must be one JSON object")
+		return Payment{}, errObject
 	}
 
-	var payment Payment
-
-	if err := json.Unmarshal(fields["paymentId"], &payment.PaymentID); err != nil || payment.PaymentID == "" {
+	var id string
+	if err := json.Unmarshal(fields["paymentId"], &id); err != nil || id == "" {
 		return Payment{}, errors.New("payments: paymentId: must be a string that is not empty")
 	}
 
-	if len(entryKey(payment.PaymentID)) > maxPartitionKey {
+	if len(entryKey(id)) > maxPartitionKey {
 		return Payment{}, fmt.Errorf("payments: paymentId: must have at most %d bytes", maxPartitionKey-len(entryKey("")))
 	}
+
+	return read(id, fields)
+}
+
+// NewPayment reads the account and the amount of a payment that gets its paymentId here. Its errors name the field and quote nothing.
+func NewPayment(id string, body []byte) (Payment, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
+		return Payment{}, errObject
+	}
+
+	return read(id, fields)
+}
+
+var errObject = errors.New("payments: body: must be one JSON object")
+
+func read(id string, fields map[string]json.RawMessage) (Payment, error) {
+	payment := Payment{PaymentID: id}
 
 	if err := json.Unmarshal(fields["account"], &payment.Account); err != nil || payment.Account == "" {
 		return Payment{}, errors.New("payments: account: must be a string that is not empty")

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-lambda-go/lambdaurl"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/idemddb/go-idemddb/functions/payments/ledger"
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/outbox"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// retention is for how long a client may repeat a request. It is published in the API's description.
+const retention = 7 * 24 * time.Hour
+
+// wire puts the function together from its environment: the API stages what accepts a payment, the wrapper commits it once with the
+// answer, and the sender passes the payment on.
+func wire(ctx context.Context) (http.Handler, error) {
+	table, errTable := variable("TABLE_NAME", os.Getenv("TABLE_NAME"))
+	ledgerTable, errLedger := variable("LEDGER_TABLE", os.Getenv("LEDGER_TABLE"))
+	queue, errQueue := variable("PAYMENTS_QUEUE_URL", os.Getenv("PAYMENTS_QUEUE_URL"))
+	logger := lambdacontext.NewLogger()
+	cfg, errConfig := config.LoadDefaultConfig(ctx, config.WithLogger(lambdawrap.SDKLogger(logger)))
+
+	if err := errors.Join(errTable, errLedger, errQueue, errConfig); err != nil {
+		return nil, err
+	}
+
+	cfg.HTTPClient = idemddb.HTTPClient()
+
+	store, err := idemddb.New(dynamodb.NewFromConfig(cfg), table, "api", &idemddb.Options{
+		Retention: retention, Single: true, // a request has no batch
+		Senders: map[string]idemddb.Sender{ledger.Accepted: outbox.SQS(sqs.NewFromConfig(cfg), queue)},
+	})
+	if err != nil {
+		return nil, err //nolint:wrapcheck // says where it comes from
+	}
+
+	a := &api{table: ledgerTable}
+	opts := &lambdawrap.HTTPOptions{
+		Caller: callerOr(os.Getenv("UNVERIFIED_CALLER")), Required: true, MaxBody: maxBody, Optimistic: true, Logger: logger,
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /payments", lambdawrap.HTTP(store, http.HandlerFunc(a.accept), opts))
+
+	return mux, nil
+}
+
+func variable(name, value string) (string, error) {
+	if value == "" {
+		return "", errors.New("api: " + name + ": must not be empty")
+	}
+
+	return value, nil
+}
+
+// callerOr returns the function that names the caller of a request: the IAM user or role whose signature the function URL has verified. All
+// sessions of a role are one caller, so that a client which restarts can repeat its request. Where nobody verifies, as on LocalStack,
+// the caller is unverified; if that is empty, there is none, and the request is refused.
+func callerOr(unverified string) func(*http.Request) (string, error) {
+	return func(r *http.Request) (string, error) {
+		request, ok := lambdaurl.RequestFromContext(r.Context())
+		if !ok || request.RequestContext.Authorizer == nil || request.RequestContext.Authorizer.IAM == nil {
+			return unverified, nil
+		}
+
+		id, _, _ := strings.Cut(request.RequestContext.Authorizer.IAM.UserID, ":") // of a role's session: the role
+
+		return id, nil
+	}
+}

@@ -1,0 +1,213 @@
+package lambdawrap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// HTTPOptions shape [HTTP]. Caller is required. Zero means the default of each other field.
+type HTTPOptions struct {
+	// Caller returns who sends a request. It must come from what was verified, such as the subject of a token, and never from a header
+	// that the client chooses: two callers with one Idempotency-Key are two pieces of work, and neither gets the other's answer. "" and
+	// an error are answered with 401, and nothing is stored; an error is logged. It is called concurrently. Required: without it, each
+	// request is answered with 500.
+	Caller func(*http.Request) (string, error)
+
+	// Keep tells whether an answer with this status is final: then it is stored, and later requests with the key get it. Any other answer
+	// releases the key and drops what was staged, so that the next request runs the handler again. Defaults to: 2xx, 3xx, and 4xx except
+	// 401, 403, 407, 408, 409, 421, 425 and 429.
+	Keep func(status int) bool
+
+	// Logger gets one line for each request that does not end well, with the hash of its key, never its body. It also gets a warning for
+	// each takeover. Defaults to slog.Default() at the time of the call.
+	Logger *slog.Logger
+
+	// MaxBody is how many bytes the body of a request may have; it is read into memory. A longer one is answered with 413. Negative
+	// makes each request be answered with 500. Defaults to 1 MiB.
+	MaxBody int64
+
+	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). The key is not claimed beforehand: the
+	// handler runs, and one transaction commits the record, the answer and the effects together. Two requests at the same time may both
+	// run; one is committed, and the other gets its answer, so 409 for a key in progress does not occur. A later request runs the
+	// handler again, too, before it gets the stored answer, unless Options.Cache of the Store has it. [idemddb.FromContext] has no
+	// claim. A 2xx or 3xx of a handler that has not staged anything, not even nothing, becomes a 500, with an ERROR in the log.
+	// Defaults to false.
+	Optimistic bool
+
+	// Required answers a request without an Idempotency-Key with 400. Defaults to false: it runs under a random key, so that Stage works.
+	Required bool
+
+	// Reserve is the part of the time until the context's deadline, as that of a Lambda invocation, that is kept back for storing and
+	// sending the answer. When it begins, the handler's context ends; an answer that the handler then still gives is stored as it is.
+	// Without a deadline there is no reserve. Negative makes each request be answered with 500. Defaults to 1 s.
+	Reserve time.Duration
+
+	// Timeout is when the handler's context ends. A client that leaves does not end it, so on a server without deadlines a handler that
+	// may hang needs one. Negative makes each request be answered with 500. Defaults to 0: no limit.
+	Timeout time.Duration
+
+	// Wait is how long a request waits for another one with its key, before it is answered with 409. It costs 1 request and 1 WCU for
+	// each look, after pauses of 50 ms to 1 s. It ends before the Reserve. With Optimistic nothing waits. Negative makes each request
+	// be answered with 500. Defaults to 0: it does not wait.
+	Wait time.Duration
+}
+
+const defaultMaxBody = 1 << 20
+
+// HTTP makes a handler idempotent by the header Idempotency-Key: the handler runs once for each key of a caller, and all requests with
+// that key get the same answer, which is stored in the record. What the handler stages ([idemddb.Stage]) is written in one transaction
+// with its answer. GET, HEAD and OPTIONS are passed on untouched.
+//
+//	handler := lambdawrap.HTTP(store, mux, &lambdawrap.HTTPOptions{Caller: subject})
+//	lambdaurl.Start(authenticate(handler))  // or http.ListenAndServe
+//
+// Authentication, and all else that must happen for each request, stands before it: a replay does not ask what is inside. The handler's
+// answer is held back until it is stored, so there is nothing to stream, no Hijacker, and Flush has no effect. A client that leaves
+// cancels nothing.
+//
+//	what happened                                          answer
+//	first run, status kept                                 the handler's, with Idempotent-Replayed: false
+//	completed before                                       the stored one, with Idempotent-Replayed: true, or body-omitted if the body did not fit
+//	status not kept                                        the handler's; the key is released, and what was staged is dropped
+//	no key, where Options.Required; not a key              400
+//	no caller                                              401
+//	another request with the key is being worked on        409 with Retry-After, the rest of its lease
+//	the condition of a staged item was false               409, and the key is released; 422 if Effects.Refused says Permanent
+//	body over Options.MaxBody                              413
+//	key used for another request                           422; method, path, query, content type and body are compared
+//	key failed for good, attempts used up                  422
+//	Upgrade, CONNECT                                       501
+//	DynamoDB away; staged effects not known to be committed  503 with Retry-After; the handler never runs unguarded
+//	handler panics                                         the key is released, and the panic goes on
+//
+// Its own answers are problem details (RFC 9457), whose types do not change. docs/http.md describes each.
+//
+// If IDEMDDB_DISABLED turned the Store off, the handler runs for every request, whatever its key and caller, and one warning is logged. What
+// it stages is written without a record.
+//
+// The returned handler is safe for concurrent use. With a wrong option it answers each request with 500, names the field in the answer
+// and logs it. HTTP panics for a nil store or handler.
+func HTTP(store *idemddb.Store, next http.Handler, o *HTTPOptions) http.Handler {
+	switch {
+	case next == nil:
+		panic("lambdawrap: handler: must not be nil")
+	case store == nil:
+		panic("lambdawrap: store: must not be nil; check the error of idemddb.New")
+	case o == nil:
+		o = &HTTPOptions{}
+	}
+
+	h := &httpHandler{store: store, next: next, opts: *o, invalid: o.validate(), disabled: store.Disabled()}
+	h.opts.MaxBody = cmp.Or(o.MaxBody, defaultMaxBody)
+	h.opts.Reserve = cmp.Or(o.Reserve, defaultReserve)
+
+	if o.Keep == nil {
+		h.opts.Keep = isFinal
+	}
+
+	if h.disabled {
+		h.logger().Warn("idempotency is off: IDEMDDB_DISABLED is set; every request runs its handler")
+	}
+
+	return h
+}
+
+// httpHandler is a handler that HTTP wrapped.
+type httpHandler struct {
+	store    *idemddb.Store
+	next     http.Handler
+	opts     HTTPOptions // no zero value stands for a default
+	invalid  error       // what is wrong with the options; answered to every request, so that nothing runs unguarded
+	disabled bool
+}
+
+func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case h.invalid != nil:
+		h.logger().ErrorContext(r.Context(), "no request is served", slog.String("error", h.invalid.Error()))
+		problemServer.with(h.invalid.Error()).write(w)
+
+		return
+	case slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method):
+		h.next.ServeHTTP(w, r)
+
+		return
+	}
+
+	x, refusal := h.accept(w, r)
+	if refusal != nil {
+		refusal.write(w)
+
+		return
+	}
+
+	deadline, _ := r.Context().Deadline()
+	ctx, cancel := h.within(r.Context(), deadline)
+
+	defer cancel()
+
+	if h.opts.Optimistic && !h.disabled {
+		x.conclude(ctx, x.workUnclaimed(ctx))
+	} else {
+		x.conclude(ctx, x.workClaimed(ctx))
+	}
+}
+
+// within returns a context that a client which leaves does not cancel. It ends when the reserve begins.
+func (h *httpHandler) within(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
+	if deadline.IsZero() {
+		return within(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}), time.Time{})
+	}
+
+	settleBy := deadline.Add(-h.opts.Reserve / answerPart)
+
+	return within(idemddb.WithInvocation(ctx, deadline, settleBy), deadline.Add(-h.opts.Reserve))
+}
+
+func (h *httpHandler) logger() *slog.Logger {
+	if h.opts.Logger != nil {
+		return h.opts.Logger
+	}
+
+	return slog.Default()
+}
+
+// isFinal is the default of HTTPOptions.Keep. The other answers say that the same request may succeed later.
+func isFinal(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusConflict,
+		http.StatusMisdirectedRequest, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	default:
+		return status >= http.StatusOK && status < http.StatusInternalServerError
+	}
+}
+
+func (o *HTTPOptions) validate() error {
+	if o.Caller == nil {
+		return errors.New("lambdawrap: HTTPOptions.Caller: must not be nil; return who sends the request, from what was verified")
+	}
+
+	for _, field := range []struct {
+		name  string
+		value time.Duration
+	}{{"Reserve", o.Reserve}, {"Timeout", o.Timeout}, {"Wait", o.Wait}} {
+		if field.value < 0 {
+			return fmt.Errorf("lambdawrap: HTTPOptions.%s: must not be negative, is %v", field.name, field.value)
+		}
+	}
+
+	if o.MaxBody < 0 {
+		return fmt.Errorf("lambdawrap: HTTPOptions.MaxBody: must not be negative, is %d", o.MaxBody)
+	}
+
+	return nil
+}

@@ -1,0 +1,360 @@
+package lambdawrap_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+func TestHTTPKeepsTheAnswersThatAreFinal(t *testing.T) {
+	t.Parallel()
+
+	released := map[int]bool{401: true, 403: true, 407: true, 408: true, 409: true, 421: true, 425: true, 429: true}
+
+	for status := 200; status < 600; status++ {
+		if http.StatusText(status) == "" {
+			continue
+		}
+
+		w := newWeb(t, nil)
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{entry("p-1")}}), nil)
+			rw.WriteHeader(status)
+		}
+
+		isKept := status < 500 && !released[status]
+		w.answered(w.post("k", "{}"), status, "false", "")
+		w.equal(fmt.Sprint(status, " is kept"), w.recordState("k"), map[bool]string{true: "COMPLETED", false: "INPROGRESS released"}[isKept])
+		w.equal(fmt.Sprint(status, " commits what was staged"), len(w.db.Items("ledger")) == 1, isKept)
+		w.answered(w.post("k", "{}"), status, strconv.FormatBool(isKept), "")
+		w.equal("the log", w.log.String(), "")
+	}
+}
+
+func TestHTTPKeepDecidesOtherwise(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	w.opts.Keep = func(status int) bool { return status == http.StatusInternalServerError }
+	w.work = answering(http.StatusInternalServerError)
+	w.answered(w.post("k-1", "{}"), 500, "false", "")
+	w.answered(w.post("k-1", "{}"), 500, "true", "")
+
+	w.work = created
+	w.answered(w.post("k-2", "{}"), 201, "false", `{"id":"p-1"}`)
+	w.answered(w.post("k-2", "{}"), 201, "false", `{"id":"p-1"}`)
+	w.runs(3)
+}
+
+func TestHTTPReplaysStatusBodyAndTheHeadersThatALaterCallerMayHave(t *testing.T) {
+	t.Parallel()
+
+	const binary = "\x00\xff\r\n\r\nHTTP/1.1 200 OK\r\n"
+
+	kept := http.Header{
+		"Content-Type": {"application/octet-stream"}, "Content-Language": {"de", "en"}, "Content-Disposition": {"attachment; filename=\"\xe4\""},
+		"Location": {"/payments/p-1"}, "Etag": {`"1"`}, "Last-Modified": {"Mon, 02 Jan 2006 15:04:05 GMT"}, "Link": {"</a>", "</b>"},
+		"Cache-Control": {"no-store"}, "Vary": {"Accept", "Origin"},
+	}
+	first := http.Header{
+		"Set-Cookie": {"a=1", "b=2"}, "Www-Authenticate": {"Basic"}, "Date": {"Mon, 02 Jan 2006 15:04:05 GMT"}, "X-Request-Id": {"r-1"},
+		"Ratelimit": {"limit=10"}, "Authorization": {"x"}, "Access-Control-Allow-Origin": {"https://a.example"}, "Idempotent-Replayed": {"true"},
+	}
+
+	w := newWeb(t, nil)
+	w.work = func(rw http.ResponseWriter, _ *http.Request) {
+		maps.Copy(rw.Header(), kept)
+		maps.Copy(rw.Header(), first)
+		rw.Header().Set("Content-Length", "1")
+		rw.WriteHeader(http.StatusAccepted)
+		rw.Header().Set("Location", "too late")
+
+		for _, part := range []string{binary[:3], binary[3:]} {
+			n, err := io.WriteString(rw, part)
+			w.equal("written", []any{n, err}, []any{len(part), nil})
+		}
+	}
+
+	length := http.Header{"Content-Length": {strconv.Itoa(len(binary))}}
+	got := w.post("k", "{}")
+	w.answered(got, http.StatusAccepted, "false", binary)
+
+	want := http.Header{}
+	for _, some := range []http.Header{kept, first, length, {"Idempotent-Replayed": {"false"}}} {
+		maps.Copy(want, some)
+	}
+
+	if diff := cmp.Diff(want, got.Header); diff != "" {
+		t.Errorf("headers of the first answer (-want +got):\n%s", diff)
+	}
+
+	got = w.post("k", "{}")
+	w.answered(got, http.StatusAccepted, "true", binary)
+
+	want = http.Header{}
+	for _, some := range []http.Header{kept, length, {"Idempotent-Replayed": {"true"}}} {
+		maps.Copy(want, some)
+	}
+
+	if diff := cmp.Diff(want, got.Header); diff != "" {
+		t.Errorf("headers of the replay (-want +got):\n%s", diff)
+	}
+}
+
+func TestHTTPMeetsTheHeadersOfTheMiddlewareAroundIt(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	w.work = func(rw http.ResponseWriter, r *http.Request) {
+		w.equal("seen", rw.Header().Get("X-Request-Id") != "", true)
+		rw.Header().Add("Vary", "Accept")
+		rw.Header().Del("X-Powered-By")
+		created(rw, r)
+	}
+
+	handler := w.handler()
+
+	for id, replayed := range []string{"false", "true"} {
+		recorder := httptest.NewRecorder()
+		recorder.Header().Set("X-Request-Id", strconv.Itoa(id))
+		recorder.Header().Set("X-Powered-By", "Go")
+		recorder.Header().Set("Vary", "Origin")
+		handler.ServeHTTP(recorder, request("k", "{}"))
+
+		got := recorder.Result()
+		w.answered(got, http.StatusCreated, replayed, `{"id":"p-1"}`)
+		w.equal("request id", got.Header.Get("X-Request-Id"), strconv.Itoa(id))
+		w.equal("Vary", got.Header.Values("Vary"), []string{"Origin", "Accept"})
+	}
+}
+
+func TestHTTPAnswersWithoutABody(t *testing.T) {
+	t.Parallel()
+
+	for _, status := range []int{http.StatusNoContent, http.StatusNotModified} {
+		w := newWeb(t, nil)
+		w.work = func(rw http.ResponseWriter, _ *http.Request) {
+			rw.WriteHeader(status)
+			_, err := rw.Write([]byte("x"))
+			w.equal("a body is refused", errors.Is(err, http.ErrBodyNotAllowed), true)
+		}
+
+		for _, replayed := range []string{"false", "true"} {
+			got := w.post("k", "{}")
+			w.answered(got, status, replayed, "")
+			w.equal("Content-Length", got.Header.Values("Content-Length"), []string(nil))
+		}
+	}
+}
+
+func TestHTTPWriterHoldsTheAnswerBack(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	recorder := httptest.NewRecorder()
+
+	w.work = func(rw http.ResponseWriter, _ *http.Request) {
+		_, hijacks := rw.(http.Hijacker)
+		_, unwraps := rw.(interface{ Unwrap() http.ResponseWriter })
+		w.equal("it can be gone past", hijacks || unwraps, false)
+
+		_, _ = io.WriteString(rw, "half")
+		w.equal("Flush", http.NewResponseController(rw).Flush(), nil)
+		w.equal("sent", []any{recorder.Flushed, recorder.Body.Len()}, []any{false, 0})
+		rw.WriteHeader(http.StatusTeapot) // too late, as with any server
+	}
+	w.handler().ServeHTTP(recorder, request("k", "{}"))
+	w.answered(recorder.Result(), http.StatusOK, "false", "half")
+	w.answered(w.post("k", "{}"), http.StatusOK, "true", "half")
+}
+
+func TestHTTPRefusesTrailers(t *testing.T) {
+	t.Parallel()
+
+	for name, work := range map[string]http.HandlerFunc{
+		"announced":     func(rw http.ResponseWriter, _ *http.Request) { rw.Header().Set("Trailer", "Digest") },
+		"not announced": func(rw http.ResponseWriter, _ *http.Request) { rw.Header().Set(http.TrailerPrefix+"Digest", "x") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			w := newWeb(t, nil)
+			w.work = work
+			w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
+			w.logs("trailers", "level=ERROR")
+			w.equal("state", w.recordState("k"), "INPROGRESS released")
+		})
+	}
+}
+
+func TestHTTPAnImpossibleStatusPanicsBeforeAnythingIsStored(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	w.work = answering(0)
+	w.equal("panic", panicOf(func() { w.post("k", "{}") }), any("invalid WriteHeader code 0"))
+	w.equal("state", w.recordState("k"), "INPROGRESS released")
+}
+
+func TestHTTPAnswersThatDoNotFitIntoTheRecord(t *testing.T) {
+	t.Parallel()
+
+	big := strings.Repeat("b", 500_000)
+
+	for name, test := range map[string]struct {
+		header   http.Header
+		messages int    // bytes of them
+		body     string // of the first answer
+		replayed string
+		kept     string // of the body
+		want     http.Header
+	}{
+		"a body that fits": {http.Header{"Location": {"/1"}}, 0, big[:390_000], "true", big[:390_000], http.Header{"Location": {"/1"}}},
+		"a body over the limit": {
+			http.Header{"Location": {"/1"}, "Etag": {"1"}}, 0, big, "body-omitted", "", http.Header{"Location": {"/1"}, "Etag": {"1"}},
+		},
+		"a body beside messages": {http.Header{"Etag": {"1"}}, 300_000, big[:200_000], "body-omitted", "", http.Header{"Etag": {"1"}}},
+		"headers over 8 KB": {
+			http.Header{"Location": {"/1"}, "Link": {big[:8167]}}, 0, "b", "true", "b", http.Header{"Location": {"/1"}},
+		},
+		"headers below 8 KB": {http.Header{"Link": {big[:8166]}}, 0, "b", "true", "b", http.Header{"Link": {big[:8166]}}},
+		"headers and a body beside messages": {
+			http.Header{"Location": {"/1"}, "Link": {big[:8000]}}, 400_800, big[:8000], "body-omitted", "", http.Header{"Location": {"/1"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			w := newWeb(t, nil)
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				if test.messages > 0 {
+					message := idemddb.Message{To: "target", Body: big[:test.messages]}
+					w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{message}}), nil)
+				}
+
+				rw.Header().Set("Content-Type", "text/plain")
+				maps.Copy(rw.Header(), test.header)
+				_, _ = io.WriteString(rw, test.body)
+			}
+
+			got := w.post("k", "{}")
+			w.equal("status", got.StatusCode, http.StatusOK)
+			w.equal("the first has its body", read(got) == test.body, true)
+
+			got = w.post("k", "{}")
+			w.equal("status and replay", []any{got.StatusCode, got.Header.Get("Idempotent-Replayed")}, []any{http.StatusOK, test.replayed})
+			w.equal("the replay has the body that is kept", read(got) == test.kept, true)
+			w.equal("it is logged", strings.Contains(w.log.String(), "does not fit"), test.replayed == "body-omitted")
+
+			for _, name := range []string{"Content-Length", "Content-Type", "Idempotent-Replayed"} {
+				got.Header.Del(name)
+			}
+
+			if diff := cmp.Diff(test.want, got.Header); diff != "" {
+				t.Errorf("headers (-want +got):\n%s", diff)
+			}
+
+			w.runs(1)
+		})
+	}
+}
+
+// The format of a stored answer outlives a deployment.
+func TestHTTPStoredAnswerKeepsItsFormat(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	w.post("k", "{}")
+
+	result, _ := w.db.Item("records", recordKey(`#["c-1","k"]`))["res"].(*types.AttributeValueMemberB)
+	if result == nil {
+		t.Fatal("no result")
+	}
+
+	w.equal("result", string(result.Value), "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nIdempotent-Replayed: true\r\n"+
+		"Location: /payments/p-1\r\n\r\n{\"id\":\"p-1\"}")
+}
+
+func TestHTTPAnswersAgainWhatItsHandlerCompletedItself(t *testing.T) {
+	t.Parallel()
+
+	for result, wantLog := range map[string]bool{"": false, "something else": true, "HTTP/1.1 200 OK\r\n\r\n": true} {
+		w := newWeb(t, nil)
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			claim, _ := idemddb.FromContext(r.Context())
+			w.equal("Complete", claim.Complete(r.Context(), []byte(result)), nil)
+			created(rw, r)
+		}
+
+		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+		w.equal("log", w.log.String(), "")
+		w.answered(w.post("k", "{}"), http.StatusOK, "body-omitted", "")
+		w.equal("log", strings.Contains(w.log.String(), "no answer of HTTP"), wantLog)
+		w.runs(1)
+	}
+}
+
+func FuzzHTTPStoredAnswersAreReplayedAsTheyWere(f *testing.F) {
+	f.Add(200, "text/plain", "body")
+	f.Add(201, "\xff\x80", "\x00\xff\r\n\r\n")
+	f.Add(304, "", "")
+	f.Add(304, "\x10", "")
+	f.Add(201, "a\x00b", "0")
+	f.Add(999, "a\tb", "HTTP/1.1 200 OK\r\n\r\n")
+	f.Fuzz(func(t *testing.T, status int, value, body string) {
+		if status < 200 || status > 999 {
+			t.Skip("a server refuses it")
+		}
+
+		w := newWeb(t, nil)
+		w.opts.Keep = func(int) bool { return true }
+		w.work = func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", value)
+			rw.WriteHeader(status)
+			_, _ = io.WriteString(rw, body)
+		}
+
+		ask := func() []any {
+			var wire bytes.Buffer // as a server writes it, and a client reads it
+			if err := w.post("k", "").Write(&wire); err != nil {
+				t.Fatal(err)
+			}
+
+			got, err := http.ReadResponse(bufio.NewReader(&wire), nil)
+			if err != nil {
+				return []any{"a client refuses it"}
+			}
+
+			return []any{got.StatusCode, got.Header.Values("Content-Type"), read(got)}
+		}
+
+		first, again := ask(), ask()
+		if diff := cmp.Diff(first, again); diff != "" && len(first) > 1 {
+			t.Errorf("the replay is another answer (-first +replay):\n%s", diff)
+		}
+
+		w.runs(1)
+	})
+}
+
+// panicOf returns what a function panics with.
+func panicOf(f func()) (value any) {
+	defer func() { value = recover() }()
+
+	f()
+
+	return nil
+}

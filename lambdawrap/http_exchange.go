@@ -1,0 +1,247 @@
+package lambdawrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// exchange is one request that is guarded, and its answer.
+type exchange struct {
+	*httpHandler
+
+	w    http.ResponseWriter
+	r    *http.Request // with a body of its own
+	key  string
+	with idemddb.ClaimOptions
+
+	answer *httpAnswer     // the handler's
+	cause  error           // why the answer is not kept; nil if it is
+	record *idemddb.Record // of an earlier request
+}
+
+// statusError is why a key was released: the handler's answer is not one to keep.
+type statusError struct{ status int }
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("lambdawrap: the handler answered with status %d", e.status)
+}
+
+// slipError is a mistake of the program. The client cannot mend it, and the log names it.
+type slipError struct{ error }
+
+func (e *slipError) Unwrap() error { return e.error }
+
+var (
+	errTrailers = &slipError{errors.New("lambdawrap: the handler's answer has trailers, which cannot be replayed; serve it outside of lambdawrap.HTTP")}
+	errPanicked = errors.New("lambdawrap: the handler panicked or ended its goroutine")
+)
+
+// workClaimed claims the key, runs the handler and settles the claim.
+func (x *exchange) workClaimed(ctx context.Context) outcome {
+	claim, rec, err := x.store.Claim(ctx, x.key, &x.with)
+	if claim == nil {
+		x.record = rec
+
+		return unclaimed(err)
+	}
+
+	if ctx.Err() != nil {
+		return released(OutcomeNoTime, errNoTime, claim.ReleaseUnused(ctx))
+	}
+
+	if claim.Takeover() {
+		x.logger().LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
+			slog.String("outcome", "takeover"), slog.String("key", idemddb.KeyHash(x.key)))
+	}
+
+	work, stop := claim.Keep(ctx)
+
+	x.run(work, func() {
+		stop()
+
+		_ = claim.Release(ctx, errPanicked) // the panic goes on, and the lease ends
+	})
+	stop()
+
+	switch {
+	case claim.Settled() != "": // by the handler
+		return outcome{name: OutcomeCompleted}
+	case x.cause != nil:
+		return released(OutcomeFailed, x.cause, claim.Release(ctx, x.cause))
+	default:
+		return completed(ctx, claim, claim.Complete(ctx, x.result(ctx, claim.Fits)))
+	}
+}
+
+// workUnclaimed runs the handler and commits its answer with what it staged.
+func (x *exchange) workUnclaimed(ctx context.Context) outcome {
+	work, rec, err := x.store.NewWork(ctx, x.key, &x.with)
+
+	switch {
+	case rec != nil, isRefusal(err):
+		x.record = rec
+
+		return unclaimed(err)
+	case err != nil: // of the Store's options
+		return outcome{name: OutcomeFailed, err: &slipError{err}}
+	case ctx.Err() != nil:
+		return outcome{name: OutcomeNoTime, err: errNoTime}
+	}
+
+	x.run(work.Context(ctx), func() { _, _ = x.store.Reject(ctx, x.key, &x.with, errPanicked, false) })
+
+	effects, staged := work.Effects()
+	if x.cause == nil && !staged && x.answer.status < http.StatusBadRequest {
+		x.cause = &slipError{idemddb.ErrNotStaged}
+	}
+
+	if x.cause != nil {
+		return x.reject(ctx, x.cause)
+	}
+
+	rec, err = x.store.Commit(ctx, x.key, &x.with, x.result(ctx, work.Fits), effects)
+	if effect, ok := errors.AsType[*idemddb.EffectError](err); ok {
+		return x.reject(ctx, effect.Meaning())
+	}
+
+	x.record = rec
+
+	return committed(rec, err)
+}
+
+// reject writes down that the handler ran without a claim and did not succeed.
+func (x *exchange) reject(ctx context.Context, cause error) outcome {
+	rec, err := x.store.Reject(ctx, x.key, &x.with, cause, isPermanent(cause))
+	x.record = rec
+
+	return rejected(rec, err, cause)
+}
+
+// run runs the handler and reads its answer. If the handler panics or ends its goroutine, dropped is called, and the panic goes on.
+func (x *exchange) run(ctx context.Context, dropped func()) {
+	if x.opts.Timeout > 0 {
+		var cancel context.CancelFunc
+
+		ctx, cancel = context.WithTimeout(ctx, x.opts.Timeout)
+		defer cancel()
+	}
+
+	returned := false
+
+	defer func() {
+		if !returned {
+			dropped()
+		}
+	}()
+
+	x.next.ServeHTTP(x.answer, x.r.WithContext(ctx))
+	x.answer.finish()
+
+	switch {
+	case x.answer.hasTrailers():
+		x.cause = errTrailers
+	case !x.opts.Keep(x.answer.status):
+		x.cause = &statusError{x.answer.status}
+	}
+
+	returned = true
+}
+
+// result is the answer as the record keeps it.
+func (x *exchange) result(ctx context.Context, fits func([]byte) bool) []byte {
+	result, isWhole := x.answer.stored(fits)
+	if !isWhole {
+		x.logger().LogAttrs(ctx, slog.LevelWarn, "the answer does not fit into its record; later requests get it without its body",
+			slog.Int("bytes", x.answer.body.Len()), slog.String("key", idemddb.KeyHash(x.key)))
+	}
+
+	return result
+}
+
+// conclude sends the answer that the outcome asks for.
+func (x *exchange) conclude(ctx context.Context, o outcome) {
+	status, _ := errors.AsType[*statusError](o.err)
+
+	isHandlers := status != nil && o.name == OutcomeFailed // a status that is not kept
+
+	if o.err != nil && (!isHandlers || o.unknown) {
+		x.report(ctx, o)
+	}
+
+	switch rec := x.recordOf(o); {
+	case rec != nil:
+		x.replay(ctx, rec)
+	case o.err == nil, o.done, isHandlers:
+		x.answer.send()
+	default:
+		x.problemOf(o).write(x.w)
+	}
+}
+
+// replay sends the answer of a record. The work is done, also where the record does not hold its answer.
+func (x *exchange) replay(ctx context.Context, rec *idemddb.Record) {
+	stored, err := decodeAnswer(rec.Result)
+	if err != nil {
+		x.report(ctx, outcome{name: OutcomeCorrupt, err: err, done: true})
+
+		stored, _ = decodeAnswer(nil)
+	}
+
+	stored.send(x.w)
+}
+
+// recordOf returns the record of another request, if it is the answer.
+func (x *exchange) recordOf(o outcome) *idemddb.Record {
+	fenced, ok := errors.AsType[*idemddb.FencedError](o.err)
+	if ok && fenced.Key == x.key && fenced.Current != fenced.Held {
+		return fenced.Record
+	}
+
+	return x.record
+}
+
+// problemOf is the answer to a request that is not done.
+func (x *exchange) problemOf(o outcome) *problem {
+	_, isSlip := errors.AsType[*slipError](o.err)
+
+	switch {
+	case isSlip:
+		return &problemServer
+	case o.name == OutcomeInProgress:
+		return problemInProgress.after(wholeSeconds(max(x.store.RetryAfter(o.until)+time.Millisecond, time.Second)))
+	case o.name == OutcomeMismatch:
+		return &problemKeyReused
+	case o.permanent:
+		return &problemFailed
+	case o.name == OutcomeFailed && !o.unknown:
+		return &problemEffect
+	default:
+		return &problemUnavailable
+	}
+}
+
+// report writes the one line of a request that did not end well: what became of it and where to look, but nothing of its content.
+func (x *exchange) report(ctx context.Context, o outcome) {
+	level := slog.LevelWarn
+	_, isSlip := errors.AsType[*slipError](o.err)
+
+	if isSlip || o.name == OutcomeFenced || o.name == OutcomeUnrecorded || o.name == OutcomeCorrupt {
+		level = slog.LevelError
+	}
+
+	attrs := []slog.Attr{
+		slog.String("outcome", string(o.name)), slog.String("error", o.err.Error()), slog.String("key", idemddb.KeyHash(x.key)),
+		slog.Bool("done", o.done),
+	}
+	if id := holder(x.key, o.err); id != "" {
+		attrs = append(attrs, slog.String("holder", id))
+	}
+
+	x.logger().LogAttrs(ctx, level, "the request did not end well", attrs...)
+}

@@ -1,0 +1,231 @@
+package lambdawrap_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// operations returns the operations of the requests, and forgets them.
+func (w *web) operations() []string {
+	names := []string{}
+	for _, r := range w.db.Requests() {
+		names = append(names, r.Operation)
+	}
+
+	w.db.ResetRequests()
+
+	return names
+}
+
+func TestHTTPCostsOfARequest(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		work          http.HandlerFunc
+		optimistic    bool
+		first, replay []string
+	}{
+		"claimed":            {created, false, []string{"UpdateItem", "UpdateItem"}, []string{"UpdateItem"}},
+		"claimed, staged":    {stagingHandler(nil), false, []string{"UpdateItem", "TransactWriteItems"}, []string{"UpdateItem"}},
+		"optimistic, staged": {stagingHandler(nil), true, []string{"TransactWriteItems"}, []string{"TransactWriteItems"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			w := newWeb(t, nil)
+			w.opts.Optimistic = test.optimistic
+			w.work = test.work
+
+			w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+			w.equal("first", w.operations(), test.first)
+			w.answered(w.post("k", "{}"), http.StatusCreated, "true", `{"id":"p-1"}`)
+			w.equal("replay", w.operations(), test.replay)
+		})
+	}
+}
+
+func TestHTTPOptimisticAsksTheCacheFirst(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, &idemddb.Options{Cache: 10})
+	w.opts.Optimistic = true
+	w.work = stagingHandler(nil)
+
+	for _, replayed := range []string{"false", "true", "true"} {
+		w.answered(w.post("k", "{}"), http.StatusCreated, replayed, `{"id":"p-1"}`)
+	}
+
+	w.runs(2) // the replay of a committed record fills the cache
+	w.refused(w.post("k", "[]"), http.StatusUnprocessableEntity, "key-reused")
+	w.runs(2)
+}
+
+func TestHTTPOptimisticAnotherRequestUnderAKeyIsRefused(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	w.opts.Optimistic = true
+	w.work = stagingHandler(nil)
+	w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+	w.refused(w.post("k", "[]"), http.StatusUnprocessableEntity, "key-reused")
+
+	w.work = answering(http.StatusInternalServerError)
+	w.refused(w.post("k", "[]"), http.StatusUnprocessableEntity, "key-reused")
+}
+
+func TestHTTPOptimisticDemandsThatSomethingIsStaged(t *testing.T) {
+	t.Parallel()
+
+	for _, status := range []int{200, 303} {
+		w := newWeb(t, nil)
+		w.opts.Optimistic = true
+		w.work = answering(status)
+		w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
+		w.logs("level=ERROR", idemddb.ErrNotStaged.Error())
+		w.equal("state", w.recordState("k"), "INPROGRESS released")
+	}
+
+	w := newWeb(t, nil)
+	w.opts.Optimistic = true
+	w.work = func(rw http.ResponseWriter, r *http.Request) {
+		w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{}), nil)
+
+		_, ok := idemddb.FromContext(r.Context())
+		w.equal("there is a claim", ok, false)
+		created(rw, r)
+	}
+	w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+	w.answered(w.post("k", "{}"), http.StatusCreated, "true", `{"id":"p-1"}`)
+}
+
+func TestHTTPOptimisticKeepsARefusalOfTheHandlerWithoutStage(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	w.opts.Optimistic = true
+	w.work = answering(http.StatusUnprocessableEntity)
+	w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "false", "")
+	w.equal("state", w.recordState("k"), "COMPLETED")
+
+	w.work = stagingHandler(nil) // as it would answer now
+	w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "true", "")
+	w.equal("entries", len(w.db.Items("ledger")), 0)
+}
+
+func TestHTTPOptimisticAnswersThatAreNotKept(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, &idemddb.Options{MaxAttempts: 2})
+	w.opts.Optimistic = true
+	w.work = func(rw http.ResponseWriter, r *http.Request) {
+		w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{}), nil)
+		rw.WriteHeader(http.StatusBadGateway)
+	}
+
+	for range 2 {
+		w.answered(w.post("k", "{}"), http.StatusBadGateway, "false", "")
+		w.equal("state", w.recordState("k"), "INPROGRESS released")
+	}
+
+	w.refused(w.post("k", "{}"), http.StatusUnprocessableEntity, "key-failed")
+	w.equal("state", w.recordState("k"), "FAILED")
+}
+
+// A duplicate that stumbles over what its own first run has done is a replay.
+func TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer(t *testing.T) {
+	t.Parallel()
+
+	for name, work := range map[string]http.HandlerFunc{
+		"it answers 500":                       answering(http.StatusInternalServerError),
+		"it answers 409":                       answering(http.StatusConflict),
+		"it stages nothing":                    created,
+		"the condition of its item is refused": stagingHandler(nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			w := newWeb(t, nil)
+			w.opts.Optimistic = true
+			w.work = stagingHandler(nil)
+			w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+
+			w.work = work
+			w.answered(w.post("k", "{}"), http.StatusCreated, "true", `{"id":"p-1"}`)
+			w.equal("entries", len(w.db.Items("ledger")), 1)
+		})
+	}
+}
+
+func TestHTTPOptimisticMeetsAClaim(t *testing.T) {
+	t.Parallel()
+
+	for name, work := range map[string]http.HandlerFunc{"success": stagingHandler(nil), "failure": answering(http.StatusInternalServerError)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			webBubble(t, nil, func(w *web) {
+				w.opts.Optimistic = true
+				w.work = work
+				w.elsewhere("k")
+
+				got := w.post("k", "{}")
+				w.equal("Retry-After", got.Header.Get("Retry-After"), "33")
+				w.refused(got, http.StatusConflict, "key-in-progress")
+				w.equal("entries", len(w.db.Items("ledger")), 0)
+			})
+		})
+	}
+}
+
+func TestHTTPOptimisticTwoAtATimeGetOneAnswer(t *testing.T) {
+	t.Parallel()
+	webBubble(t, nil, func(w *web) {
+		w.opts.Optimistic = true
+		answers := make(chan string, 2)
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Second)
+			stagingHandler(nil)(rw, r)
+		}
+
+		for range 2 {
+			go func() {
+				got := w.post("k", "{}")
+				answers <- got.Header.Get("Idempotent-Replayed") + " " + got.Status + " " + read(got)
+			}()
+		}
+
+		got := map[string]int{<-answers: 1}
+		got[<-answers]++
+		w.equal("answers", got, map[string]int{`false 201 Created {"id":"p-1"}`: 1, `true 201 Created {"id":"p-1"}`: 1})
+		w.runs(2)
+		w.equal("entries", len(w.db.Items("ledger")), 1)
+	})
+}
+
+func TestHTTPOptimisticDemandsALongRetention(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, &idemddb.Options{Retention: 10 * time.Minute})
+	w.opts.Optimistic = true
+	w.work = stagingHandler(nil)
+	w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
+	w.logs("Options.Retention", "level=ERROR")
+	w.runs(0)
+}
+
+func TestHTTPOptimisticATransactionThatNeverArrivesLeavesNothing(t *testing.T) {
+	t.Parallel()
+	webBubble(t, nil, func(w *web) {
+		w.opts.Optimistic = true
+		w.work = stagingHandler(nil)
+		w.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }, idemddbtest.LostRequest))
+		w.refused(w.post("k", "{}", deadline(10*time.Second)), http.StatusServiceUnavailable, "unavailable")
+		w.equal("records", len(w.db.Items("records")), 0)
+
+		w.db.Intercept(nil)
+		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+	})
+}

@@ -1,0 +1,150 @@
+package lambdawrap
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/jsonkey"
+)
+
+const (
+	keyHeader    = "Idempotency-Key"
+	maxKeyHeader = 255 // characters, without quotes
+)
+
+// accept reads a request: its key, its caller and its body. Without an exchange, the problem is the answer, and nothing was claimed.
+func (h *httpHandler) accept(w http.ResponseWriter, r *http.Request) (*exchange, *problem) {
+	if r.Method == http.MethodConnect || r.Header.Get("Upgrade") != "" {
+		return nil, &problemUpgrade
+	}
+
+	x := &exchange{httpHandler: h, w: w, r: r, answer: newHTTPAnswer(w)}
+
+	if h.disabled {
+		x.key = rand.Text()
+
+		return x, nil
+	}
+
+	key, refusal := h.key(r)
+	if refusal != nil {
+		return nil, refusal
+	}
+
+	body, refusal := h.body(w, r)
+	if refusal != nil {
+		return nil, refusal
+	}
+
+	x.key = key
+	x.with = idemddb.ClaimOptions{Fingerprint: requestFingerprint(r, body), Wait: h.opts.Wait}
+	x.r = withBody(r, body)
+
+	return x, nil
+}
+
+// key returns the idempotency key of a request: the list of its caller and its header.
+func (h *httpHandler) key(r *http.Request) (string, *problem) {
+	header, refusal := readKeyHeader(r.Header[keyHeader])
+
+	switch {
+	case refusal != nil:
+		return "", refusal
+	case header == "" && h.opts.Required:
+		return "", &problemKeyMissing
+	}
+
+	caller, err := h.opts.Caller(r)
+	if err == nil && caller == "" {
+		return "", &problemCaller
+	}
+
+	parts := []string{caller, header}
+	if header == "" {
+		parts = append(parts, rand.Text()) // three parts, so no header makes this key
+	}
+
+	key, errKey := jsonkey.List(parts...)
+	if err = errors.Join(err, errKey); err != nil {
+		h.logger().WarnContext(r.Context(), "HTTPOptions.Caller named no caller", slog.String("error", err.Error()))
+
+		return "", &problemCaller
+	}
+
+	return key, nil
+}
+
+// readKeyHeader reads the values of Idempotency-Key. Gateways join repeated headers with a comma, so a key has none. Quotes around it, as
+// the IETF's draft has them, do not count.
+func readKeyHeader(values []string) (string, *problem) {
+	if len(values) == 0 {
+		return "", nil
+	}
+
+	key := values[0]
+	if len(values) > 1 || len(key) > maxKeyHeader+len(`""`) {
+		return "", &problemKeyInvalid
+	}
+
+	switch isQuoted := strings.HasPrefix(key, `"`); {
+	case key == `"`, isQuoted != strings.HasSuffix(key, `"`):
+		return "", &problemKeyInvalid
+	case isQuoted:
+		key = key[1 : len(key)-1]
+	}
+
+	if key == "" || len(key) > maxKeyHeader || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' || c == ',' }) {
+		return "", &problemKeyInvalid
+	}
+
+	return key, nil
+}
+
+// body reads the whole body.
+func (h *httpHandler) body(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
+	if r.Body == nil {
+		return nil, nil
+	}
+
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, problemBodyTooLarge.with(fmt.Sprintf("The body of a request may have at most %d bytes.", tooLarge.Limit))
+	}
+
+	if err != nil {
+		return nil, &problemBody
+	}
+
+	return body, nil
+}
+
+// withBody returns a copy of the request with a body that was read before.
+func withBody(r *http.Request, body []byte) *http.Request {
+	r = r.WithContext(r.Context()) // a copy
+	r.Body, r.ContentLength, r.TransferEncoding = http.NoBody, int64(len(body)), nil
+
+	if len(body) > 0 {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+
+	return r
+}
+
+// requestFingerprint identifies what a request asks for. The order of the query's names does not count, that of the values of one name
+// does. The record stores a digest of it.
+func requestFingerprint(r *http.Request, body []byte) string {
+	query := r.URL.RawQuery
+	if values, err := url.ParseQuery(query); err == nil {
+		query = values.Encode() // sorted; a query that cannot be read counts as it is
+	}
+
+	return fmt.Sprintf("%q %q %q %q\n%s", r.Method, r.URL.EscapedPath(), query, r.Header["Content-Type"], body)
+}

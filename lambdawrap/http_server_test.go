@@ -1,0 +1,237 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"net/textproto"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdaurl"
+	"github.com/google/go-cmp/cmp"
+)
+
+// serve starts a server on the loopback interface. It returns a function that sends a payment of the caller c-1.
+func (w *web) serve(t *testing.T) func(ctx context.Context, key, body string) (*http.Response, error) {
+	t.Helper()
+
+	server := httptest.NewServer(w.handler())
+	t.Cleanup(server.Close)
+
+	return func(ctx context.Context, key, body string) (*http.Response, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/payments", strings.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+
+		r.SetBasicAuth("c-1", "secret")
+		r.Header.Set("Idempotency-Key", key)
+
+		return server.Client().Do(r)
+	}
+}
+
+func TestHTTPServerRunsParallelDuplicatesOnceAndAnswersThemAlike(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	w.opts.Wait = time.Minute
+	w.work = stagingHandler(nil)
+	post := w.serve(t)
+
+	var (
+		wg      sync.WaitGroup
+		mu      sync.Mutex
+		answers = map[string]int{}
+	)
+
+	for range 20 {
+		wg.Go(func() {
+			got, err := post(t.Context(), "k", "{}")
+			if err != nil {
+				t.Error(err)
+
+				return
+			}
+
+			defer got.Body.Close()
+
+			mu.Lock()
+			defer mu.Unlock()
+
+			answers[got.Header.Get("Idempotent-Replayed")+" "+got.Status+" "+got.Header.Get("Location")+" "+read(got)]++
+		})
+	}
+
+	wg.Wait()
+
+	want := map[string]int{`false 201 Created /payments/p-1 {"id":"p-1"}`: 1, `true 201 Created /payments/p-1 {"id":"p-1"}`: 19}
+	if diff := cmp.Diff(want, answers); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+
+	w.runs(1)
+
+	got, err := post(t.Context(), "k", "[]")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	w.refused(got, http.StatusUnprocessableEntity, "key-reused")
+}
+
+func TestHTTPServerAClientThatLeavesFindsItsAnswerLater(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	w.opts.Wait = time.Minute
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	w.work = func(rw http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-goOn
+		w.equal("the context", r.Context().Err(), nil)
+		stagingHandler(nil)(rw, r)
+	}
+	post := w.serve(t)
+
+	ctx, leave := context.WithCancel(t.Context())
+
+	left := make(chan error)
+	go func() {
+		_, err := post(ctx, "k", "{}")
+		left <- err
+	}()
+
+	<-begun
+	leave()
+
+	if err := <-left; err == nil {
+		t.Error("the client did not leave")
+	}
+
+	close(goOn)
+
+	got, err := post(t.Context(), "k", "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	w.answered(got, http.StatusCreated, "true", `{"id":"p-1"}`)
+	w.runs(1)
+}
+
+func TestHTTPServerPassesInformationalAnswersAndKeepsNone(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	w.work = func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Link", "</style.css>; rel=preload")
+		rw.WriteHeader(http.StatusEarlyHints)
+		rw.Header().Del("Link")
+		created(rw, r)
+	}
+	post := w.serve(t)
+
+	for _, want := range [][]string{{"103 </style.css>; rel=preload"}, nil} {
+		var informed []string
+
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+			Got1xxResponse: func(code int, header textproto.MIMEHeader) error {
+				informed = append(informed, strconv.Itoa(code)+" "+header.Get("Link"))
+
+				return nil
+			},
+		})
+
+		got, err := post(ctx, "k", "{}")
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		w.equal("status, Link", []any{got.StatusCode, got.Header.Get("Link")}, []any{http.StatusCreated, ""})
+		w.equal("informed", informed, want)
+	}
+
+	w.runs(1)
+}
+
+// invokeURL sends a request through the adapter of aws-lambda-go for function URLs.
+func invokeURL(t *testing.T, handler http.Handler, r *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, string) {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // as an invocation has
+	defer cancel()
+
+	got, err := lambdaurl.Wrap(handler)(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	body, err := io.ReadAll(got.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return got, string(body)
+}
+
+func TestHTTPBehindAFunctionURL(t *testing.T) {
+	t.Parallel()
+
+	const binary = "\x00\xff\xfe"
+
+	w := newWeb(t, nil)
+	w.opts.Caller = func(r *http.Request) (string, error) {
+		url, _ := lambdaurl.RequestFromContext(r.Context())
+
+		return url.RequestContext.Authorizer.IAM.UserARN, nil
+	}
+	w.work = func(rw http.ResponseWriter, r *http.Request) {
+		got, err := io.ReadAll(r.Body)
+		w.equal("the body", []any{string(got), err}, []any{binary, nil})
+		rw.Header()["Set-Cookie"] = []string{"a=1; Path=/", "b=2"}
+		rw.Header()["Link"] = []string{"</a>", "</b>"}
+		stagingHandler(nil)(rw, r)
+	}
+
+	handler := w.handler()
+	r := &events.LambdaFunctionURLRequest{
+		RawPath: "/payments", RawQueryString: "a=1", Body: base64.StdEncoding.EncodeToString([]byte(binary)), IsBase64Encoded: true,
+		Headers: map[string]string{"idempotency-key": "k", "content-type": "application/octet-stream"},
+	}
+	r.RequestContext.DomainName, r.RequestContext.HTTP.Method = "abc.lambda-url.eu-west-1.on.aws", http.MethodPost
+	r.RequestContext.Authorizer = &events.LambdaFunctionURLRequestContextAuthorizerDescription{
+		IAM: &events.LambdaFunctionURLRequestContextAuthorizerIAMDescription{UserARN: "arn:aws:iam::111122223333:user/c-1"},
+	}
+
+	want := map[string]string{
+		"Content-Type": "application/json", "Location": "/payments/p-1", "Link": "</a>,</b>", "Content-Length": "12", "Idempotent-Replayed": "false",
+	}
+	cookies := []string{"a=1; Path=/", "b=2"}
+
+	for _, replayed := range []string{"false", "true"} {
+		want["Idempotent-Replayed"] = replayed
+		got, body := invokeURL(t, handler, r)
+
+		if diff := cmp.Diff([]any{201, `{"id":"p-1"}`, want, cookies}, []any{got.StatusCode, body, got.Headers, got.Cookies}); diff != "" {
+			t.Errorf("answer (-want +got):\n%s", diff)
+		}
+
+		cookies = nil
+	}
+
+	w.runs(1)
+	w.equal("entries", len(w.db.Items("ledger")), 1)
+
+	r.Headers["idempotency-key"] = "k,k" // as the URL joins two headers
+	got, _ := invokeURL(t, handler, r)
+	w.equal("two keys", got.StatusCode, http.StatusBadRequest)
+}
