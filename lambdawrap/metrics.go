@@ -192,21 +192,6 @@ func (m *Metrics) Observe(ctx context.Context, e idemddb.Event) {
 	}
 }
 
-// countMessage adds a message that has ended to the counts of its batch, if the batch is counted. deadLetter says that DeadLetter took
-// it.
-func countMessage(ctx context.Context, name Outcome, deadLetter bool) {
-	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-
-		c.outcomes[name]++
-
-		if deadLetter {
-			c.deadLetters++
-		}
-	}
-}
-
 func checkNamespace(namespace string) error {
 	err := checkText(namespace, maxNamespace)
 
