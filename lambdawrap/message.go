@@ -67,7 +67,7 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 		}
 
 		w.hook(m)
-		m.unclaimed = w.isOptimistic(m)
+		m.unclaimed = w.opts.Optimistic && m.receives == 1 && !w.disabled // a redelivery is claimed, so that a duplicate costs no run
 		m.noKey = w.findKey(m, func() (key string, err error) {
 			if key, err = w.opts.Key(m.given); err == nil && key != "" && w.opts.Fingerprint != nil {
 				m.fingerprint, err = w.opts.Fingerprint(m.given)

@@ -229,26 +229,6 @@ func (m *Metrics) measure(ctx context.Context, call func(context.Context, *count
 	return err
 }
 
-// countMessage adds a message that has ended to the counts of its batch, if the batch is counted. deadLetter says that DeadLetter took
-// it.
-func countMessage(ctx context.Context, name Outcome, failed, deadLetter bool) {
-	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-
-		c.outcomes[name]++
-		c.ended++
-
-		if failed {
-			c.failed++
-		}
-
-		if deadLetter {
-			c.deadLetters++
-		}
-	}
-}
-
 func checkNamespace(namespace string) error {
 	err := checkText(namespace, maxNamespace)
 

@@ -7,12 +7,6 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// isOptimistic tells whether a message's handler runs without a claim: at its first delivery. A redelivery is claimed, so that a
-// duplicate costs no run.
-func (w *wrapper) isOptimistic(m *message) bool {
-	return w.opts.Optimistic && m.receives == 1 && !w.disabled
-}
-
 // workUnclaimed runs a message's handler without a claim and commits what it staged.
 func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) outcome {
 	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, SkipResult: true, Wait: v.opts.Wait}

@@ -128,13 +128,15 @@ func settle(ctx context.Context, claim *idemddb.Claim, err error) outcome {
 // completed reads the answer to a completion. The work is done, and the message comes back only if another worker is at work on the
 // key. But what was staged has happened only if it is committed.
 func completed(ctx context.Context, claim *idemddb.Claim, err error) outcome {
+	if err == nil {
+		return outcome{name: OutcomeCompleted}
+	}
+
 	o := outcome{name: OutcomeUnrecorded, err: err, done: idemddb.IsDone(err)}
 	fenced, isFenced := errors.AsType[*idemddb.FencedError](err)
 	effect, isEffect := errors.AsType[*idemddb.EffectError](err)
 
 	switch {
-	case err == nil:
-		o.name = OutcomeCompleted
 	case isEffect:
 		return refused(claim.Refuse(ctx, effect))
 	case isFenced && !o.done && fenced.HasFailed():
@@ -228,6 +230,21 @@ func (v *invocation) finishBefore(end time.Time, ctx context.Context, m *message
 
 	if m.tell != nil {
 		v.callTell(ctx, m, o.name)
+	}
+}
+
+// countMessage adds a message that has ended to the counts of its batch, if the batch is counted. deadLetter says that DeadLetter took
+// it.
+func countMessage(ctx context.Context, name Outcome, deadLetter bool) {
+	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+
+		c.outcomes[name]++
+
+		if deadLetter {
+			c.deadLetters++
+		}
 	}
 }
 

@@ -160,7 +160,7 @@ func (v *invocation) follow(ctx context.Context, l *lane) {
 
 // work claims a message's key, runs its handler and settles the claim.
 func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
-	if v.isOptimistic(m) {
+	if m.unclaimed {
 		return v.workUnclaimed(ctx, m, t)
 	}
 

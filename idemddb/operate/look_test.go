@@ -2,6 +2,7 @@ package operate_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/internal/contract"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 )
 
@@ -95,6 +97,21 @@ func TestAViewShowsWhatIsInTheRecord(t *testing.T) {
 
 		if id := got.Messages[0].ID; len(id) != 28 || !strings.HasSuffix(id, "-0") || got.Fence == 0 || got.Owner == "" {
 			t.Errorf("message %q, fencing token %d, owner %q", id, got.Fence, got.Owner)
+		}
+	})
+}
+
+func TestAViewNamesALargeResult(t *testing.T) {
+	kept := &contract.Shelf{}
+
+	onEachEngine(t, idemddb.Options{Results: kept}, func(d *desk) {
+		if err := d.claim("p-1").Complete(d.t.Context(), make([]byte, 10_000)); err != nil {
+			d.t.Fatal(err)
+		}
+
+		v := d.look("p-1")
+		if v.Status != operate.Completed || v.ResultBytes != 10_000 || !slices.Contains(kept.Names(), v.ResultName) || v.Result != nil {
+			d.t.Errorf("got %+v, want the name and the size of one of %q", v, kept.Names())
 		}
 	})
 }

@@ -47,6 +47,7 @@ type View struct {
 
 	Result        []byte `json:"-"` // it may hold what should not be shown
 	ResultBytes   int    `json:"result_bytes,omitempty"`
+	ResultName    string `json:"result_name,omitempty"` // of a large one, which idemddb.Options.Results keeps
 	ResultOmitted bool   `json:"result_omitted,omitempty"`
 
 	Messages []Message `json:"messages,omitempty"` // that are not sent
@@ -137,6 +138,11 @@ func (r *Records) view(stored item) View {
 	switch result := stored["res"].(type) {
 	case *types.AttributeValueMemberB:
 		v.Result, v.ResultBytes = result.Value, len(result.Value)
+	case *types.AttributeValueMemberM:
+		v.ResultBytes = int(numberOf(result.Value["len"]))
+		if name, ok := result.Value["name"].(*types.AttributeValueMemberS); ok {
+			v.ResultName = name.Value
+		}
 	case *types.AttributeValueMemberNULL:
 		v.ResultOmitted = true
 	}
