@@ -274,9 +274,14 @@ type cloud struct {
 	lambda map[string]any               // answers by the end of the path
 	denied string                       // an action of DynamoDB
 	late   time.Duration                // the service's clock is ahead
+	slow   time.Duration                // each answer takes this long
 }
 
 func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c.slow != 0 {
+		<-time.After(c.slow)
+	}
+
 	if c.late != 0 {
 		w = ahead{w, c.late}
 	}
