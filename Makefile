@@ -1,4 +1,4 @@
-# What people run. Needs Go; a JDK 17 and Maven for the tests on DynamoDB Local, Python 3 for the template. `make help` explains.
+# What people run. Needs Go; a JDK 17 and Maven for the tests on DynamoDB Local, Python 3 for the template and one test. `make help` explains.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -71,10 +71,15 @@ chaos: ## functions/payments in several processes on DynamoDB Local, with faults
 	go vet -tags chaos ./localstack/chaos/...
 	SEED=$(SEED) PAYMENTS=$(PAYMENTS) $(LOCAL) with go test -tags chaos -count=1 -parallel 3 -timeout 30m -v -run '/$(RUN)' ./localstack/chaos
 
+.PHONY: aws
+aws: $(PYTHON_TOOLS)/.done ## The same in your own AWS account, for less than $$0.10: IDEMDDB_AWS_ACCOUNT=its id AWS_REGION=...; deletes all it made; CLEAN=name: what a run left
+	@SAM=$(PYTHON_TOOLS)/bin/sam $(PYTHON_TOOLS)/bin/python aws/accept.py $(if $(CLEAN),clean $(CLEAN),run)
+
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }
 	go vet ./...
+	go vet -tags aws ./localstack/e2e ./idemddb/internal/contract # what make aws runs, which nothing else compiles
 	$(GOLANGCI) run ./...
 	cd cmd/idem && go vet ./... && $(GOLANGCI) run ./...
 

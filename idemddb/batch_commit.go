@@ -108,7 +108,7 @@ func takeCommits(s *Store, waiting []*waitingCommit) (group, rest []*waitingComm
 	for _, w := range waiting {
 		ids := w.identities(s)
 		more := 1 + len(w.effects.Items)
-		result := resultSize(w.result)
+		result := resultSize(w.own)
 		isFull := len(group) == commitMessages || items+more > commitItems || results+result > commitResults && len(group) > 0
 
 		if isFull || slices.ContainsFunc(ids, func(id string) bool { return seen[id] }) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // ClaimOptions shape one claim. Nil and zero mean the defaults.
@@ -17,7 +18,8 @@ type ClaimOptions struct {
 	Fingerprint string
 
 	// Wait is how long the call waits for a key that another worker holds before it returns ErrInProgress. Meanwhile it claims
-	// the key again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. Zero and negative: it does not wait.
+	// the key again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. A commit waits in the same way when its work is done,
+	// and each time costs its transaction. Zero and negative: it does not wait.
 	Wait time.Duration
 
 	// NeedResult makes Do return ErrResultOmitted if the work was done earlier and its result was not kept. Claim ignores it.
@@ -32,6 +34,9 @@ type ClaimOptions struct {
 	// Redelivered says that the key was probably claimed before, such as by an earlier delivery of the same message. It changes
 	// only the cost of a claim in a [Batch]: a wrong value costs a second statement. Defaults to false.
 	Redelivered bool
+
+	// SkipResult says that a record needs no Result: one that is in Options.Results is not read. Do ignores it. Defaults to false.
+	SkipResult bool
 }
 
 // Claim is the right to do the work of one key, until its lease ends and another worker takes the key over. Settle it with Complete,
@@ -47,6 +52,7 @@ type Claim struct {
 	fence       int64
 	attempt     int
 	takeover    bool
+	skipResult  bool
 
 	staging staging
 
@@ -88,6 +94,7 @@ type acquisition struct {
 	fingerprint string    // as stored; "" for none
 	deadline    time.Time // bounds the lease; zero for none
 	redelivered bool
+	skipResult  bool
 	answers     int // of the batch, when this claim began
 
 	// How the write is sent, and what the last try would have written.
@@ -99,7 +106,8 @@ type acquisition struct {
 	claim  *Claim
 	record *Record
 	err    error
-	unsent *storedRecord // the record of the answer, if it has messages that are not sent
+	result types.AttributeValue // of the record, as stored
+	unsent *storedRecord        // the record of the answer, if it has messages that are not sent
 }
 
 var (
@@ -142,14 +150,18 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 
 	a := &acquisition{
 		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
-		deadline: leaseBound(ctx), redelivered: opts.Redelivered,
+		deadline: leaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}
 	if !a.cached() {
-		a.wait(ctx, b, opts.Wait)
+		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
 
 		if a.record != nil && a.unsent != nil {
 			a.sendLeft(ctx, b)
 		}
+	}
+
+	if a.record != nil {
+		a.readResult(ctx)
 	}
 
 	s.observe(ctx, a.event())
@@ -163,26 +175,26 @@ func (a *acquisition) cached() bool {
 		return false
 	}
 
-	rec, fingerprint := a.store.cache.get(a.partition, a.key, a.store.opts.Now())
-	if rec == nil {
+	found := a.store.cache.get(a.partition, a.key, a.store.opts.Now())
+	if found == nil {
 		return false
 	}
 
-	if a.fingerprint != "" && fingerprint != "" && a.fingerprint != fingerprint {
+	if a.fingerprint != "" && found.fingerprint != "" && a.fingerprint != found.fingerprint {
 		a.err = keyError("claim", a.key, ErrMismatch)
 	} else {
-		a.record = rec
+		a.record, a.result = &found.record, found.result
 	}
 
 	return true
 }
 
-// wait claims the key, and again for as long as the caller waits for another worker.
-func (a *acquisition) wait(ctx context.Context, b *Batch, limit time.Duration) {
+// wait tries to claim the key, and again for as long as the caller waits for another worker.
+func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func()) {
 	end := time.Now().Add(limit)
 
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		a.try(ctx, b)
+		try()
 
 		left := time.Until(end)
 		if left <= 0 || !errors.Is(a.err, ErrInProgress) {

@@ -182,7 +182,7 @@ func (a *acquisition) won(r response) (step, error) {
 func (a *acquisition) take(fence int64, attempt int, takeover bool, lease time.Time) {
 	a.claim = &Claim{
 		store: a.store, key: a.key, partition: a.partition, token: a.token, fingerprint: a.fingerprint,
-		fence: fence, attempt: attempt, takeover: takeover, lease: lease,
+		fence: fence, attempt: attempt, takeover: takeover, skipResult: a.skipResult, lease: lease,
 		staging: staging{store: a.store, key: a.key, partition: a.partition},
 	}
 }
@@ -196,6 +196,8 @@ func (a *acquisition) event() Event {
 		if a.claim.takeover {
 			e.Kind = Takeover
 		}
+	case errors.Is(a.err, errUnread):
+		e.Kind = Replayed
 	case a.record != nil:
 		e.Kind, e.Fence, e.Attempt = Replayed, a.record.Fence, a.record.Attempts
 	case errors.Is(a.err, ErrInProgress):

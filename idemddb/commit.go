@@ -38,28 +38,22 @@ func (s *Store) commit(
 		return func() (*Record, error) { return nil, s.writeUnclaimed(ctx, key, c.effects) }
 	}
 
-	if err := s.checkSize(c.partition, result, e); err != nil {
-		omitted = keyError("commit", key, err)
-	}
+	var run func(context.Context) // nil if the key is known to be completed
 
-	switch {
-	case omitted != nil:
-		c.result = omittedValue
-	case result != nil:
-		c.result = &types.AttributeValueMemberB{Value: result}
-	}
-
-	run := c.run
-
-	switch {
-	case c.cached():
-		run = func(context.Context) {}
-	case b != nil && !c.redelivered:
-		run = b.enqueue(ctx, c)
+	if !c.cached() {
+		run, omitted = c.run, c.keepResult(ctx, result, omitted)
+		if b != nil && !c.redelivered {
+			run = b.enqueue(ctx, c)
+		}
 	}
 
 	return func() (*Record, error) {
-		run(ctx)
+		if run != nil {
+			c.wait(ctx, c.patience, func() {
+				run(ctx)
+				run = c.run // alone from now on: the batch has ended when another worker is waited for
+			})
+		}
 
 		if c.isMember {
 			defer b.leave(ctx)
@@ -68,6 +62,8 @@ func (s *Store) commit(
 		if c.record != nil && c.unsent != nil {
 			c.sendLeft(ctx, b)
 		}
+
+		c.readResult(ctx)
 
 		if c.record != nil || c.err != nil {
 			s.observe(ctx, c.event())
@@ -83,14 +79,29 @@ func (s *Store) commit(
 type committing struct {
 	acquisition
 
-	tx      string
-	effects Effects
-	result  types.AttributeValue // nil, B, or NULL for a result that is omitted
-	done    storedRecord         // as it was committed
-	sent    bool                 // a transaction of its own was sent
-	unknown bool                 // an earlier transaction had no answer, so it may be applied yet
+	tx       string
+	effects  Effects
+	patience time.Duration        // ClaimOptions.Wait
+	own      types.AttributeValue // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
+	done     storedRecord         // as it was committed
+	sent     bool                 // a transaction of its own was sent
+	unknown  bool                 // an earlier transaction had no answer, so it may be applied yet
 
 	isMember bool // of its batch: it was committed together with others, and the removals of their messages share a request
+}
+
+// keepResult keeps the result of the work, unless omitted says why there is none. It returns why the result is not kept.
+func (c *committing) keepResult(ctx context.Context, result []byte, omitted error) error {
+	if omitted != nil {
+		c.own = omittedValue
+	} else if result != nil {
+		c.own, omitted = c.store.resultValue(ctx, owner{partition: c.partition, token: c.token}, result, c.effects)
+		if omitted != nil {
+			omitted = keyError("commit", c.key, omitted)
+		}
+	}
+
+	return omitted
 }
 
 func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e Effects) (*committing, error) {
@@ -119,9 +130,9 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e
 	return &committing{
 		acquisition: acquisition{
 			store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
-			redelivered: opts.Redelivered,
+			redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 		},
-		tx: newTx(), effects: e,
+		tx: newTx(), effects: e, patience: opts.Wait,
 	}, nil
 }
 
@@ -158,7 +169,7 @@ func (c *committing) send(ctx context.Context, p policy, record *types.TransactW
 // recordItem is the record's part of the transaction: it claims and completes the key.
 func (c *committing) recordItem() *types.TransactWriteItem {
 	s := c.store
-	c.done = s.completion(c.tx, c.effects, c.result)
+	c.done = s.completion(c.tx, c.effects, c.own)
 	c.last = stamp{now: time.UnixMilli(c.done.Done)}
 
 	condition, update := s.expr.claim, updateCommit+c.done.update()+updateDropBoth
@@ -233,7 +244,7 @@ func (c *committing) recognizes(found item) bool {
 // replace commits a record past its retention by a whole new record in its place.
 func (c *committing) replace(ctx context.Context, p policy, old *storedRecord) {
 	s := c.store
-	c.done = s.completion(c.tx, c.effects, c.result)
+	c.done = s.completion(c.tx, c.effects, c.own)
 	c.last = stamp{now: time.UnixMilli(c.done.Done), lease: time.UnixMilli(c.done.Done)}
 
 	record := c.newRecord(max(*old.Fence, c.done.Done) + 1)

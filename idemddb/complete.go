@@ -17,7 +17,8 @@ import (
 // from being written: it is sent until ctx's deadline and for at least 2 s, or for one Lease if ctx has no deadline.
 //
 // Errors: ErrFenced (the work ran and its completion was refused), ErrUnrecorded (the work is done and perhaps not recorded; the
-// error also wraps the last answer), ErrTooLarge (the completion is written without its result).
+// error also wraps the last answer), ErrTooLarge (the completion is written without its result: it does not fit into the record, or
+// Options.Results did not take it; the error wraps why).
 func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	c.mustExist()
 
@@ -26,28 +27,22 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	return c.completeWith(ctx, result, e)
 }
 
-// completeWith completes with a result, or without it if it does not fit.
+// completeWith completes with a result, or without it if it cannot be kept.
 func (c *Claim) completeWith(ctx context.Context, result []byte, e Effects) error {
-	var value types.AttributeValue
+	var (
+		value   types.AttributeValue
+		omitted error
+	)
+
 	if result != nil {
-		value = &types.AttributeValueMemberB{Value: result}
+		value, omitted = c.store.resultValue(ctx, owner{c.partition, c.token, c.left()}, result, e)
 	}
 
-	var tooLarge error
-	if result != nil || !e.isEmpty() {
-		tooLarge = c.store.checkSize(c.partition, result, e)
-	}
-
-	if tooLarge == nil {
-		return c.write(ctx, value, e, nil)
-	}
-
-	// The work is done, so a completion without the result is better than none.
-	if err := c.write(ctx, omittedValue, e, tooLarge); err != nil {
+	if err := c.write(ctx, value, e, omitted); err != nil || omitted == nil {
 		return err
 	}
 
-	return keyError("complete", c.key, tooLarge)
+	return keyError("complete", c.key, omitted)
 }
 
 // write completes the claim, together with the effects if there are any. omitted says why the result is not kept.
@@ -106,7 +101,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	case s.disabled:
 	case err == nil:
 		if s.cache != nil {
-			s.cache.add(c.partition, done.record(c.key), &c.fingerprint)
+			s.cache.add(c.partition, &done, c.fingerprint)
 		}
 	case !errors.Is(err, ErrFenced):
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
@@ -230,7 +225,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 	}
 
 	if err != nil {
-		return c.refusal(ctx, verbs[with.kind], found, err)
+		return c.refusal(write, verbs[with.kind], found, err)
 	}
 
 	c.end(with.kind)
@@ -293,6 +288,9 @@ func (c *Claim) refusal(ctx context.Context, op string, found *storedRecord, err
 		fenced.Current, fenced.Holder, fenced.state = *found.Fence, found.holder(), found.State
 		if found.State == stateCompleted {
 			fenced.Record = found.record(c.key)
+			if !c.skipResult {
+				fenced.unread = c.store.readResult(ctx, fenced.Record, found.Result)
+			}
 		}
 	case errors.Is(err, ErrCorrupt):
 		fenced.Current = -1
@@ -341,6 +339,11 @@ func sameResult(a, b types.AttributeValue) bool {
 		b, ok := b.(*types.AttributeValueMemberB)
 
 		return ok && bytes.Equal(a.Value, b.Value)
+	case *types.AttributeValueMemberM:
+		mine, _ := keptResultOf(a)
+		other, ok := keptResultOf(b)
+
+		return ok && mine.Name == other.Name
 	case *types.AttributeValueMemberNULL:
 		_, ok := b.(*types.AttributeValueMemberNULL)
 

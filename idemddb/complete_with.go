@@ -71,7 +71,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 
 		return answer.effect
 	case answer.refused:
-		return c.refusedCommit(ctx, answer, &done, omitted)
+		return c.refusedCommit(write, answer, &done, omitted)
 	}
 
 	return c.committed(ctx, &done, omitted)
@@ -109,7 +109,7 @@ func (c *Claim) committed(ctx context.Context, done *storedRecord, omitted error
 
 	if len(done.Outbox) == 0 {
 		if c.store.cache != nil {
-			c.store.cache.add(c.partition, done.record(c.key), &c.fingerprint)
+			c.store.cache.add(c.partition, done, c.fingerprint)
 		}
 
 		return nil

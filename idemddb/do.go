@@ -29,6 +29,12 @@ import (
 func Do[T any](
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context) (T, error),
 ) (T, error) {
+	if opts != nil {
+		needed := *opts
+		needed.SkipResult = false
+		opts = &needed
+	}
+
 	if opts != nil && opts.Optimistic {
 		return doOptimistic(ctx, s, key, opts, fn)
 	}
@@ -60,6 +66,10 @@ func Do[T any](
 
 	if IsDone(err) {
 		if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current != fenced.Held {
+			if fenced.unread != nil {
+				return zero, fenced.unread
+			}
+
 			return replay[T](fenced.Record)
 		}
 

@@ -35,7 +35,8 @@
 //	att       N    claims whose work began
 //	born, done N   first claim and completion, epoch ms
 //	fp        S    fingerprint of the input, behind the version of its algorithm
-//	res, err  B, S result; text of the last failure
+//	res       B    result; M with name, len and sum (SHA-256) for one in Options.Results; NULL for one that is not kept
+//	err       S    text of the last failure
 //	tx        S    id of the call that completed the key together with effects
 //	outbox    L    messages that are not sent yet; exp is then the end of the year 9999
 //	parked    L    messages that can never be sent, with the cause; exp as above

@@ -29,8 +29,8 @@ type Effects struct {
 // EffectError says that DynamoDB refused one of the staged items. Nothing was written, unless Unknown is set, and the claim is still
 // held. It unwraps to ErrEffectRefused.
 type EffectError struct {
-	// Index is that of the item in Effects.Items, over all calls of Stage. It is -1 if DynamoDB refused the request as a whole: because
-	// an item is not valid, or access to its table is denied.
+	// Index is that of the item in Effects.Items, over all calls of Stage. It is -1 if DynamoDB refused the request as a whole, because
+	// an item is not valid or access to its table is denied, or if it refused the record of the key, because it would be too large.
 	Index int
 	Code  string                          // DynamoDB's, such as ConditionalCheckFailed
 	Item  map[string]types.AttributeValue // the item as it is, if its condition was false
@@ -240,12 +240,12 @@ func (s *staging) written() {
 	s.effects, s.sent = Effects{}, nil
 }
 
-// fits tells whether a result fits beside what is staged.
+// fits tells whether a result fits beside what is staged, or is kept outside of the record.
 func (s *staging) fits(result []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.store.checkSize(s.partition, result, s.effects) == nil
+	return s.store.opts.Results != nil || s.store.checkSize(s.partition, &types.AttributeValueMemberB{Value: result}, s.effects) == nil
 }
 
 func (e *Effects) isEmpty() bool { return len(e.Items) == 0 && len(e.Messages) == 0 }

@@ -31,12 +31,12 @@ var (
 	// the work again would be the second time.
 	ErrUnrecorded = errors.New("completion unrecorded")
 
-	// ErrTooLarge: the completion is written, and its result is not kept, because it does not fit into a DynamoDB item. The work is
-	// done. Keep large results elsewhere.
+	// ErrTooLarge: the completion is written, and its result is not kept, because it does not fit into a DynamoDB item, or because
+	// Options.Results did not take it. The work is done. Keep large results in Options.Results.
 	ErrTooLarge = errors.New("result too large")
 
-	// ErrResultOmitted: the work was done earlier, and its result was not kept: it was too large or could not be encoded. The value
-	// is zero.
+	// ErrResultOmitted: the work was done earlier, and its result was not kept: it was too large, could not be encoded, or is gone from
+	// Options.Results. The value is zero.
 	ErrResultOmitted = errors.New("done earlier, result not kept")
 
 	// ErrUncommitted: the effects and the completion are perhaps written, perhaps not; the record decides. Report the message failed:
@@ -89,6 +89,7 @@ type FencedError struct {
 
 	state  string // of the record, if nobody has claimed the key since
 	staged bool   // the write had effects, which have not happened
+	unread error  // why the result of Record could not be read; nil if it was
 }
 
 func (e *FencedError) Error() string {

@@ -128,7 +128,11 @@ const condFailed = "v = :v AND st = :failed AND own = :own AND fence = :fence"
 
 // Each of these updates sets values and counts nothing, so applying it twice leaves the same item.
 const (
-	updateComplete  = "SET st = :completed, done = :nowms, " + nameExp + " = :exp"
+	updateComplete = "SET st = :completed, done = :nowms, " + nameExp + " = :exp"
+
+	// res is the result itself, or the name, length and SHA-256 of one in Options.Results. That one is put before this write, so what
+	// the record names is there. Its name holds the owner token and a digest of its bytes: a worker that this write refuses has put
+	// another name, and a Put that arrives late writes the same bytes.
 	updateSetResult = ", res = :res"
 	updateDropError = " REMOVE err"
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 )
 
 // cancelled reads the reasons of a cancelled transaction, which wrote nothing. It returns an error if the transaction is to be sent
@@ -52,18 +53,21 @@ func (t *transaction) again(err error) error {
 // an earlier try of the same transaction, seen half-way, so only a clean answer counts.
 func (p *part) read(reasons []types.CancellationReason, unknown bool) bool {
 	if p.records > 0 {
-		switch ours := aws.ToString(reasons[0].Code); {
-		case ours == conditionFailed:
+		if aws.ToString(reasons[0].Code) == conditionFailed {
 			p.refused, p.found = true, reasons[0].Item
 
 			return true
-		case !isNone(ours):
-			return false
 		}
 	}
 
 	if slices.ContainsFunc(reasons, isTransientReason) {
 		return false
+	}
+
+	if ours := reasons[:p.records]; len(ours) > 0 && !isNone(aws.ToString(ours[0].Code)) {
+		p.effect = refusedRecord(ours[0], unknown)
+
+		return true
 	}
 
 	for i, r := range reasons[p.records:] {
@@ -75,6 +79,14 @@ func (p *part) read(reasons []types.CancellationReason, unknown bool) bool {
 	}
 
 	return false
+}
+
+// refusedRecord is the answer to a part whose record DynamoDB does not accept as it would be, as one that has grown too large by
+// attributes of others. The same request would be refused again.
+func refusedRecord(r types.CancellationReason, unknown bool) *EffectError {
+	cause := &smithy.GenericAPIError{Code: aws.ToString(r.Code), Message: "the record of the key: " + aws.ToString(r.Message)}
+
+	return &EffectError{Index: -1, Code: cause.Code, Unknown: unknown, message: cause.Error(), cause: cause}
 }
 
 // cancelledError is a transaction that was cancelled for a reason that passes. It hides the SDK's error: its code says nothing about

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -33,12 +34,12 @@ func (a *acquisition) conflict(found item) {
 	case !rec.matches(a.fingerprint):
 		a.err = keyError("claim", a.key, ErrMismatch)
 	case rec.State == stateCompleted && len(rec.Outbox) > 0:
-		a.record, a.unsent = rec.record(a.key), rec
+		a.record, a.result, a.unsent = rec.record(a.key), rec.Result, rec
 	case rec.State == stateCompleted:
-		a.record = rec.record(a.key)
+		a.record, a.result = rec.record(a.key), rec.Result
 
 		if s.cache != nil {
-			s.cache.add(a.partition, a.record, rec.Fingerprint)
+			s.cache.add(a.partition, rec, aws.ToString(rec.Fingerprint))
 		}
 	case rec.State == stateFailed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}

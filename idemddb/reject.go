@@ -27,6 +27,7 @@ func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, caus
 
 	r := &rejecting{acquisition{
 		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
+		skipResult: opts.SkipResult,
 	}, errorText(cause), permanent}
 
 	write, p, cancel := s.settleContext(ctx)
@@ -39,6 +40,8 @@ func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, caus
 	if r.record != nil && r.unsent != nil {
 		r.sendLeft(write, nil)
 	}
+
+	r.readResult(write)
 
 	if r.record == nil && r.err == nil {
 		kind := Released

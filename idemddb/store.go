@@ -73,6 +73,15 @@ type Options struct {
 	// PartitionKey is the name of the table's partition key, of type string. Defaults to "pk".
 	PartitionKey string
 
+	// Results keeps large results outside of the table, such as in S3: package results. A result is put there before the completion is
+	// written, and read with each replay, also with one from Cache. If it cannot be put, the key is completed without it. Defaults to
+	// nil: results are kept in the record.
+	Results Results
+
+	// ResultsAbove is the size in bytes above which a result is put into Results. So is one that does not fit into the record. Negative,
+	// or set without Results, is an error. Defaults to 8 KB: each KB in the record costs 1 WCU with each later write.
+	ResultsAbove int
+
 	// Retention is how long a record answers after its completion or failure; then the key is new. It should exceed the longest way
 	// of a message to a redelivery: the retention of its queue and of the dead-letter queue. The record is stored for that long.
 	// Negative, or below Lease, is an error. Defaults to 7 days.
@@ -132,6 +141,7 @@ const (
 	defaultRetention    = 7 * 24 * time.Hour
 	defaultPartitionKey = "pk"
 	defaultTTLAttribute = "exp"
+	defaultResultsAbove = 8 << 10 // bytes
 
 	maxNamespace = 255 // bytes; with '#' and the longest stored key well below DynamoDB's 2,048 for a partition key
 )
@@ -219,6 +229,10 @@ func (o Options) withDefaults() Options {
 	o.PartitionKey = cmp.Or(o.PartitionKey, defaultPartitionKey)
 	o.TTLAttribute = cmp.Or(o.TTLAttribute, defaultTTLAttribute)
 
+	if o.Results != nil {
+		o.ResultsAbove = cmp.Or(o.ResultsAbove, defaultResultsAbove)
+	}
+
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -246,12 +260,12 @@ func checkArguments(api DynamoDB, table, namespace string) error {
 }
 
 // isNil also sees a nil pointer inside the interface: a client variable that was never set.
-func isNil(api DynamoDB) bool {
-	if api == nil {
+func isNil(given any) bool {
+	if given == nil {
 		return true
 	}
 
-	v := reflect.ValueOf(api)
+	v := reflect.ValueOf(given)
 
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
@@ -274,6 +288,10 @@ func (o *Options) validate() error {
 	check(o.Lease < 0 || o.Lease >= time.Millisecond, "Lease: must not be below 1ms, is %v", o.Lease)
 	check(o.Retention < 0 || o.Lease <= o.Retention,
 		"Lease: must not be above Options.Retention, a lease of %v would outlive its record of %v", o.Lease, o.Retention)
+
+	check(o.ResultsAbove >= 0, "ResultsAbove: must not be negative, is %d", o.ResultsAbove)
+	check(o.ResultsAbove <= 0 || o.Results != nil, "ResultsAbove: must not be set without Options.Results, is %d", o.ResultsAbove)
+	check(o.Results == nil || !isNil(o.Results), "Results: must not be a nil pointer")
 
 	names := map[string]string{}
 	for _, name := range attributeNames {

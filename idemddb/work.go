@@ -20,6 +20,7 @@ func (s *Store) NewWork(ctx context.Context, key string, opts *ClaimOptions) (*W
 	}
 
 	if !s.disabled && c.cached() {
+		c.readResult(ctx)
 		s.observe(ctx, c.event())
 
 		return nil, c.record, c.err

@@ -146,7 +146,7 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim
 	}
 
 	claim, _, err := v.batch.Claim(ctx, m.key, &idemddb.ClaimOptions{
-		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, Wait: wait,
+		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true, Wait: wait,
 	})
 	if claim == nil {
 		return nil, unclaimed(err)

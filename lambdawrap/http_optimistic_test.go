@@ -1,7 +1,9 @@
 package lambdawrap_test
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,41 +11,37 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// operations returns the operations of the requests, and forgets them.
-func (w *web) operations() []string {
-	names := []string{}
-	for _, r := range w.db.Requests() {
-		names = append(names, r.Operation)
-	}
-
-	w.db.ResetRequests()
-
-	return names
-}
-
+// The table of docs/http.md is what the engine in memory counts.
 func TestHTTPCostsOfARequest(t *testing.T) {
 	t.Parallel()
 
+	page := readText(t, "../docs/http.md")
+
 	for name, test := range map[string]struct {
-		work          http.HandlerFunc
-		optimistic    bool
-		first, replay []string
+		work       http.HandlerFunc
+		optimistic bool
+		cache      int
 	}{
-		"claimed":            {created, false, []string{"UpdateItem", "UpdateItem"}, []string{"UpdateItem"}},
-		"claimed, staged":    {staging(nil), false, []string{"UpdateItem", "TransactWriteItems"}, []string{"UpdateItem"}},
-		"optimistic, staged": {staging(nil), true, []string{"TransactWriteItems"}, []string{"TransactWriteItems"}},
+		"nothing":                               {created, false, 0},
+		"one item":                              {stagingHandler(nil), false, 0},
+		"one item, with `Optimistic`":           {stagingHandler(nil), true, 0},
+		"one item, with a `Cache` in the Store": {stagingHandler(nil), false, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			w := newWeb(t, nil)
+			w := newWeb(t, &idemddb.Options{Cache: test.cache})
 			w.opts.Optimistic = test.optimistic
 			w.work = test.work
 
 			w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
-			w.equal("first", w.operations(), test.first)
+			requests, units := w.costs()
 			w.answered(w.post("k", "{}"), http.StatusCreated, "true", `{"id":"p-1"}`)
-			w.equal("replay", w.operations(), test.replay)
+			requestsAgain, unitsAgain := w.costs()
+
+			if row := fmt.Sprintf("| %s | %d | %d | %d | %d |", name, requests, units, requestsAgain, unitsAgain); !strings.Contains(page, row) {
+				t.Errorf("docs/http.md lacks the row %s", row)
+			}
 		})
 	}
 }
@@ -53,7 +51,7 @@ func TestHTTPOptimisticAsksTheCacheFirst(t *testing.T) {
 
 	w := newWeb(t, &idemddb.Options{Cache: 10})
 	w.opts.Optimistic = true
-	w.work = staging(nil)
+	w.work = stagingHandler(nil)
 
 	for _, replayed := range []string{"false", "true", "true"} {
 		w.answered(w.post("k", "{}"), http.StatusCreated, replayed, `{"id":"p-1"}`)
@@ -69,7 +67,7 @@ func TestHTTPOptimisticAnotherRequestUnderAKeyIsRefused(t *testing.T) {
 
 	w := newWeb(t, nil)
 	w.opts.Optimistic = true
-	w.work = staging(nil)
+	w.work = stagingHandler(nil)
 	w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 	w.refused(w.post("k", "[]"), http.StatusUnprocessableEntity, "key-reused")
 
@@ -111,7 +109,7 @@ func TestHTTPOptimisticKeepsARefusalOfTheHandlerWithoutStage(t *testing.T) {
 	w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "false", "")
 	w.equal("state", w.recordState("k"), "COMPLETED")
 
-	w.work = staging(nil) // as it would answer now
+	w.work = stagingHandler(nil) // as it would answer now
 	w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "true", "")
 	w.equal("entries", len(w.db.Items("ledger")), 0)
 }
@@ -143,14 +141,14 @@ func TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer(t *testing.T) {
 		"it answers 500":                       answering(http.StatusInternalServerError),
 		"it answers 409":                       answering(http.StatusConflict),
 		"it stages nothing":                    created,
-		"the condition of its item is refused": staging(nil),
+		"the condition of its item is refused": stagingHandler(nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			w := newWeb(t, nil)
 			w.opts.Optimistic = true
-			w.work = staging(nil)
+			w.work = stagingHandler(nil)
 			w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 
 			w.work = work
@@ -163,7 +161,7 @@ func TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer(t *testing.T) {
 func TestHTTPOptimisticMeetsAClaim(t *testing.T) {
 	t.Parallel()
 
-	for name, work := range map[string]http.HandlerFunc{"success": staging(nil), "failure": answering(http.StatusInternalServerError)} {
+	for name, work := range map[string]http.HandlerFunc{"success": stagingHandler(nil), "failure": answering(http.StatusInternalServerError)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			webBubble(t, nil, func(w *web) {
@@ -187,7 +185,7 @@ func TestHTTPOptimisticTwoAtATimeGetOneAnswer(t *testing.T) {
 		answers := make(chan string, 2)
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			time.Sleep(time.Second)
-			staging(nil)(rw, r)
+			stagingHandler(nil)(rw, r)
 		}
 
 		for range 2 {
@@ -210,7 +208,7 @@ func TestHTTPOptimisticDemandsALongRetention(t *testing.T) {
 
 	w := newWeb(t, &idemddb.Options{Retention: 10 * time.Minute})
 	w.opts.Optimistic = true
-	w.work = staging(nil)
+	w.work = stagingHandler(nil)
 	w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
 	w.logs("Options.Retention", "level=ERROR")
 	w.runs(0)
@@ -220,7 +218,7 @@ func TestHTTPOptimisticATransactionThatNeverArrivesLeavesNothing(t *testing.T) {
 	t.Parallel()
 	webBubble(t, nil, func(w *web) {
 		w.opts.Optimistic = true
-		w.work = staging(nil)
+		w.work = stagingHandler(nil)
 		w.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }, idemddbtest.LostRequest))
 		w.refused(w.post("k", "{}", deadline(10*time.Second)), http.StatusServiceUnavailable, "unavailable")
 		w.equal("records", len(w.db.Items("records")), 0)

@@ -94,12 +94,34 @@ func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 		v.limits.idle = func() { v.batch.FlushCommits(ctx) }
 	}
 
-	if left := v.deadline.Sub(v.start); !v.deadline.IsZero() && w.opts.Timeout > 0 && w.opts.Timeout > left-w.reserve {
-		return nil, fmt.Errorf("lambdawrap: %[1]s.Timeout: %[2]v and %[1]s.Reserve of %[3]v do not fit into the %[4]v that the invocation has",
-			w.optsName, w.opts.Timeout, w.reserve, left.Round(time.Millisecond))
+	if v.deadline.IsZero() {
+		return v, nil
 	}
 
-	return v, nil
+	left := v.deadline.Sub(v.start)
+
+	switch {
+	case w.opts.Timeout > 0 && w.opts.Timeout > left-w.reserve:
+		return nil, fmt.Errorf("lambdawrap: %[1]s.Timeout: %[2]v and %[1]s.Reserve of %[3]v do not fit into the %[4]v that the invocation has",
+			w.optsName, w.opts.Timeout, w.reserve, left.Round(time.Millisecond))
+	case left <= w.reserve:
+		return v, w.warnOfReserve(ctx, left.Round(time.Millisecond))
+	default:
+		return v, nil
+	}
+}
+
+// warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little
+// time left as well, and its messages come back in either case. What it returns is a panic of the logger.
+func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) error {
+	return recovered(func() error {
+		w.reserveWarned.Do(func() {
+			w.logger().WarnContext(ctx, w.optsName+".Reserve does not fit into the time that the invocation has, so no handler starts and "+
+				"nothing is done; if this goes on, raise the function's time-out", "reserve", w.reserve.String(), "left", left.String())
+		})
+
+		return nil
+	})
 }
 
 // before returns the time at which 1/part of the reserve is left.

@@ -15,7 +15,7 @@ func (w *wrapper) isOptimistic(m *message) bool {
 
 // workUnclaimed runs a message's handler without a claim and commits what it staged.
 func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) outcome {
-	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint}
+	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, SkipResult: true, Wait: v.opts.Wait}
 
 	if !<-t.answer {
 		return outcome{name: OutcomeNoTime, err: errNoTime}

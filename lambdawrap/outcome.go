@@ -215,7 +215,7 @@ func (v *invocation) finishBefore(end time.Time, ctx context.Context, m *message
 		err = errors.Join(err, hook)
 	}
 
-	countMessage(ctx, o.name, o.permanent && !m.failed)
+	countMessage(ctx, o.name, m.failed, o.permanent && !m.failed)
 
 	if err != nil {
 		v.report(ctx, m, o, err)

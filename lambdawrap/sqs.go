@@ -60,7 +60,7 @@ type Options struct {
 	// more and the contexts of running handlers end. Until half of it is left, what a handler returns is taken as it is. Then its
 	// message is reported failed and its claim is extended by one lease, because the handler may still run. The answer is sent when a
 	// quarter of it is left. For tables that throttle, 2 s or more leave room for retries. Without a deadline in the context there is no
-	// reserve. Negative is an error. Defaults to 1 s.
+	// reserve. If an invocation has no more time than the reserve, nothing starts in it, and a warning says so once. Negative is an error. Defaults to 1 s.
 	Reserve time.Duration
 
 	// Timeout is the time for one handler; with Batch, for the one call with all messages. Its context ends after that, and no handler
@@ -208,7 +208,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
 
 // claim claims a message's key when the limits let it. Without a claim the outcome says why.
 func (v *invocation) claim(ctx context.Context, m *message, t *turn) (*idemddb.Claim, *turn, outcome) {
-	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1}
+	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true}
 	end := time.Now().Add(v.opts.Wait)
 
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
@@ -318,7 +318,8 @@ type wrapper struct {
 	disabled bool
 	invalid  error // what is wrong with the options; answered to every invocation, so that no message is lost
 
-	durations durations // of the handlers that succeeded
+	durations     durations // of the handlers that succeeded
+	reserveWarned sync.Once
 }
 
 func newWrapper(store *idemddb.Store, opts *Options, name string) *wrapper {

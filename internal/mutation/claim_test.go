@@ -225,7 +225,7 @@ var claimMutants = []mutant{
 	{
 		why:  "another input under a completed key is answered from memory",
 		file: "idemddb/claim.go",
-		old:  `fingerprint != "" && a.fingerprint != fingerprint {`,
+		old:  `fingerprint != "" && a.fingerprint != found.fingerprint {`,
 		new:  `fingerprint != "" && a.fingerprint == "" {`,
 		pkg:  "idemddb", run: "TestACachedRecordKnowsItsFingerprint",
 	},

@@ -10,6 +10,20 @@ var effectMutants = []mutant{
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
 	},
 	{
+		why:  "a record that DynamoDB does not accept is sent again until the end",
+		file: "idemddb/reasons.go",
+		old:  `len(ours) > 0 && !isNone(aws.ToString(ours[0].Code)) {`,
+		new:  `len(ours) > 0 && !isNone(aws.ToString(ours[0].Code)) && isTransientReason(ours[0]) {`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_what_is_wrong_with_the_record",
+	},
+	{
+		why:  "a commit does not wait for another worker",
+		file: "idemddb/commit.go",
+		old:  `c.wait(ctx, c.patience, func() {`,
+		new:  `c.wait(ctx, 0, func() {`,
+		pkg:  "idemddb", run: "TestOptimisticDoWaitsForAnotherWorker",
+	},
+	{
 		why:  "missing reasons are taken for a refusal of nothing",
 		file: "idemddb/reasons.go",
 		old: `t.unknown = true

@@ -21,10 +21,12 @@ var settleMutants = []mutant{
 	{
 		why:  "a result that does not fit keeps the completion from being written",
 		file: "idemddb/complete.go",
-		old: `if err := c.write(ctx, omittedValue, e, tooLarge); err != nil {
+		old: `if err := c.write(ctx, value, e, omitted); err != nil || omitted == nil {
 		return err
 	}`,
-		new: ``,
+		new: `if omitted == nil {
+		return c.write(ctx, value, e, nil)
+	}`,
 		pkg: "idemddb", run: "TestAResultThatIsTooLargeIsCompletedWithoutIt",
 	},
 	{
