@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +19,7 @@ type change struct {
 
 	name     string
 	question string // what happens, for the question
-	warning  func(operate.View) string
+	warning  func(v operate.View, now time.Time) string
 	all      operate.Selection // what --all means
 	do       func(ctx context.Context, d *desk, v operate.View, by, why string) (string, error)
 
@@ -34,7 +33,7 @@ func (a *app) changeCommands() []*cobra.Command {
 	loseMessages := false
 	forget := a.changeCommand(&change{
 		name: "forget", question: "delete the record, so that the key is new and its work runs again",
-		warning: heldWarning("Its worker may still live; the work may then run twice at the same time."),
+		warning: forgetWarning,
 		all:     operate.Selection{Status: []operate.Status{operate.Expired}},
 		do: func(ctx context.Context, d *desk, v operate.View, by, why string) (string, error) {
 			if loseMessages {
@@ -101,14 +100,25 @@ func became(text string, err error) (string, error) {
 	}
 }
 
-func heldWarning(text string) func(operate.View) string {
-	return func(v operate.View) string {
+func heldWarning(text string) func(operate.View, time.Time) string {
+	return func(v operate.View, _ time.Time) string {
 		if v.Status == operate.Held || v.Status == operate.Stuck {
 			return text
 		}
 
 		return ""
 	}
+}
+
+// lateRequest is how long a request that was sent may still be applied: its signature is refused after that.
+const lateRequest = 10 * time.Minute
+
+func forgetWarning(v operate.View, now time.Time) string {
+	if v.Status == operate.Completed && now.Sub(v.Done) < lateRequest {
+		return "It was completed less than ten minutes ago: if its handler stages effects, a request that is still on its way may write them again."
+	}
+
+	return heldWarning("Its worker may still live; the work may then run twice at the same time.")(v, now)
 }
 
 func (a *app) changeCommand(c *change, short string) *cobra.Command {
@@ -227,104 +237,4 @@ func (c *change) unambiguous(all []found) error {
 	}
 
 	return nil
-}
-
-// judgeClock warns of a clock that cannot tell held from stuck. What was selected by it is not changed.
-func (c *change) judgeClock(d *desk) error {
-	off, wrong := d.clock.isWrong(d.store.Options().ClockSkew)
-
-	switch {
-	case !wrong:
-		return nil
-	case c.everything && len(c.all.Status) > 0 && c.all.Status[0] != operate.Failed:
-		return &codeError{exitRefused, fmt.Errorf("this machine's clock is off by about %v, so that --all may select what is %s by mistake; set it", off, c.allWord())}
-	default:
-		c.app.sayf("WARNING: this machine's clock is off by about %v: a key that is shown as stuck may be held.", off)
-
-		return nil
-	}
-}
-
-const sampleSize = 3
-
-// sample shows what will be changed: all of one, three of many.
-func (c *change) sample(d *desk, all []found) {
-	for i, f := range all {
-		if i == sampleSize {
-			c.app.sayf("… and %d more", len(all)-sampleSize)
-
-			break
-		}
-
-		c.app.sayf("%s#%s: %s", f.Namespace, shorten(f.Key, maxShown), f.Status)
-		c.app.sayf("  %s", meaning(f.View, d.store.Options().Now()))
-
-		if f.Cause != "" {
-			c.app.sayf("  last failure: %s", shorten(f.Cause, maxShown))
-		}
-
-		if c.warning != nil {
-			if text := c.warning(f.View); text != "" {
-				c.app.sayf("  WARNING: %s", text)
-			}
-		}
-	}
-}
-
-// ask asks for the reason and for a yes.
-func (c *change) ask(count int) error {
-	a := c.app
-	in := bufio.NewReader(a.in)
-
-	if c.why == "" && a.interactive {
-		fmt.Fprint(a.log, "Why? ")
-
-		c.why = strings.TrimSpace(readLine(in))
-	}
-
-	if c.why == "" {
-		return errors.New("--why: must not be empty; it is kept in the record for the next operator")
-	}
-
-	subject := "it"
-	if count > 1 {
-		subject = fmt.Sprintf("each of these %d", count)
-	}
-
-	return a.confirm(in, strings.ToUpper(c.name[:1])+c.name[1:]+" "+subject+": "+c.question, c.yes)
-}
-
-// readLine is the next line; what was typed before the end of the input.
-func readLine(in *bufio.Reader) string {
-	line, err := in.ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return ""
-	}
-
-	return line
-}
-
-// each changes the records one by one. A refusal of one does not keep the others from being changed.
-func (c *change) each(ctx context.Context, d *desk, all []found) error {
-	var errs []error
-
-	for _, f := range all {
-		outcome, err := c.do(ctx, d, f.View, c.by, c.why)
-		errs = append(errs, err)
-
-		if c.app.flags.json {
-			text := ""
-			if err != nil {
-				text = err.Error()
-			}
-
-			errs = append(errs, c.app.printJSON(map[string]string{"key": f.Key, "hash": f.Hash, "change": c.name, "became": outcome, "error": text}))
-
-			continue
-		}
-
-		fmt.Fprintf(c.app.out, "%s#%s: %s\n", f.Namespace, shorten(f.Key, maxShown), outcome)
-	}
-
-	return errors.Join(errs...)
 }

@@ -394,13 +394,50 @@ func TestWatchListsUntilItIsInterrupted(t *testing.T) {
 	n.idem("list", "failed", "--watch", "1ns", "--budget", "-1")
 	n.expect(exitError, "Budget: must not be negative")
 
-	n.stopAfter = 500 * time.Millisecond
-	n.idem("list", "failed", "--watch", "1ms")
+	n.aws.scans = 3
+	n.idem("list", "failed", "--watch", "1ms", "--segments", "1")
 	n.expect(exitDone, "next in 1ms")
 
 	if strings.Count(n.lastOut, "p-9") < 2 {
 		t.Errorf("listed once:\n%s", n.shown())
 	}
+}
+
+// A list that takes long says how far it is.
+func TestAListThatTakesLongTellsItsProgress(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	n.fail("p-9", "no")
+
+	n.aws.slow = 1100 * time.Millisecond
+	n.idem("list", "failed", "--segments", "1")
+	n.expect(exitDone)
+
+	if !strings.Contains(n.screen.String(), "read 1 records") || !strings.Contains(n.screen.String(), "found 1, 0.5 read units") {
+		t.Errorf("no progress:\n%s", n.screen.String())
+	}
+}
+
+func TestForgetWarnsOfWhatMayStillArrive(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		n.complete("p-9")
+		n.idem("forget", "p-9", "--why", "x", "--dry-run")
+		n.expect(exitDone, "may write them again")
+
+		n.screen.Reset()
+		n.clock.Advance(lateRequest)
+		n.idem("forget", "p-9", "--why", "x", "--dry-run")
+		n.expect(exitDone)
+
+		if strings.Contains(n.shown(), "WARNING") {
+			n.t.Errorf("a warning:\n%s", n.shown())
+		}
+
+		n.claim("p-8", "")
+		n.idem("forget", "p-8", "--why", "x", "--dry-run")
+		n.expect(exitDone, "may then run twice at the same time")
+	})
 }
 
 // The alarms and the pages name commands that exist, with flags that exist.

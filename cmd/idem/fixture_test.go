@@ -75,8 +75,6 @@ type night struct {
 	table  string
 	dir    string // of files
 
-	stopAfter time.Duration // a command is interrupted
-
 	screen   strings.Builder // what was typed and what came, as a person sees it
 	lastCode int
 	lastOut  string // without what is beside the results
@@ -208,14 +206,10 @@ func (n *night) enter(answers io.Reader, args ...string) int {
 		getenv: func(name string) string { return env[name] },
 	}
 
-	ctx := n.t.Context()
+	ctx, stop := context.WithCancel(n.t.Context())
+	defer stop()
 
-	if n.stopAfter > 0 {
-		var cancel context.CancelFunc
-
-		ctx, cancel = context.WithTimeout(ctx, n.stopAfter)
-		defer cancel()
-	}
+	n.aws.interrupt = stop
 
 	n.lastCode = a.run(ctx, append([]string{"--endpoint-url", n.aws.endpoint}, args...))
 	n.lastOut = out.String()
@@ -274,17 +268,31 @@ type cloud struct {
 	lambda map[string]any               // answers by the end of the path
 	denied string                       // an action of DynamoDB
 	late   time.Duration                // the service's clock is ahead
+	slow   time.Duration                // each answer takes this long
+
+	interrupt func() // ends the command, when it has scanned so often
+	scans     int    // 0: never
 }
 
 func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if c.late != 0 {
-		w = ahead{w, c.late}
-	}
-
 	service, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
+	if c.slow != 0 {
+		<-time.After(c.slow)
+	}
+
+	if action == "Scan" && c.scans > 0 {
+		if c.scans--; c.scans == 0 {
+			c.interrupt()
+		}
+	}
+
+	if c.late != 0 {
+		w = ahead{w, c.late}
+	}
 
 	switch {
 	case strings.HasPrefix(service, "DynamoDB") && action == c.denied:

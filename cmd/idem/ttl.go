@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -81,25 +80,6 @@ func (a *app) mendTTL(ctx context.Context, d *desk, yes bool) error {
 		fmt.Fprintf(a.out, "time to live is off for %q; run this again in an hour\n", name)
 	} else {
 		fmt.Fprintf(a.out, "time to live is on for %q\n", want)
-	}
-
-	return nil
-}
-
-// confirm asks for a yes.
-func (a *app) confirm(in *bufio.Reader, text string, yes bool) error {
-	if yes {
-		return nil
-	}
-
-	if !a.interactive {
-		return &codeError{exitRefused, errors.New("there is nobody to ask; --yes answers")}
-	}
-
-	fmt.Fprintf(a.log, "%s? [y/N] ", text)
-
-	if answer := strings.ToLower(strings.TrimSpace(readLine(in))); answer != "y" && answer != "yes" {
-		return &codeError{exitRefused, errors.New("nothing was changed")}
 	}
 
 	return nil

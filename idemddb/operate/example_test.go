@@ -164,3 +164,55 @@ func ExampleRecords_List() {
 	// payment-2 stuck since 12:01:30
 	// 2 read, 1 found, <nil>
 }
+
+// What is true of a key, for a program with a screen of its own.
+func ExampleRecords_Look() {
+	ctx := context.Background()
+	store, records, clock := inMemory(nil)
+
+	_, _, err := store.Claim(ctx, "payment-1", nil)
+	check(err)
+
+	for range 2 {
+		v, err := records.Look(ctx, "payment-1")
+		check(err)
+		fmt.Println(v.Status, "until", v.Lease.Format(time.TimeOnly))
+		clock.Advance(time.Minute)
+	}
+
+	_, err = records.Look(ctx, "payment-2")
+	fmt.Println(errors.Is(err, operate.ErrNoRecord))
+	// Output:
+	// held until 12:00:30
+	// stuck until 12:00:30
+	// true
+}
+
+// The messages of a test payment shall never be sent.
+func ExampleRecords_ForgetUnsent() {
+	ctx := context.Background()
+	store, records, _ := inMemory(nil)
+
+	_, err := store.Commit(ctx, "payment-1", nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: "receipt 1"}}})
+	check(err)
+
+	seen, err := records.Look(ctx, "payment-1")
+	check(err)
+	fmt.Println(errors.Is(records.Forget(ctx, seen, "anna", "a test payment"), operate.ErrUnsent))
+	fmt.Println(records.ForgetUnsent(ctx, seen, "anna", "a test payment"))
+	// Output:
+	// true
+	// <nil>
+}
+
+// Make the store with the options of the workers.
+func ExampleNew() {
+	db := idemddbtest.New(nil) // a program has *dynamodb.Client
+
+	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{HashKeys: true, Retention: 30 * 24 * time.Hour})
+	check(err)
+
+	_, err = operate.New(store, db)
+	fmt.Println(store.Table(), store.Namespace(), store.Options().ClockSkew, err)
+	// Output: records payments 1s <nil>
+}

@@ -2,6 +2,7 @@ package operate_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -248,6 +251,69 @@ func TestListGoesOnAfterAnError(t *testing.T) {
 	if len(seen) != 200 || stopped != 1 {
 		t.Errorf("%d of 200 records, stopped %d times", len(seen), stopped)
 	}
+}
+
+// A table that exists already: names of its own, which are reserved words, a sort key, and items of others.
+func TestRecordsInATableOfOthers(t *testing.T) {
+	onEachEngine(t, idemddb.Options{}, func(d *desk) {
+		t := d.t
+		table := "shared-" + rand.Text()
+		opts := &idemddb.Options{PartitionKey: "name", SortKey: "data", TTLAttribute: "ttl", Now: d.clock.Now}
+
+		if _, err := d.client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+			TableName: &table, BillingMode: types.BillingModePayPerRequest,
+			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: new("name"), AttributeType: "S"}, {AttributeName: new("data"), AttributeType: "S"}},
+			KeySchema:            []types.KeySchemaElement{{AttributeName: new("name"), KeyType: "HASH"}, {AttributeName: new("data"), KeyType: "RANGE"}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+
+		var err error
+		if d.store, err = idemddb.New(d.client, table, "payments", opts); err != nil {
+			t.Fatal(err)
+		}
+
+		if d.Records, err = operate.New(d.store, d.client); err != nil {
+			t.Fatal(err)
+		}
+
+		d.table = table
+
+		for i := range 20 {
+			d.fail(fmt.Sprintf("p-%d", i))
+			d.put(item{"name": s(fmt.Sprintf("order-%d", i)), "data": s("2026"), "ttl": s("never")})
+		}
+
+		found := map[string]operate.View{}
+
+		for cursor, more := "", true; more; more = cursor != "" {
+			p, err := d.List(t.Context(), operate.Selection{Budget: 3, Cursor: cursor}, func(v operate.View) error {
+				found[v.Key] = v
+
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			cursor = p.Cursor
+		}
+
+		if len(found) != 20 {
+			t.Fatalf("%d of 20", len(found))
+		}
+
+		ctx := t.Context()
+		if err := errors.Join(
+			d.Reopen(ctx, found["p-1"], "anna", "mended"), d.Fail(ctx, d.look("p-1"), "anna", "after all not"), d.Forget(ctx, d.look("p-1"), "anna", "a test"),
+		); err != nil {
+			t.Error(err)
+		}
+
+		if v := d.lookOrNone("p-1"); v.Status != "" {
+			t.Errorf("still there: %+v", v)
+		}
+	})
 }
 
 func TestListKeepsItsRate(t *testing.T) {

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/idemddb/go-idemddb/idemddb/operate"
+)
+
+// judgeClock warns of a clock that cannot tell held from stuck. What was selected by it is not changed.
+func (c *change) judgeClock(d *desk) error {
+	off, wrong := d.clock.isWrong(d.store.Options().ClockSkew)
+
+	switch {
+	case !wrong:
+		return nil
+	case c.everything && len(c.all.Status) > 0 && c.all.Status[0] != operate.Failed:
+		return &codeError{exitRefused, fmt.Errorf("this machine's clock is off by about %v, so that --all may select what is %s by mistake; set it", off, c.allWord())}
+	default:
+		c.app.sayf("WARNING: this machine's clock is off by about %v: a key that is shown as stuck may be held.", off)
+
+		return nil
+	}
+}
+
+const sampleSize = 3
+
+// sample shows what will be changed: all of one, three of many.
+func (c *change) sample(d *desk, all []found) {
+	for i, f := range all {
+		if i == sampleSize {
+			c.app.sayf("… and %d more", len(all)-sampleSize)
+
+			break
+		}
+
+		c.app.sayf("%s#%s: %s", f.Namespace, shorten(f.Key, maxShown), f.Status)
+		c.app.sayf("  %s", meaning(f.View, d.store.Options().Now()))
+
+		if f.Cause != "" {
+			c.app.sayf("  last failure: %s", shorten(f.Cause, maxShown))
+		}
+
+		if c.warning != nil {
+			if text := c.warning(f.View, d.store.Options().Now()); text != "" {
+				c.app.sayf("  WARNING: %s", text)
+			}
+		}
+	}
+}
+
+// ask asks for the reason and for a yes.
+func (c *change) ask(count int) error {
+	a := c.app
+	in := bufio.NewReader(a.in)
+
+	if c.why == "" && a.interactive {
+		fmt.Fprint(a.log, "Why? ")
+
+		c.why = strings.TrimSpace(readLine(in))
+	}
+
+	if c.why == "" {
+		return errors.New("--why: must not be empty; it is kept in the record for the next operator")
+	}
+
+	subject := "it"
+	if count > 1 {
+		subject = fmt.Sprintf("each of these %d", count)
+	}
+
+	return a.confirm(in, strings.ToUpper(c.name[:1])+c.name[1:]+" "+subject+": "+c.question, c.yes)
+}
+
+// readLine is the next line; what was typed before the end of the input.
+func readLine(in *bufio.Reader) string {
+	line, err := in.ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return ""
+	}
+
+	return line
+}
+
+// each changes the records one by one. A refusal of one does not keep the others from being changed.
+func (c *change) each(ctx context.Context, d *desk, all []found) error {
+	var errs []error
+
+	for _, f := range all {
+		outcome, err := c.do(ctx, d, f.View, c.by, c.why)
+		errs = append(errs, err)
+
+		if c.app.flags.json {
+			text := ""
+			if err != nil {
+				text = err.Error()
+			}
+
+			errs = append(errs, c.app.printJSON(map[string]string{"key": f.Key, "hash": f.Hash, "change": c.name, "became": outcome, "error": text}))
+
+			continue
+		}
+
+		fmt.Fprintf(c.app.out, "%s#%s: %s\n", f.Namespace, shorten(f.Key, maxShown), outcome)
+	}
+
+	return errors.Join(errs...)
+}
+
+// confirm asks for a yes.
+func (a *app) confirm(in *bufio.Reader, text string, yes bool) error {
+	if yes {
+		return nil
+	}
+
+	if !a.interactive {
+		return &codeError{exitRefused, errors.New("there is nobody to ask; --yes answers")}
+	}
+
+	fmt.Fprintf(a.log, "%s? [y/N] ", text)
+
+	if answer := strings.ToLower(strings.TrimSpace(readLine(in))); answer != "y" && answer != "yes" {
+		return &codeError{exitRefused, errors.New("nothing was changed")}
+	}
+
+	return nil
+}
