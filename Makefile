@@ -18,6 +18,7 @@ BENCHSTAT         := $(CACHE)/bin/benchstat-$(BENCHSTAT_VERSION)
 
 # The virtual environment is named after what is in it, so that a new version is a new one.
 PYTHON_TOOLS := $(CACHE)/python-$(shell cksum < .ci/requirements.txt | cut -d' ' -f1)
+CHECKOV      := $(CACHE)/checkov-$(shell cksum < .ci/requirements-checkov.txt | cut -d' ' -f1)
 
 export SAM_CLI_TELEMETRY := 0
 export AWS_DEFAULT_REGION ?= us-east-1
@@ -28,7 +29,11 @@ help: ## Explain these targets
 
 .PHONY: test
 test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
-	$(LOCAL) with go test -race -shuffle=on -count=1 ./...
+	$(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 ./...; cd cmd/idem; go test -race -shuffle=on -count=1 ./...'
+
+.PHONY: idem
+idem: ## The operator's tool, into bin/idem; it is a module of its own, whose dependencies users of the library do not get
+	cd cmd/idem && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../../bin/idem .
 
 .PHONY: demo
 demo: ## The story of one payment, in seconds, with Go alone; ENGINE=dynamodb-local: the same on DynamoDB Local
@@ -45,7 +50,7 @@ localstack-check:
 	@localstack/stack.sh check
 
 .PHONY: local
-local: localstack-check $(PYTHON_TOOLS)/.done ## The whole pipeline on this machine: LocalStack, sam deploy, payments, one screen; PORT=4566, LOCALSTACK=docker or processes
+local: localstack-check $(PYTHON_TOOLS)/.done ## The whole pipeline on this machine: LocalStack, sam deploy, payments, one screen; PORT=4566, LOCALSTACK=processes (default) or docker
 	@SAM=$(PYTHON_TOOLS)/bin/sam localstack/local.sh up
 
 .PHONY: local-down
@@ -61,15 +66,22 @@ e2e: $(PYTHON_TOOLS)/.done ## The deployed pipeline end to end, on a LocalStack 
 	go vet -tags e2e ./localstack/e2e
 	SAM=$(PYTHON_TOOLS)/bin/sam localstack/stack.sh with go test -tags e2e -count=1 -parallel 8 -timeout 20m -v ./localstack/e2e
 
+.PHONY: chaos
+chaos: ## functions/payments in several processes on DynamoDB Local, with faults, kills and stops, about four minutes; SEED=n, PAYMENTS=100, RUN=pattern
+	go vet -tags chaos ./localstack/chaos/...
+	SEED=$(SEED) PAYMENTS=$(PAYMENTS) $(LOCAL) with go test -tags chaos -count=1 -parallel 3 -timeout 30m -v -run '/$(RUN)' ./localstack/chaos
+
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }
 	go vet ./...
 	$(GOLANGCI) run ./...
+	cd cmd/idem && go vet ./... && $(GOLANGCI) run ./...
 
 .PHONY: tidy
 tidy: ## Bring go.mod and go.sum up to date, and format
 	go mod tidy
+	cd cmd/idem && go mod tidy
 	gofmt -w .
 
 .PHONY: bench
@@ -92,14 +104,19 @@ build: ## The functions as they run on Lambda, for both processors, into bin/
 	  printf '%-40s %s\n' $$out "$$(du -h $$out | cut -f1)"; \
 	done; done
 
+.PHONY: package
+package: $(PYTHON_TOOLS)/.done ## sam build as it is to be deployed: no net/rpc, no symbols, no C library; ARCHITECTURE=arm64 or x86_64
+	@SAM=$(PYTHON_TOOLS)/bin/sam localstack/package.sh --parameter-overrides Architecture=$(or $(ARCHITECTURE),arm64)
+
 .PHONY: template
-template: $(PYTHON_TOOLS)/.done ## Check template.yaml and samconfig.toml: sam validate, cfn-lint
+template: $(PYTHON_TOOLS)/.done $(CHECKOV)/.done ## Check template.yaml and samconfig.toml: sam validate, cfn-lint, checkov
 	for stage in default staging production local; do $(PYTHON_TOOLS)/bin/sam validate --lint --config-env $$stage || exit 1; done
 	$(PYTHON_TOOLS)/bin/sam validate --config-env none # no such stage, so no lint in its place: what SAM itself makes of the template
 	$(PYTHON_TOOLS)/bin/cfn-lint --include-checks I --non-zero-exit-code informational -- template.yaml
+	$(CHECKOV)/bin/checkov --file template.yaml --framework cloudformation --compact --quiet --skip-download # what it skips has its reason there
 
 .PHONY: tools
-tools: $(GOLANGCI) $(BENCHSTAT) $(PYTHON_TOOLS)/.done ## Install what lint, bench and template need, pinned, into ~/.cache/go-idemddb
+tools: $(GOLANGCI) $(BENCHSTAT) $(PYTHON_TOOLS)/.done $(CHECKOV)/.done ## Install what lint, bench and template need, pinned, into ~/.cache/go-idemddb
 	$(LOCAL) fetch
 
 $(GOLANGCI):
@@ -122,4 +139,11 @@ $(PYTHON_TOOLS)/.done:
 	@python3 -c 'import ensurepip' 2>/dev/null || { echo "python3 has no venv. Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	python3 -m venv --clear $(PYTHON_TOOLS)
 	$(PYTHON_TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
+	@touch $@
+
+# By itself: it needs another boto3 than sam does.
+$(CHECKOV)/.done: $(PYTHON_TOOLS)/.done
+	@echo "installing checkov, about 350 MB, only once ..." >&2
+	python3 -m venv --clear $(CHECKOV)
+	$(CHECKOV)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-checkov.txt
 	@touch $@

@@ -31,6 +31,8 @@ import (
 func TestTablesHaveARowForEachName(t *testing.T) {
 	t.Parallel()
 
+	parameters, alarms := namesOf(readTemplate(t))
+
 	for name, test := range map[string]struct {
 		page, head string // of the table: its first heading
 		want       []string
@@ -42,6 +44,8 @@ func TestTablesHaveARowForEachName(t *testing.T) {
 		"errors":                 {"docs/do.md", "error", append(errorsOf(t, "idemddb"), "any other")},
 		"attributes of a record": {"docs/record.md", "attribute", attributesOf(t)},
 		"metrics":                {"docs/operations.md", "metric", metricsOf(t)},
+		"parameters":             {"docs/deploy.md", "parameter", parameters},
+		"alarms":                 {"docs/operations.md", "alarm", alarms},
 		"outcomes":               {"docs/what-a-message-becomes.md", "outcome", constantsOf(t, "lambdawrap", "Outcome")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -56,6 +60,17 @@ func TestTablesHaveARowForEachName(t *testing.T) {
 			}
 		})
 	}
+}
+
+// namesOf are the parameters of the template and its alarms.
+func namesOf(t template) (parameters, alarms []string) {
+	for name, r := range t.Resources {
+		if r.Type == "AWS::CloudWatch::Alarm" {
+			alarms = append(alarms, name)
+		}
+	}
+
+	return slices.Collect(maps.Keys(t.Parameters)), alarms
 }
 
 // firstColumn is the first column of the tables whose first heading is head, without its marks of code.

@@ -23,7 +23,7 @@ import (
 func TestTemplateDeclaresTheEnvironmentThatTheCodeReads(t *testing.T) {
 	template := readTemplate(t)
 
-	for function, folder := range map[string]string{"Payments": "payments", "Relay": "relay"} {
+	for function, folder := range map[string]string{"Payments": "payments", "Relay": "relay", "Api": "api"} {
 		want := append(variablesRead(t, folder), "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_SQS") // the SDK reads these two
 		slices.Sort(want)
 
@@ -47,7 +47,7 @@ func TestTemplateDeclaresTheEnvironmentThatTheCodeReads(t *testing.T) {
 		t.Error(err)
 	}
 
-	if diff := cmp.Diff(ledger.Env{Table: "RecordTable", LedgerTable: "LedgerTable", CapturedQueue: "CapturedQueue"}, env); diff != "" {
+	if diff := cmp.Diff(ledger.Env{Table: "RecordTable", LedgerTable: "LedgerTable", CapturedQueue: "CapturedQueue", Workers: 1}, env); diff != "" {
 		t.Errorf("what the code reads with the parameters' defaults (-want +got):\n%s", diff)
 	}
 }

@@ -28,9 +28,7 @@ type template struct {
 		} `yaml:"Assertions"`
 	} `yaml:"Rules"`
 	Mappings struct {
-		Clocks map[string]struct {
-			Visibility int `yaml:"Visibility"`
-		} `yaml:"Clocks"`
+		Clocks map[string]map[string]int `yaml:"Clocks"` // :: FunctionTimeout → BatchingWindow → seconds that a message is hidden
 	} `yaml:"Mappings"`
 	Metadata struct {
 		Interface struct {
@@ -80,6 +78,11 @@ type properties struct {
 	alarm `yaml:",inline"`
 
 	RetentionInDays string `yaml:"RetentionInDays"`
+	KmsKeyID        text   `yaml:"KmsKeyId"`
+
+	DashboardBody []text   `yaml:"DashboardBody"`
+	QueryString   string   `yaml:"QueryString"`
+	LogGroupNames []string `yaml:"LogGroupNames"`
 }
 
 type function struct {
@@ -89,7 +92,8 @@ type function struct {
 	Handler                       string   `yaml:"Handler"`
 	Architectures                 []string `yaml:"Architectures"`
 	Timeout                       string   `yaml:"Timeout"`
-	MemorySize                    int      `yaml:"MemorySize"`
+	MemorySize                    string   `yaml:"MemorySize"`
+	KmsKeyArn                     text     `yaml:"KmsKeyArn"`
 	Role                          string   `yaml:"Role"`
 	Tracing                       string   `yaml:"Tracing"`
 	AutoPublishAlias              string   `yaml:"AutoPublishAlias"`
@@ -108,6 +112,10 @@ type function struct {
 		PassthroughCondition bool     `yaml:"PassthroughCondition"`
 		Alarms               []string `yaml:"Alarms"`
 	} `yaml:"DeploymentPreference"`
+	FunctionURLConfig struct {
+		AuthType   string `yaml:"AuthType"`
+		InvokeMode string `yaml:"InvokeMode"`
+	} `yaml:"FunctionUrlConfig"`
 	EventInvokeConfig struct {
 		MaximumRetryAttempts     *int `yaml:"MaximumRetryAttempts"`
 		MaximumEventAgeInSeconds int  `yaml:"MaximumEventAgeInSeconds"`
@@ -117,8 +125,9 @@ type function struct {
 		Properties struct {
 			Schedule                       string   `yaml:"Schedule"`
 			Queue                          string   `yaml:"Queue"`
-			BatchSize                      int      `yaml:"BatchSize"`
-			MaximumBatchingWindowInSeconds int      `yaml:"MaximumBatchingWindowInSeconds"`
+			Enabled                        text     `yaml:"Enabled"`
+			BatchSize                      string   `yaml:"BatchSize"`
+			MaximumBatchingWindowInSeconds string   `yaml:"MaximumBatchingWindowInSeconds"`
 			FunctionResponseTypes          []string `yaml:"FunctionResponseTypes"`
 			ScalingConfig                  struct {
 				MaximumConcurrency string `yaml:"MaximumConcurrency"`
@@ -131,7 +140,8 @@ type queue struct {
 	QueueName              string             `yaml:"QueueName"`
 	VisibilityTimeout      text               `yaml:"VisibilityTimeout"`
 	MessageRetentionPeriod int                `yaml:"MessageRetentionPeriod"`
-	SqsManagedSseEnabled   bool               `yaml:"SqsManagedSseEnabled"`
+	SqsManagedSseEnabled   text               `yaml:"SqsManagedSseEnabled"`
+	KmsMasterKeyID         text               `yaml:"KmsMasterKeyId"`
 	RedrivePolicy          redrivePolicy      `yaml:"RedrivePolicy"`
 	RedriveAllowPolicy     redriveAllowPolicy `yaml:"RedriveAllowPolicy"`
 }
@@ -159,7 +169,9 @@ type table struct {
 		PointInTimeRecoveryEnabled bool `yaml:"PointInTimeRecoveryEnabled"`
 	} `yaml:"PointInTimeRecoverySpecification"`
 	SSESpecification struct {
-		SSEEnabled bool `yaml:"SSEEnabled"`
+		SSEEnabled     bool `yaml:"SSEEnabled"`
+		SSEType        text `yaml:"SSEType"`
+		KMSMasterKeyID text `yaml:"KMSMasterKeyId"`
 	} `yaml:"SSESpecification"`
 	DeletionProtectionEnabled string `yaml:"DeletionProtectionEnabled"`
 }
@@ -263,11 +275,12 @@ type policy struct {
 }
 
 type statement struct {
-	Condition string            `yaml:"-"` // of an !If around it, whose other branch is nothing
-	Effect    string            `yaml:"Effect"`
-	Principal map[string]string `yaml:"Principal"`
-	Action    list              `yaml:"Action"`
-	Resource  list              `yaml:"Resource"`
+	Condition string                     `yaml:"-"` // of an !If around it, whose other branch is nothing
+	When      map[string]map[string]text `yaml:"Condition"`
+	Effect    string                     `yaml:"Effect"`
+	Principal map[string]string          `yaml:"Principal"`
+	Action    list                       `yaml:"Action"`
+	Resource  list                       `yaml:"Resource"`
 }
 
 func (s *statement) UnmarshalYAML(node *yaml.Node) error {

@@ -194,8 +194,8 @@ func checkAlarmedMetrics(t *testing.T, template template, told, swept story) {
 	_, ofPayments := told.read(t)
 	_, ofRelay := swept.read(t)
 
-	if n := len(ofRelay); n != 2 || ofRelay[0].values["Sent"] != 1.0 || ofRelay[1].values["OldestUnsentSeconds"] != nil {
-		t.Errorf("metrics of the relay: %+v, want 1 message sent in the first, and no age in that of the sweep that was denied", ofRelay)
+	if n := len(ofRelay); n != 2 || ofRelay[0].values["Sent"] != 2.0 || ofRelay[1].values["OldestUnsentSeconds"] != nil {
+		t.Errorf("metrics of the relay: %+v, want 2 messages sent in the first: one of the API and one of payments, and no age in that of the sweep that was denied", ofRelay)
 	}
 
 	var own int

@@ -26,8 +26,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The functions as they are built and deployed, on the template's environment: payments through every end that a message can have, then the
-// relay with what payments left unsent. What they send, how long they mean a record to last, and what they write to their logs.
+// The functions as they are built and deployed, on the template's environment: payments through every end that a message can have, the API
+// through every answer, then the relay with what both left unsent. What they send, how long they mean a record to last, and what they write to their logs.
 func TestTemplateAgainstTheProgram(t *testing.T) {
 	t.Parallel()
 
@@ -35,6 +35,8 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 	cloud := newAWS(t)
 	told := cloud.payments(t, template)
 	ofPayments := cloud.takeActions()
+	asked := cloud.api(t, template)
+	ofAPI := cloud.takeActions()
 	swept := cloud.relay(t, template)
 	ofRelay := cloud.takeActions()
 
@@ -50,6 +52,16 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 		t.Fatalf("answers of the relay: %q, want none and an error\n%s", swept.answers, swept.printed)
 	}
 
+	if diff := cmp.Diff([]int{202, 202, 422, 400, 400, 401, 202, 202, 409}, statuses(t, asked)); diff != "" {
+		t.Fatalf("statuses of the API (-want +got):\n%s\n%s", diff, asked.printed)
+	}
+
+	t.Run("passes on each payment that was accepted, once", func(t *testing.T) {
+		t.Parallel()
+
+		checkPassedOn(t, cloud, asked)
+	})
+
 	t.Run("announces each payment that was made, once", func(t *testing.T) {
 		t.Parallel()
 
@@ -62,6 +74,9 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 		checkActions(t, template.statements("PaymentsRole"), ofPayments, map[string][]string{
 			"PaymentsQueue.Arn": {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"},
 			"PaymentsLogs.Arn":  {"logs:CreateLogStream", "logs:PutLogEvents"},
+		})
+		checkActions(t, template.statements("ApiRole"), ofAPI, map[string][]string{
+			"ApiLogs.Arn": {"logs:CreateLogStream", "logs:PutLogEvents"},
 		})
 		checkActions(t, template.statements("RelayRole"), ofRelay, map[string][]string{
 			"RelayLogs.Arn": {"logs:CreateLogStream", "logs:PutLogEvents"},
@@ -106,6 +121,7 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 		t.Parallel()
 
 		checkSecrets(t, told)
+		checkSecrets(t, asked)
 		checkSecrets(t, swept)
 	})
 
@@ -114,6 +130,13 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 
 		checkMetrics(t, told)
 		checkAlarmedMetrics(t, template, told, swept)
+		checkShownMetrics(t, template, told, swept)
+	})
+
+	t.Run("has queries for what is in the logs", func(t *testing.T) {
+		t.Parallel()
+
+		checkQueries(t, template, told)
 	})
 }
 
@@ -156,7 +179,7 @@ func checkAnnounced(t *testing.T, cloud *fakeAWS) {
 		}
 	}
 
-	ids := slices.Sorted(slices.Values(cloud.announced))
+	ids := slices.Sorted(slices.Values(cloud.sent[capturedARN]))
 	if got := len(slices.Compact(slices.Clone(ids))); got != entries-1 || len(ids) != got {
 		t.Errorf("%d entries, announced %v: want one for each, and one is parked", entries, ids)
 	}
@@ -169,6 +192,7 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 		queue    = template.Resources["PaymentsQueue"].Properties
 		receives = template.Parameters["MaxReceiveCount"]
 		timeouts = template.Parameters["FunctionTimeout"]
+		windows  = template.Parameters["BatchingWindow"]
 		oldest   = template.Parameters["OldestMessageSeconds"]
 
 		usual   = seconds(timeouts.Default.int(t)) // the function's time-out
@@ -177,7 +201,7 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 		longest time.Duration // that a message is hidden
 	)
 
-	if got, want := queue.VisibilityTimeout, text("[Clocks, FunctionTimeout, Visibility]"); got != want {
+	if got, want := queue.VisibilityTimeout, text("[Clocks, FunctionTimeout, BatchingWindow]"); got != want {
 		t.Errorf("messages are hidden for %s, want %s", got, want)
 	}
 
@@ -185,27 +209,35 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 		t.Errorf("time-outs (-in Clocks +allowed):\n%s", diff)
 	}
 
-	for timeout, clock := range template.Mappings.Clocks {
+	for timeout, clocks := range template.Mappings.Clocks {
 		n := seconds(text(timeout).int(t))
-		longest = max(longest, seconds(clock.Visibility))
 
-		for _, name := range []string{"Payments", "PaymentsGradual"} {
-			for _, source := range template.functions[name].Events {
-				if got, want := seconds(clock.Visibility), 6*n+seconds(source.Properties.MaximumBatchingWindowInSeconds); got != want {
-					t.Errorf("%s: a time-out of %v hides messages for %v, want six times that and the batching window: %v", name, n, got, want)
-				}
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(clocks)), slices.Sorted(slices.Values(windows.AllowedValues))); diff != "" {
+			t.Errorf("batching windows (-in Clocks +allowed):\n%s", diff)
+		}
+
+		for window, hidden := range clocks {
+			longest = max(longest, seconds(hidden))
+
+			if got, want := seconds(hidden), 6*n+seconds(text(window).int(t)); got != want {
+				t.Errorf("a time-out of %v hides messages for %v, want six times that and the batching window of %s s: %v", n, got, window, want)
 			}
 		}
 	}
 
-	hidden := seconds(template.Mappings.Clocks[string(timeouts.Default)].Visibility)
+	hidden := seconds(template.Mappings.Clocks[string(timeouts.Default)][string(windows.Default)])
 
 	for _, c := range []struct {
 		why         string
 		short, long time.Duration
 	}{
 		{"the pause of a payment ends before the function is stopped", time.Duration(template.Parameters["PauseMs"].MaxValue) * time.Millisecond, usual},
-		{"a message is received as often as it may before the alarm on its age", time.Duration(receives.Default.int(t)) * hidden, seconds(oldest.Default.int(t))},
+		{"the outage that the template states ends before a payment is a dead letter", outlasted, leastPatience(receives.Default.int(t))},
+		{"8 receives outlast 2 minutes", 2 * time.Minute, leastPatience(8)},
+		{"10 receives outlast 8 minutes", 8 * time.Minute, leastPatience(10)},
+		{"12 receives outlast 23 minutes", 23 * time.Minute, leastPatience(12)},
+		{"three receives, after which SQS leaves a message out of the age, before the alarm on it", 3 * hidden, seconds(oldest.Default.int(t))},
+		{"so with all time-outs that may have that alarm", 3 * seconds(template.Mappings.Clocks["60"]["20"]), seconds(oldest.Default.int(t))},
 		{"the alarm on the oldest message comes before its end", seconds(oldest.Default.int(t)), kept},
 		{"a message is received as often as it may before its retention ends", time.Duration(receives.MaxValue) * longest, kept},
 		{"a message that moves to the dead-letter queue, where its age goes on, has time left", kept, letters},
@@ -219,10 +251,30 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 		}
 	}
 
-	rule := template.Rules["FewReceivesAreForTests"]
-	if len(rule.Assertions) != 1 || rule.RuleCondition != "[[FunctionTimeout, 5]]" ||
-		rule.Assertions[0].Assert != "[[Fn::Contains, [[1, 2, 3, 4], MaxReceiveCount]]]" || receives.Default.int(t) < 5 {
-		t.Errorf("receives: default %s, rule %+v: want 5 at least, but for a test's clocks: throttled invocations count as receives", receives.Default, rule)
+	checkRules(t, template)
+}
+
+// checkRules compares what a deployment is refused for.
+func checkRules(t *testing.T, template template) {
+	t.Helper()
+
+	got := map[string][]text{}
+
+	for name, rule := range template.Rules {
+		got[name] = []text{rule.RuleCondition}
+		for _, a := range rule.Assertions {
+			got[name] = append(got[name], a.Assert)
+		}
+	}
+
+	want := map[string][]text{
+		"FewReceivesAreForTests":         {"[[FunctionTimeout, 5]]", "[[Fn::Contains, [[1, 2, 3, 4, 5, 6, 7], MaxReceiveCount]]]"},
+		"ProductionIsNoTest":             {"[DeletionProtection, true]", "[PauseMs, 0]", "[UnverifiedCaller, ]"},
+		"LargeBatchesAreCollected":       {"[[Fn::Contains, [[1, 2, 5, 10], BatchSize]]]", "[[BatchingWindow, 0]]"},
+		"LongTimeoutsRaiseTheAlarmLater": {"[Fn::Contains, [[120, 180, 300, 600, 900], FunctionTimeout]]", "[[OldestMessageSeconds, 1800]]"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }
 
@@ -237,13 +289,13 @@ type fakeAWS struct {
 	cut      string            // the resource whose next answer is cut in the middle
 	atLedger func()            // called once, when a payment is about to be added to its account
 
-	announced []string // the ids of the messages that the queue of announcements accepted
+	sent map[string][]string // :: queue's resource → the ids of the messages that it accepted
 }
 
 func newAWS(t *testing.T) *fakeAWS {
 	t.Helper()
 
-	a := &fakeAWS{db: idemddbtest.New(nil), faults: map[string]string{}, actions: map[string]map[string]bool{}}
+	a := &fakeAWS{db: idemddbtest.New(nil), faults: map[string]string{}, actions: map[string]map[string]bool{}, sent: map[string][]string{}}
 
 	for _, table := range []*dynamodb.CreateTableInput{idemddb.TableWithIndex("RecordTable", "unsent"), idemddb.Table("LedgerTable")} {
 		if _, err := a.db.CreateTable(t.Context(), table); err != nil {
@@ -303,7 +355,7 @@ func (a *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = w.Write(reply)
 	case strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".SendMessageBatch"):
-		_, _ = w.Write(a.accept(body))
+		_, _ = w.Write(a.accept(needs[0].resource, body))
 	case strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_"):
 		a.db.Handler().ServeHTTP(w, r)
 	default:
@@ -311,8 +363,8 @@ func (a *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// accept takes messages as SQS does.
-func (a *fakeAWS) accept(body []byte) []byte {
+// accept takes messages as a queue of SQS does.
+func (a *fakeAWS) accept(queue string, body []byte) []byte {
 	var in struct {
 		Entries []struct {
 			ID                string `json:"Id"`
@@ -325,7 +377,7 @@ func (a *fakeAWS) accept(body []byte) []byte {
 	accepted := []map[string]string{}
 
 	for _, e := range in.Entries {
-		a.announced = append(a.announced, e.MessageAttributes["idemddb-id"].StringValue)
+		a.sent[queue] = append(a.sent[queue], e.MessageAttributes["idemddb-id"].StringValue)
 		accepted = append(accepted, map[string]string{
 			"Id": e.ID, "MessageId": "m", "MD5OfMessageBody": fmt.Sprintf("%x", md5.Sum([]byte(e.MessageBody))),
 		})
@@ -354,6 +406,7 @@ const (
 	recordsARN  = "RecordTable.Arn"
 	ledgerARN   = "LedgerTable.Arn"
 	capturedARN = "CapturedQueue.Arn"
+	paymentsARN = "PaymentsQueue.Arn"
 	indexARN    = "${RecordTable.Arn}/index/unsent"
 )
 
@@ -375,8 +428,10 @@ func needed(target string, body []byte) []need {
 
 	if service == "AmazonSQS" {
 		switch {
-		case strings.HasSuffix(in.QueueUrl, "/payments"):
-			return []need{{"PaymentsQueue.Arn", "sqs:" + operation}}
+		case strings.HasSuffix(in.QueueUrl, "/payments"): // the one of the events
+			return []need{{paymentsARN, "sqs:" + operation}}
+		case strings.HasSuffix(in.QueueUrl, "/PaymentsQueue"):
+			return []need{{paymentsARN, "sqs:" + strings.TrimSuffix(operation, "Batch")}}
 		case strings.HasSuffix(in.QueueUrl, "/CapturedQueue"):
 			return []need{{capturedARN, "sqs:" + strings.TrimSuffix(operation, "Batch")}} // as IAM calls it
 		default:

@@ -61,7 +61,8 @@ func (a *fakeAWS) payments(t *testing.T, template template) (told story) {
 func (a *fakeAWS) relay(t *testing.T, template template) (told story) {
 	t.Helper()
 
-	a.age(t, "payment-6")
+	a.age(t, paymentKey("payment-6"))
+	a.age(t, apiKey("unsent"))
 
 	told.printed = a.run(t, template, "Relay", func(invoke func(event any) string) {
 		told.answers = append(told.answers, invoke(struct{}{}))
@@ -157,16 +158,16 @@ func (a *fakeAWS) tell(t *testing.T, told *story, invoke func(event any) string)
 	a.setBalance(t, &types.AttributeValueMemberS{Value: "broken"})
 	deliver(1, one) // DynamoDB cannot add to its account: released
 	a.setBalance(t, &types.AttributeValueMemberN{Value: "0"})
-	deliver(2, one)                          // claimed, and completed with its effects
-	deliver(1, one, two, three)              // a duplicate among new ones
-	deliver(1, negative, other, notAPayment) // failed for good, another payment under a used id, no key
-	deliver(2, negative)                     // failed for good before
-	deliver(2, two, nine, ten)               // a duplicate that came back, and two whose first delivery ended without a trace
-	a.hold(t, "payment-3", time.Minute)      //
-	deliver(1, three)                        // in progress elsewhere
-	a.expire(t, "payment-1")                 //
-	deliver(1, one)                          // past its retention: its entry refuses it
-	a.meanwhile(func() { a.steal(t, "payment-5") })
+	deliver(2, one)                                 // claimed, and completed with its effects
+	deliver(1, one, two, three)                     // a duplicate among new ones
+	deliver(1, negative, other, notAPayment)        // failed for good, another payment under a used id, no key
+	deliver(2, negative)                            // failed for good before
+	deliver(2, two, nine, ten)                      // a duplicate that came back, and two whose first delivery ended without a trace
+	a.hold(t, paymentKey("payment-3"), time.Minute) //
+	deliver(1, three)                               // in progress elsewhere
+	a.expire(t, paymentKey("payment-1"))            //
+	deliver(1, one)                                 // past its retention: its entry refuses it
+	a.meanwhile(func() { a.steal(t, paymentKey("payment-5")) })
 	deliver(2, payment("payment-5", someAmount)) // its key is another worker's when it is to be completed: not counted
 	a.fault(capturedARN, "AccessDenied")
 	deliver(1, payment("payment-6", someAmount)) // counted, and its announcement is not sent
@@ -220,31 +221,34 @@ func (a *fakeAWS) meanwhile(f func()) {
 	a.atLedger = f
 }
 
-// hold makes the record of a payment one that its worker is still at.
-func (a *fakeAWS) hold(t *testing.T, payment string, lease time.Duration) {
+// paymentKey is the partition key of a payment's record.
+func paymentKey(id string) string { return "payments#" + id }
+
+// hold makes a record one that its worker is still at.
+func (a *fakeAWS) hold(t *testing.T, record string, lease time.Duration) {
 	t.Helper()
 
-	a.change(t, payment, "SET st = :st, lease = :lease", map[string]types.AttributeValue{
+	a.change(t, record, "SET st = :st, lease = :lease", map[string]types.AttributeValue{
 		":st":    &types.AttributeValueMemberS{Value: "INPROGRESS"},
 		":lease": &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(lease).UnixMilli(), 10)},
 	})
 }
 
-// steal gives the record of a payment to another worker.
-func (a *fakeAWS) steal(t *testing.T, payment string) {
+// steal gives a record to another worker.
+func (a *fakeAWS) steal(t *testing.T, record string) {
 	t.Helper()
 
-	a.change(t, payment, "SET own = :own, fence = fence + :one", map[string]types.AttributeValue{
+	a.change(t, record, "SET own = :own, fence = fence + :one", map[string]types.AttributeValue{
 		":own": &types.AttributeValueMemberS{Value: "another/1"},
 		":one": &types.AttributeValueMemberN{Value: "1"},
 	})
 }
 
-// age makes the announcement of a payment one that has not been sent for an hour.
-func (a *fakeAWS) age(t *testing.T, payment string) {
+// age makes the messages of a record ones that have not been sent for an hour.
+func (a *fakeAWS) age(t *testing.T, record string) {
 	t.Helper()
 
-	a.change(t, payment, "SET due = :due", map[string]types.AttributeValue{
+	a.change(t, record, "SET due = :due", map[string]types.AttributeValue{
 		":due": &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(-time.Hour).UnixMilli(), 10)},
 	})
 }
@@ -260,22 +264,22 @@ func (a *fakeAWS) setBalance(t *testing.T, balance types.AttributeValue) {
 	}
 }
 
-// expire ends the retention of a payment's record, an hour ago.
-func (a *fakeAWS) expire(t *testing.T, payment string) {
+// expire ends the retention of a record, an hour ago.
+func (a *fakeAWS) expire(t *testing.T, record string) {
 	t.Helper()
 
-	a.change(t, payment, "SET exp = :exp, lease = :zero", map[string]types.AttributeValue{
+	a.change(t, record, "SET exp = :exp, lease = :zero", map[string]types.AttributeValue{
 		":exp":  &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)},
 		":zero": &types.AttributeValueMemberN{Value: "0"},
 	})
 }
 
-func (a *fakeAWS) change(t *testing.T, payment, update string, values map[string]types.AttributeValue) {
+func (a *fakeAWS) change(t *testing.T, record, update string, values map[string]types.AttributeValue) {
 	t.Helper()
 
 	for _, item := range a.db.Items("RecordTable") {
 		key, _ := item["pk"].(*types.AttributeValueMemberS)
-		if key.Value != "payments#"+payment {
+		if key.Value != record {
 			continue
 		}
 
@@ -289,7 +293,7 @@ func (a *fakeAWS) change(t *testing.T, payment, update string, values map[string
 		return
 	}
 
-	t.Errorf("no record of %s", payment)
+	t.Errorf("no record %s", record)
 }
 
 // retention is for how long a completed record of the program answers.
@@ -301,8 +305,9 @@ func (a *fakeAWS) retention(t *testing.T) time.Duration {
 			continue // it is kept until its announcement is sent
 		}
 
-		if key, _ := item["pk"].(*types.AttributeValueMemberS); key.Value == "payments#payment-1" {
-			continue // it was made to expire
+		key, _ := item["pk"].(*types.AttributeValueMemberS)
+		if key.Value == paymentKey("payment-1") || !strings.HasPrefix(key.Value, paymentKey("")) {
+			continue // it was made to expire, or is the API's
 		}
 
 		state, _ := item["st"].(*types.AttributeValueMemberS)

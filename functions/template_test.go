@@ -19,7 +19,7 @@ import (
 func TestTemplateNamesActionsAndResourcesOneByOne(t *testing.T) {
 	t.Parallel()
 
-	for _, name := range []string{"PaymentsRole", "RelayRole"} {
+	for _, name := range []string{"PaymentsRole", "RelayRole", "ApiRole"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -41,6 +41,10 @@ func checkRole(t *testing.T, template template, name string) {
 		if got, want := s.Principal["Service"], "lambda.amazonaws.com"; got != want || len(s.Principal) != 1 {
 			t.Errorf("principal %v, want the service %s alone", s.Principal, want)
 		}
+
+		if got := s.When["StringEquals"]["aws:SourceAccount"]; got != "AWS::AccountId" {
+			t.Errorf("the role is assumed for %q, want functions of its own account alone", got)
+		}
 	}
 
 	for _, s := range template.statements(name) {
@@ -50,6 +54,10 @@ func checkRole(t *testing.T, template template, name string) {
 
 		if slices.Equal(s.Action, list{"xray:PutTraceSegments", "xray:PutTelemetryRecords"}) && s.Condition == "Traced" {
 			continue // X-Ray has no resources to name
+		}
+
+		if s.Condition == "OwnKey" && slices.Equal(s.Resource, list{"KmsKeyArn"}) && slices.Equal(s.Action, list{"kms:Decrypt", "kms:GenerateDataKey"}) {
+			continue
 		}
 
 		if named := strings.Join(slices.Concat(s.Action, s.Resource), " "); strings.ContainsAny(named, "*?") || s.Condition != "" {
@@ -137,12 +145,6 @@ func TestTemplateWiresTheQueues(t *testing.T) {
 	}
 
 	for name, r := range template.Resources {
-		if r.Type == "AWS::SQS::Queue" && !r.Properties.SqsManagedSseEnabled {
-			t.Errorf("%s is not encrypted", name)
-		}
-	}
-
-	for name, r := range template.Resources {
 		n := r.Properties.QueueName + r.Properties.AlarmName + template.functions[name].FunctionName // the function's is that of its metrics too
 		if n != "" && !strings.Contains(n, "${AWS::StackName}") {
 			t.Errorf("%s is named %s in every stack: a second one could not be deployed", name, n)
@@ -156,8 +158,8 @@ func TestTemplateHasTheSameFunctionForEachRollout(t *testing.T) {
 	template := readTemplate(t)
 	direct, gradual := template.functions["Payments"], template.functions["PaymentsGradual"]
 
-	if len(template.functions) != 3 || template.Resources["Payments"].Condition != "Direct" || template.Resources["PaymentsGradual"].Condition != "Gradual" {
-		t.Errorf("functions %v under %q and %q, want Relay, and Payments and PaymentsGradual under Direct and Gradual",
+	if len(template.functions) != 4 || template.Resources["Payments"].Condition != "Direct" || template.Resources["PaymentsGradual"].Condition != "Gradual" {
+		t.Errorf("functions %v under %q and %q, want Api, Relay, and Payments and PaymentsGradual under Direct and Gradual",
 			slices.Sorted(maps.Keys(template.functions)), template.Resources["Payments"].Condition, template.Resources["PaymentsGradual"].Condition)
 	}
 
@@ -170,9 +172,12 @@ func TestTemplateHasTheSameFunctionForEachRollout(t *testing.T) {
 			}
 
 			got := []string{
-				f.Runtime, f.Handler, template.Resources[name].Metadata.BuildMethod, f.Role, f.Timeout, f.Tracing, f.LoggingConfig.LogFormat, f.LoggingConfig.LogGroup,
+				f.Runtime, f.Handler, template.Resources[name].Metadata.BuildMethod, f.Role, f.Timeout, f.MemorySize, f.Tracing,
+				f.LoggingConfig.LogFormat, f.LoggingConfig.LogGroup,
 			}
-			want := []string{"provided.al2023", "bootstrap", "go1.x", "PaymentsRole.Arn", "FunctionTimeout", "Tracing", "JSON", "PaymentsLogs"}
+			want := []string{
+				"provided.al2023", "bootstrap", "go1.x", "PaymentsRole.Arn", "FunctionTimeout", "MemorySize", "Tracing", "JSON", "PaymentsLogs",
+			}
 
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("function (-want +got):\n%s", diff)
@@ -191,12 +196,13 @@ func TestTemplateHasTheSameFunctionForEachRollout(t *testing.T) {
 					t.Errorf("without it Lambda deletes the messages that failed (-want +got):\n%s", diff)
 				}
 
-				if source.Properties.BatchSize > 10 && source.Properties.MaximumBatchingWindowInSeconds < 1 {
-					t.Errorf("a batch of %d needs a batching window", source.Properties.BatchSize)
+				got := []string{
+					source.Properties.Queue, source.Properties.ScalingConfig.MaximumConcurrency,
+					source.Properties.BatchSize, source.Properties.MaximumBatchingWindowInSeconds, string(source.Properties.Enabled),
 				}
+				want := []string{"PaymentsQueue.Arn", "MaximumConcurrency", "BatchSize", "BatchingWindow", "[Consuming, true, false]"}
 
-				got := []string{source.Properties.Queue, source.Properties.ScalingConfig.MaximumConcurrency}
-				if diff := cmp.Diff([]string{"PaymentsQueue.Arn", "MaximumConcurrency"}, got); diff != "" {
+				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("event source (-want +got):\n%s", diff)
 				}
 			}
@@ -215,10 +221,29 @@ func TestTemplateHasTheSameFunctionForEachRollout(t *testing.T) {
 		t.Errorf("environments (-direct +gradual):\n%s", diff)
 	}
 
-	for _, logs := range []string{"PaymentsLogs", "RelayLogs"} {
+	for _, logs := range []string{"PaymentsLogs", "RelayLogs", "ApiLogs"} {
 		if got, want := template.Resources[logs].Properties.RetentionInDays, "LogRetentionDays"; got != want {
 			t.Errorf("%s are kept for %q days, want the parameter %s", logs, got, want)
 		}
+	}
+}
+
+func TestTemplateServesTheAPIToWhoIsVerified(t *testing.T) {
+	t.Parallel()
+
+	api := readTemplate(t).functions["Api"]
+	if _, err := os.Stat(filepath.Join("..", api.CodeURI, "main.go")); err != nil || api.CodeURI != "functions/api/" {
+		t.Errorf("CodeUri %s: %v", api.CodeURI, err)
+	}
+
+	got := []string{
+		api.Runtime, api.Handler, api.Role, api.Tracing, api.LoggingConfig.LogFormat, api.LoggingConfig.LogGroup,
+		api.FunctionURLConfig.AuthType, api.FunctionURLConfig.InvokeMode,
+	}
+	want := []string{"provided.al2023", "bootstrap", "ApiRole.Arn", "Tracing", "JSON", "ApiLogs", "AWS_IAM", "RESPONSE_STREAM"}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("function (-want +got):\n%s", diff)
 	}
 }
 
@@ -259,13 +284,13 @@ func TestTemplateRollsBack(t *testing.T) {
 			f.AutoPublishAlias, f.AutoPublishAliasAllProperties, f.DeploymentPreference.Type, f.DeploymentPreference.PassthroughCondition)
 	}
 
-	names := []string{
-		"ThrottledWrites", template.Resources["NewVersionErrors"].Properties.AlarmName, template.Resources["NewVersionFailures"].Properties.AlarmName,
-	}
-	got := slices.Sorted(slices.Values(f.DeploymentPreference.Alarms))
-
-	if diff := cmp.Diff(slices.Sorted(slices.Values(names)), got); diff != "" {
+	// By reference, so that the alarms exist before the deployment that asks them.
+	if diff := cmp.Diff([]string{"${NewVersionErrors}", "${NewVersionFailures}", "ThrottledWrites"}, f.DeploymentPreference.Alarms); diff != "" {
 		t.Errorf("alarms that roll back (-want +got):\n%s", diff)
+	}
+
+	if got, want := template.Resources["PaymentsGradual"].UpdateReplacePolicy, "Retain"; got != want {
+		t.Errorf("the policy of a version that is replaced is %q, want %s: there is none to go back to", got, want)
 	}
 
 	byLambda := []dimension{
@@ -276,6 +301,11 @@ func TestTemplateRollsBack(t *testing.T) {
 	for name, version := range map[string][]dimension{"NewVersionErrors": byLambda, "NewVersionFailures": byFunction} {
 		if got, want := template.Resources[name].Condition, "Gradual"; got != want {
 			t.Errorf("%s is there under the condition %q, want %q", name, got, want)
+		}
+
+		// An alarm that is changed keeps its state. One with another name is another alarm.
+		if got := template.Resources[name].Properties.AlarmName; !strings.Contains(got, "${PaymentsGradual.Version.Version}") {
+			t.Errorf("%s is called %q for every version: it would keep the state that the version before left", name, got)
 		}
 
 		for _, m := range template.Resources[name].Properties.metrics() {
@@ -303,7 +333,7 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 
 	template := readTemplate(t)
 	told := text("[Notified, [AlarmTopicArn], AWS::NoValue]")
-	endless := []string{"NewVersionErrors", "NewVersionFailures", "ParkedAnnouncements"} // the version is gone by then; nothing is sent
+	endless := []string{"NewVersionErrors", "NewVersionFailures", "ParkedAnnouncements", "MoreDeadLetters"} // the version is gone by then; nothing is mended
 	got := map[string]string{}
 
 	for name, r := range template.Resources {
@@ -333,8 +363,19 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 		got[name] = a.looksAt()
 	}
 
+	const letters = "visible: AWS/SQS ApproximateNumberOfMessagesVisible Maximum [{QueueName PaymentsDeadLetters.QueueName}]; " +
+		"hidden: AWS/SQS ApproximateNumberOfMessagesNotVisible Maximum [{QueueName PaymentsDeadLetters.QueueName}]"
+
 	want := map[string]string{
-		"DeadLetters":    "AWS/SQS ApproximateNumberOfMessagesVisible Maximum [{QueueName PaymentsDeadLetters.QueueName}] > 0",
+		"DeadLetters":     "FILL(visible, 0) + FILL(hidden, 0) > 0; " + letters,
+		"MoreDeadLetters": "DIFF(FILL(visible, 0) + FILL(hidden, 0)) > 0; " + letters,
+		"FailingPayments": "IF(messages >= 20, 100 * failures / messages, 0) > 20; " +
+			"messages: Payments Messages Sum [{Function [Gradual, PaymentsGradual, Payments]}]; " +
+			"failures: Payments Failures Sum [{Function [Gradual, PaymentsGradual, Payments]}]",
+		"Takeovers": "Payments Takeovers Sum [{Function [Gradual, PaymentsGradual, Payments]}] > 0",
+		"ApiErrors": "AWS/Lambda Url5xxCount Sum [{FunctionName Api}] > 0",
+		"FunctionThrottles": "FILL(payments, 0) + FILL(relay, 0) + FILL(api, 0) > 0; api: AWS/Lambda Throttles Sum [{FunctionName Api}]; payments: AWS/Lambda Throttles Sum [{FunctionName [Gradual, PaymentsGradual, Payments]}]; " +
+			"relay: AWS/Lambda Throttles Sum [{FunctionName Relay}]",
 		"OldestMessage":  "AWS/SQS ApproximateAgeOfOldestMessage Maximum [{QueueName PaymentsQueue.QueueName}] > OldestMessageSeconds",
 		"FunctionErrors": "AWS/Lambda Errors Sum [{FunctionName [Gradual, PaymentsGradual, Payments]}] > 0",
 		"OldestUnsent":   "Payments OldestUnsentSeconds Maximum [{Function Relay}] > OldestUnsentSeconds",

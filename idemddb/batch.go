@@ -3,13 +3,9 @@ package idemddb
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // Batch lets the claims and settlements of one batch share requests: up to 25 conditional writes travel in one
@@ -144,80 +140,6 @@ func (b *Batch) answered(isAnswered bool, answers int) {
 	b.exhausted = b.answers == answers
 }
 
-// queued is one write in a Batch.
-type queued struct {
-	request
-
-	key    string
-	policy policy
-	retry  func()      // called for each retry
-	answer chan error  // buffered: a request does not wait for a writer
-	call   *sharedCall // nil while the write waits in the queue
-
-	// Guarded by the mutex of the Batch.
-	waits    bool // in the request's count of writers that wait
-	finished bool // answered by the request, which may still have other writes
-
-	mu   sync.Mutex
-	left bool  // the writer waits no longer: an answer must not change what it looks at
-	kept bool  // the request has kept its answer, which the writer then gets
-	last error // the answer to the last try
-}
-
-func (q *queued) read(r response) (step, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-
-	if q.left {
-		return answered, nil
-	}
-
-	if errors.Is(r.err, errSingle) {
-		return goSingle, nil
-	}
-
-	does, err := q.request.read(r)
-	q.kept, q.last = does == answered, err
-
-	return does, err
-}
-
-func statements(writes []*queued) []types.BatchStatementRequest {
-	made := make([]types.BatchStatementRequest, len(writes))
-	for i, q := range writes {
-		made[i] = q.statement()
-	}
-
-	return made
-}
-
-// sharedCall is one request with all of its tries.
-type sharedCall struct {
-	writes  []*queued
-	open    []*queued // those without an answer; only the goroutine of the call uses it
-	tries   int
-	landed  bool // its first try is over
-	waiting int  // writers without an answer; a request for which none waits is cancelled
-	cancel  context.CancelFunc
-	done    chan struct{} // closed when it has ended
-}
-
-// policy is that of the writes without an answer: it ends with the first of them.
-func (c *sharedCall) policy() policy {
-	p := c.open[0].policy
-	for _, q := range c.open[1:] {
-		p.pause = min(p.pause, q.policy.pause)
-		if q.policy.end.Before(p.end) {
-			p.end = q.policy.end
-		}
-	}
-
-	return p
-}
-
-// errSingle is the answer to a write that must be sent by a request of its own.
-var errSingle = errors.New("must be sent by a request of its own")
-
 // send sends a request together with others. It returns false if the request must be sent by itself.
 func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done bool, err error) {
 	q := &queued{request: r, key: key, policy: p, retry: func() { retried(ctx) }, answer: make(chan error, 1)}
@@ -277,18 +199,6 @@ func (b *Batch) abandon(q *queued) (isAbandoned bool, last error) {
 	}
 
 	return true, last
-}
-
-// leave takes a writer out of those that wait for its request, once, with the mutex of the Batch held. It returns whether none waits now.
-func (q *queued) leave() (isLast bool) {
-	if !q.waits {
-		return false
-	}
-
-	q.waits = false
-	q.call.waiting--
-
-	return q.call.waiting == 0
 }
 
 // flush sends the writes that need not wait any longer. It is called, with b.mu held, whenever a write comes, a request has landed or a
@@ -370,188 +280,14 @@ func (b *Batch) take() []*queued {
 	return taken
 }
 
-// run sends a request until all of its writes are answered. If the client panics or ends the goroutine, the writers panic.
-func (b *Batch) run(ctx context.Context, c *sharedCall) {
-	var failure error = &clientPanicError{errExited, nil}
-
-	defer func() {
-		if v := recover(); v != nil {
-			failure = &clientPanicError{v, debug.Stack()}
-		}
-
-		c.cancel()
-
-		for _, q := range c.open {
-			b.finish(q, failure)
-		}
-
-		b.landed(ctx, c)
-		close(c.done)
-	}()
-
-	for len(c.open) > 0 {
-		err := retry(ctx, c.policy(), func(err error) { b.failed(ctx, c, err) }, func(try context.Context) error {
-			defer b.landed(ctx, c)
-
-			return b.try(try, c)
-		})
-
-		c.open = slices.DeleteFunc(c.open, func(q *queued) bool {
-			if ctx.Err() == nil && isTransient(err) && time.Until(q.policy.end) >= lastTry {
-				return false // another write of the request has given up
-			}
-
-			b.finish(q, err)
-
-			return true
-		})
-	}
-}
-
-// landed lets the writes that came meanwhile go: they wait for the first try of a request, not for its retries.
-func (b *Batch) landed(ctx context.Context, c *sharedCall) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	if !c.landed {
-		c.landed = true
-		b.underWay--
-		b.flush(context.WithoutCancel(ctx), false)
-	}
-}
-
-// failed reports that the open writes are sent again.
-func (b *Batch) failed(ctx context.Context, c *sharedCall, err error) {
-	key := ""
-	if len(c.writes) == 1 {
-		key = c.writes[0].key
-	}
-
-	b.store.observe(ctx, Event{Kind: Retried, Key: key, Err: err})
-
-	for _, q := range c.open {
-		q.retry()
-	}
-}
-
-// finish answers a write, once.
-func (b *Batch) finish(q *queued, err error) {
-	b.mu.Lock()
-
-	if q.finished {
-		b.mu.Unlock()
-
-		return
-	}
-
-	q.finished = true
-	b.sent--
-
-	if q.leave() { // what is left of the request has no callers
-		q.call.cancel()
-	}
-	b.mu.Unlock()
-
-	q.answer <- err
-}
-
-// try makes one request of all open writes, and another one at once for those whose answer asks for the other statement. It returns an
-// error if some must be sent again.
-func (b *Batch) try(ctx context.Context, c *sharedCall) error {
-	c.open = slices.DeleteFunc(c.open, b.drop)
-	if len(c.open) == 0 {
-		return nil
-	}
-
-	if len(c.writes) == 1 {
-		err := b.store.sendSingle(ctx, c.writes[0])
-		if err == nil {
-			b.finish(c.writes[0], nil)
-
-			c.open = nil
-		}
-
-		return err
-	}
-
-	var (
-		again []*queued
-		fault error
-	)
-
-	c.tries++
-
-	for next := c.open; len(next) > 0; next = slices.DeleteFunc(next, b.drop) {
-		asked := next
-		next = nil
-
-		for i, r := range b.store.execute(ctx, statements(asked)) {
-			q := asked[i]
-
-			switch does, err := q.read(r); does {
-			case answered:
-				b.finish(q, nil)
-			case goSingle:
-				b.finish(q, errSingle)
-			case sendOther:
-				next = append(next, q)
-			case sendAgain:
-				again, fault = append(again, q), err
-			}
-		}
-	}
-
-	// Where some writes have answers, DynamoDB is there, and what still fails concerns single keys. They must not delay each other.
-	if c.tries >= batchTries && len(again) < len(c.writes) {
-		for _, q := range again {
-			b.finish(q, errSingle)
-		}
-
-		again, fault = nil, nil
-	}
-
-	c.open = again
-
-	return fault
-}
-
-// drop finishes a write that must not be sent with the next try. It returns false if the write must be sent.
-func (b *Batch) drop(q *queued) bool {
-	q.mu.Lock()
-	left := q.left
-	q.mu.Unlock()
-
-	switch {
-	case left: // without a caller, a claim would keep its key from others
-		b.finish(q, nil)
-	case !b.store.shares(): // an earlier try, or another request, was denied
-		b.finish(q, errSingle)
-	default:
+// shares tells whether writes share requests now: the client has BatchExecuteStatement, it was not denied recently, and neither
+// Options.Single nor IDEMDDB_DISABLED is set.
+func (s *Store) shares() bool {
+	if s.batcher == nil {
 		return false
 	}
 
-	return true
+	until := s.singleUntil.Load()
+
+	return until == nil || time.Now().After(*until)
 }
-
-// errExited is the panic of a writer whose client has ended the goroutine of the request.
-var errExited = errors.New("idemddb: the client ended its goroutine (runtime.Goexit)")
-
-// clientPanicError carries a panic of the client from the goroutine of the request to the writers, with its stack.
-type clientPanicError struct {
-	value any
-	stack []byte
-}
-
-func (p *clientPanicError) Error() string {
-	return fmt.Sprintf("idemddb: the client panicked: %v", p.value)
-}
-
-// Unwrap returns the panic's value if it is an error.
-func (p *clientPanicError) Unwrap() error {
-	err, _ := p.value.(error)
-
-	return err
-}
-
-// Stack returns the stack of the goroutine that panicked, for those who recover.
-func (p *clientPanicError) Stack() []byte { return p.stack }

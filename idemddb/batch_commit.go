@@ -68,7 +68,8 @@ func (b *Batch) enqueue(ctx context.Context, c *committing) (wait func(context.C
 	}
 }
 
-// flushCommits starts transactions of the commits that wait, one after the other: those that share an item would conflict. It is called with b.mu held.
+// flushCommits starts transactions of the commits that wait, one after the other: those that share an item would conflict. It is called
+// with b.mu held.
 func (b *Batch) flushCommits(ctx context.Context) {
 	if b.commitTimer != nil {
 		b.commitTimer.Stop()
@@ -107,7 +108,7 @@ func takeCommits(s *Store, waiting []*waitingCommit) (group, rest []*waitingComm
 	for _, w := range waiting {
 		ids := w.identities(s)
 		more := 1 + len(w.effects.Items)
-		result := resultSize(w.result)
+		result := resultSize(w.own)
 		isFull := len(group) == commitMessages || items+more > commitItems || results+result > commitResults && len(group) > 0
 
 		if isFull || slices.ContainsFunc(ids, func(id string) bool { return seen[id] }) {

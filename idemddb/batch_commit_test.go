@@ -446,7 +446,7 @@ func TestAGroupWithoutAnAnswerIsCommittedOnce(t *testing.T) {
 	}
 }
 
-// A late twin of a group that was cancelled since commits all of it, or nothing.
+// A late request of a group that was cancelled since commits all of it, or nothing.
 func TestALateTwinOfACancelledGroupChangesNothingThatIsDone(t *testing.T) {
 	t.Parallel()
 	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return tokenless{db} }, func(f *fixture) {
@@ -464,7 +464,7 @@ func TestALateTwinOfACancelledGroupChangesNothingThatIsDone(t *testing.T) {
 	})
 }
 
-// The first try of the group is late; meanwhile one effect is refused, and its run is rejected. Then the twin arrives: either all of it is
+// The first try of the group is late; meanwhile one effect is refused, and its run is rejected. Then the late request arrives: either all of it is
 // applied or nothing, and no effect happens twice.
 func TestALateTwinOfAGroupAfterARejectedRun(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,7 @@ func TestARequestThatHasAFaultIsSentAgain(t *testing.T) {
 	}
 }
 
-// nothingIsLate delivers the late twins, and demands that they change nothing.
+// nothingIsLate delivers the late requests, and demands that they change nothing.
 func (f *fixture) nothingIsLate() {
 	f.Helper()
 
@@ -121,7 +121,7 @@ func (f *fixture) nothingIsLate() {
 
 	for i, it := range f.db.Items("records") {
 		if show(it) != show(before[i]) || textOf(it, "own") != textOf(before[i], "own") {
-			f.Errorf("a late twin made%s of%s", show(it), show(before[i]))
+			f.Errorf("a late request made%s of%s", show(it), show(before[i]))
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestLateTwinsOfSharedRequestsChangeNothing(t *testing.T) {
 		for name, becomes := range ways {
 			switch name {
 			case "held":
-				continue // the twin is applied, and that is what its sender asked for
+				continue // the late request is applied, and that is what its sender asked for
 			case "released", "unused", "claimed by another", "extended":
 				if verb != "extend" {
 					continue // a claim whose settlement has begun sends no release

@@ -5,10 +5,12 @@ import (
 	"container/list"
 	"sync"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // cache keeps completed records, because they do not change until their retention ends. A full cache drops the record that was
-// used least recently. A nil cache is empty. It is safe for concurrent use.
+// used least recently. It is safe for concurrent use.
 type cache struct {
 	size int
 
@@ -20,7 +22,8 @@ type cache struct {
 type cached struct {
 	partition   string
 	record      Record
-	fingerprint string // as stored, "" for none
+	fingerprint string               // as stored, "" for none
+	result      types.AttributeValue // as stored, if it is in Options.Results: the cache holds its name only
 }
 
 func newCache(size int) *cache {
@@ -31,48 +34,40 @@ func newCache(size int) *cache {
 	return &cache{size: size, byKey: map[string]*list.Element{}, used: list.New()}
 }
 
-// get returns a copy of the record for the caller, with the key as this caller spells it, and the record's fingerprint. It
-// returns nil if there is no record, or if its retention has ended.
-func (c *cache) get(partition, key string, now time.Time) (*Record, string) {
-	if c == nil {
-		return nil, ""
-	}
-
+// get returns a copy for the caller, with the key as this caller spells it. It returns nil if there is no record, or if its retention
+// has ended.
+func (c *cache) get(partition, key string, now time.Time) *cached {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
 	element, ok := c.byKey[partition]
 	if !ok {
-		return nil, ""
+		return nil
 	}
 
 	found, _ := element.Value.(*cached)
 	if !found.record.ExpiresAt.After(now.Truncate(time.Second)) {
 		c.remove(element)
 
-		return nil, ""
+		return nil
 	}
 
 	c.used.MoveToFront(element)
 
-	rec := found.record
-	rec.Key = key
-	rec.Result = bytes.Clone(rec.Result)
+	given := *found
+	given.record.Key = key
+	given.record.Result = bytes.Clone(given.record.Result)
 
-	return &rec, found.fingerprint
+	return &given
 }
 
 // add stores a copy of the record, in place of the one that the cache has under the same partition key.
-func (c *cache) add(partition string, rec *Record, fingerprint *string) {
-	if c == nil {
-		return
-	}
+func (c *cache) add(partition string, rec *storedRecord, fingerprint string) {
+	kept := &cached{partition: partition, record: *rec.record(""), fingerprint: fingerprint}
+	kept.record.Result = bytes.Clone(kept.record.Result)
 
-	kept := &cached{partition: partition, record: *rec}
-	kept.record.Result = bytes.Clone(rec.Result)
-
-	if fingerprint != nil {
-		kept.fingerprint = *fingerprint
+	if _, ok := keptResultOf(rec.Result); ok {
+		kept.result = rec.Result
 	}
 
 	c.mu.Lock()

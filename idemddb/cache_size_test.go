@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 func TestACacheKeepsItsSize(t *testing.T) {
@@ -11,6 +13,11 @@ func TestACacheKeepsItsSize(t *testing.T) {
 
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	c := newCache(3)
+	completedWith := func(result string) *storedRecord {
+		return &storedRecord{
+			Fence: new(int64(1)), Result: &types.AttributeValueMemberB{Value: []byte(result)}, Expires: now.Add(time.Hour).Unix(),
+		}
+	}
 	check := func(step string, want int) {
 		t.Helper()
 
@@ -20,28 +27,27 @@ func TestACacheKeepsItsSize(t *testing.T) {
 	}
 
 	for range 2 {
-		c.add("k", &Record{Result: []byte("old"), ExpiresAt: now.Add(time.Hour)}, nil)
+		c.add("k", completedWith("old"), "")
 	}
 
 	check("one record added twice", 1)
 
 	for i := range 5 {
-		c.add(strconv.Itoa(i), &Record{ExpiresAt: now.Add(time.Hour)}, nil)
+		c.add(strconv.Itoa(i), completedWith(""), "")
 	}
 
 	check("more records than its size", 3)
 
-	if rec, _ := c.get("4", "4", now.Add(time.Hour)); rec != nil {
-		t.Errorf("got %+v, past its retention", rec)
+	if found := c.get("4", "4", now.Add(time.Hour)); found != nil {
+		t.Errorf("got %+v, past its retention", found)
 	}
 
 	check("a record past its retention", 2)
 
-	fingerprint := "f"
-	c.add("3", &Record{Result: []byte("new"), ExpiresAt: now.Add(time.Hour)}, &fingerprint)
+	c.add("3", completedWith("new"), "f")
 	check("a record that is replaced", 2)
 
-	if rec, got := c.get("3", "3", now); rec == nil || string(rec.Result) != "new" || got != fingerprint {
-		t.Errorf("got %+v with fingerprint %q, want the newer record", rec, got)
+	if found := c.get("3", "3", now); found == nil || string(found.record.Result) != "new" || found.fingerprint != "f" {
+		t.Errorf("got %+v, want the newer record", found)
 	}
 }

@@ -3,10 +3,12 @@ package idemddb
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // ClaimOptions shape one claim. Nil and zero mean the defaults.
@@ -16,7 +18,8 @@ type ClaimOptions struct {
 	Fingerprint string
 
 	// Wait is how long the call waits for a key that another worker holds before it returns ErrInProgress. Meanwhile it claims
-	// the key again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. Zero and negative: it does not wait.
+	// the key again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. A commit waits in the same way when its work is done,
+	// and each time costs its transaction. Zero and negative: it does not wait.
 	Wait time.Duration
 
 	// NeedResult makes Do return ErrResultOmitted if the work was done earlier and its result was not kept. Claim ignores it.
@@ -31,6 +34,9 @@ type ClaimOptions struct {
 	// Redelivered says that the key was probably claimed before, such as by an earlier delivery of the same message. It changes
 	// only the cost of a claim in a [Batch]: a wrong value costs a second statement. Defaults to false.
 	Redelivered bool
+
+	// SkipResult says that a record needs no Result: one that is in Options.Results is not read. Do ignores it. Defaults to false.
+	SkipResult bool
 }
 
 // Claim is the right to do the work of one key, until its lease ends and another worker takes the key over. Settle it with Complete,
@@ -46,6 +52,7 @@ type Claim struct {
 	fence       int64
 	attempt     int
 	takeover    bool
+	skipResult  bool
 
 	staging staging
 
@@ -76,6 +83,192 @@ type Claim struct {
 // is sent again until Options.ClaimPatience or ctx ends.
 func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
 	return s.acquire(ctx, nil, key, opts)
+}
+
+// acquisition is one call of Claim. All of its tries share the owner token.
+type acquisition struct {
+	store       *Store
+	key         string
+	partition   string
+	token       string
+	fingerprint string    // as stored; "" for none
+	deadline    time.Time // bounds the lease; zero for none
+	redelivered bool
+	skipResult  bool
+	answers     int // of the batch, when this claim began
+
+	// How the write is sent, and what the last try would have written.
+	insert bool // in a shared request: as an INSERT, because there is probably no record
+	turns  int  // how often the answer asked for the other statement
+	last   stamp
+
+	// The answer. Exactly one of claim, record and err is set.
+	claim  *Claim
+	record *Record
+	err    error
+	result types.AttributeValue // of the record, as stored
+	unsent *storedRecord        // the record of the answer, if it has messages that are not sent
+}
+
+var (
+	// errChanged: the record changed while it was claimed, so the claim begins anew.
+	errChanged = errors.New("the record changed meanwhile, several times in a row; try again later")
+
+	// errLate: the answer came when the lease was already over, so the claim begins anew.
+	errLate = errors.New("the answer to the claim came after its lease")
+
+	// errExpired and errTakeable are refusals whose records ask for another request.
+	errExpired  = errors.New("the record is past its retention")
+	errTakeable = errors.New("the lease is over")
+)
+
+const (
+	maxTurns = 5 // of a claim whose record changes between two requests
+
+	pollMin = 50 * time.Millisecond
+	pollMax = time.Second
+)
+
+// acquire is Store.Claim and Batch.Claim.
+func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Claim, *Record, error) {
+	if opts == nil {
+		opts = &ClaimOptions{}
+	}
+
+	if opts.Optimistic {
+		return nil, nil, keyError("claim", key, errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic"))
+	}
+
+	if s.disabled {
+		return s.claimDisabled(ctx, key), nil, nil
+	}
+
+	partition, err := s.partition(key)
+	if err != nil {
+		return nil, nil, keyError("claim", key, err)
+	}
+
+	a := &acquisition{
+		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
+		deadline: leaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
+	}
+	if !a.cached() {
+		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
+
+		if a.record != nil && a.unsent != nil {
+			a.sendLeft(ctx, b)
+		}
+	}
+
+	if a.record != nil {
+		a.readResult(ctx)
+	}
+
+	s.observe(ctx, a.event())
+
+	return a.claim, a.record, a.err
+}
+
+// cached looks the key up in memory. It returns false if the key is not there.
+func (a *acquisition) cached() bool {
+	if a.store.cache == nil {
+		return false
+	}
+
+	found := a.store.cache.get(a.partition, a.key, a.store.opts.Now())
+	if found == nil {
+		return false
+	}
+
+	if a.fingerprint != "" && found.fingerprint != "" && a.fingerprint != found.fingerprint {
+		a.err = keyError("claim", a.key, ErrMismatch)
+	} else {
+		a.record, a.result = &found.record, found.result
+	}
+
+	return true
+}
+
+// wait tries to claim the key, and again for as long as the caller waits for another worker.
+func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func()) {
+	end := time.Now().Add(limit)
+
+	for pause := pollMin; ; pause = min(2*pause, pollMax) {
+		try()
+
+		left := time.Until(end)
+		if left <= 0 || !errors.Is(a.err, ErrInProgress) {
+			return
+		}
+
+		if !sleep(ctx, min(pause, left)) {
+			a.err = errors.Join(a.err, context.Cause(ctx))
+
+			return
+		}
+	}
+}
+
+// try claims the key within its patience. It begins anew if the record changed between two requests.
+func (a *acquisition) try(ctx context.Context, b *Batch) {
+	p := policy{pause: claimCap}
+	p.end, a.answers = b.patience(ctx, a.store.opts.ClaimPatience)
+
+	for turn := range maxTurns {
+		a.ask(ctx, b, p)
+
+		if !errors.Is(a.err, errChanged) && !errors.Is(a.err, errLate) || turn == maxTurns-1 {
+			return
+		}
+
+		if time.Until(p.end) < retryBase || !sleep(ctx, retryBase) {
+			a.err = errors.Join(a.err, context.Cause(ctx))
+
+			return
+		}
+	}
+}
+
+// ask sends the claim and does what its answer asks for.
+func (a *acquisition) ask(ctx context.Context, b *Batch, p policy) {
+	a.claim, a.record, a.err = nil, nil, nil
+	a.insert, a.turns = !a.redelivered, 0
+
+	if err := a.store.send(ctx, b, a.key, p, a); err != nil {
+		b.answered(!isTransient(err), a.answers)
+		a.err = keyError("claim", a.key, a.store.explain(err))
+
+		return
+	}
+
+	b.answered(true, a.answers)
+
+	if rare, ok := errors.AsType[*rareError](a.err); ok {
+		a.err = nil
+
+		if errors.Is(rare.reason, errExpired) {
+			a.recreate(ctx, p, rare.found)
+		} else {
+			a.err = a.markFailed(ctx, p, rare.found)
+		}
+	}
+
+	if a.claim != nil && !a.hold(ctx, p) {
+		a.claim, a.err = nil, keyError("claim", a.key, errLate)
+	}
+}
+
+// hold makes sure that a claim has at least half of the lease that it could have now: its answer may have come late, after an
+// outage or in a frozen process. It extends the lease once. It returns false if the claim is lost or its lease is over.
+func (a *acquisition) hold(ctx context.Context, p policy) bool {
+	now := a.store.stamp(a.deadline)
+	if possible := now.lease.Sub(now.now); a.claim.left() >= possible/2 {
+		return true
+	}
+
+	_, err := a.claim.lengthen(ctx, a.deadline, p)
+
+	return err == nil && a.claim.left() > 0
 }
 
 // Key returns the key as it was claimed.

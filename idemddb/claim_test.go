@@ -649,7 +649,7 @@ func (c *firstUpdate) UpdateItem(
 	return c.DB.UpdateItem(ctx, in, opts...)
 }
 
-// The argument for condClaim says what such a twin does.
+// The argument for condClaim says what such a late request does.
 func TestALateTwinOfAClaimAfterAnotherWorkersReleaseDoesWhatADeadWorkersClaimDoes(t *testing.T) {
 	t.Parallel()
 

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // minCommitRetention is the least retention of a Store for Commit: DynamoDB refuses a signed request minutes after its time, so that no
-// late twin of a commit outlives the record that refuses it.
+// late request of a commit outlives the record that refuses it.
 const minCommitRetention = time.Hour
 
 // Commit claims and completes a key in one request, together with effects: all of it exactly once. It is for work that has no effect
@@ -39,34 +38,32 @@ func (s *Store) commit(
 		return func() (*Record, error) { return nil, s.writeUnclaimed(ctx, key, c.effects) }
 	}
 
-	if err := s.checkSize(c.partition, result, e); err != nil {
-		omitted = keyError("commit", key, err)
-	}
+	var run func(context.Context) // nil if the key is known to be completed
 
-	switch {
-	case omitted != nil:
-		c.result = omittedValue
-	case result != nil:
-		c.result = &types.AttributeValueMemberB{Value: result}
-	}
-
-	run := c.run
-
-	switch {
-	case c.cached():
-		run = func(context.Context) {}
-	case b != nil && !c.redelivered:
-		run = b.enqueue(ctx, c)
+	if !c.cached() {
+		run, omitted = c.run, c.keepResult(ctx, result, omitted)
+		if b != nil && !c.redelivered {
+			run = b.enqueue(ctx, c)
+		}
 	}
 
 	return func() (*Record, error) {
-		run(ctx)
+		if run != nil {
+			c.wait(ctx, c.patience, func() {
+				run(ctx)
+				run = c.run // alone from now on: the batch has ended when another worker is waited for
+			})
+		}
 
 		if c.isMember {
 			defer b.leave(ctx)
 		}
 
-		c.sendLeft(ctx, b)
+		if c.record != nil && c.unsent != nil {
+			c.sendLeft(ctx, b)
+		}
+
+		c.readResult(ctx)
 
 		if c.record != nil || c.err != nil {
 			s.observe(ctx, c.event())
@@ -82,14 +79,29 @@ func (s *Store) commit(
 type committing struct {
 	acquisition
 
-	tx      string
-	effects Effects
-	result  types.AttributeValue // nil, B, or NULL for a result that is omitted
-	done    storedRecord         // as it was committed
-	sent    bool                 // a transaction of its own was sent
-	unknown bool                 // an earlier transaction had no answer, so it may be applied yet
+	tx       string
+	effects  Effects
+	patience time.Duration        // ClaimOptions.Wait
+	own      types.AttributeValue // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
+	done     storedRecord         // as it was committed
+	sent     bool                 // a transaction of its own was sent
+	unknown  bool                 // an earlier transaction had no answer, so it may be applied yet
 
 	isMember bool // of its batch: it was committed together with others, and the removals of their messages share a request
+}
+
+// keepResult keeps the result of the work, unless omitted says why there is none. It returns why the result is not kept.
+func (c *committing) keepResult(ctx context.Context, result []byte, omitted error) error {
+	if omitted != nil {
+		c.own = omittedValue
+	} else if result != nil {
+		c.own, omitted = c.store.resultValue(ctx, owner{partition: c.partition, token: c.token}, result, c.effects)
+		if omitted != nil {
+			omitted = keyError("commit", c.key, omitted)
+		}
+	}
+
+	return omitted
 }
 
 func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e Effects) (*committing, error) {
@@ -111,14 +123,16 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e
 		return nil, keyError("commit", key, err)
 	}
 
-	s.tellDisabled(ctx)
+	if s.disabled {
+		s.tellDisabled(ctx)
+	}
 
 	return &committing{
 		acquisition: acquisition{
 			store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
-			redelivered: opts.Redelivered,
+			redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 		},
-		tx: newTx(), effects: e,
+		tx: newTx(), effects: e, patience: opts.Wait,
 	}, nil
 }
 
@@ -155,7 +169,7 @@ func (c *committing) send(ctx context.Context, p policy, record *types.TransactW
 // recordItem is the record's part of the transaction: it claims and completes the key.
 func (c *committing) recordItem() *types.TransactWriteItem {
 	s := c.store
-	c.done = s.completion(c.tx, c.effects, c.result)
+	c.done = s.completion(c.tx, c.effects, c.own)
 	c.last = stamp{now: time.UnixMilli(c.done.Done)}
 
 	condition, update := s.expr.claim, updateCommit+c.done.update()+updateDropBoth
@@ -230,7 +244,7 @@ func (c *committing) recognizes(found item) bool {
 // replace commits a record past its retention by a whole new record in its place.
 func (c *committing) replace(ctx context.Context, p policy, old *storedRecord) {
 	s := c.store
-	c.done = s.completion(c.tx, c.effects, c.result)
+	c.done = s.completion(c.tx, c.effects, c.own)
 	c.last = stamp{now: time.UnixMilli(c.done.Done), lease: time.UnixMilli(c.done.Done)}
 
 	record := c.newRecord(max(*old.Fence, c.done.Done) + 1)
@@ -261,152 +275,4 @@ func (c *committing) after(ctx context.Context, b *Batch, omitted error) error {
 	}
 
 	return omitted
-}
-
-// into writes a completion into a new record.
-func (r *storedRecord) into(record item, s *Store, partition string) {
-	values := r.values(s, partition, item{})
-	record[attrState], record[attrDone], record[s.opts.TTLAttribute], record[attrTx] = completedValue, values[":nowms"], values[":exp"], values[":tx"]
-
-	for name, placeholder := range map[string]string{
-		attrResult: ":res", attrOutbox: ":outbox", attrEnds: ":ends", attrDue: ":due", attrDueNS: ":duens",
-	} {
-		if value, ok := values[placeholder]; ok {
-			record[name] = value
-		}
-	}
-}
-
-// Reject writes down that work without a claim ran and did not succeed, under the condition of a claim: the key is released, with one
-// attempt more, or ended for good. It returns what the record says if it refuses: the record of a completed key, or the error of a
-// claim. It is for wrappers that run work without a claim.
-func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, cause error, permanent bool) (*Record, error) {
-	if s.disabled {
-		return nil, nil //nolint:nilnil // there are no records
-	}
-
-	partition, err := s.partition(key)
-	if err != nil {
-		return nil, keyError("reject", key, err)
-	}
-
-	if opts == nil {
-		opts = &ClaimOptions{}
-	}
-
-	r := &rejecting{acquisition{
-		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
-	}, errorText(cause), permanent}
-
-	write, p, cancel := s.settleContext(ctx)
-	defer cancel()
-
-	if err := r.run(write, p); err != nil {
-		return nil, keyError("reject", key, s.explain(err))
-	}
-
-	r.sendLeft(write, nil)
-
-	if r.record == nil && r.err == nil {
-		kind := Released
-		if permanent {
-			kind = Failed
-		}
-
-		s.observe(ctx, Event{Kind: kind, Key: key, Err: cause})
-	}
-
-	return r.record, r.err
-}
-
-// rejecting is one call of Reject.
-type rejecting struct {
-	acquisition
-
-	cause     string
-	permanent bool
-}
-
-// run writes the record. It begins anew if the record changed between two requests.
-func (r *rejecting) run(ctx context.Context, p policy) error {
-	for turn := range maxTurns {
-		r.record, r.err = nil, nil
-
-		if err := r.store.send(ctx, nil, r.key, p, r); err != nil {
-			return err
-		}
-
-		if rare, ok := errors.AsType[*rareError](r.err); ok && errors.Is(rare.reason, errExpired) {
-			r.recreate(ctx, p, rare.found)
-		} else if ok {
-			r.err = r.markFailed(ctx, p, rare.found)
-		}
-
-		if !errors.Is(r.err, errChanged) || turn == maxTurns-1 || !sleep(ctx, retryBase) {
-			break
-		}
-	}
-
-	return nil
-}
-
-// recreate writes a whole new record in the place of one that is past its retention: it must stand there before the key counts as failed,
-// so that it refuses a late twin of the commit.
-func (r *rejecting) recreate(ctx context.Context, p policy, old *storedRecord) {
-	record := r.newRecord(max(*old.Fence, r.last.now.UnixMilli()) + 1)
-	record[attrState], record[attrError], record[attrLease] = r.state(), stringValue(r.cause), zeroValue
-	record[r.store.opts.TTLAttribute] = numberValue(r.store.expiry(r.last.now, r.last.now))
-
-	found, err := r.putInPlace(ctx, p, old, func() item { return record })
-
-	switch {
-	case err == nil, found != nil && found.isOwn(r.token):
-		r.err = nil
-	case errors.Is(err, ErrFenced):
-		r.err = keyError("reject", r.key, errChanged)
-	default:
-		r.err = keyError("reject", r.key, err)
-	}
-}
-
-// state is that of the record afterwards.
-func (r *rejecting) state() types.AttributeValue {
-	if r.permanent {
-		return failedValue
-	}
-
-	return inProgressValue
-}
-
-func (r *rejecting) single() *dynamodb.UpdateItemInput {
-	s := r.store
-	in := r.acquisition.single()
-	values := in.ExpressionAttributeValues
-	values[":err"] = stringValue(r.cause)
-	values[":state"] = r.state()
-	delete(values, ":lease")
-
-	// The record has no lease. Its end is that of a record that was released or failed now.
-	values[":exp"] = numberValue(s.expiry(r.last.now, r.last.now))
-	in.UpdateExpression = new(updateReject + " REMOVE fp")
-
-	if r.fingerprint != "" {
-		in.UpdateExpression = new(updateReject + updateSetFP)
-	}
-
-	return in
-}
-
-// read takes the answer. A record that an earlier try of this call wrote is a success.
-func (r *rejecting) read(answer response) (step, error) {
-	if found, ok := refusedItem(answer.err); ok && found != nil {
-		if rec, err := r.store.decode(found); err == nil && rec.isOwn(r.token) {
-			return answered, nil
-		}
-	}
-
-	does, err := r.acquisition.read(answer)
-	r.claim = nil
-
-	return does, err
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -18,7 +17,8 @@ import (
 // from being written: it is sent until ctx's deadline and for at least 2 s, or for one Lease if ctx has no deadline.
 //
 // Errors: ErrFenced (the work ran and its completion was refused), ErrUnrecorded (the work is done and perhaps not recorded; the
-// error also wraps the last answer), ErrTooLarge (the completion is written without its result).
+// error also wraps the last answer), ErrTooLarge (the completion is written without its result: it does not fit into the record, or
+// Options.Results did not take it; the error wraps why).
 func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	c.mustExist()
 
@@ -27,24 +27,22 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	return c.completeWith(ctx, result, e)
 }
 
-// completeWith completes with a result, or without it if it does not fit.
+// completeWith completes with a result, or without it if it cannot be kept.
 func (c *Claim) completeWith(ctx context.Context, result []byte, e Effects) error {
-	var value types.AttributeValue
+	var (
+		value   types.AttributeValue
+		omitted error
+	)
+
 	if result != nil {
-		value = &types.AttributeValueMemberB{Value: result}
+		value, omitted = c.store.resultValue(ctx, owner{c.partition, c.token, c.left()}, result, e)
 	}
 
-	tooLarge := c.store.checkSize(c.partition, result, e)
-	if tooLarge == nil {
-		return c.write(ctx, value, e, nil)
-	}
-
-	// The work is done, so a completion without the result is better than none.
-	if err := c.write(ctx, omittedValue, e, tooLarge); err != nil {
+	if err := c.write(ctx, value, e, omitted); err != nil || omitted == nil {
 		return err
 	}
 
-	return keyError("complete", c.key, tooLarge)
+	return keyError("complete", c.key, omitted)
 }
 
 // write completes the claim, together with the effects if there are any. omitted says why the result is not kept.
@@ -102,7 +100,9 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	switch {
 	case s.disabled:
 	case err == nil:
-		s.cache.add(c.partition, done.record(c.key), &c.fingerprint)
+		if s.cache != nil {
+			s.cache.add(c.partition, &done, c.fingerprint)
+		}
 	case !errors.Is(err, ErrFenced):
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
 		s.observe(ctx, c.event(Unrecorded, err))
@@ -177,63 +177,6 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 	}, matches: func(rec *storedRecord) bool { return rec.State == stateFailed }})
 }
 
-// Extend renews the lease to Options.Lease from now, but not beyond ctx's deadline, and never to an earlier end than it has. It costs 1
-// request and 1 WCU. While a handler runs, Keep does it. A lease that is over is renewed if nobody has taken the key over.
-//
-// Errors: ErrFenced (another worker has the key, it was settled before, or its record is gone: nothing was written, so stop the
-// work). After any other error the outcome is unknown, the claim lasts at least until Deadline, and it is safe to call Extend again.
-func (c *Claim) Extend(ctx context.Context) error {
-	c.mustExist()
-
-	return c.extend(ctx, leaseBound(ctx), policy{end: earliest(ctx, c.store.opts.ClaimPatience), pause: settleCap})
-}
-
-// extend renews the lease, up to the deadline unless it is zero. The request ends with ctx.
-func (c *Claim) extend(ctx context.Context, deadline time.Time, p policy) error {
-	if c.store.disabled {
-		return nil
-	}
-
-	found, err := c.lengthen(ctx, deadline, p)
-	if err != nil {
-		return c.refusal(ctx, "extend", found, err)
-	}
-
-	c.store.observe(ctx, c.event(Extended, nil))
-
-	return nil
-}
-
-// lengthen sends the extension. If its condition is false, it returns the record as fenced does.
-func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p policy) (*storedRecord, error) {
-	s := c.store
-
-	var lease time.Time
-
-	found, err := s.fenced(ctx, c.batch, c.key, p, func() write {
-		now := s.stamp(deadline)
-		lease = now.lease
-		values := c.heldValues()
-		values[":lease"] = numberValue(lease.UnixMilli())
-		values[":exp"] = numberValue(s.expiry(now.now, lease))
-
-		return write{c.partition, condExtend, updateExtend, values}
-	})
-
-	if c.isOwn(found) && found.State == stateInProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {
-		lease, err = found.until(), nil // an earlier try of this call wrote it, or a later extension of this claim
-	}
-
-	if err == nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-
-		c.lease = later(c.lease, lease)
-	}
-
-	return found, err
-}
-
 // isOwn tells whether a record that was found is still that of this very claim.
 func (c *Claim) isOwn(found *storedRecord) bool {
 	return found != nil && found.isOwn(c.token) && *found.Fence == c.fence
@@ -282,7 +225,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 	}
 
 	if err != nil {
-		return c.refusal(ctx, verbs[with.kind], found, err)
+		return c.refusal(write, verbs[with.kind], found, err)
 	}
 
 	c.end(with.kind)
@@ -345,6 +288,9 @@ func (c *Claim) refusal(ctx context.Context, op string, found *storedRecord, err
 		fenced.Current, fenced.Holder, fenced.state = *found.Fence, found.holder(), found.State
 		if found.State == stateCompleted {
 			fenced.Record = found.record(c.key)
+			if !c.skipResult {
+				fenced.unread = c.store.readResult(ctx, fenced.Record, found.Result)
+			}
 		}
 	case errors.Is(err, ErrCorrupt):
 		fenced.Current = -1
@@ -393,6 +339,11 @@ func sameResult(a, b types.AttributeValue) bool {
 		b, ok := b.(*types.AttributeValueMemberB)
 
 		return ok && bytes.Equal(a.Value, b.Value)
+	case *types.AttributeValueMemberM:
+		mine, _ := keptResultOf(a)
+		other, ok := keptResultOf(b)
+
+		return ok && mine.Name == other.Name
 	case *types.AttributeValueMemberNULL:
 		_, ok := b.(*types.AttributeValueMemberNULL)
 

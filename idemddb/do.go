@@ -1,9 +1,7 @@
 package idemddb
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -12,7 +10,10 @@ import (
 //
 // The first call runs fn and returns its value. Later calls return the stored value (for T = any, numbers are json.Number). While fn
 // runs, its context carries the claim ([FromContext]) and the lease is renewed; the context is cancelled with ErrFenced as its cause
-// if the claim is lost. If fn fails, panics or ends its goroutine, the claim is released, and the next call runs fn again.
+// if the claim is lost. If fn fails, panics or ends its goroutine, the claim is released, and the next call runs fn again. An error that
+// is marked permanent, as by lambdawrap.Permanent, ends the key for good instead: later calls are ErrFailed.
+//
+// A value that JSON cannot carry, such as one with text that is not UTF-8, is not kept, and never replayed as another one.
 //
 // A caller that only writes `return err` never repeats finished work. If fn succeeded, the error is nil also if its value could not
 // be kept, its completion did not get through, or its record was deleted meanwhile; an [Event] tells. A later call then returns a
@@ -28,6 +29,12 @@ import (
 func Do[T any](
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context) (T, error),
 ) (T, error) {
+	if opts != nil {
+		needed := *opts
+		needed.SkipResult = false
+		opts = &needed
+	}
+
 	if opts != nil && opts.Optimistic {
 		return doOptimistic(ctx, s, key, opts, fn)
 	}
@@ -48,7 +55,9 @@ func Do[T any](
 		return value, err
 	}
 
-	err = claim.record(ctx, value)
+	result, omitted := encode(value)
+
+	err = claim.record(ctx, result, omitted)
 	if effect, ok := errors.AsType[*EffectError](err); ok {
 		meaning, failed := claim.Refuse(ctx, effect)
 
@@ -57,6 +66,10 @@ func Do[T any](
 
 	if IsDone(err) {
 		if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current != fenced.Held {
+			if fenced.unread != nil {
+				return zero, fenced.unread
+			}
+
 			return replay[T](fenced.Record)
 		}
 
@@ -76,7 +89,8 @@ func FromContext(ctx context.Context) (*Claim, bool) {
 	return c, ok
 }
 
-// run runs fn while the lease is renewed. If fn does not end well, the claim is released, also if fn panics or ends its goroutine.
+// run runs fn while the lease is renewed. If fn does not end well, the claim is released, also if fn panics or ends its goroutine; or it
+// is failed, if the error is permanent.
 func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, error)) (value T, err error) {
 	work, stop := claim.Keep(ctx)
 	returned := false
@@ -93,8 +107,13 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 			cause = errors.New("the work panicked or ended its goroutine")
 		}
 
-		if released := claim.Release(ctx, cause); released != nil {
-			err = errors.Join(err, released)
+		settle := claim.Release
+		if isPermanent(cause) {
+			settle = claim.Fail
+		}
+
+		if settled := settle(ctx, cause); settled != nil {
+			err = errors.Join(err, settled)
 		}
 	}()
 
@@ -104,25 +123,13 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 	return value, err
 }
 
-// record completes the claim with a value, or without it if it cannot be encoded.
-func (c *Claim) record(ctx context.Context, value any) error {
-	result, err := encode(value)
-	if err != nil {
-		return c.completeOmitted(ctx, err)
+// record completes the claim with a result, or without it if it was omitted for a reason.
+func (c *Claim) record(ctx context.Context, result []byte, omitted error) error {
+	if omitted != nil {
+		return c.completeOmitted(ctx, omitted)
 	}
 
 	return c.Complete(ctx, result)
-}
-
-var errEncode = errors.New("the value cannot be encoded as JSON")
-
-func encode(value any) ([]byte, error) {
-	result, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errEncode, err)
-	}
-
-	return result, nil
 }
 
 // replay decodes the result of a record. It is a zero value if the record has none, because it was completed without one or because it
@@ -134,10 +141,7 @@ func replay[T any](rec *Record) (T, error) {
 		return value, nil
 	}
 
-	decoder := json.NewDecoder(bytes.NewReader(rec.Result))
-	decoder.UseNumber()
-
-	if err := decoder.Decode(&value); err != nil {
+	if err := decodeResult(rec.Result, &value); err != nil {
 		var zero T
 
 		return zero, keyError("replay", rec.Key, fmt.Errorf("%w: its result is not a %T: %w", ErrCorrupt, zero, err))

@@ -29,19 +29,21 @@
 //	st        S    INPROGRESS, COMPLETED or FAILED
 //	own       S    owner token, new for every claim: the Lambda request id and randomness
 //	fence     N    fencing token; it rises with every claim of the key
-//	lease     N    end of the lease by the holder's clock, epoch ms; 0 or -1 once released
+//	lease     N    end of the lease by the holder's clock, epoch ms; 0 or -1 once released, by the holder or an operator
 //	prev      N    the lease that the claim found
 //	exp       N    end of the record, epoch s: the attribute for Time to Live
 //	att       N    claims whose work began
 //	born, done N   first claim and completion, epoch ms
 //	fp        S    fingerprint of the input, behind the version of its algorithm
-//	res, err  B, S result; text of the last failure
+//	res       B    result; M with name, len and sum (SHA-256) for one in Options.Results; NULL for one that is not kept
+//	err       S    text of the last failure
 //	tx        S    id of the call that completed the key together with effects
 //	outbox    L    messages that are not sent yet; exp is then the end of the year 9999
 //	parked    L    messages that can never be sent, with the cause; exp as above
 //	ends      N    the end of the retention, which exp gets back when all messages are sent
 //	due       N    completion, epoch ms, while there are messages in outbox: sort key of the index of the unsent
 //	due_ns    S    namespace#0 to namespace#f, while there are messages in outbox: partition key of that index
+//	op        S    the last change of an operator: who, when and why (package operate)
 //
 // Limits: a record without a result stays below 1 KB; with its result it must fit into an item of 400 KB. A key of more than 1,024
 // bytes is stored as its digest. The table must not be replicated to a Region in which the same keys are claimed: the conditions
@@ -74,5 +76,5 @@
 // [Claim.Keep], [Claim.Held], [Claim.Settled], [Claim.ReleaseUnused], [Claim.Refuse], [Claim.Staged], [Claim.EndStaging],
 // [Store.NewWork], [Store.Reject], [Store.RetryAfter] and [Store.Disabled] are for packages that run the work of others, such as
 // lambdawrap. [Store.UnsentQueries], [Store.UnsentScan], [Store.RecordInput], [Store.RecordOf], [Store.UnsentFor] and [Store.SendStored]
-// are for package outbox.
+// are for package outbox; [Store.Table], [Store.Namespace], [Store.Options] and [Store.Readable] for package operate.
 package idemddb

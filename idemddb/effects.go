@@ -29,8 +29,8 @@ type Effects struct {
 // EffectError says that DynamoDB refused one of the staged items. Nothing was written, unless Unknown is set, and the claim is still
 // held. It unwraps to ErrEffectRefused.
 type EffectError struct {
-	// Index is that of the item in Effects.Items, over all calls of Stage. It is -1 if DynamoDB refused the request as a whole: because
-	// an item is not valid, or access to its table is denied.
+	// Index is that of the item in Effects.Items, over all calls of Stage. It is -1 if DynamoDB refused the request as a whole, because
+	// an item is not valid or access to its table is denied, or if it refused the record of the key, because it would be too large.
 	Index int
 	Code  string                          // DynamoDB's, such as ConditionalCheckFailed
 	Item  map[string]types.AttributeValue // the item as it is, if its condition was false
@@ -220,7 +220,8 @@ func (s *staging) end() {
 }
 
 func (s *staging) close() {
-	s.closed = fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w", KeyHash(s.key), ErrFenced)
+	s.closed = fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w",
+		KeyHash(s.key), ErrFenced)
 }
 
 // reopen lets the work stage again: nothing of what was taken is written.
@@ -239,12 +240,35 @@ func (s *staging) written() {
 	s.effects, s.sent = Effects{}, nil
 }
 
-// fits tells whether a result fits beside what is staged.
+// fits tells whether a result fits beside what is staged, or is kept outside of the record.
 func (s *staging) fits(result []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return s.store.checkSize(s.partition, result, s.effects) == nil
+	return s.store.opts.Results != nil || s.store.checkSize(s.partition, &types.AttributeValueMemberB{Value: result}, s.effects) == nil
 }
 
 func (e *Effects) isEmpty() bool { return len(e.Items) == 0 && len(e.Messages) == 0 }
+
+// Staged tells whether effects are staged for the claim: then its work has had no effect before it is committed. It is for wrappers.
+func (c *Claim) Staged() bool {
+	c.mustExist()
+	c.staging.mu.Lock()
+	defer c.staging.mu.Unlock()
+
+	return !c.staging.effects.isEmpty()
+}
+
+// Fits tells whether a result fits into the record and into the transaction, beside what is staged for the claim. A result that does not
+// fit would be omitted by Complete. It is for wrappers, which have a smaller one then.
+func (c *Claim) Fits(result []byte) bool {
+	c.mustExist()
+
+	return c.staging.fits(result)
+}
+
+// EndStaging lets the work of the claim stage no more, because it did not return in time. It is for wrappers.
+func (c *Claim) EndStaging() {
+	c.mustExist()
+	c.staging.end()
+}

@@ -3,6 +3,7 @@ package idemddb
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -30,12 +31,12 @@ var (
 	// the work again would be the second time.
 	ErrUnrecorded = errors.New("completion unrecorded")
 
-	// ErrTooLarge: the completion is written, and its result is not kept, because it does not fit into a DynamoDB item. The work is
-	// done. Keep large results elsewhere.
+	// ErrTooLarge: the completion is written, and its result is not kept, because it does not fit into a DynamoDB item, or because
+	// Options.Results did not take it. The work is done. Keep large results in Options.Results.
 	ErrTooLarge = errors.New("result too large")
 
-	// ErrResultOmitted: the work was done earlier, and its result was not kept: it was too large or could not be encoded. The value
-	// is zero.
+	// ErrResultOmitted: the work was done earlier, and its result was not kept: it was too large, could not be encoded, or is gone from
+	// Options.Results. The value is zero.
 	ErrResultOmitted = errors.New("done earlier, result not kept")
 
 	// ErrUncommitted: the effects and the completion are perhaps written, perhaps not; the record decides. Report the message failed:
@@ -88,6 +89,7 @@ type FencedError struct {
 
 	state  string // of the record, if nobody has claimed the key since
 	staged bool   // the write had effects, which have not happened
+	unread error  // why the result of Record could not be read; nil if it was
 }
 
 func (e *FencedError) Error() string {
@@ -147,4 +149,34 @@ func IsDone(err error) bool {
 // keyError puts the package's prefix and the key's hash before an error of this package or of the SDK.
 func keyError(op, key string, err error) error {
 	return fmt.Errorf("idemddb: %s of key %s: %w", op, KeyHash(key), err)
+}
+
+// errorText is the text of a failure as the record holds it: bounded, and valid UTF-8.
+func errorText(cause error) string {
+	text := strings.ToValidUTF8(safeText(cause), "\uFFFD")
+	if len(text) <= maxErrorText {
+		return text
+	}
+
+	return strings.ToValidUTF8(text[:maxErrorText-len("…")], "") + "…"
+}
+
+// safeText is the text of an error. A typed nil pointer may panic in its Error method.
+func safeText(err error) (text string) {
+	defer func() {
+		if v := recover(); v != nil {
+			text = fmt.Sprintf("an error of type %T whose Error method panics: %v", err, v)
+		}
+	}()
+
+	return err.Error()
+}
+
+// joinCause puts a new reason before the last failure's text.
+func joinCause(reason, last string) string {
+	if last == "" {
+		return reason
+	}
+
+	return errorText(errors.New(reason + "; last failure: " + last))
 }

@@ -5,6 +5,9 @@ import "slices"
 // This file holds every condition and update that is sent, and above each the argument why it is safe. A test drops and flips
 // the terms one by one and demands that the suite notices.
 //
+// A late request is a try that its sender has given up, and that arrives nevertheless: the network or a queue has held it back. Its
+// sender may have sent the same write again meanwhile, and other writes after it.
+//
 // All conditions share two rules. DynamoDB offers no server time, so a claim compares the record with the claimant's clock and
 // leaves the holder ClockSkew of margin. Every write after a claim is fenced by the owner token and the fencing token alone, so
 // no clock, however wrong, lets two completions through.
@@ -25,10 +28,10 @@ const (
 //     by ClockSkew, so it waits that much longer. A released key has the lease 0 or −1, which is below any :dead. If the
 //     attribute is absent (a foreign writer), the comparison is false and nobody takes the key over.
 //   - #exp > :nowsec: past its retention the record is dead and its old attributes must not be kept; that path is a PutItem.
-//   - own <> :mine: a late twin of this claim is a try that was given up and arrives after the claim was won and released. It
-//     would claim the released key again with a token that nobody holds.
+//   - own <> :mine: a late request of this claim may arrive after the claim was won and released. It would claim
+//     the released key again with a token that nobody holds.
 //
-// One late twin remains possible: a claim by worker A that arrives after worker B has claimed and released the key finds B's
+// One late request remains possible: a claim by worker A that arrives after worker B has claimed and released the key finds B's
 // token, so it succeeds although A is gone. Nobody completes with it. It delays the key until the lease that A asked for ends,
 // measured from when A sent it, and it counts one attempt. So with MaxAttempts it can use up the last attempt, and with
 // NoTakeover it ends the key as FAILED once that lease has run out. A claim whose worker died right after it does the same.
@@ -80,7 +83,7 @@ const updateAgain = "SET v = :v, st = :inprogress, own = :mine, fence = fence + 
 	nameExp + " = :exp, att = att + :one"
 
 // In a shared request, the claim of a new key is an INSERT of all that updateClaim would set. It is the same write: DynamoDB
-// refuses it as soon as any item has the key, so of an INSERT and any other claim exactly one wins. A late twin of it finds an
+// refuses it as soon as any item has the key, so of an INSERT and any other claim exactly one wins. A late request of it finds an
 // item for as long as the record lives. After that it creates one with an old lease and an old token, which the next claim
 // takes over.
 
@@ -102,7 +105,7 @@ const condRecreate = "own = :own AND fence = :fence AND " + nameExp + " = :exp"
 //   - own = :mine: nobody has claimed the key since. It is false if the record is gone, so nothing is created anew.
 //   - fence = :fence: together with own it identifies one claim, whatever tokens do.
 //   - st = :inprogress: the claim is not completed or failed. Of two completions the second is refused.
-//   - lease > :zero: a late twin of a write must not revive a key that was released.
+//   - lease > :zero: a late request must not revive a key that was released.
 //
 // There is no time in it: work that outlived its lease is accepted if nobody has taken the key over.
 const condHeld = condOwn + " AND lease > :zero"
@@ -110,7 +113,7 @@ const condHeld = condOwn + " AND lease > :zero"
 // condOwn fences a release. It is condHeld without the lease, because releasing a released key leaves the same item.
 const condOwn = "own = :mine AND fence = :fence AND st = :inprogress"
 
-// condExtend is condHeld for a lease that only grows: a late twin of an earlier extension would take back what a later one has
+// condExtend is condHeld for a lease that only grows: a late request of an earlier extension would take back what a later one has
 // promised to the holder.
 const condExtend = condHeld + " AND lease < :lease"
 
@@ -119,13 +122,17 @@ const condExtend = condHeld + " AND lease < :lease"
 // and a release change the lease, so neither a holder that renewed nor one that gave the key back is marked as failed.
 const condMarkFailed = "own = :mine AND fence = :fence AND st = :inprogress AND lease = :seen"
 
-// condFailed guards Reopen: only a failed key of our version is reopened, and only the failure that was read. A late twin must
+// condFailed guards Reopen: only a failed key of our version is reopened, and only the failure that was read. A late request must
 // not reopen a key that has failed again.
 const condFailed = "v = :v AND st = :failed AND own = :own AND fence = :fence"
 
 // Each of these updates sets values and counts nothing, so applying it twice leaves the same item.
 const (
-	updateComplete  = "SET st = :completed, done = :nowms, " + nameExp + " = :exp"
+	updateComplete = "SET st = :completed, done = :nowms, " + nameExp + " = :exp"
+
+	// res is the result itself, or the name, length and SHA-256 of one in Options.Results. That one is put before this write, so what
+	// the record names is there. Its name holds the owner token and a digest of its bytes: a worker that this write refuses has put
+	// another name, and a Put that arrives late writes the same bytes.
 	updateSetResult = ", res = :res"
 	updateDropError = " REMOVE err"
 
@@ -148,7 +155,7 @@ const (
 	// becomes −1: it counts as released, as 0 does, but it is not 0.
 	updateReturn = "SET lease = :returned" + updateUnused
 
-	// The fencing token rises although nobody claims the key, so that a late twin of the write that ended it (condMarkFailed)
+	// The fencing token rises although nobody claims the key, so that a late request of the write that ended it (condMarkFailed)
 	// is refused.
 	updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, " + nameExp + " = :exp"
 )

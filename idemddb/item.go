@@ -10,26 +10,24 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/clone"
 )
 
 // What the library must know of the caller's items: their keys, their sizes, and how to copy them.
 
 // keyOf returns the table and the key that an item of a transaction names; nil for a Put, which names none.
 func keyOf(it types.TransactWriteItem) (table string, key item) {
-	var name *string
-
-	switch {
-	case it.Update != nil:
-		name, key = it.Update.TableName, it.Update.Key
-	case it.Delete != nil:
-		name, key = it.Delete.TableName, it.Delete.Key
-	case it.ConditionCheck != nil:
-		name, key = it.ConditionCheck.TableName, it.ConditionCheck.Key
-	case it.Put != nil:
-		name = it.Put.TableName
+	f, ok := fieldsOf(it)
+	if !ok {
+		return "", nil
 	}
 
-	return tableName(aws.ToString(name)), key
+	if it.Put == nil {
+		key = *f.key
+	}
+
+	return tableName(aws.ToString(*f.table)), key
 }
 
 // tableName is the name of a table that is given by its name or its ARN. All tables of a transaction are in one account and Region.
@@ -165,31 +163,17 @@ func copyItems(items []types.TransactWriteItem) []types.TransactWriteItem {
 	copies := make([]types.TransactWriteItem, len(items))
 
 	for i, it := range items {
-		switch {
-		case it.Put != nil:
-			c := *it.Put
-			c.Item = copyMap(c.Item)
-			unshare(&c.TableName, &c.ConditionExpression, nil, &c.ExpressionAttributeNames, &c.ExpressionAttributeValues)
-			c.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
-			it.Put = &c
-		case it.Update != nil:
-			c := *it.Update
-			c.Key = copyMap(c.Key)
-			unshare(&c.TableName, &c.ConditionExpression, &c.UpdateExpression, &c.ExpressionAttributeNames, &c.ExpressionAttributeValues)
-			c.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
-			it.Update = &c
-		case it.Delete != nil:
-			c := *it.Delete
-			c.Key = copyMap(c.Key)
-			unshare(&c.TableName, &c.ConditionExpression, nil, &c.ExpressionAttributeNames, &c.ExpressionAttributeValues)
-			c.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
-			it.Delete = &c
-		case it.ConditionCheck != nil:
-			c := *it.ConditionCheck
-			c.Key = copyMap(c.Key)
-			unshare(&c.TableName, &c.ConditionExpression, nil, &c.ExpressionAttributeNames, &c.ExpressionAttributeValues)
-			c.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
-			it.ConditionCheck = &c
+		it = types.TransactWriteItem{
+			Put: copied(it.Put), Update: copied(it.Update), Delete: copied(it.Delete), ConditionCheck: copied(it.ConditionCheck),
+		}
+		if it.Update != nil {
+			it.Update.UpdateExpression = copied(it.Update.UpdateExpression)
+		}
+
+		if f, ok := fieldsOf(it); ok {
+			*f.table, *f.condition = copied(*f.table), copied(*f.condition)
+			*f.key, *f.names, *f.values = clone.Item(*f.key), maps.Clone(*f.names), clone.Item(*f.values)
+			*f.onRefusal = types.ReturnValuesOnConditionCheckFailureAllOld
 		}
 
 		copies[i] = it
@@ -198,63 +182,46 @@ func copyItems(items []types.TransactWriteItem) []types.TransactWriteItem {
 	return copies
 }
 
-// unshare replaces what the fields of a copied item still share with the original.
-func unshare(table, condition, update **string, names *map[string]string, values *map[string]types.AttributeValue) {
-	for _, text := range []**string{table, condition, update} {
-		if text != nil && *text != nil {
-			*text = new(**text)
-		}
-	}
-
-	*names, *values = maps.Clone(*names), copyMap(*values)
-}
-
-func copyMap(from item) item {
+func copied[T any](from *T) *T {
 	if from == nil {
 		return nil
 	}
 
-	to := make(item, len(from))
-	for name, v := range from {
-		to[name] = copyValue(v)
-	}
-
-	return to
+	return new(*from)
 }
 
-func copyValue(v types.AttributeValue) types.AttributeValue {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return &types.AttributeValueMemberS{Value: v.Value}
-	case *types.AttributeValueMemberN:
-		return &types.AttributeValueMemberN{Value: v.Value}
-	case *types.AttributeValueMemberB:
-		return &types.AttributeValueMemberB{Value: bytes.Clone(v.Value)}
-	case *types.AttributeValueMemberBOOL:
-		return &types.AttributeValueMemberBOOL{Value: v.Value}
-	case *types.AttributeValueMemberM:
-		return &types.AttributeValueMemberM{Value: copyMap(v.Value)}
-	case *types.AttributeValueMemberL:
-		list := make([]types.AttributeValue, len(v.Value))
-		for i, element := range v.Value {
-			list[i] = copyValue(element)
-		}
+// fields are those that all kinds of items of a transaction have.
+type fields struct {
+	table, condition **string
+	key, values      *item // of a Put, key is the whole item
+	names            *map[string]string
+	onRefusal        *types.ReturnValuesOnConditionCheckFailure
+}
 
-		return &types.AttributeValueMemberL{Value: list}
-	case *types.AttributeValueMemberSS:
-		return &types.AttributeValueMemberSS{Value: slices.Clone(v.Value)}
-	case *types.AttributeValueMemberNS:
-		return &types.AttributeValueMemberNS{Value: slices.Clone(v.Value)}
-	case *types.AttributeValueMemberBS:
-		list := make([][]byte, len(v.Value))
-		for i, element := range v.Value {
-			list[i] = bytes.Clone(element)
-		}
-
-		return &types.AttributeValueMemberBS{Value: list}
-	case *types.AttributeValueMemberNULL:
-		return &types.AttributeValueMemberNULL{Value: v.Value}
+// fieldsOf returns false if the item is of no kind.
+func fieldsOf(it types.TransactWriteItem) (fields, bool) {
+	switch p, u, d, c := it.Put, it.Update, it.Delete, it.ConditionCheck; {
+	case p != nil:
+		return fields{
+			&p.TableName, &p.ConditionExpression, &p.Item, &p.ExpressionAttributeValues,
+			&p.ExpressionAttributeNames, &p.ReturnValuesOnConditionCheckFailure,
+		}, true
+	case u != nil:
+		return fields{
+			&u.TableName, &u.ConditionExpression, &u.Key, &u.ExpressionAttributeValues,
+			&u.ExpressionAttributeNames, &u.ReturnValuesOnConditionCheckFailure,
+		}, true
+	case d != nil:
+		return fields{
+			&d.TableName, &d.ConditionExpression, &d.Key, &d.ExpressionAttributeValues,
+			&d.ExpressionAttributeNames, &d.ReturnValuesOnConditionCheckFailure,
+		}, true
+	case c != nil:
+		return fields{
+			&c.TableName, &c.ConditionExpression, &c.Key, &c.ExpressionAttributeValues,
+			&c.ExpressionAttributeNames, &c.ReturnValuesOnConditionCheckFailure,
+		}, true
 	default:
-		return v // what the SDK does not know
+		return fields{}, false
 	}
 }

@@ -64,7 +64,7 @@ func TestNoHistoryRepeatsAnEffect(t *testing.T) {
 
 // effectSights counts what must happen now and then for the model to prove anything.
 type effectSights struct {
-	late  int // effects that a late twin brought
+	late  int // effects that a late request brought
 	own   int // calls that were successful
 	lives int // records that began anew after an effect
 }

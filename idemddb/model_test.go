@@ -31,7 +31,7 @@ const (
 )
 
 // TestNoHistoryBreaksThePromise lets workers with differing clocks claim, settle, pause, lose requests and replies in random
-// order, with late twins arriving at any time, and checks after each step what doc.go promises.
+// order, with late requests arriving at any time, and checks after each step what doc.go promises.
 func TestNoHistoryBreaksThePromise(t *testing.T) {
 	t.Parallel()
 
@@ -537,7 +537,7 @@ func (w *world) number(it map[string]types.AttributeValue, name string) int64 {
 	return v
 }
 
-// deliver lets the late twins arrive. One never revives what its own claim released, nor shortens its lease. (Of several, one
+// deliver lets the late requests arrive. One never revives what its own claim released, nor shortens its lease. (Of several, one
 // may find the other's token; see condClaim.)
 func (w *world) deliver(t *rapid.T) {
 	before := w.record()
@@ -566,11 +566,11 @@ func (w *world) deliver(t *rapid.T) {
 
 	from, to := w.number(before, "lease"), w.number(after, "lease")
 	if from <= 0 && (to > 0 || textOf(before, "st") != textOf(after, "st")) {
-		t.Fatalf("a late twin revived the released %s: %s\nafter %s", show(before), show(after), w.history())
+		t.Fatalf("a late request revived the released %s: %s\nafter %s", show(before), show(after), w.history())
 	}
 
 	if to > 0 && to < from {
-		t.Fatalf("a late twin shortened the lease of %s: %s\nafter %s", show(before), show(after), w.history())
+		t.Fatalf("a late request shortened the lease of %s: %s\nafter %s", show(before), show(after), w.history())
 	}
 }
 
@@ -627,7 +627,7 @@ func (w *world) isHeld(t *rapid.T, c *idemddb.Claim) {
 	}
 }
 
-// look reads from the record how the key ended, whoever wrote it; a late twin may have. It returns nil if the key has not ended.
+// look reads from the record how the key ended, whoever wrote it; a late request may have. It returns nil if the key has not ended.
 func (w *world) look() *life {
 	it := w.record()
 	ended := &life{state: textOf(it, "st")}

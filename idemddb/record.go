@@ -3,7 +3,6 @@ package idemddb
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -19,8 +18,8 @@ type Record struct {
 	Key           string    // as it was claimed
 	Fence         int64     // of the claim that completed it
 	Attempts      int       // claims whose work began, that one included
-	Result        []byte    // nil if the work had none, or if it was omitted; the caller's own copy
-	ResultOmitted bool      // the work had a result that could not be kept: too large, or not encodable
+	Result        []byte    // nil if the work had none, if it was omitted, or with ClaimOptions.SkipResult; the caller's own copy
+	ResultOmitted bool      // the work had a result that was not kept: too large, not encodable, or gone from Options.Results
 	CompletedAt   time.Time // by the clock of the worker that completed it; zero if the record does not say
 	ExpiresAt     time.Time // the end of its retention, whole seconds
 }
@@ -45,11 +44,12 @@ const (
 	attrDue         = "due"
 	attrDueNS       = "due_ns"
 	attrParked      = "parked"
+	attrOperator    = "op" // of package operate
 )
 
 var attributeNames = []string{
 	attrVersion, attrState, attrToken, attrFence, attrLease, attrPrevious, attrAttempts, attrBorn, attrFingerprint,
-	attrDone, attrResult, attrError, attrTx, attrOutbox, attrEnds, attrDue, attrDueNS, attrParked,
+	attrDone, attrResult, attrError, attrTx, attrOutbox, attrEnds, attrDue, attrDueNS, attrParked, attrOperator,
 }
 
 const (
@@ -89,7 +89,7 @@ type storedRecord struct {
 	Parked []parkedMessage `dynamodbav:"parked"`
 
 	Expires int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
-	Result  types.AttributeValue `dynamodbav:"-"` // nil, B, or NULL for a result that was omitted
+	Result  types.AttributeValue `dynamodbav:"-"` // nil, B, M for one in Options.Results, or NULL for one that was omitted
 }
 
 // decode reads an item. An error is ErrCorrupt: the record is of another version, or not one of ours.
@@ -131,9 +131,13 @@ func (r *storedRecord) validate() error {
 	switch r.Result.(type) {
 	case nil, *types.AttributeValueMemberB, *types.AttributeValueMemberNULL:
 		return nil
-	default:
-		return fmt.Errorf("%w: attribute %s is not binary", ErrCorrupt, attrResult)
 	}
+
+	if _, ok := keptResultOf(r.Result); !ok {
+		return fmt.Errorf("%w: attribute %s is neither binary nor the name of a result", ErrCorrupt, attrResult)
+	}
+
+	return nil
 }
 
 // isOwn tells whether the record was last claimed with this token.
@@ -267,9 +271,9 @@ const (
 
 // checkSize returns ErrTooLarge if the record with this result and these messages would not fit into an item, or not into a transaction
 // with these effects.
-func (s *Store) checkSize(partition string, result []byte, e Effects) error {
+func (s *Store) checkSize(partition string, result types.AttributeValue, e Effects) error {
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
-		maxToken + len(stateInProgress) + maxFingerprint + recordNumbers*maxNumberSize + len(result) + messagesSize(e.Messages)
+		maxToken + len(stateInProgress) + maxFingerprint + recordNumbers*maxNumberSize + valueSize(result) + messagesSize(e.Messages)
 
 	for _, name := range attributeNames {
 		size += len(name)
@@ -284,36 +288,6 @@ func (s *Store) checkSize(partition string, result []byte, e Effects) error {
 	}
 
 	return nil
-}
-
-// errorText is the text of a failure as the record holds it: bounded, and valid UTF-8.
-func errorText(cause error) string {
-	text := strings.ToValidUTF8(safeText(cause), "\uFFFD")
-	if len(text) <= maxErrorText {
-		return text
-	}
-
-	return strings.ToValidUTF8(text[:maxErrorText-len("…")], "") + "…"
-}
-
-// safeText is the text of an error. A typed nil pointer may panic in its Error method.
-func safeText(err error) (text string) {
-	defer func() {
-		if v := recover(); v != nil {
-			text = fmt.Sprintf("an error of type %T whose Error method panics: %v", err, v)
-		}
-	}()
-
-	return err.Error()
-}
-
-// joinCause puts a new reason before the last failure's text.
-func joinCause(reason, last string) string {
-	if last == "" {
-		return reason
-	}
-
-	return errorText(errors.New(reason + "; last failure: " + last))
 }
 
 // Values that all requests share: never written.

@@ -47,7 +47,8 @@ type renewer struct {
 	stopped bool
 }
 
-// stop ends the renewal, and waits for one that is under way. condExtend keeps its late twin from reviving what is settled afterwards.
+// stop ends the renewal, and waits for one that is under way. If its request arrives late, condExtend keeps it
+// from reviving what is settled afterwards.
 func (r *renewer) stop() {
 	r.cancel(nil)
 
@@ -181,4 +182,61 @@ func (c *Claim) isSettling() bool {
 // lastsUntil tells whether the lease lasts to the deadline, so that there is nothing to renew. Without a deadline it does not.
 func (c *Claim) lastsUntil(deadline time.Time) bool {
 	return !deadline.IsZero() && time.Until(deadline) <= c.left()+time.Millisecond
+}
+
+// Extend renews the lease to Options.Lease from now, but not beyond ctx's deadline, and never to an earlier end than it has. It costs 1
+// request and 1 WCU. While a handler runs, Keep does it. A lease that is over is renewed if nobody has taken the key over.
+//
+// Errors: ErrFenced (another worker has the key, it was settled before, or its record is gone: nothing was written, so stop the
+// work). After any other error the outcome is unknown, the claim lasts at least until Deadline, and it is safe to call Extend again.
+func (c *Claim) Extend(ctx context.Context) error {
+	c.mustExist()
+
+	return c.extend(ctx, leaseBound(ctx), policy{end: earliest(ctx, c.store.opts.ClaimPatience), pause: settleCap})
+}
+
+// extend renews the lease, up to the deadline unless it is zero. The request ends with ctx.
+func (c *Claim) extend(ctx context.Context, deadline time.Time, p policy) error {
+	if c.store.disabled {
+		return nil
+	}
+
+	found, err := c.lengthen(ctx, deadline, p)
+	if err != nil {
+		return c.refusal(ctx, "extend", found, err)
+	}
+
+	c.store.observe(ctx, c.event(Extended, nil))
+
+	return nil
+}
+
+// lengthen sends the extension. If its condition is false, it returns the record as fenced does.
+func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p policy) (*storedRecord, error) {
+	s := c.store
+
+	var lease time.Time
+
+	found, err := s.fenced(ctx, c.batch, c.key, p, func() write {
+		now := s.stamp(deadline)
+		lease = now.lease
+		values := c.heldValues()
+		values[":lease"] = numberValue(lease.UnixMilli())
+		values[":exp"] = numberValue(s.expiry(now.now, lease))
+
+		return write{c.partition, condExtend, updateExtend, values}
+	})
+
+	if c.isOwn(found) && found.State == stateInProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {
+		lease, err = found.until(), nil // an earlier try of this call wrote it, or a later extension of this claim
+	}
+
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+
+		c.lease = later(c.lease, lease)
+	}
+
+	return found, err
 }

@@ -173,9 +173,19 @@ func TestStopEndsARenewalUnderWay(t *testing.T) {
 	})
 }
 
-// `defer stop()` settles before stop.
-func TestARenewalDoesNotFollowASettlement(t *testing.T) {
-	t.Parallel()
+// keptClaim is a claim of a lease of 10 s that is kept.
+type keptClaim struct {
+	*testing.T
+
+	db     *idemddbtest.DB
+	events *eventLog
+	work   context.Context
+	settle func()
+}
+
+// whileKept runs check in a bubble for each way to settle a claim. The claim is kept until check ends.
+func whileKept(t *testing.T, check func(keptClaim)) {
+	t.Helper()
 
 	for verb, settle := range settlements {
 		t.Run(verb, func(t *testing.T) {
@@ -187,75 +197,64 @@ func TestARenewalDoesNotFollowASettlement(t *testing.T) {
 
 				defer stop()
 
-				time.Sleep(4 * time.Second) // of the bubble
-				must(t, settle(work, c))
-				time.Sleep(time.Hour)
-
-				if n := len(db.Requests()); n != 2 || work.Err() != nil || len(events.kinds()) != 2 {
-					t.Errorf("%d requests, work %v, events %q; want the claim and the settlement", n, context.Cause(work), events.kinds())
-				}
+				check(keptClaim{t, db, events, work, func() { must(t, settle(work, c)) }})
 			})
 		})
 	}
+}
+
+// notLost demands that the work goes on, and that there are no events but those of the claim and the settlement.
+func (k keptClaim) notLost() {
+	k.Helper()
+
+	if k.work.Err() != nil || len(k.events.kinds()) != 2 {
+		k.Errorf("work %v, events %q", context.Cause(k.work), k.events.kinds())
+	}
+}
+
+// `defer stop()` settles before stop.
+func TestARenewalDoesNotFollowASettlement(t *testing.T) {
+	t.Parallel()
+	whileKept(t, func(k keptClaim) {
+		time.Sleep(4 * time.Second) // of the bubble
+		k.settle()
+		time.Sleep(time.Hour)
+
+		if n := len(k.db.Requests()); n != 2 {
+			k.Errorf("%d requests, want the claim and the settlement", n)
+		}
+
+		k.notLost()
+	})
 }
 
 func TestARenewalIsNotDueWhileASettlementIsTried(t *testing.T) {
 	t.Parallel()
-
-	for verb, settle := range settlements {
-		t.Run(verb, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s, db, events := observed(t, &idemddb.Options{Lease: 10 * time.Second})
-				c := claim(t, s, "k")
-				work, stop := c.Keep(t.Context())
-
-				defer stop()
-
-				time.Sleep(4 * time.Second)
-				db.Intercept(faultUntil(3*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError)) // renewal is due after 1 s
-				must(t, settle(work, c))
-
-				if work.Err() != nil || len(events.kinds()) != 2 {
-					t.Errorf("work %v, events %q", context.Cause(work), events.kinds())
-				}
-			})
-		})
-	}
+	whileKept(t, func(k keptClaim) {
+		time.Sleep(4 * time.Second)
+		k.db.Intercept(faultUntil(3*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError)) // renewal is due after 1 s
+		k.settle()
+		k.notLost()
+	})
 }
 
 func TestARenewalThatMeetsTheSettlementOfItsClaimIsNoLoss(t *testing.T) {
 	t.Parallel()
+	whileKept(t, func(k keptClaim) {
+		k.db.Intercept(func(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fault {
+			select { // the renewal is held back
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
 
-	for verb, settle := range settlements {
-		t.Run(verb, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s, db, events := observed(t, &idemddb.Options{Lease: 10 * time.Second})
-				c := claim(t, s, "k")
-				work, stop := c.Keep(t.Context())
-
-				defer stop()
-
-				db.Intercept(func(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fault {
-					select { // the renewal is held back
-					case <-time.After(time.Second):
-					case <-ctx.Done():
-					}
-
-					return idemddbtest.None
-				})
-				time.Sleep(5*time.Second + time.Millisecond)
-				db.Intercept(nil)
-				must(t, settle(work, c))
-				time.Sleep(time.Hour)
-
-				if work.Err() != nil || len(events.kinds()) != 2 {
-					t.Errorf("work %v, events %q", context.Cause(work), events.kinds())
-				}
-			})
+			return idemddbtest.None
 		})
-	}
+		time.Sleep(5*time.Second + time.Millisecond)
+		k.db.Intercept(nil)
+		k.settle()
+		time.Sleep(time.Hour)
+		k.notLost()
+	})
 }
 
 // slowAnyway is a client that takes its time whatever the context says.

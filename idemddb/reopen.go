@@ -6,7 +6,7 @@ import (
 )
 
 // Reopen lets a key that failed for good be claimed again, with its attempts counted from zero: for an operator who has
-// mended the cause. A key that is in progress or was released already is no error. It costs 2 requests and 2 write units.
+// mended the cause. A key that is in progress or was released already is no error. It costs 2 requests and 2 WCU.
 //
 // Errors: ErrBadKey; ErrCorrupt; an error if the key has no record, or completed: nothing was written. After any other error the
 // outcome is unknown; reopening again is safe.

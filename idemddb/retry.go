@@ -3,11 +3,15 @@ package idemddb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // The retry policy is the library's own, because the SDK's differs between versions, waits for seconds after a first error, and
@@ -45,8 +49,8 @@ var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
 // retry calls try until its error does not call for another try, or until the policy's end. Pauses have full jitter and double
 // up to the policy's limit. A pause is at most half of the time that is left, so that retries go on until the end.
 //
-// Whatever try writes must be safe to send again after a try with an unknown outcome, and must be safe against a late twin of
-// such a try; expr.go argues that for each write. failed is called before each pause.
+// Whatever try writes must be safe to send again after a try with an unknown outcome, and must be safe against a late request of such
+// a try, which arrives after its sender has given it up; expr.go argues that for each write. failed is called before each pause.
 func retry(ctx context.Context, p policy, failed func(error), try func(context.Context) error) error {
 	var denied time.Time // when DynamoDB first refused the request as such
 
@@ -112,5 +116,126 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return true
 	case <-ctx.Done():
 		return false
+	}
+}
+
+// verdict is what the error of a request says about its outcome.
+type verdict int
+
+const (
+	refused     verdict = iota // the condition was false
+	invalid                    // the request can never succeed as it is
+	rejected                   // DynamoDB refused the request for another reason than its condition, and wrote nothing
+	unprocessed                // DynamoDB did not process the request now, and wrote nothing
+	unknown                    // no answer, or one that does not tell: the write may have been applied
+)
+
+// verdicts are those of DynamoDB's error codes that are retried, and of those that never succeed. The SDK's own list lacks the two
+// conflicts. Every other code is rejected.
+var verdicts = map[string]verdict{
+	"ProvisionedThroughputExceededException": unprocessed,
+	"ThrottlingException":                    unprocessed,
+	"Throttling":                             unprocessed,
+	"RequestLimitExceeded":                   unprocessed,
+	"LimitExceededException":                 unprocessed,
+	"RequestThrottled":                       unprocessed,
+	"RequestThrottledException":              unprocessed,
+	"SlowDown":                               unprocessed,
+	"TransactionConflictException":           unprocessed,
+	"ReplicatedWriteConflictException":       unprocessed,
+	"TransactionInProgressException":         unprocessed,
+	"InternalServerError":                    unknown,
+	"ServiceUnavailable":                     unknown,
+	"RequestTimeout":                         unknown,
+	"RequestTimeoutException":                unknown,
+
+	"ValidationException":                      invalid,
+	"SerializationException":                   invalid,
+	"ItemCollectionSizeLimitExceededException": invalid,
+}
+
+const firstServerError = 500 // HTTP
+
+// errNoContent is a successful answer that lacks what was asked for. Something between the client and DynamoDB answered, or dropped
+// the content, so the outcome is unknown.
+var errNoContent = errors.New("the answer has no content")
+
+func judge(err error) verdict {
+	if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		return refused
+	}
+
+	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && response.HTTPStatusCode() >= firstServerError {
+		return unknown
+	}
+
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		if v, ok := verdicts[api.ErrorCode()]; ok {
+			return v
+		}
+
+		return rejected
+	}
+
+	if errors.Is(err, errSingle) {
+		return invalid
+	}
+
+	// The request never left, because the SDK cannot encode it.
+	if _, ok := errors.AsType[*smithy.SerializationError](err); ok {
+		return invalid
+	}
+
+	if _, ok := errors.AsType[*smithy.InvalidParamsError](err); ok {
+		return invalid
+	}
+
+	// A broken connection, a time-out and an answer that ended early are not answers of DynamoDB.
+	return unknown
+}
+
+// isTransient tells whether the same request may succeed if it is sent again at once.
+func isTransient(err error) bool {
+	v := judge(err)
+
+	return err != nil && (v == unprocessed || v == unknown)
+}
+
+// errorCode is DynamoDB's code for an error; "InvalidRequest" for a request that the SDK could not encode.
+func errorCode(err error) string {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		return api.ErrorCode()
+	}
+
+	return "InvalidRequest"
+}
+
+// refusedItem returns the item that a refused condition carries, or nil if it carries none. It returns false for other errors.
+func refusedItem(err error) (item, bool) {
+	e, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
+	if !ok {
+		return nil, false
+	}
+
+	return e.Item, true
+}
+
+// explain adds to an answer that points to a wrong configuration what should be checked.
+func (s *Store) explain(err error) error {
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		return err
+	}
+
+	switch api.ErrorCode() {
+	case "ResourceNotFoundException":
+		return fmt.Errorf("table %q is missing in this account and Region: %w", s.table, err)
+	case "AccessDeniedException":
+		return fmt.Errorf("table %q: access denied; the role needs dynamodb:UpdateItem and dynamodb:PutItem: %w", s.table, err)
+	case "ValidationException":
+		return fmt.Errorf("table %q: request not valid; is the table's key Options.PartitionKey %q, Options.SortKey %q, of type S: %w",
+			s.table, s.opts.PartitionKey, s.opts.SortKey, err)
+	default:
+		return err
 	}
 }

@@ -204,7 +204,7 @@ func (d *delivering) update() (update string, values item) {
 	case len(d.parked) > 0:
 		return updateParked, values
 	default:
-		// The record stays until tomorrow at least, so that a late twin of the completing write finds it.
+		// The record stays until tomorrow at least, so that a late request of the completing write finds it.
 		values[":exp"] = numberValue(max(d.rec.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))
 
 		return updateSent, values
@@ -249,7 +249,7 @@ var errHangs = errors.New("the target did not answer in time just now")
 
 // sendTo calls a user's Sender, whose panic and whose wrong number of answers are errors.
 func (s *Store) sendTo(ctx context.Context, target string, messages []StoredMessage) (answers []error) {
-	if until, ok := s.hanging.Load(target); ok && time.Now().Before(until.(time.Time)) { //nolint:forcetypeassert // nothing else is stored there
+	if until, ok := s.hanging.Load(target); ok && time.Now().Before(until.(time.Time)) { //nolint:forcetypeassert // all are times
 		return slices.Repeat([]error{errHangs}, len(messages))
 	}
 
@@ -283,4 +283,25 @@ func marshal(v any) types.AttributeValue {
 	}
 
 	return value
+}
+
+// sendLeft sends the messages of a completed record that its own process has not sent for a while. If there is no sweep
+// (Options.Unswept), the key is not answered before they are sent.
+func (a *acquisition) sendLeft(ctx context.Context, b *Batch) {
+	rec, s := a.unsent, a.store
+
+	var err error
+
+	if s.opts.Now().Sub(time.UnixMilli(rec.Done)) >= unsentAfter {
+		d := &delivering{store: s, batch: b, key: a.key, partition: a.partition, rec: rec}
+		if err = d.run(ctx); err == nil {
+			return
+		}
+	}
+
+	s.observe(ctx, Event{Kind: Unsent, Key: a.key, Err: err})
+
+	if s.opts.Unswept {
+		a.record, a.err = nil, keyError("send", a.key, errors.Join(ErrUnsent, err))
+	}
 }

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,6 +73,15 @@ type Options struct {
 	// PartitionKey is the name of the table's partition key, of type string. Defaults to "pk".
 	PartitionKey string
 
+	// Results keeps large results outside of the table, such as in S3: package results. A result is put there before the completion is
+	// written, and read with each replay, also with one from Cache. If it cannot be put, the key is completed without it. Defaults to
+	// nil: results are kept in the record.
+	Results Results
+
+	// ResultsAbove is the size in bytes above which a result is put into Results. So is one that does not fit into the record. Negative,
+	// or set without Results, is an error. Defaults to 8 KB: each KB in the record costs 1 WCU with each later write.
+	ResultsAbove int
+
 	// Retention is how long a record answers after its completion or failure; then the key is new. It should exceed the longest way
 	// of a message to a redelivery: the retention of its queue and of the dead-letter queue. The record is stored for that long.
 	// Negative, or below Lease, is an error. Defaults to 7 days.
@@ -112,7 +119,7 @@ type Store struct {
 	namespace string
 	opts      Options // resolved: no zero value stands for a default
 	expr      expressions
-	cache     *cache
+	cache     *cache // nil for none
 
 	batcher      batcher                   // nil: every write is a request of its own
 	singleUntil  atomic.Pointer[time.Time] // when shared requests are tried again; nil for now
@@ -134,6 +141,7 @@ const (
 	defaultRetention    = 7 * 24 * time.Hour
 	defaultPartitionKey = "pk"
 	defaultTTLAttribute = "exp"
+	defaultResultsAbove = 8 << 10 // bytes
 
 	maxNamespace = 255 // bytes; with '#' and the longest stored key well below DynamoDB's 2,048 for a partition key
 )
@@ -191,9 +199,6 @@ func (s *Store) RetryAfter(lease time.Time) time.Duration {
 	return lease.Add(2 * s.opts.ClockSkew).Sub(s.opts.Now())
 }
 
-// Disabled tells whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
-func (s *Store) Disabled() bool { return s.disabled }
-
 // findBatcher makes the Store share requests, or returns why it cannot.
 func (s *Store) findBatcher() error {
 	batcher, ok := s.api.(batcher)
@@ -216,22 +221,6 @@ func (s *Store) findBatcher() error {
 	return nil
 }
 
-func readDisabled() (bool, error) {
-	const name = "IDEMDDB_DISABLED"
-
-	text := os.Getenv(name)
-	if text == "" {
-		return false, nil
-	}
-
-	disabled, err := strconv.ParseBool(text)
-	if err != nil {
-		return false, fmt.Errorf("idemddb: environment variable %s: must be true, 1, false, 0 or empty, is %q", name, text)
-	}
-
-	return disabled, nil
-}
-
 func (o Options) withDefaults() Options {
 	o.ClaimPatience = cmp.Or(o.ClaimPatience, defaultClaimPatience)
 	o.ClockSkew = cmp.Or(o.ClockSkew, defaultClockSkew)
@@ -239,6 +228,10 @@ func (o Options) withDefaults() Options {
 	o.Retention = cmp.Or(o.Retention, defaultRetention)
 	o.PartitionKey = cmp.Or(o.PartitionKey, defaultPartitionKey)
 	o.TTLAttribute = cmp.Or(o.TTLAttribute, defaultTTLAttribute)
+
+	if o.Results != nil {
+		o.ResultsAbove = cmp.Or(o.ResultsAbove, defaultResultsAbove)
+	}
 
 	if o.Now == nil {
 		o.Now = time.Now
@@ -267,12 +260,12 @@ func checkArguments(api DynamoDB, table, namespace string) error {
 }
 
 // isNil also sees a nil pointer inside the interface: a client variable that was never set.
-func isNil(api DynamoDB) bool {
-	if api == nil {
+func isNil(given any) bool {
+	if given == nil {
 		return true
 	}
 
-	v := reflect.ValueOf(api)
+	v := reflect.ValueOf(given)
 
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
@@ -295,6 +288,10 @@ func (o *Options) validate() error {
 	check(o.Lease < 0 || o.Lease >= time.Millisecond, "Lease: must not be below 1ms, is %v", o.Lease)
 	check(o.Retention < 0 || o.Lease <= o.Retention,
 		"Lease: must not be above Options.Retention, a lease of %v would outlive its record of %v", o.Lease, o.Retention)
+
+	check(o.ResultsAbove >= 0, "ResultsAbove: must not be negative, is %d", o.ResultsAbove)
+	check(o.ResultsAbove <= 0 || o.Results != nil, "ResultsAbove: must not be set without Options.Results, is %d", o.ResultsAbove)
+	check(o.Results == nil || !isNil(o.Results), "Results: must not be a nil pointer")
 
 	names := map[string]string{}
 	for _, name := range attributeNames {

@@ -82,7 +82,8 @@ func (m *Message) check() error {
 	case len(m.Group) > maxGroup || strings.ContainsFunc(m.Group, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return fmt.Errorf("Message.Group: must have at most %d visible ASCII characters", maxGroup)
 	case len(m.Attributes) > maxMessageAttributes:
-		return fmt.Errorf("Message.Attributes: SQS takes ten, and the library adds two; must have at most %d, has %d", maxMessageAttributes, len(m.Attributes))
+		return fmt.Errorf("Message.Attributes: SQS takes ten, and the library adds two; must have at most %d, has %d",
+			maxMessageAttributes, len(m.Attributes))
 	}
 
 	for name, value := range m.Attributes {

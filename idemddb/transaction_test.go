@@ -347,7 +347,7 @@ func TestAnswersOfTransactionsThatProveNothing(t *testing.T) {
 	}
 }
 
-// A late twin of a commit, after DynamoDB has forgotten its token, finds the record.
+// A late request of a commit, after DynamoDB has forgotten its token, finds the record.
 func TestALateTwinOfACommitFindsTheRecordWhenItsTokenIsForgotten(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

@@ -38,10 +38,11 @@ func (s *Store) UnsentQueries(age time.Duration) []*dynamodb.QueryInput {
 // UnsentScan returns the scan that finds the same records without an index. It reads the whole table.
 func (s *Store) UnsentScan(age time.Duration) *dynamodb.ScanInput {
 	before := s.opts.Now().Add(-age)
+	isUnsent := "attribute_exists(" + attrOutbox + ") AND begins_with(" + namePK + ", :ns) AND " + attrDue + " < :before"
 
 	return &dynamodb.ScanInput{
 		TableName:                &s.table,
-		FilterExpression:         aws.String("attribute_exists(" + attrOutbox + ") AND begins_with(" + namePK + ", :ns) AND " + attrDue + " < :before"),
+		FilterExpression:         &isUnsent,
 		ExpressionAttributeNames: map[string]string{namePK: s.opts.PartitionKey},
 		ExpressionAttributeValues: item{
 			":ns":     stringValue(s.namespace + "#"),

@@ -20,6 +20,7 @@ func (s *Store) NewWork(ctx context.Context, key string, opts *ClaimOptions) (*W
 	}
 
 	if !s.disabled && c.cached() {
+		c.readResult(ctx)
 		s.observe(ctx, c.event())
 
 		return nil, c.record, c.err
@@ -39,8 +40,8 @@ func (w *Work) Effects() (Effects, bool) { return w.staging.take() }
 // Fits tells whether a result fits into the record and into the transaction, beside what is staged.
 func (w *Work) Fits(result []byte) bool { return w.staging.fits(result) }
 
-// ErrNotStaged means that the work succeeded without a claim and staged nothing, not even nothing (Stage(ctx, Effects{})). This is a bug: nobody
-// can know whether it has an effect. Nothing was written but an attempt.
+// ErrNotStaged means that the work succeeded without a claim and staged nothing, not even nothing (Stage(ctx, Effects{})). It is a
+// fault of the program: nobody can know whether the work had an effect. Nothing was written but an attempt.
 var ErrNotStaged = errors.New("the work ran without a claim and did not call Stage")
 
 // doOptimistic is Do without a claim.

@@ -38,7 +38,7 @@ func Batch(
 		panic("lambdawrap: handler: must not be nil")
 	}
 
-	w := newWrapper(store, opts)
+	w := newWrapper(store, opts, "Options")
 	if w.opts.Optimistic {
 		w.invalid = errors.Join(w.invalid, errors.New("lambdawrap: Options.Optimistic: must not be set with Batch, where one call has many keys"))
 	}
@@ -146,7 +146,7 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim
 	}
 
 	claim, _, err := v.batch.Claim(ctx, m.key, &idemddb.ClaimOptions{
-		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, Wait: wait,
+		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true, Wait: wait,
 	})
 	if claim == nil {
 		return nil, unclaimed(err)

@@ -128,3 +128,25 @@ func TestClaimsThatAreAnsweredTooLateAreGivenBackUncounted(t *testing.T) {
 		}
 	})
 }
+
+func TestAReserveThatLeavesNoTimeToWorkIsWarnedOfOnce(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Reserve = 5 * time.Second
+		function := wrap(succeed)
+
+		for range 2 {
+			ctx, cancel := context.WithTimeout(h.Context(), 3*time.Second)
+			response, err := function(ctx, numbered(3))
+			h.equal("error", err, nil)
+			h.equal("failed", ids(response), messageIDs(3))
+			cancel()
+		}
+
+		h.equal("warnings", strings.Count(h.log.String(), "Options.Reserve"), 1)
+		h.logs("level=WARN", "reserve=5s", "left=3s")
+
+		failed, _ := h.within(6*time.Second, function, numbered(1)) // with more time, it works
+		h.equal("failed in 6 s", failed, []string(nil))
+	})
+}

@@ -1,8 +1,8 @@
-// Package lambdawrap makes the handler of a Lambda function idempotent: one that reads Amazon SQS, with [SQS] and [Batch], and a net/http
-// handler behind a function URL, API Gateway or a server, with [HTTP]. What follows is about SQS; [HTTP] says what a request becomes. SQS
-// delivers each message at least once. The wrapper claims the message's idempotency key in DynamoDB, so that the work of a key is done
-// once, and all later deliveries are answered from the key's record. Every write after the claim is fenced: a worker that lost its claim
-// cannot overwrite its successor.
+// Package lambdawrap makes the handler of a Lambda function idempotent: one that reads Amazon SQS, with [SQS] and [Batch], a stream, with
+// [Kinesis] and [DynamoDBStream], or any event, with [Func], and a net/http handler behind a function URL, API Gateway or a server, with
+// [HTTP]. What follows is about SQS; the others say what differs. SQS delivers each message at least once. The wrapper claims the message's
+// idempotency key in DynamoDB, so that the work of a key is done once, and all later deliveries are answered from the key's record. Every
+// write after the claim is fenced: a worker that lost its claim cannot overwrite its successor.
 //
 //	lambda.Start(lambdawrap.SQS(store, handle, nil))
 //
@@ -42,6 +42,11 @@
 //	the event has no Records                         –           –                      invocation error
 //
 // If the wrapper or the DynamoDB client panics, that is an invocation error, too: the whole batch comes back.
+//
+// # Other triggers
+//
+// [Kinesis] and [DynamoDBStream] work on the records of a stream. A record ends as a message does, with its partition key or its item as
+// its FIFO group; the answer names the lowest sequence number that failed. [Func] is for any other handler, and stores its result.
 //
 // # FIFO queues
 //

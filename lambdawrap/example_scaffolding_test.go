@@ -108,3 +108,22 @@ func byPaymentID() lambdawrap.KeyFunc {
 
 	return key
 }
+
+// shardRecord returns a record as a function gets it from Kinesis.
+func shardRecord(number, partitionKey, data string) events.KinesisEventRecord {
+	return events.KinesisEventRecord{
+		EventID: "shardId-000000000000:" + number, EventSourceArn: "arn:aws:kinesis:eu-west-1:111122223333:stream/payments",
+		Kinesis: events.KinesisRecord{SequenceNumber: number, PartitionKey: partitionKey, Data: []byte(data)},
+	}
+}
+
+// tableChange returns a record as a function gets it from a table's stream.
+func tableChange(number, name, order string) events.DynamoDBEventRecord {
+	return events.DynamoDBEventRecord{
+		EventID: "event-" + number, EventName: name,
+		EventSourceArn: "arn:aws:dynamodb:eu-west-1:111122223333:table/orders/stream/2026-01-02T12:00:00.000",
+		Change: events.DynamoDBStreamRecord{
+			SequenceNumber: number, Keys: map[string]events.DynamoDBAttributeValue{"orderId": events.NewStringAttribute(order)},
+		},
+	}
+}

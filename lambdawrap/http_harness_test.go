@@ -189,8 +189,8 @@ func entry(id string) types.TransactWriteItem {
 	}}
 }
 
-// staging returns a handler that stages an item and creates a payment.
-func staging(refused func(*idemddb.EffectError) error) http.HandlerFunc {
+// stagingHandler returns a handler that stages an item and creates a payment.
+func stagingHandler(refused func(*idemddb.EffectError) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{entry("p-1")}, Refused: refused})
 		if err != nil {

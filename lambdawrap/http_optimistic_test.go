@@ -23,9 +23,9 @@ func TestHTTPCostsOfARequest(t *testing.T) {
 		cache      int
 	}{
 		"nothing":                               {created, false, 0},
-		"one item":                              {staging(nil), false, 0},
-		"one item, with `Optimistic`":           {staging(nil), true, 0},
-		"one item, with a `Cache` in the Store": {staging(nil), false, 10},
+		"one item":                              {stagingHandler(nil), false, 0},
+		"one item, with `Optimistic`":           {stagingHandler(nil), true, 0},
+		"one item, with a `Cache` in the Store": {stagingHandler(nil), false, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +51,7 @@ func TestHTTPOptimisticAsksTheCacheFirst(t *testing.T) {
 
 	w := newWeb(t, &idemddb.Options{Cache: 10})
 	w.opts.Optimistic = true
-	w.work = staging(nil)
+	w.work = stagingHandler(nil)
 
 	for _, replayed := range []string{"false", "true", "true"} {
 		w.answered(w.post("k", "{}"), http.StatusCreated, replayed, `{"id":"p-1"}`)
@@ -67,7 +67,7 @@ func TestHTTPOptimisticAnotherRequestUnderAKeyIsRefused(t *testing.T) {
 
 	w := newWeb(t, nil)
 	w.opts.Optimistic = true
-	w.work = staging(nil)
+	w.work = stagingHandler(nil)
 	w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 	w.refused(w.post("k", "[]"), http.StatusUnprocessableEntity, "key-reused")
 
@@ -109,7 +109,7 @@ func TestHTTPOptimisticKeepsARefusalOfTheHandlerWithoutStage(t *testing.T) {
 	w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "false", "")
 	w.equal("state", w.recordState("k"), "COMPLETED")
 
-	w.work = staging(nil) // as it would answer now
+	w.work = stagingHandler(nil) // as it would answer now
 	w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "true", "")
 	w.equal("entries", len(w.db.Items("ledger")), 0)
 }
@@ -141,14 +141,14 @@ func TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer(t *testing.T) {
 		"it answers 500":                       answering(http.StatusInternalServerError),
 		"it answers 409":                       answering(http.StatusConflict),
 		"it stages nothing":                    created,
-		"the condition of its item is refused": staging(nil),
+		"the condition of its item is refused": stagingHandler(nil),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			w := newWeb(t, nil)
 			w.opts.Optimistic = true
-			w.work = staging(nil)
+			w.work = stagingHandler(nil)
 			w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 
 			w.work = work
@@ -161,7 +161,7 @@ func TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer(t *testing.T) {
 func TestHTTPOptimisticMeetsAClaim(t *testing.T) {
 	t.Parallel()
 
-	for name, work := range map[string]http.HandlerFunc{"success": staging(nil), "failure": answering(http.StatusInternalServerError)} {
+	for name, work := range map[string]http.HandlerFunc{"success": stagingHandler(nil), "failure": answering(http.StatusInternalServerError)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			webBubble(t, nil, func(w *web) {
@@ -178,6 +178,19 @@ func TestHTTPOptimisticMeetsAClaim(t *testing.T) {
 	}
 }
 
+func TestHTTPOptimisticWaitsForAClaim(t *testing.T) {
+	t.Parallel()
+	webBubble(t, nil, func(w *web) {
+		w.opts.Optimistic, w.opts.Wait = true, 5*time.Second
+		w.work = stagingHandler(nil)
+		claim := w.elsewhere("k")
+
+		time.AfterFunc(2*time.Second, func() { claim.Release(w.Context(), nil) })
+		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+		w.runs(1)
+	})
+}
+
 func TestHTTPOptimisticTwoAtATimeGetOneAnswer(t *testing.T) {
 	t.Parallel()
 	webBubble(t, nil, func(w *web) {
@@ -185,7 +198,7 @@ func TestHTTPOptimisticTwoAtATimeGetOneAnswer(t *testing.T) {
 		answers := make(chan string, 2)
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			time.Sleep(time.Second)
-			staging(nil)(rw, r)
+			stagingHandler(nil)(rw, r)
 		}
 
 		for range 2 {
@@ -208,7 +221,7 @@ func TestHTTPOptimisticDemandsALongRetention(t *testing.T) {
 
 	w := newWeb(t, &idemddb.Options{Retention: 10 * time.Minute})
 	w.opts.Optimistic = true
-	w.work = staging(nil)
+	w.work = stagingHandler(nil)
 	w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
 	w.logs("Options.Retention", "level=ERROR")
 	w.runs(0)
@@ -218,7 +231,7 @@ func TestHTTPOptimisticATransactionThatNeverArrivesLeavesNothing(t *testing.T) {
 	t.Parallel()
 	webBubble(t, nil, func(w *web) {
 		w.opts.Optimistic = true
-		w.work = staging(nil)
+		w.work = stagingHandler(nil)
 		w.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }, idemddbtest.LostRequest))
 		w.refused(w.post("k", "{}", deadline(10*time.Second)), http.StatusServiceUnavailable, "unavailable")
 		w.equal("records", len(w.db.Items("records")), 0)

@@ -44,7 +44,7 @@ func TestHTTPServerRunsParallelDuplicatesOnceAndAnswersThemAlike(t *testing.T) {
 
 	w := newWeb(t, nil)
 	w.opts.Wait = time.Minute
-	w.work = staging(nil)
+	w.work = stagingHandler(nil)
 	post := w.serve(t)
 
 	var (
@@ -98,7 +98,7 @@ func TestHTTPServerAClientThatLeavesFindsItsAnswerLater(t *testing.T) {
 		close(begun)
 		<-goOn
 		w.equal("the context", r.Context().Err(), nil)
-		staging(nil)(rw, r)
+		stagingHandler(nil)(rw, r)
 	}
 	post := w.serve(t)
 
@@ -199,7 +199,7 @@ func TestHTTPBehindAFunctionURL(t *testing.T) {
 		w.equal("the body", []any{string(got), err}, []any{binary, nil})
 		rw.Header()["Set-Cookie"] = []string{"a=1; Path=/", "b=2"}
 		rw.Header()["Link"] = []string{"</a>", "</b>"}
-		staging(nil)(rw, r)
+		stagingHandler(nil)(rw, r)
 	}
 
 	handler := w.handler()

@@ -108,7 +108,7 @@ func TestHTTPAPanicGoesOnAndReleasesTheKey(t *testing.T) {
 	bothWebs(t, nil, func(w *web) {
 		for _, value := range []any{errBank, http.ErrAbortHandler, "text"} {
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
-				staging(nil)(rw, r)
+				stagingHandler(nil)(rw, r)
 				panic(value)
 			}
 			w.equal("the panic goes on", panicOf(func() { w.post("k", "{}") }) == value, true)
@@ -127,7 +127,7 @@ func TestHTTPAPanicGoesOnAndReleasesTheKey(t *testing.T) {
 		<-ended
 		w.equal("state", w.recordState("k"), "INPROGRESS released")
 
-		w.work = staging(nil)
+		w.work = stagingHandler(nil)
 		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 		w.equal("attempts", w.attempts(`#["c-1","k"]`), "5")
 	})
@@ -150,12 +150,12 @@ func TestHTTPAClientThatLeavesCancelsNothing(t *testing.T) {
 			leave()
 			time.Sleep(time.Minute) // longer than its lease
 			w.equal("the context", r.Context().Err(), nil)
-			staging(nil)(rw, r)
+			stagingHandler(nil)(rw, r)
 		}
 
 		w.post("k", "{}", func(r *http.Request) { *r = *r.WithContext(ctx) })
 
-		w.work = staging(nil)
+		w.work = stagingHandler(nil)
 		w.answered(w.post("k", "{}"), http.StatusCreated, "true", `{"id":"p-1"}`)
 		w.equal("entries", len(w.db.Items("ledger")), 1)
 	})
@@ -182,7 +182,7 @@ func TestHTTPTheHandlersContextEndsBeforeTheDeadlineAndItsAnswerCounts(t *testin
 				w.work = func(rw http.ResponseWriter, r *http.Request) {
 					<-r.Context().Done()
 					w.equal("the context ends after", time.Since(begun), test.want)
-					staging(nil)(rw, r)
+					stagingHandler(nil)(rw, r)
 				}
 
 				change := header("A", "1")
@@ -222,13 +222,13 @@ func TestHTTPWhatATakenOverHandlerAnswers(t *testing.T) {
 	}{
 		"the other completed": {func(w *web, c *idemddb.Claim) error { return c.Complete(w.Context(), []byte(other)) }, created, 202, "true", "the other's", ""},
 		"the other completed, and this one staged": {
-			func(w *web, c *idemddb.Claim) error { return c.Complete(w.Context(), []byte(other)) }, staging(nil), 202, "true", "the other's", "",
+			func(w *web, c *idemddb.Claim) error { return c.Complete(w.Context(), []byte(other)) }, stagingHandler(nil), 202, "true", "the other's", "",
 		},
 		"the other completed, and this one failed": {
 			func(w *web, c *idemddb.Claim) error { return c.Complete(w.Context(), []byte(other)) }, answering(500), 202, "true", "the other's", "",
 		},
 		"the other still runs":                      {func(*web, *idemddb.Claim) error { return nil }, created, 503, "", "", "unavailable"},
-		"the other still runs, and this one staged": {func(*web, *idemddb.Claim) error { return nil }, staging(nil), 503, "", "", "unavailable"},
+		"the other still runs, and this one staged": {func(*web, *idemddb.Claim) error { return nil }, stagingHandler(nil), 503, "", "", "unavailable"},
 		"the other failed for good":                 {func(w *web, c *idemddb.Claim) error { return c.Fail(w.Context(), errBank) }, created, 503, "", "", "unavailable"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestHTTPAKeyThatAnotherWorkerGaveUp(t *testing.T) {
 	for name, test := range map[string]struct {
 		work   http.HandlerFunc
 		status int
-	}{"nothing staged: the success is the proof": {created, 201}, "staged: nothing was written": {staging(nil), 422}} {
+	}{"nothing staged: the success is the proof": {created, 201}, "staged: nothing was written": {stagingHandler(nil), 422}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			webBubble(t, &idemddb.Options{Now: behind()}, func(w *web) {
@@ -291,7 +291,7 @@ func TestHTTPARecordThatWasDeletedMeanwhile(t *testing.T) {
 	for name, test := range map[string]struct {
 		work   http.HandlerFunc
 		status int
-	}{"nothing staged: the success is the proof": {created, 201}, "staged: nothing was written": {staging(nil), 503}} {
+	}{"nothing staged: the success is the proof": {created, 201}, "staged: nothing was written": {stagingHandler(nil), 503}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			webBubble(t, nil, func(w *web) {
@@ -364,7 +364,7 @@ func TestHTTPARefusedConditionIsAConflictOrFinal(t *testing.T) {
 			bothWebs(t, nil, func(w *web) {
 				w.book("p-1")
 
-				w.work = staging(test.refused)
+				w.work = stagingHandler(test.refused)
 				got := w.post("k", "{}")
 				w.equal("Set", got.Header.Get("Location"), "")
 				w.refused(got, test.status, test.problem)
@@ -404,8 +404,8 @@ func TestHTTPACompletionThatDoesNotGetThrough(t *testing.T) {
 		outcome    string
 	}{
 		"nothing staged: the success is the proof": {created, false, 201, "unrecorded"},
-		"staged":             {staging(nil), false, 503, "uncommitted"},
-		"staged, optimistic": {staging(nil), true, 503, "uncommitted"},
+		"staged":             {stagingHandler(nil), false, 503, "uncommitted"},
+		"staged, optimistic": {stagingHandler(nil), true, 503, "uncommitted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -447,14 +447,14 @@ func TestHTTPALateTwinOfACommitAnswersTheNextRequest(t *testing.T) {
 
 				return idemddbtest.LostRequest
 			})
-			staging(nil)(rw, r)
+			stagingHandler(nil)(rw, r)
 		}
 
 		w.refused(w.post("k", "{}", deadline(10*time.Second)), http.StatusServiceUnavailable, "unavailable")
 		w.db.Intercept(nil)
 		w.equal("late", len(w.db.Deliver()), 1)
 
-		w.work = staging(nil)
+		w.work = stagingHandler(nil)
 		w.answered(w.post("k", "{}"), http.StatusCreated, "true", `{"id":"p-1"}`)
 		w.equal("entries", len(w.db.Items("ledger")), 1)
 	})
@@ -466,7 +466,7 @@ func TestHTTPACommitWhoseAnswerWasLostIsDone(t *testing.T) {
 	bothWebs(t, nil, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			w.db.Inject(idemddbtest.LostReply)
-			staging(nil)(rw, r)
+			stagingHandler(nil)(rw, r)
 		}
 
 		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
@@ -504,7 +504,7 @@ func TestHTTPARefusedConditionWhoseSettlementIsNotKnownIsNoVerdict(t *testing.T)
 
 						return idemddbtest.None
 					})
-					staging(refused)(rw, r)
+					stagingHandler(refused)(rw, r)
 				}
 
 				w.refused(w.post("k", "{}", deadline(10*time.Second)), http.StatusServiceUnavailable, "unavailable")
@@ -521,7 +521,7 @@ func TestHTTPARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
 			w.Fatal(err)
 		}
 
-		w.work = staging(nil)
+		w.work = stagingHandler(nil)
 		w.refused(w.post("k", "{}"), http.StatusServiceUnavailable, "unavailable")
 		w.logs("outcome=corrupt", "level=ERROR")
 	})
@@ -608,7 +608,7 @@ func TestHTTPSwitchedOff(t *testing.T) {
 		handler()
 		w.equal("warnings", strings.Count(w.log.String(), "IDEMDDB_DISABLED"), 1)
 
-		w.work = staging(nil)
+		w.work = stagingHandler(nil)
 		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 		w.refused(w.post("k", "{}"), http.StatusConflict, "condition-failed")
 		w.equal("entries, records", []int{len(w.db.Items("ledger")), len(w.db.Items("records"))}, []int{1, 0})

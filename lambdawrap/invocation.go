@@ -62,12 +62,8 @@ func (w *wrapper) serve(
 
 		messages := w.plan(event)
 
-		v.run(ctx, func(ctx context.Context) { begin(ctx, v, messages) })
-
-		if v.failure != nil {
-			v.logFailure()
-
-			return response, v.failure
+		if err := v.run(ctx, func(ctx context.Context) { begin(ctx, v, messages) }); err != nil {
+			return response, err
 		}
 
 		return w.answer(messages)
@@ -98,12 +94,34 @@ func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 		v.limits.idle = func() { v.batch.FlushCommits(ctx) }
 	}
 
-	if left := v.deadline.Sub(v.start); !v.deadline.IsZero() && w.opts.Timeout > 0 && w.opts.Timeout > left-w.reserve {
-		return nil, fmt.Errorf("lambdawrap: Options.Timeout: %v and Options.Reserve of %v do not fit into the %v that the invocation has",
-			w.opts.Timeout, w.reserve, left.Round(time.Millisecond))
+	if v.deadline.IsZero() {
+		return v, nil
 	}
 
-	return v, nil
+	left := v.deadline.Sub(v.start)
+
+	switch {
+	case w.opts.Timeout > 0 && w.opts.Timeout > left-w.reserve:
+		return nil, fmt.Errorf("lambdawrap: %[1]s.Timeout: %[2]v and %[1]s.Reserve of %[3]v do not fit into the %[4]v that the invocation has",
+			w.optsName, w.opts.Timeout, w.reserve, left.Round(time.Millisecond))
+	case left <= w.reserve:
+		return v, w.warnOfReserve(ctx, left.Round(time.Millisecond))
+	default:
+		return v, nil
+	}
+}
+
+// warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little
+// time left as well, and its messages come back in either case. What it returns is a panic of the logger.
+func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) error {
+	return recovered(func() error {
+		w.reserveWarned.Do(func() {
+			w.logger().WarnContext(ctx, w.optsName+".Reserve does not fit into the time that the invocation has, so no handler starts and "+
+				"nothing is done; if this goes on, raise the function's time-out", "reserve", w.reserve.String(), "left", left.String())
+		})
+
+		return nil
+	})
 }
 
 // before returns the time at which 1/part of the reserve is left.
@@ -116,16 +134,12 @@ func (v *invocation) before(part time.Duration) time.Time {
 }
 
 // run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without
-// an answer are late.
-func (v *invocation) run(ctx context.Context, begin func(context.Context)) {
-	work := idemddb.WithInvocation(ctx, v.deadline, v.before(answerPart))
+// an answer are late. The error is the wrapper's own.
+func (v *invocation) run(ctx context.Context, begin func(context.Context)) error {
+	work, cancel := v.workContext(ctx)
+	defer cancel()
 
 	if !v.deadline.IsZero() {
-		var cancel context.CancelFunc
-
-		work, cancel = context.WithDeadline(work, v.before(1))
-		defer cancel()
-
 		closing := time.AfterFunc(time.Until(v.before(latePart)), v.close)
 		defer closing.Stop()
 	}
@@ -142,6 +156,22 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) {
 	for _, stop := range v.kept {
 		stop()
 	}
+
+	if v.failure != nil {
+		v.logFailure()
+	}
+
+	return v.failure
+}
+
+// workContext returns the context for all that begins before the reserve does, and ends with it.
+func (v *invocation) workContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	work := idemddb.WithInvocation(ctx, v.deadline, v.before(answerPart))
+	if v.deadline.IsZero() {
+		return context.WithCancel(work)
+	}
+
+	return context.WithDeadline(work, v.before(1))
 }
 
 // spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.

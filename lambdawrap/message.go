@@ -3,6 +3,7 @@ package lambdawrap
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"maps"
 	"strconv"
 	"strings"
@@ -10,19 +11,25 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// message is one record of the event: planned, worked on, answered.
+// message is one record of the event, of a queue or of a stream: planned, worked on, answered.
 type message struct {
-	events.SQSMessage // as it arrived
+	events.SQSMessage // as it arrived; empty for a record of a stream
 
-	given       events.SQSMessage // what the handler and the key functions get
+	given       events.SQSMessage // what the handler and the key functions get; empty for a record of a stream
+	id          slog.Attr         // names it in the log
 	index       int               // in the batch
 	key         string
 	fingerprint string
 	noKey       error  // why there is no key
-	group       string // of a FIFO queue; "" on a standard queue
-	fifo        bool
-	unclaimed   bool // its handler runs without a claim
-	receives    int  // how often it was delivered
+	group       string // whose messages are worked on in order, if fifo is set
+	fifo        bool   // it is of a FIFO queue or of a stream
+	unclaimed   bool   // its handler runs without a claim
+	receives    int    // how often it was delivered; 1 for a record of a stream, which does not say it
+
+	// The user's functions, with this message or record. Those that are nil are not called.
+	work func(context.Context) error        // the handler; nil with Batch, which has one call for all
+	bury func(context.Context, error) error // the dead-letter hook
+	tell func(context.Context, Outcome)     // Options.OnMessage or StreamOptions.OnRecord
 
 	// The answer, written by the one goroutine that has the message.
 	failed  bool
@@ -49,6 +56,7 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 
 	for i, record := range event.Records {
 		m := &message{SQSMessage: record, given: record, index: i, receives: receiveCount(record), failed: true} // until proven done
+		m.id = slog.String("messageId", m.MessageId)
 		// The ARN says it: standard queues with fair queues have message groups, too, without an order.
 		if m.fifo = strings.HasSuffix(record.EventSourceARN, ".fifo"); m.fifo {
 			m.group = record.EventSourceARN + "\n" + record.Attributes["MessageGroupId"]
@@ -58,32 +66,49 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 			m.given = clone(record)
 		}
 
+		w.hook(m)
 		m.unclaimed = w.isOptimistic(m)
-		m.noKey = recovered(func() error { return readable(w.findKey(m)) })
+		m.noKey = w.findKey(m, func() (key string, err error) {
+			if key, err = w.opts.Key(m.given); err == nil && key != "" && w.opts.Fingerprint != nil {
+				m.fingerprint, err = w.opts.Fingerprint(m.given)
+			}
+
+			return key, err
+		})
 		messages[i] = m
 	}
 
 	return messages
 }
 
-func (w *wrapper) findKey(m *message) (err error) {
+// hook gives a message the hooks of the options. They get the message as it arrived.
+func (w *wrapper) hook(m *message) {
+	if w.opts.DeadLetter != nil {
+		m.bury = func(ctx context.Context, cause error) error {
+			return w.opts.DeadLetter(ctx, clone(m.SQSMessage), cause)
+		}
+	}
+
+	if w.opts.OnMessage != nil {
+		m.tell = func(ctx context.Context, o Outcome) { w.opts.OnMessage(ctx, m.SQSMessage, o) }
+	}
+}
+
+// findKey finds a message's key by the user's function. It returns why there is none.
+func (w *wrapper) findKey(m *message, find func() (string, error)) error {
 	if w.disabled {
 		m.key = strconv.Itoa(m.index) // no two messages are one piece of work
 
 		return nil
 	}
 
-	if m.key, err = w.opts.Key(m.given); err == nil && m.key == "" {
-		err = noKey("the key function returned an empty key")
-	}
+	return recovered(func() (err error) {
+		if m.key, err = find(); err == nil && m.key == "" {
+			err = noKey("the key function returned an empty key")
+		}
 
-	if err != nil || w.opts.Fingerprint == nil {
-		return err
-	}
-
-	m.fingerprint, err = w.opts.Fingerprint(m.given)
-
-	return err
+		return readable(err)
+	})
 }
 
 // clone returns a copy that shares nothing with the message: what a handler does to its message must not reach the dead-letter hook.

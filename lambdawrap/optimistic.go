@@ -14,8 +14,8 @@ func (w *wrapper) isOptimistic(m *message) bool {
 }
 
 // workUnclaimed runs a message's handler without a claim and commits what it staged.
-func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn, h Handler) outcome {
-	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint}
+func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) outcome {
+	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, SkipResult: true, Wait: v.opts.Wait}
 
 	if !<-t.answer {
 		return outcome{name: OutcomeNoTime, err: errNoTime}
@@ -32,8 +32,7 @@ func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn, h H
 		return unclaimed(err)
 	}
 
-	err, isLate := v.handle(work.Context(context.WithValue(ctx, messageKey{}, m)),
-		func(ctx context.Context) error { return h(ctx, m.given) })
+	err, isLate := v.handle(work.Context(ctx), m.work)
 	effects, staged := work.Effects()
 
 	if err == nil && !staged {

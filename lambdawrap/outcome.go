@@ -209,7 +209,7 @@ func (v *invocation) finishBefore(end time.Time, ctx context.Context, m *message
 	m.outcome = o.name
 	err := o.err
 
-	if o.permanent && v.opts.DeadLetter != nil {
+	if o.permanent && m.bury != nil {
 		hook := v.callHook(ctx, end, m, o.err)
 		m.failed = hook != nil
 		err = errors.Join(err, hook)
@@ -226,8 +226,8 @@ func (v *invocation) finishBefore(end time.Time, ctx context.Context, m *message
 		v.spawn(func() { v.hide(ctx, m) })
 	}
 
-	if v.opts.OnMessage != nil {
-		v.callOnMessage(ctx, m, o.name)
+	if m.tell != nil {
+		v.callTell(ctx, m, o.name)
 	}
 }
 
@@ -261,21 +261,21 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 		return errNoTime
 	}
 
-	return await(ctx, func() error { return v.opts.DeadLetter(ctx, clone(m.SQSMessage), cause) })
+	return await(ctx, func() error { return m.bury(ctx, cause) })
 }
 
-// callOnMessage calls the user's hook for ended messages. Its panic changes nothing but the log.
-func (v *invocation) callOnMessage(ctx context.Context, m *message, name Outcome) {
+// callTell calls the user's hook for ended messages. Its panic changes nothing but the log.
+func (v *invocation) callTell(ctx context.Context, m *message, name Outcome) {
 	ctx, cancel := v.answerContext(ctx)
 	defer cancel()
 
 	err := await(ctx, func() error {
-		v.opts.OnMessage(ctx, m.SQSMessage, name)
+		m.tell(ctx, name)
 
 		return nil
 	})
 	if err != nil {
-		v.log(ctx, slog.LevelError, "Options.OnMessage failed; the message ended as it would have without it", m, name, err)
+		v.log(ctx, slog.LevelError, "the hook for ended messages failed; the message ended as it would have without it", m, name, err)
 	}
 }
 
@@ -338,7 +338,7 @@ func (v *invocation) report(ctx context.Context, m *message, o outcome, err erro
 		v.log(ctx, level, "the message is done, but its record is not as it should be", m, o.name, err)
 	case !m.failed:
 		v.log(ctx, level, "the message was given to the dead-letter hook", m, o.name, err)
-	case o.permanent && v.opts.DeadLetter != nil:
+	case o.permanent && m.bury != nil:
 		v.log(ctx, slog.LevelError, "the message is reported failed, because the dead-letter hook failed", m, o.name, err)
 	default:
 		v.log(ctx, level, "the message is reported failed", m, o.name, err)
@@ -348,11 +348,11 @@ func (v *invocation) report(ctx context.Context, m *message, o outcome, err erro
 // logTakeover writes the line of the one moment in which an effect may be the second.
 func (v *invocation) logTakeover(ctx context.Context, m *message) {
 	v.logger().LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
-		slog.String("messageId", m.MessageId), slog.String("outcome", "takeover"), slog.String("key", idemddb.KeyHash(m.key)))
+		m.id, slog.String("outcome", "takeover"), slog.String("key", idemddb.KeyHash(m.key)))
 }
 
 func (v *invocation) log(ctx context.Context, level slog.Level, text string, m *message, name Outcome, err error) {
-	attrs := []slog.Attr{slog.String("messageId", m.MessageId), slog.Bool("comesBack", m.failed)}
+	attrs := []slog.Attr{m.id, slog.Bool("comesBack", m.failed)}
 
 	if name != "" {
 		attrs = append(attrs, slog.String("outcome", string(name)))

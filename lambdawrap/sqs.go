@@ -60,7 +60,7 @@ type Options struct {
 	// more and the contexts of running handlers end. Until half of it is left, what a handler returns is taken as it is. Then its
 	// message is reported failed and its claim is extended by one lease, because the handler may still run. The answer is sent when a
 	// quarter of it is left. For tables that throttle, 2 s or more leave room for retries. Without a deadline in the context there is no
-	// reserve. Negative is an error. Defaults to 1 s.
+	// reserve. If an invocation has no more time than the reserve, nothing starts in it, and a warning says so once. Negative is an error. Defaults to 1 s.
 	Reserve time.Duration
 
 	// Timeout is the time for one handler; with Batch, for the one call with all messages. Its context ends after that, and no handler
@@ -106,16 +106,25 @@ func SQS(
 		panic("lambdawrap: handler: must not be nil")
 	}
 
-	w := newWrapper(store, opts)
+	w := newWrapper(store, opts, "Options")
 
 	return w.serve(func(ctx context.Context, v *invocation, messages []*message) {
-		all := lanes(messages)
-		v.enter(all)
-
-		for _, l := range all {
-			v.spawn(func() { v.follow(ctx, l, h) })
+		for _, m := range messages {
+			m.work = func(ctx context.Context) error { return h(context.WithValue(ctx, messageKey{}, m), m.given) }
 		}
+
+		v.workAll(ctx, messages)
 	})
+}
+
+// workAll works on all messages of a batch: those of one lane one after the other, and the lanes side by side.
+func (v *invocation) workAll(ctx context.Context, messages []*message) {
+	all := lanes(messages)
+	v.enter(all)
+
+	for _, l := range all {
+		v.spawn(func() { v.follow(ctx, l) })
+	}
 }
 
 // enter queues the first message of each lane that must be worked on, all together, so that their claims share requests.
@@ -137,11 +146,11 @@ func (v *invocation) enter(lanes []*lane) {
 }
 
 // follow works on the messages of one lane, one after the other.
-func (v *invocation) follow(ctx context.Context, l *lane, h Handler) {
+func (v *invocation) follow(ctx context.Context, l *lane) {
 	for _, m := range l.messages {
 		o, ended := l.known(m)
 		if !ended {
-			o = v.work(ctx, m, l.takeTurn(v.limits, m), h)
+			o = v.work(ctx, m, l.takeTurn(v.limits, m))
 		}
 
 		v.finish(ctx, m, o)
@@ -150,9 +159,9 @@ func (v *invocation) follow(ctx context.Context, l *lane, h Handler) {
 }
 
 // work claims a message's key, runs its handler and settles the claim.
-func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) outcome {
+func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
 	if v.isOptimistic(m) {
-		return v.workUnclaimed(ctx, m, t, h)
+		return v.workUnclaimed(ctx, m, t)
 	}
 
 	claim, t, o := v.claim(ctx, m, t)
@@ -160,7 +169,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) o
 		return o
 	}
 
-	kept, stop := claim.Keep(context.WithValue(ctx, messageKey{}, m))
+	kept, stop := claim.Keep(ctx)
 	defer stop()
 
 	if started := t.start(); !started || ctx.Err() != nil {
@@ -184,7 +193,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) o
 		v.logTakeover(ctx, m)
 	}
 
-	err, isLate := v.handle(kept, func(ctx context.Context) error { return h(ctx, m.given) })
+	err, isLate := v.handle(kept, m.work)
 
 	stop()
 
@@ -199,7 +208,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn, h Handler) o
 
 // claim claims a message's key when the limits let it. Without a claim the outcome says why.
 func (v *invocation) claim(ctx context.Context, m *message, t *turn) (*idemddb.Claim, *turn, outcome) {
-	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1}
+	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true}
 	end := time.Now().Add(v.opts.Wait)
 
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
@@ -303,15 +312,17 @@ func (v *invocation) warnOfTrouble(ctx context.Context) {
 type wrapper struct {
 	store    *idemddb.Store
 	opts     Options
+	optsName string // of the type of the options that the user set, for errors
 	reserve  time.Duration
 	workers  int
 	disabled bool
 	invalid  error // what is wrong with the options; answered to every invocation, so that no message is lost
 
-	durations durations // of the handlers that succeeded
+	durations     durations // of the handlers that succeeded
+	reserveWarned sync.Once
 }
 
-func newWrapper(store *idemddb.Store, opts *Options) *wrapper {
+func newWrapper(store *idemddb.Store, opts *Options, name string) *wrapper {
 	if opts == nil {
 		opts = &Options{}
 	}
@@ -321,11 +332,12 @@ func newWrapper(store *idemddb.Store, opts *Options) *wrapper {
 	}
 
 	w := &wrapper{
-		store:   store,
-		opts:    *opts,
-		reserve: cmp.Or(opts.Reserve, defaultReserve),
-		workers: cmp.Or(opts.Workers, 1),
-		invalid: opts.validate(),
+		store:    store,
+		opts:     *opts,
+		optsName: name,
+		reserve:  cmp.Or(opts.Reserve, defaultReserve),
+		workers:  cmp.Or(opts.Workers, 1),
+		invalid:  opts.validate(name),
 	}
 	if w.opts.Key == nil {
 		w.opts.Key = MessageID
@@ -338,18 +350,18 @@ func newWrapper(store *idemddb.Store, opts *Options) *wrapper {
 	return w
 }
 
-func (o *Options) validate() error {
+func (o *Options) validate(name string) error {
 	for _, field := range []struct {
 		name  string
 		value time.Duration
 	}{{"Reserve", o.Reserve}, {"Timeout", o.Timeout}, {"Wait", o.Wait}} {
 		if field.value < 0 {
-			return fmt.Errorf("lambdawrap: Options.%s: must not be negative, is %v", field.name, field.value)
+			return fmt.Errorf("lambdawrap: %s.%s: must not be negative, is %v", name, field.name, field.value)
 		}
 	}
 
 	if o.Workers < 0 {
-		return fmt.Errorf("lambdawrap: Options.Workers: must not be negative, is %d", o.Workers)
+		return fmt.Errorf("lambdawrap: %s.Workers: must not be negative, is %d", name, o.Workers)
 	}
 
 	return nil

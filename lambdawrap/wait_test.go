@@ -119,3 +119,20 @@ func TestWaitingEndsWithTheTimeOfTheInvocation(t *testing.T) {
 		h.idle()
 	})
 }
+
+// The handler runs without a claim; its commit waits.
+func TestAnOptimisticMessageWaitsForAKeyThatAnotherWorkerHolds(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		h.opts.Wait, h.opts.Optimistic = 5*time.Second, true
+		h.heldElsewhere("k1", 2*time.Second)
+
+		failed, took := h.within(30*time.Second, h.handle(staged), numbered(3))
+		h.equal("failed", failed, []string(nil))
+		h.ran("m0", "m1", "m2")
+
+		if took < 2*time.Second || took > 4*time.Second {
+			h.Errorf("it takes %v", took)
+		}
+	})
+}

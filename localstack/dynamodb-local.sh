@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # DynamoDB Local on this machine without Docker: a JDK and Maven are enough.
 #
+#   dynamodb-local.sh check            say what this machine lacks, and fetch nothing
 #   dynamodb-local.sh fetch            download it once, about 50 MB; the other commands do so when needed
 #   dynamodb-local.sh run PORT         in the foreground; port 0 takes a free one, the endpoint is printed
 #   dynamodb-local.sh up [PORT]        in the background, default 8000; prints what a shell must export
@@ -48,12 +49,18 @@ lock() {
   echo $$ > "$home.lock/pid"
 }
 
+check() {
+  check_java
+  if ! fetched; then
+    need javac openjdk-17-jdk-headless
+    need mvn maven
+  fi
+}
+
 fetch() {
   fetched && return
   new=$home.new.$$
-  check_java
-  need javac openjdk-17-jdk-headless
-  need mvn maven
+  check
   lock
   trap 'rm -rf "$home.lock" "$new"' EXIT
   if ! fetched; then
@@ -152,6 +159,7 @@ with() { # COMMAND...
 }
 
 case ${1:-} in
+  check) check;;
   fetch) fetch;;
   run) fetch; check_java; serve "${2:?usage: dynamodb-local.sh run PORT}";;
   up) fetch; check_java; up "${2:-8000}";;

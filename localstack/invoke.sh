@@ -61,7 +61,7 @@ check
 reach_localstack
 eval "$(localstack/stack.sh env)"
 go run ./localstack/tables -records "$records" -ledger "$ledger" | grep created || true
-build=$(CGO_ENABLED=0 "$sam" build --parameter-overrides "Architecture=$architecture" 2>&1) || die "sam build failed: $build"
+build=$(SAM=$sam localstack/package.sh --parameter-overrides "Architecture=$architecture" 2>&1) || die "sam build failed: $build"
 
 # Bounded: the first time it pulls an image and builds one on it.
 timeout 600 "$sam" local invoke Payments --parameter-overrides "Architecture=$architecture" --docker-network "$network" ${host[@]+"${host[@]}"} \

@@ -2,30 +2,79 @@
 # LocalStack on this machine: SQS, event source mappings, Lambda, DynamoDB, CloudFormation and what `sam deploy` needs beside.
 #
 #   stack.sh fetch            install it once, about 110 MB (500 MB on disk); the other commands do so when needed
-#   stack.sh check            say what this machine lacks for up, and fetch nothing but the image where Docker runs
-#   stack.sh up               in the background; prints what a shell must export
+#   stack.sh check            say what this machine lacks for up, and fetch nothing
+#   stack.sh up               in the background; prints what a shell must export. Interrupted, it leaves nothing running that it started
+#   stack.sh running          succeed if what up started runs
 #   stack.sh env              prints the same again
 #   stack.sh down             stop what up started, and nothing else
 #   stack.sh with COMMAND...  run COMMAND with those variables, on a LocalStack of its own that ends with it
 #
 #   PORT        of LocalStack, default 4566
-#   LOCALSTACK  docker: the image, by compose.yaml. processes: from PyPI, with functions as processes and DynamoDB Local behind it; needs
-#               Python 3.13, a JDK 17 and Maven. Unset: docker where an engine answers and has the image or can pull it, else processes.
+#   LOCALSTACK  processes, the default: from PyPI, with functions as processes and DynamoDB Local behind it; needs Python 3.13, a JDK 17 and
+#               Maven. The tests use this way. docker: the image, by compose.yaml, which gets Docker's socket. No test uses this way.
 #
 # Everything listens on loopback only and lives in memory. Cache: ${IDEMDDB_CACHE:-~/.cache/go-idemddb}.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-cache=${IDEMDDB_CACHE:-$HOME/.cache/go-idemddb}
 version=4.14.0
-port=${PORT:-4566}
-run=$cache/run/localstack-$port
-venv=$cache/localstack-$version-$(cksum < "$here/process/requirements.txt" | cut -d' ' -f1)
 
 say() { printf 'localstack: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 
-# --- which of the two ways
+# --- what the environment says, before anything else happens
+
+[ -n "${IDEMDDB_CACHE:-}${HOME:-}" ] || die "HOME is not set. Set it, or IDEMDDB_CACHE to a folder for what is fetched"
+cache=${IDEMDDB_CACHE:-$HOME/.cache/go-idemddb}
+port=${PORT:-4566}
+way=${LOCALSTACK:-processes}
+case $port in *[!0-9]* | ??????*) die "PORT=$port? It is a number from 1 to 65535";; esac
+{ [ "$port" -ge 1 ] && [ "$port" -le 65535 ]; } || die "PORT=$port? It is a number from 1 to 65535"
+case $way in docker | processes) ;; *) die "LOCALSTACK=$way? It is docker or processes; unset, it is processes";; esac
+
+run=$cache/run/localstack-$port
+venv=$cache/localstack-$version-$(cksum < "$here/process/requirements.txt" | cut -d' ' -f1)
+
+# --- an interrupt
+
+started='' # set while up has started a LocalStack and not yet seen it answer
+locked=''
+
+# Children in the background ignore an interrupt, and bash waits for one in the foreground. So whatever takes long runs in the background,
+# is waited for, and is ended here.
+interrupted() { # STATUS
+  trap '' INT TERM
+  [ -z "$started" ] || down_processes
+  end_children $$
+  exit "$1"
+}
+
+end_children() { # PID
+  local child
+  for child in $(pgrep -P "$1"); do
+    end_children "$child"
+    kill "$child" 2> /dev/null || true
+  done
+}
+
+trap 'interrupted 130' INT
+trap 'interrupted 143' TERM
+trap '[ -z "$locked" ] || rm -rf "$run.lock"' EXIT
+
+# One up or down at a time: mkdir is atomic everywhere, flock is not everywhere.
+lock() {
+  mkdir -p "$cache/run" 2> /dev/null || die "$cache/run cannot be made. Set IDEMDDB_CACHE to a folder for what is fetched"
+  until mkdir "$run.lock" 2> /dev/null; do
+    local holder
+    sleep 0.2
+    holder=$(cat "$run.lock/pid" 2> /dev/null || true)
+    kill -0 "${holder:-0}" 2> /dev/null || rm -rf "$run.lock" # it was killed
+  done
+  locked=yes
+  echo $$ > "$run.lock/pid"
+}
+
+# --- what this machine has
 
 docker_works() { command -v docker > /dev/null && timeout 10 docker info > /dev/null 2>&1 && docker compose version > /dev/null 2>&1; }
 
@@ -34,20 +83,8 @@ image() { echo "localstack/localstack:${LOCALSTACK_VERSION:-$version}"; }
 image_there() {
   docker image inspect "$(image)" > /dev/null 2>&1 && return
   say "Docker runs here: pulling $(image), about 1 GB, only once ..."
-  timeout 600 docker pull --quiet "$(image)" > /dev/null && return
-  say "the image cannot be pulled: going on without Docker"
-  return 1
+  timeout 600 docker pull --quiet "$(image)" > /dev/null || die "the image cannot be pulled. Without Docker: LOCALSTACK=processes"
 }
-
-way() {
-  case ${LOCALSTACK:-} in
-    docker | processes) echo "$LOCALSTACK";;
-    '') if docker_works && image_there; then echo docker; else echo processes; fi;;
-    *) die "LOCALSTACK=$LOCALSTACK? It is docker or processes, or unset for whichever works here";;
-  esac
-}
-
-# --- the tools of the way without Docker
 
 # LocalStack 4.14.0 runs on this Python alone, whatever its metadata says.
 python313() {
@@ -55,25 +92,44 @@ python313() {
   for candidate in python3.13 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.13.*/bin/python python3; do
     [ "$("$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2> /dev/null)" = 3.13 ] && { echo "$candidate"; return; }
   done
-  die "Python 3.13 is missing. uv: uv python install 3.13 · pyenv: pyenv install 3.13 · macOS: brew install python@3.13 · Debian 13: apt-get install python3.13-venv · or start Docker."
+  die "Python 3.13 is missing. uv: uv python install 3.13 · pyenv: pyenv install 3.13 · macOS: brew install python@3.13 · Debian 13: apt-get install python3.13-venv · or take Docker: LOCALSTACK=docker"
 }
+
+# All that is missing is said before anything is fetched.
+check_processes() {
+  local tool python
+  if ! [ -e "$venv/.done" ]; then
+    python=$(python313)
+    "$python" -c 'import ensurepip' 2> /dev/null || die "$python has no venv. Debian and Ubuntu: apt-get install python3.13-venv"
+  fi
+  for tool in curl:curl ps:procps pgrep:procps; do
+    command -v "${tool%%:*}" > /dev/null || die "${tool%%:*} is missing. Debian and Ubuntu: apt-get install ${tool##*:}"
+  done
+  "$here/dynamodb-local.sh" check
+}
+
+check_docker() { docker_works || die "LOCALSTACK=docker, and no Docker engine with compose answers. Start one, or leave LOCALSTACK unset"; }
 
 fetch() {
   local python='' new=$venv.new.$$
+  check_processes
+  mkdir -p "$cache" 2> /dev/null || die "$cache cannot be made. Set IDEMDDB_CACHE to a folder for what is fetched"
   [ -e "$venv/.done" ] || python=$(python313)
-  "$here/dynamodb-local.sh" fetch
+  "$here/dynamodb-local.sh" fetch &
+  wait "$!" || exit 1
   [ -n "$python" ] || return 0
   say "installing LocalStack $version from PyPI: about 110 MB, a minute, only once ..."
   rm -rf "$new"
-  trap 'rm -rf "$new"' EXIT
-  "$python" -m venv "$new" || die "$python has no venv. Debian and Ubuntu: apt-get install python3.13-venv"
+  # shellcheck disable=SC2064 # $new as it is now
+  trap "rm -rf '$new'; [ -z \"\$locked\" ] || rm -rf '$run.lock'" EXIT
+  "$python" -m venv "$new" &
+  wait "$!" || die "$python makes no virtual environment"
   "$new/bin/python" -m pip install --disable-pip-version-check --progress-bar off -r "$here/process/requirements.txt" > "$new/pip.log" 2>&1 &
   show_progress "$!" "$new/pip.log"
   wait "$!" || { tail -20 "$new/pip.log" >&2; die "pip failed"; }
   touch "$new/.done"
   # whole or not at all: another shell may install at the same time, and the first one wins
   mv -T "$new" "$venv" 2> /dev/null || mv "$new" "$venv" 2> /dev/null || true
-  trap - EXIT
   rm -rf "$new"
   say "installed $(du -sh "$venv" | cut -f1) into $venv"
 }
@@ -107,13 +163,21 @@ serve() { # PORT FOLDER [attached]: replaces the shell by the server
 }
 
 answers() { curl -sf -m 2 -o /dev/null "http://127.0.0.1:$1/_localstack/health"; }
+
+# It answers, and so does DynamoDB Local behind it, which can end by itself.
+works() { # PORT
+  answers "$1" && curl -sf -m 10 -o /dev/null -H 'X-Amz-Target: DynamoDB_20120810.ListTables' -H 'Content-Type: application/x-amz-json-1.0' \
+    -H 'Authorization: AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0' \
+    -d '{}' "http://127.0.0.1:$1/"
+}
+
 listens() { (exec 3<> "/dev/tcp/127.0.0.1/$1") 2> /dev/null; }
 
 # Bounded: a minute is ten times what it takes.
 await() { # PORT PID LOG
   local _
   for _ in $(seq 300); do
-    answers "$1" && return
+    works "$1" && return
     kill -0 "$2" 2> /dev/null || break
     sleep 0.2
   done
@@ -145,19 +209,25 @@ need_port() {
 up_processes() {
   local pid
   fetch
+  lock
   if pid=$(ours); then
+    works "$port" || die "what runs on port $port, pid $pid, does not work. Stop it, then start again: make local-down$(other_port)"
     say "already up, pid $pid, port $port"
   else
     need_port
     rm -rf "$run"
     mkdir -p "$run"
     say "starting LocalStack $version on port $port, without Docker ..."
+    started=yes
     (serve "$port" "$run") < /dev/null > "$run/log" 2>&1 &
     pid=$!
     echo "$pid" > "$run/pid"
+    await "$port" "$pid" "$run/log"
+    started=''
   fi
-  await "$port" "$pid" "$run/log"
 }
+
+other_port() { [ "$port" = 4566 ] || echo " PORT=$port"; }
 
 down_processes() {
   local pid
@@ -216,6 +286,8 @@ with() { # COMMAND...
 compose() { PORT=$port docker compose -f "$here/compose.yaml" "$@"; }
 
 up_docker() {
+  check_docker
+  image_there
   [ -n "$(compose ps --quiet --status running localstack 2> /dev/null)" ] || need_port
   say "starting $(image) on port $port with Docker ..."
   compose up --wait --quiet-pull localstack >&2
@@ -223,13 +295,11 @@ up_docker() {
 
 case ${1:-} in
   fetch) fetch;;
-  check)
-    chosen=$(way)
-    [ "$chosen" = docker ] || [ -e "$venv/.done" ] || python313 > /dev/null;;
+  check) "check_$way";;
   up)
-    chosen=$(way)
-    "up_$chosen"
+    "up_$way"
     exports "$port";;
+  running) ours > /dev/null || { [ "$way" = docker ] && docker_works && [ -n "$(compose ps --quiet --status running localstack)" ]; };;
   env) exports "$port";;
   down)
     [ ! -e "$run/pid" ] && docker_works && [ -n "$(compose ps --quiet --all localstack)" ] && { compose rm --stop --force localstack >&2; exit; }

@@ -26,14 +26,15 @@ func TestStackSaysWhatIsMissingBeforeItFetches(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct{ command, way, want string }{
-		"up, another way":                  {"up", "bla", "LOCALSTACK=bla? It is docker or processes"},
-		"check, another way":               {"check", "bla", "LOCALSTACK=bla? It is docker or processes"},
-		"up without Python 3.13":           {"up", "processes", "Python 3.13 is missing."},
-		"check without Python 3.13":        {"check", "processes", "Python 3.13 is missing."},
-		"fetch without Python 3.13":        {"fetch", "", "Python 3.13 is missing."},
-		"with, without Python 3.13":        {"with", "", "Python 3.13 is missing."},
-		"neither Docker nor Python 3.13":   {"up", "", "Python 3.13 is missing."},
-		"with Docker, Python is no matter": {"check", "docker", ""},
+		"up, another way":           {"up", "bla", "LOCALSTACK=bla? It is docker or processes"},
+		"check, another way":        {"check", "bla", "LOCALSTACK=bla? It is docker or processes"},
+		"up without Python 3.13":    {"up", "processes", "Python 3.13 is missing."},
+		"check without Python 3.13": {"check", "processes", "Python 3.13 is missing."},
+		"fetch without Python 3.13": {"fetch", "", "Python 3.13 is missing."},
+		"with, without Python 3.13": {"with", "", "Python 3.13 is missing."},
+		"unset, it is processes":    {"up", "", "Python 3.13 is missing."},
+		"up without Docker":         {"up", "docker", "no Docker engine with compose answers"},
+		"check without Docker":      {"check", "docker", "no Docker engine with compose answers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

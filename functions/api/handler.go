@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 	"github.com/idemddb/go-idemddb/lambdawrap"
@@ -39,7 +40,7 @@ func wire(ctx context.Context) (http.Handler, error) {
 
 	store, err := idemddb.New(dynamodb.NewFromConfig(cfg), table, "api", &idemddb.Options{
 		Retention: retention, Single: true, // a request has no batch
-		Senders: map[string]idemddb.Sender{toPayments: outbox.SQS(sqs.NewFromConfig(cfg), queue)},
+		Senders: map[string]idemddb.Sender{ledger.Accepted: outbox.SQS(sqs.NewFromConfig(cfg), queue)},
 	})
 	if err != nil {
 		return nil, err //nolint:wrapcheck // says where it comes from

@@ -14,9 +14,6 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// toPayments is the name of the sender, in idemddb.Options.Senders, that passes payments on.
-const toPayments = "payments"
-
 const maxBody = 8 << 10 // bytes
 
 // api accepts payments. It is safe for concurrent use.
@@ -73,7 +70,7 @@ func (a *api) effects(payment ledger.Payment) (idemddb.Effects, error) {
 			},
 			ConditionExpression: aws.String("attribute_not_exists(pk)"),
 		}}},
-		Messages: []idemddb.Message{{To: toPayments, Body: string(message)}},
+		Messages: []idemddb.Message{{To: ledger.Accepted, Body: string(message)}},
 	}, nil
 }
 

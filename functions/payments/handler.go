@@ -47,6 +47,7 @@ func wire(ctx context.Context) (func(context.Context, events.SQSEvent) (events.S
 	opts := accounts.Options()
 	opts.Logger = logger
 	opts.Visibility = queues
+	opts.Workers = env.Workers
 
 	return metrics.Wrap(lambdawrap.SQS(store, accounts.Pay, opts)), nil
 }

@@ -98,6 +98,9 @@ func TestWireNamesWhatIsMissing(t *testing.T) {
 		"none, and a pause that is not": {map[string]string{"TABLE_NAME": "", "LEDGER_TABLE": "", "CAPTURED_QUEUE_URL": "", "PAUSE_MS": "x"}, []string{"TABLE_NAME", "LEDGER_TABLE", "CAPTURED_QUEUE_URL", "PAUSE_MS"}},
 		"a negative pause":              {map[string]string{"PAUSE_MS": "-1"}, []string{"PAUSE_MS", `"-1"`}},
 		"a pause that is not whole":     {map[string]string{"PAUSE_MS": "1.5"}, []string{"PAUSE_MS"}},
+		"no workers":                    {map[string]string{"WORKERS": "0"}, []string{"WORKERS", `"0"`}},
+		"more workers than messages":    {map[string]string{"WORKERS": "10001"}, []string{"WORKERS"}},
+		"workers that are no number":    {map[string]string{"WORKERS": "all"}, []string{"WORKERS"}},
 		"a pause beyond reason":         {map[string]string{"PAUSE_MS": "9223372036854775807"}, []string{"PAUSE_MS"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,7 +142,7 @@ func setEnv(t *testing.T, env map[string]string) {
 
 	for name, value := range map[string]string{
 		"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_CONFIG_FILE": "none",
-		"AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_CA_BUNDLE": "", "TABLE_NAME": "records", "LEDGER_TABLE": "accounts", "PAUSE_MS": "",
+		"AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_CA_BUNDLE": "", "TABLE_NAME": "records", "LEDGER_TABLE": "accounts", "PAUSE_MS": "", "WORKERS": "",
 		"CAPTURED_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/1/captured",
 	} {
 		t.Setenv(name, value)

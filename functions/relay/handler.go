@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -19,30 +20,37 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// wire puts the function together from its environment. The namespace and the names of the senders are those of the payments function.
+// wire puts the function together from its environment. The namespaces are those of the API and of the payments function.
 func wire(ctx context.Context) (func(context.Context) error, error) {
 	table, errTable := variable("TABLE_NAME", os.Getenv("TABLE_NAME"))
-	queue, errQueue := variable("CAPTURED_QUEUE_URL", os.Getenv("CAPTURED_QUEUE_URL"))
+	captured, errCaptured := variable("CAPTURED_QUEUE_URL", os.Getenv("CAPTURED_QUEUE_URL"))
+	payments, errPayments := variable("PAYMENTS_QUEUE_URL", os.Getenv("PAYMENTS_QUEUE_URL"))
 	logger := lambdacontext.NewLogger()
 	cfg, errConfig := config.LoadDefaultConfig(ctx, config.WithLogger(lambdawrap.SDKLogger(logger)))
 
-	if err := errors.Join(errTable, errQueue, errConfig); err != nil {
+	if err := errors.Join(errTable, errCaptured, errPayments, errConfig); err != nil {
 		return nil, err
 	}
 
 	cfg.HTTPClient = idemddb.HTTPClient()
 	client := dynamodb.NewFromConfig(cfg)
 
-	store, err := idemddb.New(client, table, "payments", &idemddb.Options{
-		UnsentIndex: "unsent",
-		Senders:     map[string]idemddb.Sender{ledger.Captured: outbox.SQS(sqs.NewFromConfig(cfg), queue)},
-	})
-	if err != nil {
-		return nil, err //nolint:wrapcheck // says where it comes from
+	queues := sqs.NewFromConfig(cfg)
+	senders := map[string]idemddb.Sender{ledger.Captured: outbox.SQS(queues, captured), ledger.Accepted: outbox.SQS(queues, payments)}
+
+	var sweeps []sweep
+
+	for _, namespace := range []string{"api", "payments"} {
+		store, err := idemddb.New(client, table, namespace, &idemddb.Options{UnsentIndex: "unsent", Senders: senders})
+		if err != nil {
+			return nil, err //nolint:wrapcheck // says where it comes from
+		}
+
+		sweeps = append(sweeps, func(ctx context.Context) (outbox.Report, error) { return outbox.Sweep(ctx, store, client) })
 	}
 
 	r := &relay{
-		sweep:   func(ctx context.Context) (outbox.Report, error) { return outbox.Sweep(ctx, store, client) },
+		sweep:   func(ctx context.Context) (outbox.Report, error) { return sweepAll(ctx, sweeps) },
 		logger:  logger,
 		metrics: metrics{out: os.Stdout, namespace: "Payments", function: cmp.Or(lambdacontext.FunctionName, "relay")},
 	}
@@ -58,9 +66,38 @@ func variable(name, value string) (string, error) {
 	return value, nil
 }
 
+type sweep func(context.Context) (outbox.Report, error)
+
+// sweepAll sweeps side by side, so that none is kept waiting by another that takes all the time, and adds up the reports.
+func sweepAll(ctx context.Context, sweeps []sweep) (outbox.Report, error) {
+	var (
+		reports = make([]outbox.Report, len(sweeps))
+		errs    = make([]error, len(sweeps))
+		all     sync.WaitGroup
+		sum     outbox.Report
+	)
+
+	for i, s := range sweeps {
+		all.Go(func() { reports[i], errs[i] = s(ctx) })
+	}
+
+	all.Wait()
+
+	for _, r := range reports {
+		sum.Records += r.Records
+		sum.Sent += r.Sent
+		sum.Left += r.Left
+		sum.Parked += r.Parked
+		sum.Oldest = max(sum.Oldest, r.Oldest)
+		sum.Incomplete = sum.Incomplete || r.Incomplete
+	}
+
+	return sum, errors.Join(errs...)
+}
+
 // relay is the handler. Its parts are functions and writers, so that a test can replace them.
 type relay struct {
-	sweep   func(context.Context) (outbox.Report, error)
+	sweep   sweep
 	logger  *slog.Logger
 	metrics metrics
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,6 +113,37 @@ func TestHandleKeepsTimeForTheLog(t *testing.T) {
 	})
 }
 
+// Each sweep waits for the other to begin.
+func TestSweepAllAddsUpWhatSweepsSideBySideReport(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		var begun sync.WaitGroup
+
+		begun.Add(2)
+
+		denied := errors.New("denied")
+		side := func(report outbox.Report, err error) sweep {
+			return func(context.Context) (outbox.Report, error) {
+				begun.Done()
+				begun.Wait()
+
+				return report, err
+			}
+		}
+
+		got, err := sweepAll(t.Context(), []sweep{
+			side(outbox.Report{Records: 1, Sent: 2, Left: 3, Parked: 4, Oldest: time.Hour}, nil),
+			side(outbox.Report{Records: 10, Sent: 20, Left: 30, Parked: 40, Oldest: time.Minute, Incomplete: true}, denied),
+		})
+
+		want := outbox.Report{Records: 11, Sent: 22, Left: 33, Parked: 44, Oldest: time.Hour, Incomplete: true}
+		if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, denied) {
+			t.Errorf("error %v, report (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
 func TestShortenKeepsTheFirstErrors(t *testing.T) {
 	t.Parallel()
 
@@ -135,10 +167,11 @@ func TestShortenKeepsTheFirstErrors(t *testing.T) {
 
 // It sets the environment, so it does not run in parallel.
 func TestWireNamesWhatIsMissing(t *testing.T) {
-	for _, missing := range []string{"TABLE_NAME", "CAPTURED_QUEUE_URL", ""} {
+	for _, missing := range []string{"TABLE_NAME", "CAPTURED_QUEUE_URL", "PAYMENTS_QUEUE_URL", ""} {
 		for name, value := range map[string]string{
 			"AWS_REGION": "eu-west-1", "AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_CA_BUNDLE": "",
 			"TABLE_NAME": "records", "CAPTURED_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/1/captured",
+			"PAYMENTS_QUEUE_URL": "https://sqs.eu-west-1.amazonaws.com/1/payments",
 		} {
 			t.Setenv(name, value)
 		}

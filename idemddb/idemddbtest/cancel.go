@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/idemddb/go-idemddb/internal/clone"
 )
 
 const (
@@ -72,7 +74,7 @@ func reasonOf(code, message string) types.CancellationReason {
 func (w *write) refusal(o outcome, f Fault) types.CancellationReason {
 	reason := reasonOf("ConditionalCheckFailed", "The conditional request failed")
 	if w.giveItem == types.ReturnValuesOnConditionCheckFailureAllOld && f != ConditionWithoutItem {
-		reason.Item = copyItem(o.before)
+		reason.Item = clone.Item(o.before)
 	}
 
 	return reason

@@ -1,6 +1,10 @@
 package idemddbtest
 
-import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/clone"
+)
 
 // outcome is what a write would do to its item. Nothing is stored before all writes of a request have one.
 type outcome struct {
@@ -125,9 +129,9 @@ func (w *write) store(o outcome) {
 func (o outcome) attributes(rv types.ReturnValue, paths []path) item {
 	switch rv {
 	case types.ReturnValueAllOld:
-		return copyItem(o.before)
+		return clone.Item(o.before)
 	case types.ReturnValueAllNew:
-		return copyItem(o.after)
+		return clone.Item(o.after)
 	case types.ReturnValueUpdatedOld:
 		return touched(o.before, paths)
 	case types.ReturnValueUpdatedNew:
@@ -151,7 +155,7 @@ func touched(it item, paths []path) item {
 			out = item{}
 		}
 
-		out[p[0].name] = copyValue(it[p[0].name])
+		out[p[0].name] = clone.Value(it[p[0].name])
 	}
 
 	return out

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/clone"
 )
 
 // item is never changed once it is stored or returned by adopt: a write makes a new one. So it can be read without the lock.
@@ -45,7 +47,7 @@ func adoptValue(v types.AttributeValue, depth int) (types.AttributeValue, error)
 
 		return &types.AttributeValueMemberN{Value: n}, err
 	case *types.AttributeValueMemberB:
-		return &types.AttributeValueMemberB{Value: cloneBytes(v.Value)}, nil
+		return &types.AttributeValueMemberB{Value: clone.Bytes(v.Value)}, nil
 	case *types.AttributeValueMemberBOOL:
 		return &types.AttributeValueMemberBOOL{Value: v.Value}, nil
 	case *types.AttributeValueMemberNULL:
@@ -114,7 +116,7 @@ func adoptSet(v types.AttributeValue) (types.AttributeValue, error) {
 	case *types.AttributeValueMemberBS:
 		set := make([][]byte, len(v.Value))
 		for i, b := range v.Value {
-			set[i] = cloneBytes(b)
+			set[i] = clone.Bytes(b)
 		}
 
 		set, err := newSet(set, bytes.Compare)
@@ -141,57 +143,3 @@ func newSet[T any](set []T, compare func(T, T) int) ([]T, error) {
 
 	return set, nil
 }
-
-// copyItem copies an item for a caller. Nil stays nil.
-func copyItem(in item) item {
-	if in == nil {
-		return nil
-	}
-
-	out := make(item, len(in))
-	for name, v := range in {
-		out[name] = copyValue(v)
-	}
-
-	return out
-}
-
-func copyValue(v types.AttributeValue) types.AttributeValue {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return &types.AttributeValueMemberS{Value: v.Value}
-	case *types.AttributeValueMemberN:
-		return &types.AttributeValueMemberN{Value: v.Value}
-	case *types.AttributeValueMemberB:
-		return &types.AttributeValueMemberB{Value: cloneBytes(v.Value)}
-	case *types.AttributeValueMemberBOOL:
-		return &types.AttributeValueMemberBOOL{Value: v.Value}
-	case *types.AttributeValueMemberNULL:
-		return &types.AttributeValueMemberNULL{Value: v.Value}
-	case *types.AttributeValueMemberSS:
-		return &types.AttributeValueMemberSS{Value: slices.Clone(v.Value)}
-	case *types.AttributeValueMemberNS:
-		return &types.AttributeValueMemberNS{Value: slices.Clone(v.Value)}
-	case *types.AttributeValueMemberBS:
-		out := make([][]byte, len(v.Value))
-		for i, b := range v.Value {
-			out[i] = cloneBytes(b)
-		}
-
-		return &types.AttributeValueMemberBS{Value: out}
-	case *types.AttributeValueMemberL:
-		out := make([]types.AttributeValue, len(v.Value))
-		for i, e := range v.Value {
-			out[i] = copyValue(e)
-		}
-
-		return &types.AttributeValueMemberL{Value: out}
-	case *types.AttributeValueMemberM:
-		return &types.AttributeValueMemberM{Value: copyItem(v.Value)}
-	}
-
-	return v
-}
-
-// cloneBytes never returns nil, because an empty binary value is not a missing one.
-func cloneBytes(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }

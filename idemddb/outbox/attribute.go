@@ -3,6 +3,8 @@ package outbox
 import (
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
@@ -39,4 +41,16 @@ func messageSize(m idemddb.StoredMessage) int {
 	}
 
 	return size
+}
+
+// groupIDs are the message group id and the deduplication id of a message of SQS and SNS; nil for none.
+func groupIDs(m idemddb.StoredMessage, fifo bool) (groupID, deduplicationID *string) {
+	switch {
+	case fifo:
+		return aws.String(group(m)), aws.String(m.ID)
+	case m.Group != "":
+		return aws.String(m.Group), nil
+	default:
+		return nil, nil
+	}
 }

@@ -25,6 +25,11 @@ func TestReceiversKeysPickTheID(t *testing.T) {
 		"from SNS, with raw message delivery":    {attributeKey, fromRawSNS},
 		"from SNS, without raw message delivery": {bodyKey(`MessageAttributes."idemddb-id".Value`), fromSNS},
 		"from EventBridge, by way of a queue":    {bodyKey("resources[0]"), fromEventBridge},
+
+		"SentMessage, from SQS":                               {sentMessage, fromSQS},
+		"SentMessage, from SNS, with raw message delivery":    {sentMessage, fromRawSNS},
+		"SentMessage, from SNS, without raw message delivery": {sentMessage, fromSNS},
+		"SentMessage, from EventBridge, by way of a queue":    {sentMessage, fromEventBridge},
 	} {
 		key, err := c.key()
 		if err != nil {
@@ -52,6 +57,55 @@ func TestReceiversKeysPickTheID(t *testing.T) {
 }
 
 func attributeKey() (lambdawrap.KeyFunc, error) { return lambdawrap.Attribute("idemddb-id"), nil }
+
+func sentMessage() (lambdawrap.KeyFunc, error) { return lambdawrap.SentMessage, nil }
+
+// One message has one key, on whichever way it comes.
+func TestSentMessageHasOneKeyForAllWaysOfAMessage(t *testing.T) {
+	t.Parallel()
+
+	m := captured()
+	m.ID, m.Attributes = "tx-0", nil
+
+	for _, receive := range []func(*testing.T, idemddb.StoredMessage) events.SQSMessage{fromSQS, fromRawSNS, fromSNS, fromEventBridge} {
+		if key, err := lambdawrap.SentMessage(receive(t, m)); key != "tx-0" || err != nil {
+			t.Errorf("got %q, %v, want the id", key, err)
+		}
+	}
+
+	for invoked, key := range map[string]func() (string, error){
+		"by SNS": func() (string, error) { return lambdawrap.SNSMessageID(t.Context(), toFunction(t, fromSNS(t, m))) },
+		"by EventBridge": func() (string, error) {
+			return lambdawrap.EventBridgeID(t.Context(), eventIn(t, fromEventBridge(t, m)))
+		},
+	} {
+		if key, err := key(); key != "tx-0" || err != nil {
+			t.Errorf("%s: got %q, %v, want the id", invoked, key, err)
+		}
+	}
+}
+
+// toFunction is a message of SNS as a function gets it that is subscribed itself.
+func toFunction(t *testing.T, m events.SQSMessage) events.SNSEvent {
+	t.Helper()
+
+	var entity events.SNSEntity
+	if err := json.Unmarshal([]byte(m.Body), &entity); err != nil {
+		t.Fatal(err)
+	}
+
+	return events.SNSEvent{Records: []events.SNSEventRecord{{SNS: entity}}}
+}
+
+func eventIn(t *testing.T, m events.SQSMessage) (event events.EventBridgeEvent) {
+	t.Helper()
+
+	if err := json.Unmarshal([]byte(m.Body), &event); err != nil {
+		t.Fatal(err)
+	}
+
+	return event
+}
 
 func bodyKey(path string) func() (lambdawrap.KeyFunc, error) {
 	return func() (lambdawrap.KeyFunc, error) { return lambdawrap.Body(path) }

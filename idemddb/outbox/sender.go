@@ -123,7 +123,8 @@ func holdBack(target string, ms []idemddb.StoredMessage, answers []error, batch,
 
 	for _, i := range rest {
 		if id, ok := stopped[group(ms[i])]; ok {
-			answers[i] = fmt.Errorf("outbox: %s: not tried: message %s stands before it in its message group and is not known to be sent", target, id)
+			answers[i] = fmt.Errorf("outbox: %s: not tried: message %s stands before it in its message group and is not known to be sent",
+				target, id)
 		} else {
 			kept = append(kept, i)
 		}

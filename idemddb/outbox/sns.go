@@ -103,12 +103,7 @@ func (t *snsTopic) entry(place int, m idemddb.StoredMessage) types.PublishBatchR
 		e.MessageAttributes[a.name] = types.MessageAttributeValue{DataType: aws.String(a.dataType), StringValue: aws.String(a.value)}
 	}
 
-	switch {
-	case t.fifo:
-		e.MessageGroupId, e.MessageDeduplicationId = aws.String(group(m)), aws.String(m.ID)
-	case m.Group != "":
-		e.MessageGroupId = aws.String(m.Group)
-	}
+	e.MessageGroupId, e.MessageDeduplicationId = groupIDs(m, t.fifo)
 
 	return e
 }

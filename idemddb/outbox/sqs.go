@@ -97,12 +97,7 @@ func (q *sqsQueue) entry(place int, m idemddb.StoredMessage) types.SendMessageBa
 		e.MessageAttributes[a.name] = types.MessageAttributeValue{DataType: aws.String(a.dataType), StringValue: aws.String(a.value)}
 	}
 
-	switch {
-	case q.fifo:
-		e.MessageGroupId, e.MessageDeduplicationId = aws.String(group(m)), aws.String(m.ID)
-	case m.Group != "":
-		e.MessageGroupId = aws.String(m.Group)
-	}
+	e.MessageGroupId, e.MessageDeduplicationId = groupIDs(m, q.fifo)
 
 	return e
 }

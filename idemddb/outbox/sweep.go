@@ -48,7 +48,7 @@ func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
 	}
 
 	// One target that hangs must not always keep the sweep from the same records.
-	rand.Shuffle(len(queries), func(i, j int) { queries[i], queries[j] = queries[j], queries[i] }) //nolint:gosec // spreads load, guards nothing
+	rand.Shuffle(len(queries), func(i, j int) { queries[i], queries[j] = queries[j], queries[i] }) //nolint:gosec // spreads load
 
 	for _, query := range queries {
 		w.query(ctx, query)

@@ -4,14 +4,28 @@ package mutation
 var effectMutants = []mutant{
 	{
 		why:  "a refused effect beside a conflict of another effect counts as an answer",
-		file: "idemddb/transaction.go",
+		file: "idemddb/reasons.go",
 		old:  `if slices.ContainsFunc(reasons, isTransientReason) {`,
 		new:  `if reasons == nil {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
 	},
 	{
+		why:  "a record that DynamoDB does not accept is sent again until the end",
+		file: "idemddb/reasons.go",
+		old:  `len(ours) > 0 && !isNone(aws.ToString(ours[0].Code)) {`,
+		new:  `len(ours) > 0 && !isNone(aws.ToString(ours[0].Code)) && isTransientReason(ours[0]) {`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_what_is_wrong_with_the_record",
+	},
+	{
+		why:  "a commit does not wait for another worker",
+		file: "idemddb/commit.go",
+		old:  `c.wait(ctx, c.patience, func() {`,
+		new:  `c.wait(ctx, 0, func() {`,
+		pkg:  "idemddb", run: "TestOptimisticDoWaitsForAnotherWorker",
+	},
+	{
 		why:  "missing reasons are taken for a refusal of nothing",
-		file: "idemddb/transaction.go",
+		file: "idemddb/reasons.go",
 		old: `t.unknown = true
 
 		return t.again(`,
@@ -81,7 +95,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "an own completion is recognised although another call of the claim wrote it",
-		file: "idemddb/transaction.go",
+		file: "idemddb/complete_with.go",
 		old:  `found.State == stateCompleted && found.Tx == done.Tx`,
 		new:  `found.State == stateCompleted`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/CompleteWith:_an_earlier_one",
@@ -109,7 +123,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "the renewal ends with a refused effect",
-		file: "idemddb/transaction.go",
+		file: "idemddb/complete_with.go",
 		old:  `r.resume()`,
 		new:  `_ = r`,
 		pkg:  "idemddb", run: "TestTheRenewalGoesOnAfterARefusedEffect",
@@ -123,7 +137,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a refused effect that an earlier try made is not done",
-		file: "idemddb/transaction.go",
+		file: "idemddb/complete_with.go",
 		old:  `return nil, nil // only the transaction can have completed this claim`,
 		new:  ``,
 		pkg:  "idemddb", run: "TestDoIsDoneIfAnEarlierTryWasApplied",
@@ -146,7 +160,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "effects of a record that was deleted are done",
-		file: "idemddb/transaction.go",
+		file: "idemddb/complete_with.go",
 		old:  `fenced.staged = true`,
 		new:  `_ = fenced`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_claim_that_was_settled",
@@ -167,7 +181,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a run that failed for good past the retention is not written down",
-		file: "idemddb/commit.go",
+		file: "idemddb/reject.go",
 		old:  `r.recreate(ctx, p, rare.found)`,
 		new:  `r.err = nil`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/Reject:_a_run_that_failed_for_good",
@@ -188,7 +202,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a group is sent together for as long as it meets conflicts",
-		file: "idemddb/transaction.go",
+		file: "idemddb/reasons.go",
 		old:  `if t.grouped && t.cancels > 1 {`,
 		new:  `if t.grouped && t.cancels > 5 {`,
 		pkg:  "idemddb", run: "TestACommitThatMeetsAConflictGoesOnceMoreTogetherThenAlone",
@@ -203,11 +217,9 @@ var effectMutants = []mutant{
 	{
 		why:  "Stage keeps what its caller can change",
 		file: "idemddb/item.go",
-		old: `Value: bytes.Clone(v.Value)}
-	case *types.AttributeValueMemberBOOL`,
-		new: `Value: v.Value}
-	case *types.AttributeValueMemberBOOL`,
-		pkg: "idemddb", run: "TestStageCopiesWhatItIsGiven",
+		old:  `*f.key, *f.names, *f.values = clone.Item(*f.key), maps.Clone(*f.names), clone.Item(*f.values)`,
+		new:  `*f.key, *f.names, *f.values = maps.Clone(*f.key), maps.Clone(*f.names), clone.Item(*f.values)`,
+		pkg:  "idemddb", run: "TestStageCopiesWhatItIsGiven",
 	},
 	{
 		why:  "Stage works after the claim was settled",
@@ -270,14 +282,14 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a duplicate sends what is a second old",
-		file: "idemddb/acquire.go",
+		file: "idemddb/send.go",
 		old:  `>= unsentAfter {`,
 		new:  `>= 0 {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_a_duplicate_sends",
 	},
 	{
 		why:  "a record with unsent messages is cached",
-		file: "idemddb/acquire.go",
+		file: "idemddb/refused_claim.go",
 		old:  `case rec.State == stateCompleted && len(rec.Outbox) > 0:`,
 		new:  `case rec.State == stateCompleted && rec.Outbox == nil && rec.Parked == nil && len(rec.Tx) < 0:`,
 		pkg:  "idemddb", run: "TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent",

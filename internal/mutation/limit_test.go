@@ -3,6 +3,20 @@ package mutation
 // limitMutants change when the work of a message starts and when it is late.
 var limitMutants = []mutant{
 	{
+		why:  "nothing says that the reserve leaves no time to work",
+		file: "lambdawrap/invocation.go",
+		old:  `case left <= w.reserve:`,
+		new:  `case left < 0:`,
+		pkg:  "lambdawrap", run: "TestAReserveThatLeavesNoTimeToWorkIsWarnedOfOnce",
+	},
+	{
+		why:  "a duplicate of a message reads a large result",
+		file: "lambdawrap/sqs.go",
+		old:  `Redelivered: m.receives > 1, SkipResult: true}`,
+		new:  `Redelivered: m.receives > 1}`,
+		pkg:  "lambdawrap", run: "TestADuplicateOfAMessageDoesNotReadALargeResult",
+	},
+	{
 		why:  "an event of another source is answered as success",
 		file: "lambdawrap/invocation.go",
 		old:  `if event.Records == nil {`,
@@ -12,8 +26,8 @@ var limitMutants = []mutant{
 	{
 		why:  "a Timeout that does not fit into the invocation is no error",
 		file: "lambdawrap/invocation.go",
-		old:  `w.opts.Timeout > left-w.reserve {`,
-		new:  `w.opts.Timeout > left+time.Hour {`,
+		old:  `w.opts.Timeout > left-w.reserve:`,
+		new:  `w.opts.Timeout > left+time.Hour:`,
 		pkg:  "lambdawrap", run: "TestATimeoutThatDoesNotFitIsAnErrorWithTheNumbers",
 	},
 	{

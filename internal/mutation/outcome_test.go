@@ -74,7 +74,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "the dead-letter hook gets the message as the handler left it",
-		file: "lambdawrap/outcome.go",
+		file: "lambdawrap/message.go",
 		old:  `clone(m.SQSMessage), cause)`,
 		new:  `m.given, cause)`,
 		pkg:  "lambdawrap", run: "TestHooksGetTheMessageAsItArrived",

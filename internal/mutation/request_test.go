@@ -39,7 +39,7 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "an answer with another number of answers than statements is taken for success",
-		file: "idemddb/statement.go",
+		file: "idemddb/shared_call.go",
 		old:  `err = fmt.Errorf("%w: the number of answers is not that of the %d statements", errNoContent, len(statements))`,
 		new: `for i := range answers {
 			answers[i].shared = true
@@ -52,21 +52,21 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "a backend whose answers never fit is asked with shared requests for ever",
-		file: "idemddb/statement.go",
+		file: "idemddb/shared_call.go",
 		old:  `s.wrongAnswers.Add(1) == maxWrongAnswers {`,
 		new:  `s.wrongAnswers.Add(1) == 1000*maxWrongAnswers {`,
 		pkg:  "idemddb", run: "TestTheThirdWrongNumberOfAnswersInARowTurnsSharedRequestsOff",
 	},
 	{
 		why:  "one answer that does not fit turns shared requests off",
-		file: "idemddb/statement.go",
+		file: "idemddb/shared_call.go",
 		old:  `s.wrongAnswers.Add(1) == maxWrongAnswers {`,
 		new:  `s.wrongAnswers.Add(1) == maxWrongAnswers-2 {`,
 		pkg:  "idemddb", run: "TestAWrongNumberOfAnswersIsAnUnknownOutcome",
 	},
 	{
 		why:  "answers that do not fit are counted over the whole life of the process, not in a row",
-		file: "idemddb/statement.go",
+		file: "idemddb/shared_call.go",
 		old: `case err == nil:
 		s.wrongAnswers.Store(0)`,
 		new: `case err == nil:`,
@@ -74,28 +74,28 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "one AccessDenied turns shared requests off for good",
-		file: "idemddb/statement.go",
+		file: "idemddb/ungrouped.go",
 		old:  `until := now.Add(singlePause)`,
 		new:  `until := now.Add(1000 * singlePause)`,
 		pkg:  "idemddb", run: "TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes",
 	},
 	{
 		why:  "after an AccessDenied, the next batch asks again at once",
-		file: "idemddb/statement.go",
+		file: "idemddb/ungrouped.go",
 		old:  `until := now.Add(singlePause)`,
 		new:  `until := now.Add(singlePause / 5)`,
 		pkg:  "idemddb", run: "TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes",
 	},
 	{
 		why:  "a key that is throttled for good keeps the writes of its request from being tried alone",
-		file: "idemddb/batch.go",
+		file: "idemddb/shared_call.go",
 		old:  `if c.tries >= batchTries &&`,
 		new:  `if c.tries >= 1000*batchTries &&`,
 		pkg:  "idemddb", run: "TestAKeyWhoseStatementsStayThrottledIsClaimedByASingleRequest",
 	},
 	{
 		why:  "the sender of finished work does not hear that a shared request is sent again",
-		file: "idemddb/batch.go",
+		file: "idemddb/shared_call.go",
 		old: `for _, q := range c.open {
 		q.retry()
 	}`,

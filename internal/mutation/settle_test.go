@@ -6,9 +6,9 @@ var settleMutants = []mutant{
 		why:  "a completion that was fenced is kept in memory and replayed",
 		file: "idemddb/complete.go",
 		old: `case err == nil:
-		s.cache.add(`,
+		if s.cache`,
 		new: `case err == nil, errors.Is(err, ErrFenced):
-		s.cache.add(`,
+		if s.cache`,
 		pkg: "idemddb", run: "TestACompletionThatIsFencedIsNotCached",
 	},
 	{
@@ -21,10 +21,12 @@ var settleMutants = []mutant{
 	{
 		why:  "a result that does not fit keeps the completion from being written",
 		file: "idemddb/complete.go",
-		old: `if err := c.write(ctx, omittedValue, e, tooLarge); err != nil {
+		old: `if err := c.write(ctx, value, e, omitted); err != nil || omitted == nil {
 		return err
 	}`,
-		new: ``,
+		new: `if omitted == nil {
+		return c.write(ctx, value, e, nil)
+	}`,
 		pkg: "idemddb", run: "TestAResultThatIsTooLargeIsCompletedWithoutIt",
 	},
 	{
@@ -36,14 +38,14 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "an extension makes the lease of the holder shorter",
-		file: "idemddb/complete.go",
+		file: "idemddb/renew.go",
 		old:  `c.lease = later(c.lease, lease)`,
 		new:  `c.lease = lease`,
 		pkg:  "idemddb", run: "TestTheDeadlineOfAClaimNeverFalls",
 	},
 	{
 		why:  "an extension is a success although the key was settled",
-		file: "idemddb/complete.go",
+		file: "idemddb/renew.go",
 		old:  `if c.isOwn(found) && found.State == stateInProgress && found.Lease != nil`,
 		new:  `if c.isOwn(found) && found.Lease != nil`,
 		pkg:  "idemddb", run: "TestAnExtensionIsNotRecognisedInARecordThatIsSettled",

@@ -160,7 +160,7 @@ func tenMessages(ctx context.Context, f *fixture) {
 
 	f.paragraph("Ten payments to ten accounts. Their handlers run at the same time, one transaction commits all of them, and one request removes " +
 		"the announcements that were sent. (Payments to one account cannot share a transaction, because an item stands in it once.)")
-	f.deliver(ctx, f.worker(), outcome{runs: 10, requests: 4}, batch...) // 2; each is in two parts where the machine is busy
+	f.deliver(ctx, f.worker(), outcome{runs: 10, requests: f.shared(2)}, batch...)
 	f.check(ctx, completed, payments...)
 
 	f.line("")

@@ -30,7 +30,7 @@ import (
 func TestDeployed(t *testing.T) {
 	var (
 		load     = deploy(t, "e2e-load", "FunctionTimeout=20") // a busy machine must not look like a crash
-		failures = deploy(t, "e2e-failures", "FunctionTimeout=5", fmt.Sprintf("MaxReceiveCount=%d", maxReceives))
+		failures = deploy(t, "e2e-failures", "FunctionTimeout=5", fmt.Sprintf("MaxReceiveCount=%d", maxReceives), "UnverifiedCaller=local")
 		crashes  = deploy(t, "e2e-crashes", "FunctionTimeout=10", "MaxReceiveCount=20", "PauseMs=300")
 	)
 
@@ -51,6 +51,7 @@ func TestDeployed(t *testing.T) {
 		})
 		t.Run("poison and what a redrive mends", func(t *testing.T) {
 			t.Parallel()
+			testAPI(t, failures)
 			testPoison(t, failures)
 		})
 		t.Run("killed, frozen, stopped", func(t *testing.T) {

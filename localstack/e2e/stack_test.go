@@ -69,9 +69,8 @@ func run(m *testing.M) (int, error) {
 }
 
 func (b build) build(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, b.sam, "build", "--build-dir", b.folder, "--parameter-overrides", architecture())
-	cmd.Dir = filepath.Join("..", "..")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd := exec.CommandContext(ctx, "../package.sh", "--build-dir", b.folder, "--parameter-overrides", architecture())
+	cmd.Env = append(os.Environ(), "SAM="+b.sam)
 
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("sam build: %w: %s", err, out)

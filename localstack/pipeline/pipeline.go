@@ -25,11 +25,14 @@ type Pipeline struct {
 
 	SQS      *sqs.Client
 	DynamoDB *dynamodb.Client
+
+	config aws.Config
 }
 
 // Names are the stack's outputs that a client needs.
 type Names struct {
 	QueueUrl, DeadLetterQueueUrl, CapturedQueueUrl string //nolint:revive // as the outputs are called
+	ApiUrl                                         string //nolint:revive // as the output is called
 	RecordTableName, LedgerTableName               string
 	FunctionName, RelayFunctionName                string
 }
@@ -60,7 +63,7 @@ func New(ctx context.Context, names Names) (*Pipeline, error) {
 		return nil, fmt.Errorf("the SDK's configuration: %w", err)
 	}
 
-	return &Pipeline{Names: names, SQS: sqs.NewFromConfig(cfg), DynamoDB: dynamodb.NewFromConfig(cfg)}, nil
+	return &Pipeline{Names: names, SQS: sqs.NewFromConfig(cfg), DynamoDB: dynamodb.NewFromConfig(cfg), config: cfg}, nil
 }
 
 func parse(outputs []byte) (Names, error) {
@@ -83,6 +86,7 @@ func parse(outputs []byte) (Names, error) {
 		CapturedQueueUrl:   byKey["CapturedQueueUrl"],
 		RecordTableName:    byKey["RecordTableName"],
 		LedgerTableName:    byKey["LedgerTableName"],
+		ApiUrl:             byKey["ApiUrl"],
 		FunctionName:       byKey["FunctionName"],
 		RelayFunctionName:  byKey["RelayFunctionName"],
 	}

@@ -19,6 +19,7 @@ type Record struct {
 	Attempts int       // handlers that began
 	Fence    int64     // the fencing token
 	Lease    time.Time // the end of the lease; zero after a release
+	Born     time.Time // the first claim
 	Err      string    // the last failure
 	Unsent   int       // messages that are stored with the completion and not sent yet
 	Parked   int       // messages that can never be sent
@@ -29,14 +30,15 @@ type Account struct {
 	Balance, Payments int
 }
 
-// Records returns the records by their payment's id.
+// Records returns the records of payments, by the payment's id. Those of the API's requests are left out.
 func (p *Pipeline) Records(ctx context.Context) (map[string]Record, error) {
 	items, err := p.scan(ctx, p.RecordTableName)
 	records := map[string]Record{}
 
 	for _, item := range items {
-		_, id, _ := strings.Cut(text(item["pk"]), "#")
-		records[id] = readRecord(item)
+		if id, ok := strings.CutPrefix(text(item["pk"]), "payments#"); ok {
+			records[id] = readRecord(item)
+		}
 	}
 
 	return records, err
@@ -56,6 +58,10 @@ func readRecord(item map[string]types.AttributeValue) Record {
 
 	if lease := number(item["lease"]); lease > 0 {
 		r.Lease = time.UnixMilli(lease).UTC()
+	}
+
+	if born := number(item["born"]); born > 0 {
+		r.Born = time.UnixMilli(born).UTC()
 	}
 
 	return r

@@ -90,7 +90,7 @@ func showTables(ctx context.Context, out io.Writer, names pipeline.Names) error 
 	}
 
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	status{records: records, accounts: accounts}.showTables(w)
+	status{records: records, accounts: accounts, now: time.Now()}.showTables(w)
 
 	return w.Flush() //nolint:wrapcheck // the output is gone, and that says so
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -24,6 +25,7 @@ type status struct {
 	dead           []string // the payments whose messages are in the dead-letter queue
 	records        map[string]pipeline.Record
 	accounts       map[string]pipeline.Account
+	now            time.Time
 }
 
 func readStatus(ctx context.Context, p *pipeline.Pipeline) (status, error) {
@@ -34,7 +36,7 @@ func readStatus(ctx context.Context, p *pipeline.Pipeline) (status, error) {
 	records, errRecords := p.Records(ctx)
 	accounts, errAccounts := p.Accounts(ctx)
 
-	s := status{queue: queue, letters: letters, announced: announced, records: records, accounts: accounts}
+	s := status{queue: queue, letters: letters, announced: announced, records: records, accounts: accounts, now: time.Now()}
 
 	for _, m := range messages {
 		var body struct {
@@ -59,8 +61,43 @@ func (s status) show(out io.Writer, stack string) error {
 
 	fmt.Fprintf(w, "\nCAPTURED\t%d announced, %s\n\n", s.announced.Waiting+s.announced.Hidden, s.unsent())
 	s.showTables(w)
+	fmt.Fprintf(w, "\n%s\n", s.verdict())
 
 	return w.Flush() //nolint:wrapcheck // the output is gone, and that says so
+}
+
+// verdict is what all the numbers come to, the worst first.
+func (s status) verdict() string {
+	var stuck []string
+
+	parked, inProgress := 0, 0
+	waiting := s.queue.Waiting + s.queue.Hidden
+
+	for _, id := range slices.Sorted(maps.Keys(s.records)) {
+		r := s.records[id]
+		parked += r.Parked
+
+		if r.State == "INPROGRESS" {
+			inProgress++
+
+			if r.Lease.Before(s.now) {
+				stuck = append(stuck, id)
+			}
+		}
+	}
+
+	switch letters := s.letters.Waiting + s.letters.Hidden; {
+	case len(stuck) > 0 && waiting == 0:
+		return fmt.Sprintf("STUCK: nobody works on %s, and no message is left to bring it back", strings.Join(stuck, " "))
+	case parked > 0:
+		return fmt.Sprintf("LOOK: %d announcements can never be sent as they are", parked)
+	case letters > 0:
+		return fmt.Sprintf("LOOK: %d payments were given up and wait for a person", letters)
+	case waiting > 0 || inProgress > 0:
+		return fmt.Sprintf("AT WORK: %d messages are not done yet, %d payments are in progress", waiting, inProgress)
+	default:
+		return "DONE: no payment waits, none was given up"
+	}
 }
 
 // unsent counts the announcements that are still in their records.
@@ -78,11 +115,11 @@ func (s status) unsent() string {
 }
 
 func (s status) showTables(w io.Writer) {
-	fmt.Fprintf(w, "RECORDS\t%d\nkey\tstate\tattempts\tlast failure\n", len(s.records))
+	fmt.Fprintf(w, "RECORDS\t%d\nkey\tstate\tage\tlease\tattempts\tlast failure\n", len(s.records))
 
 	for _, id := range slices.Sorted(maps.Keys(s.records)) {
 		r := s.records[id]
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", id, r.State, r.Attempts, r.Err)
+		fmt.Fprintf(w, "%s\t%s\t%v\t%s\t%d\t%s\n", id, r.State, s.now.Sub(r.Born).Truncate(time.Second), s.lease(r), r.Attempts, r.Err)
 	}
 
 	fmt.Fprintf(w, "\nLEDGER\t%d\naccount\tbalance\tpayments\n", len(s.accounts))
@@ -90,6 +127,22 @@ func (s status) showTables(w io.Writer) {
 	for _, name := range slices.Sorted(maps.Keys(s.accounts)) {
 		a := s.accounts[name]
 		fmt.Fprintf(w, "%s\t%d\t%d\n", name, a.Balance, a.Payments)
+	}
+}
+
+// lease says how long the key of a record is held, if somebody holds it.
+func (s status) lease(r pipeline.Record) string {
+	left := r.Lease.Sub(s.now).Truncate(time.Second)
+
+	switch {
+	case r.State != "INPROGRESS":
+		return "-"
+	case r.Lease.IsZero():
+		return "given back"
+	case left > 0:
+		return fmt.Sprintf("%v left", left)
+	default:
+		return fmt.Sprintf("over for %v", -left)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,13 +19,22 @@ func paidOnce() map[string]pipeline.Account {
 func TestScreenShowsAllOfThePipeline(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:4566")
 
+	now := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
+	born := now.Add(-90 * time.Second)
 	s := status{
+		now:       now,
 		queue:     pipeline.Depth{Waiting: 1, Hidden: 2},
 		letters:   pipeline.Depth{Waiting: 1},
 		announced: pipeline.Depth{Waiting: 1},
 		dead:      []string{poison},
-		records:   map[string]pipeline.Record{"p-01": {State: "COMPLETED", Attempts: 1, Unsent: 2}, poison: {State: "FAILED", Attempts: 1, Err: "not above 0"}},
 		accounts:  map[string]pipeline.Account{"anna": {Balance: 100, Payments: 1}},
+		records: map[string]pipeline.Record{
+			"p-01": {State: "COMPLETED", Born: born, Lease: now.Add(time.Hour), Attempts: 1, Unsent: 2},
+			poison: {State: "FAILED", Born: born, Attempts: 1, Err: "not above 0"},
+			"p-08": {State: "INPROGRESS", Born: born, Lease: now.Add(9500 * time.Millisecond), Attempts: 1},
+			"p-09": {State: "INPROGRESS", Born: born, Lease: now.Add(-4 * time.Second), Attempts: 2},
+			"p-10": {State: "INPROGRESS", Born: born, Attempts: 1, Err: "timeout"},
+		},
 	}
 
 	var out strings.Builder
@@ -39,17 +49,44 @@ QUEUE         1 waiting, 2 that failed or are at work
 DEAD LETTERS  1 p-07
 CAPTURED      1 announced, 2 unsent
 
-RECORDS  2
-key      state      attempts  last failure
-p-01     COMPLETED  1         
-p-07     FAILED     1         not above 0
+RECORDS  5
+key      state       age    lease        attempts  last failure
+p-01     COMPLETED   1m30s  -            1         
+p-07     FAILED      1m30s  -            1         not above 0
+p-08     INPROGRESS  1m30s  9s left      1         
+p-09     INPROGRESS  1m30s  over for 4s  2         
+p-10     INPROGRESS  1m30s  given back   1         timeout
 
 LEDGER   1
 account  balance  payments
 anna     100      1
+
+LOOK: 1 payments were given up and wait for a person
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("screen (-want +got):\n%s", diff)
+	}
+}
+
+func TestScreenEndsWithAVerdict(t *testing.T) {
+	t.Parallel()
+
+	now := time.Now()
+	one := pipeline.Depth{Hidden: 1}
+	lost := map[string]pipeline.Record{"p-1": {State: "INPROGRESS", Lease: now.Add(-time.Second)}, "p-2": {State: "INPROGRESS"}}
+	held := map[string]pipeline.Record{"p-1": {State: "INPROGRESS", Lease: now.Add(time.Second)}}
+
+	for want, s := range map[string]status{
+		"STUCK: nobody works on p-1 p-2, ":     {records: lost, letters: one},
+		"LOOK: 2 announcements ":               {records: map[string]pipeline.Record{"p-1": {State: "COMPLETED", Parked: 2}}, letters: one},
+		"LOOK: 1 payments ":                    {letters: one, queue: one},
+		"AT WORK: 1 messages are not done":     {records: lost, queue: one},
+		"AT WORK: 0 messages are not done yet": {records: held},
+		"DONE: ":                               {records: map[string]pipeline.Record{"p-1": {State: "COMPLETED"}}},
+	} {
+		if s.now = now; !strings.HasPrefix(s.verdict(), want) {
+			t.Errorf("got %q, want %q", s.verdict(), want)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ type Env struct {
 	LedgerTable   string        // LEDGER_TABLE: the table of accounts and entries
 	CapturedQueue string        // CAPTURED_QUEUE_URL: the queue for the announcements of payments
 	Pause         time.Duration // PAUSE_MS: whole milliseconds, up to 49 days; empty is none
+	Workers       int           // WORKERS: payments of a batch worked on at a time, 1 to 10,000; empty is 0, the default of lambdawrap
 }
 
 // ReadEnv reads the environment. Its error names every variable that is missing or wrong.
@@ -38,7 +39,10 @@ func ReadEnv() (Env, error) {
 	pause, errPause := parsePause(os.Getenv("PAUSE_MS"))
 	env.Pause = pause
 
-	return env, errors.Join(errTable, errLedger, errQueue, errPause)
+	workers, errWorkers := parseWorkers(os.Getenv("WORKERS"))
+	env.Workers = workers
+
+	return env, errors.Join(errTable, errLedger, errQueue, errPause, errWorkers)
 }
 
 func parsePause(text string) (time.Duration, error) {
@@ -52,4 +56,20 @@ func parsePause(text string) (time.Duration, error) {
 	}
 
 	return time.Duration(ms) * time.Millisecond, nil
+}
+
+// maxWorkers is the largest batch that Lambda takes from a queue.
+const maxWorkers = 10_000
+
+func parseWorkers(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > maxWorkers {
+		return 0, fmt.Errorf("payments: WORKERS: must be a whole number from 1 to %d, is %q", maxWorkers, text)
+	}
+
+	return n, nil
 }

@@ -21,8 +21,14 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// Captured is the name of the sender, in idemddb.Options.Senders, that announces payments.
-const Captured = "payment.captured"
+// The names of senders, in idemddb.Options.Senders.
+const (
+	// Accepted passes payments that the API has accepted on to the queue of payments.
+	Accepted = "payments"
+
+	// Captured announces payments that are in their account.
+	Captured = "payment.captured"
+)
 
 // What it means that DynamoDB refused a payment. No retry mends it, so [Ledger.Pay] makes it permanent: the message becomes a dead letter.
 var (

@@ -58,9 +58,11 @@ var batchSettleCases = []testCase{
 		}
 	}},
 	{name: "batch: releases that arrive late do not undo the completions of their claims", check: func(h *harness) {
-		late, over := &lateRequest{}, &atomic.Bool{}
+		late, outage := &lateRequest{}, &atomic.Bool{}
 		keys := []string{"a", "b", "c"}
-		claims := h.winKeys(h.storeOn(h.interceptedBatch(late.neverAnswered(over))), false, keys...)
+		claims := h.winKeys(h.storeOn(h.interceptedBatch(late.neverAnswered(outage))), false, keys...)
+
+		outage.Store(true)
 
 		for _, err := range settleAll(claims, func(_ int, c *idemddb.Claim) error { return c.Release(h.shortly(), nil) }) {
 			if err == nil {
@@ -68,7 +70,7 @@ var batchSettleCases = []testCase{
 			}
 		}
 
-		over.Store(true)
+		outage.Store(false)
 		h.mustSettleAll(claims, func(c *idemddb.Claim) error { return c.Complete(h.Context(), nil) })
 		h.unchangedAll(keys, func() { late.arrive(h) })
 	}},

@@ -262,22 +262,26 @@ var completeWithCases = []testCase{
 				h.is(err, idemddb.ErrFailed)
 			},
 		} {
-			late, over := &lateRequest{}, &atomic.Bool{}
-			e := h.intercepted(late.neverAnswered(over))
+			late, outage := &lateRequest{}, &atomic.Bool{}
+			e := h.intercepted(late.neverAnswered(outage))
 			e.withoutTokens = true
 			c := h.claim(h.storeOn(e), after)
+
+			outage.Store(true)
 			h.is(c.CompleteWith(h.shortly(), nil, effects(h.count(after))), idemddb.ErrUncommitted)
-			over.Store(true)
+			outage.Store(false)
 			then(c)
 			h.unchanged(after, func() { late.arrive(h) })
 			h.happened(after, "0")
 		}
 	}},
 	{name: "CompleteWith: a transaction that arrives late before all else is what happened", check: func(h *harness) {
-		late, over := &lateRequest{}, &atomic.Bool{}
-		c := h.claim(h.storeOn(h.intercepted(late.neverAnswered(over))), "k")
+		late, outage := &lateRequest{}, &atomic.Bool{}
+		c := h.claim(h.storeOn(h.intercepted(late.neverAnswered(outage))), "k")
+
+		outage.Store(true)
 		h.is(c.CompleteWith(h.shortly(), []byte("paid"), effects(h.count("a"))), idemddb.ErrUncommitted)
-		over.Store(true)
+		outage.Store(false)
 		late.arrive(h)
 		h.happened("a", "1")
 		h.equal("Result", string(h.replay(h.store(), "k").Result), "paid")

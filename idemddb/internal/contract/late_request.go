@@ -2,6 +2,7 @@ package contract
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,14 +55,16 @@ var lateRequestCases = []testCase{
 		h.unchanged("k", func() { late.arrive(h) })
 	}},
 	{name: "a release that arrives late does not undo the completion of its claim", check: func(h *harness) {
-		late, over := &lateRequest{}, &atomic.Bool{}
-		c := h.claim(h.storeOn(h.intercepted(late.neverAnswered(over))), "k")
+		late, outage := &lateRequest{}, &atomic.Bool{}
+		c := h.claim(h.storeOn(h.intercepted(late.neverAnswered(outage))), "k")
+
+		outage.Store(true)
 
 		if err := c.Release(h.shortly(), nil); err == nil {
 			h.Error("a release that was never answered: no error")
 		}
 
-		over.Store(true)
+		outage.Store(false)
 		h.must(c.Complete(h.Context(), nil))
 		h.unchanged("k", func() { late.arrive(h) })
 	}},
@@ -74,17 +77,18 @@ var lateRequestCases = []testCase{
 	}},
 }
 
-// neverAnswered holds the second request, and loses all others until somebody says that the outage is over.
-func (r *lateRequest) neverAnswered(over *atomic.Bool) onRequest {
-	return func(n int64, send func() error) error {
-		switch {
-		case n == 2:
-			return r.hold(send)
-		case n > 2 && !over.Load():
-			return errReset
-		default:
+// neverAnswered sends requests until there is an outage. It holds the first request of the outage and loses the others.
+func (r *lateRequest) neverAnswered(outage *atomic.Bool) onRequest {
+	var once sync.Once
+
+	return func(_ int64, send func() error) error {
+		if !outage.Load() {
 			return send()
 		}
+
+		once.Do(func() { _ = r.hold(send) })
+
+		return errReset
 	}
 }
 

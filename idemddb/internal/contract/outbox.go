@@ -424,41 +424,14 @@ var outboxCases = []testCase{
 		bank.got(h, "m", 1)
 	}},
 	{name: "outbox: a removal changes only what was read: not another call's messages, nor a record that is completed no more", check: func(h *harness) {
-		for name, change := range map[string]attributes{
+		h.removalIsRefused(errDown, map[string]attributes{
 			"another owner token": {"own": str("another")}, "another call": {"tx": str("another")},
 			"in progress": {"st": str("INPROGRESS")}, "all sent": {"outbox": nil},
-		} {
-			bank := &target{answer: refuses(errDown, "m")}
-			s := h.store(sends(bank))
-			h.committed(s, name, h.messages(name, "m"))
-			seen := h.item(name)
-			h.edit(name, change)
-
-			bank.answer = nil
-
-			h.unchanged(name, func() {
-				_, err := s.SendStored(h.Context(), seen, false)
-				h.must(err)
-			})
-		}
-
-		for name, change := range map[string]attributes{
+		})
+		h.removalIsRefused(errNever, map[string]attributes{
 			"parked, another owner token": {"own": str("another")}, "parked, another call": {"tx": str("another")},
 			"parked, in progress": {"st": str("INPROGRESS")}, "all parked ones sent": {"parked": nil},
-		} {
-			bank := &target{answer: refuses(errNever, "m")}
-			s := h.store(sends(bank))
-			h.committed(s, name, h.messages(name, "m"))
-			seen := h.item(name)
-			h.edit(name, change)
-
-			bank.answer = nil
-
-			h.unchanged(name, func() {
-				_, err := s.SendStored(h.Context(), seen, true)
-				h.must(err)
-			})
-		}
+		})
 
 		bank := &target{answer: refuses(errDown, "m")}
 		s := h.store(sends(bank))
@@ -549,4 +522,25 @@ func (h *harness) claimLost(lost *idemddb.Claim) error {
 	h.is(err, idemddb.ErrFenced)
 
 	return err
+}
+
+// removalIsRefused demands, for each change of a record whose message got this answer, that a sender who has read the record before the
+// change writes nothing afterwards. If errNever has parked the message, the sender is an operator.
+func (h *harness) removalIsRefused(answer error, changes map[string]attributes) {
+	h.Helper()
+
+	for name, change := range changes {
+		bank := &target{answer: refuses(answer, "m")}
+		s := h.store(sends(bank))
+		h.committed(s, name, h.messages(name, "m"))
+		seen := h.item(name)
+		h.edit(name, change)
+
+		bank.answer = nil
+
+		h.unchanged(name, func() {
+			_, err := s.SendStored(h.Context(), seen, errors.Is(answer, errNever))
+			h.must(err)
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"strings"
 	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -56,6 +57,49 @@ var reasonCases = []testCase{
 				h.equal("transactions", len(e.sent()), 1)
 			})
 		}
+	}},
+	{name: "reasons: what is wrong with the record is final, unless another reason may pass", check: func(h *harness) {
+		for code, codes := range map[string][]string{
+			"ValidationError":                 {"ValidationError", "None"},
+			"ItemCollectionSizeLimitExceeded": {"ItemCollectionSizeLimitExceeded", "ConditionalCheckFailed"},
+		} {
+			e := h.intercepted(nth(2, cancelled(codes...)))
+			c := h.claim(h.storeOn(e), code)
+
+			h.unchanged(code, func() {
+				effect := as[*idemddb.EffectError](h, c.CompleteWith(h.Context(), nil, effects(h.count(code))))
+				h.equal("Index", effect.Index, -1)
+				h.equal("Code", effect.Code, code)
+				h.equal("transactions", len(e.sent()), 1)
+			})
+			h.must(c.Complete(h.Context(), nil))
+		}
+
+		e := h.intercepted(nth(2, cancelled("ValidationError", "TransactionConflict")))
+		h.must(h.claim(h.storeOn(e), "passes").CompleteWith(h.Context(), nil, effects(h.count("passes"))))
+		h.happened("passes", "1")
+	}},
+	{name: "reasons: a record that cannot be written as it would be is not sent again", check: func(h *harness) {
+		foreign := attributes{"foreign": str(strings.Repeat("a", 400_000))} // the record would outgrow an item
+		result := make([]byte, 20_000)
+
+		e := h.intercepted(nil)
+		s := h.storeOn(e)
+
+		c := h.claim(s, "claimed")
+		h.edit("claimed", foreign)
+		h.unchanged("claimed", func() {
+			effect := as[*idemddb.EffectError](h, c.CompleteWith(h.Context(), result, effects(h.count("claimed"))))
+			h.equal("Index", effect.Index, -1)
+		})
+
+		h.must(h.claim(s, "unclaimed").Release(h.Context(), nil))
+		h.edit("unclaimed", foreign)
+		h.unchanged("unclaimed", func() {
+			_, err := s.Commit(h.Context(), "unclaimed", nil, result, effects(h.count("unclaimed")))
+			h.equal("Index", as[*idemddb.EffectError](h, err).Index, -1)
+		})
+		h.equal("transactions", len(e.sent()), 2)
 	}},
 	{name: "reasons: a refused effect after a try whose outcome is unknown says so", check: func(h *harness) {
 		for name, f := range map[string]fault{

@@ -1,6 +1,9 @@
 package contract
 
 import (
+	"bytes"
+	"context"
+
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
@@ -32,6 +35,48 @@ var resultCases = []testCase{
 		h.isOmitted(h.replay(s, "k"))
 		h.is(c.Complete(h.Context(), []byte("smaller")), idemddb.ErrFenced)
 	}},
+	{name: "a large result in Options.Results is replayed, whichever write completes the key", check: func(h *harness) {
+		kept := &Shelf{}
+		s := h.store(keeps(kept))
+		result := bytes.Repeat([]byte("a"), 500_000)
+
+		h.must(h.claim(s, "complete").Complete(h.Context(), result))
+		h.must(h.claim(s, "with").CompleteWith(h.Context(), result, h.messages("with", "m")))
+
+		_, err := s.Commit(h.Context(), "commit", nil, result, idemddb.Effects{})
+		h.must(err)
+
+		for _, key := range []string{"complete", "with", "commit"} {
+			h.equal(key, len(h.replay(s, key).Result), len(result))
+		}
+
+		h.equal("results", len(kept.Names()), 3)
+		clear(kept.Kept)
+		h.isOmitted(h.replay(s, "commit"))
+	}},
+	{name: "of two claims that complete with large results, the one that is accepted is replayed", check: func(h *harness) {
+		kept := &Shelf{}
+		s := h.store(keeps(kept))
+		zombie := h.claim(s, "k")
+		h.endLease()
+
+		winner := h.claim(s, "k")
+		h.must(winner.Complete(h.Context(), bytes.Repeat([]byte("w"), 10_000)))
+		h.is(zombie.Complete(h.Context(), bytes.Repeat([]byte("z"), 10_000)), idemddb.ErrFenced)
+		h.equal("result", string(h.replay(s, "k").Result[:1]), "w")
+		h.equal("results", len(kept.Names()), 2)
+	}},
+	{name: "a result that cannot be put is omitted, and the effects are written", check: func(h *harness) {
+		s := h.store(keeps(&Shelf{OnPut: func(context.Context) error { return errDown }}))
+		_, err := s.Commit(h.Context(), "k", nil, make([]byte, 10_000), effects(h.count("e")))
+		h.is(err, idemddb.ErrTooLarge)
+		h.isOmitted(h.replay(s, "k"))
+		h.happened("e", "1")
+	}},
+}
+
+func keeps(r idemddb.Results) func(*idemddb.Options) {
+	return func(o *idemddb.Options) { o.Results = r }
 }
 
 // isOmitted compares a record with one whose result was not kept.

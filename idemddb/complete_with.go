@@ -1,0 +1,160 @@
+package idemddb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// CompleteWith is Complete together with effects: they are written in one transaction, all of them or none. Without effects it is
+// Complete. What was staged with [Stage] is written, too. It costs 1 request; and 2 WCU for each KB of the record and of each item.
+//
+// Errors: ErrFenced, with nothing written (the key was taken over, settled or deleted); *EffectError (the condition of an item was
+// false: nothing was written, and the claim is still held); ErrUncommitted (perhaps written, perhaps not: the record decides; do not
+// acknowledge the message); ErrTooLarge (committed without the result); and the errors of [Stage], with nothing sent.
+func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) error {
+	c.mustExist()
+
+	all, err := c.staging.takeWith(e)
+	if err != nil {
+		return err
+	}
+
+	return c.completeWith(ctx, result, all)
+}
+
+// commit completes the claim with what was staged.
+func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effects, omitted error) error {
+	s := c.store
+	if s.disabled {
+		err := s.writeUnclaimed(ctx, c.key, e)
+		if err == nil {
+			c.end(Completed)
+		}
+
+		return err
+	}
+
+	defer c.leave(ctx)
+
+	if _, err := c.begin(Completed); err != nil {
+		return err
+	}
+
+	c.joinRenewal()
+
+	write, p, cancel := s.settleContext(ctx)
+	defer cancel()
+
+	done := s.completion(newTx(), e, result)
+	done.Fence, done.Attempts = &c.fence, c.attempt
+
+	update, values := updateComplete+done.update()+updateDropError, done.values(s, c.partition, c.heldValues())
+	bound := leaseBound(ctx)
+	t := &transaction{store: s, token: done.Tx, between: func(ctx context.Context) { c.extendInLine(ctx, bound) }}
+	answer := t.add(c.key, s.recordUpdate(c.partition, condHeld, update, values, s.expr.nameOfExp), e.Items)
+
+	switch err := t.send(write, p); {
+	case err != nil:
+		err = fmt.Errorf("%w: %w", keyError("complete", c.key, err), ErrUncommitted)
+		s.observe(ctx, c.event(Uncommitted, err))
+
+		return err
+	case answer.effect != nil:
+		c.reopen()
+
+		answer.effect.refused = e.Refused
+		s.observe(ctx, c.event(EffectRefused, answer.effect))
+
+		return answer.effect
+	case answer.refused:
+		return c.refusedCommit(write, answer, &done, omitted)
+	}
+
+	return c.committed(ctx, &done, omitted)
+}
+
+// refusedCommit reads the record for which the condition was false: it may be the one that an earlier try of this call wrote.
+func (c *Claim) refusedCommit(ctx context.Context, answer *part, done *storedRecord, omitted error) error {
+	var found *storedRecord
+
+	if answer.found != nil {
+		rec, err := c.store.decode(answer.found)
+		if err != nil {
+			return c.refusal(ctx, "complete", nil, fmt.Errorf("%w: %w", ErrFenced, err))
+		}
+
+		found = rec
+	}
+
+	if c.isOwn(found) && found.State == stateCompleted && found.Tx == done.Tx {
+		return c.committed(ctx, found, omitted)
+	}
+
+	err := c.refusal(ctx, "complete", found, ErrFenced)
+	if fenced, ok := errors.AsType[*FencedError](err); ok {
+		fenced.staged = true
+	}
+
+	return err
+}
+
+func (c *Claim) committed(ctx context.Context, done *storedRecord, omitted error) error {
+	c.end(Completed)
+	c.staging.written()
+	c.store.observe(ctx, c.event(Completed, omitted))
+
+	if len(done.Outbox) == 0 {
+		if c.store.cache != nil {
+			c.store.cache.add(c.partition, done, c.fingerprint)
+		}
+
+		return nil
+	}
+
+	done.Token = &c.token
+
+	return c.store.sendNow(ctx, c.batch, c.key, c.partition, done)
+}
+
+// extendInLine extends the lease between two tries, because the renewal has ended. It makes one try: the transaction matters more, and its
+// own condition says whether the claim is lost.
+func (c *Claim) extendInLine(ctx context.Context, bound time.Time) {
+	if c.left() < c.store.opts.Lease/3 { //nolint:mnd // a third
+		_, _ = c.lengthen(ctx, bound, policy{end: time.Now()})
+	}
+}
+
+// reopen takes the begin of a settlement back that wrote nothing: the claim is still held, and kept.
+func (c *Claim) reopen() {
+	c.mu.Lock()
+	c.settling = false
+	r := c.renewer
+	c.mu.Unlock()
+
+	c.staging.reopen()
+
+	if r != nil {
+		r.resume()
+	}
+}
+
+// Refuse settles a claim whose completion was refused because of an effect, as Effects.Refused says: failed if that is permanent, else
+// released. Both are fenced, so that a late request of the transaction is refused afterwards. meaning is what Refused says; it is nil if an
+// earlier try of the transaction was applied after all, so that the key is completed. err is that of the settlement. It is for wrappers.
+func (c *Claim) Refuse(ctx context.Context, e *EffectError) (meaning, err error) {
+	if meaning = e.Meaning(); isPermanent(meaning) {
+		err = c.Fail(ctx, meaning)
+	} else {
+		err = c.Release(ctx, meaning)
+	}
+
+	if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current == c.fence {
+		return nil, nil // only the transaction can have completed this claim
+	}
+
+	return meaning, err
+}

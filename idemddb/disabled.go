@@ -1,0 +1,70 @@
+package idemddb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// Disabled tells whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
+func (s *Store) Disabled() bool { return s.disabled }
+
+func readDisabled() (bool, error) {
+	const name = "IDEMDDB_DISABLED"
+
+	text := os.Getenv(name)
+	if text == "" {
+		return false, nil
+	}
+
+	disabled, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("idemddb: environment variable %s: must be true, 1, false, 0 or empty, is %q", name, text)
+	}
+
+	return disabled, nil
+}
+
+// claimDisabled returns the claim of a Store that is off: nothing is written, and every claim is won.
+func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
+	s.tellDisabled(ctx)
+
+	claim := &Claim{store: s, key: key, attempt: 1, lease: s.stamp(leaseBound(ctx)).lease}
+	claim.staging.store, claim.staging.key = s, key
+
+	return claim
+}
+
+// tellDisabled emits the event Disabled, once.
+func (s *Store) tellDisabled(ctx context.Context) {
+	s.told.Do(func() { s.observe(ctx, Event{Kind: Disabled}) })
+}
+
+// writeUnclaimed writes effects without a record, for a Store that IDEMDDB_DISABLED turned off.
+func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error {
+	write, p, cancel := s.settleContext(ctx)
+	defer cancel()
+
+	if len(e.Items) > 0 {
+		t := &transaction{store: s}
+		answer := t.add(key, nil, e.Items)
+
+		switch err := t.send(write, p); {
+		case err != nil:
+			return fmt.Errorf("%w: %w", keyError("write", key, err), ErrUncommitted)
+		case answer.effect != nil:
+			answer.effect.refused = e.Refused
+
+			return answer.effect
+		}
+	}
+
+	rec := s.completion(newTx(), e, nil)
+	if err := errors.Join(s.sendAll(write, rec.Tx, rec.Outbox)...); err != nil {
+		return keyError("send", key, fmt.Errorf("%w: %w", ErrUnsent, err))
+	}
+
+	return nil
+}

@@ -1,0 +1,276 @@
+package operate
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// The bounds of what an operator says, in bytes: a record without a result stays near 1 KB.
+const (
+	MaxBy  = 64
+	MaxWhy = 200
+)
+
+const (
+	stateInProgress = "INPROGRESS"
+	stateCompleted  = "COMPLETED"
+	stateFailed     = "FAILED"
+
+	maxCause = 256 // bytes of err
+)
+
+// Release lets the next claim have a key that a worker holds, or whose worker died, before its lease ends. If the worker lives, it loses
+// its claim: its work is cancelled and not recorded, and the next claim may do it a second time, which Claim.Takeover tells it.
+//
+// It costs one write of the record, as each change does. by and why say who changes the record and why; both are kept in it and must not
+// be empty.
+//
+// Errors: ErrChanged; ErrNotAllowed unless the record is held or stuck.
+func (r *Records) Release(ctx context.Context, seen View, by, why string) error {
+	if seen.Status != Held && seen.Status != Stuck {
+		return notAllowed("release", seen, "only a claim that a worker holds can be released")
+	}
+
+	lease := number(-1)
+	if r.opts.NoTakeover {
+		lease = number(0)
+	}
+
+	_, err := r.update(ctx, seen, Change{What: "release", By: by, Why: why}, updateRelease, item{":lease": lease})
+
+	return err
+}
+
+// Fail ends a key for good, whether a worker holds it or not. Later claims are refused with ErrFailed, and their messages go to the
+// dead-letter queue. If a worker lives and succeeds, its message is done and its record stays failed.
+//
+// Errors: ErrChanged; ErrNotAllowed unless the record is held, stuck or released.
+func (r *Records) Fail(ctx context.Context, seen View, by, why string) error {
+	if seen.Status != Held && seen.Status != Stuck && seen.Status != Released {
+		return notAllowed("fail", seen, "only a key in progress can be failed")
+	}
+
+	cause := "ended by " + by + ": " + why
+	if seen.Cause != "" {
+		cause += "; last failure: " + seen.Cause
+	}
+
+	_, err := r.update(ctx, seen, Change{What: "fail", By: by, Why: why}, updateFail, item{
+		":failed": text(stateFailed), ":err": text(bounded(cause, maxCause)), ":exp": number(r.expires(seen)),
+	})
+
+	return err
+}
+
+// Reopen lets a key that failed for good be claimed again, with its attempts counted from zero. Mend the cause first. The message comes
+// back by a redrive from its dead-letter queue.
+//
+// Errors: ErrChanged; ErrNotAllowed unless the record is failed.
+func (r *Records) Reopen(ctx context.Context, seen View, by, why string) error {
+	if seen.Status != Failed {
+		return notAllowed("reopen", seen, "only a failed key can be reopened")
+	}
+
+	_, err := r.update(ctx, seen, Change{What: "reopen", By: by, Why: why}, updateReopen, item{
+		":inprogress": text(stateInProgress), ":next": number(seen.Fence + 1), ":zero": number(0), ":exp": number(r.expires(seen)),
+	})
+
+	return err
+}
+
+// Send sends the messages of a completed record that are not sent, also those that are parked, under the same ids. The store must have
+// their senders. The error joins those of the messages that are left.
+//
+// Errors: ErrChanged; ErrNotAllowed if the record has no such messages.
+func (r *Records) Send(ctx context.Context, seen View, by, why string) (idemddb.Delivery, error) {
+	if seen.Status == Unreadable || len(seen.Messages) == 0 {
+		return idemddb.Delivery{}, notAllowed("send", seen, "it has no messages that are not sent")
+	}
+
+	now, err := r.update(ctx, seen, Change{What: "send", By: by, Why: why}, updateStamp, nil)
+	if err != nil {
+		return idemddb.Delivery{}, err
+	}
+
+	delivery, err := r.store.SendStored(ctx, now.stored, true)
+	if err != nil {
+		return delivery, changeError("send", seen.Key, err)
+	}
+
+	return delivery, nil
+}
+
+// Forget deletes a record: its key is new, and its work runs again when it is asked for. That holds for staged effects, too: a
+// transaction of a worker without a claim (Store.Commit, Options.Optimistic) whose request is still on its way may write its effects
+// again for about five minutes. Processes with Options.Cache go on answering from their memory. It costs two writes of the record.
+//
+// Errors: ErrChanged; ErrUnsent.
+func (r *Records) Forget(ctx context.Context, seen View, by, why string) error {
+	if len(seen.Messages) > 0 {
+		return changeError("forget", seen.Key, ErrUnsent)
+	}
+
+	return r.forget(ctx, seen, Change{What: "forget", By: by, Why: why}, noMessages)
+}
+
+// ForgetUnsent is Forget for a record whose messages shall never be sent: they are lost.
+func (r *Records) ForgetUnsent(ctx context.Context, seen View, by, why string) error {
+	return r.forget(ctx, seen, Change{What: "forget", By: by, Why: why}, "")
+}
+
+func (r *Records) forget(ctx context.Context, seen View, change Change, condition string) error {
+	now, err := r.update(ctx, seen, change, updateStamp, nil)
+	if err != nil {
+		return err
+	}
+
+	key := r.store.RecordInput(now.stored)
+	unchanged := r.unchanged(now.stored)
+
+	out, err := r.api.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		TableName: key.TableName, Key: key.Key,
+		ConditionExpression:                 new(unchanged.text + condition),
+		ExpressionAttributeNames:            unchanged.names,
+		ExpressionAttributeValues:           unchanged.values,
+		ReturnValues:                        types.ReturnValueAllOld,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+
+	refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
+
+	switch {
+	case ok && len(refused.Item) == 0: // an earlier try of this request, or somebody else, has deleted it
+		return nil
+	case ok:
+		return r.changed(change.What, seen.Key, refused.Item)
+	case err != nil:
+		return changeError(change.What, seen.Key, err)
+	case len(out.Attributes) == 0:
+		return changeError(change.What, seen.Key, errNoContent)
+	default:
+		return nil
+	}
+}
+
+var errNoContent = errors.New("the answer has no content, so it is not known whether the change was made: look again")
+
+// update makes a change of a record that is as it was seen, and returns the record after it.
+func (r *Records) update(ctx context.Context, seen View, change Change, update string, values item) (View, error) {
+	op, err := r.sign(seen, change)
+	if err != nil {
+		return View{}, err
+	}
+
+	key := r.store.RecordInput(seen.stored)
+	unchanged := r.unchanged(seen.stored)
+	maps.Copy(unchanged.values, values)
+	unchanged.values[":op"] = text(op)
+
+	if strings.Contains(update, "#exp") {
+		unchanged.names["#exp"] = r.opts.TTLAttribute
+	}
+
+	out, err := r.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: key.TableName, Key: key.Key,
+		ConditionExpression:                 &unchanged.text,
+		UpdateExpression:                    &update,
+		ExpressionAttributeNames:            unchanged.names,
+		ExpressionAttributeValues:           unchanged.values,
+		ReturnValues:                        types.ReturnValueAllNew,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+
+	refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
+
+	switch {
+	case ok && hasOp(refused.Item, op): // an earlier try of this request was applied, and its answer was lost
+		return r.view(refused.Item), nil
+	case ok:
+		return View{}, r.changed(change.What, seen.Key, refused.Item)
+	case err != nil:
+		return View{}, changeError(change.What, seen.Key, err)
+	case len(out.Attributes) == 0:
+		return View{}, changeError(change.What, seen.Key, errNoContent)
+	default:
+		return r.view(out.Attributes), nil
+	}
+}
+
+// sign returns the text that is kept in the record, or why the change cannot be made.
+func (r *Records) sign(seen View, change Change) (string, error) {
+	for _, said := range []struct {
+		name, text string
+		limit      int
+	}{{"by", change.By, MaxBy}, {"why", change.Why, MaxWhy}} {
+		switch {
+		case strings.TrimSpace(said.text) == "":
+			return "", fmt.Errorf("operate: %s: must not be empty; it is kept in the record for the next operator", said.name)
+		case len(said.text) > said.limit, !utf8.ValidString(said.text):
+			return "", fmt.Errorf("operate: %s: must be UTF-8 of at most %d bytes, has %d", said.name, said.limit, len(said.text))
+		}
+	}
+
+	if seen.stored == nil {
+		return "", errors.New("operate: seen: must come from Look or List, so that it says what was shown")
+	}
+
+	change.At, change.ID = r.opts.Now().UTC().Truncate(time.Second), rand.Text()
+
+	op, err := json.Marshal(change)
+	if err != nil {
+		return "", fmt.Errorf("operate: %w", err) // never: texts and a time
+	}
+
+	return string(op), nil
+}
+
+func hasOp(stored item, op string) bool {
+	found, ok := stored["op"].(*types.AttributeValueMemberS)
+
+	return ok && found.Value == op
+}
+
+func (r *Records) changed(what, key string, stored item) error {
+	e := &ChangedError{What: what, Key: key}
+	if len(stored) > 0 {
+		e.Current = new(r.view(stored))
+	}
+
+	return e
+}
+
+// expires returns the end of a record that ends or begins anew now. The operator's program may not know the workers' retention, so the
+// record keeps at least the end that it has.
+func (r *Records) expires(seen View) int64 {
+	return max(seen.Ends.Unix(), r.opts.Now().Add(r.opts.Retention+time.Second-1).Unix())
+}
+
+func notAllowed(what string, seen View, rule string) error {
+	state := string(seen.Status)
+	if seen.Unreadable != "" {
+		state += " (" + seen.Unreadable + ")"
+	}
+
+	return changeError(what, seen.Key, fmt.Errorf("%w: it is %s, and %s", ErrNotAllowed, state, rule))
+}
+
+// bounded returns the beginning of a text, with at most so many bytes.
+func bounded(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+
+	return strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
+}

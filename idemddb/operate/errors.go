@@ -1,0 +1,48 @@
+package operate
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The errors of this package, for errors.Is. After each of them nothing was written. After any other error of a change the outcome is
+// unknown: look again. Repeating a change with the same View is safe: it is made at most once.
+var (
+	// ErrNoRecord: the key has no record. Check the namespace and the text of the key.
+	ErrNoRecord = errors.New("no record")
+
+	// ErrChanged: the record is not as the View says any more. Look again, and decide anew. [ChangedError] has the record as it is.
+	ErrChanged = errors.New("changed meanwhile, look again")
+
+	// ErrNotAllowed: a record of this status cannot be changed in this way. The text says why, and what can be done.
+	ErrNotAllowed = errors.New("not possible")
+
+	// ErrUnsent: the record has messages that are not sent. Send them first; or call ForgetUnsent, and the messages are lost.
+	ErrUnsent = errors.New("the record has messages that are not sent")
+)
+
+// ChangedError is the ErrChanged of one change.
+type ChangedError struct {
+	What    string // the change that was refused
+	Key     string // as stored
+	Current *View  // the record as it is; nil if it is gone
+}
+
+func (e *ChangedError) Error() string {
+	now := "it is gone"
+	if e.Current != nil {
+		now = "it is " + string(e.Current.Status)
+		if last := e.Current.Last; last != nil {
+			now += fmt.Sprintf("; the last change by an operator is %s by %s: %s", last.What, last.By, last.Why)
+		}
+	}
+
+	return fmt.Sprintf("operate: %s of key %s: %v: %s", e.What, keyHash(e.Key), ErrChanged, now)
+}
+
+// Unwrap returns ErrChanged.
+func (*ChangedError) Unwrap() error { return ErrChanged }
+
+func changeError(what, key string, err error) error {
+	return fmt.Errorf("operate: %s of key %s: %w", what, keyHash(key), err)
+}

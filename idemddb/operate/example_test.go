@@ -1,0 +1,166 @@
+package operate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/idemddb/operate"
+)
+
+// inMemory stands for a table with a worker's store at noon. A program has
+//
+//	store, err := idemddb.New(client, "records", "payments", opts)
+//	records, err := operate.New(store, client)
+func inMemory(senders map[string]idemddb.Sender) (*idemddb.Store, *operate.Records, *idemddbtest.Clock) {
+	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
+	db := idemddbtest.New(nil)
+	_, err := db.CreateTable(context.Background(), idemddb.Table("records"))
+	check(err)
+
+	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Now: clock.Now, Senders: senders})
+	check(err)
+
+	records, err := operate.New(store, db)
+	check(err)
+
+	return store, records, clock
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// A key failed for good. Its cause is mended, so the key is reopened; a redrive then brings its message back.
+func ExampleRecords_Reopen() {
+	ctx := context.Background()
+	store, records, _ := inMemory(nil)
+
+	claim, _, err := store.Claim(ctx, "payment-1", nil)
+	check(err)
+	check(claim.Fail(ctx, errors.New("account 7 has no currency")))
+
+	seen, err := records.Look(ctx, "payment-1")
+	check(err)
+	fmt.Println(seen.Status, "after", seen.Attempts, "attempt:", seen.Cause)
+
+	check(records.Reopen(ctx, seen, "anna", "account 7 has its currency now"))
+
+	// A second operator has looked before that.
+	fmt.Println(records.Reopen(ctx, seen, "ben", "account 7 has its currency now"))
+	// Output:
+	// failed after 1 attempt: account 7 has no currency
+	// operate: reopen of key sha256:a-IBemZtKSDe: changed meanwhile, look again: it is released; the last change by an operator is reopen by anna: account 7 has its currency now
+}
+
+// A worker hangs and renews its lease. Released, its key can be claimed at once; the worker is fenced.
+func ExampleRecords_Release() {
+	ctx := context.Background()
+	store, records, _ := inMemory(nil)
+
+	worker, _, err := store.Claim(ctx, "payment-1", nil)
+	check(err)
+
+	seen, err := records.Look(ctx, "payment-1")
+	check(err)
+	check(records.Release(ctx, seen, "anna", "its process hangs"))
+	fmt.Println(errors.Is(worker.Extend(ctx), idemddb.ErrFenced))
+
+	next, _, err := store.Claim(ctx, "payment-1", nil)
+	fmt.Println(next.Takeover(), next.Attempt(), err)
+	// Output:
+	// true
+	// true 2 <nil>
+}
+
+// Nobody shall do this work any more, whether its worker lives or not.
+func ExampleRecords_Fail() {
+	ctx := context.Background()
+	store, records, clock := inMemory(nil)
+
+	_, _, err := store.Claim(ctx, "payment-1", nil)
+	check(err)
+	clock.Advance(time.Minute)
+
+	seen, err := records.Look(ctx, "payment-1")
+	check(err)
+	fmt.Println(seen.Status)
+	check(records.Fail(ctx, seen, "anna", "the customer has cancelled it"))
+
+	_, _, err = store.Claim(ctx, "payment-1", nil)
+	fmt.Println(err)
+	// Output:
+	// stuck
+	// idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 1): ended by anna: the customer has cancelled it
+}
+
+// A record is deleted, so that the work runs again when it is asked for.
+func ExampleRecords_Forget() {
+	ctx := context.Background()
+	store, records, _ := inMemory(nil)
+
+	_, err := idemddb.Do(ctx, store, "payment-1", nil, func(context.Context) (string, error) { return "receipt", nil })
+	check(err)
+
+	seen, err := records.Look(ctx, "payment-1")
+	check(err)
+	check(records.Forget(ctx, seen, "anna", "a test payment"))
+
+	_, err = records.Look(ctx, "payment-1")
+	fmt.Println(err)
+	// Output:
+	// operate: read of key sha256:a-IBemZtKSDe: no record
+}
+
+// A message could not be sent. The target is mended, so it is sent by hand, and its record gets its end back.
+func ExampleRecords_Send() {
+	ctx := context.Background()
+	target := &queue{down: true}
+	store, records, _ := inMemory(map[string]idemddb.Sender{"receipts": target})
+
+	_, err := store.Commit(ctx, "payment-1", nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: "receipt 1"}}})
+	check(err)
+
+	seen, err := records.Look(ctx, "payment-1")
+	check(err)
+	fmt.Println(seen.Status, "with", len(seen.Messages), "message to", seen.Messages[0].To)
+	fmt.Println(records.Forget(ctx, seen, "anna", "a test payment"))
+
+	target.down = false
+	sent, err := records.Send(ctx, seen, "anna", "the queue is back")
+	fmt.Println(sent.Sent, target.got, err)
+	// Output:
+	// completed with 1 message to receipts
+	// operate: forget of key sha256:a-IBemZtKSDe: the record has messages that are not sent
+	// 1 [receipt 1] <nil>
+}
+
+// The keys whose worker died.
+func ExampleRecords_List() {
+	ctx := context.Background()
+	store, records, clock := inMemory(nil)
+
+	for _, key := range []string{"payment-1", "payment-2"} {
+		_, _, err := store.Claim(ctx, key, nil)
+		check(err)
+		clock.Advance(time.Minute)
+	}
+
+	_, err := idemddb.Do(ctx, store, "payment-1", nil, func(context.Context) (string, error) { return "receipt", nil })
+	check(err)
+
+	progress, err := records.List(ctx, operate.Selection{Status: []operate.Status{operate.Stuck}}, func(v operate.View) error {
+		fmt.Println(v.Key, v.Status, "since", v.Lease.Format(time.TimeOnly))
+
+		return nil
+	})
+	fmt.Println(progress.Read, "read,", progress.Found, "found,", err)
+	// Output:
+	// payment-2 stuck since 12:01:30
+	// 2 read, 1 found, <nil>
+}

@@ -1,0 +1,237 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Selection says which records List finds. The zero value selects all records of the namespace. A record must fit every field.
+type Selection struct {
+	Status  []Status // one of these; none: any
+	Unsent  bool     // with messages that are not sent; Options.UnsentIndex finds them without a scan, but not those that are parked
+	Parked  bool     // with parked messages
+	Request string   // last claimed by the worker with this request id, as it stands in logs
+	Hash    string   // the hash of the key, as it stands in logs: "sha256:" and 12 characters
+
+	// Budget is how many read units the call may use. It stops before a page that would use more, by the size of the records so far, and
+	// List's Progress has a Cursor with which the next call goes on. Negative is an error. Defaults to 10,000: about 80 MB of records,
+	// for about $0.00125.
+	Budget float64
+
+	// Rate is how many read units a second the call may use, on average. Negative is an error. Defaults to 0: no limit.
+	Rate float64
+
+	// Segments is how many parts of the table are scanned at the same time. Negative, and above 1,000, is an error. Defaults to 4.
+	Segments int
+
+	// Cursor is where an earlier call stopped. Its other fields must be those of that call. Defaults to "": the beginning.
+	Cursor string
+
+	// Progress is called after each page. Defaults to none.
+	Progress func(Progress)
+}
+
+// Progress is how far a List has come.
+type Progress struct {
+	Read   int     `json:"read"`  // records, of any namespace
+	Found  int     `json:"found"` // records that fit the selection
+	Units  float64 `json:"read_units"`
+	Cursor string  `json:"cursor,omitempty"` // where the next call goes on; "" if everything was read
+}
+
+// The defaults of Selection, each only here.
+const (
+	defaultBudget   = 10_000
+	defaultSegments = 4
+	maxSegments     = 1_000
+)
+
+// List calls found with each record of the namespace that fits the selection, in no order. It calls found and Selection.Progress in the
+// goroutine of its caller, one after the other. An error of found ends it.
+//
+// It reads the whole table, with one read unit for 8 KB of records, of other namespaces, too, and of what shares the table. Only unsent
+// messages have an index (Options.UnsentIndex): each record of it is read, there is no Cursor, and it is an error if the Budget ends. The reads are eventually consistent, so a record may be shown as it was a second ago; a
+// change of it is refused then.
+//
+// After an error the Progress is true, and its Cursor goes on where the call stopped; no record is missing behind it, and some may be
+// found again.
+func (r *Records) List(ctx context.Context, s Selection, found func(View) error) (Progress, error) {
+	if err := s.validate(); err != nil {
+		return Progress{Cursor: s.Cursor}, err
+	}
+
+	s.Budget, s.Segments = cmp.Or(s.Budget, defaultBudget), cmp.Or(s.Segments, defaultSegments)
+
+	if s.Unsent && !s.Parked && r.opts.UnsentIndex != "" {
+		return r.listIndex(ctx, s, found)
+	}
+
+	l, err := r.newListing(s, found)
+	if err != nil {
+		return Progress{Cursor: s.Cursor}, err
+	}
+
+	return l.run(ctx)
+}
+
+func (s *Selection) validate() error {
+	switch {
+	case s.Budget < 0:
+		return fmt.Errorf("operate: Selection.Budget: must not be negative, is %v", s.Budget)
+	case s.Rate < 0:
+		return fmt.Errorf("operate: Selection.Rate: must not be negative, is %v", s.Rate)
+	case s.Segments < 0 || s.Segments > maxSegments:
+		return fmt.Errorf("operate: Selection.Segments: must be 0 to %d, is %d", maxSegments, s.Segments)
+	case s.Hash != "" && (!strings.HasPrefix(s.Hash, hashedKey) || len(s.Hash) < len(hashedKey)+hashLength):
+		return fmt.Errorf("operate: Selection.Hash: must be %q and %d characters, as a log line has it, is %q", hashedKey, hashLength, s.Hash)
+	}
+
+	return nil
+}
+
+// fits tells whether a record is selected.
+func (s *Selection) fits(v *View) bool {
+	isParked := func(m Message) bool { return m.Parked }
+
+	switch {
+	case len(s.Status) > 0 && !slices.Contains(s.Status, v.Status),
+		s.Unsent && len(v.Messages) == 0,
+		s.Parked && !slices.ContainsFunc(v.Messages, isParked),
+		s.Request != "" && v.Request != s.Request,
+		s.Hash != "" && v.Hash != s.Hash[:len(hashedKey)+hashLength]:
+		return false
+	default:
+		return true
+	}
+}
+
+// filter leaves out on the side of DynamoDB what fits cannot take. That saves no read units, but the way here.
+func (s *Selection) filter(r *Records) expression {
+	e := expression{
+		text: "begins_with(#pk, :namespace)", names: map[string]string{"#pk": r.opts.PartitionKey},
+		values: item{":namespace": text(r.store.Namespace() + "#")},
+	}
+
+	if s.Request != "" {
+		e.text += " AND begins_with(own, :request)"
+		e.values[":request"] = text(s.Request + tokenMark)
+	}
+
+	switch {
+	case s.Parked:
+		e.text += " AND attribute_exists(parked)"
+	case s.Unsent:
+		e.text += " AND (attribute_exists(outbox) OR attribute_exists(parked))"
+	}
+
+	if state, ok := s.state(); ok {
+		e.text += " AND st = :state"
+		e.values[":state"] = text(state)
+	}
+
+	return e
+}
+
+// state returns the one state that all selected statuses have.
+func (s *Selection) state() (state string, ok bool) {
+	states := map[Status]string{
+		Held: stateInProgress, Stuck: stateInProgress, Released: stateInProgress, Completed: stateCompleted, Failed: stateFailed,
+	}
+
+	for _, status := range s.Status {
+		if states[status] == "" || state != "" && state != states[status] {
+			return "", false
+		}
+
+		state = states[status]
+	}
+
+	return state, state != ""
+}
+
+// listIndex finds the records with unsent messages by the index. Its items have the keys only, so each record is read.
+func (r *Records) listIndex(ctx context.Context, s Selection, found func(View) error) (Progress, error) {
+	var p Progress
+
+	if s.Cursor != "" {
+		return p, errCursor
+	}
+
+	for _, query := range r.store.UnsentQueries(-time.Minute) { // due up to now, by whatever clock
+		for {
+			query.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+
+			out, err := r.api.Query(ctx, query)
+			if err != nil {
+				return p, fmt.Errorf("operate: query of index %q: %w", r.opts.UnsentIndex, err)
+			}
+
+			p.Units += units(out.ConsumedCapacity)
+
+			if err := r.readEach(ctx, s, out.Items, &p, found); err != nil {
+				return p, err
+			}
+
+			if query.ExclusiveStartKey = out.LastEvaluatedKey; len(query.ExclusiveStartKey) == 0 {
+				break
+			}
+		}
+	}
+
+	return p, nil
+}
+
+var errBudget = errors.New("operate: the budget ended before all unsent messages were read; raise Selection.Budget")
+
+func (r *Records) readEach(ctx context.Context, s Selection, items []item, p *Progress, found func(View) error) error {
+	for _, key := range items {
+		if p.Units >= s.Budget {
+			return errBudget
+		}
+
+		v, used, err := r.again(ctx, key)
+		p.Read++
+		p.Units += used
+
+		switch {
+		case errors.Is(err, ErrNoRecord) || err == nil && !s.fits(&v): // the index is behind the table
+		case err != nil:
+			return err
+		default:
+			p.Found++
+
+			if err := found(v); err != nil {
+				return err
+			}
+		}
+
+		if s.Progress != nil {
+			s.Progress(*p)
+		}
+	}
+
+	return nil
+}
+
+func units(c *types.ConsumedCapacity) float64 {
+	if c == nil || c.CapacityUnits == nil {
+		return 0
+	}
+
+	return *c.CapacityUnits
+}
+
+// page is what one Scan has read.
+type page struct {
+	segment int
+	out     *dynamodb.ScanOutput
+	err     error
+}

@@ -1,0 +1,332 @@
+package operate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/idemddb/operate"
+)
+
+func TestListFindsWhatItIsAskedFor(t *testing.T) {
+	for name, index := range map[string]string{"with an index": "unsent", "without one": ""} {
+		t.Run(name, func(t *testing.T) {
+			onEachEngine(t, idemddb.Options{UnsentIndex: index}, func(d *desk) {
+				t := d.t
+
+				lambda := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "8f6e1c1e"})
+				if _, _, err := d.store.Claim(lambda, "stuck", nil); err != nil {
+					t.Fatal(err)
+				}
+
+				d.clock.Advance(time.Minute)
+				d.claim("held")
+				d.fail("failed")
+				d.complete("completed")
+				d.announce("unsent")
+				d.claim(strings.Repeat("long", 500))
+				d.set("foreign", item{"balance": n("7")})
+
+				if err := d.claim("released").Release(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+
+				d.announce("parked")
+				d.clock.Advance(8 * 24 * time.Hour) // too late: its sender parks it
+
+				if _, err := d.store.SendStored(t.Context(), d.stored("parked"), false); err != nil {
+					t.Fatal(err)
+				}
+
+				d.clock.Advance(-8 * 24 * time.Hour)
+
+				long := idemddb.KeyHash(strings.Repeat("long", 500))
+				digest := d.look(strings.Repeat("long", 500)).Key
+
+				// The parked message is not in the index.
+				unsent := []string{"parked", "unsent"}
+				if index != "" {
+					unsent = []string{"unsent"}
+				}
+
+				for name, test := range map[string]struct {
+					selection operate.Selection
+					want      []string
+				}{
+					"stuck":       {operate.Selection{Status: []operate.Status{operate.Stuck}}, []string{"stuck"}},
+					"held":        {operate.Selection{Status: []operate.Status{operate.Held}}, []string{"held", digest}},
+					"released":    {operate.Selection{Status: []operate.Status{operate.Released}}, []string{"released"}},
+					"failed":      {operate.Selection{Status: []operate.Status{operate.Failed}}, []string{"failed"}},
+					"completed":   {operate.Selection{Status: []operate.Status{operate.Completed}}, []string{"completed", "parked", "unsent"}},
+					"unreadable":  {operate.Selection{Status: []operate.Status{operate.Unreadable}}, []string{"foreign"}},
+					"two":         {operate.Selection{Status: []operate.Status{operate.Failed, operate.Stuck}}, []string{"failed", "stuck"}},
+					"unsent":      {operate.Selection{Unsent: true}, unsent},
+					"parked":      {operate.Selection{Parked: true}, []string{"parked"}},
+					"a request":   {operate.Selection{Request: "8f6e1c1e"}, []string{"stuck"}},
+					"a hash":      {operate.Selection{Hash: idemddb.KeyHash("held")}, []string{"held"}},
+					"of a digest": {operate.Selection{Hash: long}, []string{digest}},
+					"all": {operate.Selection{}, []string{
+						"completed", "failed", "foreign", "held", "parked", "released", digest, "stuck", "unsent",
+					}},
+				} {
+					got, p := d.list(test.selection)
+					if diff := cmp.Diff(test.want, got); diff != "" || p.Found != len(got) || p.Cursor != "" || p.Units == 0 {
+						t.Errorf("%s: %+v (-want +got):\n%s", name, p, diff)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A table that others use, too: the list shows one namespace.
+func TestListShowsItsNamespaceOnly(t *testing.T) {
+	onEachEngine(t, idemddb.Options{}, func(d *desk) {
+		t := d.t
+
+		for _, namespace := range []string{"refunds", "payments-2"} {
+			other, err := idemddb.New(d.client, d.table, namespace, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			if _, _, err := other.Claim(t.Context(), "p-1", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		d.claim("p-2")
+
+		if got, _ := d.list(operate.Selection{}); !slices.Equal(got, []string{"p-2"}) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// A budget ends the list, and its cursor goes on, until each record was seen once.
+func TestListOfALargeTableStaysWithinItsBudget(t *testing.T) {
+	t.Parallel()
+
+	for count, budget := range map[int]float64{4_000: 50, 100_000: 1_500} {
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			t.Parallel()
+			testBudget(t, count, budget)
+		})
+	}
+}
+
+func testBudget(t *testing.T, count int, budget float64) {
+	t.Helper()
+
+	db := idemddbtest.New(nil)
+	d := newDesk(t, db, idemddb.Options{})
+
+	d.complete("p")
+	record := d.stored("p")
+
+	for i := range count - 1 {
+		record["pk"] = s(fmt.Sprintf("payments#p-%06d", i))
+		d.put(record)
+	}
+
+	db.ResetRequests()
+
+	var (
+		seen  = map[string]int{}
+		last  operate.Progress
+		calls int
+		total float64
+	)
+
+	for cursor, more := "", true; more; cursor, more = last.Cursor, last.Cursor != "" {
+		told := 0
+		p, err := d.List(t.Context(), operate.Selection{
+			Status: []operate.Status{operate.Completed}, Budget: budget, Cursor: cursor, Segments: 8,
+			Progress: func(p operate.Progress) {
+				if told++; p.Units > budget {
+					t.Fatalf("%v units are more than %v", p.Units, budget)
+				}
+			},
+		}, func(v operate.View) error {
+			seen[v.Key]++
+
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if told < 4 || p.Units > budget || p.Cursor != "" && p.Units < budget*0.9 {
+			t.Errorf("call %d: progress was told %d times: %+v", calls, told, p)
+		}
+
+		if p.Cursor == cursor && cursor != "" {
+			t.Fatal("the cursor stands still")
+		}
+
+		last, calls, total = p, calls+1, total+p.Units
+	}
+
+	if len(seen) != count || calls < 2 || calls > 4 {
+		t.Errorf("%d of %d records in %d calls", len(seen), count, calls)
+	}
+
+	for key, times := range seen {
+		if times != 1 {
+			t.Errorf("%s was found %d times", key, times)
+		}
+	}
+
+	t.Logf("%d records, %d calls, %d requests, %.0f read units", len(seen), calls, len(db.Requests()), total)
+}
+
+// The index has no cursor, so that a budget that ends is an error, and not the end of the list.
+func TestAListByTheIndexStaysWithinItsBudget(t *testing.T) {
+	onEachEngine(t, idemddb.Options{UnsentIndex: "unsent"}, func(d *desk) {
+		t := d.t
+		for i := range 10 {
+			d.announce(fmt.Sprintf("p-%d", i))
+		}
+
+		p, err := d.List(t.Context(), operate.Selection{Unsent: true, Budget: 6}, func(operate.View) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), "raise Selection.Budget") || p.Units > 15 || p.Found == 10 {
+			t.Errorf("got %+v, %v", p, err)
+		}
+
+		if _, err := d.List(t.Context(), operate.Selection{Unsent: true, Cursor: "W10"}, nil); err == nil || !strings.Contains(err.Error(), "Selection.Cursor") {
+			t.Errorf("a cursor: %v", err)
+		}
+	})
+}
+
+// An error loses no record: the cursor goes on before it.
+func TestListGoesOnAfterAnError(t *testing.T) {
+	t.Parallel()
+
+	db := idemddbtest.New(nil)
+	d := newDesk(t, db, idemddb.Options{})
+
+	for i := range 200 {
+		d.claim(fmt.Sprintf("p-%d", i))
+	}
+
+	errScreen := errors.New("the screen is gone")
+	seen := map[string]bool{}
+	stopped := 0
+
+	for cursor, more := "", true; more; more = cursor != "" {
+		db.Inject(idemddbtest.None, idemddbtest.None, idemddbtest.Throttle)
+
+		p, err := d.List(t.Context(), operate.Selection{Budget: 40, Cursor: cursor}, func(v operate.View) error {
+			if len(seen) == 50 && stopped == 0 {
+				stopped++
+
+				return errScreen
+			}
+
+			seen[v.Key] = true
+
+			return nil
+		})
+		if err != nil && !errors.Is(err, errScreen) && !strings.Contains(err.Error(), "operate: scan of table") {
+			t.Fatal(err)
+		}
+
+		cursor = p.Cursor
+	}
+
+	if len(seen) != 200 || stopped != 1 {
+		t.Errorf("%d of 200 records, stopped %d times", len(seen), stopped)
+	}
+}
+
+func TestListKeepsItsRate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := idemddbtest.New(nil)
+		d := newDesk(t, db, idemddb.Options{})
+
+		for i := range 400 {
+			d.claim(fmt.Sprintf("p-%d", i))
+		}
+
+		begun := time.Now()
+
+		p, err := d.List(t.Context(), operate.Selection{Rate: 5, Segments: 1, Budget: 20}, func(operate.View) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		// The last page is not waited for.
+		if took := time.Since(begun).Seconds(); took > p.Units/5 || took < p.Units/5-1 || p.Units < 5 {
+			t.Errorf("%v units in %v s", p.Units, took)
+		}
+	})
+}
+
+func TestListEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+
+	d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
+	d.claim("p-1")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	p, err := d.List(ctx, operate.Selection{}, func(operate.View) error { return nil })
+	if !errors.Is(err, context.Canceled) || p.Cursor == "" {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+func TestAWrongSelectionIsRefused(t *testing.T) {
+	t.Parallel()
+
+	d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
+
+	for want, selection := range map[string]operate.Selection{
+		"Selection.Budget: must not be negative":            {Budget: -1},
+		"Selection.Rate: must not be negative":              {Rate: -1},
+		"Selection.Segments: must be 0 to 1000":             {Segments: 1_001},
+		`Selection.Hash: must be "sha256:"`:                 {Hash: "a-IBemZtKSDe"},
+		"Selection.Cursor: is none of a list with":          {Cursor: "?"},
+		"Selection.Cursor: is none of a list with the same": {Cursor: "W10", Segments: 2},
+	} {
+		if _, err := d.List(t.Context(), selection, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestNewRefusesWhatCannotWork(t *testing.T) {
+	d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
+
+	if _, err := operate.New(nil, d.client); err == nil || !strings.Contains(err.Error(), "store: must not be nil") {
+		t.Error(err)
+	}
+
+	if _, err := operate.New(d.store, (*idemddbtest.DB)(nil)); err == nil || !strings.Contains(err.Error(), "api: must not be nil") {
+		t.Error(err)
+	}
+
+	t.Setenv("IDEMDDB_DISABLED", "1")
+
+	disabled, err := idemddb.New(d.client, d.table, "payments", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := operate.New(disabled, d.client); err == nil || !strings.Contains(err.Error(), "IDEMDDB_DISABLED") {
+		t.Error(err)
+	}
+}

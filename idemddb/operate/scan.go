@@ -1,0 +1,313 @@
+package operate
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// listing is one parallel scan. Each segment has a goroutine that reads pages; run takes them, one after the other.
+type listing struct {
+	records   *Records
+	selection Selection
+	found     func(View) error
+	progress  Progress
+	cursor    cursor
+	budget    *budget
+	begun     time.Time
+}
+
+// cursor is how far each segment has come.
+type cursor []segment
+
+type segment struct {
+	Done bool              `json:"done,omitempty"`
+	At   map[string]string `json:"at,omitempty"` // the last key that was read; nil before the first
+}
+
+func (r *Records) newListing(s Selection, found func(View) error) (*listing, error) {
+	l := &listing{records: r, selection: s, found: found, cursor: make(cursor, s.Segments), budget: newBudget(&s), begun: time.Now()}
+
+	if s.Cursor != "" {
+		if err := l.cursor.parse(s.Cursor); err != nil {
+			return nil, err
+		}
+	}
+
+	return l, nil
+}
+
+// run reads until everything is read, the budget is used up, or something fails.
+func (l *listing) run(ctx context.Context) (Progress, error) {
+	scanning, stop := context.WithCancel(ctx)
+	pages := make(chan page)
+
+	var segments sync.WaitGroup
+
+	for i, s := range l.cursor {
+		if !s.Done {
+			segments.Go(func() { l.scan(scanning, i, s, pages) })
+		}
+	}
+
+	go func() { // ends with the segments, for which run waits
+		segments.Wait()
+		close(pages)
+	}()
+
+	var err error
+
+	for p := range pages {
+		if err == nil {
+			err = l.take(p)
+		}
+
+		if err != nil {
+			stop()
+		}
+	}
+
+	stop()
+
+	if err == nil && ctx.Err() != nil {
+		err = fmt.Errorf("operate: list: %w", context.Cause(ctx))
+	}
+
+	l.progress.Cursor = l.cursor.text()
+
+	return l.progress, err
+}
+
+// take looks at the records of a page. The cursor moves behind it only if all were looked at.
+func (l *listing) take(p page) error {
+	if p.err != nil {
+		return fmt.Errorf("operate: scan of table %q: %w", l.records.store.Table(), p.err)
+	}
+
+	l.progress.Read += int(p.out.ScannedCount)
+	l.progress.Units += units(p.out.ConsumedCapacity)
+
+	for _, stored := range p.out.Items {
+		v := l.records.view(stored)
+		if !l.selection.fits(&v) {
+			continue
+		}
+
+		l.progress.Found++
+
+		if err := l.found(v); err != nil {
+			return err
+		}
+	}
+
+	l.cursor[p.segment] = segment{Done: len(p.out.LastEvaluatedKey) == 0, At: keyText(p.out.LastEvaluatedKey)}
+
+	if l.selection.Progress != nil {
+		l.progress.Cursor = l.cursor.text()
+		l.selection.Progress(l.progress)
+	}
+
+	return nil
+}
+
+// scan reads one segment, page by page.
+func (l *listing) scan(ctx context.Context, index int, from segment, pages chan<- page) {
+	filter := l.selection.filter(l.records)
+	in := &dynamodb.ScanInput{
+		TableName:                 new(l.records.store.Table()),
+		FilterExpression:          &filter.text,
+		ExpressionAttributeNames:  filter.names,
+		ExpressionAttributeValues: filter.values,
+		ExclusiveStartKey:         keyItem(from.At),
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+		Segment:                   new(int32(index)),                //nolint:gosec // at most maxSegments
+		TotalSegments:             new(int32(l.selection.Segments)), //nolint:gosec // the same
+	}
+
+	for {
+		limit, reserved := l.budget.reserve()
+		if limit == 0 || !l.pace(ctx) {
+			return
+		}
+
+		in.Limit = &limit
+
+		out, err := l.records.api.Scan(ctx, in)
+		if err != nil {
+			pages <- page{segment: index, err: err}
+
+			return
+		}
+
+		l.budget.settle(reserved, units(out.ConsumedCapacity), int(out.ScannedCount))
+		pages <- page{segment: index, out: out}
+
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return
+		}
+	}
+}
+
+// pace waits until the units that are used fit the rate. It returns false if the context ends first.
+func (l *listing) pace(ctx context.Context) bool {
+	if ctx.Err() != nil || l.selection.Rate == 0 {
+		return ctx.Err() == nil
+	}
+
+	due := time.Duration(l.budget.usedUnits() / l.selection.Rate * float64(time.Second))
+	timer := time.NewTimer(time.Until(l.begun.Add(due)))
+	defer timer.Stop()
+
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// budget is what the segments may still read. It knows the price of a record from those that were read.
+type budget struct {
+	total, perPage float64 // read units; perPage: at most, for the rate
+	segments       int
+
+	mu    sync.Mutex
+	left  float64 // not used and not reserved
+	used  float64
+	items int // that were read for used
+}
+
+const (
+	firstGuess = 1.0   // read units a record before one was read: 8 KB
+	leastPrice = 0.01  // of a record of 80 bytes
+	rounding   = 0.5   // read units by which the price of a page is rounded up
+	maxPage    = 4_000 // records: about what a page of 1 MB holds if they are small
+	smallPages = 50    // so many small pages fill the budget
+)
+
+func newBudget(s *Selection) *budget {
+	b := &budget{total: s.Budget, perPage: s.Budget, segments: s.Segments, left: s.Budget}
+	if s.Rate > 0 {
+		b.perPage = min(b.perPage, s.Rate/float64(s.Segments))
+	}
+
+	return b
+}
+
+// reserve returns how many records the next page of one segment may have; 0 if the budget is used up. Each segment takes its part of what
+// is left. What is less than a small page is not used, because it would take many requests.
+func (b *budget) reserve() (limit int32, reserved float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	price := firstGuess
+	if b.items > 0 {
+		price = max(b.used/float64(b.items), leastPrice)
+	}
+
+	small := b.total / smallPages
+	if b.left < small || b.left < price+rounding {
+		return 0, 0
+	}
+
+	part := min(max(b.left/float64(b.segments), small), b.perPage)
+	limit = int32(min(maxPage, max(1, (part-rounding)/price)))
+	reserved = float64(limit)*price + rounding
+	b.left -= reserved
+
+	return limit, reserved
+}
+
+func (b *budget) settle(reserved, used float64, items int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	b.left += reserved - used
+	b.used += used
+	b.items += items
+}
+
+func (b *budget) usedUnits() float64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return b.used
+}
+
+var errCursor = errors.New("operate: Selection.Cursor: is none of a list with the same Selection.Segments")
+
+func (c cursor) parse(text string) error {
+	content, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return errors.Join(errCursor, err)
+	}
+
+	var parsed cursor
+	if err := json.Unmarshal(content, &parsed); err != nil {
+		return errors.Join(errCursor, err)
+	}
+
+	if len(parsed) != len(c) {
+		return errCursor
+	}
+
+	copy(c, parsed)
+
+	return nil
+}
+
+// text is the cursor for the next call; "" if every segment is done.
+func (c cursor) text() string {
+	open := false
+	for _, s := range c {
+		open = open || !s.Done
+	}
+
+	if !open {
+		return ""
+	}
+
+	content, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // never: texts
+	}
+
+	return base64.RawURLEncoding.EncodeToString(content)
+}
+
+// keyText and keyItem translate a key, which consists of strings.
+func keyText(key item) map[string]string {
+	if len(key) == 0 {
+		return nil
+	}
+
+	texts := map[string]string{}
+
+	for name, value := range key {
+		if s, ok := value.(*types.AttributeValueMemberS); ok {
+			texts[name] = s.Value
+		}
+	}
+
+	return texts
+}
+
+func keyItem(texts map[string]string) item {
+	if len(texts) == 0 {
+		return nil
+	}
+
+	key := item{}
+	for name, value := range texts {
+		key[name] = text(value)
+	}
+
+	return key
+}

@@ -1,0 +1,21 @@
+package idemddb
+
+import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+// What package operate must know of a Store.
+
+// Table returns the name or the ARN of the table, as it was given to New.
+func (s *Store) Table() string { return s.table }
+
+// Namespace returns the namespace, as it was given to New.
+func (s *Store) Namespace() string { return s.namespace }
+
+// Options returns the options of the Store, with the defaults filled in.
+func (s *Store) Options() Options { return s.opts }
+
+// Readable returns why the Store cannot read a record that was read from the table, as an ErrCorrupt; nil if it can.
+func (s *Store) Readable(stored map[string]types.AttributeValue) error {
+	_, err := s.decode(stored)
+
+	return err
+}

@@ -1,0 +1,169 @@
+package idemddb
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// rareError is a refusal that only another request can answer.
+type rareError struct {
+	found  *storedRecord
+	reason error
+}
+
+func (e *rareError) Error() string { return e.reason.Error() }
+
+// conflict reads a refused condition: the record that it carries is the one for which the condition was false at the try's time.
+func (a *acquisition) conflict(found item) {
+	s, now := a.store, a.last.now
+
+	rec, err := s.decode(found)
+
+	switch {
+	case err != nil:
+		a.err = keyError("claim", a.key, err)
+	case rec.isOwn(a.token):
+		a.own(rec)
+	case rec.expired(now) && (rec.State != stateInProgress || rec.Lease == nil || rec.leaseOver(now, s.opts.ClockSkew)):
+		a.err = &rareError{rec, errExpired}
+	case !rec.matches(a.fingerprint):
+		a.err = keyError("claim", a.key, ErrMismatch)
+	case rec.State == stateCompleted && len(rec.Outbox) > 0:
+		a.record, a.result, a.unsent = rec.record(a.key), rec.Result, rec
+	case rec.State == stateCompleted:
+		a.record, a.result = rec.record(a.key), rec.Result
+
+		if s.cache != nil {
+			s.cache.add(a.partition, rec, aws.ToString(rec.Fingerprint))
+		}
+	case rec.State == stateFailed:
+		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
+	case !rec.leaseOver(now, s.opts.ClockSkew):
+		a.err = &InProgressError{Key: a.key, Until: rec.until(), Holder: rec.holder()}
+	default:
+		a.err = &rareError{rec, errTakeable}
+	}
+}
+
+// own reads a record that has this call's owner token: an earlier try was applied, and its answer was lost. If the key was ended or
+// released meanwhile, by another claimant or an operator, the claim is not held.
+func (a *acquisition) own(rec *storedRecord) {
+	switch {
+	case rec.State == stateFailed:
+		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
+	case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:
+		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())
+	default: // a new token, because no claim is granted to the one in the record
+		a.token, a.err = newToken(rec.holder()), keyError("claim", a.key, errChanged)
+	}
+}
+
+// recreate claims a record past its retention by a whole new record in its place, so that nothing of the old life remains.
+func (a *acquisition) recreate(ctx context.Context, p policy, old *storedRecord) {
+	s := a.store
+
+	var fence int64
+
+	found, err := a.putInPlace(ctx, p, old, func() item {
+		a.last = s.stamp(a.deadline)
+		fence = max(*old.Fence, a.last.now.UnixMilli()) + 1
+
+		return a.newRecord(fence)
+	})
+
+	switch {
+	case err == nil:
+		a.take(fence, 1, false, a.last.lease)
+	case found != nil && found.isOwn(a.token):
+		a.own(found)
+	case errors.Is(err, ErrFenced): // another worker has claimed or completed it, or Time to Live has deleted it
+		a.err = keyError("claim", a.key, errChanged)
+	default:
+		a.err = keyError("claim", a.key, err)
+	}
+}
+
+// putInPlace writes a whole new record in the place of one that is past its retention. If the condition is false, it returns ErrFenced,
+// and the record if it can be read.
+func (a *acquisition) putInPlace(ctx context.Context, p policy, old *storedRecord, build func() item) (*storedRecord, error) {
+	s := a.store
+
+	err := s.retry(ctx, a.key, p, func(ctx context.Context) error {
+		out, err := s.api.PutItem(ctx, a.put(old, build()), sdkOptions...)
+		if err == nil && len(out.Attributes) == 0 {
+			err = errNoContent
+		}
+
+		return err
+	})
+
+	found, ok := refusedItem(err)
+	if !ok {
+		return nil, s.explain(err)
+	}
+
+	rec, err := s.decode(found)
+	if err != nil {
+		return nil, ErrFenced
+	}
+
+	return rec, ErrFenced
+}
+
+func (a *acquisition) put(old *storedRecord, record item) *dynamodb.PutItemInput {
+	return &dynamodb.PutItemInput{
+		TableName:                &a.store.table,
+		Item:                     record,
+		ConditionExpression:      new(condRecreate),
+		ExpressionAttributeNames: a.store.expr.nameOfExp,
+		ExpressionAttributeValues: item{
+			":own":   stringValue(*old.Token),
+			":fence": numberValue(*old.Fence),
+			":exp":   numberValue(old.Expires),
+		},
+		ReturnValues:                        types.ReturnValueAllOld,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
+// markFailed ends a key for good whose lease is over and which may not be taken over.
+func (a *acquisition) markFailed(ctx context.Context, p policy, rec *storedRecord) error {
+	s := a.store
+
+	var cause string
+
+	switch {
+	case s.opts.NoTakeover && *rec.Lease != 0:
+		cause = joinCause("the lease of attempt "+strconv.Itoa(rec.Attempts)+" ran out: outcome unknown, not taken over", rec.Error)
+	case s.opts.MaxAttempts > 0 && rec.Attempts >= s.opts.MaxAttempts:
+		cause = joinCause("attempts used up", rec.Error)
+	default:
+		return keyError("claim", a.key, errChanged)
+	}
+
+	found, err := s.fenced(ctx, nil, a.key, p, func() write {
+		now := s.stamp(a.deadline)
+
+		return write{a.partition, condMarkFailed, updateFail, item{
+			":mine": stringValue(*rec.Token), ":fence": numberValue(*rec.Fence), ":inprogress": inProgressValue,
+			":seen": numberValue(*rec.Lease), ":failed": failedValue,
+			":exp": numberValue(s.expiry(now.now, now.lease)), ":err": stringValue(cause),
+		}}
+	})
+
+	switch {
+	case err == nil:
+		return &FailedError{Key: a.key, Cause: cause, Attempts: rec.Attempts}
+	case found != nil && found.State == stateFailed: // by another claimant, or by an earlier try of this call
+		return &FailedError{Key: a.key, Cause: found.Error, Attempts: found.Attempts}
+	case errors.Is(err, ErrFenced):
+		return keyError("claim", a.key, errChanged) // it was released, extended or completed after all
+	default:
+		return keyError("claim", a.key, err)
+	}
+}

@@ -1,0 +1,148 @@
+package idemddb
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Reject writes down that work without a claim ran and did not succeed, under the condition of a claim: the key is released, with one
+// attempt more, or ended for good. It returns what the record says if it refuses: the record of a completed key, or the error of a
+// claim. It is for wrappers that run work without a claim.
+func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, cause error, permanent bool) (*Record, error) {
+	if s.disabled {
+		return nil, nil //nolint:nilnil // there are no records
+	}
+
+	partition, err := s.partition(key)
+	if err != nil {
+		return nil, keyError("reject", key, err)
+	}
+
+	if opts == nil {
+		opts = &ClaimOptions{}
+	}
+
+	r := &rejecting{acquisition{
+		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
+		skipResult: opts.SkipResult,
+	}, errorText(cause), permanent}
+
+	write, p, cancel := s.settleContext(ctx)
+	defer cancel()
+
+	if err := r.run(write, p); err != nil {
+		return nil, keyError("reject", key, s.explain(err))
+	}
+
+	if r.record != nil && r.unsent != nil {
+		r.sendLeft(write, nil)
+	}
+
+	r.readResult(write)
+
+	if r.record == nil && r.err == nil {
+		kind := Released
+		if permanent {
+			kind = Failed
+		}
+
+		s.observe(ctx, Event{Kind: kind, Key: key, Err: cause})
+	}
+
+	return r.record, r.err
+}
+
+// rejecting is one call of Reject.
+type rejecting struct {
+	acquisition
+
+	cause     string
+	permanent bool
+}
+
+// run writes the record. It begins anew if the record changed between two requests.
+func (r *rejecting) run(ctx context.Context, p policy) error {
+	for turn := range maxTurns {
+		r.record, r.err = nil, nil
+
+		if err := r.store.send(ctx, nil, r.key, p, r); err != nil {
+			return err
+		}
+
+		if rare, ok := errors.AsType[*rareError](r.err); ok && errors.Is(rare.reason, errExpired) {
+			r.recreate(ctx, p, rare.found)
+		} else if ok {
+			r.err = r.markFailed(ctx, p, rare.found)
+		}
+
+		if !errors.Is(r.err, errChanged) || turn == maxTurns-1 || !sleep(ctx, retryBase) {
+			break
+		}
+	}
+
+	return nil
+}
+
+// recreate writes a whole new record in the place of one that is past its retention: it must stand there before the key counts as failed,
+// so that it refuses a late request of the commit.
+func (r *rejecting) recreate(ctx context.Context, p policy, old *storedRecord) {
+	record := r.newRecord(max(*old.Fence, r.last.now.UnixMilli()) + 1)
+	record[attrState], record[attrError], record[attrLease] = r.state(), stringValue(r.cause), zeroValue
+	record[r.store.opts.TTLAttribute] = numberValue(r.store.expiry(r.last.now, r.last.now))
+
+	found, err := r.putInPlace(ctx, p, old, func() item { return record })
+
+	switch {
+	case err == nil, found != nil && found.isOwn(r.token):
+		r.err = nil
+	case errors.Is(err, ErrFenced):
+		r.err = keyError("reject", r.key, errChanged)
+	default:
+		r.err = keyError("reject", r.key, err)
+	}
+}
+
+// state is that of the record afterwards.
+func (r *rejecting) state() types.AttributeValue {
+	if r.permanent {
+		return failedValue
+	}
+
+	return inProgressValue
+}
+
+func (r *rejecting) single() *dynamodb.UpdateItemInput {
+	s := r.store
+	in := r.acquisition.single()
+	values := in.ExpressionAttributeValues
+	values[":err"] = stringValue(r.cause)
+	values[":state"] = r.state()
+	delete(values, ":lease")
+
+	// The record has no lease. Its end is that of a record that was released or failed now.
+	values[":exp"] = numberValue(s.expiry(r.last.now, r.last.now))
+	in.UpdateExpression = new(updateReject + " REMOVE fp")
+
+	if r.fingerprint != "" {
+		in.UpdateExpression = new(updateReject + updateSetFP)
+	}
+
+	return in
+}
+
+// read takes the answer. A record that an earlier try of this call wrote is a success.
+func (r *rejecting) read(answer response) (step, error) {
+	if found, ok := refusedItem(answer.err); ok && found != nil {
+		if rec, err := r.store.decode(found); err == nil && rec.isOwn(r.token) {
+			return answered, nil
+		}
+	}
+
+	does, err := r.acquisition.read(answer)
+	r.claim = nil
+
+	return does, err
+}

@@ -1,0 +1,183 @@
+package idemddb
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Results keeps results outside of the table: those that are larger than Options.ResultsAbove. A result is put there before the
+// completion is written, and the record then holds its name, its length and its SHA-256, which every replay checks. Package results
+// has one for S3. It must be safe for concurrent use.
+type Results interface {
+	// Put stores b under a name that no other result has: it holds the owner token of the claim and a digest of b. So a worker that was
+	// overtaken never overwrites what another one has stored, and a Put that arrives late writes what is there already. What is put
+	// must be kept for longer than Options.Retention. Put returns when ctx ends. After an error the key is completed without the
+	// result, as one that is too large.
+	Put(ctx context.Context, name string, b []byte) error
+
+	// Get returns what was put under the name. An error that wraps [ErrResultOmitted] says that it is gone for good. After any other
+	// error, the replay fails, and a later one asks again.
+	Get(ctx context.Context, name string) ([]byte, error)
+}
+
+const (
+	// putTime is the longest time for one Put. The completion comes after it, so a Put has also at most a third of the time that the
+	// completion has, and half of what is left of the lease.
+	putTime = 5 * time.Second
+
+	sumInName = 16 // characters of the digest in a name
+)
+
+// keptResult is what a record holds of a result that is in Options.Results.
+type keptResult struct {
+	Name   string `dynamodbav:"name"`
+	Length int    `dynamodbav:"len"`
+	Sum    []byte `dynamodbav:"sum"`
+}
+
+// keptResultOf returns false for a result of another kind: none, one in the record, or one that was omitted.
+func keptResultOf(result types.AttributeValue) (keptResult, bool) {
+	m, ok := result.(*types.AttributeValueMemberM)
+	if !ok {
+		return keptResult{}, false
+	}
+
+	var k keptResult
+
+	err := attributevalue.UnmarshalMap(m.Value, &k)
+
+	return k, err == nil && k.Name != "" && len(k.Sum) == sha256.Size
+}
+
+// owner is whose result is kept: the record's key, the owner token of the call that completes it, and how long its claim lasts.
+type owner struct {
+	partition, token string
+	lease            time.Duration // 0 for work without a claim
+}
+
+// name is that of one result. A result with other bytes has another name.
+func (o owner) name(s *Store, result []byte) string {
+	return s.namespace + "/" + digest(o.partition) + "/" + o.token + "-" + digest(string(result))[:sumInName]
+}
+
+// resultValue returns what the record of a key holds of a result. A large one is put into Options.Results first. If the result cannot be
+// kept, it returns the mark that stands for it, and why: the work is done, so a completion without the result is better than none.
+func (s *Store) resultValue(
+	ctx context.Context, o owner, result []byte, e Effects,
+) (value types.AttributeValue, omitted error) {
+	value = &types.AttributeValueMemberB{Value: result}
+	tooLarge := s.checkSize(o.partition, value, e)
+
+	switch {
+	case s.disabled:
+		return value, nil
+	case tooLarge == nil && (s.opts.Results == nil || len(result) <= s.opts.ResultsAbove):
+		return value, nil
+	case s.opts.Results == nil:
+		return omittedValue, tooLarge
+	}
+
+	sum := sha256.Sum256(result)
+	kept := keptResult{Name: o.name(s, result), Length: len(result), Sum: sum[:]}
+	value = marshal(kept)
+
+	if tooLarge = s.checkSize(o.partition, value, e); tooLarge != nil {
+		return omittedValue, tooLarge
+	}
+
+	if err := s.put(ctx, kept.Name, result, o.lease); err != nil {
+		return omittedValue, fmt.Errorf("%w: %w", ErrTooLarge, err)
+	}
+
+	return value, nil
+}
+
+// put calls the user's Put. It returns when the time for it is over, because the completion must still be written.
+func (s *Store) put(ctx context.Context, name string, result []byte, lease time.Duration) (err error) {
+	ctx, p, cancel := s.settleContext(ctx)
+	defer cancel()
+
+	limit := min(putTime, time.Until(p.end)/tryPart)
+	if lease > 0 {
+		limit = min(limit, lease/2) //nolint:mnd // half
+	}
+
+	ctx, cancel = context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	defer recoverResults(&err)
+
+	if err := s.opts.Results.Put(ctx, name, result); err != nil {
+		return fmt.Errorf("Options.Results: put %q: %w", name, err)
+	}
+
+	return nil
+}
+
+// recoverResults makes a panic of the user's Results an error.
+func recoverResults(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("Options.Results: it panicked: %v", v)
+	}
+}
+
+// errUnread is a replay whose result is in Options.Results and cannot be read now.
+var errUnread = errors.New("the result cannot be read")
+
+// readResult reads the result of a completed key into its record, if the record in the table holds only its name. If the result is gone,
+// it counts as omitted.
+func (s *Store) readResult(ctx context.Context, rec *Record, stored types.AttributeValue) error {
+	kept, ok := keptResultOf(stored)
+	if !ok {
+		return nil
+	}
+
+	b, err := s.get(ctx, kept.Name)
+
+	switch {
+	case errors.Is(err, ErrResultOmitted):
+		rec.ResultOmitted = true
+	case err != nil:
+		return keyError("replay", rec.Key, fmt.Errorf("%w: %w", errUnread, err))
+	case len(b) != kept.Length || sha256.Sum256(b) != [sha256.Size]byte(kept.Sum):
+		return keyError("replay", rec.Key, fmt.Errorf("%w: Options.Results: %q has %d bytes that are not the %d that were put there",
+			ErrCorrupt, kept.Name, len(b), kept.Length))
+	default:
+		rec.Result = b
+	}
+
+	return nil
+}
+
+// readResult reads the result of the record that answers, unless the caller does not need it.
+func (a *acquisition) readResult(ctx context.Context) {
+	if a.record == nil || a.skipResult {
+		return
+	}
+
+	if err := a.store.readResult(ctx, a.record, a.result); err != nil {
+		a.record, a.err = nil, err
+	}
+}
+
+func (s *Store) get(ctx context.Context, name string) (b []byte, err error) {
+	if s.opts.Results == nil {
+		return nil, errNoResults
+	}
+
+	defer recoverResults(&err)
+
+	if b, err = s.opts.Results.Get(ctx, name); err != nil {
+		return nil, fmt.Errorf("Options.Results: get %q: %w", name, err)
+	}
+
+	return b, nil
+}
+
+var errNoResults = errors.New("Options.Results: must be set as in the process that completed the key")

@@ -1,0 +1,42 @@
+package results_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/idemddb/results"
+)
+
+// A report of 20 KB is kept in S3, and the record in the table stays small. client stands in for s3.NewFromConfig(cfg).
+func ExampleS3() {
+	ctx, client, db := context.Background(), &objects{}, idemddbtest.New(nil)
+	if _, err := db.CreateTable(ctx, idemddb.Table("records")); err != nil {
+		fmt.Println(err)
+	}
+
+	store, err := idemddb.New(db, "records", "reports", &idemddb.Options{Results: results.S3(client, "results")})
+	if err != nil {
+		fmt.Println(err)
+	}
+
+	build := func(context.Context) (string, error) {
+		fmt.Println("the report is built")
+
+		return strings.Repeat("a line of the report\n", 1_000), nil
+	}
+
+	for range 2 {
+		report, err := idemddb.Do(ctx, store, "r-1", nil, build)
+		fmt.Println(len(report), "bytes,", err)
+	}
+
+	fmt.Println(len(client.kept), "object")
+	// Output:
+	// the report is built
+	// 21000 bytes, <nil>
+	// 21000 bytes, <nil>
+	// 1 object
+}

@@ -1,0 +1,522 @@
+package idemddb_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// completions are the ways to complete key k with a result. What each returns is the error of the completion.
+var completions = map[string]func(context.Context, *idemddb.Store, []byte) error{
+	"Complete": func(ctx context.Context, s *idemddb.Store, result []byte) error {
+		c, _, err := s.Claim(ctx, "k", nil)
+
+		return errors.Join(err, c.Complete(ctx, result))
+	},
+	"Complete in a batch": func(ctx context.Context, s *idemddb.Store, result []byte) error {
+		c, _, err := s.Batch().Claim(ctx, "k", nil)
+
+		return errors.Join(err, c.Complete(ctx, result))
+	},
+	"CompleteWith": func(ctx context.Context, s *idemddb.Store, result []byte) error {
+		c, _, err := s.Claim(ctx, "k", nil)
+
+		return errors.Join(err, c.CompleteWith(ctx, result, items(counted("e"))))
+	},
+	"Commit": func(ctx context.Context, s *idemddb.Store, result []byte) error {
+		_, err := s.Commit(ctx, "k", nil, result, items(counted("e")))
+
+		return err
+	},
+	"Commit in a batch": func(ctx context.Context, s *idemddb.Store, result []byte) error {
+		b := s.Batch()
+		wait := b.Commit(ctx, "k", nil, result, items(counted("e")))
+		b.FlushCommits(ctx)
+
+		_, err := wait()
+
+		return err
+	},
+	"Do": func(ctx context.Context, s *idemddb.Store, result []byte) error { return doWith(ctx, s, nil, result) },
+	"Do, optimistic": func(ctx context.Context, s *idemddb.Store, result []byte) error {
+		return doWith(ctx, s, optimistic, result)
+	},
+}
+
+func doWith(ctx context.Context, s *idemddb.Store, opts *idemddb.ClaimOptions, result []byte) error {
+	_, err := idemddb.Do(ctx, s, "k", opts, func(ctx context.Context) (json.RawMessage, error) {
+		return result, idemddb.Stage(ctx, items(counted("e")))
+	})
+
+	return err
+}
+
+// eachCompletion runs check in a bubble for each way to complete a key.
+func eachCompletion(
+	t *testing.T, opts idemddb.Options, check func(f *fixture, kept *shelf, complete func([]byte) error),
+) {
+	t.Helper()
+
+	for name, complete := range completions {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			o, kept := opts, &shelf{}
+			o.Results = kept
+
+			bubble(t, &o, func(f *fixture) {
+				check(f, kept, func(result []byte) error { return complete(f.Context(), f.store, result) })
+			})
+		})
+	}
+}
+
+func TestALargeResultIsKeptOutsideOfTheRecordAndReplayed(t *testing.T) {
+	t.Parallel()
+	eachCompletion(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
+		must(f, complete(large("a")))
+
+		if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) {
+			f.Errorf("replayed %d bytes", len(got))
+		}
+
+		record := recordOf(f.db, "k")
+		if _, ok := record["res"].(*types.AttributeValueMemberM); !ok {
+			f.Errorf("the record has %T", record["res"])
+		}
+
+		names := kept.Names()
+		if len(names) != 1 || !strings.HasPrefix(names[0], "test/") || !strings.Contains(names[0], textOf(record, "own")) {
+			f.Errorf("kept as %q, want one name with the namespace and the owner token", names)
+		}
+	})
+}
+
+func TestASmallResultIsKeptInTheRecord(t *testing.T) {
+	t.Parallel()
+	eachCompletion(t, idemddb.Options{ResultsAbove: 100}, func(f *fixture, kept *shelf, complete func([]byte) error) {
+		result := []byte(`"` + strings.Repeat("a", 98) + `"`)
+		must(f, complete(result))
+
+		if got := replay(f, f.store, "k").Result; !bytes.Equal(got, result) || len(kept.Names()) != 0 || kept.Gets != 0 {
+			f.Errorf("replayed %q with %d reads; kept outside: %q", got, kept.Gets, kept.Names())
+		}
+	})
+}
+
+// It would not fit into the record, whatever Options.ResultsAbove says.
+func TestAResultThatDoesNotFitIntoTheRecordIsKeptOutside(t *testing.T) {
+	t.Parallel()
+	eachCompletion(t, idemddb.Options{ResultsAbove: 1 << 20}, func(f *fixture, _ *shelf, complete func([]byte) error) {
+		result := []byte(`"` + strings.Repeat("a", 410_000) + `"`)
+		must(f, complete(result))
+
+		if got := replay(f, f.store, "k"); !bytes.Equal(got.Result, result) || got.ResultOmitted {
+			f.Errorf("replayed %d bytes, omitted %v", len(got.Result), got.ResultOmitted)
+		}
+	})
+}
+
+// Never a lost effect.
+func TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted(t *testing.T) {
+	t.Parallel()
+
+	failures := map[string]func(context.Context) error{
+		"denied": func(context.Context) error { return errors.New("denied") },
+		"panics": func(context.Context) error { panic("as the test says") },
+		"hangs": func(ctx context.Context) error {
+			<-ctx.Done()
+
+			return ctx.Err()
+		},
+	}
+
+	for name, failure := range failures {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachCompletion(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
+				kept.OnPut = failure
+				begun := time.Now()
+
+				if err := complete(large("a")); err != nil {
+					is(f, err, idemddb.ErrTooLarge)
+
+					if !idemddb.IsDone(err) {
+						f.Errorf("%v counts as not done", err)
+					}
+				}
+
+				if took := time.Since(begun); took > 6*time.Second {
+					f.Errorf("it took %v", took)
+				}
+
+				if got := replay(f, f.store, "k"); !got.ResultOmitted || got.Result != nil {
+					f.Errorf("replayed %+v, want an omitted result", got)
+				}
+
+				if _, ok := recordOf(f.db, "k")["res"].(*types.AttributeValueMemberNULL); !ok {
+					f.Errorf("the record has %T, want the mark of an omitted result", recordOf(f.db, "k")["res"])
+				}
+
+				f.completedWithout(idemddb.ErrTooLarge)
+
+				if n := len(f.db.Items("records")); n == 2 {
+					happened(f, f.db, "e", 1)
+				}
+			})
+		})
+	}
+}
+
+// completedWithout demands one event Completed, whose Err says why the result is not kept.
+func (f *fixture) completedWithout(why error) {
+	f.Helper()
+
+	f.events.mu.Lock()
+	defer f.events.mu.Unlock()
+
+	n := 0
+
+	for _, e := range f.events.events {
+		if e.Kind == idemddb.Completed {
+			n++
+
+			is(f, e.Err, why)
+		}
+	}
+
+	if n != 1 {
+		f.Errorf("%d completions", n)
+	}
+}
+
+func TestDoReturnsTheValueOfWorkWhoseResultCannotBePut(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Results: &shelf{OnPut: func(context.Context) error { return errors.New("denied") }}}, func(f *fixture) {
+		got, err := idemddb.Do(f.Context(), f.store, "k", nil, anyLarge("a"))
+		if err != nil || len(got) != 9<<10 {
+			f.Errorf("got %d bytes, %v", len(got), err)
+		}
+
+		got, err = idemddb.Do(f.Context(), f.store, "k", nil, anyLarge("b"))
+		if err != nil || got != "" {
+			f.Errorf("replay: got %d bytes, %v", len(got), err)
+		}
+	})
+}
+
+// The lease must not run out because of a Put that hangs.
+func TestAPutHasHalfOfTheLeaseAtMost(t *testing.T) {
+	t.Parallel()
+
+	kept := &shelf{OnPut: func(ctx context.Context) error {
+		<-ctx.Done()
+
+		return ctx.Err()
+	}}
+
+	bubble(t, &idemddb.Options{Results: kept, Lease: 4 * time.Second}, func(f *fixture) {
+		c := claim(f, f.store, "k")
+
+		ctx, cancel := context.WithTimeout(f.Context(), time.Minute)
+		defer cancel()
+
+		f.takes(2*time.Second, func() { is(f, c.Complete(ctx, large("a")), idemddb.ErrTooLarge) })
+	})
+}
+
+func TestAResultThatIsGoneCountsAsOmitted(t *testing.T) {
+	t.Parallel()
+	eachCompletion(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
+		must(f, complete(large("a")))
+
+		clear(kept.Kept)
+
+		if got := replay(f, f.store, "k"); !got.ResultOmitted || got.Result != nil {
+			f.Errorf("replayed %+v, want an omitted result", got)
+		}
+
+		got, err := idemddb.Do(f.Context(), f.store, "k", nil, anyLarge("b"))
+		if err != nil || got != "" {
+			f.Errorf("Do: got %d bytes, %v", len(got), err)
+		}
+
+		_, err = idemddb.Do(f.Context(), f.store, "k", &idemddb.ClaimOptions{NeedResult: true}, anyLarge("b"))
+		is(f, err, idemddb.ErrResultOmitted)
+	})
+}
+
+var errDenied = errors.New("denied")
+
+func TestAResultThatCannotBeReadIsAnErrorUntilItCan(t *testing.T) {
+	t.Parallel()
+
+	for name, failure := range map[string]func() error{
+		"denied": func() error { return errDenied }, "panics": func() error { panic("as the test says") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachCompletion(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
+				must(f, complete(large("a")))
+
+				kept.OnGet = failure
+				replayed := f.events.count(idemddb.Replayed)
+
+				for verb, ask := range map[string]func() (any, error){
+					"Claim": func() (any, error) { _, rec, err := f.store.Claim(f.Context(), "k", nil); return rec, err },
+					"Commit": func() (any, error) {
+						return f.store.Commit(f.Context(), "k", nil, nil, items(counted("e")))
+					},
+					"Reject": func() (any, error) {
+						return f.store.Reject(f.Context(), "k", nil, errors.New("down"), false)
+					},
+				} {
+					got, err := ask()
+					if rec, ok := got.(*idemddb.Record); !ok || rec != nil || err == nil || !strings.Contains(err.Error(), "Options.Results") {
+						f.Errorf("%s: got %v, %v", verb, got, err)
+					}
+				}
+
+				_, err := idemddb.Do(f.Context(), f.store, "k", nil, anyLarge("b"))
+				if err == nil || errors.Is(err, errDenied) != (name == "denied") {
+					f.Errorf("Do: got %v", err)
+				}
+
+				if n := f.events.count(idemddb.Replayed) - replayed; n != 3 {
+					f.Errorf("%d events, want that of Claim, Commit and Do", n)
+				}
+
+				kept.OnGet = nil
+
+				if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) {
+					f.Errorf("replayed %d bytes afterwards", len(got))
+				}
+			})
+		})
+	}
+}
+
+func TestAResultThatWasChangedIsCorrupt(t *testing.T) {
+	t.Parallel()
+
+	for name, change := range map[string]func([]byte) []byte{
+		"other bytes":  func(b []byte) []byte { b[5] = 'X'; return b },
+		"fewer bytes":  func(b []byte) []byte { return b[1:] },
+		"no bytes":     func([]byte) []byte { return nil },
+		"another size": func(b []byte) []byte { return append(b, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			kept := &shelf{}
+
+			bubble(t, &idemddb.Options{Results: kept}, func(f *fixture) {
+				must(f, claim(f, f.store, "k").Complete(f.Context(), large("a")))
+
+				for _, name := range kept.Names() {
+					kept.Kept[name] = change(kept.Kept[name])
+				}
+
+				_, rec, err := f.store.Claim(f.Context(), "k", nil)
+				is(f, err, idemddb.ErrCorrupt)
+
+				if rec != nil {
+					f.Errorf("got %+v beside the error", rec)
+				}
+			})
+		})
+	}
+}
+
+func TestAProcessWithoutResultsSaysWhatItLacks(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Results: &shelf{}}, func(f *fixture) {
+		must(f, claim(f, f.store, "k").Complete(f.Context(), large("a")))
+
+		_, _, err := storeOn(f, f.db, nil).Claim(f.Context(), "k", nil)
+		if err == nil || !strings.Contains(err.Error(), "Options.Results: must be set") {
+			f.Errorf("got %v", err)
+		}
+	})
+}
+
+// A zombie completes after its successor, and before it. The winner's result is replayed either way.
+func TestAZombieDoesNotOverwriteTheResultOfItsSuccessor(t *testing.T) {
+	t.Parallel()
+
+	for name, zombieFirst := range map[string]bool{"after": false, "before": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			kept := &shelf{}
+
+			bubble(t, &idemddb.Options{Results: kept}, func(f *fixture) {
+				zombie := claim(f, f.store, "k")
+				<-time.After(time.Minute)
+
+				winner := claim(f, f.store, "k")
+				if zombieFirst {
+					is(f, zombie.Complete(f.Context(), large("z")), idemddb.ErrFenced)
+				}
+
+				must(f, winner.Complete(f.Context(), large("w")))
+
+				if !zombieFirst {
+					err := zombie.Complete(f.Context(), large("z"))
+
+					fenced, ok := errors.AsType[*idemddb.FencedError](err)
+					if !ok || fenced.Record == nil || !bytes.Equal(fenced.Record.Result, large("w")) {
+						f.Errorf("got %v, want the winner's record", err)
+					}
+				}
+
+				if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("w")) {
+					f.Errorf("replayed %q…, want the winner's", got[:5])
+				}
+
+				if n := len(kept.Names()); n != 2 {
+					f.Errorf("%d results, want one of each", n)
+				}
+			})
+		})
+	}
+}
+
+func TestDoOfAZombieReturnsTheResultOfItsSuccessor(t *testing.T) {
+	t.Parallel()
+
+	for name, failure := range map[string]error{"readable": nil, "not readable": errDenied} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			kept := &shelf{}
+
+			bubble(t, &idemddb.Options{Results: kept}, func(f *fixture) {
+				got, err := idemddb.Do(f.Context(), f.store, "k", nil, func(context.Context) (string, error) {
+					c := claim(f, storeOn(f, f.db, &idemddb.Options{Results: kept, Now: anHourAhead}), "k")
+					must(f, c.Complete(f.Context(), large("w")))
+
+					if failure != nil {
+						kept.OnGet = func() error { return failure }
+					}
+
+					return "mine", nil
+				})
+
+				switch {
+				case failure != nil:
+					is(f, err, failure)
+				case err != nil || !strings.HasPrefix(got, "www"):
+					f.Errorf("got %.5q…, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
+func anHourAhead() time.Time { return time.Now().Add(time.Hour) }
+
+// The second one must not touch what the first has put.
+func TestCompletingAgainWithAnotherLargeResultIsFenced(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Results: &shelf{}}, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		must(f, c.Complete(f.Context(), large("a")), c.Complete(f.Context(), large("a")))
+		is(f, c.Complete(f.Context(), large("b")), idemddb.ErrFenced)
+
+		if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) {
+			f.Errorf("replayed %.5q…", got)
+		}
+	})
+}
+
+func TestACachedRecordReadsItsLargeResultEachTime(t *testing.T) {
+	t.Parallel()
+	eachCompletion(t, idemddb.Options{Cache: 3}, func(f *fixture, kept *shelf, complete func([]byte) error) {
+		must(f, complete(large("a")))
+		replay(f, f.store, "k") // a commit is cached by its first replay
+		f.requests()
+
+		gets := kept.Gets
+
+		for range 3 {
+			rec := replay(f, f.store, "k")
+			if !bytes.Equal(rec.Result, large("a")) {
+				f.Errorf("replayed %.5q…", rec.Result)
+			}
+
+			clear(rec.Result) // the caller's own copy
+		}
+
+		f.want()
+
+		if kept.Gets-gets != 3 {
+			f.Errorf("%d reads, want 3", kept.Gets-gets)
+		}
+	})
+}
+
+func TestSkipResultReadsNone(t *testing.T) {
+	t.Parallel()
+	eachCompletion(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
+		must(f, complete(large("a")))
+
+		kept.OnGet = func() error { return errDenied }
+		skip := &idemddb.ClaimOptions{SkipResult: true}
+
+		_, rec, err := f.store.Claim(f.Context(), "k", skip)
+		if rec == nil || rec.Result != nil || kept.Gets != 0 {
+			f.Errorf("got %v, %v after %d reads", rec, err, kept.Gets)
+		}
+
+		_, err = idemddb.Do(f.Context(), f.store, "k", skip, anyLarge("b"))
+		is(f, err, errDenied) // Do needs it
+	})
+}
+
+// The write is applied, and its answer is lost: the record names the result that this call has put.
+func TestACompletionWithALargeResultWhoseAnswerIsLostIsRecognized(t *testing.T) {
+	t.Parallel()
+
+	for name, fault := range map[string]idemddbtest.Fault{
+		"lost reply": idemddbtest.LostReply, "lost request": idemddbtest.LostRequest, "server error": idemddbtest.ServerErrorApplied,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			kept := &shelf{}
+
+			bubble(t, &idemddb.Options{Results: kept}, func(f *fixture) {
+				c := claim(f, f.store, "k")
+				f.db.Inject(fault)
+				must(f, c.Complete(f.Context(), large("a")))
+
+				if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) || len(kept.Names()) != 1 {
+					f.Errorf("replayed %.5q…, kept %q", got, kept.Names())
+				}
+			})
+		})
+	}
+}
+
+func TestADisabledStorePutsNothing(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "1")
+
+	kept := &shelf{}
+	s, _ := newStore(t, &idemddb.Options{Results: kept})
+
+	must(t, completions["Complete"](t.Context(), s, large("a")), completions["Do"](t.Context(), s, large("a")))
+
+	if n := len(kept.Names()); n != 0 {
+		t.Errorf("%d results", n)
+	}
+}

@@ -1,0 +1,343 @@
+package idemddb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+)
+
+// queued is one write in a Batch.
+type queued struct {
+	request
+
+	key    string
+	policy policy
+	retry  func()      // called for each retry
+	answer chan error  // buffered: a request does not wait for a writer
+	call   *sharedCall // nil while the write waits in the queue
+
+	// Guarded by the mutex of the Batch.
+	waits    bool // in the request's count of writers that wait
+	finished bool // answered by the request, which may still have other writes
+
+	mu   sync.Mutex
+	left bool  // the writer waits no longer: an answer must not change what it looks at
+	kept bool  // the request has kept its answer, which the writer then gets
+	last error // the answer to the last try
+}
+
+func (q *queued) read(r response) (step, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	if q.left {
+		return answered, nil
+	}
+
+	if errors.Is(r.err, errSingle) {
+		return goSingle, nil
+	}
+
+	does, err := q.request.read(r)
+	q.kept, q.last = does == answered, err
+
+	return does, err
+}
+
+func statements(writes []*queued) []types.BatchStatementRequest {
+	made := make([]types.BatchStatementRequest, len(writes))
+	for i, q := range writes {
+		made[i] = q.statement()
+	}
+
+	return made
+}
+
+// sharedCall is one request with all of its tries.
+type sharedCall struct {
+	writes  []*queued
+	open    []*queued // those without an answer; only the goroutine of the call uses it
+	tries   int
+	landed  bool // its first try is over
+	waiting int  // writers without an answer; a request for which none waits is cancelled
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when it has ended
+}
+
+// policy is that of the writes without an answer: it ends with the first of them.
+func (c *sharedCall) policy() policy {
+	p := c.open[0].policy
+	for _, q := range c.open[1:] {
+		p.pause = min(p.pause, q.policy.pause)
+		if q.policy.end.Before(p.end) {
+			p.end = q.policy.end
+		}
+	}
+
+	return p
+}
+
+// errSingle is the answer to a write that must be sent by a request of its own.
+var errSingle = errors.New("must be sent by a request of its own")
+
+// run sends a request until all of its writes are answered. If the client panics or ends the goroutine, the writers panic.
+func (b *Batch) run(ctx context.Context, c *sharedCall) {
+	var failure error = &clientPanicError{errExited, nil}
+
+	defer func() {
+		if v := recover(); v != nil {
+			failure = &clientPanicError{v, debug.Stack()}
+		}
+
+		c.cancel()
+
+		for _, q := range c.open {
+			b.finish(q, failure)
+		}
+
+		b.landed(ctx, c)
+		close(c.done)
+	}()
+
+	for len(c.open) > 0 {
+		err := retry(ctx, c.policy(), func(err error) { b.failed(ctx, c, err) }, func(try context.Context) error {
+			defer b.landed(ctx, c)
+
+			return b.try(try, c)
+		})
+
+		c.open = slices.DeleteFunc(c.open, func(q *queued) bool {
+			if ctx.Err() == nil && isTransient(err) && time.Until(q.policy.end) >= lastTry {
+				return false // another write of the request has given up
+			}
+
+			b.finish(q, err)
+
+			return true
+		})
+	}
+}
+
+// landed lets the writes that came meanwhile go: they wait for the first try of a request, not for its retries.
+func (b *Batch) landed(ctx context.Context, c *sharedCall) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if !c.landed {
+		c.landed = true
+		b.underWay--
+		b.flush(context.WithoutCancel(ctx), false)
+	}
+}
+
+// failed reports that the open writes are sent again.
+func (b *Batch) failed(ctx context.Context, c *sharedCall, err error) {
+	key := ""
+	if len(c.writes) == 1 {
+		key = c.writes[0].key
+	}
+
+	b.store.observe(ctx, Event{Kind: Retried, Key: key, Err: err})
+
+	for _, q := range c.open {
+		q.retry()
+	}
+}
+
+// finish answers a write, once.
+func (b *Batch) finish(q *queued, err error) {
+	b.mu.Lock()
+
+	if q.finished {
+		b.mu.Unlock()
+
+		return
+	}
+
+	q.finished = true
+	b.sent--
+
+	if q.leave() { // what is left of the request has no callers
+		q.call.cancel()
+	}
+	b.mu.Unlock()
+
+	q.answer <- err
+}
+
+// leave takes a writer out of those that wait for its request, once, with the mutex of the Batch held. It returns whether none waits now.
+func (q *queued) leave() (isLast bool) {
+	if !q.waits {
+		return false
+	}
+
+	q.waits = false
+	q.call.waiting--
+
+	return q.call.waiting == 0
+}
+
+// try makes one request of all open writes, and another one at once for those whose answer asks for the other statement. It returns an
+// error if some must be sent again.
+func (b *Batch) try(ctx context.Context, c *sharedCall) error {
+	c.open = slices.DeleteFunc(c.open, b.drop)
+	if len(c.open) == 0 {
+		return nil
+	}
+
+	if len(c.writes) == 1 {
+		err := b.store.sendSingle(ctx, c.writes[0])
+		if err == nil {
+			b.finish(c.writes[0], nil)
+
+			c.open = nil
+		}
+
+		return err
+	}
+
+	var (
+		again []*queued
+		fault error
+	)
+
+	c.tries++
+
+	for next := c.open; len(next) > 0; next = slices.DeleteFunc(next, b.drop) {
+		asked := next
+		next = nil
+
+		for i, r := range b.store.execute(ctx, statements(asked)) {
+			q := asked[i]
+
+			switch does, err := q.read(r); does {
+			case answered:
+				b.finish(q, nil)
+			case goSingle:
+				b.finish(q, errSingle)
+			case sendOther:
+				next = append(next, q)
+			case sendAgain:
+				again, fault = append(again, q), err
+			}
+		}
+	}
+
+	// Where some writes have answers, DynamoDB is there, and what still fails concerns single keys. They must not delay each other.
+	if c.tries >= batchTries && len(again) < len(c.writes) {
+		for _, q := range again {
+			b.finish(q, errSingle)
+		}
+
+		again, fault = nil, nil
+	}
+
+	c.open = again
+
+	return fault
+}
+
+// drop finishes a write that must not be sent with the next try. It returns false if the write must be sent.
+func (b *Batch) drop(q *queued) bool {
+	q.mu.Lock()
+	left := q.left
+	q.mu.Unlock()
+
+	switch {
+	case left: // without a caller, a claim would keep its key from others
+		b.finish(q, nil)
+	case !b.store.shares(): // an earlier try, or another request, was denied
+		b.finish(q, errSingle)
+	default:
+		return false
+	}
+
+	return true
+}
+
+// batcher is what a client needs for shared requests; *dynamodb.Client has it.
+type batcher interface {
+	BatchExecuteStatement(
+		ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
+	) (*dynamodb.BatchExecuteStatementOutput, error)
+}
+
+// execute makes one request of up to batchSize statements and returns an answer to each.
+func (s *Store) execute(ctx context.Context, statements []types.BatchStatementRequest) []response {
+	answers := make([]response, len(statements))
+
+	out, err := s.batcher.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: statements}, sdkOptions...)
+
+	switch {
+	case err == nil && (out == nil || len(out.Responses) != len(statements)):
+		err = fmt.Errorf("%w: the number of answers is not that of the %d statements", errNoContent, len(statements))
+
+		if s.wrongAnswers.Add(1) == maxWrongAnswers {
+			s.goSingle(ctx, err)
+
+			err = errSingle
+		}
+	case err == nil:
+		s.wrongAnswers.Store(0)
+	case !isTransient(err):
+		if isUnsupported(err) {
+			s.goSingle(ctx, err)
+		}
+
+		err = errSingle
+	}
+
+	for i := range answers {
+		if answers[i].err = err; err == nil {
+			answers[i] = s.response(ctx, out.Responses[i])
+		}
+
+		answers[i].shared = true
+	}
+
+	return answers
+}
+
+// statementErrors maps the error codes of a statement to those of a request of its own. A refused INSERT and a refused UPDATE have
+// types instead. Any other code means a misconfigured table. The single request is then made, because its error is more specific.
+var statementErrors = map[types.BatchStatementErrorCodeEnum]string{
+	types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded: "ProvisionedThroughputExceededException",
+	types.BatchStatementErrorCodeEnumRequestLimitExceeded:          "RequestLimitExceeded",
+	types.BatchStatementErrorCodeEnumThrottlingError:               "ThrottlingException",
+	types.BatchStatementErrorCodeEnumTransactionConflict:           "TransactionConflictException",
+	types.BatchStatementErrorCodeEnumInternalServerError:           "InternalServerError",
+}
+
+func (s *Store) response(ctx context.Context, r types.BatchStatementResponse) response {
+	if r.Error == nil {
+		return response{item: r.Item}
+	}
+
+	switch r.Error.Code { //nolint:exhaustive // the rest is below
+	case types.BatchStatementErrorCodeEnumConditionalCheckFailed:
+		return response{err: &types.ConditionalCheckFailedException{Message: r.Error.Message, Item: r.Error.Item}}
+	case types.BatchStatementErrorCodeEnumDuplicateItem:
+		return response{err: &types.DuplicateItemException{Message: r.Error.Message}}
+	case types.BatchStatementErrorCodeEnumAccessDenied:
+		s.goSingle(ctx, &smithy.GenericAPIError{Code: "AccessDeniedException", Message: aws.ToString(r.Error.Message)})
+	}
+
+	if code, ok := statementErrors[r.Error.Code]; ok {
+		return response{err: &smithy.GenericAPIError{Code: code, Message: aws.ToString(r.Error.Message)}}
+	}
+
+	return response{err: errSingle}
+}
+
+// maxWrongAnswers is how many times in a row a shared request may be answered with another number of answers than statements: such a
+// backend does not support them.
+const maxWrongAnswers = 3

@@ -1,0 +1,105 @@
+package mutation
+
+// resultMutants change how results are kept outside of the record.
+var resultMutants = []mutant{
+	{
+		why:  "the name of a result lacks the owner token, so a zombie overwrites its successor's",
+		file: "idemddb/results.go",
+		old:  `digest(o.partition) + "/" + o.token + "-" + digest(string(result))[:sumInName]`,
+		new:  `digest(o.partition)`,
+		pkg:  "idemddb", run: "TestAZombieDoesNotOverwriteTheResultOfItsSuccessor",
+	},
+	{
+		why:  "the name of a result lacks its digest, so a second completion of a claim overwrites the first one's",
+		file: "idemddb/results.go",
+		old:  `o.token + "-" + digest(string(result))[:sumInName]`,
+		new:  `o.token`,
+		pkg:  "idemddb", run: "TestCompletingAgainWithAnotherLargeResultIsFenced",
+	},
+	{
+		why:  "a Put that fails keeps the completion from being written with a mark for its result",
+		file: "idemddb/results.go",
+		old:  `return omittedValue, fmt.Errorf("%w: %w", ErrTooLarge, err)`,
+		new:  `return value, fmt.Errorf("%w: %w", ErrTooLarge, err)`,
+		pkg:  "idemddb", run: "TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted",
+	},
+	{
+		why:  "a Put that panics loses the completion",
+		file: "idemddb/results.go",
+		old: `defer recoverResults(&err)
+
+	if err := s.opts`,
+		new: `if err := s.opts`,
+		pkg: "idemddb", run: "TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted",
+	},
+	{
+		why:  "a Put that hangs uses up the time of the completion",
+		file: "idemddb/results.go",
+		old:  `ctx, cancel = context.WithTimeout(ctx, limit)`,
+		new:  `ctx, cancel = context.WithTimeout(ctx, time.Hour+limit)`,
+		pkg:  "idemddb", run: "TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted/hangs",
+	},
+	{
+		why:  "a Put that hangs lets the lease run out",
+		file: "idemddb/results.go",
+		old:  `limit = min(limit, lease/2)`,
+		new:  `limit = max(limit, lease/2)`,
+		pkg:  "idemddb", run: "TestAPutHasHalfOfTheLeaseAtMost",
+	},
+	{
+		why:  "a result that is gone is an error for ever",
+		file: "idemddb/results.go",
+		old:  `case errors.Is(err, ErrResultOmitted):`,
+		new:  `case errors.Is(err, ErrNoClaim):`,
+		pkg:  "idemddb", run: "TestAResultThatIsGoneCountsAsOmitted",
+	},
+	{
+		why:  "a result that cannot be read now counts as omitted",
+		file: "idemddb/results.go",
+		old:  `case errors.Is(err, ErrResultOmitted):`,
+		new:  `case err != nil:`,
+		pkg:  "idemddb", run: "TestAResultThatCannotBeReadIsAnErrorUntilItCan",
+	},
+	{
+		why:  "the digest of a result is not checked",
+		file: "idemddb/results.go",
+		old:  `len(b) != kept.Length || sha256.Sum256(b) != [sha256.Size]byte(kept.Sum)`,
+		new:  `len(b) != kept.Length`,
+		pkg:  "idemddb", run: "TestAResultThatWasChangedIsCorrupt",
+	},
+	{
+		why:  "a batch's messages read results that they do not need",
+		file: "idemddb/results.go",
+		old:  `if a.record == nil || a.skipResult {`,
+		new:  `if a.record == nil {`,
+		pkg:  "idemddb", run: "TestSkipResultReadsNone",
+	},
+	{
+		why:  "Do skips the result that it returns",
+		file: "idemddb/do.go",
+		old:  `needed.SkipResult = false`,
+		new:  `needed.SkipResult = needed.SkipResult || false`,
+		pkg:  "idemddb", run: "TestSkipResultReadsNone",
+	},
+	{
+		why:  "Do of a zombie whose successor's result cannot be read returns a zero value without an error",
+		file: "idemddb/do.go",
+		old:  `if fenced.unread != nil {`,
+		new:  `if fenced.unread != nil && fenced.Held == 0 {`,
+		pkg:  "idemddb", run: "TestDoOfAZombieReturnsTheResultOfItsSuccessor",
+	},
+	{
+		why:  "a completion with a large result is not recognized when it is seen again",
+		file: "idemddb/complete.go",
+		old:  `return ok && mine.Name == other.Name`,
+		new:  `return ok && mine.Name != other.Name`,
+		pkg:  "idemddb", run: "TestACompletionWithALargeResultWhoseAnswerIsLostIsRecognized",
+	},
+	{
+		why:  "the cache forgets where the result is",
+		file: "idemddb/cache.go",
+		old:  `kept.result = rec.Result`,
+		new:  `kept.result = nil`,
+		pkg:  "idemddb", run: "TestACachedRecordReadsItsLargeResultEachTime",
+	},
+}

@@ -1,0 +1,135 @@
+package mutation
+
+// streamMutants change the wrappers of streams.
+var streamMutants = []mutant{
+	{
+		why:  "the answer names the highest sequence number that failed, and Lambda takes those before it for done",
+		file: "lambdawrap/stream.go",
+		old:  `isLower(own, number)`,
+		new:  `isLower(number, own)`,
+		pkg:  "lambdawrap", run: "TestOtherKeysOfAStreamGoOnAfterAFailureAndTheLowestNumberIsReported",
+	},
+	{
+		why:  "sequence numbers are compared as text",
+		file: "lambdawrap/stream.go",
+		old:  `if len(a) != len(b) {`,
+		new:  `if len(a) < 0 {`,
+		pkg:  "lambdawrap", run: "TestSequenceNumbersAreComparedAsIntegers",
+	},
+	{
+		why:  "leading zeros of a sequence number count as digits",
+		file: "lambdawrap/stream.go",
+		old:  `strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")`,
+		new:  `strings.TrimLeft(a, " "), strings.TrimLeft(b, " ")`,
+		pkg:  "lambdawrap", run: "TestSequenceNumbersAreComparedAsIntegers",
+	},
+	{
+		why:  "records of one partition key run side by side, and after a failure the rest of them goes on",
+		file: "lambdawrap/stream.go",
+		old:  `fifo: true, receives: 1`,
+		new:  `fifo: false, receives: 1`,
+		pkg:  "lambdawrap", run: "TestOtherKeysOfAStreamGoOnAfterAFailureAndTheLowestNumberIsReported",
+	},
+	{
+		why:  "the random simulation of a stream does not see that the order of a partition key is lost",
+		file: "lambdawrap/stream.go",
+		old:  `fifo: true, receives: 1`,
+		new:  `fifo: false, receives: 1`,
+		pkg:  "lambdawrap", run: "TestNoRandomSimulationOfAStreamBreaksTheRules",
+	},
+	{
+		why:  "all partition keys of a stream are one group",
+		file: "lambdawrap/kinesis.go",
+		old:  `return r.EventSourceArn + "\n" + r.Kinesis.PartitionKey`,
+		new:  `return r.EventSourceArn + "\n"`,
+		pkg:  "lambdawrap", run: "TestOtherKeysOfAStreamGoOnAfterAFailureAndTheLowestNumberIsReported",
+	},
+	{
+		why:  "all items of a table are one group",
+		file: "lambdawrap/dynamodb_stream.go",
+		old:  `return r.EventSourceArn + "\n" + string(key)`,
+		new:  `return r.EventSourceArn + "\n" + string(key[:0])`,
+		pkg:  "lambdawrap", run: "TestOtherKeysOfAStreamGoOnAfterAFailureAndTheLowestNumberIsReported",
+	},
+	{
+		why:  "a record whose key another worker holds comes back at once, which the stream repeats in vain",
+		file: "lambdawrap/stream.go",
+		old:  `Wait: streamWait,`,
+		new:  `Wait: 0 * streamWait,`,
+		pkg:  "lambdawrap", run: "TestARecordOfAStreamWaitsForAKeyThatIsHeldAsLongAsThereIsTime",
+	},
+	{
+		why:  "an event without sequence numbers is worked on, and its failures cannot be reported",
+		file: "lambdawrap/stream.go",
+		old:  `number == "" || strings.Trim(number, "0123456789") != ""`,
+		new:  `len(number) > 128`,
+		pkg:  "lambdawrap", run: "TestWhatIsNoEventOfAStreamIsAnInvocationErrorBeforeAnythingRuns",
+	},
+	{
+		why:  "an event of another source is answered as success",
+		file: "lambdawrap/stream.go",
+		old:  `if records == nil {`,
+		new:  `if len(s.name) == 0 {`,
+		pkg:  "lambdawrap", run: "TestWhatIsNoEventOfAStreamIsAnInvocationErrorBeforeAnythingRuns",
+	},
+	{
+		why:  "a handler of plain records gets one that the producer library aggregated",
+		file: "lambdawrap/kinesis.go",
+		old:  `!s.opts.Aggregated && bytes.HasPrefix(`,
+		new:  `s.opts.Aggregated && bytes.HasPrefix(`,
+		pkg:  "lambdawrap", run: "TestAggregatedRecordsAreRefusedBeforeAnythingRunsUnlessTheHandlerTakesThem",
+	},
+	{
+		why:  "the handler of a stream and its dead-letter hook share the record",
+		file: "lambdawrap/stream.go",
+		old:  `given = s.clone(record)`,
+		new:  `given = record`,
+		pkg:  "lambdawrap", run: "TestHooksGetTheRecordOfAStreamAsItArrived",
+	},
+	{
+		why:  "a record that will never succeed stops its shard although there is a hook",
+		file: "lambdawrap/stream.go",
+		old:  `if s.opts.DeadLetter != nil {`,
+		new:  `if s.opts.DeadLetter != nil && s.invalid != nil {`,
+		pkg:  "lambdawrap", run: "TestOnePoisonAmong10000RecordsIsParkedAndAllOthersRunOnce",
+	},
+}
+
+// unchangedResultMutants change how a result becomes JSON.
+var unchangedResultMutants = []mutant{
+	{
+		why:  "a result with text that is not UTF-8 is kept, and replayed as another one",
+		file: "idemddb/result.go",
+		old:  `isReplaced && !isText(reflect.ValueOf(value))`,
+		new:  `isReplaced && value == nil`,
+		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
+	},
+	{
+		why:  "a result with the character U+FFFD is not kept",
+		file: "idemddb/result.go",
+		old:  `isReplaced && !isText(reflect.ValueOf(value))`,
+		new:  `isReplaced`,
+		pkg:  "idemddb", run: "TestDoReplaysResultsExactly",
+	},
+	{
+		why:  "a result with half of a surrogate pair is kept",
+		file: "idemddb/result.go",
+		old:  `case utf16.DecodeRune(unit, escaped(text[escape:])) == character:`,
+		new:  `case utf16.DecodeRune(unit, escaped(text[escape:])) == character && len(text) == 0:`,
+		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
+	},
+	{
+		why:  "a value whose encoding panics leaves its finished work without a record",
+		file: "idemddb/result.go",
+		old:  `if v := recover(); v != nil {`,
+		new:  `if v := error(nil); v != nil {`,
+		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
+	},
+	{
+		why:  "work that fails for good runs again at the next call of Do",
+		file: "idemddb/do.go",
+		old:  `if isPermanent(cause) {`,
+		new:  `if isPermanent(cause) && err == nil {`,
+		pkg:  "idemddb", run: "TestAPermanentErrorOfDoEndsTheKey",
+	},
+}

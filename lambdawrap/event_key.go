@@ -1,0 +1,148 @@
+package lambdawrap
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/jsonkey"
+)
+
+// The marks of a message that another function staged: package outbox sends them.
+const (
+	sentAttribute = "idemddb-id" // of SQS and SNS
+	sentResource  = "idemddb:"   // of EventBridge
+)
+
+// SentMessage is a [KeyFunc] for queues that get messages which another function staged ([idemddb.Stage]). Such a message is sent at least
+// once, each time with a new message id and with one id of ours, which is the key: as a message attribute, inside of the envelope that SNS
+// makes, or in the event that EventBridge sends to the queue. All other messages have the key of [MessageID].
+func SentMessage(m events.SQSMessage) (string, error) {
+	if a := m.MessageAttributes[sentAttribute]; a.StringValue != nil && *a.StringValue != "" {
+		return idemddb.TextKey(*a.StringValue), nil
+	}
+
+	var body struct {
+		Type              string                     `json:"Type"`
+		MessageAttributes map[string]json.RawMessage `json:"MessageAttributes"`
+		DetailType        string                     `json:"detail-type"`
+		Resources         []string                   `json:"resources"`
+	}
+
+	if json.Unmarshal([]byte(m.Body), &body) == nil {
+		var attribute struct {
+			Value string `json:"Value"`
+		}
+
+		if body.Type == "Notification" && json.Unmarshal(body.MessageAttributes[sentAttribute], &attribute) == nil && attribute.Value != "" {
+			return idemddb.TextKey(attribute.Value), nil
+		}
+
+		if id := sentID(body.Resources); body.DetailType != "" && id != "" {
+			return idemddb.TextKey(id), nil
+		}
+	}
+
+	return MessageID(m)
+}
+
+// EventBridgeID is a key function for [Func]: the event's source and its id, which are the same whenever EventBridge delivers the event
+// again. A producer that puts an event again gives it a new id; one that another function staged keeps the id that it had, which is then
+// the key, as for [SentMessage].
+//
+// An event of EventBridge Scheduler has no id of its own. Its key is made of the schedule's ARN and the scheduled time, which the schedule
+// must put into its input.
+func EventBridgeID(_ context.Context, e events.EventBridgeEvent) (string, error) {
+	if id := sentID(e.Resources); id != "" {
+		return idemddb.TextKey(id), nil
+	}
+
+	return listKey("is this an event of EventBridge?", field{"source", e.Source}, field{"id", e.ID})
+}
+
+// SNSMessageID is a key function for [Func]: the topic's ARN and the message's id. A message that another function staged keeps its own id
+// whenever it is sent, which is then the key, as for [SentMessage]. SNS invokes a function with one message at a time; any other number is
+// [ErrNoKey].
+func SNSMessageID(_ context.Context, e events.SNSEvent) (string, error) {
+	if len(e.Records) != 1 {
+		return "", noKey("the event has %d Records, and SNS sends one at a time", len(e.Records))
+	}
+
+	m := e.Records[0].SNS
+	if attribute, ok := m.MessageAttributes[sentAttribute].(map[string]any); ok {
+		if id, ok := attribute["Value"].(string); ok && id != "" {
+			return idemddb.TextKey(id), nil
+		}
+	}
+
+	return listKey("is this an event of SNS?", field{"TopicArn", m.TopicArn}, field{"MessageId", m.MessageID})
+}
+
+// S3ObjectVersion is a key function for [Func]: what happened, the bucket, the object's key, and the object's version, or the event's
+// sequencer where the bucket keeps no versions. S3 delivers an event at least once, and invokes a function with one at a time; any other
+// number is [ErrNoKey].
+//
+// Only events of objects that were created or removed tell one event from another in this way. Those of tags, access lists, restores and
+// the like have no key here: two of them may have equal fields, and one key would let the second one go undone.
+func S3ObjectVersion(_ context.Context, e events.S3Event) (string, error) {
+	if len(e.Records) != 1 {
+		return "", noKey("the event has %d Records, and S3 sends one at a time", len(e.Records))
+	}
+
+	r := e.Records[0]
+	if !strings.HasPrefix(r.EventName, "ObjectCreated:") && !strings.HasPrefix(r.EventName, "ObjectRemoved:") {
+		return "", noKey("eventName is none of an object that was created or removed; write a key function for events like this one")
+	}
+
+	version := field{"versionId or sequencer", r.S3.Object.VersionID}
+	if version.value == "" || version.value == "null" { // the version of what was written while versioning is suspended, each time
+		version.value = r.S3.Object.Sequencer
+	}
+
+	return listKey("is this an event of S3?", field{"eventName", r.EventName}, field{"bucket.name", r.S3.Bucket.Name},
+		field{"object.key", r.S3.Object.Key}, version)
+}
+
+// RequestID is a key function for [Func]: the invocation's request id. It is for asynchronous invocations: Lambda tries one up to three
+// times, each time with the same id. A caller that invokes again gets a new id, and so does each synchronous invocation and each event
+// that its source delivers twice; they need a key from their content.
+func RequestID[In any](ctx context.Context, _ In) (string, error) {
+	return listKey("is this an invocation of Lambda?", field{"the request id", requestID(ctx)})
+}
+
+// sentID returns the id of a staged message from the resources of an event; "" if there is none.
+func sentID(resources []string) string {
+	for _, resource := range resources {
+		if id, ok := strings.CutPrefix(resource, sentResource); ok {
+			return id
+		}
+	}
+
+	return ""
+}
+
+// field is a part of a key, with its name in the event.
+type field struct{ name, value string }
+
+// listKey returns the key of several fields, all of which must be there.
+func listKey(question string, fields ...field) (string, error) {
+	values := make([]string, len(fields))
+
+	for i, f := range fields {
+		if f.value == "" {
+			return "", noKey("%s is empty; %s", f.name, question)
+		}
+
+		values[i] = f.value
+	}
+
+	key, err := jsonkey.List(values...)
+	if err != nil {
+		return "", noKey("a part %w", err)
+	}
+
+	return key, nil
+}

@@ -1,0 +1,186 @@
+package lambdawrap
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// FuncOptions shape the wrapper of a function with the input In. Zero means the default, but Key must be set.
+type FuncOptions[In any] struct {
+	// Key picks the idempotency key of an invocation, under the rules of [KeyFunc]. There is no default: a whole event as a key would
+	// hold parts that change with each delivery, so that no duplicate ever matched. [EventBridgeID], [SNSMessageID], [S3ObjectVersion] and
+	// [RequestID] are ready. If it is nil, each invocation fails.
+	Key func(context.Context, In) (string, error)
+
+	// Fingerprint identifies the input: another input under the same key is refused with idemddb.ErrMismatch. Defaults to nil: inputs
+	// under one key are not compared.
+	Fingerprint func(context.Context, In) (string, error)
+
+	// Logger gets a warning for each takeover, because the work may have been done before, with the request id and the hash of the key.
+	// Defaults to slog.Default() at the time of the call.
+	Logger *slog.Logger
+
+	// NeedResult makes an invocation fail with idemddb.ErrResultOmitted if its work was done before and the result was not kept: it was
+	// too large, or JSON cannot carry it. Set it where a caller reads the result. Defaults to false: such an invocation returns a zero
+	// value and no error, so that an event source does not send the event again.
+	NeedResult bool
+
+	// Optimistic is for handlers that have no effect but what they stage, as for [Options]: the handler runs without a claim, and one
+	// transaction commits the record, the result and the effects. Defaults to false.
+	Optimistic bool
+
+	// Reserve is the part of the invocation's time that is kept back for settling and for the answer. The handler's context ends when it
+	// begins. Negative is an error. Defaults to 1 s.
+	Reserve time.Duration
+
+	// Timeout is the time for the handler. Its context ends after that, and it does not start with less time left before the reserve. A
+	// Timeout that does not fit into the invocation's time is an error that names the numbers. Negative is an error. Defaults to 0: no
+	// limit.
+	Timeout time.Duration
+
+	// Wait is how long an invocation waits for a key that another one holds, as long as there is time to start, before it fails with
+	// idemddb.ErrInProgress. Negative is an error. Defaults to 0: it does not wait.
+	Wait time.Duration
+}
+
+// Func wraps a handler of any event for lambda.Start and makes it idempotent: EventBridge, SNS, S3, Scheduler, Step Functions, direct and
+// asynchronous invocations. The first invocation with a key runs the handler; each later one returns the stored result, under the rules of
+// [idemddb.Do].
+//
+// The context of the handler carries the claim ([idemddb.FromContext]); what the handler stages ([idemddb.Stage]) is written in one
+// transaction with the result. It ends after FuncOptions.Timeout, when FuncOptions.Reserve begins, or, with idemddb.ErrFenced as its cause,
+// when the claim is lost. What the handler returns after that still counts. A handler that never returns is ended by Lambda together with
+// the invocation, and its claim ends with the invocation's time, too.
+//
+// If the handler fails or panics, its key is released, and the next invocation runs it again; an error marked [Permanent] ends the key for
+// good, and later invocations fail with idemddb.ErrFailed. For work that is done the error is nil, so that no caller repeats it; if its
+// record could not be written, an [idemddb.Event] says so. Lambda sends the event of an asynchronous invocation that failed again, twice by
+// default, and then to its OnFailure destination.
+//
+// Errors: those of [idemddb.Do]; that of FuncOptions.Key, which may be [ErrNoKey], and one for too little time, with nothing claimed. With
+// a wrong option each invocation fails with an error that names the field. With IDEMDDB_DISABLED the handler runs on every invocation.
+// The result must not be an io.Reader, because a stream can be read once.
+//
+// The returned function is safe for concurrent use. Func panics for a nil store or handler.
+func Func[In, Out any](
+	store *idemddb.Store, h func(context.Context, In) (Out, error), opts *FuncOptions[In],
+) func(context.Context, In) (Out, error) {
+	if h == nil {
+		panic("lambdawrap: handler: must not be nil")
+	}
+
+	o := FuncOptions[In]{}
+	if opts != nil {
+		o = *opts
+	}
+
+	w := newWrapper(store, &Options{Logger: o.Logger, Reserve: o.Reserve, Timeout: o.Timeout, Wait: o.Wait}, "FuncOptions")
+	w.invalid = errors.Join(w.invalid, checkFunc[Out](o.Key != nil))
+
+	return func(ctx context.Context, in In) (Out, error) {
+		var none Out
+
+		v, m, err := o.plan(ctx, w, in)
+		if err != nil {
+			return none, err
+		}
+
+		work, cancel := v.workContext(ctx)
+		defer cancel()
+
+		return idemddb.Do(work, store, m.key, o.claimOptions(v, m), func(ctx context.Context) (Out, error) {
+			if err := v.mayBegin(ctx, m); err != nil {
+				return none, err
+			}
+
+			if o.Timeout > 0 {
+				var cancel context.CancelFunc
+
+				ctx, cancel = context.WithTimeout(ctx, o.Timeout)
+				defer cancel()
+			}
+
+			return h(ctx, in)
+		})
+	}
+}
+
+func checkFunc[Out any](hasKey bool) error {
+	switch {
+	case !hasKey:
+		return errors.New("lambdawrap: FuncOptions.Key: must be set: it says which invocations are one piece of work; " +
+			"EventBridgeID, SNSMessageID, S3ObjectVersion and RequestID are ready")
+	case reflect.TypeFor[Out]().Implements(reflect.TypeFor[io.Reader]()):
+		return errors.New("lambdawrap: Func: the result must not be an io.Reader, which cannot be stored and replayed")
+	default:
+		return nil
+	}
+}
+
+// plan finds the key of an invocation, and refuses one that has no time or no key.
+func (o *FuncOptions[In]) plan(ctx context.Context, w *wrapper, in In) (*invocation, *message, error) {
+	if w.invalid != nil {
+		return nil, nil, w.invalid
+	}
+
+	v, err := w.newInvocation(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	if !v.limits.hasTime() {
+		return nil, nil, errNoTime
+	}
+
+	m := &message{id: slog.String("requestId", requestID(ctx))}
+
+	return v, m, w.findKey(m, func() (key string, err error) {
+		if key, err = o.Key(ctx, in); err == nil && key != "" && o.Fingerprint != nil {
+			m.fingerprint, err = o.Fingerprint(ctx, in)
+		}
+
+		return key, err
+	})
+}
+
+// mayBegin gives the claim back if there is too little time left for the handler.
+func (v *invocation) mayBegin(ctx context.Context, m *message) error {
+	claim, isClaimed := idemddb.FromContext(ctx)
+
+	switch {
+	case (!v.limits.hasTime() || ctx.Err() != nil) && isClaimed:
+		return errors.Join(errNoTime, claim.ReleaseUnused(ctx))
+	case !v.limits.hasTime() || ctx.Err() != nil:
+		return errNoTime
+	case isClaimed && claim.Takeover():
+		v.logTakeover(ctx, m)
+	}
+
+	return nil
+}
+
+func (o *FuncOptions[In]) claimOptions(v *invocation, m *message) *idemddb.ClaimOptions {
+	wait := o.Wait
+	if !v.deadline.IsZero() {
+		wait = max(0, min(wait, v.limits.untilLastStart()))
+	}
+
+	return &idemddb.ClaimOptions{Fingerprint: m.fingerprint, NeedResult: o.NeedResult, Optimistic: o.Optimistic, Wait: wait}
+}
+
+// requestID is the id of the Lambda invocation; "" outside of Lambda.
+func requestID(ctx context.Context) string {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		return lc.AwsRequestID
+	}
+
+	return ""
+}

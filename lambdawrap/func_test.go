@@ -1,0 +1,465 @@
+package lambdawrap_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+type order struct {
+	ID     string
+	Amount int64
+}
+
+type paid struct {
+	ID      string
+	Amount  int64
+	Charges []int
+}
+
+// funcHarness wraps a handler of orders, with the order's id as the key.
+type funcHarness struct {
+	*harness
+
+	opts lambdawrap.FuncOptions[order]
+	ran  journal // the ids of the orders
+}
+
+func newFunc(h *harness) *funcHarness {
+	return &funcHarness{harness: h, opts: lambdawrap.FuncOptions[order]{
+		Key:    func(_ context.Context, o order) (string, error) { return o.ID, nil },
+		Logger: h.opts.Logger,
+	}}
+}
+
+func (f *funcHarness) wrap(work func(context.Context, order) (paid, error)) func(context.Context, order) (paid, error) {
+	return lambdawrap.Func(f.store, func(ctx context.Context, o order) (paid, error) {
+		f.ran.add(o.ID)
+
+		return work(ctx, o)
+	}, &f.opts)
+}
+
+func (f *funcHarness) is(got paid, err error, want paid) {
+	f.Helper()
+	f.equal("error", err, nil)
+	f.equal("result", got, want)
+}
+
+func (f *funcHarness) fails(err, want error) {
+	f.Helper()
+
+	if !errors.Is(err, want) {
+		f.Errorf("error: got %v, want %v", err, want)
+	}
+}
+
+func settleOrder(_ context.Context, o order) (paid, error) {
+	return paid{ID: o.ID, Amount: o.Amount, Charges: []int{}}, nil
+}
+
+func everyFunc(t *testing.T, test func(*funcHarness)) {
+	t.Helper()
+
+	for _, isOptimistic := range []bool{false, true} {
+		t.Run(fmt.Sprint("optimistic ", isOptimistic), func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(h *harness) {
+				f := newFunc(h)
+				f.opts.Optimistic = isOptimistic
+				test(f)
+			})
+		})
+	}
+}
+
+// staging returns a handler that stages the count of its order, which an optimistic one must do.
+func staging(work func(context.Context, order) (paid, error)) func(context.Context, order) (paid, error) {
+	return func(ctx context.Context, o order) (paid, error) {
+		if err := counting(ctx, events.SQSMessage{Body: o.ID}); err != nil {
+			return paid{}, err
+		}
+
+		return work(ctx, o)
+	}
+}
+
+func TestFuncRunsAHandlerOnceAndReplaysItsResult(t *testing.T) {
+	t.Parallel()
+	everyFunc(t, func(f *funcHarness) {
+		function := f.wrap(staging(settleOrder))
+		first, second := order{"o-1", 1<<62 + 1}, order{"o-2", 0}
+
+		for range 3 {
+			got, err := function(f.Context(), first)
+			f.is(got, err, paid{"o-1", 1<<62 + 1, []int{}})
+		}
+
+		got, err := function(f.Context(), second)
+		f.is(got, err, paid{"o-2", 0, []int{}})
+		f.equal("effects", f.counted("o-1")+f.counted("o-2"), "11")
+
+		if !f.opts.Optimistic {
+			f.equal("runs", f.ran.all(), []string{"o-1", "o-2"})
+		}
+	})
+}
+
+func TestFuncWithoutAKeyFunctionIsAnInvocationErrorThatNamesTheField(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+
+	for _, opts := range []*lambdawrap.FuncOptions[order]{nil, {}} {
+		_, err := lambdawrap.Func(h.store, settleOrder, opts)(t.Context(), order{})
+		if err == nil || !strings.Contains(err.Error(), "FuncOptions.Key:") {
+			t.Errorf("got %v", err)
+		}
+	}
+
+	_, err := lambdawrap.Func(h.store, func(context.Context, order) (io.Reader, error) {
+		return &bytes.Buffer{}, nil
+	}, &newFunc(h).opts)(t.Context(), order{ID: "o-1"})
+	if err == nil || !strings.Contains(err.Error(), "io.Reader") {
+		t.Errorf("got %v", err)
+	}
+
+	h.equal("requests", len(h.db.Requests()), 0)
+}
+
+func TestWrongFuncOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
+	t.Parallel()
+
+	for want, set := range map[string]func(*lambdawrap.FuncOptions[order]){
+		"FuncOptions.Reserve:":    func(o *lambdawrap.FuncOptions[order]) { o.Reserve = -1 },
+		"FuncOptions.Timeout:":    func(o *lambdawrap.FuncOptions[order]) { o.Timeout = -1 },
+		"FuncOptions.Wait:":       func(o *lambdawrap.FuncOptions[order]) { o.Wait = -1 },
+		"FuncOptions.Timeout: 1h": func(o *lambdawrap.FuncOptions[order]) { o.Timeout = time.Hour },
+		"too little time":         func(o *lambdawrap.FuncOptions[order]) { o.Reserve = time.Hour },
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+
+			f := newFunc(newHarness(t, nil))
+			set(&f.opts)
+
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+
+			_, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+
+			f.equal("requests", len(f.db.Requests()), 0)
+		})
+	}
+}
+
+func TestAnInvocationOfFuncWithoutAKeyClaimsNothing(t *testing.T) {
+	t.Parallel()
+
+	for name, key := range map[string]func(context.Context, order) (string, error){
+		"an error": func(context.Context, order) (string, error) { return "", errBank },
+		"empty":    func(context.Context, order) (string, error) { return "", nil },
+		"a panic":  func(context.Context, order) (string, error) { panic(errBank) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			f := newFunc(newHarness(t, nil))
+			f.opts.Key = key
+			want := errBank
+
+			if name == "empty" {
+				want = lambdawrap.ErrNoKey
+			}
+
+			_, err := f.wrap(settleOrder)(t.Context(), order{})
+			f.fails(err, want)
+			f.equal("runs", f.ran.all(), []string(nil))
+			f.equal("requests", len(f.db.Requests()), 0)
+		})
+	}
+}
+
+func TestWhatAFailureOfFuncBecomes(t *testing.T) {
+	t.Parallel()
+	everyFunc(t, func(f *funcHarness) {
+		var answer error
+
+		function := f.wrap(staging(func(ctx context.Context, o order) (paid, error) {
+			p, _ := settleOrder(ctx, o)
+
+			return p, answer
+		}))
+
+		answer = errBank
+		_, err := function(f.Context(), order{ID: "o-1"})
+		f.fails(err, errBank)
+		f.equal("record", f.state("o-1"), "INPROGRESS released")
+
+		answer = nil
+		got, err := function(f.Context(), order{ID: "o-1"})
+		f.is(got, err, paid{"o-1", 0, []int{}})
+
+		answer = lambdawrap.Permanent(errBank)
+		_, err = function(f.Context(), order{ID: "o-2"})
+		f.fails(err, errBank)
+		f.equal("record", f.state("o-2"), "FAILED")
+
+		_, err = function(f.Context(), order{ID: "o-2"})
+		f.fails(err, idemddb.ErrFailed)
+		f.equal("effects", f.counted("o-1")+f.counted("o-2"), "1")
+	})
+}
+
+func TestAPanicOfAFuncReleasesItsKeyAndGoesOn(t *testing.T) {
+	t.Parallel()
+	everyFunc(t, func(f *funcHarness) {
+		function := f.wrap(func(context.Context, order) (paid, error) { panic(errBank) })
+
+		func() {
+			defer func() { f.equal("panic", recover() == any(errBank), true) }()
+
+			_, _ = function(f.Context(), order{ID: "o-1"})
+		}()
+
+		f.equal("record", f.state("o-1"), "INPROGRESS released")
+	})
+}
+
+func TestAnotherInputUnderTheSameKeyOfFuncIsRefused(t *testing.T) {
+	t.Parallel()
+	everyFunc(t, func(f *funcHarness) {
+		f.opts.Fingerprint = func(_ context.Context, o order) (string, error) { return fmt.Sprint(o.Amount), nil }
+		function := f.wrap(staging(settleOrder))
+
+		got, err := function(f.Context(), order{"o-1", 7})
+		f.is(got, err, paid{"o-1", 7, []int{}})
+
+		_, err = function(f.Context(), order{"o-1", 8})
+		f.fails(err, idemddb.ErrMismatch)
+		f.equal("effects", f.counted("o-1"), "1")
+	})
+}
+
+func TestFuncWaitsForAKeyThatIsHeldButNotLongerThanThereIsTime(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		f := newFunc(h)
+		other, _, err := f.store.Claim(f.Context(), "o-1", nil)
+		f.equal("error", err, nil)
+
+		_, err = f.wrap(settleOrder)(f.Context(), order{ID: "o-1"})
+		f.fails(err, idemddb.ErrInProgress)
+
+		f.opts.Wait, f.opts.Timeout = time.Hour, 5*time.Second
+		ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second)
+
+		defer cancel()
+
+		begun := time.Now()
+		_, err = f.wrap(settleOrder)(ctx, order{ID: "o-1"})
+		f.fails(err, idemddb.ErrInProgress)
+		f.equal("waited until it could not start", time.Since(begun).Round(time.Second), 14*time.Second)
+
+		time.AfterFunc(3*time.Second, func() { _ = other.Release(h.Context(), nil) })
+
+		ctx, cancel = context.WithTimeout(f.Context(), 20*time.Second)
+		defer cancel()
+
+		got, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
+		f.is(got, err, paid{"o-1", 0, []int{}})
+	})
+}
+
+func TestFuncTakesAKeyOverAndSaysSo(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		f := newFunc(h)
+		_, _, err := f.store.Claim(f.Context(), "o-1", nil) // and its worker dies
+		f.equal("error", err, nil)
+		time.Sleep(time.Minute)
+
+		got, err := f.wrap(settleOrder)(inLambda(f.Context(), "request-2"), order{ID: "o-1"})
+		f.is(got, err, paid{"o-1", 0, []int{}})
+		f.logs("taken over", "requestId=request-2")
+	})
+}
+
+func TestTheHandlerOfFuncIsToldWhenItsTimeIsOverAndWhatItReturnsCounts(t *testing.T) {
+	t.Parallel()
+	everyFunc(t, func(f *funcHarness) {
+		for id, test := range map[string]struct{ timeout, limit, ends time.Duration }{
+			"by its time-out":   {3 * time.Second, 20 * time.Second, 3 * time.Second},
+			"by the reserve":    {0, 20 * time.Second, 19 * time.Second},
+			"without a limit":   {3 * time.Second, 0, 3 * time.Second},
+			"with its time-out": {19 * time.Second, 20 * time.Second, 19 * time.Second},
+		} {
+			f.opts.Timeout = test.timeout
+			ctx, cancel := f.Context(), func() {}
+
+			if test.limit > 0 {
+				ctx, cancel = context.WithTimeout(f.Context(), test.limit)
+			}
+
+			begun := time.Now()
+			got, err := f.wrap(staging(func(ctx context.Context, o order) (paid, error) {
+				<-ctx.Done()
+				time.Sleep(100 * time.Millisecond) // in the reserve
+
+				return settleOrder(ctx, o)
+			}))(ctx, order{ID: id})
+
+			f.equal("took", time.Since(begun).Round(time.Second), test.ends)
+			f.is(got, err, paid{id, 0, []int{}})
+			f.equal("record", f.state(id), "COMPLETED")
+			cancel()
+		}
+	})
+}
+
+func TestAClaimOfFuncThatComesTooLateIsGivenBackUnused(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		f := newFunc(h)
+		f.opts.Timeout = 9 * time.Second
+		ctx, cancel := context.WithTimeout(f.Context(), 10*time.Second+time.Millisecond)
+
+		defer cancel()
+
+		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+			time.Sleep(10 * time.Millisecond)
+
+			return idemddbtest.None
+		})
+
+		_, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
+		f.equal("error", err != nil && strings.Contains(err.Error(), "too little time"), true)
+		f.equal("runs", f.ran.all(), []string(nil))
+		f.equal("record", f.state("o-1"), "INPROGRESS released")
+		f.equal("attempts", f.attempts("o-1"), "0")
+	})
+}
+
+func TestFuncReturnsTheResultOfWorkWhoseRecordIsNotWritten(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		f := newFunc(h)
+		h.db.Intercept(faultFor(isCompletion, idemddbtest.LostRequest))
+
+		ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second)
+		defer cancel()
+
+		begun := time.Now()
+		got, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
+		f.is(got, err, paid{"o-1", 0, []int{}})
+		f.equal("unrecorded", h.count(idemddb.Unrecorded), 1)
+		f.equal("in time for the answer", time.Since(begun) <= 20*time.Second-250*time.Millisecond+moment, true)
+	})
+}
+
+func TestFuncFailsWhenWhatItStagedIsNotKnownToBeCommitted(t *testing.T) {
+	t.Parallel()
+	everyFunc(t, func(f *funcHarness) {
+		isTransaction := func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }
+		f.db.Intercept(faultFor(isTransaction, idemddbtest.LostReply))
+
+		ctx, cancel := context.WithTimeout(f.Context(), 20*time.Second)
+		defer cancel()
+
+		_, err := f.wrap(staging(settleOrder))(ctx, order{ID: "o-1"})
+		f.fails(err, idemddb.ErrUncommitted)
+
+		f.db.Intercept(nil)
+
+		got, err := f.wrap(staging(settleOrder))(f.Context(), order{ID: "o-1"})
+		f.is(got, err, paid{"o-1", 0, []int{}})
+		f.equal("effects", f.counted("o-1"), "1")
+	})
+}
+
+func TestAResultOfFuncThatIsNotKeptIsNeverReplayedAsAnother(t *testing.T) {
+	t.Parallel()
+
+	for _, isNeeded := range []bool{false, true} {
+		f := newFunc(newHarness(t, nil))
+		f.opts.NeedResult = isNeeded
+		function := f.wrap(func(context.Context, order) (paid, error) { return paid{ID: "caf\xe9"}, nil })
+
+		got, err := function(t.Context(), order{ID: "o-1"})
+		f.is(got, err, paid{ID: "caf\xe9"})
+
+		got, err = function(t.Context(), order{ID: "o-1"})
+		if isNeeded {
+			f.fails(err, idemddb.ErrResultOmitted)
+		} else {
+			f.is(got, err, paid{})
+		}
+
+		f.equal("runs", f.ran.all(), []string{"o-1"})
+	}
+}
+
+func TestInvocationsOfFuncAtTheSameTimeRunOnce(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		f := newFunc(h)
+		f.opts.Wait = time.Minute
+		function := f.wrap(func(ctx context.Context, o order) (paid, error) {
+			time.Sleep(time.Second)
+
+			return settleOrder(ctx, o)
+		})
+
+		var all sync.WaitGroup
+
+		for range 20 {
+			all.Go(func() {
+				got, err := function(f.Context(), order{ID: "o-1"})
+				f.is(got, err, paid{"o-1", 0, []int{}})
+			})
+		}
+
+		all.Wait()
+		f.equal("runs", f.ran.all(), []string{"o-1"})
+	})
+}
+
+func TestFuncWithIdempotencyOffRunsEachInvocation(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "true")
+
+	for _, isOptimistic := range []bool{false, true} {
+		f := newFunc(newHarness(t, nil))
+		f.opts.Optimistic = isOptimistic
+		f.opts.Key = func(context.Context, order) (string, error) { return "", lambdawrap.ErrNoKey }
+		function := f.wrap(staging(settleOrder))
+
+		for range 2 {
+			got, err := function(t.Context(), order{ID: "o-1"})
+			f.is(got, err, paid{"o-1", 0, []int{}})
+		}
+
+		f.equal("runs", f.ran.all(), []string{"o-1", "o-1"})
+		f.equal("effects", f.counted("o-1"), "2")
+	}
+}
+
+// inLambda returns the context of an invocation with this request id.
+func inLambda(ctx context.Context, requestID string) context.Context {
+	return lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: requestID})
+}

@@ -1,0 +1,83 @@
+package lambdawrap
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// Kinesis wraps a handler of single Kinesis records for lambda.Start and makes it idempotent. The event source mapping must have
+// ReportBatchItemFailures, or Lambda takes failed records for done.
+//
+// Records of one partition key are worked on in their order; those of different keys side by side, as far as StreamOptions.Workers
+// allows. After a failure the rest of that partition key waits, and other keys go on. The answer names the lowest sequence number that
+// failed. Lambda sends that record and all behind it again, and those that are done are answered from their records. Each record ends as
+// a message of a FIFO queue does (see the package documentation), with three differences:
+//
+//   - A record whose key another worker holds waits for it as long as there is time to start, because Lambda would send it again at once.
+//   - A stream does not count deliveries. Options.MaxAttempts of the Store does, and gives a record that keeps failing to
+//     StreamOptions.DeadLetter. Without both, one such record stops its shard until the event source's own limits are reached.
+//   - There is no visibility: when a failed record comes back is the event source's to say.
+//
+// The mapping must have no tumbling window: the function does not hand its state on. Records that the Kinesis Producer Library aggregated
+// are refused, see StreamOptions.Aggregated.
+//
+// The returned function is safe for concurrent use. Its error is not nil only if the event is none of Kinesis or holds an aggregated
+// record (then nothing ran), if the wrapper itself failed (then the whole batch comes back), or if an option is wrong, which the error
+// names. Kinesis panics for a nil store or handler.
+func Kinesis(
+	store *idemddb.Store, h func(context.Context, events.KinesisEventRecord) error, opts *StreamOptions[events.KinesisEventRecord],
+) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
+	s := &stream[events.KinesisEventRecord]{
+		name:     "Amazon Kinesis Data Streams",
+		handler:  h,
+		sequence: func(r events.KinesisEventRecord) string { return r.Kinesis.SequenceNumber },
+		group:    func(r events.KinesisEventRecord) string { return r.EventSourceArn + "\n" + r.Kinesis.PartitionKey },
+		clone: func(r events.KinesisEventRecord) events.KinesisEventRecord {
+			r.Kinesis.Data = bytes.Clone(r.Kinesis.Data)
+
+			return r
+		},
+	}
+	s.setOptions(opts, KinesisRecordID)
+	s.check = func(r events.KinesisEventRecord) error {
+		if !s.opts.Aggregated && bytes.HasPrefix(r.Kinesis.Data, aggregateMagic) {
+			return errAggregated
+		}
+
+		return nil
+	}
+
+	work := s.wrap(store)
+
+	return func(ctx context.Context, event events.KinesisEvent) (response events.KinesisEventResponse, err error) {
+		response.BatchItemFailures = []events.KinesisBatchItemFailure{}
+
+		failed, err := work(ctx, event.Records)
+		if failed != "" {
+			response.BatchItemFailures = append(response.BatchItemFailures, events.KinesisBatchItemFailure{ItemIdentifier: failed})
+		}
+
+		return response, err
+	}
+}
+
+// KinesisRecordID returns a key of the stream's ARN and the record's eventID, which holds its shard and its sequence number. It is the
+// default of [Kinesis].
+//
+// The key is the same for every delivery of one record. A producer that sends the same content again, as the SDK does after an answer
+// that was lost, makes another record with another key. Work that must not be repeated then needs a key from its content. Two functions
+// that read one stream need Stores with different namespaces, as all functions with different work do.
+func KinesisRecordID(r events.KinesisEventRecord) (string, error) {
+	return listKey("is this a record of Kinesis?", field{"eventSourceARN", r.EventSourceArn}, field{"eventID", r.EventID})
+}
+
+// aggregateMagic are the first bytes of a record that the Kinesis Producer Library made of several user records.
+var aggregateMagic = []byte{0xF3, 0x89, 0x9A, 0xC2}
+
+var errAggregated = errors.New("it is a record of the Kinesis Producer Library that holds several user records, and nothing ran; " +
+	"turn the producer's AggregationEnabled off, or set StreamOptions.Aggregated if the handler takes such a record as one piece of work")

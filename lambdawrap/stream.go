@@ -1,0 +1,183 @@
+package lambdawrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// StreamOptions shape the wrapper of a stream whose records have the type R. Nil and zero mean the defaults.
+type StreamOptions[R any] struct {
+	// Aggregated says that the handler understands the records that the Kinesis Producer Library makes of several user records: it gets
+	// each of them as it is, as one piece of work. For Kinesis only. Defaults to false: such a record makes the invocation fail before
+	// anything runs, because a handler of plain records would read it wrongly.
+	Aggregated bool
+
+	// DeadLetter takes a record that will never succeed, as it arrived: its handler returned [Permanent], its key failed for good before
+	// or has its attempts used up (Options.MaxAttempts of the Store), or it has no key. If it returns nil, the record is done and the
+	// records behind it go on; else the record is reported failed. It is called at least once for each such record. Defaults to nil:
+	// such a record is reported failed, and the stream stands still before it until the event source's own limits are reached.
+	DeadLetter func(context.Context, R, error) error
+
+	// Key picks a record's idempotency key, under the rules of [KeyFunc]. Defaults to [KinesisRecordID] or [DynamoDBRecordID].
+	Key func(R) (string, error)
+
+	// Logger gets one line for each record that does not end well, with its sequence number and the hash of its key, never its data. It
+	// also gets a warning for each takeover. Defaults to slog.Default() at the time of the call.
+	Logger *slog.Logger
+
+	// OnRecord is called after each record's end, with the record as it arrived and its outcome. It must be safe for concurrent use. Its
+	// panic is logged and changes nothing. Defaults to nil.
+	OnRecord func(context.Context, R, Outcome)
+
+	// Reserve is the part of the invocation's time that is kept back for settling and for the answer, as for [Options]. Negative is an
+	// error. Defaults to 1 s.
+	Reserve time.Duration
+
+	// Timeout is the time for one handler, as for [Options]. Negative is an error. Defaults to 0: no limit.
+	Timeout time.Duration
+
+	// Workers is how many handlers run at a time. Those of one partition key or item always run one after the other. With
+	// Options.MaxAttempts of the Store it is also how many keys are claimed at a time, so that their claims share requests. Negative is
+	// an error. Defaults to 1.
+	Workers int
+}
+
+// stream is what the wrapper must know of one kind of stream.
+type stream[R any] struct {
+	name     string           // of the service
+	sequence func(R) string   // the record's number in its shard
+	group    func(R) string   // the records of a group are worked on in order
+	clone    func(R) R        // shares nothing with the record
+	check    func(R) error    // refuses a record before anything runs
+	invalid  error            // what is wrong with the options of this kind of stream
+	opts     StreamOptions[R] // with the default key
+	handler  func(context.Context, R) error
+}
+
+// setOptions takes the user's options, with this key function if they have none.
+func (s *stream[R]) setOptions(opts *StreamOptions[R], key func(R) (string, error)) {
+	if opts != nil {
+		s.opts = *opts
+	}
+
+	if s.opts.Key == nil {
+		s.opts.Key = key
+	}
+}
+
+// streamWait is how long a record waits for a key that another worker holds: longer than any invocation lasts. The event source would
+// send it again at once, and each of these deliveries would be in vain.
+const streamWait = 24 * time.Hour
+
+// wrap returns the function that works on the records of an event. It returns the lowest sequence number of those that must come back.
+func (s *stream[R]) wrap(store *idemddb.Store) func(context.Context, []R) (lowest string, err error) {
+	if s.handler == nil {
+		panic("lambdawrap: handler: must not be nil")
+	}
+
+	w := newWrapper(store, &Options{
+		Logger: s.opts.Logger, Reserve: s.opts.Reserve, Timeout: s.opts.Timeout, Workers: s.opts.Workers, Wait: streamWait,
+	}, "StreamOptions")
+
+	return func(ctx context.Context, records []R) (string, error) {
+		if err := errors.Join(w.invalid, s.invalid, s.checkAll(records)); err != nil {
+			return "", err
+		}
+
+		v, err := w.newInvocation(ctx)
+		if err != nil {
+			return "", err
+		}
+
+		messages := s.plan(w, records)
+		if err := v.run(ctx, func(ctx context.Context) { v.workAll(ctx, messages) }); err != nil {
+			return "", err
+		}
+
+		return lowest(messages), nil
+	}
+}
+
+// checkAll refuses events whose failures could not be reported, or which the handler could not read, before anything runs.
+func (s *stream[R]) checkAll(records []R) error {
+	if records == nil {
+		return fmt.Errorf("lambdawrap: the event has no Records: expected an event of %s, is this one of another source or a console test?", s.name)
+	}
+
+	for i, record := range records {
+		if number := s.sequence(record); number == "" || strings.Trim(number, "0123456789") != "" {
+			return fmt.Errorf("lambdawrap: Records[%d] has no sequence number: expected an event of %s", i, s.name)
+		}
+
+		if err := s.check(record); err != nil {
+			return fmt.Errorf("lambdawrap: Records[%d], sequence number %s: %w", i, s.sequence(record), err)
+		}
+	}
+
+	return nil
+}
+
+// plan finds each record's key. All records of a group are in order, so each is a message of a FIFO group to the scheduler.
+func (s *stream[R]) plan(w *wrapper, records []R) []*message {
+	messages := make([]*message, len(records))
+
+	for i, record := range records {
+		given := record
+		if s.opts.DeadLetter != nil || s.opts.OnRecord != nil {
+			given = s.clone(record)
+		}
+
+		m := &message{
+			id: slog.String(sequenceNumber, s.sequence(record)), index: i, group: s.group(record), fifo: true, receives: 1, failed: true,
+			work: func(ctx context.Context) error { return s.handler(ctx, given) },
+		}
+		s.hook(m, record)
+		m.noKey = w.findKey(m, func() (string, error) { return s.opts.Key(given) })
+		messages[i] = m
+	}
+
+	return messages
+}
+
+const sequenceNumber = "sequenceNumber"
+
+// hook gives a record the hooks of the options. They get the record as it arrived.
+func (s *stream[R]) hook(m *message, record R) {
+	if s.opts.DeadLetter != nil {
+		m.bury = func(ctx context.Context, cause error) error { return s.opts.DeadLetter(ctx, s.clone(record), cause) }
+	}
+
+	if s.opts.OnRecord != nil {
+		m.tell = func(ctx context.Context, o Outcome) { s.opts.OnRecord(ctx, record, o) }
+	}
+}
+
+// lowest returns the lowest sequence number of the messages that failed, or "". Lambda sends that record and all behind it again. Those that
+// are done are then answered from their records.
+func lowest(messages []*message) string {
+	number := ""
+
+	for _, m := range messages {
+		if own := m.id.Value.String(); m.failed && (number == "" || isLower(own, number)) {
+			number = own
+		}
+	}
+
+	return number
+}
+
+// isLower compares two sequence numbers as integers. They have up to 128 digits.
+func isLower(a, b string) bool {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	if len(a) != len(b) {
+		return len(a) < len(b)
+	}
+
+	return a < b
+}

@@ -1,0 +1,470 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+func TestOtherKeysOfAStreamGoOnAfterAFailureAndTheLowestNumberIsReported(t *testing.T) {
+	t.Parallel()
+	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		closed := always()
+		function := wrap(failing(closed, "a2", "c1"))
+		event := batch("101 a1 a", "102 b1 b", "103 a2 a", "104 b2 b", "105 a3 a", "106 c1 c", "107 b3 b")
+
+		h.check(function, event, []string{"103"}, []string{"101", "102", "103", "104", "106", "107"})
+		h.ordered("101", "103")
+		h.ordered("102", "104", "107")
+		h.equal("a3", h.state("a3"), "none")
+
+		closed.Store(false)
+		h.check(function, batch("103 a2 a", "104 b2 b", "105 a3 a", "106 c1 c", "107 b3 b"), nil, []string{"103", "105", "106"})
+		h.ordered("103", "105")
+	})
+}
+
+func TestSequenceNumbersAreComparedAsIntegers(t *testing.T) {
+	t.Parallel()
+
+	long := "9" + strings.Repeat("0", 126) + "1" // of 128 digits
+
+	for name, test := range map[string]struct{ first, second, lowest string }{
+		"another number of digits": {"1000", "999", "999"},
+		"128 digits":               {"1" + long[:127], long, "1" + long[:127]},
+		"leading zeros":            {"0099", "100", "0099"},
+		"the last digit":           {long[:127] + "2", long, long},
+		"in their order":           {"5", "6", "5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			for _, way := range streamWays {
+				h := newHarness(t, nil)
+				h.answered(way.wrap(h, failing(always(), "a", "b")), batch(test.first+" a a", test.second+" b b"), test.lowest)
+			}
+		})
+	}
+}
+
+func TestOnePoisonAmong10000RecordsIsParkedAndAllOthersRunOnce(t *testing.T) {
+	t.Parallel()
+
+	for _, way := range streamWays {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+
+			const (
+				attempts = 3
+				size     = 1000
+			)
+
+			bubble(t, &idemddb.Options{MaxAttempts: attempts}, func(h *harness) {
+				var parked journal
+
+				h.opts.Workers = 25
+				h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, err error) error {
+					parked.add(fmt.Sprint(m.MessageId, " ", errors.Is(err, idemddb.ErrFailed)))
+
+					return nil
+				}
+
+				s := &shard{harness: h, size: size, limit: 100}
+				for i := range rounds(10_000) {
+					s.records = append(s.records, batch(fmt.Sprintf("%d k%d g%d", 9000+i, i, i%100)).Records...)
+				}
+
+				poison := s.records[len(s.records)/2]
+				h.equal("the shard is read", s.drain(way.wrap(h, failing(always(), poison.Body))), true)
+				h.equal("parked", parked.all(), []string{poison.MessageId + " true"})
+				h.equal("invocations", s.invocations, len(s.records)/size+attempts)
+
+				want := map[string]int{} // :: sequence number → runs
+				for _, m := range s.records {
+					want[m.MessageId] = 1
+				}
+
+				want[poison.MessageId] = attempts
+
+				got := map[string]int{}
+				for _, id := range h.runs.all() {
+					got[id]++
+				}
+
+				h.equal("runs", cmp.Diff(want, got), "")
+			})
+		})
+	}
+}
+
+func TestAPoisonWithoutAHookStopsItsShardAndOtherKeysGoOn(t *testing.T) {
+	t.Parallel()
+	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		function := wrap(func(_ context.Context, m events.SQSMessage) error {
+			if m.Body == "poison" {
+				return lambdawrap.Permanent(errBank)
+			}
+
+			return nil
+		})
+
+		h.check(function, batch("1 a1 a", "2 poison a", "3 a3 a", "4 b1 b"), []string{"2"}, []string{"1", "2", "4"})
+		h.check(function, batch("2 poison a", "3 a3 a", "4 b1 b"), []string{"2"}, nil)
+		h.equal("poison", h.state("poison"), "FAILED")
+		h.equal("behind it", h.state("a3"), "none")
+	})
+}
+
+func TestARecordOfAStreamWaitsForAKeyThatIsHeldAsLongAsThereIsTime(t *testing.T) {
+	t.Parallel()
+	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		other, _, err := h.store.Claim(h.Context(), "a1", nil)
+		h.equal("error", err, nil)
+		time.AfterFunc(5*time.Second, func() { _ = other.Release(h.Context(), nil) })
+
+		function := wrap(succeed)
+
+		failed, took := h.within(20*time.Second, function, batch("1 a1 a", "2 a2 a", "3 b1 b"))
+		h.equal("failed", len(failed), 0)
+		h.ran("1", "2", "3")
+		h.ordered("3", "1", "2") // other keys do not wait
+		h.equal("soon after the release", took >= 5*time.Second && took < 7*time.Second, true)
+
+		_, _, err = h.store.Claim(h.Context(), "c1", nil)
+		h.equal("error", err, nil)
+		h.runs.clear()
+
+		failed, _ = h.within(20*time.Second, function, batch("4 c1 c", "5 c2 c", "6 b2 b"))
+		h.equal("failed", failed, []string{"4"})
+		h.ran("6")
+	})
+}
+
+func TestARecordOfAStreamTakesAKeyOverWhoseWorkerDied(t *testing.T) {
+	t.Parallel()
+	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		_, _, err := h.store.Claim(h.Context(), "a1", nil) // and its worker dies
+		h.equal("error", err, nil)
+
+		h.opts.Timeout = 5 * time.Second // so that there is time for it when the lease has ended
+		took := false
+		failed, _ := h.within(time.Minute, wrap(func(ctx context.Context, _ events.SQSMessage) error {
+			claim, ok := idemddb.FromContext(ctx)
+			took = took || ok && claim.Takeover()
+
+			return nil
+		}), batch("1 a1 a", "2 a2 a"))
+
+		h.equal("failed", len(failed), 0)
+		h.equal("the claim is a takeover", took, true)
+		h.ordered("1", "2")
+		h.logs("taken over", "sequenceNumber=1")
+	})
+}
+
+func TestALateHandlerOfAStreamKeepsItsKeyAndTheRestOfItsGroupComesBack(t *testing.T) {
+	t.Parallel()
+	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Workers = 2
+		function := wrap(func(_ context.Context, m events.SQSMessage) error {
+			if m.Body == "slow" {
+				time.Sleep(time.Minute)
+			}
+
+			return nil
+		})
+
+		failed, _ := h.within(10*time.Second, function, batch("1 slow a", "2 a2 a", "3 b1 b"))
+		h.equal("failed", failed, []string{"1"})
+		h.equal("behind it", h.state("a2"), "none")
+		h.equal("other keys", h.state("b1"), "COMPLETED")
+		h.equal("held", h.held(), 1)
+	})
+}
+
+func TestWhatARecordStagesHappensOnceAlsoIfTheAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		lost := 0
+
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if r.Operation == "TransactWriteItems" {
+				if lost++; lost%2 == 1 {
+					return idemddbtest.LostReply
+				}
+			}
+
+			return idemddbtest.None
+		})
+
+		function := wrap(counting)
+		event := batch("1 a1 a", "2 a2 a", "3 b1 b")
+
+		h.answered(function, event)
+		h.answered(function, event)
+
+		for _, key := range []string{"a1", "a2", "b1"} {
+			h.equal(key, h.counted(key), "1")
+		}
+	})
+}
+
+func TestAStreamWithIdempotencyOffRunsEveryDeliveryInOrder(t *testing.T) {
+	for _, way := range streamWays {
+		t.Run(way.name, func(t *testing.T) {
+			t.Setenv("IDEMDDB_DISABLED", "true")
+
+			h := newHarness(t, nil)
+			function := way.wrap(h, failing(always(), "bad"))
+
+			for range 2 {
+				h.check(function, batch("1 k a", "2 k a", "3 bad b", "4 k b"), []string{"3"}, []string{"1", "2", "3"})
+				h.ordered("1", "2")
+			}
+
+			h.equal("requests", len(h.db.Requests()), 0)
+		})
+	}
+}
+
+func TestWhatIsNoEventOfAStreamIsAnInvocationErrorBeforeAnythingRuns(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		event events.SQSEvent
+		want  string
+	}{
+		"no records":                {events.SQSEvent{}, "the event has no Records"},
+		"no sequence number":        {batch("1 a a", " b b"), "Records[1] has no sequence number"},
+		"a sequence number of text": {batch("1 a a", "m2 b b"), "Records[1] has no sequence number"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			for _, way := range streamWays {
+				h := newHarness(t, nil)
+
+				_, err := way.wrap(h, succeed)(t.Context(), test.event)
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("%s: got %v, want %q", way.name, err, test.want)
+				}
+
+				h.ran()
+				h.equal("requests", len(h.db.Requests()), 0)
+			}
+		})
+	}
+}
+
+func TestAggregatedRecordsAreRefusedBeforeAnythingRunsUnlessTheHandlerTakesThem(t *testing.T) {
+	t.Parallel()
+
+	event := events.KinesisEvent{Records: []events.KinesisEventRecord{
+		kinesisRecord(batch("1 a a").Records[0]), kinesisRecord(batch("2 \xF3\x89\x9A\xC2rest b").Records[0]),
+	}}
+
+	for _, takes := range []bool{false, true} {
+		h, ran := newHarness(t, nil), 0
+		function := lambdawrap.Kinesis(h.store, func(context.Context, events.KinesisEventRecord) error {
+			ran++
+
+			return nil
+		}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Aggregated: takes})
+
+		_, err := function(t.Context(), event)
+
+		if !takes {
+			h.equal("refused", err != nil && strings.Contains(err.Error(), "Records[1]") && strings.Contains(err.Error(), "AggregationEnabled"), true)
+			h.equal("requests", len(h.db.Requests()), 0)
+		}
+
+		h.equal("runs", ran, map[bool]int{false: 0, true: 2}[takes])
+	}
+}
+
+func TestWrongStreamOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
+	t.Parallel()
+
+	handler := func(context.Context, events.DynamoDBEventRecord) error { return nil }
+	event := events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{change(batch("1 a a").Records[0])}}
+
+	for want, opts := range map[string]*lambdawrap.StreamOptions[events.DynamoDBEventRecord]{
+		"StreamOptions.Aggregated:": {Aggregated: true},
+		"StreamOptions.Reserve:":    {Reserve: -1},
+		"StreamOptions.Timeout:":    {Timeout: -1},
+		"StreamOptions.Workers:":    {Workers: -1},
+		"StreamOptions.Timeout: 1h": {Timeout: time.Hour},
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+
+			h := newHarness(t, nil)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+
+			defer cancel()
+
+			_, err := lambdawrap.DynamoDBStream(h.store, handler, opts)(ctx, event)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+}
+
+// The default keys are those of the event source, so that each delivery of a record has the same one.
+func TestTheDefaultKeysOfStreams(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	keys := map[string]bool{}
+
+	for range 2 {
+		_, kinesisErr := lambdawrap.Kinesis(h.store, streamHandler(h.noted(succeed), messageOfKinesis), nil)(
+			t.Context(), events.KinesisEvent{Records: []events.KinesisEventRecord{kinesisRecord(batch("1 a a").Records[0])}})
+		_, changeErr := lambdawrap.DynamoDBStream(h.store, streamHandler(h.noted(succeed), messageOfChange), nil)(
+			t.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{change(batch("1 a a").Records[0])}})
+		h.equal("errors", errors.Join(kinesisErr, changeErr), nil)
+	}
+
+	h.ran("1", "1")
+
+	for _, it := range h.db.Items("records") {
+		keys[keyOf(idemddbtest.Request{Key: it})] = true
+	}
+
+	h.equal("keys", slices.Sorted(maps.Keys(keys)), []string{
+		`#["` + dynamodbARN + `","event-1"]`, `#["` + kinesisARN + `","shardId-000000000000:1"]`,
+	})
+}
+
+func TestHooksGetTheRecordOfAStreamAsItArrived(t *testing.T) {
+	t.Parallel()
+
+	image := func() map[string]events.DynamoDBAttributeValue {
+		return map[string]events.DynamoDBAttributeValue{
+			"bytes": events.NewBinaryAttribute([]byte("bytes")), "null": events.NewNullAttribute(),
+			"sets": events.NewListAttribute([]events.DynamoDBAttributeValue{
+				events.NewBinarySetAttribute([][]byte{[]byte("b")}), events.NewStringSetAttribute([]string{"s"}), events.NewNumberSetAttribute([]string{"1"}),
+			}),
+			"map": events.NewMapAttribute(map[string]events.DynamoDBAttributeValue{"in": events.NewStringAttribute("it")}),
+		}
+	}
+	record := func() events.DynamoDBEventRecord {
+		r := change(batch("1 a a").Records[0])
+		r.Change.OldImage, r.UserIdentity = image(), &events.DynamoDBUserIdentity{Type: "Service"}
+
+		return r
+	}
+
+	h := newHarness(t, nil)
+	given := 0
+
+	_, err := lambdawrap.DynamoDBStream(h.store, func(_ context.Context, r events.DynamoDBEventRecord) error {
+		old := r.Change.OldImage
+		old["bytes"].Binary()[0] = 'X'
+		sets := old["sets"].List()
+		sets[0].BinarySet()[0][0] = 'X'
+		sets[1].StringSet()[0], sets[2].NumberSet()[0] = "X", "X"
+		sets[0] = events.NewNullAttribute()
+		old["map"].Map()["in"] = events.NewNullAttribute()
+		r.UserIdentity.Type = "X"
+
+		clear(old)
+		clear(r.Change.Keys)
+		clear(r.Change.NewImage)
+
+		return lambdawrap.Permanent(errBank)
+	}, &lambdawrap.StreamOptions[events.DynamoDBEventRecord]{
+		DeadLetter: func(_ context.Context, r events.DynamoDBEventRecord, cause error) error {
+			given++
+
+			h.equal("cause", errors.Is(cause, errBank), true)
+			h.equal("record", cmp.Diff(record(), r, cmp.AllowUnexported(events.DynamoDBAttributeValue{}, events.SecondsEpochTime{})), "")
+
+			return nil
+		},
+		OnRecord: func(_ context.Context, r events.DynamoDBEventRecord, o lambdawrap.Outcome) {
+			given++
+
+			h.equal("outcome", o, lambdawrap.OutcomePermanent)
+			h.equal("record", cmp.Diff(record(), r, cmp.AllowUnexported(events.DynamoDBAttributeValue{}, events.SecondsEpochTime{})), "")
+		},
+		Logger: h.opts.Logger,
+	})(t.Context(), events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{record()}})
+
+	h.equal("error", err, nil)
+	h.equal("hooks", given, 2)
+}
+
+// Records whose item cannot be told are one group, so that their order holds all the same.
+func TestChangesWithoutAKeyAreInOrder(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	h.opts.Workers = 5
+
+	var order journal
+
+	event := events.DynamoDBEvent{}
+
+	for i := range 20 {
+		r := change(batch(fmt.Sprintf("%d a a", 100+i)).Records[0])
+		r.Change.Keys = map[string]events.DynamoDBAttributeValue{"account": {}} // cannot be encoded
+		event.Records = append(event.Records, r)
+	}
+
+	response, err := lambdawrap.DynamoDBStream(h.store, func(_ context.Context, r events.DynamoDBEventRecord) error {
+		order.add(r.Change.SequenceNumber)
+
+		return nil
+	}, &lambdawrap.StreamOptions[events.DynamoDBEventRecord]{Workers: 5})(t.Context(), event)
+
+	h.equal("error", err, nil)
+	h.equal("failed", len(response.BatchItemFailures), 0)
+	h.equal("in order", slices.IsSorted(order.all()), true)
+}
+
+// The records beyond a failure come again with it. Those that are done share requests: 25 are refused by one, and read by another.
+func TestWhatWasDoneBeyondAFailureOfAStreamIsACheapReplay(t *testing.T) {
+	t.Parallel()
+
+	for name, opts := range map[string]*idemddb.Options{"without a limit of attempts": nil, "with one": {MaxAttempts: 5}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, opts, func(h *harness) {
+				h.opts.Workers = 25
+				texts := []string{"100 bad bad"}
+
+				for i := range 1000 {
+					texts = append(texts, fmt.Sprintf("%d k%d g%d", 101+i, i, i%200))
+				}
+
+				function := h.kinesis(failing(always(), "bad"))
+				h.answered(function, batch(texts...), "100")
+				h.costs()
+
+				h.runs.clear()
+				h.answered(function, batch(texts...), "100")
+				h.ran("100")
+
+				if requests, units := h.costs(); requests > 100 || units > 2100 {
+					t.Errorf("%d requests and %d WCU for 1,000 replays", requests, units)
+				} else {
+					t.Logf("%d requests and %d WCU for 1,000 replays", requests, units)
+				}
+			})
+		})
+	}
+}

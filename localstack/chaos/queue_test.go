@@ -1,0 +1,186 @@
+//go:build chaos
+
+package chaos_test
+
+import (
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	visibility = 3500 * time.Millisecond // after an invocation of at most 3 s
+	soonest    = 200 * time.Millisecond  // a message that the function hides comes back between these two, so that a run does not take minutes
+	latest     = 1500 * time.Millisecond
+)
+
+// message is one message of the queue of payments.
+type message struct {
+	id, body string
+	receives int
+	visible  time.Time
+	deleted  bool
+}
+
+// queues are the queue of payments and the queue of the captured payments, as far as the functions use them.
+type queues struct {
+	down atomic.Bool // sending fails
+
+	mu        sync.Mutex
+	messages  []*message
+	captured  map[string]map[string]int // by payment: how often under each id
+	received  int
+	failed    int
+	exhausted []string // messages that were received too often
+}
+
+const maxReceives = 100
+
+func newQueues() *queues { return &queues{captured: map[string]map[string]int{}} }
+
+// ServeHTTP is SQS.
+func (q *queues) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		ReceiptHandle     string
+		VisibilityTimeout int
+		Entries           []struct {
+			ID                string `json:"Id"`
+			MessageBody       string
+			MessageAttributes map[string]struct{ StringValue string }
+		}
+	}
+
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || q.down.Load() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+
+		return
+	}
+
+	answer := map[string]any{}
+
+	switch _, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); operation {
+	case "ChangeMessageVisibility":
+		q.hide(in.ReceiptHandle, time.Duration(in.VisibilityTimeout)*time.Second)
+	case "SendMessageBatch":
+		var sent []map[string]string
+
+		for _, e := range in.Entries {
+			q.capture(e.MessageBody, e.MessageAttributes["idemddb-id"].StringValue)
+
+			sum := md5.Sum([]byte(e.MessageBody))
+			sent = append(sent, map[string]string{"Id": e.ID, "MessageId": "sent", "MD5OfMessageBody": hex.EncodeToString(sum[:])})
+		}
+
+		answer["Successful"] = sent
+	default:
+		w.WriteHeader(http.StatusNotFound)
+	}
+
+	reply(w, http.StatusOK, encode(answer))
+}
+
+func (q *queues) add(bodies ...string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	for _, body := range bodies {
+		q.messages = append(q.messages, &message{id: "m-" + strconv.Itoa(len(q.messages)), body: body})
+	}
+}
+
+// receive hides up to so many messages and returns them.
+func (q *queues) receive(most int) []*message {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	var batch []*message
+
+	for _, m := range q.messages {
+		if len(batch) == most {
+			break
+		}
+
+		if m.deleted || time.Now().Before(m.visible) {
+			continue
+		}
+
+		m.receives++
+		if m.receives > maxReceives {
+			m.deleted = true
+			q.exhausted = append(q.exhausted, m.id)
+
+			continue
+		}
+
+		m.visible = time.Now().Add(visibility)
+		batch = append(batch, m)
+	}
+
+	q.received += len(batch)
+
+	return batch
+}
+
+// settle deletes the messages of a batch but those that failed.
+func (q *queues) settle(batch []*message, failed map[string]bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	for _, m := range batch {
+		if failed[m.id] {
+			q.failed++
+		} else {
+			m.deleted = true
+		}
+	}
+}
+
+// left is how many messages are not done.
+func (q *queues) left() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	n := 0
+
+	for _, m := range q.messages {
+		if !m.deleted {
+			n++
+		}
+	}
+
+	return n
+}
+
+func (q *queues) hide(id string, d time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	for _, m := range q.messages {
+		if m.id == id {
+			m.visible = time.Now().Add(min(max(d, soonest), latest))
+		}
+	}
+}
+
+func (q *queues) capture(body, id string) {
+	var payment struct {
+		ID string `json:"paymentId"`
+	}
+
+	_ = json.Unmarshal([]byte(body), &payment)
+
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	if q.captured[payment.ID] == nil {
+		q.captured[payment.ID] = map[string]int{}
+	}
+
+	q.captured[payment.ID][id]++
+}

@@ -1,0 +1,52 @@
+//go:build chaos
+
+package chaos_test
+
+import "time"
+
+// scenario is what goes wrong in a run. Each payment is sent twice.
+type scenario struct {
+	name      string
+	odds      odds          // of all requests
+	records   odds          // of requests on the records alone, if they have odds of their own
+	kills     int           // of 1,000 invocations
+	stops     int           // of 1,000 invocations, until all messages are done; other processes take over meanwhile
+	freezes   int           // of 1,000 invocations, for 0.3 to 4 s
+	outage    time.Duration // of DynamoDB, when a quarter of the messages is done
+	silent    time.Duration // the queue of captured payments takes nothing for so long
+	accounts  int           // that the payments go to; 0: each has its own
+	pause     time.Duration // that a handler takes
+	needless  bool          // failed deliveries are allowed; false: no delivery may fail
+	adjacent  bool          // both messages of a payment are in one batch
+	duplicate bool          // the twins are sent while the first ones are at work
+}
+
+var scenarios = []scenario{
+	{name: "calm"},
+	{name: "ten accounts", accounts: 10, needless: true},
+	{name: "one hot account", accounts: 1, needless: true},
+	{name: "duplicates", duplicate: true, pause: 20 * time.Millisecond, needless: true},
+	{name: "the same key in a batch", adjacent: true, needless: true},
+	{name: "lost replies", odds: odds{replyLost: 100}},
+	{name: "flaky tables", odds: odds{lost: 100, serverError: 100, throttled: 100}, needless: true},
+	{name: "applied but refused", odds: odds{appliedError: 150}, needless: true},
+	{name: "hanging requests", odds: odds{hanging: 50, hangingApply: 50}, needless: true},
+	{name: "slow table", odds: odds{slow: 400}, needless: true},
+	{name: "late requests", odds: odds{late: 150}, needless: true},
+	{name: "late requests and kills", odds: odds{late: 100, replyLost: 50}, kills: 200, needless: true},
+	{name: "garbled answers", odds: odds{half: 150}, needless: true},
+	{name: "empty answers", odds: odds{empty: 150}, needless: true},
+	{name: "single statements throttled", records: odds{notNow: 500}, needless: true},
+	{name: "conflicts", odds: odds{conflict: 300}, accounts: 20, needless: true},
+	{name: "killed processes", kills: 400, accounts: 40, needless: true},
+	{name: "stopped processes", stops: 100, accounts: 40, needless: true},
+	{name: "frozen processes", freezes: 400, needless: true},
+	{name: "outage", pause: 20 * time.Millisecond, outage: 5 * time.Second, needless: true},
+	{name: "records throttled", records: odds{throttled: 700}, needless: true},
+	{name: "records denied", records: odds{denied: 300}, needless: true},
+	{name: "no queue of captured payments", silent: 5 * time.Second, needless: true},
+	{
+		name: "everything at once", odds: odds{lost: 20, replyLost: 30, serverError: 20, appliedError: 30, throttled: 30, conflict: 50, late: 20, hangingApply: 10, slow: 30},
+		kills: 100, stops: 30, freezes: 50, silent: 3 * time.Second, accounts: 30, needless: true, pause: 10 * time.Millisecond,
+	},
+}
