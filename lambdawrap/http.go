@@ -55,7 +55,7 @@ type HTTPOptions struct {
 	Timeout time.Duration
 
 	// Wait is how long a request waits for another one with its key, before it is answered with 409. It costs 1 request and 1 WCU for
-	// each look, after pauses of 50 ms to 1 s. It ends before the Reserve. With Optimistic nothing waits. Negative makes each request
+	// each look, after pauses of 50 ms to 1 s. It ends before the Reserve. With Optimistic the commit waits. Negative makes each request
 	// be answered with 500. Defaults to 0: it does not wait.
 	Wait time.Duration
 }

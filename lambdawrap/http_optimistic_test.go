@@ -178,6 +178,19 @@ func TestHTTPOptimisticMeetsAClaim(t *testing.T) {
 	}
 }
 
+func TestHTTPOptimisticWaitsForAClaim(t *testing.T) {
+	t.Parallel()
+	webBubble(t, nil, func(w *web) {
+		w.opts.Optimistic, w.opts.Wait = true, 5*time.Second
+		w.work = stagingHandler(nil)
+		claim := w.elsewhere("k")
+
+		time.AfterFunc(2*time.Second, func() { claim.Release(w.Context(), nil) })
+		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+		w.runs(1)
+	})
+}
+
 func TestHTTPOptimisticTwoAtATimeGetOneAnswer(t *testing.T) {
 	t.Parallel()
 	webBubble(t, nil, func(w *web) {
