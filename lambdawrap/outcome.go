@@ -235,12 +235,17 @@ func (v *invocation) finishBefore(end time.Time, ctx context.Context, m *message
 
 // countMessage adds a message that has ended to the counts of its batch, if the batch is counted. deadLetter says that DeadLetter took
 // it.
-func countMessage(ctx context.Context, name Outcome, deadLetter bool) {
+func countMessage(ctx context.Context, name Outcome, failed, deadLetter bool) {
 	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 
 		c.outcomes[name]++
+		c.ended++
+
+		if failed {
+			c.failed++
+		}
 
 		if deadLetter {
 			c.deadLetters++
