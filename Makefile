@@ -1,4 +1,4 @@
-# What people run. Needs Go; a JDK 17 and Maven for the tests on DynamoDB Local, Python 3 for the template. `make help` explains.
+# What people run. Needs Go; a JDK 17 and Maven for the tests on DynamoDB Local, Python 3 for the template and one test. `make help` explains.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help

@@ -38,6 +38,7 @@ func TestTablesHaveARowForEachName(t *testing.T) {
 		want       []string
 	}{
 		"options of the wrapper": {"README.md", "field", fieldsOf[lambdawrap.Options]()},
+		"options of HTTP":        {"docs/http.md", "field", fieldsOf[lambdawrap.HTTPOptions]()},
 		"options of a Store":     {"docs/do.md", "field", fieldsOf[idemddb.Options]()},
 		"kinds of events":        {"docs/operations.md", "event", constantsOf(t, "idemddb", "Kind")},
 		"errors":                 {"docs/do.md", "error", append(errorsOf(t, "idemddb"), "any other")},

@@ -1,6 +1,8 @@
-// Package lambdawrap makes the handler of a Lambda function that reads Amazon SQS idempotent. SQS delivers each message at least once.
-// The wrapper claims the message's idempotency key in DynamoDB, so that the work of a key is done once, and all later deliveries are
-// answered from the key's record. Every write after the claim is fenced: a worker that lost its claim cannot overwrite its successor.
+// Package lambdawrap makes the handler of a Lambda function idempotent: one that reads Amazon SQS, with [SQS] and [Batch], and a net/http
+// handler behind a function URL, API Gateway or a server, with [HTTP]. What follows is about SQS; [HTTP] says what a request becomes. SQS
+// delivers each message at least once. The wrapper claims the message's idempotency key in DynamoDB, so that the work of a key is done
+// once, and all later deliveries are answered from the key's record. Every write after the claim is fenced: a worker that lost its claim
+// cannot overwrite its successor.
 //
 //	lambda.Start(lambdawrap.SQS(store, handle, nil))
 //

@@ -136,6 +136,7 @@ func keptHeader(all http.Header) http.Header {
 		isContent := strings.HasPrefix(canonical, "Content-") && canonical != "Content-Length"
 
 		if isContent || slices.Contains(keptHeaders, canonical) {
+			values = slices.DeleteFunc(slices.Clone(values), isUnreadable)
 			kept[canonical] = append(kept[canonical], values...)
 
 			for _, value := range values {
@@ -149,6 +150,12 @@ func keptHeader(all http.Header) http.Header {
 	}
 
 	return kept
+}
+
+// isUnreadable tells whether a header's value has control characters, so that no HTTP message with it can be read. Line breaks are written as
+// spaces.
+func isUnreadable(value string) bool {
+	return strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && !strings.ContainsRune("\t\r\n", c) || c == 0x7f })
 }
 
 // storedAnswer is an answer in a record: an HTTP/1.1 message, which keeps each byte.

@@ -1,6 +1,8 @@
 package lambdawrap_test
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -309,6 +311,8 @@ func FuzzHTTPStoredAnswersAreReplayedAsTheyWere(f *testing.F) {
 	f.Add(200, "text/plain", "body")
 	f.Add(201, "\xff\x80", "\x00\xff\r\n\r\n")
 	f.Add(304, "", "")
+	f.Add(304, "\x10", "")
+	f.Add(201, "a\x00b", "0")
 	f.Add(999, "a\tb", "HTTP/1.1 200 OK\r\n\r\n")
 	f.Fuzz(func(t *testing.T, status int, value, body string) {
 		if status < 200 || status > 999 {
@@ -323,29 +327,25 @@ func FuzzHTTPStoredAnswersAreReplayedAsTheyWere(f *testing.F) {
 			_, _ = io.WriteString(rw, body)
 		}
 
-		server := httptest.NewServer(w.handler()) // which writes headers as it can
-		defer server.Close()
+		ask := func(replayed string) []any {
+			answer := w.post("k", "")
+			w.equal("Idempotent-Replayed", answer.Header.Get("Idempotent-Replayed"), replayed)
 
-		ask := func() []any {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, nil)
-			if err != nil {
+			var wire bytes.Buffer // as a server writes it, and a client reads it
+			if err := answer.Write(&wire); err != nil {
 				t.Fatal(err)
 			}
 
-			r.Header.Set("Idempotency-Key", "k")
-			r.SetBasicAuth("c-1", "secret")
-
-			got, err := server.Client().Do(r)
+			got, err := http.ReadResponse(bufio.NewReader(&wire), nil)
 			if err != nil {
 				return []any{"a client refuses it"}
 			}
 
-			defer got.Body.Close()
-
 			return []any{got.StatusCode, got.Header.Values("Content-Type"), read(got)}
 		}
 
-		if diff := cmp.Diff(ask(), ask()); diff != "" {
+		first, again := ask("false"), ask("true")
+		if diff := cmp.Diff(first, again); diff != "" && len(first) > 1 {
 			t.Errorf("the replay is another answer (-first +replay):\n%s", diff)
 		}
 
