@@ -313,6 +313,36 @@ func TestLocalEndsWhatItStartedWhenItIsInterrupted(t *testing.T) {
 	}
 }
 
+// Wherever it is when it is interrupted: while it checks, builds, waits for LocalStack, or deploys.
+func TestLocalLeavesNothingAtTenMoments(t *testing.T) {
+	t.Parallel()
+
+	for i := range 10 {
+		after := time.Duration(i*200) * time.Millisecond
+
+		t.Run(fmt.Sprint("after ", after), func(t *testing.T) {
+			t.Parallel()
+
+			m := newMachine(t)
+			sam := filepath.Join(m.cache, "sam")
+
+			if err := os.WriteFile(sam, []byte("#!/bin/sh\n[ \"$1\" = build ] && exec sleep 0.5\nexec sleep 600\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+
+			m.env = append(m.env, "SAM="+sam)
+			local := m.start(t, "./local.sh", "up")
+
+			<-time.After(after) // a moment, whatever happens in it
+			local.interrupt(t)
+
+			if left := m.processes(t); len(left) > 0 {
+				t.Errorf("%v is left, after\n%s", left, local.out)
+			}
+		})
+	}
+}
+
 func TestStackRefusesWhatIsNoPort(t *testing.T) {
 	t.Parallel()
 

@@ -15,7 +15,7 @@ stack=idemddb-payments
 sam=${SAM:-sam}
 parameters="Architecture=$(uname -m | sed 's/aarch64/arm64/') FunctionTimeout=5 MaxReceiveCount=3 LogRetentionDays=7 UnverifiedCaller=local"
 export PORT=${PORT:-4566} SAM_CLI_TELEMETRY=0
-starting='' was_up='' finished=''
+starting='' was_up=yes finished='' # was_up: until it is known, nothing may be stopped
 
 # quietly HEADLINE COMMAND...: its output only when it fails.
 quietly() {
@@ -58,11 +58,11 @@ ended() { # STATUS
 other_port() { [ "$PORT" = 4566 ] || echo " PORT=$PORT"; }
 
 up() {
-  localstack/stack.sh check
-  if localstack/stack.sh running; then was_up=yes; fi
   trap 'ended $?' EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
+  localstack/stack.sh check
+  localstack/stack.sh running || [ $? -ne 1 ] || was_up='' # 1: it is not; more: who knows
   localstack/stack.sh up > /dev/null & # takes as long as the build
   starting=$!
   quietly 'sam build (compiles the function, the first time a minute)' build

@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -74,8 +75,9 @@ func deliver(ctx context.Context, client *sqs.Client, m *events.SQSMessage) erro
 
 	if strings.HasSuffix(name, ".fifo") {
 		create.Attributes = map[string]string{string(types.QueueAttributeNameFifoQueue): strconv.FormatBool(true)}
-		send.MessageGroupId = aws.String(m.MessageId) // one of its own, so that the one before does not hold it back
-		send.MessageDeduplicationId = aws.String(fmt.Sprintf("%s-%d", m.MessageId, os.Getpid()))
+		// a group of its own each time, so that none that is in flight holds it back
+		send.MessageGroupId = aws.String(rand.Text())
+		send.MessageDeduplicationId = send.MessageGroupId
 	}
 
 	queue, err := client.CreateQueue(ctx, create)
