@@ -1,4 +1,4 @@
-# What people run. Needs Go; a JDK 17 and Maven for the tests on DynamoDB Local, Python 3 for the template. `make help` explains.
+# What people run. Needs Go; a JDK 17 and Maven for the tests on DynamoDB Local, Python 3 for the template and one test. `make help` explains.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -29,7 +29,11 @@ help: ## Explain these targets
 
 .PHONY: test
 test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
-	$(LOCAL) with go test -race -shuffle=on -count=1 ./...
+	$(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 ./...; cd cmd/idem; go test -race -shuffle=on -count=1 ./...'
+
+.PHONY: idem
+idem: ## The operator's tool, into bin/idem; it is a module of its own, whose dependencies users of the library do not get
+	cd cmd/idem && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../../bin/idem .
 
 .PHONY: demo
 demo: ## The story of one payment, in seconds, with Go alone; ENGINE=dynamodb-local: the same on DynamoDB Local
@@ -67,15 +71,22 @@ chaos: ## functions/payments in several processes on DynamoDB Local, with faults
 	go vet -tags chaos ./localstack/chaos/...
 	SEED=$(SEED) PAYMENTS=$(PAYMENTS) $(LOCAL) with go test -tags chaos -count=1 -parallel 3 -timeout 30m -v -run '/$(RUN)' ./localstack/chaos
 
+.PHONY: aws
+aws: $(PYTHON_TOOLS)/.done ## The same in your own AWS account, for less than $$0.10: IDEMDDB_AWS_ACCOUNT=its id AWS_REGION=...; deletes all it made; CLEAN=name: what a run left
+	@SAM=$(PYTHON_TOOLS)/bin/sam $(PYTHON_TOOLS)/bin/python aws/accept.py $(if $(CLEAN),clean $(CLEAN),run)
+
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }
 	go vet ./...
+	go vet -tags aws ./localstack/e2e ./idemddb/internal/contract # what make aws runs, which nothing else compiles
 	$(GOLANGCI) run ./...
+	cd cmd/idem && go vet ./... && $(GOLANGCI) run ./...
 
 .PHONY: tidy
 tidy: ## Bring go.mod and go.sum up to date, and format
 	go mod tidy
+	cd cmd/idem && go mod tidy
 	gofmt -w .
 
 .PHONY: bench

@@ -83,6 +83,16 @@ func ExampleClaim_CompleteWith() {
 	// alice has 70
 }
 
+// A wrapper that has a smaller result asks before it completes.
+func ExampleClaim_Fits() {
+	ctx := context.Background()
+	store, _ := inMemory(nil)
+
+	claim, _, err := store.Claim(ctx, "payment-1", nil)
+	fmt.Println(err, claim.Fits([]byte("receipt 1")), claim.Fits(make([]byte, 500_000)))
+	// Output: <nil> true false
+}
+
 // One request claims and completes the key, and has the effect.
 func ExampleStore_Commit() {
 	ctx := context.Background()

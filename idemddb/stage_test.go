@@ -118,6 +118,47 @@ func TestStageTakesWhatJustFits(t *testing.T) {
 	is(t, claim(t, s, "result").CompleteWith(t.Context(), make([]byte, 20<<10), heavy), idemddb.ErrTooLarge)
 }
 
+// Wrappers ask whether a result fits, because they have a smaller one.
+func TestAResultThatFitsIsKept(t *testing.T) {
+	t.Parallel()
+
+	messages := idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: strings.Repeat("x", 300<<10)}}}
+
+	for name, e := range map[string]idemddb.Effects{"nothing staged": {}, "messages staged": messages} {
+		s, _ := newStore(t, nil)
+		size := 0 // the largest result that fits
+
+		begin := func(key string) *idemddb.Claim {
+			c := claim(t, s, key)
+			work, stop := c.Keep(t.Context())
+
+			defer stop()
+
+			must(t, idemddb.Stage(work, e))
+
+			return c
+		}
+
+		c := begin("fits")
+		for step := 1 << 18; step > 0; step /= 2 {
+			if c.Fits(make([]byte, size+step)) {
+				size += step
+			}
+		}
+
+		work, _, err := s.NewWork(t.Context(), "fits", nil)
+		must(t, err)
+		must(t, idemddb.Stage(work.Context(t.Context()), e))
+
+		if !work.Fits(make([]byte, size)) || work.Fits(make([]byte, size+1)) {
+			t.Errorf("%s: %d bytes are not the most for work without a claim", name, size)
+		}
+
+		must(t, c.Complete(t.Context(), make([]byte, size)))
+		is(t, begin("more").Complete(t.Context(), make([]byte, size+1)), idemddb.ErrTooLarge)
+	}
+}
+
 // A record with as many messages as Stage allows has room for their causes.
 func TestAllMessagesOfARecordCanBeParked(t *testing.T) {
 	t.Parallel()

@@ -61,8 +61,9 @@ const (
 //
 // What it sends has a new message id, and so has what is moved back from there. With [MessageID] for Options.Key a message
 // that was moved back is new work, and nothing tells that it is the same payment; with a key from its content it is the work
-// that failed for good, and refused until [idemddb.Store.Reopen]. SQS moves messages back only from a queue that is another
-// queue's dead-letter queue, and knows the source only of those that it moved there itself: name the destination.
+// that failed for good, and refused until [idemddb.Store.Reopen] or the command idem reopen. SQS moves messages back only from a
+// queue that is another queue's dead-letter queue, and knows the source only of those that it moved there itself: name the
+// destination.
 //
 // The hook's errors begin with "lambdawrap: dead-letter queue:" and mean that the message is reported failed; it may be in the
 // queue all the same. A queueURL that is none is an error on every call, so that no message is lost. The hook logs nothing and

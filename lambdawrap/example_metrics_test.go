@@ -45,3 +45,26 @@ func ExampleMetrics() {
 	// Completions 1
 	// Replays 1
 }
+
+func ExampleMeasure() {
+	var log bytes.Buffer // a function has os.Stdout
+
+	metrics := lambdawrap.NewMetrics(&log, "Payments")
+	store, _ := inMemory(&idemddb.Options{Observe: metrics.Observe})
+
+	function := lambdawrap.Measure(metrics, lambdawrap.Kinesis(store, func(context.Context, events.KinesisEventRecord) error {
+		return nil
+	}, nil))
+
+	_, err := function(context.Background(), events.KinesisEvent{Records: []events.KinesisEventRecord{
+		shardRecord("101", "ada", "p-1"), shardRecord("102", "ben", "p-2"),
+	}})
+
+	var line map[string]any
+	if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+		fmt.Println(err)
+	}
+
+	fmt.Println("Messages", line["Messages"], "Failures", line["Failures"], err)
+	// Output: Messages 2 Failures 0 <nil>
+}

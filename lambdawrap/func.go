@@ -85,8 +85,10 @@ func Func[In, Out any](
 	w := newWrapper(store, &Options{Logger: o.Logger, Reserve: o.Reserve, Timeout: o.Timeout, Wait: o.Wait}, "FuncOptions")
 	w.invalid = errors.Join(w.invalid, checkFunc[Out](o.Key != nil))
 
-	return func(ctx context.Context, in In) (Out, error) {
+	return func(ctx context.Context, in In) (out Out, err error) {
 		var none Out
+
+		defer func() { countInvocation(ctx, err) }()
 
 		v, m, err := o.plan(ctx, w, in)
 		if err != nil {
@@ -111,6 +113,23 @@ func Func[In, Out any](
 			return h(ctx, in)
 		})
 	}
+}
+
+// countInvocation counts an invocation of Func as one message.
+func countInvocation(ctx context.Context, err error) {
+	name := OutcomeCompleted
+
+	switch {
+	case err == nil:
+	case isPermanent(err):
+		name = OutcomePermanent
+	case errors.Is(err, ErrNoKey):
+		name = OutcomeNoKey
+	default:
+		name = unclaimed(err).name
+	}
+
+	countMessage(ctx, name, err != nil, false)
 }
 
 func checkFunc[Out any](hasKey bool) error {
@@ -151,16 +170,15 @@ func (o *FuncOptions[In]) plan(ctx context.Context, w *wrapper, in In) (*invocat
 	})
 }
 
-// mayBegin gives the claim back if there is too little time left for the handler.
+// mayBegin gives the claim back if it has left too little time for the handler.
 func (v *invocation) mayBegin(ctx context.Context, m *message) error {
 	claim, isClaimed := idemddb.FromContext(ctx)
 
 	switch {
-	case (!v.limits.hasTime() || ctx.Err() != nil) && isClaimed:
-		return errors.Join(errNoTime, claim.ReleaseUnused(ctx))
+	case !isClaimed:
 	case !v.limits.hasTime() || ctx.Err() != nil:
-		return errNoTime
-	case isClaimed && claim.Takeover():
+		return errors.Join(errNoTime, claim.ReleaseUnused(ctx))
+	case claim.Takeover():
 		v.logTakeover(ctx, m)
 	}
 

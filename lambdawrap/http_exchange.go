@@ -199,7 +199,7 @@ func (x *exchange) replay(ctx context.Context, rec *idemddb.Record) {
 // recordOf returns the record of another request, if it is the answer.
 func (x *exchange) recordOf(o outcome) *idemddb.Record {
 	fenced, ok := errors.AsType[*idemddb.FencedError](o.err)
-	if ok && fenced.Key == x.key && fenced.Current != fenced.Held {
+	if ok && fenced.Key == x.key && fenced.Current != fenced.Held && !errors.Is(o.err, idemddb.ErrUnsent) {
 		return fenced.Record
 	}
 

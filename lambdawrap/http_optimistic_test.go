@@ -1,7 +1,9 @@
 package lambdawrap_test
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,41 +11,37 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// operations returns the operations of the requests, and forgets them.
-func (w *web) operations() []string {
-	names := []string{}
-	for _, r := range w.db.Requests() {
-		names = append(names, r.Operation)
-	}
-
-	w.db.ResetRequests()
-
-	return names
-}
-
+// The table of docs/http.md is what the engine in memory counts.
 func TestHTTPCostsOfARequest(t *testing.T) {
 	t.Parallel()
 
+	page := readText(t, "../docs/http.md")
+
 	for name, test := range map[string]struct {
-		work          http.HandlerFunc
-		optimistic    bool
-		first, replay []string
+		work       http.HandlerFunc
+		optimistic bool
+		cache      int
 	}{
-		"claimed":            {created, false, []string{"UpdateItem", "UpdateItem"}, []string{"UpdateItem"}},
-		"claimed, staged":    {stagingHandler(nil), false, []string{"UpdateItem", "TransactWriteItems"}, []string{"UpdateItem"}},
-		"optimistic, staged": {stagingHandler(nil), true, []string{"TransactWriteItems"}, []string{"TransactWriteItems"}},
+		"nothing":                               {created, false, 0},
+		"one item":                              {stagingHandler(nil), false, 0},
+		"one item, with `Optimistic`":           {stagingHandler(nil), true, 0},
+		"one item, with a `Cache` in the Store": {stagingHandler(nil), false, 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			w := newWeb(t, nil)
+			w := newWeb(t, &idemddb.Options{Cache: test.cache})
 			w.opts.Optimistic = test.optimistic
 			w.work = test.work
 
 			w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
-			w.equal("first", w.operations(), test.first)
+			requests, units := w.costs()
 			w.answered(w.post("k", "{}"), http.StatusCreated, "true", `{"id":"p-1"}`)
-			w.equal("replay", w.operations(), test.replay)
+			requestsAgain, unitsAgain := w.costs()
+
+			if row := fmt.Sprintf("| %s | %d | %d | %d | %d |", name, requests, units, requestsAgain, unitsAgain); !strings.Contains(page, row) {
+				t.Errorf("docs/http.md lacks the row %s", row)
+			}
 		})
 	}
 }

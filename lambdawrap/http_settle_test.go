@@ -255,6 +255,33 @@ func TestHTTPWhatATakenOverHandlerAnswers(t *testing.T) {
 	}
 }
 
+// Another worker finds the lease over, and gives the key up for good.
+func TestHTTPAKeyThatAnotherWorkerGaveUp(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		work   http.HandlerFunc
+		status int
+	}{"nothing staged: the success is the proof": {created, 201}, "staged: nothing was written": {stagingHandler(nil), 422}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			webBubble(t, &idemddb.Options{Now: behind()}, func(w *web) {
+				w.work = func(rw http.ResponseWriter, r *http.Request) {
+					test.work(rw, r)
+					_, _, err := w.open(w.db, &idemddb.Options{NoTakeover: true}).Claim(r.Context(), `#["c-1","k"]`, nil)
+					w.equal("it is given up", errors.Is(err, idemddb.ErrFailed), true)
+				}
+
+				w.equal("status", w.post("k", "{}").StatusCode, test.status)
+				w.equal("entries", len(w.db.Items("ledger")), 0)
+				w.equal("state", w.recordState("k"), "FAILED")
+				w.refused(w.post("k", "{}"), http.StatusUnprocessableEntity, "key-failed")
+				w.runs(1)
+			})
+		})
+	}
+}
+
 // behind returns a clock that is a minute behind those of other workers.
 func behind() func() time.Time { return func() time.Time { return time.Now().Add(-time.Minute) } }
 
@@ -536,6 +563,20 @@ func TestHTTPWithoutASweepARequestIsNotDoneBeforeItsMessagesAreSent(t *testing.T
 
 		w.logs("outcome=unsent")
 		w.equal("state", w.recordState("k"), "COMPLETED")
+	})
+}
+
+// The other worker has completed the key and may have died before it sent its messages; only the next request would send them.
+func TestHTTPWithoutASweepTheOthersAnswerIsNotGivenBeforeItsMessagesAreSent(t *testing.T) {
+	t.Parallel()
+	webBubble(t, &idemddb.Options{Unswept: true, Now: behind()}, func(w *web) {
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			message := idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: "b"}}}
+			w.equal("the other", w.elsewhere("k").CompleteWith(r.Context(), nil, message), nil)
+			created(rw, r)
+		}
+
+		w.refused(w.post("k", "{}"), http.StatusServiceUnavailable, "unavailable")
 	})
 }
 

@@ -24,7 +24,7 @@ type message struct {
 	group       string // whose messages are worked on in order, if fifo is set
 	fifo        bool   // it is of a FIFO queue or of a stream
 	unclaimed   bool   // its handler runs without a claim
-	receives    int    // how often it was delivered; 1 for a record of a stream, which does not say it
+	receives    int    // how often it was delivered; a guess for a record of a stream
 
 	// The user's functions, with this message or record. Those that are nil are not called.
 	work func(context.Context) error        // the handler; nil with Batch, which has one call for all

@@ -156,26 +156,41 @@ func (m *Metrics) Wrap(
 		panic("lambdawrap: handler: must not be nil")
 	}
 
-	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-		if m.invalid != nil {
-			return events.SQSEventResponse{}, m.invalid
-		}
+	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
+		err = m.measure(ctx, func(ctx context.Context, c *counts) (err error) {
+			response, err = h(ctx, event)
+			c.messages, c.failures = len(event.Records), len(response.BatchItemFailures)
 
-		c := &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[Outcome]int{}}
-		response, err := h(context.WithValue(ctx, countsKey{}, c), event)
-
-		c.messages, c.failures = len(event.Records), len(response.BatchItemFailures)
-		if err != nil {
-			c.failures = c.messages
-		}
-
-		m.write(ctx, c)
-
-		if c.doneUnobserved() && !m.observed.Load() && !m.warned.Swap(true) {
-			m.warn(ctx)
-		}
+			return err
+		})
 
 		return response, err
+	}
+}
+
+// Measure is [Metrics.Wrap] for the functions of [Kinesis], [DynamoDBStream] and [Func]. The messages of its lines are the records of a
+// stream, all those that failed among the failures, or the one invocation of Func.
+func Measure[In, Out any](m *Metrics, h func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+	if h == nil {
+		panic("lambdawrap: handler: must not be nil")
+	}
+
+	return func(ctx context.Context, in In) (out Out, err error) {
+		err = m.measure(ctx, func(ctx context.Context, c *counts) (err error) {
+			out, err = h(ctx, in)
+
+			c.mu.Lock()
+			defer c.mu.Unlock()
+
+			c.messages, c.failures = c.ended, c.failed
+			if err != nil {
+				c.messages = max(1, c.messages) // it failed before the first of them ended
+			}
+
+			return err
+		})
+
+		return out, err
 	}
 }
 
@@ -190,6 +205,28 @@ func (m *Metrics) Observe(ctx context.Context, e idemddb.Event) {
 
 		c.kinds[e.Kind]++
 	}
+}
+
+// measure counts one call and writes its line.
+func (m *Metrics) measure(ctx context.Context, call func(context.Context, *counts) error) error {
+	if m.invalid != nil {
+		return m.invalid
+	}
+
+	c := &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[Outcome]int{}}
+
+	err := call(context.WithValue(ctx, countsKey{}, c), c)
+	if err != nil {
+		c.failures = c.messages
+	}
+
+	m.write(ctx, c)
+
+	if c.doneUnobserved() && !m.observed.Load() && !m.warned.Swap(true) {
+		m.warn(ctx)
+	}
+
+	return err
 }
 
 func checkNamespace(namespace string) error {
@@ -285,6 +322,8 @@ type counts struct {
 	mu          sync.Mutex // guards what follows: the batch's goroutines count at once
 	kinds       map[idemddb.Kind]int
 	outcomes    map[Outcome]int
+	ended       int // messages
+	failed      int // those of them that failed
 	deadLetters int
 }
 

@@ -217,7 +217,7 @@ func (v *invocation) finishBefore(end time.Time, ctx context.Context, m *message
 		err = errors.Join(err, hook)
 	}
 
-	countMessage(ctx, o.name, o.permanent && !m.failed)
+	countMessage(ctx, o.name, m.failed, o.permanent && !m.failed)
 
 	if err != nil {
 		v.report(ctx, m, o, err)
@@ -235,12 +235,17 @@ func (v *invocation) finishBefore(end time.Time, ctx context.Context, m *message
 
 // countMessage adds a message that has ended to the counts of its batch, if the batch is counted. deadLetter says that DeadLetter took
 // it.
-func countMessage(ctx context.Context, name Outcome, deadLetter bool) {
+func countMessage(ctx context.Context, name Outcome, failed, deadLetter bool) {
 	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 
 		c.outcomes[name]++
+		c.ended++
+
+		if failed {
+			c.failed++
+		}
 
 		if deadLetter {
 			c.deadLetters++

@@ -5,7 +5,7 @@
 #   invoke.sh [EVENT]    fresh (default), duplicate, mixed, poison, fifo, or a file
 #
 # SAM is the sam program; PORT, IDEMDDB_CACHE as in stack.sh; SKIP_PULL=1: the base image is here, do not look for a newer one.
-# The function's tables are its own (env.json), beside those of the deployed stack.
+# The function's tables and queues are its own (env.json), beside those of the deployed stack.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -41,11 +41,11 @@ reach_localstack() {
   fi
   local gateway log
   gateway=$(docker network inspect --format '{{(index .IPAM.Config 0).Gateway}}' "$network")
-  log=$(mktemp)
+  log=$dir/forward
   python3 localstack/process/forward.py "$gateway" 4566 "$PORT" > "$log" 2>&1 &
   forwarder=$!
   # shellcheck disable=SC2064 # as they are now
-  trap "kill $forwarder 2> /dev/null; rm -f '$log'" EXIT
+  trap "kill $forwarder 2> /dev/null; rm -rf '$dir'" EXIT
   for _ in $(seq 50); do
     grep -q listening "$log" && break
     kill -0 "$forwarder" 2> /dev/null || break
@@ -58,13 +58,16 @@ reach_localstack() {
 file=$(event_file "${1:-fresh}")
 host=()
 check
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
 reach_localstack
 eval "$(localstack/stack.sh env)"
 go run ./localstack/tables -records "$records" -ledger "$ledger" | grep created || true
+go run ./localstack/event -captured idemddb-invoke-captured "$file" > "$dir/event.json"
 build=$(SAM=$sam localstack/package.sh --parameter-overrides "Architecture=$architecture" 2>&1) || die "sam build failed: $build"
 
 # Bounded: the first time it pulls an image and builds one on it.
 timeout 600 "$sam" local invoke Payments --parameter-overrides "Architecture=$architecture" --docker-network "$network" ${host[@]+"${host[@]}"} \
-  --env-vars localstack/env.json --event "$file" ${SKIP_PULL:+--skip-pull-image}
+  --env-vars localstack/env.json --event "$dir/event.json" ${SKIP_PULL:+--skip-pull-image}
 echo
 go run ./localstack/screen -records "$records" -ledger "$ledger"

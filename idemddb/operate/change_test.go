@@ -436,6 +436,57 @@ func TestAChangeWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
+// A try that was given up arrives when the key has failed again: it does not reopen that failure, which nobody has looked at.
+func TestALateTwinOfAChangeIsRefused(t *testing.T) {
+	t.Parallel()
+
+	late := idemddbtest.LateRequest
+
+	for name, test := range map[string]struct {
+		faults []idemddbtest.Fault
+		change func(context.Context, *operate.Records, operate.View) error
+	}{
+		"reopen": {[]idemddbtest.Fault{late}, func(ctx context.Context, r *operate.Records, v operate.View) error {
+			return r.Reopen(ctx, v, "anna", "mended")
+		}},
+		"forget": {[]idemddbtest.Fault{late, idemddbtest.None, late}, func(ctx context.Context, r *operate.Records, v operate.View) error {
+			return r.Forget(ctx, v, "anna", "gone")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			db := idemddbtest.New(nil)
+			d := newDesk(t, db, idemddb.Options{})
+
+			records, err := operate.New(d.store, db.Client())
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			d.fail("p-1")
+
+			seen := d.look("p-1")
+			db.Inject(test.faults...)
+
+			if err := test.change(t.Context(), records, seen); err != nil {
+				t.Fatal(err)
+			}
+
+			d.fail("p-1")
+
+			again := d.look("p-1")
+			if delivered := db.Deliver(); len(delivered) == 0 {
+				t.Error("nothing was late")
+			}
+
+			if now := d.look("p-1"); now.Status != operate.Failed || now.Fence != again.Fence {
+				t.Errorf("was %+v, is %+v", again, now)
+			}
+		})
+	}
+}
+
 // What was not applied is not told as done.
 func TestAnEmptyAnswerProvesNothing(t *testing.T) {
 	t.Parallel()

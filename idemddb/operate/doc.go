@@ -17,6 +17,9 @@
 //	expired     the retention is over, the key is new               nothing
 //	unreadable  another format version, or a foreign item           deploy the version that wrote it; Forget
 //
+// Held and stuck differ by the clock of this program: with a wrong one, a worker that lives may be shown as stuck. The change itself is
+// fenced on the lease that was shown, not on the time.
+//
 // A change takes a claim away from a worker that may still live. None of the worker's writes is accepted after it:
 //
 //	after …     the worker's handler succeeds                       the key

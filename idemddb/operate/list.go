@@ -1,6 +1,7 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ const (
 // goroutine of its caller, one after the other. An error of found ends it.
 //
 // It reads the whole table, with one read unit for 8 KB of records, of other namespaces, too, and of what shares the table. Only unsent
-// messages have an index (Options.UnsentIndex). The reads are eventually consistent, so a record may be shown as it was a second ago; a
+// messages have an index (Options.UnsentIndex): each record of it is read, there is no Cursor, and it is an error if the Budget ends. The reads are eventually consistent, so a record may be shown as it was a second ago; a
 // change of it is refused then.
 //
 // After an error the Progress is true, and its Cursor goes on where the call stopped; no record is missing behind it, and some may be
@@ -66,6 +67,8 @@ func (r *Records) List(ctx context.Context, s Selection, found func(View) error)
 	if err := s.validate(); err != nil {
 		return Progress{Cursor: s.Cursor}, err
 	}
+
+	s.Budget, s.Segments = cmp.Or(s.Budget, defaultBudget), cmp.Or(s.Segments, defaultSegments)
 
 	if s.Unsent && !s.Parked && r.opts.UnsentIndex != "" {
 		return r.listIndex(ctx, s, found)
@@ -158,6 +161,10 @@ func (s *Selection) state() (state string, ok bool) {
 func (r *Records) listIndex(ctx context.Context, s Selection, found func(View) error) (Progress, error) {
 	var p Progress
 
+	if s.Cursor != "" {
+		return p, errCursor
+	}
+
 	for _, query := range r.store.UnsentQueries(-time.Minute) { // due up to now, by whatever clock
 		for {
 			query.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
@@ -182,10 +189,17 @@ func (r *Records) listIndex(ctx context.Context, s Selection, found func(View) e
 	return p, nil
 }
 
+var errBudget = errors.New("operate: the budget ended before all unsent messages were read; raise Selection.Budget")
+
 func (r *Records) readEach(ctx context.Context, s Selection, items []item, p *Progress, found func(View) error) error {
 	for _, key := range items {
-		v, err := r.again(ctx, key)
+		if p.Units >= s.Budget {
+			return errBudget
+		}
+
+		v, used, err := r.again(ctx, key)
 		p.Read++
+		p.Units += used
 
 		switch {
 		case errors.Is(err, ErrNoRecord) || err == nil && !s.fits(&v): // the index is behind the table

@@ -113,11 +113,20 @@ func TestListShowsItsNamespaceOnly(t *testing.T) {
 	})
 }
 
-// 100,000 records: a budget ends the list, and its cursor goes on, until each record was seen once.
+// A budget ends the list, and its cursor goes on, until each record was seen once.
 func TestListOfALargeTableStaysWithinItsBudget(t *testing.T) {
 	t.Parallel()
 
-	const count = 100_000
+	for count, budget := range map[int]float64{4_000: 50, 100_000: 1_500} {
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			t.Parallel()
+			testBudget(t, count, budget)
+		})
+	}
+}
+
+func testBudget(t *testing.T, count int, budget float64) {
+	t.Helper()
 
 	db := idemddbtest.New(nil)
 	d := newDesk(t, db, idemddb.Options{})
@@ -131,8 +140,6 @@ func TestListOfALargeTableStaysWithinItsBudget(t *testing.T) {
 	}
 
 	db.ResetRequests()
-
-	const budget = 1_500
 
 	var (
 		seen  = map[string]int{}
@@ -181,6 +188,25 @@ func TestListOfALargeTableStaysWithinItsBudget(t *testing.T) {
 	}
 
 	t.Logf("%d records, %d calls, %d requests, %.0f read units", len(seen), calls, len(db.Requests()), total)
+}
+
+// The index has no cursor, so that a budget that ends is an error, and not the end of the list.
+func TestAListByTheIndexStaysWithinItsBudget(t *testing.T) {
+	onEachEngine(t, idemddb.Options{UnsentIndex: "unsent"}, func(d *desk) {
+		t := d.t
+		for i := range 10 {
+			d.announce(fmt.Sprintf("p-%d", i))
+		}
+
+		p, err := d.List(t.Context(), operate.Selection{Unsent: true, Budget: 6}, func(operate.View) error { return nil })
+		if err == nil || !strings.Contains(err.Error(), "raise Selection.Budget") || p.Units > 15 || p.Found == 10 {
+			t.Errorf("got %+v, %v", p, err)
+		}
+
+		if _, err := d.List(t.Context(), operate.Selection{Unsent: true, Cursor: "W10"}, nil); err == nil || !strings.Contains(err.Error(), "Selection.Cursor") {
+			t.Errorf("a cursor: %v", err)
+		}
+	})
 }
 
 // An error loses no record: the cursor goes on before it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // Look reads the record of a key. It takes the key as the workers claim it, also one that is stored as its digest. It costs one request
@@ -17,23 +18,27 @@ func (r *Records) Look(ctx context.Context, key string) (View, error) {
 		return View{}, fmt.Errorf("operate: %w", err)
 	}
 
-	return r.read(ctx, key, in)
+	v, _, err := r.read(ctx, key, in)
+
+	return v, err
 }
 
-// again reads the record of a stored item.
-func (r *Records) again(ctx context.Context, stored item) (View, error) {
+// again reads the record of a stored item, and returns the read units, too.
+func (r *Records) again(ctx context.Context, stored item) (View, float64, error) {
 	return r.read(ctx, r.view(stored).Key, r.store.RecordInput(stored))
 }
 
-func (r *Records) read(ctx context.Context, key string, in *dynamodb.GetItemInput) (View, error) {
+func (r *Records) read(ctx context.Context, key string, in *dynamodb.GetItemInput) (View, float64, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+
 	out, err := r.api.GetItem(ctx, in)
 	if err != nil {
-		return View{}, changeError("read", key, err)
+		return View{}, 0, changeError("read", key, err)
 	}
 
 	if len(out.Item) == 0 {
-		return View{}, changeError("read", key, ErrNoRecord)
+		return View{}, units(out.ConsumedCapacity), changeError("read", key, ErrNoRecord)
 	}
 
-	return r.view(out.Item), nil
+	return r.view(out.Item), units(out.ConsumedCapacity), nil
 }

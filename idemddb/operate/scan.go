@@ -33,14 +33,6 @@ type segment struct {
 }
 
 func (r *Records) newListing(s Selection, found func(View) error) (*listing, error) {
-	if s.Budget == 0 {
-		s.Budget = defaultBudget
-	}
-
-	if s.Segments == 0 {
-		s.Segments = defaultSegments
-	}
-
 	l := &listing{records: r, selection: s, found: found, cursor: make(cursor, s.Segments), budget: newBudget(&s), begun: time.Now()}
 
 	if s.Cursor != "" {

@@ -12,8 +12,8 @@ var funcMutants = []mutant{
 	{
 		why:  "a handler starts without the time that it needs",
 		file: "lambdawrap/func.go",
-		old:  `case (!v.limits.hasTime() || ctx.Err() != nil) && isClaimed:`,
-		new:  `case ctx.Err() != nil && isClaimed:`,
+		old:  `case !v.limits.hasTime() || ctx.Err() != nil:`,
+		new:  `case ctx.Err() != nil:`,
 		pkg:  "lambdawrap", run: "TestAClaimOfFuncThatComesTooLateIsGivenBackUnused",
 	},
 	{

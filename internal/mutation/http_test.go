@@ -126,8 +126,8 @@ var httpMutants = []mutant{
 	{
 		why:  "a handler that was taken over gives its own answer",
 		file: "lambdawrap/http_exchange.go",
-		old:  `if ok && fenced.Key == x.key && fenced.Current != fenced.Held {`,
-		new:  `if ok && fenced.Key == "" {`,
+		old:  `if ok && fenced.Key == x.key && fenced.Current != fenced.Held && `,
+		new:  `if ok && fenced.Key == "" && `,
 		pkg:  "lambdawrap", run: "TestHTTPWhatATakenOverHandlerAnswers",
 	},
 	{
@@ -166,5 +166,19 @@ var httpMutants = []mutant{
 	return rejected(rec, err, cause)`,
 		new: `_ = rec; return rejected(nil, err, cause)`,
 		pkg: "lambdawrap", run: "TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer",
+	},
+	{
+		why:  "an answer is stored that cannot be read again",
+		file: "lambdawrap/http_answer.go",
+		old:  `c == 0x7f })`,
+		new:  `c == 0x7f }) && value == ""`,
+		pkg:  "lambdawrap", run: "FuzzHTTPStoredAnswersAreReplayedAsTheyWere",
+	},
+	{
+		why:  "without a sweep, the other's answer is given before its messages are sent",
+		file: "lambdawrap/http_exchange.go",
+		old:  ` && !errors.Is(o.err, idemddb.ErrUnsent) {`,
+		new:  ` {`,
+		pkg:  "lambdawrap", run: "TestHTTPWithoutASweepTheOthersAnswer",
 	},
 }

@@ -1,4 +1,4 @@
-//go:build e2e
+//go:build e2e || aws
 
 package e2e_test
 
@@ -86,11 +86,15 @@ func post(t *testing.T, p *pipeline.Pipeline, key, body string) pipeline.Answer 
 func holdRequest(t *testing.T, p *pipeline.Pipeline, key string) {
 	t.Helper()
 
+	record, err := pipeline.RequestKey(t.Context(), p, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+
 	if _, err := p.DynamoDB.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-		TableName:           aws.String(p.RecordTableName),
-		Key:                 map[string]ddb.AttributeValue{"pk": &ddb.AttributeValueMemberS{Value: `api##["local","` + key + `"]`}},
-		UpdateExpression:    aws.String("SET st = :st, lease = :lease"),
-		ConditionExpression: aws.String("attribute_exists(pk)"),
+		TableName:        aws.String(p.RecordTableName),
+		Key:              record,
+		UpdateExpression: aws.String("SET st = :st, lease = :lease"),
 		ExpressionAttributeValues: map[string]ddb.AttributeValue{
 			":st":    &ddb.AttributeValueMemberS{Value: "INPROGRESS"},
 			":lease": &ddb.AttributeValueMemberN{Value: fmt.Sprint(time.Now().Add(time.Minute).UnixMilli())},

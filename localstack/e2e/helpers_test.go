@@ -1,16 +1,13 @@
-//go:build e2e
+//go:build e2e || aws
 
 package e2e_test
 
 import (
 	"fmt"
 	"maps"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +18,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
+)
+
+// The template's clocks, as short as its parameters allow: with a FunctionTimeout of 5 s a message that fails is hidden for 30 s.
+const (
+	hidden      = 30 * time.Second
+	maxReceives = 3
 )
 
 type sqsAttribute = types.QueueAttributeName
@@ -264,32 +267,25 @@ func update(t *testing.T, p *pipeline.Pipeline, id, expression, attribute string
 	}
 }
 
-func allStopped(states map[string]string) bool {
-	return !slices.ContainsFunc(slices.Collect(maps.Values(states)), func(state string) bool { return !strings.HasPrefix(state, "T") })
-}
-
-// signal sends a signal to every process of the function, and returns how many that were.
-func signal(t *testing.T, p *pipeline.Pipeline, number syscall.Signal) int {
+// await asks every 200 ms until the answer is yes, so long at most, and fails with what it saw last.
+func await(t *testing.T, what string, most time.Duration, ask func() (yes bool, saw string)) {
 	t.Helper()
 
-	pids := processes(t, p.FunctionName)
-	for text := range pids {
-		pid, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
+	var (
+		began = time.Now()
+		tick  = time.NewTicker(200 * time.Millisecond)
+	)
+
+	defer tick.Stop()
+
+	for range tick.C {
+		yes, saw := ask()
+		if yes {
+			return
 		}
 
-		process, err := os.FindProcess(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if err := process.Signal(number); err != nil {
-			t.Fatalf("%v to process %d: %v", number, pid, err)
+		if time.Since(began) > most {
+			t.Fatalf("after %v still waiting for %s; saw last: %s", most, what, saw)
 		}
 	}
-
-	t.Logf("%v to %d processes at %v", number, len(pids), time.Now().Format(time.TimeOnly))
-
-	return len(pids)
 }

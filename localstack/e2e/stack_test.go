@@ -6,22 +6,20 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
-)
-
-// The template's clocks, as short as its parameters allow: with a FunctionTimeout of 5 s a message that fails is hidden for 30 s.
-const (
-	hidden      = 30 * time.Second
-	maxReceives = 3
 )
 
 // build is what `sam build` made of the module; deploy takes it to LocalStack.
@@ -126,29 +124,6 @@ func deployTemplate(t *testing.T, template, stack string, parameters ...string) 
 	return p
 }
 
-// await asks every 200 ms until the answer is yes, so long at most, and fails with what it saw last.
-func await(t *testing.T, what string, most time.Duration, ask func() (yes bool, saw string)) {
-	t.Helper()
-
-	var (
-		began = time.Now()
-		tick  = time.NewTicker(200 * time.Millisecond)
-	)
-
-	defer tick.Stop()
-
-	for range tick.C {
-		yes, saw := ask()
-		if yes {
-			return
-		}
-
-		if time.Since(began) > most {
-			t.Fatalf("after %v still waiting for %s; saw last: %s", most, what, saw)
-		}
-	}
-}
-
 // processes are the function's execution environments: processes of this machine.
 func processes(t *testing.T, function string) (pids map[string]string) {
 	t.Helper()
@@ -169,4 +144,34 @@ func processes(t *testing.T, function string) (pids map[string]string) {
 	}
 
 	return pids
+}
+
+func allStopped(states map[string]string) bool {
+	return !slices.ContainsFunc(slices.Collect(maps.Values(states)), func(state string) bool { return !strings.HasPrefix(state, "T") })
+}
+
+// signal sends a signal to every process of the function, and returns how many that were.
+func signal(t *testing.T, p *pipeline.Pipeline, number syscall.Signal) int {
+	t.Helper()
+
+	pids := processes(t, p.FunctionName)
+	for text := range pids {
+		pid, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		process, err := os.FindProcess(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if err := process.Signal(number); err != nil {
+			t.Fatalf("%v to process %d: %v", number, pid, err)
+		}
+	}
+
+	t.Logf("%v to %d processes at %v", number, len(pids), time.Now().Format(time.TimeOnly))
+
+	return len(pids)
 }

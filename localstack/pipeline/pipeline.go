@@ -154,6 +154,7 @@ func (p *Pipeline) DeadLetters(ctx context.Context) ([]types.Message, error) {
 		QueueUrl:                    aws.String(p.DeadLetterQueueUrl),
 		MaxNumberOfMessages:         10,
 		VisibilityTimeout:           0,
+		WaitTimeSeconds:             1, // without waiting, SQS asks only some of its servers
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
 	})
 	if err != nil {

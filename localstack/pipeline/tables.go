@@ -106,12 +106,25 @@ func RecordKey(ctx context.Context, p *Pipeline, id string) (map[string]types.At
 	items, err := p.scan(ctx, p.RecordTableName)
 
 	for _, item := range items {
-		if _, key, _ := strings.Cut(text(item["pk"]), "#"); key == id {
+		if text(item["pk"]) == "payments#"+id {
 			return map[string]types.AttributeValue{"pk": item["pk"]}, nil
 		}
 	}
 
 	return nil, fmt.Errorf("no record of the payment %s (%w)", id, err)
+}
+
+// RequestKey is the primary key of the record of a request to the API, whoever sent it, by its Idempotency-Key.
+func RequestKey(ctx context.Context, p *Pipeline, idempotencyKey string) (map[string]types.AttributeValue, error) {
+	items, err := p.scan(ctx, p.RecordTableName)
+
+	for _, item := range items {
+		if key := text(item["pk"]); strings.HasPrefix(key, "api#") && strings.HasSuffix(key, `,"`+idempotencyKey+`"]`) {
+			return map[string]types.AttributeValue{"pk": item["pk"]}, nil
+		}
+	}
+
+	return nil, fmt.Errorf("no record of the request %s (%w)", idempotencyKey, err)
 }
 
 func (p *Pipeline) scan(ctx context.Context, table string) ([]map[string]types.AttributeValue, error) {

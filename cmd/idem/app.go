@@ -1,0 +1,250 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os/user"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/spf13/cobra"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/operate"
+)
+
+// The exit codes.
+const (
+	exitDone    = 0
+	exitNothing = 1 // nothing was found
+	exitRefused = 2 // nothing was changed: the record has changed meanwhile, does not allow it, or the operator said no; check: a fault
+	exitError   = 3 // wrong arguments, or no answer of AWS: what was to be changed is perhaps changed, so look again
+)
+
+// app is one run of the program.
+type app struct {
+	in          io.Reader
+	out, log    io.Writer // results; progress, questions and errors
+	getenv      func(string) string
+	interactive bool // there is somebody to ask
+
+	flags flags
+	now   func() time.Time // replaced by tests; nil for time.Now
+}
+
+// flags are those that every command has.
+type flags struct {
+	table, namespace                           string
+	endpoint, region, profile                  string
+	partitionKey, sortKey, ttlAttribute, index string
+	hashKeys, noTakeover, json                 bool
+	clockSkew, retention                       time.Duration
+	targets                                    []string
+}
+
+// codeError is an error that ends the program with a code of its own.
+type codeError struct {
+	code int
+	err  error // nil: everything is said
+}
+
+func (e *codeError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+
+	return e.err.Error()
+}
+
+func (e *codeError) Unwrap() error { return e.err }
+
+// run runs a command line and returns the exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.command() //nolint:contextcheck // cobra hands ctx to the commands
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.log)
+
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(a.log, "idem:", text)
+	}
+
+	code, ok := errors.AsType[*codeError](err)
+
+	switch {
+	case ok:
+		return code.code
+	case errors.Is(err, operate.ErrNoRecord):
+		return exitNothing
+	case errors.Is(err, operate.ErrChanged), errors.Is(err, operate.ErrNotAllowed), errors.Is(err, operate.ErrUnsent):
+		return exitRefused
+	default:
+		return exitError
+	}
+}
+
+const long = `Idem shows, lists and changes the records of go-idemddb: keys that are stuck, keys that failed for good, messages that are not sent.
+
+A change is made only if the record is still as it was shown. It asks first; --yes answers, --dry-run only shows. Who changed a record, when and
+why stays in the record.
+
+Exit codes: 0 done; 1 nothing found; 2 refused, nothing changed (or check has found a fault); 3 wrong arguments or an error of AWS.`
+
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use: "idem", Short: "Look at idempotency records and mend them", Long: long,
+		SilenceUsage: true, SilenceErrors: true,
+	}
+	f := root.PersistentFlags()
+
+	f.StringVarP(&a.flags.table, "table", "t", a.getenv("IDEM_TABLE"), "table of the records (IDEM_TABLE)")
+	f.StringVarP(&a.flags.namespace, "namespace", "n", a.getenv("IDEM_NAMESPACE"), "namespace of the records (IDEM_NAMESPACE)")
+	f.StringVar(&a.flags.endpoint, "endpoint-url", "", "endpoint of LocalStack or DynamoDB Local (AWS_ENDPOINT_URL)")
+	f.StringVar(&a.flags.region, "region", "", "AWS Region (AWS_REGION)")
+	f.StringVar(&a.flags.profile, "profile", "", "profile of the AWS configuration (AWS_PROFILE)")
+	f.StringVar(&a.flags.partitionKey, "partition-key", "", `name of the partition key, Options.PartitionKey (default "pk")`)
+	f.StringVar(&a.flags.sortKey, "sort-key", "", "name of the sort key, Options.SortKey (default none)")
+	f.StringVar(&a.flags.ttlAttribute, "ttl-attribute", "", `name of the TTL attribute, Options.TTLAttribute (default "exp")`)
+	f.StringVar(&a.flags.index, "unsent-index", a.getenv("IDEM_UNSENT_INDEX"), "index of the unsent messages, Options.UnsentIndex (IDEM_UNSENT_INDEX)")
+	f.BoolVar(&a.flags.hashKeys, "hash-keys", false, "keys are stored as hashes, Options.HashKeys")
+	f.BoolVar(&a.flags.noTakeover, "no-takeover", false, "leases are never taken over, Options.NoTakeover")
+	f.DurationVar(&a.flags.clockSkew, "clock-skew", 0, "Options.ClockSkew (default 1s)")
+	f.DurationVar(&a.flags.retention, "retention", 0, "Options.Retention (default 168h)")
+	f.BoolVar(&a.flags.json, "json", false, "print JSON, one object a line")
+
+	root.AddCommand(a.showCommand(), a.listCommand(), a.checkCommand(), a.ttlCommand(), a.costCommand(), a.policyCommand())
+	root.AddCommand(a.changeCommands()...)
+
+	return root
+}
+
+// desk is what the commands work with.
+type desk struct {
+	config  aws.Config
+	clock   *clock
+	client  *dynamodb.Client
+	store   *idemddb.Store
+	records *operate.Records
+}
+
+// open connects to the table. It makes no request.
+func (a *app) open(ctx context.Context) (*desk, error) {
+	switch {
+	case a.flags.table == "":
+		return nil, errors.New("--table: must not be empty; name the table of the records, or set IDEM_TABLE")
+	case a.flags.namespace == "":
+		return nil, errors.New("--namespace: must not be empty; it is the one that the function gives to idemddb.New, or set IDEM_NAMESPACE")
+	}
+
+	cfg, err := a.awsConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	senders, err := senders(cfg, a.flags.targets)
+	if err != nil {
+		return nil, err
+	}
+
+	watched := &clock{HTTPClient: cfg.HTTPClient}
+	cfg.HTTPClient = watched
+
+	// The SDK's check of the checksum only prints a warning, for each answer of DynamoDB Local, too.
+	d := &desk{config: cfg, clock: watched, client: dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.DisableValidateResponseChecksum = true })}
+
+	d.store, err = idemddb.New(d.client, a.flags.table, a.flags.namespace, &idemddb.Options{
+		PartitionKey: a.flags.partitionKey, SortKey: a.flags.sortKey, TTLAttribute: a.flags.ttlAttribute, UnsentIndex: a.flags.index,
+		HashKeys: a.flags.hashKeys, NoTakeover: a.flags.noTakeover, ClockSkew: a.flags.clockSkew, Retention: a.flags.retention,
+		Lease: shortLease(a.flags.retention), Senders: senders, Single: true, Now: a.now,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open: %w", err)
+	}
+
+	d.records, err = operate.New(d.store, d.client)
+	if err != nil {
+		return nil, fmt.Errorf("open: %w", err)
+	}
+
+	return d, nil
+}
+
+// shortLease is a lease for a program that claims nothing: it only has to be shorter than the retention.
+func shortLease(retention time.Duration) time.Duration {
+	if retention > 0 {
+		return min(retention, time.Second)
+	}
+
+	return 0
+}
+
+func (a *app) awsConfig(ctx context.Context) (aws.Config, error) {
+	options := []func(*config.LoadOptions) error{config.WithSharedConfigProfile(a.flags.profile)}
+
+	local := a.isLocal()
+	if local && a.getenv("AWS_ACCESS_KEY_ID") == "" && a.flags.profile == "" && a.getenv("AWS_PROFILE") == "" {
+		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", "")))
+	}
+
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return cfg, fmt.Errorf("configuration of AWS: %w", err)
+	}
+
+	switch {
+	case a.flags.region != "":
+		cfg.Region = a.flags.region
+	case cfg.Region == "" && local:
+		cfg.Region = "us-east-1"
+	case cfg.Region == "":
+		return cfg, errors.New("--region: must not be empty; name the table's Region, or set AWS_REGION")
+	}
+
+	if a.flags.endpoint != "" {
+		cfg.BaseEndpoint = &a.flags.endpoint
+	}
+
+	cfg.HTTPClient = idemddb.HTTPClient()
+
+	return cfg, nil
+}
+
+// isLocal tells whether the endpoint is on this machine: LocalStack or DynamoDB Local, which take any credentials.
+func (a *app) isLocal() bool {
+	endpoint, err := url.Parse(cmp.Or(a.flags.endpoint, a.getenv("AWS_ENDPOINT_URL_DYNAMODB"), a.getenv("AWS_ENDPOINT_URL")))
+	if err != nil {
+		return false
+	}
+
+	ip := net.ParseIP(endpoint.Hostname())
+
+	return endpoint.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// operator is who makes the changes, unless --by says otherwise.
+func (a *app) operator() string {
+	if by := a.getenv("IDEM_BY"); by != "" {
+		return by
+	}
+
+	current, err := user.Current()
+	if err != nil {
+		return a.getenv("USER")
+	}
+
+	return current.Username
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// finding is the answer to one question of check.
+type finding struct {
+	About string `json:"about"`
+	Level level  `json:"level"`
+	Text  string `json:"text"`
+}
+
+type level string
+
+const (
+	fine    level = "ok"
+	note    level = "note"  // worth knowing
+	fault   level = "FAULT" // something is lost, or will be
+	unknown level = "?"     // could not be asked
+)
+
+// checking collects the findings.
+type checking struct {
+	app      *app
+	desk     *desk
+	function string
+
+	findings []finding
+}
+
+func (c *checking) addf(about string, l level, format string, args ...any) {
+	c.findings = append(c.findings, finding{about, l, fmt.Sprintf(format, args...)})
+}
+
+// expect adds a finding that is fine or a fault.
+func (c *checking) expect(about string, isFine bool, ok, wrong string) {
+	if isFine {
+		c.addf(about, fine, "%s", ok)
+	} else {
+		c.addf(about, fault, "%s", wrong)
+	}
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var function string
+
+	cmd := &cobra.Command{
+		Use: "check", Short: "Check the table, the permissions, the clock, and with --function its event source and queues",
+		Long: `Check that the table has the key, the Time to Live and the index that the options say; that the credentials have the actions that a worker needs,
+by conditional writes of a probe key that are always refused; that this machine's clock agrees with the service's; and with --function that its
+event source reports partial batches, and that time-outs and retentions fit together. Give the --retention of the function's store.
+
+It changes nothing. The permissions are those of the credentials that idem runs with: for those of a function, run it with its role.`,
+		Example: "  idem check --function payments --retention 720h",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+
+			c := &checking{app: a, desk: d, function: function}
+			c.run(cmd.Context())
+
+			return c.print()
+		},
+	}
+	cmd.Flags().StringVar(&function, "function", "", "the function whose event sources and queues are checked, too")
+
+	return cmd
+}
+
+func (c *checking) run(ctx context.Context) {
+	if !c.table(ctx) {
+		return
+	}
+
+	c.timeToLive(ctx)
+	c.permissions(ctx)
+
+	if c.function != "" {
+		c.eventSources(ctx)
+	}
+}
+
+func (c *checking) print() error {
+	faults := 0
+
+	for _, f := range c.findings {
+		if f.Level == fault {
+			faults++
+		}
+
+		if c.app.flags.json {
+			if err := c.app.printJSON(f); err != nil {
+				return err
+			}
+
+			continue
+		}
+
+		fmt.Fprintf(c.app.out, "%-5s  %s: %s\n", f.Level, f.About, f.Text)
+	}
+
+	if faults > 0 {
+		return &codeError{exitRefused, fmt.Errorf("faults: %d", faults)}
+	}
+
+	return nil
+}
+
+// retention is the retention of the workers' records.
+func (c *checking) retention() time.Duration { return c.desk.store.Options().Retention }

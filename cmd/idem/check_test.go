@@ -1,0 +1,96 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+const queueARN = "arn:aws:sqs:us-east-1:111122223333:payments"
+
+// payments is a function behind a queue, as the sample deploys it.
+func (n *night) payments() {
+	n.aws.lambda = map[string]any{
+		"functions/payments/configuration": map[string]any{"FunctionName": "payments", "Timeout": 60},
+		"event-source-mappings": map[string]any{"EventSourceMappings": []map[string]any{{
+			"EventSourceArn": queueARN, "State": "Enabled", "FunctionResponseTypes": []string{"ReportBatchItemFailures"},
+		}}},
+	}
+	n.aws.queues = map[string]map[string]string{
+		"payments": {
+			"VisibilityTimeout": "360", "MessageRetentionPeriod": "345600",
+			"RedrivePolicy": `{"deadLetterTargetArn":"` + queueARN + `-dead","maxReceiveCount":5}`,
+		},
+		"payments-dead": {"MessageRetentionPeriod": "1209600"},
+	}
+
+	if _, err := n.client.UpdateTimeToLive(n.t.Context(), &dynamodb.UpdateTimeToLiveInput{
+		TableName: &n.table, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
+	}); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+func TestCheckFindsEachFault(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		wrong func(n *night)
+		flags []string
+		code  int
+		want  string
+	}{
+		"all is well":        {nil, nil, exitDone, "ok     retention: records answer for 30d0h, a message of payments comes back for 18d0h at most"},
+		"another key":        {nil, []string{"--partition-key", "id"}, exitRefused, `FAULT  key: the table has "pk:HASH:S", the options say "id:HASH:S"`},
+		"no index":           {nil, []string{"--unsent-index", "outbox"}, exitRefused, `FAULT  index: "outbox" is missing; there are: unsent`},
+		"no table":           {nil, []string{"--table", "nowhere"}, exitRefused, `FAULT  table: "nowhere" does not exist`},
+		"another attribute":  {nil, []string{"--ttl-attribute", "ttl"}, exitRefused, `FAULT  time to live: on "exp", the records have their end in "ttl"`},
+		"records end early":  {nil, []string{"--retention", "240h"}, exitRefused, "FAULT  retention: records answer for 10d0h, a message of payments can come back for 18d0h"},
+		"denied":             {func(n *night) { n.aws.denied = "PutItem" }, nil, exitDone, "note   dynamodb:PutItem: denied"},
+		"groups are denied":  {func(n *night) { n.aws.denied = "BatchExecuteStatement" }, nil, exitDone, "note   dynamodb:PartiQLUpdate: denied"},
+		"nobody may look":    {func(n *night) { n.aws.denied = "DescribeTable" }, nil, exitDone, "?      table: "},
+		"messages get lost":  {func(n *night) { n.mapping("FunctionResponseTypes", []string{}) }, nil, exitRefused, "lacks ReportBatchItemFailures"},
+		"it is disabled":     {func(n *night) { n.mapping("State", "Disabled") }, nil, exitDone, "is Disabled: the function is not invoked"},
+		"hidden too shortly": {func(n *night) { n.aws.queues["payments"]["VisibilityTimeout"] = "30" }, nil, exitRefused, "visibility time-out 30s is below the function's time-out 1m0s"},
+		"hidden shortly":     {func(n *night) { n.aws.queues["payments"]["VisibilityTimeout"] = "120" }, nil, exitDone, "note   queue payments: visibility time-out 2m0s is below six times"},
+		"no dead letters":    {func(n *night) { delete(n.aws.queues["payments"], "RedrivePolicy") }, nil, exitDone, "has no dead-letter queue"},
+		"dead letters are gone": {
+			func(n *night) { n.aws.queues["payments-dead"]["MessageRetentionPeriod"] = "345600" }, nil, exitRefused, "a dead letter may be gone at once",
+		},
+		"a slow clock":     {func(n *night) { n.aws.late = time.Minute }, nil, exitRefused, "FAULT  clock: off by about"},
+		"another function": {nil, []string{"--function", "refunds"}, exitDone, "?      function: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			n := onDynamoDBLocal(t)
+			n.payments()
+
+			if test.wrong != nil {
+				test.wrong(n)
+			}
+
+			n.idem(append([]string{"check", "--function", "payments", "--retention", "720h"}, test.flags...)...)
+			n.expect(test.code, test.want)
+		})
+	}
+}
+
+// The probe writes nothing.
+func TestCheckWritesNothing(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		n.idem("check", "--json")
+
+		out, err := n.client.Scan(n.t.Context(), &dynamodb.ScanInput{TableName: &n.table})
+		if err != nil || len(out.Items) != 0 {
+			n.t.Errorf("%v, %v", out, err)
+		}
+	})
+}
+
+func (n *night) mapping(field string, value any) {
+	all := n.aws.lambda["event-source-mappings"].(map[string]any)["EventSourceMappings"].([]map[string]any)
+	all[0][field] = value
+}

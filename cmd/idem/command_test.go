@@ -1,0 +1,445 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// What a person types finds the key that the function has made, and says which one it is.
+func TestAKeyIsFoundAsAPersonTypesIt(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		long := strings.Repeat("p-", 1_024)
+		for stored, typed := range map[string][]string{
+			"p-9":                 {"p-9", `"p-9"`, "payments#p-9"},
+			"#123":                {"123", "1.23e2", "#123"},
+			"##7":                 {"#7", "##7"},
+			`#["c-1","p-1"]`:      {`["c-1", "p-1"]`, `#["c-1","p-1"]`},
+			`"legacy"`:            {"legacy", `"legacy"`},
+			`it's "odd" #1 $HOME`: {`it's "odd" #1 $HOME`},
+			long:                  {long},
+			"sha256:abc":          {"sha256:abc"},
+		} {
+			n.complete(stored)
+
+			for _, text := range typed {
+				if code := n.idem("show", "--json", "--", text); code != exitDone {
+					n.t.Errorf("%s: exit code %d", shorten(text, maxShown), code)
+
+					continue
+				}
+
+				var got found
+				if err := json.Unmarshal([]byte(n.lastOut), &got); err != nil || got.Typed != stored || got.By == "" {
+					n.t.Errorf("%s: found %q by %q, want %q: %v", shorten(text, maxShown), got.Typed, got.By, stored, err)
+				}
+			}
+		}
+
+		n.idem("show", "p-10")
+		n.expect(exitNothing, `for p-10, or "p-10"`, `namespace "payments"`)
+		n.idem("show", "--exact", `"p-9"`)
+		n.expect(exitNothing)
+	})
+}
+
+// A change of a key that can be read in two ways is refused: it might be the wrong one.
+func TestAnAmbiguousKeyIsNotChanged(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		n.fail("p-9", "one")
+		n.fail(`"p-9"`, "two")
+
+		n.idem("reopen", "p-9", "--why", "mended", "--yes")
+		n.expect(exitRefused, "--exact")
+		n.idem("reopen", "p-9", "--why", "mended", "--yes", "--exact")
+		n.expect(exitDone)
+		n.idem("show", `"p-9"`, "--exact")
+		n.expect(exitDone, "FAILED")
+	})
+}
+
+// The files that people have: an event of the function's, a message of receive-message.
+func TestAKeyIsFoundByItsMessage(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		m := events.SQSMessage{
+			MessageId: "059f36b4", EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments", Body: `{"paymentId":"p-9","customer":{"id":7}}`,
+			MessageAttributes: map[string]events.SQSMessageAttribute{"order": {DataType: "String", StringValue: new("o-1")}},
+			Attributes:        map[string]string{"MessageDeduplicationId": "d-1", "MessageGroupId": "g-1"},
+		}
+
+		event, err := json.Marshal(events.SQSEvent{Records: []events.SQSMessage{m}})
+		if err != nil {
+			n.t.Fatal(err)
+		}
+
+		file := filepath.Join(n.dir, "event.json")
+		if err := os.WriteFile(file, event, 0o600); err != nil {
+			n.t.Fatal(err)
+		}
+
+		both, err := lambdawrap.Body("paymentId", "customer.id")
+		if err != nil {
+			n.t.Fatal(err)
+		}
+
+		for flags, pick := range map[string]lambdawrap.KeyFunc{
+			"": lambdawrap.MessageID, "--key deduplication-id": lambdawrap.DeduplicationID, "--key attribute:order": lambdawrap.Attribute("order"),
+			"--path paymentId --path customer.id": both,
+		} {
+			key, err := pick(m)
+			if err != nil {
+				n.t.Fatal(err)
+			}
+
+			n.complete(key)
+
+			if code := n.idem(append([]string{"show", "--json", "--message", file}, strings.Fields(flags)...)...); code != exitDone {
+				n.t.Errorf("%s: exit code %d:\n%s", flags, code, n.shown())
+			}
+
+			var got found
+			if err := json.Unmarshal([]byte(n.lastOut), &got); err != nil || got.Typed != key {
+				n.t.Errorf("%s: found %q, want %q: %v", flags, got.Typed, key, err)
+			}
+		}
+
+		n.idem("show", "--message", file, "--path", "orderId")
+		n.expect(exitError, "orderId")
+		n.idem("show", "--message", file, "--key", "body")
+		n.expect(exitError, "must be message-id")
+	})
+}
+
+func TestAKeyIsFoundByALogLine(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		hashed := n.worker(&idemddb.Options{HashKeys: true})
+		if _, _, err := hashed.Claim(n.t.Context(), "anna@example.com", nil); err != nil {
+			n.t.Fatal(err)
+		}
+
+		n.claim("p-9", "8f6e1c1e")
+
+		n.idem("show", "--hash", idemddb.KeyHash("p-9"))
+		n.expect(exitDone, "payments#p-9")
+		n.idem("show", "--request", "8f6e1c1e")
+		n.expect(exitDone, "last worker    8f6e1c1e")
+		n.idem("show", "--hash", idemddb.KeyHash("anna@example.com"))
+		n.expect(exitDone, "idem release --why '…' --hash "+idemddb.KeyHash("anna@example.com"))
+		n.idem("show", "--hash-keys", "anna@example.com")
+		n.expect(exitDone, "found by       the key as given")
+		n.idem("fail", "--hash", idemddb.KeyHash("anna@example.com"), "--why", "cancelled", "--yes")
+		n.expect(exitDone, ": failed")
+		n.idem("show", "--hash", "sha256:AAAAAAAAAAAA")
+		n.expect(exitNothing)
+	})
+}
+
+// Two operators look at the same time, and one of them is told to look again.
+func TestTwoOperatorsAtOnce(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		n.fail("p-9", "no such account")
+
+		// The second one answers while the first one is still asked.
+		first := &slowAnswer{text: "y\n", before: func() {
+			n.idem("reopen", "p-9", "--why", "the account is open", "--by", "ben", "--yes")
+			n.expect(exitDone)
+		}}
+		n.enter(first, "reopen", "p-9", "--why", "the account is open")
+		n.expect(exitRefused, "changed meanwhile, look again", "it is released; the last change by an operator is reopen by ben")
+	})
+}
+
+// slowAnswer is a person who thinks before the answer.
+type slowAnswer struct {
+	text   string
+	before func()
+}
+
+func (s *slowAnswer) Read(p []byte) (int, error) {
+	if s.before != nil {
+		s.before()
+		s.before = nil
+	}
+
+	count := copy(p, s.text)
+	s.text = s.text[count:]
+
+	if count == 0 {
+		return 0, errors.New("nothing more is typed")
+	}
+
+	return count, nil
+}
+
+func TestAChangeAsksBefore(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		n.claim("p-9", "")
+
+		n.enter(strings.NewReader("its process hangs\nn\n"), "release", "p-9")
+		n.expect(exitRefused, "Why?", "Release it: let the next delivery have it? [y/N]", "nothing was changed", "WARNING: Its worker may still live")
+		n.idem("release", "p-9", "--why", "it hangs")
+		n.expect(exitRefused, "there is nobody to ask")
+		n.idem("release", "p-9", "--yes")
+		n.expect(exitError, "--why: must not be empty")
+		n.idem("release", "p-9", "--dry-run")
+		n.expect(exitDone, "Nothing was changed")
+		n.idem("show", "p-9")
+		n.expect(exitDone, "HELD")
+		n.enter(strings.NewReader("its process hangs\nyes\n"), "release", "p-9")
+		n.expect(exitDone, "payments#p-9: released")
+		n.idem("show", "p-9")
+		n.expect(exitDone, "last change    release by anna, 2026-01-02 03:00:00Z (now): its process hangs")
+		n.idem("release", "p-9", "--why", "again", "--yes")
+		n.expect(exitRefused, "it is released, and only a claim that a worker holds can be released")
+	})
+}
+
+func TestManyKeysAtOnce(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		for _, key := range []string{"p-1", "p-2", "p-3", "p-4"} {
+			n.fail(key, "account anna is closed")
+		}
+
+		n.fail("p-5", "amount: must be above 0")
+		n.complete("p-6")
+
+		n.idem("reopen", "--all", "--cause", "anna is closed", "--why", "it is open", "--dry-run")
+		n.expect(exitDone, "… and 1 more")
+		n.enter(strings.NewReader("y\n"), "reopen", "--all", "--cause", "anna is closed", "--why", "it is open")
+		n.expect(exitDone, "Reopen each of these 4: let it be claimed again")
+		n.idem("list", "failed", "--json")
+		n.expect(exitDone)
+
+		if lines := strings.Count(n.lastOut, "\n"); lines != 1 || !strings.Contains(n.lastOut, `"key":"p-5"`) {
+			n.t.Errorf("still failed:\n%s", n.lastOut)
+		}
+
+		n.idem("reopen", "--all", "--cause", "anna is closed", "--why", "it is open", "--yes")
+		n.expect(exitNothing)
+		n.idem("reopen", "--all", "--why", "x", "--yes", "--budget", "0.1")
+		n.expect(exitError, "this would not be all")
+		n.idem("reopen", "p-6", "p-5", "--why", "both", "--yes")
+		n.expect(exitRefused, "payments#p-6: not changed", "payments#p-5: open")
+	})
+}
+
+// By a clock that is wrong, a worker that lives looks as if it had died.
+func TestAWrongClockDoesNotSelectWhoIsStuck(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		n.claim("p-9", "")
+		n.clock.Advance(time.Hour)
+
+		n.aws.late = -time.Hour
+		n.idem("release", "--all", "--why", "they died", "--yes")
+		n.expect(exitRefused, "this machine's clock is off by about")
+		n.idem("release", "p-9", "--why", "it died", "--dry-run")
+		n.expect(exitDone, "may be held")
+
+		n.aws.late = 0
+		n.idem("release", "--all", "--why", "they died", "--yes")
+		n.expect(exitDone, "payments#p-9: released")
+	})
+}
+
+func TestARecordWithMessagesIsNotForgotten(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		n.announce("p-9")
+		n.idem("forget", "p-9", "--why", "a test", "--yes")
+		n.expect(exitRefused, "not changed", "messages that are not sent")
+		n.idem("send", "p-9", "--why", "a test", "--yes")
+		n.expect(exitError, "0 sent, 1 left", "no sender for the target")
+		n.idem("send", "p-9", "--why", "a test", "--yes", "--target", "captured")
+		n.expect(exitError, "must be NAME=WHERE")
+		n.idem("forget", "p-9", "--why", "a test", "--yes", "--lose-messages")
+		n.expect(exitDone, "payments#p-9: deleted")
+		n.idem("show", "p-9")
+		n.expect(exitNothing)
+	})
+}
+
+func TestListStopsAndGoesOn(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		for i := range 40 {
+			n.fail("p-"+string(rune('A'+i)), "no")
+		}
+
+		seen := map[string]bool{}
+		args := []string{"list", "failed", "--json", "--budget", "4", "--segments", "2"}
+
+		for calls := 0; ; calls++ {
+			if n.idem(args...) == exitError || calls > 50 {
+				n.t.Fatal(n.shown())
+			}
+
+			for line := range strings.Lines(n.lastOut) {
+				seen[line] = true
+			}
+
+			_, cursor, more := strings.Cut(n.screen.String(), "and: --cursor ")
+			n.screen.Reset()
+
+			if !more {
+				break
+			}
+
+			args = append(args[:7], "--cursor", strings.TrimSpace(cursor))
+		}
+
+		if len(seen) != 40 {
+			n.t.Errorf("%d of 40", len(seen))
+		}
+
+		n.idem("list", "failed", "--limit", "3")
+		n.expect(exitDone, "3 found", "raise --limit")
+		n.idem("list", "stuck")
+		n.expect(exitNothing)
+		n.idem("list", "broken")
+		n.expect(exitError, `"broken" is no status`)
+		n.idem("list", "unsent", "failed")
+		n.expect(exitError, "stands alone")
+	})
+}
+
+func TestWhatIsMissingIsNamed(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+
+	for want, args := range map[string][]string{
+		"--table: must not be empty":             {"show", "p-9", "--table", ""},
+		"--namespace: must not be empty":         {"show", "p-9", "--namespace", ""},
+		"name the record in one way":             {"show"},
+		"name the record in one way: ":           {"show", "p-9", "--hash", "sha256:a-IBemZtKSDe"},
+		"Selection.Hash: must be":                {"show", "--hash", "a-IB"},
+		"--all: must not be joined":              {"reopen", "p-9", "--all", "--why", "x"},
+		"unknown command":                        {"reopn", "p-9"},
+		"namespace: must not hold '#'":           {"show", "p-9", "--namespace", "a#b"},
+		"no part of the policy":                  {"policy", "everything"},
+		"--messages, --duplicates, --result, --": {"cost", "--messages", "-1"},
+	} {
+		n.idem(args...)
+		n.expect(exitError, want)
+	}
+}
+
+func TestThePolicyHasTheActionsThatAreUsed(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	n.idem("policy", "forget", "--table", "records", "--region", "eu-west-1", "--account", "111122223333")
+	n.expect(exitDone, `"Action":["dynamodb:GetItem","dynamodb:UpdateItem","dynamodb:DeleteItem"]`, `"arn:aws:dynamodb:eu-west-1:111122223333:table/records"`)
+
+	// Each action that is denied is one of its policy.
+	n.fail("p-9", "no")
+
+	for action, args := range map[string][]string{
+		"GetItem": {"show", "p-9"}, "Scan": {"list"}, "Query": {"list", "unsent"}, "UpdateItem": {"reopen", "p-9", "--why", "x", "--yes"},
+		"DeleteItem": {"forget", "p-9", "--why", "x", "--yes"},
+	} {
+		n.aws.denied = action
+		n.idem(args...)
+		n.expect(exitError, "AccessDeniedException")
+
+		n.idem("policy")
+
+		if !strings.Contains(n.lastOut, `"dynamodb:`+action+`"`) {
+			t.Errorf("%s is in no policy:\n%s", action, n.lastOut)
+		}
+	}
+}
+
+func TestTheCostOfAMonth(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+
+	// docs/cost.md: a million messages cost $1.25 on their first run, and $0.625 as duplicates.
+	n.idem("cost", "--table", "", "--messages", "1e6", "--duplicates", "1e6")
+	n.expect(exitDone, "3000000 WCU", "$1.88")
+	n.idem("cost", "--table", "", "--messages", "1e6", "--exact")
+	n.expect(exitDone, "4000000 WCU", "$2.50")
+	n.idem("cost", "--table", "", "--messages", "1e6", "--exact", "--announcement", "1024")
+	n.expect(exitDone, "10000000 WCU")
+	n.idem("cost", "--messages", "1e6", "--json")
+	n.expect(exitDone, `"write_units":2000000`)
+}
+
+func TestCompletionIsThere(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if n.idem("completion", shell) != exitDone || len(n.lastOut) < 1_000 {
+			t.Errorf("%s: %s", shell, n.shown())
+		}
+	}
+}
+
+func TestWatchListsUntilItIsInterrupted(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	n.fail("p-9", "no")
+	n.idem("list", "failed", "--watch", "1ns", "--budget", "-1")
+	n.expect(exitError, "Budget: must not be negative")
+
+	n.stopAfter = 500 * time.Millisecond
+	n.idem("list", "failed", "--watch", "1ms")
+	n.expect(exitDone, "next in 1ms")
+
+	if strings.Count(n.lastOut, "p-9") < 2 {
+		t.Errorf("listed once:\n%s", n.shown())
+	}
+}
+
+// The alarms and the pages name commands that exist, with flags that exist.
+func TestWhatThePagesNameExists(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	named := regexp.MustCompile("idem (" + `[a-z]+)((?: [a-zA-Z0-9:#$"'*…._/-]+)*)`)
+	count := 0
+
+	for _, file := range []string{"template.yaml", "README.md", "docs/operations.md", "docs/outbox.md", "docs/what-a-message-becomes.md"} {
+		page, err := os.ReadFile(filepath.Join("../..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for line := range strings.Lines(string(page)) {
+			code := strings.Contains(line, "`idem ") || strings.Contains(line, "$ idem ") || strings.HasSuffix(file, ".yaml")
+			for _, m := range named.FindAllStringSubmatch(line, -1) {
+				if !code {
+					continue
+				}
+
+				count++
+
+				if n.idem(m[1], "--help") != exitDone || !strings.Contains(n.lastOut, "idem "+m[1]) {
+					t.Errorf("%s: there is no command %q", file, m[1])
+				}
+
+				for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(m[2], -1) {
+					if !strings.Contains(n.lastOut, flag) {
+						t.Errorf("%s: idem %s has no %s", file, m[1], flag)
+					}
+				}
+			}
+		}
+	}
+
+	if count < 30 {
+		t.Errorf("only %d were found: are they still read?", count)
+	}
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"text/tabwriter"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/spf13/cobra"
+)
+
+// bill is what records cost in a month, by the numbers of docs/cost.md. Prices are those of us-east-1, on-demand.
+type bill struct {
+	Messages    float64 `json:"messages"`
+	Duplicates  float64 `json:"duplicates"`
+	RecordBytes float64 `json:"record_bytes"`
+
+	WriteUnits      float64 `json:"write_units"`
+	Records         float64 `json:"records"` // that are stored at a time
+	StoredGB        float64 `json:"stored_gb"`
+	WriteDollars    float64 `json:"write_dollars"`
+	StorageDollars  float64 `json:"storage_dollars"`
+	DollarsPerMonth float64 `json:"dollars_per_month"`
+}
+
+const (
+	dollarsPerWrite = 0.625e-6
+	dollarsPerGB    = 0.25
+	gigabyte        = 1 << 30
+	itemOverhead    = 100 // bytes that storage adds to an item
+	plainRecord     = 300 // bytes of a record without its result, about
+	month           = 30 * 24 * time.Hour
+	unitBytes       = 1024
+)
+
+func (a *app) costCommand() *cobra.Command {
+	var (
+		messages, duplicates float64
+		result, message      int
+		exact                bool
+	)
+
+	cmd := &cobra.Command{
+		Use: "cost", Short: "Estimate what the records cost in a month",
+		Long: `Estimate what the records cost in a month, by the write units of docs/cost.md and the prices of us-east-1 (on-demand, November 2026).
+With --table the size of a record is that of the table's, as DynamoDB counts them every six hours.`,
+		Example: "  idem cost --messages 1e6 --duplicates 1e4 --retention 720h\n  idem cost --table records --messages 1e6",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if messages < 0 || duplicates < 0 || result < 0 || message < 0 {
+				return errors.New("--messages, --duplicates, --result, --announcement: must not be negative")
+			}
+
+			b := bill{Messages: messages, Duplicates: duplicates, RecordBytes: float64(plainRecord + result)}
+
+			if a.flags.table != "" {
+				if err := a.measure(cmd, &b); err != nil {
+					return err
+				}
+			}
+
+			b.add(a.flags.retention, exact, message)
+
+			if a.flags.json {
+				return a.printJSON(b)
+			}
+
+			return a.printBill(b)
+		},
+	}
+	flags := cmd.Flags()
+	flags.Float64Var(&messages, "messages", 1e6, "first deliveries a month")
+	flags.Float64Var(&duplicates, "duplicates", 0, "further deliveries of finished work a month")
+	flags.IntVar(&result, "result", 0, "bytes of a result")
+	flags.BoolVar(&exact, "exact", false, "each work stages one item of 1 KB and is committed with Optimistic")
+	flags.IntVar(&message, "announcement", 0, "with --exact: bytes of a message that each work stages; 0 for none")
+
+	return cmd
+}
+
+// measure takes the size of a record from the table.
+func (a *app) measure(cmd *cobra.Command, b *bill) error {
+	cfg, err := a.awsConfig(cmd.Context())
+	if err != nil {
+		return err
+	}
+
+	out, err := dynamodb.NewFromConfig(cfg).DescribeTable(cmd.Context(), &dynamodb.DescribeTableInput{TableName: &a.flags.table})
+	if err != nil {
+		return fmt.Errorf("describe table: %w", err)
+	}
+
+	if out.Table == nil || out.Table.ItemCount == nil || out.Table.TableSizeBytes == nil || *out.Table.ItemCount == 0 {
+		a.sayf("The table %s says nothing of its size yet; a record of %.0f bytes is assumed.", a.flags.table, b.RecordBytes)
+
+		return nil
+	}
+
+	b.RecordBytes = float64(*out.Table.TableSizeBytes) / float64(*out.Table.ItemCount)
+
+	return nil
+}
+
+// add computes the bill. A first run is a claim and a completion; a transaction pays each of its writes twice.
+func (b *bill) add(retention time.Duration, exact bool, message int) {
+	units := math.Ceil(b.RecordBytes / unitBytes)
+	first := 1 + units
+
+	if exact {
+		const item = 1 // unit of the staged item
+
+		first = 2 * (units + item)
+		if message > 0 {
+			withMessage := math.Ceil((b.RecordBytes + float64(message)) / unitBytes)
+			first = 2*(withMessage+item) + withMessage + 2 // the removal, and the index's entry written and deleted
+		}
+	}
+
+	if retention == 0 {
+		retention = 7 * 24 * time.Hour
+	}
+
+	b.WriteUnits = b.Messages*first + b.Duplicates*units
+	b.Records = b.Messages * float64(retention) / float64(month)
+	b.StoredGB = b.Records * (b.RecordBytes + itemOverhead) / gigabyte
+	b.WriteDollars = b.WriteUnits * dollarsPerWrite
+	b.StorageDollars = b.StoredGB * dollarsPerGB
+	b.DollarsPerMonth = b.WriteDollars + b.StorageDollars
+}
+
+func (a *app) printBill(b bill) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight) //nolint:mnd // two spaces between the columns
+	fmt.Fprintf(w, "writes\t%.0f WCU\t$%.2f\t\n", b.WriteUnits, b.WriteDollars)
+	fmt.Fprintf(w, "storage\t%.2f GB\t$%.2f\t\n", b.StoredGB, b.StorageDollars)
+	fmt.Fprintf(w, "a month\t\t$%.2f\t\n", b.DollarsPerMonth)
+
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+
+	a.sayf("For %.0f messages, %.0f duplicates, records of %.0f bytes; without what queues, functions, logs and backups cost.", b.Messages, b.Duplicates, b.RecordBytes)
+
+	return nil
+}

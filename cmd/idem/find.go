@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/spf13/cobra"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/operate"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// finder is how a command is told which records it is about.
+type finder struct {
+	app *app
+
+	exact         bool
+	message       string
+	paths         []string
+	keyOf         string
+	hash, request string
+	budget        float64
+}
+
+// found is a record and how it was found.
+type found struct {
+	operate.View
+
+	Typed string `json:"typed,omitempty"` // the key as the record has it in clear; "" if it was found by a scan and is hashed
+	By    string `json:"found_by"`
+}
+
+const keysHelp = `
+A key is looked for as it is given, then as the handlers of lambdawrap write it: 123 is also the key #123 of a number, "p-9" in quotes the key p-9
+of a string, #7 the key ##7. --exact turns that off. A key may also be given as the log or the table has it: --hash, --request, payments#p-9.`
+
+func (f *finder) addTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.exact, "exact", false, "take the keys as they are given")
+	flags.StringVar(&f.message, "message", "", "file with an SQS event or a message, - for standard input: its keys")
+	flags.StringArrayVar(&f.paths, "path", nil, "with --message: a path of the function's Options.Key, lambdawrap.Body; once for each path")
+	flags.StringVar(&f.keyOf, "key", "", "with --message: message-id (default), deduplication-id, or attribute:NAME, as the function's Options.Key")
+	flags.StringVar(&f.hash, "hash", "", "hash of a key, as a log line has it: sha256:…; reads the whole table")
+	flags.StringVar(&f.request, "request", "", "request id of the worker that claimed the key last; reads the whole table")
+	flags.Float64Var(&f.budget, "budget", 0, "read units for reading the whole table (default 10000)")
+	cmd.Long = cmd.Short + ".\n" + keysHelp
+}
+
+// find returns the records. An error says which keys have none, beside those that have one.
+func (f *finder) find(ctx context.Context, d *desk, keys []string) ([]found, error) {
+	ways := 0
+	for _, is := range []bool{len(keys) > 0, f.message != "", f.hash != "", f.request != ""} {
+		if is {
+			ways++
+		}
+	}
+
+	switch {
+	case ways != 1:
+		return nil, errors.New("name the record in one way: a KEY, --message, --hash or --request")
+	case f.hash != "" || f.request != "":
+		return f.scan(ctx, d)
+	case f.message != "":
+		return f.ofMessages(ctx, d)
+	}
+
+	var (
+		all  []found
+		errs []error
+	)
+
+	for _, key := range keys {
+		some, err := f.look(ctx, d, f.spellings(d, key))
+		all, errs = append(all, some...), append(errs, err)
+	}
+
+	return all, errors.Join(errs...)
+}
+
+// spelling is a key as a record may have it.
+type spelling struct{ key, how string }
+
+// spellings are the keys that a person may mean. A string is its own key, as Body and Do have it.
+func (f *finder) spellings(d *desk, typed string) []spelling {
+	all := []spelling{{typed, "the key as given"}}
+	if f.exact {
+		return all
+	}
+
+	add := func(key, how string) {
+		for _, s := range all {
+			if s.key == key {
+				return
+			}
+		}
+
+		all = append(all, spelling{key, how})
+	}
+
+	add(idemddb.TextKey(typed), "the key that lambdawrap.Body makes of this string")
+
+	if key, err := bodyKey(typed); err == nil {
+		add(key, "the key that lambdawrap.Body makes of this JSON value")
+	}
+
+	if key, ok := strings.CutPrefix(typed, d.store.Namespace()+"#"); ok && key != "" {
+		add(key, "the key without the namespace before it")
+	}
+
+	add(strconv.Quote(typed), "the key in quotes, as a function of its own may make it of a JSON text")
+
+	return all
+}
+
+// bodyKey is the key that Body makes of a JSON value.
+func bodyKey(value string) (string, error) {
+	const part = "key"
+
+	pick, err := lambdawrap.Body(part)
+	if err != nil {
+		return "", fmt.Errorf("key: %w", err)
+	}
+
+	key, err := pick(events.SQSMessage{Body: `{"` + part + `":` + value + `}`})
+	if err != nil {
+		return "", fmt.Errorf("key: %w", err)
+	}
+
+	return key, nil
+}
+
+// look reads the records of the spellings of one key.
+func (f *finder) look(ctx context.Context, d *desk, spellings []spelling) ([]found, error) {
+	var all []found
+
+	for _, s := range spellings {
+		v, err := d.records.Look(ctx, s.key)
+
+		switch {
+		case err == nil:
+			all = append(all, found{View: v, Typed: s.key, By: s.how})
+		case !errors.Is(err, operate.ErrNoRecord):
+			return all, fmt.Errorf("%q: %w", s.key, err)
+		}
+	}
+
+	if len(all) > 0 {
+		return all, nil
+	}
+
+	tried := make([]string, len(spellings))
+	for i, s := range spellings {
+		tried[i] = s.key
+	}
+
+	return nil, fmt.Errorf("%w in namespace %q of table %q for %s; is the namespace right, and is the key the one that the function makes?",
+		operate.ErrNoRecord, d.store.Namespace(), d.store.Table(), shorten(strings.Join(tried, ", or "), maxShown))
+}
+
+// scan finds records by what a log line has.
+func (f *finder) scan(ctx context.Context, d *desk) ([]found, error) {
+	selection := operate.Selection{Hash: f.hash, Request: f.request, Budget: f.budget, Progress: f.app.progress(ctx, d)}
+
+	var all []found
+
+	progress, err := d.records.List(ctx, selection, func(v operate.View) error {
+		all = append(all, found{View: v, Typed: clearKey(v), By: "what the log line has"})
+
+		return nil
+	})
+
+	switch {
+	case err != nil:
+		return all, fmt.Errorf("list: %w", err)
+	case progress.Cursor != "":
+		f.app.sayf("The budget of read units ended before the whole table was read; raise --budget to see the rest.")
+	}
+
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w in namespace %q of table %q for %s%s among %d that were read", operate.ErrNoRecord, d.store.Namespace(), d.store.Table(),
+			f.hash, f.request, progress.Read)
+	}
+
+	return all, nil
+}
+
+// clearKey is the key as it was claimed; "" if the record has its digest only.
+func clearKey(v operate.View) string {
+	if strings.HasPrefix(v.Key, "sha256:") {
+		return ""
+	}
+
+	return v.Key
+}
+
+// ofMessages finds the records of the messages in a file.
+func (f *finder) ofMessages(ctx context.Context, d *desk) ([]found, error) {
+	pick, err := f.keyFunc()
+	if err != nil {
+		return nil, err
+	}
+
+	messages, err := f.app.messages(f.message)
+	if err != nil {
+		return nil, err
+	}
+
+	var (
+		all  []found
+		errs []error
+	)
+
+	for _, m := range messages {
+		key, err := pick(m)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("message %q: %w", m.MessageId, err))
+
+			continue
+		}
+
+		some, err := f.look(ctx, d, []spelling{{key, "the key of message " + m.MessageId}})
+		all, errs = append(all, some...), append(errs, err)
+	}
+
+	return all, errors.Join(errs...)
+}
+
+func (f *finder) keyFunc() (lambdawrap.KeyFunc, error) {
+	attribute, isAttribute := strings.CutPrefix(f.keyOf, "attribute:")
+
+	switch {
+	case len(f.paths) > 0 && f.keyOf != "":
+		return nil, errors.New("--path and --key: give one of them, as the function's Options.Key")
+	case len(f.paths) > 0:
+		pick, err := lambdawrap.Body(f.paths...)
+		if err != nil {
+			return nil, fmt.Errorf("--path: %w", err)
+		}
+
+		return pick, nil
+	case f.keyOf == "" || f.keyOf == "message-id":
+		return lambdawrap.MessageID, nil
+	case f.keyOf == "deduplication-id":
+		return lambdawrap.DeduplicationID, nil
+	case isAttribute && attribute != "":
+		return lambdawrap.Attribute(attribute), nil
+	default:
+		return nil, fmt.Errorf("--key %q: must be message-id, deduplication-id or attribute:NAME", f.keyOf)
+	}
+}
+
+const maxMessageFile = 16 << 20
+
+// messages reads an SQS event, one record of it, or a message as aws sqs receive-message prints it.
+func (a *app) messages(file string) ([]events.SQSMessage, error) {
+	in := a.in
+
+	if file != "-" {
+		opened, err := os.Open(file) //nolint:gosec // the operator names the file
+		if err != nil {
+			return nil, fmt.Errorf("--message: %w", err)
+		}
+		defer opened.Close() //nolint:errcheck // it was only read
+
+		in = opened
+	}
+
+	content, err := io.ReadAll(io.LimitReader(in, maxMessageFile))
+	if err != nil {
+		return nil, fmt.Errorf("--message: %w", err)
+	}
+
+	var event struct {
+		events.SQSEvent
+
+		Messages []received `json:"Messages"`
+	}
+	if err := json.Unmarshal(content, &event); err != nil {
+		return nil, fmt.Errorf("--message: %w", err)
+	}
+
+	for _, m := range event.Messages {
+		event.Records = append(event.Records, m.message())
+	}
+
+	if len(event.Records) > 0 {
+		return event.Records, nil
+	}
+
+	var m events.SQSMessage
+	if err := json.Unmarshal(content, &m); err != nil {
+		return nil, fmt.Errorf("--message: %w", err)
+	}
+
+	if m.MessageId == "" && m.Body == "" {
+		return nil, errors.New("--message: must hold an SQS event (Records), the output of aws sqs receive-message (Messages), or one message")
+	}
+
+	return []events.SQSMessage{m}, nil
+}
+
+// received is a message as aws sqs receive-message prints it. It lacks the ARN of its queue.
+type received struct {
+	MessageID         string                       `json:"MessageId"` //nolint:tagliatelle // AWS's name
+	Body              string                       `json:"Body"`
+	Attributes        map[string]string            `json:"Attributes"`
+	MessageAttributes map[string]receivedAttribute `json:"MessageAttributes"`
+}
+
+type receivedAttribute struct {
+	StringValue *string `json:"StringValue"`
+	BinaryValue []byte  `json:"BinaryValue"`
+	DataType    string  `json:"DataType"`
+}
+
+func (r received) message() events.SQSMessage {
+	m := events.SQSMessage{MessageId: r.MessageID, Body: r.Body, Attributes: r.Attributes, MessageAttributes: map[string]events.SQSMessageAttribute{}}
+	for name, value := range r.MessageAttributes {
+		m.MessageAttributes[name] = events.SQSMessageAttribute{StringValue: value.StringValue, BinaryValue: value.BinaryValue, DataType: value.DataType}
+	}
+
+	return m
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// statement is a statement of an IAM policy.
+type statement struct {
+	Sid      string
+	Effect   string
+	Action   []string
+	Resource []string
+}
+
+func (a *app) policyCommand() *cobra.Command {
+	var account, function, queue, deadLetters string
+
+	cmd := &cobra.Command{
+		Use: "policy [show|list|change|forget|send|check|ttl]...", Short: "Print the IAM policy that these commands need; all by default",
+		Example:   "  idem policy show list > read-only.json\n  idem policy change --account 111122223333 --region eu-west-1",
+		ValidArgs: []string{"show", "list", "change", "forget", "send", "check", "ttl"},
+		RunE: func(_ *cobra.Command, parts []string) error {
+			if a.flags.table == "" {
+				return errors.New("--table: must not be empty; name the table of the records, or set IDEM_TABLE")
+			}
+
+			in := cmp.Or(a.flags.region, a.getenv("AWS_REGION"), "*") + ":" + cmp.Or(account, "*") + ":"
+			table := "arn:aws:dynamodb:" + in + "table/" + a.flags.table
+			all := []statement{
+				{"Show", "Allow", []string{"dynamodb:GetItem"}, []string{table}},
+				{"List", "Allow", []string{"dynamodb:Scan", "dynamodb:Query", "dynamodb:GetItem", "dynamodb:DescribeTable"}, []string{table, table + "/index/*"}},
+				{"Change", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, []string{table}},
+				{"Forget", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}, []string{table}},
+				{"Send", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, []string{table}},
+				{"SendTo", "Allow", []string{"sqs:SendMessage"}, []string{"arn:aws:sqs:" + in + cmp.Or(queue, "*")}},
+				{"CheckTable", "Allow", []string{"dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"}, []string{table}},
+				{"TTL", "Allow", []string{"dynamodb:DescribeTimeToLive", "dynamodb:UpdateTimeToLive"}, []string{table}},
+				{"CheckFunction", "Allow", []string{"lambda:GetFunctionConfiguration"}, []string{"arn:aws:lambda:" + in + "function:" + cmp.Or(function, "*")}},
+				{"CheckEventSources", "Allow", []string{"lambda:ListEventSourceMappings"}, []string{"*"}},
+				{"CheckQueues", "Allow", []string{"sqs:GetQueueAttributes", "sqs:GetQueueUrl"}, []string{
+					"arn:aws:sqs:" + in + cmp.Or(queue, "*"), "arn:aws:sqs:" + in + cmp.Or(deadLetters, "*"),
+				}},
+			}
+
+			chosen, err := choosePolicies(all, parts)
+			if err != nil {
+				return err
+			}
+
+			return a.printJSON(map[string]any{"Version": "2012-10-17", "Statement": chosen})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&account, "account", "", "account of the table (default any)")
+	flags.StringVar(&function, "function", "", "the function that check looks at (default any)")
+	flags.StringVar(&queue, "queue", "", "name of the queue that send sends to, or that check looks at (default any)")
+	flags.StringVar(&deadLetters, "dead-letter-queue", "", "name of the dead-letter queue that check looks at (default any)")
+
+	return cmd
+}
+
+// choosePolicies returns the statements whose names begin with one of the parts; all for none.
+func choosePolicies(all []statement, parts []string) (chosen []statement, err error) {
+	if len(parts) == 0 {
+		return all, nil
+	}
+
+	for _, part := range parts {
+		before := len(chosen)
+
+		for _, s := range all {
+			if part != "" && strings.HasPrefix(strings.ToLower(s.Sid), part) {
+				chosen = append(chosen, s)
+			}
+		}
+
+		if len(chosen) == before {
+			return nil, fmt.Errorf("%q is no part of the policy; see idem policy --help", part)
+		}
+	}
+
+	return chosen, nil
+}

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/idemddb/go-idemddb/idemddb/operate"
+)
+
+const (
+	maxShown = 200 // bytes of a key or a text on the screen
+	maxCell  = 60  // the same in a table
+)
+
+func (a *app) showCommand() *cobra.Command {
+	f := &finder{app: a}
+	result := false
+	cmd := &cobra.Command{
+		Use: "show [KEY...]", Short: "Show what is true of a key",
+		Example: "  idem show p-9\n  idem show --message event.json --path paymentId\n  idem show --hash sha256:a-IBemZtKSDe",
+		RunE: func(cmd *cobra.Command, keys []string) error {
+			d, err := a.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+
+			all, err := f.find(cmd.Context(), d, keys)
+			for _, found := range all {
+				err = errors.Join(err, a.show(d, found, result))
+			}
+
+			return err
+		},
+	}
+	f.addTo(cmd)
+	cmd.Flags().BoolVar(&result, "result", false, "print the stored result, too")
+
+	return cmd
+}
+
+// show prints one record.
+func (a *app) show(d *desk, f found, result bool) error {
+	if a.flags.json {
+		return a.printJSON(struct {
+			found
+
+			Result []byte `json:"result,omitempty"`
+		}{f, map[bool][]byte{true: f.Result}[result]})
+	}
+
+	now := d.store.Options().Now()
+	fmt.Fprintf(a.out, "%s#%s\n", f.Namespace, shorten(f.Key, maxShown))
+	fmt.Fprintf(a.out, "  %s. %s\n", strings.ToUpper(string(f.Status)), meaning(f.View, now))
+
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0) //nolint:mnd // two spaces between the columns
+
+	for _, row := range rows(f, now) {
+		if row[1] != "" {
+			fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])
+		}
+	}
+
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+
+	if result {
+		fmt.Fprintf(a.out, "  result\n%s\n", f.Result)
+	}
+
+	for _, line := range advice(f) {
+		fmt.Fprintf(a.out, "  → %s\n", line)
+	}
+
+	return nil
+}
+
+func (a *app) printJSON(v any) error {
+	encoder := json.NewEncoder(a.out)
+	encoder.SetEscapeHTML(false)
+
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+
+	return nil
+}
+
+func rows(f found, now time.Time) [][2]string {
+	v := f.View
+	lease := time.Time{}
+	if v.Status == operate.Held || v.Status == operate.Stuck {
+		lease = v.Lease
+	}
+
+	rows := [][2]string{
+		{"found by", f.By},
+		{"hash", v.Hash},
+		{"last failure", shorten(v.Cause, maxShown)},
+		{"attempts", strconv.Itoa(v.Attempts)},
+		{"last worker", v.Request},
+		{"fencing token", strconv.FormatInt(v.Fence, 10)},
+		{"lease", moment(lease, now)},
+		{"first claim", moment(v.Born, now)},
+		{"completed", moment(v.Done, now)},
+		{"record ends", moment(v.Ends, now)},
+	}
+
+	switch {
+	case v.ResultOmitted:
+		rows = append(rows, [2]string{"result", "not kept: too large, or not encodable"})
+	case v.ResultBytes > 0:
+		rows = append(rows, [2]string{"result", fmt.Sprintf("%d bytes", v.ResultBytes)})
+	}
+
+	for _, m := range v.Messages {
+		state := "not sent"
+		if m.Parked {
+			state = "parked: " + shorten(m.Cause, maxShown)
+		}
+
+		rows = append(rows, [2]string{"message", fmt.Sprintf("%s to %s, %d bytes, %s", m.ID, m.To, m.Bytes, state)})
+	}
+
+	if last := v.Last; last != nil {
+		rows = append(rows, [2]string{"last change", fmt.Sprintf("%s by %s, %s: %s", last.What, last.By, moment(last.At, now), shorten(last.Why, maxShown))})
+	}
+
+	return rows
+}
+
+// meaning says what is true of a record.
+func meaning(v operate.View, now time.Time) string {
+	switch v.Status {
+	case operate.Held:
+		if v.Lease.IsZero() {
+			return "A worker has claimed the key, and its record has no lease, so nobody takes it over."
+		}
+
+		return "A worker has claimed the key. If it died, the lease ends " + moment(v.Lease, now) + "."
+	case operate.Stuck:
+		return "The worker's lease ended " + moment(v.Lease, now) + ": it died or is late, and its effect may have happened. The next delivery takes the key over."
+	case operate.Released:
+		return "Nobody holds the key: its claim was given back. The next delivery claims it."
+	case operate.Completed:
+		text := "The work is done. Duplicates are answered from the record."
+		if v.Attempts > 1 {
+			text += fmt.Sprintf(" It began %d times: an effect outside of the record may have happened more than once.", v.Attempts)
+		}
+
+		return text
+	case operate.Failed:
+		return "The key ended for good. Its messages are refused, and a redrive alone makes a dead letter again."
+	case operate.Expired:
+		return "The retention is over: the key is new, and the next delivery runs the work."
+	case operate.Unreadable:
+		return "The record cannot be read: " + v.Unreadable + "."
+	default:
+		return ""
+	}
+}
+
+// advice are the commands that may come next.
+func advice(f found) (lines []string) {
+	key := quote(f.Typed)
+
+	switch {
+	case f.Typed == "":
+		key = "--hash " + f.Hash
+	case strings.HasPrefix(f.Typed, "-"):
+		key = "-- " + key
+	}
+
+	switch f.Status {
+	case operate.Held:
+		lines = append(lines, "wait; or, if its process hangs: idem release --why '…' "+key)
+	case operate.Stuck:
+		lines = append(lines,
+			"check whether the effect has happened, then wait for the next delivery; or free the key now: idem release --why '…' "+key,
+			"or end it, so that it never runs: idem fail --why '…' "+key)
+	case operate.Failed:
+		lines = append(lines, "mend the cause, then: idem reopen --why '…' "+key+"; then redrive the dead-letter queue")
+	case operate.Unreadable:
+		lines = append(lines, "deploy the version that wrote it; or delete it: idem forget --why '…' "+key)
+	case operate.Released, operate.Completed, operate.Expired:
+	}
+
+	if len(f.Messages) > 0 {
+		lines = append(lines, "the sweep sends what is not parked; by hand: idem send --why '…' --target "+quote(f.Messages[0].To)+"=QUEUE_URL "+key)
+	}
+
+	return lines
+}
+
+// moment is a time and how far away it is; "" for none.
+func moment(t, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+
+	text := t.UTC().Format("2006-01-02 15:04:05Z")
+
+	switch away := t.Sub(now).Round(time.Second); {
+	case away > 0:
+		return text + " (in " + span(away) + ")"
+	case away < 0:
+		return text + " (" + span(-away) + " ago)"
+	default:
+		return text + " (now)"
+	}
+}
+
+// span is a duration in its two largest units.
+func span(d time.Duration) string {
+	const day = 24 * time.Hour
+
+	switch {
+	case d >= day:
+		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
+	default:
+		return d.String()
+	}
+}
+
+// shorten is the beginning of a text on one line, without what a terminal would obey.
+func shorten(text string, limit int) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) <= limit {
+		return text
+	}
+
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:limit], ""), len(text))
+}
+
+// quote writes an argument as a shell takes it.
+func quote(text string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@+=,%", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !safe(r) }) {
+		return text
+	}
+
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// sayf tells the operator something beside the results.
+func (a *app) sayf(format string, args ...any) { fmt.Fprintf(a.log, format+"\n", args...) }

@@ -1,0 +1,108 @@
+package lambdawrap_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// FuzzStreamEvent sends any JSON through Lambda's own decoding to the wrappers of streams. They return an error before anything runs, or
+// the lowest sequence number that failed.
+func FuzzStreamEvent(f *testing.F) {
+	for _, seed := range []string{
+		`{"Records":[{"eventID":"shardId-0:2","eventSourceARN":"s","kinesis":{"sequenceNumber":"2","partitionKey":"a","data":"YmFk"}},{"eventID":"shardId-0:10","eventSourceARN":"s","kinesis":{"sequenceNumber":"10","partitionKey":"a","data":"b2s="}}]}`,
+		`{"Records":[{"eventID":"shardId-0:10","eventSourceARN":"s","kinesis":{"sequenceNumber":"10","partitionKey":"a","data":"YmFk"}},{"eventID":"shardId-0:9","eventSourceARN":"s","kinesis":{"sequenceNumber":"9","partitionKey":"b","data":"YmFk"}}]}`,
+		`{"Records":[{"eventID":"e1","eventSourceARN":"s","dynamodb":{"SequenceNumber":"7","Keys":{"pk":{"S":"bad"},"sk":{"N":"1"}}}},{"eventID":"e2","eventSourceARN":"s","dynamodb":{"SequenceNumber":"8","Keys":{"pk":{"S":"ok"},"sk":{"B":"AA=="}},"OldImage":{"m":{"M":{"l":{"L":[{"BS":["AA=="]},{"NULL":true}]}}}}}}]}`,
+		`{"Records":[{"kinesis":{"sequenceNumber":"1","data":"84mawg=="}}]}`, `{"Records":[{"dynamodb":{"SequenceNumber":"-1"}}]}`,
+		`{"Records":[{"kinesis":{"sequenceNumber":"1"}},{"kinesis":{"sequenceNumber":"1"}}]}`, `{"Records":[]}`, `{"Records":null}`, `{}`, `null`,
+		`{"Records":[{"dynamodb":{"SequenceNumber":"1","Keys":{"pk":null}}}]}`, `{"Records":[{"messageId":"m1","eventSource":"aws:sqs"}]}`,
+	} {
+		f.Add([]byte(seed), uint8(1))
+		f.Add([]byte(seed), uint8(5))
+	}
+
+	f.Fuzz(func(t *testing.T, payload []byte, workers uint8) {
+		fuzzStream(t, payload, func(h *harness, work func(string) error) any {
+			return lambdawrap.Kinesis(h.store, func(_ context.Context, r events.KinesisEventRecord) error {
+				return work(string(r.Kinesis.Data))
+			}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Workers: int(workers), Logger: slog.New(slog.DiscardHandler)})
+		}, func(e events.KinesisEvent) (all []events.SQSMessage) {
+			for _, r := range e.Records {
+				all = append(all, messageOfKinesis(r))
+			}
+
+			return all
+		})
+		fuzzStream(t, payload, func(h *harness, work func(string) error) any {
+			return lambdawrap.DynamoDBStream(h.store, func(_ context.Context, r events.DynamoDBEventRecord) error {
+				return work(r.Change.Keys["pk"].String())
+			}, &lambdawrap.StreamOptions[events.DynamoDBEventRecord]{
+				Workers: int(workers), Logger: slog.New(slog.DiscardHandler),
+				OnRecord: func(context.Context, events.DynamoDBEventRecord, lambdawrap.Outcome) {}, // so that the handler gets a copy
+			})
+		}, func(e events.DynamoDBEvent) (all []events.SQSMessage) {
+			for _, r := range e.Records {
+				all = append(all, events.SQSMessage{MessageId: r.Change.SequenceNumber, Body: r.Change.Keys["pk"].String()})
+			}
+
+			return all
+		})
+	})
+}
+
+func fuzzStream[E any](
+	t *testing.T, payload []byte, wrap func(h *harness, work func(data string) error) any, messages func(E) []events.SQSMessage,
+) {
+	t.Helper()
+
+	var event E
+
+	h, ran := newHarness(t, nil), journal{}
+	decoded := json.NewDecoder(bytes.NewReader(payload)).Decode(&event) // as Lambda does
+
+	answer, err := lambda.NewHandler(wrap(h, func(data string) error {
+		ran.add(data)
+
+		if strings.Contains(data, "bad") {
+			return errBank
+		}
+
+		return nil
+	})).Invoke(t.Context(), payload)
+	if err != nil {
+		h.equal("runs before an error", ran.all(), []string(nil))
+
+		return
+	}
+
+	var response events.KinesisEventResponse
+	if err := json.Unmarshal(answer, &response); err != nil || decoded != nil || len(response.BatchItemFailures) > 1 {
+		t.Fatalf("answered %s: %v, %v", answer, err, decoded)
+	}
+
+	lowest, isKnown := new(big.Int), len(response.BatchItemFailures) == 0
+
+	for _, f := range response.BatchItemFailures {
+		lowest.SetString(f.ItemIdentifier, 10)
+	}
+
+	for _, m := range messages(event) {
+		number, ok := new(big.Int).SetString(m.MessageId, 10)
+		isKnown = isKnown || m.MessageId == response.BatchItemFailures[0].ItemIdentifier
+
+		if strings.Contains(m.Body, "bad") && (!ok || len(response.BatchItemFailures) == 0 || number.Cmp(lowest) < 0) {
+			t.Errorf("%s failed, and the answer is %s", m.MessageId, answer)
+		}
+	}
+
+	h.equal("the answer is of the batch", isKnown, true)
+}
