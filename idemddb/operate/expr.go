@@ -20,7 +20,7 @@ import (
 //   - an effect's completion sets tx; sending its messages changes the TTL attribute, due or ends
 //   - another operator's change sets op, which no two changes have in common
 //
-// A late twin of an operator's change is refused for the same reason: the change itself has set op.
+// A late request of an operator's change is refused for the same reason: the change itself has set op.
 var fencedNames = []string{"v", "st", "own", "fence", "lease", "att", "tx", "due", "ends", "op"}
 
 // unchanged is true of a record that is as it was shown. An attribute that the record did not have must still be absent. With
@@ -74,7 +74,7 @@ const (
 	updateFail = "SET st = :failed, err = :err, #exp = :exp, op = :op"
 
 	// updateReopen lets a failed key be claimed again, with its attempts counted from zero. The fencing token rises although nobody
-	// claims the key, so that a late twin of the write that ended it is refused, and so is the worker that it was ended for: its
+	// claims the key, so that a late request of the write that ended it is refused, and so is the worker that it was ended for: its
 	// message comes back and is claimed anew.
 	updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, #exp = :exp, op = :op"
 

@@ -18,7 +18,7 @@ type scenario struct {
 	pause     time.Duration // that a handler takes
 	needless  bool          // failed deliveries are allowed; false: no delivery may fail
 	adjacent  bool          // both messages of a payment are in one batch
-	duplicate bool          // the twins are sent while the first ones are at work
+	duplicate bool          // the second messages come while the first ones are worked on
 }
 
 var scenarios = []scenario{
