@@ -13,7 +13,7 @@ var keyCases = []testCase{
 	{name: "the same key in two namespaces is two keys", check: func(h *harness) {
 		h.must(h.claim(h.store(), "k").Complete(h.Context(), []byte("one")))
 
-		other, err := idemddb.New(h.engine, h.table, h.namespace+"2", &idemddb.Options{
+		other, err := idemddb.New(h.engine, h.table, h.namespace+"-other", &idemddb.Options{
 			PartitionKey: h.options.PartitionKey, SortKey: h.options.SortKey, TTLAttribute: h.options.TTLAttribute, Now: h.Now,
 		})
 		h.must(err)
