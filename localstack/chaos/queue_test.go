@@ -26,6 +26,9 @@ type message struct {
 	receives int
 	visible  time.Time
 	deleted  bool
+
+	underWay  bool // received and not settled
+	contended bool // another message of the payment was under way meanwhile
 }
 
 // queues are the queue of payments and the queue of the captured payments, as far as the functions use them.
@@ -37,6 +40,7 @@ type queues struct {
 	captured  map[string]map[string]int // by payment: how often under each id
 	received  int
 	failed    int
+	needless  int      // failed, although no other message of the payment was under way
 	exhausted []string // messages that were received too often
 }
 
@@ -119,6 +123,8 @@ func (q *queues) receive(most int) []*message {
 		}
 
 		m.visible = time.Now().Add(visibility)
+		q.begin(m)
+
 		batch = append(batch, m)
 	}
 
@@ -127,16 +133,34 @@ func (q *queues) receive(most int) []*message {
 	return batch
 }
 
+// begin marks a message as under way, and those of its payment that are under way as contended. The mutex is held.
+func (q *queues) begin(m *message) {
+	m.underWay, m.contended = true, false
+
+	for _, other := range q.messages {
+		if other != m && other.underWay && other.body == m.body {
+			m.contended, other.contended = true, true
+		}
+	}
+}
+
 // settle deletes the messages of a batch but those that failed.
 func (q *queues) settle(batch []*message, failed map[string]bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
 	for _, m := range batch {
-		if failed[m.id] {
-			q.failed++
-		} else {
+		m.underWay = false
+
+		switch {
+		case !failed[m.id]:
 			m.deleted = true
+		case !m.contended:
+			q.needless++
+
+			fallthrough
+		default:
+			q.failed++
 		}
 	}
 }
