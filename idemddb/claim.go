@@ -53,6 +53,8 @@ type Claim struct {
 	attempt     int
 	takeover    bool
 	skipResult  bool
+	trace       string // by Options.Trace; "" for none
+	takenFrom   string // of a takeover: the traceparent that the claim before had
 
 	staging staging
 
@@ -93,6 +95,7 @@ type acquisition struct {
 	partition   string
 	token       string
 	fingerprint string    // as stored; "" for none
+	trace       string    // by Options.Trace; "" for none
 	deadline    time.Time // bounds the lease; zero for none
 	redelivered bool
 	skipResult  bool
@@ -154,6 +157,7 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		deadline: leaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}
 	if !a.cached() {
+		a.trace = s.trace(ctx)
 		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
 
 		if a.record != nil && a.unsent != nil {
@@ -287,6 +291,9 @@ func (c *Claim) Attempt() int { c.mustExist(); return c.attempt }
 
 // Takeover tells whether the lease of an earlier holder ran out: its work may have begun, and its effect may have happened.
 func (c *Claim) Takeover() bool { c.mustExist(); return c.takeover }
+
+// TakenFrom returns the traceparent of the claim before, if this claim is a takeover and that one was made with Options.Trace; else "".
+func (c *Claim) TakenFrom() string { c.mustExist(); return c.takenFrom }
 
 // Deadline returns the end of the lease by Options.Now, as last renewed.
 func (c *Claim) Deadline() time.Time {

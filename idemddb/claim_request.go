@@ -31,15 +31,20 @@ func (s *Store) stamp(deadline time.Time) stamp {
 // single is the claim as a request of its own.
 func (a *acquisition) single() *dynamodb.UpdateItemInput {
 	s := a.store
+	set := updateClaim + s.traced(updateSetTrace+updateKeepTrace)
 	a.last = s.stamp(a.deadline)
 
-	condition, update := &s.expr.claim, updateClaim+updateDropFP
+	condition, update := &s.expr.claim, set+updateDropFP
 	if a.fingerprint != "" {
-		condition, update = &s.expr.claimFP, updateClaim+updateSetFP
+		condition, update = &s.expr.claimFP, set+updateSetFP
 	}
 
 	values := a.values()
 	values[":nowms"] = numberValue(a.last.now.UnixMilli())
+
+	if s.opts.Trace != nil {
+		values[":notrace"] = noTraceValue
+	}
 
 	return &dynamodb.UpdateItemInput{
 		TableName:                           &s.table,
@@ -56,15 +61,16 @@ func (a *acquisition) single() *dynamodb.UpdateItemInput {
 // statement is the claim as one statement of a shared request.
 func (a *acquisition) statement() types.BatchStatementRequest {
 	s := a.store
+	again := updateAgain + s.traced(updateSetTrace+updateKeepTraceAgain)
 	a.last = s.stamp(a.deadline)
 
 	switch {
 	case a.insert:
 		return s.insertion(a.newRecord(firstFence(a.last)), a.fingerprint != "")
 	case a.fingerprint != "":
-		return write{a.partition, s.expr.againFP, updateAgain + updateSetFP, a.values()}.statement(s)
+		return write{a.partition, s.expr.againFP, again + updateSetFP, a.values()}.statement(s)
 	default:
-		return write{a.partition, s.expr.again, updateAgain + updateDropFP, a.values()}.statement(s)
+		return write{a.partition, s.expr.again, again + updateDropFP, a.values()}.statement(s)
 	}
 }
 
@@ -91,6 +97,10 @@ func (a *acquisition) values() item {
 		values[":fpver"] = fingerprintVersionValue
 	}
 
+	if s.opts.Trace != nil {
+		values[":trace"] = stringValue(a.trace)
+	}
+
 	return values
 }
 
@@ -110,6 +120,11 @@ func (a *acquisition) newRecord(fence int64) item {
 
 	if a.fingerprint != "" {
 		record[attrFingerprint] = stringValue(a.fingerprint)
+	}
+
+	if s.opts.Trace != nil {
+		record[attrTrace] = stringValue(a.trace)
+		record[attrPrevTrace] = noTraceValue
 	}
 
 	return record
@@ -172,8 +187,10 @@ func (a *acquisition) won(r response) (step, error) {
 		a.err = keyError("claim", a.key, err)
 	case r.shared: // the item as it was before
 		a.take(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.last.lease)
+		a.takenFrom(rec.Trace)
 	default:
 		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())
+		a.takenFrom(rec.PreviousTrace)
 	}
 
 	return answered, nil
@@ -182,7 +199,7 @@ func (a *acquisition) won(r response) (step, error) {
 func (a *acquisition) take(fence int64, attempt int, takeover bool, lease time.Time) {
 	a.claim = &Claim{
 		store: a.store, key: a.key, partition: a.partition, token: a.token, fingerprint: a.fingerprint,
-		fence: fence, attempt: attempt, takeover: takeover, skipResult: a.skipResult, lease: lease,
+		fence: fence, attempt: attempt, takeover: takeover, skipResult: a.skipResult, lease: lease, trace: a.trace,
 		staging: staging{store: a.store, key: a.key, partition: a.partition},
 	}
 }
@@ -194,12 +211,12 @@ func (a *acquisition) event() Event {
 	case a.claim != nil:
 		e.Kind, e.Fence, e.Attempt = Claimed, a.claim.fence, a.claim.attempt
 		if a.claim.takeover {
-			e.Kind = Takeover
+			e.Kind, e.Trace = Takeover, a.claim.takenFrom
 		}
 	case errors.Is(a.err, errUnread):
 		e.Kind = Replayed
 	case a.record != nil:
-		e.Kind, e.Fence, e.Attempt = Replayed, a.record.Fence, a.record.Attempts
+		e.Kind, e.Fence, e.Attempt, e.Trace = Replayed, a.record.Fence, a.record.Attempts, a.record.Trace
 	case errors.Is(a.err, ErrInProgress):
 		e.Kind = InProgress
 	case errors.Is(a.err, ErrMismatch):

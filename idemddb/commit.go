@@ -41,6 +41,8 @@ func (s *Store) commit(
 	var run func(context.Context) // nil if the key is known to be completed
 
 	if !c.cached() {
+		c.trace = s.trace(ctx)
+
 		run, omitted = c.run, c.keepResult(ctx, result, omitted)
 		if b != nil && !c.redelivered {
 			run = b.enqueue(ctx, c)
@@ -172,9 +174,11 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 	c.done = s.completion(c.tx, c.effects, c.own)
 	c.last = stamp{now: time.UnixMilli(c.done.Done)}
 
-	condition, update := s.expr.claim, updateCommit+c.done.update()+updateDropBoth
+	set := updateCommit + c.done.update() + s.traced(updateSetTrace)
+
+	condition, update := s.expr.claim, set+updateDropBoth
 	if c.fingerprint != "" {
-		condition, update = s.expr.claimFP, updateCommit+c.done.update()+updateSetFP+updateDropError
+		condition, update = s.expr.claimFP, set+updateSetFP+updateDropError
 	}
 
 	values := c.values()

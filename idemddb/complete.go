@@ -74,7 +74,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: isLarge(result), build: func() write {
 		now := s.opts.Now()
 		done = storedRecord{
-			Fence: &c.fence, Attempts: c.attempt, Result: result,
+			Fence: &c.fence, Attempts: c.attempt, Trace: c.trace, Result: result,
 			Done: now.UnixMilli(), Expires: s.expiry(now, now),
 		}
 		values := c.heldValues()

@@ -50,7 +50,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	defer cancel()
 
 	done := s.completion(newTx(), e, result)
-	done.Fence, done.Attempts = &c.fence, c.attempt
+	done.Fence, done.Attempts, done.Trace = &c.fence, c.attempt, c.trace
 
 	update, values := updateComplete+done.update()+updateDropError, done.values(s, c.partition, c.heldValues())
 	bound := leaseBound(ctx)

@@ -43,6 +43,8 @@
 //	ends      N    the end of the retention, which exp gets back when all messages are sent
 //	due       N    completion, epoch ms, while there are messages in outbox: sort key of the index of the unsent
 //	due_ns    S    namespace#0 to namespace#f, while there are messages in outbox: partition key of that index
+//	trace     S    with Options.Trace: traceparent of the run that claimed the key last; empty for none
+//	ptrace    S    the trace that the claim found
 //	op        S    the last change of an operator: who, when and why (package operate)
 //
 // Limits: a record without a result stays below 1 KB; with its result it must fit into an item of 400 KB, unless Options.Results keeps

@@ -39,6 +39,7 @@ type Event struct {
 	Key     string // as claimed; use [KeyHash] for logs; "" for what concerns several keys or none
 	Fence   int64  // the fencing token; 0 if there is no claim
 	Attempt int    // 0 if there is no claim
+	Trace   string // of Replayed and Takeover: the traceparent of the run before, which Options.Trace gave to it; "" for none
 	Err     error  // nil if nothing went wrong
 }
 

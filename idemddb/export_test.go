@@ -22,7 +22,7 @@ var (
 	UpdateParts = map[string]string{
 		"updateClaim": updateClaim, "updateSetFP": updateSetFP, "updateDropFP": updateDropFP, "updateComplete": updateComplete,
 		"updateSetResult": updateSetResult, "updateDropError": updateDropError, "updateRelease": updateRelease,
-		"updateSetError": updateSetError, "updateUnused": updateUnused,
+		"updateSetError": updateSetError, "updateUnused": updateUnused, "updateSetTrace": updateSetTrace, "updateKeepTrace": updateKeepTrace,
 	}
 
 	// These are never sent as statements.
@@ -45,7 +45,9 @@ var (
 	GroupUpdateParts = func() map[string]string {
 		parts := maps.Clone(UpdateParts)
 		delete(parts, "updateClaim")
-		parts["updateAgain"] = updateAgain
+		delete(parts, "updateKeepTrace")
+
+		parts["updateAgain"], parts["updateKeepTraceAgain"] = updateAgain, updateKeepTraceAgain
 
 		return parts
 	}()
@@ -79,6 +81,10 @@ func GroupPairs() map[string]Pair {
 		e := newExpressions("", &o)
 		pairs[name] = Pair{Condition: e.again, Update: updateAgain + updateDropFP}
 		pairs[name+", input compared"] = Pair{Condition: e.againFP, Update: updateAgain + updateSetFP}
+
+		traced := updateAgain + updateSetTrace + updateKeepTraceAgain
+		pairs[name+", traced"] = Pair{Condition: e.again, Update: traced + updateDropFP}
+		pairs[name+", input compared, traced"] = Pair{Condition: e.againFP, Update: traced + updateSetFP}
 	}
 
 	return pairs

@@ -94,6 +94,20 @@ const (
 	updateDropBoth = " REMOVE err, fp" // of a commit
 )
 
+// With Options.Trace, each write that claims a key keeps the traceparent of its run. No condition reads it. One update writes it with the
+// owner token, so it is that of the token, whichever try of whichever call was applied last. An empty text stands for none: it replaces
+// the traceparent of an earlier run, which a replay must not be linked to.
+//
+// ptrace keeps the traceparent that a claim found, as prev keeps the lease, and for the same reason: the right-hand side is the item as
+// it was before, so a takeover whose answer was lost can still tell whom it follows. Only the claim that wrote ptrace reads it.
+// In PartiQL, the record must have a traceparent, perhaps an empty one. If it has none, DynamoDB refuses the statement as invalid, and
+// the claim is made by a request of its own.
+const (
+	updateSetTrace       = ", trace = :trace"
+	updateKeepTrace      = ", ptrace = if_not_exists(trace, :notrace)"
+	updateKeepTraceAgain = ", ptrace = trace"
+)
+
 // condRecreate guards the PutItem of a whole new record over one that is past its retention. It is a compare-and-set on all that
 // another write would have changed: own and fence change with a claim; exp changes with a completion, a failure and an extension
 // of the claim that was read. Without exp, a completion that lands between our read and our write would be erased. If Time to
@@ -209,6 +223,10 @@ func newExpressions(table string, o *Options) expressions {
 	}
 	if o.SortKey != "" {
 		inserted = append(inserted, o.SortKey)
+	}
+
+	if o.Trace != nil {
+		inserted = append(inserted, attrTrace, attrPrevTrace)
 	}
 
 	insertedFP := append(slices.Clone(inserted), attrFingerprint)

@@ -73,16 +73,27 @@ func goldenItemOf(attributes map[string]goldenValue) goldenItem {
 	return it
 }
 
-func goldenStore(t testing.TB) (*idemddb.Store, *idemddbtest.DB) {
+func goldenStore(t testing.TB, state string) (*idemddb.Store, *idemddbtest.DB) {
 	t.Helper()
 
 	// What the file names is there to be read. What is put here has another owner token in its name.
 	kept := &shelf{Kept: map[string][]byte{goldenName: []byte("paid, with a receipt")}}
 
-	return newStore(t, &idemddb.Options{
+	o := &idemddb.Options{
 		Now: func() time.Time { return time.UnixMilli(1893456000000) }, Results: kept, ResultsAbove: len("paid"),
-	})
+	}
+	if state == goldenTraced {
+		o.Trace = func(context.Context) string { return goldenTrace }
+	}
+
+	return newStore(t, o)
 }
+
+// The state of a record whose worker had Options.Trace, and what it returned.
+const (
+	goldenTraced = "completed, with a traceparent"
+	goldenTrace  = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
+)
 
 // goldenName is that of a result outside of the record, with the token of the file.
 const goldenName = "test/RyRKZZq7bAHhBO2UIkX2ror_WqEL08mWYoBYLk1uW2s/TOKEN-vBUW6Ue2AXLJhOXs"
@@ -120,6 +131,7 @@ func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
 			return c.Complete(ctx, []byte("paid, with a receipt"))
 		}),
 		"completed, result omitted": omitted,
+		goldenTraced:                settle(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, []byte("paid")) }),
 		"failed":                    settle(func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, errors.New("no such account")) }),
 	}
 
@@ -127,7 +139,7 @@ func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
 
-			s, db := goldenStore(t)
+			s, db := goldenStore(t, state)
 			ways[state](t, s)
 
 			got := maps.Clone(db.Items("records")[0])
@@ -153,7 +165,7 @@ func TestRecordsAreReadAsTheFormatSays(t *testing.T) {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
 
-			s, db := goldenStore(t)
+			s, db := goldenStore(t, state)
 			if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: it}); err != nil {
 				t.Fatal(err)
 			}
@@ -186,6 +198,8 @@ func TestRecordsAreReadAsTheFormatSays(t *testing.T) {
 					want.Result = []byte("paid, with a receipt")
 				case "completed, result omitted":
 					want.Result, want.ResultOmitted = nil, true
+				case goldenTraced:
+					want.Trace = goldenTrace
 				}
 
 				if diff := cmp.Diff(want, rec); diff != "" {
@@ -207,7 +221,7 @@ func FuzzRecord(f *testing.F) {
 		&types.AttributeValueMemberB{Value: []byte("x")}, &types.AttributeValueMemberL{}, &types.AttributeValueMemberM{},
 		&types.AttributeValueMemberBOOL{Value: true}, &types.AttributeValueMemberNS{Value: []string{"1"}},
 	}
-	names := []string{"v", "st", "own", "fence", "lease", "prev", "exp", "att", "born", "fp", "done", "res", "err", "other"}
+	names := []string{"v", "st", "own", "fence", "lease", "prev", "exp", "att", "born", "fp", "done", "res", "err", "other", "trace", "ptrace"}
 
 	for state := range states {
 		f.Add(state, []byte{})
@@ -229,7 +243,7 @@ func FuzzRecord(f *testing.F) {
 			}
 		}
 
-		s, db := goldenStore(t)
+		s, db := goldenStore(t, state)
 		if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: it}); err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package idemddb_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -66,7 +67,10 @@ func TestStatementsFitWithTheLongestNames(t *testing.T) {
 	t.Parallel()
 
 	long := func(s string) string { return strings.Repeat(s, 255/len(s)) }
-	o := idemddb.Options{PartitionKey: long(`"`), SortKey: long(`'`), TTLAttribute: long(`"'`), MaxAttempts: 1, NoTakeover: true}
+	o := idemddb.Options{
+		PartitionKey: long(`"`), SortKey: long(`'`), TTLAttribute: long(`"'`), MaxAttempts: 1, NoTakeover: true,
+		Trace: func(context.Context) string { return "" },
+	}
 
 	texts := map[string]string{}
 	for what, pair := range idemddb.GroupPairs() {

@@ -17,6 +17,7 @@ import (
 type Record struct {
 	Key           string    // as it was claimed
 	Fence         int64     // of the claim that completed it
+	Trace         string    // that claim's traceparent, by Options.Trace; "" for none
 	Attempts      int       // claims whose work began, that one included
 	Result        []byte    // nil if the work had none, if it was omitted, or with ClaimOptions.SkipResult; the caller's own copy
 	ResultOmitted bool      // the work had a result that was not kept: too large, not encodable, or gone from Options.Results
@@ -45,11 +46,14 @@ const (
 	attrDueNS       = "due_ns"
 	attrParked      = "parked"
 	attrOperator    = "op" // of package operate
+	attrTrace       = "trace"
+	attrPrevTrace   = "ptrace"
 )
 
 var attributeNames = []string{
 	attrVersion, attrState, attrToken, attrFence, attrLease, attrPrevious, attrAttempts, attrBorn, attrFingerprint,
 	attrDone, attrResult, attrError, attrTx, attrOutbox, attrEnds, attrDue, attrDueNS, attrParked, attrOperator,
+	attrTrace, attrPrevTrace,
 }
 
 const (
@@ -88,6 +92,9 @@ type storedRecord struct {
 	Outbox []storedMessage `dynamodbav:"outbox"`
 	Parked []parkedMessage `dynamodbav:"parked"`
 
+	Trace         string `dynamodbav:"-"` // of the last claim
+	PreviousTrace string `dynamodbav:"-"` // of the claim before
+
 	Expires int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
 	Result  types.AttributeValue `dynamodbav:"-"` // nil, B, M for one in Options.Results, or NULL for one that was omitted
 }
@@ -105,7 +112,9 @@ func (s *Store) decode(stored item) (*storedRecord, error) {
 			ErrCorrupt, version, formatVersion)
 	}
 
-	rec := &storedRecord{Result: stored[attrResult]}
+	rec := &storedRecord{
+		Result: stored[attrResult], Trace: traceAt(stored, attrTrace), PreviousTrace: traceAt(stored, attrPrevTrace),
+	}
 	if err := attributevalue.UnmarshalMap(stored, rec); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
@@ -181,6 +190,7 @@ func (r *storedRecord) record(key string) *Record {
 	rec := &Record{
 		Key:       key,
 		Fence:     *r.Fence,
+		Trace:     r.Trace,
 		Attempts:  r.Attempts,
 		ExpiresAt: time.Unix(r.Expires, 0),
 	}
@@ -275,6 +285,10 @@ func (s *Store) checkSize(partition string, result types.AttributeValue, e Effec
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
 		maxToken + len(stateInProgress) + maxFingerprint + recordNumbers*maxNumberSize + valueSize(result) + messagesSize(e.Messages)
 
+	if s.opts.Trace != nil {
+		size += 2 * maxTrace //nolint:mnd // trace and ptrace
+	}
+
 	for _, name := range attributeNames {
 		size += len(name)
 	}
@@ -294,6 +308,7 @@ func (s *Store) checkSize(partition string, result types.AttributeValue, e Effec
 var (
 	versionValue            = numberValue(formatVersion)
 	zeroValue               = numberValue(0)
+	noTraceValue            = stringValue("")
 	oneValue                = numberValue(1)
 	returnedValue           = numberValue(-1)
 	inProgressValue         = stringValue(stateInProgress)

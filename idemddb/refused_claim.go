@@ -58,6 +58,7 @@ func (a *acquisition) own(rec *storedRecord) {
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
 	case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:
 		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())
+		a.takenFrom(rec.PreviousTrace)
 	default: // a new token, because no claim is granted to the one in the record
 		a.token, a.err = newToken(rec.holder()), keyError("claim", a.key, errChanged)
 	}

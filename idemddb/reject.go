@@ -27,7 +27,7 @@ func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, caus
 
 	r := &rejecting{acquisition{
 		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
-		skipResult: opts.SkipResult,
+		skipResult: opts.SkipResult, trace: s.trace(ctx),
 	}, errorText(cause), permanent}
 
 	write, p, cancel := s.settleContext(ctx)
@@ -121,13 +121,15 @@ func (r *rejecting) single() *dynamodb.UpdateItemInput {
 	values[":err"] = stringValue(r.cause)
 	values[":state"] = r.state()
 	delete(values, ":lease")
+	delete(values, ":notrace")
 
 	// The record has no lease. Its end is that of a record that was released or failed now.
 	values[":exp"] = numberValue(s.expiry(r.last.now, r.last.now))
-	in.UpdateExpression = new(updateReject + " REMOVE fp")
+	set := updateReject + s.traced(updateSetTrace)
+	in.UpdateExpression = new(set + " REMOVE fp")
 
 	if r.fingerprint != "" {
-		in.UpdateExpression = new(updateReject + updateSetFP)
+		in.UpdateExpression = new(set + updateSetFP)
 	}
 
 	return in

@@ -44,7 +44,7 @@ func TestEveryMutationOfTheCodeIsNoticed(t *testing.T) {
 		t.Skip("each mutant runs a test in a process of its own")
 	}
 
-	all := slices.Concat(claimMutants, settleMutants, requestMutants, limitMutants, outcomeMutants, effectMutants, streamMutants, unchangedResultMutants, resultMutants, httpMutants, operateMutants, funcMutants)
+	all := slices.Concat(claimMutants, settleMutants, requestMutants, limitMutants, outcomeMutants, effectMutants, streamMutants, unchangedResultMutants, resultMutants, httpMutants, operateMutants, funcMutants, traceMutants)
 	binaries := build(t, all)
 
 	t.Run("expressions", func(t *testing.T) {

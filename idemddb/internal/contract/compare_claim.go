@@ -20,6 +20,7 @@ var comparisonCases = costly(
 	testCase{name: "batch: the same claims with a cache", check: func(h *harness) {
 		h.compareClaims(func(o *idemddb.Options) { o.Cache = 1000 })
 	}},
+	testCase{name: "batch: the same claims with a traceparent", check: func(h *harness) { h.compareClaims(traced("run")) }},
 	testCase{name: "batch: settling answers and writes what it does alone, whatever became of the claim", check: func(h *harness) {
 		h.compareSettling()
 	}},

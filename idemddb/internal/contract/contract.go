@@ -66,6 +66,7 @@ var cases = slices.Concat(
 	fingerprintCases, foreignRecordCases, keyCases,
 	batchClaimCases, batchSettleCases, batchFaultCases, comparisonCases,
 	completeWithCases, reasonCases, commitCases, outboxCases, batchOutboxCases,
+	traceCases,
 )
 
 // testCase is one thing that must be true; its name says what.

@@ -1,0 +1,70 @@
+package mutation
+
+// traceMutants change how a record leads to the run before.
+var traceMutants = []mutant{
+	{
+		why:  "a panic of Options.Trace loses the claim, or the commit of work that is done",
+		file: "idemddb/trace.go",
+		old:  `if recover() != nil {`,
+		new:  `if false {`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
+	},
+	{
+		why:  "a text of any length is kept, so that a record outgrows 1 KB",
+		file: "idemddb/trace.go",
+		old:  `if len(text) > maxTrace {`,
+		new:  `if len(text) > 2*maxTrace {`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
+	},
+	{
+		why:  "a text with a line break is kept, and forges a line of a log",
+		file: "idemddb/trace.go",
+		old:  `if text[i] <= ' ' || text[i] > '~' {`,
+		new:  `if text[i] > '~' {`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
+	},
+	{
+		why:  "a claim after a release is linked to the run before, as if it were a takeover",
+		file: "idemddb/trace.go",
+		old:  `a.claim != nil && a.claim.takeover {`,
+		new:  `a.claim != nil {`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
+	},
+	{
+		why:  "a takeover whose answer is lost does not know the run before",
+		file: "idemddb/refused_claim.go",
+		old:  `a.takenFrom(rec.PreviousTrace)`,
+		new:  `a.takenFrom(rec.Trace)`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
+	},
+	{
+		why:  "a takeover in a batch is linked to what the run before had taken over, not to it",
+		file: "idemddb/claim_request.go",
+		old:  `a.takenFrom(rec.Trace)`,
+		new:  `a.takenFrom(rec.PreviousTrace)`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/batch:_claims_keep_their_runs",
+	},
+	{
+		why:  "a text that is not kept leaves the traceparent of an earlier run, to which a replay is linked",
+		file: "idemddb/claim_request.go",
+		old:  `values[":trace"] = stringValue(a.trace)`,
+		new: `if values[":trace"] = stringValue(a.trace); a.trace == "" {
+			values[":trace"] = stringValue("earlier")
+		}`,
+		pkg: "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
+	},
+	{
+		why:  "a record past its retention is claimed without the traceparent of its new run",
+		file: "idemddb/claim_request.go",
+		old:  `record[attrTrace] = stringValue(a.trace)`,
+		new:  `record[attrTrace] = noTraceValue`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_record_past_its_retention_keeps_nothing_of_the_runs",
+	},
+	{
+		why:  "a replay from the cache of the process that completed the key does not name the run",
+		file: "idemddb/complete.go",
+		old:  `Attempts: c.attempt, Trace: c.trace,`,
+		new:  `Attempts: c.attempt,`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/each_call_asks_for_its_traceparent_once",
+	},
+}
