@@ -78,6 +78,12 @@ func TestEffectsPageHasTheCostsThatAreMeasured(t *testing.T) {
 				units, alone := measure(1)
 				unitsOfTen, inTen := measure(10)
 
+				// A handler that ends before the last of the ten knows of its claim has a request of its own: that is by chance.
+				for range 2 {
+					_, again := measure(10)
+					inTen = min(inTen, again)
+				}
+
 				if units != unitsOfTen {
 					t.Errorf("%s WCU alone, and %s in a batch", units, unitsOfTen)
 				}
