@@ -16,8 +16,6 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
-const inMemory = "in memory"
-
 // engine is a DynamoDB with the two tables of the payments function. The pipeline reads them.
 type engine struct {
 	*pipeline.Pipeline
@@ -35,7 +33,7 @@ func open(ctx context.Context, name string) (*engine, error) {
 
 	switch name {
 	case "", "memory":
-		e.name, client = inMemory, idemddbtest.New(nil).Client()
+		e.name, client = "in memory", idemddbtest.New(nil).Client()
 	case "dynamodb-local":
 		endpoint := os.Getenv("DYNAMODB_LOCAL_ENDPOINT")
 		if endpoint == "" {

@@ -152,16 +152,6 @@ type outcome struct {
 	requests            int    // of DynamoDB
 }
 
-// shared returns the upper bound for n requests that ten messages share. A request is sent after a short wait for others. In memory all
-// ten are in time for it; with an engine in a process of its own, on a busy machine, the last ones may need a second request.
-func (f *fixture) shared(n int) int {
-	if f.engine.name == inMemory {
-		return n
-	}
-
-	return 2 * n
-}
-
 // deliver hands a batch to a worker, waits for the answer and checks it.
 func (f *fixture) deliver(ctx context.Context, w *worker, want outcome, batch ...events.SQSMessage) {
 	if f.err == nil {
