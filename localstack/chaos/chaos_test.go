@@ -40,6 +40,7 @@ const (
 	processes = 6
 	fullBatch = 10
 	timeout   = 3 * time.Second // of an invocation
+	slow      = 500 * time.Millisecond
 	patience  = 3 * time.Minute // until all messages are done
 )
 
@@ -119,7 +120,7 @@ type run struct {
 	struck  map[syscall.Signal]int
 	errs    []error
 	invoked atomic.Int64
-	late    atomic.Int64 // invocations whose time was over
+	slow    atomic.Int64 // invocations that took longer than slow
 }
 
 func newRun(t *testing.T, s scenario, f function, seed uint64) *run {
@@ -323,6 +324,7 @@ func (r *run) size() int {
 
 // deliver invokes the function with a batch. It returns false if the process can't be used any more.
 func (r *run) deliver(p *process, batch []*message) bool {
+	began := time.Now()
 	id := fmt.Sprintf("call-%d", r.invoked.Add(1))
 	response, err := p.invoke(invocation{id, sqsEvent(batch), time.Now().Add(timeout)}, r.draw())
 	failed := map[string]bool{}
@@ -342,8 +344,8 @@ func (r *run) deliver(p *process, batch []*message) bool {
 		}
 	}
 
-	if errors.Is(err, errTimedOut) {
-		r.late.Add(1)
+	if time.Since(began) > slow {
+		r.slow.Add(1)
 	}
 
 	r.queues.settle(batch, failed)
@@ -546,11 +548,11 @@ func (r *run) checkQueues(payments int) {
 	}
 }
 
-// needlessly reports deliveries that failed although nothing was wrong. If the machine is so slow that an invocation ran into its
-// time-out, its keys are held until its lease ends, so that says nothing.
+// needlessly reports deliveries that failed although nothing was wrong. If the machine or DynamoDB Local is so slow that an invocation
+// took much of its time, its claims were perhaps not answered in time, and that says nothing about the library.
 func (r *run) needlessly(failed int) {
-	if late := r.late.Load(); late > 0 {
-		r.Logf("%d deliveries failed, and %d invocations took more than %s", failed, late, timeout)
+	if n := r.slow.Load(); n > 0 {
+		r.Logf("%d deliveries failed, and %d invocations took more than %s", failed, n, slow)
 
 		return
 	}
