@@ -40,7 +40,7 @@ const (
 	processes = 6
 	fullBatch = 10
 	timeout   = 3 * time.Second // of an invocation
-	slow      = 500 * time.Millisecond
+	quick     = 500 * time.Millisecond
 	patience  = 3 * time.Minute // until all messages are done
 )
 
@@ -120,7 +120,7 @@ type run struct {
 	struck  map[syscall.Signal]int
 	errs    []error
 	invoked atomic.Int64
-	slow    atomic.Int64 // invocations that took longer than slow
+	slow    atomic.Int64 // invocations that took longer than quick
 }
 
 func newRun(t *testing.T, s scenario, f function, seed uint64) *run {
@@ -344,7 +344,7 @@ func (r *run) deliver(p *process, batch []*message) bool {
 		}
 	}
 
-	if time.Since(began) > slow {
+	if time.Since(began) > quick {
 		r.slow.Add(1)
 	}
 
@@ -552,7 +552,7 @@ func (r *run) checkQueues(payments int) {
 // took much of its time, its claims were perhaps not answered in time, and that says nothing about the library.
 func (r *run) needlessly(failed int) {
 	if n := r.slow.Load(); n > 0 {
-		r.Logf("%d deliveries failed, and %d invocations took more than %s", failed, n, slow)
+		r.Logf("%d deliveries failed, and %d invocations took more than %s", failed, n, quick)
 
 		return
 	}
