@@ -9,6 +9,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 // ClaimOptions shape one claim. Nil and zero mean the defaults.
@@ -206,7 +208,7 @@ func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func())
 			return
 		}
 
-		if !sleep(ctx, min(pause, left)) {
+		if !sleep.For(ctx, min(pause, left)) {
 			a.err = errors.Join(a.err, context.Cause(ctx))
 
 			return
@@ -226,7 +228,7 @@ func (a *acquisition) try(ctx context.Context, b *Batch) {
 			return
 		}
 
-		if time.Until(p.end) < retryBase || !sleep(ctx, retryBase) {
+		if time.Until(p.end) < retryBase || !sleep.For(ctx, retryBase) {
 			a.err = errors.Join(a.err, context.Cause(ctx))
 
 			return

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 // minCommitRetention is the least retention of a Store for Commit: DynamoDB refuses a signed request minutes after its time, so that no
@@ -149,7 +151,7 @@ func (c *committing) run(ctx context.Context) {
 		c.send(ctx, p, c.recordItem())
 		c.follow(ctx, p)
 
-		if !errors.Is(c.err, errChanged) || turn == maxTurns-1 || !sleep(ctx, retryBase) {
+		if !errors.Is(c.err, errChanged) || turn == maxTurns-1 || !sleep.For(ctx, retryBase) {
 			return
 		}
 	}

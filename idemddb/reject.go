@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 // Reject writes down that work without a claim ran and did not succeed, under the condition of a claim: the key is released, with one
@@ -78,7 +80,7 @@ func (r *rejecting) run(ctx context.Context, p policy) error {
 			r.err = r.markFailed(ctx, p, rare.found)
 		}
 
-		if !errors.Is(r.err, errChanged) || turn == maxTurns-1 || !sleep(ctx, retryBase) {
+		if !errors.Is(r.err, errChanged) || turn == maxTurns-1 || !sleep.For(ctx, retryBase) {
 			break
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 // The retry policy is the library's own, because the SDK's differs between versions, waits for seconds after a first error, and
@@ -79,7 +81,7 @@ func retry(ctx context.Context, p policy, failed func(error), try func(context.C
 
 		failed(err)
 
-		if !sleep(ctx, min(jitter(limit), left/2)) { //nolint:mnd // half
+		if !sleep.For(ctx, min(jitter(limit), left/2)) { //nolint:mnd // half
 			return gaveUp(ctx, err)
 		}
 	}
@@ -104,19 +106,6 @@ func gaveUp(ctx context.Context, err error) error {
 
 func jitter(limit time.Duration) time.Duration {
 	return rand.N(limit) + 1 //nolint:gosec // spreads load, guards nothing
-}
-
-// sleep waits for d. It returns false if the context ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // verdict is what the error of a request says about its outcome.

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 // Handler does the work of one message. Nil means done: the message is deleted, and its key never runs again while its record lives. An
@@ -224,7 +225,7 @@ func (v *invocation) claim(ctx context.Context, m *message, t *turn) (*idemddb.C
 		t.leave()
 
 		left := time.Until(end)
-		if left <= 0 || !errors.Is(err, idemddb.ErrInProgress) || !sleep(ctx, min(pause, left)) {
+		if left <= 0 || !errors.Is(err, idemddb.ErrInProgress) || !sleep.For(ctx, min(pause, left)) {
 			return nil, nil, unclaimed(err)
 		}
 
@@ -237,19 +238,6 @@ const (
 	pollMin = 50 * time.Millisecond
 	pollMax = time.Second
 )
-
-// sleep waits for d. It returns false if the context ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
 
 // troubleTime is how long a finished effect waits for its record before it is in trouble.
 const troubleTime = 100 * time.Millisecond

@@ -11,6 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 // listing is one parallel scan. Each segment has a goroutine that reads pages; run takes them, one after the other.
@@ -162,15 +164,8 @@ func (l *listing) pace(ctx context.Context) bool {
 	}
 
 	due := time.Duration(l.budget.usedUnits() / l.selection.Rate * float64(time.Second))
-	timer := time.NewTimer(time.Until(l.begun.Add(due)))
-	defer timer.Stop()
 
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return sleep.For(ctx, time.Until(l.begun.Add(due)))
 }
 
 // budget is what the segments may still read. It knows the price of a record from those that were read.
