@@ -234,11 +234,9 @@ func (s *Store) partition(key string) (string, error) {
 // beginning of the key's SHA-256, in URL-safe base64, behind "sha256:".
 func KeyHash(key string) string { return digestPrefix + digest(key)[:12] }
 
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
+func digest(text string) string { return digestText(sha256.Sum256([]byte(text))) }
 
-	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
+func digestText(sum [sha256.Size]byte) string { return base64.RawURLEncoding.EncodeToString(sum[:]) }
 
 // storedFingerprint is a fingerprint as the record holds it: the algorithm's version and a digest, so that neither its
 // length nor what it shows depends on the caller. Another algorithm gets another number and never matches this one's.

@@ -61,9 +61,9 @@ type owner struct {
 	lease            time.Duration // 0 for work without a claim
 }
 
-// name is that of one result. A result with other bytes has another name.
-func (o owner) name(s *Store, result []byte) string {
-	return s.namespace + "/" + digest(o.partition) + "/" + o.token + "-" + digest(string(result))[:sumInName]
+// name is that of the result with this SHA-256. A result with other bytes has another name.
+func (o owner) name(s *Store, sum [sha256.Size]byte) string {
+	return s.namespace + "/" + digest(o.partition) + "/" + o.token + "-" + digestText(sum)[:sumInName]
 }
 
 // resultValue returns what the record of a key holds of a result. A large one is put into Options.Results first. If the result cannot be
@@ -84,7 +84,7 @@ func (s *Store) resultValue(
 	}
 
 	sum := sha256.Sum256(result)
-	kept := keptResult{Name: o.name(s, result), Length: len(result), Sum: sum[:]}
+	kept := keptResult{Name: o.name(s, sum), Length: len(result), Sum: sum[:]}
 	value = marshal(kept)
 
 	if tooLarge = s.checkSize(o.partition, value, e); tooLarge != nil {

@@ -5,14 +5,14 @@ var resultMutants = []mutant{
 	{
 		why:  "the name of a result lacks the owner token, so a zombie overwrites its successor's",
 		file: "idemddb/results.go",
-		old:  `digest(o.partition) + "/" + o.token + "-" + digest(string(result))[:sumInName]`,
+		old:  `digest(o.partition) + "/" + o.token + "-" + digestText(sum)[:sumInName]`,
 		new:  `digest(o.partition)`,
 		pkg:  "idemddb", run: "TestAZombieDoesNotOverwriteTheResultOfItsSuccessor",
 	},
 	{
 		why:  "the name of a result lacks its digest, so a second completion of a claim overwrites the first one's",
 		file: "idemddb/results.go",
-		old:  `o.token + "-" + digest(string(result))[:sumInName]`,
+		old:  `o.token + "-" + digestText(sum)[:sumInName]`,
 		new:  `o.token`,
 		pkg:  "idemddb", run: "TestCompletingAgainWithAnotherLargeResultIsFenced",
 	},
