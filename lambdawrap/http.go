@@ -173,11 +173,7 @@ func (h *httpHandler) within(ctx context.Context, deadline time.Time) (context.C
 }
 
 func (h *httpHandler) logger() *slog.Logger {
-	if h.opts.Logger != nil {
-		return h.opts.Logger
-	}
-
-	return slog.Default()
+	return cmp.Or(h.opts.Logger, slog.Default())
 }
 
 // isFinal is the default of HTTPOptions.Keep. The other answers say that the same request may succeed later.
@@ -196,13 +192,9 @@ func (o *HTTPOptions) validate() error {
 		return errors.New("lambdawrap: HTTPOptions.Caller: must not be nil; return who sends the request, from what was verified")
 	}
 
-	for _, field := range []struct {
-		name  string
-		value time.Duration
-	}{{"Reserve", o.Reserve}, {"Timeout", o.Timeout}, {"Wait", o.Wait}} {
-		if field.value < 0 {
-			return fmt.Errorf("lambdawrap: HTTPOptions.%s: must not be negative, is %v", field.name, field.value)
-		}
+	times := Options{Reserve: o.Reserve, Timeout: o.Timeout, Wait: o.Wait}
+	if err := times.validate("HTTPOptions"); err != nil {
+		return err
 	}
 
 	if o.MaxBody < 0 {

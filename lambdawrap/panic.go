@@ -61,7 +61,7 @@ func isReadable(err error) (ok bool) {
 
 // background runs user code in a goroutine of its own, so that a panic, the end of its goroutine and code that never returns cost no
 // more than its own message. The channel gives the code's error, once. An error that cannot be read, such as a typed nil pointer,
-// is replaced here by the panic, so that nothing meets it later.
+// is replaced here by the panic, so that no later code panics when it reads the error.
 func background(code func() error) <-chan error {
 	answer := make(chan error, 1) // code that is abandoned can always end
 

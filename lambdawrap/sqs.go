@@ -356,9 +356,5 @@ func (o *Options) validate(name string) error {
 }
 
 func (w *wrapper) logger() *slog.Logger {
-	if w.opts.Logger != nil {
-		return w.opts.Logger
-	}
-
-	return slog.Default()
+	return cmp.Or(w.opts.Logger, slog.Default())
 }

@@ -45,7 +45,8 @@ func ExampleDB_Begin() {
 	// UpdateItem conflict: false
 }
 
-// The transaction of a process that died: it is in flight, and what the next process sends meets it.
+// A process has sent a transaction and died. DynamoDB is still working on the transaction, so it refuses what the next process sends to the
+// same items, as a conflict.
 func ExampleTransaction() {
 	db := withTable()
 	db.Inject(idemddbtest.LateCommit)

@@ -132,7 +132,8 @@ func statementCode(t *testing.T, c idemddb.DynamoDB) string {
 	return string(out.Responses[1].Error.Code)
 }
 
-// A transaction that is committed in part is where a second one meets its own first one: a conflict beside a condition that is refused.
+// While a transaction is committed item by item, a second try of it gets two kinds of reasons: a conflict for an item that is not committed
+// yet, and a refused condition for one that is.
 func TestAnItemIsCommittedBeforeTheOthers(t *testing.T) {
 	t.Parallel()
 	db := openDB(t, nil)

@@ -18,7 +18,7 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/dynamodblocal"
 )
 
-// shared is the one DynamoDB Local of a test binary. The first test that asks for it starts it.
+// shared is the DynamoDB Local that all tests of a test binary use. The first test that calls Client starts it.
 var shared struct {
 	start    sync.Once
 	endpoint string
