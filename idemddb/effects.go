@@ -92,7 +92,7 @@ type staging struct {
 
 	mu      sync.Mutex
 	staged  bool // Stage was called, perhaps with nothing
-	closed  error
+	closed  bool // Stage is refused: the claim was settled, or its handler did not return in time
 	effects Effects
 	sent    *Effects // of a CompleteWith that is under way, or whose outcome is not known
 }
@@ -139,8 +139,9 @@ func (s *staging) add(e Effects) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if s.closed != nil {
-		return s.closed
+	if s.closed {
+		return fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w",
+			KeyHash(s.key), ErrFenced)
 	}
 
 	all, err := s.with(e)
@@ -186,7 +187,7 @@ func (s *staging) take() (Effects, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.close()
+	s.closed = true
 
 	if s.sent != nil {
 		return *s.sent, true
@@ -205,7 +206,7 @@ func (s *staging) takeWith(e Effects) (Effects, error) {
 		return Effects{}, err
 	}
 
-	s.close()
+	s.closed = true
 	s.sent = &all
 
 	return all, nil
@@ -216,12 +217,7 @@ func (s *staging) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.close()
-}
-
-func (s *staging) close() {
-	s.closed = fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w",
-		KeyHash(s.key), ErrFenced)
+	s.closed = true
 }
 
 // reopen lets the work stage again: nothing of what was taken is written.
@@ -229,7 +225,7 @@ func (s *staging) reopen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.closed, s.sent = nil, nil
+	s.closed, s.sent = false, nil
 }
 
 // written forgets what was taken: it is committed.

@@ -63,29 +63,6 @@ func (s *Store) sendSingle(ctx context.Context, r request) error {
 	return err
 }
 
-// retry retries a request of one key, or with key "" of several. It emits an event for each retry.
-func (s *Store) retry(ctx context.Context, key string, p policy, try func(context.Context) error) error {
-	return retry(ctx, p, func(err error) {
-		s.observe(ctx, Event{Kind: Retried, Key: key, Err: err})
-		retried(ctx)
-	}, try)
-}
-
-type onRetryKey struct{}
-
-// OnRetry returns a context for settling a claim. f is called each time that a try of the write has failed and another one follows.
-// It must be quick and safe for concurrent use. It is for wrappers, which should not begin new work while the records of finished
-// work do not get through.
-func OnRetry(ctx context.Context, f func()) context.Context {
-	return context.WithValue(ctx, onRetryKey{}, f)
-}
-
-func retried(ctx context.Context) {
-	if f, ok := ctx.Value(onRetryKey{}).(func()); ok {
-		f()
-	}
-}
-
 // write is one conditional update of one record.
 type write struct {
 	partition         string

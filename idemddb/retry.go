@@ -48,6 +48,29 @@ var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
 	o.DisableValidateResponseChecksum = true
 }}
 
+// retry retries a request of one key, or with key "" of several. It emits an event for each retry.
+func (s *Store) retry(ctx context.Context, key string, p policy, try func(context.Context) error) error {
+	return retry(ctx, p, func(err error) {
+		s.observe(ctx, Event{Kind: Retried, Key: key, Err: err})
+		retried(ctx)
+	}, try)
+}
+
+type onRetryKey struct{}
+
+// OnRetry returns a context for settling a claim. f is called each time that a try of the write has failed and another one follows.
+// It must be quick and safe for concurrent use. It is for wrappers, which should not begin new work while the records of finished
+// work do not get through.
+func OnRetry(ctx context.Context, f func()) context.Context {
+	return context.WithValue(ctx, onRetryKey{}, f)
+}
+
+func retried(ctx context.Context) {
+	if f, ok := ctx.Value(onRetryKey{}).(func()); ok {
+		f()
+	}
+}
+
 // retry calls try until its error does not call for another try, or until the policy's end. Pauses have full jitter and double
 // up to the policy's limit. A pause is at most half of the time that is left, so that retries go on until the end.
 //
@@ -59,8 +82,12 @@ func retry(ctx context.Context, p policy, failed func(error), try func(context.C
 	for limit := retryBase; ; limit = min(2*limit, p.pause) {
 		err := tryOnce(ctx, p.end, try)
 
+		if err == nil {
+			return nil
+		}
+
 		switch v := judge(err); {
-		case err == nil, v == refused, v == invalid:
+		case v == refused, v == invalid:
 			return err
 		case v == rejected:
 			if denied.IsZero() {

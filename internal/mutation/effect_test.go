@@ -233,8 +233,8 @@ var effectMutants = []mutant{
 	{
 		why:  "the effects of a CompleteWith that was refused are written by the next one",
 		file: "idemddb/effects.go",
-		old:  `s.closed, s.sent = nil, nil`,
-		new:  `s.closed, s.effects = nil, *s.sent`,
+		old:  `s.closed, s.sent = false, nil`,
+		new:  `s.closed, s.effects = false, *s.sent`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_refused_effect_writes_nothing",
 	},
 	{

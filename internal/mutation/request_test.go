@@ -104,7 +104,7 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "the sender of finished work does not hear that a single request is sent again",
-		file: "idemddb/request.go",
+		file: "idemddb/retry.go",
 		old: `Err: err})
 		retried(ctx)`,
 		new: `Err: err})`,
