@@ -86,10 +86,10 @@ func retry(ctx context.Context, p policy, failed func(error), try func(context.C
 			return nil
 		}
 
-		switch v := judge(err); {
-		case v == refused, v == invalid:
+		switch judge(err) { //nolint:exhaustive // the others are sent again
+		case refused, invalid:
 			return err
-		case v == rejected:
+		case rejected:
 			if denied.IsZero() {
 				denied = time.Now()
 			}

@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -67,4 +70,34 @@ func ExampleMeasure() {
 
 	fmt.Println("Messages", line["Messages"], "Failures", line["Failures"], err)
 	// Output: Messages 2 Failures 0 <nil>
+}
+
+// The client did not get the first answer, and sends its request again.
+func ExampleMetrics_WrapHTTP() {
+	var log bytes.Buffer // a function has os.Stdout
+
+	metrics := lambdawrap.NewMetrics(&log, "API")
+	store, _ := inMemory(&idemddb.Options{Observe: metrics.Observe})
+
+	api := metrics.WrapHTTP(lambdawrap.HTTP(store, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusAccepted)
+	}), &lambdawrap.HTTPOptions{Caller: func(*http.Request) (string, error) { return "ada", nil }}))
+
+	for range 2 {
+		log.Reset()
+
+		r := httptest.NewRequest(http.MethodPost, "/payments", strings.NewReader(`{"amount":125}`))
+		r.Header.Set("Idempotency-Key", "key-1")
+		api.ServeHTTP(httptest.NewRecorder(), r)
+
+		var line map[string]any
+		if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+			fmt.Println(err)
+		}
+
+		fmt.Println("Messages", line["Messages"], "Completions", line["Completions"], "Replays", line["Replays"])
+	}
+	// Output:
+	// Messages 1 Completions 1 Replays 0
+	// Messages 1 Completions 0 Replays 1
 }

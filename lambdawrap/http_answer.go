@@ -215,7 +215,7 @@ func sendBody(w http.ResponseWriter, status int, body []byte) {
 	w.WriteHeader(status)
 
 	if hasBody(status) && len(body) > 0 {
-		_, _ = w.Write(body) // a client that is gone asks again
+		_, _ = w.Write(body) //nolint:gosec // the handler's own answer, as it gave it; a client that is gone asks again
 	}
 }
 

@@ -174,7 +174,10 @@ func (x *exchange) conclude(ctx context.Context, o outcome) {
 		x.report(ctx, o)
 	}
 
-	switch rec := x.recordOf(o); {
+	rec := x.recordOf(o)
+	countMessage(ctx, o.name, o.err != nil && !o.done && rec == nil, false)
+
+	switch {
 	case rec != nil:
 		x.replay(ctx, rec)
 	case o.err == nil, o.done, isHandlers:

@@ -3,20 +3,14 @@ package lambdawrap
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 )
@@ -68,50 +62,6 @@ type Metrics struct {
 
 	mu  sync.Mutex // guards out, so that each line is one write
 	out io.Writer
-}
-
-// The bounds of CloudWatch, in bytes where they are of texts, and the members of a line that are neither dimension nor metric.
-const (
-	maxDimensions      = 30
-	maxNamespace       = 255
-	maxDimensionName   = 255
-	maxDimensionValue  = 1024
-	metricsDirective   = "_aws"
-	requestIDProperty  = "requestId"
-	namespaceMarks     = "._-/#: "
-	reservedNamespaces = "AWS/"
-)
-
-// lineMetrics lists the metrics of a line. A metric is the number of events of its kinds and of messages with its outcomes.
-// Messages and Failures are read from the event and the answer, and DeadLetters are counted by themselves.
-var lineMetrics = []struct {
-	name     string
-	kinds    []idemddb.Kind
-	outcomes []Outcome
-}{
-	{name: "Messages"},
-	{name: "Failures"},
-	{name: "Claims", kinds: []idemddb.Kind{idemddb.Claimed, idemddb.Takeover}},
-	{name: "Takeovers", kinds: []idemddb.Kind{idemddb.Takeover}},
-	{name: "Completions", kinds: []idemddb.Kind{idemddb.Completed}},
-	{name: "Replays", kinds: []idemddb.Kind{idemddb.Replayed}},
-	{name: "InProgress", kinds: []idemddb.Kind{idemddb.InProgress}},
-	{name: "Refusals", kinds: []idemddb.Kind{idemddb.Refused, idemddb.Mismatch, idemddb.Corrupt}},
-	{name: "Unanswered", kinds: []idemddb.Kind{idemddb.Unanswered}},
-	{name: "Releases", kinds: []idemddb.Kind{idemddb.Released}},
-	{name: "Failed", kinds: []idemddb.Kind{idemddb.Failed}},
-	{name: "Fenced", kinds: []idemddb.Kind{idemddb.Fenced}},
-	{name: "Unrecorded", kinds: []idemddb.Kind{idemddb.Unrecorded}},
-	{name: "Uncommitted", kinds: []idemddb.Kind{idemddb.Uncommitted}},
-	{name: "Conflicts", kinds: []idemddb.Kind{idemddb.Conflict}},
-	{name: "EffectRefusals", kinds: []idemddb.Kind{idemddb.EffectRefused}},
-	{name: "Unsent", kinds: []idemddb.Kind{idemddb.Unsent}},
-	{name: "Parked", kinds: []idemddb.Kind{idemddb.Parked}},
-	{name: "Retries", kinds: []idemddb.Kind{idemddb.Retried}},
-	{name: "Ungrouped", kinds: []idemddb.Kind{idemddb.Ungrouped}},
-	{name: "Permanent", outcomes: []Outcome{OutcomePermanent, OutcomeRefused, OutcomeMismatch, OutcomeNoKey}},
-	{name: "DeadLetters"},
-	{name: "Late", outcomes: []Outcome{OutcomeLate}},
 }
 
 // NewMetrics returns Metrics that write their lines to out, which is os.Stdout on Lambda, for a namespace of CloudWatch. For each
@@ -194,8 +144,38 @@ func Measure[In, Out any](m *Metrics, h func(context.Context, In) (Out, error)) 
 	}
 }
 
+// WrapHTTP is [Metrics.Wrap] for the handler that [HTTP] returns. It writes a line for each request that has a key and a caller, with one
+// message: one failure if the work of the request is not done. A request whose handler panics has no line. Where a rule of NewMetrics is
+// broken, each request is answered with 500, before its work begins.
+//
+//	lambdaurl.Start(authenticate(metrics.WrapHTTP(lambdawrap.HTTP(store, mux, opts))))
+func (m *Metrics) WrapHTTP(h http.Handler) http.Handler {
+	if h == nil {
+		panic("lambdawrap: handler: must not be nil")
+	}
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if m.invalid != nil {
+			problemServer.with(m.invalid.Error()).write(w)
+
+			return
+		}
+
+		c, ctx := newCounts(), r.Context()
+		h.ServeHTTP(w, r.WithContext(context.WithValue(ctx, countsKey{}, c)))
+
+		c.mu.Lock()
+		c.messages, c.failures = c.ended, c.failed
+		c.mu.Unlock()
+
+		if c.messages > 0 {
+			m.report(ctx, c)
+		}
+	})
+}
+
 // Observe counts the events of a batch; it is for idemddb.Options.Observe. It does not count the events of other calls than
-// those that Wrap's function makes.
+// those that its wrappers make.
 func (m *Metrics) Observe(ctx context.Context, e idemddb.Event) {
 	m.observed.Store(true)
 
@@ -213,103 +193,24 @@ func (m *Metrics) measure(ctx context.Context, call func(context.Context, *count
 		return m.invalid
 	}
 
-	c := &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[Outcome]int{}}
+	c := newCounts()
 
 	err := call(context.WithValue(ctx, countsKey{}, c), c)
 	if err != nil {
 		c.failures = c.messages
 	}
 
-	m.write(ctx, c)
-
-	if c.doneUnobserved() && !m.observed.Load() && !m.warned.Swap(true) {
-		m.warn(ctx)
-	}
+	m.report(ctx, c)
 
 	return err
 }
 
-func checkNamespace(namespace string) error {
-	err := checkText(namespace, maxNamespace)
+// report writes the line of a call that has ended.
+func (m *Metrics) report(ctx context.Context, c *counts) {
+	m.write(ctx, c)
 
-	switch {
-	case err != nil:
-	case strings.HasPrefix(namespace, ":"):
-		err = errors.New("must not begin with a colon")
-	case strings.HasPrefix(namespace, reservedNamespaces):
-		err = fmt.Errorf("must not begin with %q, which belongs to AWS", reservedNamespaces)
-	case !isWord(namespace, namespaceMarks):
-		err = fmt.Errorf("must have letters, digits and characters of %q only", namespaceMarks)
-	}
-
-	if err != nil {
-		return fmt.Errorf("lambdawrap: NewMetrics: namespace %q: %w", namespace, err)
-	}
-
-	return nil
-}
-
-// take stores the dimensions of all sets. It returns an error that names the first dimension that CloudWatch would not accept.
-func (m *Metrics) take(sets []map[string]string) error {
-	for _, set := range sets {
-		if len(set) > maxDimensions {
-			return fmt.Errorf("lambdawrap: NewMetrics: a set of dimensions: must have at most %d, has %d", maxDimensions, len(set))
-		}
-
-		for name, value := range set {
-			err := checkDimension(name, value)
-			if other, ok := m.values[name]; err == nil && ok && other != value {
-				err = fmt.Errorf("must have one value in all sets, has %q and %q", value, other)
-			}
-
-			if err != nil {
-				return fmt.Errorf("lambdawrap: NewMetrics: dimension %q: %w", name, err)
-			}
-
-			m.values[name] = value
-		}
-	}
-
-	return nil
-}
-
-func checkDimension(name, value string) error {
-	if err := checkText(name, maxDimensionName); err != nil {
-		return fmt.Errorf("its name %w", err)
-	}
-
-	if err := checkText(value, maxDimensionValue); err != nil {
-		return fmt.Errorf("its value %q %w", value, err)
-	}
-
-	if strings.HasPrefix(name, ":") {
-		return errors.New("its name must not begin with a colon")
-	}
-
-	for _, metric := range lineMetrics {
-		if name == metric.name {
-			return errors.New("its name must not be that of a metric")
-		}
-	}
-
-	if name == metricsDirective || name == requestIDProperty {
-		return errors.New("its name must not be that of another member of the line")
-	}
-
-	return nil
-}
-
-// checkText checks the rules that CloudWatch has for all of its texts.
-func checkText(text string, most int) error {
-	switch {
-	case text == "" || len(text) > most:
-		return fmt.Errorf("must have 1 to %d bytes, has %d", most, len(text))
-	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }):
-		return errors.New("must have ASCII characters only, and no control characters")
-	case strings.TrimSpace(text) == "":
-		return errors.New("must have a character that is not blank")
-	default:
-		return nil
+	if c.doneUnobserved() && !m.observed.Load() && !m.warned.Swap(true) {
+		m.warn(ctx)
 	}
 }
 
@@ -327,6 +228,10 @@ type counts struct {
 	deadLetters int
 }
 
+func newCounts() *counts {
+	return &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[Outcome]int{}}
+}
+
 // doneUnobserved reports whether a message was done for which a Store reports an event, and no event came. Other outcomes prove
 // nothing: DeadLetter takes a message without a key, for which the Store has no event.
 func (c *counts) doneUnobserved() bool {
@@ -334,87 +239,4 @@ func (c *counts) doneUnobserved() bool {
 	defer c.mu.Unlock()
 
 	return c.outcomes[OutcomeCompleted]+c.outcomes[OutcomeReplayed] > 0 && len(c.kinds) == 0
-}
-
-// values returns the value of each metric by its name.
-func (c *counts) values() map[string]int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	values := map[string]int{}
-
-	for _, metric := range lineMetrics {
-		values[metric.name] = 0
-
-		for _, kind := range metric.kinds {
-			values[metric.name] += c.kinds[kind]
-		}
-
-		for _, outcome := range metric.outcomes {
-			values[metric.name] += c.outcomes[outcome]
-		}
-	}
-
-	values["Messages"], values["Failures"], values["DeadLetters"] = c.messages, c.failures, c.deadLetters
-
-	return values
-}
-
-// write writes the line of a batch.
-func (m *Metrics) write(ctx context.Context, c *counts) {
-	type definition struct{ Name, Unit string }
-
-	type directive struct {
-		Namespace  string
-		Dimensions [][]string
-		Metrics    []definition
-	}
-
-	line := map[string]any{}
-	definitions := []definition{}
-
-	for name, value := range c.values() {
-		line[name] = value
-	}
-
-	for _, metric := range lineMetrics {
-		definitions = append(definitions, definition{metric.name, "Count"})
-	}
-
-	for name, value := range m.values {
-		line[name] = value
-	}
-
-	if invocation, ok := lambdacontext.FromContext(ctx); ok {
-		line[requestIDProperty] = invocation.AwsRequestID
-	}
-
-	line[metricsDirective] = map[string]any{
-		"Timestamp":         time.Now().UnixMilli(),
-		"CloudWatchMetrics": []directive{{m.namespace, m.sets, definitions}},
-	}
-
-	text, err := json.Marshal(line)
-	if err != nil {
-		return // never: the line has only texts and numbers
-	}
-
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	_, _ = m.out.Write(append(text, '\n')) // in one piece, because Lambda makes a log event of each write
-}
-
-// warn writes a line of JSON, as all lines of m.out are, with the members that Lambda's own log lines have.
-func (m *Metrics) warn(ctx context.Context) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	var attrs []slog.Attr
-	if invocation, ok := lambdacontext.FromContext(ctx); ok {
-		attrs = append(attrs, slog.String(requestIDProperty, invocation.AwsRequestID))
-	}
-
-	slog.New(slog.NewJSONHandler(m.out, &slog.HandlerOptions{ReplaceAttr: lambdacontext.ReplaceAttr})).LogAttrs(ctx, slog.LevelWarn,
-		"messages were done and no Store called Metrics.Observe: most metrics stay zero; set idemddb.Options.Observe to it", attrs...)
 }

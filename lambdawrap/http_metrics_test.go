@@ -1,0 +1,124 @@
+package lambdawrap_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		what   string
+		before *http.Request // sent without metrics
+		sent   *http.Request
+		fault  idemddbtest.Fault // of its first write
+		work   http.HandlerFunc
+		want   map[string]float64 // besides Messages; nil for no line
+	}{
+		{what: "a first request", sent: request("k", "p"), want: map[string]float64{"Claims": 1, "Completions": 1}},
+		{what: "a replay", before: request("k", "p"), sent: request("k", "p"), want: map[string]float64{"Replays": 1}},
+		{
+			what: "another request under the key", before: request("k", "p"), sent: request("k", "q"),
+			want: map[string]float64{"Failures": 1, "Refusals": 1, "Permanent": 1},
+		},
+		{
+			what: "an answer that is not kept", sent: request("k", "p"), work: answering(http.StatusBadGateway),
+			want: map[string]float64{"Failures": 1, "Claims": 1, "Releases": 1},
+		},
+		{
+			what: "a claim that DynamoDB refuses", sent: request("k", "p"), fault: idemddbtest.AccessDenied,
+			want: map[string]float64{"Failures": 1, "Unanswered": 1},
+		},
+		{what: "what needs no key", sent: httptest.NewRequest(http.MethodGet, "/payments", nil)},
+		{what: "a request that is refused before its key is looked up", sent: request("k k", "p")},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+
+			var out bytes.Buffer
+
+			metrics := lambdawrap.NewMetrics(&out, "API")
+			w := newWeb(t, &idemddb.Options{Observe: metrics.Observe})
+
+			if c.before != nil {
+				w.send(c.before)
+			}
+
+			if c.work != nil {
+				w.work = c.work
+			}
+
+			if c.fault != idemddbtest.None {
+				w.db.Inject(c.fault)
+			}
+
+			invocation := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
+			metrics.WrapHTTP(w.handler()).ServeHTTP(httptest.NewRecorder(), c.sent.WithContext(invocation))
+
+			if c.want == nil {
+				w.equal("lines", out.String(), "")
+
+				return
+			}
+
+			_, line := readLine(t, out.String())
+			w.equal("request id", line["requestId"], any("r-1"))
+
+			c.want["Messages"] = 1
+
+			for name, value := range line {
+				if got, isNumber := value.(float64); isNumber && got != c.want[name] {
+					t.Errorf("%s is %v, want %v", name, got, c.want[name])
+				}
+			}
+		})
+	}
+}
+
+func TestHTTPMetricsThatCloudWatchWouldDropAnswerEachRequest(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	recorder := httptest.NewRecorder()
+	lambdawrap.NewMetrics(&bytes.Buffer{}, "AWS/Lambda").WrapHTTP(w.handler()).ServeHTTP(recorder, request("k", "p"))
+
+	w.refused(recorder.Result(), http.StatusInternalServerError, "server-error")
+	w.runs(0)
+}
+
+func TestHTTPMetricsNeedAHandler(t *testing.T) {
+	t.Parallel()
+
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic for a nil handler")
+		}
+	}()
+
+	lambdawrap.NewMetrics(&bytes.Buffer{}, "API").WrapHTTP(nil)
+}
+
+func TestHTTPMetricsWarnWhereNoStoreIsObserved(t *testing.T) {
+	t.Parallel()
+
+	var out bytes.Buffer
+
+	w := newWeb(t, nil)
+	handler := lambdawrap.NewMetrics(&out, "API").WrapHTTP(w.handler())
+
+	for _, key := range []string{"k-1", "k-2"} {
+		handler.ServeHTTP(httptest.NewRecorder(), request(key, "p").WithContext(context.Background()))
+	}
+
+	w.equal("warnings", bytes.Count(out.Bytes(), []byte("no Store called Metrics.Observe")), 1)
+}
