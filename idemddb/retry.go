@@ -86,7 +86,7 @@ func retry(ctx context.Context, p policy, failed func(error), try func(context.C
 			return nil
 		}
 
-		switch judge(err) { //nolint:exhaustive // the others are sent again
+		switch judge(err) {
 		case refused, invalid:
 			return err
 		case rejected:
