@@ -104,7 +104,7 @@ func (b *Batch) leave(ctx context.Context) {
 	defer b.mu.Unlock()
 
 	b.members--
-	b.flush(context.WithoutCancel(ctx), true)
+	b.flush(ctx, true)
 }
 
 // patience returns when a claim gives up that DynamoDB does not answer, and how many claims of the batch it has answered so far.
@@ -146,7 +146,7 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 
 	b.mu.Lock()
 	b.queue = append(b.queue, q)
-	b.flush(context.WithoutCancel(ctx), true)
+	b.flush(ctx, true)
 	b.mu.Unlock()
 
 	select {
@@ -202,7 +202,7 @@ func (b *Batch) abandon(q *queued) (isAbandoned bool, last error) {
 }
 
 // flush sends the writes that need not wait any longer. It is called, with b.mu held, whenever a write comes, a request has landed or a
-// member has left. If mayLinger is true, the queue may wait for more writes. ctx never ends; it is there for its values.
+// member has left. If mayLinger is true, the queue may wait for more writes. Only the values of ctx count, not its end.
 func (b *Batch) flush(ctx context.Context, mayLinger bool) {
 	for len(b.queue) > 0 {
 		full := len(b.queue) >= batchSize
@@ -249,7 +249,7 @@ func (b *Batch) start(ctx context.Context) {
 		b.timer = nil
 	}
 
-	request, cancel := context.WithCancel(ctx)
+	request, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c := &sharedCall{writes: b.take(), cancel: cancel, done: make(chan struct{})}
 	c.waiting, c.open = len(c.writes), c.writes
 

@@ -135,7 +135,7 @@ func (b *Batch) landed(ctx context.Context, c *sharedCall) {
 	if !c.landed {
 		c.landed = true
 		b.underWay--
-		b.flush(context.WithoutCancel(ctx), false)
+		b.flush(ctx, false)
 	}
 }
 
