@@ -72,13 +72,14 @@ func (h *harness) idle() {
 
 	time.Sleep(moment) // what the end of the invocation woke up may end
 
-	stacks := make([]byte, 1<<20)
-	for n := len(stacks); n == len(stacks); {
+	stacks := make([]byte, 1<<18)
+	n := runtime.Stack(stacks, true)
+
+	for ; n == len(stacks); n = runtime.Stack(stacks, true) {
 		stacks = make([]byte, 2*len(stacks))
-		n = runtime.Stack(stacks, true)
 	}
 
-	all := strings.Split(strings.TrimRight(string(stacks), "\x00\n"), "\n\n")
+	all := strings.Split(strings.TrimSpace(string(stacks[:n])), "\n\n")
 	own := bubbleOf(all[0]) // the first one is the caller's
 
 	for _, stack := range all[1:] {
