@@ -40,7 +40,7 @@ type Batch struct {
 }
 
 // Batch returns a Batch for the claims of one invocation.
-func (s *Store) Batch() *Batch { return &Batch{store: s} }
+func (s *Store) Batch() *Batch { return &Batch{store: s, queue: make([]*queued, 0, batchSize)} }
 
 const (
 	batchSize   = 25                     // statements of one BatchExecuteStatement, at most
@@ -142,7 +142,7 @@ func (b *Batch) answered(isAnswered bool, answers int) {
 
 // send sends a request together with others. It returns false if the request must be sent by itself.
 func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done bool, err error) {
-	q := &queued{request: r, key: key, policy: p, retry: func() { retried(ctx) }, answer: make(chan error, 1)}
+	q := &queued{request: r, key: key, policy: p, retry: onRetry(ctx), answer: make(chan error, 1)}
 
 	b.mu.Lock()
 	b.queue = append(b.queue, q)

@@ -52,7 +52,7 @@ var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
 func (s *Store) retry(ctx context.Context, key string, p policy, try func(context.Context) error) error {
 	return retry(ctx, p, func(err error) {
 		s.observe(ctx, Event{Kind: Retried, Key: key, Err: err})
-		retried(ctx)
+		onRetry(ctx)()
 	}, try)
 }
 
@@ -65,10 +65,13 @@ func OnRetry(ctx context.Context, f func()) context.Context {
 	return context.WithValue(ctx, onRetryKey{}, f)
 }
 
-func retried(ctx context.Context) {
+// onRetry returns the function that was given to OnRetry, or one that does nothing.
+func onRetry(ctx context.Context) func() {
 	if f, ok := ctx.Value(onRetryKey{}).(func()); ok {
-		f()
+		return f
 	}
+
+	return func() {}
 }
 
 // retry calls try until its error does not call for another try, or until the policy's end. Pauses have full jitter and double

@@ -42,7 +42,7 @@ func lanes(messages []*message) []*lane {
 
 	for _, dealt := range d.lanes {
 		if len(dealt) > 0 {
-			made = append(made, &lane{messages: dealt, ended: map[identity]outcome{}, blocked: map[string]int32{}})
+			made = append(made, &lane{messages: dealt})
 		}
 	}
 
@@ -121,6 +121,14 @@ func (l *lane) known(m *message) (outcome, bool) {
 
 // note keeps how a message ended, for those behind it.
 func (l *lane) note(m *message, o outcome) {
+	if len(l.messages) == 1 {
+		return
+	}
+
+	if l.ended == nil {
+		l.ended, l.blocked = map[identity]outcome{}, map[string]int32{}
+	}
+
 	if m.noKey == nil && o.name != OutcomeBlocked {
 		l.ended[m.identity()] = o.ofDuplicate()
 	}

@@ -65,9 +65,11 @@ func (l *limits) enter(messages ...*message) []*turn {
 	defer l.mu.Unlock()
 
 	turns := make([]*turn, len(messages))
+	made := make([]turn, len(messages))
 
 	for i, m := range messages {
-		t := &turn{limits: l, index: m.index, answer: make(chan bool, 1)}
+		t := &made[i]
+		t.limits, t.index, t.answer = l, m.index, make(chan bool, 1)
 		turns[i] = t
 
 		if m.unclaimed {

@@ -37,17 +37,26 @@ func Text(s string) string {
 // It returns an error if a string is not valid UTF-8. The text of this error, as of those of [Read], is a predicate such as
 // "is empty": the caller writes the subject before it.
 func List(texts ...string) (string, error) {
-	values := make([]any, len(texts))
+	size := len(mark) + len("[]")
+	for _, text := range texts {
+		size += len(text) + len(`"",`)
+	}
+
+	key := append(make([]byte, 0, size), mark+"["...)
 
 	for i, text := range texts {
 		if !utf8.ValidString(text) {
 			return "", errNotUTF8(text)
 		}
 
-		values[i] = text
+		if i > 0 {
+			key = append(key, ',')
+		}
+
+		key = appendString(key, text)
 	}
 
-	return markedKey(values), nil
+	return string(append(key, ']')), nil
 }
 
 // Key returns the key of the parts that the paths pick from a value. Every part must be there: a part that is absent, null,
