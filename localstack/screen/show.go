@@ -90,11 +90,11 @@ func (s status) verdict() string {
 	case len(stuck) > 0 && waiting == 0:
 		return fmt.Sprintf("STUCK: nobody works on %s, and no message is left to bring it back", strings.Join(stuck, " "))
 	case parked > 0:
-		return fmt.Sprintf("LOOK: %d announcements can never be sent as they are", parked)
+		return fmt.Sprintf("LOOK: announcements that can never be sent as they are: %d", parked)
 	case letters > 0:
-		return fmt.Sprintf("LOOK: %d payments were given up and wait for a person", letters)
+		return fmt.Sprintf("LOOK: payments that were given up and wait for a person: %d", letters)
 	case waiting > 0 || inProgress > 0:
-		return fmt.Sprintf("AT WORK: %d messages are not done yet, %d payments are in progress", waiting, inProgress)
+		return fmt.Sprintf("AT WORK: messages not done yet: %d, payments in progress: %d", waiting, inProgress)
 	default:
 		return "DONE: no payment waits, none was given up"
 	}

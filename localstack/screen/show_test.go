@@ -61,7 +61,7 @@ LEDGER   1
 account  balance  payments
 anna     100      1
 
-LOOK: 1 payments were given up and wait for a person
+LOOK: payments that were given up and wait for a person: 1
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("screen (-want +got):\n%s", diff)
@@ -77,12 +77,12 @@ func TestScreenEndsWithAVerdict(t *testing.T) {
 	held := map[string]pipeline.Record{"p-1": {State: "INPROGRESS", Lease: now.Add(time.Second)}}
 
 	for want, s := range map[string]status{
-		"STUCK: nobody works on p-1 p-2, ":     {records: lost, letters: one},
-		"LOOK: 2 announcements ":               {records: map[string]pipeline.Record{"p-1": {State: "COMPLETED", Parked: 2}}, letters: one},
-		"LOOK: 1 payments ":                    {letters: one, queue: one},
-		"AT WORK: 1 messages are not done":     {records: lost, queue: one},
-		"AT WORK: 0 messages are not done yet": {records: held},
-		"DONE: ":                               {records: map[string]pipeline.Record{"p-1": {State: "COMPLETED"}}},
+		"STUCK: nobody works on p-1 p-2, ":                           {records: lost, letters: one},
+		"LOOK: announcements that can never be sent as they are: 2":  {records: map[string]pipeline.Record{"p-1": {State: "COMPLETED", Parked: 2}}, letters: one},
+		"LOOK: payments that were given up and wait for a person: 1": {letters: one, queue: one},
+		"AT WORK: messages not done yet: 1, payments in progress: 2": {records: lost, queue: one},
+		"AT WORK: messages not done yet: 0, payments in progress: 1": {records: held},
+		"DONE: ": {records: map[string]pipeline.Record{"p-1": {State: "COMPLETED"}}},
 	} {
 		if s.now = now; !strings.HasPrefix(s.verdict(), want) {
 			t.Errorf("got %q, want %q", s.verdict(), want)
