@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -245,6 +246,40 @@ func TestAnExporterThatHangsForEverKeepsOneGoroutine(t *testing.T) {
 
 		if err := tel.ForceFlush(t.Context()); err != nil || never.calls.Load() != 2 {
 			t.Errorf("after it: got %v, %d calls, want 2", err, never.calls.Load())
+		}
+	})
+}
+
+// One process may serve several invocations at once.
+func TestFlushesAtTheSameTimeFollowOneAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int64
+
+		tel := must(t, &idemotel.Options{TracerProvider: tracers{flush: func(context.Context) error {
+			most.Store(max(most.Load(), running.Add(1)))
+			time.Sleep(100 * time.Millisecond)
+			running.Add(-1)
+
+			return nil
+		}}})
+
+		var flushes sync.WaitGroup
+
+		begun := time.Now()
+
+		for range 3 {
+			flushes.Go(func() {
+				if err := tel.ForceFlush(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+
+		flushes.Wait()
+
+		if took := time.Since(begun); took != 300*time.Millisecond || most.Load() != 1 {
+			t.Errorf("%v, %d at a time; want 300ms, 1", took, most.Load())
 		}
 	})
 }
