@@ -15,9 +15,7 @@ import (
 // to OpenTelemetry's error handler and leaves the answer as it is. Let it be the outermost wrapper, around one that makes a span for the
 // invocation. Flush panics for a nil Telemetry or handler.
 func Flush[In, Out any](t *Telemetry, h func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
-	if t == nil {
-		panic("idemotel: Telemetry: must not be nil; check the error of New")
-	}
+	t.mustExist()
 
 	if h == nil {
 		panic("idemotel: handler: must not be nil")
@@ -37,6 +35,8 @@ func Flush[In, Out any](t *Telemetry, h func(context.Context, In) (Out, error)) 
 //
 // An exporter that never returns keeps one goroutine. Further flushes wait for it in vain, within their time, and start none.
 func (t *Telemetry) ForceFlush(ctx context.Context) error {
+	t.mustExist()
+
 	flushing, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timeToFlush(ctx))
 	defer cancel()
 

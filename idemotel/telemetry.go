@@ -30,7 +30,8 @@ type Options struct {
 	FlushTimeout time.Duration
 }
 
-// Telemetry makes spans and metrics of what a Store and its wrapper report. It is safe for concurrent use. Make one with [New].
+// Telemetry makes spans and metrics of what a Store and its wrapper report. It is safe for concurrent use. Make one with [New]. Where a nil one is used,
+// that panics.
 type Telemetry struct {
 	tracer       trace.Tracer
 	events       metric.Int64Counter
@@ -79,7 +80,11 @@ func New(opts *Options) (*Telemetry, error) {
 		},
 	}
 
-	return t, t.instrument(meters().Meter(scope))
+	if err := t.instrument(meters().Meter(scope)); err != nil {
+		return nil, err
+	}
+
+	return t, nil
 }
 
 // Trace returns the W3C traceparent of the span in ctx, sampled or not, or "" if there is none. It is for idemddb.Options.Trace.
@@ -87,8 +92,10 @@ func Trace(ctx context.Context) string { return traceparent(ctx) }
 
 // StoreOptions returns a copy of opts, which may be nil, for [idemddb.New]. Its Trace keeps the traceparent of the context's span in the
 // record, unless opts has a Trace of its own. Its Observe counts each event, adds the links of replays and takeovers to the context's span,
-// and then calls that of opts.
+// and then calls that of opts. Set a Trace or an Observe of your own in opts: set in the result, it would replace these.
 func (t *Telemetry) StoreOptions(opts *idemddb.Options) *idemddb.Options {
+	t.mustExist()
+
 	o := idemddb.Options{}
 	if opts != nil {
 		o = *opts
@@ -111,11 +118,14 @@ func (t *Telemetry) StoreOptions(opts *idemddb.Options) *idemddb.Options {
 }
 
 // MessageOptions returns a copy of opts, which may be nil, for [lambdawrap.SQS] and [lambdawrap.Batch]. Its MessageContext begins the span
-// of a message, after that of opts, and its OnMessage ends it, after that of opts, which can therefore add attributes.
+// of a message, after that of opts, and its OnMessage ends it, after that of opts, which can therefore add attributes. Set hooks of your own
+// in opts: an OnMessage that is set in the result would replace the one that ends the spans.
 //
 // If the span's exporter panics, or hangs until the answer is due, that is logged, and the message ends as it would have without it. A span
 // processor that exports at the end of each span makes the answer wait for its exporter; one that exports in batches does not.
 func (t *Telemetry) MessageOptions(opts *lambdawrap.Options) *lambdawrap.Options {
+	t.mustExist()
+
 	o := lambdawrap.Options{}
 	if opts != nil {
 		o = *opts
@@ -157,6 +167,13 @@ func (t *Telemetry) instrument(meter metric.Meter) error {
 	}
 
 	return nil
+}
+
+// mustExist panics when a program begins, not when its first message comes.
+func (t *Telemetry) mustExist() {
+	if t == nil {
+		panic("idemotel: Telemetry: must not be nil; check the error of New")
+	}
 }
 
 func isNilPointer(provider any) bool {

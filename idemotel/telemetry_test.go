@@ -2,12 +2,15 @@ package idemotel_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
+	otelmetric "go.opentelemetry.io/otel/metric"
+	noopmetric "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -30,26 +33,56 @@ func TestWrongOptionsAreErrorsThatNameTheField(t *testing.T) {
 	}
 }
 
-func TestFlushPanicsForWhatWouldFailLater(t *testing.T) {
+// brokenMeters makes no counters.
+type (
+	brokenMeters struct{ noopmetric.MeterProvider }
+	brokenMeter  struct{ noopmetric.Meter }
+)
+
+func (brokenMeters) Meter(string, ...otelmetric.MeterOption) otelmetric.Meter { return brokenMeter{} }
+
+func (brokenMeter) Int64Counter(string, ...otelmetric.Int64CounterOption) (otelmetric.Int64Counter, error) {
+	return nil, errBank
+}
+
+func TestAMeterProviderThatRefusesIsAnErrorOfNew(t *testing.T) {
+	t.Parallel()
+
+	if tel, err := idemotel.New(&idemotel.Options{MeterProvider: brokenMeters{}}); tel != nil || !errors.Is(err, errBank) {
+		t.Errorf("got %v, %v", tel, err)
+	}
+}
+
+func TestWhatIsNilPanicsBeforeTheFirstMessage(t *testing.T) {
 	t.Parallel()
 
 	tel := must(t, nil)
 
-	for want, wrap := range map[string]func(){
-		"idemotel: Telemetry: must not be nil; check the error of New": func() {
-			idemotel.Flush(nil, func(context.Context, int) (int, error) { return 0, nil })
-		},
-		"idemotel: handler: must not be nil": func() { idemotel.Flush[int, int](tel, nil) },
+	const noTelemetry = "idemotel: Telemetry: must not be nil; check the error of New"
+
+	var none *idemotel.Telemetry
+
+	for name, c := range map[string]struct {
+		use  func()
+		want string
+	}{
+		"Flush without a Telemetry": {func() { idemotel.Flush(none, func(context.Context, int) (int, error) { return 0, nil }) }, noTelemetry},
+		"Flush without a handler":   {func() { idemotel.Flush[int, int](tel, nil) }, "idemotel: handler: must not be nil"},
+		"StoreOptions":              {func() { none.StoreOptions(nil) }, noTelemetry},
+		"MessageOptions":            {func() { none.MessageOptions(nil) }, noTelemetry},
+		"ForceFlush":                {func() { _ = none.ForceFlush(t.Context()) }, noTelemetry},
 	} {
-		func() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
 			defer func() {
-				if got := recover(); got != want {
-					t.Errorf("panic %v, want %v", got, want)
+				if got := recover(); got != c.want {
+					t.Errorf("panic %v, want %v", got, c.want)
 				}
 			}()
 
-			wrap()
-		}()
+			c.use()
+		})
 	}
 }
 
