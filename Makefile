@@ -10,6 +10,9 @@ TIME    ?= 10s
 BENCH   ?= .
 COUNT   ?= 1
 
+# Modules of their own, whose dependencies users of the library do not get.
+MODULES := cmd/idem idemotel
+
 GOLANGCI_VERSION := 2.15.0
 GOLANGCI         := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
 
@@ -29,7 +32,7 @@ help: ## Explain these targets
 
 .PHONY: test
 test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
-	$(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 ./...; cd cmd/idem; go test -race -shuffle=on -count=1 ./...'
+	$(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 ./...; for m in $(MODULES); do (cd $$m; go test -race -shuffle=on -count=1 ./...); done'
 
 .PHONY: idem
 idem: ## The operator's tool, into bin/idem; it is a module of its own, whose dependencies users of the library do not get
@@ -81,12 +84,12 @@ lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	go vet ./...
 	go vet -tags aws ./localstack/e2e ./idemddb/internal/contract # what make aws runs, which nothing else compiles
 	$(GOLANGCI) run ./...
-	cd cmd/idem && go vet ./... && $(GOLANGCI) run ./...
+	for m in $(MODULES); do (cd $$m && go vet ./... && $(GOLANGCI) run ./...) || exit 1; done
 
 .PHONY: tidy
 tidy: ## Bring go.mod and go.sum up to date, and format
 	go mod tidy
-	cd cmd/idem && go mod tidy
+	for m in $(MODULES); do (cd $$m && go mod tidy) || exit 1; done
 	gofmt -w .
 
 .PHONY: bench

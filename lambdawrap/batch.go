@@ -145,6 +145,8 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim
 		wait = max(0, min(wait, v.limits.untilLastStart()-v.reserve/latePart))
 	}
 
+	ctx = v.contextOf(ctx, m)
+
 	claim, _, err := v.batch.Claim(ctx, m.key, &idemddb.ClaimOptions{
 		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true, Wait: wait,
 	})

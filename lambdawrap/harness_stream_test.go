@@ -87,6 +87,10 @@ func streamOptions[R any](o *lambdawrap.Options, message func(R) events.SQSMessa
 		opts.DeadLetter = func(ctx context.Context, r R, cause error) error { return o.DeadLetter(ctx, message(r), cause) }
 	}
 
+	if o.MessageContext != nil {
+		opts.RecordContext = func(ctx context.Context, r R) context.Context { return o.MessageContext(ctx, message(r)) }
+	}
+
 	if o.OnMessage != nil {
 		opts.OnRecord = func(ctx context.Context, r R, outcome lambdawrap.Outcome) { o.OnMessage(ctx, message(r), outcome) }
 	}

@@ -3,6 +3,7 @@ package lambdawrap
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"strconv"
@@ -27,9 +28,12 @@ type message struct {
 	receives    int    // how often it was delivered; a guess for a record of a stream
 
 	// The user's functions, with this message or record. Those that are nil are not called.
-	work func(context.Context) error        // the handler; nil with Batch, which has one call for all
-	bury func(context.Context, error) error // the dead-letter hook
-	tell func(context.Context, Outcome)     // Options.OnMessage or StreamOptions.OnRecord
+	work   func(context.Context) error           // the handler; nil with Batch, which has one call for all
+	derive func(context.Context) context.Context // Options.MessageContext or StreamOptions.RecordContext
+	bury   func(context.Context, error) error    // the dead-letter hook
+	tell   func(context.Context, Outcome)        // Options.OnMessage or StreamOptions.OnRecord
+
+	own context.Context //nolint:containedctx // what derive returned: one call serves many messages, and each has its own context
 
 	// The answer, written by the one goroutine that has the message.
 	failed  bool
@@ -62,7 +66,7 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 			m.group = record.EventSourceARN + "\n" + record.Attributes["MessageGroupId"]
 		}
 
-		if w.opts.DeadLetter != nil || w.opts.OnMessage != nil {
+		if w.opts.DeadLetter != nil || w.opts.OnMessage != nil || w.opts.MessageContext != nil {
 			m.given = clone(record)
 		}
 
@@ -83,6 +87,10 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 
 // hook gives a message the hooks of the options. They get the message as it arrived.
 func (w *wrapper) hook(m *message) {
+	if w.opts.MessageContext != nil {
+		m.derive = func(ctx context.Context) context.Context { return w.opts.MessageContext(ctx, m.SQSMessage) }
+	}
+
 	if w.opts.DeadLetter != nil {
 		m.bury = func(ctx context.Context, cause error) error {
 			return w.opts.DeadLetter(ctx, clone(m.SQSMessage), cause)
@@ -93,6 +101,43 @@ func (w *wrapper) hook(m *message) {
 		m.tell = func(ctx context.Context, o Outcome) { w.opts.OnMessage(ctx, m.SQSMessage, o) }
 	}
 }
+
+// contextOf returns the message's own context. It asks the user's hook for it once. A hook that fails changes nothing but the log.
+func (v *invocation) contextOf(ctx context.Context, m *message) context.Context {
+	if m.derive == nil {
+		return ctx
+	}
+
+	if m.own != nil {
+		return m.own
+	}
+
+	waiting, cancel := v.answerContext(ctx) // ctx itself has ended for a message that comes too late to start
+	defer cancel()
+
+	answer := make(chan context.Context, 1)
+	err := await(waiting, func() error {
+		own := m.derive(ctx)
+		if own == nil {
+			return errNoContext
+		}
+
+		answer <- own
+
+		return nil
+	})
+
+	if err == nil {
+		m.own = <-answer
+	} else {
+		m.own = ctx
+		v.log(ctx, slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", m, "", err)
+	}
+
+	return m.own
+}
+
+var errNoContext = errors.New("lambdawrap: the hook returned no context")
 
 // findKey finds a message's key by the user's function. It returns why there is none.
 func (w *wrapper) findKey(m *message, find func() (string, error)) error {

@@ -207,6 +207,7 @@ func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
 
 // finishBefore is finish with another end for the dead-letter hook.
 func (v *invocation) finishBefore(end time.Time, ctx context.Context, m *message, o outcome) { //nolint:revive // the end is the hook's alone
+	ctx = v.contextOf(ctx, m)
 	m.failed = o.err != nil && !o.done
 	m.outcome = o.name
 	err := o.err

@@ -53,6 +53,13 @@ type Options struct {
 	// an invocation error. Defaults to false.
 	Optimistic bool
 
+	// MessageContext returns the context of one message, derived from ctx: with a span, for example. It is called once for each message,
+	// with the message as it arrived, before its key is claimed. The context goes to the claim (so idemddb.Options.Trace and
+	// idemddb.Options.Observe see it), to the handler, to DeadLetter and to OnMessage; with Batch not to the handler, whose one call has
+	// many messages. It must be safe for concurrent use. If it panics or returns nil, that is logged, and the message has the context of
+	// the invocation. Defaults to nil: all messages have that one.
+	MessageContext func(ctx context.Context, m events.SQSMessage) context.Context
+
 	// OnMessage is called after each message's end, with the message as it arrived and its outcome. It must be safe for concurrent use.
 	// Its panic is logged and changes nothing. Defaults to nil.
 	OnMessage func(context.Context, events.SQSMessage, Outcome)
@@ -149,6 +156,8 @@ func (v *invocation) enter(lanes []*lane) {
 // follow works on the messages of one lane, one after the other.
 func (v *invocation) follow(ctx context.Context, l *lane) {
 	for _, m := range l.messages {
+		ctx := v.contextOf(ctx, m)
+
 		o, ended := l.known(m)
 		if !ended {
 			o = v.work(ctx, m, l.takeTurn(v.limits, m))

@@ -36,6 +36,10 @@ type StreamOptions[R any] struct {
 	// panic is logged and changes nothing. Defaults to nil.
 	OnRecord func(context.Context, R, Outcome)
 
+	// RecordContext returns the context of one record, derived from ctx, as MessageContext of [Options] does. Defaults to nil: all records
+	// have the context of the invocation.
+	RecordContext func(context.Context, R) context.Context
+
 	// Reserve is the part of the invocation's time that is kept back for settling and for the answer, as for [Options]. Negative is an
 	// error. Defaults to 1 s.
 	Reserve time.Duration
@@ -136,7 +140,7 @@ func (s *stream[R]) plan(w *wrapper, records []R) []*message {
 
 	for i, record := range records {
 		given := record
-		if s.opts.DeadLetter != nil || s.opts.OnRecord != nil {
+		if s.opts.DeadLetter != nil || s.opts.OnRecord != nil || s.opts.RecordContext != nil {
 			given = s.clone(record)
 		}
 
@@ -166,6 +170,10 @@ const sequenceNumber = "sequenceNumber"
 
 // hook gives a record the hooks of the options. They get the record as it arrived.
 func (s *stream[R]) hook(m *message, record R) {
+	if s.opts.RecordContext != nil {
+		m.derive = func(ctx context.Context) context.Context { return s.opts.RecordContext(ctx, record) }
+	}
+
 	if s.opts.DeadLetter != nil {
 		m.bury = func(ctx context.Context, cause error) error { return s.opts.DeadLetter(ctx, s.clone(record), cause) }
 	}

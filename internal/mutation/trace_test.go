@@ -3,6 +3,27 @@ package mutation
 // traceMutants change how a record leads to the run before.
 var traceMutants = []mutant{
 	{
+		why:  "a panic of MessageContext fails the whole batch",
+		file: "lambdawrap/message.go",
+		old:  `err := await(waiting, func() error {`,
+		new:  `err := (func(_ context.Context, code func() error) error { return code() })(waiting, func() error {`,
+		pkg:  "lambdawrap", run: "TestAMessageContextThatFailsChangesNothing",
+	},
+	{
+		why:  "a MessageContext that returns nil fails its message",
+		file: "lambdawrap/message.go",
+		old:  `if own == nil {`,
+		new:  `if false {`,
+		pkg:  "lambdawrap", run: "TestAMessageContextThatFailsChangesNothing",
+	},
+	{
+		why:  "a message has one context for its claim and another at its end",
+		file: "lambdawrap/message.go",
+		old:  `if m.own != nil {`,
+		new:  `if false {`,
+		pkg:  "lambdawrap", run: "TestEachMessageHasOneContextOfItsOwn",
+	},
+	{
 		why:  "a panic of Options.Trace loses the claim, or the commit of work that is done",
 		file: "idemddb/trace.go",
 		old:  `if recover() != nil {`,

@@ -1,0 +1,393 @@
+package idemotel_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"go.opentelemetry.io/otel"
+	noopmetric "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	nooptrace "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemotel"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// tracers and meters are providers whose flush is a function.
+type (
+	tracers struct {
+		nooptrace.TracerProvider
+
+		flush func(context.Context) error
+	}
+	meters struct {
+		noopmetric.MeterProvider
+
+		flush func(context.Context) error
+	}
+)
+
+func (p tracers) ForceFlush(ctx context.Context) error { return p.flush(ctx) }
+func (p meters) ForceFlush(ctx context.Context) error  { return p.flush(ctx) }
+
+// exporter is one whose export is a function.
+type exporter struct {
+	export func(context.Context) error
+}
+
+func (e exporter) ExportSpans(ctx context.Context, _ []sdktrace.ReadOnlySpan) error {
+	return e.export(ctx)
+}
+func (exporter) Shutdown(context.Context) error { return nil }
+
+func must(t *testing.T, o *idemotel.Options) *idemotel.Telemetry {
+	t.Helper()
+
+	tel, err := idemotel.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return tel
+}
+
+func TestFlushExportsSpansAndMetricsBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+
+	spans := tracetest.NewInMemoryExporter()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans, sdktrace.WithBatchTimeout(time.Hour)))
+	flushed := false
+	s := newStation(t)
+	tel := must(t, &idemotel.Options{TracerProvider: tracer, MeterProvider: meters{flush: func(context.Context) error {
+		flushed = true
+
+		return nil
+	}}})
+	function := idemotel.Flush(tel, lambdawrap.SQS(s.openBare(tel.StoreOptions(nil)), succeed, tel.MessageOptions(&s.opts)))
+
+	if _, err := function(t.Context(), events.SQSEvent{Records: []events.SQSMessage{message("p-1"), message("p-2")}}); err != nil {
+		t.Fatal(err)
+	}
+
+	if got := len(spans.GetSpans()); got != 2 || !flushed {
+		t.Errorf("%d spans exported, want 2; metrics flushed: %t", got, flushed)
+	}
+
+	if err := tracer.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The answer comes in time, and with what the handler did, however long an exporter hangs and whether it looks at its context or not.
+func TestAnExporterThatHangsDoesNotHoldTheAnswer(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		timeout, deadline, work time.Duration
+		want                    time.Duration // from the beginning to the answer
+	}{
+		"there is time enough":         {0, 30 * time.Second, 2 * time.Second, 3 * time.Second},
+		"another limit":                {5 * time.Second, 30 * time.Second, 2 * time.Second, 7 * time.Second},
+		"no deadline":                  {0, 0, 2 * time.Second, 3 * time.Second},
+		"half of what is left is less": {0, 10 * time.Second, 9600 * time.Millisecond, 9800 * time.Millisecond},
+		"a limit above the deadline":   {time.Hour, 10 * time.Second, 2 * time.Second, 6 * time.Second},
+		"the deadline is over":         {0, 10 * time.Second, 11 * time.Second, 11 * time.Second},
+	} {
+		for which, options := range map[string]func(hang func(context.Context) error) *idemotel.Options{
+			"spans": func(hang func(context.Context) error) *idemotel.Options {
+				return &idemotel.Options{TracerProvider: tracers{flush: hang}}
+			},
+			"metrics": func(hang func(context.Context) error) *idemotel.Options {
+				return &idemotel.Options{MeterProvider: meters{flush: hang}}
+			},
+			"both": func(hang func(context.Context) error) *idemotel.Options {
+				return &idemotel.Options{TracerProvider: tracers{flush: hang}, MeterProvider: meters{flush: hang}}
+			},
+		} {
+			t.Run(name+", "+which, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					never := newHang()
+					defer never.end()
+
+					opts := options(never.wait)
+					opts.FlushTimeout = c.timeout
+
+					ctx, cancel := context.WithCancel(t.Context())
+					if c.deadline > 0 {
+						ctx, cancel = context.WithTimeout(t.Context(), c.deadline)
+					}
+					defer cancel()
+
+					begun := time.Now()
+					answer, err := idemotel.Flush(must(t, opts), func(context.Context, string) (string, error) {
+						time.Sleep(c.work)
+
+						return "paid", nil
+					})(ctx, "p-1")
+
+					if took := time.Since(begun); answer != "paid" || err != nil || took != c.want {
+						t.Errorf("answer %q, %v after %v, want it after %v", answer, err, took, c.want)
+					}
+				})
+			})
+		}
+	}
+}
+
+// hang is an export that ends when the test does, whatever its context says.
+type hang struct {
+	over  chan struct{}
+	calls atomic.Int64
+}
+
+func newHang() *hang { return &hang{over: make(chan struct{})} }
+
+func (h *hang) end() { close(h.over) }
+
+func (h *hang) wait(context.Context) error {
+	h.calls.Add(1)
+	<-h.over
+
+	return nil
+}
+
+// With the providers that functions use, the whole way: the messages are answered in time and their records are written.
+func TestAHandlerWithAnExporterThatHangsAnswersItsMessages(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		processor func(sdktrace.SpanExporter) sdktrace.TracerProviderOption
+		messages  []string
+	}{
+		"exports in batches": {
+			func(e sdktrace.SpanExporter) sdktrace.TracerProviderOption { return sdktrace.WithBatcher(e) }, []string{"p-1", "p-2", "p-3"},
+		},
+		// One message, because the others would wait for a mutex, and no time passes in a bubble meanwhile.
+		"exports at the end of each span": {sdktrace.WithSyncer, []string{"p-1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, never := newStation(t), newHang()
+				tracer := sdktrace.NewTracerProvider(c.processor(exporter{never.wait}))
+				tel := must(t, &idemotel.Options{TracerProvider: tracer, MeterProvider: metric.NewMeterProvider()})
+				function := idemotel.Flush(tel, lambdawrap.SQS(s.openBare(tel.StoreOptions(nil)), succeed, tel.MessageOptions(&s.opts)))
+
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+
+				var event events.SQSEvent
+				for _, body := range c.messages {
+					event.Records = append(event.Records, message(body))
+				}
+
+				response, err := function(ctx, event)
+				if err != nil || len(response.BatchItemFailures) > 0 || ctx.Err() != nil {
+					t.Errorf("got %v, %v; the deadline is over: %v", response, err, ctx.Err())
+				}
+
+				if never.calls.Load() == 0 {
+					t.Error("nothing was exported, so nothing hung")
+				}
+
+				never.end()
+
+				if err := tracer.Shutdown(context.WithoutCancel(ctx)); err != nil {
+					t.Error(err)
+				}
+
+				for _, body := range c.messages {
+					if _, rec, err := s.openBare(&idemddb.Options{}).Claim(t.Context(), body, nil); rec == nil {
+						t.Errorf("%s is not completed: %v", body, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestAnExporterThatHangsForEverKeepsOneGoroutine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		never := newHang()
+		tel := must(t, &idemotel.Options{TracerProvider: tracers{flush: never.wait}})
+
+		for range 5 {
+			begun := time.Now()
+			if err := tel.ForceFlush(t.Context()); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "idemotel: flush of spans") {
+				t.Errorf("got %v", err)
+			}
+
+			if took := time.Since(begun); took != time.Second {
+				t.Errorf("a flush took %v", took)
+			}
+		}
+
+		synctest.Wait()
+
+		if got := never.calls.Load(); got != 1 {
+			t.Errorf("%d flushes hang, want 1", got)
+		}
+
+		never.end()
+		synctest.Wait()
+
+		if err := tel.ForceFlush(t.Context()); err != nil || never.calls.Load() != 2 {
+			t.Errorf("after it: got %v, %d calls, want 2", err, never.calls.Load())
+		}
+	})
+}
+
+// One process may serve several invocations at once.
+func TestFlushesAtTheSameTimeFollowOneAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int64
+
+		tel := must(t, &idemotel.Options{TracerProvider: tracers{flush: func(context.Context) error {
+			most.Store(max(most.Load(), running.Add(1)))
+			time.Sleep(100 * time.Millisecond)
+			running.Add(-1)
+
+			return nil
+		}}})
+
+		var flushes sync.WaitGroup
+
+		begun := time.Now()
+
+		for range 3 {
+			flushes.Go(func() {
+				if err := tel.ForceFlush(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+
+		flushes.Wait()
+
+		if took := time.Since(begun); took != 300*time.Millisecond || most.Load() != 1 {
+			t.Errorf("%v, %d at a time; want 300ms, 1", took, most.Load())
+		}
+	})
+}
+
+func TestAnExporterThatFailsLeavesTheAnswerAsItIs(t *testing.T) {
+	t.Parallel()
+
+	for name, export := range map[string]func(context.Context) error{
+		"it panics":            func(context.Context) error { panic("no route") },
+		"it returns an error":  func(context.Context) error { return errors.New("no route") },
+		"it ends its own code": func(context.Context) error { runtime.Goexit(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStation(t)
+				tracer := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter{export}))
+				tel := must(t, &idemotel.Options{TracerProvider: tracer, MeterProvider: meters{flush: export}})
+				store := s.openBare(tel.StoreOptions(nil))
+				function := idemotel.Flush(tel, lambdawrap.SQS(store, succeed, tel.MessageOptions(&s.opts)))
+
+				for range 2 {
+					response, err := function(t.Context(), events.SQSEvent{Records: []events.SQSMessage{message("p-1"), message("p-2")}})
+					if err != nil || len(response.BatchItemFailures) > 0 {
+						t.Errorf("got %v, %v", response, err)
+					}
+				}
+
+				if err := tel.ForceFlush(t.Context()); err == nil || !strings.Contains(err.Error(), "idemotel: flush of metrics: ") {
+					t.Errorf("ForceFlush: got %v, want what went wrong", err)
+				}
+			})
+		})
+	}
+}
+
+// The process ends with a panic, and what was measured until then shows why.
+func TestAHandlerThatPanicsIsFlushed(t *testing.T) {
+	t.Parallel()
+
+	flushes := 0
+	tel := must(t, &idemotel.Options{TracerProvider: tracers{flush: func(context.Context) error { flushes++; return nil }}})
+
+	defer func() {
+		if v := recover(); v != "handler" || flushes != 1 {
+			t.Errorf("panic %v after %d flushes", v, flushes)
+		}
+	}()
+
+	_, _ = idemotel.Flush(tel, func(context.Context, int) (int, error) { panic("handler") })(t.Context(), 1)
+}
+
+// The invocation's context may have ended before its deadline: that is no reason to lose its spans.
+func TestAContextThatEndedIsFlushedUntilItsDeadline(t *testing.T) {
+	t.Parallel()
+
+	tel := must(t, &idemotel.Options{TracerProvider: tracers{flush: func(ctx context.Context) error { return ctx.Err() }}})
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	cancel()
+
+	if err := tel.ForceFlush(ctx); err != nil {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Not parallel, and the only test that sets them: the global providers and the error handler belong to the process.
+//
+//nolint:paralleltest // see above
+func TestWithoutProvidersTheGlobalOnesAreUsed(t *testing.T) {
+	tel := must(t, nil) // before they are set, as in a program that sets them later
+
+	if err := tel.ForceFlush(t.Context()); err != nil {
+		t.Errorf("nothing is set: got %v", err)
+	}
+
+	spans := tracetest.NewInMemoryExporter()
+	reader := metric.NewManualReader()
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans, sdktrace.WithBatchTimeout(time.Hour)))
+
+	otel.SetTracerProvider(tracer)
+	otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(reader)))
+
+	s := newStation(t)
+	s.tel, s.reader = tel, reader
+	s.invoke(s.open(idemddb.Options{}), succeed, message("p-1"))
+
+	if err := tel.ForceFlush(t.Context()); err != nil || len(spans.GetSpans()) != 1 {
+		t.Errorf("got %v and %d spans, want 1", err, len(spans.GetSpans()))
+	}
+
+	if got := s.points("messaging.process.duration", "idemddb.outcome")["completed"]; got != 1 {
+		t.Errorf("%d messages counted, want 1", got)
+	}
+
+	t.Run("an error handler that panics leaves the answer as it is", func(t *testing.T) {
+		otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) { panic("no log") }))
+		defer otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
+
+		tel := must(t, &idemotel.Options{TracerProvider: tracers{flush: func(context.Context) error { return errBank }}})
+		answer, err := idemotel.Flush(tel, func(context.Context, int) (int, error) { return 7, nil })(t.Context(), 1)
+
+		if answer != 7 || err != nil {
+			t.Errorf("got %d, %v", answer, err)
+		}
+	})
+
+	if err := tracer.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,168 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+type ownKey struct{}
+
+// owner names the message whose context ctx is.
+func owner(ctx context.Context) string { return fmt.Sprint(ctx.Value(ownKey{})) }
+
+// owned gives each message a context that names it. calls gets the ids of the messages.
+func (h *harness) owned(calls *journal) {
+	h.opts.MessageContext = func(ctx context.Context, m events.SQSMessage) context.Context {
+		calls.add(m.MessageId)
+
+		return context.WithValue(ctx, ownKey{}, m.MessageId)
+	}
+}
+
+func TestEachMessageHasOneContextOfItsOwn(t *testing.T) {
+	t.Parallel()
+
+	for _, way := range []struct {
+		name       string
+		wrap       func(*harness, lambdawrap.Handler) wrapped
+		optimistic bool
+		inHandler  bool // the handler has the context of its message
+	}{
+		{"SQS", (*harness).handle, false, true},
+		{"SQS, optimistic", (*harness).handle, true, true},
+		{"Batch", (*harness).whole, false, false},
+		{"Kinesis", (*harness).kinesis, false, true},
+		{"DynamoDBStream", (*harness).dynamoDBStream, false, true},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			bothModes(t, func(h *harness) {
+				var calls, claims, handlers, hooks, ends journal
+
+				h.owned(&calls)
+				h.opts.Optimistic = way.optimistic
+				h.opts.DeadLetter = func(ctx context.Context, m events.SQSMessage, _ error) error {
+					hooks.add(m.MessageId + " " + owner(ctx))
+
+					return nil
+				}
+				h.opts.OnMessage = func(ctx context.Context, m events.SQSMessage, _ lambdawrap.Outcome) {
+					ends.add(m.MessageId + " " + owner(ctx))
+				}
+				h.store = h.open(h.db, &idemddb.Options{
+					Trace: func(ctx context.Context) string {
+						claims.add(owner(ctx))
+
+						return ""
+					},
+					Observe: func(ctx context.Context, e idemddb.Event) {
+						if e.Kind == idemddb.Claimed || e.Kind == idemddb.Replayed {
+							h.equal("context of the event "+string(e.Kind), owner(ctx), map[string]string{"a": "1", "b": "3", "poison": "4"}[e.Key])
+						}
+					},
+				})
+				function := way.wrap(h, func(ctx context.Context, m events.SQSMessage) error {
+					handlers.add(m.MessageId + " " + owner(ctx))
+
+					if m.Body == "poison" && way.inHandler {
+						return lambdawrap.Permanent(errBank)
+					}
+
+					return idemddb.Stage(ctx, idemddb.Effects{})
+				})
+
+				if way.name == "Batch" {
+					function = h.event(&h.runs, reporting())
+				}
+
+				h.within(time.Minute, function, batch("1 a", "2 a", "3 b", "4 poison")) // 2 is a duplicate of 1
+
+				isEach := func(what string, j *journal, want ...string) {
+					got := slices.Sorted(slices.Values(j.all()))
+					h.equal(what, got, want)
+				}
+				isEach("calls of MessageContext", &calls, "1", "2", "3", "4")
+				isEach("ends", &ends, "1 1", "2 2", "3 3", "4 4")
+
+				if way.inHandler {
+					isEach("handlers", &handlers, "1 1", "3 3", "4 4")
+					isEach("dead letters", &hooks, "4 4")
+				}
+
+				isEach("claims and commits", &claims, "1", "3", "4")
+			})
+		})
+	}
+}
+
+// A handler sees the time of the invocation through the context of its message.
+func TestTheContextOfAMessageEndsWithTheWork(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		h.owned(&journal{})
+
+		function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+			<-ctx.Done()
+
+			return nil
+		})
+
+		failed, took := h.within(10*time.Second, function, numbered(1))
+		h.equal("failed", failed, []string(nil))
+		h.equal("took", took.Round(time.Second), 9*time.Second) // when the reserve begins
+	})
+}
+
+// A message that comes too late to start has its context, too, so that what measures it begins and ends.
+func TestAMessageWithoutTimeHasItsContext(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		var calls, ends journal
+
+		h.owned(&calls)
+		h.opts.OnMessage = func(ctx context.Context, _ events.SQSMessage, o lambdawrap.Outcome) {
+			ends.add(owner(ctx) + " " + string(o))
+		}
+
+		h.within(10*time.Second, h.handle(slowly(9*time.Second+100*time.Millisecond)), numbered(2))
+		h.equal("ends", slices.Sorted(slices.Values(ends.all())), []string{"m0 completed", "m1 no_time"})
+		h.equal("the log has a failure of the hook", strings.Contains(h.log.String(), "the hook"), false)
+	})
+}
+
+func TestAMessageContextThatFailsChangesNothing(t *testing.T) {
+	t.Parallel()
+
+	for name, fail := range map[string]func() context.Context{
+		"it panics":           func() context.Context { panic("hook") },
+		"it exits":            func() context.Context { goexit(); return nil },
+		"it returns nil":      func() context.Context { return nil },
+		"it hangs for a time": func() context.Context { time.Sleep(time.Second); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return fail() }
+				function := wrap(failing(always(), "k1"))
+
+				failed, _ := h.within(time.Minute, function, batch("100 k0", "101 k1", "102 k2"))
+				h.equal("failed", failed, []string{"101"})
+				h.logs("level=ERROR", "the hook for a message's context failed; the message has the context of the invocation")
+
+				for key, want := range map[string]string{"k0": "COMPLETED", "k1": "INPROGRESS released", "k2": "COMPLETED"} {
+					h.equal("record "+key, h.state(key), want)
+				}
+			})
+		})
+	}
+}
