@@ -154,26 +154,25 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		return nil, nil, keyError("claim", key, err)
 	}
 
-	a := &acquisition{
-		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
-		deadline: leaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
-	}
+	a := s.newAcquisition(ctx, key, partition, opts)
+	a.deadline = leaseBound(ctx)
+
 	if !a.cached() {
 		a.trace = s.trace(ctx)
 		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
-
-		if a.record != nil && a.unsent != nil {
-			a.sendLeft(ctx, b)
-		}
 	}
 
-	if a.record != nil {
-		a.readResult(ctx)
-	}
-
+	a.useRecord(ctx, b)
 	s.observe(ctx, a.event())
 
 	return a.claim, a.record, a.err
+}
+
+func (s *Store) newAcquisition(ctx context.Context, key, partition string, opts *ClaimOptions) *acquisition {
+	return &acquisition{
+		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
+		redelivered: opts.Redelivered, skipResult: opts.SkipResult,
+	}
 }
 
 // cached looks the key up in memory. It returns false if the key is not there.

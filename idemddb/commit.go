@@ -63,11 +63,7 @@ func (s *Store) commit(
 			defer b.leave(ctx)
 		}
 
-		if c.record != nil && c.unsent != nil {
-			c.sendLeft(ctx, b)
-		}
-
-		c.readResult(ctx)
+		c.useRecord(ctx, b)
 
 		if c.record != nil || c.err != nil {
 			s.observe(ctx, c.event())
@@ -132,11 +128,8 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e
 	}
 
 	return &committing{
-		acquisition: acquisition{
-			store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
-			redelivered: opts.Redelivered, skipResult: opts.SkipResult,
-		},
-		tx: newTx(), effects: e, patience: opts.Wait,
+		acquisition: *s.newAcquisition(ctx, key, partition, opts),
+		tx:          newTx(), effects: e, patience: opts.Wait,
 	}, nil
 }
 

@@ -51,13 +51,9 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 
 	done := s.completion(newTx(), e, result)
 	done.Fence, done.Attempts, done.Trace = &c.fence, c.attempt, c.trace
+	answer, err := c.sendCommit(write, p, &done, e.Items, leaseBound(ctx))
 
-	update, values := updateComplete+done.update()+updateDropError, done.values(s, c.partition, c.heldValues())
-	bound := leaseBound(ctx)
-	t := &transaction{store: s, token: done.Tx, between: func(ctx context.Context) { c.extendInLine(ctx, bound) }}
-	answer := t.add(c.key, s.recordUpdate(c.partition, condHeld, update, values, s.expr.nameOfExp), e.Items)
-
-	switch err := t.send(write, p); {
+	switch {
 	case err != nil:
 		err = fmt.Errorf("%w: %w", keyError("complete", c.key, err), ErrUncommitted)
 		s.observe(ctx, c.event(Uncommitted, err))
@@ -75,6 +71,18 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	}
 
 	return c.committed(ctx, &done, omitted)
+}
+
+// sendCommit sends the transaction of the completion and the items. Between two tries it extends the lease, up to bound.
+func (c *Claim) sendCommit(
+	ctx context.Context, p policy, done *storedRecord, items []types.TransactWriteItem, bound time.Time,
+) (*part, error) {
+	s := c.store
+	update, values := updateComplete+done.update()+updateDropError, done.values(s, c.partition, c.heldValues())
+	t := &transaction{store: s, token: done.Tx, between: func(ctx context.Context) { c.extendInLine(ctx, bound) }}
+	answer := t.add(c.key, s.recordUpdate(c.partition, condHeld, update, values, s.expr.nameOfExp), items)
+
+	return answer, t.send(ctx, p)
 }
 
 // refusedCommit reads the record for which the condition was false: it may be the one that an earlier try of this call wrote.

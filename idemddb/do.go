@@ -65,18 +65,26 @@ func Do[T any](
 	}
 
 	if IsDone(err) {
-		if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current != fenced.Held {
-			if fenced.unread != nil {
-				return zero, fenced.unread
-			}
-
-			return replay[T](fenced.Record)
-		}
-
-		return value, nil
+		return valueOfDone(value, err)
 	}
 
 	return value, err
+}
+
+// valueOfDone is what Do returns for work that is done: the worker's own value, or that of the record of another worker, who was first.
+func valueOfDone[T any](own T, err error) (T, error) {
+	fenced, ok := errors.AsType[*FencedError](err)
+
+	switch {
+	case !ok || fenced.Record == nil || fenced.Current == fenced.Held:
+		return own, nil
+	case fenced.unread != nil:
+		var zero T
+
+		return zero, fenced.unread
+	default:
+		return replay[T](fenced.Record)
+	}
 }
 
 // workKey is the context key for the innermost work: its *Claim, or the *staging of work that has no claim.

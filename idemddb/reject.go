@@ -27,10 +27,8 @@ func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, caus
 		opts = &ClaimOptions{}
 	}
 
-	r := &rejecting{acquisition{
-		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
-		skipResult: opts.SkipResult, trace: s.trace(ctx),
-	}, errorText(cause), permanent}
+	r := &rejecting{*s.newAcquisition(ctx, key, partition, opts), errorText(cause), permanent}
+	r.trace = s.trace(ctx)
 
 	write, p, cancel := s.settleContext(ctx)
 	defer cancel()
@@ -39,11 +37,7 @@ func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, caus
 		return nil, keyError("reject", key, s.explain(err))
 	}
 
-	if r.record != nil && r.unsent != nil {
-		r.sendLeft(write, nil)
-	}
-
-	r.readResult(write)
+	r.useRecord(write, nil)
 
 	if r.record == nil && r.err == nil {
 		kind := Released

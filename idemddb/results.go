@@ -155,8 +155,13 @@ func (s *Store) readResult(ctx context.Context, rec *Record, stored types.Attrib
 	return nil
 }
 
-// readResult reads the result of the record that answers, unless the caller does not need it.
-func (a *acquisition) readResult(ctx context.Context) {
+// useRecord does what the record that answers asks for, if there is one: it sends the messages that were left in it, and reads its result,
+// unless the caller does not need it.
+func (a *acquisition) useRecord(ctx context.Context, b *Batch) {
+	if a.record != nil && a.unsent != nil {
+		a.sendLeft(ctx, b)
+	}
+
 	if a.record == nil || a.skipResult {
 		return
 	}

@@ -205,14 +205,28 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 		return err
 	}
 
-	var (
-		again []*queued
-		fault error
-	)
-
 	c.tries++
 
-	for next := c.open; len(next) > 0; next = slices.DeleteFunc(next, b.drop) {
+	again, fault := b.exchange(ctx, c.open)
+
+	// Where some writes have answers, DynamoDB is there, and what still fails concerns single keys. They must not delay each other.
+	if c.tries >= batchTries && len(again) < len(c.writes) {
+		for _, q := range again {
+			b.finish(q, errSingle)
+		}
+
+		again, fault = nil, nil
+	}
+
+	c.open = again
+
+	return fault
+}
+
+// exchange sends writes in one request, and those whose answer asks for the other statement in another one at once. It returns those that
+// must be sent again, and why.
+func (b *Batch) exchange(ctx context.Context, writes []*queued) (again []*queued, fault error) {
+	for next := writes; len(next) > 0; next = slices.DeleteFunc(next, b.drop) {
 		asked := next
 		next = nil
 
@@ -232,18 +246,7 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 		}
 	}
 
-	// Where some writes have answers, DynamoDB is there, and what still fails concerns single keys. They must not delay each other.
-	if c.tries >= batchTries && len(again) < len(c.writes) {
-		for _, q := range again {
-			b.finish(q, errSingle)
-		}
-
-		again, fault = nil, nil
-	}
-
-	c.open = again
-
-	return fault
+	return again, fault
 }
 
 // drop finishes a write that must not be sent with the next try. It returns false if the write must be sent.

@@ -20,7 +20,7 @@ func (s *Store) NewWork(ctx context.Context, key string, opts *ClaimOptions) (*W
 	}
 
 	if !s.disabled && c.cached() {
-		c.readResult(ctx)
+		c.useRecord(ctx, nil)
 		s.observe(ctx, c.event())
 
 		return nil, c.record, c.err

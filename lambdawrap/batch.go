@@ -198,49 +198,51 @@ func (v *invocation) choose(ctx context.Context, messages []*message, pieces map
 
 	for _, m := range messages {
 		p := pieces[m.identity()]
-		seconds, isBlocked := blocked[m.group]
 
-		var o outcome
-
-		switch {
-		case m.noKey != nil:
-			o = noKeyOutcome(m.noKey)
-		case m.fifo && isBlocked:
-			o = outcome{name: OutcomeBlocked, err: errBlocked, seconds: seconds}
-			if p.message == m {
-				o = v.unused(ctx, p, o)
-			}
-		case p.message == m && p.claim != nil && !p.claim.Held():
-			o = v.unused(ctx, p, outcome{name: OutcomeFailed, err: errLost})
-		case p.claim == nil:
-			o = p.out
-		case p.message == m:
+		switch o, ended := v.endedBefore(ctx, m, p, blocked); {
+		case !ended && p.message == m:
 			given = append(given, p)
-
-			continue
-		default:
+		case !ended:
 			p.others = append(p.others, m) // ends as the first one does
 			if m.fifo && m.group != p.group {
 				blocked[m.group] = 0 // and nothing behind it may run before that is known
 			}
-
-			continue
-		}
-
-		if !m.fifo {
+		case !m.fifo:
 			v.spawn(func() { v.finish(ctx, m, o) })
+		default:
+			v.finishBefore(v.before(1), ctx, m, o) // then there is time left to give the claims behind it back
 
-			continue
-		}
-
-		v.finishBefore(v.before(1), ctx, m, o) // then there is time left to give the claims behind it back
-
-		if m.failed {
-			blocked[m.group] = m.seconds
+			if m.failed {
+				blocked[m.group] = m.seconds
+			}
 		}
 	}
 
 	return given
+}
+
+// endedBefore returns the outcome of a message that the handler does not get, and gives the claim of its piece back. It returns false for a
+// message that the handler gets, or another one with its key.
+func (v *invocation) endedBefore(ctx context.Context, m *message, p *piece, blocked map[string]int32) (outcome, bool) {
+	seconds, isBlocked := blocked[m.group]
+
+	switch {
+	case m.noKey != nil:
+		return noKeyOutcome(m.noKey), true
+	case m.fifo && isBlocked:
+		o := outcome{name: OutcomeBlocked, err: errBlocked, seconds: seconds}
+		if p.message == m {
+			o = v.unused(ctx, p, o)
+		}
+
+		return o, true
+	case p.message == m && p.claim != nil && !p.claim.Held():
+		return v.unused(ctx, p, outcome{name: OutcomeFailed, err: errLost}), true
+	case p.claim == nil:
+		return p.out, true
+	default:
+		return outcome{}, false
+	}
 }
 
 // unused gives the claim of a piece back that the handler does not get.

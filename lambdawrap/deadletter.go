@@ -1,6 +1,7 @@
 package lambdawrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -163,19 +164,22 @@ func (q *deadLetterQueue) bare(m events.SQSMessage) (*sqs.SendMessageInput, erro
 	}
 
 	if q.fifo {
-		if m.MessageId == "" {
-			return nil, errors.New("messageId is empty; is this a message of an SQS event?")
-		}
-
-		in.MessageDeduplicationId = aws.String(m.MessageId)
-		in.MessageGroupId = aws.String(m.MessageId)
-
-		if group := m.Attributes["MessageGroupId"]; group != "" {
-			in.MessageGroupId = aws.String(group)
-		}
+		return in, setGroup(in, m)
 	}
 
 	return in, nil
+}
+
+// setGroup gives a message of a FIFO queue its deduplication id and its group.
+func setGroup(in *sqs.SendMessageInput, m events.SQSMessage) error {
+	if m.MessageId == "" {
+		return errors.New("messageId is empty; is this a message of an SQS event?")
+	}
+
+	in.MessageDeduplicationId = aws.String(m.MessageId)
+	in.MessageGroupId = aws.String(cmp.Or(m.Attributes["MessageGroupId"], m.MessageId))
+
+	return nil
 }
 
 // explained is the message with everything that helps an operator.

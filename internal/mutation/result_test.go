@@ -84,8 +84,8 @@ var resultMutants = []mutant{
 	{
 		why:  "Do of a zombie whose successor's result cannot be read returns a zero value without an error",
 		file: "idemddb/do.go",
-		old:  `if fenced.unread != nil {`,
-		new:  `if fenced.unread != nil && fenced.Held == 0 {`,
+		old:  `case fenced.unread != nil:`,
+		new:  `case fenced.unread != nil && fenced.Held == 0:`,
 		pkg:  "idemddb", run: "TestDoOfAZombieReturnsTheResultOfItsSuccessor",
 	},
 	{

@@ -213,8 +213,8 @@ var settleMutants = []mutant{
 	{
 		why:  "Do returns its own value although another worker completed the key with another one",
 		file: "idemddb/do.go",
-		old:  `ok && fenced.Record != nil && fenced.Current != fenced.Held {`,
-		new:  `ok && fenced == nil {`,
+		old:  `case !ok || fenced.Record == nil || fenced.Current == fenced.Held:`,
+		new:  `case !ok || fenced != nil:`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/Do:_work_that_was_taken_over_by_a_worker_that_completed",
 	},
 }
