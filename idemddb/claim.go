@@ -162,7 +162,10 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
 	}
 
-	a.useRecord(ctx, b)
+	if a.record != nil {
+		a.useRecord(ctx, b)
+	}
+
 	s.observe(ctx, a.event())
 
 	return a.claim, a.record, a.err
