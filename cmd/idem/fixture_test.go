@@ -149,6 +149,11 @@ func (n *night) worker(opts *idemddb.Options) *idemddb.Store {
 	return store
 }
 
+// trace gives the workers a traceparent.
+func (n *night) trace(parent string) {
+	n.store = n.worker(&idemddb.Options{Trace: func(context.Context) string { return parent }})
+}
+
 // claim claims a key in an invocation with a request id.
 func (n *night) claim(key, request string) *idemddb.Claim {
 	n.t.Helper()
@@ -262,13 +267,14 @@ type cloud struct {
 	engine   http.Handler
 	endpoint string
 
-	mu     sync.Mutex
-	sent   []string                     // bodies of messages
-	queues map[string]map[string]string // attributes by queue
-	lambda map[string]any               // answers by the end of the path
-	denied string                       // an action of DynamoDB
-	late   time.Duration                // the service's clock is ahead
-	slow   time.Duration                // each answer takes this long
+	mu      sync.Mutex
+	sent    []string                     // bodies of messages
+	queues  map[string]map[string]string // attributes by queue
+	lambda  map[string]any               // answers by the end of the path
+	denied  string                       // an action of DynamoDB
+	lenient bool                         // it takes any credentials, as LocalStack does
+	late    time.Duration                // the service's clock is ahead
+	slow    time.Duration                // each answer takes this long
 
 	interrupt func() // ends the command, when it has scanned so often
 	scans     int    // 0: never
@@ -295,6 +301,8 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	switch {
+	case !c.lenient && strings.Contains(r.Header.Get("Authorization"), unknownReader):
+		answer(w, http.StatusBadRequest, map[string]string{"__type": "com.amazon.coral.service#UnrecognizedClientException", "message": "invalid token"})
 	case strings.HasPrefix(service, "DynamoDB") && action == c.denied:
 		answer(w, http.StatusBadRequest, map[string]string{"__type": "com.amazon.coral.service#AccessDeniedException", "message": "not authorized"})
 	case strings.HasPrefix(service, "DynamoDB"):

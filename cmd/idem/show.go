@@ -106,6 +106,7 @@ func rows(f found, now time.Time) [][2]string {
 		{"last failure", shorten(v.Cause, maxShown)},
 		{"attempts", strconv.Itoa(v.Attempts)},
 		{"last worker", v.Request},
+		{"its trace", shorten(v.Trace, maxShown)},
 		{"fencing token", strconv.FormatInt(v.Fence, 10)},
 		{"lease", moment(lease, now)},
 		{"first claim", moment(v.Born, now)},
