@@ -283,6 +283,26 @@ type cloud struct {
 func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	service, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 
+	if !c.answers(w, r, service, action) { // not under the mutex, so that requests are served side by side
+		c.engine.ServeHTTP(c.dated(w), r)
+	}
+}
+
+func (c *cloud) dated(w http.ResponseWriter) http.ResponseWriter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if c.late != 0 {
+		return ahead{w, c.late}
+	}
+
+	return w
+}
+
+// answers gives the answer to a request, unless it is for the engine to give.
+func (c *cloud) answers(w http.ResponseWriter, r *http.Request, service, action string) bool {
+	w = c.dated(w)
+
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
@@ -296,17 +316,13 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 
-	if c.late != 0 {
-		w = ahead{w, c.late}
-	}
-
 	switch {
 	case !c.lenient && strings.Contains(r.Header.Get("Authorization"), unknownReader):
 		answer(w, http.StatusBadRequest, map[string]string{"__type": "com.amazon.coral.service#UnrecognizedClientException", "message": "invalid token"})
 	case strings.HasPrefix(service, "DynamoDB") && action == c.denied:
 		answer(w, http.StatusBadRequest, map[string]string{"__type": "com.amazon.coral.service#AccessDeniedException", "message": "not authorized"})
 	case strings.HasPrefix(service, "DynamoDB"):
-		c.engine.ServeHTTP(w, r)
+		return false
 	case service == "AmazonSQS":
 		c.queue(w, r, action)
 	default:
@@ -314,12 +330,14 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(strings.Trim(r.URL.Path, "/"), end) {
 				answer(w, http.StatusOK, content)
 
-				return
+				return true
 			}
 		}
 
 		answer(w, http.StatusNotFound, map[string]string{"Message": "unknown: " + r.URL.Path})
 	}
+
+	return true
 }
 
 func (c *cloud) queue(w http.ResponseWriter, r *http.Request, action string) {
