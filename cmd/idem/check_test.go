@@ -46,6 +46,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 		"all is well":                 {nil, nil, exitDone, "ok     retention: records answer for 30d0h, a message of payments comes back for 18d0h at most"},
 		"another key":                 {nil, []string{"--partition-key", "id"}, exitRefused, `FAULT  key: the table has "pk:HASH:S", the options say "id:HASH:S"`},
 		"no index":                    {nil, []string{"--unsent-index", "outbox"}, exitRefused, `FAULT  index: "outbox" is missing; there are: unsent`},
+		"nobody names the index":      {nil, []string{"--unsent-index", ""}, exitDone, `ok     index: "unsent" finds the unsent messages; idem list unsent needs --unsent-index unsent`},
 		"no table":                    {nil, []string{"--table", "nowhere"}, exitRefused, `FAULT  table: "nowhere" does not exist`},
 		"another attribute":           {nil, []string{"--ttl-attribute", "ttl"}, exitRefused, `FAULT  time to live: on "exp", the records have their end in "ttl"`},
 		"records end early":           {nil, []string{"--retention", "240h"}, exitRefused, "FAULT  retention: records answer for 10d0h, a message of payments can come back for 18d0h"},
