@@ -99,20 +99,18 @@ func (e *eventFlags) ofRecords(content []byte, event *envelope) ([]piece, error)
 			return nil, err
 		}
 
-		var kinesis events.KinesisEvent
-		err = decode(content, &kinesis)
+		records, err := kinesisRecords(content)
 
-		return pieces(kinesis.Records, err, pick, func(r events.KinesisEventRecord) string { return "record " + r.Kinesis.SequenceNumber })
+		return pieces(records, err, pick, func(r events.KinesisEventRecord) string { return "record " + r.Kinesis.SequenceNumber })
 	case "aws:dynamodb":
 		pick, err := e.ofDynamoDB()
 		if err != nil {
 			return nil, err
 		}
 
-		var stream events.DynamoDBEvent
-		err = decode(content, &stream)
+		records, err := changes(content)
 
-		return pieces(stream.Records, err, pick, func(r events.DynamoDBEventRecord) string { return "change " + r.Change.SequenceNumber })
+		return pieces(records, err, pick, func(r events.DynamoDBEventRecord) string { return "change " + r.Change.SequenceNumber })
 	default:
 		return nil, fmt.Errorf("Records[0].eventSource is %q: %w", records[0].Source, errKind)
 	}

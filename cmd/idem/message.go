@@ -8,8 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -112,33 +110,6 @@ func (e *eventFlags) ofSQS() (lambdawrap.KeyFunc, error) {
 	default:
 		return nil, fmt.Errorf("--key %q: must be message-id, deduplication-id or attribute:NAME", e.keyOf)
 	}
-}
-
-// ofKinesis returns the key function of records of a stream; --path reads their data.
-func (e *eventFlags) ofKinesis() (func(events.KinesisEventRecord) (string, error), error) {
-	if err := e.refuse("records of Kinesis", map[string]bool{"--key": e.keyOf != "", "--caller": e.caller != ""}); err != nil {
-		return nil, err
-	}
-
-	if len(e.paths) == 0 {
-		return lambdawrap.KinesisRecordID, nil
-	}
-
-	pick, err := e.body()
-	if err != nil {
-		return nil, err
-	}
-
-	return func(r events.KinesisEventRecord) (string, error) {
-		return pick(events.SQSMessage{Body: string(r.Kinesis.Data)})
-	}, nil
-}
-
-// ofDynamoDB returns the key function of changes of a table.
-func (e *eventFlags) ofDynamoDB() (func(events.DynamoDBEventRecord) (string, error), error) {
-	return lambdawrap.DynamoDBRecordID, e.refuse("changes of a table, whose key is that of DynamoDBRecordID", map[string]bool{
-		"--path": len(e.paths) > 0, "--key": e.keyOf != "", "--caller": e.caller != "",
-	})
 }
 
 // body is the key function of the paths.
