@@ -52,6 +52,7 @@ func TestDeployed(t *testing.T) {
 			t.Parallel()
 			testAPI(t, failures)
 			testPoison(t, failures)
+			testLogs(t, failures, `"amount`, `\"amount`, "poison", "for-broken", "good-")
 		})
 		t.Run("killed, frozen, stopped", func(t *testing.T) {
 			t.Parallel()
@@ -59,6 +60,10 @@ func TestDeployed(t *testing.T) {
 			testEndedInBatch(t, crashes, "killed-", syscall.SIGKILL)
 			testEndedInBatch(t, crashes, "stopped-", syscall.SIGSTOP)
 			testDiedBeforeSending(t, crashes)
+		})
+		t.Run("the runbook's drill, by idem alone", func(t *testing.T) {
+			t.Parallel()
+			testDrill(t)
 		})
 	})
 }
