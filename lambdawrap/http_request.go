@@ -51,12 +51,12 @@ func (h *httpHandler) accept(w http.ResponseWriter, r *http.Request) (*exchange,
 	return x, nil
 }
 
-// HTTPKey returns the key under which [HTTP] keeps the record of a request: the list of its caller and of its header Idempotency-Key. caller
-// is what HTTPOptions.Caller returns for the request. It is for programs that look at records, such as idem. It reads nothing of the request
-// but its header, and is safe for concurrent use.
+// HTTPKey returns the key under which [HTTP] keeps the record of a request: the list of its caller and of its header Idempotency-Key.
+// caller is what HTTPOptions.Caller returns for the request. It is for programs that look at records, such as idem. It reads nothing of
+// the request but its header, and is safe for concurrent use.
 //
-// The error wraps [ErrNoKey] and says what is missing: there is no caller, or the header is absent, stands twice, or is not valid. A request
-// without the header that HTTP serves all the same has a random key, which nobody can compute.
+// The error wraps [ErrNoKey] and says what is missing: there is no caller, or the header is absent, stands twice, or is not valid. A
+// request without the header that HTTP serves all the same has a random key, which nobody can compute.
 func HTTPKey(caller string, r *http.Request) (string, error) {
 	header, refusal := readKeyHeader(r.Header[keyHeader])
 

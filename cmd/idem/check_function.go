@@ -116,9 +116,11 @@ func (c *checking) visibility(name string, visibility, timeout time.Duration) {
 
 	switch {
 	case visibility < timeout:
-		c.addf("queue "+name, fault, "visibility time-out %v is below the function's time-out %v: messages come back while they are worked on", visibility, timeout)
+		c.addf("queue "+name, fault, "visibility time-out %v is below the function's time-out %v: messages come back while they are worked on",
+			visibility, timeout)
 	case visibility < times*timeout:
-		c.addf("queue "+name, note, "visibility time-out %v is below six times the function's time-out %v, which AWS recommends", visibility, timeout)
+		c.addf("queue "+name, note, "visibility time-out %v is below six times the function's time-out %v, which AWS recommends",
+			visibility, timeout)
 	default:
 		c.addf("queue "+name, fine, "visibility time-out %v, at least six times the function's %v", visibility, timeout)
 	}
@@ -142,9 +144,10 @@ func (c *checking) redelivery(ctx context.Context, name string, kept time.Durati
 		return
 	}
 
-	c.expect("retention", c.retention() >= way, fmt.Sprintf("records answer for %s, a message of %s comes back for %s at most", span(c.retention()), name, span(way)),
-		fmt.Sprintf("records answer for %s, a message of %s can come back for %s: then finished work runs again. Raise Options.Retention (or give --retention)",
-			span(c.retention()), name, span(way)))
+	c.expect("retention", c.retention() >= way,
+		fmt.Sprintf("records answer for %s, a message of %s comes back for %s at most", span(c.retention()), name, span(way)),
+		fmt.Sprintf("records answer for %s, a message of %s can come back for %s: then finished work runs again. "+
+			"Raise Options.Retention (or give --retention)", span(c.retention()), name, span(way)))
 }
 
 // deadLetters returns the longest way of a message to its last delivery: the dead-letter queue counts the age from the first sending on a

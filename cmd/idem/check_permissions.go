@@ -45,26 +45,35 @@ func (c *checking) permissions(ctx context.Context) {
 	_, err = p.GetItem(ctx, &dynamodb.GetItemInput{TableName: p.table, Key: p.key})
 	c.permission("dynamodb:GetItem", err, "the sweep, and idem show")
 
-	_, err = p.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: p.table, Key: p.key, ConditionExpression: &p.never, ExpressionAttributeNames: p.names})
+	_, err = p.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		TableName: p.table, Key: p.key, ConditionExpression: &p.never, ExpressionAttributeNames: p.names,
+	})
 	c.permission("dynamodb:DeleteItem", err, "idem forget")
 }
 
 func (c *checking) workerPermissions(ctx context.Context, p *probe) {
-	_, err := p.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: p.table, Key: p.key, ConditionExpression: &p.never, ExpressionAttributeNames: p.names})
+	_, err := p.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: p.table, Key: p.key, ConditionExpression: &p.never, ExpressionAttributeNames: p.names,
+	})
 	c.permission("dynamodb:UpdateItem", err, "claims and completions")
 
-	_, err = p.PutItem(ctx, &dynamodb.PutItemInput{TableName: p.table, Item: p.key, ConditionExpression: &p.never, ExpressionAttributeNames: p.names})
+	_, err = p.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: p.table, Item: p.key, ConditionExpression: &p.never, ExpressionAttributeNames: p.names,
+	})
 	c.permission("dynamodb:PutItem", err, "claims of keys past their retention")
 
 	_, err = p.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{Update: &types.Update{
 		TableName: p.table, Key: p.key, ConditionExpression: &p.never, ExpressionAttributeNames: p.names,
-		UpdateExpression: new("SET st = :st"), ExpressionAttributeValues: map[string]types.AttributeValue{":st": &types.AttributeValueMemberS{Value: "never"}},
+		UpdateExpression:          new("SET st = :st"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":st": &types.AttributeValueMemberS{Value: "never"}},
 	}}}})
 	c.permission("TransactWriteItems", err, "staged effects, beside the actions on their items")
 
 	text, parameters := p.update()
 
-	out, err := p.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{{Statement: text, Parameters: parameters}}})
+	out, err := p.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{
+		Statements: []types.BatchStatementRequest{{Statement: text, Parameters: parameters}},
+	})
 	if err == nil && len(out.Responses) > 0 && out.Responses[0].Error != nil {
 		err = &smithy.GenericAPIError{Code: string(out.Responses[0].Error.Code), Message: aws.ToString(out.Responses[0].Error.Message)}
 	}

@@ -85,7 +85,7 @@ func (c *checking) index(t *types.TableDescription) {
 	if want != "" {
 		c.addf("index", fault, "%q is missing; there are: %s", want, strings.Join(names, ", "))
 	} else {
-		c.addf("index", note, "there is none for unsent messages; handlers that stage messages need one, or idem and the sweep read the whole table")
+		c.addf("index", note, "there is none for unsent messages; without one, idem and the sweep read the whole table to find them")
 	}
 }
 

@@ -36,8 +36,8 @@ type envelope struct {
 	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
 }
 
-var errKind = errors.New("must hold an event of SQS, Kinesis or a DynamoDB stream (Records), the output of aws sqs receive-message (Messages), " +
-	"one of their messages, or an HTTP request, as an event (headers) or as text")
+var errKind = errors.New("must hold an event of SQS, Kinesis or a DynamoDB stream (Records), the output of aws sqs receive-message " +
+	"(Messages), one of their messages, or an HTTP request, as an event (headers) or as text")
 
 // pieces returns what an event asks for, each with the key that the function gives it.
 func (e *eventFlags) pieces(content []byte) ([]piece, error) {
@@ -81,7 +81,8 @@ func (e *eventFlags) ofRecords(content []byte, event *envelope) ([]piece, error)
 
 	for i, r := range records {
 		if r.Source != records[0].Source {
-			return nil, fmt.Errorf("Records[%d].eventSource is %q, and Records[0].eventSource is %q: an event has one source", i, r.Source, records[0].Source)
+			return nil, fmt.Errorf("Records[%d].eventSource is %q, and Records[0].eventSource is %q: an event has one source",
+				i, r.Source, records[0].Source)
 		}
 	}
 
@@ -154,7 +155,7 @@ func (e *eventFlags) ofRequest(r *http.Request) ([]piece, error) {
 	}
 
 	if e.caller == "" {
-		return nil, errors.New("--caller: must not be empty for an HTTP request: its key begins with what the function's HTTPOptions.Caller returns")
+		return nil, errors.New("--caller: must not be empty for an HTTP request: its key begins with what HTTPOptions.Caller returns for it")
 	}
 
 	return pieces([]*http.Request{r}, nil, func(r *http.Request) (string, error) { return lambdawrap.HTTPKey(e.caller, r) },
@@ -214,10 +215,10 @@ type receivedAttribute struct {
 }
 
 func (r received) message() events.SQSMessage {
-	m := events.SQSMessage{MessageId: r.MessageID, Body: r.Body, Attributes: r.Attributes, MessageAttributes: map[string]events.SQSMessageAttribute{}}
-	for name, value := range r.MessageAttributes {
-		m.MessageAttributes[name] = events.SQSMessageAttribute{StringValue: value.StringValue, BinaryValue: value.BinaryValue, DataType: value.DataType}
+	attributes := map[string]events.SQSMessageAttribute{}
+	for name, a := range r.MessageAttributes {
+		attributes[name] = events.SQSMessageAttribute{StringValue: a.StringValue, BinaryValue: a.BinaryValue, DataType: a.DataType}
 	}
 
-	return m
+	return events.SQSMessage{MessageId: r.MessageID, Body: r.Body, Attributes: r.Attributes, MessageAttributes: attributes}
 }

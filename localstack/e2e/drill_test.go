@@ -22,8 +22,8 @@ import (
 
 const drillStack = "e2e-drill"
 
-// The runbook's drill. Each night begins with the text of an alarm or with a line of the function's log, uses the commands that it names, and
-// ends with a payment that is right.
+// The runbook's drill. Each night begins with the text of an alarm or with a line of the function's log, uses the commands that it names,
+// and ends with a payment that is right.
 func testDrill(t *testing.T) {
 	t.Helper()
 
@@ -82,7 +82,8 @@ func drillStuck(t *testing.T, p *pipeline.Pipeline) {
 	o.idem(0, []string{"check", "--function", p.FunctionName, "--retention", "720h"},
 		"key: pk:HASH:S", `index: "unsent"`, "stream: off", `time to live: on`, "clock: within",
 		"dynamodb:UpdateItem: could not be checked", "TransactWriteItems: could not be checked", "dynamodb:PartiQLInsert: could not be checked",
-		"FunctionResponseTypes has ReportBatchItemFailures", "visibility time-out 30s, at least six times", "dead letters of", "ok     retention: records answer for 30d0h")
+		"FunctionResponseTypes has ReportBatchItemFailures", "visibility time-out 30s, at least six times", "dead letters of",
+		"ok     retention: records answer for 30d0h")
 
 	if err := <-lost; err == nil {
 		t.Error("the worker that hangs was not told that it has lost its claim")
@@ -119,10 +120,7 @@ func drillDeadLetter(t *testing.T, p *pipeline.Pipeline) {
 func setClosed(t *testing.T, p *pipeline.Pipeline, account, expression string) {
 	t.Helper()
 
-	in := &dynamodb.UpdateItemInput{
-		TableName: aws.String(p.LedgerTableName), Key: map[string]ddb.AttributeValue{"pk": &ddb.AttributeValueMemberS{Value: "account#" + account}},
-		UpdateExpression: aws.String(expression),
-	}
+	in := &dynamodb.UpdateItemInput{TableName: aws.String(p.LedgerTableName), Key: accountKey(account), UpdateExpression: aws.String(expression)}
 	if expression != "REMOVE closed" {
 		in.ExpressionAttributeValues = map[string]ddb.AttributeValue{":v": &ddb.AttributeValueMemberBOOL{Value: true}}
 	}
@@ -149,7 +147,7 @@ func drillUnsent(t *testing.T, p *pipeline.Pipeline) {
 
 	o := calledBy(t, p, drillStack, "OldestUnsent")
 	o.idem(0, []string{"list", "unsent", "--unsent-index", "unsent"}, id)
-	o.idem(0, []string{"send", "--target", "payment.captured=" + o.named("payment.captured", ""), id, "--why", "the relay is late", "--yes"}, "1 sent, 0 left, 0 parked")
+	o.send(id, "the relay is late")
 	await(t, "the announcement to come again", time.Minute, func() (bool, string) {
 		return announcements(t, p)[id].times == 2, ""
 	})
@@ -176,7 +174,7 @@ func drillParked(t *testing.T, p *pipeline.Pipeline) {
 	o := calledBy(t, p, drillStack, "ParkedAnnouncements")
 	o.idem(0, []string{"list", "parked"}, id)
 	o.idem(0, []string{"show", id}, "parked: ")
-	o.idem(0, []string{"send", "--target", "payment.captured=" + o.named("payment.captured", ""), id, "--why", "the queue is there again", "--yes"}, "1 sent, 0 left, 0 parked")
+	o.send(id, "the queue is there again")
 	o.idem(1, []string{"list", "parked"})
 	o.mended(id, 7)
 }
@@ -197,7 +195,8 @@ func drillDoubled(t *testing.T, p *pipeline.Pipeline) {
 
 		return account.Payments == 2, ""
 	})
-	o.idem(0, []string{"show", "--hash", idemddb.KeyHash(id)}, "payments#"+id, "COMPLETED", "It began 2 times", "may have happened more than once")
+	o.idem(0, []string{"show", "--hash", idemddb.KeyHash(id)},
+		"payments#"+id, "COMPLETED", "It began 2 times", "may have happened more than once")
 	credit(t, p, id, -7, -1) // idem has found the payment; its account is mended where it is kept
 	o.mended(id, 7)
 }
@@ -209,7 +208,8 @@ func drillTimeToLive(t *testing.T, p *pipeline.Pipeline) {
 	for _, change := range []ddb.TimeToLiveSpecification{
 		{AttributeName: aws.String("exp"), Enabled: aws.Bool(false)}, {AttributeName: aws.String("ttl"), Enabled: aws.Bool(true)},
 	} {
-		if _, err := p.DynamoDB.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{TableName: &p.RecordTableName, TimeToLiveSpecification: &change}); err != nil {
+		in := &dynamodb.UpdateTimeToLiveInput{TableName: &p.RecordTableName, TimeToLiveSpecification: &change}
+		if _, err := p.DynamoDB.UpdateTimeToLive(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,12 +249,16 @@ func credit(t *testing.T, p *pipeline.Pipeline, account string, amount, payments
 	t.Helper()
 
 	if _, err := p.DynamoDB.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-		TableName: aws.String(p.LedgerTableName), Key: map[string]ddb.AttributeValue{"pk": &ddb.AttributeValueMemberS{Value: "account#" + account}},
+		TableName: aws.String(p.LedgerTableName), Key: accountKey(account),
 		UpdateExpression:          aws.String("ADD balance :amount, payments :one"),
 		ExpressionAttributeValues: map[string]ddb.AttributeValue{":amount": numberOf(amount), ":one": numberOf(payments)},
 	}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func accountKey(account string) map[string]ddb.AttributeValue {
+	return map[string]ddb.AttributeValue{"pk": &ddb.AttributeValueMemberS{Value: "account#" + account}}
 }
 
 func numberOf(n int) ddb.AttributeValue { return &ddb.AttributeValueMemberN{Value: strconv.Itoa(n)} }

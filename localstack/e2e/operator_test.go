@@ -99,14 +99,19 @@ func (o *operator) idem(code int, args []string, screen ...string) {
 	o.t.Helper()
 
 	for i, arg := range args {
-		everywhere := arg == "--yes" || arg == "--why"
-		if text := map[bool]string{true: "idem " + arg, false: arg}[i == 0]; (i == 0 || strings.HasPrefix(arg, "--")) && !everywhere && !strings.Contains(o.read.String(), text) {
-			o.t.Errorf("nothing that the operator has read names %q:\n%s", text, o.read.String())
+		if i == 0 {
+			arg = "idem " + arg
+		}
+
+		isName := i == 0 || strings.HasPrefix(arg, "--") && arg != "--yes" && arg != "--why"
+		if isName && !strings.Contains(o.read.String(), arg) {
+			o.t.Errorf("nothing that the operator has read names %q:\n%s", arg, o.read.String())
 		}
 	}
 
 	cmd := exec.CommandContext(o.t.Context(), filepath.Join(built.folder, "idem"), args...)
-	cmd.Env = append(os.Environ(), "IDEM_TABLE="+o.named("IDEM_TABLE", o.p.RecordTableName), "IDEM_NAMESPACE="+o.named("IDEM_NAMESPACE", "payments"))
+	cmd.Env = append(os.Environ(),
+		"IDEM_TABLE="+o.named("IDEM_TABLE", o.p.RecordTableName), "IDEM_NAMESPACE="+o.named("IDEM_NAMESPACE", "payments"))
 	out, err := cmd.CombinedOutput()
 
 	got := 0
@@ -127,6 +132,13 @@ func (o *operator) idem(code int, args []string, screen ...string) {
 			o.t.Errorf("idem %s does not show %q:\n%s", args, text, out)
 		}
 	}
+}
+
+// send sends the announcement of a payment by hand, to the queue that the alarm names.
+func (o *operator) send(id, why string) {
+	o.t.Helper()
+	o.idem(0, []string{"send", "--target", "payment.captured=" + o.named("payment.captured", ""), id, "--why", why, "--yes"},
+		"1 sent, 0 left, 0 parked")
 }
 
 // named is the value that a text gives to a name. Alarms say where their records are; for a line of a log the runbook does.
@@ -218,7 +230,8 @@ func ask(t *testing.T, service, contentType, target, body string) []byte {
 	}
 
 	request.Header.Set("Content-Type", contentType)
-	request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/"+service+"/aws4_request, SignedHeaders=host, Signature=0")
+	request.Header.Set("Authorization",
+		"AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/"+service+"/aws4_request, SignedHeaders=host, Signature=0")
 
 	if target != "" {
 		request.Header.Set("X-Amz-Target", target)
