@@ -43,10 +43,11 @@ func TestDeployed(t *testing.T) {
 	})
 
 	t.Run("at once", func(t *testing.T) {
-		t.Run("a deployment loses no record, and one that expired is forgotten", func(t *testing.T) {
+		t.Run("a deployment loses no record, an outage no payment, and a record that expired is forgotten", func(t *testing.T) {
 			t.Parallel()
 			testDeployAgain(t, load)
-			testExpired(t, load)
+			testOutage(t, load)
+			testExpired(t, load) // last, because it leaves a payment that comes back until it is a dead letter
 		})
 		t.Run("poison and what a redrive mends", func(t *testing.T) {
 			t.Parallel()
