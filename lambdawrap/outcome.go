@@ -370,7 +370,7 @@ func (v *invocation) report(ctx context.Context, m *message, o outcome, err erro
 // logTakeover writes the line of the one moment in which an effect may be the second.
 func (v *invocation) logTakeover(ctx context.Context, m *message) {
 	v.logger().LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
-		append(keyAttrs(m.key), m.id, slog.String("outcome", "takeover"))...)
+		append([]slog.Attr{m.id, slog.String("outcome", "takeover")}, keyAttrs(m.key)...)...)
 }
 
 // keyAttrs say which key a line is about, by its hash, and what shows its record.

@@ -71,7 +71,7 @@ func (n *night) testParts(count int, whole summary) {
 		n.idem(append([]string{"list", "--json", "--budget", fmt.Sprint(budget)}, cursor...)...)
 
 		part := n.summary()
-		if part.units > budget || calls > 5 {
+		if part.units > budget || calls > 20 { // of a small budget much is lost to rounding
 			n.t.Fatalf("call %d has used %v read units of %v", calls, part.units, budget)
 		}
 
