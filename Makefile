@@ -65,7 +65,7 @@ invoke: $(PYTHON_TOOLS)/.done ## sam local invoke against make local's DynamoDB,
 	@SAM=$(PYTHON_TOOLS)/bin/sam localstack/invoke.sh $(EVENT)
 
 .PHONY: e2e
-e2e: $(PYTHON_TOOLS)/.done ## The deployed pipeline end to end, on a LocalStack of its own, without Docker: load, poison, crashes, redrive; about three minutes
+e2e: $(PYTHON_TOOLS)/.done ## The deployed pipeline end to end, on a LocalStack of its own, without Docker: load, poison, crashes, an outage, redrive, the runbook by idem; about five minutes
 	go vet -tags e2e ./localstack/e2e
 	SAM=$(PYTHON_TOOLS)/bin/sam localstack/stack.sh with go test -tags e2e -count=1 -parallel 8 -timeout 20m -v ./localstack/e2e
 

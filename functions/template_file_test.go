@@ -192,7 +192,7 @@ type index struct {
 
 type alarm struct {
 	AlarmName        string      `yaml:"AlarmName"`
-	AlarmDescription string      `yaml:"AlarmDescription"`
+	AlarmDescription text        `yaml:"AlarmDescription"`
 	Namespace        string      `yaml:"Namespace"`
 	MetricName       string      `yaml:"MetricName"`
 	Dimensions       []dimension `yaml:"Dimensions"`

@@ -342,7 +342,7 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 		}
 
 		a := r.Properties.alarm
-		if len(strings.Split(a.AlarmDescription, ". ")) < 2 || len(a.AlarmDescription) > 1024 {
+		if len(strings.Split(string(a.AlarmDescription), ". ")) < 2 || len(a.AlarmDescription) > 1024 {
 			t.Errorf("%s: the description must say what is true and what to do, in 1,024 characters: %q", name, a.AlarmDescription)
 		}
 

@@ -62,6 +62,18 @@ func ExampleHTTP_stage() {
 	// 202, replayed: "true"
 }
 
+// A program that looks at records computes the key of a request, for which it must know the caller.
+func ExampleHTTPKey() {
+	request := httptest.NewRequest(http.MethodPost, "/payments", nil)
+	request.Header.Set("Idempotency-Key", `"k-1"`)
+
+	fmt.Println(lambdawrap.HTTPKey("customer-1", request))
+	fmt.Println(lambdawrap.HTTPKey("", request))
+	// Output:
+	// #["customer-1","k-1"] <nil>
+	//  lambdawrap: no key in the message: caller is empty; what does HTTPOptions.Caller return for this request?
+}
+
 // Without a key or a caller nothing runs and nothing is stored.
 func ExampleHTTPOptions() {
 	store, _ := inMemory(nil)

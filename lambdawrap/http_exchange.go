@@ -57,7 +57,7 @@ func (x *exchange) workClaimed(ctx context.Context) outcome {
 
 	if claim.Takeover() {
 		x.logger().LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
-			slog.String("outcome", "takeover"), slog.String("key", idemddb.KeyHash(x.key)))
+			append(keyAttrs(x.key), slog.String("outcome", "takeover"))...)
 	}
 
 	work, stop := claim.Keep(ctx)
@@ -158,7 +158,7 @@ func (x *exchange) result(ctx context.Context, fits func([]byte) bool) []byte {
 	result, isWhole := x.answer.stored(fits)
 	if !isWhole {
 		x.logger().LogAttrs(ctx, slog.LevelWarn, "the answer does not fit into its record; later requests get it without its body",
-			slog.Int("bytes", x.answer.body.Len()), slog.String("key", idemddb.KeyHash(x.key)))
+			append(keyAttrs(x.key), slog.Int("bytes", x.answer.body.Len()))...)
 	}
 
 	return result
@@ -238,10 +238,8 @@ func (x *exchange) report(ctx context.Context, o outcome) {
 		level = slog.LevelError
 	}
 
-	attrs := []slog.Attr{
-		slog.String("outcome", string(o.name)), slog.String("error", o.err.Error()), slog.String("key", idemddb.KeyHash(x.key)),
-		slog.Bool("done", o.done),
-	}
+	attrs := append(keyAttrs(x.key),
+		slog.String("outcome", string(o.name)), slog.String("error", o.err.Error()), slog.Bool("done", o.done))
 	if id := holder(x.key, o.err); id != "" {
 		attrs = append(attrs, slog.String("holder", id))
 	}

@@ -51,7 +51,26 @@ func (h *httpHandler) accept(w http.ResponseWriter, r *http.Request) (*exchange,
 	return x, nil
 }
 
-// key returns the idempotency key of a request: the list of its caller and its header.
+// HTTPKey returns the key under which [HTTP] keeps the record of a request: the list of its caller and of its header Idempotency-Key.
+// caller is what HTTPOptions.Caller returns for the request. It is for programs that look at records, such as idem. It reads nothing of
+// the request but its header, and is safe for concurrent use.
+//
+// The error wraps [ErrNoKey] and says what is missing: there is no caller, or the header is absent, stands twice, or is not valid. A
+// request without the header that HTTP serves all the same has a random key, which nobody can compute.
+func HTTPKey(caller string, r *http.Request) (string, error) {
+	header, refusal := readKeyHeader(r.Header[keyHeader])
+
+	switch {
+	case refusal != nil:
+		return "", noKey("header %s is not valid: %s", keyHeader, refusal.Detail)
+	case header == "":
+		return "", noKey("header %s is absent", keyHeader)
+	default:
+		return listKey("what does HTTPOptions.Caller return for this request?", field{"caller", caller}, field{keyHeader, header})
+	}
+}
+
+// key returns the idempotency key of a request, that of HTTPKey if it has the header.
 func (h *httpHandler) key(r *http.Request) (string, *problem) {
 	header, refusal := readKeyHeader(r.Header[keyHeader])
 

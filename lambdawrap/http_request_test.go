@@ -43,12 +43,17 @@ func TestHTTPKeyIsOneHeaderOfVisibleCharacters(t *testing.T) {
 
 			w := newWeb(t, nil)
 			got := w.post("", "{}", func(r *http.Request) { r.Header["Idempotency-Key"] = test.values })
+			key, err := lambdawrap.HTTPKey("c-1", &http.Request{Header: http.Header{"Idempotency-Key": test.values}})
 
 			if test.want == "" {
 				w.answered(got, http.StatusCreated, "false", `{"id":"p-1"}`)
+				w.equal("error of HTTPKey", err, nil)
+				w.equal("the key of HTTPKey is that of the record", w.state(key), "COMPLETED")
 
 				return
 			}
+
+			w.equal("HTTPKey says that there is no key", errors.Is(err, lambdawrap.ErrNoKey) && key == "", true)
 
 			w.refused(got, http.StatusBadRequest, test.want)
 			w.runs(0)

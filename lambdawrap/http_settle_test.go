@@ -37,7 +37,7 @@ func TestHTTPAKeyInProgressIsAnsweredWithTheRestOfItsLease(t *testing.T) {
 		time.Sleep(22 * time.Second)
 		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 		w.runs(1)
-		w.logs("outcome=in_progress", "outcome=takeover")
+		w.logs("outcome=in_progress", "outcome=takeover", `look="idem show --hash sha256:`)
 	})
 }
 

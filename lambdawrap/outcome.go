@@ -371,7 +371,14 @@ func (v *invocation) report(ctx context.Context, m *message, o outcome, err erro
 // logTakeover writes the line of the one moment in which an effect may be the second.
 func (v *invocation) logTakeover(ctx context.Context, m *message) {
 	v.logger().LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
-		m.id, slog.String("outcome", "takeover"), slog.String("key", idemddb.KeyHash(m.key)))
+		append([]slog.Attr{m.id, slog.String("outcome", "takeover")}, keyAttrs(m.key)...)...)
+}
+
+// keyAttrs say which key a line is about, by its hash, and what shows its record.
+func keyAttrs(key string) []slog.Attr {
+	hash := idemddb.KeyHash(key)
+
+	return []slog.Attr{slog.String("key", hash), slog.String("look", "idem show --hash "+hash)}
 }
 
 func (v *invocation) log(ctx context.Context, level slog.Level, text string, m *message, name Outcome, err error) {
@@ -386,7 +393,7 @@ func (v *invocation) log(ctx context.Context, level slog.Level, text string, m *
 	}
 
 	if m.key != "" {
-		attrs = append(attrs, slog.String("key", idemddb.KeyHash(m.key)))
+		attrs = append(attrs, keyAttrs(m.key)...)
 	}
 
 	if id := holder(m.key, err); id != "" {

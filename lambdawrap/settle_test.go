@@ -21,7 +21,7 @@ func TestAClaimThatIsRefusedByDynamoDBComesBack(t *testing.T) {
 	h := newHarness(t, &idemddb.Options{Single: true})
 	h.db.Inject(idemddbtest.AccessDenied)
 	h.expect(h.handle(succeed), batch("m1 k1", "m2 k2"), []string{"m1"}, []string{"m2"})
-	h.logs("access denied", "outcome=unanswered")
+	h.logs("access denied", "outcome=unanswered", `look="idem show --hash `+idemddb.KeyHash("k1"))
 }
 
 func TestWhatAFencedSuccessBecomes(t *testing.T) {

@@ -30,11 +30,17 @@ type checking struct {
 	desk     *desk
 	function string
 
+	lenient  bool // the endpoint takes any credentials, so that nothing is known about permissions
 	findings []finding
 }
 
 func (c *checking) addf(about string, l level, format string, args ...any) {
 	c.findings = append(c.findings, finding{about, l, fmt.Sprintf(format, args...)})
+}
+
+// unasked adds a finding that could not be made, because of an error or because the answer lacks what it should have.
+func (c *checking) unasked(about string, why error) {
+	c.addf(about, unknown, "could not be checked: %v", why)
 }
 
 // expect adds a finding that is fine or a fault.
@@ -55,7 +61,8 @@ func (a *app) checkCommand() *cobra.Command {
 by conditional writes of a probe key that are always refused; that this machine's clock agrees with the service's; and with --function that its
 event source reports partial batches, and that time-outs and retentions fit together. Give the --retention of the function's store.
 
-It changes nothing. The permissions are those of the credentials that idem runs with: for those of a function, run it with its role.`,
+It changes nothing. The permissions are those of the credentials that idem runs with: for those of a function, run it with its role. What an
+endpoint such as LocalStack's cannot answer is shown as "could not be checked".`,
 		Example: "  idem check --function payments --retention 720h",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := a.open(cmd.Context())

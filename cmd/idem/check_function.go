@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,18 +17,22 @@ import (
 	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// eventSources checks each queue that invokes the function.
+// eventSources checks each queue and stream that invokes the function.
 func (c *checking) eventSources(ctx context.Context) {
 	api := lambda.NewFromConfig(c.desk.config)
 
 	configuration, err := api.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &c.function})
+	if err == nil && configuration.Timeout == nil {
+		err = errors.New("the answer has no Timeout")
+	}
+
 	if err != nil {
-		c.addf("function", unknown, "%s", err)
+		c.unasked("function", err)
 
 		return
 	}
 
-	timeout := time.Duration(aws.ToInt32(configuration.Timeout)) * time.Second
+	timeout := time.Duration(*configuration.Timeout) * time.Second
 	c.addf("function", fine, "%s, time-out %v", c.function, timeout)
 
 	pages := lambda.NewListEventSourceMappingsPaginator(api, &lambda.ListEventSourceMappingsInput{FunctionName: &c.function})
@@ -36,90 +41,128 @@ func (c *checking) eventSources(ctx context.Context) {
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			c.addf("event source", unknown, "%s", err)
+			c.unasked("event source", err)
 
 			return
 		}
 
 		for i := range page.EventSourceMappings {
 			m := &page.EventSourceMappings[i]
-			if arn := aws.ToString(m.EventSourceArn); strings.Contains(arn, ":sqs:") {
+			arn := aws.ToString(m.EventSourceArn)
+			if isReported(arn) {
 				found = true
 
 				c.mapping(m)
+			}
+
+			if strings.Contains(arn, ":sqs:") {
 				c.queue(ctx, arn, timeout)
 			}
 		}
 	}
 
 	if !found {
-		c.addf("event source", note, "no queue invokes %s; a mapping of an alias is only seen with --function NAME:ALIAS", c.function)
+		c.addf("event source", note, "no queue or stream invokes %s; a mapping of an alias is only seen with --function NAME:ALIAS", c.function)
 	}
 }
 
+// isReported tells whether a function reports single failures to this source.
+func isReported(arn string) bool {
+	return strings.Contains(arn, ":sqs:") || strings.Contains(arn, ":kinesis:") || strings.Contains(arn, ":dynamodb:")
+}
+
 func (c *checking) mapping(m *lambdatypes.EventSourceMappingConfiguration) {
-	name := queueName(aws.ToString(m.EventSourceArn))
+	name := sourceName(aws.ToString(m.EventSourceArn))
 	reports := slices.Contains(m.FunctionResponseTypes, lambdatypes.FunctionResponseTypeReportBatchItemFailures)
 
 	c.expect("event source of "+name, reports, "FunctionResponseTypes has ReportBatchItemFailures",
-		"FunctionResponseTypes lacks ReportBatchItemFailures: messages that are reported failed are deleted, AND LOST. Set it before anything else")
+		"FunctionResponseTypes lacks ReportBatchItemFailures: what is reported failed is taken for done, AND LOST. Set it before anything else")
 
-	if state := aws.ToString(m.State); state != "Enabled" {
+	switch state := aws.ToString(m.State); state {
+	case "Enabled":
+	case "":
+		c.unasked("event source of "+name, errors.New("the answer has no State, so that it may be disabled"))
+	default:
 		c.addf("event source of "+name, note, "is %s: the function is not invoked", state)
 	}
 }
 
 // queue checks the times of a queue and of its dead-letter queue.
 func (c *checking) queue(ctx context.Context, arn string, timeout time.Duration) {
-	name := queueName(arn)
+	name := sourceName(arn)
 
 	attributes, err := c.attributes(ctx, name)
 	if err != nil {
-		c.addf("queue "+name, unknown, "%s", err)
+		c.unasked("queue "+name, err)
 
 		return
 	}
 
+	visibility, errVisibility := inSeconds(attributes, sqstypes.QueueAttributeNameVisibilityTimeout)
+
+	kept, err := inSeconds(attributes, sqstypes.QueueAttributeNameMessageRetentionPeriod)
+	if err = errors.Join(errVisibility, err); err != nil {
+		c.unasked("queue "+name, err)
+
+		return
+	}
+
+	c.visibility(name, visibility, timeout)
+	c.redelivery(ctx, name, kept, attributes)
+}
+
+func (c *checking) visibility(name string, visibility, timeout time.Duration) {
 	const times = 6 // as AWS recommends
 
-	switch visibility := inSeconds(attributes, sqstypes.QueueAttributeNameVisibilityTimeout); {
+	switch {
 	case visibility < timeout:
-		c.addf("queue "+name, fault, "visibility time-out %v is below the function's time-out %v: messages come back while they are worked on", visibility, timeout)
+		c.addf("queue "+name, fault, "visibility time-out %v is below the function's time-out %v: messages come back while they are worked on",
+			visibility, timeout)
 	case visibility < times*timeout:
-		c.addf("queue "+name, note, "visibility time-out %v is below six times the function's time-out %v, which AWS recommends", visibility, timeout)
+		c.addf("queue "+name, note, "visibility time-out %v is below six times the function's time-out %v, which AWS recommends",
+			visibility, timeout)
 	default:
 		c.addf("queue "+name, fine, "visibility time-out %v, at least six times the function's %v", visibility, timeout)
 	}
+}
 
-	kept := inSeconds(attributes, sqstypes.QueueAttributeNameMessageRetentionPeriod)
+// redelivery compares the retention of the records with the longest way of a message to its last delivery.
+func (c *checking) redelivery(ctx context.Context, name string, kept time.Duration, attributes map[string]string) {
 	way := 2 * kept //nolint:mnd // in the queue, and once more if its producer sends it again at the end
 
 	var redrive struct {
 		Target  string      `json:"deadLetterTargetArn"`
 		Receive json.Number `json:"maxReceiveCount"`
 	}
-	if err := json.Unmarshal([]byte(attributes[string(sqstypes.QueueAttributeNameRedrivePolicy)]), &redrive); err != nil || redrive.Target == "" {
+
+	err := json.Unmarshal([]byte(attributes[string(sqstypes.QueueAttributeNameRedrivePolicy)]), &redrive)
+	if err != nil || redrive.Target == "" {
 		c.addf("queue "+name, note, "has no dead-letter queue: what fails comes back until it is %v old, and is lost then", kept)
 	} else if way, err = c.deadLetters(ctx, name, redrive.Target, kept); err != nil {
-		c.addf("dead letters of "+name, unknown, "%s", err)
+		c.unasked("dead letters of "+name, err)
 
 		return
 	}
 
-	c.expect("retention", c.retention() >= way, fmt.Sprintf("records answer for %s, a message of %s comes back for %s at most", span(c.retention()), name, span(way)),
-		fmt.Sprintf("records answer for %s, a message of %s can come back for %s: then finished work runs again. Raise Options.Retention (or give --retention)",
-			span(c.retention()), name, span(way)))
+	c.expect("retention", c.retention() >= way,
+		fmt.Sprintf("records answer for %s, a message of %s comes back for %s at most", span(c.retention()), name, span(way)),
+		fmt.Sprintf("records answer for %s, a message of %s can come back for %s: then finished work runs again. "+
+			"Raise Options.Retention (or give --retention)", span(c.retention()), name, span(way)))
 }
 
 // deadLetters returns the longest way of a message to its last delivery: the dead-letter queue counts the age from the first sending on a
 // standard queue, and from its own on a FIFO queue; after a redrive the message is new in its queue.
 func (c *checking) deadLetters(ctx context.Context, name, arn string, kept time.Duration) (time.Duration, error) {
-	attributes, err := c.attributes(ctx, queueName(arn))
+	attributes, err := c.attributes(ctx, sourceName(arn))
 	if err != nil {
 		return 0, err
 	}
 
-	dead := inSeconds(attributes, sqstypes.QueueAttributeNameMessageRetentionPeriod)
+	dead, err := inSeconds(attributes, sqstypes.QueueAttributeNameMessageRetentionPeriod)
+	if err != nil {
+		return 0, err
+	}
+
 	c.expect("dead letters of "+name, dead > kept, fmt.Sprintf("kept for %s, messages of the queue for %s", span(dead), span(kept)),
 		fmt.Sprintf("kept for %s from the first sending, and messages of the queue for %s: a dead letter may be gone at once", span(dead), span(kept)))
 
@@ -148,13 +191,21 @@ func (c *checking) attributes(ctx context.Context, name string) (map[string]stri
 	return out.Attributes, nil
 }
 
-func queueName(arn string) string { return arn[strings.LastIndexByte(arn, ':')+1:] }
+// sourceName is the part of an ARN behind its account: the name of a queue, or stream/NAME, or table/NAME/stream/TIME.
+func sourceName(arn string) string {
+	const parts = 6
 
-func inSeconds(attributes map[string]string, name sqstypes.QueueAttributeName) time.Duration {
+	all := strings.SplitN(arn, ":", parts)
+
+	return all[len(all)-1]
+}
+
+// inSeconds reads an attribute of a queue.
+func inSeconds(attributes map[string]string, name sqstypes.QueueAttributeName) (time.Duration, error) {
 	n, err := strconv.Atoi(attributes[string(name)])
 	if err != nil {
-		return 0
+		return 0, fmt.Errorf("the answer has no %s", name)
 	}
 
-	return time.Duration(n) * time.Second
+	return time.Duration(n) * time.Second, nil
 }

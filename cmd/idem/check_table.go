@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 )
 
 // table checks the schema. It returns false if there is no such table.
@@ -22,7 +21,7 @@ func (c *checking) table(ctx context.Context) bool {
 			return false
 		}
 
-		c.addf("table", unknown, "%s", err)
+		c.unasked("table", err)
 
 		return true
 	}
@@ -57,28 +56,36 @@ func (c *checking) key(t *types.TableDescription) {
 }
 
 func (c *checking) index(t *types.TableDescription) {
+	const keys = "due_ns:HASH:S due:RANGE:N"
+
 	want := c.desk.store.Options().UnsentIndex
 
 	var names []string
 
 	for _, ix := range t.GlobalSecondaryIndexes {
-		if name := aws.ToString(ix.IndexName); name != want {
-			names = append(names, name)
+		name, got := aws.ToString(ix.IndexName), keyText(ix.KeySchema, t.AttributeDefinitions)
+		isActive := ix.IndexStatus == "" || ix.IndexStatus == types.IndexStatusActive
 
-			continue
+		switch {
+		case want == "" && got == keys:
+			c.expect("index", isActive, fmt.Sprintf("%q finds the unsent messages; idem list unsent needs --unsent-index %s", name, name),
+				fmt.Sprintf("%q is %s, must be ACTIVE", name, ix.IndexStatus))
+
+			return
+		case name == want:
+			c.expect("index", got == keys && isActive, fmt.Sprintf("%q finds the unsent messages", want),
+				fmt.Sprintf("%q has %q and is %s, must be %q and ACTIVE", want, got, ix.IndexStatus, keys))
+
+			return
 		}
 
-		got := keyText(ix.KeySchema, t.AttributeDefinitions)
-		c.expect("index", got == "due_ns:HASH:S due:RANGE:N" && (ix.IndexStatus == "" || ix.IndexStatus == types.IndexStatusActive),
-			fmt.Sprintf("%q finds the unsent messages", want), fmt.Sprintf("%q has %q and is %s, must be %q and ACTIVE", want, got, ix.IndexStatus, "due_ns:HASH:S due:RANGE:N"))
-
-		return
+		names = append(names, name)
 	}
 
 	if want != "" {
 		c.addf("index", fault, "%q is missing; there are: %s", want, strings.Join(names, ", "))
 	} else {
-		c.addf("index", note, "not checked: name the index of the unsent messages with --unsent-index, if handlers stage messages")
+		c.addf("index", note, "there is none for unsent messages; without one, idem and the sweep read the whole table to find them")
 	}
 }
 
@@ -103,7 +110,7 @@ func (c *checking) clock() {
 	off, wrong := c.desk.clock.isWrong(skew)
 
 	if _, known := c.desk.clock.offset(); !known {
-		c.addf("clock", unknown, "the answer has no Date")
+		c.unasked("clock", errors.New("the answer has no Date"))
 
 		return
 	}
@@ -116,8 +123,12 @@ func (c *checking) timeToLive(ctx context.Context) {
 	want := c.desk.store.Options().TTLAttribute
 
 	out, err := c.desk.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: new(c.desk.store.Table())})
-	if err != nil || out.TimeToLiveDescription == nil {
-		c.addf("time to live", unknown, "%v", err)
+	if err == nil && out.TimeToLiveDescription == nil {
+		err = errors.New("the answer has no description")
+	}
+
+	if err != nil {
+		c.unasked("time to live", err)
 
 		return
 	}
@@ -132,71 +143,5 @@ func (c *checking) timeToLive(ctx context.Context) {
 		c.addf("time to live", fault, "on %q, the records have their end in %q: they are never deleted. To mend it: idem ttl", name, want)
 	default:
 		c.addf("time to live", fault, "%s: records are never deleted. To mend it: idem ttl", d.TimeToLiveStatus)
-	}
-}
-
-// permissions asks for each action of a worker by a write of a probe key whose condition is never true.
-func (c *checking) permissions(ctx context.Context) {
-	key, err := c.desk.store.RecordOf("idem check probe: never written")
-	if err != nil {
-		c.addf("permissions", unknown, "%s", err)
-
-		return
-	}
-
-	names := map[string]string{"#pk": c.desk.store.Options().PartitionKey}
-	never := "attribute_exists(#pk) AND attribute_not_exists(#pk)"
-	api := c.desk.client
-
-	_, err = api.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: key.TableName, Key: key.Key, ConditionExpression: &never, ExpressionAttributeNames: names})
-	c.permission("dynamodb:UpdateItem", err, "claims and completions")
-
-	_, err = api.PutItem(ctx, &dynamodb.PutItemInput{TableName: key.TableName, Item: key.Key, ConditionExpression: &never, ExpressionAttributeNames: names})
-	c.permission("dynamodb:PutItem", err, "claims of keys past their retention")
-
-	statement := types.BatchStatementRequest{}
-	statement.Statement, statement.Parameters = c.neverUpdated(key.Key)
-
-	out, err := api.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{statement}})
-	if err == nil && len(out.Responses) > 0 && out.Responses[0].Error != nil {
-		err = &smithy.GenericAPIError{Code: string(out.Responses[0].Error.Code), Message: aws.ToString(out.Responses[0].Error.Message)}
-	}
-
-	c.permission("dynamodb:PartiQLUpdate", err, "shared requests; without it every write is a request of its own")
-
-	_, err = api.GetItem(ctx, key)
-	c.permission("dynamodb:GetItem", err, "the sweep, and idem show")
-
-	_, err = api.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: key.TableName, Key: key.Key, ConditionExpression: &never, ExpressionAttributeNames: names})
-	c.permission("dynamodb:DeleteItem", err, "idem forget")
-}
-
-// neverUpdated is a statement whose condition is never true: there is no record of the probe key.
-func (c *checking) neverUpdated(key map[string]types.AttributeValue) (text *string, parameters []types.AttributeValue) {
-	quoted := func(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-	opts := c.desk.store.Options()
-
-	where := quoted(opts.PartitionKey) + " = ?"
-	parameters = append(parameters, key[opts.PartitionKey])
-
-	if opts.SortKey != "" {
-		where += " AND " + quoted(opts.SortKey) + " = ?"
-		parameters = append(parameters, key[opts.SortKey])
-	}
-
-	return new("UPDATE " + quoted(c.desk.store.Table()) + " SET st = 'never' WHERE " + where + " AND st = 'never'"), parameters
-}
-
-func (c *checking) permission(action string, err error, use string) {
-	_, isRefused := errors.AsType[*types.ConditionalCheckFailedException](err)
-	service, isService := errors.AsType[smithy.APIError](err)
-
-	switch {
-	case err == nil, isRefused, isService && service.ErrorCode() == string(types.BatchStatementErrorCodeEnumConditionalCheckFailed):
-		c.addf(action, fine, "allowed; for %s", use)
-	case isService && strings.HasPrefix(service.ErrorCode(), "AccessDenied"):
-		c.addf(action, note, "denied to these credentials; for %s", use)
-	default:
-		c.addf(action, unknown, "%s", err)
 	}
 }

@@ -192,8 +192,12 @@ func TestAChangeAsksBefore(t *testing.T) {
 		n.expect(exitRefused, "there is nobody to ask")
 		n.idem("release", "p-9", "--yes")
 		n.expect(exitError, "--why: must not be empty")
+		n.enter(strings.NewReader("its process hangs\n\n"), "release", "p-9")
+		n.expect(exitRefused)
 		n.idem("release", "p-9", "--dry-run")
 		n.expect(exitDone, "Nothing was changed")
+		n.idem("release", "p-9", "--dry-run", "--yes", "--why", "it hangs")
+		n.expect(exitDone)
 		n.idem("show", "p-9")
 		n.expect(exitDone, "HELD")
 		n.enter(strings.NewReader("its process hangs\nyes\n"), "release", "p-9")
@@ -448,7 +452,7 @@ func TestWhatThePagesNameExists(t *testing.T) {
 	named := regexp.MustCompile("idem (" + `[a-z]+)((?: [a-zA-Z0-9:#$"'*…._/-]+)*)`)
 	count := 0
 
-	for _, file := range []string{"template.yaml", "README.md", "docs/operations.md", "docs/outbox.md", "docs/what-a-message-becomes.md"} {
+	for _, file := range []string{"template.yaml", "README.md", "docs/operations.md", "docs/outbox.md", "docs/what-a-message-becomes.md", "docs/http.md", "docs/kinesis.md", "docs/dynamodb-stream.md"} {
 		page, err := os.ReadFile(filepath.Join("../..", file))
 		if err != nil {
 			t.Fatal(err)

@@ -21,8 +21,7 @@ type finder struct {
 
 	exact         bool
 	message       string
-	paths         []string
-	keyOf         string
+	event         eventFlags
 	hash, request string
 	budget        float64
 }
@@ -42,9 +41,13 @@ of a string, #7 the key ##7. --exact turns that off. A key may also be given as 
 func (f *finder) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.exact, "exact", false, "take the keys as they are given")
-	flags.StringVar(&f.message, "message", "", "file with an SQS event or a message, - for standard input: its keys")
-	flags.StringArrayVar(&f.paths, "path", nil, "with --message: a path of the function's Options.Key, lambdawrap.Body; once for each path")
-	flags.StringVar(&f.keyOf, "key", "", "with --message: message-id (default), deduplication-id, or attribute:NAME, as the function's Options.Key")
+	flags.StringVar(&f.message, "message", "",
+		"file with an event of SQS, Kinesis or a DynamoDB stream, with a message, or with an HTTP request; - for standard input: its keys")
+	flags.StringArrayVar(&f.event.paths, "path", nil,
+		"with --message: a path of the function's Options.Key, lambdawrap.Body, in a message's body or a Kinesis record's data; once for each path")
+	flags.StringVar(&f.event.keyOf, "key", "",
+		"with --message of SQS: message-id (default), deduplication-id, or attribute:NAME, as the function's Options.Key")
+	flags.StringVar(&f.event.caller, "caller", "", "with --message of HTTP: the caller, as the function's HTTPOptions.Caller returns it")
 	flags.StringVar(&f.hash, "hash", "", "hash of a key, as a log line has it: sha256:…; reads the whole table")
 	flags.StringVar(&f.request, "request", "", "request id of the worker that claimed the key last; reads the whole table")
 	flags.Float64Var(&f.budget, "budget", 0, "read units for reading the whole table (default 10000)")

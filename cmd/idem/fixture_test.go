@@ -149,6 +149,11 @@ func (n *night) worker(opts *idemddb.Options) *idemddb.Store {
 	return store
 }
 
+// trace gives the workers a traceparent.
+func (n *night) trace(parent string) {
+	n.store = n.worker(&idemddb.Options{Trace: func(context.Context) string { return parent }})
+}
+
 // claim claims a key in an invocation with a request id.
 func (n *night) claim(key, request string) *idemddb.Claim {
 	n.t.Helper()
@@ -262,13 +267,14 @@ type cloud struct {
 	engine   http.Handler
 	endpoint string
 
-	mu     sync.Mutex
-	sent   []string                     // bodies of messages
-	queues map[string]map[string]string // attributes by queue
-	lambda map[string]any               // answers by the end of the path
-	denied string                       // an action of DynamoDB
-	late   time.Duration                // the service's clock is ahead
-	slow   time.Duration                // each answer takes this long
+	mu      sync.Mutex
+	sent    []string                     // bodies of messages
+	queues  map[string]map[string]string // attributes by queue
+	lambda  map[string]any               // answers by the end of the path
+	denied  string                       // an action of DynamoDB
+	lenient bool                         // it takes any credentials, as LocalStack does
+	late    time.Duration                // the service's clock is ahead
+	slow    time.Duration                // each answer takes this long
 
 	interrupt func() // ends the command, when it has scanned so often
 	scans     int    // 0: never
@@ -276,6 +282,26 @@ type cloud struct {
 
 func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	service, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+
+	if !c.answers(w, r, service, action) { // not under the mutex, so that requests are served side by side
+		c.engine.ServeHTTP(c.dated(w), r)
+	}
+}
+
+func (c *cloud) dated(w http.ResponseWriter) http.ResponseWriter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if c.late != 0 {
+		return ahead{w, c.late}
+	}
+
+	return w
+}
+
+// answers gives the answer to a request, unless it is for the engine to give.
+func (c *cloud) answers(w http.ResponseWriter, r *http.Request, service, action string) bool {
+	w = c.dated(w)
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -290,15 +316,13 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 
-	if c.late != 0 {
-		w = ahead{w, c.late}
-	}
-
 	switch {
+	case !c.lenient && strings.Contains(r.Header.Get("Authorization"), unknownReader):
+		answer(w, http.StatusBadRequest, map[string]string{"__type": "com.amazon.coral.service#UnrecognizedClientException", "message": "invalid token"})
 	case strings.HasPrefix(service, "DynamoDB") && action == c.denied:
 		answer(w, http.StatusBadRequest, map[string]string{"__type": "com.amazon.coral.service#AccessDeniedException", "message": "not authorized"})
 	case strings.HasPrefix(service, "DynamoDB"):
-		c.engine.ServeHTTP(w, r)
+		return false
 	case service == "AmazonSQS":
 		c.queue(w, r, action)
 	default:
@@ -306,12 +330,14 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(strings.Trim(r.URL.Path, "/"), end) {
 				answer(w, http.StatusOK, content)
 
-				return
+				return true
 			}
 		}
 
 		answer(w, http.StatusNotFound, map[string]string{"Message": "unknown: " + r.URL.Path})
 	}
+
+	return true
 }
 
 func (c *cloud) queue(w http.ResponseWriter, r *http.Request, action string) {

@@ -16,6 +16,7 @@ import (
 
 const (
 	maxShown = 200 // bytes of a key or a text on the screen
+	maxCause = 300 // bytes of a failure, of which a record has 256 at most
 	maxCell  = 60  // the same in a table
 )
 
@@ -103,9 +104,10 @@ func rows(f found, now time.Time) [][2]string {
 	rows := [][2]string{
 		{"found by", f.By},
 		{"hash", v.Hash},
-		{"last failure", shorten(v.Cause, maxShown)},
+		{"last failure", shorten(v.Cause, maxCause)},
 		{"attempts", strconv.Itoa(v.Attempts)},
 		{"last worker", v.Request},
+		{"its trace", shorten(v.Trace, maxShown)},
 		{"fencing token", strconv.FormatInt(v.Fence, 10)},
 		{"lease", moment(lease, now)},
 		{"first claim", moment(v.Born, now)},
@@ -123,7 +125,7 @@ func rows(f found, now time.Time) [][2]string {
 	for _, m := range v.Messages {
 		state := "not sent"
 		if m.Parked {
-			state = "parked: " + shorten(m.Cause, maxShown)
+			state = "parked: " + shorten(m.Cause, maxCause)
 		}
 
 		rows = append(rows, [2]string{"message", fmt.Sprintf("%s to %s, %d bytes, %s", m.ID, m.To, m.Bytes, state)})

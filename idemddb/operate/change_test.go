@@ -217,18 +217,29 @@ func TestWhoAndWhyStayInTheRecord(t *testing.T) {
 	onEachEngine(t, idemddb.Options{}, func(d *desk) {
 		t := d.t
 
-		d.fail("p-1")
+		d.claim("release")
+		d.claim("fail")
+		d.fail("reopen")
+		d.announce("send")
+		d.clock.Advance(time.Second)
 
-		if err := d.Reopen(t.Context(), d.look("p-1"), "anna", `the account "7" exists now`); err != nil {
-			t.Fatal(err)
+		for what, change := range map[string]func(context.Context, operate.View, string, string) error{
+			"release": d.Release, "fail": d.Fail, "reopen": d.Reopen,
+			"send": func(ctx context.Context, v operate.View, by, why string) error {
+				_, err := d.Send(ctx, v, by, why)
+
+				return err
+			},
+		} {
+			if err := change(t.Context(), d.look(what), "anna", `the account "7" exists now`); err != nil {
+				t.Fatal(err)
+			}
+
+			d.wantLast(what, "anna", `the account "7" exists now`)
 		}
 
-		d.complete("p-1")
-
-		last := d.look("p-1").Last
-		if last == nil || last.What != "reopen" || last.By != "anna" || last.Why != `the account "7" exists now` || !last.At.Equal(d.clock.Now()) {
-			t.Errorf("got %+v", last)
-		}
+		d.complete("reopen")
+		d.wantLast("reopen", "anna", `the account "7" exists now`)
 
 		d.claim("p-2")
 
@@ -240,6 +251,33 @@ func TestWhoAndWhyStayInTheRecord(t *testing.T) {
 			t.Errorf("the next claim: %v", err)
 		}
 	})
+}
+
+// wantLast wants the last change of a key, which is called as the change is, to be made now.
+func (d *desk) wantLast(what, by, why string) {
+	d.t.Helper()
+
+	if last := d.look(what).Last; last == nil || last.What != what || last.By != by || last.Why != why || !last.At.Equal(d.clock.Now()) {
+		d.t.Errorf("last change %+v, want %s by %s: %s", last, what, by, why)
+	}
+}
+
+// Who deletes a record is written before the deletion, so that backups and streams of the table have it.
+func TestWhoForgetsStaysInWhatIsLeft(t *testing.T) {
+	t.Parallel()
+
+	db := idemddbtest.New(nil)
+	d := newDesk(t, db, idemddb.Options{})
+	d.complete("forget")
+
+	seen := d.look("forget")
+	db.Inject(idemddbtest.None, idemddbtest.Throttle)
+
+	if err := d.Forget(t.Context(), seen, "anna", "a test payment"); err == nil {
+		t.Error("the deletion was refused, and Forget says that it was made")
+	}
+
+	d.wantLast("forget", "anna", "a test payment")
 }
 
 // The operator's program may not know the retention of the workers. It does not shorten the life of a record.

@@ -1,6 +1,7 @@
 package operate_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -97,6 +98,25 @@ func TestAViewShowsWhatIsInTheRecord(t *testing.T) {
 
 		if id := got.Messages[0].ID; len(id) != 28 || !strings.HasSuffix(id, "-0") || got.Fence == 0 || got.Owner == "" {
 			t.Errorf("message %q, fencing token %d, owner %q", id, got.Fence, got.Owner)
+		}
+	})
+}
+
+// The traceparent leads from the record to the run. What is none does no harm to the rest.
+func TestAViewHasTheTraceOfTheLastClaim(t *testing.T) {
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+	onEachEngine(t, idemddb.Options{Trace: func(context.Context) string { return parent }}, func(d *desk) {
+		d.complete("p-1")
+
+		if v := d.look("p-1"); v.Trace != parent {
+			d.t.Errorf("got %q", v.Trace)
+		}
+
+		d.set("p-1", item{"trace": n("7")})
+
+		if v := d.look("p-1"); v.Trace != "" || v.Status != operate.Completed {
+			d.t.Errorf("with a number: %q, %s (%s)", v.Trace, v.Status, v.Unreadable)
 		}
 	})
 }

@@ -37,6 +37,7 @@ type View struct {
 	State    string    `json:"state,omitempty"`   // INPROGRESS, COMPLETED or FAILED
 	Owner    string    `json:"owner,omitempty"`   // owner token of the last claim
 	Request  string    `json:"request,omitempty"` // the request id in it, to find the logs of that worker; "" outside of Lambda
+	Trace    string    `json:"trace,omitempty"`   // the traceparent of that claim, by Options.Trace; "" for none
 	Fence    int64     `json:"fence"`
 	Lease    time.Time `json:"lease,omitzero"` // end of the lease; zero once released
 	Attempts int       `json:"attempts"`
@@ -133,6 +134,10 @@ func (r *Records) view(stored item) View {
 	v.Ends = expires
 	if a.Ends != 0 { // there are messages, and the record does not expire before they are sent
 		v.Ends = seconds(a.Ends)
+	}
+
+	if trace, ok := stored["trace"].(*types.AttributeValueMemberS); ok { // anything else is none, and does no harm
+		v.Trace = trace.Value
 	}
 
 	switch result := stored["res"].(type) {

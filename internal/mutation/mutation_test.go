@@ -31,6 +31,9 @@ type mutant struct {
 const (
 	root = "../.."
 
+	// tool is the package of cmd/idem, which is a module of its own.
+	tool = "cmd/idem"
+
 	// selector is the variable of the environment that selects the mutant in a test binary.
 	selector = "IDEMDDB_MUTANT"
 )
@@ -44,7 +47,7 @@ func TestEveryMutationOfTheCodeIsNoticed(t *testing.T) {
 		t.Skip("each mutant runs a test in a process of its own")
 	}
 
-	all := slices.Concat(claimMutants, settleMutants, requestMutants, limitMutants, outcomeMutants, effectMutants, streamMutants, unchangedResultMutants, resultMutants, httpMutants, operateMutants, funcMutants, traceMutants)
+	all := slices.Concat(claimMutants, settleMutants, requestMutants, limitMutants, outcomeMutants, effectMutants, streamMutants, unchangedResultMutants, resultMutants, httpMutants, operateMutants, toolMutants, funcMutants, traceMutants)
 	binaries := build(t, all)
 
 	t.Run("expressions", func(t *testing.T) {
@@ -134,7 +137,7 @@ func build(t *testing.T, all []mutant) string {
 	for file, mutants := range files {
 		replace(file, mutate(t, file, mutants))
 		replace(filepath.Join(filepath.Dir(file), "selected_mutant.go"), fmt.Sprintf(
-			"package %s\n\nimport \"os\"\n\nvar selectedMutant = os.Getenv(%q)\n", filepath.Base(filepath.Dir(file)), selector))
+			"package %s\n\nimport \"os\"\n\nvar selectedMutant = os.Getenv(%q)\n", packageOf(file), selector))
 	}
 
 	if t.Failed() { // a text was not found
@@ -151,17 +154,30 @@ func build(t *testing.T, all []mutant) string {
 		t.Fatal(err)
 	}
 
-	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", list, "-o", dir + string(filepath.Separator)}, packages...)
-	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = root
+	compile := func(module string, packages ...string) {
+		args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", list, "-o", dir + string(filepath.Separator)}, packages...)
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir = filepath.Join(root, module)
 
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("a mutant does not compile: %v\n%s", err, out)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("a mutant does not compile: %v\n%s", err, out)
+		}
 	}
 
+	compile(".", slices.DeleteFunc(slices.Clone(packages), func(pkg string) bool { return pkg == "./"+tool })...)
+	compile(tool, ".")
 	readTests(t, packages)
 
 	return dir
+}
+
+// packageOf returns the name of the package of a file, which is that of its directory, but for programs.
+func packageOf(file string) string {
+	if filepath.Dir(file) == tool {
+		return "main"
+	}
+
+	return filepath.Base(filepath.Dir(file))
 }
 
 // mutate returns the text of a file with its mutants. Each function begins with a copy of its body for each of its mutants, which runs

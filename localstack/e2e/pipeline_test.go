@@ -43,15 +43,17 @@ func TestDeployed(t *testing.T) {
 	})
 
 	t.Run("at once", func(t *testing.T) {
-		t.Run("a deployment loses no record, and one that expired is forgotten", func(t *testing.T) {
+		t.Run("a deployment loses no record, an outage no payment, and a record that expired is forgotten", func(t *testing.T) {
 			t.Parallel()
 			testDeployAgain(t, load)
-			testExpired(t, load)
+			testOutage(t, load)
+			testExpired(t, load) // last, because it leaves a payment that comes back until it is a dead letter
 		})
 		t.Run("poison and what a redrive mends", func(t *testing.T) {
 			t.Parallel()
 			testAPI(t, failures)
 			testPoison(t, failures)
+			testLogs(t, failures, `"amount`, `\"amount`, "poison", "for-broken", "good-")
 		})
 		t.Run("killed, frozen, stopped", func(t *testing.T) {
 			t.Parallel()
@@ -59,6 +61,10 @@ func TestDeployed(t *testing.T) {
 			testEndedInBatch(t, crashes, "killed-", syscall.SIGKILL)
 			testEndedInBatch(t, crashes, "stopped-", syscall.SIGSTOP)
 			testDiedBeforeSending(t, crashes)
+		})
+		t.Run("the runbook's drill, by idem alone", func(t *testing.T) {
+			t.Parallel()
+			testDrill(t)
 		})
 	})
 }

@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -54,7 +55,7 @@ func run(m *testing.M) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 
-	if err := built.build(ctx); err != nil {
+	if err := errors.Join(built.build(ctx), built.buildIdem(ctx)); err != nil {
 		return 0, err
 	}
 
@@ -72,6 +73,19 @@ func (b build) build(ctx context.Context) error {
 
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("sam build: %w: %s", err, out)
+	}
+
+	return nil
+}
+
+// buildIdem builds the operator's tool.
+func (b build) buildIdem(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(b.folder, "idem"), ".")
+	cmd.Dir = filepath.Join("..", "..", "cmd", "idem")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build idem: %w: %s", err, out)
 	}
 
 	return nil

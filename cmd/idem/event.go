@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// piece is a piece of work that an event asks for.
+type piece struct {
+	name string // as a person knows it
+	key  string
+	err  error // why it has no key
+}
+
+// envelope tells the kinds of events apart.
+type envelope struct {
+	Source   string `json:"eventSource"`
+	Body     string `json:"body"`
+	Message  string `json:"messageId"`
+	Messages []received
+
+	Records *[]struct {
+		Source string `json:"eventSource"`
+	}
+
+	Headers           map[string]string   `json:"headers"`
+	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
+}
+
+var errKind = errors.New("must hold an event of SQS, Kinesis or a DynamoDB stream (Records), the output of aws sqs receive-message " +
+	"(Messages), one of their messages, or an HTTP request, as an event (headers) or as text")
+
+// pieces returns what an event asks for, each with the key that the function gives it.
+func (e *eventFlags) pieces(content []byte) ([]piece, error) {
+	whole := append(bytes.Clone(content), "\r\n\r\n"...) // of a request whose end was not copied
+	if request, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(whole))); err == nil {
+		return e.ofRequest(request)
+	}
+
+	var event envelope
+	if err := decode(content, &event); err != nil {
+		return nil, err
+	}
+
+	switch {
+	case event.Records != nil:
+		return e.ofRecords(content, &event)
+	case event.Source != "":
+		return e.pieces(slices.Concat([]byte(`{"Records":[`), content, []byte("]}")))
+	case len(event.Messages) > 0:
+		return e.ofReceived(event.Messages)
+	case len(event.Headers)+len(event.MultiValueHeaders) > 0:
+		return e.ofRequest(event.request())
+	case event.Message+event.Body != "":
+		var m events.SQSMessage
+		if err := decode(content, &m); err != nil {
+			return nil, err
+		}
+
+		return e.ofMessages([]events.SQSMessage{m})
+	default:
+		return nil, errKind
+	}
+}
+
+// ofRecords reads an event of a queue or a stream.
+func (e *eventFlags) ofRecords(content []byte, event *envelope) ([]piece, error) {
+	records := *event.Records
+	if len(records) == 0 {
+		return nil, errors.New("field Records is empty, so it asks for nothing")
+	}
+
+	for i, r := range records {
+		if r.Source != records[0].Source {
+			return nil, fmt.Errorf("Records[%d].eventSource is %q, and Records[0].eventSource is %q: an event has one source",
+				i, r.Source, records[0].Source)
+		}
+	}
+
+	switch records[0].Source {
+	case "aws:sqs", "": // a message that somebody wrote by hand may have no source
+		var sqs events.SQSEvent
+		if err := decode(content, &sqs); err != nil {
+			return nil, err
+		}
+
+		return e.ofMessages(sqs.Records)
+	case "aws:kinesis":
+		pick, err := e.ofKinesis()
+		if err != nil {
+			return nil, err
+		}
+
+		records, err := kinesisRecords(content)
+
+		return pieces(records, err, pick, func(r events.KinesisEventRecord) string { return "record " + r.Kinesis.SequenceNumber })
+	case "aws:dynamodb":
+		pick, err := e.ofDynamoDB()
+		if err != nil {
+			return nil, err
+		}
+
+		records, err := changes(content)
+
+		return pieces(records, err, pick, func(r events.DynamoDBEventRecord) string { return "change " + r.Change.SequenceNumber })
+	default:
+		return nil, fmt.Errorf("Records[0].eventSource is %q: %w", records[0].Source, errKind)
+	}
+}
+
+// pieces picks the key of each record, unless the event could not be read.
+func pieces[R any](records []R, err error, pick func(R) (string, error), name func(R) string) ([]piece, error) {
+	all := make([]piece, len(records))
+	for i, r := range records {
+		key, err := pick(r)
+		all[i] = piece{name: name(r), key: key, err: err}
+	}
+
+	return all, err
+}
+
+func (e *eventFlags) ofReceived(messages []received) ([]piece, error) {
+	all := make([]events.SQSMessage, len(messages))
+	for i, m := range messages {
+		all[i] = m.message()
+	}
+
+	return e.ofMessages(all)
+}
+
+func (e *eventFlags) ofMessages(messages []events.SQSMessage) ([]piece, error) {
+	pick, err := e.ofSQS()
+	if err != nil {
+		return nil, err
+	}
+
+	return pieces(messages, nil, pick, func(m events.SQSMessage) string { return "message " + m.MessageId })
+}
+
+// ofRequest reads a request. Its key begins with its caller, which only the function's HTTPOptions.Caller knows.
+func (e *eventFlags) ofRequest(r *http.Request) ([]piece, error) {
+	if err := e.refuse("HTTP requests, whose key is their header Idempotency-Key", map[string]bool{
+		"--path": len(e.paths) > 0, "--key": e.keyOf != "",
+	}); err != nil {
+		return nil, err
+	}
+
+	if e.caller == "" {
+		return nil, errors.New("--caller: must not be empty for an HTTP request: its key begins with what HTTPOptions.Caller returns for it")
+	}
+
+	return pieces([]*http.Request{r}, nil, func(r *http.Request) (string, error) { return lambdawrap.HTTPKey(e.caller, r) },
+		func(*http.Request) string { return "the request" })
+}
+
+// request has the headers of an event of API Gateway, a function URL or a load balancer. Where there are lists, they are complete.
+func (e *envelope) request() *http.Request {
+	r := &http.Request{Header: http.Header{}}
+
+	for name, values := range e.MultiValueHeaders {
+		for _, value := range values {
+			r.Header.Add(name, value)
+		}
+	}
+
+	if len(e.MultiValueHeaders) == 0 {
+		for name, value := range e.Headers {
+			r.Header.Add(name, value)
+		}
+	}
+
+	return r
+}
+
+// decode reads JSON. Its errors name the field.
+func decode(content []byte, into any) error {
+	err := json.Unmarshal(content, into)
+
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("field %q must not be a JSON %s (at byte %d)", wrong.Field, wrong.Value, wrong.Offset)
+	}
+
+	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("is neither JSON nor an HTTP request: %w (at byte %d)", wrong, wrong.Offset)
+	}
+
+	if err != nil {
+		return fmt.Errorf("cannot be read: %w", err)
+	}
+
+	return nil
+}
+
+// received is a message as aws sqs receive-message prints it. It lacks the ARN of its queue.
+type received struct {
+	MessageID         string                       `json:"MessageId"` //nolint:tagliatelle // AWS's name
+	Body              string                       `json:"Body"`
+	Attributes        map[string]string            `json:"Attributes"`
+	MessageAttributes map[string]receivedAttribute `json:"MessageAttributes"`
+}
+
+type receivedAttribute struct {
+	StringValue *string `json:"StringValue"`
+	BinaryValue []byte  `json:"BinaryValue"`
+	DataType    string  `json:"DataType"`
+}
+
+func (r received) message() events.SQSMessage {
+	attributes := map[string]events.SQSMessageAttribute{}
+	for name, a := range r.MessageAttributes {
+		attributes[name] = events.SQSMessageAttribute{StringValue: a.StringValue, BinaryValue: a.BinaryValue, DataType: a.DataType}
+	}
+
+	return events.SQSMessage{MessageId: r.MessageID, Body: r.Body, Attributes: r.Attributes, MessageAttributes: attributes}
+}

@@ -1,0 +1,111 @@
+package mutation
+
+// toolMutants change what the program idem asks, tells and refuses.
+var toolMutants = []mutant{
+	{
+		why:  "a dry run changes the record",
+		file: "cmd/idem/change.go",
+		old:  `if c.dryRun {`,
+		new:  `if false {`,
+		pkg:  tool, run: "TestAChangeAsksBefore/in_memory",
+	},
+	{
+		why:  "where there is nobody to ask, the answer is yes",
+		file: "cmd/idem/ask.go",
+		old: `	if !a.interactive {
+		return &codeError{exitRefused, errors.New("there is nobody to ask; --yes answers")}
+	}`,
+		new: `	if !a.interactive {
+		return nil
+	}`,
+		pkg: tool, run: "TestAChangeAsksBefore/in_memory",
+	},
+	{
+		why:  "no answer is taken for a yes",
+		file: "cmd/idem/ask.go",
+		old:  `answer != "y" && answer != "yes"`,
+		new:  `answer != "" && answer != "y" && answer != "yes"`,
+		pkg:  tool, run: "TestAChangeAsksBefore/in_memory",
+	},
+	{
+		why:  "the operator is not asked for a reason",
+		file: "cmd/idem/ask.go",
+		old:  `if c.why == "" && a.interactive {`,
+		new:  `if false {`,
+		pkg:  tool, run: "TestAChangeAsksBefore/in_memory",
+	},
+	{
+		why:  "a change is made of the record as it is, and not as it was shown",
+		file: "cmd/idem/ask.go",
+		old:  `outcome, err := c.do(ctx, d, f.View, c.by, c.why)`,
+		new: `if again, err := d.records.Look(ctx, f.Typed); err == nil {
+			f.View = again
+		}
+
+		outcome, err := c.do(ctx, d, f.View, c.by, c.why)`,
+		pkg: tool, run: "TestTwoOperatorsAtOnce/in_memory",
+	},
+	{
+		why:  "a refused change ends with the code of success",
+		file: "cmd/idem/app.go",
+		old:  `return exitRefused`,
+		new:  `return exitDone`,
+		pkg:  tool, run: "TestTwoOperatorsAtOnce/in_memory",
+	},
+	{
+		why:  "what may not be all is changed as if it were",
+		file: "cmd/idem/change.go",
+		old:  `case progress.Cursor != "":`,
+		new:  `case progress.Cursor == "?":`,
+		pkg:  tool, run: "TestManyKeysAtOnce/in_memory",
+	},
+	{
+		why:  "the budget of the command line does not count",
+		file: "cmd/idem/change.go",
+		old:  `selection.Budget, selection.Progress = c.finder.budget, c.app.progress(ctx, d)`,
+		new:  `selection.Progress = c.app.progress(ctx, d)`,
+		pkg:  tool, run: "TestManyKeysAtOnce/in_memory",
+	},
+	{
+		why:  "a key that can be read in two ways is changed",
+		file: "cmd/idem/change.go",
+		old:  `if i > 0 && f.By != all[0].By`,
+		new:  `if i < 0 && f.By != all[0].By`,
+		pkg:  tool, run: "TestAnAmbiguousKeyIsNotChanged/in_memory",
+	},
+	{
+		why:  "a wrong clock selects who is stuck",
+		file: "cmd/idem/ask.go",
+		old:  `c.everything && len(c.all.Status) > 0`,
+		new:  `!c.everything && len(c.all.Status) > 0`,
+		pkg:  tool, run: "TestAWrongClockDoesNotSelectWhoIsStuck/in_memory",
+	},
+	{
+		why:  "an endpoint that takes any credentials proves a permission",
+		file: "cmd/idem/check_permissions.go",
+		old:  `case c.lenient:`,
+		new:  `case false:`,
+		pkg:  tool, run: "TestCheckWritesNothing/in_memory",
+	},
+	{
+		why:  "the probe is written",
+		file: "cmd/idem/check_permissions.go",
+		old:  `never: "attribute_exists(#pk) AND attribute_not_exists(#pk)",`,
+		new:  `never: "attribute_not_exists(#pk)",`,
+		pkg:  tool, run: "TestCheckWritesNothing/in_memory",
+	},
+	{
+		why:  "an attribute that an answer does not have is taken for zero",
+		file: "cmd/idem/check_function.go",
+		old:  `return 0, fmt.Errorf("the answer has no %s", name)`,
+		new:  `return 0, nil`,
+		pkg:  tool, run: "TestCheckFindsEachFault",
+	},
+	{
+		why:  "the caller of a request does not count for its key",
+		file: "cmd/idem/event.go",
+		old:  `lambdawrap.HTTPKey(e.caller, r)`,
+		new:  `lambdawrap.HTTPKey("somebody", r)`,
+		pkg:  tool, run: "TestAKeyIsFoundByAnEventOfEachKind",
+	},
+}
