@@ -350,28 +350,24 @@ func TestAContextThatEndedIsFlushedUntilItsDeadline(t *testing.T) {
 //
 //nolint:paralleltest // see above
 func TestWithoutProvidersTheGlobalOnesAreUsed(t *testing.T) {
-	tel := must(t, nil) // before they are set, as in a program that sets them later
-
-	if err := tel.ForceFlush(t.Context()); err != nil {
-		t.Errorf("nothing is set: got %v", err)
-	}
-
-	spans := tracetest.NewInMemoryExporter()
-	reader := metric.NewManualReader()
-	tracer := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans, sdktrace.WithBatchTimeout(time.Hour)))
-
-	otel.SetTracerProvider(tracer)
-	otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(reader)))
+	global := setGlobal()
+	global.spans.Reset()
 
 	s := newStation(t)
-	s.tel, s.reader = tel, reader
+	s.tel, s.reader = global.tel, global.reader
+	before := s.points("messaging.process.duration", "idemddb.outcome")["completed"]
 	s.invoke(s.open(idemddb.Options{}), succeed, message("p-1"))
 
-	if err := tel.ForceFlush(t.Context()); err != nil || len(spans.GetSpans()) != 1 {
-		t.Errorf("got %v and %d spans, want 1", err, len(spans.GetSpans()))
+	flushes := global.flushes.Load()
+	if err := errors.Join(global.err, global.tel.ForceFlush(t.Context())); err != nil || global.flushes.Load() != flushes+1 {
+		t.Errorf("got %v and %d flushes, want 1", err, global.flushes.Load()-flushes)
 	}
 
-	if got := s.points("messaging.process.duration", "idemddb.outcome")["completed"]; got != 1 {
+	if got := len(global.spans.GetSpans()); got != 1 {
+		t.Errorf("%d spans, want 1", got)
+	}
+
+	if got := s.points("messaging.process.duration", "idemddb.outcome")["completed"] - before; got != 1 {
 		t.Errorf("%d messages counted, want 1", got)
 	}
 
@@ -386,8 +382,38 @@ func TestWithoutProvidersTheGlobalOnesAreUsed(t *testing.T) {
 			t.Errorf("got %d, %v", answer, err)
 		}
 	})
-
-	if err := tracer.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
 }
+
+// global is a Telemetry of the global providers, and what they keep.
+type global struct {
+	*sdktrace.TracerProvider
+
+	tel     *idemotel.Telemetry
+	err     error // of its first flush, when no provider was set
+	spans   *tracetest.InMemoryExporter
+	flushes atomic.Int64 // of the spans
+	reader  *metric.ManualReader
+}
+
+func (g *global) ForceFlush(context.Context) error {
+	g.flushes.Add(1)
+
+	return nil
+}
+
+// setGlobal sets the global providers after the Telemetry is made, as in a program that sets them later. It does that once in a process,
+// because the providers that OpenTelemetry has before pass on to the first ones that are set.
+var setGlobal = sync.OnceValue(func() *global {
+	g := &global{spans: tracetest.NewInMemoryExporter(), reader: metric.NewManualReader()}
+
+	if g.tel, g.err = idemotel.New(nil); g.err == nil {
+		g.err = g.tel.ForceFlush(context.Background())
+	}
+
+	g.TracerProvider = sdktrace.NewTracerProvider(sdktrace.WithSyncer(g.spans)) // a goroutine of a batcher would belong to no bubble
+
+	otel.SetTracerProvider(g)
+	otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(g.reader)))
+
+	return g
+})
