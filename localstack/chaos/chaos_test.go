@@ -108,11 +108,12 @@ type run struct {
 	scenario
 
 	function function
-	backend  *backend
+	services services
 	queues   *queues
 	pipe     *pipeline.Pipeline
-	url      string   // of the queues
-	env      []string // of the function
+	url      string      // of the queues
+	env      []string    // of the function
+	sending  atomic.Bool // messages may come that are not in the queue yet
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -136,10 +137,18 @@ func newRun(t *testing.T, s scenario, f function, seed uint64) *run {
 		t.Fatal("DYNAMODB_LOCAL_ENDPOINT: must be set, as make chaos does")
 	}
 
+	queues := newQueues(s.twice)
+	server := httptest.NewServer(queues)
+	t.Cleanup(server.Close)
+
 	r := &run{
-		T: t, scenario: s, function: f, queues: newQueues(), random: random, struck: map[syscall.Signal]int{},
-		backend: newBackend(t, endpoint, s, rand.New(rand.NewPCG(seed, name.Sum64()+1))),
+		T: t, scenario: s, function: f, queues: queues, url: server.URL, random: random, struck: map[syscall.Signal]int{},
+		services: services{
+			newBackend(t, endpoint, s.odds, rand.New(rand.NewPCG(seed, name.Sum64()+1))),
+			newBackend(t, server.URL, s.queue, rand.New(rand.NewPCG(seed, name.Sum64()+2))),
+		},
 	}
+	r.services.dynamo.records = s.records
 
 	cfg, err := config.LoadDefaultConfig(t.Context(), config.WithRegion("us-east-1"),
 		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", "")))
@@ -161,16 +170,17 @@ func newRun(t *testing.T, s scenario, f function, seed uint64) *run {
 		}
 	}
 
+	r.env = append(slices.Clone(f.env),
+		"TABLE_NAME="+r.pipe.RecordTableName, "LEDGER_TABLE="+r.pipe.LedgerTableName, "PAUSE_MS="+strconv.FormatInt(s.pause.Milliseconds(), 10),
+		"CAPTURED_QUEUE_URL="+r.url+"/1/captured", "PAYMENTS_QUEUE_URL="+r.url+"/1/payments",
+	)
+
 	return r
 }
 
 // play sends the payments, runs the processes until all messages are done, and checks what is there in the end.
 func (r *run) play(payments int) {
 	began := time.Now()
-	server := httptest.NewServer(r.queues)
-
-	defer server.Close()
-
 	bodies := r.bodies(payments)
 
 	switch {
@@ -186,32 +196,16 @@ func (r *run) play(payments int) {
 	}
 
 	r.disturb()
-
-	r.env = append(slices.Clone(r.function.env),
-		"TABLE_NAME="+r.pipe.RecordTableName, "LEDGER_TABLE="+r.pipe.LedgerTableName, "CAPTURED_QUEUE_URL="+server.URL+"/1/captured",
-		"PAUSE_MS="+strconv.FormatInt(r.pause.Milliseconds(), 10),
-	)
-	r.url = server.URL
-
 	r.work()
-
-	if left := r.queues.left(); left > 0 {
-		r.Errorf("%d messages are not done after %s", left, patience)
-	}
-
-	r.backend.calm.Store(true)
-	r.backend.away.Store(false)
-	r.queues.down.Store(false)
-	r.backend.pending.Wait()
-	r.wakeStopped()
+	r.calm()
 
 	before := r.sight()
 	r.again(bodies)
-	r.sweep()
+	r.sweep("payments")
 	r.check(payments, before)
 	r.Logf("%.1f s: %d messages received, %d failed, %d invocations, %.2f requests a delivery, %d processes killed, %d stopped",
 		time.Since(began).Seconds(), r.queues.received, r.queues.failed, r.invoked.Load(),
-		float64(r.backend.requests.Load())/float64(r.queues.received), r.struck[syscall.SIGKILL], r.struck[syscall.SIGSTOP])
+		float64(r.services.dynamo.requests.Load())/float64(r.queues.received), r.struck[syscall.SIGKILL], r.struck[syscall.SIGSTOP])
 }
 
 func (r *run) bodies(payments int) []string {
@@ -243,9 +237,9 @@ func (r *run) disturb() {
 				pass(time.Millisecond)
 			}
 
-			r.backend.away.Store(true)
+			r.services.dynamo.away.Store(true)
 			pass(r.outage)
-			r.backend.away.Store(false)
+			r.services.dynamo.away.Store(false)
 		}()
 	}
 
@@ -253,6 +247,13 @@ func (r *run) disturb() {
 		r.queues.down.Store(true)
 		time.AfterFunc(r.silent, func() { r.queues.down.Store(false) })
 	}
+}
+
+// calm ends what disturbs the run, and lets the stopped processes end what they had begun.
+func (r *run) calm() {
+	r.queues.down.Store(false)
+	r.services.calm()
+	r.wakeStopped()
 }
 
 // work runs the processes until no message is left or the patience is over.
@@ -271,6 +272,10 @@ func (r *run) work() {
 	if err := errors.Join(r.errs...); err != nil {
 		r.Fatal(err)
 	}
+
+	if left := r.queues.left(); left > 0 {
+		r.Errorf("%d messages are not done after %s", left, patience)
+	}
 }
 
 // consume is one execution environment of the function and the poller before it.
@@ -283,7 +288,7 @@ func (r *run) consume(ctx context.Context) {
 		}
 	}()
 
-	for ctx.Err() == nil && r.queues.left() > 0 {
+	for ctx.Err() == nil && (r.sending.Load() || r.queues.left() > 0) {
 		batch := r.queues.receive(r.size())
 		if len(batch) == 0 {
 			pass(10 * time.Millisecond)
@@ -293,10 +298,8 @@ func (r *run) consume(ctx context.Context) {
 
 		if p == nil {
 			var err error
-			if p, err = start(r.Context(), r.function.program, r.backend, r.url, r.env); err != nil {
-				r.mu.Lock()
-				r.errs = append(r.errs, err)
-				r.mu.Unlock()
+			if p, err = start(r.Context(), r.function.program, r.services, r.env); err != nil {
+				r.fail(err)
 
 				return
 			}
@@ -308,6 +311,13 @@ func (r *run) consume(ctx context.Context) {
 			p = nil
 		}
 	}
+}
+
+func (r *run) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	r.errs = append(r.errs, err)
 }
 
 // size draws the size of a batch. Without faults batches are full, because that is what the number of requests is about.
@@ -358,7 +368,7 @@ func (r *run) draw() *strike {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	if r.backend.calm.Load() {
+	if r.services.dynamo.calm.Load() {
 		return nil
 	}
 
@@ -428,28 +438,30 @@ func (r *run) again(bodies []string) {
 
 	r.queues.add(bodies...)
 	r.work()
+}
 
-	if left := r.queues.left(); left > 0 {
-		r.Errorf("%d messages that were sent again are not done", left)
+// sweep sends the messages of a namespace that are left, as functions/relay does two minutes later.
+func (r *run) sweep(namespace string) {
+	report, err := r.sweepThrough(r.Context(), r.pipe.DynamoDB, r.url, namespace)
+	if err != nil || report.Left+report.Parked > 0 || report.Incomplete {
+		r.Errorf("sweep of %s: %+v, %v", namespace, report, err)
 	}
 }
 
-// sweep sends the announcements that are left, as functions/relay does two minutes later.
-func (r *run) sweep() {
-	client := sqs.New(sqs.Options{Region: "us-east-1", BaseEndpoint: &r.url, Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")})
+func (r *run) sweepThrough(ctx context.Context, dynamo *dynamodb.Client, queues, namespace string) (outbox.Report, error) {
+	client := sqs.New(sqs.Options{Region: "us-east-1", BaseEndpoint: &queues, Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")})
 
-	store, err := idemddb.New(r.pipe.DynamoDB, r.pipe.RecordTableName, "payments", &idemddb.Options{
+	store, err := idemddb.New(dynamo, r.pipe.RecordTableName, namespace, &idemddb.Options{
 		UnsentIndex: "unsent", Now: func() time.Time { return time.Now().Add(2 * time.Minute) },
-		Senders: map[string]idemddb.Sender{ledger.Captured: outbox.SQS(client, r.url+"/1/captured")},
+		Senders: map[string]idemddb.Sender{
+			ledger.Captured: outbox.SQS(client, r.url+"/1/captured"), ledger.Accepted: outbox.SQS(client, r.url+"/1/payments"),
+		},
 	})
 	if err != nil {
-		r.Fatal(err)
+		return outbox.Report{}, err
 	}
 
-	report, err := outbox.Sweep(r.Context(), store, r.pipe.DynamoDB)
-	if err != nil || report.Left+report.Parked > 0 {
-		r.Errorf("sweep: %+v, %v", report, err)
-	}
+	return outbox.Sweep(ctx, store, dynamo)
 }
 
 func sqsEvent(batch []*message) []byte {
@@ -493,6 +505,7 @@ func (r *run) check(payments int, before map[string]pipeline.Account) {
 		r.Errorf("accounts after a third delivery of everything (-want +got):\n%s", diff)
 	}
 
+	ids := slices.Sorted(maps.Keys(entries))
 	if !r.function.entries {
 		clear(entries)
 	}
@@ -506,19 +519,21 @@ func (r *run) check(payments int, before map[string]pipeline.Account) {
 		r.Errorf("entries (-want +got):\n%s", diff)
 	}
 
-	r.checkRecords(payments)
-	r.checkQueues(payments)
+	r.checkRecords(r.pipe.Records, payments)
+	r.checkSent("announcements", r.queues.captured, ids)
+	r.checkExhausted()
+	r.checkNeedless()
 }
 
-// checkRecords demands a completed record of each payment, without unsent messages.
-func (r *run) checkRecords(payments int) {
-	records, err := r.pipe.Records(r.Context())
+// checkRecords demands so many records, each completed and without unsent messages.
+func (r *run) checkRecords(read func(context.Context) (map[string]pipeline.Record, error), want int) {
+	records, err := read(r.Context())
 	if err != nil {
 		r.Fatal(err)
 	}
 
-	if len(records) != payments {
-		r.Errorf("%d records, want %d", len(records), payments)
+	if len(records) != want {
+		r.Errorf("%d records, want %d", len(records), want)
 	}
 
 	for id, record := range records {
@@ -528,22 +543,30 @@ func (r *run) checkRecords(payments int) {
 	}
 }
 
-func (r *run) checkQueues(payments int) {
-	q := r.queues
-	q.mu.Lock()
-	defer q.mu.Unlock()
+// checkSent demands that messages were sent for these payments and no others, each under one id.
+func (r *run) checkSent(what string, sent map[string]map[string]int, payments []string) {
+	r.queues.mu.Lock()
+	defer r.queues.mu.Unlock()
 
-	for n := range payments {
-		if ids := q.captured[paymentID(n)]; len(ids) != 1 {
-			r.Errorf("the announcements of %s have the ids %v, want one", paymentID(n), slices.Sorted(maps.Keys(ids)))
+	if diff := cmp.Diff(payments, slices.Sorted(maps.Keys(sent))); diff != "" {
+		r.Errorf("payments with %s (-want +got):\n%s", what, diff)
+	}
+
+	for payment, ids := range sent {
+		if len(ids) != 1 || ids[""] > 0 {
+			r.Errorf("the %s of %s have the ids %v, want one", what, payment, ids)
 		}
 	}
+}
 
-	if len(q.exhausted) > 0 {
-		r.Errorf("received more than %d times: %s", maxReceives, strings.Join(q.exhausted, ", "))
+func (r *run) checkExhausted() {
+	if len(r.queues.exhausted) > 0 {
+		r.Errorf("received more than %d times: %s", maxReceives, strings.Join(r.queues.exhausted, ", "))
 	}
+}
 
-	if q.needless > 0 && !r.needless {
+func (r *run) checkNeedless() {
+	if q := r.queues; q.needless > 0 && !r.needless {
 		r.needlessly(q.needless)
 	}
 }

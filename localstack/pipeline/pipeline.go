@@ -103,6 +103,11 @@ func Payment(id, account string, amount int) string {
 	return fmt.Sprintf(`{"paymentId":%q,"account":%q,"amount":%d}`, id, account, amount)
 }
 
+// Request is the body of a request to the API for one payment.
+func Request(account string, amount int) string {
+	return fmt.Sprintf(`{"account":%q,"amount":%d}`, account, amount)
+}
+
 // Send sends messages, ten in a request.
 func (p *Pipeline) Send(ctx context.Context, bodies ...string) error {
 	const most = 10
