@@ -44,6 +44,7 @@ func TestEachRequestIsOnePaymentWhateverHappens(t *testing.T) {
 func (c *clients) play(payments int) {
 	began := time.Now()
 
+	c.disturb()
 	c.sending.Store(true)
 
 	go func() {
@@ -85,7 +86,7 @@ func (c *clients) keepSweeping() (stop func()) {
 				cancel()
 			}
 
-			pass(300 * time.Millisecond)
+			pass(2 * time.Second)
 		}
 	}()
 

@@ -29,6 +29,7 @@ func TestDeployed(t *testing.T) {
 		load     = deploy(t, "e2e-load", "FunctionTimeout=20") // a busy machine must not look like a crash
 		failures = deploy(t, "e2e-failures", "FunctionTimeout=5", fmt.Sprintf("MaxReceiveCount=%d", maxReceives), "UnverifiedCaller=local")
 		crashes  = deploy(t, "e2e-crashes", "FunctionTimeout=10", "MaxReceiveCount=20", "PauseMs=300")
+		client   = deploy(t, "e2e-client", "FunctionTimeout=5", "MaxReceiveCount=20", "PauseMs=20", "UnverifiedCaller=local")
 	)
 
 	t.Run("stacks beside each other share no name", func(t *testing.T) {
@@ -42,6 +43,12 @@ func TestDeployed(t *testing.T) {
 		testLoad(t, load, func() int { return len(processes(t, load.FunctionName)) })
 	})
 
+	paid := payments{}
+
+	t.Run("a client in another language is answered, processes killed", func(t *testing.T) { // by itself: it takes the whole machine
+		paid = testClientInAnotherLanguage(t, client)
+	})
+
 	t.Run("at once", func(t *testing.T) {
 		t.Run("a deployment loses no record, and one that expired is forgotten", func(t *testing.T) {
 			t.Parallel()
@@ -52,6 +59,11 @@ func TestDeployed(t *testing.T) {
 			t.Parallel()
 			testAPI(t, failures)
 			testPoison(t, failures)
+		})
+		t.Run("what the client asked for is done, once", func(t *testing.T) {
+			t.Parallel()
+			wantPaid(t, client, paid)
+			testHeldKey(t, client)
 		})
 		t.Run("killed, frozen, stopped", func(t *testing.T) {
 			t.Parallel()

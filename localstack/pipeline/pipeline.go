@@ -32,7 +32,7 @@ type Pipeline struct {
 // Names are the stack's outputs that a client needs.
 type Names struct {
 	QueueUrl, DeadLetterQueueUrl, CapturedQueueUrl string //nolint:revive // as the outputs are called
-	ApiUrl                                         string //nolint:revive // as the output is called
+	ApiUrl, ApiFunctionName                        string //nolint:revive // as the outputs are called
 	RecordTableName, LedgerTableName               string
 	FunctionName, RelayFunctionName                string
 }
@@ -87,6 +87,7 @@ func parse(outputs []byte) (Names, error) {
 		RecordTableName:    byKey["RecordTableName"],
 		LedgerTableName:    byKey["LedgerTableName"],
 		ApiUrl:             byKey["ApiUrl"],
+		ApiFunctionName:    byKey["ApiFunctionName"],
 		FunctionName:       byKey["FunctionName"],
 		RelayFunctionName:  byKey["RelayFunctionName"],
 	}
