@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
@@ -65,44 +64,6 @@ func (c *clients) play(payments int) {
 	c.check(payments)
 	c.Logf("%.1f s: clients saw %s; %d messages received, %d failed, %d processes killed, %d stopped", time.Since(began).Seconds(), c.saw(),
 		c.queues.received, c.queues.failed, c.struck[syscall.SIGKILL], c.struck[syscall.SIGSTOP])
-}
-
-// keepSweeping sends what is not sent, again and again, through the same faults as the functions, also while a function sends it. The
-// returned function ends that.
-func (c *clients) keepSweeping() (stop func()) {
-	ctx, cancel := context.WithCancel(c.Context())
-	dynamo, queues := c.services.dynamo.proxy(func(moment) {}), c.services.queues.proxy(func(moment) {})
-	client := dynamodb.New(c.pipe.DynamoDB.Options(), func(o *dynamodb.Options) { o.BaseEndpoint = &dynamo.URL })
-	ended := make(chan struct{})
-
-	go func() {
-		defer close(ended)
-
-		for ctx.Err() == nil {
-			for _, namespace := range []string{"api", "payments"} {
-				limited, cancel := context.WithTimeout(ctx, timeout)
-				_, _ = c.sweepThrough(limited, client, queues.URL, namespace) // the last sweep has to succeed, not each
-
-				cancel()
-			}
-
-			pass(2 * time.Second)
-		}
-	}()
-
-	return func() {
-		cancel()
-		<-ended
-		dynamo.Close()
-		queues.Close()
-	}
-}
-
-// sweepBoth sends what is left, on both ways.
-func (c *clients) sweepBoth() {
-	c.sweep("api")
-	c.work()
-	c.sweep("payments")
 }
 
 func (c *clients) check(payments int) {

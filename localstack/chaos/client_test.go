@@ -4,9 +4,9 @@ package chaos_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -33,6 +33,8 @@ type request struct {
 // clients send requests, with retries, time-outs and parallel duplicates.
 type clients struct {
 	*functionURL
+
+	late sync.WaitGroup // requests that arrive after their client has given up
 
 	mu      sync.Mutex
 	replies map[request][]httpAnswer // the final ones
@@ -163,10 +165,21 @@ func (c *clients) send(q request) {
 	c.Errorf("%+v is not answered after %s", q, patience)
 }
 
-// try sends a request once. Some clients give up soon.
+var errLate = errors.New("the request is still on its way")
+
+// try sends a request once. Some requests arrive after their client has given up, and some clients give up soon.
 func (c *clients) try(ctx context.Context, q request) (httpAnswer, error) {
-	limit := 5 * time.Second
-	if !c.services.dynamo.calm.Load() && rand.IntN(5) == 0 {
+	disturbed, limit := !c.services.dynamo.calm.Load(), 5*time.Second
+
+	switch {
+	case disturbed && c.oneIn(30):
+		c.late.Go(func() {
+			pass(c.services.dynamo.between(100*time.Millisecond, 4*time.Second))
+			_, _ = c.post(c.Context(), q)
+		})
+
+		return httpAnswer{}, errLate
+	case disturbed && c.oneIn(5):
 		limit = 20 * time.Millisecond
 	}
 
@@ -174,6 +187,14 @@ func (c *clients) try(ctx context.Context, q request) (httpAnswer, error) {
 	defer cancel()
 
 	return c.post(ctx, q)
+}
+
+// oneIn is true once in n times.
+func (c *clients) oneIn(n int) bool {
+	c.run.mu.Lock()
+	defer c.run.mu.Unlock()
+
+	return c.random.IntN(n) == 0
 }
 
 func (c *clients) count(what string) {
