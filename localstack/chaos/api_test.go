@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -43,20 +44,23 @@ func TestEachRequestIsOnePaymentWhateverHappens(t *testing.T) {
 func (c *clients) play(payments int) {
 	began := time.Now()
 
+	var clients sync.WaitGroup
+
 	c.disturb()
 	c.sending.Store(true)
-
-	go func() {
+	clients.Go(func() {
 		defer c.sending.Store(false)
 
 		c.sendAll(payments)
-	}()
+	})
 
 	stop := c.keepSweeping()
 
 	c.work()
+	clients.Wait()
 	stop()
 	c.calm()
+	c.late.Wait()
 
 	c.sendAgain(payments)
 	c.close()
