@@ -26,16 +26,25 @@ func TestEachRequestIsOnePaymentWhateverHappens(t *testing.T) {
 
 	t.Logf("SEED=%d PAYMENTS=%d", seed, payments)
 
-	api := build(t, "../../functions/api")
 	f := function{name: "api", program: build(t, "../../functions/payments"), entries: true}
-
-	for _, s := range apiScenarios {
-		t.Run(f.name+"/"+s.name, func(t *testing.T) {
+	play := func(name, api string, claimed bool, s scenario) {
+		t.Run(name+"/"+s.name, func(t *testing.T) {
 			t.Parallel()
 
-			r := newRun(t, s, f, seed)
-			newClients(newFunctionURL(r, api)).play(payments)
+			c := newClients(newFunctionURL(newRun(t, s, f, seed), api))
+			c.claimed = claimed
+			c.play(payments)
 		})
+	}
+
+	api, claimed := build(t, "../../functions/api"), build(t, "./claimed")
+
+	for _, s := range apiScenarios {
+		play("api", api, false, s)
+	}
+
+	for _, s := range claimedScenarios {
+		play("api, claimed", claimed, true, s)
 	}
 }
 

@@ -34,7 +34,8 @@ type request struct {
 type clients struct {
 	*functionURL
 
-	late sync.WaitGroup // requests that arrive after their client has given up
+	claimed bool           // the API claims each key, so that it can be in progress
+	late    sync.WaitGroup // requests that arrive after their client has given up
 
 	mu      sync.Mutex
 	replies map[request][]httpAnswer // the final ones
@@ -150,6 +151,8 @@ func (c *clients) send(q request) {
 			c.count("failed")
 		case got.status == http.StatusServiceUnavailable && got.headers["Retry-After"] == "1":
 			c.count("unavailable")
+		case c.claimed && got.isInProgress():
+			c.count("in progress")
 		default:
 			c.mu.Lock()
 			c.replies[q] = append(c.replies[q], got)
@@ -265,6 +268,13 @@ func (c *clients) checkKept(q request) (id string) {
 	}
 
 	return strings.TrimPrefix(c.replies[q][0].headers["Location"], "/payments/")
+}
+
+// isInProgress tells whether the reply says that the key is held, for as long as a lease and the difference of clocks can be at most.
+func (r httpAnswer) isInProgress() bool {
+	seconds, err := strconv.Atoi(r.headers["Retry-After"])
+
+	return r.status == http.StatusConflict && strings.Contains(r.body, "#key-in-progress") && err == nil && seconds >= 1 && seconds <= 4
 }
 
 // kept is what all replies to a request share.
