@@ -274,7 +274,7 @@ func (c *clients) checkKept(q request) (id string) {
 func (r httpAnswer) isInProgress() bool {
 	seconds, err := strconv.Atoi(r.headers["Retry-After"])
 
-	return r.status == http.StatusConflict && strings.Contains(r.body, "#key-in-progress") && err == nil && seconds >= 1 && seconds <= 4
+	return r.status == http.StatusConflict && strings.Contains(r.body, "#key-in-progress") && err == nil && seconds >= 1 && seconds <= 2
 }
 
 // kept is what all replies to a request share.

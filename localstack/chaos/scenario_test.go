@@ -63,18 +63,16 @@ var apiScenarios = []scenario{
 	{name: "hanging and late queues", queue: odds{hanging: 50, hangingApply: 50, late: 100, slow: 60}},
 	{name: "no queues", silent: 3 * time.Second},
 	{name: "killed processes", kills: 300, accounts: 40},
-	stoppedAndFrozen,
-	everything,
-}
-
-// claimedScenarios are those in which a claim outlives its process, or a process its claim.
-var claimedScenarios = []scenario{stoppedAndFrozen, everything}
-
-var (
-	stoppedAndFrozen = scenario{name: "stopped and frozen processes", stops: 40, freezes: 150}
-	everything       = scenario{
+	{name: "stopped and frozen processes", stops: 40, freezes: 150},
+	{
 		name: "everything at once", odds: odds{lost: 20, replyLost: 30, serverError: 20, appliedError: 30, throttled: 30, conflict: 30, late: 20, hangingApply: 10, slow: 30},
 		queue: odds{lost: 30, replyLost: 50, appliedError: 30, late: 20, hangingApply: 10},
 		kills: 100, stops: 20, freezes: 30, accounts: 30, twice: true,
-	}
-)
+	},
+}
+
+// claimedScenarios are those in which a claim outlives its process, or a process its claim.
+var claimedScenarios = []scenario{
+	{name: "frozen processes", freezes: 500, pause: 50 * time.Millisecond},
+	{name: "late requests and kills", odds: odds{late: 250}, kills: 400, pause: 20 * time.Millisecond},
+}

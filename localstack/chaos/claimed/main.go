@@ -1,4 +1,5 @@
-// Claimed is functions/api with each key claimed before its handler runs. Its leases are short, so that keys are taken over.
+// Claimed is functions/api with each key claimed before its handler runs. Its leases are shorter than its invocations, so that keys are
+// taken over while the process that held them still works.
 package main
 
 import (
@@ -44,7 +45,8 @@ func wire(ctx context.Context) (http.Handler, error) {
 	cfg.HTTPClient = idemddb.HTTPClient()
 
 	store, err := idemddb.New(dynamodb.NewFromConfig(cfg), os.Getenv("TABLE_NAME"), "api", &idemddb.Options{
-		Lease: 2 * time.Second, Senders: map[string]idemddb.Sender{ledger.Accepted: outbox.SQS(sqs.NewFromConfig(cfg), os.Getenv("PAYMENTS_QUEUE_URL"))},
+		Lease: 700 * time.Millisecond, ClockSkew: 100 * time.Millisecond,
+		Senders: map[string]idemddb.Sender{ledger.Accepted: outbox.SQS(sqs.NewFromConfig(cfg), os.Getenv("PAYMENTS_QUEUE_URL"))},
 	})
 	if err != nil {
 		return nil, err //nolint:wrapcheck // says where it comes from
@@ -66,6 +68,9 @@ func caller(r *http.Request) (string, error) {
 
 // accept stages a payment with a new id. Nothing refuses a second one for the same request but the library.
 func accept(w http.ResponseWriter, r *http.Request) {
+	pause, _ := strconv.Atoi(os.Getenv("PAUSE_MS"))
+	<-time.After(time.Duration(pause) * time.Millisecond) // so that processes are struck in the middle of it
+
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
