@@ -58,10 +58,11 @@ var scenarios = []scenario{
 var apiScenarios = []scenario{
 	{name: "calm", accounts: 40},
 	{name: "flaky tables", odds: odds{lost: 50, replyLost: 50, serverError: 30, appliedError: 50, throttled: 50, conflict: 50, half: 20, empty: 20}},
-	{name: "hanging and late tables", odds: odds{hanging: 20, hangingApply: 20, late: 50, slow: 50}},
-	{name: "flaky queues", queue: odds{lost: 200, replyLost: 150, serverError: 100, appliedError: 100, half: 100}, twice: true},
-	{name: "hanging and late queues", queue: odds{hanging: 50, hangingApply: 50, late: 100, slow: 60}},
-	{name: "no queues", silent: 3 * time.Second},
+	{name: "flaky queues", queue: odds{lost: 200, replyLost: 150, serverError: 100, appliedError: 100, half: 100}, silent: 2 * time.Second, twice: true},
+	{
+		name: "hanging and late requests", odds: odds{hanging: 20, hangingApply: 20, late: 50, slow: 50},
+		queue: odds{hanging: 50, hangingApply: 50, late: 100, slow: 60},
+	},
 	{name: "killed processes", kills: 300, accounts: 40},
 	{name: "stopped and frozen processes", stops: 40, freezes: 150},
 	{

@@ -29,7 +29,8 @@ func TestDeployed(t *testing.T) {
 		load     = deploy(t, "e2e-load", "FunctionTimeout=20") // a busy machine must not look like a crash
 		failures = deploy(t, "e2e-failures", "FunctionTimeout=5", fmt.Sprintf("MaxReceiveCount=%d", maxReceives), "UnverifiedCaller=local")
 		crashes  = deploy(t, "e2e-crashes", "FunctionTimeout=10", "MaxReceiveCount=20", "PauseMs=300")
-		client   = deploy(t, "e2e-client", "FunctionTimeout=5", "MaxReceiveCount=20", "PauseMs=20", "UnverifiedCaller=local")
+		client   *pipeline.Pipeline
+		paid     payments
 	)
 
 	t.Run("stacks beside each other share no name", func(t *testing.T) {
@@ -39,14 +40,17 @@ func TestDeployed(t *testing.T) {
 		}
 	})
 
-	t.Run("200 payments, each sent twice, five batches in flight, are counted once", func(t *testing.T) {
-		testLoad(t, load, func() int { return len(processes(t, load.FunctionName)) })
-	})
+	t.Run("load", func(t *testing.T) {
+		t.Run("200 payments, each sent twice, five batches in flight, are counted once", func(t *testing.T) {
+			t.Parallel()
+			testLoad(t, load, func() int { return len(processes(t, load.FunctionName)) })
+		})
+		t.Run("a client in another language is answered, processes killed", func(t *testing.T) {
+			t.Parallel()
 
-	paid := payments{}
-
-	t.Run("a client in another language is answered, processes killed", func(t *testing.T) { // by itself: it takes the whole machine
-		paid = testClientInAnotherLanguage(t, client)
+			client = deploy(t, "e2e-client", "FunctionTimeout=5", "MaxReceiveCount=20", "PauseMs=20", "UnverifiedCaller=local")
+			paid = testClientInAnotherLanguage(t, client)
+		})
 	})
 
 	t.Run("at once", func(t *testing.T) {

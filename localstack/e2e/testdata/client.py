@@ -74,7 +74,7 @@ def answer(key, body, impatient=0.0):
 
 def pay(number):
     key = "payment-%d" % number
-    got = answer(key, {"account": "python-%d" % number, "amount": number + 1}, impatient=0.2)
+    got = answer(key, {"account": "python-%d" % number, "amount": number + 1}, impatient=0.1)
     if got.status_code != 202:
         raise AssertionError("%s: %d %s" % (key, got.status_code, got.text))
 
