@@ -105,5 +105,5 @@ func (c *clients) check(payments int) {
 	c.checkRecords(c.pipe.Records, payments)
 	c.checkSent("messages", c.queues.accepted, slices.Sorted(maps.Keys(want)))
 	c.checkSent("announcements", c.queues.captured, slices.Sorted(maps.Keys(want)))
-	c.checkExhausted()
+	c.checkQueue()
 }

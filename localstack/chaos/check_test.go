@@ -56,7 +56,7 @@ func (r *run) check(payments int, before map[string]pipeline.Account) {
 
 	r.checkRecords(r.pipe.Records, payments)
 	r.checkSent("announcements", r.queues.captured, ids)
-	r.checkExhausted()
+	r.checkQueue()
 	r.checkNeedless()
 }
 
@@ -94,7 +94,12 @@ func (r *run) checkSent(what string, sent map[string]map[string]int, payments []
 	}
 }
 
-func (r *run) checkExhausted() {
+// checkQueue demands that all messages are done.
+func (r *run) checkQueue() {
+	if left := r.queues.left(); left > 0 {
+		r.Errorf("%d messages are not done", left)
+	}
+
 	if len(r.queues.exhausted) > 0 {
 		r.Errorf("received more than %d times: %s", maxReceives, strings.Join(r.queues.exhausted, ", "))
 	}
