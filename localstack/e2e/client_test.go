@@ -68,10 +68,6 @@ func testClientInAnotherLanguage(t *testing.T, p *pipeline.Pipeline) payments {
 func wantPaid(t *testing.T, p *pipeline.Pipeline, want payments) {
 	t.Helper()
 
-	if len(want) == 0 {
-		t.Fatal("the client knows of no payment")
-	}
-
 	wantAnnounced(t, p, "", len(want)) // by then the relay has sent what processes left that were killed
 	allDone(t, p, "", len(want))
 
