@@ -65,12 +65,12 @@ invoke: $(PYTHON_TOOLS)/.done ## sam local invoke against make local's DynamoDB,
 	@SAM=$(PYTHON_TOOLS)/bin/sam localstack/invoke.sh $(EVENT)
 
 .PHONY: e2e
-e2e: $(PYTHON_TOOLS)/.done ## The deployed pipeline end to end, on a LocalStack of its own, without Docker: load, poison, crashes, an outage, redrive, the runbook by idem; about five minutes
+e2e: $(PYTHON_TOOLS)/.done ## The deployed pipeline end to end, on a LocalStack of its own, without Docker: load, crashes, an outage, a client, the runbook by idem; about five minutes
 	go vet -tags e2e ./localstack/e2e
 	SAM=$(PYTHON_TOOLS)/bin/sam localstack/stack.sh with go test -tags e2e -count=1 -parallel 8 -timeout 20m -v ./localstack/e2e
 
 .PHONY: chaos
-chaos: ## functions/payments in several processes on DynamoDB Local, with faults, kills and stops, about four minutes; SEED=n, PAYMENTS=100, RUN=pattern
+chaos: ## functions/api and functions/payments in several processes on DynamoDB Local, with faults, kills and stops, about seven minutes; SEED=n, PAYMENTS=n, RUN=pattern
 	go vet -tags chaos ./localstack/chaos/...
 	SEED=$(SEED) PAYMENTS=$(PAYMENTS) $(LOCAL) with go test -tags chaos -count=1 -parallel 3 -timeout 30m -v -run '/$(RUN)' ./localstack/chaos
 

@@ -3,12 +3,8 @@
 package chaos_test
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"math/rand/v2"
 	"net/http/httptest"
 	"os"
@@ -16,23 +12,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/google/go-cmp/cmp"
 
-	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/outbox"
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
@@ -108,11 +98,12 @@ type run struct {
 	scenario
 
 	function function
-	backend  *backend
+	services services
 	queues   *queues
 	pipe     *pipeline.Pipeline
-	url      string   // of the queues
-	env      []string // of the function
+	url      string      // of the queues
+	env      []string    // of the function
+	sending  atomic.Bool // messages may come that are not in the queue yet
 
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -136,10 +127,18 @@ func newRun(t *testing.T, s scenario, f function, seed uint64) *run {
 		t.Fatal("DYNAMODB_LOCAL_ENDPOINT: must be set, as make chaos does")
 	}
 
+	queues := newQueues(s.twice)
+	server := httptest.NewServer(queues)
+	t.Cleanup(server.Close)
+
 	r := &run{
-		T: t, scenario: s, function: f, queues: newQueues(), random: random, struck: map[syscall.Signal]int{},
-		backend: newBackend(t, endpoint, s, rand.New(rand.NewPCG(seed, name.Sum64()+1))),
+		T: t, scenario: s, function: f, queues: queues, url: server.URL, random: random, struck: map[syscall.Signal]int{},
+		services: services{
+			newBackend(t, endpoint, s.odds, rand.New(rand.NewPCG(seed, name.Sum64()+1))),
+			newBackend(t, server.URL, s.queue, rand.New(rand.NewPCG(seed, name.Sum64()+2))),
+		},
 	}
+	r.services.dynamo.records = s.records
 
 	cfg, err := config.LoadDefaultConfig(t.Context(), config.WithRegion("us-east-1"),
 		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", "")))
@@ -161,16 +160,17 @@ func newRun(t *testing.T, s scenario, f function, seed uint64) *run {
 		}
 	}
 
+	r.env = append(slices.Clone(f.env),
+		"TABLE_NAME="+r.pipe.RecordTableName, "LEDGER_TABLE="+r.pipe.LedgerTableName, "PAUSE_MS="+strconv.FormatInt(s.pause.Milliseconds(), 10),
+		"CAPTURED_QUEUE_URL="+r.url+"/1/captured", "PAYMENTS_QUEUE_URL="+r.url+"/1/payments",
+	)
+
 	return r
 }
 
 // play sends the payments, runs the processes until all messages are done, and checks what is there in the end.
 func (r *run) play(payments int) {
 	began := time.Now()
-	server := httptest.NewServer(r.queues)
-
-	defer server.Close()
-
 	bodies := r.bodies(payments)
 
 	switch {
@@ -186,32 +186,16 @@ func (r *run) play(payments int) {
 	}
 
 	r.disturb()
-
-	r.env = append(slices.Clone(r.function.env),
-		"TABLE_NAME="+r.pipe.RecordTableName, "LEDGER_TABLE="+r.pipe.LedgerTableName, "CAPTURED_QUEUE_URL="+server.URL+"/1/captured",
-		"PAUSE_MS="+strconv.FormatInt(r.pause.Milliseconds(), 10),
-	)
-	r.url = server.URL
-
 	r.work()
-
-	if left := r.queues.left(); left > 0 {
-		r.Errorf("%d messages are not done after %s", left, patience)
-	}
-
-	r.backend.calm.Store(true)
-	r.backend.away.Store(false)
-	r.queues.down.Store(false)
-	r.backend.pending.Wait()
-	r.wakeStopped()
+	r.calm()
 
 	before := r.sight()
 	r.again(bodies)
-	r.sweep()
+	r.sweep("payments")
 	r.check(payments, before)
 	r.Logf("%.1f s: %d messages received, %d failed, %d invocations, %.2f requests a delivery, %d processes killed, %d stopped",
 		time.Since(began).Seconds(), r.queues.received, r.queues.failed, r.invoked.Load(),
-		float64(r.backend.requests.Load())/float64(r.queues.received), r.struck[syscall.SIGKILL], r.struck[syscall.SIGSTOP])
+		float64(r.services.dynamo.requests.Load())/float64(r.queues.received), r.struck[syscall.SIGKILL], r.struck[syscall.SIGSTOP])
 }
 
 func (r *run) bodies(payments int) []string {
@@ -243,9 +227,9 @@ func (r *run) disturb() {
 				pass(time.Millisecond)
 			}
 
-			r.backend.away.Store(true)
+			r.services.dynamo.away.Store(true)
 			pass(r.outage)
-			r.backend.away.Store(false)
+			r.services.dynamo.away.Store(false)
 		}()
 	}
 
@@ -255,166 +239,11 @@ func (r *run) disturb() {
 	}
 }
 
-// work runs the processes until no message is left or the patience is over.
-func (r *run) work() {
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
-	defer cancel()
-
-	var all sync.WaitGroup
-
-	for range processes {
-		all.Go(func() { r.consume(ctx) })
-	}
-
-	all.Wait()
-
-	if err := errors.Join(r.errs...); err != nil {
-		r.Fatal(err)
-	}
-}
-
-// consume is one execution environment of the function and the poller before it.
-func (r *run) consume(ctx context.Context) {
-	var p *process
-
-	defer func() {
-		if p != nil {
-			r.bury(p)
-		}
-	}()
-
-	for ctx.Err() == nil && r.queues.left() > 0 {
-		batch := r.queues.receive(r.size())
-		if len(batch) == 0 {
-			pass(10 * time.Millisecond)
-
-			continue
-		}
-
-		if p == nil {
-			var err error
-			if p, err = start(r.Context(), r.function.program, r.backend, r.url, r.env); err != nil {
-				r.mu.Lock()
-				r.errs = append(r.errs, err)
-				r.mu.Unlock()
-
-				return
-			}
-		}
-
-		if !r.deliver(p, batch) {
-			r.bury(p)
-
-			p = nil
-		}
-	}
-}
-
-// size draws the size of a batch. Without faults batches are full, because that is what the number of requests is about.
-func (r *run) size() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	if !r.needless || r.adjacent {
-		return fullBatch
-	}
-
-	return 1 + r.random.IntN(fullBatch)
-}
-
-// deliver invokes the function with a batch. It returns false if the process can't be used any more.
-func (r *run) deliver(p *process, batch []*message) bool {
-	began := time.Now()
-	id := fmt.Sprintf("call-%d", r.invoked.Add(1))
-	response, err := p.invoke(invocation{id, sqsEvent(batch), time.Now().Add(timeout)}, r.draw())
-	failed := map[string]bool{}
-
-	var answer events.SQSEventResponse
-	if err == nil {
-		err = json.Unmarshal(response, &answer)
-	}
-
-	for _, f := range answer.BatchItemFailures {
-		failed[f.ItemIdentifier] = true
-	}
-
-	if err != nil {
-		for _, m := range batch {
-			failed[m.id] = true
-		}
-	}
-
-	if time.Since(began) > quick {
-		r.slow.Add(1)
-	}
-
-	r.queues.settle(batch, failed)
-
-	return err == nil && !p.isStopped()
-}
-
-// draw draws what happens to the process of one invocation.
-func (r *run) draw() *strike {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	if r.backend.calm.Load() {
-		return nil
-	}
-
-	s := &strike{at: moment(r.random.IntN(3)), nth: 1, after: time.Duration(r.random.IntN(100)) * time.Millisecond}
-	if s.at != anyTime {
-		s.nth += r.random.IntN(3)
-	}
-
-	n := r.random.IntN(1000)
-
-	switch {
-	case n < r.kills:
-		s.signal = syscall.SIGKILL
-	case n < r.kills+r.stops:
-		s.signal = syscall.SIGSTOP
-	case n < r.kills+r.stops+r.freezes:
-		s.signal, s.pause = syscall.SIGSTOP, 300*time.Millisecond+time.Duration(r.random.IntN(3700))*time.Millisecond
-	default:
-		return nil
-	}
-
-	r.struck[s.signal]++
-
-	return s
-}
-
-// bury ends a process, unless it is stopped: that one goes on when all others are done.
-func (r *run) bury(p *process) {
-	if p.isStopped() {
-		r.mu.Lock()
-		r.stopped = append(r.stopped, p)
-		r.mu.Unlock()
-
-		return
-	}
-
-	p.end()
-	p.keep()
-}
-
-// wakeStopped lets the stopped processes go on with what they had begun.
-func (r *run) wakeStopped() {
-	for _, p := range r.stopped {
-		p.wake()
-	}
-
-	if len(r.stopped) > 0 {
-		pass(2 * time.Second) // they have no way to say that they are done
-	}
-
-	for _, p := range r.stopped {
-		p.end()
-		p.keep()
-	}
-
-	r.stopped = nil
+// calm ends what disturbs the run, and lets the stopped processes end what they had begun.
+func (r *run) calm() {
+	r.queues.down.Store(false)
+	r.services.calm()
+	r.wakeStopped()
 }
 
 // pass lets real time pass: the processes have no other clock.
@@ -428,134 +257,4 @@ func (r *run) again(bodies []string) {
 
 	r.queues.add(bodies...)
 	r.work()
-
-	if left := r.queues.left(); left > 0 {
-		r.Errorf("%d messages that were sent again are not done", left)
-	}
-}
-
-// sweep sends the announcements that are left, as functions/relay does two minutes later.
-func (r *run) sweep() {
-	client := sqs.New(sqs.Options{Region: "us-east-1", BaseEndpoint: &r.url, Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")})
-
-	store, err := idemddb.New(r.pipe.DynamoDB, r.pipe.RecordTableName, "payments", &idemddb.Options{
-		UnsentIndex: "unsent", Now: func() time.Time { return time.Now().Add(2 * time.Minute) },
-		Senders: map[string]idemddb.Sender{ledger.Captured: outbox.SQS(client, r.url+"/1/captured")},
-	})
-	if err != nil {
-		r.Fatal(err)
-	}
-
-	report, err := outbox.Sweep(r.Context(), store, r.pipe.DynamoDB)
-	if err != nil || report.Left+report.Parked > 0 {
-		r.Errorf("sweep: %+v, %v", report, err)
-	}
-}
-
-func sqsEvent(batch []*message) []byte {
-	var event events.SQSEvent
-
-	for _, m := range batch {
-		event.Records = append(event.Records, events.SQSMessage{
-			MessageId: m.id, ReceiptHandle: m.id, Body: m.body, EventSource: "aws:sqs",
-			EventSourceARN: "arn:aws:sqs:us-east-1:123456789012:payments", AWSRegion: "us-east-1",
-			Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(m.receives)},
-		})
-	}
-
-	return encode(event)
-}
-
-// sight is what the ledger has.
-func (r *run) sight() map[string]pipeline.Account {
-	accounts, err := r.pipe.Accounts(r.Context())
-	if err != nil {
-		r.Fatal(err)
-	}
-
-	return accounts
-}
-
-func (r *run) check(payments int, before map[string]pipeline.Account) {
-	want, entries := map[string]pipeline.Account{}, map[string]pipeline.Entry{}
-
-	for n := range payments {
-		a := want[r.account(n)]
-		want[r.account(n)] = pipeline.Account{Balance: a.Balance + amount(n), Payments: a.Payments + 1}
-		entries[paymentID(n)] = pipeline.Entry{Account: r.account(n), Amount: amount(n)}
-	}
-
-	if diff := cmp.Diff(want, before); diff != "" {
-		r.Errorf("accounts (-want +got):\n%s", diff)
-	}
-
-	if diff := cmp.Diff(want, r.sight()); diff != "" {
-		r.Errorf("accounts after a third delivery of everything (-want +got):\n%s", diff)
-	}
-
-	if !r.function.entries {
-		clear(entries)
-	}
-
-	got, err := r.pipe.Entries(r.Context())
-	if err != nil {
-		r.Fatal(err)
-	}
-
-	if diff := cmp.Diff(entries, got); diff != "" {
-		r.Errorf("entries (-want +got):\n%s", diff)
-	}
-
-	r.checkRecords(payments)
-	r.checkQueues(payments)
-}
-
-// checkRecords demands a completed record of each payment, without unsent messages.
-func (r *run) checkRecords(payments int) {
-	records, err := r.pipe.Records(r.Context())
-	if err != nil {
-		r.Fatal(err)
-	}
-
-	if len(records) != payments {
-		r.Errorf("%d records, want %d", len(records), payments)
-	}
-
-	for id, record := range records {
-		if record.State != "COMPLETED" || record.Unsent+record.Parked > 0 {
-			r.Errorf("record of %s: %+v", id, record)
-		}
-	}
-}
-
-func (r *run) checkQueues(payments int) {
-	q := r.queues
-	q.mu.Lock()
-	defer q.mu.Unlock()
-
-	for n := range payments {
-		if ids := q.captured[paymentID(n)]; len(ids) != 1 {
-			r.Errorf("the announcements of %s have the ids %v, want one", paymentID(n), slices.Sorted(maps.Keys(ids)))
-		}
-	}
-
-	if len(q.exhausted) > 0 {
-		r.Errorf("received more than %d times: %s", maxReceives, strings.Join(q.exhausted, ", "))
-	}
-
-	if q.needless > 0 && !r.needless {
-		r.needlessly(q.needless)
-	}
-}
-
-// needlessly reports deliveries that failed although nothing was wrong. If the machine or DynamoDB Local is so slow that an invocation
-// took much of its time, its claims were perhaps not answered in time, and that says nothing about the library.
-func (r *run) needlessly(failed int) {
-	if n := r.slow.Load(); n > 0 {
-		r.Logf("%d deliveries failed, and %d invocations took more than %s", failed, n, quick)
-
-		return
-	}
-
-	r.Errorf("%d deliveries failed, although nothing was wrong", failed)
 }

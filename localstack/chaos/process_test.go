@@ -41,8 +41,7 @@ type strike struct {
 // process is one execution environment of the function: a process with a simulated Lambda beside it.
 type process struct {
 	cmd     *exec.Cmd
-	runtime *httptest.Server
-	proxy   *httptest.Server
+	servers []*httptest.Server // its runtime API, its DynamoDB and its SQS
 	log     *safeBuffer
 	exited  chan struct{}
 
@@ -73,15 +72,16 @@ var (
 )
 
 // start starts a process of a program.
-func start(ctx context.Context, program string, b *backend, queues string, env []string) (*process, error) {
+func start(ctx context.Context, program string, s services, env []string) (*process, error) {
 	p := &process{next: make(chan invocation), exited: make(chan struct{}), log: &safeBuffer{}}
-	p.runtime, p.proxy = httptest.NewServer(http.HandlerFunc(p.serveRuntime)), b.proxy(p)
+	runtime, dynamo, queues := httptest.NewServer(http.HandlerFunc(p.serveRuntime)), s.dynamo.proxy(p.strike), s.queues.proxy(p.strike)
+	p.servers = []*httptest.Server{runtime, dynamo, queues}
 
 	p.cmd = exec.CommandContext(ctx, program)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.Env = append([]string{
-		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(p.runtime.URL, "http://"),
-		"AWS_ENDPOINT_URL_DYNAMODB=" + p.proxy.URL, "AWS_ENDPOINT_URL_SQS=" + queues,
+		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.URL, "http://"),
+		"AWS_ENDPOINT_URL_DYNAMODB=" + dynamo.URL, "AWS_ENDPOINT_URL_SQS=" + queues.URL,
 		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_CONFIG_FILE=none",
 		"AWS_SHARED_CREDENTIALS_FILE=none", "AWS_LAMBDA_FUNCTION_NAME=payments", "AWS_LAMBDA_FUNCTION_VERSION=1", "GOMAXPROCS=2",
 	}, env...)
@@ -179,10 +179,10 @@ func (p *process) end() {
 
 	<-p.exited
 
-	p.runtime.CloseClientConnections()
-	p.proxy.CloseClientConnections()
-	p.runtime.Close()
-	p.proxy.Close()
+	for _, server := range p.servers {
+		server.CloseClientConnections()
+		server.Close()
+	}
 }
 
 // serveRuntime is Lambda's runtime API: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
@@ -194,7 +194,10 @@ func (p *process) serveRuntime(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	body, _ := io.ReadAll(r.Body)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the process died while it answered
+	}
 
 	id, kind, _ := strings.Cut(strings.TrimPrefix(path, "invocation/"), "/")
 	p.mu.Lock()

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// fault is what happens to a request of DynamoDB.
+// fault is what happens to a request to DynamoDB or SQS.
 type fault int
 
 const (
@@ -42,7 +42,19 @@ const (
 // odds are how many of 1,000 requests have a fault.
 type odds map[fault]int
 
-// backend is DynamoDB Local behind the faults of a scenario. All processes of a run share it.
+// services are what the processes of a run talk to.
+type services struct{ dynamo, queues *backend }
+
+// calm ends all faults, and waits for the requests that are late.
+func (s services) calm() {
+	for _, b := range []*backend{s.dynamo, s.queues} {
+		b.calm.Store(true)
+		b.away.Store(false)
+		b.pending.Wait()
+	}
+}
+
+// backend is DynamoDB Local or the queues, behind the faults of a scenario. All processes of a run share it.
 type backend struct {
 	url     string
 	client  *http.Client
@@ -58,13 +70,13 @@ type backend struct {
 	random *rand.Rand
 }
 
-func newBackend(t *testing.T, url string, s scenario, random *rand.Rand) *backend {
+func newBackend(t *testing.T, url string, o odds, random *rand.Rand) *backend {
 	t.Helper()
 
 	transport := &http.Transport{MaxIdleConnsPerHost: 100}
 	t.Cleanup(transport.CloseIdleConnections)
 
-	return &backend{url: url, client: &http.Client{Transport: transport}, odds: s.odds, records: s.records, random: random}
+	return &backend{url: url, client: &http.Client{Transport: transport}, odds: o, random: random}
 }
 
 // pick draws the fault of a request.
@@ -103,8 +115,8 @@ func (b *backend) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(b.random.Int64N(int64(high-low)))
 }
 
-// proxy returns a server for one process. The process tells of each request before and after it is applied.
-func (b *backend) proxy(p *process) *httptest.Server {
+// proxy returns a server for one process. strike is called for each request, before and after it is applied.
+func (b *backend) proxy(strike func(moment)) *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -112,10 +124,10 @@ func (b *backend) proxy(p *process) *httptest.Server {
 		}
 
 		b.requests.Add(1)
-		p.strike(beforeRequest)
+		strike(beforeRequest)
 
 		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-		b.serve(w, sentRequest{r.Header.Clone(), operation, body, r.Context()}, func() { p.strike(afterRequest) })
+		b.serve(w, sentRequest{r.Header.Clone(), operation, body, r.Context()}, func() { strike(afterRequest) })
 	}))
 }
 

@@ -27,17 +27,20 @@ type message struct {
 	visible  time.Time
 	deleted  bool
 
+	repeated  bool // delivered once more after it was done
 	underWay  bool // received and not settled
 	contended bool // another message of the payment was under way meanwhile
 }
 
 // queues are the queue of payments and the queue of the captured payments, as far as the functions use them.
 type queues struct {
-	down atomic.Bool // sending fails
+	down  atomic.Bool // sending fails
+	twice bool        // each message is delivered once more after it is done
 
 	mu        sync.Mutex
 	messages  []*message
 	captured  map[string]map[string]int // by payment: how often under each id
+	accepted  map[string]map[string]int // what functions/api has sent to the queue of payments, likewise
 	received  int
 	failed    int
 	needless  int      // failed, although no other message of the payment was under way
@@ -46,11 +49,14 @@ type queues struct {
 
 const maxReceives = 100
 
-func newQueues() *queues { return &queues{captured: map[string]map[string]int{}} }
+func newQueues(twice bool) *queues {
+	return &queues{twice: twice, captured: map[string]map[string]int{}, accepted: map[string]map[string]int{}}
+}
 
 // ServeHTTP is SQS.
 func (q *queues) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in struct {
+		QueueURL          string `json:"QueueUrl"`
 		ReceiptHandle     string
 		VisibilityTimeout int
 		Entries           []struct {
@@ -75,7 +81,7 @@ func (q *queues) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var sent []map[string]string
 
 		for _, e := range in.Entries {
-			q.capture(e.MessageBody, e.MessageAttributes["idemddb-id"].StringValue)
+			q.take(in.QueueURL, e.MessageBody, e.MessageAttributes["idemddb-id"].StringValue)
 
 			sum := md5.Sum([]byte(e.MessageBody))
 			sent = append(sent, map[string]string{"Id": e.ID, "MessageId": "sent", "MD5OfMessageBody": hex.EncodeToString(sum[:])})
@@ -153,6 +159,8 @@ func (q *queues) settle(batch []*message, failed map[string]bool) {
 		m.underWay = false
 
 		switch {
+		case !failed[m.id] && q.twice && !m.repeated:
+			m.repeated, m.visible = true, time.Now()
 		case !failed[m.id]:
 			m.deleted = true
 		case !m.contended:
@@ -192,7 +200,16 @@ func (q *queues) hide(id string, d time.Duration) {
 	}
 }
 
-func (q *queues) capture(body, id string) {
+// take takes a message that one of the functions has sent under an id.
+func (q *queues) take(url, body, id string) {
+	to := q.captured
+
+	if strings.HasSuffix(url, "/payments") {
+		q.add(body)
+
+		to = q.accepted
+	}
+
 	var payment struct {
 		ID string `json:"paymentId"`
 	}
@@ -202,9 +219,9 @@ func (q *queues) capture(body, id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 
-	if q.captured[payment.ID] == nil {
-		q.captured[payment.ID] = map[string]int{}
+	if to[payment.ID] == nil {
+		to[payment.ID] = map[string]int{}
 	}
 
-	q.captured[payment.ID][id]++
+	to[payment.ID][id]++
 }

@@ -22,24 +22,41 @@ import (
 
 // Every balance is exact, each payment has one entry, and each is announced under one id, whatever is done to the processes.
 //
-// Each stack stands beside the others, from the same template; each test uses one by itself. After the load the rest runs at the
-// same time, because most of what it does is wait.
+// Each stack stands beside the others, from the same template; each test uses one by itself. The client sends its requests while the other
+// stacks are deployed. After the load the rest runs at the same time, because most of what it does is wait.
 func TestDeployed(t *testing.T) {
 	var (
-		load     = deploy(t, "e2e-load", "FunctionTimeout=20") // a busy machine must not look like a crash
-		failures = deploy(t, "e2e-failures", "FunctionTimeout=5", fmt.Sprintf("MaxReceiveCount=%d", maxReceives), "UnverifiedCaller=local")
-		crashes  = deploy(t, "e2e-crashes", "FunctionTimeout=10", "MaxReceiveCount=20", "PauseMs=300")
+		client = deploy(t, "e2e-client", "FunctionTimeout=5", "MaxReceiveCount=20", "PauseMs=20", "UnverifiedCaller=local")
+		paid   payments
+
+		load, failures, crashes *pipeline.Pipeline
 	)
+
+	t.Run("load", func(t *testing.T) {
+		t.Run("a client in another language is answered, processes killed", func(t *testing.T) {
+			t.Parallel()
+
+			paid = testClientInAnotherLanguage(t, client)
+		})
+		t.Run("200 payments, each sent twice, five batches in flight, are counted once", func(t *testing.T) {
+			t.Parallel()
+
+			load = deploy(t, "e2e-load", "FunctionTimeout=20") // a busy machine must not look like a crash
+			failures = deploy(t, "e2e-failures", "FunctionTimeout=5", fmt.Sprintf("MaxReceiveCount=%d", maxReceives), "UnverifiedCaller=local")
+			crashes = deploy(t, "e2e-crashes", "FunctionTimeout=10", "MaxReceiveCount=20", "PauseMs=300")
+			testLoad(t, load, func() int { return len(processes(t, load.FunctionName)) })
+		})
+	})
+
+	if paid == nil || crashes == nil {
+		t.Fatal("the rest needs what the load leaves")
+	}
 
 	t.Run("stacks beside each other share no name", func(t *testing.T) {
 		if load.QueueUrl == failures.QueueUrl || load.DeadLetterQueueUrl == failures.DeadLetterQueueUrl ||
 			load.RecordTableName == failures.RecordTableName || load.LedgerTableName == failures.LedgerTableName || load.FunctionName == failures.FunctionName {
 			t.Errorf("two stacks: %+v, %+v", load.Names, failures.Names)
 		}
-	})
-
-	t.Run("200 payments, each sent twice, five batches in flight, are counted once", func(t *testing.T) {
-		testLoad(t, load, func() int { return len(processes(t, load.FunctionName)) })
 	})
 
 	t.Run("at once", func(t *testing.T) {
@@ -54,6 +71,11 @@ func TestDeployed(t *testing.T) {
 			testAPI(t, failures)
 			testPoison(t, failures)
 			testLogs(t, failures, `"amount`, `\"amount`, "poison", "for-broken", "good-")
+		})
+		t.Run("what the client asked for is done, once", func(t *testing.T) {
+			t.Parallel()
+			wantPaid(t, client, paid)
+			testHeldKey(t, client)
 		})
 		t.Run("killed, frozen, stopped", func(t *testing.T) {
 			t.Parallel()

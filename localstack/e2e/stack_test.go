@@ -169,23 +169,25 @@ func signal(t *testing.T, p *pipeline.Pipeline, number syscall.Signal) int {
 	t.Helper()
 
 	pids := processes(t, p.FunctionName)
-	for text := range pids {
-		pid, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		process, err := os.FindProcess(pid)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		if err := process.Signal(number); err != nil {
-			t.Fatalf("%v to process %d: %v", number, pid, err)
-		}
+	for pid := range pids {
+		sendSignal(t, pid, number)
 	}
 
 	t.Logf("%v to %d processes at %v", number, len(pids), time.Now().Format(time.TimeOnly))
 
 	return len(pids)
+}
+
+// sendSignal sends a signal to a process, by its id.
+func sendSignal(t *testing.T, pid string, number syscall.Signal) {
+	t.Helper()
+
+	id, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if err := syscall.Kill(id, number); err != nil && !errors.Is(err, syscall.ESRCH) { // it may have ended by itself
+		t.Errorf("%v to process %s: %v", number, pid, err)
+	}
 }

@@ -32,7 +32,7 @@ type Pipeline struct {
 // Names are the stack's outputs that a client needs.
 type Names struct {
 	QueueUrl, DeadLetterQueueUrl, CapturedQueueUrl string //nolint:revive // as the outputs are called
-	ApiUrl                                         string //nolint:revive // as the output is called
+	ApiUrl, ApiFunctionName                        string //nolint:revive // as the outputs are called
 	RecordTableName, LedgerTableName               string
 	FunctionName, RelayFunctionName                string
 }
@@ -87,6 +87,7 @@ func parse(outputs []byte) (Names, error) {
 		RecordTableName:    byKey["RecordTableName"],
 		LedgerTableName:    byKey["LedgerTableName"],
 		ApiUrl:             byKey["ApiUrl"],
+		ApiFunctionName:    byKey["ApiFunctionName"],
 		FunctionName:       byKey["FunctionName"],
 		RelayFunctionName:  byKey["RelayFunctionName"],
 	}
@@ -101,6 +102,11 @@ func parse(outputs []byte) (Names, error) {
 // Payment is a message's body for one payment.
 func Payment(id, account string, amount int) string {
 	return fmt.Sprintf(`{"paymentId":%q,"account":%q,"amount":%d}`, id, account, amount)
+}
+
+// Request is the body of a request to the API for one payment.
+func Request(account string, amount int) string {
+	return fmt.Sprintf(`{"account":%q,"amount":%d}`, account, amount)
 }
 
 // Send sends messages, ten in a request.

@@ -32,11 +32,20 @@ type Account struct {
 
 // Records returns the records of payments, by the payment's id. Those of the API's requests are left out.
 func (p *Pipeline) Records(ctx context.Context) (map[string]Record, error) {
+	return p.records(ctx, "payments#")
+}
+
+// RequestRecords returns the records of the API's requests, by their key, which has the caller and the Idempotency-Key.
+func (p *Pipeline) RequestRecords(ctx context.Context) (map[string]Record, error) {
+	return p.records(ctx, "api#")
+}
+
+func (p *Pipeline) records(ctx context.Context, prefix string) (map[string]Record, error) {
 	items, err := p.scan(ctx, p.RecordTableName)
 	records := map[string]Record{}
 
 	for _, item := range items {
-		if id, ok := strings.CutPrefix(text(item["pk"]), "payments#"); ok {
+		if id, ok := strings.CutPrefix(text(item["pk"]), prefix); ok {
 			records[id] = readRecord(item)
 		}
 	}
@@ -89,11 +98,20 @@ type Entry struct {
 
 // Entries returns the ledger's entries by their payment's id.
 func (p *Pipeline) Entries(ctx context.Context) (map[string]Entry, error) {
+	return p.entries(ctx, "payment#")
+}
+
+// Requests returns the payments that the API has accepted, by their id.
+func (p *Pipeline) Requests(ctx context.Context) (map[string]Entry, error) {
+	return p.entries(ctx, "request#")
+}
+
+func (p *Pipeline) entries(ctx context.Context, prefix string) (map[string]Entry, error) {
 	items, err := p.scan(ctx, p.LedgerTableName)
 	entries := map[string]Entry{}
 
 	for _, item := range items {
-		if id, ok := strings.CutPrefix(text(item["pk"]), "payment#"); ok {
+		if id, ok := strings.CutPrefix(text(item["pk"]), prefix); ok {
 			entries[id] = Entry{Account: text(item["account"]), Amount: int(number(item["amount"]))}
 		}
 	}
