@@ -11,7 +11,7 @@ BENCH   ?= .
 COUNT   ?= 1
 
 # Modules of their own, whose dependencies users of the library do not get.
-MODULES := cmd/idem idemotel
+MODULES := cmd/idem idemotel internal/apigateway
 
 GOLANGCI_VERSION := 2.15.0
 GOLANGCI         := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
