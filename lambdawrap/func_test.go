@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -225,6 +226,29 @@ func TestWhatAFailureOfFuncBecomes(t *testing.T) {
 		f.fails(err, idemddb.ErrFailed)
 		f.equal("effects", f.counted("o-1")+f.counted("o-2"), "1")
 	})
+}
+
+// Lambda reports an error under the name of its type, without a package, and Step Functions decides by it what to retry.
+func TestErrorsOfFuncHaveTypesThatTellWhatToRetry(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	function := lambdawrap.Func(h.store, func(context.Context, string) (string, error) {
+		return "", lambdawrap.Permanent(errors.New("no such account"))
+	}, &lambdawrap.FuncOptions[string]{Key: func(_ context.Context, in string) (string, error) { return in, nil }})
+
+	if _, _, err := h.store.Claim(t.Context(), "held", nil); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, c := range []struct{ in, want string }{{"held", "InProgressError"}, {"new", "permanentError"}, {"new", "FailedError"}} {
+		_, err := function(t.Context(), c.in)
+		if err == nil {
+			t.Fatalf("%s: no error", c.in)
+		}
+
+		h.equal("type of "+err.Error(), reflect.TypeOf(err).Elem().Name(), c.want)
+	}
 }
 
 func TestAPanicOfAFuncReleasesItsKeyAndGoesOn(t *testing.T) {
