@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,14 +73,11 @@ func (h *harness) idle() {
 
 	time.Sleep(moment) // what the end of the invocation woke up may end
 
-	stacks := make([]byte, 1<<18)
-	n := runtime.Stack(stacks, true)
-
-	for ; n == len(stacks); n = runtime.Stack(stacks, true) {
-		stacks = make([]byte, 2*len(stacks))
+	if testing.Short() && looks.Add(1)%4 != 0 { // a look takes milliseconds; the whole run looks each time
+		return
 	}
 
-	all := strings.Split(strings.TrimSpace(string(stacks[:n])), "\n\n")
+	all := strings.Split(allStacks(), "\n\n")
 	own := bubbleOf(all[0]) // the first one is the caller's
 
 	for _, stack := range all[1:] {
@@ -93,6 +91,24 @@ func (h *harness) idle() {
 
 				return
 			}
+		}
+	}
+}
+
+// looks counts the calls of idle.
+var looks atomic.Int64
+
+// stackBytes is the size that the stacks of all goroutines had last. To write them costs much, so it should happen once.
+var stackBytes atomic.Int64
+
+// allStacks returns the stacks of all goroutines, that of the caller first.
+func allStacks() string {
+	for size := max(1<<20, 2*stackBytes.Load()); ; size *= 2 {
+		stacks := make([]byte, size)
+		if n := runtime.Stack(stacks, true); n < len(stacks) {
+			stackBytes.Store(int64(n))
+
+			return strings.TrimSpace(string(stacks[:n]))
 		}
 	}
 }
