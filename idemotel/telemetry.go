@@ -30,8 +30,8 @@ type Options struct {
 	FlushTimeout time.Duration
 }
 
-// Telemetry makes spans and metrics of what a Store and its wrapper report. It is safe for concurrent use. Make one with [New]. Where a nil one is used,
-// that panics.
+// Telemetry makes spans and metrics of what a Store and its wrapper report. It is safe for concurrent use. Make one with [New]. Where a nil
+// one is used, that panics.
 type Telemetry struct {
 	tracer       trace.Tracer
 	events       metric.Int64Counter
