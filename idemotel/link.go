@@ -16,8 +16,8 @@ const (
 	xrayName        = "AWSTraceHeader"
 )
 
-// traceparent is the W3C text of the span in ctx, "" if there is none.
-func traceparent(ctx context.Context) string {
+// Trace returns the W3C traceparent of the span in ctx, sampled or not, or "" if there is none. It is for idemddb.Options.Trace.
+func Trace(ctx context.Context) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 

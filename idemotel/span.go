@@ -25,21 +25,24 @@ const (
 
 // process is the work on one message.
 type process struct {
-	span  trace.Span
-	begun time.Time
-	queue string
+	span       trace.Span
+	begun      time.Time
+	attributes []attribute.KeyValue // which the span and the metrics share
 }
 
 type processKey struct{}
 
 // begin begins the span of a message.
 func (t *Telemetry) begin(ctx context.Context, m events.SQSMessage) context.Context {
-	p := &process{begun: time.Now(), queue: queueName(m.EventSourceARN)}
+	queue := queueName(m.EventSourceARN)
+	p := &process{begun: time.Now(), attributes: []attribute.KeyValue{
+		semconv.MessagingSystemAWSSQS, semconv.MessagingOperationName(operation), semconv.MessagingDestinationName(queue),
+	}}
 
-	ctx, p.span = t.tracer.Start(ctx, strings.TrimSpace(operation+" "+p.queue), //nolint:spancheck // end ends it
+	ctx, p.span = t.tracer.Start(ctx, strings.TrimSpace(operation+" "+queue), //nolint:spancheck // end ends it
 		trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithLinks(producers(m)...),
-		trace.WithAttributes(p.attributes()...),
+		trace.WithAttributes(p.attributes...),
 		trace.WithAttributes(
 			semconv.FaaSTriggerPubSub, semconv.MessagingOperationTypeProcess, semconv.MessagingMessageID(m.MessageId)),
 	)
@@ -60,16 +63,9 @@ func (t *Telemetry) end(ctx context.Context, o lambdawrap.Outcome) {
 		p.span.SetStatus(codes.Error, string(o))
 	}
 
-	t.durations.Record(ctx, time.Since(p.begun).Seconds(), metric.WithAttributes(p.attributes()...), metric.WithAttributes(ended...))
+	t.durations.Record(ctx, time.Since(p.begun).Seconds(), metric.WithAttributes(p.attributes...), metric.WithAttributes(ended...))
 	p.span.SetAttributes(ended...)
 	p.span.End()
-}
-
-// attributes are those that the spans and the metrics of a queue share.
-func (p *process) attributes() []attribute.KeyValue {
-	return []attribute.KeyValue{
-		semconv.MessagingSystemAWSSQS, semconv.MessagingOperationName(operation), semconv.MessagingDestinationName(p.queue),
-	}
 }
 
 // isFailure tells whether the work, its record or the message itself failed. What the record answered is no failure, nor is a message that

@@ -87,9 +87,6 @@ func New(opts *Options) (*Telemetry, error) {
 	return t, nil
 }
 
-// Trace returns the W3C traceparent of the span in ctx, sampled or not, or "" if there is none. It is for idemddb.Options.Trace.
-func Trace(ctx context.Context) string { return traceparent(ctx) }
-
 // StoreOptions returns a copy of opts, which may be nil, for [idemddb.New]. Its Trace keeps the traceparent of the context's span in the
 // record, unless opts has a Trace of its own. Its Observe counts each event, adds the links of replays and takeovers to the context's span,
 // and then calls that of opts. Set a Trace or an Observe of your own in opts: set in the result, it would replace these.

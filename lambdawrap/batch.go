@@ -155,7 +155,7 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim
 	}
 
 	if claim.Takeover() {
-		v.logTakeover(ctx, m)
+		logTakeover(ctx, v.logger(), m.key, m.id)
 	}
 
 	return claim, outcome{}

@@ -179,7 +179,7 @@ func (v *invocation) mayBegin(ctx context.Context, m *message) error {
 	case !v.limits.hasTime() || ctx.Err() != nil:
 		return errors.Join(errNoTime, claim.ReleaseUnused(ctx))
 	case claim.Takeover():
-		v.logTakeover(ctx, m)
+		logTakeover(ctx, v.logger(), m.key, m.id)
 	}
 
 	return nil

@@ -56,8 +56,7 @@ func (x *exchange) workClaimed(ctx context.Context) outcome {
 	}
 
 	if claim.Takeover() {
-		x.logger().LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
-			append(keyAttrs(x.key), slog.String("outcome", "takeover"))...)
+		logTakeover(ctx, x.logger(), x.key)
 	}
 
 	work, stop := claim.Keep(ctx)

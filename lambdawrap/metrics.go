@@ -128,11 +128,8 @@ func Measure[In, Out any](m *Metrics, h func(context.Context, In) (Out, error)) 
 	return func(ctx context.Context, in In) (out Out, err error) {
 		err = m.measure(ctx, func(ctx context.Context, c *counts) (err error) {
 			out, err = h(ctx, in)
+			c.takeEnded()
 
-			c.mu.Lock()
-			defer c.mu.Unlock()
-
-			c.messages, c.failures = c.ended, c.failed
 			if err != nil {
 				c.messages = max(1, c.messages) // it failed before the first of them ended
 			}
@@ -164,9 +161,7 @@ func (m *Metrics) WrapHTTP(h http.Handler) http.Handler {
 		c, ctx := newCounts(), r.Context()
 		h.ServeHTTP(w, r.WithContext(context.WithValue(ctx, countsKey{}, c)))
 
-		c.mu.Lock()
-		c.messages, c.failures = c.ended, c.failed
-		c.mu.Unlock()
+		c.takeEnded()
 
 		if c.messages > 0 {
 			m.report(ctx, c)
@@ -230,6 +225,14 @@ type counts struct {
 
 func newCounts() *counts {
 	return &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[Outcome]int{}}
+}
+
+// takeEnded makes the messages that have ended those of the call.
+func (c *counts) takeEnded() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.messages, c.failures = c.ended, c.failed
 }
 
 // doneUnobserved reports whether a message was done for which a Store reports an event, and no event came. Other outcomes prove

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -368,10 +369,10 @@ func (v *invocation) report(ctx context.Context, m *message, o outcome, err erro
 	}
 }
 
-// logTakeover writes the line of the one moment in which an effect may be the second.
-func (v *invocation) logTakeover(ctx context.Context, m *message) {
-	v.logger().LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
-		append([]slog.Attr{m.id, slog.String("outcome", "takeover")}, keyAttrs(m.key)...)...)
+// logTakeover writes the line of the one moment in which an effect may be the second. about says whose key it is.
+func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...slog.Attr) {
+	logger.LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
+		slices.Concat(about, []slog.Attr{slog.String("outcome", "takeover")}, keyAttrs(key))...)
 }
 
 // keyAttrs say which key a line is about, by its hash, and what shows its record.

@@ -200,7 +200,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
 	}
 
 	if claim.Takeover() {
-		v.logTakeover(ctx, m)
+		logTakeover(ctx, v.logger(), m.key, m.id)
 	}
 
 	err, isLate := v.handle(kept, m.work)
