@@ -81,14 +81,8 @@ func (c *clients) play(payments int) {
 
 func (c *clients) check(payments int) {
 	want := c.accepted(payments)
-	accounts := map[string]pipeline.Account{}
 
-	for _, e := range want {
-		a := accounts[e.Account]
-		accounts[e.Account] = pipeline.Account{Balance: a.Balance + e.Amount, Payments: a.Payments + 1}
-	}
-
-	if diff := cmp.Diff(accounts, c.sight()); diff != "" {
+	if diff := cmp.Diff(pipeline.AccountsOf(want), c.sight()); diff != "" {
 		c.Errorf("accounts (-want +got):\n%s", diff)
 	}
 

@@ -24,13 +24,12 @@ func (r *run) sight() map[string]pipeline.Account {
 }
 
 func (r *run) check(payments int, before map[string]pipeline.Account) {
-	want, entries := map[string]pipeline.Account{}, map[string]pipeline.Entry{}
-
+	entries := map[string]pipeline.Entry{}
 	for n := range payments {
-		a := want[r.account(n)]
-		want[r.account(n)] = pipeline.Account{Balance: a.Balance + amount(n), Payments: a.Payments + 1}
 		entries[paymentID(n)] = pipeline.Entry{Account: r.account(n), Amount: amount(n)}
 	}
+
+	want := pipeline.AccountsOf(entries)
 
 	if diff := cmp.Diff(want, before); diff != "" {
 		r.Errorf("accounts (-want +got):\n%s", diff)

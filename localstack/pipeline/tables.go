@@ -96,6 +96,18 @@ type Entry struct {
 	Amount  int
 }
 
+// AccountsOf returns the accounts in which these payments are, each once.
+func AccountsOf(payments map[string]Entry) map[string]Account {
+	accounts := map[string]Account{}
+
+	for _, e := range payments {
+		a := accounts[e.Account]
+		accounts[e.Account] = Account{Balance: a.Balance + e.Amount, Payments: a.Payments + 1}
+	}
+
+	return accounts
+}
+
 // Entries returns the ledger's entries by their payment's id.
 func (p *Pipeline) Entries(ctx context.Context) (map[string]Entry, error) {
 	return p.entries(ctx, "payment#")
