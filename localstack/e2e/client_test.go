@@ -71,12 +71,7 @@ func wantPaid(t *testing.T, p *pipeline.Pipeline, want payments) {
 	wantAnnounced(t, p, "", len(want)) // by then the relay has sent what processes left that were killed
 	allDone(t, p, "", len(want))
 
-	byName := map[string]pipeline.Account{}
-	for _, e := range want {
-		byName[e.Account] = pipeline.Account{Balance: e.Amount, Payments: 1}
-	}
-
-	wantAccounts(t, p, "", byName)
+	wantAccounts(t, p, "", pipeline.AccountsOf(want))
 
 	for what, read := range map[string]func(context.Context) (map[string]pipeline.Entry, error){"accepted": p.Requests, "made": p.Entries} {
 		got, err := read(t.Context())

@@ -49,6 +49,24 @@ func sendBatch(t *testing.T, p *pipeline.Pipeline, prefix string, n int) {
 	send(t, p, bodies...)
 }
 
+// wantEachOnce wants the payments of sendBatch in their accounts, with an entry and an announcement each.
+func wantEachOnce(t *testing.T, p *pipeline.Pipeline, prefix string, n int) {
+	t.Helper()
+	wantAccounts(t, p, prefix, eachOnce(prefix, n))
+	wantEntries(t, p, prefix, n)
+	wantAnnounced(t, p, prefix, n)
+}
+
+// eachOnce are the accounts after n payments of 1, each to the account of its own name.
+func eachOnce(prefix string, n int) map[string]pipeline.Account {
+	accounts := map[string]pipeline.Account{}
+	for i := range n {
+		accounts[prefix+strconv.Itoa(i)] = pipeline.Account{Balance: 1, Payments: 1}
+	}
+
+	return accounts
+}
+
 func records(t *testing.T, p *pipeline.Pipeline) map[string]pipeline.Record {
 	t.Helper()
 

@@ -138,13 +138,7 @@ func testPoison(t *testing.T, p *pipeline.Pipeline) {
 // wantGoodOnce wants each good payment once.
 func wantGoodOnce(t *testing.T, p *pipeline.Pipeline) {
 	t.Helper()
-
-	want := map[string]pipeline.Account{}
-	for i := range 8 {
-		want[fmt.Sprintf("good-%d", i)] = pipeline.Account{Balance: 1, Payments: 1}
-	}
-
-	wantAccounts(t, p, "good-", want)
+	wantAccounts(t, p, "good-", eachOnce("good-", 8))
 }
 
 func putAccount(t *testing.T, p *pipeline.Pipeline, name string, balance ddb.AttributeValue) {
