@@ -418,6 +418,67 @@ func TestWhatClaimsOfABatchCost(t *testing.T) {
 	}
 }
 
+// The order in which the goroutines run is another one in each round.
+func TestWritesAfterASharedRequestShareTheNextOne(t *testing.T) {
+	t.Parallel()
+
+	for range 200 {
+		bubble(t, nil, func(f *fixture) {
+			f.slow(time.Millisecond)
+			f.batch.Expect(25)
+
+			var all sync.WaitGroup
+
+			for _, key := range numbered(25) {
+				all.Go(func() {
+					claim, _, err := f.batch.Claim(f.Context(), key, nil)
+					if err != nil {
+						f.Error(err)
+
+						return
+					}
+
+					if err := claim.Complete(f.Context(), nil); err != nil {
+						f.Error(err)
+					}
+				})
+			}
+
+			all.Wait()
+			f.want("INSERT×25", "UPDATE×25")
+		})
+	}
+}
+
+func TestAWriteAfterASharedRequestDoesNotWaitForItsOtherClaims(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.complete(f.claims(1)...)
+		f.requests()
+		f.slow(time.Millisecond)
+
+		f.batch.Expect(2)
+
+		var all sync.WaitGroup
+
+		all.Go(func() {
+			if _, rec, err := f.batch.Claim(f.Context(), "0", nil); rec == nil || err != nil {
+				f.Errorf("the duplicate: %v, %v", rec, err)
+			}
+		})
+		all.Go(func() {
+			f.takes(2*time.Millisecond, func() {
+				if claim, _, err := f.batch.Claim(f.Context(), "new", nil); err != nil || claim.Complete(f.Context(), nil) != nil {
+					f.Errorf("the new key: %v", err)
+				}
+			})
+		})
+
+		all.Wait()
+		f.wantInAnyOrder("INSERT×2", "UPDATE×1", "UpdateItem")
+	})
+}
+
 func TestClaimsThatAreNotAnnouncedShareRequests(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

@@ -100,11 +100,8 @@ func (b *Batch) run(ctx context.Context, c *sharedCall) {
 
 		c.cancel()
 
-		for _, q := range c.open {
-			b.finish(q, failure)
-		}
-
 		b.landed(ctx, c)
+		b.finish(failure, c.open...)
 		close(c.done)
 	}()
 
@@ -120,14 +117,15 @@ func (b *Batch) run(ctx context.Context, c *sharedCall) {
 				return false // another write of the request has given up
 			}
 
-			b.finish(q, err)
+			b.finish(err, q)
 
 			return true
 		})
 	}
 }
 
-// landed lets the writes that came meanwhile go: they wait for the first try of a request, not for its retries.
+// landed lets the writes that came meanwhile go: they wait for the first answer to a request, not for its retries. It is called before
+// the writers of the request have their answers: what they write next waits for the others again.
 func (b *Batch) landed(ctx context.Context, c *sharedCall) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,25 +151,26 @@ func (b *Batch) failed(ctx context.Context, c *sharedCall, err error) {
 	}
 }
 
-// finish answers a write, once.
-func (b *Batch) finish(q *queued, err error) {
+// finish answers writes, each of them once. All of them count as answered before the first writer can go on: the next write of one
+// that goes on waits for those of the others.
+func (b *Batch) finish(err error, writes ...*queued) {
 	b.mu.Lock()
 
-	if q.finished {
-		b.mu.Unlock()
+	writes = slices.DeleteFunc(writes, func(q *queued) bool { return q.finished })
 
-		return
-	}
+	for _, q := range writes {
+		q.finished = true
+		b.sent--
 
-	q.finished = true
-	b.sent--
-
-	if q.leave() { // what is left of the request has no callers
-		q.call.cancel()
+		if q.leave() { // what is left of the request has no callers
+			q.call.cancel()
+		}
 	}
 	b.mu.Unlock()
 
-	q.answer <- err
+	for _, q := range writes {
+		q.answer <- err
+	}
 }
 
 // leave takes a writer out of those that wait for its request, once, with the mutex of the Batch held. It returns whether none waits now.
@@ -197,7 +196,8 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 	if len(c.writes) == 1 {
 		err := b.store.sendSingle(ctx, c.writes[0])
 		if err == nil {
-			b.finish(c.writes[0], nil)
+			b.landed(ctx, c)
+			b.finish(nil, c.writes[0])
 
 			c.open = nil
 		}
@@ -207,13 +207,11 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 
 	c.tries++
 
-	again, fault := b.exchange(ctx, c.open)
+	again, fault := b.exchange(ctx, c)
 
 	// Where some writes have answers, DynamoDB is there, and what still fails concerns single keys. They must not delay each other.
 	if c.tries >= batchTries && len(again) < len(c.writes) {
-		for _, q := range again {
-			b.finish(q, errSingle)
-		}
+		b.finish(errSingle, again...)
 
 		again, fault = nil, nil
 	}
@@ -223,27 +221,36 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 	return fault
 }
 
-// exchange sends writes in one request, and those whose answer asks for the other statement in another one at once. It returns those that
-// must be sent again, and why.
-func (b *Batch) exchange(ctx context.Context, writes []*queued) (again []*queued, fault error) {
-	for next := writes; len(next) > 0; next = slices.DeleteFunc(next, b.drop) {
+// exchange sends the open writes in one request, and those whose answer asks for the other statement in another one at once. It returns
+// those that must be sent again, and why.
+func (b *Batch) exchange(ctx context.Context, c *sharedCall) (again []*queued, fault error) {
+	for next := c.open; len(next) > 0; next = slices.DeleteFunc(next, b.drop) {
 		asked := next
 		next = nil
+
+		var done, single []*queued
 
 		for i, r := range b.store.execute(ctx, statements(asked)) {
 			q := asked[i]
 
 			switch does, err := q.read(r); does {
 			case answered:
-				b.finish(q, nil)
+				done = append(done, q)
 			case goSingle:
-				b.finish(q, errSingle)
+				single = append(single, q)
 			case sendOther:
 				next = append(next, q)
 			case sendAgain:
 				again, fault = append(again, q), err
 			}
 		}
+
+		if len(done) > 0 {
+			b.landed(ctx, c)
+		}
+
+		b.finish(nil, done...)
+		b.finish(errSingle, single...)
 	}
 
 	return again, fault
@@ -257,9 +264,9 @@ func (b *Batch) drop(q *queued) bool {
 
 	switch {
 	case left: // without a caller, a claim would keep its key from others
-		b.finish(q, nil)
+		b.finish(nil, q)
 	case !b.store.shares(): // an earlier try, or another request, was denied
-		b.finish(q, errSingle)
+		b.finish(errSingle, q)
 	default:
 		return false
 	}

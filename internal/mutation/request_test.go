@@ -119,4 +119,13 @@ var requestMutants = []mutant{
 		_ = q.call.cancel`,
 		pkg: "idemddb", run: "TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd",
 	},
+	{
+		why:  "those that a shared request answered write while it still counts as under way",
+		file: "idemddb/shared_call.go",
+		old: `if len(done) > 0 {
+			b.landed(ctx, c)
+		}`,
+		new: ``,
+		pkg: "idemddb", run: "TestAWriteAfterASharedRequestDoesNotWaitForItsOtherClaims|TestWritesAfterASharedRequestShareTheNextOne",
+	},
 }
