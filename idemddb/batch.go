@@ -279,15 +279,3 @@ func (b *Batch) take() []*queued {
 
 	return taken
 }
-
-// shares tells whether writes share requests now: the client has BatchExecuteStatement, it was not denied recently, and neither
-// Options.Single nor IDEMDDB_DISABLED is set.
-func (s *Store) shares() bool {
-	if s.batcher == nil {
-		return false
-	}
-
-	until := s.singleUntil.Load()
-
-	return until == nil || time.Now().After(*until)
-}

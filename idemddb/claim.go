@@ -2,15 +2,8 @@ package idemddb
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"sync"
 	"time"
-
-	"github.com/aws/aws-lambda-go/lambdacontext"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 // ClaimOptions shape one claim. Nil and zero mean the defaults.
@@ -90,196 +83,6 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Cla
 	return s.acquire(ctx, nil, key, opts)
 }
 
-// acquisition is one call of Claim. All of its tries share the owner token.
-type acquisition struct {
-	store       *Store
-	key         string
-	partition   string
-	token       string
-	fingerprint string    // as stored; "" for none
-	trace       string    // by Options.Trace; "" for none
-	deadline    time.Time // bounds the lease; zero for none
-	redelivered bool
-	skipResult  bool
-	answers     int // of the batch, when this claim began
-
-	// How the write is sent, and what the last try would have written.
-	insert bool // in a shared request: as an INSERT, because there is probably no record
-	turns  int  // how often the answer asked for the other statement
-	last   stamp
-
-	// The answer. Exactly one of claim, record and err is set.
-	claim  *Claim
-	record *Record
-	err    error
-	result types.AttributeValue // of the record, as stored
-	unsent *storedRecord        // the record of the answer, if it has messages that are not sent
-}
-
-var (
-	// errChanged: the record changed while it was claimed, so the claim begins anew.
-	errChanged = errors.New("the record changed meanwhile, several times in a row; try again later")
-
-	// errLate: the answer came when the lease was already over, so the claim begins anew.
-	errLate = errors.New("the answer to the claim came after its lease")
-
-	// errExpired and errTakeable are refusals whose records ask for another request.
-	errExpired  = errors.New("the record is past its retention")
-	errTakeable = errors.New("the lease is over")
-)
-
-const (
-	maxTurns = 5 // of a claim whose record changes between two requests
-
-	pollMin = 50 * time.Millisecond
-	pollMax = time.Second
-)
-
-// acquire is Store.Claim and Batch.Claim.
-func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Claim, *Record, error) {
-	if opts == nil {
-		opts = &ClaimOptions{}
-	}
-
-	if opts.Optimistic {
-		return nil, nil, keyError("claim", key, errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic"))
-	}
-
-	if s.disabled {
-		return s.claimDisabled(ctx, key), nil, nil
-	}
-
-	partition, err := s.partition(key)
-	if err != nil {
-		return nil, nil, keyError("claim", key, err)
-	}
-
-	a := s.newAcquisition(ctx, key, partition, opts)
-	a.deadline = leaseBound(ctx)
-
-	if !a.cached() {
-		a.trace = s.trace(ctx)
-		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
-	}
-
-	if a.record != nil {
-		a.useRecord(ctx, b)
-	}
-
-	s.observe(ctx, a.event())
-
-	return a.claim, a.record, a.err
-}
-
-func (s *Store) newAcquisition(ctx context.Context, key, partition string, opts *ClaimOptions) *acquisition {
-	return &acquisition{
-		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
-		redelivered: opts.Redelivered, skipResult: opts.SkipResult,
-	}
-}
-
-// cached looks the key up in memory. It returns false if the key is not there.
-func (a *acquisition) cached() bool {
-	if a.store.cache == nil {
-		return false
-	}
-
-	found := a.store.cache.get(a.partition, a.key, a.store.opts.Now())
-	if found == nil {
-		return false
-	}
-
-	if a.fingerprint != "" && found.fingerprint != "" && a.fingerprint != found.fingerprint {
-		a.err = keyError("claim", a.key, ErrMismatch)
-	} else {
-		a.record, a.result = &found.record, found.result
-	}
-
-	return true
-}
-
-// wait tries to claim the key, and again for as long as the caller waits for another worker.
-func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func()) {
-	end := time.Now().Add(limit)
-
-	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		try()
-
-		left := time.Until(end)
-		if left <= 0 || !errors.Is(a.err, ErrInProgress) {
-			return
-		}
-
-		if !sleep.For(ctx, min(pause, left)) {
-			a.err = errors.Join(a.err, context.Cause(ctx))
-
-			return
-		}
-	}
-}
-
-// try claims the key within its patience. It begins anew if the record changed between two requests.
-func (a *acquisition) try(ctx context.Context, b *Batch) {
-	p := policy{pause: claimCap}
-	p.end, a.answers = b.patience(ctx, a.store.opts.ClaimPatience)
-
-	for turn := range maxTurns {
-		a.ask(ctx, b, p)
-
-		if !errors.Is(a.err, errChanged) && !errors.Is(a.err, errLate) || turn == maxTurns-1 {
-			return
-		}
-
-		if time.Until(p.end) < retryBase || !sleep.For(ctx, retryBase) {
-			a.err = errors.Join(a.err, context.Cause(ctx))
-
-			return
-		}
-	}
-}
-
-// ask sends the claim and does what its answer asks for.
-func (a *acquisition) ask(ctx context.Context, b *Batch, p policy) {
-	a.claim, a.record, a.err = nil, nil, nil
-	a.insert, a.turns = !a.redelivered, 0
-
-	if err := a.store.send(ctx, b, a.key, p, a); err != nil {
-		b.answered(!isTransient(err), a.answers)
-		a.err = keyError("claim", a.key, a.store.explain(err))
-
-		return
-	}
-
-	b.answered(true, a.answers)
-
-	if rare, ok := errors.AsType[*rareError](a.err); ok {
-		a.err = nil
-
-		if errors.Is(rare.reason, errExpired) {
-			a.recreate(ctx, p, rare.found)
-		} else {
-			a.err = a.markFailed(ctx, p, rare.found)
-		}
-	}
-
-	if a.claim != nil && !a.hold(ctx, p) {
-		a.claim, a.err = nil, keyError("claim", a.key, errLate)
-	}
-}
-
-// hold makes sure that a claim has at least half of the lease that it could have now: its answer may have come late, after an
-// outage or in a frozen process. It extends the lease once. It returns false if the claim is lost or its lease is over.
-func (a *acquisition) hold(ctx context.Context, p policy) bool {
-	now := a.store.stamp(a.deadline)
-	if possible := now.lease.Sub(now.now); a.claim.left() >= possible/2 {
-		return true
-	}
-
-	_, err := a.claim.lengthen(ctx, a.deadline, p)
-
-	return err == nil && a.claim.left() > 0
-}
-
 // Key returns the key as it was claimed.
 func (c *Claim) Key() string { c.mustExist(); return c.key }
 
@@ -318,6 +121,21 @@ func (c *Claim) Settled() Kind {
 	return c.settled
 }
 
+// Staged tells whether effects are staged for the claim: then its work has had no effect before it is committed. It is for wrappers.
+func (c *Claim) Staged() bool {
+	c.mustExist()
+	c.staging.mu.Lock()
+	defer c.staging.mu.Unlock()
+
+	return len(c.staging.effects.Items) > 0 || len(c.staging.effects.Messages) > 0
+}
+
+// EndStaging lets the work of the claim stage no more, because it did not return in time. It is for wrappers.
+func (c *Claim) EndStaging() {
+	c.mustExist()
+	c.staging.end()
+}
+
 // Held tells whether the claim's lease is not over by Options.Now, and no write of the claim was fenced. It is for wrappers, whose work
 // may begin some time after the claim.
 func (c *Claim) Held() bool {
@@ -342,24 +160,9 @@ func (c *Claim) mustExist() {
 // left is how long the lease lasts.
 func (c *Claim) left() time.Duration { return c.Deadline().Sub(c.store.opts.Now()) }
 
-// tokenMark ends the request id in an owner token.
-const tokenMark = "/"
+// lastsUntil tells whether the lease lasts to the deadline, so that there is nothing to renew. Without a deadline it does not.
+func (c *Claim) lastsUntil(deadline time.Time) bool {
+	left := c.left()
 
-// newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.
-// The request id is there for operators.
-func newToken(requestID string) string {
-	if requestID == "" {
-		return rand.Text()
-	}
-
-	return requestID + tokenMark + rand.Text()
-}
-
-// requestID is the id of the Lambda invocation; "" outside of Lambda.
-func requestID(ctx context.Context) string {
-	if lc, ok := lambdacontext.FromContext(ctx); ok {
-		return lc.AwsRequestID
-	}
-
-	return ""
+	return !deadline.IsZero() && time.Until(deadline) <= left+time.Millisecond
 }

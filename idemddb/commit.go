@@ -66,7 +66,7 @@ func (s *Store) commit(
 		c.useRecord(ctx, b)
 
 		if c.record != nil || c.err != nil {
-			s.observe(ctx, c.event())
+			s.opts.Observe(ctx, c.event())
 
 			return c.record, c.err
 		}
@@ -113,13 +113,13 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e
 		opts = &ClaimOptions{}
 	}
 
-	partition, err := s.partition(key)
+	a, err := s.newAcquisition(ctx, key, opts)
 	if err != nil && !s.disabled {
 		return nil, keyError("commit", key, err)
 	}
 
 	e = Effects{Items: copyItems(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
-	if err := s.checkEffects(partition, e); err != nil {
+	if err := s.checkEffects(a.partition, e); err != nil {
 		return nil, keyError("commit", key, err)
 	}
 
@@ -127,10 +127,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e
 		s.tellDisabled(ctx)
 	}
 
-	return &committing{
-		acquisition: *s.newAcquisition(ctx, key, partition, opts),
-		tx:          newTx(), effects: e, patience: opts.Wait,
-	}, nil
+	return &committing{acquisition: *a, tx: newTx(), effects: e, patience: opts.Wait}, nil
 }
 
 // run commits the key by a transaction of its own. It begins anew if the record changed between two requests.
@@ -169,7 +166,7 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 	c.done = s.completion(c.tx, c.effects, c.own)
 	c.last = stamp{now: time.UnixMilli(c.done.Done)}
 
-	set := updateCommit + c.done.update() + s.traced(updateSetTrace)
+	set := updateCommit + c.done.update() + s.expr.setTrace
 
 	condition, update := s.expr.claim, set+updateDropBoth
 	if c.fingerprint != "" {
@@ -263,7 +260,7 @@ func (c *committing) replace(ctx context.Context, p policy, old *storedRecord) {
 
 // after follows a commit: its messages are sent, and its event is emitted.
 func (c *committing) after(ctx context.Context, b *Batch, omitted error) error {
-	c.store.observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: omitted})
+	c.store.opts.Observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: omitted})
 
 	if len(c.done.Outbox) > 0 {
 		c.done.Token = &c.token

@@ -47,7 +47,7 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, e Effects) erro
 
 // write completes the claim, together with the effects if there are any. omitted says why the result is not kept.
 func (c *Claim) write(ctx context.Context, result types.AttributeValue, e Effects, omitted error) error {
-	if e.isEmpty() {
+	if len(e.Items) == 0 && len(e.Messages) == 0 {
 		return c.complete(ctx, result, omitted)
 	}
 
@@ -105,7 +105,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 		}
 	case !errors.Is(err, ErrFenced):
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
-		s.observe(ctx, c.event(Unrecorded, err))
+		s.opts.Observe(ctx, c.event(Unrecorded, err))
 	}
 
 	return err
@@ -209,7 +209,9 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 		return err
 	}
 
-	c.staging.end()
+	if with.kind != Completed { // a completion has taken what was staged
+		c.staging.end()
+	}
 
 	b := c.batch
 	if with.large {
@@ -229,7 +231,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 	}
 
 	c.end(with.kind)
-	c.store.observe(ctx, c.event(with.kind, with.cause))
+	c.store.opts.Observe(ctx, c.event(with.kind, with.cause))
 
 	return nil
 }
@@ -302,7 +304,7 @@ func (c *Claim) refusal(ctx context.Context, op string, found *storedRecord, err
 	c.mu.Unlock()
 
 	if !settled {
-		c.store.observe(ctx, c.event(Fenced, fenced))
+		c.store.opts.Observe(ctx, c.event(Fenced, fenced))
 	}
 
 	if c.store.opts.Unswept && fenced.Record != nil && len(found.Outbox) > 0 {
@@ -310,21 +312,6 @@ func (c *Claim) refusal(ctx context.Context, op string, found *storedRecord, err
 	}
 
 	return fenced
-}
-
-func (c *Claim) event(kind Kind, err error) Event {
-	return Event{Kind: kind, Key: c.key, Fence: c.fence, Attempt: c.attempt, Err: err}
-}
-
-func (c *Claim) ownValues() item {
-	return item{":mine": stringValue(c.token), ":fence": numberValue(c.fence), ":inprogress": inProgressValue}
-}
-
-func (c *Claim) heldValues() item {
-	values := c.ownValues()
-	values[":zero"] = zeroValue
-
-	return values
 }
 
 func isLarge(result types.AttributeValue) bool {
@@ -351,4 +338,8 @@ func sameResult(a, b types.AttributeValue) bool {
 	default:
 		return b == nil
 	}
+}
+
+func (c *Claim) event(kind Kind, err error) Event {
+	return Event{Kind: kind, Key: c.key, Fence: c.fence, Attempt: c.attempt, Err: err}
 }

@@ -56,14 +56,14 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	switch {
 	case err != nil:
 		err = fmt.Errorf("%w: %w", keyError("complete", c.key, err), ErrUncommitted)
-		s.observe(ctx, c.event(Uncommitted, err))
+		s.opts.Observe(ctx, c.event(Uncommitted, err))
 
 		return err
 	case answer.effect != nil:
 		c.reopen()
 
 		answer.effect.refused = e.Refused
-		s.observe(ctx, c.event(EffectRefused, answer.effect))
+		s.opts.Observe(ctx, c.event(EffectRefused, answer.effect))
 
 		return answer.effect
 	case answer.refused:
@@ -113,7 +113,7 @@ func (c *Claim) refusedCommit(ctx context.Context, answer *part, done *storedRec
 func (c *Claim) committed(ctx context.Context, done *storedRecord, omitted error) error {
 	c.end(Completed)
 	c.staging.written()
-	c.store.observe(ctx, c.event(Completed, omitted))
+	c.store.opts.Observe(ctx, c.event(Completed, omitted))
 
 	if len(done.Outbox) == 0 {
 		if c.store.cache != nil {

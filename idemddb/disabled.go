@@ -39,7 +39,7 @@ func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
 
 // tellDisabled emits the event Disabled, once.
 func (s *Store) tellDisabled(ctx context.Context) {
-	s.told.Do(func() { s.observe(ctx, Event{Kind: Disabled}) })
+	s.told.Do(func() { s.opts.Observe(ctx, Event{Kind: Disabled}) })
 }
 
 // writeUnclaimed writes effects without a record, for a Store that IDEMDDB_DISABLED turned off.

@@ -244,27 +244,10 @@ func (s *staging) fits(result []byte) bool {
 	return s.store.opts.Results != nil || s.store.checkSize(s.partition, &types.AttributeValueMemberB{Value: result}, s.effects) == nil
 }
 
-func (e *Effects) isEmpty() bool { return len(e.Items) == 0 && len(e.Messages) == 0 }
-
-// Staged tells whether effects are staged for the claim: then its work has had no effect before it is committed. It is for wrappers.
-func (c *Claim) Staged() bool {
-	c.mustExist()
-	c.staging.mu.Lock()
-	defer c.staging.mu.Unlock()
-
-	return !c.staging.effects.isEmpty()
-}
-
 // Fits tells whether a result fits into the record and into the transaction, beside what is staged for the claim. A result that does not
 // fit would be omitted by Complete. It is for wrappers, which have a smaller one then.
 func (c *Claim) Fits(result []byte) bool {
 	c.mustExist()
 
 	return c.staging.fits(result)
-}
-
-// EndStaging lets the work of the claim stage no more, because it did not return in time. It is for wrappers.
-func (c *Claim) EndStaging() {
-	c.mustExist()
-	c.staging.end()
 }

@@ -1,7 +1,5 @@
 package idemddb
 
-import "context"
-
 // Kind names what happened to a key.
 type Kind string
 
@@ -41,10 +39,4 @@ type Event struct {
 	Attempt int    // 0 if there is no claim
 	Trace   string // of Replayed and Takeover: the traceparent of the run before, which Options.Trace gave to it; "" for none
 	Err     error  // nil if nothing went wrong
-}
-
-func (s *Store) observe(ctx context.Context, e Event) {
-	if s.opts.Observe != nil {
-		s.opts.Observe(ctx, e)
-	}
 }

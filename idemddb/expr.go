@@ -201,6 +201,9 @@ type expressions struct {
 	claim, claimFP string // conditions, without and with a fingerprint
 	again, againFP string // the same for a record that exists
 
+	setClaim, setAgain string // the updates of a claim, for either kind of condition
+	setTrace           string // "" without Options.Trace
+
 	insert, insertFP     string   // statements
 	inserted, insertedFP []string // the attributes of their parameters
 
@@ -225,13 +228,19 @@ func newExpressions(table string, o *Options) expressions {
 		inserted = append(inserted, o.SortKey)
 	}
 
+	setClaim, setAgain, setTrace := updateClaim, updateAgain, ""
+
 	if o.Trace != nil {
 		inserted = append(inserted, attrTrace, attrPrevTrace)
+		setTrace = updateSetTrace
+		setClaim += updateSetTrace + updateKeepTrace
+		setAgain += updateSetTrace + updateKeepTraceAgain
 	}
 
 	insertedFP := append(slices.Clone(inserted), attrFingerprint)
 
 	return expressions{
+		setClaim: setClaim, setAgain: setAgain, setTrace: setTrace,
 		insert: insertStatement(table, inserted), inserted: inserted,
 		insertFP: insertStatement(table, insertedFP), insertedFP: insertedFP,
 		claim:     condClaim + limits + condEnd,

@@ -225,3 +225,36 @@ func fieldsOf(it types.TransactWriteItem) (fields, bool) {
 		return fields{}, false
 	}
 }
+
+// Bounds for measuring an item: names and values count, a number as half its digits and two bytes.
+const (
+	maxNumberSize  = 12
+	recordNumbers  = 10
+	maxToken       = 128 // an owner token and a tx
+	maxFingerprint = 64
+)
+
+// checkSize returns ErrTooLarge if the record with this result and these messages would not fit into an item, or not into a transaction
+// with these effects.
+func (s *Store) checkSize(partition string, result types.AttributeValue, e Effects) error {
+	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
+		maxToken + len(stateInProgress) + maxFingerprint + recordNumbers*maxNumberSize + valueSize(result) + messagesSize(e.Messages)
+
+	if s.opts.Trace != nil {
+		size += 2 * maxTrace //nolint:mnd // trace and ptrace
+	}
+
+	for _, name := range attributeNames {
+		size += len(name)
+	}
+
+	if size > maxItemSize {
+		return fmt.Errorf("%w: the record would have %d bytes, an item holds %d", ErrTooLarge, size, maxItemSize)
+	}
+
+	if size += e.size() - messagesSize(e.Messages); size > maxTransaction {
+		return fmt.Errorf("%w: the transaction would have %d bytes, it takes %d", ErrTooLarge, size, maxTransaction)
+	}
+
+	return nil
+}

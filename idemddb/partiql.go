@@ -162,3 +162,48 @@ func insertStatement(table string, names []string) string {
 
 	return "INSERT INTO " + quoted(table) + " VALUE {" + strings.Join(texts, ", ") + "}"
 }
+
+// statement is the claim as one statement of a shared request.
+func (a *acquisition) statement() types.BatchStatementRequest {
+	s := a.store
+	again := s.expr.setAgain
+	a.last = s.stamp(a.deadline)
+
+	switch {
+	case a.insert:
+		return s.insertion(a.newRecord(firstFence(a.last)), a.fingerprint != "")
+	case a.fingerprint != "":
+		return write{a.partition, s.expr.againFP, again + updateSetFP, a.values()}.statement(s)
+	default:
+		return write{a.partition, s.expr.again, again + updateDropFP, a.values()}.statement(s)
+	}
+}
+
+// newRecord is the item of a new record of this claim.
+func (a *acquisition) newRecord(fence int64) item {
+	s := a.store
+	record := s.key(a.partition)
+	record[attrVersion] = versionValue
+	record[attrState] = inProgressValue
+	record[attrToken] = stringValue(a.token)
+	record[attrFence] = numberValue(fence)
+	record[attrPrevious] = zeroValue
+	record[attrLease] = numberValue(a.last.lease.UnixMilli())
+	record[attrAttempts] = oneValue
+	record[attrBorn] = numberValue(a.last.now.UnixMilli())
+	record[s.opts.TTLAttribute] = numberValue(s.expiry(a.last.now, a.last.lease))
+
+	if a.fingerprint != "" {
+		record[attrFingerprint] = stringValue(a.fingerprint)
+	}
+
+	if s.opts.Trace != nil {
+		record[attrTrace] = stringValue(a.trace)
+		record[attrPrevTrace] = noTraceValue
+	}
+
+	return record
+}
+
+// firstFence is the fencing token of a new record.
+func firstFence(t stamp) int64 { return t.now.UnixMilli() + 1 }

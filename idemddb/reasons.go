@@ -24,7 +24,7 @@ func (t *transaction) cancelled(ctx context.Context, reasons []types.Cancellatio
 	}
 
 	if slices.ContainsFunc(reasons, func(r types.CancellationReason) bool { return aws.ToString(r.Code) == "TransactionConflict" }) {
-		t.store.observe(ctx, Event{Kind: Conflict, Key: t.key()})
+		t.store.opts.Observe(ctx, Event{Kind: Conflict, Key: t.key()})
 	}
 
 	isAnswered := false

@@ -1,6 +1,8 @@
 package idemddb
 
 import (
+	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -185,34 +188,6 @@ func (r *storedRecord) matches(fingerprint string) bool {
 	return fingerprint == "" || r.Fingerprint == nil || *r.Fingerprint == fingerprint || !strings.HasPrefix(*r.Fingerprint, fingerprintVersion)
 }
 
-// record is the answer of a completed key.
-func (r *storedRecord) record(key string) *Record {
-	rec := &Record{
-		Key:       key,
-		Fence:     *r.Fence,
-		Trace:     r.Trace,
-		Attempts:  r.Attempts,
-		ExpiresAt: time.Unix(r.Expires, 0),
-	}
-
-	if r.Ends != 0 {
-		rec.ExpiresAt = time.Unix(r.Ends, 0)
-	}
-
-	if r.Done != 0 {
-		rec.CompletedAt = time.UnixMilli(r.Done)
-	}
-
-	switch result := r.Result.(type) {
-	case *types.AttributeValueMemberB:
-		rec.Result = result.Value
-	case *types.AttributeValueMemberNULL:
-		rec.ResultOmitted = true
-	}
-
-	return rec
-}
-
 // partition returns the partition key's value for a key, or ErrBadKey.
 //
 // A long key is stored as its digest; a short one that looks like a digest is, too, so that nobody can choose a key that
@@ -248,6 +223,24 @@ func storedFingerprint(fingerprint string) string {
 	return fingerprintVersion + digest(fingerprint)
 }
 
+// maxTrace is the longest text of Options.Trace that is kept, in bytes. A traceparent of W3C Trace Context has 55.
+const maxTrace = 128
+
+// keptTrace returns the text if a record may hold it, else "".
+func keptTrace(text string) string {
+	if len(text) > maxTrace {
+		return ""
+	}
+
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return ""
+		}
+	}
+
+	return text
+}
+
 // key returns the primary key of the item behind a partition key.
 func (s *Store) key(partition string) item {
 	key := item{s.opts.PartitionKey: stringValue(partition)}
@@ -267,39 +260,6 @@ func (s *Store) expiry(now, lease time.Time) int64 {
 	}
 
 	return end.Add(time.Second - 1).Unix()
-}
-
-// Bounds for measuring an item: names and values count, a number as half its digits and two bytes.
-const (
-	maxNumberSize  = 12
-	recordNumbers  = 10
-	maxToken       = 128 // an owner token and a tx
-	maxFingerprint = 64
-)
-
-// checkSize returns ErrTooLarge if the record with this result and these messages would not fit into an item, or not into a transaction
-// with these effects.
-func (s *Store) checkSize(partition string, result types.AttributeValue, e Effects) error {
-	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
-		maxToken + len(stateInProgress) + maxFingerprint + recordNumbers*maxNumberSize + valueSize(result) + messagesSize(e.Messages)
-
-	if s.opts.Trace != nil {
-		size += 2 * maxTrace //nolint:mnd // trace and ptrace
-	}
-
-	for _, name := range attributeNames {
-		size += len(name)
-	}
-
-	if size > maxItemSize {
-		return fmt.Errorf("%w: the record would have %d bytes, an item holds %d", ErrTooLarge, size, maxItemSize)
-	}
-
-	if size += e.size() - messagesSize(e.Messages); size > maxTransaction {
-		return fmt.Errorf("%w: the transaction would have %d bytes, it takes %d", ErrTooLarge, size, maxTransaction)
-	}
-
-	return nil
 }
 
 // Values that all requests share: never written.
@@ -335,4 +295,47 @@ func numberAt(it item, name string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(value.Value, 10, 64)
 
 	return n, err == nil
+}
+
+// tokenMark ends the request id in an owner token.
+const tokenMark = "/"
+
+// newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.
+// The request id is there for operators.
+func newToken(requestID string) string {
+	if requestID == "" {
+		return rand.Text()
+	}
+
+	return requestID + tokenMark + rand.Text()
+}
+
+// requestID is the id of the Lambda invocation; "" outside of Lambda.
+func requestID(ctx context.Context) string {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		return lc.AwsRequestID
+	}
+
+	return ""
+}
+
+// traceAt reads a traceparent from a record. Whatever else stands there is none: it must not make the record unreadable.
+func traceAt(stored item, name string) string {
+	text, ok := stored[name].(*types.AttributeValueMemberS)
+	if !ok {
+		return ""
+	}
+
+	return keptTrace(text.Value)
+}
+
+func (c *Claim) ownValues() item {
+	return item{":mine": stringValue(c.token), ":fence": numberValue(c.fence), ":inprogress": inProgressValue}
+}
+
+func (c *Claim) heldValues() item {
+	values := c.ownValues()
+	values[":zero"] = zeroValue
+
+	return values
 }

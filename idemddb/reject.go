@@ -18,16 +18,16 @@ func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, caus
 		return nil, nil //nolint:nilnil // there are no records
 	}
 
-	partition, err := s.partition(key)
-	if err != nil {
-		return nil, keyError("reject", key, err)
-	}
-
 	if opts == nil {
 		opts = &ClaimOptions{}
 	}
 
-	r := &rejecting{*s.newAcquisition(ctx, key, partition, opts), errorText(cause), permanent}
+	a, err := s.newAcquisition(ctx, key, opts)
+	if err != nil {
+		return nil, keyError("reject", key, err)
+	}
+
+	r := &rejecting{*a, errorText(cause), permanent}
 	r.trace = s.trace(ctx)
 
 	write, p, cancel := s.settleContext(ctx)
@@ -45,7 +45,7 @@ func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, caus
 			kind = Failed
 		}
 
-		s.observe(ctx, Event{Kind: kind, Key: key, Err: cause})
+		s.opts.Observe(ctx, Event{Kind: kind, Key: key, Err: cause})
 	}
 
 	return r.record, r.err
@@ -121,7 +121,7 @@ func (r *rejecting) single() *dynamodb.UpdateItemInput {
 
 	// The record has no lease. Its end is that of a record that was released or failed now.
 	values[":exp"] = numberValue(s.expiry(r.last.now, r.last.now))
-	set := updateReject + s.traced(updateSetTrace)
+	set := updateReject + s.expr.setTrace
 	in.UpdateExpression = new(set + " REMOVE fp")
 
 	if r.fingerprint != "" {

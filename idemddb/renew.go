@@ -16,7 +16,7 @@ import (
 // work may still run; it ends with the first settlement of the claim, without cancelling the context. The lease never goes beyond
 // the deadline of ctx, or of the invocation.
 func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
-	c.mustExist()
+	renews := !c.lastsUntil(leaseBound(ctx)) && !c.store.disabled
 
 	work, cancel := context.WithCancelCause(context.WithValue(ctx, workKey{}, c))
 	r := &renewer{claim: c, cancel: cancel}
@@ -25,7 +25,7 @@ func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
 	c.renewer = r
 	c.mu.Unlock()
 
-	if !c.store.disabled && !c.lastsUntil(leaseBound(ctx)) {
+	if renews {
 		r.mu.Lock() // until the timer is set: a lease that is almost over fires at once
 		defer r.mu.Unlock()
 
@@ -179,11 +179,6 @@ func (c *Claim) isSettling() bool {
 	return c.settling
 }
 
-// lastsUntil tells whether the lease lasts to the deadline, so that there is nothing to renew. Without a deadline it does not.
-func (c *Claim) lastsUntil(deadline time.Time) bool {
-	return !deadline.IsZero() && time.Until(deadline) <= c.left()+time.Millisecond
-}
-
 // Extend renews the lease to Options.Lease from now, but not beyond ctx's deadline, and never to an earlier end than it has. It costs 1
 // request and 1 WCU. While a handler runs, Keep does it. A lease that is over is renewed if nobody has taken the key over.
 //
@@ -206,7 +201,7 @@ func (c *Claim) extend(ctx context.Context, deadline time.Time, p policy) error 
 		return c.refusal(ctx, "extend", found, err)
 	}
 
-	c.store.observe(ctx, c.event(Extended, nil))
+	c.store.opts.Observe(ctx, c.event(Extended, nil))
 
 	return nil
 }

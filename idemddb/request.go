@@ -37,32 +37,6 @@ const (
 	goSingle              // a request of its own
 )
 
-// send sends a request until it is answered, in a shared request if there is a batch. Its error is that of a request without an
-// answer.
-func (s *Store) send(ctx context.Context, b *Batch, key string, p policy, r request) error {
-	if b != nil && s.shares() {
-		if done, err := b.send(ctx, key, p, r); done {
-			return err
-		}
-	}
-
-	return s.retry(ctx, key, p, func(ctx context.Context) error { return s.sendSingle(ctx, r) })
-}
-
-// sendSingle makes one try with a request of its own. Its error is nil once the request is answered.
-func (s *Store) sendSingle(ctx context.Context, r request) error {
-	out, err := s.api.UpdateItem(ctx, r.single(), sdkOptions...)
-	answer := response{err: err}
-
-	if err == nil && out != nil {
-		answer.item = out.Attributes
-	}
-
-	_, err = r.read(answer)
-
-	return err
-}
-
 // write is one conditional update of one record.
 type write struct {
 	partition         string
@@ -99,7 +73,8 @@ type fencedWrite struct {
 	refusal error         // ErrFenced
 }
 
-func (f *fencedWrite) single() *dynamodb.UpdateItemInput      { return f.build().input(f.store) }
+func (f *fencedWrite) single() *dynamodb.UpdateItemInput { return f.build().input(f.store) }
+
 func (f *fencedWrite) statement() types.BatchStatementRequest { return f.build().statement(f.store) }
 
 func (f *fencedWrite) read(r response) (step, error) {

@@ -9,8 +9,11 @@ import (
 	"iter"
 	"reflect"
 	"strconv"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 var (
@@ -162,4 +165,32 @@ func isAbsent(v reflect.Value) bool {
 	default:
 		return false
 	}
+}
+
+// record is the answer of a completed key.
+func (r *storedRecord) record(key string) *Record {
+	rec := &Record{
+		Key:       key,
+		Fence:     *r.Fence,
+		Trace:     r.Trace,
+		Attempts:  r.Attempts,
+		ExpiresAt: time.Unix(r.Expires, 0),
+	}
+
+	if r.Ends != 0 {
+		rec.ExpiresAt = time.Unix(r.Ends, 0)
+	}
+
+	if r.Done != 0 {
+		rec.CompletedAt = time.UnixMilli(r.Done)
+	}
+
+	switch result := r.Result.(type) {
+	case *types.AttributeValueMemberB:
+		rec.Result = result.Value
+	case *types.AttributeValueMemberNULL:
+		rec.ResultOmitted = true
+	}
+
+	return rec
 }

@@ -48,10 +48,48 @@ var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
 	o.DisableValidateResponseChecksum = true
 }}
 
+// send sends a request until it is answered, in a shared request if there is a batch. Its error is that of a request without an
+// answer.
+func (s *Store) send(ctx context.Context, b *Batch, key string, p policy, r request) error {
+	if b != nil && s.shares() {
+		if done, err := b.send(ctx, key, p, r); done {
+			return err
+		}
+	}
+
+	return s.retry(ctx, key, p, func(ctx context.Context) error { return s.sendSingle(ctx, r) })
+}
+
+// shares tells whether writes share requests now: the client has BatchExecuteStatement, it was not denied recently, and neither
+// Options.Single nor IDEMDDB_DISABLED is set.
+func (s *Store) shares() bool {
+	if s.batcher == nil {
+		return false
+	}
+
+	until := s.singleUntil.Load()
+
+	return until == nil || time.Now().After(*until)
+}
+
+// sendSingle makes one try with a request of its own. Its error is nil once the request is answered.
+func (s *Store) sendSingle(ctx context.Context, r request) error {
+	out, err := s.api.UpdateItem(ctx, r.single(), sdkOptions...)
+	answer := response{err: err}
+
+	if err == nil && out != nil {
+		answer.item = out.Attributes
+	}
+
+	_, err = r.read(answer)
+
+	return err
+}
+
 // retry retries a request of one key, or with key "" of several. It emits an event for each retry.
 func (s *Store) retry(ctx context.Context, key string, p policy, try func(context.Context) error) error {
 	return retry(ctx, p, func(err error) {
-		s.observe(ctx, Event{Kind: Retried, Key: key, Err: err})
+		s.opts.Observe(ctx, Event{Kind: Retried, Key: key, Err: err})
 		onRetry(ctx)()
 	}, try)
 }

@@ -22,7 +22,7 @@ func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, re
 		return nil
 	}
 
-	s.observe(ctx, Event{Kind: Unsent, Key: key, Err: err})
+	s.opts.Observe(ctx, Event{Kind: Unsent, Key: key, Err: err})
 
 	if s.opts.Unswept {
 		return keyError("send", key, errors.Join(ErrUnsent, err))
@@ -90,7 +90,7 @@ func (d *delivering) run(ctx context.Context) error {
 	}
 
 	if len(d.left)+len(d.parked) == 0 {
-		d.store.observe(ctx, Event{Kind: Sent, Key: d.key})
+		d.store.opts.Observe(ctx, Event{Kind: Sent, Key: d.key})
 	}
 
 	return err
@@ -148,7 +148,7 @@ func (d *delivering) read(ctx context.Context, messages []storedMessage, answers
 			left = errors.Join(left, answer)
 		case errors.Is(answers[i], ErrUnsendable):
 			d.parked = append(d.parked, parkedMessage{m, errorText(answers[i])})
-			d.store.observe(ctx, Event{Kind: Parked, Key: d.key, Err: answer})
+			d.store.opts.Observe(ctx, Event{Kind: Parked, Key: d.key, Err: answer})
 		default:
 			d.left = append(d.left, m)
 			left = errors.Join(left, answer)
@@ -299,7 +299,7 @@ func (a *acquisition) sendLeft(ctx context.Context, b *Batch) {
 		}
 	}
 
-	s.observe(ctx, Event{Kind: Unsent, Key: a.key, Err: err})
+	s.opts.Observe(ctx, Event{Kind: Unsent, Key: a.key, Err: err})
 
 	if s.opts.Unswept {
 		a.record, a.err = nil, keyError("send", a.key, errors.Join(ErrUnsent, err))

@@ -194,7 +194,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	}
 
 	if err := s.findBatcher(); err != nil {
-		s.observe(context.Background(), Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", table, err)})
+		s.opts.Observe(context.Background(), Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", table, err)})
 	}
 
 	return s, nil
@@ -243,6 +243,10 @@ func (o Options) withDefaults() Options {
 
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+
+	if o.Observe == nil {
+		o.Observe = func(context.Context, Event) {}
 	}
 
 	return o

@@ -148,7 +148,7 @@ func (s *Store) accepts(ctx context.Context, out *dynamodb.TransactWriteItemsOut
 
 	n := s.emptyAnswers.Add(1)
 	if n == maxWrongAnswers {
-		s.observe(ctx, Event{Kind: Retried, Err: errBelieved})
+		s.opts.Observe(ctx, Event{Kind: Retried, Err: errBelieved})
 	}
 
 	return n >= maxWrongAnswers

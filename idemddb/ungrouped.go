@@ -20,7 +20,7 @@ func (s *Store) goSingle(ctx context.Context, err error) {
 	}
 
 	s.wrongAnswers.Store(0)
-	s.observe(ctx, Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
+	s.opts.Observe(ctx, Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
 }
 
 // singlePause is how long writes are sent by requests of their own after BatchExecuteStatement was denied: the role may be given the

@@ -21,7 +21,7 @@ func (s *Store) NewWork(ctx context.Context, key string, opts *ClaimOptions) (*W
 
 	if !s.disabled && c.cached() {
 		c.useRecord(ctx, nil)
-		s.observe(ctx, c.event())
+		s.opts.Observe(ctx, c.event())
 
 		return nil, c.record, c.err
 	}

@@ -208,9 +208,9 @@ func (v *invocation) choose(ctx context.Context, messages []*message, pieces map
 				blocked[m.group] = 0 // and nothing behind it may run before that is known
 			}
 		case !m.fifo:
-			v.spawn(func() { v.finish(ctx, m, o) })
+			v.spawn(func() { v.finishOwn(ctx, m, o) })
 		default:
-			v.finishBefore(v.before(1), ctx, m, o) // then there is time left to give the claims behind it back
+			v.finishBefore(v.contextOf(ctx, m), 1, m, o) // then there is time left to give the claims behind it back
 
 			if m.failed {
 				blocked[m.group] = m.seconds
@@ -264,10 +264,15 @@ func (v *invocation) giveBack(ctx context.Context, given []*piece, o outcome) {
 		v.spawn(func() {
 			o := v.unused(ctx, p, o)
 			for _, m := range append([]*message{p.message}, p.others...) {
-				v.finish(ctx, m, o)
+				v.finishOwn(ctx, m, o)
 			}
 		})
 	}
+}
+
+// finishOwn finishes a message with its own context.
+func (v *invocation) finishOwn(ctx context.Context, m *message, o outcome) {
+	v.finish(v.contextOf(ctx, m), m, o)
 }
 
 func eventOf(given []*piece) (event events.SQSEvent) {
@@ -320,13 +325,13 @@ func (v *invocation) settleAll(ctx context.Context, given []*piece, failures map
 				o = settle(ctx, p.claim, failure)
 			}
 
-			v.finish(ctx, p.message, o)
+			v.finishOwn(ctx, p.message, o)
 
 			for _, m := range p.others {
 				if o.err == nil && isBlocked(m) {
-					v.finish(ctx, m, outcome{name: OutcomeBlocked, err: errBlocked})
+					v.finishOwn(ctx, m, outcome{name: OutcomeBlocked, err: errBlocked})
 				} else {
-					v.finish(ctx, m, o.ofDuplicate())
+					v.finishOwn(ctx, m, o.ofDuplicate())
 				}
 			}
 		})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -81,14 +80,15 @@ func checkEvent(event events.SQSEvent) error {
 
 func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 	v := &invocation{
-		wrapper: w, batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers),
+		wrapper: w, start: time.Now(), hooks: make(chan struct{}, w.workers),
 		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
 	}
 	v.deadline, _ = ctx.Deadline()
 	v.limits = &limits{
-		workers: w.workers, ahead: v.batch.Ahead, expect: v.batch.Expect,
-		begun: v.start, end: v.before(1), timeout: w.opts.Timeout, durations: &w.durations,
+		workers: w.workers, begun: v.start, end: v.before(1), timeout: w.opts.Timeout, durations: &w.durations,
 	}
+	v.batch = w.store.Batch()
+	v.limits.ahead, v.limits.expect = v.batch.Ahead, v.batch.Expect
 
 	if w.opts.Optimistic {
 		v.limits.idle = func() { v.batch.FlushCommits(ctx) }
@@ -109,19 +109,6 @@ func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 	default:
 		return v, nil
 	}
-}
-
-// warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little
-// time left as well, and its messages come back in either case. What it returns is a panic of the logger.
-func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) error {
-	return recovered(func() error {
-		w.reserveWarned.Do(func() {
-			w.logger().WarnContext(ctx, w.optsName+".Reserve does not fit into the time that the invocation has, so no handler starts and "+
-				"nothing is done; if this goes on, raise the function's time-out", "reserve", w.reserve.String(), "left", left.String())
-		})
-
-		return nil
-	})
 }
 
 // before returns the time at which 1/part of the reserve is left.
@@ -181,6 +168,10 @@ func (v *invocation) spawn(task func()) {
 		err := errExited
 
 		defer func() {
+			if p := recover(); p != nil {
+				err = newPanicError(p)
+			}
+
 			if err != nil {
 				v.fail(err)
 			}
@@ -188,11 +179,9 @@ func (v *invocation) spawn(task func()) {
 			v.change(func() { v.tasks-- })
 		}()
 
-		err = recovered(func() error {
-			task()
+		task()
 
-			return nil
-		})
+		err = nil
 	})
 }
 
@@ -206,20 +195,6 @@ func (v *invocation) fail(err error) {
 	v.mu.Unlock()
 
 	v.limits.stop()
-}
-
-// logFailure writes one line with the stack. The logger itself may be what panicked.
-func (v *invocation) logFailure() {
-	attrs := []any{slog.String("error", v.failure.Error())}
-	if p, ok := errors.AsType[*PanicError](v.failure); ok {
-		attrs = append(attrs, slog.String("stack", string(p.Stack)))
-	}
-
-	_ = recovered(func() error {
-		v.logger().Error("the whole batch comes back", attrs...)
-
-		return nil
-	})
 }
 
 func (v *invocation) close() { v.change(func() { v.closed = true }) }
@@ -366,22 +341,4 @@ func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
 	}
 
 	return response, nil
-}
-
-// isOutage tells whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
-// because waiting for DynamoDB left too little time.
-func isOutage(messages []*message) bool {
-	unanswered := 0
-
-	for _, m := range messages {
-		switch {
-		case m.failed && (m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted):
-			unanswered++
-		case m.failed && (m.outcome == OutcomeBlocked || m.outcome == OutcomeNoTime):
-		default:
-			return false
-		}
-	}
-
-	return unanswered > 0
 }

@@ -2,7 +2,14 @@ package lambdawrap
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"log/slog"
 	"slices"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 // lane holds messages that must be worked on in order: those of one key, or those of a FIFO message group and of all groups that share
@@ -14,6 +21,179 @@ type lane struct {
 	turn     *turn                // of the first message, which has entered the limits; nil afterwards
 }
 
+// identity tells whether two messages ask for the same piece of work.
+type identity struct{ key, fingerprint string }
+
+func (m *message) identity() identity { return identity{m.key, m.fingerprint} }
+
+// workAll works on all messages of a batch: those of one lane one after the other, and the lanes side by side.
+func (v *invocation) workAll(ctx context.Context, messages []*message) {
+	all := lanes(messages)
+	v.enter(all)
+
+	for _, l := range all {
+		v.spawn(func() { v.follow(ctx, l) })
+	}
+}
+
+// enter queues the first message of each lane that must be worked on, all together, so that their claims share requests.
+func (v *invocation) enter(lanes []*lane) {
+	var (
+		heads []*message
+		of    []*lane
+	)
+
+	for _, l := range lanes {
+		if _, ended := l.known(l.messages[0]); !ended {
+			heads, of = append(heads, l.messages[0]), append(of, l)
+		}
+	}
+
+	for i, t := range v.limits.enter(heads...) {
+		of[i].turn = t
+	}
+}
+
+// follow works on the messages of one lane, one after the other.
+func (v *invocation) follow(ctx context.Context, l *lane) {
+	for _, m := range l.messages {
+		ctx := v.contextOf(ctx, m)
+
+		o, ended := l.known(m)
+		if !ended {
+			o = v.work(ctx, m, l.takeTurn(v.limits, m))
+		}
+
+		v.finish(ctx, m, o)
+		l.note(m, o)
+	}
+}
+
+// contextOf returns the message's own context. It asks the user's hook for it once. A hook that fails changes nothing but the log.
+func (v *invocation) contextOf(ctx context.Context, m *message) context.Context {
+	if m.derive == nil {
+		return ctx
+	}
+
+	if m.own != nil {
+		return m.own
+	}
+
+	waiting, cancel := v.answerContext(ctx) // ctx itself has ended for a message that comes too late to start
+	defer cancel()
+
+	answer := make(chan context.Context, 1)
+	err := await(waiting, func() error {
+		own := m.derive(ctx)
+		if own == nil {
+			return errNoContext
+		}
+
+		answer <- own
+
+		return nil
+	})
+
+	if err == nil {
+		m.own = <-answer
+	} else {
+		m.own = ctx
+		v.log(ctx, slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", m, "", err)
+	}
+
+	return m.own
+}
+
+var errNoContext = errors.New("lambdawrap: the hook returned no context")
+
+// work claims a message's key, runs its handler and settles the claim.
+func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
+	if m.unclaimed {
+		return v.workUnclaimed(ctx, m, t)
+	}
+
+	claim, t, o := v.claim(ctx, m, t)
+	if claim == nil {
+		return o
+	}
+
+	o, err := v.handleClaimed(ctx, m, t, claim)
+
+	switch o.name {
+	case "":
+		return v.settle(ctx, t, claim, err)
+	case OutcomeLate:
+		return v.late(ctx, claim)
+	default:
+		return released(o.name, o.err, claim.ReleaseUnused(ctx))
+	}
+}
+
+// handleClaimed runs the handler when there is a worker for it, and renews the claim's lease meanwhile. An outcome with a name says that
+// the handler did not run, or has not answered in time.
+func (v *invocation) handleClaimed(ctx context.Context, m *message, t *turn, claim *idemddb.Claim) (o outcome, err error) {
+	kept, stop := claim.Keep(ctx)
+	defer stop()
+
+	switch started := t.start(); {
+	case !started:
+		return outcome{name: OutcomeNoTime, err: errNoTime}, nil
+	case ctx.Err() != nil:
+		t.end(false)
+
+		return outcome{name: OutcomeNoTime, err: errNoTime}, nil
+	case kept.Err() != nil || !claim.Held():
+		t.end(false)
+
+		return outcome{name: OutcomeFailed, err: errors.Join(errLost, context.Cause(kept))}, nil
+	}
+
+	if claim.Takeover() {
+		logTakeover(ctx, v.logger(), m.key, m.id)
+	}
+
+	err, isLate := v.handle(kept, m.work)
+	if isLate {
+		t.end(false)
+
+		o.name = OutcomeLate
+	}
+
+	return o, err
+}
+
+// claim claims a message's key when the limits let it. Without a claim the outcome says why.
+func (v *invocation) claim(ctx context.Context, m *message, t *turn) (*idemddb.Claim, *turn, outcome) {
+	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true}
+	end := time.Now().Add(v.opts.Wait)
+
+	for pause := pollMin; ; pause = min(2*pause, pollMax) {
+		if !t.mayClaim() {
+			return nil, nil, outcome{name: OutcomeNoTime, err: errNoTime}
+		}
+
+		claim, _, err := v.batch.Claim(ctx, m.key, opts)
+		if claim != nil {
+			return claim, t, outcome{}
+		}
+
+		t.leave()
+
+		left := time.Until(end)
+		if left <= 0 || !errors.Is(err, idemddb.ErrInProgress) || !sleep.For(ctx, min(pause, left)) {
+			return nil, nil, unclaimed(err)
+		}
+
+		opts.Redelivered = true
+		t = v.limits.enter(m)[0]
+	}
+}
+
+const (
+	pollMin = 50 * time.Millisecond
+	pollMax = time.Second
+)
+
 // takeTurn returns the turn of the lane's next message.
 func (l *lane) takeTurn(limits *limits, m *message) *turn {
 	t := l.turn
@@ -24,10 +204,40 @@ func (l *lane) takeTurn(limits *limits, m *message) *turn {
 	return t
 }
 
-// identity tells whether two messages ask for the same piece of work.
-type identity struct{ key, fingerprint string }
+// known returns the outcome of a message that need not be worked on: an earlier message of its FIFO group failed, it has no key, or its
+// piece of work has ended in this batch.
+func (l *lane) known(m *message) (outcome, bool) {
+	if seconds, ok := l.blocked[m.group]; ok && m.fifo {
+		return outcome{name: OutcomeBlocked, err: errBlocked, seconds: seconds}, true
+	}
 
-func (m *message) identity() identity { return identity{m.key, m.fingerprint} }
+	if m.noKey != nil {
+		return noKeyOutcome(m.noKey), true
+	}
+
+	o, ok := l.ended[m.identity()]
+
+	return o, ok
+}
+
+// note keeps how a message ended, for those behind it.
+func (l *lane) note(m *message, o outcome) {
+	if len(l.messages) == 1 {
+		return
+	}
+
+	if l.ended == nil {
+		l.ended, l.blocked = map[identity]outcome{}, map[string]int32{}
+	}
+
+	if m.noKey == nil && o.name != OutcomeBlocked {
+		l.ended[m.identity()] = o.ofDuplicate()
+	}
+
+	if m.fifo && m.failed {
+		l.blocked[m.group] = m.seconds
+	}
+}
 
 // lanes deals the messages into lanes. Within a lane they are in the order of the batch, and the lanes are in the order of their first
 // messages.
@@ -101,39 +311,4 @@ func (d *dealer) merge(into, from int) int {
 	}
 
 	return into
-}
-
-// known returns the outcome of a message that need not be worked on: an earlier message of its FIFO group failed, it has no key, or its
-// piece of work has ended in this batch.
-func (l *lane) known(m *message) (outcome, bool) {
-	if seconds, ok := l.blocked[m.group]; ok && m.fifo {
-		return outcome{name: OutcomeBlocked, err: errBlocked, seconds: seconds}, true
-	}
-
-	if m.noKey != nil {
-		return noKeyOutcome(m.noKey), true
-	}
-
-	o, ok := l.ended[m.identity()]
-
-	return o, ok
-}
-
-// note keeps how a message ended, for those behind it.
-func (l *lane) note(m *message, o outcome) {
-	if len(l.messages) == 1 {
-		return
-	}
-
-	if l.ended == nil {
-		l.ended, l.blocked = map[identity]outcome{}, map[string]int32{}
-	}
-
-	if m.noKey == nil && o.name != OutcomeBlocked {
-		l.ended[m.identity()] = o.ofDuplicate()
-	}
-
-	if m.fifo && m.failed {
-		l.blocked[m.group] = m.seconds
-	}
 }

@@ -3,7 +3,6 @@ package lambdawrap
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"maps"
 	"strconv"
@@ -102,43 +101,6 @@ func (w *wrapper) hook(m *message) {
 	}
 }
 
-// contextOf returns the message's own context. It asks the user's hook for it once. A hook that fails changes nothing but the log.
-func (v *invocation) contextOf(ctx context.Context, m *message) context.Context {
-	if m.derive == nil {
-		return ctx
-	}
-
-	if m.own != nil {
-		return m.own
-	}
-
-	waiting, cancel := v.answerContext(ctx) // ctx itself has ended for a message that comes too late to start
-	defer cancel()
-
-	answer := make(chan context.Context, 1)
-	err := await(waiting, func() error {
-		own := m.derive(ctx)
-		if own == nil {
-			return errNoContext
-		}
-
-		answer <- own
-
-		return nil
-	})
-
-	if err == nil {
-		m.own = <-answer
-	} else {
-		m.own = ctx
-		v.log(ctx, slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", m, "", err)
-	}
-
-	return m.own
-}
-
-var errNoContext = errors.New("lambdawrap: the hook returned no context")
-
 // findKey finds a message's key by the user's function. It returns why there is none.
 func (w *wrapper) findKey(m *message, find func() (string, error)) error {
 	if w.disabled {
@@ -148,11 +110,16 @@ func (w *wrapper) findKey(m *message, find func() (string, error)) error {
 	}
 
 	return recovered(func() (err error) {
-		if m.key, err = find(); err == nil && m.key == "" {
-			err = noKey("the key function returned an empty key")
-		}
+		m.key, err = find()
 
-		return readable(err)
+		switch {
+		case err != nil:
+			return readable(err)
+		case m.key == "":
+			return noKey("the key function returned an empty key")
+		default:
+			return nil
+		}
 	})
 }
 

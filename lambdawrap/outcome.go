@@ -3,9 +3,7 @@ package lambdawrap
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"math/rand/v2"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -102,6 +100,58 @@ func unclaimed(err error) outcome {
 
 	return o
 }
+
+// settle settles a claim after its handler. Until that is done, an effect counts as unrecorded.
+func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, err error) outcome {
+	effect := err == nil && !claim.Staged() || isPermanent(err) // what is staged has not happened yet
+	t.end(effect)
+
+	if !effect {
+		return settle(ctx, claim, err)
+	}
+
+	written := false
+	defer func() { t.recorded(written) }()
+
+	trouble, stop := v.watchRecord(ctx, t)
+	defer stop()
+
+	o := settle(idemddb.OnRetry(ctx, func() { trouble(true) }), claim, err)
+	written = claim.Settled() != "" || o.name == OutcomeFenced
+
+	return o
+}
+
+// watchRecord returns a function that reports trouble with the record of a finished effect. It is also called when the record takes long,
+// and no more after stop.
+func (v *invocation) watchRecord(ctx context.Context, t *turn) (trouble func(refused bool), stop func()) {
+	var (
+		mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
+		over bool
+	)
+
+	trouble = func(refused bool) {
+		mu.Lock()
+		defer mu.Unlock()
+
+		if !over && t.trouble(refused) {
+			v.warnOfTrouble(ctx)
+		}
+	}
+
+	timer := time.AfterFunc(troubleTime, func() { trouble(false) })
+
+	return trouble, func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+
+		over = true
+	}
+}
+
+// troubleTime is how long a finished effect waits for its record before it is in trouble.
+const troubleTime = 100 * time.Millisecond
 
 // settle writes down how the work ended. The handler may have settled the claim itself, through idemddb.FromContext. Only errors of
 // this message's own claim decide about its outcome: an error of the handler may wrap those of other keys.
@@ -200,223 +250,20 @@ func released(name Outcome, err, failed error) outcome {
 	return outcome{name: name, err: err}
 }
 
-// finish gives one message its answer: the dead-letter hook for what will never succeed, a line in the log for what did not end well,
-// and the time until its next delivery.
-func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
-	v.finishBefore(v.before(answerPart), ctx, m, o)
-}
+// isOutage tells whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
+// because waiting for DynamoDB left too little time.
+func isOutage(messages []*message) bool {
+	unanswered := 0
 
-// finishBefore is finish with another end for the dead-letter hook.
-func (v *invocation) finishBefore(end time.Time, ctx context.Context, m *message, o outcome) { //nolint:revive // the end is the hook's alone
-	ctx = v.contextOf(ctx, m)
-	m.failed = o.err != nil && !o.done
-	m.outcome = o.name
-	err := o.err
-
-	if o.permanent && m.bury != nil {
-		hook := v.callHook(ctx, end, m, o.err)
-		m.failed = hook != nil
-		err = errors.Join(err, hook)
-	}
-
-	countMessage(ctx, o.name, m.failed, o.permanent && !m.failed)
-
-	if err != nil {
-		v.report(ctx, m, o, err)
-	}
-
-	if m.failed && v.opts.Visibility != nil && !o.permanent {
-		m.seconds = v.hiddenFor(m, o)
-		v.spawn(func() { v.hide(ctx, m) })
-	}
-
-	if m.tell != nil {
-		v.callTell(ctx, m, o.name)
-	}
-}
-
-// countMessage adds a message that has ended to the counts of its batch, if the batch is counted. deadLetter says that DeadLetter took
-// it.
-func countMessage(ctx context.Context, name Outcome, failed, deadLetter bool) {
-	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-
-		c.outcomes[name]++
-		c.ended++
-
-		if failed {
-			c.failed++
-		}
-
-		if deadLetter {
-			c.deadLetters++
+	for _, m := range messages {
+		switch {
+		case m.failed && (m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted):
+			unanswered++
+		case m.failed && (m.outcome == OutcomeBlocked || m.outcome == OutcomeNoTime):
+		default:
+			return false
 		}
 	}
-}
 
-// callHook gives a message to the dead-letter hook. Handlers and hooks together are at most as many as there are workers; when
-// handlers start no more, hooks alone are.
-func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, cause error) error {
-	ctx, cancel := within(ctx, end)
-	defer cancel()
-
-	t := v.limits.borrow(m.index)
-
-	select {
-	case hasWorker := <-t.answer:
-		if hasWorker {
-			defer t.end(false)
-		}
-	case <-ctx.Done():
-		t.leave()
-
-		return errNoTime
-	}
-
-	select {
-	case v.hooks <- struct{}{}:
-		defer func() { <-v.hooks }()
-	case <-ctx.Done():
-		return errNoTime
-	}
-
-	if !end.IsZero() && !time.Now().Before(end) { // the contexts of several hooks do not end at exactly one moment
-		return errNoTime
-	}
-
-	return await(ctx, func() error { return m.bury(ctx, cause) })
-}
-
-// callTell calls the user's hook for ended messages. Its panic changes nothing but the log.
-func (v *invocation) callTell(ctx context.Context, m *message, name Outcome) {
-	ctx, cancel := v.answerContext(ctx)
-	defer cancel()
-
-	err := await(ctx, func() error {
-		m.tell(ctx, name)
-
-		return nil
-	})
-	if err != nil {
-		v.log(ctx, slog.LevelError, "the hook for ended messages failed; the message ended as it would have without it", m, name, err)
-	}
-}
-
-// hiddenFor returns how many seconds a failed message stays hidden. In a FIFO group all messages behind a failed one come back with it.
-// While another worker holds the key, each delivery would be in vain, and it uses up one of the queue's receives; so the pause also
-// grows with each receive.
-func (v *invocation) hiddenFor(m *message, o outcome) int32 {
-	if o.seconds > 0 {
-		return o.seconds
-	}
-
-	pause := wholeSeconds(backoff(m.receives, rand.N))
-	if o.until.IsZero() {
-		return pause
-	}
-
-	now := time.Now()
-
-	return max(pause, untilVisible(now.Add(v.store.RetryAfter(o.until)), 0, now))
-}
-
-// visibilityTime is the longest time for one change of a message's visibility: the answer should not wait longer for it.
-const visibilityTime = 2 * time.Second
-
-// visibilityCalls is how many such changes are made at a time.
-const visibilityCalls = 100
-
-// hide sets when a failed message is delivered again. Only the answer waits for it.
-func (v *invocation) hide(ctx context.Context, m *message) {
-	ctx, end := v.answerContext(ctx)
-	defer end()
-
-	v.changes <- struct{}{}
-	defer func() { <-v.changes }()
-
-	ctx, cancel := context.WithTimeout(ctx, visibilityTime)
-	defer cancel()
-
-	err := await(ctx, func() error { return changeVisibility(ctx, v.opts.Visibility, m.SQSMessage, m.seconds) })
-	if err != nil {
-		v.log(ctx, slog.LevelWarn, "the message comes back after its queue's visibility time-out", m, "", err)
-	}
-}
-
-// report writes the one line of a message that did not end well: what became of it and where to look, but nothing of its content.
-func (v *invocation) report(ctx context.Context, m *message, o outcome, err error) {
-	level := slog.LevelWarn
-
-	switch o.name { //nolint:exhaustive // the rest is a warning
-	case OutcomeFenced, OutcomeUnrecorded, OutcomeCorrupt:
-		level = slog.LevelError
-	}
-
-	if _, ok := errors.AsType[*PanicError](err); ok || errors.Is(err, idemddb.ErrNotStaged) {
-		level = slog.LevelError
-	}
-
-	switch {
-	case o.done:
-		v.log(ctx, level, "the message is done, but its record is not as it should be", m, o.name, err)
-	case !m.failed:
-		v.log(ctx, level, "the message was given to the dead-letter hook", m, o.name, err)
-	case o.permanent && m.bury != nil:
-		v.log(ctx, slog.LevelError, "the message is reported failed, because the dead-letter hook failed", m, o.name, err)
-	default:
-		v.log(ctx, level, "the message is reported failed", m, o.name, err)
-	}
-}
-
-// logTakeover writes the line of the one moment in which an effect may be the second. about says whose key it is.
-func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...slog.Attr) {
-	logger.LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
-		slices.Concat(about, []slog.Attr{slog.String("outcome", "takeover")}, keyAttrs(key))...)
-}
-
-// keyAttrs say which key a line is about, by its hash, and what shows its record.
-func keyAttrs(key string) []slog.Attr {
-	hash := idemddb.KeyHash(key)
-
-	return []slog.Attr{slog.String("key", hash), slog.String("look", "idem show --hash "+hash)}
-}
-
-func (v *invocation) log(ctx context.Context, level slog.Level, text string, m *message, name Outcome, err error) {
-	attrs := []slog.Attr{m.id, slog.Bool("comesBack", m.failed)}
-
-	if name != "" {
-		attrs = append(attrs, slog.String("outcome", string(name)))
-	}
-
-	if err != nil {
-		attrs = append(attrs, slog.String("error", err.Error()))
-	}
-
-	if m.key != "" {
-		attrs = append(attrs, keyAttrs(m.key)...)
-	}
-
-	if id := holder(m.key, err); id != "" {
-		attrs = append(attrs, slog.String("holder", id))
-	}
-
-	if p, ok := errors.AsType[*PanicError](err); ok {
-		attrs = append(attrs, slog.String("stack", string(p.Stack)))
-	}
-
-	v.logger().LogAttrs(ctx, level, text, attrs...)
-}
-
-// holder returns the request id of the worker that holds the message's key.
-func holder(key string, err error) string {
-	if e, ok := errors.AsType[*idemddb.InProgressError](err); ok && e.Key == key {
-		return e.Holder
-	}
-
-	if e, ok := errors.AsType[*idemddb.FencedError](err); ok && e.Key == key {
-		return e.Holder
-	}
-
-	return ""
+	return unanswered > 0
 }

@@ -3,7 +3,6 @@ package lambdawrap
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 // Handler does the work of one message. Nil means done: the message is deleted, and its key never runs again while its record lives. An
@@ -123,186 +121,6 @@ func SQS(
 
 		v.workAll(ctx, messages)
 	})
-}
-
-// workAll works on all messages of a batch: those of one lane one after the other, and the lanes side by side.
-func (v *invocation) workAll(ctx context.Context, messages []*message) {
-	all := lanes(messages)
-	v.enter(all)
-
-	for _, l := range all {
-		v.spawn(func() { v.follow(ctx, l) })
-	}
-}
-
-// enter queues the first message of each lane that must be worked on, all together, so that their claims share requests.
-func (v *invocation) enter(lanes []*lane) {
-	var (
-		heads []*message
-		of    []*lane
-	)
-
-	for _, l := range lanes {
-		if _, ended := l.known(l.messages[0]); !ended {
-			heads, of = append(heads, l.messages[0]), append(of, l)
-		}
-	}
-
-	for i, t := range v.limits.enter(heads...) {
-		of[i].turn = t
-	}
-}
-
-// follow works on the messages of one lane, one after the other.
-func (v *invocation) follow(ctx context.Context, l *lane) {
-	for _, m := range l.messages {
-		ctx := v.contextOf(ctx, m)
-
-		o, ended := l.known(m)
-		if !ended {
-			o = v.work(ctx, m, l.takeTurn(v.limits, m))
-		}
-
-		v.finish(ctx, m, o)
-		l.note(m, o)
-	}
-}
-
-// work claims a message's key, runs its handler and settles the claim.
-func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
-	if m.unclaimed {
-		return v.workUnclaimed(ctx, m, t)
-	}
-
-	claim, t, o := v.claim(ctx, m, t)
-	if claim == nil {
-		return o
-	}
-
-	kept, stop := claim.Keep(ctx)
-	defer stop()
-
-	if started := t.start(); !started || ctx.Err() != nil {
-		stop()
-
-		if started {
-			t.end(false)
-		}
-
-		return released(OutcomeNoTime, errNoTime, claim.ReleaseUnused(ctx))
-	}
-
-	if kept.Err() != nil || !claim.Held() {
-		stop()
-		t.end(false)
-
-		return released(OutcomeFailed, errors.Join(errLost, context.Cause(kept)), claim.ReleaseUnused(ctx))
-	}
-
-	if claim.Takeover() {
-		logTakeover(ctx, v.logger(), m.key, m.id)
-	}
-
-	err, isLate := v.handle(kept, m.work)
-
-	stop()
-
-	if isLate {
-		t.end(false)
-
-		return v.late(ctx, claim)
-	}
-
-	return v.settle(ctx, t, claim, err)
-}
-
-// claim claims a message's key when the limits let it. Without a claim the outcome says why.
-func (v *invocation) claim(ctx context.Context, m *message, t *turn) (*idemddb.Claim, *turn, outcome) {
-	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true}
-	end := time.Now().Add(v.opts.Wait)
-
-	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		if !t.mayClaim() {
-			return nil, nil, outcome{name: OutcomeNoTime, err: errNoTime}
-		}
-
-		claim, _, err := v.batch.Claim(ctx, m.key, opts)
-		if claim != nil {
-			return claim, t, outcome{}
-		}
-
-		t.leave()
-
-		left := time.Until(end)
-		if left <= 0 || !errors.Is(err, idemddb.ErrInProgress) || !sleep.For(ctx, min(pause, left)) {
-			return nil, nil, unclaimed(err)
-		}
-
-		opts.Redelivered = true
-		t = v.limits.enter(m)[0]
-	}
-}
-
-const (
-	pollMin = 50 * time.Millisecond
-	pollMax = time.Second
-)
-
-// troubleTime is how long a finished effect waits for its record before it is in trouble.
-const troubleTime = 100 * time.Millisecond
-
-// settle settles a claim after its handler. Until that is done, an effect counts as unrecorded.
-func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, err error) outcome {
-	effect := err == nil && !claim.Staged() || isPermanent(err) // what is staged has not happened yet
-	t.end(effect)
-
-	if !effect {
-		return settle(ctx, claim, err)
-	}
-
-	written := false
-	defer func() { t.recorded(written) }()
-
-	var (
-		mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
-		over bool
-	)
-
-	trouble := func(refused bool) {
-		mu.Lock()
-		defer mu.Unlock()
-
-		if !over && t.trouble(refused) {
-			v.warnOfTrouble(ctx)
-		}
-	}
-
-	timer := time.AfterFunc(troubleTime, func() { trouble(false) })
-
-	defer func() {
-		timer.Stop()
-		mu.Lock()
-		defer mu.Unlock()
-
-		over = true
-	}()
-
-	o := settle(idemddb.OnRetry(ctx, func() { trouble(true) }), claim, err)
-	written = claim.Settled() != "" || o.name == OutcomeFenced
-
-	return o
-}
-
-// warnOfTrouble is called in a goroutine in which nobody else recovers.
-func (v *invocation) warnOfTrouble(ctx context.Context) {
-	err := recovered(func() error {
-		v.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
-
-		return nil
-	})
-	if err != nil {
-		v.fail(err)
-	}
 }
 
 // wrapper is one wrapped handler.

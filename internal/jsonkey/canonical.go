@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // Canonical JSON: equal values have one text and different values have two, so that the text can stand for the value in a
@@ -80,4 +81,31 @@ func appendString(dst []byte, s string) []byte {
 	}
 
 	return append(dst, '"')
+}
+
+// List returns the key of a list of strings. Two different lists never have the same key.
+//
+// It returns an error if a string is not valid UTF-8. The text of this error, as of those of [Read], is a predicate such as
+// "is empty": the caller writes the subject before it.
+func List(texts ...string) (string, error) {
+	size := len(mark) + len("[]")
+	for _, text := range texts {
+		size += len(text) + len(`"",`)
+	}
+
+	key := append(make([]byte, 0, size), mark+"["...)
+
+	for i, text := range texts {
+		if !utf8.ValidString(text) {
+			return "", errNotUTF8(text)
+		}
+
+		if i > 0 {
+			key = append(key, ',')
+		}
+
+		key = appendString(key, text)
+	}
+
+	return string(append(key, ']')), nil
 }

@@ -16,7 +16,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // mark begins every key that is not a string as it was picked.
@@ -30,33 +29,6 @@ func Text(s string) string {
 	}
 
 	return s
-}
-
-// List returns the key of a list of strings. Two different lists never have the same key.
-//
-// It returns an error if a string is not valid UTF-8. The text of this error, as of those of [Read], is a predicate such as
-// "is empty": the caller writes the subject before it.
-func List(texts ...string) (string, error) {
-	size := len(mark) + len("[]")
-	for _, text := range texts {
-		size += len(text) + len(`"",`)
-	}
-
-	key := append(make([]byte, 0, size), mark+"["...)
-
-	for i, text := range texts {
-		if !utf8.ValidString(text) {
-			return "", errNotUTF8(text)
-		}
-
-		if i > 0 {
-			key = append(key, ',')
-		}
-
-		key = appendString(key, text)
-	}
-
-	return string(append(key, ']')), nil
 }
 
 // Key returns the key of the parts that the paths pick from a value. Every part must be there: a part that is absent, null,

@@ -4,7 +4,7 @@ package mutation
 var claimMutants = []mutant{
 	{
 		why:  "a claim that is recognised by its owner token trusts a lease from now on, not the stored one",
-		file: "idemddb/refused_claim.go",
+		file: "idemddb/claim_answer.go",
 		old: `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:
 		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())`,
 		new: `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:
@@ -13,7 +13,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a record with the own token is a won claim although its key was ended as FAILED meanwhile",
-		file: "idemddb/refused_claim.go",
+		file: "idemddb/claim_answer.go",
 		old: `switch {
 	case rec.State == stateFailed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}`,
@@ -24,21 +24,21 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a record with the own token is a won claim although its key was released meanwhile",
-		file: "idemddb/refused_claim.go",
+		file: "idemddb/claim_answer.go",
 		old:  `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:`,
 		new:  `case rec.State == stateInProgress && rec.Lease != nil:`,
 		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
 	{
 		why:  "a record with the own token is a won claim although it is completed",
-		file: "idemddb/refused_claim.go",
+		file: "idemddb/claim_answer.go",
 		old:  `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:`,
 		new:  `case rec.Lease != nil && *rec.Lease > 0:`,
 		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
 	{
 		why:  "a takeover that was given back unused is claimed as a fresh start after a lost reply",
-		file: "idemddb/refused_claim.go",
+		file: "idemddb/claim_answer.go",
 		old: `*rec.Lease > 0:
 		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())`,
 		new: `*rec.Lease > 0:
@@ -47,7 +47,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the tries of a claim keep the clock of the first one",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/acquire.go",
 		old: `a.last = s.stamp(a.deadline)
 
 	condition, update`,
@@ -60,7 +60,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the statements of a claim keep the clock of the first try",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/partiql.go",
 		old: `a.last = s.stamp(a.deadline)
 
 	switch {
@@ -75,28 +75,28 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the fencing token falls when a record past its retention is claimed by a clock that is behind",
-		file: "idemddb/refused_claim.go",
+		file: "idemddb/claim_answer.go",
 		old:  `fence = max(*old.Fence, a.last.now.UnixMilli()) + 1`,
 		new:  `fence = a.last.now.UnixMilli() + 1`,
 		pkg:  "idemddb", run: "TestTheFencingTokenOfARecordPastItsRetentionRisesWithAnyClock",
 	},
 	{
 		why:  "the fencing token of a record past its retention does not follow the clock, so that a deletion could make it fall later",
-		file: "idemddb/refused_claim.go",
+		file: "idemddb/claim_answer.go",
 		old:  `fence = max(*old.Fence, a.last.now.UnixMilli()) + 1`,
 		new:  `fence = *old.Fence + 1`,
 		pkg:  "idemddb", run: "TestTheFencingTokenOfARecordPastItsRetentionRisesWithAnyClock",
 	},
 	{
 		why:  "a claim of a record past its retention is held although nothing says that it was written",
-		file: "idemddb/refused_claim.go",
+		file: "idemddb/claim_answer.go",
 		old:  `if err == nil && len(out.Attributes) == 0 {`,
 		new:  `if err == nil && out == nil {`,
 		pkg:  "idemddb", run: "TestAnEmptyAnswerToAClaimProvesNothing",
 	},
 	{
 		why:  "an answer to a claim without content is taken for a new key",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/claim_answer.go",
 		old: `case len(r.item) == 0:
 		return sendAgain, errNoContent`,
 		new: `case len(r.item) == 0:
@@ -107,7 +107,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "an UPDATE that does not return its old item is taken for a new key",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/claim_answer.go",
 		old: `case len(r.item) == 0 && r.shared:
 		return goSingle, nil`,
 		new: `case len(r.item) == 0 && r.shared:
@@ -118,7 +118,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "an unknown outcome of the write that ends a key is answered as ErrFailed, so that a message is dead-lettered without proof",
-		file: "idemddb/refused_claim.go",
+		file: "idemddb/claim_answer.go",
 		old: `default:
 		return keyError("claim", a.key, err)
 	}`,
@@ -129,7 +129,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a claim is ended as FAILED, and ErrFailed is the answer, although its holder has renewed or released it meanwhile",
-		file: "idemddb/refused_claim.go",
+		file: "idemddb/claim_answer.go",
 		old: `case errors.Is(err, ErrFenced):
 		return keyError("claim", a.key, errChanged) // it was`,
 		new: `case errors.Is(err, ErrFenced):
@@ -138,56 +138,56 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a claim is returned however little of its lease is left",
-		file: "idemddb/claim.go",
-		old:  `a.claim.left() >= possible/2 {`,
-		new:  `a.claim.left() >= possible/2 || true {`,
+		file: "idemddb/acquire.go",
+		old:  `a.claim.lease.Sub(now.now) >= possible/2 {`,
+		new:  `a.claim.lease.Sub(now.now) >= possible/2 || true {`,
 		pkg:  "idemddb", run: "TestNoWorkBeginsOnALease",
 	},
 	{
 		why:  "a claim is returned with a third of its lease",
-		file: "idemddb/claim.go",
-		old:  `a.claim.left() >= possible/2 {`,
-		new:  `a.claim.left() >= possible/3 {`,
+		file: "idemddb/acquire.go",
+		old:  `a.claim.lease.Sub(now.now) >= possible/2 {`,
+		new:  `a.claim.lease.Sub(now.now) >= possible/3 {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_less",
 	},
 	{
 		why:  "a claim with more than half of its lease is extended at once",
-		file: "idemddb/claim.go",
-		old:  `a.claim.left() >= possible/2 {`,
-		new:  `a.claim.left() >= possible*3/4 {`,
+		file: "idemddb/acquire.go",
+		old:  `a.claim.lease.Sub(now.now) >= possible/2 {`,
+		new:  `a.claim.lease.Sub(now.now) >= possible*3/4 {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_more",
 	},
 	{
 		why:  "half of the whole lease is demanded where the deadline allows less",
-		file: "idemddb/claim.go",
+		file: "idemddb/acquire.go",
 		old:  `if possible := now.lease.Sub(now.now); a.claim`,
 		new:  `if possible := a.store.opts.Lease + 0*now.lease.Sub(now.now); a.claim`,
 		pkg:  "idemddb", run: "TestALeaseThatEndsAtTheDeadlineIsNotExtended",
 	},
 	{
 		why:  "a claim is returned although its lease is over again when the extension is answered",
-		file: "idemddb/claim.go",
+		file: "idemddb/acquire.go",
 		old:  `return err == nil && a.claim.left() > 0`,
 		new:  `return err == nil`,
 		pkg:  "idemddb", run: "TestAClaimWhoseExtensionIsAnsweredTooLateBeginsAnew",
 	},
 	{
 		why:  "a claim that is lost before it is returned is returned",
-		file: "idemddb/claim.go",
+		file: "idemddb/acquire.go",
 		old:  `return err == nil && a.claim.left() > 0`,
 		new:  `return err != nil || a.claim.left() > 0`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_another",
 	},
 	{
 		why:  "a claim without an answer goes on until its context ends",
-		file: "idemddb/claim.go",
+		file: "idemddb/acquire.go",
 		old:  `a.store.opts.ClaimPatience)`,
 		new:  `a.store.opts.ClaimPatience+time.Hour)`,
 		pkg:  "idemddb", run: "TestAClaimThatIsNotAnsweredEndsWithItsPatience",
 	},
 	{
 		why:  "a claim that is denied is sent again",
-		file: "idemddb/claim.go",
+		file: "idemddb/acquire.go",
 		old:  `pause: claimCap}`,
 		new:  `pause: claimCap, denied: time.Minute}`,
 		pkg:  "idemddb", run: "TestAnAnswerThatRefusesTheRequestIsFinalForAClaim",
@@ -210,7 +210,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a lease is not cut to the deadline",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/acquire.go",
 		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
 		new:  `lease = max(0, lease)`,
 		pkg:  "idemddb", run: "TestALeaseIsBoundByTheInvocationAndNotByTheContext",
@@ -224,7 +224,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "another input under a completed key is answered from memory",
-		file: "idemddb/claim.go",
+		file: "idemddb/acquire.go",
 		old:  `fingerprint != "" && a.fingerprint != found.fingerprint {`,
 		new:  `fingerprint != "" && a.fingerprint == "" {`,
 		pkg:  "idemddb", run: "TestACachedRecordKnowsItsFingerprint",

@@ -224,11 +224,9 @@ var effectMutants = []mutant{
 	{
 		why:  "Stage works after the claim was settled",
 		file: "idemddb/complete.go",
-		old: `c.staging.end()
-
-	b := c.batch`,
-		new: `b := c.batch`,
-		pkg: "idemddb", run: "TestStageSaysWhereThereIsNoClaim",
+		old:  `if with.kind != Completed {`,
+		new:  `if with.kind == Completed {`,
+		pkg:  "idemddb", run: "TestStageSaysWhereThereIsNoClaim",
 	},
 	{
 		why:  "the effects of a CompleteWith that was refused are written by the next one",
@@ -289,7 +287,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a record with unsent messages is cached",
-		file: "idemddb/refused_claim.go",
+		file: "idemddb/claim_answer.go",
 		old:  `case rec.State == stateCompleted && len(rec.Outbox) > 0:`,
 		new:  `case rec.State == stateCompleted && rec.Outbox == nil && rec.Parked == nil && len(rec.Tx) < 0:`,
 		pkg:  "idemddb", run: "TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent",

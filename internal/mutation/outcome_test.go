@@ -46,21 +46,21 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a message whose key another worker holds comes back by the back-off alone, while the lease lasts",
-		file: "lambdawrap/outcome.go",
+		file: "lambdawrap/finish.go",
 		old:  `return max(pause, untilVisible(now.Add(v.store.RetryAfter(o.until)), 0, now))`,
 		new:  `return max(pause, 0*untilVisible(now.Add(v.store.RetryAfter(o.until)), 0, now))`,
 		pkg:  "lambdawrap", run: "TestAMessageInProgressElsewhereComesBackAfterTheLeaseOrThePause",
 	},
 	{
 		why:  "a message whose key another worker holds comes back with each lease, and uses its receives up",
-		file: "lambdawrap/outcome.go",
+		file: "lambdawrap/finish.go",
 		old:  `return max(pause, untilVisible(now.Add(v.store.RetryAfter(o.until)), 0, now))`,
 		new:  `return max(0*pause, untilVisible(now.Add(v.store.RetryAfter(o.until)), 0, now))`,
 		pkg:  "lambdawrap", run: "TestAMessageInProgressElsewhereComesBackAfterTheLeaseOrThePause",
 	},
 	{
 		why:  "a message that will never succeed is hidden in a back-off for nothing",
-		file: "lambdawrap/outcome.go",
+		file: "lambdawrap/finish.go",
 		old:  `v.opts.Visibility != nil && !o.permanent {`,
 		new:  `v.opts.Visibility != nil {`,
 		pkg:  "lambdawrap", run: "TestWhatWillNeverSucceedIsNotHidden",
@@ -130,14 +130,14 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a takeover, after which an effect may be the second, leaves no line in the log",
-		file: "lambdawrap/sqs.go",
+		file: "lambdawrap/lane.go",
 		old:  `if claim.Takeover() {`,
 		new:  `if claim.Takeover() && claim == nil {`,
 		pkg:  "lambdawrap", run: "TestATakeoverIsAWarning",
 	},
 	{
 		why:  "Options.FailWhole fails the invocation although one message of the batch was answered",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/outcome.go",
 		old: `default:
 			return false`,
 		new: `default:
@@ -146,7 +146,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "Options.FailWhole fails an invocation that had too little time, without any outage",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/outcome.go",
 		old:  `return unanswered > 0`,
 		new:  `return unanswered >= 0`,
 		pkg:  "lambdawrap", run: "TestWithFailWholeAnythingElseIsReportedMessageByMessage",

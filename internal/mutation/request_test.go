@@ -39,7 +39,7 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "an answer with another number of answers than statements is taken for success",
-		file: "idemddb/shared_call.go",
+		file: "idemddb/batch_execute.go",
 		old:  `err = fmt.Errorf("%w: the number of answers is not that of the %d statements", errNoContent, len(statements))`,
 		new: `for i := range answers {
 			answers[i].shared = true
@@ -52,21 +52,21 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "a backend whose answers never fit is asked with shared requests for ever",
-		file: "idemddb/shared_call.go",
+		file: "idemddb/batch_execute.go",
 		old:  `s.wrongAnswers.Add(1) == maxWrongAnswers {`,
 		new:  `s.wrongAnswers.Add(1) == 1000*maxWrongAnswers {`,
 		pkg:  "idemddb", run: "TestTheThirdWrongNumberOfAnswersInARowTurnsSharedRequestsOff",
 	},
 	{
 		why:  "one answer that does not fit turns shared requests off",
-		file: "idemddb/shared_call.go",
+		file: "idemddb/batch_execute.go",
 		old:  `s.wrongAnswers.Add(1) == maxWrongAnswers {`,
 		new:  `s.wrongAnswers.Add(1) == maxWrongAnswers-2 {`,
 		pkg:  "idemddb", run: "TestAWrongNumberOfAnswersIsAnUnknownOutcome",
 	},
 	{
 		why:  "answers that do not fit are counted over the whole life of the process, not in a row",
-		file: "idemddb/shared_call.go",
+		file: "idemddb/batch_execute.go",
 		old: `case err == nil:
 		s.wrongAnswers.Store(0)`,
 		new: `case err == nil:`,

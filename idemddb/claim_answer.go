@@ -3,12 +3,92 @@ package idemddb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
+
+// read takes the answer to the last try.
+func (a *acquisition) read(r response) (step, error) {
+	if r.err == nil {
+		return a.won(r)
+	}
+
+	_, duplicate := errors.AsType[*types.DuplicateItemException](r.err)
+	found, isRefused := refusedItem(r.err)
+
+	switch {
+	case (duplicate || isRefused && found == nil) && r.shared: // there is a record after all, or there is none
+		if a.turns++; a.turns == maxTurns {
+			return goSingle, nil
+		}
+
+		a.insert = !duplicate
+
+		return sendOther, nil
+	case isRefused && found == nil:
+		a.err = keyError("claim", a.key, fmt.Errorf("%w: %w", errChanged, r.err))
+
+		return answered, nil
+	case isRefused:
+		a.conflict(found)
+
+		return answered, nil
+	default:
+		return sendAgain, r.err
+	}
+}
+
+// won reads the answer to a claim that was applied. A claim with a wrong fencing token could never be completed, so an answer from
+// which the token does not follow is not accepted.
+func (a *acquisition) won(r response) (step, error) {
+	switch {
+	case r.shared && a.insert:
+		a.take(firstFence(a.last), 1, false, a.last.lease)
+
+		return answered, nil
+	case len(r.item) == 0 && r.shared:
+		return goSingle, nil
+	case len(r.item) == 0:
+		return sendAgain, errNoContent
+	}
+
+	rec, err := a.store.decode(r.item)
+
+	switch {
+	case err != nil && r.shared: // the record as it was cannot be read; as it is now, it perhaps can
+		return goSingle, nil
+	case err != nil:
+		a.err = keyError("claim", a.key, err)
+	case r.shared: // the item as it was before
+		a.take(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.last.lease)
+		a.takenFrom(rec.Trace)
+	default:
+		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())
+		a.takenFrom(rec.PreviousTrace)
+	}
+
+	return answered, nil
+}
+
+func (a *acquisition) take(fence int64, attempt int, takeover bool, lease time.Time) {
+	a.claim = &Claim{
+		store: a.store, key: a.key, partition: a.partition, token: a.token, fingerprint: a.fingerprint,
+		fence: fence, attempt: attempt, takeover: takeover, skipResult: a.skipResult, lease: lease, trace: a.trace,
+		staging: staging{store: a.store, key: a.key, partition: a.partition},
+	}
+}
+
+// takenFrom keeps the traceparent that the claim before had, if the claim is a takeover.
+func (a *acquisition) takenFrom(trace string) {
+	if a.store.opts.Trace != nil && a.claim != nil && a.claim.takeover {
+		a.claim.takenFrom = trace
+	}
+}
 
 // rareError is a refusal that only another request can answer.
 type rareError struct {
@@ -167,4 +247,32 @@ func (a *acquisition) markFailed(ctx context.Context, p policy, rec *storedRecor
 	default:
 		return keyError("claim", a.key, err)
 	}
+}
+
+func (a *acquisition) event() Event {
+	e := Event{Key: a.key, Err: a.err}
+
+	switch {
+	case a.claim != nil:
+		e.Kind, e.Fence, e.Attempt = Claimed, a.claim.fence, a.claim.attempt
+		if a.claim.takeover {
+			e.Kind, e.Trace = Takeover, a.claim.takenFrom
+		}
+	case errors.Is(a.err, errUnread):
+		e.Kind = Replayed
+	case a.record != nil:
+		e.Kind, e.Fence, e.Attempt, e.Trace = Replayed, a.record.Fence, a.record.Attempts, a.record.Trace
+	case errors.Is(a.err, ErrInProgress):
+		e.Kind = InProgress
+	case errors.Is(a.err, ErrMismatch):
+		e.Kind = Mismatch
+	case errors.Is(a.err, ErrFailed):
+		e.Kind = Refused
+	case errors.Is(a.err, ErrCorrupt):
+		e.Kind = Corrupt
+	default:
+		e.Kind = Unanswered
+	}
+
+	return e
 }

@@ -1,0 +1,297 @@
+package idemddb
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/sleep"
+)
+
+// acquisition is one call of Claim. All of its tries share the owner token.
+type acquisition struct {
+	store       *Store
+	key         string
+	partition   string
+	token       string
+	fingerprint string    // as stored; "" for none
+	trace       string    // by Options.Trace; "" for none
+	deadline    time.Time // bounds the lease; zero for none
+	redelivered bool
+	skipResult  bool
+	answers     int // of the batch, when this claim began
+
+	// How the write is sent, and what the last try would have written.
+	insert bool // in a shared request: as an INSERT, because there is probably no record
+	turns  int  // how often the answer asked for the other statement
+	last   stamp
+
+	// The answer. Exactly one of claim, record and err is set.
+	claim  *Claim
+	record *Record
+	err    error
+	result types.AttributeValue // of the record, as stored
+	unsent *storedRecord        // the record of the answer, if it has messages that are not sent
+}
+
+var (
+	// errChanged: the record changed while it was claimed, so the claim begins anew.
+	errChanged = errors.New("the record changed meanwhile, several times in a row; try again later")
+
+	// errLate: the answer came when the lease was already over, so the claim begins anew.
+	errLate = errors.New("the answer to the claim came after its lease")
+
+	// errExpired and errTakeable are refusals whose records ask for another request.
+	errExpired  = errors.New("the record is past its retention")
+	errTakeable = errors.New("the lease is over")
+)
+
+const (
+	maxTurns = 5 // of a claim whose record changes between two requests
+
+	pollMin = 50 * time.Millisecond
+	pollMax = time.Second
+)
+
+// acquire is Store.Claim and Batch.Claim.
+func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Claim, *Record, error) {
+	if opts == nil {
+		opts = &ClaimOptions{}
+	}
+
+	if opts.Optimistic {
+		return nil, nil, keyError("claim", key, errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic"))
+	}
+
+	if s.disabled {
+		return s.claimDisabled(ctx, key), nil, nil
+	}
+
+	a, err := s.newAcquisition(ctx, key, opts)
+	if err != nil {
+		return nil, nil, keyError("claim", key, err)
+	}
+
+	a.deadline = leaseBound(ctx)
+
+	if !a.cached() {
+		a.trace = s.trace(ctx)
+		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
+	}
+
+	if a.record != nil {
+		a.useRecord(ctx, b)
+	}
+
+	s.opts.Observe(ctx, a.event())
+
+	return a.claim, a.record, a.err
+}
+
+// newAcquisition returns ErrBadKey for a key that no record can have.
+func (s *Store) newAcquisition(ctx context.Context, key string, opts *ClaimOptions) (*acquisition, error) {
+	partition, err := s.partition(key)
+
+	return &acquisition{
+		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
+		redelivered: opts.Redelivered, skipResult: opts.SkipResult,
+	}, err
+}
+
+// cached looks the key up in memory. It returns false if the key is not there.
+func (a *acquisition) cached() bool {
+	if a.store.cache == nil {
+		return false
+	}
+
+	found := a.store.cache.get(a.partition, a.key, a.store.opts.Now())
+	if found == nil {
+		return false
+	}
+
+	if a.fingerprint != "" && found.fingerprint != "" && a.fingerprint != found.fingerprint {
+		a.err = keyError("claim", a.key, ErrMismatch)
+	} else {
+		a.record, a.result = &found.record, found.result
+	}
+
+	return true
+}
+
+// trace returns the text of Options.Trace for one call, or "" if there is none to keep. A panic of it is no text: the key matters more.
+func (s *Store) trace(ctx context.Context) (text string) {
+	if s.opts.Trace == nil {
+		return ""
+	}
+
+	defer func() {
+		if recover() != nil {
+			text = ""
+		}
+	}()
+
+	return keptTrace(s.opts.Trace(ctx))
+}
+
+// wait tries to claim the key, and again for as long as the caller waits for another worker.
+func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func()) {
+	end := time.Now().Add(limit)
+
+	for pause := pollMin; ; pause = min(2*pause, pollMax) {
+		try()
+
+		left := time.Until(end)
+		if left <= 0 || !errors.Is(a.err, ErrInProgress) {
+			return
+		}
+
+		if !sleep.For(ctx, min(pause, left)) {
+			a.err = errors.Join(a.err, context.Cause(ctx))
+
+			return
+		}
+	}
+}
+
+// try claims the key within its patience. It begins anew if the record changed between two requests.
+func (a *acquisition) try(ctx context.Context, b *Batch) {
+	p := policy{pause: claimCap}
+	p.end, a.answers = b.patience(ctx, a.store.opts.ClaimPatience)
+
+	for turn := range maxTurns {
+		a.ask(ctx, b, p)
+
+		if !errors.Is(a.err, errChanged) && !errors.Is(a.err, errLate) || turn == maxTurns-1 {
+			return
+		}
+
+		if time.Until(p.end) < retryBase || !sleep.For(ctx, retryBase) {
+			a.err = errors.Join(a.err, context.Cause(ctx))
+
+			return
+		}
+	}
+}
+
+// ask sends the claim and does what its answer asks for.
+func (a *acquisition) ask(ctx context.Context, b *Batch, p policy) {
+	a.claim, a.record, a.err = nil, nil, nil
+	a.insert, a.turns = !a.redelivered, 0
+
+	if err := a.store.send(ctx, b, a.key, p, a); err != nil {
+		b.answered(!isTransient(err), a.answers)
+		a.err = keyError("claim", a.key, a.store.explain(err))
+
+		return
+	}
+
+	b.answered(true, a.answers)
+
+	if rare, ok := errors.AsType[*rareError](a.err); ok {
+		a.err = nil
+
+		if errors.Is(rare.reason, errExpired) {
+			a.recreate(ctx, p, rare.found)
+		} else {
+			a.err = a.markFailed(ctx, p, rare.found)
+		}
+	}
+
+	if a.claim != nil && !a.hold(ctx, p) {
+		a.claim, a.err = nil, keyError("claim", a.key, errLate)
+	}
+}
+
+// hold makes sure that a claim has at least half of the lease that it could have now: its answer may have come late, after an
+// outage or in a frozen process. It extends the lease once. It returns false if the claim is lost or its lease is over.
+func (a *acquisition) hold(ctx context.Context, p policy) bool {
+	now := a.store.stamp(a.deadline)
+	if possible := now.lease.Sub(now.now); a.claim.lease.Sub(now.now) >= possible/2 {
+		return true
+	}
+
+	_, err := a.claim.lengthen(ctx, a.deadline, p)
+
+	return err == nil && a.claim.left() > 0
+}
+
+// stamp is the time of one try and the end of the lease that it asks for.
+type stamp struct {
+	now   time.Time
+	lease time.Time
+}
+
+// stamp reads the clock for one try. The lease is measured from before the request is sent, so the holder never trusts it for longer
+// than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
+func (s *Store) stamp(deadline time.Time) stamp {
+	lease := s.opts.Lease
+	if !deadline.IsZero() {
+		lease = max(0, min(lease, time.Until(deadline)))
+	}
+
+	now := s.opts.Now()
+
+	return stamp{now: now, lease: time.UnixMilli(now.Add(lease).UnixMilli())}
+}
+
+// single is the claim as a request of its own.
+func (a *acquisition) single() *dynamodb.UpdateItemInput {
+	s := a.store
+	a.last = s.stamp(a.deadline)
+
+	condition, update := &s.expr.claim, s.expr.setClaim+updateDropFP
+	if a.fingerprint != "" {
+		condition, update = &s.expr.claimFP, s.expr.setClaim+updateSetFP
+	}
+
+	values := a.values()
+	values[":nowms"] = numberValue(a.last.now.UnixMilli())
+
+	if s.opts.Trace != nil {
+		values[":notrace"] = noTraceValue
+	}
+
+	return &dynamodb.UpdateItemInput{
+		TableName:                           &s.table,
+		Key:                                 s.key(a.partition),
+		ConditionExpression:                 condition,
+		UpdateExpression:                    &update,
+		ExpressionAttributeNames:            s.expr.names,
+		ExpressionAttributeValues:           values,
+		ReturnValues:                        types.ReturnValueAllNew,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
+func (a *acquisition) values() item {
+	s := a.store
+	values := item{
+		":v":          versionValue,
+		":inprogress": inProgressValue,
+		":zero":       zeroValue,
+		":one":        oneValue,
+		":mine":       stringValue(a.token),
+		":nowsec":     numberValue(a.last.now.Unix()),
+		":lease":      numberValue(a.last.lease.UnixMilli()),
+		":exp":        numberValue(s.expiry(a.last.now, a.last.lease)),
+		":dead":       numberValue(a.last.now.Add(-s.opts.ClockSkew).UnixMilli()),
+	}
+
+	if s.opts.MaxAttempts > 0 {
+		values[":max"] = numberValue(int64(s.opts.MaxAttempts))
+	}
+
+	if a.fingerprint != "" {
+		values[":fp"] = stringValue(a.fingerprint)
+		values[":fpver"] = fingerprintVersionValue
+	}
+
+	if s.opts.Trace != nil {
+		values[":trace"] = stringValue(a.trace)
+	}
+
+	return values
+}
