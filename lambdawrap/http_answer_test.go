@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -286,6 +287,36 @@ func TestHTTPStoredAnswerKeepsItsFormat(t *testing.T) {
 
 	w.equal("result", string(result.Value), "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nIdempotent-Replayed: true\r\n"+
 		"Location: /payments/p-1\r\n\r\n{\"id\":\"p-1\"}")
+}
+
+// lostResults keeps nothing, or keeps results and loses them.
+type lostResults struct{ refused error }
+
+func (l lostResults) Put(context.Context, string, []byte) error { return l.refused }
+
+func (lostResults) Get(context.Context, string) ([]byte, error) { return nil, idemddb.ErrResultOmitted }
+
+// The status is lost with the body, and it may have been one of a refusal.
+func TestHTTPAnswersThatAreLostAreNotReplayedAsSuccess(t *testing.T) {
+	t.Parallel()
+
+	for name, results := range map[string]lostResults{"refused": {errors.New("no bucket")}, "lost": {nil}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bothWebs(t, &idemddb.Options{Results: results}, func(w *web) {
+				w.work = func(rw http.ResponseWriter, r *http.Request) {
+					w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{}), nil)
+					rw.WriteHeader(http.StatusPaymentRequired)
+					_, _ = io.WriteString(rw, strings.Repeat("x", 20_000))
+				}
+
+				w.equal("first status", w.post("k", "{}").StatusCode, http.StatusPaymentRequired)
+				w.refused(w.post("k", "{}"), http.StatusGone, "answer-lost")
+				w.equal("record", w.recordState("k"), "COMPLETED")
+				w.equal("it is logged", strings.Contains(w.log.String(), "its answer is lost"), true)
+			})
+		})
+	}
 }
 
 func TestHTTPAnswersAgainWhatItsHandlerCompletedItself(t *testing.T) {

@@ -38,8 +38,9 @@ type slipError struct{ error }
 func (e *slipError) Unwrap() error { return e.error }
 
 var (
-	errTrailers = &slipError{errors.New("lambdawrap: the handler's answer has trailers, which cannot be replayed; serve it outside of lambdawrap.HTTP")}
-	errPanicked = errors.New("lambdawrap: the handler panicked or ended its goroutine")
+	errTrailers   = &slipError{errors.New("lambdawrap: the handler's answer has trailers, which cannot be replayed; serve it outside of lambdawrap.HTTP")}
+	errAnswerLost = errors.New("lambdawrap: the request was worked on before, and its answer is lost: Options.Results of the Store did not take it or lost it")
+	errPanicked   = errors.New("lambdawrap: the handler panicked or ended its goroutine")
 )
 
 // workClaimed claims the key, runs the handler and settles the claim.
@@ -188,6 +189,13 @@ func (x *exchange) conclude(ctx context.Context, o outcome) {
 
 // replay sends the answer of a record. The work is done, also where the record does not hold its answer.
 func (x *exchange) replay(ctx context.Context, rec *idemddb.Record) {
+	if rec.ResultOmitted { // the status is lost as well, and it may have been one of a refusal
+		x.report(ctx, outcome{name: OutcomeReplayed, err: errAnswerLost, done: true})
+		problemAnswerLost.write(x.w)
+
+		return
+	}
+
 	stored, err := decodeAnswer(rec.Result)
 	if err != nil {
 		x.report(ctx, outcome{name: OutcomeCorrupt, err: err, done: true})

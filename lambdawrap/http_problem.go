@@ -47,6 +47,11 @@ var (
 		Type: problemTypes + "condition-failed", Status: http.StatusConflict, Title: "The request does not fit the present state",
 		Detail: "Nothing was written. The same request may be sent again.",
 	}
+	problemAnswerLost = problem{
+		Type: problemTypes + "answer-lost", Status: http.StatusGone, Title: "The answer to this request is lost",
+		Detail: "The request was worked on before, once, and its answer is not kept any more. Do not send it again under a new " +
+			"Idempotency-Key; look up what it did.",
+	}
 	problemBodyTooLarge = problem{
 		Type: problemTypes + "body-too-large", Status: http.StatusRequestEntityTooLarge, Title: "The body is too large",
 	}

@@ -181,4 +181,11 @@ var httpMutants = []mutant{
 		new:  ` {`,
 		pkg:  "lambdawrap", run: "TestHTTPWithoutASweepTheOthersAnswer",
 	},
+	{
+		why:  "a lost answer is replayed as a success",
+		file: "lambdawrap/http_exchange.go",
+		old:  `if rec.ResultOmitted {`,
+		new:  `if rec.ResultOmitted && rec.Key == "" {`,
+		pkg:  "lambdawrap", run: "TestHTTPAnswersThatAreLost",
+	},
 }
