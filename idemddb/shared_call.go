@@ -97,13 +97,13 @@ func (b *Batch) run(ctx context.Context, c *sharedCall) {
 			return b.try(try, c)
 		})
 
-		b.finishOver(ctx, c, err)
+		b.finishEnded(ctx, c, err)
 	}
 }
 
-// finishOver answers the open writes for which the tries of the request are over, with the last error or with nil. Those whose own time
-// is not over stay open: another write of the request has ended the tries.
-func (b *Batch) finishOver(ctx context.Context, c *sharedCall, err error) {
+// finishEnded answers the open writes that are not sent again, with the last error or with nil. After a transient error, a write whose own
+// time is not over stays open: the tries ended with the time of another write.
+func (b *Batch) finishEnded(ctx context.Context, c *sharedCall, err error) {
 	c.open = slices.DeleteFunc(c.open, func(q *queued) bool {
 		if ctx.Err() == nil && isTransient(err) && time.Until(q.policy.end) >= lastTry {
 			return false
