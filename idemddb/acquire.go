@@ -189,19 +189,26 @@ func (a *acquisition) ask(ctx context.Context, b *Batch, p policy) {
 	}
 
 	b.answered(true, a.answers)
-
-	if rare, ok := errors.AsType[*rareError](a.err); ok {
-		a.err = nil
-
-		if errors.Is(rare.reason, errExpired) {
-			a.recreate(ctx, p, rare.found)
-		} else {
-			a.err = a.markFailed(ctx, p, rare.found)
-		}
-	}
+	a.follow(ctx, p)
 
 	if a.claim != nil && !a.hold(ctx, p) {
 		a.claim, a.err = nil, keyError("claim", a.key, errLate)
+	}
+}
+
+// follow does what a refusal asks for that only another request can answer.
+func (a *acquisition) follow(ctx context.Context, p policy) {
+	rare, ok := errors.AsType[*rareError](a.err)
+	if !ok {
+		return
+	}
+
+	a.err = nil
+
+	if errors.Is(rare.reason, errExpired) {
+		a.recreate(ctx, p, rare.found)
+	} else {
+		a.err = a.markFailed(ctx, p, rare.found)
 	}
 }
 

@@ -170,16 +170,10 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 // last writer of a request cancels it and waits for its end, so that no request outlives its writers. If the request has kept its
 // answer just now, abandon does nothing and returns false: the answer is on its way.
 func (b *Batch) abandon(q *queued) (isAbandoned bool, last error) {
-	q.mu.Lock()
-	if q.kept {
-		q.mu.Unlock()
-
+	isKept, last := q.stopWaiting()
+	if isKept {
 		return false, nil
 	}
-
-	q.left = true
-	last = q.last
-	q.mu.Unlock()
 
 	b.mu.Lock()
 
@@ -199,6 +193,21 @@ func (b *Batch) abandon(q *queued) (isAbandoned bool, last error) {
 	}
 
 	return true, last
+}
+
+// stopWaiting lets no later answer change what the writer looks at, and returns the last answer to the write. It returns true and changes
+// nothing if the request has kept its answer.
+func (q *queued) stopWaiting() (isKept bool, last error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+
+	if q.kept {
+		return true, nil
+	}
+
+	q.left = true
+
+	return false, q.last
 }
 
 // flush sends the writes that need not wait any longer. It is called, with b.mu held, whenever a write comes, a request has landed or a

@@ -57,14 +57,18 @@ func (b *Batch) enqueue(ctx context.Context, c *committing) (wait func(context.C
 		b.commitTimer = time.AfterFunc(commitWait, func() { b.FlushCommits(ctx) })
 	}
 
-	return func(ctx context.Context) {
-		if err := <-w.answer; err != nil {
-			panic(err)
-		}
+	return w.await
+}
 
-		if w.alone {
-			c.run(ctx)
-		}
+// await waits for the answer to a commit, and sends the commit by a transaction of its own if it must be sent alone. If the client has
+// panicked, await panics, too.
+func (w *waitingCommit) await(ctx context.Context) {
+	if err := <-w.answer; err != nil {
+		panic(err)
+	}
+
+	if w.alone {
+		w.run(ctx)
 	}
 }
 
@@ -82,19 +86,24 @@ func (b *Batch) flushCommits(ctx context.Context) {
 		var group []*waitingCommit
 
 		group, b.commits = takeCommits(b.store, b.commits)
-		after, done := before, make(chan struct{})
+		done := make(chan struct{})
+
+		go b.runCommitsAfter(ctx, before, group, done)
+
 		before = done
-
-		go func() {
-			defer close(done)
-
-			if after != nil {
-				<-after
-			}
-
-			b.runCommits(ctx, group)
-		}()
 	}
+}
+
+// runCommitsAfter sends a group of commits when the group before has ended, and closes done when its own group has ended. before is nil
+// for the first group.
+func (b *Batch) runCommitsAfter(ctx context.Context, before <-chan struct{}, group []*waitingCommit, done chan<- struct{}) {
+	defer close(done)
+
+	if before != nil {
+		<-before
+	}
+
+	b.runCommits(ctx, group)
 }
 
 // takeCommits returns the first commits that fit into one transaction, and the rest.
@@ -199,16 +208,16 @@ func (b *Batch) commitTogether(ctx context.Context, group []*waitingCommit) {
 
 	p.denied = 0 // each alone says more
 
-	open := group
+	for _, w := range b.sendTogether(ctx, p, group) {
+		w.alone = true
+	}
+}
 
+// sendTogether sends transactions of the commits that have no answer yet, until they are cancelled too often. It returns the commits that
+// have no answer then.
+func (b *Batch) sendTogether(ctx context.Context, p policy, open []*waitingCommit) []*waitingCommit {
 	for cancels := 0; len(open) > 1 && cancels < maxTogether; {
-		t := &transaction{store: b.store, grouped: true, cancels: cancels, unknown: isUnknown(open)}
-
-		answers := make([]*part, len(open))
-		for i, w := range open {
-			answers[i] = t.add(w.key, w.recordItem(), w.effects.Items)
-		}
-
+		t, answers := newTogether(b.store, open, cancels)
 		err := t.send(ctx, p)
 		cancels = t.cancels
 
@@ -218,17 +227,27 @@ func (b *Batch) commitTogether(ctx context.Context, group []*waitingCommit) {
 
 		switch {
 		case err != nil:
-			cancels = maxTogether
+			return open
 		case !t.isRefused():
-			return // committed
+			return nil // committed
 		default:
 			open = readAnswers(ctx, p, open, answers)
 		}
 	}
 
-	for _, w := range open {
-		w.alone = true
+	return open
+}
+
+// newTogether returns one transaction of several commits, and the part of each commit in it.
+func newTogether(s *Store, open []*waitingCommit, cancels int) (*transaction, []*part) {
+	t := &transaction{store: s, grouped: true, cancels: cancels, unknown: isUnknown(open)}
+
+	answers := make([]*part, len(open))
+	for i, w := range open {
+		answers[i] = t.add(w.key, w.recordItem(), w.effects.Items)
 	}
+
+	return t, answers
 }
 
 // isUnknown tells whether an earlier transaction of these commits had no answer.

@@ -28,8 +28,6 @@ type batcher interface {
 
 // execute makes one request of up to batchSize statements and returns an answer to each.
 func (s *Store) execute(ctx context.Context, statements []types.BatchStatementRequest) []response {
-	answers := make([]response, len(statements))
-
 	out, err := s.batcher.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: statements}, sdkOptions...)
 
 	switch {
@@ -50,6 +48,13 @@ func (s *Store) execute(ctx context.Context, statements []types.BatchStatementRe
 
 		err = errSingle
 	}
+
+	return s.responses(ctx, out, err, len(statements))
+}
+
+// responses returns the n answers to the statements of one request. If the request has an error, that is the answer to each of them.
+func (s *Store) responses(ctx context.Context, out *dynamodb.BatchExecuteStatementOutput, err error, n int) []response {
+	answers := make([]response, n)
 
 	for i := range answers {
 		if answers[i].err = err; err == nil {

@@ -214,28 +214,12 @@ func (a *acquisition) put(old *storedRecord, record item) *dynamodb.PutItemInput
 
 // markFailed ends a key for good whose lease is over and which may not be taken over.
 func (a *acquisition) markFailed(ctx context.Context, p policy, rec *storedRecord) error {
-	s := a.store
-
-	var cause string
-
-	switch {
-	case s.opts.NoTakeover && *rec.Lease != 0:
-		cause = joinCause("the lease of attempt "+strconv.Itoa(rec.Attempts)+" ran out: outcome unknown, not taken over", rec.Error)
-	case s.opts.MaxAttempts > 0 && rec.Attempts >= s.opts.MaxAttempts:
-		cause = joinCause("attempts used up", rec.Error)
-	default:
+	cause := a.failureCause(rec)
+	if cause == "" {
 		return keyError("claim", a.key, errChanged)
 	}
 
-	found, err := s.fenced(ctx, nil, a.key, p, func() write {
-		now := s.stamp(a.deadline)
-
-		return write{a.partition, condMarkFailed, updateFail, item{
-			":mine": stringValue(*rec.Token), ":fence": numberValue(*rec.Fence), ":inprogress": inProgressValue,
-			":seen": numberValue(*rec.Lease), ":failed": failedValue,
-			":exp": numberValue(s.expiry(now.now, now.lease)), ":err": stringValue(cause),
-		}}
-	})
+	found, err := a.store.fenced(ctx, nil, a.key, p, func() write { return a.buildFailure(rec, cause) })
 
 	switch {
 	case err == nil:
@@ -247,6 +231,31 @@ func (a *acquisition) markFailed(ctx context.Context, p policy, rec *storedRecor
 	default:
 		return keyError("claim", a.key, err)
 	}
+}
+
+// failureCause says why a record whose lease is over may not be taken over. It returns "" if it may be taken over.
+func (a *acquisition) failureCause(rec *storedRecord) string {
+	opts := &a.store.opts
+
+	switch {
+	case opts.NoTakeover && *rec.Lease != 0:
+		return joinCause("the lease of attempt "+strconv.Itoa(rec.Attempts)+" ran out: outcome unknown, not taken over", rec.Error)
+	case opts.MaxAttempts > 0 && rec.Attempts >= opts.MaxAttempts:
+		return joinCause("attempts used up", rec.Error)
+	default:
+		return ""
+	}
+}
+
+// buildFailure returns the write that ends the key with this cause, as long as the record is as it was seen.
+func (a *acquisition) buildFailure(rec *storedRecord, cause string) write {
+	now := a.store.stamp(a.deadline)
+
+	return write{a.partition, condMarkFailed, updateFail, item{
+		":mine": stringValue(*rec.Token), ":fence": numberValue(*rec.Fence), ":inprogress": inProgressValue,
+		":seen": numberValue(*rec.Lease), ":failed": failedValue,
+		":exp": numberValue(a.store.expiry(now.now, now.lease)), ":err": stringValue(cause),
+	}}
 }
 
 func (a *acquisition) event() Event {

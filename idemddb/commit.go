@@ -40,39 +40,40 @@ func (s *Store) commit(
 		return func() (*Record, error) { return nil, s.writeUnclaimed(ctx, key, c.effects) }
 	}
 
-	var run func(context.Context) // nil if the key is known to be completed
-
 	if !c.cached() {
 		c.trace = s.trace(ctx)
 
-		run, omitted = c.run, c.keepResult(ctx, result, omitted)
+		c.next, omitted = c.run, c.keepResult(ctx, result, omitted)
 		if b != nil && !c.redelivered {
-			run = b.enqueue(ctx, c)
+			c.next = b.enqueue(ctx, c)
 		}
 	}
 
-	return func() (*Record, error) {
-		if run != nil {
-			c.wait(ctx, c.patience, func() {
-				run(ctx)
-				run = c.run // alone from now on: the batch has ended when another worker is waited for
-			})
-		}
+	return func() (*Record, error) { return c.finish(ctx, b, omitted) }
+}
 
-		if c.isMember {
-			defer b.leave(ctx)
-		}
-
-		c.useRecord(ctx, b)
-
-		if c.record != nil || c.err != nil {
-			s.opts.Observe(ctx, c.event())
-
-			return c.record, c.err
-		}
-
-		return nil, c.after(ctx, b, omitted)
+// finish waits for the end of a commit and returns its answer.
+func (c *committing) finish(ctx context.Context, b *Batch, omitted error) (*Record, error) {
+	if c.next != nil {
+		c.wait(ctx, c.patience, func() {
+			c.next(ctx)
+			c.next = c.run // alone from now on: the batch has ended when another worker is waited for
+		})
 	}
+
+	if c.isMember {
+		defer b.leave(ctx)
+	}
+
+	c.useRecord(ctx, b)
+
+	if c.record != nil || c.err != nil {
+		c.store.opts.Observe(ctx, c.event())
+
+		return c.record, c.err
+	}
+
+	return nil, c.after(ctx, b, omitted)
 }
 
 // committing is one call of Commit: an acquisition whose write also completes the key.
@@ -81,11 +82,12 @@ type committing struct {
 
 	tx       string
 	effects  Effects
-	patience time.Duration        // ClaimOptions.Wait
-	own      types.AttributeValue // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
-	done     storedRecord         // as it was committed
-	sent     bool                 // a transaction of its own was sent
-	unknown  bool                 // an earlier transaction had no answer, so it may be applied yet
+	patience time.Duration         // ClaimOptions.Wait
+	next     func(context.Context) // makes the next try; nil if the key is known to be completed
+	own      types.AttributeValue  // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
+	done     storedRecord          // as it was committed
+	sent     bool                  // a transaction of its own was sent
+	unknown  bool                  // an earlier transaction had no answer, so it may be applied yet
 
 	isMember bool // of its batch: it was committed together with others, and the removals of their messages share a request
 }

@@ -63,30 +63,11 @@ func (c *Claim) completeOmitted(ctx context.Context, why error) error {
 
 func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitted error) error {
 	s := c.store
-	update := updateComplete + updateDropError
-
-	if result != nil {
-		update = updateComplete + updateSetResult + updateDropError
-	}
 
 	var done storedRecord
 
 	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: isLarge(result), build: func() write {
-		now := s.opts.Now()
-		done = storedRecord{
-			Fence: &c.fence, Attempts: c.attempt, Trace: c.trace, Result: result,
-			Done: now.UnixMilli(), Expires: s.expiry(now, now),
-		}
-		values := c.heldValues()
-		values[":completed"] = completedValue
-		values[":nowms"] = numberValue(done.Done)
-		values[":exp"] = numberValue(done.Expires)
-
-		if result != nil {
-			values[":res"] = result
-		}
-
-		return write{c.partition, condHeld, update, values}
+		return c.buildCompletion(&done, result)
 	}, matches: func(rec *storedRecord) bool {
 		if rec.State != stateCompleted || !sameResult(rec.Result, result) {
 			return false
@@ -109,6 +90,29 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	}
 
 	return err
+}
+
+// buildCompletion returns the write of one try, with the present time. It sets done to what the write leaves in the record, for the
+// cache.
+func (c *Claim) buildCompletion(done *storedRecord, result types.AttributeValue) write {
+	s := c.store
+	now := s.opts.Now()
+	*done = storedRecord{
+		Fence: &c.fence, Attempts: c.attempt, Trace: c.trace, Result: result,
+		Done: now.UnixMilli(), Expires: s.expiry(now, now),
+	}
+	values := c.heldValues()
+	values[":completed"] = completedValue
+	values[":nowms"] = numberValue(done.Done)
+	values[":exp"] = numberValue(done.Expires)
+
+	if result == nil {
+		return write{c.partition, condHeld, updateComplete + updateDropError, values}
+	}
+
+	values[":res"] = result
+
+	return write{c.partition, condHeld, updateComplete + updateSetResult + updateDropError, values}
 }
 
 // Release gives the claim back: the key may be claimed again at once. If cause is not nil, its text (the first 256 bytes) is kept as
@@ -283,6 +287,27 @@ func (c *Claim) refusal(ctx context.Context, op string, found *storedRecord, err
 		return keyError(op, c.key, err)
 	}
 
+	fenced := c.fencedError(ctx, found, err)
+
+	c.mu.Lock()
+	c.lost = fenced
+	settled := op == "extend" && c.settling // a renewal that met the claim's own settlement loses nothing
+	c.mu.Unlock()
+
+	if !settled {
+		c.store.opts.Observe(ctx, c.event(Fenced, fenced))
+	}
+
+	if c.store.opts.Unswept && fenced.Record != nil && len(found.Outbox) > 0 {
+		return fmt.Errorf("%w: %w", fenced, ErrUnsent) // its own worker may be dead
+	}
+
+	return fenced
+}
+
+// fencedError describes the record that refused a write of the claim. If that record is completed, fencedError reads its result, because
+// the caller may answer with it.
+func (c *Claim) fencedError(ctx context.Context, found *storedRecord, err error) *FencedError {
 	fenced := &FencedError{Key: c.key, Held: c.fence}
 
 	switch {
@@ -296,19 +321,6 @@ func (c *Claim) refusal(ctx context.Context, op string, found *storedRecord, err
 		}
 	case errors.Is(err, ErrCorrupt):
 		fenced.Current = -1
-	}
-
-	c.mu.Lock()
-	c.lost = fenced
-	settled := op == "extend" && c.settling // a renewal that met the claim's own settlement loses nothing
-	c.mu.Unlock()
-
-	if !settled {
-		c.store.opts.Observe(ctx, c.event(Fenced, fenced))
-	}
-
-	if c.store.opts.Unswept && fenced.Record != nil && len(found.Outbox) > 0 {
-		return fmt.Errorf("%w: %w", fenced, ErrUnsent) // its own worker may be dead
 	}
 
 	return fenced

@@ -30,12 +30,7 @@ func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) erro
 func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effects, omitted error) error {
 	s := c.store
 	if s.disabled {
-		err := s.writeUnclaimed(ctx, c.key, e)
-		if err == nil {
-			c.end(Completed)
-		}
-
-		return err
+		return c.commitDisabled(ctx, e)
 	}
 
 	defer c.leave(ctx)
@@ -60,17 +55,32 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 
 		return err
 	case answer.effect != nil:
-		c.reopen()
-
 		answer.effect.refused = e.Refused
-		s.opts.Observe(ctx, c.event(EffectRefused, answer.effect))
 
-		return answer.effect
+		return c.refusedEffect(ctx, answer.effect)
 	case answer.refused:
 		return c.refusedCommit(write, answer, &done, omitted)
 	}
 
 	return c.committed(ctx, &done, omitted)
+}
+
+// commitDisabled writes the effects without a record, because IDEMDDB_DISABLED turned the Store off.
+func (c *Claim) commitDisabled(ctx context.Context, e Effects) error {
+	err := c.store.writeUnclaimed(ctx, c.key, e)
+	if err == nil {
+		c.end(Completed)
+	}
+
+	return err
+}
+
+// refusedEffect lets the work go on under its claim, because DynamoDB refused an effect and wrote nothing.
+func (c *Claim) refusedEffect(ctx context.Context, effect *EffectError) error {
+	c.reopen()
+	c.store.opts.Observe(ctx, c.event(EffectRefused, effect))
+
+	return effect
 }
 
 // sendCommit sends the transaction of the completion and the items. Between two tries it extends the lease, up to bound.

@@ -48,16 +48,8 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 	defer cancel()
 
 	if len(e.Items) > 0 {
-		t := &transaction{store: s}
-		answer := t.add(key, nil, e.Items)
-
-		switch err := t.send(write, p); {
-		case err != nil:
-			return fmt.Errorf("%w: %w", keyError("write", key, err), ErrUncommitted)
-		case answer.effect != nil:
-			answer.effect.refused = e.Refused
-
-			return answer.effect
+		if err := s.writeItems(write, p, key, e); err != nil {
+			return err
 		}
 	}
 
@@ -67,4 +59,21 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 	}
 
 	return nil
+}
+
+// writeItems writes the items of effects in one transaction.
+func (s *Store) writeItems(ctx context.Context, p policy, key string, e Effects) error {
+	t := &transaction{store: s}
+	answer := t.add(key, nil, e.Items)
+
+	switch err := t.send(ctx, p); {
+	case err != nil:
+		return fmt.Errorf("%w: %w", keyError("write", key, err), ErrUncommitted)
+	case answer.effect != nil:
+		answer.effect.refused = e.Refused
+
+		return answer.effect
+	default:
+		return nil
+	}
 }

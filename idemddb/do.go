@@ -55,9 +55,14 @@ func Do[T any](
 		return value, err
 	}
 
+	return completeValue(ctx, claim, value)
+}
+
+// completeValue completes the claim with the value of its work, and returns what Do returns.
+func completeValue[T any](ctx context.Context, claim *Claim, value T) (T, error) {
 	result, omitted := encode(value)
 
-	err = claim.record(ctx, result, omitted)
+	err := claim.record(ctx, result, omitted)
 	if effect, ok := errors.AsType[*EffectError](err); ok {
 		meaning, failed := claim.Refuse(ctx, effect)
 

@@ -42,17 +42,8 @@ func (s *Store) checkEffects(partition string, e Effects) error {
 
 // checkTwice returns an error if two items are the same one, or one is the record of the key, as far as their keys are known.
 func (s *Store) checkTwice(partition string, items []types.TransactWriteItem) error {
-	keyNames := map[string][]string{} // :: table → names of its key attributes, as far as they are known
-
-	for _, it := range items {
-		if table, key := keyOf(it); key != nil {
-			keyNames[table] = names(key)
-		}
-	}
-
-	own := tableName(s.table)
-	keyNames[own] = s.keyNames()
-	seen := map[string]int{own + "\n" + itemText(s.key(partition)): -1}
+	keyNames := s.knownKeyNames(items)
+	seen := map[string]int{tableName(s.table) + "\n" + itemText(s.key(partition)): -1}
 
 	for i, it := range items {
 		table, _ := keyOf(it)
@@ -72,6 +63,21 @@ func (s *Store) checkTwice(partition string, items []types.TransactWriteItem) er
 	}
 
 	return nil
+}
+
+// knownKeyNames returns for each table the names of its key attributes, as far as the items name them.
+func (s *Store) knownKeyNames(items []types.TransactWriteItem) map[string][]string {
+	known := map[string][]string{}
+
+	for _, it := range items {
+		if table, key := keyOf(it); key != nil {
+			known[table] = names(key)
+		}
+	}
+
+	known[tableName(s.table)] = s.keyNames()
+
+	return known
 }
 
 func (s *Store) keyNames() []string { return names(s.key("")) }

@@ -212,31 +212,16 @@ type expressions struct {
 }
 
 func newExpressions(table string, o *Options) expressions {
-	limits := ""
-	if o.NoTakeover {
-		limits += condReleased
-	}
-
-	if o.MaxAttempts > 0 {
-		limits += condAttempts
-	}
-
-	inserted := []string{
-		o.PartitionKey, o.TTLAttribute, attrVersion, attrState, attrToken, attrFence, attrPrevious, attrLease, attrAttempts, attrBorn,
-	}
-	if o.SortKey != "" {
-		inserted = append(inserted, o.SortKey)
-	}
-
+	limits := claimLimits(o)
 	setClaim, setAgain, setTrace := updateClaim, updateAgain, ""
 
 	if o.Trace != nil {
-		inserted = append(inserted, attrTrace, attrPrevTrace)
 		setTrace = updateSetTrace
 		setClaim += updateSetTrace + updateKeepTrace
 		setAgain += updateSetTrace + updateKeepTraceAgain
 	}
 
+	inserted := insertedAttributes(o)
 	insertedFP := append(slices.Clone(inserted), attrFingerprint)
 
 	return expressions{
@@ -250,4 +235,34 @@ func newExpressions(table string, o *Options) expressions {
 		nameOfExp: map[string]string{nameExp: o.TTLAttribute},
 		names:     map[string]string{namePK: o.PartitionKey, nameExp: o.TTLAttribute},
 	}
+}
+
+// claimLimits returns the conditions that NoTakeover and MaxAttempts add to those of every claim.
+func claimLimits(o *Options) string {
+	limits := ""
+	if o.NoTakeover {
+		limits += condReleased
+	}
+
+	if o.MaxAttempts > 0 {
+		limits += condAttempts
+	}
+
+	return limits
+}
+
+// insertedAttributes returns the names of the attributes of a new record without a fingerprint, in the order of its statement.
+func insertedAttributes(o *Options) []string {
+	inserted := []string{
+		o.PartitionKey, o.TTLAttribute, attrVersion, attrState, attrToken, attrFence, attrPrevious, attrLease, attrAttempts, attrBorn,
+	}
+	if o.SortKey != "" {
+		inserted = append(inserted, o.SortKey)
+	}
+
+	if o.Trace != nil {
+		inserted = append(inserted, attrTrace, attrPrevTrace)
+	}
+
+	return inserted
 }

@@ -81,13 +81,7 @@ func itemText(key item) string {
 
 // checkItem returns an error for what DynamoDB would refuse of an item.
 func checkItem(it types.TransactWriteItem) error {
-	kinds := 0
-	for _, is := range []bool{it.Put != nil, it.Update != nil, it.Delete != nil, it.ConditionCheck != nil} {
-		if is {
-			kinds++
-		}
-	}
-
+	kinds := kindsOf(it)
 	table, key := keyOf(it)
 	size := sentSize(it)
 
@@ -103,6 +97,18 @@ func checkItem(it types.TransactWriteItem) error {
 	default:
 		return nil
 	}
+}
+
+// kindsOf returns how many kinds of write an item names. DynamoDB takes exactly one.
+func kindsOf(it types.TransactWriteItem) int {
+	kinds := 0
+	for _, is := range []bool{it.Put != nil, it.Update != nil, it.Delete != nil, it.ConditionCheck != nil} {
+		if is {
+			kinds++
+		}
+	}
+
+	return kinds
 }
 
 // sentSize is about how many bytes of an item are sent.

@@ -28,6 +28,14 @@ func (s *Store) partiql(condition, update string) partiql {
 		return known.(partiql) //nolint:forcetypeassert // nothing else is stored there
 	}
 
+	made := s.translated(condition, update)
+	s.statements.Store(pair, made)
+
+	return made
+}
+
+// translated returns the statement of a condition and an update.
+func (s *Store) translated(condition, update string) partiql {
 	t := translation{names: s.expr.names}
 	t.text.WriteString("UPDATE " + quoted(s.table))
 	t.translate(update)
@@ -48,10 +56,7 @@ func (s *Store) partiql(condition, update string) partiql {
 		t.text.WriteString(" RETURNING ALL OLD *")
 	}
 
-	made := partiql{t.text.String(), t.parameters}
-	s.statements.Store(pair, made)
-
-	return made
+	return partiql{t.text.String(), t.parameters}
 }
 
 // statement is the write as one statement of a shared request.

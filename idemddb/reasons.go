@@ -70,15 +70,20 @@ func (p *part) read(reasons []types.CancellationReason, unknown bool) bool {
 		return true
 	}
 
-	for i, r := range reasons[p.records:] {
-		if code := aws.ToString(r.Code); !isNone(code) {
-			p.effect = &EffectError{Index: i, Code: code, Item: r.Item, Unknown: unknown, message: aws.ToString(r.Message)}
+	p.effect = firstRefused(reasons[p.records:], unknown)
 
-			return true
+	return p.effect != nil
+}
+
+// firstRefused returns the error of the first effect that was refused, or nil if none was.
+func firstRefused(reasons []types.CancellationReason, unknown bool) *EffectError {
+	for i, r := range reasons {
+		if code := aws.ToString(r.Code); !isNone(code) {
+			return &EffectError{Index: i, Code: code, Item: r.Item, Unknown: unknown, message: aws.ToString(r.Message)}
 		}
 	}
 
-	return false
+	return nil
 }
 
 // refusedRecord is the answer to a part whose record DynamoDB does not accept as it would be, as one that has grown too large by

@@ -104,15 +104,8 @@ type storedRecord struct {
 
 // decode reads an item. An error is ErrCorrupt: the record is of another version, or not one of ours.
 func (s *Store) decode(stored item) (*storedRecord, error) {
-	// The version first: what else stands in a record of another version can't be known.
-	version, ok := numberAt(stored, attrVersion)
-	if !ok {
-		return nil, fmt.Errorf("%w: it has no version (attribute %s): not a record of this package", ErrCorrupt, attrVersion)
-	}
-
-	if version != formatVersion {
-		return nil, fmt.Errorf("%w: it has format version %d, this package knows %d: deploy the version that wrote it",
-			ErrCorrupt, version, formatVersion)
+	if err := checkVersion(stored); err != nil {
+		return nil, err
 	}
 
 	rec := &storedRecord{
@@ -122,11 +115,29 @@ func (s *Store) decode(stored item) (*storedRecord, error) {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 
-	if rec.Expires, ok = numberAt(stored, s.opts.TTLAttribute); !ok {
+	expires, ok := numberAt(stored, s.opts.TTLAttribute)
+	if !ok {
 		return nil, fmt.Errorf("%w: attribute %s is not a number of seconds", ErrCorrupt, s.opts.TTLAttribute)
 	}
 
+	rec.Expires = expires
+
 	return rec, rec.validate()
+}
+
+// checkVersion is called before anything else is read, because nobody can know what else stands in a record of another version.
+func checkVersion(stored item) error {
+	version, ok := numberAt(stored, attrVersion)
+	if !ok {
+		return fmt.Errorf("%w: it has no version (attribute %s): not a record of this package", ErrCorrupt, attrVersion)
+	}
+
+	if version != formatVersion {
+		return fmt.Errorf("%w: it has format version %d, this package knows %d: deploy the version that wrote it",
+			ErrCorrupt, version, formatVersion)
+	}
+
+	return nil
 }
 
 func (r *storedRecord) validate() error {

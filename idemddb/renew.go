@@ -78,15 +78,9 @@ func (r *renewer) fire(work context.Context) {
 	request, abort := context.WithCancel(context.WithoutCancel(work))
 	defer abort()
 
-	r.mu.Lock()
-	if r.stopped {
-		r.mu.Unlock()
-
+	if !r.begin(running, abort) {
 		return
 	}
-
-	r.running, r.abort = running, abort
-	r.mu.Unlock()
 
 	pause, again := r.renew(request, leaseBound(work))
 
@@ -98,6 +92,20 @@ func (r *renewer) fire(work context.Context) {
 	if again && !r.stopped {
 		r.timer.Reset(pause)
 	}
+}
+
+// begin notes that a renewal is under way, so that stop can end it. It returns false if the renewer was stopped before.
+func (r *renewer) begin(running chan struct{}, abort context.CancelFunc) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+
+	if r.stopped {
+		return false
+	}
+
+	r.running, r.abort = running, abort
+
+	return true
 }
 
 // retryRenewal is the least pause after a renewal that failed with all of its tries.
@@ -124,6 +132,13 @@ func (r *renewer) renew(ctx context.Context, deadline time.Time) (pause time.Dur
 	err := c.extend(request, deadline, policy{end: time.Now().Add(limit), pause: settleCap})
 
 	cancel()
+
+	return r.next(ctx, deadline, err)
+}
+
+// next returns when to extend the lease again after an extension that returned err. If the claim is lost, next cancels the work.
+func (r *renewer) next(ctx context.Context, deadline time.Time, err error) (pause time.Duration, again bool) {
+	c := r.claim
 
 	switch left := c.left(); {
 	case ctx.Err() != nil, c.isSettling():

@@ -26,15 +26,7 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 	p := policy{end: earliest(ctx, s.opts.ClaimPatience), pause: claimCap}
 
 	for range maxTurns {
-		found, err := s.fenced(ctx, nil, key, p, func() write {
-			now := s.opts.Now()
-
-			return write{partition, condFailed, updateReopen, item{
-				":v": versionValue, ":failed": failedValue, ":own": stringValue(token), ":fence": numberValue(fence),
-				":inprogress": inProgressValue, ":next": numberValue(fence + 1), ":zero": zeroValue,
-				":exp": numberValue(s.expiry(now, now)),
-			}}
-		})
+		found, err := s.fenced(ctx, nil, key, p, func() write { return s.buildReopening(partition, token, fence) })
 
 		switch {
 		case err == nil, found != nil && found.State == stateInProgress:
@@ -51,4 +43,15 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 	}
 
 	return keyError("reopen", key, errChanged)
+}
+
+// buildReopening returns the write that reopens the record with this owner token and fencing token.
+func (s *Store) buildReopening(partition, token string, fence int64) write {
+	now := s.opts.Now()
+
+	return write{partition, condFailed, updateReopen, item{
+		":v": versionValue, ":failed": failedValue, ":own": stringValue(token), ":fence": numberValue(fence),
+		":inprogress": inProgressValue, ":next": numberValue(fence + 1), ":zero": zeroValue,
+		":exp": numberValue(s.expiry(now, now)),
+	}}
 }

@@ -91,18 +91,26 @@ func (f *fencedWrite) read(r response) (step, error) {
 		return sendAgain, r.err
 	}
 
-	f.refusal = ErrFenced
-
-	if found != nil {
-		rec, err := f.store.decode(found)
-		if err != nil {
-			f.refusal = fmt.Errorf("%w: %w", ErrFenced, err)
-		} else {
-			f.found = rec
-		}
-	}
+	f.refuse(found)
 
 	return answered, nil
+}
+
+// refuse keeps that the condition was false, and for which record. found is nil if the item is gone.
+func (f *fencedWrite) refuse(found item) {
+	f.refusal = ErrFenced
+	if found == nil {
+		return
+	}
+
+	rec, err := f.store.decode(found)
+	if err != nil {
+		f.refusal = fmt.Errorf("%w: %w", ErrFenced, err)
+
+		return
+	}
+
+	f.found = rec
 }
 
 // fenced sends a write after the claim. If its condition is false, fenced returns ErrFenced and the stored record, or nil if the item

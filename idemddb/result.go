@@ -106,18 +106,8 @@ func isText(v reflect.Value) bool {
 	}
 
 	if v.CanInterface() {
-		switch m := v.Interface().(type) {
-		case json.RawMessage:
-			return utf8.Valid(m)
-		case json.Marshaler:
-			text, err := m.MarshalJSON()
-			isReplaced, isBroken := escapes(text)
-
-			return err == nil && utf8.Valid(text) && !isReplaced && !isBroken
-		case encoding.TextMarshaler:
-			text, err := m.MarshalText()
-
-			return err == nil && utf8.Valid(text)
+		if marshalsText, marshals := isMarshaledText(v.Interface()); marshals {
+			return marshalsText
 		}
 	}
 
@@ -134,6 +124,26 @@ func isText(v reflect.Value) bool {
 	return true
 }
 
+// isMarshaledText tells whether a value that encodes itself gives text that is UTF-8. It returns false for marshals if the value does not
+// encode itself.
+func isMarshaledText(value any) (isText, marshals bool) {
+	switch m := value.(type) {
+	case json.RawMessage:
+		return utf8.Valid(m), true
+	case json.Marshaler:
+		text, err := m.MarshalJSON()
+		isReplaced, isBroken := escapes(text)
+
+		return err == nil && utf8.Valid(text) && !isReplaced && !isBroken, true
+	case encoding.TextMarshaler:
+		text, err := m.MarshalText()
+
+		return err == nil && utf8.Valid(text), true
+	default:
+		return false, false
+	}
+}
+
 // parts are the values inside of a value that JSON encodes.
 func parts(v reflect.Value) iter.Seq[reflect.Value] {
 	return func(yield func(reflect.Value) bool) {
@@ -141,17 +151,27 @@ func parts(v reflect.Value) iter.Seq[reflect.Value] {
 		case reflect.Pointer, reflect.Interface:
 			yield(v.Elem())
 		case reflect.Map, reflect.Slice, reflect.Array:
-			for name, member := range v.Seq2() { // or index and member
-				if !yield(name) || !yield(member) {
-					return
-				}
-			}
+			yieldMembers(v, yield)
 		case reflect.Struct:
-			for field, member := range v.Fields() {
-				if (field.IsExported() || field.Anonymous) && field.Tag.Get("json") != "-" && !yield(member) {
-					return
-				}
-			}
+			yieldFields(v, yield)
+		}
+	}
+}
+
+// yieldMembers yields the names and the members of a map, or the indexes and the members of a slice or an array.
+func yieldMembers(v reflect.Value, yield func(reflect.Value) bool) {
+	for name, member := range v.Seq2() {
+		if !yield(name) || !yield(member) {
+			return
+		}
+	}
+}
+
+// yieldFields yields the fields of a struct that JSON encodes.
+func yieldFields(v reflect.Value, yield func(reflect.Value) bool) {
+	for field, member := range v.Fields() {
+		if (field.IsExported() || field.Anonymous) && field.Tag.Get("json") != "-" && !yield(member) {
+			return
 		}
 	}
 }

@@ -81,13 +81,18 @@ func (s *Store) resultValue(
 		return value, nil
 	case s.opts.Results == nil:
 		return omittedValue, tooLarge
+	default:
+		return s.keepOutside(ctx, o, result, e)
 	}
+}
 
+// keepOutside puts a result into Options.Results and returns what the record holds of it.
+func (s *Store) keepOutside(ctx context.Context, o owner, result []byte, e Effects) (value types.AttributeValue, omitted error) {
 	sum := sha256.Sum256(result)
 	kept := keptResult{Name: o.name(s, sum), Length: len(result), Sum: sum[:]}
 	value = marshal(kept)
 
-	if tooLarge = s.checkSize(o.partition, value, e); tooLarge != nil {
+	if tooLarge := s.checkSize(o.partition, value, e); tooLarge != nil {
 		return omittedValue, tooLarge
 	}
 

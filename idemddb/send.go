@@ -213,17 +213,9 @@ func (d *delivering) update() (update string, values item) {
 
 // sendAll sends messages, target by target, and returns an answer for each.
 func (s *Store) sendAll(ctx context.Context, tx string, messages []storedMessage) []error {
-	answers := make([]error, len(messages))
-	byTarget := map[string][]int{}
+	answers := slices.Repeat([]error{errNoSender}, len(messages))
 
-	for i, m := range messages {
-		answers[i] = errNoSender
-		if s.opts.Senders[m.To] != nil {
-			byTarget[m.To] = append(byTarget[m.To], i)
-		}
-	}
-
-	for target, indexes := range byTarget {
+	for target, indexes := range s.byTarget(messages) {
 		public := make([]StoredMessage, len(indexes))
 		for i, at := range indexes {
 			public[i] = messages[at].public(tx)
@@ -235,6 +227,19 @@ func (s *Store) sendAll(ctx context.Context, tx string, messages []storedMessage
 	}
 
 	return answers
+}
+
+// byTarget returns the indexes of the messages of each target for which this process has a sender.
+func (s *Store) byTarget(messages []storedMessage) map[string][]int {
+	indexes := map[string][]int{}
+
+	for i, m := range messages {
+		if s.opts.Senders[m.To] != nil {
+			indexes[m.To] = append(indexes[m.To], i)
+		}
+	}
+
+	return indexes
 }
 
 const (

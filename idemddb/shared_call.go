@@ -97,16 +97,22 @@ func (b *Batch) run(ctx context.Context, c *sharedCall) {
 			return b.try(try, c)
 		})
 
-		c.open = slices.DeleteFunc(c.open, func(q *queued) bool {
-			if ctx.Err() == nil && isTransient(err) && time.Until(q.policy.end) >= lastTry {
-				return false // another write of the request has given up
-			}
-
-			b.finish(err, q)
-
-			return true
-		})
+		b.finishEnded(ctx, c, err)
 	}
+}
+
+// finishEnded answers the open writes that are not sent again, with the last error or with nil. After a transient error, a write whose own
+// time is not over stays open: the tries ended with the time of another write.
+func (b *Batch) finishEnded(ctx context.Context, c *sharedCall, err error) {
+	c.open = slices.DeleteFunc(c.open, func(q *queued) bool {
+		if ctx.Err() == nil && isTransient(err) && time.Until(q.policy.end) >= lastTry {
+			return false
+		}
+
+		b.finish(err, q)
+
+		return true
+	})
 }
 
 // landed lets the writes that came meanwhile go: they wait for the first answer to a request, not for its retries. It is called before
@@ -179,15 +185,7 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 	}
 
 	if len(c.writes) == 1 {
-		err := b.store.sendSingle(ctx, c.writes[0])
-		if err == nil {
-			b.landed(ctx, c)
-			b.finish(nil, c.writes[0])
-
-			c.open = nil
-		}
-
-		return err
+		return b.tryAlone(ctx, c)
 	}
 
 	c.tries++
@@ -204,6 +202,19 @@ func (b *Batch) try(ctx context.Context, c *sharedCall) error {
 	c.open = again
 
 	return fault
+}
+
+// tryAlone sends the only write of a call by a request of its own.
+func (b *Batch) tryAlone(ctx context.Context, c *sharedCall) error {
+	err := b.store.sendSingle(ctx, c.writes[0])
+	if err == nil {
+		b.landed(ctx, c)
+		b.finish(nil, c.writes[0])
+
+		c.open = nil
+	}
+
+	return err
 }
 
 // exchange sends the open writes in one request, and those whose answer asks for the other statement in another one at once. It returns

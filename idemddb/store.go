@@ -283,28 +283,39 @@ func isNil(given any) bool {
 }
 
 func (o *Options) validate() error {
-	var errs []error
+	var errs optionErrors
 
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("idemddb: Options."+format, args...))
-		}
-	}
-
-	check(o.Cache >= 0, "Cache: must not be negative, is %d", o.Cache)
-	check(o.MaxAttempts >= 0, "MaxAttempts: must not be negative, is %d", o.MaxAttempts)
-	check(o.ClaimPatience >= 0, "ClaimPatience: must not be negative, is %v", o.ClaimPatience)
-	check(o.ClockSkew >= 0, "ClockSkew: must not be negative, is %v", o.ClockSkew)
-	check(o.Lease >= 0, "Lease: must not be negative, is %v", o.Lease)
-	check(o.Retention >= 0, "Retention: must not be negative, is %v", o.Retention)
-	check(o.Lease < 0 || o.Lease >= time.Millisecond, "Lease: must not be below 1ms, is %v", o.Lease)
-	check(o.Retention < 0 || o.Lease <= o.Retention,
+	errs.checkf(o.Cache >= 0, "Cache: must not be negative, is %d", o.Cache)
+	errs.checkf(o.MaxAttempts >= 0, "MaxAttempts: must not be negative, is %d", o.MaxAttempts)
+	errs.checkf(o.ClaimPatience >= 0, "ClaimPatience: must not be negative, is %v", o.ClaimPatience)
+	errs.checkf(o.ClockSkew >= 0, "ClockSkew: must not be negative, is %v", o.ClockSkew)
+	errs.checkf(o.Lease >= 0, "Lease: must not be negative, is %v", o.Lease)
+	errs.checkf(o.Retention >= 0, "Retention: must not be negative, is %v", o.Retention)
+	errs.checkf(o.Lease < 0 || o.Lease >= time.Millisecond, "Lease: must not be below 1ms, is %v", o.Lease)
+	errs.checkf(o.Retention < 0 || o.Lease <= o.Retention,
 		"Lease: must not be above Options.Retention, a lease of %v would outlive its record of %v", o.Lease, o.Retention)
 
-	check(o.ResultsAbove >= 0, "ResultsAbove: must not be negative, is %d", o.ResultsAbove)
-	check(o.ResultsAbove <= 0 || o.Results != nil, "ResultsAbove: must not be set without Options.Results, is %d", o.ResultsAbove)
-	check(o.Results == nil || !isNil(o.Results), "Results: must not be a nil pointer")
+	errs.checkf(o.ResultsAbove >= 0, "ResultsAbove: must not be negative, is %d", o.ResultsAbove)
+	errs.checkf(o.ResultsAbove <= 0 || o.Results != nil, "ResultsAbove: must not be set without Options.Results, is %d", o.ResultsAbove)
+	errs.checkf(o.Results == nil || !isNil(o.Results), "Results: must not be a nil pointer")
 
+	o.checkNames(&errs)
+
+	return errors.Join(errs...)
+}
+
+// optionErrors collects all that is wrong with Options, so that New reports all of it at once.
+type optionErrors []error
+
+// checkf adds an error unless the field is as it must be. The format begins with the name of the field.
+func (e *optionErrors) checkf(ok bool, format string, args ...any) {
+	if !ok {
+		*e = append(*e, fmt.Errorf("idemddb: Options."+format, args...))
+	}
+}
+
+// checkNames demands that the names of attributes differ from each other and from the attributes of the record.
+func (o *Options) checkNames(errs *optionErrors) {
 	names := map[string]string{}
 	for _, name := range attributeNames {
 		names[name] = "an attribute of the record"
@@ -318,11 +329,9 @@ func (o *Options) validate() error {
 		}
 
 		taken, ok := names[field.value]
-		check(!ok, "%s: %q is already the name of %s", field.name, field.value, taken)
-		check(len(field.value) <= maxNamespace, "%s: must not be longer than %d bytes", field.name, maxNamespace)
+		errs.checkf(!ok, "%s: %q is already the name of %s", field.name, field.value, taken)
+		errs.checkf(len(field.value) <= maxNamespace, "%s: must not be longer than %d bytes", field.name, maxNamespace)
 
 		names[field.value] = "Options." + field.name
 	}
-
-	return errors.Join(errs...)
 }

@@ -84,8 +84,13 @@ func (m *Message) check() error {
 	case len(m.Attributes) > maxMessageAttributes:
 		return fmt.Errorf("Message.Attributes: SQS takes ten, and the library adds two; must have at most %d, has %d",
 			maxMessageAttributes, len(m.Attributes))
+	default:
+		return m.checkAttributes()
 	}
+}
 
+// checkAttributes returns an error for an attribute that no target takes, or whose name the library keeps for itself.
+func (m *Message) checkAttributes() error {
 	for name, value := range m.Attributes {
 		switch {
 		case strings.HasPrefix(name, reservedAttributes):

@@ -98,13 +98,7 @@ func (t *transaction) key() string {
 
 func (t *transaction) read(ctx context.Context, out *dynamodb.TransactWriteItemsOutput, err error) error {
 	if err == nil {
-		if t.store.accepts(ctx, out) {
-			return nil
-		}
-
-		t.unknown = true
-
-		return errNoContent
+		return t.readSuccess(ctx, out)
 	}
 
 	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
@@ -126,6 +120,17 @@ func (t *transaction) read(ctx context.Context, out *dynamodb.TransactWriteItems
 	}
 
 	return err
+}
+
+// readSuccess reads an answer without an error. If the answer does not prove that the transaction was committed, it returns errNoContent.
+func (t *transaction) readSuccess(ctx context.Context, out *dynamodb.TransactWriteItemsOutput) error {
+	if t.store.accepts(ctx, out) {
+		return nil
+	}
+
+	t.unknown = true
+
+	return errNoContent
 }
 
 // sendsCapacity, instead of a number of empty answers, says that the backend has sent a consumed capacity.

@@ -68,11 +68,17 @@ func doOptimistic[T any](
 		return value, err
 	}
 
+	return commitValue(ctx, work, opts, value)
+}
+
+// commitValue commits work with its value and its effects, and returns what Do returns.
+func commitValue[T any](ctx context.Context, work *Work, opts *ClaimOptions, value T) (T, error) {
+	s, key := work.staging.store, work.staging.key
 	effects, _ := work.Effects()
 
 	result, omitted := encode(value)
 
-	rec, err = s.commit(ctx, nil, key, opts, result, omitted, effects)()
+	rec, err := s.commit(ctx, nil, key, opts, result, omitted, effects)()
 	if effect, ok := errors.AsType[*EffectError](err); ok {
 		rec, err = s.reject(ctx, key, opts, effect.Meaning())
 	}

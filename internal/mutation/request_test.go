@@ -41,7 +41,8 @@ var requestMutants = []mutant{
 		why:  "an answer with another number of answers than statements is taken for success",
 		file: "idemddb/batch_execute.go",
 		old:  `err = fmt.Errorf("%w: the number of answers is not that of the %d statements", errNoContent, len(statements))`,
-		new: `for i := range answers {
+		new: `answers := make([]response, len(statements))
+		for i := range answers {
 			answers[i].shared = true
 		}
 
