@@ -66,7 +66,7 @@ func (c *checking) eventSources(ctx context.Context) {
 	}
 }
 
-// isReported tells whether a function reports single failures to this source.
+// isReported reports whether a function reports single failures to this source.
 func isReported(arn string) bool {
 	return strings.Contains(arn, ":sqs:") || strings.Contains(arn, ":kinesis:") || strings.Contains(arn, ":dynamodb:")
 }

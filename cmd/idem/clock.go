@@ -46,7 +46,7 @@ func (c *clock) offset() (time.Duration, bool) {
 	return c.off.Round(time.Second / 10), c.known //nolint:mnd // a tenth
 }
 
-// isWrong tells whether the clocks differ by more than the skew.
+// isWrong reports whether the clocks differ by more than the skew.
 func (c *clock) isWrong(skew time.Duration) (time.Duration, bool) {
 	off, _ := c.offset()
 
