@@ -128,7 +128,7 @@ func (c *checking) visibility(name string, visibility, timeout time.Duration) {
 
 // redelivery compares the retention of the records with the longest way of a message to its last delivery.
 func (c *checking) redelivery(ctx context.Context, name string, kept time.Duration, attributes map[string]string) {
-	way := 2 * kept //nolint:mnd // in the queue, and once more if its producer sends it again at the end
+	way := 2 * kept // in the queue, and once more if its producer sends it again at the end
 
 	var redrive struct {
 		Target  string      `json:"deadLetterTargetArn"`
