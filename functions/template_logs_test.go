@@ -225,7 +225,7 @@ func checkAlarmedMetrics(t *testing.T, template template, told, swept story) {
 	}
 }
 
-// has tells whether CloudWatch makes a metric of the line: under its name, and by exactly its dimensions.
+// has reports whether CloudWatch makes a metric of the line: under its name, and by exactly its dimensions.
 func (m measured) has(want metric) bool {
 	var dimensions []string
 	for _, d := range want.Dimensions {

@@ -242,7 +242,7 @@ func (o *outage) deliver(t *testing.T, m *queued, receives int) {
 	}
 }
 
-// invoke tells whether the message is done.
+// invoke reports whether the message is done.
 func (o *outage) invoke(t *testing.T, m events.SQSMessage) bool {
 	t.Helper()
 

@@ -22,8 +22,8 @@ const (
 type waitingCommit struct {
 	*committing
 
-	answer chan error // nil: it has its answer, or must be sent by a transaction of its own; else a panic of the client
-	alone  bool
+	answer chan error // gets one value: a panic of the client, or nil when the commit has ended or alone is set
+	alone  bool       // the commit must be sent by a transaction of its own
 }
 
 // Commit is [Store.Commit], in two steps: the commit waits for others from now on, and the returned function waits for its end. Commits
@@ -33,7 +33,7 @@ func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 	return b.store.commit(ctx, b, key, opts, result, nil, e)
 }
 
-// FlushCommits sends the commits that wait: no other one will come soon.
+// FlushCommits sends the commits that wait. A wrapper calls it when no other commit will come soon.
 func (b *Batch) FlushCommits(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

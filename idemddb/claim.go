@@ -96,7 +96,7 @@ func (c *Claim) Fence() int64 { c.mustExist(); return c.fence }
 // whether its work had begun or not.
 func (c *Claim) Attempt() int { c.mustExist(); return c.attempt }
 
-// Takeover tells whether the lease of an earlier holder ran out: its work may have begun, and its effect may have happened.
+// Takeover reports whether the lease of an earlier holder ran out: its work may have begun, and its effect may have happened.
 func (c *Claim) Takeover() bool { c.mustExist(); return c.takeover }
 
 // TakenFrom returns the traceparent of the claim before, if this claim is a takeover and that one was made with Options.Trace; else "".
@@ -121,7 +121,7 @@ func (c *Claim) Settled() Kind {
 	return c.settled
 }
 
-// Staged tells whether effects are staged for the claim: then its work has had no effect before it is committed. It is for wrappers.
+// Staged reports whether effects are staged for the claim: then its work has had no effect before it is committed. It is for wrappers.
 func (c *Claim) Staged() bool {
 	c.mustExist()
 	c.staging.mu.Lock()
@@ -136,7 +136,7 @@ func (c *Claim) EndStaging() {
 	c.staging.end()
 }
 
-// Held tells whether the claim's lease is not over by Options.Now, and no write of the claim was fenced. It is for wrappers, whose work
+// Held reports whether the claim's lease is not over by Options.Now, and no write of the claim was fenced. It is for wrappers, whose work
 // may begin some time after the claim.
 func (c *Claim) Held() bool {
 	c.mustExist()

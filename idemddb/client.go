@@ -12,10 +12,10 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// HTTPClient returns the HTTP client to set in aws.Config.HTTPClient for DynamoDB. The SDK's default writes headers and body
-// in two pieces, loses connections to quick answers, keeps 10 idle ones a host, and waits 30 s for one to open; this one hands
-// net/http a body that it knows to be in memory, so that a request is one write, and keeps as many connections as are used at a
-// time. It is safe for concurrent use.
+// HTTPClient returns the HTTP client to set in aws.Config.HTTPClient for DynamoDB. The SDK's default client writes headers and body in
+// two pieces, so a quick answer can arrive before the body is written, and the connection is then lost. It also keeps only 10 idle
+// connections for each host. This client hands net/http a body that is known to be in memory, so that a request is one write, and it
+// keeps as many connections as are used at a time. It is safe for concurrent use.
 //
 // Set it in the aws.Config after config.LoadDefaultConfig, which refuses any client but its own where AWS_CA_BUNDLE is set. The
 // proxy settings of the environment and AWS_CA_BUNDLE apply; a bundle that can't be read fails every request.
@@ -56,6 +56,7 @@ func bundle(path string) (*x509.CertPool, error) {
 // idleConnections is above any sensible number of workers; idle ones are closed by the transport after 90 s.
 const idleConnections = 1000
 
+// inMemory is the client that HTTPClient returns.
 type inMemory struct {
 	client *awshttp.BuildableClient
 	broken error // why no request can be sent

@@ -1,4 +1,4 @@
-package idemddb //nolint:testpackage // looks at the transport
+package idemddb // the test looks at the transport
 
 import (
 	"context"

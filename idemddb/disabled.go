@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Disabled tells whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
+// Disabled reports whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
 func (s *Store) Disabled() bool { return s.disabled }
 
 func readDisabled() (bool, error) {

@@ -48,9 +48,8 @@
 //	op        S    the last change of an operator: who, when and why (package operate)
 //
 // Limits: a record without a result stays below 1 KB; with its result it must fit into an item of 400 KB, unless Options.Results keeps
-// large results elsewhere. A key of more than 1,024
-// bytes is stored as its digest. The table must not be replicated to a Region in which the same keys are claimed: the conditions
-// hold within one Region.
+// large results elsewhere. A key of more than 1,024 bytes is stored as its digest. The table must not be replicated to a Region in which
+// the same keys are claimed: the conditions hold within one Region.
 //
 // # Clocks
 //

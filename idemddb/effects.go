@@ -44,6 +44,7 @@ type EffectError struct {
 	cause   error  // of a request that was refused as a whole
 }
 
+// Error says which item was refused, with the text of DynamoDB.
 func (e *EffectError) Error() string {
 	if e.cause != nil {
 		return "idemddb: the effects were refused: " + e.message
@@ -115,7 +116,8 @@ func stagingOf(ctx context.Context) *staging {
 //
 // Errors: ErrNoClaim if the context has no claim, as in lambdawrap.Batch; ErrFenced if the claim was settled, or its handler did not
 // return in time; and an error that names the item or the message if DynamoDB could only refuse it: more than 99 items, an item
-// twice, the record itself, more than 4 MB of items, messages that do not fit into the record.
+// twice, the record itself, more than 4 MB of items, messages that do not fit into the record. Work must return that error: if it ignores
+// the error and succeeds, the key is completed without what was refused.
 func Stage(ctx context.Context, e Effects) error {
 	s := stagingOf(ctx)
 	if s == nil {
@@ -244,7 +246,7 @@ func (s *staging) fits(result []byte) bool {
 	return s.store.opts.Results != nil || s.store.checkSize(s.partition, &types.AttributeValueMemberB{Value: result}, s.effects) == nil
 }
 
-// Fits tells whether a result fits into the record and into the transaction, beside what is staged for the claim. A result that does not
+// Fits reports whether a result fits into the record and into the transaction, beside what is staged for the claim. A result that does not
 // fit would be omitted by Complete. It is for wrappers, which have a smaller one then.
 func (c *Claim) Fits(result []byte) bool {
 	c.mustExist()

@@ -65,13 +65,14 @@ var (
 
 // InProgressError is the ErrInProgress of one key.
 type InProgressError struct {
-	Key   string
+	Key   string    // as claimed
 	Until time.Time // the end of the lease by the holder's clock, if it is not renewed; a takeover is possible ClockSkew later
 
 	// Holder is the Lambda request id of the other worker, to find its logs; "" if it claimed the key outside of Lambda.
 	Holder string
 }
 
+// Error names the key by its hash, and the end of the lease.
 func (e *InProgressError) Error() string {
 	return fmt.Sprintf("idemddb: key %s is in progress until %s", KeyHash(e.Key), e.Until.UTC().Format(time.RFC3339Nano))
 }
@@ -81,7 +82,7 @@ func (*InProgressError) Unwrap() error { return ErrInProgress }
 
 // FencedError is the ErrFenced of one claim.
 type FencedError struct {
-	Key     string
+	Key     string  // as claimed
 	Held    int64   // the fencing token of the claim whose write was refused
 	Current int64   // the fencing token in the record: Held if nobody has claimed the key since; 0 if the record is gone; -1 if unreadable
 	Record  *Record // the record of the other worker, if it completed; else nil
@@ -92,6 +93,7 @@ type FencedError struct {
 	unread error  // why the result of Record could not be read; nil if it was
 }
 
+// Error names the key by its hash, and says what stands in the record now.
 func (e *FencedError) Error() string {
 	text := fmt.Sprintf("idemddb: key %s: claim with fencing token %d is fenced", KeyHash(e.Key), e.Held)
 
@@ -109,7 +111,7 @@ func (e *FencedError) Error() string {
 	}
 }
 
-// HasFailed tells whether the key was ended as failed while the claim was held: by another worker's claim, because of NoTakeover or
+// HasFailed reports whether the key was ended as failed while the claim was held: by another worker's claim, because of NoTakeover or
 // MaxAttempts. It is for wrappers.
 func (e *FencedError) HasFailed() bool { return e.Current == e.Held && e.state == stateFailed }
 
@@ -118,11 +120,12 @@ func (*FencedError) Unwrap() error { return ErrFenced }
 
 // FailedError is the ErrFailed of one key.
 type FailedError struct {
-	Key      string
+	Key      string // as claimed
 	Cause    string // text of the last failure, bounded
 	Attempts int    // claims whose work began
 }
 
+// Error names the key by its hash, and gives the attempts and the cause.
 func (e *FailedError) Error() string {
 	return fmt.Sprintf("idemddb: key %s failed for good (attempts: %d): %s", KeyHash(e.Key), e.Attempts, e.Cause)
 }
@@ -130,7 +133,7 @@ func (e *FailedError) Error() string {
 // Unwrap returns ErrFailed.
 func (*FailedError) Unwrap() error { return ErrFailed }
 
-// IsDone tells whether work that succeeded is done although its completion answered with err. It is the one rule for [Do] and for
+// IsDone reports whether work that succeeded is done although its completion answered with err. It is the one rule for [Do] and for
 // wrappers: the success of the work is the proof, and another run would be the second. It is false if another worker holds the key and
 // has not completed it, so that the key still needs that worker, or if the record is unreadable. Work with staged effects is done only
 // if the key is completed, because they have not happened otherwise.

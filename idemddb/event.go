@@ -33,7 +33,7 @@ const (
 // Event is something that happened to a key, for metrics and alarms. Fenced and Unrecorded deserve an alarm. An event never holds an
 // input or a result. Err may hold the key in a field.
 type Event struct {
-	Kind    Kind
+	Kind    Kind   // what happened
 	Key     string // as claimed; use [KeyHash] for logs; "" for what concerns several keys or none
 	Fence   int64  // the fencing token; 0 if there is no claim
 	Attempt int    // 0 if there is no claim

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -51,11 +52,12 @@ func ExampleUnstage() {
 
 		return "", idemddb.Stage(ctx, idemddb.Effects{Items: []types.TransactWriteItem{debit("alice", 25)}})
 	})
-	fmt.Println(err)
+	if err != nil {
+		fmt.Println(err)
+	}
+
 	cloud.balance("alice")
-	// Output:
-	// <nil>
-	// alice has 75
+	// Output: alice has 75
 }
 
 // The effect and the completion of its claim happen together. A worker that lost its claim has no effect.
@@ -66,31 +68,33 @@ func ExampleClaim_CompleteWith() {
 
 	effects := idemddb.Effects{Items: []types.TransactWriteItem{debit("alice", 30), entry("1")}}
 
-	slow, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err)
-	cloud.Advance(slow.Deadline().Sub(cloud.Now()) + 2e9) // another worker takes the key over
+	slow := claimed(store, "payment-1")
+	cloud.Advance(slow.Deadline().Sub(cloud.Now()) + 2*time.Second) // the lease and ClockSkew are over
 
-	quick, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err, quick.CompleteWith(ctx, nil, effects))
+	quick := claimed(store, "payment-1") // another worker takes the key over
+	if err := quick.CompleteWith(ctx, nil, effects); err != nil {
+		fmt.Println(err)
 
-	err = slow.CompleteWith(ctx, nil, effects)
-	fmt.Println(errors.Is(err, idemddb.ErrFenced))
+		return
+	}
+
+	if err := slow.CompleteWith(ctx, nil, effects); errors.Is(err, idemddb.ErrFenced) {
+		fmt.Println("the slow worker is fenced")
+	}
+
 	cloud.balance("alice")
 	// Output:
-	// <nil>
-	// <nil> <nil>
-	// true
+	// the slow worker is fenced
 	// alice has 70
 }
 
 // A wrapper that has a smaller result asks before it completes.
 func ExampleClaim_Fits() {
-	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(err, claim.Fits([]byte("receipt 1")), claim.Fits(make([]byte, 500_000)))
-	// Output: <nil> true false
+	claim := claimed(store, "payment-1")
+	fmt.Println(claim.Fits([]byte("receipt 1")), claim.Fits(make([]byte, 500_000)))
+	// Output: true false
 }
 
 // One request claims and completes the key, and has the effect.

@@ -127,7 +127,8 @@ func (a cloud) outage() {
 	a.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.ServerError })
 }
 
-// claimed is what another worker has done before the example begins: it has claimed a key that nobody had claimed.
+// claimed returns the claim of a worker whose claiming is not what the example shows: the key is free. A program also looks at the
+// record and at the error.
 func claimed(store *idemddb.Store, key string) *idemddb.Claim {
 	claim, record, err := store.Claim(context.Background(), key, nil)
 	if err != nil || record != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/clone"
 )
 
-// What the library must know of the caller's items: their keys, their sizes, and how to copy them.
+// This file holds what the library must know of the caller's items, which are written with a completion: their keys, their sizes, and
+// how to copy them. Beside the sizes stands the check that a record and its effects fit into an item and a transaction.
 
 // keyOf returns the table and the key that an item of a transaction names; nil for a Put, which names none.
 func keyOf(it types.TransactWriteItem) (table string, key item) {
@@ -232,10 +233,11 @@ func fieldsOf(it types.TransactWriteItem) (fields, bool) {
 	}
 }
 
-// Bounds for measuring an item: names and values count, a number as half its digits and two bytes.
+// Bounds for measuring a record before it is written. DynamoDB counts the names and the values of attributes, and a number as about one
+// byte for two digits.
 const (
-	maxNumberSize  = 12
-	recordNumbers  = 10
+	maxNumberSize  = 12  // of a number with 20 digits
+	recordNumbers  = 10  // attributes of a record that are numbers
 	maxToken       = 128 // an owner token and a tx
 	maxFingerprint = 64
 )

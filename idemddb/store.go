@@ -137,7 +137,7 @@ type Store struct {
 	statements   sync.Map                  // [2]string, condition and update → partiql
 
 	disabled bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
-	told     sync.Once // that it is
+	told     sync.Once // emits the event Disabled
 }
 
 // The defaults of Options, each only here.

@@ -37,11 +37,11 @@ func (w *Work) Context(ctx context.Context) context.Context {
 // Effects ends the staging and returns what was staged. It returns false if Stage was not called.
 func (w *Work) Effects() (Effects, bool) { return w.staging.take() }
 
-// Fits tells whether a result fits into the record and into the transaction, beside what is staged.
+// Fits reports whether a result fits into the record and into the transaction, beside what is staged.
 func (w *Work) Fits(result []byte) bool { return w.staging.fits(result) }
 
-// ErrNotStaged means that the work succeeded without a claim and staged nothing, not even nothing (Stage(ctx, Effects{})). It is a
-// fault of the program: nobody can know whether the work had an effect. Nothing was written but an attempt.
+// ErrNotStaged says that the work succeeded without a claim and did not call Stage, not even as Stage(ctx, Effects{}), which means that
+// there is nothing to write. This is a bug: the work may have had an effect that was not staged. The key is released, with one attempt more.
 var ErrNotStaged = errors.New("the work ran without a claim and did not call Stage")
 
 // doOptimistic is Do without a claim.

@@ -347,8 +347,6 @@ func TestAContextThatEndedIsFlushedUntilItsDeadline(t *testing.T) {
 }
 
 // Not parallel, and the only test that sets them: the global providers and the error handler belong to the process.
-//
-//nolint:paralleltest // see above
 func TestWithoutProvidersTheGlobalOnesAreUsed(t *testing.T) {
 	global := setGlobal()
 	global.spans.Reset()

@@ -68,7 +68,7 @@ func (t *Telemetry) end(ctx context.Context, o lambdawrap.Outcome) {
 	p.span.End()
 }
 
-// isFailure tells whether the work, its record or the message itself failed. What the record answered is no failure, nor is a message that
+// isFailure reports whether the work, its record or the message itself failed. What the record answered is no failure, nor is a message that
 // waits for the next delivery because its turn or the time for it did not come.
 func isFailure(o lambdawrap.Outcome) bool {
 	switch o {

@@ -11,7 +11,10 @@ import (
 	"github.com/idemddb/go-idemddb/internal/jsonkey"
 )
 
-// The marks of a message that another function staged: package outbox sends them.
+// This file holds the key functions that take a key from what an AWS service has put into the event: SentMessage for SQS; and for Func
+// those for EventBridge, SNS, S3 and asynchronous invocations. key.go holds the other ones for SQS.
+
+// Package outbox puts these marks on each message that another function staged.
 const (
 	sentAttribute = "idemddb-id" // of SQS and SNS
 	sentResource  = "idemddb:"   // of EventBridge

@@ -83,8 +83,7 @@ func ExampleOptions_visibility() {
 		return nil
 	}, &lambdawrap.Options{Key: byPaymentID(), Visibility: hidden{}, Logger: quiet})
 
-	_, _, err := store.Claim(context.Background(), "p-1", nil) // the other worker, which then dies
-	fmt.Println(err)
+	claimedElsewhere(store, "p-1") // the other worker, which then dies
 
 	event := received(`{"paymentId":"p-1"}`)
 	event.Records[0].ReceiptHandle = "r-1"
@@ -93,7 +92,6 @@ func ExampleOptions_visibility() {
 	clock.Advance(33 * time.Second)
 	invoke(function, event)
 	// Output:
-	// <nil>
 	// r-1 is hidden for 33 s
 	// come back: [m-1]
 	// {"paymentId":"p-1"}

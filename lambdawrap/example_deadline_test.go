@@ -38,14 +38,12 @@ func Example_takeover() {
 		return nil
 	}, &lambdawrap.Options{Key: byPaymentID(), Logger: quiet})
 
-	_, _, err := store.Claim(context.Background(), "p-1", nil) // the other worker claimed the key, and then it died
-	fmt.Println(err)
+	claimedElsewhere(store, "p-1") // the other worker claimed the key, and then it died
 
 	invoke(function, received(`{"paymentId":"p-1"}`))
 	clock.Advance(time.Minute)
 	invoke(function, received(`{"paymentId":"p-1"}`))
 	// Output:
-	// <nil>
 	// come back: [m-1]
 	// {"paymentId":"p-1"}
 	// come back: []
@@ -112,12 +110,7 @@ func ExampleOptions_timeoutTooLong() {
 func ExampleOptions_wait() {
 	store, _ := inMemory(nil)
 
-	other, _, err := store.Claim(context.Background(), "p-1", nil)
-	if err != nil {
-		fmt.Println(err)
-
-		return
-	}
+	other := claimedElsewhere(store, "p-1")
 
 	function := lambdawrap.SQS(store, func(_ context.Context, m events.SQSMessage) error {
 		fmt.Println(m.Body)

@@ -112,7 +112,11 @@ func ExampleOptions_fingerprint() {
 	store, _ := inMemory(nil)
 
 	amount, err := lambdawrap.Body("amount")
-	fmt.Println(err)
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
 
 	function := lambdawrap.SQS(store, func(_ context.Context, m events.SQSMessage) error {
 		fmt.Println("paying", m.Body)
@@ -131,7 +135,6 @@ func ExampleOptions_fingerprint() {
 
 	invoke(function, received(`{"paymentId":"p-1","amount":1250}`, `{"paymentId":"p-1","amount":9900}`))
 	// Output:
-	// <nil>
 	// paying {"paymentId":"p-1","amount":1250}
 	// dead letter: m-2 true
 	// come back: []

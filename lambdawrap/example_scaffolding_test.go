@@ -45,6 +45,16 @@ func inMemory(opts *idemddb.Options) (*idemddb.Store, *idemddbtest.Clock) {
 	return store, clock
 }
 
+// claimedElsewhere returns the claim of another worker, which began before the example.
+func claimedElsewhere(store *idemddb.Store, key string) *idemddb.Claim {
+	claim, record, err := store.Claim(context.Background(), key, nil)
+	if err != nil || record != nil {
+		panic(fmt.Sprint("the key was claimed before: ", err))
+	}
+
+	return claim
+}
+
 // withoutTable returns a Store whose table does not exist, so that no claim gets an answer.
 func withoutTable() *idemddb.Store {
 	store, err := idemddb.New(idemddbtest.New(nil), "records", "payments", nil)

@@ -43,7 +43,11 @@ func ExampleOptions_key() {
 	store, _ := inMemory(nil)
 
 	key, err := lambdawrap.Body("paymentId")
-	fmt.Println(err)
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
 
 	function := lambdawrap.SQS(store, func(_ context.Context, m events.SQSMessage) error {
 		fmt.Println("paying", m.Body)
@@ -53,7 +57,6 @@ func ExampleOptions_key() {
 
 	invoke(function, received(`{"paymentId":"p-1"}`, `{"paymentId":"p-2"}`, `{"paymentId":"p-1"}`))
 	// Output:
-	// <nil>
 	// paying {"paymentId":"p-1"}
 	// paying {"paymentId":"p-2"}
 	// come back: []

@@ -21,7 +21,7 @@ type HTTPOptions struct {
 	// request is answered with 500.
 	Caller func(*http.Request) (string, error)
 
-	// Keep tells whether an answer with this status is final: then it is stored, and later requests with the key get it. Any other answer
+	// Keep reports whether an answer with this status is final: then it is stored, and later requests with the key get it. Any other answer
 	// releases the key and drops what was staged, so that the next request runs the handler again. Defaults to: 2xx, 3xx, and 4xx except
 	// 401, 403, 407, 408, 409, 421, 425 and 429.
 	Keep func(status int) bool

@@ -15,9 +15,9 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// Metrics writes one line for each batch in CloudWatch's embedded metric format. CloudWatch reads the line from the function's
-// log and makes metrics of it; that takes no request, no agent and no permission. Pass its Observe to the Store, and wrap the
-// wrapped handler with Wrap:
+// Metrics writes one line for each batch of messages in CloudWatch's embedded metric format, or for each call that [Measure] or
+// [Metrics.WrapHTTP] counts. CloudWatch reads the line from the function's log and makes metrics of it; that takes no request, no agent
+// and no permission. Pass Observe to the Store, and the function that SQS or Batch returns to Wrap:
 //
 //	metrics := lambdawrap.NewMetrics(os.Stdout, "Payments", map[string]string{"Function": "payments"})
 //	store, err := idemddb.New(client, table, "payments", &idemddb.Options{Observe: metrics.Observe})
@@ -169,8 +169,8 @@ func (m *Metrics) WrapHTTP(h http.Handler) http.Handler {
 	})
 }
 
-// Observe counts the events of a batch; it is for idemddb.Options.Observe. It does not count the events of other calls than
-// those that its wrappers make.
+// Observe counts the events of a batch; it is for idemddb.Options.Observe. It does not count events outside of a call that Wrap, Measure
+// or WrapHTTP has begun.
 func (m *Metrics) Observe(ctx context.Context, e idemddb.Event) {
 	m.observed.Store(true)
 

@@ -694,7 +694,7 @@ func (s *simulation) begin(ctx context.Context, m events.SQSMessage) *run {
 	return r
 }
 
-// mustHold tells whether the claim of a running handler must be held: until at least half a lease after the answer.
+// mustHold reports whether the claim of a running handler must be held: until at least half a lease after the answer.
 func (s *simulation) mustHold(r *run) bool {
 	if r.settled || errors.Is(context.Cause(r.ctx), idemddb.ErrFenced) || s.unsafe[r.key].After(r.begun) {
 		return false

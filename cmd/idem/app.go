@@ -223,7 +223,7 @@ func (a *app) awsConfig(ctx context.Context) (aws.Config, error) {
 	return cfg, nil
 }
 
-// isLocal tells whether the endpoint is on this machine: LocalStack or DynamoDB Local, which take any credentials.
+// isLocal reports whether the endpoint is on this machine: LocalStack or DynamoDB Local, which take any credentials.
 func (a *app) isLocal() bool {
 	endpoint, err := url.Parse(cmp.Or(a.flags.endpoint, a.getenv("AWS_ENDPOINT_URL_DYNAMODB"), a.getenv("AWS_ENDPOINT_URL")))
 	if err != nil {

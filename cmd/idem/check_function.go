@@ -66,7 +66,7 @@ func (c *checking) eventSources(ctx context.Context) {
 	}
 }
 
-// isReported tells whether a function reports single failures to this source.
+// isReported reports whether a function reports single failures to this source.
 func isReported(arn string) bool {
 	return strings.Contains(arn, ":sqs:") || strings.Contains(arn, ":kinesis:") || strings.Contains(arn, ":dynamodb:")
 }
@@ -128,7 +128,7 @@ func (c *checking) visibility(name string, visibility, timeout time.Duration) {
 
 // redelivery compares the retention of the records with the longest way of a message to its last delivery.
 func (c *checking) redelivery(ctx context.Context, name string, kept time.Duration, attributes map[string]string) {
-	way := 2 * kept //nolint:mnd // in the queue, and once more if its producer sends it again at the end
+	way := 2 * kept // in the queue, and once more if its producer sends it again at the end
 
 	var redrive struct {
 		Target  string      `json:"deadLetterTargetArn"`

@@ -88,7 +88,7 @@ func (c *checking) workerPermissions(ctx context.Context, p *probe) {
 	c.permission("dynamodb:PartiQLInsert", err, "shared requests of new keys")
 }
 
-// takesAnyCredentials tells whether the endpoint answers a reader whom nobody knows. AWS never does, so only another endpoint is asked.
+// takesAnyCredentials reports whether the endpoint answers a reader whom nobody knows. AWS never does, so only another endpoint is asked.
 func (p *probe) takesAnyCredentials(ctx context.Context) bool {
 	if p.Options().BaseEndpoint == nil {
 		return false
@@ -149,7 +149,7 @@ func (c *checking) permission(action string, err error, use string) {
 	}
 }
 
-// isConditionRefused tells whether a write was refused for its condition, alone, in a transaction or in a statement.
+// isConditionRefused reports whether a write was refused for its condition, alone, in a transaction or in a statement.
 func isConditionRefused(err error) bool {
 	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
 		return len(cancelled.CancellationReasons) > 0 && aws.ToString(cancelled.CancellationReasons[0].Code) == "ConditionalCheckFailed"

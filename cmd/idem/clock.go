@@ -32,7 +32,7 @@ func (c *clock) Do(r *http.Request) (*http.Response, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 
-		c.off, c.known = time.Since(date.Add(time.Second/2)), true //nolint:mnd // half a second was cut on average
+		c.off, c.known = time.Since(date.Add(time.Second/2)), true // half a second was cut on average
 	}
 
 	return answer, nil
@@ -43,10 +43,10 @@ func (c *clock) offset() (time.Duration, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	return c.off.Round(time.Second / 10), c.known //nolint:mnd // a tenth
+	return c.off.Round(time.Second / 10), c.known // a tenth
 }
 
-// isWrong tells whether the clocks differ by more than the skew.
+// isWrong reports whether the clocks differ by more than the skew.
 func (c *clock) isWrong(skew time.Duration) (time.Duration, bool) {
 	off, _ := c.offset()
 

@@ -130,7 +130,7 @@ func (b *bill) add(retention time.Duration, exact bool, message int) {
 }
 
 func (a *app) printBill(b bill) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight) //nolint:mnd // two spaces between the columns
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight) // two spaces between the columns
 	fmt.Fprintf(w, "writes\t%.0f WCU\t$%.2f\t\n", b.WriteUnits, b.WriteDollars)
 	fmt.Fprintf(w, "storage\t%.2f GB\t$%.2f\t\n", b.StoredGB, b.StorageDollars)
 	fmt.Fprintf(w, "a month\t\t$%.2f\t\n", b.DollarsPerMonth)

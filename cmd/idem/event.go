@@ -202,7 +202,7 @@ func decode(content []byte, into any) error {
 
 // received is a message as aws sqs receive-message prints it. It lacks the ARN of its queue.
 type received struct {
-	MessageID         string                       `json:"MessageId"` //nolint:tagliatelle // AWS's name
+	MessageID         string                       `json:"MessageId"` // AWS's name
 	Body              string                       `json:"Body"`
 	Attributes        map[string]string            `json:"Attributes"`
 	MessageAttributes map[string]receivedAttribute `json:"MessageAttributes"`

@@ -140,7 +140,7 @@ var errLimit = errors.New("enough records")
 func (a *app) list(ctx context.Context, d *desk, l *listing) error {
 	now := d.store.Options().Now()
 	count := 0
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0) //nolint:mnd // two spaces between the columns
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0) // two spaces between the columns
 	l.selection.Progress = a.progress(ctx, d)
 
 	progress, err := d.records.List(ctx, l.selection, func(v operate.View) error {

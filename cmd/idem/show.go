@@ -60,7 +60,7 @@ func (a *app) show(d *desk, f found, result bool) error {
 	fmt.Fprintf(a.out, "%s#%s\n", f.Namespace, shorten(f.Key, maxShown))
 	fmt.Fprintf(a.out, "  %s. %s\n", strings.ToUpper(string(f.Status)), meaning(f.View, now))
 
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0) //nolint:mnd // two spaces between the columns
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0) // two spaces between the columns
 
 	for _, row := range rows(f, now) {
 		if row[1] != "" {

@@ -25,15 +25,15 @@ func ExampleOptions() {
 // A test looks at the requests that were sent.
 func ExampleRequest() {
 	db := withTable()
-	store, err := idemddb.New(db, "records", "payments", nil)
+	store := newStore(db, nil)
 	db.Inject(idemddbtest.Throttle)
-	fmt.Println(err, claimOnce(store, "p-1"))
+	fmt.Println(claimOnce(store, "p-1"))
 
 	for _, r := range db.Requests() {
 		fmt.Printf("%s %s %d %q\n", r.Operation, r.Table, r.WriteUnits, r.Fault)
 	}
 	// Output:
-	// <nil> <nil>
+	// <nil>
 	// UpdateItem records 0 "Throttle"
 	// UpdateItem records 1 ""
 	// UpdateItem records 1 ""
@@ -115,13 +115,13 @@ func ExampleDB_GetItem() {
 
 func ExampleDB_Scan() {
 	db := withTable()
-	store, err := idemddb.New(db, "records", "payments", nil)
-	fmt.Println(err, claimOnce(store, "p-1"))
+	store := newStore(db, nil)
+	fmt.Println(claimOnce(store, "p-1"))
 
 	out, err := db.Scan(context.Background(), &dynamodb.ScanInput{TableName: new("records")})
 	fmt.Println(out.Count, err)
 	// Output:
-	// <nil> <nil>
+	// <nil>
 	// 1 <nil>
 }
 
@@ -186,13 +186,13 @@ func ExampleDB_HoldIndexes() {
 // When somebody deletes a record, the work of its key runs again.
 func ExampleDB_DeleteItem() {
 	db := withTable()
-	store, err := idemddb.New(db, "records", "payments", nil)
-	fmt.Println(err, claimOnce(store, "p-1"))
+	store := newStore(db, nil)
+	fmt.Println(claimOnce(store, "p-1"))
 
-	_, err = db.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: new("records"), Key: recordKey("p-1")})
+	_, err := db.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: new("records"), Key: recordKey("p-1")})
 	fmt.Println(err, stateOf(db.Item("records", recordKey("p-1"))))
 	// Output:
-	// <nil> <nil>
+	// <nil>
 	// <nil> no record
 }
 

@@ -16,11 +16,10 @@ import (
 func ExampleClock() {
 	ctx := context.Background()
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
-	store, err := idemddb.New(withTable(), "records", "payments", &idemddb.Options{Now: clock.Now})
-	fmt.Println(err)
+	store := newStore(withTable(), &idemddb.Options{Now: clock.Now})
 
 	for range 2 { // the first worker claims the key and dies
-		_, _, err = store.Claim(ctx, "p-1", nil)
+		_, _, err := store.Claim(ctx, "p-1", nil)
 		fmt.Println(kindOf(err))
 	}
 
@@ -30,7 +29,6 @@ func ExampleClock() {
 		fmt.Println("takeover", claim.Takeover())
 	}
 	// Output:
-	// <nil>
 	// <nil>
 	// in progress
 	// takeover true
@@ -67,23 +65,27 @@ func ExampleDB_Expire() {
 
 	if _, err := db.CreateTable(ctx, idemddb.Table("records")); err != nil {
 		fmt.Println(err)
+
+		return
 	}
 
-	_, err := db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+	if _, err := db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName:               new("records"),
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
-	})
-	fmt.Println(err)
+	}); err != nil {
+		fmt.Println(err)
 
-	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Now: clock.Now, Retention: time.Hour})
-	fmt.Println(err, claimOnce(store, "p-1"))
+		return
+	}
+
+	store := newStore(db, &idemddb.Options{Now: clock.Now, Retention: time.Hour})
+	fmt.Println(claimOnce(store, "p-1"))
 
 	fmt.Println("deleted", db.Expire())
 	clock.Advance(2 * time.Hour)
 	fmt.Println("deleted", db.Expire())
 	// Output:
 	// <nil>
-	// <nil> <nil>
 	// deleted 0
 	// deleted 1
 }

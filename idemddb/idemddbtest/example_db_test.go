@@ -17,14 +17,22 @@ import (
 // A Store takes a DB in place of a *dynamodb.Client.
 func ExampleNew() {
 	db := idemddbtest.New(nil)
-	_, err := db.CreateTable(context.Background(), idemddb.Table("records"))
-	fmt.Println(err)
+
+	if _, err := db.CreateTable(context.Background(), idemddb.Table("records")); err != nil {
+		fmt.Println(err)
+
+		return
+	}
 
 	store, err := idemddb.New(db, "records", "payments", nil)
-	fmt.Println(err, claimOnce(store, "p-1"))
-	// Output:
-	// <nil>
-	// <nil> <nil>
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	fmt.Println(claimOnce(store, "p-1"))
+	// Output: <nil>
 }
 
 // A DB also holds a handler's own items: it evaluates conditions and updates as the service does.
@@ -54,24 +62,24 @@ func ExampleDB() {
 // A test looks at a record afterwards. That is no request, so that no fault happens to it.
 func ExampleDB_Item() {
 	db := withTable()
-	store, err := idemddb.New(db, "records", "payments", nil)
-	fmt.Println(err, claimOnce(store, "p-1"))
+	store := newStore(db, nil)
+	fmt.Println(claimOnce(store, "p-1"))
 	fmt.Println(stateOf(db.Item("records", recordKey("p-1"))))
 	// Output:
-	// <nil> <nil>
+	// <nil>
 	// COMPLETED
 }
 
 func ExampleDB_Items() {
 	db := withTable()
-	store, err := idemddb.New(db, "records", "payments", nil)
-	fmt.Println(err, claimOnce(store, "p-1"), claimOnce(store, "p-2"))
+	store := newStore(db, nil)
+	fmt.Println(claimOnce(store, "p-1"), claimOnce(store, "p-2"))
 
 	for _, record := range db.Items("records") {
 		fmt.Println(record["pk"].(*types.AttributeValueMemberS).Value, stateOf(record))
 	}
 	// Output:
-	// <nil> <nil> <nil>
+	// <nil> <nil>
 	// payments#p-1 COMPLETED
 	// payments#p-2 COMPLETED
 }
@@ -79,14 +87,14 @@ func ExampleDB_Items() {
 // Requests lists what was sent to DynamoDB, and what it would cost.
 func ExampleDB_Requests() {
 	db := withTable()
-	store, err := idemddb.New(db, "records", "payments", nil)
-	fmt.Println(err, claimOnce(store, "p-1"), claimOnce(store, "p-1"))
+	store := newStore(db, nil)
+	fmt.Println(claimOnce(store, "p-1"), claimOnce(store, "p-1"))
 
 	for _, r := range db.Requests() {
 		fmt.Println(r.Operation, "units", r.WriteUnits, "refused", r.Refused)
 	}
 	// Output:
-	// <nil> <nil> <nil>
+	// <nil> <nil>
 	// UpdateItem units 1 refused false
 	// UpdateItem units 1 refused false
 	// UpdateItem units 1 refused true
@@ -94,24 +102,24 @@ func ExampleDB_Requests() {
 
 func ExampleDB_ResetRequests() {
 	db := withTable()
-	store, err := idemddb.New(db, "records", "payments", nil)
-	fmt.Println(err, claimOnce(store, "p-1"))
+	store := newStore(db, nil)
+	fmt.Println(claimOnce(store, "p-1"))
 
 	db.ResetRequests() // from here on, only the duplicate
 	fmt.Println(claimOnce(store, "p-1"), len(db.Requests()))
 	// Output:
-	// <nil> <nil>
+	// <nil>
 	// <nil> 1
 }
 
 // Client is for code that takes an SDK client, with the SDK's own encoding, retries and errors.
 func ExampleDB_Client() {
 	db := withTable()
-	store, err := idemddb.New(db.Client(), "records", "payments", nil)
-	fmt.Println(err, claimOnce(store, "p-1"))
+	store := newStore(db.Client(), nil)
+	fmt.Println(claimOnce(store, "p-1"))
 	fmt.Println(stateOf(db.Item("records", recordKey("p-1"))))
 	// Output:
-	// <nil> <nil>
+	// <nil>
 	// COMPLETED
 }
 
@@ -127,10 +135,10 @@ func ExampleDB_Handler() {
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
 	})
 
-	store, err := idemddb.New(client, "records", "payments", nil)
-	fmt.Println(err, claimOnce(store, "p-1"))
+	store := newStore(client, nil)
+	fmt.Println(claimOnce(store, "p-1"))
 	fmt.Println(stateOf(db.Item("records", recordKey("p-1"))))
 	// Output:
-	// <nil> <nil>
+	// <nil>
 	// COMPLETED
 }

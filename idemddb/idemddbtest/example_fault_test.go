@@ -9,15 +9,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 // The claim is throttled, and the store sends it again.
 func ExampleDB_Inject() {
 	db := withTable()
-	store, err := idemddb.New(db, "records", "payments", nil)
-	fmt.Println(err)
+	store := newStore(db, nil)
 
 	db.Inject(idemddbtest.Throttle)
 	fmt.Println(claimOnce(store, "p-1"))
@@ -27,7 +25,6 @@ func ExampleDB_Inject() {
 	}
 	// Output:
 	// <nil>
-	// <nil>
 	// UpdateItem "Throttle"
 	// UpdateItem ""
 	// UpdateItem ""
@@ -36,8 +33,7 @@ func ExampleDB_Inject() {
 // The test chooses the requests: the first reply to each completion is lost.
 func ExampleDB_Intercept() {
 	db := withTable()
-	store, err := idemddb.New(db, "records", "payments", nil)
-	fmt.Println(err)
+	store := newStore(db, nil)
 
 	lost := 0
 
@@ -52,9 +48,7 @@ func ExampleDB_Intercept() {
 	})
 
 	fmt.Println(claimOnce(store, "p-1"), "lost", lost)
-	// Output:
-	// <nil>
-	// <nil> lost 1
+	// Output: <nil> lost 1
 }
 
 // The second of three statements is throttled, and the others are applied.
@@ -84,8 +78,7 @@ func ExampleDB_InterceptStatements() {
 // A claim gets no answer and is sent again. Its first request arrives after the key has been completed, and is refused.
 func ExampleDB_Deliver() {
 	db := withTable()
-	store, err := idemddb.New(db, "records", "payments", nil)
-	fmt.Println(err)
+	store := newStore(db, nil)
 
 	db.Inject(idemddbtest.LateRequest)
 
@@ -96,7 +89,6 @@ func ExampleDB_Deliver() {
 	}
 	// Output:
 	// <nil>
-	// <nil>
 	// the late claim was refused: true
 }
 
@@ -104,12 +96,12 @@ func ExampleDB_Deliver() {
 func ExampleFault() {
 	for _, fault := range []idemddbtest.Fault{idemddbtest.LostReply, idemddbtest.Throttle, idemddbtest.TransactionConflict} {
 		db := withTable()
-		store, err := idemddb.New(db, "records", "payments", nil)
+		store := newStore(db, nil)
 		db.Inject(fault)
-		fmt.Println(fault, err, claimOnce(store, "p-1"))
+		fmt.Println(fault, claimOnce(store, "p-1"))
 	}
 	// Output:
-	// LostReply <nil> <nil>
-	// Throttle <nil> <nil>
-	// TransactionConflict <nil> <nil>
+	// LostReply <nil>
+	// Throttle <nil>
+	// TransactionConflict <nil>
 }

@@ -18,11 +18,15 @@ func Example() {
 	db := idemddbtest.New(nil)
 	if _, err := db.CreateTable(ctx, idemddb.Table("records")); err != nil {
 		fmt.Println(err)
+
+		return
 	}
 
 	store, err := idemddb.New(db, "records", "payments", nil)
 	if err != nil {
 		fmt.Println(err)
+
+		return
 	}
 
 	paid := 0

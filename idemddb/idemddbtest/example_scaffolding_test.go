@@ -27,6 +27,16 @@ func withTable() *idemddbtest.DB {
 	return db
 }
 
+// newStore returns a Store of the namespace "payments" on the table "records"; in a test it would take t.
+func newStore(api idemddb.DynamoDB, opts *idemddb.Options) *idemddb.Store {
+	store, err := idemddb.New(api, "records", "payments", opts)
+	if err != nil {
+		panic(err)
+	}
+
+	return store
+}
+
 // withIndex returns a DynamoDB with a table "messages" and its index "unsent", which has three of four messages.
 func withIndex() *idemddbtest.DB {
 	ctx, db := context.Background(), idemddbtest.New(nil)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
@@ -15,10 +14,12 @@ import (
 // lets go of the record before the third request, with which the store tries again.
 func ExampleDB_Begin() {
 	db := withTable()
-	store, err := idemddb.New(db, "records", "payments", nil)
-	fmt.Println(err)
+	store := newStore(db, nil)
 
-	var other *idemddbtest.Transaction
+	var (
+		other *idemddbtest.Transaction
+		err   error
+	)
 
 	db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
 		switch len(db.Requests()) { // this many were answered before this one
@@ -38,7 +39,6 @@ func ExampleDB_Begin() {
 		fmt.Println(r.Operation, "conflict:", conflict)
 	}
 	// Output:
-	// <nil>
 	// <nil> <nil>
 	// UpdateItem conflict: false
 	// UpdateItem conflict: true

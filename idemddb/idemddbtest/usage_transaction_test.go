@@ -24,9 +24,9 @@ func TestTheCompletionMeetsAnotherTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	claim, _, err := store.Claim(t.Context(), "p-1", nil)
-	if err != nil {
-		t.Fatal(err)
+	claim, record, err := store.Claim(t.Context(), "p-1", nil)
+	if err != nil || record != nil {
+		t.Fatal(record, err)
 	}
 
 	other, err := db.Begin(&dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{

@@ -28,6 +28,7 @@ type ChangedError struct {
 	Current *View  // the record as it is; nil if it is gone
 }
 
+// Error says which change was refused and what the record is now.
 func (e *ChangedError) Error() string {
 	now := "it is gone"
 	if e.Current != nil {

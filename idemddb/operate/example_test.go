@@ -36,14 +36,22 @@ func check(err error) {
 	}
 }
 
+// claimed returns the claim of a worker on a key that no other worker holds and that is not completed.
+func claimed(store *idemddb.Store, key string) *idemddb.Claim {
+	claim, record, err := store.Claim(context.Background(), key, nil)
+	if err != nil || record != nil {
+		panic(fmt.Sprint("the key was claimed before: ", err))
+	}
+
+	return claim
+}
+
 // A key failed for good. Its cause is mended, so the key is reopened; a redrive then brings its message back.
 func ExampleRecords_Reopen() {
 	ctx := context.Background()
 	store, records, _ := inMemory(nil)
 
-	claim, _, err := store.Claim(ctx, "payment-1", nil)
-	check(err)
-	check(claim.Fail(ctx, errors.New("account 7 has no currency")))
+	check(claimed(store, "payment-1").Fail(ctx, errors.New("account 7 has no currency")))
 
 	seen, err := records.Look(ctx, "payment-1")
 	check(err)
@@ -63,19 +71,18 @@ func ExampleRecords_Release() {
 	ctx := context.Background()
 	store, records, _ := inMemory(nil)
 
-	worker, _, err := store.Claim(ctx, "payment-1", nil)
-	check(err)
+	worker := claimed(store, "payment-1")
 
 	seen, err := records.Look(ctx, "payment-1")
 	check(err)
 	check(records.Release(ctx, seen, "anna", "its process hangs"))
 	fmt.Println(errors.Is(worker.Extend(ctx), idemddb.ErrFenced))
 
-	next, _, err := store.Claim(ctx, "payment-1", nil)
-	fmt.Println(next.Takeover(), next.Attempt(), err)
+	next := claimed(store, "payment-1")
+	fmt.Println("takeover:", next.Takeover(), "attempt:", next.Attempt())
 	// Output:
 	// true
-	// true 2 <nil>
+	// takeover: true attempt: 2
 }
 
 // Nobody shall do this work any more, whether its worker lives or not.
@@ -83,8 +90,7 @@ func ExampleRecords_Fail() {
 	ctx := context.Background()
 	store, records, clock := inMemory(nil)
 
-	_, _, err := store.Claim(ctx, "payment-1", nil)
-	check(err)
+	claimed(store, "payment-1")
 	clock.Advance(time.Minute)
 
 	seen, err := records.Look(ctx, "payment-1")
@@ -146,8 +152,7 @@ func ExampleRecords_List() {
 	store, records, clock := inMemory(nil)
 
 	for _, key := range []string{"payment-1", "payment-2"} {
-		_, _, err := store.Claim(ctx, key, nil)
-		check(err)
+		claimed(store, key)
 		clock.Advance(time.Minute)
 	}
 
@@ -159,10 +164,11 @@ func ExampleRecords_List() {
 
 		return nil
 	})
-	fmt.Println(progress.Read, "read,", progress.Found, "found,", err)
+	check(err)
+	fmt.Println(progress.Read, "read,", progress.Found, "found")
 	// Output:
 	// payment-2 stuck since 12:01:30
-	// 2 read, 1 found, <nil>
+	// 2 read, 1 found
 }
 
 // What is true of a key, for a program with a screen of its own.
@@ -170,8 +176,7 @@ func ExampleRecords_Look() {
 	ctx := context.Background()
 	store, records, clock := inMemory(nil)
 
-	_, _, err := store.Claim(ctx, "payment-1", nil)
-	check(err)
+	claimed(store, "payment-1")
 
 	for range 2 {
 		v, err := records.Look(ctx, "payment-1")
@@ -180,7 +185,7 @@ func ExampleRecords_Look() {
 		clock.Advance(time.Minute)
 	}
 
-	_, err = records.Look(ctx, "payment-2")
+	_, err := records.Look(ctx, "payment-2")
 	fmt.Println(errors.Is(err, operate.ErrNoRecord))
 	// Output:
 	// held until 12:00:30

@@ -41,9 +41,9 @@ type Selection struct {
 
 // Progress is how far a List has come.
 type Progress struct {
-	Read   int     `json:"read"`  // records, of any namespace
-	Found  int     `json:"found"` // records that fit the selection
-	Units  float64 `json:"read_units"`
+	Read   int     `json:"read"`             // records, of any namespace
+	Found  int     `json:"found"`            // records that fit the selection
+	Units  float64 `json:"read_units"`       // used by this call
 	Cursor string  `json:"cursor,omitempty"` // where the next call goes on; "" if everything was read
 }
 
@@ -58,8 +58,9 @@ const (
 // goroutine of its caller, one after the other. An error of found ends it.
 //
 // It reads the whole table, with one read unit for 8 KB of records, of other namespaces, too, and of what shares the table. Only unsent
-// messages have an index (Options.UnsentIndex): each record of it is read, there is no Cursor, and it is an error if the Budget ends. The reads are eventually consistent, so a record may be shown as it was a second ago; a
-// change of it is refused then.
+// messages have an index (Options.UnsentIndex): each record of it is read, there is no Cursor, and it is an error if the Budget ends.
+//
+// The reads are eventually consistent, so a record may be shown as it was a second ago; a change of it is refused then.
 //
 // After an error the Progress is true, and its Cursor goes on where the call stopped; no record is missing behind it, and some may be
 // found again.
@@ -97,7 +98,7 @@ func (s *Selection) validate() error {
 	return nil
 }
 
-// fits tells whether a record is selected.
+// fits reports whether a record is selected.
 func (s *Selection) fits(v *View) bool {
 	isParked := func(m Message) bool { return m.Parked }
 

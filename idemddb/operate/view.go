@@ -29,27 +29,27 @@ const (
 // View is a record as it was read. A change is made only if the record is still as its View says. A View that did not come from Look, List
 // or a change cannot be changed. All times are by the clocks of the workers that wrote them; zero means that the record does not say.
 type View struct {
-	Namespace string `json:"namespace"`
-	Key       string `json:"key"`  // as it is stored behind the namespace; "sha256:" and the digest of a key that is long or hashed
-	Hash      string `json:"hash"` // of the key, as it stands in logs
+	Namespace string `json:"namespace"` // of the Store
+	Key       string `json:"key"`       // as it is stored behind the namespace; "sha256:" and the digest of a key that is long or hashed
+	Hash      string `json:"hash"`      // of the key, as it stands in logs
 
-	Status   Status    `json:"status"`
+	Status   Status    `json:"status"`            // what the record means at the moment at which it was read
 	State    string    `json:"state,omitempty"`   // INPROGRESS, COMPLETED or FAILED
 	Owner    string    `json:"owner,omitempty"`   // owner token of the last claim
 	Request  string    `json:"request,omitempty"` // the request id in it, to find the logs of that worker; "" outside of Lambda
 	Trace    string    `json:"trace,omitempty"`   // the traceparent of that claim, by Options.Trace; "" for none
-	Fence    int64     `json:"fence"`
-	Lease    time.Time `json:"lease,omitzero"` // end of the lease; zero once released
-	Attempts int       `json:"attempts"`
-	Born     time.Time `json:"born,omitzero"` // first claim
-	Done     time.Time `json:"done,omitzero"` // completion
-	Ends     time.Time `json:"ends,omitzero"` // end of the retention
-	Cause    string    `json:"cause,omitempty"`
+	Fence    int64     `json:"fence"`             // fencing token of the last claim
+	Lease    time.Time `json:"lease,omitzero"`    // end of the lease; zero once released
+	Attempts int       `json:"attempts"`          // claims whose work began
+	Born     time.Time `json:"born,omitzero"`     // first claim
+	Done     time.Time `json:"done,omitzero"`     // completion
+	Ends     time.Time `json:"ends,omitzero"`     // end of the retention
+	Cause    string    `json:"cause,omitempty"`   // text of the last failure
 
-	Result        []byte `json:"-"` // it may hold what should not be shown
-	ResultBytes   int    `json:"result_bytes,omitempty"`
-	ResultName    string `json:"result_name,omitempty"` // of a large one, which idemddb.Options.Results keeps
-	ResultOmitted bool   `json:"result_omitted,omitempty"`
+	Result        []byte `json:"-"`                        // it may hold what should not be shown
+	ResultBytes   int    `json:"result_bytes,omitempty"`   // length of the result, also of one in Options.Results
+	ResultName    string `json:"result_name,omitempty"`    // of a large one, which idemddb.Options.Results keeps
+	ResultOmitted bool   `json:"result_omitted,omitempty"` // the work had a result that was not kept
 
 	Messages []Message `json:"messages,omitempty"` // that are not sent
 
@@ -61,21 +61,21 @@ type View struct {
 
 // Message is a message of a completed record that is not sent. Its body is not shown.
 type Message struct {
-	ID     string `json:"id"`
-	To     string `json:"to"` // the entry of Options.Senders
-	Group  string `json:"group,omitempty"`
-	Bytes  int    `json:"bytes"` // of its body
-	Parked bool   `json:"parked"`
+	ID     string `json:"id"`              // the id with which it is sent
+	To     string `json:"to"`              // the entry of Options.Senders
+	Group  string `json:"group,omitempty"` // the message group; "" for none
+	Bytes  int    `json:"bytes"`           // of its body
+	Parked bool   `json:"parked"`          // it can never be sent, unless an operator sends it
 	Cause  string `json:"cause,omitempty"` // why it is parked
 }
 
 // Change is what an operator did to a record.
 type Change struct {
 	What string    `json:"what"` // release, fail, reopen, forget or send
-	By   string    `json:"by"`
-	Why  string    `json:"why"`
-	At   time.Time `json:"at"`
-	ID   string    `json:"id"` // new for each change, so that a change whose answer was lost is recognised
+	By   string    `json:"by"`   // who did it
+	Why  string    `json:"why"`  // the reason that was given
+	At   time.Time `json:"at"`   // when, by the operator's clock
+	ID   string    `json:"id"`   // new for each change, so that a change whose answer was lost is recognised
 }
 
 // attributes are those of a record that a View shows. Package idemddb decides whether it is readable.

@@ -42,7 +42,7 @@ func answer(target string, err error) error {
 	}
 }
 
-// isPermanent tells whether no later try can send the message. Of one message a service says whose fault its failure is. Of a whole
+// isPermanent reports whether no later try can send the message. Of one message a service says whose fault its failure is. Of a whole
 // request it does not, and the SDK calls throttled and denied requests faults of the client, too; so their codes must be known.
 func isPermanent(err error) bool {
 	if entry, ok := errors.AsType[*entryError](err); ok {
@@ -52,10 +52,10 @@ func isPermanent(err error) bool {
 	return isRefusal(errorCode(err))
 }
 
-// isRefusal tells whether a code means that the same request would be refused again.
+// isRefusal reports whether a code means that the same request would be refused again.
 func isRefusal(code string) bool { return isInvalid(code) || isGone(code) }
 
-// isGone tells whether a code means that the target does not exist.
+// isGone reports whether a code means that the target does not exist.
 func isGone(code string) bool {
 	switch code {
 	case "QueueDoesNotExist", "NonExistentQueue", // SQS
@@ -67,7 +67,7 @@ func isGone(code string) bool {
 	}
 }
 
-// isInvalid tells whether a code is for what the request contains: a size, a character, an attribute, a group.
+// isInvalid reports whether a code is for what the request contains: a size, a character, an attribute, a group.
 func isInvalid(code string) bool {
 	switch code {
 	case "BatchRequestTooLong", "RequestEntityTooLarge", "RequestEntityTooLargeException",
@@ -81,7 +81,7 @@ func isInvalid(code string) bool {
 	}
 }
 
-// mayPass tells whether a refusal is one of the rate, of a permission or of a KMS key. A service may call it the sender's fault, but
+// mayPass reports whether a refusal is one of the rate, of a permission or of a KMS key. A service may call it the sender's fault, but
 // time or an operator mends it.
 func mayPass(code string) bool {
 	code = strings.ToLower(code)

@@ -123,7 +123,7 @@ func (w *sweep) scan(ctx context.Context) {
 	}
 }
 
-// isOver tells whether the time is over, so that something is left for the next sweep.
+// isOver reports whether the time is over, so that something is left for the next sweep.
 func (w *sweep) isOver(ctx context.Context) bool {
 	w.report.Incomplete = w.report.Incomplete || ctx.Err() != nil
 

@@ -65,7 +65,7 @@ func (c *clients) requests(n int) []request {
 	return []request{c.request(n, false)}
 }
 
-// mayCompete tells whether the other request under the key of payment n is sent at the same time, so that it may be the one that counts.
+// mayCompete reports whether the other request under the key of payment n is sent at the same time, so that it may be the one that counts.
 // Otherwise it is sent after the first one is answered.
 func mayCompete(n int) bool { return n%4 == 0 }
 
@@ -270,7 +270,7 @@ func (c *clients) checkKept(q request) (id string) {
 	return strings.TrimPrefix(c.replies[q][0].headers["Location"], "/payments/")
 }
 
-// isInProgress tells whether the reply says that the key is held, for as long as a lease and the difference of clocks can be at most.
+// isInProgress reports whether the reply says that the key is held, for as long as a lease and the difference of clocks can be at most.
 func (r httpAnswer) isInProgress() bool {
 	seconds, err := strconv.Atoi(r.headers["Retry-After"])
 
