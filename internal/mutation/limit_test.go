@@ -299,7 +299,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a message that waits for its key uses up the time of the others of Batch",
-		file: "lambdawrap/batch.go",
+		file: "lambdawrap/batch_claim.go",
 		old:  `wait = max(0, min(wait, v.limits.untilLastStart()-v.reserve/latePart))`,
 		new:  `wait = max(0, wait)`,
 		pkg:  "lambdawrap", run: "TestWaitingEndsWithTheTimeOfTheInvocation",
