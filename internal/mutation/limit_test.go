@@ -5,7 +5,7 @@ var limitMutants = []mutant{
 	{
 		why:  "nothing says that the reserve leaves no time to work",
 		file: "lambdawrap/invocation.go",
-		old:  `case left <= w.reserve:`,
+		old:  `case left <= v.reserve:`,
 		new:  `case left < 0:`,
 		pkg:  "lambdawrap", run: "TestAReserveThatLeavesNoTimeToWorkIsWarnedOfOnce",
 	},
@@ -26,8 +26,8 @@ var limitMutants = []mutant{
 	{
 		why:  "a Timeout that does not fit into the invocation is no error",
 		file: "lambdawrap/invocation.go",
-		old:  `w.opts.Timeout > left-w.reserve:`,
-		new:  `w.opts.Timeout > left+time.Hour:`,
+		old:  `v.opts.Timeout > left-v.reserve:`,
+		new:  `v.opts.Timeout > left+time.Hour:`,
 		pkg:  "lambdawrap", run: "TestATimeoutThatDoesNotFitIsAnErrorWithTheNumbers",
 	},
 	{
