@@ -80,15 +80,14 @@ func checkEvent(event events.SQSEvent) error {
 
 func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 	v := &invocation{
-		wrapper: w, start: time.Now(), hooks: make(chan struct{}, w.workers),
+		wrapper: w, batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers),
 		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
 	}
 	v.deadline, _ = ctx.Deadline()
 	v.limits = &limits{
 		workers: w.workers, begun: v.start, end: v.before(1), timeout: w.opts.Timeout, durations: &w.durations,
+		ahead: v.batch.Ahead, expect: v.batch.Expect,
 	}
-	v.batch = w.store.Batch()
-	v.limits.ahead, v.limits.expect = v.batch.Ahead, v.batch.Expect
 
 	if w.opts.Optimistic {
 		v.limits.idle = func() { v.batch.FlushCommits(ctx) }
@@ -97,8 +96,8 @@ func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 	return v, v.checkTime(ctx)
 }
 
-// checkTime returns an error if Options.Timeout does not fit into the invocation's time, because then no handler can start in any invocation.
-// It only warns if the reserve alone does not fit, because the invocation may have been held up at its start.
+// checkTime returns an error if Options.Timeout does not fit into the invocation's time, because then no handler may start. It only
+// warns if the reserve alone does not fit, because the invocation may have been held up at its start.
 func (v *invocation) checkTime(ctx context.Context) error {
 	if v.deadline.IsZero() {
 		return nil

@@ -303,7 +303,7 @@ func (l *limits) admit() {
 }
 
 // claimable returns how many of the waiting messages may be claimed now: as many as there are free workers. If no other message is being
-// claimed or waits for a worker, these are at least as many as share one request.
+// claimed or waits for a worker, as many as fit into one request may be claimed even if fewer workers are free.
 func (l *limits) claimable() int {
 	if len(l.waiting) == 0 {
 		return 0
