@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -53,14 +51,11 @@ var (
 	errStrange  = errors.New("lambdawrap: the handler's answer has an empty id, or one that it was not given: all of its messages come back")
 )
 
-// piece is one piece of work of a batch: the first message with its key, and the others with the same key.
-type piece struct {
-	*message
-
-	others []*message
-	claim  *idemddb.Claim // nil if it is not to be worked on
-	stop   func()         // ends the renewal of its lease
-	out    outcome
+// batchAnswer is the handler's answer about the messages of its event.
+type batchAnswer struct {
+	failures map[*piece]error // why single messages failed
+	err      error            // why all of them failed
+	isLate   bool             // it was not there in time
 }
 
 // handleBatch claims all keys, calls the handler with what must be worked on, and settles its answer.
@@ -82,197 +77,31 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 	switch {
 	case !v.limits.hasTime():
 		v.giveBack(ctx, given, outcome{name: OutcomeNoTime, err: errNoTime})
-
-		return
 	case slices.ContainsFunc(given, isLost): // while the hook had a message of a FIFO queue
 		v.giveBack(ctx, given, outcome{name: OutcomeFailed, err: errLost})
-
-		return
+	default:
+		v.settleAll(ctx, given, v.callBatch(held, given, h))
 	}
+}
 
-	var answer events.SQSEventResponse
+// callBatch calls the handler with the event of these messages and reads its answer. What a late handler returns is not read.
+func (v *invocation) callBatch(ctx context.Context, given []*piece, h batchHandler) (answer batchAnswer) {
+	var response events.SQSEventResponse
 
-	err, isLate := v.handle(held, func(ctx context.Context) (err error) {
-		a, err := h(ctx, eventOf(given))
+	answer.err, answer.isLate = v.handle(ctx, func(ctx context.Context) (err error) {
+		r, err := h(ctx, eventOf(given))
 		if err == nil {
-			answer = a
+			response = r
 		}
 
 		return err
 	})
 
-	failures := map[*piece]error{}
-	if err == nil && !isLate {
-		failures, err = readAnswer(answer, given)
+	if answer.err == nil && !answer.isLate {
+		answer.failures, answer.err = readAnswer(response, given)
 	}
 
-	v.settleAll(ctx, given, failures, err, isLate)
-}
-
-// claimAll claims the first message of each key, all at once.
-func (v *invocation) claimAll(ctx context.Context, messages []*message) map[identity]*piece {
-	pieces := map[identity]*piece{}
-
-	var claims sync.WaitGroup
-
-	for _, m := range messages {
-		if pieces[m.identity()] == nil && m.noKey == nil {
-			pieces[m.identity()] = &piece{message: m, out: outcome{name: OutcomeNoTime, err: errNoTime}, stop: func() {}}
-		}
-	}
-
-	if v.limits.hasTime() {
-		v.batch.Expect(len(pieces))
-
-		for _, p := range pieces {
-			claims.Add(1)
-			v.spawn(func() {
-				defer claims.Done()
-
-				p.claim, p.out = v.claimPiece(ctx, p.message)
-			})
-		}
-	}
-
-	claims.Wait()
-
-	return pieces
-}
-
-func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim, outcome) {
-	wait := v.opts.Wait
-	if !v.deadline.IsZero() { // all messages wait together, and the others must not come back unworked because of this one
-		wait = max(0, min(wait, v.limits.untilLastStart()-v.reserve/latePart))
-	}
-
-	ctx = v.contextOf(ctx, m)
-
-	claim, _, err := v.batch.Claim(ctx, m.key, &idemddb.ClaimOptions{
-		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true, Wait: wait,
-	})
-	if claim == nil {
-		return nil, unclaimed(err)
-	}
-
-	if claim.Takeover() {
-		logTakeover(ctx, v.logger(), m.key, m.id)
-	}
-
-	return claim, outcome{}
-}
-
-// keepAll renews the leases of all pieces. When the last claim is lost, the handler's context is cancelled.
-func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[identity]*piece) {
-	var left atomic.Int64
-
-	for _, p := range pieces {
-		if p.claim != nil {
-			left.Add(1)
-		}
-	}
-
-	for _, p := range pieces {
-		if p.claim == nil {
-			continue
-		}
-
-		kept, stop := p.claim.Keep(held)
-		ignore := context.AfterFunc(kept, func() {
-			if left.Add(-1) == 0 {
-				cancel(context.Cause(kept))
-			}
-		})
-		p.stop = func() {
-			if ignore() {
-				left.Add(-1)
-			}
-
-			stop()
-		}
-	}
-}
-
-// choose returns what must be worked on, in the order of the batch, and finishes the other messages.
-func (v *invocation) choose(ctx context.Context, messages []*message, pieces map[identity]*piece) (given []*piece) {
-	blocked := map[string]int32{} // :: FIFO group one of whose messages failed → seconds until that message comes back
-
-	for _, m := range messages {
-		p := pieces[m.identity()]
-
-		switch o, ended := v.endedBefore(ctx, m, p, blocked); {
-		case !ended && p.message == m:
-			given = append(given, p)
-		case !ended:
-			p.others = append(p.others, m) // ends as the first one does
-			if m.fifo && m.group != p.group {
-				blocked[m.group] = 0 // and nothing behind it may run before that is known
-			}
-		case !m.fifo:
-			v.spawn(func() { v.finishOwn(ctx, m, o) })
-		default:
-			v.finishBefore(v.contextOf(ctx, m), 1, m, o) // then there is time left to give the claims behind it back
-
-			if m.failed {
-				blocked[m.group] = m.seconds
-			}
-		}
-	}
-
-	return given
-}
-
-// endedBefore returns the outcome of a message that the handler does not get, and gives the claim of its piece back. It returns false for a
-// message that the handler gets, or another one with its key.
-func (v *invocation) endedBefore(ctx context.Context, m *message, p *piece, blocked map[string]int32) (outcome, bool) {
-	seconds, isBlocked := blocked[m.group]
-
-	switch {
-	case m.noKey != nil:
-		return noKeyOutcome(m.noKey), true
-	case m.fifo && isBlocked:
-		o := outcome{name: OutcomeBlocked, err: errBlocked, seconds: seconds}
-		if p.message == m {
-			o = v.unused(ctx, p, o)
-		}
-
-		return o, true
-	case p.message == m && p.claim != nil && !p.claim.Held():
-		return v.unused(ctx, p, outcome{name: OutcomeFailed, err: errLost}), true
-	case p.claim == nil:
-		return p.out, true
-	default:
-		return outcome{}, false
-	}
-}
-
-// unused gives the claim of a piece back that the handler does not get.
-func (v *invocation) unused(ctx context.Context, p *piece, o outcome) outcome {
-	if p.claim != nil {
-		p.stop()
-
-		o.err = released(o.name, o.err, p.claim.ReleaseUnused(ctx)).err
-	}
-
-	p.claim, p.out = nil, o
-
-	return o
-}
-
-// giveBack ends a batch that does not begin.
-func (v *invocation) giveBack(ctx context.Context, given []*piece, o outcome) {
-	for _, p := range given {
-		v.spawn(func() {
-			o := v.unused(ctx, p, o)
-			for _, m := range append([]*message{p.message}, p.others...) {
-				v.finishOwn(ctx, m, o)
-			}
-		})
-	}
-}
-
-// finishOwn finishes a message with its own context.
-func (v *invocation) finishOwn(ctx context.Context, m *message, o outcome) {
-	v.finish(v.contextOf(ctx, m), m, o)
+	return answer
 }
 
 func eventOf(given []*piece) (event events.SQSEvent) {
@@ -304,38 +133,52 @@ func readAnswer(answer events.SQSEventResponse, given []*piece) (map[*piece]erro
 	return failures, nil
 }
 
-// settleAll settles all claims after the handler, side by side. err is the failure of all of them.
-func (v *invocation) settleAll(ctx context.Context, given []*piece, failures map[*piece]error, err error, isLate bool) {
-	isBlocked := blockedBy(given, failures)
+// settleAll settles all claims after the handler, side by side, and finishes their messages.
+func (v *invocation) settleAll(ctx context.Context, given []*piece, answer batchAnswer) {
+	isBlocked := blockedBy(given, answer.failures)
 
 	for _, p := range given {
-		failure := errors.Join(failures[p], err)
-
 		v.spawn(func() {
-			p.stop()
-
-			var o outcome
-
-			switch {
-			case isLate:
-				o = v.late(ctx, p.claim)
-			case failure == nil && isBlocked(p.message):
-				o = released(OutcomeBlocked, errBlocked, p.claim.Release(ctx, errBlocked))
-			default:
-				o = settle(ctx, p.claim, failure)
-			}
-
-			v.finishOwn(ctx, p.message, o)
-
-			for _, m := range p.others {
-				if o.err == nil && isBlocked(m) {
-					v.finishOwn(ctx, m, outcome{name: OutcomeBlocked, err: errBlocked})
-				} else {
-					v.finishOwn(ctx, m, o.ofDuplicate())
-				}
-			}
+			o := v.settlePiece(ctx, p, answer, isBlocked)
+			v.finishPiece(ctx, p, o, isBlocked)
 		})
 	}
+}
+
+// settlePiece settles the claim of a piece. One behind a message of its FIFO group that the handler reported is released although the
+// handler did not report it, because it must run again after that message.
+func (v *invocation) settlePiece(ctx context.Context, p *piece, answer batchAnswer, isBlocked func(*message) bool) outcome {
+	failure := errors.Join(answer.failures[p], answer.err)
+
+	p.stop()
+
+	switch {
+	case answer.isLate:
+		return v.late(ctx, p.claim)
+	case failure == nil && isBlocked(p.message):
+		return released(OutcomeBlocked, errBlocked, p.claim.Release(ctx, errBlocked))
+	default:
+		return settle(ctx, p.claim, failure)
+	}
+}
+
+// finishPiece finishes the messages of a piece that is settled. Those for which no handler ran end as its first message did, unless they
+// are behind a message of their FIFO group that the handler reported.
+func (v *invocation) finishPiece(ctx context.Context, p *piece, o outcome, isBlocked func(*message) bool) {
+	v.finishOwn(ctx, p.message, o)
+
+	for _, m := range p.others {
+		if o.err == nil && isBlocked(m) {
+			v.finishOwn(ctx, m, outcome{name: OutcomeBlocked, err: errBlocked})
+		} else {
+			v.finishOwn(ctx, m, o.ofDuplicate())
+		}
+	}
+}
+
+// finishOwn finishes a message with its own context.
+func (v *invocation) finishOwn(ctx context.Context, m *message, o outcome) {
+	v.finish(v.contextOf(ctx, m), m, o)
 }
 
 // blockedBy returns a function that tells whether the handler reported an earlier message of a message's FIFO group.

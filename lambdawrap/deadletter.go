@@ -142,17 +142,8 @@ func (q *deadLetterQueue) bare(m events.SQSMessage) (*sqs.SendMessageInput, erro
 
 	in := &sqs.SendMessageInput{QueueUrl: aws.String(q.url), MessageBody: aws.String(m.Body)}
 
-	for name, a := range m.MessageAttributes {
-		if !utf8.ValidString(name) || !utf8.ValidString(a.DataType) || !utf8.ValidString(aws.ToString(a.StringValue)) {
-			return nil, fmt.Errorf("message attribute %q is not UTF-8 and would arrive changed", name)
-		}
-
-		if !isAdded(name) { // from an earlier time; it would say what is no longer true
-			// SQS has no lists, though the event has places for them.
-			setAttribute(in, name, types.MessageAttributeValue{
-				DataType: aws.String(a.DataType), StringValue: a.StringValue, BinaryValue: a.BinaryValue,
-			})
-		}
+	if err := setAttributes(in, m.MessageAttributes); err != nil {
+		return nil, err
 	}
 
 	if trace := m.Attributes["AWSTraceHeader"]; trace != "" {
@@ -168,6 +159,25 @@ func (q *deadLetterQueue) bare(m events.SQSMessage) (*sqs.SendMessageInput, erro
 	}
 
 	return in, nil
+}
+
+// setAttributes gives a message the attributes that it arrived with, except those that an earlier hook added: they say what is no longer
+// true.
+func setAttributes(in *sqs.SendMessageInput, attributes map[string]events.SQSMessageAttribute) error {
+	for name, a := range attributes {
+		if !utf8.ValidString(name) || !utf8.ValidString(a.DataType) || !utf8.ValidString(aws.ToString(a.StringValue)) {
+			return fmt.Errorf("message attribute %q is not UTF-8 and would arrive changed", name)
+		}
+
+		if !isAdded(name) {
+			// SQS has no lists, though the event has places for them.
+			setAttribute(in, name, types.MessageAttributeValue{
+				DataType: aws.String(a.DataType), StringValue: a.StringValue, BinaryValue: a.BinaryValue,
+			})
+		}
+	}
+
+	return nil
 }
 
 // setGroup gives a message of a FIFO queue its deduplication id and its group.
@@ -197,27 +207,25 @@ func explained(bare *sqs.SendMessageInput, m events.SQSMessage, cause error) *sq
 		text = cause.Error()
 	}
 
-	size := messageSize(&in)
-	add := func(name, dataType, value string) {
-		more := len(name) + len(dataType) + len(value)
-		if value == "" || len(in.MessageAttributes) >= maxAttributes || size+more > maxMessage {
-			return
-		}
-
-		size += more
-
-		setAttribute(&in, name, types.MessageAttributeValue{DataType: aws.String(dataType), StringValue: aws.String(value)})
-	}
-
-	add(errorAttribute, "String", attributeText(text))
-	add(messageIDAttribute, "String", attributeText(m.MessageId))
-	add(sourceAttribute, "String", attributeText(m.EventSourceARN))
+	addAttribute(&in, errorAttribute, "String", attributeText(text))
+	addAttribute(&in, messageIDAttribute, "String", attributeText(m.MessageId))
+	addAttribute(&in, sourceAttribute, "String", attributeText(m.EventSourceARN))
 
 	if n, err := strconv.ParseUint(m.Attributes["ApproximateReceiveCount"], 10, 32); err == nil {
-		add(receiveCountAttribute, "Number", strconv.FormatUint(n, 10))
+		addAttribute(&in, receiveCountAttribute, "Number", strconv.FormatUint(n, 10))
 	}
 
 	return &in
+}
+
+// addAttribute adds an attribute to a message that has none with this name, unless it has no value or SQS would refuse the message for it.
+func addAttribute(in *sqs.SendMessageInput, name, dataType, value string) {
+	size := messageSize(in) + len(name) + len(dataType) + len(value)
+	if value == "" || len(in.MessageAttributes) >= maxAttributes || size > maxMessage {
+		return
+	}
+
+	setAttribute(in, name, types.MessageAttributeValue{DataType: aws.String(dataType), StringValue: aws.String(value)})
 }
 
 func isAdded(name string) bool {

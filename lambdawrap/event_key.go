@@ -28,28 +28,39 @@ func SentMessage(m events.SQSMessage) (string, error) {
 		return idemddb.TextKey(*a.StringValue), nil
 	}
 
-	var body struct {
-		Type              string                     `json:"Type"`
-		MessageAttributes map[string]json.RawMessage `json:"MessageAttributes"`
-		DetailType        string                     `json:"detail-type"`
-		Resources         []string                   `json:"resources"`
-	}
-
+	var body envelope
 	if json.Unmarshal([]byte(m.Body), &body) == nil {
-		var attribute struct {
-			Value string `json:"Value"`
-		}
-
-		if body.Type == "Notification" && json.Unmarshal(body.MessageAttributes[sentAttribute], &attribute) == nil && attribute.Value != "" {
-			return idemddb.TextKey(attribute.Value), nil
-		}
-
-		if id := sentID(body.Resources); body.DetailType != "" && id != "" {
+		if id := body.sentID(); id != "" {
 			return idemddb.TextKey(id), nil
 		}
 	}
 
 	return MessageID(m)
+}
+
+// envelope is what SNS or EventBridge make the body of a message of, as far as it has the id of a staged message.
+type envelope struct {
+	Type              string                     `json:"Type"`
+	MessageAttributes map[string]json.RawMessage `json:"MessageAttributes"`
+	DetailType        string                     `json:"detail-type"`
+	Resources         []string                   `json:"resources"`
+}
+
+// sentID returns the id of the staged message in an envelope; "" if there is none.
+func (e *envelope) sentID() string {
+	var attribute struct {
+		Value string `json:"Value"`
+	}
+
+	if e.Type == "Notification" && json.Unmarshal(e.MessageAttributes[sentAttribute], &attribute) == nil && attribute.Value != "" {
+		return attribute.Value
+	}
+
+	if e.DetailType != "" {
+		return sentID(e.Resources)
+	}
+
+	return ""
 }
 
 // EventBridgeID is a key function for [Func]: the event's source and its id, which are the same whenever EventBridge delivers the event

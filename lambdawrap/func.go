@@ -85,34 +85,51 @@ func Func[In, Out any](
 	w := newWrapper(store, &Options{Logger: o.Logger, Reserve: o.Reserve, Timeout: o.Timeout, Wait: o.Wait}, "FuncOptions")
 	w.invalid = errors.Join(w.invalid, checkFunc[Out](o.Key != nil))
 
-	return func(ctx context.Context, in In) (out Out, err error) {
-		var none Out
+	f := &function[In, Out]{wrapper: w, opts: o, handler: h}
 
-		defer func() { countInvocation(ctx, err) }()
+	return f.call
+}
 
-		v, m, err := o.plan(ctx, w, in)
-		if err != nil {
+// function is a handler that Func wrapped.
+type function[In, Out any] struct {
+	wrapper *wrapper
+	opts    FuncOptions[In]
+	handler func(context.Context, In) (Out, error)
+}
+
+// call answers one invocation, by running the handler or from the record of its key, and counts it.
+func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error) {
+	defer func() { countInvocation(ctx, err) }()
+
+	var none Out
+
+	v, m, err := f.opts.plan(ctx, f.wrapper, in)
+	if err != nil {
+		return none, err
+	}
+
+	work, cancel := v.workContext(ctx)
+	defer cancel()
+
+	return idemddb.Do(work, v.store, m.key, f.opts.claimOptions(v, m), func(ctx context.Context) (Out, error) { //nolint:wrapcheck // its errors are those of Func
+		if err := v.mayBegin(ctx, m); err != nil {
 			return none, err
 		}
 
-		work, cancel := v.workContext(ctx)
+		ctx, cancel := withTimeout(ctx, f.opts.Timeout)
 		defer cancel()
 
-		return idemddb.Do(work, store, m.key, o.claimOptions(v, m), func(ctx context.Context) (Out, error) {
-			if err := v.mayBegin(ctx, m); err != nil {
-				return none, err
-			}
+		return f.handler(ctx, in)
+	})
+}
 
-			if o.Timeout > 0 {
-				var cancel context.CancelFunc
-
-				ctx, cancel = context.WithTimeout(ctx, o.Timeout)
-				defer cancel()
-			}
-
-			return h(ctx, in)
-		})
+// withTimeout returns the context of a handler, which ends after its Timeout. Zero means that it has no Timeout.
+func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return ctx, func() {}
 	}
+
+	return context.WithTimeout(ctx, timeout)
 }
 
 // countInvocation counts an invocation of Func as one message.

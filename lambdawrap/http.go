@@ -150,8 +150,13 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	deadline, _ := r.Context().Deadline()
-	ctx, cancel := h.within(r.Context(), deadline)
+	h.serve(r.Context(), x)
+}
+
+// serve answers a request that has a key, by running the handler or from the record of the key.
+func (h *httpHandler) serve(ctx context.Context, x *exchange) {
+	deadline, _ := ctx.Deadline()
+	ctx, cancel := h.within(ctx, deadline)
 
 	defer cancel()
 

@@ -60,6 +60,14 @@ func (x *exchange) workClaimed(ctx context.Context) outcome {
 		logTakeover(ctx, x.logger(), x.key)
 	}
 
+	x.runClaimed(ctx, claim)
+
+	return x.settle(ctx, claim)
+}
+
+// runClaimed runs the handler and renews the claim's lease meanwhile. If the handler panics, the claim is released, so that the next request
+// need not wait for the end of the lease.
+func (x *exchange) runClaimed(ctx context.Context, claim *idemddb.Claim) {
 	work, stop := claim.Keep(ctx)
 
 	x.run(work, func() {
@@ -68,7 +76,10 @@ func (x *exchange) workClaimed(ctx context.Context) outcome {
 		_ = claim.Release(ctx, errPanicked) // the panic goes on, and the lease ends
 	})
 	stop()
+}
 
+// settle completes the claim with the answer, or releases it if the answer is not kept, unless the handler settled it itself.
+func (x *exchange) settle(ctx context.Context, claim *idemddb.Claim) outcome {
 	switch {
 	case claim.Settled() != "": // by the handler
 		return outcome{name: OutcomeCompleted}
@@ -96,6 +107,12 @@ func (x *exchange) workUnclaimed(ctx context.Context) outcome {
 
 	x.run(work.Context(ctx), func() { _, _ = x.store.Reject(ctx, x.key, &x.with, errPanicked, false) })
 
+	return x.commit(ctx, work)
+}
+
+// commit commits the answer with what the handler staged. A run whose answer is not kept, whose success staged nothing or whose staged item
+// is refused did not succeed, which is written down instead.
+func (x *exchange) commit(ctx context.Context, work *idemddb.Work) outcome {
 	effects, staged := work.Effects()
 	if x.cause == nil && !staged && x.answer.status < http.StatusBadRequest {
 		x.cause = &slipError{idemddb.ErrNotStaged}
@@ -105,7 +122,7 @@ func (x *exchange) workUnclaimed(ctx context.Context) outcome {
 		return x.reject(ctx, x.cause)
 	}
 
-	rec, err = x.store.Commit(ctx, x.key, &x.with, x.result(ctx, work.Fits), effects)
+	rec, err := x.store.Commit(ctx, x.key, &x.with, x.result(ctx, work.Fits), effects)
 	if effect, ok := errors.AsType[*idemddb.EffectError](err); ok {
 		return x.reject(ctx, effect.Meaning())
 	}
@@ -125,12 +142,8 @@ func (x *exchange) reject(ctx context.Context, cause error) outcome {
 
 // run runs the handler and reads its answer. If the handler panics or ends its goroutine, dropped is called, and the panic goes on.
 func (x *exchange) run(ctx context.Context, dropped func()) {
-	if x.opts.Timeout > 0 {
-		var cancel context.CancelFunc
-
-		ctx, cancel = context.WithTimeout(ctx, x.opts.Timeout)
-		defer cancel()
-	}
+	ctx, cancel := withTimeout(ctx, x.opts.Timeout)
+	defer cancel()
 
 	returned := false
 

@@ -80,34 +80,39 @@ func checkEvent(event events.SQSEvent) error {
 
 func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 	v := &invocation{
-		wrapper: w, start: time.Now(), hooks: make(chan struct{}, w.workers),
+		wrapper: w, batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers),
 		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
 	}
 	v.deadline, _ = ctx.Deadline()
 	v.limits = &limits{
 		workers: w.workers, begun: v.start, end: v.before(1), timeout: w.opts.Timeout, durations: &w.durations,
+		ahead: v.batch.Ahead, expect: v.batch.Expect,
 	}
-	v.batch = w.store.Batch()
-	v.limits.ahead, v.limits.expect = v.batch.Ahead, v.batch.Expect
 
 	if w.opts.Optimistic {
 		v.limits.idle = func() { v.batch.FlushCommits(ctx) }
 	}
 
+	return v, v.checkTime(ctx)
+}
+
+// checkTime returns an error if Options.Timeout does not fit into the invocation's time, because then no handler may start. It only
+// warns if the reserve alone does not fit, because the invocation may have been held up at its start.
+func (v *invocation) checkTime(ctx context.Context) error {
 	if v.deadline.IsZero() {
-		return v, nil
+		return nil
 	}
 
 	left := v.deadline.Sub(v.start)
 
 	switch {
-	case w.opts.Timeout > 0 && w.opts.Timeout > left-w.reserve:
-		return nil, fmt.Errorf("lambdawrap: %[1]s.Timeout: %[2]v and %[1]s.Reserve of %[3]v do not fit into the %[4]v that the invocation has",
-			w.optsName, w.opts.Timeout, w.reserve, left.Round(time.Millisecond))
-	case left <= w.reserve:
-		return v, w.warnOfReserve(ctx, left.Round(time.Millisecond))
+	case v.opts.Timeout > 0 && v.opts.Timeout > left-v.reserve:
+		return fmt.Errorf("lambdawrap: %[1]s.Timeout: %[2]v and %[1]s.Reserve of %[3]v do not fit into the %[4]v that the invocation has",
+			v.optsName, v.opts.Timeout, v.reserve, left.Round(time.Millisecond))
+	case left <= v.reserve:
+		return v.warnOfReserve(ctx, left.Round(time.Millisecond))
 	default:
-		return v, nil
+		return nil
 	}
 }
 

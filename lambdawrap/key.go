@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/idemddb/go-idemddb/internal/jsonkey"
 )
@@ -95,23 +96,9 @@ func Attribute(name string) KeyFunc {
 			return "", noKey("message attribute %q is absent; have its producer send it", name)
 		}
 
-		dataType, _, _ := strings.Cut(attribute.DataType, ".")
-
-		var value string
-
-		switch dataType {
-		case "String", "Number":
-			if attribute.StringValue != nil {
-				value = *attribute.StringValue
-			}
-		case "Binary":
-			value = base64.StdEncoding.EncodeToString(attribute.BinaryValue)
-		default:
-			return "", noKey("message attribute %q has none of the types String, Number and Binary", name)
-		}
-
-		if value == "" {
-			return "", noKey("message attribute %q is empty; have its producer fill it", name)
+		dataType, value, err := attributeValue(name, attribute)
+		if err != nil {
+			return "", err
 		}
 
 		key, err := jsonkey.List(dataType, value)
@@ -121,6 +108,26 @@ func Attribute(name string) KeyFunc {
 
 		return key, nil
 	}
+}
+
+// attributeValue returns the type of a message attribute without its label, and its value as text. The value of a key is never empty.
+func attributeValue(name string, attribute events.SQSMessageAttribute) (dataType, value string, err error) {
+	dataType, _, _ = strings.Cut(attribute.DataType, ".")
+
+	switch dataType {
+	case "String", "Number":
+		value = aws.ToString(attribute.StringValue)
+	case "Binary":
+		value = base64.StdEncoding.EncodeToString(attribute.BinaryValue)
+	default:
+		return "", "", noKey("message attribute %q has none of the types String, Number and Binary", name)
+	}
+
+	if value == "" {
+		return "", "", noKey("message attribute %q is empty; have its producer fill it", name)
+	}
+
+	return dataType, value, nil
 }
 
 // Body returns a key function for one or several parts of a JSON body. Each part is picked by a path of names and indexes:

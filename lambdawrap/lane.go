@@ -79,6 +79,17 @@ func (v *invocation) contextOf(ctx context.Context, m *message) context.Context 
 		return m.own
 	}
 
+	var err error
+	if m.own, err = v.deriveContext(ctx, m); err != nil {
+		m.own = ctx
+		v.log(ctx, slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", m, "", err)
+	}
+
+	return m.own
+}
+
+// deriveContext calls the user's hook for a message's context. It waits for the hook only until the answer of the invocation is due.
+func (v *invocation) deriveContext(ctx context.Context, m *message) (context.Context, error) {
 	waiting, cancel := v.answerContext(ctx) // ctx itself has ended for a message that comes too late to start
 	defer cancel()
 
@@ -93,15 +104,11 @@ func (v *invocation) contextOf(ctx context.Context, m *message) context.Context 
 
 		return nil
 	})
-
-	if err == nil {
-		m.own = <-answer
-	} else {
-		m.own = ctx
-		v.log(ctx, slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", m, "", err)
+	if err != nil {
+		return nil, err
 	}
 
-	return m.own
+	return <-answer, nil
 }
 
 var errNoContext = errors.New("lambdawrap: the hook returned no context")
@@ -267,24 +274,7 @@ type dealer struct {
 }
 
 func (d *dealer) deal(m *message) {
-	byKey, hasKey := d.byKey[m.key]
-	hasKey = hasKey && m.noKey == nil
-	byGroup, hasGroup := d.byGroup[m.group]
-	hasGroup = hasGroup && m.fifo
-
-	n := len(d.lanes)
-
-	switch {
-	case hasKey && hasGroup && byKey != byGroup:
-		n = d.merge(min(byKey, byGroup), max(byKey, byGroup))
-	case hasKey:
-		n = byKey
-	case hasGroup:
-		n = byGroup
-	default:
-		d.lanes = append(d.lanes, nil)
-	}
-
+	n := d.laneOf(m)
 	d.lanes[n] = append(d.lanes[n], m)
 
 	if m.noKey == nil {
@@ -293,6 +283,28 @@ func (d *dealer) deal(m *message) {
 
 	if m.fifo {
 		d.byGroup[m.group] = n
+	}
+}
+
+// laneOf returns the number of the lane that has messages of the same key or group, or that of a new lane. If the key and the group are
+// in two lanes, it merges these.
+func (d *dealer) laneOf(m *message) int {
+	byKey, hasKey := d.byKey[m.key]
+	hasKey = hasKey && m.noKey == nil
+	byGroup, hasGroup := d.byGroup[m.group]
+	hasGroup = hasGroup && m.fifo
+
+	switch {
+	case hasKey && hasGroup && byKey != byGroup:
+		return d.merge(min(byKey, byGroup), max(byKey, byGroup))
+	case hasKey:
+		return byKey
+	case hasGroup:
+		return byGroup
+	default:
+		d.lanes = append(d.lanes, nil)
+
+		return len(d.lanes) - 1
 	}
 }
 

@@ -280,17 +280,8 @@ func (l *limits) waitForClaims() {
 // admit lets the next messages be claimed. It waits a moment for claims under way: they are answered together, and those that get no
 // worker make room for the next ones together.
 func (l *limits) admit() {
-	if len(l.waiting) == 0 {
-		return
-	}
-
-	n := l.free() - len(l.admitted)
-	if len(l.admitted) == 0 {
-		n = max(n, l.ahead())
-	}
-
-	n = min(n, len(l.waiting))
-	if n <= 0 {
+	n := l.claimable()
+	if n == 0 {
 		return
 	}
 
@@ -300,12 +291,7 @@ func (l *limits) admit() {
 		return
 	}
 
-	if l.timer != nil { // it was set for the claims before
-		l.timer.Stop()
-		l.timer = nil
-	}
-
-	l.unordered = false
+	l.endWaitForClaims()
 	l.expect(n)
 
 	for _, t := range l.waiting[:n] {
@@ -314,6 +300,31 @@ func (l *limits) admit() {
 	}
 
 	l.waiting = slices.Delete(l.waiting, 0, n)
+}
+
+// claimable returns how many of the waiting messages may be claimed now: as many as there are free workers. If no other message is being
+// claimed or waits for a worker, as many as fit into one request may be claimed even if fewer workers are free.
+func (l *limits) claimable() int {
+	if len(l.waiting) == 0 {
+		return 0
+	}
+
+	n := l.free() - len(l.admitted)
+	if len(l.admitted) == 0 {
+		n = max(n, l.ahead())
+	}
+
+	return min(max(n, 0), len(l.waiting))
+}
+
+// endWaitForClaims ends the wait for the claims before, so that the next claims are waited for anew.
+func (l *limits) endWaitForClaims() {
+	if l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
+	}
+
+	l.unordered = false
 }
 
 func (l *limits) insert(t *turn) {
@@ -333,43 +344,4 @@ func isClaiming(t *turn) bool { return !t.ready }
 // hasTime tells whether another handler may start, or its key be claimed.
 func (l *limits) hasTime() bool {
 	return l.end.IsZero() || l.untilLastStart() >= 0 && time.Until(l.end) > 0
-}
-
-// untilLastStart is how much time is left until it is too late for a handler to start, in an invocation with a deadline. Without a
-// time-out, the handlers that succeeded lately say how long one takes; but the first half of the time is open to any.
-func (l *limits) untilLastStart() time.Duration {
-	need := l.timeout
-
-	if need == 0 {
-		need = l.end.Sub(l.begun) / 2 //nolint:mnd // half
-
-		if longest, ok := l.durations.max(); ok {
-			need = min(need, longest+longest/4) //nolint:mnd // a quarter more
-		}
-	}
-
-	return time.Until(l.end) - need
-}
-
-// durations are the last ones, for the longest of them.
-type durations struct {
-	mu   sync.Mutex
-	last [16]time.Duration
-	n    int
-}
-
-func (d *durations) add(took time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	d.last[d.n%len(d.last)] = took
-	d.n++
-}
-
-// max returns false if there is none.
-func (d *durations) max() (time.Duration, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	return slices.Max(d.last[:]), d.n > 0
 }

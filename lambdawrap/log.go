@@ -39,16 +39,7 @@ func (v *invocation) logFailure() {
 
 // report writes the one line of a message that did not end well: what became of it and where to look, but nothing of its content.
 func (v *invocation) report(ctx context.Context, m *message, o outcome, err error) {
-	level := slog.LevelWarn
-
-	switch o.name { //nolint:exhaustive // the rest is a warning
-	case OutcomeFenced, OutcomeUnrecorded, OutcomeCorrupt:
-		level = slog.LevelError
-	}
-
-	if _, ok := errors.AsType[*PanicError](err); ok || errors.Is(err, idemddb.ErrNotStaged) {
-		level = slog.LevelError
-	}
+	level := levelOf(o.name, err)
 
 	switch {
 	case o.done:
@@ -60,6 +51,20 @@ func (v *invocation) report(ctx context.Context, m *message, o outcome, err erro
 	default:
 		v.log(ctx, level, "the message is reported failed", m, o.name, err)
 	}
+}
+
+// levelOf returns ERROR for what a person must look at, because a retry does not mend it or may repeat an effect, and WARN for the rest.
+func levelOf(name Outcome, err error) slog.Level {
+	switch name { //nolint:exhaustive // the rest is a warning
+	case OutcomeFenced, OutcomeUnrecorded, OutcomeCorrupt:
+		return slog.LevelError
+	}
+
+	if _, ok := errors.AsType[*PanicError](err); ok || errors.Is(err, idemddb.ErrNotStaged) {
+		return slog.LevelError
+	}
+
+	return slog.LevelWarn
 }
 
 // logTakeover writes the line of the one moment in which an effect may be the second. about says whose key it is.

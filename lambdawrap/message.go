@@ -71,17 +71,20 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 
 		w.hook(m)
 		m.unclaimed = w.opts.Optimistic && m.receives == 1 && !w.disabled // a redelivery is claimed, so that a duplicate costs no run
-		m.noKey = w.findKey(m, func() (key string, err error) {
-			if key, err = w.opts.Key(m.given); err == nil && key != "" && w.opts.Fingerprint != nil {
-				m.fingerprint, err = w.opts.Fingerprint(m.given)
-			}
-
-			return key, err
-		})
+		m.noKey = w.findKey(m, func() (string, error) { return w.keyOf(m) })
 		messages[i] = m
 	}
 
 	return messages
+}
+
+// keyOf returns a message's key by Options.Key. If there is one, it also sets the message's fingerprint.
+func (w *wrapper) keyOf(m *message) (key string, err error) {
+	if key, err = w.opts.Key(m.given); err == nil && key != "" && w.opts.Fingerprint != nil {
+		m.fingerprint, err = w.opts.Fingerprint(m.given)
+	}
+
+	return key, err
 }
 
 // hook gives a message the hooks of the options. They get the message as it arrived.

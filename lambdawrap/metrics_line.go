@@ -75,23 +75,23 @@ func (c *counts) values() map[string]int {
 
 // write writes the line of a batch.
 func (m *Metrics) write(ctx context.Context, c *counts) {
-	type definition struct{ Name, Unit string }
-
-	type directive struct {
-		Namespace  string
-		Dimensions [][]string
-		Metrics    []definition
+	text, err := json.Marshal(m.line(ctx, c))
+	if err != nil {
+		return // never: the line has only texts and numbers
 	}
 
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	_, _ = m.out.Write(append(text, '\n')) // in one piece, because Lambda makes a log event of each write
+}
+
+// line returns the members of the line of a batch: its metrics, its dimensions, its request id, and what tells CloudWatch to read them.
+func (m *Metrics) line(ctx context.Context, c *counts) map[string]any {
 	line := map[string]any{}
-	definitions := []definition{}
 
 	for name, value := range c.values() {
 		line[name] = value
-	}
-
-	for _, metric := range lineMetrics {
-		definitions = append(definitions, definition{metric.name, "Count"})
 	}
 
 	for name, value := range m.values {
@@ -102,20 +102,31 @@ func (m *Metrics) write(ctx context.Context, c *counts) {
 		line[requestIDProperty] = invocation.AwsRequestID
 	}
 
-	line[metricsDirective] = map[string]any{
+	line[metricsDirective] = m.directive()
+
+	return line
+}
+
+// directive returns the member of a line that tells CloudWatch which of the other members are metrics and which are dimensions.
+func (m *Metrics) directive() map[string]any {
+	type definition struct{ Name, Unit string }
+
+	type directive struct {
+		Namespace  string
+		Dimensions [][]string
+		Metrics    []definition
+	}
+
+	definitions := []definition{}
+
+	for _, metric := range lineMetrics {
+		definitions = append(definitions, definition{metric.name, "Count"})
+	}
+
+	return map[string]any{
 		"Timestamp":         time.Now().UnixMilli(),
 		"CloudWatchMetrics": []directive{{m.namespace, m.sets, definitions}},
 	}
-
-	text, err := json.Marshal(line)
-	if err != nil {
-		return // never: the line has only texts and numbers
-	}
-
-	m.mu.Lock()
-	defer m.mu.Unlock()
-
-	_, _ = m.out.Write(append(text, '\n')) // in one piece, because Lambda makes a log event of each write
 }
 
 // warn writes a line of JSON, as all lines of m.out are, with the members that Lambda's own log lines have.

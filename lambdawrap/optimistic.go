@@ -19,11 +19,7 @@ func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) out
 	if work == nil {
 		t.end(false)
 
-		if rec == nil && !isRefusal(err) {
-			return outcome{name: OutcomeFailed, err: err}
-		}
-
-		return unclaimed(err)
+		return notBegun(rec, err)
 	}
 
 	err, isLate := v.handle(work.Context(ctx), m.work)
@@ -47,7 +43,25 @@ func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) out
 
 	t.end(false) // after that the commit waits for no handler that is not at work
 
-	rec, err = wait()
+	return v.awaitCommit(ctx, m, opts, wait)
+}
+
+// notBegun reads the answer of NewWork when there is no work to do: the key was completed before, the message is refused, or the options of
+// the Store do not allow work without a claim.
+func notBegun(rec *idemddb.Record, err error) outcome {
+	if rec == nil && !isRefusal(err) {
+		return outcome{name: OutcomeFailed, err: err}
+	}
+
+	return unclaimed(err)
+}
+
+// awaitCommit waits for the answer to the commit of a run. If it refuses what the handler staged, the run did not succeed, which is written
+// down.
+func (v *invocation) awaitCommit(
+	ctx context.Context, m *message, opts *idemddb.ClaimOptions, wait func() (*idemddb.Record, error),
+) outcome {
+	rec, err := wait()
 	if effect, ok := errors.AsType[*idemddb.EffectError](err); ok {
 		return v.reject(ctx, m, opts, effect.Meaning())
 	}

@@ -92,26 +92,30 @@ func (s *stream[R]) wrap(store *idemddb.Store) func(context.Context, []R) (lowes
 		Logger: s.opts.Logger, Reserve: s.opts.Reserve, Timeout: s.opts.Timeout, Workers: s.opts.Workers, Wait: streamWait,
 	}, "StreamOptions")
 
-	return func(ctx context.Context, records []R) (string, error) {
-		if err := errors.Join(w.invalid, s.invalid, s.checkAll(records)); err != nil {
-			return "", err
-		}
+	return func(ctx context.Context, records []R) (string, error) { return s.work(ctx, w, records) }
+}
 
-		v, err := w.newInvocation(ctx)
-		if err != nil {
-			return "", err
-		}
-
-		messages := s.plan(w, records)
-		if err := v.run(ctx, func(ctx context.Context) { v.workAll(ctx, messages) }); err != nil {
-			return "", err
-		}
-
-		failed := lowest(messages)
-		s.reported.Store(&failed)
-
-		return failed, nil
+// work works on the records of an event and returns the lowest sequence number of those that must come back. It stores that number, because
+// the next event may begin with it.
+func (s *stream[R]) work(ctx context.Context, w *wrapper, records []R) (string, error) {
+	if err := errors.Join(w.invalid, s.invalid, s.checkAll(records)); err != nil {
+		return "", err
 	}
+
+	v, err := w.newInvocation(ctx)
+	if err != nil {
+		return "", err
+	}
+
+	messages := s.plan(w, records)
+	if err := v.run(ctx, func(ctx context.Context) { v.workAll(ctx, messages) }); err != nil {
+		return "", err
+	}
+
+	failed := lowest(messages)
+	s.reported.Store(&failed)
+
+	return failed, nil
 }
 
 // checkAll refuses events whose failures could not be reported, or which the handler could not read, before anything runs.

@@ -26,8 +26,8 @@ var funcMutants = []mutant{
 	{
 		why:  "the handler is not told that its time-out is over",
 		file: "lambdawrap/func.go",
-		old:  `ctx, cancel = context.WithTimeout(ctx, o.Timeout)`,
-		new:  `ctx, cancel = context.WithCancel(ctx)`,
+		old:  `return context.WithTimeout(ctx, timeout)`,
+		new:  `return context.WithCancel(ctx)`,
 		pkg:  "lambdawrap", run: "TestTheHandlerOfFuncIsToldWhenItsTimeIsOverAndWhatItReturnsCounts",
 	},
 	{
