@@ -250,7 +250,7 @@ func newTogether(s *Store, open []*waitingCommit, cancels int) (*transaction, []
 	return t, answers
 }
 
-// isUnknown tells whether an earlier transaction of these commits had no answer.
+// isUnknown reports whether an earlier transaction of these commits had no answer.
 func isUnknown(group []*waitingCommit) bool {
 	return slices.ContainsFunc(group, func(w *waitingCommit) bool { return w.unknown })
 }
@@ -274,7 +274,7 @@ func readAnswers(ctx context.Context, p policy, group []*waitingCommit, answers 
 	return left
 }
 
-// isRefused tells whether a part of the transaction was refused, so that nothing was written.
+// isRefused reports whether a part of the transaction was refused, so that nothing was written.
 func (t *transaction) isRefused() bool {
 	return slices.ContainsFunc(t.parts, func(p *part) bool { return p.refused || p.effect != nil })
 }

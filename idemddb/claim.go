@@ -130,6 +130,14 @@ func (c *Claim) Staged() bool {
 	return len(c.staging.effects.Items) > 0 || len(c.staging.effects.Messages) > 0
 }
 
+// StageErr returns ErrNotStaged if Stage refused something, with the reason, once: after that the claim may be completed without it. It is
+// for wrappers, which decide what such an error means.
+func (c *Claim) StageErr() error {
+	c.mustExist()
+
+	return c.staging.takeFailure()
+}
+
 // EndStaging lets the work of the claim stage no more, because it did not return in time. It is for wrappers.
 func (c *Claim) EndStaging() {
 	c.mustExist()
@@ -160,7 +168,7 @@ func (c *Claim) mustExist() {
 // left is how long the lease lasts.
 func (c *Claim) left() time.Duration { return c.Deadline().Sub(c.store.opts.Now()) }
 
-// lastsUntil tells whether the lease lasts to the deadline, so that there is nothing to renew. Without a deadline it does not.
+// lastsUntil reports whether the lease lasts to the deadline, so that there is nothing to renew. Without a deadline it does not.
 func (c *Claim) lastsUntil(deadline time.Time) bool {
 	left := c.left()
 

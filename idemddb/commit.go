@@ -227,7 +227,7 @@ func (c *committing) follow(ctx context.Context, p policy) {
 	}
 }
 
-// recognizes tells whether a record is the one that an earlier try of this call wrote.
+// recognizes reports whether a record is the one that an earlier try of this call wrote.
 func (c *committing) recognizes(found item) bool {
 	rec, err := c.store.decode(found)
 	if err != nil || !rec.isOwn(c.token) || rec.State != stateCompleted || rec.Tx != c.tx {

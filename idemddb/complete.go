@@ -18,9 +18,14 @@ import (
 //
 // Errors: ErrFenced (the work ran and its completion was refused), ErrUnrecorded (the work is done and perhaps not recorded; the
 // error also wraps the last answer), ErrTooLarge (the completion is written without its result: it does not fit into the record, or
-// Options.Results did not take it; the error wraps why).
+// Options.Results did not take it; the error wraps why), ErrNotStaged (nothing was written, and the claim is still held: the work ignored an
+// error of [Stage]).
 func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	c.mustExist()
+
+	if err := c.staging.failure(); err != nil {
+		return keyError("complete", c.key, err)
+	}
 
 	e, _ := c.staging.take()
 
@@ -181,7 +186,7 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 	}, matches: func(rec *storedRecord) bool { return rec.State == stateFailed }})
 }
 
-// isOwn tells whether a record that was found is still that of this very claim.
+// isOwn reports whether a record that was found is still that of this very claim.
 func (c *Claim) isOwn(found *storedRecord) bool {
 	return found != nil && found.isOwn(c.token) && *found.Fence == c.fence
 }

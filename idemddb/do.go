@@ -133,6 +133,10 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 	value, err = fn(work)
 	returned = true
 
+	if err == nil && claim.Settled() == "" {
+		err = claim.StageErr()
+	}
+
 	return value, err
 }
 

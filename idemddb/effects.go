@@ -75,7 +75,7 @@ func (e *EffectError) Meaning() error {
 	return e
 }
 
-// isPermanent tells whether an error is marked as one that no retry mends.
+// isPermanent reports whether an error is marked as one that no retry mends.
 func isPermanent(err error) bool {
 	p, ok := errors.AsType[interface {
 		error
@@ -95,6 +95,7 @@ type staging struct {
 	staged  bool // Stage was called, perhaps with nothing
 	closed  bool // Stage is refused: the claim was settled, or its handler did not return in time
 	effects Effects
+	failed  error    // the first error of Stage: the work must not count as done without what was refused
 	sent    *Effects // of a CompleteWith that is under way, or whose outcome is not known
 }
 
@@ -116,8 +117,8 @@ func stagingOf(ctx context.Context) *staging {
 //
 // Errors: ErrNoClaim if the context has no claim, as in lambdawrap.Batch; ErrFenced if the claim was settled, or its handler did not
 // return in time; and an error that names the item or the message if DynamoDB could only refuse it: more than 99 items, an item
-// twice, the record itself, more than 4 MB of items, messages that do not fit into the record. Work must return that error: if it ignores
-// the error and succeeds, the key is completed without what was refused.
+// twice, the record itself, more than 4 MB of items, messages that do not fit into the record. Work that goes on after that error, and returns
+// none, is not completed: its completion is ErrNotStaged, unless [Unstage] was called since.
 func Stage(ctx context.Context, e Effects) error {
 	s := stagingOf(ctx)
 	if s == nil {
@@ -127,13 +128,13 @@ func Stage(ctx context.Context, e Effects) error {
 	return s.add(e)
 }
 
-// Unstage forgets what was staged with this context, for a handler that tries again inside of itself.
+// Unstage forgets what was staged with this context, and what Stage refused, for a handler that tries again inside of itself.
 func Unstage(ctx context.Context) {
 	if s := stagingOf(ctx); s != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 
-		s.effects, s.staged = Effects{}, false
+		s.effects, s.staged, s.failed = Effects{}, false, nil
 	}
 }
 
@@ -149,7 +150,33 @@ func (s *staging) add(e Effects) error {
 	all, err := s.with(e)
 	if err == nil {
 		s.effects, s.staged = all, true
+	} else if s.failed == nil {
+		s.failed = err
 	}
+
+	return err
+}
+
+// failure says why work is not done although it returned no error: Stage refused what it has to write.
+func (s *staging) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.failed == nil {
+		return nil
+	}
+
+	return fmt.Errorf("%w: %w", ErrNotStaged, s.failed)
+}
+
+// takeFailure is failure for a caller that decides what it means. Nothing else fails because of it afterwards.
+func (s *staging) takeFailure() error {
+	err := s.failure()
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.failed = nil
 
 	return err
 }
@@ -238,7 +265,7 @@ func (s *staging) written() {
 	s.effects, s.sent = Effects{}, nil
 }
 
-// fits tells whether a result fits beside what is staged, or is kept outside of the record.
+// fits reports whether a result fits beside what is staged, or is kept outside of the record.
 func (s *staging) fits(result []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -163,7 +163,7 @@ func (r *storedRecord) validate() error {
 	return nil
 }
 
-// isOwn tells whether the record was last claimed with this token.
+// isOwn reports whether the record was last claimed with this token.
 func (r *storedRecord) isOwn(token string) bool { return *r.Token == token }
 
 // holder is the request id in the token, for people.
@@ -176,10 +176,10 @@ func (r *storedRecord) holder() string {
 	return id
 }
 
-// expired tells whether the retention is over at now.
+// expired reports whether the retention is over at now.
 func (r *storedRecord) expired(now time.Time) bool { return r.Expires <= now.Unix() }
 
-// leaseOver tells whether a taker may have the key at now. A record without a lease (a foreign writer) keeps it to its end.
+// leaseOver reports whether a taker may have the key at now. A record without a lease (a foreign writer) keeps it to its end.
 func (r *storedRecord) leaseOver(now time.Time, skew time.Duration) bool {
 	return r.Lease != nil && *r.Lease < now.Add(-skew).UnixMilli()
 }
@@ -193,7 +193,7 @@ func (r *storedRecord) until() time.Time {
 	return time.UnixMilli(*r.Lease)
 }
 
-// matches tells whether an input with this stored fingerprint is the one that the record stands for. None on either side is
+// matches reports whether an input with this stored fingerprint is the one that the record stands for. None on either side is
 // not compared.
 func (r *storedRecord) matches(fingerprint string) bool {
 	return fingerprint == "" || r.Fingerprint == nil || *r.Fingerprint == fingerprint || !strings.HasPrefix(*r.Fingerprint, fingerprintVersion)

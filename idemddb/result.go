@@ -60,7 +60,7 @@ const (
 	character = utf8.RuneError
 )
 
-// escapes tells whether JSON has the character U+FFFD, which the encoder writes for text that is not UTF-8, and whether it has half of a
+// escapes reports whether JSON has the character U+FFFD, which the encoder writes for text that is not UTF-8, and whether it has half of a
 // surrogate pair, for which the decoder gives that character.
 func escapes(text []byte) (isReplaced, isBroken bool) {
 	isReplaced = bytes.ContainsRune(text, character)
@@ -98,7 +98,7 @@ func escaped(text []byte) rune {
 	return rune(unit)
 }
 
-// isText tells whether all text of a value that was encoded is UTF-8. What the value's own MarshalJSON has made of U+FFFD before, nobody can
+// isText reports whether all text of a value that was encoded is UTF-8. What the value's own MarshalJSON has made of U+FFFD before, nobody can
 // tell, so that counts as broken.
 func isText(v reflect.Value) bool {
 	if isAbsent(v) {
@@ -124,7 +124,7 @@ func isText(v reflect.Value) bool {
 	return true
 }
 
-// isMarshaledText tells whether a value that encodes itself gives text that is UTF-8. It returns false for marshals if the value does not
+// isMarshaledText reports whether a value that encodes itself gives text that is UTF-8. It returns false for marshals if the value does not
 // encode itself.
 func isMarshaledText(value any) (isText, marshals bool) {
 	switch m := value.(type) {

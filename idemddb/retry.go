@@ -60,7 +60,7 @@ func (s *Store) send(ctx context.Context, b *Batch, key string, p policy, r requ
 	return s.retry(ctx, key, p, func(ctx context.Context) error { return s.sendSingle(ctx, r) })
 }
 
-// shares tells whether writes share requests now: the client has BatchExecuteStatement, it was not denied recently, and neither
+// shares reports whether writes share requests now: the client has BatchExecuteStatement, it was not denied recently, and neither
 // Options.Single nor IDEMDDB_DISABLED is set.
 func (s *Store) shares() bool {
 	if s.batcher == nil {
@@ -251,7 +251,7 @@ func judge(err error) verdict {
 	return unknown
 }
 
-// isTransient tells whether the same request may succeed if it is sent again at once.
+// isTransient reports whether the same request may succeed if it is sent again at once.
 func isTransient(err error) bool {
 	v := judge(err)
 

@@ -93,6 +93,8 @@ func TestStageRefusesWhatCannotBeWritten(t *testing.T) {
 			}
 
 			c, _ := idemddb.FromContext(work)
+			is(t, c.Complete(t.Context(), nil), idemddb.ErrNotStaged)
+			is(t, c.StageErr(), idemddb.ErrNotStaged)
 			must(t, c.Complete(t.Context(), nil)) // what was staged before is unharmed
 		})
 	}
@@ -180,6 +182,7 @@ func TestAllMessagesOfARecordCanBeParked(t *testing.T) {
 		full = idemddb.Stage(work, idemddb.Effects{Messages: make100()})
 	}
 
+	is(t, c.StageErr(), idemddb.ErrNotStaged)
 	must(t, c.Complete(t.Context(), nil))
 
 	if it := recordOf(db, "many"); it["outbox"] != nil || it["parked"] == nil {

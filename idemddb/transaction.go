@@ -138,7 +138,7 @@ const sendsCapacity = math.MinInt64
 
 var errBelieved = errors.New("idemddb: the backend answers transactions without their consumed capacity; it is believed from now on")
 
-// accepts tells whether an answer proves that the transaction was committed. An answer without content proves nothing; but a backend
+// accepts reports whether an answer proves that the transaction was committed. An answer without content proves nothing; but a backend
 // that has never sent the capacity that was asked for is believed after three in a row.
 func (s *Store) accepts(ctx context.Context, out *dynamodb.TransactWriteItemsOutput) bool {
 	if out != nil && len(out.ConsumedCapacity) > 0 {

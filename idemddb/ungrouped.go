@@ -27,7 +27,7 @@ func (s *Store) goSingle(ctx context.Context, err error) {
 // right meanwhile.
 const singlePause = 5 * time.Minute
 
-// isUnsupported tells whether BatchExecuteStatement is denied to the caller, or unknown to the backend.
+// isUnsupported reports whether BatchExecuteStatement is denied to the caller, or unknown to the backend.
 func isUnsupported(err error) bool {
 	api, ok := errors.AsType[smithy.APIError](err)
 	if !ok {

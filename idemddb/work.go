@@ -3,6 +3,7 @@ package idemddb
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Work is the work of one key without a claim: it has no effect but what it stages, and is committed when it has succeeded. It is for
@@ -40,9 +41,16 @@ func (w *Work) Effects() (Effects, bool) { return w.staging.take() }
 // Fits reports whether a result fits into the record and into the transaction, beside what is staged.
 func (w *Work) Fits(result []byte) bool { return w.staging.fits(result) }
 
-// ErrNotStaged says that the work succeeded without a claim and did not call Stage, not even as Stage(ctx, Effects{}), which means that
-// there is nothing to write. This is a bug: the work may have had an effect that was not staged. The key is released, with one attempt more.
-var ErrNotStaged = errors.New("the work ran without a claim and did not call Stage")
+// ErrNotStaged says that work returned no error although what it has to write is not staged: [Stage] refused it and the error was
+// ignored; or the work ran without a claim and did not call Stage, not even as Stage(ctx, Effects{}), which means that there is nothing to
+// write. This is a bug of the work: its effect would be lost. Nothing is completed, and the key is released, with one attempt more.
+var ErrNotStaged = errors.New("the work succeeded, but what it has to write is not staged")
+
+var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage", ErrNotStaged)
+
+// StageErr returns ErrNotStaged if Stage refused something, with the reason, once: after that the work may be committed without it. It is
+// for wrappers, which decide what such an error means.
+func (w *Work) StageErr() error { return w.staging.takeFailure() }
 
 // doOptimistic is Do without a claim.
 func doOptimistic[T any](
@@ -109,12 +117,16 @@ func runUnclaimed[T any](
 		case err != nil:
 			rec, err = s.reject(ctx, key, opts, err)
 		case !staged:
-			rec, err = s.reject(ctx, key, opts, keyError("commit", key, ErrNotStaged))
+			rec, err = s.reject(ctx, key, opts, keyError("commit", key, errNoStage))
 		}
 	}()
 
 	value, err = fn(work.Context(ctx))
 	returned = true
+
+	if err == nil {
+		err = work.StageErr()
+	}
 
 	return value, nil, err
 }

@@ -181,7 +181,7 @@ func (v *invocation) finishOwn(ctx context.Context, m *message, o outcome) {
 	v.finish(v.contextOf(ctx, m), m, o)
 }
 
-// blockedBy returns a function that tells whether the handler reported an earlier message of a message's FIFO group.
+// blockedBy returns a function that reports whether the handler reported an earlier message of a message's FIFO group.
 func blockedBy(given []*piece, failures map[*piece]error) func(*message) bool {
 	first := map[string]int{} // :: FIFO group → index of its first message that was reported
 

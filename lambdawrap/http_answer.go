@@ -80,7 +80,7 @@ func (a *httpAnswer) finish() {
 	}
 }
 
-// hasTrailers tells whether the handler has announced or set trailers.
+// hasTrailers reports whether the handler has announced or set trailers.
 func (a *httpAnswer) hasTrailers() bool {
 	for name := range a.header {
 		if strings.HasPrefix(name, http.TrailerPrefix) {
@@ -152,7 +152,7 @@ func keptHeader(all http.Header) http.Header {
 	return kept
 }
 
-// isUnreadable tells whether a header's value has control characters, so that no HTTP message with it can be read. Line breaks are written as
+// isUnreadable reports whether a header's value has control characters, so that no HTTP message with it can be read. Line breaks are written as
 // spaces.
 func isUnreadable(value string) bool {
 	return strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && !strings.ContainsRune("\t\r\n", c) || c == 0x7f })

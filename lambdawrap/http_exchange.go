@@ -80,13 +80,23 @@ func (x *exchange) runClaimed(ctx context.Context, claim *idemddb.Claim) {
 
 // settle completes the claim with the answer, or releases it if the answer is not kept, unless the handler settled it itself.
 func (x *exchange) settle(ctx context.Context, claim *idemddb.Claim) outcome {
-	switch {
-	case claim.Settled() != "": // by the handler
+	if claim.Settled() != "" { // by the handler
 		return outcome{name: OutcomeCompleted}
-	case x.cause != nil:
+	}
+
+	x.slip(claim.StageErr())
+
+	if x.cause != nil {
 		return released(OutcomeFailed, x.cause, claim.Release(ctx, x.cause))
-	default:
-		return completed(ctx, claim, claim.Complete(ctx, x.result(ctx, claim.Fits)))
+	}
+
+	return completed(ctx, claim, claim.Complete(ctx, x.result(ctx, claim.Fits)))
+}
+
+// slip keeps that the handler answered with a success although what it has to write is not staged. An answer of 4xx says so itself.
+func (x *exchange) slip(err error) {
+	if err != nil && x.cause == nil && x.answer.status < http.StatusBadRequest {
+		x.cause = &slipError{err}
 	}
 }
 
@@ -114,9 +124,7 @@ func (x *exchange) workUnclaimed(ctx context.Context) outcome {
 // is refused did not succeed, which is written down instead.
 func (x *exchange) commit(ctx context.Context, work *idemddb.Work) outcome {
 	effects, staged := work.Effects()
-	if x.cause == nil && !staged && x.answer.status < http.StatusBadRequest {
-		x.cause = &slipError{idemddb.ErrNotStaged}
-	}
+	x.slip(stageError(work, staged))
 
 	if x.cause != nil {
 		return x.reject(ctx, x.cause)

@@ -21,7 +21,7 @@ type lane struct {
 	turn     *turn                // of the first message, which has entered the limits; nil afterwards
 }
 
-// identity tells whether two messages ask for the same piece of work.
+// identity reports whether two messages ask for the same piece of work.
 type identity struct{ key, fingerprint string }
 
 func (m *message) identity() identity { return identity{m.key, m.fingerprint} }

@@ -341,7 +341,7 @@ func byIndex(a, b *turn) int { return cmp.Compare(a.index, b.index) }
 func isReady(t *turn) bool    { return t.ready }
 func isClaiming(t *turn) bool { return !t.ready }
 
-// hasTime tells whether another handler may start, or its key be claimed.
+// hasTime reports whether another handler may start, or its key be claimed.
 func (l *limits) hasTime() bool {
 	return l.end.IsZero() || l.untilLastStart() >= 0 && time.Until(l.end) > 0
 }

@@ -3,6 +3,7 @@ package lambdawrap
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 )
@@ -25,8 +26,8 @@ func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) out
 	err, isLate := v.handle(work.Context(ctx), m.work)
 	effects, staged := work.Effects()
 
-	if err == nil && !staged {
-		err = idemddb.ErrNotStaged
+	if err == nil {
+		err = stageError(work, staged)
 	}
 
 	if isLate || err != nil {
@@ -45,6 +46,20 @@ func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) out
 
 	return v.awaitCommit(ctx, m, opts, wait)
 }
+
+// stageError says why a run is not done although its handler returned no error. Nil means that it is.
+func stageError(work *idemddb.Work, staged bool) error {
+	switch err := work.StageErr(); {
+	case err != nil:
+		return fmt.Errorf("lambdawrap: %w", err)
+	case !staged:
+		return errNoStage
+	default:
+		return nil
+	}
+}
+
+var errNoStage = fmt.Errorf("%w: the handler ran without a claim and did not call Stage", idemddb.ErrNotStaged)
 
 // notBegun reads the answer of NewWork when there is no work to do: the key was completed before, the message is refused, or the options of
 // the Store do not allow work without a claim.
@@ -71,7 +86,7 @@ func (v *invocation) awaitCommit(
 
 var errLateUnclaimed = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; nothing of what it staged is written")
 
-// isRefusal tells whether an error of NewWork concerns the message and not the Store.
+// isRefusal reports whether an error of NewWork concerns the message and not the Store.
 func isRefusal(err error) bool {
 	return errors.Is(err, idemddb.ErrMismatch) || errors.Is(err, idemddb.ErrBadKey)
 }

@@ -103,6 +103,10 @@ func unclaimed(err error) outcome {
 
 // settle settles a claim after its handler. Until that is done, an effect counts as unrecorded.
 func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, err error) outcome {
+	if err == nil && claim.Settled() == "" {
+		err = claim.StageErr()
+	}
+
 	effect := err == nil && !claim.Staged() || isPermanent(err) // what is staged has not happened yet
 	t.end(effect)
 
@@ -250,7 +254,7 @@ func released(name Outcome, err, failed error) outcome {
 	return outcome{name: name, err: err}
 }
 
-// isOutage tells whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
+// isOutage reports whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
 // because waiting for DynamoDB left too little time.
 func isOutage(messages []*message) bool {
 	unanswered := 0

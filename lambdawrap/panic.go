@@ -52,7 +52,7 @@ func newPanicError(value any) *PanicError {
 	return e
 }
 
-// isReadable tells whether an error can be read without a panic.
+// isReadable reports whether an error can be read without a panic.
 func isReadable(err error) (ok bool) {
 	defer func() { _ = recover() }()
 

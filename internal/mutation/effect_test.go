@@ -292,4 +292,71 @@ var effectMutants = []mutant{
 		new:  `case rec.State == stateCompleted && rec.Outbox == nil && rec.Parked == nil && len(rec.Tx) < 0:`,
 		pkg:  "idemddb", run: "TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent",
 	},
+	{
+		why:  "Stage does not keep that it refused something",
+		file: "idemddb/effects.go",
+		old: `} else if s.failed == nil {
+		s.failed = err
+	}`,
+		new: `}`,
+		pkg: "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
+	},
+	{
+		why:  "Unstage does not forget what Stage refused",
+		file: "idemddb/effects.go",
+		old:  `s.effects, s.staged, s.failed = Effects{}, false, nil`,
+		new:  `s.effects, s.staged = Effects{}, false`,
+		pkg:  "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
+	},
+	{
+		why:  "Do completes its key although Stage refused something",
+		file: "idemddb/do.go",
+		old:  `err = claim.StageErr()`,
+		new:  `_ = claim.StageErr()`,
+		pkg:  "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
+	},
+	{
+		why:  "Do without a claim commits although Stage refused something",
+		file: "idemddb/work.go",
+		old:  `err = work.StageErr()`,
+		new:  `_ = work.StageErr()`,
+		pkg:  "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
+	},
+	{
+		why:  "Complete writes although Stage refused something",
+		file: "idemddb/complete.go",
+		old:  `if err := c.staging.failure(); err != nil {`,
+		new:  `if err := c.staging.failure(); err != nil && c == nil {`,
+		pkg:  "idemddb", run: "TestAClaimIsNotCompletedIfItsWorkIgnores",
+	},
+	{
+		why:  "CompleteWith writes although Stage refused something",
+		file: "idemddb/complete_with.go",
+		old:  `if err := c.staging.failure(); err != nil {`,
+		new:  `if err := c.staging.failure(); err != nil && c == nil {`,
+		pkg:  "idemddb", run: "TestAClaimIsNotCompletedIfItsWorkIgnores",
+	},
+	{
+		why:  "a message is done although its handler ignored an error of Stage",
+		file: "lambdawrap/outcome.go",
+		old:  `err = claim.StageErr()`,
+		new:  `_ = claim.StageErr()`,
+		pkg:  "lambdawrap", run: "TestAMessageWhoseHandlerIgnoresAnErrorOfStage",
+	},
+	{
+		why:  "an optimistic message is done although its handler ignored an error of Stage",
+		file: "lambdawrap/optimistic.go",
+		old: `case err != nil:
+		return fmt.Errorf("lambdawrap: %w", err)`,
+		new: `case err != nil && !staged:
+		return fmt.Errorf("lambdawrap: %w", err)`,
+		pkg: "lambdawrap", run: "TestAMessageWhoseHandlerIgnoresAnErrorOfStage",
+	},
+	{
+		why:  "an answer of 4xx that tells of an error of Stage is a mistake of the server",
+		file: "lambdawrap/http_exchange.go",
+		old:  `x.cause == nil && x.answer.status < http.StatusBadRequest {`,
+		new:  `x.cause == nil {`,
+		pkg:  "lambdawrap", run: "TestHTTPAnErrorOfStage",
+	},
 }

@@ -154,8 +154,8 @@ var httpMutants = []mutant{
 	{
 		why:  "a success that staged nothing is committed without a claim",
 		file: "lambdawrap/http_exchange.go",
-		old:  `if x.cause == nil && !staged && x.answer.status < http.StatusBadRequest {`,
-		new:  `if x.cause == nil && !staged && x.answer.status < 0 {`,
+		old:  `if err != nil && x.cause == nil && x.answer.status < http.StatusBadRequest {`,
+		new:  `if err != nil && x.cause == nil && x.answer.status < 0 {`,
 		pkg:  "lambdawrap", run: "TestHTTPOptimisticDemandsThatSomethingIsStaged",
 	},
 	{
