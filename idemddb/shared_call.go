@@ -224,7 +224,9 @@ func (b *Batch) exchange(ctx context.Context, c *sharedCall) (again []*queued, f
 		asked := next
 		next = nil
 
-		var done, single []*queued
+		var single []*queued
+
+		done := make([]*queued, 0, len(asked))
 
 		for i, r := range b.store.execute(ctx, statements(asked)) {
 			q := asked[i]
