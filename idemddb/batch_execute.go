@@ -10,15 +10,6 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-func statements(writes []*queued) []types.BatchStatementRequest {
-	made := make([]types.BatchStatementRequest, len(writes))
-	for i, q := range writes {
-		made[i] = q.statement()
-	}
-
-	return made
-}
-
 // batcher is what a client needs for shared requests; *dynamodb.Client has it.
 type batcher interface {
 	BatchExecuteStatement(
@@ -50,6 +41,16 @@ func (s *Store) execute(ctx context.Context, statements []types.BatchStatementRe
 	}
 
 	return s.responses(ctx, out, err, len(statements))
+}
+
+// statements returns the statements of one request, in the order of the writes. Each is built anew, so that it has the present time.
+func statements(writes []*queued) []types.BatchStatementRequest {
+	made := make([]types.BatchStatementRequest, len(writes))
+	for i, q := range writes {
+		made[i] = q.statement()
+	}
+
+	return made
 }
 
 // responses returns the n answers to the statements of one request. If the request has an error, that is the answer to each of them.

@@ -10,33 +10,6 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little
-// time left as well, and its messages come back in either case. What it returns is a panic of the logger.
-func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) error {
-	return recovered(func() error {
-		w.reserveWarned.Do(func() {
-			w.logger().WarnContext(ctx, w.optsName+".Reserve does not fit into the time that the invocation has, so no handler starts and "+
-				"nothing is done; if this goes on, raise the function's time-out", "reserve", w.reserve.String(), "left", left.String())
-		})
-
-		return nil
-	})
-}
-
-// logFailure writes one line with the stack. The logger itself may be what panicked.
-func (v *invocation) logFailure() {
-	attrs := []any{slog.String("error", v.failure.Error())}
-	if p, ok := errors.AsType[*PanicError](v.failure); ok {
-		attrs = append(attrs, slog.String("stack", string(p.Stack)))
-	}
-
-	_ = recovered(func() error {
-		v.logger().Error("the whole batch comes back", attrs...)
-
-		return nil
-	})
-}
-
 // report writes the one line of a message that did not end well: what became of it and where to look, but nothing of its content.
 func (v *invocation) report(ctx context.Context, m *message, o outcome, err error) {
 	level := levelOf(o.name, err)
@@ -67,31 +40,6 @@ func levelOf(name Outcome, err error) slog.Level {
 	return slog.LevelWarn
 }
 
-// logTakeover writes the line of the one moment in which an effect may be the second. about says whose key it is.
-func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...slog.Attr) {
-	logger.LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
-		slices.Concat(about, []slog.Attr{slog.String("outcome", "takeover")}, keyAttrs(key))...)
-}
-
-// warnOfTrouble is called in a goroutine in which nobody else recovers.
-func (v *invocation) warnOfTrouble(ctx context.Context) {
-	err := recovered(func() error {
-		v.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
-
-		return nil
-	})
-	if err != nil {
-		v.fail(err)
-	}
-}
-
-// keyAttrs say which key a line is about, by its hash, and what shows its record.
-func keyAttrs(key string) []slog.Attr {
-	hash := idemddb.KeyHash(key)
-
-	return []slog.Attr{slog.String("key", hash), slog.String("look", "idem show --hash "+hash)}
-}
-
 func (v *invocation) log(ctx context.Context, level slog.Level, text string, m *message, name Outcome, err error) {
 	attrs := []slog.Attr{m.id, slog.Bool("comesBack", m.failed)}
 
@@ -118,6 +66,13 @@ func (v *invocation) log(ctx context.Context, level slog.Level, text string, m *
 	v.logger().LogAttrs(ctx, level, text, attrs...)
 }
 
+// keyAttrs say which key a line is about, by its hash, and what shows its record.
+func keyAttrs(key string) []slog.Attr {
+	hash := idemddb.KeyHash(key)
+
+	return []slog.Attr{slog.String("key", hash), slog.String("look", "idem show --hash "+hash)}
+}
+
 // holder returns the request id of the worker that holds the message's key.
 func holder(key string, err error) string {
 	if e, ok := errors.AsType[*idemddb.InProgressError](err); ok && e.Key == key {
@@ -129,4 +84,49 @@ func holder(key string, err error) string {
 	}
 
 	return ""
+}
+
+// logTakeover writes the line of the one moment in which an effect may be the second. about says whose key it is.
+func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...slog.Attr) {
+	logger.LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
+		slices.Concat(about, []slog.Attr{slog.String("outcome", "takeover")}, keyAttrs(key))...)
+}
+
+// warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little
+// time left as well, and its messages come back in either case. What it returns is a panic of the logger.
+func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) error {
+	return recovered(func() error {
+		w.reserveWarned.Do(func() {
+			w.logger().WarnContext(ctx, w.optsName+".Reserve does not fit into the time that the invocation has, so no handler starts and "+
+				"nothing is done; if this goes on, raise the function's time-out", "reserve", w.reserve.String(), "left", left.String())
+		})
+
+		return nil
+	})
+}
+
+// logFailure writes one line with the stack. The logger itself may be what panicked.
+func (v *invocation) logFailure() {
+	attrs := []any{slog.String("error", v.failure.Error())}
+	if p, ok := errors.AsType[*PanicError](v.failure); ok {
+		attrs = append(attrs, slog.String("stack", string(p.Stack)))
+	}
+
+	_ = recovered(func() error {
+		v.logger().Error("the whole batch comes back", attrs...)
+
+		return nil
+	})
+}
+
+// warnOfTrouble is called in a goroutine in which nobody else recovers.
+func (v *invocation) warnOfTrouble(ctx context.Context) {
+	err := recovered(func() error {
+		v.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
+
+		return nil
+	})
+	if err != nil {
+		v.fail(err)
+	}
 }

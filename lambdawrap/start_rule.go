@@ -22,13 +22,14 @@ func (l *limits) untilLastStart() time.Duration {
 	return time.Until(l.end) - need
 }
 
-// durations are the last ones, for the longest of them.
+// durations are how long the last handlers that succeeded took. The longest of them says when it is too late for another one to start.
 type durations struct {
 	mu   sync.Mutex
 	last [16]time.Duration
 	n    int
 }
 
+// add keeps the duration of a handler that succeeded, in place of the oldest one.
 func (d *durations) add(took time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -37,7 +38,7 @@ func (d *durations) add(took time.Duration) {
 	d.n++
 }
 
-// max returns false if there is none.
+// max returns the longest duration, and false if no handler has succeeded yet.
 func (d *durations) max() (time.Duration, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

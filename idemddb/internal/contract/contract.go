@@ -65,7 +65,7 @@ var cases = slices.Concat(
 	requestCases, unansweredCases, heldCases, lateRequestCases,
 	fingerprintCases, foreignRecordCases, keyCases,
 	batchClaimCases, batchSettleCases, batchFaultCases, comparisonCases,
-	completeWithCases, reasonCases, commitCases, outboxCases, batchOutboxCases,
+	completeWithCases, reasonCases, commitCases, commitFaultCases, rejectCases, outboxCases, parkedCases, batchOutboxCases,
 	traceCases,
 )
 
