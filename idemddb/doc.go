@@ -75,8 +75,8 @@
 // # For wrappers
 //
 // Most programs need [New], [Do], [Store.Claim] and the methods that settle a claim. [Batch], [WithInvocation], [OnRetry], [IsDone],
-// [Claim.Keep], [Claim.Held], [Claim.Settled], [Claim.ReleaseUnused], [Claim.Refuse], [Claim.Staged], [Claim.StageErr],
-// [Claim.EndStaging], [Store.NewWork], [Store.Reject], [Store.RetryAfter] and [Store.Disabled] are for packages that run the work of others, such as
+// [Claim.Keep], [Claim.Held], [Claim.Settled], [Claim.ReleaseUnused], [Claim.Refuse], [Claim.Staged], [Claim.StageErr], [Claim.EndStaging],
+// [Store.NewWork], [Store.Reject], [Store.RetryAfter] and [Store.Disabled] are for packages that run the work of others, such as
 // lambdawrap. [Store.UnsentQueries], [Store.UnsentScan], [Store.RecordInput], [Store.RecordOf], [Store.UnsentFor] and [Store.SendStored]
 // are for package outbox; [Store.Table], [Store.Namespace], [Store.Options] and [Store.Readable] for package operate.
 package idemddb
