@@ -210,7 +210,7 @@ func (s *staging) with(e Effects) (Effects, error) {
 	return all, nil
 }
 
-// take ends the staging and returns what a completion writes. It returns false if Stage was not called. After a CompleteWith whose
+// take ends the staging and returns what a completion writes. It returns false if Stage was not called, or refused something. After a CompleteWith whose
 // outcome is not known, a completion writes the same effects.
 func (s *staging) take() (Effects, bool) {
 	s.mu.Lock()
@@ -222,7 +222,7 @@ func (s *staging) take() (Effects, bool) {
 		return *s.sent, true
 	}
 
-	return s.effects, s.staged
+	return s.effects, s.staged && s.failed == nil
 }
 
 // takeWith is take for a CompleteWith. Its own effects are not staged: if it is refused, the next one has others.

@@ -119,3 +119,28 @@ func TestAnErrorOfStageAfterTheEndIsNotOneOfTheCompletion(t *testing.T) {
 		stop()
 	})
 }
+
+// A wrapper that does not ask for the error does not commit the rest.
+func TestWorkOfWhichStageRefusedSomethingHasStagedNothing(t *testing.T) {
+	t.Parallel()
+
+	s, _ := newStore(t, nil)
+
+	work, rec, err := s.NewWork(t.Context(), "k", nil)
+	if rec != nil {
+		t.Fatal(rec)
+	}
+
+	must(t, err)
+	_, _ = ignores(work.Context(t.Context()))
+
+	if _, staged := work.Effects(); staged {
+		t.Error("it counts as staged")
+	}
+
+	is(t, work.StageErr(), idemddb.ErrNotStaged)
+
+	if effects, staged := work.Effects(); !staged || len(effects.Items) != 1 {
+		t.Errorf("staged: %t, %d items", staged, len(effects.Items))
+	}
+}

@@ -35,7 +35,8 @@ func (w *Work) Context(ctx context.Context) context.Context {
 	return context.WithValue(ctx, workKey{}, &w.staging)
 }
 
-// Effects ends the staging and returns what was staged. It returns false if Stage was not called.
+// Effects ends the staging and returns what was staged. It returns false if Stage was not called, or if it refused something: then the work
+// is not done, and StageErr says why.
 func (w *Work) Effects() (Effects, bool) { return w.staging.take() }
 
 // Fits reports whether a result fits into the record and into the transaction, beside what is staged.

@@ -359,4 +359,11 @@ var effectMutants = []mutant{
 		new:  `x.cause == nil {`,
 		pkg:  "lambdawrap", run: "TestHTTPAnErrorOfStage",
 	},
+	{
+		why:  "work of which Stage refused something counts as staged",
+		file: "idemddb/effects.go",
+		old:  `s.staged && s.failed == nil`,
+		new:  `s.staged`,
+		pkg:  "idemddb", run: "TestWorkOfWhichStageRefused",
+	},
 }
