@@ -214,8 +214,8 @@ var operateMutants = []mutant{
 	{
 		why:  "a record does not show its trace",
 		file: "idemddb/operate/view.go",
-		old:  `v.Trace = trace.Value`,
-		new:  `_ = trace`,
+		old:  `Trace: textOf(stored["trace"])`,
+		new:  `Trace: ""`,
 		pkg:  "idemddb/operate", run: "TestAViewHasTheTraceOfTheLastClaim/in_memory",
 	},
 }
