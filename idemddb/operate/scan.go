@@ -62,8 +62,8 @@ func (l *listing) run(ctx context.Context) (Progress, error) {
 	return l.progress, err
 }
 
-// startScans starts a goroutine for each segment that is not done, and returns the channel of their pages. The channel is closed when all of
-// them have ended, so that its reader waits for them.
+// startScans starts a goroutine for each segment that is not done, and returns the channel of their pages. The channel is closed when all
+// of them have ended, so that its reader waits for them.
 func (l *listing) startScans(ctx context.Context) <-chan page {
 	pages := make(chan page)
 
@@ -83,8 +83,8 @@ func (l *listing) startScans(ctx context.Context) <-chan page {
 	return pages
 }
 
-// takeAll takes the pages until the first error, which it returns. After the error it stops the scans and receives the remaining pages without
-// taking them, because the goroutine of a segment blocks until its page is received.
+// takeAll takes the pages until the first error, which it returns. After the error it stops the scans and receives the remaining pages
+// without taking them, because the goroutine of a segment blocks until its page is received.
 func (l *listing) takeAll(pages <-chan page, stop context.CancelFunc) error {
 	var err error
 
