@@ -136,17 +136,7 @@ func (r *Records) forget(ctx context.Context, seen View, change Change, conditio
 		return err
 	}
 
-	key := r.store.RecordInput(now.stored)
-	unchanged := r.unchanged(now.stored)
-
-	out, err := r.api.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-		TableName: key.TableName, Key: key.Key,
-		ConditionExpression:                 new(unchanged.text + condition),
-		ExpressionAttributeNames:            unchanged.names,
-		ExpressionAttributeValues:           unchanged.values,
-		ReturnValues:                        types.ReturnValueAllOld,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	})
+	out, err := r.api.DeleteItem(ctx, r.deleteInput(now.stored, condition))
 
 	refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
 
@@ -164,6 +154,22 @@ func (r *Records) forget(ctx context.Context, seen View, change Change, conditio
 	}
 }
 
+// deleteInput returns the request that deletes a record if it is unchanged and the further condition holds. It asks for the deleted or the
+// present record, because forget tells the outcome by it.
+func (r *Records) deleteInput(stored item, condition string) *dynamodb.DeleteItemInput {
+	key := r.store.RecordInput(stored)
+	unchanged := r.unchanged(stored)
+
+	return &dynamodb.DeleteItemInput{
+		TableName: key.TableName, Key: key.Key,
+		ConditionExpression:                 new(unchanged.text + condition),
+		ExpressionAttributeNames:            unchanged.names,
+		ExpressionAttributeValues:           unchanged.values,
+		ReturnValues:                        types.ReturnValueAllOld,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
 var errNoContent = errors.New("the answer has no content, so it is not known whether the change was made: look again")
 
 // update makes a change of a record that is as it was seen, and returns the record after it.
@@ -173,24 +179,7 @@ func (r *Records) update(ctx context.Context, seen View, change Change, update s
 		return View{}, err
 	}
 
-	key := r.store.RecordInput(seen.stored)
-	unchanged := r.unchanged(seen.stored)
-	maps.Copy(unchanged.values, values)
-	unchanged.values[":op"] = text(op)
-
-	if strings.Contains(update, "#exp") {
-		unchanged.names["#exp"] = r.opts.TTLAttribute
-	}
-
-	out, err := r.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: key.TableName, Key: key.Key,
-		ConditionExpression:                 &unchanged.text,
-		UpdateExpression:                    &update,
-		ExpressionAttributeNames:            unchanged.names,
-		ExpressionAttributeValues:           unchanged.values,
-		ReturnValues:                        types.ReturnValueAllNew,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	})
+	out, err := r.api.UpdateItem(ctx, r.updateInput(seen.stored, op, update, values))
 
 	refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
 
@@ -208,18 +197,33 @@ func (r *Records) update(ctx context.Context, seen View, change Change, update s
 	}
 }
 
+// updateInput returns the request that updates a record if it is unchanged. It stores op with the update, because update recognises by it a
+// change whose answer was lost.
+func (r *Records) updateInput(stored item, op, update string, values item) *dynamodb.UpdateItemInput {
+	key := r.store.RecordInput(stored)
+	unchanged := r.unchanged(stored)
+	maps.Copy(unchanged.values, values)
+	unchanged.values[":op"] = text(op)
+
+	if strings.Contains(update, "#exp") {
+		unchanged.names["#exp"] = r.opts.TTLAttribute
+	}
+
+	return &dynamodb.UpdateItemInput{
+		TableName: key.TableName, Key: key.Key,
+		ConditionExpression:                 &unchanged.text,
+		UpdateExpression:                    &update,
+		ExpressionAttributeNames:            unchanged.names,
+		ExpressionAttributeValues:           unchanged.values,
+		ReturnValues:                        types.ReturnValueAllNew,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
 // sign returns the text that is kept in the record, or why the change cannot be made.
 func (r *Records) sign(seen View, change Change) (string, error) {
-	for _, said := range []struct {
-		name, text string
-		limit      int
-	}{{"by", change.By, MaxBy}, {"why", change.Why, MaxWhy}} {
-		switch {
-		case strings.TrimSpace(said.text) == "":
-			return "", fmt.Errorf("operate: %s: must not be empty; it is kept in the record for the next operator", said.name)
-		case len(said.text) > said.limit, !utf8.ValidString(said.text):
-			return "", fmt.Errorf("operate: %s: must be UTF-8 of at most %d bytes, has %d", said.name, said.limit, len(said.text))
-		}
+	if err := change.validate(); err != nil {
+		return "", err
 	}
 
 	if seen.stored == nil {
@@ -234,6 +238,24 @@ func (r *Records) sign(seen View, change Change) (string, error) {
 	}
 
 	return string(op), nil
+}
+
+// validate returns an error if by or why is empty, too long or not UTF-8. It bounds both texts, because they are stored
+// in the record.
+func (c *Change) validate() error {
+	for _, said := range []struct {
+		name, text string
+		limit      int
+	}{{"by", c.By, MaxBy}, {"why", c.Why, MaxWhy}} {
+		switch {
+		case strings.TrimSpace(said.text) == "":
+			return fmt.Errorf("operate: %s: must not be empty; it is kept in the record for the next operator", said.name)
+		case len(said.text) > said.limit, !utf8.ValidString(said.text):
+			return fmt.Errorf("operate: %s: must be UTF-8 of at most %d bytes, has %d", said.name, said.limit, len(said.text))
+		}
+	}
+
+	return nil
 }
 
 func hasOp(stored item, op string) bool {

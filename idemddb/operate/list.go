@@ -160,66 +160,89 @@ func (s *Selection) state() (state string, ok bool) {
 
 // listIndex finds the records with unsent messages by the index. Its items have the keys only, so each record is read.
 func (r *Records) listIndex(ctx context.Context, s Selection, found func(View) error) (Progress, error) {
-	var p Progress
-
 	if s.Cursor != "" {
-		return p, errCursor
+		return Progress{}, errCursor
 	}
 
+	l := &indexListing{records: r, selection: s, found: found}
+
 	for _, query := range r.store.UnsentQueries(-time.Minute) { // due up to now, by whatever clock
-		for {
-			query.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-
-			out, err := r.api.Query(ctx, query)
-			if err != nil {
-				return p, fmt.Errorf("operate: query of index %q: %w", r.opts.UnsentIndex, err)
-			}
-
-			p.Units += units(out.ConsumedCapacity)
-
-			if err := r.readEach(ctx, s, out.Items, &p, found); err != nil {
-				return p, err
-			}
-
-			if query.ExclusiveStartKey = out.LastEvaluatedKey; len(query.ExclusiveStartKey) == 0 {
-				break
-			}
+		if err := l.readQuery(ctx, query); err != nil {
+			return l.progress, err
 		}
 	}
 
-	return p, nil
+	return l.progress, nil
+}
+
+// indexListing is one list by the index, whose queries run one after the other.
+type indexListing struct {
+	records   *Records
+	selection Selection
+	found     func(View) error
+	progress  Progress
+}
+
+// readQuery reads all pages of one query of the index, and the records that they name.
+func (l *indexListing) readQuery(ctx context.Context, query *dynamodb.QueryInput) error {
+	query.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+
+	for {
+		out, err := l.records.api.Query(ctx, query)
+		if err != nil {
+			return fmt.Errorf("operate: query of index %q: %w", l.records.opts.UnsentIndex, err)
+		}
+
+		l.progress.Units += units(out.ConsumedCapacity)
+
+		if err := l.readEach(ctx, out.Items); err != nil {
+			return err
+		}
+
+		if query.ExclusiveStartKey = out.LastEvaluatedKey; len(query.ExclusiveStartKey) == 0 {
+			return nil
+		}
+	}
 }
 
 var errBudget = errors.New("operate: the budget ended before all unsent messages were read; raise Selection.Budget")
 
-func (r *Records) readEach(ctx context.Context, s Selection, items []item, p *Progress, found func(View) error) error {
+// readEach reads the records of one page of the index while the budget lasts, and reports the progress after each.
+func (l *indexListing) readEach(ctx context.Context, items []item) error {
 	for _, key := range items {
-		if p.Units >= s.Budget {
+		if l.progress.Units >= l.selection.Budget {
 			return errBudget
 		}
 
-		v, used, err := r.again(ctx, key)
-		p.Read++
-		p.Units += used
-
-		switch {
-		case errors.Is(err, ErrNoRecord) || err == nil && !s.fits(&v): // the index is behind the table
-		case err != nil:
+		if err := l.readRecord(ctx, key); err != nil {
 			return err
-		default:
-			p.Found++
-
-			if err := found(v); err != nil {
-				return err
-			}
 		}
 
-		if s.Progress != nil {
-			s.Progress(*p)
+		if l.selection.Progress != nil {
+			l.selection.Progress(l.progress)
 		}
 	}
 
 	return nil
+}
+
+// readRecord reads one record and calls found with it if it is selected. A record that is gone or no longer fits is passed over, because
+// the index is behind the table.
+func (l *indexListing) readRecord(ctx context.Context, key item) error {
+	v, used, err := l.records.again(ctx, key)
+	l.progress.Read++
+	l.progress.Units += used
+
+	switch {
+	case errors.Is(err, ErrNoRecord) || err == nil && !l.selection.fits(&v):
+		return nil
+	case err != nil:
+		return err
+	default:
+		l.progress.Found++
+
+		return l.found(v)
+	}
 }
 
 func units(c *types.ConsumedCapacity) float64 {

@@ -49,32 +49,7 @@ func (r *Records) newListing(s Selection, found func(View) error) (*listing, err
 // run reads until everything is read, the budget is used up, or something fails.
 func (l *listing) run(ctx context.Context) (Progress, error) {
 	scanning, stop := context.WithCancel(ctx)
-	pages := make(chan page)
-
-	var segments sync.WaitGroup
-
-	for i, s := range l.cursor {
-		if !s.Done {
-			segments.Go(func() { l.scan(scanning, i, s, pages) })
-		}
-	}
-
-	go func() { // ends with the segments, for which run waits
-		segments.Wait()
-		close(pages)
-	}()
-
-	var err error
-
-	for p := range pages {
-		if err == nil {
-			err = l.take(p)
-		}
-
-		if err != nil {
-			stop()
-		}
-	}
+	err := l.takeAll(l.startScans(scanning), stop)
 
 	stop()
 
@@ -87,6 +62,45 @@ func (l *listing) run(ctx context.Context) (Progress, error) {
 	return l.progress, err
 }
 
+// startScans starts a goroutine for each segment that is not done, and returns the channel of their pages. The channel is closed when all
+// of them have ended, so that its reader waits for them.
+func (l *listing) startScans(ctx context.Context) <-chan page {
+	pages := make(chan page)
+
+	var segments sync.WaitGroup
+
+	for i, s := range l.cursor {
+		if !s.Done {
+			segments.Go(func() { l.scan(ctx, i, s, pages) })
+		}
+	}
+
+	go func() { // ends with the segments, for which run waits
+		segments.Wait()
+		close(pages)
+	}()
+
+	return pages
+}
+
+// takeAll takes the pages until the first error, which it returns. After the error it stops the scans and receives the remaining pages
+// without taking them, because the goroutine of a segment blocks until its page is received.
+func (l *listing) takeAll(pages <-chan page, stop context.CancelFunc) error {
+	var err error
+
+	for p := range pages {
+		if err == nil {
+			err = l.take(p)
+		}
+
+		if err != nil {
+			stop()
+		}
+	}
+
+	return err
+}
+
 // take looks at the records of a page. The cursor moves behind it only if all were looked at.
 func (l *listing) take(p page) error {
 	if p.err != nil {
@@ -96,6 +110,22 @@ func (l *listing) take(p page) error {
 	l.progress.Read += int(p.out.ScannedCount)
 	l.progress.Units += units(p.out.ConsumedCapacity)
 
+	if err := l.takeRecords(p); err != nil {
+		return err
+	}
+
+	l.cursor[p.segment] = segment{Done: len(p.out.LastEvaluatedKey) == 0, At: keyText(p.out.LastEvaluatedKey)}
+
+	if l.selection.Progress != nil {
+		l.progress.Cursor = l.cursor.text()
+		l.selection.Progress(l.progress)
+	}
+
+	return nil
+}
+
+// takeRecords counts the selected records of a page and calls found with each. It ends with the first error of found.
+func (l *listing) takeRecords(p page) error {
 	for _, stored := range p.out.Items {
 		v := l.records.view(stored)
 		if !l.selection.fits(&v) {
@@ -109,29 +139,12 @@ func (l *listing) take(p page) error {
 		}
 	}
 
-	l.cursor[p.segment] = segment{Done: len(p.out.LastEvaluatedKey) == 0, At: keyText(p.out.LastEvaluatedKey)}
-
-	if l.selection.Progress != nil {
-		l.progress.Cursor = l.cursor.text()
-		l.selection.Progress(l.progress)
-	}
-
 	return nil
 }
 
 // scan reads one segment, page by page.
 func (l *listing) scan(ctx context.Context, index int, from segment, pages chan<- page) {
-	filter := l.selection.filter(l.records)
-	in := &dynamodb.ScanInput{
-		TableName:                 new(l.records.store.Table()),
-		FilterExpression:          &filter.text,
-		ExpressionAttributeNames:  filter.names,
-		ExpressionAttributeValues: filter.values,
-		ExclusiveStartKey:         keyItem(from.At),
-		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
-		Segment:                   new(int32(index)),                //nolint:gosec // at most maxSegments
-		TotalSegments:             new(int32(l.selection.Segments)), //nolint:gosec // the same
-	}
+	in := l.scanInput(index, from)
 
 	for {
 		limit, reserved := l.budget.reserve()
@@ -154,6 +167,22 @@ func (l *listing) scan(ctx context.Context, index int, from segment, pages chan<
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
 			return
 		}
+	}
+}
+
+// scanInput returns the request for the first page of a segment behind its cursor. scan sets the limit of each page, by the budget.
+func (l *listing) scanInput(index int, from segment) *dynamodb.ScanInput {
+	filter := l.selection.filter(l.records)
+
+	return &dynamodb.ScanInput{
+		TableName:                 new(l.records.store.Table()),
+		FilterExpression:          &filter.text,
+		ExpressionAttributeNames:  filter.names,
+		ExpressionAttributeValues: filter.values,
+		ExclusiveStartKey:         keyItem(from.At),
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+		Segment:                   new(int32(index)),                //nolint:gosec // at most maxSegments
+		TotalSegments:             new(int32(l.selection.Segments)), //nolint:gosec // the same
 	}
 }
 

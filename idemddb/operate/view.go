@@ -111,45 +111,19 @@ const (
 
 // view shows a record that was read.
 func (r *Records) view(stored item) View {
-	v := View{stored: stored, Namespace: r.store.Namespace()}
-
-	if pk, ok := stored[r.opts.PartitionKey].(*types.AttributeValueMemberS); ok {
-		v.Key = strings.TrimPrefix(pk.Value, v.Namespace+"#")
-	}
-
+	v := View{stored: stored, Namespace: r.store.Namespace(), Trace: textOf(stored["trace"])}
+	v.Key = strings.TrimPrefix(textOf(stored[r.opts.PartitionKey]), v.Namespace+"#")
 	v.Hash = keyHash(v.Key)
 
-	var a attributes
-
-	// What cannot be decoded is not shown, and the record is shown as unreadable.
-	err := attributevalue.UnmarshalMap(stored, &a)
-	if unreadable := r.store.Readable(stored); unreadable != nil {
-		err = unreadable
-	}
-
+	a, err := r.decode(stored)
 	v.show(&a)
+	v.showResult(stored["res"])
 
 	expires := seconds(numberOf(stored[r.opts.TTLAttribute]))
 
 	v.Ends = expires
 	if a.Ends != 0 { // there are messages, and the record does not expire before they are sent
 		v.Ends = seconds(a.Ends)
-	}
-
-	if trace, ok := stored["trace"].(*types.AttributeValueMemberS); ok { // anything else is none, and does no harm
-		v.Trace = trace.Value
-	}
-
-	switch result := stored["res"].(type) {
-	case *types.AttributeValueMemberB:
-		v.Result, v.ResultBytes = result.Value, len(result.Value)
-	case *types.AttributeValueMemberM:
-		v.ResultBytes = int(numberOf(result.Value["len"]))
-		if name, ok := result.Value["name"].(*types.AttributeValueMemberS); ok {
-			v.ResultName = name.Value
-		}
-	case *types.AttributeValueMemberNULL:
-		v.ResultOmitted = true
 	}
 
 	if err != nil {
@@ -163,6 +137,21 @@ func (r *Records) view(stored item) View {
 	return v
 }
 
+// decode returns the attributes that can be decoded, and why the record is unreadable, or nil. The error of the store
+// replaces that of the decoder, because the store checks the format version before it reads anything else.
+func (r *Records) decode(stored item) (attributes, error) {
+	var a attributes
+
+	// What cannot be decoded is not shown, and the record is shown as unreadable.
+	err := attributevalue.UnmarshalMap(stored, &a)
+	if unreadable := r.store.Readable(stored); unreadable != nil {
+		err = unreadable
+	}
+
+	return a, err
+}
+
+// show copies the attributes into the view.
 func (v *View) show(a *attributes) {
 	v.State, v.Owner, v.Fence, v.Attempts, v.Cause = a.State, a.Owner, a.Fence, a.Attempts, a.Cause
 	v.Born, v.Done = milliseconds(a.Born), milliseconds(a.Done)
@@ -175,18 +164,51 @@ func (v *View) show(a *attributes) {
 		v.Request = id
 	}
 
-	for i, list := range [][]entry{a.Outbox, a.Parked} {
-		for _, m := range list {
-			v.Messages = append(v.Messages, Message{
-				ID: messageID(a.Tx, m.Index), To: m.To, Group: m.Group, Bytes: len(m.Body), Parked: i == 1, Cause: m.Cause,
-			})
-		}
-	}
+	v.Messages = a.messages()
 
 	if a.Op != "" {
 		v.Last = &Change{Why: a.Op} // another program may have written another text
 		_ = json.Unmarshal([]byte(a.Op), v.Last)
 	}
+}
+
+// messages returns the messages that are not sent, those that are parked last.
+func (a *attributes) messages() []Message {
+	var ms []Message
+
+	for i, list := range [][]entry{a.Outbox, a.Parked} {
+		for _, m := range list {
+			ms = append(ms, Message{
+				ID: messageID(a.Tx, m.Index), To: m.To, Group: m.Group, Bytes: len(m.Body), Parked: i == 1, Cause: m.Cause,
+			})
+		}
+	}
+
+	return ms
+}
+
+// showResult shows a result by the type of its attribute: the bytes themselves, the name of a large result that is kept elsewhere, or the
+// mark of one that was not kept.
+func (v *View) showResult(stored types.AttributeValue) {
+	switch result := stored.(type) {
+	case *types.AttributeValueMemberB:
+		v.Result, v.ResultBytes = result.Value, len(result.Value)
+	case *types.AttributeValueMemberM:
+		v.ResultBytes = int(numberOf(result.Value["len"]))
+		v.ResultName = textOf(result.Value["name"])
+	case *types.AttributeValueMemberNULL:
+		v.ResultOmitted = true
+	}
+}
+
+// textOf returns the text of an attribute, and "" for an attribute that is missing or of another type. A view is shown without such a text.
+func textOf(value types.AttributeValue) string {
+	s, ok := value.(*types.AttributeValueMemberS)
+	if !ok {
+		return ""
+	}
+
+	return s.Value
 }
 
 func (r *Records) status(v *View, lease *int64, expires time.Time) Status {

@@ -76,25 +76,13 @@ func (b *eventBus) check() error {
 
 func (b *eventBus) request(ctx context.Context, ms []idemddb.StoredMessage) ([]error, error) {
 	answers := make([]error, len(ms))
-	in := &eventbridge.PutEventsInput{}
 
-	var places []int // in ms, of the entries
-
-	for i, m := range ms {
-		if answers[i] = errNoAnswer; len(m.Attributes) > 0 {
-			answers[i] = errEventAttributes
-			continue
-		}
-
-		in.Entries = append(in.Entries, b.entry(m))
-		places = append(places, i)
-	}
-
-	if len(in.Entries) == 0 {
+	entries, places := b.entries(ms, answers)
+	if len(entries) == 0 {
 		return answers, nil
 	}
 
-	out, err := b.api.PutEvents(ctx, in)
+	out, err := b.api.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: entries})
 	if err != nil {
 		return nil, err //nolint:wrapcheck // answer wraps it
 	}
@@ -107,6 +95,22 @@ func (b *eventBus) request(ctx context.Context, ms []idemddb.StoredMessage) ([]e
 	}
 
 	return answers, nil
+}
+
+// entries returns the entries of the request and their places in ms. A message with attributes has no entry, because an event has no
+// attributes: its answer is errEventAttributes. The answer of each other message is errNoAnswer until EventBridge has answered.
+func (b *eventBus) entries(ms []idemddb.StoredMessage, answers []error) (entries []types.PutEventsRequestEntry, places []int) {
+	for i, m := range ms {
+		if answers[i] = errNoAnswer; len(m.Attributes) > 0 {
+			answers[i] = errEventAttributes
+			continue
+		}
+
+		entries = append(entries, b.entry(m))
+		places = append(places, i)
+	}
+
+	return entries, places
 }
 
 // eventAnswer takes an event for accepted if EventBridge gave it an id.

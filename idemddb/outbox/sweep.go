@@ -149,15 +149,17 @@ func (w *sweep) send(ctx context.Context, found map[string]types.AttributeValue)
 		return
 	}
 
-	age, unsent := w.store.UnsentFor(out.Item)
-	if !unsent {
-		return
+	if age, unsent := w.store.UnsentFor(out.Item); unsent {
+		w.report.Records++
+		w.report.Oldest = max(w.report.Oldest, age)
+		w.sendStored(ctx, out.Item)
 	}
+}
 
-	w.report.Records++
-	w.report.Oldest = max(w.report.Oldest, age)
-
-	done, err := w.store.SendStored(ctx, out.Item, false)
+// sendStored sends the messages of a record and adds the outcome to the report. An error does not end the sweep, because the messages of
+// other records do not depend on it.
+func (w *sweep) sendStored(ctx context.Context, stored map[string]types.AttributeValue) {
+	done, err := w.store.SendStored(ctx, stored, false)
 	if err != nil {
 		w.errs = append(w.errs, err)
 	}

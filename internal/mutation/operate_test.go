@@ -207,15 +207,15 @@ var operateMutants = []mutant{
 	{
 		why:  "a list by the index reads on when its budget is used up",
 		file: "idemddb/operate/list.go",
-		old:  `if p.Units >= s.Budget {`,
-		new:  `if p.Units < 0 {`,
+		old:  `if l.progress.Units >= l.selection.Budget {`,
+		new:  `if l.progress.Units < 0 {`,
 		pkg:  "idemddb/operate", run: "TestAListByTheIndexStaysWithinItsBudget/in_memory",
 	},
 	{
 		why:  "a record does not show its trace",
 		file: "idemddb/operate/view.go",
-		old:  `v.Trace = trace.Value`,
-		new:  `_ = trace`,
+		old:  `Trace: textOf(stored["trace"])`,
+		new:  `Trace: ""`,
 		pkg:  "idemddb/operate", run: "TestAViewHasTheTraceOfTheLastClaim/in_memory",
 	},
 }
