@@ -13,19 +13,21 @@ const queueARN = "arn:aws:sqs:us-east-1:111122223333:payments"
 
 // payments is a function behind a queue, as the sample deploys it.
 func (n *night) payments() {
-	n.aws.lambda = map[string]any{
-		"functions/payments/configuration": map[string]any{"FunctionName": "payments", "Timeout": 60},
-		"event-source-mappings": map[string]any{"EventSourceMappings": []map[string]any{{
-			"EventSourceArn": queueARN, "State": "Enabled", "FunctionResponseTypes": []string{"ReportBatchItemFailures"},
-		}}},
-	}
-	n.aws.queues = map[string]map[string]string{
-		"payments": {
-			"VisibilityTimeout": "360", "MessageRetentionPeriod": "345600",
-			"RedrivePolicy": `{"deadLetterTargetArn":"` + queueARN + `-dead","maxReceiveCount":5}`,
-		},
-		"payments-dead": {"MessageRetentionPeriod": "1209600"},
-	}
+	n.aws.set(func(c *cloud) {
+		c.lambda = map[string]any{
+			"functions/payments/configuration": map[string]any{"FunctionName": "payments", "Timeout": 60},
+			"event-source-mappings": map[string]any{"EventSourceMappings": []map[string]any{{
+				"EventSourceArn": queueARN, "State": "Enabled", "FunctionResponseTypes": []string{"ReportBatchItemFailures"},
+			}}},
+		}
+		c.queues = map[string]map[string]string{
+			"payments": {
+				"VisibilityTimeout": "360", "MessageRetentionPeriod": "345600",
+				"RedrivePolicy": `{"deadLetterTargetArn":"` + queueARN + `-dead","maxReceiveCount":5}`,
+			},
+			"payments-dead": {"MessageRetentionPeriod": "1209600"},
+		}
+	})
 
 	if _, err := n.client.UpdateTimeToLive(n.t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName: &n.table, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
@@ -83,7 +85,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 			n.payments()
 
 			if test.wrong != nil {
-				test.wrong(n)
+				n.aws.set(func(*cloud) { test.wrong(n) })
 			}
 
 			n.idem(append([]string{"check", "--function", "payments", "--retention", "720h"}, test.flags...)...)
@@ -96,7 +98,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 func TestCheckWritesNothing(t *testing.T) {
 	onEachEngine(t, func(n *night) {
 		for _, lenient := range []bool{false, true} {
-			n.aws.lenient = lenient
+			n.aws.set(func(c *cloud) { c.lenient = lenient })
 			n.idem("check", "--json")
 
 			if allowed := strings.Contains(n.lastOut, `"level":"ok","text":"allowed;`); allowed == lenient {

@@ -244,13 +244,13 @@ func TestAWrongClockDoesNotSelectWhoIsStuck(t *testing.T) {
 		n.claim("p-9", "")
 		n.clock.Advance(time.Hour)
 
-		n.aws.late = -time.Hour
+		n.aws.set(func(c *cloud) { c.late = -time.Hour })
 		n.idem("release", "--all", "--why", "they died", "--yes")
 		n.expect(exitRefused, "this machine's clock is off by about")
 		n.idem("release", "p-9", "--why", "it died", "--dry-run")
 		n.expect(exitDone, "may be held")
 
-		n.aws.late = 0
+		n.aws.set(func(c *cloud) { c.late = 0 })
 		n.idem("release", "--all", "--why", "they died", "--yes")
 		n.expect(exitDone, "payments#p-9: released")
 	})
@@ -351,7 +351,7 @@ func TestThePolicyHasTheActionsThatAreUsed(t *testing.T) {
 		"GetItem": {"show", "p-9"}, "Scan": {"list"}, "Query": {"list", "unsent"}, "UpdateItem": {"reopen", "p-9", "--why", "x", "--yes"},
 		"DeleteItem": {"forget", "p-9", "--why", "x", "--yes"},
 	} {
-		n.aws.denied = action
+		n.aws.set(func(c *cloud) { c.denied = action })
 		n.idem(args...)
 		n.expect(exitError, "AccessDeniedException")
 
@@ -398,7 +398,7 @@ func TestWatchListsUntilItIsInterrupted(t *testing.T) {
 	n.idem("list", "failed", "--watch", "1ns", "--budget", "-1")
 	n.expect(exitError, "Budget: must not be negative")
 
-	n.aws.scans = 3
+	n.aws.set(func(c *cloud) { c.scans = 3 })
 	n.idem("list", "failed", "--watch", "1ms", "--segments", "1")
 	n.expect(exitDone, "next in 1ms")
 
@@ -414,7 +414,7 @@ func TestAListThatTakesLongTellsItsProgress(t *testing.T) {
 	n := newNight(t, idemddbtest.New(nil).Handler())
 	n.fail("p-9", "no")
 
-	n.aws.slow = 1100 * time.Millisecond
+	n.aws.set(func(c *cloud) { c.slow = 1100 * time.Millisecond })
 	n.idem("list", "failed", "--segments", "1")
 	n.expect(exitDone)
 

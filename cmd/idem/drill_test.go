@@ -67,9 +67,11 @@ func TestDrillAnUnsentMessage(t *testing.T) {
 		n.expect(exitDone, "1 sent, 0 left, 0 parked")
 		n.onThePage("unsent")
 
-		if len(n.aws.sent) != 1 || n.aws.sent[0] != `{"paymentId":"p-9"}` {
-			n.t.Errorf("the queue has %q", n.aws.sent)
-		}
+		n.aws.set(func(c *cloud) {
+			if len(c.sent) != 1 || c.sent[0] != `{"paymentId":"p-9"}` {
+				n.t.Errorf("the queue has %q", c.sent)
+			}
+		})
 
 		n.idem("list", "unsent")
 		n.expect(exitNothing)

@@ -214,7 +214,7 @@ func (n *night) enter(answers io.Reader, args ...string) int {
 	ctx, stop := context.WithCancel(n.t.Context())
 	defer stop()
 
-	n.aws.interrupt = stop
+	n.aws.set(func(c *cloud) { c.interrupt = stop })
 
 	n.lastCode = a.run(ctx, append([]string{"--endpoint-url", n.aws.endpoint}, args...))
 	n.lastOut = out.String()
@@ -278,6 +278,14 @@ type cloud struct {
 
 	interrupt func() // ends the command, when it has scanned so often
 	scans     int    // 0: never
+}
+
+// set changes what the endpoint answers. The server reads it in goroutines of its own.
+func (c *cloud) set(change func(*cloud)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	change(c)
 }
 
 func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
