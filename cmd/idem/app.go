@@ -86,7 +86,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return exitCode(err)
 }
 
-// exitCode returns the code that the program ends with after an error. A script tells by it whether a record was changed.
+// exitCode returns the code that the program ends with after an error. A script reads from it whether a record was changed.
 func exitCode(err error) int {
 	code, ok := errors.AsType[*codeError](err)
 

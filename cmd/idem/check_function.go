@@ -45,7 +45,8 @@ func (c *checking) timeout(ctx context.Context, api *lambda.Client) (time.Durati
 	return timeout, true
 }
 
-// mappings checks the event sources that invoke the function, page by page. It says so if there is none, because an alias has its own.
+// mappings checks the event sources that invoke the function, page by page. It adds a note if there is no queue or stream, because an alias
+// has mappings of its own.
 func (c *checking) mappings(ctx context.Context, api *lambda.Client, timeout time.Duration) {
 	pages := lambda.NewListEventSourceMappingsPaginator(api, &lambda.ListEventSourceMappingsInput{FunctionName: &c.function})
 	found := false

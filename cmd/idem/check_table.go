@@ -34,6 +34,19 @@ func (c *checking) table(ctx context.Context) bool {
 	return true
 }
 
+// replication adds notes about the table's replicas and its stream. Neither is a fault: claims in one Region are safe, and the library needs no stream.
+func (c *checking) replication(t *types.TableDescription) {
+	if len(t.Replicas) > 0 {
+		c.addf("replicas", note, "the table is replicated to %d Regions; claim a key in one of them only, because the conditions hold within one Region", len(t.Replicas))
+	}
+
+	if s := t.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
+		c.addf("stream", note, "on, %s; the library needs none", s.StreamViewType)
+	} else {
+		c.addf("stream", fine, "off; the library needs none")
+	}
+}
+
 func (c *checking) key(t *types.TableDescription) {
 	opts := c.desk.store.Options()
 
@@ -67,7 +80,7 @@ func (c *checking) index(t *types.TableDescription) {
 }
 
 // unsentIndex checks an index if it is the one of the unsent messages, by its name, or by its keys if no name is wanted. It returns false for
-// any other index, of which nothing is said.
+// any other index, which needs no finding.
 func (c *checking) unsentIndex(ix *types.GlobalSecondaryIndexDescription, got, want string) bool {
 	const keys = "due_ns:HASH:S due:RANGE:N"
 
@@ -101,19 +114,6 @@ func keyText(schema []types.KeySchemaElement, definitions []types.AttributeDefin
 	}
 
 	return strings.Join(parts, " ")
-}
-
-// replication adds what to know of the table's replicas and of its stream. Neither is a fault.
-func (c *checking) replication(t *types.TableDescription) {
-	if len(t.Replicas) > 0 {
-		c.addf("replicas", note, "the table is replicated to %d Regions; claim a key in one of them only, because the conditions hold within one Region", len(t.Replicas))
-	}
-
-	if s := t.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
-		c.addf("stream", note, "on, %s; the library needs none", s.StreamViewType)
-	} else {
-		c.addf("stream", fine, "off; the library needs none")
-	}
 }
 
 // clock compares this machine's clock with the service's.

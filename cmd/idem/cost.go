@@ -35,7 +35,7 @@ const (
 	unitBytes       = 1024
 )
 
-// workload is what the flags of cost say of a month.
+// workload is the work of a month, as the flags of cost give it.
 type workload struct {
 	messages, duplicates float64
 	result, message      int // bytes

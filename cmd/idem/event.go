@@ -54,7 +54,7 @@ func (e *eventFlags) pieces(content []byte) ([]piece, error) {
 	return e.ofEvent(content, &event)
 }
 
-// ofEvent returns what a JSON event asks for. Its kind is told by the fields that it has.
+// ofEvent returns what a JSON event asks for. The fields that it has decide its kind.
 func (e *eventFlags) ofEvent(content []byte, event *envelope) ([]piece, error) {
 	switch {
 	case event.Records != nil:
@@ -101,7 +101,7 @@ func (e *eventFlags) ofRecords(content []byte, event *envelope) ([]piece, error)
 	}
 }
 
-// recordSource returns the one source of the records, by which their kind is told. It returns an error if there are several, or no records.
+// recordSource returns the one source of the records, which decides how they are read. It returns an error if there are several, or no records.
 func (e *envelope) recordSource() (string, error) {
 	records := *e.Records
 	if len(records) == 0 {

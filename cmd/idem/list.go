@@ -214,7 +214,7 @@ func (p *listPrinter) print(v operate.View) error {
 	return nil
 }
 
-// summarize tells how much was read, and how to see the records that were not listed.
+// summarize prints how much was read, and how to see the records that were not listed.
 func (p *listPrinter) summarize(progress operate.Progress, err error) {
 	p.app.sayf("%d found among %d records, %.1f read units.", p.count, progress.Read, progress.Units)
 

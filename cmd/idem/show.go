@@ -218,7 +218,7 @@ func keyArgument(f found) string {
 	}
 }
 
-// statusAdvice returns the commands for a status; none if the record needs nobody.
+// statusAdvice returns the commands for a status; none if an operator need not do anything.
 func statusAdvice(status operate.Status, key string) []string {
 	switch status {
 	case operate.Held:

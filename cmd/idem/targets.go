@@ -37,7 +37,7 @@ func senders(cfg aws.Config, targets []string) (map[string]idemddb.Sender, error
 	return all, nil
 }
 
-// sender makes the sender for the place of a target, whose kind is told by the way it begins.
+// sender makes the sender for the place that a target names. The beginning of the place decides its kind.
 func sender(cfg aws.Config, where string) (idemddb.Sender, error) {
 	bus, isBus := strings.CutPrefix(where, "events:")
 	parts := strings.Split(bus, ",")
