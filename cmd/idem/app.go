@@ -83,6 +83,11 @@ func (a *app) run(ctx context.Context, args []string) int {
 		fmt.Fprintln(a.log, "idem:", text)
 	}
 
+	return exitCode(err)
+}
+
+// exitCode returns the code that the program ends with after an error. A script reads from it whether a record was changed.
+func exitCode(err error) int {
 	code, ok := errors.AsType[*codeError](err)
 
 	switch {
@@ -143,11 +148,8 @@ type desk struct {
 
 // open connects to the table. It makes no request.
 func (a *app) open(ctx context.Context) (*desk, error) {
-	switch {
-	case a.flags.table == "":
-		return nil, errors.New("--table: must not be empty; name the table of the records, or set IDEM_TABLE")
-	case a.flags.namespace == "":
-		return nil, errors.New("--namespace: must not be empty; it is the one that the function gives to idemddb.New, or set IDEM_NAMESPACE")
+	if err := a.requireNames(); err != nil {
+		return nil, err
 	}
 
 	cfg, err := a.awsConfig(ctx)
@@ -160,11 +162,40 @@ func (a *app) open(ctx context.Context) (*desk, error) {
 		return nil, err
 	}
 
+	d := connect(cfg)
+	if err := a.openRecords(d, senders); err != nil {
+		return nil, err
+	}
+
+	return d, nil
+}
+
+// requireNames returns an error if the table or the namespace is not named, because every record is found by both.
+func (a *app) requireNames() error {
+	switch {
+	case a.flags.table == "":
+		return errors.New("--table: must not be empty; name the table of the records, or set IDEM_TABLE")
+	case a.flags.namespace == "":
+		return errors.New("--namespace: must not be empty; it is the one that the function gives to idemddb.New, or set IDEM_NAMESPACE")
+	default:
+		return nil
+	}
+}
+
+// connect returns a desk with a client of DynamoDB whose answers are compared with this machine's clock.
+func connect(cfg aws.Config) *desk {
 	watched := &clock{HTTPClient: cfg.HTTPClient}
 	cfg.HTTPClient = watched
 
 	// The SDK's check of the checksum only prints a warning, for each answer of DynamoDB Local, too.
-	d := &desk{config: cfg, clock: watched, client: dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.DisableValidateResponseChecksum = true })}
+	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.DisableValidateResponseChecksum = true })
+
+	return &desk{config: cfg, clock: watched, client: client}
+}
+
+// openRecords gives the desk its store and the operator's view of the store's records, with the options of the command line.
+func (a *app) openRecords(d *desk, senders map[string]idemddb.Sender) error {
+	var err error
 
 	d.store, err = idemddb.New(d.client, a.flags.table, a.flags.namespace, &idemddb.Options{
 		PartitionKey: a.flags.partitionKey, SortKey: a.flags.sortKey, TTLAttribute: a.flags.ttlAttribute, UnsentIndex: a.flags.index,
@@ -172,15 +203,15 @@ func (a *app) open(ctx context.Context) (*desk, error) {
 		Lease: shortLease(a.flags.retention), Senders: senders, Single: true, Now: a.now,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("open: %w", err)
+		return fmt.Errorf("open: %w", err)
 	}
 
 	d.records, err = operate.New(d.store, d.client)
 	if err != nil {
-		return nil, fmt.Errorf("open: %w", err)
+		return fmt.Errorf("open: %w", err)
 	}
 
-	return d, nil
+	return nil
 }
 
 // shortLease is a lease for a program that claims nothing: it only has to be shorter than the retention.
@@ -195,8 +226,7 @@ func shortLease(retention time.Duration) time.Duration {
 func (a *app) awsConfig(ctx context.Context) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{config.WithSharedConfigProfile(a.flags.profile)}
 
-	local := a.isLocal()
-	if local && a.getenv("AWS_ACCESS_KEY_ID") == "" && a.flags.profile == "" && a.getenv("AWS_PROFILE") == "" {
+	if a.isLocal() && a.getenv("AWS_ACCESS_KEY_ID") == "" && a.flags.profile == "" && a.getenv("AWS_PROFILE") == "" {
 		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", "")))
 	}
 
@@ -205,13 +235,9 @@ func (a *app) awsConfig(ctx context.Context) (aws.Config, error) {
 		return cfg, fmt.Errorf("configuration of AWS: %w", err)
 	}
 
-	switch {
-	case a.flags.region != "":
-		cfg.Region = a.flags.region
-	case cfg.Region == "" && local:
-		cfg.Region = "us-east-1"
-	case cfg.Region == "":
-		return cfg, errors.New("--region: must not be empty; name the table's Region, or set AWS_REGION")
+	cfg.Region, err = a.region(cfg.Region)
+	if err != nil {
+		return cfg, err
 	}
 
 	if a.flags.endpoint != "" {
@@ -221,6 +247,20 @@ func (a *app) awsConfig(ctx context.Context) (aws.Config, error) {
 	cfg.HTTPClient = idemddb.HTTPClient()
 
 	return cfg, nil
+}
+
+// region returns the Region of the table: that of the flag, else the configured one. An endpoint on this machine takes any, and the SDK requires one.
+func (a *app) region(configured string) (string, error) {
+	switch {
+	case a.flags.region != "":
+		return a.flags.region, nil
+	case configured == "" && a.isLocal():
+		return "us-east-1", nil
+	case configured == "":
+		return "", errors.New("--region: must not be empty; name the table's Region, or set AWS_REGION")
+	default:
+		return configured, nil
+	}
 }
 
 // isLocal reports whether the endpoint is on this machine: LocalStack or DynamoDB Local, which take any credentials.

@@ -30,8 +30,48 @@ type change struct {
 }
 
 func (a *app) changeCommands() []*cobra.Command {
+	return []*cobra.Command{a.reopenCommand(), a.releaseCommand(), a.failCommand(), a.forgetCommand(), a.sendCommand()}
+}
+
+// reopenCommand returns the command that lets a key be claimed again although it failed for good.
+func (a *app) reopenCommand() *cobra.Command {
+	return a.changeCommand(&change{
+		name: "reopen", question: "let it be claimed again, with its attempts counted from zero",
+		all: operate.Selection{Status: []operate.Status{operate.Failed}},
+		do: func(ctx context.Context, d *desk, v operate.View, by, why string) (string, error) {
+			return became("open: now redrive its message", d.records.Reopen(ctx, v, by, why))
+		},
+	}, "Let a key that failed for good be claimed again")
+}
+
+// releaseCommand returns the command that gives the claim of a worker back, so that the key need not wait for the end of its lease.
+func (a *app) releaseCommand() *cobra.Command {
+	return a.changeCommand(&change{
+		name: "release", question: "let the next delivery have it",
+		warning: heldWarning("Its worker may still live: then its work is cancelled and not recorded, and may be done twice."),
+		all:     operate.Selection{Status: []operate.Status{operate.Stuck}},
+		do: func(ctx context.Context, d *desk, v operate.View, by, why string) (string, error) {
+			return became("released", d.records.Release(ctx, v, by, why))
+		},
+	}, "Let the next delivery have a key that a worker holds, or whose worker died")
+}
+
+// failCommand returns the command that ends a key for good, so that no delivery runs its work again.
+func (a *app) failCommand() *cobra.Command {
+	return a.changeCommand(&change{
+		name: "fail", question: "end it for good, so that its messages become dead letters",
+		warning: heldWarning("Its worker may still live: what it does is not recorded."),
+		all:     operate.Selection{Status: []operate.Status{operate.Stuck}},
+		do: func(ctx context.Context, d *desk, v operate.View, by, why string) (string, error) {
+			return became("failed", d.records.Fail(ctx, v, by, why))
+		},
+	}, "End a key for good")
+}
+
+// forgetCommand returns the command that deletes a record. It refuses a record with unsent messages, unless --lose-messages is given.
+func (a *app) forgetCommand() *cobra.Command {
 	loseMessages := false
-	forget := a.changeCommand(&change{
+	cmd := a.changeCommand(&change{
 		name: "forget", question: "delete the record, so that the key is new and its work runs again",
 		warning: forgetWarning,
 		all:     operate.Selection{Status: []operate.Status{operate.Expired}},
@@ -43,9 +83,14 @@ func (a *app) changeCommands() []*cobra.Command {
 			return became("deleted", d.records.Forget(ctx, v, by, why))
 		},
 	}, "Delete the record of a key, so that its work runs again when it is asked for")
-	forget.Flags().BoolVar(&loseMessages, "lose-messages", false, "delete a record although it has messages that are not sent: they are lost")
+	cmd.Flags().BoolVar(&loseMessages, "lose-messages", false, "delete a record although it has messages that are not sent: they are lost")
 
-	send := a.changeCommand(&change{
+	return cmd
+}
+
+// sendCommand returns the command that sends the unsent messages of a record. Only this command needs senders, and so has --target.
+func (a *app) sendCommand() *cobra.Command {
+	cmd := a.changeCommand(&change{
 		name: "send", question: "send its messages, those that are parked, too",
 		all: operate.Selection{Unsent: true},
 		do: func(ctx context.Context, d *desk, v operate.View, by, why string) (string, error) {
@@ -57,35 +102,10 @@ func (a *app) changeCommands() []*cobra.Command {
 			return fmt.Sprintf("%d sent, %d left, %d parked", delivery.Sent, delivery.Left, delivery.Parked), err
 		},
 	}, "Send the messages of a key that are not sent, or that are parked")
-	send.Flags().StringArrayVar(&a.flags.targets, "target", nil,
+	cmd.Flags().StringArrayVar(&a.flags.targets, "target", nil,
 		"NAME=WHERE for each target: the queue's URL, the topic's ARN, or events:BUS,SOURCE,DETAIL-TYPE; NAME as in Options.Senders")
 
-	return []*cobra.Command{
-		a.changeCommand(&change{
-			name: "reopen", question: "let it be claimed again, with its attempts counted from zero",
-			all: operate.Selection{Status: []operate.Status{operate.Failed}},
-			do: func(ctx context.Context, d *desk, v operate.View, by, why string) (string, error) {
-				return became("open: now redrive its message", d.records.Reopen(ctx, v, by, why))
-			},
-		}, "Let a key that failed for good be claimed again"),
-		a.changeCommand(&change{
-			name: "release", question: "let the next delivery have it",
-			warning: heldWarning("Its worker may still live: then its work is cancelled and not recorded, and may be done twice."),
-			all:     operate.Selection{Status: []operate.Status{operate.Stuck}},
-			do: func(ctx context.Context, d *desk, v operate.View, by, why string) (string, error) {
-				return became("released", d.records.Release(ctx, v, by, why))
-			},
-		}, "Let the next delivery have a key that a worker holds, or whose worker died"),
-		a.changeCommand(&change{
-			name: "fail", question: "end it for good, so that its messages become dead letters",
-			warning: heldWarning("Its worker may still live: what it does is not recorded."),
-			all:     operate.Selection{Status: []operate.Status{operate.Stuck}},
-			do: func(ctx context.Context, d *desk, v operate.View, by, why string) (string, error) {
-				return became("failed", d.records.Fail(ctx, v, by, why))
-			},
-		}, "End a key for good"),
-		forget, send,
-	}
+	return cmd
 }
 
 // became says what a change has made of a record.
@@ -158,18 +178,8 @@ func (c *change) run(ctx context.Context, keys []string) error {
 		return err
 	}
 
-	all, err := c.find(ctx, d, keys)
+	all, err := c.preview(ctx, d, keys)
 	if err != nil {
-		return err
-	}
-
-	if err := c.unambiguous(all); err != nil {
-		return err
-	}
-
-	c.sample(d, all)
-
-	if err := c.judgeClock(d); err != nil {
 		return err
 	}
 
@@ -186,6 +196,22 @@ func (c *change) run(ctx context.Context, keys []string) error {
 	return c.each(ctx, d, all)
 }
 
+// preview finds the records and shows what will be changed. It returns an error if the wrong records may have been found.
+func (c *change) preview(ctx context.Context, d *desk, keys []string) ([]found, error) {
+	all, err := c.find(ctx, d, keys)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := c.unambiguous(all); err != nil {
+		return nil, err
+	}
+
+	c.sample(d, all)
+
+	return all, c.judgeClock(d)
+}
+
 func (c *change) find(ctx context.Context, d *desk, keys []string) ([]found, error) {
 	if !c.everything {
 		if c.cause != "" {
@@ -199,6 +225,11 @@ func (c *change) find(ctx context.Context, d *desk, keys []string) ([]found, err
 		return nil, errors.New("--all: must not be joined with keys")
 	}
 
+	return c.findAll(ctx, d)
+}
+
+// findAll returns the records that --all means. It returns an error if the budget ended first, because then some of them are missing.
+func (c *change) findAll(ctx context.Context, d *desk) ([]found, error) {
 	selection := c.all
 	selection.Budget, selection.Progress = c.finder.budget, c.app.progress(ctx, d)
 

@@ -21,6 +21,13 @@ import (
 func (c *checking) eventSources(ctx context.Context) {
 	api := lambda.NewFromConfig(c.desk.config)
 
+	if timeout, ok := c.timeout(ctx, api); ok {
+		c.mappings(ctx, api, timeout)
+	}
+}
+
+// timeout returns the time-out of the function, with which the times of its queues are compared. It returns false if the answer has none.
+func (c *checking) timeout(ctx context.Context, api *lambda.Client) (time.Duration, bool) {
 	configuration, err := api.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: &c.function})
 	if err == nil && configuration.Timeout == nil {
 		err = errors.New("the answer has no Timeout")
@@ -29,12 +36,18 @@ func (c *checking) eventSources(ctx context.Context) {
 	if err != nil {
 		c.unasked("function", err)
 
-		return
+		return 0, false
 	}
 
 	timeout := time.Duration(*configuration.Timeout) * time.Second
 	c.addf("function", fine, "%s, time-out %v", c.function, timeout)
 
+	return timeout, true
+}
+
+// mappings checks the event sources that invoke the function, page by page. It adds a note if there is no queue or stream, because an alias
+// has mappings of its own.
+func (c *checking) mappings(ctx context.Context, api *lambda.Client, timeout time.Duration) {
 	pages := lambda.NewListEventSourceMappingsPaginator(api, &lambda.ListEventSourceMappingsInput{FunctionName: &c.function})
 	found := false
 
@@ -48,21 +61,26 @@ func (c *checking) eventSources(ctx context.Context) {
 
 		for i := range page.EventSourceMappings {
 			m := &page.EventSourceMappings[i]
-			arn := aws.ToString(m.EventSourceArn)
-			if isReported(arn) {
-				found = true
+			found = isReported(aws.ToString(m.EventSourceArn)) || found
 
-				c.mapping(m)
-			}
-
-			if strings.Contains(arn, ":sqs:") {
-				c.queue(ctx, arn, timeout)
-			}
+			c.eventSource(ctx, m, timeout)
 		}
 	}
 
 	if !found {
 		c.addf("event source", note, "no queue or stream invokes %s; a mapping of an alias is only seen with --function NAME:ALIAS", c.function)
+	}
+}
+
+// eventSource checks one event source of the function: what the function reports to it, and for a queue its times.
+func (c *checking) eventSource(ctx context.Context, m *lambdatypes.EventSourceMappingConfiguration, timeout time.Duration) {
+	arn := aws.ToString(m.EventSourceArn)
+	if isReported(arn) {
+		c.mapping(m)
+	}
+
+	if strings.Contains(arn, ":sqs:") {
+		c.queue(ctx, arn, timeout)
 	}
 }
 

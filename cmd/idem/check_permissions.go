@@ -25,19 +25,13 @@ type probe struct {
 
 // permissions asks for each action of a worker and of idem. Nothing is written.
 func (c *checking) permissions(ctx context.Context) {
-	key, err := c.desk.store.RecordOf("idem check probe: never written")
-	other, errOther := c.desk.store.RecordOf("idem check probe: never written either")
-
-	if err = errors.Join(err, errOther); err != nil {
+	p, err := c.probe()
+	if err != nil {
 		c.unasked("permissions", err)
 
 		return
 	}
 
-	p := &probe{
-		Client: c.desk.client, table: key.TableName, key: key.Key, other: other.Key,
-		names: map[string]string{"#pk": c.desk.store.Options().PartitionKey}, never: "attribute_exists(#pk) AND attribute_not_exists(#pk)",
-	}
 	c.lenient = p.takesAnyCredentials(ctx)
 
 	c.workerPermissions(ctx, p)
@@ -51,7 +45,31 @@ func (c *checking) permissions(ctx context.Context) {
 	c.permission("dynamodb:DeleteItem", err, "idem forget")
 }
 
+// probe returns what the permissions are asked with. Its keys belong to idem, so that no worker has a record of them.
+func (c *checking) probe() (*probe, error) {
+	key, err := c.desk.store.RecordOf("idem check probe: never written")
+	other, errOther := c.desk.store.RecordOf("idem check probe: never written either")
+
+	if err = errors.Join(err, errOther); err != nil {
+		return nil, err
+	}
+
+	return &probe{
+		Client: c.desk.client, table: key.TableName, key: key.Key, other: other.Key,
+		names: map[string]string{"#pk": c.desk.store.Options().PartitionKey}, never: "attribute_exists(#pk) AND attribute_not_exists(#pk)",
+	}, nil
+}
+
+// workerPermissions asks for the actions of a worker, in the order in which a worker needs them.
 func (c *checking) workerPermissions(ctx context.Context, p *probe) {
+	c.itemPermissions(ctx, p)
+	c.transactionPermission(ctx, p)
+	c.updateStatementPermission(ctx, p)
+	c.insertStatementPermission(ctx, p)
+}
+
+// itemPermissions asks for the writes of a single record.
+func (c *checking) itemPermissions(ctx context.Context, p *probe) {
 	_, err := p.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: p.table, Key: p.key, ConditionExpression: &p.never, ExpressionAttributeNames: p.names,
 	})
@@ -61,14 +79,20 @@ func (c *checking) workerPermissions(ctx context.Context, p *probe) {
 		TableName: p.table, Item: p.key, ConditionExpression: &p.never, ExpressionAttributeNames: p.names,
 	})
 	c.permission("dynamodb:PutItem", err, "claims of keys past their retention")
+}
 
-	_, err = p.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{Update: &types.Update{
+// transactionPermission asks for the transaction that writes staged effects with the record.
+func (c *checking) transactionPermission(ctx context.Context, p *probe) {
+	_, err := p.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{Update: &types.Update{
 		TableName: p.table, Key: p.key, ConditionExpression: &p.never, ExpressionAttributeNames: p.names,
 		UpdateExpression:          new("SET st = :st"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":st": &types.AttributeValueMemberS{Value: "never"}},
 	}}}})
 	c.permission("TransactWriteItems", err, "staged effects, beside the actions on their items")
+}
 
+// updateStatementPermission asks for the PartiQL statement with which several writes share a request.
+func (c *checking) updateStatementPermission(ctx context.Context, p *probe) {
 	text, parameters := p.update()
 
 	out, err := p.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{
@@ -79,10 +103,14 @@ func (c *checking) workerPermissions(ctx context.Context, p *probe) {
 	}
 
 	c.permission("dynamodb:PartiQLUpdate", err, "shared requests; without it every write is a request of its own")
+}
 
-	// An INSERT takes no condition. In one transaction with an update that is refused, it writes nothing.
+// insertStatementPermission asks for the PartiQL statement that claims new keys. An INSERT takes no condition: in one transaction with an
+// update that is refused, it writes nothing.
+func (c *checking) insertStatementPermission(ctx context.Context, p *probe) {
+	text, parameters := p.update()
 	inserted, item := p.insert()
-	_, err = p.ExecuteTransaction(ctx, &dynamodb.ExecuteTransactionInput{TransactStatements: []types.ParameterizedStatement{
+	_, err := p.ExecuteTransaction(ctx, &dynamodb.ExecuteTransactionInput{TransactStatements: []types.ParameterizedStatement{
 		{Statement: text, Parameters: parameters}, {Statement: inserted, Parameters: item},
 	}})
 	c.permission("dynamodb:PartiQLInsert", err, "shared requests of new keys")

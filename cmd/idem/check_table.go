@@ -29,18 +29,22 @@ func (c *checking) table(ctx context.Context) bool {
 	c.clock()
 	c.key(out.Table)
 	c.index(out.Table)
+	c.replication(out.Table)
 
-	if len(out.Table.Replicas) > 0 {
-		c.addf("replicas", note, "the table is replicated to %d Regions; claim a key in one of them only, because the conditions hold within one Region", len(out.Table.Replicas))
+	return true
+}
+
+// replication adds notes about the table's replicas and its stream. Neither is a fault: claims in one Region are safe, and the library needs no stream.
+func (c *checking) replication(t *types.TableDescription) {
+	if len(t.Replicas) > 0 {
+		c.addf("replicas", note, "the table is replicated to %d Regions; claim a key in one of them only, because the conditions hold within one Region", len(t.Replicas))
 	}
 
-	if s := out.Table.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
+	if s := t.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
 		c.addf("stream", note, "on, %s; the library needs none", s.StreamViewType)
 	} else {
 		c.addf("stream", fine, "off; the library needs none")
 	}
-
-	return true
 }
 
 func (c *checking) key(t *types.TableDescription) {
@@ -56,30 +60,16 @@ func (c *checking) key(t *types.TableDescription) {
 }
 
 func (c *checking) index(t *types.TableDescription) {
-	const keys = "due_ns:HASH:S due:RANGE:N"
-
 	want := c.desk.store.Options().UnsentIndex
 
 	var names []string
 
 	for _, ix := range t.GlobalSecondaryIndexes {
-		name, got := aws.ToString(ix.IndexName), keyText(ix.KeySchema, t.AttributeDefinitions)
-		isActive := ix.IndexStatus == "" || ix.IndexStatus == types.IndexStatusActive
-
-		switch {
-		case want == "" && got == keys:
-			c.expect("index", isActive, fmt.Sprintf("%q finds the unsent messages; idem list unsent needs --unsent-index %s", name, name),
-				fmt.Sprintf("%q is %s, must be ACTIVE", name, ix.IndexStatus))
-
-			return
-		case name == want:
-			c.expect("index", got == keys && isActive, fmt.Sprintf("%q finds the unsent messages", want),
-				fmt.Sprintf("%q has %q and is %s, must be %q and ACTIVE", want, got, ix.IndexStatus, keys))
-
+		if c.unsentIndex(&ix, keyText(ix.KeySchema, t.AttributeDefinitions), want) {
 			return
 		}
 
-		names = append(names, name)
+		names = append(names, aws.ToString(ix.IndexName))
 	}
 
 	if want != "" {
@@ -87,6 +77,28 @@ func (c *checking) index(t *types.TableDescription) {
 	} else {
 		c.addf("index", note, "there is none for unsent messages; without one, idem and the sweep read the whole table to find them")
 	}
+}
+
+// unsentIndex checks an index if it is the one of the unsent messages, by its name, or by its keys if no name is wanted. It returns false for
+// any other index, which needs no finding.
+func (c *checking) unsentIndex(ix *types.GlobalSecondaryIndexDescription, got, want string) bool {
+	const keys = "due_ns:HASH:S due:RANGE:N"
+
+	name := aws.ToString(ix.IndexName)
+	isActive := ix.IndexStatus == "" || ix.IndexStatus == types.IndexStatusActive
+
+	switch {
+	case want == "" && got == keys:
+		c.expect("index", isActive, fmt.Sprintf("%q finds the unsent messages; idem list unsent needs --unsent-index %s", name, name),
+			fmt.Sprintf("%q is %s, must be ACTIVE", name, ix.IndexStatus))
+	case name == want:
+		c.expect("index", got == keys && isActive, fmt.Sprintf("%q finds the unsent messages", want),
+			fmt.Sprintf("%q has %q and is %s, must be %q and ACTIVE", want, got, ix.IndexStatus, keys))
+	default:
+		return false
+	}
+
+	return true
 }
 
 func keyText(schema []types.KeySchemaElement, definitions []types.AttributeDefinition) string {
@@ -133,7 +145,11 @@ func (c *checking) timeToLive(ctx context.Context) {
 		return
 	}
 
-	d := out.TimeToLiveDescription
+	c.timeToLiveIsOn(out.TimeToLiveDescription, want)
+}
+
+// timeToLiveIsOn adds a fault unless Time to Live is on for the attribute of the records, because DynamoDB then never deletes a record.
+func (c *checking) timeToLiveIsOn(d *types.TimeToLiveDescription, want string) {
 	name, isOn := aws.ToString(d.AttributeName), d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling
 
 	switch {

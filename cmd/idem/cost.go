@@ -35,48 +35,53 @@ const (
 	unitBytes       = 1024
 )
 
-func (a *app) costCommand() *cobra.Command {
-	var (
-		messages, duplicates float64
-		result, message      int
-		exact                bool
-	)
+// workload is the work of a month, as the flags of cost give it.
+type workload struct {
+	messages, duplicates float64
+	result, message      int // bytes
+	exact                bool
+}
 
+func (a *app) costCommand() *cobra.Command {
+	w := &workload{}
 	cmd := &cobra.Command{
 		Use: "cost", Short: "Estimate what the records cost in a month",
 		Long: `Estimate what the records cost in a month, by the write units of docs/cost.md and the prices of us-east-1 (on-demand, November 2026).
 With --table the size of a record is that of the table's, as DynamoDB counts them every six hours.`,
 		Example: "  idem cost --messages 1e6 --duplicates 1e4 --retention 720h\n  idem cost --table records --messages 1e6",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if messages < 0 || duplicates < 0 || result < 0 || message < 0 {
-				return errors.New("--messages, --duplicates, --result, --announcement: must not be negative")
-			}
-
-			b := bill{Messages: messages, Duplicates: duplicates, RecordBytes: float64(plainRecord + result)}
-
-			if a.flags.table != "" {
-				if err := a.measure(cmd, &b); err != nil {
-					return err
-				}
-			}
-
-			b.add(a.flags.retention, exact, message)
-
-			if a.flags.json {
-				return a.printJSON(b)
-			}
-
-			return a.printBill(b)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.cost(cmd, w) },
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&messages, "messages", 1e6, "first deliveries a month")
-	flags.Float64Var(&duplicates, "duplicates", 0, "further deliveries of finished work a month")
-	flags.IntVar(&result, "result", 0, "bytes of a result")
-	flags.BoolVar(&exact, "exact", false, "each work stages one item of 1 KB and is committed with Optimistic")
-	flags.IntVar(&message, "announcement", 0, "with --exact: bytes of a message that each work stages; 0 for none")
+	flags.Float64Var(&w.messages, "messages", 1e6, "first deliveries a month")
+	flags.Float64Var(&w.duplicates, "duplicates", 0, "further deliveries of finished work a month")
+	flags.IntVar(&w.result, "result", 0, "bytes of a result")
+	flags.BoolVar(&w.exact, "exact", false, "each work stages one item of 1 KB and is committed with Optimistic")
+	flags.IntVar(&w.message, "announcement", 0, "with --exact: bytes of a message that each work stages; 0 for none")
 
 	return cmd
+}
+
+// cost prints the bill of the workload. With --table it asks the table for the size of its records, which says more than an assumption.
+func (a *app) cost(cmd *cobra.Command, w *workload) error {
+	if w.messages < 0 || w.duplicates < 0 || w.result < 0 || w.message < 0 {
+		return errors.New("--messages, --duplicates, --result, --announcement: must not be negative")
+	}
+
+	b := bill{Messages: w.messages, Duplicates: w.duplicates, RecordBytes: float64(plainRecord + w.result)}
+
+	if a.flags.table != "" {
+		if err := a.measure(cmd, &b); err != nil {
+			return err
+		}
+	}
+
+	b.add(a.flags.retention, w)
+
+	if a.flags.json {
+		return a.printJSON(b)
+	}
+
+	return a.printBill(b)
 }
 
 // measure takes the size of a record from the table.
@@ -102,31 +107,36 @@ func (a *app) measure(cmd *cobra.Command, b *bill) error {
 	return nil
 }
 
-// add computes the bill. A first run is a claim and a completion; a transaction pays each of its writes twice.
-func (b *bill) add(retention time.Duration, exact bool, message int) {
-	units := math.Ceil(b.RecordBytes / unitBytes)
-	first := 1 + units
-
-	if exact {
-		const item = 1 // unit of the staged item
-
-		first = 2 * (units + item)
-		if message > 0 {
-			withMessage := math.Ceil((b.RecordBytes + float64(message)) / unitBytes)
-			first = 2*(withMessage+item) + withMessage + 2 // the removal, and the index's entry written and deleted
-		}
-	}
-
+// add computes the bill.
+func (b *bill) add(retention time.Duration, w *workload) {
 	if retention == 0 {
 		retention = 7 * 24 * time.Hour
 	}
 
-	b.WriteUnits = b.Messages*first + b.Duplicates*units
+	b.WriteUnits = b.Messages*w.firstRun(b.RecordBytes) + b.Duplicates*math.Ceil(b.RecordBytes/unitBytes)
 	b.Records = b.Messages * float64(retention) / float64(month)
 	b.StoredGB = b.Records * (b.RecordBytes + itemOverhead) / gigabyte
 	b.WriteDollars = b.WriteUnits * dollarsPerWrite
 	b.StorageDollars = b.StoredGB * dollarsPerGB
 	b.DollarsPerMonth = b.WriteDollars + b.StorageDollars
+}
+
+// firstRun returns the write units of a first run. It is a claim and a completion; a transaction pays each of its writes twice.
+func (w *workload) firstRun(recordBytes float64) float64 {
+	const item = 1 // unit of the staged item
+
+	units := math.Ceil(recordBytes / unitBytes)
+
+	switch {
+	case !w.exact:
+		return 1 + units
+	case w.message == 0:
+		return 2 * (units + item)
+	default:
+		withMessage := math.Ceil((recordBytes + float64(w.message)) / unitBytes)
+
+		return 2*(withMessage+item) + withMessage + 2 // the removal, and the index's entry written and deleted
+	}
 }
 
 func (a *app) printBill(b bill) error {

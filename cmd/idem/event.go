@@ -51,9 +51,14 @@ func (e *eventFlags) pieces(content []byte) ([]piece, error) {
 		return nil, err
 	}
 
+	return e.ofEvent(content, &event)
+}
+
+// ofEvent returns what a JSON event asks for. The fields that it has decide its kind.
+func (e *eventFlags) ofEvent(content []byte, event *envelope) ([]piece, error) {
 	switch {
 	case event.Records != nil:
-		return e.ofRecords(content, &event)
+		return e.ofRecords(content, event)
 	case event.Source != "":
 		return e.pieces(slices.Concat([]byte(`{"Records":[`), content, []byte("]}")))
 	case len(event.Messages) > 0:
@@ -61,60 +66,90 @@ func (e *eventFlags) pieces(content []byte) ([]piece, error) {
 	case len(event.Headers)+len(event.MultiValueHeaders) > 0:
 		return e.ofRequest(event.request())
 	case event.Message+event.Body != "":
-		var m events.SQSMessage
-		if err := decode(content, &m); err != nil {
-			return nil, err
-		}
-
-		return e.ofMessages([]events.SQSMessage{m})
+		return e.ofMessage(content)
 	default:
 		return nil, errKind
 	}
 }
 
+// ofMessage reads one message of SQS that is given without the event that holds it.
+func (e *eventFlags) ofMessage(content []byte) ([]piece, error) {
+	var m events.SQSMessage
+	if err := decode(content, &m); err != nil {
+		return nil, err
+	}
+
+	return e.ofMessages([]events.SQSMessage{m})
+}
+
 // ofRecords reads an event of a queue or a stream.
 func (e *eventFlags) ofRecords(content []byte, event *envelope) ([]piece, error) {
-	records := *event.Records
+	source, err := event.recordSource()
+	if err != nil {
+		return nil, err
+	}
+
+	switch source {
+	case "aws:sqs", "": // a message that somebody wrote by hand may have no source
+		return e.ofQueueRecords(content)
+	case "aws:kinesis":
+		return e.ofKinesisRecords(content)
+	case "aws:dynamodb":
+		return e.ofChanges(content)
+	default:
+		return nil, fmt.Errorf("Records[0].eventSource is %q: %w", source, errKind)
+	}
+}
+
+// recordSource returns the one source of the records, which decides how they are read. It returns an error if there are several, or no records.
+func (e *envelope) recordSource() (string, error) {
+	records := *e.Records
 	if len(records) == 0 {
-		return nil, errors.New("field Records is empty, so it asks for nothing")
+		return "", errors.New("field Records is empty, so it asks for nothing")
 	}
 
 	for i, r := range records {
 		if r.Source != records[0].Source {
-			return nil, fmt.Errorf("Records[%d].eventSource is %q, and Records[0].eventSource is %q: an event has one source",
+			return "", fmt.Errorf("Records[%d].eventSource is %q, and Records[0].eventSource is %q: an event has one source",
 				i, r.Source, records[0].Source)
 		}
 	}
 
-	switch records[0].Source {
-	case "aws:sqs", "": // a message that somebody wrote by hand may have no source
-		var sqs events.SQSEvent
-		if err := decode(content, &sqs); err != nil {
-			return nil, err
-		}
+	return records[0].Source, nil
+}
 
-		return e.ofMessages(sqs.Records)
-	case "aws:kinesis":
-		pick, err := e.ofKinesis()
-		if err != nil {
-			return nil, err
-		}
-
-		records, err := kinesisRecords(content)
-
-		return pieces(records, err, pick, func(r events.KinesisEventRecord) string { return "record " + r.Kinesis.SequenceNumber })
-	case "aws:dynamodb":
-		pick, err := e.ofDynamoDB()
-		if err != nil {
-			return nil, err
-		}
-
-		records, err := changes(content)
-
-		return pieces(records, err, pick, func(r events.DynamoDBEventRecord) string { return "change " + r.Change.SequenceNumber })
-	default:
-		return nil, fmt.Errorf("Records[0].eventSource is %q: %w", records[0].Source, errKind)
+// ofQueueRecords reads an event of SQS.
+func (e *eventFlags) ofQueueRecords(content []byte) ([]piece, error) {
+	var sqs events.SQSEvent
+	if err := decode(content, &sqs); err != nil {
+		return nil, err
 	}
+
+	return e.ofMessages(sqs.Records)
+}
+
+// ofKinesisRecords reads an event of Kinesis. A flag that is not for it is refused before the records are read.
+func (e *eventFlags) ofKinesisRecords(content []byte) ([]piece, error) {
+	pick, err := e.ofKinesis()
+	if err != nil {
+		return nil, err
+	}
+
+	records, err := kinesisRecords(content)
+
+	return pieces(records, err, pick, func(r events.KinesisEventRecord) string { return "record " + r.Kinesis.SequenceNumber })
+}
+
+// ofChanges reads an event of a DynamoDB stream. A flag that is not for it is refused before the changes are read.
+func (e *eventFlags) ofChanges(content []byte) ([]piece, error) {
+	pick, err := e.ofDynamoDB()
+	if err != nil {
+		return nil, err
+	}
+
+	records, err := changes(content)
+
+	return pieces(records, err, pick, func(r events.DynamoDBEventRecord) string { return "change " + r.Change.SequenceNumber })
 }
 
 // pieces picks the key of each record, unless the event could not be read.

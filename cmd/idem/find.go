@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,15 +57,8 @@ func (f *finder) addTo(cmd *cobra.Command) {
 
 // find returns the records. An error says which keys have none, beside those that have one.
 func (f *finder) find(ctx context.Context, d *desk, keys []string) ([]found, error) {
-	ways := 0
-	for _, is := range []bool{len(keys) > 0, f.message != "", f.hash != "", f.request != ""} {
-		if is {
-			ways++
-		}
-	}
-
 	switch {
-	case ways != 1:
+	case f.ways(keys) != 1:
 		return nil, errors.New("name the record in one way: a KEY, --message, --hash or --request")
 	case f.hash != "" || f.request != "":
 		return f.scan(ctx, d)
@@ -85,6 +79,19 @@ func (f *finder) find(ctx context.Context, d *desk, keys []string) ([]found, err
 	return all, errors.Join(errs...)
 }
 
+// ways counts in how many ways the command line names the record. It must be one, because nothing says which of several is meant.
+func (f *finder) ways(keys []string) int {
+	ways := 0
+
+	for _, is := range []bool{len(keys) > 0, f.message != "", f.hash != "", f.request != ""} {
+		if is {
+			ways++
+		}
+	}
+
+	return ways
+}
+
 // spelling is a key as a record may have it.
 type spelling struct{ key, how string }
 
@@ -95,29 +102,26 @@ func (f *finder) spellings(d *desk, typed string) []spelling {
 		return all
 	}
 
-	add := func(key, how string) {
-		for _, s := range all {
-			if s.key == key {
-				return
-			}
-		}
-
-		all = append(all, spelling{key, how})
-	}
-
-	add(idemddb.TextKey(typed), "the key that lambdawrap.Body makes of this string")
+	all = addSpelling(all, idemddb.TextKey(typed), "the key that lambdawrap.Body makes of this string")
 
 	if key, err := bodyKey(typed); err == nil {
-		add(key, "the key that lambdawrap.Body makes of this JSON value")
+		all = addSpelling(all, key, "the key that lambdawrap.Body makes of this JSON value")
 	}
 
 	if key, ok := strings.CutPrefix(typed, d.store.Namespace()+"#"); ok && key != "" {
-		add(key, "the key without the namespace before it")
+		all = addSpelling(all, key, "the key without the namespace before it")
 	}
 
-	add(strconv.Quote(typed), "the key in quotes, as a function of its own may make it of a JSON text")
+	return addSpelling(all, strconv.Quote(typed), "the key in quotes, as a function of its own may make it of a JSON text")
+}
 
-	return all
+// addSpelling adds a key, unless an earlier spelling is the same key, so that no record is read twice.
+func addSpelling(all []spelling, key, how string) []spelling {
+	if slices.ContainsFunc(all, func(s spelling) bool { return s.key == key }) {
+		return all
+	}
+
+	return append(all, spelling{key, how})
 }
 
 // bodyKey is the key that Body makes of a JSON value.
@@ -152,16 +156,21 @@ func (f *finder) look(ctx context.Context, d *desk, spellings []spelling) ([]fou
 		}
 	}
 
-	if len(all) > 0 {
-		return all, nil
+	if len(all) == 0 {
+		return nil, noRecord(d, spellings)
 	}
 
+	return all, nil
+}
+
+// noRecord returns the error that names every key that was looked for, so that a wrong namespace or spelling is seen.
+func noRecord(d *desk, spellings []spelling) error {
 	tried := make([]string, len(spellings))
 	for i, s := range spellings {
 		tried[i] = s.key
 	}
 
-	return nil, fmt.Errorf("%w in namespace %q of table %q for %s; is the namespace right, and is the key the one that the function makes?",
+	return fmt.Errorf("%w in namespace %q of table %q for %s; is the namespace right, and is the key the one that the function makes?",
 		operate.ErrNoRecord, d.store.Namespace(), d.store.Table(), shorten(strings.Join(tried, ", or "), maxShown))
 }
 

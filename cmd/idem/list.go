@@ -34,17 +34,7 @@ type listing struct {
 	watch     time.Duration
 }
 
-func (a *app) listCommand() *cobra.Command {
-	l := &listing{}
-	words := []string{wordAll, wordUnsent, wordParked}
-
-	for _, status := range statuses {
-		words = append(words, string(status))
-	}
-
-	cmd := &cobra.Command{
-		Use: "list [STATUS...]", Short: "List the keys of the namespace that need somebody",
-		Long: `List the keys of the namespace with one of the statuses; stuck and failed by default.
+const listHelp = `List the keys of the namespace with one of the statuses; stuck and failed by default.
 
   held        a worker has claimed the key
   stuck       the worker's lease ran out: it died or is late
@@ -57,9 +47,15 @@ func (a *app) listCommand() *cobra.Command {
   parked      completed, with messages that can never be sent as they are
   all         every record
 
-It reads the whole table, in parallel, and stops when --budget is used up; --cursor goes on from there.`,
+It reads the whole table, in parallel, and stops when --budget is used up; --cursor goes on from there.`
+
+func (a *app) listCommand() *cobra.Command {
+	l := &listing{}
+	cmd := &cobra.Command{
+		Use: "list [STATUS...]", Short: "List the keys of the namespace that need somebody",
+		Long:      listHelp,
 		Example:   "  idem list\n  idem list failed --json\n  idem list unsent --unsent-index unsent\n  idem list stuck --watch 10s",
-		ValidArgs: words,
+		ValidArgs: listWords(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := l.choose(args); err != nil {
 				return err
@@ -73,6 +69,23 @@ It reads the whole table, in parallel, and stops when --budget is used up; --cur
 			return a.listAgain(cmd.Context(), d, l)
 		},
 	}
+	l.addTo(cmd)
+
+	return cmd
+}
+
+// listWords returns the arguments of list, which a shell completes.
+func listWords() []string {
+	words := []string{wordAll, wordUnsent, wordParked}
+	for _, status := range statuses {
+		words = append(words, string(status))
+	}
+
+	return words
+}
+
+// addTo gives list its flags.
+func (l *listing) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Float64Var(&l.selection.Budget, "budget", 0, "read units that the list may use (default 10000, about $0.00125)")
 	flags.Float64Var(&l.selection.Rate, "rate", 0, "read units a second (default no limit)")
@@ -80,8 +93,6 @@ It reads the whole table, in parallel, and stops when --budget is used up; --cur
 	flags.StringVar(&l.selection.Cursor, "cursor", "", "where an earlier list stopped")
 	flags.IntVar(&l.limit, "limit", 0, "stop after so many records (default no limit)")
 	flags.DurationVar(&l.watch, "watch", 0, "list again after this time, until it is interrupted; each list has the whole budget")
-
-	return cmd
 }
 
 // choose reads the statuses.
@@ -124,44 +135,37 @@ func (a *app) listAgain(ctx context.Context, d *desk, l *listing) error {
 
 		a.sayf("%s: next in %v", d.store.Options().Now().UTC().Format(time.TimeOnly), l.watch)
 
-		timer := time.NewTimer(l.watch)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-
+		if !wait(ctx, l.watch) {
 			return nil
 		}
+	}
+}
+
+// wait returns true after the time, or false as soon as the context ends, so that an interrupt need not wait for the next list.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
 var errLimit = errors.New("enough records")
 
 func (a *app) list(ctx context.Context, d *desk, l *listing) error {
-	now := d.store.Options().Now()
-	count := 0
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0) // two spaces between the columns
+	p := &listPrinter{
+		app: a, now: d.store.Options().Now(), limit: l.limit,
+		table: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0), // two spaces between the columns
+	}
 	l.selection.Progress = a.progress(ctx, d)
 
-	progress, err := d.records.List(ctx, l.selection, func(v operate.View) error {
-		if l.limit > 0 && count == l.limit {
-			return errLimit
-		}
+	progress, err := d.records.List(ctx, l.selection, p.print)
 
-		if count++; a.flags.json {
-			return a.printJSON(v)
-		}
-
-		if count == 1 {
-			fmt.Fprintln(w, "STATUS\tATTEMPTS\tSINCE\tMESSAGES\tKEY\tLAST FAILURE")
-		}
-
-		fmt.Fprintln(w, strings.Join(cells(v, now), "\t"))
-
-		return nil
-	})
-
-	if flushed := w.Flush(); flushed != nil {
+	if flushed := p.table.Flush(); flushed != nil {
 		return fmt.Errorf("print: %w", flushed)
 	}
 
@@ -173,20 +177,53 @@ func (a *app) list(ctx context.Context, d *desk, l *listing) error {
 		return fmt.Errorf("list: %w", err)
 	}
 
-	a.sayf("%d found among %d records, %.1f read units.", count, progress.Read, progress.Units)
+	p.summarize(progress, err)
 
-	switch {
-	case errors.Is(err, errLimit):
-		a.sayf("There are more; raise --limit.")
-	case progress.Cursor != "":
-		a.sayf("The budget ended before the whole table was read. To go on, with the same flags and: --cursor %s", progress.Cursor)
-	}
-
-	if count == 0 {
+	if p.count == 0 {
 		return &codeError{code: exitNothing}
 	}
 
 	return nil
+}
+
+// listPrinter prints the records of a list, and counts them for its limit.
+type listPrinter struct {
+	app   *app
+	table *tabwriter.Writer
+	now   time.Time
+	limit int
+	count int
+}
+
+// print prints a record. It returns errLimit if enough are printed, which ends the list.
+func (p *listPrinter) print(v operate.View) error {
+	if p.limit > 0 && p.count == p.limit {
+		return errLimit
+	}
+
+	if p.count++; p.app.flags.json {
+		return p.app.printJSON(v)
+	}
+
+	if p.count == 1 {
+		fmt.Fprintln(p.table, "STATUS\tATTEMPTS\tSINCE\tMESSAGES\tKEY\tLAST FAILURE")
+	}
+
+	fmt.Fprintln(p.table, strings.Join(cells(v, p.now), "\t"))
+
+	return nil
+}
+
+// summarize prints how much was read, and how to see the records that were not listed.
+func (p *listPrinter) summarize(progress operate.Progress, err error) {
+	p.app.sayf("%d found among %d records, %.1f read units.", p.count, progress.Read, progress.Units)
+
+	switch {
+	case errors.Is(err, errLimit):
+		p.app.sayf("There are more; raise --limit.")
+	case progress.Cursor != "":
+		p.app.sayf("The budget ended before the whole table was read. To go on, with the same flags and: --cursor %s", progress.Cursor)
+	}
 }
 
 func cells(v operate.View, now time.Time) []string {

@@ -36,35 +36,41 @@ func (f *finder) ofMessages(ctx context.Context, d *desk) ([]found, error) {
 	)
 
 	for _, p := range pieces {
-		if p.err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", p.name, p.err))
-
-			continue
-		}
-
-		some, err := f.look(ctx, d, []spelling{{p.key, "the key of " + p.name}})
+		some, err := f.ofPiece(ctx, d, p)
 		all, errs = append(all, some...), append(errs, err)
 	}
 
 	return all, errors.Join(errs...)
 }
 
+// ofPiece finds the record of a piece of work. An event may hold one without a key, which then is an error.
+func (f *finder) ofPiece(ctx context.Context, d *desk, p piece) ([]found, error) {
+	if p.err != nil {
+		return nil, fmt.Errorf("%s: %w", p.name, p.err)
+	}
+
+	return f.look(ctx, d, []spelling{{p.key, "the key of " + p.name}})
+}
+
 const maxMessageFile = 16 << 20
 
 // content reads the file that --message names.
 func (a *app) content(file string) ([]byte, error) {
-	in := a.in
-
-	if file != "-" {
-		opened, err := os.Open(file) //nolint:gosec // the operator names the file
-		if err != nil {
-			return nil, fmt.Errorf("--message: %w", err)
-		}
-		defer opened.Close() //nolint:errcheck // it was only read
-
-		in = opened
+	if file == "-" {
+		return messageFrom(a.in)
 	}
 
+	opened, err := os.Open(file) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("--message: %w", err)
+	}
+	defer opened.Close() //nolint:errcheck // it was only read
+
+	return messageFrom(opened)
+}
+
+// messageFrom reads a message to its end. It reads at most maxMessageFile, because a wrong file may be of any size.
+func messageFrom(in io.Reader) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(in, maxMessageFile+1))
 
 	switch {

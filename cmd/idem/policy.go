@@ -17,51 +17,62 @@ type statement struct {
 	Resource []string
 }
 
-func (a *app) policyCommand() *cobra.Command {
-	var account, function, queue, deadLetters string
+// resources are what the flags of policy name beside the table; "" for any.
+type resources struct {
+	account, function, queue, deadLetters string
+}
 
+func (a *app) policyCommand() *cobra.Command {
+	r := &resources{}
 	cmd := &cobra.Command{
 		Use: "policy [show|list|change|forget|send|check|ttl]...", Short: "Print the IAM policy that these commands need; all by default",
 		Example:   "  idem policy show list > read-only.json\n  idem policy change --account 111122223333 --region eu-west-1",
 		ValidArgs: []string{"show", "list", "change", "forget", "send", "check", "ttl"},
-		RunE: func(_ *cobra.Command, parts []string) error {
-			if a.flags.table == "" {
-				return errors.New("--table: must not be empty; name the table of the records, or set IDEM_TABLE")
-			}
-
-			in := cmp.Or(a.flags.region, a.getenv("AWS_REGION"), "*") + ":" + cmp.Or(account, "*") + ":"
-			table := "arn:aws:dynamodb:" + in + "table/" + a.flags.table
-			all := []statement{
-				{"Show", "Allow", []string{"dynamodb:GetItem"}, []string{table}},
-				{"List", "Allow", []string{"dynamodb:Scan", "dynamodb:Query", "dynamodb:GetItem", "dynamodb:DescribeTable"}, []string{table, table + "/index/*"}},
-				{"Change", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, []string{table}},
-				{"Forget", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}, []string{table}},
-				{"Send", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, []string{table}},
-				{"SendTo", "Allow", []string{"sqs:SendMessage"}, []string{"arn:aws:sqs:" + in + cmp.Or(queue, "*")}},
-				{"CheckTable", "Allow", []string{"dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"}, []string{table}},
-				{"TTL", "Allow", []string{"dynamodb:DescribeTimeToLive", "dynamodb:UpdateTimeToLive"}, []string{table}},
-				{"CheckFunction", "Allow", []string{"lambda:GetFunctionConfiguration"}, []string{"arn:aws:lambda:" + in + "function:" + cmp.Or(function, "*")}},
-				{"CheckEventSources", "Allow", []string{"lambda:ListEventSourceMappings"}, []string{"*"}},
-				{"CheckQueues", "Allow", []string{"sqs:GetQueueAttributes", "sqs:GetQueueUrl"}, []string{
-					"arn:aws:sqs:" + in + cmp.Or(queue, "*"), "arn:aws:sqs:" + in + cmp.Or(deadLetters, "*"),
-				}},
-			}
-
-			chosen, err := choosePolicies(all, parts)
-			if err != nil {
-				return err
-			}
-
-			return a.printJSON(map[string]any{"Version": "2012-10-17", "Statement": chosen})
-		},
+		RunE:      func(_ *cobra.Command, parts []string) error { return a.policy(r, parts) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&account, "account", "", "account of the table (default any)")
-	flags.StringVar(&function, "function", "", "the function that check looks at (default any)")
-	flags.StringVar(&queue, "queue", "", "name of the queue that send sends to, or that check looks at (default any)")
-	flags.StringVar(&deadLetters, "dead-letter-queue", "", "name of the dead-letter queue that check looks at (default any)")
+	flags.StringVar(&r.account, "account", "", "account of the table (default any)")
+	flags.StringVar(&r.function, "function", "", "the function that check looks at (default any)")
+	flags.StringVar(&r.queue, "queue", "", "name of the queue that send sends to, or that check looks at (default any)")
+	flags.StringVar(&r.deadLetters, "dead-letter-queue", "", "name of the dead-letter queue that check looks at (default any)")
 
 	return cmd
+}
+
+// policy prints the statements that the parts name.
+func (a *app) policy(r *resources, parts []string) error {
+	if a.flags.table == "" {
+		return errors.New("--table: must not be empty; name the table of the records, or set IDEM_TABLE")
+	}
+
+	chosen, err := choosePolicies(a.statements(r), parts)
+	if err != nil {
+		return err
+	}
+
+	return a.printJSON(map[string]any{"Version": "2012-10-17", "Statement": chosen})
+}
+
+// statements returns the statements for all commands. The name of each begins with the part that it belongs to.
+func (a *app) statements(r *resources) []statement {
+	in := cmp.Or(a.flags.region, a.getenv("AWS_REGION"), "*") + ":" + cmp.Or(r.account, "*") + ":"
+	table := "arn:aws:dynamodb:" + in + "table/" + a.flags.table
+
+	return []statement{
+		{"Show", "Allow", []string{"dynamodb:GetItem"}, []string{table}},
+		{"List", "Allow", []string{"dynamodb:Scan", "dynamodb:Query", "dynamodb:GetItem", "dynamodb:DescribeTable"}, []string{table, table + "/index/*"}},
+		{"Change", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, []string{table}},
+		{"Forget", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}, []string{table}},
+		{"Send", "Allow", []string{"dynamodb:GetItem", "dynamodb:UpdateItem"}, []string{table}},
+		{"SendTo", "Allow", []string{"sqs:SendMessage"}, []string{"arn:aws:sqs:" + in + cmp.Or(r.queue, "*")}},
+		{"CheckTable", "Allow", []string{"dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"}, []string{table}},
+		{"TTL", "Allow", []string{"dynamodb:DescribeTimeToLive", "dynamodb:UpdateTimeToLive"}, []string{table}},
+		{"CheckFunction", "Allow", []string{"lambda:GetFunctionConfiguration"}, []string{"arn:aws:lambda:" + in + "function:" + cmp.Or(r.function, "*")}},
+		{"CheckEventSources", "Allow", []string{"lambda:ListEventSourceMappings"}, []string{"*"}},
+		{"CheckQueues", "Allow", []string{"sqs:GetQueueAttributes", "sqs:GetQueueUrl"}, []string{
+			"arn:aws:sqs:" + in + cmp.Or(r.queue, "*"), "arn:aws:sqs:" + in + cmp.Or(r.deadLetters, "*"),
+		}},
+	}
 }
 
 // choosePolicies returns the statements whose names begin with one of the parts; all for none.

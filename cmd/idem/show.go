@@ -49,27 +49,15 @@ func (a *app) showCommand() *cobra.Command {
 // show prints one record.
 func (a *app) show(d *desk, f found, result bool) error {
 	if a.flags.json {
-		return a.printJSON(struct {
-			found
-
-			Result []byte `json:"result,omitempty"`
-		}{f, map[bool][]byte{true: f.Result}[result]})
+		return a.showJSON(f, result)
 	}
 
 	now := d.store.Options().Now()
 	fmt.Fprintf(a.out, "%s#%s\n", f.Namespace, shorten(f.Key, maxShown))
 	fmt.Fprintf(a.out, "  %s. %s\n", strings.ToUpper(string(f.Status)), meaning(f.View, now))
 
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0) // two spaces between the columns
-
-	for _, row := range rows(f, now) {
-		if row[1] != "" {
-			fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])
-		}
-	}
-
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("print: %w", err)
+	if err := a.printRows(rows(f, now)); err != nil {
+		return err
 	}
 
 	if result {
@@ -78,6 +66,32 @@ func (a *app) show(d *desk, f found, result bool) error {
 
 	for _, line := range advice(f) {
 		fmt.Fprintf(a.out, "  → %s\n", line)
+	}
+
+	return nil
+}
+
+// showJSON prints one record as an object, with its stored result only if that was asked for.
+func (a *app) showJSON(f found, result bool) error {
+	return a.printJSON(struct {
+		found
+
+		Result []byte `json:"result,omitempty"`
+	}{f, map[bool][]byte{true: f.Result}[result]})
+}
+
+// printRows prints the names and values of a record in two columns. A row without a value is left out.
+func (a *app) printRows(rows [][2]string) error {
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0) // two spaces between the columns
+
+	for _, row := range rows {
+		if row[1] != "" {
+			fmt.Fprintf(w, "  %s\t%s\n", row[0], row[1])
+		}
+	}
+
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("print: %w", err)
 	}
 
 	return nil
@@ -113,22 +127,11 @@ func rows(f found, now time.Time) [][2]string {
 		{"first claim", moment(v.Born, now)},
 		{"completed", moment(v.Done, now)},
 		{"record ends", moment(v.Ends, now)},
-	}
-
-	switch {
-	case v.ResultOmitted:
-		rows = append(rows, [2]string{"result", "not kept: too large, or not encodable"})
-	case v.ResultBytes > 0:
-		rows = append(rows, [2]string{"result", fmt.Sprintf("%d bytes", v.ResultBytes)})
+		{"result", resultText(v)},
 	}
 
 	for _, m := range v.Messages {
-		state := "not sent"
-		if m.Parked {
-			state = "parked: " + shorten(m.Cause, maxCause)
-		}
-
-		rows = append(rows, [2]string{"message", fmt.Sprintf("%s to %s, %d bytes, %s", m.ID, m.To, m.Bytes, state)})
+		rows = append(rows, [2]string{"message", messageText(m)})
 	}
 
 	if last := v.Last; last != nil {
@@ -136,6 +139,28 @@ func rows(f found, now time.Time) [][2]string {
 	}
 
 	return rows
+}
+
+// resultText says how large the stored result is, or why there is none; "" for work without a result.
+func resultText(v operate.View) string {
+	switch {
+	case v.ResultOmitted:
+		return "not kept: too large, or not encodable"
+	case v.ResultBytes > 0:
+		return fmt.Sprintf("%d bytes", v.ResultBytes)
+	default:
+		return ""
+	}
+}
+
+// messageText says where a message of the record goes, and why it is not sent if it is parked.
+func messageText(m operate.Message) string {
+	state := "not sent"
+	if m.Parked {
+		state = "parked: " + shorten(m.Cause, maxCause)
+	}
+
+	return fmt.Sprintf("%s to %s, %d bytes, %s", m.ID, m.To, m.Bytes, state)
 }
 
 // meaning says what is true of a record.
@@ -170,35 +195,47 @@ func meaning(v operate.View, now time.Time) string {
 }
 
 // advice are the commands that may come next.
-func advice(f found) (lines []string) {
-	key := quote(f.Typed)
-
-	switch {
-	case f.Typed == "":
-		key = "--hash " + f.Hash
-	case strings.HasPrefix(f.Typed, "-"):
-		key = "-- " + key
-	}
-
-	switch f.Status {
-	case operate.Held:
-		lines = append(lines, "wait; or, if its process hangs: idem release --why '…' "+key)
-	case operate.Stuck:
-		lines = append(lines,
-			"check whether the effect has happened, then wait for the next delivery; or free the key now: idem release --why '…' "+key,
-			"or end it, so that it never runs: idem fail --why '…' "+key)
-	case operate.Failed:
-		lines = append(lines, "mend the cause, then: idem reopen --why '…' "+key+"; then redrive the dead-letter queue")
-	case operate.Unreadable:
-		lines = append(lines, "deploy the version that wrote it; or delete it: idem forget --why '…' "+key)
-	case operate.Released, operate.Completed, operate.Expired:
-	}
+func advice(f found) []string {
+	key := keyArgument(f)
+	lines := statusAdvice(f.Status, key)
 
 	if len(f.Messages) > 0 {
 		lines = append(lines, "the sweep sends what is not parked; by hand: idem send --why '…' --target "+quote(f.Messages[0].To)+"=QUEUE_URL "+key)
 	}
 
 	return lines
+}
+
+// keyArgument returns the arguments of idem that name the record, as they can be copied to a shell.
+func keyArgument(f found) string {
+	switch {
+	case f.Typed == "":
+		return "--hash " + f.Hash
+	case strings.HasPrefix(f.Typed, "-"):
+		return "-- " + quote(f.Typed)
+	default:
+		return quote(f.Typed)
+	}
+}
+
+// statusAdvice returns the commands for a status; none if an operator need not do anything.
+func statusAdvice(status operate.Status, key string) []string {
+	switch status {
+	case operate.Held:
+		return []string{"wait; or, if its process hangs: idem release --why '…' " + key}
+	case operate.Stuck:
+		return []string{
+			"check whether the effect has happened, then wait for the next delivery; or free the key now: idem release --why '…' " + key,
+			"or end it, so that it never runs: idem fail --why '…' " + key,
+		}
+	case operate.Failed:
+		return []string{"mend the cause, then: idem reopen --why '…' " + key + "; then redrive the dead-letter queue"}
+	case operate.Unreadable:
+		return []string{"deploy the version that wrote it; or delete it: idem forget --why '…' " + key}
+	case operate.Released, operate.Completed, operate.Expired:
+	}
+
+	return nil
 }
 
 // moment is a time and how far away it is; "" for none.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -21,26 +22,36 @@ func senders(cfg aws.Config, targets []string) (map[string]idemddb.Sender, error
 
 	for _, target := range targets {
 		name, where, ok := strings.Cut(target, "=")
-		bus, isBus := strings.CutPrefix(where, "events:")
-
-		switch {
-		case !ok || name == "" || where == "":
+		if !ok || name == "" || where == "" {
 			return nil, fmt.Errorf("--target %q: must be NAME=WHERE, NAME is what the function's Options.Senders call it", target)
-		case strings.HasPrefix(where, "https://"), strings.HasPrefix(where, "http://"):
-			all[name] = outbox.SQS(sqs.NewFromConfig(cfg), where)
-		case strings.HasPrefix(where, "arn:") && strings.Contains(where, ":sns:"):
-			all[name] = outbox.SNS(sns.NewFromConfig(cfg), where)
-		case isBus:
-			parts := strings.Split(bus, ",")
-			if len(parts) != eventParts {
-				return nil, fmt.Errorf("--target %q: an event bus is events:BUS,SOURCE,DETAIL-TYPE, as outbox.EventBridge takes them", target)
-			}
-
-			all[name] = outbox.EventBridge(eventbridge.NewFromConfig(cfg), parts[0], parts[1], parts[2])
-		default:
-			return nil, fmt.Errorf("--target %q: WHERE must be the URL of a queue, the ARN of a topic, or events:BUS,SOURCE,DETAIL-TYPE", target)
 		}
+
+		made, err := sender(cfg, where)
+		if err != nil {
+			return nil, fmt.Errorf("--target %q: %w", target, err)
+		}
+
+		all[name] = made
 	}
 
 	return all, nil
+}
+
+// sender makes the sender for the place that a target names. The beginning of the place decides its kind.
+func sender(cfg aws.Config, where string) (idemddb.Sender, error) {
+	bus, isBus := strings.CutPrefix(where, "events:")
+	parts := strings.Split(bus, ",")
+
+	switch {
+	case strings.HasPrefix(where, "https://"), strings.HasPrefix(where, "http://"):
+		return outbox.SQS(sqs.NewFromConfig(cfg), where), nil
+	case strings.HasPrefix(where, "arn:") && strings.Contains(where, ":sns:"):
+		return outbox.SNS(sns.NewFromConfig(cfg), where), nil
+	case isBus && len(parts) != eventParts:
+		return nil, errors.New("an event bus is events:BUS,SOURCE,DETAIL-TYPE, as outbox.EventBridge takes them")
+	case isBus:
+		return outbox.EventBridge(eventbridge.NewFromConfig(cfg), parts[0], parts[1], parts[2]), nil
+	default:
+		return nil, errors.New("WHERE must be the URL of a queue, the ARN of a topic, or events:BUS,SOURCE,DETAIL-TYPE")
+	}
 }

@@ -33,20 +33,11 @@ change an hour later, so run this again then. If others use the table and need t
 }
 
 func (a *app) mendTTL(ctx context.Context, d *desk, yes bool) error {
-	table, want := d.store.Table(), d.store.Options().TTLAttribute
+	want := d.store.Options().TTLAttribute
 
-	out, err := d.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
+	status, name, err := describeTTL(ctx, d)
 	if err != nil {
-		return fmt.Errorf("describe time to live: %w", err)
-	}
-
-	var (
-		status types.TimeToLiveStatus
-		name   string
-	)
-
-	if out.TimeToLiveDescription != nil {
-		status, name = out.TimeToLiveDescription.TimeToLiveStatus, aws.ToString(out.TimeToLiveDescription.AttributeName)
+		return err
 	}
 
 	isOn := status == types.TimeToLiveStatusEnabled || status == types.TimeToLiveStatusEnabling
@@ -58,28 +49,64 @@ func (a *app) mendTTL(ctx context.Context, d *desk, yes bool) error {
 		fmt.Fprintf(a.out, "time to live is on for %q already\n", want)
 
 		return nil
+	case isOn:
+		return a.turnTTLOff(ctx, d, name, yes)
+	default:
+		return a.turnTTLOn(ctx, d, want, yes)
+	}
+}
+
+// describeTTL returns the status of the table's Time to Live and the attribute that it is for; both are empty if the answer has none.
+func describeTTL(ctx context.Context, d *desk) (types.TimeToLiveStatus, string, error) {
+	out, err := d.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: new(d.store.Table())})
+	if err != nil {
+		return "", "", fmt.Errorf("describe time to live: %w", err)
 	}
 
-	text := fmt.Sprintf("Turn time to live of table %s on for %q", table, want)
-	change := types.TimeToLiveSpecification{AttributeName: &want, Enabled: new(true)}
-
-	if isOn {
-		text = fmt.Sprintf("Turn time to live of table %s off for %q; nothing is deleted by it then, and this must be run again in an hour", table, name)
-		change = types.TimeToLiveSpecification{AttributeName: &name, Enabled: new(false)}
+	if out.TimeToLiveDescription == nil {
+		return "", "", nil
 	}
 
+	return out.TimeToLiveDescription.TimeToLiveStatus, aws.ToString(out.TimeToLiveDescription.AttributeName), nil
+}
+
+// turnTTLOff turns Time to Live off for another attribute. DynamoDB refuses to turn it on for the records' attribute in the same hour.
+func (a *app) turnTTLOff(ctx context.Context, d *desk, name string, yes bool) error {
+	text := fmt.Sprintf("Turn time to live of table %s off for %q; nothing is deleted by it then, and this must be run again in an hour", d.store.Table(), name)
 	if err := a.confirm(bufio.NewReader(a.in), text, yes); err != nil {
 		return err
 	}
 
-	if _, err := d.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &table, TimeToLiveSpecification: &change}); err != nil {
-		return fmt.Errorf("update time to live: %w", err)
+	if err := updateTTL(ctx, d, &types.TimeToLiveSpecification{AttributeName: &name, Enabled: new(false)}); err != nil {
+		return err
 	}
 
-	if isOn {
-		fmt.Fprintf(a.out, "time to live is off for %q; run this again in an hour\n", name)
-	} else {
-		fmt.Fprintf(a.out, "time to live is on for %q\n", want)
+	fmt.Fprintf(a.out, "time to live is off for %q; run this again in an hour\n", name)
+
+	return nil
+}
+
+// turnTTLOn turns Time to Live on for the attribute of the records, so that DynamoDB deletes those past their retention.
+func (a *app) turnTTLOn(ctx context.Context, d *desk, want string, yes bool) error {
+	text := fmt.Sprintf("Turn time to live of table %s on for %q", d.store.Table(), want)
+	if err := a.confirm(bufio.NewReader(a.in), text, yes); err != nil {
+		return err
+	}
+
+	if err := updateTTL(ctx, d, &types.TimeToLiveSpecification{AttributeName: &want, Enabled: new(true)}); err != nil {
+		return err
+	}
+
+	fmt.Fprintf(a.out, "time to live is on for %q\n", want)
+
+	return nil
+}
+
+// updateTTL sends the change of the table's Time to Live.
+func updateTTL(ctx context.Context, d *desk, change *types.TimeToLiveSpecification) error {
+	_, err := d.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: new(d.store.Table()), TimeToLiveSpecification: change})
+	if err != nil {
+		return fmt.Errorf("update time to live: %w", err)
 	}
 
 	return nil
