@@ -280,20 +280,20 @@ type cloud struct {
 	scans     int    // 0: never
 }
 
-// set changes what the endpoint answers. The server reads it in goroutines of its own.
-func (c *cloud) set(change func(*cloud)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	change(c)
-}
-
 func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	service, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 
 	if !c.answers(w, r, service, action) { // not under the mutex, so that requests are served side by side
 		c.engine.ServeHTTP(c.dated(w), r)
 	}
+}
+
+// set changes what the endpoint answers. The server reads it in goroutines of its own.
+func (c *cloud) set(change func(*cloud)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	change(c)
 }
 
 func (c *cloud) dated(w http.ResponseWriter) http.ResponseWriter {
