@@ -431,9 +431,9 @@ func TestWritesAfterASharedRequestShareTheNextOne(t *testing.T) {
 
 			for _, key := range numbered(25) {
 				all.Go(func() {
-					claim, _, err := f.batch.Claim(f.Context(), key, nil)
-					if err != nil {
-						f.Error(err)
+					claim, rec, err := f.batch.Claim(f.Context(), key, nil)
+					if err != nil || rec != nil {
+						f.Error(rec, err)
 
 						return
 					}
@@ -468,8 +468,15 @@ func TestAWriteAfterASharedRequestDoesNotWaitForItsOtherClaims(t *testing.T) {
 		})
 		all.Go(func() {
 			f.takes(2*time.Millisecond, func() {
-				if claim, _, err := f.batch.Claim(f.Context(), "new", nil); err != nil || claim.Complete(f.Context(), nil) != nil {
-					f.Errorf("the new key: %v", err)
+				claim, rec, err := f.batch.Claim(f.Context(), "new", nil)
+				if err != nil || rec != nil {
+					f.Errorf("the new key: %v, %v", rec, err)
+
+					return
+				}
+
+				if err := claim.Complete(f.Context(), nil); err != nil {
+					f.Error(err)
 				}
 			})
 		})

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/idemddb/go-idemddb/idemddb/operate"
+	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 var statuses = []operate.Status{
@@ -135,22 +136,9 @@ func (a *app) listAgain(ctx context.Context, d *desk, l *listing) error {
 
 		a.sayf("%s: next in %v", d.store.Options().Now().UTC().Format(time.TimeOnly), l.watch)
 
-		if !wait(ctx, l.watch) {
+		if !sleep.For(ctx, l.watch) {
 			return nil
 		}
-	}
-}
-
-// wait returns true after the time, or false as soon as the context ends, so that an interrupt need not wait for the next list.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
