@@ -130,10 +130,12 @@ func (c *Claim) Staged() bool {
 	return len(c.staging.effects.Items) > 0 || len(c.staging.effects.Messages) > 0
 }
 
-// StageErr returns ErrNotStaged if Stage refused something, with the reason, once: after that the claim may be completed without it. It is
-// for wrappers, which decide what such an error means.
+// StageErr returns ErrNotStaged if Stage refused something, with the reason, once: after that the claim may be completed without it. It
+// returns nil for a claim that is settled. It is for wrappers, which decide what such an error means.
 func (c *Claim) StageErr() error {
-	c.mustExist()
+	if c.Settled() != "" {
+		return nil
+	}
 
 	return c.staging.takeFailure()
 }

@@ -133,7 +133,7 @@ func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, 
 	value, err = fn(work)
 	returned = true
 
-	if err == nil && claim.Settled() == "" {
+	if err == nil {
 		err = claim.StageErr()
 	}
 

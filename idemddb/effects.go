@@ -95,7 +95,7 @@ type staging struct {
 	staged  bool // Stage was called, perhaps with nothing
 	closed  bool // Stage is refused: the claim was settled, or its handler did not return in time
 	effects Effects
-	failed  error    // the first error of Stage: the work must not count as done without what was refused
+	failed  error    // ErrNotStaged with the first error of Stage: the work must not count as done without what was refused
 	sent    *Effects // of a CompleteWith that is under way, or whose outcome is not known
 }
 
@@ -151,7 +151,7 @@ func (s *staging) add(e Effects) error {
 	if err == nil {
 		s.effects, s.staged = all, true
 	} else if s.failed == nil {
-		s.failed = err
+		s.failed = fmt.Errorf("%w: %w", ErrNotStaged, err)
 	}
 
 	return err
@@ -162,20 +162,15 @@ func (s *staging) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	if s.failed == nil {
-		return nil
-	}
-
-	return fmt.Errorf("%w: %w", ErrNotStaged, s.failed)
+	return s.failed
 }
 
 // takeFailure is failure for a caller that decides what it means. Nothing else fails because of it afterwards.
 func (s *staging) takeFailure() error {
-	err := s.failure()
-
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
+	err := s.failed
 	s.failed = nil
 
 	return err
@@ -210,8 +205,8 @@ func (s *staging) with(e Effects) (Effects, error) {
 	return all, nil
 }
 
-// take ends the staging and returns what a completion writes. It returns false if Stage was not called, or refused something. After a CompleteWith whose
-// outcome is not known, a completion writes the same effects.
+// take ends the staging and returns what a completion writes. It returns false if Stage was not called, or refused something. After a
+// CompleteWith whose outcome is not known, a completion writes the same effects.
 func (s *staging) take() (Effects, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -49,9 +49,20 @@ var ErrNotStaged = errors.New("the work succeeded, but what it has to write is n
 
 var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage", ErrNotStaged)
 
-// StageErr returns ErrNotStaged if Stage refused something, with the reason, once: after that the work may be committed without it. It is
-// for wrappers, which decide what such an error means.
-func (w *Work) StageErr() error { return w.staging.takeFailure() }
+// StageErr ends the staging, and says why work is not done although it returned no error: ErrNotStaged, because Stage was not called, or
+// because it refused something. It says the latter once: after that the work may be committed without it. It is for wrappers, which
+// decide what such an error means.
+func (w *Work) StageErr() error {
+	if err := w.staging.takeFailure(); err != nil {
+		return err
+	}
+
+	if _, staged := w.Effects(); !staged {
+		return errNoStage
+	}
+
+	return nil
+}
 
 // doOptimistic is Do without a claim.
 func doOptimistic[T any](
@@ -110,23 +121,25 @@ func runUnclaimed[T any](
 	returned := false
 
 	defer func() {
-		_, staged := work.Effects()
+		work.staging.end()
 
 		switch {
 		case !returned:
 			_, _ = s.Reject(ctx, key, opts, errors.New("the work panicked or ended its goroutine"), false)
 		case err != nil:
 			rec, err = s.reject(ctx, key, opts, err)
-		case !staged:
-			rec, err = s.reject(ctx, key, opts, keyError("commit", key, errNoStage))
 		}
 	}()
 
 	value, err = fn(work.Context(ctx))
 	returned = true
 
-	if err == nil {
-		err = work.StageErr()
+	if err != nil {
+		return value, nil, err
+	}
+
+	if err = work.StageErr(); err != nil {
+		err = keyError("commit", key, err)
 	}
 
 	return value, nil, err

@@ -123,8 +123,8 @@ func (x *exchange) workUnclaimed(ctx context.Context) outcome {
 // commit commits the answer with what the handler staged. A run whose answer is not kept, whose success staged nothing or whose staged item
 // is refused did not succeed, which is written down instead.
 func (x *exchange) commit(ctx context.Context, work *idemddb.Work) outcome {
-	effects, staged := work.Effects()
-	x.slip(stageError(work, staged))
+	effects, _ := work.Effects()
+	x.slip(work.StageErr())
 
 	if x.cause != nil {
 		return x.reject(ctx, x.cause)

@@ -3,7 +3,6 @@ package lambdawrap
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 )
@@ -24,10 +23,10 @@ func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) out
 	}
 
 	err, isLate := v.handle(work.Context(ctx), m.work)
-	effects, staged := work.Effects()
+	effects, _ := work.Effects()
 
 	if err == nil {
-		err = stageError(work, staged)
+		err = work.StageErr()
 	}
 
 	if isLate || err != nil {
@@ -46,20 +45,6 @@ func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) out
 
 	return v.awaitCommit(ctx, m, opts, wait)
 }
-
-// stageError says why a run is not done although its handler returned no error. Nil means that it is.
-func stageError(work *idemddb.Work, staged bool) error {
-	switch err := work.StageErr(); {
-	case err != nil:
-		return fmt.Errorf("lambdawrap: %w", err)
-	case !staged:
-		return errNoStage
-	default:
-		return nil
-	}
-}
-
-var errNoStage = fmt.Errorf("%w: the handler ran without a claim and did not call Stage", idemddb.ErrNotStaged)
 
 // notBegun reads the answer of NewWork when there is no work to do: the key was completed before, the message is refused, or the options of
 // the Store do not allow work without a claim.

@@ -103,7 +103,7 @@ func unclaimed(err error) outcome {
 
 // settle settles a claim after its handler. Until that is done, an effect counts as unrecorded.
 func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, err error) outcome {
-	if err == nil && claim.Settled() == "" {
+	if err == nil {
 		err = claim.StageErr()
 	}
 

@@ -296,7 +296,7 @@ var effectMutants = []mutant{
 		why:  "Stage does not keep that it refused something",
 		file: "idemddb/effects.go",
 		old: `} else if s.failed == nil {
-		s.failed = err
+		s.failed = fmt.Errorf("%w: %w", ErrNotStaged, err)
 	}`,
 		new: `}`,
 		pkg: "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
@@ -318,8 +318,8 @@ var effectMutants = []mutant{
 	{
 		why:  "Do without a claim commits although Stage refused something",
 		file: "idemddb/work.go",
-		old:  `err = work.StageErr()`,
-		new:  `_ = work.StageErr()`,
+		old:  `if err = work.StageErr(); err != nil {`,
+		new:  `if _ = work.StageErr(); err != nil {`,
 		pkg:  "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
 	},
 	{
@@ -346,8 +346,8 @@ var effectMutants = []mutant{
 	{
 		why:  "an optimistic message is done although its handler ignored an error of Stage",
 		file: "lambdawrap/optimistic.go",
-		old:  `err = stageError(work, staged)`,
-		new:  `_ = stageError(work, staged)`,
+		old:  `err = work.StageErr()`,
+		new:  `_ = work.StageErr()`,
 		pkg:  "lambdawrap", run: "TestAMessageWhoseHandlerIgnoresAnErrorOfStage",
 	},
 	{
