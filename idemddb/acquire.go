@@ -62,12 +62,12 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		opts = &ClaimOptions{}
 	}
 
-	if opts.Optimistic {
-		return nil, nil, keyError("claim", key, errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic"))
-	}
-
 	if s.disabled {
 		return s.claimDisabled(ctx, key), nil, nil
+	}
+
+	if opts.Optimistic {
+		return nil, nil, keyError("claim", key, errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic"))
 	}
 
 	a, err := s.newAcquisition(ctx, key, opts)

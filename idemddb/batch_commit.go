@@ -26,14 +26,8 @@ type waitingCommit struct {
 	alone  bool       // the commit must be sent by a transaction of its own
 }
 
-// Commit is [Store.Commit], in two steps: the commit waits for others from now on, and the returned function waits for its end. Commits
-// that wait at the same time share a transaction: up to 25 keys, 100 items, no item twice. They wait until FlushCommits is called, 25
-// wait, or 0.1 s is over.
-func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (wait func() (*Record, error)) {
-	return b.store.commit(ctx, b, key, opts, result, nil, e)
-}
-
-// FlushCommits sends the commits that wait. A wrapper calls it when no other commit will come soon.
+// FlushCommits sends the commits of [Work.Settle] that wait for others: they share a transaction of up to 25 keys and 100 items, no item
+// twice. They wait until it is called, 25 wait, or 0.1 s is over. A wrapper calls it when no other commit will come soon.
 func (b *Batch) FlushCommits(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -483,7 +483,12 @@ func TestALateTwinOfAGroupAfterARejectedRun(t *testing.T) {
 
 			begin(f, f.db, types.TransactWriteItem{Delete: &types.Delete{TableName: new("records"), Key: counted("1").Update.Key}}).Commit()
 
-			if _, err := f.store.Reject(f.Context(), "1", nil, effect, final); err != nil {
+			var cause error = effect
+			if final {
+				cause = permanentError{effect}
+			}
+
+			if _, err := f.store.Reject(f.Context(), "1", nil, cause); err != nil {
 				f.Error(err)
 			}
 

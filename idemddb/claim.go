@@ -121,31 +121,6 @@ func (c *Claim) Settled() Kind {
 	return c.settled
 }
 
-// Staged reports whether effects are staged for the claim: then its work has had no effect before it is committed. It is for wrappers.
-func (c *Claim) Staged() bool {
-	c.mustExist()
-	c.staging.mu.Lock()
-	defer c.staging.mu.Unlock()
-
-	return len(c.staging.effects.Items) > 0 || len(c.staging.effects.Messages) > 0
-}
-
-// StageErr returns ErrNotStaged if Stage refused something, with the reason, once: after that the claim may be completed without it. It
-// returns nil for a claim that is settled. It is for wrappers, which decide what such an error means.
-func (c *Claim) StageErr() error {
-	if c.Settled() != "" {
-		return nil
-	}
-
-	return c.staging.takeFailure()
-}
-
-// EndStaging lets the work of the claim stage no more, because it did not return in time. It is for wrappers.
-func (c *Claim) EndStaging() {
-	c.mustExist()
-	c.staging.end()
-}
-
 // Held reports whether the claim's lease is not over by Options.Now, and no write of the claim was fenced. It is for wrappers, whose work
 // may begin some time after the claim.
 func (c *Claim) Held() bool {

@@ -1,6 +1,7 @@
 package idemddb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -271,16 +272,8 @@ func (a *acquisition) event() Event {
 		e.Kind = Replayed
 	case a.record != nil:
 		e.Kind, e.Fence, e.Attempt, e.Trace = Replayed, a.record.Fence, a.record.Attempts, a.record.Trace
-	case errors.Is(a.err, ErrInProgress):
-		e.Kind = InProgress
-	case errors.Is(a.err, ErrMismatch):
-		e.Kind = Mismatch
-	case errors.Is(a.err, ErrFailed):
-		e.Kind = Refused
-	case errors.Is(a.err, ErrCorrupt):
-		e.Kind = Corrupt
 	default:
-		e.Kind = Unanswered
+		e.Kind = cmp.Or(KindOf(a.err), Unanswered)
 	}
 
 	return e

@@ -23,22 +23,30 @@ const minCommitRetention = time.Hour
 // perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if it is below
 // one hour; and the errors of [Stage], with nothing sent.
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
-	return s.commit(ctx, nil, key, opts, result, nil, e)()
+	c, err := s.newCommit(ctx, key, opts)
+	if err != nil {
+		return nil, err
+	}
+
+	e = Effects{Items: copyItems(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
+	if err := s.checkEffects(c.partition, e); err != nil {
+		return nil, keyError("commit", key, err)
+	}
+
+	return c.start(ctx, nil, result, nil, e)()
 }
 
-// commit begins a commit and returns the function that waits for its end. In a batch the commit waits for others from now on. omitted
+// start begins the commit and returns the function that waits for its end. In a batch the commit waits for others from now on. omitted
 // says why there is no result, if the work had one.
-func (s *Store) commit(
-	ctx context.Context, b *Batch, key string, opts *ClaimOptions, result []byte, omitted error, e Effects,
+func (c *committing) start(
+	ctx context.Context, b *Batch, result []byte, omitted error, e Effects,
 ) (wait func() (*Record, error)) {
-	c, err := s.newCommit(ctx, key, opts, e)
-	if err != nil {
-		return func() (*Record, error) { return nil, err }
+	s := c.store
+	if s.disabled {
+		return func() (*Record, error) { return nil, s.writeUnclaimed(ctx, c.key, e) }
 	}
 
-	if s.disabled {
-		return func() (*Record, error) { return nil, s.writeUnclaimed(ctx, key, c.effects) }
-	}
+	c.effects = e
 
 	if !c.cached() {
 		c.trace = s.trace(ctx)
@@ -106,7 +114,7 @@ func (c *committing) keepResult(ctx context.Context, result []byte, omitted erro
 	return omitted
 }
 
-func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e Effects) (*committing, error) {
+func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (*committing, error) {
 	if s.opts.Retention < minCommitRetention {
 		return nil, fmt.Errorf("idemddb: commit: Options.Retention: must be at least %v, is %v", minCommitRetention, s.opts.Retention)
 	}
@@ -120,16 +128,11 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e
 		return nil, keyError("commit", key, err)
 	}
 
-	e = Effects{Items: copyItems(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
-	if err := s.checkEffects(a.partition, e); err != nil {
-		return nil, keyError("commit", key, err)
-	}
-
 	if s.disabled {
 		s.tellDisabled(ctx)
 	}
 
-	return &committing{acquisition: *a, tx: newTx(), effects: e, patience: opts.Wait}, nil
+	return &committing{acquisition: *a, tx: newTx(), patience: opts.Wait}, nil
 }
 
 // run commits the key by a transaction of its own. It begins anew if the record changed between two requests.
@@ -195,20 +198,6 @@ func (c *committing) read(answer *part, err error) {
 	case !c.recognizes(answer.found):
 		c.conflict(answer.found)
 	}
-}
-
-// event is that of a commit that was not made, or was made before.
-func (c *committing) event() Event {
-	e := c.acquisition.event()
-
-	switch {
-	case errors.Is(c.err, ErrEffectRefused):
-		e.Kind = EffectRefused
-	case errors.Is(c.err, ErrUncommitted):
-		e.Kind = Uncommitted
-	}
-
-	return e
 }
 
 // follow does what a refusal asks for that only another request can answer.

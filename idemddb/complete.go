@@ -27,9 +27,7 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 		return keyError("complete", c.key, err)
 	}
 
-	e, _ := c.staging.take()
-
-	return c.completeWith(ctx, result, e)
+	return c.completeWith(ctx, result, c.staging.take())
 }
 
 // completeWith completes with a result, or without it if it cannot be kept.
@@ -59,11 +57,13 @@ func (c *Claim) write(ctx context.Context, result types.AttributeValue, e Effect
 	return c.commit(ctx, result, e, omitted)
 }
 
-// completeOmitted completes with a mark in place of a result that could not be kept, and why.
-func (c *Claim) completeOmitted(ctx context.Context, why error) error {
-	e, _ := c.staging.take()
+// record completes the claim with a result, or with a mark in its place if it was omitted for a reason.
+func (c *Claim) record(ctx context.Context, result []byte, omitted error) error {
+	if omitted == nil {
+		return c.Complete(ctx, result)
+	}
 
-	return c.write(ctx, omittedValue, e, why)
+	return c.write(ctx, omittedValue, c.staging.take(), omitted)
 }
 
 func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitted error) error {

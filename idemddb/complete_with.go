@@ -164,20 +164,3 @@ func (c *Claim) reopen() {
 		r.resume()
 	}
 }
-
-// Refuse settles a claim whose completion was refused because of an effect, as Effects.Refused says: failed if that is permanent, else
-// released. Both are fenced, so that a late request of the transaction is refused afterwards. meaning is what Refused says; it is nil if an
-// earlier try of the transaction was applied after all, so that the key is completed. err is that of the settlement. It is for wrappers.
-func (c *Claim) Refuse(ctx context.Context, e *EffectError) (meaning, err error) {
-	if meaning = e.Meaning(); isPermanent(meaning) {
-		err = c.Fail(ctx, meaning)
-	} else {
-		err = c.Release(ctx, meaning)
-	}
-
-	if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current == c.fence {
-		return nil, nil // only the transaction can have completed this claim
-	}
-
-	return meaning, err
-}

@@ -29,67 +29,62 @@ import (
 func Do[T any](
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context) (T, error),
 ) (T, error) {
+	var (
+		with ClaimOptions
+		zero T
+	)
+
 	if opts != nil {
-		needed := *opts
-		needed.SkipResult = false
-		opts = &needed
+		with = *opts
+		with.SkipResult = false
 	}
 
-	if opts != nil && opts.Optimistic {
-		return doOptimistic(ctx, s, key, opts, fn)
-	}
-
-	var zero T
-
-	claim, rec, err := s.Claim(ctx, key, opts)
+	work, e := s.Begin(ctx, key, &with)
 
 	switch {
-	case err != nil:
-		return zero, err
-	case rec != nil:
-		return answerOf[T](rec, opts)
+	case e.Record != nil:
+		return replay[T](e.Record, &with)
+	case work == nil:
+		return zero, e.Err
 	}
 
-	value, err := run(ctx, claim, fn)
-	if err != nil || claim.Settled() != "" {
+	value, err := run(ctx, work, fn)
+
+	var (
+		result  []byte
+		omitted error
+	)
+
+	if err == nil {
+		result, omitted = encode(value)
+	}
+
+	switch e = work.settle(ctx, result, omitted, err)(); {
+	case e.BySelf:
 		return value, err
+	case e.Record != nil:
+		return replay[T](e.Record, &with)
+	case e.Done:
+		return value, nil
+	default:
+		return value, e.Err
 	}
-
-	return completeValue(ctx, claim, value)
 }
 
-// completeValue completes the claim with the value of its work, and returns what Do returns.
-func completeValue[T any](ctx context.Context, claim *Claim, value T) (T, error) {
-	result, omitted := encode(value)
+// run runs fn. If fn panics or ends its goroutine, the key is released.
+func run[T any](ctx context.Context, work *Work, fn func(context.Context) (T, error)) (value T, err error) {
+	returned := false
 
-	err := claim.record(ctx, result, omitted)
-	if effect, ok := errors.AsType[*EffectError](err); ok {
-		meaning, failed := claim.Refuse(ctx, effect)
+	defer func() {
+		if !returned {
+			work.Settle(ctx, nil, errors.New("the work panicked or ended its goroutine"))()
+		}
+	}()
 
-		return value, errors.Join(meaning, failed)
-	}
-
-	if IsDone(err) {
-		return valueOfDone(value, err)
-	}
+	value, err = fn(work.Context(ctx))
+	returned = true
 
 	return value, err
-}
-
-// valueOfDone is what Do returns for work that is done: the worker's own value, or that of the record of another worker, who was first.
-func valueOfDone[T any](own T, err error) (T, error) {
-	fenced, ok := errors.AsType[*FencedError](err)
-
-	switch {
-	case !ok || fenced.Record == nil || fenced.Current == fenced.Held:
-		return own, nil
-	case fenced.unread != nil:
-		var zero T
-
-		return zero, fenced.unread
-	default:
-		return replay[T](fenced.Record)
-	}
 }
 
 // workKey is the context key for the innermost work: its *Claim, or the *staging of work that has no claim.
@@ -102,59 +97,15 @@ func FromContext(ctx context.Context) (*Claim, bool) {
 	return c, ok
 }
 
-// run runs fn while the lease is renewed. If fn does not end well, the claim is released, also if fn panics or ends its goroutine; or it
-// is failed, if the error is permanent.
-func run[T any](ctx context.Context, claim *Claim, fn func(context.Context) (T, error)) (value T, err error) {
-	work, stop := claim.Keep(ctx)
-	returned := false
-
-	defer func() {
-		stop()
-
-		if returned && err == nil || claim.Settled() != "" {
-			return
-		}
-
-		cause := err
-		if !returned {
-			cause = errors.New("the work panicked or ended its goroutine")
-		}
-
-		settle := claim.Release
-		if isPermanent(cause) {
-			settle = claim.Fail
-		}
-
-		if settled := settle(ctx, cause); settled != nil {
-			err = errors.Join(err, settled)
-		}
-	}()
-
-	value, err = fn(work)
-	returned = true
-
-	if err == nil {
-		err = claim.StageErr()
-	}
-
-	return value, err
-}
-
-// record completes the claim with a result, or without it if it was omitted for a reason.
-func (c *Claim) record(ctx context.Context, result []byte, omitted error) error {
-	if omitted != nil {
-		return c.completeOmitted(ctx, omitted)
-	}
-
-	return c.Complete(ctx, result)
-}
-
 // replay decodes the result of a record. It is a zero value if the record has none, because it was completed without one or because it
 // was not kept.
-func replay[T any](rec *Record) (T, error) {
+func replay[T any](rec *Record, opts *ClaimOptions) (T, error) {
 	var value T
 
-	if rec.Result == nil {
+	switch {
+	case rec.ResultOmitted && opts.NeedResult:
+		return value, keyError("replay", rec.Key, ErrResultOmitted)
+	case rec.Result == nil:
 		return value, nil
 	}
 

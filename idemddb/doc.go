@@ -74,9 +74,11 @@
 //
 // # For wrappers
 //
-// Most programs need [New], [Do], [Store.Claim] and the methods that settle a claim. [Batch], [WithInvocation], [OnRetry], [IsDone],
-// [Claim.Keep], [Claim.Held], [Claim.Settled], [Claim.ReleaseUnused], [Claim.Refuse], [Claim.Staged], [Claim.StageErr], [Claim.EndStaging],
-// [Store.NewWork], [Store.Reject], [Store.RetryAfter] and [Store.Disabled] are for packages that run the work of others, such as
-// lambdawrap. [Store.UnsentQueries], [Store.UnsentScan], [Store.RecordInput], [Store.RecordOf], [Store.UnsentFor] and [Store.SendStored]
+// Most programs need [New], [Do], [Store.Claim] and the methods that settle a claim. A package that runs the work of others, such as
+// lambdawrap, begins a [Work], runs the code with its context, and settles it; the [Ending] says what became of the key. It shares requests
+// by a [Batch]. [WithInvocation] and [OnRetry] are for its contexts; [KindOf], [IsDone], [Claim.Held], [Claim.Settled],
+// [Claim.ReleaseUnused], [Store.RetryAfter] and [Store.Disabled] are for it, too.
+//
+// [Store.UnsentQueries], [Store.UnsentScan], [Store.RecordInput], [Store.RecordOf], [Store.UnsentFor] and [Store.SendStored]
 // are for package outbox; [Store.Table], [Store.Namespace], [Store.Options] and [Store.Readable] for package operate.
 package idemddb

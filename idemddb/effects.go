@@ -62,8 +62,8 @@ func (e *EffectError) Unwrap() []error {
 	return []error{ErrEffectRefused, e.cause}
 }
 
-// Meaning returns what Effects.Refused says of the error, or the error itself. It is for wrappers.
-func (e *EffectError) Meaning() error {
+// meaning returns what Effects.Refused says of the error, or the error itself.
+func (e *EffectError) meaning() error {
 	if e.refused == nil || e.Code != conditionFailed {
 		return e
 	}
@@ -165,13 +165,18 @@ func (s *staging) failure() error {
 	return s.failed
 }
 
-// takeFailure is failure for a caller that decides what it means. Nothing else fails because of it afterwards.
-func (s *staging) takeFailure() error {
+// takeFailure is failure for a caller that decides what it means. Nothing else fails because of it afterwards. Where the work mustStage,
+// it is also a failure not to have called Stage.
+func (s *staging) takeFailure(mustStage bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	err := s.failed
-	s.failed = nil
+	if err == nil && mustStage && !s.staged {
+		err = errNoStage
+	}
+
+	s.failed, s.staged = nil, true
 
 	return err
 }
@@ -205,19 +210,18 @@ func (s *staging) with(e Effects) (Effects, error) {
 	return all, nil
 }
 
-// take ends the staging and returns what a completion writes. It returns false if Stage was not called, or refused something. After a
-// CompleteWith whose outcome is not known, a completion writes the same effects.
-func (s *staging) take() (Effects, bool) {
+// take ends the staging and returns what a completion writes. After a CompleteWith whose outcome is not known, that is the same again.
+func (s *staging) take() Effects {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	s.closed = true
 
 	if s.sent != nil {
-		return *s.sent, true
+		return *s.sent
 	}
 
-	return s.effects, s.staged && s.failed == nil
+	return s.effects
 }
 
 // takeWith is take for a CompleteWith. Its own effects are not staged: if it is refused, the next one has others.
@@ -266,12 +270,4 @@ func (s *staging) fits(result []byte) bool {
 	defer s.mu.Unlock()
 
 	return s.store.opts.Results != nil || s.store.checkSize(s.partition, &types.AttributeValueMemberB{Value: result}, s.effects) == nil
-}
-
-// Fits reports whether a result fits into the record and into the transaction, beside what is staged for the claim. A result that does not
-// fit would be omitted by Complete. It is for wrappers, which have a smaller one then.
-func (c *Claim) Fits(result []byte) bool {
-	c.mustExist()
-
-	return c.staging.fits(result)
 }

@@ -111,9 +111,18 @@ func (e *FencedError) Error() string {
 	}
 }
 
-// HasFailed reports whether the key was ended as failed while the claim was held: by another worker's claim, because of NoTakeover or
-// MaxAttempts. It is for wrappers.
-func (e *FencedError) HasFailed() bool { return e.Current == e.Held && e.state == stateFailed }
+// hasFailed reports whether the key was ended as failed while the claim was held: by another worker's claim, because of NoTakeover or
+// MaxAttempts.
+func (e *FencedError) hasFailed() bool { return e.Current == e.Held && e.state == stateFailed }
+
+// other returns the record of another claim of the key, if that completed it and its result could be read.
+func (e *FencedError) other() *Record {
+	if e.Current == e.Held || e.unread != nil {
+		return nil
+	}
+
+	return e.Record
+}
 
 // Unwrap returns ErrFenced.
 func (*FencedError) Unwrap() error { return ErrFenced }

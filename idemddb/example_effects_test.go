@@ -88,12 +88,16 @@ func ExampleClaim_CompleteWith() {
 	// alice has 70
 }
 
-// A wrapper that has a smaller result asks before it completes.
-func ExampleClaim_Fits() {
+// A wrapper that has a smaller result asks before it settles.
+func ExampleWork_Fits() {
 	store, _ := inMemory(nil)
 
-	claim := claimed(store, "payment-1")
-	fmt.Println(claim.Fits([]byte("receipt 1")), claim.Fits(make([]byte, 500_000)))
+	work, ending := store.Begin(context.Background(), "payment-1", nil)
+	if work == nil {
+		panic(ending.Err)
+	}
+
+	fmt.Println(work.Fits([]byte("receipt 1")), work.Fits(make([]byte, 500_000)))
 	// Output: true false
 }
 

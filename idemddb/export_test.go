@@ -1,6 +1,7 @@
 package idemddb
 
 import (
+	"context"
 	"maps"
 	"strings"
 )
@@ -124,3 +125,27 @@ func Insert(table string, o Options, fingerprint bool) (text string, attributes 
 
 	return e.insert, e.inserted
 }
+
+// Commit commits a key together with others of its batch, as work without a claim that staged these effects.
+func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (wait func() (*Record, error)) {
+	c, err := b.store.newCommit(ctx, key, opts)
+	if err != nil {
+		return func() (*Record, error) { return nil, err }
+	}
+
+	e = Effects{Items: copyItems(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
+
+	return c.start(ctx, b, result, nil, e)
+}
+
+// Reject is what a Work without a claim writes if it does not succeed.
+func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, cause error) (*Record, error) {
+	if opts == nil {
+		opts = &ClaimOptions{}
+	}
+
+	return s.reject(ctx, key, opts, cause)
+}
+
+// Meaning is what Effects.Refused says.
+func (e *EffectError) Meaning() error { return e.meaning() }

@@ -62,6 +62,17 @@ func observed(t testing.TB, opts *idemddb.Options) (*idemddb.Store, *idemddbtest
 }
 
 // claim demands a claim.
+func beginWork(t testing.TB, s *idemddb.Store, key string, opts *idemddb.ClaimOptions) *idemddb.Work {
+	t.Helper()
+
+	w, e := s.Begin(t.Context(), key, opts)
+	if w == nil {
+		t.Fatalf("got %+v, want work", e)
+	}
+
+	return w
+}
+
 func claim(t testing.TB, s *idemddb.Store, key string) *idemddb.Claim {
 	t.Helper()
 

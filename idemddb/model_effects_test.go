@@ -347,7 +347,12 @@ func (w *effectWorld) reject(t *rapid.T) {
 	worker := w.one(t)
 	w.faults(t, worker)
 
-	_, err := worker.store.Reject(w.ctx, "k", nil, errors.New("closed"), rapid.Bool().Draw(t, "final"))
+	cause := errors.New("closed")
+	if rapid.Bool().Draw(t, "final") {
+		cause = permanentError{cause}
+	}
+
+	_, err := worker.store.Reject(w.ctx, "k", nil, cause)
 	if errors.Is(err, idemddb.ErrFenced) {
 		t.Fatal(err)
 	}

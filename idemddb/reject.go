@@ -10,24 +10,15 @@ import (
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
-// Reject writes down that work without a claim ran and did not succeed, under the condition of a claim: the key is released, with one
-// attempt more, or ended for good. It returns what the record says if it refuses: the record of a completed key, or the error of a
-// claim. It is for wrappers that run work without a claim.
-func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, cause error, permanent bool) (*Record, error) {
-	if s.disabled {
-		return nil, nil //nolint:nilnil // there are no records
-	}
-
-	if opts == nil {
-		opts = &ClaimOptions{}
-	}
-
+// reject writes down that work without a claim ran and did not succeed, under the condition of a claim: the key is released, with one
+// attempt more, or ended for good. It returns what the record says if it refuses: the record of a completed key, or the error of a claim.
+func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, cause error) (*Record, error) {
 	a, err := s.newAcquisition(ctx, key, opts)
 	if err != nil {
 		return nil, keyError("reject", key, err)
 	}
 
-	r := &rejecting{*a, errorText(cause), permanent}
+	r := &rejecting{*a, errorText(cause), isPermanent(cause)}
 	r.trace = s.trace(ctx)
 
 	write, p, cancel := s.settleContext(ctx)
@@ -41,7 +32,7 @@ func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, caus
 
 	if r.record == nil && r.err == nil {
 		kind := Released
-		if permanent {
+		if r.permanent {
 			kind = Failed
 		}
 
@@ -51,7 +42,7 @@ func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, caus
 	return r.record, r.err
 }
 
-// rejecting is one call of Reject.
+// rejecting is one call of reject.
 type rejecting struct {
 	acquisition
 

@@ -277,7 +277,7 @@ func TestAResultThatCannotBeReadIsAnErrorUntilItCan(t *testing.T) {
 						return f.store.Commit(f.Context(), "k", nil, nil, items(counted("e")))
 					},
 					"Reject": func() (any, error) {
-						return f.store.Reject(f.Context(), "k", nil, errors.New("down"), false)
+						return f.store.Reject(f.Context(), "k", nil, errors.New("down"))
 					},
 				} {
 					got, err := ask()

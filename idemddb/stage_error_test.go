@@ -2,6 +2,7 @@ package idemddb_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -96,14 +97,15 @@ func TestAClaimIsNotCompletedIfItsWorkIgnoresAnErrorOfStage(t *testing.T) {
 func TestStageErrIsReturnedOnce(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
-		c := claim(f, f.store, "k")
-		work, stop := c.Keep(f.Context())
-		_, _ = ignores(work)
+		for _, opts := range []*idemddb.ClaimOptions{nil, optimistic} {
+			key := fmt.Sprint(opts != nil)
+			work := beginWork(f, f.store, key, opts)
+			_, _ = ignores(work.Context(f.Context()))
+			is(f, work.StageErr(), idemddb.ErrNotStaged)
+			must(f, work.StageErr(), work.Settle(f.Context(), nil, nil)().Err)
+		}
 
-		stop()
-		is(f, c.StageErr(), idemddb.ErrNotStaged)
-		must(f, c.StageErr(), c.Complete(f.Context(), nil))
-		happened(f, f.db, "a", 1)
+		happened(f, f.db, "a", 2)
 	})
 }
 
@@ -121,26 +123,21 @@ func TestAnErrorOfStageAfterTheEndIsNotOneOfTheCompletion(t *testing.T) {
 }
 
 // A wrapper that does not ask for the error does not commit the rest.
-func TestWorkOfWhichStageRefusedSomethingHasStagedNothing(t *testing.T) {
+func TestWorkOfWhichStageRefusedSomethingIsNotCompleted(t *testing.T) {
 	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		for _, opts := range []*idemddb.ClaimOptions{nil, optimistic} {
+			work := beginWork(f, f.store, fmt.Sprint(opts != nil), opts)
+			_, _ = ignores(work.Context(f.Context()))
 
-	s, _ := newStore(t, nil)
+			e := work.Settle(f.Context(), nil, nil)()
+			is(f, e.Err, idemddb.ErrNotStaged)
 
-	work, rec, err := s.NewWork(t.Context(), "k", nil)
-	if rec != nil {
-		t.Fatal(rec)
-	}
+			if e.Kind != idemddb.Released || e.Done || e.Unknown {
+				f.Errorf("got %+v, want a release", e)
+			}
+		}
 
-	must(t, err)
-	_, _ = ignores(work.Context(t.Context()))
-
-	if _, staged := work.Effects(); staged {
-		t.Error("it counts as staged")
-	}
-
-	is(t, work.StageErr(), idemddb.ErrNotStaged)
-
-	if effects, staged := work.Effects(); !staged || len(effects.Items) != 1 {
-		t.Errorf("staged: %t, %d items", staged, len(effects.Items))
-	}
+		happened(f, f.db, "a", 0)
+	})
 }

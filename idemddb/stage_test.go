@@ -70,8 +70,8 @@ func TestStageRefusesWhatCannotBeWritten(t *testing.T) {
 			t.Parallel()
 
 			s, db := newStore(t, nil)
-			work, stop := claim(t, s, "k").Keep(t.Context())
-			defer stop()
+			begun := beginWork(t, s, "k", nil)
+			work := begun.Context(t.Context())
 
 			db.ResetRequests()
 			must(t, idemddb.Stage(work, c.before))
@@ -92,10 +92,9 @@ func TestStageRefusesWhatCannotBeWritten(t *testing.T) {
 				t.Errorf("%d requests", n)
 			}
 
-			c, _ := idemddb.FromContext(work)
-			is(t, c.Complete(t.Context(), nil), idemddb.ErrNotStaged)
-			is(t, c.StageErr(), idemddb.ErrNotStaged)
-			must(t, c.Complete(t.Context(), nil)) // what was staged before is unharmed
+			is(t, begun.Claim().Complete(t.Context(), nil), idemddb.ErrNotStaged)
+			is(t, begun.StageErr(), idemddb.ErrNotStaged)
+			must(t, begun.Settle(t.Context(), nil, nil)().Err) // what was staged before is unharmed
 		})
 	}
 }
@@ -134,34 +133,27 @@ func TestAResultThatFitsIsKept(t *testing.T) {
 		s, _ := newStore(t, nil)
 		size := 0 // the largest result that fits
 
-		begin := func(key string) *idemddb.Claim {
-			c := claim(t, s, key)
-			work, stop := c.Keep(t.Context())
+		begin := func(key string, opts *idemddb.ClaimOptions) *idemddb.Work {
+			work := beginWork(t, s, key, opts)
+			must(t, idemddb.Stage(work.Context(t.Context()), e))
 
-			defer stop()
-
-			must(t, idemddb.Stage(work, e))
-
-			return c
+			return work
 		}
 
-		c := begin("fits")
+		work := begin("fits", nil)
 		for step := 1 << 18; step > 0; step /= 2 {
-			if c.Fits(make([]byte, size+step)) {
+			if work.Fits(make([]byte, size+step)) {
 				size += step
 			}
 		}
 
-		work, _, err := s.NewWork(t.Context(), "fits", nil)
-		must(t, err)
-		must(t, idemddb.Stage(work.Context(t.Context()), e))
-
-		if !work.Fits(make([]byte, size)) || work.Fits(make([]byte, size+1)) {
+		unclaimed := begin("unclaimed", optimistic)
+		if !unclaimed.Fits(make([]byte, size-len("unclaimed")+len("fits"))) || unclaimed.Fits(make([]byte, size+1)) {
 			t.Errorf("%s: %d bytes are not the most for work without a claim", name, size)
 		}
 
-		must(t, c.Complete(t.Context(), make([]byte, size)))
-		is(t, begin("more").Complete(t.Context(), make([]byte, size+1)), idemddb.ErrTooLarge)
+		must(t, work.Claim().Complete(t.Context(), make([]byte, size)))
+		is(t, begin("more", nil).Claim().Complete(t.Context(), make([]byte, size+1)), idemddb.ErrTooLarge)
 	}
 }
 
@@ -172,18 +164,16 @@ func TestAllMessagesOfARecordCanBeParked(t *testing.T) {
 	never := idemddb.ErrUnsendable
 	s, db := newStore(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": answering(fmt.Errorf("%w: %s", never, strings.Repeat("y", 300)))}})
 
-	c := claim(t, s, "many")
-	work, stop := c.Keep(t.Context())
-
-	defer stop()
+	work := beginWork(t, s, "many", nil)
+	ctx := work.Context(t.Context())
 
 	var full error
 	for full == nil {
-		full = idemddb.Stage(work, idemddb.Effects{Messages: make100()})
+		full = idemddb.Stage(ctx, idemddb.Effects{Messages: make100()})
 	}
 
-	is(t, c.StageErr(), idemddb.ErrNotStaged)
-	must(t, c.Complete(t.Context(), nil))
+	is(t, work.StageErr(), idemddb.ErrNotStaged)
+	must(t, work.Settle(t.Context(), nil, nil)().Err)
 
 	if it := recordOf(db, "many"); it["outbox"] != nil || it["parked"] == nil {
 		t.Error("the messages are not parked")
@@ -317,17 +307,22 @@ func TestStageSaysWhereThereIsNoClaim(t *testing.T) {
 	is(t, idemddb.Stage(t.Context(), items(counted("a"))), idemddb.ErrNoClaim)
 	idemddb.Unstage(t.Context())
 
-	for name, settle := range map[string]func(*idemddb.Claim) error{
-		"complete": func(c *idemddb.Claim) error { return c.Complete(t.Context(), nil) },
-		"release":  func(c *idemddb.Claim) error { return c.Release(t.Context(), nil) },
-		"fail":     func(c *idemddb.Claim) error { return c.Fail(t.Context(), nil) },
-		"late":     func(c *idemddb.Claim) error { c.EndStaging(); return nil },
+	for name, settle := range map[string]func(*idemddb.Work) error{
+		"complete": func(w *idemddb.Work) error { return w.Claim().Complete(t.Context(), nil) },
+		"release":  func(w *idemddb.Work) error { return w.Claim().Release(t.Context(), nil) },
+		"fail":     func(w *idemddb.Work) error { return w.Claim().Fail(t.Context(), nil) },
+		"settle":   func(w *idemddb.Work) error { return w.Settle(t.Context(), nil, nil)().Err },
+		"late": func(w *idemddb.Work) error {
+			stop, err := w.Abandon(t.Context())
+			stop()
+
+			return err
+		},
 	} {
-		c := claim(t, s, name)
-		work, stop := c.Keep(t.Context())
-		must(t, settle(c))
+		w := beginWork(t, s, name, nil)
+		work := w.Context(t.Context())
+		must(t, settle(w))
 		is(t, idemddb.Stage(work, items(counted(name))), idemddb.ErrFenced)
-		stop()
 		happened(t, db, name, 0)
 	}
 }
@@ -336,28 +331,26 @@ func TestUnstageForgetsWhatWasStaged(t *testing.T) {
 	t.Parallel()
 
 	s, db := newStore(t, nil)
-	c := claim(t, s, "k")
-	work, stop := c.Keep(t.Context())
-
-	defer stop()
+	w := beginWork(t, s, "k", nil)
+	work := w.Context(t.Context())
 
 	must(t, idemddb.Stage(work, idemddb.Effects{
 		Items: []types.TransactWriteItem{counted("a")}, Messages: []idemddb.Message{{To: "bank", Body: "b"}},
 		Refused: func(*idemddb.EffectError) error { t.Error("the Refused of what was forgotten is asked"); return nil },
 	}))
 
-	if !c.Staged() {
+	if len(w.Staged().Items) != 1 || w.HasEffect(nil) {
 		t.Error("nothing is staged")
 	}
 
 	idemddb.Unstage(work)
 
-	if c.Staged() {
+	if len(w.Staged().Items) != 0 || !w.HasEffect(nil) {
 		t.Error("something is staged")
 	}
 
 	must(t, idemddb.Stage(work, items(counted("a"), counted("b"))))
-	must(t, c.Complete(t.Context(), nil))
+	must(t, w.Settle(t.Context(), nil, nil)().Err)
 	happened(t, db, "a", 1)
 	happened(t, db, "b", 1)
 

@@ -6,41 +6,88 @@ import (
 	"fmt"
 )
 
-// Work is the work of one key without a claim: it has no effect but what it stages, and is committed when it has succeeded. It is for
-// wrappers.
+// Work is one run of the work of a key, under a claim or, with ClaimOptions.Optimistic, without one. It is for wrappers, which run the code
+// of others: Begin, Context, the code, Settle. [Do] is made of it. Its methods are called one after the other.
 type Work struct {
-	staging staging
+	*staging
+
+	store  *Store
+	batch  *Batch // nil for none
+	claim  *Claim // nil without a claim
+	commit *committing
+	opts   *ClaimOptions
+	stop   func() // ends the renewal of the claim's lease
 }
 
-// NewWork begins the work of a key without a claim. It makes no request. It returns a record from Options.Cache if the key was completed
-// before, and an error for a key or a Store with which the work could not be committed.
-func (s *Store) NewWork(ctx context.Context, key string, opts *ClaimOptions) (*Work, *Record, error) {
-	c, err := s.newCommit(ctx, key, opts, Effects{})
+// Begin begins the work of a key: it claims the key as [Store.Claim] does. With ClaimOptions.Optimistic it makes no request: the work has
+// no effect but what it stages, and Settle commits it. If the work does not begin, the Ending says why.
+func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Work, Ending) {
+	return s.begin(ctx, nil, key, opts)
+}
+
+// Begin is [Store.Begin]. The works of a batch share requests, as its claims do.
+func (b *Batch) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Work, Ending) {
+	return b.store.begin(ctx, b, key, opts)
+}
+
+func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Work, Ending) {
+	w := &Work{store: s, batch: b, opts: opts, stop: func() {}}
+	if opts != nil && opts.Optimistic && !s.disabled {
+		return w.beginCommit(ctx, key)
+	}
+
+	claim := s.Claim
+	if b != nil {
+		claim = b.Claim
+	}
+
+	c, rec, err := claim(ctx, key, opts)
+	if c == nil {
+		return nil, notBegun(rec, err)
+	}
+
+	w.claim, w.staging = c, &c.staging
+
+	return w, Ending{}
+}
+
+// beginCommit begins work without a claim, unless the cache knows that the key is completed.
+func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
+	c, err := w.store.newCommit(ctx, key, w.opts)
 	if err != nil {
-		return nil, nil, err
+		return nil, Ending{Err: err}
 	}
 
-	if !s.disabled && c.cached() {
+	if c.cached() {
 		c.useRecord(ctx, nil)
-		s.opts.Observe(ctx, c.event())
+		w.store.opts.Observe(ctx, c.event())
 
-		return nil, c.record, c.err
+		return nil, notBegun(c.record, c.err)
 	}
 
-	return &Work{staging{store: s, key: key, partition: c.partition}}, nil, nil
+	w.commit, w.staging = c, &staging{store: w.store, key: key, partition: c.partition}
+
+	return w, Ending{}
 }
 
-// Context returns the context for the work, in which it can stage effects.
+// Claim returns the claim of the work, or nil if it has none.
+func (w *Work) Claim() *Claim { return w.claim }
+
+// Context returns the context for the code that does the work: the code can stage effects with it, and finds its claim, whose lease is
+// renewed from now on as by [Claim.Keep].
 func (w *Work) Context(ctx context.Context) context.Context {
-	return context.WithValue(ctx, workKey{}, &w.staging)
+	if w.claim == nil {
+		return context.WithValue(ctx, workKey{}, w.staging)
+	}
+
+	ctx, w.stop = w.claim.Keep(ctx)
+
+	return ctx
 }
 
-// Effects ends the staging and returns what was staged. It returns false if Stage was not called, or if it refused something: then the work
-// is not done, and StageErr says why.
-func (w *Work) Effects() (Effects, bool) { return w.staging.take() }
-
-// Fits reports whether a result fits into the record and into the transaction, beside what is staged.
-func (w *Work) Fits(result []byte) bool { return w.staging.fits(result) }
+// Fits reports whether a result fits into the record and into the transaction, beside what is staged. A result that does not fit would be
+// omitted, so the wrapper may have a smaller one.
+func (w *Work) Fits(result []byte) bool { return w.fits(result) }
 
 // ErrNotStaged says that work returned no error although what it has to write is not staged: [Stage] refused it and the error was
 // ignored; or the work ran without a claim and did not call Stage, not even as Stage(ctx, Effects{}), which means that there is nothing to
@@ -49,120 +96,58 @@ var ErrNotStaged = errors.New("the work succeeded, but what it has to write is n
 
 var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage", ErrNotStaged)
 
-// StageErr ends the staging, and says why work is not done although it returned no error: ErrNotStaged, because Stage was not called, or
-// because it refused something. It says the latter once: after that the work may be committed without it. It is for wrappers, which
-// decide what such an error means.
+// StageErr says why work is not done although its code returned no error: ErrNotStaged. It says so once: after that, Settle completes the
+// work without what is not staged, for a wrapper whose code has told its caller of the error.
 func (w *Work) StageErr() error {
-	if err := w.staging.takeFailure(); err != nil {
-		return err
+	if w.claim != nil && w.claim.Settled() != "" {
+		return nil
 	}
 
-	if _, staged := w.Effects(); !staged {
-		return errNoStage
-	}
-
-	return nil
+	return w.takeFailure(w.claim == nil)
 }
 
-// doOptimistic is Do without a claim.
-func doOptimistic[T any](
-	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context) (T, error),
-) (T, error) {
-	var zero T
+// Held reports whether the work may begin: its claim, if it has one, is held, as [Claim.Held] says.
+func (w *Work) Held() bool { return w.claim == nil || w.claim.Held() }
 
-	work, rec, err := s.NewWork(ctx, key, opts)
+// HasEffect reports whether code that returned err has perhaps had an effect that its record does not show yet: what is staged has not
+// happened.
+func (w *Work) HasEffect(err error) bool {
+	staged := w.Staged()
 
-	switch {
-	case err != nil:
-		return zero, err
-	case rec != nil:
-		return answerOf[T](rec, opts)
-	}
-
-	value, rec, err := runUnclaimed(ctx, s, key, opts, work, fn)
-
-	switch {
-	case rec != nil:
-		return answerOf[T](rec, opts)
-	case err != nil:
-		return value, err
-	}
-
-	return commitValue(ctx, work, opts, value)
+	return w.claim != nil && (isPermanent(err) || err == nil && len(staged.Items) == 0 && len(staged.Messages) == 0 && w.failure() == nil)
 }
 
-// commitValue commits work with its value and its effects, and returns what Do returns.
-func commitValue[T any](ctx context.Context, work *Work, opts *ClaimOptions, value T) (T, error) {
-	s, key := work.staging.store, work.staging.key
-	effects, _ := work.Effects()
+// Staged returns what is staged so far, also for the test of a handler. It must not be changed.
+func (w *Work) Staged() Effects {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 
-	result, omitted := encode(value)
-
-	rec, err := s.commit(ctx, nil, key, opts, result, omitted, effects)()
-	if effect, ok := errors.AsType[*EffectError](err); ok {
-		rec, err = s.reject(ctx, key, opts, effect.Meaning())
-	}
-
-	switch {
-	case rec != nil:
-		return answerOf[T](rec, opts)
-	case errors.Is(err, ErrTooLarge), errors.Is(err, errEncode):
-		return value, nil
-	default:
-		return value, err
-	}
+	return w.effects
 }
 
-// runUnclaimed runs fn. A run that does not end well is written down, also if fn panics or ends its goroutine. If the key was completed
-// meanwhile, it returns that record: the run may have failed because of it.
-func runUnclaimed[T any](
-	ctx context.Context, s *Store, key string, opts *ClaimOptions, work *Work, fn func(context.Context) (T, error),
-) (value T, rec *Record, err error) {
-	returned := false
+// GiveBack ends work that did not begin: its claim does not count as an attempt, as with [Claim.ReleaseUnused].
+func (w *Work) GiveBack(ctx context.Context) error {
+	w.stop()
 
-	defer func() {
-		work.staging.end()
-
-		switch {
-		case !returned:
-			_, _ = s.Reject(ctx, key, opts, errors.New("the work panicked or ended its goroutine"), false)
-		case err != nil:
-			rec, err = s.reject(ctx, key, opts, err)
-		}
-	}()
-
-	value, err = fn(work.Context(ctx))
-	returned = true
-
-	if err != nil {
-		return value, nil, err
+	if w.claim == nil {
+		return nil
 	}
 
-	if err = work.StageErr(); err != nil {
-		err = keyError("commit", key, err)
-	}
-
-	return value, nil, err
+	return w.claim.ReleaseUnused(ctx)
 }
 
-// reject writes down that work did not succeed, or that its commit was refused because of an effect. It returns the cause, joined with
-// what else went wrong, or the record of a completed key: that of an earlier try which was applied, or of another worker.
-func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, cause error) (*Record, error) {
-	rec, err := s.Reject(ctx, key, opts, cause, isPermanent(cause))
-	if rec != nil {
-		return rec, nil
+// Abandon is for code that does not return in time and may still run. It can stage no more. If the work has a claim, its lease is extended
+// by Options.Lease, beyond the invocation's deadline, and renewed until the returned function is called.
+func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
+	w.stop()
+	w.end()
+
+	if w.claim == nil {
+		return func() {}, nil
 	}
 
-	return nil, errors.Join(cause, err)
-}
+	err = w.claim.Extend(ctx)
+	_, stop = w.claim.Keep(context.WithoutCancel(ctx))
 
-// answerOf is the answer of a record to Do.
-func answerOf[T any](rec *Record, opts *ClaimOptions) (T, error) {
-	if rec.ResultOmitted && opts != nil && opts.NeedResult {
-		var zero T
-
-		return zero, keyError("replay", rec.Key, ErrResultOmitted)
-	}
-
-	return replay[T](rec)
+	return stop, err
 }

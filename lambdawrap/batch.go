@@ -72,7 +72,7 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 		return
 	}
 
-	isLost := func(p *piece) bool { return !p.claim.Held() }
+	isLost := func(p *piece) bool { return !p.work.Held() }
 
 	switch {
 	case !v.limits.hasTime():
@@ -152,14 +152,21 @@ func (v *invocation) settlePiece(ctx context.Context, p *piece, answer batchAnsw
 
 	p.stop()
 
-	switch {
-	case answer.isLate:
-		return v.late(ctx, p.claim)
-	case failure == nil && isBlocked(p.message):
-		return released(OutcomeBlocked, errBlocked, p.claim.Release(ctx, errBlocked))
-	default:
-		return settle(ctx, p.claim, failure)
+	if answer.isLate {
+		return v.late(ctx, p.work)
 	}
+
+	blocked := failure == nil && isBlocked(p.message)
+	if blocked {
+		failure = errBlocked
+	}
+
+	o := outcomeOf(p.work.Settle(ctx, nil, failure)())
+	if blocked && o.name == OutcomeFailed {
+		o.name = OutcomeBlocked
+	}
+
+	return o
 }
 
 // finishPiece finishes the messages of a piece that is settled. Those for which no handler ran end as its first message did, unless they

@@ -13,8 +13,8 @@ type piece struct {
 	*message
 
 	others []*message
-	claim  *idemddb.Claim // nil if it is not to be worked on
-	stop   func()         // ends the renewal of its lease
+	work   *idemddb.Work // nil if it is not to be worked on
+	stop   func()        // ends the watch over its claim
 	out    outcome
 }
 
@@ -32,7 +32,7 @@ func (v *invocation) claimAll(ctx context.Context, messages []*message) map[iden
 			v.spawn(func() {
 				defer claims.Done()
 
-				p.claim, p.out = v.claimPiece(ctx, p.message)
+				p.work, p.out = v.claimPiece(ctx, p.message)
 			})
 		}
 	}
@@ -55,7 +55,7 @@ func piecesOf(messages []*message) map[identity]*piece {
 	return pieces
 }
 
-func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim, outcome) {
+func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work, outcome) {
 	wait := v.opts.Wait
 	if !v.deadline.IsZero() { // all messages wait together, and the others must not come back unworked because of this one
 		wait = max(0, min(wait, v.limits.untilLastStart()-v.reserve/latePart))
@@ -63,18 +63,16 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Claim
 
 	ctx = v.contextOf(ctx, m)
 
-	claim, _, err := v.batch.Claim(ctx, m.key, &idemddb.ClaimOptions{
+	work, ending := v.batch.Begin(ctx, m.key, &idemddb.ClaimOptions{
 		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true, Wait: wait,
 	})
-	if claim == nil {
-		return nil, unclaimed(err)
+	if work == nil {
+		return nil, outcomeOf(ending)
 	}
 
-	if claim.Takeover() {
-		logTakeover(ctx, v.logger(), m.key, m.id)
-	}
+	v.warnOfTakeover(ctx, m, work)
 
-	return claim, outcome{}
+	return work, outcome{}
 }
 
 // keepAll renews the leases of all pieces. When the last claim is lost, the handler's context is cancelled.
@@ -82,22 +80,22 @@ func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[id
 	var left atomic.Int64
 
 	for _, p := range pieces {
-		if p.claim != nil {
+		if p.work != nil {
 			left.Add(1)
 		}
 	}
 
 	for _, p := range pieces {
-		if p.claim != nil {
+		if p.work != nil {
 			p.keep(held, cancel, &left)
 		}
 	}
 }
 
-// keep renews the lease of a piece until its stop is called. left counts the claims of the batch that are held. When the last one is lost,
+// keep renews the lease of a piece until its work is settled, and watches its claim until its stop is called. left counts the claims of the batch that are held. When the last one is lost,
 // the handler's context is cancelled, because none of its work could be recorded.
 func (p *piece) keep(held context.Context, cancel context.CancelCauseFunc, left *atomic.Int64) {
-	kept, stop := p.claim.Keep(held)
+	kept := p.work.Context(held)
 	ignore := context.AfterFunc(kept, func() {
 		if left.Add(-1) == 0 {
 			cancel(context.Cause(kept))
@@ -107,8 +105,6 @@ func (p *piece) keep(held context.Context, cancel context.CancelCauseFunc, left 
 		if ignore() {
 			left.Add(-1)
 		}
-
-		stop()
 	}
 }
 
@@ -156,9 +152,9 @@ func (v *invocation) endedBefore(ctx context.Context, m *message, p *piece, bloc
 		}
 
 		return o, true
-	case p.message == m && p.claim != nil && !p.claim.Held():
+	case p.message == m && p.work != nil && !p.work.Held():
 		return v.unused(ctx, p, outcome{name: OutcomeFailed, err: errLost}), true
-	case p.claim == nil:
+	case p.work == nil:
 		return p.out, true
 	default:
 		return outcome{}, false
@@ -167,13 +163,13 @@ func (v *invocation) endedBefore(ctx context.Context, m *message, p *piece, bloc
 
 // unused gives the claim of a piece back that the handler does not get.
 func (v *invocation) unused(ctx context.Context, p *piece, o outcome) outcome {
-	if p.claim != nil {
+	if p.work != nil {
 		p.stop()
 
-		o.err = released(o.name, o.err, p.claim.ReleaseUnused(ctx)).err
+		o.err = givenBack(o, p.work.GiveBack(ctx)).err
 	}
 
-	p.claim, p.out = nil, o
+	p.work, p.out = nil, o
 
 	return o
 }

@@ -1,6 +1,7 @@
 package lambdawrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -143,7 +144,7 @@ func countInvocation(ctx context.Context, err error) {
 	case errors.Is(err, ErrNoKey):
 		name = OutcomeNoKey
 	default:
-		name = unclaimed(err).name
+		name = cmp.Or(outcomes[idemddb.KindOf(err)], OutcomeUnanswered)
 	}
 
 	countMessage(ctx, name, err != nil, false)

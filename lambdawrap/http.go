@@ -160,11 +160,7 @@ func (h *httpHandler) serve(ctx context.Context, x *exchange) {
 
 	defer cancel()
 
-	if h.opts.Optimistic && !h.disabled {
-		x.conclude(ctx, x.workUnclaimed(ctx))
-	} else {
-		x.conclude(ctx, x.workClaimed(ctx))
-	}
+	x.conclude(ctx, x.work(ctx))
 }
 
 // within returns a context that a client which leaves does not cancel. It ends when the reserve begins.

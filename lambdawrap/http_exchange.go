@@ -43,54 +43,41 @@ var (
 	errPanicked   = errors.New("lambdawrap: the handler panicked or ended its goroutine")
 )
 
-// workClaimed claims the key, runs the handler and settles the claim.
-func (x *exchange) workClaimed(ctx context.Context) outcome {
-	claim, rec, err := x.store.Claim(ctx, x.key, &x.with)
-	if claim == nil {
-		x.record = rec
+// work begins the work of the key, runs the handler and settles the work with its answer.
+func (x *exchange) work(ctx context.Context) outcome {
+	work, ending := x.store.Begin(ctx, x.key, &x.with)
 
-		return unclaimed(err)
+	switch {
+	case work == nil && ending.Kind == "" && !errors.Is(ending.Err, idemddb.ErrBadKey): // of the Store's options
+		return outcome{name: OutcomeFailed, err: &slipError{ending.Err}}
+	case work == nil:
+		return x.outcomeOf(ending)
+	case ctx.Err() != nil:
+		return givenBack(outcome{name: OutcomeNoTime, err: errNoTime}, work.GiveBack(ctx))
 	}
 
-	if ctx.Err() != nil {
-		return released(OutcomeNoTime, errNoTime, claim.ReleaseUnused(ctx))
-	}
-
-	if claim.Takeover() {
+	if claim := work.Claim(); claim != nil && claim.Takeover() {
 		logTakeover(ctx, x.logger(), x.key)
 	}
 
-	x.runClaimed(ctx, claim)
+	x.run(ctx, work)
+	x.slip(work.StageErr())
 
-	return x.settle(ctx, claim)
+	var result []byte
+	if x.cause == nil {
+		result = x.result(ctx, work.Fits)
+	}
+
+	return x.outcomeOf(work.Settle(ctx, result, x.cause)())
 }
 
-// runClaimed runs the handler and renews the claim's lease meanwhile. If the handler panics, the claim is released, so that the next request
-// need not wait for the end of the lease.
-func (x *exchange) runClaimed(ctx context.Context, claim *idemddb.Claim) {
-	work, stop := claim.Keep(ctx)
-
-	x.run(work, func() {
-		stop()
-
-		_ = claim.Release(ctx, errPanicked) // the panic goes on, and the lease ends
-	})
-	stop()
-}
-
-// settle completes the claim with the answer, or releases it if the answer is not kept, unless the handler settled it itself.
-func (x *exchange) settle(ctx context.Context, claim *idemddb.Claim) outcome {
-	if claim.Settled() != "" { // by the handler
+// outcomeOf is the outcome of the request. A handler that settled its claim itself gives its answer, whatever that says.
+func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
+	if x.record = e.Record; e.BySelf {
 		return outcome{name: OutcomeCompleted}
 	}
 
-	x.slip(claim.StageErr())
-
-	if x.cause != nil {
-		return released(OutcomeFailed, x.cause, claim.Release(ctx, x.cause))
-	}
-
-	return completed(ctx, claim, claim.Complete(ctx, x.result(ctx, claim.Fits)))
+	return outcomeOf(e)
 }
 
 // slip keeps that the handler answered with a success although what it has to write is not staged. An answer of 4xx says so itself.
@@ -100,68 +87,21 @@ func (x *exchange) slip(err error) {
 	}
 }
 
-// workUnclaimed runs the handler and commits its answer with what it staged.
-func (x *exchange) workUnclaimed(ctx context.Context) outcome {
-	work, rec, err := x.store.NewWork(ctx, x.key, &x.with)
-
-	switch {
-	case rec != nil, isRefusal(err):
-		x.record = rec
-
-		return unclaimed(err)
-	case err != nil: // of the Store's options
-		return outcome{name: OutcomeFailed, err: &slipError{err}}
-	case ctx.Err() != nil:
-		return outcome{name: OutcomeNoTime, err: errNoTime}
-	}
-
-	x.run(work.Context(ctx), func() { _, _ = x.store.Reject(ctx, x.key, &x.with, errPanicked, false) })
-
-	return x.commit(ctx, work)
-}
-
-// commit commits the answer with what the handler staged. A run whose answer is not kept, whose success staged nothing or whose staged item
-// is refused did not succeed, which is written down instead.
-func (x *exchange) commit(ctx context.Context, work *idemddb.Work) outcome {
-	effects, _ := work.Effects()
-	x.slip(work.StageErr())
-
-	if x.cause != nil {
-		return x.reject(ctx, x.cause)
-	}
-
-	rec, err := x.store.Commit(ctx, x.key, &x.with, x.result(ctx, work.Fits), effects)
-	if effect, ok := errors.AsType[*idemddb.EffectError](err); ok {
-		return x.reject(ctx, effect.Meaning())
-	}
-
-	x.record = rec
-
-	return committed(rec, err)
-}
-
-// reject writes down that the handler ran without a claim and did not succeed.
-func (x *exchange) reject(ctx context.Context, cause error) outcome {
-	rec, err := x.store.Reject(ctx, x.key, &x.with, cause, isPermanent(cause))
-	x.record = rec
-
-	return rejected(rec, err, cause)
-}
-
-// run runs the handler and reads its answer. If the handler panics or ends its goroutine, dropped is called, and the panic goes on.
-func (x *exchange) run(ctx context.Context, dropped func()) {
-	ctx, cancel := withTimeout(ctx, x.opts.Timeout)
-	defer cancel()
-
+// run runs the handler and reads its answer. If the handler panics or ends its goroutine, the key is released, so that the next request
+// need not wait for the end of its lease; then the panic goes on.
+func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	returned := false
 
 	defer func() {
 		if !returned {
-			dropped()
+			work.Settle(ctx, nil, errPanicked)()
 		}
 	}()
 
-	x.next.ServeHTTP(x.answer, x.r.WithContext(ctx))
+	handling, cancel := withTimeout(work.Context(ctx), x.opts.Timeout)
+	defer cancel()
+
+	x.next.ServeHTTP(x.answer, x.r.WithContext(handling))
 	x.answer.finish()
 
 	switch {
@@ -195,12 +135,11 @@ func (x *exchange) conclude(ctx context.Context, o outcome) {
 		x.report(ctx, o)
 	}
 
-	rec := x.recordOf(o)
-	countMessage(ctx, o.name, o.err != nil && !o.done && rec == nil, false)
+	countMessage(ctx, o.name, o.err != nil && !o.done && x.record == nil, false)
 
 	switch {
-	case rec != nil:
-		x.replay(ctx, rec)
+	case x.record != nil:
+		x.replay(ctx, x.record)
 	case o.err == nil, o.done, isHandlers:
 		x.answer.send()
 	default:
@@ -225,16 +164,6 @@ func (x *exchange) replay(ctx context.Context, rec *idemddb.Record) {
 	}
 
 	stored.send(x.w)
-}
-
-// recordOf returns the record of another request, if it is the answer.
-func (x *exchange) recordOf(o outcome) *idemddb.Record {
-	fenced, ok := errors.AsType[*idemddb.FencedError](o.err)
-	if ok && fenced.Key == x.key && fenced.Current != fenced.Held && !errors.Is(o.err, idemddb.ErrUnsent) {
-		return fenced.Record
-	}
-
-	return x.record
 }
 
 // problemOf is the answer to a request that is not done.

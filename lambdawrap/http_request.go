@@ -45,7 +45,7 @@ func (h *httpHandler) accept(w http.ResponseWriter, r *http.Request) (*exchange,
 	}
 
 	x.key = key
-	x.with = idemddb.ClaimOptions{Fingerprint: requestFingerprint(r, body), Wait: h.opts.Wait}
+	x.with = idemddb.ClaimOptions{Fingerprint: requestFingerprint(r, body), Wait: h.opts.Wait, Optimistic: h.opts.Optimistic}
 	x.r = withBody(r, body)
 
 	return x, nil

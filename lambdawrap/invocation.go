@@ -292,19 +292,20 @@ func (v *invocation) watch() (end func()) {
 
 // late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message delays the
 // answer, the lease is renewed until then.
-func (v *invocation) late(ctx context.Context, claim *idemddb.Claim) outcome {
+func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
 	ctx, cancel := v.answerContext(ctx)
 	defer cancel()
 
-	claim.EndStaging()
-
-	ctx = idemddb.WithInvocation(ctx, time.Time{}, time.Time{})
-	err := claim.Extend(ctx)
-	_, stop := claim.Keep(context.WithoutCancel(ctx))
+	stop, err := work.Abandon(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}))
 
 	v.mu.Lock()
 	v.kept = append(v.kept, stop)
 	v.mu.Unlock()
+
+	claim := work.Claim()
+	if claim == nil {
+		return outcome{name: OutcomeLate, err: errLateUnclaimed}
+	}
 
 	return outcome{name: OutcomeLate, err: errors.Join(errLate, err), until: claim.Deadline()}
 }

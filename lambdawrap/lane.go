@@ -113,34 +113,29 @@ func (v *invocation) deriveContext(ctx context.Context, m *message) (context.Con
 
 var errNoContext = errors.New("lambdawrap: the hook returned no context")
 
-// work claims a message's key, runs its handler and settles the claim.
+// work begins the work of a message's key, runs the handler and settles the work.
 func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
-	if m.unclaimed {
-		return v.workUnclaimed(ctx, m, t)
-	}
-
-	claim, t, o := v.claim(ctx, m, t)
-	if claim == nil {
+	work, t, o := v.begin(ctx, m, t)
+	if work == nil {
 		return o
 	}
 
-	o, err := v.handleClaimed(ctx, m, t, claim)
+	o, err := v.runHandler(ctx, m, t, work)
 
 	switch o.name {
 	case "":
-		return v.settle(ctx, t, claim, err)
+		return v.settle(ctx, t, work, err)
 	case OutcomeLate:
-		return v.late(ctx, claim)
+		return v.late(ctx, work)
 	default:
-		return released(o.name, o.err, claim.ReleaseUnused(ctx))
+		return givenBack(o, work.GiveBack(ctx))
 	}
 }
 
-// handleClaimed runs the handler when there is a worker for it, and renews the claim's lease meanwhile. An outcome with a name says that
-// the handler did not run, or has not answered in time.
-func (v *invocation) handleClaimed(ctx context.Context, m *message, t *turn, claim *idemddb.Claim) (o outcome, err error) {
-	kept, stop := claim.Keep(ctx)
-	defer stop()
+// runHandler runs the handler when there is a worker for it. An outcome with a name says that the handler did not run, or has not answered
+// in time.
+func (v *invocation) runHandler(ctx context.Context, m *message, t *turn, work *idemddb.Work) (o outcome, err error) {
+	kept := work.Context(ctx)
 
 	switch started := t.start(); {
 	case !started:
@@ -149,15 +144,13 @@ func (v *invocation) handleClaimed(ctx context.Context, m *message, t *turn, cla
 		t.end(false)
 
 		return outcome{name: OutcomeNoTime, err: errNoTime}, nil
-	case kept.Err() != nil || !claim.Held():
+	case kept.Err() != nil || !work.Held():
 		t.end(false)
 
 		return outcome{name: OutcomeFailed, err: errors.Join(errLost, context.Cause(kept))}, nil
 	}
 
-	if claim.Takeover() {
-		logTakeover(ctx, v.logger(), m.key, m.id)
-	}
+	v.warnOfTakeover(ctx, m, work)
 
 	err, isLate := v.handle(kept, m.work)
 	if isLate {
@@ -169,26 +162,30 @@ func (v *invocation) handleClaimed(ctx context.Context, m *message, t *turn, cla
 	return o, err
 }
 
-// claim claims a message's key when the limits let it. Without a claim the outcome says why.
-func (v *invocation) claim(ctx context.Context, m *message, t *turn) (*idemddb.Claim, *turn, outcome) {
-	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true}
+// begin begins the work of a message's key when the limits let it. Without work the outcome says why.
+func (v *invocation) begin(ctx context.Context, m *message, t *turn) (*idemddb.Work, *turn, outcome) {
+	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true, Optimistic: m.unclaimed}
 	end := time.Now().Add(v.opts.Wait)
 
+	if m.unclaimed { // its commit waits for another worker, and not the claim that it does not have
+		opts.Wait, end = v.opts.Wait, time.Time{}
+	}
+
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		if !t.mayClaim() {
+		if !t.mayBegin() {
 			return nil, nil, outcome{name: OutcomeNoTime, err: errNoTime}
 		}
 
-		claim, _, err := v.batch.Claim(ctx, m.key, opts)
-		if claim != nil {
-			return claim, t, outcome{}
+		work, ending := v.batch.Begin(ctx, m.key, opts)
+		if work != nil {
+			return work, t, outcome{}
 		}
 
 		t.leave()
 
 		left := time.Until(end)
-		if left <= 0 || !errors.Is(err, idemddb.ErrInProgress) || !sleep.For(ctx, min(pause, left)) {
-			return nil, nil, unclaimed(err)
+		if left <= 0 || ending.Kind != idemddb.InProgress || !sleep.For(ctx, min(pause, left)) {
+			return nil, nil, outcomeOf(ending)
 		}
 
 		opts.Redelivered = true

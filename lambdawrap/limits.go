@@ -46,12 +46,13 @@ const (
 	claimWait     = 150 * time.Microsecond // how long others wait for a claim that was made before theirs
 )
 
-// turn is one message's way through the limits. Its methods are called in this order: mayClaim; then start or leave; after start, end,
+// turn is one message's way through the limits. Its methods are called in this order: mayBegin; then start or leave; after start, end,
 // and then recorded if end was told of an effect.
 type turn struct {
 	limits *limits
 	index  int  // of the message in its batch
-	ready  bool // has its claim, and wants a worker
+	ready  bool // has its claim or needs none, and wants a worker
+	works  bool // has a worker
 	answer chan bool
 
 	finished bool // its effect has happened and has no record yet
@@ -96,16 +97,25 @@ func (l *limits) borrow(index int) *turn {
 	return t
 }
 
-// mayClaim waits until the message may be claimed. It returns false if nothing starts any more.
-func (t *turn) mayClaim() bool { return <-t.answer }
+// mayBegin waits until the work of the message may begin: its key may be claimed, or, if it needs no claim, it has a worker. It returns
+// false if nothing starts any more; then the turn is over.
+func (t *turn) mayBegin() bool { return <-t.answer }
 
-// leave gives the place of a message back that needs no worker: its key was not claimed.
+// leave gives the place or the worker of a message back whose work does not begin.
 func (t *turn) leave() {
-	t.change(func(l *limits) { l.remove(t) })
+	t.change(func(l *limits) {
+		if l.remove(t); t.works {
+			l.working--
+		}
+	})
 }
 
-// start waits for a worker. It returns false if nothing starts any more; then the turn is over.
+// start waits for a worker, unless the message has one. It returns false if nothing starts any more; then the turn is over.
 func (t *turn) start() bool {
+	if t.works {
+		return true
+	}
+
 	t.change(func(*limits) { t.ready = true })
 
 	return <-t.answer
@@ -257,6 +267,7 @@ func (l *limits) startNext() bool {
 	t := l.admitted[at]
 	l.remove(t)
 	l.working++
+	t.works = true
 	t.answer <- true
 
 	return true

@@ -1,6 +1,7 @@
 package lambdawrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -52,6 +53,8 @@ var (
 	errLost     = errors.New("lambdawrap: its claim, or that of another message of its event, was lost before it could start")
 	errReleased = errors.New("lambdawrap: the handler released its claim and returned no error")
 	errLate     = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; its claim lasts for one more lease")
+
+	errLateUnclaimed = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; nothing of what it staged is written")
 )
 
 // ofDuplicate is the outcome of another message with the same key and batch, for which no handler ran.
@@ -76,43 +79,60 @@ func noKeyOutcome(err error) outcome {
 	}
 }
 
-// unclaimed is the outcome of a message whose key was not claimed.
-func unclaimed(err error) outcome {
-	o := outcome{name: uncommitted(err, OutcomeUnanswered), err: err}
+// outcomes are the names of how work ends. All other endings are failures.
+var outcomes = map[idemddb.Kind]Outcome{
+	idemddb.Completed: OutcomeCompleted, idemddb.Replayed: OutcomeReplayed, idemddb.Unrecorded: OutcomeUnrecorded,
+	idemddb.Fenced: OutcomeFenced, idemddb.Failed: OutcomePermanent, idemddb.Refused: OutcomeRefused, idemddb.Mismatch: OutcomeMismatch,
+	idemddb.Released: OutcomeFailed, idemddb.InProgress: OutcomeInProgress, idemddb.Unanswered: OutcomeUnanswered,
+	idemddb.Corrupt: OutcomeCorrupt, idemddb.Uncommitted: OutcomeUncommitted, idemddb.Unsent: OutcomeUnsent,
+}
+
+// outcomeOf is the outcome of a message whose work has ended, or has not begun.
+func outcomeOf(e idemddb.Ending) outcome {
+	o := outcome{name: cmp.Or(outcomes[e.Kind], OutcomeFailed), err: e.Err, done: e.Done, unknown: e.Unknown}
 
 	switch {
-	case err == nil:
-		return outcome{name: OutcomeReplayed}
-	case errors.Is(err, idemddb.ErrInProgress):
-		o.name = OutcomeInProgress
-		if other, ok := errors.AsType[*idemddb.InProgressError](err); ok {
+	case errors.Is(e.Err, idemddb.ErrBadKey) && e.Kind == "":
+		return noKeyOutcome(e.Err)
+	case e.Kind == idemddb.Completed && e.Err != nil: // the handler completed its claim and returned an error
+		o.name = OutcomeFailed
+	case e.Kind == idemddb.Released && e.Err == nil:
+		o.err = errReleased
+	case e.Kind == idemddb.Failed, e.Kind == idemddb.Refused, e.Kind == idemddb.Mismatch:
+		o.permanent = !e.Unknown
+	case e.Kind == idemddb.InProgress:
+		if other, ok := errors.AsType[*idemddb.InProgressError](e.Err); ok {
 			o.until = other.Until
 		}
-	case errors.Is(err, idemddb.ErrFailed):
-		o.name, o.permanent = OutcomeRefused, true
-	case errors.Is(err, idemddb.ErrMismatch):
-		o.name, o.permanent = OutcomeMismatch, true
-	case errors.Is(err, idemddb.ErrBadKey):
-		o.name, o.permanent = OutcomeNoKey, true
-	case errors.Is(err, idemddb.ErrCorrupt):
-		o.name = OutcomeCorrupt
 	}
 
 	return o
 }
 
-// settle settles a claim after its handler. Until that is done, an effect counts as unrecorded.
-func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, err error) outcome {
-	if err == nil {
-		err = claim.StageErr()
+// givenBack adds to the outcome of a message whose work did not begin how its claim was given back.
+func givenBack(o outcome, err error) outcome {
+	switch {
+	case err == nil:
+	case !errors.Is(err, idemddb.ErrFenced):
+		o.err, o.unknown = errors.Join(o.err, err), true
+	case o.name == OutcomeFailed:
+		o.name, o.err = OutcomeFenced, errors.Join(o.err, err)
 	}
 
-	effect := err == nil && !claim.Staged() || isPermanent(err) // what is staged has not happened yet
-	t.end(effect)
+	return o
+}
 
-	if !effect {
-		return settle(ctx, claim, err)
+// settle settles work after its handler. Until that is done, an effect counts as unrecorded.
+func (v *invocation) settle(ctx context.Context, t *turn, work *idemddb.Work, err error) outcome {
+	if !work.HasEffect(err) {
+		wait := work.Settle(ctx, nil, err)
+
+		t.end(false) // a commit waits for no handler that is not at work
+
+		return outcomeOf(wait())
 	}
+
+	t.end(true)
 
 	written := false
 	defer func() { t.recorded(written) }()
@@ -120,10 +140,10 @@ func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, 
 	trouble, stop := v.watchRecord(ctx, t)
 	defer stop()
 
-	o := settle(idemddb.OnRetry(ctx, func() { trouble(true) }), claim, err)
-	written = claim.Settled() != "" || o.name == OutcomeFenced
+	e := work.Settle(idemddb.OnRetry(ctx, func() { trouble(true) }), nil, err)()
+	written = !e.Unknown && e.Kind != idemddb.Unrecorded
 
-	return o
+	return outcomeOf(e)
 }
 
 // watchRecord returns a function that reports trouble with the record of a finished effect. It is also called when the record takes long,
@@ -156,103 +176,6 @@ func (v *invocation) watchRecord(ctx context.Context, t *turn) (trouble func(ref
 
 // troubleTime is how long a finished effect waits for its record before it is in trouble.
 const troubleTime = 100 * time.Millisecond
-
-// settle writes down how the work ended. The handler may have settled the claim itself, through idemddb.FromContext. Only errors of
-// this message's own claim decide about its outcome: an error of the handler may wrap those of other keys.
-func settle(ctx context.Context, claim *idemddb.Claim, err error) outcome {
-	switch settled := claim.Settled(); {
-	case settled == idemddb.Failed:
-		cause := &idemddb.FailedError{Key: claim.Key(), Cause: "ended by its handler", Attempts: claim.Attempt()}
-
-		return outcome{name: OutcomePermanent, err: errors.Join(err, cause), permanent: true}
-	case settled == idemddb.Released && err == nil:
-		return outcome{name: OutcomeFailed, err: errReleased}
-	case settled == idemddb.Completed && err == nil:
-		return outcome{name: OutcomeCompleted}
-	case settled != "":
-		return outcome{name: OutcomeFailed, err: err}
-	case err == nil:
-		return completed(ctx, claim, claim.Complete(ctx, nil))
-	case isPermanent(err):
-		return ended(err, claim.Fail(ctx, err))
-	default:
-		return released(OutcomeFailed, err, claim.Release(ctx, err))
-	}
-}
-
-// completed reads the answer to a completion. The work is done, and the message comes back only if another worker is at work on the
-// key. But what was staged has happened only if it is committed.
-func completed(ctx context.Context, claim *idemddb.Claim, err error) outcome {
-	if err == nil {
-		return outcome{name: OutcomeCompleted}
-	}
-
-	o := outcome{name: OutcomeUnrecorded, err: err, done: idemddb.IsDone(err)}
-	fenced, isFenced := errors.AsType[*idemddb.FencedError](err)
-	effect, isEffect := errors.AsType[*idemddb.EffectError](err)
-
-	switch {
-	case isEffect:
-		return refused(claim.Refuse(ctx, effect))
-	case isFenced && !o.done && fenced.HasFailed():
-		o.name, o.permanent = OutcomeRefused, true
-	case isFenced:
-		o.name = OutcomeFenced
-	default:
-		o.name = uncommitted(err, OutcomeUnrecorded)
-	}
-
-	return o
-}
-
-// refused reads what the refusal of a staged item means, and the answer to the write that settles it.
-func refused(meaning, err error) outcome {
-	switch {
-	case meaning == nil:
-		return outcome{name: OutcomeCompleted}
-	case isPermanent(meaning):
-		return ended(meaning, err)
-	default:
-		return released(OutcomeFailed, meaning, err)
-	}
-}
-
-// uncommitted names the errors of a commit that is not proven.
-func uncommitted(err error, otherwise Outcome) Outcome {
-	switch {
-	case errors.Is(err, idemddb.ErrUncommitted):
-		return OutcomeUncommitted
-	case errors.Is(err, idemddb.ErrUnsent):
-		return OutcomeUnsent
-	default:
-		return otherwise
-	}
-}
-
-// ended reads the answer to Fail. Only a key that has ended is for the dead-letter hook.
-func ended(err, failed error) outcome {
-	switch {
-	case failed == nil:
-		return outcome{name: OutcomePermanent, err: err, permanent: true}
-	case errors.Is(failed, idemddb.ErrFenced):
-		return outcome{name: OutcomeFenced, err: errors.Join(err, failed)}
-	default:
-		return outcome{name: OutcomePermanent, err: errors.Join(err, failed), unknown: true}
-	}
-}
-
-// released reads the answer to a release.
-func released(name Outcome, err, failed error) outcome {
-	switch {
-	case failed == nil:
-	case !errors.Is(failed, idemddb.ErrFenced):
-		return outcome{name: name, err: errors.Join(err, failed), unknown: true}
-	case name == OutcomeFailed:
-		name, err = OutcomeFenced, errors.Join(err, failed)
-	}
-
-	return outcome{name: name, err: err}
-}
 
 // isOutage reports whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
 // because waiting for DynamoDB left too little time.

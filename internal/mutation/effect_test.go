@@ -137,16 +137,16 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a refused effect that an earlier try made is not done",
-		file: "idemddb/complete_with.go",
-		old:  `return nil, nil // only the transaction can have completed this claim`,
+		file: "idemddb/ending.go",
+		old:  `return Ending{Kind: Completed} // only the transaction can have completed this claim`,
 		new:  ``,
 		pkg:  "idemddb", run: "TestDoIsDoneIfAnEarlierTryWasApplied",
 	},
 	{
 		why:  "a refused effect is a success of Do",
-		file: "idemddb/do.go",
-		old:  `return value, errors.Join(meaning, failed)`,
-		new:  `err = errors.Join(meaning, failed)`,
+		file: "idemddb/ending.go",
+		old:  `return c.refuse(ctx, effect)`,
+		new:  `_, err = effect, nil`,
 		pkg:  "idemddb", run: "TestDoReturnsWhatARefusedEffectMeans",
 	},
 	{
@@ -310,17 +310,35 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "Do completes its key although Stage refused something",
-		file: "idemddb/do.go",
-		old:  `err = claim.StageErr()`,
-		new:  `_ = claim.StageErr()`,
-		pkg:  "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
+		file: "idemddb/ending.go",
+		old: `	if err == nil {
+		err = w.StageErr()
+	}
+
+	if w.claim != nil {`,
+		new: `	if stage := w.StageErr(); err == nil && w.claim == nil {
+		err = stage
+	}
+
+	if w.claim != nil {`,
+		pkg: "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
 	},
 	{
 		why:  "Do without a claim commits although Stage refused something",
-		file: "idemddb/work.go",
-		old:  `if err = work.StageErr(); err != nil {`,
-		new:  `if _ = work.StageErr(); err != nil {`,
-		pkg:  "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
+		file: "idemddb/ending.go",
+		old: `		err = w.StageErr()
+	}
+
+	if w.claim != nil {
+		return func()`,
+		new: `		if stage := w.StageErr(); w.claim != nil {
+			err = stage
+		}
+	}
+
+	if w.claim != nil {
+		return func()`,
+		pkg: "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
 	},
 	{
 		why:  "Complete writes although Stage refused something",
@@ -338,17 +356,12 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a message is done although its handler ignored an error of Stage",
-		file: "lambdawrap/outcome.go",
-		old:  `err = claim.StageErr()`,
-		new:  `_ = claim.StageErr()`,
-		pkg:  "lambdawrap", run: "TestAMessageWhoseHandlerIgnoresAnErrorOfStage",
-	},
-	{
-		why:  "an optimistic message is done although its handler ignored an error of Stage",
-		file: "lambdawrap/optimistic.go",
-		old:  `err = work.StageErr()`,
-		new:  `_ = work.StageErr()`,
-		pkg:  "lambdawrap", run: "TestAMessageWhoseHandlerIgnoresAnErrorOfStage",
+		file: "idemddb/ending.go",
+		old: `	if err == nil {
+		err = w.StageErr()`,
+		new: `	if err == nil && w.StageErr() == nil {
+		err = w.StageErr()`,
+		pkg: "lambdawrap", run: "TestAMessageWhoseHandlerIgnoresAnErrorOfStage",
 	},
 	{
 		why:  "an answer of 4xx that tells of an error of Stage is a mistake of the server",
@@ -356,12 +369,5 @@ var effectMutants = []mutant{
 		old:  `x.cause == nil && x.answer.status < http.StatusBadRequest {`,
 		new:  `x.cause == nil {`,
 		pkg:  "lambdawrap", run: "TestHTTPAnErrorOfStage",
-	},
-	{
-		why:  "work of which Stage refused something counts as staged",
-		file: "idemddb/effects.go",
-		old:  `s.staged && s.failed == nil`,
-		new:  `s.staged`,
-		pkg:  "idemddb", run: "TestWorkOfWhichStageRefused",
 	},
 }

@@ -117,18 +117,17 @@ var httpMutants = []mutant{
 	{
 		why:  "a panic keeps the key claimed",
 		file: "lambdawrap/http_exchange.go",
-		old: `if !returned {
-			dropped()
-		}`,
-		new: `_ = returned`,
-		pkg: "lambdawrap", run: "TestHTTPAPanicGoesOnAndReleasesTheKey",
+		old:  `work.Settle(ctx, nil, errPanicked)()`,
+		new:  `_ = work`,
+		pkg:  "lambdawrap", run: "TestHTTPAPanicGoesOnAndReleasesTheKey",
 	},
 	{
 		why:  "a handler that was taken over gives its own answer",
-		file: "lambdawrap/http_exchange.go",
-		old:  `if ok && fenced.Key == x.key && fenced.Current != fenced.Held && `,
-		new:  `if ok && fenced.Key == "" && `,
-		pkg:  "lambdawrap", run: "TestHTTPWhatATakenOverHandlerAnswers",
+		file: "idemddb/ending.go",
+		old: `		e.Record = fenced.other()
+	}`,
+		new: `	}`,
+		pkg: "lambdawrap", run: "TestHTTPWhatATakenOverHandlerAnswers",
 	},
 	{
 		why:  "what is not known to be committed is answered as done",
@@ -160,11 +159,15 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "a duplicate that fails without a claim does not get the first answer",
-		file: "lambdawrap/http_exchange.go",
-		old: `x.record = rec
-
-	return rejected(rec, err, cause)`,
-		new: `_ = rec; return rejected(nil, err, cause)`,
+		file: "idemddb/ending.go",
+		old: `	case rec != nil:
+		return Ending{Kind: Replayed, Record: rec}
+	case err == nil:
+		return e`,
+		new: `	case rec != nil && err != nil:
+		return Ending{Kind: Replayed, Record: rec}
+	case err == nil:
+		return e`,
 		pkg: "lambdawrap", run: "TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer",
 	},
 	{
@@ -176,9 +179,9 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "without a sweep, the other's answer is given before its messages are sent",
-		file: "lambdawrap/http_exchange.go",
-		old:  ` && !errors.Is(o.err, idemddb.ErrUnsent) {`,
-		new:  ` {`,
+		file: "idemddb/ending.go",
+		old:  `case !errors.Is(err, ErrUnsent):`,
+		new:  `default:`,
 		pkg:  "lambdawrap", run: "TestHTTPWithoutASweepTheOthersAnswer",
 	},
 	{

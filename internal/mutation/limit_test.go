@@ -12,8 +12,8 @@ var limitMutants = []mutant{
 	{
 		why:  "a duplicate of a message reads a large result",
 		file: "lambdawrap/lane.go",
-		old:  `Redelivered: m.receives > 1, SkipResult: true}`,
-		new:  `Redelivered: m.receives > 1}`,
+		old:  `Redelivered: m.receives > 1, SkipResult: true, Optimistic: m.unclaimed}`,
+		new:  `Redelivered: m.receives > 1, Optimistic: m.unclaimed}`,
 		pkg:  "lambdawrap", run: "TestADuplicateOfAMessageDoesNotReadALargeResult",
 	},
 	{
@@ -112,15 +112,15 @@ var limitMutants = []mutant{
 	{
 		why:  "the claim of a late handler is not extended beyond the deadline",
 		file: "lambdawrap/invocation.go",
-		old:  `ctx = idemddb.WithInvocation(ctx, time.Time{}, time.Time{})`,
-		new:  `ctx = idemddb.WithInvocation(ctx, v.deadline, time.Time{})`,
+		old:  `work.Abandon(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}))`,
+		new:  `work.Abandon(idemddb.WithInvocation(ctx, v.deadline, time.Time{}))`,
 		pkg:  "lambdawrap", run: "TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce",
 	},
 	{
 		why:  "the claim of a late handler is released, so that its work runs twice at once",
-		file: "lambdawrap/invocation.go",
-		old:  `err := claim.Extend(ctx)`,
-		new:  `err := claim.Release(ctx, nil)`,
+		file: "idemddb/work.go",
+		old:  `err = w.claim.Extend(ctx)`,
+		new:  `err = w.claim.Release(ctx, nil)`,
 		pkg:  "lambdawrap", run: "TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce",
 	},
 	{
@@ -227,15 +227,15 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a permanent failure whose record does not get through is not in trouble",
-		file: "lambdawrap/outcome.go",
-		old:  `effect := err == nil && !claim.Staged() || isPermanent(err)`,
-		new:  `effect := err == nil && !claim.Staged()`,
+		file: "idemddb/work.go",
+		old:  `w.claim != nil && (isPermanent(err) || err == nil`,
+		new:  `w.claim != nil && (err == nil`,
 		pkg:  "lambdawrap", run: "TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither",
 	},
 	{
 		why:  "work begins on a claim whose lease is over",
 		file: "lambdawrap/lane.go",
-		old:  `case kept.Err() != nil || !claim.Held():`,
+		old:  `case kept.Err() != nil || !work.Held():`,
 		new:  `case kept.Err() != nil:`,
 		pkg:  "lambdawrap", run: "TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun",
 	},
@@ -279,8 +279,8 @@ var limitMutants = []mutant{
 	{
 		why:  "a message that did not start counts as an attempt",
 		file: "lambdawrap/lane.go",
-		old:  `released(o.name, o.err, claim.ReleaseUnused(ctx))`,
-		new:  `released(o.name, o.err, claim.Release(ctx, nil))`,
+		old:  `givenBack(o, work.GiveBack(ctx))`,
+		new:  `givenBack(o, work.Settle(ctx, nil, o.err)().Err)`,
 		pkg:  "lambdawrap", run: "TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted",
 	},
 	{
@@ -306,9 +306,9 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "the claim of a late handler is not renewed until the answer of the invocation is sent",
-		file: "lambdawrap/invocation.go",
-		old:  `_, stop := claim.Keep(context.WithoutCancel(ctx))`,
-		new:  `stop := func() {}`,
+		file: "idemddb/work.go",
+		old:  `_, stop = w.claim.Keep(context.WithoutCancel(ctx))`,
+		new:  `stop = func() {}`,
 		pkg:  "lambdawrap", run: "TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent",
 	},
 }

@@ -4,16 +4,18 @@ package mutation
 var outcomeMutants = []mutant{
 	{
 		why:  "a permanent failure is dead-lettered although another worker has the key",
-		file: "lambdawrap/outcome.go",
-		old:  `return outcome{name: OutcomeFenced, err: errors.Join(err, failed)}`,
-		new:  `return outcome{name: OutcomeFenced, err: errors.Join(err, failed), permanent: true}`,
-		pkg:  "lambdawrap", run: "TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded",
+		file: "idemddb/ending.go",
+		old: `		e.Kind, e.Record = Fenced, fenced.other()
+`,
+		new: `		e.Record = fenced.other()
+`,
+		pkg: "lambdawrap", run: "TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded",
 	},
 	{
 		why:  "a permanent failure is dead-lettered although its record was perhaps not written",
 		file: "lambdawrap/outcome.go",
-		old:  `return outcome{name: OutcomePermanent, err: errors.Join(err, failed), unknown: true}`,
-		new:  `return outcome{name: OutcomePermanent, err: errors.Join(err, failed), unknown: true, permanent: true}`,
+		old:  `o.permanent = !e.Unknown`,
+		new:  `o.permanent = true`,
 		pkg:  "lambdawrap", run: "TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded",
 	},
 	{
@@ -25,24 +27,26 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a success whose completion was fenced is reported failed although the work is done",
-		file: "lambdawrap/outcome.go",
-		old:  `done: idemddb.IsDone(err)}`,
-		new:  `done: idemddb.IsDone(err) && !errors.Is(err, idemddb.ErrFenced)}`,
+		file: "idemddb/ending.go",
+		old:  `Done: IsDone(err)}`,
+		new:  `Done: IsDone(err) && !errors.Is(err, ErrFenced)}`,
 		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
 	},
 	{
 		why:  "a success whose completion was fenced is done although another worker still runs",
-		file: "lambdawrap/outcome.go",
-		old:  `done: idemddb.IsDone(err)}`,
-		new:  `done: true}`,
+		file: "idemddb/ending.go",
+		old:  `Done: IsDone(err)}`,
+		new:  `Done: true}`,
 		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
 	},
 	{
 		why:  "a handler that settled its claim itself is settled again",
-		file: "lambdawrap/outcome.go",
-		old:  `case settled == idemddb.Completed && err == nil:`,
-		new:  `case settled == idemddb.Completed && err != nil && claim == nil:`,
-		pkg:  "lambdawrap", run: "TestAHandler(Can|May)SettleItsClaimItself",
+		file: "idemddb/ending.go",
+		old: `	case settled != "":
+		return`,
+		new: `	case settled != "" && c == nil:
+		return`,
+		pkg: "lambdawrap", run: "TestAHandler(Can|May)SettleItsClaimItself",
 	},
 	{
 		why:  "a message whose key another worker holds comes back by the back-off alone, while the lease lasts",
@@ -89,8 +93,8 @@ var outcomeMutants = []mutant{
 	{
 		why:  "a message behind one that the handler of Batch reported failed is completed on a FIFO queue",
 		file: "lambdawrap/batch.go",
-		old:  `case failure == nil && isBlocked(p.message):`,
-		new:  `case failure != nil && isBlocked(p.message):`,
+		old:  `blocked := failure == nil && isBlocked(p.message)`,
+		new:  `blocked := failure != nil && isBlocked(p.message)`,
 		pkg:  "lambdawrap", run: "TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage",
 	},
 	{
@@ -130,9 +134,9 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a takeover, after which an effect may be the second, leaves no line in the log",
-		file: "lambdawrap/lane.go",
-		old:  `if claim.Takeover() {`,
-		new:  `if claim.Takeover() && claim == nil {`,
+		file: "lambdawrap/log.go",
+		old:  `claim != nil && claim.Takeover() {`,
+		new:  `claim != nil && claim.Fence() == 0 {`,
 		pkg:  "lambdawrap", run: "TestATakeoverIsAWarning",
 	},
 	{

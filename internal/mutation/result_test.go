@@ -77,13 +77,14 @@ var resultMutants = []mutant{
 	{
 		why:  "Do skips the result that it returns",
 		file: "idemddb/do.go",
-		old:  `needed.SkipResult = false`,
-		new:  `needed.SkipResult = needed.SkipResult || false`,
-		pkg:  "idemddb", run: "TestSkipResultReadsNone",
+		old: `		with.SkipResult = false
+`,
+		new: ``,
+		pkg: "idemddb", run: "TestSkipResultReadsNone",
 	},
 	{
 		why:  "Do of a zombie whose successor's result cannot be read returns a zero value without an error",
-		file: "idemddb/do.go",
+		file: "idemddb/ending.go",
 		old:  `case fenced.unread != nil:`,
 		new:  `case fenced.unread != nil && fenced.Held == 0:`,
 		pkg:  "idemddb", run: "TestDoOfAZombieReturnsTheResultOfItsSuccessor",

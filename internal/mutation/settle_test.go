@@ -187,7 +187,7 @@ var settleMutants = []mutant{
 		file: "idemddb/errors.go",
 		old:  `return !ok || fenced.Record != nil ||`,
 		new:  `return !ok ||`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/Do:_work_that_was_taken_over_by_a_worker_that_completed",
+		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
 	},
 	{
 		why:  "work that succeeded is run again because its record was deleted meanwhile",
@@ -212,9 +212,10 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "Do returns its own value although another worker completed the key with another one",
-		file: "idemddb/do.go",
-		old:  `case !ok || fenced.Record == nil || fenced.Current == fenced.Held:`,
-		new:  `case !ok || fenced != nil:`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/Do:_work_that_was_taken_over_by_a_worker_that_completed",
+		file: "idemddb/ending.go",
+		old: `		e.Record = fenced.other()
+	}`,
+		new: `	}`,
+		pkg: "idemddb/internal/contract", run: "TestContractInMemory/simple_key/Do:_work_that_was_taken_over_by_a_worker_that_completed",
 	},
 }

@@ -134,9 +134,11 @@ var unchangedResultMutants = []mutant{
 	},
 	{
 		why:  "work that fails for good runs again at the next call of Do",
-		file: "idemddb/do.go",
-		old:  `if isPermanent(cause) {`,
-		new:  `if isPermanent(cause) && err == nil {`,
-		pkg:  "idemddb", run: "TestAPermanentErrorOfDoEndsTheKey",
+		file: "idemddb/ending.go",
+		old: `	if isPermanent(cause) {
+		e.Kind, err = Failed, c.Fail(ctx, cause)`,
+		new: `	if isPermanent(cause) && c == nil {
+		e.Kind, err = Failed, c.Fail(ctx, cause)`,
+		pkg: "idemddb", run: "TestAPermanentErrorOfDoEndsTheKey",
 	},
 }

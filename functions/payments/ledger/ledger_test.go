@@ -386,15 +386,14 @@ func stage(ctx context.Context, t *testing.T, body string, opts *ledger.Options)
 		t.Fatal(err)
 	}
 
-	work, _, err := store.NewWork(ctx, "p-1", nil)
-	if err != nil {
-		t.Fatal(err)
+	work, ending := store.Begin(ctx, "p-1", &idemddb.ClaimOptions{Optimistic: true})
+	if work == nil {
+		t.Fatal(ending.Err)
 	}
 
 	err = accounts.Pay(work.Context(ctx), events.SQSMessage{Body: body})
-	staged, _ := work.Effects()
 
-	return staged, err
+	return work.Staged(), err
 }
 
 // permanent tells what lambdawrap.Permanent returned. Its type is not exported; what the wrapper makes of it is tested there.

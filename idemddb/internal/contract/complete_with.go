@@ -101,7 +101,7 @@ var completeWithCases = []testCase{
 				err := c.CompleteWith(h.Context(), nil, effects(h.count(state)))
 				fenced := as[*idemddb.FencedError](h, err)
 				h.equal(state+": a record", fenced.Record != nil, state == "completed")
-				h.equal(state+": HasFailed", fenced.HasFailed(), state == "failed")
+				h.equal(state+": ended as failed", strings.Contains(err.Error(), "was ended as failed"), state == "failed")
 				h.equal(state+": IsDone", idemddb.IsDone(err), state == "completed")
 			})
 			h.happened(state, "0")
@@ -178,7 +178,8 @@ var completeWithCases = []testCase{
 	}},
 	{name: "CompleteWith: Refused says what a refused effect means, for each of several calls of Stage", check: func(h *harness) {
 		for name, want := range map[string]error{"retry": errReset, "final": permanent{errReset}, "none": nil} {
-			c := h.claim(h.store(), name)
+			work := h.begin(h.store(), name)
+			c := work.Claim()
 			h.stage(c, effects(h.count(name)))
 			h.stage(c, idemddb.Effects{
 				Items:   []types.TransactWriteItem{h.count(name + " 2"), h.taken(name + " 3")},
@@ -190,15 +191,14 @@ var completeWithCases = []testCase{
 				return nil
 			}})
 
-			e := as[*idemddb.EffectError](h, c.Complete(h.Context(), nil))
-			meaning, err := c.Refuse(h.Context(), e)
-			h.must(err)
+			e := work.Settle(h.Context(), nil, nil)()
+			h.equal(name+": Unknown", e.Unknown, false)
 
 			if want == nil {
-				want = e
+				want = as[*idemddb.EffectError](h, e.Err)
 			}
 
-			h.equal(name+": meaning", meaning, want)
+			h.equal(name+": Err", e.Err, want)
 			h.equal(name+": st", h.item(name)["st"], str(map[string]string{"final": "FAILED"}[name]+map[bool]string{true: "INPROGRESS"}[name != "final"]))
 			h.happened(name, "0")
 		}
@@ -219,24 +219,23 @@ var completeWithCases = []testCase{
 					}
 				})
 				e.withoutTokens = true
-				c := h.claim(h.storeOn(e), key)
-				h.stage(c, idemddb.Effects{Items: []types.TransactWriteItem{h.count(key)}, Refused: func(*idemddb.EffectError) error {
+				work := h.begin(h.storeOn(e), key)
+				h.stage(work.Claim(), idemddb.Effects{Items: []types.TransactWriteItem{h.count(key)}, Refused: func(effect *idemddb.EffectError) error {
+					h.equal("Unknown", effect.Unknown, true)
+
+					if arrives == "before the settlement" {
+						late.arrive(h)
+					}
+
 					return map[bool]error{true: permanent{errReset}, false: errReset}[final]
 				}})
 
-				effect := as[*idemddb.EffectError](h, c.Complete(h.Context(), nil))
-				h.equal("Unknown", effect.Unknown, true)
-
-				if arrives == "before the settlement" {
-					late.arrive(h)
-				}
-
-				meaning, err := c.Refuse(h.Context(), effect)
-				h.must(err)
+				ending := work.Settle(h.Context(), nil, nil)()
+				h.equal(key+": Unknown", ending.Unknown, false)
 				h.unchanged(key, func() { late.arrive(h) })
 
-				h.equal(key+": done", meaning == nil, arrives == "before the settlement")
-				h.happened(key, map[bool]string{true: "1", false: "0"}[meaning == nil])
+				h.equal(key+": done", ending.Err == nil, arrives == "before the settlement")
+				h.happened(key, map[bool]string{true: "1", false: "0"}[ending.Err == nil])
 			}
 		}
 	}},

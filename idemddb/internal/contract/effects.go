@@ -77,6 +77,18 @@ func (h *harness) stage(c *idemddb.Claim, e idemddb.Effects) {
 	h.must(idemddb.Stage(h.work(c), e))
 }
 
+// begin claims a key for its work.
+func (h *harness) begin(s *idemddb.Store, key string) *idemddb.Work {
+	h.Helper()
+
+	work, e := s.Begin(h.Context(), key, nil)
+	if work == nil {
+		h.Fatalf("got %+v, want work", e)
+	}
+
+	return work
+}
+
 // work is the context of a claim's work.
 func (h *harness) work(c *idemddb.Claim) context.Context {
 	h.Helper()

@@ -59,7 +59,9 @@ var outboxCases = []testCase{
 				return s.Commit(h.Context(), key, nil, nil, effects(h.count("never")))
 			},
 			"reject": func(s *idemddb.Store, key string) (*idemddb.Record, error) {
-				return s.Reject(h.Context(), key, nil, errReset, false)
+				e := h.fails(s, key, nil, errReset)
+
+				return e.Record, e.Err
 			},
 		} {
 			bank := &target{answer: refuses(errDown, name)}

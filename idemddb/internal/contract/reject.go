@@ -62,9 +62,9 @@ var rejectCases = []testCase{
 		s := h.store()
 		h.committed(s, "completed", effects(h.count("a")))
 		h.unchanged("completed", func() {
-			rec, err := s.Reject(h.Context(), "completed", nil, errReset, true)
-			h.must(err)
-			h.equal("Result", resultOf(rec), "paid")
+			e := h.fails(s, "completed", nil, permanent{errReset})
+			h.must(e.Err)
+			h.equal("Result", resultOf(e.Record), "paid")
 		})
 		h.claim(s, "held")
 		h.must(h.claim(s, "failed").Fail(h.Context(), nil))
@@ -74,8 +74,7 @@ var rejectCases = []testCase{
 			"held": idemddb.ErrInProgress, "failed": idemddb.ErrFailed, "another input": idemddb.ErrMismatch,
 		} {
 			h.unchanged(key, func() {
-				_, err := s.Reject(h.Context(), key, &idemddb.ClaimOptions{Fingerprint: "b"}, errReset, true)
-				h.is(err, want)
+				h.is(h.fails(s, key, &idemddb.ClaimOptions{Fingerprint: "b"}, permanent{errReset}).Err, want)
 			})
 		}
 
@@ -83,15 +82,13 @@ var rejectCases = []testCase{
 			h.claim(s, key)
 			h.endLease()
 
-			_, err := h.store(o).Reject(h.Context(), key, nil, errReset, false)
-			h.is(err, idemddb.ErrFailed)
+			h.is(h.fails(h.store(o), key, nil, errReset).Err, idemddb.ErrFailed)
 			h.equal(key+": st", h.item(key)["st"], str("FAILED"))
 		}
 	}},
 	{name: "Reject: the fingerprint is stored, or what was there is removed", check: func(h *harness) {
 		s := h.store()
-		_, err := s.Reject(h.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"}, errReset, false)
-		h.must(err)
+		h.equal("Kind", h.fails(s, "k", &idemddb.ClaimOptions{Fingerprint: "a"}, errReset).Kind, idemddb.Released)
 		h.refuse(s, "k", &idemddb.ClaimOptions{Fingerprint: "b"}, idemddb.ErrMismatch)
 		h.reject(s, "k", false)
 		released(h, h.claimWith(s, "k", &idemddb.ClaimOptions{Fingerprint: "b"}))
@@ -118,7 +115,32 @@ var rejectCases = []testCase{
 func (h *harness) reject(s *idemddb.Store, key string, final bool) {
 	h.Helper()
 
-	rec, err := s.Reject(h.Context(), key, nil, errors.New("bank closed"), final)
-	h.must(err)
-	h.equal("record", rec == nil, true)
+	cause, want := errors.New("bank closed"), idemddb.Released
+	if final {
+		cause, want = permanent{cause}, idemddb.Failed
+	}
+
+	e := h.fails(s, key, nil, cause)
+	h.equal("Kind", e.Kind, want)
+	h.equal("Unknown", e.Unknown, false)
+	h.equal("Err", e.Err, cause)
+}
+
+// fails runs work without a claim that returns an error, and settles it.
+func (h *harness) fails(s *idemddb.Store, key string, opts *idemddb.ClaimOptions, cause error) idemddb.Ending {
+	h.Helper()
+
+	with := idemddb.ClaimOptions{}
+	if opts != nil {
+		with = *opts
+	}
+
+	with.Optimistic = true
+
+	work, e := s.Begin(h.Context(), key, &with)
+	if work == nil {
+		h.Fatalf("got %+v, want work", e)
+	}
+
+	return work.Settle(h.Context(), nil, cause)()
 }
