@@ -111,6 +111,9 @@ func (e *FencedError) Error() string {
 	}
 }
 
+// Unwrap returns ErrFenced.
+func (*FencedError) Unwrap() error { return ErrFenced }
+
 // hasFailed reports whether the key was ended as failed while the claim was held: by another worker's claim, because of NoTakeover or
 // MaxAttempts.
 func (e *FencedError) hasFailed() bool { return e.Current == e.Held && e.state == stateFailed }
@@ -123,9 +126,6 @@ func (e *FencedError) other() *Record {
 
 	return e.Record
 }
-
-// Unwrap returns ErrFenced.
-func (*FencedError) Unwrap() error { return ErrFenced }
 
 // FailedError is the ErrFailed of one key.
 type FailedError struct {

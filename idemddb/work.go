@@ -51,25 +51,6 @@ func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOpti
 	return w, Ending{}
 }
 
-// beginCommit begins work without a claim, unless the cache knows that the key is completed.
-func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
-	c, err := w.store.newCommit(ctx, key, w.opts)
-	if err != nil {
-		return nil, Ending{Err: err}
-	}
-
-	if c.cached() {
-		c.useRecord(ctx, nil)
-		w.store.opts.Observe(ctx, c.event())
-
-		return nil, notBegun(c.record, c.err)
-	}
-
-	w.commit, w.staging = c, &staging{store: w.store, key: key, partition: c.partition}
-
-	return w, Ending{}
-}
-
 // Claim returns the claim of the work, or nil if it has none.
 func (w *Work) Claim() *Claim { return w.claim }
 
@@ -150,4 +131,23 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 	_, stop = w.claim.Keep(context.WithoutCancel(ctx))
 
 	return stop, err
+}
+
+// beginCommit begins work without a claim, unless the cache knows that the key is completed.
+func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
+	c, err := w.store.newCommit(ctx, key, w.opts)
+	if err != nil {
+		return nil, Ending{Err: err}
+	}
+
+	if c.cached() {
+		c.useRecord(ctx, nil)
+		w.store.opts.Observe(ctx, c.event())
+
+		return nil, notBegun(c.record, c.err)
+	}
+
+	w.commit, w.staging = c, &staging{store: w.store, key: key, partition: c.partition}
+
+	return w, Ending{}
 }

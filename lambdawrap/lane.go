@@ -137,17 +137,8 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
 func (v *invocation) runHandler(ctx context.Context, m *message, t *turn, work *idemddb.Work) (o outcome, err error) {
 	kept := work.Context(ctx)
 
-	switch started := t.start(); {
-	case !started:
-		return outcome{name: OutcomeNoTime, err: errNoTime}, nil
-	case ctx.Err() != nil:
-		t.end(false)
-
-		return outcome{name: OutcomeNoTime, err: errNoTime}, nil
-	case kept.Err() != nil || !work.Held():
-		t.end(false)
-
-		return outcome{name: OutcomeFailed, err: errors.Join(errLost, context.Cause(kept))}, nil
+	if o = start(kept, t, work); o.name != "" {
+		return o, nil
 	}
 
 	v.warnOfTakeover(ctx, m, work)
@@ -160,6 +151,26 @@ func (v *invocation) runHandler(ctx context.Context, m *message, t *turn, work *
 	}
 
 	return o, err
+}
+
+// start waits for a worker. An outcome with a name says why the handler must not run: the claim is lost, or the time is over.
+func start(ctx context.Context, t *turn, work *idemddb.Work) (o outcome) {
+	if !t.start() {
+		return outcome{name: OutcomeNoTime, err: errNoTime}
+	}
+
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, idemddb.ErrFenced), !work.Held():
+		o = outcome{name: OutcomeFailed, err: errors.Join(errLost, cause)}
+	case cause != nil:
+		o = outcome{name: OutcomeNoTime, err: errNoTime}
+	default:
+		return o
+	}
+
+	t.end(false)
+
+	return o
 }
 
 // begin begins the work of a message's key when the limits let it. Without work the outcome says why.

@@ -235,8 +235,8 @@ var limitMutants = []mutant{
 	{
 		why:  "work begins on a claim whose lease is over",
 		file: "lambdawrap/lane.go",
-		old:  `case kept.Err() != nil || !work.Held():`,
-		new:  `case kept.Err() != nil:`,
+		old:  `case errors.Is(cause, idemddb.ErrFenced), !work.Held():`,
+		new:  `case errors.Is(cause, idemddb.ErrFenced):`,
 		pkg:  "lambdawrap", run: "TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun",
 	},
 	{
