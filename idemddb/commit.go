@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/sleep"
+	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // minCommitRetention is the least retention of a Store for Commit: DynamoDB refuses a signed request minutes after its time, so that no
@@ -120,7 +121,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions, e
 		return nil, keyError("commit", key, err)
 	}
 
-	e = Effects{Items: copyItems(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
+	e = Effects{Items: transactitem.Copy(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
 	if err := s.checkEffects(a.partition, e); err != nil {
 		return nil, keyError("commit", key, err)
 	}

@@ -72,7 +72,6 @@ const (
 	digestPrefix       = "sha256:"
 	fingerprintVersion = "1:" // of the algorithm
 	maxErrorText       = 256  // bytes of err: a record without a result stays below 1 KB unless its key is long
-	maxItemSize        = 400 * 1024
 )
 
 type item = map[string]types.AttributeValue
