@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/idemddb/go-idemddb/internal/exactjson"
 )
 
 // Do makes fn idempotent: it runs fn once for a key and answers every call with its value, which is stored as JSON.
@@ -60,7 +62,7 @@ func Do[T any](
 
 // completeValue completes the claim with the value of its work, and returns what Do returns.
 func completeValue[T any](ctx context.Context, claim *Claim, value T) (T, error) {
-	result, omitted := encode(value)
+	result, omitted := exactjson.Marshal(value)
 
 	err := claim.record(ctx, result, omitted)
 	if effect, ok := errors.AsType[*EffectError](err); ok {
@@ -158,7 +160,7 @@ func replay[T any](rec *Record) (T, error) {
 		return value, nil
 	}
 
-	if err := decodeResult(rec.Result, &value); err != nil {
+	if err := exactjson.Unmarshal(rec.Result, &value); err != nil {
 		var zero T
 
 		return zero, keyError("replay", rec.Key, fmt.Errorf("%w: its result is not a %T: %w", ErrCorrupt, zero, err))

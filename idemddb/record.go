@@ -162,6 +162,34 @@ func (r *storedRecord) validate() error {
 	return nil
 }
 
+// record is the answer of a completed key.
+func (r *storedRecord) record(key string) *Record {
+	rec := &Record{
+		Key:       key,
+		Fence:     *r.Fence,
+		Trace:     r.Trace,
+		Attempts:  r.Attempts,
+		ExpiresAt: time.Unix(r.Expires, 0),
+	}
+
+	if r.Ends != 0 {
+		rec.ExpiresAt = time.Unix(r.Ends, 0)
+	}
+
+	if r.Done != 0 {
+		rec.CompletedAt = time.UnixMilli(r.Done)
+	}
+
+	switch result := r.Result.(type) {
+	case *types.AttributeValueMemberB:
+		rec.Result = result.Value
+	case *types.AttributeValueMemberNULL:
+		rec.ResultOmitted = true
+	}
+
+	return rec
+}
+
 // isOwn reports whether the record was last claimed with this token.
 func (r *storedRecord) isOwn(token string) bool { return *r.Token == token }
 

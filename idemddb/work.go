@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/idemddb/go-idemddb/internal/exactjson"
 )
 
 // Work is the work of one key without a claim: it has no effect but what it stages, and is committed when it has succeeded. It is for
@@ -96,7 +98,7 @@ func commitValue[T any](ctx context.Context, work *Work, opts *ClaimOptions, val
 	s, key := work.staging.store, work.staging.key
 	effects, _ := work.Effects()
 
-	result, omitted := encode(value)
+	result, omitted := exactjson.Marshal(value)
 
 	rec, err := s.commit(ctx, nil, key, opts, result, omitted, effects)()
 	if effect, ok := errors.AsType[*EffectError](err); ok {
@@ -106,7 +108,7 @@ func commitValue[T any](ctx context.Context, work *Work, opts *ClaimOptions, val
 	switch {
 	case rec != nil:
 		return answerOf[T](rec, opts)
-	case errors.Is(err, ErrTooLarge), errors.Is(err, errEncode):
+	case errors.Is(err, ErrTooLarge), errors.Is(err, exactjson.ErrEncode):
 		return value, nil
 	default:
 		return value, err
