@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/sleep"
@@ -223,82 +222,4 @@ func (a *acquisition) hold(ctx context.Context, p policy) bool {
 	_, err := a.claim.lengthen(ctx, a.deadline, p)
 
 	return err == nil && a.claim.left() > 0
-}
-
-// stamp is the time of one try and the end of the lease that it asks for.
-type stamp struct {
-	now   time.Time
-	lease time.Time
-}
-
-// stamp reads the clock for one try. The lease is measured from before the request is sent, so the holder never trusts it for longer
-// than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
-func (s *Store) stamp(deadline time.Time) stamp {
-	lease := s.opts.Lease
-	if !deadline.IsZero() {
-		lease = max(0, min(lease, time.Until(deadline)))
-	}
-
-	now := s.opts.Now()
-
-	return stamp{now: now, lease: time.UnixMilli(now.Add(lease).UnixMilli())}
-}
-
-// single is the claim as a request of its own.
-func (a *acquisition) single() *dynamodb.UpdateItemInput {
-	s := a.store
-	a.last = s.stamp(a.deadline)
-
-	condition, update := &s.expr.claim, s.expr.setClaim+updateDropFP
-	if a.fingerprint != "" {
-		condition, update = &s.expr.claimFP, s.expr.setClaim+updateSetFP
-	}
-
-	values := a.values()
-	values[":nowms"] = numberValue(a.last.now.UnixMilli())
-
-	if s.opts.Trace != nil {
-		values[":notrace"] = noTraceValue
-	}
-
-	return &dynamodb.UpdateItemInput{
-		TableName:                           &s.table,
-		Key:                                 s.key(a.partition),
-		ConditionExpression:                 condition,
-		UpdateExpression:                    &update,
-		ExpressionAttributeNames:            s.expr.names,
-		ExpressionAttributeValues:           values,
-		ReturnValues:                        types.ReturnValueAllNew,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-}
-
-func (a *acquisition) values() item {
-	s := a.store
-	values := item{
-		":v":          versionValue,
-		":inprogress": inProgressValue,
-		":zero":       zeroValue,
-		":one":        oneValue,
-		":mine":       stringValue(a.token),
-		":nowsec":     numberValue(a.last.now.Unix()),
-		":lease":      numberValue(a.last.lease.UnixMilli()),
-		":exp":        numberValue(s.expiry(a.last.now, a.last.lease)),
-		":dead":       numberValue(a.last.now.Add(-s.opts.ClockSkew).UnixMilli()),
-	}
-
-	if s.opts.MaxAttempts > 0 {
-		values[":max"] = numberValue(int64(s.opts.MaxAttempts))
-	}
-
-	if a.fingerprint != "" {
-		values[":fp"] = stringValue(a.fingerprint)
-		values[":fpver"] = fingerprintVersionValue
-	}
-
-	if s.opts.Trace != nil {
-		values[":trace"] = stringValue(a.trace)
-	}
-
-	return values
 }

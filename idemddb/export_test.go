@@ -104,13 +104,13 @@ func Statement(table string, o Options, p Pair) (text string, placeholders []str
 
 	o = o.withDefaults()
 	s := &Store{table: table, opts: o, expr: newExpressions(table, &o)}
-	st := s.partiql(p.Condition, p.Update)
+	st := s.statement(p.Condition, p.Update)
 
-	if p.returns && !strings.HasSuffix(st.text, returning) {
-		st.text += returning
+	if p.returns && !strings.HasSuffix(st.Text, returning) {
+		st.Text += returning
 	}
 
-	return st.text, st.parameters
+	return st.Text, st.Parameters
 }
 
 // Insert is the statement of a new claim: its text, and the attributes of its parameters.
@@ -119,8 +119,8 @@ func Insert(table string, o Options, fingerprint bool) (text string, attributes 
 
 	e := newExpressions(table, &o)
 	if fingerprint {
-		return e.insertFP, e.insertedFP
+		return e.insertFP.Text, e.insertFP.Parameters
 	}
 
-	return e.insert, e.inserted
+	return e.insert.Text, e.insert.Parameters
 }

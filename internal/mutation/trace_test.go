@@ -69,7 +69,7 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a text that is not kept leaves the traceparent of an earlier run, to which a replay is linked",
-		file: "idemddb/acquire.go",
+		file: "idemddb/claim_request.go",
 		old:  `values[":trace"] = stringValue(a.trace)`,
 		new: `if values[":trace"] = stringValue(a.trace); a.trace == "" {
 			values[":trace"] = stringValue("earlier")
@@ -78,7 +78,7 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a record past its retention is claimed without the traceparent of its new run",
-		file: "idemddb/partiql.go",
+		file: "idemddb/claim_request.go",
 		old:  `record[attrTrace] = stringValue(a.trace)`,
 		new:  `record[attrTrace] = noTraceValue`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_record_past_its_retention_keeps_nothing_of_the_runs",
