@@ -2,9 +2,11 @@ package idemddb
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/sleep"
@@ -100,6 +102,28 @@ func (s *Store) newAcquisition(ctx context.Context, key string, opts *ClaimOptio
 	}, err
 }
 
+// tokenMark ends the request id in an owner token.
+const tokenMark = "/"
+
+// newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.
+// The request id is there for operators.
+func newToken(requestID string) string {
+	if requestID == "" {
+		return rand.Text()
+	}
+
+	return requestID + tokenMark + rand.Text()
+}
+
+// requestID is the id of the Lambda invocation; "" outside of Lambda.
+func requestID(ctx context.Context) string {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		return lc.AwsRequestID
+	}
+
+	return ""
+}
+
 // cached looks the key up in memory. It returns false if the key is not there.
 func (a *acquisition) cached() bool {
 	if a.store.cache == nil {
@@ -133,6 +157,24 @@ func (s *Store) trace(ctx context.Context) (text string) {
 	}()
 
 	return keptTrace(s.opts.Trace(ctx))
+}
+
+// maxTrace is the longest text of Options.Trace that is kept, in bytes. A traceparent of W3C Trace Context has 55.
+const maxTrace = 128
+
+// keptTrace returns the text if a record may hold it, else "".
+func keptTrace(text string) string {
+	if len(text) > maxTrace {
+		return ""
+	}
+
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return ""
+		}
+	}
+
+	return text
 }
 
 // wait tries to claim the key, and again for as long as the caller waits for another worker.

@@ -32,14 +32,14 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a text of any length is kept, so that a record outgrows 1 KB",
-		file: "idemddb/record.go",
+		file: "idemddb/acquire.go",
 		old:  `if len(text) > maxTrace {`,
 		new:  `if len(text) > 2*maxTrace {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a text with a line break is kept, and forges a line of a log",
-		file: "idemddb/record.go",
+		file: "idemddb/acquire.go",
 		old:  `if text[i] <= ' ' || text[i] > '~' {`,
 		new:  `if text[i] > '~' {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
