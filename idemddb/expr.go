@@ -210,7 +210,7 @@ type expressions struct {
 	setTrace           string // "" without Options.Trace
 
 	insert, insertFP partiql.Statement // of a new record
-	hasKey           string            // the condition of a statement that names the key of the record
+	hasKey           string            // the condition of every other statement that names the key
 
 	names      map[string]string // expression attribute names, shared by all requests: never written
 	nameOfExp  map[string]string // the same for expressions that do not name the key
@@ -227,17 +227,12 @@ func newExpressions(table string, o *Options) expressions {
 		setAgain += updateSetTrace + updateKeepTraceAgain
 	}
 
-	hasKey := namePK + " = " + placePartition
-	if o.SortKey != "" {
-		hasKey += " AND " + nameSK + " = " + placeSort
-	}
-
 	inserted := insertedAttributes(o)
 
 	return expressions{
 		setClaim: setClaim, setAgain: setAgain, setTrace: setTrace,
 		insert: partiql.Insert(table, inserted), insertFP: partiql.Insert(table, append(slices.Clone(inserted), attrFingerprint)),
-		hasKey:     hasKey,
+		hasKey:     keyCondition(o),
 		claim:      condClaim + limits + condEnd,
 		claimFP:    condClaim + limits + condSameInput + condEnd,
 		again:      condAgain + limits,
@@ -260,6 +255,15 @@ func claimLimits(o *Options) string {
 	}
 
 	return limits
+}
+
+// keyCondition returns the condition of a statement that names the key of the record.
+func keyCondition(o *Options) string {
+	if o.SortKey == "" {
+		return namePK + " = " + placePartition
+	}
+
+	return namePK + " = " + placePartition + " AND " + nameSK + " = " + placeSort
 }
 
 // insertedAttributes returns the names of the attributes of a new record without a fingerprint, in the order of its statement.
