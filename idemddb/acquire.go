@@ -2,10 +2,11 @@ package idemddb
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/sleep"
@@ -101,6 +102,28 @@ func (s *Store) newAcquisition(ctx context.Context, key string, opts *ClaimOptio
 	}, err
 }
 
+// tokenMark ends the request id in an owner token.
+const tokenMark = "/"
+
+// newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.
+// The request id is there for operators.
+func newToken(requestID string) string {
+	if requestID == "" {
+		return rand.Text()
+	}
+
+	return requestID + tokenMark + rand.Text()
+}
+
+// requestID is the id of the Lambda invocation; "" outside of Lambda.
+func requestID(ctx context.Context) string {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		return lc.AwsRequestID
+	}
+
+	return ""
+}
+
 // cached looks the key up in memory. It returns false if the key is not there.
 func (a *acquisition) cached() bool {
 	if a.store.cache == nil {
@@ -134,6 +157,24 @@ func (s *Store) trace(ctx context.Context) (text string) {
 	}()
 
 	return keptTrace(s.opts.Trace(ctx))
+}
+
+// maxTrace is the longest text of Options.Trace that is kept, in bytes. A traceparent of W3C Trace Context has 55.
+const maxTrace = 128
+
+// keptTrace returns the text if a record may hold it, else "".
+func keptTrace(text string) string {
+	if len(text) > maxTrace {
+		return ""
+	}
+
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return ""
+		}
+	}
+
+	return text
 }
 
 // wait tries to claim the key, and again for as long as the caller waits for another worker.
@@ -223,82 +264,4 @@ func (a *acquisition) hold(ctx context.Context, p policy) bool {
 	_, err := a.claim.lengthen(ctx, a.deadline, p)
 
 	return err == nil && a.claim.left() > 0
-}
-
-// stamp is the time of one try and the end of the lease that it asks for.
-type stamp struct {
-	now   time.Time
-	lease time.Time
-}
-
-// stamp reads the clock for one try. The lease is measured from before the request is sent, so the holder never trusts it for longer
-// than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
-func (s *Store) stamp(deadline time.Time) stamp {
-	lease := s.opts.Lease
-	if !deadline.IsZero() {
-		lease = max(0, min(lease, time.Until(deadline)))
-	}
-
-	now := s.opts.Now()
-
-	return stamp{now: now, lease: time.UnixMilli(now.Add(lease).UnixMilli())}
-}
-
-// single is the claim as a request of its own.
-func (a *acquisition) single() *dynamodb.UpdateItemInput {
-	s := a.store
-	a.last = s.stamp(a.deadline)
-
-	condition, update := &s.expr.claim, s.expr.setClaim+updateDropFP
-	if a.fingerprint != "" {
-		condition, update = &s.expr.claimFP, s.expr.setClaim+updateSetFP
-	}
-
-	values := a.values()
-	values[":nowms"] = numberValue(a.last.now.UnixMilli())
-
-	if s.opts.Trace != nil {
-		values[":notrace"] = noTraceValue
-	}
-
-	return &dynamodb.UpdateItemInput{
-		TableName:                           &s.table,
-		Key:                                 s.key(a.partition),
-		ConditionExpression:                 condition,
-		UpdateExpression:                    &update,
-		ExpressionAttributeNames:            s.expr.names,
-		ExpressionAttributeValues:           values,
-		ReturnValues:                        types.ReturnValueAllNew,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-}
-
-func (a *acquisition) values() item {
-	s := a.store
-	values := item{
-		":v":          versionValue,
-		":inprogress": inProgressValue,
-		":zero":       zeroValue,
-		":one":        oneValue,
-		":mine":       stringValue(a.token),
-		":nowsec":     numberValue(a.last.now.Unix()),
-		":lease":      numberValue(a.last.lease.UnixMilli()),
-		":exp":        numberValue(s.expiry(a.last.now, a.last.lease)),
-		":dead":       numberValue(a.last.now.Add(-s.opts.ClockSkew).UnixMilli()),
-	}
-
-	if s.opts.MaxAttempts > 0 {
-		values[":max"] = numberValue(int64(s.opts.MaxAttempts))
-	}
-
-	if a.fingerprint != "" {
-		values[":fp"] = stringValue(a.fingerprint)
-		values[":fpver"] = fingerprintVersionValue
-	}
-
-	if s.opts.Trace != nil {
-		values[":trace"] = stringValue(a.trace)
-	}
-
-	return values
 }

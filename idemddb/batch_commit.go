@@ -109,12 +109,12 @@ func takeCommits(s *Store, waiting []*waitingCommit) (group, rest []*waitingComm
 	)
 
 	for _, w := range waiting {
-		ids := w.identities(s)
+		ids := s.identities(w.partition, w.effects.Items)
 		more := 1 + len(w.effects.Items)
 		result := resultSize(w.own)
 		isFull := len(group) == commitMessages || items+more > commitItems || results+result > commitResults && len(group) > 0
 
-		if isFull || slices.ContainsFunc(ids, func(id string) bool { return seen[id] }) {
+		if isFull || slices.ContainsFunc(ids, func(id string) bool { return id != "" && seen[id] }) {
 			rest = append(rest, w)
 
 			continue
@@ -128,27 +128,6 @@ func takeCommits(s *Store, waiting []*waitingCommit) (group, rest []*waitingComm
 	}
 
 	return group, rest
-}
-
-// identities are those of the items of a commit, the record included, as far as their keys are known.
-func (w *waitingCommit) identities(s *Store) []string {
-	own := tableName(s.table)
-	ids := []string{own + "\n" + itemText(s.key(w.partition))}
-
-	for _, it := range w.effects.Items {
-		table, _ := keyOf(it)
-
-		var keyNames []string
-		if table == own {
-			keyNames = s.keyNames()
-		}
-
-		if id, ok := identify(it, table, keyNames); ok {
-			ids = append(ids, id)
-		}
-	}
-
-	return ids
 }
 
 func resultSize(result types.AttributeValue) int {

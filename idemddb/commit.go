@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/sleep"
+	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // minCommitRetention is the least retention of a Store for Commit: DynamoDB refuses a signed request minutes after its time, so that no
@@ -28,7 +29,7 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return nil, err
 	}
 
-	e = Effects{Items: copyItems(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
+	e = Effects{Items: transactitem.Copy(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
 	if err := s.checkEffects(c.partition, e); err != nil {
 		return nil, keyError("commit", key, err)
 	}

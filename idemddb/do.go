@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/idemddb/go-idemddb/internal/exactjson"
 )
 
 // Do makes fn idempotent: it runs fn once for a key and answers every call with its value, which is stored as JSON.
@@ -56,7 +58,7 @@ func Do[T any](
 	)
 
 	if err == nil {
-		result, omitted = encode(value)
+		result, omitted = exactjson.Marshal(value)
 	}
 
 	switch e = work.settle(ctx, result, omitted, err)(); {
@@ -109,7 +111,7 @@ func replay[T any](rec *Record, opts *ClaimOptions) (T, error) {
 		return value, nil
 	}
 
-	if err := decodeResult(rec.Result, &value); err != nil {
+	if err := exactjson.Unmarshal(rec.Result, &value); err != nil {
 		var zero T
 
 		return zero, keyError("replay", rec.Key, fmt.Errorf("%w: its result is not a %T: %w", ErrCorrupt, zero, err))

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // Effects are written in one transaction with the completion of a claim: all of them exactly when the key is completed, none otherwise.
@@ -184,7 +186,7 @@ func (s *staging) takeFailure(mustStage bool) error {
 // with returns what is staged together with e, which it copies. It is called with s.mu held.
 func (s *staging) with(e Effects) (Effects, error) {
 	all := Effects{
-		Items:    slices.Concat(s.effects.Items, copyItems(e.Items)),
+		Items:    slices.Concat(s.effects.Items, transactitem.Copy(e.Items)),
 		Messages: slices.Concat(s.effects.Messages, copyMessages(e.Messages)),
 	}
 

@@ -3,8 +3,11 @@ package idemddb
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // Limits of DynamoDB's transactions.
@@ -24,7 +27,7 @@ func (s *Store) checkEffects(partition string, e Effects) error {
 	}
 
 	for i, it := range e.Items {
-		if err := checkItem(it); err != nil {
+		if err := transactitem.Check(it); err != nil {
 			return fmt.Errorf("%w: item %d: %w", errEffects, i, err)
 		}
 	}
@@ -33,7 +36,7 @@ func (s *Store) checkEffects(partition string, e Effects) error {
 		return fmt.Errorf("%w: %w", errEffects, err)
 	}
 
-	if size := e.size() + plainRecord; size > maxTransaction {
+	if size := transactitem.Size(e.Items...) + messagesSize(e.Messages) + plainRecord; size > maxTransaction {
 		return fmt.Errorf("%w: with the record they have %d bytes, a transaction takes %d", errEffects, size, maxTransaction)
 	}
 
@@ -42,21 +45,18 @@ func (s *Store) checkEffects(partition string, e Effects) error {
 
 // checkTwice returns an error if two items are the same one, or one is the record of the key, as far as their keys are known.
 func (s *Store) checkTwice(partition string, items []types.TransactWriteItem) error {
-	keyNames := s.knownKeyNames(items)
-	seen := map[string]int{tableName(s.table) + "\n" + itemText(s.key(partition)): -1}
+	seen := map[string]int{}
 
-	for i, it := range items {
-		table, _ := keyOf(it)
+	for i, id := range s.identities(partition, items) {
+		earlier, twice := seen[id]
 
-		id, ok := identify(it, table, keyNames[table])
-		if !ok {
-			continue // a Put into a table whose key is not known
-		}
-
-		if earlier, twice := seen[id]; twice && earlier < 0 {
-			return fmt.Errorf("item %d: it is the record of the key itself", i)
-		} else if twice {
-			return fmt.Errorf("item %d: it is the same item as item %d; a transaction takes an item once", i, earlier)
+		switch {
+		case id == "":
+			continue
+		case twice && earlier == 0:
+			return fmt.Errorf("item %d: it is the record of the key itself", i-1)
+		case twice:
+			return fmt.Errorf("item %d: it is the same item as item %d; a transaction takes an item once", i-1, earlier-1)
 		}
 
 		seen[id] = i
@@ -65,29 +65,43 @@ func (s *Store) checkTwice(partition string, items []types.TransactWriteItem) er
 	return nil
 }
 
-// knownKeyNames returns for each table the names of its key attributes, as far as the items name them.
-func (s *Store) knownKeyNames(items []types.TransactWriteItem) map[string][]string {
-	known := map[string][]string{}
+// identities are those of the record of a key and of the items that are written with it, "" for an item whose key is not known.
+func (s *Store) identities(partition string, items []types.TransactWriteItem) []string {
+	record := types.TransactWriteItem{Update: &types.Update{TableName: &s.table, Key: s.key(partition)}}
 
-	for _, it := range items {
-		if table, key := keyOf(it); key != nil {
-			known[table] = names(key)
-		}
-	}
-
-	known[tableName(s.table)] = s.keyNames()
-
-	return known
+	return transactitem.Identities(slices.Concat([]types.TransactWriteItem{record}, items))
 }
 
-func (s *Store) keyNames() []string { return names(s.key("")) }
+// Bounds for measuring a record before it is written. DynamoDB counts the names and the values of attributes, and a number as about one
+// byte for two digits.
+const (
+	maxNumberSize  = 12  // of a number with 20 digits
+	recordNumbers  = 10  // attributes of a record that are numbers
+	maxToken       = 128 // an owner token and a tx
+	maxFingerprint = 64
+)
 
-// size is about how many bytes the effects have in a transaction.
-func (e *Effects) size() int {
-	size := messagesSize(e.Messages)
-	for _, it := range e.Items {
-		size += sentSize(it)
+// checkSize returns ErrTooLarge if the record with this result and these messages would not fit into an item, or not into a transaction
+// with these effects.
+func (s *Store) checkSize(partition string, result types.AttributeValue, e Effects) error {
+	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
+		maxToken + len(stateInProgress) + maxFingerprint + recordNumbers*maxNumberSize + transactitem.ValueSize(result) + messagesSize(e.Messages)
+
+	if s.opts.Trace != nil {
+		size += 2 * maxTrace //nolint:mnd // trace and ptrace
 	}
 
-	return size
+	for _, name := range attributeNames {
+		size += len(name)
+	}
+
+	if size > transactitem.MaxSize {
+		return fmt.Errorf("%w: the record would have %d bytes, an item holds %d", ErrTooLarge, size, transactitem.MaxSize)
+	}
+
+	if size += transactitem.Size(e.Items...); size > maxTransaction {
+		return fmt.Errorf("%w: the transaction would have %d bytes, it takes %d", ErrTooLarge, size, maxTransaction)
+	}
+
+	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+
+	"github.com/idemddb/go-idemddb/internal/exactjson"
 )
 
 // Ending says how a run of the work of a key ended. It is for wrappers.
@@ -127,7 +129,7 @@ func (c *Claim) refuse(ctx context.Context, effect *EffectError) Ending {
 // completed reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But what was
 // staged has happened only if it is committed.
 func completed(err error) Ending {
-	if err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, errEncode) {
+	if err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, exactjson.ErrEncode) {
 		return Ending{Kind: Completed}
 	}
 
@@ -160,7 +162,7 @@ func (w *Work) committed(ctx context.Context, commit func() (*Record, error)) En
 		return w.reject(ctx, effect.meaning())
 	case rec != nil:
 		return Ending{Kind: Replayed, Record: rec}
-	case err == nil, errors.Is(err, ErrTooLarge), errors.Is(err, errEncode):
+	case err == nil, errors.Is(err, ErrTooLarge), errors.Is(err, exactjson.ErrEncode):
 		return Ending{Kind: Completed}
 	default:
 		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"strings"
+
+	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // What is sent, for the tests that change it on its way: whole expressions, and parts of one.
@@ -105,13 +107,13 @@ func Statement(table string, o Options, p Pair) (text string, placeholders []str
 
 	o = o.withDefaults()
 	s := &Store{table: table, opts: o, expr: newExpressions(table, &o)}
-	st := s.partiql(p.Condition, p.Update)
+	st := s.statement(p.Condition, p.Update)
 
-	if p.returns && !strings.HasSuffix(st.text, returning) {
-		st.text += returning
+	if p.returns && !strings.HasSuffix(st.Text, returning) {
+		st.Text += returning
 	}
 
-	return st.text, st.parameters
+	return st.Text, st.Parameters
 }
 
 // Insert is the statement of a new claim: its text, and the attributes of its parameters.
@@ -120,10 +122,10 @@ func Insert(table string, o Options, fingerprint bool) (text string, attributes 
 
 	e := newExpressions(table, &o)
 	if fingerprint {
-		return e.insertFP, e.insertedFP
+		return e.insertFP.Text, e.insertFP.Parameters
 	}
 
-	return e.insert, e.inserted
+	return e.insert.Text, e.insert.Parameters
 }
 
 // Commit commits a key together with others of its batch, as work without a claim that staged these effects.
@@ -133,7 +135,7 @@ func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return func() (*Record, error) { return nil, err }
 	}
 
-	e = Effects{Items: copyItems(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
+	e = Effects{Items: transactitem.Copy(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
 
 	return c.start(ctx, b, result, nil, e)
 }

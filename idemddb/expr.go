@@ -1,6 +1,10 @@
 package idemddb
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/idemddb/go-idemddb/internal/partiql"
+)
 
 // This file holds every condition and update that is sent, and above each the argument why it is safe. A test drops and flips
 // the terms one by one and demands that the suite notices.
@@ -15,6 +19,7 @@ import "slices"
 // Aliases for names that the user chooses and that may be reserved words. None of our own attribute names is reserved.
 const (
 	namePK  = "#pk"
+	nameSK  = "#sk" // in statements only
 	nameExp = "#exp"
 )
 
@@ -204,11 +209,12 @@ type expressions struct {
 	setClaim, setAgain string // the updates of a claim, for either kind of condition
 	setTrace           string // "" without Options.Trace
 
-	insert, insertFP     string   // statements
-	inserted, insertedFP []string // the attributes of their parameters
+	insert, insertFP partiql.Statement // of a new record
+	hasKey           string            // the condition of every other statement that names the key
 
-	names     map[string]string // expression attribute names, shared by all requests: never written
-	nameOfExp map[string]string // the same for expressions that do not name the key
+	names      map[string]string // expression attribute names, shared by all requests: never written
+	nameOfExp  map[string]string // the same for expressions that do not name the key
+	translated map[string]string // the same for statements
 }
 
 func newExpressions(table string, o *Options) expressions {
@@ -222,18 +228,18 @@ func newExpressions(table string, o *Options) expressions {
 	}
 
 	inserted := insertedAttributes(o)
-	insertedFP := append(slices.Clone(inserted), attrFingerprint)
 
 	return expressions{
 		setClaim: setClaim, setAgain: setAgain, setTrace: setTrace,
-		insert: insertStatement(table, inserted), inserted: inserted,
-		insertFP: insertStatement(table, insertedFP), insertedFP: insertedFP,
-		claim:     condClaim + limits + condEnd,
-		claimFP:   condClaim + limits + condSameInput + condEnd,
-		again:     condAgain + limits,
-		againFP:   condAgain + limits + condSameInput,
-		nameOfExp: map[string]string{nameExp: o.TTLAttribute},
-		names:     map[string]string{namePK: o.PartitionKey, nameExp: o.TTLAttribute},
+		insert: partiql.Insert(table, inserted), insertFP: partiql.Insert(table, append(slices.Clone(inserted), attrFingerprint)),
+		hasKey:     keyCondition(o),
+		claim:      condClaim + limits + condEnd,
+		claimFP:    condClaim + limits + condSameInput + condEnd,
+		again:      condAgain + limits,
+		againFP:    condAgain + limits + condSameInput,
+		nameOfExp:  map[string]string{nameExp: o.TTLAttribute},
+		names:      map[string]string{namePK: o.PartitionKey, nameExp: o.TTLAttribute},
+		translated: map[string]string{namePK: o.PartitionKey, nameSK: o.SortKey, nameExp: o.TTLAttribute},
 	}
 }
 
@@ -249,6 +255,15 @@ func claimLimits(o *Options) string {
 	}
 
 	return limits
+}
+
+// keyCondition returns the condition of a statement that names the key of the record.
+func keyCondition(o *Options) string {
+	if o.SortKey == "" {
+		return namePK + " = " + placePartition
+	}
+
+	return namePK + " = " + placePartition + " AND " + nameSK + " = " + placeSort
 }
 
 // insertedAttributes returns the names of the attributes of a new record without a fingerprint, in the order of its statement.

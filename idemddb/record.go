@@ -1,17 +1,10 @@
 package idemddb
 
 import (
-	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -66,13 +59,7 @@ const (
 	stateCompleted  = "COMPLETED"
 	stateFailed     = "FAILED"
 
-	sortKeyValue = "idemddb"
-
-	maxStoredKey       = 1024 // bytes; a longer key is stored as its digest
-	digestPrefix       = "sha256:"
-	fingerprintVersion = "1:" // of the algorithm
-	maxErrorText       = 256  // bytes of err: a record without a result stays below 1 KB unless its key is long
-	maxItemSize        = 400 * 1024
+	maxErrorText = 256 // bytes of err: a record without a result stays below 1 KB unless its key is long
 )
 
 type item = map[string]types.AttributeValue
@@ -163,6 +150,34 @@ func (r *storedRecord) validate() error {
 	return nil
 }
 
+// record is the answer of a completed key.
+func (r *storedRecord) record(key string) *Record {
+	rec := &Record{
+		Key:       key,
+		Fence:     *r.Fence,
+		Trace:     r.Trace,
+		Attempts:  r.Attempts,
+		ExpiresAt: time.Unix(r.Expires, 0),
+	}
+
+	if r.Ends != 0 {
+		rec.ExpiresAt = time.Unix(r.Ends, 0)
+	}
+
+	if r.Done != 0 {
+		rec.CompletedAt = time.UnixMilli(r.Done)
+	}
+
+	switch result := r.Result.(type) {
+	case *types.AttributeValueMemberB:
+		rec.Result = result.Value
+	case *types.AttributeValueMemberNULL:
+		rec.ResultOmitted = true
+	}
+
+	return rec
+}
+
 // isOwn reports whether the record was last claimed with this token.
 func (r *storedRecord) isOwn(token string) bool { return *r.Token == token }
 
@@ -199,137 +214,6 @@ func (r *storedRecord) matches(fingerprint string) bool {
 	return fingerprint == "" || r.Fingerprint == nil || *r.Fingerprint == fingerprint || !strings.HasPrefix(*r.Fingerprint, fingerprintVersion)
 }
 
-// partition returns the partition key's value for a key, or ErrBadKey.
-//
-// A long key is stored as its digest; a short one that looks like a digest is, too, so that nobody can choose a key that
-// stands for a long one.
-func (s *Store) partition(key string) (string, error) {
-	switch {
-	case key == "":
-		return "", fmt.Errorf("%w: it is empty", ErrBadKey)
-	case !utf8.ValidString(key):
-		return "", fmt.Errorf("%w: it is not UTF-8; encode it, such as in hex", ErrBadKey)
-	case s.opts.HashKeys || len(key) > maxStoredKey || strings.HasPrefix(key, digestPrefix):
-		return s.namespace + "#" + digestPrefix + digest(key), nil
-	default:
-		return s.namespace + "#" + key, nil
-	}
-}
-
-// KeyHash returns the form of a key that stands in messages and logs: keys may hold what should not be there. It is the
-// beginning of the key's SHA-256, in URL-safe base64, behind "sha256:".
-func KeyHash(key string) string { return digestPrefix + digest(key)[:12] }
-
-func digest(text string) string { return digestText(sha256.Sum256([]byte(text))) }
-
-func digestText(sum [sha256.Size]byte) string { return base64.RawURLEncoding.EncodeToString(sum[:]) }
-
-// storedFingerprint is a fingerprint as the record holds it: the algorithm's version and a digest, so that neither its
-// length nor what it shows depends on the caller. Another algorithm gets another number and never matches this one's.
-func storedFingerprint(fingerprint string) string {
-	if fingerprint == "" {
-		return ""
-	}
-
-	return fingerprintVersion + digest(fingerprint)
-}
-
-// maxTrace is the longest text of Options.Trace that is kept, in bytes. A traceparent of W3C Trace Context has 55.
-const maxTrace = 128
-
-// keptTrace returns the text if a record may hold it, else "".
-func keptTrace(text string) string {
-	if len(text) > maxTrace {
-		return ""
-	}
-
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] > '~' {
-			return ""
-		}
-	}
-
-	return text
-}
-
-// key returns the primary key of the item behind a partition key.
-func (s *Store) key(partition string) item {
-	key := item{s.opts.PartitionKey: stringValue(partition)}
-	if s.opts.SortKey != "" {
-		key[s.opts.SortKey] = sortValue
-	}
-
-	return key
-}
-
-// expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or
-// within ClockSkew of it, or the record would die under a holder whose clock is behind.
-func (s *Store) expiry(now, lease time.Time) int64 {
-	end := now.Add(s.opts.Retention)
-	if held := lease.Add(2 * s.opts.ClockSkew); held.After(end) {
-		end = held
-	}
-
-	return end.Add(time.Second - 1).Unix()
-}
-
-// Values that all requests share: never written.
-var (
-	versionValue            = numberValue(formatVersion)
-	zeroValue               = numberValue(0)
-	noTraceValue            = stringValue("")
-	oneValue                = numberValue(1)
-	returnedValue           = numberValue(-1)
-	inProgressValue         = stringValue(stateInProgress)
-	completedValue          = stringValue(stateCompleted)
-	failedValue             = stringValue(stateFailed)
-	sortValue               = stringValue(sortKeyValue)
-	omittedValue            = &types.AttributeValueMemberNULL{Value: true} // in place of a result that is not kept
-	fingerprintVersionValue = stringValue(fingerprintVersion)
-)
-
-func stringValue(s string) *types.AttributeValueMemberS {
-	return &types.AttributeValueMemberS{Value: s}
-}
-
-func numberValue(n int64) *types.AttributeValueMemberN {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-}
-
-// numberAt reads a whole number; ok is false if there is none under that name.
-func numberAt(it item, name string) (n int64, ok bool) {
-	value, ok := it[name].(*types.AttributeValueMemberN)
-	if !ok {
-		return 0, false
-	}
-
-	n, err := strconv.ParseInt(value.Value, 10, 64)
-
-	return n, err == nil
-}
-
-// tokenMark ends the request id in an owner token.
-const tokenMark = "/"
-
-// newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.
-// The request id is there for operators.
-func newToken(requestID string) string {
-	if requestID == "" {
-		return rand.Text()
-	}
-
-	return requestID + tokenMark + rand.Text()
-}
-
-// requestID is the id of the Lambda invocation; "" outside of Lambda.
-func requestID(ctx context.Context) string {
-	if lc, ok := lambdacontext.FromContext(ctx); ok {
-		return lc.AwsRequestID
-	}
-
-	return ""
-}
-
 // traceAt reads a traceparent from a record. Whatever else stands there is none: it must not make the record unreadable.
 func traceAt(stored item, name string) string {
 	text, ok := stored[name].(*types.AttributeValueMemberS)
@@ -338,15 +222,4 @@ func traceAt(stored item, name string) string {
 	}
 
 	return keptTrace(text.Value)
-}
-
-func (c *Claim) ownValues() item {
-	return item{":mine": stringValue(c.token), ":fence": numberValue(c.fence), ":inprogress": inProgressValue}
-}
-
-func (c *Claim) heldValues() item {
-	values := c.ownValues()
-	values[":zero"] = zeroValue
-
-	return values
 }

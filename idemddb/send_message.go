@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -279,15 +278,6 @@ func (s *Store) sendTo(ctx context.Context, target string, messages []StoredMess
 	}
 
 	return answers
-}
-
-func marshal(v any) types.AttributeValue {
-	value, err := attributevalue.Marshal(v)
-	if err != nil {
-		panic(err) // never: texts and numbers
-	}
-
-	return value
 }
 
 // sendLeft sends the messages of a completed record that its own process has not sent for a while. If there is no sweep

@@ -134,7 +134,7 @@ type Store struct {
 	emptyAnswers atomic.Int64              // transactions in a row that were answered without content, or sendsCapacity
 	wrongAnswers atomic.Int64              // shared requests in a row that were answered with a wrong number of answers
 	hanging      sync.Map                  // string, a target of messages → time.Time until which it is not asked
-	statements   sync.Map                  // [2]string, condition and update → partiql
+	statements   sync.Map                  // [2]string, condition and update → partiql.Statement
 
 	disabled bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
 	told     sync.Once // emits the event Disabled

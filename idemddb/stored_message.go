@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // storedMessage is a message in a record. Its index makes its id, together with the tx of the record.
@@ -119,7 +121,7 @@ func messagesSize(messages []Message) int {
 
 const (
 	messageOverhead = 64 + maxErrorText // bytes of a message's names and numbers in a record, and of its cause if it is parked
-	maxOutbox       = maxItemSize - plainRecord
+	maxOutbox       = transactitem.MaxSize - plainRecord
 )
 
 // dueNamespace is the partition of the index of the unsent in which a key stands, by a hash of the key.

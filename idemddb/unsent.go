@@ -53,8 +53,8 @@ func (s *Store) UnsentScan(age time.Duration) *dynamodb.ScanInput {
 
 // RecordInput returns the consistent read of a record that a query or a scan has found. It is for outbox.Sweep and operators.
 func (s *Store) RecordInput(found map[string]types.AttributeValue) *dynamodb.GetItemInput {
-	key := item{}
-	for _, name := range s.keyNames() {
+	key := s.key("")
+	for name := range key {
 		key[name] = found[name]
 	}
 

@@ -47,7 +47,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the tries of a claim keep the clock of the first one",
-		file: "idemddb/acquire.go",
+		file: "idemddb/claim_request.go",
 		old: `a.last = s.stamp(a.deadline)
 
 	condition, update`,
@@ -60,7 +60,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the statements of a claim keep the clock of the first try",
-		file: "idemddb/partiql.go",
+		file: "idemddb/claim_request.go",
 		old: `a.last = s.stamp(a.deadline)
 
 	switch {
@@ -203,14 +203,14 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the record of a claim ends with its lease, so that it can be deleted under a holder whose clock is behind",
-		file: "idemddb/record.go",
+		file: "idemddb/claim_request.go",
 		old:  `held := lease.Add(2 * s.opts.ClockSkew); held`,
 		new:  `held := lease; held`,
 		pkg:  "idemddb", run: "TestARecordOutlivesItsLeaseByTwiceTheSkew",
 	},
 	{
 		why:  "a lease is not cut to the deadline",
-		file: "idemddb/acquire.go",
+		file: "idemddb/claim_request.go",
 		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
 		new:  `lease = max(0, lease)`,
 		pkg:  "idemddb", run: "TestALeaseIsBoundByTheInvocationAndNotByTheContext",

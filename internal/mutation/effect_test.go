@@ -216,9 +216,9 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "Stage keeps what its caller can change",
-		file: "idemddb/item.go",
-		old:  `*f.key, *f.names, *f.values = clone.Item(*f.key), maps.Clone(*f.names), clone.Item(*f.values)`,
-		new:  `*f.key, *f.names, *f.values = maps.Clone(*f.key), maps.Clone(*f.names), clone.Item(*f.values)`,
+		file: "internal/transactitem/copy.go",
+		old:  `*w.key, *w.names, *w.values = clone.Item(*w.key), maps.Clone(*w.names), clone.Item(*w.values)`,
+		new:  `*w.key, *w.names, *w.values = maps.Clone(*w.key), maps.Clone(*w.names), clone.Item(*w.values)`,
 		pkg:  "idemddb", run: "TestStageCopiesWhatItIsGiven",
 	},
 	{

@@ -106,28 +106,28 @@ var streamMutants = []mutant{
 var unchangedResultMutants = []mutant{
 	{
 		why:  "a result with text that is not UTF-8 is kept, and replayed as another one",
-		file: "idemddb/result.go",
+		file: "internal/exactjson/json.go",
 		old:  `isReplaced && !isText(reflect.ValueOf(value))`,
 		new:  `isReplaced && value == nil`,
 		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
 	},
 	{
 		why:  "a result with the character U+FFFD is not kept",
-		file: "idemddb/result.go",
+		file: "internal/exactjson/json.go",
 		old:  `isReplaced && !isText(reflect.ValueOf(value))`,
 		new:  `isReplaced`,
 		pkg:  "idemddb", run: "TestDoReplaysResultsExactly",
 	},
 	{
 		why:  "a result with half of a surrogate pair is kept",
-		file: "idemddb/result.go",
+		file: "internal/exactjson/json.go",
 		old:  `case utf16.DecodeRune(unit, escaped(text[escape:])) == character:`,
 		new:  `case utf16.DecodeRune(unit, escaped(text[escape:])) == character && len(text) == 0:`,
 		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
 	},
 	{
 		why:  "a value whose encoding panics leaves its finished work without a record",
-		file: "idemddb/result.go",
+		file: "internal/exactjson/json.go",
 		old:  `if v := recover(); v != nil {`,
 		new:  `if v := error(nil); v != nil {`,
 		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",

@@ -32,14 +32,14 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a text of any length is kept, so that a record outgrows 1 KB",
-		file: "idemddb/record.go",
+		file: "idemddb/acquire.go",
 		old:  `if len(text) > maxTrace {`,
 		new:  `if len(text) > 2*maxTrace {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a text with a line break is kept, and forges a line of a log",
-		file: "idemddb/record.go",
+		file: "idemddb/acquire.go",
 		old:  `if text[i] <= ' ' || text[i] > '~' {`,
 		new:  `if text[i] > '~' {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
@@ -69,7 +69,7 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a text that is not kept leaves the traceparent of an earlier run, to which a replay is linked",
-		file: "idemddb/acquire.go",
+		file: "idemddb/claim_request.go",
 		old:  `values[":trace"] = stringValue(a.trace)`,
 		new: `if values[":trace"] = stringValue(a.trace); a.trace == "" {
 			values[":trace"] = stringValue("earlier")
@@ -78,7 +78,7 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a record past its retention is claimed without the traceparent of its new run",
-		file: "idemddb/partiql.go",
+		file: "idemddb/claim_request.go",
 		old:  `record[attrTrace] = stringValue(a.trace)`,
 		new:  `record[attrTrace] = noTraceValue`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_record_past_its_retention_keeps_nothing_of_the_runs",

@@ -1,0 +1,159 @@
+package idemddb
+
+import (
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// stamp is the time of one try and the end of the lease that it asks for.
+type stamp struct {
+	now   time.Time
+	lease time.Time
+}
+
+// stamp reads the clock for one try. The lease is measured from before the request is sent, so the holder never trusts it for longer
+// than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
+func (s *Store) stamp(deadline time.Time) stamp {
+	lease := s.opts.Lease
+	if !deadline.IsZero() {
+		lease = max(0, min(lease, time.Until(deadline)))
+	}
+
+	now := s.opts.Now()
+
+	return stamp{now: now, lease: time.UnixMilli(now.Add(lease).UnixMilli())}
+}
+
+// expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or
+// within ClockSkew of it, or the record would die under a holder whose clock is behind.
+func (s *Store) expiry(now, lease time.Time) int64 {
+	end := now.Add(s.opts.Retention)
+	if held := lease.Add(2 * s.opts.ClockSkew); held.After(end) {
+		end = held
+	}
+
+	return end.Add(time.Second - 1).Unix()
+}
+
+// single is the claim as a request of its own.
+func (a *acquisition) single() *dynamodb.UpdateItemInput {
+	s := a.store
+	a.last = s.stamp(a.deadline)
+
+	condition, update := &s.expr.claim, s.expr.setClaim+updateDropFP
+	if a.fingerprint != "" {
+		condition, update = &s.expr.claimFP, s.expr.setClaim+updateSetFP
+	}
+
+	values := a.values()
+	values[":nowms"] = numberValue(a.last.now.UnixMilli())
+
+	if s.opts.Trace != nil {
+		values[":notrace"] = noTraceValue
+	}
+
+	return &dynamodb.UpdateItemInput{
+		TableName:                           &s.table,
+		Key:                                 s.key(a.partition),
+		ConditionExpression:                 condition,
+		UpdateExpression:                    &update,
+		ExpressionAttributeNames:            s.expr.names,
+		ExpressionAttributeValues:           values,
+		ReturnValues:                        types.ReturnValueAllNew,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
+// statement is the claim as one statement of a shared request.
+func (a *acquisition) statement() types.BatchStatementRequest {
+	s := a.store
+	a.last = s.stamp(a.deadline)
+
+	switch {
+	case a.insert:
+		return a.insertion()
+	case a.fingerprint != "":
+		return write{a.partition, s.expr.againFP, s.expr.setAgain + updateSetFP, a.values()}.statement(s)
+	default:
+		return write{a.partition, s.expr.again, s.expr.setAgain + updateDropFP, a.values()}.statement(s)
+	}
+}
+
+// insertion is the statement that creates the record if there is none.
+func (a *acquisition) insertion() types.BatchStatementRequest {
+	st := &a.store.expr.insert
+	if a.fingerprint != "" {
+		st = &a.store.expr.insertFP
+	}
+
+	record := a.newRecord(firstFence(a.last))
+
+	parameters := make([]types.AttributeValue, len(st.Parameters))
+	for i, name := range st.Parameters {
+		parameters[i] = record[name]
+	}
+
+	return types.BatchStatementRequest{Statement: &st.Text, Parameters: parameters}
+}
+
+// values are those of the placeholders that the claim has as a request of its own and as a statement.
+func (a *acquisition) values() item {
+	s := a.store
+	values := item{
+		":v":          versionValue,
+		":inprogress": inProgressValue,
+		":zero":       zeroValue,
+		":one":        oneValue,
+		":mine":       stringValue(a.token),
+		":nowsec":     numberValue(a.last.now.Unix()),
+		":lease":      numberValue(a.last.lease.UnixMilli()),
+		":exp":        numberValue(s.expiry(a.last.now, a.last.lease)),
+		":dead":       numberValue(a.last.now.Add(-s.opts.ClockSkew).UnixMilli()),
+	}
+
+	if s.opts.MaxAttempts > 0 {
+		values[":max"] = numberValue(int64(s.opts.MaxAttempts))
+	}
+
+	if a.fingerprint != "" {
+		values[":fp"] = stringValue(a.fingerprint)
+		values[":fpver"] = fingerprintVersionValue
+	}
+
+	if s.opts.Trace != nil {
+		values[":trace"] = stringValue(a.trace)
+	}
+
+	return values
+}
+
+// newRecord is the item of a new record of this claim.
+func (a *acquisition) newRecord(fence int64) item {
+	s := a.store
+	record := s.key(a.partition)
+	record[attrVersion] = versionValue
+	record[attrState] = inProgressValue
+	record[attrToken] = stringValue(a.token)
+	record[attrFence] = numberValue(fence)
+	record[attrPrevious] = zeroValue
+	record[attrLease] = numberValue(a.last.lease.UnixMilli())
+	record[attrAttempts] = oneValue
+	record[attrBorn] = numberValue(a.last.now.UnixMilli())
+	record[s.opts.TTLAttribute] = numberValue(s.expiry(a.last.now, a.last.lease))
+
+	if a.fingerprint != "" {
+		record[attrFingerprint] = stringValue(a.fingerprint)
+	}
+
+	if s.opts.Trace != nil {
+		record[attrTrace] = stringValue(a.trace)
+		record[attrPrevTrace] = noTraceValue
+	}
+
+	return record
+}
+
+// firstFence is the fencing token of a new record.
+func firstFence(t stamp) int64 { return t.now.UnixMilli() + 1 }

@@ -1,0 +1,163 @@
+// Package exactjson encodes values as JSON from which the same values are decoded, and refuses all others. The encoder of the standard
+// library writes U+FFFD for text that is not UTF-8, so a replay would have another text.
+package exactjson
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// ErrEncode is wrapped by every error of Marshal.
+var ErrEncode = errors.New("the value cannot be encoded as JSON")
+
+var errText = fmt.Errorf("%w: it has text that is not UTF-8", ErrEncode)
+
+// Marshal returns a value as JSON, or ErrEncode if Unmarshal would give another value. A panic of the value's own methods is such an
+// error, too: the work whose result the value is was done.
+func Marshal(value any) (result []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			result, err = nil, fmt.Errorf("%w: it panicked: %v", ErrEncode, v)
+		}
+	}()
+
+	result, err = json.Marshal(value)
+
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrEncode, err)
+	case !utf8.Valid(result):
+		return nil, errText
+	}
+
+	isReplaced, isBroken := escapes(result)
+	if isBroken || isReplaced && !isText(reflect.ValueOf(value)) {
+		return nil, errText
+	}
+
+	return result, nil
+}
+
+// Unmarshal decodes what Marshal has encoded. Numbers that have no type of their own keep all their digits.
+func Unmarshal(encoded []byte, value any) error {
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.UseNumber()
+
+	return decoder.Decode(value) //nolint:wrapcheck // the caller says what it has decoded
+}
+
+const (
+	escape    = len(`\ufffd`)
+	character = utf8.RuneError
+)
+
+// escapes reports whether JSON has the character U+FFFD, which the encoder writes for text that is not UTF-8, and whether it has half of a
+// surrogate pair, for which the decoder gives that character.
+func escapes(text []byte) (isReplaced, isBroken bool) {
+	isReplaced = bytes.ContainsRune(text, character)
+
+	for at := bytes.IndexByte(text, '\\'); at >= 0; at = bytes.IndexByte(text, '\\') {
+		text = text[at:]
+
+		switch unit := escaped(text); {
+		case unit < 0:
+			text = text[len(`\n`):]
+		case !utf16.IsSurrogate(unit):
+			isReplaced = isReplaced || unit == character
+			text = text[escape:]
+		case utf16.DecodeRune(unit, escaped(text[escape:])) == character:
+			return isReplaced, true
+		default:
+			text = text[2*escape:]
+		}
+	}
+
+	return isReplaced, false
+}
+
+// escaped returns the code unit that text begins with as \uXXXX, or -1.
+func escaped(text []byte) rune {
+	if !bytes.HasPrefix(text, []byte(`\u`)) || len(text) < escape {
+		return -1
+	}
+
+	unit, err := strconv.ParseUint(string(text[len(`\u`):escape]), 16, 16)
+	if err != nil {
+		return -1
+	}
+
+	return rune(unit)
+}
+
+// isText reports whether all text of a value that was encoded is UTF-8. What the value's own MarshalJSON has made of U+FFFD before, nobody can
+// tell, so that counts as broken.
+func isText(v reflect.Value) bool {
+	if v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+
+	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return true
+	}
+
+	if marshalsText, marshals := isMarshaledText(v); marshals {
+		return marshalsText
+	}
+
+	switch v.Kind() { //nolint:exhaustive // all others have neither text nor parts
+	case reflect.String:
+		return utf8.ValidString(v.String())
+	case reflect.Pointer:
+		return isText(v.Elem())
+	case reflect.Map, reflect.Slice, reflect.Array:
+		for name, member := range v.Seq2() { // the name is an index, or the key in a map
+			if !isText(name) || !isText(member) {
+				return false
+			}
+		}
+	case reflect.Struct:
+		for field, member := range v.Fields() {
+			if isEncoded(field) && !isText(member) {
+				return false
+			}
+		}
+	}
+
+	return true
+}
+
+// isEncoded reports whether JSON encodes a field, or perhaps some of its own fields.
+func isEncoded(field reflect.StructField) bool {
+	return (field.IsExported() || field.Anonymous) && field.Tag.Get("json") != "-"
+}
+
+// isMarshaledText reports whether a value that encodes itself gives text that is UTF-8. It returns false for marshals if the value does not
+// encode itself.
+func isMarshaledText(v reflect.Value) (isText, marshals bool) {
+	if !v.CanInterface() {
+		return false, false
+	}
+
+	switch m := v.Interface().(type) {
+	case json.RawMessage:
+		return utf8.Valid(m), true
+	case json.Marshaler:
+		text, err := m.MarshalJSON()
+		isReplaced, isBroken := escapes(text)
+
+		return err == nil && utf8.Valid(text) && !isReplaced && !isBroken, true
+	case encoding.TextMarshaler:
+		text, err := m.MarshalText()
+
+		return err == nil && utf8.Valid(text), true
+	default:
+		return false, false
+	}
+}

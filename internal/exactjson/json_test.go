@@ -1,0 +1,76 @@
+package exactjson_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/idemddb/go-idemddb/internal/exactjson"
+)
+
+// Package idemddb tests what it replays: TestDoReplaysResultsExactly and TestWhatJSONCannotCarryIsNotKept.
+
+func FuzzTextIsDecodedAsItWasOrRefused(f *testing.F) {
+	for _, text := range []string{"", "a", "caf\xe9", "\ufffd", "\ufffd\xe9", `\ufffd`, `\\ud83d`, "\U0001f600", "\u2028<\x00"} {
+		f.Add(text)
+	}
+
+	f.Fuzz(func(t *testing.T, text string) {
+		encoded, err := exactjson.Marshal(map[string]any{text: []any{text}})
+		if !utf8.ValidString(text) {
+			if !errors.Is(err, exactjson.ErrEncode) {
+				t.Errorf("got %s, %v, want ErrEncode", encoded, err)
+			}
+
+			return
+		}
+
+		var got map[string][]string
+		if err := errors.Join(err, exactjson.Unmarshal(encoded, &got)); err != nil || len(got[text]) != 1 || got[text][0] != text {
+			t.Errorf("got %q, %v of %s", got, err, encoded)
+		}
+	})
+}
+
+func FuzzARawMessageIsTheSameValueOrRefused(f *testing.F) {
+	for _, text := range []string{`{}`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00\ud83d"`, `"\\ud83d"`, `"\ufffd"`, "\"\xff\"", `1.10`} {
+		f.Add(text)
+	}
+
+	f.Fuzz(func(t *testing.T, text string) {
+		encoded, err := exactjson.Marshal(json.RawMessage(text))
+		if err != nil {
+			return
+		}
+
+		var want, got any
+		if err := errors.Join(exactjson.Unmarshal([]byte(text), &want), exactjson.Unmarshal(encoded, &got)); err != nil {
+			t.Fatal(err)
+		}
+
+		again, err := exactjson.Marshal(got)
+		if before, _ := exactjson.Marshal(want); err != nil || string(again) != string(before) {
+			t.Errorf("got %s, %v, want %s", again, err, before)
+		}
+	})
+}
+
+// A nil pointer encodes nothing itself, also if its type could.
+func TestNilPointersBesideU_FFFDAreText(t *testing.T) {
+	t.Parallel()
+
+	for name, value := range map[string]any{
+		"in anything": map[string]any{"at": (*time.Time)(nil), "text": "\ufffd"},
+		"in a field": struct {
+			At   *time.Time
+			Text string
+		}{nil, "\ufffd"},
+		"nothing": map[string]any{"at": nil, "text": "\ufffd"},
+	} {
+		if encoded, err := exactjson.Marshal(value); err != nil {
+			t.Errorf("%s: got %s, %v", name, encoded, err)
+		}
+	}
+}
