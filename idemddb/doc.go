@@ -79,6 +79,6 @@
 // by a [Batch]. [WithInvocation] and [OnRetry] are for its contexts; [KindOf], [IsDone], [Claim.Held], [Claim.Settled],
 // [Claim.ReleaseUnused], [Store.RetryAfter] and [Store.Disabled] are for it, too.
 //
-// [Store.UnsentQueries], [Store.UnsentScan], [Store.RecordInput], [Store.RecordOf], [Store.UnsentFor] and [Store.SendStored]
-// are for package outbox; [Store.Table], [Store.Namespace], [Store.Options] and [Store.Readable] for package operate.
+// [Store.SendStored], [Store.RecordOf], [Store.Readable], [Store.Table], [Store.Namespace] and [Store.Options] are for packages outbox and
+// operate.
 package idemddb

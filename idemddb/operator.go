@@ -1,8 +1,11 @@
 package idemddb
 
-import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
 
-// What package operate must know of a Store.
+// What packages operate and outbox must know of a Store.
 
 // Table returns the name or the ARN of the table, as it was given to New.
 func (s *Store) Table() string { return s.table }
@@ -18,4 +21,14 @@ func (s *Store) Readable(stored map[string]types.AttributeValue) error {
 	_, err := s.decode(stored)
 
 	return err
+}
+
+// RecordOf returns the consistent read of the record of a key.
+func (s *Store) RecordOf(key string) (*dynamodb.GetItemInput, error) {
+	partition, err := s.partition(key)
+	if err != nil {
+		return nil, keyError("read", key, err)
+	}
+
+	return &dynamodb.GetItemInput{TableName: &s.table, Key: s.key(partition), ConsistentRead: new(true)}, nil
 }

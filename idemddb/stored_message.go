@@ -37,8 +37,6 @@ const (
 
 	// noEnd is the exp of a record with unsent messages: the last second of the year 9999.
 	noEnd = 253402300799
-
-	outboxShards = 16 // partitions of the index of the unsent, for one namespace
 )
 
 func (m storedMessage) public(tx string) StoredMessage {
@@ -124,15 +122,12 @@ const (
 	maxOutbox       = transactitem.MaxSize - plainRecord
 )
 
-// dueNamespace is the partition of the index of the unsent in which a key stands, by a hash of the key.
+// dueNamespace is the partition of the index of the unsent in which a key stands, by a hash of the key. Package unsent asks for all 16.
 func (s *Store) dueNamespace(partition string) string {
 	sum := sha256.Sum256([]byte(partition))
 
-	return s.dueShard(int(sum[0]) % outboxShards)
+	return s.namespace + "#" + string("0123456789abcdef"[sum[0]%16])
 }
-
-// dueShard is the i-th partition of the index of the unsent for the Store's namespace.
-func (s *Store) dueShard(i int) string { return s.namespace + "#" + string("0123456789abcdef"[i]) }
 
 var errNoSender = errors.New("this process has no sender for the target")
 

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/internal/unsent"
 )
 
 // The bounds of what an operator says, in bytes: a record without a result stays near 1 KB.
@@ -157,7 +158,7 @@ func (r *Records) forget(ctx context.Context, seen View, change Change, conditio
 // deleteInput returns the request that deletes a record if it is unchanged and the further condition holds. It asks for the deleted or the
 // present record, because forget tells the outcome by it.
 func (r *Records) deleteInput(stored item, condition string) *dynamodb.DeleteItemInput {
-	key := r.store.RecordInput(stored)
+	key := unsent.Read(r.store, stored)
 	unchanged := r.unchanged(stored)
 
 	return &dynamodb.DeleteItemInput{
@@ -200,7 +201,7 @@ func (r *Records) update(ctx context.Context, seen View, change Change, update s
 // updateInput returns the request that updates a record if it is unchanged. It stores op with the update, because update recognises by it a
 // change whose answer was lost.
 func (r *Records) updateInput(stored item, op, update string, values item) *dynamodb.UpdateItemInput {
-	key := r.store.RecordInput(stored)
+	key := unsent.Read(r.store, stored)
 	unchanged := r.unchanged(stored)
 	maps.Copy(unchanged.values, values)
 	unchanged.values[":op"] = text(op)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/unsent"
 )
 
 // Selection says which records List finds. The zero value selects all records of the namespace. A record must fit every field.
@@ -166,7 +168,7 @@ func (r *Records) listIndex(ctx context.Context, s Selection, found func(View) e
 
 	l := &indexListing{records: r, selection: s, found: found}
 
-	for _, query := range r.store.UnsentQueries(-time.Minute) { // due up to now, by whatever clock
+	for _, query := range unsent.Queries(r.store, -time.Minute) { // due up to now, by whatever clock
 		if err := l.readQuery(ctx, query); err != nil {
 			return l.progress, err
 		}

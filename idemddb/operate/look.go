@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/unsent"
 )
 
 // Look reads the record of a key. It takes the key as the workers claim it, also one that is stored as its digest. It costs one request
@@ -25,7 +27,7 @@ func (r *Records) Look(ctx context.Context, key string) (View, error) {
 
 // again reads the record of a stored item, and returns the read units, too.
 func (r *Records) again(ctx context.Context, stored item) (View, float64, error) {
-	return r.read(ctx, r.view(stored).Key, r.store.RecordInput(stored))
+	return r.read(ctx, r.view(stored).Key, unsent.Read(r.store, stored))
 }
 
 func (r *Records) read(ctx context.Context, key string, in *dynamodb.GetItemInput) (View, float64, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/internal/unsent"
 )
 
 // API is the part of the DynamoDB API with which the sweep finds records; *dynamodb.Client fits. The Store's own client removes what was
@@ -42,7 +43,7 @@ const settled = time.Minute
 func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
 	w := &sweep{store: s, api: api}
 
-	queries := s.UnsentQueries(settled)
+	queries := unsent.Queries(s, settled)
 	if queries == nil {
 		w.scan(ctx)
 	}
@@ -103,7 +104,7 @@ func (w *sweep) query(ctx context.Context, in *dynamodb.QueryInput) {
 }
 
 func (w *sweep) scan(ctx context.Context) {
-	in := w.store.UnsentScan(settled)
+	in := unsent.Scan(w.store, settled)
 
 	for !w.isOver(ctx) {
 		out, err := w.api.Scan(ctx, in)
@@ -142,14 +143,14 @@ func (w *sweep) send(ctx context.Context, found map[string]types.AttributeValue)
 		return
 	}
 
-	out, err := w.api.GetItem(ctx, w.store.RecordInput(found))
+	out, err := w.api.GetItem(ctx, unsent.Read(w.store, found))
 	if err != nil {
 		w.failed(fmt.Errorf("outbox: read record: %w", err))
 
 		return
 	}
 
-	if age, unsent := w.store.UnsentFor(out.Item); unsent {
+	if age, isUnsent := unsent.Age(w.store, out.Item); isUnsent {
 		w.report.Records++
 		w.report.Oldest = max(w.report.Oldest, age)
 		w.sendStored(ctx, out.Item)

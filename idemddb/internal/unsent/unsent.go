@@ -1,0 +1,83 @@
+// Package unsent makes the requests that find the records whose messages are not sent yet, and read them, for packages outbox and operate.
+package unsent
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+const (
+	shards = "0123456789abcdef" // ends of the partition keys of a namespace in the index
+
+	// The attributes of a record with unsent messages: the keys of the index.
+	attrShard = "due_ns"
+	attrDue   = "due" // the time of the completion, in ms
+)
+
+// Queries returns the queries that find the records of the namespace whose messages are unsent for longer than age: one for each partition
+// of Options.UnsentIndex. Without an index it returns nil.
+func Queries(s *idemddb.Store, age time.Duration) (queries []*dynamodb.QueryInput) {
+	if s.Options().UnsentIndex == "" {
+		return nil
+	}
+
+	for _, shard := range shards {
+		queries = append(queries, &dynamodb.QueryInput{
+			TableName:              new(s.Table()),
+			IndexName:              new(s.Options().UnsentIndex),
+			KeyConditionExpression: new(attrShard + " = :ns AND " + attrDue + " < :before"),
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":ns":     &types.AttributeValueMemberS{Value: s.Namespace() + "#" + string(shard)},
+				":before": before(s, age),
+			},
+		})
+	}
+
+	return queries
+}
+
+// Scan returns the scan that finds the same records without an index. It reads the whole table.
+func Scan(s *idemddb.Store, age time.Duration) *dynamodb.ScanInput {
+	return &dynamodb.ScanInput{
+		TableName:                new(s.Table()),
+		FilterExpression:         new("attribute_exists(outbox) AND begins_with(#pk, :ns) AND " + attrDue + " < :before"),
+		ExpressionAttributeNames: map[string]string{"#pk": s.Options().PartitionKey},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":ns":     &types.AttributeValueMemberS{Value: s.Namespace() + "#"},
+			":before": before(s, age),
+		},
+	}
+}
+
+func before(s *idemddb.Store, age time.Duration) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(s.Options().Now().Add(-age).UnixMilli(), 10)}
+}
+
+// Read returns the consistent read of a record that a query or a scan has found.
+func Read(s *idemddb.Store, found map[string]types.AttributeValue) *dynamodb.GetItemInput {
+	opts := s.Options()
+	key := map[string]types.AttributeValue{opts.PartitionKey: found[opts.PartitionKey]}
+
+	if opts.SortKey != "" {
+		key[opts.SortKey] = found[opts.SortKey]
+	}
+
+	return &dynamodb.GetItemInput{TableName: new(s.Table()), Key: key, ConsistentRead: new(true)}
+}
+
+// Age returns how long a record has had unsent messages; false if it has none.
+func Age(s *idemddb.Store, stored map[string]types.AttributeValue) (time.Duration, bool) {
+	due, ok := stored[attrDue].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, false
+	}
+
+	ms, err := strconv.ParseInt(due.Value, 10, 64)
+
+	return s.Options().Now().Sub(time.UnixMilli(ms)), err == nil
+}
