@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"time"
+
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // finish gives one message its answer: the dead-letter hook for what will never succeed, a line in the log for what did not end well,
@@ -47,15 +49,15 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 	ctx, cancel := within(ctx, end)
 	defer cancel()
 
-	t := v.limits.borrow(m.index)
+	t := v.limits.Enter(turns.Place{Index: m.index, Unclaimed: true})[0]
 
 	select {
-	case hasWorker := <-t.answer:
+	case hasWorker := <-t.Answer():
 		if hasWorker {
-			defer t.end(false)
+			defer t.End(false)
 		}
 	case <-ctx.Done():
-		t.leave()
+		t.Leave()
 
 		return errNoTime
 	}

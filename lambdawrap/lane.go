@@ -10,6 +10,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/sleep"
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // lane holds messages that must be worked on in order: those of one key, or those of a FIFO message group and of all groups that share
@@ -18,7 +19,7 @@ type lane struct {
 	messages []*message
 	ended    map[identity]outcome // :: piece of work → how it ended in this batch
 	blocked  map[string]int32     // :: FIFO message group one of whose messages failed → seconds until that message comes back
-	turn     *turn                // of the first message, which has entered the limits; nil afterwards
+	turn     *turns.Turn          // of the first message, which has entered the limits; nil afterwards
 }
 
 // identity reports whether two messages ask for the same piece of work.
@@ -39,17 +40,17 @@ func (v *invocation) workAll(ctx context.Context, messages []*message) {
 // enter queues the first message of each lane that must be worked on, all together, so that their claims share requests.
 func (v *invocation) enter(lanes []*lane) {
 	var (
-		heads []*message
+		heads []turns.Place
 		of    []*lane
 	)
 
 	for _, l := range lanes {
 		if _, ended := l.known(l.messages[0]); !ended {
-			heads, of = append(heads, l.messages[0]), append(of, l)
+			heads, of = append(heads, l.messages[0].place()), append(of, l)
 		}
 	}
 
-	for i, t := range v.limits.enter(heads...) {
+	for i, t := range v.limits.Enter(heads...) {
 		of[i].turn = t
 	}
 }
@@ -114,7 +115,7 @@ func (v *invocation) deriveContext(ctx context.Context, m *message) (context.Con
 var errNoContext = errors.New("lambdawrap: the hook returned no context")
 
 // work claims a message's key, runs its handler and settles the claim.
-func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
+func (v *invocation) work(ctx context.Context, m *message, t *turns.Turn) outcome {
 	if m.unclaimed {
 		return v.workUnclaimed(ctx, m, t)
 	}
@@ -138,19 +139,19 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
 
 // handleClaimed runs the handler when there is a worker for it, and renews the claim's lease meanwhile. An outcome with a name says that
 // the handler did not run, or has not answered in time.
-func (v *invocation) handleClaimed(ctx context.Context, m *message, t *turn, claim *idemddb.Claim) (o outcome, err error) {
+func (v *invocation) handleClaimed(ctx context.Context, m *message, t *turns.Turn, claim *idemddb.Claim) (o outcome, err error) {
 	kept, stop := claim.Keep(ctx)
 	defer stop()
 
-	switch started := t.start(); {
+	switch started := t.Start(); {
 	case !started:
 		return outcome{name: OutcomeNoTime, err: errNoTime}, nil
 	case ctx.Err() != nil:
-		t.end(false)
+		t.End(false)
 
 		return outcome{name: OutcomeNoTime, err: errNoTime}, nil
 	case kept.Err() != nil || !claim.Held():
-		t.end(false)
+		t.End(false)
 
 		return outcome{name: OutcomeFailed, err: errors.Join(errLost, context.Cause(kept))}, nil
 	}
@@ -161,7 +162,7 @@ func (v *invocation) handleClaimed(ctx context.Context, m *message, t *turn, cla
 
 	err, isLate := v.handle(kept, m.work)
 	if isLate {
-		t.end(false)
+		t.End(false)
 
 		o.name = OutcomeLate
 	}
@@ -170,12 +171,12 @@ func (v *invocation) handleClaimed(ctx context.Context, m *message, t *turn, cla
 }
 
 // claim claims a message's key when the limits let it. Without a claim the outcome says why.
-func (v *invocation) claim(ctx context.Context, m *message, t *turn) (*idemddb.Claim, *turn, outcome) {
+func (v *invocation) claim(ctx context.Context, m *message, t *turns.Turn) (*idemddb.Claim, *turns.Turn, outcome) {
 	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true}
 	end := time.Now().Add(v.opts.Wait)
 
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		if !t.mayClaim() {
+		if !<-t.Answer() {
 			return nil, nil, outcome{name: OutcomeNoTime, err: errNoTime}
 		}
 
@@ -184,7 +185,7 @@ func (v *invocation) claim(ctx context.Context, m *message, t *turn) (*idemddb.C
 			return claim, t, outcome{}
 		}
 
-		t.leave()
+		t.Leave()
 
 		left := time.Until(end)
 		if left <= 0 || !errors.Is(err, idemddb.ErrInProgress) || !sleep.For(ctx, min(pause, left)) {
@@ -192,7 +193,7 @@ func (v *invocation) claim(ctx context.Context, m *message, t *turn) (*idemddb.C
 		}
 
 		opts.Redelivered = true
-		t = v.limits.enter(m)[0]
+		t = v.limits.Enter(m.place())[0]
 	}
 }
 
@@ -202,10 +203,10 @@ const (
 )
 
 // takeTurn returns the turn of the lane's next message.
-func (l *lane) takeTurn(limits *limits, m *message) *turn {
+func (l *lane) takeTurn(limits *turns.Limits, m *message) *turns.Turn {
 	t := l.turn
 	if l.turn = nil; t == nil {
-		t = limits.enter(m)[0]
+		t = limits.Enter(m.place())[0]
 	}
 
 	return t

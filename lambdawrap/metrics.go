@@ -194,27 +194,22 @@ func (m *Metrics) measure(ctx context.Context, call func(context.Context, *count
 
 // report writes the line of a call that has ended, and the warning if it is due.
 func (m *Metrics) report(ctx context.Context, c *counts) {
-	requestID := ""
-	if invocation, ok := lambdacontext.FromContext(ctx); ok {
-		requestID = invocation.AwsRequestID
-	}
-
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	m.format.Write(m.out, c.values(), requestID)
+	m.format.Write(m.out, c.values(), requestID(ctx))
 
 	if c.doneUnobserved() && !m.observed.Load() && !m.warned {
 		m.warned = true
-		m.warn(ctx, requestID)
+		m.warn(ctx)
 	}
 }
 
 // warn writes a line of JSON, as all lines of m.out are, with the members that Lambda's own log lines have.
-func (m *Metrics) warn(ctx context.Context, requestID string) {
+func (m *Metrics) warn(ctx context.Context) {
 	var attrs []slog.Attr
-	if requestID != "" {
-		attrs = append(attrs, slog.String(emf.RequestID, requestID))
+	if id := requestID(ctx); id != "" {
+		attrs = append(attrs, slog.String(emf.RequestID, id))
 	}
 
 	slog.New(slog.NewJSONHandler(m.out, &slog.HandlerOptions{ReplaceAttr: lambdacontext.ReplaceAttr})).LogAttrs(ctx, slog.LevelWarn,

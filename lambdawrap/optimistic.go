@@ -5,19 +5,20 @@ import (
 	"errors"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // workUnclaimed runs a message's handler without a claim and commits what it staged.
-func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) outcome {
+func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turns.Turn) outcome {
 	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, SkipResult: true, Wait: v.opts.Wait}
 
-	if !<-t.answer {
+	if !<-t.Answer() {
 		return outcome{name: OutcomeNoTime, err: errNoTime}
 	}
 
 	work, rec, err := v.store.NewWork(ctx, m.key, opts)
 	if work == nil {
-		t.end(false)
+		t.End(false)
 
 		return notBegun(rec, err)
 	}
@@ -30,7 +31,7 @@ func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) out
 	}
 
 	if isLate || err != nil {
-		t.end(false)
+		t.End(false)
 
 		if isLate {
 			return outcome{name: OutcomeLate, err: errLateUnclaimed}
@@ -41,7 +42,7 @@ func (v *invocation) workUnclaimed(ctx context.Context, m *message, t *turn) out
 
 	wait := v.batch.Commit(ctx, m.key, opts, nil, effects)
 
-	t.end(false) // after that the commit waits for no handler that is not at work
+	t.End(false) // after that the commit waits for no handler that is not at work
 
 	return v.awaitCommit(ctx, m, opts, wait)
 }

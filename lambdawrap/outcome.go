@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // Outcome says in one word how a message ended, in the log, for Options.OnMessage and for metrics.
@@ -102,20 +103,20 @@ func unclaimed(err error) outcome {
 }
 
 // settle settles a claim after its handler. Until that is done, an effect counts as unrecorded.
-func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, err error) outcome {
+func (v *invocation) settle(ctx context.Context, t *turns.Turn, claim *idemddb.Claim, err error) outcome {
 	if err == nil {
 		err = claim.StageErr()
 	}
 
 	effect := err == nil && !claim.Staged() || isPermanent(err) // what is staged has not happened yet
-	t.end(effect)
+	t.End(effect)
 
 	if !effect {
 		return settle(ctx, claim, err)
 	}
 
 	written := false
-	defer func() { t.recorded(written) }()
+	defer func() { t.Recorded(written) }()
 
 	trouble, stop := v.watchRecord(ctx, t)
 	defer stop()
@@ -128,7 +129,7 @@ func (v *invocation) settle(ctx context.Context, t *turn, claim *idemddb.Claim, 
 
 // watchRecord returns a function that reports trouble with the record of a finished effect. It is also called when the record takes long,
 // and no more after stop.
-func (v *invocation) watchRecord(ctx context.Context, t *turn) (trouble func(refused bool), stop func()) {
+func (v *invocation) watchRecord(ctx context.Context, t *turns.Turn) (trouble func(refused bool), stop func()) {
 	var (
 		mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
 		over bool
@@ -138,7 +139,7 @@ func (v *invocation) watchRecord(ctx context.Context, t *turn) (trouble func(ref
 		mu.Lock()
 		defer mu.Unlock()
 
-		if !over && t.trouble(refused) {
+		if !over && t.Trouble(refused) {
 			v.warnOfTrouble(ctx)
 		}
 	}
