@@ -75,7 +75,7 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 	isLost := func(p *piece) bool { return !p.work.Held() }
 
 	switch {
-	case !v.limits.hasTime():
+	case !v.starts.HasTime():
 		v.giveBack(ctx, given, outcome{name: OutcomeNoTime, err: errNoTime})
 	case slices.ContainsFunc(given, isLost): // while the hook had a message of a FIFO queue
 		v.giveBack(ctx, given, outcome{name: OutcomeFailed, err: errLost})

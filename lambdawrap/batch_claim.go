@@ -24,7 +24,7 @@ func (v *invocation) claimAll(ctx context.Context, messages []*message) map[iden
 
 	var claims sync.WaitGroup
 
-	if v.limits.hasTime() {
+	if v.starts.HasTime() {
 		v.batch.Expect(len(pieces))
 
 		for _, p := range pieces {
@@ -58,7 +58,7 @@ func piecesOf(messages []*message) map[identity]*piece {
 func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work, outcome) {
 	wait := v.opts.Wait
 	if !v.deadline.IsZero() { // all messages wait together, and the others must not come back unworked because of this one
-		wait = max(0, min(wait, v.limits.untilLastStart()-v.reserve/latePart))
+		wait = max(0, min(wait, v.starts.UntilLastStart()-v.reserve/latePart))
 	}
 
 	ctx = v.contextOf(ctx, m)

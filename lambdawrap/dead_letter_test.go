@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
@@ -198,4 +199,35 @@ func TestBatchGivesEachMessageToTheHook(t *testing.T) {
 		h.equal("dead letters", slices.Sorted(slices.Values(dead.all())), []string{"m1", "m3", "m4"})
 		h.equal("calls", calls.all(), []string{"m1 m2"})
 	})
+}
+
+func TestDeadLetterQueuePanicsWithoutAPI(t *testing.T) {
+	t.Parallel()
+
+	defer func() {
+		if v := recover(); v != "lambdawrap: DeadLetterQueue: api: must not be nil" {
+			t.Errorf("panicked with %v", v)
+		}
+	}()
+
+	lambdawrap.DeadLetterQueue(nil, "https://sqs.eu-west-1.amazonaws.com/111122223333/dead")
+}
+
+// refusing stands for an SQS that takes no message.
+type refusing struct{ err error }
+
+func (r refusing) SendMessage(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error) {
+	return nil, r.err
+}
+
+func TestErrorsOfADeadLetterQueueSayWhoseTheyAre(t *testing.T) {
+	t.Parallel()
+
+	const url = "https://sqs.eu-west-1.amazonaws.com/111122223333/dead"
+
+	m, denied := events.SQSMessage{MessageId: "m-1", Body: "b"}, errors.New("denied")
+	if err := lambdawrap.DeadLetterQueue(refusing{denied}, url)(t.Context(), m, errBank); !errors.Is(err, denied) ||
+		err.Error() != "lambdawrap: dead-letter queue: denied" {
+		t.Errorf("got %v", err)
+	}
 }

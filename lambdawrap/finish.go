@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"time"
+
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // finish gives one message its answer: the dead-letter hook for what will never succeed, a line in the log for what did not end well,
@@ -42,41 +43,21 @@ func (v *invocation) finishBefore(ctx context.Context, part time.Duration, m *me
 	}
 }
 
-// countMessage adds a message that has ended to the counts of its batch, if the batch is counted. deadLetter says that DeadLetter took
-// it.
-func countMessage(ctx context.Context, name Outcome, failed, deadLetter bool) {
-	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-
-		c.outcomes[name]++
-		c.ended++
-
-		if failed {
-			c.failed++
-		}
-
-		if deadLetter {
-			c.deadLetters++
-		}
-	}
-}
-
 // callHook gives a message to the dead-letter hook. Handlers and hooks together are at most as many as there are workers; when
 // handlers start no more, hooks alone are.
 func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, cause error) error {
 	ctx, cancel := within(ctx, end)
 	defer cancel()
 
-	t := v.limits.borrow(m.index)
+	t := v.limits.Enter(turns.Place{Index: m.index, Unclaimed: true})[0]
 
 	select {
-	case hasWorker := <-t.answer:
+	case hasWorker := <-t.Answer():
 		if hasWorker {
-			defer t.end(false)
+			defer t.End(false)
 		}
 	case <-ctx.Done():
-		t.leave()
+		t.Leave()
 
 		return errNoTime
 	}
@@ -107,46 +88,5 @@ func (v *invocation) callTell(ctx context.Context, m *message, name Outcome) {
 	})
 	if err != nil {
 		v.log(ctx, slog.LevelError, "the hook for ended messages failed; the message ended as it would have without it", m, name, err)
-	}
-}
-
-// hiddenFor returns how many seconds a failed message stays hidden. In a FIFO group all messages behind a failed one come back with it.
-// While another worker holds the key, each delivery would be in vain, and it uses up one of the queue's receives; so the pause also
-// grows with each receive.
-func (v *invocation) hiddenFor(m *message, o outcome) int32 {
-	if o.seconds > 0 {
-		return o.seconds
-	}
-
-	pause := wholeSeconds(backoff(m.receives, rand.N))
-	if o.until.IsZero() {
-		return pause
-	}
-
-	now := time.Now()
-
-	return max(pause, untilVisible(now.Add(v.store.RetryAfter(o.until)), 0, now))
-}
-
-// visibilityTime is the longest time for one change of a message's visibility: the answer should not wait longer for it.
-const visibilityTime = 2 * time.Second
-
-// visibilityCalls is how many such changes are made at a time.
-const visibilityCalls = 100
-
-// hide sets when a failed message is delivered again. Only the answer waits for it.
-func (v *invocation) hide(ctx context.Context, m *message) {
-	ctx, end := v.answerContext(ctx)
-	defer end()
-
-	v.changes <- struct{}{}
-	defer func() { <-v.changes }()
-
-	ctx, cancel := context.WithTimeout(ctx, visibilityTime)
-	defer cancel()
-
-	err := await(ctx, func() error { return changeVisibility(ctx, v.opts.Visibility, m.SQSMessage, m.seconds) })
-	if err != nil {
-		v.log(ctx, slog.LevelWarn, "the message comes back after its queue's visibility time-out", m, "", err)
 	}
 }

@@ -173,7 +173,7 @@ func (o *FuncOptions[In]) plan(ctx context.Context, w *wrapper, in In) (*invocat
 		return nil, nil, err
 	}
 
-	if !v.limits.hasTime() {
+	if !v.starts.HasTime() {
 		return nil, nil, errNoTime
 	}
 
@@ -194,7 +194,7 @@ func (v *invocation) mayBegin(ctx context.Context, m *message) error {
 
 	switch {
 	case !isClaimed:
-	case !v.limits.hasTime() || ctx.Err() != nil:
+	case !v.starts.HasTime() || ctx.Err() != nil:
 		return errors.Join(errNoTime, claim.ReleaseUnused(ctx))
 	case claim.Takeover():
 		logTakeover(ctx, v.logger(), m.key, m.id)
@@ -206,7 +206,7 @@ func (v *invocation) mayBegin(ctx context.Context, m *message) error {
 func (o *FuncOptions[In]) claimOptions(v *invocation, m *message) *idemddb.ClaimOptions {
 	wait := o.Wait
 	if !v.deadline.IsZero() {
-		wait = max(0, min(wait, v.limits.untilLastStart()))
+		wait = max(0, min(wait, v.starts.UntilLastStart()))
 	}
 
 	return &idemddb.ClaimOptions{Fingerprint: m.fingerprint, NeedResult: o.NeedResult, Optimistic: o.Optimistic, Wait: wait}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/problem"
 )
 
 // HTTPOptions shape [HTTP]. Caller is required. Zero means the default of each other field.
@@ -134,7 +135,7 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case h.invalid != nil:
 		h.logger().ErrorContext(r.Context(), "no request is served", slog.String("error", h.invalid.Error()))
-		problemServer.with(h.invalid.Error()).write(w)
+		problem.ServerError.With(h.invalid.Error()).Write(w)
 
 		return
 	case slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method):
@@ -145,7 +146,7 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	x, refusal := h.accept(w, r)
 	if refusal != nil {
-		refusal.write(w)
+		refusal.Write(w)
 
 		return
 	}

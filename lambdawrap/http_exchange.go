@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/httpanswer"
+	"github.com/idemddb/go-idemddb/internal/problem"
 )
 
 // exchange is one request that is guarded, and its answer.
@@ -20,9 +22,9 @@ type exchange struct {
 	key  string
 	with idemddb.ClaimOptions
 
-	answer *httpAnswer     // the handler's
-	cause  error           // why the answer is not kept; nil if it is
-	record *idemddb.Record // of an earlier request
+	answer *httpanswer.Held // the handler's
+	cause  error            // why the answer is not kept; nil if it is
+	record *idemddb.Record  // of an earlier request
 }
 
 // statusError is why a key was released: the handler's answer is not one to keep.
@@ -82,7 +84,7 @@ func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 
 // slip keeps that the handler answered with a success although what it has to write is not staged. An answer of 4xx says so itself.
 func (x *exchange) slip(err error) {
-	if err != nil && x.cause == nil && x.answer.status < http.StatusBadRequest {
+	if err != nil && x.cause == nil && x.answer.Status() < http.StatusBadRequest {
 		x.cause = &slipError{err}
 	}
 }
@@ -102,13 +104,13 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	defer cancel()
 
 	x.next.ServeHTTP(x.answer, x.r.WithContext(handling))
-	x.answer.finish()
+	x.answer.Finish()
 
 	switch {
-	case x.answer.hasTrailers():
+	case x.answer.HasTrailers():
 		x.cause = errTrailers
-	case !x.opts.Keep(x.answer.status):
-		x.cause = &statusError{x.answer.status}
+	case !x.opts.Keep(x.answer.Status()):
+		x.cause = &statusError{x.answer.Status()}
 	}
 
 	returned = true
@@ -116,10 +118,10 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 
 // result is the answer as the record keeps it.
 func (x *exchange) result(ctx context.Context, fits func([]byte) bool) []byte {
-	result, isWhole := x.answer.stored(fits)
+	result, isWhole := x.answer.Encode(fits)
 	if !isWhole {
 		x.logger().LogAttrs(ctx, slog.LevelWarn, "the answer does not fit into its record; later requests get it without its body",
-			append(keyAttrs(x.key), slog.Int("bytes", x.answer.body.Len()))...)
+			append(keyAttrs(x.key), slog.Int("bytes", x.answer.Size()))...)
 	}
 
 	return result
@@ -141,9 +143,9 @@ func (x *exchange) conclude(ctx context.Context, o outcome) {
 	case x.record != nil:
 		x.replay(ctx, x.record)
 	case o.err == nil, o.done, isHandlers:
-		x.answer.send()
+		x.answer.Send()
 	default:
-		x.problemOf(o).write(x.w)
+		x.problemOf(o).Write(x.w)
 	}
 }
 
@@ -151,38 +153,36 @@ func (x *exchange) conclude(ctx context.Context, o outcome) {
 func (x *exchange) replay(ctx context.Context, rec *idemddb.Record) {
 	if rec.ResultOmitted { // the status is lost as well, and it may have been one of a refusal
 		x.report(ctx, outcome{name: OutcomeReplayed, err: errAnswerLost, done: true})
-		problemAnswerLost.write(x.w)
+		problem.AnswerLost.Write(x.w)
 
 		return
 	}
 
-	stored, err := decodeAnswer(rec.Result)
+	stored, err := httpanswer.Decode(rec.Result)
 	if err != nil {
-		x.report(ctx, outcome{name: OutcomeCorrupt, err: err, done: true})
-
-		stored, _ = decodeAnswer(nil)
+		x.report(ctx, outcome{name: OutcomeCorrupt, err: fmt.Errorf("lambdawrap: %w", err), done: true})
 	}
 
-	stored.send(x.w)
+	stored.Send(x.w)
 }
 
 // problemOf is the answer to a request that is not done.
-func (x *exchange) problemOf(o outcome) *problem {
+func (x *exchange) problemOf(o outcome) *problem.Details {
 	_, isSlip := errors.AsType[*slipError](o.err)
 
 	switch {
 	case isSlip:
-		return &problemServer
+		return problem.ServerError
 	case o.name == OutcomeInProgress:
-		return problemInProgress.after(wholeSeconds(max(x.store.RetryAfter(o.until)+time.Millisecond, time.Second)))
+		return problem.KeyInProgress.After(max(x.store.RetryAfter(o.until)+time.Millisecond, time.Second))
 	case o.name == OutcomeMismatch:
-		return &problemKeyReused
+		return problem.KeyReused
 	case o.permanent:
-		return &problemFailed
+		return problem.KeyFailed
 	case o.name == OutcomeFailed && !o.unknown:
-		return &problemEffect
+		return problem.ConditionFailed
 	default:
-		return &problemUnavailable
+		return problem.Unavailable
 	}
 }
 

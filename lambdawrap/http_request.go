@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/httpanswer"
 	"github.com/idemddb/go-idemddb/internal/jsonkey"
+	"github.com/idemddb/go-idemddb/internal/problem"
 )
 
 const (
@@ -21,12 +23,12 @@ const (
 )
 
 // accept reads a request: its key, its caller and its body. Without an exchange, the problem is the answer, and nothing was claimed.
-func (h *httpHandler) accept(w http.ResponseWriter, r *http.Request) (*exchange, *problem) {
+func (h *httpHandler) accept(w http.ResponseWriter, r *http.Request) (*exchange, *problem.Details) {
 	if r.Method == http.MethodConnect || r.Header.Get("Upgrade") != "" {
-		return nil, &problemUpgrade
+		return nil, problem.UpgradeUnsupported
 	}
 
-	x := &exchange{httpHandler: h, w: w, r: r, answer: newHTTPAnswer(w)}
+	x := &exchange{httpHandler: h, w: w, r: r, answer: httpanswer.Hold(w)}
 
 	if h.disabled {
 		x.key = rand.Text()
@@ -71,19 +73,19 @@ func HTTPKey(caller string, r *http.Request) (string, error) {
 }
 
 // key returns the idempotency key of a request, that of HTTPKey if it has the header.
-func (h *httpHandler) key(r *http.Request) (string, *problem) {
+func (h *httpHandler) key(r *http.Request) (string, *problem.Details) {
 	header, refusal := readKeyHeader(r.Header[keyHeader])
 
 	switch {
 	case refusal != nil:
 		return "", refusal
 	case header == "" && h.opts.Required:
-		return "", &problemKeyMissing
+		return "", problem.KeyMissing
 	}
 
 	caller, err := h.opts.Caller(r)
 	if err == nil && caller == "" {
-		return "", &problemCaller
+		return "", problem.CallerUnknown
 	}
 
 	parts := []string{caller, header}
@@ -95,7 +97,7 @@ func (h *httpHandler) key(r *http.Request) (string, *problem) {
 	if err = errors.Join(err, errKey); err != nil {
 		h.logger().WarnContext(r.Context(), "HTTPOptions.Caller named no caller", slog.String("error", err.Error()))
 
-		return "", &problemCaller
+		return "", problem.CallerUnknown
 	}
 
 	return key, nil
@@ -103,43 +105,43 @@ func (h *httpHandler) key(r *http.Request) (string, *problem) {
 
 // readKeyHeader reads the values of Idempotency-Key. Gateways join repeated headers with a comma, so a key has none. Quotes around it, as
 // the IETF's draft has them, do not count.
-func readKeyHeader(values []string) (string, *problem) {
+func readKeyHeader(values []string) (string, *problem.Details) {
 	if len(values) == 0 {
 		return "", nil
 	}
 
 	key := values[0]
 	if len(values) > 1 || len(key) > maxKeyHeader+len(`""`) {
-		return "", &problemKeyInvalid
+		return "", problem.KeyInvalid
 	}
 
 	switch isQuoted := strings.HasPrefix(key, `"`); {
 	case key == `"`, isQuoted != strings.HasSuffix(key, `"`):
-		return "", &problemKeyInvalid
+		return "", problem.KeyInvalid
 	case isQuoted:
 		key = key[1 : len(key)-1]
 	}
 
 	if key == "" || len(key) > maxKeyHeader || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' || c == ',' }) {
-		return "", &problemKeyInvalid
+		return "", problem.KeyInvalid
 	}
 
 	return key, nil
 }
 
 // body reads the whole body.
-func (h *httpHandler) body(w http.ResponseWriter, r *http.Request) ([]byte, *problem) {
+func (h *httpHandler) body(w http.ResponseWriter, r *http.Request) ([]byte, *problem.Details) {
 	if r.Body == nil {
 		return nil, nil
 	}
 
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, h.opts.MaxBody))
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, problemBodyTooLarge.with(fmt.Sprintf("The body of a request may have at most %d bytes.", tooLarge.Limit))
+		return nil, problem.BodyTooLarge.With(fmt.Sprintf("The body of a request may have at most %d bytes.", tooLarge.Limit))
 	}
 
 	if err != nil {
-		return nil, &problemBody
+		return nil, problem.BodyUnreadable
 	}
 
 	return body, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // invocation is one call of a wrapped handler.
@@ -23,7 +24,8 @@ type invocation struct {
 	*wrapper
 
 	batch    *idemddb.Batch
-	limits   *limits
+	starts   turns.StartRule
+	limits   *turns.Limits
 	start    time.Time
 	deadline time.Time     // zero for none
 	hooks    chan struct{} // as many calls of the dead-letter hook as may run at a time
@@ -84,13 +86,11 @@ func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
 		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
 	}
 	v.deadline, _ = ctx.Deadline()
-	v.limits = &limits{
-		workers: w.workers, begun: v.start, end: v.before(1), timeout: w.opts.Timeout, durations: &w.durations,
-		ahead: v.batch.Ahead, expect: v.batch.Expect,
-	}
+	v.starts = turns.StartRule{Begun: v.start, End: v.before(1), Timeout: w.opts.Timeout, Durations: &w.durations}
+	v.limits = &turns.Limits{Workers: w.workers, HasTime: v.starts.HasTime, Ahead: v.batch.Ahead, Expect: v.batch.Expect}
 
 	if w.opts.Optimistic {
-		v.limits.idle = func() { v.batch.FlushCommits(ctx) }
+		v.limits.Idle = func() { v.batch.FlushCommits(ctx) }
 	}
 
 	return v, v.checkTime(ctx)
@@ -137,10 +137,10 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) error
 	}
 
 	if work.Err() != nil {
-		v.limits.stop() // at once, before anything can start
+		v.limits.Stop() // at once, before anything can start
 	}
 
-	defer context.AfterFunc(work, v.limits.stop)()
+	defer context.AfterFunc(work, v.limits.Stop)()
 
 	v.spawn(func() { begin(work) })
 	v.running.Wait()
@@ -199,7 +199,7 @@ func (v *invocation) fail(err error) {
 	}
 	v.mu.Unlock()
 
-	v.limits.stop()
+	v.limits.Stop()
 }
 
 func (v *invocation) close() { v.change(func() { v.closed = true }) }
@@ -219,7 +219,7 @@ func (v *invocation) change(f func()) {
 	v.mu.Unlock()
 
 	if stuck || closes {
-		v.limits.stop()
+		v.limits.Stop()
 	}
 }
 
@@ -259,7 +259,7 @@ func (v *invocation) handle(ctx context.Context, h func(context.Context) error) 
 	}
 
 	if err == nil {
-		v.durations.add(time.Since(begun))
+		v.durations.Add(time.Since(begun))
 	}
 
 	return err, false

@@ -10,6 +10,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/sleep"
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // lane holds messages that must be worked on in order: those of one key, or those of a FIFO message group and of all groups that share
@@ -18,7 +19,7 @@ type lane struct {
 	messages []*message
 	ended    map[identity]outcome // :: piece of work → how it ended in this batch
 	blocked  map[string]int32     // :: FIFO message group one of whose messages failed → seconds until that message comes back
-	turn     *turn                // of the first message, which has entered the limits; nil afterwards
+	turn     *turns.Turn          // of the first message, which has entered the limits; nil afterwards
 }
 
 // identity reports whether two messages ask for the same piece of work.
@@ -39,17 +40,17 @@ func (v *invocation) workAll(ctx context.Context, messages []*message) {
 // enter queues the first message of each lane that must be worked on, all together, so that their claims share requests.
 func (v *invocation) enter(lanes []*lane) {
 	var (
-		heads []*message
+		heads []turns.Place
 		of    []*lane
 	)
 
 	for _, l := range lanes {
 		if _, ended := l.known(l.messages[0]); !ended {
-			heads, of = append(heads, l.messages[0]), append(of, l)
+			heads, of = append(heads, l.messages[0].place()), append(of, l)
 		}
 	}
 
-	for i, t := range v.limits.enter(heads...) {
+	for i, t := range v.limits.Enter(heads...) {
 		of[i].turn = t
 	}
 }
@@ -114,7 +115,7 @@ func (v *invocation) deriveContext(ctx context.Context, m *message) (context.Con
 var errNoContext = errors.New("lambdawrap: the hook returned no context")
 
 // work begins the work of a message's key, runs the handler and settles the work.
-func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
+func (v *invocation) work(ctx context.Context, m *message, t *turns.Turn) outcome {
 	work, t, o := v.begin(ctx, m, t)
 	if work == nil {
 		return o
@@ -134,7 +135,7 @@ func (v *invocation) work(ctx context.Context, m *message, t *turn) outcome {
 
 // runHandler runs the handler when there is a worker for it. An outcome with a name says that the handler did not run, or has not answered
 // in time.
-func (v *invocation) runHandler(ctx context.Context, m *message, t *turn, work *idemddb.Work) (o outcome, err error) {
+func (v *invocation) runHandler(ctx context.Context, m *message, t *turns.Turn, work *idemddb.Work) (o outcome, err error) {
 	kept := work.Context(ctx)
 
 	if o = start(kept, t, work); o.name != "" {
@@ -145,7 +146,7 @@ func (v *invocation) runHandler(ctx context.Context, m *message, t *turn, work *
 
 	err, isLate := v.handle(kept, m.work)
 	if isLate {
-		t.end(false)
+		t.End(false)
 
 		o.name = OutcomeLate
 	}
@@ -154,8 +155,8 @@ func (v *invocation) runHandler(ctx context.Context, m *message, t *turn, work *
 }
 
 // start waits for a worker. An outcome with a name says why the handler must not run: the claim is lost, or the time is over.
-func start(ctx context.Context, t *turn, work *idemddb.Work) (o outcome) {
-	if !t.start() {
+func start(ctx context.Context, t *turns.Turn, work *idemddb.Work) (o outcome) {
+	if !t.Start() {
 		return outcome{name: OutcomeNoTime, err: errNoTime}
 	}
 
@@ -168,13 +169,13 @@ func start(ctx context.Context, t *turn, work *idemddb.Work) (o outcome) {
 		return o
 	}
 
-	t.end(false)
+	t.End(false)
 
 	return o
 }
 
 // begin begins the work of a message's key when the limits let it. Without work the outcome says why.
-func (v *invocation) begin(ctx context.Context, m *message, t *turn) (*idemddb.Work, *turn, outcome) {
+func (v *invocation) begin(ctx context.Context, m *message, t *turns.Turn) (*idemddb.Work, *turns.Turn, outcome) {
 	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true, Optimistic: m.unclaimed}
 	end := time.Now().Add(v.opts.Wait)
 
@@ -183,7 +184,7 @@ func (v *invocation) begin(ctx context.Context, m *message, t *turn) (*idemddb.W
 	}
 
 	for pause := pollMin; ; pause = min(2*pause, pollMax) {
-		if !t.mayBegin() {
+		if !<-t.Answer() {
 			return nil, nil, outcome{name: OutcomeNoTime, err: errNoTime}
 		}
 
@@ -192,7 +193,7 @@ func (v *invocation) begin(ctx context.Context, m *message, t *turn) (*idemddb.W
 			return work, t, outcome{}
 		}
 
-		t.leave()
+		t.Leave()
 
 		left := time.Until(end)
 		if left <= 0 || ending.Kind != idemddb.InProgress || !sleep.For(ctx, min(pause, left)) {
@@ -200,7 +201,7 @@ func (v *invocation) begin(ctx context.Context, m *message, t *turn) (*idemddb.W
 		}
 
 		opts.Redelivered = true
-		t = v.limits.enter(m)[0]
+		t = v.limits.Enter(m.place())[0]
 	}
 }
 
@@ -210,10 +211,10 @@ const (
 )
 
 // takeTurn returns the turn of the lane's next message.
-func (l *lane) takeTurn(limits *limits, m *message) *turn {
+func (l *lane) takeTurn(limits *turns.Limits, m *message) *turns.Turn {
 	t := l.turn
 	if l.turn = nil; t == nil {
-		t = limits.enter(m)[0]
+		t = limits.Enter(m.place())[0]
 	}
 
 	return t

@@ -1,18 +1,20 @@
 package lambdawrap
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"io"
-	"maps"
+	"log/slog"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/emf"
+	"github.com/idemddb/go-idemddb/internal/problem"
 )
 
 // Metrics writes one line for each batch of messages in CloudWatch's embedded metric format, or for each call that [Measure] or
@@ -52,16 +54,13 @@ import (
 // The line also has the invocation's request id, in the property requestId. It is not a dimension, so it costs nothing. Keys,
 // inputs and results are never written. Metrics is safe for concurrent use.
 type Metrics struct {
-	namespace string
-	values    map[string]string // of all dimensions
-	sets      [][]string        // the names of the dimensions of each set, sorted
-	invalid   error
-
+	format   *emf.Format
+	invalid  error       // what CloudWatch would not accept
 	observed atomic.Bool // whether a Store has called Observe
-	warned   atomic.Bool
 
-	mu  sync.Mutex // guards out, so that each line is one write
-	out io.Writer
+	mu     sync.Mutex // guards what follows
+	out    io.Writer
+	warned bool
 }
 
 // NewMetrics returns Metrics that write their lines to out, which is os.Stdout on Lambda, for a namespace of CloudWatch. For each
@@ -79,19 +78,12 @@ func NewMetrics(out io.Writer, namespace string, sets ...map[string]string) *Met
 		panic("lambdawrap: NewMetrics: out: must not be nil")
 	}
 
-	m := &Metrics{out: out, namespace: namespace, values: map[string]string{}}
-
-	for _, set := range sets {
-		m.sets = append(m.sets, slices.Sorted(maps.Keys(set)))
+	format, err := emf.New(namespace, metricNames(), sets)
+	if err != nil {
+		err = fmt.Errorf("lambdawrap: NewMetrics: %w", err)
 	}
 
-	if len(sets) == 0 {
-		m.sets = [][]string{{}}
-	}
-
-	m.invalid = cmp.Or(checkNamespace(namespace), m.take(sets))
-
-	return m
+	return &Metrics{format: format, invalid: err, out: out}
 }
 
 // Wrap returns a function that calls h, which is the function of [SQS] or [Batch], and writes a line for each call. A line that
@@ -153,7 +145,7 @@ func (m *Metrics) WrapHTTP(h http.Handler) http.Handler {
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if m.invalid != nil {
-			problemServer.with(m.invalid.Error()).write(w)
+			problem.ServerError.With(m.invalid.Error()).Write(w)
 
 			return
 		}
@@ -200,46 +192,26 @@ func (m *Metrics) measure(ctx context.Context, call func(context.Context, *count
 	return err
 }
 
-// report writes the line of a call that has ended.
+// report writes the line of a call that has ended, and the warning if it is due.
 func (m *Metrics) report(ctx context.Context, c *counts) {
-	m.write(ctx, c)
+	m.mu.Lock()
+	defer m.mu.Unlock()
 
-	if c.doneUnobserved() && !m.observed.Load() && !m.warned.Swap(true) {
+	m.format.Write(m.out, c.values(), requestID(ctx))
+
+	if c.doneUnobserved() && !m.observed.Load() && !m.warned {
+		m.warned = true
 		m.warn(ctx)
 	}
 }
 
-type countsKey struct{}
+// warn writes a line of JSON, as all lines of m.out are, with the members that Lambda's own log lines have.
+func (m *Metrics) warn(ctx context.Context) {
+	var attrs []slog.Attr
+	if id := requestID(ctx); id != "" {
+		attrs = append(attrs, slog.String(emf.RequestID, id))
+	}
 
-// counts are those of one batch.
-type counts struct {
-	messages, failures int
-
-	mu          sync.Mutex // guards what follows: the batch's goroutines count at once
-	kinds       map[idemddb.Kind]int
-	outcomes    map[Outcome]int
-	ended       int // messages
-	failed      int // those of them that failed
-	deadLetters int
-}
-
-func newCounts() *counts {
-	return &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[Outcome]int{}}
-}
-
-// takeEnded makes the messages that have ended those of the call.
-func (c *counts) takeEnded() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	c.messages, c.failures = c.ended, c.failed
-}
-
-// doneUnobserved reports whether a message was done for which a Store reports an event, and no event came. Other outcomes prove
-// nothing: DeadLetter takes a message without a key, for which the Store has no event.
-func (c *counts) doneUnobserved() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	return c.outcomes[OutcomeCompleted]+c.outcomes[OutcomeReplayed] > 0 && len(c.kinds) == 0
+	slog.New(slog.NewJSONHandler(m.out, &slog.HandlerOptions{ReplaceAttr: lambdacontext.ReplaceAttr})).LogAttrs(ctx, slog.LevelWarn,
+		"messages were done and no Store called Metrics.Observe: most metrics stay zero; set idemddb.Options.Observe to it", attrs...)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // Outcome says in one word how a message ended, in the log, for Options.OnMessage and for metrics.
@@ -123,19 +124,19 @@ func givenBack(o outcome, err error) outcome {
 }
 
 // settle settles work after its handler. Until that is done, an effect counts as unrecorded.
-func (v *invocation) settle(ctx context.Context, t *turn, work *idemddb.Work, err error) outcome {
+func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Work, err error) outcome {
 	if !work.HasEffect(err) {
 		wait := work.Settle(ctx, nil, err)
 
-		t.end(false) // a commit waits for no handler that is not at work
+		t.End(false) // a commit waits for no handler that is not at work
 
 		return outcomeOf(wait())
 	}
 
-	t.end(true)
+	t.End(true)
 
 	written := false
-	defer func() { t.recorded(written) }()
+	defer func() { t.Recorded(written) }()
 
 	trouble, stop := v.watchRecord(ctx, t)
 	defer stop()
@@ -148,7 +149,7 @@ func (v *invocation) settle(ctx context.Context, t *turn, work *idemddb.Work, er
 
 // watchRecord returns a function that reports trouble with the record of a finished effect. It is also called when the record takes long,
 // and no more after stop.
-func (v *invocation) watchRecord(ctx context.Context, t *turn) (trouble func(refused bool), stop func()) {
+func (v *invocation) watchRecord(ctx context.Context, t *turns.Turn) (trouble func(refused bool), stop func()) {
 	var (
 		mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
 		over bool
@@ -158,7 +159,7 @@ func (v *invocation) watchRecord(ctx context.Context, t *turn) (trouble func(ref
 		mu.Lock()
 		defer mu.Unlock()
 
-		if !over && t.trouble(refused) {
+		if !over && t.Trouble(refused) {
 			v.warnOfTrouble(ctx)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // Handler does the work of one message. Nil means done: the message is deleted, and its key never runs again while its record lives. An
@@ -133,7 +134,7 @@ type wrapper struct {
 	disabled bool
 	invalid  error // what is wrong with the options; answered to every invocation, so that no message is lost
 
-	durations     durations // of the handlers that succeeded
+	durations     turns.Durations // of the handlers that succeeded
 	reserveWarned sync.Once
 }
 

@@ -2,15 +2,13 @@ package lambdawrap
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
+	"log/slog"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"github.com/idemddb/go-idemddb/internal/visibility"
 )
 
 // VisibilityAPI is what Options.Visibility needs of SQS; *sqs.Client fits. With it, a message that is reported failed comes
@@ -32,99 +30,47 @@ type VisibilityAPI interface {
 	) (*sqs.ChangeMessageVisibilityOutput, error)
 }
 
-const (
-	// SQS counts its 12 h from the receipt, refuses what goes beyond and does not shorten it. The difference is for the time
-	// since the receipt: a batching window, an invocation, retries of a throttled one. To come back early is no harm: the key
-	// is still held, and the message is hidden again.
-	maxHidden = 12*time.Hour - 30*time.Minute
-
-	backoffBase = 2 * time.Second
-	backoffCap  = 15 * time.Minute
-)
-
-// changeVisibility hides a message for so many seconds from now on. After an error it comes back after the queue's own
-// time-out.
-func changeVisibility(ctx context.Context, api VisibilityAPI, m events.SQSMessage, seconds int32) error {
-	if m.ReceiptHandle == "" {
-		return errors.New("lambdawrap: message visibility: receiptHandle is empty; is this a message of an SQS event?")
+// hiddenFor returns how many seconds a failed message stays hidden. In a FIFO group all messages behind a failed one come back with it.
+// While another worker holds the key, each delivery would be in vain, and it uses up one of the queue's receives; so the pause also
+// grows with each receive.
+func (v *invocation) hiddenFor(m *message, o outcome) int32 {
+	if o.seconds > 0 {
+		return o.seconds
 	}
 
-	url, err := queueURL(ctx, m.EventSourceARN)
+	pause := visibility.Backoff(m.receives)
+	if o.until.IsZero() {
+		return pause
+	}
+
+	return max(pause, visibility.Until(v.store.RetryAfter(o.until)))
+}
+
+// visibilityTime is the longest time for one change of a message's visibility: the answer should not wait longer for it.
+const visibilityTime = 2 * time.Second
+
+// visibilityCalls is how many such changes are made at a time.
+const visibilityCalls = 100
+
+// hide sets when a failed message is delivered again. Only the answer waits for it.
+func (v *invocation) hide(ctx context.Context, m *message) {
+	ctx, end := v.answerContext(ctx)
+	defer end()
+
+	v.changes <- struct{}{}
+	defer func() { <-v.changes }()
+
+	ctx, cancel := context.WithTimeout(ctx, visibilityTime)
+	defer cancel()
+
+	err := await(ctx, func() error {
+		if err := visibility.Change(ctx, v.opts.Visibility.ChangeMessageVisibility, m.SQSMessage, m.seconds); err != nil {
+			return fmt.Errorf("lambdawrap: message visibility: %w", err)
+		}
+
+		return nil
+	})
 	if err != nil {
-		return fmt.Errorf("lambdawrap: message visibility: %w", err)
+		v.log(ctx, slog.LevelWarn, "the message comes back after its queue's visibility time-out", m, "", err)
 	}
-
-	if _, err = api.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
-		QueueUrl:          aws.String(url),
-		ReceiptHandle:     aws.String(m.ReceiptHandle),
-		VisibilityTimeout: seconds,
-	}); err != nil {
-		return fmt.Errorf("lambdawrap: message visibility: %w", err)
-	}
-
-	return nil
-}
-
-// queueURL makes a queue's URL from its ARN, so that no GetQueueUrl request is needed. The SDK itself resolves the host of the
-// queue's region, and so knows every partition that the client knows. The SDK sends the request to its client's endpoint,
-// whatever host the URL has, and SQS reads only the account and the name in it. So the URL is also right where the client has
-// an endpoint of its own (a VPC endpoint, FIPS, an emulator).
-func queueURL(ctx context.Context, text string) (string, error) {
-	queue, err := arn.Parse(text)
-	if err != nil || queue.Service != "sqs" {
-		return "", fmt.Errorf("eventSourceARN: must be a queue's ARN, is %q", text)
-	}
-
-	if !isWord(queue.Region, "-") || !isWord(queue.AccountID, "") || !isWord(queue.Resource, "-_.") {
-		return "", fmt.Errorf("eventSourceARN: must have a region, an account and a queue's name, is %q", text)
-	}
-
-	endpoint, err := sqs.NewDefaultEndpointResolverV2().ResolveEndpoint(ctx, sqs.EndpointParameters{Region: aws.String(queue.Region)})
-	if err != nil {
-		return "", fmt.Errorf("eventSourceARN: the SDK has no endpoint for %q: %w", text, err)
-	}
-
-	return endpoint.URI.String() + "/" + queue.AccountID + "/" + queue.Resource, nil
-}
-
-// isWord reports whether a text is not empty and consists of ASCII letters, digits and the marks alone.
-func isWord(text, marks string) bool {
-	return text != "" && strings.IndexFunc(text, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune(marks, r)
-	}) < 0
-}
-
-// backoff is the pause before a message that failed comes back, in whole seconds, at least 1 s: half of it fixed, so that it
-// does double, half random, so that messages which failed together do not come back together. random answers with a number from
-// 0 up to, not including, its argument, as rand.N does.
-func backoff(receiveCount int, random func(time.Duration) time.Duration) time.Duration {
-	const doublings = 9 // 2 s, doubled more often, is beyond the cap
-
-	limit := min(backoffBase<<min(max(receiveCount, 1)-1, doublings), backoffCap)
-	half := limit / 2 // of whole seconds, for all of 2 s … 512 s and 15 min
-
-	// SQS knows whole seconds only. They are drawn, each as likely as another; a fraction rounded up would be 2 s every time
-	// where the pause is 1 to 2 s.
-	drawn := random(half + time.Second).Truncate(time.Second)
-
-	return half + min(max(drawn, 0), half)
-}
-
-// untilVisible is how long a message must be hidden whose key another worker holds: until the lease is over for every taker,
-// in whole seconds, at least 1. until is by the holder's clock. A taker, by its own clock, waits ClockSkew longer, and its
-// clock may be that much behind ours: extra is twice ClockSkew where no delivery should come too early.
-//
-// It is 1 s and not at once when the lease is already over, as another clock has it: each refusal uses up one of the
-// queue's maxReceiveCount, and a message that comes back at once may use up all of them within one second.
-func untilVisible(until time.Time, extra time.Duration, now time.Time) int32 {
-	left := min(until.Sub(now), maxHidden) + min(max(extra, 0), maxHidden) // Sub saturates; the sum cannot overflow
-
-	return wholeSeconds(max(left+time.Millisecond, time.Second)) // a lease must be over, not just ending: it is kept in ms
-}
-
-// wholeSeconds rounds up, so that nothing comes too early, to what SQS takes.
-func wholeSeconds(d time.Duration) int32 {
-	d = min(max(d, 0), maxHidden)
-
-	return int32((d + time.Second - 1) / time.Second)
 }

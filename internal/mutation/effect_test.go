@@ -366,7 +366,7 @@ var effectMutants = []mutant{
 	{
 		why:  "an answer of 4xx that tells of an error of Stage is a mistake of the server",
 		file: "lambdawrap/http_exchange.go",
-		old:  `x.cause == nil && x.answer.status < http.StatusBadRequest {`,
+		old:  `x.cause == nil && x.answer.Status() < http.StatusBadRequest {`,
 		new:  `x.cause == nil {`,
 		pkg:  "lambdawrap", run: "TestHTTPAnErrorOfStage",
 	},

@@ -81,28 +81,28 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "a replay has the cookie of the first caller's session",
-		file: "lambdawrap/http_answer.go",
+		file: "internal/httpanswer/stored.go",
 		old:  `isContent || slices.Contains(keptHeaders, canonical)`,
 		new:  `isContent || slices.Contains(keptHeaders, canonical) || canonical == "Set-Cookie"`,
 		pkg:  "lambdawrap", run: "TestHTTPReplaysStatusBody",
 	},
 	{
 		why:  "headers of any size are kept",
-		file: "lambdawrap/http_answer.go",
+		file: "internal/httpanswer/stored.go",
 		old:  `if size > maxKeptHeader {`,
 		new:  `if size > 1<<20 {`,
 		pkg:  "lambdawrap", run: "TestHTTPAnswersThatDoNotFitIntoTheRecord",
 	},
 	{
 		why:  "the status of an answer without its body is lost",
-		file: "lambdawrap/http_answer.go",
+		file: "internal/httpanswer/stored.go",
 		old:  `if result = small.encode(); fits(result) {`,
 		new:  `if result = nil; fits(result) {`,
 		pkg:  "lambdawrap", run: "TestHTTPAnswersThatDoNotFitIntoTheRecord",
 	},
 	{
 		why:  "the answer is sent before it is stored",
-		file: "lambdawrap/http_answer.go",
+		file: "internal/httpanswer/held.go",
 		old:  `return a.body.Write(b)`,
 		new:  `_, _ = a.w.Write(b); return a.body.Write(b)`,
 		pkg:  "lambdawrap", run: "TestHTTPWriterHoldsTheAnswerBack",
@@ -110,8 +110,8 @@ var httpMutants = []mutant{
 	{
 		why:  "trailers are lost without a word",
 		file: "lambdawrap/http_exchange.go",
-		old:  `case x.answer.hasTrailers():`,
-		new:  `case x.answer.hasTrailers() && x.answer == nil:`,
+		old:  `case x.answer.HasTrailers():`,
+		new:  `case x.answer.HasTrailers() && x.answer == nil:`,
 		pkg:  "lambdawrap", run: "TestHTTPRefusesTrailers",
 	},
 	{
@@ -153,8 +153,8 @@ var httpMutants = []mutant{
 	{
 		why:  "a success that staged nothing is committed without a claim",
 		file: "lambdawrap/http_exchange.go",
-		old:  `if err != nil && x.cause == nil && x.answer.status < http.StatusBadRequest {`,
-		new:  `if err != nil && x.cause == nil && x.answer.status < 0 {`,
+		old:  `if err != nil && x.cause == nil && x.answer.Status() < http.StatusBadRequest {`,
+		new:  `if err != nil && x.cause == nil && x.answer.Status() < 0 {`,
 		pkg:  "lambdawrap", run: "TestHTTPOptimisticDemandsThatSomethingIsStaged",
 	},
 	{
@@ -172,7 +172,7 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "an answer is stored that cannot be read again",
-		file: "lambdawrap/http_answer.go",
+		file: "internal/httpanswer/stored.go",
 		old:  `c == 0x7f })`,
 		new:  `c == 0x7f }) && value == ""`,
 		pkg:  "lambdawrap", run: "FuzzHTTPStoredAnswersAreReplayedAsTheyWere",

@@ -32,56 +32,56 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a handler starts with less time left than Options.Timeout",
-		file: "lambdawrap/start_rule.go",
-		old:  `need := l.timeout`,
-		new:  `need := l.timeout / 2`,
+		file: "internal/turns/start_rule.go",
+		old:  `need := r.Timeout`,
+		new:  `need := r.Timeout / 2`,
 		pkg:  "lambdawrap", run: "TestABatchThatDoesNotFitHasAsManyEffectsAsMessages|TestASlowLedgerWithoutAFault",
 	},
 	{
 		why:  "nothing starts after a handler that took more than half of the time, although the first half is open to any",
-		file: "lambdawrap/start_rule.go",
+		file: "internal/turns/start_rule.go",
 		old:  `need = min(need, longest+longest/4)`,
 		new:  `need = longest + longest/4`,
 		pkg:  "lambdawrap", run: "TestTheFirstHalfOfAnInvocationStartsWhateverComes",
 	},
 	{
 		why:  "a handler starts with as much time as the longest one took, without the quarter more",
-		file: "lambdawrap/start_rule.go",
+		file: "internal/turns/start_rule.go",
 		old:  `need = min(need, longest+longest/4)`,
 		new:  `need = min(need, longest)`,
 		pkg:  "lambdawrap", run: "TestAHandlerStartsIfAQuarterMoreThanTheLongestIsLeft",
 	},
 	{
 		why:  "what earlier handlers took does not count",
-		file: "lambdawrap/start_rule.go",
-		old:  `if longest, ok := l.durations.max(); ok {`,
-		new:  `if longest, ok := l.durations.max(); ok && longest < 0 {`,
+		file: "internal/turns/start_rule.go",
+		old:  `if longest, ok := r.Durations.max(); ok {`,
+		new:  `if longest, ok := r.Durations.max(); ok && longest < 0 {`,
 		pkg:  "lambdawrap", run: "TestAHandlerStartsIfAQuarterMoreThanTheLongestIsLeft",
 	},
 	{
 		why:  "as long as no handler has succeeded, one may start in the second half of the time",
-		file: "lambdawrap/start_rule.go",
-		old:  `need = l.end.Sub(l.begun) / 2`,
-		new:  `need = l.end.Sub(l.begun) / 8`,
+		file: "internal/turns/start_rule.go",
+		old:  `need = r.End.Sub(r.Begun) / 2`,
+		new:  `need = r.End.Sub(r.Begun) / 8`,
 		pkg:  "lambdawrap", run: "TestTheFirstHalfOfAnInvocationStartsWhateverComes",
 	},
 	{
 		why:  "as long as no handler has succeeded, none starts but the first",
-		file: "lambdawrap/start_rule.go",
-		old:  `need = l.end.Sub(l.begun) / 2`,
-		new:  `need = l.end.Sub(l.begun) * 7 / 8`,
+		file: "internal/turns/start_rule.go",
+		old:  `need = r.End.Sub(r.Begun) / 2`,
+		new:  `need = r.End.Sub(r.Begun) * 7 / 8`,
 		pkg:  "lambdawrap", run: "TestTheFirstHalfOfAnInvocationStartsWhateverComes",
 	},
 	{
 		why:  "one slow handler is never forgotten",
-		file: "lambdawrap/start_rule.go",
+		file: "internal/turns/start_rule.go",
 		old:  `d.last[d.n%len(d.last)] = took`,
 		new:  `d.last[0] = max(d.last[0], took)`,
 		pkg:  "lambdawrap", run: "TestOneSlowMessageIsForgottenAfterSixteenOthers",
 	},
 	{
 		why:  "only the last handler counts, not the longest of the last 16",
-		file: "lambdawrap/start_rule.go",
+		file: "internal/turns/start_rule.go",
 		old:  `d.last[d.n%len(d.last)] = took`,
 		new:  `d.last[0] = took`,
 		pkg:  "lambdawrap", run: "TestOneSlowMessageIsForgottenAfterSixteenOthers",
@@ -90,9 +90,9 @@ var limitMutants = []mutant{
 		why:  "handlers that failed, such as by their Timeout, say how long one takes",
 		file: "lambdawrap/invocation.go",
 		old: `if err == nil {
-		v.durations.add(`,
+		v.durations.Add(`,
 		new: `if err == nil || begun.Unix() > 0 {
-		v.durations.add(`,
+		v.durations.Add(`,
 		pkg: "lambdawrap", run: "TestHandlersThatFailSayNothingAboutTheTimeThatOneTakes",
 	},
 	{
@@ -153,28 +153,28 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "effects in trouble hold no workers, so that work runs ahead of its records",
-		file: "lambdawrap/limits.go",
-		old:  `l.workers-l.working-max(0, held-1)`,
-		new:  `l.workers-l.working-0*held`,
+		file: "internal/turns/limits.go",
+		old:  `l.Workers-l.working-max(0, held-1)`,
+		new:  `l.Workers-l.working-0*held`,
 		pkg:  "lambdawrap", run: "TestWorkDoesNotRunAheadOfItsRecords/Throttle,_3_workers,_handlers_of_20ms",
 	},
 	{
 		why:  "one key in trouble stops a batch with one worker",
-		file: "lambdawrap/limits.go",
-		old:  `l.workers-l.working-max(0, held-1)`,
-		new:  `l.workers-l.working-max(0, held)`,
+		file: "internal/turns/limits.go",
+		old:  `l.Workers-l.working-max(0, held-1)`,
+		new:  `l.Workers-l.working-max(0, held)`,
 		pkg:  "lambdawrap", run: "TestOneKeyWhoseRecordIsRefusedDoesNotStopABatchWithOneWorker",
 	},
 	{
 		why:  "another handler starts before the refusal of the last one's record is known, although the table refuses",
-		file: "lambdawrap/limits.go",
+		file: "internal/turns/limits.go",
 		old:  `held = l.unrecorded`,
 		new:  `held = l.troubled`,
 		pkg:  "lambdawrap", run: "TestHandlersThatEndBeforeTheirRefusalIsKnownAreNotFollowedByOthers",
 	},
 	{
 		why:  "a table that refused once holds workers although it writes records again",
-		file: "lambdawrap/limits.go",
+		file: "internal/turns/turn.go",
 		old: `if written && t.refusals == l.refusals {
 			l.refused = false
 		}`,
@@ -183,21 +183,21 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a record that was sent before a refusal ends it",
-		file: "lambdawrap/limits.go",
+		file: "internal/turns/turn.go",
 		old:  `written && t.refusals == l.refusals`,
 		new:  `written`,
 		pkg:  "lambdawrap", run: "TestARecordThatWasSentBeforeARefusalDoesNotEndIt",
 	},
 	{
 		why:  "more than 100 effects wait for their records",
-		file: "lambdawrap/limits.go",
+		file: "internal/turns/limits.go",
 		old:  `l.unrecorded >= maxUnrecorded`,
 		new:  `l.unrecorded >= 10*maxUnrecorded`,
 		pkg:  "lambdawrap", run: "TestHandlersWaitWhileTooManyEffectsAreUnrecorded",
 	},
 	{
 		why:  "a worker is kept for good by an effect that was in trouble once",
-		file: "lambdawrap/limits.go",
+		file: "internal/turns/turn.go",
 		old: `if t.troubled {
 			l.troubled--
 		}`,
@@ -241,9 +241,9 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "hooks run beside as many handlers as there are workers",
-		file: "lambdawrap/limits.go",
-		old:  `t.change(func(l *limits) { l.insert(t) })`,
-		new:  `t.answer <- false`,
+		file: "lambdawrap/finish.go",
+		old:  `t := v.limits.Enter(`,
+		new:  `t := (&turns.Limits{Workers: 1, HasTime: v.starts.HasTime}).Enter(`,
 		pkg:  "lambdawrap", run: "TestHandlersAndHooksTogetherAreNeverMoreThanWorkers",
 	},
 	{
@@ -270,9 +270,9 @@ var limitMutants = []mutant{
 	{
 		why:  "a handler of Batch is called with too little time",
 		file: "lambdawrap/batch.go",
-		old: `case !v.limits.hasTime():
+		old: `case !v.starts.HasTime():
 		v.giveBack`,
-		new: `case !v.limits.hasTime() && v.deadline.IsZero():
+		new: `case !v.starts.HasTime() && v.deadline.IsZero():
 		v.giveBack`,
 		pkg: "lambdawrap", run: "TestABatchHandlerIsNotCalledInTheReserve",
 	},
@@ -300,7 +300,7 @@ var limitMutants = []mutant{
 	{
 		why:  "a message that waits for its key uses up the time of the others of Batch",
 		file: "lambdawrap/batch_claim.go",
-		old:  `wait = max(0, min(wait, v.limits.untilLastStart()-v.reserve/latePart))`,
+		old:  `wait = max(0, min(wait, v.starts.UntilLastStart()-v.reserve/latePart))`,
 		new:  `wait = max(0, wait)`,
 		pkg:  "lambdawrap", run: "TestWaitingEndsWithTheTimeOfTheInvocation",
 	},

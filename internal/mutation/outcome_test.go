@@ -50,16 +50,16 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a message whose key another worker holds comes back by the back-off alone, while the lease lasts",
-		file: "lambdawrap/finish.go",
-		old:  `return max(pause, untilVisible(now.Add(v.store.RetryAfter(o.until)), 0, now))`,
-		new:  `return max(pause, 0*untilVisible(now.Add(v.store.RetryAfter(o.until)), 0, now))`,
+		file: "lambdawrap/visibility.go",
+		old:  `return max(pause, visibility.Until(v.store.RetryAfter(o.until)))`,
+		new:  `return max(pause, 0*visibility.Until(v.store.RetryAfter(o.until)))`,
 		pkg:  "lambdawrap", run: "TestAMessageInProgressElsewhereComesBackAfterTheLeaseOrThePause",
 	},
 	{
 		why:  "a message whose key another worker holds comes back with each lease, and uses its receives up",
-		file: "lambdawrap/finish.go",
-		old:  `return max(pause, untilVisible(now.Add(v.store.RetryAfter(o.until)), 0, now))`,
-		new:  `return max(0*pause, untilVisible(now.Add(v.store.RetryAfter(o.until)), 0, now))`,
+		file: "lambdawrap/visibility.go",
+		old:  `return max(pause, visibility.Until(v.store.RetryAfter(o.until)))`,
+		new:  `return max(0*pause, visibility.Until(v.store.RetryAfter(o.until)))`,
 		pkg:  "lambdawrap", run: "TestAMessageInProgressElsewhereComesBackAfterTheLeaseOrThePause",
 	},
 	{

@@ -1,4 +1,4 @@
-package lambdawrap
+package deadletter
 
 import (
 	"context"
@@ -91,11 +91,11 @@ func payment(t testing.TB) events.SQSMessage {
 	return m
 }
 
-func TestDeadLetterQueueSendsTheMessage(t *testing.T) {
+func TestQueueSendsTheMessage(t *testing.T) {
 	t.Parallel()
 
 	o := &outbox{}
-	if err := DeadLetterQueue(o, standardURL)(t.Context(), payment(t), errClosed); err != nil {
+	if err := NewQueue(o.SendMessage, standardURL).Send(t.Context(), payment(t), errClosed); err != nil {
 		t.Fatal(err)
 	}
 
@@ -122,7 +122,7 @@ func TestDeadLetterQueueSendsTheMessage(t *testing.T) {
 	}
 }
 
-func TestDeadLetterQueueGroups(t *testing.T) {
+func TestQueueGroups(t *testing.T) {
 	t.Parallel()
 
 	for name, c := range map[string]struct {
@@ -137,7 +137,7 @@ func TestDeadLetterQueueGroups(t *testing.T) {
 		o := &outbox{}
 		m := events.SQSMessage{MessageId: "m-1", Body: "b", Attributes: map[string]string{"MessageGroupId": c.group, "MessageDeduplicationId": "x"}}
 
-		if err := DeadLetterQueue(o, c.url)(t.Context(), m, errClosed); err != nil {
+		if err := NewQueue(o.SendMessage, c.url).Send(t.Context(), m, errClosed); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 
@@ -147,7 +147,7 @@ func TestDeadLetterQueueGroups(t *testing.T) {
 	}
 }
 
-func TestDeadLetterQueueGoesWithoutWhatTheQueueRefuses(t *testing.T) {
+func TestQueueGoesWithoutWhatTheQueueRefuses(t *testing.T) {
 	t.Parallel()
 
 	invalid := &smithy.GenericAPIError{Code: "InvalidParameterValue", Message: "Message must be shorter than 262144 bytes."}
@@ -171,13 +171,9 @@ func TestDeadLetterQueueGoesWithoutWhatTheQueueRefuses(t *testing.T) {
 			o := &outbox{answers: c.answers}
 			m := payment(t)
 
-			err := DeadLetterQueue(o, url)(t.Context(), m, errClosed)
+			err := NewQueue(o.SendMessage, url).Send(t.Context(), m, errClosed)
 			if (err == nil) != (c.want == nil) || len(o.sent) != c.requests {
 				t.Errorf("%s: %v after %d requests", name, err, len(o.sent))
-			}
-
-			if err != nil && !strings.HasPrefix(err.Error(), "lambdawrap: dead-letter queue: ") {
-				t.Errorf("%s: %v", name, err)
 			}
 
 			for _, want := range c.want {
@@ -202,7 +198,7 @@ func TestDeadLetterQueueGoesWithoutWhatTheQueueRefuses(t *testing.T) {
 	}
 }
 
-func TestDeadLetterQueueRefuses(t *testing.T) {
+func TestQueueRefuses(t *testing.T) {
 	t.Parallel()
 
 	bad := "\xff"
@@ -229,8 +225,8 @@ func TestDeadLetterQueueRefuses(t *testing.T) {
 	} {
 		o := &outbox{}
 
-		err := DeadLetterQueue(o, c.url)(t.Context(), c.m, errClosed)
-		if err == nil || !strings.HasPrefix(err.Error(), "lambdawrap: dead-letter queue: "+c.want) || len(o.sent) != 0 {
+		err := NewQueue(o.SendMessage, c.url).Send(t.Context(), c.m, errClosed)
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || len(o.sent) != 0 {
 			t.Errorf("%s: %v after %d requests, want %s", name, err, len(o.sent), c.want)
 		}
 	}
@@ -239,30 +235,18 @@ func TestDeadLetterQueueRefuses(t *testing.T) {
 		standardURL, fifoURL, "http://localhost:4566/000000000000/dead",
 		"http://sqs.eu-west-1.localhost.localstack.cloud:4566/000000000000/dead", "http://localhost:4566/queue/eu-west-1/000000000000/dead",
 	} {
-		if err := DeadLetterQueue(&outbox{}, url)(t.Context(), payment(t), errClosed); err != nil {
+		if err := NewQueue((&outbox{}).SendMessage, url).Send(t.Context(), payment(t), errClosed); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
 }
 
-func TestDeadLetterQueuePanicsWithoutAPI(t *testing.T) {
-	t.Parallel()
-
-	defer func() {
-		if v := recover(); v != "lambdawrap: DeadLetterQueue: api: must not be nil" {
-			t.Errorf("panicked with %v", v)
-		}
-	}()
-
-	DeadLetterQueue(nil, standardURL)
-}
-
-// The hook must not change the message: the function may use it again.
-func TestDeadLetterQueueLeavesTheEventAlone(t *testing.T) {
+// Send must not change the message: the function may use it again.
+func TestQueueLeavesTheEventAlone(t *testing.T) {
 	t.Parallel()
 
 	m := payment(t)
-	if err := DeadLetterQueue(&outbox{}, fifoURL)(t.Context(), m, errClosed); err != nil {
+	if err := NewQueue((&outbox{}).SendMessage, fifoURL).Send(t.Context(), m, errClosed); err != nil {
 		t.Fatal(err)
 	}
 

@@ -1,4 +1,4 @@
-package lambdawrap
+package deadletter
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestDeadLetterQueueAddsWhatThereIsToSay(t *testing.T) {
+func TestQueueAddsWhatThereIsToSay(t *testing.T) {
 	t.Parallel()
 
 	for name, c := range map[string]struct {
@@ -40,7 +40,7 @@ func TestDeadLetterQueueAddsWhatThereIsToSay(t *testing.T) {
 		},
 	} {
 		o := &outbox{}
-		if err := DeadLetterQueue(o, standardURL)(t.Context(), c.m, c.cause); err != nil {
+		if err := NewQueue(o.SendMessage, standardURL).Send(t.Context(), c.m, c.cause); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 
@@ -50,7 +50,7 @@ func TestDeadLetterQueueAddsWhatThereIsToSay(t *testing.T) {
 	}
 }
 
-func TestDeadLetterQueueKeepsTheMessagesOwnAttributes(t *testing.T) {
+func TestQueueKeepsTheMessagesOwnAttributes(t *testing.T) {
 	t.Parallel()
 
 	for own, want := range map[int]string{
@@ -68,7 +68,7 @@ func TestDeadLetterQueueKeepsTheMessagesOwnAttributes(t *testing.T) {
 			m.MessageAttributes[fmt.Sprintf("own%02d", i)] = stringAttribute("x")
 		}
 
-		if err := DeadLetterQueue(o, standardURL)(t.Context(), m, errClosed); err != nil {
+		if err := NewQueue(o.SendMessage, standardURL).Send(t.Context(), m, errClosed); err != nil {
 			t.Fatal(err)
 		}
 
@@ -87,7 +87,7 @@ func TestDeadLetterQueueKeepsTheMessagesOwnAttributes(t *testing.T) {
 	}
 }
 
-func TestDeadLetterQueueKeepsWithinSQSsSize(t *testing.T) {
+func TestQueueKeepsWithinSQSsSize(t *testing.T) {
 	t.Parallel()
 
 	const limit = 1 << 20
@@ -111,7 +111,7 @@ func TestDeadLetterQueueKeepsWithinSQSsSize(t *testing.T) {
 			},
 		}
 
-		if err := DeadLetterQueue(o, standardURL)(t.Context(), m, cause); err != nil {
+		if err := NewQueue(o.SendMessage, standardURL).Send(t.Context(), m, cause); err != nil {
 			t.Fatal(err)
 		}
 

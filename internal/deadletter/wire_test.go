@@ -1,4 +1,4 @@
-package lambdawrap
+package deadletter
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,6 +18,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
+
+// transport stands for the network.
+type transport func(*http.Request) (status int, body string)
+
+func (f transport) Do(r *http.Request) (*http.Response, error) {
+	status, body := f(r)
+
+	return &http.Response{
+		StatusCode: status, Body: io.NopCloser(strings.NewReader(body)),
+		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+	}, nil
+}
 
 // clientOver returns the SDK's client with a fake network.
 func clientOver(network transport) *sqs.Client {
@@ -48,7 +61,7 @@ func accept(t testing.TB, r *http.Request, sent any) (status int, body string) {
 	return http.StatusOK, `{"MessageId":"new","MD5OfMessageBody":"` + hex.EncodeToString(sum[:]) + `"}`
 }
 
-func TestDeadLetterQueueOverTheWire(t *testing.T) {
+func TestQueueOverTheWire(t *testing.T) {
 	t.Parallel()
 
 	var (
@@ -62,7 +75,7 @@ func TestDeadLetterQueueOverTheWire(t *testing.T) {
 		return accept(t, r, &sent)
 	})
 
-	if err := DeadLetterQueue(client, fifoURL)(t.Context(), payment(t), Permanent(errClosed)); err != nil {
+	if err := NewQueue(client.SendMessage, fifoURL).Send(t.Context(), payment(t), errClosed); err != nil {
 		t.Fatal(err)
 	}
 
@@ -91,7 +104,7 @@ func TestDeadLetterQueueOverTheWire(t *testing.T) {
 	}
 }
 
-func TestDeadLetterQueueSendsTheBodyByteForByte(t *testing.T) {
+func TestQueueSendsTheBodyByteForByte(t *testing.T) {
 	t.Parallel()
 
 	var got struct{ MessageBody string }
@@ -101,10 +114,10 @@ func TestDeadLetterQueueSendsTheBodyByteForByte(t *testing.T) {
 
 		return accept(t, r, &got)
 	})
-	hook := DeadLetterQueue(client, standardURL)
+	queue := NewQueue(client.SendMessage, standardURL)
 
 	check := func(t rapid.TB, body string) {
-		if err := hook(context.Background(), events.SQSMessage{MessageId: "m", Body: body}, errClosed); err != nil {
+		if err := queue.Send(context.Background(), events.SQSMessage{MessageId: "m", Body: body}, errClosed); err != nil {
 			t.Fatalf("%v", err)
 		}
 
@@ -123,7 +136,7 @@ func TestDeadLetterQueueSendsTheBodyByteForByte(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { check(t, rapid.StringN(1, -1, -1).Draw(t, "body")) })
 }
 
-func TestDeadLetterQueueReadsTheServicesAnswers(t *testing.T) {
+func TestQueueReadsTheServicesAnswers(t *testing.T) {
 	t.Parallel()
 
 	for name, c := range map[string]struct {
@@ -144,8 +157,8 @@ func TestDeadLetterQueueReadsTheServicesAnswers(t *testing.T) {
 			return c.status, c.body
 		})
 
-		err := DeadLetterQueue(client, standardURL)(t.Context(), payment(t), errClosed)
-		if err == nil || !strings.HasPrefix(err.Error(), "lambdawrap: dead-letter queue: ") || requests != c.requests {
+		err := NewQueue(client.SendMessage, standardURL).Send(t.Context(), payment(t), errClosed)
+		if err == nil || requests != c.requests {
 			t.Errorf("%s: %v after %d requests, want %d", name, err, requests, c.requests)
 		}
 	}

@@ -1,4 +1,4 @@
-package lambdawrap
+package visibility
 
 import (
 	"context"
@@ -73,15 +73,7 @@ func TestQueueURLRefuses(t *testing.T) {
 	}
 }
 
-type visibilityFunc func(*sqs.ChangeMessageVisibilityInput) error
-
-func (f visibilityFunc) ChangeMessageVisibility(
-	_ context.Context, in *sqs.ChangeMessageVisibilityInput, _ ...func(*sqs.Options),
-) (*sqs.ChangeMessageVisibilityOutput, error) {
-	return nil, f(in) // without an output, as a simple fake
-}
-
-func TestChangeVisibility(t *testing.T) {
+func TestChange(t *testing.T) {
 	t.Parallel()
 
 	const arn = "arn:aws:sqs:eu-west-1:111122223333:payments"
@@ -104,22 +96,24 @@ func TestChangeVisibility(t *testing.T) {
 		},
 	} {
 		requests := 0
-		err := changeVisibility(t.Context(), visibilityFunc(func(in *sqs.ChangeMessageVisibilityInput) error {
+		err := Change(t.Context(), func(
+			_ context.Context, in *sqs.ChangeMessageVisibilityInput, _ ...func(*sqs.Options),
+		) (*sqs.ChangeMessageVisibilityOutput, error) {
 			requests++
 
 			if *in.QueueUrl != "https://sqs.eu-west-1.amazonaws.com/111122223333/payments" || *in.ReceiptHandle != "r" || in.VisibilityTimeout != 7 {
 				t.Errorf("%s: sent %v", name, in)
 			}
 
-			return c.answer
-		}), c.m, 7)
+			return nil, c.answer // without an output, as a simple fake
+		}, c.m, 7)
 
 		switch {
 		case requests == 1 != c.request:
 			t.Errorf("%s: %d requests", name, requests)
 		case c.want == "" && err != nil, !errors.Is(err, c.answer) && c.answer != nil:
 			t.Errorf("%s: %v", name, err)
-		case c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "lambdawrap: message visibility: "+c.want)):
+		case c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)):
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
@@ -138,7 +132,7 @@ func (f transport) Do(r *http.Request) (*http.Response, error) {
 }
 
 // The request goes to the client's endpoint, whatever the queue's URL is. So an ARN is enough to make the URL.
-func TestChangeVisibilityOverTheWire(t *testing.T) {
+func TestChangeOverTheWire(t *testing.T) {
 	t.Parallel()
 
 	var (
@@ -160,7 +154,7 @@ func TestChangeVisibilityOverTheWire(t *testing.T) {
 	})
 
 	m := events.SQSMessage{EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments.fifo", ReceiptHandle: "AQEB+/="}
-	if err := changeVisibility(t.Context(), client, m, 0); err != nil {
+	if err := Change(t.Context(), client.ChangeMessageVisibility, m, 0); err != nil {
 		t.Fatal(err)
 	}
 

@@ -1,0 +1,72 @@
+// Package deadletter sends messages of SQS to another queue, as they were, with attributes that say why.
+package deadletter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/smithy-go"
+)
+
+// Queue is the queue to which messages are sent. It is safe for concurrent use.
+type Queue struct {
+	send    sendMessage
+	url     string
+	fifo    bool
+	invalid error // what is wrong with url; answered to every call, so that no message is lost
+}
+
+// sendMessage is the method of the SDK's client.
+type sendMessage = func(context.Context, *sqs.SendMessageInput, ...func(*sqs.Options)) (*sqs.SendMessageOutput, error)
+
+// NewQueue returns the queue with this URL.
+func NewQueue(send sendMessage, queueURL string) *Queue {
+	return &Queue{send: send, url: queueURL, fifo: strings.HasSuffix(queueURL, ".fifo"), invalid: checkQueueURL(queueURL)}
+}
+
+// Send sends a message. After an error the message may be in the queue all the same.
+func (q *Queue) Send(ctx context.Context, m events.SQSMessage, cause error) error {
+	if q.invalid != nil {
+		return q.invalid
+	}
+
+	bare, err := q.bare(m)
+	if err != nil {
+		return err
+	}
+
+	full := explained(bare, m, cause)
+	if _, err = q.send(ctx, full); !isInvalid(err) {
+		return err
+	}
+
+	// It may be for something added: this queue takes no message of that size, or it is of an SQS without fair queues. The same
+	// message must not fail for that on every delivery.
+	if _, again := q.send(ctx, bare); again != nil {
+		return errors.Join(err, again)
+	}
+
+	return nil
+}
+
+func checkQueueURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(path.Base(u.Path)) <= 1 {
+		return fmt.Errorf("queueURL: must be a queue's URL, as https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, is %q", text)
+	}
+
+	return nil
+}
+
+// isInvalid tells SQS's answer to a parameter that it does not take.
+func isInvalid(err error) bool {
+	api, ok := errors.AsType[smithy.APIError](err)
+
+	return ok && strings.HasPrefix(api.ErrorCode(), "InvalidParameterValue") // …Exception, by the protocol's own name
+}

@@ -1,0 +1,128 @@
+// Package httpanswer holds the answer of an HTTP handler back until it is stored, and replays a stored one.
+package httpanswer
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// The header that tells a replay from a first answer, and its values.
+const (
+	replayedHeader = "Idempotent-Replayed"
+	firstRun       = "false"
+	wholeReplay    = "true"
+	bodyOmitted    = "body-omitted" // a replay; the body did not fit into the record
+)
+
+// Held is the answer of a handler, which is held back until it is stored. It is the handler's ResponseWriter, without Hijacker and
+// Unwrap, because what goes past it could not be stored.
+type Held struct {
+	w http.ResponseWriter // for informational answers
+
+	header http.Header // the handler's to change
+	sent   http.Header // as they were when the status was written
+	status int         // 0 until then
+	body   bytes.Buffer
+}
+
+// Hold returns an empty answer. It begins with the headers that were set before, as the handler would find them.
+func Hold(w http.ResponseWriter) *Held {
+	header := w.Header().Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+
+	return &Held{w: w, header: header}
+}
+
+// Header returns the headers that the handler may change.
+func (a *Held) Header() http.Header { return a.header }
+
+// Flush has no effect: half an answer is never sent.
+func (*Held) Flush() {}
+
+func (a *Held) Write(b []byte) (int, error) {
+	a.Finish()
+
+	if !hasBody(a.status) {
+		return 0, http.ErrBodyNotAllowed
+	}
+
+	return a.body.Write(b) //nolint:wrapcheck // it never fails
+}
+
+// WriteHeader takes the status. An informational one passes at once and is not kept.
+func (a *Held) WriteHeader(status int) {
+	switch {
+	case status < 100 || status > 999: // as net/http does, but before anything is stored
+		panic(fmt.Sprintf("invalid WriteHeader code %v", status))
+	case a.status != 0:
+	case status < http.StatusOK && status != http.StatusSwitchingProtocols:
+		before := a.w.Header().Clone()
+		replaceHeader(a.w.Header(), a.header)
+		a.w.WriteHeader(status)
+		replaceHeader(a.w.Header(), before)
+	default:
+		a.status, a.sent = status, a.header.Clone()
+	}
+}
+
+// Status returns the answer's status, 0 until the handler has given one.
+func (a *Held) Status() int { return a.status }
+
+// Size returns how many bytes the body has.
+func (a *Held) Size() int { return a.body.Len() }
+
+// Finish ends an answer to which the handler has given no status.
+func (a *Held) Finish() {
+	if a.status == 0 {
+		a.WriteHeader(http.StatusOK)
+	}
+}
+
+// HasTrailers reports whether the handler has announced or set trailers.
+func (a *Held) HasTrailers() bool {
+	for name := range a.header {
+		if strings.HasPrefix(name, http.TrailerPrefix) {
+			return true
+		}
+	}
+
+	return len(a.sent["Trailer"]) > 0
+}
+
+// Send sends the answer as that of a first run.
+func (a *Held) Send() {
+	header := a.w.Header()
+	replaceHeader(header, a.sent)
+	header.Set(replayedHeader, firstRun)
+	sendBody(a.w, a.status, a.body.Bytes())
+}
+
+// sendBody sends the status and the body, with the body's length.
+func sendBody(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Del("Content-Length")
+
+	if hasBody(status) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
+
+	w.WriteHeader(status)
+
+	if hasBody(status) && len(body) > 0 {
+		_, _ = w.Write(body) // a client that is gone asks again
+	}
+}
+
+func hasBody(status int) bool {
+	return status >= http.StatusOK && status != http.StatusNoContent && status != http.StatusNotModified
+}
+
+func replaceHeader(header, with http.Header) {
+	clear(header)
+	maps.Copy(header, with)
+}

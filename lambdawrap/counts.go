@@ -1,0 +1,123 @@
+package lambdawrap
+
+import (
+	"context"
+	"sync"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// lineMetrics lists the metrics of a line. A metric is the number of events of its kinds and of messages with its outcomes.
+// Messages and Failures are read from the event and the answer, and DeadLetters are counted by themselves.
+var lineMetrics = []struct {
+	name     string
+	kinds    []idemddb.Kind
+	outcomes []Outcome
+}{
+	{name: "Messages"},
+	{name: "Failures"},
+	{name: "Claims", kinds: []idemddb.Kind{idemddb.Claimed, idemddb.Takeover}},
+	{name: "Takeovers", kinds: []idemddb.Kind{idemddb.Takeover}},
+	{name: "Completions", kinds: []idemddb.Kind{idemddb.Completed}},
+	{name: "Replays", kinds: []idemddb.Kind{idemddb.Replayed}},
+	{name: "InProgress", kinds: []idemddb.Kind{idemddb.InProgress}},
+	{name: "Refusals", kinds: []idemddb.Kind{idemddb.Refused, idemddb.Mismatch, idemddb.Corrupt}},
+	{name: "Unanswered", kinds: []idemddb.Kind{idemddb.Unanswered}},
+	{name: "Releases", kinds: []idemddb.Kind{idemddb.Released}},
+	{name: "Failed", kinds: []idemddb.Kind{idemddb.Failed}},
+	{name: "Fenced", kinds: []idemddb.Kind{idemddb.Fenced}},
+	{name: "Unrecorded", kinds: []idemddb.Kind{idemddb.Unrecorded}},
+	{name: "Uncommitted", kinds: []idemddb.Kind{idemddb.Uncommitted}},
+	{name: "Conflicts", kinds: []idemddb.Kind{idemddb.Conflict}},
+	{name: "EffectRefusals", kinds: []idemddb.Kind{idemddb.EffectRefused}},
+	{name: "Unsent", kinds: []idemddb.Kind{idemddb.Unsent}},
+	{name: "Parked", kinds: []idemddb.Kind{idemddb.Parked}},
+	{name: "Retries", kinds: []idemddb.Kind{idemddb.Retried}},
+	{name: "Ungrouped", kinds: []idemddb.Kind{idemddb.Ungrouped}},
+	{name: "Permanent", outcomes: []Outcome{OutcomePermanent, OutcomeRefused, OutcomeMismatch, OutcomeNoKey}},
+	{name: "DeadLetters"},
+	{name: "Late", outcomes: []Outcome{OutcomeLate}},
+}
+
+func metricNames() (names []string) {
+	for _, metric := range lineMetrics {
+		names = append(names, metric.name)
+	}
+
+	return names
+}
+
+type countsKey struct{}
+
+// counts are those of one batch.
+type counts struct {
+	messages, failures int
+
+	mu          sync.Mutex // guards what follows: the batch's goroutines count at once
+	kinds       map[idemddb.Kind]int
+	outcomes    map[Outcome]int
+	ended       int // messages
+	failed      int // those of them that failed
+	deadLetters int
+}
+
+func newCounts() *counts {
+	return &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[Outcome]int{}}
+}
+
+// countMessage adds a message that has ended to the counts of its batch, if the batch is counted. deadLetter says that DeadLetter took
+// it.
+func countMessage(ctx context.Context, name Outcome, failed, deadLetter bool) {
+	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+
+		c.outcomes[name]++
+		c.ended++
+
+		if failed {
+			c.failed++
+		}
+
+		if deadLetter {
+			c.deadLetters++
+		}
+	}
+}
+
+// takeEnded makes the messages that have ended those of the call.
+func (c *counts) takeEnded() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.messages, c.failures = c.ended, c.failed
+}
+
+// doneUnobserved reports whether a message was done for which a Store reports an event, and no event came. Other outcomes prove
+// nothing: DeadLetter takes a message without a key, for which the Store has no event.
+func (c *counts) doneUnobserved() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.outcomes[OutcomeCompleted]+c.outcomes[OutcomeReplayed] > 0 && len(c.kinds) == 0
+}
+
+// values returns the value of each metric by its name.
+func (c *counts) values() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	values := map[string]int{"Messages": c.messages, "Failures": c.failures, "DeadLetters": c.deadLetters}
+
+	for _, metric := range lineMetrics {
+		for _, kind := range metric.kinds {
+			values[metric.name] += c.kinds[kind]
+		}
+
+		for _, outcome := range metric.outcomes {
+			values[metric.name] += c.outcomes[outcome]
+		}
+	}
+
+	return values
+}
