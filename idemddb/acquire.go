@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
@@ -199,8 +200,8 @@ func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func())
 
 // try claims the key within its patience. It begins anew if the record changed between two requests.
 func (a *acquisition) try(ctx context.Context, b *Batch) {
-	p := policy{pause: claimCap}
-	p.end, a.answers = b.patience(ctx, a.store.opts.ClaimPatience)
+	p := retry.Policy{Pause: claimCap}
+	p.End, a.answers = b.patience(ctx, a.store.opts.ClaimPatience)
 
 	for turn := range maxTurns {
 		a.ask(ctx, b, p)
@@ -209,7 +210,7 @@ func (a *acquisition) try(ctx context.Context, b *Batch) {
 			return
 		}
 
-		if time.Until(p.end) < retryBase || !sleep.For(ctx, retryBase) {
+		if time.Until(p.End) < retry.FirstPause || !sleep.For(ctx, retry.FirstPause) {
 			a.err = errors.Join(a.err, context.Cause(ctx))
 
 			return
@@ -218,12 +219,12 @@ func (a *acquisition) try(ctx context.Context, b *Batch) {
 }
 
 // ask sends the claim and does what its answer asks for.
-func (a *acquisition) ask(ctx context.Context, b *Batch, p policy) {
+func (a *acquisition) ask(ctx context.Context, b *Batch, p retry.Policy) {
 	a.claim, a.record, a.err = nil, nil, nil
 	a.insert, a.turns = !a.redelivered, 0
 
 	if err := a.store.send(ctx, b, a.key, p, a); err != nil {
-		b.answered(!isTransient(err), a.answers)
+		b.answered(!retry.IsTransient(err), a.answers)
 		a.err = keyError("claim", a.key, a.store.explain(err))
 
 		return
@@ -238,7 +239,7 @@ func (a *acquisition) ask(ctx context.Context, b *Batch, p policy) {
 }
 
 // follow does what a refusal asks for that only another request can answer.
-func (a *acquisition) follow(ctx context.Context, p policy) {
+func (a *acquisition) follow(ctx context.Context, p retry.Policy) {
 	rare, ok := errors.AsType[*rareError](a.err)
 	if !ok {
 		return
@@ -255,7 +256,7 @@ func (a *acquisition) follow(ctx context.Context, p policy) {
 
 // hold makes sure that a claim has at least half of the lease that it could have now: its answer may have come late, after an
 // outage or in a frozen process. It extends the lease once. It returns false if the claim is lost or its lease is over.
-func (a *acquisition) hold(ctx context.Context, p policy) bool {
+func (a *acquisition) hold(ctx context.Context, p retry.Policy) bool {
 	now := a.store.stamp(a.deadline)
 	if possible := now.lease.Sub(now.now); a.claim.lease.Sub(now.now) >= possible/2 {
 		return true

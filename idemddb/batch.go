@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // Batch lets the claims and settlements of one batch share requests: up to 25 conditional writes travel in one
@@ -141,7 +143,7 @@ func (b *Batch) answered(isAnswered bool, answers int) {
 }
 
 // send sends a request together with others. It returns false if the request must be sent by itself.
-func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done bool, err error) {
+func (b *Batch) send(ctx context.Context, key string, p retry.Policy, r request) (done bool, err error) {
 	q := &queued{request: r, key: key, policy: p, retry: onRetry(ctx), answer: make(chan error, 1)}
 
 	b.mu.Lock()
@@ -153,7 +155,7 @@ func (b *Batch) send(ctx context.Context, key string, p policy, r request) (done
 	case err = <-q.answer:
 	case <-ctx.Done():
 		if isAbandoned, last := b.abandon(q); isAbandoned {
-			err = gaveUp(ctx, last)
+			err = retry.GaveUp(ctx, last)
 		} else {
 			err = <-q.answer
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 const (
@@ -179,7 +181,7 @@ func (b *Batch) commitTogether(ctx context.Context, group []*waitingCommit) {
 	ctx, p, cancel := b.store.settleContext(ctx)
 	defer cancel()
 
-	p.denied = 0 // each alone says more
+	p.Denied = 0 // each alone says more
 
 	for _, w := range b.sendTogether(ctx, p, group) {
 		w.alone = true
@@ -188,7 +190,7 @@ func (b *Batch) commitTogether(ctx context.Context, group []*waitingCommit) {
 
 // sendTogether sends transactions of the commits that have no answer yet, until they are cancelled too often. It returns the commits that
 // have no answer then.
-func (b *Batch) sendTogether(ctx context.Context, p policy, open []*waitingCommit) []*waitingCommit {
+func (b *Batch) sendTogether(ctx context.Context, p retry.Policy, open []*waitingCommit) []*waitingCommit {
 	for cancels := 0; len(open) > 1 && cancels < maxTogether; {
 		t, answers := newTogether(b.store, open, cancels)
 		err := t.send(ctx, p)
@@ -230,7 +232,7 @@ func isUnknown(group []*waitingCommit) bool {
 
 // readAnswers gives their answers to the commits that were refused, and returns the others. One whose record changed meanwhile is sent
 // alone, which begins anew.
-func readAnswers(ctx context.Context, p policy, group []*waitingCommit, answers []*part) (left []*waitingCommit) {
+func readAnswers(ctx context.Context, p retry.Policy, group []*waitingCommit, answers []*part) (left []*waitingCommit) {
 	for i, w := range group {
 		if !answers[i].refused && answers[i].effect == nil {
 			left = append(left, w)

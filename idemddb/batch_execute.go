@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // batcher is what a client needs for shared requests; *dynamodb.Client has it.
@@ -23,7 +25,7 @@ func (s *Store) execute(ctx context.Context, statements []types.BatchStatementRe
 
 	switch {
 	case err == nil && (out == nil || len(out.Responses) != len(statements)):
-		err = fmt.Errorf("%w: the number of answers is not that of the %d statements", errNoContent, len(statements))
+		err = fmt.Errorf("%w: the number of answers is not that of the %d statements", retry.ErrNoContent, len(statements))
 
 		if s.wrongAnswers.Add(1) == maxWrongAnswers {
 			s.goSingle(ctx, err)
@@ -32,7 +34,7 @@ func (s *Store) execute(ctx context.Context, statements []types.BatchStatementRe
 		}
 	case err == nil:
 		s.wrongAnswers.Store(0)
-	case !isTransient(err):
+	case !retry.IsTransient(err):
 		if isUnsupported(err) {
 			s.goSingle(ctx, err)
 		}

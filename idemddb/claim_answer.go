@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // read takes the answer to the last try.
@@ -20,7 +22,7 @@ func (a *acquisition) read(r response) (step, error) {
 	}
 
 	_, duplicate := errors.AsType[*types.DuplicateItemException](r.err)
-	found, isRefused := refusedItem(r.err)
+	found, isRefused := retry.Refusal(r.err)
 
 	switch {
 	case (duplicate || isRefused && found == nil) && r.shared: // there is a record after all, or there is none
@@ -55,7 +57,7 @@ func (a *acquisition) won(r response) (step, error) {
 	case len(r.item) == 0 && r.shared:
 		return goSingle, nil
 	case len(r.item) == 0:
-		return sendAgain, errNoContent
+		return sendAgain, retry.ErrNoContent
 	}
 
 	rec, err := a.store.decode(r.item)
@@ -146,7 +148,7 @@ func (a *acquisition) own(rec *storedRecord) {
 }
 
 // recreate claims a record past its retention by a whole new record in its place, so that nothing of the old life remains.
-func (a *acquisition) recreate(ctx context.Context, p policy, old *storedRecord) {
+func (a *acquisition) recreate(ctx context.Context, p retry.Policy, old *storedRecord) {
 	s := a.store
 
 	var fence int64
@@ -172,19 +174,19 @@ func (a *acquisition) recreate(ctx context.Context, p policy, old *storedRecord)
 
 // putInPlace writes a whole new record in the place of one that is past its retention. If the condition is false, it returns ErrFenced,
 // and the record if it can be read.
-func (a *acquisition) putInPlace(ctx context.Context, p policy, old *storedRecord, build func() item) (*storedRecord, error) {
+func (a *acquisition) putInPlace(ctx context.Context, p retry.Policy, old *storedRecord, build func() item) (*storedRecord, error) {
 	s := a.store
 
 	err := s.retry(ctx, a.key, p, func(ctx context.Context) error {
 		out, err := s.api.PutItem(ctx, a.put(old, build()), sdkOptions...)
 		if err == nil && len(out.Attributes) == 0 {
-			err = errNoContent
+			err = retry.ErrNoContent
 		}
 
 		return err
 	})
 
-	found, ok := refusedItem(err)
+	found, ok := retry.Refusal(err)
 	if !ok {
 		return nil, s.explain(err)
 	}
@@ -214,7 +216,7 @@ func (a *acquisition) put(old *storedRecord, record item) *dynamodb.PutItemInput
 }
 
 // markFailed ends a key for good whose lease is over and which may not be taken over.
-func (a *acquisition) markFailed(ctx context.Context, p policy, rec *storedRecord) error {
+func (a *acquisition) markFailed(ctx context.Context, p retry.Policy, rec *storedRecord) error {
 	cause := a.failureCause(rec)
 	if cause == "" {
 		return keyError("claim", a.key, errChanged)

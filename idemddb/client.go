@@ -10,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // HTTPClient returns the HTTP client to set in aws.Config.HTTPClient for DynamoDB. The SDK's default client writes headers and body in
@@ -24,7 +26,7 @@ func HTTPClient() aws.HTTPClient {
 	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns = 0 // no limit
 		t.MaxIdleConnsPerHost = idleConnections
-		t.TLSHandshakeTimeout = tryMax
+		t.TLSHandshakeTimeout = retry.MaxTry
 
 		if roots != nil {
 			t.TLSClientConfig.RootCAs = roots

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
@@ -147,14 +148,14 @@ func (c *committing) run(ctx context.Context) {
 		c.send(ctx, p, c.recordItem())
 		c.follow(ctx, p)
 
-		if !errors.Is(c.err, errChanged) || turn == maxTurns-1 || !sleep.For(ctx, retryBase) {
+		if !errors.Is(c.err, errChanged) || turn == maxTurns-1 || !sleep.For(ctx, retry.FirstPause) {
 			return
 		}
 	}
 }
 
 // send sends a transaction of the record and the effects, and reads its answer.
-func (c *committing) send(ctx context.Context, p policy, record *types.TransactWriteItem) {
+func (c *committing) send(ctx context.Context, p retry.Policy, record *types.TransactWriteItem) {
 	t := &transaction{store: c.store, unknown: c.unknown}
 	if !c.sent {
 		t.token = c.tx
@@ -202,7 +203,7 @@ func (c *committing) read(answer *part, err error) {
 }
 
 // follow does what a refusal asks for that only another request can answer.
-func (c *committing) follow(ctx context.Context, p policy) {
+func (c *committing) follow(ctx context.Context, p retry.Policy) {
 	rare, ok := errors.AsType[*rareError](c.err)
 	if !ok {
 		return
@@ -230,7 +231,7 @@ func (c *committing) recognizes(found item) bool {
 }
 
 // replace commits a record past its retention by a whole new record in its place.
-func (c *committing) replace(ctx context.Context, p policy, old *storedRecord) {
+func (c *committing) replace(ctx context.Context, p retry.Policy, old *storedRecord) {
 	s := c.store
 	c.done = s.completion(c.tx, c.effects, c.own)
 	c.last = stamp{now: time.UnixMilli(c.done.Done), lease: time.UnixMilli(c.done.Done)}

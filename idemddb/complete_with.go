@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // CompleteWith is Complete together with effects: they are written in one transaction, all of them or none. Without effects it is
@@ -90,7 +92,7 @@ func (c *Claim) refusedEffect(ctx context.Context, effect *EffectError) error {
 
 // sendCommit sends the transaction of the completion and the items. Between two tries it extends the lease, up to bound.
 func (c *Claim) sendCommit(
-	ctx context.Context, p policy, done *storedRecord, items []types.TransactWriteItem, bound time.Time,
+	ctx context.Context, p retry.Policy, done *storedRecord, items []types.TransactWriteItem, bound time.Time,
 ) (*part, error) {
 	s := c.store
 	update, values := updateComplete+done.update()+updateDropError, done.values(s, c.partition, c.heldValues())
@@ -147,7 +149,7 @@ func (c *Claim) committed(ctx context.Context, done *storedRecord, omitted error
 // own condition says whether the claim is lost.
 func (c *Claim) extendInLine(ctx context.Context, bound time.Time) {
 	if c.left() < c.store.opts.Lease/3 { //nolint:mnd // a third
-		_, _ = c.lengthen(ctx, bound, policy{end: time.Now()})
+		_, _ = c.lengthen(ctx, bound, retry.Policy{End: time.Now()})
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // Disabled reports whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
@@ -62,7 +64,7 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 }
 
 // writeItems writes the items of effects in one transaction.
-func (s *Store) writeItems(ctx context.Context, p policy, key string, e Effects) error {
+func (s *Store) writeItems(ctx context.Context, p retry.Policy, key string, e Effects) error {
 	t := &transaction{store: s}
 	answer := t.add(key, nil, e.Items)
 

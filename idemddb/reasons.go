@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // cancelled reads the reasons of a cancelled transaction, which wrote nothing. It returns an error if the transaction is to be sent
@@ -20,7 +22,7 @@ func (t *transaction) cancelled(ctx context.Context, reasons []types.Cancellatio
 		t.unknown = true
 
 		return t.again(fmt.Errorf("%w: a cancelled transaction of %d items has %d reasons",
-			errNoContent, len(t.input.TransactItems), len(reasons)))
+			retry.ErrNoContent, len(t.input.TransactItems), len(reasons)))
 	}
 
 	if slices.ContainsFunc(reasons, func(r types.CancellationReason) bool { return aws.ToString(r.Code) == "TransactionConflict" }) {
@@ -43,7 +45,7 @@ func (t *transaction) cancelled(ctx context.Context, reasons []types.Cancellatio
 // again returns the error with which a cancelled transaction is sent again. Keys that are cancelled together twice are sent alone.
 func (t *transaction) again(err error) error {
 	if t.grouped && t.cancels > 1 {
-		return errSingle
+		return retry.ErrFinal
 	}
 
 	return err

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
@@ -51,7 +52,7 @@ type rejecting struct {
 }
 
 // run writes the record. It begins anew if the record changed between two requests.
-func (r *rejecting) run(ctx context.Context, p policy) error {
+func (r *rejecting) run(ctx context.Context, p retry.Policy) error {
 	for turn := range maxTurns {
 		r.record, r.err = nil, nil
 
@@ -65,7 +66,7 @@ func (r *rejecting) run(ctx context.Context, p policy) error {
 			r.err = r.markFailed(ctx, p, rare.found)
 		}
 
-		if !errors.Is(r.err, errChanged) || turn == maxTurns-1 || !sleep.For(ctx, retryBase) {
+		if !errors.Is(r.err, errChanged) || turn == maxTurns-1 || !sleep.For(ctx, retry.FirstPause) {
 			break
 		}
 	}
@@ -75,7 +76,7 @@ func (r *rejecting) run(ctx context.Context, p policy) error {
 
 // recreate writes a whole new record in the place of one that is past its retention: it must stand there before the key counts as failed,
 // so that it refuses a late request of the commit.
-func (r *rejecting) recreate(ctx context.Context, p policy, old *storedRecord) {
+func (r *rejecting) recreate(ctx context.Context, p retry.Policy, old *storedRecord) {
 	record := r.newRecord(max(*old.Fence, r.last.now.UnixMilli()) + 1)
 	record[attrState], record[attrError], record[attrLease] = r.state(), stringValue(r.cause), zeroValue
 	record[r.store.opts.TTLAttribute] = numberValue(r.store.expiry(r.last.now, r.last.now))
@@ -124,7 +125,7 @@ func (r *rejecting) single() *dynamodb.UpdateItemInput {
 
 // read takes the answer. A record that an earlier try of this call wrote is a success.
 func (r *rejecting) read(answer response) (step, error) {
-	if found, ok := refusedItem(answer.err); ok && found != nil {
+	if found, ok := retry.Refusal(answer.err); ok && found != nil {
 		if rec, err := r.store.decode(found); err == nil && rec.isOwn(r.token) {
 			return answered, nil
 		}

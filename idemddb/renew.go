@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // Keep renews the claim's lease at half of it for as long as the work takes. It returns the context for the work: the context carries
@@ -129,7 +131,7 @@ func (r *renewer) renew(ctx context.Context, deadline time.Time) (pause time.Dur
 	limit := max(c.store.opts.ClockSkew, c.left())
 	request, cancel := context.WithTimeout(ctx, limit)
 
-	err := c.extend(request, deadline, policy{end: time.Now().Add(limit), pause: settleCap})
+	err := c.extend(request, deadline, retry.Policy{End: time.Now().Add(limit), Pause: settleCap})
 
 	cancel()
 
@@ -202,11 +204,11 @@ func (c *Claim) isSettling() bool {
 func (c *Claim) Extend(ctx context.Context) error {
 	c.mustExist()
 
-	return c.extend(ctx, leaseBound(ctx), policy{end: earliest(ctx, c.store.opts.ClaimPatience), pause: settleCap})
+	return c.extend(ctx, leaseBound(ctx), retry.Policy{End: earliest(ctx, c.store.opts.ClaimPatience), Pause: settleCap})
 }
 
 // extend renews the lease, up to the deadline unless it is zero. The request ends with ctx.
-func (c *Claim) extend(ctx context.Context, deadline time.Time, p policy) error {
+func (c *Claim) extend(ctx context.Context, deadline time.Time, p retry.Policy) error {
 	if c.store.disabled {
 		return nil
 	}
@@ -222,7 +224,7 @@ func (c *Claim) extend(ctx context.Context, deadline time.Time, p policy) error 
 }
 
 // lengthen sends the extension. If its condition is false, it returns the record as fenced does.
-func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p policy) (*storedRecord, error) {
+func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p retry.Policy) (*storedRecord, error) {
 	s := c.store
 
 	var lease time.Time

@@ -3,6 +3,8 @@ package idemddb
 import (
 	"context"
 	"errors"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // Reopen lets a key that failed for good be claimed again, with its attempts counted from zero: for an operator who has
@@ -23,7 +25,7 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 	// The first request is refused and brings the record, the second opens what was seen; more only if it changed meanwhile.
 	token, fence := "nothing seen yet", int64(0)
 
-	p := policy{end: earliest(ctx, s.opts.ClaimPatience), pause: claimCap}
+	p := retry.Policy{End: earliest(ctx, s.opts.ClaimPatience), Pause: claimCap}
 
 	for range maxTurns {
 		found, err := s.fenced(ctx, nil, key, p, func() write { return s.buildReopening(partition, token, fence) })

@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // request is one conditional write on one record, with all of its tries. It can be sent as an UpdateItem of its own or as one
@@ -80,13 +82,13 @@ func (f *fencedWrite) statement() types.BatchStatementRequest { return f.build()
 func (f *fencedWrite) read(r response) (step, error) {
 	if r.err == nil {
 		if len(r.item) == 0 && !r.shared {
-			return sendAgain, errNoContent
+			return sendAgain, retry.ErrNoContent
 		}
 
 		return answered, nil
 	}
 
-	found, ok := refusedItem(r.err)
+	found, ok := retry.Refusal(r.err)
 	if !ok {
 		return sendAgain, r.err
 	}
@@ -115,7 +117,7 @@ func (f *fencedWrite) refuse(found item) {
 
 // fenced sends a write after the claim. If its condition is false, fenced returns ErrFenced and the stored record, or nil if the item
 // is gone.
-func (s *Store) fenced(ctx context.Context, b *Batch, key string, p policy, build func() write) (*storedRecord, error) {
+func (s *Store) fenced(ctx context.Context, b *Batch, key string, p retry.Policy, build func() write) (*storedRecord, error) {
 	f := &fencedWrite{store: s, build: build}
 	if err := s.send(ctx, b, key, p, f); err != nil {
 		return nil, s.explain(err)
@@ -151,8 +153,9 @@ func leaseBound(ctx context.Context) time.Time {
 const settleTime = 2 * time.Second
 
 // settleContext returns the context and the policy for a write that settles finished work. The context keeps ctx's values, but not its
-// end: that the work was cancelled must not keep its record from being written.
-func (s *Store) settleContext(ctx context.Context) (context.Context, policy, context.CancelFunc) {
+// end: that the work was cancelled must not keep its record from being written. The write outlasts an IAM policy that takes time to
+// propagate; for a claim, a denial is final.
+func (s *Store) settleContext(ctx context.Context) (context.Context, retry.Policy, context.CancelFunc) {
 	i, wrapped := ctx.Value(invocationKey{}).(invocation)
 	end := i.settleBy
 
@@ -166,7 +169,7 @@ func (s *Store) settleContext(ctx context.Context) (context.Context, policy, con
 
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 
-	return ctx, policy{end: end, pause: settleCap, denied: s.opts.Lease}, cancel
+	return ctx, retry.Policy{End: end, Pause: settleCap, Denied: s.opts.Lease}, cancel
 }
 
 // earliest returns the end of ctx, or limit from now if that is earlier.

@@ -108,7 +108,7 @@ func (s *Store) put(ctx context.Context, name string, result []byte, lease time.
 	ctx, p, cancel := s.settleContext(ctx)
 	defer cancel()
 
-	limit := min(putTime, time.Until(p.end)/tryPart)
+	limit := min(putTime, time.Until(p.End)/3) //nolint:mnd // a third
 	if lease > 0 {
 		limit = min(limit, lease/2) //nolint:mnd // half
 	}

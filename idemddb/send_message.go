@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // sendNow sends the messages of a record that this process has just completed. What does not get through is left to the sweep. If
@@ -160,7 +162,7 @@ func (d *delivering) read(ctx context.Context, messages []storedMessage, answers
 // remove writes what is left into the record. The record gets its end back when nothing is left and nothing is parked. All messages of
 // the record were in d, so what another sender wrote meanwhile is lost only for messages that are sent. If the condition is false,
 // another sender has sent all.
-func (d *delivering) remove(ctx context.Context, p policy) error {
+func (d *delivering) remove(ctx context.Context, p retry.Policy) error {
 	s, condition, b := d.store, condUnsent, d.batch
 	if d.operator && len(d.rec.Parked) > 0 {
 		condition = condParked

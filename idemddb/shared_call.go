@@ -6,7 +6,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
-	"time"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // queued is one write in a Batch.
@@ -14,7 +15,7 @@ type queued struct {
 	request
 
 	key    string
-	policy policy
+	policy retry.Policy
 	retry  func()      // called for each retry
 	answer chan error  // buffered: a request does not wait for a writer
 	call   *sharedCall // nil while the write waits in the queue
@@ -59,12 +60,12 @@ type sharedCall struct {
 }
 
 // policy is that of the writes without an answer: it ends with the first of them.
-func (c *sharedCall) policy() policy {
+func (c *sharedCall) policy() retry.Policy {
 	p := c.open[0].policy
 	for _, q := range c.open[1:] {
-		p.pause = min(p.pause, q.policy.pause)
-		if q.policy.end.Before(p.end) {
-			p.end = q.policy.end
+		p.Pause = min(p.Pause, q.policy.Pause)
+		if q.policy.End.Before(p.End) {
+			p.End = q.policy.End
 		}
 	}
 
@@ -91,7 +92,7 @@ func (b *Batch) run(ctx context.Context, c *sharedCall) {
 	}()
 
 	for len(c.open) > 0 {
-		err := retry(ctx, c.policy(), func(err error) { b.failed(ctx, c, err) }, func(try context.Context) error {
+		err := retry.Do(ctx, c.policy(), func(err error) { b.failed(ctx, c, err) }, func(try context.Context) error {
 			defer b.landed(ctx, c)
 
 			return b.try(try, c)
@@ -105,7 +106,7 @@ func (b *Batch) run(ctx context.Context, c *sharedCall) {
 // time is not over stays open: the tries ended with the time of another write.
 func (b *Batch) finishEnded(ctx context.Context, c *sharedCall, err error) {
 	c.open = slices.DeleteFunc(c.open, func(q *queued) bool {
-		if ctx.Err() == nil && isTransient(err) && time.Until(q.policy.end) >= lastTry {
+		if ctx.Err() == nil && retry.IsTransient(err) && !q.policy.IsOver() {
 			return false
 		}
 

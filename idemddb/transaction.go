@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // transaction is the write that completes keys together with their effects. Each part is the record of one key, followed by its
@@ -65,7 +67,7 @@ func (t *transaction) add(key string, record *types.TransactWriteItem, effects [
 //
 // The records alone decide whether an earlier try was applied; the client request token saves a try. After no answer the same token
 // is sent again, and DynamoDB answers a transaction that it has committed with success. After a cancellation the token is used up.
-func (t *transaction) send(ctx context.Context, p policy) error {
+func (t *transaction) send(ctx context.Context, p retry.Policy) error {
 	t.input.ClientRequestToken = new(cmp.Or(t.token, newTx()))
 	t.input.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 
@@ -78,11 +80,11 @@ func (t *transaction) send(ctx context.Context, p policy) error {
 
 		return t.read(ctx, out, err)
 	})
-	if err == nil || t.grouped || isTransient(err) {
+	if err == nil || t.grouped || retry.IsTransient(err) {
 		return err
 	}
 
-	t.parts[0].effect = &EffectError{Index: -1, Code: errorCode(err), Unknown: t.unknown, message: err.Error(), cause: err}
+	t.parts[0].effect = &EffectError{Index: -1, Code: retry.Code(err), Unknown: t.unknown, message: err.Error(), cause: err}
 
 	return nil
 }
@@ -112,17 +114,17 @@ func (t *transaction) read(ctx context.Context, out *dynamodb.TransactWriteItems
 		t.unknown = true // the token was used before, for something else
 		t.input.ClientRequestToken = new(newTx())
 
-		return fmt.Errorf("%w: %s", errNoContent, api.ErrorMessage())
+		return fmt.Errorf("%w: %s", retry.ErrNoContent, api.ErrorMessage())
 	}
 
-	if judge(err) == unknown {
+	if retry.IsUnknown(err) {
 		t.unknown = true
 	}
 
 	return err
 }
 
-// readSuccess reads an answer without an error. If the answer does not prove that the transaction was committed, it returns errNoContent.
+// readSuccess reads an answer without an error. If the answer does not prove that the transaction was committed, the outcome is unknown.
 func (t *transaction) readSuccess(ctx context.Context, out *dynamodb.TransactWriteItemsOutput) error {
 	if t.store.accepts(ctx, out) {
 		return nil
@@ -130,7 +132,7 @@ func (t *transaction) readSuccess(ctx context.Context, out *dynamodb.TransactWri
 
 	t.unknown = true
 
-	return errNoContent
+	return retry.ErrNoContent
 }
 
 // sendsCapacity, instead of a number of empty answers, says that the backend has sent a consumed capacity.

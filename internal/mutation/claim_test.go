@@ -98,7 +98,7 @@ var claimMutants = []mutant{
 		why:  "an answer to a claim without content is taken for a new key",
 		file: "idemddb/claim_answer.go",
 		old: `case len(r.item) == 0:
-		return sendAgain, errNoContent`,
+		return sendAgain, retry.ErrNoContent`,
 		new: `case len(r.item) == 0:
 		a.take(firstFence(a.last), 1, false, a.last.lease)
 
@@ -188,8 +188,8 @@ var claimMutants = []mutant{
 	{
 		why:  "a claim that is denied is sent again",
 		file: "idemddb/acquire.go",
-		old:  `pause: claimCap}`,
-		new:  `pause: claimCap, denied: time.Minute}`,
+		old:  `Pause: claimCap}`,
+		new:  `Pause: claimCap, Denied: time.Minute}`,
 		pkg:  "idemddb", run: "TestAnAnswerThatRefusesTheRequestIsFinalForAClaim",
 	},
 	{

@@ -59,7 +59,7 @@ var effectMutants = []mutant{
 	{
 		why:  "a try without an answer is forgotten when an effect is refused",
 		file: "idemddb/transaction.go",
-		old: `if judge(err) == unknown {
+		old: `if retry.IsUnknown(err) {
 		t.unknown = true
 	}`,
 		new: ``,
@@ -68,7 +68,7 @@ var effectMutants = []mutant{
 	{
 		why:  "what DynamoDB refuses as a whole is tried together until the time is over",
 		file: "idemddb/batch_commit.go",
-		old:  `p.denied = 0 // each alone says more`,
+		old:  `p.Denied = 0 // each alone says more`,
 		new:  ``,
 		pkg:  "idemddb", run: "TestDeniedTogetherIsTriedAlone",
 	},

@@ -4,30 +4,30 @@ package mutation
 var requestMutants = []mutant{
 	{
 		why:  "the pauses between tries do not double, so that an outage gets a request each 25 ms",
-		file: "idemddb/retry.go",
-		old:  `limit = min(2*limit, p.pause)`,
-		new:  `limit = min(limit, p.pause)`,
+		file: "internal/retry/retry.go",
+		old:  `limit = min(2*limit, p.Pause)`,
+		new:  `limit = min(limit, p.Pause)`,
 		pkg:  "idemddb", run: "TestPausesDouble",
 	},
 	{
 		why:  "the pauses between tries grow without limit",
-		file: "idemddb/retry.go",
-		old:  `limit = min(2*limit, p.pause)`,
+		file: "internal/retry/retry.go",
+		old:  `limit = min(2*limit, p.Pause)`,
 		new:  `limit = 2 * limit`,
 		pkg:  "idemddb", run: "TestPausesDouble",
 	},
 	{
 		why:  "the last try is given up because its pause does not fit",
-		file: "idemddb/retry.go",
-		old:  `min(jitter(limit), left/2)`,
+		file: "internal/retry/retry.go",
+		old:  `min(jitter(limit), time.Until(p.End)/2)`,
 		new:  `jitter(limit)`,
 		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses",
 	},
 	{
 		why:  "one try may take all of the time that is left",
-		file: "idemddb/retry.go",
-		old:  `min(tryMax, max(tryMin, time.Until(end)/tryPart))`,
-		new:  `max(tryMin, time.Until(end))`,
+		file: "internal/retry/retry.go",
+		old:  `min(MaxTry, max(minTry, time.Until(end)/tryPart))`,
+		new:  `max(minTry, time.Until(end))`,
 		pkg:  "idemddb", run: "TestAReplyThatNeverComesLeavesTimeForAnotherTry",
 	},
 	{
@@ -40,7 +40,7 @@ var requestMutants = []mutant{
 	{
 		why:  "an answer with another number of answers than statements is taken for success",
 		file: "idemddb/batch_execute.go",
-		old:  `err = fmt.Errorf("%w: the number of answers is not that of the %d statements", errNoContent, len(statements))`,
+		old:  `err = fmt.Errorf("%w: the number of answers is not that of the %d statements", retry.ErrNoContent, len(statements))`,
 		new: `answers := make([]response, len(statements))
 		for i := range answers {
 			answers[i].shared = true
@@ -105,7 +105,7 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "the sender of finished work does not hear that a single request is sent again",
-		file: "idemddb/retry.go",
+		file: "idemddb/send.go",
 		old: `Err: err})
 		onRetry(ctx)()`,
 		new: `Err: err})`,
