@@ -64,7 +64,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a message that will never succeed is hidden in a back-off for nothing",
-		file: "lambdawrap/finish.go",
+		file: "lambdawrap/outcome.go",
 		old:  `v.opts.Visibility != nil && !o.permanent {`,
 		new:  `v.opts.Visibility != nil {`,
 		pkg:  "lambdawrap", run: "TestWhatWillNeverSucceedIsNotHidden",
