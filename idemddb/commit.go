@@ -72,7 +72,7 @@ func (c *committing) finish(ctx context.Context, b *Batch, omitted error) (*Reco
 	}
 
 	if c.isMember {
-		defer b.leave(ctx)
+		defer b.queue.Leave(ctx)
 	}
 
 	c.useRecord(ctx, b)

@@ -280,7 +280,7 @@ func (c *Claim) leave(ctx context.Context) {
 	c.mu.Unlock()
 
 	if member {
-		c.batch.leave(ctx)
+		c.batch.queue.Leave(ctx)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
@@ -19,25 +20,8 @@ type request interface {
 	statement() types.BatchStatementRequest
 
 	// read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step.
-	read(r response) (step, error)
+	read(answer groupcommit.Answer) (groupcommit.Step, error)
 }
-
-// response is the answer to one try of a request.
-type response struct {
-	item   item  // as it is now, for an UpdateItem; as it was before, for a statement that returns it
-	err    error // what an UpdateItem would have answered
-	shared bool  // it was a statement of a shared request
-}
-
-// step is what an answer asks for.
-type step int
-
-const (
-	answered  step = iota // nothing: the request has its answer
-	sendOther             // the other statement, at once: there is a record after all, or there is none
-	sendAgain             // the same once more, after a pause, unless the error is final
-	goSingle              // a request of its own
-)
 
 // write is one conditional update of one record.
 type write struct {
@@ -79,23 +63,23 @@ func (f *fencedWrite) single() *dynamodb.UpdateItemInput { return f.build().inpu
 
 func (f *fencedWrite) statement() types.BatchStatementRequest { return f.build().statement(f.store) }
 
-func (f *fencedWrite) read(r response) (step, error) {
-	if r.err == nil {
-		if len(r.item) == 0 && !r.shared {
-			return sendAgain, retry.ErrNoContent
+func (f *fencedWrite) read(answer groupcommit.Answer) (groupcommit.Step, error) {
+	if answer.Err == nil {
+		if len(answer.Item) == 0 && !answer.Shared {
+			return groupcommit.SendAgain, retry.ErrNoContent
 		}
 
-		return answered, nil
+		return groupcommit.Answered, nil
 	}
 
-	found, ok := retry.Refusal(r.err)
+	found, ok := retry.Refusal(answer.Err)
 	if !ok {
-		return sendAgain, r.err
+		return groupcommit.SendAgain, answer.Err
 	}
 
 	f.refuse(found)
 
-	return answered, nil
+	return groupcommit.Answered, nil
 }
 
 // refuse keeps that the condition was false, and for which record. found is nil if the item is gone.

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 
+	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
@@ -29,48 +30,47 @@ var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
 // send sends a request until it is answered, in a shared request if there is a batch. Its error is that of a request without an
 // answer.
 func (s *Store) send(ctx context.Context, b *Batch, key string, p retry.Policy, r request) error {
-	if b != nil && s.shares() {
-		if done, err := b.send(ctx, key, p, r); done {
-			return err
+	write := groupcommit.Write{
+		Key: key, Policy: p, OnRetry: onRetry(ctx), Statement: r.statement, Read: r.read,
+		Single: func(ctx context.Context) groupcommit.Answer { return s.single(ctx, r) },
+	}
+
+	if b != nil {
+		if done, err := b.queue.Send(ctx, write); done {
+			return err //nolint:wrapcheck // its caller names the key
 		}
 	}
 
-	return s.retry(ctx, key, p, func(ctx context.Context) error { return s.sendSingle(ctx, r) })
+	return s.retry(ctx, key, p, func(ctx context.Context) error {
+		_, err := write.Read(write.Single(ctx))
+
+		return err //nolint:wrapcheck // its caller names the key
+	})
 }
 
-// shares reports whether writes share requests now: the client has BatchExecuteStatement, it was not denied recently, and neither
-// Options.Single nor IDEMDDB_DISABLED is set.
-func (s *Store) shares() bool {
-	if s.batcher == nil {
-		return false
-	}
-
-	until := s.singleUntil.Load()
-
-	return until == nil || time.Now().After(*until)
-}
-
-// sendSingle makes one try with a request of its own. Its error is nil once the request is answered.
-func (s *Store) sendSingle(ctx context.Context, r request) error {
+// single makes one try with a request of its own.
+func (s *Store) single(ctx context.Context, r request) groupcommit.Answer {
 	out, err := s.api.UpdateItem(ctx, r.single(), sdkOptions...)
-	answer := response{err: err}
+	answer := groupcommit.Answer{Err: err}
 
 	if err == nil && out != nil {
-		answer.item = out.Attributes
+		answer.Item = out.Attributes
 	}
 
-	_, err = r.read(answer)
-
-	return err
+	return answer
 }
 
 // retry retries a request of one key, or with key "" of several. It emits an event for each retry. expr.go argues for each write that
 // it is safe to send again.
 func (s *Store) retry(ctx context.Context, key string, p retry.Policy, try func(context.Context) error) error {
 	return retry.Do(ctx, p, func(err error) { //nolint:wrapcheck // its caller names the key
-		s.opts.Observe(ctx, Event{Kind: Retried, Key: key, Err: err})
+		s.observeRetry(ctx, key, err)
 		onRetry(ctx)()
 	}, try)
+}
+
+func (s *Store) observeRetry(ctx context.Context, key string, err error) {
+	s.opts.Observe(ctx, Event{Kind: Retried, Key: key, Err: err})
 }
 
 type onRetryKey struct{}

@@ -135,6 +135,9 @@ func (t *transaction) readSuccess(ctx context.Context, out *dynamodb.TransactWri
 	return retry.ErrNoContent
 }
 
+// maxEmptyAnswers is after how many answers in a row without content a backend is believed that has never sent the capacity.
+const maxEmptyAnswers = 3
+
 // sendsCapacity, instead of a number of empty answers, says that the backend has sent a consumed capacity.
 const sendsCapacity = math.MinInt64
 
@@ -154,16 +157,16 @@ func (s *Store) accepts(ctx context.Context, out *dynamodb.TransactWriteItemsOut
 	}
 
 	n := s.emptyAnswers.Add(1)
-	if n == maxWrongAnswers {
+	if n == maxEmptyAnswers {
 		s.opts.Observe(ctx, Event{Kind: Retried, Err: errBelieved})
 	}
 
-	return n >= maxWrongAnswers
+	return n >= maxEmptyAnswers
 }
 
 // answered ends a row of answers without content, unless it is known what such an answer means.
 func (s *Store) answered() {
-	if n := s.emptyAnswers.Load(); n > 0 && n < maxWrongAnswers {
+	if n := s.emptyAnswers.Load(); n > 0 && n < maxEmptyAnswers {
 		s.emptyAnswers.CompareAndSwap(n, 0)
 	}
 }

@@ -75,14 +75,14 @@ var effectMutants = []mutant{
 	{
 		why:  "an empty answer proves a commit",
 		file: "idemddb/transaction.go",
-		old:  `return n >= maxWrongAnswers`,
+		old:  `return n >= maxEmptyAnswers`,
 		new:  `return n > 0`,
 		pkg:  "idemddb", run: "TestAnswersOfTransactionsThatProveNothing",
 	},
 	{
 		why:  "empty answers prove nothing, however many",
 		file: "idemddb/transaction.go",
-		old:  `return n >= maxWrongAnswers`,
+		old:  `return n >= maxEmptyAnswers`,
 		new:  `return n < 0`,
 		pkg:  "idemddb", run: "TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswers",
 	},

@@ -127,10 +127,10 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "the last writer of a request returns while the request is under way, which Lambda then freezes",
-		file: "idemddb/batch.go",
-		old: `q.call.cancel()
-		<-q.call.done`,
-		new: `q.call.cancel()`,
+		file: "internal/groupcommit/queue.go",
+		old: `w.call.cancel()
+		<-w.call.done`,
+		new: `w.call.cancel()`,
 		pkg: "idemddb", run: "TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd",
 	},
 	{
