@@ -70,7 +70,9 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work,
 		return nil, outcomeOf(ending)
 	}
 
-	v.warnOfTakeover(ctx, m, work)
+	if work.Takeover() {
+		logTakeover(ctx, v.logger(), m.key, m.id)
+	}
 
 	return work, outcome{}
 }

@@ -141,7 +141,9 @@ func (v *invocation) runHandler(ctx context.Context, m *message, t *turns.Turn, 
 		return o, nil
 	}
 
-	v.warnOfTakeover(ctx, m, work)
+	if work.Takeover() {
+		logTakeover(ctx, v.logger(), m.key, m.id)
+	}
 
 	err, isLate := v.handle(kept, m.work)
 	if isLate {

@@ -181,7 +181,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a table that refused once holds workers although it writes records again",
-		file: "internal/turns/turn.go",
+		file: "internal/turns/limits.go",
 		old: `if written && t.refusals == l.refusals {
 			l.refused = false
 		}`,
@@ -190,7 +190,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a record that was sent before a refusal ends it",
-		file: "internal/turns/turn.go",
+		file: "internal/turns/limits.go",
 		old:  `written && t.refusals == l.refusals`,
 		new:  `written`,
 		pkg:  "lambdawrap", run: "TestARecordThatWasSentBeforeARefusalDoesNotEndIt",
@@ -204,7 +204,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a worker is kept for good by an effect that was in trouble once",
-		file: "internal/turns/turn.go",
+		file: "internal/turns/limits.go",
 		old: `if t.troubled {
 			l.troubled--
 		}`,

@@ -105,7 +105,7 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "the sender of finished work does not hear that a single request is sent again",
-		file: "idemddb/send.go",
+		file: "idemddb/request.go",
 		old: `s.observeRetry(ctx, key, err)
 		onRetry(ctx)()`,
 		new: `s.observeRetry(ctx, key, err)`,

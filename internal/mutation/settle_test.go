@@ -212,7 +212,7 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "Do returns its own value although another worker completed the key with another one",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old: `		e.Record = fenced.other()
 	}`,
 		new: `	}`,
