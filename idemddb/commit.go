@@ -173,7 +173,7 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 	c.done = s.completion(c.tx, c.effects, c.own)
 	c.last = stamp{now: time.UnixMilli(c.done.Done)}
 
-	set := updateCommit + c.done.update() + s.expr.setTrace
+	set := c.done.update(updateCommit) + s.expr.setTrace
 
 	condition, update := s.expr.claim, set+updateDropBoth
 	if c.fingerprint != "" {

@@ -51,8 +51,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	write, p, cancel := s.settleContext(ctx)
 	defer cancel()
 
-	done := s.completion(newTx(), e, result)
-	done.Fence, done.Attempts, done.Trace = &c.fence, c.attempt, c.trace
+	done := c.completion(newTx(), e, result)
 	answer, err := c.sendCommit(write, p, &done, e.Items, leaseBound(ctx))
 
 	switch {
@@ -95,7 +94,7 @@ func (c *Claim) sendCommit(
 	ctx context.Context, p retry.Policy, done *storedRecord, items []types.TransactWriteItem, bound time.Time,
 ) (*part, error) {
 	s := c.store
-	update, values := updateComplete+done.update()+updateDropError, done.values(s, c.partition, c.heldValues())
+	update, values := done.update(updateComplete)+updateDropError, done.values(s, c.partition, c.heldValues())
 	t := &transaction{store: s, token: done.Tx, between: func(ctx context.Context) { c.extendInLine(ctx, bound) }}
 	answer := t.add(c.key, s.recordUpdate(c.partition, condHeld, update, values, s.expr.nameOfExp), items)
 
