@@ -17,13 +17,13 @@ type call struct {
 	done   chan struct{} // closed when it has ended
 }
 
-// run sends the request until all of its writes are answered. If the client panics or ends the goroutine, the writers panic. The first
-// try has landed then: retry.Do always makes it.
+// run sends the request until all of its writes are answered. If the client panics or ends the goroutine, the writers panic.
 func (c *call) run(ctx context.Context) {
 	failure := ErrExited
 
 	defer func() {
 		c.cancel()
+		c.land(ctx) // also if all writers have left before the first try
 		c.finish(failure, c.writes...)
 		close(c.done)
 	}()

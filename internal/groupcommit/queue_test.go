@@ -86,3 +86,36 @@ func TestAnAnswerIsNotReadAfterItsWriterHasLeft(t *testing.T) {
 		}
 	})
 }
+
+// Otherwise all later writes would wait for a request that was never made: the completion behind a renewal that was stopped, for example.
+func TestAWriteIsSentAfterOneWhoseWriterLeftBeforeItsRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		queue := &groupcommit.Queue{Client: &groupcommit.Client{API: &slow{}}}
+		send := func(ctx context.Context) error {
+			_, err := queue.Send(ctx, groupcommit.Write{
+				Key: "k", Policy: retry.Policy{End: time.Now().Add(time.Minute)},
+				Single: func(context.Context) groupcommit.Answer { return groupcommit.Answer{} },
+				Read:   func(groupcommit.Answer) (groupcommit.Step, error) { return groupcommit.Answered, nil },
+			})
+
+			return err //nolint:wrapcheck // the test looks at it
+		}
+
+		for range 20 { // in some, the request is quicker than the writer
+			left, cancel := context.WithCancel(t.Context())
+			cancel()
+
+			if err := send(left); err != nil && !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+
+			in, cancel := context.WithTimeout(t.Context(), time.Second)
+			if err := send(in); err != nil {
+				t.Fatalf("the write behind it is not sent: %v", err)
+			}
+
+			cancel()
+		}
+	})
+}

@@ -3,6 +3,13 @@ package mutation
 // requestMutants change how requests are sent, shared and sent again.
 var requestMutants = []mutant{
 	{
+		why:  "after a request whose writers have all left before its first try, no write is sent any more",
+		file: "internal/groupcommit/call.go",
+		old:  `c.land(ctx) // also if all writers have left before the first try`,
+		new:  ``,
+		pkg:  "internal/groupcommit", run: "TestAWriteIsSentAfterOneWhoseWriterLeftBeforeItsRequest",
+	},
+	{
 		why:  "the pauses between tries do not double, so that an outage gets a request each 25 ms",
 		file: "internal/retry/retry.go",
 		old:  `limit = min(2*limit, p.Pause)`,
