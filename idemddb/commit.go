@@ -10,6 +10,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/sleep"
+	"github.com/idemddb/go-idemddb/internal/transact"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
@@ -156,14 +157,16 @@ func (c *committing) run(ctx context.Context) {
 
 // send sends a transaction of the record and the effects, and reads its answer.
 func (c *committing) send(ctx context.Context, p retry.Policy, record *types.TransactWriteItem) {
-	t := &transaction{store: c.store, unknown: c.unknown}
+	t := c.store.transaction(c.key)
+	t.Unknown = c.unknown
+
 	if !c.sent {
-		t.token = c.tx
+		t.Token = c.tx
 	}
 
-	answer := t.add(c.key, record, c.effects.Items)
-	err := t.send(ctx, p)
-	c.sent, c.unknown = true, t.unknown
+	answer := t.Add(record, c.effects.Items)
+	err := t.Send(ctx, p)
+	c.sent, c.unknown = true, t.Unknown
 	c.read(answer, err)
 }
 
@@ -187,18 +190,17 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 }
 
 // read takes the answer to a transaction.
-func (c *committing) read(answer *part, err error) {
+func (c *committing) read(answer *transact.Part, err error) {
 	switch {
 	case err != nil:
 		c.err = fmt.Errorf("%w: %w", keyError("commit", c.key, c.store.explain(err)), ErrUncommitted)
-	case answer.effect != nil:
-		answer.effect.refused = c.effects.Refused
-		c.err = answer.effect
-	case !answer.refused:
-	case answer.found == nil:
+	case answer.Refusal != nil:
+		c.err = c.effects.refusal(answer.Refusal)
+	case !answer.Refused:
+	case answer.Found == nil:
 		c.err = keyError("commit", c.key, errChanged)
-	case !c.recognizes(answer.found):
-		c.conflict(answer.found)
+	case !c.recognizes(answer.Found):
+		c.conflict(answer.Found)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
 // DynamoDB is the part of the DynamoDB API that a Store uses; *dynamodb.Client fits. If a client also has BatchExecuteStatement, as
@@ -131,7 +133,7 @@ type Store struct {
 
 	batcher      batcher                   // nil: every write is a request of its own
 	singleUntil  atomic.Pointer[time.Time] // when shared requests are tried again; nil for now
-	emptyAnswers atomic.Int64              // transactions in a row that were answered without content, or sendsCapacity
+	answers      transact.Answers          // to transactions
 	wrongAnswers atomic.Int64              // shared requests in a row that were answered with a wrong number of answers
 	hanging      sync.Map                  // string, a target of messages → time.Time until which it is not asked
 	statements   sync.Map                  // [2]string, condition and update → partiql.Statement

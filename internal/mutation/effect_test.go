@@ -3,20 +3,6 @@ package mutation
 // effectMutants change how effects are staged, committed and sent.
 var effectMutants = []mutant{
 	{
-		why:  "a refused effect beside a conflict of another effect counts as an answer",
-		file: "idemddb/reasons.go",
-		old:  `if slices.ContainsFunc(reasons, isTransientReason) {`,
-		new:  `if reasons == nil {`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
-	},
-	{
-		why:  "a record that DynamoDB does not accept is sent again until the end",
-		file: "idemddb/reasons.go",
-		old:  `len(ours) > 0 && !isNone(aws.ToString(ours[0].Code)) {`,
-		new:  `len(ours) > 0 && !isNone(aws.ToString(ours[0].Code)) && isTransientReason(ours[0]) {`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_what_is_wrong_with_the_record",
-	},
-	{
 		why:  "a commit does not wait for another worker",
 		file: "idemddb/commit.go",
 		old:  `c.wait(ctx, c.patience, func() {`,
@@ -24,74 +10,11 @@ var effectMutants = []mutant{
 		pkg:  "idemddb", run: "TestOptimisticDoWaitsForAnotherWorker",
 	},
 	{
-		why:  "missing reasons are taken for a refusal of nothing",
-		file: "idemddb/reasons.go",
-		old: `t.unknown = true
-
-		return t.again(`,
-		new: `return t.again(`,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_refused_effect_after_a_try",
-	},
-	{
-		why:  "a cancelled transaction is sent again under its old token",
-		file: "idemddb/transaction.go",
-		old: `t.input.ClientRequestToken = new(newTx())
-
-		return t.cancelled(`,
-		new: `return t.cancelled(`,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
-	},
-	{
-		why:  "a token that belongs to another transaction is sent again",
-		file: "idemddb/transaction.go",
-		old: `t.unknown = true // the token was used before, for something else
-		t.input.ClientRequestToken = new(newTx())`,
-		new: `t.unknown = true`,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
-	},
-	{
-		why:  "the first token is not tx",
-		file: "idemddb/transaction.go",
-		old:  `new(cmp.Or(t.token, newTx()))`,
-		new:  `new(cmp.Or("", newTx()))`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
-	},
-	{
-		why:  "a try without an answer is forgotten when an effect is refused",
-		file: "idemddb/transaction.go",
-		old: `if retry.IsUnknown(err) {
-		t.unknown = true
-	}`,
-		new: ``,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_refused_effect_after_a_try",
-	},
-	{
 		why:  "what DynamoDB refuses as a whole is tried together until the time is over",
 		file: "idemddb/batch_commit.go",
 		old:  `p.Denied = 0 // each alone says more`,
 		new:  ``,
 		pkg:  "idemddb", run: "TestDeniedTogetherIsTriedAlone",
-	},
-	{
-		why:  "an empty answer proves a commit",
-		file: "idemddb/transaction.go",
-		old:  `return n >= maxWrongAnswers`,
-		new:  `return n > 0`,
-		pkg:  "idemddb", run: "TestAnswersOfTransactionsThatProveNothing",
-	},
-	{
-		why:  "empty answers prove nothing, however many",
-		file: "idemddb/transaction.go",
-		old:  `return n >= maxWrongAnswers`,
-		new:  `return n < 0`,
-		pkg:  "idemddb", run: "TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswers",
-	},
-	{
-		why:  "empty answers of a backend that has sent its capacity are believed",
-		file: "idemddb/transaction.go",
-		old:  `s.emptyAnswers.Store(sendsCapacity)`,
-		new:  `s.emptyAnswers.Store(0)`,
-		pkg:  "idemddb", run: "TestAnEmptyAnswerOfABackendThatHasSentItsConsumedCapacityIsNeverBelieved",
 	},
 	{
 		why:  "an own completion is recognised although another call of the claim wrote it",
@@ -127,13 +50,6 @@ var effectMutants = []mutant{
 		old:  `r.resume()`,
 		new:  `_ = r`,
 		pkg:  "idemddb", run: "TestTheRenewalGoesOnAfterARefusedEffect",
-	},
-	{
-		why:  "the lease runs out between the tries of a transaction",
-		file: "idemddb/transaction.go",
-		old:  `if t.tries++; t.tries > 1 && t.between != nil {`,
-		new:  `if t.tries++; t.tries < 0 {`,
-		pkg:  "idemddb", run: "TestTheLeaseIsExtendedBetweenTheTriesOfALongTransaction",
 	},
 	{
 		why:  "a refused effect that an earlier try made is not done",
@@ -199,13 +115,6 @@ var effectMutants = []mutant{
 		old:  `items+more > commitItems || `,
 		new:  ``,
 		pkg:  "idemddb", run: "TestCommitsOfABatchShareATransaction",
-	},
-	{
-		why:  "a group is sent together for as long as it meets conflicts",
-		file: "idemddb/reasons.go",
-		old:  `if t.grouped && t.cancels > 1 {`,
-		new:  `if t.grouped && t.cancels > 5 {`,
-		pkg:  "idemddb", run: "TestACommitThatMeetsAConflictGoesOnceMoreTogetherThenAlone",
 	},
 	{
 		why:  "a commit waits for others without an end",

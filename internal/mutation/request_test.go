@@ -107,7 +107,7 @@ var requestMutants = []mutant{
 		why:  "the sender of finished work does not hear that a single request is sent again",
 		file: "idemddb/send.go",
 		old: `Err: err})
-		onRetry(ctx)()`,
+	onRetry(ctx)()`,
 		new: `Err: err})`,
 		pkg: "lambdawrap", run: "TestWorkDoesNotRunAheadOfItsRecords/Throttle,_3_workers,_handlers_of_20ms",
 	},
