@@ -238,7 +238,7 @@ func readAnswers(ctx context.Context, p retry.Policy, group []*waitingCommit, an
 		}
 
 		w.read(answers[i], nil)
-		w.follow(ctx, p)
+		w.follow(ctx, p, w.recreate)
 
 		w.alone = errors.Is(w.err, errChanged)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/retry"
-	"github.com/idemddb/go-idemddb/internal/sleep"
 	"github.com/idemddb/go-idemddb/internal/transact"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
@@ -138,21 +137,15 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 	return &committing{acquisition: *a, tx: newTx(), patience: opts.Wait}, nil
 }
 
-// run commits the key by a transaction of its own. It begins anew if the record changed between two requests.
+// run commits the key by a transaction of its own.
 func (c *committing) run(ctx context.Context) {
 	ctx, p, cancel := c.store.settleContext(ctx)
 	defer cancel()
 
-	for turn := range maxTurns {
-		c.record, c.err = nil, nil
-
+	c.repeat(ctx, p, func() {
 		c.send(ctx, p, c.recordItem())
-		c.follow(ctx, p)
-
-		if !errors.Is(c.err, errChanged) || turn == maxTurns-1 || !sleep.For(ctx, retry.FirstPause) {
-			return
-		}
-	}
+		c.follow(ctx, p, c.recreate)
+	})
 }
 
 // send sends a transaction of the record and the effects, and reads its answer.
@@ -204,22 +197,6 @@ func (c *committing) read(answer *transact.Part, err error) {
 	}
 }
 
-// follow does what a refusal asks for that only another request can answer.
-func (c *committing) follow(ctx context.Context, p retry.Policy) {
-	rare, ok := errors.AsType[*rareError](c.err)
-	if !ok {
-		return
-	}
-
-	c.err = nil
-
-	if errors.Is(rare.reason, errExpired) {
-		c.replace(ctx, p, rare.found)
-	} else {
-		c.err = c.markFailed(ctx, p, rare.found)
-	}
-}
-
 // recognizes reports whether a record is the one that an earlier try of this call wrote.
 func (c *committing) recognizes(found item) bool {
 	rec, err := c.store.decode(found)
@@ -232,13 +209,13 @@ func (c *committing) recognizes(found item) bool {
 	return true
 }
 
-// replace commits a record past its retention by a whole new record in its place.
-func (c *committing) replace(ctx context.Context, p retry.Policy, old *storedRecord) {
+// recreate commits a record past its retention by a whole new record in its place.
+func (c *committing) recreate(ctx context.Context, p retry.Policy, old *storedRecord) {
 	s := c.store
 	c.done = s.completion(c.tx, c.effects, c.own)
 	c.last = stamp{now: time.UnixMilli(c.done.Done), lease: time.UnixMilli(c.done.Done)}
 
-	record := c.newRecord(max(*old.Fence, c.done.Done) + 1)
+	record := c.newRecord(c.fenceAfter(old))
 	c.done.into(record, s, c.partition)
 
 	put := c.put(old, record)

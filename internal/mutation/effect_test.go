@@ -98,8 +98,8 @@ var effectMutants = []mutant{
 	{
 		why:  "a run that failed for good past the retention is not written down",
 		file: "idemddb/reject.go",
-		old:  `r.recreate(ctx, p, rare.found)`,
-		new:  `r.err = nil`,
+		old:  `r.follow(ctx, p, r.recreate)`,
+		new:  `r.follow(ctx, p, func(context.Context, retry.Policy, *storedRecord) {})`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/Reject:_a_run_that_failed_for_good",
 	},
 	{
