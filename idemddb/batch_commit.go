@@ -3,12 +3,12 @@ package idemddb
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
@@ -143,17 +143,14 @@ func resultSize(result types.AttributeValue) int {
 
 // runCommits sends a group of commits until each has its answer. The writers wait for it, so it outlives none of them.
 func (b *Batch) runCommits(ctx context.Context, group []*waitingCommit) {
-	var failure error = &clientPanicError{errExited, nil}
+	failure := groupcommit.ErrExited
 
 	defer func() {
-		if v := recover(); v != nil {
-			failure = &clientPanicError{v, debug.Stack()}
-		}
-
 		for _, w := range group {
 			w.answer <- failure
 		}
 	}()
+	defer groupcommit.Catch(&failure)
 
 	b.commitTogether(ctx, group)
 	b.expectRemovals(group)
@@ -164,13 +161,10 @@ func (b *Batch) runCommits(ctx context.Context, group []*waitingCommit) {
 // expectRemovals makes those commits members of the batch that have messages: these are sent now, and the removals of what was sent wait
 // for each other.
 func (b *Batch) expectRemovals(group []*waitingCommit) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
 	for _, w := range group {
 		if !w.alone && w.err == nil && w.record == nil && len(w.done.Outbox) > 0 {
 			w.isMember = true
-			b.members++
+			b.queue.Join()
 		}
 	}
 }

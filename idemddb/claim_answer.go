@@ -12,62 +12,63 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // read takes the answer to the last try.
-func (a *acquisition) read(r response) (step, error) {
-	if r.err == nil {
-		return a.won(r)
+func (a *acquisition) read(answer groupcommit.Answer) (groupcommit.Step, error) {
+	if answer.Err == nil {
+		return a.won(answer)
 	}
 
-	_, duplicate := errors.AsType[*types.DuplicateItemException](r.err)
-	found, isRefused := retry.Refusal(r.err)
+	_, duplicate := errors.AsType[*types.DuplicateItemException](answer.Err)
+	found, isRefused := retry.Refusal(answer.Err)
 
 	switch {
-	case (duplicate || isRefused && found == nil) && r.shared: // there is a record after all, or there is none
+	case (duplicate || isRefused && found == nil) && answer.Shared: // there is a record after all, or there is none
 		if a.turns++; a.turns == maxTurns {
-			return goSingle, nil
+			return groupcommit.SendSingle, nil
 		}
 
 		a.insert = !duplicate
 
-		return sendOther, nil
+		return groupcommit.SendOther, nil
 	case isRefused && found == nil:
-		a.err = keyError("claim", a.key, fmt.Errorf("%w: %w", errChanged, r.err))
+		a.err = keyError("claim", a.key, fmt.Errorf("%w: %w", errChanged, answer.Err))
 
-		return answered, nil
+		return groupcommit.Answered, nil
 	case isRefused:
 		a.conflict(found)
 
-		return answered, nil
+		return groupcommit.Answered, nil
 	default:
-		return sendAgain, r.err
+		return groupcommit.SendAgain, answer.Err
 	}
 }
 
 // won reads the answer to a claim that was applied. A claim with a wrong fencing token could never be completed, so an answer from
 // which the token does not follow is not accepted.
-func (a *acquisition) won(r response) (step, error) {
+func (a *acquisition) won(answer groupcommit.Answer) (groupcommit.Step, error) {
 	switch {
-	case r.shared && a.insert:
+	case answer.Shared && a.insert:
 		a.take(firstFence(a.last), 1, false, a.last.lease)
 
-		return answered, nil
-	case len(r.item) == 0 && r.shared:
-		return goSingle, nil
-	case len(r.item) == 0:
-		return sendAgain, retry.ErrNoContent
+		return groupcommit.Answered, nil
+	case len(answer.Item) == 0 && answer.Shared:
+		return groupcommit.SendSingle, nil
+	case len(answer.Item) == 0:
+		return groupcommit.SendAgain, retry.ErrNoContent
 	}
 
-	rec, err := a.store.decode(r.item)
+	rec, err := a.store.decode(answer.Item)
 
 	switch {
-	case err != nil && r.shared: // the record as it was cannot be read; as it is now, it perhaps can
-		return goSingle, nil
+	case err != nil && answer.Shared: // the record as it was cannot be read; as it is now, it perhaps can
+		return groupcommit.SendSingle, nil
 	case err != nil:
 		a.err = keyError("claim", a.key, err)
-	case r.shared: // the item as it was before
+	case answer.Shared: // the item as it was before
 		a.take(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.last.lease)
 		a.takenFrom(rec.Trace)
 	default:
@@ -75,7 +76,7 @@ func (a *acquisition) won(r response) (step, error) {
 		a.takenFrom(rec.PreviousTrace)
 	}
 
-	return answered, nil
+	return groupcommit.Answered, nil
 }
 
 func (a *acquisition) take(fence int64, attempt int, takeover bool, lease time.Time) {

@@ -72,7 +72,7 @@ func (c *committing) finish(ctx context.Context, b *Batch, omitted error) (*Reco
 	}
 
 	if c.isMember {
-		defer b.leave(ctx)
+		defer b.queue.Leave(ctx)
 	}
 
 	c.useRecord(ctx, b)
@@ -169,7 +169,7 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 	c.done = s.completion(c.tx, c.effects, c.own)
 	c.last = stamp{now: time.UnixMilli(c.done.Done)}
 
-	set := updateCommit + c.done.update() + s.expr.setTrace
+	set := c.done.update(updateCommit) + s.expr.setTrace
 
 	condition, update := s.expr.claim, set+updateDropBoth
 	if c.fingerprint != "" {

@@ -100,24 +100,17 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 // buildCompletion returns the write of one try, with the present time. It sets done to what the write leaves in the record, for the
 // cache.
 func (c *Claim) buildCompletion(done *storedRecord, result types.AttributeValue) write {
-	s := c.store
-	now := s.opts.Now()
-	*done = storedRecord{
-		Fence: &c.fence, Attempts: c.attempt, Trace: c.trace, Result: result,
-		Done: now.UnixMilli(), Expires: s.expiry(now, now),
-	}
-	values := c.heldValues()
-	values[":completed"] = completedValue
-	values[":nowms"] = numberValue(done.Done)
-	values[":exp"] = numberValue(done.Expires)
+	*done = c.completion("", Effects{}, result)
 
-	if result == nil {
-		return write{c.partition, condHeld, updateComplete + updateDropError, values}
-	}
+	return write{c.partition, condHeld, done.update(updateComplete) + updateDropError, done.values(c.store, c.partition, c.heldValues())}
+}
 
-	values[":res"] = result
+// completion is what a completion of the claim leaves in the record.
+func (c *Claim) completion(tx string, e Effects, result types.AttributeValue) storedRecord {
+	done := c.store.completion(tx, e, result)
+	done.Fence, done.Attempts, done.Trace = &c.fence, c.attempt, c.trace
 
-	return write{c.partition, condHeld, updateComplete + updateSetResult + updateDropError, values}
+	return done
 }
 
 // Release gives the claim back: the key may be claimed again at once. If cause is not nil, its text (the first 256 bytes) is kept as
@@ -280,7 +273,7 @@ func (c *Claim) leave(ctx context.Context) {
 	c.mu.Unlock()
 
 	if member {
-		c.batch.leave(ctx)
+		c.batch.queue.Leave(ctx)
 	}
 }
 

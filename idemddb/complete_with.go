@@ -52,8 +52,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	write, p, cancel := s.settleContext(ctx)
 	defer cancel()
 
-	done := s.completion(newTx(), e, result)
-	done.Fence, done.Attempts, done.Trace = &c.fence, c.attempt, c.trace
+	done := c.completion(newTx(), e, result)
 	answer, err := c.sendCommit(write, p, &done, e.Items, leaseBound(ctx))
 
 	switch {
@@ -94,7 +93,7 @@ func (c *Claim) sendCommit(
 	ctx context.Context, p retry.Policy, done *storedRecord, items []types.TransactWriteItem, bound time.Time,
 ) (*transact.Part, error) {
 	s := c.store
-	update, values := updateComplete+done.update()+updateDropError, done.values(s, c.partition, c.heldValues())
+	update, values := done.update(updateComplete)+updateDropError, done.values(s, c.partition, c.heldValues())
 	t := s.transaction(c.key)
 	t.Token, t.Between = done.Tx, func(ctx context.Context) { c.extendInLine(ctx, bound) }
 	answer := t.Add(s.recordUpdate(c.partition, condHeld, update, values, s.expr.nameOfExp), items)

@@ -2,7 +2,7 @@ package idemddb
 
 import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-// completion is what a completing call writes into the record.
+// completion is what a completing call writes into the record. tx is "" for a write outside of a transaction.
 func (s *Store) completion(tx string, e Effects, result types.AttributeValue) storedRecord {
 	now := s.opts.Now()
 	done := storedRecord{State: stateCompleted, Tx: tx, Result: result, Done: now.UnixMilli(), Expires: s.expiry(now, now)}
@@ -20,9 +20,12 @@ func (s *Store) completion(tx string, e Effects, result types.AttributeValue) st
 	return done
 }
 
-// update returns the part of an update expression for what a completion may have.
-func (r *storedRecord) update() string {
-	update := updateSetTx
+// update returns an update expression with what the completion has.
+func (r *storedRecord) update(update string) string {
+	if r.Tx != "" {
+		update += updateSetTx
+	}
+
 	if r.Result != nil {
 		update += updateSetResult
 	}
@@ -39,7 +42,10 @@ func (r *storedRecord) values(s *Store, partition string, values item) item {
 	values[":completed"] = completedValue
 	values[":nowms"] = numberValue(r.Done)
 	values[":exp"] = numberValue(r.Expires)
-	values[":tx"] = stringValue(r.Tx)
+
+	if r.Tx != "" {
+		values[":tx"] = stringValue(r.Tx)
+	}
 
 	if r.Result != nil {
 		values[":res"] = r.Result

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
@@ -100,10 +101,10 @@ func (r *rejecting) single() *dynamodb.UpdateItemInput {
 }
 
 // read takes the answer. A record that an earlier try of this call wrote is a success.
-func (r *rejecting) read(answer response) (step, error) {
-	if found, ok := retry.Refusal(answer.err); ok && found != nil {
+func (r *rejecting) read(answer groupcommit.Answer) (groupcommit.Step, error) {
+	if found, ok := retry.Refusal(answer.Err); ok && found != nil {
 		if rec, err := r.store.decode(found); err == nil && rec.isOwn(r.token) {
-			return answered, nil
+			return groupcommit.Answered, nil
 		}
 	}
 

@@ -2,12 +2,16 @@ package idemddb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
+	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
@@ -19,25 +23,8 @@ type request interface {
 	statement() types.BatchStatementRequest
 
 	// read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step.
-	read(r response) (step, error)
+	read(answer groupcommit.Answer) (groupcommit.Step, error)
 }
-
-// response is the answer to one try of a request.
-type response struct {
-	item   item  // as it is now, for an UpdateItem; as it was before, for a statement that returns it
-	err    error // what an UpdateItem would have answered
-	shared bool  // it was a statement of a shared request
-}
-
-// step is what an answer asks for.
-type step int
-
-const (
-	answered  step = iota // nothing: the request has its answer
-	sendOther             // the other statement, at once: there is a record after all, or there is none
-	sendAgain             // the same once more, after a pause, unless the error is final
-	goSingle              // a request of its own
-)
 
 // write is one conditional update of one record.
 type write struct {
@@ -79,23 +66,23 @@ func (f *fencedWrite) single() *dynamodb.UpdateItemInput { return f.build().inpu
 
 func (f *fencedWrite) statement() types.BatchStatementRequest { return f.build().statement(f.store) }
 
-func (f *fencedWrite) read(r response) (step, error) {
-	if r.err == nil {
-		if len(r.item) == 0 && !r.shared {
-			return sendAgain, retry.ErrNoContent
+func (f *fencedWrite) read(answer groupcommit.Answer) (groupcommit.Step, error) {
+	if answer.Err == nil {
+		if len(answer.Item) == 0 && !answer.Shared {
+			return groupcommit.SendAgain, retry.ErrNoContent
 		}
 
-		return answered, nil
+		return groupcommit.Answered, nil
 	}
 
-	found, ok := retry.Refusal(r.err)
+	found, ok := retry.Refusal(answer.Err)
 	if !ok {
-		return sendAgain, r.err
+		return groupcommit.SendAgain, answer.Err
 	}
 
 	f.refuse(found)
 
-	return answered, nil
+	return groupcommit.Answered, nil
 }
 
 // refuse keeps that the condition was false, and for which record. found is nil if the item is gone.
@@ -188,4 +175,103 @@ func later(a, b time.Time) time.Time {
 	}
 
 	return b
+}
+
+const (
+	claimCap  = time.Second            // the longest pause between the tries of a claim
+	settleCap = 200 * time.Millisecond // the same for a write that settles finished work: each pause is a window for a crash
+)
+
+// sdkOptions turn off the SDK's own retries and its check of the answer's checksum: that check only logs a warning after the
+// answer was accepted, and it does so for every refusal of DynamoDB Local, which sends no checksum. All requests share the
+// slice, so it is never written.
+var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
+	o.Retryer = aws.NopRetryer{}
+	o.DisableValidateResponseChecksum = true
+}}
+
+// send sends a request until it is answered, in a shared request if there is a batch. Its error is that of a request without an
+// answer.
+func (s *Store) send(ctx context.Context, b *Batch, key string, p retry.Policy, r request) error {
+	write := groupcommit.Write{
+		Key: key, Policy: p, OnRetry: onRetry(ctx), Statement: r.statement, Read: r.read,
+		Single: func(ctx context.Context) groupcommit.Answer { return s.single(ctx, r) },
+	}
+
+	if b != nil {
+		if done, err := b.queue.Send(ctx, write); done {
+			return err //nolint:wrapcheck // its caller names the key
+		}
+	}
+
+	return s.retry(ctx, key, p, func(ctx context.Context) error {
+		_, err := write.Read(write.Single(ctx))
+
+		return err //nolint:wrapcheck // its caller names the key
+	})
+}
+
+// single makes one try with a request of its own.
+func (s *Store) single(ctx context.Context, r request) groupcommit.Answer {
+	out, err := s.api.UpdateItem(ctx, r.single(), sdkOptions...)
+	answer := groupcommit.Answer{Err: err}
+
+	if err == nil && out != nil {
+		answer.Item = out.Attributes
+	}
+
+	return answer
+}
+
+// retry retries a request of one key. expr.go argues for each write that it is safe to send again.
+func (s *Store) retry(ctx context.Context, key string, p retry.Policy, try func(context.Context) error) error {
+	return retry.Do(ctx, p, func(err error) { s.retried(ctx, key, err) }, try) //nolint:wrapcheck // its caller names the key
+}
+
+// retried tells that a try of a request of one key, or with key "" of several, had this answer, and another try follows.
+func (s *Store) retried(ctx context.Context, key string, err error) {
+	s.observeRetry(ctx, key, err)
+	onRetry(ctx)()
+}
+
+func (s *Store) observeRetry(ctx context.Context, key string, err error) {
+	s.opts.Observe(ctx, Event{Kind: Retried, Key: key, Err: err})
+}
+
+type onRetryKey struct{}
+
+// OnRetry returns a context for settling a claim. f is called each time that a try of the write has failed and another one follows.
+// It must be quick and safe for concurrent use. It is for wrappers, which should not begin new work while the records of finished
+// work do not get through.
+func OnRetry(ctx context.Context, f func()) context.Context {
+	return context.WithValue(ctx, onRetryKey{}, f)
+}
+
+// onRetry returns the function that was given to OnRetry, or one that does nothing.
+func onRetry(ctx context.Context) func() {
+	if f, ok := ctx.Value(onRetryKey{}).(func()); ok {
+		return f
+	}
+
+	return func() {}
+}
+
+// explain adds to an answer that points to a wrong configuration what should be checked.
+func (s *Store) explain(err error) error {
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok {
+		return err
+	}
+
+	switch api.ErrorCode() {
+	case "ResourceNotFoundException":
+		return fmt.Errorf("table %q is missing in this account and Region: %w", s.table, err)
+	case "AccessDeniedException":
+		return fmt.Errorf("table %q: access denied; the role needs dynamodb:UpdateItem and dynamodb:PutItem: %w", s.table, err)
+	case "ValidationException":
+		return fmt.Errorf("table %q: request not valid; is the table's key Options.PartitionKey %q, Options.SortKey %q, of type S: %w",
+			s.table, s.opts.PartitionKey, s.opts.SortKey, err)
+	default:
+		return err
+	}
 }

@@ -8,12 +8,12 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
@@ -131,12 +131,10 @@ type Store struct {
 	expr      expressions
 	cache     *cache // nil for none
 
-	batcher      batcher                   // nil: every write is a request of its own
-	singleUntil  atomic.Pointer[time.Time] // when shared requests are tried again; nil for now
-	answers      transact.Answers          // to transactions
-	wrongAnswers atomic.Int64              // shared requests in a row that were answered with a wrong number of answers
-	hanging      sync.Map                  // string, a target of messages → time.Time until which it is not asked
-	statements   sync.Map                  // [2]string, condition and update → partiql.Statement
+	shared     *groupcommit.Client // nil: every write is a request of its own
+	answers    transact.Answers    // to transactions
+	hanging    sync.Map            // string, a target of messages → time.Time until which it is not asked
+	statements sync.Map            // [2]string, condition and update → partiql.Statement
 
 	disabled bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
 	told     sync.Once // emits the event Disabled
@@ -195,8 +193,8 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		return s, nil
 	}
 
-	if err := s.findBatcher(); err != nil {
-		s.opts.Observe(context.Background(), Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", table, err)})
+	if err := s.share(); err != nil {
+		s.observeUngrouped(context.Background(), err)
 	}
 
 	return s, nil
@@ -209,9 +207,9 @@ func (s *Store) RetryAfter(lease time.Time) time.Duration {
 	return lease.Add(2 * s.opts.ClockSkew).Sub(s.opts.Now())
 }
 
-// findBatcher makes the Store share requests, or returns why it cannot.
-func (s *Store) findBatcher() error {
-	batcher, ok := s.api.(batcher)
+// share makes the Store share requests, or returns why it cannot.
+func (s *Store) share() error {
+	api, ok := s.api.(groupcommit.API)
 	if !ok {
 		return errors.New("the client does not have the method BatchExecuteStatement")
 	}
@@ -226,9 +224,13 @@ func (s *Store) findBatcher() error {
 		}
 	}
 
-	s.batcher = batcher
+	s.shared = &groupcommit.Client{API: api, Options: sdkOptions, Retried: s.observeRetry, Ungrouped: s.observeUngrouped}
 
 	return nil
+}
+
+func (s *Store) observeUngrouped(ctx context.Context, err error) {
+	s.opts.Observe(ctx, Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
 }
 
 func (o Options) withDefaults() Options {

@@ -1,9 +1,12 @@
 package idemddb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/idemddb/go-idemddb/internal/exactjson"
 )
 
 // Work is one run of the work of a key, under a claim or, with ClaimOptions.Optimistic, without one. It is for wrappers, which run the code
@@ -19,6 +22,31 @@ type Work struct {
 	stop   func() // ends the renewal of the claim's lease
 }
 
+// Ending says how a run of the work of a key ended. It is for wrappers.
+type Ending struct {
+	// Kind is Completed, Failed or Released if that is written, perhaps with an error of the settlement beside that of the code (Unknown).
+	// It is Replayed if another run has completed the key: then Record is its record. It is Fenced if the key is another worker's;
+	// Unrecorded, Uncommitted or Unsent if the completion is not known to be written, is not known to be committed, or has left messages;
+	// and else how a claim of the key is refused. It is "" for a key or for options with which no work can begin.
+	Kind Kind
+
+	// Err is the error of the code, joined with that of its settlement, or why the work did not begin. Nil: the work is done, unless its
+	// code has released the claim itself.
+	Err error
+
+	// Done reports that the work is done although there is an error.
+	Done bool
+
+	// Unknown reports that the settlement had no answer.
+	Unknown bool
+
+	// BySelf reports that the code settled its claim itself, as Kind says.
+	BySelf bool
+
+	// Record is that of another run, which completed the key.
+	Record *Record
+}
+
 // Begin begins the work of a key: it claims the key as [Store.Claim] does. With ClaimOptions.Optimistic it makes no request: the work has
 // no effect but what it stages, and Settle commits it. If the work does not begin, the Ending says why.
 func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Work, Ending) {
@@ -28,27 +56,6 @@ func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Wor
 // Begin is [Store.Begin]. The works of a batch share requests, as its claims do.
 func (b *Batch) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Work, Ending) {
 	return b.store.begin(ctx, b, key, opts)
-}
-
-func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Work, Ending) {
-	w := &Work{store: s, batch: b, opts: opts, stop: func() {}}
-	if opts != nil && opts.Optimistic && !s.disabled {
-		return w.beginCommit(ctx, key)
-	}
-
-	claim := s.Claim
-	if b != nil {
-		claim = b.Claim
-	}
-
-	c, rec, err := claim(ctx, key, opts)
-	if c == nil {
-		return nil, notBegun(rec, err)
-	}
-
-	w.claim, w.staging = c, &c.staging
-
-	return w, Ending{}
 }
 
 // Claim returns the claim of the work, or nil if it has none.
@@ -64,6 +71,20 @@ func (w *Work) Context(ctx context.Context) context.Context {
 	ctx, w.stop = w.claim.Keep(ctx)
 
 	return ctx
+}
+
+// Held reports whether the work may begin: its claim, if it has one, is held, as [Claim.Held] says.
+func (w *Work) Held() bool { return w.claim == nil || w.claim.Held() }
+
+// Takeover reports whether the work may have been done before: its claim is one of [Claim.Takeover].
+func (w *Work) Takeover() bool { return w.claim != nil && w.claim.takeover }
+
+// Staged returns what is staged so far, also for the test of a handler. It must not be changed.
+func (w *Work) Staged() Effects {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.effects
 }
 
 // Fits reports whether a result fits into the record and into the transaction, beside what is staged. A result that does not fit would be
@@ -87,23 +108,12 @@ func (w *Work) StageErr() error {
 	return w.takeFailure(w.claim == nil)
 }
 
-// Held reports whether the work may begin: its claim, if it has one, is held, as [Claim.Held] says.
-func (w *Work) Held() bool { return w.claim == nil || w.claim.Held() }
-
 // HasEffect reports whether code that returned err has perhaps had an effect that its record does not show yet: what is staged has not
 // happened.
 func (w *Work) HasEffect(err error) bool {
 	staged := w.Staged()
 
 	return w.claim != nil && (isPermanent(err) || err == nil && len(staged.Items) == 0 && len(staged.Messages) == 0 && w.failure() == nil)
-}
-
-// Staged returns what is staged so far, also for the test of a handler. It must not be changed.
-func (w *Work) Staged() Effects {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	return w.effects
 }
 
 // GiveBack ends work that did not begin: its claim does not count as an attempt, as with [Claim.ReleaseUnused].
@@ -133,6 +143,34 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 	return stop, err
 }
 
+// Settle writes down how the work ended: the key is completed with the result if err is nil, failed if err is marked as permanent, and else
+// released. Work that succeeded without a claim is committed: its commit waits for others of the batch from now on. The returned function
+// waits for the end.
+func (w *Work) Settle(ctx context.Context, result []byte, err error) (wait func() Ending) {
+	return w.settle(ctx, result, nil, err)
+}
+
+func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Work, Ending) {
+	w := &Work{store: s, batch: b, opts: opts, stop: func() {}}
+	if opts != nil && opts.Optimistic && !s.disabled {
+		return w.beginCommit(ctx, key)
+	}
+
+	claim := s.Claim
+	if b != nil {
+		claim = b.Claim
+	}
+
+	c, rec, err := claim(ctx, key, opts)
+	if c == nil {
+		return nil, notBegun(rec, err)
+	}
+
+	w.claim, w.staging = c, &c.staging
+
+	return w, Ending{}
+}
+
 // beginCommit begins work without a claim, unless the cache knows that the key is completed.
 func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 	c, err := w.store.newCommit(ctx, key, w.opts)
@@ -150,4 +188,185 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 	w.commit, w.staging = c, &staging{store: w.store, key: key, partition: c.partition}
 
 	return w, Ending{}
+}
+
+// notBegun is the ending of work whose key is not claimed.
+func notBegun(rec *Record, err error) Ending {
+	switch {
+	case rec != nil:
+		return Ending{Kind: Replayed, Record: rec}
+	case errors.Is(err, ErrBadKey):
+		return Ending{Err: err}
+	default:
+		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err}
+	}
+}
+
+// settle is Settle for work whose result was omitted for a reason.
+func (w *Work) settle(ctx context.Context, result []byte, omitted, err error) (wait func() Ending) {
+	w.stop()
+
+	if err == nil {
+		err = w.StageErr()
+	}
+
+	if w.claim != nil {
+		return func() Ending { return w.settleClaim(ctx, result, omitted, err) }
+	}
+
+	effects := w.take()
+
+	if err != nil {
+		return func() Ending { return w.reject(ctx, err) }
+	}
+
+	commit := w.commit.start(ctx, w.batch, result, omitted, effects)
+
+	return func() Ending { return w.committed(ctx, commit) }
+}
+
+// settleClaim settles the claim, unless the code has done it.
+func (w *Work) settleClaim(ctx context.Context, result []byte, omitted, err error) Ending {
+	c := w.claim
+
+	switch settled := c.Settled(); {
+	case settled == Failed:
+		cause := &FailedError{Key: c.key, Cause: "ended by its handler", Attempts: c.attempt}
+
+		return Ending{Kind: settled, Err: errors.Join(err, cause), BySelf: true}
+	case settled != "":
+		return Ending{Kind: settled, Err: err, BySelf: true}
+	case err != nil:
+		return c.fail(ctx, err)
+	}
+
+	err = c.record(ctx, result, omitted)
+	if effect, ok := errors.AsType[*EffectError](err); ok {
+		return c.refuse(ctx, effect)
+	}
+
+	return completed(err)
+}
+
+// fail settles a claim whose work did not succeed.
+func (c *Claim) fail(ctx context.Context, cause error) Ending {
+	e := Ending{Kind: Released, Err: cause}
+
+	var err error
+	if isPermanent(cause) {
+		e.Kind, err = Failed, c.Fail(ctx, cause)
+	} else {
+		err = c.Release(ctx, cause)
+	}
+
+	if err == nil {
+		return e
+	}
+
+	e.Err = errors.Join(cause, err)
+
+	if fenced, ok := errors.AsType[*FencedError](err); ok {
+		e.Kind, e.Record = Fenced, fenced.other()
+	} else {
+		e.Unknown = true
+	}
+
+	return e
+}
+
+// refuse settles a claim whose completion was refused because of an effect, as Effects.Refused says. Its write is fenced, so that a late
+// request of the transaction is refused afterwards. If an earlier try of the transaction was applied after all, the key is completed.
+func (c *Claim) refuse(ctx context.Context, effect *EffectError) Ending {
+	e := c.fail(ctx, effect.meaning())
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if e.Kind == Fenced && c.lost.Record != nil && c.lost.Current == c.fence {
+		return Ending{Kind: Completed} // only the transaction can have completed this claim
+	}
+
+	return e
+}
+
+// completed reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But what was
+// staged has happened only if it is committed.
+func completed(err error) Ending {
+	if err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, exactjson.ErrEncode) {
+		return Ending{Kind: Completed}
+	}
+
+	e := Ending{Kind: cmp.Or(KindOf(err), Unrecorded), Err: err, Done: IsDone(err)}
+
+	fenced, ok := errors.AsType[*FencedError](err)
+	if !ok {
+		return e
+	}
+
+	switch e.Kind = Fenced; {
+	case fenced.unread != nil:
+		e.Done, e.Err = false, fenced.unread
+	case !e.Done && fenced.hasFailed():
+		e.Kind = Refused
+	case !errors.Is(err, ErrUnsent):
+		e.Record = fenced.other()
+	}
+
+	return e
+}
+
+// committed waits for the answer to a commit. If that refuses an effect, the work did not succeed, which is written down.
+func (w *Work) committed(ctx context.Context, commit func() (*Record, error)) Ending {
+	rec, err := commit()
+	effect, isRefused := errors.AsType[*EffectError](err)
+
+	switch {
+	case isRefused:
+		return w.reject(ctx, effect.meaning())
+	case rec != nil:
+		return Ending{Kind: Replayed, Record: rec}
+	case err == nil, errors.Is(err, ErrTooLarge), errors.Is(err, exactjson.ErrEncode):
+		return Ending{Kind: Completed}
+	default:
+		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err}
+	}
+}
+
+// reject writes down that work without a claim did not succeed. The key may be completed meanwhile, by an earlier try of the commit or by
+// another worker.
+func (w *Work) reject(ctx context.Context, cause error) Ending {
+	rec, err := w.store.reject(ctx, w.key, w.opts, cause)
+	e := Ending{Kind: Released, Err: cause}
+
+	if isPermanent(cause) {
+		e.Kind = Failed
+	}
+
+	switch {
+	case rec != nil:
+		return Ending{Kind: Replayed, Record: rec}
+	case err == nil:
+		return e
+	case errors.Is(err, ErrFailed), errors.Is(err, ErrMismatch), errors.Is(err, ErrInProgress) && e.Kind == Released:
+		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: errors.Join(err, cause)}
+	default:
+		return Ending{Kind: e.Kind, Err: errors.Join(cause, err), Unknown: true}
+	}
+}
+
+// KindOf returns what an error of a claim, a commit or a completion says about its key; "" if it says nothing. It is for wrappers.
+func KindOf(err error) Kind {
+	for _, known := range []struct {
+		err  error
+		kind Kind
+	}{
+		{ErrUncommitted, Uncommitted}, {ErrUnsent, Unsent}, {ErrEffectRefused, EffectRefused}, {ErrInProgress, InProgress},
+		{ErrMismatch, Mismatch}, {ErrFailed, Refused}, {ErrCorrupt, Corrupt},
+	} {
+		if errors.Is(err, known.err) {
+			return known.kind
+		}
+	}
+
+	return ""
 }

@@ -70,7 +70,9 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work,
 		return nil, outcomeOf(ending)
 	}
 
-	v.warnOfTakeover(ctx, m, work)
+	if work.Takeover() {
+		logTakeover(ctx, v.logger(), m.key, m.id)
+	}
 
 	return work, outcome{}
 }
@@ -92,8 +94,8 @@ func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[id
 	}
 }
 
-// keep renews the lease of a piece until its work is settled, and watches its claim until its stop is called. left counts the claims of the batch that are held. When the last one is lost,
-// the handler's context is cancelled, because none of its work could be recorded.
+// keep renews the lease of a piece until its work is settled, and watches its claim until stop is called. left counts the claims of the
+// batch that are held. When the last one is lost, the handler's context is cancelled, because none of its work could be recorded.
 func (p *piece) keep(held context.Context, cancel context.CancelCauseFunc, left *atomic.Int64) {
 	kept := p.work.Context(held)
 	ignore := context.AfterFunc(kept, func() {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -111,9 +112,18 @@ func TestOneKeyInTwoFIFOGroupsRunsOnce(t *testing.T) {
 	t.Parallel()
 
 	for _, workers := range []int{1, 4} {
-		h := newHarness(t, nil)
-		h.opts.Workers = workers
-		h.expect(h.handle(succeed), batch("m1 x a", "m2 y b", "m3 x b", "m4 z a"), nil, []string{"m1", "m2", "m4"})
+		synctest.Test(t, func(t *testing.T) {
+			h := newHarness(t, nil)
+			h.opts.Workers = workers
+			function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+				if m.MessageId == "m1" {
+					time.Sleep(time.Second) // so that m3 would meet its claim if it did not wait
+				}
+
+				return nil
+			})
+			h.expect(function, batch("m1 x a", "m2 y b", "m3 x b", "m4 z a"), nil, []string{"m1", "m2", "m4"})
+		})
 	}
 }
 

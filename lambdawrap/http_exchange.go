@@ -58,7 +58,7 @@ func (x *exchange) work(ctx context.Context) outcome {
 		return givenBack(outcome{name: OutcomeNoTime, err: errNoTime}, work.GiveBack(ctx))
 	}
 
-	if claim := work.Claim(); claim != nil && claim.Takeover() {
+	if work.Takeover() {
 		logTakeover(ctx, x.logger(), x.key)
 	}
 

@@ -1,11 +1,10 @@
 package lambdawrap
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -142,7 +141,9 @@ func (v *invocation) runHandler(ctx context.Context, m *message, t *turns.Turn, 
 		return o, nil
 	}
 
-	v.warnOfTakeover(ctx, m, work)
+	if work.Takeover() {
+		logTakeover(ctx, v.logger(), m.key, m.id)
+	}
 
 	err, isLate := v.handle(kept, m.work)
 	if isLate {
@@ -210,6 +211,61 @@ const (
 	pollMax = time.Second
 )
 
+// settle settles work after its handler. Until that is done, an effect counts as unrecorded.
+func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Work, err error) outcome {
+	if !work.HasEffect(err) {
+		wait := work.Settle(ctx, nil, err)
+
+		t.End(false) // a commit waits for no handler that is not at work
+
+		return outcomeOf(wait())
+	}
+
+	t.End(true)
+
+	written := false
+	defer func() { t.Recorded(written) }()
+
+	trouble, stop := v.watchRecord(ctx, t)
+	defer stop()
+
+	e := work.Settle(idemddb.OnRetry(ctx, func() { trouble(true) }), nil, err)()
+	written = !e.Unknown && e.Kind != idemddb.Unrecorded
+
+	return outcomeOf(e)
+}
+
+// watchRecord returns a function that reports trouble with the record of a finished effect. It is also called when the record takes long,
+// and no more after stop.
+func (v *invocation) watchRecord(ctx context.Context, t *turns.Turn) (trouble func(refused bool), stop func()) {
+	var (
+		mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
+		over bool
+	)
+
+	trouble = func(refused bool) {
+		mu.Lock()
+		defer mu.Unlock()
+
+		if !over && t.Trouble(refused) {
+			v.warnOfTrouble(ctx)
+		}
+	}
+
+	timer := time.AfterFunc(troubleTime, func() { trouble(false) })
+
+	return trouble, func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+
+		over = true
+	}
+}
+
+// troubleTime is how long a finished effect waits for its record before it is in trouble.
+const troubleTime = 100 * time.Millisecond
+
 // takeTurn returns the turn of the lane's next message.
 func (l *lane) takeTurn(limits *turns.Limits, m *message) *turns.Turn {
 	t := l.turn
@@ -253,83 +309,4 @@ func (l *lane) note(m *message, o outcome) {
 	if m.fifo && m.failed {
 		l.blocked[m.group] = m.seconds
 	}
-}
-
-// lanes deals the messages into lanes. Within a lane they are in the order of the batch, and the lanes are in the order of their first
-// messages.
-func lanes(messages []*message) []*lane {
-	d := dealer{byKey: map[string]int{}, byGroup: map[string]int{}}
-
-	for _, m := range messages {
-		d.deal(m)
-	}
-
-	made := make([]*lane, 0, len(d.lanes))
-
-	for _, dealt := range d.lanes {
-		if len(dealt) > 0 {
-			made = append(made, &lane{messages: dealt})
-		}
-	}
-
-	return made
-}
-
-// dealer deals messages into lanes.
-type dealer struct {
-	lanes   [][]*message
-	byKey   map[string]int // :: key → lane
-	byGroup map[string]int // :: FIFO message group → lane
-}
-
-func (d *dealer) deal(m *message) {
-	n := d.laneOf(m)
-	d.lanes[n] = append(d.lanes[n], m)
-
-	if m.noKey == nil {
-		d.byKey[m.key] = n
-	}
-
-	if m.fifo {
-		d.byGroup[m.group] = n
-	}
-}
-
-// laneOf returns the number of the lane that has messages of the same key or group, or that of a new lane. If the key and the group are
-// in two lanes, it merges these.
-func (d *dealer) laneOf(m *message) int {
-	byKey, hasKey := d.byKey[m.key]
-	hasKey = hasKey && m.noKey == nil
-	byGroup, hasGroup := d.byGroup[m.group]
-	hasGroup = hasGroup && m.fifo
-
-	switch {
-	case hasKey && hasGroup && byKey != byGroup:
-		return d.merge(min(byKey, byGroup), max(byKey, byGroup))
-	case hasKey:
-		return byKey
-	case hasGroup:
-		return byGroup
-	default:
-		d.lanes = append(d.lanes, nil)
-
-		return len(d.lanes) - 1
-	}
-}
-
-// merge moves the messages of one lane into another, because two message groups share a key.
-func (d *dealer) merge(into, from int) int {
-	d.lanes[into] = append(d.lanes[into], d.lanes[from]...)
-	slices.SortFunc(d.lanes[into], func(a, b *message) int { return cmp.Compare(a.index, b.index) })
-	d.lanes[from] = nil
-
-	for _, lanes := range []map[string]int{d.byKey, d.byGroup} {
-		for name, n := range lanes {
-			if n == from {
-				lanes[name] = into
-			}
-		}
-	}
-
-	return into
 }

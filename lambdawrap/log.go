@@ -86,13 +86,6 @@ func holder(key string, err error) string {
 	return ""
 }
 
-// warnOfTakeover writes a line if the message's claim is a takeover.
-func (v *invocation) warnOfTakeover(ctx context.Context, m *message, work *idemddb.Work) {
-	if claim := work.Claim(); claim != nil && claim.Takeover() {
-		logTakeover(ctx, v.logger(), m.key, m.id)
-	}
-}
-
 // logTakeover writes the line of the one moment in which an effect may be the second. about says whose key it is.
 func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...slog.Attr) {
 	logger.LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"sync"
+	"log/slog"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -123,61 +123,6 @@ func givenBack(o outcome, err error) outcome {
 	return o
 }
 
-// settle settles work after its handler. Until that is done, an effect counts as unrecorded.
-func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Work, err error) outcome {
-	if !work.HasEffect(err) {
-		wait := work.Settle(ctx, nil, err)
-
-		t.End(false) // a commit waits for no handler that is not at work
-
-		return outcomeOf(wait())
-	}
-
-	t.End(true)
-
-	written := false
-	defer func() { t.Recorded(written) }()
-
-	trouble, stop := v.watchRecord(ctx, t)
-	defer stop()
-
-	e := work.Settle(idemddb.OnRetry(ctx, func() { trouble(true) }), nil, err)()
-	written = !e.Unknown && e.Kind != idemddb.Unrecorded
-
-	return outcomeOf(e)
-}
-
-// watchRecord returns a function that reports trouble with the record of a finished effect. It is also called when the record takes long,
-// and no more after stop.
-func (v *invocation) watchRecord(ctx context.Context, t *turns.Turn) (trouble func(refused bool), stop func()) {
-	var (
-		mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
-		over bool
-	)
-
-	trouble = func(refused bool) {
-		mu.Lock()
-		defer mu.Unlock()
-
-		if !over && t.Trouble(refused) {
-			v.warnOfTrouble(ctx)
-		}
-	}
-
-	timer := time.AfterFunc(troubleTime, func() { trouble(false) })
-
-	return trouble, func() {
-		timer.Stop()
-		mu.Lock()
-		defer mu.Unlock()
-
-		over = true
-	}
-}
-
-// troubleTime is how long a finished effect waits for its record before it is in trouble.
-const troubleTime = 100 * time.Millisecond
-
 // isOutage reports whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
 // because waiting for DynamoDB left too little time.
 func isOutage(messages []*message) bool {
@@ -194,4 +139,86 @@ func isOutage(messages []*message) bool {
 	}
 
 	return unanswered > 0
+}
+
+// finish gives one message its answer: the dead-letter hook for what will never succeed, a line in the log for what did not end well,
+// and the time until its next delivery.
+func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
+	v.finishBefore(ctx, answerPart, m, o)
+}
+
+// finishBefore is finish with another part of the reserve that is left when the dead-letter hook must have ended.
+func (v *invocation) finishBefore(ctx context.Context, part time.Duration, m *message, o outcome) {
+	m.failed = o.err != nil && !o.done
+	m.outcome = o.name
+	err := o.err
+
+	if o.permanent && m.bury != nil {
+		hook := v.callHook(ctx, v.before(part), m, o.err)
+		m.failed = hook != nil
+		err = errors.Join(err, hook)
+	}
+
+	countMessage(ctx, o.name, m.failed, o.permanent && !m.failed)
+
+	if err != nil {
+		v.report(ctx, m, o, err)
+	}
+
+	if m.failed && v.opts.Visibility != nil && !o.permanent {
+		m.seconds = v.hiddenFor(m, o)
+		v.spawn(func() { v.hide(ctx, m) })
+	}
+
+	if m.tell != nil {
+		v.callTell(ctx, m, o.name)
+	}
+}
+
+// callHook gives a message to the dead-letter hook. Handlers and hooks together are at most as many as there are workers; when
+// handlers start no more, hooks alone are.
+func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, cause error) error {
+	ctx, cancel := within(ctx, end)
+	defer cancel()
+
+	t := v.limits.Enter(turns.Place{Index: m.index, Unclaimed: true})[0]
+
+	select {
+	case hasWorker := <-t.Answer():
+		if hasWorker {
+			defer t.End(false)
+		}
+	case <-ctx.Done():
+		t.Leave()
+
+		return errNoTime
+	}
+
+	select {
+	case v.hooks <- struct{}{}:
+		defer func() { <-v.hooks }()
+	case <-ctx.Done():
+		return errNoTime
+	}
+
+	if !end.IsZero() && !time.Now().Before(end) { // the contexts of several hooks do not end at exactly one moment
+		return errNoTime
+	}
+
+	return await(ctx, func() error { return m.bury(ctx, cause) })
+}
+
+// callTell calls the user's hook for ended messages. Its panic changes nothing but the log.
+func (v *invocation) callTell(ctx context.Context, m *message, name Outcome) {
+	ctx, cancel := v.answerContext(ctx)
+	defer cancel()
+
+	err := await(ctx, func() error {
+		m.tell(ctx, name)
+
+		return nil
+	})
+	if err != nil {
+		v.log(ctx, slog.LevelError, "the hook for ended messages failed; the message ended as it would have without it", m, name, err)
+	}
 }

@@ -97,23 +97,23 @@ var claimMutants = []mutant{
 	{
 		why:  "an answer to a claim without content is taken for a new key",
 		file: "idemddb/claim_answer.go",
-		old: `case len(r.item) == 0:
-		return sendAgain, retry.ErrNoContent`,
-		new: `case len(r.item) == 0:
+		old: `case len(answer.Item) == 0:
+		return groupcommit.SendAgain, retry.ErrNoContent`,
+		new: `case len(answer.Item) == 0:
 		a.take(firstFence(a.last), 1, false, a.last.lease)
 
-		return answered, nil`,
+		return groupcommit.Answered, nil`,
 		pkg: "idemddb", run: "TestWorkNeverRunsWithoutARecord",
 	},
 	{
 		why:  "an UPDATE that does not return its old item is taken for a new key",
 		file: "idemddb/claim_answer.go",
-		old: `case len(r.item) == 0 && r.shared:
-		return goSingle, nil`,
-		new: `case len(r.item) == 0 && r.shared:
+		old: `case len(answer.Item) == 0 && answer.Shared:
+		return groupcommit.SendSingle, nil`,
+		new: `case len(answer.Item) == 0 && answer.Shared:
 		a.take(firstFence(a.last), 1, false, a.last.lease)
 
-		return answered, nil`,
+		return groupcommit.Answered, nil`,
 		pkg: "idemddb", run: "TestATakeoverWithoutItsOldItemIsClaimedByASingleRequest",
 	},
 	{
@@ -217,9 +217,9 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "two writes of one key share a request, which DynamoDB refuses as a whole",
-		file: "idemddb/batch.go",
-		old:  `return other.key == q.key })`,
-		new:  `return other == q })`,
+		file: "internal/groupcommit/queue.go",
+		old:  `return other.Key == w.Key })`,
+		new:  `return other == w })`,
 		pkg:  "idemddb", run: "TestAKeyNeverStandsTwiceInARequest",
 	},
 	{

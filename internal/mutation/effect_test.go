@@ -53,14 +53,14 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a refused effect that an earlier try made is not done",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old:  `return Ending{Kind: Completed} // only the transaction can have completed this claim`,
 		new:  ``,
 		pkg:  "idemddb", run: "TestDoIsDoneIfAnEarlierTryWasApplied",
 	},
 	{
 		why:  "a refused effect is a success of Do",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old:  `return c.refuse(ctx, effect)`,
 		new:  `_, err = effect, nil`,
 		pkg:  "idemddb", run: "TestDoReturnsWhatARefusedEffectMeans",
@@ -219,7 +219,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "Do completes its key although Stage refused something",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old: `	if err == nil {
 		err = w.StageErr()
 	}
@@ -234,7 +234,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "Do without a claim commits although Stage refused something",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old: `		err = w.StageErr()
 	}
 
@@ -265,7 +265,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a message is done although its handler ignored an error of Stage",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old: `	if err == nil {
 		err = w.StageErr()`,
 		new: `	if err == nil && w.StageErr() == nil {

@@ -123,7 +123,7 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "a handler that was taken over gives its own answer",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old: `		e.Record = fenced.other()
 	}`,
 		new: `	}`,
@@ -159,7 +159,7 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "a duplicate that fails without a claim does not get the first answer",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old: `	case rec != nil:
 		return Ending{Kind: Replayed, Record: rec}
 	case err == nil:
@@ -179,7 +179,7 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "without a sweep, the other's answer is given before its messages are sent",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old:  `case !errors.Is(err, ErrUnsent):`,
 		new:  `default:`,
 		pkg:  "lambdawrap", run: "TestHTTPWithoutASweepTheOthersAnswer",

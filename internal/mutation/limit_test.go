@@ -3,6 +3,13 @@ package mutation
 // limitMutants change when the work of a message starts and when it is late.
 var limitMutants = []mutant{
 	{
+		why:  "two FIFO groups that share a key are worked on side by side",
+		file: "lambdawrap/deal.go",
+		old:  `heads[max(a, b)] = min(a, b)`,
+		new:  `heads[i] = b; _ = a`,
+		pkg:  "lambdawrap", run: "TestOneKeyInTwoFIFOGroupsRunsOnce",
+	},
+	{
 		why:  "nothing says that the reserve leaves no time to work",
 		file: "lambdawrap/invocation.go",
 		old:  `case left <= v.reserve:`,
@@ -174,7 +181,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a table that refused once holds workers although it writes records again",
-		file: "internal/turns/turn.go",
+		file: "internal/turns/limits.go",
 		old: `if written && t.refusals == l.refusals {
 			l.refused = false
 		}`,
@@ -183,7 +190,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a record that was sent before a refusal ends it",
-		file: "internal/turns/turn.go",
+		file: "internal/turns/limits.go",
 		old:  `written && t.refusals == l.refusals`,
 		new:  `written`,
 		pkg:  "lambdawrap", run: "TestARecordThatWasSentBeforeARefusalDoesNotEndIt",
@@ -197,7 +204,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a worker is kept for good by an effect that was in trouble once",
-		file: "internal/turns/turn.go",
+		file: "internal/turns/limits.go",
 		old: `if t.troubled {
 			l.troubled--
 		}`,
@@ -206,21 +213,21 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a write that hangs is not in trouble",
-		file: "lambdawrap/outcome.go",
+		file: "lambdawrap/lane.go",
 		old:  `time.AfterFunc(troubleTime, func`,
 		new:  `time.AfterFunc(1000*troubleTime, func`,
 		pkg:  "lambdawrap", run: "TestRequestsThatAreSlowerThanHandlersHoldTheHandlersUp",
 	},
 	{
 		why:  "a slow but healthy table counts as trouble",
-		file: "lambdawrap/outcome.go",
+		file: "lambdawrap/lane.go",
 		old:  `time.AfterFunc(troubleTime, func`,
 		new:  `time.AfterFunc(troubleTime/2, func`,
 		pkg:  "lambdawrap", run: "TestASlowButHealthyTableCostsNoTime",
 	},
 	{
 		why:  "a first try that failed is not in trouble",
-		file: "lambdawrap/outcome.go",
+		file: "lambdawrap/lane.go",
 		old:  `idemddb.OnRetry(ctx, func() { trouble(true) })`,
 		new:  `idemddb.OnRetry(ctx, func() { _ = trouble })`,
 		pkg:  "lambdawrap", run: "TestWorkDoesNotRunAheadOfItsRecords/Throttle,_3_workers,_handlers_of_20ms",
@@ -241,7 +248,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "hooks run beside as many handlers as there are workers",
-		file: "lambdawrap/finish.go",
+		file: "lambdawrap/outcome.go",
 		old:  `t := v.limits.Enter(`,
 		new:  `t := (&turns.Limits{Workers: 1, HasTime: v.starts.HasTime}).Enter(`,
 		pkg:  "lambdawrap", run: "TestHandlersAndHooksTogetherAreNeverMoreThanWorkers",

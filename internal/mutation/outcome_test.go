@@ -4,7 +4,7 @@ package mutation
 var outcomeMutants = []mutant{
 	{
 		why:  "a permanent failure is dead-lettered although another worker has the key",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old: `		e.Kind, e.Record = Fenced, fenced.other()
 `,
 		new: `		e.Record = fenced.other()
@@ -27,21 +27,21 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a success whose completion was fenced is reported failed although the work is done",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old:  `Done: IsDone(err)}`,
 		new:  `Done: IsDone(err) && !errors.Is(err, ErrFenced)}`,
 		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
 	},
 	{
 		why:  "a success whose completion was fenced is done although another worker still runs",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old:  `Done: IsDone(err)}`,
 		new:  `Done: true}`,
 		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
 	},
 	{
 		why:  "a handler that settled its claim itself is settled again",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old: `	case settled != "":
 		return`,
 		new: `	case settled != "" && c == nil:
@@ -64,7 +64,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a message that will never succeed is hidden in a back-off for nothing",
-		file: "lambdawrap/finish.go",
+		file: "lambdawrap/outcome.go",
 		old:  `v.opts.Visibility != nil && !o.permanent {`,
 		new:  `v.opts.Visibility != nil {`,
 		pkg:  "lambdawrap", run: "TestWhatWillNeverSucceedIsNotHidden",
@@ -134,9 +134,9 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a takeover, after which an effect may be the second, leaves no line in the log",
-		file: "lambdawrap/log.go",
-		old:  `claim != nil && claim.Takeover() {`,
-		new:  `claim != nil && claim.Fence() == 0 {`,
+		file: "lambdawrap/lane.go",
+		old:  `if work.Takeover() {`,
+		new:  `if work == nil {`,
 		pkg:  "lambdawrap", run: "TestATakeoverIsAWarning",
 	},
 	{

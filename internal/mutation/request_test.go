@@ -33,17 +33,17 @@ var requestMutants = []mutant{
 	{
 		why:  "an answer to a completion without content is taken for success",
 		file: "idemddb/request.go",
-		old:  `if len(r.item) == 0 && !r.shared {`,
-		new:  `if r.item == nil && !r.shared && f == nil {`,
+		old:  `if len(answer.Item) == 0 && !answer.Shared {`,
+		new:  `if answer.Item == nil && !answer.Shared && f == nil {`,
 		pkg:  "idemddb", run: "TestACompletionThatWasNotAppliedIsNoSuccess",
 	},
 	{
 		why:  "an answer with another number of answers than statements is taken for success",
-		file: "idemddb/batch_execute.go",
+		file: "internal/groupcommit/client.go",
 		old:  `err = fmt.Errorf("%w: the number of answers is not that of the %d statements", retry.ErrNoContent, len(statements))`,
-		new: `answers := make([]response, len(statements))
+		new: `answers := make([]Answer, len(statements))
 		for i := range answers {
-			answers[i].shared = true
+			answers[i].Shared = true
 		}
 
 		if len(statements) > 0 {
@@ -53,80 +53,87 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "a backend whose answers never fit is asked with shared requests for ever",
-		file: "idemddb/batch_execute.go",
-		old:  `s.wrongAnswers.Add(1) == maxWrongAnswers {`,
-		new:  `s.wrongAnswers.Add(1) == 1000*maxWrongAnswers {`,
+		file: "internal/groupcommit/client.go",
+		old:  `c.wrongAnswers.Add(1) == maxWrongAnswers {`,
+		new:  `c.wrongAnswers.Add(1) == 1000*maxWrongAnswers {`,
 		pkg:  "idemddb", run: "TestTheThirdWrongNumberOfAnswersInARowTurnsSharedRequestsOff",
 	},
 	{
 		why:  "one answer that does not fit turns shared requests off",
-		file: "idemddb/batch_execute.go",
-		old:  `s.wrongAnswers.Add(1) == maxWrongAnswers {`,
-		new:  `s.wrongAnswers.Add(1) == maxWrongAnswers-2 {`,
+		file: "internal/groupcommit/client.go",
+		old:  `c.wrongAnswers.Add(1) == maxWrongAnswers {`,
+		new:  `c.wrongAnswers.Add(1) == maxWrongAnswers-2 {`,
 		pkg:  "idemddb", run: "TestAWrongNumberOfAnswersIsAnUnknownOutcome",
 	},
 	{
 		why:  "answers that do not fit are counted over the whole life of the process, not in a row",
-		file: "idemddb/batch_execute.go",
+		file: "internal/groupcommit/client.go",
 		old: `case err == nil:
-		s.wrongAnswers.Store(0)`,
+		c.wrongAnswers.Store(0)`,
 		new: `case err == nil:`,
 		pkg: "idemddb", run: "TestAWrongNumberOfAnswersIsAnUnknownOutcome",
 	},
 	{
 		why:  "one AccessDenied turns shared requests off for good",
-		file: "idemddb/ungrouped.go",
-		old:  `until := now.Add(singlePause)`,
-		new:  `until := now.Add(1000 * singlePause)`,
+		file: "internal/groupcommit/client.go",
+		old:  `until := now.Add(offPause)`,
+		new:  `until := now.Add(1000 * offPause)`,
 		pkg:  "idemddb", run: "TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes",
 	},
 	{
 		why:  "after an AccessDenied, the next batch asks again at once",
-		file: "idemddb/ungrouped.go",
-		old:  `until := now.Add(singlePause)`,
-		new:  `until := now.Add(singlePause / 5)`,
+		file: "internal/groupcommit/client.go",
+		old:  `until := now.Add(offPause)`,
+		new:  `until := now.Add(offPause / 5)`,
 		pkg:  "idemddb", run: "TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes",
 	},
 	{
 		why:  "a key that is throttled for good keeps the writes of its request from being tried alone",
-		file: "idemddb/shared_call.go",
-		old:  `if c.tries >= batchTries &&`,
-		new:  `if c.tries >= 1000*batchTries &&`,
+		file: "internal/groupcommit/call.go",
+		old:  `c.tries >= maxTries &&`,
+		new:  `c.tries >= 1000*maxTries &&`,
 		pkg:  "idemddb", run: "TestAKeyWhoseStatementsStayThrottledIsClaimedByASingleRequest",
 	},
 	{
 		why:  "the sender of finished work does not hear that a shared request is sent again",
-		file: "idemddb/shared_call.go",
-		old: `for _, q := range c.open {
-		q.retry()
+		file: "internal/groupcommit/call.go",
+		old: `for _, w := range c.open(c.writes) {
+		w.OnRetry()
 	}`,
 		new: ``,
 		pkg: "idemddb", run: "TestOnRetryIsCalledForEachRetryOfASettlement",
 	},
 	{
 		why:  "the sender of finished work does not hear that a single request is sent again",
-		file: "idemddb/send.go",
-		old: `Err: err})
+		file: "idemddb/request.go",
+		old: `s.observeRetry(ctx, key, err)
 	onRetry(ctx)()`,
-		new: `Err: err})`,
+		new: `s.observeRetry(ctx, key, err)`,
 		pkg: "lambdawrap", run: "TestWorkDoesNotRunAheadOfItsRecords/Throttle,_3_workers,_handlers_of_20ms",
 	},
 	{
 		why:  "a request goes on although no caller waits for it",
-		file: "idemddb/batch.go",
+		file: "internal/groupcommit/queue.go",
 		old: `if isLast {
-		q.call.cancel()`,
+		w.call.cancel()`,
 		new: `if isLast {
-		_ = q.call.cancel`,
+		_ = w.call.cancel`,
 		pkg: "idemddb", run: "TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd",
 	},
 	{
 		why:  "those that a shared request answered write while it still counts as under way",
-		file: "idemddb/shared_call.go",
+		file: "internal/groupcommit/call.go",
 		old: `if len(done) > 0 {
-			b.landed(ctx, c)
-		}`,
+		c.land(ctx)
+	}`,
 		new: ``,
 		pkg: "idemddb", run: "TestAWriteAfterASharedRequestDoesNotWaitForItsOtherClaims|TestWritesAfterASharedRequestShareTheNextOne",
+	},
+	{
+		why:  "an answer that comes when its writer has left changes what the writer looks at",
+		file: "internal/groupcommit/write.go",
+		old:  `if w.state == finished {`,
+		new:  `if w.state == finished && w == nil {`,
+		pkg:  "internal/groupcommit", run: "TestAnAnswerIsNotReadAfterItsWriterHasLeft",
 	},
 }

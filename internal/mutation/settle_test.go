@@ -127,10 +127,10 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "the last writer of a request returns while the request is under way, which Lambda then freezes",
-		file: "idemddb/batch.go",
-		old: `q.call.cancel()
-		<-q.call.done`,
-		new: `q.call.cancel()`,
+		file: "internal/groupcommit/queue.go",
+		old: `w.call.cancel()
+		<-w.call.done`,
+		new: `w.call.cancel()`,
 		pkg: "idemddb", run: "TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd",
 	},
 	{
@@ -212,7 +212,7 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "Do returns its own value although another worker completed the key with another one",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old: `		e.Record = fenced.other()
 	}`,
 		new: `	}`,

@@ -134,7 +134,7 @@ var unchangedResultMutants = []mutant{
 	},
 	{
 		why:  "work that fails for good runs again at the next call of Do",
-		file: "idemddb/ending.go",
+		file: "idemddb/work.go",
 		old: `	if isPermanent(cause) {
 		e.Kind, err = Failed, c.Fail(ctx, cause)`,
 		new: `	if isPermanent(cause) && c == nil {

@@ -1,0 +1,88 @@
+package groupcommit_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/groupcommit"
+	"github.com/idemddb/go-idemddb/internal/retry"
+)
+
+// Most of what a Queue does is tested in package idemddb, through Batch.
+
+// slow is a client that answers each statement with success, after a while.
+type slow struct {
+	delay    time.Duration
+	requests []int // the numbers of statements
+}
+
+func (s *slow) BatchExecuteStatement(
+	_ context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
+	s.requests = append(s.requests, len(in.Statements))
+
+	<-time.After(s.delay)
+
+	return &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(in.Statements))}, nil
+}
+
+func TestAnAnswerIsNotReadAfterItsWriterHasLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := &slow{delay: 10 * time.Millisecond}
+		queue := &groupcommit.Queue{Client: &groupcommit.Client{API: client}}
+		queue.Expect(3)
+
+		var (
+			all  sync.WaitGroup
+			mu   sync.Mutex
+			read []string
+		)
+
+		for key, patience := range map[string]time.Duration{"a": time.Second, "b": time.Millisecond, "c": time.Second} {
+			all.Go(func() {
+				queue.Arrive()
+				defer queue.Leave(t.Context())
+
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+
+				done, err := queue.Send(ctx, groupcommit.Write{
+					Key: key, Policy: retry.Policy{End: time.Now().Add(time.Second)},
+					Statement: func() types.BatchStatementRequest { return types.BatchStatementRequest{} },
+					Read: func(groupcommit.Answer) (groupcommit.Step, error) {
+						mu.Lock()
+						defer mu.Unlock()
+
+						read = append(read, key)
+
+						return groupcommit.Answered, nil
+					},
+				})
+
+				if want := map[bool]error{true: context.DeadlineExceeded}[key == "b"]; !done || !errors.Is(err, want) {
+					t.Errorf("key %s: got %t, %v, want %v", key, done, err, want)
+				}
+			})
+		}
+
+		all.Wait()
+		slices.Sort(read)
+
+		if want := []string{"a", "c"}; !slices.Equal(read, want) {
+			t.Errorf("the answers of %v were read, want those of %v", read, want)
+		}
+
+		if want := []int{3}; !slices.Equal(client.requests, want) {
+			t.Errorf("requests of %v statements, want %v", client.requests, want)
+		}
+	})
+}

@@ -1,0 +1,84 @@
+package groupcommit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
+)
+
+// Write is one conditional write on one item, with all of its tries. Only one goroutine at a time calls its functions.
+type Write struct {
+	Key     string // of the item
+	Policy  retry.Policy
+	OnRetry func() // called before each further try
+
+	Statement func() types.BatchStatementRequest // the next try as a statement of a shared request
+	Single    func(context.Context) Answer       // makes the next try by a request of its own
+
+	// Read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step. Read is not
+	// called any more when Send has returned. It must not use the Queue, which is locked meanwhile.
+	Read func(Answer) (Step, error)
+}
+
+// Answer is the answer to one try of a write.
+type Answer struct {
+	Item   map[string]types.AttributeValue // as it is now, for an UpdateItem; as it was before, for a statement that returns it
+	Err    error                           // what an UpdateItem would have answered
+	Shared bool                            // it was a statement of a shared request
+}
+
+// Step is what an answer asks for.
+type Step int
+
+// The steps.
+const (
+	Answered   Step = iota // nothing: the write has its answer
+	SendOther              // the other statement, at once
+	SendAgain              // the same once more, after a pause, unless the error is final
+	SendSingle             // a request of its own
+)
+
+// errAlone is the answer to a write that must be sent by a request of its own.
+var errAlone = errors.New("must be sent by a request of its own")
+
+// write is one write in a Queue. The mutex of the Queue guards what changes.
+type write struct {
+	Write
+
+	answer chan error // buffered, and gets one value: nobody waits for a writer
+	call   *call      // nil while the write waits in the queue
+	state  state
+	last   error // the answer to the last try
+}
+
+type state int
+
+const (
+	pending  state = iota // the write has no answer
+	kept                  // Read has kept its answer, which the writer gets soon
+	finished              // its writer has the answer, or has left: a late one must not change what the writer looks at
+)
+
+// read takes an answer, unless the write has one.
+func (w *write) read(a Answer) (Step, error) {
+	w.call.queue.mu.Lock()
+	defer w.call.queue.mu.Unlock()
+
+	if w.state == finished {
+		return Answered, nil
+	}
+
+	if errors.Is(a.Err, errAlone) {
+		return SendSingle, nil
+	}
+
+	step, err := w.Read(a)
+	if w.last = err; step == Answered {
+		w.state = kept
+	}
+
+	return step, err
+}
