@@ -210,7 +210,7 @@ func (b *Batch) sendTogether(ctx context.Context, p retry.Policy, open []*waitin
 
 // newTogether returns one transaction of several commits, and the part of each commit in it.
 func newTogether(s *Store, open []*waitingCommit) (*transact.Transaction, []*transact.Part) {
-	t := s.transaction("")
+	t := &transact.Transaction{Client: s.transactions}
 
 	answers := make([]*transact.Part, len(open))
 	for i, w := range open {

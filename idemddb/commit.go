@@ -150,9 +150,7 @@ func (c *committing) run(ctx context.Context) {
 
 // send sends a transaction of the record and the effects, and reads its answer.
 func (c *committing) send(ctx context.Context, p retry.Policy, record *types.TransactWriteItem) {
-	t := c.store.transaction(c.key)
-	t.Unknown = c.unknown
-
+	t := &transact.Transaction{Client: c.store.transactions, Key: c.key, Unknown: c.unknown}
 	if !c.sent {
 		t.Token = c.tx
 	}

@@ -94,8 +94,9 @@ func (c *Claim) sendCommit(
 ) (*transact.Part, error) {
 	s := c.store
 	update, values := done.update(updateComplete)+updateDropError, done.values(s, c.partition, c.heldValues())
-	t := s.transaction(c.key)
-	t.Token, t.Between = done.Tx, func(ctx context.Context) { c.extendInLine(ctx, bound) }
+	t := &transact.Transaction{
+		Client: s.transactions, Key: c.key, Token: done.Tx, Between: func(ctx context.Context) { c.extendInLine(ctx, bound) },
+	}
 	answer := t.Add(s.recordUpdate(c.partition, condHeld, update, values, s.expr.nameOfExp), items)
 
 	return answer, t.Send(ctx, p) //nolint:wrapcheck // commit names the key

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
 // Disabled reports whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
@@ -65,7 +66,7 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 
 // writeItems writes the items of effects in one transaction.
 func (s *Store) writeItems(ctx context.Context, p retry.Policy, key string, e Effects) error {
-	t := s.transaction(key)
+	t := &transact.Transaction{Client: s.transactions, Key: key}
 	answer := t.Add(nil, e.Items)
 
 	switch err := t.Send(ctx, p); {

@@ -131,10 +131,10 @@ type Store struct {
 	expr      expressions
 	cache     *cache // nil for none
 
-	shared     *groupcommit.Client // nil: every write is a request of its own
-	answers    transact.Answers    // to transactions
-	hanging    sync.Map            // string, a target of messages → time.Time until which it is not asked
-	statements sync.Map            // [2]string, condition and update → partiql.Statement
+	shared       *groupcommit.Client // nil: every write is a request of its own
+	transactions *transact.Client
+	hanging      sync.Map // string, a target of messages → time.Time until which it is not asked
+	statements   sync.Map // [2]string, condition and update → partiql.Statement
 
 	disabled bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
 	told     sync.Once // emits the event Disabled
@@ -189,6 +189,8 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		cache:     newCache(o.Cache),
 		disabled:  disabled,
 	}
+	s.transactions = s.newTransactions()
+
 	if o.Single || disabled {
 		return s, nil
 	}

@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
@@ -15,16 +13,12 @@ func newTx() string { return rand.Text() }
 
 var errBelieved = errors.New("idemddb: the backend answers transactions without their consumed capacity; it is believed from now on")
 
-// transaction returns a transaction that completes a key together with its effects, or with key "" several keys. Each part is the record
-// of one key and its effects.
-func (s *Store) transaction(key string) *transact.Transaction {
-	return &transact.Transaction{
-		Answers: &s.answers,
-		Write: func(ctx context.Context, in *dynamodb.TransactWriteItemsInput) (*dynamodb.TransactWriteItemsOutput, error) {
-			return s.api.TransactWriteItems(ctx, in, sdkOptions...)
-		},
-		Retried:  func(ctx context.Context, err error) { s.retried(ctx, key, err) },
-		Conflict: func(ctx context.Context) { s.opts.Observe(ctx, Event{Kind: Conflict, Key: key}) },
+// newTransactions returns the client for transactions that complete keys together with their effects. Each part is the record of one key
+// and its effects.
+func (s *Store) newTransactions() *transact.Client {
+	return &transact.Client{
+		API: s.api, Options: sdkOptions, Retried: s.retried,
+		Conflict: func(ctx context.Context, key string) { s.opts.Observe(ctx, Event{Kind: Conflict, Key: key}) },
 		Believed: func(ctx context.Context) { s.opts.Observe(ctx, Event{Kind: Retried, Err: errBelieved}) },
 	}
 }

@@ -29,7 +29,7 @@ func (t *Transaction) cancelled(ctx context.Context, reasons []types.Cancellatio
 	}
 
 	if slices.ContainsFunc(reasons, func(r types.CancellationReason) bool { return aws.ToString(r.Code) == "TransactionConflict" }) {
-		t.Conflict(ctx)
+		t.Client.Conflict(ctx, t.Key)
 	}
 
 	rest := reasons

@@ -23,18 +23,10 @@ const MaxTogether = 2
 // Transaction is one write of several parts: all of them or none. The input is built once: all tries send the same bytes, because a client
 // request token belongs to one input.
 type Transaction struct {
-	Answers *Answers // of all transactions that are sent to one backend
-
-	// Write makes one request.
-	Write func(context.Context, *dynamodb.TransactWriteItemsInput) (*dynamodb.TransactWriteItemsOutput, error)
-
+	Client  *Client
+	Key     string                // what the client tells is told of this key; "" for several
 	Token   string                // the first client request token; "" for a new one
 	Between func(context.Context) // called before each further try; nil for none
-
-	// These are told what happens meanwhile.
-	Retried  func(context.Context, error) // a try had this answer, and another one follows
-	Conflict func(context.Context)        // a try was cancelled, because another write of one of its items was under way
-	Believed func(context.Context)        // from now on, an answer without consumed capacity proves that a transaction was committed
 
 	// These are read after Send, and set before it to what they were for an earlier transaction of the same parts.
 	Cancels int
@@ -97,7 +89,7 @@ func (t *Transaction) Send(ctx context.Context, p retry.Policy) error {
 	t.input.ClientRequestToken = new(cmp.Or(t.Token, rand.Text()))
 	t.input.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 
-	err := retry.Do(ctx, p, func(err error) { t.Retried(ctx, err) }, t.try)
+	err := retry.Do(ctx, p, func(err error) { t.Client.Retried(ctx, t.Key, err) }, t.try)
 	if err == nil || len(t.parts) > 1 || retry.IsTransient(err) {
 		return err //nolint:wrapcheck // its caller says what was sent
 	}
@@ -113,13 +105,13 @@ func (t *Transaction) try(ctx context.Context) error {
 		t.Between(ctx)
 	}
 
-	out, err := t.Write(ctx, &t.input)
+	out, err := t.Client.API.TransactWriteItems(ctx, &t.input, t.Client.Options...)
 	if err == nil {
 		return t.succeeded(ctx, out)
 	}
 
 	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
-		t.Answers.endRow()
+		t.Client.endRow()
 		t.input.ClientRequestToken = new(rand.Text())
 
 		return t.cancelled(ctx, cancelled.CancellationReasons)
@@ -136,17 +128,12 @@ func (t *Transaction) try(ctx context.Context) error {
 		t.Unknown = true
 	}
 
-	return err
+	return err //nolint:wrapcheck // retry judges it
 }
 
 // succeeded reads an answer without an error. If the answer does not prove that the transaction was committed, the outcome is unknown.
 func (t *Transaction) succeeded(ctx context.Context, out *dynamodb.TransactWriteItemsOutput) error {
-	isProof, isNew := t.Answers.prove(out)
-	if isNew {
-		t.Believed(ctx)
-	}
-
-	if isProof {
+	if t.Client.proves(ctx, out) {
 		return nil
 	}
 

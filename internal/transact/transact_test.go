@@ -50,28 +50,33 @@ func cancels(codes ...string) answer {
 	}
 }
 
-// sent is a transaction, and what it told.
+// sent is a transaction with the answers that it gets and then that it is committed, and what it told.
 type sent struct {
 	*transact.Transaction
 
-	tokens                       []string
-	retries, conflicts, believed int
+	answers            []answer
+	tokens             []string
+	retries, conflicts int
 }
 
-// transaction returns a transaction that gets these answers, and then that it is committed.
+// TransactWriteItems gives the next answer.
+func (s *sent) TransactWriteItems(
+	_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	s.tokens = append(s.tokens, *in.ClientRequestToken)
+
+	if n := len(s.tokens); n <= len(s.answers) {
+		return s.answers[n-1]()
+	}
+
+	return committed()
+}
+
 func transaction(answers ...answer) *sent {
-	s := &sent{Transaction: &transact.Transaction{Answers: &transact.Answers{}, Token: "first"}}
-	s.Retried = func(context.Context, error) { s.retries++ }
-	s.Conflict = func(context.Context) { s.conflicts++ }
-	s.Believed = func(context.Context) { s.believed++ }
-	s.Write = func(_ context.Context, in *dynamodb.TransactWriteItemsInput) (*dynamodb.TransactWriteItemsOutput, error) {
-		s.tokens = append(s.tokens, *in.ClientRequestToken)
-
-		if n := len(s.tokens); n <= len(answers) {
-			return answers[n-1]()
-		}
-
-		return committed()
+	s := &sent{Transaction: &transact.Transaction{Key: "k", Token: "first"}, answers: answers}
+	s.Client = &transact.Client{
+		API: s, Retried: func(_ context.Context, key string, _ error) { s.retries += len(key) },
+		Conflict: func(_ context.Context, key string) { s.conflicts += len(key) }, Believed: func(context.Context) {},
 	}
 
 	return s
@@ -234,18 +239,20 @@ func TestAnswersWithoutConsumedCapacityProveACommitAfterThreeInARow(t *testing.T
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				backend, believed := &transact.Answers{}, 0
+				believed := 0
+				backend := &transact.Client{
+					Retried: func(context.Context, string, error) {}, Conflict: func(context.Context, string) {},
+					Believed: func(context.Context) { believed++ },
+				}
 
 				for i, answers := range c.sent {
 					s := transaction(answers...)
-					s.Answers = backend
+					s.Client, backend.API = backend, s
 					s.Add(&types.TransactWriteItem{}, effects)
 
 					if err := s.send(t); err != nil || len(s.tokens) != c.tries[i] {
 						t.Errorf("transaction %d: %v after %d tries, want %d", i, err, len(s.tokens), c.tries[i])
 					}
-
-					believed += s.believed
 				}
 
 				if believed != c.believed {
