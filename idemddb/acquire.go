@@ -45,14 +45,10 @@ var (
 
 	// errLate: the answer came when the lease was already over, so the claim begins anew.
 	errLate = errors.New("the answer to the claim came after its lease")
-
-	// errExpired and errTakeable are refusals whose records ask for another request.
-	errExpired  = errors.New("the record is past its retention")
-	errTakeable = errors.New("the lease is over")
 )
 
 const (
-	maxTurns = 5 // of a claim whose record changes between two requests
+	maxTurns = 5 // of a write whose record changes between two requests
 
 	pollMin = 50 * time.Millisecond
 	pollMax = time.Second
@@ -198,29 +194,36 @@ func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func())
 	}
 }
 
-// try claims the key within its patience. It begins anew if the record changed between two requests.
+// try claims the key within its patience.
 func (a *acquisition) try(ctx context.Context, b *Batch) {
 	p := retry.Policy{Pause: claimCap}
 	p.End, a.answers = b.patience(ctx, a.store.opts.ClaimPatience)
 
-	for turn := range maxTurns {
-		a.ask(ctx, b, p)
+	if isOver := a.repeat(ctx, p, func() { a.ask(ctx, b, p) }); isOver {
+		a.err = errors.Join(a.err, context.Cause(ctx))
+	}
+}
 
-		if !errors.Is(a.err, errChanged) && !errors.Is(a.err, errLate) || turn == maxTurns-1 {
-			return
+// repeat calls once, which writes under the condition of a claim and keeps the answer, and calls it again while the record changes between
+// two of its requests. That is as safe as a further try: a record that an earlier turn wrote is recognised by its owner token. repeat
+// returns true if it ends only because no time is left for another turn.
+func (a *acquisition) repeat(ctx context.Context, p retry.Policy, once func()) (isOver bool) {
+	for turn := 1; ; turn++ {
+		a.claim, a.record, a.err = nil, nil, nil
+		once()
+
+		if !errors.Is(a.err, errChanged) && !errors.Is(a.err, errLate) || turn == maxTurns {
+			return false
 		}
 
 		if time.Until(p.End) < retry.FirstPause || !sleep.For(ctx, retry.FirstPause) {
-			a.err = errors.Join(a.err, context.Cause(ctx))
-
-			return
+			return true
 		}
 	}
 }
 
 // ask sends the claim and does what its answer asks for.
 func (a *acquisition) ask(ctx context.Context, b *Batch, p retry.Policy) {
-	a.claim, a.record, a.err = nil, nil, nil
 	a.insert, a.turns = !a.redelivered, 0
 
 	if err := a.store.send(ctx, b, a.key, p, a); err != nil {
@@ -231,15 +234,15 @@ func (a *acquisition) ask(ctx context.Context, b *Batch, p retry.Policy) {
 	}
 
 	b.answered(true, a.answers)
-	a.follow(ctx, p)
+	a.follow(ctx, p, a.recreate)
 
 	if a.claim != nil && !a.hold(ctx, p) {
 		a.claim, a.err = nil, keyError("claim", a.key, errLate)
 	}
 }
 
-// follow does what a refusal asks for that only another request can answer.
-func (a *acquisition) follow(ctx context.Context, p retry.Policy) {
+// follow does what a refusal asks for that only another request can answer. recreate is called for a record past its retention.
+func (a *acquisition) follow(ctx context.Context, p retry.Policy, recreate func(context.Context, retry.Policy, *storedRecord)) {
 	rare, ok := errors.AsType[*rareError](a.err)
 	if !ok {
 		return
@@ -247,8 +250,8 @@ func (a *acquisition) follow(ctx context.Context, p retry.Policy) {
 
 	a.err = nil
 
-	if errors.Is(rare.reason, errExpired) {
-		a.recreate(ctx, p, rare.found)
+	if rare.isExpired {
+		recreate(ctx, p, rare.found)
 	} else {
 		a.err = a.markFailed(ctx, p, rare.found)
 	}

@@ -10,13 +10,13 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
 const (
 	commitMessages = 25                     // keys in one transaction, at most
 	commitItems    = 100                    // items in one transaction, at most
 	commitResults  = 64 << 10               // bytes of results in one transaction, at most
-	maxTogether    = 2                      // how often a transaction of several keys is cancelled before each is sent alone
 	commitWait     = 100 * time.Millisecond // how long the first commit waits for others: a crash meanwhile repeats handlers, not effects
 )
 
@@ -185,19 +185,20 @@ func (b *Batch) commitTogether(ctx context.Context, group []*waitingCommit) {
 // sendTogether sends transactions of the commits that have no answer yet, until they are cancelled too often. It returns the commits that
 // have no answer then.
 func (b *Batch) sendTogether(ctx context.Context, p retry.Policy, open []*waitingCommit) []*waitingCommit {
-	for cancels := 0; len(open) > 1 && cancels < maxTogether; {
-		t, answers := newTogether(b.store, open, cancels)
-		err := t.send(ctx, p)
-		cancels = t.cancels
+	for cancels := 0; len(open) > 1 && cancels < transact.MaxTogether; {
+		t, answers := newTogether(b.store, open)
+		t.Cancels = cancels
+		err := t.Send(ctx, p)
+		cancels = t.Cancels
 
 		for _, w := range open {
-			w.unknown = t.unknown
+			w.unknown = t.Unknown
 		}
 
 		switch {
 		case err != nil:
 			return open
-		case !t.isRefused():
+		case !t.IsRefused():
 			return nil // committed
 		default:
 			open = readAnswers(ctx, p, open, answers)
@@ -208,42 +209,33 @@ func (b *Batch) sendTogether(ctx context.Context, p retry.Policy, open []*waitin
 }
 
 // newTogether returns one transaction of several commits, and the part of each commit in it.
-func newTogether(s *Store, open []*waitingCommit, cancels int) (*transaction, []*part) {
-	t := &transaction{store: s, grouped: true, cancels: cancels, unknown: isUnknown(open)}
+func newTogether(s *Store, open []*waitingCommit) (*transact.Transaction, []*transact.Part) {
+	t := &transact.Transaction{Client: s.transactions}
 
-	answers := make([]*part, len(open))
+	answers := make([]*transact.Part, len(open))
 	for i, w := range open {
-		answers[i] = t.add(w.key, w.recordItem(), w.effects.Items)
+		t.Unknown = t.Unknown || w.unknown
+		answers[i] = t.Add(w.recordItem(), w.effects.Items)
 	}
 
 	return t, answers
 }
 
-// isUnknown reports whether an earlier transaction of these commits had no answer.
-func isUnknown(group []*waitingCommit) bool {
-	return slices.ContainsFunc(group, func(w *waitingCommit) bool { return w.unknown })
-}
-
 // readAnswers gives their answers to the commits that were refused, and returns the others. One whose record changed meanwhile is sent
 // alone, which begins anew.
-func readAnswers(ctx context.Context, p retry.Policy, group []*waitingCommit, answers []*part) (left []*waitingCommit) {
+func readAnswers(ctx context.Context, p retry.Policy, group []*waitingCommit, answers []*transact.Part) (left []*waitingCommit) {
 	for i, w := range group {
-		if !answers[i].refused && answers[i].effect == nil {
+		if !answers[i].IsRefused() {
 			left = append(left, w)
 
 			continue
 		}
 
 		w.read(answers[i], nil)
-		w.follow(ctx, p)
+		w.follow(ctx, p, w.recreate)
 
 		w.alone = errors.Is(w.err, errChanged)
 	}
 
 	return left
-}
-
-// isRefused reports whether a part of the transaction was refused, so that nothing was written.
-func (t *transaction) isRefused() bool {
-	return slices.ContainsFunc(t.parts, func(p *part) bool { return p.refused || p.effect != nil })
 }

@@ -94,13 +94,13 @@ func (a *acquisition) takenFrom(trace string) {
 	}
 }
 
-// rareError is a refusal that only another request can answer.
+// rareError is a refusal that only another request can answer: the record is past its retention, or its lease is over.
 type rareError struct {
-	found  *storedRecord
-	reason error
+	found     *storedRecord
+	isExpired bool
 }
 
-func (e *rareError) Error() string { return e.reason.Error() }
+func (*rareError) Error() string { return "the record asks for another request" }
 
 // conflict reads a refused condition: the record that it carries is the one for which the condition was false at the try's time.
 func (a *acquisition) conflict(found item) {
@@ -114,7 +114,7 @@ func (a *acquisition) conflict(found item) {
 	case rec.isOwn(a.token):
 		a.own(rec)
 	case rec.expired(now) && (rec.State != stateInProgress || rec.Lease == nil || rec.leaseOver(now, s.opts.ClockSkew)):
-		a.err = &rareError{rec, errExpired}
+		a.err = &rareError{rec, true}
 	case !rec.matches(a.fingerprint):
 		a.err = keyError("claim", a.key, ErrMismatch)
 	case rec.State == stateCompleted && len(rec.Outbox) > 0:
@@ -130,7 +130,7 @@ func (a *acquisition) conflict(found item) {
 	case !rec.leaseOver(now, s.opts.ClockSkew):
 		a.err = &InProgressError{Key: a.key, Until: rec.until(), Holder: rec.holder()}
 	default:
-		a.err = &rareError{rec, errTakeable}
+		a.err = &rareError{rec, false}
 	}
 }
 
@@ -152,33 +152,36 @@ func (a *acquisition) own(rec *storedRecord) {
 func (a *acquisition) recreate(ctx context.Context, p retry.Policy, old *storedRecord) {
 	s := a.store
 
-	var fence int64
-
-	found, err := a.putInPlace(ctx, p, old, func() item {
+	own, err := a.putInPlace(ctx, p, old, func() item {
 		a.last = s.stamp(a.deadline)
-		fence = max(*old.Fence, a.last.now.UnixMilli()) + 1
 
-		return a.newRecord(fence)
+		return a.newRecord(a.fenceAfter(old))
 	})
 
 	switch {
-	case err == nil:
-		a.take(fence, 1, false, a.last.lease)
-	case found != nil && found.isOwn(a.token):
-		a.own(found)
-	case errors.Is(err, ErrFenced): // another worker has claimed or completed it, or Time to Live has deleted it
-		a.err = keyError("claim", a.key, errChanged)
-	default:
+	case err != nil:
 		a.err = keyError("claim", a.key, err)
+	case own != nil:
+		a.own(own)
+	default:
+		a.take(a.fenceAfter(old), 1, false, a.last.lease)
 	}
 }
 
-// putInPlace writes a whole new record in the place of one that is past its retention. If the condition is false, it returns ErrFenced,
-// and the record if it can be read.
-func (a *acquisition) putInPlace(ctx context.Context, p retry.Policy, old *storedRecord, build func() item) (*storedRecord, error) {
+// fenceAfter is the fencing token of a new record in the place of one that is past its retention. It is above the old one; and it is not
+// below that of a new key at this time, so that it does not fall where a record is deleted and the key begins anew.
+func (a *acquisition) fenceAfter(old *storedRecord) int64 {
+	return max(*old.Fence+1, firstFence(a.last))
+}
+
+// putInPlace writes a whole new record in the place of one that is past its retention. It returns the record if an earlier try of this
+// call wrote it, and errChanged if another worker has claimed or completed the key, or Time to Live has deleted the record.
+func (a *acquisition) putInPlace(
+	ctx context.Context, p retry.Policy, old *storedRecord, build func() item,
+) (own *storedRecord, err error) {
 	s := a.store
 
-	err := s.retry(ctx, a.key, p, func(ctx context.Context) error {
+	err = s.retry(ctx, a.key, p, func(ctx context.Context) error {
 		out, err := s.api.PutItem(ctx, a.put(old, build()), sdkOptions...)
 		if err == nil && len(out.Attributes) == 0 {
 			err = retry.ErrNoContent
@@ -192,12 +195,11 @@ func (a *acquisition) putInPlace(ctx context.Context, p retry.Policy, old *store
 		return nil, s.explain(err)
 	}
 
-	rec, err := s.decode(found)
-	if err != nil {
-		return nil, ErrFenced
+	if rec, err := s.decode(found); err == nil && rec.isOwn(a.token) {
+		return rec, nil
 	}
 
-	return rec, ErrFenced
+	return nil, errChanged
 }
 
 func (a *acquisition) put(old *storedRecord, record item) *dynamodb.PutItemInput {

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/retry"
-	"github.com/idemddb/go-idemddb/internal/sleep"
+	"github.com/idemddb/go-idemddb/internal/transact"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
@@ -137,33 +137,27 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 	return &committing{acquisition: *a, tx: newTx(), patience: opts.Wait}, nil
 }
 
-// run commits the key by a transaction of its own. It begins anew if the record changed between two requests.
+// run commits the key by a transaction of its own.
 func (c *committing) run(ctx context.Context) {
 	ctx, p, cancel := c.store.settleContext(ctx)
 	defer cancel()
 
-	for turn := range maxTurns {
-		c.record, c.err = nil, nil
-
+	c.repeat(ctx, p, func() {
 		c.send(ctx, p, c.recordItem())
-		c.follow(ctx, p)
-
-		if !errors.Is(c.err, errChanged) || turn == maxTurns-1 || !sleep.For(ctx, retry.FirstPause) {
-			return
-		}
-	}
+		c.follow(ctx, p, c.recreate)
+	})
 }
 
 // send sends a transaction of the record and the effects, and reads its answer.
 func (c *committing) send(ctx context.Context, p retry.Policy, record *types.TransactWriteItem) {
-	t := &transaction{store: c.store, unknown: c.unknown}
+	t := &transact.Transaction{Client: c.store.transactions, Key: c.key, Unknown: c.unknown}
 	if !c.sent {
-		t.token = c.tx
+		t.Token = c.tx
 	}
 
-	answer := t.add(c.key, record, c.effects.Items)
-	err := t.send(ctx, p)
-	c.sent, c.unknown = true, t.unknown
+	answer := t.Add(record, c.effects.Items)
+	err := t.Send(ctx, p)
+	c.sent, c.unknown = true, t.Unknown
 	c.read(answer, err)
 }
 
@@ -187,34 +181,17 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 }
 
 // read takes the answer to a transaction.
-func (c *committing) read(answer *part, err error) {
+func (c *committing) read(answer *transact.Part, err error) {
 	switch {
 	case err != nil:
 		c.err = fmt.Errorf("%w: %w", keyError("commit", c.key, c.store.explain(err)), ErrUncommitted)
-	case answer.effect != nil:
-		answer.effect.refused = c.effects.Refused
-		c.err = answer.effect
-	case !answer.refused:
-	case answer.found == nil:
+	case answer.Refusal != nil:
+		c.err = c.effects.refusal(answer.Refusal)
+	case !answer.Refused:
+	case answer.Found == nil:
 		c.err = keyError("commit", c.key, errChanged)
-	case !c.recognizes(answer.found):
-		c.conflict(answer.found)
-	}
-}
-
-// follow does what a refusal asks for that only another request can answer.
-func (c *committing) follow(ctx context.Context, p retry.Policy) {
-	rare, ok := errors.AsType[*rareError](c.err)
-	if !ok {
-		return
-	}
-
-	c.err = nil
-
-	if errors.Is(rare.reason, errExpired) {
-		c.replace(ctx, p, rare.found)
-	} else {
-		c.err = c.markFailed(ctx, p, rare.found)
+	case !c.recognizes(answer.Found):
+		c.conflict(answer.Found)
 	}
 }
 
@@ -230,13 +207,13 @@ func (c *committing) recognizes(found item) bool {
 	return true
 }
 
-// replace commits a record past its retention by a whole new record in its place.
-func (c *committing) replace(ctx context.Context, p retry.Policy, old *storedRecord) {
+// recreate commits a record past its retention by a whole new record in its place.
+func (c *committing) recreate(ctx context.Context, p retry.Policy, old *storedRecord) {
 	s := c.store
 	c.done = s.completion(c.tx, c.effects, c.own)
 	c.last = stamp{now: time.UnixMilli(c.done.Done), lease: time.UnixMilli(c.done.Done)}
 
-	record := c.newRecord(max(*old.Fence, c.done.Done) + 1)
+	record := c.newRecord(c.fenceAfter(old))
 	c.done.into(record, s, c.partition)
 
 	put := c.put(old, record)

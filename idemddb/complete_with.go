@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
 // CompleteWith is Complete together with effects: they are written in one transaction, all of them or none. Without effects it is
@@ -60,11 +61,9 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 		s.opts.Observe(ctx, c.event(Uncommitted, err))
 
 		return err
-	case answer.effect != nil:
-		answer.effect.refused = e.Refused
-
-		return c.refusedEffect(ctx, answer.effect)
-	case answer.refused:
+	case answer.Refusal != nil:
+		return c.refusedEffect(ctx, e.refusal(answer.Refusal))
+	case answer.Refused:
 		return c.refusedCommit(write, answer, &done, omitted)
 	}
 
@@ -92,21 +91,23 @@ func (c *Claim) refusedEffect(ctx context.Context, effect *EffectError) error {
 // sendCommit sends the transaction of the completion and the items. Between two tries it extends the lease, up to bound.
 func (c *Claim) sendCommit(
 	ctx context.Context, p retry.Policy, done *storedRecord, items []types.TransactWriteItem, bound time.Time,
-) (*part, error) {
+) (*transact.Part, error) {
 	s := c.store
 	update, values := done.update(updateComplete)+updateDropError, done.values(s, c.partition, c.heldValues())
-	t := &transaction{store: s, token: done.Tx, between: func(ctx context.Context) { c.extendInLine(ctx, bound) }}
-	answer := t.add(c.key, s.recordUpdate(c.partition, condHeld, update, values, s.expr.nameOfExp), items)
+	t := &transact.Transaction{
+		Client: s.transactions, Key: c.key, Token: done.Tx, Between: func(ctx context.Context) { c.extendInLine(ctx, bound) },
+	}
+	answer := t.Add(s.recordUpdate(c.partition, condHeld, update, values, s.expr.nameOfExp), items)
 
-	return answer, t.send(ctx, p)
+	return answer, t.Send(ctx, p) //nolint:wrapcheck // commit names the key
 }
 
 // refusedCommit reads the record for which the condition was false: it may be the one that an earlier try of this call wrote.
-func (c *Claim) refusedCommit(ctx context.Context, answer *part, done *storedRecord, omitted error) error {
+func (c *Claim) refusedCommit(ctx context.Context, answer *transact.Part, done *storedRecord, omitted error) error {
 	var found *storedRecord
 
-	if answer.found != nil {
-		rec, err := c.store.decode(answer.found)
+	if answer.Found != nil {
+		rec, err := c.store.decode(answer.Found)
 		if err != nil {
 			return c.refusal(ctx, "complete", nil, fmt.Errorf("%w: %w", ErrFenced, err))
 		}

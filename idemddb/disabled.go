@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
 // Disabled reports whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
@@ -65,16 +66,14 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 
 // writeItems writes the items of effects in one transaction.
 func (s *Store) writeItems(ctx context.Context, p retry.Policy, key string, e Effects) error {
-	t := &transaction{store: s}
-	answer := t.add(key, nil, e.Items)
+	t := &transact.Transaction{Client: s.transactions, Key: key}
+	answer := t.Add(nil, e.Items)
 
-	switch err := t.send(ctx, p); {
+	switch err := t.Send(ctx, p); {
 	case err != nil:
 		return fmt.Errorf("%w: %w", keyError("write", key, err), ErrUncommitted)
-	case answer.effect != nil:
-		answer.effect.refused = e.Refused
-
-		return answer.effect
+	case answer.Refusal != nil:
+		return e.refusal(answer.Refusal)
 	default:
 		return nil
 	}

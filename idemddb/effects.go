@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/transact"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
@@ -66,7 +67,7 @@ func (e *EffectError) Unwrap() []error {
 
 // meaning returns what Effects.Refused says of the error, or the error itself.
 func (e *EffectError) meaning() error {
-	if e.refused == nil || e.Code != conditionFailed {
+	if e.refused == nil || e.Code != transact.ConditionFailed {
 		return e
 	}
 

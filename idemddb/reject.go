@@ -2,14 +2,12 @@ package idemddb
 
 import (
 	"context"
-	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
-	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 // reject writes down that work without a claim ran and did not succeed, under the condition of a claim: the key is released, with one
@@ -26,10 +24,7 @@ func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, caus
 	write, p, cancel := s.settleContext(ctx)
 	defer cancel()
 
-	if err := r.run(write, p); err != nil {
-		return nil, keyError("reject", key, s.explain(err))
-	}
-
+	r.repeat(write, p, func() { r.run(write, p) })
 	r.useRecord(write, nil)
 
 	if r.record == nil && r.err == nil {
@@ -52,44 +47,25 @@ type rejecting struct {
 	permanent bool
 }
 
-// run writes the record. It begins anew if the record changed between two requests.
-func (r *rejecting) run(ctx context.Context, p retry.Policy) error {
-	for turn := range maxTurns {
-		r.record, r.err = nil, nil
+// run writes the record.
+func (r *rejecting) run(ctx context.Context, p retry.Policy) {
+	if err := r.store.send(ctx, nil, r.key, p, r); err != nil {
+		r.err = keyError("reject", r.key, r.store.explain(err))
 
-		if err := r.store.send(ctx, nil, r.key, p, r); err != nil {
-			return err
-		}
-
-		if rare, ok := errors.AsType[*rareError](r.err); ok && errors.Is(rare.reason, errExpired) {
-			r.recreate(ctx, p, rare.found)
-		} else if ok {
-			r.err = r.markFailed(ctx, p, rare.found)
-		}
-
-		if !errors.Is(r.err, errChanged) || turn == maxTurns-1 || !sleep.For(ctx, retry.FirstPause) {
-			break
-		}
+		return
 	}
 
-	return nil
+	r.follow(ctx, p, r.recreate)
 }
 
 // recreate writes a whole new record in the place of one that is past its retention: it must stand there before the key counts as failed,
 // so that it refuses a late request of the commit.
 func (r *rejecting) recreate(ctx context.Context, p retry.Policy, old *storedRecord) {
-	record := r.newRecord(max(*old.Fence, r.last.now.UnixMilli()) + 1)
+	record := r.newRecord(r.fenceAfter(old))
 	record[attrState], record[attrError], record[attrLease] = r.state(), stringValue(r.cause), zeroValue
 	record[r.store.opts.TTLAttribute] = numberValue(r.store.expiry(r.last.now, r.last.now))
 
-	found, err := r.putInPlace(ctx, p, old, func() item { return record })
-
-	switch {
-	case err == nil, found != nil && found.isOwn(r.token):
-		r.err = nil
-	case errors.Is(err, ErrFenced):
-		r.err = keyError("reject", r.key, errChanged)
-	default:
+	if _, err := r.putInPlace(ctx, p, old, func() item { return record }); err != nil {
 		r.err = keyError("reject", r.key, err)
 	}
 }

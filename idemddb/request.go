@@ -223,13 +223,15 @@ func (s *Store) single(ctx context.Context, r request) groupcommit.Answer {
 	return answer
 }
 
-// retry retries a request of one key, or with key "" of several. It emits an event for each retry. expr.go argues for each write that
-// it is safe to send again.
+// retry retries a request of one key. expr.go argues for each write that it is safe to send again.
 func (s *Store) retry(ctx context.Context, key string, p retry.Policy, try func(context.Context) error) error {
-	return retry.Do(ctx, p, func(err error) { //nolint:wrapcheck // its caller names the key
-		s.observeRetry(ctx, key, err)
-		onRetry(ctx)()
-	}, try)
+	return retry.Do(ctx, p, func(err error) { s.retried(ctx, key, err) }, try) //nolint:wrapcheck // its caller names the key
+}
+
+// retried tells that a try of a request of one key, or with key "" of several, had this answer, and another try follows.
+func (s *Store) retried(ctx context.Context, key string, err error) {
+	s.observeRetry(ctx, key, err)
+	onRetry(ctx)()
 }
 
 func (s *Store) observeRetry(ctx context.Context, key string, err error) {

@@ -8,13 +8,13 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
+	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
 // DynamoDB is the part of the DynamoDB API that a Store uses; *dynamodb.Client fits. If a client also has BatchExecuteStatement, as
@@ -132,9 +132,9 @@ type Store struct {
 	cache     *cache // nil for none
 
 	shared       *groupcommit.Client // nil: every write is a request of its own
-	emptyAnswers atomic.Int64        // transactions in a row that were answered without content, or sendsCapacity
-	hanging      sync.Map            // string, a target of messages → time.Time until which it is not asked
-	statements   sync.Map            // [2]string, condition and update → partiql.Statement
+	transactions *transact.Client
+	hanging      sync.Map // string, a target of messages → time.Time until which it is not asked
+	statements   sync.Map // [2]string, condition and update → partiql.Statement
 
 	disabled bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
 	told     sync.Once // emits the event Disabled
@@ -189,6 +189,8 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		cache:     newCache(o.Cache),
 		disabled:  disabled,
 	}
+	s.transactions = s.newTransactions()
+
 	if o.Single || disabled {
 		return s, nil
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/idemddb/go-idemddb/internal/transactitem"
@@ -128,11 +127,3 @@ func (s *Store) dueNamespace(partition string) string {
 
 	return s.namespace + "#" + string("0123456789abcdef"[sum[0]%16])
 }
-
-var errNoSender = errors.New("this process has no sender for the target")
-
-// unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
-const unsentAfter = 10 * time.Second
-
-// maxUnsent is how long a message that is not sent is tried again, before it is parked.
-const maxUnsent = 7 * 24 * time.Hour

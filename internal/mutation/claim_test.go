@@ -76,15 +76,15 @@ var claimMutants = []mutant{
 	{
 		why:  "the fencing token falls when a record past its retention is claimed by a clock that is behind",
 		file: "idemddb/claim_answer.go",
-		old:  `fence = max(*old.Fence, a.last.now.UnixMilli()) + 1`,
-		new:  `fence = a.last.now.UnixMilli() + 1`,
+		old:  `return max(*old.Fence+1, firstFence(a.last))`,
+		new:  `return firstFence(a.last)`,
 		pkg:  "idemddb", run: "TestTheFencingTokenOfARecordPastItsRetentionRisesWithAnyClock",
 	},
 	{
 		why:  "the fencing token of a record past its retention does not follow the clock, so that a deletion could make it fall later",
 		file: "idemddb/claim_answer.go",
-		old:  `fence = max(*old.Fence, a.last.now.UnixMilli()) + 1`,
-		new:  `fence = *old.Fence + 1`,
+		old:  `return max(*old.Fence+1, firstFence(a.last))`,
+		new:  `return *old.Fence + 1`,
 		pkg:  "idemddb", run: "TestTheFencingTokenOfARecordPastItsRetentionRisesWithAnyClock",
 	},
 	{

@@ -3,20 +3,6 @@ package mutation
 // effectMutants change how effects are staged, committed and sent.
 var effectMutants = []mutant{
 	{
-		why:  "a refused effect beside a conflict of another effect counts as an answer",
-		file: "idemddb/reasons.go",
-		old:  `if slices.ContainsFunc(reasons, isTransientReason) {`,
-		new:  `if reasons == nil {`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
-	},
-	{
-		why:  "a record that DynamoDB does not accept is sent again until the end",
-		file: "idemddb/reasons.go",
-		old:  `len(ours) > 0 && !isNone(aws.ToString(ours[0].Code)) {`,
-		new:  `len(ours) > 0 && !isNone(aws.ToString(ours[0].Code)) && isTransientReason(ours[0]) {`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_what_is_wrong_with_the_record",
-	},
-	{
 		why:  "a commit does not wait for another worker",
 		file: "idemddb/commit.go",
 		old:  `c.wait(ctx, c.patience, func() {`,
@@ -24,74 +10,11 @@ var effectMutants = []mutant{
 		pkg:  "idemddb", run: "TestOptimisticDoWaitsForAnotherWorker",
 	},
 	{
-		why:  "missing reasons are taken for a refusal of nothing",
-		file: "idemddb/reasons.go",
-		old: `t.unknown = true
-
-		return t.again(`,
-		new: `return t.again(`,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_refused_effect_after_a_try",
-	},
-	{
-		why:  "a cancelled transaction is sent again under its old token",
-		file: "idemddb/transaction.go",
-		old: `t.input.ClientRequestToken = new(newTx())
-
-		return t.cancelled(`,
-		new: `return t.cancelled(`,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
-	},
-	{
-		why:  "a token that belongs to another transaction is sent again",
-		file: "idemddb/transaction.go",
-		old: `t.unknown = true // the token was used before, for something else
-		t.input.ClientRequestToken = new(newTx())`,
-		new: `t.unknown = true`,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
-	},
-	{
-		why:  "the first token is not tx",
-		file: "idemddb/transaction.go",
-		old:  `new(cmp.Or(t.token, newTx()))`,
-		new:  `new(cmp.Or("", newTx()))`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
-	},
-	{
-		why:  "a try without an answer is forgotten when an effect is refused",
-		file: "idemddb/transaction.go",
-		old: `if retry.IsUnknown(err) {
-		t.unknown = true
-	}`,
-		new: ``,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_refused_effect_after_a_try",
-	},
-	{
 		why:  "what DynamoDB refuses as a whole is tried together until the time is over",
 		file: "idemddb/batch_commit.go",
 		old:  `p.Denied = 0 // each alone says more`,
 		new:  ``,
 		pkg:  "idemddb", run: "TestDeniedTogetherIsTriedAlone",
-	},
-	{
-		why:  "an empty answer proves a commit",
-		file: "idemddb/transaction.go",
-		old:  `return n >= maxEmptyAnswers`,
-		new:  `return n > 0`,
-		pkg:  "idemddb", run: "TestAnswersOfTransactionsThatProveNothing",
-	},
-	{
-		why:  "empty answers prove nothing, however many",
-		file: "idemddb/transaction.go",
-		old:  `return n >= maxEmptyAnswers`,
-		new:  `return n < 0`,
-		pkg:  "idemddb", run: "TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswers",
-	},
-	{
-		why:  "empty answers of a backend that has sent its capacity are believed",
-		file: "idemddb/transaction.go",
-		old:  `s.emptyAnswers.Store(sendsCapacity)`,
-		new:  `s.emptyAnswers.Store(0)`,
-		pkg:  "idemddb", run: "TestAnEmptyAnswerOfABackendThatHasSentItsConsumedCapacityIsNeverBelieved",
 	},
 	{
 		why:  "an own completion is recognised although another call of the claim wrote it",
@@ -127,13 +50,6 @@ var effectMutants = []mutant{
 		old:  `r.resume()`,
 		new:  `_ = r`,
 		pkg:  "idemddb", run: "TestTheRenewalGoesOnAfterARefusedEffect",
-	},
-	{
-		why:  "the lease runs out between the tries of a transaction",
-		file: "idemddb/transaction.go",
-		old:  `if t.tries++; t.tries > 1 && t.between != nil {`,
-		new:  `if t.tries++; t.tries < 0 {`,
-		pkg:  "idemddb", run: "TestTheLeaseIsExtendedBetweenTheTriesOfALongTransaction",
 	},
 	{
 		why:  "a refused effect that an earlier try made is not done",
@@ -182,8 +98,8 @@ var effectMutants = []mutant{
 	{
 		why:  "a run that failed for good past the retention is not written down",
 		file: "idemddb/reject.go",
-		old:  `r.recreate(ctx, p, rare.found)`,
-		new:  `r.err = nil`,
+		old:  `r.follow(ctx, p, r.recreate)`,
+		new:  `r.follow(ctx, p, func(context.Context, retry.Policy, *storedRecord) {})`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/Reject:_a_run_that_failed_for_good",
 	},
 	{
@@ -199,13 +115,6 @@ var effectMutants = []mutant{
 		old:  `items+more > commitItems || `,
 		new:  ``,
 		pkg:  "idemddb", run: "TestCommitsOfABatchShareATransaction",
-	},
-	{
-		why:  "a group is sent together for as long as it meets conflicts",
-		file: "idemddb/reasons.go",
-		old:  `if t.grouped && t.cancels > 1 {`,
-		new:  `if t.grouped && t.cancels > 5 {`,
-		pkg:  "idemddb", run: "TestACommitThatMeetsAConflictGoesOnceMoreTogetherThenAlone",
 	},
 	{
 		why:  "a commit waits for others without an end",
@@ -237,14 +146,14 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a message that is unsent for too long is sent",
-		file: "idemddb/send_message.go",
+		file: "idemddb/deliver.go",
 		old:  `if !d.operator && d.store.opts.Now()`,
 		new:  `if d.operator && d.store.opts.Now()`,
 		pkg:  "idemddb/outbox", run: "TestAfterEightDaysMessagesAreParked",
 	},
 	{
 		why:  "what an operator could not send is lost",
-		file: "idemddb/send_message.go",
+		file: "idemddb/deliver.go",
 		old: `case wasParked:
 			d.parked = append(d.parked, parkedMessage{m, errorText(answers[i])})`,
 		new: `case wasParked:`,
@@ -252,37 +161,37 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "what was parked before is lost with the next removal",
-		file: "idemddb/send_message.go",
+		file: "idemddb/deliver.go",
 		old:  `d.parked = append(d.parked, m)`,
 		new:  `_ = m`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_a_message_that_can_never",
 	},
 	{
 		why:  "a wrong number of answers panics",
-		file: "idemddb/send_message.go",
+		file: "idemddb/senders.go",
 		old:  `if len(answers) != len(messages) {`,
 		new:  `if answers == nil && messages == nil {`,
 		pkg:  "idemddb/outbox", run: "TestSendersThatMisbehave",
 	},
 	{
 		why:  "a hanging target is asked for each record",
-		file: "idemddb/send_message.go",
+		file: "idemddb/senders.go",
 		old:  `s.hanging.Store(target, time.Now().Add(targetPause))`,
 		new:  ``,
 		pkg:  "idemddb/outbox", run: "TestATargetThatHangsDoesNotHoldUpTheSweep",
 	},
 	{
 		why:  "the record is deleted as soon as its messages are sent",
-		file: "idemddb/send_message.go",
+		file: "idemddb/deliver.go",
 		old:  `numberValue(max(d.rec.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))`,
 		new:  `numberValue(d.rec.Ends)`,
 		pkg:  "idemddb/outbox", run: "TestAfterSixDaysEveryMessageArrives",
 	},
 	{
 		why:  "a duplicate sends what is a second old",
-		file: "idemddb/send_message.go",
-		old:  `>= unsentAfter {`,
-		new:  `>= 0 {`,
+		file: "idemddb/deliver.go",
+		old:  `< unsentAfter {`,
+		new:  `< 0 {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_a_duplicate_sends",
 	},
 	{

@@ -114,7 +114,7 @@ var requestMutants = []mutant{
 		why:  "the sender of finished work does not hear that a single request is sent again",
 		file: "idemddb/request.go",
 		old: `s.observeRetry(ctx, key, err)
-		onRetry(ctx)()`,
+	onRetry(ctx)()`,
 		new: `s.observeRetry(ctx, key, err)`,
 		pkg: "lambdawrap", run: "TestWorkDoesNotRunAheadOfItsRecords/Throttle,_3_workers,_handlers_of_20ms",
 	},

@@ -13,24 +13,13 @@ import (
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
-// sendNow sends the messages of a record that this process has just completed. What does not get through is left to the sweep. If
-// there is none (Options.Unswept), it returns ErrUnsent.
-func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, rec *storedRecord) error {
-	d := &delivering{store: s, batch: b, key: key, partition: partition, rec: rec}
+const (
+	// unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
+	unsentAfter = 10 * time.Second
 
-	err := d.run(ctx)
-	if err == nil {
-		return nil
-	}
-
-	s.opts.Observe(ctx, Event{Kind: Unsent, Key: key, Err: err})
-
-	if s.opts.Unswept {
-		return keyError("send", key, errors.Join(ErrUnsent, err))
-	}
-
-	return nil
-}
+	// maxUnsent is how long a message that is not sent is tried again, before it is parked.
+	maxUnsent = 7 * 24 * time.Hour
+)
 
 // Delivery is what became of the messages of one record.
 type Delivery struct {
@@ -59,6 +48,44 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 	err = d.run(ctx)
 
 	return Delivery{Key: key, Sent: d.sent, Left: len(d.left), Parked: len(d.parked)}, err
+}
+
+// sendNow sends the messages of a completed record. What does not get through is unsent.
+func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, rec *storedRecord) error {
+	d := &delivering{store: s, batch: b, key: key, partition: partition, rec: rec}
+	if err := d.run(ctx); err != nil {
+		return s.unsent(ctx, key, err)
+	}
+
+	return nil
+}
+
+// sendLeft sends the messages of a completed record that its own process has not sent for a while. If they must be sent before the key is
+// answered, their error is the answer.
+func (a *acquisition) sendLeft(ctx context.Context, b *Batch) {
+	var err error
+
+	if s := a.store; s.opts.Now().Sub(time.UnixMilli(a.unsent.Done)) < unsentAfter {
+		err = s.unsent(ctx, a.key, nil)
+	} else {
+		err = s.sendNow(ctx, b, a.key, a.partition, a.unsent)
+	}
+
+	if err != nil {
+		a.record, a.err = nil, err
+	}
+}
+
+// unsent leaves the messages of a completed record to the sweep. err says why they are not sent; nil if the completing process probably
+// sends them just now. If there is no sweep (Options.Unswept), unsent returns ErrUnsent.
+func (s *Store) unsent(ctx context.Context, key string, err error) error {
+	s.opts.Observe(ctx, Event{Kind: Unsent, Key: key, Err: err})
+
+	if s.opts.Unswept {
+		return keyError("send", key, errors.Join(ErrUnsent, err))
+	}
+
+	return nil
 }
 
 // delivering is one sending of the messages of a record.
@@ -209,96 +236,5 @@ func (d *delivering) update() (update string, values item) {
 		values[":exp"] = numberValue(max(d.rec.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))
 
 		return updateSent, values
-	}
-}
-
-// sendAll sends messages, target by target, and returns an answer for each.
-func (s *Store) sendAll(ctx context.Context, tx string, messages []storedMessage) []error {
-	answers := slices.Repeat([]error{errNoSender}, len(messages))
-
-	for target, indexes := range s.byTarget(messages) {
-		public := make([]StoredMessage, len(indexes))
-		for i, at := range indexes {
-			public[i] = messages[at].public(tx)
-		}
-
-		for i, answer := range s.sendTo(ctx, target, public) {
-			answers[indexes[i]] = answer
-		}
-	}
-
-	return answers
-}
-
-// byTarget returns the indexes of the messages of each target for which this process has a sender.
-func (s *Store) byTarget(messages []storedMessage) map[string][]int {
-	indexes := map[string][]int{}
-
-	for i, m := range messages {
-		if s.opts.Senders[m.To] != nil {
-			indexes[m.To] = append(indexes[m.To], i)
-		}
-	}
-
-	return indexes
-}
-
-const (
-	// targetTime is the longest time for sending to one target behind a completion: the answer should not wait longer for it.
-	targetTime = 2 * time.Second
-
-	// targetPause is how long a target that used up its time is not asked again, so that it does not delay all others.
-	targetPause = 10 * time.Second
-)
-
-var errHangs = errors.New("the target did not answer in time just now")
-
-// sendTo calls a user's Sender, whose panic and whose wrong number of answers are errors.
-func (s *Store) sendTo(ctx context.Context, target string, messages []StoredMessage) (answers []error) {
-	if until, ok := s.hanging.Load(target); ok && time.Now().Before(until.(time.Time)) { //nolint:forcetypeassert // all are times
-		return slices.Repeat([]error{errHangs}, len(messages))
-	}
-
-	begun := time.Now()
-
-	ctx, cancel := context.WithTimeout(ctx, targetTime)
-	defer cancel()
-
-	defer func() {
-		if v := recover(); v != nil {
-			answers = slices.Repeat([]error{fmt.Errorf("the sender panicked: %v", v)}, len(messages))
-		}
-
-		if time.Since(begun) >= targetTime {
-			s.hanging.Store(target, time.Now().Add(targetPause))
-		}
-	}()
-
-	answers = s.opts.Senders[target].Send(ctx, target, messages)
-	if len(answers) != len(messages) {
-		return slices.Repeat([]error{fmt.Errorf("the sender gave %d answers for %d messages", len(answers), len(messages))}, len(messages))
-	}
-
-	return answers
-}
-
-// sendLeft sends the messages of a completed record that its own process has not sent for a while. If there is no sweep
-// (Options.Unswept), the key is not answered before they are sent.
-func (a *acquisition) sendLeft(ctx context.Context, b *Batch) {
-	rec, s := a.unsent, a.store
-
-	var err error
-
-	if s.opts.Now().Sub(time.UnixMilli(rec.Done)) >= unsentAfter {
-		d := &delivering{store: s, batch: b, key: a.key, partition: a.partition, rec: rec}
-		if err = d.run(ctx); err == nil {
-			return
-		}
-	}
-
-	s.opts.Observe(ctx, Event{Kind: Unsent, Key: a.key, Err: err})
-
-	if s.opts.Unswept {
-		a.record, a.err = nil, keyError("send", a.key, errors.Join(ErrUnsent, err))
 	}
 }

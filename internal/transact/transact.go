@@ -1,0 +1,143 @@
+// Package transact sends one TransactWriteItems of several parts until DynamoDB answers it, and reads what the answer says of each part.
+// It knows nothing of what the parts write.
+package transact
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/idemddb/go-idemddb/internal/retry"
+)
+
+// MaxTogether is how often a transaction of several parts is cancelled before each part is to be sent alone.
+const MaxTogether = 2
+
+// Transaction is one write of several parts: all of them or none. The input is built once: all tries send the same bytes, because a client
+// request token belongs to one input.
+type Transaction struct {
+	Client  *Client
+	Key     string                // what the client tells is told of this key; "" for several
+	Token   string                // the first client request token; "" for a new one
+	Between func(context.Context) // called before each further try; nil for none
+
+	// These are read after Send, and set before it to what they were for an earlier transaction of the same parts.
+	Cancels int
+	Unknown bool // a try had no answer, so it may be applied yet
+
+	input dynamodb.TransactWriteItemsInput
+	parts []*Part
+	tries int
+}
+
+// Part is a record together with its effects. If neither Refused nor Refusal is set after Send, the part was not refused.
+type Part struct {
+	records int // 1, or 0 for effects without a record
+	items   int // the record included
+
+	Refused bool                            // the condition of the record was false …
+	Found   map[string]types.AttributeValue // … for this item; nil if there is none
+	Refusal *Refusal                        // anything else was refused
+}
+
+// Refusal says that DynamoDB refused an effect of a part, its record as it would be, or the request.
+type Refusal struct {
+	Index   int    // of the effect in its part; -1 if the record or the request was refused
+	Code    string // DynamoDB's
+	Message string // DynamoDB's
+	Item    map[string]types.AttributeValue
+	Unknown bool  // an earlier try had no answer, and may be what made the condition of the effect false
+	Cause   error // nil for an effect
+}
+
+// IsRefused reports whether the part was refused.
+func (p *Part) IsRefused() bool { return p.Refused || p.Refusal != nil }
+
+// IsRefused reports whether a part was refused, so that nothing was written.
+func (t *Transaction) IsRefused() bool { return slices.ContainsFunc(t.parts, (*Part).IsRefused) }
+
+// Add adds a part: a record, nil for none, and its effects in their order.
+func (t *Transaction) Add(record *types.TransactWriteItem, effects []types.TransactWriteItem) *Part {
+	p := &Part{items: len(effects)}
+
+	if record != nil {
+		p.records = 1
+		p.items++
+		t.input.TransactItems = append(t.input.TransactItems, *record)
+	}
+
+	t.input.TransactItems = append(t.input.TransactItems, effects...)
+	t.parts = append(t.parts, p)
+
+	return p
+}
+
+// Send sends the transaction until it is answered. If no part was refused then, it is committed; else nothing was written. Its error is
+// that of a transaction without an answer. If DynamoDB refuses the request as a whole, that is the answer to a part that is alone; of
+// several parts, each alone says more, so it is the error.
+//
+// The records alone decide whether an earlier try was applied; the client request token saves a try. After no answer the same token
+// is sent again, and DynamoDB answers a transaction that it has committed with success. After a cancellation the token is used up.
+func (t *Transaction) Send(ctx context.Context, p retry.Policy) error {
+	t.input.ClientRequestToken = new(cmp.Or(t.Token, rand.Text()))
+	t.input.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+
+	err := retry.Do(ctx, p, func(err error) { t.Client.Retried(ctx, t.Key, err) }, t.try)
+	if err == nil || len(t.parts) > 1 || retry.IsTransient(err) {
+		return err //nolint:wrapcheck // its caller says what was sent
+	}
+
+	t.parts[0].Refusal = &Refusal{Index: -1, Code: retry.Code(err), Message: err.Error(), Unknown: t.Unknown, Cause: err}
+
+	return nil
+}
+
+// try makes one try. Its error is nil once the transaction is answered.
+func (t *Transaction) try(ctx context.Context) error {
+	if t.tries++; t.tries > 1 && t.Between != nil {
+		t.Between(ctx)
+	}
+
+	out, err := t.Client.API.TransactWriteItems(ctx, &t.input, t.Client.Options...)
+	if err == nil {
+		return t.succeeded(ctx, out)
+	}
+
+	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		t.Client.endRow()
+		t.input.ClientRequestToken = new(rand.Text())
+
+		return t.cancelled(ctx, cancelled.CancellationReasons)
+	}
+
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "IdempotentParameterMismatchException" {
+		t.Unknown = true // the token was used before, for something else
+		t.input.ClientRequestToken = new(rand.Text())
+
+		return fmt.Errorf("%w: %s", retry.ErrNoContent, api.ErrorMessage())
+	}
+
+	if retry.IsUnknown(err) {
+		t.Unknown = true
+	}
+
+	return err //nolint:wrapcheck // retry judges it
+}
+
+// succeeded reads an answer without an error. If the answer does not prove that the transaction was committed, the outcome is unknown.
+func (t *Transaction) succeeded(ctx context.Context, out *dynamodb.TransactWriteItemsOutput) error {
+	if t.Client.proves(ctx, out) {
+		return nil
+	}
+
+	t.Unknown = true
+
+	return retry.ErrNoContent
+}
