@@ -99,7 +99,7 @@ func TestAWriteIsSentAfterOneWhoseWriterLeftBeforeItsRequest(t *testing.T) {
 				Read:   func(groupcommit.Answer) (groupcommit.Step, error) { return groupcommit.Answered, nil },
 			})
 
-			return err //nolint:wrapcheck // the test looks at it
+			return err
 		}
 
 		for range 20 { // in some, the request is quicker than the writer
