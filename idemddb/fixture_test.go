@@ -61,7 +61,7 @@ func observed(t testing.TB, opts *idemddb.Options) (*idemddb.Store, *idemddbtest
 	return s, db, log
 }
 
-// claim demands a claim.
+// beginWork demands work.
 func beginWork(t testing.TB, s *idemddb.Store, key string, opts *idemddb.ClaimOptions) *idemddb.Work {
 	t.Helper()
 
@@ -73,6 +73,7 @@ func beginWork(t testing.TB, s *idemddb.Store, key string, opts *idemddb.ClaimOp
 	return w
 }
 
+// claim demands a claim.
 func claim(t testing.TB, s *idemddb.Store, key string) *idemddb.Claim {
 	t.Helper()
 

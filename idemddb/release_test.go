@@ -9,6 +9,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/idemddb/operate"
 )
 
 func TestADeferredReleaseOfASettledClaimDoesNothing(t *testing.T) {
@@ -56,6 +57,48 @@ func TestAReleaseAfterACompletionWithAnUnknownOutcomeDoesNothing(t *testing.T) {
 			t.Errorf("%d requests, want none", n)
 		}
 	})
+}
+
+// A completion was not answered, the bank knows of no payment, and an operator releases the key so that the work runs. The completion that
+// arrives then must not say that the work is done: the next delivery would be answered, and nobody would pay.
+func TestALateSettlementDoesNotEndAKeyThatWasReleased(t *testing.T) {
+	t.Parallel()
+
+	for name, settle := range map[string]func(context.Context, *idemddb.Claim) error{
+		"complete with a result": settlements["complete"],
+		"complete without one":   func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, nil) },
+		"fail":                   settlements["fail"],
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, db := newStore(t, nil)
+				c := claim(t, s, "k")
+
+				db.Intercept(always(idemddbtest.LateRequest))
+
+				if err := settle(t.Context(), c); err == nil || errors.Is(err, idemddb.ErrFenced) {
+					t.Fatalf("got %v, want an error that says nothing of the record", err)
+				}
+
+				db.Intercept(nil)
+
+				records, err := operate.New(s, db)
+				must(t, err)
+
+				seen, err := records.Look(t.Context(), "k")
+				must(t, err, records.Release(t.Context(), seen, "anna", "the bank knows of no payment"))
+
+				if len(db.Deliver()) == 0 {
+					t.Error("nothing was late")
+				}
+
+				if next := claim(t, s, "k"); next.Fence() != c.Fence()+1 || next.Attempt() != 2 {
+					t.Errorf("fencing token %d after %d, attempt %d: want the next of both", next.Fence(), c.Fence(), next.Attempt())
+				}
+			})
+		})
+	}
 }
 
 func TestAReleaseAfterTheKeyWasTakenOverSendsNothing(t *testing.T) {

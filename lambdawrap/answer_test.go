@@ -121,8 +121,7 @@ func TestEveryMessageFailsAtFullParallelismAndEachIsReportedOnce(t *testing.T) {
 			h.opts.Logger = slog.New(slog.DiscardHandler)
 
 			if round%5 == 0 { // one key is held elsewhere, and the claim of another one fails
-				_, _, err := h.store.Claim(h.Context(), "k3", nil)
-				h.equal("error", err, nil)
+				claim(h, h.store, "k3")
 				h.db.InterceptStatements(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 					if r.Operation == "INSERT" && cmp.Equal(r.Key, recordKey("k4"), ignoreUnexported) {
 						return idemddbtest.ServerError

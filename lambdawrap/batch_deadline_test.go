@@ -2,7 +2,6 @@ package lambdawrap_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -16,8 +15,7 @@ func TestTheAnswerDoesNotWaitForALateBatchHandler(t *testing.T) {
 	everyMode(t, func(h *harness) {
 		var calls journal
 
-		done, _, err := h.store.Claim(h.Context(), "k1", nil)
-		h.equal("error", errors.Join(err, done.Complete(h.Context(), nil)), nil)
+		h.equal("error", claim(h, h.store, "k1").Complete(h.Context(), nil), nil)
 
 		function := h.event(&calls, func(ctx context.Context, _ events.SQSEvent) (events.SQSEventResponse, error) {
 			<-ctx.Done()
@@ -83,8 +81,7 @@ func TestBatchClaimsThatComeTooLateAreGivenBackUncounted(t *testing.T) {
 func TestABatchHandlerIsNotCalledInTheReserve(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
-		claim, _, err := h.store.Claim(h.Context(), "dead", nil)
-		h.equal("error", errors.Join(err, claim.Fail(h.Context(), nil)), nil)
+		h.equal("error", claim(h, h.store, "dead").Fail(h.Context(), nil), nil)
 
 		h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error {
 			<-ctx.Done() // it takes all the time that handlers have

@@ -30,8 +30,7 @@ func TestBatchIsGivenWhatMustBeWorkedOnInOrder(t *testing.T) {
 			"held": func(*idemddb.Claim) error { return nil },
 			"back": func(c *idemddb.Claim) error { return c.Release(h.Context(), nil) },
 		} {
-			claim, _, err := h.store.Claim(h.Context(), key, nil)
-			h.equal("error", errors.Join(err, end(claim)), nil)
+			h.equal("error", end(claim(h, h.store, key)), nil)
 		}
 
 		var calls journal

@@ -16,8 +16,7 @@ import (
 func TestBatchIsNotGivenAClaimThatWasLostBefore(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
-		dead, _, err := h.store.Claim(h.Context(), "dead", nil)
-		h.equal("error", errors.Join(err, dead.Fail(h.Context(), nil)), nil)
+		h.equal("error", claim(h, h.store, "dead").Fail(h.Context(), nil), nil)
 
 		ahead := h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 		h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error {
@@ -56,8 +55,7 @@ func TestBatchKeepsItsLeasesAndEndsWithTheLastClaim(t *testing.T) {
 				event := batch("m0 k0 a", "m1 k1 b", "m2 k2 c")
 
 				if c.head != "" {
-					_, _, err := h.store.Claim(h.Context(), c.head, nil)
-					h.equal("error", err, nil)
+					claim(h, h.store, c.head)
 
 					event.Records = append(event.Records, batch("head held d", "behind k4 d").Records...)
 				}

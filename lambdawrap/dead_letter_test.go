@@ -114,8 +114,7 @@ func TestTheAnswerDoesNotWaitForAHookThatHangs(t *testing.T) {
 					return ctx.Err()
 				}
 
-				claim, _, err := h.store.Claim(h.Context(), "k2", nil)
-				h.equal("error", errors.Join(err, claim.Fail(h.Context(), nil)), nil)
+				h.equal("error", claim(h, h.store, "k2").Fail(h.Context(), nil), nil)
 
 				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
 				defer cancel()
@@ -139,8 +138,7 @@ func TestHooksAreNeverMoreThanWorkersInTheReserveEither(t *testing.T) {
 				h.opts.Workers, h.opts.Reserve = 2, 8*time.Second
 
 				for i := range 20 {
-					claim, _, err := h.store.Claim(h.Context(), fmt.Sprint("k", i), nil)
-					h.equal("error", errors.Join(err, claim.Fail(h.Context(), nil)), nil)
+					h.equal("error", claim(h, h.store, fmt.Sprint("k", i)).Fail(h.Context(), nil), nil)
 				}
 
 				var running, most atomic.Int64

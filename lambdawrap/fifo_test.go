@@ -56,11 +56,8 @@ func TestAFIFOHeadStopsItsGroupUnlessItIsDone(t *testing.T) {
 			return m.Body, nil
 		}
 
-		done, _, err := h.store.Claim(h.Context(), "a1", nil)
-		h.equal("error", errors.Join(err, done.Complete(h.Context(), nil)), nil)
-
-		_, _, err = h.store.Claim(h.Context(), "b1", nil)
-		h.equal("error", err, nil)
+		h.equal("error", claim(h, h.store, "a1").Complete(h.Context(), nil), nil)
+		claim(h, h.store, "b1")
 
 		function := wrap(succeed)
 		h.check(function, batch("m1 a1 a", "m2 a2 a", "m3 b1 b", "m4 b2 b", "m5 none c", "m6 c2 c", "m7 a3 a", "m8 b3 b"),

@@ -237,9 +237,7 @@ func TestErrorsOfFuncHaveTypesThatTellWhatToRetry(t *testing.T) {
 		return "", lambdawrap.Permanent(errors.New("no such account"))
 	}, &lambdawrap.FuncOptions[string]{Key: func(_ context.Context, in string) (string, error) { return in, nil }})
 
-	if _, _, err := h.store.Claim(t.Context(), "held", nil); err != nil {
-		t.Fatal(err)
-	}
+	claim(t, h.store, "held")
 
 	for _, c := range []struct{ in, want string }{{"held", "InProgressError"}, {"new", "permanentError"}, {"new", "FailedError"}} {
 		_, err := function(t.Context(), c.in)
@@ -285,10 +283,9 @@ func TestFuncWaitsForAKeyThatIsHeldButNotLongerThanThereIsTime(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(h *harness) {
 		f := newFunc(h)
-		other, _, err := f.store.Claim(f.Context(), "o-1", nil)
-		f.equal("error", err, nil)
+		other := claim(f, f.store, "o-1")
 
-		_, err = f.wrap(settleOrder)(f.Context(), order{ID: "o-1"})
+		_, err := f.wrap(settleOrder)(f.Context(), order{ID: "o-1"})
 		f.fails(err, idemddb.ErrInProgress)
 
 		f.opts.Wait, f.opts.Timeout = time.Hour, 5*time.Second
@@ -315,8 +312,7 @@ func TestFuncTakesAKeyOverAndSaysSo(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(h *harness) {
 		f := newFunc(h)
-		_, _, err := f.store.Claim(f.Context(), "o-1", nil) // and its worker dies
-		f.equal("error", err, nil)
+		claim(f, f.store, "o-1") // and its worker dies
 		time.Sleep(time.Minute)
 
 		got, err := f.wrap(settleOrder)(inLambda(f.Context(), "request-2"), order{ID: "o-1"})

@@ -79,6 +79,18 @@ func (h *harness) open(api idemddb.DynamoDB, opts *idemddb.Options) *idemddb.Sto
 	return store
 }
 
+// claim demands a claim of a key. It must be called on the goroutine of the test.
+func claim(t testing.TB, s *idemddb.Store, key string) *idemddb.Claim {
+	t.Helper()
+
+	c, record, err := s.Claim(t.Context(), key, nil)
+	if c == nil {
+		t.Fatalf("got record %v, error %v, want a claim", record, err)
+	}
+
+	return c
+}
+
 // count returns how many events of a kind the store reported.
 func (h *harness) count(kind idemddb.Kind) int {
 	h.mu.Lock()

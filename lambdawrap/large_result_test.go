@@ -41,12 +41,7 @@ func TestADuplicateOfAMessageDoesNotReadALargeResult(t *testing.T) {
 					kept := &unreadable{}
 
 					bubble(t, &idemddb.Options{Results: kept}, func(h *harness) {
-						claim, _, err := h.store.Claim(h.Context(), "k", nil)
-						if err != nil {
-							h.Fatal(err)
-						}
-
-						if err := claim.Complete(h.Context(), make([]byte, 10_000)); err != nil {
+						if err := claim(h, h.store, "k").Complete(h.Context(), make([]byte, 10_000)); err != nil {
 							h.Fatal(err)
 						}
 

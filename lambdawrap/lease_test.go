@@ -141,8 +141,10 @@ func TestAClaimThatIsLostWhileItWaitsIsNotRun(t *testing.T) {
 		function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
 			if m.MessageId == "m0" {
 				for _, key := range []string{"k1", "k2"} {
-					other, _, err := ahead.Claim(ctx, key, nil)
-					h.equal("error", err, nil)
+					other, record, err := ahead.Claim(ctx, key, nil)
+					if other == nil {
+						return fmt.Errorf("got record %v, error %w, want a claim", record, err)
+					}
 
 					if key == "k2" {
 						h.equal("error", other.Complete(ctx, nil), nil)

@@ -225,36 +225,39 @@ func TestMetricsWithADisabledStoreDoNotWarn(t *testing.T) {
 	}
 }
 
+// In a bubble, the claims of two messages always share a request, however busy the machine is: Ungrouped is the event of a shared one.
 func TestMetricsOfEventsThatNeedAPerson(t *testing.T) {
 	t.Parallel()
 
 	var out bytes.Buffer
 
 	metrics := lambdawrap.NewMetrics(&out, "Payments")
-	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe})
-	function := metrics.Wrap(h.handle(func(context.Context, events.SQSMessage) error {
-		return lambdawrap.Permanent(errors.New("account closed"))
-	}))
 
-	line := func(messages ...string) map[string]any {
-		out.Reset()
+	bubble(t, &idemddb.Options{Observe: metrics.Observe}, func(h *harness) {
+		function := metrics.Wrap(h.handle(func(context.Context, events.SQSMessage) error {
+			return lambdawrap.Permanent(errors.New("account closed"))
+		}))
 
-		if _, err := function(t.Context(), batch(messages...)); err != nil {
-			t.Fatal(err)
+		line := func(messages ...string) map[string]any {
+			out.Reset()
+
+			if _, err := function(h.Context(), batch(messages...)); err != nil {
+				h.Fatal(err)
+			}
+
+			_, read := readLine(t, out.String())
+
+			return read
 		}
 
-		_, read := readLine(t, out.String())
+		if got := line("m1 a"); got["Failed"] != 1.0 || got["Unanswered"] != 0.0 {
+			h.Errorf("a message that failed for good: got %v", got)
+		}
 
-		return read
-	}
+		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.AccessDenied })
 
-	if got := line("m1 a"); got["Failed"] != 1.0 || got["Unanswered"] != 0.0 {
-		t.Errorf("a message that failed for good: got %v", got)
-	}
-
-	h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.AccessDenied })
-
-	if got := line("m2 b", "m3 c"); got["Unanswered"] != 2.0 || got["Failures"] != 2.0 || got["Ungrouped"] != 1.0 {
-		t.Errorf("a table that denies access: got %v", got)
-	}
+		if got := line("m2 b", "m3 c"); got["Unanswered"] != 2.0 || got["Failures"] != 2.0 || got["Ungrouped"] != 1.0 {
+			h.Errorf("a table that denies access: got %v", got)
+		}
+	})
 }

@@ -54,9 +54,9 @@ func TestWhatAFencedSuccessBecomes(t *testing.T) {
 			h.equal("error", err, nil)
 
 			function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
-				other, _, err := ahead.Claim(ctx, "k", nil)
-				if err != nil {
-					return err
+				other, record, err := ahead.Claim(ctx, "k", nil)
+				if other == nil {
+					return fmt.Errorf("got record %v, error %w, want a claim", record, err)
 				}
 
 				return c.other(h, other)

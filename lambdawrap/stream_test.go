@@ -130,8 +130,7 @@ func TestAPoisonWithoutAHookStopsItsShardAndOtherKeysGoOn(t *testing.T) {
 func TestARecordOfAStreamWaitsForAKeyThatIsHeldAsLongAsThereIsTime(t *testing.T) {
 	t.Parallel()
 	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		other, _, err := h.store.Claim(h.Context(), "a1", nil)
-		h.equal("error", err, nil)
+		other := claim(h, h.store, "a1")
 		time.AfterFunc(5*time.Second, func() { _ = other.Release(h.Context(), nil) })
 
 		function := wrap(succeed)
@@ -142,8 +141,7 @@ func TestARecordOfAStreamWaitsForAKeyThatIsHeldAsLongAsThereIsTime(t *testing.T)
 		h.ordered("3", "1", "2") // other keys do not wait
 		h.equal("soon after the release", took >= 5*time.Second && took < 7*time.Second, true)
 
-		_, _, err = h.store.Claim(h.Context(), "c1", nil)
-		h.equal("error", err, nil)
+		claim(h, h.store, "c1")
 		h.runs.clear()
 
 		failed, _ = h.within(20*time.Second, function, batch("4 c1 c", "5 c2 c", "6 b2 b"))
@@ -155,8 +153,7 @@ func TestARecordOfAStreamWaitsForAKeyThatIsHeldAsLongAsThereIsTime(t *testing.T)
 func TestARecordOfAStreamTakesAKeyOverWhoseWorkerDied(t *testing.T) {
 	t.Parallel()
 	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		_, _, err := h.store.Claim(h.Context(), "a1", nil) // and its worker dies
-		h.equal("error", err, nil)
+		claim(h, h.store, "a1") // and its worker dies
 
 		h.opts.Timeout = 5 * time.Second // so that there is time for it when the lease has ended
 		took := false

@@ -24,8 +24,7 @@ func TestAVisibilityThatCanNotBeChangedIsOnlyLogged(t *testing.T) {
 			t.Parallel()
 			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 				h.hiding(meet)
-				_, _, err := h.store.Claim(h.Context(), "k1", nil)
-				h.equal("error", err, nil)
+				claim(h, h.store, "k1")
 				h.check(wrap(failing(always(), "k0")), deliveredFor(numbered(3), 1), []string{"m0", "m1"}, []string{"m0", "m2"})
 				h.equal("lines", strings.Count(h.log.String(), "visibility time-out"), 2)
 				h.equal("k2", h.state("k2"), "COMPLETED")
@@ -55,8 +54,7 @@ func TestAVisibilityThatHangsCostsTheOthersNothing(t *testing.T) {
 						return ctx.Err()
 					})
 
-					_, _, err := h.store.Claim(h.Context(), "held", nil)
-					h.equal("error", err, nil)
+					claim(h, h.store, "held")
 
 					ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
 					defer cancel()

@@ -82,8 +82,7 @@ func TestAMessageInProgressElsewhereComesBackAfterTheLeaseOrThePause(t *testing.
 			t.Parallel()
 			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 				queue := h.hiding(nil)
-				_, _, err := h.store.Claim(h.Context(), "k1", nil) // for 30 s
-				h.equal("error", err, nil)
+				claim(h, h.store, "k1") // for 30 s
 				time.Sleep(10 * time.Second)
 
 				h.check(wrap(succeed), deliveredFor(numbered(3), c.receives), []string{"m1"}, []string{"m0", "m2"})
@@ -125,8 +124,7 @@ func TestWhatIsBlockedInAFIFOGroupComesBackWithItsHead(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
 		queue := h.hiding(nil)
-		_, _, err := h.store.Claim(h.Context(), "b1", nil)
-		h.equal("error", err, nil)
+		claim(h, h.store, "b1")
 
 		event := deliveredFor(batch("m1 a1 a", "m2 b1 b", "m3 a2 a", "m4 b2 b", "m5 a3 a", "m6 c1 c"), 10)
 		event.Records[1].Attributes["ApproximateReceiveCount"] = "1"

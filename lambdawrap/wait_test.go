@@ -16,18 +16,15 @@ import (
 func (h *harness) heldElsewhere(key string, limit time.Duration) *idemddb.Claim {
 	h.Helper()
 
-	claim, _, err := h.open(h.db, nil).Claim(h.Context(), key, nil)
-	if err != nil {
-		h.Fatal(err)
-	}
+	held := claim(h, h.open(h.db, nil), key)
 
 	if limit > 0 {
 		time.AfterFunc(limit, func() {
-			h.equal("the other's completion", claim.Complete(context.WithoutCancel(h.Context()), nil), nil)
+			h.equal("the other's completion", held.Complete(context.WithoutCancel(h.Context()), nil), nil)
 		})
 	}
 
-	return claim
+	return held
 }
 
 func TestAMessageWaitsForAKeyThatAnotherWorkerHoldsAndIsDoneWithIt(t *testing.T) {

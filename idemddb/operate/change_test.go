@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -434,42 +435,43 @@ func TestAChangeWhoseAnswerIsLost(t *testing.T) {
 	} {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { // so the pauses of the SDK take no time
+				db := idemddbtest.New(nil)
+				d := newDesk(t, db, idemddb.Options{})
 
-			db := idemddbtest.New(nil)
-			d := newDesk(t, db, idemddb.Options{})
-
-			records, err := operate.New(d.store, db.Client())
-			if err != nil {
-				t.Fatal(err)
-			}
-
-			d.fail("p-1")
-			d.complete("p-2")
-
-			failed, completed := d.look("p-1"), d.look("p-2")
-
-			db.Inject(fault)
-
-			check := func(err error) {
-				t.Helper()
-
-				if (err != nil) != (want != "") || err != nil && (!strings.Contains(err.Error(), want) || errors.Is(err, operate.ErrChanged)) {
-					t.Errorf("got %v, want %q", err, want)
+				records, err := operate.New(d.store, db.Client())
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
 
-			check(records.Reopen(t.Context(), failed, "anna", "mended"))
+				d.fail("p-1")
+				d.complete("p-2")
 
-			if v := d.look("p-1"); v.Status != operate.Released || v.Fence != failed.Fence+1 || v.Last == nil {
-				t.Errorf("after it: %+v", v)
-			}
+				failed, completed := d.look("p-1"), d.look("p-2")
 
-			db.Inject(idemddbtest.None, fault)
-			check(records.Forget(t.Context(), completed, "anna", "a test payment"))
+				db.Inject(fault)
 
-			if v := d.lookOrNone("p-2"); v.Status != "" {
-				t.Errorf("still there: %+v", v)
-			}
+				check := func(err error) {
+					t.Helper()
+
+					if (err != nil) != (want != "") || err != nil && (!strings.Contains(err.Error(), want) || errors.Is(err, operate.ErrChanged)) {
+						t.Errorf("got %v, want %q", err, want)
+					}
+				}
+
+				check(records.Reopen(t.Context(), failed, "anna", "mended"))
+
+				if v := d.look("p-1"); v.Status != operate.Released || v.Fence != failed.Fence+1 || v.Last == nil {
+					t.Errorf("after it: %+v", v)
+				}
+
+				db.Inject(idemddbtest.None, fault)
+				check(records.Forget(t.Context(), completed, "anna", "a test payment"))
+
+				if v := d.lookOrNone("p-2"); v.Status != "" {
+					t.Errorf("still there: %+v", v)
+				}
+			})
 		})
 	}
 }
@@ -493,34 +495,35 @@ func TestALateTwinOfAChangeIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { // so the pauses of the SDK take no time
+				db := idemddbtest.New(nil)
+				d := newDesk(t, db, idemddb.Options{})
 
-			db := idemddbtest.New(nil)
-			d := newDesk(t, db, idemddb.Options{})
+				records, err := operate.New(d.store, db.Client())
+				if err != nil {
+					t.Fatal(err)
+				}
 
-			records, err := operate.New(d.store, db.Client())
-			if err != nil {
-				t.Fatal(err)
-			}
+				d.fail("p-1")
 
-			d.fail("p-1")
+				seen := d.look("p-1")
+				db.Inject(test.faults...)
 
-			seen := d.look("p-1")
-			db.Inject(test.faults...)
+				if err := test.change(t.Context(), records, seen); err != nil {
+					t.Fatal(err)
+				}
 
-			if err := test.change(t.Context(), records, seen); err != nil {
-				t.Fatal(err)
-			}
+				d.fail("p-1")
 
-			d.fail("p-1")
+				again := d.look("p-1")
+				if delivered := db.Deliver(); len(delivered) == 0 {
+					t.Error("nothing was late")
+				}
 
-			again := d.look("p-1")
-			if delivered := db.Deliver(); len(delivered) == 0 {
-				t.Error("nothing was late")
-			}
-
-			if now := d.look("p-1"); now.Status != operate.Failed || now.Fence != again.Fence {
-				t.Errorf("was %+v, is %+v", again, now)
-			}
+				if now := d.look("p-1"); now.Status != operate.Failed || now.Fence != again.Fence {
+					t.Errorf("was %+v, is %+v", again, now)
+				}
+			})
 		})
 	}
 }

@@ -72,6 +72,27 @@ var settleMutants = []mutant{
 		pkg:  "idemddb", run: "TestTheErrorOfASecondSettlementSaysThatTheClaimWasSettled",
 	},
 	{
+		why:  "a completion that arrives late completes a key that was released",
+		file: "idemddb/complete.go",
+		old:  `condHeld, updateComplete + updateDropError`,
+		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", updateComplete + updateDropError`,
+		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",
+	},
+	{
+		why:  "a completion with a result that arrives late completes a key that was released",
+		file: "idemddb/complete.go",
+		old:  `condHeld, updateComplete + updateSetResult`,
+		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", updateComplete + updateSetResult`,
+		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",
+	},
+	{
+		why:  "a failure that arrives late ends a key that was released",
+		file: "idemddb/complete.go",
+		old:  `condHeld, updateFail`,
+		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", updateFail`,
+		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",
+	},
+	{
 		why:  "a release after the settlement of the claim costs a request and an event",
 		file: "idemddb/complete.go",
 		old:  `case c.settling:`,
