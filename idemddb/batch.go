@@ -23,7 +23,7 @@ import (
 // outlives the calls that wait for it.
 type Batch struct {
 	store *Store
-	queue groupcommit.Queue // of single writes
+	queue *groupcommit.Queue // of single writes; nil if no requests are shared
 
 	mu        sync.Mutex
 	answers   int  // claims that DynamoDB has answered
@@ -34,7 +34,14 @@ type Batch struct {
 }
 
 // Batch returns a Batch for the claims of one invocation.
-func (s *Store) Batch() *Batch { return &Batch{store: s, queue: groupcommit.Queue{Client: s.shared}} }
+func (s *Store) Batch() *Batch {
+	b := &Batch{store: s}
+	if s.shared != nil {
+		b.queue = &groupcommit.Queue{Client: s.shared}
+	}
+
+	return b
+}
 
 // batchResult is in bytes. A write with a larger result is sent by a request of its own.
 const batchResult = 64 << 10
@@ -42,6 +49,10 @@ const batchResult = 64 << 10
 // Claim is [Store.Claim]. Claims that are made at the same time share requests, and so do the writes that settle and extend them.
 // While DynamoDB answers no claim of the batch, only the first claims wait for Options.ClaimPatience; later ones make one try.
 func (b *Batch) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
+	if b.queue == nil {
+		return b.store.acquire(ctx, b, key, opts)
+	}
+
 	b.queue.Arrive()
 
 	isMember := false
@@ -65,13 +76,17 @@ func (b *Batch) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Cla
 
 // Expect announces n calls of Claim that are made at once, so that the first ones wait for the others and share their request. An
 // announced claim that never comes delays the others by at most 10 ms.
-func (b *Batch) Expect(n int) { b.queue.Expect(n) }
+func (b *Batch) Expect(n int) {
+	if b.queue != nil {
+		b.queue.Expect(n)
+	}
+}
 
 // Ahead returns how many keys a wrapper may claim before their work can begin: what fits into one request. It returns 0 where that
 // would save no request, and where a crash would count against a key whose work had not begun (Options.MaxAttempts,
 // Options.NoTakeover).
 func (b *Batch) Ahead() int {
-	if !b.store.shared.Shares() || b.store.opts.MaxAttempts > 0 || b.store.opts.NoTakeover {
+	if b.queue == nil || !b.queue.Client.Shares() || b.store.opts.MaxAttempts > 0 || b.store.opts.NoTakeover {
 		return 0
 	}
 

@@ -161,6 +161,10 @@ func (b *Batch) runCommits(ctx context.Context, group []*waitingCommit) {
 // expectRemovals makes those commits members of the batch that have messages: these are sent now, and the removals of what was sent wait
 // for each other.
 func (b *Batch) expectRemovals(group []*waitingCommit) {
+	if b.queue == nil {
+		return
+	}
+
 	for _, w := range group {
 		if !w.alone && w.err == nil && w.record == nil && len(w.done.Outbox) > 0 {
 			w.isMember = true

@@ -59,11 +59,12 @@ func (c *Claim) write(ctx context.Context, result types.AttributeValue, e Effect
 
 // record completes the claim with a result, or with a mark in its place if it was omitted for a reason.
 func (c *Claim) record(ctx context.Context, result []byte, omitted error) error {
+	e := c.staging.take()
 	if omitted == nil {
-		return c.Complete(ctx, result)
+		return c.completeWith(ctx, result, e)
 	}
 
-	return c.write(ctx, omittedValue, c.staging.take(), omitted)
+	return c.write(ctx, omittedValue, e, omitted)
 }
 
 func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitted error) error {

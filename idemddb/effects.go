@@ -168,22 +168,6 @@ func (s *staging) failure() error {
 	return s.failed
 }
 
-// takeFailure is failure for a caller that decides what it means. Nothing else fails because of it afterwards. Where the work mustStage,
-// it is also a failure not to have called Stage.
-func (s *staging) takeFailure(mustStage bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	err := s.failed
-	if err == nil && mustStage && !s.staged {
-		err = errNoStage
-	}
-
-	s.failed, s.staged = nil, true
-
-	return err
-}
-
 // with returns what is staged together with e, which it copies. It is called with s.mu held.
 func (s *staging) with(e Effects) (Effects, error) {
 	all := Effects{

@@ -102,18 +102,6 @@ func numberValue(n int64) *types.AttributeValueMemberN {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// numberAt reads a whole number; ok is false if there is none under that name.
-func numberAt(it item, name string) (n int64, ok bool) {
-	value, ok := it[name].(*types.AttributeValueMemberN)
-	if !ok {
-		return 0, false
-	}
-
-	n, err := strconv.ParseInt(value.Value, 10, 64)
-
-	return n, err == nil
-}
-
 func marshal(v any) types.AttributeValue {
 	value, err := attributevalue.Marshal(v)
 	if err != nil {

@@ -2,6 +2,7 @@ package idemddb
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -222,4 +223,16 @@ func traceAt(stored item, name string) string {
 	}
 
 	return keptTrace(text.Value)
+}
+
+// numberAt reads a whole number; ok is false if there is none under that name.
+func numberAt(it item, name string) (n int64, ok bool) {
+	value, ok := it[name].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, false
+	}
+
+	n, err := strconv.ParseInt(value.Value, 10, 64)
+
+	return n, err == nil
 }

@@ -198,7 +198,7 @@ func (s *Store) send(ctx context.Context, b *Batch, key string, p retry.Policy, 
 		Single: func(ctx context.Context) groupcommit.Answer { return s.single(ctx, r) },
 	}
 
-	if b != nil {
+	if b != nil && b.queue != nil {
 		if done, err := b.queue.Send(ctx, write); done {
 			return err //nolint:wrapcheck // its caller names the key
 		}

@@ -76,7 +76,7 @@ func (w *Work) Context(ctx context.Context) context.Context {
 // Held reports whether the work may begin: its claim, if it has one, is held, as [Claim.Held] says.
 func (w *Work) Held() bool { return w.claim == nil || w.claim.Held() }
 
-// Takeover reports whether the work may have been done before: its claim is one of [Claim.Takeover].
+// Takeover reports whether the work may have been done before, as [Claim.Takeover] says.
 func (w *Work) Takeover() bool { return w.claim != nil && w.claim.takeover }
 
 // Staged returns what is staged so far, also for the test of a handler. It must not be changed.
@@ -105,15 +105,28 @@ func (w *Work) StageErr() error {
 		return nil
 	}
 
-	return w.takeFailure(w.claim == nil)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	err := w.failed
+	if err == nil && !w.staged && w.claim == nil {
+		err = errNoStage
+	}
+
+	w.failed, w.staged = nil, true
+
+	return err
 }
 
 // HasEffect reports whether code that returned err has perhaps had an effect that its record does not show yet: what is staged has not
 // happened.
 func (w *Work) HasEffect(err error) bool {
-	staged := w.Staged()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 
-	return w.claim != nil && (isPermanent(err) || err == nil && len(staged.Items) == 0 && len(staged.Messages) == 0 && w.failure() == nil)
+	nothing := len(w.effects.Items) == 0 && len(w.effects.Messages) == 0 && w.failed == nil
+
+	return w.claim != nil && (isPermanent(err) || err == nil && nothing)
 }
 
 // GiveBack ends work that did not begin: its claim does not count as an attempt, as with [Claim.ReleaseUnused].

@@ -28,7 +28,7 @@ const (
 // Queue holds the writes of those who share requests. It is safe for concurrent use and needs no closing: none of its goroutines outlives
 // the calls of Send that wait for it.
 type Queue struct {
-	Client *Client // nil: no requests are shared
+	Client *Client
 
 	mu       sync.Mutex
 	waiting  []*write    // writes that wait for a request

@@ -4,7 +4,7 @@ package mutation
 var limitMutants = []mutant{
 	{
 		why:  "two FIFO groups that share a key are worked on side by side",
-		file: "lambdawrap/deal.go",
+		file: "lambdawrap/message.go",
 		old:  `heads[max(a, b)] = min(a, b)`,
 		new:  `heads[i] = b; _ = a`,
 		pkg:  "lambdawrap", run: "TestOneKeyInTwoFIFOGroupsRunsOnce",

@@ -74,15 +74,8 @@ var settleMutants = []mutant{
 	{
 		why:  "a completion that arrives late completes a key that was released",
 		file: "idemddb/complete.go",
-		old:  `condHeld, updateComplete + updateDropError`,
-		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", updateComplete + updateDropError`,
-		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",
-	},
-	{
-		why:  "a completion with a result that arrives late completes a key that was released",
-		file: "idemddb/complete.go",
-		old:  `condHeld, updateComplete + updateSetResult`,
-		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", updateComplete + updateSetResult`,
+		old:  `condHeld, done.update(updateComplete)`,
+		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", done.update(updateComplete)`,
 		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",
 	},
 	{
