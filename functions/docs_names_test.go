@@ -268,9 +268,9 @@ func TestRecordPageHasTheConditionsThatAreSent(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		claim, _, err := store.Claim(t.Context(), key, claimOpts)
-		if err != nil && !errors.Is(err, idemddb.ErrFailed) {
-			t.Fatal(err)
+		claim, record, err := store.Claim(t.Context(), key, claimOpts)
+		if claim == nil && !errors.Is(err, idemddb.ErrFailed) {
+			t.Fatalf("got record %v, error %v, want a claim", record, err)
 		}
 
 		return store, claim

@@ -670,11 +670,17 @@ func TestAClaimCanBeSettledWhileOthersHaveNoAnswer(t *testing.T) {
 			all.Go(func() {
 				begun := time.Now()
 
-				c, _, err := f.batch.Claim(ctx, key, nil)
+				c, rec, err := f.batch.Claim(ctx, key, nil)
 				if key == "1" {
 					if err == nil {
 						f.Error("a throttled key was claimed")
 					}
+
+					return
+				}
+
+				if c == nil {
+					f.Error("no claim:", rec, err)
 
 					return
 				}

@@ -59,9 +59,9 @@ func BenchmarkFirstRun(b *testing.B) {
 		for b.Loop() {
 			n++
 
-			c, _, err := s.Claim(b.Context(), strconv.Itoa(n), nil)
-			if err != nil {
-				b.Fatal(err)
+			c, rec, err := s.Claim(b.Context(), strconv.Itoa(n), nil)
+			if c == nil {
+				b.Fatal("no claim:", rec, err)
 			}
 
 			if err := c.Complete(b.Context(), nil); err != nil {
@@ -103,9 +103,9 @@ func BenchmarkDuplicate(b *testing.B) {
 			b.Fatal(err)
 		}
 
-		c, _, err := s.Claim(b.Context(), "k", nil)
-		if err != nil {
-			b.Fatal(err)
+		c, rec, err := s.Claim(b.Context(), "k", nil)
+		if c == nil {
+			b.Fatal("no claim:", rec, err)
 		}
 
 		if err := c.Complete(b.Context(), nil); err != nil {
@@ -181,9 +181,9 @@ func BenchmarkBatch(b *testing.B) {
 
 			for i := range size {
 				all.Go(func() {
-					c, _, err := batch.Claim(b.Context(), fmt.Sprint(n, "-", i), nil)
-					if err != nil {
-						b.Error(err)
+					c, rec, err := batch.Claim(b.Context(), fmt.Sprint(n, "-", i), nil)
+					if c == nil {
+						b.Error("no claim:", rec, err)
 
 						return
 					}

@@ -183,9 +183,9 @@ func TestACachedRecordKnowsItsFingerprint(t *testing.T) {
 
 	s, _, requests := cached(t, 10)
 
-	c, _, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"})
-	if err != nil {
-		t.Fatal(err)
+	c, rec, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"})
+	if c == nil {
+		t.Fatal("no claim:", rec, err)
 	}
 
 	if err := c.Complete(t.Context(), nil); err != nil {

@@ -161,9 +161,9 @@ func TestAWaitingClaimTakesOverWhenTheLeaseEnds(t *testing.T) {
 	eachWay(t, &idemddb.Options{Lease: 2 * time.Second}, func(f *fixture, claimKey claimer) {
 		claim(f, f.store, "k")
 
-		c, _, err := claimKey(f.Context(), "k", &idemddb.ClaimOptions{Wait: time.Minute})
-		if err != nil || !c.Takeover() {
-			f.Errorf("got %v, want a takeover", err)
+		c, rec, err := claimKey(f.Context(), "k", &idemddb.ClaimOptions{Wait: time.Minute})
+		if c == nil || !c.Takeover() {
+			f.Errorf("got record %v, error %v, want a takeover", rec, err)
 		}
 	})
 }
@@ -255,9 +255,9 @@ func TestNoWorkOfABatchBeginsOnALeaseThatAnOutageHasUsedUp(t *testing.T) {
 
 				f.db.Intercept(exceptSecond(faultUntil(35*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError)))
 				f.bothWork(func(ctx context.Context, work func(context.Context)) {
-					c, _, err := f.claimWithOthers(redelivered)(ctx, "k", nil)
-					if err != nil {
-						f.Fatal(err)
+					c, rec, err := f.claimWithOthers(redelivered)(ctx, "k", nil)
+					if c == nil {
+						f.Fatal("no claim:", rec, err)
 					}
 
 					ctx, stop := c.Keep(ctx)
@@ -276,9 +276,9 @@ func TestAClaimIsReturnedWithAtLeastHalfOfItsLease(t *testing.T) {
 		f.existing("k")
 		f.db.Intercept(faultUntil(20*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
 
-		c, _, err := claimKey(f.Context(), "k", nil)
-		if err != nil {
-			f.Fatal(err)
+		c, rec, err := claimKey(f.Context(), "k", nil)
+		if c == nil {
+			f.Fatal("no claim:", rec, err)
 		}
 
 		if left := time.Until(c.Deadline()); left < 29*time.Second || !c.Deadline().Equal(f.lease("k")) || c.Attempt() > 2 {
@@ -296,9 +296,9 @@ func TestAClaimWhoseLeaseEndsWithItsContextIsNotExtended(t *testing.T) {
 		ctx, cancel := context.WithTimeout(f.Context(), 5*time.Second)
 		defer cancel()
 
-		c, _, err := f.store.Claim(ctx, "k", nil)
-		if err != nil {
-			f.Fatal(err)
+		c, rec, err := f.store.Claim(ctx, "k", nil)
+		if c == nil {
+			f.Fatal("no claim:", rec, err)
 		}
 
 		for _, r := range f.db.Requests() {
@@ -345,9 +345,9 @@ func TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord(t *testing.T) {
 		f.existing("k")
 		f.db.Intercept(faultUntil(10*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
 
-		c, _, err := claimKey(f.Context(), "k", nil)
-		if err != nil {
-			f.Fatal(err)
+		c, rec, err := claimKey(f.Context(), "k", nil)
+		if c == nil {
+			f.Fatal("no claim:", rec, err)
 		}
 
 		if stored := f.lease("k"); !c.Deadline().Equal(stored) || time.Until(stored) > 20*time.Second {
@@ -444,9 +444,9 @@ func TestATakeoverThatWasReturnedIsATakeoverAlsoIfItsAnswerIsLost(t *testing.T) 
 		must(f, claim(f, f.store, "k").ReleaseUnused(f.Context()))
 		f.db.Inject(idemddbtest.ServerErrorApplied)
 
-		c, _, err := claimKey(f.Context(), "k", nil)
-		if err != nil {
-			f.Fatal(err)
+		c, rec, err := claimKey(f.Context(), "k", nil)
+		if c == nil {
+			f.Fatal("no claim:", rec, err)
 		}
 
 		if !c.Takeover() || c.Attempt() != 2 {
@@ -460,9 +460,9 @@ func TestEachTryOfAClaimHasThePresentTime(t *testing.T) {
 	eachWay(t, nil, func(f *fixture, claimKey claimer) {
 		f.db.Intercept(faultUntil(3*time.Second, idemddbtest.LostRequest, idemddbtest.LostRequest))
 
-		c, _, err := claimKey(f.Context(), "k", nil)
-		if err != nil {
-			f.Fatal(err)
+		c, rec, err := claimKey(f.Context(), "k", nil)
+		if c == nil {
+			f.Fatal("no claim:", rec, err)
 		}
 
 		if left := time.Until(f.lease("k")); left > 30*time.Second || left <= 30*time.Second-time.Millisecond || !c.Deadline().Equal(f.lease("k")) {
@@ -478,9 +478,9 @@ func TestALeaseThatEndsWhileAClaimIsTriedIsTakenOver(t *testing.T) {
 		<-time.After(30 * time.Second) // a takeover is possible in a second
 		f.db.Intercept(faultUntil(2*time.Second, idemddbtest.LostRequest, idemddbtest.LostRequest))
 
-		c, _, err := claimKey(f.Context(), "k", nil)
-		if err != nil || !c.Takeover() {
-			f.Errorf("got error %v, want a takeover", err)
+		c, rec, err := claimKey(f.Context(), "k", nil)
+		if c == nil || !c.Takeover() {
+			f.Errorf("got record %v, error %v, want a takeover", rec, err)
 		}
 	})
 }
@@ -514,9 +514,9 @@ func TestAnEmptyAnswerToAClaimProvesNothing(t *testing.T) {
 
 						f.db.Inject(fault)
 
-						c, _, err := claimKey(f.Context(), "k", nil)
-						if err != nil {
-							f.Fatal(err)
+						c, rec, err := claimKey(f.Context(), "k", nil)
+						if c == nil {
+							f.Fatal("no claim:", rec, err)
 						}
 
 						if fence := numberOf(f.T, f.record("k"), "fence"); c.Fence() != fence {
@@ -617,11 +617,7 @@ func TestAKeyThatIsGivenBackBeforeItIsGivenUpIsNotEnded(t *testing.T) {
 					return idemddbtest.None
 				}))
 
-				next, _, err := f.store.Claim(f.Context(), "k", nil)
-				if err != nil {
-					f.Fatal(err)
-				}
-
+				next := claim(f, f.store, "k")
 				if next.Attempt() != way.attempt {
 					f.Errorf("attempt %d, want %d", next.Attempt(), way.attempt)
 				}

@@ -113,9 +113,9 @@ func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
 		return func(t *testing.T, s *idemddb.Store) {
 			t.Helper()
 
-			c, _, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"})
-			if err != nil {
-				t.Fatal(err)
+			c, rec, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"})
+			if c == nil {
+				t.Fatal("no claim:", rec, err)
 			}
 
 			if err := f(t.Context(), c); err != nil {

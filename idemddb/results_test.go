@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -18,19 +19,13 @@ import (
 // completions are the ways to complete key k with a result. What each returns is the error of the completion.
 var completions = map[string]func(context.Context, *idemddb.Store, []byte) error{
 	"Complete": func(ctx context.Context, s *idemddb.Store, result []byte) error {
-		c, _, err := s.Claim(ctx, "k", nil)
-
-		return errors.Join(err, c.Complete(ctx, result))
+		return settleKey(ctx, s.Claim, func(c *idemddb.Claim) error { return c.Complete(ctx, result) })
 	},
 	"Complete in a batch": func(ctx context.Context, s *idemddb.Store, result []byte) error {
-		c, _, err := s.Batch().Claim(ctx, "k", nil)
-
-		return errors.Join(err, c.Complete(ctx, result))
+		return settleKey(ctx, s.Batch().Claim, func(c *idemddb.Claim) error { return c.Complete(ctx, result) })
 	},
 	"CompleteWith": func(ctx context.Context, s *idemddb.Store, result []byte) error {
-		c, _, err := s.Claim(ctx, "k", nil)
-
-		return errors.Join(err, c.CompleteWith(ctx, result, items(counted("e"))))
+		return settleKey(ctx, s.Claim, func(c *idemddb.Claim) error { return c.CompleteWith(ctx, result, items(counted("e"))) })
 	},
 	"Commit": func(ctx context.Context, s *idemddb.Store, result []byte) error {
 		_, err := s.Commit(ctx, "k", nil, result, items(counted("e")))
@@ -50,6 +45,16 @@ var completions = map[string]func(context.Context, *idemddb.Store, []byte) error
 	"Do, optimistic": func(ctx context.Context, s *idemddb.Store, result []byte) error {
 		return doWith(ctx, s, optimistic, result)
 	},
+}
+
+// settleKey claims key k and settles the claim.
+func settleKey(ctx context.Context, claimKey claimer, settle func(*idemddb.Claim) error) error {
+	c, rec, err := claimKey(ctx, "k", nil)
+	if c == nil {
+		return fmt.Errorf("no claim: %v, %w", rec, err)
+	}
+
+	return settle(c)
 }
 
 func doWith(ctx context.Context, s *idemddb.Store, opts *idemddb.ClaimOptions, result []byte) error {

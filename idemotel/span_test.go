@@ -104,8 +104,12 @@ func TestTheSpanOfAMessageHasItsOutcomeAndIsAnErrorOnlyForAFailure(t *testing.T)
 		"the key was used for another input": {func(s *station, store *idemddb.Store) {
 			s.opts.Fingerprint = func(m events.SQSMessage) (string, error) { return m.MessageId, nil }
 
-			claim, _, err := store.Claim(s.Context(), "p-1", &idemddb.ClaimOptions{Fingerprint: "another"})
-			if err := errors.Join(err, claim.Complete(s.Context(), nil)); err != nil {
+			claim, record, err := store.Claim(s.Context(), "p-1", &idemddb.ClaimOptions{Fingerprint: "another"})
+			if claim == nil {
+				s.Fatalf("got record %v, error %v, want a claim", record, err)
+			}
+
+			if err := claim.Complete(s.Context(), nil); err != nil {
 				s.Fatal(err)
 			}
 		}, succeed, lambdawrap.OutcomeMismatch, codes.Unset},

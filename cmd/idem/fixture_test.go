@@ -160,9 +160,9 @@ func (n *night) claim(key, request string) *idemddb.Claim {
 
 	ctx := lambdacontext.NewContext(n.t.Context(), &lambdacontext.LambdaContext{AwsRequestID: request})
 
-	claim, _, err := n.store.Claim(ctx, key, nil)
-	if err != nil || claim == nil {
-		n.t.Fatalf("claim of %q: %v, %v", key, claim, err)
+	claim, record, err := n.store.Claim(ctx, key, nil)
+	if claim == nil {
+		n.t.Fatalf("claim of %q: got record %v, error %v, want a claim", key, record, err)
 	}
 
 	return claim

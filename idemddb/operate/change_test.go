@@ -55,9 +55,9 @@ func TestAWorkerThatLivesOnIsFenced(t *testing.T) {
 				t.Errorf("%s: the worker writes its effects: %v", name, err)
 			}
 
-			claim, _, err := d.store.Claim(t.Context(), name, nil)
-			if !test.next(claim, err) {
-				t.Errorf("%s: the next claim: %+v, %v", name, claim, err)
+			claim, record, err := d.store.Claim(t.Context(), name, nil)
+			if record != nil || !test.next(claim, err) {
+				t.Errorf("%s: the next claim: %+v, %+v, %v", name, claim, record, err)
 			}
 		}
 
@@ -102,8 +102,8 @@ func TestReleaseUnderNoTakeover(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if claim, _, err := d.store.Claim(t.Context(), "p-1", nil); err != nil || claim.Attempt() != 2 {
-			t.Errorf("claim %+v, %v", claim, err)
+		if next := d.claim("p-1"); next.Attempt() != 2 {
+			t.Errorf("attempt %d, want 2", next.Attempt())
 		}
 	})
 }

@@ -85,9 +85,9 @@ func newDesk(t *testing.T, api client, opts idemddb.Options) *desk {
 func (d *desk) claim(key string) *idemddb.Claim {
 	d.t.Helper()
 
-	claim, _, err := d.store.Claim(d.t.Context(), key, nil)
-	if err != nil || claim == nil {
-		d.t.Fatalf("claim of %q: %v, %v", key, claim, err)
+	claim, record, err := d.store.Claim(d.t.Context(), key, nil)
+	if claim == nil {
+		d.t.Fatalf("claim of %q: got record %v, error %v, want a claim", key, record, err)
 	}
 
 	return claim

@@ -227,8 +227,8 @@ func claimAndDie(t *testing.T, p *pipeline.Pipeline, id string, lease time.Durat
 	t.Helper()
 
 	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "request-of-" + id})
-	if claim, _, err := workers(t, p, lease).Claim(ctx, id, nil); err != nil || claim == nil {
-		t.Fatalf("claim of %s: %v, %v", id, claim, err)
+	if claim, record, err := workers(t, p, lease).Claim(ctx, id, nil); claim == nil {
+		t.Fatalf("claim of %s: got record %v, error %v, want a claim", id, record, err)
 	}
 }
 
