@@ -94,7 +94,7 @@ func (s *Store) newAcquisition(ctx context.Context, key string, opts *ClaimOptio
 	partition, err := s.partition(key)
 
 	return &acquisition{
-		store: s, key: key, partition: partition, token: newToken(requestID(ctx)), fingerprint: storedFingerprint(opts.Fingerprint),
+		store: s, key: key, partition: partition, fingerprint: storedFingerprint(opts.Fingerprint), token: newToken(requestID(ctx)),
 		redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}, err
 }

@@ -26,17 +26,6 @@ func (s *Store) stamp(deadline time.Time) stamp {
 	return stamp{now: now, lease: time.UnixMilli(now.Add(lease).UnixMilli())}
 }
 
-// expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or
-// within ClockSkew of it, or the record would die under a holder whose clock is behind.
-func (s *Store) expiry(now, lease time.Time) int64 {
-	end := now.Add(s.opts.Retention)
-	if held := lease.Add(2 * s.opts.ClockSkew); held.After(end) {
-		end = held
-	}
-
-	return end.Add(time.Second - 1).Unix()
-}
-
 // single is the claim as a request of its own.
 func (a *acquisition) single() *dynamodb.UpdateItemInput {
 	s := a.store

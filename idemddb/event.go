@@ -1,5 +1,7 @@
 package idemddb
 
+import "errors"
+
 // Kind names what happened to a key.
 type Kind string
 
@@ -39,4 +41,21 @@ type Event struct {
 	Attempt int    // 0 if there is no claim
 	Trace   string // of Replayed and Takeover: the traceparent of the run before, which Options.Trace gave to it; "" for none
 	Err     error  // nil if nothing went wrong
+}
+
+// KindOf returns what an error of a claim, a commit or a completion says about its key; "" if it says nothing. It is for wrappers.
+func KindOf(err error) Kind {
+	for _, known := range []struct {
+		err  error
+		kind Kind
+	}{
+		{ErrUncommitted, Uncommitted}, {ErrUnsent, Unsent}, {ErrEffectRefused, EffectRefused}, {ErrInProgress, InProgress},
+		{ErrMismatch, Mismatch}, {ErrFailed, Refused}, {ErrCorrupt, Corrupt},
+	} {
+		if errors.Is(err, known.err) {
+			return known.kind
+		}
+	}
+
+	return ""
 }

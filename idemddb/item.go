@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -78,6 +79,17 @@ func storedFingerprint(fingerprint string) string {
 func digest(text string) string { return digestText(sha256.Sum256([]byte(text))) }
 
 func digestText(sum [sha256.Size]byte) string { return base64.RawURLEncoding.EncodeToString(sum[:]) }
+
+// expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or
+// within ClockSkew of it, or the record would die under a holder whose clock is behind.
+func (s *Store) expiry(now, lease time.Time) int64 {
+	end := now.Add(s.opts.Retention)
+	if held := lease.Add(2 * s.opts.ClockSkew); held.After(end) {
+		end = held
+	}
+
+	return end.Add(time.Second - 1).Unix()
+}
 
 // Values that all requests share: never written.
 var (

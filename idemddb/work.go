@@ -101,7 +101,7 @@ var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage",
 // StageErr says why work is not done although its code returned no error: ErrNotStaged. It says so once: after that, Settle completes the
 // work without what is not staged, for a wrapper whose code has told its caller of the error.
 func (w *Work) StageErr() error {
-	if w.claim != nil && w.claim.Settled() != "" {
+	if w.settledBySelf() != "" {
 		return nil
 	}
 
@@ -126,7 +126,7 @@ func (w *Work) HasEffect(err error) bool {
 
 	nothing := len(w.effects.Items) == 0 && len(w.effects.Messages) == 0 && w.failed == nil
 
-	return w.claim != nil && (isPermanent(err) || err == nil && nothing)
+	return w.claim != nil && (err == nil && nothing || isPermanent(err))
 }
 
 // GiveBack ends work that did not begin: its claim does not count as an attempt, as with [Claim.ReleaseUnused].
@@ -238,11 +238,23 @@ func (w *Work) settle(ctx context.Context, result []byte, omitted, err error) (w
 	return func() Ending { return w.committed(ctx, commit) }
 }
 
+// settledBySelf returns how the code has settled the claim itself; "" if it has not, or there is none.
+func (w *Work) settledBySelf() Kind {
+	if w.claim == nil {
+		return ""
+	}
+
+	w.claim.mu.Lock()
+	defer w.claim.mu.Unlock()
+
+	return w.claim.settled
+}
+
 // settleClaim settles the claim, unless the code has done it.
 func (w *Work) settleClaim(ctx context.Context, result []byte, omitted, err error) Ending {
 	c := w.claim
 
-	switch settled := c.Settled(); {
+	switch settled := w.settledBySelf(); {
 	case settled == Failed:
 		cause := &FailedError{Key: c.key, Cause: "ended by its handler", Attempts: c.attempt}
 
@@ -365,21 +377,4 @@ func (w *Work) reject(ctx context.Context, cause error) Ending {
 	default:
 		return Ending{Kind: e.Kind, Err: errors.Join(cause, err), Unknown: true}
 	}
-}
-
-// KindOf returns what an error of a claim, a commit or a completion says about its key; "" if it says nothing. It is for wrappers.
-func KindOf(err error) Kind {
-	for _, known := range []struct {
-		err  error
-		kind Kind
-	}{
-		{ErrUncommitted, Uncommitted}, {ErrUnsent, Unsent}, {ErrEffectRefused, EffectRefused}, {ErrInProgress, InProgress},
-		{ErrMismatch, Mismatch}, {ErrFailed, Refused}, {ErrCorrupt, Corrupt},
-	} {
-		if errors.Is(err, known.err) {
-			return known.kind
-		}
-	}
-
-	return ""
 }

@@ -203,7 +203,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the record of a claim ends with its lease, so that it can be deleted under a holder whose clock is behind",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/item.go",
 		old:  `held := lease.Add(2 * s.opts.ClockSkew); held`,
 		new:  `held := lease; held`,
 		pkg:  "idemddb", run: "TestARecordOutlivesItsLeaseByTwiceTheSkew",

@@ -235,8 +235,8 @@ var limitMutants = []mutant{
 	{
 		why:  "a permanent failure whose record does not get through is not in trouble",
 		file: "idemddb/work.go",
-		old:  `w.claim != nil && (isPermanent(err) || err == nil`,
-		new:  `w.claim != nil && (err == nil`,
+		old:  `w.claim != nil && (err == nil && nothing || isPermanent(err))`,
+		new:  `w.claim != nil && err == nil && nothing`,
 		pkg:  "lambdawrap", run: "TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither",
 	},
 	{

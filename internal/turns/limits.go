@@ -188,8 +188,8 @@ func (l *Limits) admit() {
 		return
 	}
 
-	l.endWaitForClaims()
 	l.Expect(n)
+	l.endWaitForClaims()
 
 	for _, t := range l.waiting[:n] {
 		l.insert(t)
