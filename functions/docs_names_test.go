@@ -47,6 +47,9 @@ func TestTablesHaveARowForEachName(t *testing.T) {
 		"parameters":             {"docs/deploy.md", "parameter", parameters},
 		"alarms":                 {"docs/operations.md", "alarm", alarms},
 		"outcomes":               {"docs/what-a-message-becomes.md", "outcome", constantsOf(t, "lambdawrap", "Outcome")},
+		"files of idemddb":       {"docs/code.md", "file of idemddb", filesOf(t, "idemddb")},
+		"files of lambdawrap":    {"docs/code.md", "file of lambdawrap", filesOf(t, "lambdawrap")},
+		"internal packages":      {"docs/code.md", "package", packagesOf(t, "internal", "idemddb/internal")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,6 +63,45 @@ func TestTablesHaveARowForEachName(t *testing.T) {
 			}
 		})
 	}
+}
+
+// filesOf are the files of a package without its tests.
+func filesOf(t *testing.T, dir string) (names []string) {
+	t.Helper()
+
+	for _, entry := range entriesOf(t, dir) {
+		if name := entry.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			names = append(names, name)
+		}
+	}
+
+	return names
+}
+
+// packagesOf are the packages in these directories.
+func packagesOf(t *testing.T, dirs ...string) (names []string) {
+	t.Helper()
+
+	for _, dir := range dirs {
+		for _, entry := range entriesOf(t, dir) {
+			if entry.IsDir() {
+				names = append(names, dir+"/"+entry.Name())
+			}
+		}
+	}
+
+	return names
+}
+
+func entriesOf(t *testing.T, dir string) []os.DirEntry {
+	t.Helper()
+
+	entries, err := os.ReadDir("../" + dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return entries
 }
 
 // namesOf are the parameters of the template and its alarms.
