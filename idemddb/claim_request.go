@@ -55,8 +55,8 @@ func (a *acquisition) single() *dynamodb.UpdateItemInput {
 	}
 }
 
-// statement is the claim as one statement of a shared request.
-func (a *acquisition) statement() types.BatchStatementRequest {
+// Statement is the claim as one statement of a shared request.
+func (a *acquisition) Statement() types.BatchStatementRequest {
 	s := a.store
 	a.last = s.stamp(a.deadline)
 

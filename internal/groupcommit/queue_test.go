@@ -34,6 +34,16 @@ func (s *slow) BatchExecuteStatement(
 	return &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(in.Statements))}, nil
 }
 
+// request is one that is done with its first answer. It is called when that is read.
+type request func()
+
+func (request) Statement() types.BatchStatementRequest    { return types.BatchStatementRequest{} }
+func (request) Single(context.Context) groupcommit.Answer { return groupcommit.Answer{} }
+func (r request) Read(groupcommit.Answer) (groupcommit.Step, error) {
+	r()
+	return groupcommit.Answered, nil
+}
+
 func TestAnAnswerIsNotReadAfterItsWriterHasLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,15 +67,12 @@ func TestAnAnswerIsNotReadAfterItsWriterHasLeft(t *testing.T) {
 
 				done, err := queue.Send(ctx, groupcommit.Write{
 					Key: key, Policy: retry.Policy{End: time.Now().Add(time.Second)},
-					Statement: func() types.BatchStatementRequest { return types.BatchStatementRequest{} },
-					Read: func(groupcommit.Answer) (groupcommit.Step, error) {
+					Request: request(func() {
 						mu.Lock()
 						defer mu.Unlock()
 
 						read = append(read, key)
-
-						return groupcommit.Answered, nil
-					},
+					}),
 				})
 
 				if want := map[bool]error{true: context.DeadlineExceeded}[key == "b"]; !done || !errors.Is(err, want) {
@@ -94,9 +101,7 @@ func TestAWriteIsSentAfterOneWhoseWriterLeftBeforeItsRequest(t *testing.T) {
 		queue := &groupcommit.Queue{Client: &groupcommit.Client{API: &slow{}}}
 		send := func(ctx context.Context) error {
 			_, err := queue.Send(ctx, groupcommit.Write{
-				Key: "k", Policy: retry.Policy{End: time.Now().Add(time.Minute)},
-				Single: func(context.Context) groupcommit.Answer { return groupcommit.Answer{} },
-				Read:   func(groupcommit.Answer) (groupcommit.Step, error) { return groupcommit.Answered, nil },
+				Key: "k", Policy: retry.Policy{End: time.Now().Add(time.Minute)}, Request: request(func() {}),
 			})
 
 			return err

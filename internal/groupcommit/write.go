@@ -9,18 +9,26 @@ import (
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
-// Write is one conditional write on one item, with all of its tries. Only one goroutine at a time calls its functions.
+// Write is one conditional write on one item, with all of its tries.
 type Write struct {
+	Request
+
 	Key     string // of the item
 	Policy  retry.Policy
 	OnRetry func() // called before each further try
+}
 
-	Statement func() types.BatchStatementRequest // the next try as a statement of a shared request
-	Single    func(context.Context) Answer       // makes the next try by a request of its own
+// Request makes the tries of a write. Only one goroutine at a time calls its methods.
+type Request interface {
+	// Statement returns the next try as a statement of a shared request.
+	Statement() types.BatchStatementRequest
+
+	// Single makes the next try by a request of its own.
+	Single(ctx context.Context) Answer
 
 	// Read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step. Read is not
 	// called any more when Send has returned. It must not use the Queue, which is locked meanwhile.
-	Read func(Answer) (Step, error)
+	Read(answer Answer) (Step, error)
 }
 
 // Answer is the answer to one try of a write.
