@@ -16,8 +16,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
-// Read takes the answer to the last try.
-func (a *acquisition) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
+// read takes the answer to the last try.
+func (a *acquisition) read(answer groupcommit.Answer) (groupcommit.Step, error) {
 	if answer.Err == nil {
 		return a.won(answer)
 	}

@@ -55,8 +55,8 @@ func (a *acquisition) single() *dynamodb.UpdateItemInput {
 	}
 }
 
-// Statement is the claim as one statement of a shared request.
-func (a *acquisition) Statement() types.BatchStatementRequest {
+// statement is the claim as one statement of a shared request.
+func (a *acquisition) statement() types.BatchStatementRequest {
 	s := a.store
 	a.last = s.stamp(a.deadline)
 

@@ -100,15 +100,15 @@ func (r *rejecting) single() *dynamodb.UpdateItemInput {
 	return in
 }
 
-// Read takes the answer. A record that an earlier try of this call wrote is a success.
-func (r *rejecting) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
+// read takes the answer. A record that an earlier try of this call wrote is a success.
+func (r *rejecting) read(answer groupcommit.Answer) (groupcommit.Step, error) {
 	if found, ok := retry.Refusal(answer.Err); ok && found != nil {
 		if rec, err := r.store.decode(found); err == nil && rec.isOwn(r.token) {
 			return groupcommit.Answered, nil
 		}
 	}
 
-	does, err := r.acquisition.Read(answer)
+	does, err := r.acquisition.read(answer)
 	r.claim = nil
 
 	return does, err

@@ -20,10 +20,10 @@ import (
 // time uses it.
 type request interface {
 	single() *dynamodb.UpdateItemInput
-	Statement() types.BatchStatementRequest
+	statement() types.BatchStatementRequest
 
-	// Read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step.
-	Read(answer groupcommit.Answer) (groupcommit.Step, error)
+	// read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step.
+	read(answer groupcommit.Answer) (groupcommit.Step, error)
 }
 
 // write is one conditional update of one record.
@@ -64,9 +64,9 @@ type fencedWrite struct {
 
 func (f *fencedWrite) single() *dynamodb.UpdateItemInput { return f.build().input(f.store) }
 
-func (f *fencedWrite) Statement() types.BatchStatementRequest { return f.build().statement(f.store) }
+func (f *fencedWrite) statement() types.BatchStatementRequest { return f.build().statement(f.store) }
 
-func (f *fencedWrite) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
+func (f *fencedWrite) read(answer groupcommit.Answer) (groupcommit.Step, error) {
 	if answer.Err == nil {
 		if len(answer.Item) == 0 && !answer.Shared {
 			return groupcommit.SendAgain, retry.ErrNoContent
@@ -193,7 +193,7 @@ var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
 // send sends a request until it is answered, in a shared request if there is a batch. Its error is that of a request without an
 // answer.
 func (s *Store) send(ctx context.Context, b *Batch, key string, p retry.Policy, r request) error {
-	write := groupcommit.Write{Request: sending{s, r}, Key: key, Policy: p, OnRetry: onRetry(ctx)}
+	write := groupcommit.Write{Request: sending{r, s}, Key: key, Policy: p, OnRetry: onRetry(ctx)}
 
 	if b != nil && b.queue != nil {
 		if done, err := b.queue.Send(ctx, write); done {
@@ -210,9 +210,14 @@ func (s *Store) send(ctx context.Context, b *Batch, key string, p retry.Policy, 
 
 // sending is a request of a Store, as it is sent.
 type sending struct {
-	store *Store
 	request
+
+	store *Store
 }
+
+func (s sending) Statement() types.BatchStatementRequest { return s.statement() }
+
+func (s sending) Read(answer groupcommit.Answer) (groupcommit.Step, error) { return s.read(answer) }
 
 // Single makes one try with a request of its own.
 func (s sending) Single(ctx context.Context) groupcommit.Answer {
