@@ -1,14 +1,15 @@
 package idemddb
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
+	"fmt"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
@@ -99,81 +100,6 @@ func (s *Store) newAcquisition(ctx context.Context, key string, opts *ClaimOptio
 	}, err
 }
 
-// tokenMark ends the request id in an owner token.
-const tokenMark = "/"
-
-// newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.
-// The request id is there for operators.
-func newToken(requestID string) string {
-	if requestID == "" {
-		return rand.Text()
-	}
-
-	return requestID + tokenMark + rand.Text()
-}
-
-// requestID is the id of the Lambda invocation; "" outside of Lambda.
-func requestID(ctx context.Context) string {
-	if lc, ok := lambdacontext.FromContext(ctx); ok {
-		return lc.AwsRequestID
-	}
-
-	return ""
-}
-
-// cached looks the key up in memory. It returns false if the key is not there.
-func (a *acquisition) cached() bool {
-	if a.store.cache == nil {
-		return false
-	}
-
-	found := a.store.cache.get(a.partition, a.key, a.store.opts.Now())
-	if found == nil {
-		return false
-	}
-
-	if a.fingerprint != "" && found.fingerprint != "" && a.fingerprint != found.fingerprint {
-		a.err = keyError("claim", a.key, ErrMismatch)
-	} else {
-		a.record, a.result = &found.record, found.result
-	}
-
-	return true
-}
-
-// trace returns the text of Options.Trace for one call, or "" if there is none to keep. A panic of it is no text: the key matters more.
-func (s *Store) trace(ctx context.Context) (text string) {
-	if s.opts.Trace == nil {
-		return ""
-	}
-
-	defer func() {
-		if recover() != nil {
-			text = ""
-		}
-	}()
-
-	return keptTrace(s.opts.Trace(ctx))
-}
-
-// maxTrace is the longest text of Options.Trace that is kept, in bytes. A traceparent of W3C Trace Context has 55.
-const maxTrace = 128
-
-// keptTrace returns the text if a record may hold it, else "".
-func keptTrace(text string) string {
-	if len(text) > maxTrace {
-		return ""
-	}
-
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] > '~' {
-			return ""
-		}
-	}
-
-	return text
-}
-
 // wait tries to claim the key, and again for as long as the caller waits for another worker.
 func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func()) {
 	end := time.Now().Add(limit)
@@ -234,26 +160,13 @@ func (a *acquisition) ask(ctx context.Context, b *Batch, p retry.Policy) {
 	}
 
 	b.answered(true, a.answers)
-	a.follow(ctx, p, a.recreate)
+
+	if a.err != nil {
+		a.follow(ctx, p, a.recreate)
+	}
 
 	if a.claim != nil && !a.hold(ctx, p) {
 		a.claim, a.err = nil, keyError("claim", a.key, errLate)
-	}
-}
-
-// follow does what a refusal asks for that only another request can answer. recreate is called for a record past its retention.
-func (a *acquisition) follow(ctx context.Context, p retry.Policy, recreate func(context.Context, retry.Policy, *storedRecord)) {
-	rare, ok := errors.AsType[*rareError](a.err)
-	if !ok {
-		return
-	}
-
-	a.err = nil
-
-	if rare.isExpired {
-		recreate(ctx, p, rare.found)
-	} else {
-		a.err = a.markFailed(ctx, p, rare.found)
 	}
 }
 
@@ -268,4 +181,156 @@ func (a *acquisition) hold(ctx context.Context, p retry.Policy) bool {
 	_, err := a.claim.lengthen(ctx, a.deadline, p)
 
 	return err == nil && a.claim.left() > 0
+}
+
+// stamp is the time of one try and the end of the lease that it asks for.
+type stamp struct {
+	now   time.Time
+	lease time.Time
+}
+
+// stamp reads the clock for one try. The lease is measured from before the request is sent, so the holder never trusts it for longer
+// than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
+func (s *Store) stamp(deadline time.Time) stamp {
+	lease := s.opts.Lease
+	if !deadline.IsZero() {
+		lease = max(0, min(lease, time.Until(deadline)))
+	}
+
+	now := s.opts.Now()
+
+	return stamp{now: now, lease: time.UnixMilli(now.Add(lease).UnixMilli())}
+}
+
+// read takes the answer to the last try.
+func (a *acquisition) read(answer groupcommit.Answer) (groupcommit.Step, error) {
+	if answer.Err == nil {
+		return a.won(answer)
+	}
+
+	_, duplicate := errors.AsType[*types.DuplicateItemException](answer.Err)
+	found, isRefused := retry.Refusal(answer.Err)
+
+	switch {
+	case (duplicate || isRefused && found == nil) && answer.Shared: // there is a record after all, or there is none
+		if a.turns++; a.turns == maxTurns {
+			return groupcommit.SendSingle, nil
+		}
+
+		a.insert = !duplicate
+
+		return groupcommit.SendOther, nil
+	case isRefused && found == nil:
+		a.err = keyError("claim", a.key, fmt.Errorf("%w: %w", errChanged, answer.Err))
+
+		return groupcommit.Answered, nil
+	case isRefused:
+		a.conflict(found)
+
+		return groupcommit.Answered, nil
+	default:
+		return groupcommit.SendAgain, answer.Err
+	}
+}
+
+// won reads the answer to a claim that was applied. A claim with a wrong fencing token could never be completed, so an answer from
+// which the token does not follow is not accepted.
+func (a *acquisition) won(answer groupcommit.Answer) (groupcommit.Step, error) {
+	switch {
+	case answer.Shared && a.insert:
+		a.take(firstFence(a.last), 1, false, a.last.lease)
+
+		return groupcommit.Answered, nil
+	case len(answer.Item) == 0 && answer.Shared:
+		return groupcommit.SendSingle, nil
+	case len(answer.Item) == 0:
+		return groupcommit.SendAgain, retry.ErrNoContent
+	}
+
+	rec, err := a.store.decode(answer.Item)
+
+	switch {
+	case err != nil && answer.Shared: // the record as it was cannot be read; as it is now, it perhaps can
+		return groupcommit.SendSingle, nil
+	case err != nil:
+		a.err = keyError("claim", a.key, err)
+	case answer.Shared: // the item as it was before
+		a.take(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.last.lease)
+		a.takenFrom(rec.Trace)
+	default:
+		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())
+		a.takenFrom(rec.PreviousTrace)
+	}
+
+	return groupcommit.Answered, nil
+}
+
+func (a *acquisition) take(fence int64, attempt int, takeover bool, lease time.Time) {
+	a.claim = &Claim{
+		store: a.store, key: a.key, partition: a.partition, token: a.token, fingerprint: a.fingerprint,
+		fence: fence, attempt: attempt, takeover: takeover, skipResult: a.skipResult, lease: lease, trace: a.trace,
+		staging: staging{store: a.store, key: a.key, partition: a.partition},
+	}
+}
+
+// takenFrom keeps the traceparent that the claim before had, if the claim is a takeover.
+func (a *acquisition) takenFrom(trace string) {
+	if a.store.opts.Trace != nil && a.claim != nil && a.claim.takeover {
+		a.claim.takenFrom = trace
+	}
+}
+
+func (a *acquisition) event() Event {
+	e := Event{Key: a.key, Err: a.err}
+
+	switch {
+	case a.claim != nil:
+		e.Kind, e.Fence, e.Attempt = Claimed, a.claim.fence, a.claim.attempt
+		if a.claim.takeover {
+			e.Kind, e.Trace = Takeover, a.claim.takenFrom
+		}
+	case errors.Is(a.err, errUnread):
+		e.Kind = Replayed
+	case a.record != nil:
+		e.Kind, e.Fence, e.Attempt, e.Trace = Replayed, a.record.Fence, a.record.Attempts, a.record.Trace
+	default:
+		e.Kind = cmp.Or(KindOf(a.err), Unanswered)
+	}
+
+	return e
+}
+
+// cached looks the key up in memory. It returns false if the key is not there.
+func (a *acquisition) cached() bool {
+	if a.store.cache == nil {
+		return false
+	}
+
+	found := a.store.cache.get(a.partition, a.key, a.store.opts.Now())
+	if found == nil {
+		return false
+	}
+
+	if a.fingerprint != "" && found.fingerprint != "" && a.fingerprint != found.fingerprint {
+		a.err = keyError("claim", a.key, ErrMismatch)
+	} else {
+		a.record, a.result = &found.record, found.result
+	}
+
+	return true
+}
+
+// trace returns the text of Options.Trace for one call, or "" if there is none to keep. A panic of it is no text: the key matters more.
+func (s *Store) trace(ctx context.Context) (text string) {
+	if s.opts.Trace == nil {
+		return ""
+	}
+
+	defer func() {
+		if recover() != nil {
+			text = ""
+		}
+	}()
+
+	return keptTrace(s.opts.Trace(ctx))
 }

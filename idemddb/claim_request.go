@@ -1,30 +1,9 @@
 package idemddb
 
 import (
-	"time"
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
-
-// stamp is the time of one try and the end of the lease that it asks for.
-type stamp struct {
-	now   time.Time
-	lease time.Time
-}
-
-// stamp reads the clock for one try. The lease is measured from before the request is sent, so the holder never trusts it for longer
-// than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
-func (s *Store) stamp(deadline time.Time) stamp {
-	lease := s.opts.Lease
-	if !deadline.IsZero() {
-		lease = max(0, min(lease, time.Until(deadline)))
-	}
-
-	now := s.opts.Now()
-
-	return stamp{now: now, lease: time.UnixMilli(now.Add(lease).UnixMilli())}
-}
 
 // single is the claim as a request of its own.
 func (a *acquisition) single() *dynamodb.UpdateItemInput {

@@ -1,6 +1,8 @@
 package idemddb
 
 import (
+	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -134,4 +137,44 @@ func (c *Claim) heldValues() item {
 	values[":zero"] = zeroValue
 
 	return values
+}
+
+// tokenMark ends the request id in an owner token.
+const tokenMark = "/"
+
+// newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.
+// The request id is there for operators.
+func newToken(requestID string) string {
+	if requestID == "" {
+		return rand.Text()
+	}
+
+	return requestID + tokenMark + rand.Text()
+}
+
+// requestID is the id of the Lambda invocation; "" outside of Lambda.
+func requestID(ctx context.Context) string {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		return lc.AwsRequestID
+	}
+
+	return ""
+}
+
+// maxTrace is the longest text of Options.Trace that is kept, in bytes. A traceparent of W3C Trace Context has 55.
+const maxTrace = 128
+
+// keptTrace returns the text if a record may hold it, else "".
+func keptTrace(text string) string {
+	if len(text) > maxTrace {
+		return ""
+	}
+
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return ""
+		}
+	}
+
+	return text
 }

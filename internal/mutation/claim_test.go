@@ -4,7 +4,7 @@ package mutation
 var claimMutants = []mutant{
 	{
 		why:  "a claim that is recognised by its owner token trusts a lease from now on, not the stored one",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/claim_refused.go",
 		old: `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:
 		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())`,
 		new: `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:
@@ -13,7 +13,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a record with the own token is a won claim although its key was ended as FAILED meanwhile",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/claim_refused.go",
 		old: `switch {
 	case rec.State == stateFailed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}`,
@@ -24,21 +24,21 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a record with the own token is a won claim although its key was released meanwhile",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/claim_refused.go",
 		old:  `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:`,
 		new:  `case rec.State == stateInProgress && rec.Lease != nil:`,
 		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
 	{
 		why:  "a record with the own token is a won claim although it is completed",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/claim_refused.go",
 		old:  `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:`,
 		new:  `case rec.Lease != nil && *rec.Lease > 0:`,
 		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
 	{
 		why:  "a takeover that was given back unused is claimed as a fresh start after a lost reply",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/claim_refused.go",
 		old: `*rec.Lease > 0:
 		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())`,
 		new: `*rec.Lease > 0:
@@ -75,28 +75,28 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the fencing token falls when a record past its retention is claimed by a clock that is behind",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/claim_refused.go",
 		old:  `return max(*old.Fence+1, firstFence(a.last))`,
 		new:  `return firstFence(a.last)`,
 		pkg:  "idemddb", run: "TestTheFencingTokenOfARecordPastItsRetentionRisesWithAnyClock",
 	},
 	{
 		why:  "the fencing token of a record past its retention does not follow the clock, so that a deletion could make it fall later",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/claim_refused.go",
 		old:  `return max(*old.Fence+1, firstFence(a.last))`,
 		new:  `return *old.Fence + 1`,
 		pkg:  "idemddb", run: "TestTheFencingTokenOfARecordPastItsRetentionRisesWithAnyClock",
 	},
 	{
 		why:  "a claim of a record past its retention is held although nothing says that it was written",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/claim_refused.go",
 		old:  `if err == nil && len(out.Attributes) == 0 {`,
 		new:  `if err == nil && out == nil {`,
 		pkg:  "idemddb", run: "TestAnEmptyAnswerToAClaimProvesNothing",
 	},
 	{
 		why:  "an answer to a claim without content is taken for a new key",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/acquire.go",
 		old: `case len(answer.Item) == 0:
 		return groupcommit.SendAgain, retry.ErrNoContent`,
 		new: `case len(answer.Item) == 0:
@@ -107,7 +107,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "an UPDATE that does not return its old item is taken for a new key",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/acquire.go",
 		old: `case len(answer.Item) == 0 && answer.Shared:
 		return groupcommit.SendSingle, nil`,
 		new: `case len(answer.Item) == 0 && answer.Shared:
@@ -118,7 +118,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "an unknown outcome of the write that ends a key is answered as ErrFailed, so that a message is dead-lettered without proof",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/claim_refused.go",
 		old: `default:
 		return keyError("claim", a.key, err)
 	}`,
@@ -129,7 +129,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a claim is ended as FAILED, and ErrFailed is the answer, although its holder has renewed or released it meanwhile",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/claim_refused.go",
 		old: `case errors.Is(err, ErrFenced):
 		return keyError("claim", a.key, errChanged) // it was`,
 		new: `case errors.Is(err, ErrFenced):
@@ -210,7 +210,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a lease is not cut to the deadline",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/acquire.go",
 		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
 		new:  `lease = max(0, lease)`,
 		pkg:  "idemddb", run: "TestALeaseIsBoundByTheInvocationAndNotByTheContext",

@@ -196,7 +196,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a record with unsent messages is cached",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/claim_refused.go",
 		old:  `case rec.State == stateCompleted && len(rec.Outbox) > 0:`,
 		new:  `case rec.State == stateCompleted && rec.Outbox == nil && rec.Parked == nil && len(rec.Tx) < 0:`,
 		pkg:  "idemddb", run: "TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent",

@@ -32,28 +32,28 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a text of any length is kept, so that a record outgrows 1 KB",
-		file: "idemddb/acquire.go",
+		file: "idemddb/item.go",
 		old:  `if len(text) > maxTrace {`,
 		new:  `if len(text) > 2*maxTrace {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a text with a line break is kept, and forges a line of a log",
-		file: "idemddb/acquire.go",
+		file: "idemddb/item.go",
 		old:  `if text[i] <= ' ' || text[i] > '~' {`,
 		new:  `if text[i] > '~' {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a claim after a release is linked to the run before, as if it were a takeover",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/acquire.go",
 		old:  `a.claim != nil && a.claim.takeover {`,
 		new:  `a.claim != nil {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
 	},
 	{
 		why:  "a takeover whose answer is lost does not know the run before",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/claim_refused.go",
 		old: `a.takenFrom(rec.PreviousTrace)
 	default: // a new token`,
 		new: `a.takenFrom(rec.Trace)
@@ -62,7 +62,7 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a takeover in a batch is linked to what the run before had taken over, not to it",
-		file: "idemddb/claim_answer.go",
+		file: "idemddb/acquire.go",
 		old:  `a.takenFrom(rec.Trace)`,
 		new:  `a.takenFrom(rec.PreviousTrace)`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/batch:_claims_keep_their_runs",

@@ -1,98 +1,16 @@
 package idemddb
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
-
-// read takes the answer to the last try.
-func (a *acquisition) read(answer groupcommit.Answer) (groupcommit.Step, error) {
-	if answer.Err == nil {
-		return a.won(answer)
-	}
-
-	_, duplicate := errors.AsType[*types.DuplicateItemException](answer.Err)
-	found, isRefused := retry.Refusal(answer.Err)
-
-	switch {
-	case (duplicate || isRefused && found == nil) && answer.Shared: // there is a record after all, or there is none
-		if a.turns++; a.turns == maxTurns {
-			return groupcommit.SendSingle, nil
-		}
-
-		a.insert = !duplicate
-
-		return groupcommit.SendOther, nil
-	case isRefused && found == nil:
-		a.err = keyError("claim", a.key, fmt.Errorf("%w: %w", errChanged, answer.Err))
-
-		return groupcommit.Answered, nil
-	case isRefused:
-		a.conflict(found)
-
-		return groupcommit.Answered, nil
-	default:
-		return groupcommit.SendAgain, answer.Err
-	}
-}
-
-// won reads the answer to a claim that was applied. A claim with a wrong fencing token could never be completed, so an answer from
-// which the token does not follow is not accepted.
-func (a *acquisition) won(answer groupcommit.Answer) (groupcommit.Step, error) {
-	switch {
-	case answer.Shared && a.insert:
-		a.take(firstFence(a.last), 1, false, a.last.lease)
-
-		return groupcommit.Answered, nil
-	case len(answer.Item) == 0 && answer.Shared:
-		return groupcommit.SendSingle, nil
-	case len(answer.Item) == 0:
-		return groupcommit.SendAgain, retry.ErrNoContent
-	}
-
-	rec, err := a.store.decode(answer.Item)
-
-	switch {
-	case err != nil && answer.Shared: // the record as it was cannot be read; as it is now, it perhaps can
-		return groupcommit.SendSingle, nil
-	case err != nil:
-		a.err = keyError("claim", a.key, err)
-	case answer.Shared: // the item as it was before
-		a.take(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.last.lease)
-		a.takenFrom(rec.Trace)
-	default:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())
-		a.takenFrom(rec.PreviousTrace)
-	}
-
-	return groupcommit.Answered, nil
-}
-
-func (a *acquisition) take(fence int64, attempt int, takeover bool, lease time.Time) {
-	a.claim = &Claim{
-		store: a.store, key: a.key, partition: a.partition, token: a.token, fingerprint: a.fingerprint,
-		fence: fence, attempt: attempt, takeover: takeover, skipResult: a.skipResult, lease: lease, trace: a.trace,
-		staging: staging{store: a.store, key: a.key, partition: a.partition},
-	}
-}
-
-// takenFrom keeps the traceparent that the claim before had, if the claim is a takeover.
-func (a *acquisition) takenFrom(trace string) {
-	if a.store.opts.Trace != nil && a.claim != nil && a.claim.takeover {
-		a.claim.takenFrom = trace
-	}
-}
 
 // rareError is a refusal that only another request can answer: the record is past its retention, or its lease is over.
 type rareError struct {
@@ -145,6 +63,22 @@ func (a *acquisition) own(rec *storedRecord) {
 		a.takenFrom(rec.PreviousTrace)
 	default: // a new token, because no claim is granted to the one in the record
 		a.token, a.err = newToken(rec.holder()), keyError("claim", a.key, errChanged)
+	}
+}
+
+// follow does what a refusal asks for that only another request can answer. recreate is called for a record past its retention.
+func (a *acquisition) follow(ctx context.Context, p retry.Policy, recreate func(context.Context, retry.Policy, *storedRecord)) {
+	rare, ok := errors.AsType[*rareError](a.err)
+	if !ok {
+		return
+	}
+
+	a.err = nil
+
+	if rare.isExpired {
+		recreate(ctx, p, rare.found)
+	} else {
+		a.err = a.markFailed(ctx, p, rare.found)
 	}
 }
 
@@ -262,24 +196,4 @@ func (a *acquisition) buildFailure(rec *storedRecord, cause string) write {
 		":seen": numberValue(*rec.Lease), ":failed": failedValue,
 		":exp": numberValue(a.store.expiry(now.now, now.lease)), ":err": stringValue(cause),
 	}}
-}
-
-func (a *acquisition) event() Event {
-	e := Event{Key: a.key, Err: a.err}
-
-	switch {
-	case a.claim != nil:
-		e.Kind, e.Fence, e.Attempt = Claimed, a.claim.fence, a.claim.attempt
-		if a.claim.takeover {
-			e.Kind, e.Trace = Takeover, a.claim.takenFrom
-		}
-	case errors.Is(a.err, errUnread):
-		e.Kind = Replayed
-	case a.record != nil:
-		e.Kind, e.Fence, e.Attempt, e.Trace = Replayed, a.record.Fence, a.record.Attempts, a.record.Trace
-	default:
-		e.Kind = cmp.Or(KindOf(a.err), Unanswered)
-	}
-
-	return e
 }
