@@ -111,16 +111,6 @@ func (c *Claim) Deadline() time.Time {
 	return c.lease
 }
 
-// Settled returns how the claim ended: Completed, Released or Failed. It returns "" while the claim is open and if the outcome of its
-// settlement is unknown. It is for wrappers, whose handler may settle the claim itself.
-func (c *Claim) Settled() Kind {
-	c.mustExist()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	return c.settled
-}
-
 // Held reports whether the claim's lease is not over by Options.Now, and no write of the claim was fenced. It is for wrappers, whose work
 // may begin some time after the claim.
 func (c *Claim) Held() bool {

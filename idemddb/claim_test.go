@@ -28,7 +28,6 @@ func TestAMethodOfANilClaimPanicsWithTheReason(t *testing.T) {
 		"Attempt":       func() { c.Attempt() },
 		"Takeover":      func() { c.Takeover() },
 		"Deadline":      func() { c.Deadline() },
-		"Settled":       func() { c.Settled() },
 		"Held":          func() { c.Held() },
 		"Keep":          func() { c.Keep(t.Context()) },
 		"Complete":      func() { _ = c.Complete(t.Context(), nil) },

@@ -27,11 +27,11 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 		return keyError("complete", c.key, err)
 	}
 
-	return c.completeWith(ctx, result, c.staging.take())
+	return c.storeAndComplete(ctx, result, c.staging.take())
 }
 
-// completeWith completes with a result, or without it if it cannot be kept.
-func (c *Claim) completeWith(ctx context.Context, result []byte, e Effects) error {
+// storeAndComplete completes with a result, or without it if it cannot be kept.
+func (c *Claim) storeAndComplete(ctx context.Context, result []byte, e Effects) error {
 	var (
 		value   types.AttributeValue
 		omitted error
@@ -41,15 +41,15 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, e Effects) erro
 		value, omitted = c.store.resultValue(ctx, owner{c.partition, c.token, c.left()}, result, e)
 	}
 
-	if err := c.write(ctx, value, e, omitted); err != nil || omitted == nil {
+	if err := c.completeOrCommit(ctx, value, e, omitted); err != nil || omitted == nil {
 		return err
 	}
 
 	return keyError("complete", c.key, omitted)
 }
 
-// write completes the claim, together with the effects if there are any. omitted says why the result is not kept.
-func (c *Claim) write(ctx context.Context, result types.AttributeValue, e Effects, omitted error) error {
+// completeOrCommit completes the claim, together with the effects if there are any. omitted says why the result is not kept.
+func (c *Claim) completeOrCommit(ctx context.Context, result types.AttributeValue, e Effects, omitted error) error {
 	if len(e.Items) == 0 && len(e.Messages) == 0 {
 		return c.complete(ctx, result, omitted)
 	}
@@ -57,14 +57,14 @@ func (c *Claim) write(ctx context.Context, result types.AttributeValue, e Effect
 	return c.commit(ctx, result, e, omitted)
 }
 
-// record completes the claim with a result, or with a mark in its place if it was omitted for a reason.
-func (c *Claim) record(ctx context.Context, result []byte, omitted error) error {
+// completeWork completes the claim with a result, or with a mark in its place if it was omitted for a reason.
+func (c *Claim) completeWork(ctx context.Context, result []byte, omitted error) error {
 	e := c.staging.take()
 	if omitted == nil {
-		return c.completeWith(ctx, result, e)
+		return c.storeAndComplete(ctx, result, e)
 	}
 
-	return c.write(ctx, omittedValue, e, omitted)
+	return c.completeOrCommit(ctx, omittedValue, e, omitted)
 }
 
 func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitted error) error {

@@ -31,7 +31,7 @@ func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) erro
 		return err
 	}
 
-	return c.completeWith(ctx, result, all)
+	return c.storeAndComplete(ctx, result, all)
 }
 
 // commit completes the claim with what was staged.

@@ -61,7 +61,7 @@ func Do[T any](
 		result, omitted = exactjson.Marshal(value)
 	}
 
-	switch e = work.settle(ctx, result, omitted, err)(); {
+	switch e = work.beginSettle(ctx, result, omitted, err)(); {
 	case e.BySelf:
 		return value, err
 	case e.Record != nil:
@@ -79,7 +79,7 @@ func run[T any](ctx context.Context, work *Work, fn func(context.Context) (T, er
 
 	defer func() {
 		if !returned {
-			work.Settle(ctx, nil, errors.New("the work panicked or ended its goroutine"))()
+			work.Settle(ctx, nil, errors.New("the work panicked or ended its goroutine"))
 		}
 	}()
 

@@ -54,6 +54,18 @@ var (
 	// failed, because its next delivery sends them.
 	ErrUnsent = errors.New("completed, with messages not sent yet")
 
+	// ErrNotStaged: nothing was completed, and the key is released, with one attempt more. Work returned no error although what it has to
+	// write is not staged: [Stage] refused it and the error was ignored; or the work ran without a claim and did not call Stage, not even
+	// as Stage(ctx, Effects{}), which means that there is nothing to write. This is a bug of the work: its effect would be lost.
+	ErrNotStaged = errors.New("the work succeeded, but what it has to write is not staged")
+
+	// ErrNoRecord: nothing was written; the key has no record. Only [Store.Reopen] returns it.
+	ErrNoRecord = errors.New("it has no record")
+
+	// ErrCompleted: nothing was written; the key is completed, and its record answers until its retention ends. Only [Store.Reopen]
+	// returns it.
+	ErrCompleted = errors.New("it completed; its record answers until its retention ends")
+
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.
 	ErrBadKey = errors.New("bad key")
 

@@ -133,30 +133,6 @@ func ExampleRecord() {
 	// answers until 2026-01-09 12:00:00 +0000 UTC
 }
 
-// A wrapper asks whether the work has settled its claim itself.
-func ExampleClaim_Settled() {
-	ctx := context.Background()
-	store, _ := inMemory(nil)
-
-	claim, record, err := store.Claim(ctx, "payment-1", nil)
-	if err != nil || record != nil {
-		fmt.Println("in progress, or paid before:", err)
-
-		return
-	}
-
-	fmt.Printf("%q\n", claim.Settled())
-
-	if err := claim.Complete(ctx, nil); err != nil {
-		fmt.Println(err)
-	}
-
-	fmt.Printf("%q\n", claim.Settled())
-	// Output:
-	// ""
-	// "completed"
-}
-
 func ExampleClaim_Key() {
 	store, _ := inMemory(nil)
 

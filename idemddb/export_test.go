@@ -151,3 +151,11 @@ func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, caus
 
 // Meaning is what Effects.Refused says.
 func (e *EffectError) Meaning() error { return e.meaning() }
+
+// Settled is how a claim was settled; "" while it is open, and if the outcome of its settlement is not known.
+func (c *Claim) Settled() Kind {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.settled
+}

@@ -10,7 +10,7 @@ import (
 // Reopen lets a key that failed for good be claimed again, with its attempts counted from zero: for an operator who has
 // mended the cause. A key that is in progress or was released already is no error. It costs 2 requests and 2 WCU.
 //
-// Errors: ErrBadKey; ErrCorrupt; an error if the key has no record, or completed: nothing was written. After any other error the
+// Errors: ErrBadKey, ErrCorrupt, ErrNoRecord, ErrCompleted: nothing was written. After any other error the
 // outcome is unknown; reopening again is safe.
 func (s *Store) Reopen(ctx context.Context, key string) error {
 	if s.disabled {
@@ -34,11 +34,11 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 		case err == nil, found != nil && found.State == stateInProgress:
 			return nil
 		case found != nil && found.State == stateCompleted:
-			return keyError("reopen", key, errors.New("it completed; its record answers until its retention ends"))
+			return keyError("reopen", key, ErrCompleted)
 		case found != nil:
 			token, fence = *found.Token, *found.Fence
 		case errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt):
-			return keyError("reopen", key, errors.New("it has no record"))
+			return keyError("reopen", key, ErrNoRecord)
 		default:
 			return keyError("reopen", key, err)
 		}

@@ -102,7 +102,7 @@ func TestStageErrIsReturnedOnce(t *testing.T) {
 			work := beginWork(f, f.store, key, opts)
 			_, _ = ignores(work.Context(f.Context()))
 			is(f, work.StageErr(), idemddb.ErrNotStaged)
-			must(f, work.StageErr(), work.Settle(f.Context(), nil, nil)().Err)
+			must(f, work.StageErr(), work.Settle(f.Context(), nil, nil).Err)
 		}
 
 		happened(f, f.db, "a", 2)
@@ -130,7 +130,7 @@ func TestWorkOfWhichStageRefusedSomethingIsNotCompleted(t *testing.T) {
 			work := beginWork(f, f.store, fmt.Sprint(opts != nil), opts)
 			_, _ = ignores(work.Context(f.Context()))
 
-			e := work.Settle(f.Context(), nil, nil)()
+			e := work.Settle(f.Context(), nil, nil)
 			is(f, e.Err, idemddb.ErrNotStaged)
 
 			if e.Kind != idemddb.Released || e.Done || e.Unknown {

@@ -94,7 +94,7 @@ func TestStageRefusesWhatCannotBeWritten(t *testing.T) {
 
 			is(t, begun.Claim().Complete(t.Context(), nil), idemddb.ErrNotStaged)
 			is(t, begun.StageErr(), idemddb.ErrNotStaged)
-			must(t, begun.Settle(t.Context(), nil, nil)().Err) // what was staged before is unharmed
+			must(t, begun.Settle(t.Context(), nil, nil).Err) // what was staged before is unharmed
 		})
 	}
 }
@@ -173,7 +173,7 @@ func TestAllMessagesOfARecordCanBeParked(t *testing.T) {
 	}
 
 	is(t, work.StageErr(), idemddb.ErrNotStaged)
-	must(t, work.Settle(t.Context(), nil, nil)().Err)
+	must(t, work.Settle(t.Context(), nil, nil).Err)
 
 	if it := recordOf(db, "many"); it["outbox"] != nil || it["parked"] == nil {
 		t.Error("the messages are not parked")
@@ -311,7 +311,7 @@ func TestStageSaysWhereThereIsNoClaim(t *testing.T) {
 		"complete": func(w *idemddb.Work) error { return w.Claim().Complete(t.Context(), nil) },
 		"release":  func(w *idemddb.Work) error { return w.Claim().Release(t.Context(), nil) },
 		"fail":     func(w *idemddb.Work) error { return w.Claim().Fail(t.Context(), nil) },
-		"settle":   func(w *idemddb.Work) error { return w.Settle(t.Context(), nil, nil)().Err },
+		"settle":   func(w *idemddb.Work) error { return w.Settle(t.Context(), nil, nil).Err },
 		"late": func(w *idemddb.Work) error {
 			stop, err := w.Abandon(t.Context())
 			stop()
@@ -350,7 +350,7 @@ func TestUnstageForgetsWhatWasStaged(t *testing.T) {
 	}
 
 	must(t, idemddb.Stage(work, items(counted("a"), counted("b"))))
-	must(t, w.Settle(t.Context(), nil, nil)().Err)
+	must(t, w.Settle(t.Context(), nil, nil).Err)
 	happened(t, db, "a", 1)
 	happened(t, db, "b", 1)
 

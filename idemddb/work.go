@@ -43,7 +43,7 @@ type Ending struct {
 	// BySelf reports that the code settled its claim itself, as Kind says.
 	BySelf bool
 
-	// Record is that of another run, which completed the key.
+	// Record is the record that another run of the work completed. It is nil if there is none.
 	Record *Record
 }
 
@@ -90,11 +90,6 @@ func (w *Work) Staged() Effects {
 // Fits reports whether a result fits into the record and into the transaction, beside what is staged. A result that does not fit would be
 // omitted, so the wrapper may have a smaller one.
 func (w *Work) Fits(result []byte) bool { return w.fits(result) }
-
-// ErrNotStaged says that work returned no error although what it has to write is not staged: [Stage] refused it and the error was
-// ignored; or the work ran without a claim and did not call Stage, not even as Stage(ctx, Effects{}), which means that there is nothing to
-// write. This is a bug of the work: its effect would be lost. Nothing is completed, and the key is released, with one attempt more.
-var ErrNotStaged = errors.New("the work succeeded, but what it has to write is not staged")
 
 var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage", ErrNotStaged)
 
@@ -157,10 +152,15 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 }
 
 // Settle writes down how the work ended: the key is completed with the result if err is nil, failed if err is marked as permanent, and else
-// released. Work that succeeded without a claim is committed: its commit waits for others of the batch from now on. The returned function
-// waits for the end.
-func (w *Work) Settle(ctx context.Context, result []byte, err error) (wait func() Ending) {
-	return w.settle(ctx, result, nil, err)
+// released. Work that succeeded without a claim is committed.
+func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
+	return w.beginSettle(ctx, result, nil, err)()
+}
+
+// BeginSettle is [Work.Settle] in two steps: a commit waits for others of the batch from now on, and the returned function waits for the
+// end.
+func (w *Work) BeginSettle(ctx context.Context, result []byte, err error) (wait func() Ending) {
+	return w.beginSettle(ctx, result, nil, err)
 }
 
 func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Work, Ending) {
@@ -215,8 +215,8 @@ func notBegun(rec *Record, err error) Ending {
 	}
 }
 
-// settle is Settle for work whose result was omitted for a reason.
-func (w *Work) settle(ctx context.Context, result []byte, omitted, err error) (wait func() Ending) {
+// beginSettle is BeginSettle for work whose result was perhaps omitted for a reason.
+func (w *Work) beginSettle(ctx context.Context, result []byte, omitted, err error) (wait func() Ending) {
 	w.stop()
 
 	if err == nil {
@@ -230,12 +230,12 @@ func (w *Work) settle(ctx context.Context, result []byte, omitted, err error) (w
 	effects := w.take()
 
 	if err != nil {
-		return func() Ending { return w.reject(ctx, err) }
+		return func() Ending { return w.settleRejected(ctx, err) }
 	}
 
 	commit := w.commit.start(ctx, w.batch, result, omitted, effects)
 
-	return func() Ending { return w.committed(ctx, commit) }
+	return func() Ending { return w.endingOfCommit(ctx, commit) }
 }
 
 // settledBySelf returns how the code has settled the claim itself; "" if it has not, or there is none.
@@ -262,19 +262,19 @@ func (w *Work) settleClaim(ctx context.Context, result []byte, omitted, err erro
 	case settled != "":
 		return Ending{Kind: settled, Err: err, BySelf: true}
 	case err != nil:
-		return c.fail(ctx, err)
+		return c.settleFailed(ctx, err)
 	}
 
-	err = c.record(ctx, result, omitted)
+	err = c.completeWork(ctx, result, omitted)
 	if effect, ok := errors.AsType[*EffectError](err); ok {
-		return c.refuse(ctx, effect)
+		return c.settleRefused(ctx, effect)
 	}
 
-	return completed(err)
+	return endingOfCompletion(err)
 }
 
-// fail settles a claim whose work did not succeed.
-func (c *Claim) fail(ctx context.Context, cause error) Ending {
+// settleFailed settles a claim whose work did not succeed.
+func (c *Claim) settleFailed(ctx context.Context, cause error) Ending {
 	e := Ending{Kind: Released, Err: cause}
 
 	var err error
@@ -299,10 +299,10 @@ func (c *Claim) fail(ctx context.Context, cause error) Ending {
 	return e
 }
 
-// refuse settles a claim whose completion was refused because of an effect, as Effects.Refused says. Its write is fenced, so that a late
+// settleRefused settles a claim whose completion was refused because of an effect, as Effects.Refused says. Its write is fenced, so that a late
 // request of the transaction is refused afterwards. If an earlier try of the transaction was applied after all, the key is completed.
-func (c *Claim) refuse(ctx context.Context, effect *EffectError) Ending {
-	e := c.fail(ctx, effect.meaning())
+func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
+	e := c.settleFailed(ctx, effect.meaning())
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -314,9 +314,9 @@ func (c *Claim) refuse(ctx context.Context, effect *EffectError) Ending {
 	return e
 }
 
-// completed reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But what was
+// endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But what was
 // staged has happened only if it is committed.
-func completed(err error) Ending {
+func endingOfCompletion(err error) Ending {
 	if err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, exactjson.ErrEncode) {
 		return Ending{Kind: Completed}
 	}
@@ -340,14 +340,14 @@ func completed(err error) Ending {
 	return e
 }
 
-// committed waits for the answer to a commit. If that refuses an effect, the work did not succeed, which is written down.
-func (w *Work) committed(ctx context.Context, commit func() (*Record, error)) Ending {
+// endingOfCommit waits for the answer to a commit. If that refuses an effect, the work did not succeed, which is written down.
+func (w *Work) endingOfCommit(ctx context.Context, commit func() (*Record, error)) Ending {
 	rec, err := commit()
 	effect, isRefused := errors.AsType[*EffectError](err)
 
 	switch {
 	case isRefused:
-		return w.reject(ctx, effect.meaning())
+		return w.settleRejected(ctx, effect.meaning())
 	case rec != nil:
 		return Ending{Kind: Replayed, Record: rec}
 	case err == nil, errors.Is(err, ErrTooLarge), errors.Is(err, exactjson.ErrEncode):
@@ -357,9 +357,9 @@ func (w *Work) committed(ctx context.Context, commit func() (*Record, error)) En
 	}
 }
 
-// reject writes down that work without a claim did not succeed. The key may be completed meanwhile, by an earlier try of the commit or by
+// settleRejected writes down that work without a claim did not succeed. The key may be completed meanwhile, by an earlier try of the commit or by
 // another worker.
-func (w *Work) reject(ctx context.Context, cause error) Ending {
+func (w *Work) settleRejected(ctx context.Context, cause error) Ending {
 	rec, err := w.store.reject(ctx, w.key, w.opts, cause)
 	e := Ending{Kind: Released, Err: cause}
 

@@ -161,7 +161,7 @@ func (v *invocation) settlePiece(ctx context.Context, p *piece, answer batchAnsw
 		failure = errBlocked
 	}
 
-	o := outcomeOf(p.work.Settle(ctx, nil, failure)())
+	o := outcomeOf(p.work.Settle(ctx, nil, failure))
 	if blocked && o.name == OutcomeFailed {
 		o.name = OutcomeBlocked
 	}

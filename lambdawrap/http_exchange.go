@@ -70,7 +70,7 @@ func (x *exchange) work(ctx context.Context) outcome {
 		result = x.result(ctx, work.Fits)
 	}
 
-	return x.outcomeOf(work.Settle(ctx, result, x.cause)())
+	return x.outcomeOf(work.Settle(ctx, result, x.cause))
 }
 
 // outcomeOf is the outcome of the request. A handler that settled its claim itself gives its answer, whatever that says.
@@ -96,7 +96,7 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 
 	defer func() {
 		if !returned {
-			work.Settle(ctx, nil, errPanicked)()
+			work.Settle(ctx, nil, errPanicked)
 		}
 	}()
 

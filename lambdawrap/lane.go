@@ -214,7 +214,7 @@ const (
 // settle settles work after its handler. Until that is done, an effect counts as unrecorded.
 func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Work, err error) outcome {
 	if !work.HasEffect(err) {
-		wait := work.Settle(ctx, nil, err)
+		wait := work.BeginSettle(ctx, nil, err)
 
 		t.End(false) // a commit waits for no handler that is not at work
 
@@ -229,7 +229,7 @@ func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Wo
 	trouble, stop := v.watchRecord(ctx, t)
 	defer stop()
 
-	e := work.Settle(idemddb.OnRetry(ctx, func() { trouble(true) }), nil, err)()
+	e := work.Settle(idemddb.OnRetry(ctx, func() { trouble(true) }), nil, err)
 	written = !e.Unknown && e.Kind != idemddb.Unrecorded
 
 	return outcomeOf(e)

@@ -61,7 +61,7 @@ var effectMutants = []mutant{
 	{
 		why:  "a refused effect is a success of Do",
 		file: "idemddb/work.go",
-		old:  `return c.refuse(ctx, effect)`,
+		old:  `return c.settleRefused(ctx, effect)`,
 		new:  `_, err = effect, nil`,
 		pkg:  "idemddb", run: "TestDoReturnsWhatARefusedEffectMeans",
 	},

@@ -117,7 +117,7 @@ var httpMutants = []mutant{
 	{
 		why:  "a panic keeps the key claimed",
 		file: "lambdawrap/http_exchange.go",
-		old:  `work.Settle(ctx, nil, errPanicked)()`,
+		old:  `work.Settle(ctx, nil, errPanicked)`,
 		new:  `_ = work`,
 		pkg:  "lambdawrap", run: "TestHTTPAPanicGoesOnAndReleasesTheKey",
 	},

@@ -4,7 +4,7 @@ package mutation
 var limitMutants = []mutant{
 	{
 		why:  "two FIFO groups that share a key are worked on side by side",
-		file: "lambdawrap/message.go",
+		file: "lambdawrap/deal.go",
 		old:  `heads[max(a, b)] = min(a, b)`,
 		new:  `heads[i] = b; _ = a`,
 		pkg:  "lambdawrap", run: "TestOneKeyInTwoFIFOGroupsRunsOnce",
@@ -287,7 +287,7 @@ var limitMutants = []mutant{
 		why:  "a message that did not start counts as an attempt",
 		file: "lambdawrap/lane.go",
 		old:  `givenBack(o, work.GiveBack(ctx))`,
-		new:  `givenBack(o, work.Settle(ctx, nil, o.err)().Err)`,
+		new:  `givenBack(o, work.Settle(ctx, nil, o.err).Err)`,
 		pkg:  "lambdawrap", run: "TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted",
 	},
 	{

@@ -21,11 +21,11 @@ var settleMutants = []mutant{
 	{
 		why:  "a result that does not fit keeps the completion from being written",
 		file: "idemddb/complete.go",
-		old: `if err := c.write(ctx, value, e, omitted); err != nil || omitted == nil {
+		old: `if err := c.completeOrCommit(ctx, value, e, omitted); err != nil || omitted == nil {
 		return err
 	}`,
 		new: `if omitted == nil {
-		return c.write(ctx, value, e, nil)
+		return c.completeOrCommit(ctx, value, e, nil)
 	}`,
 		pkg: "idemddb", run: "TestAResultThatIsTooLargeIsCompletedWithoutIt",
 	},
@@ -149,35 +149,35 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "the end of the work's context keeps its record from being written",
-		file: "idemddb/request.go",
+		file: "idemddb/context.go",
 		old:  `context.WithDeadline(context.WithoutCancel(ctx), end)`,
 		new:  `context.WithDeadline(ctx, end)`,
 		pkg:  "idemddb", run: "TestAnEndedContextDoesNotKeepASettlementFromBeingWritten",
 	},
 	{
 		why:  "a write that settles has less than 2 s at the end of its context's deadline",
-		file: "idemddb/request.go",
+		file: "idemddb/context.go",
 		old:  `end = later(deadline, time.Now().Add(settleTime))`,
 		new:  `end = deadline`,
 		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses",
 	},
 	{
 		why:  "a write that settles ends with the deadline of its context, not when the wrapper says",
-		file: "idemddb/request.go",
+		file: "idemddb/context.go",
 		old:  `ok && !wrapped {`,
 		new:  `ok && (wrapped || !wrapped) {`,
 		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheTimeThatTheWrapperSets",
 	},
 	{
 		why:  "without a deadline, a write that settles gives up before a Lease is over",
-		file: "idemddb/request.go",
+		file: "idemddb/context.go",
 		old:  `end = time.Now().Add(s.opts.Lease)`,
 		new:  `end = time.Now().Add(settleTime)`,
 		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses",
 	},
 	{
 		why:  "a completion gives up with the first AccessDenied",
-		file: "idemddb/request.go",
+		file: "idemddb/context.go",
 		old:  `Pause: settleCap, Denied: s.opts.Lease}`,
 		new:  `Pause: settleCap}`,
 		pkg:  "idemddb", run: "TestACompletionThatIsDeniedForAMomentIsRecorded",
@@ -191,7 +191,7 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "a write that settles pauses for up to a second",
-		file: "idemddb/request.go",
+		file: "idemddb/context.go",
 		old:  `Pause: settleCap, Denied: s.opts.Lease}`,
 		new:  `Pause: claimCap, Denied: s.opts.Lease}`,
 		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses",

@@ -210,6 +210,5 @@ func (h *harness) prepareSettling(all []*settling, kind string, claim func(keys 
 // settle does the write. It can be called on any goroutine.
 func (one *settling) settle(h *harness) {
 	err := ends[one.end].end(h.Context(), one.claim)
-	one.outcome.text = fmt.Sprintf("%s; settled %q until %d: %s",
-		describeError(err), one.claim.Settled(), one.claim.Deadline().UnixMilli(), h.effect(one.key, one.before))
+	one.outcome.text = fmt.Sprintf("%s; until %d: %s", describeError(err), one.claim.Deadline().UnixMilli(), h.effect(one.key, one.before))
 }

@@ -191,7 +191,7 @@ var completeWithCases = []testCase{
 				return nil
 			}})
 
-			e := work.Settle(h.Context(), nil, nil)()
+			e := work.Settle(h.Context(), nil, nil)
 			h.equal(name+": Unknown", e.Unknown, false)
 
 			if want == nil {
@@ -230,7 +230,7 @@ var completeWithCases = []testCase{
 					return map[bool]error{true: permanent{errReset}, false: errReset}[final]
 				}})
 
-				ending := work.Settle(h.Context(), nil, nil)()
+				ending := work.Settle(h.Context(), nil, nil)
 				h.equal(key+": Unknown", ending.Unknown, false)
 				h.unchanged(key, func() { late.arrive(h) })
 

@@ -142,5 +142,5 @@ func (h *harness) fails(s *idemddb.Store, key string, opts *idemddb.ClaimOptions
 		h.Fatalf("got %+v, want work", e)
 	}
 
-	return work.Settle(h.Context(), nil, cause)()
+	return work.Settle(h.Context(), nil, cause)
 }

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"errors"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -12,12 +13,12 @@ var reopenCases = []testCase{
 		s := h.store()
 		h.must(h.claim(s, "done").Complete(h.Context(), nil))
 		h.unchanged("done", func() {
-			if err := s.Reopen(h.Context(), "done"); err == nil {
+			if err := s.Reopen(h.Context(), "done"); !errors.Is(err, idemddb.ErrCompleted) {
 				h.Error("reopening a completed key: no error")
 			}
 		})
 
-		if err := s.Reopen(h.Context(), "none"); err == nil || h.item("none") != nil {
+		if err := s.Reopen(h.Context(), "none"); !errors.Is(err, idemddb.ErrNoRecord) || h.item("none") != nil {
 			h.Errorf("reopening a key without a record: error %v, record %v", err, h.item("none"))
 		}
 
