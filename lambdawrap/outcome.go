@@ -67,8 +67,8 @@ func (o outcome) ofDuplicate() outcome {
 	return o
 }
 
-// noKeyOutcome is that of a message without a key: no delivery of it will have one. An error of the user's own key function is a
-// failure like any other.
+// noKeyOutcome returns the outcome of a message without a key. No delivery of it will have a key. Any other error of the user's key
+// function is a failure like the error of a handler.
 func noKeyOutcome(err error) outcome {
 	switch {
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
