@@ -190,8 +190,10 @@ const updateReject = "SET v = :v, st = :state, own = :mine, fence = if_not_exist
 	" prev = if_not_exists(lease, :zero), lease = :zero, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms), err = :err"
 
-// What was sent is removed. The record of one that can never be sent, in parked, is not deleted: it keeps its exp, and ends for later. What
-// is left stays in the index, also if another sender has taken the record out of it.
+// A sender removes the messages that it has sent. A message that can never be sent moves to the attribute parked. Its record must not be
+// deleted, so exp stays at the end of the year 9999, and ends keeps the retention for the day on which an operator sends or drops the
+// message. A record with messages left stays in the index: the update writes due and due_ns again, because another sender may have removed
+// them.
 const (
 	updateSent   = "SET " + nameExp + " = :exp REMOVE outbox, due, due_ns, ends, parked"
 	updateParked = "SET parked = :parked REMOVE outbox, due, due_ns"
