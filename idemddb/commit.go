@@ -131,7 +131,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 	}
 
 	if s.disabled {
-		s.tellDisabled(ctx)
+		s.observeDisabled(ctx)
 	}
 
 	return &committing{acquisition: *a, tx: newTx(), patience: opts.Wait}, nil
