@@ -18,7 +18,7 @@ type rareError struct {
 	isExpired bool
 }
 
-func (*rareError) Error() string { return "the record asks for another request" }
+func (*rareError) Error() string { return "the record must be replaced or failed by a second request" }
 
 // conflict reads a refused condition: the record that it carries is the one for which the condition was false at the try's time.
 func (a *acquisition) conflict(found item) {

@@ -66,7 +66,7 @@ func (a *acquisition) insertion() types.BatchStatementRequest {
 	return types.BatchStatementRequest{Statement: &st.Text, Parameters: parameters}
 }
 
-// values are those of the placeholders that the claim has as a request of its own and as a statement.
+// values returns the values for the placeholders that both forms of the claim use: the single request and the statement.
 func (a *acquisition) values() item {
 	s := a.store
 	values := item{

@@ -17,8 +17,8 @@ import (
 // late request of a commit outlives the record that refuses it.
 const minCommitRetention = time.Hour
 
-// Commit claims and completes a key in one request, together with effects: all of it exactly once. It is for work that has no effect
-// but what it writes here, so that nothing needs a lease. A record that is returned is that of an earlier completion; then nothing was
+// Commit claims and completes a key in one request, together with effects: all of it exactly once. It is for work that has no effect but
+// what it writes here, so that nothing needs a lease. If Commit returns a record, an earlier call completed the key, and nothing was
 // written. It costs 1 request; and 2 WCU for each KB of the record and of each item. A duplicate costs the same.
 //
 // Errors: those of [Store.Claim] and *EffectError, with nothing written (see [EffectError].Unknown); ErrUncommitted (perhaps written,
@@ -131,7 +131,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 	}
 
 	if s.disabled {
-		s.tellDisabled(ctx)
+		s.observeDisabled(ctx)
 	}
 
 	return &committing{acquisition: *a, tx: newTx(), patience: opts.Wait}, nil

@@ -124,7 +124,8 @@ func (d *delivering) run(ctx context.Context) error {
 	return err
 }
 
-// messages are those to send, in their order. A message that one sender has parked and another has not stands in both lists.
+// messages returns the messages to send, in their order. A message that one sender has parked and another has not is in both lists; it is
+// sent once.
 func (d *delivering) messages() []storedMessage {
 	messages := slices.Clone(d.rec.Outbox)
 

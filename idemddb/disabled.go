@@ -32,7 +32,7 @@ func readDisabled() (bool, error) {
 
 // claimDisabled returns the claim of a Store that is off: nothing is written, and every claim is won.
 func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
-	s.tellDisabled(ctx)
+	s.observeDisabled(ctx)
 
 	claim := &Claim{store: s, key: key, attempt: 1, lease: s.stamp(leaseBound(ctx)).lease}
 	claim.staging.store, claim.staging.key = s, key
@@ -40,9 +40,9 @@ func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
 	return claim
 }
 
-// tellDisabled emits the event Disabled, once.
-func (s *Store) tellDisabled(ctx context.Context) {
-	s.told.Do(func() { s.opts.Observe(ctx, Event{Kind: Disabled}) })
+// observeDisabled emits the event Disabled, once.
+func (s *Store) observeDisabled(ctx context.Context) {
+	s.disabledOnce.Do(func() { s.opts.Observe(ctx, Event{Kind: Disabled}) })
 }
 
 // writeUnclaimed writes effects without a record, for a Store that IDEMDDB_DISABLED turned off.

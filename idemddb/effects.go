@@ -32,8 +32,9 @@ type Effects struct {
 // EffectError says that DynamoDB refused one of the staged items. Nothing was written, unless Unknown is set, and the claim is still
 // held. It unwraps to ErrEffectRefused.
 type EffectError struct {
-	// Index is that of the item in Effects.Items, over all calls of Stage. It is -1 if DynamoDB refused the request as a whole, because
-	// an item is not valid or access to its table is denied, or if it refused the record of the key, because it would be too large.
+	// Index is the position of the item in Effects.Items, counted over all calls of Stage. It is -1 if DynamoDB refused the request as a
+	// whole, because an item is not valid or access to its table is denied, or if it refused the record of the key, because it would be too
+	// large.
 	Index int
 	Code  string                          // DynamoDB's, such as ConditionalCheckFailed
 	Item  map[string]types.AttributeValue // the item as it is, if its condition was false

@@ -65,7 +65,8 @@ func (s *Store) checkTwice(partition string, items []types.TransactWriteItem) er
 	return nil
 }
 
-// identities are those of the record of a key and of the items that are written with it, "" for an item whose key is not known.
+// identities returns a text for each item: first for the record of the key, then for each staged item. The text is empty if the key of an
+// item is not known.
 func (s *Store) identities(partition string, items []types.TransactWriteItem) []string {
 	record := types.TransactWriteItem{Update: &types.Update{TableName: &s.table, Key: s.key(partition)}}
 

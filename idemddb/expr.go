@@ -100,7 +100,7 @@ const (
 )
 
 // With Options.Trace, each write that claims a key keeps the traceparent of its run. No condition reads it. One update writes it with the
-// owner token, so it is that of the token, whichever try of whichever call was applied last. An empty text stands for none: it replaces
+// owner token, so both belong to the same run, whichever try of whichever call was applied last. An empty text stands for none: it replaces
 // the traceparent of an earlier run, which a replay must not be linked to.
 //
 // ptrace keeps the traceparent that a claim found, as prev keeps the lease, and for the same reason: the right-hand side is the item as
@@ -180,18 +180,20 @@ const (
 )
 
 // updateCommit claims and completes a key in one write. Every right-hand side is as in updateClaim. There is no lease: the record is
-// completed when it is claimed. The condition is that of the claim, so of a commit and any other claim of the key one wins.
+// completed when it is claimed. It has the same condition as a claim, so of a commit and any other claim of the key one wins.
 const updateCommit = "SET v = :v, st = :completed, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
 	" prev = if_not_exists(lease, :zero), lease = :nowms, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms), done = :nowms"
 
-// updateReject writes a run that was not claimed and did not succeed: released, or failed for good. Its condition is that of the claim.
+// updateReject writes a run that was not claimed and did not succeed: released, or failed for good. It has the same condition as a claim.
 const updateReject = "SET v = :v, st = :state, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
 	" prev = if_not_exists(lease, :zero), lease = :zero, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms), err = :err"
 
-// What was sent is removed. The record of one that can never be sent, in parked, is not deleted: it keeps its exp, and ends for later. What
-// is left stays in the index, also if another sender has taken the record out of it.
+// A sender removes the messages that it has sent. A message that can never be sent moves to the attribute parked. Its record must not be
+// deleted, so exp stays at the end of the year 9999, and ends keeps the retention for the day on which an operator sends or drops the
+// message. A record with messages left stays in the index: the update writes due and due_ns again, because another sender may have removed
+// them.
 const (
 	updateSent   = "SET " + nameExp + " = :exp REMOVE outbox, due, due_ns, ends, parked"
 	updateParked = "SET parked = :parked REMOVE outbox, due, due_ns"

@@ -54,12 +54,12 @@ func marshal(v any) types.AttributeValue {
 	return value
 }
 
-// ownValues are those of condOwn.
+// ownValues returns the values of the placeholders in condOwn.
 func (c *Claim) ownValues() item {
 	return item{":mine": stringValue(c.token), ":fence": numberValue(c.fence), ":inprogress": inProgressValue}
 }
 
-// heldValues are those of condHeld.
+// heldValues returns the values of the placeholders in condHeld.
 func (c *Claim) heldValues() item {
 	values := c.ownValues()
 	values[":zero"] = zeroValue

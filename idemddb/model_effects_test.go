@@ -92,7 +92,7 @@ func newEffectWorld(t *testing.T, rt *rapid.T, seen *sights, effects *effectSigh
 		idemddbtest.LateCommit, idemddbtest.LateCommit, idemddbtest.LateRequest, idemddbtest.LostReply, idemddbtest.TransactionConflict,
 		idemddbtest.ThrottleReason, idemddbtest.CanceledWithoutReasons, idemddbtest.TransactionInProgress,
 	}, modelFaults...)
-	w.possible = slices.DeleteFunc(w.possible, func(f idemddbtest.Fault) bool { // three of them are believed, at first, see Store.accepts
+	w.possible = slices.DeleteFunc(w.possible, func(f idemddbtest.Fault) bool { // after three of them each counts as a commit, see transact.Client
 		return f == idemddbtest.EmptyAnswer || f == idemddbtest.EmptyAnswerApplied
 	})
 	w.begin(t, time.Hour)

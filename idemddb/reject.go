@@ -70,7 +70,7 @@ func (r *rejecting) recreate(ctx context.Context, p retry.Policy, old *storedRec
 	}
 }
 
-// state is that of the record afterwards.
+// state returns the state that the record has after the rejection.
 func (r *rejecting) state() types.AttributeValue {
 	if r.permanent {
 		return failedValue
@@ -88,7 +88,7 @@ func (r *rejecting) single() *dynamodb.UpdateItemInput {
 	delete(values, ":lease")
 	delete(values, ":notrace")
 
-	// The record has no lease. Its end is that of a record that was released or failed now.
+	// The record has no lease, and its retention begins now.
 	values[":exp"] = numberValue(s.expiry(r.last.now, r.last.now))
 	set := updateReject + s.expr.setTrace
 	in.UpdateExpression = new(set + " REMOVE fp")

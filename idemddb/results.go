@@ -61,7 +61,7 @@ type owner struct {
 	lease            time.Duration // 0 for work without a claim
 }
 
-// name is that of the result with this SHA-256. A result with other bytes has another name.
+// name returns the name under which Options.Results keeps a result with this SHA-256.
 func (o owner) name(s *Store, sum [sha256.Size]byte) string {
 	return s.namespace + "/" + digest(o.partition) + "/" + o.token + "-" + digestText(sum)[:sumInName]
 }

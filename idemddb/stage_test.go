@@ -33,6 +33,9 @@ func TestStageRefusesWhatCannotBeWritten(t *testing.T) {
 	keyless := counted("a")
 	keyless.Update.Key = nil
 
+	empty := putOf("a", "")
+	empty.Put.Item = nil
+
 	big := putOf("big", strings.Repeat("x", 400<<10))
 
 	var heavy idemddb.Effects
@@ -57,6 +60,7 @@ func TestStageRefusesWhatCannotBeWritten(t *testing.T) {
 		"two in one":          {e: items(types.TransactWriteItem{Put: putOf("a", "").Put, Update: counted("a").Update}), want: "is 2 of them"},
 		"no table":            {e: items(counted("b"), nameless), want: "item 1: its TableName is empty"},
 		"no key":              {e: items(keyless), want: "its key is empty"},
+		"a Put of nothing":    {e: items(empty), want: "its item is empty"},
 		"an item of 400 KB":   {e: items(big), want: "an item holds 409600"},
 		"items of 4 MB":       {items(heavy.Items[:5]...), items(heavy.Items[5:]...), "a transaction takes 4194304"},
 		"no target":           {e: message(idemddb.Message{Body: "b"}), want: "message 0: Message.To: must be UTF-8 text"},

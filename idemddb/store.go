@@ -136,8 +136,8 @@ type Store struct {
 	hanging      sync.Map // string, a target of messages → time.Time until which it is not asked
 	statements   sync.Map // [2]string, condition and update → partiql.Statement
 
-	disabled bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
-	told     sync.Once // emits the event Disabled
+	disabled     bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
+	disabledOnce sync.Once // emits the event Disabled
 }
 
 // The defaults of Options, each only here.

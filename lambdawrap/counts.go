@@ -48,7 +48,7 @@ func metricNames() (names []string) {
 
 type countsKey struct{}
 
-// counts are those of one batch.
+// counts holds what Metrics counts for one batch.
 type counts struct {
 	messages, failures int
 

@@ -73,8 +73,8 @@
 // Timeout is for all of its messages.
 //
 // Handlers do not run ahead of their records. An effect is in trouble if the first request for its record failed, or if it has waited for
-// its record for 100 ms. It then keeps its worker until it is recorded or given up. One such effect is let off, so that a single key does
-// not stop a batch with one worker. At most 100 effects wait for their records at a time.
+// its record for 100 ms. It then keeps its worker until it is recorded or given up. The first effect in trouble does not keep its worker,
+// so that a single key does not stop a batch with one worker. At most 100 effects wait for their records at a time.
 //
 // # Requests
 //

@@ -34,13 +34,13 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("lambdawrap: the handler answered with status %d", e.status)
 }
 
-// slipError is a mistake of the program. The client cannot mend it, and the log names it.
-type slipError struct{ error }
+// programError is an error in the program or in its options. The client cannot mend it, and the log line has the level ERROR.
+type programError struct{ error }
 
-func (e *slipError) Unwrap() error { return e.error }
+func (e *programError) Unwrap() error { return e.error }
 
 var (
-	errTrailers   = &slipError{errors.New("lambdawrap: the handler's answer has trailers, which cannot be replayed; serve it outside of lambdawrap.HTTP")}
+	errTrailers   = &programError{errors.New("lambdawrap: the handler's answer has trailers, which cannot be replayed; serve it outside of lambdawrap.HTTP")}
 	errAnswerLost = errors.New("lambdawrap: the request was worked on before, and its answer is lost: Options.Results of the Store did not take it or lost it")
 	errPanicked   = errors.New("lambdawrap: the handler panicked or ended its goroutine")
 )
@@ -51,7 +51,7 @@ func (x *exchange) work(ctx context.Context) outcome {
 
 	switch {
 	case work == nil && ending.Kind == "" && !errors.Is(ending.Err, idemddb.ErrBadKey): // of the Store's options
-		return outcome{name: OutcomeFailed, err: &slipError{ending.Err}}
+		return outcome{name: OutcomeFailed, err: &programError{ending.Err}}
 	case work == nil:
 		return x.outcomeOf(ending)
 	case ctx.Err() != nil:
@@ -63,7 +63,7 @@ func (x *exchange) work(ctx context.Context) outcome {
 	}
 
 	x.run(ctx, work)
-	x.slip(work.StageErr())
+	x.failUnstaged(work.StageErr())
 
 	var result []byte
 	if x.cause == nil {
@@ -82,10 +82,11 @@ func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 	return outcomeOf(e)
 }
 
-// slip keeps that the handler answered with a success although what it has to write is not staged. An answer of 4xx says so itself.
-func (x *exchange) slip(err error) {
+// failUnstaged fails the request if the handler answered with a success although what it has to write is not staged. An answer with a
+// status of 400 or above already says that the request failed.
+func (x *exchange) failUnstaged(err error) {
 	if err != nil && x.cause == nil && x.answer.Status() < http.StatusBadRequest {
-		x.cause = &slipError{err}
+		x.cause = &programError{err}
 	}
 }
 
@@ -168,10 +169,10 @@ func (x *exchange) replay(ctx context.Context, rec *idemddb.Record) {
 
 // problemOf is the answer to a request that is not done.
 func (x *exchange) problemOf(o outcome) *problem.Details {
-	_, isSlip := errors.AsType[*slipError](o.err)
+	_, isProgramError := errors.AsType[*programError](o.err)
 
 	switch {
-	case isSlip:
+	case isProgramError:
 		return problem.ServerError
 	case o.name == OutcomeInProgress:
 		return problem.KeyInProgress.After(max(x.store.RetryAfter(o.until)+time.Millisecond, time.Second))
@@ -189,9 +190,9 @@ func (x *exchange) problemOf(o outcome) *problem.Details {
 // report writes the one line of a request that did not end well: what became of it and where to look, but nothing of its content.
 func (x *exchange) report(ctx context.Context, o outcome) {
 	level := slog.LevelWarn
-	_, isSlip := errors.AsType[*slipError](o.err)
+	_, isProgramError := errors.AsType[*programError](o.err)
 
-	if isSlip || o.name == OutcomeFenced || o.name == OutcomeUnrecorded || o.name == OutcomeCorrupt {
+	if isProgramError || o.name == OutcomeFenced || o.name == OutcomeUnrecorded || o.name == OutcomeCorrupt {
 		level = slog.LevelError
 	}
 

@@ -21,7 +21,7 @@ type lane struct {
 	turn     *turns.Turn          // of the first message, which has entered the limits; nil afterwards
 }
 
-// identity reports whether two messages ask for the same piece of work.
+// identity is the key and the fingerprint of a message. Two messages with equal identities ask for the same work.
 type identity struct{ key, fingerprint string }
 
 func (m *message) identity() identity { return identity{m.key, m.fingerprint} }

@@ -19,7 +19,7 @@ func (v *invocation) report(ctx context.Context, m *message, o outcome, err erro
 		v.log(ctx, level, "the message is done, but its record is not as it should be", m, o.name, err)
 	case !m.failed:
 		v.log(ctx, level, "the message was given to the dead-letter hook", m, o.name, err)
-	case o.permanent && m.bury != nil:
+	case o.permanent && m.deadLetter != nil:
 		v.log(ctx, slog.LevelError, "the message is reported failed, because the dead-letter hook failed", m, o.name, err)
 	default:
 		v.log(ctx, level, "the message is reported failed", m, o.name, err)

@@ -29,10 +29,10 @@ type message struct {
 	receives    int    // how often it was delivered; a guess for a record of a stream
 
 	// The user's functions, with this message or record. Those that are nil are not called.
-	work   func(context.Context) error           // the handler; nil with Batch, which has one call for all
-	derive func(context.Context) context.Context // Options.MessageContext or StreamOptions.RecordContext
-	bury   func(context.Context, error) error    // the dead-letter hook
-	tell   func(context.Context, Outcome)        // Options.OnMessage or StreamOptions.OnRecord
+	work       func(context.Context) error           // the handler; nil with Batch, which has one call for all
+	derive     func(context.Context) context.Context // Options.MessageContext or StreamOptions.RecordContext
+	deadLetter func(context.Context, error) error    // the dead-letter hook
+	onOutcome  func(context.Context, Outcome)        // Options.OnMessage or StreamOptions.OnRecord
 
 	own context.Context //nolint:containedctx // what derive returned: one call serves many messages, and each has its own context
 
@@ -99,13 +99,13 @@ func (w *wrapper) hook(m *message) {
 	}
 
 	if w.opts.DeadLetter != nil {
-		m.bury = func(ctx context.Context, cause error) error {
+		m.deadLetter = func(ctx context.Context, cause error) error {
 			return w.opts.DeadLetter(ctx, clone(m.SQSMessage), cause)
 		}
 	}
 
 	if w.opts.OnMessage != nil {
-		m.tell = func(ctx context.Context, o Outcome) { w.opts.OnMessage(ctx, m.SQSMessage, o) }
+		m.onOutcome = func(ctx context.Context, o Outcome) { w.opts.OnMessage(ctx, m.SQSMessage, o) }
 	}
 }
 

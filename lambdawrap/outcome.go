@@ -67,8 +67,8 @@ func (o outcome) ofDuplicate() outcome {
 	return o
 }
 
-// noKeyOutcome is that of a message without a key: no delivery of it will have one. An error of the user's own key function is a
-// failure like any other.
+// noKeyOutcome returns the outcome of a message without a key. No delivery of it will have a key. Any other error of the user's key
+// function is a failure like the error of a handler.
 func noKeyOutcome(err error) outcome {
 	switch {
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
@@ -153,7 +153,7 @@ func (v *invocation) finishBefore(ctx context.Context, part time.Duration, m *me
 	m.outcome = o.name
 	err := o.err
 
-	if o.permanent && m.bury != nil {
+	if o.permanent && m.deadLetter != nil {
 		hook := v.callHook(ctx, v.before(part), m, o.err)
 		m.failed = hook != nil
 		err = errors.Join(err, hook)
@@ -170,8 +170,8 @@ func (v *invocation) finishBefore(ctx context.Context, part time.Duration, m *me
 		v.spawn(func() { v.hide(ctx, m) })
 	}
 
-	if m.tell != nil {
-		v.callTell(ctx, m, o.name)
+	if m.onOutcome != nil {
+		v.callOnOutcome(ctx, m, o.name)
 	}
 }
 
@@ -225,16 +225,16 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 		return errNoTime
 	}
 
-	return await(ctx, func() error { return m.bury(ctx, cause) })
+	return await(ctx, func() error { return m.deadLetter(ctx, cause) })
 }
 
-// callTell calls the user's hook for ended messages. Its panic changes nothing but the log.
-func (v *invocation) callTell(ctx context.Context, m *message, name Outcome) {
+// callOnOutcome calls the user's hook for ended messages. Its panic changes nothing but the log.
+func (v *invocation) callOnOutcome(ctx context.Context, m *message, name Outcome) {
 	ctx, cancel := v.answerContext(ctx)
 	defer cancel()
 
 	err := await(ctx, func() error {
-		m.tell(ctx, name)
+		m.onOutcome(ctx, name)
 
 		return nil
 	})

@@ -179,11 +179,11 @@ func (s *stream[R]) hook(m *message, record R) {
 	}
 
 	if s.opts.DeadLetter != nil {
-		m.bury = func(ctx context.Context, cause error) error { return s.opts.DeadLetter(ctx, s.clone(record), cause) }
+		m.deadLetter = func(ctx context.Context, cause error) error { return s.opts.DeadLetter(ctx, s.clone(record), cause) }
 	}
 
 	if s.opts.OnRecord != nil {
-		m.tell = func(ctx context.Context, o Outcome) { s.opts.OnRecord(ctx, record, o) }
+		m.onOutcome = func(ctx context.Context, o Outcome) { s.opts.OnRecord(ctx, record, o) }
 	}
 }
 

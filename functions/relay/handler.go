@@ -20,7 +20,7 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// wire puts the function together from its environment. The namespaces are those of the API and of the payments function.
+// wire puts the function together from its environment. It relays for the namespaces of the API and of the payments function.
 func wire(ctx context.Context) (func(context.Context) error, error) {
 	table, errTable := variable("TABLE_NAME", os.Getenv("TABLE_NAME"))
 	captured, errCaptured := variable("CAPTURED_QUEUE_URL", os.Getenv("CAPTURED_QUEUE_URL"))

@@ -122,8 +122,8 @@ func (b *binding) apply(u *update, before item) (item, error) {
 	return applyChanges(before, changes, removals)
 }
 
-// applyChanges sets values first and removes others last. Indexes are those of the list as it was; what is set beyond the end of a list is
-// appended in order.
+// applyChanges sets values first and removes others last. An index counts in the list as it was before the update. A value that is set
+// beyond the end of a list is appended, in order.
 func applyChanges(before item, changes, removals []change) (item, error) {
 	after := maps.Clone(before)
 

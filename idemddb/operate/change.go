@@ -33,7 +33,7 @@ const (
 )
 
 // Release lets the next claim have a key that a worker holds, or whose worker died, before its lease ends. If the worker lives, it loses
-// its claim: its work is cancelled and not recorded, and the next claim may do it a second time, which Claim.Takeover tells it.
+// its claim: its work is cancelled and not recorded. The next claim may do the work a second time; its Takeover method then returns true.
 //
 // It costs one write of the record, as each change does. by and why say who changes the record and why; both are kept in it and must not
 // be empty.

@@ -116,7 +116,8 @@ func (s *Selection) fits(v *View) bool {
 	}
 }
 
-// filter leaves out on the side of DynamoDB what fits cannot take. That saves no read units, but the way here.
+// filter returns a condition by which DynamoDB leaves out records that fits would refuse. DynamoDB bills the reads anyway, but does not
+// send the records.
 func (s *Selection) filter(r *Records) expression {
 	e := expression{
 		text: "begins_with(#pk, :namespace)", names: map[string]string{"#pk": r.opts.PartitionKey},

@@ -78,7 +78,7 @@ type Change struct {
 	ID   string    `json:"id"`   // new for each change, so that a change whose answer was lost is recognised
 }
 
-// attributes are those of a record that a View shows. Package idemddb decides whether it is readable.
+// attributes holds the attributes of a record that a View shows. Package idemddb decides whether the record is readable.
 type attributes struct {
 	State    string  `dynamodbav:"st"`
 	Owner    string  `dynamodbav:"own"`

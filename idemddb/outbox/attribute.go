@@ -17,7 +17,8 @@ const (
 // attribute is a message attribute of SQS and SNS.
 type attribute struct{ name, dataType, value string }
 
-// attributes are those of the caller and the library's own, which are the last and so replace others of their names.
+// attributes returns the caller's attributes and then the library's own. The library's own attributes come last, so that they replace
+// others of the same name.
 func attributes(m idemddb.StoredMessage) []attribute {
 	as := make([]attribute, 0, len(m.Attributes)+2)
 	for name, value := range m.Attributes {

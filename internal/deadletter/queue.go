@@ -46,8 +46,8 @@ func (q *Queue) Send(ctx context.Context, m events.SQSMessage, cause error) erro
 		return err
 	}
 
-	// It may be for something added: this queue takes no message of that size, or it is of an SQS without fair queues. The same
-	// message must not fail for that on every delivery.
+	// SQS may have rejected an attribute or the size that explained added. Send the message again without them, so that it does not fail on
+	// every delivery.
 	if _, again := q.send(ctx, bare); again != nil {
 		return errors.Join(err, again)
 	}

@@ -43,7 +43,7 @@ func (c *call) open(writes []*write) []*write {
 	return slices.DeleteFunc(slices.Clone(writes), func(w *write) bool { return w.state == finished })
 }
 
-// policy is that of the open writes: it ends with the first of them.
+// policy returns the strictest policy of the open writes: the earliest end and the shortest pause.
 func policy(open []*write) retry.Policy {
 	p := open[0].Policy
 	for _, w := range open[1:] {

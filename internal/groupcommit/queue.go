@@ -75,7 +75,7 @@ func (q *Queue) Leave(ctx context.Context) {
 }
 
 // Send sends a write together with others until it is answered, or until ctx ends. It returns false if the write must be sent by requests
-// of its own. Its error is that of a write without an answer. If the client panics, so does Send.
+// of its own, and an error if the write got no answer. If the client panics, so does Send.
 func (q *Queue) Send(ctx context.Context, given Write) (done bool, err error) {
 	if !q.Client.Shares() {
 		return false, nil

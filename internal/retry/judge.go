@@ -57,7 +57,7 @@ const (
 	unknown                    // no answer, or one that does not tell: the write may have been applied
 )
 
-// verdicts are those of DynamoDB's error codes that are retried, and of those that never succeed. The SDK's own list lacks the two
+// verdicts holds the verdict on each of DynamoDB's error codes that is retried or that can never succeed. The SDK's own list lacks the two
 // conflicts. Every other code is rejected.
 var verdicts = map[string]verdict{
 	"ProvisionedThroughputExceededException": unprocessed,

@@ -24,7 +24,7 @@ const MaxTogether = 2
 // request token belongs to one input.
 type Transaction struct {
 	Client  *Client
-	Key     string                // what the client tells is told of this key; "" for several
+	Key     string                // the key with which the functions of Client are called; "" for several
 	Token   string                // the first client request token; "" for a new one
 	Between func(context.Context) // called before each further try; nil for none
 

@@ -76,7 +76,7 @@ func transaction(answers ...answer) *sent {
 	s := &sent{Transaction: &transact.Transaction{Key: "k", Token: "first"}, answers: answers}
 	s.Client = &transact.Client{
 		API: s, Retried: func(_ context.Context, key string, _ error) { s.retries += len(key) },
-		Conflict: func(_ context.Context, key string) { s.conflicts += len(key) }, Believed: func(context.Context) {},
+		Conflict: func(_ context.Context, key string) { s.conflicts += len(key) }, AcceptsEmpty: func(context.Context) {},
 	}
 
 	return s
@@ -229,20 +229,20 @@ func TestAnswersWithoutConsumedCapacityProveACommitAfterThreeInARow(t *testing.T
 	for name, c := range map[string]struct {
 		sent     [][]answer // the answers to one transaction after the other
 		tries    []int
-		believed int
+		accepted int
 	}{
 		"three in a row":                   {[][]answer{{empty, empty, empty}}, []int{3}, 1},
 		"not in a row":                     {[][]answer{{empty, empty, conflict, empty, empty, empty}}, []int{6}, 1},
-		"believed once, believed for good": {[][]answer{{empty, empty, empty}, {conflict, empty}, {empty}}, []int{3, 2, 1}, 1},
+		"accepted once, accepted for good": {[][]answer{{empty, empty, empty}, {conflict, empty}, {empty}}, []int{3, 2, 1}, 1},
 		"the capacity was sent before":     {[][]answer{{}, slices.Repeat([]answer{empty}, 5)}, []int{1, 6}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				believed := 0
+				accepted := 0
 				backend := &transact.Client{
 					Retried: func(context.Context, string, error) {}, Conflict: func(context.Context, string) {},
-					Believed: func(context.Context) { believed++ },
+					AcceptsEmpty: func(context.Context) { accepted++ },
 				}
 
 				for i, answers := range c.sent {
@@ -255,8 +255,8 @@ func TestAnswersWithoutConsumedCapacityProveACommitAfterThreeInARow(t *testing.T
 					}
 				}
 
-				if believed != c.believed {
-					t.Errorf("told %d times, want %d", believed, c.believed)
+				if accepted != c.accepted {
+					t.Errorf("AcceptsEmpty was called %d times, want %d", accepted, c.accepted)
 				}
 			})
 		})

@@ -24,6 +24,8 @@ func Check(it types.TransactWriteItem) error {
 	switch w := all[0]; {
 	case w.tableName() == "":
 		return errors.New("its TableName is empty")
+	case len(*w.key) == 0 && it.Put != nil:
+		return errors.New("its item is empty")
 	case len(*w.key) == 0:
 		return errors.New("its key is empty")
 	case size > MaxSize:

@@ -15,13 +15,13 @@ import (
 // as there are free workers, and when nothing waits for a worker, one more group. So a claim waits for a worker at most as long as
 // one group takes.
 //
-// Work does not run ahead of its records. A finished effect whose record does not get through is in trouble, and holds a worker
-// until it is recorded or given up. One is let off, so that a single key does not stop a batch with one worker.
+// Work does not run ahead of its records. A finished effect whose record does not get through is in trouble, and holds a worker until it is
+// recorded or given up. The first effect in trouble does not keep its worker, so that a single key does not stop a batch with one worker.
 type Limits struct {
 	Workers int
 	HasTime func() bool // whether another handler may start, or its key be claimed
 	Ahead   func() int  // how many claims may wait for a worker
-	Expect  func(n int) // is told how many claims come at once
+	Expect  func(n int) // is called with the number of claims that come at once
 	Idle    func()      // is called when no handler is at work or may start; nil for none
 
 	mu         sync.Mutex  // guards what follows; held while the functions are called

@@ -53,7 +53,7 @@ var fates = []struct {
 	{"gone", func(h *harness, c *idemddb.Claim) { h.drop(c.Key()) }},
 }
 
-// fateOfTaker is that of a claim that is a takeover.
+// fateOfTaker names the fate of a claim that is a takeover.
 const fateOfTaker = "a takeover"
 
 func change(to attributes) func(*harness, *idemddb.Claim) {

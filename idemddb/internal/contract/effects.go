@@ -55,7 +55,7 @@ func (h *harness) happened(name string, want string) {
 	}
 }
 
-// commit commits a key without a fingerprint. The first of its answers says whether it was this call that did it.
+// commit commits a key without a fingerprint. isOwn reports whether this call completed it.
 func (h *harness) commit(s *idemddb.Store, key string, e idemddb.Effects) (isOwn bool, rec *idemddb.Record, err error) {
 	rec, err = s.Commit(h.Context(), key, nil, []byte("paid"), e)
 

@@ -37,7 +37,7 @@ func (h *harness) key(key string) attributes {
 	return k
 }
 
-// attribute is the table's name of an attribute: "exp" can have another one.
+// attribute returns the name that the table uses for an attribute. Only exp can have another name.
 func (h *harness) attribute(name string) string {
 	if name == "exp" && h.options.TTLAttribute != "" {
 		return h.options.TTLAttribute

@@ -102,7 +102,7 @@ func (h *harness) messages(name string, bodies ...string) idemddb.Effects {
 	return e
 }
 
-// bodies are those of the messages in an attribute of a record.
+// bodies returns the bodies of the messages in an attribute of a record.
 func (h *harness) bodies(key, attribute string) []string {
 	h.Helper()
 
