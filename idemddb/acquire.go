@@ -293,6 +293,8 @@ func (a *acquisition) event() Event {
 		e.Kind = Replayed
 	case a.record != nil:
 		e.Kind, e.Fence, e.Attempt, e.Trace = Replayed, a.record.Fence, a.record.Attempts, a.record.Trace
+	case errors.Is(a.err, ErrUnsent): // the event Unsent was emitted when the messages were not sent
+		e.Kind = Unanswered
 	default:
 		e.Kind = cmp.Or(KindOf(a.err), Unanswered)
 	}

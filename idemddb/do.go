@@ -20,7 +20,7 @@ import (
 // A caller that only writes `return err` never repeats finished work. If fn succeeded, the error is nil also if its value could not be
 // kept, its completion did not get through, or its record was deleted meanwhile; an [Event] reports it. A later call then returns a zero
 // value for a result that was not kept, or ErrResultOmitted with ClaimOptions.NeedResult. If another worker took the key over and completed
-// it, its value is returned.
+// it, its value is returned, also if fn failed.
 //
 // Errors: those of [Store.Claim], if fn did not run; the error of fn, joined with that of the release; ErrFenced, with the value of
 // fn, if fn ran and another worker holds the key and has not completed it; ErrResultOmitted; ErrCorrupt also for a stored value that

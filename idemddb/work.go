@@ -275,13 +275,24 @@ func (w *Work) settleClaim(ctx context.Context, result []byte, omitted, err erro
 
 // settleFailed settles a claim whose work did not succeed.
 func (c *Claim) settleFailed(ctx context.Context, cause error) Ending {
-	e := Ending{Kind: Released, Err: cause}
+	return endingOfFailure(cause, c.giveUp(ctx, cause))
+}
 
-	var err error
+// giveUp ends the key if the cause is permanent, and else releases the claim.
+func (c *Claim) giveUp(ctx context.Context, cause error) error {
 	if isPermanent(cause) {
-		e.Kind, err = Failed, c.Fail(ctx, cause)
-	} else {
-		err = c.Release(ctx, cause)
+		return c.Fail(ctx, cause)
+	}
+
+	return c.Release(ctx, cause)
+}
+
+// endingOfFailure reads the answer to the settlement of work that did not succeed. If another worker has completed the key, its record is
+// the answer, unless messages of it must be sent first.
+func endingOfFailure(cause, err error) Ending {
+	e := Ending{Kind: Released, Err: cause}
+	if isPermanent(cause) {
+		e.Kind = Failed
 	}
 
 	if err == nil {
@@ -290,28 +301,30 @@ func (c *Claim) settleFailed(ctx context.Context, cause error) Ending {
 
 	e.Err = errors.Join(cause, err)
 
-	if fenced, ok := errors.AsType[*FencedError](err); ok {
-		e.Kind, e.Record = Fenced, fenced.other()
-	} else {
+	if fenced, ok := errors.AsType[*FencedError](err); !ok {
 		e.Unknown = true
+	} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {
+		e.Record = fenced.other()
 	}
 
 	return e
 }
 
-// settleRefused settles a claim whose completion was refused because of an effect, as Effects.Refused says. Its write is fenced, so that a late
-// request of the transaction is refused afterwards. If an earlier try of the transaction was applied after all, the key is completed.
+// settleRefused settles a claim whose completion was refused because of an effect, as Effects.Refused says. Its write is fenced, so that a
+// late request of the transaction is refused afterwards. If an earlier try of the transaction was applied after all, the key is completed.
 func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
-	e := c.settleFailed(ctx, effect.meaning())
+	cause := effect.meaning()
+	err := c.giveUp(ctx, cause)
+	fenced, ok := errors.AsType[*FencedError](err)
 
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	if e.Kind == Fenced && c.lost.Record != nil && c.lost.Current == c.fence {
-		return Ending{Kind: Completed} // only the transaction can have completed this claim
+	switch {
+	case !ok || fenced.Record == nil || fenced.Current != c.fence:
+		return endingOfFailure(cause, err)
+	case errors.Is(err, ErrUnsent): // only the transaction can have completed this claim
+		return Ending{Kind: Unsent, Err: err}
+	default:
+		return Ending{Kind: Completed}
 	}
-
-	return e
 }
 
 // endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But what was
@@ -329,7 +342,7 @@ func endingOfCompletion(err error) Ending {
 	}
 
 	switch e.Kind = Fenced; {
-	case fenced.unread != nil:
+	case fenced.unread != nil && fenced.Current != fenced.Held:
 		e.Done, e.Err = false, fenced.unread
 	case !e.Done && fenced.hasFailed():
 		e.Kind = Refused
@@ -357,24 +370,19 @@ func (w *Work) endingOfCommit(ctx context.Context, commit func() (*Record, error
 	}
 }
 
-// settleRejected writes down that work without a claim did not succeed. The key may be completed meanwhile, by an earlier try of the commit or by
-// another worker.
+// settleRejected writes down that work without a claim did not succeed. The key may be completed meanwhile, by an earlier try of the commit
+// or by another worker.
 func (w *Work) settleRejected(ctx context.Context, cause error) Ending {
 	rec, err := w.store.reject(ctx, w.key, w.opts, cause)
-	e := Ending{Kind: Released, Err: cause}
-
-	if isPermanent(cause) {
-		e.Kind = Failed
-	}
 
 	switch {
 	case rec != nil:
 		return Ending{Kind: Replayed, Record: rec}
 	case err == nil:
-		return e
-	case errors.Is(err, ErrFailed), errors.Is(err, ErrMismatch), errors.Is(err, ErrInProgress) && e.Kind == Released:
+		return endingOfFailure(cause, nil)
+	case errors.Is(err, ErrFailed), errors.Is(err, ErrMismatch), errors.Is(err, ErrInProgress) && !isPermanent(cause):
 		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: errors.Join(err, cause)}
 	default:
-		return Ending{Kind: e.Kind, Err: errors.Join(cause, err), Unknown: true}
+		return Ending{Kind: Released, Err: errors.Join(cause, err), Unknown: true}
 	}
 }

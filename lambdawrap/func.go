@@ -141,7 +141,7 @@ func countInvocation(ctx context.Context, err error) {
 	case err == nil:
 	case isPermanent(err):
 		name = OutcomePermanent
-	case errors.Is(err, ErrNoKey):
+	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
 		name = OutcomeNoKey
 	default:
 		name = cmp.Or(outcomes[idemddb.KindOf(err)], OutcomeUnanswered)

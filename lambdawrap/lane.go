@@ -162,10 +162,10 @@ func start(ctx context.Context, t *turns.Turn, work *idemddb.Work) (o outcome) {
 	}
 
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, idemddb.ErrFenced), !work.Held():
-		o = outcome{name: OutcomeFailed, err: errors.Join(errLost, cause)}
-	case cause != nil:
+	case cause != nil && !errors.Is(cause, idemddb.ErrFenced):
 		o = outcome{name: OutcomeNoTime, err: errNoTime}
+	case cause != nil, !work.Held():
+		o = outcome{name: OutcomeFailed, err: errors.Join(errLost, cause)}
 	default:
 		return o
 	}
@@ -230,7 +230,7 @@ func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Wo
 	defer stop()
 
 	e := work.Settle(idemddb.OnRetry(ctx, func() { trouble(true) }), nil, err)
-	written = !e.Unknown && e.Kind != idemddb.Unrecorded
+	written = !e.Unknown && e.Kind != idemddb.Unrecorded && e.Kind != idemddb.Uncommitted
 
 	return outcomeOf(e)
 }

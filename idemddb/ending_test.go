@@ -1,0 +1,121 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+var errClosed = errors.New("the bank is closed")
+
+func TestDoOfFailedWorkReturnsTheValueOfAnotherWorkerThatCompletedTheKey(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		value, err := f.do(nil, func(context.Context) (string, error) {
+			must(f, claim(f, ahead(f, f.db), "k").Complete(f.Context(), []byte(`"theirs"`)))
+
+			return "", errClosed
+		})
+		must(f, err)
+
+		if value != "theirs" {
+			f.Errorf("got %q, want the other worker's value", value)
+		}
+	})
+}
+
+// The other worker has died before it sent its messages, and only the next delivery sends them: this one must not count as done.
+func TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Unswept: true}, func(f *fixture) {
+		other := storeOn(f, f.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
+		_, err := f.do(nil, func(context.Context) (string, error) {
+			must(f, claim(f, other, "k").CompleteWith(f.Context(), nil, idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}}))
+
+			return "", errClosed
+		})
+		is(f, err, errClosed)
+		is(f, err, idemddb.ErrUnsent)
+	})
+}
+
+// An earlier try of the transaction was applied although an effect was refused later: the key is completed, and its messages are unsent.
+func TestARefusedEffectOfAnAppliedTransactionIsNotDoneWhileItsMessagesAreUnsent(t *testing.T) {
+	t.Parallel()
+	inBothWays(t, &idemddb.Options{Unswept: true}, func(f *fixture, opts *idemddb.ClaimOptions) {
+		n := 0
+		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if r.Operation == "TransactWriteItems" {
+				if n++; n == 1 {
+					return idemddbtest.LateRequest
+				}
+
+				return idemddbtest.None
+			}
+
+			if n > 1 { // what settles the run
+				f.db.ForgetTokens()
+				f.db.Deliver()
+			}
+
+			return idemddbtest.None
+		})
+		f.db.InterceptParts(func(_ context.Context, part idemddbtest.Request) idemddbtest.Fault {
+			if strings.HasPrefix(part.Update, "ADD") && n == 2 && len(f.db.Requests()) < 3 {
+				return "ValidationError of the test"
+			}
+
+			return idemddbtest.None
+		})
+
+		e := items(counted("a"))
+		e.Messages = []idemddb.Message{{To: "nobody", Body: "b"}}
+
+		_, err := f.do(opts, staging("receipt", e))
+		is(f, err, idemddb.ErrUnsent)
+		happened(f, f.db, "a", 1)
+	})
+}
+
+func TestUnsentMessagesAreOneEventOfAClaim(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Unswept: true}, func(f *fixture) {
+		message := idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}}
+		is(f, claim(f, f.store, "k").CompleteWith(f.Context(), nil, message), idemddb.ErrUnsent)
+
+		before := f.events.count(idemddb.Unsent)
+		_, record, err := f.store.Claim(f.Context(), "k", nil)
+		is(f, err, idemddb.ErrUnsent)
+
+		if n := f.events.count(idemddb.Unsent) - before; n != 1 || record != nil {
+			f.Errorf("%d events Unsent and record %v, want one and none", n, record)
+		}
+	})
+}
+
+// The completion that the work wrote by itself was applied, though its answer was lost. Its result cannot be read now, and need not be.
+func TestDoneWorkNeedsNoResultOfItsOwnRecord(t *testing.T) {
+	t.Parallel()
+
+	kept := &shelf{OnGet: func() error { return errClosed }}
+	bubble(t, &idemddb.Options{Results: kept}, func(f *fixture) {
+		value, err := f.do(nil, func(ctx context.Context) (string, error) {
+			c, _ := idemddb.FromContext(ctx)
+			f.db.Intercept(always(idemddbtest.LostReply))
+			is(f, c.Complete(ctx, large("a")), idemddb.ErrUnrecorded)
+			f.db.Intercept(nil)
+
+			return "receipt", nil
+		})
+		must(f, err)
+
+		if value != "receipt" {
+			f.Errorf("got %q", value)
+		}
+	})
+}
