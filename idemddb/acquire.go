@@ -100,7 +100,7 @@ func (s *Store) newAcquisition(ctx context.Context, key string, opts *ClaimOptio
 	}, err
 }
 
-// wait tries to claim the key, and again for as long as the caller waits for another worker.
+// wait tries to claim the key, and tries again for as long as the caller waits for another worker.
 func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func()) {
 	end := time.Now().Add(limit)
 
@@ -120,7 +120,7 @@ func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func())
 	}
 }
 
-// try claims the key within its patience.
+// try asks for the claim until it has an answer or its patience is over.
 func (a *acquisition) try(ctx context.Context, b *Batch) {
 	p := retry.Policy{Pause: claimCap}
 	p.End, a.answers = b.patience(ctx, a.store.opts.ClaimPatience)
@@ -130,9 +130,9 @@ func (a *acquisition) try(ctx context.Context, b *Batch) {
 	}
 }
 
-// repeat calls once, which writes under the condition of a claim and keeps the answer, and calls it again while the record changes between
-// two of its requests. That is as safe as a further try: a record that an earlier turn wrote is recognised by its owner token. repeat
-// returns true if it ends only because no time is left for another turn.
+// repeat calls the function once, and calls it again while the record changes between two of its requests. The function writes under the
+// condition of a claim and keeps the answer. That is as safe as a further try: a record that an earlier turn wrote is recognised by its
+// owner token. repeat returns true if it ends only because no time is left for another turn.
 func (a *acquisition) repeat(ctx context.Context, p retry.Policy, once func()) (isOver bool) {
 	for turn := 1; ; turn++ {
 		a.claim, a.record, a.err = nil, nil, nil
@@ -322,7 +322,8 @@ func (a *acquisition) cached() bool {
 	return true
 }
 
-// trace returns the text of Options.Trace for one call, or "" if there is none to keep. A panic of it is no text: the key matters more.
+// trace returns the text of Options.Trace for one call, or "" if there is none to keep. If Options.Trace panics, trace returns "", because
+// the claim matters more than its traceparent.
 func (s *Store) trace(ctx context.Context) (text string) {
 	if s.opts.Trace == nil {
 		return ""

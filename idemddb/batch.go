@@ -82,9 +82,8 @@ func (b *Batch) Expect(n int) {
 	}
 }
 
-// Ahead returns how many keys a wrapper may claim before their work can begin: what fits into one request. It returns 0 where that
-// would save no request, and where a crash would count against a key whose work had not begun (Options.MaxAttempts,
-// Options.NoTakeover).
+// Ahead returns how many keys a wrapper may claim before their work can begin: as many as fit into one request. It returns 0 where that
+// would save no request, and where a crash would count against a key whose work had not begun (Options.MaxAttempts, Options.NoTakeover).
 func (b *Batch) Ahead() int {
 	if b.queue == nil || !b.queue.Client.Shares() || b.store.opts.MaxAttempts > 0 || b.store.opts.NoTakeover {
 		return 0
@@ -93,7 +92,8 @@ func (b *Batch) Ahead() int {
 	return groupcommit.Size
 }
 
-// patience returns when a claim gives up that DynamoDB does not answer, and how many claims of the batch it has answered so far.
+// patience returns the time at which a claim gives up if DynamoDB does not answer it, and how many claims of the batch DynamoDB has
+// answered so far.
 func (b *Batch) patience(ctx context.Context, limit time.Duration) (end time.Time, answers int) {
 	if b != nil {
 		b.mu.Lock()
@@ -109,8 +109,8 @@ func (b *Batch) patience(ctx context.Context, limit time.Duration) (end time.Tim
 	return earliest(ctx, limit), answers
 }
 
-// answered keeps that a claim got an answer, or that it gave up for want of one. One that gives up while others are answered concerns
-// its own key only. answers is what patience returned.
+// answered notes that a claim got an answer, or that it gave up without one. If a claim gives up while others are answered, the trouble
+// concerns its own key only. answers is the number that patience returned.
 func (b *Batch) answered(isAnswered bool, answers int) {
 	if b == nil {
 		return

@@ -28,8 +28,9 @@ type waitingCommit struct {
 	alone  bool       // the commit must be sent by a transaction of its own
 }
 
-// FlushCommits sends the commits of [Work.Settle] that wait for others: they share a transaction of up to 25 keys and 100 items, no item
-// twice. They wait until it is called, 25 wait, or 0.1 s is over. A wrapper calls it when no other commit will come soon.
+// FlushCommits sends the commits of [Work.Settle] that wait for others. They share a transaction of up to 25 keys and 100 items, none of
+// them twice. A commit waits until FlushCommits is called, until 25 commits wait, or until 0.1 s is over. A wrapper calls FlushCommits when
+// no other commit will come soon.
 func (b *Batch) FlushCommits(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,8 +69,8 @@ func (w *waitingCommit) await(ctx context.Context) {
 	}
 }
 
-// flushCommits starts transactions of the commits that wait, one after the other: those that share an item would conflict. It is called
-// with b.mu held.
+// flushCommits starts transactions of the commits that wait, one after the other, because two that share an item would conflict. It is
+// called with b.mu held.
 func (b *Batch) flushCommits(ctx context.Context) {
 	if b.commitTimer != nil {
 		b.commitTimer.Stop()
@@ -158,8 +159,8 @@ func (b *Batch) runCommits(ctx context.Context, group []*waitingCommit) {
 	failure = nil
 }
 
-// expectRemovals makes those commits members of the batch that have messages: these are sent now, and the removals of what was sent wait
-// for each other.
+// expectRemovals makes the commits that have messages members of the batch: their messages are sent now, and the writes that remove the
+// sent messages wait for each other.
 func (b *Batch) expectRemovals(group []*waitingCommit) {
 	if b.queue == nil {
 		return
@@ -173,13 +174,13 @@ func (b *Batch) expectRemovals(group []*waitingCommit) {
 	}
 }
 
-// commitTogether sends the group in one transaction. Those that are refused have their answers; the rest is sent once more together,
-// then alone.
+// commitTogether sends the group in one transaction. Commits that are refused have their answers. The others are sent once more together,
+// and then each alone.
 func (b *Batch) commitTogether(ctx context.Context, group []*waitingCommit) {
 	ctx, p, cancel := b.store.settleContext(ctx)
 	defer cancel()
 
-	p.Denied = 0 // each alone says more
+	p.Denied = 0 // the answer to each commit alone is more specific
 
 	for _, w := range b.sendTogether(ctx, p, group) {
 		w.alone = true
@@ -225,8 +226,8 @@ func newTogether(s *Store, open []*waitingCommit) (*transact.Transaction, []*tra
 	return t, answers
 }
 
-// readAnswers gives their answers to the commits that were refused, and returns the others. One whose record changed meanwhile is sent
-// alone, which begins anew.
+// readAnswers gives the refused commits their answers, and returns the others. A commit whose record changed meanwhile begins anew, in a
+// transaction of its own.
 func readAnswers(ctx context.Context, p retry.Policy, group []*waitingCommit, answers []*transact.Part) (left []*waitingCommit) {
 	for i, w := range group {
 		if !answers[i].IsRefused() {

@@ -12,9 +12,9 @@ type ClaimOptions struct {
 	// stores a digest of it. A record without a fingerprint matches any. Defaults to "": inputs under one key are not compared.
 	Fingerprint string
 
-	// Wait is how long the call waits for a key that another worker holds before it returns ErrInProgress. Meanwhile it claims
-	// the key again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. A commit waits in the same way when its work is done,
-	// and each time costs its transaction. Zero and negative: it does not wait.
+	// Wait is how long the call waits for a key that another worker holds before it returns ErrInProgress. Meanwhile it claims the key
+	// again after pauses of 50 ms to 1 s, at 1 request and 1 WCU each. A commit waits in the same way when its work is done, and each try
+	// costs one transaction. Zero and negative: it does not wait.
 	Wait time.Duration
 
 	// NeedResult makes Do return ErrResultOmitted if the work was done earlier and its result was not kept. Claim ignores it.
@@ -30,7 +30,8 @@ type ClaimOptions struct {
 	// only the cost of a claim in a [Batch]: a wrong value costs a second statement. Defaults to false.
 	Redelivered bool
 
-	// SkipResult says that a record needs no Result: one that is in Options.Results is not read. Do ignores it. Defaults to false.
+	// SkipResult says that the caller does not need the Result of a record: a result in Options.Results is then not read. Do ignores it.
+	// Defaults to false.
 	SkipResult bool
 }
 
@@ -132,7 +133,7 @@ func (c *Claim) mustExist() {
 	}
 }
 
-// left is how long the lease lasts.
+// left returns how long the lease lasts from now on.
 func (c *Claim) left() time.Duration { return c.Deadline().Sub(c.store.opts.Now()) }
 
 // lastsUntil reports whether the lease lasts to the deadline, so that there is nothing to renew. Without a deadline it does not.

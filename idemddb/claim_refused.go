@@ -12,7 +12,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
-// rareError is a refusal that only another request can answer: the record is past its retention, or its lease is over.
+// rareError is a refusal after which a second request must write the record: the record is past its retention, or its lease is over.
 type rareError struct {
 	found     *storedRecord
 	isExpired bool
@@ -20,7 +20,8 @@ type rareError struct {
 
 func (*rareError) Error() string { return "the record must be replaced or failed by a second request" }
 
-// conflict reads a refused condition: the record that it carries is the one for which the condition was false at the try's time.
+// conflict reads the answer to a try whose condition was false. found is the record for which it was false, and is judged by the time of
+// that try.
 func (a *acquisition) conflict(found item) {
 	s, now := a.store, a.last.now
 
@@ -66,7 +67,7 @@ func (a *acquisition) own(rec *storedRecord) {
 	}
 }
 
-// follow does what a refusal asks for that only another request can answer. recreate is called for a record past its retention.
+// follow makes the second request that a rareError asks for. recreate is called for a record past its retention.
 func (a *acquisition) follow(ctx context.Context, p retry.Policy, recreate func(context.Context, retry.Policy, *storedRecord)) {
 	rare, ok := errors.AsType[*rareError](a.err)
 	if !ok {
@@ -102,8 +103,8 @@ func (a *acquisition) recreate(ctx context.Context, p retry.Policy, old *storedR
 	}
 }
 
-// fenceAfter is the fencing token of a new record in the place of one that is past its retention. It is above the old one; and it is not
-// below that of a new key at this time, so that it does not fall where a record is deleted and the key begins anew.
+// fenceAfter returns the fencing token of a new record that replaces one past its retention. It is above the old token. It is also not
+// below the token that a new key would get now, so that the token does not fall if the record is deleted and the key begins anew.
 func (a *acquisition) fenceAfter(old *storedRecord) int64 {
 	return max(*old.Fence+1, firstFence(a.last))
 }
@@ -152,7 +153,7 @@ func (a *acquisition) put(old *storedRecord, record item) *dynamodb.PutItemInput
 	}
 }
 
-// markFailed ends a key for good whose lease is over and which may not be taken over.
+// markFailed ends a key for good if its lease is over and it may not be taken over.
 func (a *acquisition) markFailed(ctx context.Context, p retry.Policy, rec *storedRecord) error {
 	cause := a.failureCause(rec)
 	if cause == "" {

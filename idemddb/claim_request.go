@@ -5,7 +5,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// single is the claim as a request of its own.
+// single returns the claim as a request of its own.
 func (a *acquisition) single() *dynamodb.UpdateItemInput {
 	s := a.store
 	a.last = s.stamp(a.deadline)
@@ -34,7 +34,7 @@ func (a *acquisition) single() *dynamodb.UpdateItemInput {
 	}
 }
 
-// statement is the claim as one statement of a shared request.
+// statement returns the claim as one statement of a shared request.
 func (a *acquisition) statement() types.BatchStatementRequest {
 	s := a.store
 	a.last = s.stamp(a.deadline)
@@ -49,7 +49,7 @@ func (a *acquisition) statement() types.BatchStatementRequest {
 	}
 }
 
-// insertion is the statement that creates the record if there is none.
+// insertion returns the statement that creates the record if there is none.
 func (a *acquisition) insertion() types.BatchStatementRequest {
 	st := &a.store.expr.insert
 	if a.fingerprint != "" {
@@ -97,7 +97,7 @@ func (a *acquisition) values() item {
 	return values
 }
 
-// newRecord is the item of a new record of this claim.
+// newRecord returns the item of a new record of this claim.
 func (a *acquisition) newRecord(fence int64) item {
 	s := a.store
 	record := s.key(a.partition)
@@ -123,5 +123,5 @@ func (a *acquisition) newRecord(fence int64) item {
 	return record
 }
 
-// firstFence is the fencing token of a new record.
+// firstFence returns the fencing token of a new record.
 func firstFence(t stamp) int64 { return t.now.UnixMilli() + 1 }

@@ -64,7 +64,7 @@ type inMemory struct {
 	broken error // why no request can be sent
 }
 
-// maxRequest is above DynamoDB's largest request, 16 MB for a batch: a body beyond it is no request of ours.
+// maxRequest is above DynamoDB's largest request, 16 MB for a batch: this library never sends a body beyond it.
 const maxRequest = 32 << 20
 
 // Do sends the request with its body in memory.

@@ -161,7 +161,7 @@ func (c *committing) send(ctx context.Context, p retry.Policy, record *types.Tra
 	c.read(answer, err)
 }
 
-// recordItem is the record's part of the transaction: it claims and completes the key.
+// recordItem returns the part of the transaction that writes the record: it claims and completes the key.
 func (c *committing) recordItem() *types.TransactWriteItem {
 	s := c.store
 	c.done = s.completion(c.tx, c.effects, c.own)

@@ -28,9 +28,9 @@ type Delivery struct {
 }
 
 // SendStored sends the messages of a record that was read from the table, and removes them from the record. With parked, it also sends
-// those that are parked, and those that are unsent for too long; what it cannot send of the parked ones stays parked. It is for
-// outbox.Sweep and operators; two senders at a time do no harm, because the ids stay the same. An error means that messages are left,
-// or that their removal was not written.
+// messages that are parked or unsent for too long; a parked message that cannot be sent stays parked. It is for outbox.Sweep and operators;
+// two senders at a time do no harm, because the ids stay the same. An error means that messages are left, or that their removal was not
+// written.
 func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (Delivery, error) {
 	pk, ok := stored[s.opts.PartitionKey].(*types.AttributeValueMemberS)
 	if !ok || !strings.HasPrefix(pk.Value, s.namespace+"#") {
@@ -50,7 +50,7 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 	return Delivery{Key: key, Sent: d.sent, Left: len(d.left), Parked: len(d.parked)}, err
 }
 
-// sendNow sends the messages of a completed record. What does not get through is unsent.
+// sendNow sends the messages of a completed record. Messages that do not get through stay in the record.
 func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, rec *storedRecord) error {
 	d := &delivering{store: s, batch: b, key: key, partition: partition, rec: rec}
 	if err := d.run(ctx); err != nil {
@@ -61,7 +61,7 @@ func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, re
 }
 
 // sendLeft sends the messages of a completed record that its own process has not sent for a while. If they must be sent before the key is
-// answered, their error is the answer.
+// answered, the error of sending them is the answer.
 func (a *acquisition) sendLeft(ctx context.Context, b *Batch) {
 	var err error
 
@@ -150,7 +150,7 @@ func contains(messages []storedMessage, index int) bool {
 
 var errOld = errors.New("unsent for 7 days: its receivers may have forgotten that they have it, as after a restore from a backup")
 
-// send returns an answer for each message. One that is unsent for too long is not sent without an operator.
+// send returns an answer for each message. Messages that are unsent for too long are sent only for an operator.
 func (d *delivering) send(ctx context.Context, messages []storedMessage) []error {
 	if !d.operator && d.store.opts.Now().Sub(time.UnixMilli(d.rec.Done)) > maxUnsent {
 		return slices.Repeat([]error{fmt.Errorf("%w: %w", ErrUnsendable, errOld)}, len(messages))

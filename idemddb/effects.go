@@ -16,16 +16,16 @@ import (
 // Effects are written in one transaction with the completion of a claim: all of them exactly when the key is completed, none otherwise.
 // So they happen exactly once, whatever dies.
 type Effects struct {
-	// Items are the caller's own writes, in any table of the account and Region. An item may stand in them once. With the record there
-	// can be 99 of them. DynamoDB charges twice the write units of a plain write.
+	// Items are the caller's own writes, in any table of the account and Region. Each item may occur once. There can be 99 of them beside
+	// the record. DynamoDB charges twice the write units of a plain write.
 	Items []types.TransactWriteItem
 
 	// Messages are stored in the record and sent after the completion, at least once and each under one id. See [Message].
 	Messages []Message
 
 	// Refused says what it means that the condition of one of Items was false: an error that is marked as permanent, as by
-	// lambdawrap.Permanent, ends the key; any other error releases it, so that the work runs again. Only [Do] and wrappers ask it.
-	// Nil: the *EffectError itself, so the work runs again.
+	// lambdawrap.Permanent, ends the key; any other error releases it, so that the work runs again. Only [Do] and wrappers call it.
+	// Defaults to nil: the error is the *EffectError itself, so the work runs again.
 	Refused func(*EffectError) error
 }
 
@@ -119,10 +119,10 @@ func stagingOf(ctx context.Context) *staging {
 // one transaction with its completion. If the work fails, they are dropped. Stage(ctx, Effects{}) says that there is nothing to
 // write. Stage copies what it is given and is safe for concurrent use. It makes no request.
 //
-// Errors: ErrNoClaim if the context has no claim, as in lambdawrap.Batch; ErrFenced if the claim was settled, or its handler did not
-// return in time; and an error that names the item or the message if DynamoDB could only refuse it: more than 99 items, an item
-// twice, the record itself, more than 4 MB of items, messages that do not fit into the record. Work that goes on after that error, and returns
-// none, is not completed: its completion is ErrNotStaged, unless [Unstage] was called since.
+// Errors: ErrNoClaim if the context has no claim, as in lambdawrap.Batch; ErrFenced if the claim was settled, or its handler did not return
+// in time; and an error that names the item or the message if DynamoDB could only refuse it: more than 99 items, an item twice, the record
+// itself, more than 4 MB of items, messages that do not fit into the record. Work that goes on after that error, and returns none, is not
+// completed: its completion is ErrNotStaged, unless [Unstage] was called since.
 func Stage(ctx context.Context, e Effects) error {
 	s := stagingOf(ctx)
 	if s == nil {
@@ -198,7 +198,8 @@ func (s *staging) with(e Effects) (Effects, error) {
 	return all, nil
 }
 
-// take ends the staging and returns what a completion writes. After a CompleteWith whose outcome is not known, that is the same again.
+// take ends the staging and returns what a completion writes. After a CompleteWith whose outcome is not known, it returns the same effects
+// again.
 func (s *staging) take() Effects {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +213,7 @@ func (s *staging) take() Effects {
 	return s.effects
 }
 
-// takeWith is take for a CompleteWith. Its own effects are not staged: if it is refused, the next one has others.
+// takeWith is take for a CompleteWith. The effects that CompleteWith was given are not staged: if it is refused, the next call has its own.
 func (s *staging) takeWith(e Effects) (Effects, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,7 @@ const (
 	plainRecord    = 8 << 10 // bytes of a record without its result and messages, at most
 )
 
-// errEffects: effects that cannot be written as they are.
+// errEffects says that effects cannot be written as they are.
 var errEffects = errors.New("effects cannot be written")
 
 // checkEffects returns an error for what DynamoDB could only refuse.

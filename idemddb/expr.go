@@ -87,10 +87,9 @@ const updateClaim = "SET v = :v, st = :inprogress, own = :mine, fence = if_not_e
 const updateAgain = "SET v = :v, st = :inprogress, own = :mine, fence = fence + :one, prev = lease + :zero, lease = :lease, " +
 	nameExp + " = :exp, att = att + :one"
 
-// In a shared request, the claim of a new key is an INSERT of all that updateClaim would set. It is the same write: DynamoDB
-// refuses it as soon as any item has the key, so of an INSERT and any other claim exactly one wins. A late request of it finds an
-// item for as long as the record lives. After that it creates one with an old lease and an old token, which the next claim
-// takes over.
+// In a shared request, the claim of a new key is an INSERT of all that updateClaim would set. It is the same write: DynamoDB refuses it as
+// soon as any item has the key, so of an INSERT and any other claim exactly one wins. A late INSERT finds an item for as long as the record
+// lives. After that it creates a record with an old lease and an old token, which the next claim takes over.
 
 const (
 	updateSetFP  = ", fp = :fp"
@@ -126,7 +125,7 @@ const condRecreate = "own = :own AND fence = :fence AND " + nameExp + " = :exp"
 //   - st = :inprogress: the claim is not completed or failed. Of two completions the second is refused.
 //   - lease > :zero: a late request must not revive a key that was released.
 //
-// There is no time in it: work that outlived its lease is accepted if nobody has taken the key over.
+// The condition does not name the time: work that outlived its lease is accepted if nobody has taken the key over.
 const condHeld = condOwn + " AND lease > :zero"
 
 // condOwn fences a release. It is condHeld without the lease, because releasing a released key leaves the same item.
@@ -149,18 +148,18 @@ const condFailed = "v = :v AND st = :failed AND own = :own AND fence = :fence"
 const (
 	updateComplete = "SET st = :completed, done = :nowms, " + nameExp + " = :exp"
 
-	// res is the result itself, or the name, length and SHA-256 of one in Options.Results. That one is put before this write, so what
-	// the record names is there. Its name holds the owner token and a digest of its bytes: a worker that this write refuses has put
-	// another name, and a Put that arrives late writes the same bytes.
+	// res is the result itself, or the name, length and SHA-256 of one in Options.Results. Such a result is put before this write, so the
+	// record never names a result that is missing. Its name holds the owner token and a digest of its bytes: a worker that this write
+	// refuses has put another name, and a Put that arrives late writes the same bytes.
 	updateSetResult = ", res = :res"
 	updateDropError = " REMOVE err"
 
-	// tx names the completing call: an own write that is seen again is recognised by it, because another call of the same claim may
-	// have had other effects.
+	// tx names the completing call: a call recognises its own write by it, because another call of the same claim may have had other
+	// effects.
 	updateSetTx = ", tx = :tx"
 
-	// With messages the record must not be deleted before they are sent: exp is then the end of all time, and ends keeps the end of
-	// the retention. due and due_ns put the record into the sparse index of the unsent.
+	// With messages the record must not be deleted before they are sent: exp is then the last second of the year 9999, and ends keeps the
+	// end of the retention. due and due_ns put the record into the sparse index of the unsent.
 	updateSetOutbox = ", outbox = :outbox, ends = :ends, due = :due, due_ns = :duens"
 
 	updateFail   = "SET st = :failed, " + nameExp + " = :exp, err = :err"

@@ -5,7 +5,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// What packages operate and outbox must know of a Store.
+// These methods give packages operate and outbox what they must know of a Store.
 
 // Table returns the name or the ARN of the table, as it was given to New.
 func (s *Store) Table() string { return s.table }
@@ -23,7 +23,7 @@ func (s *Store) Readable(stored map[string]types.AttributeValue) error {
 	return err
 }
 
-// RecordOf returns the consistent read of the record of a key.
+// RecordOf returns the request for a consistent read of the record of a key.
 func (s *Store) RecordOf(key string) (*dynamodb.GetItemInput, error) {
 	partition, err := s.partition(key)
 	if err != nil {

@@ -151,7 +151,7 @@ func (r *storedRecord) validate() error {
 	return nil
 }
 
-// record is the answer of a completed key.
+// record returns the answer of a completed key.
 func (r *storedRecord) record(key string) *Record {
 	rec := &Record{
 		Key:       key,
@@ -182,7 +182,7 @@ func (r *storedRecord) record(key string) *Record {
 // isOwn reports whether the record was last claimed with this token.
 func (r *storedRecord) isOwn(token string) bool { return *r.Token == token }
 
-// holder is the request id in the token, for people.
+// holder returns the request id in the token, for people.
 func (r *storedRecord) holder() string {
 	id, _, ok := strings.Cut(*r.Token, tokenMark)
 	if !ok {
@@ -200,7 +200,7 @@ func (r *storedRecord) leaseOver(now time.Time, skew time.Duration) bool {
 	return r.Lease != nil && *r.Lease < now.Add(-skew).UnixMilli()
 }
 
-// until is when the holder's lease ends.
+// until returns when the holder's lease ends.
 func (r *storedRecord) until() time.Time {
 	if r.Lease == nil {
 		return time.Unix(r.Expires, 0)
@@ -209,13 +209,13 @@ func (r *storedRecord) until() time.Time {
 	return time.UnixMilli(*r.Lease)
 }
 
-// matches reports whether an input with this stored fingerprint is the one that the record stands for. None on either side is
-// not compared.
+// matches reports whether an input with this stored fingerprint is the one that the record stands for. It returns true if either of them
+// has no fingerprint, or if the record has one of another version.
 func (r *storedRecord) matches(fingerprint string) bool {
 	return fingerprint == "" || r.Fingerprint == nil || *r.Fingerprint == fingerprint || !strings.HasPrefix(*r.Fingerprint, fingerprintVersion)
 }
 
-// traceAt reads a traceparent from a record. Whatever else stands there is none: it must not make the record unreadable.
+// traceAt reads a traceparent from a record. Any other value counts as none, because it must not make the record unreadable.
 func traceAt(stored item, name string) string {
 	text, ok := stored[name].(*types.AttributeValueMemberS)
 	if !ok {
@@ -310,7 +310,7 @@ func (r *storedRecord) into(record item, s *Store, partition string) {
 	}
 }
 
-// recordUpdate is the update of a record as an item of a transaction.
+// recordUpdate returns the update of a record as an item of a transaction.
 func (s *Store) recordUpdate(partition, condition, update string, values item, names map[string]string) *types.TransactWriteItem {
 	return &types.TransactWriteItem{Update: &types.Update{
 		TableName:                           &s.table,

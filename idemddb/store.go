@@ -277,7 +277,7 @@ func checkArguments(api DynamoDB, table, namespace string) error {
 	return nil
 }
 
-// isNil also sees a nil pointer inside the interface: a client variable that was never set.
+// isNil reports whether a client is nil. A nil pointer inside the interface counts, too: it is a client variable that was never set.
 func isNil(given any) bool {
 	if given == nil {
 		return true

@@ -44,7 +44,7 @@ func (m storedMessage) public(tx string) StoredMessage {
 	}}
 }
 
-// messageID is the id of a message, which stays the same over every sending.
+// messageID returns the id of a message, which stays the same over every sending.
 func messageID(tx string, index int) string { return fmt.Sprintf("%s-%d", tx, index) }
 
 func copyMessages(messages []Message) []Message {
@@ -102,7 +102,7 @@ func (m *Message) checkAttributes() error {
 	return nil
 }
 
-// messagesSize is about how many bytes of a record the messages take.
+// messagesSize returns about how many bytes of a record the messages take.
 func messagesSize(messages []Message) int {
 	size := 0
 
@@ -121,7 +121,8 @@ const (
 	maxOutbox       = transactitem.MaxSize - plainRecord
 )
 
-// dueNamespace is the partition of the index of the unsent in which a key stands, by a hash of the key. Package unsent asks for all 16.
+// dueNamespace returns the partition in which the index of unsent messages has a key: one of 16, by a hash of the key. Package unsent reads
+// all 16.
 func (s *Store) dueNamespace(partition string) string {
 	sum := sha256.Sum256([]byte(partition))
 

@@ -23,7 +23,7 @@ func (s *Store) newTransactions() *transact.Client {
 	}
 }
 
-// refusal is the error for one of these effects, or the write of all of them, that DynamoDB refused.
+// refusal returns the error for one of these effects, or the write of all of them, that DynamoDB refused.
 func (e Effects) refusal(r *transact.Refusal) *EffectError {
 	return &EffectError{
 		Index: r.Index, Code: r.Code, Item: r.Item, Unknown: r.Unknown, refused: e.Refused, message: r.Message, cause: r.Cause,

@@ -112,7 +112,8 @@ func eventOf(given []*piece) (event events.SQSEvent) {
 	return event
 }
 
-// readAnswer returns an error for each piece that the handler reported. An answer with an id that it was not given says nothing.
+// readAnswer returns an error for each piece that the handler reported. If the handler reported an id that it was not given, readAnswer
+// returns errStrange, because the answer then proves nothing.
 func readAnswer(answer events.SQSEventResponse, given []*piece) (map[*piece]error, error) {
 	failures := map[*piece]error{}
 

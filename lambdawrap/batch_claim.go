@@ -163,7 +163,7 @@ func (v *invocation) endedBefore(ctx context.Context, m *message, p *piece, bloc
 	}
 }
 
-// unused gives the claim of a piece back that the handler does not get.
+// unused gives back the claim of a piece that the handler does not get.
 func (v *invocation) unused(ctx context.Context, p *piece, o outcome) outcome {
 	if p.work != nil {
 		p.stop()

@@ -64,7 +64,7 @@ func newCounts() *counts {
 	return &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[Outcome]int{}}
 }
 
-// takeEnded makes the messages that have ended those of the call.
+// takeEnded counts the messages that have ended as the messages of the call.
 func (c *counts) takeEnded() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

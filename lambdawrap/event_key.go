@@ -38,7 +38,7 @@ func SentMessage(m events.SQSMessage) (string, error) {
 	return MessageID(m)
 }
 
-// envelope is what SNS or EventBridge make the body of a message of, as far as it has the id of a staged message.
+// envelope holds the fields of an envelope of SNS or EventBridge that may have the id of a staged message.
 type envelope struct {
 	Type              string                     `json:"Type"`
 	MessageAttributes map[string]json.RawMessage `json:"MessageAttributes"`
@@ -99,8 +99,8 @@ func SNSMessageID(_ context.Context, e events.SNSEvent) (string, error) {
 // sequencer where the bucket keeps no versions. S3 delivers an event at least once, and invokes a function with one at a time; any other
 // number is [ErrNoKey].
 //
-// Only events of objects that were created or removed tell one event from another in this way. Those of tags, access lists, restores and
-// the like have no key here: two of them may have equal fields, and one key would let the second one go undone.
+// Only events of objects that were created or removed differ from each other in these fields. Those of tags, access lists, restores and the
+// like have no key here: two of them may have equal fields, and one key would let the second one go undone.
 func S3ObjectVersion(_ context.Context, e events.S3Event) (string, error) {
 	if len(e.Records) != 1 {
 		return "", noKey("the event has %d Records, and S3 sends one at a time", len(e.Records))

@@ -212,7 +212,7 @@ func (o *FuncOptions[In]) claimOptions(v *invocation, m *message) *idemddb.Claim
 	return &idemddb.ClaimOptions{Fingerprint: m.fingerprint, NeedResult: o.NeedResult, Optimistic: o.Optimistic, Wait: wait}
 }
 
-// requestID is the id of the Lambda invocation; "" outside of Lambda.
+// requestID returns the id of the Lambda invocation; "" outside of Lambda.
 func requestID(ctx context.Context) string {
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		return lc.AwsRequestID

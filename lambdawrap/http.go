@@ -70,9 +70,9 @@ const defaultMaxBody = 1 << 20
 //	handler := lambdawrap.HTTP(store, mux, &lambdawrap.HTTPOptions{Caller: subject})
 //	lambdaurl.Start(authenticate(handler))  // or http.ListenAndServe
 //
-// Authentication, and all else that must happen for each request, stands before it: a replay does not ask what is inside. The handler's
-// answer is held back until it is stored, so there is nothing to stream, no Hijacker, and Flush has no effect. A client that leaves
-// cancels nothing.
+// Authentication, and all else that must happen for each request, stands before it: a replay does not call the handler. The handler's
+// answer is held back until it is stored, so there is nothing to stream, no Hijacker, and Flush has no effect. A client that leaves cancels
+// nothing.
 //
 //	what happened                                          answer
 //	first run, status kept                                 the handler's, with Idempotent-Replayed: false
@@ -164,7 +164,7 @@ func (h *httpHandler) serve(ctx context.Context, x *exchange) {
 	x.conclude(ctx, x.work(ctx))
 }
 
-// within returns a context that a client which leaves does not cancel. It ends when the reserve begins.
+// within returns a context that ends when the reserve begins, and does not end when the client leaves.
 func (h *httpHandler) within(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
 	if deadline.IsZero() {
 		return within(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}), time.Time{})

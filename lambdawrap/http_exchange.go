@@ -73,7 +73,8 @@ func (x *exchange) work(ctx context.Context) outcome {
 	return x.outcomeOf(work.Settle(ctx, result, x.cause))
 }
 
-// outcomeOf is the outcome of the request. A handler that settled its claim itself gives its answer, whatever that says.
+// outcomeOf returns the outcome of the request. If the handler settled its claim itself, the client gets its answer, whatever the answer
+// says.
 func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 	if x.record = e.Record; e.BySelf {
 		return outcome{name: OutcomeCompleted}
@@ -117,7 +118,7 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	returned = true
 }
 
-// result is the answer as the record keeps it.
+// result returns the answer as the record keeps it.
 func (x *exchange) result(ctx context.Context, fits func([]byte) bool) []byte {
 	result, isWhole := x.answer.Encode(fits)
 	if !isWhole {
@@ -167,7 +168,7 @@ func (x *exchange) replay(ctx context.Context, rec *idemddb.Record) {
 	stored.Send(x.w)
 }
 
-// problemOf is the answer to a request that is not done.
+// problemOf returns the answer to a request that is not done.
 func (x *exchange) problemOf(o outcome) *problem.Details {
 	_, isProgramError := errors.AsType[*programError](o.err)
 

@@ -72,7 +72,7 @@ func HTTPKey(caller string, r *http.Request) (string, error) {
 	}
 }
 
-// key returns the idempotency key of a request, that of HTTPKey if it has the header.
+// key returns the idempotency key of a request: the one that HTTPKey returns if the request has the header.
 func (h *httpHandler) key(r *http.Request) (string, *problem.Details) {
 	header, refusal := readKeyHeader(r.Header[keyHeader])
 

@@ -71,7 +71,7 @@ func (w *wrapper) serve(
 	}
 }
 
-// checkEvent refuses events of other sources: an answer without failures would call their work done.
+// checkEvent refuses events of other sources, because an answer without failures would mean that their work is done.
 func checkEvent(event events.SQSEvent) error {
 	if event.Records == nil {
 		return errors.New("lambdawrap: the event has no Records: expected an event of Amazon SQS, is this one of another source or a console test?")
@@ -310,7 +310,7 @@ func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
 	return outcome{name: OutcomeLate, err: errors.Join(errLate, err), until: claim.Deadline()}
 }
 
-// answerContext is for what must still happen when the work is over: it ends in time for the answer.
+// answerContext returns a context for what must still happen when the work is over. It ends in time for the answer.
 func (v *invocation) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return within(ctx, v.before(answerPart))
 }

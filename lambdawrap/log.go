@@ -86,7 +86,7 @@ func holder(key string, err error) string {
 	return ""
 }
 
-// logTakeover writes the line of the one moment in which an effect may be the second. about says whose key it is.
+// logTakeover warns that the work of a key may be done for the second time. about says whose key it is.
 func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...slog.Attr) {
 	logger.LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
 		slices.Concat(about, []slog.Attr{slog.String("outcome", "takeover")}, keyAttrs(key))...)

@@ -42,7 +42,7 @@ type message struct {
 	seconds int32 // until it comes back, if Options.Visibility says so
 }
 
-// place is where a message stands in the order of its batch.
+// place returns where a message stands in the order of its batch.
 func (m *message) place() turns.Place { return turns.Place{Index: m.index, Unclaimed: m.unclaimed} }
 
 type messageKey struct{}
@@ -65,7 +65,7 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 	for i, record := range event.Records {
 		m := &message{SQSMessage: record, given: record, index: i, receives: receiveCount(record), failed: true} // until proven done
 		m.id = slog.String("messageId", m.MessageId)
-		// The ARN says it: standard queues with fair queues have message groups, too, without an order.
+		// The ARN says whether the queue is FIFO. A message group does not: fair queues have message groups, too, without an order.
 		if m.fifo = strings.HasSuffix(record.EventSourceARN, ".fifo"); m.fifo {
 			m.group = record.EventSourceARN + "\n" + record.Attributes["MessageGroupId"]
 		}
@@ -148,8 +148,7 @@ func clone(m events.SQSMessage) events.SQSMessage {
 	return m
 }
 
-// receiveCount is how often the message was delivered, at least once. If its attribute is missing or unreadable, this is the first
-// time.
+// receiveCount returns how often the message was delivered: at least 1, also if the attribute is missing or unreadable.
 func receiveCount(m events.SQSMessage) int {
 	n, err := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
 	if err != nil {

@@ -58,7 +58,7 @@ var (
 	errLateUnclaimed = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; nothing of what it staged is written")
 )
 
-// ofDuplicate is the outcome of another message with the same key and batch, for which no handler ran.
+// ofDuplicate returns the outcome of another message with the same key and batch, for which no handler ran.
 func (o outcome) ofDuplicate() outcome {
 	if o.name == OutcomeCompleted && o.err == nil {
 		o.name = OutcomeReplayed
@@ -80,7 +80,7 @@ func noKeyOutcome(err error) outcome {
 	}
 }
 
-// outcomes are the names of how work ends. All other endings are failures.
+// outcomes names the outcome for each way in which work ends. Every other ending is a failure.
 var outcomes = map[idemddb.Kind]Outcome{
 	idemddb.Completed: OutcomeCompleted, idemddb.Replayed: OutcomeReplayed, idemddb.Unrecorded: OutcomeUnrecorded,
 	idemddb.Fenced: OutcomeFenced, idemddb.Failed: OutcomePermanent, idemddb.Refused: OutcomeRefused, idemddb.Mismatch: OutcomeMismatch,
@@ -88,7 +88,7 @@ var outcomes = map[idemddb.Kind]Outcome{
 	idemddb.Corrupt: OutcomeCorrupt, idemddb.Uncommitted: OutcomeUncommitted, idemddb.Unsent: OutcomeUnsent,
 }
 
-// outcomeOf is the outcome of a message whose work has ended, or has not begun.
+// outcomeOf returns the outcome of a message whose work has ended, or has not begun.
 func outcomeOf(e idemddb.Ending) outcome {
 	o := outcome{name: cmp.Or(outcomes[e.Kind], OutcomeFailed), err: e.Err, done: e.Done, unknown: e.Unknown}
 

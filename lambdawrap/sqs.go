@@ -64,10 +64,11 @@ type Options struct {
 	OnMessage func(context.Context, events.SQSMessage, Outcome)
 
 	// Reserve is the part of the invocation's time that is kept back for settling and for the answer. When it begins, nothing starts any
-	// more and the contexts of running handlers end. Until half of it is left, what a handler returns is taken as it is. Then its
-	// message is reported failed and its claim is extended by one lease, because the handler may still run. The answer is sent when a
-	// quarter of it is left. For tables that throttle, 2 s or more leave room for retries. Without a deadline in the context there is no
-	// reserve. If an invocation has no more time than the reserve, nothing starts in it, and a warning says so once. Negative is an error. Defaults to 1 s.
+	// more and the contexts of running handlers end. Until half of it is left, what a handler returns is taken as it is. Then its message
+	// is reported failed and its claim is extended by one lease, because the handler may still run. The answer is sent when a quarter of it
+	// is left. For tables that throttle, 2 s or more leave room for retries. Without a deadline in the context there is no reserve. If an
+	// invocation has no more time than the reserve, nothing starts in it, and a warning says so once. Negative is an error. Defaults to 1
+	// s.
 	Reserve time.Duration
 
 	// Timeout is the time for one handler; with Batch, for the one call with all messages. Its context ends after that, and no handler
@@ -97,8 +98,8 @@ type Options struct {
 const defaultReserve = time.Second
 
 // SQS wraps a handler of single messages for lambda.Start and makes it idempotent: each message's key is claimed, its work is done once,
-// and what must come back is reported as a batch item failure. The event source mapping must have ReportBatchItemFailures, or Lambda
-// deletes the failed messages, too. The package documentation says what becomes of each message.
+// and a message that must come back is reported as a batch item failure. The event source mapping must have ReportBatchItemFailures, or
+// Lambda deletes the failed messages, too. The package documentation says what becomes of each message.
 //
 // If IDEMDDB_DISABLED turned the Store off, handlers run on every delivery, without keys and requests. Order, workers and the reserve
 // are as ever, and one warning is logged.

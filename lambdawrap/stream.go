@@ -53,7 +53,7 @@ type StreamOptions[R any] struct {
 	Workers int
 }
 
-// stream is what the wrapper must know of one kind of stream.
+// stream holds what the wrapper must know of one kind of stream.
 type stream[R any] struct {
 	name     string           // of the service
 	sequence func(R) string   // the record's number in its shard
@@ -160,8 +160,8 @@ func (s *stream[R]) plan(w *wrapper, records []R) []*message {
 	return messages
 }
 
-// receives is a guess, because a stream does not count deliveries: an event that begins with the number which this process reported last is
-// the second delivery of its records. A wrong guess costs a second statement for each claim.
+// receives guesses how often the records were delivered, because a stream does not count deliveries. An event that begins with the number
+// which this process reported last is the second delivery of its records. A wrong guess costs a second statement for each claim.
 func (s *stream[R]) receives(records []R) int {
 	if reported := s.reported.Load(); reported != nil && len(records) > 0 && s.sequence(records[0]) == *reported {
 		return 2 //nolint:mnd // the second

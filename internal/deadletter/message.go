@@ -29,9 +29,9 @@ const (
 	maxAttributeError = 1 << 10
 )
 
-// bare is the message with nothing added but what its queue demands.
+// bare returns the message with nothing added but what the other queue demands.
 func (q *Queue) bare(m events.SQSMessage) (*sqs.SendMessageInput, error) {
-	// No message that SQS delivers. The SDK would replace what is not UTF-8 and say nothing.
+	// SQS delivers no such message. The SDK would replace text that is not UTF-8 and return no error.
 	if !utf8.ValidString(m.Body) {
 		return nil, errors.New("the body is not UTF-8 and would arrive changed")
 	}
@@ -88,7 +88,7 @@ func setGroup(in *sqs.SendMessageInput, m events.SQSMessage) error {
 	return nil
 }
 
-// explained is the message with everything that helps an operator.
+// explained returns the message with everything that helps an operator.
 func explained(bare *sqs.SendMessageInput, m events.SQSMessage, cause error) *sqs.SendMessageInput {
 	in := *bare
 	in.MessageAttributes = maps.Clone(bare.MessageAttributes)
@@ -141,7 +141,7 @@ func setAttribute(in *sqs.SendMessageInput, name string, value types.MessageAttr
 	in.MessageAttributes[name] = value
 }
 
-// messageSize is what counts towards SQS's limit; system attributes do not.
+// messageSize returns how many bytes count towards SQS's limit. System attributes do not count.
 func messageSize(in *sqs.SendMessageInput) int {
 	size := len(*in.MessageBody)
 	for name, a := range in.MessageAttributes {
@@ -151,7 +151,7 @@ func messageSize(in *sqs.SendMessageInput) int {
 	return size
 }
 
-// attributeText is a text as SQS takes it: the characters of XML, and not too long.
+// attributeText returns a text that SQS takes: it has only the characters of XML, and is not too long.
 func attributeText(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

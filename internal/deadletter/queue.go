@@ -64,7 +64,7 @@ func checkQueueURL(text string) error {
 	return nil
 }
 
-// isInvalid tells SQS's answer to a parameter that it does not take.
+// isInvalid reports whether SQS refused a parameter of the request.
 func isInvalid(err error) bool {
 	api, ok := errors.AsType[smithy.APIError](err)
 

@@ -96,8 +96,8 @@ func escaped(text []byte) rune {
 	return rune(unit)
 }
 
-// isText reports whether all text of a value that was encoded is UTF-8. What the value's own MarshalJSON has made of U+FFFD before, nobody can
-// tell, so that counts as broken.
+// isText reports whether all text of a value that was encoded is UTF-8. If a value encodes itself as JSON with U+FFFD, nobody knows whether
+// it replaced text, so it counts as broken.
 func isText(v reflect.Value) bool {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()

@@ -35,7 +35,7 @@ func (c *call) run(ctx context.Context) {
 	}
 }
 
-// open returns those of the writes that have no answer.
+// open returns the writes that have no answer.
 func (c *call) open(writes []*write) []*write {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
@@ -96,8 +96,9 @@ func (c *call) try(ctx context.Context) (fault error) {
 	return fault
 }
 
-// sendable returns those of the writes that have no answer, so that a writer waits for them: what nobody waits for must not be written. If
-// shared requests are off, because an earlier try or another request was denied, each is sent by a request of its own.
+// sendable returns the writes that have no answer. A writer waits for each of them; a write for which nobody waits must not be sent. If
+// shared requests are off, because an earlier try or another request was denied, sendable returns none, and each write is sent by a request
+// of its own.
 func (c *call) sendable(writes []*write) []*write {
 	open := c.open(writes)
 	if c.queue.Client.Shares() {
@@ -169,8 +170,8 @@ func (c *call) finishEnded(ctx context.Context, err error) {
 	c.finish(err, slices.DeleteFunc(c.open(c.writes), func(w *write) bool { return goesOn && !w.Policy.IsOver() })...)
 }
 
-// finish answers those of the writes that have no answer. All of them count as answered before a writer can write again: its next write
-// waits for those of the others.
+// finish answers the writes that have no answer. All of them count as answered before a writer can write again: its next write waits for
+// those of the others.
 func (c *call) finish(err error, writes ...*write) {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()

@@ -25,8 +25,8 @@ const (
 	maxTries   = 3                      // shared tries of a write while others of its request have answers
 )
 
-// Queue holds the writes of those who share requests. It is safe for concurrent use and needs no closing: none of its goroutines outlives
-// the calls of Send that wait for it.
+// Queue holds the writes of writers that share requests. It is safe for concurrent use and needs no closing: none of its goroutines
+// outlives the calls of Send that wait for it.
 type Queue struct {
 	Client *Client
 
@@ -34,7 +34,7 @@ type Queue struct {
 	waiting  []*write    // writes that wait for a request
 	underWay int         // requests whose first try is under way
 	sent     int         // writes in requests whose writers wait
-	members  int         // those who will still write
+	members  int         // writers that will still write
 	expected int         // members that are announced, and have not come yet
 	timer    *time.Timer // not nil while the queue waits for more writes
 	long     bool        // the timer waits for announced members
@@ -57,7 +57,7 @@ func (q *Queue) Arrive() {
 	q.expected = max(0, q.expected-1)
 }
 
-// Join counts a member, which will still write: writes wait a moment for those of members.
+// Join counts a member, which will still write: the writes in the queue wait a moment for the writes of members.
 func (q *Queue) Join() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The header that tells a replay from a first answer, and its values.
+// The header that distinguishes a replay from a first answer, and its values.
 const (
 	replayedHeader = "Idempotent-Replayed"
 	firstRun       = "false"
@@ -95,7 +95,7 @@ func (a *Held) HasTrailers() bool {
 	return len(a.sent["Trailer"]) > 0
 }
 
-// Send sends the answer as that of a first run.
+// Send sends the answer as the answer of a first run.
 func (a *Held) Send() {
 	header := a.w.Header()
 	replaceHeader(header, a.sent)

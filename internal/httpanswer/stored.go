@@ -65,8 +65,8 @@ func keptHeader(all http.Header) http.Header {
 	return kept
 }
 
-// isUnreadable reports whether a header's value has control characters, so that no HTTP message with it can be read. Line breaks are written as
-// spaces.
+// isUnreadable reports whether a header's value has control characters, so that no HTTP message with it can be read. Line breaks are
+// written as spaces.
 func isUnreadable(value string) bool {
 	return strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && !strings.ContainsRune("\t\r\n", c) || c == 0x7f })
 }

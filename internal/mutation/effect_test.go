@@ -12,7 +12,7 @@ var effectMutants = []mutant{
 	{
 		why:  "what DynamoDB refuses as a whole is tried together until the time is over",
 		file: "idemddb/batch_commit.go",
-		old:  `p.Denied = 0 // each alone says more`,
+		old:  `p.Denied = 0 // the answer to each commit alone is more specific`,
 		new:  ``,
 		pkg:  "idemddb", run: "TestDeniedTogetherIsTriedAlone",
 	},

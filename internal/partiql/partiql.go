@@ -13,8 +13,8 @@ type Statement struct {
 	Parameters []string // what stands for the values of its parameters, in their order: placeholders, or attributes of an INSERT
 }
 
-// Update is the statement that updates an item if the condition is true, which also names its key. names are the expression attribute
-// names. It knows the language of package idemddb's expressions, in which no update has a function.
+// Update returns the statement that updates an item if the condition is true. The condition also names the key of the item. names are the
+// expression attribute names. It knows the language of package idemddb's expressions, in which no update has a function.
 func Update(table, update, condition string, names map[string]string) Statement {
 	set, values := translate(update, names)
 	where, compared := translate(condition, names)
@@ -22,7 +22,7 @@ func Update(table, update, condition string, names map[string]string) Statement 
 	return Statement{"UPDATE " + quoted(table) + " " + set + " WHERE " + where, slices.Concat(values, compared)}
 }
 
-// Insert is the statement that creates an item with these attributes if no item has its key.
+// Insert returns the statement that creates an item with these attributes if no item has its key.
 func Insert(table string, attributes []string) Statement {
 	texts := make([]string, len(attributes))
 	for i, name := range attributes {
@@ -67,5 +67,5 @@ func translate(expression string, names map[string]string) (text string, paramet
 	return strings.Join(translated, " "), parameters
 }
 
-// quoted is a name in PartiQL.
+// quoted returns a name as PartiQL writes it.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

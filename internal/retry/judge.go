@@ -27,7 +27,7 @@ func IsTransient(err error) bool {
 // IsUnknown reports whether the write may have been applied although it has this error.
 func IsUnknown(err error) bool { return err != nil && judge(err) == unknown }
 
-// Code is DynamoDB's code for an error; "InvalidRequest" for a request that the SDK could not encode.
+// Code returns DynamoDB's code for an error; "InvalidRequest" for a request that the SDK could not encode.
 func Code(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return api.ErrorCode()
@@ -54,7 +54,7 @@ const (
 	invalid                    // the request can never succeed as it is
 	rejected                   // DynamoDB refused the request for another reason than its condition, and wrote nothing
 	unprocessed                // DynamoDB did not process the request now, and wrote nothing
-	unknown                    // no answer, or one that does not tell: the write may have been applied
+	unknown                    // no answer, or one that leaves it open: the write may have been applied
 )
 
 // verdicts holds the verdict on each of DynamoDB's error codes that is retried or that can never succeed. The SDK's own list lacks the two

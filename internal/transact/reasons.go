@@ -16,8 +16,8 @@ import (
 // ConditionFailed is the code of an item whose condition was false.
 const ConditionFailed = "ConditionalCheckFailed"
 
-// cancelled reads the reasons of a cancelled transaction, which wrote nothing. It returns an error if the transaction is to be sent
-// again: no part was refused, or the reasons do not tell.
+// cancelled reads the reasons of a cancelled transaction, which wrote nothing. It returns an error if the transaction is to be sent again:
+// no part was refused, or the number of reasons is wrong.
 func (t *Transaction) cancelled(ctx context.Context, reasons []types.CancellationReason) error {
 	t.Cancels++
 
@@ -82,8 +82,8 @@ func firstRefused(effects []types.CancellationReason, unknown bool) *Refusal {
 	return &Refusal{Index: i, Code: aws.ToString(r.Code), Message: aws.ToString(r.Message), Item: r.Item, Unknown: unknown}
 }
 
-// refusedRecord is the answer to a part whose record DynamoDB does not accept as it would be, as one that has grown too large by
-// attributes of others. The same request would be refused again.
+// refusedRecord returns the refusal of a part whose record DynamoDB does not accept as the transaction would leave it, such as a record
+// that has become too large by the attributes of others. The same request would be refused again.
 func refusedRecord(r types.CancellationReason, unknown bool) *Refusal {
 	cause := &smithy.GenericAPIError{Code: aws.ToString(r.Code), Message: "the record of the key: " + aws.ToString(r.Message)}
 
@@ -113,7 +113,7 @@ func isRefusal(r types.CancellationReason) bool {
 	return code != "" && code != "None"
 }
 
-// isTransient tells the reasons that say nothing about the item itself.
+// isTransient reports whether a reason says nothing about the item itself.
 func isTransient(r types.CancellationReason) bool {
 	switch aws.ToString(r.Code) {
 	case ConditionFailed, "ValidationError", "ItemCollectionSizeLimitExceeded", "DuplicateItem":

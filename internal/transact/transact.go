@@ -28,7 +28,7 @@ type Transaction struct {
 	Token   string                // the first client request token; "" for a new one
 	Between func(context.Context) // called before each further try; nil for none
 
-	// These are read after Send, and set before it to what they were for an earlier transaction of the same parts.
+	// The caller reads these after Send. Before Send it sets them to the values that an earlier transaction of the same parts left.
 	Cancels int
 	Unknown bool // a try had no answer, so it may be applied yet
 
@@ -42,8 +42,8 @@ type Part struct {
 	records int // 1, or 0 for effects without a record
 	items   int // the record included
 
-	Refused bool                            // the condition of the record was false …
-	Found   map[string]types.AttributeValue // … for this item; nil if there is none
+	Refused bool                            // the condition of the record was false
+	Found   map[string]types.AttributeValue // the item for which it was false; nil if there is none
 	Refusal *Refusal                        // anything else was refused
 }
 
@@ -79,9 +79,9 @@ func (t *Transaction) Add(record *types.TransactWriteItem, effects []types.Trans
 	return p
 }
 
-// Send sends the transaction until it is answered. If no part was refused then, it is committed; else nothing was written. Its error is
-// that of a transaction without an answer. If DynamoDB refuses the request as a whole, that is the answer to a part that is alone; of
-// several parts, each alone says more, so it is the error.
+// Send sends the transaction until it is answered. If no part was refused then, the transaction is committed; else nothing was written.
+// Send returns an error if the transaction got no answer. If DynamoDB refuses the request as a whole, a part that is alone gets the refusal
+// as its answer. With several parts Send returns it as an error, because the answer to each part alone is more specific.
 //
 // The records alone decide whether an earlier try was applied; the client request token saves a try. After no answer the same token
 // is sent again, and DynamoDB answers a transaction that it has committed with success. After a cancellation the token is used up.

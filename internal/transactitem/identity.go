@@ -49,7 +49,8 @@ func (w write) identity(keyNames []string) string {
 	return strings.Join(text, "\n")
 }
 
-// tableName is the name of the table, which an item gives by its name or its ARN. All tables of a transaction are in one account and Region.
+// tableName returns the name of the table, which an item gives by its name or its ARN. All tables of a transaction are in one account and
+// Region.
 func (w write) tableName() string {
 	table := aws.ToString(*w.table)
 	if _, name, ok := strings.Cut(table, ":table/"); ok {

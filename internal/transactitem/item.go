@@ -35,7 +35,7 @@ func Check(it types.TransactWriteItem) error {
 	}
 }
 
-// write is what all kinds of writes have.
+// write holds the fields that all kinds of writes have.
 type write struct {
 	table, condition **string
 	key, values      *map[string]types.AttributeValue // of a Put, key is the whole item

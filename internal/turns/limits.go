@@ -105,7 +105,7 @@ func (l *Limits) grant() {
 	}
 }
 
-// refuse tells all that wait that nothing starts any more.
+// refuse answers false to all messages that wait, because nothing starts any more.
 func (l *Limits) refuse() {
 	for _, t := range l.waiting {
 		t.answer <- false
@@ -121,8 +121,8 @@ func (l *Limits) refuse() {
 	}
 }
 
-// free is how many more handlers may run. While records are refused and none is written, an effect that has just finished counts as one
-// in trouble: otherwise another handler would start before the refusal of its record is known.
+// free returns how many more handlers may run. While records are refused and none is written, an effect that has just finished counts as
+// one in trouble: otherwise another handler would start before the refusal of its record is known.
 func (l *Limits) free() int {
 	if l.unrecorded >= maxUnrecorded {
 		return 0
@@ -239,7 +239,7 @@ func isReady(t *Turn) bool    { return t.ready }
 func isClaiming(t *Turn) bool { return !t.ready }
 
 // Turn is one message's way through the limits. After Answer, its methods are called in this order: Start or Leave; after the start, End,
-// and then Recorded if End was told of an effect.
+// and then Recorded if End was called for an effect.
 type Turn struct {
 	limits *Limits
 	index  int  // of the message in its batch
@@ -256,7 +256,7 @@ type Turn struct {
 // the turn is over.
 func (t *Turn) Answer() <-chan bool { return t.answer }
 
-// Leave gives the place or the worker of a message back whose work does not begin.
+// Leave gives back the place or the worker of a message whose work does not begin.
 func (t *Turn) Leave() {
 	t.change(func(l *Limits) {
 		if l.remove(t); t.works {

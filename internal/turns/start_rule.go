@@ -19,7 +19,7 @@ func (r StartRule) HasTime() bool {
 	return r.End.IsZero() || r.UntilLastStart() >= 0 && time.Until(r.End) > 0
 }
 
-// UntilLastStart is how much time is left until it is too late for a handler to start, in an invocation with a deadline. Without a
+// UntilLastStart returns how much time is left until it is too late for a handler to start, in an invocation with a deadline. Without a
 // time-out, the handlers that succeeded lately say how long one takes; but the first half of the time is open to any.
 func (r StartRule) UntilLastStart() time.Duration {
 	need := r.Timeout
