@@ -327,8 +327,8 @@ func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
 	}
 }
 
-// endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But what was
-// staged has happened only if it is committed.
+// endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But
+// what was staged has happened only if it is committed.
 func endingOfCompletion(err error) Ending {
 	if err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, exactjson.ErrEncode) {
 		return Ending{Kind: Completed}

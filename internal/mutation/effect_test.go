@@ -54,8 +54,8 @@ var effectMutants = []mutant{
 	{
 		why:  "a refused effect that an earlier try made is not done",
 		file: "idemddb/work.go",
-		old:  `return Ending{Kind: Completed} // only the transaction can have completed this claim`,
-		new:  ``,
+		old:  `case !ok || fenced.Record == nil || fenced.Current != c.fence:`,
+		new:  `case !ok || fenced.Record == nil || fenced.Current == c.fence:`,
 		pkg:  "idemddb", run: "TestDoIsDoneIfAnEarlierTryWasApplied",
 	},
 	{

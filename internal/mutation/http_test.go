@@ -124,9 +124,10 @@ var httpMutants = []mutant{
 	{
 		why:  "a handler that was taken over gives its own answer",
 		file: "idemddb/work.go",
-		old: `		e.Record = fenced.other()
-	}`,
-		new: `	}`,
+		old: `	case !errors.Is(err, ErrUnsent):
+		e.Record = fenced.other()`,
+		new: `	case err == nil:
+		e.Record = fenced.other()`,
 		pkg: "lambdawrap", run: "TestHTTPWhatATakenOverHandlerAnswers",
 	},
 	{
@@ -180,9 +181,11 @@ var httpMutants = []mutant{
 	{
 		why:  "without a sweep, the other's answer is given before its messages are sent",
 		file: "idemddb/work.go",
-		old:  `case !errors.Is(err, ErrUnsent):`,
-		new:  `default:`,
-		pkg:  "lambdawrap", run: "TestHTTPWithoutASweepTheOthersAnswer",
+		old: `	case !errors.Is(err, ErrUnsent):
+		e.Record`,
+		new: `	default:
+		e.Record`,
+		pkg: "lambdawrap", run: "TestHTTPWithoutASweepTheOthersAnswer",
 	},
 	{
 		why:  "a lost answer is replayed as a success",

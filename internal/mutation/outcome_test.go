@@ -5,11 +5,9 @@ var outcomeMutants = []mutant{
 	{
 		why:  "a permanent failure is dead-lettered although another worker has the key",
 		file: "idemddb/work.go",
-		old: `		e.Kind, e.Record = Fenced, fenced.other()
-`,
-		new: `		e.Record = fenced.other()
-`,
-		pkg: "lambdawrap", run: "TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded",
+		old:  `} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {`,
+		new:  `} else if !errors.Is(err, ErrUnsent) {`,
+		pkg:  "lambdawrap", run: "TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded",
 	},
 	{
 		why:  "a permanent failure is dead-lettered although its record was perhaps not written",

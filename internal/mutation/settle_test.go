@@ -3,6 +3,36 @@ package mutation
 // settleMutants change how a claim is settled and renewed.
 var settleMutants = []mutant{
 	{
+		why:  "failed work is done although another worker's messages are unsent",
+		file: "idemddb/work.go",
+		old:  `} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {`,
+		new:  `} else if e.Kind = Fenced; e.Kind != "" {`,
+		pkg:  "idemddb", run: "TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent",
+	},
+	{
+		why:  "a transaction that was applied late is done although its messages are unsent",
+		file: "idemddb/work.go",
+		old:  `case errors.Is(err, ErrUnsent): // only the transaction can have completed this claim`,
+		new:  `case errors.Is(err, ErrUnsent) && c == nil:`,
+		pkg:  "idemddb", run: "TestARefusedEffectOfAnAppliedTransactionIsNotDoneWhileItsMessagesAreUnsent",
+	},
+	{
+		why:  "done work fails because the result of its own record cannot be read",
+		file: "idemddb/work.go",
+		old:  `case fenced.unread != nil && fenced.Current != fenced.Held:`,
+		new:  `case fenced.unread != nil:`,
+		pkg:  "idemddb", run: "TestDoneWorkNeedsNoResultOfItsOwnRecord",
+	},
+	{
+		why:  "the value of fn that failed is returned although another worker has completed the key",
+		file: "idemddb/work.go",
+		old: `	} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {
+		e.Record = fenced.other()`,
+		new: `	} else if e.Kind = Fenced; fenced == nil {
+		e.Record = fenced.other()`,
+		pkg: "idemddb", run: "TestDoOfFailedWorkReturnsTheValueOfAnotherWorker",
+	},
+	{
 		why:  "a completion that was fenced is kept in memory and replayed",
 		file: "idemddb/complete.go",
 		old: `case err == nil:
@@ -227,9 +257,10 @@ var settleMutants = []mutant{
 	{
 		why:  "Do returns its own value although another worker completed the key with another one",
 		file: "idemddb/work.go",
-		old: `		e.Record = fenced.other()
-	}`,
-		new: `	}`,
+		old: `	case !errors.Is(err, ErrUnsent):
+		e.Record = fenced.other()`,
+		new: `	case err == nil:
+		e.Record = fenced.other()`,
 		pkg: "idemddb/internal/contract", run: "TestContractInMemory/simple_key/Do:_work_that_was_taken_over_by_a_worker_that_completed",
 	},
 }

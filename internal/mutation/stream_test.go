@@ -136,9 +136,11 @@ var unchangedResultMutants = []mutant{
 		why:  "work that fails for good runs again at the next call of Do",
 		file: "idemddb/work.go",
 		old: `	if isPermanent(cause) {
-		e.Kind, err = Failed, c.Fail(ctx, cause)`,
+		return c.Fail(ctx, cause)
+	}`,
 		new: `	if isPermanent(cause) && c == nil {
-		e.Kind, err = Failed, c.Fail(ctx, cause)`,
+		return c.Fail(ctx, cause)
+	}`,
 		pkg: "idemddb", run: "TestAPermanentErrorOfDoEndsTheKey",
 	},
 }
