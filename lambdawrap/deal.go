@@ -23,18 +23,29 @@ func lanes(messages []*message) (made []*lane) {
 // headsOf returns for each message one that is in its lane and before it, or itself for the first message of a lane.
 func headsOf(messages []*message) []int {
 	heads := make([]int, len(messages))
-	first := map[sharing]int{} // :: key or group → its first message
+	first := make(map[sharing]int, len(messages)) // :: key or group → its first message
+
+	join := func(i int, name sharing) {
+		earlier, ok := first[name]
+		if !ok {
+			first[name] = i
+
+			return
+		}
+
+		a, b := headOf(heads, i), headOf(heads, earlier)
+		heads[max(a, b)] = min(a, b)
+	}
 
 	for i, m := range messages {
 		heads[i] = i
 
-		for _, name := range m.sharing() {
-			if earlier, ok := first[name]; ok {
-				a, b := headOf(heads, i), headOf(heads, earlier)
-				heads[max(a, b)] = min(a, b)
-			} else {
-				first[name] = i
-			}
+		if m.noKey == nil {
+			join(i, sharing{key: m.key})
+		}
+
+		if m.fifo {
+			join(i, sharing{group: m.group})
 		}
 	}
 
@@ -52,15 +63,3 @@ func headOf(heads []int, i int) int {
 
 // sharing is a key or a FIFO message group, whose messages are in one lane.
 type sharing struct{ key, group string }
-
-func (m *message) sharing() (names []sharing) {
-	if m.noKey == nil {
-		names = append(names, sharing{key: m.key})
-	}
-
-	if m.fifo {
-		names = append(names, sharing{group: m.group})
-	}
-
-	return names
-}

@@ -55,9 +55,11 @@ func (l *Limits) Enter(places ...Place) []*Turn {
 	defer l.mu.Unlock()
 
 	turns := make([]*Turn, len(places))
+	made := make([]Turn, len(places))
 
 	for i, p := range places {
-		t := &Turn{limits: l, index: p.Index, ready: p.Unclaimed, answer: make(chan bool, 1)}
+		t := &made[i]
+		*t = Turn{limits: l, index: p.Index, ready: p.Unclaimed, answer: make(chan bool, 1)}
 		turns[i] = t
 
 		if t.ready {
