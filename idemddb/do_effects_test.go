@@ -142,34 +142,40 @@ func TestDoReturnsWhatARefusedEffectMeans(t *testing.T) {
 	}
 }
 
+// refuseAfterALateTry makes the first transaction late and refuses an effect of the second one. The first is applied after that, before what
+// settles the run.
+func (f *fixture) refuseAfterALateTry() {
+	n := 0
+	f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if r.Operation == "TransactWriteItems" {
+			if n++; n == 1 {
+				return idemddbtest.LateRequest
+			}
+
+			return idemddbtest.None
+		}
+
+		if n > 1 { // what settles the run
+			f.db.ForgetTokens()
+			f.db.Deliver()
+		}
+
+		return idemddbtest.None
+	})
+	f.db.InterceptParts(func(_ context.Context, part idemddbtest.Request) idemddbtest.Fault {
+		if strings.HasPrefix(part.Update, "ADD") && n == 2 && len(f.db.Requests()) < 3 {
+			return "ValidationError of the test"
+		}
+
+		return idemddbtest.None
+	})
+}
+
 // The effect is refused, and an earlier try whose outcome nobody knew was applied after all: the work is done.
 func TestDoIsDoneIfAnEarlierTryWasApplied(t *testing.T) {
 	t.Parallel()
 	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
-		n := 0
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation == "TransactWriteItems" {
-				if n++; n == 1 {
-					return idemddbtest.LateRequest
-				}
-
-				return idemddbtest.None
-			}
-
-			if n > 1 { // what settles the run
-				f.db.ForgetTokens()
-				f.db.Deliver()
-			}
-
-			return idemddbtest.None
-		})
-		f.db.InterceptParts(func(_ context.Context, part idemddbtest.Request) idemddbtest.Fault {
-			if strings.HasPrefix(part.Update, "ADD") && n == 2 && len(f.db.Requests()) < 3 {
-				return "ValidationError of the test"
-			}
-
-			return idemddbtest.None
-		})
+		f.refuseAfterALateTry()
 
 		got, err := f.do(opts, staging("receipt", items(counted("a"))))
 		if got != "receipt" || err != nil {

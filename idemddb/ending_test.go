@@ -3,7 +3,6 @@ package idemddb_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -48,30 +47,7 @@ func TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent(t *testing.T) 
 func TestARefusedEffectOfAnAppliedTransactionIsNotDoneWhileItsMessagesAreUnsent(t *testing.T) {
 	t.Parallel()
 	inBothWays(t, &idemddb.Options{Unswept: true}, func(f *fixture, opts *idemddb.ClaimOptions) {
-		n := 0
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation == "TransactWriteItems" {
-				if n++; n == 1 {
-					return idemddbtest.LateRequest
-				}
-
-				return idemddbtest.None
-			}
-
-			if n > 1 { // what settles the run
-				f.db.ForgetTokens()
-				f.db.Deliver()
-			}
-
-			return idemddbtest.None
-		})
-		f.db.InterceptParts(func(_ context.Context, part idemddbtest.Request) idemddbtest.Fault {
-			if strings.HasPrefix(part.Update, "ADD") && n == 2 && len(f.db.Requests()) < 3 {
-				return "ValidationError of the test"
-			}
-
-			return idemddbtest.None
-		})
+		f.refuseAfterALateTry()
 
 		e := items(counted("a"))
 		e.Messages = []idemddb.Message{{To: "nobody", Body: "b"}}

@@ -330,7 +330,7 @@ func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
 // endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But
 // what was staged has happened only if it is committed.
 func endingOfCompletion(err error) Ending {
-	if err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, exactjson.ErrEncode) {
+	if isWritten(err) {
 		return Ending{Kind: Completed}
 	}
 
@@ -353,6 +353,11 @@ func endingOfCompletion(err error) Ending {
 	return e
 }
 
+// isWritten reports whether a completion is written, perhaps without its result.
+func isWritten(err error) bool {
+	return err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, exactjson.ErrEncode)
+}
+
 // endingOfCommit waits for the answer to a commit. If that refuses an effect, the work did not succeed, which is written down.
 func (w *Work) endingOfCommit(ctx context.Context, commit func() (*Record, error)) Ending {
 	rec, err := commit()
@@ -363,7 +368,7 @@ func (w *Work) endingOfCommit(ctx context.Context, commit func() (*Record, error
 		return w.settleRejected(ctx, effect.meaning())
 	case rec != nil:
 		return Ending{Kind: Replayed, Record: rec}
-	case err == nil, errors.Is(err, ErrTooLarge), errors.Is(err, exactjson.ErrEncode):
+	case isWritten(err):
 		return Ending{Kind: Completed}
 	default:
 		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err}

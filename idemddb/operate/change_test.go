@@ -436,13 +436,7 @@ func TestAChangeWhoseAnswerIsLost(t *testing.T) {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { // so the pauses of the SDK take no time
-				db := idemddbtest.New(nil)
-				d := newDesk(t, db, idemddb.Options{})
-
-				records, err := operate.New(d.store, db.Client())
-				if err != nil {
-					t.Fatal(err)
-				}
+				db, d, records := newDeskOfSDK(t)
 
 				d.fail("p-1")
 				d.complete("p-2")
@@ -476,6 +470,21 @@ func TestAChangeWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
+// newDeskOfSDK returns a database in memory, a desk on it, and its records as the client of the SDK reads and changes them.
+func newDeskOfSDK(t *testing.T) (*idemddbtest.DB, *desk, *operate.Records) {
+	t.Helper()
+
+	db := idemddbtest.New(nil)
+	d := newDesk(t, db, idemddb.Options{})
+
+	records, err := operate.New(d.store, db.Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return db, d, records
+}
+
 // A try that was given up arrives when the key has failed again: it does not reopen that failure, which nobody has looked at.
 func TestALateTwinOfAChangeIsRefused(t *testing.T) {
 	t.Parallel()
@@ -496,13 +505,7 @@ func TestALateTwinOfAChangeIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) { // so the pauses of the SDK take no time
-				db := idemddbtest.New(nil)
-				d := newDesk(t, db, idemddb.Options{})
-
-				records, err := operate.New(d.store, db.Client())
-				if err != nil {
-					t.Fatal(err)
-				}
+				db, d, records := newDeskOfSDK(t)
 
 				d.fail("p-1")
 
