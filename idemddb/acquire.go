@@ -3,13 +3,13 @@ package idemddb
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
-	"fmt"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
@@ -183,103 +183,6 @@ func (a *acquisition) hold(ctx context.Context, p retry.Policy) bool {
 	return err == nil && a.claim.left() > 0
 }
 
-// stamp is the time of one try and the end of the lease that it asks for.
-type stamp struct {
-	now   time.Time
-	lease time.Time
-}
-
-// stamp reads the clock for one try. The lease is measured from before the request is sent, so the holder never trusts it for longer
-// than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
-func (s *Store) stamp(deadline time.Time) stamp {
-	lease := s.opts.Lease
-	if !deadline.IsZero() {
-		lease = max(0, min(lease, time.Until(deadline)))
-	}
-
-	now := s.opts.Now()
-
-	return stamp{now: now, lease: time.UnixMilli(now.Add(lease).UnixMilli())}
-}
-
-// read takes the answer to the last try.
-func (a *acquisition) read(answer groupcommit.Answer) (groupcommit.Step, error) {
-	if answer.Err == nil {
-		return a.won(answer)
-	}
-
-	_, duplicate := errors.AsType[*types.DuplicateItemException](answer.Err)
-	found, isRefused := retry.Refusal(answer.Err)
-
-	switch {
-	case (duplicate || isRefused && found == nil) && answer.Shared: // there is a record after all, or there is none
-		if a.turns++; a.turns == maxTurns {
-			return groupcommit.SendSingle, nil
-		}
-
-		a.insert = !duplicate
-
-		return groupcommit.SendOther, nil
-	case isRefused && found == nil:
-		a.err = keyError("claim", a.key, fmt.Errorf("%w: %w", errChanged, answer.Err))
-
-		return groupcommit.Answered, nil
-	case isRefused:
-		a.conflict(found)
-
-		return groupcommit.Answered, nil
-	default:
-		return groupcommit.SendAgain, answer.Err
-	}
-}
-
-// won reads the answer to a claim that was applied. A claim with a wrong fencing token could never be completed, so an answer from
-// which the token does not follow is not accepted.
-func (a *acquisition) won(answer groupcommit.Answer) (groupcommit.Step, error) {
-	switch {
-	case answer.Shared && a.insert:
-		a.take(firstFence(a.last), 1, false, a.last.lease)
-
-		return groupcommit.Answered, nil
-	case len(answer.Item) == 0 && answer.Shared:
-		return groupcommit.SendSingle, nil
-	case len(answer.Item) == 0:
-		return groupcommit.SendAgain, retry.ErrNoContent
-	}
-
-	rec, err := a.store.decode(answer.Item)
-
-	switch {
-	case err != nil && answer.Shared: // the record as it was cannot be read; as it is now, it perhaps can
-		return groupcommit.SendSingle, nil
-	case err != nil:
-		a.err = keyError("claim", a.key, err)
-	case answer.Shared: // the item as it was before
-		a.take(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.last.lease)
-		a.takenFrom(rec.Trace)
-	default:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())
-		a.takenFrom(rec.PreviousTrace)
-	}
-
-	return groupcommit.Answered, nil
-}
-
-func (a *acquisition) take(fence int64, attempt int, takeover bool, lease time.Time) {
-	a.claim = &Claim{
-		store: a.store, key: a.key, partition: a.partition, token: a.token, fingerprint: a.fingerprint,
-		fence: fence, attempt: attempt, takeover: takeover, skipResult: a.skipResult, lease: lease, trace: a.trace,
-		staging: staging{store: a.store, key: a.key, partition: a.partition},
-	}
-}
-
-// takenFrom keeps the traceparent that the claim before had, if the claim is a takeover.
-func (a *acquisition) takenFrom(trace string) {
-	if a.store.opts.Trace != nil && a.claim != nil && a.claim.takeover {
-		a.claim.takenFrom = trace
-	}
-}
-
 func (a *acquisition) event() Event {
 	e := Event{Key: a.key, Err: a.err}
 
@@ -336,4 +239,26 @@ func (s *Store) trace(ctx context.Context) (text string) {
 	}()
 
 	return keptTrace(s.opts.Trace(ctx))
+}
+
+// tokenMark ends the request id in an owner token.
+const tokenMark = "/"
+
+// newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.
+// The request id is there for operators.
+func newToken(requestID string) string {
+	if requestID == "" {
+		return rand.Text()
+	}
+
+	return requestID + tokenMark + rand.Text()
+}
+
+// requestID is the id of the Lambda invocation; "" outside of Lambda.
+func requestID(ctx context.Context) string {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		return lc.AwsRequestID
+	}
+
+	return ""
 }

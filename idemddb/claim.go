@@ -103,42 +103,8 @@ func (c *Claim) Takeover() bool { c.mustExist(); return c.takeover }
 // TakenFrom returns the traceparent of the claim before, if this claim is a takeover and that one was made with Options.Trace; else "".
 func (c *Claim) TakenFrom() string { c.mustExist(); return c.takenFrom }
 
-// Deadline returns the end of the lease by Options.Now, as last renewed.
-func (c *Claim) Deadline() time.Time {
-	c.mustExist()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	return c.lease
-}
-
-// Held reports whether the claim's lease is not over by Options.Now, and no write of the claim was fenced. It is for wrappers, whose work
-// may begin some time after the claim.
-func (c *Claim) Held() bool {
-	c.mustExist()
-
-	if c.store.disabled {
-		return true
-	}
-
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	return c.lost == nil && c.lease.After(c.store.opts.Now())
-}
-
 func (c *Claim) mustExist() {
 	if c == nil {
 		panic("idemddb: nil Claim: the key was not claimed; Store.Claim returned its record or an error instead")
 	}
-}
-
-// left returns how long the lease lasts from now on.
-func (c *Claim) left() time.Duration { return c.Deadline().Sub(c.store.opts.Now()) }
-
-// lastsUntil reports whether the lease lasts to the deadline, so that there is nothing to renew. Without a deadline it does not.
-func (c *Claim) lastsUntil(deadline time.Time) bool {
-	left := c.left()
-
-	return !deadline.IsZero() && time.Until(deadline) <= left+time.Millisecond
 }

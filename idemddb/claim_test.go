@@ -28,7 +28,6 @@ func TestAMethodOfANilClaimPanicsWithTheReason(t *testing.T) {
 		"Attempt":       func() { c.Attempt() },
 		"Takeover":      func() { c.Takeover() },
 		"Deadline":      func() { c.Deadline() },
-		"Held":          func() { c.Held() },
 		"Keep":          func() { c.Keep(t.Context()) },
 		"Complete":      func() { _ = c.Complete(t.Context(), nil) },
 		"Release":       func() { _ = c.Release(t.Context(), nil) },

@@ -76,7 +76,7 @@
 //
 // Most programs need [New], [Do], [Store.Claim] and the methods that settle a claim. A package that runs the work of others, such as
 // lambdawrap, calls [Store.Begin], runs the code with [Work.Context], and calls [Work.Settle]; the [Ending] says what became of the key. It
-// shares requests by a [Batch]. [WithInvocation] and [OnRetry] are for its contexts; [KindOf], [Claim.Held], [Claim.ReleaseUnused],
+// shares requests by a [Batch]. [WithInvocation] and [OnRetry] are for its contexts; [KindOf], [Claim.ReleaseUnused],
 // [Store.RetryAfter] and [Store.Disabled] are for it, too.
 //
 // [Store.SendStored], [Store.RecordOf], [Store.Readable], [Store.Table], [Store.Namespace] and [Store.Options] are for packages outbox and

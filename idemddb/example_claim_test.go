@@ -148,18 +148,16 @@ func ExampleClaim_Key() {
 }
 
 // A wrapper that claims ahead of the work looks again before the work begins.
-func ExampleClaim_Held() {
+func ExampleWork_Held() {
 	store, aws := inMemory(&idemddb.Options{Lease: 30 * time.Second})
 
-	claim, record, err := store.Claim(context.Background(), "payment-1", nil)
-	if err != nil || record != nil {
-		fmt.Println("in progress, or paid before:", err)
-
-		return
+	work, ending := store.Begin(context.Background(), "payment-1", nil)
+	if work == nil {
+		panic(ending.Err)
 	}
 
 	for range 2 {
-		fmt.Println("held:", claim.Held())
+		fmt.Println("held:", work.Held())
 		aws.Advance(time.Minute) // the process was frozen
 	}
 	// Output:

@@ -159,3 +159,6 @@ func (c *Claim) Settled() Kind {
 
 	return c.settled
 }
+
+// Held reports whether the lease is not over, and no write of the claim was fenced.
+func (c *Claim) Held() bool { return c.isHeld() }

@@ -1,12 +1,9 @@
 package idemddb
 
 import (
-	"context"
-	"crypto/rand"
 	"strconv"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -20,6 +17,16 @@ func (s *Store) expiry(now, lease time.Time) int64 {
 	}
 
 	return end.Add(time.Second - 1).Unix()
+}
+
+// key returns the primary key of the item behind a partition key.
+func (s *Store) key(partition string) item {
+	key := item{s.opts.PartitionKey: stringValue(partition)}
+	if s.opts.SortKey != "" {
+		key[s.opts.SortKey] = sortValue
+	}
+
+	return key
 }
 
 // Values that all requests share: never written.
@@ -67,28 +74,6 @@ func (c *Claim) heldValues() item {
 	return values
 }
 
-// tokenMark ends the request id in an owner token.
-const tokenMark = "/"
-
-// newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.
-// The request id is there for operators.
-func newToken(requestID string) string {
-	if requestID == "" {
-		return rand.Text()
-	}
-
-	return requestID + tokenMark + rand.Text()
-}
-
-// requestID is the id of the Lambda invocation; "" outside of Lambda.
-func requestID(ctx context.Context) string {
-	if lc, ok := lambdacontext.FromContext(ctx); ok {
-		return lc.AwsRequestID
-	}
-
-	return ""
-}
-
 // maxTrace is the longest text of Options.Trace that is kept, in bytes. A traceparent of W3C Trace Context has 55.
 const maxTrace = 128
 
@@ -105,4 +90,90 @@ func keptTrace(text string) string {
 	}
 
 	return text
+}
+
+// completion is what a completing call writes into the record. tx is "" for a write outside of a transaction.
+func (s *Store) completion(tx string, e Effects, result types.AttributeValue) storedRecord {
+	now := s.opts.Now()
+	done := storedRecord{State: stateCompleted, Tx: tx, Result: result, Done: now.UnixMilli(), Expires: s.expiry(now, now)}
+
+	for i, m := range e.Messages {
+		done.Outbox = append(done.Outbox, storedMessage{
+			Index: i, To: m.To, Body: m.Body, Group: m.Group, Attributes: m.Attributes, Sequence: m.Sequence,
+		})
+	}
+
+	if len(done.Outbox) > 0 {
+		done.Ends, done.Expires = done.Expires, noEnd
+	}
+
+	return done
+}
+
+// update returns an update expression with what the completion has.
+func (r *storedRecord) update(update string) string {
+	if r.Tx != "" {
+		update += updateSetTx
+	}
+
+	if r.Result != nil {
+		update += updateSetResult
+	}
+
+	if len(r.Outbox) > 0 {
+		update += updateSetOutbox
+	}
+
+	return update
+}
+
+// values adds the values of a completion to those of its condition.
+func (r *storedRecord) values(s *Store, partition string, values item) item {
+	values[":completed"] = completedValue
+	values[":nowms"] = numberValue(r.Done)
+	values[":exp"] = numberValue(r.Expires)
+
+	if r.Tx != "" {
+		values[":tx"] = stringValue(r.Tx)
+	}
+
+	if r.Result != nil {
+		values[":res"] = r.Result
+	}
+
+	if len(r.Outbox) > 0 {
+		values[":outbox"] = marshal(r.Outbox)
+		values[":ends"] = numberValue(r.Ends)
+		values[":due"] = numberValue(r.Done)
+		values[":duens"] = stringValue(s.dueNamespace(partition))
+	}
+
+	return values
+}
+
+// into writes a completion into a new record.
+func (r *storedRecord) into(record item, s *Store, partition string) {
+	values := r.values(s, partition, item{})
+
+	for name, placeholder := range map[string]string{
+		attrState: ":completed", attrDone: ":nowms", s.opts.TTLAttribute: ":exp", attrTx: ":tx",
+		attrResult: ":res", attrOutbox: ":outbox", attrEnds: ":ends", attrDue: ":due", attrDueNS: ":duens",
+	} {
+		if value, ok := values[placeholder]; ok {
+			record[name] = value
+		}
+	}
+}
+
+// recordUpdate returns the update of a record as an item of a transaction.
+func (s *Store) recordUpdate(partition, condition, update string, values item, names map[string]string) *types.TransactWriteItem {
+	return &types.TransactWriteItem{Update: &types.Update{
+		TableName:                           &s.table,
+		Key:                                 s.key(partition),
+		ConditionExpression:                 &condition,
+		UpdateExpression:                    &update,
+		ExpressionAttributeNames:            names,
+		ExpressionAttributeValues:           values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
 }

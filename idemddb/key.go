@@ -34,16 +34,6 @@ func TextKey(s string) string { return jsonkey.Text(s) }
 // beginning of the key's SHA-256, in URL-safe base64, behind "sha256:".
 func KeyHash(key string) string { return digestPrefix + digest(key)[:12] }
 
-// key returns the primary key of the item behind a partition key.
-func (s *Store) key(partition string) item {
-	key := item{s.opts.PartitionKey: stringValue(partition)}
-	if s.opts.SortKey != "" {
-		key[s.opts.SortKey] = sortValue
-	}
-
-	return key
-}
-
 // partition returns the partition key's value for a key, or ErrBadKey.
 //
 // A long key is stored as its digest; a short one that looks like a digest is, too, so that nobody can choose a key that

@@ -10,6 +10,15 @@ import (
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
+// Deadline returns the end of the lease by Options.Now, as last renewed.
+func (c *Claim) Deadline() time.Time {
+	c.mustExist()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.lease
+}
+
 // Keep renews the claim's lease at half of it for as long as the work takes. It returns the context for the work: the context carries
 // the claim for [FromContext], and it is cancelled with ErrFenced as its cause if the claim is lost, because another worker has
 // taken it over or because the lease ran out without having been renewed. Work that ends within half a lease costs no request.
@@ -18,6 +27,8 @@ import (
 // work may still run; it ends with the first settlement of the claim, without cancelling the context. The lease never goes beyond
 // the deadline of ctx, or of the invocation.
 func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
+	c.mustExist()
+
 	renews := !c.lastsUntil(leaseBound(ctx)) && !c.store.disabled
 
 	work, cancel := context.WithCancelCause(context.WithValue(ctx, workKey{}, c))
@@ -251,4 +262,42 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p retry.Policy
 	}
 
 	return found, err
+}
+
+// isHeld reports whether the lease is not over by Options.Now, and no write of the claim was fenced.
+func (c *Claim) isHeld() bool {
+	if c.store.disabled {
+		return true
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.lost == nil && c.lease.After(c.store.opts.Now())
+}
+
+// left returns how long the lease lasts from now on.
+func (c *Claim) left() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.lease.Sub(c.store.opts.Now())
+}
+
+// lastsUntil reports whether the lease lasts to the deadline, so that there is nothing to renew. Without a deadline it does not.
+func (c *Claim) lastsUntil(deadline time.Time) bool {
+	left := c.left()
+
+	return !deadline.IsZero() && time.Until(deadline) <= left+time.Millisecond
+}
+
+// leaseBound is the deadline that bounds a lease; zero for none.
+func leaseBound(ctx context.Context) time.Time {
+	if i, ok := ctx.Value(invocationKey{}).(invocation); ok {
+		return i.deadline
+	}
+
+	deadline, _ := ctx.Deadline()
+
+	return deadline
 }

@@ -73,8 +73,9 @@ func (w *Work) Context(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Held reports whether the work may begin: its claim, if it has one, is held, as [Claim.Held] says.
-func (w *Work) Held() bool { return w.claim == nil || w.claim.Held() }
+// Held reports whether the work may begin, some time after its claim: the lease is not over by Options.Now, and no write of the claim was
+// fenced. Work without a claim may.
+func (w *Work) Held() bool { return w.claim == nil || w.claim.isHeld() }
 
 // Takeover reports whether the work may have been done before, as [Claim.Takeover] says.
 func (w *Work) Takeover() bool { return w.claim != nil && w.claim.takeover }

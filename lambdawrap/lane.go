@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -25,6 +24,9 @@ type lane struct {
 type identity struct{ key, fingerprint string }
 
 func (m *message) identity() identity { return identity{m.key, m.fingerprint} }
+
+// place returns where a message stands in the order of its batch.
+func (m *message) place() turns.Place { return turns.Place{Index: m.index, Unclaimed: m.unclaimed} }
 
 // workAll works on all messages of a batch: those of one lane one after the other, and the lanes side by side.
 func (v *invocation) workAll(ctx context.Context, messages []*message) {
@@ -211,61 +213,6 @@ const (
 	pollMax = time.Second
 )
 
-// settle settles work after its handler. Until that is done, an effect counts as unrecorded.
-func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Work, err error) outcome {
-	if !work.HasEffect(err) {
-		wait := work.BeginSettle(ctx, nil, err)
-
-		t.End(false) // a commit waits for no handler that is not at work
-
-		return outcomeOf(wait())
-	}
-
-	t.End(true)
-
-	written := false
-	defer func() { t.Recorded(written) }()
-
-	trouble, stop := v.watchRecord(ctx, t)
-	defer stop()
-
-	e := work.Settle(idemddb.OnRetry(ctx, func() { trouble(true) }), nil, err)
-	written = !e.Unknown && e.Kind != idemddb.Unrecorded && e.Kind != idemddb.Uncommitted
-
-	return outcomeOf(e)
-}
-
-// watchRecord returns a function that reports trouble with the record of a finished effect. It is also called when the record takes long,
-// and no more after stop.
-func (v *invocation) watchRecord(ctx context.Context, t *turns.Turn) (trouble func(refused bool), stop func()) {
-	var (
-		mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
-		over bool
-	)
-
-	trouble = func(refused bool) {
-		mu.Lock()
-		defer mu.Unlock()
-
-		if !over && t.Trouble(refused) {
-			v.warnOfTrouble(ctx)
-		}
-	}
-
-	timer := time.AfterFunc(troubleTime, func() { trouble(false) })
-
-	return trouble, func() {
-		timer.Stop()
-		mu.Lock()
-		defer mu.Unlock()
-
-		over = true
-	}
-}
-
-// troubleTime is how long a finished effect waits for its record before it is in trouble.
-const troubleTime = 100 * time.Millisecond
-
 // takeTurn returns the turn of the lane's next message.
 func (l *lane) takeTurn(limits *turns.Limits, m *message) *turns.Turn {
 	t := l.turn
@@ -310,3 +257,67 @@ func (l *lane) note(m *message, o outcome) {
 		l.blocked[m.group] = m.seconds
 	}
 }
+
+// lanes deals the messages into lanes: two messages are in one lane if they have the same key or FIFO message group, or if a message
+// between them has the key of one and the group of the other. Within a lane they are in the order of the batch, and the lanes are in the
+// order of their first messages.
+func lanes(messages []*message) (made []*lane) {
+	heads := headsOf(messages)
+	byHead := make([]*lane, len(messages))
+
+	for i, m := range messages {
+		head := headOf(heads, i)
+		if byHead[head] == nil {
+			byHead[head] = &lane{}
+			made = append(made, byHead[head])
+		}
+
+		byHead[head].messages = append(byHead[head].messages, m)
+	}
+
+	return made
+}
+
+// headsOf returns for each message one that is in its lane and before it, or itself for the first message of a lane.
+func headsOf(messages []*message) []int {
+	heads := make([]int, len(messages))
+	first := make(map[sharing]int, len(messages)) // :: key or group → its first message
+
+	join := func(i int, name sharing) {
+		earlier, ok := first[name]
+		if !ok {
+			first[name] = i
+
+			return
+		}
+
+		a, b := headOf(heads, i), headOf(heads, earlier)
+		heads[max(a, b)] = min(a, b)
+	}
+
+	for i, m := range messages {
+		heads[i] = i
+
+		if m.noKey == nil {
+			join(i, sharing{key: m.key})
+		}
+
+		if m.fifo {
+			join(i, sharing{group: m.group})
+		}
+	}
+
+	return heads
+}
+
+// headOf returns the first message of the lane of a message.
+func headOf(heads []int, i int) int {
+	for heads[i] != i {
+		i = heads[i]
+	}
+
+	return i
+}
+
+// sharing is a key or a FIFO message group, whose messages are in one lane.
+type sharing struct{ key, group string }

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
-
-	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // message is one record of the event, of a queue or of a stream: planned, worked on, answered.
@@ -41,9 +39,6 @@ type message struct {
 	outcome Outcome
 	seconds int32 // until it comes back, if Options.Visibility says so
 }
-
-// place returns where a message stands in the order of its batch.
-func (m *message) place() turns.Place { return turns.Place{Index: m.index, Unclaimed: m.unclaimed} }
 
 type messageKey struct{}
 

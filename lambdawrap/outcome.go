@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -57,6 +58,61 @@ var (
 
 	errLateUnclaimed = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; nothing of what it staged is written")
 )
+
+// settle settles work after its handler. Until that is done, an effect counts as unrecorded.
+func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Work, err error) outcome {
+	if !work.HasEffect(err) {
+		wait := work.BeginSettle(ctx, nil, err)
+
+		t.End(false) // a commit waits for no handler that is not at work
+
+		return outcomeOf(wait())
+	}
+
+	t.End(true)
+
+	written := false
+	defer func() { t.Recorded(written) }()
+
+	trouble, stop := v.watchRecord(ctx, t)
+	defer stop()
+
+	e := work.Settle(idemddb.OnRetry(ctx, func() { trouble(true) }), nil, err)
+	written = !e.Unknown && e.Kind != idemddb.Unrecorded && e.Kind != idemddb.Uncommitted
+
+	return outcomeOf(e)
+}
+
+// watchRecord returns a function that reports trouble with the record of a finished effect. It is also called when the record takes long,
+// and no more after stop.
+func (v *invocation) watchRecord(ctx context.Context, t *turns.Turn) (trouble func(refused bool), stop func()) {
+	var (
+		mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
+		over bool
+	)
+
+	trouble = func(refused bool) {
+		mu.Lock()
+		defer mu.Unlock()
+
+		if !over && t.Trouble(refused) {
+			v.warnOfTrouble(ctx)
+		}
+	}
+
+	timer := time.AfterFunc(troubleTime, func() { trouble(false) })
+
+	return trouble, func() {
+		timer.Stop()
+		mu.Lock()
+		defer mu.Unlock()
+
+		over = true
+	}
+}
+
+// troubleTime is how long a finished effect waits for its record before it is in trouble.
+const troubleTime = 100 * time.Millisecond
 
 // ofDuplicate returns the outcome of another message with the same key and batch, for which no handler ran.
 func (o outcome) ofDuplicate() outcome {

@@ -96,7 +96,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "an answer to a claim without content is taken for a new key",
-		file: "idemddb/acquire.go",
+		file: "idemddb/claim_request.go",
 		old: `case len(answer.Item) == 0:
 		return groupcommit.SendAgain, retry.ErrNoContent`,
 		new: `case len(answer.Item) == 0:
@@ -107,7 +107,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "an UPDATE that does not return its old item is taken for a new key",
-		file: "idemddb/acquire.go",
+		file: "idemddb/claim_request.go",
 		old: `case len(answer.Item) == 0 && answer.Shared:
 		return groupcommit.SendSingle, nil`,
 		new: `case len(answer.Item) == 0 && answer.Shared:
@@ -210,7 +210,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a lease is not cut to the deadline",
-		file: "idemddb/acquire.go",
+		file: "idemddb/claim_request.go",
 		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
 		new:  `lease = max(0, lease)`,
 		pkg:  "idemddb", run: "TestALeaseIsBoundByTheInvocationAndNotByTheContext",

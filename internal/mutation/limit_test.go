@@ -4,7 +4,7 @@ package mutation
 var limitMutants = []mutant{
 	{
 		why:  "two FIFO groups that share a key are worked on side by side",
-		file: "lambdawrap/deal.go",
+		file: "lambdawrap/lane.go",
 		old:  `heads[max(a, b)] = min(a, b)`,
 		new:  `heads[i] = b; _ = a`,
 		pkg:  "lambdawrap", run: "TestOneKeyInTwoFIFOGroupsRunsOnce",
@@ -213,21 +213,21 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a write that hangs is not in trouble",
-		file: "lambdawrap/lane.go",
+		file: "lambdawrap/outcome.go",
 		old:  `time.AfterFunc(troubleTime, func`,
 		new:  `time.AfterFunc(1000*troubleTime, func`,
 		pkg:  "lambdawrap", run: "TestRequestsThatAreSlowerThanHandlersHoldTheHandlersUp",
 	},
 	{
 		why:  "a slow but healthy table counts as trouble",
-		file: "lambdawrap/lane.go",
+		file: "lambdawrap/outcome.go",
 		old:  `time.AfterFunc(troubleTime, func`,
 		new:  `time.AfterFunc(troubleTime/2, func`,
 		pkg:  "lambdawrap", run: "TestASlowButHealthyTableCostsNoTime",
 	},
 	{
 		why:  "a first try that failed is not in trouble",
-		file: "lambdawrap/lane.go",
+		file: "lambdawrap/outcome.go",
 		old:  `idemddb.OnRetry(ctx, func() { trouble(true) })`,
 		new:  `idemddb.OnRetry(ctx, func() { _ = trouble })`,
 		pkg:  "lambdawrap", run: "TestWorkDoesNotRunAheadOfItsRecords/Throttle,_3_workers,_handlers_of_20ms",

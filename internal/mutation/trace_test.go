@@ -46,7 +46,7 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a claim after a release is linked to the run before, as if it were a takeover",
-		file: "idemddb/acquire.go",
+		file: "idemddb/claim_request.go",
 		old:  `a.claim != nil && a.claim.takeover {`,
 		new:  `a.claim != nil {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
@@ -62,7 +62,7 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a takeover in a batch is linked to what the run before had taken over, not to it",
-		file: "idemddb/acquire.go",
+		file: "idemddb/claim_request.go",
 		old:  `a.takenFrom(rec.Trace)`,
 		new:  `a.takenFrom(rec.PreviousTrace)`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/batch:_claims_keep_their_runs",
