@@ -120,10 +120,10 @@ func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func())
 	}
 }
 
-// try asks for the claim until it has an answer or its patience is over.
+// try asks for the claim until it has an answer or its time is over.
 func (a *acquisition) try(ctx context.Context, b *Batch) {
 	p := retry.Policy{Pause: claimCap}
-	p.End, a.answers = b.patience(ctx, a.store.opts.ClaimPatience)
+	p.End, a.answers = b.giveUpTime(ctx, a.store.opts.ClaimPatience)
 
 	if isOver := a.repeat(ctx, p, func() { a.ask(ctx, b, p) }); isOver {
 		a.err = errors.Join(a.err, context.Cause(ctx))

@@ -27,7 +27,7 @@ type Batch struct {
 
 	mu        sync.Mutex
 	answers   int  // claims that DynamoDB has answered
-	exhausted bool // a claim used its patience up, and DynamoDB has answered none since that claim began
+	exhausted bool // a claim had no answer in Options.ClaimPatience, and DynamoDB has answered none since that claim began
 
 	commits     []*waitingCommit // commits that wait for a transaction
 	commitTimer *time.Timer      // not nil while they wait
@@ -92,9 +92,8 @@ func (b *Batch) Ahead() int {
 	return groupcommit.Size
 }
 
-// patience returns the time at which a claim gives up if DynamoDB does not answer it, and how many claims of the batch DynamoDB has
-// answered so far.
-func (b *Batch) patience(ctx context.Context, limit time.Duration) (end time.Time, answers int) {
+// giveUpTime returns when a claim without an answer is not tried again, and how many claims of the batch DynamoDB has answered so far.
+func (b *Batch) giveUpTime(ctx context.Context, limit time.Duration) (end time.Time, answers int) {
 	if b != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -110,7 +109,7 @@ func (b *Batch) patience(ctx context.Context, limit time.Duration) (end time.Tim
 }
 
 // answered notes that a claim got an answer, or that it gave up without one. If a claim gives up while others are answered, the trouble
-// concerns its own key only. answers is the number that patience returned.
+// concerns its own key only. answers is the number that giveUpTime returned.
 func (b *Batch) answered(isAnswered bool, answers int) {
 	if b == nil {
 		return

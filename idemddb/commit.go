@@ -65,7 +65,7 @@ func (c *committing) start(
 // finish waits for the end of a commit and returns its answer.
 func (c *committing) finish(ctx context.Context, b *Batch, omitted error) (*Record, error) {
 	if c.next != nil {
-		c.wait(ctx, c.patience, func() {
+		c.wait(ctx, c.maxWait, func() {
 			c.next(ctx)
 			c.next = c.run // alone from now on: the batch has ended when another worker is waited for
 		})
@@ -90,14 +90,14 @@ func (c *committing) finish(ctx context.Context, b *Batch, omitted error) (*Reco
 type committing struct {
 	acquisition
 
-	tx       string
-	effects  Effects
-	patience time.Duration         // ClaimOptions.Wait
-	next     func(context.Context) // makes the next try; nil if the key is known to be completed
-	own      types.AttributeValue  // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
-	done     storedRecord          // as it was committed
-	sent     bool                  // a transaction of its own was sent
-	unknown  bool                  // an earlier transaction had no answer, so it may be applied yet
+	tx      string
+	effects Effects
+	maxWait time.Duration         // ClaimOptions.Wait
+	next    func(context.Context) // makes the next try; nil if the key is known to be completed
+	own     types.AttributeValue  // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
+	done    storedRecord          // as it was committed
+	sent    bool                  // a transaction of its own was sent
+	unknown bool                  // an earlier transaction had no answer, so it may be applied yet
 
 	isMember bool // of its batch: it was committed together with others, and the removals of their messages share a request
 }
@@ -134,7 +134,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 		s.observeDisabled(ctx)
 	}
 
-	return &committing{acquisition: *a, tx: newTx(), patience: opts.Wait}, nil
+	return &committing{acquisition: *a, tx: newTx(), maxWait: opts.Wait}, nil
 }
 
 // run commits the key by a transaction of its own.

@@ -192,8 +192,8 @@ type settlement struct {
 	large bool // the write has a result that must not delay others
 	build func() write
 
-	// matches tells of the record for which the condition was false whether it is as this write would have left it: then an earlier
-	// try of this call was applied, and the settlement is a success. Nil: never.
+	// matches reports whether the record for which the condition was false is as this write would have left it. Then an earlier try of
+	// this call was applied, and the settlement is a success. Nil: never.
 	matches func(*storedRecord) bool
 }
 

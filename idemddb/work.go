@@ -95,7 +95,7 @@ func (w *Work) Fits(result []byte) bool { return w.fits(result) }
 var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage", ErrNotStaged)
 
 // StageErr says why work is not done although its code returned no error: ErrNotStaged. It says so once: after that, Settle completes the
-// work without what is not staged, for a wrapper whose code has told its caller of the error.
+// work without what is not staged, for a wrapper whose code has reported the error to its caller.
 func (w *Work) StageErr() error {
 	if w.settledBySelf() != "" {
 		return nil

@@ -193,7 +193,7 @@ var claimMutants = []mutant{
 		pkg:  "idemddb", run: "TestAnAnswerThatRefusesTheRequestIsFinalForAClaim",
 	},
 	{
-		why:  "each claim of a batch waits for its whole patience in an outage",
+		why:  "each claim of a batch waits for the whole ClaimPatience in an outage",
 		file: "idemddb/batch.go",
 		old: `if b.exhausted {
 			limit = 0

@@ -5,7 +5,7 @@ var effectMutants = []mutant{
 	{
 		why:  "a commit does not wait for another worker",
 		file: "idemddb/commit.go",
-		old:  `c.wait(ctx, c.patience, func() {`,
+		old:  `c.wait(ctx, c.maxWait, func() {`,
 		new:  `c.wait(ctx, 0, func() {`,
 		pkg:  "idemddb", run: "TestOptimisticDoWaitsForAnotherWorker",
 	},
