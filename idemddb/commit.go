@@ -53,7 +53,9 @@ func (c *committing) start(
 	if !c.cached() {
 		c.trace = s.trace(ctx)
 
-		c.next, omitted = c.run, c.keepResult(ctx, result, omitted)
+		c.own, omitted = s.resultValue(ctx, owner{partition: c.partition, token: c.token}, result, omitted, e)
+
+		c.next = c.run
 		if b != nil && !c.redelivered {
 			c.next = b.enqueue(ctx, c)
 		}
@@ -100,20 +102,6 @@ type committing struct {
 	unknown bool                  // an earlier transaction had no answer, so it may be applied yet
 
 	isMember bool // of its batch: it was committed together with others, and the removals of their messages share a request
-}
-
-// keepResult keeps the result of the work, unless omitted says why there is none. It returns why the result is not kept.
-func (c *committing) keepResult(ctx context.Context, result []byte, omitted error) error {
-	if omitted != nil {
-		c.own = omittedValue
-	} else if result != nil {
-		c.own, omitted = c.store.resultValue(ctx, owner{partition: c.partition, token: c.token}, result, c.effects)
-		if omitted != nil {
-			omitted = keyError("commit", c.key, omitted)
-		}
-	}
-
-	return omitted
 }
 
 func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (*committing, error) {
@@ -240,5 +228,9 @@ func (c *committing) after(ctx context.Context, b *Batch, omitted error) error {
 		}
 	}
 
-	return omitted
+	if omitted == nil {
+		return nil
+	}
+
+	return keyError("commit", c.key, omitted)
 }

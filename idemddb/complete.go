@@ -27,53 +27,35 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 		return keyError("complete", c.key, err)
 	}
 
-	return c.storeAndComplete(ctx, result, c.staging.take())
+	return c.completeWith(ctx, result, nil, c.staging.take())
 }
 
-// storeAndComplete completes with a result, or without it if it cannot be kept.
-func (c *Claim) storeAndComplete(ctx context.Context, result []byte, e Effects) error {
-	var (
-		value   types.AttributeValue
-		omitted error
-	)
+// completeWith completes the claim, together with the effects if there are any. omitted says why there is no result, if the work had one.
+func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, e Effects) (err error) {
+	value, omitted := c.store.resultValue(ctx, owner{c.partition, c.token, c.left()}, result, omitted, e)
 
-	if result != nil {
-		value, omitted = c.store.resultValue(ctx, owner{c.partition, c.token, c.left()}, result, e)
+	if len(e.Items) == 0 && len(e.Messages) == 0 {
+		err = c.complete(ctx, value, omitted)
+	} else {
+		err = c.commit(ctx, value, e, omitted)
 	}
 
-	if err := c.completeOrCommit(ctx, value, e, omitted); err != nil || omitted == nil {
+	if err != nil || omitted == nil {
 		return err
 	}
 
 	return keyError("complete", c.key, omitted)
 }
 
-// completeOrCommit completes the claim, together with the effects if there are any. omitted says why the result is not kept.
-func (c *Claim) completeOrCommit(ctx context.Context, result types.AttributeValue, e Effects, omitted error) error {
-	if len(e.Items) == 0 && len(e.Messages) == 0 {
-		return c.complete(ctx, result, omitted)
-	}
-
-	return c.commit(ctx, result, e, omitted)
-}
-
-// completeWork completes the claim with a result, or with a mark in its place if it was omitted for a reason.
-func (c *Claim) completeWork(ctx context.Context, result []byte, omitted error) error {
-	e := c.staging.take()
-	if omitted == nil {
-		return c.storeAndComplete(ctx, result, e)
-	}
-
-	return c.completeOrCommit(ctx, omittedValue, e, omitted)
-}
-
 func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitted error) error {
 	s := c.store
 
-	var done storedRecord
+	var done storedRecord // as the last try leaves it, for the cache
 
 	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: isLarge(result), build: func() write {
-		return c.buildCompletion(&done, result)
+		done = c.completion("", Effects{}, result)
+
+		return write{c.partition, condHeld, done.update(updateComplete) + updateDropError, done.values(s, c.partition, c.heldValues())}
 	}, matches: func(rec *storedRecord) bool {
 		if rec.State != stateCompleted || !sameResult(rec.Result, result) {
 			return false
@@ -96,14 +78,6 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	}
 
 	return err
-}
-
-// buildCompletion returns the write of one try, with the present time. It sets done to what the write leaves in the record, for the
-// cache.
-func (c *Claim) buildCompletion(done *storedRecord, result types.AttributeValue) write {
-	*done = c.completion("", Effects{}, result)
-
-	return write{c.partition, condHeld, done.update(updateComplete) + updateDropError, done.values(c.store, c.partition, c.heldValues())}
 }
 
 // completion is what a completion of the claim leaves in the record.

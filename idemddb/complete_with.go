@@ -31,7 +31,7 @@ func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) erro
 		return err
 	}
 
-	return c.storeAndComplete(ctx, result, all)
+	return c.completeWith(ctx, result, nil, all)
 }
 
 // commit completes the claim with what was staged.
@@ -62,7 +62,12 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 
 		return err
 	case answer.Refusal != nil:
-		return c.refusedEffect(ctx, e.refusal(answer.Refusal))
+		effect := e.refusal(answer.Refusal)
+
+		c.reopen() // the work goes on under its claim
+		s.opts.Observe(ctx, c.event(EffectRefused, effect))
+
+		return effect
 	case answer.Refused:
 		return c.refusedCommit(write, answer, &done, omitted)
 	}
@@ -78,14 +83,6 @@ func (c *Claim) commitDisabled(ctx context.Context, e Effects) error {
 	}
 
 	return err
-}
-
-// refusedEffect lets the work go on under its claim, because DynamoDB refused an effect and wrote nothing.
-func (c *Claim) refusedEffect(ctx context.Context, effect *EffectError) error {
-	c.reopen()
-	c.store.opts.Observe(ctx, c.event(EffectRefused, effect))
-
-	return effect
 }
 
 // sendCommit sends the transaction of the completion and the items. Between two tries it extends the lease, up to bound.

@@ -252,11 +252,3 @@ func (s *staging) written() {
 
 	s.effects, s.sent = Effects{}, nil
 }
-
-// fits reports whether a result fits beside what is staged, or is kept outside of the record.
-func (s *staging) fits(result []byte) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	return s.store.opts.Results != nil || s.store.checkSize(s.partition, &types.AttributeValueMemberB{Value: result}, s.effects) == nil
-}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/idemddb/go-idemddb/internal/exactjson"
 )
 
@@ -90,7 +92,12 @@ func (w *Work) Staged() Effects {
 
 // Fits reports whether a result fits into the record and into the transaction, beside what is staged. A result that does not fit would be
 // omitted, so the wrapper may have a smaller one.
-func (w *Work) Fits(result []byte) bool { return w.fits(result) }
+func (w *Work) Fits(result []byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.store.opts.Results != nil || w.store.checkSize(w.partition, &types.AttributeValueMemberB{Value: result}, w.effects) == nil
+}
 
 var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage", ErrNotStaged)
 
@@ -263,20 +270,15 @@ func (w *Work) settleClaim(ctx context.Context, result []byte, omitted, err erro
 	case settled != "":
 		return Ending{Kind: settled, Err: err, BySelf: true}
 	case err != nil:
-		return c.settleFailed(ctx, err)
+		return endingOfFailure(err, c.giveUp(ctx, err))
 	}
 
-	err = c.completeWork(ctx, result, omitted)
+	err = c.completeWith(ctx, result, omitted, c.staging.take())
 	if effect, ok := errors.AsType[*EffectError](err); ok {
 		return c.settleRefused(ctx, effect)
 	}
 
 	return endingOfCompletion(err)
-}
-
-// settleFailed settles a claim whose work did not succeed.
-func (c *Claim) settleFailed(ctx context.Context, cause error) Ending {
-	return endingOfFailure(cause, c.giveUp(ctx, cause))
 }
 
 // giveUp ends the key if the cause is permanent, and else releases the claim.

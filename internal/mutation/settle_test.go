@@ -51,12 +51,14 @@ var settleMutants = []mutant{
 	{
 		why:  "a result that does not fit keeps the completion from being written",
 		file: "idemddb/complete.go",
-		old: `if err := c.completeOrCommit(ctx, value, e, omitted); err != nil || omitted == nil {
-		return err
-	}`,
-		new: `if omitted == nil {
-		return c.completeOrCommit(ctx, value, e, nil)
-	}`,
+		old: `if len(e.Items) == 0 && len(e.Messages) == 0 {
+		err = c.complete(ctx, value, omitted)
+	} else {`,
+		new: `if omitted != nil {
+		err = omitted
+	} else if len(e.Items) == 0 && len(e.Messages) == 0 {
+		err = c.complete(ctx, value, omitted)
+	} else {`,
 		pkg: "idemddb", run: "TestAResultThatIsTooLargeIsCompletedWithoutIt",
 	},
 	{
