@@ -16,6 +16,12 @@ import (
 // It does not matter whether the lease is over, as long as nobody has taken the key over. The end of ctx does not keep the completion
 // from being written: it is sent until ctx's deadline and for at least 2 s, or for one Lease if ctx has no deadline.
 //
+// [IsDone] says of each error whether the work is done, so that its message may be acknowledged:
+//
+//	if err := claim.Complete(ctx, result); !idemddb.IsDone(err) {
+//		return err
+//	}
+//
 // Errors: ErrFenced (the work ran and its completion was refused), ErrUnrecorded (the work is done and perhaps not recorded; the
 // error also wraps the last answer), ErrTooLarge (the completion is written without its result: it does not fit into the record, or
 // Options.Results did not take it; the error wraps why), ErrNotStaged (nothing was written, and the claim is still held: the work ignored an
@@ -92,6 +98,9 @@ func (c *Claim) completion(tx string, e Effects, result types.AttributeValue) st
 // that of the last failure. It costs 1 request and 1 WCU. After the first settlement of the claim it does nothing, so that
 // `defer claim.Release(ctx, nil)` is good style. As with Complete, the end of ctx does not keep it from being written.
 //
+// Release returns only its own error: nil also if cause is not. Work that failed is reported by
+// `return errors.Join(err, claim.Release(ctx, err))`.
+//
 // Errors: ErrFenced (another worker has the key, or its record is gone). After any other error the claim ends with its lease.
 func (c *Claim) Release(ctx context.Context, cause error) error {
 	c.mustExist()
@@ -132,7 +141,8 @@ func (c *Claim) ReleaseUnused(ctx context.Context) error {
 }
 
 // Fail ends the key for good: it cannot be claimed while the record lives, and each claim returns ErrFailed with the text of cause (its
-// first 256 bytes). It costs 1 request and 1 WCU. As with Complete, the end of ctx does not keep it from being written.
+// first 256 bytes). It costs 1 request and 1 WCU. As with Complete, the end of ctx does not keep it from being written. Like Release, Fail
+// returns only its own error.
 //
 // Errors: ErrFenced (another worker has the key, it was settled before, or its record is gone: nothing was written). After any other
 // error the outcome is unknown, and it is safe to call Fail again.

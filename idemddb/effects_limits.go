@@ -17,27 +17,24 @@ const (
 	plainRecord    = 8 << 10 // bytes of a record without its result and messages, at most
 )
 
-// errEffects says that effects cannot be written as they are.
-var errEffects = errors.New("effects cannot be written")
-
 // checkEffects returns an error for what DynamoDB could only refuse.
 func (s *Store) checkEffects(partition string, e Effects) error {
 	if len(e.Items) > maxEffects {
-		return fmt.Errorf("%w: %d items: 1 record and %d of yours; DynamoDB takes 100 in a transaction", errEffects, len(e.Items)+1, len(e.Items))
+		return fmt.Errorf("%w: %d items: 1 record and %d of yours; DynamoDB takes 100 in a transaction", ErrBadEffects, len(e.Items)+1, len(e.Items))
 	}
 
 	for i, it := range e.Items {
 		if err := transactitem.Check(it); err != nil {
-			return fmt.Errorf("%w: item %d: %w", errEffects, i, err)
+			return fmt.Errorf("%w: item %d: %w", ErrBadEffects, i, err)
 		}
 	}
 
 	if err := errors.Join(s.checkTwice(partition, e.Items), checkMessages(e.Messages)); err != nil {
-		return fmt.Errorf("%w: %w", errEffects, err)
+		return fmt.Errorf("%w: %w", ErrBadEffects, err)
 	}
 
 	if size := transactitem.Size(e.Items...) + messagesSize(e.Messages) + plainRecord; size > maxTransaction {
-		return fmt.Errorf("%w: with the record they have %d bytes, a transaction takes %d", errEffects, size, maxTransaction)
+		return fmt.Errorf("%w: with the record they have %d bytes, a transaction takes %d", ErrBadEffects, size, maxTransaction)
 	}
 
 	return nil

@@ -66,6 +66,10 @@ var (
 	// returns it.
 	ErrCompleted = errors.New("it completed; its record answers until its retention ends")
 
+	// ErrBadEffects: nothing was sent, because DynamoDB would refuse the effects as they are: their number, their size, an item without a
+	// key. This is a bug of the work; the text says what is wrong.
+	ErrBadEffects = errors.New("effects cannot be written")
+
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.
 	ErrBadKey = errors.New("bad key")
 
@@ -154,20 +158,22 @@ func (e *FailedError) Error() string {
 // Unwrap returns ErrFailed.
 func (*FailedError) Unwrap() error { return ErrFailed }
 
-// IsDone reports whether work that succeeded is done although its completion answered with err. It is the one rule for [Do] and for
-// wrappers: the success of the work is the proof, and another run would be the second. It is false if another worker holds the key and
-// has not completed it, so that the key still needs that worker, or if the record is unreadable. Work with staged effects is done only
-// if the key is completed, because they have not happened otherwise.
+// IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil: then acknowledge the message.
+// It is the one rule for callers of Complete, for [Do] and for wrappers. It is true also if the completion is not recorded, because the work
+// has succeeded, and would be done twice if it ran again. It is false if another worker holds the key and has not completed it, so that
+// the key still needs that worker, or if the record is unreadable. Work with staged effects is done only if the key is completed, because
+// they have not happened otherwise. For an error that no completion returns it is false.
 func IsDone(err error) bool {
-	for _, open := range []error{ErrUncommitted, ErrEffectRefused, ErrUnsent, errEffects} {
-		if errors.Is(err, open) {
-			return false
-		}
-	}
-
 	fenced, ok := errors.AsType[*FencedError](err)
 
-	return !ok || fenced.Record != nil || !fenced.staged && (fenced.Current == 0 || fenced.Current == fenced.Held)
+	switch {
+	case errors.Is(err, ErrUnsent):
+		return false
+	case ok:
+		return fenced.Record != nil || !fenced.staged && (fenced.Current == 0 || fenced.Current == fenced.Held)
+	default:
+		return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)
+	}
 }
 
 // keyError puts the package's prefix and the key's hash before an error of this package or of the SDK.

@@ -33,7 +33,11 @@ func ExampleStore_Claim() {
 			return err
 		}
 
-		return claim.Complete(ctx, []byte(receipt))
+		if err := claim.Complete(ctx, []byte(receipt)); !idemddb.IsDone(err) {
+			return err
+		}
+
+		return nil
 	}
 
 	for range 2 {

@@ -50,7 +50,11 @@ func ExampleClaim_Release_deferred() {
 			return err
 		}
 
-		return claim.Complete(ctx, []byte(receipt))
+		if err := claim.Complete(ctx, []byte(receipt)); !idemddb.IsDone(err) {
+			return err
+		}
+
+		return nil
 	}
 	bankIsClosed := func(context.Context) (string, error) { return "", errors.New("the bank is closed") }
 

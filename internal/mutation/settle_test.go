@@ -62,6 +62,20 @@ var settleMutants = []mutant{
 		pkg: "idemddb", run: "TestAResultThatIsTooLargeIsCompletedWithoutIt",
 	},
 	{
+		why:  "an error that no completion returns counts as done",
+		file: "idemddb/errors.go",
+		old:  `return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)`,
+		new:  `return true`,
+		pkg:  "idemddb", run: "TestIsDoneHoldsOnlyForWorkThatIsDone",
+	},
+	{
+		why:  "work whose completion is not known to be recorded does not count as done",
+		file: "idemddb/errors.go",
+		old:  `return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)`,
+		new:  `return isWritten(err) || errors.Is(err, ErrResultOmitted)`,
+		pkg:  "idemddb", run: "TestTheStepsOfTheDocsReportFailedWorkAndAcknowledgeFinishedWork",
+	},
+	{
 		why:  "a completion that never got through is not ErrUnrecorded",
 		file: "idemddb/complete.go",
 		old:  `err = fmt.Errorf("%w: %w", err, ErrUnrecorded)`,

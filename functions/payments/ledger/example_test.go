@@ -96,14 +96,18 @@ func Example_byHand() {
 				":amount": &types.AttributeValueMemberN{Value: "1250"}, ":one": &types.AttributeValueMemberN{Value: "1"},
 			},
 		}); err != nil {
-			return claim.Release(ctx, err) // perhaps the write was made: nobody knows
+			return errors.Join(err, claim.Release(ctx, err)) // perhaps the write was made: nobody knows
 		}
 
 		if dies {
 			return nil // the process ends here
 		}
 
-		return claim.Complete(ctx, nil)
+		if err := claim.Complete(ctx, nil); !idemddb.IsDone(err) {
+			return err
+		}
+
+		return nil
 	}
 
 	fmt.Println(pay(context.Background(), true))

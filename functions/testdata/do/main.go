@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log"
 	"os"
 
@@ -39,10 +40,14 @@ func byClaim(ctx context.Context, store *idemddb.Store, key string) error {
 	receipt, err := charge(work)
 	stop()
 	if err != nil {
-		return claim.Release(ctx, err)
+		return errors.Join(err, claim.Release(ctx, err)) // Release returns only its own error
 	}
 
-	return claim.Complete(ctx, []byte(receipt))
+	if err := claim.Complete(ctx, []byte(receipt)); !idemddb.IsDone(err) {
+		return err
+	}
+
+	return nil // done, perhaps without its record: an event says so
 }
 
 func main() {
