@@ -38,6 +38,13 @@ var requestMutants = []mutant{
 		pkg:  "idemddb", run: "TestAReplyThatNeverComesLeavesTimeForAnotherTry",
 	},
 	{
+		why:  "an error without a response panics",
+		file: "internal/retry/judge.go",
+		old:  `ok && e.Response != nil && e.Response.Response != nil &&`,
+		new:  `ok && e.Response != nil &&`,
+		pkg:  "internal/retry", run: "TestWhatAnErrorSaysOfItsRequest/a_response_that_is_empty",
+	},
+	{
 		why:  "an answer to a completion without content is taken for success",
 		file: "idemddb/request.go",
 		old:  `if len(answer.Item) == 0 && !answer.Shared {`,
