@@ -551,7 +551,7 @@ func TestAReplyThatNeverComesLeavesTimeForAnotherRequest(t *testing.T) {
 	})
 }
 
-func TestClaimsOfABatchThatAreNotAnsweredEndWithTheirPatience(t *testing.T) {
+func TestClaimsOfABatchThatAreNotAnsweredEndWithTheirRetryTime(t *testing.T) {
 	t.Parallel()
 
 	for _, fault := range []idemddbtest.Fault{
@@ -595,7 +595,7 @@ func TestClaimsOfABatchThatAreNotAnsweredEndWithTheirPatience(t *testing.T) {
 
 				f.want("UpdateItem")
 
-				// As soon as DynamoDB answers, all have their patience again.
+				// As soon as DynamoDB answers, all claims are sent again for their whole retry time.
 				f.db.Intercept(nil)
 				won(f, claimIn(f.Context(), f.batch, []string{"recovered"}, false))
 				f.db.Inject(idemddbtest.LostRequest, idemddbtest.Throttle)
@@ -647,7 +647,7 @@ func TestAKeyThatStaysThrottledDelaysNoOther(t *testing.T) {
 	})
 }
 
-func TestAKeyThatStaysThrottledDoesNotTakeThePatienceOfLaterClaims(t *testing.T) {
+func TestAKeyThatStaysThrottledDoesNotTakeTheRetryTimeOfLaterClaims(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
 		f.db.InterceptStatements(forKey("1", idemddbtest.Throttle))

@@ -109,7 +109,7 @@ var requestMutants = []mutant{
 		pkg:  "idemddb", run: "TestAKeyWhoseStatementsStayThrottledIsClaimedByASingleRequest",
 	},
 	{
-		why:  "the sender of finished work does not hear that a shared request is sent again",
+		why:  "OnRetry is not called when a shared request is sent again",
 		file: "internal/groupcommit/call.go",
 		old: `for _, w := range c.open(c.writes) {
 		w.OnRetry()
@@ -118,7 +118,7 @@ var requestMutants = []mutant{
 		pkg: "idemddb", run: "TestOnRetryIsCalledForEachRetryOfASettlement",
 	},
 	{
-		why:  "the sender of finished work does not hear that a single request is sent again",
+		why:  "OnRetry is not called when a single request is sent again",
 		file: "idemddb/request.go",
 		old: `s.observeRetry(ctx, key, err)
 	onRetry(ctx)()`,
