@@ -32,7 +32,7 @@ func TestEffectsPageHasTheCostsThatAreMeasured(t *testing.T) {
 	announced := func(ctx context.Context, db *idemddbtest.DB, id string) error {
 		return errors.Join(staged(ctx, db, id), idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: strings.Repeat("x", 1024)}}}))
 	}
-	byHand := func(ctx context.Context, db *idemddbtest.DB, id string) error {
+	ownWrite := func(ctx context.Context, db *idemddbtest.DB, id string) error {
 		_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: put(id).TableName, Item: put(id).Item})
 
 		return err
@@ -47,7 +47,7 @@ func TestEffectsPageHasTheCostsThatAreMeasured(t *testing.T) {
 	}{
 		{"`Optimistic`: one item", true, staged, false, 1},
 		{"claim, then one item with the completion", false, staged, false, 1},
-		{"claim, own write, completion: not exact", false, byHand, false, 1},
+		{"claim, own write, completion: not exact", false, ownWrite, false, 1},
 		{"a duplicate that is delivered again", true, staged, true, 2},
 		{"a duplicate as a new message, `Optimistic`", true, staged, true, 1},
 		{"`Optimistic`: one item and one message of 1 KB", true, announced, false, 1},

@@ -48,14 +48,14 @@ func TestProgramsOfThePagesCompile(t *testing.T) {
 	}
 }
 
-// Each check is given a page with the fault that it is for.
-func TestPageChecksFindFaults(t *testing.T) {
-	t.Parallel()
+// pageCase is a page with the fault that a check is for.
+type pageCase struct {
+	page string // docs/a.md; README.md links to it
+	want []string
+}
 
-	for name, test := range map[string]struct {
-		page string // docs/a.md; README.md links to it
-		want []string
-	}{
+func TestPageChecksFindFaultsOfTheText(t *testing.T) {
+	checkPages(t, map[string]pageCase{
 		"a good page": {"# A\n\n## B c\n\n[up](../README.md#readme) [here](#b-c)\n\n    make test\n\n| a | b |\n|---|---|\n| `x\\|y` | 2 |\n", nil},
 		"a link to a missing file": {
 			"# A\n\n[x](b.md)\n", []string{`docs/a.md: link b.md: no such file`},
@@ -79,6 +79,15 @@ func TestPageChecksFindFaults(t *testing.T) {
 		"a file that is missing": {
 			"# A\n\nSee `localstack/nothing.sh`.\n", []string{`docs/a.md: localstack/nothing.sh: no such file`},
 		},
+		"a table's row with another number of cells": {
+			"# A\n\n| a | b |\n|---|---|\n| 1 |\n", []string{`docs/a.md: table row "| 1 |" has 1 cells, its head 2`},
+		},
+		"a block that does not end": {"# A\n\n```\nx\n", []string{`docs/a.md: a code block has no end`}},
+	})
+}
+
+func TestPageChecksFindFaultsOfTheCode(t *testing.T) {
+	checkPages(t, map[string]pageCase{
 		"Go without a source": {
 			"# A\n\n```go\nx := 1\n```\n", []string{`docs/a.md: no source above the block "x := 1"`},
 		},
@@ -96,11 +105,23 @@ func TestPageChecksFindFaults(t *testing.T) {
 			"# A\n\n<!-- source: a.yaml -->\n```yaml\na: 2\n```\n", []string{`docs/a.md: a.yaml is not the block "a: 2"`},
 		},
 		"YAML that its source has": {"# A\n\n<!-- source: a.yaml -->\n```yaml\na: 1\n```\n", nil},
-		"a table's row with another number of cells": {
-			"# A\n\n| a | b |\n|---|---|\n| 1 |\n", []string{`docs/a.md: table row "| 1 |" has 1 cells, its head 2`},
-		},
-		"a block that does not end": {"# A\n\n```\nx\n", []string{`docs/a.md: a code block has no end`}},
-	} {
+	})
+}
+
+func TestPageChecksFindAPageWithoutALink(t *testing.T) {
+	t.Parallel()
+
+	orphan := fstest.MapFS{"README.md": {Data: []byte("# Readme\n")}, "docs/a.md": {Data: []byte("# A\n")}, "Makefile": {}}
+	if diff := cmp.Diff([]string{"README.md: has no link to docs/a.md"}, pageProblems(orphan)); diff != "" {
+		t.Errorf("a page that README.md does not link to: problems (-want +got):\n%s", diff)
+	}
+}
+
+func checkPages(t *testing.T, cases map[string]pageCase) {
+	t.Helper()
+	t.Parallel()
+
+	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -112,11 +133,6 @@ func TestPageChecksFindFaults(t *testing.T) {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 		})
-	}
-
-	orphan := fstest.MapFS{"README.md": {Data: []byte("# Readme\n")}, "docs/a.md": {Data: []byte("# A\n")}, "Makefile": {}}
-	if diff := cmp.Diff([]string{"README.md: has no link to docs/a.md"}, pageProblems(orphan)); diff != "" {
-		t.Errorf("a page that README.md does not link to: problems (-want +got):\n%s", diff)
 	}
 }
 

@@ -21,12 +21,12 @@ func apiKey(idempotencyKey string) string {
 }
 
 // api sends requests to the API.
-func (a *fakeAWS) api(t *testing.T, template template) (told story) {
+func (a *fakeAWS) api(t *testing.T, template template) (observed story) {
 	t.Helper()
 
-	told.printed = a.run(t, template, "Api", func(invoke func(event any) string) {
+	observed.printed = a.run(t, template, "Api", func(invoke func(event any) string) {
 		post := func(user, key, body string) {
-			told.answers = append(told.answers, invoke(request(user, key, body)))
+			observed.answers = append(observed.answers, invoke(request(user, key, body)))
 		}
 		body := `{"account":"` + someAccount + `","amount":` + someAmount + `}`
 
@@ -45,7 +45,7 @@ func (a *fakeAWS) api(t *testing.T, template template) (told story) {
 		post(someUser, "first", body) // in progress elsewhere
 	})
 
-	return told
+	return observed
 }
 
 // request is a POST to the function's URL that IAM has verified, if it names a user.

@@ -145,10 +145,10 @@ func TestTemplateDashboardHasNoHolesAndNoOverlaps(t *testing.T) {
 }
 
 // checkShownMetrics wants each metric of the functions' own that the dashboard shows to be one that they write.
-func checkShownMetrics(t *testing.T, template template, told, swept story) {
+func checkShownMetrics(t *testing.T, template template, paid, swept story) {
 	t.Helper()
 
-	_, ofPayments := told.read(t)
+	_, ofPayments := paid.read(t)
 	_, ofRelay := swept.read(t)
 
 	for _, m := range readDashboard(t, template).metrics(t) {
@@ -173,12 +173,12 @@ var (
 	queryWords = regexp.MustCompile(`\b(?:as) ([A-Za-z]+)`)
 )
 
-func checkQueries(t *testing.T, template template, told story) {
+func checkQueries(t *testing.T, template template, paid story) {
 	t.Helper()
 
 	members := map[string]bool{}
 
-	for line := range strings.Lines(told.printed) {
+	for line := range strings.Lines(paid.printed) {
 		var object map[string]any
 		if err := json.Unmarshal([]byte(line), &object); err != nil {
 			t.Fatal(err)

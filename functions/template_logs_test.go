@@ -40,7 +40,7 @@ type measured struct {
 	values map[string]any // of metrics, float64, and of dimensions, string
 }
 
-// read tells the two kinds of lines apart.
+// read separates the two kinds of lines.
 func (s story) read(t *testing.T) (lines []logged, metrics []measured) {
 	t.Helper()
 
@@ -73,7 +73,7 @@ func (s story) read(t *testing.T) (lines []logged, metrics []measured) {
 	return lines, metrics
 }
 
-func checkLog(t *testing.T, told story) {
+func checkLog(t *testing.T, paid story) {
 	t.Helper()
 
 	keyOf, err := lambdawrap.Body("paymentId")
@@ -81,7 +81,7 @@ func checkLog(t *testing.T, told story) {
 		t.Fatal(err)
 	}
 
-	lines, _ := told.read(t)
+	lines, _ := paid.read(t)
 
 	var got []string
 
@@ -101,7 +101,7 @@ func checkLog(t *testing.T, told story) {
 		}
 
 		var want string
-		if key, err := keyOf(told.message(t, line.RequestID, line.MessageID)); err == nil {
+		if key, err := keyOf(paid.message(t, line.RequestID, line.MessageID)); err == nil {
 			want = idemddb.KeyHash(key)
 		}
 
@@ -129,11 +129,11 @@ func checkLog(t *testing.T, told story) {
 	}
 }
 
-func checkSecrets(t *testing.T, told story) {
+func checkSecrets(t *testing.T, observed story) {
 	t.Helper()
 
 	for _, secret := range []string{"payment-", "paymentId", someAccount, someAmount, notAPayment} {
-		for line := range strings.Lines(told.printed) {
+		for line := range strings.Lines(observed.printed) {
 			if strings.Contains(line, secret) {
 				t.Errorf("%q is in the log:\n%s", secret, line)
 			}
@@ -151,17 +151,17 @@ func checkSweepLog(t *testing.T, swept story) {
 	}
 }
 
-func checkMetrics(t *testing.T, told story) {
+func checkMetrics(t *testing.T, paid story) {
 	t.Helper()
 
-	_, batches := told.read(t)
-	if len(batches) != len(told.batches) {
-		t.Fatalf("%d lines of metrics for %d batches", len(batches), len(told.batches))
+	_, batches := paid.read(t)
+	if len(batches) != len(paid.batches) {
+		t.Fatalf("%d lines of metrics for %d batches", len(batches), len(paid.batches))
 	}
 
 	for i, batch := range batches {
-		failed := strings.Count(told.answers[i], "itemIdentifier")
-		want := map[string]float64{"Messages": float64(len(told.batches[i].Records)), "Failures": float64(failed), "Fenced": 0, "EffectRefusals": 0, "Unsent": 0, "Parked": 0}
+		failed := strings.Count(paid.answers[i], "itemIdentifier")
+		want := map[string]float64{"Messages": float64(len(paid.batches[i].Records)), "Failures": float64(failed), "Fenced": 0, "EffectRefusals": 0, "Unsent": 0, "Parked": 0}
 
 		switch i + 1 {
 		case 1, bookedBatch:
@@ -188,10 +188,10 @@ func checkMetrics(t *testing.T, told story) {
 }
 
 // checkAlarmedMetrics wants each alarm on a metric of the functions' own to be on one that they write.
-func checkAlarmedMetrics(t *testing.T, template template, told, swept story) {
+func checkAlarmedMetrics(t *testing.T, template template, paid, swept story) {
 	t.Helper()
 
-	_, ofPayments := told.read(t)
+	_, ofPayments := paid.read(t)
 	_, ofRelay := swept.read(t)
 
 	if n := len(ofRelay); n != 2 || ofRelay[0].values["Sent"] != 2.0 || ofRelay[1].values["OldestUnsentSeconds"] != nil {

@@ -28,18 +28,18 @@ import (
 // outlasted is the outage of a table that makes no dead letter with the template's own MaxReceiveCount. The template's head states it, too.
 const outlasted = 20 * time.Minute
 
-// leastPatience is the shortest time from the first of n receives to the last one, by the back-off of lambdawrap: 1 s after the first
+// shortestRetryTime is the shortest time from the first of n receives to the last one, by the back-off of lambdawrap: 1 s after the first
 // failure, then twice as long each time, and 450 s at the most.
-func leastPatience(n int) (patience time.Duration) {
+func shortestRetryTime(n int) (d time.Duration) {
 	const limit = 450 * time.Second
 
 	pause := time.Second
 	for range n - 1 {
-		patience += min(pause, limit)
+		d += min(pause, limit)
 		pause = min(2*pause, limit+1)
 	}
 
-	return patience
+	return d
 }
 
 // A queue of the template's clocks, with its payments function, in an outage.

@@ -31,113 +31,120 @@ import (
 func TestTemplateAgainstTheProgram(t *testing.T) {
 	t.Parallel()
 
-	template := readTemplate(t)
-	cloud := newAWS(t)
-	told := cloud.payments(t, template)
-	ofPayments := cloud.takeActions()
-	asked := cloud.api(t, template)
-	ofAPI := cloud.takeActions()
-	swept := cloud.relay(t, template)
-	ofRelay := cloud.takeActions()
+	p := runPrograms(t)
+
+	t.Run("passes on each payment that was accepted, once", func(t *testing.T) {
+		t.Parallel()
+		checkPassedOn(t, p.cloud, p.asked)
+	})
+	t.Run("announces each payment that was made, once", func(t *testing.T) {
+		t.Parallel()
+		checkAnnounced(t, p.cloud)
+	})
+	t.Run("grants what is sent and nothing more", func(t *testing.T) { t.Parallel(); p.checkRoles(t) })
+	t.Run("expires the attribute that is written", func(t *testing.T) { t.Parallel(); p.checkTTL(t) })
+	t.Run("keeps its clocks in order", func(t *testing.T) {
+		t.Parallel()
+		checkClocks(t, p.template, p.cloud.retention(t))
+	})
+	t.Run("logs a line for each message that ends badly", func(t *testing.T) {
+		t.Parallel()
+		checkLog(t, p.paid)
+		checkSweepLog(t, p.swept)
+	})
+	t.Run("logs nothing of what is in a message", func(t *testing.T) {
+		t.Parallel()
+		checkSecrets(t, p.paid)
+		checkSecrets(t, p.asked)
+		checkSecrets(t, p.swept)
+	})
+	t.Run("writes the metrics of each batch and sweep, and has alarms on none but these", func(t *testing.T) {
+		t.Parallel()
+		checkMetrics(t, p.paid)
+		checkAlarmedMetrics(t, p.template, p.paid, p.swept)
+		checkShownMetrics(t, p.template, p.paid, p.swept)
+	})
+	t.Run("has queries for what is in the logs", func(t *testing.T) {
+		t.Parallel()
+		checkQueries(t, p.template, p.paid)
+	})
+}
+
+// programs is what the functions did.
+type programs struct {
+	template template
+	cloud    *fakeAWS
+
+	paid, asked, swept         story // of payments, the API and the relay
+	ofPayments, ofAPI, ofRelay map[string]map[string]bool
+}
+
+// runPrograms runs the functions, and demands their answers.
+func runPrograms(t *testing.T) *programs {
+	t.Helper()
+
+	p := &programs{template: readTemplate(t), cloud: newAWS(t)}
+
+	p.paid = p.cloud.payments(t, p.template)
+	p.ofPayments = p.cloud.takeActions()
+	p.asked = p.cloud.api(t, p.template)
+	p.ofAPI = p.cloud.takeActions()
+	p.swept = p.cloud.relay(t, p.template)
+	p.ofRelay = p.cloud.takeActions()
 
 	failed := `{"batchItemFailures":[{"itemIdentifier":"m-1"}]}`
 	done := `{"batchItemFailures":[]}`
 	three := `{"batchItemFailures":[{"itemIdentifier":"m-1"},{"itemIdentifier":"m-2"},{"itemIdentifier":"m-3"}]}`
 
-	if diff := cmp.Diff([]string{failed, done, done, three, failed, done, failed, failed, failed, done, done, done}, told.answers); diff != "" {
-		t.Fatalf("answers (-want +got):\n%s\n%s", diff, told.printed)
+	if diff := cmp.Diff([]string{failed, done, done, three, failed, done, failed, failed, failed, done, done, done}, p.paid.answers); diff != "" {
+		t.Fatalf("answers (-want +got):\n%s\n%s", diff, p.paid.printed)
 	}
 
-	if len(swept.answers) != 2 || swept.answers[0] != "null" || !strings.Contains(swept.answers[1], "incomplete") {
-		t.Fatalf("answers of the relay: %q, want none and an error\n%s", swept.answers, swept.printed)
+	if len(p.swept.answers) != 2 || p.swept.answers[0] != "null" || !strings.Contains(p.swept.answers[1], "incomplete") {
+		t.Fatalf("answers of the relay: %q, want none and an error\n%s", p.swept.answers, p.swept.printed)
 	}
 
-	if diff := cmp.Diff([]int{202, 202, 422, 400, 400, 401, 202, 202, 409}, statuses(t, asked)); diff != "" {
-		t.Fatalf("statuses of the API (-want +got):\n%s\n%s", diff, asked.printed)
+	if diff := cmp.Diff([]int{202, 202, 422, 400, 400, 401, 202, 202, 409}, statuses(t, p.asked)); diff != "" {
+		t.Fatalf("statuses of the API (-want +got):\n%s\n%s", diff, p.asked.printed)
 	}
 
-	t.Run("passes on each payment that was accepted, once", func(t *testing.T) {
-		t.Parallel()
+	return p
+}
 
-		checkPassedOn(t, cloud, asked)
+func (p *programs) checkRoles(t *testing.T) {
+	t.Helper()
+
+	checkActions(t, p.template.statements("PaymentsRole"), p.ofPayments, map[string][]string{
+		"PaymentsQueue.Arn": {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"},
+		"PaymentsLogs.Arn":  {"logs:CreateLogStream", "logs:PutLogEvents"},
 	})
-
-	t.Run("announces each payment that was made, once", func(t *testing.T) {
-		t.Parallel()
-
-		checkAnnounced(t, cloud)
+	checkActions(t, p.template.statements("ApiRole"), p.ofAPI, map[string][]string{
+		"ApiLogs.Arn": {"logs:CreateLogStream", "logs:PutLogEvents"},
 	})
-
-	t.Run("grants what is sent and nothing more", func(t *testing.T) {
-		t.Parallel()
-
-		checkActions(t, template.statements("PaymentsRole"), ofPayments, map[string][]string{
-			"PaymentsQueue.Arn": {"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"},
-			"PaymentsLogs.Arn":  {"logs:CreateLogStream", "logs:PutLogEvents"},
-		})
-		checkActions(t, template.statements("ApiRole"), ofAPI, map[string][]string{
-			"ApiLogs.Arn": {"logs:CreateLogStream", "logs:PutLogEvents"},
-		})
-		checkActions(t, template.statements("RelayRole"), ofRelay, map[string][]string{
-			"RelayLogs.Arn": {"logs:CreateLogStream", "logs:PutLogEvents"},
-		})
+	checkActions(t, p.template.statements("RelayRole"), p.ofRelay, map[string][]string{
+		"RelayLogs.Arn": {"logs:CreateLogStream", "logs:PutLogEvents"},
 	})
+}
 
-	t.Run("expires the attribute that is written", func(t *testing.T) {
-		t.Parallel()
+func (p *programs) checkTTL(t *testing.T) {
+	t.Helper()
 
-		ttl := template.Resources["RecordTable"].Properties.TimeToLiveSpecification
-		schema := idemddb.Table("records")
+	ttl := p.template.Resources["RecordTable"].Properties.TimeToLiveSpecification
+	schema := idemddb.Table("records")
 
-		if !ttl.Enabled || ttl.AttributeName != "exp" {
-			t.Errorf("TTL on %q, enabled %v: want exp, true", ttl.AttributeName, ttl.Enabled)
+	if !ttl.Enabled || ttl.AttributeName != "exp" {
+		t.Errorf("TTL on %q, enabled %v: want exp, true", ttl.AttributeName, ttl.Enabled)
+	}
+
+	for _, item := range p.cloud.db.Items("RecordTable") {
+		if _, ok := item[ttl.AttributeName].(*types.AttributeValueMemberN); !ok {
+			t.Errorf("a record has no number in %q, the template's TTL attribute: %v", ttl.AttributeName, item)
 		}
 
-		for _, item := range cloud.db.Items("RecordTable") {
-			if _, ok := item[ttl.AttributeName].(*types.AttributeValueMemberN); !ok {
-				t.Errorf("a record has no number in %q, the template's TTL attribute: %v", ttl.AttributeName, item)
-			}
-
-			if _, ok := item[*schema.KeySchema[0].AttributeName]; !ok {
-				t.Errorf("a record has no key %q", *schema.KeySchema[0].AttributeName)
-			}
+		if _, ok := item[*schema.KeySchema[0].AttributeName]; !ok {
+			t.Errorf("a record has no key %q", *schema.KeySchema[0].AttributeName)
 		}
-	})
-
-	t.Run("keeps its clocks in order", func(t *testing.T) {
-		t.Parallel()
-
-		checkClocks(t, template, cloud.retention(t))
-	})
-
-	t.Run("logs a line for each message that ends badly", func(t *testing.T) {
-		t.Parallel()
-
-		checkLog(t, told)
-		checkSweepLog(t, swept)
-	})
-
-	t.Run("logs nothing of what is in a message", func(t *testing.T) {
-		t.Parallel()
-
-		checkSecrets(t, told)
-		checkSecrets(t, asked)
-		checkSecrets(t, swept)
-	})
-
-	t.Run("writes the metrics of each batch and sweep, and has alarms on none but these", func(t *testing.T) {
-		t.Parallel()
-
-		checkMetrics(t, told)
-		checkAlarmedMetrics(t, template, told, swept)
-		checkShownMetrics(t, template, told, swept)
-	})
-
-	t.Run("has queries for what is in the logs", func(t *testing.T) {
-		t.Parallel()
-
-		checkQueries(t, template, told)
-	})
+	}
 }
 
 // checkActions compares what a role grants with what was sent, and with what Lambda does on the function's behalf.
@@ -232,10 +239,10 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 		short, long time.Duration
 	}{
 		{"the pause of a payment ends before the function is stopped", time.Duration(template.Parameters["PauseMs"].MaxValue) * time.Millisecond, usual},
-		{"the outage that the template states ends before a payment is a dead letter", outlasted, leastPatience(receives.Default.int(t))},
-		{"8 receives outlast 2 minutes", 2 * time.Minute, leastPatience(8)},
-		{"10 receives outlast 8 minutes", 8 * time.Minute, leastPatience(10)},
-		{"12 receives outlast 23 minutes", 23 * time.Minute, leastPatience(12)},
+		{"the outage that the template states ends before a payment is a dead letter", outlasted, shortestRetryTime(receives.Default.int(t))},
+		{"8 receives outlast 2 minutes", 2 * time.Minute, shortestRetryTime(8)},
+		{"10 receives outlast 8 minutes", 8 * time.Minute, shortestRetryTime(10)},
+		{"12 receives outlast 23 minutes", 23 * time.Minute, shortestRetryTime(12)},
 		{"three receives, after which SQS leaves a message out of the age, before the alarm on it", 3 * hidden, seconds(oldest.Default.int(t))},
 		{"so with all time-outs that may have that alarm", 3 * seconds(template.Mappings.Clocks["60"]["20"]), seconds(oldest.Default.int(t))},
 		{"the alarm on the oldest message comes before its end", seconds(oldest.Default.int(t)), kept},

@@ -49,30 +49,30 @@ const (
 )
 
 // payments delivers messages to the payments function.
-func (a *fakeAWS) payments(t *testing.T, template template) (told story) {
+func (a *fakeAWS) payments(t *testing.T, template template) (observed story) {
 	t.Helper()
 
-	told.printed = a.run(t, template, "Payments", func(invoke func(event any) string) { a.tell(t, &told, invoke) })
+	observed.printed = a.run(t, template, "Payments", func(invoke func(event any) string) { a.deliver(t, &observed, invoke) })
 
-	return told
+	return observed
 }
 
 // relay lets the relay sweep: what payments left unsent, and then without a permission.
-func (a *fakeAWS) relay(t *testing.T, template template) (told story) {
+func (a *fakeAWS) relay(t *testing.T, template template) (observed story) {
 	t.Helper()
 
 	a.age(t, paymentKey("payment-6"))
 	a.age(t, apiKey("unsent"))
 
-	told.printed = a.run(t, template, "Relay", func(invoke func(event any) string) {
-		told.answers = append(told.answers, invoke(struct{}{}))
+	observed.printed = a.run(t, template, "Relay", func(invoke func(event any) string) {
+		observed.answers = append(observed.answers, invoke(struct{}{}))
 
 		a.fault(indexARN, "AccessDeniedException")
 
-		told.answers = append(told.answers, invoke(struct{}{}))
+		observed.answers = append(observed.answers, invoke(struct{}{}))
 	})
 
-	return told
+	return observed
 }
 
 // run builds a function, starts it as Lambda does and has it invoked. It returns what the function prints.
@@ -134,8 +134,8 @@ func (a *fakeAWS) run(t *testing.T, template template, name string, work func(in
 	return printed.String()
 }
 
-// tell delivers messages to a program, among faults.
-func (a *fakeAWS) tell(t *testing.T, told *story, invoke func(event any) string) {
+// deliver sends messages to a program, among faults.
+func (a *fakeAWS) deliver(t *testing.T, observed *story, invoke func(event any) string) {
 	t.Helper()
 
 	deliver := func(receives int, bodies ...string) {
@@ -147,8 +147,8 @@ func (a *fakeAWS) tell(t *testing.T, told *story, invoke func(event any) string)
 			})
 		}
 
-		told.batches = append(told.batches, batch)
-		told.answers = append(told.answers, invoke(batch))
+		observed.batches = append(observed.batches, batch)
+		observed.answers = append(observed.answers, invoke(batch))
 	}
 
 	one, two, three := payment("payment-1", someAmount), payment("payment-2", someAmount), payment("payment-3", someAmount)

@@ -332,7 +332,7 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 
 	template := readTemplate(t)
-	told := text("[Notified, [AlarmTopicArn], AWS::NoValue]")
+	alarmTopic := text("[Notified, [AlarmTopicArn], AWS::NoValue]")
 	endless := []string{"NewVersionErrors", "NewVersionFailures", "ParkedAnnouncements", "MoreDeadLetters"} // the version is gone by then; nothing is mended
 	got := map[string]string{}
 
@@ -351,12 +351,12 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 			missingData = "breaching" // a relay that does not run writes no metric
 		}
 
-		if a.AlarmActions != told || a.TreatMissingData != missingData || a.ComparisonOperator != "GreaterThanThreshold" {
+		if a.AlarmActions != alarmTopic || a.TreatMissingData != missingData || a.ComparisonOperator != "GreaterThanThreshold" {
 			t.Errorf("%s: actions %q, missing data %s, %s: want %s, %s, GreaterThanThreshold",
-				name, a.AlarmActions, a.TreatMissingData, a.ComparisonOperator, told, missingData)
+				name, a.AlarmActions, a.TreatMissingData, a.ComparisonOperator, alarmTopic, missingData)
 		}
 
-		if want := told; !slices.Contains(endless, name) && a.OKActions != want || slices.Contains(endless, name) && a.OKActions != "" {
+		if want := alarmTopic; !slices.Contains(endless, name) && a.OKActions != want || slices.Contains(endless, name) && a.OKActions != "" {
 			t.Errorf("%s: OK actions %q, want %s, and none for %v", name, a.OKActions, want, endless)
 		}
 

@@ -509,8 +509,8 @@ func TestAGroupThatIsNeverAnsweredIsUncommitted(t *testing.T) {
 			is(f, a.err, idemddb.ErrUncommitted)
 		}
 
-		if f.events.count(idemddb.Uncommitted) != 3 {
-			f.Error("not told")
+		if n := f.events.count(idemddb.Uncommitted); n != 3 {
+			f.Errorf("%d events of uncommitted work, want 3", n)
 		}
 	})
 }

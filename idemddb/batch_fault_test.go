@@ -126,40 +126,41 @@ func (f *fixture) nothingIsLate() {
 	}
 }
 
-func TestLateTwinsOfSharedRequestsChangeNothing(t *testing.T) {
+// becomes holds what can become of claims after a request that arrives late.
+var becomes = map[string]func(*fixture, []*idemddb.Claim){
+	"held": func(*fixture, []*idemddb.Claim) {},
+	"released": func(f *fixture, claims []*idemddb.Claim) {
+		f.succeed(claims, func(c *idemddb.Claim) error { return c.Release(f.Context(), nil) })
+	},
+	"unused": func(f *fixture, claims []*idemddb.Claim) {
+		f.succeed(claims, func(c *idemddb.Claim) error { return c.ReleaseUnused(f.Context()) })
+	},
+	"completed": func(f *fixture, claims []*idemddb.Claim) { f.complete(claims...) },
+	"failed": func(f *fixture, claims []*idemddb.Claim) {
+		f.succeed(claims, func(c *idemddb.Claim) error { return c.Fail(f.Context(), nil) })
+	},
+	"extended": func(f *fixture, claims []*idemddb.Claim) {
+		<-time.After(time.Second)
+		f.succeed(claims, func(c *idemddb.Claim) error { return c.Extend(f.Context()) })
+	},
+	"reopened": func(f *fixture, claims []*idemddb.Claim) {
+		f.succeed(claims, func(c *idemddb.Claim) error {
+			return errors.Join(c.Fail(f.Context(), nil), f.store.Reopen(f.Context(), c.Key()))
+		})
+	},
+	"taken over": func(f *fixture, claims []*idemddb.Claim) {
+		won(f.T, claimIn(f.Context(), ahead(f, f.db).Batch(), numbered(len(claims)), true))
+	},
+	"claimed by another": func(f *fixture, claims []*idemddb.Claim) {
+		f.succeed(claims, func(c *idemddb.Claim) error { return c.ReleaseUnused(f.Context()) })
+		won(f.T, claimIn(f.Context(), f.store.Batch(), numbered(len(claims)), true))
+	},
+}
+
+func TestALateClaimRequestOfABatchChangesNothing(t *testing.T) {
 	t.Parallel()
 
-	ways := map[string]func(*fixture, []*idemddb.Claim){
-		"held": func(*fixture, []*idemddb.Claim) {},
-		"released": func(f *fixture, claims []*idemddb.Claim) {
-			f.succeed(claims, func(c *idemddb.Claim) error { return c.Release(f.Context(), nil) })
-		},
-		"unused": func(f *fixture, claims []*idemddb.Claim) {
-			f.succeed(claims, func(c *idemddb.Claim) error { return c.ReleaseUnused(f.Context()) })
-		},
-		"completed": func(f *fixture, claims []*idemddb.Claim) { f.complete(claims...) },
-		"failed": func(f *fixture, claims []*idemddb.Claim) {
-			f.succeed(claims, func(c *idemddb.Claim) error { return c.Fail(f.Context(), nil) })
-		},
-		"extended": func(f *fixture, claims []*idemddb.Claim) {
-			<-time.After(time.Second)
-			f.succeed(claims, func(c *idemddb.Claim) error { return c.Extend(f.Context()) })
-		},
-		"reopened": func(f *fixture, claims []*idemddb.Claim) {
-			f.succeed(claims, func(c *idemddb.Claim) error {
-				return errors.Join(c.Fail(f.Context(), nil), f.store.Reopen(f.Context(), c.Key()))
-			})
-		},
-		"taken over": func(f *fixture, claims []*idemddb.Claim) {
-			won(f.T, claimIn(f.Context(), ahead(f, f.db).Batch(), numbered(len(claims)), true))
-		},
-		"claimed by another": func(f *fixture, claims []*idemddb.Claim) {
-			f.succeed(claims, func(c *idemddb.Claim) error { return c.ReleaseUnused(f.Context()) })
-			won(f.T, claimIn(f.Context(), f.store.Batch(), numbered(len(claims)), true))
-		},
-	}
-
-	for name, becomes := range ways {
+	for name, become := range becomes {
 		for _, redelivered := range []bool{false, true} {
 			t.Run(fmt.Sprintf("a claim, then %s, redelivered %t", name, redelivered), func(t *testing.T) {
 				t.Parallel()
@@ -169,15 +170,19 @@ func TestLateTwinsOfSharedRequestsChangeNothing(t *testing.T) {
 					}
 
 					f.db.Inject(idemddbtest.LateRequest)
-					becomes(f, won(f.T, f.claimAll(3, redelivered)))
+					become(f, won(f.T, f.claimAll(3, redelivered)))
 					f.nothingIsLate()
 				})
 			})
 		}
 	}
+}
+
+func TestALateSettlementOfABatchThatWasSentAgainChangesNothing(t *testing.T) {
+	t.Parallel()
 
 	for _, verb := range []string{"complete", "fail", "extend"} {
-		t.Run(verb+", sent again", func(t *testing.T) {
+		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
 				claims := f.claims(3)
@@ -187,8 +192,14 @@ func TestLateTwinsOfSharedRequestsChangeNothing(t *testing.T) {
 				f.nothingIsLate()
 			})
 		})
+	}
+}
 
-		for name, becomes := range ways {
+func TestALateSettlementOfABatchThatWasGivenUpChangesNothing(t *testing.T) {
+	t.Parallel()
+
+	for _, verb := range []string{"complete", "fail", "extend"} {
+		for name, become := range becomes {
 			switch name {
 			case "held":
 				continue // the late request is applied, and that is what its sender asked for
@@ -198,29 +209,34 @@ func TestLateTwinsOfSharedRequestsChangeNothing(t *testing.T) {
 				}
 			}
 
-			t.Run(fmt.Sprintf("%s, given up, then %s", verb, name), func(t *testing.T) {
+			t.Run(verb+", then "+name, func(t *testing.T) {
 				t.Parallel()
 				bubble(t, nil, func(f *fixture) {
 					claims := f.claims(3)
 					<-time.After(time.Second)
-					f.db.Inject(idemddbtest.LateRequest)
-
-					ctx, cancel := context.WithTimeout(settleWithin(f.Context(), time.Second), time.Second)
-					defer cancel()
-
-					f.db.Intercept(always(idemddbtest.LostRequest))
-
-					for _, err := range atOnce(claims, func(c *idemddb.Claim) error { return writeWith(ctx, verb, c) }) {
-						if err == nil {
-							f.Fatal("no error")
-						}
-					}
-
-					f.db.Intercept(nil)
-					becomes(f, claims)
+					f.giveUp(verb, claims)
+					become(f, claims)
 					f.nothingIsLate()
 				})
 			})
+		}
+	}
+}
+
+// giveUp writes to claims until their time is over. The first request arrives late, and the others are lost.
+func (f *fixture) giveUp(verb string, claims []*idemddb.Claim) {
+	f.Helper()
+	f.db.Inject(idemddbtest.LateRequest)
+
+	ctx, cancel := context.WithTimeout(settleWithin(f.Context(), time.Second), time.Second)
+	defer cancel()
+
+	f.db.Intercept(always(idemddbtest.LostRequest))
+	defer f.db.Intercept(nil)
+
+	for _, err := range atOnce(claims, func(c *idemddb.Claim) error { return writeWith(ctx, verb, c) }) {
+		if err == nil {
+			f.Fatal("no error")
 		}
 	}
 }
@@ -535,7 +551,7 @@ func TestAReplyThatNeverComesLeavesTimeForAnotherRequest(t *testing.T) {
 	})
 }
 
-func TestClaimsOfABatchThatAreNotAnsweredEndWithTheirPatience(t *testing.T) {
+func TestClaimsOfABatchThatAreNotAnsweredEndWithTheirRetryTime(t *testing.T) {
 	t.Parallel()
 
 	for _, fault := range []idemddbtest.Fault{
@@ -579,7 +595,7 @@ func TestClaimsOfABatchThatAreNotAnsweredEndWithTheirPatience(t *testing.T) {
 
 				f.want("UpdateItem")
 
-				// As soon as DynamoDB answers, all have their patience again.
+				// As soon as DynamoDB answers, all claims are sent again for their whole retry time.
 				f.db.Intercept(nil)
 				won(f, claimIn(f.Context(), f.batch, []string{"recovered"}, false))
 				f.db.Inject(idemddbtest.LostRequest, idemddbtest.Throttle)
@@ -631,7 +647,7 @@ func TestAKeyThatStaysThrottledDelaysNoOther(t *testing.T) {
 	})
 }
 
-func TestAKeyThatStaysThrottledDoesNotTakeThePatienceOfLaterClaims(t *testing.T) {
+func TestAKeyThatStaysThrottledDoesNotTakeTheRetryTimeOfLaterClaims(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
 		f.db.InterceptStatements(forKey("1", idemddbtest.Throttle))

@@ -16,7 +16,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-// The benchmarks compare this package with the same SDK calls by hand, on the SDK's client over the in-memory engine. Compare
+// The benchmarks compare this package with the same SDK calls without it, on the SDK's client over the in-memory engine. Compare
 // the pairs of one run.
 
 func benchDB(b *testing.B) (*idemddbtest.DB, *dynamodb.Client) {
@@ -71,7 +71,7 @@ func BenchmarkFirstRun(b *testing.B) {
 
 		report(b, db, n)
 	})
-	b.Run("by hand", func(b *testing.B) {
+	b.Run("SDK calls", func(b *testing.B) {
 		db, client := benchDB(b)
 		db.ResetRequests()
 
@@ -80,12 +80,12 @@ func BenchmarkFirstRun(b *testing.B) {
 			n++
 			token := rand.Text()
 
-			out, err := client.UpdateItem(b.Context(), claimByHand(strconv.Itoa(n), token))
+			out, err := client.UpdateItem(b.Context(), claimWithSDK(strconv.Itoa(n), token))
 			if err != nil || len(out.Attributes) != 0 {
 				b.Fatal(out, err)
 			}
 
-			if _, err := client.UpdateItem(b.Context(), completeByHand(strconv.Itoa(n), token)); err != nil {
+			if _, err := client.UpdateItem(b.Context(), completeWithSDK(strconv.Itoa(n), token)); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -125,13 +125,13 @@ func BenchmarkDuplicate(b *testing.B) {
 
 		report(b, db, n)
 	})
-	b.Run("by hand", func(b *testing.B) {
+	b.Run("SDK calls", func(b *testing.B) {
 		db, client := benchDB(b)
-		if _, err := client.UpdateItem(b.Context(), claimByHand("k", "t")); err != nil {
+		if _, err := client.UpdateItem(b.Context(), claimWithSDK("k", "t")); err != nil {
 			b.Fatal(err)
 		}
 
-		if _, err := client.UpdateItem(b.Context(), completeByHand("k", "t")); err != nil {
+		if _, err := client.UpdateItem(b.Context(), completeWithSDK("k", "t")); err != nil {
 			b.Fatal(err)
 		}
 
@@ -140,7 +140,7 @@ func BenchmarkDuplicate(b *testing.B) {
 		n := 0
 		for b.Loop() {
 			n++
-			_, err := client.UpdateItem(b.Context(), claimByHand("k", rand.Text()))
+			_, err := client.UpdateItem(b.Context(), claimWithSDK("k", rand.Text()))
 
 			refusal, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
 			if !ok {
@@ -199,7 +199,7 @@ func BenchmarkBatch(b *testing.B) {
 
 		report(b, db, n)
 	})
-	b.Run("by hand", func(b *testing.B) {
+	b.Run("SDK calls", func(b *testing.B) {
 		db, client := benchDB(b)
 		db.ResetRequests()
 
@@ -224,8 +224,8 @@ func BenchmarkBatch(b *testing.B) {
 
 			for i := range size {
 				key, token := fmt.Sprint(n, "-", i), rand.Text()
-				claims = append(claims, insertByHand(key, token))
-				completions = append(completions, completeStatementByHand(key, token))
+				claims = append(claims, insertWithSDK(key, token))
+				completions = append(completions, completeStatementWithSDK(key, token))
 			}
 
 			send(claims)
@@ -236,7 +236,7 @@ func BenchmarkBatch(b *testing.B) {
 	})
 }
 
-func insertByHand(key, token string) types.BatchStatementRequest {
+func insertWithSDK(key, token string) types.BatchStatementRequest {
 	now := time.Now()
 
 	return types.BatchStatementRequest{
@@ -249,7 +249,7 @@ func insertByHand(key, token string) types.BatchStatementRequest {
 	}
 }
 
-func completeStatementByHand(key, token string) types.BatchStatementRequest {
+func completeStatementWithSDK(key, token string) types.BatchStatementRequest {
 	now := time.Now()
 
 	return types.BatchStatementRequest{
@@ -263,8 +263,8 @@ func completeStatementByHand(key, token string) types.BatchStatementRequest {
 	}
 }
 
-// claimByHand and completeByHand are what a careful user would send: the same conditions and attributes.
-func claimByHand(key, token string) *dynamodb.UpdateItemInput {
+// claimWithSDK and completeWithSDK are what a careful user would send: the same conditions and attributes.
+func claimWithSDK(key, token string) *dynamodb.UpdateItemInput {
 	now := time.Now()
 
 	return &dynamodb.UpdateItemInput{
@@ -286,7 +286,7 @@ func claimByHand(key, token string) *dynamodb.UpdateItemInput {
 	}
 }
 
-func completeByHand(key, token string) *dynamodb.UpdateItemInput {
+func completeWithSDK(key, token string) *dynamodb.UpdateItemInput {
 	now := time.Now()
 
 	return &dynamodb.UpdateItemInput{

@@ -89,7 +89,7 @@ func ExampleFencedError() {
 	// the answer is receipt 2
 }
 
-// After work that succeeded, IsDone tells whether the message is done although its completion was refused.
+// After work that succeeded, IsDone reports whether the message is done although its completion was refused.
 func ExampleIsDone() {
 	ctx := context.Background()
 	store, aws := inMemory(nil)

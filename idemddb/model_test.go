@@ -27,7 +27,7 @@ const (
 	modelLease     = 4 * time.Second
 	modelRetention = time.Minute
 	modelSkew      = time.Second
-	modelPatience  = 5 * time.Second
+	modelRetryTime = 5 * time.Second
 )
 
 // TestNoHistoryBreaksThePromise lets workers with differing clocks claim, settle, pause, lose requests and replies in random
@@ -145,7 +145,7 @@ func (w *world) begin(t *testing.T, retention time.Duration) {
 	}
 
 	w.options = idemddb.Options{
-		Lease: modelLease, Retention: retention, ClockSkew: modelSkew, ClaimPatience: modelPatience,
+		Lease: modelLease, Retention: retention, ClockSkew: modelSkew, ClaimPatience: modelRetryTime,
 		MaxAttempts: rapid.SampledFrom([]int{0, 0, 0, 2}).Draw(rt, "attempts"),
 		NoTakeover:  rapid.SampledFrom([]bool{false, false, false, true}).Draw(rt, "without takeover"),
 	}

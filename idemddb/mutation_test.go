@@ -123,7 +123,7 @@ type statement struct {
 	placeholders []string
 }
 
-// constants tell pairs apart whose text is the same.
+// constants distinguish pairs whose text is the same.
 var constants = map[string]string{":zero": "0", ":returned": "-1"}
 
 func (s statement) fits(in types.BatchStatementRequest) bool {

@@ -48,14 +48,14 @@ func (tr *tries) until(t testing.TB, end time.Time) {
 	}
 }
 
-func TestAClaimThatIsNotAnsweredEndsWithItsPatience(t *testing.T) {
+func TestAClaimThatIsNotAnsweredEndsWithItsRetryTime(t *testing.T) {
 	t.Parallel()
 
 	for _, fault := range []idemddbtest.Fault{
 		idemddbtest.LostRequest, idemddbtest.Throttle, idemddbtest.ServerError, idemddbtest.TransactionConflict,
 		idemddbtest.ReplicatedWriteConflict, idemddbtest.TruncatedBody, idemddbtest.EmptyAnswer,
 	} {
-		for name, c := range map[string]struct{ patience, deadline, want time.Duration }{
+		for name, c := range map[string]struct{ retryTime, deadline, want time.Duration }{
 			"the default":           {0, 0, 5 * time.Second},
 			"a distant deadline":    {0, 15 * time.Minute, 5 * time.Second},
 			"a near deadline":       {0, 3 * time.Second, 3 * time.Second},
@@ -64,7 +64,7 @@ func TestAClaimThatIsNotAnsweredEndsWithItsPatience(t *testing.T) {
 			t.Run(string(fault)+", "+name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					s, db, events := observed(t, &idemddb.Options{ClaimPatience: c.patience})
+					s, db, events := observed(t, &idemddb.Options{ClaimPatience: c.retryTime})
 
 					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 					if c.deadline > 0 {
@@ -163,17 +163,17 @@ func TestAnAnswerThatRefusesTheRequestIsFinalForAClaim(t *testing.T) {
 func TestAReplyThatNeverComesLeavesTimeForAnotherTry(t *testing.T) {
 	t.Parallel()
 
-	for name, c := range map[string]struct{ patience, left, want time.Duration }{
-		"the default patience": {0, 0, 5 * time.Second / 3},
-		"a long patience":      {time.Minute, 0, 2 * time.Second},
-		"a near deadline":      {0, 3 * time.Second, time.Second},
-		"a distant deadline":   {time.Minute, time.Minute, 2 * time.Second},
-		"hardly any time left": {0, 200 * time.Millisecond, 100 * time.Millisecond},
+	for name, c := range map[string]struct{ retryTime, left, want time.Duration }{
+		"the default retry time": {0, 0, 5 * time.Second / 3},
+		"a long retry time":      {time.Minute, 0, 2 * time.Second},
+		"a near deadline":        {0, 3 * time.Second, time.Second},
+		"a distant deadline":     {time.Minute, time.Minute, 2 * time.Second},
+		"hardly any time left":   {0, 200 * time.Millisecond, 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s, db := newStore(t, &idemddb.Options{ClaimPatience: c.patience})
+				s, db := newStore(t, &idemddb.Options{ClaimPatience: c.retryTime})
 				db.Inject(idemddbtest.LateReply)
 
 				ctx, cancel := context.WithCancel(t.Context())

@@ -13,20 +13,28 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-func TestStageRefusesWhatCannotBeWritten(t *testing.T) {
-	t.Parallel()
-
-	many := func(n int) (all []types.TransactWriteItem) {
-		for i := range n {
-			all = append(all, counted(fmt.Sprint(i)))
-		}
-
-		return all
-	}
-	message := func(m idemddb.Message) idemddb.Effects { return idemddb.Effects{Messages: []idemddb.Message{m}} }
+func TestStageRefusesAnItemTwice(t *testing.T) {
 	elsewhere := counted("a")
 	elsewhere.Update.TableName = new("arn:aws:dynamodb:us-east-1:111122223333:table/records")
 
+	checkRefusedEffects(t, map[string]refusedEffects{
+		"an item twice":      {items(counted("a")), items(counted("b"), counted("a")), "item 2: it is the same item as item 0"},
+		"an item by its ARN": {items(counted("a")), items(elsewhere), "the same item"},
+		"a Put of an item":   {items(counted("a")), items(putOf("effect a", "")), "the same item"},
+		"a check of an item": {items(counted("a")), items(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: new("records"), Key: counted("a").Update.Key}}), "the same item"},
+	})
+}
+
+func TestStageRefusesTheRecordItself(t *testing.T) {
+	own := map[string]types.AttributeValue{"pk": text("test#k")}
+
+	checkRefusedEffects(t, map[string]refusedEffects{
+		"the record as a Put": {e: items(putOf("test#k", "")), want: "it is the record of the key itself"},
+		"the record's delete": {e: items(types.TransactWriteItem{Delete: &types.Delete{TableName: new("records"), Key: own}}), want: "the record of the key itself"},
+	})
+}
+
+func TestStageRefusesItemsThatAreNotWellFormed(t *testing.T) {
 	nameless := counted("a")
 	nameless.Update.TableName = nil
 
@@ -36,6 +44,32 @@ func TestStageRefusesWhatCannotBeWritten(t *testing.T) {
 	empty := putOf("a", "")
 	empty.Put.Item = nil
 
+	checkRefusedEffects(t, map[string]refusedEffects{
+		"nothing":          {e: items(types.TransactWriteItem{}), want: "item 0: it must be one of"},
+		"two in one":       {e: items(types.TransactWriteItem{Put: putOf("a", "").Put, Update: counted("a").Update}), want: "is 2 of them"},
+		"no table":         {e: items(counted("b"), nameless), want: "item 1: its TableName is empty"},
+		"no key":           {e: items(keyless), want: "its key is empty"},
+		"a Put of nothing": {e: items(empty), want: "its item is empty"},
+	})
+}
+
+func TestStageRefusesMessagesThatAreNotWellFormed(t *testing.T) {
+	checkRefusedEffects(t, map[string]refusedEffects{
+		"no target":     {e: message(idemddb.Message{Body: "b"}), want: "message 0: Message.To: must be UTF-8 text"},
+		"no body":       {e: message(idemddb.Message{To: "bank"}), want: "Message.Body: must be UTF-8 text"},
+		"our attribute": {e: message(idemddb.Message{To: "bank", Body: "b", Attributes: map[string]string{"idemddb-id": "x"}}), want: "are the library's own"},
+		"no UTF-8":      {e: message(idemddb.Message{To: "bank", Body: "\xff"}), want: "must be UTF-8 text"},
+	})
+}
+
+func TestStageRefusesTooMuch(t *testing.T) {
+	many := func(n int) (all []types.TransactWriteItem) {
+		for i := range n {
+			all = append(all, counted(fmt.Sprint(i)))
+		}
+
+		return all
+	}
 	big := putOf("big", strings.Repeat("x", 400<<10))
 
 	var heavy idemddb.Effects
@@ -43,64 +77,63 @@ func TestStageRefusesWhatCannotBeWritten(t *testing.T) {
 		heavy.Items = append(heavy.Items, putOf(fmt.Sprint(i), strings.Repeat("x", 390<<10)))
 	}
 
-	own := map[string]types.AttributeValue{"pk": text("test#k")}
-
-	for name, c := range map[string]struct {
-		before, e idemddb.Effects
-		want      string
-	}{
-		"100 items":           {items(many(50)...), items(many(100)[50:]...), "101 items: 1 record and 100 of yours"},
-		"an item twice":       {items(counted("a")), items(counted("b"), counted("a")), "item 2: it is the same item as item 0"},
-		"an item by its ARN":  {items(counted("a")), items(elsewhere), "the same item"},
-		"a Put of an item":    {items(counted("a")), items(putOf("effect a", "")), "the same item"},
-		"a check of an item":  {items(counted("a")), items(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: new("records"), Key: counted("a").Update.Key}}), "the same item"},
-		"the record as a Put": {e: items(putOf("test#k", "")), want: "it is the record of the key itself"},
-		"the record's delete": {e: items(types.TransactWriteItem{Delete: &types.Delete{TableName: new("records"), Key: own}}), want: "the record of the key itself"},
-		"nothing":             {e: items(types.TransactWriteItem{}), want: "item 0: it must be one of"},
-		"two in one":          {e: items(types.TransactWriteItem{Put: putOf("a", "").Put, Update: counted("a").Update}), want: "is 2 of them"},
-		"no table":            {e: items(counted("b"), nameless), want: "item 1: its TableName is empty"},
-		"no key":              {e: items(keyless), want: "its key is empty"},
-		"a Put of nothing":    {e: items(empty), want: "its item is empty"},
-		"an item of 400 KB":   {e: items(big), want: "an item holds 409600"},
-		"items of 4 MB":       {items(heavy.Items[:5]...), items(heavy.Items[5:]...), "a transaction takes 4194304"},
-		"no target":           {e: message(idemddb.Message{Body: "b"}), want: "message 0: Message.To: must be UTF-8 text"},
-		"no body":             {e: message(idemddb.Message{To: "bank"}), want: "Message.Body: must be UTF-8 text"},
-		"our attribute":       {e: message(idemddb.Message{To: "bank", Body: "b", Attributes: map[string]string{"idemddb-id": "x"}}), want: "are the library's own"},
-		"no UTF-8":            {e: message(idemddb.Message{To: "bank", Body: "\xff"}), want: "must be UTF-8 text"},
+	checkRefusedEffects(t, map[string]refusedEffects{
+		"100 items":         {items(many(50)...), items(many(100)[50:]...), "101 items: 1 record and 100 of yours"},
+		"an item of 400 KB": {e: items(big), want: "an item holds 409600"},
+		"items of 4 MB":     {items(heavy.Items[:5]...), items(heavy.Items[5:]...), "a transaction takes 4194304"},
 		"messages of 400 KB": {message(idemddb.Message{To: "bank", Body: strings.Repeat("x", 200<<10)}),
 			message(idemddb.Message{To: "bank", Body: strings.Repeat("x", 200<<10)}), "a record has room for"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+	})
+}
 
-			s, db := newStore(t, nil)
-			begun := beginWork(t, s, "k", nil)
-			work := begun.Context(t.Context())
+func message(m idemddb.Message) idemddb.Effects {
+	return idemddb.Effects{Messages: []idemddb.Message{m}}
+}
 
-			db.ResetRequests()
-			must(t, idemddb.Stage(work, c.before))
+// refusedEffects cannot be written after those that were staged before.
+type refusedEffects struct {
+	before, e idemddb.Effects
+	want      string
+}
 
-			err := idemddb.Stage(work, c.e)
-			if err == nil || !strings.Contains(err.Error(), c.want) || idemddb.IsDone(err) {
-				t.Errorf("got error %v (done: %t), want %q", err, idemddb.IsDone(err), c.want)
-			}
+func checkRefusedEffects(t *testing.T, cases map[string]refusedEffects) {
+	t.Helper()
+	t.Parallel()
 
-			all := c.before
-			all.Items, all.Messages = append(all.Items, c.e.Items...), append(all.Messages, c.e.Messages...)
-
-			if _, err := s.Commit(t.Context(), "k", nil, nil, all); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Commit: got error %v, want %q", err, c.want)
-			}
-
-			if n := len(db.Requests()); n > 0 {
-				t.Errorf("%d requests", n)
-			}
-
-			is(t, begun.Claim().Complete(t.Context(), nil), idemddb.ErrNotStaged)
-			is(t, begun.StageErr(), idemddb.ErrNotStaged)
-			must(t, begun.Settle(t.Context(), nil, nil).Err) // what was staged before is unharmed
-		})
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) { t.Parallel(); c.check(t) })
 	}
+}
+
+func (c *refusedEffects) check(t *testing.T) {
+	t.Helper()
+
+	s, db := newStore(t, nil)
+	begun := beginWork(t, s, "k", nil)
+	work := begun.Context(t.Context())
+
+	db.ResetRequests()
+	must(t, idemddb.Stage(work, c.before))
+
+	err := idemddb.Stage(work, c.e)
+	if err == nil || !strings.Contains(err.Error(), c.want) || idemddb.IsDone(err) {
+		t.Errorf("got error %v (done: %t), want %q", err, idemddb.IsDone(err), c.want)
+	}
+
+	all := c.before
+	all.Items, all.Messages = append(all.Items, c.e.Items...), append(all.Messages, c.e.Messages...)
+
+	if _, err := s.Commit(t.Context(), "k", nil, nil, all); err == nil || !strings.Contains(err.Error(), c.want) {
+		t.Errorf("Commit: got error %v, want %q", err, c.want)
+	}
+
+	if n := len(db.Requests()); n > 0 {
+		t.Errorf("%d requests", n)
+	}
+
+	is(t, begun.Claim().Complete(t.Context(), nil), idemddb.ErrNotStaged)
+	is(t, begun.StageErr(), idemddb.ErrNotStaged)
+	must(t, begun.Settle(t.Context(), nil, nil).Err) // what was staged before is unharmed
 }
 
 func TestStageTakesWhatJustFits(t *testing.T) {

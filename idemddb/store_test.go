@@ -39,7 +39,7 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 			"Options.Lease: must not be above Options.Retention",
 		},
 		{"negative attempts", db, "t", "n", &idemddb.Options{MaxAttempts: -1}, "Options.MaxAttempts: must not be negative"},
-		{"a negative patience", db, "t", "n", &idemddb.Options{ClaimPatience: -1}, "Options.ClaimPatience: must not be negative"},
+		{"a negative ClaimPatience", db, "t", "n", &idemddb.Options{ClaimPatience: -1}, "Options.ClaimPatience: must not be negative"},
 		{"a negative cache", db, "t", "n", &idemddb.Options{Cache: -1}, "Options.Cache: must not be negative"},
 		{"a key named as a record's attribute", db, "t", "n", &idemddb.Options{PartitionKey: "st"}, `Options.PartitionKey: "st" is already`},
 		{"equal names", db, "t", "n", &idemddb.Options{SortKey: "pk"}, `Options.SortKey: "pk" is already the name of Options.PartitionKey`},

@@ -364,7 +364,7 @@ func TestALateTwinOfACommitFindsTheRecordWhenItsTokenIsForgotten(t *testing.T) {
 	})
 }
 
-func TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswers(t *testing.T) {
+func TestEmptyAnswersOfABackendWithoutConsumedCapacityCountAfterThreeInARow(t *testing.T) {
 	t.Parallel()
 	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return silent{db} }, func(f *fixture) {
 		for i := range 5 {
@@ -386,7 +386,7 @@ func TestABackendWithoutConsumedCapacityIsBelievedAfterThreeAnswers(t *testing.T
 	})
 }
 
-func TestAnEmptyAnswerOfABackendThatHasSentItsConsumedCapacityIsNeverBelieved(t *testing.T) {
+func TestAnEmptyAnswerOfABackendThatHasSentItsConsumedCapacityNeverCounts(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
 		if _, err := f.store.Commit(f.Context(), "k1", nil, nil, items(counted("a"))); err != nil {

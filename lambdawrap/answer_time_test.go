@@ -12,13 +12,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-func TestTheAnswerIsSentWithAQuarterOfTheReserveLeft(t *testing.T) {
-	t.Parallel()
-
-	hang := func(ctx context.Context) { <-ctx.Done() }
-	deaf := func(context.Context) { time.Sleep(time.Minute) }
-
-	for name, set := range map[string]func(h *harness) lambdawrap.Handler{
+func TestAQuarterOfTheReserveIsLeftWhenDynamoDBHangs(t *testing.T) {
+	answersInTime(t, map[string]func(h *harness) lambdawrap.Handler{
 		"claims hang": func(h *harness) lambdawrap.Handler {
 			h.db.Intercept(faultFor(isCallOf(isClaim), idemddbtest.LateReply))
 
@@ -52,42 +47,52 @@ func TestTheAnswerIsSentWithAQuarterOfTheReserveLeft(t *testing.T) {
 				return nil
 			}
 		},
+	})
+}
+
+func TestAQuarterOfTheReserveIsLeftWhenHandlersAndHooksDoNotEnd(t *testing.T) {
+	answersInTime(t, map[string]func(h *harness) lambdawrap.Handler{
 		"handlers do not stop": func(*harness) lambdawrap.Handler { return slowly(time.Minute) },
 		"the dead-letter hook hangs": func(h *harness) lambdawrap.Handler {
-			h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { hang(ctx); return nil }
+			h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { untilItsEnd(ctx); return nil }
 
 			return func(context.Context, events.SQSMessage) error { return lambdawrap.Permanent(errBank) }
 		},
 		"the dead-letter hook does not stop": func(h *harness) lambdawrap.Handler {
-			h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { deaf(ctx); return nil }
+			h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { pastItsEnd(ctx); return nil }
 
 			return func(context.Context, events.SQSMessage) error { return lambdawrap.Permanent(errBank) }
 		},
 		"SQS hangs": func(h *harness) lambdawrap.Handler {
-			h.hiding(func(ctx context.Context, _ string) error { hang(ctx); return nil })
+			h.hiding(func(ctx context.Context, _ string) error { untilItsEnd(ctx); return nil })
 
 			return func(context.Context, events.SQSMessage) error { return errBank }
 		},
 		"the client of SQS does not stop": func(h *harness) lambdawrap.Handler {
-			h.hiding(func(ctx context.Context, _ string) error { deaf(ctx); return nil })
+			h.hiding(func(ctx context.Context, _ string) error { pastItsEnd(ctx); return nil })
 
 			return func(context.Context, events.SQSMessage) error { return errBank }
 		},
 		"OnMessage hangs": func(h *harness) lambdawrap.Handler {
-			h.opts.OnMessage = func(ctx context.Context, _ events.SQSMessage, _ lambdawrap.Outcome) { hang(ctx) }
+			h.opts.OnMessage = func(ctx context.Context, _ events.SQSMessage, _ lambdawrap.Outcome) { untilItsEnd(ctx) }
 
 			return succeed
 		},
 		"OnMessage does not stop": func(h *harness) lambdawrap.Handler {
-			h.opts.OnMessage = func(ctx context.Context, _ events.SQSMessage, _ lambdawrap.Outcome) { deaf(ctx) }
+			h.opts.OnMessage = func(ctx context.Context, _ events.SQSMessage, _ lambdawrap.Outcome) { pastItsEnd(ctx) }
 
 			return slowly(time.Second)
 		},
+	})
+}
+
+func TestAQuarterOfTheReserveIsLeftWhenNothingEnds(t *testing.T) {
+	answersInTime(t, map[string]func(h *harness) lambdawrap.Handler{
 		"all of it": func(h *harness) lambdawrap.Handler {
 			h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return !isCallOf(isClaim)(r) }, idemddbtest.LateReply))
-			h.hiding(func(ctx context.Context, _ string) error { deaf(ctx); return nil })
-			h.opts.OnMessage = func(ctx context.Context, _ events.SQSMessage, _ lambdawrap.Outcome) { deaf(ctx) }
-			h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { deaf(ctx); return nil }
+			h.hiding(func(ctx context.Context, _ string) error { pastItsEnd(ctx); return nil })
+			h.opts.OnMessage = func(ctx context.Context, _ events.SQSMessage, _ lambdawrap.Outcome) { pastItsEnd(ctx) }
+			h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { pastItsEnd(ctx); return nil }
 
 			return func(_ context.Context, m events.SQSMessage) error {
 				switch m.Body {
@@ -104,7 +109,19 @@ func TestTheAnswerIsSentWithAQuarterOfTheReserveLeft(t *testing.T) {
 				}
 			}
 		},
-	} {
+	})
+}
+
+func untilItsEnd(ctx context.Context) { <-ctx.Done() }
+
+func pastItsEnd(context.Context) { time.Sleep(time.Minute) }
+
+// answersInTime demands that an answer is sent with a quarter of the reserve left. Each of sets prepares an invocation and returns its handler.
+func answersInTime(t *testing.T, sets map[string]func(h *harness) lambdawrap.Handler) {
+	t.Helper()
+	t.Parallel()
+
+	for name, set := range sets {
 		for _, limit := range []time.Duration{1200 * time.Millisecond, 3 * time.Second, 10 * time.Second} {
 			if testing.Short() && limit != 3*time.Second {
 				continue

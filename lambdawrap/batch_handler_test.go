@@ -85,17 +85,7 @@ func TestBatchIsNotCalledWhenThereIsNothingToDo(t *testing.T) {
 }
 
 func TestWhatTheAnswerOfABatchHandlerBecomes(t *testing.T) {
-	t.Parallel()
-
-	cause := errors.New("no such account")
-
-	for _, c := range []struct {
-		name   string
-		answer wholeHandler
-		failed []string
-		states string // of k0, k1, k2
-		log    string
-	}{
+	checkBatchAnswers(t, []batchAnswer{
 		{"no failures", reporting(), nil, "COMPLETED, COMPLETED, COMPLETED", ""},
 		{
 			"one failure", reporting("m1"), []string{"m1"},
@@ -115,6 +105,13 @@ func TestWhatTheAnswerOfABatchHandlerBecomes(t *testing.T) {
 			"the id of a second message of a key, which it was not given", reporting("second"), []string{"m0", "m1", "m2"},
 			"INPROGRESS released, INPROGRESS released, INPROGRESS released", "one that it was not given",
 		},
+	})
+}
+
+func TestWhatABatchHandlerWithoutAnAnswerBecomes(t *testing.T) {
+	cause := errors.New("no such account")
+
+	checkBatchAnswers(t, []batchAnswer{
 		{"an error", func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 			return events.SQSEventResponse{}, errBank
 		}, []string{"m0", "m1", "m2"}, "INPROGRESS released, INPROGRESS released, INPROGRESS released", "bank closed"},
@@ -133,7 +130,23 @@ func TestWhatTheAnswerOfABatchHandlerBecomes(t *testing.T) {
 
 			return events.SQSEventResponse{}, nil
 		}, []string{"m0", "m1", "m2"}, "INPROGRESS released, INPROGRESS released, INPROGRESS released", "ended its goroutine"},
-	} {
+	})
+}
+
+// batchAnswer is how the handler of three messages ends, and what becomes of them.
+type batchAnswer struct {
+	name   string
+	answer wholeHandler
+	failed []string
+	states string // of k0, k1, k2
+	log    string
+}
+
+func checkBatchAnswers(t *testing.T, cases []batchAnswer) {
+	t.Helper()
+	t.Parallel()
+
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			everyMode(t, func(h *harness) {

@@ -14,7 +14,7 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// Whoever is told that a message is a dead letter may delete it. So the record must say first that its key has ended.
+// Once a message is reported as a dead letter, an operator may delete it. So the record must say first that its key has ended.
 func TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded(t *testing.T) {
 	t.Parallel()
 

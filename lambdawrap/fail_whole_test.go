@@ -25,7 +25,7 @@ func TestWithFailWholeAnOutageIsAnInvocationError(t *testing.T) {
 		{"one FIFO group", batch("m1 k1 a", "m2 k2 a", "m3 k3 a"), time.Minute},
 		{"FIFO groups", batch("m1 k1 a", "m2 k2 b", "m3 k3 a"), time.Minute},
 		{"a key twice", batch("m1 k1", "m2 k1"), time.Minute},
-		{"an invocation that is not much longer than the patience", numbered(30), 8 * time.Second},
+		{"an invocation that is not much longer than the retry time of claims", numbered(30), 8 * time.Second},
 	} {
 		for _, w := range wraps {
 			t.Run(c.name+", "+w.name, func(t *testing.T) {

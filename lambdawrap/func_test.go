@@ -321,7 +321,7 @@ func TestFuncTakesAKeyOverAndSaysSo(t *testing.T) {
 	})
 }
 
-func TestTheHandlerOfFuncIsToldWhenItsTimeIsOverAndWhatItReturnsCounts(t *testing.T) {
+func TestTheContextOfAHandlerOfFuncEndsWithItsTimeAndWhatItReturnsCounts(t *testing.T) {
 	t.Parallel()
 	everyFunc(t, func(f *funcHarness) {
 		for id, test := range map[string]struct{ timeout, limit, ends time.Duration }{

@@ -240,7 +240,7 @@ func (c *chaos) fault(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fa
 	return idemddbtest.None
 }
 
-// Whatever dies, each payment counts once, and all that are told of it are told the same.
+// Whichever process dies, each payment counts once, and all answers to it are the same.
 func TestHTTPChaosEachPaymentCountsOnceAndHasOneAnswer(t *testing.T) {
 	t.Parallel()
 

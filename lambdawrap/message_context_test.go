@@ -28,6 +28,41 @@ func (h *harness) owned(calls *journal) {
 	}
 }
 
+// owners collects for each hook which message it was called with, and which message its context names.
+type owners struct{ calls, claims, handlers, hooks, ends journal }
+
+// watch sets the hooks of the harness. A batch of the keys a, a, b and poison has the ids 1 to 4.
+func (o *owners) watch(h *harness) {
+	h.owned(&o.calls)
+	h.opts.DeadLetter = func(ctx context.Context, m events.SQSMessage, _ error) error {
+		o.hooks.add(m.MessageId + " " + owner(ctx))
+
+		return nil
+	}
+	h.opts.OnMessage = func(ctx context.Context, m events.SQSMessage, _ lambdawrap.Outcome) {
+		o.ends.add(m.MessageId + " " + owner(ctx))
+	}
+	h.store = h.open(h.db, &idemddb.Options{
+		Trace: func(ctx context.Context) string {
+			o.claims.add(owner(ctx))
+
+			return ""
+		},
+		Observe: func(ctx context.Context, e idemddb.Event) {
+			if e.Kind == idemddb.Claimed || e.Kind == idemddb.Replayed {
+				h.equal("context of the event "+string(e.Kind), owner(ctx), map[string]string{"a": "1", "b": "3", "poison": "4"}[e.Key])
+			}
+		},
+	})
+}
+
+// sorted demands the entries of a journal, in any order.
+func (h *harness) sorted(what string, j *journal, want ...string) {
+	h.Helper()
+
+	h.equal(what, slices.Sorted(slices.Values(j.all())), want)
+}
+
 func TestEachMessageHasOneContextOfItsOwn(t *testing.T) {
 	t.Parallel()
 
@@ -46,32 +81,13 @@ func TestEachMessageHasOneContextOfItsOwn(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			bothModes(t, func(h *harness) {
-				var calls, claims, handlers, hooks, ends journal
+				var o owners
 
-				h.owned(&calls)
+				o.watch(h)
 				h.opts.Optimistic = way.optimistic
-				h.opts.DeadLetter = func(ctx context.Context, m events.SQSMessage, _ error) error {
-					hooks.add(m.MessageId + " " + owner(ctx))
 
-					return nil
-				}
-				h.opts.OnMessage = func(ctx context.Context, m events.SQSMessage, _ lambdawrap.Outcome) {
-					ends.add(m.MessageId + " " + owner(ctx))
-				}
-				h.store = h.open(h.db, &idemddb.Options{
-					Trace: func(ctx context.Context) string {
-						claims.add(owner(ctx))
-
-						return ""
-					},
-					Observe: func(ctx context.Context, e idemddb.Event) {
-						if e.Kind == idemddb.Claimed || e.Kind == idemddb.Replayed {
-							h.equal("context of the event "+string(e.Kind), owner(ctx), map[string]string{"a": "1", "b": "3", "poison": "4"}[e.Key])
-						}
-					},
-				})
 				function := way.wrap(h, func(ctx context.Context, m events.SQSMessage) error {
-					handlers.add(m.MessageId + " " + owner(ctx))
+					o.handlers.add(m.MessageId + " " + owner(ctx))
 
 					if m.Body == "poison" && way.inHandler {
 						return lambdawrap.Permanent(errBank)
@@ -85,20 +101,15 @@ func TestEachMessageHasOneContextOfItsOwn(t *testing.T) {
 				}
 
 				h.within(time.Minute, function, batch("1 a", "2 a", "3 b", "4 poison")) // 2 is a duplicate of 1
-
-				isEach := func(what string, j *journal, want ...string) {
-					got := slices.Sorted(slices.Values(j.all()))
-					h.equal(what, got, want)
-				}
-				isEach("calls of MessageContext", &calls, "1", "2", "3", "4")
-				isEach("ends", &ends, "1 1", "2 2", "3 3", "4 4")
+				h.sorted("calls of MessageContext", &o.calls, "1", "2", "3", "4")
+				h.sorted("ends", &o.ends, "1 1", "2 2", "3 3", "4 4")
 
 				if way.inHandler {
-					isEach("handlers", &handlers, "1 1", "3 3", "4 4")
-					isEach("dead letters", &hooks, "4 4")
+					h.sorted("handlers", &o.handlers, "1 1", "3 3", "4 4")
+					h.sorted("dead letters", &o.hooks, "4 4")
 				}
 
-				isEach("claims and commits", &claims, "1", "3", "4")
+				h.sorted("claims and commits", &o.claims, "1", "3", "4")
 			})
 		})
 	}

@@ -53,17 +53,8 @@ func (e *theEnd) are(h *harness, want ...lambdawrap.Outcome) {
 	}
 }
 
-func TestOnMessageIsGivenTheOutcomeOfEachMessage(t *testing.T) {
-	t.Parallel()
-
-	fail := func(err error) lambdawrap.Handler {
-		return func(context.Context, events.SQSMessage) error { return err }
-	}
-
-	for name, c := range map[string]struct {
-		set  func(h *harness) lambdawrap.Handler
-		want lambdawrap.Outcome
-	}{
+func TestOnMessageIsGivenTheOutcomeOfWorkThatIsDone(t *testing.T) {
+	checkOutcomes(t, map[string]outcomeCase{
 		"completed": {func(*harness) lambdawrap.Handler { return succeed }, lambdawrap.OutcomeCompleted},
 		"replayed": {func(h *harness) lambdawrap.Handler {
 			h.heldElsewhere("k0", time.Nanosecond)
@@ -83,7 +74,12 @@ func TestOnMessageIsGivenTheOutcomeOfEachMessage(t *testing.T) {
 				return nil
 			}
 		}, lambdawrap.OutcomeFenced},
-		"permanent": {func(*harness) lambdawrap.Handler { return fail(lambdawrap.Permanent(errBank)) }, lambdawrap.OutcomePermanent},
+	})
+}
+
+func TestOnMessageIsGivenTheOutcomeOfAMessageThatCannotSucceed(t *testing.T) {
+	checkOutcomes(t, map[string]outcomeCase{
+		"permanent": {func(*harness) lambdawrap.Handler { return failWith(lambdawrap.Permanent(errBank)) }, lambdawrap.OutcomePermanent},
 		"refused": {func(h *harness) lambdawrap.Handler {
 			h.equal("failed", h.heldElsewhere("k0", 0).Fail(h.Context(), errBank), nil)
 
@@ -106,12 +102,25 @@ func TestOnMessageIsGivenTheOutcomeOfEachMessage(t *testing.T) {
 
 			return succeed
 		}, lambdawrap.OutcomeNoKey},
+		"corrupt": {func(h *harness) lambdawrap.Handler {
+			_, err := h.db.PutItem(h.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: map[string]types.AttributeValue{
+				"pk": &types.AttributeValueMemberS{Value: "payments#k0"}, "v": &types.AttributeValueMemberN{Value: "99"},
+			}})
+			h.equal("error", err, nil)
+
+			return succeed
+		}, lambdawrap.OutcomeCorrupt},
+	})
+}
+
+func TestOnMessageIsGivenTheOutcomeOfAMessageThatComesAgain(t *testing.T) {
+	checkOutcomes(t, map[string]outcomeCase{
 		"a key function that fails": {func(h *harness) lambdawrap.Handler {
 			h.opts.Key = func(events.SQSMessage) (string, error) { return "", errBank }
 
 			return succeed
 		}, lambdawrap.OutcomeFailed},
-		"failed": {func(*harness) lambdawrap.Handler { return fail(errBank) }, lambdawrap.OutcomeFailed},
+		"failed": {func(*harness) lambdawrap.Handler { return failWith(errBank) }, lambdawrap.OutcomeFailed},
 		"in progress": {func(h *harness) lambdawrap.Handler {
 			h.heldElsewhere("k0", 0)
 
@@ -122,21 +131,26 @@ func TestOnMessageIsGivenTheOutcomeOfEachMessage(t *testing.T) {
 
 			return succeed
 		}, lambdawrap.OutcomeUnanswered},
-		"corrupt": {func(h *harness) lambdawrap.Handler {
-			_, err := h.db.PutItem(h.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: map[string]types.AttributeValue{
-				"pk": &types.AttributeValueMemberS{Value: "payments#k0"}, "v": &types.AttributeValueMemberN{Value: "99"},
-			}})
-			h.equal("error", err, nil)
-
-			return succeed
-		}, lambdawrap.OutcomeCorrupt},
 		"no time": {func(h *harness) lambdawrap.Handler {
 			h.opts.Reserve = 20 * time.Second
 
 			return succeed
 		}, lambdawrap.OutcomeNoTime},
 		"late": {func(*harness) lambdawrap.Handler { return slowly(time.Minute) }, lambdawrap.OutcomeLate},
-	} {
+	})
+}
+
+// outcomeCase prepares one message and returns its handler. want is the outcome that OnMessage is given.
+type outcomeCase struct {
+	set  func(h *harness) lambdawrap.Handler
+	want lambdawrap.Outcome
+}
+
+func checkOutcomes(t *testing.T, cases map[string]outcomeCase) {
+	t.Helper()
+	t.Parallel()
+
+	for name, c := range cases {
 		for _, w := range wraps {
 			if w.name == "Batch" {
 				w.wrap = (*harness).strict
@@ -156,6 +170,10 @@ func TestOnMessageIsGivenTheOutcomeOfEachMessage(t *testing.T) {
 			})
 		}
 	}
+}
+
+func failWith(err error) lambdawrap.Handler {
+	return func(context.Context, events.SQSMessage) error { return err }
 }
 
 // strict is whole for a handler whose first error is that of the whole event.

@@ -32,7 +32,7 @@ func TestAnOutageThatBeginsInTheMiddle(t *testing.T) {
 					t.Parallel()
 					bubble(t, nil, func(of *harness) {
 						k := 0
-						for outage(newHarness(of.TB, &mode.opts), way.wrap, fault, k) {
+						for runOutage(newHarness(of.TB, &mode.opts), way.wrap, fault, k) {
 							k++
 						}
 					})
@@ -42,93 +42,130 @@ func TestAnOutageThatBeginsInTheMiddle(t *testing.T) {
 	}
 }
 
-// outage lets all requests after the first k fail. It returns false if there were no more than k.
-func outage(h *harness, wrap func(*harness, lambdawrap.Handler) wrapped, fault idemddbtest.Fault, k int) bool {
-	const size = 6
+// runOutage lets all requests after the first k fail. It returns false if there were no more than k.
+func runOutage(h *harness, wrap func(*harness, lambdawrap.Handler) wrapped, fault idemddbtest.Fault, k int) bool {
+	o := &outage{harness: h, event: deliveredFor(batch("m0 k0", "m1 k1", "m2 k2", "m3 k3", "m4 k4", "m5 k5", "m6 k1"), 1)}
+	o.function = wrap(h, o.work)
+	o.begin(fault, k)
 
-	var (
-		requests atomic.Int64
-		effects  journal // the keys whose work was done
-		isOut    atomic.Bool
-	)
+	failed := o.during()
+	hasFailed := o.requests.Load() > int64(k)
 
-	isOut.Store(true)
-	h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-		if n := requests.Add(1); isOut.Load() && n > int64(k) {
-			return fault
-		}
-
-		return idemddbtest.None
-	})
-
-	count := func(key string) int {
-		return len(slices.DeleteFunc(effects.all(), func(of string) bool { return of != key }))
-	}
-	function := wrap(h, func(_ context.Context, m events.SQSMessage) error {
-		time.Sleep(time.Second)
-
-		if m.Body == "k4" && isOut.Load() {
-			return errBank
-		}
-
-		effects.add(m.Body)
-
-		return nil
-	})
-	event := deliveredFor(batch("m0 k0", "m1 k1", "m2 k2", "m3 k3", "m4 k4", "m5 k5", "m6 k1"), 1)
-
-	ctx, cancel := context.WithTimeout(h.Context(), 40*time.Second)
-	defer cancel()
-
-	response, err := function(ctx, event)
-	h.equal("error", err, nil)
-	h.equal("in time", ctx.Err(), nil)
-
-	failed := ids(response)
-	hasFailed := requests.Load() > int64(k)
-
-	for i := range size {
-		key, id := fmt.Sprint("k", i), fmt.Sprint("m", i)
-		h.equal(id+" is reported unless its work is done", slices.Contains(failed, id), count(key) == 0)
-		h.equal(id+" runs once", count(key) <= 1, true)
-	}
-
-	h.equal("messages of one key are reported alike", slices.Contains(failed, "m6"), slices.Contains(failed, "m1"))
-
-	// The outage ends, the leases end, and requests that were under way arrive.
-	isOut.Store(false)
-	time.Sleep(time.Minute)
-	h.db.Deliver()
-	time.Sleep(time.Minute)
-
-	var back events.SQSEvent
-	for _, m := range event.Records {
-		if slices.Contains(failed, m.MessageId) {
-			back.Records = append(back.Records, m)
-		}
-	}
-
-	response, err = function(h.Context(), deliveredFor(back, 2))
-	h.equal("error", err, nil)
-	h.equal("failed, later", ids(response), []string(nil))
-
-	for i := range size {
-		h.equal("effects of what came back", count(fmt.Sprint("k", i)), 1)
-	}
-
-	// If SQS delivers all messages once more, those run again whose completion was lost.
-	response, err = function(h.Context(), deliveredFor(event, 3))
-	h.equal("error", err, nil)
-	h.equal("failed, at last", ids(response), []string(nil))
-
-	for i := range size {
-		h.equal("twice at most", count(fmt.Sprint("k", i)) <= 2, true)
-		h.equal("record", h.state(fmt.Sprint("k", i)), "COMPLETED")
-	}
+	o.end()
+	o.deliverFailed(failed)
+	o.deliverAll()
 
 	if h.Failed() {
 		h.Logf("in an outage after %d requests", k)
 	}
 
 	return hasFailed && !h.Failed()
+}
+
+// outage delivers an event of outageKeys keys, one of which has two messages, while DynamoDB stops to answer.
+type outage struct {
+	*harness
+
+	function wrapped
+	event    events.SQSEvent
+
+	requests atomic.Int64
+	effects  journal // the keys whose work was done
+	isOut    atomic.Bool
+}
+
+const outageKeys = 6
+
+func (o *outage) begin(fault idemddbtest.Fault, k int) {
+	o.isOut.Store(true)
+	o.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+		if n := o.requests.Add(1); o.isOut.Load() && n > int64(k) {
+			return fault
+		}
+
+		return idemddbtest.None
+	})
+}
+
+// end ends the outage and the leases, and has the requests arrive that were under way.
+func (o *outage) end() {
+	o.isOut.Store(false)
+	time.Sleep(time.Minute)
+	o.db.Deliver()
+	time.Sleep(time.Minute)
+}
+
+func (o *outage) work(_ context.Context, m events.SQSMessage) error {
+	time.Sleep(time.Second)
+
+	if m.Body == "k4" && o.isOut.Load() {
+		return errBank
+	}
+
+	o.effects.add(m.Body)
+
+	return nil
+}
+
+// done returns how often the work of the key with this number was done.
+func (o *outage) done(key int) int {
+	return len(slices.DeleteFunc(o.effects.all(), func(of string) bool { return of != fmt.Sprint("k", key) }))
+}
+
+// during delivers the event in the outage, and returns the ids of the messages that are reported failed.
+func (o *outage) during() (failed []string) {
+	o.Helper()
+
+	ctx, cancel := context.WithTimeout(o.Context(), 40*time.Second)
+	defer cancel()
+
+	response, err := o.function(ctx, o.event)
+	o.equal("error", err, nil)
+	o.equal("in time", ctx.Err(), nil)
+
+	failed = ids(response)
+
+	for i := range outageKeys {
+		id := fmt.Sprint("m", i)
+		o.equal(id+" is reported unless its work is done", slices.Contains(failed, id), o.done(i) == 0)
+		o.equal(id+" runs once", o.done(i) <= 1, true)
+	}
+
+	o.equal("messages of one key are reported alike", slices.Contains(failed, "m6"), slices.Contains(failed, "m1"))
+
+	return failed
+}
+
+// deliverFailed delivers the messages that were reported failed, when the outage is over.
+func (o *outage) deliverFailed(failed []string) {
+	o.Helper()
+
+	var back events.SQSEvent
+	for _, m := range o.event.Records {
+		if slices.Contains(failed, m.MessageId) {
+			back.Records = append(back.Records, m)
+		}
+	}
+
+	response, err := o.function(o.Context(), deliveredFor(back, 2))
+	o.equal("error", err, nil)
+	o.equal("failed, later", ids(response), []string(nil))
+
+	for i := range outageKeys {
+		o.equal("effects of what came back", o.done(i), 1)
+	}
+}
+
+// deliverAll delivers all messages once more. Those run again whose completion was lost.
+func (o *outage) deliverAll() {
+	o.Helper()
+
+	response, err := o.function(o.Context(), deliveredFor(o.event, 3))
+	o.equal("error", err, nil)
+	o.equal("failed, at last", ids(response), []string(nil))
+
+	for i := range outageKeys {
+		o.equal("twice at most", o.done(i) <= 2, true)
+		o.equal("record", o.state(fmt.Sprint("k", i)), "COMPLETED")
+	}
 }

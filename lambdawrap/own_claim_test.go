@@ -75,27 +75,19 @@ func TestTheErrorOfANestedKeyIsNotThatOfTheMessage(t *testing.T) {
 	}
 }
 
-func TestAHandlerMaySettleItsClaimItself(t *testing.T) {
-	t.Parallel()
+const halfLease = 16 * time.Second // more than half a lease
 
-	const half = 16 * time.Second // more than half a lease
-
-	for name, c := range map[string]struct {
-		work   func(ctx context.Context, c *idemddb.Claim) error
-		failed []string
-		word   lambdawrap.Outcome
-		state  string
-		next   []string // what the next delivery runs
-	}{
+func TestAHandlerMayCompleteItsClaimItself(t *testing.T) {
+	checkOwnSettlements(t, map[string]ownSettlement{
 		"it completes and goes on": {func(ctx context.Context, c *idemddb.Claim) error {
 			err := c.Complete(ctx, nil)
-			time.Sleep(half)
+			time.Sleep(halfLease)
 
 			return errors.Join(err, ctx.Err())
 		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
 		"it completes and goes on for more than a lease": {func(ctx context.Context, c *idemddb.Claim) error {
 			err := c.Complete(ctx, nil)
-			time.Sleep(3 * half)
+			time.Sleep(3 * halfLease)
 
 			return errors.Join(err, ctx.Err())
 		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
@@ -108,12 +100,22 @@ func TestAHandlerMaySettleItsClaimItself(t *testing.T) {
 		"it completes with a large result": {func(ctx context.Context, c *idemddb.Claim) error {
 			return c.Complete(ctx, make([]byte, 300<<10))
 		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
+		"it releases at its end, and completes before": {func(ctx context.Context, c *idemddb.Claim) error {
+			defer c.Release(ctx, nil)
+
+			return c.Complete(ctx, nil)
+		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
+	})
+}
+
+func TestAHandlerMayReleaseOrFailItsClaimItself(t *testing.T) {
+	checkOwnSettlements(t, map[string]ownSettlement{
 		"it releases": {func(ctx context.Context, c *idemddb.Claim) error {
 			return c.Release(ctx, nil)
 		}, []string{"m0"}, lambdawrap.OutcomeFailed, "INPROGRESS released", []string{"m0"}},
 		"it releases and goes on": {func(ctx context.Context, c *idemddb.Claim) error {
 			err := c.Release(ctx, nil)
-			time.Sleep(half)
+			time.Sleep(halfLease)
 
 			return errors.Join(err, ctx.Err())
 		}, []string{"m0"}, lambdawrap.OutcomeFailed, "INPROGRESS released", []string{"m0"}},
@@ -122,16 +124,27 @@ func TestAHandlerMaySettleItsClaimItself(t *testing.T) {
 		}, []string{"m0"}, lambdawrap.OutcomePermanent, "FAILED", nil},
 		"it fails the key and goes on": {func(ctx context.Context, c *idemddb.Claim) error {
 			err := c.Fail(ctx, errBank)
-			time.Sleep(half)
+			time.Sleep(halfLease)
 
 			return errors.Join(err, ctx.Err())
 		}, []string{"m0"}, lambdawrap.OutcomePermanent, "FAILED", nil},
-		"it releases at its end, and completes before": {func(ctx context.Context, c *idemddb.Claim) error {
-			defer c.Release(ctx, nil)
+	})
+}
 
-			return c.Complete(ctx, nil)
-		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
-	} {
+// ownSettlement is a handler that settles its claim itself, and what becomes of its message.
+type ownSettlement struct {
+	work   func(ctx context.Context, c *idemddb.Claim) error
+	failed []string
+	word   lambdawrap.Outcome
+	state  string
+	next   []string // what the next delivery runs
+}
+
+func checkOwnSettlements(t *testing.T, cases map[string]ownSettlement) {
+	t.Helper()
+	t.Parallel()
+
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			everyMode(t, func(h *harness) {

@@ -405,7 +405,7 @@ func TestHooksGetTheRecordOfAStreamAsItArrived(t *testing.T) {
 	h.equal("hooks", given, 2)
 }
 
-// Records whose item cannot be told are one group, so that their order holds all the same.
+// Records whose item cannot be read are one group, so that their order is kept.
 func TestChangesWithoutAKeyAreInOrder(t *testing.T) {
 	t.Parallel()
 

@@ -145,7 +145,7 @@ func TestAKeyIsFoundByALogLine(t *testing.T) {
 	})
 }
 
-// Two operators look at the same time, and one of them is told to look again.
+// Two operators look at the same time, and the change of one of them is refused.
 func TestTwoOperatorsAtOnce(t *testing.T) {
 	onEachEngine(t, func(n *night) {
 		n.fail("p-9", "no such account")

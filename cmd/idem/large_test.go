@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A list of a large table stays within its budget, tells how far it is, and goes on where it stopped, until each key was found once.
+// A list of a large table stays within its budget, reports how far it is, and goes on where it stopped, until each key was found once.
 // IDEM_RECORDS is how many records there are; 100,000 take a few minutes, most of them to make the table.
 func TestListOfALargeTable(t *testing.T) {
 	t.Parallel()
@@ -44,11 +44,11 @@ func TestListOfALargeTable(t *testing.T) {
 	}
 
 	took := time.Since(begun)
-	told := strings.Count(n.screen.String(), "\nread ")
-	t.Logf("%d records in %v: %+v, progress told %d times", count, took.Round(time.Millisecond), whole, told)
+	reports := strings.Count(n.screen.String(), "\nread ")
+	t.Logf("%d records in %v: %+v, progress reported %d times", count, took.Round(time.Millisecond), whole, reports)
 
-	if told < int(took.Seconds())/2 {
-		t.Errorf("progress was told %d times in %v", told, took)
+	if reports < int(took.Seconds())/2 {
+		t.Errorf("progress was reported %d times in %v", reports, took)
 	}
 
 	n.testParts(count, whole)

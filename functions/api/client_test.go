@@ -51,10 +51,44 @@ func serve(port string) error {
 // A client in another language repeats its payments, at servers that are killed meanwhile. Each payment is accepted once, has one answer,
 // and is passed on under one id.
 func TestAClientInAnotherLanguageAtServersThatAreKilled(t *testing.T) {
-	python, err := exec.LookPath("python3")
+	db, sent := startServices(t)
+
+	ports := []string{freePort(t), freePort(t), freePort(t)}
+	killed, stop := keepKilling(t, ports)
+	report, err := runClient(t, ports)
+
+	stop()
+
 	if err != nil {
-		t.Fatalf("this test needs python3: %v", err)
+		t.Fatal(err)
 	}
+
+	const payments = 200
+	if got := len(db.Items("accounts")); got != payments || len(report.Answers) != payments {
+		t.Errorf("%d payments were accepted, %d answered, want %d", got, len(report.Answers), payments)
+	}
+
+	for body, ids := range sent.all() {
+		if len(ids) != 1 {
+			t.Errorf("%s was passed on under %d ids", body, len(ids))
+		}
+	}
+
+	left := unsent(db)
+	if got := len(sent.all()); got+left < payments {
+		t.Errorf("%d payments were passed on and %d wait, want %d", got, left, payments)
+	}
+
+	if *killed == 0 || report.Counts["replayed"] == 0 || report.Counts["lost"] == 0 {
+		t.Errorf("%d servers were killed, the client saw %v: too little happened", *killed, report.Counts)
+	}
+
+	t.Logf("%d servers were killed, the client saw %v, %d messages wait", *killed, report.Counts, left)
+}
+
+// startServices starts DynamoDB and SQS, and sets the environment of the servers.
+func startServices(t *testing.T) (*idemddbtest.DB, *queue) {
+	t.Helper()
 
 	db := idemddbtest.New(nil)
 
@@ -71,65 +105,54 @@ func TestAClientInAnotherLanguageAtServersThatAreKilled(t *testing.T) {
 	})
 
 	dynamo := httptest.NewServer(db.Handler())
-	defer dynamo.Close()
+	t.Cleanup(dynamo.Close)
 
 	sent := &queue{ids: map[string]map[string]bool{}}
 	sqs := httptest.NewServer(sent)
-	defer sqs.Close()
+	t.Cleanup(sqs.Close)
 
 	setEnv(t, map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": dynamo.URL, "AWS_ENDPOINT_URL_SQS": sqs.URL, "UNVERIFIED_CALLER": "python"})
 
-	ports := []string{freePort(t), freePort(t), freePort(t)}
-	killed, stop := keepKilling(t, ports)
+	return db, sent
+}
+
+// clientReport is what the client prints at its end.
+type clientReport struct {
+	Answers map[string][]any
+	Counts  map[string]int
+}
+
+// runClient runs the client at servers, until all of its payments are answered.
+func runClient(t *testing.T, ports []string) (report clientReport, err error) {
+	t.Helper()
+
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		return report, fmt.Errorf("this test needs python3: %w", err)
+	}
 
 	var stderr bytes.Buffer
 
 	client := exec.CommandContext(t.Context(), python, append([]string{"testdata/client.py"}, ports...)...)
 	client.Stderr = &stderr
+
 	out, err := client.Output()
-
-	stop()
-
 	if err != nil {
-		t.Fatalf("the client: %v\n%s", err, stderr.String())
+		return report, fmt.Errorf("the client: %w\n%s", err, stderr.String())
 	}
 
-	var report struct {
-		Answers map[string][]any
-		Counts  map[string]int
-	}
-	if err := json.Unmarshal(out, &report); err != nil {
-		t.Fatal(err)
-	}
+	return report, json.Unmarshal(out, &report)
+}
 
-	const payments = 200
-	if got := len(db.Items("accounts")); got != payments || len(report.Answers) != payments {
-		t.Errorf("%d payments were accepted, %d answered, want %d", got, len(report.Answers), payments)
-	}
-
-	left := 0
-
+// unsent returns how many messages are in the records. Their server died, and the relay would send them.
+func unsent(db *idemddbtest.DB) (messages int) {
 	for _, record := range db.Items("records") {
-		if outbox, ok := record["outbox"].(*types.AttributeValueMemberL); ok { // its server died; the relay would send it
-			left += len(outbox.Value)
+		if outbox, ok := record["outbox"].(*types.AttributeValueMemberL); ok {
+			messages += len(outbox.Value)
 		}
 	}
 
-	for body, ids := range sent.all() {
-		if len(ids) != 1 {
-			t.Errorf("%s was passed on under %d ids", body, len(ids))
-		}
-	}
-
-	if got := len(sent.all()); got+left < payments {
-		t.Errorf("%d payments were passed on and %d wait, want %d", got, left, payments)
-	}
-
-	if *killed == 0 || report.Counts["replayed"] == 0 || report.Counts["lost"] == 0 {
-		t.Errorf("%d servers were killed, the client saw %v: too little happened", *killed, report.Counts)
-	}
-
-	t.Logf("%d servers were killed, the client saw %v, %d messages wait", *killed, report.Counts, left)
+	return messages
 }
 
 // keepKilling starts a server at each port, and kills and restarts one after the other until stop is called.

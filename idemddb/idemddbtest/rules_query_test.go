@@ -35,48 +35,94 @@ func (p *pair) putBoth(t interface{ Fatal(args ...any) }, name string, it attrib
 	}
 }
 
-// TestRulesOfQueries sends queries of an index to both engines.
-func TestRulesOfQueries(t *testing.T) {
+// queryRule is a query of an index, which is sent to both engines.
+type queryRule struct {
+	change func(*dynamodb.QueryInput)
+	want   string // "invalid", or the keys
+}
+
+func checkQueries(t *testing.T, rules map[string]queryRule) {
+	t.Helper()
 	t.Parallel()
 	p := newPair(t)
 	name := p.unsentItems(t)
+	for rule, c := range rules {
+		in := &dynamodb.QueryInput{
+			TableName: &name, IndexName: new("unsent"), KeyConditionExpression: new("#p = :p AND #s < :t"), ReturnConsumedCapacity: "INDEXES",
+			ExpressionAttributeNames: map[string]string{"#p": "p", "#s": "d"}, ExpressionAttributeValues: attributes{":p": s("0"), ":t": n("2")},
+		}
+		c.change(in)
+		if in.KeyConditionExpression != nil && *in.KeyConditionExpression == "#p = :p" {
+			delete(in.ExpressionAttributeNames, "#s")
+			delete(in.ExpressionAttributeValues, ":t")
+		}
+		ours, theirs, codes := both(t, p, (*dynamodb.Client).Query, in)
+		if codes[0] != codes[1] || !reflect.DeepEqual(ours, theirs) && !sameQuery(ours, theirs) {
+			t.Errorf("%s: got %q %s, DynamoDB Local answers %q %s", rule, codes[0], show(ours), codes[1], show(theirs))
+		}
+		if got := codes[0] + found(ours); got != c.want {
+			t.Errorf("%s: got %q, want %q", rule, got, c.want)
+		}
+	}
+}
+
+func TestQueriesFindAPartOfAPartition(t *testing.T) {
 	type Q = dynamodb.QueryInput
-	at := func(d string) attributes { return attributes{"p": s("0"), "pk": s("k1"), "d": n(d)} }
-	for rule, c := range map[string]struct {
-		change func(*Q)
-		want   string // "invalid", or the keys
-	}{
-		"a partition, ordered by its sort key":              {func(in *Q) { in.KeyConditionExpression = new("#p = :p") }, "k0 k1 k2 k3 k4 k5"},
-		"a part of it":                                      {func(*Q) {}, "k0 k1 k2 k3"},
-		"a page":                                            {func(in *Q) { in.Limit = new(int32(2)) }, "k0 k1 more"},
-		"a page that ends with the last entry":              {func(in *Q) { in.Limit = new(int32(4)) }, "k0 k1 k2 k3 more"},
-		"a page that is not full":                           {func(in *Q) { in.Limit = new(int32(5)) }, "k0 k1 k2 k3"},
-		"backward":                                          {func(in *Q) { in.ScanIndexForward = new(false); in.Limit = new(int32(3)) }, "k3 k2 k1 more"},
-		"behind an entry":                                   {func(in *Q) { in.ExclusiveStartKey = at("-1") }, "k2 k3"},
-		"behind an entry that is gone":                      {func(in *Q) { in.ExclusiveStartKey = at("0.5") }, "k3"},
-		"backward, behind an entry":                         {func(in *Q) { in.ScanIndexForward = new(false); in.ExclusiveStartKey = at("0.5") }, "k2 k1 k0"},
-		"a count":                                           {func(in *Q) { in.Select = types.SelectCount }, "4 counted"},
-		"what is projected":                                 {func(in *Q) { in.Select = types.SelectAllProjectedAttributes }, "k0 k1 k2 k3"},
-		"an equality":                                       {where("p = :p AND d = :t"), "k4"},
-		"BETWEEN":                                           {where("p = :p AND d BETWEEN :t AND :t"), "k4"},
-		"at least":                                          {where("p = :p AND d >= :t"), "k4 k5"},
-		"the sort key first":                                {where("d <= :t AND p = :p"), "k0 k1 k2 k3 k4"},
-		"values on the left":                                {where(":p = p AND :t > d"), "k0 k1 k2 k3"},
-		"parentheses":                                       {where("(p = :p) AND (d < :t)"), "k0 k1 k2 k3"},
-		"a filter by the table's key":                       {func(in *Q) { in.FilterExpression = new("pk <> :p") }, "k0 k1 k2 k3"},
-		"a filter that leaves some out":                     {func(in *Q) { in.FilterExpression = new("pk > :k"); in.ExpressionAttributeValues[":k"] = s("k1") }, "k2 k3"},
-		"a filter by the index's key is refused":            {func(in *Q) { in.FilterExpression = new("d <> :p") }, invalid},
-		"a filter by what is not projected is refused":      {func(in *Q) { in.FilterExpression = new("attribute_exists(y)") }, invalid},
-		"all attributes of KEYS_ONLY are refused":           {func(in *Q) { in.Select = types.SelectAllAttributes }, invalid},
-		"a consistent read of an index is refused":          {func(in *Q) { in.ConsistentRead = new(true) }, invalid},
-		"a limit of 0 is refused":                           {func(in *Q) { in.Limit = new(int32(0)) }, invalid},
-		"an index that is not there is refused":             {func(in *Q) { in.IndexName = new("nosuch") }, invalid},
-		"a start without the table's key is refused":        {start(attributes{"p": s("0"), "d": n("0")}), invalid},
-		"a start without the sort key is refused":           {start(attributes{"p": s("0"), "pk": s("k1")}), invalid},
-		"a start with more is refused":                      {start(attributes{"p": s("0"), "pk": s("k1"), "d": n("0"), "y": n("0")}), invalid},
-		"a start of another type is refused":                {start(attributes{"p": s("0"), "pk": s("k1"), "d": s("0")}), invalid},
-		"a start in another partition is refused":           {start(attributes{"p": s("1"), "pk": s("k1"), "d": n("0")}), invalid},
-		"a start beyond the condition is refused":           {start(at("7")), invalid},
+	checkQueries(t, map[string]queryRule{
+		"a partition, ordered by its sort key": {func(in *Q) { in.KeyConditionExpression = new("#p = :p") }, "k0 k1 k2 k3 k4 k5"},
+		"a part of it":                         {func(*Q) {}, "k0 k1 k2 k3"},
+		"a page":                               {func(in *Q) { in.Limit = new(int32(2)) }, "k0 k1 more"},
+		"a page that ends with the last entry": {func(in *Q) { in.Limit = new(int32(4)) }, "k0 k1 k2 k3 more"},
+		"a page that is not full":              {func(in *Q) { in.Limit = new(int32(5)) }, "k0 k1 k2 k3"},
+		"backward":                             {func(in *Q) { in.ScanIndexForward = new(false); in.Limit = new(int32(3)) }, "k3 k2 k1 more"},
+		"behind an entry":                      {func(in *Q) { in.ExclusiveStartKey = entryAt("-1") }, "k2 k3"},
+		"behind an entry that is gone":         {func(in *Q) { in.ExclusiveStartKey = entryAt("0.5") }, "k3"},
+		"backward, behind an entry":            {func(in *Q) { in.ScanIndexForward = new(false); in.ExclusiveStartKey = entryAt("0.5") }, "k2 k1 k0"},
+		"a count":                              {func(in *Q) { in.Select = types.SelectCount }, "4 counted"},
+		"what is projected":                    {func(in *Q) { in.Select = types.SelectAllProjectedAttributes }, "k0 k1 k2 k3"},
+		"an equality":                          {where("p = :p AND d = :t"), "k4"},
+		"BETWEEN":                              {where("p = :p AND d BETWEEN :t AND :t"), "k4"},
+		"at least":                             {where("p = :p AND d >= :t"), "k4 k5"},
+		"the sort key first":                   {where("d <= :t AND p = :p"), "k0 k1 k2 k3 k4"},
+		"values on the left":                   {where(":p = p AND :t > d"), "k0 k1 k2 k3"},
+		"parentheses":                          {where("(p = :p) AND (d < :t)"), "k0 k1 k2 k3"},
+	})
+}
+
+func TestQueriesWithFilters(t *testing.T) {
+	type Q = dynamodb.QueryInput
+	checkQueries(t, map[string]queryRule{
+		"a filter by the table's key":                  {func(in *Q) { in.FilterExpression = new("pk <> :p") }, "k0 k1 k2 k3"},
+		"a filter that leaves some out":                {func(in *Q) { in.FilterExpression = new("pk > :k"); in.ExpressionAttributeValues[":k"] = s("k1") }, "k2 k3"},
+		"a filter by the index's key is refused":       {func(in *Q) { in.FilterExpression = new("d <> :p") }, invalid},
+		"a filter by what is not projected is refused": {func(in *Q) { in.FilterExpression = new("attribute_exists(y)") }, invalid},
+	})
+}
+
+func TestQueriesThatAreRefused(t *testing.T) {
+	type Q = dynamodb.QueryInput
+	checkQueries(t, map[string]queryRule{
+		"all attributes of KEYS_ONLY are refused":  {func(in *Q) { in.Select = types.SelectAllAttributes }, invalid},
+		"a consistent read of an index is refused": {func(in *Q) { in.ConsistentRead = new(true) }, invalid},
+		"a limit of 0 is refused":                  {func(in *Q) { in.Limit = new(int32(0)) }, invalid},
+		"an index that is not there is refused":    {func(in *Q) { in.IndexName = new("nosuch") }, invalid},
+	})
+}
+
+func TestQueriesWithAStartThatIsRefused(t *testing.T) {
+	checkQueries(t, map[string]queryRule{
+		"a start without the table's key is refused": {start(attributes{"p": s("0"), "d": n("0")}), invalid},
+		"a start without the sort key is refused":    {start(attributes{"p": s("0"), "pk": s("k1")}), invalid},
+		"a start with more is refused":               {start(attributes{"p": s("0"), "pk": s("k1"), "d": n("0"), "y": n("0")}), invalid},
+		"a start of another type is refused":         {start(attributes{"p": s("0"), "pk": s("k1"), "d": s("0")}), invalid},
+		"a start in another partition is refused":    {start(attributes{"p": s("1"), "pk": s("k1"), "d": n("0")}), invalid},
+		"a start beyond the condition is refused":    {start(entryAt("7")), invalid},
+	})
+}
+
+func TestQueriesWithAConditionThatIsRefused(t *testing.T) {
+	type Q = dynamodb.QueryInput
+	checkQueries(t, map[string]queryRule{
 		"no condition is refused":                           {func(in *Q) { in.KeyConditionExpression = nil }, invalid},
 		"an empty condition is refused":                     {where(""), invalid},
 		"the partition key is needed":                       {where("d < :t"), invalid},
@@ -95,25 +141,11 @@ func TestRulesOfQueries(t *testing.T) {
 		"a value of another type than the key's is refused": {where("p = :p AND d < :p"), invalid},
 		"an empty partition key is refused":                 {func(in *Q) { in.ExpressionAttributeValues[":p"] = s("") }, invalid},
 		"an unused value is refused":                        {where("p = :p"), invalid},
-	} {
-		in := &Q{
-			TableName: &name, IndexName: new("unsent"), KeyConditionExpression: new("#p = :p AND #s < :t"), ReturnConsumedCapacity: "INDEXES",
-			ExpressionAttributeNames: map[string]string{"#p": "p", "#s": "d"}, ExpressionAttributeValues: attributes{":p": s("0"), ":t": n("2")},
-		}
-		c.change(in)
-		if in.KeyConditionExpression != nil && *in.KeyConditionExpression == "#p = :p" {
-			delete(in.ExpressionAttributeNames, "#s")
-			delete(in.ExpressionAttributeValues, ":t")
-		}
-		ours, theirs, codes := both(t, p, (*dynamodb.Client).Query, in)
-		if codes[0] != codes[1] || !reflect.DeepEqual(ours, theirs) && !sameQuery(ours, theirs) {
-			t.Errorf("%s: got %q %s, DynamoDB Local answers %q %s", rule, codes[0], show(ours), codes[1], show(theirs))
-		}
-		if got := codes[0] + found(ours); got != c.want {
-			t.Errorf("%s: got %q, want %q", rule, got, c.want)
-		}
-	}
+	})
 }
+
+// entryAt is the key of an entry of the index.
+func entryAt(d string) attributes { return attributes{"p": s("0"), "pk": s("k1"), "d": n(d)} }
 
 // where is a condition without aliases.
 func where(condition string) func(*dynamodb.QueryInput) {

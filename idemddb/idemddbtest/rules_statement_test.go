@@ -39,22 +39,57 @@ func (p *pair) statement(text string, pk types.AttributeValue, parameters ...typ
 // sameInput is what a claim in a group says of fingerprints.
 const sameInput = `UPDATE TABLE SET "b" = ? WHERE "pk" = ? AND ("fp" IS MISSING OR "fp" = ? OR NOT begins_with("fp", ?))`
 
-// TestStatementRules states the rules of statements one by one, and asks a real engine whether they are so.
-func TestStatementRules(t *testing.T) {
+// statementRule is a rule of statements. check compares it with a real engine.
+type statementRule struct {
+	rule       string
+	item       attributes // nil: there is none
+	statement  string
+	parameters []types.AttributeValue
+	want       string // "" for success
+	named      bool   // the response names the table
+	after      attributes
+}
+
+func checkStatements(t *testing.T, rules []statementRule) {
+	t.Helper()
 	t.Parallel()
 	p := newPair(t)
-	one, two := n("1"), n("2")
 
+	for _, c := range rules {
+		t.Run(c.rule, func(t *testing.T) { t.Parallel(); c.check(t, p) })
+	}
+}
+
+func (c *statementRule) check(t *testing.T, p *pair) {
+	t.Helper()
+
+	k := p.seeded(t, c.item)
+	in := &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{p.statement(c.statement, k["pk"], c.parameters...)}}
+	p.compare(t, in)
+	p.compare(t, &dynamodb.GetItemInput{TableName: &p.simple, Key: k})
+	got := p.db.Item(p.simple, k)
+	delete(got, "pk")
+
+	if !reflect.DeepEqual(got, c.after) {
+		t.Errorf("got %s, want %s", show(got), show(c.after))
+	}
+
+	if c.want == "" && strings.HasPrefix(c.statement, "INSERT") {
+		return // it would find its own item
+	}
+
+	p.seededAt(t, k, c.item)
+
+	if got := ask(p.ours, in).Responses[0]; got.Code != c.want || (got.Table == "") == c.named {
+		t.Errorf("got %s, want code %q, the table named: %v", show(got), c.want, c.named)
+	}
+}
+
+func TestStatementsInsert(t *testing.T) {
+	one, two := n("1"), n("2")
 	big := s(strings.Repeat("x", 400<<10))
-	for _, c := range []struct {
-		rule       string
-		item       attributes // nil: there is none
-		statement  string
-		parameters []types.AttributeValue
-		want       string // "" for success
-		named      bool   // the response names the table
-		after      attributes
-	}{
+
+	checkStatements(t, []statementRule{
 		{"INSERT makes an item", nil, "INSERT INTO TABLE VALUE {'pk':?,'a':?,'it''s':3,'b':'it''s'}", list(key, one), "", true, attributes{"a": one, "it's": n("3"), "b": s("it's")}},
 		{"INSERT on an item is refused", attributes{"a": one}, "INSERT INTO TABLE VALUE {'pk':?,'a':?}", list(key, two), duplicate, true, attributes{"a": one}},
 		{"INSERT looks at its item's size first", attributes{"a": one}, "INSERT INTO TABLE VALUE {'pk':?,'a':?}", list(key, big), erroneous, true, attributes{"a": one}},
@@ -64,7 +99,13 @@ func TestStatementRules(t *testing.T) {
 		{"INSERT returns nothing", nil, "INSERT INTO TABLE VALUE {'pk':?} RETURNING ALL OLD *", list(key), erroneous, false, nil},
 		{"INSERT lists no VALUES", nil, "INSERT INTO TABLE VALUES {'pk':?}", list(key), erroneous, false, nil},
 		{"INSERT ends its list", nil, "INSERT INTO TABLE VALUE {'pk':?,}", list(key), erroneous, false, nil},
+	})
+}
 
+func TestStatementsUpdate(t *testing.T) {
+	one, two := n("1"), n("2")
+
+	checkStatements(t, []statementRule{
 		{"UPDATE changes an item", attributes{"a": one}, `UPDATE TABLE SET "a" = ? WHERE "pk" = ?`, list(two, key), "", true, attributes{"a": two}},
 		{"UPDATE makes no item", nil, "UPDATE TABLE SET a = ? WHERE pk = ?", list(two, key), failed, true, nil},
 		{"in a missing item not even the update is looked at", nil, "UPDATE TABLE SET pk = ? SET a = b WHERE pk = ?", list(two, key), failed, true, nil},
@@ -76,6 +117,14 @@ func TestStatementRules(t *testing.T) {
 		{"a dot in quotes is part of the name", attributes{}, `UPDATE TABLE SET "x.y" = 1 WHERE pk = ?`, list(key), "", true, attributes{"x.y": one}},
 		{"a name does not begin with a hash sign", attributes{}, `UPDATE TABLE SET "#a" = 1 WHERE pk = ?`, list(key), erroneous, false, attributes{}},
 		{"a name is not empty", attributes{}, `UPDATE TABLE SET "" = 1 WHERE pk = ?`, list(key), erroneous, false, attributes{}},
+	})
+}
+
+func TestStatementsSetAndRemove(t *testing.T) {
+	one, two := n("1"), n("2")
+	big := s(strings.Repeat("x", 400<<10))
+
+	checkStatements(t, []statementRule{
 		{"clauses stand again and in any order", attributes{"a": one, "b": one}, "UPDATE TABLE SET c = 1 REMOVE a SET d = 2 REMOVE b WHERE pk = ?", list(key), "", true, attributes{"c": one, "d": two}},
 		{"SET takes commas", attributes{}, "UPDATE TABLE SET c = 1, d = ? WHERE pk = ?", list(two, key), "", true, attributes{"c": one, "d": two}},
 		{"REMOVE takes no comma", attributes{"a": one, "b": one}, "UPDATE TABLE REMOVE a, b WHERE pk = ?", list(key), erroneous, false, attributes{"a": one, "b": one}},
@@ -89,7 +138,13 @@ func TestStatementRules(t *testing.T) {
 		{"overlapping paths are refused", attributes{}, "UPDATE TABLE SET a = 1 REMOVE a WHERE pk = ?", list(key), erroneous, false, attributes{}},
 		{"a key attribute can't be set", attributes{}, "UPDATE TABLE SET pk = ? WHERE pk = ?", list(s("x"), key), erroneous, true, attributes{}},
 		{"an item over 400 KB does not fit", attributes{}, "UPDATE TABLE SET a = ? WHERE pk = ?", list(big, key), erroneous, true, attributes{}},
+	})
+}
 
+func TestStatementsFindTheKeyInTheCondition(t *testing.T) {
+	one, two := n("1"), n("2")
+
+	checkStatements(t, []statementRule{
 		{"the key may stand anywhere at the top", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE (a = 1 AND (? = pk))", list(key), "", true, attributes{"a": two}},
 		{"a condition without the key is refused", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE a = 1", nil, erroneous, false, attributes{"a": one}},
 		{"no condition is refused", attributes{"a": one}, "UPDATE TABLE SET a = 2", nil, erroneous, false, attributes{"a": one}},
@@ -103,11 +158,24 @@ func TestStatementRules(t *testing.T) {
 		{"a key of another type is refused", nil, "UPDATE TABLE SET a = 2 WHERE pk = ?", list(one), erroneous, false, nil},
 		{"an empty key is refused", nil, "UPDATE TABLE SET a = 2 WHERE pk = ?", list(s("")), erroneous, true, nil},
 		{"a long key is refused", nil, "INSERT INTO TABLE VALUE {'pk':?}", list(s(strings.Repeat("k", 2049))), erroneous, true, nil},
+	})
+}
 
+func TestStatementsKnowMissingAttributes(t *testing.T) {
+	one, two := n("1"), n("2")
+
+	checkStatements(t, []statementRule{
 		{"IS MISSING is true of an attribute that is not there", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b IS MISSING AND a IS NOT MISSING AND NOT a IS MISSING", list(key), "", true, attributes{"a": two}},
 		{"MISSING is compared with IS", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b = MISSING", list(key), erroneous, false, attributes{}},
 		{"a parameter is never missing", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND ? IS MISSING", list(key, one), erroneous, false, attributes{}},
 		{"the functions know it too", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND attribute_not_exists(b) AND Attribute_Exists (a)", list(key), "", true, attributes{"a": two}},
+	})
+}
+
+func TestStatementsKnowBeginsWith(t *testing.T) {
+	one, two := n("1"), n("2")
+
+	checkStatements(t, []statementRule{
 		{"begins_with finds the beginning of a string, its name written in any case", attributes{"a": s("1:x")}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND begins_with(a, ?) AND Begins_With (a, '1')", list(key, s("1:")), "", true, attributes{"a": s("1:x"), "b": two}},
 		{"begins_with is false for another beginning", attributes{"a": s("2:x")}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND begins_with(a, ?)", list(key, s("1:")), failed, true, attributes{"a": s("2:x")}},
 		{"NOT begins_with is true for another beginning", attributes{"a": s("2:x")}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND NOT begins_with(a, ?)", list(key, s("1:")), "", true, attributes{"a": s("2:x"), "b": two}},
@@ -121,10 +189,24 @@ func TestStatementRules(t *testing.T) {
 		{"begins_with compares no attribute with itself", attributes{}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND begins_with(a, a)", list(key), erroneous, false, attributes{}},
 		{"NOT binds closer than OR", attributes{"a": s("1:x")}, `UPDATE TABLE SET b = 2 WHERE pk = ? AND (NOT begins_with(a, ?) OR a = ?)`, list(key, s("1:"), s("1:x")), "", true, attributes{"a": s("1:x"), "b": two}},
 		{"NOT turns a parenthesis around", attributes{"a": s("1:x")}, `UPDATE TABLE SET b = 2 WHERE pk = ? AND NOT (begins_with(a, ?) OR a = ?)`, list(key, s("2:"), s("x")), "", true, attributes{"a": s("1:x"), "b": two}},
+	})
+}
+
+func TestStatementsFindAnotherInput(t *testing.T) {
+	two := n("2")
+
+	checkStatements(t, []statementRule{
 		{"another input: no fingerprint", attributes{}, sameInput, list(two, key, s("1:a"), s("1:")), "", true, attributes{"b": two}},
 		{"another input: the same fingerprint", attributes{"fp": s("1:a")}, sameInput, list(two, key, s("1:a"), s("1:")), "", true, attributes{"fp": s("1:a"), "b": two}},
 		{"another input: another fingerprint of this version", attributes{"fp": s("1:b")}, sameInput, list(two, key, s("1:a"), s("1:")), failed, true, attributes{"fp": s("1:b")}},
 		{"another input: a fingerprint of another version", attributes{"fp": s("2:b")}, sameInput, list(two, key, s("1:a"), s("1:")), "", true, attributes{"fp": s("2:b"), "b": two}},
+	})
+}
+
+func TestStatementsCompare(t *testing.T) {
+	one, two := n("1"), n("2")
+
+	checkStatements(t, []statementRule{
 		{"a missing attribute differs from every value", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b <> ?", list(key, one), "", true, attributes{"a": two}},
 		{"a missing attribute is not less", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b < ?", list(key, one), failed, true, attributes{}},
 		{"NOT turns it around", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND NOT b < ?", list(key, one), "", true, attributes{"a": two}},
@@ -134,7 +216,13 @@ func TestStatementRules(t *testing.T) {
 		{"a comparison of an attribute with itself is refused", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b = b", list(key), erroneous, false, attributes{}},
 		{"an operand alone is no condition", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b", list(key), erroneous, false, attributes{}},
 		{"an operand in NOT is no condition", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND NOT b", list(key), erroneous, false, attributes{}},
+	})
+}
 
+func TestStatementsThatAreNotWellFormedAreRefused(t *testing.T) {
+	one, two := n("1"), n("2")
+
+	checkStatements(t, []statementRule{
 		{"a parameter too few is refused", attributes{}, "UPDATE TABLE SET a = ? WHERE pk = ?", list(one), erroneous, false, attributes{}},
 		{"a parameter too many is not", attributes{}, "UPDATE TABLE SET a = ? WHERE pk = ?", list(one, key, two), "", true, attributes{"a": one}},
 		{"a table that is not there is an error of the statement", nil, "UPDATE nosuch SET a = ? WHERE pk = ?", list(one, key), noTable, false, nil},
@@ -144,36 +232,12 @@ func TestStatementRules(t *testing.T) {
 		{"an UPDATE does something", attributes{}, "UPDATE TABLE WHERE pk = ?", list(key), erroneous, false, attributes{}},
 		{"blanks alone are no statement", nil, "  ", nil, erroneous, false, nil},
 		{"a word alone is no statement", nil, "x", nil, erroneous, false, nil},
-	} {
-		t.Run(c.rule, func(t *testing.T) {
-			t.Parallel()
-			k := p.seeded(t, c.item)
-			in := &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{p.statement(c.statement, k["pk"], c.parameters...)}}
-			p.compare(t, in)
-			p.compare(t, &dynamodb.GetItemInput{TableName: &p.simple, Key: k})
-			got := p.db.Item(p.simple, k)
-			delete(got, "pk")
-
-			if !reflect.DeepEqual(got, c.after) {
-				t.Errorf("got %s, want %s", show(got), show(c.after))
-			}
-
-			if c.want == "" && strings.HasPrefix(c.statement, "INSERT") {
-				return // it would find its own item
-			}
-
-			p.seededAt(t, k, c.item)
-
-			if got := ask(p.ours, in).Responses[0]; got.Code != c.want || (got.Table == "") == c.named {
-				t.Errorf("got %s, want code %q, the table named: %v", show(got), c.want, c.named)
-			}
-		})
-	}
+	})
 }
 
 func list(v ...types.AttributeValue) []types.AttributeValue { return v }
 
-// TestCallRules is the same for a whole call of statements.
+// TestCallRules asks a real engine whether the rules of a whole call of statements are so.
 func TestCallRules(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

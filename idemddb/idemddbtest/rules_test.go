@@ -17,28 +17,47 @@ const (
 	invalid = "ValidationException"
 )
 
-// TestRules states the rules of expressions one by one, and asks a real engine whether they are so.
-func TestRules(t *testing.T) {
-	t.Parallel()
-	p := newPair(t)
-	t.Run("conditions", func(t *testing.T) { t.Parallel(); conditionRules(t, p) })
-	t.Run("updates", func(t *testing.T) { t.Parallel(); updateRules(t, p) })
+// conditionRule is a rule of conditions. check compares it with a real engine.
+type conditionRule struct {
+	rule      string
+	item      attributes // nil: there is none
+	condition string
+	values    attributes
+	want      string // "" for success
 }
 
-func conditionRules(t *testing.T, p *pair) {
+func checkConditions(t *testing.T, rules []conditionRule) {
+	t.Helper()
+	t.Parallel()
+	p := newPair(t)
+
+	for _, c := range rules {
+		t.Run(c.rule, func(t *testing.T) { t.Parallel(); c.check(t, p) })
+	}
+}
+
+func (c *conditionRule) check(t *testing.T, p *pair) {
 	t.Helper()
 
-	one, two := n("1"), n("2")
-	list := &types.AttributeValueMemberL{Value: []types.AttributeValue{one, s("x")}}
+	in := &dynamodb.UpdateItemInput{
+		TableName: &p.simple, Key: p.seeded(t, c.item), ConditionExpression: &c.condition, ExpressionAttributeValues: c.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
 
-	strings2 := &types.AttributeValueMemberSS{Value: []string{"a", "b"}}
-	for _, c := range []struct {
-		rule      string
-		item      attributes // nil: there is none
-		condition string
-		values    attributes
-		want      string // "" for success
-	}{
+	got, theirs := ask(p.ours, in), ask(p.theirs, in)
+	if got.Code != c.want {
+		t.Errorf("got %q, want %q", got.Code, c.want)
+	}
+
+	if theirs.Code != c.want {
+		t.Errorf("the real engine answers %q, want %q: %s", theirs.Code, c.want, theirs.Message)
+	}
+}
+
+func TestConditionsOnMissingAttributes(t *testing.T) {
+	one := n("1")
+
+	checkConditions(t, []conditionRule{
 		{"a missing attribute equals nothing", attributes{}, "own = :x", attributes{":x": one}, refused},
 		{"a missing attribute differs from every value", attributes{}, "own <> :x", attributes{":x": one}, ""},
 		{"two missing attributes are not equal", attributes{}, "own = b", nil, refused},
@@ -47,6 +66,14 @@ func conditionRules(t *testing.T, p *pair) {
 		{"a missing attribute is not less", attributes{}, "own < :x", attributes{":x": one}, refused},
 		{"a missing attribute is not greater or equal", attributes{}, "own >= :x", attributes{":x": one}, refused},
 		{"NOT turns a comparison with a missing attribute around", attributes{}, "NOT own < :x", attributes{":x": one}, ""},
+	})
+}
+
+func TestConditionsCompareValues(t *testing.T) {
+	one, two := n("1"), n("2")
+	strings2 := &types.AttributeValueMemberSS{Value: []string{"a", "b"}}
+
+	checkConditions(t, []conditionRule{
 		{"values of two types differ", attributes{"own": s("1")}, "own <> :x", attributes{":x": one}, ""},
 		{"values of two types have no order", attributes{"own": s("1")}, "own < :x OR own >= :x", attributes{":x": one}, refused},
 		{"numbers are compared by value", attributes{"a": n("10")}, "a > :x AND a = :y", attributes{":x": n("9"), ":y": n("1e1")}, ""},
@@ -57,10 +84,26 @@ func conditionRules(t *testing.T, p *pair) {
 		{"BETWEEN includes both bounds", attributes{"a": one, "b": two}, "a BETWEEN :x AND :y AND b BETWEEN :x AND :y", attributes{":x": one, ":y": two}, ""},
 		{"BETWEEN with its bounds the wrong way round is refused", attributes{"a": one}, "a BETWEEN :y AND :x", attributes{":x": one, ":y": two}, invalid},
 		{"IN finds one of the list", attributes{"a": two}, "a IN (:x, :y)", attributes{":x": one, ":y": two}, ""},
+	})
+}
+
+func TestConditionsCombineTerms(t *testing.T) {
+	one, two := n("1"), n("2")
+
+	checkConditions(t, []conditionRule{
 		{"AND binds closer than OR", attributes{"a": one}, "a = :x OR a = :y AND a = :y", attributes{":x": one, ":y": two}, ""},
 		{"NOT binds closer than AND", attributes{"a": one}, "NOT attribute_exists(b) AND a = :x", attributes{":x": one}, ""},
 		{"parentheses bind first", attributes{"a": one}, "(a = :x OR a = :y) AND a = :y", attributes{":x": one, ":y": two}, refused},
 		{"keywords may be written in any case", attributes{"a": one}, "nOt a = :y aNd a betweeN :x And :y", attributes{":x": one, ":y": two}, ""},
+	})
+}
+
+func TestConditionsCallFunctions(t *testing.T) {
+	one := n("1")
+	list := &types.AttributeValueMemberL{Value: []types.AttributeValue{one, s("x")}}
+	strings2 := &types.AttributeValueMemberSS{Value: []string{"a", "b"}}
+
+	checkConditions(t, []conditionRule{
 		{"function names are lower case", attributes{"a": one}, "ATTRIBUTE_EXISTS(a)", nil, invalid},
 		{"attribute_exists sees into documents", attributes{"a": list}, "attribute_exists(a[1]) AND attribute_not_exists(a[2])", nil, ""},
 		{"attribute_type compares the type", attributes{"a": list}, "attribute_type(a, :t)", attributes{":t": s("L")}, ""},
@@ -72,6 +115,13 @@ func conditionRules(t *testing.T, p *pair) {
 		{"contains finds an element of a list", attributes{"a": list}, "contains(a, :x)", attributes{":x": n("1.0")}, ""},
 		{"size counts characters, not bytes", attributes{"a": s("é")}, "size(a) = :x", attributes{":x": one}, ""},
 		{"size of a number is nothing", attributes{"a": one}, "size(a) = :x", attributes{":x": one}, refused},
+	})
+}
+
+func TestConditionsThatAreRefused(t *testing.T) {
+	one := n("1")
+
+	checkConditions(t, []conditionRule{
 		{"a comparison of an attribute with itself is refused", attributes{"a": one}, "a = a", nil, invalid},
 		{"an order of booleans is refused", attributes{"a": one}, "a < :x", attributes{":x": &types.AttributeValueMemberBOOL{Value: true}}, invalid},
 		{"a reserved word needs an alias", attributes{}, "status = :x", attributes{":x": one}, invalid},
@@ -86,41 +136,68 @@ func conditionRules(t *testing.T, p *pair) {
 		{"an empty set is no value", attributes{"a": one}, "a = :x", attributes{":x": &types.AttributeValueMemberSS{}}, invalid},
 		{"a word is no number", attributes{"a": one}, "a = :x", attributes{":x": n("one")}, invalid},
 		{"a number of 39 digits is refused", attributes{"a": one}, "a = :x", attributes{":x": n(strings.Repeat("1", 39))}, invalid},
-	} {
-		t.Run(c.rule, func(t *testing.T) {
-			t.Parallel()
-			key := p.seeded(t, c.item)
-			in := &dynamodb.UpdateItemInput{
-				TableName: &p.simple, Key: key, ConditionExpression: &c.condition, ExpressionAttributeValues: c.values,
-				ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-			}
+	})
+}
 
-			got, theirs := ask(p.ours, in), ask(p.theirs, in)
-			if got.Code != c.want {
-				t.Errorf("got %q, want %q", got.Code, c.want)
-			}
+// updateRule is a rule of updates. check compares it with a real engine.
+type updateRule struct {
+	rule   string
+	item   attributes // nil: there is none
+	update string
+	values attributes
+	want   attributes // nil: refused as invalid; without the key
+}
 
-			if theirs.Code != c.want {
-				t.Errorf("the real engine answers %q, want %q: %s", theirs.Code, c.want, theirs.Message)
-			}
-		})
+func checkUpdates(t *testing.T, rules []updateRule) {
+	t.Helper()
+	t.Parallel()
+	p := newPair(t)
+
+	for _, c := range rules {
+		t.Run(c.rule, func(t *testing.T) { t.Parallel(); c.check(t, p) })
 	}
 }
 
-func updateRules(t *testing.T, p *pair) {
+func (c *updateRule) check(t *testing.T, p *pair) {
 	t.Helper()
 
-	one, two := n("1"), n("2")
-	list := func(v ...types.AttributeValue) types.AttributeValue { return &types.AttributeValueMemberL{Value: v} }
+	key := p.seeded(t, c.item)
+	in := &dynamodb.UpdateItemInput{
+		TableName: &p.simple, Key: key, UpdateExpression: &c.update, ExpressionAttributeValues: c.values, ReturnValues: types.ReturnValueAllNew,
+	}
+	p.compare(t, in)
+	got := p.db.Item(p.simple, key)
+	p.compare(t, &dynamodb.GetItemInput{TableName: &p.simple, Key: key})
 
-	doc := func(m attributes) types.AttributeValue { return &types.AttributeValueMemberM{Value: m} }
-	for _, c := range []struct {
-		rule   string
-		item   attributes // nil: there is none
-		update string
-		values attributes
-		want   attributes // nil: refused as invalid; without the key
-	}{
+	if c.want == nil {
+		if a := ask(p.ours, in); a.Code != invalid {
+			t.Errorf("got %q, want it refused as invalid", a.Code)
+		}
+
+		return
+	}
+
+	delete(got, "pk")
+
+	for name, v := range c.want {
+		if v == nil { // any value
+			v = got[name]
+		}
+
+		if !reflect.DeepEqual(got[name], v) {
+			t.Errorf("%s: got %s, want %s", name, show(got[name]), show(v))
+		}
+	}
+
+	if len(got) != len(c.want) {
+		t.Errorf("got %s, want %s", show(got), show(c.want))
+	}
+}
+
+func TestUpdatesOfAttributes(t *testing.T) {
+	one, two := n("1"), n("2")
+
+	checkUpdates(t, []updateRule{
 		{"an update of a missing item makes it", nil, "SET a = :x", attributes{":x": one}, attributes{"a": one}},
 		{"right sides see the item as it was", attributes{"a": one}, "SET a = :x, b = a", attributes{":x": two}, attributes{"a": two, "b": one}},
 		{"an update may read the key that it makes", nil, "SET a = pk", nil, attributes{"a": nil}},
@@ -130,64 +207,65 @@ func updateRules(t *testing.T, p *pair) {
 		{"a sum beyond 38 digits is refused", attributes{"a": n("1e38")}, "SET a = a + :x", attributes{":x": n("0.1")}, nil},
 		{"a missing attribute has no value", attributes{}, "SET a = b", nil, nil},
 		{"a string can't be added", attributes{"b": s("x")}, "SET a = b + :x", attributes{":x": one}, nil},
+	})
+}
+
+func TestUpdatesOfLists(t *testing.T) {
+	one, two := n("1"), n("2")
+	list := func(v ...types.AttributeValue) types.AttributeValue { return &types.AttributeValueMemberL{Value: v} }
+
+	checkUpdates(t, []updateRule{
 		{"list_append keeps the order", attributes{"a": list(one)}, "SET a = list_append(:x, a)", attributes{":x": list(two)}, attributes{"a": list(two, one)}},
 		{"an index beyond the end appends", attributes{"a": list(one)}, "SET a[7] = :x", attributes{":x": two}, attributes{"a": list(one, two)}},
 		{"indices mean the list as it was", attributes{"a": list(one, two, s("x"))}, "REMOVE a[0] SET a[1] = :x", attributes{":x": n("9")}, attributes{"a": list(n("9"), s("x"))}},
 		{"what is set beyond the end is appended by index", attributes{"a": list(one)}, "SET a[5] = :x, a[3] = :y", attributes{":x": one, ":y": two}, attributes{"a": list(one, two, one)}},
 		{"several elements are removed by their old index", attributes{"a": list(s("0"), s("1"), s("2"), s("3"))}, "REMOVE a[0], a[2]", nil, attributes{"a": list(s("1"), s("3"))}},
+	})
+}
+
+func TestUpdatesOfMaps(t *testing.T) {
+	one := n("1")
+	doc := func(m attributes) types.AttributeValue { return &types.AttributeValueMemberM{Value: m} }
+
+	checkUpdates(t, []updateRule{
 		{"a nested attribute is set in its map", attributes{"a": doc(attributes{})}, "SET a.b = :x", attributes{":x": one}, attributes{"a": doc(attributes{"b": one})}},
 		{"a path without its map is refused", attributes{}, "SET a.b = :x", attributes{":x": one}, nil},
 		{"overlapping paths are refused", attributes{"a": doc(attributes{})}, "SET a.b = :x, a = :x", attributes{":x": one}, nil},
 		{"conflicting paths are refused", attributes{"a": doc(attributes{})}, "SET a.b = :x, a[0] = :x", attributes{":x": one}, nil},
+	})
+}
+
+func TestUpdatesThatAddAndRemove(t *testing.T) {
+	one := n("1")
+
+	checkUpdates(t, []updateRule{
 		{"REMOVE of a missing attribute does nothing", attributes{"a": one}, "REMOVE b", nil, attributes{"a": one}},
 		{"ADD begins at zero", nil, "ADD a :x", attributes{":x": n("-1")}, attributes{"a": n("-1")}},
 		{"ADD unites sets", attributes{"a": &types.AttributeValueMemberSS{Value: []string{"a"}}}, "ADD a :x", attributes{":x": &types.AttributeValueMemberSS{Value: []string{"b", "a"}}}, attributes{"a": &types.AttributeValueMemberSS{Value: []string{"a", "b"}}}},
 		{"ADD of a string is refused", nil, "ADD a :x", attributes{":x": s("x")}, nil},
 		{"DELETE of the last member removes the set", attributes{"a": &types.AttributeValueMemberNS{Value: []string{"1"}}}, "DELETE a :x", attributes{":x": &types.AttributeValueMemberNS{Value: []string{"1.0"}}}, attributes{}},
+	})
+}
+
+func TestUpdatesConsistOfClauses(t *testing.T) {
+	one := n("1")
+	list := func(v ...types.AttributeValue) types.AttributeValue { return &types.AttributeValueMemberL{Value: v} }
+
+	checkUpdates(t, []updateRule{
 		{"a key attribute can't be set", attributes{}, "SET pk = :x", attributes{":x": s("x")}, nil},
 		{"a key attribute can't be removed", attributes{}, "REMOVE pk", nil, nil},
 		{"a clause stands once", attributes{}, "SET a = :x SET b = :x", attributes{":x": one}, nil},
 		{"clauses stand in any order and case", attributes{"b": one}, "remove b Set a = :x", attributes{":x": one}, attributes{"a": one}},
 		{"a sum has two terms", attributes{}, "SET a = :x + :x + :x", attributes{":x": one}, nil},
 		{"list_append is not nested", attributes{"a": list()}, "SET a = list_append(a, list_append(a, a))", nil, nil},
+	})
+}
+
+func TestUpdatesUpToTheSizeOfAnItem(t *testing.T) {
+	checkUpdates(t, []updateRule{
 		{"an item of 400 KB fits", nil, "SET a = :x", attributes{":x": s(strings.Repeat("x", 400<<10-2-1-32))}, attributes{"a": nil}},
 		{"an item over 400 KB does not", nil, "SET a = :x", attributes{":x": s(strings.Repeat("x", 400<<10-2-1-32+1))}, nil},
-	} {
-		t.Run(c.rule, func(t *testing.T) {
-			t.Parallel()
-			key := p.seeded(t, c.item)
-			in := &dynamodb.UpdateItemInput{
-				TableName: &p.simple, Key: key, UpdateExpression: &c.update, ExpressionAttributeValues: c.values, ReturnValues: types.ReturnValueAllNew,
-			}
-			p.compare(t, in)
-			got := p.db.Item(p.simple, key)
-			p.compare(t, &dynamodb.GetItemInput{TableName: &p.simple, Key: key})
-
-			if c.want == nil {
-				if a := ask(p.ours, in); a.Code != invalid {
-					t.Errorf("got %q, want it refused as invalid", a.Code)
-				}
-
-				return
-			}
-
-			delete(got, "pk")
-
-			for name, v := range c.want {
-				if v == nil { // any value
-					v = got[name]
-				}
-
-				if !reflect.DeepEqual(got[name], v) {
-					t.Errorf("%s: got %s, want %s", name, show(got[name]), show(v))
-				}
-			}
-
-			if len(got) != len(c.want) {
-				t.Errorf("got %s, want %s", show(got), show(c.want))
-			}
-		})
-	}
+	})
 }
 
 // seeded puts the item, if there is one, under a new key of 32 bytes on both engines.

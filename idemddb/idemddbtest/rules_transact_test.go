@@ -120,7 +120,7 @@ func TestRulesOfTokens(t *testing.T) {
 
 // TestUnitsOfTransactions compares what transactions cost. It leaves out what DynamoDB Local charges otherwise: the price of a read for a
 // ConditionCheck, half the price for a Delete of a missing item, and less than a read of each item for a repeated token. The units that
-// are told apart as written or read are in the service's answers alone.
+// are distinguished as written or read are in the service's answers alone.
 func TestUnitsOfTransactions(t *testing.T) {
 	t.Parallel()
 	p := newPair(t)

@@ -58,64 +58,28 @@ func TestWriteUnitsBeginAnewAtEachKilobyte(t *testing.T) {
 	}
 }
 
-func TestWriteUnits(t *testing.T) {
+func TestWriteUnitsOfSingleWrites(t *testing.T) {
 	t.Parallel()
 	db := openDB(t, nil)
-	big := s(strings.Repeat("x", 2500))
+	big := attributes{"pk": s("x"), "a": s(strings.Repeat("x", 2500))}
 	x, y := attributes{"pk": s("x")}, attributes{"pk": s("y")}
 	exists, missing := new("attribute_exists(pk)"), new("attribute_not_exists(pk)")
 
-	for _, c := range []struct {
-		what string
-		do   func(ctx context.Context) error
-		want int
-	}{
-		{"a small new item costs 1", func(ctx context.Context) error {
-			_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: y})
-
-			return err
-		}, 1},
-		{"a new item costs its size", func(ctx context.Context) error {
-			_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: attributes{"pk": s("x"), "a": big}})
-
-			return err
-		}, 3},
-		{"a refused write costs the size of the item that is there", func(ctx context.Context) error {
-			_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: x, ConditionExpression: missing})
-
-			return err
-		}, 3},
+	checkWriteUnits(t, db, []pricedCall{
+		{"a small new item costs 1", putIf(db, y, nil), 1},
+		{"a new item costs its size", putIf(db, big, nil), 3},
+		{"a refused write costs the size of the item that is there", putIf(db, x, missing), 3},
 		{"a small change costs the whole item", func(ctx context.Context) error {
 			_, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: new(table), Key: x, UpdateExpression: new("SET b = pk")})
 
 			return err
 		}, 3},
-		{"a smaller item costs what was there", func(ctx context.Context) error {
-			_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: x})
-
-			return err
-		}, 3},
+		{"a smaller item costs what was there", putIf(db, x, nil), 3},
 		{"a refused write of a missing item costs 1", func(ctx context.Context) error {
 			_, err := db.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: new(table), Key: attributes{"pk": s("z")}, ConditionExpression: exists})
 
 			return err
 		}, 1},
-		{"a transaction costs twice", func(ctx context.Context) error {
-			_, err := db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-				{Put: &types.Put{TableName: new(table), Item: attributes{"pk": s("x"), "a": big}}},
-				{ConditionCheck: &types.ConditionCheck{TableName: new(table), Key: y, ConditionExpression: exists}},
-			}})
-
-			return err
-		}, 8},
-		{"a canceled transaction costs twice too", func(ctx context.Context) error {
-			_, err := db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-				{Put: &types.Put{TableName: new(table), Item: x}},
-				{ConditionCheck: &types.ConditionCheck{TableName: new(table), Key: y, ConditionExpression: missing}},
-			}})
-
-			return err
-		}, 8},
 		{"an invalid request costs nothing", func(ctx context.Context) error {
 			_, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: new(table), Key: x, UpdateExpression: new("SET")})
 
@@ -126,7 +90,55 @@ func TestWriteUnits(t *testing.T) {
 
 			return err
 		}, 0},
-	} {
+	})
+}
+
+func TestWriteUnitsOfTransactions(t *testing.T) {
+	t.Parallel()
+	db := openDB(t, nil)
+	big := attributes{"pk": s("x"), "a": s(strings.Repeat("x", 2500))}
+	x, y := attributes{"pk": s("x")}, attributes{"pk": s("y")}
+
+	put(t, db, x)
+	put(t, db, y)
+
+	putAndCheck := func(it attributes, condition string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+				{Put: &types.Put{TableName: new(table), Item: it}},
+				{ConditionCheck: &types.ConditionCheck{TableName: new(table), Key: y, ConditionExpression: &condition}},
+			}})
+
+			return err
+		}
+	}
+
+	checkWriteUnits(t, db, []pricedCall{
+		{"a transaction costs twice", putAndCheck(big, "attribute_exists(pk)"), 8},
+		{"a canceled transaction costs twice too", putAndCheck(x, "attribute_not_exists(pk)"), 8},
+	})
+}
+
+// putIf returns a call that writes an item under a condition; under none if that is nil.
+func putIf(db *idemddbtest.DB, it attributes, condition *string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := db.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: it, ConditionExpression: condition})
+
+		return err
+	}
+}
+
+// pricedCall is one request and the write units that it costs.
+type pricedCall struct {
+	what string
+	do   func(ctx context.Context) error
+	want int
+}
+
+func checkWriteUnits(t *testing.T, db *idemddbtest.DB, calls []pricedCall) {
+	t.Helper()
+
+	for _, c := range calls {
 		db.ResetRequests()
 
 		err := c.do(t.Context())

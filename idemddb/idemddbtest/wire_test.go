@@ -41,106 +41,146 @@ func TestTheWireCarriesEveryOperation(t *testing.T) {
 	} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			everyOperation(t, c(idemddbtest.New(nil)))
+
+			w := &wire{T: t, c: c(idemddbtest.New(nil)), item: itemOfEachType()}
+			w.key = attributes{"pk": w.item["pk"]}
+
+			createTable(t, w.c, table, "pk", "S")
+			w.singleItems()
+			w.severalItems()
+			w.reads()
+			w.delete()
+			w.tables()
+			w.errors()
 		})
 	}
 }
 
-func everyOperation(t *testing.T, c *dynamodb.Client) {
-	t.Helper()
-	ctx := t.Context()
-	createTable(t, c, table, "pk", "S")
-
-	it := attributes{
+func itemOfEachType() attributes {
+	return attributes{
 		"pk": s("é\u0000\"\\ "), "n": n("1.5"), "b": &types.AttributeValueMemberB{Value: []byte{0, 255}}, "t": &types.AttributeValueMemberBOOL{Value: true},
 		"nil": &types.AttributeValueMemberNULL{Value: true}, "ss": &types.AttributeValueMemberSS{Value: []string{"a", "b"}},
 		"ns": &types.AttributeValueMemberNS{Value: []string{"1", "2"}}, "bs": &types.AttributeValueMemberBS{Value: [][]byte{{1}, {2}}},
 		"l": &types.AttributeValueMemberL{Value: []types.AttributeValue{s(""), &types.AttributeValueMemberL{Value: []types.AttributeValue{}}}},
 		"m": &types.AttributeValueMemberM{Value: attributes{"a": n("1"), "b": &types.AttributeValueMemberM{Value: attributes{}}}},
 	}
-	key := attributes{"pk": it["pk"]}
-	do := func(what string, err error) {
-		t.Helper()
+}
 
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
+// wire sends each operation once, as the steps of one test.
+type wire struct {
+	*testing.T
+
+	c         *dynamodb.Client
+	item, key attributes
+}
+
+func (w *wire) succeeded(what string, err error) {
+	w.Helper()
+
+	if err != nil {
+		w.Errorf("%s: %v", what, err)
 	}
-	_, err := c.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: it})
-	do("PutItem", err)
-	got, err := c.GetItem(ctx, &dynamodb.GetItemInput{TableName: new(table), Key: key, ConsistentRead: new(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
-	do("GetItem", err)
+}
 
-	if err == nil && (!reflect.DeepEqual(got.Item, it) || *got.ConsumedCapacity.CapacityUnits != 1) {
-		t.Errorf("GetItem: got %s, want %s", show(got), show(it))
+func (w *wire) singleItems() {
+	w.Helper()
+
+	_, err := w.c.PutItem(w.Context(), &dynamodb.PutItemInput{TableName: new(table), Item: w.item})
+	w.succeeded("PutItem", err)
+	got, err := w.c.GetItem(w.Context(), &dynamodb.GetItemInput{TableName: new(table), Key: w.key, ConsistentRead: new(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal})
+	w.succeeded("GetItem", err)
+
+	if err == nil && (!reflect.DeepEqual(got.Item, w.item) || *got.ConsumedCapacity.CapacityUnits != 1) {
+		w.Errorf("GetItem: got %s, want %s", show(got), show(w.item))
 	}
 
-	_, err = c.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: new(table), Key: key, UpdateExpression: new("SET #n = :n"),
+	_, err = w.c.UpdateItem(w.Context(), &dynamodb.UpdateItemInput{
+		TableName: new(table), Key: w.key, UpdateExpression: new("SET #n = :n"),
 		ExpressionAttributeNames: map[string]string{"#n": "n"}, ExpressionAttributeValues: attributes{":n": n("2")},
 	})
-	do("UpdateItem", err)
-	_, err = c.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-		{ConditionCheck: &types.ConditionCheck{TableName: new(table), Key: key, ConditionExpression: new("attribute_exists(pk)")}},
+	w.succeeded("UpdateItem", err)
+}
+
+func (w *wire) severalItems() {
+	w.Helper()
+
+	_, err := w.c.TransactWriteItems(w.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+		{ConditionCheck: &types.ConditionCheck{TableName: new(table), Key: w.key, ConditionExpression: new("attribute_exists(pk)")}},
 		{Put: &types.Put{TableName: new(table), Item: attributes{"pk": s("y")}}},
 	}})
-	do("TransactWriteItems", err)
-	batch, err := c.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{
-		{Statement: new(`UPDATE "` + table + `" SET n = n + ? WHERE pk = ? RETURNING ALL OLD *`), Parameters: list(n("0"), key["pk"])},
+	w.succeeded("TransactWriteItems", err)
+	batch, err := w.c.BatchExecuteStatement(w.Context(), &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{
+		{Statement: new(`UPDATE "` + table + `" SET n = n + ? WHERE pk = ? RETURNING ALL OLD *`), Parameters: list(n("0"), w.key["pk"])},
 	}})
-	do("BatchExecuteStatement", err)
+	w.succeeded("BatchExecuteStatement", err)
 
-	it["n"] = n("2")
-	if err == nil && !reflect.DeepEqual(batch.Responses[0].Item, it) {
-		t.Errorf("BatchExecuteStatement: got %s, want %s", show(batch.Responses[0]), show(it))
+	w.item["n"] = n("2")
+	if err == nil && !reflect.DeepEqual(batch.Responses[0].Item, w.item) {
+		w.Errorf("BatchExecuteStatement: got %s, want %s", show(batch.Responses[0]), show(w.item))
 	}
+}
 
-	scanned, err := c.Scan(ctx, &dynamodb.ScanInput{TableName: new(table)})
-	do("Scan", err)
+func (w *wire) reads() {
+	w.Helper()
+
+	scanned, err := w.c.Scan(w.Context(), &dynamodb.ScanInput{TableName: new(table)})
+	w.succeeded("Scan", err)
 
 	if err == nil && len(scanned.Items) != 2 {
-		t.Errorf("Scan: got %d items", len(scanned.Items))
+		w.Errorf("Scan: got %d items", len(scanned.Items))
 	}
 
-	queried, err := c.Query(ctx, &dynamodb.QueryInput{
-		TableName: new(table), KeyConditionExpression: new("pk = :pk"), ExpressionAttributeValues: attributes{":pk": key["pk"]},
+	queried, err := w.c.Query(w.Context(), &dynamodb.QueryInput{
+		TableName: new(table), KeyConditionExpression: new("pk = :pk"), ExpressionAttributeValues: attributes{":pk": w.key["pk"]},
 	})
-	do("Query", err)
+	w.succeeded("Query", err)
 
-	if err == nil && (len(queried.Items) != 1 || !reflect.DeepEqual(queried.Items[0], it)) {
-		t.Errorf("Query: got %s", show(queried.Items))
+	if err == nil && (len(queried.Items) != 1 || !reflect.DeepEqual(queried.Items[0], w.item)) {
+		w.Errorf("Query: got %s", show(queried.Items))
 	}
+}
 
-	deleted, err := c.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: new(table), Key: key, ReturnValues: types.ReturnValueAllOld})
-	do("DeleteItem", err)
+func (w *wire) delete() {
+	w.Helper()
+
+	deleted, err := w.c.DeleteItem(w.Context(), &dynamodb.DeleteItemInput{TableName: new(table), Key: w.key, ReturnValues: types.ReturnValueAllOld})
+	w.succeeded("DeleteItem", err)
 
 	if err == nil && !reflect.DeepEqual(deleted.Attributes["n"], n("2")) {
-		t.Errorf("DeleteItem: got %s", show(deleted.Attributes))
+		w.Errorf("DeleteItem: got %s", show(deleted.Attributes))
 	}
+}
 
-	_, err = c.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+func (w *wire) tables() {
+	w.Helper()
+
+	_, err := w.c.UpdateTimeToLive(w.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName: new(table), TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
 	})
-	do("UpdateTimeToLive", err)
-	described, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: new(table)})
-	do("DescribeTable", err)
+	w.succeeded("UpdateTimeToLive", err)
+	described, err := w.c.DescribeTable(w.Context(), &dynamodb.DescribeTableInput{TableName: new(table)})
+	w.succeeded("DescribeTable", err)
 
 	if err == nil && (described.Table.TableStatus != types.TableStatusActive || *described.Table.ItemCount != 1 || described.Table.CreationDateTime.IsZero()) {
-		t.Errorf("DescribeTable: got %s", show(described.Table))
+		w.Errorf("DescribeTable: got %s", show(described.Table))
 	}
 
-	if err := dynamodb.NewTableExistsWaiter(c).Wait(ctx, &dynamodb.DescribeTableInput{TableName: new(table)}, time.Minute); err != nil {
-		t.Errorf("waiter: %v", err)
+	if err := dynamodb.NewTableExistsWaiter(w.c).Wait(w.Context(), &dynamodb.DescribeTableInput{TableName: new(table)}, time.Minute); err != nil {
+		w.Errorf("waiter: %v", err)
 	}
+}
 
-	_, err = c.ListTables(ctx, &dynamodb.ListTablesInput{})
+func (w *wire) errors() {
+	w.Helper()
+
+	_, err := w.c.ListTables(w.Context(), &dynamodb.ListTablesInput{})
 	if code(err) != "UnknownOperationException" {
-		t.Errorf("an operation that is not there: got %v", err)
+		w.Errorf("an operation that is not there: got %v", err)
 	}
 
-	_, err = c.PutItem(ctx, &dynamodb.PutItemInput{TableName: new("nosuch"), Item: it})
+	_, err = w.c.PutItem(w.Context(), &dynamodb.PutItemInput{TableName: new("nosuch"), Item: w.item})
 	if !isType[*types.ResourceNotFoundException](err) {
-		t.Errorf("no table: got %v", err)
+		w.Errorf("no table: got %v", err)
 	}
 }
 

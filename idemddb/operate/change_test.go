@@ -531,7 +531,7 @@ func TestALateTwinOfAChangeIsRefused(t *testing.T) {
 	}
 }
 
-// What was not applied is not told as done.
+// A change that was not applied is not reported as done.
 func TestAnEmptyAnswerProvesNothing(t *testing.T) {
 	t.Parallel()
 

@@ -123,7 +123,7 @@ func ExampleRecords_Forget() {
 	// operate: read of key sha256:a-IBemZtKSDe: no record
 }
 
-// A message could not be sent. The target is mended, so it is sent by hand, and its record gets its end back.
+// A message could not be sent. The target is mended, so an operator sends it, and its record gets its end back.
 func ExampleRecords_Send() {
 	ctx := context.Background()
 	target := &queue{down: true}

@@ -50,7 +50,7 @@ func ExampleSQS_fifo() {
 	// <nil>
 }
 
-// Messages can arrive in another order than they were staged in, and each only once, so that their ids do not tell. The sequence does.
+// Messages can arrive in another order than they were staged in, and each only once, so that their ids do not show the order. The sequence does.
 func ExampleSNS() {
 	limit := 10 // the topic's MaximumMessageSize
 	topic := &services{refuse: func(bodies []string) error {

@@ -40,7 +40,7 @@ type failure struct {
 	senderFault bool
 }
 
-// services are SQS, SNS and EventBridge. Message bodies tell the messages apart.
+// services are SQS, SNS and EventBridge. Message bodies distinguish the messages.
 type services struct {
 	fails  map[string]failure          // by body
 	refuse func(bodies []string) error // the whole request

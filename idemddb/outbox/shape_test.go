@@ -142,7 +142,7 @@ func TestEventBridgeParksMessagesWithAttributes(t *testing.T) {
 	}
 }
 
-// EventBridge's answers have no ids. If their number is wrong, nobody can tell whose they are.
+// EventBridge's answers have no ids. If their number is wrong, they cannot be matched to their messages.
 func TestEventBridgeAnswersOfWrongNumber(t *testing.T) {
 	t.Parallel()
 

@@ -146,7 +146,7 @@ func TestWhatS3NeedsIsChecked(t *testing.T) {
 	results.S3(nil, bucket)
 }
 
-// The SDK's own client must make of S3's answers what Get tells apart.
+// The SDK's own client must return errors that Get can distinguish.
 func TestOverTheWire(t *testing.T) {
 	t.Parallel()
 

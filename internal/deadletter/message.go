@@ -57,8 +57,8 @@ func (q *Queue) bare(m events.SQSMessage) (*sqs.SendMessageInput, error) {
 	return in, nil
 }
 
-// setAttributes gives a message the attributes that it arrived with, except those that were added an earlier time: they say what is no longer
-// true.
+// setAttributes gives a message the attributes that it arrived with. It leaves out those that an earlier move to a dead-letter queue added,
+// because they describe that move and not this one.
 func setAttributes(in *sqs.SendMessageInput, attributes map[string]events.SQSMessageAttribute) error {
 	for name, a := range attributes {
 		if !utf8.ValidString(name) || !utf8.ValidString(a.DataType) || !utf8.ValidString(aws.ToString(a.StringValue)) {

@@ -57,12 +57,12 @@ func TestAnAnswerIsNotReadAfterItsWriterHasLeft(t *testing.T) {
 			read []string
 		)
 
-		for key, patience := range map[string]time.Duration{"a": time.Second, "b": time.Millisecond, "c": time.Second} {
+		for key, timeout := range map[string]time.Duration{"a": time.Second, "b": time.Millisecond, "c": time.Second} {
 			all.Go(func() {
 				queue.Arrive()
 				defer queue.Leave(t.Context())
 
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				ctx, cancel := context.WithTimeout(t.Context(), timeout)
 				defer cancel()
 
 				done, err := queue.Send(ctx, groupcommit.Write{

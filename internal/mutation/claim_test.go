@@ -183,7 +183,7 @@ var claimMutants = []mutant{
 		file: "idemddb/acquire.go",
 		old:  `a.store.opts.ClaimPatience)`,
 		new:  `a.store.opts.ClaimPatience+time.Hour)`,
-		pkg:  "idemddb", run: "TestAClaimThatIsNotAnsweredEndsWithItsPatience",
+		pkg:  "idemddb", run: "TestAClaimThatIsNotAnsweredEndsWithItsRetryTime",
 	},
 	{
 		why:  "a claim that is denied is sent again",
@@ -199,7 +199,7 @@ var claimMutants = []mutant{
 			limit = 0
 		}`,
 		new: ``,
-		pkg: "idemddb", run: "TestClaimsOfABatchThatAreNotAnsweredEndWithTheirPatience|TestAnOutageOfManyClaimsDoesNotHoldTheInvocation",
+		pkg: "idemddb", run: "TestClaimsOfABatchThatAreNotAnsweredEndWithTheirRetryTime|TestAnOutageOfManyClaimsDoesNotHoldTheInvocation",
 	},
 	{
 		why:  "the record of a claim ends with its lease, so that it can be deleted under a holder whose clock is behind",
@@ -234,7 +234,7 @@ var claimMutants = []mutant{
 		file: "idemddb/store.go",
 		old:  `cmp.Or(o.ClaimPatience, defaultClaimPatience)`,
 		new:  `cmp.Or(o.ClaimPatience, 4*defaultClaimPatience)`,
-		pkg:  "idemddb", run: "TestAClaimThatIsNotAnsweredEndsWithItsPatience",
+		pkg:  "idemddb", run: "TestAClaimThatIsNotAnsweredEndsWithItsRetryTime",
 	},
 	{
 		why:  "keys are claimed ahead of their work although a crash would use up an attempt of each",

@@ -273,7 +273,7 @@ var effectMutants = []mutant{
 		pkg: "lambdawrap", run: "TestAMessageWhoseHandlerIgnoresAnErrorOfStage",
 	},
 	{
-		why:  "an answer of 4xx that tells of an error of Stage is a mistake of the server",
+		why:  "an answer of 4xx that reports an error of Stage is a mistake of the server",
 		file: "lambdawrap/http_exchange.go",
 		old:  `x.cause == nil && x.answer.Status() < http.StatusBadRequest {`,
 		new:  `x.cause == nil {`,

@@ -24,11 +24,11 @@ var funcMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestFuncWaitsForAKeyThatIsHeldButNotLongerThanThereIsTime",
 	},
 	{
-		why:  "the handler is not told that its time-out is over",
+		why:  "the context of the handler does not end with its time-out",
 		file: "lambdawrap/func.go",
 		old:  `return context.WithTimeout(ctx, timeout)`,
 		new:  `return context.WithCancel(ctx)`,
-		pkg:  "lambdawrap", run: "TestTheHandlerOfFuncIsToldWhenItsTimeIsOverAndWhatItReturnsCounts",
+		pkg:  "lambdawrap", run: "TestTheContextOfAHandlerOfFuncEndsWithItsTimeAndWhatItReturnsCounts",
 	},
 	{
 		why:  "another input under the same key is answered with the result of the first",

@@ -138,14 +138,14 @@ var limitMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestTheTimeoutEndsTheContextOfAHandler",
 	},
 	{
-		why:  "handlers that do not obey their Timeout hold the invocation to its end",
+		why:  "handlers that ignore their Timeout hold the invocation to its end",
 		file: "lambdawrap/invocation.go",
 		old:  `closes := v.closed || v.overdue > 0 && v.overdue == v.tasks`,
 		new:  `closes := v.closed`,
 		pkg:  "lambdawrap", run: "TestWhenAllWorkersAreLateTheAnswerIsSent|TestABatchHandlerThatIsLateAfterItsTimeout",
 	},
 	{
-		why:  "messages go on being claimed although all workers are kept by handlers that do not obey their Timeout",
+		why:  "messages go on being claimed although all workers are kept by handlers that ignore their Timeout",
 		file: "lambdawrap/invocation.go",
 		old:  `stuck := v.overdue >= v.workers`,
 		new:  `stuck := v.overdue > v.workers`,

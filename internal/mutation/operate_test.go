@@ -125,7 +125,7 @@ var operateMutants = []mutant{
 		file: "idemddb/operate/scan.go",
 		old:  `b.left -= reserved`,
 		new:  `reserved = 0`,
-		pkg:  "idemddb/operate", run: "TestListOfALargeTableStaysWithinItsBudget",
+		pkg:  "idemddb/operate", run: "TestAPageThatIsBeingReadCountsForTheBudget",
 	},
 	{
 		why:  "a lease that is over by less than the clock skew is stuck",

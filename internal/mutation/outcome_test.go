@@ -44,7 +44,7 @@ var outcomeMutants = []mutant{
 		return`,
 		new: `	case settled != "" && c == nil:
 		return`,
-		pkg: "lambdawrap", run: "TestAHandler(Can|May)SettleItsClaimItself",
+		pkg: "lambdawrap", run: "TestAHandlerMay(Complete|ReleaseOrFail)ItsClaimItself",
 	},
 	{
 		why:  "a message whose key another worker holds comes back by the back-off alone, while the lease lasts",

@@ -38,6 +38,13 @@ var requestMutants = []mutant{
 		pkg:  "idemddb", run: "TestAReplyThatNeverComesLeavesTimeForAnotherTry",
 	},
 	{
+		why:  "an error without a response panics",
+		file: "internal/retry/judge.go",
+		old:  `ok && e.Response != nil && e.Response.Response != nil &&`,
+		new:  `ok && e.Response != nil &&`,
+		pkg:  "internal/retry", run: "TestWhatAnErrorSaysOfItsRequest/a_response_that_is_empty",
+	},
+	{
 		why:  "an answer to a completion without content is taken for success",
 		file: "idemddb/request.go",
 		old:  `if len(answer.Item) == 0 && !answer.Shared {`,
@@ -102,7 +109,7 @@ var requestMutants = []mutant{
 		pkg:  "idemddb", run: "TestAKeyWhoseStatementsStayThrottledIsClaimedByASingleRequest",
 	},
 	{
-		why:  "the sender of finished work does not hear that a shared request is sent again",
+		why:  "OnRetry is not called when a shared request is sent again",
 		file: "internal/groupcommit/call.go",
 		old: `for _, w := range c.open(c.writes) {
 		w.OnRetry()
@@ -111,7 +118,7 @@ var requestMutants = []mutant{
 		pkg: "idemddb", run: "TestOnRetryIsCalledForEachRetryOfASettlement",
 	},
 	{
-		why:  "the sender of finished work does not hear that a single request is sent again",
+		why:  "OnRetry is not called when a single request is sent again",
 		file: "idemddb/request.go",
 		old: `s.observeRetry(ctx, key, err)
 	onRetry(ctx)()`,

@@ -1,6 +1,6 @@
 package mutation
 
-// toolMutants change what the program idem asks, tells and refuses.
+// toolMutants change what the program idem asks, reports and refuses.
 var toolMutants = []mutant{
 	{
 		why:  "a dry run changes the record",

@@ -88,7 +88,9 @@ func judge(err error) verdict {
 		return refused
 	}
 
-	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && response.HTTPStatusCode() >= firstServerError {
+	// An error that a fake or a middleware made can lack its response, and HTTPStatusCode panics then.
+	e, ok := errors.AsType[*smithyhttp.ResponseError](err)
+	if ok && e.Response != nil && e.Response.Response != nil && e.HTTPStatusCode() >= firstServerError {
 		return unknown
 	}
 

@@ -39,6 +39,8 @@ func TestWhatAnErrorSaysOfItsRequest(t *testing.T) {
 		"DynamoDB failed":                      {coded("InternalServerError"), true, true, "InternalServerError"},
 		"a server failed, whatever its code":   {withStatus(503, coded("AccessDeniedException")), true, true, "AccessDeniedException"},
 		"a server failed, without a code":      {withStatus(500, io.EOF), true, true, noCode},
+		"an answer without a response":         {&smithyhttp.ResponseError{Err: coded("AccessDeniedException")}, false, false, "AccessDeniedException"},
+		"a response that is empty":             {&smithyhttp.ResponseError{Response: &smithyhttp.Response{}, Err: io.EOF}, true, true, noCode},
 		"denied":                               {withStatus(400, coded("AccessDeniedException")), false, false, "AccessDeniedException"},
 		"a code that nobody knows":             {coded("SomethingNew"), false, false, "SomethingNew"},
 		"an empty code":                        {coded(""), false, false, ""},

@@ -50,7 +50,7 @@ func cancels(codes ...string) answer {
 	}
 }
 
-// sent is a transaction with the answers that it gets and then that it is committed, and what it told.
+// sent is a transaction with the answers that it gets until it is committed, and how often its hooks were called.
 type sent struct {
 	*transact.Transaction
 

@@ -10,7 +10,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
-// answers returns what the turns were told: "yes", "no", or "" for those that wait.
+// answers returns the answers that the turns got: "yes", "no", or "" for those that wait.
 func answers(all []*turns.Turn) []string {
 	texts := make([]string, len(all))
 

@@ -31,7 +31,7 @@ const (
 	fullBatch = 10
 	timeout   = 3 * time.Second // of an invocation
 	quick     = 500 * time.Millisecond
-	patience  = 3 * time.Minute // until all messages are done
+	timeLimit = 3 * time.Minute // until all messages are done
 )
 
 // TestEachPaymentCountsOnceWhateverHappens demands of each scenario that each payment is in its account once, that its announcement

@@ -138,7 +138,7 @@ func (c *clients) sendEach(requests []request) {
 
 // send repeats a request until its answer is final, as a client does that has to know.
 func (c *clients) send(q request) {
-	ctx, cancel := context.WithTimeout(c.Context(), patience)
+	ctx, cancel := context.WithTimeout(c.Context(), timeLimit)
 	defer cancel()
 
 	for ctx.Err() == nil {
@@ -165,7 +165,7 @@ func (c *clients) send(q request) {
 		pass(20 * time.Millisecond) // Retry-After is one second, and the test has less time than a client
 	}
 
-	c.Errorf("%+v is not answered after %s", q, patience)
+	c.Errorf("%+v is not answered after %s", q, timeLimit)
 }
 
 var errLate = errors.New("the request is still on its way")

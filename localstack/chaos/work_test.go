@@ -15,9 +15,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// work runs the processes until no message is left or the patience is over.
+// work runs the processes until no message is left or the time limit is over.
 func (r *run) work() {
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.Context(), timeLimit)
 	defer cancel()
 
 	var all sync.WaitGroup
@@ -33,7 +33,7 @@ func (r *run) work() {
 	}
 
 	if left := r.queues.left(); left > 0 && ctx.Err() != nil { // otherwise the relay has sent them since
-		r.Errorf("%d messages are not done after %s", left, patience)
+		r.Errorf("%d messages are not done after %s", left, timeLimit)
 	}
 }
 

@@ -86,7 +86,7 @@ func drillStuck(t *testing.T, p *pipeline.Pipeline) {
 		"ok     retention: records answer for 30d0h")
 
 	if err := <-lost; err == nil {
-		t.Error("the worker that hangs was not told that it has lost its claim")
+		t.Error("the worker that hangs got no error although it has lost its claim")
 	}
 
 	send(t, p, pipeline.Payment(dead, dead, 7)) // as if it had been hidden until now

@@ -134,7 +134,7 @@ func (o *operator) idem(code int, args []string, screen ...string) {
 	}
 }
 
-// send sends the announcement of a payment by hand, to the queue that the alarm names.
+// send sends the announcement of a payment, as an operator does, to the queue that the alarm names.
 func (o *operator) send(id, why string) {
 	o.t.Helper()
 	o.idem(0, []string{"send", "--target", "payment.captured=" + o.named("payment.captured", ""), id, "--why", why, "--yes"},

@@ -18,7 +18,7 @@ import (
 
 const many, amount = 200, 7
 
-// testLoad sends 200 payments, each twice. inFlight tells how many invocations are under way; nil where nobody can tell.
+// testLoad sends 200 payments, each twice. inFlight returns how many invocations are under way; nil where that is not known.
 func testLoad(t *testing.T, p *pipeline.Pipeline, inFlight func() int) {
 	t.Helper()
 
@@ -152,7 +152,7 @@ func putAccount(t *testing.T, p *pipeline.Pipeline, name string, balance ddb.Att
 	}
 }
 
-// drop deletes the dead letter of a payment, as an operator does whom it tells nothing more.
+// drop deletes the dead letter of a payment, as an operator does who needs it no more.
 func drop(t *testing.T, p *pipeline.Pipeline, id string) {
 	t.Helper()
 

@@ -23,9 +23,10 @@ type interceptor struct {
 	Engine
 
 	requests      atomic.Int64
-	onRequest     onRequest // nil: every request is sent
-	withoutItems  bool      // a refusal loses its item
-	withoutTokens bool      // transactions lose their tokens, as after ten minutes, so that only the records decide
+	writes        atomic.Int64 // of records, outside of transactions; a shared request has several
+	onRequest     onRequest    // nil: every request is sent
+	withoutItems  bool         // a refusal loses its item
+	withoutTokens bool         // transactions lose their tokens, as after ten minutes, so that only the records decide
 
 	mu           sync.Mutex
 	transactions []sentTransaction
@@ -59,6 +60,8 @@ func (e *interceptor) TransactWriteItems(
 func (e *interceptor) UpdateItem(
 	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.UpdateItemOutput, error) {
+	e.writes.Add(1)
+
 	return intercept(ctx, e, func(ctx context.Context) (*dynamodb.UpdateItemOutput, error) {
 		return e.Engine.UpdateItem(ctx, in, opts...)
 	})
@@ -68,6 +71,8 @@ func (e *interceptor) UpdateItem(
 func (e *interceptor) PutItem(
 	ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.PutItemOutput, error) {
+	e.writes.Add(1)
+
 	return intercept(ctx, e, func(ctx context.Context) (*dynamodb.PutItemOutput, error) {
 		return e.Engine.PutItem(ctx, in, opts...)
 	})
@@ -125,6 +130,8 @@ type batchInterceptor struct {
 func (e *batchInterceptor) BatchExecuteStatement(
 	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.BatchExecuteStatementOutput, error) {
+	e.writes.Add(int64(len(in.Statements)))
+
 	for _, s := range in.Statements {
 		for _, p := range s.Parameters {
 			if text, ok := p.(*types.AttributeValueMemberS); ok {

@@ -22,10 +22,10 @@ var wraps = []struct {
 	{"SQS", 1, (*harness).handle}, {"SQS, 10 workers", 10, (*harness).handle}, {"Batch", 1, (*harness).whole},
 }
 
-func TestAnOutageEndsTheInvocationWhenThePatienceOfItsClaimsIsOver(t *testing.T) {
+func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T) {
 	t.Parallel()
 
-	for fault, patience := range map[idemddbtest.Fault]time.Duration{
+	for fault, retryTime := range map[idemddbtest.Fault]time.Duration{
 		idemddbtest.LostRequest: 5 * time.Second, idemddbtest.Throttle: 5 * time.Second, idemddbtest.ThrottleAccount: 5 * time.Second,
 		idemddbtest.ServerError: 5 * time.Second, idemddbtest.EmptyAnswer: 5 * time.Second, idemddbtest.LateReply: 5 * time.Second,
 		idemddbtest.AccessDenied: 0,
@@ -47,13 +47,13 @@ func TestAnOutageEndsTheInvocationWhenThePatienceOfItsClaimsIsOver(t *testing.T)
 						h.equal("runs", len(h.runs.all()), 0)
 						h.equal("lines", strings.Count(h.log.String(), "outcome=unanswered"), count)
 
-						// One try of a request that is never answered takes 100 ms when the patience is over.
+						// One try of a request that is never answered takes 100 ms when the retry time is over.
 						after := 1500 * time.Millisecond
 						if fault == idemddbtest.LateReply && h.store.Batch().Ahead() == 0 {
 							after += time.Duration(count) * 100 * time.Millisecond
 						}
 
-						if took < patience-time.Second/10 || took > patience+after {
+						if took < retryTime-time.Second/10 || took > retryTime+after {
 							h.Errorf("the invocation ends after %v", took)
 						}
 
@@ -83,7 +83,7 @@ func TestAnOutageEndsTheInvocationWhenThePatienceOfItsClaimsIsOver(t *testing.T)
 	}
 }
 
-func TestThePatienceOfClaimsIsAnOption(t *testing.T) {
+func TestTheRetryTimeOfClaimsIsAnOption(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{ClaimPatience: time.Second}, func(h *harness) {
 		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
@@ -94,7 +94,7 @@ func TestThePatienceOfClaimsIsAnOption(t *testing.T) {
 	})
 }
 
-func TestAnOutageThatIsShorterThanThePatienceCostsNoMessage(t *testing.T) {
+func TestAnOutageThatIsShorterThanTheRetryTimeOfClaimsFailsNoMessage(t *testing.T) {
 	t.Parallel()
 
 	for _, w := range wraps {
