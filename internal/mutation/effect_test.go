@@ -68,11 +68,9 @@ var effectMutants = []mutant{
 	{
 		why:  "a transaction that is not known to be committed is done",
 		file: "idemddb/errors.go",
-		old: `if errors.Is(err, open) {
-			return false
-		}`,
-		new: `_ = open`,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_without_an_answer",
+		old:  `return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)`,
+		new:  `return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrUncommitted)`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_without_an_answer",
 	},
 	{
 		why:  "effects of a record that was deleted are done",
