@@ -33,11 +33,11 @@ type acquisition struct {
 	last   stamp
 
 	// The answer. Exactly one of claim, record and err is set.
-	claim  *Claim
-	record *Record
-	err    error
-	result types.AttributeValue // of the record, as stored
-	unsent *storedRecord        // the record of the answer, if it has messages that are not sent
+	claim        *Claim
+	record       *Record
+	err          error
+	result       types.AttributeValue // of the record, as stored
+	unsentRecord *storedRecord        // the record of the answer, if it has messages that are not sent
 }
 
 var (
@@ -88,6 +88,22 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 	s.opts.Observe(ctx, a.event())
 
 	return a.claim, a.record, a.err
+}
+
+// useRecord does what the record that answers asks for, if there is one: it sends the messages that were left in it, and reads its result,
+// unless the caller does not need it.
+func (a *acquisition) useRecord(ctx context.Context, b *Batch) {
+	if a.record != nil && a.unsentRecord != nil {
+		a.sendLeft(ctx, b)
+	}
+
+	if a.record == nil || a.skipResult {
+		return
+	}
+
+	if err := a.store.readResult(ctx, a.record, a.result); err != nil {
+		a.record, a.err = nil, err
+	}
 }
 
 // newAcquisition returns ErrBadKey for a key that no record can have.
@@ -165,14 +181,14 @@ func (a *acquisition) ask(ctx context.Context, b *Batch, p retry.Policy) {
 		a.follow(ctx, p, a.recreate)
 	}
 
-	if a.claim != nil && !a.hold(ctx, p) {
+	if a.claim != nil && !a.ensureLease(ctx, p) {
 		a.claim, a.err = nil, keyError("claim", a.key, errLate)
 	}
 }
 
-// hold makes sure that a claim has at least half of the lease that it could have now: its answer may have come late, after an
+// ensureLease makes sure that a claim has at least half of the lease that it could have now: its answer may have come late, after an
 // outage or in a frozen process. It extends the lease once. It returns false if the claim is lost or its lease is over.
-func (a *acquisition) hold(ctx context.Context, p retry.Policy) bool {
+func (a *acquisition) ensureLease(ctx context.Context, p retry.Policy) bool {
 	now := a.store.stamp(a.deadline)
 	if possible := now.lease.Sub(now.now); a.claim.lease.Sub(now.now) >= possible/2 {
 		return true

@@ -114,7 +114,7 @@ func takeCommits(s *Store, waiting []*waitingCommit) (group, rest []*waitingComm
 	for _, w := range waiting {
 		ids := s.identities(w.partition, w.effects.Items)
 		more := 1 + len(w.effects.Items)
-		result := resultSize(w.own)
+		result := resultSize(w.value)
 		isFull := len(group) == commitMessages || items+more > commitItems || results+result > commitResults && len(group) > 0
 
 		if isFull || slices.ContainsFunc(ids, func(id string) bool { return id != "" && seen[id] }) {
@@ -236,7 +236,7 @@ func readAnswers(ctx context.Context, p retry.Policy, group []*waitingCommit, an
 			continue
 		}
 
-		w.read(answers[i], nil)
+		w.readAnswer(answers[i], nil)
 		w.follow(ctx, p, w.recreate)
 
 		w.alone = errors.Is(w.err, errChanged)

@@ -31,13 +31,13 @@ func (a *acquisition) conflict(found item) {
 	case err != nil:
 		a.err = keyError("claim", a.key, err)
 	case rec.isOwn(a.token):
-		a.own(rec)
+		a.recognize(rec)
 	case rec.expired(now) && (rec.State != stateInProgress || rec.Lease == nil || rec.leaseOver(now, s.opts.ClockSkew)):
 		a.err = &rareError{rec, true}
 	case !rec.matches(a.fingerprint):
 		a.err = keyError("claim", a.key, ErrMismatch)
 	case rec.State == stateCompleted && len(rec.Outbox) > 0:
-		a.record, a.result, a.unsent = rec.record(a.key), rec.Result, rec
+		a.record, a.result, a.unsentRecord = rec.record(a.key), rec.Result, rec
 	case rec.State == stateCompleted:
 		a.record, a.result = rec.record(a.key), rec.Result
 
@@ -53,9 +53,9 @@ func (a *acquisition) conflict(found item) {
 	}
 }
 
-// own reads a record that has this call's owner token: an earlier try was applied, and its answer was lost. If the key was ended or
+// recognize reads a record that has this call's owner token: an earlier try was applied, and its answer was lost. If the key was ended or
 // released meanwhile, by another claimant or an operator, the claim is not held.
-func (a *acquisition) own(rec *storedRecord) {
+func (a *acquisition) recognize(rec *storedRecord) {
 	switch {
 	case rec.State == stateFailed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
@@ -97,7 +97,7 @@ func (a *acquisition) recreate(ctx context.Context, p retry.Policy, old *storedR
 	case err != nil:
 		a.err = keyError("claim", a.key, err)
 	case own != nil:
-		a.own(own)
+		a.recognize(own)
 	default:
 		a.take(a.fenceAfter(old), 1, false, a.last.lease)
 	}

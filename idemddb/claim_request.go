@@ -1,6 +1,7 @@
 package idemddb
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -12,8 +13,59 @@ import (
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
-// single returns the claim as a request of its own.
-func (a *acquisition) single() *dynamodb.UpdateItemInput {
+// Single makes one try of the claim with a request of its own.
+func (a *acquisition) Single(ctx context.Context) groupcommit.Answer {
+	return a.store.updateItem(ctx, a.input())
+}
+
+// Statement returns the claim as one statement of a shared request.
+func (a *acquisition) Statement() types.BatchStatementRequest {
+	s := a.store
+	a.last = s.stamp(a.deadline)
+
+	switch {
+	case a.insert:
+		return a.insertion()
+	case a.fingerprint != "":
+		return write{a.partition, s.expr.againFP, s.expr.setAgain + updateSetFP, a.values()}.statement(s)
+	default:
+		return write{a.partition, s.expr.again, s.expr.setAgain + updateDropFP, a.values()}.statement(s)
+	}
+}
+
+// Read takes the answer to the last try.
+func (a *acquisition) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
+	if answer.Err == nil {
+		return a.won(answer)
+	}
+
+	_, duplicate := errors.AsType[*types.DuplicateItemException](answer.Err)
+	found, isRefused := retry.Refusal(answer.Err)
+
+	switch {
+	case (duplicate || isRefused && found == nil) && answer.Shared: // there is a record after all, or there is none
+		if a.turns++; a.turns == maxTurns {
+			return groupcommit.SendSingle, nil
+		}
+
+		a.insert = !duplicate
+
+		return groupcommit.SendOther, nil
+	case isRefused && found == nil:
+		a.err = keyError("claim", a.key, fmt.Errorf("%w: %w", errChanged, answer.Err))
+
+		return groupcommit.Answered, nil
+	case isRefused:
+		a.conflict(found)
+
+		return groupcommit.Answered, nil
+	default:
+		return groupcommit.SendAgain, answer.Err
+	}
+}
+
+// input returns the claim as an UpdateItem, with the present time.
+func (a *acquisition) input() *dynamodb.UpdateItemInput {
 	s := a.store
 	a.last = s.stamp(a.deadline)
 
@@ -38,21 +90,6 @@ func (a *acquisition) single() *dynamodb.UpdateItemInput {
 		ExpressionAttributeValues:           values,
 		ReturnValues:                        types.ReturnValueAllNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-}
-
-// statement returns the claim as one statement of a shared request.
-func (a *acquisition) statement() types.BatchStatementRequest {
-	s := a.store
-	a.last = s.stamp(a.deadline)
-
-	switch {
-	case a.insert:
-		return a.insertion()
-	case a.fingerprint != "":
-		return write{a.partition, s.expr.againFP, s.expr.setAgain + updateSetFP, a.values()}.statement(s)
-	default:
-		return write{a.partition, s.expr.again, s.expr.setAgain + updateDropFP, a.values()}.statement(s)
 	}
 }
 
@@ -147,37 +184,6 @@ func (s *Store) stamp(deadline time.Time) stamp {
 	now := s.opts.Now()
 
 	return stamp{now: now, lease: time.UnixMilli(now.Add(lease).UnixMilli())}
-}
-
-// read takes the answer to the last try.
-func (a *acquisition) read(answer groupcommit.Answer) (groupcommit.Step, error) {
-	if answer.Err == nil {
-		return a.won(answer)
-	}
-
-	_, duplicate := errors.AsType[*types.DuplicateItemException](answer.Err)
-	found, isRefused := retry.Refusal(answer.Err)
-
-	switch {
-	case (duplicate || isRefused && found == nil) && answer.Shared: // there is a record after all, or there is none
-		if a.turns++; a.turns == maxTurns {
-			return groupcommit.SendSingle, nil
-		}
-
-		a.insert = !duplicate
-
-		return groupcommit.SendOther, nil
-	case isRefused && found == nil:
-		a.err = keyError("claim", a.key, fmt.Errorf("%w: %w", errChanged, answer.Err))
-
-		return groupcommit.Answered, nil
-	case isRefused:
-		a.conflict(found)
-
-		return groupcommit.Answered, nil
-	default:
-		return groupcommit.SendAgain, answer.Err
-	}
 }
 
 // won reads the answer to a claim that was applied. A claim with a wrong fencing token could never be completed, so an answer from

@@ -23,7 +23,7 @@ const minCommitRetention = time.Hour
 //
 // Errors: those of [Store.Claim] and *EffectError, with nothing written (see [EffectError].Unknown); ErrUncommitted (perhaps written,
 // perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if it is below
-// one hour; and the errors of [Stage], with nothing sent.
+// one hour; and ErrBadEffects, with nothing sent.
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
 	c, err := s.newCommit(ctx, key, opts)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *committing) start(
 	if !c.cached() {
 		c.trace = s.trace(ctx)
 
-		c.own, omitted = s.resultValue(ctx, owner{partition: c.partition, token: c.token}, result, omitted, e)
+		c.value, omitted = s.resultValue(ctx, owner{partition: c.partition, token: c.token}, result, omitted, e)
 
 		c.next = c.run
 		if b != nil && !c.redelivered {
@@ -96,7 +96,7 @@ type committing struct {
 	effects Effects
 	maxWait time.Duration         // ClaimOptions.Wait
 	next    func(context.Context) // makes the next try; nil if the key is known to be completed
-	own     types.AttributeValue  // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
+	value   types.AttributeValue  // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
 	done    storedRecord          // as it was committed
 	sent    bool                  // a transaction of its own was sent
 	unknown bool                  // an earlier transaction had no answer, so it may be applied yet
@@ -146,13 +146,13 @@ func (c *committing) send(ctx context.Context, p retry.Policy, record *types.Tra
 	answer := t.Add(record, c.effects.Items)
 	err := t.Send(ctx, p)
 	c.sent, c.unknown = true, t.Unknown
-	c.read(answer, err)
+	c.readAnswer(answer, err)
 }
 
 // recordItem returns the part of the transaction that writes the record: it claims and completes the key.
 func (c *committing) recordItem() *types.TransactWriteItem {
 	s := c.store
-	c.done = s.completion(c.tx, c.effects, c.own)
+	c.done = s.completion(c.tx, c.effects, c.value)
 	c.last = stamp{now: time.UnixMilli(c.done.Done)}
 
 	set := c.done.update(updateCommit) + s.expr.setTrace
@@ -168,8 +168,8 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 	return s.recordUpdate(c.partition, condition, update, c.done.values(s, c.partition, values), s.expr.names)
 }
 
-// read takes the answer to a transaction.
-func (c *committing) read(answer *transact.Part, err error) {
+// readAnswer takes the answer to a transaction.
+func (c *committing) readAnswer(answer *transact.Part, err error) {
 	switch {
 	case err != nil:
 		c.err = fmt.Errorf("%w: %w", keyError("commit", c.key, c.store.explain(err)), ErrUncommitted)
@@ -198,7 +198,7 @@ func (c *committing) recognizes(found item) bool {
 // recreate commits a record past its retention by a whole new record in its place.
 func (c *committing) recreate(ctx context.Context, p retry.Policy, old *storedRecord) {
 	s := c.store
-	c.done = s.completion(c.tx, c.effects, c.own)
+	c.done = s.completion(c.tx, c.effects, c.value)
 	c.last = stamp{now: time.UnixMilli(c.done.Done), lease: time.UnixMilli(c.done.Done)}
 
 	record := c.newRecord(c.fenceAfter(old))

@@ -17,8 +17,8 @@ import (
 //
 // Errors: ErrFenced, with nothing written (the key was taken over, settled or deleted); *EffectError (the condition of an item was
 // false: nothing was written, and the claim is still held); ErrUncommitted (perhaps written, perhaps not: the record decides; do not
-// acknowledge the message); ErrTooLarge (committed without the result); ErrNotStaged (an error of [Stage] was ignored), and the errors of
-// [Stage], with nothing sent.
+// acknowledge the message); ErrTooLarge (committed without the result); ErrNotStaged (an error of [Stage] was ignored) and ErrBadEffects, with
+// nothing sent.
 func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) error {
 	c.mustExist()
 

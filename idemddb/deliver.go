@@ -65,10 +65,10 @@ func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, re
 func (a *acquisition) sendLeft(ctx context.Context, b *Batch) {
 	var err error
 
-	if s := a.store; s.opts.Now().Sub(time.UnixMilli(a.unsent.Done)) < unsentAfter {
+	if s := a.store; s.opts.Now().Sub(time.UnixMilli(a.unsentRecord.Done)) < unsentAfter {
 		err = s.unsent(ctx, a.key, nil)
 	} else {
-		err = s.sendNow(ctx, b, a.key, a.partition, a.unsent)
+		err = s.sendNow(ctx, b, a.key, a.partition, a.unsentRecord)
 	}
 
 	if err != nil {

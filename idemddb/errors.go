@@ -210,3 +210,13 @@ func joinCause(reason, last string) string {
 
 	return errorText(errors.New(reason + "; last failure: " + last))
 }
+
+// isPermanent reports whether an error is marked as one that no retry mends.
+func isPermanent(err error) bool {
+	p, ok := errors.AsType[interface {
+		error
+		Permanent() bool
+	}](err)
+
+	return ok && p.Permanent()
+}

@@ -40,7 +40,7 @@ func TestTheStepsOfTheDocsReportFailedWorkAndAcknowledgeFinishedWork(t *testing.
 	errClosed := errors.New("the bank is closed")
 	byClaim := func(f *fixture, charge func() error) error {
 		claim := claim(f, f.store, "k")
-		defer claim.Release(f.Context(), nil) //nolint:errcheck // as in the docs
+		defer claim.Release(f.Context(), nil)
 
 		if err := charge(); err != nil {
 			return errors.Join(err, claim.Release(f.Context(), err))

@@ -47,6 +47,25 @@ type rejecting struct {
 	permanent bool
 }
 
+// Single makes one try.
+func (r *rejecting) Single(ctx context.Context) groupcommit.Answer {
+	return r.store.updateItem(ctx, r.input())
+}
+
+// Read takes the answer. A record that an earlier try of this call wrote is a success.
+func (r *rejecting) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
+	if found, ok := retry.Refusal(answer.Err); ok && found != nil {
+		if rec, err := r.store.decode(found); err == nil && rec.isOwn(r.token) {
+			return groupcommit.Answered, nil
+		}
+	}
+
+	does, err := r.acquisition.Read(answer)
+	r.claim = nil
+
+	return does, err
+}
+
 // run writes the record.
 func (r *rejecting) run(ctx context.Context, p retry.Policy) {
 	if err := r.store.send(ctx, nil, r.key, p, r); err != nil {
@@ -79,9 +98,9 @@ func (r *rejecting) state() types.AttributeValue {
 	return inProgressValue
 }
 
-func (r *rejecting) single() *dynamodb.UpdateItemInput {
+func (r *rejecting) input() *dynamodb.UpdateItemInput {
 	s := r.store
-	in := r.acquisition.single()
+	in := r.acquisition.input()
 	values := in.ExpressionAttributeValues
 	values[":err"] = stringValue(r.cause)
 	values[":state"] = r.state()
@@ -98,18 +117,4 @@ func (r *rejecting) single() *dynamodb.UpdateItemInput {
 	}
 
 	return in
-}
-
-// read takes the answer. A record that an earlier try of this call wrote is a success.
-func (r *rejecting) read(answer groupcommit.Answer) (groupcommit.Step, error) {
-	if found, ok := retry.Refusal(answer.Err); ok && found != nil {
-		if rec, err := r.store.decode(found); err == nil && rec.isOwn(r.token) {
-			return groupcommit.Answered, nil
-		}
-	}
-
-	does, err := r.acquisition.read(answer)
-	r.claim = nil
-
-	return does, err
 }

@@ -15,17 +15,6 @@ import (
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
-// request is one conditional write on one record, with all of its tries. It can be sent as an UpdateItem of its own or as one
-// statement of a shared BatchExecuteStatement. Each try builds it anew, so that it has the current time. Only one goroutine at a
-// time uses it.
-type request interface {
-	single() *dynamodb.UpdateItemInput
-	statement() types.BatchStatementRequest
-
-	// read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step.
-	read(answer groupcommit.Answer) (groupcommit.Step, error)
-}
-
 // write is one conditional update of one record.
 type write struct {
 	partition         string
@@ -62,11 +51,13 @@ type fencedWrite struct {
 	refusal error         // ErrFenced
 }
 
-func (f *fencedWrite) single() *dynamodb.UpdateItemInput { return f.build().input(f.store) }
+func (f *fencedWrite) Single(ctx context.Context) groupcommit.Answer {
+	return f.store.updateItem(ctx, f.build().input(f.store))
+}
 
-func (f *fencedWrite) statement() types.BatchStatementRequest { return f.build().statement(f.store) }
+func (f *fencedWrite) Statement() types.BatchStatementRequest { return f.build().statement(f.store) }
 
-func (f *fencedWrite) read(answer groupcommit.Answer) (groupcommit.Step, error) {
+func (f *fencedWrite) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
 	if answer.Err == nil {
 		if len(answer.Item) == 0 && !answer.Shared {
 			return groupcommit.SendAgain, retry.ErrNoContent
@@ -126,38 +117,27 @@ var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
 	o.DisableValidateResponseChecksum = true
 }}
 
-// send sends a request until it is answered, in a shared request if there is a batch. Its error is that of a request without an
+// send sends a conditional write of one record until it is answered: as an UpdateItem of its own, or if there is a batch as a statement of
+// a shared request. Each try builds the write anew, so that it has the current time. The error of send is that of a write without an
 // answer.
-func (s *Store) send(ctx context.Context, b *Batch, key string, p retry.Policy, r request) error {
-	write := groupcommit.Write{Request: sending{r, s}, Key: key, Policy: p, OnRetry: onRetry(ctx)}
-
+func (s *Store) send(ctx context.Context, b *Batch, key string, p retry.Policy, r groupcommit.Request) error {
 	if b != nil && b.queue != nil {
+		write := groupcommit.Write{Request: r, Key: key, Policy: p, OnRetry: onRetry(ctx)}
 		if done, err := b.queue.Send(ctx, write); done {
 			return err //nolint:wrapcheck // its caller names the key
 		}
 	}
 
 	return s.retry(ctx, key, p, func(ctx context.Context) error {
-		_, err := write.Read(write.Single(ctx))
+		_, err := r.Read(r.Single(ctx))
 
 		return err //nolint:wrapcheck // its caller names the key
 	})
 }
 
-// sending is a request of a Store, as it is sent.
-type sending struct {
-	request
-
-	store *Store
-}
-
-func (s sending) Statement() types.BatchStatementRequest { return s.statement() }
-
-func (s sending) Read(answer groupcommit.Answer) (groupcommit.Step, error) { return s.read(answer) }
-
-// Single makes one try with a request of its own.
-func (s sending) Single(ctx context.Context) groupcommit.Answer {
-	out, err := s.store.api.UpdateItem(ctx, s.single(), sdkOptions...)
+// updateItem makes one try of a write with a request of its own.
+func (s *Store) updateItem(ctx context.Context, in *dynamodb.UpdateItemInput) groupcommit.Answer {
+	out, err := s.api.UpdateItem(ctx, in, sdkOptions...)
 	answer := groupcommit.Answer{Err: err}
 
 	if err == nil && out != nil {

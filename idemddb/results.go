@@ -168,22 +168,6 @@ func (s *Store) readResult(ctx context.Context, rec *Record, stored types.Attrib
 	return nil
 }
 
-// useRecord does what the record that answers asks for, if there is one: it sends the messages that were left in it, and reads its result,
-// unless the caller does not need it.
-func (a *acquisition) useRecord(ctx context.Context, b *Batch) {
-	if a.record != nil && a.unsent != nil {
-		a.sendLeft(ctx, b)
-	}
-
-	if a.record == nil || a.skipResult {
-		return
-	}
-
-	if err := a.store.readResult(ctx, a.record, a.result); err != nil {
-		a.record, a.err = nil, err
-	}
-}
-
 func (s *Store) get(ctx context.Context, name string) (b []byte, err error) {
 	if s.opts.Results == nil {
 		return nil, errNoResults

@@ -137,7 +137,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "the effects of a CompleteWith that was refused are written by the next one",
-		file: "idemddb/effects.go",
+		file: "idemddb/stage.go",
 		old:  `s.closed, s.sent = false, nil`,
 		new:  `s.closed, s.effects = false, *s.sent`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_refused_effect_writes_nothing",
@@ -201,7 +201,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "Stage does not keep that it refused something",
-		file: "idemddb/effects.go",
+		file: "idemddb/stage.go",
 		old: `} else if s.failed == nil {
 		s.failed = fmt.Errorf("%w: %w", ErrNotStaged, err)
 	}`,
@@ -210,7 +210,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "Unstage does not forget what Stage refused",
-		file: "idemddb/effects.go",
+		file: "idemddb/stage.go",
 		old:  `s.effects, s.staged, s.failed = Effects{}, false, nil`,
 		new:  `s.effects, s.staged = Effects{}, false`,
 		pkg:  "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",

@@ -69,7 +69,7 @@ var resultMutants = []mutant{
 	},
 	{
 		why:  "a batch's messages read results that they do not need",
-		file: "idemddb/results.go",
+		file: "idemddb/acquire.go",
 		old:  `if a.record == nil || a.skipResult {`,
 		new:  `if a.record == nil {`,
 		pkg:  "idemddb", run: "TestSkipResultReadsNone",

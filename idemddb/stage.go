@@ -1,0 +1,174 @@
+package idemddb
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/idemddb/go-idemddb/internal/transactitem"
+)
+
+// Stage adds effects to the completion of the claim whose work runs with this context: they are written when the work has succeeded, in
+// one transaction with its completion. If the work fails, they are dropped. Stage(ctx, Effects{}) says that there is nothing to
+// write. Stage copies what it is given and is safe for concurrent use. It makes no request.
+//
+// Errors: ErrNoClaim if the context has no claim, as in lambdawrap.Batch; ErrFenced if the claim was settled, or its handler did not return
+// in time; and ErrBadEffects, with a text that names the item or the message, if DynamoDB could only refuse it: more than 99 items, an item twice, the record
+// itself, more than 4 MB of items, messages that do not fit into the record. Work that goes on after that error, and returns none, is not
+// completed: its completion is ErrNotStaged, unless [Unstage] was called since.
+func Stage(ctx context.Context, e Effects) error {
+	s := stagingOf(ctx)
+	if s == nil {
+		return fmt.Errorf("idemddb: stage: %w", ErrNoClaim)
+	}
+
+	return s.add(e)
+}
+
+// Unstage forgets what was staged with this context, and what Stage refused, for a handler that tries again inside of itself.
+func Unstage(ctx context.Context) {
+	if s := stagingOf(ctx); s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		s.effects, s.staged, s.failed = Effects{}, false, nil
+	}
+}
+
+// staging holds what a handler stages, until its claim is completed.
+type staging struct {
+	store     *Store
+	key       string
+	partition string // of the own record, which must not be staged
+
+	mu      sync.Mutex
+	staged  bool // Stage was called, perhaps with nothing
+	closed  bool // Stage is refused: the claim was settled, or its handler did not return in time
+	effects Effects
+	failed  error    // ErrNotStaged with the first error of Stage: the work must not count as done without what was refused
+	sent    *Effects // of a CompleteWith that is under way, or whose outcome is not known
+}
+
+// stagingOf returns the staging of the innermost work that runs with a context.
+func stagingOf(ctx context.Context) *staging {
+	switch work := ctx.Value(workKey{}).(type) {
+	case *Claim:
+		return &work.staging
+	case *staging:
+		return work
+	default:
+		return nil
+	}
+}
+
+func (s *staging) add(e Effects) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.closed {
+		return fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w",
+			KeyHash(s.key), ErrFenced)
+	}
+
+	all, err := s.with(e)
+	if err == nil {
+		s.effects, s.staged = all, true
+	} else if s.failed == nil {
+		s.failed = fmt.Errorf("%w: %w", ErrNotStaged, err)
+	}
+
+	return err
+}
+
+// failure says why work is not done although it returned no error: Stage refused what it has to write.
+func (s *staging) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.failed
+}
+
+// with returns what is staged together with e, which it copies. It is called with s.mu held.
+func (s *staging) with(e Effects) (Effects, error) {
+	all := Effects{
+		Items:    slices.Concat(s.effects.Items, transactitem.Copy(e.Items)),
+		Messages: slices.Concat(s.effects.Messages, copyMessages(e.Messages)),
+	}
+
+	if err := s.store.checkEffects(s.partition, all); err != nil {
+		return Effects{}, fmt.Errorf("idemddb: stage: %w", err)
+	}
+
+	first, earlier := len(s.effects.Items), s.effects.Refused
+
+	all.Refused = func(refused *EffectError) error {
+		meaning := e.Refused
+		if refused.Index < first {
+			meaning = earlier
+		}
+
+		if meaning == nil {
+			return refused
+		}
+
+		return meaning(refused)
+	}
+
+	return all, nil
+}
+
+// take ends the staging and returns what a completion writes. After a CompleteWith whose outcome is not known, it returns the same effects
+// again.
+func (s *staging) take() Effects {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.closed = true
+
+	if s.sent != nil {
+		return *s.sent
+	}
+
+	return s.effects
+}
+
+// takeWith is take for a CompleteWith. The effects that CompleteWith was given are not staged: if it is refused, the next call has its own.
+func (s *staging) takeWith(e Effects) (Effects, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	all, err := s.with(e)
+	if err != nil {
+		return Effects{}, err
+	}
+
+	s.closed = true
+	s.sent = &all
+
+	return all, nil
+}
+
+// end ends the staging without a completion.
+func (s *staging) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.closed = true
+}
+
+// reopen lets the work stage again: nothing of what was taken is written.
+func (s *staging) reopen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.closed, s.sent = false, nil
+}
+
+// written forgets what was taken: it is committed.
+func (s *staging) written() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.effects, s.sent = Effects{}, nil
+}
