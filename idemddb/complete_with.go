@@ -15,10 +15,10 @@ import (
 // CompleteWith is Complete together with effects: they are written in one transaction, all of them or none. Without effects it is
 // Complete. What was staged with [Stage] is written, too. It costs 1 request; and 2 WCU for each KB of the record and of each item.
 //
-// Errors: ErrFenced, with nothing written (the key was taken over, settled or deleted); *EffectError (the condition of an item was
-// false: nothing was written, and the claim is still held); ErrUncommitted (perhaps written, perhaps not: the record decides; do not
-// acknowledge the message); ErrTooLarge (committed without the result); ErrNotStaged (an error of [Stage] was ignored) and ErrBadEffects, with
-// nothing sent.
+// Errors: ErrFenced, with nothing written (the key was taken over, settled or deleted); *EffectError (the condition of an item was false:
+// nothing was written, and the claim is still held); ErrUncommitted (perhaps written, perhaps not: the record decides; do not acknowledge
+// the message); ErrTooLarge (committed without the result); ErrNotStaged (an error of [Stage] was ignored) and ErrBadEffects, with nothing
+// sent.
 func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) error {
 	c.mustExist()
 

@@ -40,7 +40,7 @@ type EffectError struct {
 
 	refused func(*EffectError) error
 	message string // DynamoDB's
-	cause   error  // of a request that was refused as a whole
+	cause   error  // the error of a request that DynamoDB refused as a whole; nil if it refused one item
 }
 
 // Error says which item was refused, with the text of DynamoDB.

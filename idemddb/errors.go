@@ -79,7 +79,7 @@ var (
 	ErrCorrupt = errors.New("record unreadable")
 )
 
-// InProgressError is the ErrInProgress of one key.
+// InProgressError is returned, as ErrInProgress, for a key that another worker holds.
 type InProgressError struct {
 	Key   string    // as claimed
 	Until time.Time // the end of the lease by the holder's clock, if it is not renewed; a takeover is possible ClockSkew later
@@ -96,7 +96,7 @@ func (e *InProgressError) Error() string {
 // Unwrap returns ErrInProgress.
 func (*InProgressError) Unwrap() error { return ErrInProgress }
 
-// FencedError is the ErrFenced of one claim.
+// FencedError is returned, as ErrFenced, for a claim whose write was refused.
 type FencedError struct {
 	Key     string  // as claimed
 	Held    int64   // the fencing token of the claim whose write was refused
@@ -143,7 +143,7 @@ func (e *FencedError) other() *Record {
 	return e.Record
 }
 
-// FailedError is the ErrFailed of one key.
+// FailedError is returned, as ErrFailed, for a key that has ended for good.
 type FailedError struct {
 	Key      string // as claimed
 	Cause    string // text of the last failure, bounded
@@ -158,11 +158,11 @@ func (e *FailedError) Error() string {
 // Unwrap returns ErrFailed.
 func (*FailedError) Unwrap() error { return ErrFailed }
 
-// IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil: then acknowledge the message.
-// It is the one rule for callers of Complete, for [Do] and for wrappers. It is true also if the completion is not recorded, because the work
-// has succeeded, and would be done twice if it ran again. It is false if another worker holds the key and has not completed it, so that
-// the key still needs that worker, or if the record is unreadable. Work with staged effects is done only if the key is completed, because
-// they have not happened otherwise. For an error that no completion returns it is false.
+// IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil. If it is, acknowledge the
+// message. It is the one rule for callers of Complete, for [Do] and for wrappers. It is true also if the completion is not recorded,
+// because the work has succeeded, and would be done twice if it ran again. It is false if another worker holds the key and has not
+// completed it, so that the key still needs that worker, or if the record is unreadable. Work with staged effects is done only if the key
+// is completed, because they have not happened otherwise. For an error that no completion returns it is false.
 func IsDone(err error) bool {
 	fenced, ok := errors.AsType[*FencedError](err)
 

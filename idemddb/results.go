@@ -41,7 +41,8 @@ type keptResult struct {
 	Sum    []byte `dynamodbav:"sum"`
 }
 
-// keptResultOf returns false for a result of another kind: none, one in the record, or one that was omitted.
+// keptResultOf returns which result in Options.Results the attribute names. It returns false if the attribute is anything else: a result
+// that stands in the record, the mark of one that was omitted, or nil.
 func keptResultOf(result types.AttributeValue) (keptResult, bool) {
 	m, ok := result.(*types.AttributeValueMemberM)
 	if !ok {

@@ -354,29 +354,29 @@ func TestAProcessWithoutResultsSaysWhatItLacks(t *testing.T) {
 	})
 }
 
-// A zombie completes after its successor, and before it. The winner's result is replayed either way.
-func TestAZombieDoesNotOverwriteTheResultOfItsSuccessor(t *testing.T) {
+// A fenced worker completes after its successor, and before it. The winner's result is replayed either way.
+func TestAFencedWorkerDoesNotOverwriteTheResultOfItsSuccessor(t *testing.T) {
 	t.Parallel()
 
-	for name, zombieFirst := range map[string]bool{"after": false, "before": true} {
+	for name, loserFirst := range map[string]bool{"after": false, "before": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			kept := &shelf{}
 
 			bubble(t, &idemddb.Options{Results: kept}, func(f *fixture) {
-				zombie := claim(f, f.store, "k")
+				loser := claim(f, f.store, "k")
 				<-time.After(time.Minute)
 
 				winner := claim(f, f.store, "k")
-				if zombieFirst {
-					is(f, zombie.Complete(f.Context(), large("z")), idemddb.ErrFenced)
+				if loserFirst {
+					is(f, loser.Complete(f.Context(), large("z")), idemddb.ErrFenced)
 				}
 
 				must(f, winner.Complete(f.Context(), large("w")))
 
-				if !zombieFirst {
-					err := zombie.Complete(f.Context(), large("z"))
+				if !loserFirst {
+					err := loser.Complete(f.Context(), large("z"))
 
 					fenced, ok := errors.AsType[*idemddb.FencedError](err)
 					if !ok || fenced.Record == nil || !bytes.Equal(fenced.Record.Result, large("w")) {

@@ -14,9 +14,9 @@ import (
 // write. Stage copies what it is given and is safe for concurrent use. It makes no request.
 //
 // Errors: ErrNoClaim if the context has no claim, as in lambdawrap.Batch; ErrFenced if the claim was settled, or its handler did not return
-// in time; and ErrBadEffects, with a text that names the item or the message, if DynamoDB could only refuse it: more than 99 items, an item twice, the record
-// itself, more than 4 MB of items, messages that do not fit into the record. Work that goes on after that error, and returns none, is not
-// completed: its completion is ErrNotStaged, unless [Unstage] was called since.
+// in time; and ErrBadEffects, with a text that names the item or the message, if DynamoDB could only refuse it: more than 99 items, an item
+// twice, the record itself, more than 4 MB of items, messages that do not fit into the record. Work that goes on after that error, and
+// returns none, is not completed: its completion is ErrNotStaged, unless [Unstage] was called since.
 func Stage(ctx context.Context, e Effects) error {
 	s := stagingOf(ctx)
 	if s == nil {

@@ -192,7 +192,7 @@ func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOpti
 	return w, Ending{}
 }
 
-// beginCommit begins work without a claim, unless the cache knows that the key is completed.
+// beginCommit begins work without a claim, unless the cache holds the record of the completed key.
 func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 	c, err := w.store.newCommit(ctx, key, w.opts)
 	if err != nil {

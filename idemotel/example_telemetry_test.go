@@ -67,7 +67,7 @@ func Example() {
 		}
 	}
 
-	runs := map[string]string{} // :: span id → outcome
+	runs := map[string]string{} // by span id: outcome
 
 	for _, span := range exporter.GetSpans().Snapshots() { // they are exported when the function answers
 		outcome := valueOf(span, "idemddb.outcome")

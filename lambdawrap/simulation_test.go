@@ -88,12 +88,12 @@ type simulation struct {
 	broken  []string
 	outage  time.Time // until when all requests fail
 	queue   []*queued
-	effects map[string]int // :: key → handlers that succeeded
+	effects map[string]int // by key: handlers that succeeded
 	runs    []*run
-	begun   map[string]int       // :: key → how many handlers have begun
-	ended   map[string]bool      // :: message id → done, as far as OnMessage or the answer says
-	taken   map[string]bool      // :: message id → the dead-letter hook took it
-	unsafe  map[string]time.Time // :: key → when a renewal of its lease met a fault, for the last time
+	begun   map[string]int       // by key: how many handlers have begun
+	ended   map[string]bool      // by message id: done, as far as OnMessage or the answer says
+	taken   map[string]bool      // by message id: the dead-letter hook took it
+	unsafe  map[string]time.Time // by key: when a renewal of its lease met a fault, for the last time
 }
 
 // queued is a message in the queue.
@@ -425,7 +425,7 @@ func (s *simulation) comesBack(q *queued) {
 
 // checkGroups checks that nothing which ran behind a failed message of its FIFO group is reported done.
 func (s *simulation) checkGroups(c *call, taken []*queued, failed []string) {
-	first := map[string]string{} // :: group → id of its first message that failed
+	first := map[string]string{} // by group: id of its first message that failed
 
 	for _, q := range taken {
 		isFailed := slices.Contains(failed, q.MessageId)

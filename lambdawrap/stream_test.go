@@ -91,7 +91,7 @@ func TestOnePoisonAmong10000RecordsIsParkedAndAllOthersRunOnce(t *testing.T) {
 				h.equal("parked", parked.all(), []string{poison.MessageId + " true"})
 				h.equal("invocations", s.invocations, len(s.records)/size+attempts)
 
-				want := map[string]int{} // :: sequence number → runs
+				want := map[string]int{} // by sequence number: runs
 				for _, m := range s.records {
 					want[m.MessageId] = 1
 				}

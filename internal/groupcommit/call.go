@@ -170,8 +170,8 @@ func (c *call) finishEnded(ctx context.Context, err error) {
 	c.finish(err, slices.DeleteFunc(c.open(c.writes), func(w *write) bool { return goesOn && !w.Policy.IsOver() })...)
 }
 
-// finish answers the writes that have no answer. All of them count as answered before a writer can write again: its next write waits for
-// those of the others.
+// finish answers those of the writes that have no answer yet. It marks all of them as answered before any writer runs again, so that the
+// next writes of these writers can share a request.
 func (c *call) finish(err error, writes ...*write) {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()

@@ -95,7 +95,7 @@ func (a *Held) HasTrailers() bool {
 	return len(a.sent["Trailer"]) > 0
 }
 
-// Send sends the answer as the answer of a first run.
+// Send sends the answer to the client, as that of a request whose work has run now.
 func (a *Held) Send() {
 	header := a.w.Header()
 	replaceHeader(header, a.sent)

@@ -7,7 +7,7 @@ var resultMutants = []mutant{
 		file: "idemddb/results.go",
 		old:  `digest(o.partition) + "/" + o.token + "-" + digestText(sum)[:sumInName]`,
 		new:  `digest(o.partition)`,
-		pkg:  "idemddb", run: "TestAZombieDoesNotOverwriteTheResultOfItsSuccessor",
+		pkg:  "idemddb", run: "TestAFencedWorkerDoesNotOverwriteTheResultOfItsSuccessor",
 	},
 	{
 		why:  "the name of a result lacks its digest, so a second completion of a claim overwrites the first one's",

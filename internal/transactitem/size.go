@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Size returns about how many bytes of the items are sent.
+// Size returns about how many bytes the items have in a request.
 func Size(items ...types.TransactWriteItem) int {
 	size := 0
 

@@ -254,8 +254,8 @@ type Turn struct {
 	refusals int // of records, that were known when its own was sent last
 }
 
-// Answer gives true when the message may be claimed, or has its worker if it needs no claim. It gives false if nothing starts any more; then
-// the turn is over.
+// Answer gives true when the message may be claimed, or has its worker if it needs no claim. It gives false if nothing starts any more;
+// then the turn is over.
 func (t *Turn) Answer() <-chan bool { return t.answer }
 
 // Leave gives back the place or the worker of a message whose work does not begin.

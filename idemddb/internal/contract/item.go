@@ -71,7 +71,7 @@ func (h *harness) same(key string, before attributes) {
 	}
 }
 
-// unchanged reports a record that do changes, on any goroutine.
+// unchanged calls do and reports an error if the record of the key is not the same afterwards. It may be called on any goroutine.
 func (h *harness) unchanged(key string, do func()) {
 	h.Helper()
 
