@@ -76,16 +76,16 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "the dead-letter hook gets the message as the handler left it",
-		file: "lambdawrap/message.go",
-		old:  `clone(m.SQSMessage), cause)`,
-		new:  `m.given, cause)`,
+		file: "lambdawrap/hooks.go",
+		old:  `h.clone(record), cause)`,
+		new:  `given, cause)`,
 		pkg:  "lambdawrap", run: "TestHooksGetTheMessageAsItArrived",
 	},
 	{
 		why:  "the handler and the dead-letter hook share the maps of the message",
-		file: "lambdawrap/message.go",
-		old:  `m.given = clone(record)`,
-		new:  `m.given = record`,
+		file: "lambdawrap/hooks.go",
+		old:  `given = h.clone(record)`,
+		new:  `given = record`,
 		pkg:  "lambdawrap", run: "TestHooksGetTheMessageAsItArrived",
 	},
 	{
