@@ -90,9 +90,9 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a message behind one that the handler of Batch reported failed is completed on a FIFO queue",
-		file: "lambdawrap/batch.go",
-		old:  `blocked := failure == nil && isBlocked(p.message)`,
-		new:  `blocked := failure != nil && isBlocked(p.message)`,
+		file: "lambdawrap/batch_claim.go",
+		old:  `if p.failure != nil || !isBehind {`,
+		new:  `if p.failure == nil || !isBehind {`,
 		pkg:  "lambdawrap", run: "TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage",
 	},
 	{
