@@ -51,13 +51,6 @@ var (
 	errStrange  = errors.New("lambdawrap: the handler's answer has an empty id, or one that it was not given: all of its messages come back")
 )
 
-// batchAnswer is the handler's answer about the messages of its event.
-type batchAnswer struct {
-	failures map[*piece]error // why single messages failed
-	err      error            // why all of them failed
-	isLate   bool             // it was not there in time
-}
-
 // handleBatch claims all keys, calls the handler with what must be worked on, and settles its answer.
 func (v *invocation) handleBatch(ctx context.Context, messages []*message, h batchHandler) {
 	pieces := v.claimAll(ctx, messages)
@@ -68,40 +61,44 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 	keepAll(held, cancel, pieces)
 
 	given := v.choose(ctx, messages, pieces)
-	if len(given) == 0 {
-		return
-	}
-
 	isLost := func(p *piece) bool { return !p.work.Held() }
 
 	switch {
+	case len(given) == 0:
 	case !v.starts.HasTime():
-		v.giveBack(ctx, given, outcome{name: OutcomeNoTime, err: errNoTime})
+		v.endAll(ctx, given, func(p *piece) outcome { return p.unused(ctx, outcome{name: OutcomeNoTime, err: errNoTime}) })
 	case slices.ContainsFunc(given, isLost): // while the hook had a message of a FIFO queue
-		v.giveBack(ctx, given, outcome{name: OutcomeFailed, err: errLost})
+		v.endAll(ctx, given, func(p *piece) outcome { return p.unused(ctx, outcome{name: OutcomeFailed, err: errLost}) })
 	default:
-		v.settleAll(ctx, given, v.callBatch(held, given, h))
+		isLate := v.callBatch(held, given, h)
+		v.endAll(ctx, given, func(p *piece) outcome {
+			if isLate {
+				return v.late(ctx, p.work)
+			}
+
+			return p.settle(ctx, isBehind(given, p.message))
+		})
 	}
 }
 
-// callBatch calls the handler with the event of these messages and reads its answer. What a late handler returns is not read.
-func (v *invocation) callBatch(ctx context.Context, given []*piece, h batchHandler) (answer batchAnswer) {
+// callBatch calls the handler with the event of these messages and notes which of them failed. It does not read what a late handler returns.
+func (v *invocation) callBatch(ctx context.Context, given []*piece, h batchHandler) (isLate bool) {
 	var response events.SQSEventResponse
 
-	answer.err, answer.isLate = v.handle(ctx, func(ctx context.Context) (err error) {
-		r, err := h(ctx, eventOf(given))
-		if err == nil {
-			response = r
-		}
+	err, isLate := v.handle(ctx, func(ctx context.Context) (err error) {
+		response, err = h(ctx, eventOf(given))
 
 		return err
 	})
-
-	if answer.err == nil && !answer.isLate {
-		answer.failures, answer.err = readAnswer(response, given)
+	if err == nil && !isLate {
+		err = readAnswer(response, given)
 	}
 
-	return answer
+	for _, p := range given {
+		p.failure = errors.Join(p.failure, err)
+	}
+
+	return isLate
 }
 
 func eventOf(given []*piece) (event events.SQSEvent) {
@@ -112,96 +109,55 @@ func eventOf(given []*piece) (event events.SQSEvent) {
 	return event
 }
 
-// readAnswer returns an error for each piece that the handler reported. If the handler reported an id that it was not given, readAnswer
+// readAnswer notes the failure of each piece that the handler reported. If the handler reported an id that it was not given, readAnswer
 // returns errStrange, because the answer then proves nothing.
-func readAnswer(answer events.SQSEventResponse, given []*piece) (map[*piece]error, error) {
-	failures := map[*piece]error{}
-
+func readAnswer(answer events.SQSEventResponse, given []*piece) error {
 	for _, failure := range answer.BatchItemFailures {
 		known := false
 
 		for _, p := range given {
 			if p.MessageId == failure.ItemIdentifier && p.MessageId != "" {
-				failures[p], known = errReported, true
+				p.failure, known = errReported, true
 			}
 		}
 
 		if !known {
-			return failures, errStrange
+			return errStrange
 		}
 	}
 
-	return failures, nil
+	return nil
 }
 
-// settleAll settles all claims after the handler, side by side, and finishes their messages.
-func (v *invocation) settleAll(ctx context.Context, given []*piece, answer batchAnswer) {
-	isBlocked := blockedBy(given, answer.failures)
+// isBehind reports whether the handler reported an earlier message of a message's FIFO group.
+func isBehind(given []*piece, m *message) bool {
+	return m.fifo && slices.ContainsFunc(given, func(p *piece) bool {
+		return p.failure != nil && p.group == m.group && p.index < m.index
+	})
+}
 
+// endAll ends all pieces, side by side, and finishes their messages. Those for which no handler ran end as the first message of their piece
+// did, unless they are behind a message of their FIFO group that the handler reported.
+func (v *invocation) endAll(ctx context.Context, given []*piece, end func(*piece) outcome) {
 	for _, p := range given {
 		v.spawn(func() {
-			o := v.settlePiece(ctx, p, answer, isBlocked)
-			v.finishPiece(ctx, p, o, isBlocked)
+			p.stop()
+
+			o := end(p)
+			v.finishOwn(ctx, p.message, o)
+
+			for _, m := range p.others {
+				if o.err == nil && isBehind(given, m) {
+					v.finishOwn(ctx, m, outcome{name: OutcomeBlocked, err: errBlocked})
+				} else {
+					v.finishOwn(ctx, m, o.ofDuplicate())
+				}
+			}
 		})
-	}
-}
-
-// settlePiece settles the claim of a piece. One behind a message of its FIFO group that the handler reported is released although the
-// handler did not report it, because it must run again after that message.
-func (v *invocation) settlePiece(ctx context.Context, p *piece, answer batchAnswer, isBlocked func(*message) bool) outcome {
-	failure := errors.Join(answer.failures[p], answer.err)
-
-	p.stop()
-
-	if answer.isLate {
-		return v.late(ctx, p.work)
-	}
-
-	blocked := failure == nil && isBlocked(p.message)
-	if blocked {
-		failure = errBlocked
-	}
-
-	o := outcomeOf(p.work.Settle(ctx, nil, failure))
-	if blocked && o.name == OutcomeFailed {
-		o.name = OutcomeBlocked
-	}
-
-	return o
-}
-
-// finishPiece finishes the messages of a piece that is settled. Those for which no handler ran end as its first message did, unless they
-// are behind a message of their FIFO group that the handler reported.
-func (v *invocation) finishPiece(ctx context.Context, p *piece, o outcome, isBlocked func(*message) bool) {
-	v.finishOwn(ctx, p.message, o)
-
-	for _, m := range p.others {
-		if o.err == nil && isBlocked(m) {
-			v.finishOwn(ctx, m, outcome{name: OutcomeBlocked, err: errBlocked})
-		} else {
-			v.finishOwn(ctx, m, o.ofDuplicate())
-		}
 	}
 }
 
 // finishOwn finishes a message with its own context.
 func (v *invocation) finishOwn(ctx context.Context, m *message, o outcome) {
 	v.finish(v.contextOf(ctx, m), m, o)
-}
-
-// blockedBy returns a function that reports whether the handler reported an earlier message of a message's FIFO group.
-func blockedBy(given []*piece, failures map[*piece]error) func(*message) bool {
-	first := map[string]int{} // :: FIFO group → index of its first message that was reported
-
-	for _, p := range given {
-		if _, known := first[p.group]; p.fifo && !known && failures[p] != nil {
-			first[p.group] = p.index
-		}
-	}
-
-	return func(m *message) bool {
-		at, ok := first[m.group]
-
-		return ok && m.fifo && m.index > at
-	}
 }

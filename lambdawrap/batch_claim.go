@@ -2,6 +2,8 @@ package lambdawrap
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,10 +14,11 @@ import (
 type piece struct {
 	*message
 
-	others []*message
-	work   *idemddb.Work // nil if it is not to be worked on
-	stop   func()        // ends the watch over its claim
-	out    outcome
+	others  []*message
+	work    *idemddb.Work // nil if it is not to be worked on
+	stop    func()        // ends the watch over its claim; does nothing if that has ended
+	out     outcome       // without work
+	failure error         // by the handler's answer
 }
 
 // claimAll claims the first message of each key, all at once.
@@ -48,7 +51,7 @@ func piecesOf(messages []*message) map[identity]*piece {
 
 	for _, m := range messages {
 		if pieces[m.identity()] == nil && m.noKey == nil {
-			pieces[m.identity()] = &piece{message: m, out: outcome{name: OutcomeNoTime, err: errNoTime}, stop: func() {}}
+			pieces[m.identity()] = &piece{message: m, out: outcome{name: OutcomeNoTime, err: errNoTime}}
 		}
 	}
 
@@ -56,16 +59,16 @@ func piecesOf(messages []*message) map[identity]*piece {
 }
 
 func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work, outcome) {
-	wait := v.opts.Wait
+	opts := m.claimOptions()
+
+	opts.Wait = v.opts.Wait
 	if !v.deadline.IsZero() { // all messages wait together, and the others must not come back unworked because of this one
-		wait = max(0, min(wait, v.starts.UntilLastStart()-v.reserve/latePart))
+		opts.Wait = max(0, min(opts.Wait, v.starts.UntilLastStart()-v.reserve/latePart))
 	}
 
 	ctx = v.contextOf(ctx, m)
 
-	work, ending := v.batch.Begin(ctx, m.key, &idemddb.ClaimOptions{
-		Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true, Wait: wait,
-	})
+	work, ending := v.batch.Begin(ctx, m.key, opts)
 	if work == nil {
 		return nil, outcomeOf(ending)
 	}
@@ -77,47 +80,39 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work,
 	return work, outcome{}
 }
 
-// keepAll renews the leases of all pieces. When the last claim is lost, the handler's context is cancelled.
+// keepAll renews the leases of all pieces until their work is settled, and watches the claim of each until its stop is called. When the
+// last of the claims is lost, the handler's context is cancelled, because none of its work could be recorded.
 func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[identity]*piece) {
-	var left atomic.Int64
+	isUnclaimed := func(p *piece) bool { return p.work == nil }
+	claimed := slices.DeleteFunc(slices.Collect(maps.Values(pieces)), isUnclaimed)
 
-	for _, p := range pieces {
-		if p.work != nil {
-			left.Add(1)
-		}
-	}
+	var left atomic.Int64 // claims that are held
 
-	for _, p := range pieces {
-		if p.work != nil {
-			p.keep(held, cancel, &left)
-		}
-	}
-}
+	left.Store(int64(len(claimed)))
 
-// keep renews the lease of a piece until its work is settled, and watches its claim until stop is called. left counts the claims of the
-// batch that are held. When the last one is lost, the handler's context is cancelled, because none of its work could be recorded.
-func (p *piece) keep(held context.Context, cancel context.CancelCauseFunc, left *atomic.Int64) {
-	kept := p.work.Context(held)
-	ignore := context.AfterFunc(kept, func() {
-		if left.Add(-1) == 0 {
-			cancel(context.Cause(kept))
-		}
-	})
-	p.stop = func() {
-		if ignore() {
-			left.Add(-1)
+	for _, p := range claimed {
+		kept := p.work.Context(held)
+		ignore := context.AfterFunc(kept, func() {
+			if left.Add(-1) == 0 {
+				cancel(context.Cause(kept))
+			}
+		})
+		p.stop = func() {
+			if ignore() {
+				left.Add(-1)
+			}
 		}
 	}
 }
 
 // choose returns what must be worked on, in the order of the batch, and finishes the other messages.
 func (v *invocation) choose(ctx context.Context, messages []*message, pieces map[identity]*piece) (given []*piece) {
-	blocked := map[string]int32{} // :: FIFO group one of whose messages failed → seconds until that message comes back
+	blocked := blockedGroups{}
 
 	for _, m := range messages {
 		p := pieces[m.identity()]
 
-		switch o, ended := v.endedBefore(ctx, m, p, blocked); {
+		switch o, ended := endedBefore(ctx, m, p, blocked); {
 		case !ended && p.message == m:
 			given = append(given, p)
 		case !ended:
@@ -129,10 +124,7 @@ func (v *invocation) choose(ctx context.Context, messages []*message, pieces map
 			v.spawn(func() { v.finishOwn(ctx, m, o) })
 		default:
 			v.finishBefore(v.contextOf(ctx, m), 1, m, o) // then there is time left to give the claims behind it back
-
-			if m.failed {
-				blocked[m.group] = m.seconds
-			}
+			blocked.note(m)
 		}
 	}
 
@@ -141,30 +133,32 @@ func (v *invocation) choose(ctx context.Context, messages []*message, pieces map
 
 // endedBefore returns the outcome of a message that the handler does not get, and gives the claim of its piece back. It returns false for a
 // message that the handler gets, or another one with its key.
-func (v *invocation) endedBefore(ctx context.Context, m *message, p *piece, blocked map[string]int32) (outcome, bool) {
-	seconds, isBlocked := blocked[m.group]
+func endedBefore(ctx context.Context, m *message, p *piece, blocked blockedGroups) (o outcome, ended bool) {
+	if m.noKey != nil {
+		return noKeyOutcome(m.noKey), true
+	}
+
+	o, isBlocked := blocked.outcomeOf(m)
 
 	switch {
-	case m.noKey != nil:
-		return noKeyOutcome(m.noKey), true
-	case m.fifo && isBlocked:
-		o := outcome{name: OutcomeBlocked, err: errBlocked, seconds: seconds}
-		if p.message == m {
-			o = v.unused(ctx, p, o)
-		}
-
-		return o, true
-	case p.message == m && p.work != nil && !p.work.Held():
-		return v.unused(ctx, p, outcome{name: OutcomeFailed, err: errLost}), true
+	case isBlocked:
 	case p.work == nil:
 		return p.out, true
+	case p.message == m && !p.work.Held():
+		o = outcome{name: OutcomeFailed, err: errLost}
 	default:
-		return outcome{}, false
+		return o, false
 	}
+
+	if p.message == m {
+		o = p.unused(ctx, o)
+	}
+
+	return o, true
 }
 
 // unused gives back the claim of a piece that the handler does not get.
-func (v *invocation) unused(ctx context.Context, p *piece, o outcome) outcome {
+func (p *piece) unused(ctx context.Context, o outcome) outcome {
 	if p.work != nil {
 		p.stop()
 
@@ -176,14 +170,17 @@ func (v *invocation) unused(ctx context.Context, p *piece, o outcome) outcome {
 	return o
 }
 
-// giveBack ends a batch that does not begin.
-func (v *invocation) giveBack(ctx context.Context, given []*piece, o outcome) {
-	for _, p := range given {
-		v.spawn(func() {
-			o := v.unused(ctx, p, o)
-			for _, m := range append([]*message{p.message}, p.others...) {
-				v.finishOwn(ctx, m, o)
-			}
-		})
+// settle settles the claim of a piece. One behind a message of its FIFO group that the handler reported is released although the handler did
+// not report it, because it must run again after that message.
+func (p *piece) settle(ctx context.Context, isBehind bool) outcome {
+	if p.failure != nil || !isBehind {
+		return outcomeOf(p.work.Settle(ctx, nil, p.failure))
 	}
+
+	o := outcomeOf(p.work.Settle(ctx, nil, errBlocked))
+	if o.name == OutcomeFailed {
+		o.name = OutcomeBlocked
+	}
+
+	return o
 }

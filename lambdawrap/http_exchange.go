@@ -190,18 +190,7 @@ func (x *exchange) problemOf(o outcome) *problem.Details {
 
 // report writes the one line of a request that did not end well: what became of it and where to look, but nothing of its content.
 func (x *exchange) report(ctx context.Context, o outcome) {
-	level := slog.LevelWarn
-	_, isProgramError := errors.AsType[*programError](o.err)
+	attrs := append(attrsOf(x.key, o.name, o.err), slog.Bool("done", o.done))
 
-	if isProgramError || o.name == OutcomeFenced || o.name == OutcomeUnrecorded || o.name == OutcomeCorrupt {
-		level = slog.LevelError
-	}
-
-	attrs := append(keyAttrs(x.key),
-		slog.String("outcome", string(o.name)), slog.String("error", o.err.Error()), slog.Bool("done", o.done))
-	if id := holder(x.key, o.err); id != "" {
-		attrs = append(attrs, slog.String("holder", id))
-	}
-
-	x.logger().LogAttrs(ctx, level, "the request did not end well", attrs...)
+	x.logger().LogAttrs(ctx, levelOf(o.name, o.err), "the request did not end well", attrs...)
 }

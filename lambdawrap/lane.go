@@ -15,9 +15,9 @@ import (
 // a key with it. Lanes are worked on side by side.
 type lane struct {
 	messages []*message
-	ended    map[identity]outcome // :: piece of work → how it ended in this batch
-	blocked  map[string]int32     // :: FIFO message group one of whose messages failed → seconds until that message comes back
-	turn     *turns.Turn          // of the first message, which has entered the limits; nil afterwards
+	ended    map[identity]outcome // how each piece of work ended in this batch
+	blocked  blockedGroups
+	turn     *turns.Turn // of the first message, which has entered the limits; nil afterwards
 }
 
 // identity is the key and the fingerprint of a message. Two messages with equal identities ask for the same work.
@@ -179,7 +179,7 @@ func start(ctx context.Context, t *turns.Turn, work *idemddb.Work) (o outcome) {
 
 // begin begins the work of a message's key when the limits let it. Without work the outcome says why.
 func (v *invocation) begin(ctx context.Context, m *message, t *turns.Turn) (*idemddb.Work, *turns.Turn, outcome) {
-	opts := &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true, Optimistic: m.unclaimed}
+	opts := m.claimOptions()
 	end := time.Now().Add(v.opts.Wait)
 
 	if m.unclaimed { // its commit waits for another worker, and not the claim that it does not have
@@ -213,6 +213,11 @@ const (
 	pollMax = time.Second
 )
 
+// claimOptions returns the options for a claim of the message's key that does not wait.
+func (m *message) claimOptions() *idemddb.ClaimOptions {
+	return &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true, Optimistic: m.unclaimed}
+}
+
 // takeTurn returns the turn of the lane's next message.
 func (l *lane) takeTurn(limits *turns.Limits, m *message) *turns.Turn {
 	t := l.turn
@@ -226,8 +231,8 @@ func (l *lane) takeTurn(limits *turns.Limits, m *message) *turns.Turn {
 // known returns the outcome of a message that need not be worked on: an earlier message of its FIFO group failed, it has no key, or its
 // piece of work has ended in this batch.
 func (l *lane) known(m *message) (outcome, bool) {
-	if seconds, ok := l.blocked[m.group]; ok && m.fifo {
-		return outcome{name: OutcomeBlocked, err: errBlocked, seconds: seconds}, true
+	if o, ok := l.blocked.outcomeOf(m); ok {
+		return o, true
 	}
 
 	if m.noKey != nil {
@@ -246,15 +251,31 @@ func (l *lane) note(m *message, o outcome) {
 	}
 
 	if l.ended == nil {
-		l.ended, l.blocked = map[identity]outcome{}, map[string]int32{}
+		l.ended, l.blocked = map[identity]outcome{}, blockedGroups{}
 	}
 
 	if m.noKey == nil && o.name != OutcomeBlocked {
 		l.ended[m.identity()] = o.ofDuplicate()
 	}
 
+	l.blocked.note(m)
+}
+
+// blockedGroups holds the FIFO message groups one of whose messages failed: the messages behind it must wait for it. Each group has the
+// seconds until that message comes back.
+type blockedGroups map[string]int32
+
+// outcomeOf returns the outcome of a message that is behind a failed one of its group, and false for any other message.
+func (b blockedGroups) outcomeOf(m *message) (outcome, bool) {
+	seconds, ok := b[m.group]
+
+	return outcome{name: OutcomeBlocked, err: errBlocked, seconds: seconds}, ok && m.fifo
+}
+
+// note notes the group of a message that has ended, if the message failed.
+func (b blockedGroups) note(m *message) {
 	if m.fifo && m.failed {
-		l.blocked[m.group] = m.seconds
+		b[m.group] = m.seconds
 	}
 }
 

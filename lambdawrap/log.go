@@ -33,7 +33,10 @@ func levelOf(name Outcome, err error) slog.Level {
 		return slog.LevelError
 	}
 
-	if _, ok := errors.AsType[*PanicError](err); ok || errors.Is(err, idemddb.ErrNotStaged) {
+	_, isPanic := errors.AsType[*PanicError](err)
+	_, isProgramError := errors.AsType[*programError](err)
+
+	if isPanic || isProgramError || errors.Is(err, idemddb.ErrNotStaged) {
 		return slog.LevelError
 	}
 
@@ -41,8 +44,13 @@ func levelOf(name Outcome, err error) slog.Level {
 }
 
 func (v *invocation) log(ctx context.Context, level slog.Level, text string, m *message, name Outcome, err error) {
-	attrs := []slog.Attr{m.id, slog.Bool("comesBack", m.failed)}
+	attrs := append([]slog.Attr{m.id, slog.Bool("comesBack", m.failed)}, attrsOf(m.key, name, err)...)
 
+	v.logger().LogAttrs(ctx, level, text, attrs...)
+}
+
+// attrsOf say how the work of a key ended. What is empty is left out.
+func attrsOf(key string, name Outcome, err error) (attrs []slog.Attr) {
 	if name != "" {
 		attrs = append(attrs, slog.String("outcome", string(name)))
 	}
@@ -51,11 +59,11 @@ func (v *invocation) log(ctx context.Context, level slog.Level, text string, m *
 		attrs = append(attrs, slog.String("error", err.Error()))
 	}
 
-	if m.key != "" {
-		attrs = append(attrs, keyAttrs(m.key)...)
+	if key != "" {
+		attrs = append(attrs, keyAttrs(key)...)
 	}
 
-	if id := holder(m.key, err); id != "" {
+	if id := holder(key, err); id != "" {
 		attrs = append(attrs, slog.String("holder", id))
 	}
 
@@ -63,7 +71,7 @@ func (v *invocation) log(ctx context.Context, level slog.Level, text string, m *
 		attrs = append(attrs, slog.String("stack", string(p.Stack)))
 	}
 
-	v.logger().LogAttrs(ctx, level, text, attrs...)
+	return attrs
 }
 
 // keyAttrs say which key a line is about, by its hash, and what shows its record.
@@ -107,13 +115,8 @@ func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) error {
 
 // logFailure writes one line with the stack. The logger itself may be what panicked.
 func (v *invocation) logFailure() {
-	attrs := []any{slog.String("error", v.failure.Error())}
-	if p, ok := errors.AsType[*PanicError](v.failure); ok {
-		attrs = append(attrs, slog.String("stack", string(p.Stack)))
-	}
-
 	_ = recovered(func() error {
-		v.logger().Error("the whole batch comes back", attrs...)
+		v.logger().LogAttrs(context.Background(), slog.LevelError, "the whole batch comes back", attrsOf("", "", v.failure)...)
 
 		return nil
 	})

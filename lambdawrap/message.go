@@ -58,18 +58,14 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 	messages := make([]*message, len(event.Records))
 
 	for i, record := range event.Records {
-		m := &message{SQSMessage: record, given: record, index: i, receives: receiveCount(record), failed: true} // until proven done
+		m := &message{SQSMessage: record, index: i, receives: receiveCount(record), failed: true} // until proven done
 		m.id = slog.String("messageId", m.MessageId)
 		// The ARN says whether the queue is FIFO. A message group does not: fair queues have message groups, too, without an order.
 		if m.fifo = strings.HasSuffix(record.EventSourceARN, ".fifo"); m.fifo {
 			m.group = record.EventSourceARN + "\n" + record.Attributes["MessageGroupId"]
 		}
 
-		if w.opts.DeadLetter != nil || w.opts.OnMessage != nil || w.opts.MessageContext != nil {
-			m.given = clone(record)
-		}
-
-		w.hook(m)
+		m.given = hooks[events.SQSMessage]{w.opts.MessageContext, w.opts.DeadLetter, w.opts.OnMessage, clone}.attach(m, record)
 		m.unclaimed = w.opts.Optimistic && m.receives == 1 && !w.disabled // a redelivery is claimed, so that a duplicate costs no run
 		m.noKey = w.findKey(m, func() (string, error) { return w.keyOf(m) })
 		messages[i] = m
@@ -85,23 +81,6 @@ func (w *wrapper) keyOf(m *message) (key string, err error) {
 	}
 
 	return key, err
-}
-
-// hook gives a message the hooks of the options. They get the message as it arrived.
-func (w *wrapper) hook(m *message) {
-	if w.opts.MessageContext != nil {
-		m.derive = func(ctx context.Context) context.Context { return w.opts.MessageContext(ctx, m.SQSMessage) }
-	}
-
-	if w.opts.DeadLetter != nil {
-		m.deadLetter = func(ctx context.Context, cause error) error {
-			return w.opts.DeadLetter(ctx, clone(m.SQSMessage), cause)
-		}
-	}
-
-	if w.opts.OnMessage != nil {
-		m.onOutcome = func(ctx context.Context, o Outcome) { w.opts.OnMessage(ctx, m.SQSMessage, o) }
-	}
 }
 
 // findKey finds a message's key by the user's function. It returns why there is none.

@@ -143,16 +143,11 @@ func (s *stream[R]) plan(w *wrapper, records []R) []*message {
 	receives := s.receives(records)
 
 	for i, record := range records {
-		given := record
-		if s.opts.DeadLetter != nil || s.opts.OnRecord != nil || s.opts.RecordContext != nil {
-			given = s.clone(record)
-		}
-
 		m := &message{
 			id: slog.String(sequenceNumber, s.sequence(record)), index: i, group: s.group(record), fifo: true, receives: receives, failed: true,
-			work: func(ctx context.Context) error { return s.handler(ctx, given) },
 		}
-		s.hook(m, record)
+		given := hooks[R]{s.opts.RecordContext, s.opts.DeadLetter, s.opts.OnRecord, s.clone}.attach(m, record)
+		m.work = func(ctx context.Context) error { return s.handler(ctx, given) }
 		m.noKey = w.findKey(m, func() (string, error) { return s.opts.Key(given) })
 		messages[i] = m
 	}
@@ -171,21 +166,6 @@ func (s *stream[R]) receives(records []R) int {
 }
 
 const sequenceNumber = "sequenceNumber"
-
-// hook gives a record the hooks of the options. They get the record as it arrived.
-func (s *stream[R]) hook(m *message, record R) {
-	if s.opts.RecordContext != nil {
-		m.derive = func(ctx context.Context) context.Context { return s.opts.RecordContext(ctx, record) }
-	}
-
-	if s.opts.DeadLetter != nil {
-		m.deadLetter = func(ctx context.Context, cause error) error { return s.opts.DeadLetter(ctx, s.clone(record), cause) }
-	}
-
-	if s.opts.OnRecord != nil {
-		m.onOutcome = func(ctx context.Context, o Outcome) { s.opts.OnRecord(ctx, record, o) }
-	}
-}
 
 // lowest returns the lowest sequence number of the messages that failed, or "". Lambda sends that record and all behind it again. Those that
 // are done are then answered from their records.

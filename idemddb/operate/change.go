@@ -20,8 +20,8 @@ import (
 
 // The bounds of what an operator says, in bytes: a record without a result stays near 1 KB.
 const (
-	MaxBy  = 64
-	MaxWhy = 200
+	maxBy  = 64
+	maxWhy = 200
 )
 
 const (
@@ -35,8 +35,8 @@ const (
 // Release lets the next claim have a key that a worker holds, or whose worker died, before its lease ends. If the worker lives, it loses
 // its claim: its work is cancelled and not recorded. The next claim may do the work a second time; its Takeover method then returns true.
 //
-// It costs one write of the record, as each change does. by and why say who changes the record and why; both are kept in it and must not
-// be empty.
+// It costs one write of the record, as each change does. by and why say who changes the record and why. Both are kept in it, must not be
+// empty, and have at most 64 and 200 bytes.
 //
 // Errors: ErrChanged; ErrNotAllowed unless the record is held or stuck.
 func (r *Records) Release(ctx context.Context, seen View, by, why string) error {
@@ -247,7 +247,7 @@ func (c *Change) validate() error {
 	for _, said := range []struct {
 		name, text string
 		limit      int
-	}{{"by", c.By, MaxBy}, {"why", c.Why, MaxWhy}} {
+	}{{"by", c.By, maxBy}, {"why", c.Why, maxWhy}} {
 		switch {
 		case strings.TrimSpace(said.text) == "":
 			return fmt.Errorf("operate: %s: must not be empty; it is kept in the record for the next operator", said.name)

@@ -19,8 +19,8 @@ func printed(_ context.Context, ms []idemddb.StoredMessage) []error {
 	return make([]error, len(ms))
 }
 
-// unsent is a table with one completed key, whose process died before it sent the message, and a Store with a sender.
-func unsent(age time.Duration) (*idemddb.Store, *idemddbtest.DB) {
+// unsent is a table with one completed key, whose process died 5 minutes ago, before it sent the message, and a Store with a sender.
+func unsent() (*idemddb.Store, *idemddbtest.DB) {
 	ctx := context.Background()
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	db := idemddbtest.New(nil)
@@ -32,7 +32,7 @@ func unsent(age time.Duration) (*idemddb.Store, *idemddbtest.DB) {
 
 	_, err = dying.Commit(ctx, "payment-1", nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: "receipt 1"}}})
 	check(err)
-	clock.Advance(age)
+	clock.Advance(5 * time.Minute)
 
 	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{
 		Now: clock.Now, Senders: map[string]idemddb.Sender{"receipts": sendFunc(printed)},
@@ -50,7 +50,7 @@ func check(err error) {
 
 // A scheduled function sweeps each minute.
 func ExampleSweep() {
-	store, client := unsent(5 * time.Minute)
+	store, client := unsent()
 
 	for range 2 {
 		report, err := outbox.Sweep(context.Background(), store, client)
@@ -60,20 +60,4 @@ func ExampleSweep() {
 	// sent: receipt 1
 	// {Records:1 Sent:1 Left:0 Parked:0 Oldest:5m0s Incomplete:false} <nil>
 	// {Records:0 Sent:0 Left:0 Parked:0 Oldest:0s Incomplete:false} <nil>
-}
-
-// What is unsent for more than seven days is parked: after so long an operator decides.
-func ExampleSendParked() {
-	ctx := context.Background()
-	store, client := unsent(8 * 24 * time.Hour)
-
-	report, err := outbox.Sweep(ctx, store, client)
-	fmt.Printf("%+v %v\n", report, err)
-
-	done, err := outbox.SendParked(ctx, store, client, "payment-1")
-	fmt.Printf("%+v %v\n", done, err)
-	// Output:
-	// {Records:1 Sent:0 Left:0 Parked:1 Oldest:192h0m0s Incomplete:false} <nil>
-	// sent: receipt 1
-	// {Key:payment-1 Sent:1 Left:0 Parked:0} <nil>
 }

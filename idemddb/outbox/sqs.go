@@ -2,9 +2,6 @@ package outbox
 
 import (
 	"context"
-	"fmt"
-	"net/url"
-	"path"
 	"strconv"
 	"strings"
 
@@ -13,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/queueurl"
 )
 
 // SQSAPI is what [SQS] needs of SQS; *sqs.Client fits. It must be safe for concurrent use.
@@ -46,7 +44,7 @@ func SQS(api SQSAPI, queueURL string) idemddb.Sender {
 	q := &sqsQueue{api: api, url: queueURL, fifo: strings.HasSuffix(queueURL, ".fifo")}
 
 	return &sender{
-		invalid: checkQueueURL(queueURL), fifo: q.fifo, maxBytes: maxSQSBytes, size: messageSize, request: q.request,
+		invalid: queueurl.Check(queueURL), fifo: q.fifo, maxBytes: maxSQSBytes, size: messageSize, request: q.request,
 	}
 }
 
@@ -54,15 +52,6 @@ type sqsQueue struct {
 	api  SQSAPI
 	url  string
 	fifo bool
-}
-
-func checkQueueURL(text string) error {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(path.Base(u.Path)) <= 1 {
-		return fmt.Errorf("queueURL: must be a queue's URL, as https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, is %q", text)
-	}
-
-	return nil
 }
 
 func (q *sqsQueue) request(ctx context.Context, ms []idemddb.StoredMessage) ([]error, error) {

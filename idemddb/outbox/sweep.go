@@ -58,25 +58,6 @@ func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
 	return w.report, errors.Join(w.errs...)
 }
 
-// SendParked sends the parked messages of one key again, under the same ids: for an operator who has mended the cause.
-func SendParked(ctx context.Context, s *idemddb.Store, api API, key string) (idemddb.Delivery, error) {
-	in, err := s.RecordOf(key)
-	if err != nil {
-		return idemddb.Delivery{}, err //nolint:wrapcheck // says what is wrong
-	}
-
-	out, err := api.GetItem(ctx, in)
-	if err != nil {
-		return idemddb.Delivery{}, fmt.Errorf("outbox: read record: %w", err)
-	}
-
-	if len(out.Item) == 0 {
-		return idemddb.Delivery{}, errors.New("outbox: the key has no record")
-	}
-
-	return s.SendStored(ctx, out.Item, true) //nolint:wrapcheck // says what is wrong
-}
-
 type sweep struct {
 	store  *idemddb.Store
 	api    API

@@ -17,6 +17,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/idemddb/operate"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 )
 
@@ -281,8 +282,18 @@ func TestAfterEightDaysMessagesAreParked(t *testing.T) {
 			a.Errorf("%d records deleted, %d messages sent", n, len(a.got))
 		}
 
+		records, err := operate.New(s, a)
+		if err != nil {
+			a.Fatal(err)
+		}
+
 		for i := range 10 {
-			done, err := outbox.SendParked(a.Context(), s, a, fmt.Sprint(i))
+			seen, err := records.Look(a.Context(), fmt.Sprint(i))
+			if err != nil {
+				a.Fatal(err)
+			}
+
+			done, err := records.Send(a.Context(), seen, "anna", "the queue is back")
 			if want := (idemddb.Delivery{Key: fmt.Sprint(i), Sent: 2}); err != nil || done != want {
 				a.Errorf("got %+v, %v", done, err)
 			}
@@ -520,31 +531,6 @@ func (b *brokenReads) GetItem(ctx context.Context, in *dynamodb.GetItemInput, op
 	}
 
 	return b.account.GetItem(ctx, in, opts...)
-}
-
-func TestSendParkedSaysWhereThereIsNothing(t *testing.T) {
-	t.Parallel()
-
-	a := newAccount(t)
-	s := a.store("payments", "", true)
-
-	for _, key := range []string{"", "missing"} {
-		if _, err := outbox.SendParked(t.Context(), s, a, key); err == nil {
-			t.Errorf("key %q: no error", key)
-		}
-	}
-
-	a.commit("payments", "k", "m")
-
-	done, err := outbox.SendParked(t.Context(), s, a, "k")
-	if err != nil || done.Sent != 1 {
-		t.Errorf("got %+v, %v", done, err)
-	}
-
-	done, err = outbox.SendParked(t.Context(), s, a, "k")
-	if err != nil || done.Sent != 0 {
-		t.Errorf("got %+v, %v", done, err)
-	}
 }
 
 // One message of 1 KB costs 6 WCU on top of a commit: a record of 2 KB, the index twice, and the removal.

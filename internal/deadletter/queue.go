@@ -4,14 +4,13 @@ package deadletter
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/url"
-	"path"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/smithy-go"
+
+	"github.com/idemddb/go-idemddb/internal/queueurl"
 )
 
 // Queue is the queue to which messages are sent. It is safe for concurrent use.
@@ -27,7 +26,7 @@ type sendMessage = func(context.Context, *sqs.SendMessageInput, ...func(*sqs.Opt
 
 // NewQueue returns the queue with this URL.
 func NewQueue(send sendMessage, queueURL string) *Queue {
-	return &Queue{send: send, url: queueURL, fifo: strings.HasSuffix(queueURL, ".fifo"), invalid: checkQueueURL(queueURL)}
+	return &Queue{send: send, url: queueURL, fifo: strings.HasSuffix(queueURL, ".fifo"), invalid: queueurl.Check(queueURL)}
 }
 
 // Send sends a message. After an error the message may be in the queue all the same.
@@ -50,15 +49,6 @@ func (q *Queue) Send(ctx context.Context, m events.SQSMessage, cause error) erro
 	// every delivery.
 	if _, again := q.send(ctx, bare); again != nil {
 		return errors.Join(err, again)
-	}
-
-	return nil
-}
-
-func checkQueueURL(text string) error {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(path.Base(u.Path)) <= 1 {
-		return fmt.Errorf("queueURL: must be a queue's URL, as https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, is %q", text)
 	}
 
 	return nil

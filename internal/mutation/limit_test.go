@@ -278,9 +278,9 @@ var limitMutants = []mutant{
 		why:  "a handler of Batch is called with too little time",
 		file: "lambdawrap/batch.go",
 		old: `case !v.starts.HasTime():
-		v.giveBack`,
+		v.endAll`,
 		new: `case !v.starts.HasTime() && v.deadline.IsZero():
-		v.giveBack`,
+		v.endAll`,
 		pkg: "lambdawrap", run: "TestABatchHandlerIsNotCalledInTheReserve",
 	},
 	{
@@ -307,8 +307,8 @@ var limitMutants = []mutant{
 	{
 		why:  "a message that waits for its key uses up the time of the others of Batch",
 		file: "lambdawrap/batch_claim.go",
-		old:  `wait = max(0, min(wait, v.starts.UntilLastStart()-v.reserve/latePart))`,
-		new:  `wait = max(0, wait)`,
+		old:  `opts.Wait = max(0, min(opts.Wait, v.starts.UntilLastStart()-v.reserve/latePart))`,
+		new:  `opts.Wait = max(0, opts.Wait)`,
 		pkg:  "lambdawrap", run: "TestWaitingEndsWithTheTimeOfTheInvocation",
 	},
 	{

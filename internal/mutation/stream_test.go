@@ -88,16 +88,16 @@ var streamMutants = []mutant{
 	},
 	{
 		why:  "the handler of a stream and its dead-letter hook share the record",
-		file: "lambdawrap/stream.go",
-		old:  `given = s.clone(record)`,
+		file: "lambdawrap/hooks.go",
+		old:  `given = h.clone(record)`,
 		new:  `given = record`,
 		pkg:  "lambdawrap", run: "TestHooksGetTheRecordOfAStreamAsItArrived",
 	},
 	{
 		why:  "a record that will never succeed stops its shard although there is a hook",
-		file: "lambdawrap/stream.go",
-		old:  `if s.opts.DeadLetter != nil {`,
-		new:  `if s.opts.DeadLetter != nil && s.invalid != nil {`,
+		file: "lambdawrap/hooks.go",
+		old:  `if h.deadLetter != nil {`,
+		new:  `if h.deadLetter != nil && h.context != nil {`,
 		pkg:  "lambdawrap", run: "TestOnePoisonAmong10000RecordsIsParkedAndAllOthersRunOnce",
 	},
 }

@@ -1,0 +1,18 @@
+// Package queueurl checks the URL of an SQS queue.
+package queueurl
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+)
+
+// Check returns an error if the text cannot be the URL of a queue.
+func Check(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(path.Base(u.Path)) <= 1 {
+		return fmt.Errorf("queueURL: must be a queue's URL, as https://sqs.REGION.amazonaws.com/ACCOUNT/NAME, is %q", text)
+	}
+
+	return nil
+}
