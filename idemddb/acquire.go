@@ -208,12 +208,10 @@ func (a *acquisition) event() Event {
 		if a.claim.takeover {
 			e.Kind, e.Trace = Takeover, a.claim.takenFrom
 		}
-	case errors.Is(a.err, errUnread):
+	case errors.Is(a.err, errUnread), errors.Is(a.err, ErrUnsent): // completed, but its record cannot answer now
 		e.Kind = Replayed
 	case a.record != nil:
 		e.Kind, e.Fence, e.Attempt, e.Trace = Replayed, a.record.Fence, a.record.Attempts, a.record.Trace
-	case errors.Is(a.err, ErrUnsent): // the event Unsent was emitted when the messages were not sent
-		e.Kind = Unanswered
 	default:
 		e.Kind = cmp.Or(KindOf(a.err), Unanswered)
 	}

@@ -71,6 +71,10 @@ func TestUnsentMessagesAreOneEventOfAClaim(t *testing.T) {
 		if n := f.events.count(idemddb.Unsent) - before; n != 1 || record != nil {
 			f.Errorf("%d events Unsent and record %v, want one and none", n, record)
 		}
+
+		if f.events.count(idemddb.Unanswered) != 0 || f.events.count(idemddb.Replayed) != 1 {
+			f.Errorf("events %q: the claim was answered: the key is completed", f.events.kinds())
+		}
 	})
 }
 

@@ -9,7 +9,7 @@ type Kind string
 const (
 	Claimed       Kind = "claimed"        // a claim was granted; Attempt and Fence are its own
 	Takeover      Kind = "takeover"       // a claim was granted after the lease of another holder ran out: the effect may have happened
-	Replayed      Kind = "replayed"       // a completed record answered; Err says why its result cannot be read
+	Replayed      Kind = "replayed"       // a claim found a completed record; Err says why the record cannot answer
 	InProgress    Kind = "in_progress"    // a claim was refused, because another worker holds the key
 	Mismatch      Kind = "mismatch"       // a claim was refused, because the key was used with another fingerprint
 	Refused       Kind = "refused"        // a claim was refused, because the key has failed for good
