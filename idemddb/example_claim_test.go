@@ -137,20 +137,6 @@ func ExampleRecord() {
 	// answers until 2026-01-09 12:00:00 +0000 UTC
 }
 
-func ExampleClaim_Key() {
-	store, _ := inMemory(nil)
-
-	claim, record, err := store.Claim(context.Background(), "payment-1", nil)
-	if err != nil || record != nil {
-		fmt.Println("in progress, or paid before:", err)
-
-		return
-	}
-
-	fmt.Println(claim.Key())
-	// Output: payment-1
-}
-
 // A wrapper that claims ahead of the work looks again before the work begins.
 func ExampleWork_Held() {
 	store, aws := inMemory(&idemddb.Options{Lease: 30 * time.Second})

@@ -1,7 +1,6 @@
 package idemddb_test
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,12 +11,6 @@ import (
 func ExampleInProgressError_Error() {
 	fmt.Println(&idemddb.InProgressError{Key: "payment-1", Until: noon.Add(30 * time.Second)})
 	// Output: idemddb: key sha256:a-IBemZtKSDe is in progress until 2026-01-02T12:00:30Z
-}
-
-func ExampleInProgressError_Unwrap() {
-	var err error = &idemddb.InProgressError{Key: "payment-1", Until: noon}
-	fmt.Println(errors.Is(err, idemddb.ErrInProgress))
-	// Output: true
 }
 
 // The fencing tokens show who has the key.
@@ -33,19 +26,7 @@ func ExampleFencedError_Error() {
 	// idemddb: key sha256:a-IBemZtKSDe: claim with fencing token 7 is fenced, its record is gone
 }
 
-func ExampleFencedError_Unwrap() {
-	var err error = &idemddb.FencedError{Key: "payment-1", Held: 7, Current: 8}
-	fmt.Println(errors.Is(err, idemddb.ErrFenced))
-	// Output: true
-}
-
 func ExampleFailedError_Error() {
 	fmt.Println(&idemddb.FailedError{Key: "payment-1", Cause: "account is closed", Attempts: 2})
 	// Output: idemddb: key sha256:a-IBemZtKSDe failed for good (attempts: 2): account is closed
-}
-
-func ExampleFailedError_Unwrap() {
-	var err error = &idemddb.FailedError{Key: "payment-1", Cause: "account is closed", Attempts: 2}
-	fmt.Println(errors.Is(err, idemddb.ErrFailed))
-	// Output: true
 }
