@@ -129,7 +129,7 @@ func readAnswer(answer events.SQSEventResponse, given []*piece) error {
 	return nil
 }
 
-// isBehind reports whether the handler reported an earlier message of a message's FIFO group.
+// isBehind reports whether an earlier message of a message's FIFO group failed, by the handler's answer.
 func isBehind(given []*piece, m *message) bool {
 	return m.fifo && slices.ContainsFunc(given, func(p *piece) bool {
 		return p.failure != nil && p.group == m.group && p.index < m.index

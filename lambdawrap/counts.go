@@ -1,6 +1,7 @@
 package lambdawrap
 
 import (
+	"context"
 	"sync"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -62,6 +63,26 @@ type counts struct {
 
 func newCounts() *counts {
 	return &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[Outcome]int{}}
+}
+
+// countMessage adds a message that has ended to the counts of its batch, if the batch is counted. deadLetter says that DeadLetter took
+// it.
+func countMessage(ctx context.Context, name Outcome, failed, deadLetter bool) {
+	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+
+		c.outcomes[name]++
+		c.ended++
+
+		if failed {
+			c.failed++
+		}
+
+		if deadLetter {
+			c.deadLetters++
+		}
+	}
 }
 
 // takeEnded counts the messages that have ended as the messages of the call.

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/jsonkey"
 )
 
 // This file holds the key functions that take a key from what an AWS service has put into the event: SentMessage for SQS; and for Func
@@ -136,27 +135,4 @@ func sentID(resources []string) string {
 	}
 
 	return ""
-}
-
-// field is a part of a key, with its name in the event.
-type field struct{ name, value string }
-
-// listKey returns the key of several fields, all of which must be there.
-func listKey(question string, fields ...field) (string, error) {
-	values := make([]string, len(fields))
-
-	for i, f := range fields {
-		if f.value == "" {
-			return "", noKey("%s is empty; %s", f.name, question)
-		}
-
-		values[i] = f.value
-	}
-
-	key, err := jsonkey.List(values...)
-	if err != nil {
-		return "", noKey("a part %w", err)
-	}
-
-	return key, nil
 }

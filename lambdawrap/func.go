@@ -124,15 +124,6 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	})
 }
 
-// withTimeout returns the context of a handler, which ends after its Timeout. Zero means that it has no Timeout.
-func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout <= 0 {
-		return ctx, func() {}
-	}
-
-	return context.WithTimeout(ctx, timeout)
-}
-
 // countInvocation counts an invocation of Func as one message.
 func countInvocation(ctx context.Context, err error) {
 	name := OutcomeCompleted

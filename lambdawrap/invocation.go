@@ -33,12 +33,14 @@ type invocation struct {
 	closing  chan struct{} // closed when handlers without an answer are late
 	running  sync.WaitGroup
 
-	mu      sync.Mutex
-	tasks   int // goroutines of the wrapper
-	overdue int // of these, waiting for a handler whose time is over
-	closed  bool
-	kept    []func() // end the renewal of the claims of late handlers
-	failure error    // the wrapper's own
+	closeOnce sync.Once // for closing
+
+	mu           sync.Mutex
+	tasks        int // goroutines of the wrapper
+	overdue      int // of these, waiting for a handler whose time is over
+	closed       bool
+	failure      error    // the wrapper's own
+	stopRenewals []func() // of the claims of late handlers
 }
 
 // Parts of the reserve, counted from the deadline.
@@ -145,12 +147,12 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) error
 	v.spawn(func() { begin(work) })
 	v.running.Wait()
 
-	for _, stop := range v.kept {
+	for _, stop := range v.stopRenewals {
 		stop()
 	}
 
 	if v.failure != nil {
-		v.logFailure()
+		v.logFailure(ctx)
 	}
 
 	return v.failure
@@ -213,8 +215,8 @@ func (v *invocation) change(f func()) {
 	stuck := v.overdue >= v.workers
 	closes := v.closed || v.overdue > 0 && v.overdue == v.tasks
 
-	if closes && !isClosed(v.closing) {
-		close(v.closing)
+	if closes {
+		v.closeOnce.Do(func() { close(v.closing) })
 	}
 	v.mu.Unlock()
 
@@ -223,26 +225,14 @@ func (v *invocation) change(f func()) {
 	}
 }
 
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
 // handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;
 // what the handler returns after that is dropped.
 func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive // the error belongs to the handler
-	ctx = idemddb.WithInvocation(ctx, v.deadline, v.before(latePart))
+	ctx, cancel := withTimeout(idemddb.WithInvocation(ctx, v.deadline, v.before(latePart)), v.opts.Timeout)
+	defer cancel()
 
 	if v.opts.Timeout > 0 {
-		timeout, cancel := context.WithTimeout(ctx, v.opts.Timeout)
-		defer cancel()
 		defer v.watch()()
-
-		ctx = timeout
 	}
 
 	begun := time.Now()
@@ -299,7 +289,7 @@ func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
 	stop, err := work.Abandon(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}))
 
 	v.mu.Lock()
-	v.kept = append(v.kept, stop)
+	v.stopRenewals = append(v.stopRenewals, stop)
 	v.mu.Unlock()
 
 	claim := work.Claim()
@@ -323,6 +313,15 @@ func within(ctx context.Context, end time.Time) (context.Context, context.Cancel
 	}
 
 	return context.WithDeadline(ctx, end)
+}
+
+// withTimeout returns the context of a handler, which ends after its Timeout. Zero means that it has no Timeout.
+func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return ctx, func() {}
+	}
+
+	return context.WithTimeout(ctx, timeout)
 }
 
 // answer reports the messages that must come back. Lambda takes an empty id for success or for total failure, depending on the version

@@ -41,19 +41,7 @@ var ErrNoKey = errors.New("lambdawrap: no key in the message")
 // needs a key from its content, by [Body] or [Attribute], or on a FIFO queue [DeduplicationID]. The ARN keeps the queues of
 // one function apart.
 func MessageID(m events.SQSMessage) (string, error) {
-	switch {
-	case m.EventSourceARN == "":
-		return "", noKey("eventSourceARN is empty; is this a message of an SQS event?")
-	case m.MessageId == "":
-		return "", noKey("messageId is empty; is this a message of an SQS event?")
-	}
-
-	key, err := jsonkey.List(m.EventSourceARN, m.MessageId)
-	if err != nil {
-		return "", noKey("eventSourceARN or messageId %w", err)
-	}
-
-	return key, nil
+	return listKey("is this a message of an SQS event?", field{"eventSourceARN", m.EventSourceARN}, field{"messageId", m.MessageId})
 }
 
 // DeduplicationID returns a key of the queue's ARN, the message's group and its MessageDeduplicationId, for FIFO queues.
@@ -182,6 +170,29 @@ func Body(paths ...string) (KeyFunc, error) {
 
 		return key, nil
 	}, nil
+}
+
+// field is a part of a key, with its name in the event.
+type field struct{ name, value string }
+
+// listKey returns the key of several fields, all of which must be there.
+func listKey(question string, fields ...field) (string, error) {
+	values := make([]string, len(fields))
+
+	for i, f := range fields {
+		if f.value == "" {
+			return "", noKey("%s is empty; %s", f.name, question)
+		}
+
+		values[i] = f.value
+	}
+
+	key, err := jsonkey.List(values...)
+	if err != nil {
+		return "", noKey("a part %w", err)
+	}
+
+	return key, nil
 }
 
 func noKey(format string, args ...any) error {

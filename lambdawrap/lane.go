@@ -77,17 +77,17 @@ func (v *invocation) contextOf(ctx context.Context, m *message) context.Context 
 		return ctx
 	}
 
-	if m.own != nil {
-		return m.own
+	if m.derived != nil {
+		return m.derived
 	}
 
 	var err error
-	if m.own, err = v.deriveContext(ctx, m); err != nil {
-		m.own = ctx
+	if m.derived, err = v.deriveContext(ctx, m); err != nil {
+		m.derived = ctx
 		v.log(ctx, slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", m, "", err)
 	}
 
-	return m.own
+	return m.derived
 }
 
 // deriveContext calls the user's hook for a message's context. It waits for the hook only until the answer of the invocation is due.
@@ -302,7 +302,7 @@ func lanes(messages []*message) (made []*lane) {
 // headsOf returns for each message one that is in its lane and before it, or itself for the first message of a lane.
 func headsOf(messages []*message) []int {
 	heads := make([]int, len(messages))
-	first := make(map[sharing]int, len(messages)) // :: key or group → its first message
+	first := make(map[sharing]int, len(messages)) // the first message of each key and of each group
 
 	join := func(i int, name sharing) {
 		earlier, ok := first[name]

@@ -114,9 +114,9 @@ func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) error {
 }
 
 // logFailure writes one line with the stack. The logger itself may be what panicked.
-func (v *invocation) logFailure() {
+func (v *invocation) logFailure(ctx context.Context) {
 	_ = recovered(func() error {
-		v.logger().LogAttrs(context.Background(), slog.LevelError, "the whole batch comes back", attrsOf("", "", v.failure)...)
+		v.logger().LogAttrs(ctx, slog.LevelError, "the whole batch comes back", attrsOf("", "", v.failure)...)
 
 		return nil
 	})

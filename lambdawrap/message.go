@@ -32,7 +32,7 @@ type message struct {
 	deadLetter func(context.Context, error) error    // the dead-letter hook
 	onOutcome  func(context.Context, Outcome)        // Options.OnMessage or StreamOptions.OnRecord
 
-	own context.Context //nolint:containedctx // what derive returned: one call serves many messages, and each has its own context
+	derived context.Context //nolint:containedctx // what derive returned: one call serves many messages, and each has its own context
 
 	// The answer, written by the one goroutine that has the message.
 	failed  bool

@@ -231,26 +231,6 @@ func (v *invocation) finishBefore(ctx context.Context, part time.Duration, m *me
 	}
 }
 
-// countMessage adds a message that has ended to the counts of its batch, if the batch is counted. deadLetter says that DeadLetter took
-// it.
-func countMessage(ctx context.Context, name Outcome, failed, deadLetter bool) {
-	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-
-		c.outcomes[name]++
-		c.ended++
-
-		if failed {
-			c.failed++
-		}
-
-		if deadLetter {
-			c.deadLetters++
-		}
-	}
-}
-
 // callHook gives a message to the dead-letter hook. Handlers and hooks together are at most as many as there are workers; when
 // handlers start no more, hooks alone are.
 func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, cause error) error {

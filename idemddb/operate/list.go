@@ -247,18 +247,3 @@ func (l *indexListing) readRecord(ctx context.Context, key item) error {
 		return l.found(v)
 	}
 }
-
-func units(c *types.ConsumedCapacity) float64 {
-	if c == nil || c.CapacityUnits == nil {
-		return 0
-	}
-
-	return *c.CapacityUnits
-}
-
-// page is what one Scan has read.
-type page struct {
-	segment int
-	out     *dynamodb.ScanOutput
-	err     error
-}

@@ -31,8 +31,8 @@ type Report struct {
 	Incomplete bool
 }
 
-// settled is how old a completion must be before the sweep sends its messages: its own process sends them at once.
-const settled = time.Minute
+// sweepAfter is how old a completion must be before the sweep sends its messages: its own process sends them at once.
+const sweepAfter = time.Minute
 
 // Sweep sends the messages of all records of the Store's namespace that are unsent for more than a minute. It is to be called each
 // minute, such as by a scheduled function: see functions/relay. It finds the records by Options.UnsentIndex, or without an index by a
@@ -43,7 +43,7 @@ const settled = time.Minute
 func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
 	w := &sweep{store: s, api: api}
 
-	queries := unsent.Queries(s, settled)
+	queries := unsent.Queries(s, sweepAfter)
 	if queries == nil {
 		w.scan(ctx)
 	}
@@ -85,7 +85,7 @@ func (w *sweep) query(ctx context.Context, in *dynamodb.QueryInput) {
 }
 
 func (w *sweep) scan(ctx context.Context) {
-	in := unsent.Scan(w.store, settled)
+	in := unsent.Scan(w.store, sweepAfter)
 
 	for !w.isOver(ctx) {
 		out, err := w.api.Scan(ctx, in)

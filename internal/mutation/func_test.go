@@ -25,7 +25,7 @@ var funcMutants = []mutant{
 	},
 	{
 		why:  "the context of the handler does not end with its time-out",
-		file: "lambdawrap/func.go",
+		file: "lambdawrap/invocation.go",
 		old:  `return context.WithTimeout(ctx, timeout)`,
 		new:  `return context.WithCancel(ctx)`,
 		pkg:  "lambdawrap", run: "TestTheContextOfAHandlerOfFuncEndsWithItsTimeAndWhatItReturnsCounts",
@@ -60,7 +60,7 @@ var funcMutants = []mutant{
 	},
 	{
 		why:  "a part of a key may be absent",
-		file: "lambdawrap/event_key.go",
+		file: "lambdawrap/key.go",
 		old:  `if f.value == "" {`,
 		new:  `if f.name == "" {`,
 		pkg:  "lambdawrap", run: "TestKeysOfEvents",

@@ -133,8 +133,8 @@ var limitMutants = []mutant{
 	{
 		why:  "a handler's context does not end with its Timeout",
 		file: "lambdawrap/invocation.go",
-		old:  `timeout, cancel := context.WithTimeout(ctx, v.opts.Timeout)`,
-		new:  `timeout, cancel := context.WithTimeout(ctx, 1000*v.opts.Timeout)`,
+		old:  `v.before(latePart)), v.opts.Timeout)`,
+		new:  `v.before(latePart)), 1000*v.opts.Timeout)`,
 		pkg:  "lambdawrap", run: "TestTheTimeoutEndsTheContextOfAHandler",
 	},
 	{

@@ -122,7 +122,7 @@ var operateMutants = []mutant{
 	},
 	{
 		why:  "pages that are being read do not count for the budget",
-		file: "idemddb/operate/scan.go",
+		file: "idemddb/operate/budget.go",
 		old:  `b.left -= reserved`,
 		new:  `reserved = 0`,
 		pkg:  "idemddb/operate", run: "TestAPageThatIsBeingReadCountsForTheBudget",
@@ -199,7 +199,7 @@ var operateMutants = []mutant{
 	},
 	{
 		why:  "a list reads on when its budget is used up",
-		file: "idemddb/operate/scan.go",
+		file: "idemddb/operate/budget.go",
 		old:  `if b.left < small || b.left < price+rounding {`,
 		new:  `if b.left < -b.total {`,
 		pkg:  "idemddb/operate", run: "TestListOfALargeTableStaysWithinItsBudget",
