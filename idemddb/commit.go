@@ -53,7 +53,9 @@ func (c *committing) start(
 	if !c.cached() {
 		c.trace = s.trace(ctx)
 
-		c.value, omitted = s.resultValue(ctx, owner{partition: c.partition, token: c.token}, result, omitted, e)
+		if result != nil || omitted != nil {
+			c.value, omitted = s.resultValue(ctx, owner{partition: c.partition, token: c.token}, result, omitted, e)
+		}
 
 		c.next = c.run
 		if b != nil && !c.redelivered {

@@ -38,7 +38,11 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 
 // completeWith completes the claim, together with the effects if there are any. omitted says why there is no result, if the work had one.
 func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, e Effects) (err error) {
-	value, omitted := c.store.resultValue(ctx, owner{c.partition, c.token, c.left()}, result, omitted, e)
+	var value types.AttributeValue
+
+	if result != nil || omitted != nil {
+		value, omitted = c.store.resultValue(ctx, owner{c.partition, c.token, c.left()}, result, omitted, e)
+	}
 
 	if len(e.Items) == 0 && len(e.Messages) == 0 {
 		err = c.complete(ctx, value, omitted)

@@ -67,17 +67,14 @@ func (o owner) name(s *Store, sum [sha256.Size]byte) string {
 	return s.namespace + "/" + digest(o.partition) + "/" + o.token + "-" + digestText(sum)[:sumInName]
 }
 
-// resultValue returns what the record of a key holds of a result: nil for none. A large one is put into Options.Results first. If the
+// resultValue returns what the record of a key holds of a result. A large one is put into Options.Results first. If the
 // result cannot be kept, or is omitted already, it returns the mark that stands for it, and why: the work is done, so a completion without
 // the result is better than none.
 func (s *Store) resultValue(
 	ctx context.Context, o owner, result []byte, omitted error, e Effects,
 ) (types.AttributeValue, error) {
-	switch {
-	case omitted != nil:
+	if omitted != nil {
 		return omittedValue, omitted
-	case result == nil:
-		return nil, nil //nolint:nilnil // no value, and no reason
 	}
 
 	value := &types.AttributeValueMemberB{Value: result}

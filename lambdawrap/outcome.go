@@ -136,7 +136,8 @@ func noKeyOutcome(err error) outcome {
 	}
 }
 
-// outcomes names the outcome for each way in which work ends. Every other ending is a failure.
+// outcomes names the outcome for each way in which work ends. Every other ending is a failure. Mind the two words: a key with the event
+// Failed has ended for good, and its message is OutcomePermanent; a message with OutcomeFailed comes back, and its key was released.
 var outcomes = map[idemddb.Kind]Outcome{
 	idemddb.Completed: OutcomeCompleted, idemddb.Replayed: OutcomeReplayed, idemddb.Unrecorded: OutcomeUnrecorded,
 	idemddb.Fenced: OutcomeFenced, idemddb.Failed: OutcomePermanent, idemddb.Refused: OutcomeRefused, idemddb.Mismatch: OutcomeMismatch,

@@ -76,14 +76,14 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "the dead-letter hook gets the message as the handler left it",
-		file: "lambdawrap/hooks.go",
+		file: "lambdawrap/message.go",
 		old:  `h.clone(record), cause)`,
 		new:  `given, cause)`,
 		pkg:  "lambdawrap", run: "TestHooksGetTheMessageAsItArrived",
 	},
 	{
 		why:  "the handler and the dead-letter hook share the maps of the message",
-		file: "lambdawrap/hooks.go",
+		file: "lambdawrap/message.go",
 		old:  `given = h.clone(record)`,
 		new:  `given = record`,
 		pkg:  "lambdawrap", run: "TestHooksGetTheMessageAsItArrived",

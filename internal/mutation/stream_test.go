@@ -88,14 +88,14 @@ var streamMutants = []mutant{
 	},
 	{
 		why:  "the handler of a stream and its dead-letter hook share the record",
-		file: "lambdawrap/hooks.go",
+		file: "lambdawrap/message.go",
 		old:  `given = h.clone(record)`,
 		new:  `given = record`,
 		pkg:  "lambdawrap", run: "TestHooksGetTheRecordOfAStreamAsItArrived",
 	},
 	{
 		why:  "a record that will never succeed stops its shard although there is a hook",
-		file: "lambdawrap/hooks.go",
+		file: "lambdawrap/message.go",
 		old:  `if h.deadLetter != nil {`,
 		new:  `if h.deadLetter != nil && h.context != nil {`,
 		pkg:  "lambdawrap", run: "TestOnePoisonAmong10000RecordsIsParkedAndAllOthersRunOnce",
