@@ -48,12 +48,7 @@ var (
 	errLate = errors.New("the answer to the claim came after its lease")
 )
 
-const (
-	maxTurns = 5 // of a write whose record changes between two requests
-
-	pollMin = 50 * time.Millisecond
-	pollMax = time.Second
-)
+const maxTurns = 5 // of a write whose record changes between two requests
 
 // acquire is Store.Claim and Batch.Claim.
 func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Claim, *Record, error) {
@@ -118,21 +113,16 @@ func (s *Store) newAcquisition(ctx context.Context, key string, opts *ClaimOptio
 
 // wait tries to claim the key, and tries again for as long as the caller waits for another worker.
 func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func()) {
-	end := time.Now().Add(limit)
+	poll := sleep.Poll{End: time.Now().Add(limit)}
 
-	for pause := pollMin; ; pause = min(2*pause, pollMax) {
+	try()
+
+	for errors.Is(a.err, ErrInProgress) && poll.Next(ctx) {
 		try()
+	}
 
-		left := time.Until(end)
-		if left <= 0 || !errors.Is(a.err, ErrInProgress) {
-			return
-		}
-
-		if !sleep.For(ctx, min(pause, left)) {
-			a.err = errors.Join(a.err, context.Cause(ctx))
-
-			return
-		}
+	if errors.Is(a.err, ErrInProgress) && time.Now().Before(poll.End) { // the context has ended
+		a.err = errors.Join(a.err, context.Cause(ctx))
 	}
 }
 

@@ -180,13 +180,13 @@ func start(ctx context.Context, t *turns.Turn, work *idemddb.Work) (o outcome) {
 // begin begins the work of a message's key when the limits let it. Without work the outcome says why.
 func (v *invocation) begin(ctx context.Context, m *message, t *turns.Turn) (*idemddb.Work, *turns.Turn, outcome) {
 	opts := m.claimOptions()
-	end := time.Now().Add(v.opts.Wait)
+	poll := sleep.Poll{End: time.Now().Add(v.opts.Wait)}
 
 	if m.unclaimed { // its commit waits for another worker, and not the claim that it does not have
-		opts.Wait, end = v.opts.Wait, time.Time{}
+		opts.Wait, poll.End = v.opts.Wait, time.Time{}
 	}
 
-	for pause := pollMin; ; pause = min(2*pause, pollMax) {
+	for {
 		if !<-t.Answer() {
 			return nil, nil, outcome{name: OutcomeNoTime, err: errNoTime}
 		}
@@ -198,8 +198,7 @@ func (v *invocation) begin(ctx context.Context, m *message, t *turns.Turn) (*ide
 
 		t.Leave()
 
-		left := time.Until(end)
-		if left <= 0 || ending.Kind != idemddb.InProgress || !sleep.For(ctx, min(pause, left)) {
+		if ending.Kind != idemddb.InProgress || !poll.Next(ctx) {
 			return nil, nil, outcomeOf(ending)
 		}
 
@@ -207,11 +206,6 @@ func (v *invocation) begin(ctx context.Context, m *message, t *turns.Turn) (*ide
 		t = v.limits.Enter(m.place())[0]
 	}
 }
-
-const (
-	pollMin = 50 * time.Millisecond
-	pollMax = time.Second
-)
 
 // claimOptions returns the options for a claim of the message's key that does not wait.
 func (m *message) claimOptions() *idemddb.ClaimOptions {

@@ -18,3 +18,24 @@ func For(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
+
+// Poll waits between two looks at what another process changes. The first pause is short, each further one is twice as long as the one
+// before, and none is longer than 1 s.
+type Poll struct {
+	End time.Time // after it there is no further look
+
+	pause time.Duration
+}
+
+const (
+	pollMin = 50 * time.Millisecond
+	pollMax = time.Second
+)
+
+// Next waits for the next look. It returns false if the time is over or the context ends first.
+func (p *Poll) Next(ctx context.Context) bool {
+	p.pause = min(max(2*p.pause, pollMin), pollMax)
+	left := time.Until(p.End)
+
+	return left > 0 && For(ctx, min(p.pause, left))
+}
