@@ -144,20 +144,15 @@ func (v *invocation) endAll(ctx context.Context, given []*piece, end func(*piece
 			p.stop()
 
 			o := end(p)
-			v.finishOwn(ctx, p.message, o)
+			v.finish(ctx, p.message, o)
 
 			for _, m := range p.others {
 				if o.err == nil && isBehind(given, m) {
-					v.finishOwn(ctx, m, outcome{name: OutcomeBlocked, err: errBlocked})
+					v.finish(ctx, m, outcome{name: OutcomeBlocked, err: errBlocked})
 				} else {
-					v.finishOwn(ctx, m, o.ofDuplicate())
+					v.finish(ctx, m, o.ofDuplicate())
 				}
 			}
 		})
 	}
-}
-
-// finishOwn finishes a message with its own context.
-func (v *invocation) finishOwn(ctx context.Context, m *message, o outcome) {
-	v.finish(v.contextOf(ctx, m), m, o)
 }

@@ -121,9 +121,9 @@ func (v *invocation) choose(ctx context.Context, messages []*message, pieces map
 				blocked[m.group] = 0 // and nothing behind it may run before that is known
 			}
 		case !m.fifo:
-			v.spawn(func() { v.finishOwn(ctx, m, o) })
+			v.spawn(func() { v.finish(ctx, m, o) })
 		default:
-			v.finishBefore(v.contextOf(ctx, m), 1, m, o) // then there is time left to give the claims behind it back
+			v.finishBefore(ctx, 1, m, o) // then there is time left to give the claims behind it back
 			blocked.note(m)
 		}
 	}

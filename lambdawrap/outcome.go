@@ -206,6 +206,7 @@ func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
 
 // finishBefore is finish with another part of the reserve that is left when the dead-letter hook must have ended.
 func (v *invocation) finishBefore(ctx context.Context, part time.Duration, m *message, o outcome) {
+	ctx = v.contextOf(ctx, m)
 	m.failed = o.err != nil && !o.done
 	m.outcome = o.name
 	err := o.err
