@@ -33,19 +33,19 @@ type Delivery struct {
 // two senders at a time do no harm, because the ids stay the same. An error means that messages are left, or that their removal was not
 // written.
 func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (Delivery, error) {
-	pk, ok := stored[s.opts.PartitionKey].(*types.AttributeValueMemberS)
-	if !ok || !strings.HasPrefix(pk.Value, s.namespace+"#") {
+	partition := record.TextOf(stored[s.opts.PartitionKey])
+
+	key, ok := strings.CutPrefix(partition, s.namespace+"#")
+	if !ok {
 		return Delivery{}, fmt.Errorf("idemddb: send: %w: the item is no record of namespace %q", ErrCorrupt, s.namespace)
 	}
-
-	key := strings.TrimPrefix(pk.Value, s.namespace+"#")
 
 	rec, err := s.decode(stored)
 	if err != nil {
 		return Delivery{Key: key}, keyError("send", key, err)
 	}
 
-	d := &delivering{store: s, key: key, partition: pk.Value, rec: rec, operator: parked}
+	d := &delivering{store: s, key: key, partition: partition, rec: rec, operator: parked}
 	err = d.run(ctx)
 
 	return Delivery{Key: key, Sent: d.sent, Left: len(d.left), Parked: len(d.parked)}, err

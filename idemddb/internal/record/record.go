@@ -48,8 +48,8 @@ func Read(item map[string]types.AttributeValue, ttlAttribute string) (*Stored, e
 		Trace: KeptTrace(TextOf(item[Trace])), PreviousTrace: KeptTrace(TextOf(item[PrevTrace])),
 	}
 	unread := attributevalue.UnmarshalMap(item, rec)
-	version, hasVersion := numberOf(item[Version])
-	expires, hasExpires := numberOf(item[ttlAttribute])
+	version, hasVersion := NumberOf(item[Version])
+	expires, hasExpires := NumberOf(item[ttlAttribute])
 	rec.Expires = expires
 
 	switch {
@@ -135,8 +135,8 @@ func TextOf(value types.AttributeValue) string {
 	return s.Value
 }
 
-// numberOf returns a whole number, and false for an attribute that is missing or anything else.
-func numberOf(value types.AttributeValue) (n int64, ok bool) {
+// NumberOf returns a whole number, and false for an attribute that is missing or anything else.
+func NumberOf(value types.AttributeValue) (n int64, ok bool) {
 	number, ok := value.(*types.AttributeValueMemberN)
 	if !ok {
 		return 0, false

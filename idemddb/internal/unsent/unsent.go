@@ -63,14 +63,9 @@ func Read(s *idemddb.Store, found map[string]types.AttributeValue) *dynamodb.Get
 	return &dynamodb.GetItemInput{TableName: new(s.Table()), Key: key, ConsistentRead: new(true)}
 }
 
-// Age returns how long a record has had unsent messages; false if it has none.
+// Age returns how long a record has had unsent messages, and false if it has none.
 func Age(s *idemddb.Store, stored map[string]types.AttributeValue) (time.Duration, bool) {
-	due, ok := stored[record.Due].(*types.AttributeValueMemberN)
-	if !ok {
-		return 0, false
-	}
+	due, ok := record.NumberOf(stored[record.Due])
 
-	ms, err := strconv.ParseInt(due.Value, 10, 64)
-
-	return s.Options().Now().Sub(time.UnixMilli(ms)), err == nil
+	return s.Options().Now().Sub(time.UnixMilli(due)), ok
 }
