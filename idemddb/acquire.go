@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
@@ -37,7 +38,7 @@ type acquisition struct {
 	record       *Record
 	err          error
 	result       types.AttributeValue // of the record, as stored
-	unsentRecord *storedRecord        // the record of the answer, if it has messages that are not sent
+	unsentRecord *record.Stored       // the record of the answer, if it has messages that are not sent
 }
 
 var (
@@ -242,11 +243,8 @@ func (s *Store) trace(ctx context.Context) (text string) {
 		}
 	}()
 
-	return keptTrace(s.opts.Trace(ctx))
+	return record.KeptTrace(s.opts.Trace(ctx))
 }
-
-// tokenMark ends the request id in an owner token.
-const tokenMark = "/"
 
 // newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.
 // The request id is there for operators.
@@ -255,7 +253,7 @@ func newToken(requestID string) string {
 		return rand.Text()
 	}
 
-	return requestID + tokenMark + rand.Text()
+	return requestID + record.TokenMark + rand.Text()
 }
 
 // requestID is the id of the Lambda invocation; "" outside of Lambda.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 // cache keeps completed records, because they do not change until their retention ends. A full cache drops the record that was
@@ -62,11 +64,11 @@ func (c *cache) get(partition, key string, now time.Time) *cached {
 }
 
 // add stores a copy of the record, in place of the one that the cache has under the same partition key.
-func (c *cache) add(partition string, rec *storedRecord, fingerprint string) {
-	kept := &cached{partition: partition, record: *rec.record(""), fingerprint: fingerprint}
+func (c *cache) add(partition string, rec *record.Stored, fingerprint string) {
+	kept := &cached{partition: partition, record: *answerOf(rec, ""), fingerprint: fingerprint}
 	kept.record.Result = bytes.Clone(kept.record.Result)
 
-	if _, ok := keptResultOf(rec.Result); ok {
+	if _, ok := record.KeptResultOf(rec.Result); ok {
 		kept.result = rec.Result
 	}
 

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 func TestACacheKeepsItsSize(t *testing.T) {
@@ -13,8 +15,8 @@ func TestACacheKeepsItsSize(t *testing.T) {
 
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	c := newCache(3)
-	completedWith := func(result string) *storedRecord {
-		return &storedRecord{
+	completedWith := func(result string) *record.Stored {
+		return &record.Stored{
 			Fence: new(int64(1)), Result: &types.AttributeValueMemberB{Value: []byte(result)}, Expires: now.Add(time.Hour).Unix(),
 		}
 	}

@@ -9,12 +9,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // rareError is a refusal after which a second request must write the record: the record is past its retention, or its lease is over.
 type rareError struct {
-	found     *storedRecord
+	found     *record.Stored
 	isExpired bool
 }
 
@@ -30,24 +31,24 @@ func (a *acquisition) conflict(found item) {
 	switch {
 	case err != nil:
 		a.err = keyError("claim", a.key, err)
-	case rec.isOwn(a.token):
+	case rec.IsOwn(a.token):
 		a.recognize(rec)
-	case rec.expired(now) && (rec.State != stateInProgress || rec.Lease == nil || rec.leaseOver(now, s.opts.ClockSkew)):
+	case rec.Expired(now) && (rec.State != record.InProgress || rec.Lease == nil || rec.LeaseOver(now, s.opts.ClockSkew)):
 		a.err = &rareError{rec, true}
-	case !rec.matches(a.fingerprint):
+	case !rec.Matches(a.fingerprint):
 		a.err = keyError("claim", a.key, ErrMismatch)
-	case rec.State == stateCompleted && len(rec.Outbox) > 0:
-		a.record, a.result, a.unsentRecord = rec.record(a.key), rec.Result, rec
-	case rec.State == stateCompleted:
-		a.record, a.result = rec.record(a.key), rec.Result
+	case rec.State == record.Completed && len(rec.Outbox) > 0:
+		a.record, a.result, a.unsentRecord = answerOf(rec, a.key), rec.Result, rec
+	case rec.State == record.Completed:
+		a.record, a.result = answerOf(rec, a.key), rec.Result
 
 		if s.cache != nil {
 			s.cache.add(a.partition, rec, aws.ToString(rec.Fingerprint))
 		}
-	case rec.State == stateFailed:
+	case rec.State == record.Failed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
-	case !rec.leaseOver(now, s.opts.ClockSkew):
-		a.err = &InProgressError{Key: a.key, Until: rec.until(), Holder: rec.holder()}
+	case !rec.LeaseOver(now, s.opts.ClockSkew):
+		a.err = &InProgressError{Key: a.key, Until: rec.Until(), Holder: rec.Holder()}
 	default:
 		a.err = &rareError{rec, false}
 	}
@@ -55,20 +56,20 @@ func (a *acquisition) conflict(found item) {
 
 // recognize reads a record that has this call's owner token: an earlier try was applied, and its answer was lost. If the key was ended or
 // released meanwhile, by another claimant or an operator, the claim is not held.
-func (a *acquisition) recognize(rec *storedRecord) {
+func (a *acquisition) recognize(rec *record.Stored) {
 	switch {
-	case rec.State == stateFailed:
+	case rec.State == record.Failed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
-	case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())
+	case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:
+		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())
 		a.takenFrom(rec.PreviousTrace)
 	default: // a new token, because no claim is granted to the one in the record
-		a.token, a.err = newToken(rec.holder()), keyError("claim", a.key, errChanged)
+		a.token, a.err = newToken(rec.Holder()), keyError("claim", a.key, errChanged)
 	}
 }
 
 // follow makes the second request that a rareError asks for. recreate is called for a record past its retention.
-func (a *acquisition) follow(ctx context.Context, p retry.Policy, recreate func(context.Context, retry.Policy, *storedRecord)) {
+func (a *acquisition) follow(ctx context.Context, p retry.Policy, recreate func(context.Context, retry.Policy, *record.Stored)) {
 	rare, ok := errors.AsType[*rareError](a.err)
 	if !ok {
 		return
@@ -84,7 +85,7 @@ func (a *acquisition) follow(ctx context.Context, p retry.Policy, recreate func(
 }
 
 // recreate claims a record past its retention by a whole new record in its place, so that nothing of the old life remains.
-func (a *acquisition) recreate(ctx context.Context, p retry.Policy, old *storedRecord) {
+func (a *acquisition) recreate(ctx context.Context, p retry.Policy, old *record.Stored) {
 	s := a.store
 
 	own, err := a.putInPlace(ctx, p, old, func() item {
@@ -105,15 +106,15 @@ func (a *acquisition) recreate(ctx context.Context, p retry.Policy, old *storedR
 
 // fenceAfter returns the fencing token of a new record that replaces one past its retention. It is above the old token. It is also not
 // below the token that a new key would get now, so that the token does not fall if the record is deleted and the key begins anew.
-func (a *acquisition) fenceAfter(old *storedRecord) int64 {
+func (a *acquisition) fenceAfter(old *record.Stored) int64 {
 	return max(*old.Fence+1, firstFence(a.last))
 }
 
 // putInPlace writes a whole new record in the place of one that is past its retention. It returns the record if an earlier try of this
 // call wrote it, and errChanged if another worker has claimed or completed the key, or Time to Live has deleted the record.
 func (a *acquisition) putInPlace(
-	ctx context.Context, p retry.Policy, old *storedRecord, build func() item,
-) (own *storedRecord, err error) {
+	ctx context.Context, p retry.Policy, old *record.Stored, build func() item,
+) (own *record.Stored, err error) {
 	s := a.store
 
 	err = s.retry(ctx, a.key, p, func(ctx context.Context) error {
@@ -130,14 +131,14 @@ func (a *acquisition) putInPlace(
 		return nil, s.explain(err)
 	}
 
-	if rec, err := s.decode(found); err == nil && rec.isOwn(a.token) {
+	if rec, err := s.decode(found); err == nil && rec.IsOwn(a.token) {
 		return rec, nil
 	}
 
 	return nil, errChanged
 }
 
-func (a *acquisition) put(old *storedRecord, record item) *dynamodb.PutItemInput {
+func (a *acquisition) put(old *record.Stored, record item) *dynamodb.PutItemInput {
 	return &dynamodb.PutItemInput{
 		TableName:                &a.store.table,
 		Item:                     record,
@@ -154,7 +155,7 @@ func (a *acquisition) put(old *storedRecord, record item) *dynamodb.PutItemInput
 }
 
 // markFailed ends a key for good if its lease is over and it may not be taken over.
-func (a *acquisition) markFailed(ctx context.Context, p retry.Policy, rec *storedRecord) error {
+func (a *acquisition) markFailed(ctx context.Context, p retry.Policy, rec *record.Stored) error {
 	cause := a.failureCause(rec)
 	if cause == "" {
 		return keyError("claim", a.key, errChanged)
@@ -165,7 +166,7 @@ func (a *acquisition) markFailed(ctx context.Context, p retry.Policy, rec *store
 	switch {
 	case err == nil:
 		return &FailedError{Key: a.key, Cause: cause, Attempts: rec.Attempts}
-	case found != nil && found.State == stateFailed: // by another claimant, or by an earlier try of this call
+	case found != nil && found.State == record.Failed: // by another claimant, or by an earlier try of this call
 		return &FailedError{Key: a.key, Cause: found.Error, Attempts: found.Attempts}
 	case errors.Is(err, ErrFenced):
 		return keyError("claim", a.key, errChanged) // it was released, extended or completed after all
@@ -175,21 +176,21 @@ func (a *acquisition) markFailed(ctx context.Context, p retry.Policy, rec *store
 }
 
 // failureCause says why a record whose lease is over may not be taken over. It returns "" if it may be taken over.
-func (a *acquisition) failureCause(rec *storedRecord) string {
+func (a *acquisition) failureCause(rec *record.Stored) string {
 	opts := &a.store.opts
 
 	switch {
 	case opts.NoTakeover && *rec.Lease != 0:
-		return joinCause("the lease of attempt "+strconv.Itoa(rec.Attempts)+" ran out: outcome unknown, not taken over", rec.Error)
+		return record.Cause("the lease of attempt "+strconv.Itoa(rec.Attempts)+" ran out: outcome unknown, not taken over", rec.Error)
 	case opts.MaxAttempts > 0 && rec.Attempts >= opts.MaxAttempts:
-		return joinCause("attempts used up", rec.Error)
+		return record.Cause("attempts used up", rec.Error)
 	default:
 		return ""
 	}
 }
 
 // buildFailure returns the write that ends the key with this cause, as long as the record is as it was seen.
-func (a *acquisition) buildFailure(rec *storedRecord, cause string) write {
+func (a *acquisition) buildFailure(rec *record.Stored, cause string) write {
 	now := a.store.stamp(a.deadline)
 
 	return write{a.partition, condMarkFailed, updateFail, item{

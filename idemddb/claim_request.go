@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
@@ -144,27 +145,27 @@ func (a *acquisition) values() item {
 // newRecord returns the item of a new record of this claim.
 func (a *acquisition) newRecord(fence int64) item {
 	s := a.store
-	record := s.key(a.partition)
-	record[attrVersion] = versionValue
-	record[attrState] = inProgressValue
-	record[attrToken] = stringValue(a.token)
-	record[attrFence] = numberValue(fence)
-	record[attrPrevious] = zeroValue
-	record[attrLease] = numberValue(a.last.lease.UnixMilli())
-	record[attrAttempts] = oneValue
-	record[attrBorn] = numberValue(a.last.now.UnixMilli())
-	record[s.opts.TTLAttribute] = numberValue(s.expiry(a.last.now, a.last.lease))
+	stored := s.key(a.partition)
+	stored[record.Version] = versionValue
+	stored[record.State] = inProgressValue
+	stored[record.Token] = stringValue(a.token)
+	stored[record.Fence] = numberValue(fence)
+	stored[record.Previous] = zeroValue
+	stored[record.Lease] = numberValue(a.last.lease.UnixMilli())
+	stored[record.Attempts] = oneValue
+	stored[record.Born] = numberValue(a.last.now.UnixMilli())
+	stored[s.opts.TTLAttribute] = numberValue(s.expiry(a.last.now, a.last.lease))
 
 	if a.fingerprint != "" {
-		record[attrFingerprint] = stringValue(a.fingerprint)
+		stored[record.Fingerprint] = stringValue(a.fingerprint)
 	}
 
 	if s.opts.Trace != nil {
-		record[attrTrace] = stringValue(a.trace)
-		record[attrPrevTrace] = noTraceValue
+		stored[record.Trace] = stringValue(a.trace)
+		stored[record.PrevTrace] = noTraceValue
 	}
 
-	return record
+	return stored
 }
 
 // stamp is the time of one try and the end of the lease that it asks for.
@@ -211,7 +212,7 @@ func (a *acquisition) won(answer groupcommit.Answer) (groupcommit.Step, error) {
 		a.take(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.last.lease)
 		a.takenFrom(rec.Trace)
 	default:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())
+		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())
 		a.takenFrom(rec.PreviousTrace)
 	}
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/transact"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
@@ -99,7 +100,7 @@ type committing struct {
 	maxWait time.Duration         // ClaimOptions.Wait
 	next    func(context.Context) // makes the next try; nil if the key is known to be completed
 	value   types.AttributeValue  // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
-	done    storedRecord          // as it was committed
+	done    record.Stored         // as it was committed
 	sent    bool                  // a transaction of its own was sent
 	unknown bool                  // an earlier transaction had no answer, so it may be applied yet
 
@@ -157,7 +158,7 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 	c.done = s.completion(c.tx, c.effects, c.value)
 	c.last = stamp{now: time.UnixMilli(c.done.Done)}
 
-	set := c.done.update(updateCommit) + s.expr.setTrace
+	set := updateWith(&c.done, updateCommit) + s.expr.setTrace
 
 	condition, update := s.expr.claim, set+updateDropBoth
 	if c.fingerprint != "" {
@@ -167,7 +168,7 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 	values := c.values()
 	delete(values, ":lease")
 
-	return s.recordUpdate(c.partition, condition, update, c.done.values(s, c.partition, values), s.expr.names)
+	return s.recordUpdate(c.partition, condition, update, s.addValues(&c.done, c.partition, values), s.expr.names)
 }
 
 // readAnswer takes the answer to a transaction.
@@ -188,7 +189,7 @@ func (c *committing) readAnswer(answer *transact.Part, err error) {
 // recognizes reports whether a record is the one that an earlier try of this call wrote.
 func (c *committing) recognizes(found item) bool {
 	rec, err := c.store.decode(found)
-	if err != nil || !rec.isOwn(c.token) || rec.State != stateCompleted || rec.Tx != c.tx {
+	if err != nil || !rec.IsOwn(c.token) || rec.State != record.Completed || rec.Tx != c.tx {
 		return false
 	}
 
@@ -198,15 +199,15 @@ func (c *committing) recognizes(found item) bool {
 }
 
 // recreate commits a record past its retention by a whole new record in its place.
-func (c *committing) recreate(ctx context.Context, p retry.Policy, old *storedRecord) {
+func (c *committing) recreate(ctx context.Context, p retry.Policy, old *record.Stored) {
 	s := c.store
 	c.done = s.completion(c.tx, c.effects, c.value)
 	c.last = stamp{now: time.UnixMilli(c.done.Done), lease: time.UnixMilli(c.done.Done)}
 
-	record := c.newRecord(c.fenceAfter(old))
-	c.done.into(record, s, c.partition)
+	stored := c.newRecord(c.fenceAfter(old))
+	s.addCompletion(&c.done, c.partition, stored)
 
-	put := c.put(old, record)
+	put := c.put(old, stored)
 	c.send(ctx, p, &types.TransactWriteItem{Put: &types.Put{
 		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
 		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,

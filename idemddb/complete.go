@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 // Complete records that the work is done, with its result (nil for none), and ends the claim. From then on the key is answered from
@@ -60,14 +62,14 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, 
 func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitted error) error {
 	s := c.store
 
-	var done storedRecord // as the last try leaves it, for the cache
+	var done record.Stored // as the last try leaves it, for the cache
 
 	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: isLarge(result), build: func() write {
 		done = c.completion("", Effects{}, result)
 
-		return write{c.partition, condHeld, done.update(updateComplete) + updateDropError, done.values(s, c.partition, c.heldValues())}
-	}, matches: func(rec *storedRecord) bool {
-		if rec.State != stateCompleted || !sameResult(rec.Result, result) {
+		return write{c.partition, condHeld, updateWith(&done, updateComplete) + updateDropError, s.addValues(&done, c.partition, c.heldValues())}
+	}, matches: func(rec *record.Stored) bool {
+		if rec.State != record.Completed || !sameResult(rec.Result, result) {
 			return false
 		}
 
@@ -91,7 +93,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 }
 
 // completion is what a completion of the claim leaves in the record.
-func (c *Claim) completion(tx string, e Effects, result types.AttributeValue) storedRecord {
+func (c *Claim) completion(tx string, e Effects, result types.AttributeValue) record.Stored {
 	done := c.store.completion(tx, e, result)
 	done.Fence, done.Attempts, done.Trace = &c.fence, c.attempt, c.trace
 
@@ -165,12 +167,12 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 		values[":err"] = stringValue(errorText(cause))
 
 		return write{c.partition, condHeld, updateFail, values}
-	}, matches: func(rec *storedRecord) bool { return rec.State == stateFailed }})
+	}, matches: func(rec *record.Stored) bool { return rec.State == record.Failed }})
 }
 
 // isOwn reports whether a record that was found is still that of this very claim.
-func (c *Claim) isOwn(found *storedRecord) bool {
-	return found != nil && found.isOwn(c.token) && *found.Fence == c.fence
+func (c *Claim) isOwn(found *record.Stored) bool {
+	return found != nil && found.IsOwn(c.token) && *found.Fence == c.fence
 }
 
 // settlement is a write that ends a claim.
@@ -182,7 +184,7 @@ type settlement struct {
 
 	// matches reports whether the record for which the condition was false is as this write would have left it. Then an earlier try of
 	// this call was applied, and the settlement is a success. Nil: never.
-	matches func(*storedRecord) bool
+	matches func(*record.Stored) bool
 }
 
 func (c *Claim) settle(ctx context.Context, with settlement) error {
@@ -269,7 +271,7 @@ func (c *Claim) leave(ctx context.Context) {
 var verbs = map[Kind]string{Completed: "complete", Released: "release", Failed: "fail"}
 
 // refusal turns the error of a claim's write into the one that the caller gets.
-func (c *Claim) refusal(ctx context.Context, op string, found *storedRecord, err error) error {
+func (c *Claim) refusal(ctx context.Context, op string, found *record.Stored, err error) error {
 	if !errors.Is(err, ErrFenced) {
 		return keyError(op, c.key, err)
 	}
@@ -294,14 +296,14 @@ func (c *Claim) refusal(ctx context.Context, op string, found *storedRecord, err
 
 // fencedError describes the record that refused a write of the claim. If that record is completed, fencedError reads its result, because
 // the caller may answer with it.
-func (c *Claim) fencedError(ctx context.Context, found *storedRecord, err error) *FencedError {
+func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error) *FencedError {
 	fenced := &FencedError{Key: c.key, Held: c.fence}
 
 	switch {
 	case found != nil:
-		fenced.Current, fenced.Holder, fenced.state = *found.Fence, found.holder(), found.State
-		if found.State == stateCompleted {
-			fenced.Record = found.record(c.key)
+		fenced.Current, fenced.Holder, fenced.state = *found.Fence, found.Holder(), found.State
+		if found.State == record.Completed {
+			fenced.Record = answerOf(found, c.key)
 			if !c.skipResult {
 				fenced.unread = c.store.readResult(ctx, fenced.Record, found.Result)
 			}
@@ -326,8 +328,8 @@ func sameResult(a, b types.AttributeValue) bool {
 
 		return ok && bytes.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberM:
-		mine, _ := keptResultOf(a)
-		other, ok := keptResultOf(b)
+		mine, _ := record.KeptResultOf(a)
+		other, ok := record.KeptResultOf(b)
 
 		return ok && mine.Name == other.Name
 	case *types.AttributeValueMemberNULL:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
@@ -87,10 +88,10 @@ func (c *Claim) commitDisabled(ctx context.Context, e Effects) error {
 
 // sendCommit sends the transaction of the completion and the items. Between two tries it extends the lease, up to bound.
 func (c *Claim) sendCommit(
-	ctx context.Context, p retry.Policy, done *storedRecord, items []types.TransactWriteItem, bound time.Time,
+	ctx context.Context, p retry.Policy, done *record.Stored, items []types.TransactWriteItem, bound time.Time,
 ) (*transact.Part, error) {
 	s := c.store
-	update, values := done.update(updateComplete)+updateDropError, done.values(s, c.partition, c.heldValues())
+	update, values := updateWith(done, updateComplete)+updateDropError, s.addValues(done, c.partition, c.heldValues())
 	t := &transact.Transaction{
 		Client: s.transactions, Key: c.key, Token: done.Tx, Between: func(ctx context.Context) { c.extendInLine(ctx, bound) },
 	}
@@ -100,8 +101,8 @@ func (c *Claim) sendCommit(
 }
 
 // refusedCommit reads the record for which the condition was false: it may be the one that an earlier try of this call wrote.
-func (c *Claim) refusedCommit(ctx context.Context, answer *transact.Part, done *storedRecord, omitted error) error {
-	var found *storedRecord
+func (c *Claim) refusedCommit(ctx context.Context, answer *transact.Part, done *record.Stored, omitted error) error {
+	var found *record.Stored
 
 	if answer.Found != nil {
 		rec, err := c.store.decode(answer.Found)
@@ -112,7 +113,7 @@ func (c *Claim) refusedCommit(ctx context.Context, answer *transact.Part, done *
 		found = rec
 	}
 
-	if c.isOwn(found) && found.State == stateCompleted && found.Tx == done.Tx {
+	if c.isOwn(found) && found.State == record.Completed && found.Tx == done.Tx {
 		return c.committed(ctx, found, omitted)
 	}
 
@@ -124,7 +125,7 @@ func (c *Claim) refusedCommit(ctx context.Context, answer *transact.Part, done *
 	return err
 }
 
-func (c *Claim) committed(ctx context.Context, done *storedRecord, omitted error) error {
+func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted error) error {
 	c.end(Completed)
 	c.staging.written()
 	c.store.opts.Observe(ctx, c.event(Completed, omitted))

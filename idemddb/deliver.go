@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
@@ -32,26 +33,26 @@ type Delivery struct {
 // two senders at a time do no harm, because the ids stay the same. An error means that messages are left, or that their removal was not
 // written.
 func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (Delivery, error) {
-	pk, ok := stored[s.opts.PartitionKey].(*types.AttributeValueMemberS)
-	if !ok || !strings.HasPrefix(pk.Value, s.namespace+"#") {
+	partition := record.TextOf(stored[s.opts.PartitionKey])
+
+	key, ok := strings.CutPrefix(partition, s.namespace+"#")
+	if !ok {
 		return Delivery{}, fmt.Errorf("idemddb: send: %w: the item is no record of namespace %q", ErrCorrupt, s.namespace)
 	}
-
-	key := strings.TrimPrefix(pk.Value, s.namespace+"#")
 
 	rec, err := s.decode(stored)
 	if err != nil {
 		return Delivery{Key: key}, keyError("send", key, err)
 	}
 
-	d := &delivering{store: s, key: key, partition: pk.Value, rec: rec, operator: parked}
+	d := &delivering{store: s, key: key, partition: partition, rec: rec, operator: parked}
 	err = d.run(ctx)
 
 	return Delivery{Key: key, Sent: d.sent, Left: len(d.left), Parked: len(d.parked)}, err
 }
 
 // sendNow sends the messages of a completed record. Messages that do not get through stay in the record.
-func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, rec *storedRecord) error {
+func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, rec *record.Stored) error {
 	d := &delivering{store: s, batch: b, key: key, partition: partition, rec: rec}
 	if err := d.run(ctx); err != nil {
 		return s.unsent(ctx, key, err)
@@ -93,12 +94,12 @@ type delivering struct {
 	store          *Store
 	batch          *Batch // nil for none
 	key, partition string
-	rec            *storedRecord // as it was read
-	operator       bool          // parked messages, too
+	rec            *record.Stored // as it was read
+	operator       bool           // parked messages, too
 
 	sent   int
-	left   []storedMessage // in the outbox
-	parked []parkedMessage
+	left   []record.Message // in the outbox
+	parked []record.Message
 }
 
 // run sends the messages and writes down what is left of them. Its error says what is left and why.
@@ -126,32 +127,32 @@ func (d *delivering) run(ctx context.Context) error {
 
 // messages returns the messages to send, in their order. A message that one sender has parked and another has not is in both lists; it is
 // sent once.
-func (d *delivering) messages() []storedMessage {
+func (d *delivering) messages() []record.Message {
 	messages := slices.Clone(d.rec.Outbox)
 
 	for _, m := range d.rec.Parked {
 		switch {
 		case contains(d.rec.Outbox, m.Index):
 		case d.operator:
-			messages = append(messages, m.storedMessage)
+			messages = append(messages, m)
 		default:
 			d.parked = append(d.parked, m)
 		}
 	}
 
-	slices.SortFunc(messages, func(a, b storedMessage) int { return a.Index - b.Index })
+	slices.SortFunc(messages, func(a, b record.Message) int { return a.Index - b.Index })
 
 	return messages
 }
 
-func contains(messages []storedMessage, index int) bool {
-	return slices.ContainsFunc(messages, func(m storedMessage) bool { return m.Index == index })
+func contains(messages []record.Message, index int) bool {
+	return slices.ContainsFunc(messages, func(m record.Message) bool { return m.Index == index })
 }
 
 var errOld = errors.New("unsent for 7 days: its receivers may have forgotten that they have it, as after a restore from a backup")
 
 // send returns an answer for each message. Messages that are unsent for too long are sent only for an operator.
-func (d *delivering) send(ctx context.Context, messages []storedMessage) []error {
+func (d *delivering) send(ctx context.Context, messages []record.Message) []error {
 	if !d.operator && d.store.opts.Now().Sub(time.UnixMilli(d.rec.Done)) > maxUnsent {
 		return slices.Repeat([]error{fmt.Errorf("%w: %w", ErrUnsendable, errOld)}, len(messages))
 	}
@@ -160,7 +161,7 @@ func (d *delivering) send(ctx context.Context, messages []storedMessage) []error
 }
 
 // read sorts the messages by their answers.
-func (d *delivering) read(ctx context.Context, messages []storedMessage, answers []error) (left error) {
+func (d *delivering) read(ctx context.Context, messages []record.Message, answers []error) (left error) {
 	for i, m := range messages {
 		if answers[i] == nil {
 			d.sent++
@@ -168,15 +169,17 @@ func (d *delivering) read(ctx context.Context, messages []storedMessage, answers
 			continue
 		}
 
-		answer := fmt.Errorf("idemddb: message %s to %q: %w", messageID(d.rec.Tx, m.Index), m.To, answers[i])
+		answer := fmt.Errorf("idemddb: message %s to %q: %w", m.ID(d.rec.Tx), m.To, answers[i])
 		wasParked := !contains(d.rec.Outbox, m.Index)
 
 		switch {
 		case wasParked:
-			d.parked = append(d.parked, parkedMessage{m, errorText(answers[i])})
+			m.Cause = errorText(answers[i])
+			d.parked = append(d.parked, m)
 			left = errors.Join(left, answer)
 		case errors.Is(answers[i], ErrUnsendable):
-			d.parked = append(d.parked, parkedMessage{m, errorText(answers[i])})
+			m.Cause = errorText(answers[i])
+			d.parked = append(d.parked, m)
 			d.store.opts.Observe(ctx, Event{Kind: Parked, Key: d.key, Err: answer})
 		default:
 			d.left = append(d.left, m)
@@ -222,7 +225,7 @@ func (d *delivering) update() (update string, values item) {
 	if len(d.left) > 0 {
 		values[":outbox"] = marshal(d.left)
 		values[":due"] = numberValue(d.rec.Done)
-		values[":duens"] = stringValue(d.store.dueNamespace(d.partition))
+		values[":duens"] = stringValue(record.ShardOf(d.store.namespace, d.partition))
 	}
 
 	switch {

@@ -79,6 +79,5 @@
 // shares requests by a [Batch]. [WithInvocation] and [OnRetry] are for its contexts; [KindOf], [Claim.ReleaseUnused],
 // [Store.RetryAfter] and [Store.Disabled] are for it, too.
 //
-// [Store.SendStored], [Store.RecordOf], [Store.Readable], [Store.Table], [Store.Namespace] and [Store.Options] are for packages outbox and
-// operate.
+// [Store.SendStored], [Store.RecordOf], [Store.Table], [Store.Namespace] and [Store.Options] are for packages outbox and operate.
 package idemddb

@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
@@ -83,13 +84,13 @@ const (
 // with these effects.
 func (s *Store) checkSize(partition string, result types.AttributeValue, e Effects) error {
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
-		maxToken + len(stateInProgress) + maxFingerprint + recordNumbers*maxNumberSize + transactitem.ValueSize(result) + messagesSize(e.Messages)
+		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + transactitem.ValueSize(result) + messagesSize(e.Messages)
 
 	if s.opts.Trace != nil {
-		size += 2 * maxTrace //nolint:mnd // trace and ptrace
+		size += 2 * record.MaxTrace //nolint:mnd // trace and ptrace
 	}
 
-	for _, name := range attributeNames {
+	for _, name := range record.Names {
 		size += len(name)
 	}
 

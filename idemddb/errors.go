@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 // The errors of this package, for errors.Is. The comment of each says what is true after it, and what the caller should do. After
@@ -116,7 +118,7 @@ func (e *FencedError) Error() string {
 	switch {
 	case e.Current == 0:
 		return text + ", its record is gone"
-	case e.Current == e.Held && e.state == stateFailed:
+	case e.Current == e.Held && e.state == record.Failed:
 		return text + ", its key was ended as failed"
 	case e.Current == e.Held:
 		return text + ", it was settled before"
@@ -132,7 +134,7 @@ func (*FencedError) Unwrap() error { return ErrFenced }
 
 // hasFailed reports whether the key was ended as failed while the claim was held: by another worker's claim, because of NoTakeover or
 // MaxAttempts.
-func (e *FencedError) hasFailed() bool { return e.Current == e.Held && e.state == stateFailed }
+func (e *FencedError) hasFailed() bool { return e.Current == e.Held && e.state == record.Failed }
 
 // other returns the record of another claim of the key, if that completed it and its result could be read.
 func (e *FencedError) other() *Record {
@@ -183,12 +185,7 @@ func keyError(op, key string, err error) error {
 
 // errorText is the text of a failure as the record holds it: bounded, and valid UTF-8.
 func errorText(cause error) string {
-	text := strings.ToValidUTF8(safeText(cause), "\uFFFD")
-	if len(text) <= maxErrorText {
-		return text
-	}
-
-	return strings.ToValidUTF8(text[:maxErrorText-len("…")], "") + "…"
+	return record.Cause(strings.ToValidUTF8(safeText(cause), "\uFFFD"), "")
 }
 
 // safeText is the text of an error. A typed nil pointer may panic in its Error method.
@@ -200,15 +197,6 @@ func safeText(err error) (text string) {
 	}()
 
 	return err.Error()
-}
-
-// joinCause puts a new reason before the last failure's text.
-func joinCause(reason, last string) string {
-	if last == "" {
-		return reason
-	}
-
-	return errorText(errors.New(reason + "; last failure: " + last))
 }
 
 // isPermanent reports whether an error is marked as one that no retry mends.

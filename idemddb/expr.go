@@ -3,6 +3,7 @@ package idemddb
 import (
 	"slices"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/partiql"
 )
 
@@ -232,7 +233,7 @@ func newExpressions(table string, o *Options) expressions {
 
 	return expressions{
 		setClaim: setClaim, setAgain: setAgain, setTrace: setTrace,
-		insert: partiql.Insert(table, inserted), insertFP: partiql.Insert(table, append(slices.Clone(inserted), attrFingerprint)),
+		insert: partiql.Insert(table, inserted), insertFP: partiql.Insert(table, append(slices.Clone(inserted), record.Fingerprint)),
 		hasKey:     keyCondition(o),
 		claim:      condClaim + limits + condEnd,
 		claimFP:    condClaim + limits + condSameInput + condEnd,
@@ -270,14 +271,15 @@ func keyCondition(o *Options) string {
 // insertedAttributes returns the names of the attributes of a new record without a fingerprint, in the order of its statement.
 func insertedAttributes(o *Options) []string {
 	inserted := []string{
-		o.PartitionKey, o.TTLAttribute, attrVersion, attrState, attrToken, attrFence, attrPrevious, attrLease, attrAttempts, attrBorn,
+		o.PartitionKey, o.TTLAttribute, record.Version, record.State, record.Token, record.Fence, record.Previous, record.Lease,
+		record.Attempts, record.Born,
 	}
 	if o.SortKey != "" {
 		inserted = append(inserted, o.SortKey)
 	}
 
 	if o.Trace != nil {
-		inserted = append(inserted, attrTrace, attrPrevTrace)
+		inserted = append(inserted, record.Trace, record.PrevTrace)
 	}
 
 	return inserted

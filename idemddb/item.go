@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 // expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or
@@ -31,17 +33,17 @@ func (s *Store) key(partition string) item {
 
 // Values that all requests share: never written.
 var (
-	versionValue            = numberValue(formatVersion)
+	versionValue            = numberValue(record.FormatVersion)
 	zeroValue               = numberValue(0)
 	noTraceValue            = stringValue("")
 	oneValue                = numberValue(1)
 	returnedValue           = numberValue(-1)
-	inProgressValue         = stringValue(stateInProgress)
-	completedValue          = stringValue(stateCompleted)
-	failedValue             = stringValue(stateFailed)
+	inProgressValue         = stringValue(record.InProgress)
+	completedValue          = stringValue(record.Completed)
+	failedValue             = stringValue(record.Failed)
 	sortValue               = stringValue(sortKeyValue)
 	omittedValue            = &types.AttributeValueMemberNULL{Value: true} // in place of a result that is not kept
-	fingerprintVersionValue = stringValue(fingerprintVersion)
+	fingerprintVersionValue = stringValue(record.FingerprintVersion)
 )
 
 func stringValue(s string) *types.AttributeValueMemberS {
@@ -74,31 +76,13 @@ func (c *Claim) heldValues() item {
 	return values
 }
 
-// maxTrace is the longest text of Options.Trace that is kept, in bytes. A traceparent of W3C Trace Context has 55.
-const maxTrace = 128
-
-// keptTrace returns the text if a record may hold it, else "".
-func keptTrace(text string) string {
-	if len(text) > maxTrace {
-		return ""
-	}
-
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] > '~' {
-			return ""
-		}
-	}
-
-	return text
-}
-
 // completion is what a completing call writes into the record. tx is "" for a write outside of a transaction.
-func (s *Store) completion(tx string, e Effects, result types.AttributeValue) storedRecord {
+func (s *Store) completion(tx string, e Effects, result types.AttributeValue) record.Stored {
 	now := s.opts.Now()
-	done := storedRecord{State: stateCompleted, Tx: tx, Result: result, Done: now.UnixMilli(), Expires: s.expiry(now, now)}
+	done := record.Stored{State: record.Completed, Tx: tx, Result: result, Done: now.UnixMilli(), Expires: s.expiry(now, now)}
 
 	for i, m := range e.Messages {
-		done.Outbox = append(done.Outbox, storedMessage{
+		done.Outbox = append(done.Outbox, record.Message{
 			Index: i, To: m.To, Body: m.Body, Group: m.Group, Attributes: m.Attributes, Sequence: m.Sequence,
 		})
 	}
@@ -110,8 +94,8 @@ func (s *Store) completion(tx string, e Effects, result types.AttributeValue) st
 	return done
 }
 
-// update returns an update expression with what the completion has.
-func (r *storedRecord) update(update string) string {
+// updateWith returns an update expression with what the completion has.
+func updateWith(r *record.Stored, update string) string {
 	if r.Tx != "" {
 		update += updateSetTx
 	}
@@ -127,8 +111,8 @@ func (r *storedRecord) update(update string) string {
 	return update
 }
 
-// values adds the values of a completion to those of its condition.
-func (r *storedRecord) values(s *Store, partition string, values item) item {
+// addValues adds the values of a completion to those of its condition.
+func (s *Store) addValues(r *record.Stored, partition string, values item) item {
 	values[":completed"] = completedValue
 	values[":nowms"] = numberValue(r.Done)
 	values[":exp"] = numberValue(r.Expires)
@@ -145,22 +129,22 @@ func (r *storedRecord) values(s *Store, partition string, values item) item {
 		values[":outbox"] = marshal(r.Outbox)
 		values[":ends"] = numberValue(r.Ends)
 		values[":due"] = numberValue(r.Done)
-		values[":duens"] = stringValue(s.dueNamespace(partition))
+		values[":duens"] = stringValue(record.ShardOf(s.namespace, partition))
 	}
 
 	return values
 }
 
-// into writes a completion into a new record.
-func (r *storedRecord) into(record item, s *Store, partition string) {
-	values := r.values(s, partition, item{})
+// addCompletion writes a completion into a new record.
+func (s *Store) addCompletion(r *record.Stored, partition string, stored item) {
+	values := s.addValues(r, partition, item{})
 
 	for name, placeholder := range map[string]string{
-		attrState: ":completed", attrDone: ":nowms", s.opts.TTLAttribute: ":exp", attrTx: ":tx",
-		attrResult: ":res", attrOutbox: ":outbox", attrEnds: ":ends", attrDue: ":due", attrDueNS: ":duens",
+		record.State: ":completed", record.Done: ":nowms", s.opts.TTLAttribute: ":exp", record.Tx: ":tx",
+		record.Result: ":res", record.Outbox: ":outbox", record.Ends: ":ends", record.Due: ":due", record.DueNS: ":duens",
 	} {
 		if value, ok := values[placeholder]; ok {
-			record[name] = value
+			stored[name] = value
 		}
 	}
 }

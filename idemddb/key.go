@@ -7,15 +7,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/jsonkey"
 )
 
 const (
 	sortKeyValue = "idemddb"
 
-	maxStoredKey       = 1024 // bytes; a longer key is stored as its digest
-	digestPrefix       = "sha256:"
-	fingerprintVersion = "1:" // of the algorithm
+	maxStoredKey = 1024 // bytes; a longer key is stored as its digest
 )
 
 // TextKey returns the idempotency key that lambdawrap.Body makes of a string. Use it for ids that come from outside, such as
@@ -32,7 +31,7 @@ func TextKey(s string) string { return jsonkey.Text(s) }
 
 // KeyHash returns the form of a key that stands in messages and logs: keys may hold what should not be there. It is the
 // beginning of the key's SHA-256, in URL-safe base64, behind "sha256:".
-func KeyHash(key string) string { return digestPrefix + digest(key)[:12] }
+func KeyHash(key string) string { return (record.DigestPrefix + digest(key))[:record.HashLength] }
 
 // partition returns the partition key's value for a key, or ErrBadKey.
 //
@@ -44,8 +43,8 @@ func (s *Store) partition(key string) (string, error) {
 		return "", fmt.Errorf("%w: it is empty", ErrBadKey)
 	case !utf8.ValidString(key):
 		return "", fmt.Errorf("%w: it is not UTF-8; encode it, such as in hex", ErrBadKey)
-	case s.opts.HashKeys || len(key) > maxStoredKey || strings.HasPrefix(key, digestPrefix):
-		return s.namespace + "#" + digestPrefix + digest(key), nil
+	case s.opts.HashKeys || len(key) > maxStoredKey || strings.HasPrefix(key, record.DigestPrefix):
+		return s.namespace + "#" + record.DigestPrefix + digest(key), nil
 	default:
 		return s.namespace + "#" + key, nil
 	}
@@ -58,7 +57,7 @@ func storedFingerprint(fingerprint string) string {
 		return ""
 	}
 
-	return fingerprintVersion + digest(fingerprint)
+	return record.FingerprintVersion + digest(fingerprint)
 }
 
 func digest(text string) string { return digestText(sha256.Sum256([]byte(text))) }

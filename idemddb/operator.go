@@ -1,9 +1,6 @@
 package idemddb
 
-import (
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-)
+import "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 // These methods give packages operate and outbox what they must know of a Store.
 
@@ -15,13 +12,6 @@ func (s *Store) Namespace() string { return s.namespace }
 
 // Options returns the options of the Store, with the defaults filled in.
 func (s *Store) Options() Options { return s.opts }
-
-// Readable returns why the Store cannot read a record that was read from the table, as an ErrCorrupt; nil if it can.
-func (s *Store) Readable(stored map[string]types.AttributeValue) error {
-	_, err := s.decode(stored)
-
-	return err
-}
 
 // RecordOf returns the request for a consistent read of the record of a key.
 func (s *Store) RecordOf(key string) (*dynamodb.GetItemInput, error) {

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
@@ -55,7 +56,7 @@ func (r *rejecting) Single(ctx context.Context) groupcommit.Answer {
 // Read takes the answer. A record that an earlier try of this call wrote is a success.
 func (r *rejecting) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
 	if found, ok := retry.Refusal(answer.Err); ok && found != nil {
-		if rec, err := r.store.decode(found); err == nil && rec.isOwn(r.token) {
+		if rec, err := r.store.decode(found); err == nil && rec.IsOwn(r.token) {
 			return groupcommit.Answered, nil
 		}
 	}
@@ -79,12 +80,12 @@ func (r *rejecting) run(ctx context.Context, p retry.Policy) {
 
 // recreate writes a whole new record in the place of one that is past its retention: it must stand there before the key counts as failed,
 // so that it refuses a late request of the commit.
-func (r *rejecting) recreate(ctx context.Context, p retry.Policy, old *storedRecord) {
-	record := r.newRecord(r.fenceAfter(old))
-	record[attrState], record[attrError], record[attrLease] = r.state(), stringValue(r.cause), zeroValue
-	record[r.store.opts.TTLAttribute] = numberValue(r.store.expiry(r.last.now, r.last.now))
+func (r *rejecting) recreate(ctx context.Context, p retry.Policy, old *record.Stored) {
+	stored := r.newRecord(r.fenceAfter(old))
+	stored[record.State], stored[record.Error], stored[record.Lease] = r.state(), stringValue(r.cause), zeroValue
+	stored[r.store.opts.TTLAttribute] = numberValue(r.store.expiry(r.last.now, r.last.now))
 
-	if _, err := r.putInPlace(ctx, p, old, func() item { return record }); err != nil {
+	if _, err := r.putInPlace(ctx, p, old, func() item { return stored }); err != nil {
 		r.err = keyError("reject", r.key, err)
 	}
 }

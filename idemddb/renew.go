@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
@@ -235,7 +236,7 @@ func (c *Claim) extend(ctx context.Context, deadline time.Time, p retry.Policy) 
 }
 
 // lengthen sends the extension. If its condition is false, it returns the record as fenced does.
-func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p retry.Policy) (*storedRecord, error) {
+func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p retry.Policy) (*record.Stored, error) {
 	s := c.store
 
 	var lease time.Time
@@ -250,8 +251,9 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p retry.Policy
 		return write{c.partition, condExtend, updateExtend, values}
 	})
 
-	if c.isOwn(found) && found.State == stateInProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {
-		lease, err = found.until(), nil // an earlier try of this call wrote it, or a later extension of this claim
+	if c.isOwn(found) && found.State == record.InProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {
+		err = nil // an earlier try of this call wrote it, or a later extension of this claim
+		lease = found.Until()
 	}
 
 	if err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
@@ -31,9 +32,9 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 		found, err := s.fenced(ctx, nil, key, p, func() write { return s.buildReopening(partition, token, fence) })
 
 		switch {
-		case err == nil, found != nil && found.State == stateInProgress:
+		case err == nil, found != nil && found.State == record.InProgress:
 			return nil
-		case found != nil && found.State == stateCompleted:
+		case found != nil && found.State == record.Completed:
 			return keyError("reopen", key, ErrCompleted)
 		case found != nil:
 			token, fence = *found.Token, *found.Fence

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
@@ -47,8 +48,8 @@ type fencedWrite struct {
 	store *Store
 	build func() write // anew for each try
 
-	found   *storedRecord // the record for which the condition was false
-	refusal error         // ErrFenced
+	found   *record.Stored // the record for which the condition was false
+	refusal error          // ErrFenced
 }
 
 func (f *fencedWrite) Single(ctx context.Context) groupcommit.Answer {
@@ -95,7 +96,7 @@ func (f *fencedWrite) refuse(found item) {
 
 // fenced sends a write after the claim. If its condition is false, fenced returns ErrFenced and the stored record, or nil if the item
 // is gone.
-func (s *Store) fenced(ctx context.Context, b *Batch, key string, p retry.Policy, build func() write) (*storedRecord, error) {
+func (s *Store) fenced(ctx context.Context, b *Batch, key string, p retry.Policy, build func() write) (*record.Stored, error) {
 	f := &fencedWrite{store: s, build: build}
 	if err := s.send(ctx, b, key, p, f); err != nil {
 		return nil, s.explain(err)

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 // Results keeps results outside of the table: those that are larger than Options.ResultsAbove. A result is put there before the
@@ -33,28 +34,6 @@ const (
 
 	sumInName = 16 // characters of the digest in a name
 )
-
-// keptResult is what a record holds of a result that is in Options.Results.
-type keptResult struct {
-	Name   string `dynamodbav:"name"`
-	Length int    `dynamodbav:"len"`
-	Sum    []byte `dynamodbav:"sum"`
-}
-
-// keptResultOf returns which result in Options.Results the attribute names. It returns false if the attribute is anything else: a result
-// that stands in the record, the mark of one that was omitted, or nil.
-func keptResultOf(result types.AttributeValue) (keptResult, bool) {
-	m, ok := result.(*types.AttributeValueMemberM)
-	if !ok {
-		return keptResult{}, false
-	}
-
-	var k keptResult
-
-	err := attributevalue.UnmarshalMap(m.Value, &k)
-
-	return k, err == nil && k.Name != "" && len(k.Sum) == sha256.Size
-}
 
 // owner is whose result is kept: the record's key, the owner token of the call that completes it, and how long its claim lasts.
 type owner struct {
@@ -95,7 +74,7 @@ func (s *Store) resultValue(
 // keepOutside puts a result into Options.Results and returns what the record holds of it.
 func (s *Store) keepOutside(ctx context.Context, o owner, result []byte, e Effects) (value types.AttributeValue, omitted error) {
 	sum := sha256.Sum256(result)
-	kept := keptResult{Name: o.name(s, sum), Length: len(result), Sum: sum[:]}
+	kept := record.KeptResult{Name: o.name(s, sum), Length: len(result), Sum: sum[:]}
 	value = marshal(kept)
 
 	if tooLarge := s.checkSize(o.partition, value, e); tooLarge != nil {
@@ -144,7 +123,7 @@ var errUnread = errors.New("the result cannot be read")
 // readResult reads the result of a completed key into its record, if the record in the table holds only its name. If the result is gone,
 // it counts as omitted.
 func (s *Store) readResult(ctx context.Context, rec *Record, stored types.AttributeValue) error {
-	kept, ok := keptResultOf(stored)
+	kept, ok := record.KeptResultOf(stored)
 	if !ok {
 		return nil
 	}

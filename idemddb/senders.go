@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 const (
@@ -22,7 +24,7 @@ var (
 )
 
 // sendAll sends messages, target by target, and returns an answer for each.
-func (s *Store) sendAll(ctx context.Context, tx string, messages []storedMessage) []error {
+func (s *Store) sendAll(ctx context.Context, tx string, messages []record.Message) []error {
 	answers := slices.Repeat([]error{errNoSender}, len(messages))
 
 	for target, sender := range s.opts.Senders {
@@ -33,7 +35,7 @@ func (s *Store) sendAll(ctx context.Context, tx string, messages []storedMessage
 
 		for i, m := range messages {
 			if m.To == target {
-				indexes, public = append(indexes, i), append(public, m.public(tx))
+				indexes, public = append(indexes, i), append(public, publicMessage(&m, tx))
 			}
 		}
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
@@ -323,7 +324,7 @@ func (e *optionErrors) checkf(ok bool, format string, args ...any) {
 // checkNames demands that the names of attributes differ from each other and from the attributes of the record.
 func (o *Options) checkNames(errs *optionErrors) {
 	names := map[string]string{}
-	for _, name := range attributeNames {
+	for _, name := range record.Names {
 		names[name] = "an attribute of the record"
 	}
 

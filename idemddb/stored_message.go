@@ -1,32 +1,15 @@
 package idemddb
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
-
-// storedMessage is a message in a record. Its index makes its id, together with the tx of the record.
-type storedMessage struct {
-	Index      int               `dynamodbav:"i"`
-	To         string            `dynamodbav:"to"`
-	Body       string            `dynamodbav:"body"`
-	Group      string            `dynamodbav:"group,omitempty"`
-	Attributes map[string]string `dynamodbav:"attrs,omitempty"`
-	Sequence   int64             `dynamodbav:"seq,omitempty"`
-}
-
-// parkedMessage is a message that can never be sent, and why.
-type parkedMessage struct {
-	storedMessage
-
-	Cause string `dynamodbav:"cause"`
-}
 
 const (
 	maxGroup             = 128
@@ -38,14 +21,11 @@ const (
 	noEnd = 253402300799
 )
 
-func (m storedMessage) public(tx string) StoredMessage {
-	return StoredMessage{ID: messageID(tx, m.Index), Message: Message{
+func publicMessage(m *record.Message, tx string) StoredMessage {
+	return StoredMessage{ID: m.ID(tx), Message: Message{
 		To: m.To, Body: m.Body, Group: m.Group, Attributes: m.Attributes, Sequence: m.Sequence,
 	}}
 }
-
-// messageID returns the id of a message, which stays the same over every sending.
-func messageID(tx string, index int) string { return fmt.Sprintf("%s-%d", tx, index) }
 
 func copyMessages(messages []Message) []Message {
 	copies := make([]Message, len(messages))
@@ -117,14 +97,6 @@ func messagesSize(messages []Message) int {
 }
 
 const (
-	messageOverhead = 64 + maxErrorText // bytes of a message's names and numbers in a record, and of its cause if it is parked
+	messageOverhead = 64 + record.MaxCause // bytes of a message's names and numbers in a record, and of its cause if it is parked
 	maxOutbox       = transactitem.MaxSize - plainRecord
 )
-
-// dueNamespace returns the partition in which the index of unsent messages has a key: one of 16, by a hash of the key. Package unsent reads
-// all 16.
-func (s *Store) dueNamespace(partition string) string {
-	sum := sha256.Sum256([]byte(partition))
-
-	return s.namespace + "#" + string("0123456789abcdef"[sum[0]%16])
-}

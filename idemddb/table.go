@@ -3,6 +3,8 @@ package idemddb
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 // Table returns the schema that a Store with default Options needs, for tests and local engines: partition key "pk" of type S,
@@ -22,14 +24,14 @@ func Table(name string) *dynamodb.CreateTableInput {
 func TableWithIndex(name, unsentIndex string) *dynamodb.CreateTableInput {
 	in := Table(name)
 	in.AttributeDefinitions = append(in.AttributeDefinitions,
-		types.AttributeDefinition{AttributeName: new(attrDueNS), AttributeType: types.ScalarAttributeTypeS},
-		types.AttributeDefinition{AttributeName: new(attrDue), AttributeType: types.ScalarAttributeTypeN},
+		types.AttributeDefinition{AttributeName: new(record.DueNS), AttributeType: types.ScalarAttributeTypeS},
+		types.AttributeDefinition{AttributeName: new(record.Due), AttributeType: types.ScalarAttributeTypeN},
 	)
 	in.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
 		IndexName: &unsentIndex,
 		KeySchema: []types.KeySchemaElement{
-			{AttributeName: new(attrDueNS), KeyType: types.KeyTypeHash},
-			{AttributeName: new(attrDue), KeyType: types.KeyTypeRange},
+			{AttributeName: new(record.DueNS), KeyType: types.KeyTypeHash},
+			{AttributeName: new(record.Due), KeyType: types.KeyTypeRange},
 		},
 		Projection: &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly},
 	}}

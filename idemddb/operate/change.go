@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/idemddb/internal/unsent"
 )
 
@@ -22,14 +23,6 @@ import (
 const (
 	maxBy  = 64
 	maxWhy = 200
-)
-
-const (
-	stateInProgress = "INPROGRESS"
-	stateCompleted  = "COMPLETED"
-	stateFailed     = "FAILED"
-
-	maxCause = 256 // bytes of err
 )
 
 // Release lets the next claim have a key that a worker holds, or whose worker died, before its lease ends. If the worker lives, it loses
@@ -63,13 +56,10 @@ func (r *Records) Fail(ctx context.Context, seen View, by, why string) error {
 		return notAllowed("fail", seen, "only a key in progress can be failed")
 	}
 
-	cause := "ended by " + by + ": " + why
-	if seen.Cause != "" {
-		cause += "; last failure: " + seen.Cause
-	}
+	cause := record.Cause("ended by "+by+": "+why, seen.Cause)
 
 	_, err := r.update(ctx, seen, Change{What: "fail", By: by, Why: why}, updateFail, item{
-		":failed": text(stateFailed), ":err": text(bounded(cause, maxCause)), ":exp": number(r.expires(seen)),
+		":failed": text(record.Failed), ":err": text(cause), ":exp": number(r.expires(seen)),
 	})
 
 	return err
@@ -85,7 +75,7 @@ func (r *Records) Reopen(ctx context.Context, seen View, by, why string) error {
 	}
 
 	_, err := r.update(ctx, seen, Change{What: "reopen", By: by, Why: why}, updateReopen, item{
-		":inprogress": text(stateInProgress), ":next": number(seen.Fence + 1), ":zero": number(0), ":exp": number(r.expires(seen)),
+		":inprogress": text(record.InProgress), ":next": number(seen.Fence + 1), ":zero": number(0), ":exp": number(r.expires(seen)),
 	})
 
 	return err
@@ -185,7 +175,7 @@ func (r *Records) update(ctx context.Context, seen View, change Change, update s
 	refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
 
 	switch {
-	case ok && hasOp(refused.Item, op): // an earlier try of this request was applied, and its answer was lost
+	case ok && record.TextOf(refused.Item[record.Operator]) == op: // an earlier try of this request was applied, and its answer was lost
 		return r.view(refused.Item), nil
 	case ok:
 		return View{}, r.changed(change.What, seen.Key, refused.Item)
@@ -259,12 +249,6 @@ func (c *Change) validate() error {
 	return nil
 }
 
-func hasOp(stored item, op string) bool {
-	found, ok := stored["op"].(*types.AttributeValueMemberS)
-
-	return ok && found.Value == op
-}
-
 func (r *Records) changed(what, key string, stored item) error {
 	e := &ChangedError{What: what, Key: key}
 	if len(stored) > 0 {
@@ -287,13 +271,4 @@ func notAllowed(what string, seen View, rule string) error {
 	}
 
 	return changeError(what, seen.Key, fmt.Errorf("%w: it is %s, and %s", ErrNotAllowed, state, rule))
-}
-
-// bounded returns the beginning of a text, with at most so many bytes.
-func bounded(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-
-	return strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
 }

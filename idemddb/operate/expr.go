@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 // This file holds every condition and update that an operator's change sends, and above each the argument why it is safe. The expressions
@@ -21,7 +23,10 @@ import (
 //   - another operator's change sets op, which no two changes have in common
 //
 // A late request of an operator's change is refused for the same reason: the change itself has set op.
-var fencedNames = []string{"v", "st", "own", "fence", "lease", "att", "tx", "due", "ends", "op"}
+var fencedNames = []string{
+	record.Version, record.State, record.Token, record.Fence, record.Lease, record.Attempts, record.Tx, record.Due, record.Ends,
+	record.Operator,
+}
 
 // unchanged is true of a record that is as it was shown. An attribute that the record did not have must still be absent. With
 // attribute_exists of the key nothing is created if the record is gone, also if it was shown with none of the attributes.

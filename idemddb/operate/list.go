@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/idemddb/internal/unsent"
 )
 
@@ -93,8 +94,9 @@ func (s *Selection) validate() error {
 		return fmt.Errorf("operate: Selection.Rate: must not be negative, is %v", s.Rate)
 	case s.Segments < 0 || s.Segments > maxSegments:
 		return fmt.Errorf("operate: Selection.Segments: must be 0 to %d, is %d", maxSegments, s.Segments)
-	case s.Hash != "" && (!strings.HasPrefix(s.Hash, hashedKey) || len(s.Hash) < len(hashedKey)+hashLength):
-		return fmt.Errorf("operate: Selection.Hash: must be %q and %d characters, as a log line has it, is %q", hashedKey, hashLength, s.Hash)
+	case s.Hash != "" && (!strings.HasPrefix(s.Hash, record.DigestPrefix) || len(s.Hash) < record.HashLength):
+		return fmt.Errorf("operate: Selection.Hash: must be %q and %d characters, as a log line has it, is %q",
+			record.DigestPrefix, record.HashLength-len(record.DigestPrefix), s.Hash)
 	}
 
 	return nil
@@ -109,7 +111,7 @@ func (s *Selection) fits(v *View) bool {
 		s.Unsent && len(v.Messages) == 0,
 		s.Parked && !slices.ContainsFunc(v.Messages, isParked),
 		s.Request != "" && v.Request != s.Request,
-		s.Hash != "" && v.Hash != s.Hash[:len(hashedKey)+hashLength]:
+		s.Hash != "" && v.Hash != s.Hash[:record.HashLength]:
 		return false
 	default:
 		return true
@@ -126,7 +128,7 @@ func (s *Selection) filter(r *Records) expression {
 
 	if s.Request != "" {
 		e.text += " AND begins_with(own, :request)"
-		e.values[":request"] = text(s.Request + tokenMark)
+		e.values[":request"] = text(s.Request + record.TokenMark)
 	}
 
 	switch {
@@ -147,7 +149,7 @@ func (s *Selection) filter(r *Records) expression {
 // state returns the one state that all selected statuses have.
 func (s *Selection) state() (state string, ok bool) {
 	states := map[Status]string{
-		Held: stateInProgress, Stuck: stateInProgress, Released: stateInProgress, Completed: stateCompleted, Failed: stateFailed,
+		Held: record.InProgress, Stuck: record.InProgress, Released: record.InProgress, Completed: record.Completed, Failed: record.Failed,
 	}
 
 	for _, status := range s.Status {

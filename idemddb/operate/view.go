@@ -1,15 +1,16 @@
 package operate
 
 import (
+	"cmp"
 	"encoding/json"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 // Status is what a record means at the moment at which it was read.
@@ -78,53 +79,15 @@ type Change struct {
 	ID   string    `json:"id"`   // new for each change, so that a change whose answer was lost is recognised
 }
 
-// attributes holds the attributes of a record that a View shows. Package idemddb decides whether the record is readable.
-type attributes struct {
-	State    string  `dynamodbav:"st"`
-	Owner    string  `dynamodbav:"own"`
-	Fence    int64   `dynamodbav:"fence"`
-	Lease    *int64  `dynamodbav:"lease"`
-	Attempts int     `dynamodbav:"att"`
-	Born     int64   `dynamodbav:"born"`
-	Done     int64   `dynamodbav:"done"`
-	Ends     int64   `dynamodbav:"ends"`
-	Cause    string  `dynamodbav:"err"`
-	Tx       string  `dynamodbav:"tx"`
-	Outbox   []entry `dynamodbav:"outbox"`
-	Parked   []entry `dynamodbav:"parked"`
-	Op       string  `dynamodbav:"op"`
-}
-
-type entry struct {
-	Index int    `dynamodbav:"i"`
-	To    string `dynamodbav:"to"`
-	Body  string `dynamodbav:"body"`
-	Group string `dynamodbav:"group"`
-	Cause string `dynamodbav:"cause"`
-}
-
-const (
-	hashedKey  = "sha256:" // the beginning of a key that is stored as its digest
-	hashLength = 12        // characters of a digest in logs
-	tokenMark  = "/"       // ends the request id in an owner token
-)
-
-// view shows a record that was read.
+// view shows a record that was read. What cannot be read is not shown, and the record is then shown as unreadable.
 func (r *Records) view(stored item) View {
-	v := View{stored: stored, Namespace: r.store.Namespace(), Trace: textOf(stored["trace"])}
-	v.Key = strings.TrimPrefix(textOf(stored[r.opts.PartitionKey]), v.Namespace+"#")
+	v := View{stored: stored, Namespace: r.store.Namespace()}
+	v.Key = strings.TrimPrefix(record.TextOf(stored[r.opts.PartitionKey]), v.Namespace+"#")
 	v.Hash = keyHash(v.Key)
 
-	a, err := r.decode(stored)
-	v.show(&a)
-	v.showResult(stored["res"])
-
-	expires := seconds(numberOf(stored[r.opts.TTLAttribute]))
-
-	v.Ends = expires
-	if a.Ends != 0 { // there are messages, and the record does not expire before they are sent
-		v.Ends = seconds(a.Ends)
-	}
+	rec, err := record.Read(stored, r.opts.TTLAttribute)
+	v.show(rec)
+	v.showResult(rec.Result)
 
 	if err != nil {
 		v.Status, v.Unreadable = Unreadable, err.Error()
@@ -132,55 +95,33 @@ func (r *Records) view(stored item) View {
 		return v
 	}
 
-	v.Status = r.status(&v, a.Lease, expires)
+	v.Status = r.status(rec)
 
 	return v
 }
 
-// decode returns the attributes that can be decoded, and why the record is unreadable, or nil. The error of the store
-// replaces that of the decoder, because the store checks the format version before it reads anything else.
-func (r *Records) decode(stored item) (attributes, error) {
-	var a attributes
-
-	// What cannot be decoded is not shown, and the record is shown as unreadable.
-	err := attributevalue.UnmarshalMap(stored, &a)
-	if unreadable := r.store.Readable(stored); unreadable != nil {
-		err = unreadable
-	}
-
-	return a, err
-}
-
 // show copies the attributes into the view.
-func (v *View) show(a *attributes) {
-	v.State, v.Owner, v.Fence, v.Attempts, v.Cause = a.State, a.Owner, a.Fence, a.Attempts, a.Cause
-	v.Born, v.Done = milliseconds(a.Born), milliseconds(a.Done)
+func (v *View) show(rec *record.Stored) {
+	v.State, v.Owner, v.Request, v.Trace = rec.State, aws.ToString(rec.Token), rec.Holder(), rec.Trace
+	v.Fence, v.Attempts, v.Cause = aws.ToInt64(rec.Fence), rec.Attempts, rec.Error
+	v.Born, v.Done = milliseconds(rec.Born), milliseconds(rec.Done)
+	v.Ends = milliseconds(cmp.Or(rec.Ends, rec.Expires) * 1000) // with messages, the record does not expire before they are sent
+	v.Lease = milliseconds(max(0, aws.ToInt64(rec.Lease)))
+	v.Messages = messages(rec)
 
-	if a.Lease != nil && *a.Lease > 0 {
-		v.Lease = milliseconds(*a.Lease)
-	}
-
-	if id, _, ok := strings.Cut(a.Owner, tokenMark); ok {
-		v.Request = id
-	}
-
-	v.Messages = a.messages()
-
-	if a.Op != "" {
-		v.Last = &Change{Why: a.Op} // another program may have written another text
-		_ = json.Unmarshal([]byte(a.Op), v.Last)
+	if rec.Operator != "" {
+		v.Last = &Change{Why: rec.Operator} // another program may have written another text
+		_ = json.Unmarshal([]byte(rec.Operator), v.Last)
 	}
 }
 
 // messages returns the messages that are not sent, those that are parked last.
-func (a *attributes) messages() []Message {
+func messages(rec *record.Stored) []Message {
 	var ms []Message
 
-	for i, list := range [][]entry{a.Outbox, a.Parked} {
+	for i, list := range [][]record.Message{rec.Outbox, rec.Parked} {
 		for _, m := range list {
-			ms = append(ms, Message{
-				ID: messageID(a.Tx, m.Index), To: m.To, Group: m.Group, Bytes: len(m.Body), Parked: i == 1, Cause: m.Cause,
-			})
+			ms = append(ms, Message{ID: m.ID(rec.Tx), To: m.To, Group: m.Group, Bytes: len(m.Body), Parked: i == 1, Cause: m.Cause})
 		}
 	}
 
@@ -194,36 +135,26 @@ func (v *View) showResult(stored types.AttributeValue) {
 	case *types.AttributeValueMemberB:
 		v.Result, v.ResultBytes = result.Value, len(result.Value)
 	case *types.AttributeValueMemberM:
-		v.ResultBytes = int(numberOf(result.Value["len"]))
-		v.ResultName = textOf(result.Value["name"])
+		kept, _ := record.KeptResultOf(result)
+		v.ResultBytes, v.ResultName = kept.Length, kept.Name
 	case *types.AttributeValueMemberNULL:
 		v.ResultOmitted = true
 	}
 }
 
-// textOf returns the text of an attribute, and "" for an attribute that is missing or of another type. A view is shown without such a text.
-func textOf(value types.AttributeValue) string {
-	s, ok := value.(*types.AttributeValueMemberS)
-	if !ok {
-		return ""
-	}
-
-	return s.Value
-}
-
-func (r *Records) status(v *View, lease *int64, expires time.Time) Status {
+func (r *Records) status(rec *record.Stored) Status {
 	now := r.opts.Now()
 
 	switch {
-	case expires.Unix() <= now.Unix():
+	case rec.Expired(now):
 		return Expired
-	case v.State == stateCompleted:
+	case rec.State == record.Completed:
 		return Completed
-	case v.State == stateFailed:
+	case rec.State == record.Failed:
 		return Failed
-	case lease != nil && *lease <= 0:
+	case rec.Lease != nil && *rec.Lease <= 0:
 		return Released
-	case lease != nil && v.Lease.Before(now.Add(-r.opts.ClockSkew)):
+	case rec.LeaseOver(now, r.opts.ClockSkew):
 		return Stuck
 	default:
 		return Held
@@ -232,15 +163,12 @@ func (r *Records) status(v *View, lease *int64, expires time.Time) Status {
 
 // keyHash returns the hash of a stored key as it stands in logs.
 func keyHash(stored string) string {
-	if strings.HasPrefix(stored, hashedKey) && len(stored) >= len(hashedKey)+hashLength {
-		return stored[:len(hashedKey)+hashLength]
+	if strings.HasPrefix(stored, record.DigestPrefix) && len(stored) >= record.HashLength {
+		return stored[:record.HashLength]
 	}
 
 	return idemddb.KeyHash(stored)
 }
-
-// messageID is the id of a message, as its receiver sees it.
-func messageID(tx string, index int) string { return tx + "-" + strconv.Itoa(index) }
 
 func milliseconds(n int64) time.Time {
 	if n == 0 {
@@ -248,20 +176,4 @@ func milliseconds(n int64) time.Time {
 	}
 
 	return time.UnixMilli(n).UTC()
-}
-
-func seconds(n int64) time.Time { return milliseconds(n * 1000) }
-
-func numberOf(value types.AttributeValue) int64 {
-	number, ok := value.(*types.AttributeValueMemberN)
-	if !ok {
-		return 0
-	}
-
-	n, err := strconv.ParseInt(number.Value, 10, 64)
-	if err != nil {
-		return 0
-	}
-
-	return n
 }

@@ -5,9 +5,9 @@ var claimMutants = []mutant{
 	{
 		why:  "a claim that is recognised by its owner token trusts a lease from now on, not the stored one",
 		file: "idemddb/claim_refused.go",
-		old: `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())`,
-		new: `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:
+		old: `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:
+		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())`,
+		new: `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:
 		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, a.store.stamp(a.deadline).lease)`,
 		pkg: "idemddb", run: "TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord",
 	},
@@ -15,24 +15,24 @@ var claimMutants = []mutant{
 		why:  "a record with the own token is a won claim although its key was ended as FAILED meanwhile",
 		file: "idemddb/claim_refused.go",
 		old: `switch {
-	case rec.State == stateFailed:
+	case rec.State == record.Failed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}`,
 		new: `switch {
-	case rec.State == stateFailed:
+	case rec.State == record.Failed:
 		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, a.last.lease)`,
 		pkg: "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
 	{
 		why:  "a record with the own token is a won claim although its key was released meanwhile",
 		file: "idemddb/claim_refused.go",
-		old:  `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:`,
-		new:  `case rec.State == stateInProgress && rec.Lease != nil:`,
+		old:  `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:`,
+		new:  `case rec.State == record.InProgress && rec.Lease != nil:`,
 		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
 	{
 		why:  "a record with the own token is a won claim although it is completed",
 		file: "idemddb/claim_refused.go",
-		old:  `case rec.State == stateInProgress && rec.Lease != nil && *rec.Lease > 0:`,
+		old:  `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:`,
 		new:  `case rec.Lease != nil && *rec.Lease > 0:`,
 		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
@@ -40,9 +40,9 @@ var claimMutants = []mutant{
 		why:  "a takeover that was given back unused is claimed as a fresh start after a lost reply",
 		file: "idemddb/claim_refused.go",
 		old: `*rec.Lease > 0:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.until())`,
+		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())`,
 		new: `*rec.Lease > 0:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous > 0, rec.until())`,
+		a.take(*rec.Fence, rec.Attempts, rec.Previous > 0, rec.Until())`,
 		pkg: "idemddb", run: "TestATakeoverThatWasReturnedIsATakeoverAlsoIfItsAnswerIsLost",
 	},
 	{

@@ -19,8 +19,8 @@ var effectMutants = []mutant{
 	{
 		why:  "an own completion is recognised although another call of the claim wrote it",
 		file: "idemddb/complete_with.go",
-		old:  `found.State == stateCompleted && found.Tx == done.Tx`,
-		new:  `found.State == stateCompleted`,
+		old:  `found.State == record.Completed && found.Tx == done.Tx`,
+		new:  `found.State == record.Completed`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/CompleteWith:_an_earlier_one",
 	},
 	{
@@ -82,8 +82,8 @@ var effectMutants = []mutant{
 	{
 		why:  "an own commit is not recognised",
 		file: "idemddb/commit.go",
-		old:  `rec.State != stateCompleted || rec.Tx != c.tx`,
-		new:  `rec.State == stateCompleted || rec.Tx != c.tx`,
+		old:  `rec.State != record.Completed || rec.Tx != c.tx`,
+		new:  `rec.State == record.Completed || rec.Tx != c.tx`,
 		pkg:  "idemddb", run: "TestATransactionThatMeetsItsOwnEarlierTryIsCommittedOnce",
 	},
 	{
@@ -97,7 +97,7 @@ var effectMutants = []mutant{
 		why:  "a run that failed for good past the retention is not written down",
 		file: "idemddb/reject.go",
 		old:  `r.follow(ctx, p, r.recreate)`,
-		new:  `r.follow(ctx, p, func(context.Context, retry.Policy, *storedRecord) {})`,
+		new:  `r.follow(ctx, p, func(context.Context, retry.Policy, *record.Stored) {})`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/Reject:_a_run_that_failed_for_good",
 	},
 	{
@@ -153,16 +153,18 @@ var effectMutants = []mutant{
 		why:  "what an operator could not send is lost",
 		file: "idemddb/deliver.go",
 		old: `case wasParked:
-			d.parked = append(d.parked, parkedMessage{m, errorText(answers[i])})`,
+			m.Cause = errorText(answers[i])
+			d.parked = append(d.parked, m)`,
 		new: `case wasParked:`,
 		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_an_operator_sends",
 	},
 	{
 		why:  "what was parked before is lost with the next removal",
 		file: "idemddb/deliver.go",
-		old:  `d.parked = append(d.parked, m)`,
-		new:  `_ = m`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_a_message_that_can_never",
+		old: `default:
+			d.parked = append(d.parked, m)`,
+		new: `default:`,
+		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_a_message_that_can_never",
 	},
 	{
 		why:  "a wrong number of answers panics",
@@ -195,8 +197,8 @@ var effectMutants = []mutant{
 	{
 		why:  "a record with unsent messages is cached",
 		file: "idemddb/claim_refused.go",
-		old:  `case rec.State == stateCompleted && len(rec.Outbox) > 0:`,
-		new:  `case rec.State == stateCompleted && rec.Outbox == nil && rec.Parked == nil && len(rec.Tx) < 0:`,
+		old:  `case rec.State == record.Completed && len(rec.Outbox) > 0:`,
+		new:  `case rec.State == record.Completed && rec.Outbox == nil && rec.Parked == nil && len(rec.Tx) < 0:`,
 		pkg:  "idemddb", run: "TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent",
 	},
 	{

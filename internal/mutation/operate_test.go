@@ -55,7 +55,7 @@ var operateMutants = []mutant{
 		why:  "an attribute that has changed since the look does not count",
 		file: "idemddb/operate/expr.go",
 		old:  `terms = append(terms, alias+" = "+placeholder)`,
-		new:  `terms = append(terms, "attribute_type("+alias+", "+placeholder+")"); e.values[placeholder] = text(map[bool]string{true: "N", false: "S"}[numberOf(value) != 0])`,
+		new:  `_, isNumber := value.(*types.AttributeValueMemberN); terms = append(terms, "attribute_type("+alias+", "+placeholder+")"); e.values[placeholder] = text(map[bool]string{true: "N", false: "S"}[isNumber])`,
 		pkg:  "idemddb/operate", run: "TestEachAttributeOfTheFenceCounts/in_memory",
 	},
 	{
@@ -82,15 +82,15 @@ var operateMutants = []mutant{
 	{
 		why:  "a change whose answer was lost is taken for another operator's",
 		file: "idemddb/operate/change.go",
-		old:  `case ok && hasOp(refused.Item, op):`,
+		old:  `case ok && record.TextOf(refused.Item[record.Operator]) == op:`,
 		new:  `case ok && op == "":`,
 		pkg:  "idemddb/operate", run: "TestAChangeWhoseAnswerIsLost",
 	},
 	{
 		why:  "another operator's change is taken for one's own",
 		file: "idemddb/operate/change.go",
-		old:  `return ok && found.Value == op`,
-		new:  `return ok && found.Value != ""`,
+		old:  `record.TextOf(refused.Item[record.Operator]) == op`,
+		new:  `record.TextOf(refused.Item[record.Operator]) != ""`,
 		pkg:  "idemddb/operate", run: "TestUnsentMessagesAreSentOrLostOnPurpose/in_memory",
 	},
 	{
@@ -130,8 +130,8 @@ var operateMutants = []mutant{
 	{
 		why:  "a lease that is over by less than the clock skew is stuck",
 		file: "idemddb/operate/view.go",
-		old:  `v.Lease.Before(now.Add(-r.opts.ClockSkew))`,
-		new:  `v.Lease.Before(now)`,
+		old:  `rec.LeaseOver(now, r.opts.ClockSkew)`,
+		new:  `rec.LeaseOver(now, 0)`,
 		pkg:  "idemddb/operate", run: "TestLookSaysWhatIsTrueOfAKey/in_memory",
 	},
 	{
@@ -214,8 +214,8 @@ var operateMutants = []mutant{
 	{
 		why:  "a record does not show its trace",
 		file: "idemddb/operate/view.go",
-		old:  `Trace: textOf(stored["trace"])`,
-		new:  `Trace: ""`,
+		old:  `rec.Holder(), rec.Trace`,
+		new:  `rec.Holder(), ""`,
 		pkg:  "idemddb/operate", run: "TestAViewHasTheTraceOfTheLastClaim/in_memory",
 	},
 }

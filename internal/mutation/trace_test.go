@@ -32,14 +32,14 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a text of any length is kept, so that a record outgrows 1 KB",
-		file: "idemddb/item.go",
-		old:  `if len(text) > maxTrace {`,
-		new:  `if len(text) > 2*maxTrace {`,
+		file: "idemddb/internal/record/bound.go",
+		old:  `if len(text) > MaxTrace {`,
+		new:  `if len(text) > 2*MaxTrace {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a text with a line break is kept, and forges a line of a log",
-		file: "idemddb/item.go",
+		file: "idemddb/internal/record/bound.go",
 		old:  `if text[i] <= ' ' || text[i] > '~' {`,
 		new:  `if text[i] > '~' {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
@@ -79,8 +79,8 @@ var traceMutants = []mutant{
 	{
 		why:  "a record past its retention is claimed without the traceparent of its new run",
 		file: "idemddb/claim_request.go",
-		old:  `record[attrTrace] = stringValue(a.trace)`,
-		new:  `record[attrTrace] = noTraceValue`,
+		old:  `stored[record.Trace] = stringValue(a.trace)`,
+		new:  `stored[record.Trace] = noTraceValue`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_record_past_its_retention_keeps_nothing_of_the_runs",
 	},
 	{

@@ -9,14 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-)
-
-const (
-	shards = "0123456789abcdef" // ends of the partition keys of a namespace in the index
-
-	// The attributes of a record with unsent messages: the keys of the index.
-	attrShard = "due_ns"
-	attrDue   = "due" // the time of the completion, in ms
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 // Queries returns the queries that find the records of the namespace whose messages are unsent for longer than age: one for each partition
@@ -26,11 +19,11 @@ func Queries(s *idemddb.Store, age time.Duration) (queries []*dynamodb.QueryInpu
 		return nil
 	}
 
-	for _, shard := range shards {
+	for _, shard := range record.Shards {
 		queries = append(queries, &dynamodb.QueryInput{
 			TableName:              new(s.Table()),
 			IndexName:              new(s.Options().UnsentIndex),
-			KeyConditionExpression: new(attrShard + " = :ns AND " + attrDue + " < :before"),
+			KeyConditionExpression: new(record.DueNS + " = :ns AND " + record.Due + " < :before"),
 			ExpressionAttributeValues: map[string]types.AttributeValue{
 				":ns":     &types.AttributeValueMemberS{Value: s.Namespace() + "#" + string(shard)},
 				":before": before(s, age),
@@ -45,7 +38,7 @@ func Queries(s *idemddb.Store, age time.Duration) (queries []*dynamodb.QueryInpu
 func Scan(s *idemddb.Store, age time.Duration) *dynamodb.ScanInput {
 	return &dynamodb.ScanInput{
 		TableName:                new(s.Table()),
-		FilterExpression:         new("attribute_exists(outbox) AND begins_with(#pk, :ns) AND " + attrDue + " < :before"),
+		FilterExpression:         new("attribute_exists(outbox) AND begins_with(#pk, :ns) AND " + record.Due + " < :before"),
 		ExpressionAttributeNames: map[string]string{"#pk": s.Options().PartitionKey},
 		ExpressionAttributeValues: map[string]types.AttributeValue{
 			":ns":     &types.AttributeValueMemberS{Value: s.Namespace() + "#"},
@@ -70,14 +63,9 @@ func Read(s *idemddb.Store, found map[string]types.AttributeValue) *dynamodb.Get
 	return &dynamodb.GetItemInput{TableName: new(s.Table()), Key: key, ConsistentRead: new(true)}
 }
 
-// Age returns how long a record has had unsent messages; false if it has none.
+// Age returns how long a record has had unsent messages, and false if it has none.
 func Age(s *idemddb.Store, stored map[string]types.AttributeValue) (time.Duration, bool) {
-	due, ok := stored[attrDue].(*types.AttributeValueMemberN)
-	if !ok {
-		return 0, false
-	}
+	due, ok := record.NumberOf(stored[record.Due])
 
-	ms, err := strconv.ParseInt(due.Value, 10, 64)
-
-	return s.Options().Now().Sub(time.UnixMilli(ms)), err == nil
+	return s.Options().Now().Sub(time.UnixMilli(due)), ok
 }

@@ -1,0 +1,38 @@
+package record
+
+import "strings"
+
+// MaxCause is how many bytes of a failure's text are kept. A record without a result stays below 1 KB with it, unless its key is long.
+const MaxCause = 256
+
+// Cause returns the text of a failure as a record keeps it. It puts reason before last, the text of an earlier failure, and cuts the whole.
+// last is "" for none.
+func Cause(reason, last string) string {
+	if last != "" {
+		reason += "; last failure: " + last
+	}
+
+	if len(reason) <= MaxCause {
+		return reason
+	}
+
+	return strings.ToValidUTF8(reason[:MaxCause-len("…")], "") + "…"
+}
+
+// MaxTrace is the longest traceparent that is kept, in bytes. One of W3C Trace Context has 55.
+const MaxTrace = 128
+
+// KeptTrace returns the text if a record may keep it as a traceparent, else "".
+func KeptTrace(text string) string {
+	if len(text) > MaxTrace {
+		return ""
+	}
+
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return ""
+		}
+	}
+
+	return text
+}

@@ -1,0 +1,148 @@
+// Package record defines how a record is stored: its attributes, its states and its texts. Package idemddb, which writes records, and the
+// packages around it, which find, show and change them, read a record here.
+package record
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Stored is an item as read. Pointers tell an absent attribute from a zero.
+type Stored struct {
+	State       string  `dynamodbav:"st"`
+	Token       *string `dynamodbav:"own"`
+	Fence       *int64  `dynamodbav:"fence"`
+	Lease       *int64  `dynamodbav:"lease"`
+	Previous    int64   `dynamodbav:"prev"`
+	Attempts    int     `dynamodbav:"att"`
+	Born        int64   `dynamodbav:"born"`
+	Fingerprint *string `dynamodbav:"fp"`
+	Done        int64   `dynamodbav:"done"`
+	Error       string  `dynamodbav:"err"`
+	Tx          string  `dynamodbav:"tx"`
+	Ends        int64   `dynamodbav:"ends"` // the end of the retention, while there are messages
+
+	Outbox []Message `dynamodbav:"outbox"`
+	Parked []Message `dynamodbav:"parked"`
+
+	// A value of another type counts as none, because it must not make the record unreadable.
+	Trace         string `dynamodbav:"-"` // of the last claim
+	PreviousTrace string `dynamodbav:"-"` // of the claim before
+	Operator      string `dynamodbav:"-"` // the last change of an operator, as package operate writes it
+
+	Expires int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
+	Result  types.AttributeValue `dynamodbav:"-"` // nil, B, M for one in Options.Results, or NULL for one that was omitted
+}
+
+// Read reads an item. An error says why it is no record that this package knows; the Stored then has what could be read nevertheless. An
+// unknown version is reported before anything else, because nobody can know what else stands in such a record.
+func Read(item map[string]types.AttributeValue, ttlAttribute string) (*Stored, error) {
+	rec := &Stored{
+		Result: item[Result], Operator: TextOf(item[Operator]),
+		Trace: KeptTrace(TextOf(item[Trace])), PreviousTrace: KeptTrace(TextOf(item[PrevTrace])),
+	}
+	unread := attributevalue.UnmarshalMap(item, rec)
+	version, hasVersion := NumberOf(item[Version])
+	expires, hasExpires := NumberOf(item[ttlAttribute])
+	rec.Expires = expires
+
+	switch {
+	case !hasVersion:
+		return rec, fmt.Errorf("it has no version (attribute %s): not a record of this package", Version)
+	case version != FormatVersion:
+		return rec, fmt.Errorf("it has format version %d, this package knows %d: deploy the version that wrote it", version, FormatVersion)
+	case unread != nil:
+		return rec, unread //nolint:wrapcheck // it names the attribute
+	case !hasExpires:
+		return rec, fmt.Errorf("attribute %s is not a number of seconds", ttlAttribute)
+	default:
+		return rec, rec.validate()
+	}
+}
+
+// IsOwn reports whether the record was last claimed with this token.
+func (r *Stored) IsOwn(token string) bool { return *r.Token == token }
+
+// Holder returns the request id in the token, for people; "" if there is none.
+func (r *Stored) Holder() string {
+	id, _, ok := strings.Cut(aws.ToString(r.Token), TokenMark)
+	if !ok {
+		return ""
+	}
+
+	return id
+}
+
+// Expired reports whether the retention is over at now.
+func (r *Stored) Expired(now time.Time) bool { return r.Expires <= now.Unix() }
+
+// LeaseOver reports whether a taker may have the key at now. A record without a lease (a foreign writer) keeps it to its end.
+func (r *Stored) LeaseOver(now time.Time, skew time.Duration) bool {
+	return r.Lease != nil && *r.Lease < now.Add(-skew).UnixMilli()
+}
+
+// Until returns when the holder's lease ends.
+func (r *Stored) Until() time.Time {
+	if r.Lease == nil {
+		return time.Unix(r.Expires, 0)
+	}
+
+	return time.UnixMilli(*r.Lease)
+}
+
+// Matches reports whether an input with this stored fingerprint is the one that the record stands for. It returns true if either of them
+// has no fingerprint, or if the record has one of another version.
+func (r *Stored) Matches(fingerprint string) bool {
+	return fingerprint == "" || r.Fingerprint == nil || *r.Fingerprint == fingerprint || !strings.HasPrefix(*r.Fingerprint, FingerprintVersion)
+}
+
+func (r *Stored) validate() error {
+	switch r.State {
+	case InProgress, Completed, Failed:
+	default:
+		return fmt.Errorf("attribute %s is none of its states", State)
+	}
+
+	if r.Token == nil || r.Fence == nil {
+		return fmt.Errorf("attribute %s or %s is missing", Token, Fence)
+	}
+
+	switch r.Result.(type) {
+	case nil, *types.AttributeValueMemberB, *types.AttributeValueMemberNULL:
+		return nil
+	}
+
+	if _, ok := KeptResultOf(r.Result); !ok {
+		return fmt.Errorf("attribute %s is neither binary nor the name of a result", Result)
+	}
+
+	return nil
+}
+
+// TextOf returns the text of an attribute, and "" for an attribute that is missing or of another type.
+func TextOf(value types.AttributeValue) string {
+	s, ok := value.(*types.AttributeValueMemberS)
+	if !ok {
+		return ""
+	}
+
+	return s.Value
+}
+
+// NumberOf returns a whole number, and false for an attribute that is missing or anything else.
+func NumberOf(value types.AttributeValue) (n int64, ok bool) {
+	number, ok := value.(*types.AttributeValueMemberN)
+	if !ok {
+		return 0, false
+	}
+
+	n, err := strconv.ParseInt(number.Value, 10, 64)
+
+	return n, err == nil
+}

@@ -1,0 +1,155 @@
+package record_test
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+)
+
+type item = map[string]types.AttributeValue
+
+func text(s string) types.AttributeValue   { return &types.AttributeValueMemberS{Value: s} }
+func number(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
+
+func completed() item {
+	return item{
+		"v": number("1"), "st": text("COMPLETED"), "own": text("request-1/token"), "fence": number("7"), "tx": text("call"),
+		"exp": number("1900000000"), "outbox": &types.AttributeValueMemberL{Value: []types.AttributeValue{
+			&types.AttributeValueMemberM{Value: item{"i": number("3"), "to": text("receipts"), "body": text("paid")}},
+		}},
+	}
+}
+
+func TestReadReturnsTheRecord(t *testing.T) {
+	t.Parallel()
+
+	want := &record.Stored{
+		State: record.Completed, Token: new("request-1/token"), Fence: new(int64(7)), Tx: "call", Expires: 1_900_000_000,
+		Outbox: []record.Message{{Index: 3, To: "receipts", Body: "paid"}},
+	}
+
+	got, err := record.Read(completed(), "exp")
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Fatalf("%v (-want +got):\n%s", err, diff)
+	}
+
+	if got.Holder() != "request-1" || got.Outbox[0].ID(got.Tx) != "call-3" {
+		t.Errorf("got holder %q and message %q", got.Holder(), got.Outbox[0].ID(got.Tx))
+	}
+}
+
+// An operator must see what stands in a record that cannot be read.
+func TestReadSaysWhyARecordIsUnreadableAndReturnsTheRest(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		edit item
+		want string
+	}{
+		"another version, whatever else is wrong": {item{"v": number("2"), "st": text("PAUSED"), "exp": nil}, "format version 2"},
+		"no version":                     {item{"v": nil}, "no version (attribute v)"},
+		"a version that is no number":    {item{"v": text("1")}, "no version (attribute v)"},
+		"an unknown state":               {item{"st": text("PAUSED")}, "attribute st"},
+		"no owner token":                 {item{"own": nil}, "attribute own or fence is missing"},
+		"no fencing token":               {item{"fence": nil}, "attribute own or fence is missing"},
+		"no end":                         {item{"exp": nil}, "attribute exp is not a number"},
+		"an end that is no whole number": {item{"exp": number("1.5")}, "attribute exp is not a number"},
+		"a result that is a text":        {item{"res": text("paid")}, "attribute res"},
+		"a result without a name":        {item{"res": &types.AttributeValueMemberM{Value: item{"len": number("3")}}}, "attribute res"},
+	} {
+		stored := completed()
+		maps.Copy(stored, c.edit)
+		maps.DeleteFunc(stored, func(_ string, value types.AttributeValue) bool { return value == nil })
+
+		rec, err := record.Read(stored, "exp")
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got error %v, want %q in it", name, err, c.want)
+		}
+
+		if rec.Tx != "call" || len(rec.Outbox) != 1 {
+			t.Errorf("%s: got %+v, want the call and its message", name, rec)
+		}
+	}
+}
+
+func TestReadRefusesAnAttributeOfAnotherType(t *testing.T) {
+	t.Parallel()
+
+	stored := completed()
+	stored["fence"] = text("7")
+
+	if rec, err := record.Read(stored, "exp"); err == nil || rec == nil {
+		t.Errorf("got %+v and error %v, want both", rec, err)
+	}
+}
+
+// These attributes are shown to people, and no claim depends on them.
+func TestAnAttributeForPeopleOfAnotherTypeCountsAsNone(t *testing.T) {
+	t.Parallel()
+
+	stored := completed()
+	stored["trace"], stored["ptrace"], stored["op"] = number("1"), text("two words"), number("2")
+
+	rec, err := record.Read(stored, "exp")
+	if err != nil || rec.Trace != "" || rec.PreviousTrace != "" || rec.Operator != "" {
+		t.Errorf("got %q, %q, %q and error %v", rec.Trace, rec.PreviousTrace, rec.Operator, err)
+	}
+}
+
+// The tags of Stored repeat the names, because a tag cannot name a constant.
+func TestStoredHasNoAttributeWithoutAName(t *testing.T) {
+	t.Parallel()
+
+	for field := range reflect.TypeFor[record.Stored]().Fields() {
+		if name := field.Tag.Get("dynamodbav"); name != "-" && !slices.Contains(record.Names, name) {
+			t.Errorf("%s: %q is not in Names", field.Name, name)
+		}
+	}
+}
+
+func TestACauseIsBounded(t *testing.T) {
+	t.Parallel()
+
+	long := strings.Repeat("ä", record.MaxCause)
+
+	for name, c := range map[string]struct{ reason, last, want string }{
+		"alone":              {"refused", "", "refused"},
+		"behind another one": {"given up", "refused", "given up; last failure: refused"},
+		"as long as it may":  {long[:record.MaxCause], "", long[:record.MaxCause]},
+		"cut in a character": {long, "", long[:record.MaxCause-4] + "…"},
+	} {
+		if got := record.Cause(c.reason, c.last); got != c.want || !utf8.ValidString(got) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestARecordIsInOneOfTheShards(t *testing.T) {
+	t.Parallel()
+
+	seen := map[string]bool{}
+	for i := range 1_000 {
+		seen[record.ShardOf("app", "app#"+strconv.Itoa(i))] = true
+	}
+
+	if len(seen) != len(record.Shards) {
+		t.Errorf("the records are in %d partitions, want %d", len(seen), len(record.Shards))
+	}
+
+	for _, letter := range record.Shards {
+		delete(seen, "app#"+string(letter))
+	}
+
+	if len(seen) > 0 {
+		t.Errorf("these partitions are never queried: %v", seen)
+	}
+}

@@ -1,0 +1,30 @@
+package record
+
+import (
+	"crypto/sha256"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// KeptResult is what a record holds of a result that is in Options.Results.
+type KeptResult struct {
+	Name   string `dynamodbav:"name"`
+	Length int    `dynamodbav:"len"`
+	Sum    []byte `dynamodbav:"sum"`
+}
+
+// KeptResultOf returns which result in Options.Results the attribute names. It returns false if the attribute is anything else: a result
+// that stands in the record, the mark of one that was omitted, or nil.
+func KeptResultOf(result types.AttributeValue) (KeptResult, bool) {
+	m, ok := result.(*types.AttributeValueMemberM)
+	if !ok {
+		return KeptResult{}, false
+	}
+
+	var k KeptResult
+
+	err := attributevalue.UnmarshalMap(m.Value, &k)
+
+	return k, err == nil && k.Name != "" && len(k.Sum) == sha256.Size
+}
