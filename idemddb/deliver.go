@@ -175,7 +175,7 @@ func (d *delivering) read(ctx context.Context, messages []storedMessage, answers
 		case wasParked:
 			d.parked = append(d.parked, parkedMessage{m, errorText(answers[i])})
 			left = errors.Join(left, answer)
-		case errors.Is(answers[i], ErrUnsendable):
+		case isAnswer(answers[i], ErrUnsendable):
 			d.parked = append(d.parked, parkedMessage{m, errorText(answers[i])})
 			d.store.opts.Observe(ctx, Event{Kind: Parked, Key: d.key, Err: answer})
 		default:
