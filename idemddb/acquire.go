@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
@@ -73,7 +74,7 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 	a.deadline = leaseBound(ctx)
 
 	if !a.cached() {
-		a.trace = s.trace(ctx)
+		a.askTrace(ctx)
 		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
 	}
 
@@ -230,20 +231,25 @@ func (a *acquisition) cached() bool {
 	return true
 }
 
-// trace returns the text of Options.Trace for one call, or "" if there is none to keep. If Options.Trace panics, trace returns "", because
-// the claim matters more than its traceparent.
-func (s *Store) trace(ctx context.Context) (text string) {
-	if s.opts.Trace == nil {
-		return ""
+// askTrace keeps the text of Options.Trace for this call. If Options.Trace panics, the call goes on without, because the claim matters more
+// than its traceparent.
+func (a *acquisition) askTrace(ctx context.Context) {
+	if a.store.opts.Trace == nil {
+		return
 	}
 
-	defer func() {
-		if recover() != nil {
-			text = ""
-		}
-	}()
+	text, err := a.store.callTrace(ctx)
+	if err != nil {
+		a.store.opts.Observe(ctx, Event{Kind: Panicked, Key: a.key, Err: keyError("trace", a.key, err)})
+	}
 
-	return record.KeptTrace(s.opts.Trace(ctx))
+	a.trace = record.KeptTrace(text)
+}
+
+func (s *Store) callTrace(ctx context.Context) (text string, err error) {
+	defer panicerror.Catch("Options.Trace", &err)
+
+	return s.opts.Trace(ctx), nil
 }
 
 // newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.

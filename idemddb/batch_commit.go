@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
@@ -151,7 +152,7 @@ func (b *Batch) runCommits(ctx context.Context, group []*waitingCommit) {
 			w.answer <- failure
 		}
 	}()
-	defer groupcommit.Catch(&failure)
+	defer panicerror.Catch(groupcommit.TheClient, &failure)
 
 	b.commitTogether(ctx, group)
 	b.expectRemovals(group)

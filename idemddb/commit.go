@@ -52,7 +52,7 @@ func (c *committing) start(
 	c.effects = e
 
 	if !c.cached() {
-		c.trace = s.trace(ctx)
+		c.askTrace(ctx)
 
 		if result != nil || omitted != nil {
 			c.value, omitted = s.resultValue(ctx, owner{partition: c.partition, token: c.token}, result, omitted, e)

@@ -177,7 +177,7 @@ func (d *delivering) read(ctx context.Context, messages []record.Message, answer
 			m.Cause = errorText(answers[i])
 			d.parked = append(d.parked, m)
 			left = errors.Join(left, answer)
-		case errors.Is(answers[i], ErrUnsendable):
+		case isAnswer(answers[i], ErrUnsendable):
 			m.Cause = errorText(answers[i])
 			d.parked = append(d.parked, m)
 			d.store.opts.Observe(ctx, Event{Kind: Parked, Key: d.key, Err: answer})

@@ -29,11 +29,13 @@ const (
 	Parked        Kind = "parked"         // a message can never be sent, and stays in its record; see Err
 	Retried       Kind = "retried"        // a request is sent again; Err is the last answer
 	Ungrouped     Kind = "ungrouped"      // requests are not shared from now on: for five minutes, or always if New says so; see Err
+	Panicked      Kind = "panicked"       // Options.Trace panicked (the claim goes on without it), or a renewal did (its work is cancelled); see Err
 	Disabled      Kind = "disabled"       // IDEMDDB_DISABLED is set; emitted once, and then nothing else by this Store
 )
 
 // Event is something that happened to a key, for metrics and alarms. Fenced and Unrecorded deserve an alarm. An event never holds an
-// input or a result. Err may hold the key in a field.
+// input or a result. Err may hold the key in a field. If code of the user panicked, Err wraps an error whose method
+// Stack() []byte returns the stack.
 type Event struct {
 	Kind    Kind   // what happened
 	Key     string // as claimed; use [KeyHash] for logs; "" for what concerns several keys or none

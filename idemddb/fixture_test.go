@@ -203,6 +203,21 @@ func (l *eventLog) count(kind idemddb.Kind) int {
 	return n
 }
 
+// only demands one event of a kind and returns it.
+func (l *eventLog) only(t testing.TB, kind idemddb.Kind) idemddb.Event {
+	t.Helper()
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	found := slices.DeleteFunc(slices.Clone(l.events), func(e idemddb.Event) bool { return e.Kind != kind })
+	if len(found) != 1 {
+		t.Fatalf("%d events %q, want one", len(found), kind)
+	}
+
+	return found[0]
+}
+
 // want demands these events, in order, without the retries.
 func (l *eventLog) want(t testing.TB, kinds ...idemddb.Kind) {
 	t.Helper()

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -64,13 +65,29 @@ func recovered(code func()) (v any) {
 func isClientPanic(t testing.TB, what string, v any) {
 	t.Helper()
 
-	err, _ := v.(error)
-	if !errors.Is(err, errBoom) {
-		t.Errorf("%s: recovered %v, want the panic of the client", what, v)
+	if _, ok := v.(interface{ Stack() []byte }); !ok {
+		t.Errorf("%s: recovered %v without a stack", what, v)
 	}
 
-	if stacked, ok := v.(interface{ Stack() []byte }); !ok || !strings.Contains(string(stacked.Stack()), "idemddb_test.explode") {
-		t.Errorf("%s: recovered %v without the stack of the client", what, v)
+	err, _ := v.(error)
+	isExplosion(t, what, err)
+}
+
+// isExplosion demands an error of the panic of explode. Its stack names explode, and its text does not.
+func isExplosion(t testing.TB, what string, err error) {
+	t.Helper()
+	is(t, err, errBoom)
+
+	stacked, ok := errors.AsType[interface {
+		error
+		Stack() []byte
+	}](err)
+	if !ok || !strings.Contains(string(stacked.Stack()), "idemddb_test.explode") {
+		t.Errorf("%s: %v is without the stack of the panic", what, err)
+	}
+
+	if err != nil && strings.Contains(err.Error(), "explode") {
+		t.Errorf("%s: the text holds the stack: %v", what, err)
 	}
 }
 
@@ -147,6 +164,20 @@ func TestAPanicInTheSecondRequestOfATryReachesOnlyThoseWithoutAnAnswer(t *testin
 		client.armed.Store(false)
 		f.complete(won[3:]...)
 		f.isIdle()
+	})
+}
+
+// The client has a Store of its own, whose Sender panicked. That is no panic of the client.
+func TestAnErrorOfTheClientThatWrapsAPanicIsAnError(t *testing.T) {
+	t.Parallel()
+
+	s, _ := newStore(t, sendingBy(func([]idemddb.StoredMessage) []error { explode(); return nil }))
+	wrapping := claim(t, s, "k").CompleteWith(t.Context(), nil, oneMessage)
+
+	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return &refusing{DB: db, err: wrapping} }, func(f *fixture) {
+		for _, a := range f.claimAll(3, false) {
+			isExplosion(f, "claim", a.err)
+		}
 	})
 }
 
@@ -260,6 +291,10 @@ func TestAPanicOfTheClientInARenewalCancelsTheWork(t *testing.T) {
 				if cause := context.Cause(work); !errors.Is(cause, idemddb.ErrFenced) || !strings.Contains(cause.Error(), "boom") {
 					f.Errorf("cause: %v, want fenced and the panic", cause)
 				}
+
+				synctest.Wait()
+				isExplosion(f, "cause", context.Cause(work))
+				isExplosion(f, "event", f.events.only(f, idemddb.Panicked).Err)
 			})
 		})
 	}

@@ -20,7 +20,7 @@ func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, caus
 	}
 
 	r := &rejecting{*a, errorText(cause), isPermanent(cause)}
-	r.trace = s.trace(ctx)
+	r.askTrace(ctx)
 
 	write, p, cancel := s.settleContext(ctx)
 	defer cancel()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
@@ -127,12 +128,14 @@ const retryRenewal = 100 * time.Millisecond
 
 // renew extends the lease once, and returns when to do it again.
 func (r *renewer) renew(ctx context.Context, deadline time.Time) (pause time.Duration, again bool) {
-	// Nobody else can recover in this goroutine. Without renewal the claim cannot be trusted, so the work is cancelled.
+	var failure error
+
 	defer func() {
-		if v := recover(); v != nil {
-			r.cancel(fmt.Errorf("%w: the renewal panicked: %v", ErrFenced, v))
+		if failure != nil {
+			r.panicked(ctx, fmt.Errorf("%w: %w", ErrFenced, failure))
 		}
 	}()
+	defer panicerror.Catch("the renewal", &failure) // nobody else can recover in this goroutine
 
 	c := r.claim
 	if c.isSettling() {
@@ -148,6 +151,14 @@ func (r *renewer) renew(ctx context.Context, deadline time.Time) (pause time.Dur
 	cancel()
 
 	return r.next(ctx, deadline, err)
+}
+
+// panicked cancels the work, because the claim cannot be trusted without renewal.
+func (r *renewer) panicked(ctx context.Context, err error) {
+	defer func() { _ = recover() }() // Options.Observe may be what panicked
+
+	r.cancel(err)
+	r.claim.store.opts.Observe(ctx, r.claim.event(Panicked, err))
 }
 
 // next returns when to extend the lease again after an extension that returned err. If the claim is lost, next cancels the work.

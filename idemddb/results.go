@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // Results keeps results outside of the table: those that are larger than Options.ResultsAbove. A result is put there before the
@@ -101,7 +102,7 @@ func (s *Store) put(ctx context.Context, name string, result []byte, lease time.
 	ctx, cancel = context.WithTimeout(ctx, limit)
 	defer cancel()
 
-	defer recoverResults(&err)
+	defer panicerror.Catch(theResults, &err)
 
 	if err := s.opts.Results.Put(ctx, name, result); err != nil {
 		return fmt.Errorf("Options.Results: put %q: %w", name, err)
@@ -110,12 +111,8 @@ func (s *Store) put(ctx context.Context, name string, result []byte, lease time.
 	return nil
 }
 
-// recoverResults makes a panic of the user's Results an error.
-func recoverResults(err *error) {
-	if v := recover(); v != nil {
-		*err = fmt.Errorf("Options.Results: it panicked: %v", v)
-	}
-}
+// theResults is who panicked, in the text of a panic of the user's Results.
+const theResults = "Options.Results: it"
 
 // errUnread is a replay whose result is in Options.Results and cannot be read now.
 var errUnread = errors.New("the result cannot be read")
@@ -131,7 +128,7 @@ func (s *Store) readResult(ctx context.Context, rec *Record, stored types.Attrib
 	b, err := s.get(ctx, kept.Name)
 
 	switch {
-	case errors.Is(err, ErrResultOmitted):
+	case isAnswer(err, ErrResultOmitted):
 		rec.ResultOmitted = true
 	case err != nil:
 		return keyError("replay", rec.Key, fmt.Errorf("%w: %w", errUnread, err))
@@ -150,7 +147,7 @@ func (s *Store) get(ctx context.Context, name string) (b []byte, err error) {
 		return nil, errNoResults
 	}
 
-	defer recoverResults(&err)
+	defer panicerror.Catch(theResults, &err)
 
 	if b, err = s.opts.Results.Get(ctx, name); err != nil {
 		return nil, fmt.Errorf("Options.Results: get %q: %w", name, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 const (
@@ -51,31 +52,44 @@ func (s *Store) sendAll(ctx context.Context, tx string, messages []record.Messag
 	return answers
 }
 
-// sendTo calls a user's Sender, whose panic and whose wrong number of answers are errors.
-func (s *Store) sendTo(ctx context.Context, target string, messages []StoredMessage) (answers []error) {
+// sendTo sends messages to one target, unless the target did not answer in time just now. It returns an answer for each.
+func (s *Store) sendTo(ctx context.Context, target string, messages []StoredMessage) []error {
 	if until, ok := s.hanging.Load(target); ok && time.Now().Before(until.(time.Time)) { //nolint:forcetypeassert // all are times
 		return slices.Repeat([]error{errHangs}, len(messages))
 	}
 
 	begun := time.Now()
+	answers, err := s.callSender(ctx, target, messages)
 
-	ctx, cancel := context.WithTimeout(ctx, targetTime)
-	defer cancel()
+	if time.Since(begun) >= targetTime {
+		s.hanging.Store(target, time.Now().Add(targetPause))
+	}
 
-	defer func() {
-		if v := recover(); v != nil {
-			answers = slices.Repeat([]error{fmt.Errorf("the sender panicked: %v", v)}, len(messages))
-		}
-
-		if time.Since(begun) >= targetTime {
-			s.hanging.Store(target, time.Now().Add(targetPause))
-		}
-	}()
-
-	answers = s.opts.Senders[target].Send(ctx, target, messages)
-	if len(answers) != len(messages) {
-		return slices.Repeat([]error{fmt.Errorf("the sender gave %d answers for %d messages", len(answers), len(messages))}, len(messages))
+	if err != nil {
+		return slices.Repeat([]error{err}, len(messages))
 	}
 
 	return answers
+}
+
+// callSender calls a user's Sender, whose panic and whose wrong number of answers are errors.
+func (s *Store) callSender(ctx context.Context, target string, messages []StoredMessage) (answers []error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, targetTime)
+	defer cancel()
+	defer panicerror.Catch("the sender", &err)
+
+	answers = s.opts.Senders[target].Send(ctx, target, messages)
+	if len(answers) != len(messages) {
+		return nil, fmt.Errorf("the sender gave %d answers for %d messages", len(answers), len(messages))
+	}
+
+	return answers, nil
+}
+
+// isAnswer reports whether what the user's code returned wraps an error that has a meaning here. A panic is no answer, whatever its value
+// wraps.
+func isAnswer(err, meaning error) bool {
+	_, isPanic := err.(*panicerror.Error) //nolint:errorlint // the code may return an error that wraps the panic of other code
+
+	return !isPanic && errors.Is(err, meaning)
 }

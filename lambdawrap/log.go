@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // report writes the one line of a message that did not end well: what became of it and where to look, but nothing of its content.
@@ -34,9 +35,10 @@ func levelOf(name Outcome, err error) slog.Level {
 	}
 
 	_, isPanic := errors.AsType[*PanicError](err)
+	_, isPanicInStore := errors.AsType[*panicerror.Error](err)
 	_, isProgramError := errors.AsType[*programError](err)
 
-	if isPanic || isProgramError || errors.Is(err, idemddb.ErrNotStaged) {
+	if isPanic || isPanicInStore || isProgramError || errors.Is(err, idemddb.ErrNotStaged) {
 		return slog.LevelError
 	}
 
@@ -67,11 +69,20 @@ func attrsOf(key string, name Outcome, err error) (attrs []slog.Attr) {
 		attrs = append(attrs, slog.String("holder", id))
 	}
 
-	if p, ok := errors.AsType[*PanicError](err); ok {
-		attrs = append(attrs, slog.String("stack", string(p.Stack)))
+	if stack := stackOf(err); len(stack) > 0 {
+		attrs = append(attrs, slog.String("stack", string(stack)))
 	}
 
 	return attrs
+}
+
+// stackOf returns the stack of a panic, or the one that an error of the user has; nil if there is none.
+func stackOf(err error) []byte {
+	if p, ok := errors.AsType[*PanicError](err); ok {
+		return p.Stack
+	}
+
+	return panicerror.StackOf(err)
 }
 
 // keyAttrs say which key a line is about, by its hash, and what shows its record.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // message is one record of the event, of a queue or of a stream: planned, worked on, answered.
@@ -127,7 +129,7 @@ func (w *wrapper) findKey(m *message, find func() (string, error)) error {
 
 		switch {
 		case err != nil:
-			return readable(err)
+			return panicerror.Readable(err)
 		case m.key == "":
 			return noKey("the key function returned an empty key")
 		default:

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
-	"slices"
+
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // PanicError is the failure of a message whose handler panicked: the message comes back, and the others of its batch go on.
@@ -38,25 +38,11 @@ func recovered(code func() error) (err error) {
 	return code()
 }
 
-// newPanicError is called while the goroutine panics. A panic that was carried here from another goroutine has its own stack.
+// newPanicError is called while the goroutine panics.
 func newPanicError(value any) *PanicError {
-	e := &PanicError{Value: value, Stack: debug.Stack()}
-	if carried, ok := value.(interface{ Stack() []byte }); ok {
-		e.Stack = slices.Concat(carried.Stack(), []byte("\ncarried to\n"), e.Stack) // several goroutines get the same stack
-	}
+	p := panicerror.New("", value)
 
-	if err, ok := value.(error); ok && !isReadable(err) {
-		e.Value = fmt.Sprintf("a %T that cannot be read", value)
-	}
-
-	return e
-}
-
-// isReadable reports whether an error can be read without a panic.
-func isReadable(err error) (ok bool) {
-	defer func() { _ = recover() }()
-
-	return readable(err) == err //nolint:errorlint // the very same
+	return &PanicError{Value: p.Value, Stack: p.Stack()}
 }
 
 // background runs user code in a goroutine of its own, so that a panic, the end of its goroutine and code that never returns cost no
@@ -70,28 +56,11 @@ func background(code func() error) <-chan error {
 
 		defer func() { answer <- err }()
 
-		err = recovered(func() error { return readable(code()) })
+		err = recovered(func() error { return panicerror.Readable(code()) })
 	}()
 
 	return answer
 }
-
-// readable returns err if it can be read: it panics if the Error method does, or a method by which errors.Is and errors.AsType look into
-// the error. All that is done to an error later is done here first.
-func readable(err error) error {
-	if err != nil {
-		_ = err.Error()
-		_ = errors.Is(err, errNone)
-		_, _ = errors.AsType[*noError](err)
-	}
-
-	return err
-}
-
-// noError is an error that no error wraps, so that the search for it sees all that an error wraps.
-type noError struct{ error }
-
-var errNone error = &noError{}
 
 // errHung is the failure of a hook or a client that did not return in time.
 var errHung = errors.New("lambdawrap: the hook or client was still running when the answer was due")

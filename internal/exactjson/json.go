@@ -12,33 +12,35 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
 // ErrEncode is wrapped by every error of Marshal.
 var ErrEncode = errors.New("the value cannot be encoded as JSON")
 
-var errText = fmt.Errorf("%w: it has text that is not UTF-8", ErrEncode)
+var errText = errors.New("it has text that is not UTF-8")
 
 // Marshal returns a value as JSON, or ErrEncode if Unmarshal would give another value. A panic of the value's own methods is such an
 // error, too: the work whose result the value is was done.
-func Marshal(value any) (result []byte, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			result, err = nil, fmt.Errorf("%w: it panicked: %v", ErrEncode, v)
-		}
-	}()
-
-	result, err = json.Marshal(value)
-
-	switch {
-	case err != nil:
+func Marshal(value any) ([]byte, error) {
+	result, err := encode(value)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEncode, err)
-	case !utf8.Valid(result):
-		return nil, errText
+	}
+
+	return result, nil
+}
+
+func encode(value any) (result []byte, err error) {
+	defer panicerror.Catch("it", &err)
+
+	if result, err = json.Marshal(value); err != nil {
+		return nil, err //nolint:wrapcheck // by Marshal
 	}
 
 	isReplaced, isBroken := escapes(result)
-	if isBroken || isReplaced && !isText(reflect.ValueOf(value)) {
+	if !utf8.Valid(result) || isBroken || isReplaced && !isText(reflect.ValueOf(value)) {
 		return nil, errText
 	}
 

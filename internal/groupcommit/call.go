@@ -2,10 +2,18 @@ package groupcommit
 
 import (
 	"context"
+	"errors"
 	"slices"
 
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
+
+// TheClient is who panicked, in the text of a panic of the client.
+const TheClient = "idemddb: the client"
+
+// ErrExited is the panic of a writer whose client has ended the goroutine of the request.
+var ErrExited error = &panicerror.Error{Who: TheClient, Value: errors.New("idemddb: the client ended its goroutine (runtime.Goexit)")}
 
 // call is one request with all of its tries.
 type call struct {
@@ -27,7 +35,7 @@ func (c *call) run(ctx context.Context) {
 		c.finish(failure, c.writes...)
 		close(c.done)
 	}()
-	defer Catch(&failure)
+	defer panicerror.Catch(TheClient, &failure)
 
 	for open := c.open(c.writes); len(open) > 0; open = c.open(c.writes) {
 		err := retry.Do(ctx, policy(open), func(err error) { c.retried(ctx, err) }, c.try)

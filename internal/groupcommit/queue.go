@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
@@ -96,7 +97,7 @@ func (q *Queue) Send(ctx context.Context, given Write) (done bool, err error) {
 		err = <-w.answer
 	}
 
-	if p, ok := errors.AsType[*PanicError](err); ok {
+	if p, ok := err.(*panicerror.Error); ok { //nolint:errorlint // only the panic itself: the client may return an error that wraps another
 		panic(p)
 	}
 

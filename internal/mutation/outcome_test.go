@@ -126,7 +126,7 @@ var outcomeMutants = []mutant{
 	{
 		why:  "a typed nil error of one message fails the whole batch",
 		file: "lambdawrap/panic.go",
-		old:  `recovered(func() error { return readable(code()) })`,
+		old:  `recovered(func() error { return panicerror.Readable(code()) })`,
 		new:  `recovered(code)`,
 		pkg:  "lambdawrap", run: "TestAnErrorThatCannotBeReadCostsItsOwnMessage",
 	},

@@ -26,7 +26,7 @@ var resultMutants = []mutant{
 	{
 		why:  "a Put that panics loses the completion",
 		file: "idemddb/results.go",
-		old: `defer recoverResults(&err)
+		old: `defer panicerror.Catch(theResults, &err)
 
 	if err := s.opts`,
 		new: `if err := s.opts`,
@@ -49,14 +49,14 @@ var resultMutants = []mutant{
 	{
 		why:  "a result that is gone is an error for ever",
 		file: "idemddb/results.go",
-		old:  `case errors.Is(err, ErrResultOmitted):`,
-		new:  `case errors.Is(err, ErrNoClaim):`,
+		old:  `case isAnswer(err, ErrResultOmitted):`,
+		new:  `case isAnswer(err, ErrNoClaim):`,
 		pkg:  "idemddb", run: "TestAResultThatIsGoneCountsAsOmitted",
 	},
 	{
 		why:  "a result that cannot be read now counts as omitted",
 		file: "idemddb/results.go",
-		old:  `case errors.Is(err, ErrResultOmitted):`,
+		old:  `case isAnswer(err, ErrResultOmitted):`,
 		new:  `case err != nil:`,
 		pkg:  "idemddb", run: "TestAResultThatCannotBeReadIsAnErrorUntilItCan",
 	},

@@ -26,8 +26,8 @@ var traceMutants = []mutant{
 	{
 		why:  "a panic of Options.Trace loses the claim, or the commit of work that is done",
 		file: "idemddb/acquire.go",
-		old:  `if recover() != nil {`,
-		new:  `if false {`,
+		old:  `defer panicerror.Catch("Options.Trace", &err)`,
+		new:  `defer func() {}()`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{

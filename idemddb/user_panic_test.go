@@ -1,0 +1,164 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// sendFunc is a Sender that calls a function.
+type sendFunc func(ms []idemddb.StoredMessage) []error
+
+func (f sendFunc) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error { return f(ms) }
+
+// sendingBy are the options of a Store whose answers wait for the Sender.
+func sendingBy(send sendFunc) *idemddb.Options {
+	return &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": send}, Unswept: true}
+}
+
+var oneMessage = idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}}
+
+func TestAPanicOfASenderHasItsStack(t *testing.T) {
+	t.Parallel()
+
+	s, _, events := observed(t, sendingBy(func([]idemddb.StoredMessage) []error { explode(); return nil }))
+	err := claim(t, s, "k").CompleteWith(t.Context(), nil, oneMessage)
+
+	is(t, err, idemddb.ErrUnsent)
+	isExplosion(t, "error", err)
+	isExplosion(t, "event", events.only(t, idemddb.Unsent).Err)
+}
+
+func TestAPanicOfResultsHasItsStack(t *testing.T) {
+	t.Parallel()
+
+	kept := &shelf{OnPut: func(context.Context) error { explode(); return nil }}
+	s, _, events := observed(t, &idemddb.Options{Results: kept})
+	err := claim(t, s, "put").Complete(t.Context(), large("a"))
+
+	is(t, err, idemddb.ErrTooLarge)
+	isExplosion(t, "error of Put", err)
+	isExplosion(t, "event of Put", events.only(t, idemddb.Completed).Err)
+
+	kept.OnPut, kept.OnGet = nil, func() error { explode(); return nil }
+
+	must(t, claim(t, s, "get").Complete(t.Context(), large("a")))
+
+	_, _, err = s.Claim(t.Context(), "get", nil)
+	isExplosion(t, "error of Get", err)
+	isExplosion(t, "event of Get", events.only(t, idemddb.Replayed).Err)
+}
+
+// explosive is a value that cannot be encoded or decoded.
+type explosive struct{}
+
+func (explosive) MarshalJSON() ([]byte, error) { explode(); return nil, nil }
+
+func (*explosive) UnmarshalJSON([]byte) error { explode(); return nil }
+
+func TestAPanicOfMarshalJSONHasItsStack(t *testing.T) {
+	t.Parallel()
+
+	s, _, events := observed(t, nil)
+	_, err := idemddb.Do(t.Context(), s, "k", nil, func(context.Context) (explosive, error) { return explosive{}, nil })
+
+	must(t, err)
+	isExplosion(t, "event", events.only(t, idemddb.Completed).Err)
+}
+
+// Nothing is lost of a panic that goes on to the caller.
+func TestAPanicOfUnmarshalJSONGoesOnToTheCaller(t *testing.T) {
+	t.Parallel()
+
+	s, _ := newStore(t, nil)
+	must(t, claim(t, s, "k").Complete(t.Context(), []byte(`{}`)))
+
+	v := recovered(func() {
+		_, _ = idemddb.Do(t.Context(), s, "k", nil, func(context.Context) (explosive, error) { return explosive{}, nil })
+	})
+	if v != errBoom {
+		t.Errorf("recovered %v, want the panic itself", v)
+	}
+}
+
+func TestAPanicOfTraceIsAnEventWithItsStack(t *testing.T) {
+	t.Parallel()
+
+	failed := errors.New("no such account")
+
+	for name, c := range map[string]struct {
+		run  func(context.Context, *idemddb.Store) error
+		want idemddb.Kind
+	}{
+		"claim": {func(ctx context.Context, s *idemddb.Store) error {
+			_, _, err := s.Claim(ctx, "k", nil)
+
+			return err
+		}, idemddb.Claimed},
+		"commit": {func(ctx context.Context, s *idemddb.Store) error {
+			_, err := s.Commit(ctx, "k", nil, nil, items(counted("e")))
+
+			return err
+		}, idemddb.Completed},
+		"reject": {func(ctx context.Context, s *idemddb.Store) error {
+			_, err := s.Reject(ctx, "k", nil, failed)
+
+			return err
+		}, idemddb.Released},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			s, _, events := observed(t, &idemddb.Options{Trace: func(context.Context) string { explode(); return "" }})
+			must(t, c.run(t.Context(), s))
+			events.want(t, idemddb.Panicked, c.want)
+
+			e := events.only(t, idemddb.Panicked)
+			if isExplosion(t, "event", e.Err); e.Key != "k" {
+				t.Errorf("the event is about key %q", e.Key)
+			}
+		})
+	}
+}
+
+// nilError is an error that cannot be read through a nil pointer.
+type nilError struct{ inner error }
+
+func (e *nilError) Error() string { return e.inner.Error() }
+
+func (e *nilError) Unwrap() error { return e.inner }
+
+// A panic is no answer, whatever its value says: the message is sent again, and the result is read again.
+func TestAPanicIsNoAnswer(t *testing.T) {
+	t.Parallel()
+
+	for name, value := range map[string]error{
+		"for good":    fmt.Errorf("%w, %w", idemddb.ErrUnsendable, idemddb.ErrResultOmitted),
+		"a typed nil": (*nilError)(nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			opts := sendingBy(func([]idemddb.StoredMessage) []error { panic(value) })
+			opts.Results = &shelf{OnGet: func() error { panic(value) }}
+			s, db, events := observed(t, opts)
+
+			is(t, claim(t, s, "sent").CompleteWith(t.Context(), nil, oneMessage), idemddb.ErrUnsent)
+
+			if it := recordOf(db, "sent"); it["outbox"] == nil || it["parked"] != nil {
+				t.Errorf("the message does not wait for the next try: %s", show(it))
+			}
+
+			must(t, claim(t, s, "kept").Complete(t.Context(), large("a")))
+
+			if _, rec, err := s.Claim(t.Context(), "kept", nil); rec != nil || err == nil {
+				t.Errorf("got %+v, %v, want an error", rec, err)
+			}
+
+			events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Unsent, idemddb.Claimed, idemddb.Completed, idemddb.Replayed)
+		})
+	}
+}

@@ -1,0 +1,93 @@
+package mutation
+
+// panicMutants lose what a panic of the user's code says, or let it say more than that it is one.
+var panicMutants = []mutant{
+	{
+		why:  "nobody finds the code that panicked",
+		file: "internal/panicerror/panicerror.go",
+		old:  `e := &Error{who, value, debug.Stack()}`,
+		new:  `e := &Error{who, value, nil}`,
+		pkg:  "idemddb", run: "TestAPanicOf.*HasItsStack",
+	},
+	{
+		why:  "the stack of a panic that was carried from another goroutine is lost",
+		file: "internal/panicerror/panicerror.go",
+		old:  `carried != nil {`,
+		new:  `carried == nil {`,
+		pkg:  "lambdawrap", run: "TestAPanicIsLoggedWithTheStackThatItsValueHas",
+	},
+	{
+		why:  "a panic whose stack cannot be had ends the process",
+		file: "internal/panicerror/panicerror.go",
+		old: `defer func() { _ = recover() }()
+
+	found, ok`,
+		new: `found, ok`,
+		pkg: "lambdawrap", run: "TestAPanicWhoseStackPanicsCostsItsOwnMessage",
+	},
+	{
+		why:  "a panic with a typed nil pointer ends the process when its error is read",
+		file: "internal/panicerror/panicerror.go",
+		old:  `if !isReadable(err) {`,
+		new:  `if false {`,
+		pkg:  "lambdawrap", run: "TestAnErrorThatCannotBeReadCostsItsOwnMessage",
+	},
+	{
+		why:  "a panic of a Sender parks messages that were not refused",
+		file: "idemddb/deliver.go",
+		old:  `case isAnswer(answers[i], ErrUnsendable):`,
+		new:  `case errors.Is(answers[i], ErrUnsendable):`,
+		pkg:  "idemddb", run: "TestAPanicIsNoAnswer",
+	},
+	{
+		why:  "a panic of Get replays work without its result, which is not lost",
+		file: "idemddb/results.go",
+		old:  `case isAnswer(err, ErrResultOmitted):`,
+		new:  `case errors.Is(err, ErrResultOmitted):`,
+		pkg:  "idemddb", run: "TestAPanicIsNoAnswer",
+	},
+	{
+		why:  "a panic of Options.Trace leaves nothing",
+		file: "idemddb/acquire.go",
+		old: `if err != nil {
+		a.store.opts.Observe(ctx, Event{Kind: Panicked`,
+		new: `if err == nil {
+		a.store.opts.Observe(ctx, Event{Kind: Panicked`,
+		pkg: "idemddb", run: "TestAPanicOfTraceIsAnEventWithItsStack",
+	},
+	{
+		why:  "a renewal that panicked cancels the work, and no operator learns why",
+		file: "idemddb/renew.go",
+		old:  `r.claim.store.opts.Observe(ctx, r.claim.event(Panicked, err))`,
+		new:  `_ = ctx`,
+		pkg:  "idemddb", run: "TestAPanicOfTheClientInARenewalCancelsTheWork",
+	},
+	{
+		why:  "an observer that panics in a renewal, and again when it hears of that, ends the process",
+		file: "idemddb/renew.go",
+		old:  `defer func() { _ = recover() }()`,
+		new:  `defer func() {}()`,
+		pkg:  "lambdawrap", run: "TestAPanicInARenewalCostsNoMoreThanTheClaims/of_the_observer",
+	},
+	{
+		why:  "an error of the client that wraps a panic of other code makes the callers panic",
+		file: "internal/groupcommit/queue.go",
+		old:  `err.(*panicerror.Error)`,
+		new:  `errors.AsType[*panicerror.Error](err)`,
+		pkg:  "idemddb", run: "TestAnErrorOfTheClientThatWrapsAPanicIsAnError",
+	},
+	{
+		why:  "the log does not show where a Sender panicked",
+		file: "lambdawrap/log.go",
+		old:  `return panicerror.StackOf(err)`,
+		new:  `return nil`,
+		pkg:  "lambdawrap", run: "TestAPanicOfASenderIsLoggedWithItsStack",
+	},
+	{
+		why:  "a Sender that panics is not an error that a person must look at",
+		file: "lambdawrap/log.go",
+		old:  `isPanic || isPanicInStore ||`,
+		new:  `isPanic || isPanicInStore && err == nil ||`,
+		pkg:  "lambdawrap", run: "TestAPanicOfASenderIsLoggedWithItsStack",
+	},
+}
