@@ -178,7 +178,7 @@ func (c *committing) readAnswer(answer *transact.Part, err error) {
 		c.err = fmt.Errorf("%w: %w", keyError("commit", c.key, c.store.explain(err)), ErrUncommitted)
 	case answer.Refusal != nil:
 		c.err = c.effects.refusal(answer.Refusal)
-	case !answer.Refused:
+	case !answer.RecordRefused:
 	case answer.Found == nil:
 		c.err = keyError("commit", c.key, errChanged)
 	case !c.recognizes(answer.Found):

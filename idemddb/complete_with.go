@@ -69,7 +69,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 		s.opts.Observe(ctx, c.event(EffectRefused, effect))
 
 		return effect
-	case answer.Refused:
+	case answer.RecordRefused:
 		return c.refusedCommit(write, answer, &done, omitted)
 	}
 

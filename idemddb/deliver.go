@@ -42,7 +42,7 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 
 	rec, err := s.decode(stored)
 	if err != nil {
-		return Delivery{Key: key}, keyError("send", key, err)
+		return Delivery{Key: key}, fmt.Errorf("idemddb: send of key %s: %w", record.StoredKeyHash(key), err)
 	}
 
 	d := &delivering{store: s, key: key, partition: partition, rec: rec, operator: parked}

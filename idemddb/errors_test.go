@@ -2,9 +2,14 @@ package idemddb_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -61,4 +66,20 @@ func TestTheStepsOfTheDocsReportFailedWorkAndAcknowledgeFinishedWork(t *testing.
 			return nil
 		}))
 	})
+}
+
+// An operator searches the log for the hash that stands there.
+func TestTheErrorOfAStoredKeyHasTheHashOfTheKey(t *testing.T) {
+	t.Parallel()
+
+	s := storeOn(t, idemddbtest.New(nil), &idemddb.Options{HashKeys: true})
+	sum := sha256.Sum256([]byte("payment-1"))
+	pk := s.Namespace() + "#sha256:" + base64.RawURLEncoding.EncodeToString(sum[:])
+
+	_, err := s.SendStored(t.Context(), map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: pk}, "v": &types.AttributeValueMemberN{Value: "9"},
+	}, false)
+	if err == nil || !strings.Contains(err.Error(), idemddb.KeyHash("payment-1")) {
+		t.Errorf("got %v, want %s in it", err, idemddb.KeyHash("payment-1"))
+	}
 }

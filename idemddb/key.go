@@ -1,8 +1,6 @@
 package idemddb
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -31,7 +29,7 @@ func TextKey(s string) string { return jsonkey.Text(s) }
 
 // KeyHash returns the form of a key that stands in messages and logs: keys may hold what should not be there. It is the
 // beginning of the key's SHA-256, in URL-safe base64, behind "sha256:".
-func KeyHash(key string) string { return (record.DigestPrefix + digest(key))[:record.HashLength] }
+func KeyHash(key string) string { return record.KeyHash(key) }
 
 // partition returns the partition key's value for a key, or ErrBadKey.
 //
@@ -44,7 +42,7 @@ func (s *Store) partition(key string) (string, error) {
 	case !utf8.ValidString(key):
 		return "", fmt.Errorf("%w: it is not UTF-8; encode it, such as in hex", ErrBadKey)
 	case s.opts.HashKeys || len(key) > maxStoredKey || strings.HasPrefix(key, record.DigestPrefix):
-		return s.namespace + "#" + record.DigestPrefix + digest(key), nil
+		return s.namespace + "#" + record.DigestPrefix + record.Digest(key), nil
 	default:
 		return s.namespace + "#" + key, nil
 	}
@@ -57,9 +55,5 @@ func storedFingerprint(fingerprint string) string {
 		return ""
 	}
 
-	return record.FingerprintVersion + digest(fingerprint)
+	return record.FingerprintVersion + record.Digest(fingerprint)
 }
-
-func digest(text string) string { return digestText(sha256.Sum256([]byte(text))) }
-
-func digestText(sum [sha256.Size]byte) string { return base64.RawURLEncoding.EncodeToString(sum[:]) }

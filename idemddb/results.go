@@ -44,7 +44,7 @@ type owner struct {
 
 // name returns the name under which Options.Results keeps a result with this SHA-256.
 func (o owner) name(s *Store, sum [sha256.Size]byte) string {
-	return s.namespace + "/" + digest(o.partition) + "/" + o.token + "-" + digestText(sum)[:sumInName]
+	return s.namespace + "/" + record.Digest(o.partition) + "/" + o.token + "-" + record.DigestText(sum)[:sumInName]
 }
 
 // resultValue returns what the record of a key holds of a result. A large one is put into Options.Results first. If the

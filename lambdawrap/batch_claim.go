@@ -134,13 +134,13 @@ func (v *invocation) choose(ctx context.Context, messages []*message, pieces map
 // endedBefore returns the outcome of a message that the handler does not get, and gives the claim of its piece back. It returns false for a
 // message that the handler gets, or another one with its key.
 func endedBefore(ctx context.Context, m *message, p *piece, blocked blockedGroups) (o outcome, ended bool) {
-	if m.noKey != nil {
-		return noKeyOutcome(m.noKey), true
-	}
-
 	o, isBlocked := blocked.outcomeOf(m)
 
 	switch {
+	case m.noKey != nil && isBlocked: // it has no piece
+		return o, true
+	case m.noKey != nil:
+		return noKeyOutcome(m.noKey), true
 	case isBlocked:
 	case p.work == nil:
 		return p.out, true
@@ -162,7 +162,7 @@ func (p *piece) unused(ctx context.Context, o outcome) outcome {
 	if p.work != nil {
 		p.stop()
 
-		o.err = givenBack(o, p.work.GiveBack(ctx)).err
+		o = givenBack(o, p.work.GiveBack(ctx))
 	}
 
 	p.work, p.out = nil, o

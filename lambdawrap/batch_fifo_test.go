@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 func TestBatchOfAFIFOQueueIsNotGivenWhatComesBehindAFailure(t *testing.T) {
@@ -108,6 +109,37 @@ func TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage(t *testing.T) 
 		h.equal("records", []string{h.state("a"), h.state("b"), h.state("c"), h.state("d")},
 			[]string{"COMPLETED", "INPROGRESS released", "INPROGRESS released", "COMPLETED"})
 		h.equal("blocked lines", strings.Count(h.log.String(), "outcome=blocked"), 1)
+	})
+}
+
+// The order of a group holds for a message without a key, too: the dead-letter queue does not get it before the message in front of it is done.
+func TestNoWrapperDeadLettersAMessageBehindAFailureOfItsGroup(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		held := claim(h, h.store, "held")
+
+		var dead journal
+
+		h.opts.Key = func(m events.SQSMessage) (string, error) {
+			if m.Body == "none" {
+				return "", lambdawrap.ErrNoKey
+			}
+
+			return m.Body, nil
+		}
+		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, _ error) error {
+			dead.add(m.MessageId)
+
+			return nil
+		}
+
+		function, event := wrap(succeed), batch("m1 held a", "m2 none a")
+		h.answered(function, event, "m1", "m2")
+		h.equal("dead letters", dead.all(), []string(nil))
+
+		h.equal("error", held.Release(h.Context(), nil), nil)
+		h.answered(function, event)
+		h.equal("dead letters", dead.all(), []string{"m2"})
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 func TestBatchIsNotGivenAClaimThatWasLostBefore(t *testing.T) {
@@ -26,11 +27,16 @@ func TestBatchIsNotGivenAClaimThatWasLostBefore(t *testing.T) {
 			return err
 		}
 
-		var calls journal
+		var (
+			calls journal
+			end   theEnd
+		)
 
+		h.opts.OnMessage = end.hook
 		function := h.event(&calls, reporting())
-		h.answered(function, batch("m1 dead a", "m2 k2 b", "m3 k3 c"), "m2")
-		h.equal("calls", calls.all(), []string{"m3"})
+		h.answered(function, batch("m0 dead a", "m1 k2 b", "m2 k3 c"), "m1")
+		h.equal("calls", calls.all(), []string{"m2"})
+		end.are(h, lambdawrap.OutcomeRefused, lambdawrap.OutcomeFenced, lambdawrap.OutcomeCompleted)
 		h.equal("k2", h.state("k2"), "INPROGRESS")
 	})
 }

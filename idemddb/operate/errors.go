@@ -3,6 +3,8 @@ package operate
 import (
 	"errors"
 	"fmt"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 // The errors of this package, for errors.Is. After each of them nothing was written. After any other error of a change the outcome is
@@ -38,12 +40,12 @@ func (e *ChangedError) Error() string {
 		}
 	}
 
-	return fmt.Sprintf("operate: %s of key %s: %v: %s", e.What, keyHash(e.Key), ErrChanged, now)
+	return fmt.Sprintf("operate: %s of key %s: %v: %s", e.What, record.StoredKeyHash(e.Key), ErrChanged, now)
 }
 
 // Unwrap returns ErrChanged.
 func (*ChangedError) Unwrap() error { return ErrChanged }
 
 func changeError(what, key string, err error) error {
-	return fmt.Errorf("operate: %s of key %s: %w", what, keyHash(key), err)
+	return fmt.Errorf("operate: %s of key %s: %w", what, record.StoredKeyHash(key), err)
 }

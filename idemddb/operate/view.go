@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
@@ -83,7 +82,7 @@ type Change struct {
 func (r *Records) view(stored item) View {
 	v := View{stored: stored, Namespace: r.store.Namespace()}
 	v.Key = strings.TrimPrefix(record.TextOf(stored[r.opts.PartitionKey]), v.Namespace+"#")
-	v.Hash = keyHash(v.Key)
+	v.Hash = record.StoredKeyHash(v.Key)
 
 	rec, err := record.Read(stored, r.opts.TTLAttribute)
 	v.show(rec)
@@ -159,15 +158,6 @@ func (r *Records) status(rec *record.Stored) Status {
 	default:
 		return Held
 	}
-}
-
-// keyHash returns the hash of a stored key as it stands in logs.
-func keyHash(stored string) string {
-	if strings.HasPrefix(stored, record.DigestPrefix) && len(stored) >= record.HashLength {
-		return stored[:record.HashLength]
-	}
-
-	return idemddb.KeyHash(stored)
 }
 
 func milliseconds(n int64) time.Time {

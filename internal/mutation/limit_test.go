@@ -3,6 +3,20 @@ package mutation
 // limitMutants change when the work of a message starts and when it is late.
 var limitMutants = []mutant{
 	{
+		why:  "Batch dead-letters a message without a key behind a failed one of its FIFO group",
+		file: "lambdawrap/batch_claim.go",
+		old:  `case m.noKey != nil && isBlocked: // it has no piece`,
+		new:  `case false:`,
+		pkg:  "lambdawrap", run: "TestNoWrapperDeadLettersAMessageBehindAFailureOfItsGroup",
+	},
+	{
+		why:  "a claim of Batch that another worker has taken over before its handler ran is called failed",
+		file: "lambdawrap/batch_claim.go",
+		old:  `o = givenBack(o, p.work.GiveBack(ctx))`,
+		new:  `o.err = givenBack(o, p.work.GiveBack(ctx)).err`,
+		pkg:  "lambdawrap", run: "TestBatchIsNotGivenAClaimThatWasLostBefore",
+	},
+	{
 		why:  "two FIFO groups that share a key are worked on side by side",
 		file: "lambdawrap/lane.go",
 		old:  `heads[max(a, b)] = min(a, b)`,

@@ -5,14 +5,14 @@ var resultMutants = []mutant{
 	{
 		why:  "the name of a result lacks the owner token, so a zombie overwrites its successor's",
 		file: "idemddb/results.go",
-		old:  `digest(o.partition) + "/" + o.token + "-" + digestText(sum)[:sumInName]`,
-		new:  `digest(o.partition)`,
+		old:  `record.Digest(o.partition) + "/" + o.token + "-" + record.DigestText(sum)[:sumInName]`,
+		new:  `record.Digest(o.partition)`,
 		pkg:  "idemddb", run: "TestAFencedWorkerDoesNotOverwriteTheResultOfItsSuccessor",
 	},
 	{
 		why:  "the name of a result lacks its digest, so a second completion of a claim overwrites the first one's",
 		file: "idemddb/results.go",
-		old:  `o.token + "-" + digestText(sum)[:sumInName]`,
+		old:  `o.token + "-" + record.DigestText(sum)[:sumInName]`,
 		new:  `o.token`,
 		pkg:  "idemddb", run: "TestCompletingAgainWithAnotherLargeResultIsFenced",
 	},

@@ -61,7 +61,7 @@ func (p *Part) read(reasons []types.CancellationReason, unknown bool) {
 
 	switch {
 	case len(record) > 0 && aws.ToString(record[0].Code) == ConditionFailed:
-		p.Refused, p.Found = true, record[0].Item
+		p.RecordRefused, p.Found = true, record[0].Item
 	case slices.ContainsFunc(reasons, isTransient):
 	case slices.ContainsFunc(record, isRefusal):
 		p.Refusal = refusedRecord(record[0], unknown)

@@ -37,14 +37,14 @@ type Transaction struct {
 	tries int
 }
 
-// Part is a record together with its effects. If neither Refused nor Refusal is set after Send, the part was not refused.
+// Part is a record together with its effects. If neither RecordRefused nor Refusal is set after Send, the part was not refused.
 type Part struct {
 	records int // 1, or 0 for effects without a record
 	items   int // the record included
 
-	Refused bool                            // the condition of the record was false
-	Found   map[string]types.AttributeValue // the item for which it was false; nil if there is none
-	Refusal *Refusal                        // anything else was refused
+	RecordRefused bool                            // the condition of the record was false
+	Found         map[string]types.AttributeValue // the item for which it was false; nil if there is none
+	Refusal       *Refusal                        // anything else was refused
 }
 
 // Refusal says that DynamoDB refused an effect of a part, its record as it would be, or the request.
@@ -58,7 +58,7 @@ type Refusal struct {
 }
 
 // IsRefused reports whether the part was refused.
-func (p *Part) IsRefused() bool { return p.Refused || p.Refusal != nil }
+func (p *Part) IsRefused() bool { return p.RecordRefused || p.Refusal != nil }
 
 // IsRefused reports whether a part was refused, so that nothing was written.
 func (t *Transaction) IsRefused() bool { return slices.ContainsFunc(t.parts, (*Part).IsRefused) }

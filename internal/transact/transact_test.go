@@ -105,7 +105,7 @@ func TestWhatAnAnswerSaysOfARecordAndItsTwoEffects(t *testing.T) {
 		"committed":                          {nil, transact.Part{}, 1, false},
 		"an effect is refused":               {[]answer{cancels(none, "", failed)}, transact.Part{Refusal: &transact.Refusal{Index: 1, Code: failed}}, 1, false},
 		"an effect can never be written":     {[]answer{cancels(none, "ValidationError", none)}, transact.Part{Refusal: &transact.Refusal{Code: "ValidationError"}}, 1, false},
-		"the record is refused":              {[]answer{cancels(failed, failed, conflict)}, transact.Part{Refused: true}, 1, false},
+		"the record is refused":              {[]answer{cancels(failed, failed, conflict)}, transact.Part{RecordRefused: true}, 1, false},
 		"the record can never be written":    {[]answer{cancels("ValidationError", failed, none)}, transact.Part{Refusal: &transact.Refusal{Index: -1, Code: "ValidationError"}}, 1, false},
 		"the record may be written later":    {[]answer{cancels("ValidationError", none, conflict)}, transact.Part{}, 2, false},
 		"a refused effect beside a conflict": {[]answer{cancels(none, failed, conflict)}, transact.Part{}, 2, false},
@@ -202,7 +202,7 @@ func TestEachPartHasItsOwnReasons(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if parts[0].IsRefused() || !parts[1].Refused || parts[2].Refusal == nil || parts[2].Refusal.Index != 1 {
+		if parts[0].IsRefused() || !parts[1].RecordRefused || parts[2].Refusal == nil || parts[2].Refusal.Index != 1 {
 			t.Errorf("%+v, %+v, %+v", parts[0], parts[1], parts[2])
 		}
 	})

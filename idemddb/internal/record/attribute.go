@@ -47,10 +47,3 @@ const TokenMark = "/"
 
 // FingerprintVersion begins a fingerprint and names its algorithm.
 const FingerprintVersion = "1:"
-
-// A long key is stored as DigestPrefix and its digest. The first HashLength bytes of that stand for the key in logs, whether it is long or
-// not.
-const (
-	DigestPrefix = "sha256:"
-	HashLength   = len(DigestPrefix) + 12
-)
