@@ -1,0 +1,240 @@
+package idemddb_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// secondWorker marks the context of a worker whose requests always succeed.
+type secondWorker struct{}
+
+// exceptSecond returns an interceptor for all requests but those of the second worker.
+func exceptSecond(
+	fault func(context.Context, idemddbtest.Request) idemddbtest.Fault,
+) func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+	return func(ctx context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if ctx.Value(secondWorker{}) != nil {
+			return idemddbtest.None
+		}
+
+		return fault(ctx, r)
+	}
+}
+
+// bothWork runs work with a claim while a second worker asks for the key, and demands that the work of one of them runs.
+func (f *fixture) bothWork(run func(ctx context.Context, work func(context.Context))) {
+	f.Helper()
+
+	effects := 0
+
+	run(f.Context(), func(ctx context.Context) {
+		effects++
+
+		if c, _ := idemddb.FromContext(ctx); time.Until(c.Deadline()) <= 0 || !c.Held() {
+			f.Errorf("the work begins with %v of its lease left", time.Until(c.Deadline()))
+		}
+
+		second := context.WithValue(f.Context(), secondWorker{}, 1)
+
+		_, err := idemddb.Do(second, f.store, "k", nil, func(context.Context) (int, error) {
+			effects++
+
+			return 0, nil
+		})
+		is(f, err, idemddb.ErrInProgress)
+	})
+
+	if effects != 1 {
+		f.Errorf("%d effects, want 1", effects)
+	}
+}
+
+// throughDo lets Do call the work.
+func (f *fixture) throughDo(ctx context.Context, work func(context.Context)) {
+	_, err := idemddb.Do(ctx, f.store, "k", nil, func(ctx context.Context) (int, error) {
+		work(ctx)
+
+		return 0, nil
+	})
+	must(f, err)
+}
+
+func TestNoWorkBeginsOnALeaseThatAnOutageHasUsedUp(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{ClaimPatience: time.Minute}, func(f *fixture) {
+		f.db.Intercept(exceptSecond(faultUntil(35*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError)))
+		f.bothWork(f.throughDo)
+	})
+}
+
+func TestNoWorkBeginsOnALeaseThatEndedBeforeItsAnswerCame(t *testing.T) {
+	t.Parallel()
+
+	var client *slowSingle
+
+	bubbleOn(t, &idemddb.Options{Lease: time.Second}, func(db *idemddbtest.DB) idemddb.DynamoDB {
+		client = &slowSingle{DB: db, delays: []time.Duration{1900 * time.Millisecond}}
+
+		return client
+	}, func(f *fixture) { f.bothWork(f.throughDo) })
+}
+
+func TestNoWorkOfABatchBeginsOnALeaseThatAnOutageHasUsedUp(t *testing.T) {
+	t.Parallel()
+
+	for name, redelivered := range map[string]bool{"first delivery": false, "redelivery": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &idemddb.Options{ClaimPatience: time.Minute}, func(f *fixture) {
+				if redelivered {
+					must(f, claim(f, f.store, "k").Release(f.Context(), nil))
+				}
+
+				f.db.Intercept(exceptSecond(faultUntil(35*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError)))
+				f.bothWork(func(ctx context.Context, work func(context.Context)) {
+					c, rec, err := f.claimWithOthers(redelivered)(ctx, "k", nil)
+					if c == nil {
+						f.Fatal("no claim:", rec, err)
+					}
+
+					ctx, stop := c.Keep(ctx)
+					work(ctx)
+					stop()
+					must(f, c.Complete(ctx, nil))
+				})
+			})
+		})
+	}
+}
+
+func TestAClaimIsReturnedWithAtLeastHalfOfItsLease(t *testing.T) {
+	t.Parallel()
+	eachWay(t, &idemddb.Options{ClaimPatience: time.Minute}, func(f *fixture, claimKey claimer) {
+		f.existing("k")
+		f.db.Intercept(faultUntil(20*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
+
+		c, rec, err := claimKey(f.Context(), "k", nil)
+		if c == nil {
+			f.Fatal("no claim:", rec, err)
+		}
+
+		if left := time.Until(c.Deadline()); left < 29*time.Second || !c.Deadline().Equal(f.lease("k")) || c.Attempt() > 2 {
+			f.Errorf("%v of the lease left, stored until %v, attempt %d", left, f.lease("k"), c.Attempt())
+		}
+	})
+}
+
+// A lease that ends with its context cannot be longer.
+func TestAClaimWhoseLeaseEndsWithItsContextIsNotExtended(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Single: true}, func(f *fixture) {
+		f.db.Intercept(faultUntil(4*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
+
+		ctx, cancel := context.WithTimeout(f.Context(), 5*time.Second)
+		defer cancel()
+
+		c, rec, err := f.store.Claim(ctx, "k", nil)
+		if c == nil {
+			f.Fatal("no claim:", rec, err)
+		}
+
+		for _, r := range f.db.Requests() {
+			if strings.HasPrefix(r.Update, "SET lease") {
+				f.Errorf("it was extended, to %v", c.Deadline())
+			}
+		}
+	})
+}
+
+// slowSingle is a client whose replies to UpdateItem arrive late, one delay each. DynamoDB has applied them at once.
+type slowSingle struct {
+	*idemddbtest.DB
+
+	mu     sync.Mutex
+	delays []time.Duration
+}
+
+func (c *slowSingle) UpdateItem(
+	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	out, err := c.DB.UpdateItem(ctx, in, opts...)
+
+	<-time.After(c.nextDelay())
+
+	return out, err
+}
+
+func (c *slowSingle) nextDelay() (delay time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if len(c.delays) > 0 {
+		delay, c.delays = c.delays[0], c.delays[1:]
+	}
+
+	return delay
+}
+
+func TestALeaseThatEndsWhileAClaimIsTriedIsTakenOver(t *testing.T) {
+	t.Parallel()
+	eachWay(t, nil, func(f *fixture, claimKey claimer) {
+		claim(f, f.store, "k")
+		<-time.After(30 * time.Second) // a takeover is possible in a second
+		f.db.Intercept(faultUntil(2*time.Second, idemddbtest.LostRequest, idemddbtest.LostRequest))
+
+		c, rec, err := claimKey(f.Context(), "k", nil)
+		if c == nil || !c.Takeover() {
+			f.Errorf("got record %v, error %v, want a takeover", rec, err)
+		}
+	})
+}
+
+// Time to Live deletes by the clock of DynamoDB, and the clock of a holder may be ClockSkew behind it.
+func TestTimeToLiveDoesNotDeleteARecordThatIsHeld(t *testing.T) {
+	t.Parallel()
+
+	const (
+		lease = 10 * time.Second
+		skew  = 5 * time.Second
+	)
+
+	fastest := idemddbtest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	behind := func() time.Time { return fastest.Now().Add(time.Millisecond - skew) }
+	db := idemddbtest.New(&idemddbtest.Options{Now: fastest.Now})
+
+	if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := db.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
+		TableName:               new("records"),
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: new("exp"), Enabled: new(true)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+
+	opts := idemddb.Options{Lease: lease, Retention: lease, ClockSkew: skew, Now: behind}
+	fastest.Advance(skew - time.Millisecond) // so that the holder's clock shows a whole second
+
+	c := claim(t, storeOn(t, db, &opts), "k")
+	fastest.Advance(lease - time.Millisecond)
+	db.Expire()
+
+	if !c.Held() {
+		t.Fatal("the lease is over")
+	}
+
+	opts.Now = fastest.Now
+	if other, _, err := storeOn(t, db, &opts).Claim(t.Context(), "k", nil); other != nil {
+		t.Errorf("two workers hold the key (%v)", err)
+	}
+}

@@ -1,0 +1,231 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+func TestHTTPAKeyInProgressIsAnsweredWithTheRestOfItsLease(t *testing.T) {
+	t.Parallel()
+	webBubble(t, nil, func(w *web) {
+		w.elsewhere("k")
+		time.Sleep(10*time.Second + time.Millisecond)
+
+		got := w.post("k", "{}")
+		w.equal("Retry-After", got.Header.Get("Retry-After"), "22") // the rest of 30 s, and twice the difference of the clocks
+		w.refused(got, http.StatusConflict, "key-in-progress")
+
+		time.Sleep(22 * time.Second)
+		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+		w.runs(1)
+		w.logs("outcome=in_progress", "outcome=takeover", `look="idem show --hash sha256:`)
+	})
+}
+
+func TestHTTPWaitsForAnotherRequestUntilItsEndOrTheReserve(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		wait, limit time.Duration
+		want        time.Duration // until the answer
+	}{
+		"the other is quick":      {10 * time.Second, time.Minute, 2 * time.Second},
+		"the wait is too short":   {time.Second, time.Minute, time.Second},
+		"the reserve begins":      {10 * time.Second, 2500 * time.Millisecond, 1500 * time.Millisecond},
+		"there is no deadline":    {10 * time.Second, 0, 2 * time.Second},
+		"it is not to wait":       {0, time.Minute, 0},
+		"the other is as quick":   {1999 * time.Millisecond, time.Minute, 1999 * time.Millisecond},
+		"the deadline is too far": {10 * time.Second, 24 * time.Hour, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			webBubble(t, nil, func(w *web) {
+				w.opts.Wait = test.wait
+				begun := time.Now()
+				first := make(chan struct{})
+				w.work = func(rw http.ResponseWriter, r *http.Request) {
+					close(first)
+					time.Sleep(2 * time.Second)
+					created(rw, r)
+				}
+
+				done := make(chan struct{})
+
+				go func() {
+					defer close(done)
+					w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+				}()
+
+				<-first
+
+				change := header("A", "1")
+				if test.limit > 0 {
+					change = deadline(test.limit)
+				}
+
+				got := w.post("k", "{}", change)
+				took := time.Since(begun)
+
+				if test.want < 2*time.Second {
+					w.refused(got, http.StatusConflict, "key-in-progress")
+					w.equal("Retry-After", got.Header.Get("Retry-After") > "2", true)
+				} else {
+					w.answered(got, http.StatusCreated, "true", `{"id":"p-1"}`)
+				}
+
+				if took < test.want || took > test.want+time.Second {
+					w.Errorf("it took %v, want %v", took, test.want)
+				}
+
+				<-done
+				w.runs(1)
+			})
+		})
+	}
+}
+
+func TestHTTPAPanicGoesOnAndReleasesTheKey(t *testing.T) {
+	t.Parallel()
+	bothWebs(t, nil, func(w *web) {
+		for _, value := range []any{errBank, http.ErrAbortHandler, "text"} {
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				stagingHandler(nil)(rw, r)
+				panic(value)
+			}
+			w.equal("the panic goes on", panicOf(func() { w.post("k", "{}") }) == value, true)
+			w.equal("state", w.recordState("k"), "INPROGRESS released")
+			w.equal("what was staged is dropped", len(w.db.Items("ledger")), 0)
+		}
+
+		w.work = func(http.ResponseWriter, *http.Request) { goexit() }
+		ended := make(chan struct{})
+
+		go func() {
+			defer close(ended)
+			w.post("k", "{}")
+		}()
+
+		<-ended
+		w.equal("state", w.recordState("k"), "INPROGRESS released")
+
+		w.work = stagingHandler(nil)
+		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+		w.equal("attempts", w.attempts(`#["c-1","k"]`), "5")
+	})
+}
+
+func TestHTTPAPanicOfKeepReleasesTheKey(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	w.opts.Keep = func(int) bool { panic("text") }
+	w.equal("the panic goes on", panicOf(func() { w.post("k", "{}") }), any("text"))
+	w.equal("state", w.recordState("k"), "INPROGRESS released")
+}
+
+func TestHTTPAClientThatLeavesCancelsNothing(t *testing.T) {
+	t.Parallel()
+	bothWebs(t, nil, func(w *web) {
+		ctx, leave := context.WithCancel(w.Context())
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			leave()
+			time.Sleep(time.Minute) // longer than its lease
+			w.equal("the context", r.Context().Err(), nil)
+			stagingHandler(nil)(rw, r)
+		}
+
+		w.post("k", "{}", func(r *http.Request) { *r = *r.WithContext(ctx) })
+
+		w.work = stagingHandler(nil)
+		w.answered(w.post("k", "{}"), http.StatusCreated, "true", `{"id":"p-1"}`)
+		w.equal("entries", len(w.db.Items("ledger")), 1)
+	})
+}
+
+func TestHTTPTheHandlersContextEndsBeforeTheDeadlineAndItsAnswerCounts(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		opts  lambdawrap.HTTPOptions
+		limit time.Duration
+		want  time.Duration // when the handler's context ends
+	}{
+		"the reserve by default": {lambdawrap.HTTPOptions{}, 10 * time.Second, 9 * time.Second},
+		"a reserve":              {lambdawrap.HTTPOptions{Reserve: 4 * time.Second}, 10 * time.Second, 6 * time.Second},
+		"a time-out":             {lambdawrap.HTTPOptions{Timeout: 2 * time.Second}, 10 * time.Second, 2 * time.Second},
+		"no deadline":            {lambdawrap.HTTPOptions{Timeout: 2 * time.Second, Reserve: time.Minute}, 0, 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bothWebs(t, nil, func(w *web) {
+				w.opts.Reserve, w.opts.Timeout = test.opts.Reserve, test.opts.Timeout
+				begun := time.Now()
+				w.work = func(rw http.ResponseWriter, r *http.Request) {
+					<-r.Context().Done()
+					w.equal("the context ends after", time.Since(begun), test.want)
+					stagingHandler(nil)(rw, r)
+				}
+
+				change := header("A", "1")
+				if test.limit > 0 {
+					change = deadline(test.limit)
+				}
+
+				w.answered(w.post("k", "{}", change), http.StatusCreated, "false", `{"id":"p-1"}`)
+				w.equal("state", w.recordState("k"), "COMPLETED")
+			})
+		})
+	}
+}
+
+func TestHTTPWithoutTimeNothingRuns(t *testing.T) {
+	t.Parallel()
+	bothWebs(t, nil, func(w *web) {
+		got := w.post("k", "{}", deadline(999*time.Millisecond))
+		w.equal("Retry-After", got.Header.Get("Retry-After"), "1")
+		w.refused(got, http.StatusServiceUnavailable, "unavailable")
+		w.runs(0)
+		w.equal("held", w.held(), 0)
+	})
+}
+
+// TestHTTPSwitchedOff sets the environment, so it does not run in parallel.
+func TestHTTPSwitchedOff(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "1")
+
+	for _, optimistic := range []bool{false, true} {
+		w := newWeb(t, nil)
+		w.opts.Optimistic = optimistic
+		w.opts.Required, w.opts.MaxBody = true, 1
+		w.opts.Caller = func(*http.Request) (string, error) { panic("asked for a caller") }
+
+		handler := w.handler
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			w.equal("body", []any{string(body), err}, []any{"{}", nil})
+			created(rw, r)
+		}
+
+		for _, key := range []string{"k", "k", "", "a, b"} {
+			w.answered(w.post(key, "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+		}
+
+		w.runs(4)
+		w.equal("requests", len(w.db.Requests()), 0)
+
+		w.log.Reset()
+		handler()
+		w.equal("warnings", strings.Count(w.log.String(), "IDEMDDB_DISABLED"), 1)
+
+		w.work = stagingHandler(nil)
+		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+		w.refused(w.post("k", "{}"), http.StatusConflict, "condition-failed")
+		w.equal("entries, records", []int{len(w.db.Items("ledger")), len(w.db.Items("records"))}, []int{1, 0})
+	}
+}
