@@ -116,16 +116,25 @@ func TestNoWorkOfABatchBeginsOnALeaseThatAnOutageHasUsedUp(t *testing.T) {
 	}
 }
 
+// claimedAfterOutage claims a key that has a record. The first request is applied, and DynamoDB answers it and the later ones with an error
+// until the outage is over.
+func (f *fixture) claimedAfterOutage(outage time.Duration, claimKey claimer) *idemddb.Claim {
+	f.Helper()
+	f.existing("k")
+	f.db.Intercept(faultUntil(outage, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
+
+	c, rec, err := claimKey(f.Context(), "k", nil)
+	if c == nil {
+		f.Fatal("no claim:", rec, err)
+	}
+
+	return c
+}
+
 func TestAClaimIsReturnedWithAtLeastHalfOfItsLease(t *testing.T) {
 	t.Parallel()
 	eachWay(t, &idemddb.Options{ClaimPatience: time.Minute}, func(f *fixture, claimKey claimer) {
-		f.existing("k")
-		f.db.Intercept(faultUntil(20*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
-
-		c, rec, err := claimKey(f.Context(), "k", nil)
-		if c == nil {
-			f.Fatal("no claim:", rec, err)
-		}
+		c := f.claimedAfterOutage(20*time.Second, claimKey)
 
 		if left := time.Until(c.Deadline()); left < 29*time.Second || !c.Deadline().Equal(f.lease("k")) || c.Attempt() > 2 {
 			f.Errorf("%v of the lease left, stored until %v, attempt %d", left, f.lease("k"), c.Attempt())

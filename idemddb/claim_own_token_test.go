@@ -18,13 +18,7 @@ import (
 func TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord(t *testing.T) {
 	t.Parallel()
 	eachWay(t, &idemddb.Options{ClaimPatience: time.Minute}, func(f *fixture, claimKey claimer) {
-		f.existing("k")
-		f.db.Intercept(faultUntil(10*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
-
-		c, rec, err := claimKey(f.Context(), "k", nil)
-		if c == nil {
-			f.Fatal("no claim:", rec, err)
-		}
+		c := f.claimedAfterOutage(10*time.Second, claimKey)
 
 		if stored := f.lease("k"); !c.Deadline().Equal(stored) || time.Until(stored) > 20*time.Second {
 			f.Errorf("deadline %v, stored %v, now %v", c.Deadline(), stored, time.Now())

@@ -22,6 +22,22 @@ var wraps = []struct {
 	{"SQS", 1, (*harness).handle}, {"SQS, 10 workers", 10, (*harness).handle}, {"Batch", 1, (*harness).whole},
 }
 
+// eachWrap runs a test with each of wraps, with shared and with single requests.
+func eachWrap(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
+	t.Helper()
+	t.Parallel()
+
+	for _, w := range wraps {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			bothModes(t, func(h *harness) {
+				h.opts.Workers = w.workers
+				test(h, func(work lambdawrap.Handler) wrapped { return w.wrap(h, work) })
+			})
+		})
+	}
+}
+
 func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T) {
 	t.Parallel()
 
@@ -95,28 +111,20 @@ func TestTheRetryTimeOfClaimsIsAnOption(t *testing.T) {
 }
 
 func TestAnOutageThatIsShorterThanTheRetryTimeOfClaimsFailsNoMessage(t *testing.T) {
-	t.Parallel()
+	eachWrap(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		begun := time.Now()
+		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+			if time.Since(begun) < 3*time.Second {
+				return idemddbtest.Throttle
+			}
 
-	for _, w := range wraps {
-		t.Run(w.name, func(t *testing.T) {
-			t.Parallel()
-			bothModes(t, func(h *harness) {
-				h.opts.Workers = w.workers
-				begun := time.Now()
-				h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-					if time.Since(begun) < 3*time.Second {
-						return idemddbtest.Throttle
-					}
-
-					return idemddbtest.None
-				})
-
-				failed, _ := h.within(time.Minute, w.wrap(h, succeed), numbered(30))
-				h.equal("failed", failed, []string(nil))
-				h.ran(messageIDs(30)...)
-			})
+			return idemddbtest.None
 		})
-	}
+
+		failed, _ := h.within(time.Minute, wrap(succeed), numbered(30))
+		h.equal("failed", failed, []string(nil))
+		h.ran(messageIDs(30)...)
+	})
 }
 
 // After an outage in an invocation, the claims of its later messages are answered as ever.
@@ -142,28 +150,19 @@ func TestWhenDynamoDBIsBackTheRestOfABatchIsWorkedOn(t *testing.T) {
 }
 
 func TestAClaimWhoseAnswerIsLostIsRecognised(t *testing.T) {
-	t.Parallel()
+	eachWrap(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		var met atomic.Int64
 
-	for _, w := range wraps {
-		t.Run(w.name, func(t *testing.T) {
-			t.Parallel()
-			bothModes(t, func(h *harness) {
-				h.opts.Workers = w.workers
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if isCallOf(isClaim)(r) && met.Add(1)%2 == 1 {
+				return idemddbtest.LostReply
+			}
 
-				var met atomic.Int64
-
-				h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-					if isCallOf(isClaim)(r) && met.Add(1)%2 == 1 {
-						return idemddbtest.LostReply
-					}
-
-					return idemddbtest.None
-				})
-
-				failed, _ := h.within(time.Minute, w.wrap(h, succeed), numbered(60))
-				h.equal("failed", failed, []string(nil))
-				h.ran(messageIDs(60)...)
-			})
+			return idemddbtest.None
 		})
-	}
+
+		failed, _ := h.within(time.Minute, wrap(succeed), numbered(60))
+		h.equal("failed", failed, []string(nil))
+		h.ran(messageIDs(60)...)
+	})
 }

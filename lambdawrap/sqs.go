@@ -67,8 +67,8 @@ type Options struct {
 	// more and the contexts of running handlers end. Until half of it is left, what a handler returns is taken as it is. Then its message
 	// is reported failed and its claim is extended by one lease, because the handler may still run. The answer is sent when a quarter of it
 	// is left. For tables that throttle, 2 s or more leave room for retries. Without a deadline in the context there is no reserve. If an
-	// invocation has no more time than the reserve, nothing starts in it, and a warning says so once. Negative is an error. Defaults to 1
-	// s.
+	// invocation has no more time than the reserve, nothing starts in it, and a warning says so once. Negative is an error.
+	// Defaults to 1 s.
 	Reserve time.Duration
 
 	// Timeout is the time for one handler; with Batch, for the one call with all messages. Its context ends after that, and no handler

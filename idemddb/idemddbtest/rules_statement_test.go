@@ -50,17 +50,9 @@ type statementRule struct {
 	after      attributes
 }
 
-func checkStatements(t *testing.T, rules []statementRule) {
-	t.Helper()
-	t.Parallel()
-	p := newPair(t)
+func (c statementRule) name() string { return c.rule }
 
-	for _, c := range rules {
-		t.Run(c.rule, func(t *testing.T) { t.Parallel(); c.check(t, p) })
-	}
-}
-
-func (c *statementRule) check(t *testing.T, p *pair) {
+func (c statementRule) check(t *testing.T, p *pair) {
 	t.Helper()
 
 	k := p.seeded(t, c.item)
@@ -89,7 +81,7 @@ func TestStatementsInsert(t *testing.T) {
 	one, two := n("1"), n("2")
 	big := s(strings.Repeat("x", 400<<10))
 
-	checkStatements(t, []statementRule{
+	checkRules(t, []statementRule{
 		{"INSERT makes an item", nil, "INSERT INTO TABLE VALUE {'pk':?,'a':?,'it''s':3,'b':'it''s'}", list(key, one), "", true, attributes{"a": one, "it's": n("3"), "b": s("it's")}},
 		{"INSERT on an item is refused", attributes{"a": one}, "INSERT INTO TABLE VALUE {'pk':?,'a':?}", list(key, two), duplicate, true, attributes{"a": one}},
 		{"INSERT looks at its item's size first", attributes{"a": one}, "INSERT INTO TABLE VALUE {'pk':?,'a':?}", list(key, big), erroneous, true, attributes{"a": one}},
@@ -105,7 +97,7 @@ func TestStatementsInsert(t *testing.T) {
 func TestStatementsUpdate(t *testing.T) {
 	one, two := n("1"), n("2")
 
-	checkStatements(t, []statementRule{
+	checkRules(t, []statementRule{
 		{"UPDATE changes an item", attributes{"a": one}, `UPDATE TABLE SET "a" = ? WHERE "pk" = ?`, list(two, key), "", true, attributes{"a": two}},
 		{"UPDATE makes no item", nil, "UPDATE TABLE SET a = ? WHERE pk = ?", list(two, key), failed, true, nil},
 		{"in a missing item not even the update is looked at", nil, "UPDATE TABLE SET pk = ? SET a = b WHERE pk = ?", list(two, key), failed, true, nil},
@@ -124,7 +116,7 @@ func TestStatementsSetAndRemove(t *testing.T) {
 	one, two := n("1"), n("2")
 	big := s(strings.Repeat("x", 400<<10))
 
-	checkStatements(t, []statementRule{
+	checkRules(t, []statementRule{
 		{"clauses stand again and in any order", attributes{"a": one, "b": one}, "UPDATE TABLE SET c = 1 REMOVE a SET d = 2 REMOVE b WHERE pk = ?", list(key), "", true, attributes{"c": one, "d": two}},
 		{"SET takes commas", attributes{}, "UPDATE TABLE SET c = 1, d = ? WHERE pk = ?", list(two, key), "", true, attributes{"c": one, "d": two}},
 		{"REMOVE takes no comma", attributes{"a": one, "b": one}, "UPDATE TABLE REMOVE a, b WHERE pk = ?", list(key), erroneous, false, attributes{"a": one, "b": one}},
@@ -144,7 +136,7 @@ func TestStatementsSetAndRemove(t *testing.T) {
 func TestStatementsFindTheKeyInTheCondition(t *testing.T) {
 	one, two := n("1"), n("2")
 
-	checkStatements(t, []statementRule{
+	checkRules(t, []statementRule{
 		{"the key may stand anywhere at the top", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE (a = 1 AND (? = pk))", list(key), "", true, attributes{"a": two}},
 		{"a condition without the key is refused", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE a = 1", nil, erroneous, false, attributes{"a": one}},
 		{"no condition is refused", attributes{"a": one}, "UPDATE TABLE SET a = 2", nil, erroneous, false, attributes{"a": one}},
@@ -164,7 +156,7 @@ func TestStatementsFindTheKeyInTheCondition(t *testing.T) {
 func TestStatementsKnowMissingAttributes(t *testing.T) {
 	one, two := n("1"), n("2")
 
-	checkStatements(t, []statementRule{
+	checkRules(t, []statementRule{
 		{"IS MISSING is true of an attribute that is not there", attributes{"a": one}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b IS MISSING AND a IS NOT MISSING AND NOT a IS MISSING", list(key), "", true, attributes{"a": two}},
 		{"MISSING is compared with IS", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b = MISSING", list(key), erroneous, false, attributes{}},
 		{"a parameter is never missing", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND ? IS MISSING", list(key, one), erroneous, false, attributes{}},
@@ -175,7 +167,7 @@ func TestStatementsKnowMissingAttributes(t *testing.T) {
 func TestStatementsKnowBeginsWith(t *testing.T) {
 	one, two := n("1"), n("2")
 
-	checkStatements(t, []statementRule{
+	checkRules(t, []statementRule{
 		{"begins_with finds the beginning of a string, its name written in any case", attributes{"a": s("1:x")}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND begins_with(a, ?) AND Begins_With (a, '1')", list(key, s("1:")), "", true, attributes{"a": s("1:x"), "b": two}},
 		{"begins_with is false for another beginning", attributes{"a": s("2:x")}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND begins_with(a, ?)", list(key, s("1:")), failed, true, attributes{"a": s("2:x")}},
 		{"NOT begins_with is true for another beginning", attributes{"a": s("2:x")}, "UPDATE TABLE SET b = 2 WHERE pk = ? AND NOT begins_with(a, ?)", list(key, s("1:")), "", true, attributes{"a": s("2:x"), "b": two}},
@@ -195,7 +187,7 @@ func TestStatementsKnowBeginsWith(t *testing.T) {
 func TestStatementsFindAnotherInput(t *testing.T) {
 	two := n("2")
 
-	checkStatements(t, []statementRule{
+	checkRules(t, []statementRule{
 		{"another input: no fingerprint", attributes{}, sameInput, list(two, key, s("1:a"), s("1:")), "", true, attributes{"b": two}},
 		{"another input: the same fingerprint", attributes{"fp": s("1:a")}, sameInput, list(two, key, s("1:a"), s("1:")), "", true, attributes{"fp": s("1:a"), "b": two}},
 		{"another input: another fingerprint of this version", attributes{"fp": s("1:b")}, sameInput, list(two, key, s("1:a"), s("1:")), failed, true, attributes{"fp": s("1:b")}},
@@ -206,7 +198,7 @@ func TestStatementsFindAnotherInput(t *testing.T) {
 func TestStatementsCompare(t *testing.T) {
 	one, two := n("1"), n("2")
 
-	checkStatements(t, []statementRule{
+	checkRules(t, []statementRule{
 		{"a missing attribute differs from every value", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b <> ?", list(key, one), "", true, attributes{"a": two}},
 		{"a missing attribute is not less", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND b < ?", list(key, one), failed, true, attributes{}},
 		{"NOT turns it around", attributes{}, "UPDATE TABLE SET a = 2 WHERE pk = ? AND NOT b < ?", list(key, one), "", true, attributes{"a": two}},
@@ -222,7 +214,7 @@ func TestStatementsCompare(t *testing.T) {
 func TestStatementsThatAreNotWellFormedAreRefused(t *testing.T) {
 	one, two := n("1"), n("2")
 
-	checkStatements(t, []statementRule{
+	checkRules(t, []statementRule{
 		{"a parameter too few is refused", attributes{}, "UPDATE TABLE SET a = ? WHERE pk = ?", list(one), erroneous, false, attributes{}},
 		{"a parameter too many is not", attributes{}, "UPDATE TABLE SET a = ? WHERE pk = ?", list(one, key, two), "", true, attributes{"a": one}},
 		{"a table that is not there is an error of the statement", nil, "UPDATE nosuch SET a = ? WHERE pk = ?", list(one, key), noTable, false, nil},

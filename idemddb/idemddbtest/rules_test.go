@@ -26,17 +26,25 @@ type conditionRule struct {
 	want      string // "" for success
 }
 
-func checkConditions(t *testing.T, rules []conditionRule) {
+// rule is one case that both engines must answer alike.
+type rule interface {
+	name() string
+	check(t *testing.T, p *pair)
+}
+
+func checkRules[R rule](t *testing.T, rules []R) {
 	t.Helper()
 	t.Parallel()
 	p := newPair(t)
 
 	for _, c := range rules {
-		t.Run(c.rule, func(t *testing.T) { t.Parallel(); c.check(t, p) })
+		t.Run(c.name(), func(t *testing.T) { t.Parallel(); c.check(t, p) })
 	}
 }
 
-func (c *conditionRule) check(t *testing.T, p *pair) {
+func (c conditionRule) name() string { return c.rule }
+
+func (c conditionRule) check(t *testing.T, p *pair) {
 	t.Helper()
 
 	in := &dynamodb.UpdateItemInput{
@@ -57,7 +65,7 @@ func (c *conditionRule) check(t *testing.T, p *pair) {
 func TestConditionsOnMissingAttributes(t *testing.T) {
 	one := n("1")
 
-	checkConditions(t, []conditionRule{
+	checkRules(t, []conditionRule{
 		{"a missing attribute equals nothing", attributes{}, "own = :x", attributes{":x": one}, refused},
 		{"a missing attribute differs from every value", attributes{}, "own <> :x", attributes{":x": one}, ""},
 		{"two missing attributes are not equal", attributes{}, "own = b", nil, refused},
@@ -73,7 +81,7 @@ func TestConditionsCompareValues(t *testing.T) {
 	one, two := n("1"), n("2")
 	strings2 := &types.AttributeValueMemberSS{Value: []string{"a", "b"}}
 
-	checkConditions(t, []conditionRule{
+	checkRules(t, []conditionRule{
 		{"values of two types differ", attributes{"own": s("1")}, "own <> :x", attributes{":x": one}, ""},
 		{"values of two types have no order", attributes{"own": s("1")}, "own < :x OR own >= :x", attributes{":x": one}, refused},
 		{"numbers are compared by value", attributes{"a": n("10")}, "a > :x AND a = :y", attributes{":x": n("9"), ":y": n("1e1")}, ""},
@@ -90,7 +98,7 @@ func TestConditionsCompareValues(t *testing.T) {
 func TestConditionsCombineTerms(t *testing.T) {
 	one, two := n("1"), n("2")
 
-	checkConditions(t, []conditionRule{
+	checkRules(t, []conditionRule{
 		{"AND binds closer than OR", attributes{"a": one}, "a = :x OR a = :y AND a = :y", attributes{":x": one, ":y": two}, ""},
 		{"NOT binds closer than AND", attributes{"a": one}, "NOT attribute_exists(b) AND a = :x", attributes{":x": one}, ""},
 		{"parentheses bind first", attributes{"a": one}, "(a = :x OR a = :y) AND a = :y", attributes{":x": one, ":y": two}, refused},
@@ -103,7 +111,7 @@ func TestConditionsCallFunctions(t *testing.T) {
 	list := &types.AttributeValueMemberL{Value: []types.AttributeValue{one, s("x")}}
 	strings2 := &types.AttributeValueMemberSS{Value: []string{"a", "b"}}
 
-	checkConditions(t, []conditionRule{
+	checkRules(t, []conditionRule{
 		{"function names are lower case", attributes{"a": one}, "ATTRIBUTE_EXISTS(a)", nil, invalid},
 		{"attribute_exists sees into documents", attributes{"a": list}, "attribute_exists(a[1]) AND attribute_not_exists(a[2])", nil, ""},
 		{"attribute_type compares the type", attributes{"a": list}, "attribute_type(a, :t)", attributes{":t": s("L")}, ""},
@@ -121,7 +129,7 @@ func TestConditionsCallFunctions(t *testing.T) {
 func TestConditionsThatAreRefused(t *testing.T) {
 	one := n("1")
 
-	checkConditions(t, []conditionRule{
+	checkRules(t, []conditionRule{
 		{"a comparison of an attribute with itself is refused", attributes{"a": one}, "a = a", nil, invalid},
 		{"an order of booleans is refused", attributes{"a": one}, "a < :x", attributes{":x": &types.AttributeValueMemberBOOL{Value: true}}, invalid},
 		{"a reserved word needs an alias", attributes{}, "status = :x", attributes{":x": one}, invalid},
@@ -148,17 +156,9 @@ type updateRule struct {
 	want   attributes // nil: refused as invalid; without the key
 }
 
-func checkUpdates(t *testing.T, rules []updateRule) {
-	t.Helper()
-	t.Parallel()
-	p := newPair(t)
+func (c updateRule) name() string { return c.rule }
 
-	for _, c := range rules {
-		t.Run(c.rule, func(t *testing.T) { t.Parallel(); c.check(t, p) })
-	}
-}
-
-func (c *updateRule) check(t *testing.T, p *pair) {
+func (c updateRule) check(t *testing.T, p *pair) {
 	t.Helper()
 
 	key := p.seeded(t, c.item)
@@ -197,7 +197,7 @@ func (c *updateRule) check(t *testing.T, p *pair) {
 func TestUpdatesOfAttributes(t *testing.T) {
 	one, two := n("1"), n("2")
 
-	checkUpdates(t, []updateRule{
+	checkRules(t, []updateRule{
 		{"an update of a missing item makes it", nil, "SET a = :x", attributes{":x": one}, attributes{"a": one}},
 		{"right sides see the item as it was", attributes{"a": one}, "SET a = :x, b = a", attributes{":x": two}, attributes{"a": two, "b": one}},
 		{"an update may read the key that it makes", nil, "SET a = pk", nil, attributes{"a": nil}},
@@ -214,7 +214,7 @@ func TestUpdatesOfLists(t *testing.T) {
 	one, two := n("1"), n("2")
 	list := func(v ...types.AttributeValue) types.AttributeValue { return &types.AttributeValueMemberL{Value: v} }
 
-	checkUpdates(t, []updateRule{
+	checkRules(t, []updateRule{
 		{"list_append keeps the order", attributes{"a": list(one)}, "SET a = list_append(:x, a)", attributes{":x": list(two)}, attributes{"a": list(two, one)}},
 		{"an index beyond the end appends", attributes{"a": list(one)}, "SET a[7] = :x", attributes{":x": two}, attributes{"a": list(one, two)}},
 		{"indices mean the list as it was", attributes{"a": list(one, two, s("x"))}, "REMOVE a[0] SET a[1] = :x", attributes{":x": n("9")}, attributes{"a": list(n("9"), s("x"))}},
@@ -227,7 +227,7 @@ func TestUpdatesOfMaps(t *testing.T) {
 	one := n("1")
 	doc := func(m attributes) types.AttributeValue { return &types.AttributeValueMemberM{Value: m} }
 
-	checkUpdates(t, []updateRule{
+	checkRules(t, []updateRule{
 		{"a nested attribute is set in its map", attributes{"a": doc(attributes{})}, "SET a.b = :x", attributes{":x": one}, attributes{"a": doc(attributes{"b": one})}},
 		{"a path without its map is refused", attributes{}, "SET a.b = :x", attributes{":x": one}, nil},
 		{"overlapping paths are refused", attributes{"a": doc(attributes{})}, "SET a.b = :x, a = :x", attributes{":x": one}, nil},
@@ -238,7 +238,7 @@ func TestUpdatesOfMaps(t *testing.T) {
 func TestUpdatesThatAddAndRemove(t *testing.T) {
 	one := n("1")
 
-	checkUpdates(t, []updateRule{
+	checkRules(t, []updateRule{
 		{"REMOVE of a missing attribute does nothing", attributes{"a": one}, "REMOVE b", nil, attributes{"a": one}},
 		{"ADD begins at zero", nil, "ADD a :x", attributes{":x": n("-1")}, attributes{"a": n("-1")}},
 		{"ADD unites sets", attributes{"a": &types.AttributeValueMemberSS{Value: []string{"a"}}}, "ADD a :x", attributes{":x": &types.AttributeValueMemberSS{Value: []string{"b", "a"}}}, attributes{"a": &types.AttributeValueMemberSS{Value: []string{"a", "b"}}}},
@@ -251,7 +251,7 @@ func TestUpdatesConsistOfClauses(t *testing.T) {
 	one := n("1")
 	list := func(v ...types.AttributeValue) types.AttributeValue { return &types.AttributeValueMemberL{Value: v} }
 
-	checkUpdates(t, []updateRule{
+	checkRules(t, []updateRule{
 		{"a key attribute can't be set", attributes{}, "SET pk = :x", attributes{":x": s("x")}, nil},
 		{"a key attribute can't be removed", attributes{}, "REMOVE pk", nil, nil},
 		{"a clause stands once", attributes{}, "SET a = :x SET b = :x", attributes{":x": one}, nil},
@@ -262,7 +262,7 @@ func TestUpdatesConsistOfClauses(t *testing.T) {
 }
 
 func TestUpdatesUpToTheSizeOfAnItem(t *testing.T) {
-	checkUpdates(t, []updateRule{
+	checkRules(t, []updateRule{
 		{"an item of 400 KB fits", nil, "SET a = :x", attributes{":x": s(strings.Repeat("x", 400<<10-2-1-32))}, attributes{"a": nil}},
 		{"an item over 400 KB does not", nil, "SET a = :x", attributes{":x": s(strings.Repeat("x", 400<<10-2-1-32+1))}, nil},
 	})
