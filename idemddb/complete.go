@@ -118,7 +118,7 @@ func (c *Claim) Release(ctx context.Context, cause error) error {
 
 		if cause != nil {
 			update = updateRelease + updateSetError
-			values[":err"] = stringValue(errorText(cause))
+			values[":err"] = stringValue(record.CauseOf(cause))
 		}
 
 		return write{c.partition, condOwn, update, values}
@@ -164,7 +164,7 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 		values := c.heldValues()
 		values[":failed"] = failedValue
 		values[":exp"] = numberValue(c.store.expiry(now, now))
-		values[":err"] = stringValue(errorText(cause))
+		values[":err"] = stringValue(record.CauseOf(cause))
 
 		return write{c.partition, condHeld, updateFail, values}
 	}, matches: func(rec *record.Stored) bool { return rec.State == record.Failed }})

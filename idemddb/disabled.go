@@ -57,7 +57,7 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 	}
 
 	rec := s.completion(newTx(), e, nil)
-	if err := errors.Join(s.sendAll(write, rec.Tx, rec.Outbox)...); err != nil {
+	if err := errors.Join(s.targets.Send(write, rec.Tx, rec.Outbox)...); err != nil {
 		return keyError("send", key, fmt.Errorf("%w: %w", ErrUnsent, err))
 	}
 

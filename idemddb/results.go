@@ -128,7 +128,7 @@ func (s *Store) readResult(ctx context.Context, rec *Record, stored types.Attrib
 	b, err := s.get(ctx, kept.Name)
 
 	switch {
-	case isAnswer(err, ErrResultOmitted):
+	case panicerror.IsAnswer(err, ErrResultOmitted):
 		rec.ResultOmitted = true
 	case err != nil:
 		return keyError("replay", rec.Key, fmt.Errorf("%w: %w", errUnread, err))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/transact"
@@ -134,7 +135,7 @@ type Store struct {
 
 	shared       *groupcommit.Client // nil: every write is a request of its own
 	transactions *transact.Client
-	hanging      sync.Map // string, a target of messages → time.Time until which it is not asked
+	targets      delivery.Targets
 	statements   sync.Map // [2]string, condition and update → partiql.Statement
 
 	disabled     bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
@@ -191,6 +192,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		disabled:  disabled,
 	}
 	s.transactions = s.newTransactions()
+	s.targets.Sender, s.targets.Now = s.sendTo, o.Now
 
 	if o.Single || disabled {
 		return s, nil

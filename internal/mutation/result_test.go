@@ -49,14 +49,14 @@ var resultMutants = []mutant{
 	{
 		why:  "a result that is gone is an error for ever",
 		file: "idemddb/results.go",
-		old:  `case isAnswer(err, ErrResultOmitted):`,
-		new:  `case isAnswer(err, ErrNoClaim):`,
+		old:  `case panicerror.IsAnswer(err, ErrResultOmitted):`,
+		new:  `case panicerror.IsAnswer(err, ErrNoClaim):`,
 		pkg:  "idemddb", run: "TestAResultThatIsGoneCountsAsOmitted",
 	},
 	{
 		why:  "a result that cannot be read now counts as omitted",
 		file: "idemddb/results.go",
-		old:  `case isAnswer(err, ErrResultOmitted):`,
+		old:  `case panicerror.IsAnswer(err, ErrResultOmitted):`,
 		new:  `case err != nil:`,
 		pkg:  "idemddb", run: "TestAResultThatCannotBeReadIsAnErrorUntilItCan",
 	},
