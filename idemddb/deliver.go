@@ -130,7 +130,7 @@ func (d *delivering) remove(ctx context.Context, p retry.Policy) error {
 	}
 
 	_, err := s.fenced(ctx, b, d.key, p, func() write {
-		values := item{":own": stringValue(*d.Record.Token), ":tx": stringValue(d.Record.Tx), ":completed": completedValue}
+		values := item{":own": record.Text(*d.Record.Token), ":tx": record.Text(d.Record.Tx), ":completed": completedValue}
 
 		return write{d.partition, condition, d.update(values), values}
 	})
@@ -153,8 +153,8 @@ func (d *delivering) update(values item) string {
 
 	switch {
 	case len(d.Left) > 0:
-		values[":outbox"], values[":due"] = marshal(d.Left), numberValue(d.Record.Done)
-		values[":duens"] = stringValue(record.ShardOf(d.store.namespace, d.partition))
+		values[":outbox"], values[":due"] = marshal(d.Left), record.Number(d.Record.Done)
+		values[":duens"] = record.Text(record.ShardOf(d.store.namespace, d.partition))
 
 		if len(d.Parked) > 0 {
 			return updateLeft + updateSetParked
@@ -165,7 +165,7 @@ func (d *delivering) update(values item) string {
 		return updateParked
 	default:
 		// The record stays until tomorrow at least, so that a late request of the completing write finds it.
-		values[":exp"] = numberValue(max(d.Record.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))
+		values[":exp"] = record.Number(max(d.Record.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))
 
 		return updateSent
 	}

@@ -256,8 +256,8 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p retry.Policy
 		now := s.stamp(deadline)
 		lease = now.lease
 		values := c.heldValues()
-		values[":lease"] = numberValue(lease.UnixMilli())
-		values[":exp"] = numberValue(s.expiry(now.now, lease))
+		values[":lease"] = record.Number(lease.UnixMilli())
+		values[":exp"] = record.Number(s.expiry(now.now, lease))
 
 		return write{c.partition, condExtend, updateExtend, values}
 	})

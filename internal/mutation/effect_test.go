@@ -189,8 +189,8 @@ var effectMutants = []mutant{
 	{
 		why:  "the record is deleted as soon as its messages are sent",
 		file: "idemddb/deliver.go",
-		old:  `numberValue(max(d.Record.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))`,
-		new:  `numberValue(d.Record.Ends)`,
+		old:  `record.Number(max(d.Record.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))`,
+		new:  `record.Number(d.Record.Ends)`,
 		pkg:  "idemddb/outbox", run: "TestAfterSixDaysEveryMessageArrives",
 	},
 	{
