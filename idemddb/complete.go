@@ -81,9 +81,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	switch {
 	case s.disabled:
 	case err == nil:
-		if s.cache != nil {
-			s.cache.add(c.partition, &done, c.fingerprint)
-		}
+		s.keep(c.partition, &done)
 	case !errors.Is(err, ErrFenced):
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
 		s.opts.Observe(ctx, c.event(Unrecorded, err))
@@ -95,7 +93,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 // completion is what a completion of the claim leaves in the record.
 func (c *Claim) completion(tx string, e Effects, result types.AttributeValue) record.Stored {
 	done := c.store.completion(tx, e, result)
-	done.Fence, done.Attempts, done.Trace = &c.fence, c.attempt, c.trace
+	done.Fence, done.Attempts, done.Trace, done.Fingerprint = new(c.fence), c.attempt, c.trace, new(c.fingerprint)
 
 	return done
 }

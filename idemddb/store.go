@@ -16,6 +16,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
+	"github.com/idemddb/go-idemddb/internal/lru"
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
@@ -131,7 +132,7 @@ type Store struct {
 	namespace string
 	opts      Options // resolved: no zero value stands for a default
 	expr      expressions
-	cache     *cache // nil for none
+	cache     *lru.Cache[*record.Stored] // completed records
 
 	shared       *groupcommit.Client // nil: every write is a request of its own
 	transactions *transact.Client
@@ -188,7 +189,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		namespace: namespace,
 		opts:      o,
 		expr:      newExpressions(table, &o),
-		cache:     newCache(o.Cache),
+		cache:     lru.New[*record.Stored](o.Cache),
 		disabled:  disabled,
 	}
 	s.transactions = s.newTransactions()

@@ -99,8 +99,8 @@ var resultMutants = []mutant{
 	{
 		why:  "the cache forgets where the result is",
 		file: "idemddb/cache.go",
-		old:  `kept.result = rec.Result`,
-		new:  `kept.result = nil`,
+		old:  `a.record, a.result = answerOf(rec, a.key), rec.Result`,
+		new:  `a.record = answerOf(rec, a.key)`,
 		pkg:  "idemddb", run: "TestACachedRecordReadsItsLargeResultEachTime",
 	},
 }
