@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // Complete records that the work is done, with its result (nil for none), and ends the claim. From then on the key is answered from
@@ -64,7 +65,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 
 	var done record.Stored // as the last try leaves it, for the cache
 
-	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: isLarge(result), build: func() write {
+	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: transactitem.ValueSize(result) > batchResult, build: func() write {
 		done = c.completion("", Effects{}, result)
 
 		return write{c.partition, condHeld, updateWith(&done, updateComplete) + updateDropError, s.addValues(&done, c.partition, c.heldValues())}
@@ -321,12 +322,6 @@ func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error
 	}
 
 	return fenced
-}
-
-func isLarge(result types.AttributeValue) bool {
-	b, ok := result.(*types.AttributeValueMemberB)
-
-	return ok && len(b.Value) > batchResult
 }
 
 func sameResult(a, b types.AttributeValue) bool {
