@@ -61,9 +61,7 @@ func (s *Store) resultValue(
 	tooLarge := s.checkSize(o.partition, value, e)
 
 	switch {
-	case s.disabled:
-		return value, nil
-	case tooLarge == nil && (s.opts.Results == nil || len(result) <= s.opts.ResultsAbove):
+	case s.disabled, tooLarge == nil && (s.opts.Results == nil || len(result) <= s.opts.ResultsAbove):
 		return value, nil
 	case s.opts.Results == nil:
 		return omittedValue, tooLarge

@@ -283,13 +283,9 @@ func checkArguments(api DynamoDB, table, namespace string) error {
 
 // isNil reports whether a client is nil. A nil pointer inside the interface counts, too: it is a client variable that was never set.
 func isNil(given any) bool {
-	if given == nil {
-		return true
-	}
-
 	v := reflect.ValueOf(given)
 
-	return v.Kind() == reflect.Pointer && v.IsNil()
+	return given == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 func (o *Options) validate() error {
