@@ -63,18 +63,19 @@ func DynamoDBRecordID(r events.DynamoDBEventRecord) (string, error) {
 
 // itemOf returns the item that a record is about. Its key is in the record whatever the stream's view type is.
 func itemOf(r events.DynamoDBEventRecord) string {
-	var key []byte
-
-	err := recovered(func() (err error) {
-		key, err = json.Marshal(r.Change.Keys)
-
-		return err //nolint:wrapcheck // only looked at
-	})
+	key, err := marshal(r.Change.Keys)
 	if err != nil {
 		key = nil // a record without a readable key: all of them are one group, in order
 	}
 
 	return r.EventSourceArn + "\n" + string(key)
+}
+
+// marshal is json.Marshal for values whose MarshalJSON may panic.
+func marshal(v any) (text []byte, err error) {
+	defer catch(&err)
+
+	return json.Marshal(v) //nolint:wrapcheck // only looked at
 }
 
 func cloneChange(r events.DynamoDBEventRecord) events.DynamoDBEventRecord {

@@ -194,7 +194,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "each claim of a batch waits for the whole ClaimPatience in an outage",
-		file: "idemddb/batch.go",
+		file: "idemddb/acquire.go",
 		old: `if b.exhausted {
 			limit = 0
 		}`,
