@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // Complete records that the work is done, with its result (nil for none), and ends the claim. From then on the key is answered from
@@ -64,7 +65,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 
 	var done record.Stored // as the last try leaves it, for the cache
 
-	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: isLarge(result), build: func() write {
+	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: transactitem.ValueSize(result) > batchResult, build: func() write {
 		done = c.completion("", Effects{}, result)
 
 		return write{c.partition, condHeld, updateWith(&done, updateComplete) + updateDropError, s.addValues(&done, c.partition, c.heldValues())}
@@ -81,9 +82,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	switch {
 	case s.disabled:
 	case err == nil:
-		if s.cache != nil {
-			s.cache.add(c.partition, &done, c.fingerprint)
-		}
+		s.keep(c.partition, &done)
 	case !errors.Is(err, ErrFenced):
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
 		s.opts.Observe(ctx, c.event(Unrecorded, err))
@@ -95,7 +94,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 // completion is what a completion of the claim leaves in the record.
 func (c *Claim) completion(tx string, e Effects, result types.AttributeValue) record.Stored {
 	done := c.store.completion(tx, e, result)
-	done.Fence, done.Attempts, done.Trace = &c.fence, c.attempt, c.trace
+	done.Fence, done.Attempts, done.Trace, done.Fingerprint = new(c.fence), c.attempt, c.trace, new(c.fingerprint)
 
 	return done
 }
@@ -118,7 +117,7 @@ func (c *Claim) Release(ctx context.Context, cause error) error {
 
 		if cause != nil {
 			update = updateRelease + updateSetError
-			values[":err"] = record.Text(errorText(cause))
+			values[":err"] = record.Text(record.CauseOf(cause))
 		}
 
 		return write{c.partition, condOwn, update, values}
@@ -164,7 +163,7 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 		values := c.heldValues()
 		values[":failed"] = failedValue
 		values[":exp"] = record.Number(c.store.expiry(now, now))
-		values[":err"] = record.Text(errorText(cause))
+		values[":err"] = record.Text(record.CauseOf(cause))
 
 		return write{c.partition, condHeld, updateFail, values}
 	}, matches: func(rec *record.Stored) bool { return rec.State == record.Failed }})
@@ -313,12 +312,6 @@ func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error
 	}
 
 	return fenced
-}
-
-func isLarge(result types.AttributeValue) bool {
-	b, ok := result.(*types.AttributeValueMemberB)
-
-	return ok && len(b.Value) > batchResult
 }
 
 func sameResult(a, b types.AttributeValue) bool {

@@ -145,13 +145,7 @@ func (s *Store) completion(tx string, e Effects, result types.AttributeValue) re
 	now := s.opts.Now()
 	done := record.Stored{State: record.Completed, Tx: tx, Result: result, Done: now.UnixMilli(), Expires: s.expiry(now, now)}
 
-	for i, m := range e.Messages {
-		done.Outbox = append(done.Outbox, record.Message{
-			Index: i, To: m.To, Body: m.Body, Group: m.Group, Attributes: m.Attributes, Sequence: m.Sequence,
-		})
-	}
-
-	if len(done.Outbox) > 0 {
+	if done.Outbox = outboxOf(e.Messages); len(done.Outbox) > 0 {
 		done.Ends, done.Expires = done.Expires, noEnd
 	}
 
