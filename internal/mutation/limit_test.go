@@ -18,7 +18,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "two FIFO groups that share a key are worked on side by side",
-		file: "lambdawrap/lane.go",
+		file: "internal/turns/lanes.go",
 		old:  `heads[max(a, b)] = min(a, b)`,
 		new:  `heads[i] = b; _ = a`,
 		pkg:  "lambdawrap", run: "TestOneKeyInTwoFIFOGroupsRunsOnce",
