@@ -47,15 +47,15 @@ var httpMutants = []mutant{
 	{
 		why:  "a client that leaves cancels the work",
 		file: "lambdawrap/http.go",
-		old:  `return within(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}), time.Time{})`,
-		new:  `return idemddb.WithInvocation(ctx, time.Time{}, time.Time{}), func() {}`,
+		old:  `v.workContext(context.WithoutCancel(r.Context()))`,
+		new:  `v.workContext(context.Context(r.Context()))`,
 		pkg:  "lambdawrap", run: "TestHTTPAClientThatLeavesCancelsNothing",
 	},
 	{
 		why:  "there is no reserve",
 		file: "lambdawrap/http.go",
-		old:  `settleBy), deadline.Add(-h.opts.Reserve))`,
-		new:  `settleBy), deadline)`,
+		old:  `v := &invocation{wrapper: h.wrapper}`,
+		new:  `v := &invocation{wrapper: &wrapper{}}`,
 		pkg:  "lambdawrap", run: "TestHTTPTheHandlersContextEndsBeforeTheDeadline",
 	},
 	{
