@@ -102,11 +102,7 @@ func (s *stream[R]) wrap(
 // work works on the records of an event and returns the lowest sequence number of those that must come back. It stores that number, because
 // the next event may begin with it.
 func (s *stream[R]) work(ctx context.Context, records []R) (string, error) {
-	if err := errors.Join(s.wrapper.invalid, s.check(records)); err != nil {
-		return "", err
-	}
-
-	v, err := s.wrapper.newInvocation(ctx)
+	v, err := s.wrapper.newInvocation(ctx, s.check(records))
 	if err != nil {
 		return "", err
 	}
