@@ -154,8 +154,8 @@ var httpMutants = []mutant{
 	{
 		why:  "a success that staged nothing is committed without a claim",
 		file: "lambdawrap/http_exchange.go",
-		old:  `if err != nil && x.cause == nil && x.answer.Status() < http.StatusBadRequest {`,
-		new:  `if err != nil && x.cause == nil && x.answer.Status() < 0 {`,
+		old:  `case errStage != nil && status < http.StatusBadRequest:`,
+		new:  `case errStage != nil && status < 0:`,
 		pkg:  "lambdawrap", run: "TestHTTPOptimisticDemandsThatSomethingIsStaged",
 	},
 	{
