@@ -7,6 +7,7 @@ import (
 	"strings"
 )
 
+// Where the id is.
 const (
 	Attribute = "idemddb-id" // the message attribute of SQS and SNS that has the id
 	Resource  = "idemddb:"   // what the id follows in one of the resources of an event of EventBridge
