@@ -156,6 +156,49 @@ func (a *acquisition) repeat(ctx context.Context, p retry.Policy, once func()) (
 	}
 }
 
+// giveUpTime returns when a claim without an answer is not tried again, and how many claims of the batch DynamoDB has answered so far.
+func (b *Batch) giveUpTime(ctx context.Context, limit time.Duration) (end time.Time, answers int) {
+	if b != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+
+		answers = b.answers
+
+		if b.exhausted {
+			limit = 0
+		}
+	}
+
+	return earliest(ctx, limit), answers
+}
+
+// answered notes that a claim got an answer, or that it gave up without one. If a claim gives up while others are answered, the trouble
+// concerns its own key only. answers is the number that giveUpTime returned.
+func (b *Batch) answered(isAnswered bool, answers int) {
+	if b == nil {
+		return
+	}
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	if isAnswered {
+		b.answers++
+	}
+
+	b.exhausted = b.answers == answers
+}
+
+// earliest returns the end of ctx, or limit from now if that is earlier.
+func earliest(ctx context.Context, limit time.Duration) time.Time {
+	end := time.Now().Add(limit)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
+		return deadline
+	}
+
+	return end
+}
+
 // ask sends the claim and does what its answer asks for.
 func (a *acquisition) ask(ctx context.Context, b *Batch, p retry.Policy) {
 	a.insert, a.turns = !a.redelivered, 0

@@ -92,35 +92,3 @@ func (b *Batch) Ahead() int {
 	return groupcommit.Size
 }
 
-// giveUpTime returns when a claim without an answer is not tried again, and how many claims of the batch DynamoDB has answered so far.
-func (b *Batch) giveUpTime(ctx context.Context, limit time.Duration) (end time.Time, answers int) {
-	if b != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-
-		answers = b.answers
-
-		if b.exhausted {
-			limit = 0
-		}
-	}
-
-	return earliest(ctx, limit), answers
-}
-
-// answered notes that a claim got an answer, or that it gave up without one. If a claim gives up while others are answered, the trouble
-// concerns its own key only. answers is the number that giveUpTime returned.
-func (b *Batch) answered(isAnswered bool, answers int) {
-	if b == nil {
-		return
-	}
-
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	if isAnswered {
-		b.answers++
-	}
-
-	b.exhausted = b.answers == answers
-}

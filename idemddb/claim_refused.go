@@ -138,16 +138,16 @@ func (a *acquisition) putInPlace(
 	return nil, errChanged
 }
 
-func (a *acquisition) put(old *record.Stored, record item) *dynamodb.PutItemInput {
+func (a *acquisition) put(old *record.Stored, stored item) *dynamodb.PutItemInput {
 	return &dynamodb.PutItemInput{
 		TableName:                &a.store.table,
-		Item:                     record,
+		Item:                     stored,
 		ConditionExpression:      new(condRecreate),
 		ExpressionAttributeNames: a.store.expr.nameOfExp,
 		ExpressionAttributeValues: item{
-			":own":   stringValue(*old.Token),
-			":fence": numberValue(*old.Fence),
-			":exp":   numberValue(old.Expires),
+			":own":   record.Text(*old.Token),
+			":fence": record.Number(*old.Fence),
+			":exp":   record.Number(old.Expires),
 		},
 		ReturnValues:                        types.ReturnValueAllOld,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
@@ -194,8 +194,8 @@ func (a *acquisition) buildFailure(rec *record.Stored, cause string) write {
 	now := a.store.stamp(a.deadline)
 
 	return write{a.partition, condMarkFailed, updateFail, item{
-		":mine": stringValue(*rec.Token), ":fence": numberValue(*rec.Fence), ":inprogress": inProgressValue,
-		":seen": numberValue(*rec.Lease), ":failed": failedValue,
-		":exp": numberValue(a.store.expiry(now.now, now.lease)), ":err": stringValue(cause),
+		":mine": record.Text(*rec.Token), ":fence": record.Number(*rec.Fence), ":inprogress": inProgressValue,
+		":seen": record.Number(*rec.Lease), ":failed": failedValue,
+		":exp": record.Number(a.store.expiry(now.now, now.lease)), ":err": record.Text(cause),
 	}}
 }

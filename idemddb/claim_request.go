@@ -1,7 +1,6 @@
 package idemddb
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -14,9 +13,9 @@ import (
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
-// Single makes one try of the claim with a request of its own.
-func (a *acquisition) Single(ctx context.Context) groupcommit.Answer {
-	return a.store.updateItem(ctx, a.input())
+// Input returns the claim as a request of its own.
+func (a *acquisition) Input() *dynamodb.UpdateItemInput {
+	return a.claiming().input(a.store, types.ReturnValueAllNew)
 }
 
 // Statement returns the claim as one statement of a shared request.
@@ -65,33 +64,23 @@ func (a *acquisition) Read(answer groupcommit.Answer) (groupcommit.Step, error) 
 	}
 }
 
-// input returns the claim as an UpdateItem, with the present time.
-func (a *acquisition) input() *dynamodb.UpdateItemInput {
+// claiming returns the write that claims the key, whether there is a record or not, with the present time.
+func (a *acquisition) claiming() write {
 	s := a.store
 	a.last = s.stamp(a.deadline)
 
-	condition, update := &s.expr.claim, s.expr.setClaim+updateDropFP
-	if a.fingerprint != "" {
-		condition, update = &s.expr.claimFP, s.expr.setClaim+updateSetFP
-	}
-
 	values := a.values()
-	values[":nowms"] = numberValue(a.last.now.UnixMilli())
+	values[":nowms"] = record.Number(a.last.now.UnixMilli())
 
 	if s.opts.Trace != nil {
 		values[":notrace"] = noTraceValue
 	}
 
-	return &dynamodb.UpdateItemInput{
-		TableName:                           &s.table,
-		Key:                                 s.key(a.partition),
-		ConditionExpression:                 condition,
-		UpdateExpression:                    &update,
-		ExpressionAttributeNames:            s.expr.names,
-		ExpressionAttributeValues:           values,
-		ReturnValues:                        types.ReturnValueAllNew,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	if a.fingerprint != "" {
+		return write{a.partition, s.expr.claimFP, s.expr.setClaim + updateSetFP, values}
 	}
+
+	return write{a.partition, s.expr.claim, s.expr.setClaim + updateDropFP, values}
 }
 
 // insertion returns the statement that creates the record if there is none.
@@ -101,11 +90,11 @@ func (a *acquisition) insertion() types.BatchStatementRequest {
 		st = &a.store.expr.insertFP
 	}
 
-	record := a.newRecord(firstFence(a.last))
+	stored := a.newRecord(firstFence(a.last))
 
 	parameters := make([]types.AttributeValue, len(st.Parameters))
 	for i, name := range st.Parameters {
-		parameters[i] = record[name]
+		parameters[i] = stored[name]
 	}
 
 	return types.BatchStatementRequest{Statement: &st.Text, Parameters: parameters}
@@ -119,24 +108,24 @@ func (a *acquisition) values() item {
 		":inprogress": inProgressValue,
 		":zero":       zeroValue,
 		":one":        oneValue,
-		":mine":       stringValue(a.token),
-		":nowsec":     numberValue(a.last.now.Unix()),
-		":lease":      numberValue(a.last.lease.UnixMilli()),
-		":exp":        numberValue(s.expiry(a.last.now, a.last.lease)),
-		":dead":       numberValue(a.last.now.Add(-s.opts.ClockSkew).UnixMilli()),
+		":mine":       record.Text(a.token),
+		":nowsec":     record.Number(a.last.now.Unix()),
+		":lease":      record.Number(a.last.lease.UnixMilli()),
+		":exp":        record.Number(s.expiry(a.last.now, a.last.lease)),
+		":dead":       record.Number(a.last.now.Add(-s.opts.ClockSkew).UnixMilli()),
 	}
 
 	if s.opts.MaxAttempts > 0 {
-		values[":max"] = numberValue(int64(s.opts.MaxAttempts))
+		values[":max"] = record.Number(int64(s.opts.MaxAttempts))
 	}
 
 	if a.fingerprint != "" {
-		values[":fp"] = stringValue(a.fingerprint)
+		values[":fp"] = record.Text(a.fingerprint)
 		values[":fpver"] = fingerprintVersionValue
 	}
 
 	if s.opts.Trace != nil {
-		values[":trace"] = stringValue(a.trace)
+		values[":trace"] = record.Text(a.trace)
 	}
 
 	return values
@@ -148,20 +137,20 @@ func (a *acquisition) newRecord(fence int64) item {
 	stored := s.key(a.partition)
 	stored[record.Version] = versionValue
 	stored[record.State] = inProgressValue
-	stored[record.Token] = stringValue(a.token)
-	stored[record.Fence] = numberValue(fence)
+	stored[record.Token] = record.Text(a.token)
+	stored[record.Fence] = record.Number(fence)
 	stored[record.Previous] = zeroValue
-	stored[record.Lease] = numberValue(a.last.lease.UnixMilli())
+	stored[record.Lease] = record.Number(a.last.lease.UnixMilli())
 	stored[record.Attempts] = oneValue
-	stored[record.Born] = numberValue(a.last.now.UnixMilli())
-	stored[s.opts.TTLAttribute] = numberValue(s.expiry(a.last.now, a.last.lease))
+	stored[record.Born] = record.Number(a.last.now.UnixMilli())
+	stored[s.opts.TTLAttribute] = record.Number(s.expiry(a.last.now, a.last.lease))
 
 	if a.fingerprint != "" {
-		stored[record.Fingerprint] = stringValue(a.fingerprint)
+		stored[record.Fingerprint] = record.Text(a.fingerprint)
 	}
 
 	if s.opts.Trace != nil {
-		stored[record.Trace] = stringValue(a.trace)
+		stored[record.Trace] = record.Text(a.trace)
 		stored[record.PrevTrace] = noTraceValue
 	}
 

@@ -15,6 +15,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 // counting counts the writes to a connection.
@@ -69,7 +71,7 @@ func TestARequestIsOneWrite(t *testing.T) {
 
 	const requests = 20
 	for range requests {
-		if _, err := api.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: new("t"), Key: item{"pk": stringValue("k")}}); err != nil {
+		if _, err := api.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: new("t"), Key: item{"pk": record.Text("k")}}); err != nil {
 			t.Fatal(err)
 		}
 	}

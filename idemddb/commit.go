@@ -168,7 +168,7 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 	values := c.values()
 	delete(values, ":lease")
 
-	return s.recordUpdate(c.partition, condition, update, s.addValues(&c.done, c.partition, values), s.expr.names)
+	return write{c.partition, condition, update, s.addValues(&c.done, c.partition, values)}.part(s)
 }
 
 // readAnswer takes the answer to a transaction.

@@ -95,7 +95,7 @@ func (c *Claim) sendCommit(
 	t := &transact.Transaction{
 		Client: s.transactions, Key: c.key, Token: done.Tx, Between: func(ctx context.Context) { c.extendInLine(ctx, bound) },
 	}
-	answer := t.Add(s.recordUpdate(c.partition, condHeld, update, values, s.expr.nameOfExp), items)
+	answer := t.Add(write{c.partition, condHeld, update, values}.part(s), items)
 
 	return answer, t.Send(ctx, p) //nolint:wrapcheck // commit names the key
 }

@@ -205,7 +205,7 @@ func (d *delivering) remove(ctx context.Context, p retry.Policy) error {
 
 	_, err := s.fenced(ctx, b, d.key, p, func() write {
 		update, values := d.update()
-		values[":own"], values[":tx"], values[":completed"] = stringValue(*d.rec.Token), stringValue(d.rec.Tx), completedValue
+		values[":own"], values[":tx"], values[":completed"] = record.Text(*d.rec.Token), record.Text(d.rec.Tx), completedValue
 
 		return write{d.partition, condition, update, values}
 	})
@@ -224,8 +224,8 @@ func (d *delivering) update() (update string, values item) {
 
 	if len(d.left) > 0 {
 		values[":outbox"] = marshal(d.left)
-		values[":due"] = numberValue(d.rec.Done)
-		values[":duens"] = stringValue(record.ShardOf(d.store.namespace, d.partition))
+		values[":due"] = record.Number(d.rec.Done)
+		values[":duens"] = record.Text(record.ShardOf(d.store.namespace, d.partition))
 	}
 
 	switch {
@@ -237,7 +237,7 @@ func (d *delivering) update() (update string, values item) {
 		return updateParked, values
 	default:
 		// The record stays until tomorrow at least, so that a late request of the completing write finds it.
-		values[":exp"] = numberValue(max(d.rec.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))
+		values[":exp"] = record.Number(max(d.rec.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))
 
 		return updateSent, values
 	}

@@ -161,4 +161,4 @@ func (c *Claim) Settled() Kind {
 }
 
 // Held reports whether the lease is not over, and no write of the claim was fenced.
-func (c *Claim) Held() bool { return c.isHeld() }
+func (c *Claim) Held() bool { return (&Work{store: c.store, claim: c}).Held() }

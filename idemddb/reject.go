@@ -48,9 +48,22 @@ type rejecting struct {
 	permanent bool
 }
 
-// Single makes one try.
-func (r *rejecting) Single(ctx context.Context) groupcommit.Answer {
-	return r.store.updateItem(ctx, r.input())
+// Input returns the rejection as a request of its own. It is the claim with another update: the record has no lease, and its retention
+// begins now.
+func (r *rejecting) Input() *dynamodb.UpdateItemInput {
+	w := r.claiming()
+	w.values[":err"] = record.Text(r.cause)
+	w.values[":state"] = r.state()
+	w.values[":exp"] = record.Number(r.store.expiry(r.last.now, r.last.now))
+	delete(w.values, ":lease")
+	delete(w.values, ":notrace")
+
+	w.update = updateReject + r.store.expr.setTrace + updateDropFP
+	if r.fingerprint != "" {
+		w.update = updateReject + r.store.expr.setTrace + updateSetFP
+	}
+
+	return w.input(r.store, types.ReturnValueAllNew)
 }
 
 // Read takes the answer. A record that an earlier try of this call wrote is a success.
@@ -82,8 +95,8 @@ func (r *rejecting) run(ctx context.Context, p retry.Policy) {
 // so that it refuses a late request of the commit.
 func (r *rejecting) recreate(ctx context.Context, p retry.Policy, old *record.Stored) {
 	stored := r.newRecord(r.fenceAfter(old))
-	stored[record.State], stored[record.Error], stored[record.Lease] = r.state(), stringValue(r.cause), zeroValue
-	stored[r.store.opts.TTLAttribute] = numberValue(r.store.expiry(r.last.now, r.last.now))
+	stored[record.State], stored[record.Error], stored[record.Lease] = r.state(), record.Text(r.cause), zeroValue
+	stored[r.store.opts.TTLAttribute] = record.Number(r.store.expiry(r.last.now, r.last.now))
 
 	if _, err := r.putInPlace(ctx, p, old, func() item { return stored }); err != nil {
 		r.err = keyError("reject", r.key, err)
@@ -97,25 +110,4 @@ func (r *rejecting) state() types.AttributeValue {
 	}
 
 	return inProgressValue
-}
-
-func (r *rejecting) input() *dynamodb.UpdateItemInput {
-	s := r.store
-	in := r.acquisition.input()
-	values := in.ExpressionAttributeValues
-	values[":err"] = stringValue(r.cause)
-	values[":state"] = r.state()
-	delete(values, ":lease")
-	delete(values, ":notrace")
-
-	// The record has no lease, and its retention begins now.
-	values[":exp"] = numberValue(s.expiry(r.last.now, r.last.now))
-	set := updateReject + s.expr.setTrace
-	in.UpdateExpression = new(set + " REMOVE fp")
-
-	if r.fingerprint != "" {
-		in.UpdateExpression = new(set + updateSetFP)
-	}
-
-	return in
 }

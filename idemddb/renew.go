@@ -31,21 +31,26 @@ func (c *Claim) Deadline() time.Time {
 func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
 	c.mustExist()
 
-	renews := !c.lastsUntil(leaseBound(ctx)) && !c.store.disabled
+	return c.keep(ctx)
+}
 
-	work, cancel := context.WithCancelCause(context.WithValue(ctx, workKey{}, c))
+func (c *Claim) keep(ctx context.Context) (work context.Context, stop func()) {
+	work = context.WithValue(ctx, workKey{}, c)
+	if c.store.disabled || c.lastsUntil(leaseBound(ctx)) {
+		return context.WithCancel(work)
+	}
+
+	work, cancel := context.WithCancelCause(work)
 	r := &renewer{claim: c, cancel: cancel}
+
+	r.mu.Lock() // until the timer is set: a lease that is almost over fires at once
+	defer r.mu.Unlock()
 
 	c.mu.Lock()
 	c.renewer = r
 	c.mu.Unlock()
 
-	if renews {
-		r.mu.Lock() // until the timer is set: a lease that is almost over fires at once
-		defer r.mu.Unlock()
-
-		r.timer = time.AfterFunc(c.left()-c.store.opts.Lease/2, func() { r.fire(work) })
-	}
+	r.timer = time.AfterFunc(c.left()-c.store.opts.Lease/2, func() { r.fire(work) })
 
 	return work, r.stop
 }
@@ -56,7 +61,7 @@ type renewer struct {
 	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex
-	timer   *time.Timer        // nil if the lease need not be renewed
+	timer   *time.Timer
 	running chan struct{}      // closed when the renewal that is under way has ended; nil if there is none
 	abort   context.CancelFunc // ends that renewal
 	stopped bool
@@ -70,10 +75,7 @@ func (r *renewer) stop() {
 	r.mu.Lock()
 	r.stopped = true
 	running := r.running
-
-	if r.timer != nil {
-		r.timer.Stop()
-	}
+	r.timer.Stop()
 
 	if running != nil {
 		r.abort()
@@ -207,7 +209,7 @@ func (r *renewer) resume() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	if r.timer != nil && !r.stopped {
+	if !r.stopped {
 		r.timer.Reset(max(retryRenewal/10, r.claim.left()-r.claim.store.opts.Lease/2)) //nolint:mnd // as after a renewal
 	}
 }
@@ -256,8 +258,8 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p retry.Policy
 		now := s.stamp(deadline)
 		lease = now.lease
 		values := c.heldValues()
-		values[":lease"] = numberValue(lease.UnixMilli())
-		values[":exp"] = numberValue(s.expiry(now.now, lease))
+		values[":lease"] = record.Number(lease.UnixMilli())
+		values[":exp"] = record.Number(s.expiry(now.now, lease))
 
 		return write{c.partition, condExtend, updateExtend, values}
 	})
@@ -275,18 +277,6 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p retry.Policy
 	}
 
 	return found, err
-}
-
-// isHeld reports whether the lease is not over by Options.Now, and no write of the claim was fenced.
-func (c *Claim) isHeld() bool {
-	if c.store.disabled {
-		return true
-	}
-
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	return c.lost == nil && c.lease.After(c.store.opts.Now())
 }
 
 // left returns how long the lease lasts from now on.

@@ -53,8 +53,8 @@ func (s *Store) buildReopening(partition, token string, fence int64) write {
 	now := s.opts.Now()
 
 	return write{partition, condFailed, updateReopen, item{
-		":v": versionValue, ":failed": failedValue, ":own": stringValue(token), ":fence": numberValue(fence),
-		":inprogress": inProgressValue, ":next": numberValue(fence + 1), ":zero": zeroValue,
-		":exp": numberValue(s.expiry(now, now)),
+		":v": versionValue, ":failed": failedValue, ":own": record.Text(token), ":fence": record.Number(fence),
+		":inprogress": inProgressValue, ":next": record.Number(fence + 1), ":zero": zeroValue,
+		":exp": record.Number(s.expiry(now, now)),
 	}}
 }

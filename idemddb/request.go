@@ -16,33 +16,6 @@ import (
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
-// write is one conditional update of one record.
-type write struct {
-	partition         string
-	condition, update string // of expr.go
-	values            item   // by placeholder
-}
-
-// input is the write as an UpdateItem. Its expressions use the alias of the TTL attribute only if they set it. It asks for the updated
-// attributes, because an answer without any proves nothing.
-func (w write) input(s *Store) *dynamodb.UpdateItemInput {
-	in := &dynamodb.UpdateItemInput{
-		TableName:                           &s.table,
-		Key:                                 s.key(w.partition),
-		ConditionExpression:                 &w.condition,
-		UpdateExpression:                    &w.update,
-		ExpressionAttributeValues:           w.values,
-		ReturnValues:                        types.ReturnValueUpdatedNew,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-
-	if _, ok := w.values[":exp"]; ok {
-		in.ExpressionAttributeNames = s.expr.nameOfExp
-	}
-
-	return in
-}
-
 // fencedWrite is the request of a write after the claim.
 type fencedWrite struct {
 	store *Store
@@ -52,12 +25,15 @@ type fencedWrite struct {
 	refusal error          // ErrFenced
 }
 
-func (f *fencedWrite) Single(ctx context.Context) groupcommit.Answer {
-	return f.store.updateItem(ctx, f.build().input(f.store))
+// Input implements [groupcommit.Request]. It asks for the updated attributes only, because a completed record may be large.
+func (f *fencedWrite) Input() *dynamodb.UpdateItemInput {
+	return f.build().input(f.store, types.ReturnValueUpdatedNew)
 }
 
+// Statement implements [groupcommit.Request].
 func (f *fencedWrite) Statement() types.BatchStatementRequest { return f.build().statement(f.store) }
 
+// Read implements [groupcommit.Request].
 func (f *fencedWrite) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
 	if answer.Err == nil {
 		if len(answer.Item) == 0 && !answer.Shared {
@@ -130,22 +106,10 @@ func (s *Store) send(ctx context.Context, b *Batch, key string, p retry.Policy, 
 	}
 
 	return s.retry(ctx, key, p, func(ctx context.Context) error {
-		_, err := r.Read(r.Single(ctx))
+		_, err := r.Read(groupcommit.Single(ctx, s.api, r, sdkOptions...))
 
 		return err //nolint:wrapcheck // its caller names the key
 	})
-}
-
-// updateItem makes one try of a write with a request of its own.
-func (s *Store) updateItem(ctx context.Context, in *dynamodb.UpdateItemInput) groupcommit.Answer {
-	out, err := s.api.UpdateItem(ctx, in, sdkOptions...)
-	answer := groupcommit.Answer{Err: err}
-
-	if err == nil && out != nil {
-		answer.Item = out.Attributes
-	}
-
-	return answer
 }
 
 // retry retries a request of one key. expr.go argues for each write that it is safe to send again.
@@ -183,18 +147,6 @@ func (s *Store) explain(err error) error {
 	}
 }
 
-// invocation holds the deadlines that a wrapper sets for what happens inside of it.
-type invocation struct{ deadline, settleBy time.Time }
-
-type invocationKey struct{}
-
-// WithInvocation returns a context for work inside of an invocation that ends at deadline: claims made with it have leases up to that
-// deadline, though the context itself may end earlier, and writes that settle a claim are sent until settleBy, though the context may
-// have ended. Zero means no such limit. It is for wrappers.
-func WithInvocation(ctx context.Context, deadline, settleBy time.Time) context.Context {
-	return context.WithValue(ctx, invocationKey{}, invocation{deadline, settleBy})
-}
-
 // settleTime is the least time for a write that settles a claim outside of a wrapper.
 const settleTime = 2 * time.Second
 
@@ -218,31 +170,12 @@ func (s *Store) settleContext(ctx context.Context) (context.Context, retry.Polic
 	return ctx, retry.Policy{End: end, Pause: settleCap, Denied: s.opts.Lease}, cancel
 }
 
-// earliest returns the end of ctx, or limit from now if that is earlier.
-func earliest(ctx context.Context, limit time.Duration) time.Time {
-	end := time.Now().Add(limit)
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
-		return deadline
-	}
-
-	return end
-}
-
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 
 	return b
-}
-
-type onRetryKey struct{}
-
-// OnRetry returns a context for settling a claim. f is called each time that a try of the write has failed and another one follows.
-// It must be quick and safe for concurrent use. It is for wrappers, which should not begin new work while the records of finished
-// work do not get through.
-func OnRetry(ctx context.Context, f func()) context.Context {
-	return context.WithValue(ctx, onRetryKey{}, f)
 }
 
 // onRetry returns the function that was given to OnRetry, or one that does nothing.

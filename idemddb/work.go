@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/idemddb/go-idemddb/internal/exactjson"
 )
 
 // Work is one run of the work of a key, under a claim or, with ClaimOptions.Optimistic, without one. It is for wrappers, which run the code
@@ -22,31 +21,6 @@ type Work struct {
 	commit *committing
 	opts   *ClaimOptions
 	stop   func() // ends the renewal of the claim's lease
-}
-
-// Ending says how a run of the work of a key ended. It is for wrappers.
-type Ending struct {
-	// Kind is Completed, Failed or Released if that is written, perhaps with an error of the settlement beside that of the code (Unknown).
-	// It is Replayed if another run has completed the key: then Record is its record. It is Fenced if the key is another worker's;
-	// Unrecorded, Uncommitted or Unsent if the completion is not known to be written, is not known to be committed, or has left messages;
-	// and else how a claim of the key is refused. It is "" for a key or for options with which no work can begin.
-	Kind Kind
-
-	// Err is the error of the code, joined with that of its settlement, or why the work did not begin. Nil: the work is done, unless its
-	// code has released the claim itself.
-	Err error
-
-	// Done reports that the work is done although there is an error.
-	Done bool
-
-	// Unknown reports that the settlement had no answer.
-	Unknown bool
-
-	// BySelf reports that the code settled its claim itself, as Kind says.
-	BySelf bool
-
-	// Record is the record that another run of the work completed. It is nil if there is none.
-	Record *Record
 }
 
 // Begin begins the work of a key: it claims the key as [Store.Claim] does. With ClaimOptions.Optimistic it makes no request: the work has
@@ -70,14 +44,24 @@ func (w *Work) Context(ctx context.Context) context.Context {
 		return context.WithValue(ctx, workKey{}, w.staging)
 	}
 
-	ctx, w.stop = w.claim.Keep(ctx)
+	ctx, w.stop = w.claim.keep(ctx)
 
 	return ctx
 }
 
 // Held reports whether the work may begin, some time after its claim: the lease is not over by Options.Now, and no write of the claim was
 // fenced. Work without a claim may.
-func (w *Work) Held() bool { return w.claim == nil || w.claim.isHeld() }
+func (w *Work) Held() bool {
+	c := w.claim
+	if c == nil || w.store.disabled {
+		return true
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.lost == nil && c.lease.After(c.store.opts.Now())
+}
 
 // Takeover reports whether the work may have been done before, as [Claim.Takeover] says.
 func (w *Work) Takeover() bool { return w.claim != nil && w.claim.takeover }
@@ -154,7 +138,7 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 	}
 
 	err = w.claim.Extend(ctx)
-	_, stop = w.claim.Keep(context.WithoutCancel(ctx))
+	_, stop = w.claim.keep(context.WithoutCancel(ctx))
 
 	return stop, err
 }
@@ -169,6 +153,27 @@ func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 // end.
 func (w *Work) BeginSettle(ctx context.Context, result []byte, err error) (wait func() Ending) {
 	return w.beginSettle(ctx, result, nil, err)
+}
+
+// invocation holds the deadlines that a wrapper sets for what happens inside of it.
+type invocation struct{ deadline, settleBy time.Time }
+
+type invocationKey struct{}
+
+// WithInvocation returns a context for work inside of an invocation that ends at deadline: claims made with it have leases up to that
+// deadline, though the context itself may end earlier, and writes that settle a claim are sent until settleBy, though the context may
+// have ended. Zero means no such limit. It is for wrappers.
+func WithInvocation(ctx context.Context, deadline, settleBy time.Time) context.Context {
+	return context.WithValue(ctx, invocationKey{}, invocation{deadline, settleBy})
+}
+
+type onRetryKey struct{}
+
+// OnRetry returns a context for settling a claim. f is called each time that a try of the write has failed and another one follows.
+// It must be quick and safe for concurrent use. It is for wrappers, which should not begin new work while the records of finished
+// work do not get through.
+func OnRetry(ctx context.Context, f func()) context.Context {
+	return context.WithValue(ctx, onRetryKey{}, f)
 }
 
 func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Work, Ending) {
@@ -209,18 +214,6 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 	w.commit, w.staging = c, &staging{store: w.store, key: key, partition: c.partition}
 
 	return w, Ending{}
-}
-
-// notBegun is the ending of work whose key is not claimed.
-func notBegun(rec *Record, err error) Ending {
-	switch {
-	case rec != nil:
-		return Ending{Kind: Replayed, Record: rec}
-	case errors.Is(err, ErrBadKey):
-		return Ending{Err: err}
-	default:
-		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err}
-	}
 }
 
 // beginSettle is BeginSettle for work whose result was perhaps omitted for a reason.
@@ -290,29 +283,6 @@ func (c *Claim) giveUp(ctx context.Context, cause error) error {
 	return c.Release(ctx, cause)
 }
 
-// endingOfFailure reads the answer to the settlement of work that did not succeed. If another worker has completed the key, its record is
-// the answer, unless messages of it must be sent first.
-func endingOfFailure(cause, err error) Ending {
-	e := Ending{Kind: Released, Err: cause}
-	if isPermanent(cause) {
-		e.Kind = Failed
-	}
-
-	if err == nil {
-		return e
-	}
-
-	e.Err = errors.Join(cause, err)
-
-	if fenced, ok := errors.AsType[*FencedError](err); !ok {
-		e.Unknown = true
-	} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {
-		e.Record = fenced.other()
-	}
-
-	return e
-}
-
 // settleRefused settles a claim whose completion was refused because of an effect, as Effects.Refused says. Its write is fenced, so that a
 // late request of the transaction is refused afterwards. If an earlier try of the transaction was applied after all, the key is completed.
 func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
@@ -328,37 +298,6 @@ func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
 	default:
 		return Ending{Kind: Completed}
 	}
-}
-
-// endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But
-// what was staged has happened only if it is committed.
-func endingOfCompletion(err error) Ending {
-	if isWritten(err) {
-		return Ending{Kind: Completed}
-	}
-
-	e := Ending{Kind: cmp.Or(KindOf(err), Unrecorded), Err: err, Done: IsDone(err)}
-
-	fenced, ok := errors.AsType[*FencedError](err)
-	if !ok {
-		return e
-	}
-
-	switch e.Kind = Fenced; {
-	case fenced.unread != nil && fenced.Current != fenced.Held:
-		e.Done, e.Err = false, fenced.unread
-	case !e.Done && fenced.hasFailed():
-		e.Kind = Refused
-	case !errors.Is(err, ErrUnsent):
-		e.Record = fenced.other()
-	}
-
-	return e
-}
-
-// isWritten reports whether a completion is written, perhaps without its result.
-func isWritten(err error) bool {
-	return err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, exactjson.ErrEncode)
 }
 
 // endingOfCommit waits for the answer to a commit. If that refuses an effect, the work did not succeed, which is written down.

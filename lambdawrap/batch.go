@@ -41,7 +41,7 @@ func Batch(
 		w.invalid = errors.Join(w.invalid, errors.New("lambdawrap: Options.Optimistic: must not be set with Batch, where one call has many keys"))
 	}
 
-	return w.serve(func(ctx context.Context, v *invocation, messages []*message) {
+	return w.serve(func(v *invocation, ctx context.Context, messages []*message) {
 		v.handleBatch(ctx, messages, h)
 	})
 }

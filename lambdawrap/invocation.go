@@ -51,7 +51,7 @@ const (
 
 // serve returns the function for lambda.Start. begin spawns the tasks that work on the messages.
 func (w *wrapper) serve(
-	begin func(ctx context.Context, v *invocation, messages []*message),
+	begin func(v *invocation, ctx context.Context, messages []*message),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
 		v, err := w.newInvocation(ctx, checkEvent(event))
@@ -61,7 +61,7 @@ func (w *wrapper) serve(
 
 		messages := w.plan(event)
 
-		if err := v.run(ctx, func(ctx context.Context) { begin(ctx, v, messages) }); err != nil {
+		if err := v.run(ctx, func(ctx context.Context) { begin(v, ctx, messages) }); err != nil {
 			return response, err
 		}
 
@@ -226,61 +226,6 @@ func (v *invocation) change(f func()) {
 	}
 }
 
-// handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;
-// what the handler returns after that is dropped.
-func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive // the error belongs to the handler
-	ctx, cancel := withTimeout(idemddb.WithInvocation(ctx, v.deadline, v.before(latePart)), v.opts.Timeout)
-	defer cancel()
-
-	if v.opts.Timeout > 0 {
-		defer v.watch()()
-	}
-
-	begun := time.Now()
-	answer := background(func() error { return h(ctx) })
-
-	select {
-	case err = <-answer:
-	case <-v.closing:
-		select {
-		case err = <-answer: // both happened at once
-		default:
-			return nil, true
-		}
-	}
-
-	if err == nil {
-		v.durations.Add(time.Since(begun))
-	}
-
-	return err, false
-}
-
-// watch counts the handler as overdue when its Timeout and half of the reserve are over, until the returned function is called.
-func (v *invocation) watch() (end func()) {
-	var isOverdue, ended bool
-
-	timer := time.AfterFunc(v.opts.Timeout+v.reserve/latePart, func() {
-		v.change(func() {
-			if !ended {
-				isOverdue = true
-				v.overdue++
-			}
-		})
-	})
-
-	return func() {
-		timer.Stop()
-		v.change(func() {
-			ended = true
-
-			if isOverdue {
-				v.overdue--
-			}
-		})
-	}
-}
-
 // late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message delays the
 // answer, the lease is renewed until then.
 func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
@@ -314,15 +259,6 @@ func within(ctx context.Context, end time.Time) (context.Context, context.Cancel
 	}
 
 	return context.WithDeadline(ctx, end)
-}
-
-// withTimeout returns the context of a handler, which ends after its Timeout. Zero means that it has no Timeout.
-func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout <= 0 {
-		return ctx, func() {}
-	}
-
-	return context.WithTimeout(ctx, timeout)
 }
 
 // answer reports the messages that must come back. Lambda takes an empty id for success or for total failure, depending on the version

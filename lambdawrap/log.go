@@ -113,34 +113,31 @@ func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...
 
 // warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little
 // time left as well, and its messages come back in either case. What it returns is a panic of the logger.
-func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) error {
-	return recovered(func() error {
-		w.reserveWarned.Do(func() {
-			w.logger().WarnContext(ctx, w.optsName+".Reserve does not fit into the time that the invocation has, so no handler starts and "+
-				"nothing is done; if this goes on, raise the function's time-out", "reserve", w.reserve.String(), "left", left.String())
-		})
+func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) (err error) {
+	defer catch(&err)
 
-		return nil
+	w.reserveWarned.Do(func() {
+		w.logger().WarnContext(ctx, w.optsName+".Reserve does not fit into the time that the invocation has, so no handler starts and "+
+			"nothing is done; if this goes on, raise the function's time-out", "reserve", w.reserve.String(), "left", left.String())
 	})
+
+	return nil
 }
 
 // logFailure writes one line with the stack. The logger itself may be what panicked.
 func (v *invocation) logFailure(ctx context.Context) {
-	_ = recovered(func() error {
-		v.logger().LogAttrs(ctx, slog.LevelError, "the whole batch comes back", attrsOf("", "", v.failure)...)
+	defer func() { _ = recover() }()
 
-		return nil
-	})
+	v.logger().LogAttrs(ctx, slog.LevelError, "the whole batch comes back", attrsOf("", "", v.failure)...)
 }
 
 // warnOfTrouble is called in a goroutine in which nobody else recovers.
 func (v *invocation) warnOfTrouble(ctx context.Context) {
-	err := recovered(func() error {
-		v.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
+	defer func() {
+		if p := recover(); p != nil {
+			v.fail(newPanicError(p))
+		}
+	}()
 
-		return nil
-	})
-	if err != nil {
-		v.fail(err)
-	}
+	v.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
 }

@@ -29,7 +29,7 @@ type message struct {
 	receives    int    // how often it was delivered; a guess for a record of a stream
 
 	// The user's functions, with this message or record. Those that are nil are not called.
-	work       func(context.Context) error           // the handler; nil with Batch, which has one call for all
+	work       func(context.Context) error           // the handler; not called with Batch, which has one call for all
 	derive     func(context.Context) context.Context // Options.MessageContext or StreamOptions.RecordContext
 	deadLetter func(context.Context, error) error    // the dead-letter hook
 	onOutcome  func(context.Context, Outcome)        // Options.OnMessage or StreamOptions.OnRecord
@@ -69,6 +69,7 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 
 		m.given = hooks[events.SQSMessage]{w.opts.MessageContext, w.opts.DeadLetter, w.opts.OnMessage, clone}.attach(m, record)
 		m.unclaimed = w.opts.Optimistic && m.receives == 1 && !w.disabled // a redelivery is claimed, so that a duplicate costs no run
+		m.work = func(ctx context.Context) error { return w.handler(context.WithValue(ctx, messageKey{}, m), m.given) }
 		m.noKey = w.findKey(m, func() (string, error) { return w.keyOf(m) })
 		messages[i] = m
 	}
@@ -117,25 +118,25 @@ func (w *wrapper) keyOf(m *message) (key string, err error) {
 }
 
 // findKey finds a message's key by the user's function. It returns why there is none.
-func (w *wrapper) findKey(m *message, find func() (string, error)) error {
+func (w *wrapper) findKey(m *message, find func() (string, error)) (err error) {
 	if w.disabled {
 		m.key = strconv.Itoa(m.index) // no two messages are one piece of work
 
 		return nil
 	}
 
-	return recovered(func() (err error) {
-		m.key, err = find()
+	defer catch(&err)
 
-		switch {
-		case err != nil:
-			return panicerror.Readable(err)
-		case m.key == "":
-			return noKey("the key function returned an empty key")
-		default:
-			return nil
-		}
-	})
+	m.key, err = find()
+
+	switch {
+	case err != nil:
+		return panicerror.Readable(err)
+	case m.key == "":
+		return noKey("the key function returned an empty key")
+	default:
+		return nil
+	}
 }
 
 // clone returns a copy that shares nothing with the message: what a handler does to its message must not reach the dead-letter hook.

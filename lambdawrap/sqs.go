@@ -115,19 +115,15 @@ func SQS(
 	}
 
 	w := newWrapper(store, opts, "Options")
+	w.handler = h
 
-	return w.serve(func(ctx context.Context, v *invocation, messages []*message) {
-		for _, m := range messages {
-			m.work = func(ctx context.Context) error { return h(context.WithValue(ctx, messageKey{}, m), m.given) }
-		}
-
-		v.workAll(ctx, messages)
-	})
+	return w.serve((*invocation).workAll)
 }
 
 // wrapper is one wrapped handler.
 type wrapper struct {
 	store    *idemddb.Store
+	handler  Handler // of SQS
 	opts     Options
 	optsName string // of the type of the options that the user set, for errors
 	reserve  time.Duration

@@ -1,6 +1,8 @@
 package operate
 
-import "sync"
+import (
+	"sync"
+)
 
 // budget is what the segments may still read. It knows the price of a record from those that were read.
 type budget struct {

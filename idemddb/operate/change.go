@@ -37,9 +37,9 @@ func (r *Records) Release(ctx context.Context, seen View, by, why string) error 
 		return notAllowed("release", seen, "only a claim that a worker holds can be released")
 	}
 
-	lease := number(-1)
+	lease := record.Number(-1)
 	if r.opts.NoTakeover {
-		lease = number(0)
+		lease = record.Number(0)
 	}
 
 	_, err := r.update(ctx, seen, Change{What: "release", By: by, Why: why}, updateRelease, item{":lease": lease})
@@ -59,7 +59,7 @@ func (r *Records) Fail(ctx context.Context, seen View, by, why string) error {
 	cause := record.Cause("ended by "+by+": "+why, seen.Cause)
 
 	_, err := r.update(ctx, seen, Change{What: "fail", By: by, Why: why}, updateFail, item{
-		":failed": text(record.Failed), ":err": text(cause), ":exp": number(r.expires(seen)),
+		":failed": record.Text(record.Failed), ":err": record.Text(cause), ":exp": record.Number(r.expires(seen)),
 	})
 
 	return err
@@ -75,7 +75,7 @@ func (r *Records) Reopen(ctx context.Context, seen View, by, why string) error {
 	}
 
 	_, err := r.update(ctx, seen, Change{What: "reopen", By: by, Why: why}, updateReopen, item{
-		":inprogress": text(record.InProgress), ":next": number(seen.Fence + 1), ":zero": number(0), ":exp": number(r.expires(seen)),
+		":inprogress": record.Text(record.InProgress), ":next": record.Number(seen.Fence + 1), ":zero": record.Number(0), ":exp": record.Number(r.expires(seen)),
 	})
 
 	return err
@@ -194,7 +194,7 @@ func (r *Records) updateInput(stored item, op, update string, values item) *dyna
 	key := unsent.Read(r.store, stored)
 	unchanged := r.unchanged(stored)
 	maps.Copy(unchanged.values, values)
-	unchanged.values[":op"] = text(op)
+	unchanged.values[":op"] = record.Text(op)
 
 	if strings.Contains(update, "#exp") {
 		unchanged.names["#exp"] = r.opts.TTLAttribute

@@ -2,10 +2,7 @@ package operate
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
@@ -99,10 +96,4 @@ type expression struct {
 	text   string
 	names  map[string]string
 	values item
-}
-
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-func number(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }

@@ -123,12 +123,12 @@ func (s *Selection) fits(v *View) bool {
 func (s *Selection) filter(r *Records) expression {
 	e := expression{
 		text: "begins_with(#pk, :namespace)", names: map[string]string{"#pk": r.opts.PartitionKey},
-		values: item{":namespace": text(r.store.Namespace() + "#")},
+		values: item{":namespace": record.Text(r.store.Namespace() + "#")},
 	}
 
 	if s.Request != "" {
 		e.text += " AND begins_with(own, :request)"
-		e.values[":request"] = text(s.Request + record.TokenMark)
+		e.values[":request"] = record.Text(s.Request + record.TokenMark)
 	}
 
 	switch {
@@ -140,7 +140,7 @@ func (s *Selection) filter(r *Records) expression {
 
 	if state, ok := s.state(); ok {
 		e.text += " AND st = :state"
-		e.values[":state"] = text(state)
+		e.values[":state"] = record.Text(state)
 	}
 
 	return e

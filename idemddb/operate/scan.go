@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
@@ -278,7 +279,7 @@ func keyItem(texts map[string]string) item {
 
 	key := item{}
 	for name, value := range texts {
-		key[name] = text(value)
+		key[name] = record.Text(value)
 	}
 
 	return key

@@ -151,7 +151,7 @@ func (c *call) exchange(ctx context.Context, writes []*write) (other []*write, f
 // ask makes one request of the writes and returns an answer to each. The only write of a call has a request of its own.
 func (c *call) ask(ctx context.Context, writes []*write) []Answer {
 	if len(c.writes) == 1 {
-		return []Answer{writes[0].Single(ctx)}
+		return []Answer{Single(ctx, c.queue.Client.API, writes[0], c.queue.Client.Options...)}
 	}
 
 	return c.queue.Client.execute(ctx, statements(writes))

@@ -15,8 +15,15 @@ import (
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
+// SingleAPI is what a write needs for a request of its own; *dynamodb.Client has it.
+type SingleAPI interface {
+	UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+}
+
 // API is what a client needs for shared requests; *dynamodb.Client has it.
 type API interface {
+	SingleAPI
+
 	BatchExecuteStatement(
 		ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
 	) (*dynamodb.BatchExecuteStatementOutput, error)

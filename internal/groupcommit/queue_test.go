@@ -34,11 +34,17 @@ func (s *slow) BatchExecuteStatement(
 	return &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(in.Statements))}, nil
 }
 
+func (*slow) UpdateItem(
+	context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	return &dynamodb.UpdateItemOutput{}, nil
+}
+
 // request is one that is done with its first answer. It is called when that is read.
 type request func()
 
-func (request) Statement() types.BatchStatementRequest    { return types.BatchStatementRequest{} }
-func (request) Single(context.Context) groupcommit.Answer { return groupcommit.Answer{} }
+func (request) Statement() types.BatchStatementRequest { return types.BatchStatementRequest{} }
+func (request) Input() *dynamodb.UpdateItemInput       { return &dynamodb.UpdateItemInput{} }
 func (r request) Read(groupcommit.Answer) (groupcommit.Step, error) {
 	r()
 	return groupcommit.Answered, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/retry"
@@ -23,8 +24,8 @@ type Request interface {
 	// Statement returns the next try as a statement of a shared request.
 	Statement() types.BatchStatementRequest
 
-	// Single makes the next try by a request of its own.
-	Single(ctx context.Context) Answer
+	// Input returns the next try as a request of its own.
+	Input() *dynamodb.UpdateItemInput
 
 	// Read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step. Read is not
 	// called any more when Send has returned. It must not use the Queue, which is locked meanwhile.
@@ -36,6 +37,16 @@ type Answer struct {
 	Item   map[string]types.AttributeValue // as it is now, for an UpdateItem; as it was before, for a statement that returns it
 	Err    error                           // what an UpdateItem would have answered
 	Shared bool                            // it was a statement of a shared request
+}
+
+// Single makes one try of a write by a request of its own.
+func Single(ctx context.Context, api SingleAPI, r Request, opts ...func(*dynamodb.Options)) Answer {
+	out, err := api.UpdateItem(ctx, r.Input(), opts...)
+	if err != nil || out == nil {
+		return Answer{Err: err}
+	}
+
+	return Answer{Item: out.Attributes}
 }
 
 // Step is what an answer asks for.

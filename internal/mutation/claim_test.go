@@ -50,12 +50,12 @@ var claimMutants = []mutant{
 		file: "idemddb/claim_request.go",
 		old: `a.last = s.stamp(a.deadline)
 
-	condition, update`,
+	values`,
 		new: `if a.last.now.IsZero() {
 		a.last = s.stamp(a.deadline)
 	}
 
-	condition, update`,
+	values`,
 		pkg: "idemddb", run: "TestEachTryOfAClaimHasThePresentTime",
 	},
 	{
@@ -194,7 +194,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "each claim of a batch waits for the whole ClaimPatience in an outage",
-		file: "idemddb/batch.go",
+		file: "idemddb/acquire.go",
 		old: `if b.exhausted {
 			limit = 0
 		}`,
@@ -203,7 +203,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the record of a claim ends with its lease, so that it can be deleted under a holder whose clock is behind",
-		file: "idemddb/item.go",
+		file: "idemddb/write.go",
 		old:  `held := lease.Add(2 * s.opts.ClockSkew); held`,
 		new:  `held := lease; held`,
 		pkg:  "idemddb", run: "TestARecordOutlivesItsLeaseByTwiceTheSkew",
@@ -253,8 +253,8 @@ var claimMutants = []mutant{
 	{
 		why:  "a late request of the write that ended a key ends it again after it was reopened",
 		file: "idemddb/reopen.go",
-		old:  `":next": numberValue(fence + 1)`,
-		new:  `":next": numberValue(fence)`,
+		old:  `":next": record.Number(fence + 1)`,
+		new:  `":next": record.Number(fence)`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/the_end_of_a_key_that_arrives_late",
 	},
 }

@@ -183,8 +183,8 @@ var effectMutants = []mutant{
 	{
 		why:  "the record is deleted as soon as its messages are sent",
 		file: "idemddb/deliver.go",
-		old:  `numberValue(max(d.rec.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))`,
-		new:  `numberValue(d.rec.Ends)`,
+		old:  `record.Number(max(d.rec.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))`,
+		new:  `record.Number(d.rec.Ends)`,
 		pkg:  "idemddb/outbox", run: "TestAfterSixDaysEveryMessageArrives",
 	},
 	{

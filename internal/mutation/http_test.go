@@ -123,7 +123,7 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "a handler that was taken over gives its own answer",
-		file: "idemddb/work.go",
+		file: "idemddb/ending.go",
 		old: `	case !errors.Is(err, ErrUnsent):
 		e.Record = fenced.other()`,
 		new: `	case err == nil:
@@ -180,7 +180,7 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "without a sweep, the other's answer is given before its messages are sent",
-		file: "idemddb/work.go",
+		file: "idemddb/ending.go",
 		old: `	case !errors.Is(err, ErrUnsent):
 		e.Record`,
 		new: `	default:

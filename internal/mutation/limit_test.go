@@ -109,7 +109,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "handlers that failed, such as by their Timeout, say how long one takes",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/call.go",
 		old: `if err == nil {
 		v.durations.Add(`,
 		new: `if err == nil || begun.Unix() > 0 {
@@ -146,7 +146,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a handler's context does not end with its Timeout",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/call.go",
 		old:  `v.before(latePart)), v.opts.Timeout)`,
 		new:  `v.before(latePart)), 1000*v.opts.Timeout)`,
 		pkg:  "lambdawrap", run: "TestTheTimeoutEndsTheContextOfAHandler",
@@ -167,7 +167,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a handler is late as soon as its Timeout is over",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/call.go",
 		old:  `time.AfterFunc(v.opts.Timeout+v.reserve/latePart, func() {`,
 		new:  `time.AfterFunc(v.opts.Timeout, func() {`,
 		pkg:  "lambdawrap", run: "TestAnAnswerAfterTheTimeoutCounts",
@@ -326,7 +326,7 @@ var limitMutants = []mutant{
 	{
 		why:  "the claim of a late handler is not renewed until the answer of the invocation is sent",
 		file: "idemddb/work.go",
-		old:  `_, stop = w.claim.Keep(context.WithoutCancel(ctx))`,
+		old:  `_, stop = w.claim.keep(context.WithoutCancel(ctx))`,
 		new:  `stop = func() {}`,
 		pkg:  "lambdawrap", run: "TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent",
 	},

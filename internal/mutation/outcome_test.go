@@ -4,7 +4,7 @@ package mutation
 var outcomeMutants = []mutant{
 	{
 		why:  "a permanent failure is dead-lettered although another worker has the key",
-		file: "idemddb/work.go",
+		file: "idemddb/ending.go",
 		old:  `} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {`,
 		new:  `} else if !errors.Is(err, ErrUnsent) {`,
 		pkg:  "lambdawrap", run: "TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded",
@@ -25,14 +25,14 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a success whose completion was fenced is reported failed although the work is done",
-		file: "idemddb/work.go",
+		file: "idemddb/ending.go",
 		old:  `Done: IsDone(err)}`,
 		new:  `Done: IsDone(err) && !errors.Is(err, ErrFenced)}`,
 		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
 	},
 	{
 		why:  "a success whose completion was fenced is done although another worker still runs",
-		file: "idemddb/work.go",
+		file: "idemddb/ending.go",
 		old:  `Done: IsDone(err)}`,
 		new:  `Done: true}`,
 		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
@@ -125,9 +125,9 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a typed nil error of one message fails the whole batch",
-		file: "lambdawrap/panic.go",
-		old:  `recovered(func() error { return panicerror.Readable(code()) })`,
-		new:  `recovered(code)`,
+		file: "lambdawrap/call.go",
+		old:  `err = panicerror.Readable(code())`,
+		new:  `_ = panicerror.Readable; err = code()`,
 		pkg:  "lambdawrap", run: "TestAnErrorThatCannotBeReadCostsItsOwnMessage",
 	},
 	{
@@ -169,7 +169,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "the panic of a handler counts as success",
-		file: "lambdawrap/panic.go",
+		file: "lambdawrap/call.go",
 		old:  `err = newPanicError(v)`,
 		new:  `err = nil`,
 		pkg:  "lambdawrap", run: "TestAPanicCostsItsOwnMessage",

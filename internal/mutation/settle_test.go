@@ -4,7 +4,7 @@ package mutation
 var settleMutants = []mutant{
 	{
 		why:  "failed work is done although another worker's messages are unsent",
-		file: "idemddb/work.go",
+		file: "idemddb/ending.go",
 		old:  `} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {`,
 		new:  `} else if e.Kind = Fenced; e.Kind != "" {`,
 		pkg:  "idemddb", run: "TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent",
@@ -18,14 +18,14 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "done work fails because the result of its own record cannot be read",
-		file: "idemddb/work.go",
+		file: "idemddb/ending.go",
 		old:  `case fenced.unread != nil && fenced.Current != fenced.Held:`,
 		new:  `case fenced.unread != nil:`,
 		pkg:  "idemddb", run: "TestDoneWorkNeedsNoResultOfItsOwnRecord",
 	},
 	{
 		why:  "the value of fn that failed is returned although another worker has completed the key",
-		file: "idemddb/work.go",
+		file: "idemddb/ending.go",
 		old: `	} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {
 		e.Record = fenced.other()`,
 		new: `	} else if e.Kind = Fenced; fenced == nil {
@@ -126,7 +126,7 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "a failure that arrives late ends a key that was released",
-		file: "idemddb/complete.go",
+		file: "idemddb/release.go",
 		old:  `condHeld, updateFail`,
 		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", updateFail`,
 		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",
@@ -265,7 +265,7 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "Do returns its own value although another worker completed the key with another one",
-		file: "idemddb/work.go",
+		file: "idemddb/ending.go",
 		old: `	case !errors.Is(err, ErrUnsent):
 		e.Record = fenced.other()`,
 		new: `	case err == nil:

@@ -70,16 +70,16 @@ var traceMutants = []mutant{
 	{
 		why:  "a text that is not kept leaves the traceparent of an earlier run, to which a replay is linked",
 		file: "idemddb/claim_request.go",
-		old:  `values[":trace"] = stringValue(a.trace)`,
-		new: `if values[":trace"] = stringValue(a.trace); a.trace == "" {
-			values[":trace"] = stringValue("earlier")
+		old:  `values[":trace"] = record.Text(a.trace)`,
+		new: `if values[":trace"] = record.Text(a.trace); a.trace == "" {
+			values[":trace"] = record.Text("earlier")
 		}`,
 		pkg: "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a record past its retention is claimed without the traceparent of its new run",
 		file: "idemddb/claim_request.go",
-		old:  `stored[record.Trace] = stringValue(a.trace)`,
+		old:  `stored[record.Trace] = record.Text(a.trace)`,
 		new:  `stored[record.Trace] = noTraceValue`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_record_past_its_retention_keeps_nothing_of_the_runs",
 	},

@@ -125,6 +125,14 @@ func (r *Stored) validate() error {
 	return nil
 }
 
+// Text returns an attribute that holds a text.
+func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// Number returns an attribute that holds a whole number.
+func Number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
 // TextOf returns the text of an attribute, and "" for an attribute that is missing or of another type.
 func TextOf(value types.AttributeValue) string {
 	s, ok := value.(*types.AttributeValueMemberS)

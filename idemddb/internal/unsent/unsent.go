@@ -2,7 +2,6 @@
 package unsent
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -25,7 +24,7 @@ func Queries(s *idemddb.Store, age time.Duration) (queries []*dynamodb.QueryInpu
 			IndexName:              new(s.Options().UnsentIndex),
 			KeyConditionExpression: new(record.DueNS + " = :ns AND " + record.Due + " < :before"),
 			ExpressionAttributeValues: map[string]types.AttributeValue{
-				":ns":     &types.AttributeValueMemberS{Value: s.Namespace() + "#" + string(shard)},
+				":ns":     record.Text(s.Namespace() + "#" + string(shard)),
 				":before": before(s, age),
 			},
 		})
@@ -41,14 +40,14 @@ func Scan(s *idemddb.Store, age time.Duration) *dynamodb.ScanInput {
 		FilterExpression:         new("attribute_exists(outbox) AND begins_with(#pk, :ns) AND " + record.Due + " < :before"),
 		ExpressionAttributeNames: map[string]string{"#pk": s.Options().PartitionKey},
 		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":ns":     &types.AttributeValueMemberS{Value: s.Namespace() + "#"},
+			":ns":     record.Text(s.Namespace() + "#"),
 			":before": before(s, age),
 		},
 	}
 }
 
 func before(s *idemddb.Store, age time.Duration) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(s.Options().Now().Add(-age).UnixMilli(), 10)}
+	return record.Number(s.Options().Now().Add(-age).UnixMilli())
 }
 
 // Read returns the consistent read of a record that a query or a scan has found.

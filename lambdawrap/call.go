@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
@@ -24,18 +26,78 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
+// handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;
+// what the handler returns after that is dropped.
+func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive // the error belongs to the handler
+	ctx, cancel := withTimeout(idemddb.WithInvocation(ctx, v.deadline, v.before(latePart)), v.opts.Timeout)
+	defer cancel()
+
+	if v.opts.Timeout > 0 {
+		defer v.watch()()
+	}
+
+	begun := time.Now()
+	answer := background(func() error { return h(ctx) })
+
+	select {
+	case err = <-answer:
+	case <-v.closing:
+		select {
+		case err = <-answer: // both happened at once
+		default:
+			return nil, true
+		}
+	}
+
+	if err == nil {
+		v.durations.Add(time.Since(begun))
+	}
+
+	return err, false
+}
+
+// watch counts the handler as overdue when its Timeout and half of the reserve are over, until the returned function is called.
+func (v *invocation) watch() (end func()) {
+	var isOverdue, ended bool
+
+	timer := time.AfterFunc(v.opts.Timeout+v.reserve/latePart, func() {
+		v.change(func() {
+			if !ended {
+				isOverdue = true
+				v.overdue++
+			}
+		})
+	})
+
+	return func() {
+		timer.Stop()
+		v.change(func() {
+			ended = true
+
+			if isOverdue {
+				v.overdue--
+			}
+		})
+	}
+}
+
+// withTimeout returns the context of a handler, which ends after its Timeout. Zero means that it has no Timeout.
+func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout <= 0 {
+		return ctx, func() {}
+	}
+
+	return context.WithTimeout(ctx, timeout)
+}
+
 // errExited is the failure of code that ended its goroutine, as t.FailNow does.
 var errExited = errors.New("lambdawrap: the code ended its goroutine (runtime.Goexit)")
 
-// recovered runs code and turns a panic into an error.
-func recovered(code func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = newPanicError(v)
-		}
-	}()
-
-	return code()
+// catch keeps a panic of the user's code in err. It is for a defer statement.
+func catch(err *error) {
+	if v := recover(); v != nil {
+		*err = newPanicError(v)
+	}
 }
 
 // newPanicError is called while the goroutine panics.
@@ -55,8 +117,9 @@ func background(code func() error) <-chan error {
 		err := errExited
 
 		defer func() { answer <- err }()
+		defer catch(&err)
 
-		err = recovered(func() error { return panicerror.Readable(code()) })
+		err = panicerror.Readable(code())
 	}()
 
 	return answer

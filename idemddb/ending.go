@@ -1,0 +1,100 @@
+package idemddb
+
+import (
+	"cmp"
+	"errors"
+
+	"github.com/idemddb/go-idemddb/internal/exactjson"
+)
+
+// Ending says how a run of the work of a key ended. It is for wrappers.
+type Ending struct {
+	// Kind is Completed, Failed or Released if that is written, perhaps with an error of the settlement beside that of the code (Unknown).
+	// It is Replayed if another run has completed the key: then Record is its record. It is Fenced if the key is another worker's;
+	// Unrecorded, Uncommitted or Unsent if the completion is not known to be written, is not known to be committed, or has left messages;
+	// and else how a claim of the key is refused. It is "" for a key or for options with which no work can begin.
+	Kind Kind
+
+	// Err is the error of the code, joined with that of its settlement, or why the work did not begin. Nil: the work is done, unless its
+	// code has released the claim itself.
+	Err error
+
+	// Done reports that the work is done although there is an error.
+	Done bool
+
+	// Unknown reports that the settlement had no answer.
+	Unknown bool
+
+	// BySelf reports that the code settled its claim itself, as Kind says.
+	BySelf bool
+
+	// Record is the record that another run of the work completed. It is nil if there is none.
+	Record *Record
+}
+
+// notBegun is the ending of work whose key is not claimed.
+func notBegun(rec *Record, err error) Ending {
+	switch {
+	case rec != nil:
+		return Ending{Kind: Replayed, Record: rec}
+	case errors.Is(err, ErrBadKey):
+		return Ending{Err: err}
+	default:
+		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err}
+	}
+}
+
+// endingOfFailure reads the answer to the settlement of work that did not succeed. If another worker has completed the key, its record is
+// the answer, unless messages of it must be sent first.
+func endingOfFailure(cause, err error) Ending {
+	e := Ending{Kind: Released, Err: cause}
+	if isPermanent(cause) {
+		e.Kind = Failed
+	}
+
+	if err == nil {
+		return e
+	}
+
+	e.Err = errors.Join(cause, err)
+
+	if fenced, ok := errors.AsType[*FencedError](err); !ok {
+		e.Unknown = true
+	} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {
+		e.Record = fenced.other()
+	}
+
+	return e
+}
+
+// endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But
+// what was staged has happened only if it is committed.
+func endingOfCompletion(err error) Ending {
+	if isWritten(err) {
+		return Ending{Kind: Completed}
+	}
+
+	e := Ending{Kind: cmp.Or(KindOf(err), Unrecorded), Err: err, Done: IsDone(err)}
+
+	fenced, ok := errors.AsType[*FencedError](err)
+	if !ok {
+		return e
+	}
+
+	switch e.Kind = Fenced; {
+	case fenced.unread != nil && fenced.Current != fenced.Held:
+		e.Done, e.Err = false, fenced.unread
+	case !e.Done && fenced.hasFailed():
+		e.Kind = Refused
+	case !errors.Is(err, ErrUnsent):
+		e.Record = fenced.other()
+	}
+
+	return e
+}
+
+// isWritten reports whether a completion is written, perhaps without its result.
+func isWritten(err error) bool {
+	return err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, exactjson.ErrEncode)
+}
+

@@ -1,0 +1,152 @@
+package idemddb
+
+import (
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/partiql"
+)
+
+// write is one conditional update of one record. It travels as an UpdateItem, as a statement of a shared request, or in a transaction.
+type write struct {
+	partition         string
+	condition, update string // of expr.go
+	values            item   // by placeholder
+}
+
+// input returns the write as an UpdateItem. It must ask for attributes, because an answer without any proves nothing.
+func (w write) input(s *Store, answer types.ReturnValue) *dynamodb.UpdateItemInput {
+	return &dynamodb.UpdateItemInput{
+		TableName:                           &s.table,
+		Key:                                 s.key(w.partition),
+		ConditionExpression:                 &w.condition,
+		UpdateExpression:                    &w.update,
+		ExpressionAttributeNames:            w.names(s),
+		ExpressionAttributeValues:           w.values,
+		ReturnValues:                        answer,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
+// part returns the write as a part of a transaction.
+func (w write) part(s *Store) *types.TransactWriteItem {
+	return &types.TransactWriteItem{Update: &types.Update{
+		TableName:                           &s.table,
+		Key:                                 s.key(w.partition),
+		ConditionExpression:                 &w.condition,
+		UpdateExpression:                    &w.update,
+		ExpressionAttributeNames:            w.names(s),
+		ExpressionAttributeValues:           w.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+// names returns the names for the aliases in the expressions, because DynamoDB refuses a name that they do not use. Only a claim names the
+// key, and all that set the TTL attribute give it a value.
+func (w write) names(s *Store) map[string]string {
+	switch {
+	case strings.Contains(w.condition, namePK):
+		return s.expr.names
+	case w.values[":exp"] != nil:
+		return s.expr.nameOfExp
+	default:
+		return nil
+	}
+}
+
+// statement returns the write as one statement of a shared request.
+func (w write) statement(s *Store) types.BatchStatementRequest {
+	st := s.statement(w.condition, w.update)
+	parameters := make([]types.AttributeValue, len(st.Parameters))
+
+	for i, name := range st.Parameters {
+		switch name {
+		case placePartition:
+			parameters[i] = record.Text(w.partition)
+		case placeSort:
+			parameters[i] = sortValue
+		default:
+			parameters[i] = w.values[name]
+		}
+	}
+
+	return types.BatchStatementRequest{
+		Statement:                           &st.Text,
+		Parameters:                          parameters,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
+// Placeholders of the key in a statement: expressions have none, requests name the key beside them.
+const (
+	placePartition = ":partition"
+	placeSort      = ":sort"
+)
+
+// statement translates a condition and an update of expr.go, for a record that exists, into PartiQL. So there is one set of
+// expressions, and one argument for each. Each pair is translated once; there are few.
+func (s *Store) statement(condition, update string) partiql.Statement {
+	pair := [2]string{condition, update}
+
+	known, ok := s.statements.Load(pair)
+	if !ok {
+		made := partiql.Update(s.table, update, s.expr.hasKey+" AND ("+condition+")", s.expr.translated)
+		if strings.HasPrefix(update, updateAgain) { // the new fencing token follows from the old one
+			made.Text += " RETURNING ALL OLD *"
+		}
+
+		known, _ = s.statements.LoadOrStore(pair, made)
+	}
+
+	return known.(partiql.Statement) //nolint:forcetypeassert // nothing else is stored there
+}
+
+// key returns the primary key of the item behind a partition key.
+func (s *Store) key(partition string) item {
+	key := item{s.opts.PartitionKey: record.Text(partition)}
+	if s.opts.SortKey != "" {
+		key[s.opts.SortKey] = sortValue
+	}
+
+	return key
+}
+
+// expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or
+// within ClockSkew of it, or the record would die under a holder whose clock is behind.
+func (s *Store) expiry(now, lease time.Time) int64 {
+	end := now.Add(s.opts.Retention)
+	if held := lease.Add(2 * s.opts.ClockSkew); held.After(end) {
+		end = held
+	}
+
+	return end.Add(time.Second - 1).Unix()
+}
+
+// Values that all requests share: never written.
+var (
+	versionValue            = record.Number(record.FormatVersion)
+	zeroValue               = record.Number(0)
+	noTraceValue            = record.Text("")
+	oneValue                = record.Number(1)
+	returnedValue           = record.Number(-1)
+	inProgressValue         = record.Text(record.InProgress)
+	completedValue          = record.Text(record.Completed)
+	failedValue             = record.Text(record.Failed)
+	sortValue               = record.Text(sortKeyValue)
+	omittedValue            = &types.AttributeValueMemberNULL{Value: true} // in place of a result that is not kept
+	fingerprintVersionValue = record.Text(record.FingerprintVersion)
+)
+
+func marshal(v any) types.AttributeValue {
+	value, err := attributevalue.Marshal(v)
+	if err != nil {
+		panic(err) // never: texts and numbers
+	}
+
+	return value
+}
