@@ -83,7 +83,7 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 func (v *invocation) callBatch(ctx context.Context, given []*piece, h batchHandler) (isLate bool) {
 	var response events.SQSEventResponse
 
-	err, isLate := v.handle(ctx, func(ctx context.Context) (err error) {
+	err, isLate := v.handle(idemddb.WithInvocation(ctx, v.deadline, v.lateAt), func(ctx context.Context) (err error) {
 		response, err = h(ctx, eventOf(given))
 
 		return err

@@ -119,7 +119,7 @@ func (v *invocation) choose(ctx context.Context, messages []*message, pieces map
 		case !m.fifo:
 			v.spawn(func() { v.finish(ctx, m, o) })
 		default:
-			v.finishBefore(ctx, 1, m, o) // then there is time left to give the claims behind it back
+			v.finishBefore(ctx, v.reserved, m, o) // then there is time left to give the claims behind it back
 			blocked.note(m)
 		}
 	}

@@ -135,7 +135,7 @@ func countInvocation(ctx context.Context, err error) {
 		name = cmp.Or(outcomes[idemddb.KindOf(err)], OutcomeUnanswered)
 	}
 
-	countMessage(ctx, name, err != nil, false)
+	countMessage(ctx, name, err != nil)
 }
 
 func checkFunc[Out any](hasKey bool) error {

@@ -134,7 +134,7 @@ func (x *exchange) conclude(ctx context.Context, o outcome) {
 		x.report(ctx, o)
 	}
 
-	countMessage(ctx, o.name, o.err != nil && !o.done && x.record == nil, false)
+	countMessage(ctx, o.name, o.err != nil && !o.done && x.record == nil)
 
 	switch {
 	case x.record != nil:

@@ -24,10 +24,14 @@ type invocation struct {
 	*wrapper
 
 	batch    *idemddb.Batch
+	counts   *counts // of Metrics; nil for none
 	starts   turns.StartRule
 	limits   *turns.Limits
 	start    time.Time
-	deadline time.Time     // zero for none
+	deadline time.Time     // zero for none, as the three times that follow from it
+	reserved time.Time     // when the reserve begins
+	lateAt   time.Time     // when handlers without an answer are late
+	answerAt time.Time     // when the answer is sent
 	hooks    chan struct{} // as many calls of the dead-letter hook as may run at a time
 	changes  chan struct{} // the same for changes of a message's visibility
 	closing  chan struct{} // closed when handlers without an answer are late
@@ -88,8 +92,14 @@ func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocat
 		wrapper: w, batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers),
 		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
 	}
-	v.deadline, _ = ctx.Deadline()
-	v.starts = turns.StartRule{Begun: v.start, End: v.before(1), Timeout: w.opts.Timeout, Durations: &w.durations}
+	v.counts, _ = ctx.Value(countsKey{}).(*counts)
+
+	if deadline, ok := ctx.Deadline(); ok {
+		v.deadline, v.reserved = deadline, deadline.Add(-w.reserve)
+		v.lateAt, v.answerAt = deadline.Add(-w.reserve/latePart), deadline.Add(-w.reserve/answerPart)
+	}
+
+	v.starts = turns.StartRule{Begun: v.start, End: v.reserved, Timeout: w.opts.Timeout, Durations: &w.durations}
 	v.limits = &turns.Limits{Workers: w.workers, HasTime: v.starts.HasTime, Ahead: v.batch.Ahead, Expect: v.batch.Expect}
 
 	if w.opts.Optimistic {
@@ -119,15 +129,6 @@ func (v *invocation) checkTime(ctx context.Context) error {
 	}
 }
 
-// before returns the time at which 1/part of the reserve is left.
-func (v *invocation) before(part time.Duration) time.Time {
-	if v.deadline.IsZero() {
-		return time.Time{}
-	}
-
-	return v.deadline.Add(-v.reserve / part)
-}
-
 // run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without
 // an answer are late. The error is the wrapper's own.
 func (v *invocation) run(ctx context.Context, begin func(context.Context)) error {
@@ -135,7 +136,7 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) error
 	defer cancel()
 
 	if !v.deadline.IsZero() {
-		closing := time.AfterFunc(time.Until(v.before(latePart)), v.close)
+		closing := time.AfterFunc(time.Until(v.lateAt), v.close)
 		defer closing.Stop()
 	}
 
@@ -161,12 +162,12 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) error
 
 // workContext returns the context for all that begins before the reserve does, and ends with it.
 func (v *invocation) workContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	work := idemddb.WithInvocation(ctx, v.deadline, v.before(answerPart))
+	work := idemddb.WithInvocation(ctx, v.deadline, v.answerAt)
 	if v.deadline.IsZero() {
 		return context.WithCancel(work)
 	}
 
-	return context.WithDeadline(work, v.before(1))
+	return context.WithDeadline(work, v.reserved)
 }
 
 // spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
@@ -248,7 +249,7 @@ func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
 
 // answerContext returns a context for what must still happen when the work is over. It ends in time for the answer.
 func (v *invocation) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return within(ctx, v.before(answerPart))
+	return within(ctx, v.answerAt)
 }
 
 // within returns a context with the values of ctx that ends at this time, or not at all if it is zero.

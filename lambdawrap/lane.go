@@ -165,7 +165,7 @@ func (v *invocation) runHandler(ctx context.Context, m *message, t *turns.Turn, 
 		logTakeover(ctx, v.logger(), m.key, m.id)
 	}
 
-	err, isLate := v.handle(kept, m.work)
+	err, isLate := v.handle(idemddb.WithInvocation(kept, v.deadline, v.lateAt), m.work)
 	if isLate {
 		t.End(false)
 
