@@ -58,11 +58,7 @@ func (w *wrapper) serve(
 	begin func(v *invocation, ctx context.Context, messages []*message),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
-		if err := errors.Join(w.invalid, checkEvent(event)); err != nil {
-			return response, err
-		}
-
-		v, err := w.newInvocation(ctx)
+		v, err := w.newInvocation(ctx, checkEvent(event))
 		if err != nil {
 			return response, err
 		}
@@ -86,7 +82,12 @@ func checkEvent(event events.SQSEvent) error {
 	return nil
 }
 
-func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
+// newInvocation begins an invocation, unless the wrapper, its event or its time is wrong.
+func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocation, error) {
+	if err := errors.Join(w.invalid, wrongEvent); err != nil {
+		return nil, err
+	}
+
 	v := &invocation{
 		wrapper: w, batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers),
 		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
