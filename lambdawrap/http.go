@@ -147,10 +147,7 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	v := &invocation{wrapper: h.wrapper} // of which a request needs only how its time is divided
-	v.deadline, _ = r.Context().Deadline()
-
-	ctx, cancel := v.workContext(context.WithoutCancel(r.Context())) // it does not end when the client leaves
+	ctx, cancel := h.timesOf(r.Context()).workContext(context.WithoutCancel(r.Context())) // a client that leaves cancels nothing
 	defer cancel()
 
 	x.conclude(ctx, x.work(ctx))

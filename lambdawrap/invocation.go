@@ -22,20 +22,17 @@ import (
 //	time is left                 contexts end        an answer are late
 type invocation struct {
 	*wrapper
+	times
 
-	batch    *idemddb.Batch
-	counts   *counts // of Metrics; nil for none
-	starts   turns.StartRule
-	limits   *turns.Limits
-	start    time.Time
-	deadline time.Time     // zero for none, as the three times that follow from it
-	reserved time.Time     // when the reserve begins
-	lateAt   time.Time     // when handlers without an answer are late
-	answerAt time.Time     // when the answer is sent
-	hooks    chan struct{} // as many calls of the dead-letter hook as may run at a time
-	changes  chan struct{} // the same for changes of a message's visibility
-	closing  chan struct{} // closed when handlers without an answer are late
-	running  sync.WaitGroup
+	batch   *idemddb.Batch
+	counts  *counts // of Metrics; nil for none
+	starts  turns.StartRule
+	limits  *turns.Limits
+	start   time.Time
+	hooks   chan struct{} // as many calls of the dead-letter hook as may run at a time
+	changes chan struct{} // the same for changes of a message's visibility
+	closing chan struct{} // closed when handlers without an answer are late
+	running sync.WaitGroup
 
 	closeOnce sync.Once // for closing
 
@@ -52,6 +49,14 @@ const (
 	latePart   = 2 // when half is left, handlers without an answer are late
 	answerPart = 4 // when a quarter is left, the answer is sent
 )
+
+// times say how the time of an invocation is divided. Without a deadline all of them are zero.
+type times struct {
+	deadline time.Time
+	reserved time.Time // when the reserve begins
+	lateAt   time.Time // when handlers without an answer are late
+	answerAt time.Time // when the answer is sent
+}
 
 // serve returns the function for lambda.Start. begin spawns the tasks that work on the messages.
 func (w *wrapper) serve(
@@ -89,16 +94,10 @@ func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocat
 	}
 
 	v := &invocation{
-		wrapper: w, batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers),
+		wrapper: w, times: w.timesOf(ctx), batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers),
 		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
 	}
 	v.counts, _ = ctx.Value(countsKey{}).(*counts)
-
-	if deadline, ok := ctx.Deadline(); ok {
-		v.deadline, v.reserved = deadline, deadline.Add(-w.reserve)
-		v.lateAt, v.answerAt = deadline.Add(-w.reserve/latePart), deadline.Add(-w.reserve/answerPart)
-	}
-
 	v.starts = turns.StartRule{Begun: v.start, End: v.reserved, Timeout: w.opts.Timeout, Durations: &w.durations}
 	v.limits = &turns.Limits{Workers: w.workers, HasTime: v.starts.HasTime, Ahead: v.batch.Ahead, Expect: v.batch.Expect}
 
@@ -160,14 +159,22 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) error
 	return v.failure
 }
 
+func (w *wrapper) timesOf(ctx context.Context) (t times) {
+	if deadline, ok := ctx.Deadline(); ok {
+		t = times{deadline, deadline.Add(-w.reserve), deadline.Add(-w.reserve / latePart), deadline.Add(-w.reserve / answerPart)}
+	}
+
+	return t
+}
+
 // workContext returns the context for all that begins before the reserve does, and ends with it.
-func (v *invocation) workContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	work := idemddb.WithInvocation(ctx, v.deadline, v.answerAt)
-	if v.deadline.IsZero() {
+func (t times) workContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	work := idemddb.WithInvocation(ctx, t.deadline, t.answerAt)
+	if t.deadline.IsZero() {
 		return context.WithCancel(work)
 	}
 
-	return context.WithDeadline(work, v.reserved)
+	return context.WithDeadline(work, t.reserved)
 }
 
 // spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.

@@ -47,15 +47,15 @@ var httpMutants = []mutant{
 	{
 		why:  "a client that leaves cancels the work",
 		file: "lambdawrap/http.go",
-		old:  `v.workContext(context.WithoutCancel(r.Context()))`,
-		new:  `v.workContext(context.Context(r.Context()))`,
+		old:  `workContext(context.WithoutCancel(r.Context()))`,
+		new:  `workContext(context.Context(r.Context()))`,
 		pkg:  "lambdawrap", run: "TestHTTPAClientThatLeavesCancelsNothing",
 	},
 	{
 		why:  "there is no reserve",
 		file: "lambdawrap/http.go",
-		old:  `v := &invocation{wrapper: h.wrapper}`,
-		new:  `v := &invocation{wrapper: &wrapper{}}`,
+		old:  `h.timesOf(r.Context())`,
+		new:  `(&wrapper{}).timesOf(r.Context())`,
 		pkg:  "lambdawrap", run: "TestHTTPTheHandlersContextEndsBeforeTheDeadline",
 	},
 	{

@@ -277,15 +277,15 @@ var limitMutants = []mutant{
 	{
 		why:  "a lease ends where the reserve begins, so that a frozen handler and its successor run at once",
 		file: "lambdawrap/invocation.go",
-		old:  `idemddb.WithInvocation(ctx, v.deadline, v.answerAt)`,
-		new:  `idemddb.WithInvocation(ctx, v.reserved, v.answerAt)`,
+		old:  `idemddb.WithInvocation(ctx, t.deadline, t.answerAt)`,
+		new:  `idemddb.WithInvocation(ctx, t.reserved, t.answerAt)`,
 		pkg:  "lambdawrap", run: "TestTheLeaseOfAHandlerThatRunsInALongReserveIsRenewed",
 	},
 	{
 		why:  "what a handler answers in the reserve is not written down",
 		file: "lambdawrap/invocation.go",
-		old:  `idemddb.WithInvocation(ctx, v.deadline, v.answerAt)`,
-		new:  `idemddb.WithInvocation(ctx, v.deadline, v.reserved)`,
+		old:  `idemddb.WithInvocation(ctx, t.deadline, t.answerAt)`,
+		new:  `idemddb.WithInvocation(ctx, t.deadline, t.reserved)`,
 		pkg:  "lambdawrap", run: "TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts",
 	},
 	{
