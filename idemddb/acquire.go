@@ -54,6 +54,8 @@ const maxTurns = 5 // of a write whose record changes between two requests
 
 // acquire is Store.Claim and Batch.Claim.
 func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Claim, *Record, error) {
+	s.mustExist()
+
 	if opts == nil {
 		opts = &ClaimOptions{}
 	}
@@ -73,7 +75,7 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 
 	a.deadline = leaseBound(ctx)
 
-	if !a.cached() {
+	if !a.isNested(ctx) && !a.cached() {
 		a.askTrace(ctx)
 		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
 	}

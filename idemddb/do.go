@@ -28,6 +28,8 @@ import (
 // fn, if fn ran and another worker holds the key and has not completed it; ErrResultOmitted; ErrCorrupt also for a stored value that
 // does not decode as T.
 //
+// fn must not call Do or Claim for its own key. Such a call is ErrInProgress at once, without a request. Do panics for a nil s or fn.
+//
 // What fn stages with [Stage] is written in one transaction with the completion. Then fn succeeded only if that is committed: the
 // errors are also ErrUncommitted, *EffectError or what Effects.Refused makes of it, and ErrUnsent.
 func Do[T any](
@@ -37,6 +39,10 @@ func Do[T any](
 		with ClaimOptions
 		zero T
 	)
+
+	if fn == nil {
+		panic("idemddb: fn: must not be nil")
+	}
 
 	if opts != nil {
 		with = *opts

@@ -35,7 +35,7 @@ func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
 }
 
 func (c *Claim) keep(ctx context.Context) (work context.Context, stop func()) {
-	work = context.WithValue(ctx, workKey{}, c)
+	work = c.staging.withWork(ctx, c)
 	if c.store.disabled || c.lastsUntil(leaseBound(ctx)) {
 		return context.WithCancel(work)
 	}
