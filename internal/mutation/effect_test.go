@@ -288,8 +288,8 @@ var effectMutants = []mutant{
 	{
 		why:  "an answer of 4xx that reports an error of Stage is a mistake of the server",
 		file: "lambdawrap/http_exchange.go",
-		old:  `x.cause == nil && x.answer.Status() < http.StatusBadRequest {`,
-		new:  `x.cause == nil {`,
+		old:  `case errStage != nil && status < http.StatusBadRequest:`,
+		new:  `case errStage != nil:`,
 		pkg:  "lambdawrap", run: "TestHTTPAnErrorOfStage",
 	},
 }

@@ -47,6 +47,20 @@ var panicMutants = []mutant{
 		pkg:  "idemddb", run: "TestAPanicIsNoAnswer",
 	},
 	{
+		why:  "a panic of Effects.Refused costs the whole batch, and the key stays held",
+		file: "idemddb/effects.go",
+		old:  `v := recover(); v != nil`,
+		new:  `v := any(nil); v != nil`,
+		pkg:  "lambdawrap", run: "TestAPanicOfEffectsRefusedCostsItsOwnMessage",
+	},
+	{
+		why:  "an error of Effects.Refused that cannot be read panics where the key is settled",
+		file: "idemddb/effects.go",
+		old:  `panicerror.Readable(e.refused(e))`,
+		new:  `e.refused(e)`,
+		pkg:  "idemddb", run: "TestAPanicOfEffectsRefusedHasItsStackAndReleasesTheKey",
+	},
+	{
 		why:  "a panic of Options.Trace leaves nothing",
 		file: "idemddb/acquire.go",
 		old: `if err != nil {

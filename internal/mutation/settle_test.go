@@ -126,7 +126,7 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "a failure that arrives late ends a key that was released",
-		file: "idemddb/release.go",
+		file: "idemddb/complete.go",
 		old:  `condHeld, updateFail`,
 		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", updateFail`,
 		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",
