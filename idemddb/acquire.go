@@ -73,7 +73,7 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 
 	a.deadline = leaseBound(ctx)
 
-	if !a.cached() {
+	if s.opts.Cache == 0 || !a.cached() {
 		a.askTrace(ctx)
 		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
 	}
