@@ -54,8 +54,6 @@ const maxTurns = 5 // of a write whose record changes between two requests
 
 // acquire is Store.Claim and Batch.Claim.
 func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Claim, *Record, error) {
-	s.mustExist()
-
 	if opts == nil {
 		opts = &ClaimOptions{}
 	}
@@ -75,7 +73,10 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 
 	a.deadline = leaseBound(ctx)
 
-	if !a.isNested(ctx) && !a.cached() {
+	switch {
+	case s.opts.Cache > 0 && a.cached():
+	case ctx.Value(heldKey{s, a.partition}) != nil && a.isNested(ctx):
+	default:
 		a.askTrace(ctx)
 		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
 	}

@@ -93,4 +93,3 @@ func (b *Batch) Ahead() int {
 
 	return groupcommit.Size
 }
-

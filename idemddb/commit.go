@@ -163,7 +163,7 @@ func (c *committing) send(ctx context.Context, p retry.Policy, record *types.Tra
 // recordItem returns the part of the transaction that writes the record: it claims and completes the key.
 func (c *committing) recordItem() *types.TransactWriteItem {
 	s := c.store
-	c.done = s.completion(c.tx, c.effects, c.value)
+	c.done = s.completion(c.tx, outboxOf(c.effects.Messages), c.value)
 	c.last = stamp{now: time.UnixMilli(c.done.Done)}
 
 	set := updateWith(&c.done, updateCommit) + s.expr.setTrace
@@ -209,7 +209,7 @@ func (c *committing) recognizes(found item) bool {
 // recreate commits a record past its retention by a whole new record in its place.
 func (c *committing) recreate(ctx context.Context, p retry.Policy, old *record.Stored) {
 	s := c.store
-	c.done = s.completion(c.tx, c.effects, c.value)
+	c.done = s.completion(c.tx, outboxOf(c.effects.Messages), c.value)
 	c.last = stamp{now: time.UnixMilli(c.done.Done), lease: time.UnixMilli(c.done.Done)}
 
 	stored := c.newRecord(c.fenceAfter(old))

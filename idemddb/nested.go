@@ -12,11 +12,6 @@ type heldKey struct {
 	partition string
 }
 
-// withWork returns the context for the code that does the work of a key. work is its *Claim, or the *staging of work that has no claim.
-func (s *staging) withWork(ctx context.Context, work any) context.Context {
-	return context.WithValue(context.WithValue(ctx, workKey{}, work), heldKey{s.store, s.partition}, work)
-}
-
 // isNested reports whether the work of this very key runs with the context, and refuses the call if it does. The call could only wait for
 // its caller. If the caller has no claim, the call would complete the key, and the effects that its caller staged would be lost.
 func (a *acquisition) isNested(ctx context.Context) bool {

@@ -41,7 +41,7 @@ func (w *Work) Claim() *Claim { return w.claim }
 // renewed from now on as by [Claim.Keep].
 func (w *Work) Context(ctx context.Context) context.Context {
 	if w.claim == nil {
-		return w.withWork(ctx, w.staging)
+		return context.WithValue(context.WithValue(ctx, workKey{}, w.staging), heldKey{w.store, w.partition}, w.staging)
 	}
 
 	ctx, w.stop = w.claim.keep(ctx)
