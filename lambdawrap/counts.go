@@ -34,6 +34,7 @@ var lineMetrics = []struct {
 	{name: "Parked", kinds: []idemddb.Kind{idemddb.Parked}},
 	{name: "Retries", kinds: []idemddb.Kind{idemddb.Retried}},
 	{name: "Ungrouped", kinds: []idemddb.Kind{idemddb.Ungrouped}},
+	{name: "Panics", kinds: []idemddb.Kind{idemddb.Panicked}},
 	{name: "Permanent", outcomes: []Outcome{OutcomePermanent, OutcomeRefused, OutcomeMismatch, OutcomeNoKey}},
 	{name: "DeadLetters"},
 	{name: "Late", outcomes: []Outcome{OutcomeLate}},

@@ -47,6 +47,7 @@ import (
 //	Parked         messages that can never be sent: alarm on it
 //	Retries        requests that were sent again
 //	Ungrouped      times that a batch turned group commit off, so that each write is a request of its own
+//	Panics         panics of idemddb.Options.Trace, and of renewals, which cancel their work: alarm on it
 //	Permanent      messages that can never succeed, whether DeadLetter took them or not
 //	DeadLetters    messages that DeadLetter took
 //	Late           messages whose handler did not answer in time

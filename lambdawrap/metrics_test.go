@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -260,4 +261,32 @@ func TestMetricsOfEventsThatNeedAPerson(t *testing.T) {
 			h.Errorf("a table that denies access: got %v", got)
 		}
 	})
+}
+
+// The claim goes on without its traceparent, so nothing but this metric shows that Options.Trace must be mended.
+func TestMetricsCountPanics(t *testing.T) {
+	t.Parallel()
+
+	for panics, want := range map[bool]float64{true: 2, false: 0} {
+		t.Run(fmt.Sprint("panics: ", panics), func(t *testing.T) {
+			t.Parallel()
+
+			var out bytes.Buffer
+
+			metrics := lambdawrap.NewMetrics(&out, "Payments")
+			h := newHarness(t, &idemddb.Options{Observe: metrics.Observe, Trace: func(context.Context) string {
+				if panics {
+					panic("no span")
+				}
+
+				return "00-1"
+			}})
+
+			h.check(metrics.Wrap(h.handle(succeed)), batch("m1 a", "m2 b"), nil, []string{"m1", "m2"})
+
+			if _, got := readLine(t, out.String()); got["Panics"] != want || got["Completions"] != 2.0 {
+				t.Errorf("got %v, want %v panics", got, want)
+			}
+		})
+	}
 }
