@@ -32,10 +32,9 @@ func readDisabled() (bool, error) {
 func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
 	s.observeDisabled(ctx)
 
-	claim := &Claim{store: s, key: key, attempt: 1, lease: s.stamp(leaseBound(ctx)).lease}
-	claim.staging.store, claim.staging.key = s, key
-
-	return claim
+	return &Claim{
+		store: s, key: key, attempt: 1, lease: s.stamp(leaseBound(ctx)).lease, staging: staging{store: s, key: key},
+	}
 }
 
 // observeDisabled emits the event Disabled, once.

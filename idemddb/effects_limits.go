@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -52,14 +53,13 @@ func (s *Store) checkTwice(partition string, items []types.TransactWriteItem) er
 
 		switch {
 		case id == "":
-			continue
-		case twice && earlier == 0:
+		case !twice:
+			seen[id] = i
+		case earlier == 0:
 			return fmt.Errorf("item %d: it is the record of the key itself", i-1)
-		case twice:
+		default:
 			return fmt.Errorf("item %d: it is the same item as item %d; a transaction takes an item once", i-1, earlier-1)
 		}
-
-		seen[id] = i
 	}
 
 	return nil
@@ -87,14 +87,10 @@ const (
 func (s *Store) checkSize(partition string, result types.AttributeValue, e Effects) error {
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
 		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + transactitem.ValueSize(result) +
-		delivery.Size(outboxOf(e.Messages))
+		delivery.Size(outboxOf(e.Messages)) + len(strings.Join(record.Names, ""))
 
 	if s.opts.Trace != nil {
 		size += 2 * record.MaxTrace //nolint:mnd // trace and ptrace
-	}
-
-	for _, name := range record.Names {
-		size += len(name)
 	}
 
 	if size > transactitem.MaxSize {

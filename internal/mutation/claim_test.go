@@ -224,9 +224,9 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "another input under a completed key is answered from memory",
-		file: "idemddb/acquire.go",
-		old:  `fingerprint != "" && a.fingerprint != found.fingerprint {`,
-		new:  `fingerprint != "" && a.fingerprint == "" {`,
+		file: "idemddb/cache.go",
+		old:  `case !rec.Matches(a.fingerprint):`,
+		new:  `case false:`,
 		pkg:  "idemddb", run: "TestACachedRecordKnowsItsFingerprint",
 	},
 	{

@@ -122,6 +122,13 @@ var effectMutants = []mutant{
 		pkg:  "idemddb", run: "TestACommitWaitsForOthersNoLongerThan100ms",
 	},
 	{
+		why:  "a client that ends its goroutine leaves the next group of commits without an answer",
+		file: "idemddb/batch_commit.go",
+		old:  `sent.Go(func() { b.runCommits(ctx, group) })`,
+		new:  `b.runCommits(ctx, group)`,
+		pkg:  "idemddb", run: "TestCommitsAreSentAlthoughTheClient",
+	},
+	{
 		why:  "Stage keeps what its caller can change",
 		file: "internal/transactitem/copy.go",
 		old:  `*w.key, *w.names, *w.values = clone.Item(*w.key), maps.Clone(*w.names), clone.Item(*w.values)`,

@@ -36,9 +36,9 @@ var settleMutants = []mutant{
 		why:  "a completion that was fenced is kept in memory and replayed",
 		file: "idemddb/complete.go",
 		old: `case err == nil:
-		if s.cache`,
+		s.keep`,
 		new: `case err == nil, errors.Is(err, ErrFenced):
-		if s.cache`,
+		s.keep`,
 		pkg: "idemddb", run: "TestACompletionThatIsFencedIsNotCached",
 	},
 	{
