@@ -29,7 +29,7 @@ type Batch struct {
 	answers   int  // claims that DynamoDB has answered
 	exhausted bool // a claim had no answer in Options.ClaimPatience, and DynamoDB has answered none since that claim began
 
-	commits     []*waitingCommit // commits that wait for a transaction
+	commits     []*committing // commits that wait for a transaction
 	commitTimer *time.Timer      // not nil while they wait
 }
 

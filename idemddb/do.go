@@ -60,16 +60,12 @@ func Do[T any](
 
 	value, err := run(ctx, work, fn)
 
-	var (
-		result  []byte
-		omitted error
-	)
-
+	var result []byte
 	if err == nil {
-		result, omitted = exactjson.Marshal(value)
+		result, work.omitted = exactjson.Marshal(value)
 	}
 
-	switch e = work.beginSettle(ctx, result, omitted, err)(); {
+	switch e = work.Settle(ctx, result, err); {
 	case e.BySelf:
 		return value, err
 	case e.Record != nil:
