@@ -30,7 +30,7 @@ type Batch struct {
 	exhausted bool // a claim had no answer in Options.ClaimPatience, and DynamoDB has answered none since that claim began
 
 	commits     []*committing // commits that wait for a transaction
-	commitTimer *time.Timer      // not nil while they wait
+	commitTimer *time.Timer   // not nil while they wait
 }
 
 // Batch returns a Batch for the claims of one invocation.

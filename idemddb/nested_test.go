@@ -132,7 +132,7 @@ func TestANestedCallForAKeyThatIsNotHeldAsksTheRecord(t *testing.T) {
 		}, "nested"},
 		"past its lease": {func(_ context.Context, f *fixture, _ *idemddb.Claim) {
 			f.db.Intercept(always(idemddbtest.Throttle))
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 			f.db.Intercept(nil)
 		}, "nested"},
 	} {
