@@ -35,6 +35,8 @@ type Batch struct {
 
 // Batch returns a Batch for the claims of one invocation.
 func (s *Store) Batch() *Batch {
+	s.mustExist()
+
 	b := &Batch{store: s}
 	if s.shared != nil {
 		b.queue = &groupcommit.Queue{Client: s.shared}

@@ -26,9 +26,17 @@ const minCommitRetention = time.Hour
 // perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if it is below
 // one hour; and ErrBadEffects, with nothing sent.
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
+	s.mustExist()
+
 	c, err := s.newCommit(ctx, nil, key, opts)
 	if err != nil {
 		return nil, err
+	}
+
+	if !s.disabled && c.isNested(ctx) {
+		s.opts.Observe(ctx, c.event())
+
+		return nil, c.err
 	}
 
 	e = Effects{Items: transactitem.Copy(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}

@@ -46,7 +46,7 @@ func (w *Work) Claim() *Claim { return w.claim }
 // renewed from now on as by [Claim.Keep].
 func (w *Work) Context(ctx context.Context) context.Context {
 	if w.claim == nil {
-		return context.WithValue(ctx, workKey{}, w.staging)
+		return context.WithValue(context.WithValue(ctx, workKey{}, w.staging), heldKey{w.store, w.partition}, w.staging)
 	}
 
 	ctx, w.stop = w.claim.keep(ctx)
@@ -56,16 +56,14 @@ func (w *Work) Context(ctx context.Context) context.Context {
 
 // Held reports whether the work may begin, some time after its claim: the lease is not over by Options.Now, and no write of the claim was
 // fenced. Work without a claim may.
-func (w *Work) Held() bool {
-	c := w.claim
-	if c == nil || w.store.disabled {
-		return true
-	}
+func (w *Work) Held() bool { return w.claim == nil || w.store.disabled || w.claim.isHeld() }
 
+// isHeld reports whether the claim is not settled, was not fenced and has a lease that is not over.
+func (c *Claim) isHeld() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	return c.lost == nil && c.lease.After(c.store.opts.Now())
+	return !c.settling && c.lost == nil && c.lease.After(c.store.opts.Now())
 }
 
 // Takeover reports whether the work may have been done before, as [Claim.Takeover] says.
@@ -209,6 +207,8 @@ func OnRetry(ctx context.Context, f func()) context.Context {
 }
 
 func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Work, Ending) {
+	s.mustExist()
+
 	w := &Work{store: s, batch: b, opts: opts, stop: func() {}}
 	if opts != nil && opts.Optimistic && !s.disabled {
 		return w.beginCommit(ctx, key)
@@ -236,7 +236,7 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 		return nil, Ending{Err: err}
 	}
 
-	if c.cached() {
+	if c.isNested(ctx) || c.cached() {
 		c.useRecord(ctx)
 		w.store.opts.Observe(ctx, c.event())
 
