@@ -254,26 +254,6 @@ func (a *acquisition) event() Event {
 	return e
 }
 
-// cached looks the key up in memory. It returns false if the key is not there.
-func (a *acquisition) cached() bool {
-	if a.store.cache == nil {
-		return false
-	}
-
-	found := a.store.cache.get(a.partition, a.key, a.store.opts.Now())
-	if found == nil {
-		return false
-	}
-
-	if a.fingerprint != "" && found.fingerprint != "" && a.fingerprint != found.fingerprint {
-		a.err = keyError("claim", a.key, ErrMismatch)
-	} else {
-		a.record, a.result = &found.record, found.result
-	}
-
-	return true
-}
-
 // askTrace keeps the text of Options.Trace for this call. If Options.Trace panics, the call goes on without, because the claim matters more
 // than its traceparent.
 func (a *acquisition) askTrace(ctx context.Context) {

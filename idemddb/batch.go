@@ -91,4 +91,3 @@ func (b *Batch) Ahead() int {
 
 	return groupcommit.Size
 }
-

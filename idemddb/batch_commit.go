@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/transact"
+	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 const (
@@ -78,30 +78,20 @@ func (b *Batch) flushCommits(ctx context.Context) {
 		b.commitTimer = nil
 	}
 
-	var before chan struct{} // closed when the group before has ended
+	waiting := b.commits
+	b.commits = nil
 
-	for len(b.commits) > 0 {
-		var group []*waitingCommit
+	go func() {
+		for len(waiting) > 0 {
+			group, rest := takeCommits(b.store, waiting)
+			waiting = rest
 
-		group, b.commits = takeCommits(b.store, b.commits)
-		done := make(chan struct{})
+			var sent sync.WaitGroup
 
-		go b.runCommitsAfter(ctx, before, group, done)
-
-		before = done
-	}
-}
-
-// runCommitsAfter sends a group of commits when the group before has ended, and closes done when its own group has ended. before is nil
-// for the first group.
-func (b *Batch) runCommitsAfter(ctx context.Context, before <-chan struct{}, group []*waitingCommit, done chan<- struct{}) {
-	defer close(done)
-
-	if before != nil {
-		<-before
-	}
-
-	b.runCommits(ctx, group)
+			sent.Go(func() { b.runCommits(ctx, group) }) // in a goroutine of its own, because the client may end it
+			sent.Wait()
+		}
+	}()
 }
 
 // takeCommits returns the first commits that fit into one transaction, and the rest.
@@ -115,7 +105,7 @@ func takeCommits(s *Store, waiting []*waitingCommit) (group, rest []*waitingComm
 	for _, w := range waiting {
 		ids := s.identities(w.partition, w.effects.Items)
 		more := 1 + len(w.effects.Items)
-		result := resultSize(w.value)
+		result := transactitem.ValueSize(w.value)
 		isFull := len(group) == commitMessages || items+more > commitItems || results+result > commitResults && len(group) > 0
 
 		if isFull || slices.ContainsFunc(ids, func(id string) bool { return id != "" && seen[id] }) {
@@ -132,15 +122,6 @@ func takeCommits(s *Store, waiting []*waitingCommit) (group, rest []*waitingComm
 	}
 
 	return group, rest
-}
-
-func resultSize(result types.AttributeValue) int {
-	b, ok := result.(*types.AttributeValueMemberB)
-	if !ok {
-		return 0
-	}
-
-	return len(b.Value)
 }
 
 // runCommits sends a group of commits until each has its answer. The writers wait for it, so it outlives none of them.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -558,6 +561,27 @@ func TestAPanicOfTheClientReachesEachCommit(t *testing.T) {
 	})
 }
 
+// A fake client of a test ends its goroutine when it calls Fatal.
+func TestCommitsAreSentAlthoughTheClientEndedTheGoroutineOfThoseBefore(t *testing.T) {
+	t.Parallel()
+	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return &exiting{DB: db} }, func(f *fixture) {
+		waits := make([]func() (*idemddb.Record, error), 4)
+		for i := range waits {
+			waits[i] = f.batch.Commit(f.Context(), strconv.Itoa(i), nil, nil, each(i%2)) // so 2 and 3 are the next group
+		}
+
+		f.batch.FlushCommits(f.Context())
+
+		for i, wait := range waits {
+			var err error
+
+			if v := recovered(func() { _, err = wait() }); (v != nil) != (i < 2) || err != nil {
+				f.Errorf("commit %d: recovered %v, error %v, want a panic of the first two", i, v, err)
+			}
+		}
+	})
+}
+
 func TestCostsOfCommitsInABatch(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -581,4 +605,19 @@ func (panicking) TransactWriteItems(
 	context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options),
 ) (*dynamodb.TransactWriteItemsOutput, error) {
 	panic("client")
+}
+
+// exiting is a client whose first transaction ends its goroutine.
+type exiting struct {
+	*idemddbtest.DB
+
+	once sync.Once
+}
+
+func (e *exiting) TransactWriteItems(
+	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	e.once.Do(runtime.Goexit)
+
+	return e.DB.TransactWriteItems(ctx, in, opts...)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -41,10 +40,7 @@ func (a *acquisition) conflict(found item) {
 		a.record, a.result, a.unsentRecord = answerOf(rec, a.key), rec.Result, rec
 	case rec.State == record.Completed:
 		a.record, a.result = answerOf(rec, a.key), rec.Result
-
-		if s.cache != nil {
-			s.cache.add(a.partition, rec, aws.ToString(rec.Fingerprint))
-		}
+		s.keep(a.partition, rec)
 	case rec.State == record.Failed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
 	case !rec.LeaseOver(now, s.opts.ClockSkew):

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // Complete records that the work is done, with its result (nil for none), and ends the claim. From then on the key is answered from
@@ -64,7 +65,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 
 	var done record.Stored // as the last try leaves it, for the cache
 
-	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: isLarge(result), build: func() write {
+	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: transactitem.ValueSize(result) > batchResult, build: func() write {
 		done = c.completion("", Effects{}, result)
 
 		return write{c.partition, condHeld, updateWith(&done, updateComplete) + updateDropError, s.addValues(&done, c.partition, c.heldValues())}
@@ -81,9 +82,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	switch {
 	case s.disabled:
 	case err == nil:
-		if s.cache != nil {
-			s.cache.add(c.partition, &done, c.fingerprint)
-		}
+		s.keep(c.partition, &done)
 	case !errors.Is(err, ErrFenced):
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
 		s.opts.Observe(ctx, c.event(Unrecorded, err))
@@ -95,95 +94,79 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 // completion is what a completion of the claim leaves in the record.
 func (c *Claim) completion(tx string, e Effects, result types.AttributeValue) record.Stored {
 	done := c.store.completion(tx, e, result)
-	done.Fence, done.Attempts, done.Trace = &c.fence, c.attempt, c.trace
+	done.Fence, done.Attempts, done.Trace, done.Fingerprint = new(c.fence), c.attempt, c.trace, new(c.fingerprint)
 
 	return done
 }
 
-// completion is what a completing call writes into the record. tx is "" for a write outside of a transaction.
-func (s *Store) completion(tx string, e Effects, result types.AttributeValue) record.Stored {
-	now := s.opts.Now()
-	done := record.Stored{State: record.Completed, Tx: tx, Result: result, Done: now.UnixMilli(), Expires: s.expiry(now, now)}
+// Release gives the claim back: the key may be claimed again at once. If cause is not nil, its text (the first 256 bytes) is kept as
+// that of the last failure. It costs 1 request and 1 WCU. After the first settlement of the claim it does nothing, so that
+// `defer claim.Release(ctx, nil)` is good style. As with Complete, the end of ctx does not keep it from being written.
+//
+// Release returns only its own error: nil also if cause is not. Work that failed is reported by
+// `return errors.Join(err, claim.Release(ctx, err))`.
+//
+// Errors: ErrFenced (another worker has the key, or its record is gone). After any other error the claim ends with its lease.
+func (c *Claim) Release(ctx context.Context, cause error) error {
+	c.mustExist()
 
-	for i, m := range e.Messages {
-		done.Outbox = append(done.Outbox, record.Message{
-			Index: i, To: m.To, Body: m.Body, Group: m.Group, Attributes: m.Attributes, Sequence: m.Sequence,
-		})
-	}
+	return c.settle(ctx, settlement{kind: Released, cause: cause, build: func() write {
+		values := c.ownValues()
+		values[":zero"] = zeroValue
+		update := updateRelease
 
-	if len(done.Outbox) > 0 {
-		done.Ends, done.Expires = done.Expires, noEnd
-	}
-
-	return done
-}
-
-// updateWith returns an update expression with what the completion has.
-func updateWith(r *record.Stored, update string) string {
-	if r.Tx != "" {
-		update += updateSetTx
-	}
-
-	if r.Result != nil {
-		update += updateSetResult
-	}
-
-	if len(r.Outbox) > 0 {
-		update += updateSetOutbox
-	}
-
-	return update
-}
-
-// addValues adds the values of a completion to those of its condition.
-func (s *Store) addValues(r *record.Stored, partition string, values item) item {
-	values[":completed"] = completedValue
-	values[":nowms"] = record.Number(r.Done)
-	values[":exp"] = record.Number(r.Expires)
-
-	if r.Tx != "" {
-		values[":tx"] = record.Text(r.Tx)
-	}
-
-	if r.Result != nil {
-		values[":res"] = r.Result
-	}
-
-	if len(r.Outbox) > 0 {
-		values[":outbox"] = marshal(r.Outbox)
-		values[":ends"] = record.Number(r.Ends)
-		values[":due"] = record.Number(r.Done)
-		values[":duens"] = record.Text(record.ShardOf(s.namespace, partition))
-	}
-
-	return values
-}
-
-// addCompletion writes a completion into a new record.
-func (s *Store) addCompletion(r *record.Stored, partition string, stored item) {
-	values := s.addValues(r, partition, item{})
-
-	for name, placeholder := range map[string]string{
-		record.State: ":completed", record.Done: ":nowms", s.opts.TTLAttribute: ":exp", record.Tx: ":tx",
-		record.Result: ":res", record.Outbox: ":outbox", record.Ends: ":ends", record.Due: ":due", record.DueNS: ":duens",
-	} {
-		if value, ok := values[placeholder]; ok {
-			stored[name] = value
+		if cause != nil {
+			update = updateRelease + updateSetError
+			values[":err"] = record.Text(record.CauseOf(cause))
 		}
+
+		return write{c.partition, condOwn, update, values}
+	}})
+}
+
+// ReleaseUnused is Release for a claim whose work never began: it does not count as an attempt, and if the claim was a takeover, so is
+// the next one. It is for wrappers.
+func (c *Claim) ReleaseUnused(ctx context.Context) error {
+	c.mustExist()
+
+	return c.settle(ctx, settlement{kind: Released, build: func() write {
+		values := c.ownValues()
+		values[":att"] = record.Number(int64(c.attempt - 1))
+
+		if c.takeover {
+			values[":returned"] = returnedValue
+
+			return write{c.partition, condOwn, updateReturn, values}
+		}
+
+		values[":zero"] = zeroValue
+
+		return write{c.partition, condOwn, updateRelease + updateUnused, values}
+	}})
+}
+
+// Fail ends the key for good: it cannot be claimed while the record lives, and each claim returns ErrFailed with the text of cause (its
+// first 256 bytes). It costs 1 request and 1 WCU. As with Complete, the end of ctx does not keep it from being written. Like Release, Fail
+// returns only its own error.
+//
+// Errors: ErrFenced (another worker has the key, it was settled before, or its record is gone: nothing was written). After any other
+// error the outcome is unknown, and it is safe to call Fail again.
+func (c *Claim) Fail(ctx context.Context, cause error) error {
+	c.mustExist()
+
+	if cause == nil {
+		cause = errors.New("no cause given")
 	}
-}
 
-// ownValues returns the values of the placeholders in condOwn.
-func (c *Claim) ownValues() item {
-	return item{":mine": record.Text(c.token), ":fence": record.Number(c.fence), ":inprogress": inProgressValue}
-}
+	return c.settle(ctx, settlement{kind: Failed, cause: cause, build: func() write {
+		now := c.store.opts.Now()
+		values := c.heldValues()
+		values[":failed"] = failedValue
+		values[":exp"] = record.Number(c.store.expiry(now, now))
+		values[":err"] = record.Text(record.CauseOf(cause))
 
-// heldValues returns the values of the placeholders in condHeld.
-func (c *Claim) heldValues() item {
-	values := c.ownValues()
-	values[":zero"] = zeroValue
-
-	return values
+		return write{c.partition, condHeld, updateFail, values}
+	}, matches: func(rec *record.Stored) bool { return rec.State == record.Failed }})
 }
 
 // isOwn reports whether a record that was found is still that of this very claim.
@@ -329,12 +312,6 @@ func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error
 	}
 
 	return fenced
-}
-
-func isLarge(result types.AttributeValue) bool {
-	b, ok := result.(*types.AttributeValueMemberB)
-
-	return ok && len(b.Value) > batchResult
 }
 
 func sameResult(a, b types.AttributeValue) bool {

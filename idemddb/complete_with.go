@@ -131,9 +131,7 @@ func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted erro
 	c.store.opts.Observe(ctx, c.event(Completed, omitted))
 
 	if len(done.Outbox) == 0 {
-		if c.store.cache != nil {
-			c.store.cache.add(c.partition, done, c.fingerprint)
-		}
+		c.store.keep(c.partition, done)
 
 		return nil
 	}

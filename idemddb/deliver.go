@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
@@ -18,8 +18,8 @@ const (
 	// unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
 	unsentAfter = 10 * time.Second
 
-	// maxUnsent is how long a message that is not sent is tried again, before it is parked.
-	maxUnsent = 7 * 24 * time.Hour
+	// noEnd is the exp of a record with unsent messages: the last second of the year 9999.
+	noEnd = 253402300799
 )
 
 // Delivery is what became of the messages of one record.
@@ -45,15 +45,15 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 		return Delivery{Key: key}, fmt.Errorf("idemddb: send of key %s: %w", record.StoredKeyHash(key), err)
 	}
 
-	d := &delivering{store: s, key: key, partition: partition, rec: rec, operator: parked}
+	d := &delivering{Sending: delivery.Sending{Record: rec, Operator: parked}, store: s, key: key, partition: partition}
 	err = d.run(ctx)
 
-	return Delivery{Key: key, Sent: d.sent, Left: len(d.left), Parked: len(d.parked)}, err
+	return Delivery{Key: key, Sent: d.Sent, Left: len(d.Left), Parked: len(d.Parked)}, err
 }
 
 // sendNow sends the messages of a completed record. Messages that do not get through stay in the record.
 func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, rec *record.Stored) error {
-	d := &delivering{store: s, batch: b, key: key, partition: partition, rec: rec}
+	d := &delivering{Sending: delivery.Sending{Record: rec}, store: s, batch: b, key: key, partition: partition}
 	if err := d.run(ctx); err != nil {
 		return s.unsent(ctx, key, err)
 	}
@@ -91,15 +91,11 @@ func (s *Store) unsent(ctx context.Context, key string, err error) error {
 
 // delivering is one sending of the messages of a record.
 type delivering struct {
+	delivery.Sending
+
 	store          *Store
 	batch          *Batch // nil for none
 	key, partition string
-	rec            *record.Stored // as it was read
-	operator       bool           // parked messages, too
-
-	sent   int
-	left   []record.Message // in the outbox
-	parked []record.Message
 }
 
 // run sends the messages and writes down what is left of them. Its error says what is left and why.
@@ -107,138 +103,70 @@ func (d *delivering) run(ctx context.Context) error {
 	ctx, p, cancel := d.store.settleContext(ctx)
 	defer cancel()
 
-	messages := d.messages()
-	err := d.read(ctx, messages, d.send(ctx, messages))
+	err := d.Send(ctx, &d.store.targets)
 
-	if d.sent == 0 && len(d.left) == len(d.rec.Outbox) {
-		return err // nothing has changed
+	for _, unsendable := range d.Unsendable {
+		d.store.opts.Observe(ctx, Event{Kind: Parked, Key: d.key, Err: unsendable})
 	}
 
-	if removed := d.remove(ctx, p); removed != nil {
-		return errors.Join(err, removed)
-	}
-
-	if len(d.left)+len(d.parked) == 0 {
-		d.store.opts.Observe(ctx, Event{Kind: Sent, Key: d.key})
+	if d.Sent > 0 || len(d.Left) < len(d.Record.Outbox) {
+		err = errors.Join(err, d.remove(ctx, p))
 	}
 
 	return err
-}
-
-// messages returns the messages to send, in their order. A message that one sender has parked and another has not is in both lists; it is
-// sent once.
-func (d *delivering) messages() []record.Message {
-	messages := slices.Clone(d.rec.Outbox)
-
-	for _, m := range d.rec.Parked {
-		switch {
-		case contains(d.rec.Outbox, m.Index):
-		case d.operator:
-			messages = append(messages, m)
-		default:
-			d.parked = append(d.parked, m)
-		}
-	}
-
-	slices.SortFunc(messages, func(a, b record.Message) int { return a.Index - b.Index })
-
-	return messages
-}
-
-func contains(messages []record.Message, index int) bool {
-	return slices.ContainsFunc(messages, func(m record.Message) bool { return m.Index == index })
-}
-
-var errOld = errors.New("unsent for 7 days: its receivers may have forgotten that they have it, as after a restore from a backup")
-
-// send returns an answer for each message. Messages that are unsent for too long are sent only for an operator.
-func (d *delivering) send(ctx context.Context, messages []record.Message) []error {
-	if !d.operator && d.store.opts.Now().Sub(time.UnixMilli(d.rec.Done)) > maxUnsent {
-		return slices.Repeat([]error{fmt.Errorf("%w: %w", ErrUnsendable, errOld)}, len(messages))
-	}
-
-	return d.store.sendAll(ctx, d.rec.Tx, messages)
-}
-
-// read sorts the messages by their answers.
-func (d *delivering) read(ctx context.Context, messages []record.Message, answers []error) (left error) {
-	for i, m := range messages {
-		if answers[i] == nil {
-			d.sent++
-
-			continue
-		}
-
-		answer := fmt.Errorf("idemddb: message %s to %q: %w", m.ID(d.rec.Tx), m.To, answers[i])
-		wasParked := !contains(d.rec.Outbox, m.Index)
-
-		switch {
-		case wasParked:
-			m.Cause = errorText(answers[i])
-			d.parked = append(d.parked, m)
-			left = errors.Join(left, answer)
-		case isAnswer(answers[i], ErrUnsendable):
-			m.Cause = errorText(answers[i])
-			d.parked = append(d.parked, m)
-			d.store.opts.Observe(ctx, Event{Kind: Parked, Key: d.key, Err: answer})
-		default:
-			d.left = append(d.left, m)
-			left = errors.Join(left, answer)
-		}
-	}
-
-	return left
 }
 
 // remove writes what is left into the record. The record gets its end back when nothing is left and nothing is parked. All messages of
 // the record were in d, so what another sender wrote meanwhile is lost only for messages that are sent. If the condition is false,
 // another sender has sent all.
 func (d *delivering) remove(ctx context.Context, p retry.Policy) error {
-	s, condition, b := d.store, condUnsent, d.batch
-	if d.operator && len(d.rec.Parked) > 0 {
+	s, condition, b, isEmpty := d.store, condUnsent, d.batch, len(d.Left)+len(d.Parked) == 0
+	if d.Operator && len(d.Record.Parked) > 0 {
 		condition = condParked
 	}
 
-	if len(d.left)+len(d.parked) > 0 {
+	if !isEmpty {
 		b = nil // a large write must not delay others
 	}
 
 	_, err := s.fenced(ctx, b, d.key, p, func() write {
-		update, values := d.update()
-		values[":own"], values[":tx"], values[":completed"] = record.Text(*d.rec.Token), record.Text(d.rec.Tx), completedValue
+		values := item{":own": record.Text(*d.Record.Token), ":tx": record.Text(d.Record.Tx), ":completed": completedValue}
 
-		return write{d.partition, condition, update, values}
+		return write{d.partition, condition, d.update(values), values}
 	})
 	if errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt) {
-		return nil
+		err = nil
+	}
+
+	if err == nil && isEmpty {
+		s.opts.Observe(ctx, Event{Kind: Sent, Key: d.key})
 	}
 
 	return err
 }
 
-func (d *delivering) update() (update string, values item) {
-	values = item{}
-	if len(d.parked) > 0 {
-		values[":parked"] = marshal(d.parked)
-	}
-
-	if len(d.left) > 0 {
-		values[":outbox"] = marshal(d.left)
-		values[":due"] = record.Number(d.rec.Done)
-		values[":duens"] = record.Text(record.ShardOf(d.store.namespace, d.partition))
+// update returns the update, and adds its values to those of the condition.
+func (d *delivering) update(values item) string {
+	if len(d.Parked) > 0 {
+		values[":parked"] = marshal(d.Parked)
 	}
 
 	switch {
-	case len(d.left) > 0 && len(d.parked) > 0:
-		return updateLeft + updateSetParked, values
-	case len(d.left) > 0:
-		return updateLeft + updateDropParked, values
-	case len(d.parked) > 0:
-		return updateParked, values
+	case len(d.Left) > 0:
+		values[":outbox"], values[":due"] = marshal(d.Left), record.Number(d.Record.Done)
+		values[":duens"] = record.Text(record.ShardOf(d.store.namespace, d.partition))
+
+		if len(d.Parked) > 0 {
+			return updateLeft + updateSetParked
+		}
+
+		return updateLeft + updateDropParked
+	case len(d.Parked) > 0:
+		return updateParked
 	default:
 		// The record stays until tomorrow at least, so that a late request of the completing write finds it.
-		values[":exp"] = record.Number(max(d.rec.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))
+		values[":exp"] = record.Number(max(d.Record.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))
 
-		return updateSent, values
+		return updateSent
 	}
 }

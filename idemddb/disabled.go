@@ -1,6 +1,7 @@
 package idemddb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,10 +18,7 @@ func (s *Store) Disabled() bool { return s.disabled }
 func readDisabled() (bool, error) {
 	const name = "IDEMDDB_DISABLED"
 
-	text := os.Getenv(name)
-	if text == "" {
-		return false, nil
-	}
+	text := cmp.Or(os.Getenv(name), "false")
 
 	disabled, err := strconv.ParseBool(text)
 	if err != nil {
@@ -34,10 +32,9 @@ func readDisabled() (bool, error) {
 func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
 	s.observeDisabled(ctx)
 
-	claim := &Claim{store: s, key: key, attempt: 1, lease: s.stamp(leaseBound(ctx)).lease}
-	claim.staging.store, claim.staging.key = s, key
-
-	return claim
+	return &Claim{
+		store: s, key: key, attempt: 1, lease: s.stamp(leaseBound(ctx)).lease, staging: staging{store: s, key: key},
+	}
 }
 
 // observeDisabled emits the event Disabled, once.
@@ -56,8 +53,7 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 		}
 	}
 
-	rec := s.completion(newTx(), e, nil)
-	if err := errors.Join(s.sendAll(write, rec.Tx, rec.Outbox)...); err != nil {
+	if err := errors.Join(s.targets.Send(write, newTx(), outboxOf(e.Messages))...); err != nil {
 		return keyError("send", key, fmt.Errorf("%w: %w", ErrUnsent, err))
 	}
 

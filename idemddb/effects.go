@@ -1,10 +1,12 @@
 package idemddb
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
@@ -20,6 +22,7 @@ type Effects struct {
 
 	// Refused says what it means that the condition of one of Items was false: an error that is marked as permanent, as by
 	// lambdawrap.Permanent, ends the key; any other error releases it, so that the work runs again. Only [Do] and wrappers call it.
+	// If it panics, the key is released, and the error is the *EffectError joined with the panic.
 	// Defaults to nil: the error is the *EffectError itself, so the work runs again.
 	Refused func(*EffectError) error
 }
@@ -61,13 +64,20 @@ func (e *EffectError) Unwrap() []error {
 	return []error{ErrEffectRefused, e.cause}
 }
 
-// meaning returns what Effects.Refused says of the error, or the error itself.
-func (e *EffectError) meaning() error {
+// meaning returns what Effects.Refused says of the error, or the error itself. If Effects.Refused panics, or its error cannot be read, the
+// error is returned together with that panic, because the key must be settled all the same.
+func (e *EffectError) meaning() (meaning error) {
 	if e.refused == nil || e.Code != transact.ConditionFailed {
 		return e
 	}
 
-	if err := e.refused(e); err != nil {
+	defer func() {
+		if v := recover(); v != nil {
+			meaning = errors.Join(e, panicerror.New("Effects.Refused", v))
+		}
+	}()
+
+	if err := panicerror.Readable(e.refused(e)); err != nil {
 		return err
 	}
 

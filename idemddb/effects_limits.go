@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
@@ -16,6 +18,7 @@ const (
 	maxEffects     = 99 // with the record 100
 	maxTransaction = 4 << 20
 	plainRecord    = 8 << 10 // bytes of a record without its result and messages, at most
+	maxOutbox      = transactitem.MaxSize - plainRecord
 )
 
 // checkEffects returns an error for what DynamoDB could only refuse.
@@ -30,11 +33,11 @@ func (s *Store) checkEffects(partition string, e Effects) error {
 		}
 	}
 
-	if err := errors.Join(s.checkTwice(partition, e.Items), checkMessages(e.Messages)); err != nil {
+	if err := errors.Join(s.checkTwice(partition, e.Items), delivery.Check(outboxOf(e.Messages), maxOutbox)); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadEffects, err)
 	}
 
-	if size := transactitem.Size(e.Items...) + messagesSize(e.Messages) + plainRecord; size > maxTransaction {
+	if size := transactitem.Size(e.Items...) + delivery.Size(outboxOf(e.Messages)) + plainRecord; size > maxTransaction {
 		return fmt.Errorf("%w: with the record they have %d bytes, a transaction takes %d", ErrBadEffects, size, maxTransaction)
 	}
 
@@ -50,14 +53,13 @@ func (s *Store) checkTwice(partition string, items []types.TransactWriteItem) er
 
 		switch {
 		case id == "":
-			continue
-		case twice && earlier == 0:
+		case !twice:
+			seen[id] = i
+		case earlier == 0:
 			return fmt.Errorf("item %d: it is the record of the key itself", i-1)
-		case twice:
+		default:
 			return fmt.Errorf("item %d: it is the same item as item %d; a transaction takes an item once", i-1, earlier-1)
 		}
-
-		seen[id] = i
 	}
 
 	return nil
@@ -84,14 +86,11 @@ const (
 // with these effects.
 func (s *Store) checkSize(partition string, result types.AttributeValue, e Effects) error {
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
-		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + transactitem.ValueSize(result) + messagesSize(e.Messages)
+		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + transactitem.ValueSize(result) +
+		delivery.Size(outboxOf(e.Messages)) + len(strings.Join(record.Names, ""))
 
 	if s.opts.Trace != nil {
 		size += 2 * record.MaxTrace //nolint:mnd // trace and ptrace
-	}
-
-	for _, name := range record.Names {
-		size += len(name)
 	}
 
 	if size > transactitem.MaxSize {

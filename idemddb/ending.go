@@ -97,4 +97,3 @@ func endingOfCompletion(err error) Ending {
 func isWritten(err error) bool {
 	return err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, exactjson.ErrEncode)
 }
-

@@ -3,7 +3,6 @@ package idemddb
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
@@ -181,22 +180,6 @@ func IsDone(err error) bool {
 // keyError puts the package's prefix and the key's hash before an error of this package or of the SDK.
 func keyError(op, key string, err error) error {
 	return fmt.Errorf("idemddb: %s of key %s: %w", op, KeyHash(key), err)
-}
-
-// errorText is the text of a failure as the record holds it: bounded, and valid UTF-8.
-func errorText(cause error) string {
-	return record.Cause(strings.ToValidUTF8(safeText(cause), "\uFFFD"), "")
-}
-
-// safeText is the text of an error. A typed nil pointer may panic in its Error method.
-func safeText(err error) (text string) {
-	defer func() {
-		if v := recover(); v != nil {
-			text = fmt.Sprintf("an error of type %T whose Error method panics: %v", err, v)
-		}
-	}()
-
-	return err.Error()
 }
 
 // isPermanent reports whether an error is marked as one that no retry mends.

@@ -2,7 +2,11 @@ package idemddb
 
 import (
 	"context"
-	"errors"
+	"maps"
+	"slices"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/delivery"
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
 // Message is a message that follows from a handler's work. A handler stages it together with its other effects: it is stored in the
@@ -54,4 +58,37 @@ type Sender interface {
 // ErrUnsendable is wrapped by the answer of a [Sender] for a message that no later try can send: the target refuses what it
 // contains, or the target is gone. The message is then parked: it stays in its record, apart from those that are still to be sent,
 // until an operator sends it. A failure that may pass or that a permission mends must not wrap ErrUnsendable.
-var ErrUnsendable = errors.New("message cannot be sent")
+var ErrUnsendable = delivery.ErrUnsendable
+
+func copyMessages(messages []Message) []Message {
+	copies := slices.Clone(messages)
+	for i := range copies {
+		copies[i].Attributes = maps.Clone(copies[i].Attributes)
+	}
+
+	return copies
+}
+
+// outboxOf returns messages as a record holds them.
+func outboxOf(messages []Message) (outbox []record.Message) {
+	for i, m := range messages {
+		outbox = append(outbox, record.Message{Content: record.Content(m), Index: i})
+	}
+
+	return outbox
+}
+
+// sendTo passes stored messages to the Sender of their target, with their ids.
+func (s *Store) sendTo(ctx context.Context, target, tx string, stored []record.Message) []error {
+	sender := s.opts.Senders[target]
+	if sender == nil {
+		return slices.Repeat([]error{delivery.ErrNoSender}, len(stored))
+	}
+
+	messages := make([]StoredMessage, len(stored))
+	for i, m := range stored {
+		messages[i] = StoredMessage{ID: m.ID(tx), Message: Message(m.Content)}
+	}
+
+	return sender.Send(ctx, target, messages)
+}

@@ -19,7 +19,7 @@ func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, caus
 		return nil, keyError("reject", key, err)
 	}
 
-	r := &rejecting{*a, errorText(cause), isPermanent(cause)}
+	r := &rejecting{*a, record.CauseOf(cause), isPermanent(cause)}
 	r.askTrace(ctx)
 
 	write, p, cancel := s.settleContext(ctx)

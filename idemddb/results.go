@@ -61,9 +61,7 @@ func (s *Store) resultValue(
 	tooLarge := s.checkSize(o.partition, value, e)
 
 	switch {
-	case s.disabled:
-		return value, nil
-	case tooLarge == nil && (s.opts.Results == nil || len(result) <= s.opts.ResultsAbove):
+	case s.disabled, tooLarge == nil && (s.opts.Results == nil || len(result) <= s.opts.ResultsAbove):
 		return value, nil
 	case s.opts.Results == nil:
 		return omittedValue, tooLarge
@@ -128,7 +126,7 @@ func (s *Store) readResult(ctx context.Context, rec *Record, stored types.Attrib
 	b, err := s.get(ctx, kept.Name)
 
 	switch {
-	case isAnswer(err, ErrResultOmitted):
+	case panicerror.IsAnswer(err, ErrResultOmitted):
 		rec.ResultOmitted = true
 	case err != nil:
 		return keyError("replay", rec.Key, fmt.Errorf("%w: %w", errUnread, err))

@@ -13,8 +13,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/idemddb/go-idemddb/idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
+	"github.com/idemddb/go-idemddb/internal/lru"
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
@@ -130,11 +132,11 @@ type Store struct {
 	namespace string
 	opts      Options // resolved: no zero value stands for a default
 	expr      expressions
-	cache     *cache // nil for none
+	cache     *lru.Cache[*record.Stored] // completed records
 
 	shared       *groupcommit.Client // nil: every write is a request of its own
 	transactions *transact.Client
-	hanging      sync.Map // string, a target of messages → time.Time until which it is not asked
+	targets      delivery.Targets
 	statements   sync.Map // [2]string, condition and update → partiql.Statement
 
 	disabled     bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
@@ -187,10 +189,11 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		namespace: namespace,
 		opts:      o,
 		expr:      newExpressions(table, &o),
-		cache:     newCache(o.Cache),
+		cache:     lru.New[*record.Stored](o.Cache),
 		disabled:  disabled,
 	}
 	s.transactions = s.newTransactions()
+	s.targets.Sender, s.targets.Now = s.sendTo, o.Now
 
 	if o.Single || disabled {
 		return s, nil
@@ -280,13 +283,9 @@ func checkArguments(api DynamoDB, table, namespace string) error {
 
 // isNil reports whether a client is nil. A nil pointer inside the interface counts, too: it is a client variable that was never set.
 func isNil(given any) bool {
-	if given == nil {
-		return true
-	}
-
 	v := reflect.ValueOf(given)
 
-	return v.Kind() == reflect.Pointer && v.IsNil()
+	return given == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 func (o *Options) validate() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -81,6 +82,46 @@ func TestAPanicOfUnmarshalJSONGoesOnToTheCaller(t *testing.T) {
 	})
 	if v != errBoom {
 		t.Errorf("recovered %v, want the panic itself", v)
+	}
+}
+
+// The work did not succeed, and an error that cannot be read says no more than a panic.
+func TestAPanicOfEffectsRefusedHasItsStackAndReleasesTheKey(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		refused func(*idemddb.EffectError) error
+		who     string // panicked
+	}{
+		"a panic":                      {func(*idemddb.EffectError) error { explode(); return nil }, "idemddb_test.explode"},
+		"an error that cannot be read": {func(*idemddb.EffectError) error { return (*nilError)(nil) }, "(*nilError).Error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
+				must(f, claim(f, f.store, "other").CompleteWith(f.Context(), nil, items(onlyOnce("a"))))
+
+				effects := items(onlyOnce("a"))
+				effects.Refused = c.refused
+
+				_, err := f.do(opts, staging("", effects))
+				is(f, err, idemddb.ErrEffectRefused)
+
+				stacked, ok := errors.AsType[interface {
+					error
+					Stack() []byte
+				}](err)
+				if !ok || !strings.Contains(string(stacked.Stack()), c.who) || !strings.Contains(err.Error(), "Effects.Refused panicked: ") {
+					f.Errorf("%v is without the panic or its stack", err)
+				}
+
+				if it := recordOf(f.db, "k"); textOf(it, "st") != "INPROGRESS" || numberOf(f, it, "lease") != 0 || numberOf(f, it, "att") != 1 {
+					f.Errorf("the record is%s", show(it))
+				}
+
+				claim(f, f.store, "k")
+			})
+		})
 	}
 }
 

@@ -127,6 +127,86 @@ func (s *Store) expiry(now, lease time.Time) int64 {
 	return end.Add(time.Second - 1).Unix()
 }
 
+// ownValues returns the values of the placeholders in condOwn.
+func (c *Claim) ownValues() item {
+	return item{":mine": record.Text(c.token), ":fence": record.Number(c.fence), ":inprogress": inProgressValue}
+}
+
+// heldValues returns the values of the placeholders in condHeld.
+func (c *Claim) heldValues() item {
+	values := c.ownValues()
+	values[":zero"] = zeroValue
+
+	return values
+}
+
+// completion is what a completing call writes into the record. tx is "" for a write outside of a transaction.
+func (s *Store) completion(tx string, e Effects, result types.AttributeValue) record.Stored {
+	now := s.opts.Now()
+	done := record.Stored{State: record.Completed, Tx: tx, Result: result, Done: now.UnixMilli(), Expires: s.expiry(now, now)}
+
+	if done.Outbox = outboxOf(e.Messages); len(done.Outbox) > 0 {
+		done.Ends, done.Expires = done.Expires, noEnd
+	}
+
+	return done
+}
+
+// updateWith returns an update expression with what the completion has.
+func updateWith(r *record.Stored, update string) string {
+	if r.Tx != "" {
+		update += updateSetTx
+	}
+
+	if r.Result != nil {
+		update += updateSetResult
+	}
+
+	if len(r.Outbox) > 0 {
+		update += updateSetOutbox
+	}
+
+	return update
+}
+
+// addValues adds the values of a completion to those of its condition.
+func (s *Store) addValues(r *record.Stored, partition string, values item) item {
+	values[":completed"] = completedValue
+	values[":nowms"] = record.Number(r.Done)
+	values[":exp"] = record.Number(r.Expires)
+
+	if r.Tx != "" {
+		values[":tx"] = record.Text(r.Tx)
+	}
+
+	if r.Result != nil {
+		values[":res"] = r.Result
+	}
+
+	if len(r.Outbox) > 0 {
+		values[":outbox"] = marshal(r.Outbox)
+		values[":ends"] = record.Number(r.Ends)
+		values[":due"] = record.Number(r.Done)
+		values[":duens"] = record.Text(record.ShardOf(s.namespace, partition))
+	}
+
+	return values
+}
+
+// addCompletion writes a completion into a new record.
+func (s *Store) addCompletion(r *record.Stored, partition string, stored item) {
+	values := s.addValues(r, partition, item{})
+
+	for name, placeholder := range map[string]string{
+		record.State: ":completed", record.Done: ":nowms", s.opts.TTLAttribute: ":exp", record.Tx: ":tx",
+		record.Result: ":res", record.Outbox: ":outbox", record.Ends: ":ends", record.Due: ":due", record.DueNS: ":duens",
+	} {
+		if value, ok := values[placeholder]; ok {
+			stored[name] = value
+		}
+	}
+}
+
 // Values that all requests share: never written.
 var (
 	versionValue            = record.Number(record.FormatVersion)

@@ -1,12 +1,12 @@
 package lambdawrap
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 )
@@ -33,7 +33,7 @@ func JSON[T any](h func(context.Context, T) error) Handler {
 	return func(ctx context.Context, m events.SQSMessage) error {
 		var value T
 
-		decoder := json.NewDecoder(bytes.NewReader([]byte(m.Body)))
+		decoder := json.NewDecoder(strings.NewReader(m.Body))
 		if err := decoder.Decode(&value); err != nil {
 			return Permanent(fmt.Errorf("lambdawrap: body is not a %T: %w", value, decodeError(err)))
 		}

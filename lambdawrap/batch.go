@@ -62,30 +62,28 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 
 	given := v.choose(ctx, messages, pieces)
 	isLost := func(p *piece) bool { return !p.work.Held() }
+	end := func(p *piece) outcome { return p.settle(ctx) }
 
 	switch {
 	case len(given) == 0:
 	case !v.starts.HasTime():
-		v.endAll(ctx, given, func(p *piece) outcome { return p.unused(ctx, outcome{name: OutcomeNoTime, err: errNoTime}) })
+		end = func(p *piece) outcome { return p.unused(ctx, outcome{name: OutcomeNoTime, err: errNoTime}) }
 	case slices.ContainsFunc(given, isLost): // while the hook had a message of a FIFO queue
-		v.endAll(ctx, given, func(p *piece) outcome { return p.unused(ctx, outcome{name: OutcomeFailed, err: errLost}) })
-	default:
-		isLate := v.callBatch(held, given, h)
-		v.endAll(ctx, given, func(p *piece) outcome {
-			if isLate {
-				return v.late(ctx, p.work)
-			}
-
-			return p.settle(ctx, isBehind(given, p.message))
-		})
+		end = func(p *piece) outcome { return p.unused(ctx, outcome{name: OutcomeFailed, err: errLost}) }
+	case v.callBatch(held, given, h): // it is late
+		end = func(p *piece) outcome { return v.late(ctx, p.work) }
 	}
+
+	v.endAll(ctx, given, end)
 }
 
-// callBatch calls the handler with the event of these messages and notes which of them failed. It does not read what a late handler returns.
+// callBatch calls the handler with the event of these messages and notes which of them failed. It reports whether the handler is late; what
+// that returns is not read. A message behind a failed one of its FIFO group fails although the handler did not report it, because it must run
+// again after that message.
 func (v *invocation) callBatch(ctx context.Context, given []*piece, h batchHandler) (isLate bool) {
 	var response events.SQSEventResponse
 
-	err, isLate := v.handle(ctx, func(ctx context.Context) (err error) {
+	err, isLate := v.handle(idemddb.WithInvocation(ctx, v.deadline, v.lateAt), func(ctx context.Context) (err error) {
 		response, err = h(ctx, eventOf(given))
 
 		return err
@@ -95,7 +93,9 @@ func (v *invocation) callBatch(ctx context.Context, given []*piece, h batchHandl
 	}
 
 	for _, p := range given {
-		p.failure = errors.Join(p.failure, err)
+		if p.failure = errors.Join(p.failure, err); p.failure == nil && isBehind(given, p.message) {
+			p.failure = errBlocked
+		}
 	}
 
 	return isLate

@@ -2,6 +2,7 @@ package lambdawrap
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -21,32 +22,8 @@ type piece struct {
 	failure error         // by the handler's answer
 }
 
-// claimAll claims the first message of each key, all at once.
+// claimAll claims the first message of each key, all at once. A piece whose key is not claimed had no time.
 func (v *invocation) claimAll(ctx context.Context, messages []*message) map[identity]*piece {
-	pieces := piecesOf(messages)
-
-	var claims sync.WaitGroup
-
-	if v.starts.HasTime() {
-		v.batch.Expect(len(pieces))
-
-		for _, p := range pieces {
-			claims.Add(1)
-			v.spawn(func() {
-				defer claims.Done()
-
-				p.work, p.out = v.claimPiece(ctx, p.message)
-			})
-		}
-	}
-
-	claims.Wait()
-
-	return pieces
-}
-
-// piecesOf returns a piece of work for the first message of each key. Until its key is claimed, its outcome is that there was no time.
-func piecesOf(messages []*message) map[identity]*piece {
 	pieces := map[identity]*piece{}
 
 	for _, m := range messages {
@@ -54,6 +31,25 @@ func piecesOf(messages []*message) map[identity]*piece {
 			pieces[m.identity()] = &piece{message: m, out: outcome{name: OutcomeNoTime, err: errNoTime}}
 		}
 	}
+
+	if !v.starts.HasTime() {
+		return pieces
+	}
+
+	var claims sync.WaitGroup
+
+	v.batch.Expect(len(pieces))
+
+	for _, p := range pieces {
+		claims.Add(1)
+		v.spawn(func() {
+			defer claims.Done()
+
+			p.work, p.out = v.claimPiece(ctx, p.message)
+		})
+	}
+
+	claims.Wait()
 
 	return pieces
 }
@@ -123,7 +119,7 @@ func (v *invocation) choose(ctx context.Context, messages []*message, pieces map
 		case !m.fifo:
 			v.spawn(func() { v.finish(ctx, m, o) })
 		default:
-			v.finishBefore(ctx, 1, m, o) // then there is time left to give the claims behind it back
+			v.finishBefore(ctx, v.reserved, m, o) // then there is time left to give the claims behind it back
 			blocked.note(m)
 		}
 	}
@@ -170,15 +166,10 @@ func (p *piece) unused(ctx context.Context, o outcome) outcome {
 	return o
 }
 
-// settle settles the claim of a piece. One behind a message of its FIFO group that the handler reported is released although the handler did
-// not report it, because it must run again after that message.
-func (p *piece) settle(ctx context.Context, isBehind bool) outcome {
-	if p.failure != nil || !isBehind {
-		return outcomeOf(p.work.Settle(ctx, nil, p.failure))
-	}
-
-	o := outcomeOf(p.work.Settle(ctx, nil, errBlocked))
-	if o.name == OutcomeFailed {
+// settle settles the claim of a piece after its handler.
+func (p *piece) settle(ctx context.Context) outcome {
+	o := outcomeOf(p.work.Settle(ctx, nil, p.failure))
+	if o.name == OutcomeFailed && errors.Is(p.failure, errBlocked) {
 		o.name = OutcomeBlocked
 	}
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
@@ -29,7 +28,7 @@ func (e *PanicError) Unwrap() error {
 // handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;
 // what the handler returns after that is dropped.
 func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive // the error belongs to the handler
-	ctx, cancel := withTimeout(idemddb.WithInvocation(ctx, v.deadline, v.before(latePart)), v.opts.Timeout)
+	ctx, cancel := withTimeout(ctx, v.opts.Timeout)
 	defer cancel()
 
 	if v.opts.Timeout > 0 {

@@ -65,23 +65,27 @@ func newCounts() *counts {
 	return &counts{kinds: map[idemddb.Kind]int{}, outcomes: map[Outcome]int{}}
 }
 
-// countMessage adds a message that has ended to the counts of its batch, if the batch is counted. deadLetter says that DeadLetter took
-// it.
-func countMessage(ctx context.Context, name Outcome, failed, deadLetter bool) {
+// countMessage adds the one message of an invocation or of a request, if it is counted.
+func countMessage(ctx context.Context, name Outcome, failed bool) {
 	if c, ok := ctx.Value(countsKey{}).(*counts); ok {
-		c.mu.Lock()
-		defer c.mu.Unlock()
+		c.add(name, failed, false)
+	}
+}
 
-		c.outcomes[name]++
-		c.ended++
+// add adds a message that has ended. deadLetter says that DeadLetter took it.
+func (c *counts) add(name Outcome, failed, deadLetter bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 
-		if failed {
-			c.failed++
-		}
+	c.outcomes[name]++
+	c.ended++
 
-		if deadLetter {
-			c.deadLetters++
-		}
+	if failed {
+		c.failed++
+	}
+
+	if deadLetter {
+		c.deadLetters++
 	}
 }
 

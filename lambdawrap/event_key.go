@@ -2,64 +2,32 @@ package lambdawrap
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/sentid"
 )
 
 // This file holds the key functions that take a key from what an AWS service has put into the event: SentMessage for SQS; and for Func
 // those for EventBridge, SNS, S3 and asynchronous invocations. key.go holds the other ones for SQS.
 
-// Package outbox puts these marks on each message that another function staged.
-const (
-	sentAttribute = "idemddb-id" // of SQS and SNS
-	sentResource  = "idemddb:"   // of EventBridge
-)
-
 // SentMessage is a [KeyFunc] for queues that get messages which another function staged ([idemddb.Stage]). Such a message is sent at least
 // once, each time with a new message id and with one id of ours, which is the key: as a message attribute, inside of the envelope that SNS
 // makes, or in the event that EventBridge sends to the queue. All other messages have the key of [MessageID].
 func SentMessage(m events.SQSMessage) (string, error) {
-	if a := m.MessageAttributes[sentAttribute]; a.StringValue != nil && *a.StringValue != "" {
-		return idemddb.TextKey(*a.StringValue), nil
+	id := aws.ToString(m.MessageAttributes[sentid.Attribute].StringValue)
+	if id == "" {
+		id = sentid.InEnvelope(m.Body)
 	}
 
-	var body envelope
-	if json.Unmarshal([]byte(m.Body), &body) == nil {
-		if id := body.sentID(); id != "" {
-			return idemddb.TextKey(id), nil
-		}
+	if id == "" {
+		return MessageID(m)
 	}
 
-	return MessageID(m)
-}
-
-// envelope holds the fields of an envelope of SNS or EventBridge that may have the id of a staged message.
-type envelope struct {
-	Type              string                     `json:"Type"`
-	MessageAttributes map[string]json.RawMessage `json:"MessageAttributes"`
-	DetailType        string                     `json:"detail-type"`
-	Resources         []string                   `json:"resources"`
-}
-
-// sentID returns the id of the staged message in an envelope; "" if there is none.
-func (e *envelope) sentID() string {
-	var attribute struct {
-		Value string `json:"Value"`
-	}
-
-	if e.Type == "Notification" && json.Unmarshal(e.MessageAttributes[sentAttribute], &attribute) == nil && attribute.Value != "" {
-		return attribute.Value
-	}
-
-	if e.DetailType != "" {
-		return sentID(e.Resources)
-	}
-
-	return ""
+	return idemddb.TextKey(id), nil
 }
 
 // EventBridgeID is a key function for [Func]: the event's source and its id, which are the same whenever EventBridge delivers the event
@@ -69,7 +37,7 @@ func (e *envelope) sentID() string {
 // An event of EventBridge Scheduler has no id of its own. Its key is made of the schedule's ARN and the scheduled time, which the schedule
 // must put into its input.
 func EventBridgeID(_ context.Context, e events.EventBridgeEvent) (string, error) {
-	if id := sentID(e.Resources); id != "" {
+	if id := sentid.InResources(e.Resources); id != "" {
 		return idemddb.TextKey(id), nil
 	}
 
@@ -85,7 +53,7 @@ func SNSMessageID(_ context.Context, e events.SNSEvent) (string, error) {
 	}
 
 	m := e.Records[0].SNS
-	if attribute, ok := m.MessageAttributes[sentAttribute].(map[string]any); ok {
+	if attribute, ok := m.MessageAttributes[sentid.Attribute].(map[string]any); ok {
 		if id, ok := attribute["Value"].(string); ok && id != "" {
 			return idemddb.TextKey(id), nil
 		}
@@ -124,15 +92,4 @@ func S3ObjectVersion(_ context.Context, e events.S3Event) (string, error) {
 // that its source delivers twice; they need a key from their content.
 func RequestID[In any](ctx context.Context, _ In) (string, error) {
 	return listKey("is this an invocation of Lambda?", field{"the request id", requestID(ctx)})
-}
-
-// sentID returns the id of a staged message from the resources of an event; "" if there is none.
-func sentID(resources []string) string {
-	for _, resource := range resources {
-		if id, ok := strings.CutPrefix(resource, sentResource); ok {
-			return id
-		}
-	}
-
-	return ""
 }

@@ -86,14 +86,13 @@ func Func[In, Out any](
 	w := newWrapper(store, &Options{Logger: o.Logger, Reserve: o.Reserve, Timeout: o.Timeout, Wait: o.Wait}, "FuncOptions")
 	w.invalid = errors.Join(w.invalid, checkFunc[Out](o.Key != nil))
 
-	f := &function[In, Out]{wrapper: w, opts: o, handler: h}
-
-	return f.call
+	return (&function[In, Out]{w, o, h}).call
 }
 
 // function is a handler that Func wrapped.
 type function[In, Out any] struct {
-	wrapper *wrapper
+	*wrapper
+
 	opts    FuncOptions[In]
 	handler func(context.Context, In) (Out, error)
 }
@@ -102,19 +101,17 @@ type function[In, Out any] struct {
 func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error) {
 	defer func() { countInvocation(ctx, err) }()
 
-	var none Out
-
-	v, m, err := f.opts.plan(ctx, f.wrapper, in)
+	v, m, err := f.begin(ctx, in)
 	if err != nil {
-		return none, err
+		return out, err
 	}
 
 	work, cancel := v.workContext(ctx)
 	defer cancel()
 
-	return idemddb.Do(work, v.store, m.key, f.opts.claimOptions(v, m), func(ctx context.Context) (Out, error) { //nolint:wrapcheck // its errors are those of Func
+	return idemddb.Do(work, f.store, m.key, f.claimOptions(v, m), func(ctx context.Context) (Out, error) { //nolint:wrapcheck // its errors are those of Func
 		if err := v.mayBegin(ctx, m); err != nil {
-			return none, err
+			return out, err
 		}
 
 		ctx, cancel := withTimeout(ctx, f.opts.Timeout)
@@ -138,7 +135,7 @@ func countInvocation(ctx context.Context, err error) {
 		name = cmp.Or(outcomes[idemddb.KindOf(err)], OutcomeUnanswered)
 	}
 
-	countMessage(ctx, name, err != nil, false)
+	countMessage(ctx, name, err != nil)
 }
 
 func checkFunc[Out any](hasKey bool) error {
@@ -153,26 +150,22 @@ func checkFunc[Out any](hasKey bool) error {
 	}
 }
 
-// plan finds the key of an invocation, and refuses one that has no time or no key.
-func (o *FuncOptions[In]) plan(ctx context.Context, w *wrapper, in In) (*invocation, *message, error) {
-	if w.invalid != nil {
-		return nil, nil, w.invalid
+// begin finds the key of an invocation, and refuses one that has no time or no key.
+func (f *function[In, Out]) begin(ctx context.Context, in In) (*invocation, *message, error) {
+	v, err := f.newInvocation(ctx, nil)
+	if err == nil && !v.starts.HasTime() {
+		err = errNoTime
 	}
 
-	v, err := w.newInvocation(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	if !v.starts.HasTime() {
-		return nil, nil, errNoTime
-	}
-
 	m := &message{id: slog.String("requestId", requestID(ctx))}
 
-	return v, m, w.findKey(m, func() (key string, err error) {
-		if key, err = o.Key(ctx, in); err == nil && key != "" && o.Fingerprint != nil {
-			m.fingerprint, err = o.Fingerprint(ctx, in)
+	return v, m, f.findKey(m, func() (key string, err error) {
+		if key, err = f.opts.Key(ctx, in); err == nil && key != "" && f.opts.Fingerprint != nil {
+			m.fingerprint, err = f.opts.Fingerprint(ctx, in)
 		}
 
 		return key, err
@@ -194,13 +187,13 @@ func (v *invocation) mayBegin(ctx context.Context, m *message) error {
 	return nil
 }
 
-func (o *FuncOptions[In]) claimOptions(v *invocation, m *message) *idemddb.ClaimOptions {
-	wait := o.Wait
+func (f *function[In, Out]) claimOptions(v *invocation, m *message) *idemddb.ClaimOptions {
+	wait := f.opts.Wait
 	if !v.deadline.IsZero() {
 		wait = max(0, min(wait, v.starts.UntilLastStart()))
 	}
 
-	return &idemddb.ClaimOptions{Fingerprint: m.fingerprint, NeedResult: o.NeedResult, Optimistic: o.Optimistic, Wait: wait}
+	return &idemddb.ClaimOptions{Fingerprint: m.fingerprint, NeedResult: f.opts.NeedResult, Optimistic: f.opts.Optimistic, Wait: wait}
 }
 
 // requestID returns the id of the Lambda invocation; "" outside of Lambda.

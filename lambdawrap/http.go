@@ -98,25 +98,22 @@ const defaultMaxBody = 1 << 20
 // The returned handler is safe for concurrent use. With a wrong option it answers each request with 500, names the field in the answer
 // and logs it. HTTP panics for a nil store or handler.
 func HTTP(store *idemddb.Store, next http.Handler, o *HTTPOptions) http.Handler {
-	switch {
-	case next == nil:
+	if next == nil {
 		panic("lambdawrap: handler: must not be nil")
-	case store == nil:
-		panic("lambdawrap: store: must not be nil; check the error of idemddb.New")
-	case o == nil:
+	}
+
+	if o == nil {
 		o = &HTTPOptions{}
 	}
 
-	h := &httpHandler{store: store, next: next, opts: *o, invalid: o.validate(), disabled: store.Disabled()}
+	w := newWrapper(store, &Options{Logger: o.Logger, Reserve: o.Reserve, Timeout: o.Timeout, Wait: o.Wait}, "HTTPOptions")
+	w.invalid = errors.Join(w.invalid, o.validate())
+
+	h := &httpHandler{wrapper: w, next: next, opts: *o}
 	h.opts.MaxBody = cmp.Or(o.MaxBody, defaultMaxBody)
-	h.opts.Reserve = cmp.Or(o.Reserve, defaultReserve)
 
 	if o.Keep == nil {
 		h.opts.Keep = isFinal
-	}
-
-	if h.disabled {
-		h.logger().Warn("idempotency is off: IDEMDDB_DISABLED is set; every request runs its handler")
 	}
 
 	return h
@@ -124,11 +121,10 @@ func HTTP(store *idemddb.Store, next http.Handler, o *HTTPOptions) http.Handler 
 
 // httpHandler is a handler that HTTP wrapped.
 type httpHandler struct {
-	store    *idemddb.Store
-	next     http.Handler
-	opts     HTTPOptions // no zero value stands for a default
-	invalid  error       // what is wrong with the options; answered to every request, so that nothing runs unguarded
-	disabled bool
+	*wrapper
+
+	next http.Handler
+	opts HTTPOptions // with the defaults of Keep and MaxBody
 }
 
 func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -151,32 +147,10 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	h.serve(r.Context(), x)
-}
-
-// serve answers a request that has a key, by running the handler or from the record of the key.
-func (h *httpHandler) serve(ctx context.Context, x *exchange) {
-	deadline, _ := ctx.Deadline()
-	ctx, cancel := h.within(ctx, deadline)
-
+	ctx, cancel := h.timesOf(r.Context()).workContext(context.WithoutCancel(r.Context())) // a client that leaves cancels nothing
 	defer cancel()
 
 	x.conclude(ctx, x.work(ctx))
-}
-
-// within returns a context that ends when the reserve begins, and does not end when the client leaves.
-func (h *httpHandler) within(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
-	if deadline.IsZero() {
-		return within(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}), time.Time{})
-	}
-
-	settleBy := deadline.Add(-h.opts.Reserve / answerPart)
-
-	return within(idemddb.WithInvocation(ctx, deadline, settleBy), deadline.Add(-h.opts.Reserve))
-}
-
-func (h *httpHandler) logger() *slog.Logger {
-	return cmp.Or(h.opts.Logger, slog.Default())
 }
 
 // isFinal is the default of HTTPOptions.Keep. The other answers say that the same request may succeed later.
@@ -191,18 +165,12 @@ func isFinal(status int) bool {
 }
 
 func (o *HTTPOptions) validate() error {
-	if o.Caller == nil {
+	switch {
+	case o.Caller == nil:
 		return errors.New("lambdawrap: HTTPOptions.Caller: must not be nil; return who sends the request, from what was verified")
-	}
-
-	times := Options{Reserve: o.Reserve, Timeout: o.Timeout, Wait: o.Wait}
-	if err := times.validate("HTTPOptions"); err != nil {
-		return err
-	}
-
-	if o.MaxBody < 0 {
+	case o.MaxBody < 0:
 		return fmt.Errorf("lambdawrap: HTTPOptions.MaxBody: must not be negative, is %d", o.MaxBody)
+	default:
+		return nil
 	}
-
-	return nil
 }

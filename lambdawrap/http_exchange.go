@@ -63,7 +63,6 @@ func (x *exchange) work(ctx context.Context) outcome {
 	}
 
 	x.run(ctx, work)
-	x.failUnstaged(work.StageErr())
 
 	var result []byte
 	if x.cause == nil {
@@ -83,14 +82,6 @@ func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 	return outcomeOf(e)
 }
 
-// failUnstaged fails the request if the handler answered with a success although what it has to write is not staged. An answer with a
-// status of 400 or above already says that the request failed.
-func (x *exchange) failUnstaged(err error) {
-	if err != nil && x.cause == nil && x.answer.Status() < http.StatusBadRequest {
-		x.cause = &programError{err}
-	}
-}
-
 // run runs the handler and reads its answer. If the handler panics or ends its goroutine, the key is released, so that the next request
 // need not wait for the end of its lease; then the panic goes on.
 func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
@@ -108,11 +99,15 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	x.next.ServeHTTP(x.answer, x.r.WithContext(handling))
 	x.answer.Finish()
 
+	status, errStage := x.answer.Status(), work.StageErr()
+
 	switch {
 	case x.answer.HasTrailers():
 		x.cause = errTrailers
-	case !x.opts.Keep(x.answer.Status()):
-		x.cause = &statusError{x.answer.Status()}
+	case !x.opts.Keep(status):
+		x.cause = &statusError{status}
+	case errStage != nil && status < http.StatusBadRequest: // an answer of 400 or above already says that the request failed
+		x.cause = &programError{errStage}
 	}
 
 	returned = true
@@ -139,7 +134,7 @@ func (x *exchange) conclude(ctx context.Context, o outcome) {
 		x.report(ctx, o)
 	}
 
-	countMessage(ctx, o.name, o.err != nil && !o.done && x.record == nil, false)
+	countMessage(ctx, o.name, o.err != nil && !o.done && x.record == nil)
 
 	switch {
 	case x.record != nil:

@@ -22,16 +22,17 @@ import (
 //	time is left                 contexts end        an answer are late
 type invocation struct {
 	*wrapper
+	times
 
-	batch    *idemddb.Batch
-	starts   turns.StartRule
-	limits   *turns.Limits
-	start    time.Time
-	deadline time.Time     // zero for none
-	hooks    chan struct{} // as many calls of the dead-letter hook as may run at a time
-	changes  chan struct{} // the same for changes of a message's visibility
-	closing  chan struct{} // closed when handlers without an answer are late
-	running  sync.WaitGroup
+	batch   *idemddb.Batch
+	counts  *counts // of Metrics; nil for none
+	starts  turns.StartRule
+	limits  *turns.Limits
+	start   time.Time
+	hooks   chan struct{} // as many calls of the dead-letter hook as may run at a time
+	changes chan struct{} // the same for changes of a message's visibility
+	closing chan struct{} // closed when handlers without an answer are late
+	running sync.WaitGroup
 
 	closeOnce sync.Once // for closing
 
@@ -49,16 +50,20 @@ const (
 	answerPart = 4 // when a quarter is left, the answer is sent
 )
 
+// times say how the time of an invocation is divided. Without a deadline all of them are zero.
+type times struct {
+	deadline time.Time
+	reserved time.Time // when the reserve begins
+	lateAt   time.Time // when handlers without an answer are late
+	answerAt time.Time // when the answer is sent
+}
+
 // serve returns the function for lambda.Start. begin spawns the tasks that work on the messages.
 func (w *wrapper) serve(
 	begin func(v *invocation, ctx context.Context, messages []*message),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
-		if err := errors.Join(w.invalid, checkEvent(event)); err != nil {
-			return response, err
-		}
-
-		v, err := w.newInvocation(ctx)
+		v, err := w.newInvocation(ctx, checkEvent(event))
 		if err != nil {
 			return response, err
 		}
@@ -82,13 +87,18 @@ func checkEvent(event events.SQSEvent) error {
 	return nil
 }
 
-func (w *wrapper) newInvocation(ctx context.Context) (*invocation, error) {
+// newInvocation begins an invocation, unless the wrapper, its event or its time is wrong.
+func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocation, error) {
+	if err := errors.Join(w.invalid, wrongEvent); err != nil {
+		return nil, err
+	}
+
 	v := &invocation{
-		wrapper: w, batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers),
+		wrapper: w, times: w.timesOf(ctx), batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers),
 		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
 	}
-	v.deadline, _ = ctx.Deadline()
-	v.starts = turns.StartRule{Begun: v.start, End: v.before(1), Timeout: w.opts.Timeout, Durations: &w.durations}
+	v.counts, _ = ctx.Value(countsKey{}).(*counts)
+	v.starts = turns.StartRule{Begun: v.start, End: v.reserved, Timeout: w.opts.Timeout, Durations: &w.durations}
 	v.limits = &turns.Limits{Workers: w.workers, HasTime: v.starts.HasTime, Ahead: v.batch.Ahead, Expect: v.batch.Expect}
 
 	if w.opts.Optimistic {
@@ -118,15 +128,6 @@ func (v *invocation) checkTime(ctx context.Context) error {
 	}
 }
 
-// before returns the time at which 1/part of the reserve is left.
-func (v *invocation) before(part time.Duration) time.Time {
-	if v.deadline.IsZero() {
-		return time.Time{}
-	}
-
-	return v.deadline.Add(-v.reserve / part)
-}
-
 // run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without
 // an answer are late. The error is the wrapper's own.
 func (v *invocation) run(ctx context.Context, begin func(context.Context)) error {
@@ -134,7 +135,7 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) error
 	defer cancel()
 
 	if !v.deadline.IsZero() {
-		closing := time.AfterFunc(time.Until(v.before(latePart)), v.close)
+		closing := time.AfterFunc(time.Until(v.lateAt), v.close)
 		defer closing.Stop()
 	}
 
@@ -158,14 +159,22 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) error
 	return v.failure
 }
 
+func (w *wrapper) timesOf(ctx context.Context) (t times) {
+	if deadline, ok := ctx.Deadline(); ok {
+		t = times{deadline, deadline.Add(-w.reserve), deadline.Add(-w.reserve / latePart), deadline.Add(-w.reserve / answerPart)}
+	}
+
+	return t
+}
+
 // workContext returns the context for all that begins before the reserve does, and ends with it.
-func (v *invocation) workContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	work := idemddb.WithInvocation(ctx, v.deadline, v.before(answerPart))
-	if v.deadline.IsZero() {
+func (t times) workContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	work := idemddb.WithInvocation(ctx, t.deadline, t.answerAt)
+	if t.deadline.IsZero() {
 		return context.WithCancel(work)
 	}
 
-	return context.WithDeadline(work, v.before(1))
+	return context.WithDeadline(work, t.reserved)
 }
 
 // spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
@@ -247,7 +256,7 @@ func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
 
 // answerContext returns a context for what must still happen when the work is over. It ends in time for the answer.
 func (v *invocation) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return within(ctx, v.before(answerPart))
+	return within(ctx, v.answerAt)
 }
 
 // within returns a context with the values of ctx that ends at this time, or not at all if it is zero.

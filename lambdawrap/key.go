@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -79,14 +80,21 @@ func DeduplicationID(m events.SQSMessage) (string, error) {
 // how they write one number. A message whose attribute is absent or empty has no key.
 func Attribute(name string) KeyFunc {
 	return func(m events.SQSMessage) (string, error) {
-		attribute, ok := m.MessageAttributes[name]
-		if !ok {
-			return "", noKey("message attribute %q is absent; have its producer send it", name)
+		attribute, isPresent := m.MessageAttributes[name]
+		dataType, _, _ := strings.Cut(attribute.DataType, ".")
+
+		value := aws.ToString(attribute.StringValue)
+		if dataType == "Binary" {
+			value = base64.StdEncoding.EncodeToString(attribute.BinaryValue)
 		}
 
-		dataType, value, err := attributeValue(name, attribute)
-		if err != nil {
-			return "", err
+		switch {
+		case !isPresent:
+			return "", noKey("message attribute %q is absent; have its producer send it", name)
+		case !slices.Contains([]string{"String", "Number", "Binary"}, dataType):
+			return "", noKey("message attribute %q has none of the types String, Number and Binary", name)
+		case value == "":
+			return "", noKey("message attribute %q is empty; have its producer fill it", name)
 		}
 
 		key, err := jsonkey.List(dataType, value)
@@ -96,26 +104,6 @@ func Attribute(name string) KeyFunc {
 
 		return key, nil
 	}
-}
-
-// attributeValue returns the type of a message attribute without its label, and its value as text. The value of a key is never empty.
-func attributeValue(name string, attribute events.SQSMessageAttribute) (dataType, value string, err error) {
-	dataType, _, _ = strings.Cut(attribute.DataType, ".")
-
-	switch dataType {
-	case "String", "Number":
-		value = aws.ToString(attribute.StringValue)
-	case "Binary":
-		value = base64.StdEncoding.EncodeToString(attribute.BinaryValue)
-	default:
-		return "", "", noKey("message attribute %q has none of the types String, Number and Binary", name)
-	}
-
-	if value == "" {
-		return "", "", noKey("message attribute %q is empty; have its producer fill it", name)
-	}
-
-	return dataType, value, nil
 }
 
 // Body returns a key function for one or several parts of a JSON body. Each part is picked by a path of names and indexes:

@@ -34,7 +34,6 @@ func Kinesis(
 ) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
 	s := &stream[events.KinesisEventRecord]{
 		name:     "Amazon Kinesis Data Streams",
-		handler:  h,
 		sequence: func(r events.KinesisEventRecord) string { return r.Kinesis.SequenceNumber },
 		group:    func(r events.KinesisEventRecord) string { return r.EventSourceArn + "\n" + r.Kinesis.PartitionKey },
 		clone: func(r events.KinesisEventRecord) events.KinesisEventRecord {
@@ -42,22 +41,14 @@ func Kinesis(
 
 			return r
 		},
+		isAggregated: func(r events.KinesisEventRecord) bool { return bytes.HasPrefix(r.Kinesis.Data, aggregateMagic) },
 	}
-	s.setOptions(opts, KinesisRecordID)
-	s.check = func(r events.KinesisEventRecord) error {
-		if !s.opts.Aggregated && bytes.HasPrefix(r.Kinesis.Data, aggregateMagic) {
-			return errAggregated
-		}
-
-		return nil
-	}
-
-	work := s.wrap(store)
+	s.wrap(store, h, opts, KinesisRecordID)
 
 	return func(ctx context.Context, event events.KinesisEvent) (response events.KinesisEventResponse, err error) {
 		response.BatchItemFailures = []events.KinesisBatchItemFailure{}
 
-		failed, err := work(ctx, event.Records)
+		failed, err := s.work(ctx, event.Records)
 		if failed != "" {
 			response.BatchItemFailures = append(response.BatchItemFailures, events.KinesisBatchItemFailure{ItemIdentifier: failed})
 		}

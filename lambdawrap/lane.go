@@ -25,12 +25,30 @@ type identity struct{ key, fingerprint string }
 
 func (m *message) identity() identity { return identity{m.key, m.fingerprint} }
 
+// sharedNames returns the key and the FIFO message group of a message, whose messages are in one lane.
+func (m *message) sharedNames() (names []string) {
+	if m.noKey == nil {
+		names = append(names, "key "+m.key)
+	}
+
+	if m.fifo {
+		names = append(names, "group "+m.group)
+	}
+
+	return names
+}
+
 // place returns where a message stands in the order of its batch.
 func (m *message) place() turns.Place { return turns.Place{Index: m.index, Unclaimed: m.unclaimed} }
 
 // workAll works on all messages of a batch: those of one lane one after the other, and the lanes side by side.
 func (v *invocation) workAll(ctx context.Context, messages []*message) {
-	all := lanes(messages)
+	var all []*lane
+
+	for _, messages := range turns.Lanes(messages, (*message).sharedNames) {
+		all = append(all, &lane{messages: messages})
+	}
+
 	v.enter(all)
 
 	for _, l := range all {
@@ -147,7 +165,7 @@ func (v *invocation) runHandler(ctx context.Context, m *message, t *turns.Turn, 
 		logTakeover(ctx, v.logger(), m.key, m.id)
 	}
 
-	err, isLate := v.handle(kept, m.work)
+	err, isLate := v.handle(idemddb.WithInvocation(kept, v.deadline, v.lateAt), m.work)
 	if isLate {
 		t.End(false)
 
@@ -272,67 +290,3 @@ func (b blockedGroups) note(m *message) {
 		b[m.group] = m.seconds
 	}
 }
-
-// lanes deals the messages into lanes: two messages are in one lane if they have the same key or FIFO message group, or if a message
-// between them has the key of one and the group of the other. Within a lane they are in the order of the batch, and the lanes are in the
-// order of their first messages.
-func lanes(messages []*message) (made []*lane) {
-	heads := headsOf(messages)
-	byHead := make([]*lane, len(messages))
-
-	for i, m := range messages {
-		head := headOf(heads, i)
-		if byHead[head] == nil {
-			byHead[head] = &lane{}
-			made = append(made, byHead[head])
-		}
-
-		byHead[head].messages = append(byHead[head].messages, m)
-	}
-
-	return made
-}
-
-// headsOf returns for each message one that is in its lane and before it, or itself for the first message of a lane.
-func headsOf(messages []*message) []int {
-	heads := make([]int, len(messages))
-	first := make(map[sharing]int, len(messages)) // the first message of each key and of each group
-
-	join := func(i int, name sharing) {
-		earlier, ok := first[name]
-		if !ok {
-			first[name] = i
-
-			return
-		}
-
-		a, b := headOf(heads, i), headOf(heads, earlier)
-		heads[max(a, b)] = min(a, b)
-	}
-
-	for i, m := range messages {
-		heads[i] = i
-
-		if m.noKey == nil {
-			join(i, sharing{key: m.key})
-		}
-
-		if m.fifo {
-			join(i, sharing{group: m.group})
-		}
-	}
-
-	return heads
-}
-
-// headOf returns the first message of the lane of a message.
-func headOf(heads []int, i int) int {
-	for heads[i] != i {
-		i = heads[i]
-	}
-
-	return i
-}
-
-// sharing is a key or a FIFO message group, whose messages are in one lane.
-type sharing struct{ key, group string }

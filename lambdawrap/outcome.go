@@ -201,23 +201,25 @@ func isOutage(messages []*message) bool {
 // finish gives one message its answer: the dead-letter hook for what will never succeed, a line in the log for what did not end well,
 // and the time until its next delivery.
 func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
-	v.finishBefore(ctx, answerPart, m, o)
+	v.finishBefore(ctx, v.answerAt, m, o)
 }
 
-// finishBefore is finish with another part of the reserve that is left when the dead-letter hook must have ended.
-func (v *invocation) finishBefore(ctx context.Context, part time.Duration, m *message, o outcome) {
+// finishBefore is finish with another end of the time for the dead-letter hook.
+func (v *invocation) finishBefore(ctx context.Context, end time.Time, m *message, o outcome) {
 	ctx = v.contextOf(ctx, m)
 	m.failed = o.err != nil && !o.done
 	m.outcome = o.name
 	err := o.err
 
 	if o.permanent && m.deadLetter != nil {
-		hook := v.callHook(ctx, v.before(part), m, o.err)
+		hook := v.callHook(ctx, end, m, o.err)
 		m.failed = hook != nil
 		err = errors.Join(err, hook)
 	}
 
-	countMessage(ctx, o.name, m.failed, o.permanent && !m.failed)
+	if v.counts != nil {
+		v.counts.add(o.name, m.failed, o.permanent && !m.failed)
+	}
 
 	if err != nil {
 		v.report(ctx, m, o, err)

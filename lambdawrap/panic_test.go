@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -39,6 +40,41 @@ func TestAPanicCostsItsOwnMessage(t *testing.T) {
 
 	fail = false
 	h.check(function, batch("m2 k2", "m3 k3"), nil, []string{"m2", "m3"})
+}
+
+func TestAPanicOfEffectsRefusedCostsItsOwnMessage(t *testing.T) {
+	t.Parallel()
+
+	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bothModes(t, func(h *harness) {
+				h.opts.Optimistic = optimistic
+				h.opts.Workers = 3
+
+				work := func(ctx context.Context, m events.SQSMessage) error {
+					if m.Body == "k1" {
+						return stageRefused(ctx, func(*idemddb.EffectError) error { panic("no balance") })
+					}
+
+					return counting(ctx, m)
+				}
+
+				h.check(h.handle(work), numbered(4), []string{"m1"}, messageIDs(4))
+				h.equal("record", h.state("k1"), "INPROGRESS released")
+				h.equal("lines", strings.Count(h.log.String(), "\n"), 1)
+				h.logs("level=ERROR", "messageId=m1", "key="+idemddb.KeyHash("k1"), "outcome=failed", "Effects.Refused panicked: no balance",
+					"stack=", "panic_test.go")
+			})
+		})
+	}
+}
+
+// stageRefused stages an item whose condition is false, and what that means.
+func stageRefused(ctx context.Context, refused func(*idemddb.EffectError) error) error {
+	return idemddb.Stage(ctx, idemddb.Effects{Refused: refused, Items: []types.TransactWriteItem{{Put: &types.Put{
+		TableName: new("records"), Item: recordKey("never"), ConditionExpression: new("attribute_exists(pk)"),
+	}}}})
 }
 
 func TestAnObserverThatPanicsIsAnInvocationError(t *testing.T) {

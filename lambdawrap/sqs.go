@@ -157,7 +157,7 @@ func newWrapper(store *idemddb.Store, opts *Options, name string) *wrapper {
 	}
 
 	if w.disabled = store.Disabled(); w.disabled {
-		w.logger().Warn("idempotency is off: IDEMDDB_DISABLED is set; every delivery of a message runs its handler")
+		w.logger().Warn("idempotency is off: IDEMDDB_DISABLED is set; the handler runs each time, whatever the key")
 	}
 
 	return w

@@ -1,6 +1,7 @@
 package lambdawrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,22 +54,32 @@ type StreamOptions[R any] struct {
 	Workers int
 }
 
-// stream holds what the wrapper must know of one kind of stream.
+// stream is the wrapped handler of one kind of stream.
 type stream[R any] struct {
-	name     string           // of the service
-	sequence func(R) string   // the record's number in its shard
-	group    func(R) string   // the records of a group are worked on in order
-	clone    func(R) R        // shares nothing with the record
-	check    func(R) error    // refuses a record before anything runs
-	invalid  error            // what is wrong with the options of this kind of stream
+	name         string         // of the service
+	sequence     func(R) string // the record's number in its shard
+	group        func(R) string // the records of a group are worked on in order
+	clone        func(R) R      // shares nothing with the record
+	isAggregated func(R) bool   // nil for a stream that has no such records
+
+	wrapper  *wrapper
 	opts     StreamOptions[R] // with the default key
 	handler  func(context.Context, R) error
-
 	reported atomic.Pointer[string] // what the last answer named; an event of another shard may have come since
 }
 
-// setOptions takes the user's options, with this key function if they have none.
-func (s *stream[R]) setOptions(opts *StreamOptions[R], key func(R) (string, error)) {
+// streamWait is how long a record waits for a key that another worker holds: longer than any invocation lasts. The event source would
+// send it again at once, and each of these deliveries would be in vain.
+const streamWait = 24 * time.Hour
+
+// wrap takes the user's handler and options. key is the default of StreamOptions.Key.
+func (s *stream[R]) wrap(
+	store *idemddb.Store, h func(context.Context, R) error, opts *StreamOptions[R], key func(R) (string, error),
+) {
+	if h == nil {
+		panic("lambdawrap: handler: must not be nil")
+	}
+
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -76,38 +87,27 @@ func (s *stream[R]) setOptions(opts *StreamOptions[R], key func(R) (string, erro
 	if s.opts.Key == nil {
 		s.opts.Key = key
 	}
-}
 
-// streamWait is how long a record waits for a key that another worker holds: longer than any invocation lasts. The event source would
-// send it again at once, and each of these deliveries would be in vain.
-const streamWait = 24 * time.Hour
-
-// wrap returns the function that works on the records of an event. It returns the lowest sequence number of those that must come back.
-func (s *stream[R]) wrap(store *idemddb.Store) func(context.Context, []R) (lowest string, err error) {
-	if s.handler == nil {
-		panic("lambdawrap: handler: must not be nil")
-	}
-
-	w := newWrapper(store, &Options{
+	s.handler = h
+	s.wrapper = newWrapper(store, &Options{
 		Logger: s.opts.Logger, Reserve: s.opts.Reserve, Timeout: s.opts.Timeout, Workers: s.opts.Workers, Wait: streamWait,
 	}, "StreamOptions")
 
-	return func(ctx context.Context, records []R) (string, error) { return s.work(ctx, w, records) }
+	if s.opts.Aggregated && s.isAggregated == nil {
+		s.wrapper.invalid = errors.Join(s.wrapper.invalid,
+			errors.New("lambdawrap: StreamOptions.Aggregated: must not be set with DynamoDBStream, it is for Kinesis"))
+	}
 }
 
 // work works on the records of an event and returns the lowest sequence number of those that must come back. It stores that number, because
 // the next event may begin with it.
-func (s *stream[R]) work(ctx context.Context, w *wrapper, records []R) (string, error) {
-	if err := errors.Join(w.invalid, s.invalid, s.checkAll(records)); err != nil {
-		return "", err
-	}
-
-	v, err := w.newInvocation(ctx)
+func (s *stream[R]) work(ctx context.Context, records []R) (string, error) {
+	v, err := s.wrapper.newInvocation(ctx, s.check(records))
 	if err != nil {
 		return "", err
 	}
 
-	messages := s.plan(w, records)
+	messages := s.plan(records)
 	if err := v.run(ctx, func(ctx context.Context) { v.workAll(ctx, messages) }); err != nil {
 		return "", err
 	}
@@ -118,19 +118,20 @@ func (s *stream[R]) work(ctx context.Context, w *wrapper, records []R) (string, 
 	return failed, nil
 }
 
-// checkAll refuses events whose failures could not be reported, or which the handler could not read, before anything runs.
-func (s *stream[R]) checkAll(records []R) error {
+// check refuses events whose failures could not be reported, or which the handler could not read, before anything runs.
+func (s *stream[R]) check(records []R) error {
 	if records == nil {
 		return fmt.Errorf("lambdawrap: the event has no Records: expected an event of %s, is this one of another source or a console test?", s.name)
 	}
 
 	for i, record := range records {
-		if number := s.sequence(record); number == "" || strings.Trim(number, "0123456789") != "" {
-			return fmt.Errorf("lambdawrap: Records[%d] has no sequence number: expected an event of %s", i, s.name)
-		}
+		number := s.sequence(record)
 
-		if err := s.check(record); err != nil {
-			return fmt.Errorf("lambdawrap: Records[%d], sequence number %s: %w", i, s.sequence(record), err)
+		switch {
+		case number == "" || strings.Trim(number, "0123456789") != "":
+			return fmt.Errorf("lambdawrap: Records[%d] has no sequence number: expected an event of %s", i, s.name)
+		case !s.opts.Aggregated && s.isAggregated != nil && s.isAggregated(record):
+			return fmt.Errorf("lambdawrap: Records[%d], sequence number %s: %w", i, number, errAggregated)
 		}
 	}
 
@@ -138,7 +139,7 @@ func (s *stream[R]) checkAll(records []R) error {
 }
 
 // plan finds each record's key. All records of a group are in order, so each is a message of a FIFO group to the scheduler.
-func (s *stream[R]) plan(w *wrapper, records []R) []*message {
+func (s *stream[R]) plan(records []R) []*message {
 	messages := make([]*message, len(records))
 	receives := s.receives(records)
 
@@ -148,7 +149,7 @@ func (s *stream[R]) plan(w *wrapper, records []R) []*message {
 		}
 		given := hooks[R]{s.opts.RecordContext, s.opts.DeadLetter, s.opts.OnRecord, s.clone}.attach(m, record)
 		m.work = func(ctx context.Context) error { return s.handler(ctx, given) }
-		m.noKey = w.findKey(m, func() (string, error) { return s.opts.Key(given) })
+		m.noKey = s.wrapper.findKey(m, func() (string, error) { return s.opts.Key(given) })
 		messages[i] = m
 	}
 
@@ -184,9 +185,6 @@ func lowest(messages []*message) string {
 // isLower compares two sequence numbers as integers. They have up to 128 digits.
 func isLower(a, b string) bool {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
-	if len(a) != len(b) {
-		return len(a) < len(b)
-	}
 
-	return a < b
+	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) < 0
 }

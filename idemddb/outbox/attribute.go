@@ -6,13 +6,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/sentid"
 )
 
-// The attributes that a message gets. Package lambdawrap reads them.
-const (
-	idAttribute       = "idemddb-id"
-	sequenceAttribute = "idemddb-sequence"
-)
+// sequenceAttribute is the attribute that a message with a Sequence gets, beside that of its id.
+const sequenceAttribute = "idemddb-sequence"
 
 // attribute is a message attribute of SQS and SNS.
 type attribute struct{ name, dataType, value string }
@@ -25,7 +23,7 @@ func attributes(m idemddb.StoredMessage) []attribute {
 		as = append(as, attribute{name, "String", value})
 	}
 
-	as = append(as, attribute{idAttribute, "String", m.ID})
+	as = append(as, attribute{sentid.Attribute, "String", m.ID})
 
 	if m.Sequence != 0 {
 		as = append(as, attribute{sequenceAttribute, "Number", strconv.FormatInt(m.Sequence, 10)})

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/sentid"
 )
 
 // EventBridgeAPI is what [EventBridge] needs of EventBridge; *eventbridge.Client fits. It must be safe for concurrent use.
@@ -21,11 +22,9 @@ type EventBridgeAPI interface {
 // maxEventBytes is below 1 MB, which one request must not reach.
 const maxEventBytes = 1_000_000 - 1
 
-// The prefixes of the texts in an event's resources. Rules match on them: {"resources": [{"prefix": "idemddb:"}]}.
-const (
-	idResource       = "idemddb:"
-	sequenceResource = "idemddb-sequence:"
-)
+// sequenceResource is what the Sequence follows in an event's resources, as the id follows sentid.Resource. Rules match on these prefixes:
+// {"resources": [{"prefix": "idemddb:"}]}.
+const sequenceResource = "idemddb-sequence:"
 
 var errEventAttributes = fmt.Errorf("%w: an event has no message attributes; put them into the body", ErrPermanent)
 
@@ -133,7 +132,7 @@ func (b *eventBus) entry(m idemddb.StoredMessage) types.PutEventsRequestEntry {
 }
 
 func resources(m idemddb.StoredMessage) []string {
-	rs := []string{idResource + m.ID}
+	rs := []string{sentid.Resource + m.ID}
 	if m.Sequence != 0 {
 		rs = append(rs, sequenceResource+strconv.FormatInt(m.Sequence, 10))
 	}

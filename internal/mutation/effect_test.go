@@ -122,6 +122,13 @@ var effectMutants = []mutant{
 		pkg:  "idemddb", run: "TestACommitWaitsForOthersNoLongerThan100ms",
 	},
 	{
+		why:  "a client that ends its goroutine leaves the next group of commits without an answer",
+		file: "idemddb/batch_commit.go",
+		old:  `sent.Go(func() { b.runCommits(ctx, group) })`,
+		new:  `b.runCommits(ctx, group)`,
+		pkg:  "idemddb", run: "TestCommitsAreSentAlthoughTheClient",
+	},
+	{
 		why:  "Stage keeps what its caller can change",
 		file: "internal/transactitem/copy.go",
 		old:  `*w.key, *w.names, *w.values = clone.Item(*w.key), maps.Clone(*w.names), clone.Item(*w.values)`,
@@ -144,47 +151,53 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a message that is unsent for too long is sent",
-		file: "idemddb/deliver.go",
-		old:  `if !d.operator && d.store.opts.Now()`,
-		new:  `if d.operator && d.store.opts.Now()`,
+		file: "idemddb/internal/delivery/sending.go",
+		old:  `if !s.Operator && targets.Now()`,
+		new:  `if s.Operator && targets.Now()`,
 		pkg:  "idemddb/outbox", run: "TestAfterEightDaysMessagesAreParked",
 	},
 	{
 		why:  "what an operator could not send is lost",
-		file: "idemddb/deliver.go",
-		old: `case wasParked:
-			m.Cause = errorText(answers[i])
-			d.parked = append(d.parked, m)`,
-		new: `case wasParked:`,
+		file: "idemddb/internal/delivery/sending.go",
+		old: `m.Cause = record.CauseOf(answer)
+	s.Parked = append(s.Parked, m)
+
+	if wasParked {`,
+		new: `m.Cause = record.CauseOf(answer)
+	if !wasParked {
+		s.Parked = append(s.Parked, m)
+	}
+
+	if wasParked {`,
 		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_an_operator_sends",
 	},
 	{
 		why:  "what was parked before is lost with the next removal",
-		file: "idemddb/deliver.go",
+		file: "idemddb/internal/delivery/sending.go",
 		old: `default:
-			d.parked = append(d.parked, m)`,
+			s.Parked = append(s.Parked, m)`,
 		new: `default:`,
 		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_a_message_that_can_never",
 	},
 	{
 		why:  "a wrong number of answers panics",
-		file: "idemddb/senders.go",
+		file: "idemddb/internal/delivery/targets.go",
 		old:  `if len(answers) != len(messages) {`,
 		new:  `if answers == nil && messages == nil {`,
 		pkg:  "idemddb/outbox", run: "TestSendersThatMisbehave",
 	},
 	{
 		why:  "a hanging target is asked for each record",
-		file: "idemddb/senders.go",
-		old:  `s.hanging.Store(target, time.Now().Add(targetPause))`,
+		file: "idemddb/internal/delivery/targets.go",
+		old:  `t.hanging.Store(target, time.Now().Add(targetPause))`,
 		new:  ``,
 		pkg:  "idemddb/outbox", run: "TestATargetThatHangsDoesNotHoldUpTheSweep",
 	},
 	{
 		why:  "the record is deleted as soon as its messages are sent",
 		file: "idemddb/deliver.go",
-		old:  `record.Number(max(d.rec.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))`,
-		new:  `record.Number(d.rec.Ends)`,
+		old:  `record.Number(max(d.Record.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))`,
+		new:  `record.Number(d.Record.Ends)`,
 		pkg:  "idemddb/outbox", run: "TestAfterSixDaysEveryMessageArrives",
 	},
 	{
@@ -275,8 +288,8 @@ var effectMutants = []mutant{
 	{
 		why:  "an answer of 4xx that reports an error of Stage is a mistake of the server",
 		file: "lambdawrap/http_exchange.go",
-		old:  `x.cause == nil && x.answer.Status() < http.StatusBadRequest {`,
-		new:  `x.cause == nil {`,
+		old:  `case errStage != nil && status < http.StatusBadRequest:`,
+		new:  `case errStage != nil:`,
 		pkg:  "lambdawrap", run: "TestHTTPAnErrorOfStage",
 	},
 }

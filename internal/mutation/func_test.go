@@ -33,8 +33,8 @@ var funcMutants = []mutant{
 	{
 		why:  "another input under the same key is answered with the result of the first",
 		file: "lambdawrap/func.go",
-		old:  `err == nil && key != "" && o.Fingerprint != nil {`,
-		new:  `err == nil && key == "" && o.Fingerprint != nil {`,
+		old:  `err == nil && key != "" && f.opts.Fingerprint != nil {`,
+		new:  `err == nil && key == "" && f.opts.Fingerprint != nil {`,
 		pkg:  "lambdawrap", run: "TestAnotherInputUnderTheSameKeyOfFuncIsRefused",
 	},
 	{

@@ -25,21 +25,21 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "the first of several keys counts",
-		file: "lambdawrap/http_request.go",
+		file: "internal/httprequest/httprequest.go",
 		old:  `len(values) > 1 || `,
 		new:  ``,
 		pkg:  "lambdawrap", run: "TestHTTPKeyIsOneHeaderOfVisibleCharacters",
 	},
 	{
 		why:  "another query under a key gets the first answer",
-		file: "lambdawrap/http_request.go",
+		file: "internal/httprequest/httprequest.go",
 		old:  `r.URL.EscapedPath(), query,`,
 		new:  `r.URL.EscapedPath(), query[:0],`,
 		pkg:  "lambdawrap", run: "TestHTTPAnotherRequestUnderAKeyIsRefused",
 	},
 	{
 		why:  "parts of a query that cannot be read do not count",
-		file: "lambdawrap/http_request.go",
+		file: "internal/httprequest/httprequest.go",
 		old:  `url.ParseQuery(query); err == nil {`,
 		new:  `url.ParseQuery(query); err == nil || true {`,
 		pkg:  "lambdawrap", run: "TestHTTPAnotherRequestUnderAKeyIsRefused",
@@ -47,15 +47,15 @@ var httpMutants = []mutant{
 	{
 		why:  "a client that leaves cancels the work",
 		file: "lambdawrap/http.go",
-		old:  `return within(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}), time.Time{})`,
-		new:  `return idemddb.WithInvocation(ctx, time.Time{}, time.Time{}), func() {}`,
+		old:  `workContext(context.WithoutCancel(r.Context()))`,
+		new:  `workContext(context.Context(r.Context()))`,
 		pkg:  "lambdawrap", run: "TestHTTPAClientThatLeavesCancelsNothing",
 	},
 	{
 		why:  "there is no reserve",
 		file: "lambdawrap/http.go",
-		old:  `settleBy), deadline.Add(-h.opts.Reserve))`,
-		new:  `settleBy), deadline)`,
+		old:  `h.timesOf(r.Context())`,
+		new:  `(&wrapper{}).timesOf(r.Context())`,
 		pkg:  "lambdawrap", run: "TestHTTPTheHandlersContextEndsBeforeTheDeadline",
 	},
 	{
@@ -154,8 +154,8 @@ var httpMutants = []mutant{
 	{
 		why:  "a success that staged nothing is committed without a claim",
 		file: "lambdawrap/http_exchange.go",
-		old:  `if err != nil && x.cause == nil && x.answer.Status() < http.StatusBadRequest {`,
-		new:  `if err != nil && x.cause == nil && x.answer.Status() < 0 {`,
+		old:  `case errStage != nil && status < http.StatusBadRequest:`,
+		new:  `case errStage != nil && status < 0:`,
 		pkg:  "lambdawrap", run: "TestHTTPOptimisticDemandsThatSomethingIsStaged",
 	},
 	{

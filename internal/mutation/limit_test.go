@@ -18,7 +18,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "two FIFO groups that share a key are worked on side by side",
-		file: "lambdawrap/lane.go",
+		file: "internal/turns/lanes.go",
 		old:  `heads[max(a, b)] = min(a, b)`,
 		new:  `heads[i] = b; _ = a`,
 		pkg:  "lambdawrap", run: "TestOneKeyInTwoFIFOGroupsRunsOnce",
@@ -119,15 +119,15 @@ var limitMutants = []mutant{
 	{
 		why:  "a handler's answer is dropped as soon as the reserve begins",
 		file: "lambdawrap/invocation.go",
-		old:  `time.AfterFunc(time.Until(v.before(latePart)), v.close)`,
-		new:  `time.AfterFunc(time.Until(v.before(1)), v.close)`,
+		old:  `time.AfterFunc(time.Until(v.lateAt), v.close)`,
+		new:  `time.AfterFunc(time.Until(v.reserved), v.close)`,
 		pkg:  "lambdawrap", run: "TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts",
 	},
 	{
 		why:  "a handler's answer counts until the deadline, when there is no time left to write it",
 		file: "lambdawrap/invocation.go",
-		old:  `time.AfterFunc(time.Until(v.before(latePart)), v.close)`,
-		new:  `time.AfterFunc(time.Until(v.before(answerPart*2)), v.close)`,
+		old:  `time.AfterFunc(time.Until(v.lateAt), v.close)`,
+		new:  `time.AfterFunc(time.Until(v.deadline.Add(-v.reserve/answerPart/2)), v.close)`,
 		pkg:  "lambdawrap", run: "TestALateResultIsDroppedWhateverItIs",
 	},
 	{
@@ -147,8 +147,8 @@ var limitMutants = []mutant{
 	{
 		why:  "a handler's context does not end with its Timeout",
 		file: "lambdawrap/call.go",
-		old:  `v.before(latePart)), v.opts.Timeout)`,
-		new:  `v.before(latePart)), 1000*v.opts.Timeout)`,
+		old:  `withTimeout(ctx, v.opts.Timeout)`,
+		new:  `withTimeout(ctx, 1000*v.opts.Timeout)`,
 		pkg:  "lambdawrap", run: "TestTheTimeoutEndsTheContextOfAHandler",
 	},
 	{
@@ -277,25 +277,23 @@ var limitMutants = []mutant{
 	{
 		why:  "a lease ends where the reserve begins, so that a frozen handler and its successor run at once",
 		file: "lambdawrap/invocation.go",
-		old:  `idemddb.WithInvocation(ctx, v.deadline, v.before(answerPart))`,
-		new:  `idemddb.WithInvocation(ctx, v.before(1), v.before(answerPart))`,
+		old:  `idemddb.WithInvocation(ctx, t.deadline, t.answerAt)`,
+		new:  `idemddb.WithInvocation(ctx, t.reserved, t.answerAt)`,
 		pkg:  "lambdawrap", run: "TestTheLeaseOfAHandlerThatRunsInALongReserveIsRenewed",
 	},
 	{
 		why:  "what a handler answers in the reserve is not written down",
 		file: "lambdawrap/invocation.go",
-		old:  `idemddb.WithInvocation(ctx, v.deadline, v.before(answerPart))`,
-		new:  `idemddb.WithInvocation(ctx, v.deadline, v.before(1))`,
+		old:  `idemddb.WithInvocation(ctx, t.deadline, t.answerAt)`,
+		new:  `idemddb.WithInvocation(ctx, t.deadline, t.reserved)`,
 		pkg:  "lambdawrap", run: "TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts",
 	},
 	{
 		why:  "a handler of Batch is called with too little time",
 		file: "lambdawrap/batch.go",
-		old: `case !v.starts.HasTime():
-		v.endAll`,
-		new: `case !v.starts.HasTime() && v.deadline.IsZero():
-		v.endAll`,
-		pkg: "lambdawrap", run: "TestABatchHandlerIsNotCalledInTheReserve",
+		old:  `case !v.starts.HasTime():`,
+		new:  `case !v.starts.HasTime() && v.deadline.IsZero():`,
+		pkg:  "lambdawrap", run: "TestABatchHandlerIsNotCalledInTheReserve",
 	},
 	{
 		why:  "a message that did not start counts as an attempt",

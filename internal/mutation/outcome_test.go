@@ -90,9 +90,9 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a message behind one that the handler of Batch reported failed is completed on a FIFO queue",
-		file: "lambdawrap/batch_claim.go",
-		old:  `if p.failure != nil || !isBehind {`,
-		new:  `if p.failure == nil || !isBehind {`,
+		file: "lambdawrap/batch.go",
+		old:  `p.failure == nil && isBehind(given, p.message) {`,
+		new:  `p.failure != nil && isBehind(given, p.message) {`,
 		pkg:  "lambdawrap", run: "TestABatchOfAFIFOQueueCompletesNothingBehindAReportedMessage",
 	},
 	{

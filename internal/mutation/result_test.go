@@ -49,14 +49,14 @@ var resultMutants = []mutant{
 	{
 		why:  "a result that is gone is an error for ever",
 		file: "idemddb/results.go",
-		old:  `case isAnswer(err, ErrResultOmitted):`,
-		new:  `case isAnswer(err, ErrNoClaim):`,
+		old:  `case panicerror.IsAnswer(err, ErrResultOmitted):`,
+		new:  `case panicerror.IsAnswer(err, ErrNoClaim):`,
 		pkg:  "idemddb", run: "TestAResultThatIsGoneCountsAsOmitted",
 	},
 	{
 		why:  "a result that cannot be read now counts as omitted",
 		file: "idemddb/results.go",
-		old:  `case isAnswer(err, ErrResultOmitted):`,
+		old:  `case panicerror.IsAnswer(err, ErrResultOmitted):`,
 		new:  `case err != nil:`,
 		pkg:  "idemddb", run: "TestAResultThatCannotBeReadIsAnErrorUntilItCan",
 	},
@@ -99,8 +99,8 @@ var resultMutants = []mutant{
 	{
 		why:  "the cache forgets where the result is",
 		file: "idemddb/cache.go",
-		old:  `kept.result = rec.Result`,
-		new:  `kept.result = nil`,
+		old:  `a.record, a.result = answerOf(rec, a.key), rec.Result`,
+		new:  `a.record = answerOf(rec, a.key)`,
 		pkg:  "idemddb", run: "TestACachedRecordReadsItsLargeResultEachTime",
 	},
 }

@@ -36,9 +36,9 @@ var settleMutants = []mutant{
 		why:  "a completion that was fenced is kept in memory and replayed",
 		file: "idemddb/complete.go",
 		old: `case err == nil:
-		if s.cache`,
+		s.keep`,
 		new: `case err == nil, errors.Is(err, ErrFenced):
-		if s.cache`,
+		s.keep`,
 		pkg: "idemddb", run: "TestACompletionThatIsFencedIsNotCached",
 	},
 	{
@@ -126,7 +126,7 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "a failure that arrives late ends a key that was released",
-		file: "idemddb/release.go",
+		file: "idemddb/complete.go",
 		old:  `condHeld, updateFail`,
 		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", updateFail`,
 		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",

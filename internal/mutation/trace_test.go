@@ -86,8 +86,8 @@ var traceMutants = []mutant{
 	{
 		why:  "a replay from the cache of the process that completed the key does not name the run",
 		file: "idemddb/complete.go",
-		old:  `done.Fence, done.Attempts, done.Trace = &c.fence, c.attempt, c.trace`,
-		new:  `done.Fence, done.Attempts = &c.fence, c.attempt`,
+		old:  `c.attempt, c.trace, new(c.fingerprint)`,
+		new:  `c.attempt, "", new(c.fingerprint)`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/each_call_asks_for_its_traceparent_once",
 	},
 }

@@ -52,6 +52,14 @@ func (e *Error) Unwrap() error {
 	return err
 }
 
+// IsAnswer reports whether what the user's code returned wraps an error that has a meaning to its caller. A panic is no answer, whatever
+// its value wraps.
+func IsAnswer(err, meaning error) bool {
+	_, isPanic := err.(*Error) //nolint:errorlint // the code may return an error that wraps the panic of other code
+
+	return !isPanic && errors.Is(err, meaning)
+}
+
 // Stack returns the stack of the goroutine that panicked, for those who recover.
 func (e *Error) Stack() []byte { return e.stack }
 

@@ -1,4 +1,5 @@
-// Package turns limits how much of a batch is claimed, worked on and unrecorded at a time.
+// Package turns says which messages of a batch are worked on one after the other, and limits how much of it is claimed, worked on and
+// unrecorded at a time.
 package turns
 
 import (

@@ -7,13 +7,19 @@ import (
 
 // Message is an unsent message in a record.
 type Message struct {
-	Index      int               `dynamodbav:"i"`
+	Content
+
+	Index int    `dynamodbav:"i"`
+	Cause string `dynamodbav:"cause,omitempty"` // why it can never be sent; of a parked message only
+}
+
+// Content is what the caller says in a message. Its fields are those of idemddb.Message, in that order, so that one converts to the other.
+type Content struct {
 	To         string            `dynamodbav:"to"`
 	Body       string            `dynamodbav:"body"`
 	Group      string            `dynamodbav:"group,omitempty"`
 	Attributes map[string]string `dynamodbav:"attrs,omitempty"`
 	Sequence   int64             `dynamodbav:"seq,omitempty"`
-	Cause      string            `dynamodbav:"cause,omitempty"` // why it can never be sent; of a parked message only
 }
 
 // ID returns the id of a message in a record with this tx. It stays the same over every sending.

@@ -34,7 +34,7 @@ func TestReadReturnsTheRecord(t *testing.T) {
 
 	want := &record.Stored{
 		State: record.Completed, Token: new("request-1/token"), Fence: new(int64(7)), Tx: "call", Expires: 1_900_000_000,
-		Outbox: []record.Message{{Index: 3, To: "receipts", Body: "paid"}},
+		Outbox: []record.Message{{Index: 3, Content: record.Content{To: "receipts", Body: "paid"}}},
 	}
 
 	got, err := record.Read(completed(), "exp")

@@ -1,4 +1,4 @@
-package idemddb // the test looks at the transport
+package httpclient // the test looks at the transport
 
 import (
 	"context"
@@ -15,8 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // counting counts the writes to a connection.
@@ -55,7 +54,7 @@ func TestARequestIsOneWrite(t *testing.T) {
 
 	var writes atomic.Int64
 
-	client := HTTPClient().(inMemory)
+	client := New().(inMemory)
 	client.client = client.client.WithTransportOptions(func(tr *http.Transport) {
 		tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
@@ -71,7 +70,7 @@ func TestARequestIsOneWrite(t *testing.T) {
 
 	const requests = 20
 	for range requests {
-		if _, err := api.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: new("t"), Key: item{"pk": record.Text("k")}}); err != nil {
+		if _, err := api.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: new("t"), Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "k"}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,7 +110,7 @@ func TestTheEnvironmentsCertificatesAreUsed(t *testing.T) {
 				t.Fatal(err)
 			}
 
-			response, err := HTTPClient().Do(r)
+			response, err := New().Do(r)
 			if response != nil {
 				_ = response.Body.Close()
 			}

@@ -1,0 +1,93 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
+)
+
+const (
+	// targetTime is the longest time for sending to one target behind a completion: the answer should not wait longer for it.
+	targetTime = 2 * time.Second
+
+	// targetPause is how long a target that used up its time is not asked again, so that it does not delay all others.
+	targetPause = 10 * time.Second
+)
+
+// ErrNoSender is the answer for a message whose target has no sender.
+var ErrNoSender = errors.New("this process has no sender for the target")
+
+var errHangs = errors.New("the target did not answer in time just now")
+
+// Targets are the targets to which a process sends. They are safe for concurrent use.
+type Targets struct {
+	// Sender sends messages of the call with this tx to one target, and returns an answer for each of them.
+	Sender func(ctx context.Context, target, tx string, messages []record.Message) []error
+
+	Now func() time.Time // the clock of the records
+
+	hanging sync.Map // string, a target → time.Time until which it is not asked
+}
+
+// Send sends messages of the call with this tx, target by target, and returns an answer for each message.
+func (t *Targets) Send(ctx context.Context, tx string, messages []record.Message) []error {
+	answers := make([]error, len(messages))
+	indexes := map[string][]int{}
+
+	for i, m := range messages {
+		indexes[m.To] = append(indexes[m.To], i)
+	}
+
+	for target, own := range indexes {
+		part := make([]record.Message, len(own))
+		for i, index := range own {
+			part[i] = messages[index]
+		}
+
+		for i, answer := range t.sendTo(ctx, target, tx, part) {
+			answers[own[i]] = answer
+		}
+	}
+
+	return answers
+}
+
+// sendTo sends messages to one target, unless the target did not answer in time just now. It returns an answer for each.
+func (t *Targets) sendTo(ctx context.Context, target, tx string, messages []record.Message) []error {
+	if until, ok := t.hanging.Load(target); ok && time.Now().Before(until.(time.Time)) { //nolint:forcetypeassert // all are times
+		return slices.Repeat([]error{errHangs}, len(messages))
+	}
+
+	begun := time.Now()
+	answers, err := t.call(ctx, target, tx, messages)
+
+	if time.Since(begun) >= targetTime {
+		t.hanging.Store(target, time.Now().Add(targetPause))
+	}
+
+	if err != nil {
+		return slices.Repeat([]error{err}, len(messages))
+	}
+
+	return answers
+}
+
+// call calls a user's Sender, whose panic and whose wrong number of answers are errors.
+func (t *Targets) call(ctx context.Context, target, tx string, messages []record.Message) (answers []error, err error) {
+	ctx, cancel := context.WithTimeout(ctx, targetTime)
+	defer cancel()
+	defer panicerror.Catch("the sender", &err)
+
+	answers = t.Sender(ctx, target, tx, messages)
+	if len(answers) != len(messages) {
+		return nil, fmt.Errorf("the sender gave %d answers for %d messages", len(answers), len(messages))
+	}
+
+	return answers, nil
+}

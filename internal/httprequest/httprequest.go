@@ -1,0 +1,82 @@
+// Package httprequest reads what identifies a request of HTTP: its idempotency key, and what it asks for.
+package httprequest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/idemddb/go-idemddb/internal/problem"
+)
+
+// KeyHeader is the header that has the idempotency key.
+const KeyHeader = "Idempotency-Key"
+
+const maxKey = 255 // characters, without quotes
+
+// Key returns the idempotency key of a request; "" if the header is absent. Gateways join repeated headers with a comma, so a key has none.
+// Quotes around it, as the IETF's draft has them, do not count.
+func Key(header http.Header) (string, *problem.Details) {
+	values := header[KeyHeader]
+	if len(values) == 0 {
+		return "", nil
+	}
+
+	key, isOpened := strings.CutPrefix(values[0], `"`)
+	key, isClosed := strings.CutSuffix(key, `"`)
+
+	if len(values) > 1 || isOpened != isClosed || key == "" || len(key) > maxKey || strings.ContainsFunc(key, isForeign) {
+		return "", problem.KeyInvalid
+	}
+
+	return key, nil
+}
+
+// isForeign reports whether a character must not be in a key.
+func isForeign(c rune) bool { return c <= ' ' || c > '~' || c == ',' }
+
+// Read reads the whole body of a request and returns a copy of the request, with the same body for its handler, and a fingerprint of what it
+// asks for.
+func Read(w http.ResponseWriter, r *http.Request, maxBody int64) (copied *http.Request, fingerprint string, refusal *problem.Details) {
+	var body []byte
+
+	copied = r.WithContext(r.Context())
+
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
+			return nil, "", refusalOf(err)
+		}
+	}
+
+	copied.Body, copied.ContentLength, copied.TransferEncoding = http.NoBody, int64(len(body)), nil
+
+	if len(body) > 0 {
+		copied.Body = io.NopCloser(bytes.NewReader(body))
+	}
+
+	return copied, fingerprintOf(r, body), nil
+}
+
+func refusalOf(err error) *problem.Details {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return problem.BodyTooLarge.With(fmt.Sprintf("The body of a request may have at most %d bytes.", tooLarge.Limit))
+	}
+
+	return problem.BodyUnreadable
+}
+
+// fingerprintOf identifies what a request asks for. The order of the query's names does not count, that of the values of one name does. The
+// record stores a digest of it.
+func fingerprintOf(r *http.Request, body []byte) string {
+	query := r.URL.RawQuery
+	if values, err := url.ParseQuery(query); err == nil {
+		query = values.Encode() // sorted; a query that cannot be read counts as it is
+	}
+
+	return fmt.Sprintf("%q %q %q %q\n%s", r.Method, r.URL.EscapedPath(), query, r.Header["Content-Type"], body)
+}

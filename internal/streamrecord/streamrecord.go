@@ -1,0 +1,79 @@
+// Package streamrecord knows the records of a table's stream.
+package streamrecord
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// Item returns a text that names the item that a record is about. The item's key is in the record whatever the stream's view type is. All
+// records of a stream whose key cannot be read have one text.
+func Item(r events.DynamoDBEventRecord) (item string) {
+	item = r.EventSourceArn + "\n"
+
+	defer func() { _ = recover() }() // an attribute without a type panics when it is written
+
+	key, err := json.Marshal(r.Change.Keys)
+	if err != nil {
+		return item
+	}
+
+	return item + string(key)
+}
+
+// Copy returns a copy that shares nothing with the record.
+func Copy(r events.DynamoDBEventRecord) events.DynamoDBEventRecord {
+	r.Change.Keys, r.Change.NewImage, r.Change.OldImage = copyImage(r.Change.Keys), copyImage(r.Change.NewImage), copyImage(r.Change.OldImage)
+
+	if r.UserIdentity != nil {
+		r.UserIdentity = new(*r.UserIdentity)
+	}
+
+	return r
+}
+
+func copyImage(image map[string]events.DynamoDBAttributeValue) map[string]events.DynamoDBAttributeValue {
+	image = maps.Clone(image)
+	for name, value := range image {
+		image[name] = copyValue(value)
+	}
+
+	return image
+}
+
+// copyValue copies the values that a handler can change in place.
+func copyValue(v events.DynamoDBAttributeValue) events.DynamoDBAttributeValue {
+	if v.IsNull() {
+		return v
+	}
+
+	switch v.DataType() {
+	case events.DataTypeBinary:
+		return events.NewBinaryAttribute(bytes.Clone(v.Binary()))
+	case events.DataTypeBinarySet:
+		return events.NewBinarySetAttribute(copyEach(v.BinarySet(), bytes.Clone))
+	case events.DataTypeNumberSet:
+		return events.NewNumberSetAttribute(slices.Clone(v.NumberSet()))
+	case events.DataTypeStringSet:
+		return events.NewStringSetAttribute(slices.Clone(v.StringSet()))
+	case events.DataTypeList:
+		return events.NewListAttribute(copyEach(v.List(), copyValue))
+	case events.DataTypeMap:
+		return events.NewMapAttribute(copyImage(v.Map()))
+	default:
+		return v
+	}
+}
+
+func copyEach[V any](values []V, copied func(V) V) []V {
+	values = slices.Clone(values)
+	for i := range values {
+		values[i] = copied(values[i])
+	}
+
+	return values
+}
