@@ -123,7 +123,7 @@ func TestOutcomesOfMessagesAreMetrics(t *testing.T) {
 		var out bytes.Buffer
 
 		h := NewMetrics(&out, "Payments").Wrap(func(ctx context.Context, _ events.SQSEvent) (events.SQSEventResponse, error) {
-			ctx.Value(countsKey{}).(*counts).add(c.outcome, !c.deadLetter, c.deadLetter) //nolint:forcetypeassert // Wrap puts it there
+			ctx.Value(countsKey{}).(*counts).add(c.outcome, !c.deadLetter, c.deadLetter) //nolint:forcetypeassert // Wrap has put the counts into the context
 
 			return events.SQSEventResponse{}, nil
 		})
@@ -132,7 +132,7 @@ func TestOutcomesOfMessagesAreMetrics(t *testing.T) {
 		}
 
 		got := map[string]any{}
-		if err := json.Unmarshal(out.Bytes(), &got); err != nil { // one line, without the warning that Observe was never called
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil { // the output is one line, without the warning that Observe was never called
 			t.Fatalf("%q: %v\n%s", c.outcome, err, &out)
 		}
 

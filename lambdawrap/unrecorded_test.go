@@ -59,7 +59,7 @@ func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
 func TestARecordThatWasSentBeforeARefusalDoesNotEndIt(t *testing.T) {
 	t.Parallel()
 
-	for range 3 { // which of the goroutines of one instant runs first is by chance
+	for range 3 { // chance decides which of the goroutines of one instant runs first
 		bubble(t, &idemddb.Options{Single: true}, func(h *harness) {
 			h.opts.Workers = 2
 			g := &ledger{harness: h}

@@ -338,7 +338,7 @@ func TestLocalLeavesNothingAtTenMoments(t *testing.T) {
 			m.env = append(m.env, "SAM="+sam)
 			local := m.start(t, "./local.sh", "up")
 
-			<-time.After(after) // a moment, whatever happens in it
+			<-time.After(after) // the test waits a moment, whatever happens in it
 			local.interrupt(t)
 
 			if left := m.processes(t); len(left) > 0 {
