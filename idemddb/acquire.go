@@ -19,6 +19,7 @@ import (
 // acquisition is one call of Claim. All of its tries share the owner token.
 type acquisition struct {
 	store       *Store
+	batch       *Batch // nil for none
 	key         string
 	partition   string
 	token       string
@@ -66,20 +67,23 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		return nil, nil, keyError("claim", key, errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic"))
 	}
 
-	a, err := s.newAcquisition(ctx, key, opts)
+	a, err := s.newAcquisition(ctx, b, key, opts)
 	if err != nil {
 		return nil, nil, keyError("claim", key, err)
 	}
 
 	a.deadline = leaseBound(ctx)
 
-	if !a.cached() {
+	switch {
+	case s.opts.Cache > 0 && a.cached():
+	case ctx.Value(heldKey{s, a.partition}) != nil && a.isNested(ctx):
+	default:
 		a.askTrace(ctx)
-		a.wait(ctx, opts.Wait, func() { a.try(ctx, b) })
+		a.wait(ctx, opts.Wait, func() { a.try(ctx) })
 	}
 
 	if a.record != nil {
-		a.useRecord(ctx, b)
+		a.useRecord(ctx)
 	}
 
 	s.opts.Observe(ctx, a.event())
@@ -89,9 +93,9 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 
 // useRecord does what the record that answers asks for, if there is one: it sends the messages that were left in it, and reads its result,
 // unless the caller does not need it.
-func (a *acquisition) useRecord(ctx context.Context, b *Batch) {
+func (a *acquisition) useRecord(ctx context.Context) {
 	if a.record != nil && a.unsentRecord != nil {
-		a.sendLeft(ctx, b)
+		a.sendLeft(ctx)
 	}
 
 	if a.record == nil || a.skipResult {
@@ -104,11 +108,11 @@ func (a *acquisition) useRecord(ctx context.Context, b *Batch) {
 }
 
 // newAcquisition returns ErrBadKey for a key that no record can have.
-func (s *Store) newAcquisition(ctx context.Context, key string, opts *ClaimOptions) (*acquisition, error) {
+func (s *Store) newAcquisition(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*acquisition, error) {
 	partition, err := s.partition(key)
 
 	return &acquisition{
-		store: s, key: key, partition: partition, fingerprint: storedFingerprint(opts.Fingerprint), token: newToken(requestID(ctx)),
+		store: s, batch: b, key: key, partition: partition, fingerprint: storedFingerprint(opts.Fingerprint), token: newToken(requestID(ctx)),
 		redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}, err
 }
@@ -129,11 +133,11 @@ func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func())
 }
 
 // try asks for the claim until it has an answer or its time is over.
-func (a *acquisition) try(ctx context.Context, b *Batch) {
+func (a *acquisition) try(ctx context.Context) {
 	p := retry.Policy{Pause: claimCap}
-	p.End, a.answers = b.giveUpTime(ctx, a.store.opts.ClaimPatience)
+	p.End, a.answers = a.batch.giveUpTime(ctx, a.store.opts.ClaimPatience)
 
-	if isOver := a.repeat(ctx, p, func() { a.ask(ctx, b, p) }); isOver {
+	if isOver := a.repeat(ctx, p, func() { a.ask(ctx, p) }); isOver {
 		a.err = errors.Join(a.err, context.Cause(ctx))
 	}
 }
@@ -200,17 +204,17 @@ func earliest(ctx context.Context, limit time.Duration) time.Time {
 }
 
 // ask sends the claim and does what its answer asks for.
-func (a *acquisition) ask(ctx context.Context, b *Batch, p retry.Policy) {
+func (a *acquisition) ask(ctx context.Context, p retry.Policy) {
 	a.insert, a.turns = !a.redelivered, 0
 
-	if err := a.store.send(ctx, b, a.key, p, a); err != nil {
-		b.answered(!retry.IsTransient(err), a.answers)
+	if err := a.store.send(ctx, a.batch, a.key, p, a); err != nil {
+		a.batch.answered(!retry.IsTransient(err), a.answers)
 		a.err = keyError("claim", a.key, a.store.explain(err))
 
 		return
 	}
 
-	b.answered(true, a.answers)
+	a.batch.answered(true, a.answers)
 
 	if a.err != nil {
 		a.follow(ctx, p, a.recreate)

@@ -29,12 +29,14 @@ type Batch struct {
 	answers   int  // claims that DynamoDB has answered
 	exhausted bool // a claim had no answer in Options.ClaimPatience, and DynamoDB has answered none since that claim began
 
-	commits     []*waitingCommit // commits that wait for a transaction
+	commits     []*committing // commits that wait for a transaction
 	commitTimer *time.Timer      // not nil while they wait
 }
 
 // Batch returns a Batch for the claims of one invocation.
 func (s *Store) Batch() *Batch {
+	s.mustExist()
+
 	b := &Batch{store: s}
 	if s.shared != nil {
 		b.queue = &groupcommit.Queue{Client: s.shared}

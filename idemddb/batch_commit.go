@@ -21,14 +21,6 @@ const (
 	commitWait     = 100 * time.Millisecond // how long the first commit waits for others: a crash meanwhile repeats handlers, not effects
 )
 
-// waitingCommit is a commit in a Batch.
-type waitingCommit struct {
-	*committing
-
-	answer chan error // gets one value: a panic of the client, or nil when the commit has ended or alone is set
-	alone  bool       // the commit must be sent by a transaction of its own
-}
-
 // FlushCommits sends the commits of [Work.Settle] that wait for others. They share a transaction of up to 25 keys and 100 items, none of
 // them twice. A commit waits until FlushCommits is called, until 25 commits wait, or until 0.1 s is over. A wrapper calls FlushCommits when
 // no other commit will come soon.
@@ -39,34 +31,20 @@ func (b *Batch) FlushCommits(ctx context.Context) {
 	b.flushCommits(context.WithoutCancel(ctx))
 }
 
-// enqueue makes a commit wait for others. The returned function waits for its end.
-func (b *Batch) enqueue(ctx context.Context, c *committing) (wait func(context.Context)) {
-	w := &waitingCommit{committing: c, answer: make(chan error, 1)}
+// enqueue makes a commit wait for others. Its answer comes by committing.answer.
+func (b *Batch) enqueue(ctx context.Context, c *committing) {
+	c.answer = make(chan error, 1)
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	b.commits = append(b.commits, w)
+	b.commits = append(b.commits, c)
 
 	switch {
 	case len(b.commits) >= commitMessages:
 		b.flushCommits(context.WithoutCancel(ctx))
 	case b.commitTimer == nil:
 		b.commitTimer = time.AfterFunc(commitWait, func() { b.FlushCommits(ctx) })
-	}
-
-	return w.await
-}
-
-// await waits for the answer to a commit, and sends the commit by a transaction of its own if it must be sent alone. If the client has
-// panicked, await panics, too.
-func (w *waitingCommit) await(ctx context.Context) {
-	if err := <-w.answer; err != nil {
-		panic(err)
-	}
-
-	if w.alone {
-		w.run(ctx)
 	}
 }
 
@@ -95,21 +73,21 @@ func (b *Batch) flushCommits(ctx context.Context) {
 }
 
 // takeCommits returns the first commits that fit into one transaction, and the rest.
-func takeCommits(s *Store, waiting []*waitingCommit) (group, rest []*waitingCommit) {
+func takeCommits(s *Store, waiting []*committing) (group, rest []*committing) {
 	var (
 		seen    = map[string]bool{}
 		items   int
 		results int
 	)
 
-	for _, w := range waiting {
-		ids := s.identities(w.partition, w.effects.Items)
-		more := 1 + len(w.effects.Items)
-		result := transactitem.ValueSize(w.value)
+	for _, c := range waiting {
+		ids := s.identities(c.partition, c.effects.Items)
+		more := 1 + len(c.effects.Items)
+		result := transactitem.ValueSize(c.value)
 		isFull := len(group) == commitMessages || items+more > commitItems || results+result > commitResults && len(group) > 0
 
 		if isFull || slices.ContainsFunc(ids, func(id string) bool { return id != "" && seen[id] }) {
-			rest = append(rest, w)
+			rest = append(rest, c)
 
 			continue
 		}
@@ -118,19 +96,19 @@ func takeCommits(s *Store, waiting []*waitingCommit) (group, rest []*waitingComm
 			seen[id] = true
 		}
 
-		group, items, results = append(group, w), items+more, results+result
+		group, items, results = append(group, c), items+more, results+result
 	}
 
 	return group, rest
 }
 
 // runCommits sends a group of commits until each has its answer. The writers wait for it, so it outlives none of them.
-func (b *Batch) runCommits(ctx context.Context, group []*waitingCommit) {
+func (b *Batch) runCommits(ctx context.Context, group []*committing) {
 	failure := groupcommit.ErrExited
 
 	defer func() {
-		for _, w := range group {
-			w.answer <- failure
+		for _, c := range group {
+			c.answer <- failure
 		}
 	}()
 	defer panicerror.Catch(groupcommit.TheClient, &failure)
@@ -143,14 +121,14 @@ func (b *Batch) runCommits(ctx context.Context, group []*waitingCommit) {
 
 // expectRemovals makes the commits that have messages members of the batch: their messages are sent now, and the writes that remove the
 // sent messages wait for each other.
-func (b *Batch) expectRemovals(group []*waitingCommit) {
+func (b *Batch) expectRemovals(group []*committing) {
 	if b.queue == nil {
 		return
 	}
 
-	for _, w := range group {
-		if !w.alone && w.err == nil && w.record == nil && len(w.done.Outbox) > 0 {
-			w.isMember = true
+	for _, c := range group {
+		if !c.alone && c.err == nil && c.record == nil && len(c.done.Outbox) > 0 {
+			c.isMember = true
 			b.queue.Join()
 		}
 	}
@@ -158,28 +136,28 @@ func (b *Batch) expectRemovals(group []*waitingCommit) {
 
 // commitTogether sends the group in one transaction. Commits that are refused have their answers. The others are sent once more together,
 // and then each alone.
-func (b *Batch) commitTogether(ctx context.Context, group []*waitingCommit) {
+func (b *Batch) commitTogether(ctx context.Context, group []*committing) {
 	ctx, p, cancel := b.store.settleContext(ctx)
 	defer cancel()
 
 	p.Denied = 0 // the answer to each commit alone is more specific
 
-	for _, w := range b.sendTogether(ctx, p, group) {
-		w.alone = true
+	for _, c := range b.sendTogether(ctx, p, group) {
+		c.alone = true
 	}
 }
 
 // sendTogether sends transactions of the commits that have no answer yet, until they are cancelled too often. It returns the commits that
 // have no answer then.
-func (b *Batch) sendTogether(ctx context.Context, p retry.Policy, open []*waitingCommit) []*waitingCommit {
+func (b *Batch) sendTogether(ctx context.Context, p retry.Policy, open []*committing) []*committing {
 	for cancels := 0; len(open) > 1 && cancels < transact.MaxTogether; {
 		t, answers := newTogether(b.store, open)
 		t.Cancels = cancels
 		err := t.Send(ctx, p)
 		cancels = t.Cancels
 
-		for _, w := range open {
-			w.unknown = t.Unknown
+		for _, c := range open {
+			c.unknown = t.Unknown
 		}
 
 		switch {
@@ -196,13 +174,13 @@ func (b *Batch) sendTogether(ctx context.Context, p retry.Policy, open []*waitin
 }
 
 // newTogether returns one transaction of several commits, and the part of each commit in it.
-func newTogether(s *Store, open []*waitingCommit) (*transact.Transaction, []*transact.Part) {
+func newTogether(s *Store, open []*committing) (*transact.Transaction, []*transact.Part) {
 	t := &transact.Transaction{Client: s.transactions}
 
 	answers := make([]*transact.Part, len(open))
-	for i, w := range open {
-		t.Unknown = t.Unknown || w.unknown
-		answers[i] = t.Add(w.recordItem(), w.effects.Items)
+	for i, c := range open {
+		t.Unknown = t.Unknown || c.unknown
+		answers[i] = t.Add(c.recordItem(), c.effects.Items)
 	}
 
 	return t, answers
@@ -210,18 +188,18 @@ func newTogether(s *Store, open []*waitingCommit) (*transact.Transaction, []*tra
 
 // readAnswers gives the refused commits their answers, and returns the others. A commit whose record changed meanwhile begins anew, in a
 // transaction of its own.
-func readAnswers(ctx context.Context, p retry.Policy, group []*waitingCommit, answers []*transact.Part) (left []*waitingCommit) {
-	for i, w := range group {
+func readAnswers(ctx context.Context, p retry.Policy, group []*committing, answers []*transact.Part) (left []*committing) {
+	for i, c := range group {
 		if !answers[i].IsRefused() {
-			left = append(left, w)
+			left = append(left, c)
 
 			continue
 		}
 
-		w.readAnswer(answers[i], nil)
-		w.follow(ctx, p, w.recreate)
+		c.readAnswer(answers[i], nil)
+		c.follow(ctx, p, c.commitAnew)
 
-		w.alone = errors.Is(w.err, errChanged)
+		c.alone = errors.Is(c.err, errChanged)
 	}
 
 	return left

@@ -1,6 +1,7 @@
 package idemddb_test
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -92,6 +93,38 @@ func BenchmarkFirstRun(b *testing.B) {
 
 		report(b, db, n)
 	})
+}
+
+// BenchmarkDo shows what it costs to keep the value of the work, beside BenchmarkFirstRun.
+func BenchmarkDo(b *testing.B) {
+	lines := make([]string, 1000)
+	for i := range lines {
+		lines[i] = "line " + strconv.Itoa(i)
+	}
+
+	for _, value := range []receipt{{ID: 7, Text: "paid"}, {ID: 7, Text: "paid", Lines: lines}} {
+		b.Run(strconv.Itoa(len(value.Lines))+" lines", func(b *testing.B) {
+			db, client := benchDB(b)
+
+			s, err := idemddb.New(client, "records", "bench", nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+
+			db.ResetRequests()
+
+			n := 0
+			for b.Loop() {
+				n++
+
+				if _, err := idemddb.Do(b.Context(), s, strconv.Itoa(n), nil, func(context.Context) (receipt, error) { return value, nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+
+			report(b, db, n)
+		})
+	}
 }
 
 func BenchmarkDuplicate(b *testing.B) {

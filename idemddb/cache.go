@@ -9,8 +9,8 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 )
 
-// keep keeps a copy of a completed record in memory, because it does not change until its retention ends.
-func (s *Store) keep(partition string, rec *record.Stored) {
+// keepRecord keeps a copy of a completed record in memory, because it does not change until its retention ends.
+func (s *Store) keepRecord(partition string, rec *record.Stored) {
 	if s.opts.Cache == 0 {
 		return
 	}
@@ -21,6 +21,12 @@ func (s *Store) keep(partition string, rec *record.Stored) {
 	}
 
 	s.cache.Add(partition, &kept)
+}
+
+// keepRecord keeps what a completion of the claim has left in the record.
+func (c *Claim) keepRecord(done *record.Stored) {
+	done.Fence, done.Attempts, done.Trace, done.Fingerprint = new(c.fence), c.attempt, c.trace, new(c.fingerprint)
+	c.store.keepRecord(c.partition, done)
 }
 
 // cached looks the key up in memory. It returns false if there is no record, or if its retention has ended.

@@ -81,6 +81,8 @@ type Claim struct {
 // is sent again until Options.ClaimPatience or ctx ends. If the key is completed and Options.Results cannot read its result now, that
 // is an error, too; a result that is not the one of the record is ErrCorrupt.
 func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
+	s.mustExist()
+
 	return s.acquire(ctx, nil, key, opts)
 }
 

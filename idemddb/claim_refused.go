@@ -40,7 +40,7 @@ func (a *acquisition) conflict(found item) {
 		a.record, a.result, a.unsentRecord = answerOf(rec, a.key), rec.Result, rec
 	case rec.State == record.Completed:
 		a.record, a.result = answerOf(rec, a.key), rec.Result
-		s.keep(a.partition, rec)
+		s.keepRecord(a.partition, rec)
 	case rec.State == record.Failed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
 	case !rec.LeaseOver(now, s.opts.ClockSkew):

@@ -26,9 +26,17 @@ const minCommitRetention = time.Hour
 // perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if it is below
 // one hour; and ErrBadEffects, with nothing sent.
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
-	c, err := s.newCommit(ctx, key, opts)
+	s.mustExist()
+
+	c, err := s.newCommit(ctx, nil, key, opts)
 	if err != nil {
 		return nil, err
+	}
+
+	if !s.disabled && c.isNested(ctx) {
+		s.opts.Observe(ctx, c.event())
+
+		return nil, c.err
 	}
 
 	e = Effects{Items: transactitem.Copy(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
@@ -36,51 +44,66 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return nil, keyError("commit", key, err)
 	}
 
-	return c.start(ctx, nil, result, nil, e)()
+	c.start(ctx, result, nil, e)
+
+	return c.finish(ctx)
 }
 
-// start begins the commit and returns the function that waits for its end. In a batch the commit waits for others from now on. omitted
-// says why there is no result, if the work had one.
-func (c *committing) start(
-	ctx context.Context, b *Batch, result []byte, omitted error, e Effects,
-) (wait func() (*Record, error)) {
+// committing is one call of Commit, or one run of work without a claim: an acquisition whose write also completes the key.
+type committing struct {
+	acquisition
+
+	tx      string
+	effects Effects
+	value   types.AttributeValue // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
+	omitted error                // why the result is omitted
+	done    record.Stored        // as it was committed
+	maxWait time.Duration        // ClaimOptions.Wait
+	known   bool                 // the record in memory answers
+	sent    bool                 // a transaction of its own was sent
+	unknown bool                 // an earlier transaction had no answer, so it may be applied yet
+
+	// A commit that waits for others of its batch.
+	answer   chan error // nil for one that does not wait; gets one value: a panic of the client, or nil when the commit has ended or alone is set
+	alone    bool       // it must be sent by a transaction of its own
+	isMember bool       // it was committed together with others, and the removals of their messages share a request
+}
+
+// start begins the commit. In a batch it waits for others from now on. omitted says why there is no result, if the work had one.
+func (c *committing) start(ctx context.Context, result []byte, omitted error, e Effects) {
 	s := c.store
-	if s.disabled {
-		return func() (*Record, error) { return nil, s.writeUnclaimed(ctx, c.key, e) }
+	c.effects, c.omitted = e, omitted
+
+	if c.known = !s.disabled && c.cached(); c.known || s.disabled {
+		return
 	}
 
-	c.effects = e
+	c.askTrace(ctx)
 
-	if !c.cached() {
-		c.askTrace(ctx)
-
-		if result != nil || omitted != nil {
-			c.value, omitted = s.resultValue(ctx, owner{partition: c.partition, token: c.token}, result, omitted, e)
-		}
-
-		c.next = c.run
-		if b != nil && !c.redelivered {
-			c.next = b.enqueue(ctx, c)
-		}
+	if result != nil || omitted != nil {
+		c.value, c.omitted = s.resultValue(ctx, owner{partition: c.partition, token: c.token}, result, omitted, e)
 	}
 
-	return func() (*Record, error) { return c.finish(ctx, b, omitted) }
+	if c.batch != nil && !c.redelivered {
+		c.batch.enqueue(ctx, c)
+	}
 }
 
-// finish waits for the end of a commit and returns its answer.
-func (c *committing) finish(ctx context.Context, b *Batch, omitted error) (*Record, error) {
-	if c.next != nil {
-		c.wait(ctx, c.maxWait, func() {
-			c.next(ctx)
-			c.next = c.run // alone from now on: the batch has ended when another worker is waited for
-		})
+// finish waits for the end of the commit and returns its answer.
+func (c *committing) finish(ctx context.Context) (*Record, error) {
+	if c.store.disabled {
+		return nil, c.store.writeUnclaimed(ctx, c.key, c.effects)
+	}
+
+	if !c.known {
+		c.wait(ctx, c.maxWait, func() { c.try(ctx) })
 	}
 
 	if c.isMember {
-		defer b.queue.Leave(ctx)
+		defer c.batch.queue.Leave(ctx)
 	}
 
-	c.useRecord(ctx, b)
+	c.useRecord(ctx)
 
 	if c.record != nil || c.err != nil {
 		c.store.opts.Observe(ctx, c.event())
@@ -88,26 +111,27 @@ func (c *committing) finish(ctx context.Context, b *Batch, omitted error) (*Reco
 		return c.record, c.err
 	}
 
-	return nil, c.after(ctx, b, omitted)
+	return nil, c.after(ctx)
 }
 
-// committing is one call of Commit: an acquisition whose write also completes the key.
-type committing struct {
-	acquisition
+// try waits for the answer of the batch, or commits the key by a transaction of its own. It does so in each further try, because the batch
+// has ended when another worker is waited for. If the client has panicked in the batch, try panics, too.
+func (c *committing) try(ctx context.Context) {
+	if c.answer != nil {
+		err := <-c.answer
+		if c.answer = nil; err != nil {
+			panic(err)
+		}
 
-	tx      string
-	effects Effects
-	maxWait time.Duration         // ClaimOptions.Wait
-	next    func(context.Context) // makes the next try; nil if the key is known to be completed
-	value   types.AttributeValue  // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
-	done    record.Stored         // as it was committed
-	sent    bool                  // a transaction of its own was sent
-	unknown bool                  // an earlier transaction had no answer, so it may be applied yet
+		if !c.alone {
+			return
+		}
+	}
 
-	isMember bool // of its batch: it was committed together with others, and the removals of their messages share a request
+	c.run(ctx)
 }
 
-func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (*committing, error) {
+func (s *Store) newCommit(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*committing, error) {
 	if s.opts.Retention < minCommitRetention {
 		return nil, fmt.Errorf("idemddb: commit: Options.Retention: must be at least %v, is %v", minCommitRetention, s.opts.Retention)
 	}
@@ -116,7 +140,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 		opts = &ClaimOptions{}
 	}
 
-	a, err := s.newAcquisition(ctx, key, opts)
+	a, err := s.newAcquisition(ctx, b, key, opts)
 	if err != nil && !s.disabled {
 		return nil, keyError("commit", key, err)
 	}
@@ -135,7 +159,7 @@ func (c *committing) run(ctx context.Context) {
 
 	c.repeat(ctx, p, func() {
 		c.send(ctx, p, c.recordItem())
-		c.follow(ctx, p, c.recreate)
+		c.follow(ctx, p, c.commitAnew)
 	})
 }
 
@@ -155,7 +179,7 @@ func (c *committing) send(ctx context.Context, p retry.Policy, record *types.Tra
 // recordItem returns the part of the transaction that writes the record: it claims and completes the key.
 func (c *committing) recordItem() *types.TransactWriteItem {
 	s := c.store
-	c.done = s.completion(c.tx, c.effects, c.value)
+	c.done = s.completion(c.tx, outboxOf(c.effects.Messages), c.value)
 	c.last = stamp{now: time.UnixMilli(c.done.Done)}
 
 	set := updateWith(&c.done, updateCommit) + s.expr.setTrace
@@ -198,10 +222,10 @@ func (c *committing) recognizes(found item) bool {
 	return true
 }
 
-// recreate commits a record past its retention by a whole new record in its place.
-func (c *committing) recreate(ctx context.Context, p retry.Policy, old *record.Stored) {
+// commitAnew commits a record past its retention by a whole new record in its place.
+func (c *committing) commitAnew(ctx context.Context, p retry.Policy, old *record.Stored) {
 	s := c.store
-	c.done = s.completion(c.tx, c.effects, c.value)
+	c.done = s.completion(c.tx, outboxOf(c.effects.Messages), c.value)
 	c.last = stamp{now: time.UnixMilli(c.done.Done), lease: time.UnixMilli(c.done.Done)}
 
 	stored := c.newRecord(c.fenceAfter(old))
@@ -220,20 +244,20 @@ func (c *committing) recreate(ctx context.Context, p retry.Policy, old *record.S
 }
 
 // after follows a commit: its messages are sent, and its event is emitted.
-func (c *committing) after(ctx context.Context, b *Batch, omitted error) error {
-	c.store.opts.Observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: omitted})
+func (c *committing) after(ctx context.Context) error {
+	c.store.opts.Observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: c.omitted})
 
 	if len(c.done.Outbox) > 0 {
 		c.done.Token = &c.token
 
-		if err := c.store.sendNow(ctx, b, c.key, c.partition, &c.done); err != nil {
+		if err := c.store.sendNow(ctx, c.batch, c.key, c.partition, &c.done); err != nil {
 			return err
 		}
 	}
 
-	if omitted == nil {
+	if c.omitted == nil {
 		return nil
 	}
 
-	return keyError("commit", c.key, omitted)
+	return keyError("commit", c.key, c.omitted)
 }

@@ -66,7 +66,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	var done record.Stored // as the last try leaves it, for the cache
 
 	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: transactitem.ValueSize(result) > batchResult, build: func() write {
-		done = c.completion("", Effects{}, result)
+		done = s.completion("", nil, result)
 
 		return write{c.partition, condHeld, updateWith(&done, updateComplete) + updateDropError, s.addValues(&done, c.partition, c.heldValues())}
 	}, matches: func(rec *record.Stored) bool {
@@ -80,23 +80,15 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	}})
 
 	switch {
-	case s.disabled:
+	case s.disabled, err == nil && s.opts.Cache == 0:
 	case err == nil:
-		s.keep(c.partition, &done)
+		c.keepRecord(&done)
 	case !errors.Is(err, ErrFenced):
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
 		s.opts.Observe(ctx, c.event(Unrecorded, err))
 	}
 
 	return err
-}
-
-// completion is what a completion of the claim leaves in the record.
-func (c *Claim) completion(tx string, e Effects, result types.AttributeValue) record.Stored {
-	done := c.store.completion(tx, e, result)
-	done.Fence, done.Attempts, done.Trace, done.Fingerprint = new(c.fence), c.attempt, c.trace, new(c.fingerprint)
-
-	return done
 }
 
 // Release gives the claim back: the key may be claimed again at once. If cause is not nil, its text (the first 256 bytes) is kept as

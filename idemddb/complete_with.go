@@ -53,7 +53,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	write, p, cancel := s.settleContext(ctx)
 	defer cancel()
 
-	done := c.completion(newTx(), e, result)
+	done := s.completion(newTx(), outboxOf(e.Messages), result)
 	answer, err := c.sendCommit(write, p, &done, e.Items, leaseBound(ctx))
 
 	switch {
@@ -131,7 +131,7 @@ func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted erro
 	c.store.opts.Observe(ctx, c.event(Completed, omitted))
 
 	if len(done.Outbox) == 0 {
-		c.store.keep(c.partition, done)
+		c.keepRecord(done)
 
 		return nil
 	}

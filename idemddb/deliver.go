@@ -63,13 +63,13 @@ func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, re
 
 // sendLeft sends the messages of a completed record that its own process has not sent for a while. If they must be sent before the key is
 // answered, the error of sending them is the answer.
-func (a *acquisition) sendLeft(ctx context.Context, b *Batch) {
+func (a *acquisition) sendLeft(ctx context.Context) {
 	var err error
 
 	if s := a.store; s.opts.Now().Sub(time.UnixMilli(a.unsentRecord.Done)) < unsentAfter {
 		err = s.unsent(ctx, a.key, nil)
 	} else {
-		err = s.sendNow(ctx, b, a.key, a.partition, a.unsentRecord)
+		err = s.sendNow(ctx, a.batch, a.key, a.partition, a.unsentRecord)
 	}
 
 	if err != nil {

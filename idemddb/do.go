@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/idemddb/go-idemddb/internal/exactjson"
 )
@@ -15,7 +16,8 @@ import (
 // if the claim is lost. If fn fails, panics or ends its goroutine, the claim is released, and the next call runs fn again. An error that
 // is marked permanent, as by lambdawrap.Permanent, ends the key for good instead: later calls are ErrFailed.
 //
-// A value that JSON cannot carry, such as one with text that is not UTF-8, is not kept, and never replayed as another one.
+// A value that JSON cannot carry is not kept: text that is not UTF-8, or what an interface holds (any excepted). Fields that encoding/json
+// leaves out, because they are unexported or have the tag `json:"-"`, are zero in what later calls return.
 //
 // A caller that only writes `return err` never repeats finished work. If fn succeeded, the error is nil also if its value could not be
 // kept, its completion did not get through, or its record was deleted meanwhile; an [Event] reports it. A later call then returns a zero
@@ -26,6 +28,8 @@ import (
 // fn, if fn ran and another worker holds the key and has not completed it; ErrResultOmitted; ErrCorrupt also for a stored value that
 // does not decode as T.
 //
+// fn must not call Do or Claim for its own key. Such a call is ErrInProgress at once, without a request. Do panics for a nil s or fn.
+//
 // What fn stages with [Stage] is written in one transaction with the completion. Then fn succeeded only if that is committed: the
 // errors are also ErrUncommitted, *EffectError or what Effects.Refused makes of it, and ErrUnsent.
 func Do[T any](
@@ -35,6 +39,10 @@ func Do[T any](
 		with ClaimOptions
 		zero T
 	)
+
+	if fn == nil {
+		panic("idemddb: fn: must not be nil")
+	}
 
 	if opts != nil {
 		with = *opts
@@ -52,16 +60,12 @@ func Do[T any](
 
 	value, err := run(ctx, work, fn)
 
-	var (
-		result  []byte
-		omitted error
-	)
-
+	var result []byte
 	if err == nil {
-		result, omitted = exactjson.Marshal(value)
+		result, work.omitted = exactjson.Marshal(value)
 	}
 
-	switch e = work.beginSettle(ctx, result, omitted, err)(); {
+	switch e = work.Settle(ctx, result, err); {
 	case e.BySelf:
 		return value, err
 	case e.Record != nil:
@@ -114,7 +118,7 @@ func replay[T any](rec *Record, opts *ClaimOptions) (T, error) {
 	if err := exactjson.Unmarshal(rec.Result, &value); err != nil {
 		var zero T
 
-		return zero, keyError("replay", rec.Key, fmt.Errorf("%w: its result is not a %T: %w", ErrCorrupt, zero, err))
+		return zero, keyError("replay", rec.Key, fmt.Errorf("%w: its result is not a %v: %w", ErrCorrupt, reflect.TypeFor[T](), err))
 	}
 
 	return value, nil

@@ -12,7 +12,8 @@ import (
 // any other error the outcome is unknown: the write may have been applied. It is safe to repeat the call. A claim that was lost
 // this way ends with its lease.
 var (
-	// ErrInProgress: nothing was written; another worker holds the key. Retry after [InProgressError].Until.
+	// ErrInProgress: nothing was written; another worker holds the key, or the work does that runs with the context of the call. Retry
+	// after [InProgressError].Until.
 	ErrInProgress = errors.New("in progress")
 
 	// ErrFenced: the work ran and the write that settles it was refused, because another worker has taken the key over, because the
@@ -87,10 +88,16 @@ type InProgressError struct {
 
 	// Holder is the Lambda request id of the other worker, to find its logs; "" if it claimed the key outside of Lambda.
 	Holder string
+
+	isNested bool // the work whose context the call has holds the key
 }
 
 // Error names the key by its hash, and the end of the lease.
 func (e *InProgressError) Error() string {
+	if e.isNested {
+		return fmt.Sprintf("idemddb: key %s is in progress: this context holds it itself; a nested call needs a key of its own", KeyHash(e.Key))
+	}
+
 	return fmt.Sprintf("idemddb: key %s is in progress until %s", KeyHash(e.Key), e.Until.UTC().Format(time.RFC3339Nano))
 }
 
@@ -160,10 +167,13 @@ func (e *FailedError) Error() string {
 func (*FailedError) Unwrap() error { return ErrFailed }
 
 // IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil. If it is, acknowledge the
-// message. It is the one rule for callers of Complete, for [Do] and for wrappers. It is true also if the completion is not recorded,
-// because the work has succeeded, and would be done twice if it ran again. It is false if another worker holds the key and has not
-// completed it, so that the key still needs that worker, or if the record is unreadable. Work with staged effects is done only if the key
-// is completed, because they have not happened otherwise. For an error that no completion returns it is false.
+// message. It is the one rule for callers of Complete and CompleteWith, for [Do] inside of itself and for wrappers. It does not read errors
+// that Do returned: they may be those of the work, which may wrap ErrUnrecorded of another key.
+//
+// It is true also if the completion is not recorded, because the work has succeeded, and would be done twice if it ran again. It is false
+// if another worker holds the key and has not completed it, so that the key still needs that worker, or if the record is unreadable. Work
+// with staged effects is done only if the key is completed, because they have not happened otherwise. For an error that no completion
+// returns it is false.
 func IsDone(err error) bool {
 	fenced, ok := errors.AsType[*FencedError](err)
 

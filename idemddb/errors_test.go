@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -66,6 +67,30 @@ func TestTheStepsOfTheDocsReportFailedWorkAndAcknowledgeFinishedWork(t *testing.
 			return nil
 		}))
 	})
+}
+
+// The texts stand in logs. They show the hash of the key, which stands in a field.
+func TestTheTextsOfTheErrorsSayWhoHasTheKey(t *testing.T) {
+	t.Parallel()
+
+	const key = "payment-1"
+
+	until := time.Date(2026, 1, 2, 12, 0, 30, 0, time.UTC)
+
+	for want, err := range map[string]error{
+		" is in progress until 2026-01-02T12:00:30Z":                              &idemddb.InProgressError{Key: key, Until: until},
+		" failed for good (attempts: 2): account is closed":                       &idemddb.FailedError{Key: key, Cause: "account is closed", Attempts: 2},
+		": claim with fencing token 7 is fenced, the key has fencing token 8 now": &idemddb.FencedError{Key: key, Held: 7, Current: 8},
+		": claim with fencing token 7 is fenced, completed with fencing token 8": &idemddb.FencedError{
+			Key: key, Held: 7, Current: 8, Record: &idemddb.Record{Fence: 8},
+		},
+		": claim with fencing token 7 is fenced, it was settled before": &idemddb.FencedError{Key: key, Held: 7, Current: 7},
+		": claim with fencing token 7 is fenced, its record is gone":    &idemddb.FencedError{Key: key, Held: 7, Current: 0},
+	} {
+		if want = "idemddb: key sha256:a-IBemZtKSDe" + want; err.Error() != want {
+			t.Errorf("got %q, want %q", err, want)
+		}
+	}
 }
 
 // An operator searches the log for the hash that stands there.

@@ -29,7 +29,7 @@ func ExampleBatch() {
 				return
 			}
 
-			if err := claim.Complete(ctx, []byte("receipt")); err != nil {
+			if err := claim.Complete(ctx, []byte("receipt")); !idemddb.IsDone(err) {
 				fmt.Println(err)
 			}
 		})
@@ -151,7 +151,7 @@ func ExampleStore_Batch() {
 		case record != nil:
 			fmt.Printf("paid before: %s\n", record.Result)
 		default:
-			if err := claim.Complete(ctx, []byte("receipt 1")); err != nil {
+			if err := claim.Complete(ctx, []byte("receipt 1")); !idemddb.IsDone(err) {
 				fmt.Println(err)
 			}
 		}
@@ -187,7 +187,7 @@ func ExampleOptions_single() {
 				return
 			}
 
-			if err := claim.Complete(ctx, nil); err != nil {
+			if err := claim.Complete(ctx, nil); !idemddb.IsDone(err) {
 				fmt.Println(err)
 			}
 		})
@@ -225,13 +225,13 @@ func ExampleOptions_claimPatience() {
 	store, aws := inMemory(&idemddb.Options{ClaimPatience: 50 * time.Millisecond})
 	aws.outage()
 
-	claim, record, err := store.Claim(context.Background(), "payment-1", nil)
-	if claim != nil || record != nil {
-		fmt.Println("the claim was answered")
-	}
-
+	receipt, err := idemddb.Do(context.Background(), store, "payment-1", nil, charge)
 	if err != nil {
 		fmt.Println("come back later")
+
+		return
 	}
+
+	fmt.Println(receipt)
 	// Output: come back later
 }

@@ -95,7 +95,7 @@ func ExampleClaim() {
 		default:
 			fmt.Println("attempt", claim.Attempt(), "until", claim.Deadline().UTC())
 
-			if err := claim.Complete(ctx, []byte("receipt 1")); err != nil {
+			if err := claim.Complete(ctx, []byte("receipt 1")); !idemddb.IsDone(err) {
 				fmt.Println(err)
 			}
 		}

@@ -53,33 +53,34 @@ func ExampleClaim_Keep() {
 	ctx := context.Background()
 	store, _ := inMemory(nil)
 
-	claim, record, err := store.Claim(ctx, "payment-1", nil)
-	if err != nil || record != nil {
-		fmt.Println("in progress, or paid before:", err)
+	pay := func(key string) error {
+		claim, record, err := store.Claim(ctx, key, nil)
+		if err != nil || record != nil {
+			return err // nil: paid before
+		}
+		defer claim.Release(ctx, nil) // does nothing once the claim is settled
 
-		return
+		work, stop := claim.Keep(ctx)
+		receipt, err := charge(work)
+		stop()
+
+		if err != nil {
+			return errors.Join(err, claim.Release(ctx, err))
+		}
+
+		if err := claim.Complete(ctx, []byte(receipt)); !idemddb.IsDone(err) {
+			return err
+		}
+
+		return nil
 	}
 
-	work, stop := claim.Keep(ctx)
-	defer stop()
-
-	receipt, err := charge(work)
-	if err != nil {
-		fmt.Println(err, claim.Release(ctx, err))
-
-		return
+	for range 2 {
+		if err := pay("payment-1"); err != nil {
+			fmt.Println("come back later:", err)
+		}
 	}
-
-	if err := claim.Complete(ctx, []byte(receipt)); err != nil {
-		fmt.Println(err)
-
-		return
-	}
-
-	fmt.Println(receipt)
-	// Output:
-	// charging 12.50
-	// receipt 1
+	// Output: charging 12.50
 }
 
 // How long to stay away from a key that another worker holds.

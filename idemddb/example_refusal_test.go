@@ -65,7 +65,7 @@ func Example_errMismatch() {
 		case record != nil:
 			fmt.Printf("paid before: %s\n", record.Result)
 		default:
-			if err := claim.Complete(ctx, nil); err != nil {
+			if err := claim.Complete(ctx, nil); !idemddb.IsDone(err) {
 				fmt.Println(err)
 			}
 		}

@@ -130,14 +130,16 @@ func Insert(table string, o Options, fingerprint bool) (text string, attributes 
 
 // Commit commits a key together with others of its batch, as work without a claim that staged these effects.
 func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (wait func() (*Record, error)) {
-	c, err := b.store.newCommit(ctx, key, opts)
+	c, err := b.store.newCommit(ctx, b, key, opts)
 	if err != nil {
 		return func() (*Record, error) { return nil, err }
 	}
 
 	e = Effects{Items: transactitem.Copy(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
 
-	return c.start(ctx, b, result, nil, e)
+	c.start(ctx, result, nil, e)
+
+	return func() (*Record, error) { return c.finish(ctx) }
 }
 
 // Reject is what a Work without a claim writes if it does not succeed.

@@ -14,7 +14,7 @@ import (
 // reject writes down that work without a claim ran and did not succeed, under the condition of a claim: the key is released, with one
 // attempt more, or ended for good. It returns what the record says if it refuses: the record of a completed key, or the error of a claim.
 func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, cause error) (*Record, error) {
-	a, err := s.newAcquisition(ctx, key, opts)
+	a, err := s.newAcquisition(ctx, nil, key, opts)
 	if err != nil {
 		return nil, keyError("reject", key, err)
 	}
@@ -26,7 +26,7 @@ func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, caus
 	defer cancel()
 
 	r.repeat(write, p, func() { r.run(write, p) })
-	r.useRecord(write, nil)
+	r.useRecord(write)
 
 	if r.record == nil && r.err == nil {
 		kind := Released
@@ -40,7 +40,7 @@ func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, caus
 	return r.record, r.err
 }
 
-// rejecting is one call of reject.
+// rejecting is one call of reject: an acquisition whose request has another update, and whose answer is no claim.
 type rejecting struct {
 	acquisition
 
@@ -88,12 +88,12 @@ func (r *rejecting) run(ctx context.Context, p retry.Policy) {
 		return
 	}
 
-	r.follow(ctx, p, r.recreate)
+	r.follow(ctx, p, r.rejectAnew)
 }
 
-// recreate writes a whole new record in the place of one that is past its retention: it must stand there before the key counts as failed,
+// rejectAnew writes a whole new record in the place of one that is past its retention: it must stand there before the key counts as failed,
 // so that it refuses a late request of the commit.
-func (r *rejecting) recreate(ctx context.Context, p retry.Policy, old *record.Stored) {
+func (r *rejecting) rejectAnew(ctx context.Context, p retry.Policy, old *record.Stored) {
 	stored := r.newRecord(r.fenceAfter(old))
 	stored[record.State], stored[record.Error], stored[record.Lease] = r.state(), record.Text(r.cause), zeroValue
 	stored[r.store.opts.TTLAttribute] = record.Number(r.store.expiry(r.last.now, r.last.now))

@@ -14,6 +14,8 @@ import (
 // Errors: ErrBadKey, ErrCorrupt, ErrNoRecord, ErrCompleted: nothing was written. After any other error the
 // outcome is unknown; reopening again is safe.
 func (s *Store) Reopen(ctx context.Context, key string) error {
+	s.mustExist()
+
 	if s.disabled {
 		return nil
 	}

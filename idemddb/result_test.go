@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -97,6 +98,8 @@ func TestDoReplaysResultsExactly(t *testing.T) {
 		"a text like a code":   checkExact(`\ufffd \\ufffd`),
 		"bytes of no text":     checkExact([]byte{0xff, 0xfe}),
 		"emoji":                checkExact("😀"),
+		"a nil interface":      checkExact[fmt.Stringer](nil),
+		"one in a field":       checkExact(failure{Text: "declined"}),
 		"a list of anything":   checkExact([]any{json.Number("1e400"), "", nil, false, []any{}, map[string]any{}}),
 	} {
 		t.Run(name, check)
@@ -170,6 +173,24 @@ type (
 	embedding struct{ embedded }
 )
 
+// oneWay encodes itself as JSON that it does not read, undecodable as JSON for which it panics.
+type (
+	oneWay      struct{ cents int }
+	undecodable struct{}
+)
+
+func (o oneWay) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d ct", o.cents), nil }
+
+func (undecodable) MarshalJSON() ([]byte, error) { return []byte(`0`), nil }
+
+func (*undecodable) UnmarshalJSON([]byte) error { panic("cannot be decoded") }
+
+// failure has a field of an interface type, into which JSON decodes only null.
+type failure struct {
+	Text  string
+	Cause error
+}
+
 type unencodable struct{}
 
 func (unencodable) MarshalJSON() ([]byte, error) { panic("cannot be encoded") }
@@ -214,8 +235,47 @@ func TestWhatJSONCannotCarryIsNotKept(t *testing.T) {
 		"an array in an embedded":   checkOmitted(embedding{embedded{[1]string{broken}}}),
 		"a value that panics":       checkOmitted(unencodable{}),
 		"a channel":                 checkOmitted(make(chan int)),
+		"an interface":              checkOmitted[fmt.Stringer](time.Second),
+		"an error":                  checkOmitted(errors.New("declined")),
+		"an interface in a field":   checkOmitted(failure{"declined", errors.New("no funds")}),
+		"a list of interfaces":      checkOmitted([]fmt.Stringer{nil, time.Second}),
+		"what it does not read":     checkOmitted(oneWay{5}),
+		"a value that panics later": checkOmitted(undecodable{}),
 	} {
 		t.Run(name, check)
+	}
+}
+
+// leaving has fields that JSON leaves out.
+type leaving struct {
+	ID     string
+	Secret string `json:"-"`
+	note   string
+}
+
+func TestFieldsThatJSONLeavesOutAreZeroInAReplay(t *testing.T) {
+	t.Parallel()
+
+	replayed, errs := replays(t, leaving{"r1", "s3cr3t", "paid"})
+	must(t, errs...)
+
+	for _, got := range replayed {
+		if want := (leaving{ID: "r1"}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+}
+
+// Another program wrote the record, or an older version of this one.
+func TestAResultThatIsNoneOfTheTypeIsCorrupt(t *testing.T) {
+	t.Parallel()
+
+	s, _ := newStore(t, nil)
+	must(t, claim(t, s, "k").Complete(t.Context(), []byte(`"text"`)))
+
+	_, err := idemddb.Do(t.Context(), s, "k", nil, func(context.Context) (fmt.Stringer, error) { return time.Second, nil })
+	if is(t, err, idemddb.ErrCorrupt); err == nil || !strings.Contains(err.Error(), "its result is not a fmt.Stringer") {
+		t.Errorf("got %v, want the name of the type", err)
 	}
 }
 

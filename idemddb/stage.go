@@ -157,6 +157,13 @@ func (s *staging) end() {
 	s.closed = true
 }
 
+func (s *staging) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.closed
+}
+
 // reopen lets the work stage again: nothing of what was taken is written.
 func (s *staging) reopen() {
 	s.mu.Lock()

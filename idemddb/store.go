@@ -206,6 +206,12 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	return s, nil
 }
 
+func (s *Store) mustExist() {
+	if s == nil {
+		panic("idemddb: nil Store: check the error of New")
+	}
+}
+
 // RetryAfter returns how long a lease that ends at this time, by its holder's clock, may keep the key from being claimed: a takeover is
 // possible ClockSkew after the lease, and the clock of the taker may be that much behind. It is not positive if the lease is over for
 // everybody. It is for wrappers, which hide a message until it can be worked on.

@@ -1,6 +1,7 @@
 package idemddb_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,41 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// The caller did not look at the error of New, or forgot the work.
+func TestWhatMustNotBeNilPanicsWithItsName(t *testing.T) {
+	t.Parallel()
+
+	var (
+		none = (*idemddb.Store)(nil)
+		work = func(context.Context) (int, error) { return 1, nil }
+	)
+
+	s, db := newStore(t, nil)
+	db.ResetRequests()
+
+	for name, c := range map[string]struct {
+		call func()
+		want string
+	}{
+		"Do":            {func() { _, _ = idemddb.Do(t.Context(), none, "k", nil, work) }, "nil Store"},
+		"optimistic Do": {func() { _, _ = idemddb.Do(t.Context(), none, "k", optimistic, work) }, "nil Store"},
+		"Claim":         {func() { _, _, _ = none.Claim(t.Context(), "k", nil) }, "nil Store"},
+		"Begin":         {func() { _, _ = none.Begin(t.Context(), "k", optimistic) }, "nil Store"},
+		"Batch":         {func() { _ = none.Batch() }, "nil Store"},
+		"Commit":        {func() { _, _ = none.Commit(t.Context(), "k", nil, nil, idemddb.Effects{}) }, "nil Store"},
+		"Reopen":        {func() { _ = none.Reopen(t.Context(), "k") }, "nil Store"},
+		"fn":            {func() { _, _ = idemddb.Do[int](t.Context(), s, "k", nil, nil) }, "fn: must not be nil"},
+	} {
+		if text, _ := recovered(c.call).(string); !strings.HasPrefix(text, "idemddb: "+c.want) {
+			t.Errorf("%s: recovered %q, want %q", name, text, c.want)
+		}
+	}
+
+	if requests := db.Requests(); len(requests) > 0 {
+		t.Errorf("requests: %v", requests)
 	}
 }
 

@@ -21,6 +21,11 @@ type Work struct {
 	commit *committing
 	opts   *ClaimOptions
 	stop   func() // ends the renewal of the claim's lease
+
+	// What BeginSettle was given, for EndSettle.
+	result  []byte
+	omitted error // why there is no result, if the code returned one
+	failure error // why the work has not succeeded; nil if it has
 }
 
 // Begin begins the work of a key: it claims the key as [Store.Claim] does. With ClaimOptions.Optimistic it makes no request: the work has
@@ -41,7 +46,7 @@ func (w *Work) Claim() *Claim { return w.claim }
 // renewed from now on as by [Claim.Keep].
 func (w *Work) Context(ctx context.Context) context.Context {
 	if w.claim == nil {
-		return context.WithValue(ctx, workKey{}, w.staging)
+		return context.WithValue(context.WithValue(ctx, workKey{}, w.staging), heldKey{w.store, w.partition}, w.staging)
 	}
 
 	ctx, w.stop = w.claim.keep(ctx)
@@ -51,16 +56,14 @@ func (w *Work) Context(ctx context.Context) context.Context {
 
 // Held reports whether the work may begin, some time after its claim: the lease is not over by Options.Now, and no write of the claim was
 // fenced. Work without a claim may.
-func (w *Work) Held() bool {
-	c := w.claim
-	if c == nil || w.store.disabled {
-		return true
-	}
+func (w *Work) Held() bool { return w.claim == nil || w.store.disabled || w.claim.isHeld() }
 
+// isHeld reports whether the claim is not settled, was not fenced and has a lease that is not over.
+func (c *Claim) isHeld() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	return c.lost == nil && c.lease.After(c.store.opts.Now())
+	return !c.settling && c.lost == nil && c.lease.After(c.store.opts.Now())
 }
 
 // Takeover reports whether the work may have been done before, as [Claim.Takeover] says.
@@ -146,13 +149,40 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 // Settle writes down how the work ended: the key is completed with the result if err is nil, failed if err is marked as permanent, and else
 // released. Work that succeeded without a claim is committed.
 func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
-	return w.beginSettle(ctx, result, nil, err)()
+	w.BeginSettle(ctx, result, err)
+
+	return w.EndSettle(ctx)
 }
 
-// BeginSettle is [Work.Settle] in two steps: a commit waits for others of the batch from now on, and the returned function waits for the
-// end.
-func (w *Work) BeginSettle(ctx context.Context, result []byte, err error) (wait func() Ending) {
-	return w.beginSettle(ctx, result, nil, err)
+// BeginSettle and EndSettle are [Work.Settle] in two steps: between them, a commit waits for others of its batch.
+func (w *Work) BeginSettle(ctx context.Context, result []byte, err error) {
+	w.stop()
+
+	if err == nil {
+		err = w.StageErr()
+	}
+
+	w.result, w.failure = result, err
+
+	if w.claim != nil {
+		return
+	}
+
+	if effects := w.take(); err == nil {
+		w.commit.start(ctx, result, w.omitted, effects)
+	}
+}
+
+// EndSettle says how the work ended. See [Work.BeginSettle].
+func (w *Work) EndSettle(ctx context.Context) Ending {
+	switch {
+	case w.claim != nil:
+		return w.settleClaim(ctx)
+	case w.failure != nil:
+		return w.settleRejected(ctx, w.failure)
+	default:
+		return w.endingOfCommit(ctx)
+	}
 }
 
 // invocation holds the deadlines that a wrapper sets for what happens inside of it.
@@ -177,6 +207,8 @@ func OnRetry(ctx context.Context, f func()) context.Context {
 }
 
 func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Work, Ending) {
+	s.mustExist()
+
 	w := &Work{store: s, batch: b, opts: opts, stop: func() {}}
 	if opts != nil && opts.Optimistic && !s.disabled {
 		return w.beginCommit(ctx, key)
@@ -199,13 +231,13 @@ func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOpti
 
 // beginCommit begins work without a claim, unless the cache holds the record of the completed key.
 func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
-	c, err := w.store.newCommit(ctx, key, w.opts)
+	c, err := w.store.newCommit(ctx, w.batch, key, w.opts)
 	if err != nil {
 		return nil, Ending{Err: err}
 	}
 
-	if c.cached() {
-		c.useRecord(ctx, nil)
+	if c.isNested(ctx) || c.cached() {
+		c.useRecord(ctx)
 		w.store.opts.Observe(ctx, c.event())
 
 		return nil, notBegun(c.record, c.err)
@@ -214,29 +246,6 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 	w.commit, w.staging = c, &staging{store: w.store, key: key, partition: c.partition}
 
 	return w, Ending{}
-}
-
-// beginSettle is BeginSettle for work whose result was perhaps omitted for a reason.
-func (w *Work) beginSettle(ctx context.Context, result []byte, omitted, err error) (wait func() Ending) {
-	w.stop()
-
-	if err == nil {
-		err = w.StageErr()
-	}
-
-	if w.claim != nil {
-		return func() Ending { return w.settleClaim(ctx, result, omitted, err) }
-	}
-
-	effects := w.take()
-
-	if err != nil {
-		return func() Ending { return w.settleRejected(ctx, err) }
-	}
-
-	commit := w.commit.start(ctx, w.batch, result, omitted, effects)
-
-	return func() Ending { return w.endingOfCommit(ctx, commit) }
 }
 
 // settledBySelf returns how the code has settled the claim itself; "" if it has not, or there is none.
@@ -252,8 +261,8 @@ func (w *Work) settledBySelf() Kind {
 }
 
 // settleClaim settles the claim, unless the code has done it.
-func (w *Work) settleClaim(ctx context.Context, result []byte, omitted, err error) Ending {
-	c := w.claim
+func (w *Work) settleClaim(ctx context.Context) Ending {
+	c, err := w.claim, w.failure
 
 	switch settled := w.settledBySelf(); {
 	case settled == Failed:
@@ -266,7 +275,7 @@ func (w *Work) settleClaim(ctx context.Context, result []byte, omitted, err erro
 		return endingOfFailure(err, c.giveUp(ctx, err))
 	}
 
-	err = c.completeWith(ctx, result, omitted, c.staging.take())
+	err = c.completeWith(ctx, w.result, w.omitted, c.staging.take())
 	if effect, ok := errors.AsType[*EffectError](err); ok {
 		return c.settleRefused(ctx, effect)
 	}
@@ -301,8 +310,8 @@ func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
 }
 
 // endingOfCommit waits for the answer to a commit. If that refuses an effect, the work did not succeed, which is written down.
-func (w *Work) endingOfCommit(ctx context.Context, commit func() (*Record, error)) Ending {
-	rec, err := commit()
+func (w *Work) endingOfCommit(ctx context.Context) Ending {
+	rec, err := w.commit.finish(ctx)
 	effect, isRefused := errors.AsType[*EffectError](err)
 
 	switch {

@@ -141,11 +141,13 @@ func (c *Claim) heldValues() item {
 }
 
 // completion is what a completing call writes into the record. tx is "" for a write outside of a transaction.
-func (s *Store) completion(tx string, e Effects, result types.AttributeValue) record.Stored {
+func (s *Store) completion(tx string, outbox []record.Message, result types.AttributeValue) record.Stored {
 	now := s.opts.Now()
-	done := record.Stored{State: record.Completed, Tx: tx, Result: result, Done: now.UnixMilli(), Expires: s.expiry(now, now)}
+	done := record.Stored{
+		State: record.Completed, Tx: tx, Result: result, Outbox: outbox, Done: now.UnixMilli(), Expires: s.expiry(now, now),
+	}
 
-	if done.Outbox = outboxOf(e.Messages); len(done.Outbox) > 0 {
+	if len(outbox) > 0 {
 		done.Ends, done.Expires = done.Expires, noEnd
 	}
 

@@ -78,19 +78,6 @@ func ExamplePanicError() {
 	// come back: [m-1]
 }
 
-// The text of the error has no stack. The stack is in the log.
-func ExamplePanicError_Error() {
-	fmt.Println(&lambdawrap.PanicError{Value: "no such account", Stack: []byte("...")})
-	// Output: lambdawrap: panic: no such account
-}
-
-// If a handler panics with an error, errors.Is finds this error.
-func ExamplePanicError_Unwrap() {
-	var err error = &lambdawrap.PanicError{Value: errClosed}
-	fmt.Println(errors.Is(err, errClosed))
-	// Output: true
-}
-
 // The log has one line for each message that does not end well, with its id and the hash of its key, never with its body.
 func ExampleOptions_logger() {
 	store, _ := inMemory(nil)

@@ -131,7 +131,7 @@ func (w *wrapper) findKey(m *message, find func() (string, error)) (err error) {
 
 	switch {
 	case err != nil:
-		return panicerror.Readable(err)
+		return panicerror.Readable(err) //nolint:wrapcheck // it is the error of the key function
 	case m.key == "":
 		return noKey("the key function returned an empty key")
 	default:

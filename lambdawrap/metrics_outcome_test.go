@@ -123,7 +123,7 @@ func TestOutcomesOfMessagesAreMetrics(t *testing.T) {
 		var out bytes.Buffer
 
 		h := NewMetrics(&out, "Payments").Wrap(func(ctx context.Context, _ events.SQSEvent) (events.SQSEventResponse, error) {
-			ctx.Value(countsKey{}).(*counts).add(c.outcome, !c.deadLetter, c.deadLetter) //nolint:forcetypeassert // Wrap has put the counts into the context
+			ctx.Value(countsKey{}).(*counts).add(c.outcome, !c.deadLetter, c.deadLetter)
 
 			return events.SQSEventResponse{}, nil
 		})

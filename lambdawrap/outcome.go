@@ -62,11 +62,10 @@ var (
 // settle settles work after its handler. Until that is done, an effect counts as unrecorded.
 func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Work, err error) outcome {
 	if !work.HasEffect(err) {
-		wait := work.BeginSettle(ctx, nil, err)
-
+		work.BeginSettle(ctx, nil, err)
 		t.End(false) // the worker is free from here on: a commit waits only while handlers are at work
 
-		return outcomeOf(wait())
+		return outcomeOf(work.EndSettle(ctx))
 	}
 
 	t.End(true)

@@ -2,6 +2,7 @@ package lambdawrap_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -40,6 +41,16 @@ func TestAPanicCostsItsOwnMessage(t *testing.T) {
 
 	fail = false
 	h.check(function, batch("m2 k2", "m3 k3"), nil, []string{"m2", "m3"})
+}
+
+// The text has no stack, which stands in the log beside it.
+func TestAPanicErrorShowsAndWrapsItsValue(t *testing.T) {
+	t.Parallel()
+
+	err := &lambdawrap.PanicError{Value: errBank, Stack: []byte("bank.go:7")}
+	if got, want := err.Error(), "lambdawrap: panic: bank closed"; got != want || !errors.Is(err, errBank) {
+		t.Errorf("got %q, want %q and the value in it", got, want)
+	}
 }
 
 func TestAPanicOfEffectsRefusedCostsItsOwnMessage(t *testing.T) {

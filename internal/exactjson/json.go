@@ -1,5 +1,6 @@
 // Package exactjson encodes values as JSON from which the same values are decoded, and refuses all others. The encoder of the standard
-// library writes U+FFFD for text that is not UTF-8, so a replay would have another text.
+// library writes U+FFFD for text that is not UTF-8, so a replay would have another text; and it encodes what an interface holds, which
+// cannot be decoded. Fields that encoding/json leaves out are no part of a value here: they are zero in what is decoded.
 package exactjson
 
 import (
@@ -21,10 +22,10 @@ var ErrEncode = errors.New("the value cannot be encoded as JSON")
 
 var errText = errors.New("it has text that is not UTF-8")
 
-// Marshal returns a value as JSON, or ErrEncode if Unmarshal would give another value. A panic of the value's own methods is such an
-// error, too: the work whose result the value is was done.
-func Marshal(value any) ([]byte, error) {
-	result, err := encode(value)
+// Marshal returns a value as JSON, or ErrEncode if Unmarshal would give another value of type T, or none. A panic of the value's own
+// methods is such an error, too: the work whose result the value is was done.
+func Marshal[T any](value T) ([]byte, error) {
+	result, err := encode(value, new(T))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrEncode, err)
 	}
@@ -32,7 +33,9 @@ func Marshal(value any) ([]byte, error) {
 	return result, nil
 }
 
-func encode(value any) (result []byte, err error) {
+// encode encodes a value, and decodes it again. Only that shows whether all interfaces in it are nil, and whether its own methods read what
+// they write.
+func encode(value, decoded any) (result []byte, err error) {
 	defer panicerror.Catch("it", &err)
 
 	if result, err = json.Marshal(value); err != nil {
@@ -42,6 +45,10 @@ func encode(value any) (result []byte, err error) {
 	isReplaced, isBroken := escapes(result)
 	if !utf8.Valid(result) || isBroken || isReplaced && !isText(reflect.ValueOf(value)) {
 		return nil, errText
+	}
+
+	if err := Unmarshal(result, decoded); err != nil {
+		return nil, fmt.Errorf("it cannot be decoded again: %w", err)
 	}
 
 	return result, nil

@@ -3,6 +3,27 @@ package mutation
 // claimMutants change how a key is claimed, and what a claim believes.
 var claimMutants = []mutant{
 	{
+		why:  "a nested call waits for the key that its own caller holds",
+		file: "idemddb/nested.go",
+		old:  `if !work.isHeld() {`,
+		new:  `if work != nil {`,
+		pkg:  "idemddb", run: "TestANestedCallForTheSameKeyIsRefusedAtOnce/Do",
+	},
+	{
+		why:  "a nested call completes the key of work without a claim, whose effects are lost",
+		file: "idemddb/nested.go",
+		old:  `if work.isClosed() {`,
+		new:  `if work != nil {`,
+		pkg:  "idemddb", run: "TestANestedCallForTheSameKeyIsRefusedAtOnce/Do",
+	},
+	{
+		why:  "work that has completed its claim itself cannot ask for its own result",
+		file: "idemddb/work.go",
+		old:  `return !c.settling && c.lost == nil`,
+		new:  `return c.lost == nil`,
+		pkg:  "idemddb", run: "TestANestedCallForAKeyThatIsNotHeldAsksTheRecord",
+	},
+	{
 		why:  "a claim that is recognised by its owner token trusts a lease from now on, not the stored one",
 		file: "idemddb/claim_refused.go",
 		old: `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:

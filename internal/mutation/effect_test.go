@@ -96,9 +96,16 @@ var effectMutants = []mutant{
 	{
 		why:  "a run that failed for good past the retention is not written down",
 		file: "idemddb/reject.go",
-		old:  `r.follow(ctx, p, r.recreate)`,
+		old:  `r.follow(ctx, p, r.rejectAnew)`,
 		new:  `r.follow(ctx, p, func(context.Context, retry.Policy, *record.Stored) {})`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/Reject:_a_run_that_failed_for_good",
+	},
+	{
+		why:  "a commit of a batch that must be sent alone is not sent",
+		file: "idemddb/commit.go",
+		old:  `if !c.alone {`,
+		new:  `if c.err == nil {`,
+		pkg:  "idemddb", run: "Commit",
 	},
 	{
 		why:  "one item stands twice in the transaction of a group",
@@ -237,12 +244,12 @@ var effectMutants = []mutant{
 		err = w.StageErr()
 	}
 
-	if w.claim != nil {`,
+	w.result`,
 		new: `	if stage := w.StageErr(); err == nil && w.claim == nil {
 		err = stage
 	}
 
-	if w.claim != nil {`,
+	w.result`,
 		pkg: "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
 	},
 	{
@@ -251,15 +258,13 @@ var effectMutants = []mutant{
 		old: `		err = w.StageErr()
 	}
 
-	if w.claim != nil {
-		return func()`,
+	w.result`,
 		new: `		if stage := w.StageErr(); w.claim != nil {
 			err = stage
 		}
 	}
 
-	if w.claim != nil {
-		return func()`,
+	w.result`,
 		pkg: "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
 	},
 	{

@@ -36,9 +36,9 @@ var settleMutants = []mutant{
 		why:  "a completion that was fenced is kept in memory and replayed",
 		file: "idemddb/complete.go",
 		old: `case err == nil:
-		s.keep`,
+		c.keepRecord`,
 		new: `case err == nil, errors.Is(err, ErrFenced):
-		s.keep`,
+		c.keepRecord`,
 		pkg: "idemddb", run: "TestACompletionThatIsFencedIsNotCached",
 	},
 	{

@@ -133,6 +133,13 @@ var unchangedResultMutants = []mutant{
 		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
 	},
 	{
+		why:  "a value that no later call can decode is kept, so that finished work is answered with ErrCorrupt",
+		file: "internal/exactjson/json.go",
+		old:  `err := Unmarshal(result, decoded); err != nil`,
+		new:  `err := Unmarshal(result, decoded); err != nil && value == nil`,
+		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
+	},
+	{
 		why:  "work that fails for good runs again at the next call of Do",
 		file: "idemddb/work.go",
 		old: `	if isPermanent(cause) {

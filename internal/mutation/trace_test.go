@@ -85,7 +85,7 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a replay from the cache of the process that completed the key does not name the run",
-		file: "idemddb/complete.go",
+		file: "idemddb/cache.go",
 		old:  `c.attempt, c.trace, new(c.fingerprint)`,
 		new:  `c.attempt, "", new(c.fingerprint)`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/each_call_asks_for_its_traceparent_once",
