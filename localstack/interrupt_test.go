@@ -240,7 +240,7 @@ func TestStackLeavesNothingWhenItIsInterrupted(t *testing.T) {
 	t.Run("while it installs", func(t *testing.T) {
 		t.Parallel()
 
-		// A Python 3.13 whose virtual environments install for ever.
+		// The installation into a virtual environment of this Python 3.13 never ends.
 		m, tools := newMachine(t), t.TempDir()
 		m.script(t, `rm -rf "$IDEMDDB_CACHE"/localstack-*`)
 
