@@ -96,7 +96,7 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 	}
 
 	if !c.known {
-		c.wait(ctx, c.maxWait, func() { c.try(ctx) })
+		c.wait(ctx, c.maxWait, func() { c.awaitOrRun(ctx) })
 	}
 
 	if c.isMember {
@@ -114,9 +114,9 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 	return nil, c.after(ctx)
 }
 
-// try waits for the answer of the batch, or commits the key by a transaction of its own. It does so in each further try, because the batch
-// has ended when another worker is waited for. If the client has panicked in the batch, try panics, too.
-func (c *committing) try(ctx context.Context) {
+// awaitOrRun waits for the answer of the batch, or commits the key by a transaction of its own. It does so in each further try, because the batch
+// has ended when another worker is waited for. If the client has panicked in the batch, awaitOrRun panics, too.
+func (c *committing) awaitOrRun(ctx context.Context) {
 	if c.answer != nil {
 		err := <-c.answer
 		if c.answer = nil; err != nil {

@@ -19,16 +19,16 @@ func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, caus
 		return nil, keyError("reject", key, err)
 	}
 
-	r := &rejecting{*a, record.CauseOf(cause), isPermanent(cause)}
-	r.askTrace(ctx)
+	r := &rejecting{a, record.CauseOf(cause), isPermanent(cause)}
+	a.askTrace(ctx)
 
 	write, p, cancel := s.settleContext(ctx)
 	defer cancel()
 
-	r.repeat(write, p, func() { r.run(write, p) })
-	r.useRecord(write)
+	a.repeat(write, p, func() { r.run(write, p) })
+	a.useRecord(write)
 
-	if r.record == nil && r.err == nil {
+	if a.record == nil && a.err == nil {
 		kind := Released
 		if r.permanent {
 			kind = Failed
@@ -37,13 +37,12 @@ func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, caus
 		s.opts.Observe(ctx, Event{Kind: kind, Key: key, Err: cause})
 	}
 
-	return r.record, r.err
+	return a.record, a.err
 }
 
-// rejecting is one call of reject: an acquisition whose request has another update, and whose answer is no claim.
+// rejecting is one call of reject. Its request is that of a claim with another update, and its answer is no claim.
 type rejecting struct {
-	acquisition
-
+	claim     *acquisition
 	cause     string
 	permanent bool
 }
@@ -51,55 +50,60 @@ type rejecting struct {
 // Input returns the rejection as a request of its own. It is the claim with another update: the record has no lease, and its retention
 // begins now.
 func (r *rejecting) Input() *dynamodb.UpdateItemInput {
-	w := r.claiming()
+	a := r.claim
+	w := a.claiming()
 	w.values[":err"] = record.Text(r.cause)
 	w.values[":state"] = r.state()
-	w.values[":exp"] = record.Number(r.store.expiry(r.last.now, r.last.now))
+	w.values[":exp"] = record.Number(a.store.expiry(a.last.now, a.last.now))
 	delete(w.values, ":lease")
 	delete(w.values, ":notrace")
 
-	w.update = updateReject + r.store.expr.setTrace + updateDropFP
-	if r.fingerprint != "" {
-		w.update = updateReject + r.store.expr.setTrace + updateSetFP
+	w.update = updateReject + a.store.expr.setTrace + updateDropFP
+	if a.fingerprint != "" {
+		w.update = updateReject + a.store.expr.setTrace + updateSetFP
 	}
 
-	return w.input(r.store, types.ReturnValueAllNew)
+	return w.input(a.store, types.ReturnValueAllNew)
 }
 
 // Read takes the answer. A record that an earlier try of this call wrote is a success.
 func (r *rejecting) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
+	a := r.claim
+
 	if found, ok := retry.Refusal(answer.Err); ok && found != nil {
-		if rec, err := r.store.decode(found); err == nil && rec.IsOwn(r.token) {
+		if rec, err := a.store.decode(found); err == nil && rec.IsOwn(a.token) {
 			return groupcommit.Answered, nil
 		}
 	}
 
-	does, err := r.acquisition.Read(answer)
-	r.claim = nil
+	step, err := a.Read(answer)
+	a.claim = nil
 
-	return does, err
+	return step, err
 }
 
 // run writes the record.
 func (r *rejecting) run(ctx context.Context, p retry.Policy) {
-	if err := r.store.send(ctx, nil, r.key, p, r); err != nil {
-		r.err = keyError("reject", r.key, r.store.explain(err))
+	a := r.claim
+	if err := a.store.sendSingle(ctx, a.key, p, r); err != nil {
+		a.err = keyError("reject", a.key, a.store.explain(err))
 
 		return
 	}
 
-	r.follow(ctx, p, r.rejectAnew)
+	a.follow(ctx, p, r.rejectAnew)
 }
 
 // rejectAnew writes a whole new record in the place of one that is past its retention: it must stand there before the key counts as failed,
 // so that it refuses a late request of the commit.
 func (r *rejecting) rejectAnew(ctx context.Context, p retry.Policy, old *record.Stored) {
-	stored := r.newRecord(r.fenceAfter(old))
+	a := r.claim
+	stored := a.newRecord(a.fenceAfter(old))
 	stored[record.State], stored[record.Error], stored[record.Lease] = r.state(), record.Text(r.cause), zeroValue
-	stored[r.store.opts.TTLAttribute] = record.Number(r.store.expiry(r.last.now, r.last.now))
+	stored[a.store.opts.TTLAttribute] = record.Number(a.store.expiry(a.last.now, a.last.now))
 
-	if _, err := r.putInPlace(ctx, p, old, func() item { return stored }); err != nil {
-		r.err = keyError("reject", r.key, err)
+	if _, err := a.putInPlace(ctx, p, old, func() item { return stored }); err != nil {
+		a.err = keyError("reject", a.key, err)
 	}
 }
 

@@ -105,6 +105,11 @@ func (s *Store) send(ctx context.Context, b *Batch, key string, p retry.Policy, 
 		}
 	}
 
+	return s.sendSingle(ctx, key, p, r)
+}
+
+// sendSingle is send with requests of its own.
+func (s *Store) sendSingle(ctx context.Context, key string, p retry.Policy, r groupcommit.SingleRequest) error {
 	return s.retry(ctx, key, p, func(ctx context.Context) error {
 		_, err := r.Read(groupcommit.Single(ctx, s.api, r, sdkOptions...))
 

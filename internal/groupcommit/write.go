@@ -19,11 +19,16 @@ type Write struct {
 	OnRetry func() // called before each further try
 }
 
-// Request makes the tries of a write. Only one goroutine at a time calls its methods.
+// Request makes the tries of a write that can share requests. Only one goroutine at a time calls its methods.
 type Request interface {
+	SingleRequest
+
 	// Statement returns the next try as a statement of a shared request.
 	Statement() types.BatchStatementRequest
+}
 
+// SingleRequest makes the tries of a write by requests of its own.
+type SingleRequest interface {
 	// Input returns the next try as a request of its own.
 	Input() *dynamodb.UpdateItemInput
 
@@ -40,7 +45,7 @@ type Answer struct {
 }
 
 // Single makes one try of a write by a request of its own.
-func Single(ctx context.Context, api SingleAPI, r Request, opts ...func(*dynamodb.Options)) Answer {
+func Single(ctx context.Context, api SingleAPI, r SingleRequest, opts ...func(*dynamodb.Options)) Answer {
 	out, err := api.UpdateItem(ctx, r.Input(), opts...)
 	if err != nil || out == nil {
 		return Answer{Err: err}

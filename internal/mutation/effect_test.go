@@ -96,8 +96,8 @@ var effectMutants = []mutant{
 	{
 		why:  "a run that failed for good past the retention is not written down",
 		file: "idemddb/reject.go",
-		old:  `r.follow(ctx, p, r.rejectAnew)`,
-		new:  `r.follow(ctx, p, func(context.Context, retry.Policy, *record.Stored) {})`,
+		old:  `a.follow(ctx, p, r.rejectAnew)`,
+		new:  `a.follow(ctx, p, func(context.Context, retry.Policy, *record.Stored) {})`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/Reject:_a_run_that_failed_for_good",
 	},
 	{
