@@ -265,7 +265,7 @@ func (w *work) handle(context.Context, events.SQSMessage) error {
 	if w.takes > 0 {
 		began := time.Now()
 
-		time.Sleep(w.takes) //nolint:forbidigo // another service would take this time
+		time.Sleep(w.takes) //nolint:forbidigo // another service takes this time
 
 		w.took += time.Since(began)
 	}

@@ -338,9 +338,9 @@ func TestRecordPageHasTheConditionsThatAreSent(t *testing.T) {
 	}
 
 	clock.Advance(time.Minute)
-	claim("left", &idemddb.Options{MaxAttempts: 1}, nil) // gives it up: FAILED
+	claim("left", &idemddb.Options{MaxAttempts: 1}, nil) // this claim gives the key up, so it is FAILED
 	clock.Advance(30 * 24 * time.Hour)
-	claim("completed", &idemddb.Options{}, nil) // past its retention, and not deleted yet
+	claim("completed", &idemddb.Options{}, nil) // its retention is over, and Time to Live has not deleted it
 
 	page, sent := readRoot(t, "docs/record.md"), map[string]bool{}
 
@@ -349,7 +349,7 @@ func TestRecordPageHasTheConditionsThatAreSent(t *testing.T) {
 			continue
 		}
 
-		condition := strings.ReplaceAll(request.Condition, " AND att < :max", "") // of MaxAttempts, which the page leaves out
+		condition := strings.ReplaceAll(request.Condition, " AND att < :max", "") // the page leaves out the term of MaxAttempts
 		sent[condition] = true
 
 		if !strings.Contains(page, "`"+condition+"`") {

@@ -313,7 +313,7 @@ func (p page) blocks(root fs.FS) (problems []string) {
 		switch text := string(source); {
 		case errors.Is(err, fs.ErrNotExist):
 			problems = append(problems, "source "+name+": no such file")
-		case language == "yaml", strings.HasPrefix(block, "package "): // the whole file
+		case language == "yaml", strings.HasPrefix(block, "package "): // the block is a whole file
 			if text != block {
 				problems = append(problems, fmt.Sprintf("%s is not the block %q", name, firstLine(block)))
 			}

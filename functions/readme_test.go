@@ -213,7 +213,7 @@ func TestReadmeProgramPaysOnce(t *testing.T) {
 
 	end()
 
-	_ = cmd.Wait() // killed
+	_ = cmd.Wait() // it was killed
 
 	if got := strings.Count(log.String(), "paying p-1"); got != 1 {
 		t.Errorf("paid %d times, want once\n%s", got, log.String())

@@ -31,18 +31,18 @@ func (a *fakeAWS) api(t *testing.T, template template) (observed story) {
 		body := `{"account":"` + someAccount + `","amount":` + someAmount + `}`
 
 		post(someUser, "first", body)
-		post(someUser, "first", body) // a replay
-		post(someUser, "first", "[]") // another request under the same key
+		post(someUser, "first", body) // this is a replay
+		post(someUser, "first", "[]") // another request has the same key
 		post(someUser, "", body)
 		post(someUser, "no-payment", `{"account":"`+someAccount+`","amount":-1}`)
 		post("", "unsigned", body)
 		a.fault(paymentsARN, "AccessDenied")
-		post(someUser, "unsent", body) // accepted, and not passed on
+		post(someUser, "unsent", body) // it is accepted, and not passed on
 		a.fault(paymentsARN, "")
 		a.expire(t, apiKey("first"))
-		post(someUser, "first", body) // past its retention: another payment
+		post(someUser, "first", body) // its retention is over, so this is another payment
 		a.hold(t, apiKey("first"), time.Minute)
-		post(someUser, "first", body) // in progress elsewhere
+		post(someUser, "first", body) // another worker holds the key
 	})
 
 	return observed

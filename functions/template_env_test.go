@@ -131,7 +131,7 @@ func TestTemplateEndpointIsUnsetToTheSDK(t *testing.T) {
 			t.Setenv("AWS_ENDPOINT_URL", c.global)
 
 			if c.global == "" {
-				if err := os.Unsetenv("AWS_ENDPOINT_URL"); err != nil { // t.Setenv puts back what was there
+				if err := os.Unsetenv("AWS_ENDPOINT_URL"); err != nil { // t.Setenv puts the old value back
 					t.Fatal(err)
 				}
 			}

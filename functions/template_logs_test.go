@@ -119,10 +119,10 @@ func checkLog(t *testing.T, paid story) {
 		"r-7 m-1 WARN in_progress r-3",
 		"r-8 m-1 WARN permanent ",
 		"r-9 m-1 ERROR fenced another",
-		"r-12  WARN  ", // of the SDK: an answer was cut
+		"r-12  WARN  ", // the SDK writes this line, because an answer was cut
 	}
 
-	slices.SortFunc(got, func(a, b string) int { return slices.Index(want, a) - slices.Index(want, b) }) // those of a batch come in any order
+	slices.SortFunc(got, func(a, b string) int { return slices.Index(want, a) - slices.Index(want, b) }) // the lines of a batch come in any order
 
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)

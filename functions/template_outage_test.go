@@ -63,8 +63,8 @@ func TestTemplateOutlastsAnOutage(t *testing.T) {
 		{nothingAnswers, outlasted, receives, false},
 		{accessDenied, outlasted, receives, false},
 		{fastFailure, outlasted, receives, false},
-		{fastFailure, 2 * time.Minute, 8, false}, // the fewest receives that the rule allows
-		{fastFailure, time.Minute, 5, true},      // the fewest that Lambda's documentation advises
+		{fastFailure, 2 * time.Minute, 8, false}, // the rule allows no fewer receives
+		{fastFailure, time.Minute, 5, true},      // Lambda's documentation advises no fewer
 		{fastFailure, 2 * outlasted, 10, true},
 	} {
 		t.Run(fmt.Sprintf("%s for %v, %d receives", c.what, c.lasts, c.receives), func(t *testing.T) {

@@ -358,7 +358,7 @@ func (a *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // net/http closes the connection
 	case fault != "":
 		reply := fmt.Appendf(nil, `{"__type":"com.amazonaws.dynamodb.v20120810#%s"}`, fault)
-		w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(reply)), 10)) // without it the SDK complains
+		w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(reply)), 10)) // without this header the SDK logs a warning
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = w.Write(reply)
 	case strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".SendMessageBatch"):
@@ -392,7 +392,7 @@ func (a *fakeAWS) accept(queue string, body []byte) []byte {
 
 	out, err := json.Marshal(map[string][]map[string]string{"Successful": accepted})
 	if err != nil {
-		panic(err) // never: texts
+		panic(err) // a text can always be encoded
 	}
 
 	return out

@@ -124,7 +124,7 @@ func (a *fakeAWS) run(t *testing.T, template template, name string, work func(in
 
 	end()
 
-	_ = cmd.Wait() // killed
+	_ = cmd.Wait() // it was killed
 
 	// The errors of an invocation are there, which are those of the story.
 	if text := complaints.String(); text != "" && !strings.Contains(text, "errorMessage") {
@@ -156,23 +156,23 @@ func (a *fakeAWS) deliver(t *testing.T, observed *story, invoke func(event any) 
 	negative, other := payment("payment-4", "-"+someAmount), payment("payment-2", someAmount+"1")
 
 	a.setBalance(t, &types.AttributeValueMemberS{Value: "broken"})
-	deliver(1, one) // DynamoDB cannot add to its account: released
+	deliver(1, one) // DynamoDB cannot add to its account, so the claim is released
 	a.setBalance(t, &types.AttributeValueMemberN{Value: "0"})
-	deliver(2, one)                                 // claimed, and completed with its effects
-	deliver(1, one, two, three)                     // a duplicate among new ones
-	deliver(1, negative, other, notAPayment)        // failed for good, another payment under a used id, no key
-	deliver(2, negative)                            // failed for good before
-	deliver(2, two, nine, ten)                      // a duplicate that came back, and two whose first delivery ended without a trace
+	deliver(2, one)                                 // it is claimed, and completed with its effects
+	deliver(1, one, two, three)                     // one is a duplicate, the others are new
+	deliver(1, negative, other, notAPayment)        // the first fails for good, the second uses another payment's id, the third has no key
+	deliver(2, negative)                            // it has failed for good before
+	deliver(2, two, nine, ten)                      // one is a duplicate that came back; the first delivery of the others ended without a trace
 	a.hold(t, paymentKey("payment-3"), time.Minute) //
-	deliver(1, three)                               // in progress elsewhere
+	deliver(1, three)                               // another worker holds its key
 	a.expire(t, paymentKey("payment-1"))            //
-	deliver(1, one)                                 // past its retention: its entry refuses it
+	deliver(1, one)                                 // its retention is over, and the entry refuses it
 	a.meanwhile(func() { a.steal(t, paymentKey("payment-5")) })
-	deliver(2, payment("payment-5", someAmount)) // its key is another worker's when it is to be completed: not counted
+	deliver(2, payment("payment-5", someAmount)) // another worker takes the key over before the completion, so the payment is not counted
 	a.fault(capturedARN, "AccessDenied")
-	deliver(1, payment("payment-6", someAmount)) // counted, and its announcement is not sent
+	deliver(1, payment("payment-6", someAmount)) // it is counted, and its announcement is not sent
 	a.fault(capturedARN, "QueueDoesNotExist")
-	deliver(1, payment("payment-7", someAmount)) // counted, and its announcement is parked
+	deliver(1, payment("payment-7", someAmount)) // it is counted, and its announcement is parked
 	a.fault(capturedARN, "")
 	a.cutNext(recordsARN)
 	deliver(1, payment("payment-8", someAmount)) // the answer to its transaction is cut, and the transaction is sent again

@@ -46,7 +46,7 @@ func TestCommitsOfABatchShareTheRemovalOfTheirMessages(t *testing.T) {
 		commits.Wait()
 
 		var got []string
-		for _, r := range db.Requests()[1:] { // without CreateTable
+		for _, r := range db.Requests()[1:] { // the first request is CreateTable
 			got = append(got, r.Operation)
 		}
 

@@ -198,7 +198,7 @@ func TestACommitWaitsForOthersNoLongerThan100ms(t *testing.T) {
 		f.takes(100*time.Millisecond, func() {
 			first := f.batch.Commit(f.Context(), "0", nil, nil, each(0))
 
-			time.Sleep(50 * time.Millisecond) //nolint:forbidigo // the bubble's time
+			time.Sleep(50 * time.Millisecond) //nolint:forbidigo // this moves the bubble's clock
 
 			second := f.batch.Commit(f.Context(), "1", nil, nil, each(1))
 			rec, err := first()
@@ -271,7 +271,7 @@ func TestExpiredRecordsAreReplacedBehindTheirGroup(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{Retention: time.Hour}, func(f *fixture) {
 		must(f, claim(f, f.store, "1").Complete(f.Context(), []byte("old")))
-		time.Sleep(2 * time.Hour) //nolint:forbidigo // the bubble's time
+		time.Sleep(2 * time.Hour) //nolint:forbidigo // this moves the bubble's clock
 		f.sizes()
 		f.allCommitted(f.commitAll(3, each))
 		f.wantSizes(6, 2, 4)
@@ -567,7 +567,7 @@ func TestCommitsAreSentAlthoughTheClientEndedTheGoroutineOfThoseBefore(t *testin
 	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return &exiting{DB: db} }, func(f *fixture) {
 		waits := make([]func() (*idemddb.Record, error), 4)
 		for i := range waits {
-			waits[i] = f.batch.Commit(f.Context(), strconv.Itoa(i), nil, nil, each(i%2)) // so 2 and 3 are the next group
+			waits[i] = f.batch.Commit(f.Context(), strconv.Itoa(i), nil, nil, each(i%2)) // 2 and 3 are then the next group
 		}
 
 		f.batch.FlushCommits(f.Context())

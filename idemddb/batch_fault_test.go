@@ -56,7 +56,7 @@ func TestThrottledStatementsShareTheNextTry(t *testing.T) {
 				f.complete(claims...)
 				f.want("UPDATE×10", "UPDATE×5")
 
-				if n := f.events.count(idemddb.Retried); n != 2 { // one for each shared request
+				if n := f.events.count(idemddb.Retried); n != 2 { // there is one for each shared request
 					f.Errorf("%d events %s, want 2", n, idemddb.Retried)
 				}
 
@@ -351,7 +351,7 @@ func TestAClaimWhoseCallerHasLeftIsNotSentAgain(t *testing.T) {
 
 		for i, key := range numbered(3) {
 			all.Go(func() {
-				if i == 0 { // it leaves in the pause after the first try
+				if i == 0 { // this writer leaves in the pause after the first try
 					ctx, cancel := context.WithCancel(f.Context())
 
 					_, _, err := f.batch.Claim(idemddb.OnRetry(ctx, cancel), key, nil)
@@ -384,7 +384,7 @@ func TestTheLastCallerWithoutAnAnswerCancelsTheRequestOfCallersThatHaveTheirs(t 
 		)
 
 		f.db.Intercept(func(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fault {
-			if requests.Add(1) == 2 { // that of the throttled key alone
+			if requests.Add(1) == 2 { // this request has the throttled key alone
 				<-ctx.Done()
 				ended.Store(true)
 			}

@@ -241,7 +241,7 @@ func TestAWrongNumberOfAnswersIsAnUnknownOutcome(t *testing.T) {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
-				for round := range 3 { // a right answer between them: they are not in a row
+				for round := range 3 { // a right answer between two wrong ones interrupts the row
 					f.db.Inject(fault, fault)
 
 					claims := won(f.T, claimIn(f.Context(), f.batch, []string{fmt.Sprint(round, "a"), fmt.Sprint(round, "b")}, false))
@@ -341,7 +341,7 @@ func TestASingleRequestForAWriteIsNotWaitedForByOthers(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
 		claims := f.claims(3)
-		f.db.InterceptStatements(forKey("0", idemddbtest.LostRequest)) // refused as not valid
+		f.db.InterceptStatements(forKey("0", idemddbtest.LostRequest)) // the shared request is refused as not valid
 		f.complete(claims...)
 		f.want("UPDATE×3", "UpdateItem")
 		f.isIdle()

@@ -60,7 +60,7 @@ func TestWritesThatComeWhileARequestIsUnderWayShareTheNext(t *testing.T) {
 
 		for i, c := range claims {
 			all.Go(func() {
-				<-time.After(time.Duration(i) * 250 * time.Microsecond) // one after another, all within the first request
+				<-time.After(time.Duration(i) * 250 * time.Microsecond) // the claims come one after another, while the first request is under way
 				f.complete(c)
 			})
 		}
@@ -78,7 +78,7 @@ func TestCompletionsDoNotDelayHandlersThatEndOneAfterAnother(t *testing.T) {
 
 		var all sync.WaitGroup
 
-		for i, c := range claims { // a handler of 5 ms after another
+		for i, c := range claims { // the handlers take 5 ms each and run one after another
 			all.Go(func() {
 				<-time.After(time.Duration(i) * 5 * time.Millisecond)
 
@@ -180,7 +180,7 @@ func TestAResultThatIsTooLargeSettlesItsClaim(t *testing.T) {
 func TestAResultAbove64KBIsASingleRequest(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
-		size := func(c *idemddb.Claim) int { return 64<<10 + len(c.Key()) - 1 } // one byte more for a key of two figures
+		size := func(c *idemddb.Claim) int { return 64<<10 + len(c.Key()) - 1 } // a key of two figures has one byte more
 
 		f.succeed(f.claims(12), func(c *idemddb.Claim) error { return c.Complete(f.Context(), make([]byte, size(c))) })
 
@@ -230,7 +230,7 @@ func TestWritesAreSentInTheOrderInWhichTheyCome(t *testing.T) {
 
 		for i, c := range claims {
 			all.Go(func() {
-				<-time.After(time.Duration(i) * time.Microsecond) // all within the first request
+				<-time.After(time.Duration(i) * time.Microsecond) // all of them come while the first request is under way
 				f.complete(c)
 			})
 		}
@@ -317,7 +317,7 @@ func TestRenewalsOfManyClaimsShareRequests(t *testing.T) {
 			_, stops[i] = c.Keep(f.Context())
 		}
 
-		<-time.After(time.Minute + time.Second) // renewed every 5 s
+		<-time.After(time.Minute + time.Second) // the leases are renewed every 5 s
 
 		for _, stop := range stops {
 			stop()
@@ -399,7 +399,7 @@ func TestWhatClaimsOfABatchCost(t *testing.T) {
 					c.before(f)
 				}
 
-				f.slow(time.Millisecond) // so that both full requests of 60 keys are under way at the same time
+				f.slow(time.Millisecond) // 60 keys then fill two requests that are under way at the same time
 				f.requests()
 				f.takes(time.Duration(min(2, len(c.want)))*time.Millisecond, func() { f.claimAll(c.n, c.redelivered) })
 

@@ -39,7 +39,7 @@ func TestWhatWasCompletedOrReplayedHereCostsNoRequest(t *testing.T) {
 	requests("first run", 2)
 
 	first := replay(t, s, "k")
-	first.Result[0] = 'X' // its own copy
+	first.Result[0] = 'X' // the caller has a copy
 
 	if again := replay(t, s, "k"); string(again.Result) != "done" || again.Key != "k" {
 		t.Errorf("got %q of %q", again.Result, again.Key)
@@ -100,7 +100,7 @@ func TestACachedRecordEndsWithTheStoredOne(t *testing.T) {
 
 		for _, c := range claims {
 			got := replay(f, f.store, c.Key())
-			f.want() // from the cache
+			f.want() // the answer comes from the cache
 
 			want := replay(f, uncached, c.Key())
 			f.requests()
@@ -249,7 +249,7 @@ func TestACacheIsSafeForConcurrentUse(t *testing.T) {
 					return
 				}
 
-				rec.Result[0] = 'X' // its own copy
+				rec.Result[0] = 'X' // the caller has a copy
 			}
 		})
 	}

@@ -232,7 +232,7 @@ func TestTimeToLiveDoesNotDeleteARecordThatIsHeld(t *testing.T) {
 	}
 
 	opts := idemddb.Options{Lease: lease, Retention: lease, ClockSkew: skew, Now: behind}
-	fastest.Advance(skew - time.Millisecond) // so that the holder's clock shows a whole second
+	fastest.Advance(skew - time.Millisecond) // the holder's clock then shows a whole second
 
 	c := claim(t, storeOn(t, db, &opts), "k")
 	fastest.Advance(lease - time.Millisecond)

@@ -212,11 +212,11 @@ func TestALateTwinOfAClaimAfterAnotherWorkersReleaseDoesWhatADeadWorkersClaimDoe
 
 				return client
 			}, func(f *fixture) {
-				for range 2 { // worker A, then worker B
+				for range 2 { // worker A has the key first, then worker B
 					must(f, claim(f, f.store, "k").Release(f.Context(), nil))
 				}
 
-				if _, err := f.db.UpdateItem(f.Context(), client.in); err != nil { // A's claim once more
+				if _, err := f.db.UpdateItem(f.Context(), client.in); err != nil { // the request of A's claim arrives once more
 					f.Fatal(err)
 				}
 

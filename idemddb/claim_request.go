@@ -193,11 +193,11 @@ func (a *acquisition) won(answer groupcommit.Answer) (groupcommit.Step, error) {
 	rec, err := a.store.decode(answer.Item)
 
 	switch {
-	case err != nil && answer.Shared: // the record as it was cannot be read; as it is now, it perhaps can
+	case err != nil && answer.Shared: // a statement returns the old item, which cannot be read; a single request returns the new one
 		return groupcommit.SendSingle, nil
 	case err != nil:
 		a.err = keyError("claim", a.key, err)
-	case answer.Shared: // the item as it was before
+	case answer.Shared: // the item is as it was before the claim
 		a.take(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.last.lease)
 		a.takenFrom(rec.Trace)
 	default:

@@ -155,7 +155,7 @@ func TestTheDeadlineOfAClaimNeverFalls(t *testing.T) {
 
 		first := make(chan error)
 
-		go func() { first <- c.Extend(f.Context()) }() // its answer comes after that of the second one
+		go func() { first <- c.Extend(f.Context()) }() // the answer comes after that of the second extension
 
 		<-time.After(time.Second)
 		must(f, c.Extend(f.Context()))

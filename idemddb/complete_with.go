@@ -149,7 +149,7 @@ func (c *Claim) extendInLine(ctx context.Context, bound time.Time) {
 	}
 }
 
-// reopen takes the begin of a settlement back that wrote nothing: the claim is still held, and kept.
+// reopen undoes begin after a settlement that wrote nothing: the claim is still held, and kept.
 func (c *Claim) reopen() {
 	c.mu.Lock()
 	c.settling = false

@@ -32,7 +32,7 @@ func TestADisabledStoreSendsNothingAndLetsAllWorkRun(t *testing.T) {
 		s, db := newStore(t, &idemddb.Options{
 			Cache: 10, Observe: func(_ context.Context, e idemddb.Event) { kinds = append(kinds, e.Kind) },
 		})
-		t.Setenv("IDEMDDB_DISABLED", "") // read once, by New
+		t.Setenv("IDEMDDB_DISABLED", "") // New alone reads the variable
 
 		runs := 0
 		for range 2 {

@@ -155,7 +155,7 @@ func (f *fixture) refuseAfterALateTry() {
 			return idemddbtest.None
 		}
 
-		if n > 1 { // what settles the run
+		if n > 1 { // this request settles the run
 			f.db.ForgetTokens()
 			f.db.Deliver()
 		}
@@ -194,7 +194,7 @@ func TestDoIsNotDoneBeforeItsEffectsAreCommitted(t *testing.T) {
 		_, err := f.do(opts, staging("receipt", items(counted("a"))))
 		is(f, err, idemddb.ErrUncommitted)
 		f.db.Intercept(nil)
-		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's time
+		time.Sleep(time.Minute) //nolint:forbidigo // this moves the bubble's clock
 
 		got, err := f.do(opts, staging("second", items(counted("a"))))
 		if got != "second" || err != nil {
@@ -258,7 +258,7 @@ func TestDoOfTwoOptimisticCallsOneIsCommittedAndTheOtherReplays(t *testing.T) {
 					both <- struct{}{}
 
 					for len(both) < 2 {
-						time.Sleep(time.Millisecond) //nolint:forbidigo // the bubble's time
+						time.Sleep(time.Millisecond) //nolint:forbidigo // this moves the bubble's clock
 					}
 
 					return name, idemddb.Stage(ctx, items(onlyOnce("a")))

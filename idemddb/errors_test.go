@@ -62,7 +62,7 @@ func TestTheStepsOfTheDocsReportFailedWorkAndAcknowledgeFinishedWork(t *testing.
 	bubble(t, nil, func(f *fixture) {
 		is(f, byClaim(f, func() error { return errClosed }), errClosed)
 		must(f, byClaim(f, func() error {
-			f.db.Intercept(always(idemddbtest.ServerError)) // no answer to the completion
+			f.db.Intercept(always(idemddbtest.ServerError)) // the completion gets no answer
 
 			return nil
 		}))

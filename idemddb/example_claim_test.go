@@ -17,7 +17,7 @@ func ExampleStore_Claim() {
 	pay := func() error {
 		claim, record, err := store.Claim(ctx, "payment-1", nil)
 		if err != nil {
-			return err // nothing ran: come back later
+			return err // nothing ran, so the caller comes back later
 		}
 
 		if record != nil {
@@ -26,7 +26,7 @@ func ExampleStore_Claim() {
 			return nil
 		}
 
-		defer claim.Release(ctx, nil) // does nothing once the claim is settled
+		defer claim.Release(ctx, nil) // Release does nothing once the claim is settled
 
 		receipt, err := charge(ctx)
 		if err != nil {

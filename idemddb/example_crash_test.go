@@ -18,7 +18,7 @@ func Example_crashBeforeClaim() {
 
 	dying, die := context.WithCancel(context.Background())
 	aws.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-		die() // while the claim is on its way
+		die() // the process dies while the claim is on its way
 
 		return idemddbtest.LostRequest
 	})

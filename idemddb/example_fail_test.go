@@ -102,7 +102,7 @@ func ExampleOptions_maxAttempts() {
 			fmt.Printf("paid before: %s\n", record.Result)
 		default:
 			fmt.Println("attempt", claim.Attempt(), "dies")
-			aws.Advance(time.Minute) // its lease is over
+			aws.Advance(time.Minute) // the lease ends
 		}
 	}
 	// Output:

@@ -16,7 +16,7 @@ import (
 func ExampleHTTPClient() {
 	ctx := context.Background()
 	_, aws := inMemory(nil)
-	server := httptest.NewServer(aws.Handler()) // DynamoDB over a real connection
+	server := httptest.NewServer(aws.Handler()) // the connection to this DynamoDB is real
 	defer server.Close()
 
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion("eu-west-1"), config.WithBaseEndpoint(server.URL),

@@ -10,7 +10,7 @@ import (
 
 // A Store is made once, when the process starts. An error names each field that is wrong.
 func ExampleNew() {
-	client := idemddbtest.New(nil).Client() // in a program: dynamodb.NewFromConfig(cfg)
+	client := idemddbtest.New(nil).Client() // a program calls dynamodb.NewFromConfig(cfg)
 
 	for _, opts := range []*idemddb.Options{
 		{Retention: 14 * 24 * time.Hour},

@@ -63,7 +63,7 @@ func ExampleEvent() {
 // Runs, replays and refusals are counted apart.
 func ExampleKind() {
 	ctx := context.Background()
-	count := map[idemddb.Kind]int{} // with a mutex where several goroutines use the Store
+	count := map[idemddb.Kind]int{} // a program whose goroutines share the Store needs a mutex
 	store, _ := inMemory(&idemddb.Options{
 		Observe: func(_ context.Context, e idemddb.Event) { count[e.Kind]++ },
 	})

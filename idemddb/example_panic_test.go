@@ -17,7 +17,7 @@ type panicked interface {
 
 // The stack of a panic says which line must be mended.
 func ExampleEvent_panic() {
-	report := func(err error, stack []byte) { // to the log
+	report := func(err error, stack []byte) { // a program writes to its log
 		fmt.Println(err, "in noSpan:", strings.Contains(string(stack), "noSpan"))
 	}
 	observe := func(_ context.Context, e idemddb.Event) {

@@ -24,7 +24,7 @@ func (d directory) Put(_ context.Context, name string, b []byte) error {
 func (d directory) Get(_ context.Context, name string) ([]byte, error) {
 	b, err := os.ReadFile(filepath.Join(d.path, filepath.FromSlash(name)))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %w", idemddb.ErrResultOmitted, err) // gone, and not only unreadable for now
+		return nil, fmt.Errorf("%w: %w", idemddb.ErrResultOmitted, err) // the file is gone, and not only unreadable for now
 	}
 
 	return b, err
@@ -47,7 +47,7 @@ func ExampleResults() {
 		fmt.Println(len(report), err)
 	}
 
-	os.RemoveAll(path) // as a lifecycle rule does that is shorter than Options.Retention
+	os.RemoveAll(path) // a lifecycle rule that is shorter than Options.Retention does this
 
 	_, err = idemddb.Do(ctx, store, "r-1", &idemddb.ClaimOptions{NeedResult: true}, build)
 	fmt.Println(errors.Is(err, idemddb.ErrResultOmitted))

@@ -14,7 +14,7 @@ import (
 // A test makes the table on a local engine. A deployed table comes from a template.
 func ExampleTable() {
 	ctx := context.Background()
-	client := idemddbtest.New(nil) // or a *dynamodb.Client of a local engine
+	client := idemddbtest.New(nil) // a *dynamodb.Client of a local engine fits, too
 
 	if _, err := client.CreateTable(ctx, idemddb.Table("records")); err != nil {
 		fmt.Println(err)
@@ -38,7 +38,7 @@ func ExampleTable() {
 // The same with the index in which outbox.Sweep finds the records with unsent messages.
 func ExampleTableWithIndex() {
 	ctx := context.Background()
-	db := idemddbtest.New(nil) // or a *dynamodb.Client of a local engine
+	db := idemddbtest.New(nil) // a *dynamodb.Client of a local engine fits, too
 
 	if _, err := db.CreateTable(ctx, idemddb.TableWithIndex("records", "unsent")); err != nil {
 		fmt.Println(err)

@@ -32,7 +32,7 @@ func ExampleClaim_Takeover() {
 func ExampleClaim_Fence() {
 	store, aws := inMemory(nil)
 
-	var highest int64 // kept by the other system
+	var highest int64 // the other system keeps this number
 
 	write := func(fence int64, what string) {
 		if fence < highest {
@@ -46,7 +46,7 @@ func ExampleClaim_Fence() {
 	}
 
 	slow := claimed(store, "payment-1")
-	aws.Advance(time.Minute) // a pause that is longer than the lease
+	aws.Advance(time.Minute) // the pause is longer than the lease
 
 	quick, record, err := store.Claim(context.Background(), "payment-1", nil)
 	if err != nil || record != nil {

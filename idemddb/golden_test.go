@@ -105,7 +105,7 @@ func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
 	omitted := func(t *testing.T, s *idemddb.Store) {
 		t.Helper()
 
-		if _, err := idemddb.Do(t.Context(), s, "k", nil, func(context.Context) (func(), error) { return nil, nil }); err != nil { //nolint:nilnil // not encodable
+		if _, err := idemddb.Do(t.Context(), s, "k", nil, func(context.Context) (func(), error) { return nil, nil }); err != nil { //nolint:nilnil // JSON cannot encode a function
 			t.Fatal(err)
 		}
 	}

@@ -299,7 +299,7 @@ func (w *effectWorld) committed(t *rapid.T, name string, rec *idemddb.Record, er
 	}
 
 	w.ended(t, name, rec == nil && err == nil, rec != nil || errors.Is(err, idemddb.ErrFailed))
-	w.checkAnswers(t) // of those who claimed the key meanwhile
+	w.checkAnswers(t) // others have claimed the key meanwhile
 
 	if it := w.record(); it != nil && rec == nil && err == nil {
 		w.fence = max(w.fence, w.number(it, "fence"))

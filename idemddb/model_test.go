@@ -245,11 +245,11 @@ func (w *world) pause() (after func()) {
 	w.pauses = w.pauses[1:]
 	w.mu.Unlock()
 
-	time.Sleep(p.before) //nolint:forbidigo // the bubble's time
+	time.Sleep(p.before) //nolint:forbidigo // this moves the bubble's clock
 	w.mu.Lock()
 
 	return func() {
-		time.Sleep(p.after) //nolint:forbidigo // the bubble's time
+		time.Sleep(p.after) //nolint:forbidigo // this moves the bubble's clock
 
 		if p.other != nil {
 			w.overtake(p.other)
@@ -453,7 +453,7 @@ func (w *world) settle(verb string) func(*rapid.T) {
 		)
 
 		companion := worker.companion
-		if companion != nil { // a write of another claim, to share a request with it
+		if companion != nil { // the extension of another claim shares a request with the settlement
 			with.Go(func() { _ = companion.Extend(w.ctx) })
 		}
 
@@ -471,10 +471,10 @@ func (w *world) settle(verb string) func(*rapid.T) {
 		}
 
 		with.Wait()
-		defer w.checkAnswers(t) // they may have claimed the key since
+		defer w.checkAnswers(t) // others may have claimed the key since
 
 		isRelease := verb == "release" || verb == "unused"
-		isSent := w.sent() > sent // also by others, if a companion writes at the same time
+		isSent := w.sent() > sent // it counts the requests of others, too, if a companion writes at the same time
 
 		switch {
 		case verb == "extend" && err == nil:
@@ -608,7 +608,7 @@ func (w *world) check(t *rapid.T) {
 
 	switch was := w.final; {
 	case was == nil, found != nil && *found == *was:
-	case w.clock(0)().Unix() < was.expires: // the fastest clock
+	case w.clock(0)().Unix() < was.expires: // no clock is faster than one that is 0 behind
 		t.Fatalf("the record %+v became %+v in its retention", *was, found)
 	}
 

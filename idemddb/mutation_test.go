@@ -100,7 +100,7 @@ func (m mutant) engine(t *testing.T, schema *dynamodb.CreateTableInput) contract
 func statementsOf(schema *dynamodb.CreateTableInput) map[string][]statement {
 	all := map[string][]statement{}
 
-	for _, ttl := range []string{"exp", `the user's "TTL" ?`} { // the names of the contract
+	for _, ttl := range []string{"exp", `the user's "TTL" ?`} { // the contract uses these names
 		o := idemddb.Options{PartitionKey: *schema.KeySchema[0].AttributeName, TTLAttribute: ttl}
 		if len(schema.KeySchema) > 1 {
 			o.SortKey = *schema.KeySchema[1].AttributeName
@@ -161,7 +161,7 @@ var inserted = regexp.MustCompile(`'((?:[^']|'')*)': \?`)
 func (m mutant) changeInsert(in types.BatchStatementRequest) types.BatchStatementRequest {
 	for i, at := range inserted.FindAllStringSubmatchIndex(*in.Statement, -1) {
 		if name := (*in.Statement)[at[2]:at[3]]; name == m.From {
-			in.Statement = new((*in.Statement)[:at[0]-len(", ")] + (*in.Statement)[at[1]:]) // the key is the first
+			in.Statement = new((*in.Statement)[:at[0]-len(", ")] + (*in.Statement)[at[1]:]) // the key is the first attribute
 			in.Parameters = slices.Delete(slices.Clone(in.Parameters), i, i+1)
 
 			break
@@ -208,7 +208,7 @@ func mutants() []mutant {
 	traced := idemddb.Options{Trace: func(context.Context) string { return "" }}
 
 	_, attributes := idemddb.Insert("", traced, true)
-	for _, name := range attributes[1:] { // the key is the first
+	for _, name := range attributes[1:] { // the key is the first attribute
 		all = append(all, mutant{Name: "insert: drop " + name, From: name, Whole: true})
 	}
 
@@ -387,7 +387,7 @@ func (m mutant) change(expression *string) *string {
 	switch {
 	case expression == nil || m.From == "" || m.Whole && *expression != m.From:
 		return expression
-	case strings.Contains(*expression, m.From+",") && strings.Contains(m.From, "REMOVE"): // the beginning of another part
+	case strings.Contains(*expression, m.From+",") && strings.Contains(m.From, "REMOVE"): // From is only the beginning of another part
 		return expression
 	default:
 		return new(strings.Replace(*expression, m.From, m.To, 1))

@@ -77,7 +77,7 @@ func TestAClaimWhoseExtensionIsAnsweredTooLateBeginsAnew(t *testing.T) {
 	const lease = 4 * time.Second
 
 	bubbleOn(t, &idemddb.Options{Lease: lease}, func(db *idemddbtest.DB) idemddb.DynamoDB {
-		return &slowSingle{DB: db, delays: []time.Duration{lease / 2 * 9 / 8, lease / 2 * 9 / 4}} // the claim and its extension
+		return &slowSingle{DB: db, delays: []time.Duration{lease / 2 * 9 / 8, lease / 2 * 9 / 4}} // the claim takes the first delay, its extension the second
 	}, func(f *fixture) {
 		begun := time.Now()
 

@@ -135,7 +135,7 @@ func TestAPanicInTheSecondRequestOfATryReachesOnlyThoseWithoutAnAnswer(t *testin
 	failingBubble(t, explode, func(f *fixture, client *failing) {
 		f.complete(f.claims(3)...)
 		f.db.InterceptStatements(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-			client.armed.Store(true) // from the next request on
+			client.armed.Store(true) // the client panics from the next request on
 
 			return idemddbtest.None
 		})

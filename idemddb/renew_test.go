@@ -22,7 +22,7 @@ func TestWorkLongerThanItsLeaseKeepsTheKey(t *testing.T) {
 		_, stop := c.Keep(t.Context())
 
 		for range 12 {
-			time.Sleep(7 * time.Second) // of the bubble
+			time.Sleep(7 * time.Second) // this moves the bubble's clock
 
 			if _, _, err := s.Claim(t.Context(), "k", nil); !errors.Is(err, idemddb.ErrInProgress) {
 				t.Fatalf("got %v, want in progress", err)
@@ -92,7 +92,7 @@ func TestALostClaimCancelsTheWork(t *testing.T) {
 
 		defer stop()
 
-		claim(t, ahead(t, db), "k") // a clock that is wrong beyond all limits takes the key
+		claim(t, ahead(t, db), "k") // a worker whose clock is wrong beyond all limits takes the key over
 		<-work.Done()
 
 		fenced, ok := errors.AsType[*idemddb.FencedError](context.Cause(work))
@@ -216,7 +216,7 @@ func (k keptClaim) notLost() {
 func TestARenewalDoesNotFollowASettlement(t *testing.T) {
 	t.Parallel()
 	whileKept(t, func(k keptClaim) {
-		time.Sleep(4 * time.Second) // of the bubble
+		time.Sleep(4 * time.Second) // this moves the bubble's clock
 		k.settle()
 		time.Sleep(time.Hour)
 

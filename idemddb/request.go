@@ -122,7 +122,7 @@ func (s *Store) retry(ctx context.Context, key string, p retry.Policy, try func(
 	return retry.Do(ctx, p, func(err error) { s.retried(ctx, key, err) }, try) //nolint:wrapcheck // its caller names the key
 }
 
-// retried reports that a try had this answer and another try follows: of the request of one key, or with key "" of several.
+// retried emits an event for a try that had this answer and is followed by another one. key is "" if the request is for several keys.
 func (s *Store) retried(ctx context.Context, key string, err error) {
 	s.observeRetry(ctx, key, err)
 	onRetry(ctx)()

@@ -25,7 +25,7 @@ func replays[T any](t *testing.T, value T) (replayed []T, errs []error) {
 
 		for i := range 2 {
 			got, err := idemddb.Do(t.Context(), s, "k", opts, func(ctx context.Context) (T, error) {
-				if i > 0 { // without a claim it runs again, and nothing of that counts
+				if i > 0 { // without a claim the work runs again, and nothing of that run counts
 					var other T
 
 					return other, idemddb.Stage(ctx, idemddb.Effects{})

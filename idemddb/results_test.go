@@ -459,7 +459,7 @@ func TestACachedRecordReadsItsLargeResultEachTime(t *testing.T) {
 				f.Errorf("replayed %.5q…", rec.Result)
 			}
 
-			clear(rec.Result) // the caller's own copy
+			clear(rec.Result) // the caller has a copy
 		}
 
 		f.want()

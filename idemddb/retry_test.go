@@ -219,7 +219,7 @@ func TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses(t *testing.T) {
 			idemddbtest.LostRequest, idemddbtest.Throttle, idemddbtest.AccessDenied, idemddbtest.EmptyAnswer,
 		} {
 			for name, c := range map[string]struct{ deadline, want time.Duration }{
-				"no deadline":       {0, 30 * time.Second}, // one Lease
+				"no deadline":       {0, 30 * time.Second}, // this is one Lease
 				"a deadline":        {10 * time.Second, 10 * time.Second},
 				"a near deadline":   {time.Second, 2 * time.Second},
 				"a deadline so far": {2 * time.Second, 2 * time.Second},

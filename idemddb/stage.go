@@ -172,7 +172,7 @@ func (s *staging) reopen() {
 	s.closed, s.sent = false, nil
 }
 
-// written forgets what was taken: it is committed.
+// written forgets the effects that were taken, because they are committed now.
 func (s *staging) written() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -133,7 +133,7 @@ func (c *refusedEffects) check(t *testing.T) {
 
 	is(t, begun.Claim().Complete(t.Context(), nil), idemddb.ErrNotStaged)
 	is(t, begun.StageErr(), idemddb.ErrNotStaged)
-	must(t, begun.Settle(t.Context(), nil, nil).Err) // what was staged before is unharmed
+	must(t, begun.Settle(t.Context(), nil, nil).Err) // the refused effects do no harm to those that were staged before
 }
 
 func TestStageTakesWhatJustFits(t *testing.T) {
@@ -168,7 +168,7 @@ func TestAResultThatFitsIsKept(t *testing.T) {
 
 	for name, e := range map[string]idemddb.Effects{"nothing staged": {}, "messages staged": messages} {
 		s, _ := newStore(t, nil)
-		size := 0 // the largest result that fits
+		size := 0 // size becomes that of the largest result that fits
 
 		begin := func(key string, opts *idemddb.ClaimOptions) *idemddb.Work {
 			work := beginWork(t, s, key, opts)

@@ -31,7 +31,7 @@ func TestStatementsReadAsTheFileSays(t *testing.T) {
 		fmt.Fprintf(&got, "# %s\n", c.name)
 
 		for what, fingerprint := range map[string]bool{"insert": false, "insert, input compared": true} {
-			if fingerprint == (c.names.SortKey == "") { // one each is enough
+			if fingerprint == (c.names.SortKey == "") { // one statement for each schema is enough
 				text, attributes := idemddb.Insert(c.table, c.names, fingerprint)
 				fmt.Fprintf(&got, "\n%s\n  %s\n  %s\n", what, text, strings.Join(attributes, " · "))
 			}
@@ -40,7 +40,7 @@ func TestStatementsReadAsTheFileSays(t *testing.T) {
 		pairs := idemddb.GroupPairs()
 		for _, what := range slices.Sorted(maps.Keys(pairs)) {
 			if c.names.SortKey != "" && !strings.HasPrefix(what, "claim") && what != "extend" {
-				continue // names are in these
+				continue // the statements of a claim and of an extension show the names
 			}
 
 			text, placeholders := idemddb.Statement(c.table, c.names, pairs[what])

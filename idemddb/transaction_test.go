@@ -77,7 +77,7 @@ func TestATransactionThatMeetsItsOwnEarlierTryIsCommittedOnce(t *testing.T) {
 						})
 
 						must(f, complete(f))
-						f.db.Deliver() // what DynamoDB has begun to commit it commits in the end
+						f.db.Deliver() // DynamoDB commits in the end what it has begun to commit
 						happened(f, f.db, "a", 1)
 						happened(f, f.db, "b", 1)
 						replay(f.T, f.store, "k")
@@ -163,7 +163,7 @@ func TestPlainWritesWaitForATransactionOnTheRecord(t *testing.T) {
 				c := claim(f, f.store, "k")
 				held := begin(f, f.db, hold)
 				time.AfterFunc(time.Second, held.Cancel)
-				time.Sleep(time.Millisecond) //nolint:forbidigo // the bubble's time
+				time.Sleep(time.Millisecond) //nolint:forbidigo // this moves the bubble's clock
 				must(f, write(f, c))
 
 				if f.events.count(idemddb.Retried) == 0 {
@@ -197,7 +197,7 @@ func TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction(t *testing.T) {
 
 			return idemddbtest.None
 		})
-		time.Sleep(15*time.Second + time.Millisecond) //nolint:forbidigo // the bubble's time: half of the lease
+		time.Sleep(15*time.Second + time.Millisecond) //nolint:forbidigo // this moves the bubble's clock by half of the lease
 
 		if renewals.Load() != 1 {
 			f.Error("no renewal")
@@ -225,7 +225,7 @@ func TestTheRenewalGoesOnAfterARefusedEffect(t *testing.T) {
 		held := begin(f, f.db, counted("b"))
 		time.AfterFunc(20*time.Second, held.Commit) // the renewal is due meanwhile
 		is(f, c.CompleteWith(work, nil, items(counted("b"), onlyOnce("a"))), idemddb.ErrEffectRefused)
-		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's time: two leases
+		time.Sleep(time.Minute) //nolint:forbidigo // this moves the bubble's clock by two leases
 
 		if work.Err() != nil || !c.Held() {
 			f.Errorf("the claim is not kept: %v", context.Cause(work))
@@ -261,7 +261,7 @@ func TestAnExtensionInLineDoesNotKeepTheTransactionFromBeingSent(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{Lease: 10 * time.Second}, func(f *fixture) {
 		c := claim(f, f.store, "k")
-		time.Sleep(9 * time.Second) //nolint:forbidigo // the bubble's time
+		time.Sleep(9 * time.Second) //nolint:forbidigo // this moves the bubble's clock
 
 		once := transactions(1, idemddbtest.LostRequest)
 		f.db.Intercept(func(ctx context.Context, r idemddbtest.Request) idemddbtest.Fault {
@@ -357,7 +357,7 @@ func TestALateTwinOfACommitFindsTheRecordWhenItsTokenIsForgotten(t *testing.T) {
 			f.Fatal(err)
 		}
 
-		time.Sleep(11 * time.Minute) //nolint:forbidigo // the bubble's time
+		time.Sleep(11 * time.Minute) //nolint:forbidigo // this moves the bubble's clock
 		f.db.ForgetTokens()
 		f.db.Deliver()
 		happened(f, f.db, "a", 1)

@@ -62,7 +62,7 @@ func TestThoseThatFailAreReportedAndOnlyTheyRunAgain(t *testing.T) {
 		h.equal("k2", h.state("k2"), "INPROGRESS released")
 
 		closed.Store(false)
-		h.check(function, deliveredFor(event, 2), nil, []string{"m2", "m4"}) // the whole batch, as after a time-out
+		h.check(function, deliveredFor(event, 2), nil, []string{"m2", "m4"}) // the whole batch comes again, as after a time-out
 		h.equal("attempts", h.attempts("k2"), "2")
 		h.check(function, deliveredFor(event, 3), nil, nil)
 	})
@@ -155,6 +155,6 @@ func TestEveryMessageFailsAtFullParallelismAndEachIsReportedOnce(t *testing.T) {
 			cancel()
 		}
 
-		time.Sleep(2 * time.Minute) // until the handlers that ignore their contexts have ended
+		time.Sleep(2 * time.Minute) // the handlers that ignore their contexts end meanwhile
 	})
 }

@@ -22,7 +22,7 @@ func TestBatchIsNotGivenAClaimThatWasLostBefore(t *testing.T) {
 		ahead := h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 		h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error {
 			_, _, err := ahead.Claim(ctx, "k2", nil)
-			time.Sleep(20 * time.Second) // longer than half a lease
+			time.Sleep(20 * time.Second) // the handler takes longer than half a lease
 
 			return err
 		}

@@ -58,7 +58,7 @@ func TestClaimsRunAtMostOneGroupAhead(t *testing.T) {
 						t.Errorf("%d claimed when the first handler runs", h.held())
 					}
 
-					time.Sleep(time.Second) // then no request is under way
+					time.Sleep(time.Second) // no request is under way any more
 					raise(&most, int64(len(h.db.Items("records")))-begun.Load())
 					time.Sleep(time.Second)
 

@@ -53,7 +53,7 @@ func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T
 					bothModes(t, func(h *harness) {
 						h.opts.Workers = w.workers
 						h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-							time.Sleep(time.Millisecond) // so that claims that are made meanwhile share the next request
+							time.Sleep(time.Millisecond) // claims that are made meanwhile share the next request
 
 							return fault
 						})

@@ -152,7 +152,7 @@ func TestHooksAreNeverMoreThanWorkersInTheReserveEither(t *testing.T) {
 					return nil
 				}
 
-				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second) // 2 s for handlers, 8 s for hooks
+				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second) // the handlers have 2 s, the hooks 8 s
 				defer cancel()
 
 				response, err := wrap(h, succeed)(ctx, numbered(20))

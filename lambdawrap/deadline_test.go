@@ -53,7 +53,7 @@ func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
 	everyMode(t, func(h *harness) {
 		h.opts.Reserve = 2 * time.Second
 
-		ctx, cancel := context.WithTimeout(h.Context(), 9*time.Second) // 7 s of work, which is too little for a fourth handler
+		ctx, cancel := context.WithTimeout(h.Context(), 9*time.Second) // there are 7 s for work, which is too little for a fourth handler
 		defer cancel()
 
 		response, err := h.handle(slowly(2*time.Second))(ctx, numbered(40))
@@ -70,7 +70,7 @@ func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
 			}
 		}
 
-		if h.store.Batch().Ahead() > 0 && len(h.db.Requests()) > 8 { // two of claims, three completions, and what is given back
+		if h.store.Batch().Ahead() > 0 && len(h.db.Requests()) > 8 { // two requests claim, three complete, and the rest gives claims back
 			h.Errorf("%d requests", len(h.db.Requests()))
 		}
 
@@ -105,7 +105,7 @@ func TestClaimsThatAreAnsweredTooLateAreGivenBackUncounted(t *testing.T) {
 		slow.Store(true)
 		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 			if slow.Load() && isCallOf(isClaim)(r) {
-				time.Sleep(990 * time.Millisecond) // 5 ms before the reserve, and less than the 2 s of one try
+				time.Sleep(990 * time.Millisecond) // the claim comes 5 ms before the reserve, and has less than the 2 s of one try
 			}
 
 			return idemddbtest.None

@@ -39,7 +39,7 @@ func FuzzEvent(f *testing.F) {
 			h := newHarness(t, nil)
 			h.opts = &lambdawrap.Options{Logger: slog.New(slog.DiscardHandler), Workers: int(workers)}
 
-			if byBody { // so that messages share keys
+			if byBody { // messages with one body share a key
 				h.opts.Key = func(m events.SQSMessage) (string, error) { return m.Body, nil }
 			}
 
@@ -83,7 +83,7 @@ func (h *harness) judge(name string, event events.SQSEvent, response events.SQSE
 		failed[id] = true
 	}
 
-	stopped := map[string]bool{} // FIFO groups
+	stopped := map[string]bool{} // these groups are blocked by a failure
 
 	for _, m := range event.Records {
 		known[m.MessageId] = true

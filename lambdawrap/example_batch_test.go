@@ -39,7 +39,7 @@ func ExampleBatch() {
 
 	closed = false
 
-	invoke(function, event) // the whole event, as Lambda delivers it after a time-out
+	invoke(function, event) // Lambda delivers the whole event again after a time-out
 	invoke(function, event) // nothing is left to do, so the handler is not called
 	// Output:
 	// 3 messages
@@ -83,7 +83,7 @@ func ExampleOptions_visibility() {
 		return nil
 	}, &lambdawrap.Options{Key: byPaymentID(), Visibility: hidden{}, Logger: quiet})
 
-	claimedElsewhere(store, "p-1") // the other worker, which then dies
+	claimedElsewhere(store, "p-1") // the other worker claims the key, and then it dies
 
 	event := received(`{"paymentId":"p-1"}`)
 	event.Records[0].ReceiptHandle = "r-1"

@@ -20,7 +20,7 @@ func ExampleOptions_reserve() {
 		return nil
 	}, &lambdawrap.Options{Reserve: 5 * time.Second, Logger: quiet})
 
-	invocation, cancel := context.WithTimeout(context.Background(), 4*time.Second) // less than the reserve is left
+	invocation, cancel := context.WithTimeout(context.Background(), 4*time.Second) // the time that is left is less than the reserve
 	defer cancel()
 
 	response, err := function(invocation, received("pay ann"))
@@ -73,7 +73,7 @@ func ExampleOptions_timeout() {
 
 	function := lambdawrap.SQS(store, func(ctx context.Context, m events.SQSMessage) error {
 		if m.Body == "pay bob" {
-			<-ctx.Done() // the call of a bank that does not answer
+			<-ctx.Done() // the bank does not answer
 
 			return ctx.Err()
 		}
@@ -98,7 +98,7 @@ func ExampleOptions_timeoutTooLong() {
 		return nil
 	}, &lambdawrap.Options{Timeout: 20 * time.Second})
 
-	invocation, cancel := context.WithTimeout(context.Background(), 10*time.Second) // the function's time-out
+	invocation, cancel := context.WithTimeout(context.Background(), 10*time.Second) // this is the function's time-out
 	defer cancel()
 
 	_, err := function(invocation, received("pay ann"))

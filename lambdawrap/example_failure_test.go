@@ -44,7 +44,7 @@ func ExampleOptions_deadLetter() {
 		DeadLetter: func(_ context.Context, m events.SQSMessage, err error) error {
 			fmt.Println(m.MessageId, errors.Is(err, errClosed), errors.Is(err, idemddb.ErrFailed))
 
-			return nil // the message is now where a person finds it; after an error it would come back
+			return nil // a person finds the message in the queue; after an error it would come back
 		},
 		Logger: quiet,
 	})
@@ -129,7 +129,7 @@ func ExampleOptions_fingerprint() {
 
 // If DynamoDB answers no claim of a batch, the invocation fails, so that Lambda's error metric shows the outage.
 func ExampleOptions_failWhole() {
-	store := withoutTable() // stands for a table that cannot be reached
+	store := withoutTable() // this table cannot be reached
 
 	handler := func(context.Context, events.SQSMessage) error { return nil }
 

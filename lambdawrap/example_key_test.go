@@ -115,7 +115,7 @@ func ExampleBody_sameKeyAsDo() {
 		return
 	}
 
-	paymentID := "p-1" // from the request
+	paymentID := "p-1" // a program takes the id from the request
 
 	receipt, err := idemddb.Do(context.Background(), store, idemddb.TextKey(paymentID), nil, func(context.Context) (string, error) {
 		fmt.Println("paying for the request")

@@ -23,6 +23,6 @@ func ExampleSDKLogger() {
 		return
 	}
 
-	cfg.Logger.Logf(logging.Warn, "failed to discard remaining HTTP response body: %v", "connection reset by peer") // as the SDK does
+	cfg.Logger.Logf(logging.Warn, "failed to discard remaining HTTP response body: %v", "connection reset by peer") // the SDK logs such lines
 	// Output: {"level":"WARN","msg":"AWS SDK: failed to discard remaining HTTP response body: connection reset by peer"}
 }

@@ -63,7 +63,7 @@ func ExampleStreamOptions() {
 	park := func(_ context.Context, r events.KinesisEventRecord, cause error) error {
 		fmt.Println("park", r.Kinesis.SequenceNumber, errors.Is(cause, idemddb.ErrFailed))
 
-		return nil // sent to a queue, for example
+		return nil // a program sends the record to a queue, for example
 	}
 
 	function := lambdawrap.Kinesis(store, pay, &lambdawrap.StreamOptions[events.KinesisEventRecord]{DeadLetter: park, Logger: quiet})

@@ -42,7 +42,7 @@ func (a atLeastAMinute) ChangeMessageVisibility(
 
 // A type of your own between the wrapper and the client can change for how long messages are hidden.
 func ExampleVisibilityAPI() {
-	var api lambdawrap.VisibilityAPI = atLeastAMinute{hidden{}} // for Options.Visibility
+	var api lambdawrap.VisibilityAPI = atLeastAMinute{hidden{}} // Options.Visibility takes it
 
 	for _, seconds := range []int32{2, 450} {
 		_, err := api.ChangeMessageVisibility(context.Background(), &sqs.ChangeMessageVisibilityInput{

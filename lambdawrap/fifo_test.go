@@ -114,7 +114,7 @@ func TestOneKeyInTwoFIFOGroupsRunsOnce(t *testing.T) {
 			h.opts.Workers = workers
 			function := h.handle(func(_ context.Context, m events.SQSMessage) error {
 				if m.MessageId == "m1" {
-					time.Sleep(time.Second) // so that m3 would meet its claim if it did not wait
+					time.Sleep(time.Second) // m3 would meet its claim if it did not wait
 				}
 
 				return nil

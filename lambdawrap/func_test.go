@@ -312,7 +312,7 @@ func TestFuncTakesAKeyOverAndSaysSo(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(h *harness) {
 		f := newFunc(h)
-		claim(f, f.store, "o-1") // and its worker dies
+		claim(f, f.store, "o-1") // its worker dies
 		time.Sleep(time.Minute)
 
 		got, err := f.wrap(settleOrder)(inLambda(f.Context(), "request-2"), order{ID: "o-1"})
@@ -340,7 +340,7 @@ func TestTheContextOfAHandlerOfFuncEndsWithItsTimeAndWhatItReturnsCounts(t *test
 			begun := time.Now()
 			got, err := f.wrap(staging(func(ctx context.Context, o order) (paid, error) {
 				<-ctx.Done()
-				time.Sleep(100 * time.Millisecond) // in the reserve
+				time.Sleep(100 * time.Millisecond) // the handler ends in the reserve
 
 				return settleOrder(ctx, o)
 			}))(ctx, order{ID: id})

@@ -41,7 +41,7 @@ func everyStream(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handle
 
 func (h *harness) kinesis(work lambdawrap.Handler) wrapped {
 	opts := streamOptions(h.opts, messageOfKinesis)
-	opts.Aggregated = true // records of any bytes
+	opts.Aggregated = true // a record may hold any bytes, also those of an aggregated one
 	function := lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), opts)
 
 	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, _ error) {

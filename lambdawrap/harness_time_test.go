@@ -71,14 +71,14 @@ func faultFor(is func(idemddbtest.Request) bool, fault idemddbtest.Fault) func(c
 func (h *harness) idle() {
 	h.Helper()
 
-	time.Sleep(moment) // what the end of the invocation woke up may end
+	time.Sleep(moment) // goroutines that the end of the invocation has woken may end
 
 	if testing.Short() && looks.Add(1)%4 != 0 { // a look takes milliseconds; the whole run looks each time
 		return
 	}
 
 	all := strings.Split(allStacks(), "\n\n")
-	own := bubbleOf(all[0]) // the first one is the caller's
+	own := bubbleOf(all[0]) // the first stack is that of the caller
 
 	for _, stack := range all[1:] {
 		if bubbleOf(stack) != own || strings.Contains(stack, "lambdawrap.background") {

@@ -175,7 +175,7 @@ func TestHTTPWriterHoldsTheAnswerBack(t *testing.T) {
 		_, _ = io.WriteString(rw, "half")
 		w.equal("Flush", http.NewResponseController(rw).Flush(), nil)
 		w.equal("sent", []any{recorder.Flushed, recorder.Body.Len()}, []any{false, 0})
-		rw.WriteHeader(http.StatusTeapot) // too late, as with any server
+		rw.WriteHeader(http.StatusTeapot) // this comes too late, as with any server
 	}
 	w.handler().ServeHTTP(recorder, request("k", "{}"))
 	w.answered(recorder.Result(), http.StatusOK, "false", "half")
@@ -362,7 +362,7 @@ func FuzzHTTPStoredAnswersAreReplayedAsTheyWere(f *testing.F) {
 			answer := w.post("k", "")
 			w.equal("Idempotent-Replayed", answer.Header.Get("Idempotent-Replayed"), replayed)
 
-			var wire bytes.Buffer // as a server writes it, and a client reads it
+			var wire bytes.Buffer // a server writes the answer, and a client reads it
 			if err := answer.Write(&wire); err != nil {
 				t.Fatal(err)
 			}

@@ -163,13 +163,13 @@ func (c *chaos) ask(key string) *http.Response {
 		c.mu.Unlock()
 	}
 
-	ctx, cancel := context.WithTimeout(c.Context(), 10*time.Second) // as an invocation has
+	ctx, cancel := context.WithTimeout(c.Context(), 10*time.Second) // an invocation has a deadline, too
 	answer := make(chan *http.Response, 1)
 
 	go func() {
 		defer cancel()
 		defer close(answer)
-		defer func() { _ = recover() }() // of the server
+		defer func() { _ = recover() }() // the server recovers, too
 
 		recorder := httptest.NewRecorder()
 		p.handler.ServeHTTP(recorder, request(key, key).WithContext(ctx))
@@ -222,7 +222,7 @@ func (c *chaos) fault(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fa
 	}
 
 	if c.chance(1, 25) {
-		select { // the process is frozen, or the network is
+		select { // the process or the network is frozen
 		case <-time.After(time.Duration(c.number(20_000)) * time.Millisecond):
 		case <-ctx.Done():
 		}

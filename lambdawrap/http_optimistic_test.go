@@ -109,7 +109,7 @@ func TestHTTPOptimisticKeepsARefusalOfTheHandlerWithoutStage(t *testing.T) {
 	w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "false", "")
 	w.equal("state", w.recordState("k"), "COMPLETED")
 
-	w.work = stagingHandler(nil) // as it would answer now
+	w.work = stagingHandler(nil) // the handler would now answer otherwise
 	w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "true", "")
 	w.equal("entries", len(w.db.Items("ledger")), 0)
 }

@@ -18,7 +18,7 @@ func TestHTTPAKeyInProgressIsAnsweredWithTheRestOfItsLease(t *testing.T) {
 		time.Sleep(10*time.Second + time.Millisecond)
 
 		got := w.post("k", "{}")
-		w.equal("Retry-After", got.Header.Get("Retry-After"), "22") // the rest of 30 s, and twice the difference of the clocks
+		w.equal("Retry-After", got.Header.Get("Retry-After"), "22") // this is the rest of 30 s, and twice the difference of the clocks
 		w.refused(got, http.StatusConflict, "key-in-progress")
 
 		time.Sleep(22 * time.Second)
@@ -135,7 +135,7 @@ func TestHTTPAClientThatLeavesCancelsNothing(t *testing.T) {
 		ctx, leave := context.WithCancel(w.Context())
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			leave()
-			time.Sleep(time.Minute) // longer than its lease
+			time.Sleep(time.Minute) // the handler takes longer than its lease
 			w.equal("the context", r.Context().Err(), nil)
 			stagingHandler(nil)(rw, r)
 		}

@@ -167,7 +167,7 @@ func TestHTTPServerPassesInformationalAnswersAndKeepsNone(t *testing.T) {
 func invokeURL(t *testing.T, handler http.Handler, r *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, string) {
 	t.Helper()
 
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // as an invocation has
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // an invocation has a deadline, too
 	defer cancel()
 
 	got, err := lambdaurl.Wrap(handler)(ctx, r)
@@ -231,7 +231,7 @@ func TestHTTPBehindAFunctionURL(t *testing.T) {
 	w.runs(1)
 	w.equal("entries", len(w.db.Items("ledger")), 1)
 
-	r.Headers["idempotency-key"] = "k,k" // as the URL joins two headers
+	r.Headers["idempotency-key"] = "k,k" // a function URL joins two headers so
 	got, _ := invokeURL(t, handler, r)
 	w.equal("two keys", got.StatusCode, http.StatusBadRequest)
 }

@@ -51,7 +51,7 @@ func TestHTTPWhatATakenOverHandlerAnswers(t *testing.T) {
 				w.work = func(rw http.ResponseWriter, r *http.Request) {
 					test.work(rw, r)
 
-					claim := w.elsewhere("k") // its clock says that the lease is over
+					claim := w.elsewhere("k") // the clock of this worker says that the lease is over
 					w.equal("the other", test.settle(w, claim), nil)
 				}
 

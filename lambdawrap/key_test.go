@@ -28,7 +28,7 @@ func TestMessageID(t *testing.T) {
 	otherQueue.EventSourceARN += "2"
 	otherMessage.MessageId = "m-2"
 
-	const want = `#["arn:aws:sqs:eu-west-1:1:q","m-1"]` // stored, so it must stay as it is
+	const want = `#["arn:aws:sqs:eu-west-1:1:q","m-1"]` // records hold this text, so it must stay as it is
 	if got := mustKey(t, lambdawrap.MessageID, first); got != want {
 		t.Errorf("key %q, want %q", got, want)
 	}
@@ -58,7 +58,7 @@ func TestDeduplicationID(t *testing.T) {
 		}
 	}
 
-	const want = `#["arn.fifo","g","d"]` // stored, so it must stay as it is
+	const want = `#["arn.fifo","g","d"]` // records hold this text, so it must stay as it is
 	if got := mustKey(t, lambdawrap.DeduplicationID, fifo("arn.fifo", "g", "d")); got != want {
 		t.Errorf("what the producer sent again has the key %q, want %q", got, want)
 	}

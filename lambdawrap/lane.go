@@ -284,7 +284,7 @@ func (b blockedGroups) outcomeOf(m *message) (outcome, bool) {
 	return outcome{name: OutcomeBlocked, err: errBlocked, seconds: seconds}, ok && m.fifo
 }
 
-// note notes the group of a message that has ended, if the message failed.
+// note blocks the group of a message that failed.
 func (b blockedGroups) note(m *message) {
 	if m.fifo && m.failed {
 		b[m.group] = m.seconds

@@ -180,7 +180,7 @@ func TestTheLeaseOfAHandlerThatRunsInALongReserveIsRenewed(t *testing.T) {
 						}
 					}()
 
-					failed, _ := h.within(time.Minute, wrap(h, slowly(44*time.Second)), numbered(1)) // 14 s into the reserve
+					failed, _ := h.within(time.Minute, wrap(h, slowly(44*time.Second)), numbered(1)) // the handler ends 14 s into the reserve
 					h.equal("failed", failed, []string(nil))
 					h.equal("taken over while its handler ran", taken.Load(), false)
 					h.equal("record", h.state("k0"), "COMPLETED")

@@ -84,7 +84,7 @@ func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
 
 				response, err := wrap(func(ctx context.Context, _ events.SQSMessage) error {
 					<-ctx.Done()
-					time.Sleep(600 * time.Millisecond) // less than half of the reserve is left then
+					time.Sleep(600 * time.Millisecond) // after it, less than half of the reserve is left
 
 					return result()
 				})(ctx, numbered(1))
@@ -102,7 +102,7 @@ func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
 				h.equal("record", h.state("k0"), "INPROGRESS")
 				h.equal("hooks", hooks, 0)
 
-				claim(h, h.store, "k0") // after the lease
+				claim(h, h.store, "k0") // the lease is over
 			})
 		})
 	}
@@ -119,7 +119,7 @@ func TestTheClaimOfALateHandlerIsHeldUntilTheAnswer(t *testing.T) {
 				h.opts.Timeout = 2 * time.Second
 				h.opts.OnMessage = func(context.Context, events.SQSMessage, lambdawrap.Outcome) { time.Sleep(2 * time.Minute) }
 				other := h.open(h.db, nil)
-				end := time.Now().Add(2*time.Minute + 15*time.Second) // half a lease after the answer
+				end := time.Now().Add(2*time.Minute + 15*time.Second) // this is half a lease after the answer
 
 				go func() {
 					time.Sleep(time.Second) // the wrapper claims the key first
@@ -154,7 +154,7 @@ func TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent(t *testing.T) {
 
 		begun := time.Now()
 		h.opts.Workers, h.opts.Reserve = 2, reserve
-		h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { // begins before the first handler is late
+		h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { // the hook begins before the first handler is late
 			time.Sleep(reserve)
 
 			return nil
@@ -171,7 +171,7 @@ func TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent(t *testing.T) {
 			return nil
 		})
 
-		time.AfterFunc(limit-reserve/4-time.Second, func() { // a second before the answer, and many leases after the handler was late
+		time.AfterFunc(limit-reserve/4-time.Second, func() { // this is a second before the answer, and many leases after the handler was late
 			c, _, err := h.open(h.db, nil).Claim(context.Background(), "k0", nil)
 			if c != nil || !errors.Is(err, idemddb.ErrInProgress) {
 				h.Errorf("after %v: got claim %v, error %v, want in progress", time.Since(begun), c, err)

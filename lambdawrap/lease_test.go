@@ -153,7 +153,7 @@ func TestAClaimThatIsLostWhileItWaitsIsNotRun(t *testing.T) {
 
 				_, err := h.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: new("records"), Key: recordKey("k3")})
 				h.equal("error", err, nil)
-				time.Sleep(20 * time.Second) // longer than half a lease
+				time.Sleep(20 * time.Second) // the handler takes longer than half a lease
 			}
 
 			return nil
@@ -180,9 +180,9 @@ func TestClaimsOfAGroupThatWaitForAThrottledOneAreNotRunAfterATakeover(t *testin
 
 				var taken atomic.Int64
 
-				time.AfterFunc(40*time.Second, func() { // longer than a lease
+				time.AfterFunc(40*time.Second, func() { // this is later than the end of the lease
 					if claim, _, _ := rival.Claim(context.Background(), "k0", nil); claim != nil {
-						taken.Add(1) // and works on it until the test has ended
+						taken.Add(1) // it works on the message until the test has ended
 					}
 				})
 
@@ -231,7 +231,7 @@ func TestAPanicInARenewalCostsNoMoreThanTheClaims(t *testing.T) {
 					h.store = panics(h, &on)
 
 					response, err := way.wrap(h, func(context.Context, events.SQSMessage) error {
-						time.Sleep(time.Second) // until all keys are claimed
+						time.Sleep(time.Second) // all keys are claimed meanwhile
 						on.Store(true)
 						time.Sleep(20 * time.Second)
 						on.Store(false)

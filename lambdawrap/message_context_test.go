@@ -129,7 +129,7 @@ func TestTheContextOfAMessageEndsWithTheWork(t *testing.T) {
 
 		failed, took := h.within(10*time.Second, function, numbered(1))
 		h.equal("failed", failed, []string(nil))
-		h.equal("took", took.Round(time.Second), 9*time.Second) // when the reserve begins
+		h.equal("took", took.Round(time.Second), 9*time.Second) // the reserve begins then
 	})
 }
 

@@ -59,7 +59,7 @@ func TestHooksGetTheMessageAsItArrived(t *testing.T) {
 			return text, err
 		}
 
-		for range 2 { // permanent, then refused
+		for range 2 { // the first delivery fails for good, and the second is refused
 			failed, _ := h.within(time.Minute, wrap(h, func(_ context.Context, m events.SQSMessage) error {
 				spoil(m)
 

@@ -132,7 +132,7 @@ func TestOutcomesOfMessagesAreMetrics(t *testing.T) {
 		}
 
 		got := map[string]any{}
-		if err := json.Unmarshal(out.Bytes(), &got); err != nil { // one line, without the warning that Observe was never called
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil { // the output is one line, without the warning that Observe was never called
 			t.Fatalf("%q: %v\n%s", c.outcome, err, &out)
 		}
 

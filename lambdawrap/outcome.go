@@ -166,7 +166,7 @@ func outcomeOf(e idemddb.Ending) outcome {
 	return o
 }
 
-// givenBack adds to the outcome of a message whose work did not begin how its claim was given back.
+// givenBack returns the outcome of a message whose work did not begin, with the error of giving its claim back, if any.
 func givenBack(o outcome, err error) outcome {
 	switch {
 	case err == nil:
@@ -197,8 +197,8 @@ func isOutage(messages []*message) bool {
 	return unanswered > 0
 }
 
-// finish gives one message its answer: the dead-letter hook for what will never succeed, a line in the log for what did not end well,
-// and the time until its next delivery.
+// finish ends one message: it calls the dead-letter hook of one that will never succeed, writes the log line of one that did not end well,
+// and sets the time of the next delivery.
 func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
 	v.finishBefore(ctx, v.answerAt, m, o)
 }

@@ -219,7 +219,7 @@ func TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun(t *testing.T) {
 				h.opts.OnMessage = end.hook
 				function := h.handle(func(_ context.Context, m events.SQSMessage) error {
 					if m.Body == "k0" {
-						time.Sleep(moment) // until the other keys are claimed
+						time.Sleep(moment) // the other keys are claimed meanwhile
 						frozen.Store(int64(time.Minute))
 
 						if taken {

@@ -86,7 +86,7 @@ func TestABatchThatDoesNotFitHasAsManyEffectsAsMessages(t *testing.T) {
 						var done effects
 
 						h.untilDone(10*time.Second, h.handle(func(_ context.Context, m events.SQSMessage) error {
-							time.Sleep(2 * time.Second) // a call that cannot be interrupted
+							time.Sleep(2 * time.Second) // the call cannot be interrupted
 							done.add(m)
 
 							return nil
@@ -217,10 +217,10 @@ func TestAHandlerStartsIfAQuarterMoreThanTheLongestIsLeft(t *testing.T) {
 		h.equal("started", started(h, 4*time.Second), 4)
 	})
 	everyMode(t, func(h *harness) {
-		h.equal("started", started(h, 4*time.Second, 2*time.Second), 7) // at 0, 4, 6, 8, 10, 12, 14 s; not at 16 s
+		h.equal("started", started(h, 4*time.Second, 2*time.Second), 7) // they start at 0, 4, 6, 8, 10, 12, 14 s; none starts at 16 s
 	})
 	everyMode(t, func(h *harness) {
-		h.equal("started", started(h, 2*time.Second), 9) // the last at 16 s with 4 s left; not at 18 s, when 2 s are left
+		h.equal("started", started(h, 2*time.Second), 9) // the last one starts at 16 s with 4 s left; none starts at 18 s, when 2 s are left
 	})
 }
 
@@ -257,6 +257,6 @@ func TestHandlersThatFailSayNothingAboutTheTimeThatOneTakes(t *testing.T) {
 
 			return errBank
 		}), numbered(40))
-		h.equal("started", n.Load(), int64(11)) // as nothing is known, half of the time must be left: from 0 to 9.9 s
+		h.equal("started", n.Load(), int64(11)) // nothing is known, so half of the time must be left, as it is from 0 to 9.9 s
 	})
 }

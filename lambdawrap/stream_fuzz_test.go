@@ -47,7 +47,7 @@ func FuzzStreamEvent(f *testing.F) {
 				return work(r.Change.Keys["pk"].String())
 			}, &lambdawrap.StreamOptions[events.DynamoDBEventRecord]{
 				Workers: int(workers), Logger: slog.New(slog.DiscardHandler),
-				OnRecord: func(context.Context, events.DynamoDBEventRecord, lambdawrap.Outcome) {}, // so that the handler gets a copy
+				OnRecord: func(context.Context, events.DynamoDBEventRecord, lambdawrap.Outcome) {}, // the handler then gets a copy
 			})
 		}, func(e events.DynamoDBEvent) (all []events.SQSMessage) {
 			for _, r := range e.Records {
@@ -67,7 +67,7 @@ func fuzzStream[E any](
 	var event E
 
 	h, ran := newHarness(t, nil), journal{}
-	decoded := json.NewDecoder(bytes.NewReader(payload)).Decode(&event) // as Lambda does
+	decoded := json.NewDecoder(bytes.NewReader(payload)).Decode(&event) // Lambda decodes it so
 
 	answer, err := lambda.NewHandler(wrap(h, func(data string) error {
 		ran.add(data)

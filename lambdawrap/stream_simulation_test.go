@@ -43,7 +43,7 @@ func simulateStream(t *testing.T, seed uint64, wrap func(*harness, lambdawrap.Ha
 		s.fill()
 
 		for i, q := range s.queue {
-			q.MessageId = strconv.Itoa(90 + i) // with two digits, and with three
+			q.MessageId = strconv.Itoa(90 + i) // the numbers have two digits, and three
 		}
 
 		h.db.Intercept(s.requestFault)

@@ -39,7 +39,7 @@ func TestOtherKeysOfAStreamGoOnAfterAFailureAndTheLowestNumberIsReported(t *test
 func TestSequenceNumbersAreComparedAsIntegers(t *testing.T) {
 	t.Parallel()
 
-	long := "9" + strings.Repeat("0", 126) + "1" // of 128 digits
+	long := "9" + strings.Repeat("0", 126) + "1" // it has 128 digits
 
 	for name, test := range map[string]struct{ first, second, lowest string }{
 		"another number of digits": {"1000", "999", "999"},
@@ -153,9 +153,9 @@ func TestARecordOfAStreamWaitsForAKeyThatIsHeldAsLongAsThereIsTime(t *testing.T)
 func TestARecordOfAStreamTakesAKeyOverWhoseWorkerDied(t *testing.T) {
 	t.Parallel()
 	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		claim(h, h.store, "a1") // and its worker dies
+		claim(h, h.store, "a1") // its worker dies
 
-		h.opts.Timeout = 5 * time.Second // so that there is time for it when the lease has ended
+		h.opts.Timeout = 5 * time.Second // there is then time for it when the lease has ended
 		took := false
 		failed, _ := h.within(time.Minute, wrap(func(ctx context.Context, _ events.SQSMessage) error {
 			claim, ok := idemddb.FromContext(ctx)
@@ -418,7 +418,7 @@ func TestChangesWithoutAKeyAreInOrder(t *testing.T) {
 
 	for i := range 20 {
 		r := change(batch(fmt.Sprintf("%d a a", 100+i)).Records[0])
-		r.Change.Keys = map[string]events.DynamoDBAttributeValue{"account": {}} // cannot be encoded
+		r.Change.Keys = map[string]events.DynamoDBAttributeValue{"account": {}} // this value cannot be encoded
 		event.Records = append(event.Records, r)
 	}
 

@@ -140,7 +140,7 @@ func TestWhenAllWorkersAreLateTheAnswerIsSentAndTheRestIsUnclaimed(t *testing.T)
 				}
 
 				for i := 1; i < 60; i++ {
-					state, want := h.state(fmt.Sprint("k", i)), "INPROGRESS" // of a late one, which may still run
+					state, want := h.state(fmt.Sprint("k", i)), "INPROGRESS" // the handler is late, and may still run
 					if i > workers {
 						want = "INPROGRESS released"
 						if state == "none" {
@@ -151,7 +151,7 @@ func TestWhenAllWorkersAreLateTheAnswerIsSentAndTheRestIsUnclaimed(t *testing.T)
 					h.equal(fmt.Sprint("record of k", i), state, want)
 				}
 
-				h.hidden(place, "m1", 33, 33) // 30 s of lease, two skews, and over
+				h.hidden(place, "m1", 33, 33) // this is the lease of 30 s and two skews, rounded up
 				h.equal("lines of late handlers", strings.Count(h.log.String(), "outcome=late"), workers)
 				h.idle()
 			})

@@ -59,7 +59,7 @@ func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
 func TestARecordThatWasSentBeforeARefusalDoesNotEndIt(t *testing.T) {
 	t.Parallel()
 
-	for range 3 { // which of the goroutines of one instant runs first is by chance
+	for range 3 { // chance decides which of the goroutines of one instant runs first
 		bubble(t, &idemddb.Options{Single: true}, func(h *harness) {
 			h.opts.Workers = 2
 			g := &ledger{harness: h}
@@ -258,7 +258,7 @@ func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
 						h.equal("warnings", h.warnings(), 0)
 					}
 
-					// All handlers at full speed, and the last completion.
+					// This is the time of all handlers at full speed, and of the last completion.
 					if want := time.Duration(60/workers)*100*time.Millisecond + 2*c.slow + c.more; took > want {
 						h.Errorf("it takes %v, want at most %v", took, want)
 					}

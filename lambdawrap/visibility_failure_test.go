@@ -92,7 +92,7 @@ func TestCallsToSQSAreBoundedWhenAllComesBackAtOnce(t *testing.T) {
 			return nil
 		})
 
-		ctx, cancel := context.WithTimeout(h.Context(), time.Second) // the whole time is reserve, so that all messages fail
+		ctx, cancel := context.WithTimeout(h.Context(), time.Second) // the reserve takes the whole time, so all messages fail
 		defer cancel()
 
 		response, err := wrap(succeed)(ctx, deliveredFor(numbered(300), 1))

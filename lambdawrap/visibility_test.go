@@ -74,7 +74,7 @@ func TestAMessageInProgressElsewhereComesBackAfterTheLeaseOrThePause(t *testing.
 		receives int
 		from, to int32
 	}{
-		{1, 23, 23},    // 20 s of the lease, 1 s of skew for each of the two clocks, and the rest of the second
+		{1, 23, 23},    // this is 20 s of the lease, 1 s of skew for each of the two clocks, and the rest of the second
 		{4, 23, 23},    // the pause is 8 to 16 s
 		{10, 450, 900}, // the pause is longer than the lease
 	} {
@@ -82,7 +82,7 @@ func TestAMessageInProgressElsewhereComesBackAfterTheLeaseOrThePause(t *testing.
 			t.Parallel()
 			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 				queue := h.hiding(nil)
-				claim(h, h.store, "k1") // for 30 s
+				claim(h, h.store, "k1") // the claim lasts 30 s
 				time.Sleep(10 * time.Second)
 
 				h.check(wrap(succeed), deliveredFor(numbered(3), c.receives), []string{"m1"}, []string{"m0", "m2"})
@@ -160,10 +160,10 @@ func TestALateHandlersMessageComesBackWhenItsOwnLeaseIsOver(t *testing.T) {
 		h.equal("error", err, nil)
 		h.equal("in time", ctx.Err(), nil)
 		h.equal("failed", ids(response), []string{"m0"})
-		h.hidden(queue, "m0", 32, 33) // the lease and the skew of both clocks
+		h.hidden(queue, "m0", 32, 33) // this is the lease and the skew of both clocks
 
 		time.Sleep(time.Duration(queue.of("m0")[0]) * time.Second)
-		h.equal("runs", h.runs.all(), []string{"m0"}) // its late end
+		h.equal("runs", h.runs.all(), []string{"m0"}) // the late handler has ended
 		h.check(wrap(succeed), deliveredFor(batch("m0 k0"), 2), nil, []string{"m0"})
 	})
 }

@@ -240,7 +240,7 @@ func TestStackLeavesNothingWhenItIsInterrupted(t *testing.T) {
 	t.Run("while it installs", func(t *testing.T) {
 		t.Parallel()
 
-		// A Python 3.13 whose virtual environments install for ever.
+		// The installation into a virtual environment of this Python 3.13 never ends.
 		m, tools := newMachine(t), t.TempDir()
 		m.script(t, `rm -rf "$IDEMDDB_CACHE"/localstack-*`)
 
@@ -338,7 +338,7 @@ func TestLocalLeavesNothingAtTenMoments(t *testing.T) {
 			m.env = append(m.env, "SAM="+sam)
 			local := m.start(t, "./local.sh", "up")
 
-			<-time.After(after) // a moment, whatever happens in it
+			<-time.After(after) // the test waits a moment, whatever happens in it
 			local.interrupt(t)
 
 			if left := m.processes(t); len(left) > 0 {

@@ -283,7 +283,7 @@ type cloud struct {
 func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	service, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 
-	if !c.answers(w, r, service, action) { // not under the mutex, so that requests are served side by side
+	if !c.answers(w, r, service, action) { // the mutex is not held here, so that requests are served side by side
 		c.engine.ServeHTTP(c.dated(w), r)
 	}
 }
@@ -388,7 +388,7 @@ func answer(w http.ResponseWriter, status int, content any) {
 	w.WriteHeader(status)
 
 	if err := json.NewEncoder(w).Encode(content); err != nil {
-		panic(err) // never: maps of texts and numbers
+		panic(err) // maps of texts and numbers can always be encoded
 	}
 }
 

@@ -33,7 +33,7 @@ func TestListOfALargeTable(t *testing.T) {
 	n.fill(count)
 	n.clock.Advance(time.Hour)
 
-	// One read of everything, by the default budget.
+	// This call reads everything, by the default budget.
 	begun := time.Now()
 	n.idem("list")
 	n.expect(exitDone)

@@ -99,7 +99,7 @@ func startServices(t *testing.T) (*idemddbtest.DB, *queue) {
 	}
 
 	db.Intercept(func(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fault {
-		pause(ctx, rand.N(60*time.Millisecond)) // so that servers die with requests under way
+		pause(ctx, rand.N(60*time.Millisecond)) // the pause lets servers die with requests under way
 
 		return idemddbtest.None
 	})

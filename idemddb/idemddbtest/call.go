@@ -17,7 +17,7 @@ import (
 // call makes a direct request. It answers as an SDK client does that sends every request once.
 func call[Out any](ctx context.Context, db *DB, in any) (*Out, error) {
 	op := operation(in)
-	if ctx.Err() != nil { // an SDK client sends nothing then
+	if ctx.Err() != nil { // an SDK client sends nothing after the end of its context
 		return nil, &smithy.OperationError{ServiceID: dynamodb.ServiceID, OperationName: op, Err: ctx.Err()}
 	}
 

@@ -249,7 +249,7 @@ func ask(c *dynamodb.Client, in any) (a answer) {
 			a.Responses = responsesOf(out)
 		}
 	case *dynamodb.TransactWriteItemsInput:
-		_, err = c.TransactWriteItems(ctx, in) // not the units: DynamoDB Local does not double those of a delete
+		_, err = c.TransactWriteItems(ctx, in) // the units are not compared, because DynamoDB Local does not double those of a delete
 	}
 
 	a.refused(err)

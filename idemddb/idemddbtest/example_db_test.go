@@ -105,7 +105,7 @@ func ExampleDB_ResetRequests() {
 	store := newStore(db, nil)
 	fmt.Println(claimOnce(store, "p-1"))
 
-	db.ResetRequests() // from here on, only the duplicate
+	db.ResetRequests() // the log then has only the requests of the duplicate
 	fmt.Println(claimOnce(store, "p-1"), len(db.Requests()))
 	// Output:
 	// <nil>

@@ -45,7 +45,7 @@ func Example() {
 	}
 
 	fmt.Println("paid", paid)
-	fmt.Println("requests", len(db.Requests())) // claim, its repetition, completion; the duplicate's claim
+	fmt.Println("requests", len(db.Requests())) // these are the claim, its repetition, the completion and the duplicate's claim
 	// Output:
 	// 0 failed <nil>
 	// 0 failed <nil>

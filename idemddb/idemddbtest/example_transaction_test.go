@@ -52,7 +52,7 @@ func ExampleTransaction() {
 	db.Inject(idemddbtest.LateCommit)
 	fmt.Println(send(db, "first", "p-1"))
 
-	fmt.Println(send(db, "first", "p-1")) // the same token
+	fmt.Println(send(db, "first", "p-1")) // the token is the same
 	fmt.Println(send(db, "second", "p-2", "p-1"))
 
 	db.Deliver() // now DynamoDB commits it

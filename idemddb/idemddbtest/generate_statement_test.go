@@ -121,7 +121,7 @@ func (g *generator) updateStatement(k itemKey) (types.BatchStatementRequest, any
 	single.ExpressionAttributeNames, single.ExpressionAttributeValues = g.names, g.values
 
 	statement := t.request()
-	if strings.Contains(condition, "#pk") { // a second equality is no condition to a statement
+	if strings.Contains(condition, "#pk") { // a statement does not take a second equality of the key as a condition
 		return statement, nil
 	}
 
@@ -182,7 +182,7 @@ func (g *generator) flatOperand() string {
 	return g.placeholder(g.value(0))
 }
 
-// flat draws a condition of the library's grammar. An OR is in parentheses, and its first operand is not.
+// flat draws a condition of the library's grammar. An OR is written in parentheses; its first operand has none of its own.
 func (g *generator) flat(depth int) string {
 	kinds := []string{"compare", "compare", "compare", "exists", "missing", "begins", "and", "or", "not"}
 	if depth > 2 {

@@ -19,7 +19,7 @@ type generator struct {
 	// of the request that is being drawn
 	names  map[string]string
 	values attributes
-	// of statements: what says the same as each
+	// These statements say the same as each single request.
 	singles []any
 }
 

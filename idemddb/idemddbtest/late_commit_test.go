@@ -18,7 +18,7 @@ func TestATokenInFlight(t *testing.T) {
 	db := openDB(t, &idemddbtest.Options{Now: clock.Now})
 	in := under("token", transaction("x"))
 	tx := begin(t, db, in)
-	in.TransactItems = nil // it was copied
+	in.TransactItems = nil // the request was copied
 	for _, c := range []struct{ key, want string }{{"x", "TransactionInProgressException"}, {"y", mismatch}} {
 		if got := sent(t, db, under("token", transaction(c.key))); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.key, got, c.want)
@@ -66,7 +66,7 @@ func TestALateCommitIsInFlightUntilItIsDelivered(t *testing.T) {
 				{under("token", transaction("x")), "reset"},
 				{under("token", transaction("x")), "TransactionInProgressException"},
 				{put10, ""},
-				{transaction("full"), "reset"}, // is canceled when it arrives
+				{transaction("full"), "reset"}, // it is canceled when it arrives
 			} {
 				_, err := c.TransactWriteItems(t.Context(), step.in)
 				if got := code(err); got != step.want && (step.want != "reset" || !isReset(err)) {

@@ -48,14 +48,14 @@ func lexStatementOne(s string) (int, token) {
 			n++
 		}
 
-		if n < len(s) && (isLetter(s[n]) || s[n] == '.') { // a number that is not an integer
+		if n < len(s) && (isLetter(s[n]) || s[n] == '.') { // the number is not an integer
 			return 0, token{}
 		}
 
 		return n, token{text: s[:n], kind: numberToken}
 	case strings.HasPrefix(s, "<>"), strings.HasPrefix(s, "<="), strings.HasPrefix(s, ">="):
 		return 2, token{text: s[:2], kind: symbolToken}
-	case strings.HasPrefix(s, "--"): // a comment
+	case strings.HasPrefix(s, "--"): // a comment begins here
 		return 0, token{}
 	case strings.IndexByte("=<>(),.[]+-{}:*", c) >= 0:
 		return 1, token{text: s[:1], kind: symbolToken}

@@ -155,7 +155,7 @@ func (p *statementParser) path() (path, error) {
 		return nil, unsupported("a path into a document")
 	}
 
-	if name[0] == '#' { // as the service does
+	if name[0] == '#' { // the service answers so, too
 		return nil, invalid("An expression attribute name used in the document path is not defined; attribute name: %s", name)
 	}
 

@@ -22,7 +22,7 @@ func (f Fault) refusal(r Request) error {
 		return r.conflict()
 	case ThrottleReason:
 		if r.Operation == transactWrite {
-			return nil // its last part has it
+			return nil // the last part of the transaction gets it
 		}
 
 		return errThrottled()

@@ -194,7 +194,7 @@ func TestQueriesOfRandomItems(t *testing.T) {
 		runs++
 		prefix := fmt.Sprint(runs, "-")
 		partition := rapid.SampledFrom([]string{"0", "1"})
-		numbers := rapid.Permutation([]string{"-2.5", "-1", "0", "1", "1.5", "10", "99", "1e3"}).Draw(t, "sort keys") // no two items have the same
+		numbers := rapid.Permutation([]string{"-2.5", "-1", "0", "1", "1.5", "10", "99", "1e3"}).Draw(t, "sort keys") // no two items have the same number
 		for i, number := range numbers {
 			it := attributes{"pk": s(fmt.Sprint(prefix, i)), "x": s("x")}
 			if rapid.IntRange(0, 4).Draw(t, "has p") > 0 {
@@ -223,7 +223,7 @@ func TestQueriesOfRandomItems(t *testing.T) {
 				t.Fatal(err, err2)
 			}
 			if ours.Count == 0 {
-				ours.ConsumedCapacity, theirs.ConsumedCapacity = nil, nil // DynamoDB Local has an empty page for nothing
+				ours.ConsumedCapacity, theirs.ConsumedCapacity = nil, nil // DynamoDB Local charges nothing for an empty page
 			}
 			if !sameQuery(ours, theirs) {
 				t.Fatalf("%s\ngot %s, DynamoDB Local answers %s", show(in), show(ours), show(theirs))

@@ -180,7 +180,7 @@ func (c updateRule) check(t *testing.T, p *pair) {
 	delete(got, "pk")
 
 	for name, v := range c.want {
-		if v == nil { // any value
+		if v == nil { // the case permits any value
 			v = got[name]
 		}
 

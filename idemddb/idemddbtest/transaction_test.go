@@ -177,7 +177,7 @@ func TestACanceledTransactionWritesNothing(t *testing.T) {
 	if _, err := db.Begin(transaction("x", "x")); code(err) != invalid {
 		t.Errorf("an invalid transaction: got %v", err)
 	}
-	if got := len(db.Requests()); got != 2 { // CreateTable and what was sent
+	if got := len(db.Requests()); got != 2 { // these are CreateTable and the request that was sent
 		t.Errorf("got %d requests: what somebody else did was logged", got)
 	}
 }

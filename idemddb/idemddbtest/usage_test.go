@@ -33,7 +33,7 @@ func TestPaysOnceWhenTheReplyIsLost(t *testing.T) {
 
 	db.Inject(idemddbtest.LostReply) // the claim is applied, its reply never comes
 
-	for range 2 { // a delivery and a duplicate
+	for range 2 { // the second delivery is a duplicate
 		response, err := handler(t.Context(), oneMessage())
 		if err != nil || len(response.BatchItemFailures) > 0 {
 			t.Errorf("got %v, %v, want every message done", response, err)

@@ -41,7 +41,7 @@ func TestTheCompletionMeetsAnotherTransaction(t *testing.T) {
 	sent := 0
 
 	db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
-		if sent++; sent == 3 { // the completion and its first repetition met the conflict
+		if sent++; sent == 3 { // the conflict has met the completion and its first repetition
 			other.Commit()
 		}
 

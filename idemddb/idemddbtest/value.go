@@ -17,7 +17,7 @@ const maxDepth = 32
 
 // adopt copies attributes of a caller, checks them, and gives numbers and sets their normal form.
 func adopt(in item) (item, error) {
-	out := make(item, len(in)+4) // room for what an update may add
+	out := make(item, len(in)+4) // an update may add some attributes
 	for name, v := range in {
 		if name == "" {
 			return nil, invalid("Empty attribute name")

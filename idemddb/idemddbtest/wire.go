@@ -218,7 +218,7 @@ func fieldsOf(t reflect.Type) map[string]int {
 func encode(v smithy.Serializable) ([]byte, error) {
 	request := smithyhttp.NewStackRequest().(*smithyhttp.Request)
 
-	operation := smithy.NewOperationSchema(schemas.UpdateItem, schemas.UpdateItemInput, nil) // any operation: it only sets a header
+	operation := smithy.NewOperationSchema(schemas.UpdateItem, schemas.UpdateItemInput, nil) // every operation fits, because it only sets a header
 	if err := protocol.SerializeRequest(context.Background(), operation, v, request); err != nil {
 		return nil, err
 	}

@@ -225,7 +225,7 @@ func (r *Records) sign(seen View, change Change) (string, error) {
 
 	op, err := json.Marshal(change)
 	if err != nil {
-		return "", fmt.Errorf("operate: %w", err) // never: texts and a time
+		return "", fmt.Errorf("operate: %w", err) // texts and a time can always be encoded
 	}
 
 	return string(op), nil

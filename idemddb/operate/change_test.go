@@ -435,7 +435,7 @@ func TestAChangeWhoseAnswerIsLost(t *testing.T) {
 	} {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // so the pauses of the SDK take no time
+			synctest.Test(t, func(t *testing.T) { // in the bubble the pauses of the SDK take no time
 				db, d, records := newDeskOfSDK(t)
 
 				d.fail("p-1")
@@ -504,7 +504,7 @@ func TestALateTwinOfAChangeIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // so the pauses of the SDK take no time
+			synctest.Test(t, func(t *testing.T) { // in the bubble the pauses of the SDK take no time
 				db, d, records := newDeskOfSDK(t)
 
 				d.fail("p-1")

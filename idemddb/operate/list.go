@@ -171,7 +171,7 @@ func (r *Records) listIndex(ctx context.Context, s Selection, found func(View) e
 
 	l := &indexListing{records: r, selection: s, found: found}
 
-	for _, query := range unsent.Queries(r.store, -time.Minute) { // due up to now, by whatever clock
+	for _, query := range unsent.Queries(r.store, -time.Minute) { // the minute includes messages of workers whose clock is ahead
 		if err := l.readQuery(ctx, query); err != nil {
 			return l.progress, err
 		}

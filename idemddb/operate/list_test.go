@@ -45,7 +45,7 @@ func TestListFindsWhatItIsAskedFor(t *testing.T) {
 				}
 
 				d.announce("parked")
-				d.clock.Advance(8 * 24 * time.Hour) // too late: its sender parks it
+				d.clock.Advance(8 * 24 * time.Hour) // the sender parks the message, because it is too late
 
 				if _, err := d.store.SendStored(t.Context(), d.stored("parked"), false); err != nil {
 					t.Fatal(err)

@@ -83,7 +83,7 @@ func (l *listing) startScans(ctx context.Context) <-chan page {
 		}
 	}
 
-	go func() { // ends with the segments, for which run waits
+	go func() { // This goroutine ends when the segments have ended, and run waits for them.
 		segments.Wait()
 		close(pages)
 	}()
@@ -189,8 +189,8 @@ func (l *listing) scanInput(index int, from segment) *dynamodb.ScanInput {
 		ExpressionAttributeValues: filter.values,
 		ExclusiveStartKey:         keyItem(from.At),
 		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
-		Segment:                   new(int32(index)),                //nolint:gosec // at most maxSegments
-		TotalSegments:             new(int32(l.selection.Segments)), //nolint:gosec // the same
+		Segment:                   new(int32(index)),                //nolint:gosec // there are at most maxSegments
+		TotalSegments:             new(int32(l.selection.Segments)), //nolint:gosec // there are at most maxSegments
 	}
 }
 
@@ -249,7 +249,7 @@ func (c cursor) text() string {
 
 	content, err := json.Marshal(c)
 	if err != nil {
-		panic(err) // never: texts
+		panic(err) // texts can always be encoded
 	}
 
 	return base64.RawURLEncoding.EncodeToString(content)

@@ -75,9 +75,9 @@ func ExampleSNS() {
 	fmt.Println(balances.Send(context.Background(), "balances", ms[:1]))
 
 	newest := ""
-	for _, e := range topic.accepted { // what a receiver gets
+	for _, e := range topic.accepted { // a receiver gets these
 		sequence := *e.MessageAttributes["idemddb-sequence"].StringValue
-		fmt.Println("received", sequence, "old:", sequence <= newest) // of one digit each
+		fmt.Println("received", sequence, "old:", sequence <= newest) // each sequence has one digit, so the texts can be compared
 		newest = max(newest, sequence)
 	}
 	// Output:

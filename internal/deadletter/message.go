@@ -160,7 +160,7 @@ func attributeText(text string) string {
 		default:
 			return utf8.RuneError
 		}
-	}, text) // which gives RuneError for what is not UTF-8
+	}, text) // strings.Map passes RuneError for bytes that are not UTF-8
 	if len(text) <= maxAttributeError {
 		return text
 	}

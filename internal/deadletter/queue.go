@@ -58,5 +58,5 @@ func (q *Queue) Send(ctx context.Context, m events.SQSMessage, cause error) erro
 func isInvalid(err error) bool {
 	api, ok := errors.AsType[smithy.APIError](err)
 
-	return ok && strings.HasPrefix(api.ErrorCode(), "InvalidParameterValue") // …Exception, by the protocol's own name
+	return ok && strings.HasPrefix(api.ErrorCode(), "InvalidParameterValue") // the protocol's own name of the error ends with Exception
 }

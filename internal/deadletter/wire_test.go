@@ -56,7 +56,7 @@ func accept(t testing.TB, r *http.Request, sent any) (status int, body string) {
 		t.Error(err)
 	}
 
-	sum := md5.Sum([]byte(message.MessageBody)) // the SDK compares it with what it was given
+	sum := md5.Sum([]byte(message.MessageBody)) // the SDK compares the sum with that of the message it has sent
 
 	return http.StatusOK, `{"MessageId":"new","MD5OfMessageBody":"` + hex.EncodeToString(sum[:]) + `"}`
 }

@@ -85,7 +85,7 @@ func (f *Format) Write(out io.Writer, values map[string]int, requestID string) {
 
 	text, err := json.Marshal(line)
 	if err != nil {
-		return // never: the line has only texts and numbers
+		return // a line of texts and numbers can always be encoded
 	}
 
 	_, _ = out.Write(append(text, '\n'))
@@ -97,7 +97,7 @@ func (f *Format) take(set map[string]string) error {
 		return fmt.Errorf("a set of dimensions: must have at most %d, has %d", maxDimensions, len(set))
 	}
 
-	names := slices.AppendSeq([]string{}, maps.Keys(set)) // not nil, which is null in JSON
+	names := slices.AppendSeq([]string{}, maps.Keys(set)) // a nil slice would be null in JSON
 	slices.Sort(names)
 
 	for _, name := range names {

@@ -31,7 +31,7 @@ func (c *call) run(ctx context.Context) {
 
 	defer func() {
 		c.cancel()
-		c.land(ctx) // also if all writers have left before the first try
+		c.land(ctx) // all writers may have left before the first try
 		c.finish(failure, c.writes...)
 		close(c.done)
 	}()
@@ -190,7 +190,7 @@ func (c *call) finish(err error, writes ...*write) {
 		}
 	}
 
-	if !c.isAwaited() { // what is left of the request has no writers
+	if !c.isAwaited() { // the rest of the request has no writers
 		c.cancel()
 	}
 }

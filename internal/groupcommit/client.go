@@ -153,7 +153,7 @@ func (c *Client) answer(ctx context.Context, r types.BatchStatementResponse) Ans
 		return Answer{Item: r.Item}
 	}
 
-	switch r.Error.Code { //nolint:exhaustive // the rest is below
+	switch r.Error.Code { //nolint:exhaustive // the other codes follow below
 	case types.BatchStatementErrorCodeEnumConditionalCheckFailed:
 		return Answer{Err: &types.ConditionalCheckFailedException{Message: r.Error.Message, Item: r.Error.Item}}
 	case types.BatchStatementErrorCodeEnumDuplicateItem:

@@ -58,7 +58,7 @@ func (a *Held) Write(b []byte) (int, error) {
 // WriteHeader takes the status. An informational one passes at once and is not kept.
 func (a *Held) WriteHeader(status int) {
 	switch {
-	case status < 100 || status > 999: // as net/http does, but before anything is stored
+	case status < 100 || status > 999: // net/http panics, too; here nothing has been stored yet
 		panic(fmt.Sprintf("invalid WriteHeader code %v", status))
 	case a.status != 0:
 	case status < http.StatusOK && status != http.StatusSwitchingProtocols:

@@ -135,9 +135,9 @@ func TestAHeldAnswerIsSentWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	answer.WriteHeader(http.StatusTeapot)   // too late
-	answer.Header().Set("X-Late", "1")      // too late
-	answer.Header().Set("Trailer:X-T", "1") // a trailer
+	answer.WriteHeader(http.StatusTeapot)   // this comes too late
+	answer.Header().Set("X-Late", "1")      // this comes too late
+	answer.Header().Set("Trailer:X-T", "1") // a trailer may still be set
 	answer.Flush()
 
 	if _, err := answer.Write([]byte("id")); err != nil {
@@ -161,7 +161,7 @@ func TestAStatusDecidesWhatAnAnswerMayHave(t *testing.T) {
 
 	for status, c := range map[int]struct{ panics, isKept, hasBody bool }{
 		-1: {panics: true}, 0: {panics: true}, 99: {panics: true}, 1000: {panics: true},
-		100: {}, 103: {}, // informational: the next one counts
+		100: {}, 103: {}, // an informational status is not kept, and the next one counts
 		101: {isKept: true}, 204: {isKept: true}, 304: {isKept: true},
 		200: {isKept: true, hasBody: true}, 404: {isKept: true, hasBody: true}, 999: {isKept: true, hasBody: true},
 	} {

@@ -111,7 +111,7 @@ func (a Stored) encode() []byte {
 	var b bytes.Buffer
 
 	fmt.Fprintf(&b, "HTTP/1.1 %d %s\r\n", a.status, http.StatusText(a.status))
-	_ = a.header.Write(&b) // a buffer takes it
+	_ = a.header.Write(&b) // a write into a buffer never fails
 	b.WriteString("\r\n")
 	b.Write(a.body)
 

@@ -19,7 +19,7 @@ import (
 func New() aws.HTTPClient {
 	roots, err := bundle(os.Getenv("AWS_CA_BUNDLE"))
 	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-		t.MaxIdleConns = 0 // no limit
+		t.MaxIdleConns = 0 // 0 means no limit
 		t.MaxIdleConnsPerHost = idleConnections
 		t.TLSHandshakeTimeout = retry.MaxTry
 

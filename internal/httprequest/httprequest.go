@@ -75,7 +75,7 @@ func refusalOf(err error) *problem.Details {
 func fingerprintOf(r *http.Request, body []byte) string {
 	query := r.URL.RawQuery
 	if values, err := url.ParseQuery(query); err == nil {
-		query = values.Encode() // sorted; a query that cannot be read counts as it is
+		query = values.Encode() // Encode sorts; a query that cannot be read counts as it is
 	}
 
 	return fmt.Sprintf("%q %q %q %q\n%s", r.Method, r.URL.EscapedPath(), query, r.Header["Content-Type"], body)

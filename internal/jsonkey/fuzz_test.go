@@ -20,7 +20,7 @@ func FuzzRead(f *testing.F) {
 	}
 
 	part := mustParse(f, "[1]")
-	inArray := func(text string) string { return "[0,[" + text + ",1]]" } // so that a value that holds nothing has a key, too
+	inArray := func(text string) string { return "[0,[" + text + ",1]]" } // inside of an array, a value that holds nothing has a key, too
 
 	f.Fuzz(func(t *testing.T, text string) {
 		if _, err := jsonkey.Read(text); err != nil {

@@ -75,7 +75,7 @@ func parseExponent(text string) (int64, error) {
 func placePoint(digits string, point int64) string {
 	length := int64(len(digits))
 	switch {
-	case point > 21 || point < -5: // from 1e21 on, and below 1e-6
+	case point > 21 || point < -5: // such a number is at least 1e21, or below 1e-6
 		if length > 1 {
 			digits = digits[:1] + "." + digits[1:]
 		}

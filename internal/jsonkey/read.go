@@ -187,7 +187,7 @@ func (r reader) object() (any, error) {
 		}
 	}
 
-	_, err := r.token() // the closing brace
+	_, err := r.token() // this token is the closing brace
 
 	return object, err
 }
@@ -204,7 +204,7 @@ func (r reader) array() (any, error) {
 		array = append(array, element)
 	}
 
-	_, err := r.token() // the closing bracket
+	_, err := r.token() // this token is the closing bracket
 
 	return array, err
 }

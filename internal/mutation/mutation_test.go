@@ -140,7 +140,7 @@ func build(t *testing.T, all []mutant) string {
 			"package %s\n\nimport \"os\"\n\nvar selectedMutant = os.Getenv(%q)\n", packageOf(file), selector))
 	}
 
-	if t.Failed() { // a text was not found
+	if t.Failed() { // the text of a mutation was not found
 		t.FailNow()
 	}
 

@@ -5,7 +5,7 @@ var requestMutants = []mutant{
 	{
 		why:  "after a request whose writers have all left before its first try, no write is sent any more",
 		file: "internal/groupcommit/call.go",
-		old:  `c.land(ctx) // also if all writers have left before the first try`,
+		old:  `c.land(ctx) // all writers may have left before the first try`,
 		new:  ``,
 		pkg:  "internal/groupcommit", run: "TestAWriteIsSentAfterOneWhoseWriterLeftBeforeItsRequest",
 	},

@@ -51,7 +51,7 @@ var transactMutants = []mutant{
 	{
 		why:  "a token that belongs to another transaction is sent again",
 		file: "internal/transact/transact.go",
-		old: `t.Unknown = true // the token was used before, for something else
+		old: `t.Unknown = true // the token was used before, for another transaction
 		t.input.ClientRequestToken = new(rand.Text())`,
 		new: `t.Unknown = true`,
 		pkg: "internal/transact", run: "TestATokenIsSentAgainUntilItIsUsedUp",

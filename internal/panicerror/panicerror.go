@@ -55,7 +55,7 @@ func (e *Error) Unwrap() error {
 // IsAnswer reports whether what the user's code returned wraps an error that has a meaning to its caller. A panic is no answer, whatever
 // its value wraps.
 func IsAnswer(err, meaning error) bool {
-	_, isPanic := err.(*Error) //nolint:errorlint // the code may return an error that wraps the panic of other code
+	_, isPanic := err.(*Error) //nolint:errorlint // errors.As would also find a panic of other code that this code has wrapped
 
 	return !isPanic && errors.Is(err, meaning)
 }

@@ -96,7 +96,7 @@ func (d Details) After(wait time.Duration) *Details {
 func (d *Details) Write(w http.ResponseWriter) {
 	body, err := json.Marshal(d)
 	if err != nil {
-		panic(err) // never: texts and a number
+		panic(err) // texts and a number can always be encoded
 	}
 
 	w.Header().Set("Content-Type", "application/problem+json")

@@ -118,7 +118,7 @@ func (t *Transaction) try(ctx context.Context) error {
 	}
 
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "IdempotentParameterMismatchException" {
-		t.Unknown = true // the token was used before, for something else
+		t.Unknown = true // the token was used before, for another transaction
 		t.input.ClientRequestToken = new(rand.Text())
 
 		return fmt.Errorf("%w: %s", retry.ErrNoContent, api.ErrorMessage())

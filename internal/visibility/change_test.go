@@ -105,7 +105,7 @@ func TestChange(t *testing.T) {
 				t.Errorf("%s: sent %v", name, in)
 			}
 
-			return nil, c.answer // without an output, as a simple fake
+			return nil, c.answer // a simple fake returns no output
 		}, c.m, 7)
 
 		switch {
@@ -164,7 +164,7 @@ func TestChangeOverTheWire(t *testing.T) {
 
 	want := map[string]any{
 		"QueueUrl": "https://sqs.eu-west-1.amazonaws.com/111122223333/payments.fifo", "ReceiptHandle": "AQEB+/=",
-		"VisibilityTimeout": 0.0, // sent, although it is the zero value
+		"VisibilityTimeout": 0.0, // the zero value is sent, too
 	}
 	if diff := cmp.Diff(want, sent); diff != "" {
 		t.Error(diff)

@@ -69,5 +69,5 @@ func backoff(receives int, random func(int32) int32) int32 {
 func Until(left time.Duration) int32 {
 	hidden := max(min(left, maxHidden-time.Millisecond)+time.Millisecond, time.Second)
 
-	return int32((hidden + time.Second - 1) / time.Second) // rounded up, so that nothing comes too early
+	return int32((hidden + time.Second - 1) / time.Second) // rounding up lets nothing come too early
 }

@@ -215,7 +215,7 @@ func (c *clients) accepted(payments int) map[string]pipeline.Entry {
 		honest, other := c.request(n, false), c.request(n, true)
 
 		kept, refused, factor := honest, other, 1
-		if others := c.replies[other]; mayCompete(n) && len(others) > 0 && others[0].status == http.StatusAccepted { // it came first
+		if others := c.replies[other]; mayCompete(n) && len(others) > 0 && others[0].status == http.StatusAccepted { // the other request came first
 			kept, refused, factor = other, honest, 2
 		}
 

@@ -49,7 +49,7 @@ type process struct {
 
 	mu      sync.Mutex
 	id      string      // of the invocation that runs
-	answers chan answer // its
+	answers chan answer // of that invocation
 	strikes *strike
 	seen    map[moment]int
 	stopped bool // by SIGSTOP, for longer than its invocation

@@ -29,7 +29,7 @@ func (c *clients) keepSweeping() (stop func()) {
 		for ctx.Err() == nil {
 			for _, namespace := range []string{"api", "payments"} {
 				limited, cancel := context.WithTimeout(ctx, timeout)
-				_, _ = c.sweepThrough(limited, client, queues.URL, namespace) // the last sweep has to succeed, not each
+				_, _ = c.sweepThrough(limited, client, queues.URL, namespace) // only the last sweep has to succeed
 
 				cancel()
 			}

@@ -72,7 +72,7 @@ func TestStoryBeginsAndEndsWithItsResult(t *testing.T) {
 	}
 }
 
-func TestStoryOnDynamoDBLocal(t *testing.T) { // not parallel: the script that starts the engine needs another working directory
+func TestStoryOnDynamoDBLocal(t *testing.T) { // it is not parallel, because the script that starts the engine needs another working directory
 	t.Chdir("../..")
 
 	var out strings.Builder

@@ -123,7 +123,7 @@ func runClient(t *testing.T, p *pipeline.Pipeline, saw any, mode string, more ..
 	var out, complaint bytes.Buffer
 
 	args := append([]string{"testdata/client.py", mode, os.Getenv("AWS_ENDPOINT_URL"), api.Host}, more...)
-	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(built.sam), "python"), args...) // SAM needs requests, too
+	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(built.sam), "python"), args...) // SAM needs the package requests, so it is installed
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 
 	if err := cmd.Run(); err != nil {

@@ -89,7 +89,7 @@ func drillStuck(t *testing.T, p *pipeline.Pipeline) {
 		t.Error("the worker that hangs got no error although it has lost its claim")
 	}
 
-	send(t, p, pipeline.Payment(dead, dead, 7)) // as if it had been hidden until now
+	send(t, p, pipeline.Payment(dead, dead, 7)) // the message looks as if it had been hidden until now
 	o.mended(dead, 7)
 	o.mended(hung, 7)
 }

@@ -19,7 +19,7 @@ func testLogs(t *testing.T, p *pipeline.Pipeline, payloads ...string) {
 	refusals := map[string][]string{} // outcomes by message
 
 	for _, line := range logLines(t, functionLogs(p)) {
-		if word, _, _ := strings.Cut(line, " "); word == "START" || word == "END" || word == "REPORT" { // LocalStack's own
+		if word, _, _ := strings.Cut(line, " "); word == "START" || word == "END" || word == "REPORT" { // LocalStack writes these lines
 			continue
 		}
 

@@ -64,7 +64,7 @@ func TestDeployed(t *testing.T) {
 			t.Parallel()
 			testDeployAgain(t, load)
 			testOutage(t, load)
-			testExpired(t, load) // last, because it leaves a payment that comes back until it is a dead letter
+			testExpired(t, load) // this comes last, because it leaves a payment that comes back until it is a dead letter
 		})
 		t.Run("poison and what a redrive mends", func(t *testing.T) {
 			t.Parallel()
@@ -107,7 +107,7 @@ func testDeployAgain(t *testing.T, p *pipeline.Pipeline) {
 		t.Fatal("the function's description is another by now: change something else of the template here")
 	}
 
-	file := filepath.Join(built.folder, "changed.yaml") // beside the one that was built: it names the code by relative paths
+	file := filepath.Join(built.folder, "changed.yaml") // the template stands beside the one that was built, because it names the code by relative paths
 	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,7 @@ func testPoison(t *testing.T, p *pipeline.Pipeline) {
 	}
 
 	wantGoodOnce(t, p)
-	putAccount(t, p, "broken", &ddb.AttributeValueMemberN{Value: "0"}) // the cause is mended
+	putAccount(t, p, "broken", &ddb.AttributeValueMemberN{Value: "0"}) // this mends the cause
 	drop(t, p, "poison")
 	await(t, "one dead letter to be left", time.Minute, func() (bool, string) {
 		letters := depth(t, p, p.DeadLetterQueueUrl)

@@ -55,7 +55,7 @@ func (q *queues) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	text, err := json.Marshal(out)
 	if err != nil {
-		panic(err) // never: texts
+		panic(err) // texts can always be encoded
 	}
 
 	_, _ = w.Write(text)

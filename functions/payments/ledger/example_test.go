@@ -85,7 +85,7 @@ func Example_ownWrite() {
 	pay := func(ctx context.Context, dies bool) error {
 		claim, record, err := store.Claim(ctx, "p-1", nil)
 		if err != nil || record != nil {
-			return err // in progress elsewhere, or done before
+			return err // the key is in progress elsewhere, or done
 		}
 
 		if _, err := db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -96,7 +96,7 @@ func Example_ownWrite() {
 				":amount": &types.AttributeValueMemberN{Value: "1250"}, ":one": &types.AttributeValueMemberN{Value: "1"},
 			},
 		}); err != nil {
-			return errors.Join(err, claim.Release(ctx, err)) // perhaps the write was made: nobody knows
+			return errors.Join(err, claim.Release(ctx, err)) // nobody knows whether the write was made
 		}
 
 		if dies {

@@ -274,7 +274,7 @@ func TestOptions(t *testing.T) {
 	}
 
 	opts := accounts.Options()
-	accounts.Options().Key = nil // the caller's own copy
+	accounts.Options().Key = nil // Options returns a copy
 
 	if !opts.Optimistic {
 		t.Error("not Optimistic: Pay has no effect but what it stages")

@@ -25,7 +25,7 @@ func TestContractOnAWS(t *testing.T) {
 		t.Fatal("IDEMDDB_ACCEPTANCE is not set: make aws sets it and runs this test")
 	}
 
-	cfg, err := config.LoadDefaultConfig(t.Context(), config.WithLogger(logging.Nop{})) // DynamoDB Local's errors have no checksum, the SDK says so
+	cfg, err := config.LoadDefaultConfig(t.Context(), config.WithLogger(logging.Nop{})) // DynamoDB Local's errors have no checksum, which the SDK would log
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,9 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// sending is a Sender that does something first.
+// sending is a Sender that calls itself with each body and accepts all messages.
 type sending func(body string)
 
-// Send takes all messages.
 func (f sending) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
 	for _, m := range ms {
 		f(m.Body)

@@ -106,7 +106,7 @@ var claimCases = []testCase{
 		}
 
 		h.equal("att", h.number("k", "att"), int64(1))
-		h.must(h.claim(h.store(), "k").Release(h.Context(), nil)) // its work began and looked for what was done before
+		h.must(h.claim(h.store(), "k").Release(h.Context(), nil)) // the work of this attempt began and looked for earlier effects, so the next claim is no takeover
 		h.equal("Takeover", h.claim(h.store(), "k").Takeover(), false)
 	}},
 	{name: "the fencing token rises across the deletion of the record", check: func(h *harness) {
@@ -145,7 +145,7 @@ func (h *harness) isNewClaim(c *idemddb.Claim) {
 	h.equal("att", h.number("k", "att"), int64(1))
 	h.equal("born", h.number("k", "born"), now)
 	h.equal("fence", h.number("k", "fence"), c.Fence())
-	h.equal("exp", h.number("k", "exp"), epoch.Add(retention+time.Second).Unix()) // rounded up
+	h.equal("exp", h.number("k", "exp"), epoch.Add(retention+time.Second).Unix()) // exp is rounded up
 	h.equal("fp", h.text("fp"), "")
 	h.equal("Key", c.Key(), "k")
 	h.equal("Attempt", c.Attempt(), 1)

@@ -62,7 +62,7 @@ var commitFaultCases = []testCase{
 			e := h.intercepted(nth(1, late.hold))
 			e.withoutTokens = true
 
-			ctx, want := h.Context(), error(nil) // its own retry may take as long as it needs
+			ctx, want := h.Context(), error(nil) // the commit's own retry may take as long as it needs
 
 			if after != "its own retry" {
 				ctx, want = h.shortly(), idemddb.ErrUncommitted

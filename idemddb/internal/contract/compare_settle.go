@@ -98,7 +98,7 @@ func (h *harness) compareSettling() {
 		}
 
 		if len(all) == 1 {
-			all = append(all, &settling{end: (all[0].end + 1) % len(ends)}) // so that there is one to share a request with
+			all = append(all, &settling{end: (all[0].end + 1) % len(ends)}) // the claim then has another one to share a request with
 		}
 	}
 
@@ -165,7 +165,7 @@ func (h *harness) settleInBatch(all []*settling, round string, want map[string]o
 
 	running.Wait()
 
-	if resent.Load() { // a slow engine: a write whose first answer was lost may find its own record, and not know it
+	if resent.Load() { // on a slow engine, a write whose first answer was lost may find its own record and not recognise it
 		return all
 	}
 

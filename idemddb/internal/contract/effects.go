@@ -111,7 +111,7 @@ func cancelled(codes ...string) fault {
 	}
 }
 
-// answers is a fault that is an error of the service.
+// answers returns a fault: the error of the service with this code, for a request that is not sent.
 func answers(code string) fault {
 	return func(func() error) error { return &smithy.GenericAPIError{Code: code, Message: "as the test says"} }
 }

@@ -65,7 +65,7 @@ var fingerprintCases = []testCase{
 			h.must(h.claimWith(s, version, &idemddb.ClaimOptions{Fingerprint: "a"}).Release(h.Context(), nil))
 			h.edit(version, attributes{"fp": str(version + "made by another algorithm")})
 			h.must(h.claimWith(s, version, opts).Complete(h.Context(), nil))
-			h.refuse(s, version, &idemddb.ClaimOptions{Fingerprint: "a"}, idemddb.ErrMismatch) // the claim has left its own
+			h.refuse(s, version, &idemddb.ClaimOptions{Fingerprint: "a"}, idemddb.ErrMismatch) // the claim above has stored its own fingerprint
 			h.edit(version, attributes{"fp": str(version + "made by another algorithm")})
 			h.replayWith(s, version, opts)
 		}

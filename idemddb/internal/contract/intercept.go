@@ -170,7 +170,7 @@ func (h *harness) interceptedBatch(f onRequest) idemddb.DynamoDB {
 var (
 	errReset = errors.New("read tcp: connection reset by peer")
 
-	errEmptyAnswer = errors.New("no error, but an answer without content") // of an onRequest
+	errEmptyAnswer = errors.New("no error, but an answer without content") // an onRequest returns this
 )
 
 // fault is what can happen to a request.
@@ -191,7 +191,7 @@ var unanswered = map[string]fault{
 func loseRequest(func() error) error { return errReset }
 
 func loseReply(send func() error) error {
-	_ = send() // applied, and its sender does not see the answer
+	_ = send() // the request is applied, and its sender does not see the answer
 
 	return errReset
 }

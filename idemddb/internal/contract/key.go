@@ -44,7 +44,7 @@ var keyCases = []testCase{
 		h.equal("stored as it is", h.item("k") != nil, false)
 		h.inProgress(s, "k")
 		h.claim(s, "k2")
-		h.claim(h.store(), "k") // another key to a Store without HashKeys
+		h.claim(h.store(), "k") // the text is another key in a Store without HashKeys
 	}},
 	{name: "keys that differ in anything are different keys", check: func(h *harness) {
 		s := h.store()

@@ -35,7 +35,7 @@ var reopenCases = []testCase{
 			"failed again, next fencing token": {"fence": num(epoch.Add(time.Hour).UnixMilli())},
 		} {
 			h.must(h.claim(h.store(), name).Fail(h.Context(), nil))
-			_ = h.storeOn(h.changedFirst(name, change)).Reopen(h.Context(), name) // the answer follows from what it then finds
+			_ = h.storeOn(h.changedFirst(name, change)).Reopen(h.Context(), name) // the answer depends on what Reopen then finds
 		}
 	}},
 	{name: "a reopening whose reply is lost is a success", check: func(h *harness) {

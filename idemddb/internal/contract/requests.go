@@ -66,7 +66,7 @@ var requestCases = []testCase{
 			c := h.claim(h.storeOn(e), name)
 			h.must(settle(c))
 
-			if name == "extend" { // settles nothing
+			if name == "extend" { // an extension settles nothing
 				continue
 			}
 

@@ -32,7 +32,7 @@ var retentionCases = []testCase{
 		h.must(h.claim(s, "k").Complete(h.Context(), nil))
 		h.Advance(retention)
 		h.replay(s, "k")
-		h.Advance(499 * time.Millisecond) // exp is rounded up: x.5 s to the next whole
+		h.Advance(499 * time.Millisecond) // exp is rounded up to a whole second, and the claim began at half a second
 		h.replay(s, "k")
 		h.Advance(time.Millisecond)
 		h.claim(s, "k")

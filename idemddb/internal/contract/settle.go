@@ -74,9 +74,9 @@ var settleCases = []testCase{
 				h.Advance(time.Second)
 				h.unchanged(key, func() {
 					switch err := settle(c); {
-					case verb == "release", verb == "unused": // sends nothing
+					case verb == "release", verb == "unused": // a settled claim sends no release
 						h.must(err)
-					case verb == "fail" && name == "failed": // the same again
+					case verb == "fail" && name == "failed": // the key has failed, as asked
 						h.must(err)
 					default:
 						h.is(err, idemddb.ErrFenced)

@@ -31,7 +31,7 @@ type Stored struct {
 	Outbox []Message `dynamodbav:"outbox"`
 	Parked []Message `dynamodbav:"parked"`
 
-	// A value of another type counts as none, because it must not make the record unreadable.
+	// A value of another type is ignored, so that the record stays readable.
 	Trace         string `dynamodbav:"-"` // of the last claim
 	PreviousTrace string `dynamodbav:"-"` // of the claim before
 	Operator      string `dynamodbav:"-"` // the last change of an operator, as package operate writes it
