@@ -93,14 +93,14 @@ func run[T any](ctx context.Context, work *Work, fn func(context.Context) (T, er
 	return value, err
 }
 
-// workKey is the context key for the innermost work: its *Claim, or the *staging of work that has no claim.
-type workKey struct{}
-
 // FromContext returns the claim whose work runs with this context, for its fencing token or to settle it from inside.
 func FromContext(ctx context.Context) (*Claim, bool) {
-	c, ok := ctx.Value(workKey{}).(*Claim)
+	w := workOf(ctx)
+	if w == nil || w.claim == nil {
+		return nil, false
+	}
 
-	return c, ok
+	return w.claim, true
 }
 
 // replay decodes the result of a record. It is a zero value if the record has none, because it was completed without one or because it

@@ -1,38 +1,55 @@
 package idemddb
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
-// heldKey is the context key for the work that runs under an idempotency key, however deep other work is nested in it: its *Claim, or the
-// *staging of work that has no claim.
-type heldKey struct {
-	store     *Store
-	partition string
+// running is work that runs with a context.
+type running struct {
+	claim   *Claim // nil without a claim
+	staging *staging
+	outer   *running // the work in which it is nested; nil for none
+}
+
+// workKey is the context key for the innermost work.
+type workKey struct{}
+
+// workOf returns the innermost work that runs with a context, or nil.
+func workOf(ctx context.Context) *running {
+	w, _ := ctx.Value(workKey{}).(*running)
+
+	return w
+}
+
+// withWork returns the context for work. claim is nil for work without a claim.
+func withWork(ctx context.Context, claim *Claim, s *staging) context.Context {
+	return context.WithValue(ctx, workKey{}, &running{claim, s, workOf(ctx)})
 }
 
 // isNested reports whether the work of this very key runs with the context, and refuses the call if it does. The call could only wait for
 // its caller. If the caller has no claim, the call would complete the key, and the effects that its caller staged would be lost.
 func (a *acquisition) isNested(ctx context.Context) bool {
-	var until time.Time
-
-	switch work := ctx.Value(heldKey{a.store, a.partition}).(type) {
-	case *Claim:
-		if !work.isHeld() {
-			return false
+	for w := workOf(ctx); w != nil; w = w.outer {
+		if w.staging.store != a.store || w.staging.partition != a.partition || !w.isOpen() {
+			continue
 		}
 
-		until = work.Deadline()
-	case *staging:
-		if work.isClosed() {
-			return false
+		refusal := &InProgressError{Key: a.key, Holder: requestID(ctx), isNested: true}
+		if w.claim != nil {
+			refusal.Until = w.claim.Deadline()
 		}
-	default:
-		return false
+
+		a.err = refusal
+
+		return true
 	}
 
-	a.err = &InProgressError{Key: a.key, Until: until, Holder: requestID(ctx), isNested: true}
+	return false
+}
 
-	return true
+// isOpen reports whether the work still has its key: its claim is held, or what it stages is still to be committed.
+func (w *running) isOpen() bool {
+	if w.claim != nil {
+		return w.claim.isHeld()
+	}
+
+	return !w.staging.isClosed()
 }

@@ -35,7 +35,7 @@ func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
 }
 
 func (c *Claim) keep(ctx context.Context) (work context.Context, stop func()) {
-	work = context.WithValue(context.WithValue(ctx, workKey{}, c), heldKey{c.store, c.partition}, c)
+	work = withWork(ctx, c, &c.staging)
 	if c.store.disabled || c.lastsUntil(leaseBound(ctx)) {
 		return context.WithCancel(work)
 	}

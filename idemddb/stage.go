@@ -50,16 +50,13 @@ type staging struct {
 	sent    *Effects // of a CompleteWith that is under way, or whose outcome is not known
 }
 
-// stagingOf returns the staging of the innermost work that runs with a context.
+// stagingOf returns the staging of the innermost work that runs with a context, or nil.
 func stagingOf(ctx context.Context) *staging {
-	switch work := ctx.Value(workKey{}).(type) {
-	case *Claim:
-		return &work.staging
-	case *staging:
-		return work
-	default:
-		return nil
+	if w := workOf(ctx); w != nil {
+		return w.staging
 	}
+
+	return nil
 }
 
 func (s *staging) add(e Effects) error {

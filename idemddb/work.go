@@ -46,7 +46,7 @@ func (w *Work) Claim() *Claim { return w.claim }
 // renewed from now on as by [Claim.Keep].
 func (w *Work) Context(ctx context.Context) context.Context {
 	if w.claim == nil {
-		return context.WithValue(context.WithValue(ctx, workKey{}, w.staging), heldKey{w.store, w.partition}, w.staging)
+		return withWork(ctx, nil, w.staging)
 	}
 
 	ctx, w.stop = w.claim.keep(ctx)

@@ -5,16 +5,23 @@ var claimMutants = []mutant{
 	{
 		why:  "a nested call waits for the key that its own caller holds",
 		file: "idemddb/nested.go",
-		old:  `if !work.isHeld() {`,
-		new:  `if work != nil {`,
+		old:  `return w.claim.isHeld()`,
+		new:  `return false`,
 		pkg:  "idemddb", run: "TestANestedCallForTheSameKeyIsRefusedAtOnce/Do",
 	},
 	{
 		why:  "a nested call completes the key of work without a claim, whose effects are lost",
 		file: "idemddb/nested.go",
-		old:  `if work.isClosed() {`,
-		new:  `if work != nil {`,
+		old:  `return !w.staging.isClosed()`,
+		new:  `return false`,
 		pkg:  "idemddb", run: "TestANestedCallForTheSameKeyIsRefusedAtOnce/Do",
+	},
+	{
+		why:  "a call for the key of work that is not the innermost waits for its own caller",
+		file: "idemddb/nested.go",
+		old:  `w != nil; w = w.outer {`,
+		new:  `w != nil; w = nil {`,
+		pkg:  "idemddb", run: "Nested",
 	},
 	{
 		why:  "work that has completed its claim itself cannot ask for its own result",
