@@ -56,14 +56,19 @@ func (b *Batch) flushCommits(ctx context.Context) {
 		b.commitTimer = nil
 	}
 
-	waiting := b.commits
-	b.commits = nil
+	var groups [][]*committing
+
+	for len(b.commits) > 0 {
+		group, rest := takeCommits(b.store, b.commits)
+		groups, b.commits = append(groups, group), rest
+	}
+
+	if groups == nil {
+		return
+	}
 
 	go func() {
-		for len(waiting) > 0 {
-			group, rest := takeCommits(b.store, waiting)
-			waiting = rest
-
+		for _, group := range groups {
 			var sent sync.WaitGroup
 
 			sent.Go(func() { b.runCommits(ctx, group) }) // in a goroutine of its own, because the client may end it

@@ -114,8 +114,8 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 	return nil, c.after(ctx)
 }
 
-// awaitOrRun waits for the answer of the batch, or commits the key by a transaction of its own. It does so in each further try, because the batch
-// has ended when another worker is waited for. If the client has panicked in the batch, awaitOrRun panics, too.
+// awaitOrRun waits for the answer of the batch, or commits the key by a transaction of its own. Each further call does the latter, because
+// the batch has ended when another worker is waited for. If the client has panicked in the batch, awaitOrRun panics, too.
 func (c *committing) awaitOrRun(ctx context.Context) {
 	if c.answer != nil {
 		err := <-c.answer
