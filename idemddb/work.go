@@ -31,6 +31,8 @@ type Work struct {
 // Begin begins the work of a key: it claims the key as [Store.Claim] does. With ClaimOptions.Optimistic it makes no request: the work has
 // no effect but what it stages, and Settle commits it. If the work does not begin, the Ending says why.
 func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Work, Ending) {
+	s.mustExist()
+
 	return s.begin(ctx, nil, key, opts)
 }
 
@@ -207,8 +209,6 @@ func OnRetry(ctx context.Context, f func()) context.Context {
 }
 
 func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Work, Ending) {
-	s.mustExist()
-
 	w := &Work{store: s, batch: b, opts: opts, stop: func() {}}
 	if opts != nil && opts.Optimistic && !s.disabled {
 		return w.beginCommit(ctx, key)
