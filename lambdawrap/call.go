@@ -57,26 +57,12 @@ func (v *invocation) handle(ctx context.Context, h func(context.Context) error) 
 
 // watch counts the handler as overdue when its Timeout and half of the reserve are over, until the returned function is called.
 func (v *invocation) watch() (end func()) {
-	var isOverdue, ended bool
-
-	timer := time.AfterFunc(v.opts.Timeout+v.reserve/latePart, func() {
-		v.change(func() {
-			if !ended {
-				isOverdue = true
-				v.overdue++
-			}
-		})
-	})
+	timer := time.AfterFunc(v.opts.Timeout+v.reserve/latePart, func() { v.change(func() { v.overdue++ }) })
 
 	return func() {
-		timer.Stop()
-		v.change(func() {
-			ended = true
-
-			if isOverdue {
-				v.overdue--
-			}
-		})
+		if !timer.Stop() { // it was counted, or is just now
+			v.change(func() { v.overdue-- })
+		}
 	}
 }
 

@@ -73,41 +73,50 @@ func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Wo
 	written := false
 	defer func() { t.Recorded(written) }()
 
-	trouble, stop := v.watchRecord(ctx, t)
-	defer stop()
+	watch := v.watchRecord(ctx, t)
+	defer watch.stop()
 
-	e := work.Settle(idemddb.OnRetry(ctx, func() { trouble(true) }), nil, err)
+	e := work.Settle(idemddb.OnRetry(ctx, func() { watch.trouble(ctx, true) }), nil, err)
 	written = !e.Unknown && e.Kind != idemddb.Unrecorded && e.Kind != idemddb.Uncommitted
 
 	return outcomeOf(e)
 }
 
-// watchRecord returns a function that reports trouble with the record of a finished effect. It is also called when the record takes long,
-// and no more after stop.
-func (v *invocation) watchRecord(ctx context.Context, t *turns.Turn) (trouble func(refused bool), stop func()) {
-	var (
-		mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
-		over bool
-	)
+// recordWatch waits for the record of a finished effect.
+type recordWatch struct {
+	v     *invocation
+	turn  *turns.Turn
+	timer *time.Timer // reports a record that takes long
 
-	trouble = func(refused bool) {
-		mu.Lock()
-		defer mu.Unlock()
+	mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
+	over bool
+}
 
-		if !over && t.Trouble(refused) {
-			v.warnOfTrouble(ctx)
-		}
+// watchRecord watches the record of a finished effect until stop is called.
+func (v *invocation) watchRecord(ctx context.Context, t *turns.Turn) *recordWatch {
+	w := &recordWatch{v: v, turn: t}
+	w.timer = time.AfterFunc(troubleTime, func() { w.trouble(ctx, false) })
+
+	return w
+}
+
+// trouble reports that the record takes long, or that a try to write it was refused. It does nothing after stop.
+func (w *recordWatch) trouble(ctx context.Context, refused bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	if !w.over && w.turn.Trouble(refused) {
+		w.v.warnOfTrouble(ctx)
 	}
+}
 
-	timer := time.AfterFunc(troubleTime, func() { trouble(false) })
+func (w *recordWatch) stop() {
+	w.timer.Stop()
 
-	return trouble, func() {
-		timer.Stop()
-		mu.Lock()
-		defer mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 
-		over = true
-	}
+	w.over = true
 }
 
 // troubleTime is how long a finished effect waits for its record before it is in trouble.
@@ -206,14 +215,12 @@ func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
 // finishBefore is finish with another end of the time for the dead-letter hook.
 func (v *invocation) finishBefore(ctx context.Context, end time.Time, m *message, o outcome) {
 	ctx = v.contextOf(ctx, m)
-	m.failed = o.err != nil && !o.done
 	m.outcome = o.name
+	m.failed = o.err != nil && !o.done
 	err := o.err
 
 	if o.permanent && m.deadLetter != nil {
-		hook := v.callHook(ctx, end, m, o.err)
-		m.failed = hook != nil
-		err = errors.Join(err, hook)
+		err = v.deadLetter(ctx, end, m, o.err)
 	}
 
 	if v.counts != nil {
@@ -229,9 +236,15 @@ func (v *invocation) finishBefore(ctx context.Context, end time.Time, m *message
 		v.spawn(func() { v.hide(ctx, m) })
 	}
 
-	if m.onOutcome != nil {
-		v.callOnOutcome(ctx, m, o.name)
-	}
+	v.callOnOutcome(ctx, m, o.name)
+}
+
+// deadLetter gives a message to the dead-letter hook. If the hook takes it, the message is done. The error is the cause, with that of the hook.
+func (v *invocation) deadLetter(ctx context.Context, end time.Time, m *message, cause error) error {
+	err := v.callHook(ctx, end, m, cause)
+	m.failed = err != nil
+
+	return errors.Join(cause, err)
 }
 
 // callHook gives a message to the dead-letter hook. Handlers and hooks together are at most as many as there are workers; when
@@ -267,8 +280,12 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 	return await(ctx, func() error { return m.deadLetter(ctx, cause) })
 }
 
-// callOnOutcome calls the user's hook for ended messages. Its panic changes nothing but the log.
+// callOnOutcome calls the user's hook for ended messages, if there is one. Its panic changes nothing but the log.
 func (v *invocation) callOnOutcome(ctx context.Context, m *message, name Outcome) {
+	if m.onOutcome == nil {
+		return
+	}
+
 	ctx, cancel := v.answerContext(ctx)
 	defer cancel()
 

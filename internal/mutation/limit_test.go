@@ -242,8 +242,8 @@ var limitMutants = []mutant{
 	{
 		why:  "a first try that failed is not in trouble",
 		file: "lambdawrap/outcome.go",
-		old:  `idemddb.OnRetry(ctx, func() { trouble(true) })`,
-		new:  `idemddb.OnRetry(ctx, func() { _ = trouble })`,
+		old:  `idemddb.OnRetry(ctx, func() { watch.trouble(ctx, true) })`,
+		new:  `idemddb.OnRetry(ctx, func() { _ = watch })`,
 		pkg:  "lambdawrap", run: "TestWorkDoesNotRunAheadOfItsRecords/Throttle,_3_workers,_handlers_of_20ms",
 	},
 	{
