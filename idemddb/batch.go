@@ -3,7 +3,6 @@ package idemddb
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
 )
@@ -29,8 +28,8 @@ type Batch struct {
 	answers   int  // claims that DynamoDB has answered
 	exhausted bool // a claim had no answer in Options.ClaimPatience, and DynamoDB has answered none since that claim began
 
-	commits     []*committing // commits that wait for a transaction
-	commitTimer *time.Timer   // not nil while they wait
+	commits []*committing // commits that wait for a transaction
+	flush   func()        // sends them; nil if none waits
 }
 
 // Batch returns a Batch for the claims of one invocation.

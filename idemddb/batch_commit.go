@@ -21,14 +21,16 @@ const (
 	commitWait     = 100 * time.Millisecond // how long the first commit waits for others: a crash meanwhile repeats handlers, not effects
 )
 
-// FlushCommits sends the commits of [Work.Settle] that wait for others. They share a transaction of up to 25 keys and 100 items, none of
-// them twice. A commit waits until FlushCommits is called, until 25 commits wait, or until 0.1 s is over. A wrapper calls FlushCommits when
-// no other commit will come soon.
-func (b *Batch) FlushCommits(ctx context.Context) {
+// FlushCommits sends the commits of [Work.BeginSettle] that wait for others, in the time that the first of them has. They share a transaction
+// of up to 25 keys and 100 items, none of them twice. A commit waits until FlushCommits is called, until 25 commits wait, or until 0.1 s is
+// over. A wrapper calls FlushCommits when no other commit will come soon.
+func (b *Batch) FlushCommits() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 
-	b.flushCommits(context.WithoutCancel(ctx))
+	if b.flush != nil {
+		b.flush()
+	}
 }
 
 // enqueue makes a commit wait for others. Its answer comes by committing.answer.
@@ -40,31 +42,29 @@ func (b *Batch) enqueue(ctx context.Context, c *committing) {
 
 	b.commits = append(b.commits, c)
 
-	switch {
-	case len(b.commits) >= commitMessages:
-		b.flushCommits(context.WithoutCancel(ctx))
-	case b.commitTimer == nil:
-		b.commitTimer = time.AfterFunc(commitWait, func() { b.FlushCommits(ctx) })
+	if b.flush == nil {
+		timer := time.AfterFunc(commitWait, b.FlushCommits)
+		b.flush = func() {
+			timer.Stop()
+			b.sendWaiting(ctx)
+		}
+	}
+
+	if len(b.commits) >= commitMessages {
+		b.flush()
 	}
 }
 
-// flushCommits starts transactions of the commits that wait, one after the other, because two that share an item would conflict. It is
-// called with b.mu held.
-func (b *Batch) flushCommits(ctx context.Context) {
-	if b.commitTimer != nil {
-		b.commitTimer.Stop()
-		b.commitTimer = nil
-	}
+// sendWaiting starts transactions of the commits that wait, one after the other, because two that share an item would conflict. It is
+// called with b.mu held. ctx bounds the time of the transactions as settleContext says.
+func (b *Batch) sendWaiting(ctx context.Context) {
+	b.flush = nil
 
 	var groups [][]*committing
 
 	for len(b.commits) > 0 {
 		group, rest := takeCommits(b.store, b.commits)
 		groups, b.commits = append(groups, group), rest
-	}
-
-	if groups == nil {
-		return
 	}
 
 	go func() {

@@ -42,7 +42,7 @@ func TestCommitsOfABatchShareTheRemovalOfTheirMessages(t *testing.T) {
 			})
 		}
 
-		batch.FlushCommits(t.Context())
+		batch.FlushCommits()
 		commits.Wait()
 
 		var got []string

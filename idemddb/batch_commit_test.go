@@ -34,7 +34,7 @@ func (f *fixture) commitAll(n int, effects func(i int) idemddb.Effects) []commit
 		waits[i] = f.batch.Commit(f.Context(), fmt.Sprint(i), nil, []byte("r"), effects(i))
 	}
 
-	f.batch.FlushCommits(f.Context())
+	f.batch.FlushCommits()
 
 	answers := make([]commitAnswer, n)
 	for i, wait := range waits {
@@ -163,7 +163,7 @@ func TestLargeResultsAreNotCommittedTogether(t *testing.T) {
 			waits = append(waits, f.batch.Commit(f.Context(), fmt.Sprint(i), nil, make([]byte, 30<<10), each(i)))
 		}
 
-		f.batch.FlushCommits(f.Context())
+		f.batch.FlushCommits()
 
 		for i, wait := range waits {
 			rec, err := wait()
@@ -180,7 +180,7 @@ func TestOneKeyIsNotTwiceInATransaction(t *testing.T) {
 		first := f.batch.Commit(f.Context(), "k", nil, nil, items(counted("a")))
 		second := f.batch.Commit(f.Context(), "k", nil, nil, items(counted("b")))
 
-		f.batch.FlushCommits(f.Context())
+		f.batch.FlushCommits()
 
 		rec1, err1 := first()
 		rec2, err2 := second()
@@ -545,7 +545,7 @@ func TestAPanicOfTheClientReachesEachCommit(t *testing.T) {
 		waits := []func() (*idemddb.Record, error){
 			f.batch.Commit(f.Context(), "0", nil, nil, each(0)), f.batch.Commit(f.Context(), "1", nil, nil, each(1)),
 		}
-		f.batch.FlushCommits(f.Context())
+		f.batch.FlushCommits()
 
 		for _, wait := range waits {
 			func() {
@@ -570,7 +570,7 @@ func TestCommitsAreSentAlthoughTheClientEndedTheGoroutineOfThoseBefore(t *testin
 			waits[i] = f.batch.Commit(f.Context(), strconv.Itoa(i), nil, nil, each(i%2)) // 2 and 3 are then the next group
 		}
 
-		f.batch.FlushCommits(f.Context())
+		f.batch.FlushCommits()
 
 		for i, wait := range waits {
 			var err error

@@ -333,7 +333,7 @@ func (w *effectWorld) commitTogether(t *rapid.T) {
 		waits = append(waits, batch.Commit(w.ctx, key, nil, []byte(name), e))
 	}
 
-	batch.FlushCommits(w.ctx)
+	batch.FlushCommits()
 
 	for i, wait := range waits {
 		rec, err := wait()

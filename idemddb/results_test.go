@@ -35,7 +35,7 @@ var completions = map[string]func(context.Context, *idemddb.Store, []byte) error
 	"Commit in a batch": func(ctx context.Context, s *idemddb.Store, result []byte) error {
 		b := s.Batch()
 		wait := b.Commit(ctx, "k", nil, result, items(counted("e")))
-		b.FlushCommits(ctx)
+		b.FlushCommits()
 
 		_, err := wait()
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
@@ -110,6 +111,29 @@ func TestAQuarterOfTheReserveIsLeftWhenNothingEnds(t *testing.T) {
 			}
 		},
 	})
+}
+
+func TestAQuarterOfTheReserveIsLeftWhenCommitsHang(t *testing.T) {
+	t.Parallel()
+
+	for _, fault := range []idemddbtest.Fault{idemddbtest.LateReply, idemddbtest.LostRequest, idemddbtest.Throttle} {
+		for _, n := range []int{1, 2, 30} { // alone, in a group that the idle workers send, and in a full one
+			for _, workers := range []int{1, 4} {
+				t.Run(fmt.Sprintf("%v, %d messages, %d workers", fault, n, workers), func(t *testing.T) {
+					t.Parallel()
+					bubble(t, nil, func(h *harness) {
+						h.opts.Optimistic, h.opts.Workers = true, workers
+						h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault })
+
+						h.within(3*time.Second, h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+							return idemddb.Stage(ctx, idemddb.Effects{})
+						}), deliveredFor(numbered(n), 1))
+						h.idle()
+					})
+				})
+			}
+		}
+	}
 }
 
 func untilItsEnd(ctx context.Context) { <-ctx.Done() }

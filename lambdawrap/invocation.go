@@ -102,7 +102,7 @@ func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocat
 	v.limits = &turns.Limits{Workers: w.workers, HasTime: v.starts.HasTime, Ahead: v.batch.Ahead, Expect: v.batch.Expect}
 
 	if w.opts.Optimistic {
-		v.limits.Idle = func() { v.batch.FlushCommits(ctx) }
+		v.limits.Idle = v.batch.FlushCommits
 	}
 
 	return v, v.checkTime(ctx)

@@ -122,11 +122,22 @@ var effectMutants = []mutant{
 		pkg:  "idemddb", run: "TestCommitsOfABatchShareATransaction",
 	},
 	{
+		why:  "commits that wait for others are sent beyond the end of the invocation",
+		file: "idemddb/batch_commit.go",
+		old: `b.sendWaiting(ctx)
+		}`,
+		new: `b.sendWaiting(context.Background())
+		}`,
+		pkg: "lambdawrap", run: "TestAQuarterOfTheReserveIsLeftWhenCommitsHang",
+	},
+	{
 		why:  "a commit waits for others without an end",
 		file: "idemddb/batch_commit.go",
-		old:  `case b.commitTimer == nil:`,
-		new:  `case b.commitTimer == nil && len(b.commits) > 1:`,
-		pkg:  "idemddb", run: "TestACommitWaitsForOthersNoLongerThan100ms",
+		old: `if b.flush == nil {
+		timer`,
+		new: `if b.flush == nil && len(b.commits) > 1 {
+		timer`,
+		pkg: "idemddb", run: "TestACommitWaitsForOthersNoLongerThan100ms",
 	},
 	{
 		why:  "a client that ends its goroutine leaves the next group of commits without an answer",
