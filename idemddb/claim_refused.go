@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -44,10 +45,21 @@ func (a *acquisition) conflict(found item) {
 	case rec.State == record.Failed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
 	case !rec.LeaseOver(now, s.opts.ClockSkew):
-		a.err = &InProgressError{Key: a.key, Until: rec.Until(), Holder: rec.Holder()}
+		a.err = a.inProgress(rec)
 	default:
 		a.err = &rareError{rec, false}
 	}
+}
+
+// inProgress returns the error for a key that another claim holds: that of another worker, or of this very invocation, as if a handler of a
+// batch claims the key of one of its messages.
+func (a *acquisition) inProgress(rec *record.Stored) error {
+	e := &InProgressError{Key: a.key, Until: rec.Until(), Holder: rec.Holder()}
+	if e.Holder != "" && strings.HasPrefix(a.token, e.Holder+record.TokenMark) {
+		e.self = "invocation"
+	}
+
+	return e
 }
 
 // recognize reads a record that has this call's owner token: an earlier try was applied, and its answer was lost. If the key was ended or

@@ -89,13 +89,13 @@ type InProgressError struct {
 	// Holder is the Lambda request id of the other worker, to find its logs; "" if it claimed the key outside of Lambda.
 	Holder string
 
-	isNested bool // the work whose context the call has holds the key
+	self string // what the call shares with the holder of the key: the context or the invocation; "" for another worker
 }
 
 // Error names the key by its hash, and the end of the lease.
 func (e *InProgressError) Error() string {
-	if e.isNested {
-		return fmt.Sprintf("idemddb: key %s is in progress: this context holds it itself; a nested call needs a key of its own", KeyHash(e.Key))
+	if e.self != "" {
+		return fmt.Sprintf("idemddb: key %s is in progress: this %s holds it itself; a nested call needs a key of its own", KeyHash(e.Key), e.self)
 	}
 
 	return fmt.Sprintf("idemddb: key %s is in progress until %s", KeyHash(e.Key), e.Until.UTC().Format(time.RFC3339Nano))

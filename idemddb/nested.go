@@ -32,7 +32,7 @@ func (a *acquisition) isNested(ctx context.Context) bool {
 			continue
 		}
 
-		refusal := &InProgressError{Key: a.key, Holder: requestID(ctx), isNested: true}
+		refusal := &InProgressError{Key: a.key, Holder: requestID(ctx), self: "context"}
 		if w.claim != nil {
 			refusal.Until = w.claim.Deadline()
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -109,6 +110,27 @@ func TestANestedCallSaysHowLongTheKeyIsHeld(t *testing.T) {
 		_, _, err := f.store.Claim(ctx, "k", nil)
 		if e, ok := errors.AsType[*idemddb.InProgressError](err); !ok || e.Key != "k" || !e.Until.Equal(c.Deadline()) {
 			f.Errorf("got %+v, want the end of the lease, %v", e, c.Deadline())
+		}
+	})
+}
+
+// A handler of lambdawrap.Batch has the claims of many messages, and its context has none of them.
+func TestACallForAKeyOfTheSameInvocationSaysSo(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		in := func(requestID string) context.Context {
+			return lambdacontext.NewContext(f.Context(), &lambdacontext.LambdaContext{AwsRequestID: requestID})
+		}
+
+		if c, _, err := f.store.Claim(in("r-1"), "k", nil); c == nil {
+			f.Fatal(err)
+		}
+
+		for requestID, want := range map[string]bool{"r-1": true, "r-2": false, "r": false, "": false} {
+			_, _, err := f.store.Claim(in(requestID), "k", nil)
+			if !errors.Is(err, idemddb.ErrInProgress) || strings.Contains(err.Error(), "this invocation holds it itself") != want {
+				f.Errorf("request id %q: got %v, want that it names the invocation: %v", requestID, err, want)
+			}
 		}
 	})
 }
