@@ -136,8 +136,7 @@ func isBehind(given []*piece, m *message) bool {
 	})
 }
 
-// endAll ends all pieces, side by side, and finishes their messages. Those for which no handler ran end as the first message of their piece
-// did, unless they are behind a message of their FIFO group that the handler reported.
+// endAll ends all pieces, side by side, and finishes their messages.
 func (v *invocation) endAll(ctx context.Context, given []*piece, end func(*piece) outcome) {
 	for _, p := range given {
 		v.spawn(func() {
@@ -145,14 +144,20 @@ func (v *invocation) endAll(ctx context.Context, given []*piece, end func(*piece
 
 			o := end(p)
 			v.finish(ctx, p.message, o)
-
-			for _, m := range p.others {
-				if o.err == nil && isBehind(given, m) {
-					v.finish(ctx, m, outcome{name: OutcomeBlocked, err: errBlocked})
-				} else {
-					v.finish(ctx, m, o.ofDuplicate())
-				}
-			}
+			v.finishOthers(ctx, given, p, o)
 		})
+	}
+}
+
+// finishOthers finishes the messages of a piece for which no handler ran. They end as its first message did, unless they are behind a message
+// of their FIFO group that the handler reported.
+func (v *invocation) finishOthers(ctx context.Context, given []*piece, p *piece, first outcome) {
+	for _, m := range p.others {
+		o := first.ofDuplicate()
+		if first.err == nil && isBehind(given, m) {
+			o = outcome{name: OutcomeBlocked, err: errBlocked}
+		}
+
+		v.finish(ctx, m, o)
 	}
 }

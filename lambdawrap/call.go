@@ -3,27 +3,10 @@ package lambdawrap
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
-
-// PanicError is the failure of a message whose handler panicked: the message comes back, and the others of its batch go on.
-type PanicError struct {
-	Value any    // what was passed to panic
-	Stack []byte // of the goroutine that panicked, as debug.Stack formats it
-}
-
-// Error returns the value without the stack, which may be long and goes to the log.
-func (e *PanicError) Error() string { return fmt.Sprintf("lambdawrap: panic: %v", e.Value) }
-
-// Unwrap returns the panic's value if it is an error, so that errors.Is sees it.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-
-	return err
-}
 
 // handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;
 // what the handler returns after that is dropped.
@@ -83,13 +66,6 @@ func catch(err *error) {
 	if v := recover(); v != nil {
 		*err = newPanicError(v)
 	}
-}
-
-// newPanicError is called while the goroutine panics.
-func newPanicError(value any) *PanicError {
-	p := panicerror.New("", value)
-
-	return &PanicError{Value: p.Value, Stack: p.Stack()}
 }
 
 // background runs user code in a goroutine of its own, so that a panic, the end of its goroutine and code that never returns cost no
