@@ -112,7 +112,7 @@ func TestACachedRecordEndsWithTheStoredOne(t *testing.T) {
 	})
 }
 
-// Its answer was never accepted.
+// DynamoDB never accepted the completion, so the cache must not have it.
 func TestACompletionThatIsFencedIsNotCached(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{Cache: 10}, func(f *fixture) {

@@ -33,7 +33,7 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return nil, err
 	}
 
-	if !s.disabled && c.isNested(ctx) {
+	if !s.disabled && c.refuseNested(ctx) {
 		s.opts.Observe(ctx, c.event())
 
 		return nil, c.err
@@ -63,10 +63,11 @@ type committing struct {
 	sent    bool                 // a transaction of its own was sent
 	unknown bool                 // an earlier transaction had no answer, so it may be applied yet
 
-	// A commit that waits for others of its batch.
-	answer   chan error // nil for one that does not wait; gets one value: a panic of the client, or nil when the commit has ended or alone is set
-	alone    bool       // it must be sent by a transaction of its own
-	isMember bool       // it was committed together with others, and the removals of their messages share a request
+	// A commit that waits for others of its batch has a channel, and any other one has nil. The channel gets one value: a panic of the
+	// client, or nil when the commit has ended or alone is set.
+	answer   chan error
+	alone    bool // it must be sent by a transaction of its own
+	isMember bool // it was committed together with others, and the removals of their messages share a request
 }
 
 // start begins the commit. In a batch it waits for others from now on. omitted says why there is no result, if the work had one.

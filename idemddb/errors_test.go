@@ -93,7 +93,7 @@ func TestTheTextsOfTheErrorsSayWhoHasTheKey(t *testing.T) {
 	}
 }
 
-// An operator searches the log for the hash that stands there.
+// An operator searches the log for the hash in the error's text.
 func TestTheErrorOfAStoredKeyHasTheHashOfTheKey(t *testing.T) {
 	t.Parallel()
 

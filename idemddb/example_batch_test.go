@@ -159,16 +159,6 @@ func ExampleStore_Batch() {
 	// Output: paid before: receipt 1
 }
 
-// A wrapper may claim this many keys before their work can begin.
-func ExampleBatch_Ahead() {
-	shared, _ := inMemory(nil)
-	single, _ := inMemory(&idemddb.Options{Single: true})
-	careful, _ := inMemory(&idemddb.Options{MaxAttempts: 3}) // a crash would count against keys whose work had not begun
-
-	fmt.Println(shared.Batch().Ahead(), single.Batch().Ahead(), careful.Batch().Ahead())
-	// Output: 25 0 0
-}
-
 // Each write is a request of its own, without PartiQL, for about ten times the requests.
 func ExampleOptions_single() {
 	ctx := context.Background()

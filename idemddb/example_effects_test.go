@@ -197,16 +197,27 @@ func ExampleEffectError_retry() {
 
 // Without Refused, or if it returns nil, the work runs again, too.
 func ExampleEffectError() {
-	err := payWith(nil)
+	ctx := context.Background()
+	store, cloud := inMemory(nil)
 
-	effect, ok := errors.AsType[*idemddb.EffectError](err)
-	fmt.Println(ok, effect.Index, effect.Code)
-	fmt.Println(errors.Is(err, idemddb.ErrEffectRefused))
+	for _, balance := range []int{20, 50} {
+		cloud.deposit("alice", balance)
+
+		_, err := idemddb.Do(ctx, store, "payment-1", nil, func(ctx context.Context) (string, error) {
+			return "", idemddb.Stage(ctx, idemddb.Effects{Items: []types.TransactWriteItem{entry("1"), debit("alice", 30)}})
+		})
+		if effect, ok := errors.AsType[*idemddb.EffectError](err); ok {
+			fmt.Println("refused: effect", effect.Index, effect.Code, errors.Is(err, idemddb.ErrEffectRefused))
+		} else if err != nil {
+			fmt.Println(err)
+		}
+
+		cloud.balance("alice")
+	}
 	// Output:
+	// refused: effect 1 ConditionalCheckFailed true
 	// alice has 20
-	// may run again: true <nil>
-	// true 1 ConditionalCheckFailed
-	// true
+	// alice has 20
 }
 
 // A message is sent if the key is completed, and not otherwise.

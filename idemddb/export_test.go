@@ -8,7 +8,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
-// What is sent, for the tests that change it on its way: whole expressions, and parts of one.
+// Expressions, whole and in parts, for tests that change a request on its way.
 var (
 	Conditions = map[string]string{
 		"condRecreate": condRecreate, "condHeld": condHeld, "condOwn": condOwn, "condExtend": condExtend, "condMarkFailed": condMarkFailed,

@@ -280,7 +280,7 @@ func (w *world) overtake(other *worker) {
 
 var statementFaults = []idemddbtest.Fault{
 	idemddbtest.None, idemddbtest.None, idemddbtest.Throttle, idemddbtest.ServerError, idemddbtest.ServerErrorApplied,
-	idemddbtest.TransactionConflict, idemddbtest.ConditionWithoutItem, idemddbtest.LostRequest, // the last is refused as not valid
+	idemddbtest.TransactionConflict, idemddbtest.ConditionWithoutItem, idemddbtest.LostRequest, // DynamoDB refuses the last one as not valid
 }
 
 var modelFaults = []idemddbtest.Fault{
@@ -506,7 +506,7 @@ func (w *world) sent() (n int) {
 }
 
 // advance moves the clocks on a little, or to where something is about to change: the ends of the record's lease and retention,
-// give or take what clocks may differ.
+// plus or minus the difference of the clocks.
 func (w *world) advance(t *rapid.T) {
 	now := w.clock(0)()
 	to := now

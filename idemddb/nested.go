@@ -24,9 +24,9 @@ func withWork(ctx context.Context, claim *Claim, s *staging) context.Context {
 	return context.WithValue(ctx, workKey{}, &running{claim, s, workOf(ctx)})
 }
 
-// isNested reports whether the work of this very key runs with the context, and refuses the call if it does. The call could only wait for
-// its caller. If the caller has no claim, the call would complete the key, and the effects that its caller staged would be lost.
-func (a *acquisition) isNested(ctx context.Context) bool {
+// refuseNested refuses the call, and reports true, if the work of this very key runs with the context. The call could only wait for its
+// caller. If the caller has no claim, the call would complete the key, and the effects that its caller staged would be lost.
+func (a *acquisition) refuseNested(ctx context.Context) bool {
 	for w := workOf(ctx); w != nil; w = w.outer {
 		if w.staging.store != a.store || w.staging.partition != a.partition || !w.isOpen() {
 			continue

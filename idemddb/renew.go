@@ -210,7 +210,7 @@ func (r *renewer) resume() {
 	defer r.mu.Unlock()
 
 	if !r.stopped {
-		r.timer.Reset(max(retryRenewal/10, r.claim.left()-r.claim.store.opts.Lease/2)) //nolint:mnd // as after a renewal
+		r.timer.Reset(max(retryRenewal/10, r.claim.left()-r.claim.store.opts.Lease/2)) //nolint:mnd // the same pause as in next
 	}
 }
 

@@ -236,7 +236,7 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 		return nil, Ending{Err: err}
 	}
 
-	if c.isNested(ctx) || c.cached() {
+	if c.refuseNested(ctx) || c.cached() {
 		c.useRecord(ctx)
 		w.store.opts.Observe(ctx, c.event())
 

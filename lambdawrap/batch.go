@@ -68,7 +68,7 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 	case len(given) == 0:
 	case !v.starts.HasTime():
 		end = func(p *piece) outcome { return p.unused(ctx, outcome{name: OutcomeNoTime, err: errNoTime}) }
-	case slices.ContainsFunc(given, isLost): // while the hook had a message of a FIFO queue
+	case slices.ContainsFunc(given, isLost): // a claim can be lost while choose waits for the dead-letter hook of a FIFO message
 		end = func(p *piece) outcome { return p.unused(ctx, outcome{name: OutcomeFailed, err: errLost}) }
 	case v.callBatch(held, given, h): // it is late
 		end = func(p *piece) outcome { return v.late(ctx, p.work) }

@@ -15,6 +15,8 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
+// These tests say what becomes of a message whose claim or settlement DynamoDB refuses, or whose invocation is cancelled while it runs.
+
 func TestAClaimThatIsRefusedByDynamoDBComesBack(t *testing.T) {
 	t.Parallel()
 

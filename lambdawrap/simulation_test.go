@@ -416,7 +416,8 @@ func (s *simulation) invoke(function wrapped, taken []*queued) {
 	s.checkGroups(c, taken, failed)
 }
 
-// comesBack is for a message that was reported failed. What has failed for good goes to the queue's dead-letter queue when all is calm.
+// comesBack is for a message that was reported failed. What has failed for good goes to the queue's dead-letter queue once no
+// more faults are injected.
 func (s *simulation) comesBack(q *queued) {
 	if time.Now().After(s.calm) && s.harness.state(q.Body) == "FAILED" {
 		q.gone, s.ended[q.MessageId], s.taken[q.MessageId] = true, true, true

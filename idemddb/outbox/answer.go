@@ -42,8 +42,8 @@ func answer(target string, err error) error {
 	}
 }
 
-// isPermanent reports whether no later try can send the message. Of one message a service says whose fault its failure is. Of a whole
-// request it does not, and the SDK calls throttled and denied requests faults of the client, too; so their codes must be known.
+// isPermanent reports whether no later try can send the message. For a single message the service says whose fault the failure is. For a
+// whole request it does not, and the SDK calls throttled and denied requests faults of the client, too; so their codes must be known.
 func isPermanent(err error) bool {
 	if entry, ok := errors.AsType[*entryError](err); ok {
 		return entry.Fault == smithy.FaultClient && !mayPass(entry.Code)
@@ -100,7 +100,7 @@ func errorCode(err error) string {
 	return strings.TrimPrefix(api.ErrorCode(), "AWS.SimpleQueueService.")
 }
 
-// entryAnswers collects the answers for the messages of one request whose entries have their places for ids. A message is sent if
+// entryAnswers collects the answers for the messages of one request whose entries have their indexes as ids. A message is sent if
 // it stands among the successful and not among the failed.
 type entryAnswers []error
 

@@ -39,9 +39,9 @@ func Value(v types.AttributeValue) types.AttributeValue {
 	case *types.AttributeValueMemberNS:
 		return &types.AttributeValueMemberNS{Value: slices.Clone(v.Value)}
 	case *types.AttributeValueMemberBS:
-		return &types.AttributeValueMemberBS{Value: each(v.Value, Bytes)}
+		return &types.AttributeValueMemberBS{Value: Each(v.Value, Bytes)}
 	case *types.AttributeValueMemberL:
-		return &types.AttributeValueMemberL{Value: each(v.Value, Value)}
+		return &types.AttributeValueMemberL{Value: Each(v.Value, Value)}
 	case *types.AttributeValueMemberM:
 		return &types.AttributeValueMemberM{Value: Item(v.Value)}
 	default:
@@ -52,9 +52,10 @@ func Value(v types.AttributeValue) types.AttributeValue {
 // Bytes copies bytes. It never returns nil, because an empty binary value is not a missing one.
 func Bytes(b []byte) []byte { return append(make([]byte, 0, len(b)), b...) }
 
-func each[T any](from []T, copied func(T) T) []T {
-	to := make([]T, len(from))
-	for i, v := range from {
+// Each copies a list and the values in it. Nil stays nil.
+func Each[T any](from []T, copied func(T) T) []T {
+	to := slices.Clone(from)
+	for i, v := range to {
 		to[i] = copied(v)
 	}
 

@@ -22,7 +22,7 @@ const (
 // Format is what all lines of one kind have in common. It does not change, so it is safe for concurrent use.
 type Format struct {
 	metrics    []string
-	dimensions map[string]string // of all sets
+	dimensions map[string]string // the dimensions of all sets, with their values
 	definition definition
 }
 

@@ -1,6 +1,7 @@
-// Package exactjson encodes values as JSON from which the same values are decoded, and refuses all others. The encoder of the standard
-// library writes U+FFFD for text that is not UTF-8, so a replay would have another text; and it encodes what an interface holds, which
-// cannot be decoded. Fields that encoding/json leaves out are no part of a value here: they are zero in what is decoded.
+// Package exactjson encodes values as JSON, and refuses values that JSON cannot carry. The encoder of the standard library writes U+FFFD for
+// text that is not UTF-8, so a replay would have another text; and it encodes what an interface holds, which cannot be decoded. Fields that
+// encoding/json leaves out, because they are unexported, have the tag `json:"-"` or share a name with another one, are zero in what is
+// decoded. A value of a type whose UnmarshalJSON does not undo its MarshalJSON is decoded as its UnmarshalJSON reads it.
 package exactjson
 
 import (
@@ -22,8 +23,8 @@ var ErrEncode = errors.New("the value cannot be encoded as JSON")
 
 var errText = errors.New("it has text that is not UTF-8")
 
-// Marshal returns a value as JSON, or ErrEncode if Unmarshal would give another value of type T, or none. A panic of the value's own
-// methods is such an error, too: the work whose result the value is was done.
+// Marshal returns a value as JSON, or ErrEncode if it has text that is not UTF-8, or if it cannot be encoded or Unmarshal cannot decode it as
+// a T. A panic of the value's own methods is such an error, too: the work whose result the value is was done.
 func Marshal[T any](value T) ([]byte, error) {
 	result, err := encode(value, new(T))
 	if err != nil {

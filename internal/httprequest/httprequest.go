@@ -18,8 +18,8 @@ const KeyHeader = "Idempotency-Key"
 
 const maxKey = 255 // characters, without quotes
 
-// Key returns the idempotency key of a request; "" if the header is absent. Gateways join repeated headers with a comma, so a key has none.
-// Quotes around it, as the IETF's draft has them, do not count.
+// Key returns the idempotency key of a request; "" if the header is absent. Gateways join repeated headers with a comma, so a key with a
+// comma is refused. Quotes around it, as the IETF's draft has them, do not count.
 func Key(header http.Header) (string, *problem.Details) {
 	values := header[KeyHeader]
 	if len(values) == 0 {

@@ -26,7 +26,7 @@ func TestKeysAreEqualExactlyIfValuesAre(t *testing.T) {
 			if i == 1 && rapid.Bool().Draw(t, "same") {
 				values[1] = values[0]
 			}
-			// The 0 keeps a value that holds nothing from being no key.
+			// The 0 fills each list, because a value that holds nothing is no key.
 			texts[i] = fmt.Sprintf(`{"x":%q,"v":[0,[0,%s]],"w":[0,[0,%s]]}`, strconv.Itoa(i), spell(t, values[i][0]), spell(t, values[i][1]))
 		}
 

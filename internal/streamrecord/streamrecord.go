@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/internal/clone"
 )
 
 // Item returns a text that names the item that a record is about. The item's key is in the record whatever the stream's view type is. All
@@ -55,25 +57,16 @@ func copyValue(v events.DynamoDBAttributeValue) events.DynamoDBAttributeValue {
 	case events.DataTypeBinary:
 		return events.NewBinaryAttribute(bytes.Clone(v.Binary()))
 	case events.DataTypeBinarySet:
-		return events.NewBinarySetAttribute(copyEach(v.BinarySet(), bytes.Clone))
+		return events.NewBinarySetAttribute(clone.Each(v.BinarySet(), bytes.Clone))
 	case events.DataTypeNumberSet:
 		return events.NewNumberSetAttribute(slices.Clone(v.NumberSet()))
 	case events.DataTypeStringSet:
 		return events.NewStringSetAttribute(slices.Clone(v.StringSet()))
 	case events.DataTypeList:
-		return events.NewListAttribute(copyEach(v.List(), copyValue))
+		return events.NewListAttribute(clone.Each(v.List(), copyValue))
 	case events.DataTypeMap:
 		return events.NewMapAttribute(copyImage(v.Map()))
 	default:
 		return v
 	}
-}
-
-func copyEach[V any](values []V, copied func(V) V) []V {
-	values = slices.Clone(values)
-	for i := range values {
-		values[i] = copied(values[i])
-	}
-
-	return values
 }

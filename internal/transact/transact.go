@@ -50,8 +50,8 @@ type Part struct {
 // Refusal says that DynamoDB refused an effect of a part, its record as it would be, or the request.
 type Refusal struct {
 	Index   int    // of the effect in its part; -1 if the record or the request was refused
-	Code    string // DynamoDB's
-	Message string // DynamoDB's
+	Code    string // DynamoDB's code for the refusal
+	Message string // DynamoDB's text for it
 	Item    map[string]types.AttributeValue
 	Unknown bool  // an earlier try had no answer, and may be what made the condition of the effect false
 	Cause   error // nil for an effect

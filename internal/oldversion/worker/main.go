@@ -84,7 +84,7 @@ func (w *worker) call(ctx context.Context, name, key, text string) string {
 		return outcome(nil, w.store.Reopen(ctx, key))
 	case "sweep":
 		return w.sweep(ctx)
-	case "clock": // text is by how much it is put forward
+	case "clock": // text is the duration by which the clock is put forward
 		var err error
 		w.ahead, err = time.ParseDuration(text)
 
