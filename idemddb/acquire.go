@@ -76,7 +76,7 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 
 	switch {
 	case s.opts.Cache > 0 && a.cached():
-	case ctx.Value(workKey{}) != nil && a.refuseNested(ctx):
+	case a.refuseNested(ctx):
 	default:
 		a.askTrace(ctx)
 		a.wait(ctx, opts.Wait, func() { a.try(ctx) })

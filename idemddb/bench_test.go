@@ -31,6 +31,22 @@ func benchDB(b *testing.B) (*idemddbtest.DB, *dynamodb.Client) {
 	return db, db.Client()
 }
 
+// benchStore returns a Store with the defaults, and its table, whose requests count from now on.
+func benchStore(b *testing.B) (*idemddbtest.DB, *idemddb.Store) {
+	b.Helper()
+
+	db, client := benchDB(b)
+
+	s, err := idemddb.New(client, "records", "bench", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+
+	db.ResetRequests()
+
+	return db, s
+}
+
 // report adds what DynamoDB was asked for.
 func report(b *testing.B, db *idemddbtest.DB, loops int) {
 	b.Helper()
@@ -47,14 +63,7 @@ func report(b *testing.B, db *idemddbtest.DB, loops int) {
 
 func BenchmarkFirstRun(b *testing.B) {
 	b.Run("idemddb", func(b *testing.B) {
-		db, client := benchDB(b)
-
-		s, err := idemddb.New(client, "records", "bench", nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-
-		db.ResetRequests()
+		db, s := benchStore(b)
 
 		n := 0
 		for b.Loop() {
@@ -104,14 +113,7 @@ func BenchmarkDo(b *testing.B) {
 
 	for _, value := range []receipt{{ID: 7, Text: "paid"}, {ID: 7, Text: "paid", Lines: lines}} {
 		b.Run(strconv.Itoa(len(value.Lines))+" lines", func(b *testing.B) {
-			db, client := benchDB(b)
-
-			s, err := idemddb.New(client, "records", "bench", nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-
-			db.ResetRequests()
+			db, s := benchStore(b)
 
 			n := 0
 			for b.Loop() {
@@ -194,14 +196,7 @@ func BenchmarkBatch(b *testing.B) {
 	const size = 10
 
 	b.Run("idemddb", func(b *testing.B) {
-		db, client := benchDB(b)
-
-		s, err := idemddb.New(client, "records", "bench", nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-
-		db.ResetRequests()
+		db, s := benchStore(b)
 
 		n := 0
 		for b.Loop() {

@@ -80,7 +80,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	}})
 
 	switch {
-	case s.disabled, err == nil && s.opts.Cache == 0:
+	case s.disabled:
 	case err == nil:
 		c.keepRecord(&done)
 	case !errors.Is(err, ErrFenced):

@@ -8,7 +8,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
@@ -125,9 +124,7 @@ func TestAQuarterOfTheReserveIsLeftWhenCommitsHang(t *testing.T) {
 						h.opts.Optimistic, h.opts.Workers = true, workers
 						h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault })
 
-						h.within(3*time.Second, h.handle(func(ctx context.Context, _ events.SQSMessage) error {
-							return idemddb.Stage(ctx, idemddb.Effects{})
-						}), deliveredFor(numbered(n), 1))
+						h.within(3*time.Second, h.handle(staged), deliveredFor(numbered(n), 1))
 						h.idle()
 					})
 				})

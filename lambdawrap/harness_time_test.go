@@ -55,6 +55,21 @@ func bothModes(t *testing.T, test func(*harness)) {
 	}
 }
 
+// claimedAndOptimistic runs a test with a claim, and Optimistic, each in both modes.
+func claimedAndOptimistic(t *testing.T, test func(*harness)) {
+	t.Helper()
+
+	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bothModes(t, func(h *harness) {
+				h.opts.Optimistic = optimistic
+				test(h)
+			})
+		})
+	}
+}
+
 // faultFor is an interceptor that gives some requests a fault.
 func faultFor(is func(idemddbtest.Request) bool, fault idemddbtest.Fault) func(context.Context, idemddbtest.Request) idemddbtest.Fault {
 	return func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {

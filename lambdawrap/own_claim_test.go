@@ -19,29 +19,22 @@ import (
 func TestAHandlerThatAsksForItsOwnKeyFailsWithATextThatSaysSo(t *testing.T) {
 	t.Parallel()
 
-	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bothModes(t, func(h *harness) {
-				h.opts.Optimistic = optimistic
+	claimedAndOptimistic(t, func(h *harness) {
+		work := func(ctx context.Context, m events.SQSMessage) error {
+			_, err := idemddb.Do(ctx, h.store, m.Body, nil, func(context.Context) (int, error) {
+				h.Error("the nested work ran")
 
-				work := func(ctx context.Context, m events.SQSMessage) error {
-					_, err := idemddb.Do(ctx, h.store, m.Body, nil, func(context.Context) (int, error) {
-						h.Error("the nested work ran")
-
-						return 0, nil
-					})
-
-					return errors.Join(err, counting(ctx, m))
-				}
-
-				h.check(h.handle(work), batch("m1 k1"), []string{"m1"}, []string{"m1"})
-				h.equal("record", h.state("k1"), "INPROGRESS released")
-				h.equal("committed", h.counted("k1"), "")
-				h.logs("outcome=failed", "this context holds it itself; a nested call needs a key of its own")
+				return 0, nil
 			})
-		})
-	}
+
+			return errors.Join(err, counting(ctx, m))
+		}
+
+		h.check(h.handle(work), batch("m1 k1"), []string{"m1"}, []string{"m1"})
+		h.equal("record", h.state("k1"), "INPROGRESS released")
+		h.equal("committed", h.counted("k1"), "")
+		h.logs("outcome=failed", "this context holds it itself; a nested call needs a key of its own")
+	})
 }
 
 // The error of a nested Do is that of another key.

@@ -56,29 +56,23 @@ func TestAPanicErrorShowsAndWrapsItsValue(t *testing.T) {
 func TestAPanicOfEffectsRefusedCostsItsOwnMessage(t *testing.T) {
 	t.Parallel()
 
-	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bothModes(t, func(h *harness) {
-				h.opts.Optimistic = optimistic
-				h.opts.Workers = 3
+	claimedAndOptimistic(t, func(h *harness) {
+		h.opts.Workers = 3
 
-				work := func(ctx context.Context, m events.SQSMessage) error {
-					if m.Body == "k1" {
-						return stageRefused(ctx, func(*idemddb.EffectError) error { panic("no balance") })
-					}
+		work := func(ctx context.Context, m events.SQSMessage) error {
+			if m.Body == "k1" {
+				return stageRefused(ctx, func(*idemddb.EffectError) error { panic("no balance") })
+			}
 
-					return counting(ctx, m)
-				}
+			return counting(ctx, m)
+		}
 
-				h.check(h.handle(work), numbered(4), []string{"m1"}, messageIDs(4))
-				h.equal("record", h.state("k1"), "INPROGRESS released")
-				h.equal("lines", strings.Count(h.log.String(), "\n"), 1)
-				h.logs("level=ERROR", "messageId=m1", "key="+idemddb.KeyHash("k1"), "outcome=failed", "Effects.Refused panicked: no balance",
-					"stack=", "panic_test.go")
-			})
-		})
-	}
+		h.check(h.handle(work), numbered(4), []string{"m1"}, messageIDs(4))
+		h.equal("record", h.state("k1"), "INPROGRESS released")
+		h.equal("lines", strings.Count(h.log.String(), "\n"), 1)
+		h.logs("level=ERROR", "messageId=m1", "key="+idemddb.KeyHash("k1"), "outcome=failed", "Effects.Refused panicked: no balance",
+			"stack=", "panic_test.go")
+	})
 }
 
 // stageRefused stages an item whose condition is false, and what that means.

@@ -25,33 +25,27 @@ func stageTooMuch(ctx context.Context) error {
 func TestAMessageWhoseHandlerIgnoresAnErrorOfStageComesBack(t *testing.T) {
 	t.Parallel()
 
-	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bothModes(t, func(h *harness) {
-				h.opts.Optimistic = optimistic
-				careless := func(ctx context.Context, m events.SQSMessage) error {
-					_ = stageTooMuch(ctx)
+	claimedAndOptimistic(t, func(h *harness) {
+		careless := func(ctx context.Context, m events.SQSMessage) error {
+			_ = stageTooMuch(ctx)
 
-					return counting(ctx, m)
-				}
+			return counting(ctx, m)
+		}
 
-				h.check(h.handle(careless), batch("m1 k"), []string{"m1"}, []string{"m1"})
-				h.equal("committed", h.counted("k"), "")
-				h.logs("level=ERROR", idemddb.ErrNotStaged.Error(), "outcome=failed")
+		h.check(h.handle(careless), batch("m1 k"), []string{"m1"}, []string{"m1"})
+		h.equal("committed", h.counted("k"), "")
+		h.logs("level=ERROR", idemddb.ErrNotStaged.Error(), "outcome=failed")
 
-				again := func(ctx context.Context, m events.SQSMessage) error {
-					_ = stageTooMuch(ctx)
-					idemddb.Unstage(ctx)
+		again := func(ctx context.Context, m events.SQSMessage) error {
+			_ = stageTooMuch(ctx)
+			idemddb.Unstage(ctx)
 
-					return counting(ctx, m)
-				}
+			return counting(ctx, m)
+		}
 
-				h.check(h.handle(again), deliveredFor(batch("m1 k"), 2), nil, []string{"m1"})
-				h.equal("committed", h.counted("k"), "1")
-			})
-		})
-	}
+		h.check(h.handle(again), deliveredFor(batch("m1 k"), 2), nil, []string{"m1"})
+		h.equal("committed", h.counted("k"), "1")
+	})
 }
 
 // An answer of 4xx may say why: it is kept as any other, with what was staged.
