@@ -37,6 +37,7 @@ type acquisition struct {
 
 	// The answer. Exactly one of claim, record and err is set.
 	claim        *Claim
+	isShort      bool // the claim's lease is less than half of the one that it could have now
 	record       *Record
 	err          error
 	result       types.AttributeValue // of the record, as stored
@@ -53,8 +54,14 @@ var (
 
 const maxTurns = 5 // of a write whose record changes between two requests
 
-// acquire is Store.Claim and Batch.Claim.
-func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Claim, *Record, error) {
+// acquire is Store.Claim and Batch.Claim. b is nil for none.
+func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
+	if b != nil && b.queue != nil {
+		b.queue.Arrive()
+
+		defer func() { b.join(ctx, claim) }() // also if the client panics or ends the goroutine: then there is no claim
+	}
+
 	if opts == nil {
 		opts = &ClaimOptions{}
 	}
@@ -72,8 +79,6 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		return nil, nil, keyError("claim", key, err)
 	}
 
-	a.deadline = leaseBound(ctx)
-
 	switch {
 	case s.opts.Cache > 0 && a.cached():
 	case a.refuseNested(ctx):
@@ -86,7 +91,7 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		a.useRecord(ctx)
 	}
 
-	s.opts.Observe(ctx, a.event())
+	a.observe(ctx)
 
 	return a.claim, a.record, a.err
 }
@@ -109,12 +114,12 @@ func (a *acquisition) useRecord(ctx context.Context) {
 
 // newAcquisition returns ErrBadKey for a key that no record can have.
 func (s *Store) newAcquisition(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*acquisition, error) {
-	partition, err := s.partition(key)
+	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 
 	return &acquisition{
-		store: s, batch: b, key: key, partition: partition, fingerprint: storedFingerprint(opts.Fingerprint), token: newToken(requestID(ctx)),
-		redelivered: opts.Redelivered, skipResult: opts.SkipResult,
-	}, err
+		store: s, batch: b, key: key, partition: partition, fingerprint: record.FingerprintOf(opts.Fingerprint), token: newToken(requestID(ctx)),
+		deadline: leaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
+	}, err //nolint:wrapcheck // its callers name the key
 }
 
 // wait tries to claim the key, and tries again for as long as the caller waits for another worker.
@@ -158,6 +163,17 @@ func (a *acquisition) repeat(ctx context.Context, p retry.Policy, once func()) (
 			return true
 		}
 	}
+}
+
+// join makes a claim a member of its batch until it is settled. Without a claim the call leaves the batch.
+func (b *Batch) join(ctx context.Context, claim *Claim) {
+	if claim == nil {
+		b.queue.Leave(ctx)
+
+		return
+	}
+
+	claim.batch, claim.member = b, true
 }
 
 // giveUpTime returns when a claim without an answer is not tried again, and how many claims of the batch DynamoDB has answered so far.
@@ -225,11 +241,9 @@ func (a *acquisition) ask(ctx context.Context, p retry.Policy) {
 	}
 }
 
-// ensureLease makes sure that a claim has at least half of the lease that it could have now: its answer may have come late, after an
-// outage or in a frozen process. It extends the lease once. It returns false if the claim is lost or its lease is over.
+// ensureLease extends a lease that is short, once. It returns false if the claim is lost or its lease is over.
 func (a *acquisition) ensureLease(ctx context.Context, p retry.Policy) bool {
-	now := a.store.stamp(a.deadline)
-	if possible := now.lease.Sub(now.now); a.claim.lease.Sub(now.now) >= possible/2 {
+	if !a.isShort {
 		return true
 	}
 
@@ -238,7 +252,12 @@ func (a *acquisition) ensureLease(ctx context.Context, p retry.Policy) bool {
 	return err == nil && a.claim.left() > 0
 }
 
-func (a *acquisition) event() Event {
+// observe emits the event for the answer.
+func (a *acquisition) observe(ctx context.Context) {
+	if a.store.opts.Observe == nil {
+		return
+	}
+
 	e := Event{Key: a.key, Err: a.err}
 
 	switch {
@@ -255,7 +274,7 @@ func (a *acquisition) event() Event {
 		e.Kind = cmp.Or(KindOf(a.err), Unanswered)
 	}
 
-	return e
+	a.store.opts.Observe(ctx, e)
 }
 
 // askTrace keeps the text of Options.Trace for this call. If Options.Trace panics, the call goes on without, because the claim matters more
@@ -267,7 +286,7 @@ func (a *acquisition) askTrace(ctx context.Context) {
 
 	text, err := a.store.callTrace(ctx)
 	if err != nil {
-		a.store.opts.Observe(ctx, Event{Kind: Panicked, Key: a.key, Err: keyError("trace", a.key, err)})
+		a.store.observe(ctx, Event{Kind: Panicked, Key: a.key, Err: keyError("trace", a.key, err)})
 	}
 
 	a.trace = record.KeptTrace(text)

@@ -32,47 +32,13 @@ type Batch struct {
 	flush   func()        // sends them; nil if none waits
 }
 
-// Batch returns a Batch for the claims of one invocation.
-func (s *Store) Batch() *Batch {
-	s.mustExist()
-
-	b := &Batch{store: s}
-	if s.shared != nil {
-		b.queue = &groupcommit.Queue{Client: s.shared}
-	}
-
-	return b
-}
-
 // batchResult is in bytes. A write with a larger result is sent by a request of its own.
 const batchResult = 64 << 10
 
 // Claim is [Store.Claim]. Claims that are made at the same time share requests, and so do the writes that settle and extend them.
 // While DynamoDB answers no claim of the batch, only the first claims wait for Options.ClaimPatience; later ones make one try.
 func (b *Batch) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
-	if b.queue == nil {
-		return b.store.acquire(ctx, b, key, opts)
-	}
-
-	b.queue.Arrive()
-
-	isMember := false
-
-	defer func() { // also if the client panics or ends the goroutine
-		if !isMember {
-			b.queue.Leave(ctx)
-		}
-	}()
-
-	claim, rec, err := b.store.acquire(ctx, b, key, opts)
-	if claim == nil {
-		return nil, rec, err
-	}
-
-	isMember = true
-	claim.batch, claim.member = b, true
-
-	return claim, nil, nil
+	return b.store.acquire(ctx, b, key, opts)
 }
 
 // Expect announces n calls of Claim that are made at once, so that the first ones wait for the others and share their request. An

@@ -25,10 +25,6 @@ func (s *Store) keepRecord(partition string, rec *record.Stored) {
 
 // keepRecord keeps what a completion of the claim has left in the record.
 func (c *Claim) keepRecord(done *record.Stored) {
-	if c.store.opts.Cache == 0 {
-		return
-	}
-
 	done.Fence, done.Attempts, done.Trace, done.Fingerprint = new(c.fence), c.attempt, c.trace, new(c.fingerprint)
 	c.store.keepRecord(c.partition, done)
 }

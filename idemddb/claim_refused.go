@@ -26,7 +26,7 @@ func (*rareError) Error() string { return "the record must be replaced or failed
 func (a *acquisition) conflict(found item) {
 	s, now := a.store, a.last.now
 
-	rec, err := s.decode(found)
+	rec, err := record.Read(found, s.opts.TTLAttribute)
 
 	switch {
 	case err != nil:
@@ -139,7 +139,7 @@ func (a *acquisition) putInPlace(
 		return nil, s.explain(err)
 	}
 
-	if rec, err := s.decode(found); err == nil && rec.IsOwn(a.token) {
+	if rec, err := record.Read(found, s.opts.TTLAttribute); err == nil && rec.IsOwn(a.token) {
 		return rec, nil
 	}
 

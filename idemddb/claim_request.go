@@ -190,7 +190,7 @@ func (a *acquisition) won(answer groupcommit.Answer) (groupcommit.Step, error) {
 		return groupcommit.SendAgain, retry.ErrNoContent
 	}
 
-	rec, err := a.store.decode(answer.Item)
+	rec, err := record.Read(answer.Item, a.store.opts.TTLAttribute)
 
 	switch {
 	case err != nil && answer.Shared: // a statement returns the old item, which cannot be read; a single request returns the new one
@@ -208,12 +208,16 @@ func (a *acquisition) won(answer groupcommit.Answer) (groupcommit.Step, error) {
 	return groupcommit.Answered, nil
 }
 
+// take keeps the claim that was won. Its lease is short if the answer came late, after an outage or in a frozen process.
 func (a *acquisition) take(fence int64, attempt int, takeover bool, lease time.Time) {
 	a.claim = &Claim{
 		store: a.store, key: a.key, partition: a.partition, token: a.token, fingerprint: a.fingerprint,
 		fence: fence, attempt: attempt, takeover: takeover, skipResult: a.skipResult, lease: lease, trace: a.trace,
 		staging: staging{store: a.store, key: a.key, partition: a.partition},
 	}
+
+	now := a.store.stamp(a.deadline)
+	a.isShort = lease.Sub(now.now) < now.lease.Sub(now.now)/2
 }
 
 // takenFrom keeps the traceparent that the claim before had, if the claim is a takeover.

@@ -34,7 +34,7 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 	}
 
 	if !s.disabled && c.refuseNested(ctx) {
-		s.opts.Observe(ctx, c.event())
+		c.observe(ctx)
 
 		return nil, c.err
 	}
@@ -107,7 +107,7 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 	c.useRecord(ctx)
 
 	if c.record != nil || c.err != nil {
-		c.store.opts.Observe(ctx, c.event())
+		c.observe(ctx)
 
 		return c.record, c.err
 	}
@@ -213,7 +213,7 @@ func (c *committing) readAnswer(answer *transact.Part, err error) {
 
 // recognizes reports whether a record is the one that an earlier try of this call wrote.
 func (c *committing) recognizes(found item) bool {
-	rec, err := c.store.decode(found)
+	rec, err := record.Read(found, c.store.opts.TTLAttribute)
 	if err != nil || !rec.IsOwn(c.token) || rec.State != record.Completed || rec.Tx != c.tx {
 		return false
 	}
@@ -246,7 +246,7 @@ func (c *committing) commitAnew(ctx context.Context, p retry.Policy, old *record
 
 // after follows a commit: its messages are sent, and its event is emitted.
 func (c *committing) after(ctx context.Context) error {
-	c.store.opts.Observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: c.omitted})
+	c.store.observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: c.omitted})
 
 	if len(c.done.Outbox) > 0 {
 		c.done.Token = &c.token

@@ -79,13 +79,13 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 		return true
 	}})
 
-	switch {
-	case s.disabled:
-	case err == nil:
+	if err == nil && s.opts.Cache > 0 && !s.disabled {
 		c.keepRecord(&done)
-	case !errors.Is(err, ErrFenced):
+	}
+
+	if err != nil && !errors.Is(err, ErrFenced) {
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
-		s.opts.Observe(ctx, c.event(Unrecorded, err))
+		c.observe(ctx, Unrecorded, err)
 	}
 
 	return err
@@ -215,7 +215,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 	}
 
 	c.end(with.kind)
-	c.store.opts.Observe(ctx, c.event(with.kind, with.cause))
+	c.observe(ctx, with.kind, with.cause)
 
 	return nil
 }
@@ -275,7 +275,7 @@ func (c *Claim) refusal(ctx context.Context, op string, found *record.Stored, er
 	c.mu.Unlock()
 
 	if !settled {
-		c.store.opts.Observe(ctx, c.event(Fenced, fenced))
+		c.observe(ctx, Fenced, fenced)
 	}
 
 	if c.store.opts.Unswept && fenced.Record != nil && len(found.Outbox) > 0 {
@@ -326,6 +326,8 @@ func sameResult(a, b types.AttributeValue) bool {
 	}
 }
 
-func (c *Claim) event(kind Kind, err error) Event {
-	return Event{Kind: kind, Key: c.key, Fence: c.fence, Attempt: c.attempt, Err: err}
+func (c *Claim) observe(ctx context.Context, kind Kind, err error) {
+	if observe := c.store.opts.Observe; observe != nil {
+		observe(ctx, Event{Kind: kind, Key: c.key, Fence: c.fence, Attempt: c.attempt, Err: err})
+	}
 }

@@ -59,14 +59,14 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	switch {
 	case err != nil:
 		err = fmt.Errorf("%w: %w", keyError("complete", c.key, err), ErrUncommitted)
-		s.opts.Observe(ctx, c.event(Uncommitted, err))
+		c.observe(ctx, Uncommitted, err)
 
 		return err
 	case answer.Refusal != nil:
 		effect := e.refusal(answer.Refusal)
 
 		c.reopen() // the work goes on under its claim
-		s.opts.Observe(ctx, c.event(EffectRefused, effect))
+		c.observe(ctx, EffectRefused, effect)
 
 		return effect
 	case answer.RecordRefused:
@@ -105,7 +105,7 @@ func (c *Claim) refusedCommit(ctx context.Context, answer *transact.Part, done *
 	var found *record.Stored
 
 	if answer.Found != nil {
-		rec, err := c.store.decode(answer.Found)
+		rec, err := record.Read(answer.Found, c.store.opts.TTLAttribute)
 		if err != nil {
 			return c.refusal(ctx, "complete", nil, fmt.Errorf("%w: %w", ErrFenced, err))
 		}
@@ -128,7 +128,7 @@ func (c *Claim) refusedCommit(ctx context.Context, answer *transact.Part, done *
 func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted error) error {
 	c.end(Completed)
 	c.staging.written()
-	c.store.opts.Observe(ctx, c.event(Completed, omitted))
+	c.observe(ctx, Completed, omitted)
 
 	if len(done.Outbox) == 0 {
 		c.keepRecord(done)

@@ -40,7 +40,7 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 		return Delivery{}, fmt.Errorf("idemddb: send: %w: the item is no record of namespace %q", ErrCorrupt, s.namespace)
 	}
 
-	rec, err := s.decode(stored)
+	rec, err := record.Read(stored, s.opts.TTLAttribute)
 	if err != nil {
 		return Delivery{Key: key}, fmt.Errorf("idemddb: send of key %s: %w", record.StoredKeyHash(key), err)
 	}
@@ -80,7 +80,7 @@ func (a *acquisition) sendLeft(ctx context.Context) {
 // unsent leaves the messages of a completed record to the sweep. err says why they are not sent; nil if the completing process probably
 // sends them just now. If there is no sweep (Options.Unswept), unsent returns ErrUnsent.
 func (s *Store) unsent(ctx context.Context, key string, err error) error {
-	s.opts.Observe(ctx, Event{Kind: Unsent, Key: key, Err: err})
+	s.observe(ctx, Event{Kind: Unsent, Key: key, Err: err})
 
 	if s.opts.Unswept {
 		return keyError("send", key, errors.Join(ErrUnsent, err))
@@ -106,7 +106,7 @@ func (d *delivering) run(ctx context.Context) error {
 	err := d.Send(ctx, &d.store.targets)
 
 	for _, unsendable := range d.Unsendable {
-		d.store.opts.Observe(ctx, Event{Kind: Parked, Key: d.key, Err: unsendable})
+		d.store.observe(ctx, Event{Kind: Parked, Key: d.key, Err: unsendable})
 	}
 
 	if d.Sent > 0 || len(d.Left) < len(d.Record.Outbox) {
@@ -139,7 +139,7 @@ func (d *delivering) remove(ctx context.Context, p retry.Policy) error {
 	}
 
 	if err == nil && isEmpty {
-		s.opts.Observe(ctx, Event{Kind: Sent, Key: d.key})
+		s.observe(ctx, Event{Kind: Sent, Key: d.key})
 	}
 
 	return err

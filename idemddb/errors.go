@@ -73,12 +73,12 @@ var (
 	ErrBadEffects = errors.New("effects cannot be written")
 
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.
-	ErrBadKey = errors.New("bad key")
+	ErrBadKey = record.ErrBadKey
 
 	// ErrCorrupt: no work began; the record cannot be read, or it has another format version. It needs an operator. Nothing was
 	// written, with one exception: if the numbers of a record that is free to be claimed make no sense, only the answer to the
 	// claim shows it, and the key then stays claimed, without a worker, until that lease ends.
-	ErrCorrupt = errors.New("record unreadable")
+	ErrCorrupt = record.ErrCorrupt
 )
 
 // InProgressError is returned, as ErrInProgress, for a key that another worker holds.

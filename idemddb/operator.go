@@ -1,6 +1,10 @@
 package idemddb
 
-import "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+)
 
 // These methods give packages operate and outbox what they must know of a Store.
 
@@ -15,7 +19,7 @@ func (s *Store) Options() Options { return s.opts }
 
 // RecordOf returns the request for a consistent read of the record of a key.
 func (s *Store) RecordOf(key string) (*dynamodb.GetItemInput, error) {
-	partition, err := s.partition(key)
+	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 	if err != nil {
 		return nil, keyError("read", key, err)
 	}

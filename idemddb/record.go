@@ -2,7 +2,6 @@ package idemddb
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -23,16 +22,6 @@ type Record struct {
 }
 
 type item = map[string]types.AttributeValue
-
-// decode reads an item. An error is ErrCorrupt: the record is of another version, or not one of ours.
-func (s *Store) decode(stored item) (*record.Stored, error) {
-	rec, err := record.Read(stored, s.opts.TTLAttribute)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-
-	return rec, nil
-}
 
 // answerOf returns the answer of a completed key.
 func answerOf(r *record.Stored, key string) *Record {

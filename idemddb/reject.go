@@ -34,7 +34,7 @@ func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, caus
 			kind = Failed
 		}
 
-		s.opts.Observe(ctx, Event{Kind: kind, Key: key, Err: cause})
+		s.observe(ctx, Event{Kind: kind, Key: key, Err: cause})
 	}
 
 	return a.record, a.err
@@ -71,7 +71,7 @@ func (r *rejecting) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
 	a := r.claim
 
 	if found, ok := retry.Refusal(answer.Err); ok && found != nil {
-		if rec, err := a.store.decode(found); err == nil && rec.IsOwn(a.token) {
+		if rec, err := record.Read(found, a.store.opts.TTLAttribute); err == nil && rec.IsOwn(a.token) {
 			return groupcommit.Answered, nil
 		}
 	}

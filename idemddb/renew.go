@@ -31,17 +31,17 @@ func (c *Claim) Deadline() time.Time {
 func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
 	c.mustExist()
 
-	return c.keep(ctx)
+	return c.keep(withWork(ctx, c, &c.staging), leaseBound(ctx))
 }
 
-func (c *Claim) keep(ctx context.Context) (work context.Context, stop func()) {
-	work = withWork(ctx, c, &c.staging)
-	if c.store.disabled || c.lastsUntil(leaseBound(ctx)) {
-		return context.WithCancel(work)
+// keep renews the lease up to the deadline, unless it lasts so long.
+func (c *Claim) keep(ctx context.Context, deadline time.Time) (work context.Context, stop func()) {
+	if c.store.disabled || c.lastsUntil(deadline) {
+		return context.WithCancel(ctx)
 	}
 
-	work, cancel := context.WithCancelCause(work)
-	r := &renewer{claim: c, cancel: cancel}
+	work, cancel := context.WithCancelCause(ctx)
+	r := &renewer{claim: c, deadline: deadline, cancel: cancel}
 
 	r.mu.Lock() // until the timer is set: a lease that is almost over fires at once
 	defer r.mu.Unlock()
@@ -57,8 +57,9 @@ func (c *Claim) keep(ctx context.Context) (work context.Context, stop func()) {
 
 // renewer renews one claim in the goroutine of its timer.
 type renewer struct {
-	claim  *Claim
-	cancel context.CancelCauseFunc
+	claim    *Claim
+	deadline time.Time // up to which the lease is renewed; zero for none
+	cancel   context.CancelCauseFunc
 
 	mu      sync.Mutex
 	timer   *time.Timer
@@ -99,7 +100,7 @@ func (r *renewer) fire(work context.Context) {
 		return
 	}
 
-	pause, again := r.renew(request, leaseBound(work))
+	pause, again := r.renew(request)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +130,7 @@ func (r *renewer) begin(running chan struct{}, abort context.CancelFunc) bool {
 const retryRenewal = 100 * time.Millisecond
 
 // renew extends the lease once, and returns when to do it again.
-func (r *renewer) renew(ctx context.Context, deadline time.Time) (pause time.Duration, again bool) {
+func (r *renewer) renew(ctx context.Context) (pause time.Duration, again bool) {
 	var failure error
 
 	defer func() {
@@ -148,11 +149,11 @@ func (r *renewer) renew(ctx context.Context, deadline time.Time) (pause time.Dur
 	limit := max(c.store.opts.ClockSkew, c.left())
 	request, cancel := context.WithTimeout(ctx, limit)
 
-	err := c.extend(request, deadline, retry.Policy{End: time.Now().Add(limit), Pause: settleCap})
+	err := c.extend(request, r.deadline, retry.Policy{End: time.Now().Add(limit), Pause: settleCap})
 
 	cancel()
 
-	return r.next(ctx, deadline, err)
+	return r.next(ctx, err)
 }
 
 // panicked cancels the work, because the claim cannot be trusted without renewal.
@@ -160,11 +161,11 @@ func (r *renewer) panicked(ctx context.Context, err error) {
 	defer func() { _ = recover() }() // Options.Observe may be what panicked
 
 	r.cancel(err)
-	r.claim.store.opts.Observe(ctx, r.claim.event(Panicked, err))
+	r.claim.observe(ctx, Panicked, err)
 }
 
 // next returns when to extend the lease again after an extension that returned err. If the claim is lost, next cancels the work.
-func (r *renewer) next(ctx context.Context, deadline time.Time, err error) (pause time.Duration, again bool) {
+func (r *renewer) next(ctx context.Context, err error) (pause time.Duration, again bool) {
 	c := r.claim
 
 	switch left := c.left(); {
@@ -176,7 +177,7 @@ func (r *renewer) next(ctx context.Context, deadline time.Time, err error) (paus
 		r.cancel(fmt.Errorf("%w: %w: the lease ran out before it could be renewed", err, ErrFenced))
 	case err != nil:
 		return min(left, retryRenewal), true
-	case !c.lastsUntil(deadline):
+	case !c.lastsUntil(r.deadline):
 		return max(retryRenewal/10, left-c.store.opts.Lease/2), true //nolint:mnd // a lease of a few ms must not spin
 	}
 
@@ -243,7 +244,7 @@ func (c *Claim) extend(ctx context.Context, deadline time.Time, p retry.Policy) 
 		return c.refusal(ctx, "extend", found, err)
 	}
 
-	c.store.opts.Observe(ctx, c.event(Extended, nil))
+	c.observe(ctx, Extended, nil)
 
 	return nil
 }
@@ -292,15 +293,4 @@ func (c *Claim) lastsUntil(deadline time.Time) bool {
 	left := c.left()
 
 	return !deadline.IsZero() && time.Until(deadline) <= left+time.Millisecond
-}
-
-// leaseBound is the deadline that bounds a lease; zero for none.
-func leaseBound(ctx context.Context) time.Time {
-	if i, ok := ctx.Value(invocationKey{}).(invocation); ok {
-		return i.deadline
-	}
-
-	deadline, _ := ctx.Deadline()
-
-	return deadline
 }

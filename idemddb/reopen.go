@@ -20,7 +20,7 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 		return nil
 	}
 
-	partition, err := s.partition(key)
+	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 	if err != nil {
 		return keyError("reopen", key, err)
 	}

@@ -60,7 +60,7 @@ func (f *fencedWrite) refuse(found item) {
 		return
 	}
 
-	rec, err := f.store.decode(found)
+	rec, err := record.Read(found, f.store.opts.TTLAttribute)
 	if err != nil {
 		f.refusal = fmt.Errorf("%w: %w", ErrFenced, err)
 
@@ -129,7 +129,7 @@ func (s *Store) retried(ctx context.Context, key string, err error) {
 }
 
 func (s *Store) observeRetry(ctx context.Context, key string, err error) {
-	s.opts.Observe(ctx, Event{Kind: Retried, Key: key, Err: err})
+	s.observe(ctx, Event{Kind: Retried, Key: key, Err: err})
 }
 
 // explain adds to an answer that points to a wrong configuration what should be checked.

@@ -1,7 +1,6 @@
 package idemddb
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +50,7 @@ func (w *Work) Context(ctx context.Context) context.Context {
 		return withWork(ctx, nil, w.staging)
 	}
 
-	ctx, w.stop = w.claim.keep(ctx)
+	ctx, w.stop = w.claim.keep(withWork(ctx, w.claim, w.staging), leaseBound(ctx))
 
 	return ctx
 }
@@ -143,7 +142,8 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 	}
 
 	err = w.claim.Extend(ctx)
-	_, stop = w.claim.keep(context.WithoutCancel(ctx))
+	ctx = context.WithoutCancel(ctx)
+	_, stop = w.claim.keep(ctx, leaseBound(ctx))
 
 	return stop, err
 }
@@ -199,6 +199,17 @@ func WithInvocation(ctx context.Context, deadline, settleBy time.Time) context.C
 	return context.WithValue(ctx, invocationKey{}, invocation{deadline, settleBy})
 }
 
+// leaseBound is the deadline that bounds a lease; zero for none.
+func leaseBound(ctx context.Context) time.Time {
+	if i, ok := ctx.Value(invocationKey{}).(invocation); ok {
+		return i.deadline
+	}
+
+	deadline, _ := ctx.Deadline()
+
+	return deadline
+}
+
 type onRetryKey struct{}
 
 // OnRetry returns a context for settling a claim. f is called each time that a try of the write has failed and another one follows.
@@ -214,36 +225,12 @@ func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOpti
 		return w.beginCommit(ctx, key)
 	}
 
-	claim := s.Claim
-	if b != nil {
-		claim = b.Claim
-	}
-
-	c, rec, err := claim(ctx, key, opts)
+	c, rec, err := s.acquire(ctx, b, key, opts)
 	if c == nil {
 		return nil, notBegun(rec, err)
 	}
 
 	w.claim, w.staging = c, &c.staging
-
-	return w, Ending{}
-}
-
-// beginCommit begins work without a claim, unless the cache holds the record of the completed key.
-func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
-	c, err := w.store.newCommit(ctx, w.batch, key, w.opts)
-	if err != nil {
-		return nil, Ending{Err: err}
-	}
-
-	if c.refuseNested(ctx) || c.cached() {
-		c.useRecord(ctx)
-		w.store.opts.Observe(ctx, c.event())
-
-		return nil, notBegun(c.record, c.err)
-	}
-
-	w.commit, w.staging = c, &staging{store: w.store, key: key, partition: c.partition}
 
 	return w, Ending{}
 }
@@ -309,36 +296,54 @@ func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
 	}
 }
 
-// endingOfCommit waits for the answer to a commit. If that refuses an effect, the work did not succeed, which is written down.
-func (w *Work) endingOfCommit(ctx context.Context) Ending {
-	rec, err := w.commit.finish(ctx)
-	effect, isRefused := errors.AsType[*EffectError](err)
-
-	switch {
-	case isRefused:
-		return w.settleRejected(ctx, effect.meaning())
-	case rec != nil:
-		return Ending{Kind: Replayed, Record: rec}
-	case isWritten(err):
-		return Ending{Kind: Completed}
-	default:
-		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err}
-	}
+// running is work that runs with a context.
+type running struct {
+	claim   *Claim // nil without a claim
+	staging *staging
+	outer   *running // the work in which it is nested; nil for none
 }
 
-// settleRejected writes down that work without a claim did not succeed. The key may be completed meanwhile, by an earlier try of the commit
-// or by another worker.
-func (w *Work) settleRejected(ctx context.Context, cause error) Ending {
-	rec, err := w.store.reject(ctx, w.key, w.opts, cause)
+// workKey is the context key for the innermost work.
+type workKey struct{}
 
-	switch {
-	case rec != nil:
-		return Ending{Kind: Replayed, Record: rec}
-	case err == nil:
-		return endingOfFailure(cause, nil)
-	case errors.Is(err, ErrFailed), errors.Is(err, ErrMismatch), errors.Is(err, ErrInProgress) && !isPermanent(cause):
-		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: errors.Join(err, cause)}
-	default:
-		return Ending{Kind: Released, Err: errors.Join(cause, err), Unknown: true}
+// workOf returns the innermost work that runs with a context, or nil.
+func workOf(ctx context.Context) *running {
+	w, _ := ctx.Value(workKey{}).(*running)
+
+	return w
+}
+
+// withWork returns the context for work. claim is nil for work without a claim.
+func withWork(ctx context.Context, claim *Claim, s *staging) context.Context {
+	return context.WithValue(ctx, workKey{}, &running{claim, s, workOf(ctx)})
+}
+
+// refuseNested refuses the call, and reports true, if the work of this very key runs with the context. The call could only wait for its
+// caller. If the caller has no claim, the call would complete the key, and the effects that its caller staged would be lost.
+func (a *acquisition) refuseNested(ctx context.Context) bool {
+	for w := workOf(ctx); w != nil; w = w.outer {
+		if w.staging.store != a.store || w.staging.partition != a.partition || !w.isOpen() {
+			continue
+		}
+
+		refusal := &InProgressError{Key: a.key, Holder: requestID(ctx), self: "context"}
+		if w.claim != nil {
+			refusal.Until = w.claim.Deadline()
+		}
+
+		a.err = refusal
+
+		return true
 	}
+
+	return false
+}
+
+// isOpen reports whether the work still has its key: its claim is held, or what it stages is still to be committed.
+func (w *running) isOpen() bool {
+	if w.claim != nil {
+		return w.claim.isHeld()
+	}
+
+	return !w.staging.isClosed()
 }

@@ -209,6 +209,9 @@ func (s *Store) addCompletion(r *record.Stored, partition string, stored item) {
 	}
 }
 
+// sortKeyValue is the value of Options.SortKey in each record.
+const sortKeyValue = "idemddb"
+
 // Values that all requests share: never written.
 var (
 	versionValue            = record.Number(record.FormatVersion)

@@ -143,7 +143,7 @@ func (v *invocation) endAll(ctx context.Context, given []*piece, end func(*piece
 			p.stop()
 
 			o := end(p)
-			v.finish(ctx, p.message, o)
+			v.finish(v.contextOf(ctx, p.message), p.message, o)
 			v.finishOthers(ctx, given, p, o)
 		})
 	}
@@ -158,6 +158,6 @@ func (v *invocation) finishOthers(ctx context.Context, given []*piece, p *piece,
 			o = outcome{name: OutcomeBlocked, err: errBlocked}
 		}
 
-		v.finish(ctx, m, o)
+		v.finish(v.contextOf(ctx, m), m, o)
 	}
 }

@@ -117,9 +117,9 @@ func (v *invocation) choose(ctx context.Context, messages []*message, pieces map
 				blocked[m.group] = 0 // and nothing behind it may run before that is known
 			}
 		case !m.fifo:
-			v.spawn(func() { v.finish(ctx, m, o) })
+			v.spawn(func() { v.finish(v.contextOf(ctx, m), m, o) })
 		default:
-			v.finishBefore(ctx, v.reserved, m, o) // then there is time left to give the claims behind it back
+			v.finishBefore(v.contextOf(ctx, m), v.reserved, m, o) // then there is time left to give the claims behind it back
 			blocked.note(m)
 		}
 	}

@@ -94,9 +94,14 @@ func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocat
 	}
 
 	v := &invocation{
-		wrapper: w, times: w.timesOf(ctx), batch: w.store.Batch(), start: time.Now(), hooks: make(chan struct{}, w.workers),
+		wrapper: w, times: w.timesOf(ctx), start: time.Now(), hooks: make(chan struct{}, w.workers),
 		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
 	}
+	if err := v.checkTime(ctx); err != nil {
+		return nil, err
+	}
+
+	v.batch = w.store.Batch()
 	v.counts, _ = ctx.Value(countsKey{}).(*counts)
 	v.starts = turns.StartRule{Begun: v.start, End: v.reserved, Timeout: w.opts.Timeout, Durations: &w.durations}
 	v.limits = &turns.Limits{Workers: w.workers, HasTime: v.starts.HasTime, Ahead: v.batch.Ahead, Expect: v.batch.Expect}
@@ -105,7 +110,7 @@ func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocat
 		v.limits.Idle = v.batch.FlushCommits
 	}
 
-	return v, v.checkTime(ctx)
+	return v, nil
 }
 
 // checkTime returns an error if Options.Timeout does not fit into the invocation's time, because then no handler may start. It only

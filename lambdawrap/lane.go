@@ -85,7 +85,10 @@ func (v *invocation) follow(ctx context.Context, l *lane) {
 		}
 
 		v.finish(ctx, m, o)
-		l.note(m, o)
+
+		if len(l.messages) > 1 {
+			l.note(m, o)
+		}
 	}
 }
 
@@ -258,10 +261,6 @@ func (l *lane) known(m *message) (outcome, bool) {
 
 // note keeps how a message ended, for those behind it.
 func (l *lane) note(m *message, o outcome) {
-	if len(l.messages) == 1 {
-		return
-	}
-
 	if l.ended == nil {
 		l.ended, l.blocked = map[identity]outcome{}, blockedGroups{}
 	}

@@ -73,7 +73,8 @@ func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Wo
 	written := false
 	defer func() { t.Recorded(written) }()
 
-	watch := v.watchRecord(ctx, t)
+	watch := &recordWatch{v: v, turn: t}
+	watch.timer = time.AfterFunc(troubleTime, func() { watch.trouble(ctx, false) })
 	defer watch.stop()
 
 	e := work.Settle(idemddb.OnRetry(ctx, func() { watch.trouble(ctx, true) }), nil, err)
@@ -82,7 +83,7 @@ func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Wo
 	return outcomeOf(e)
 }
 
-// recordWatch waits for the record of a finished effect.
+// recordWatch watches the record of a finished effect until stop is called.
 type recordWatch struct {
 	v     *invocation
 	turn  *turns.Turn
@@ -90,14 +91,6 @@ type recordWatch struct {
 
 	mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
 	over bool
-}
-
-// watchRecord watches the record of a finished effect until stop is called.
-func (v *invocation) watchRecord(ctx context.Context, t *turns.Turn) *recordWatch {
-	w := &recordWatch{v: v, turn: t}
-	w.timer = time.AfterFunc(troubleTime, func() { w.trouble(ctx, false) })
-
-	return w
 }
 
 // trouble reports that the record takes long, or that a try to write it was refused. It does nothing after stop.
@@ -207,14 +200,13 @@ func isOutage(messages []*message) bool {
 }
 
 // finish ends one message: it calls the dead-letter hook of one that will never succeed, writes the log line of one that did not end well,
-// and sets the time of the next delivery.
+// and sets the time of the next delivery. ctx is the message's own.
 func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
 	v.finishBefore(ctx, v.answerAt, m, o)
 }
 
 // finishBefore is finish with another end of the time for the dead-letter hook.
 func (v *invocation) finishBefore(ctx context.Context, end time.Time, m *message, o outcome) {
-	ctx = v.contextOf(ctx, m)
 	m.outcome = o.name
 	m.failed = o.err != nil && !o.done
 	err := o.err

@@ -160,7 +160,7 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "a duplicate that fails without a claim does not get the first answer",
-		file: "idemddb/work.go",
+		file: "idemddb/work_commit.go",
 		old: `	case rec != nil:
 		return Ending{Kind: Replayed, Record: rec}
 	case err == nil:

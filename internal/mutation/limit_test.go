@@ -326,7 +326,7 @@ var limitMutants = []mutant{
 	{
 		why:  "the claim of a late handler is not renewed until the answer of the invocation is sent",
 		file: "idemddb/work.go",
-		old:  `_, stop = w.claim.keep(context.WithoutCancel(ctx))`,
+		old:  `_, stop = w.claim.keep(ctx, leaseBound(ctx))`,
 		new:  `stop = func() {}`,
 		pkg:  "lambdawrap", run: "TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent",
 	},

@@ -64,15 +64,15 @@ var panicMutants = []mutant{
 		why:  "a panic of Options.Trace leaves nothing",
 		file: "idemddb/acquire.go",
 		old: `if err != nil {
-		a.store.opts.Observe(ctx, Event{Kind: Panicked`,
+		a.store.observe(ctx, Event{Kind: Panicked`,
 		new: `if err == nil {
-		a.store.opts.Observe(ctx, Event{Kind: Panicked`,
+		a.store.observe(ctx, Event{Kind: Panicked`,
 		pkg: "idemddb", run: "TestAPanicOfTraceIsAnEventWithItsStack",
 	},
 	{
 		why:  "a renewal that panicked cancels the work, and no operator learns why",
 		file: "idemddb/renew.go",
-		old:  `r.claim.store.opts.Observe(ctx, r.claim.event(Panicked, err))`,
+		old:  `r.claim.observe(ctx, Panicked, err)`,
 		new:  `_ = ctx`,
 		pkg:  "idemddb", run: "TestAPanicOfTheClientInARenewalCancelsTheWork",
 	},

@@ -1,0 +1,189 @@
+package idemddb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+)
+
+// Options shape a Store. Nil and zero mean the defaults.
+type Options struct {
+	// Cache is how many completed records the process keeps in memory, with their results. The least recently used one leaves first.
+	// A replay from it costs no request. A completed record cannot change until its retention ends; but a record that is deleted by
+	// hand goes on being replayed by the processes that have it. Negative is an error. Defaults to 0: none.
+	Cache int
+
+	// ClaimPatience is how long a claim that DynamoDB does not answer is sent again, at most until the context's deadline. After
+	// that the claim returns an error, and a message comes back by its queue: in an outage the queue's back-off costs less than a
+	// function that waits. Negative is an error. Defaults to 5 s.
+	ClaimPatience time.Duration
+
+	// ClockSkew is by how much the clocks of two workers may differ. A takeover waits that much longer than the lease, so a larger
+	// value delays takeovers. If the clocks differ by more, two workers can hold a key at once; their writes are fenced even then.
+	// It must be the same in all workers of a namespace. Negative is an error. Defaults to 1 s.
+	ClockSkew time.Duration
+
+	// HashKeys stores every key as its SHA-256, for keys that hold personal data. It must be the same in all workers of a namespace.
+	// Changing it makes every key new. Defaults to false: keys up to 1,024 bytes are stored as they are.
+	HashKeys bool
+
+	// Lease is how long a claim lasts without being renewed, so it is also how long a crash keeps a key from being claimed again. It
+	// is cut to the deadline of the invocation. A claim kept with Keep is renewed at half of its lease, at 1 request and 1 WCU.
+	// Negative, below 1 ms or above Retention is an error. Defaults to 30 s.
+	Lease time.Duration
+
+	// MaxAttempts is how many claims of one key may begin work before the key becomes FAILED and is answered with ErrFailed. It
+	// guards against a message that kills its worker each time. Negative is an error. Defaults to 0: no limit.
+	MaxAttempts int
+
+	// NoTakeover never takes over a key whose lease ran out: the claim that finds it writes FAILED, and it and all later claims
+	// return ErrFailed, because nobody knows whether the effect happened. It is for effects that must rather not happen than happen
+	// twice: a person looks, and calls Reopen. A key that was released is claimed as ever. After the record's retention the key is
+	// new, also under NoTakeover: keep Retention above the longest way to a redelivery. Defaults to false.
+	NoTakeover bool
+
+	// Now is the clock for leases and retention. It must be safe for concurrent use. Waiting, retries and renewals use real time.
+	// Defaults to time.Now.
+	Now func() time.Time
+
+	// Observe is called with each Event, in the goroutine that caused it. It must be quick and safe for concurrent use, and must not
+	// panic. Defaults to none.
+	Observe func(context.Context, Event)
+
+	// PartitionKey is the name of the table's partition key, of type string. Defaults to "pk".
+	PartitionKey string
+
+	// Results keeps large results outside of the table, such as in S3: package results. A result is put there before the completion is
+	// written, and read with each replay, also with one from Cache. If it cannot be put, the key is completed without it. Defaults to
+	// nil: results are kept in the record.
+	Results Results
+
+	// ResultsAbove is the size in bytes above which a result is put into Results. So is one that does not fit into the record. Negative,
+	// or set without Results, is an error. Defaults to 8 KB: each KB in the record costs 1 WCU with each later write.
+	ResultsAbove int
+
+	// Retention is how long a record answers after its completion or failure; then the key is new. It should exceed the longest way
+	// of a message to a redelivery: the retention of its queue and of the dead-letter queue. The record is stored for that long.
+	// Negative, or below Lease, is an error. Defaults to 7 days.
+	Retention time.Duration
+
+	// Senders send the messages of completed records, by [Message].To. A process leaves the messages for which it has no sender to one
+	// that has it. Defaults to none.
+	Senders map[string]Sender
+
+	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs
+	// no PartiQL actions. Defaults to false: the writes of a [Batch] share requests by BatchExecuteStatement.
+	Single bool
+
+	// SortKey is the name of the table's sort key, of type string, for records in an existing table. It holds the fixed value
+	// "idemddb". Defaults to none.
+	SortKey string
+
+	// Trace returns the traceparent of the run that claims a key, such as that of the span in ctx. The record keeps it, so that a replay
+	// and a takeover can be linked to the run that they stand for: [Record].Trace, [Claim.TakenFrom], [Event].Trace. It is called once for
+	// each Claim, Commit and Reject that asks DynamoDB, must be quick and safe for concurrent use, and costs no request; the record grows
+	// by twice its text. A text that has more than 128 bytes or is not visible ASCII is not kept, and the claim goes on without one. So it
+	// does if Trace panics, after the event [Panicked]. Set it in all workers of a namespace: a claim of a worker without it leaves the
+	// traceparent of an earlier run in the record. Defaults to none: nothing is kept.
+	Trace func(context.Context) string
+
+	// TTLAttribute is the name of the attribute on which the table's Time to Live is set. Defaults to "exp".
+	TTLAttribute string
+
+	// UnsentIndex is the name of the table's sparse index of records with unsent messages, for outbox.Sweep: partition key due_ns (S),
+	// sort key due (N), keys only, as in [TableWithIndex]. Defaults to "": the sweep scans the table.
+	UnsentIndex string
+
+	// Unswept says that no sweep is deployed. Then a message whose handler has staged messages is reported failed until they are sent,
+	// so that its redeliveries send them; they end at the queue's maxReceiveCount. Defaults to false: outbox.Sweep sends what is left.
+	Unswept bool
+}
+
+// The defaults of Options, each only here.
+const (
+	defaultClaimPatience = 5 * time.Second
+
+	defaultClockSkew    = time.Second
+	defaultLease        = 30 * time.Second
+	defaultRetention    = 7 * 24 * time.Hour
+	defaultPartitionKey = "pk"
+	defaultTTLAttribute = "exp"
+	defaultResultsAbove = 8 << 10 // bytes
+)
+
+func (o Options) withDefaults() Options {
+	o.ClaimPatience = cmp.Or(o.ClaimPatience, defaultClaimPatience)
+	o.ClockSkew = cmp.Or(o.ClockSkew, defaultClockSkew)
+	o.Lease = cmp.Or(o.Lease, defaultLease)
+	o.Retention = cmp.Or(o.Retention, defaultRetention)
+	o.PartitionKey = cmp.Or(o.PartitionKey, defaultPartitionKey)
+	o.TTLAttribute = cmp.Or(o.TTLAttribute, defaultTTLAttribute)
+
+	if o.Results != nil {
+		o.ResultsAbove = cmp.Or(o.ResultsAbove, defaultResultsAbove)
+	}
+
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+
+	return o
+}
+
+func (o *Options) validate() error {
+	var errs optionErrors
+
+	errs.checkf(o.Cache >= 0, "Cache: must not be negative, is %d", o.Cache)
+	errs.checkf(o.MaxAttempts >= 0, "MaxAttempts: must not be negative, is %d", o.MaxAttempts)
+	errs.checkf(o.ClaimPatience >= 0, "ClaimPatience: must not be negative, is %v", o.ClaimPatience)
+	errs.checkf(o.ClockSkew >= 0, "ClockSkew: must not be negative, is %v", o.ClockSkew)
+	errs.checkf(o.Lease >= 0, "Lease: must not be negative, is %v", o.Lease)
+	errs.checkf(o.Retention >= 0, "Retention: must not be negative, is %v", o.Retention)
+	errs.checkf(o.Lease < 0 || o.Lease >= time.Millisecond, "Lease: must not be below 1ms, is %v", o.Lease)
+	errs.checkf(o.Retention < 0 || o.Lease <= o.Retention,
+		"Lease: must not be above Options.Retention, a lease of %v would outlive its record of %v", o.Lease, o.Retention)
+
+	errs.checkf(o.ResultsAbove >= 0, "ResultsAbove: must not be negative, is %d", o.ResultsAbove)
+	errs.checkf(o.ResultsAbove <= 0 || o.Results != nil, "ResultsAbove: must not be set without Options.Results, is %d", o.ResultsAbove)
+	errs.checkf(o.Results == nil || !isNil(o.Results), "Results: must not be a nil pointer")
+
+	o.checkNames(&errs)
+
+	return errors.Join(errs...)
+}
+
+// optionErrors collects all that is wrong with Options, so that New reports all of it at once.
+type optionErrors []error
+
+// checkf adds an error unless the field is as it must be. The format begins with the name of the field.
+func (e *optionErrors) checkf(ok bool, format string, args ...any) {
+	if !ok {
+		*e = append(*e, fmt.Errorf("idemddb: Options."+format, args...))
+	}
+}
+
+// checkNames demands that the names of attributes differ from each other and from the attributes of the record.
+func (o *Options) checkNames(errs *optionErrors) {
+	names := map[string]string{}
+	for _, name := range record.Names {
+		names[name] = "an attribute of the record"
+	}
+
+	for _, field := range []struct{ name, value string }{
+		{"PartitionKey", o.PartitionKey}, {"SortKey", o.SortKey}, {"TTLAttribute", o.TTLAttribute},
+	} {
+		if field.value == "" {
+			continue // only SortKey can be empty here
+		}
+
+		taken, ok := names[field.value]
+		errs.checkf(!ok, "%s: %q is already the name of %s", field.name, field.value, taken)
+		errs.checkf(len(field.value) <= maxNamespace, "%s: must not be longer than %d bytes", field.name, maxNamespace)
+
+		names[field.value] = "Options." + field.name
+	}
+}

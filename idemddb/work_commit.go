@@ -1,0 +1,60 @@
+package idemddb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+)
+
+// beginCommit begins work without a claim, unless the cache holds the record of the completed key.
+func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
+	c, err := w.store.newCommit(ctx, w.batch, key, w.opts)
+	if err != nil {
+		return nil, Ending{Err: err}
+	}
+
+	if c.refuseNested(ctx) || c.cached() {
+		c.useRecord(ctx)
+		c.observe(ctx)
+
+		return nil, notBegun(c.record, c.err)
+	}
+
+	w.commit, w.staging = c, &staging{store: w.store, key: key, partition: c.partition}
+
+	return w, Ending{}
+}
+
+// endingOfCommit waits for the answer to a commit. If that refuses an effect, the work did not succeed, which is written down.
+func (w *Work) endingOfCommit(ctx context.Context) Ending {
+	rec, err := w.commit.finish(ctx)
+	effect, isRefused := errors.AsType[*EffectError](err)
+
+	switch {
+	case isRefused:
+		return w.settleRejected(ctx, effect.meaning())
+	case rec != nil:
+		return Ending{Kind: Replayed, Record: rec}
+	case isWritten(err):
+		return Ending{Kind: Completed}
+	default:
+		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err}
+	}
+}
+
+// settleRejected writes down that work without a claim did not succeed. The key may be completed meanwhile, by an earlier try of the commit
+// or by another worker.
+func (w *Work) settleRejected(ctx context.Context, cause error) Ending {
+	rec, err := w.store.reject(ctx, w.key, w.opts, cause)
+
+	switch {
+	case rec != nil:
+		return Ending{Kind: Replayed, Record: rec}
+	case err == nil:
+		return endingOfFailure(cause, nil)
+	case errors.Is(err, ErrFailed), errors.Is(err, ErrMismatch), errors.Is(err, ErrInProgress) && !isPermanent(cause):
+		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: errors.Join(err, cause)}
+	default:
+		return Ending{Kind: Released, Err: errors.Join(cause, err), Unknown: true}
+	}
+}
