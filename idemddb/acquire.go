@@ -114,10 +114,11 @@ func (a *acquisition) useRecord(ctx context.Context) {
 
 // newAcquisition returns ErrBadKey for a key that no record can have.
 func (s *Store) newAcquisition(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*acquisition, error) {
+	token := newToken(requestID(ctx))
 	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 
 	return &acquisition{
-		store: s, batch: b, key: key, partition: partition, fingerprint: record.FingerprintOf(opts.Fingerprint), token: newToken(requestID(ctx)),
+		store: s, batch: b, key: key, partition: partition, token: token, fingerprint: record.FingerprintOf(opts.Fingerprint),
 		deadline: leaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}, err //nolint:wrapcheck // its callers name the key
 }

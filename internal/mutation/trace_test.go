@@ -32,14 +32,14 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a text of any length is kept, so that a record outgrows 1 KB",
-		file: "idemddb/internal/record/bound.go",
+		file: "idemddb/internal/record/record.go",
 		old:  `if len(text) > MaxTrace {`,
 		new:  `if len(text) > 2*MaxTrace {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a text with a line break is kept, and forges a line of a log",
-		file: "idemddb/internal/record/bound.go",
+		file: "idemddb/internal/record/record.go",
 		old:  `if text[i] <= ' ' || text[i] > '~' {`,
 		new:  `if text[i] > '~' {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",

@@ -35,21 +35,3 @@ func safeText(err error) (text string) {
 
 	return err.Error()
 }
-
-// MaxTrace is the longest traceparent that is kept, in bytes. One of W3C Trace Context has 55.
-const MaxTrace = 128
-
-// KeptTrace returns the text if a record may keep it as a traceparent, else "".
-func KeptTrace(text string) string {
-	if len(text) > MaxTrace {
-		return ""
-	}
-
-	for i := range len(text) {
-		if text[i] <= ' ' || text[i] > '~' {
-			return ""
-		}
-	}
-
-	return text
-}

@@ -138,6 +138,24 @@ func (r *Stored) validate() error {
 	return nil
 }
 
+// MaxTrace is the longest traceparent that is kept, in bytes. One of W3C Trace Context has 55.
+const MaxTrace = 128
+
+// KeptTrace returns the text if a record may keep it as a traceparent, else "".
+func KeptTrace(text string) string {
+	if len(text) > MaxTrace {
+		return ""
+	}
+
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			return ""
+		}
+	}
+
+	return text
+}
+
 // Text returns an attribute that holds a text.
 func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
