@@ -80,17 +80,14 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 	}
 
 	switch {
-	case s.opts.Cache > 0 && a.cached():
 	case a.refuseNested(ctx):
+	case s.opts.Cache > 0 && a.cached():
 	default:
 		a.askTrace(ctx)
-		a.wait(ctx, opts.Wait, func() { a.try(ctx) })
+		a.waitForHolder(ctx, opts.Wait, func() { a.try(ctx) })
 	}
 
-	if a.record != nil {
-		a.useRecord(ctx)
-	}
-
+	a.useRecord(ctx)
 	a.observe(ctx)
 
 	return a.claim, a.record, a.err
@@ -123,8 +120,8 @@ func (s *Store) newAcquisition(ctx context.Context, b *Batch, key string, opts *
 	}, err //nolint:wrapcheck // its callers name the key
 }
 
-// wait tries to claim the key, and tries again for as long as the caller waits for another worker.
-func (a *acquisition) wait(ctx context.Context, limit time.Duration, try func()) {
+// waitForHolder tries to claim the key, and tries again for as long as the caller waits for another worker.
+func (a *acquisition) waitForHolder(ctx context.Context, limit time.Duration, try func()) {
 	poll := sleep.Poll{End: time.Now().Add(limit)}
 
 	try()
@@ -143,15 +140,15 @@ func (a *acquisition) try(ctx context.Context) {
 	p := retry.Policy{Pause: claimCap}
 	p.End, a.answers = a.batch.giveUpTime(ctx, a.store.opts.ClaimPatience)
 
-	if isOver := a.repeat(ctx, p, func() { a.ask(ctx, p) }); isOver {
+	if isOver := a.repeatWhileChanged(ctx, p, func() { a.sendClaim(ctx, p) }); isOver {
 		a.err = errors.Join(a.err, context.Cause(ctx))
 	}
 }
 
-// repeat calls the function once, and calls it again while the record changes between two of its requests. The function writes under the
-// condition of a claim and keeps the answer. That is as safe as a further try: a record that an earlier turn wrote is recognised by its
-// owner token. repeat returns true if it ends only because no time is left for another turn.
-func (a *acquisition) repeat(ctx context.Context, p retry.Policy, once func()) (isOver bool) {
+// repeatWhileChanged calls the function once, and calls it again while the record changes between two of its requests. The function writes
+// under the condition of a claim and keeps the answer. That is as safe as a further try: a record that an earlier turn wrote is recognised
+// by its owner token. repeatWhileChanged returns true if it ends only because no time is left for another turn.
+func (a *acquisition) repeatWhileChanged(ctx context.Context, p retry.Policy, once func()) (isOver bool) {
 	for turn := 1; ; turn++ {
 		a.claim, a.record, a.err = nil, nil, nil
 		once()
@@ -166,7 +163,7 @@ func (a *acquisition) repeat(ctx context.Context, p retry.Policy, once func()) (
 	}
 }
 
-// join makes a claim a member of its batch until it is settled. Without a claim the call leaves the batch.
+// join makes a claim a member of the batch until it is settled. A call that got no claim leaves the batch.
 func (b *Batch) join(ctx context.Context, claim *Claim) {
 	if claim == nil {
 		b.queue.Leave(ctx)
@@ -220,8 +217,8 @@ func earliest(ctx context.Context, limit time.Duration) time.Time {
 	return end
 }
 
-// ask sends the claim and does what its answer asks for.
-func (a *acquisition) ask(ctx context.Context, p retry.Policy) {
+// sendClaim sends the claim and does what its answer asks for.
+func (a *acquisition) sendClaim(ctx context.Context, p retry.Policy) {
 	a.insert, a.turns = !a.redelivered, 0
 
 	if err := a.store.send(ctx, a.batch, a.key, p, a); err != nil {
@@ -255,10 +252,6 @@ func (a *acquisition) ensureLease(ctx context.Context, p retry.Policy) bool {
 
 // observe emits the event for the answer.
 func (a *acquisition) observe(ctx context.Context) {
-	if a.store.opts.Observe == nil {
-		return
-	}
-
 	e := Event{Key: a.key, Err: a.err}
 
 	switch {

@@ -51,12 +51,12 @@ func (a *acquisition) conflict(found item) {
 	}
 }
 
-// inProgress returns the error for a key that another claim holds: that of another worker, or of this very invocation, as if a handler of a
+// inProgress returns the error for a key that another claim holds: that of another worker, or of this very invocation, as when a handler of a
 // batch claims the key of one of its messages.
 func (a *acquisition) inProgress(rec *record.Stored) error {
 	e := &InProgressError{Key: a.key, Until: rec.Until(), Holder: rec.Holder()}
 	if e.Holder != "" && strings.HasPrefix(a.token, e.Holder+record.TokenMark) {
-		e.self = "invocation"
+		e.hint = hintInvocation
 	}
 
 	return e
@@ -69,7 +69,7 @@ func (a *acquisition) recognize(rec *record.Stored) {
 	case rec.State == record.Failed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
 	case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())
 		a.takenFrom(rec.PreviousTrace)
 	default: // a new token, because no claim is granted to the one in the record
 		a.token, a.err = newToken(rec.Holder()), keyError("claim", a.key, errChanged)
@@ -108,7 +108,7 @@ func (a *acquisition) recreate(ctx context.Context, p retry.Policy, old *record.
 	case own != nil:
 		a.recognize(own)
 	default:
-		a.take(a.fenceAfter(old), 1, false, a.last.lease)
+		a.keepClaim(a.fenceAfter(old), 1, false, a.last.lease)
 	}
 }
 

@@ -181,7 +181,7 @@ func (s *Store) stamp(deadline time.Time) stamp {
 func (a *acquisition) won(answer groupcommit.Answer) (groupcommit.Step, error) {
 	switch {
 	case answer.Shared && a.insert:
-		a.take(firstFence(a.last), 1, false, a.last.lease)
+		a.keepClaim(firstFence(a.last), 1, false, a.last.lease)
 
 		return groupcommit.Answered, nil
 	case len(answer.Item) == 0 && answer.Shared:
@@ -198,18 +198,18 @@ func (a *acquisition) won(answer groupcommit.Answer) (groupcommit.Step, error) {
 	case err != nil:
 		a.err = keyError("claim", a.key, err)
 	case answer.Shared: // the item is as it was before the claim
-		a.take(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.last.lease)
+		a.keepClaim(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.last.lease)
 		a.takenFrom(rec.Trace)
 	default:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())
 		a.takenFrom(rec.PreviousTrace)
 	}
 
 	return groupcommit.Answered, nil
 }
 
-// take keeps the claim that was won. Its lease is short if the answer came late, after an outage or in a frozen process.
-func (a *acquisition) take(fence int64, attempt int, takeover bool, lease time.Time) {
+// keepClaim keeps the claim that was won. Its lease is short if the answer came late, after an outage or in a frozen process.
+func (a *acquisition) keepClaim(fence int64, attempt int, takeover bool, lease time.Time) {
 	a.claim = &Claim{
 		store: a.store, key: a.key, partition: a.partition, token: a.token, fingerprint: a.fingerprint,
 		fence: fence, attempt: attempt, takeover: takeover, skipResult: a.skipResult, lease: lease, trace: a.trace,

@@ -59,7 +59,7 @@ type committing struct {
 	omitted error                // why the result is omitted
 	done    record.Stored        // as it was committed
 	maxWait time.Duration        // ClaimOptions.Wait
-	known   bool                 // the record in memory answers
+	known   bool                 // a cached record answers, so nothing is sent
 	sent    bool                 // a transaction of its own was sent
 	unknown bool                 // an earlier transaction had no answer, so it may be applied yet
 
@@ -97,7 +97,7 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 	}
 
 	if !c.known {
-		c.wait(ctx, c.maxWait, func() { c.awaitOrRun(ctx) })
+		c.waitForHolder(ctx, c.maxWait, func() { c.awaitOrRun(ctx) })
 	}
 
 	if c.isMember {
@@ -158,7 +158,7 @@ func (c *committing) run(ctx context.Context) {
 	ctx, p, cancel := c.store.settleContext(ctx)
 	defer cancel()
 
-	c.repeat(ctx, p, func() {
+	c.repeatWhileChanged(ctx, p, func() {
 		c.send(ctx, p, c.recordItem())
 		c.follow(ctx, p, c.commitAnew)
 	})

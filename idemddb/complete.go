@@ -188,7 +188,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 
 	defer c.leave(ctx)
 
-	goesOn, err := c.begin(with.kind)
+	goesOn, err := c.markSettling(with.kind)
 	if !goesOn {
 		return err
 	}
@@ -220,9 +220,9 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 	return nil
 }
 
-// begin marks the first settlement. It returns false if there is nothing to send: a release of a claim that is settled already, or that
+// markSettling marks the first settlement. It returns false if there is nothing to send: a release of a claim that is settled already, or that
 // another worker has.
-func (c *Claim) begin(kind Kind) (bool, error) {
+func (c *Claim) markSettling(kind Kind) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
@@ -327,7 +327,5 @@ func sameResult(a, b types.AttributeValue) bool {
 }
 
 func (c *Claim) observe(ctx context.Context, kind Kind, err error) {
-	if observe := c.store.opts.Observe; observe != nil {
-		observe(ctx, Event{Kind: kind, Key: c.key, Fence: c.fence, Attempt: c.attempt, Err: err})
-	}
+	c.store.opts.Observe(ctx, Event{Kind: kind, Key: c.key, Fence: c.fence, Attempt: c.attempt, Err: err})
 }

@@ -44,7 +44,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 
 	defer c.leave(ctx)
 
-	if _, err := c.begin(Completed); err != nil {
+	if _, err := c.markSettling(Completed); err != nil {
 		return err
 	}
 

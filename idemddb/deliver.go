@@ -33,6 +33,8 @@ type Delivery struct {
 // two senders at a time do no harm, because the ids stay the same. An error means that messages are left, or that their removal was not
 // written.
 func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (Delivery, error) {
+	s.mustExist()
+
 	partition := record.TextOf(stored[s.opts.PartitionKey])
 
 	key, ok := strings.CutPrefix(partition, s.namespace+"#")

@@ -13,7 +13,7 @@ import (
 )
 
 // Disabled reports whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
-func (s *Store) Disabled() bool { return s.disabled }
+func (s *Store) Disabled() bool { s.mustExist(); return s.disabled }
 
 func readDisabled() (bool, error) {
 	const name = "IDEMDDB_DISABLED"

@@ -81,7 +81,7 @@ var (
 	ErrCorrupt = record.ErrCorrupt
 )
 
-// InProgressError is returned, as ErrInProgress, for a key that another worker holds.
+// InProgressError is returned, as ErrInProgress, for a key that another claim holds.
 type InProgressError struct {
 	Key   string    // as claimed
 	Until time.Time // the end of the lease by the holder's clock, if it is not renewed; a takeover is possible ClockSkew later
@@ -89,16 +89,23 @@ type InProgressError struct {
 	// Holder is the Lambda request id of the other worker, to find its logs; "" if it claimed the key outside of Lambda.
 	Holder string
 
-	self string // what the call shares with the holder of the key: the context or the invocation; "" for another worker
+	hint string // what the caller has in common with the holder of the key; "" if that is another worker
 }
+
+// Hints for a caller who may be the holder of the key itself.
+const (
+	hintContext    = ": the work with this context holds it itself; a nested call needs a key of its own"
+	hintInvocation = ": this invocation holds it itself, by another call or by an earlier try of it; a nested call needs a key of its own"
+)
 
 // Error names the key by its hash, and the end of the lease.
 func (e *InProgressError) Error() string {
-	if e.self != "" {
-		return fmt.Sprintf("idemddb: key %s is in progress: this %s holds it itself; a nested call needs a key of its own", KeyHash(e.Key), e.self)
+	text := fmt.Sprintf("idemddb: key %s is in progress", KeyHash(e.Key))
+	if !e.Until.IsZero() {
+		text += " until " + e.Until.UTC().Format(time.RFC3339Nano)
 	}
 
-	return fmt.Sprintf("idemddb: key %s is in progress until %s", KeyHash(e.Key), e.Until.UTC().Format(time.RFC3339Nano))
+	return text + e.hint
 }
 
 // Unwrap returns ErrInProgress.

@@ -200,7 +200,7 @@ func ExampleEffectError() {
 	ctx := context.Background()
 	store, cloud := inMemory(nil)
 
-	for _, balance := range []int{20, 50} {
+	for _, balance := range []int{20, 60} {
 		cloud.deposit("alice", balance)
 
 		_, err := idemddb.Do(ctx, store, "payment-1", nil, func(ctx context.Context) (string, error) {
@@ -217,7 +217,7 @@ func ExampleEffectError() {
 	// Output:
 	// refused: effect 1 ConditionalCheckFailed true
 	// alice has 20
-	// alice has 20
+	// alice has 30
 }
 
 // A message is sent if the key is completed, and not otherwise.

@@ -90,7 +90,7 @@ type world struct {
 	answers    []claimAnswer       // of the calls that have returned, in this order
 
 	companions int   // other keys that were claimed with it
-	fence      int64 // the highest that was won
+	fence      int64 // the highest fencing token that a claim has won
 	final      *life // how the record's present life ended, as the last check saw it
 }
 

@@ -108,13 +108,37 @@ func TestANestedCallSaysHowLongTheKeyIsHeld(t *testing.T) {
 		defer stop()
 
 		_, _, err := f.store.Claim(ctx, "k", nil)
-		if e, ok := errors.AsType[*idemddb.InProgressError](err); !ok || e.Key != "k" || !e.Until.Equal(c.Deadline()) {
-			f.Errorf("got %+v, want the end of the lease, %v", e, c.Deadline())
+		until := " until " + c.Deadline().UTC().Format(time.RFC3339Nano) + ": "
+		if e, ok := errors.AsType[*idemddb.InProgressError](err); !ok || e.Key != "k" || !e.Until.Equal(c.Deadline()) || !strings.Contains(err.Error(), until) {
+			f.Errorf("got %+v, %v, want the end of the lease, %v", e, err, c.Deadline())
 		}
 	})
 }
 
-// A handler of lambdawrap.Batch has the claims of many messages, and its context has none of them.
+// DynamoDB would not notice it: the work without a claim has no record yet.
+func TestANestedCallByAnotherStoreIsRefusedIfTheWorkHasNoClaim(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		other := storeOn(f.T, f.db, nil)
+
+		got, err := f.do(optimistic, func(ctx context.Context) (string, error) {
+			must(f, idemddb.Stage(ctx, items(counted("a"))))
+
+			_, err := idemddb.Do(ctx, other, "k", nil, func(context.Context) (string, error) { return "nested", nil })
+			is(f, err, idemddb.ErrInProgress)
+
+			return "value", nil
+		})
+		if got != "value" || err != nil {
+			f.Errorf("got %q, %v", got, err)
+		}
+
+		happened(f, f.db, "a", 1)
+	})
+}
+
+// Lambda gives the second try of an asynchronous invocation the request id of the first. And a handler of lambdawrap.Batch has the claims of
+// many messages, while its context has none of them.
 func TestACallForAKeyOfTheSameInvocationSaysSo(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -128,7 +152,8 @@ func TestACallForAKeyOfTheSameInvocationSaysSo(t *testing.T) {
 
 		for requestID, want := range map[string]bool{"r-1": true, "r-2": false, "r": false, "": false} {
 			_, _, err := f.store.Claim(in(requestID), "k", nil)
-			if !errors.Is(err, idemddb.ErrInProgress) || strings.Contains(err.Error(), "this invocation holds it itself") != want {
+			if !errors.Is(err, idemddb.ErrInProgress) || !strings.Contains(err.Error(), " until ") ||
+				strings.Contains(err.Error(), "this invocation holds it itself, by another call or by an earlier try of it") != want {
 				f.Errorf("request id %q: got %v, want that it names the invocation: %v", requestID, err, want)
 			}
 		}

@@ -9,16 +9,18 @@ import (
 // These methods give packages operate and outbox what they must know of a Store.
 
 // Table returns the name or the ARN of the table, as it was given to New.
-func (s *Store) Table() string { return s.table }
+func (s *Store) Table() string { s.mustExist(); return s.table }
 
 // Namespace returns the namespace, as it was given to New.
-func (s *Store) Namespace() string { return s.namespace }
+func (s *Store) Namespace() string { s.mustExist(); return s.namespace }
 
 // Options returns the options of the Store, with the defaults filled in.
-func (s *Store) Options() Options { return s.opts }
+func (s *Store) Options() Options { s.mustExist(); return s.opts }
 
 // RecordOf returns the request for a consistent read of the record of a key.
 func (s *Store) RecordOf(key string) (*dynamodb.GetItemInput, error) {
+	s.mustExist()
+
 	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 	if err != nil {
 		return nil, keyError("read", key, err)

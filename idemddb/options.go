@@ -131,6 +131,10 @@ func (o Options) withDefaults() Options {
 		o.Now = time.Now
 	}
 
+	if o.Observe == nil {
+		o.Observe = func(context.Context, Event) {}
+	}
+
 	return o
 }
 
@@ -166,6 +170,8 @@ func (e *optionErrors) checkf(ok bool, format string, args ...any) {
 	}
 }
 
+const maxName = 255 // bytes of an attribute's name, by DynamoDB for those of keys
+
 // checkNames demands that the names of attributes differ from each other and from the attributes of the record.
 func (o *Options) checkNames(errs *optionErrors) {
 	names := map[string]string{}
@@ -182,7 +188,7 @@ func (o *Options) checkNames(errs *optionErrors) {
 
 		taken, ok := names[field.value]
 		errs.checkf(!ok, "%s: %q is already the name of %s", field.name, field.value, taken)
-		errs.checkf(len(field.value) <= maxNamespace, "%s: must not be longer than %d bytes", field.name, maxNamespace)
+		errs.checkf(len(field.value) <= maxName, "%s: must not be longer than %d bytes", field.name, maxName)
 
 		names[field.value] = "Options." + field.name
 	}

@@ -25,7 +25,7 @@ func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, caus
 	write, p, cancel := s.settleContext(ctx)
 	defer cancel()
 
-	a.repeat(write, p, func() { r.run(write, p) })
+	a.repeatWhileChanged(write, p, func() { r.run(write, p) })
 	a.useRecord(write)
 
 	if a.record == nil && a.err == nil {

@@ -96,7 +96,7 @@ func (r *renewer) fire(work context.Context) {
 	request, abort := context.WithCancel(context.WithoutCancel(work))
 	defer abort()
 
-	if !r.begin(running, abort) {
+	if !r.markRunning(running, abort) {
 		return
 	}
 
@@ -112,8 +112,8 @@ func (r *renewer) fire(work context.Context) {
 	}
 }
 
-// begin notes that a renewal is under way, so that stop can end it. It returns false if the renewer was stopped before.
-func (r *renewer) begin(running chan struct{}, abort context.CancelFunc) bool {
+// markRunning notes that a renewal is under way, so that stop can end it. It returns false if the renewer was stopped before.
+func (r *renewer) markRunning(running chan struct{}, abort context.CancelFunc) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 

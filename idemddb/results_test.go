@@ -131,7 +131,7 @@ func TestAResultThatDoesNotFitIntoTheRecordIsKeptOutside(t *testing.T) {
 	})
 }
 
-// Never a lost effect.
+// The effect has happened, so the key is completed also without its result.
 func TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted(t *testing.T) {
 	t.Parallel()
 

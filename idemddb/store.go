@@ -114,6 +114,8 @@ func (s *Store) Batch() *Batch {
 // possible ClockSkew after the lease, and the clock of the taker may be that much behind. It is not positive if the lease is over for
 // everybody. It is for wrappers, which hide a message until it can be worked on.
 func (s *Store) RetryAfter(lease time.Time) time.Duration {
+	s.mustExist()
+
 	return lease.Add(2 * s.opts.ClockSkew).Sub(s.opts.Now())
 }
 
@@ -146,9 +148,7 @@ func (s *Store) share() error {
 }
 
 func (s *Store) observe(ctx context.Context, e Event) {
-	if s.opts.Observe != nil {
-		s.opts.Observe(ctx, e)
-	}
+	s.opts.Observe(ctx, e)
 }
 
 func (s *Store) observeUngrouped(ctx context.Context, err error) {

@@ -80,6 +80,13 @@ func TestWhatMustNotBeNilPanicsWithItsName(t *testing.T) {
 		"Batch":         {func() { _ = none.Batch() }, "nil Store"},
 		"Commit":        {func() { _, _ = none.Commit(t.Context(), "k", nil, nil, idemddb.Effects{}) }, "nil Store"},
 		"Reopen":        {func() { _ = none.Reopen(t.Context(), "k") }, "nil Store"},
+		"Table":         {func() { none.Table() }, "nil Store"},
+		"Namespace":     {func() { none.Namespace() }, "nil Store"},
+		"Options":       {func() { none.Options() }, "nil Store"},
+		"RecordOf":      {func() { _, _ = none.RecordOf("k") }, "nil Store"},
+		"SendStored":    {func() { _, _ = none.SendStored(t.Context(), nil, false) }, "nil Store"},
+		"RetryAfter":    {func() { none.RetryAfter(time.Time{}) }, "nil Store"},
+		"Disabled":      {func() { none.Disabled() }, "nil Store"},
 		"fn":            {func() { _, _ = idemddb.Do[int](t.Context(), s, "k", nil, nil) }, "fn: must not be nil"},
 	} {
 		if text, _ := recovered(c.call).(string); !strings.HasPrefix(text, "idemddb: "+c.want) {
@@ -90,6 +97,14 @@ func TestWhatMustNotBeNilPanicsWithItsName(t *testing.T) {
 	if requests := db.Requests(); len(requests) > 0 {
 		t.Errorf("requests: %v", requests)
 	}
+}
+
+// A wrapper may emit events of its own by it.
+func TestOptionsOfAStoreHaveAnObserverAlways(t *testing.T) {
+	t.Parallel()
+
+	s, _ := newStore(t, nil)
+	s.Options().Observe(t.Context(), idemddb.Event{})
 }
 
 func TestNewNamesEverythingThatIsWrong(t *testing.T) {

@@ -133,6 +133,40 @@ func TestAQuarterOfTheReserveIsLeftWhenCommitsHang(t *testing.T) {
 	}
 }
 
+// A hook that begins a trace may return a context which does not derive from the one that it got.
+func TestAQuarterOfTheReserveIsLeftWhateverContextTheHookReturns(t *testing.T) {
+	t.Parallel()
+
+	for name, way := range map[string]struct {
+		wrap       func(*harness, lambdawrap.Handler) wrapped
+		optimistic bool
+	}{
+		"SQS":        {(*harness).handle, false},
+		"optimistic": {(*harness).handle, true},
+		"Batch":      {(*harness).whole, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bothModes(t, func(h *harness) {
+				h.opts.Optimistic = way.optimistic
+				h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return context.Background() }
+
+				function := way.wrap(h, func(ctx context.Context, m events.SQSMessage) error {
+					h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.Throttle })
+
+					if way.optimistic {
+						return staged(ctx, m)
+					}
+
+					return nil
+				})
+				h.within(3*time.Second, function, deliveredFor(numbered(2), 1))
+				h.idle()
+			})
+		})
+	}
+}
+
 func untilItsEnd(ctx context.Context) { <-ctx.Done() }
 
 func pastItsEnd(context.Context) { time.Sleep(time.Minute) }

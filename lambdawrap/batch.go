@@ -62,16 +62,20 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 
 	given := v.choose(ctx, messages, pieces)
 	isLost := func(p *piece) bool { return !p.work.Held() }
-	end := func(p *piece) outcome { return p.settle(ctx) }
+	end := func(ctx context.Context, p *piece) outcome { return p.settle(ctx) }
 
 	switch {
 	case len(given) == 0:
 	case !v.starts.HasTime():
-		end = func(p *piece) outcome { return p.unused(ctx, outcome{name: OutcomeNoTime, err: errNoTime}) }
+		end = func(ctx context.Context, p *piece) outcome {
+			return p.unused(ctx, outcome{name: OutcomeNoTime, err: errNoTime})
+		}
 	case slices.ContainsFunc(given, isLost): // a claim can be lost while choose waits for the dead-letter hook of a FIFO message
-		end = func(p *piece) outcome { return p.unused(ctx, outcome{name: OutcomeFailed, err: errLost}) }
+		end = func(ctx context.Context, p *piece) outcome {
+			return p.unused(ctx, outcome{name: OutcomeFailed, err: errLost})
+		}
 	case v.callBatch(held, given, h): // it is late
-		end = func(p *piece) outcome { return v.late(ctx, p.work) }
+		end = func(ctx context.Context, p *piece) outcome { return v.late(ctx, p.work) }
 	}
 
 	v.endAll(ctx, given, end)
@@ -137,13 +141,14 @@ func isBehind(given []*piece, m *message) bool {
 }
 
 // endAll ends all pieces, side by side, and finishes their messages.
-func (v *invocation) endAll(ctx context.Context, given []*piece, end func(*piece) outcome) {
+func (v *invocation) endAll(ctx context.Context, given []*piece, end func(context.Context, *piece) outcome) {
 	for _, p := range given {
 		v.spawn(func() {
 			p.stop()
 
-			o := end(p)
-			v.finish(v.contextOf(ctx, p.message), p.message, o)
+			own := v.contextOf(ctx, p.message)
+			o := end(own, p)
+			v.finish(own, p.message, o)
 			v.finishOthers(ctx, given, p, o)
 		})
 	}

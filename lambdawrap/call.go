@@ -43,7 +43,7 @@ func (v *invocation) watch() (end func()) {
 	timer := time.AfterFunc(v.opts.Timeout+v.reserve/latePart, func() { v.change(func() { v.overdue++ }) })
 
 	return func() {
-		if !timer.Stop() { // it was counted, or is just now
+		if !timer.Stop() { // the timer has counted the handler, or does so just now
 			v.change(func() { v.overdue-- })
 		}
 	}

@@ -86,7 +86,7 @@ func (v *invocation) follow(ctx context.Context, l *lane) {
 
 		v.finish(ctx, m, o)
 
-		if len(l.messages) > 1 {
+		if len(l.messages) > 1 { // else no message is behind it
 			l.note(m, o)
 		}
 	}
@@ -123,6 +123,8 @@ func (v *invocation) deriveContext(ctx context.Context, m *message) (context.Con
 			return errNoContext
 		}
 
+		own, cancel := v.workContext(own) // it ends in time even if the hook did not derive it from ctx
+		context.AfterFunc(ctx, cancel)
 		answer <- own
 
 		return nil
@@ -138,7 +140,7 @@ var errNoContext = errors.New("lambdawrap: the hook returned no context")
 
 // work begins the work of a message's key, runs the handler and settles the work.
 func (v *invocation) work(ctx context.Context, m *message, t *turns.Turn) outcome {
-	work, t, o := v.begin(ctx, m, t)
+	work, t, o := v.beginWork(ctx, m, t)
 	if work == nil {
 		return o
 	}
@@ -198,8 +200,8 @@ func start(ctx context.Context, t *turns.Turn, work *idemddb.Work) (o outcome) {
 	return o
 }
 
-// begin begins the work of a message's key when the limits let it. Without work the outcome says why.
-func (v *invocation) begin(ctx context.Context, m *message, t *turns.Turn) (*idemddb.Work, *turns.Turn, outcome) {
+// beginWork begins the work of a message's key when the limits let it. Without work the outcome says why.
+func (v *invocation) beginWork(ctx context.Context, m *message, t *turns.Turn) (*idemddb.Work, *turns.Turn, outcome) {
 	opts := m.claimOptions()
 	poll := sleep.Poll{End: time.Now().Add(v.opts.Wait)}
 

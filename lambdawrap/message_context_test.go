@@ -153,22 +153,27 @@ func TestAMessageWithoutTimeHasItsContext(t *testing.T) {
 func TestAMessageContextThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
 
-	for name, fail := range map[string]func() context.Context{
-		"it panics":           func() context.Context { panic("hook") },
-		"it exits":            func() context.Context { goexit(); return nil },
-		"it returns nil":      func() context.Context { return nil },
-		"it hangs for a time": func() context.Context { time.Sleep(time.Second); return nil },
+	const noContext = "the hook returned no context"
+
+	for name, c := range map[string]struct {
+		fail func() context.Context
+		text string // of the log line
+	}{
+		"it panics":           {func() context.Context { panic("the hook is at fault") }, "the hook is at fault"},
+		"it exits":            {func() context.Context { goexit(); return nil }, "runtime.Goexit"},
+		"it returns nil":      {func() context.Context { return nil }, noContext},
+		"it hangs for a time": {func() context.Context { time.Sleep(time.Second); return nil }, noContext},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-				h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return fail() }
+				h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return c.fail() }
 				function := wrap(failing(always(), "k1"))
 
 				failed, _ := h.within(time.Minute, function, batch("100 k0", "101 k1", "102 k2"))
 				h.equal("failed", failed, []string{"101"})
-				h.logs("level=ERROR", "the hook for a message's context failed; the message has the context of the invocation")
+				h.logs("level=ERROR", "the hook for a message's context failed; the message has the context of the invocation", c.text)
 
 				for key, want := range map[string]string{"k0": "COMPLETED", "k1": "INPROGRESS released", "k2": "COMPLETED"} {
 					h.equal("record "+key, h.state(key), want)

@@ -55,8 +55,8 @@ type Options struct {
 	// MessageContext returns the context of one message, derived from ctx: with a span, for example. It is called once for each message,
 	// with the message as it arrived, before its key is claimed. The context goes to the claim (so idemddb.Options.Trace and
 	// idemddb.Options.Observe see it), to the handler, to DeadLetter and to OnMessage; with Batch not to the handler, whose one call has
-	// many messages. It must be safe for concurrent use. If it panics or returns nil, that is logged, and the message has the context of
-	// the invocation. Defaults to nil: all messages have that one.
+	// many messages. It ends in time for the answer even if it is not derived from ctx. It must be safe for concurrent use. If it panics or
+	// returns nil, that is logged, and the message has the context of the invocation. Defaults to nil: all messages have that one.
 	MessageContext func(ctx context.Context, m events.SQSMessage) context.Context
 
 	// OnMessage is called after each message's end, with the message as it arrived and its outcome. It must be safe for concurrent use.

@@ -157,7 +157,7 @@ func TestListGoesOnAfterAnError(t *testing.T) {
 	}
 }
 
-// A table that exists already: names of its own, which are reserved words, a sort key, and items of others.
+// The table has names of its own for its attributes, which are reserved words, a sort key, and items of others.
 func TestRecordsInATableOfOthers(t *testing.T) {
 	onEachEngine(t, idemddb.Options{}, func(d *desk) {
 		t := d.t

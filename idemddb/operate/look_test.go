@@ -59,6 +59,10 @@ func TestLookSaysWhatIsTrueOfAKey(t *testing.T) {
 				t.Errorf("%s: got %s (%s), want %s", name, v.Status, v.Unreadable, test.status)
 			}
 
+			if want := "it has format version 2, this package knows 1: deploy the version that wrote it"; v.Unreadable != want && name == "it is of another version" {
+				t.Errorf("%s: got %q, want %q", name, v.Unreadable, want)
+			}
+
 			if v.Hash != idemddb.KeyHash(key) {
 				t.Errorf("%s: hash %s, logs have %s", name, v.Hash, idemddb.KeyHash(key))
 			}

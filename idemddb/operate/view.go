@@ -89,7 +89,7 @@ func (r *Records) view(stored item) View {
 	v.showResult(rec.Result)
 
 	if err != nil {
-		v.Status, v.Unreadable = Unreadable, err.Error()
+		v.Status, v.Unreadable = Unreadable, strings.TrimPrefix(err.Error(), record.ErrCorrupt.Error()+": ")
 
 		return v
 	}

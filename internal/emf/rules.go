@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// The bounds of CloudWatch, in bytes where they are of texts.
+// CloudWatch's limits. Those of texts are in bytes.
 const (
 	maxDimensions      = 30
 	maxNamespace       = 255

@@ -94,7 +94,7 @@ func (c *call) try(ctx context.Context) (fault error) {
 
 	c.tries++
 
-	// Where some writes have answers, DynamoDB is there, and what still fails concerns single keys. They must not delay each other.
+	// DynamoDB has answered some writes, so one that still fails has a problem with its own key. Such writes must not delay each other.
 	if open := c.open(c.writes); c.tries >= maxTries && len(open) < len(c.writes) {
 		c.finish(errAlone, open...)
 

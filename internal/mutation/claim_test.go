@@ -4,21 +4,28 @@ package mutation
 var claimMutants = []mutant{
 	{
 		why:  "a nested call waits for the key that its own caller holds",
-		file: "idemddb/work.go",
+		file: "idemddb/context.go",
 		old:  `return w.claim.isHeld()`,
 		new:  `return false`,
 		pkg:  "idemddb", run: "TestANestedCallForTheSameKeyIsRefusedAtOnce/Do",
 	},
 	{
 		why:  "a nested call completes the key of work without a claim, whose effects are lost",
-		file: "idemddb/work.go",
+		file: "idemddb/context.go",
 		old:  `return !w.staging.isClosed()`,
 		new:  `return false`,
 		pkg:  "idemddb", run: "TestANestedCallForTheSameKeyIsRefusedAtOnce/Do",
 	},
 	{
+		why:  "a call by another Store completes the key of work without a claim, whose effects are lost",
+		file: "idemddb/context.go",
+		old:  `w.claim == nil && own.table == other.table`,
+		new:  `false`,
+		pkg:  "idemddb", run: "TestANestedCallByAnotherStoreIsRefusedIfTheWorkHasNoClaim",
+	},
+	{
 		why:  "a call for the key of work that is not the innermost waits for its own caller",
-		file: "idemddb/work.go",
+		file: "idemddb/context.go",
 		old:  `w != nil; w = w.outer {`,
 		new:  `w != nil; w = nil {`,
 		pkg:  "idemddb", run: "Nested",
@@ -34,9 +41,9 @@ var claimMutants = []mutant{
 		why:  "a claim that is recognised by its owner token trusts a lease from now on, not the stored one",
 		file: "idemddb/claim_refused.go",
 		old: `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())`,
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())`,
 		new: `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, a.store.stamp(a.deadline).lease)`,
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, a.store.stamp(a.deadline).lease)`,
 		pkg: "idemddb", run: "TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord",
 	},
 	{
@@ -47,7 +54,7 @@ var claimMutants = []mutant{
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}`,
 		new: `switch {
 	case rec.State == record.Failed:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, a.last.lease)`,
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, a.last.lease)`,
 		pkg: "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
 	{
@@ -68,9 +75,9 @@ var claimMutants = []mutant{
 		why:  "a takeover that was given back unused is claimed as a fresh start after a lost reply",
 		file: "idemddb/claim_refused.go",
 		old: `*rec.Lease > 0:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())`,
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())`,
 		new: `*rec.Lease > 0:
-		a.take(*rec.Fence, rec.Attempts, rec.Previous > 0, rec.Until())`,
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous > 0, rec.Until())`,
 		pkg: "idemddb", run: "TestATakeoverThatWasReturnedIsATakeoverAlsoIfItsAnswerIsLost",
 	},
 	{
@@ -128,7 +135,7 @@ var claimMutants = []mutant{
 		old: `case len(answer.Item) == 0:
 		return groupcommit.SendAgain, retry.ErrNoContent`,
 		new: `case len(answer.Item) == 0:
-		a.take(firstFence(a.last), 1, false, a.last.lease)
+		a.keepClaim(firstFence(a.last), 1, false, a.last.lease)
 
 		return groupcommit.Answered, nil`,
 		pkg: "idemddb", run: "TestWorkNeverRunsWithoutARecord",
@@ -139,7 +146,7 @@ var claimMutants = []mutant{
 		old: `case len(answer.Item) == 0 && answer.Shared:
 		return groupcommit.SendSingle, nil`,
 		new: `case len(answer.Item) == 0 && answer.Shared:
-		a.take(firstFence(a.last), 1, false, a.last.lease)
+		a.keepClaim(firstFence(a.last), 1, false, a.last.lease)
 
 		return groupcommit.Answered, nil`,
 		pkg: "idemddb", run: "TestATakeoverWithoutItsOldItemIsClaimedByASingleRequest",

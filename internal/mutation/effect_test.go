@@ -5,8 +5,8 @@ var effectMutants = []mutant{
 	{
 		why:  "a commit does not wait for another worker",
 		file: "idemddb/commit.go",
-		old:  `c.wait(ctx, c.maxWait, func() {`,
-		new:  `c.wait(ctx, 0, func() {`,
+		old:  `c.waitForHolder(ctx, c.maxWait, func() {`,
+		new:  `c.waitForHolder(ctx, 0, func() {`,
 		pkg:  "idemddb", run: "TestOptimisticDoWaitsForAnotherWorker",
 	},
 	{

@@ -330,4 +330,11 @@ var limitMutants = []mutant{
 		new:  `stop = func() {}`,
 		pkg:  "lambdawrap", run: "TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent",
 	},
+	{
+		why:  "a hook's context that is not derived from the given one lets the answer come after the deadline, so finished work runs again",
+		file: "lambdawrap/lane.go",
+		old:  `own, cancel := v.workContext(own)`,
+		new:  `own, cancel := context.WithCancel(own)`,
+		pkg:  "lambdawrap", run: "TestAQuarterOfTheReserveIsLeftWhateverContextTheHookReturns",
+	},
 }

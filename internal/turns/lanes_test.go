@@ -12,7 +12,7 @@ import (
 func TestMessagesThatShareANameAreInOneLane(t *testing.T) {
 	t.Parallel()
 
-	// A message is written as its names, and as "-" without one.
+	// Each message stands as its names, or as "-" if it has none.
 	for name, c := range map[string]struct{ messages, want string }{
 		"none":                               {"", ""},
 		"no message shares a name":           {"a b c", "a | b | c"},

@@ -36,7 +36,7 @@ type Limits struct {
 	warned     bool        // that records do not get through
 	stopped    bool        // nothing starts any more
 	unordered  bool        // a claim takes long: the others do not wait for it
-	timer      *time.Timer // sets unordered
+	timer      *time.Timer // sets unordered after claimWait
 }
 
 const (

@@ -1,0 +1,89 @@
+package idemddb
+
+import (
+	"context"
+	"time"
+)
+
+// invocation holds the deadlines that a wrapper sets for what happens inside of it.
+type invocation struct{ deadline, settleBy time.Time }
+
+type invocationKey struct{}
+
+// WithInvocation returns a context for work inside of an invocation that ends at deadline: claims made with it have leases up to that
+// deadline, though the context itself may end earlier, and writes that settle a claim are sent until settleBy, though the context may
+// have ended. Zero means no such limit. It is for wrappers.
+func WithInvocation(ctx context.Context, deadline, settleBy time.Time) context.Context {
+	return context.WithValue(ctx, invocationKey{}, invocation{deadline, settleBy})
+}
+
+// leaseBound is the deadline that bounds a lease; zero for none.
+func leaseBound(ctx context.Context) time.Time {
+	if i, ok := ctx.Value(invocationKey{}).(invocation); ok {
+		return i.deadline
+	}
+
+	deadline, _ := ctx.Deadline()
+
+	return deadline
+}
+
+// running is work that runs with a context.
+type running struct {
+	claim   *Claim // nil without a claim
+	staging *staging
+	outer   *running // the work in which it is nested; nil for none
+}
+
+// workKey is the context key for the innermost work.
+type workKey struct{}
+
+// workOf returns the innermost work that runs with a context, or nil.
+func workOf(ctx context.Context) *running {
+	w, _ := ctx.Value(workKey{}).(*running)
+
+	return w
+}
+
+// withWork returns the context for work. claim is nil for work without a claim.
+func withWork(ctx context.Context, claim *Claim, s *staging) context.Context {
+	return context.WithValue(ctx, workKey{}, &running{claim, s, workOf(ctx)})
+}
+
+// refuseNested refuses the call, and reports true, if the work of this very key runs with the context. The call could only wait for its
+// caller. If the caller has no claim, the call would complete the key, and the effects that its caller staged would be lost.
+func (a *acquisition) refuseNested(ctx context.Context) bool {
+	for w := workOf(ctx); w != nil; w = w.outer {
+		if !w.isOf(a) || !w.isOpen() {
+			continue
+		}
+
+		refusal := &InProgressError{Key: a.key, Holder: requestID(ctx), hint: hintContext}
+		if w.claim != nil {
+			refusal.Until = w.claim.Deadline()
+		}
+
+		a.err = refusal
+
+		return true
+	}
+
+	return false
+}
+
+// isOf reports whether the work is that of the key of the call. A Store of its own for the call is as another worker, whom the record
+// refuses; but work without a claim has no record yet.
+func (w *running) isOf(a *acquisition) bool {
+	own, other := w.staging.store, a.store
+
+	return w.staging.partition == a.partition && (own == other || w.claim == nil && own.table == other.table)
+}
+
+// isOpen reports whether the work still has its key: its claim is held, or what it stages is still to be committed.
+func (w *running) isOpen() bool {
+	if w.claim != nil {
+		return w.claim.isHeld()
+	}
+
+	return !w.staging.isClosed()
+}
