@@ -36,14 +36,15 @@ func TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts(t *testing.T) {
 		for _, into := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 499 * time.Millisecond} {
 			t.Run(fmt.Sprint(answer.name, " after ", into), func(t *testing.T) {
 				t.Parallel()
-				everyMode(t, func(h *harness) {
-					failed, _ := h.within(30*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
+				claimedAndOptimistic(t, everyMode, func(h *harness) {
+					failed, _ := h.within(30*time.Second, h.handle(h.staging(func(context.Context, events.SQSMessage) error {
 						time.Sleep(29*time.Second + into)
 
 						return answer.give()
-					}), numbered(1))
+					})), numbered(1))
 					h.equal("failed", failed, answer.failed)
 					h.equal("record", h.state("k0"), answer.state)
+					h.equal("committed", h.counted("k0") == "1", answer.state == "COMPLETED" && h.opts.Optimistic)
 
 					if got := h.log.String(); answer.log == "" && got != "" || !strings.Contains(got, answer.log) {
 						h.Errorf("log: got %q, want %q", got, answer.log)
@@ -83,7 +84,9 @@ func TestWithNoTakeoverAHandlerThatObeysNeverLeavesAFailedKey(t *testing.T) {
 	t.Parallel()
 
 	for _, single := range []bool{false, true} {
-		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
+		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{
+			"SQS": (*harness).handle, "SQS, optimistic": (*harness).optimistic, "Batch": (*harness).whole,
+		} {
 			t.Run(fmt.Sprint(name, ", single: ", single), func(t *testing.T) {
 				t.Parallel()
 				bubble(t, &idemddb.Options{NoTakeover: true, Single: single}, func(h *harness) {
