@@ -114,9 +114,12 @@ func (h *harness) handle(work lambdawrap.Handler) wrapped {
 	return lambdawrap.SQS(h.store, h.noted(work), h.opts)
 }
 
-// optimistic wraps the same handler with SQS and Optimistic.
+// optimistic wraps the same handler with SQS and Optimistic. If the test does not say otherwise, there are 4 workers, so that commits share
+// transactions.
 func (h *harness) optimistic(work lambdawrap.Handler) wrapped {
-	h.opts.Optimistic = true
+	if h.opts.Optimistic = true; h.opts.Workers == 0 {
+		h.opts.Workers = 4
+	}
 
 	return h.handle(h.staging(work))
 }

@@ -21,7 +21,7 @@ func TestAnOutageThatBeginsInTheMiddle(t *testing.T) {
 	t.Parallel()
 
 	for _, fault := range []idemddbtest.Fault{
-		idemddbtest.LostRequest, idemddbtest.LostReply, idemddbtest.LateRequest, idemddbtest.Throttle, idemddbtest.AccessDenied, idemddbtest.TruncatedBody,
+		idemddbtest.LostRequest, idemddbtest.LostReply, idemddbtest.LateRequest, idemddbtest.LateCommit, idemddbtest.Throttle, idemddbtest.AccessDenied, idemddbtest.TruncatedBody,
 	} {
 		for _, way := range waysAndOptimistic {
 			for _, mode := range modes[:3] {

@@ -338,16 +338,32 @@ func TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither(t *testing.T) {
 	})
 }
 
+// Without a claim there is no effect before its commit, so that a permanent failure and a success stop no other message either.
 func TestFailuresThatCannotBeReleasedStopNoOtherMessage(t *testing.T) {
 	t.Parallel()
-	claimedAndOptimistic(t, bothModes, func(h *harness) {
-		h.db.Intercept(faultFor(h.isSettlement, idemddbtest.Throttle))
 
-		h.within(10*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
-			time.Sleep(20 * time.Millisecond)
+	for name, c := range map[string]struct {
+		err          error
+		isOptimistic bool // only with Optimistic
+	}{"error": {errBank, false}, "permanent": {lambdawrap.Permanent(errBank), true}, "success": {nil, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			claimedAndOptimistic(t, bothModes, func(h *harness) {
+				if c.isOptimistic && !h.opts.Optimistic {
+					return
+				}
 
-			return errBank
-		}), numbered(20))
-		h.ran(messageIDs(20)...)
-	})
+				h.db.Intercept(faultFor(h.isSettlement, idemddbtest.Throttle))
+
+				failed, _ := h.within(10*time.Second, h.handle(h.staging(func(context.Context, events.SQSMessage) error {
+					time.Sleep(20 * time.Millisecond)
+
+					return c.err
+				})), numbered(20))
+				h.equal("failed", failed, messageIDs(20))
+				h.ran(messageIDs(20)...)
+				h.equal("warnings", h.warnings(), 0)
+			})
+		})
+	}
 }
