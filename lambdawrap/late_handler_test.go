@@ -88,6 +88,7 @@ func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
 				response, err := wrap(func(ctx context.Context, _ events.SQSMessage) error {
 					<-ctx.Done()
 					time.Sleep(600 * time.Millisecond) // after it, less than half of the reserve is left
+					h.equal("it can stage more", idemddb.Stage(ctx, idemddb.Effects{}) == nil, false)
 
 					return result()
 				})(ctx, numbered(1))
