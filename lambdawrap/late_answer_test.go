@@ -86,9 +86,7 @@ func TestWithNoTakeoverAHandlerThatObeysNeverLeavesAFailedKey(t *testing.T) {
 	t.Parallel()
 
 	for _, single := range []bool{false, true} {
-		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{
-			"SQS": (*harness).handle, "SQS, optimistic": (*harness).optimistic, "Batch": (*harness).whole,
-		} {
+		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
 			t.Run(fmt.Sprint(name, ", single: ", single), func(t *testing.T) {
 				t.Parallel()
 				bubble(t, &idemddb.Options{NoTakeover: true, Single: single}, func(h *harness) {

@@ -50,7 +50,7 @@ func TestHandlersThatEndBeforeTheirRefusalIsKnownAreNotFollowedByOthers(t *testi
 // A table that has refused records and writes them again has all workers again, also if it is slow.
 func TestATableThatWritesRecordsAgainHasAllWorkersAgain(t *testing.T) {
 	t.Parallel()
-	claimedAndOptimistic(t, bothModes, func(h *harness) {
+	bothModes(t, func(h *harness) {
 		const refused = time.Second
 
 		h.opts.Workers = 3
@@ -68,7 +68,7 @@ func TestATableThatWritesRecordsAgainHasAllWorkersAgain(t *testing.T) {
 			return idemddbtest.None
 		})
 
-		failed, took := h.within(time.Minute, h.handle(h.staging(slowly(100*time.Millisecond))), numbered(60))
+		failed, took := h.within(time.Minute, h.handle(slowly(100*time.Millisecond)), numbered(60))
 		h.equal("failed", failed, []string(nil))
 
 		// A pause of at most 200 ms before the first record that is written, and then 100 ms for each three messages.
