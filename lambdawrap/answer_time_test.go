@@ -25,13 +25,7 @@ func TestAQuarterOfTheReserveIsLeftWhenDynamoDBHangs(t *testing.T) {
 			return succeed
 		},
 		"all requests after the claims hang": func(h *harness) lambdawrap.Handler {
-			h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-				if isCallOf(isClaim)(r) {
-					return idemddbtest.None
-				}
-
-				return idemddbtest.LateReply
-			})
+			h.db.Intercept(faultFor(h.isSettlement, idemddbtest.LateReply))
 
 			return func(_ context.Context, m events.SQSMessage) error {
 				if m.Body == "k1" {
@@ -89,7 +83,7 @@ func TestAQuarterOfTheReserveIsLeftWhenHandlersAndHooksDoNotEnd(t *testing.T) {
 func TestAQuarterOfTheReserveIsLeftWhenNothingEnds(t *testing.T) {
 	answersInTime(t, map[string]func(h *harness) lambdawrap.Handler{
 		"all of it": func(h *harness) lambdawrap.Handler {
-			h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return !isCallOf(isClaim)(r) }, idemddbtest.LateReply))
+			h.db.Intercept(faultFor(h.isSettlement, idemddbtest.LateReply))
 			h.hiding(func(ctx context.Context, _ string) error { pastItsEnd(ctx); return nil })
 			h.opts.OnMessage = func(ctx context.Context, _ events.SQSMessage, _ lambdawrap.Outcome) { pastItsEnd(ctx) }
 			h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { pastItsEnd(ctx); return nil }
@@ -184,7 +178,7 @@ func answersInTime(t *testing.T, sets map[string]func(h *harness) lambdawrap.Han
 
 			t.Run(fmt.Sprint(name, " in ", limit), func(t *testing.T) {
 				t.Parallel()
-				everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 					work := set(h)
 
 					h.within(limit, wrap(work), deliveredFor(numbered(8), 1))

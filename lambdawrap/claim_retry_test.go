@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,14 +14,20 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// wraps are the two wrappers with one worker, and SQS with more.
-var wraps = []struct {
+// wrapping is a way with a number of workers.
+type wrapping struct {
 	name    string
 	workers int
 	wrap    func(*harness, lambdawrap.Handler) wrapped
-}{
+}
+
+// wraps are the two wrappers with one worker, and SQS with more.
+var wraps = []wrapping{
 	{"SQS", 1, (*harness).handle}, {"SQS, 10 workers", 10, (*harness).handle}, {"Batch", 1, (*harness).whole},
 }
+
+// wrapsAndOptimistic are wraps, and one without claims at first deliveries.
+var wrapsAndOptimistic = append(slices.Clone(wraps), wrapping{"SQS, optimistic", 4, (*harness).optimistic})
 
 // eachWrap runs a test with each of wraps, with shared and with single requests.
 func eachWrap(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {

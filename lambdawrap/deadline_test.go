@@ -17,7 +17,11 @@ import (
 func TestNothingStartsInTheReserve(t *testing.T) {
 	t.Parallel()
 
-	for _, way := range ways[:2] { // the one call of a Batch handler starts at once
+	for _, way := range waysAndOptimistic {
+		if way.name == "Batch" {
+			continue // its one call starts at once
+		}
+
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			everyMode(t, func(h *harness) {
@@ -50,18 +54,22 @@ func TestNothingStartsInTheReserve(t *testing.T) {
 
 func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
 	t.Parallel()
-	everyMode(t, func(h *harness) {
+	claimedAndOptimistic(t, everyMode, func(h *harness) {
 		h.opts.Reserve = 2 * time.Second
 
 		ctx, cancel := context.WithTimeout(h.Context(), 9*time.Second) // there are 7 s for work, which is too little for a fourth handler
 		defer cancel()
 
-		response, err := h.handle(slowly(2*time.Second))(ctx, numbered(40))
+		response, err := h.handle(h.staging(slowly(2*time.Second)))(ctx, numbered(40))
 		h.equal("error", err, nil)
 		h.equal("in time", ctx.Err(), nil)
 		h.equal("failed", ids(response), messageIDs(40)[3:])
 		h.equal("runs", h.runs.all(), messageIDs(3))
 		h.equal("lines that say so", strings.Count(h.log.String(), "too little time was left"), 37)
+
+		if h.opts.Optimistic {
+			h.equal("records", len(h.db.Items("records")), 3)
+		}
 
 		for i := 3; i < 40; i++ {
 			key := fmt.Sprint("k", i)
@@ -74,7 +82,7 @@ func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
 			h.Errorf("%d requests", len(h.db.Requests()))
 		}
 
-		h.check(h.handle(succeed), deliveredFor(numbered(40), 2), nil, messageIDs(40)[3:])
+		h.check(h.handle(h.staging(succeed)), deliveredFor(numbered(40), 2), nil, messageIDs(40)[3:])
 
 		for i := range 40 {
 			h.equal("attempts", h.attempts(fmt.Sprint("k", i)), "1")
@@ -84,7 +92,7 @@ func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
 
 func TestAnInvocationThatBeginsInItsReserveAsksForNothing(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		ctx, cancel := context.WithTimeout(h.Context(), time.Second)
 		defer cancel()
 
@@ -131,7 +139,7 @@ func TestClaimsThatAreAnsweredTooLateAreGivenBackUncounted(t *testing.T) {
 
 func TestAReserveThatLeavesNoTimeToWorkIsWarnedOfOnce(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		h.opts.Reserve = 5 * time.Second
 		function := wrap(succeed)
 

@@ -27,7 +27,7 @@ func TestWithFailWholeAnOutageIsAnInvocationError(t *testing.T) {
 		{"a key twice", batch("m1 k1", "m2 k1"), time.Minute},
 		{"an invocation that is not much longer than the retry time of claims", numbered(30), 8 * time.Second},
 	} {
-		for _, w := range wraps {
+		for _, w := range wrapsAndOptimistic {
 			t.Run(c.name+", "+w.name, func(t *testing.T) {
 				t.Parallel()
 				bothModes(t, func(h *harness) {

@@ -27,15 +27,20 @@ var modes = []struct {
 	{"single, claims count", idemddb.Options{Single: true, MaxAttempts: 5}},
 }
 
-// ways wrap the same handler in each way that the package has.
-var ways = []struct {
+type way struct {
 	name string
 	wrap func(*harness, lambdawrap.Handler) wrapped
-}{
+}
+
+// ways wrap the same handler in each way that the package has.
+var ways = []way{
 	{"SQS", (*harness).handle},
 	{"SQS, 4 workers", func(h *harness, work lambdawrap.Handler) wrapped { h.opts.Workers = 4; return h.handle(work) }},
 	{"Batch", (*harness).whole},
 }
+
+// waysAndOptimistic are ways, and one without claims at first deliveries. Its handlers stage their effect.
+var waysAndOptimistic = append(slices.Clone(ways), way{"SQS, optimistic", (*harness).optimistic})
 
 // everyMode runs a test once for each mode.
 func everyMode(t *testing.T, test func(*harness)) {
@@ -51,6 +56,17 @@ func everyMode(t *testing.T, test func(*harness)) {
 
 // everyWay runs a test once for each mode and wrapper.
 func everyWay(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
+	t.Helper()
+	everyWayOf(t, ways, test)
+}
+
+// everyWayAndOptimistic is everyWay, and runs the test with Optimistic, too.
+func everyWayAndOptimistic(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
+	t.Helper()
+	everyWayOf(t, waysAndOptimistic, test)
+}
+
+func everyWayOf(t *testing.T, ways []way, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
 	t.Helper()
 
 	for _, way := range ways {

@@ -2,6 +2,8 @@ package lambdawrap_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -170,17 +172,35 @@ func (s *shard) drain(function wrapped) bool {
 	return true
 }
 
-// counting returns a handler whose only effect is staged: it counts in the table how often the work of a key was committed.
+// counting is a handler whose only effect is staged: it counts in a table of its own how often the work of a key was committed.
 func counting(ctx context.Context, m events.SQSMessage) error {
 	return idemddb.Stage(ctx, idemddb.Effects{Items: []types.TransactWriteItem{{Update: &types.Update{
-		TableName: aws.String("records"), Key: recordKey("count of " + m.Body), UpdateExpression: aws.String("ADD n :one"),
+		TableName: aws.String("counts"), Key: recordKey(m.Body), UpdateExpression: aws.String("ADD n :one"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":one": &types.AttributeValueMemberN{Value: "1"}},
 	}}}})
 }
 
+// committedOnce demands that the work of the first n keys of numbered was committed, each once.
+func (h *harness) committedOnce(n int) {
+	h.Helper()
+	h.committedUnless(nil, n)
+}
+
+// committedUnless is committedOnce, where messages that are reported failed may be committed or not.
+func (h *harness) committedUnless(failed []string, n int) {
+	h.Helper()
+
+	for i, id := range messageIDs(n) {
+		key := fmt.Sprint("k", i)
+		if got := h.counted(key); got != "1" && (got != "" || !slices.Contains(failed, id)) {
+			h.Errorf("%s is committed %q times, want once", key, got)
+		}
+	}
+}
+
 // counted returns how often the work of a key was committed.
 func (h *harness) counted(key string) string {
-	n, _ := h.db.Item("records", recordKey("count of "+key))["n"].(*types.AttributeValueMemberN)
+	n, _ := h.db.Item("counts", recordKey(key))["n"].(*types.AttributeValueMemberN)
 	if n == nil {
 		return ""
 	}

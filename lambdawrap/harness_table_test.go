@@ -142,9 +142,16 @@ func isClaim(r idemddbtest.Request) bool {
 	return r.Operation == "INSERT" || strings.Contains(r.Update, "own")
 }
 
-// isCompletion reports whether a write completes a key.
+// isCompletion reports whether a write completes a key, perhaps without a claim before it.
 func isCompletion(r idemddbtest.Request) bool {
-	return strings.Contains(r.Update, "done") && strings.HasPrefix(strings.TrimLeft(r.Update, `SET "`), "st")
+	completes := strings.HasPrefix(strings.TrimLeft(r.Update, `SET "`), "st") || strings.HasPrefix(r.Update, "SET v = :v, st = :completed")
+
+	return strings.Contains(r.Update, "done") && completes
+}
+
+// isSettlement reports whether a request ends work. With Optimistic each request of a first delivery does.
+func (h *harness) isSettlement(r idemddbtest.Request) bool {
+	return h.opts.Optimistic || !isCallOf(isClaim)(r)
 }
 
 // isCallOf reports whether a request is, or has among its statements, a write of this kind.

@@ -37,8 +37,10 @@ func newHarness(t testing.TB, opts *idemddb.Options) *harness {
 	t.Helper()
 
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
-		t.Fatal(err)
+	for _, table := range []string{"records", "counts"} {
+		if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+			t.Fatal(err)
+		}
 	}
 
 	db.ResetRequests()
@@ -110,6 +112,31 @@ func (h *harness) count(kind idemddb.Kind) int {
 // handle wraps a handler of single messages with SQS and notes its runs.
 func (h *harness) handle(work lambdawrap.Handler) wrapped {
 	return lambdawrap.SQS(h.store, h.noted(work), h.opts)
+}
+
+// optimistic wraps the same handler with SQS and Optimistic. If the test does not say otherwise, there are 4 workers, so that commits share
+// transactions.
+func (h *harness) optimistic(work lambdawrap.Handler) wrapped {
+	if h.opts.Optimistic = true; h.opts.Workers == 0 {
+		h.opts.Workers = 4
+	}
+
+	return h.handle(h.staging(work))
+}
+
+// staging returns a handler for the options as they are: with Optimistic it stages an effect first, which counted counts.
+func (h *harness) staging(work lambdawrap.Handler) lambdawrap.Handler {
+	if !h.opts.Optimistic {
+		return work
+	}
+
+	return func(ctx context.Context, m events.SQSMessage) error {
+		if err := counting(ctx, m); err != nil {
+			return err
+		}
+
+		return work(ctx, m)
+	}
 }
 
 // whole wraps the same handler with Batch: it works on one message after the other and reports those that failed.

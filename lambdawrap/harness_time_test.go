@@ -55,14 +55,14 @@ func bothModes(t *testing.T, test func(*harness)) {
 	}
 }
 
-// claimedAndOptimistic runs a test with a claim, and Optimistic, each in both modes.
-func claimedAndOptimistic(t *testing.T, test func(*harness)) {
+// claimedAndOptimistic runs a test with a claim, and Optimistic, each in both modes or in every one.
+func claimedAndOptimistic(t *testing.T, modes func(*testing.T, func(*harness)), test func(*harness)) {
 	t.Helper()
 
 	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bothModes(t, func(h *harness) {
+			modes(t, func(h *harness) {
 				h.opts.Optimistic = optimistic
 				test(h)
 			})

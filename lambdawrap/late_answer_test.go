@@ -18,15 +18,15 @@ import (
 var answers = []struct {
 	name   string
 	give   func() error
-	failed []string
+	failed []string // of two messages
 	state  string
 	log    string
 }{
 	{"success", func() error { return nil }, nil, "COMPLETED", ""},
-	{"error", func() error { return errBank }, []string{"m0"}, "INPROGRESS released", "outcome=failed"},
-	{"panic", func() error { panic("late") }, []string{"m0"}, "INPROGRESS released", "outcome=failed"},
-	{"exit", func() error { goexit(); return nil }, []string{"m0"}, "INPROGRESS released", "outcome=failed"},
-	{"permanent", func() error { return lambdawrap.Permanent(errBank) }, []string{"m0"}, "FAILED", "outcome=permanent"},
+	{"error", func() error { return errBank }, messageIDs(2), "INPROGRESS released", "outcome=failed"},
+	{"panic", func() error { panic("late") }, messageIDs(2), "INPROGRESS released", "outcome=failed"},
+	{"exit", func() error { goexit(); return nil }, messageIDs(2), "INPROGRESS released", "outcome=failed"},
+	{"permanent", func() error { return lambdawrap.Permanent(errBank) }, messageIDs(2), "FAILED", "outcome=permanent"},
 }
 
 func TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts(t *testing.T) {
@@ -36,12 +36,13 @@ func TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts(t *testing.T) {
 		for _, into := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 499 * time.Millisecond} {
 			t.Run(fmt.Sprint(answer.name, " after ", into), func(t *testing.T) {
 				t.Parallel()
-				everyMode(t, func(h *harness) {
-					failed, _ := h.within(30*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
+				claimedAndOptimistic(t, everyMode, func(h *harness) {
+					h.opts.Workers = 2 // so that commits share a transaction
+					failed, _ := h.within(30*time.Second, h.handle(h.staging(func(context.Context, events.SQSMessage) error {
 						time.Sleep(29*time.Second + into)
 
 						return answer.give()
-					}), numbered(1))
+					})), numbered(2))
 					h.equal("failed", failed, answer.failed)
 					h.equal("record", h.state("k0"), answer.state)
 
@@ -50,6 +51,8 @@ func TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts(t *testing.T) {
 					}
 
 					h.idle()
+					h.equal("record afterwards", h.state("k0"), answer.state)
+					h.equal("committed", h.counted("k0") == "1", answer.state == "COMPLETED" && h.opts.Optimistic)
 				})
 			})
 		}

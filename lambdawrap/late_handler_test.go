@@ -16,18 +16,20 @@ func TestWhenTheReserveBeginsAHandlerIsCancelled(t *testing.T) {
 	t.Parallel()
 
 	for _, c := range []struct {
-		name   string
-		obeys  bool
-		failed []string
-		state  string
+		name       string
+		obeys      bool
+		failed     []string
+		claimed    string
+		optimistic string
 	}{
-		{"what it answers then is taken as it is", true, []string{"m3"}, "COMPLETED"},
-		{"if it does not answer, its message is reported failed and its key is kept", false, []string{"m2", "m3"}, "INPROGRESS"},
+		{"what it answers then is taken as it is", true, []string{"m3"}, "COMPLETED", "COMPLETED"},
+		{"if it does not answer, its message is reported failed and a claimed key is kept", false, []string{"m2", "m3"}, "INPROGRESS", "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			everyMode(t, func(h *harness) {
-				function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
+			claimedAndOptimistic(t, everyMode, func(h *harness) {
+				state := map[bool]string{false: c.claimed, true: c.optimistic}[h.opts.Optimistic]
+				function := h.handle(h.staging(func(ctx context.Context, m events.SQSMessage) error {
 					switch {
 					case m.Body != "slow":
 					case c.obeys:
@@ -37,7 +39,7 @@ func TestWhenTheReserveBeginsAHandlerIsCancelled(t *testing.T) {
 					}
 
 					return nil
-				})
+				}))
 
 				ctx, cancel := context.WithTimeout(h.Context(), 5*time.Second)
 				defer cancel()
@@ -46,14 +48,15 @@ func TestWhenTheReserveBeginsAHandlerIsCancelled(t *testing.T) {
 				h.equal("in time", ctx.Err(), nil)
 				h.equal("error", err, nil)
 				h.equal("failed", ids(response), c.failed)
-				h.equal("slow", h.state("slow"), c.state)
+				h.equal("slow", h.state("slow"), state)
 
 				if state := h.state("k3"); state != "none" && (state != "INPROGRESS released" || h.attempts("k3") != "0") {
 					h.Errorf("k3: %s, attempts %s", state, h.attempts("k3"))
 				}
 
 				time.Sleep(2 * time.Minute)
-				h.equal("slow, later", h.state("slow"), c.state)
+				h.equal("slow, later", h.state("slow"), state)
+				h.equal("slow is committed", h.counted("slow") == "1", c.obeys && h.opts.Optimistic)
 			})
 		})
 	}
@@ -71,7 +74,7 @@ func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+			everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 				hooks := 0
 				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
 					hooks++
@@ -85,6 +88,7 @@ func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
 				response, err := wrap(func(ctx context.Context, _ events.SQSMessage) error {
 					<-ctx.Done()
 					time.Sleep(600 * time.Millisecond) // after it, less than half of the reserve is left
+					h.equal("it can stage more", idemddb.Stage(ctx, idemddb.Effects{}) == nil, false)
 
 					return result()
 				})(ctx, numbered(1))
@@ -93,13 +97,19 @@ func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
 				h.equal("failed", ids(response), []string{"m0"})
 				h.logs("level=WARN", "outcome=late")
 
-				// The handler may still run, so its claim lasts for one more lease, which nothing renews.
+				// The handler may still run, so its claim lasts for one more lease, which nothing renews. What it staged without one is dropped.
 				time.Sleep(20 * time.Second)
 
-				_, _, err = h.store.Claim(h.Context(), "k0", nil)
-				h.equal("the key is held", errors.Is(err, idemddb.ErrInProgress), true)
+				if h.opts.Optimistic {
+					h.equal("record", h.state("k0"), "none")
+				} else {
+					_, _, err = h.store.Claim(h.Context(), "k0", nil)
+					h.equal("the key is held", errors.Is(err, idemddb.ErrInProgress), true)
+					h.equal("record", h.state("k0"), "INPROGRESS")
+				}
+
 				h.noRenewals()
-				h.equal("record", h.state("k0"), "INPROGRESS")
+				h.equal("committed", h.counted("k0"), "")
 				h.equal("hooks", hooks, 0)
 
 				claim(h, h.store, "k0") // the lease is over

@@ -19,7 +19,7 @@ import (
 func TestAHandlerThatAsksForItsOwnKeyFailsWithATextThatSaysSo(t *testing.T) {
 	t.Parallel()
 
-	claimedAndOptimistic(t, func(h *harness) {
+	claimedAndOptimistic(t, bothModes, func(h *harness) {
 		work := func(ctx context.Context, m events.SQSMessage) error {
 			_, err := idemddb.Do(ctx, h.store, m.Body, nil, func(context.Context) (int, error) {
 				h.Error("the nested work ran")

@@ -56,7 +56,7 @@ func TestAPanicErrorShowsAndWrapsItsValue(t *testing.T) {
 func TestAPanicOfEffectsRefusedCostsItsOwnMessage(t *testing.T) {
 	t.Parallel()
 
-	claimedAndOptimistic(t, func(h *harness) {
+	claimedAndOptimistic(t, bothModes, func(h *harness) {
 		h.opts.Workers = 3
 
 		work := func(ctx context.Context, m events.SQSMessage) error {

@@ -71,34 +71,78 @@ func TestWhatAFencedSuccessBecomes(t *testing.T) {
 	}
 }
 
-// A denied completion is tried again for one lease, because a permission may just have been changed. Then the work counts as done.
-func TestACompletionThatNeverGetsThroughIsDone(t *testing.T) {
+// A denied completion is tried again for one lease, because a permission may just have been changed. Then the work counts as done. What is
+// staged does not: it happens with its commit, and the record decides at the next delivery.
+func TestACompletionThatNeverGetsThroughIsDoneUnlessItsEffectIsStaged(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if isCallOf(isCompletion)(r) {
-				return idemddbtest.AccessDenied
-			}
 
-			return idemddbtest.None
+	for _, c := range []unwritten{
+		{idemddbtest.AccessDenied, 1, "INPROGRESS", "INPROGRESS released", "failed", []string{"m1"}},
+		{idemddbtest.Throttle, 1, "INPROGRESS", "none", "uncommitted", []string{"m1"}},
+		{idemddbtest.LostRequest, 1, "INPROGRESS", "none", "uncommitted", []string{"m1"}},
+		{idemddbtest.LostReply, 1, "COMPLETED", "COMPLETED", "uncommitted", nil},
+		{idemddbtest.AccessDenied, 2, "INPROGRESS", "INPROGRESS released", "failed", []string{"m1"}},
+		{idemddbtest.Throttle, 2, "INPROGRESS", "INPROGRESS", "uncommitted", []string{"m1"}},
+		{idemddbtest.LostReply, 2, "COMPLETED", "COMPLETED", "uncommitted", nil},
+	} {
+		t.Run(fmt.Sprintf("%s, delivery %d", c.fault, c.delivery), func(t *testing.T) {
+			t.Parallel()
+			everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				h.db.Intercept(faultFor(isCallOf(isCompletion), c.fault))
+
+				function, begun := wrap(succeed), time.Now()
+				response, err := function(h.Context(), deliveredFor(batch("m1 k1"), c.delivery))
+				h.equal("error", err, nil)
+				h.ran("m1")
+
+				if took := time.Since(begun); took < time.Second || took > 31*time.Second {
+					h.Errorf("the completion was tried for %v, want about one lease of 30 s", took)
+				}
+
+				if h.opts.Optimistic {
+					h.equal("failed", ids(response), []string{"m1"})
+					c.comesBack(h, function)
+
+					return
+				}
+
+				h.equal("failed", ids(response), []string(nil))
+				h.equal("events", h.count(idemddb.Unrecorded), 1)
+				h.equal("record", h.state("k1"), c.claimed)
+				h.logs(`level=ERROR msg="the message is done`, "outcome=unrecorded", "comesBack=false")
+			})
 		})
+	}
+}
 
-		begun := time.Now()
-		h.check(wrap(succeed), batch("m1 k1"), nil, []string{"m1"})
-		h.equal("events", h.count(idemddb.Unrecorded), 1)
-		h.equal("record", h.state("k1"), "INPROGRESS")
-		h.logs(`level=ERROR msg="the message is done`, "outcome=unrecorded", "comesBack=false")
+// unwritten is a fault of all completions, and what it leads to.
+type unwritten struct {
+	fault               idemddbtest.Fault
+	delivery            int      // of the message; the second one is claimed with Optimistic, too
+	claimed, optimistic string   // the record
+	outcome             string   // with Optimistic
+	again               []string // what the next delivery runs with Optimistic; nothing where it is a replay
+}
 
-		if took := time.Since(begun); took < time.Second || took > 31*time.Second {
-			h.Errorf("the completion was tried for %v, want about one lease of 30 s", took)
-		}
-	})
+// comesBack demands that a message has failed because its commit had no success, and that its effect happens once.
+func (c unwritten) comesBack(h *harness, function wrapped) {
+	h.Helper()
+	h.equal("events", h.count(idemddb.Uncommitted) == 1, c.outcome == "uncommitted")
+	h.equal("unrecorded", h.count(idemddb.Unrecorded), 0)
+	h.equal("record", h.state("k1"), c.optimistic)
+	h.logs(`level=WARN msg="the message is reported failed"`, "outcome="+c.outcome, "comesBack=true")
+
+	h.db.Intercept(nil)
+	time.Sleep(time.Minute) // a lease is over
+
+	h.check(function, deliveredFor(batch("m1 k1"), c.delivery+1), nil, c.again)
+	h.equal("committed", h.counted("k1"), "1")
 }
 
 // The handler that runs when the invocation's context is cancelled still counts. Nothing starts after it.
 func TestAnInvocationThatIsCancelledStillSettles(t *testing.T) {
 	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 		ctx, cancel := context.WithCancel(h.Context())
 		defer cancel()
 

@@ -25,7 +25,7 @@ func stageTooMuch(ctx context.Context) error {
 func TestAMessageWhoseHandlerIgnoresAnErrorOfStageComesBack(t *testing.T) {
 	t.Parallel()
 
-	claimedAndOptimistic(t, func(h *harness) {
+	claimedAndOptimistic(t, bothModes, func(h *harness) {
 		careless := func(ctx context.Context, m events.SQSMessage) error {
 			_ = stageTooMuch(ctx)
 

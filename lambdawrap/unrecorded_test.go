@@ -29,23 +29,29 @@ func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
 			for _, takes := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond, 300 * time.Millisecond} {
 				t.Run(fmt.Sprintf("%s, %d workers, handlers of %v", fault, workers, takes), func(t *testing.T) {
 					t.Parallel()
-					bothModes(t, func(h *harness) {
+					claimedAndOptimistic(t, bothModes, func(h *harness) {
 						h.opts.Workers = workers
 						g := &ledger{harness: h}
 						g.during(4*time.Second, 2, isCallOf(isCompletion), fault, after)
 
-						failed, _ := h.within(2*time.Minute, h.handle(g.work(takes)), numbered(100))
+						failed, _ := h.within(2*time.Minute, h.handle(h.staging(g.work(takes))), numbered(100))
 						h.equal("failed", failed, []string(nil))
 						h.ran(messageIDs(100)...)
 						h.settled(100)
 
-						if after == 0 {
+						switch {
+						case h.opts.Optimistic: // what is staged has not happened before its record, so it holds up no other message
+							g.bound(100)
+							h.committedOnce(100)
+							h.equal("warnings", h.warnings(), 0)
+						case after == 0:
 							g.bound(workers + 1)
-						} else { // what is slow may be healthy: until its own 100 ms are over, another handler may follow each of the running ones
+							h.equal("warnings", h.warnings(), 1)
+						default: // what is slow may be healthy: until its own 100 ms are over, another handler may follow each of the running ones
 							g.bound(2*workers + 1)
+							h.equal("warnings", h.warnings(), 1)
 						}
 
-						h.equal("warnings", h.warnings(), 1)
 						h.equal("unrecorded", h.count(idemddb.Unrecorded), 0)
 						h.idle()
 					})
@@ -136,7 +142,7 @@ func TestAnOutageOfTheWholeTableLeavesFewEffectsWithoutARecord(t *testing.T) {
 		for _, workers := range []int{1, 3, 10} {
 			t.Run(fmt.Sprintf("%s, %d workers", fault, workers), func(t *testing.T) {
 				t.Parallel()
-				bothModes(t, func(h *harness) {
+				claimedAndOptimistic(t, bothModes, func(h *harness) {
 					h.opts.Workers = workers
 					g := &ledger{harness: h}
 					begun := time.Now()
@@ -152,11 +158,13 @@ func TestAnOutageOfTheWholeTableLeavesFewEffectsWithoutARecord(t *testing.T) {
 						return fault
 					})
 
-					failed, _ := h.within(3*time.Second, h.handle(g.work(20*time.Millisecond)), numbered(100))
-					g.bound(workers + 1)
+					failed, _ := h.within(3*time.Second, h.handle(h.staging(g.work(20*time.Millisecond))), numbered(100))
 
-					if done := len(h.runs.all()); done+len(failed) != 100 { // what has run is done, recorded or not
-						h.Errorf("%d ran and %d are reported failed", done, len(failed))
+					if h.opts.Optimistic { // what is staged has happened only when it is committed
+						h.committedUnless(failed, 100)
+					} else {
+						g.bound(workers + 1)
+						h.equal("messages that ran, recorded or not, and failed ones", len(h.runs.all())+len(failed), 100)
 					}
 
 					h.idle()
@@ -197,7 +205,7 @@ func TestRequestsThatAreSlowerThanHandlersHoldTheHandlersUp(t *testing.T) {
 
 func TestOneKeyWhoseRecordIsRefusedDoesNotStopABatchWithOneWorker(t *testing.T) {
 	t.Parallel()
-	bothModes(t, func(h *harness) {
+	claimedAndOptimistic(t, bothModes, func(h *harness) {
 		begun := time.Now()
 		refuse := func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 			if isCompletion(r) && keyOf(r) == "k3" && time.Since(begun) < 8*time.Second {
@@ -208,18 +216,19 @@ func TestOneKeyWhoseRecordIsRefusedDoesNotStopABatchWithOneWorker(t *testing.T) 
 		}
 		h.db.Intercept(refuse)
 		h.db.InterceptStatements(refuse)
+		h.db.InterceptParts(refuse)
 
 		last := time.Duration(0)
-		failed, took := h.within(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
+		failed, took := h.within(time.Minute, h.handle(h.staging(func(context.Context, events.SQSMessage) error {
 			time.Sleep(20 * time.Millisecond)
 
 			last = time.Since(begun)
 
 			return nil
-		}), numbered(60))
+		})), numbered(60))
 		h.equal("failed", failed, []string(nil))
 		h.equal("record", h.state("k3"), "COMPLETED")
-		h.equal("warnings", h.warnings(), 1)
+		h.equal("warnings", h.warnings() == 1, !h.opts.Optimistic)
 
 		if last > 1500*time.Millisecond || took < 7*time.Second {
 			h.Errorf("the last handler ends after %v, the invocation after %v", last, took)
@@ -232,17 +241,20 @@ func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
 	t.Parallel()
 
 	for _, c := range []struct {
-		single bool
-		slow   time.Duration
-		more   time.Duration // for all messages together
+		optimistic, single bool
+		slow               time.Duration
+		more               time.Duration // for all messages together
 	}{
-		{true, 80 * time.Millisecond, moment}, {false, 45 * time.Millisecond, 100 * time.Millisecond}, {false, 80 * time.Millisecond, 200 * time.Millisecond},
+		{false, true, 80 * time.Millisecond, moment},
+		{false, false, 45 * time.Millisecond, 100 * time.Millisecond},
+		{false, false, 80 * time.Millisecond, 200 * time.Millisecond},
+		{true, false, 80 * time.Millisecond, moment},
 	} {
 		for _, workers := range []int{1, 3, 10} {
-			t.Run(fmt.Sprintf("single: %t, %v, %d workers", c.single, c.slow, workers), func(t *testing.T) {
+			t.Run(fmt.Sprintf("optimistic: %t, single: %t, %v, %d workers", c.optimistic, c.single, c.slow, workers), func(t *testing.T) {
 				t.Parallel()
 				bubble(t, &idemddb.Options{Single: c.single}, func(h *harness) {
-					h.opts.Workers = workers
+					h.opts.Workers, h.opts.Optimistic = workers, c.optimistic
 					h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 						if isCallOf(isCompletion)(r) {
 							time.Sleep(c.slow)
@@ -251,10 +263,10 @@ func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
 						return idemddbtest.None
 					})
 
-					failed, took := h.within(time.Minute, h.handle(slowly(100*time.Millisecond)), numbered(60))
+					failed, took := h.within(time.Minute, h.handle(h.staging(slowly(100*time.Millisecond))), numbered(60))
 					h.equal("failed", failed, []string(nil))
 
-					if c.single || c.slow < 50*time.Millisecond {
+					if c.single || c.optimistic || c.slow < 50*time.Millisecond {
 						h.equal("warnings", h.warnings(), 0)
 					}
 
@@ -326,16 +338,32 @@ func TestPermanentFailuresDoNotRunAheadOfTheirRecordsEither(t *testing.T) {
 	})
 }
 
+// Without a claim there is no effect before its commit, so that a permanent failure and a success stop no other message either.
 func TestFailuresThatCannotBeReleasedStopNoOtherMessage(t *testing.T) {
 	t.Parallel()
-	bothModes(t, func(h *harness) {
-		h.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return !isCallOf(isClaim)(r) }, idemddbtest.Throttle))
 
-		h.within(10*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
-			time.Sleep(20 * time.Millisecond)
+	for name, c := range map[string]struct {
+		err          error
+		isOptimistic bool // only with Optimistic
+	}{"error": {errBank, false}, "permanent": {lambdawrap.Permanent(errBank), true}, "success": {nil, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			claimedAndOptimistic(t, bothModes, func(h *harness) {
+				if c.isOptimistic && !h.opts.Optimistic {
+					return
+				}
 
-			return errBank
-		}), numbered(20))
-		h.ran(messageIDs(20)...)
-	})
+				h.db.Intercept(faultFor(h.isSettlement, idemddbtest.Throttle))
+
+				failed, _ := h.within(10*time.Second, h.handle(h.staging(func(context.Context, events.SQSMessage) error {
+					time.Sleep(20 * time.Millisecond)
+
+					return c.err
+				})), numbered(20))
+				h.equal("failed", failed, messageIDs(20))
+				h.ran(messageIDs(20)...)
+				h.equal("warnings", h.warnings(), 0)
+			})
+		})
+	}
 }

@@ -1,0 +1,61 @@
+package mutation
+
+// optimisticMutants change what becomes of work without a claim when its invocation or DynamoDB has trouble.
+var optimisticMutants = []mutant{
+	{
+		why:  "a late handler without a claim can stage more",
+		file: "idemddb/work.go",
+		old:  "\tw.end()\n\n\tif w.claim == nil {",
+		new:  "\tif w.claim == nil {",
+		pkg:  "lambdawrap", run: "TestALateResultIsDroppedWhateverItIs",
+	},
+	{
+		why:  "what a late handler staged without a claim is dropped, and its message is done",
+		file: "lambdawrap/invocation.go",
+		old:  `outcome{name: OutcomeLate, err: errLateUnclaimed}`,
+		new:  `outcome{name: OutcomeLate, err: errLateUnclaimed, done: true}`,
+		pkg:  "lambdawrap", run: "TestALateResultIsDroppedWhateverItIs",
+	},
+	{
+		why:  "failed work without a claim is committed together with other work",
+		file: "idemddb/work.go",
+		old:  `if effects := w.take(); err == nil {`,
+		new:  `if effects := w.take(); err != errNoStage {`,
+		pkg:  "lambdawrap", run: "TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts",
+	},
+	{
+		why:  "staged effects that are not committed hold up other messages",
+		file: "idemddb/work.go",
+		old:  `return w.claim != nil && (err == nil && nothing || isPermanent(err))`,
+		new:  `return err == nil && (w.claim == nil || nothing) || isPermanent(err)`,
+		pkg:  "lambdawrap", run: "TestFailuresThatCannotBeReleasedStopNoOtherMessage",
+	},
+	{
+		why:  "commits that share a transaction are done although it has no answer",
+		file: "idemddb/batch_commit.go",
+		old:  "\t\tcase err != nil:\n\t\t\treturn open",
+		new:  "\t\tcase err != nil:\n\t\t\treturn nil",
+		pkg:  "lambdawrap", run: "TestAnOutageOfTheWholeTableLeavesFewEffectsWithoutARecord",
+	},
+	{
+		why:  "a commit without an answer is done",
+		file: "idemddb/work_commit.go",
+		old:  "return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err}",
+		new:  "return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err, Done: true}",
+		pkg:  "lambdawrap", run: "TestACompletionThatNeverGetsThroughIsDoneUnlessItsEffectIsStaged",
+	},
+	{
+		why:  "a handler without a claim starts although there is too little time",
+		file: "internal/turns/limits.go",
+		old:  `wanted := len(l.waiting) > 0 || slices.ContainsFunc(l.admitted, isReady)`,
+		new:  `wanted := len(l.waiting) > 0`,
+		pkg:  "lambdawrap", run: "TestNothingStartsInTheReserve|TestWhatDidNotStartInTime",
+	},
+	{
+		why:  "commits without an answer are no outage",
+		file: "lambdawrap/outcome.go",
+		old:  `(m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted)`,
+		new:  `m.outcome == OutcomeUnanswered`,
+		pkg:  "lambdawrap", run: "TestWithFailWholeAnOutageIsAnInvocationError",
+	},
+}
