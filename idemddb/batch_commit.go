@@ -22,8 +22,8 @@ const (
 )
 
 // FlushCommits sends the commits of [Work.BeginSettle] that wait for others, in the time that the first of them has. They share a transaction
-// of up to 25 keys and 100 items, none of them twice. A commit waits until FlushCommits is called, until 25 commits wait, or until 0.1 s is
-// over. A wrapper calls FlushCommits when no other commit will come soon.
+// of up to 25 keys and 100 items, none of them twice. A commit waits until FlushCommits is called or 25 commits wait, but at most 0.1 s
+// and at most half of the time that it has. A wrapper calls FlushCommits when no other commit will come soon.
 func (b *Batch) FlushCommits() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,7 +43,8 @@ func (b *Batch) enqueue(ctx context.Context, c *committing) {
 	b.commits = append(b.commits, c)
 
 	if b.flush == nil {
-		timer := time.AfterFunc(commitWait, b.FlushCommits)
+		half := time.Until(b.store.settleEnd(ctx)) / 2 //nolint:mnd // half of the time that it has is for sending it
+		timer := time.AfterFunc(min(commitWait, half), b.FlushCommits)
 		b.flush = func() {
 			timer.Stop()
 			b.sendWaiting(ctx)

@@ -159,20 +159,24 @@ const settleTime = 2 * time.Second
 // end: that the work was cancelled must not keep its record from being written. The write outlasts an IAM policy that takes time to
 // propagate; for a claim, a denial is final.
 func (s *Store) settleContext(ctx context.Context) (context.Context, retry.Policy, context.CancelFunc) {
-	i, wrapped := ctx.Value(invocationKey{}).(invocation)
-	end := i.settleBy
-
-	if deadline, ok := ctx.Deadline(); ok && !wrapped {
-		end = later(deadline, time.Now().Add(settleTime))
-	}
-
-	if end.IsZero() {
-		end = time.Now().Add(s.opts.Lease)
-	}
-
+	end := s.settleEnd(ctx)
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 
 	return ctx, retry.Policy{End: end, Pause: settleCap, Denied: s.opts.Lease}, cancel
+}
+
+// settleEnd returns until when a write that settles finished work is sent.
+func (s *Store) settleEnd(ctx context.Context) time.Time {
+	i, wrapped := ctx.Value(invocationKey{}).(invocation)
+	if deadline, ok := ctx.Deadline(); ok && !wrapped {
+		return later(deadline, time.Now().Add(settleTime))
+	}
+
+	if i.settleBy.IsZero() {
+		return time.Now().Add(s.opts.Lease)
+	}
+
+	return i.settleBy
 }
 
 func later(a, b time.Time) time.Time {

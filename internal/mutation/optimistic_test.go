@@ -58,4 +58,11 @@ var optimisticMutants = []mutant{
 		new:  `m.outcome == OutcomeUnanswered`,
 		pkg:  "lambdawrap", run: "TestWithFailWholeAnOutageIsAnInvocationError",
 	},
+	{
+		why:  "a commit waits for others until it is too late to send it",
+		file: "idemddb/batch_commit.go",
+		old:  `min(commitWait, half)`,
+		new:  `max(commitWait, half-half)`,
+		pkg:  "lambdawrap", run: "TestACommitDoesNotWaitForOthersUntilItIsTooLate",
+	},
 }
