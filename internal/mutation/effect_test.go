@@ -134,9 +134,9 @@ var effectMutants = []mutant{
 		why:  "a commit waits for others without an end",
 		file: "idemddb/batch_commit.go",
 		old: `if b.flush == nil {
-		timer`,
+		half`,
 		new: `if b.flush == nil && len(b.commits) > 1 {
-		timer`,
+		half`,
 		pkg: "idemddb", run: "TestACommitWaitsForOthersNoLongerThan100ms",
 	},
 	{
