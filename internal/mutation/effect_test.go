@@ -308,4 +308,11 @@ var effectMutants = []mutant{
 		new:  `case errStage != nil:`,
 		pkg:  "lambdawrap", run: "TestHTTPAnErrorOfStage",
 	},
+	{
+		why:  "work that ignores an error of CompleteWith is completed without its effects",
+		file: "idemddb/work.go",
+		old:  `cmp.Or(w.failed, w.bad)`,
+		new:  `cmp.Or(w.failed, nil)`,
+		pkg:  "idemddb", run: "TestWorkThatIgnoresAnErrorOfCompleteWithIsNotCompleted",
+	},
 }
