@@ -104,8 +104,10 @@ func TestWorkThatIgnoresAnErrorOfCompleteWithIsNotCompleted(t *testing.T) {
 		want error
 		runs int64
 	}{
-		"ignored":  {func(context.Context, *idemddb.Claim) error { return nil }, idemddb.ErrNotStaged, 0},
-		"smaller":  {func(ctx context.Context, c *idemddb.Claim) error { return c.CompleteWith(ctx, nil, items(counted("a"))) }, nil, 1},
+		"ignored": {func(context.Context, *idemddb.Claim) error { return nil }, idemddb.ErrNotStaged, 0},
+		"smaller": {func(ctx context.Context, c *idemddb.Claim) error {
+			return c.CompleteWith(ctx, nil, items(counted("a")))
+		}, nil, 1},
 		"unstaged": {func(ctx context.Context, _ *idemddb.Claim) error { idemddb.Unstage(ctx); return nil }, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
