@@ -144,6 +144,30 @@ func TestSweepAllAddsUpWhatSweepsSideBySideReport(t *testing.T) {
 	})
 }
 
+// A target that is down must not hide the error of another namespace, nor make a line of the log that is too long.
+func TestSweepAllKeepsTheFirstErrorsOfEachSweep(t *testing.T) {
+	t.Parallel()
+
+	ofMany := func(namespace string) sweep {
+		return func(context.Context) (outbox.Report, error) {
+			var many []error
+			for i := range 1000 {
+				many = append(many, fmt.Errorf("%s: message %d", namespace, i))
+			}
+
+			return outbox.Report{}, errors.Join(many...)
+		}
+	}
+
+	_, err := sweepAll(t.Context(), []sweep{ofMany("api"), ofMany("payments")})
+
+	want := "api: message 0\napi: message 1\napi: message 2\nand others\n" +
+		"payments: message 0\npayments: message 1\npayments: message 2\nand others"
+	if got := err.Error(); got != want {
+		t.Errorf("got %d bytes: %.300q, want %q", len(got), got, want)
+	}
+}
+
 func TestShortenKeepsTheFirstErrors(t *testing.T) {
 	t.Parallel()
 
