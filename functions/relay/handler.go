@@ -106,8 +106,9 @@ type relay struct {
 	metrics metrics
 }
 
-// reserve is the time that is kept back from a sweep for the log and the metrics.
-const reserve = 2 * time.Second
+// reserve is the time that is kept back from a sweep for the log and the metrics, and before them for the record that the sweep is at:
+// Store.SendStored ends it up to 2 s behind the sweep's context.
+const reserve = 4 * time.Second
 
 var errIncomplete = errors.New("relay: the sweep is incomplete: there may be other unsent messages, and older ones")
 
