@@ -11,6 +11,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/httpanswer"
 	"github.com/idemddb/go-idemddb/internal/problem"
+	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
 // exchange is one request that is guarded, and its answer.
@@ -73,13 +74,19 @@ func (x *exchange) work(ctx context.Context) outcome {
 }
 
 // outcomeOf returns the outcome of the request. If the handler settled its claim itself, the client gets its answer, whatever the answer
-// says.
+// says. If DynamoDB refused a staged item for anything but its condition, the program is wrong or lacks a permission, so the client cannot
+// mend it.
 func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 	if x.record = e.Record; e.BySelf {
 		return outcome{name: OutcomeCompleted}
 	}
 
-	return outcomeOf(e)
+	o := outcomeOf(e)
+	if effect, ok := errors.AsType[*idemddb.EffectError](o.err); ok && o.name == OutcomeFailed && effect.Code != transact.ConditionFailed {
+		o.err = &programError{o.err}
+	}
+
+	return o
 }
 
 // run runs the handler and reads its answer. If the handler panics or ends its goroutine, the key is released, so that the next request

@@ -152,6 +152,13 @@ var httpMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestHTTPARefusedConditionWhoseSettlementIsNotKnown",
 	},
 	{
+		why:  "a missing permission is answered as a false condition",
+		file: "lambdawrap/http_exchange.go",
+		old:  ` && effect.Code != transact.ConditionFailed`,
+		new:  ` && effect == nil`,
+		pkg:  "lambdawrap", run: "TestHTTPAStagedItemThatDynamoDBRefusesForAnotherReason",
+	},
+	{
 		why:  "a client comes back before the lease is over",
 		file: "lambdawrap/http_exchange.go",
 		old:  `x.store.RetryAfter(o.until)+time.Millisecond, time.Second`,
