@@ -59,18 +59,21 @@ func (x *exchange) work(ctx context.Context) outcome {
 		return givenBack(outcome{name: OutcomeNoTime, err: errNoTime}, work.GiveBack(ctx))
 	}
 
-	if work.Takeover() {
-		logTakeover(ctx, x.logger(), x.key)
-	}
-
 	x.run(ctx, work)
 
-	var result []byte
+	result, isWhole := []byte(nil), true
 	if x.cause == nil {
-		result = x.result(ctx, work.Fits)
+		result, isWhole = x.answer.Encode(work.Fits)
 	}
 
-	return x.outcomeOf(work.Settle(ctx, result, x.cause))
+	o := x.outcomeOf(work.Settle(ctx, result, x.cause)) // before a log line: a logger that panics must not leave the key claimed
+
+	if !isWhole {
+		x.logger().LogAttrs(ctx, slog.LevelWarn, "the answer does not fit into its record; later requests get it without its body",
+			append(keyAttrs(x.key), slog.Int("bytes", x.answer.Size()))...)
+	}
+
+	return o
 }
 
 // outcomeOf returns the outcome of the request. If the handler settled its claim itself, the client gets its answer, whatever the answer
@@ -89,8 +92,8 @@ func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 	return o
 }
 
-// run runs the handler and reads its answer. If the handler panics or ends its goroutine, the key is released, so that the next request
-// need not wait for the end of its lease; then the panic goes on.
+// run runs the handler and reads its answer. If the handler or the logger panics or ends its goroutine, the key is released, so that the
+// next request need not wait for the end of its lease; then the panic goes on.
 func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	returned := false
 
@@ -102,6 +105,10 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 
 	handling, cancel := withTimeout(work.Context(ctx), x.opts.Timeout)
 	defer cancel()
+
+	if work.Takeover() {
+		logTakeover(ctx, x.logger(), x.key)
+	}
 
 	x.next.ServeHTTP(x.answer, x.r.WithContext(handling))
 	x.answer.Finish()
@@ -118,17 +125,6 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	}
 
 	returned = true
-}
-
-// result returns the answer as the record keeps it.
-func (x *exchange) result(ctx context.Context, fits func([]byte) bool) []byte {
-	result, isWhole := x.answer.Encode(fits)
-	if !isWhole {
-		x.logger().LogAttrs(ctx, slog.LevelWarn, "the answer does not fit into its record; later requests get it without its body",
-			append(keyAttrs(x.key), slog.Int("bytes", x.answer.Size()))...)
-	}
-
-	return result
 }
 
 // conclude sends the answer that the outcome asks for.

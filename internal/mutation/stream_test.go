@@ -140,6 +140,14 @@ var unchangedResultMutants = []mutant{
 		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
 	},
 	{
+		why:  "a value whose encoding ends its goroutine leaves its finished work without a record",
+		file: "idemddb/do.go",
+		old:  `		cause, work.omitted = nil, errNotEncoded
+`,
+		new: ``,
+		pkg: "idemddb", run: "TestDoKeepsNoValueWhoseEncodingEndsTheGoroutine",
+	},
+	{
 		why:  "a value that no later call can decode is kept, so that finished work is answered with ErrCorrupt",
 		file: "internal/exactjson/json.go",
 		old:  `err := Unmarshal(result, decoded); err != nil`,
