@@ -59,12 +59,7 @@ func Do[T any](
 		return zero, e.Err
 	}
 
-	value, err := run(ctx, work, fn)
-
-	var result []byte
-	if err == nil {
-		result, work.omitted = exactjson.Marshal(value)
-	}
+	value, result, err := run(ctx, work, fn)
 
 	switch e = work.Settle(ctx, result, err); {
 	case e.BySelf:
@@ -78,21 +73,28 @@ func Do[T any](
 	}
 }
 
-// run runs fn. If fn panics or ends its goroutine, the key is released.
-func run[T any](ctx context.Context, work *Work, fn func(context.Context) (T, error)) (value T, err error) {
-	returned := false
+// run runs fn and encodes its value. If fn panics or ends its goroutine, the key is released. If a method of the value ends it, the work is
+// done, and the key is completed without a result. Otherwise the lease would be renewed for ever.
+func run[T any](ctx context.Context, work *Work, fn func(context.Context) (T, error)) (value T, result []byte, err error) {
+	cause, returned := errors.New("the work panicked or ended its goroutine"), false
 
 	defer func() {
 		if !returned {
-			work.Settle(ctx, nil, errors.New("the work panicked or ended its goroutine"))
+			work.Settle(ctx, nil, cause)
 		}
 	}()
 
-	value, err = fn(work.Context(ctx))
+	if value, err = fn(work.Context(ctx)); err == nil {
+		cause, work.omitted = nil, errNotEncoded
+		result, work.omitted = exactjson.Marshal(value)
+	}
+
 	returned = true
 
-	return value, err
+	return value, result, err
 }
+
+var errNotEncoded = fmt.Errorf("%w: a method of it ended the goroutine", exactjson.ErrEncode)
 
 // FromContext returns the claim whose work runs with this context, for its fencing token or to settle it from inside.
 func FromContext(ctx context.Context) (*Claim, bool) {

@@ -226,6 +226,34 @@ func TestDoKeepsNoValueThatCannotBeEncoded(t *testing.T) {
 	})
 }
 
+// exitingValue ends the goroutine that encodes it.
+type exitingValue struct{}
+
+func (exitingValue) MarshalJSON() ([]byte, error) { runtime.Goexit(); return nil, nil }
+
+// The work is done, so it must not run again; and a claim that nobody settles would be renewed for ever.
+func TestDoKeepsNoValueWhoseEncodingEndsTheGoroutine(t *testing.T) {
+	t.Parallel()
+	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
+		var wait sync.WaitGroup
+
+		wait.Go(func() {
+			_, _ = idemddb.Do(f.Context(), f.store, "k", opts, func(ctx context.Context) (exitingValue, error) {
+				return exitingValue{}, idemddb.Stage(ctx, items(counted("a")))
+			})
+		})
+		wait.Wait()
+
+		if it := recordOf(f.db, "k"); textOf(it, "st") != "COMPLETED" {
+			f.Errorf("the record is%s", show(it))
+		}
+
+		_, err := idemddb.Do(f.Context(), f.store, "k", &idemddb.ClaimOptions{NeedResult: true}, func(context.Context) (int, error) { return 1, nil })
+		is(f, err, idemddb.ErrResultOmitted)
+		happened(f, f.db, "a", 1)
+	})
+}
+
 func TestDoKeepsNoValueThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {

@@ -83,6 +83,7 @@ const defaultMaxBody = 1 << 20
 //	another request with the key is being worked on        409 with Retry-After, the rest of its lease
 //	the condition of a staged item was false               409, and the key is released; 422 if Effects.Refused says Permanent
 //	completed before, and Options.Results lost the answer  410
+//	a staged item that DynamoDB refuses otherwise          500, and the key is released: a missing permission or table, a wrong expression
 //	body over Options.MaxBody                              413
 //	key used for another request                           422; method, path, query, content type and body are compared
 //	key failed for good, attempts used up                  422

@@ -11,6 +11,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/httpanswer"
 	"github.com/idemddb/go-idemddb/internal/problem"
+	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
 // exchange is one request that is guarded, and its answer.
@@ -58,32 +59,41 @@ func (x *exchange) work(ctx context.Context) outcome {
 		return givenBack(outcome{name: OutcomeNoTime, err: errNoTime}, work.GiveBack(ctx))
 	}
 
-	if work.Takeover() {
-		logTakeover(ctx, x.logger(), x.key)
-	}
-
 	x.run(ctx, work)
 
-	var result []byte
+	result, isWhole := []byte(nil), true
 	if x.cause == nil {
-		result = x.result(ctx, work.Fits)
+		result, isWhole = x.answer.Encode(work.Fits)
 	}
 
-	return x.outcomeOf(work.Settle(ctx, result, x.cause))
+	o := x.outcomeOf(work.Settle(ctx, result, x.cause)) // before a log line: a logger that panics must not leave the key claimed
+
+	if !isWhole {
+		x.logger().LogAttrs(ctx, slog.LevelWarn, "the answer does not fit into its record; later requests get it without its body",
+			append(keyAttrs(x.key), slog.Int("bytes", x.answer.Size()))...)
+	}
+
+	return o
 }
 
 // outcomeOf returns the outcome of the request. If the handler settled its claim itself, the client gets its answer, whatever the answer
-// says.
+// says. If DynamoDB refused a staged item for anything but its condition, the program is wrong or lacks a permission, so the client cannot
+// mend it.
 func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 	if x.record = e.Record; e.BySelf {
 		return outcome{name: OutcomeCompleted}
 	}
 
-	return outcomeOf(e)
+	o := outcomeOf(e)
+	if effect, ok := errors.AsType[*idemddb.EffectError](o.err); ok && o.name == OutcomeFailed && effect.Code != transact.ConditionFailed {
+		o.err = &programError{o.err}
+	}
+
+	return o
 }
 
-// run runs the handler and reads its answer. If the handler panics or ends its goroutine, the key is released, so that the next request
-// need not wait for the end of its lease; then the panic goes on.
+// run runs the handler and reads its answer. If the handler or the logger panics or ends its goroutine, the key is released, so that the
+// next request need not wait for the end of its lease; then the panic goes on.
 func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	returned := false
 
@@ -95,6 +105,10 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 
 	handling, cancel := withTimeout(work.Context(ctx), x.opts.Timeout)
 	defer cancel()
+
+	if work.Takeover() {
+		logTakeover(ctx, x.logger(), x.key)
+	}
 
 	x.next.ServeHTTP(x.answer, x.r.WithContext(handling))
 	x.answer.Finish()
@@ -111,17 +125,6 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	}
 
 	returned = true
-}
-
-// result returns the answer as the record keeps it.
-func (x *exchange) result(ctx context.Context, fits func([]byte) bool) []byte {
-	result, isWhole := x.answer.Encode(fits)
-	if !isWhole {
-		x.logger().LogAttrs(ctx, slog.LevelWarn, "the answer does not fit into its record; later requests get it without its body",
-			append(keyAttrs(x.key), slog.Int("bytes", x.answer.Size()))...)
-	}
-
-	return result
 }
 
 // conclude sends the answer that the outcome asks for.

@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -127,6 +128,41 @@ func TestHTTPAPanicOfKeepReleasesTheKey(t *testing.T) {
 	w.opts.Keep = func(int) bool { panic("text") }
 	w.equal("the panic goes on", panicOf(func() { w.post("k", "{}") }), any("text"))
 	w.equal("state", w.recordState("k"), "INPROGRESS released")
+}
+
+// panickingLog is a handler of a Logger.
+type panickingLog struct{ slog.Handler }
+
+func (panickingLog) Handle(context.Context, slog.Record) error { panic("text") }
+
+// The server recovers, and on one without deadlines the claim would be renewed for ever.
+func TestHTTPAPanicOfTheLoggerLeavesNoKeyClaimed(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		body  string
+		since time.Duration // another worker died
+		state string
+	}{
+		"when the answer does not fit": {strings.Repeat("b", 500_000), 0, "COMPLETED"},
+		"at a takeover":                {"", time.Minute, "INPROGRESS released"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			webBubble(t, nil, func(w *web) {
+				w.work = func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, test.body) }
+				w.opts.Logger = slog.New(panickingLog{w.opts.Logger.Handler()})
+
+				if test.since > 0 {
+					w.elsewhere("k")
+					time.Sleep(test.since)
+				}
+
+				w.equal("the panic goes on", panicOf(func() { w.post("k", "{}") }), any("text"))
+				w.equal("state", w.recordState("k"), test.state)
+			})
+		})
+	}
 }
 
 func TestHTTPAClientThatLeavesCancelsNothing(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -184,6 +185,38 @@ func TestHTTPARefusedConditionIsAConflictOrFinal(t *testing.T) {
 				w.refused(got, test.status, test.problem)
 				w.equal("state", w.recordState("k"), test.state)
 				w.refused(w.post("k", "{}"), test.status, test.problem)
+			})
+		})
+	}
+}
+
+// No client can mend what is wrong with the request that writes the staged items.
+func TestHTTPAStagedItemThatDynamoDBRefusesForAnotherReasonIsTheServersMistake(t *testing.T) {
+	t.Parallel()
+
+	for name, change := range map[string]func(*types.Put){
+		"access is denied":   nil,
+		"no such table":      func(p *types.Put) { p.TableName = aws.String("missing") },
+		"a wrong expression": func(p *types.Put) { p.ConditionExpression = aws.String("attribute_not_exists(") },
+		"a wrong key":        func(p *types.Put) { p.Item["pk"] = &types.AttributeValueMemberN{Value: "1"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bothWebs(t, nil, func(w *web) {
+				w.work = func(rw http.ResponseWriter, r *http.Request) {
+					item := entry("p-1")
+					if change != nil {
+						change(item.Put)
+					} else {
+						w.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }, idemddbtest.AccessDenied))
+					}
+
+					w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{item}}), nil)
+					created(rw, r)
+				}
+
+				w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
+				w.logs("outcome=failed", "level=ERROR")
+				w.equal("state", w.recordState("k"), "INPROGRESS released")
 			})
 		})
 	}

@@ -155,9 +155,15 @@ func isMarshaledText(v reflect.Value) (isText, marshals bool) {
 		return false, false
 	}
 
+	if v.Kind() != reflect.Pointer && v.CanAddr() {
+		v = v.Addr() // encoding/json calls a method of the pointer, too, and prefers it
+	}
+
 	switch m := v.Interface().(type) {
 	case json.RawMessage:
 		return utf8.Valid(m), true
+	case *json.RawMessage:
+		return utf8.Valid(*m), true
 	case json.Marshaler:
 		text, err := m.MarshalJSON()
 		isReplaced, isBroken := escapes(text)

@@ -74,3 +74,23 @@ func TestNilPointersBesideU_FFFDAreText(t *testing.T) {
 		}
 	}
 }
+
+// text encodes itself by methods of its pointer, which encoding/json calls where the value has an address.
+type text struct{ raw string }
+
+func (x *text) MarshalJSON() ([]byte, error)       { return json.Marshal(x.raw) }             //nolint:wrapcheck // as it is
+func (x *text) UnmarshalJSON(encoded []byte) error { return json.Unmarshal(encoded, &x.raw) } //nolint:wrapcheck // as it is
+
+func TestTextThatAMethodOfThePointerEncodesIsDecodedAsItWasOrRefused(t *testing.T) {
+	t.Parallel()
+
+	for raw, want := range map[string]error{"caf\xe9": exactjson.ErrEncode, "caf\u00e9": nil} {
+		inField := struct{ Text text }{text{raw}}
+		_, inASlice := exactjson.Marshal([]text{{raw}})
+		_, inAField := exactjson.Marshal(&inField)
+
+		if !errors.Is(inASlice, want) || !errors.Is(inAField, want) {
+			t.Errorf("%q: got %v and %v, want %v", raw, inASlice, inAField, want)
+		}
+	}
+}

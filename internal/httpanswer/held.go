@@ -23,6 +23,7 @@ const (
 type Held struct {
 	w http.ResponseWriter // for informational answers
 
+	before http.Header // as what stands around the handler set them
 	header http.Header // the handler's to change
 	sent   http.Header // as they were when the status was written
 	status int         // 0 until then
@@ -36,7 +37,7 @@ func Hold(w http.ResponseWriter) *Held {
 		header = http.Header{}
 	}
 
-	return &Held{w: w, header: header}
+	return &Held{w: w, before: w.Header().Clone(), header: header}
 }
 
 // Header returns the headers that the handler may change.
@@ -92,7 +93,7 @@ func (a *Held) HasTrailers() bool {
 		}
 	}
 
-	return len(a.sent["Trailer"]) > 0
+	return len(a.sent["Trailer"]) > len(a.before["Trailer"])
 }
 
 // Send sends the answer to the client, as that of a request whose work has run now.

@@ -15,7 +15,7 @@ import (
 // Encode returns the answer as it is kept in the record. If it does not fit, it is stored without its body, then without headers but
 // Location.
 func (a *Held) Encode(fits func([]byte) bool) (result []byte, isWhole bool) {
-	whole := Stored{a.status, keptHeader(a.sent), a.body.Bytes()}
+	whole := Stored{a.status, keptHeader(a.sent, a.before), a.body.Bytes()}
 	whole.header.Set(replayedHeader, wholeReplay)
 
 	if result = whole.encode(); fits(result) {
@@ -40,15 +40,16 @@ var keptHeaders = []string{"Location", "Etag", "Last-Modified", "Link", "Cache-C
 
 const maxKeptHeader = 8 << 10 // bytes
 
-// keptHeader returns the headers that a replay has.
-func keptHeader(all http.Header) http.Header {
+// keptHeader returns the headers that a replay has. One that the handler left as it was before belongs to the first exchange alone: the
+// encoding of a compressor outside of the handler would be that of another client.
+func keptHeader(all, before http.Header) http.Header {
 	kept, size := http.Header{}, 0
 
 	for name, values := range all {
 		canonical := http.CanonicalHeaderKey(name)
 		isContent := strings.HasPrefix(canonical, "Content-") && canonical != "Content-Length"
 
-		if isContent || slices.Contains(keptHeaders, canonical) {
+		if (isContent || slices.Contains(keptHeaders, canonical)) && !slices.Equal(values, before[name]) {
 			values = slices.DeleteFunc(slices.Clone(values), isUnreadable)
 			kept[canonical] = append(kept[canonical], values...)
 

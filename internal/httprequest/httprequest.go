@@ -40,7 +40,7 @@ func Key(header http.Header) (string, *problem.Details) {
 func isForeign(c rune) bool { return c <= ' ' || c > '~' || c == ',' }
 
 // Read reads the whole body of a request and returns a copy of the request, with the same body for its handler, and a fingerprint of what it
-// asks for.
+// asks for. The body of a form that was parsed before has been read, so its values count instead.
 func Read(w http.ResponseWriter, r *http.Request, maxBody int64) (copied *http.Request, fingerprint string, refusal *problem.Details) {
 	var body []byte
 
@@ -57,6 +57,10 @@ func Read(w http.ResponseWriter, r *http.Request, maxBody int64) (copied *http.R
 
 	if len(body) > 0 {
 		copied.Body = io.NopCloser(bytes.NewReader(body))
+	}
+
+	if len(body) == 0 {
+		body = []byte(r.PostForm.Encode())
 	}
 
 	return copied, fingerprintOf(r, body), nil

@@ -87,6 +87,13 @@ var httpMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestHTTPReplaysStatusBody",
 	},
 	{
+		why:  "a replay has the encoding that a compressor chose for the first client",
+		file: "internal/httpanswer/stored.go",
+		old:  ` && !slices.Equal(values, before[name])`,
+		new:  ``,
+		pkg:  "lambdawrap", run: "TestHTTPReplaysNoHeaderOfTheMiddlewareAroundAnEarlierExchange",
+	},
+	{
 		why:  "headers of any size are kept",
 		file: "internal/httpanswer/stored.go",
 		old:  `if size > maxKeptHeader {`,
@@ -143,6 +150,13 @@ var httpMutants = []mutant{
 		old:  `case o.name == OutcomeFailed && !o.unknown:`,
 		new:  `case o.name == OutcomeFailed:`,
 		pkg:  "lambdawrap", run: "TestHTTPARefusedConditionWhoseSettlementIsNotKnown",
+	},
+	{
+		why:  "a missing permission is answered as a false condition",
+		file: "lambdawrap/http_exchange.go",
+		old:  ` && effect.Code != transact.ConditionFailed`,
+		new:  ` && effect == nil`,
+		pkg:  "lambdawrap", run: "TestHTTPAStagedItemThatDynamoDBRefusesForAnotherReason",
 	},
 	{
 		why:  "a client comes back before the lease is over",

@@ -126,11 +126,26 @@ var unchangedResultMutants = []mutant{
 		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
 	},
 	{
+		why:  "text that a method of the pointer encodes is replayed as another one",
+		file: "internal/exactjson/json.go",
+		old:  `v.Kind() != reflect.Pointer && v.CanAddr()`,
+		new:  `v.Kind() != reflect.Pointer && !v.IsValid()`,
+		pkg:  "internal/exactjson", run: "TestTextThatAMethodOfThePointerEncodes",
+	},
+	{
 		why:  "a value whose encoding panics leaves its finished work without a record",
 		file: "internal/exactjson/json.go",
 		old:  `defer panicerror.Catch("it", &err)`,
 		new:  `defer func() {}()`,
 		pkg:  "idemddb", run: "TestWhatJSONCannotCarryIsNotKept",
+	},
+	{
+		why:  "a value whose encoding ends its goroutine leaves its finished work without a record",
+		file: "idemddb/do.go",
+		old:  `		cause, work.omitted = nil, errNotEncoded
+`,
+		new: ``,
+		pkg: "idemddb", run: "TestDoKeepsNoValueWhoseEncodingEndsTheGoroutine",
 	},
 	{
 		why:  "a value that no later call can decode is kept, so that finished work is answered with ErrCorrupt",
