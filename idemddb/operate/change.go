@@ -127,7 +127,11 @@ func (r *Records) forget(ctx context.Context, seen View, change Change, conditio
 		return err
 	}
 
-	out, err := r.api.DeleteItem(ctx, r.deleteInput(now.stored, condition))
+	// A worker may have written between two tries of the stamp. So what is deleted must be what was shown, apart from the stamp.
+	stamped := maps.Clone(seen.stored)
+	stamped[record.Operator] = now.stored[record.Operator]
+
+	out, err := r.api.DeleteItem(ctx, r.deleteInput(stamped, condition))
 
 	refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
 

@@ -422,6 +422,40 @@ func TestForgetDoesNotDeleteAMessageThatItHasNotSeen(t *testing.T) {
 	}
 }
 
+// The answer to the first write of Forget is lost, and the worker completes before the SDK sends the write again. The second try is
+// refused with the completed record, which has the operator's stamp and was never shown.
+func TestForgetDoesNotDeleteWhatAWorkerWroteBetweenTwoTries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // in the bubble the pauses of the SDK take no time
+		db, d, records := newDeskOfSDK(t)
+		worker := d.claim("p-1")
+		seen := d.look("p-1")
+		tries := 0
+
+		db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if tries++; tries == 1 {
+				return idemddbtest.LostReply
+			}
+
+			db.Intercept(nil)
+
+			if err := worker.Complete(t.Context(), nil); err != nil {
+				t.Errorf("the worker completes before the second %s: %v", r.Operation, err)
+			}
+
+			return idemddbtest.None
+		})
+
+		if err := records.Forget(t.Context(), seen, "anna", "its worker hangs"); !errors.Is(err, operate.ErrChanged) {
+			t.Errorf("got %v", err)
+		}
+
+		if v := d.lookOrNone("p-1"); v.Status != operate.Completed {
+			t.Errorf("after it: %+v", v)
+		}
+	})
+}
+
 // The SDK sends a request again whose answer was lost. The change is made once, and its own second try is not taken for another operator.
 func TestAChangeWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
