@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
@@ -202,4 +204,28 @@ func TestAPanicIsNoAnswer(t *testing.T) {
 			events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Unsent, idemddb.Claimed, idemddb.Completed, idemddb.Replayed)
 		})
 	}
+}
+
+// The other messages of the record are sent.
+func TestAnErrorOfASenderThatCannotBeReadLeavesItsMessage(t *testing.T) {
+	t.Parallel()
+
+	answers := []error{(*nilError)(nil), nil}
+	s, db, events := observed(t, sendingBy(func([]idemddb.StoredMessage) []error { return answers }))
+
+	err := claim(t, s, "k").CompleteWith(t.Context(), nil, idemddb.Effects{Messages: []idemddb.Message{
+		{To: "bank", Body: "left"}, {To: "bank", Body: "sent"},
+	}})
+	is(t, err, idemddb.ErrUnsent)
+
+	if !strings.Contains(err.Error(), "an error of the sender panicked: ") {
+		t.Errorf("got %v", err)
+	}
+
+	left, _ := recordOf(db, "k")["outbox"].(*types.AttributeValueMemberL)
+	if left == nil || len(left.Value) != 1 {
+		t.Errorf("the record is%s", show(recordOf(db, "k")))
+	}
+
+	events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Unsent)
 }

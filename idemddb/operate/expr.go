@@ -22,7 +22,7 @@ import (
 // The exception is the sending of some messages while others are left in the outbox. A change by an older View is made then: each
 // message that has left the outbox since was sent or is parked.
 //
-// A late request of an operator's change is refused for the same reason: the change itself has set op.
+// A late request of an operator's change is refused, because the change itself has set op.
 var fencedNames = []string{
 	record.Version, record.State, record.Token, record.Fence, record.Lease, record.Attempts, record.Tx, record.Due, record.Ends,
 	record.Operator,

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -363,6 +364,9 @@ func TestSendersThatMisbehave(t *testing.T) {
 		"panics":           {func(context.Context, []idemddb.StoredMessage) []error { panic("boom") }, "the sender panicked: boom"},
 		"too few answers":  {func(context.Context, []idemddb.StoredMessage) []error { return nil }, "gave 0 answers for 2 messages"},
 		"too many answers": {func(context.Context, []idemddb.StoredMessage) []error { return make([]error, 3) }, "gave 3 answers for 2 messages"},
+		"an error that cannot be read": {func(context.Context, []idemddb.StoredMessage) []error {
+			return slices.Repeat([]error{(*smithy.OperationError)(nil)}, 2)
+		}, "an error of the sender panicked: "},
 		"hangs": {func(ctx context.Context, ms []idemddb.StoredMessage) []error {
 			<-ctx.Done()
 
