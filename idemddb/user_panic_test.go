@@ -229,3 +229,26 @@ func TestAnErrorOfASenderThatCannotBeReadLeavesItsMessage(t *testing.T) {
 
 	events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Unsent)
 }
+
+// After such an error of Put the key is completed without its result, as after any other, and one of Get fails the replay.
+func TestAnErrorOfResultsThatCannotBeReadIsAnErrorAsAnyOther(t *testing.T) {
+	t.Parallel()
+
+	kept := &shelf{OnPut: func(context.Context) error { return (*nilError)(nil) }}
+	s, db, _ := observed(t, &idemddb.Options{Results: kept})
+
+	err := claim(t, s, "put").Complete(t.Context(), large("a"))
+	is(t, err, idemddb.ErrTooLarge)
+
+	if it := recordOf(db, "put"); textOf(it, "st") != "COMPLETED" || !strings.Contains(err.Error(), "Options.Results: it panicked: ") {
+		t.Errorf("got %v, and the record is%s", err, show(it))
+	}
+
+	kept.OnPut, kept.OnGet = nil, func() error { return (*nilError)(nil) }
+
+	must(t, claim(t, s, "get").Complete(t.Context(), large("a")))
+
+	if _, rec, err := s.Claim(t.Context(), "get", nil); rec != nil || err == nil || !strings.Contains(err.Error(), "Options.Results: it panicked: ") {
+		t.Errorf("got %+v, %v, want an error", rec, err)
+	}
+}
