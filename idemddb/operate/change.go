@@ -82,7 +82,7 @@ func (r *Records) Reopen(ctx context.Context, seen View, by, why string) error {
 }
 
 // Send sends the messages of a completed record that are not sent, also those that are parked, under the same ids. The store must have
-// their senders. The error joins those of the messages that are left.
+// their senders. The error joins those of the messages that are left. None is parked by it: the sweep goes on with what it would have sent.
 //
 // Errors: ErrChanged; ErrNotAllowed if the record has no such messages.
 func (r *Records) Send(ctx context.Context, seen View, by, why string) (idemddb.Delivery, error) {

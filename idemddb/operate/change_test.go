@@ -3,6 +3,8 @@ package operate_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -394,6 +396,48 @@ func TestUnsentMessagesAreSentOrLostOnPurpose(t *testing.T) {
 
 		if v := d.lookOrNone("p-2"); v.Status != "" {
 			t.Errorf("still there: %+v", v)
+		}
+	})
+}
+
+// noQueue is the answer at an address where there is no queue.
+type noQueue struct{}
+
+func (noQueue) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+	return slices.Repeat([]error{fmt.Errorf("%w: there is no such queue", idemddb.ErrUnsendable)}, len(ms))
+}
+
+// The operator may have mistyped the address, so the sweep goes on with what it would have sent. What was parked stays parked.
+func TestAWrongAddressOfAnOperatorParksNothing(t *testing.T) {
+	onEachEngine(t, idemddb.Options{}, func(d *desk) {
+		t := d.t
+		opts := idemddb.Options{Now: d.clock.Now, Senders: map[string]idemddb.Sender{"receipts": noQueue{}}}
+
+		mistyped, err := idemddb.New(d.client, d.table, "payments", &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		records, err := operate.New(mistyped, d.client)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, key := range []string{"unsent", "parked"} {
+			d.announce(key)
+
+			if key == "parked" {
+				_, _ = mistyped.SendStored(t.Context(), d.stored(key), false) // a sweep parks it
+			}
+
+			done, err := records.Send(t.Context(), d.look(key), "anna", "the queue is back")
+			if !errors.Is(err, idemddb.ErrUnsendable) || done.Sent != 0 || done.Left+done.Parked != 1 {
+				t.Errorf("%s: got %+v, %v", key, done, err)
+			}
+
+			if v := d.look(key); len(v.Messages) != 1 || v.Messages[0].Parked != (key == "parked") {
+				t.Errorf("%s: after it: %+v", key, v.Messages)
+			}
 		}
 	})
 }
