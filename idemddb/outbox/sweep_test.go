@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -404,6 +405,40 @@ type sendFunc func(ctx context.Context, ms []idemddb.StoredMessage) []error
 
 func (f sendFunc) Send(ctx context.Context, _ string, ms []idemddb.StoredMessage) []error {
 	return f(ctx, ms)
+}
+
+// A Sender may add attributes, such as a trace, to the message that it got. What is left is written again as the handler gave it.
+func TestASenderDoesNotChangeWhatIsLeft(t *testing.T) {
+	t.Parallel()
+
+	a := newAccount(t)
+	s := a.store("payments", "", true)
+	attributes := map[string]string{"currency": "EUR"}
+	tries := 0
+
+	a.answer = func(m idemddb.StoredMessage) error {
+		if !maps.Equal(m.Attributes, attributes) {
+			t.Errorf("%s has the attributes %v", m.Body, m.Attributes)
+		}
+
+		if m.Attributes[fmt.Sprint("try-", tries)] = "x"; m.Body == "left" && tries == 0 {
+			tries++
+
+			return errors.New("down")
+		}
+
+		return nil
+	}
+
+	if _, err := s.Commit(t.Context(), "k", nil, nil, idemddb.Effects{Messages: []idemddb.Message{
+		{To: "bank", Body: "sent", Attributes: attributes}, {To: "bank", Body: "left", Attributes: attributes},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+
+	a.Advance(2 * time.Minute)
+	a.sweep(s)
+	a.arrived("left")
 }
 
 // A target that hangs takes its time once; the messages to others go on.
