@@ -479,6 +479,46 @@ func TestATargetThatHangsDoesNotHoldUpTheSweep(t *testing.T) {
 	})
 }
 
+// A message that uses up the time of its target keeps back others of one sweep, and not the same ones of every sweep.
+func TestAMessageThatHangsDoesNotKeepBackTheSameOthersForEver(t *testing.T) {
+	t.Parallel()
+	eachSweep(t, func(a *account, index string) {
+		a.commit("payments", "hangs", "hangs") // the oldest of its query, and the first of a scan
+
+		for i := range 64 {
+			a.commit("payments", fmt.Sprint("p-", i), fmt.Sprint("m", i))
+		}
+
+		s, err := idemddb.New(a.DB, "records", "payments", &idemddb.Options{
+			Now: a.Now, UnsentIndex: index, Senders: map[string]idemddb.Sender{
+				"bank": sendFunc(func(ctx context.Context, ms []idemddb.StoredMessage) []error {
+					if ms[0].Body == "hangs" {
+						<-ctx.Done()
+
+						return []error{ctx.Err()}
+					}
+
+					return a.Send(ctx, "bank", ms)
+				}),
+			},
+		})
+		if err != nil {
+			a.Fatal(err)
+		}
+
+		for range 50 {
+			a.Advance(time.Minute)
+			time.Sleep(time.Minute) // the target is asked again
+
+			_, _ = outbox.Sweep(a.Context(), s, a)
+		}
+
+		for i := range 64 {
+			a.arrived(fmt.Sprint("m", i))
+		}
+	})
+}
+
 func TestTwoSweepsAtOnceSendUnderOneId(t *testing.T) {
 	t.Parallel()
 	eachSweep(t, func(a *account, index string) {

@@ -219,6 +219,13 @@ var effectMutants = []mutant{
 		pkg:  "idemddb/outbox", run: "TestATargetThatHangsDoesNotHoldUpTheSweep",
 	},
 	{
+		why:  "a message that hangs keeps back the same others in each sweep",
+		file: "idemddb/outbox/sweep.go",
+		old:  `shuffle(page)`,
+		new:  ``,
+		pkg:  "idemddb/outbox", run: "TestAMessageThatHangsDoesNotKeepBackTheSameOthersForEver",
+	},
+	{
 		why:  "the record is deleted as soon as its messages are sent",
 		file: "idemddb/deliver.go",
 		old:  `record.Number(max(d.Record.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))`,
