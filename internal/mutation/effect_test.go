@@ -190,6 +190,13 @@ var effectMutants = []mutant{
 		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_an_operator_sends",
 	},
 	{
+		why:  "a wrong address of an operator parks what the sweep would send",
+		file: "idemddb/internal/delivery/sending.go",
+		old:  `(s.Operator || !panicerror`,
+		new:  `(false || !panicerror`,
+		pkg:  "idemddb/operate", run: "TestAWrongAddressOfAnOperatorParksNothing/in_memory",
+	},
+	{
 		why:  "what was parked before is lost with the next removal",
 		file: "idemddb/internal/delivery/sending.go",
 		old: `default:
@@ -210,6 +217,13 @@ var effectMutants = []mutant{
 		old:  `t.hanging.Store(target, time.Now().Add(targetPause))`,
 		new:  ``,
 		pkg:  "idemddb/outbox", run: "TestATargetThatHangsDoesNotHoldUpTheSweep",
+	},
+	{
+		why:  "a message that hangs keeps back the same others in each sweep",
+		file: "idemddb/outbox/sweep.go",
+		old:  `shuffle(page)`,
+		new:  ``,
+		pkg:  "idemddb/outbox", run: "TestAMessageThatHangsDoesNotKeepBackTheSameOthersForEver",
 	},
 	{
 		why:  "the record is deleted as soon as its messages are sent",
