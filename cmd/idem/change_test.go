@@ -52,6 +52,25 @@ func TestAKeyThatIsGivenTwiceIsChangedOnce(t *testing.T) {
 	})
 }
 
+// What package operate would not keep is refused before the question, so that nobody must look again whether the record was changed.
+func TestAReasonThatIsTooLongIsRefusedBeforeTheChange(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		n.announce("p-9")
+
+		n.idem("send", "p-9", "--why", strings.Repeat("x", 201), "--yes")
+		n.expect(exitError, "--why: must have at most 200 bytes, has 201")
+		n.idem("forget", "p-9", "--lose-messages", "--why", "x", "--by", strings.Repeat("x", 65), "--yes")
+		n.expect(exitError, "--by: must have at most 64 bytes, has 65")
+
+		if text := n.shown(); strings.Contains(text, "perhaps changed") || strings.Contains(text, "0 sent") {
+			n.t.Errorf("a change was tried:\n%s", text)
+		}
+
+		n.idem("forget", "p-9", "--lose-messages", "--why", strings.Repeat("x", 200), "--by", strings.Repeat("x", 64), "--yes")
+		n.expect(exitDone, "payments#p-9: deleted")
+	})
+}
+
 // unsendable refuses every message for good, so that it is parked.
 type unsendable struct{}
 
