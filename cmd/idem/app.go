@@ -25,7 +25,7 @@ import (
 const (
 	exitDone    = 0
 	exitNothing = 1 // nothing was found
-	exitRefused = 2 // nothing was changed: the record has changed meanwhile, does not allow it, or the operator said no; check: a fault
+	exitRefused = 2 // at least one record was not changed: it has changed meanwhile, does not allow it, or the operator said no; check: a fault
 	exitError   = 3 // wrong arguments, or no answer of AWS: what was to be changed is perhaps changed, so look again
 )
 
@@ -86,7 +86,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return exitCode(err)
 }
 
-// exitCode returns the code that the program ends with after an error. A script reads from it whether a record was changed.
+// exitCode returns the code that the program ends with after an error. A script reads from it whether each record was changed.
 func exitCode(err error) int {
 	code, ok := errors.AsType[*codeError](err)
 
@@ -107,7 +107,8 @@ const long = `Idem shows, lists and changes the records of go-idemddb: keys that
 A change is made only if the record is still as it was shown. It asks first; --yes answers, --dry-run only shows. Who changed a record, when and
 why stays in the record.
 
-Exit codes: 0 done; 1 nothing found; 2 refused, nothing changed (or check has found a fault); 3 wrong arguments or an error of AWS.`
+Exit codes: 0 done; 1 nothing found; 2 at least one record was refused and not changed (or check has found a fault); 3 wrong
+arguments or an error of AWS.`
 
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{

@@ -53,6 +53,12 @@ func (c *change) sample(d *desk, all []found) {
 	}
 }
 
+// The bounds of --by and --why, in bytes, are those of package operate. Its error would come after the question, as one of an unknown outcome.
+const (
+	maxBy  = 64
+	maxWhy = 200
+)
+
 // ask asks for the reason and for a yes.
 func (c *change) ask(count int) error {
 	a := c.app
@@ -64,8 +70,13 @@ func (c *change) ask(count int) error {
 		c.why = strings.TrimSpace(readLine(in))
 	}
 
-	if c.why == "" {
+	switch {
+	case c.why == "":
 		return errors.New("--why: must not be empty; it is kept in the record for the next operator")
+	case len(c.why) > maxWhy:
+		return fmt.Errorf("--why: must have at most %d bytes, has %d", maxWhy, len(c.why))
+	case len(c.by) > maxBy:
+		return fmt.Errorf("--by: must have at most %d bytes, has %d", maxBy, len(c.by))
 	}
 
 	subject := "it"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -207,10 +208,11 @@ func (c *change) preview(ctx context.Context, d *desk, keys []string) ([]found, 
 		return nil, err
 	}
 
-	if err := c.unambiguous(all); err != nil {
+	if err := c.unambiguous(keys, all); err != nil {
 		return nil, err
 	}
 
+	all = once(all)
 	c.sample(d, all)
 
 	return all, c.judgeClock(d)
@@ -259,17 +261,28 @@ func (c *change) findAll(ctx context.Context, d *desk) ([]found, error) {
 	return all, nil
 }
 
-// unambiguous refuses a key that can be read in two ways.
-func (c *change) unambiguous(all []found) error {
-	for i, f := range all {
-		if i > 0 && f.By != all[0].By && !c.everything && c.finder.message == "" && c.finder.hash == "" && c.finder.request == "" {
-			for _, f := range all {
-				c.app.sayf("  %s: %s", shorten(f.Key, maxShown), f.By)
-			}
-
-			return &codeError{exitRefused, errors.New("the key can be read in several ways, and more than one has a record: give it as the table has it, with --exact")}
-		}
+// unambiguous refuses a key that can be read in two ways. Each key that was typed has a record, so one that has two makes more records
+// than keys.
+func (c *change) unambiguous(keys []string, all []found) error {
+	if len(keys) == 0 || len(all) == len(keys) {
+		return nil
 	}
 
-	return nil
+	for _, f := range all {
+		c.app.sayf("  %s: %s", shorten(f.Key, maxShown), f.By)
+	}
+
+	return &codeError{exitRefused, errors.New("the key can be read in several ways, and more than one has a record: give it as the table has it, with --exact")}
+}
+
+// once leaves out a record that was found before, because its second change would be refused for the first.
+func once(all []found) []found {
+	seen := map[string]bool{}
+
+	return slices.DeleteFunc(all, func(f found) bool {
+		before := seen[f.Key]
+		seen[f.Key] = true
+
+		return before
+	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +22,52 @@ func TestSendAllSendsWhatIsParked(t *testing.T) {
 
 		n.idem("send", "--all", "--why", "the queue is back", "--yes", "--target", "captured="+n.aws.endpoint+"/111122223333/captured")
 		n.expect(exitDone, "payments#p-8: 1 sent", "payments#p-9: 1 sent")
+	})
+}
+
+// Each key may be read in another way than the others, as long as it is the only way in which it has a record.
+func TestSeveralKeysAreChangedInTheSpellingThatEachHas(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		n.fail("p-9", "one")
+		n.fail("#123", "two")
+
+		n.idem("reopen", "p-9", "123", "--why", "mended", "--yes")
+		n.expect(exitDone, "payments#p-9: open", "payments##123: open")
+	})
+}
+
+// The second change of a record would be refused because of the first, as if somebody else had made it.
+func TestAKeyThatIsGivenTwiceIsChangedOnce(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		n.fail("p-9", "one")
+
+		n.idem("reopen", "p-9", `"p-9"`, "--why", "mended", "--yes")
+		n.expect(exitDone, "payments#p-9: open")
+
+		n.fail("p-8", "two")
+
+		message := `{"messageId":"1","eventSource":"aws:sqs","body":"{\"paymentId\":\"p-8\"}"}`
+		n.enter(strings.NewReader(`{"Records":[`+message+","+message+"]}"), "reopen", "--message", "-", "--path", "paymentId", "--why", "mended", "--yes")
+		n.expect(exitDone, "payments#p-8: open")
+	})
+}
+
+// What package operate would not keep is refused before the question, so that nobody must look again whether the record was changed.
+func TestAReasonThatIsTooLongIsRefusedBeforeTheChange(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		n.announce("p-9")
+
+		n.idem("send", "p-9", "--why", strings.Repeat("x", 201), "--yes")
+		n.expect(exitError, "--why: must have at most 200 bytes, has 201")
+		n.idem("forget", "p-9", "--lose-messages", "--why", "x", "--by", strings.Repeat("x", 65), "--yes")
+		n.expect(exitError, "--by: must have at most 64 bytes, has 65")
+
+		if text := n.shown(); strings.Contains(text, "perhaps changed") || strings.Contains(text, "0 sent") {
+			n.t.Errorf("a change was tried:\n%s", text)
+		}
+
+		n.idem("forget", "p-9", "--lose-messages", "--why", strings.Repeat("x", 200), "--by", strings.Repeat("x", 64), "--yes")
+		n.expect(exitDone, "payments#p-9: deleted")
 	})
 }
 

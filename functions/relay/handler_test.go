@@ -136,7 +136,7 @@ func TestHandleKeepsTimeForTheLogWhileATargetHangs(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		time.Sleep(2 * time.Minute)
+		<-time.After(2 * time.Minute)
 
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
 		defer cancel()
@@ -144,7 +144,7 @@ func TestHandleKeepsTimeForTheLogWhileATargetHangs(t *testing.T) {
 		r := &relay{
 			sweep: func(ctx context.Context) (outbox.Report, error) {
 				end, _ := ctx.Deadline()
-				time.Sleep(time.Until(end) - time.Millisecond)
+				<-time.After(time.Until(end) - time.Millisecond)
 
 				return outbox.Sweep(ctx, store, db)
 			},

@@ -76,8 +76,8 @@ var toolMutants = []mutant{
 	{
 		why:  "a key that can be read in two ways is changed",
 		file: "cmd/idem/change.go",
-		old:  `if i > 0 && f.By != all[0].By`,
-		new:  `if i < 0 && f.By != all[0].By`,
+		old:  `if len(keys) == 0 || len(all) == len(keys) {`,
+		new:  `if len(keys) == 0 || len(all) >= len(keys) {`,
 		pkg:  tool, run: "TestAnAmbiguousKeyIsNotChanged/in_memory",
 	},
 	{
