@@ -48,6 +48,10 @@ var (
 
 // work begins the work of the key, runs the handler and settles the work with its answer.
 func (x *exchange) work(ctx context.Context) outcome {
+	if ctx.Err() != nil { // DynamoDB would not be asked, so it is not what did not answer
+		return outcome{name: OutcomeNoTime, err: errNoTime}
+	}
+
 	work, ending := x.store.Begin(ctx, x.key, &x.with)
 
 	switch {
