@@ -153,23 +153,24 @@ func checkFunc[Out any](hasKey bool) error {
 // begin finds the key of an invocation, and refuses one that has no time or no key.
 func (f *function[In, Out]) begin(ctx context.Context, in In) (*invocation, *message, error) {
 	v, err := f.newInvocation(ctx, nil)
-	if err == nil && !v.starts.HasTime() {
-		err = errNoTime
-	}
-
 	if err != nil {
 		return nil, nil, err
 	}
 
 	m := &message{id: slog.String("requestId", requestID(ctx))}
 
-	return v, m, f.findKey(m, func() (key string, err error) {
+	err = f.findKey(m, func() (key string, err error) {
 		if key, err = f.opts.Key(ctx, in); err == nil && key != "" && f.opts.Fingerprint != nil {
 			m.fingerprint, err = f.opts.Fingerprint(ctx, in)
 		}
 
 		return key, err
 	})
+	if err == nil && !v.starts.HasTime() { // the key function may have taken long
+		err = errNoTime
+	}
+
+	return v, m, err
 }
 
 // mayBegin gives the claim back if it has left too little time for the handler.
