@@ -126,6 +126,9 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 		x.cause = &statusError{status}
 	case errStage != nil && status < http.StatusBadRequest: // an answer of 400 or above already says that the request failed
 		x.cause = &programError{errStage}
+	case errStage != nil: // half of what belongs together must not be written with an answer that says no
+		idemddb.Unstage(handling)
+		_ = idemddb.Stage(handling, idemddb.Effects{})
 	}
 
 	returned = true
