@@ -99,7 +99,9 @@ type function[In, Out any] struct {
 
 // call answers one invocation, by running the handler or from the record of its key, and counts it.
 func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error) {
-	defer func() { countInvocation(ctx, err) }()
+	var ofHandler error
+
+	defer func() { countInvocation(ctx, err, ofHandler) }()
 
 	v, m, err := f.begin(ctx, in)
 	if err != nil {
@@ -117,18 +119,23 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 		ctx, cancel := withTimeout(ctx, f.opts.Timeout)
 		defer cancel()
 
-		return f.handler(ctx, in)
+		out, ofHandler = f.handler(ctx, in)
+
+		return out, ofHandler
 	})
 }
 
-// countInvocation counts an invocation of Func as one message.
-func countInvocation(ctx context.Context, err error) {
+// countInvocation counts an invocation of Func as one message. The error of the handler says nothing about the key of the invocation: it may
+// be one of another key, by a Do inside of the handler.
+func countInvocation(ctx context.Context, err, ofHandler error) {
 	name := OutcomeCompleted
 
 	switch {
 	case err == nil:
 	case isPermanent(err):
 		name = OutcomePermanent
+	case ofHandler != nil:
+		name = OutcomeFailed
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
 		name = OutcomeNoKey
 	default:

@@ -85,7 +85,7 @@ func (x *exchange) work(ctx context.Context) outcome {
 // mend it.
 func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 	if x.record = e.Record; e.BySelf {
-		return outcome{name: OutcomeCompleted}
+		return outcome{name: outcomes[e.Kind]}
 	}
 
 	o := outcomeOf(e)
@@ -144,7 +144,8 @@ func (x *exchange) conclude(ctx context.Context, o outcome) {
 		x.report(ctx, o)
 	}
 
-	countMessage(ctx, o.name, o.err != nil && !o.done && x.record == nil)
+	isDone := o.done || x.record != nil || o.err == nil && o.name == OutcomeCompleted // not if the handler released its claim itself
+	countMessage(ctx, o.name, !isDone)
 
 	switch {
 	case x.record != nil:
