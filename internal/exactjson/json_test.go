@@ -3,6 +3,8 @@ package exactjson_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -92,5 +94,23 @@ func TestTextThatAMethodOfThePointerEncodesIsDecodedAsItWasOrRefused(t *testing.
 		if !errors.Is(inASlice, want) || !errors.Is(inAField, want) {
 			t.Errorf("%q: got %v and %v, want %v", raw, inASlice, inAField, want)
 		}
+	}
+}
+
+// stream is a stream that encodes itself.
+type stream struct{ io.Reader }
+
+func (stream) MarshalJSON() ([]byte, error) { return []byte(`{}`), nil }
+
+// Without its content, it would be decoded as an empty value.
+func TestAStreamIsRefusedUnlessItEncodesItself(t *testing.T) {
+	t.Parallel()
+
+	if encoded, err := exactjson.Marshal[any](strings.NewReader("content")); !errors.Is(err, exactjson.ErrEncode) {
+		t.Errorf("got %s, %v, want ErrEncode", encoded, err)
+	}
+
+	if _, err := exactjson.Marshal[any](stream{}); err != nil {
+		t.Errorf("got %v", err)
 	}
 }
