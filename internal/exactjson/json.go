@@ -27,8 +27,8 @@ var (
 	errStream = errors.New("it is a stream, whose content JSON does not carry")
 )
 
-// Marshal returns a value as JSON, or ErrEncode if it has text that is not UTF-8, if it is an io.Reader, or if it cannot be encoded or Unmarshal cannot decode it as
-// a T. A panic of the value's own methods is such an error, too: the work whose result the value is was done.
+// Marshal returns a value as JSON, or ErrEncode if it has text that is not UTF-8, if it is an io.Reader, or if it cannot be encoded or
+// Unmarshal cannot decode it as a T. A panic of the value's own methods is such an error, too: the work whose result the value is was done.
 func Marshal[T any](value T) ([]byte, error) {
 	result, err := encode(value, new(T))
 	if err != nil {
