@@ -80,8 +80,8 @@ func TestNilPointersBesideU_FFFDAreText(t *testing.T) {
 // text encodes itself by methods of its pointer, which encoding/json calls where the value has an address.
 type text struct{ raw string }
 
-func (x *text) MarshalJSON() ([]byte, error)       { return json.Marshal(x.raw) }             //nolint:wrapcheck // as it is
-func (x *text) UnmarshalJSON(encoded []byte) error { return json.Unmarshal(encoded, &x.raw) } //nolint:wrapcheck // as it is
+func (x *text) MarshalJSON() ([]byte, error)       { return json.Marshal(x.raw) }
+func (x *text) UnmarshalJSON(encoded []byte) error { return json.Unmarshal(encoded, &x.raw) }
 
 func TestTextThatAMethodOfThePointerEncodesIsDecodedAsItWasOrRefused(t *testing.T) {
 	t.Parallel()
