@@ -19,7 +19,7 @@ import (
 // Errors: ErrFenced, with nothing written (the key was taken over, settled or deleted); *EffectError (the condition of an item was false:
 // nothing was written, and the claim is still held); ErrUncommitted (perhaps written, perhaps not: the record decides; do not acknowledge
 // the message); ErrTooLarge (committed without the result); ErrNotStaged (an error of [Stage] was ignored) and ErrBadEffects, with nothing
-// sent.
+// sent. Work that ignores ErrBadEffects and returns no error is not completed by its wrapper: that is ErrNotStaged.
 func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) error {
 	c.mustExist()
 

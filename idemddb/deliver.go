@@ -29,9 +29,9 @@ type Delivery struct {
 }
 
 // SendStored sends the messages of a record that was read from the table, and removes them from the record. With parked, it also sends
-// messages that are parked or unsent for too long; a parked message that cannot be sent stays parked. It is for outbox.Sweep and operators;
-// two senders at a time do no harm, because the ids stay the same. An error means that messages are left, or that their removal was not
-// written.
+// messages that are parked or unsent for too long, and parks none: what cannot be sent stays as it is. It is for outbox.Sweep and
+// operators; two senders at a time do no harm, because the ids stay the same. An error means that messages are left, or that their removal
+// was not written.
 func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (Delivery, error) {
 	s.mustExist()
 

@@ -88,6 +88,7 @@ func (s *Store) sendTo(ctx context.Context, target, tx string, stored []record.M
 	messages := make([]StoredMessage, len(stored))
 	for i, m := range stored {
 		messages[i] = StoredMessage{ID: m.ID(tx), Message: Message(m.Content)}
+		messages[i].Attributes = maps.Clone(m.Attributes) // the Sender may write into them, and what is left is stored again
 	}
 
 	return sender.Send(ctx, target, messages)

@@ -102,7 +102,7 @@ func (s *Store) put(ctx context.Context, name string, result []byte, lease time.
 
 	defer panicerror.Catch(theResults, &err)
 
-	if err := s.opts.Results.Put(ctx, name, result); err != nil {
+	if err := panicerror.Readable(s.opts.Results.Put(ctx, name, result)); err != nil {
 		return fmt.Errorf("Options.Results: put %q: %w", name, err)
 	}
 
@@ -147,7 +147,7 @@ func (s *Store) get(ctx context.Context, name string) (b []byte, err error) {
 
 	defer panicerror.Catch(theResults, &err)
 
-	if b, err = s.opts.Results.Get(ctx, name); err != nil {
+	if b, err = s.opts.Results.Get(ctx, name); panicerror.Readable(err) != nil {
 		return nil, fmt.Errorf("Options.Results: get %q: %w", name, err)
 	}
 

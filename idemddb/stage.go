@@ -32,7 +32,7 @@ func Unstage(ctx context.Context) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 
-		s.effects, s.staged, s.failed = Effects{}, false, nil
+		s.effects, s.staged, s.failed, s.bad = Effects{}, false, nil, nil
 	}
 }
 
@@ -47,6 +47,7 @@ type staging struct {
 	closed  bool // Stage is refused: the claim was settled, or its handler did not return in time
 	effects Effects
 	failed  error    // ErrNotStaged with the first error of Stage: the work must not count as done without what was refused
+	bad     error    // ErrNotStaged with the error of the last CompleteWith, if its effects were bad
 	sent    *Effects // of a CompleteWith that is under way, or whose outcome is not known
 }
 
@@ -137,10 +138,12 @@ func (s *staging) takeWith(e Effects) (Effects, error) {
 
 	all, err := s.with(e)
 	if err != nil {
+		s.bad = fmt.Errorf("%w: %w", ErrNotStaged, err)
+
 		return Effects{}, err
 	}
 
-	s.closed = true
+	s.closed, s.bad = true, nil
 	s.sent = &all
 
 	return all, nil

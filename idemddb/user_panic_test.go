@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
@@ -201,5 +203,52 @@ func TestAPanicIsNoAnswer(t *testing.T) {
 
 			events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Unsent, idemddb.Claimed, idemddb.Completed, idemddb.Replayed)
 		})
+	}
+}
+
+// The other messages of the record are sent.
+func TestAnErrorOfASenderThatCannotBeReadLeavesItsMessage(t *testing.T) {
+	t.Parallel()
+
+	answers := []error{(*nilError)(nil), nil}
+	s, db, events := observed(t, sendingBy(func([]idemddb.StoredMessage) []error { return answers }))
+
+	err := claim(t, s, "k").CompleteWith(t.Context(), nil, idemddb.Effects{Messages: []idemddb.Message{
+		{To: "bank", Body: "left"}, {To: "bank", Body: "sent"},
+	}})
+	is(t, err, idemddb.ErrUnsent)
+
+	if !strings.Contains(err.Error(), "an error of the sender panicked: ") {
+		t.Errorf("got %v", err)
+	}
+
+	left, _ := recordOf(db, "k")["outbox"].(*types.AttributeValueMemberL)
+	if left == nil || len(left.Value) != 1 {
+		t.Errorf("the record is%s", show(recordOf(db, "k")))
+	}
+
+	events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Unsent)
+}
+
+// After such an error of Put the key is completed without its result, as after any other, and one of Get fails the replay.
+func TestAnErrorOfResultsThatCannotBeReadIsAnErrorAsAnyOther(t *testing.T) {
+	t.Parallel()
+
+	kept := &shelf{OnPut: func(context.Context) error { return (*nilError)(nil) }}
+	s, db, _ := observed(t, &idemddb.Options{Results: kept})
+
+	err := claim(t, s, "put").Complete(t.Context(), large("a"))
+	is(t, err, idemddb.ErrTooLarge)
+
+	if it := recordOf(db, "put"); textOf(it, "st") != "COMPLETED" || !strings.Contains(err.Error(), "Options.Results: it panicked: ") {
+		t.Errorf("got %v, and the record is%s", err, show(it))
+	}
+
+	kept.OnPut, kept.OnGet = nil, func() error { return (*nilError)(nil) }
+
+	must(t, claim(t, s, "get").Complete(t.Context(), large("a")))
+
+	if _, rec, err := s.Claim(t.Context(), "get", nil); rec != nil || err == nil || !strings.Contains(err.Error(), "Options.Results: it panicked: ") {
+		t.Errorf("got %+v, %v, want an error", rec, err)
 	}
 }

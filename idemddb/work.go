@@ -1,6 +1,7 @@
 package idemddb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,12 +99,12 @@ func (w *Work) StageErr() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	err := w.failed
+	err := cmp.Or(w.failed, w.bad)
 	if err == nil && !w.staged && w.claim == nil {
 		err = errNoStage
 	}
 
-	w.failed, w.staged = nil, true
+	w.failed, w.bad, w.staged = nil, nil, true
 
 	return err
 }

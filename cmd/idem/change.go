@@ -173,6 +173,10 @@ func (c *change) allWord() string {
 func (c *change) run(ctx context.Context, keys []string) error {
 	a := c.app
 
+	if c.everything {
+		a.flags.index = "" // the whole table is read, because the index does not have what is parked
+	}
+
 	d, err := a.open(ctx)
 	if err != nil {
 		return err

@@ -68,7 +68,8 @@ func variable(name, value string) (string, error) {
 
 type sweep func(context.Context) (outbox.Report, error)
 
-// sweepAll sweeps side by side, so that none is kept waiting by another that takes all the time, and adds up the reports.
+// sweepAll sweeps side by side, so that none is kept waiting by another that takes all the time, and adds up the reports. The errors of each
+// are shortened, so that those of one do not hide those of another.
 func sweepAll(ctx context.Context, sweeps []sweep) (outbox.Report, error) {
 	var (
 		reports = make([]outbox.Report, len(sweeps))
@@ -78,7 +79,10 @@ func sweepAll(ctx context.Context, sweeps []sweep) (outbox.Report, error) {
 	)
 
 	for i, s := range sweeps {
-		all.Go(func() { reports[i], errs[i] = s(ctx) })
+		all.Go(func() {
+			report, err := s(ctx)
+			reports[i], errs[i] = report, shorten(err)
+		})
 	}
 
 	all.Wait()
@@ -102,8 +106,9 @@ type relay struct {
 	metrics metrics
 }
 
-// reserve is the time that is kept back from a sweep for the log and the metrics.
-const reserve = 2 * time.Second
+// reserve is the time that is kept back from a sweep for the log and the metrics, and before them for the record that the sweep is at:
+// Store.SendStored ends it up to 2 s behind the sweep's context.
+const reserve = 4 * time.Second
 
 var errIncomplete = errors.New("relay: the sweep is incomplete: there may be other unsent messages, and older ones")
 
@@ -141,7 +146,7 @@ func (r *relay) log(ctx context.Context, report outbox.Report, err error) {
 
 	if err != nil || report.Incomplete {
 		level, text = slog.LevelError, "swept, and not everything could be sent"
-		attrs = append(attrs, slog.Any("error", cmp.Or(shorten(err), errIncomplete)))
+		attrs = append(attrs, slog.Any("error", cmp.Or(err, errIncomplete)))
 	}
 
 	r.logger.LogAttrs(ctx, level, text, attrs...)

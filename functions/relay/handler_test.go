@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 )
 
@@ -107,10 +111,63 @@ func TestHandleKeepsTimeForTheLog(t *testing.T) {
 		}
 
 		start := time.Now()
-		if err := r.handle(ctx); err == nil || ctx.Err() != nil || time.Since(start) != 48*time.Second || out.Len() == 0 {
+		if err := r.handle(ctx); err == nil || ctx.Err() != nil || time.Since(start) != 46*time.Second || out.Len() == 0 {
 			t.Errorf("got %v after %v with %d bytes of metrics", err, time.Since(start), out.Len())
 		}
 	})
+}
+
+// A record that a sweep has begun is ended behind the end of the sweep.
+func TestHandleKeepsTimeForTheLogWhileATargetHangs(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		db := idemddbtest.New(nil)
+		if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+			t.Fatal(err)
+		}
+
+		store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Senders: map[string]idemddb.Sender{"captured": hanging{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if _, err := store.Commit(t.Context(), "p-9", nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "captured", Body: "b"}}}); err != nil {
+			t.Fatal(err)
+		}
+
+		time.Sleep(2 * time.Minute)
+
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second)
+		defer cancel()
+
+		r := &relay{
+			sweep: func(ctx context.Context) (outbox.Report, error) {
+				end, _ := ctx.Deadline()
+				time.Sleep(time.Until(end) - time.Millisecond)
+
+				return outbox.Sweep(ctx, store, db)
+			},
+			logger:  slog.New(slog.DiscardHandler),
+			metrics: metrics{out: io.Discard},
+		}
+
+		err = r.handle(ctx)
+		deadline, _ := ctx.Deadline()
+
+		if left := time.Until(deadline); left < 2*time.Second {
+			t.Errorf("handle left %v before the deadline: %v", left, err)
+		}
+	})
+}
+
+// hanging is a target that does not answer.
+type hanging struct{}
+
+func (hanging) Send(ctx context.Context, _ string, messages []idemddb.StoredMessage) []error {
+	<-ctx.Done()
+
+	return slices.Repeat([]error{ctx.Err()}, len(messages))
 }
 
 // Each sweep waits for the other to begin.
@@ -142,6 +199,30 @@ func TestSweepAllAddsUpWhatSweepsSideBySideReport(t *testing.T) {
 			t.Errorf("error %v, report (-want +got):\n%s", err, diff)
 		}
 	})
+}
+
+// A target that is down must not hide the error of another namespace, nor make a line of the log that is too long.
+func TestSweepAllKeepsTheFirstErrorsOfEachSweep(t *testing.T) {
+	t.Parallel()
+
+	ofMany := func(namespace string) sweep {
+		return func(context.Context) (outbox.Report, error) {
+			var many []error
+			for i := range 1000 {
+				many = append(many, fmt.Errorf("%s: message %d", namespace, i))
+			}
+
+			return outbox.Report{}, errors.Join(many...)
+		}
+	}
+
+	_, err := sweepAll(t.Context(), []sweep{ofMany("api"), ofMany("payments")})
+
+	want := "api: message 0\napi: message 1\napi: message 2\nand others\n" +
+		"payments: message 0\npayments: message 1\npayments: message 2\nand others"
+	if got := err.Error(); got != want {
+		t.Errorf("got %d bytes: %.300q, want %q", len(got), got, want)
+	}
 }
 
 func TestShortenKeepsTheFirstErrors(t *testing.T) {

@@ -82,7 +82,7 @@ func (r *Records) Reopen(ctx context.Context, seen View, by, why string) error {
 }
 
 // Send sends the messages of a completed record that are not sent, also those that are parked, under the same ids. The store must have
-// their senders. The error joins those of the messages that are left.
+// their senders. The error joins those of the messages that are left. None is parked by it: the sweep goes on with what it would have sent.
 //
 // Errors: ErrChanged; ErrNotAllowed if the record has no such messages.
 func (r *Records) Send(ctx context.Context, seen View, by, why string) (idemddb.Delivery, error) {
@@ -127,7 +127,11 @@ func (r *Records) forget(ctx context.Context, seen View, change Change, conditio
 		return err
 	}
 
-	out, err := r.api.DeleteItem(ctx, r.deleteInput(now.stored, condition))
+	// A worker may have written between two tries of the stamp. So what is deleted must be what was shown, apart from the stamp.
+	stamped := maps.Clone(seen.stored)
+	stamped[record.Operator] = now.stored[record.Operator]
+
+	out, err := r.api.DeleteItem(ctx, r.deleteInput(stamped, condition))
 
 	refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
 

@@ -3,6 +3,8 @@ package operate_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -398,6 +400,48 @@ func TestUnsentMessagesAreSentOrLostOnPurpose(t *testing.T) {
 	})
 }
 
+// noQueue is the answer at an address where there is no queue.
+type noQueue struct{}
+
+func (noQueue) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+	return slices.Repeat([]error{fmt.Errorf("%w: there is no such queue", idemddb.ErrUnsendable)}, len(ms))
+}
+
+// The operator may have mistyped the address, so the sweep goes on with what it would have sent. What was parked stays parked.
+func TestAWrongAddressOfAnOperatorParksNothing(t *testing.T) {
+	onEachEngine(t, idemddb.Options{}, func(d *desk) {
+		t := d.t
+		opts := idemddb.Options{Now: d.clock.Now, Senders: map[string]idemddb.Sender{"receipts": noQueue{}}}
+
+		mistyped, err := idemddb.New(d.client, d.table, "payments", &opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		records, err := operate.New(mistyped, d.client)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, key := range []string{"unsent", "parked"} {
+			d.announce(key)
+
+			if key == "parked" {
+				_, _ = mistyped.SendStored(t.Context(), d.stored(key), false) // a sweep parks it
+			}
+
+			done, err := records.Send(t.Context(), d.look(key), "anna", "the queue is back")
+			if !errors.Is(err, idemddb.ErrUnsendable) || done.Sent != 0 || done.Left+done.Parked != 1 {
+				t.Errorf("%s: got %+v, %v", key, done, err)
+			}
+
+			if v := d.look(key); len(v.Messages) != 1 || v.Messages[0].Parked != (key == "parked") {
+				t.Errorf("%s: after it: %+v", key, v.Messages)
+			}
+		}
+	})
+}
+
 // A message that appears after the look is not deleted either.
 func TestForgetDoesNotDeleteAMessageThatItHasNotSeen(t *testing.T) {
 	t.Parallel()
@@ -420,6 +464,40 @@ func TestForgetDoesNotDeleteAMessageThatItHasNotSeen(t *testing.T) {
 	if err := d.Forget(t.Context(), d.look("p-2"), "anna", "why"); !errors.Is(err, operate.ErrChanged) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// The answer to the first write of Forget is lost, and the worker completes before the SDK sends the write again. The second try is
+// refused with the completed record, which has the operator's stamp and was never shown.
+func TestForgetDoesNotDeleteWhatAWorkerWroteBetweenTwoTries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { // in the bubble the pauses of the SDK take no time
+		db, d, records := newDeskOfSDK(t)
+		worker := d.claim("p-1")
+		seen := d.look("p-1")
+		tries := 0
+
+		db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if tries++; tries == 1 {
+				return idemddbtest.LostReply
+			}
+
+			db.Intercept(nil)
+
+			if err := worker.Complete(t.Context(), nil); err != nil {
+				t.Errorf("the worker completes before the second %s: %v", r.Operation, err)
+			}
+
+			return idemddbtest.None
+		})
+
+		if err := records.Forget(t.Context(), seen, "anna", "its worker hangs"); !errors.Is(err, operate.ErrChanged) {
+			t.Errorf("got %v", err)
+		}
+
+		if v := d.lookOrNone("p-1"); v.Status != operate.Completed {
+			t.Errorf("after it: %+v", v)
+		}
+	})
 }
 
 // The SDK sends a request again whose answer was lost. The change is made once, and its own second try is not taken for another operator.

@@ -10,16 +10,19 @@ import (
 // This file holds every condition and update that an operator's change sends, and above each the argument why it is safe. The expressions
 // of the workers stand in expr.go of package idemddb; what is said here of their conditions refers to it.
 
-// fencedNames are the attributes that tell whether a record is as it was shown, besides the TTL attribute. Each write of a worker changes
-// one of them:
+// fencedNames are the attributes that tell whether a record is as it was shown, besides the TTL attribute. Each write of a worker but one
+// changes one of them:
 //
 //   - a claim and a takeover change own, fence and lease; a claim in the place of a record past its retention, the same
 //   - a renewal changes lease; so a worker that lives refuses the operator, who has to look again
 //   - a release changes lease, a completion and a failure change st, giving back a claim whose work never began changes att
-//   - an effect's completion sets tx; sending its messages changes the TTL attribute, due or ends
+//   - an effect's completion sets tx; sending all of its messages, and parking the last, changes the TTL attribute, due or ends
 //   - another operator's change sets op, which no two changes have in common
 //
-// A late request of an operator's change is refused for the same reason: the change itself has set op.
+// The exception is the sending of some messages while others are left in the outbox. A change by an older View is made then: each
+// message that has left the outbox since was sent or is parked.
+//
+// A late request of an operator's change is refused, because the change itself has set op.
 var fencedNames = []string{
 	record.Version, record.State, record.Token, record.Fence, record.Lease, record.Attempts, record.Tx, record.Due, record.Ends,
 	record.Operator,

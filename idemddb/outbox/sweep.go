@@ -48,8 +48,7 @@ func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
 		w.scan(ctx)
 	}
 
-	// One target that hangs must not always keep the sweep from the same records.
-	rand.Shuffle(len(queries), func(i, j int) { queries[i], queries[j] = queries[j], queries[i] }) //nolint:gosec // spreads load
+	shuffle(queries)
 
 	for _, query := range queries {
 		w.query(ctx, query)
@@ -74,9 +73,7 @@ func (w *sweep) query(ctx context.Context, in *dynamodb.QueryInput) {
 			return
 		}
 
-		for _, found := range out.Items {
-			w.send(ctx, found)
-		}
+		w.sendAll(ctx, out.Items)
 
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
 			return
@@ -95,14 +92,27 @@ func (w *sweep) scan(ctx context.Context) {
 			return
 		}
 
-		for _, found := range out.Items {
-			w.send(ctx, found)
-		}
+		w.sendAll(ctx, out.Items)
 
 		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
 			return
 		}
 	}
+}
+
+// sendAll sends the messages of the records of a page.
+func (w *sweep) sendAll(ctx context.Context, page []map[string]types.AttributeValue) {
+	shuffle(page)
+
+	for _, found := range page {
+		w.send(ctx, found)
+	}
+}
+
+// shuffle changes the order of the queries, or of the records of a page. A target that hangs is not asked for a while, and that must not
+// always keep the sweep from the same records.
+func shuffle[T any](all []T) {
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // the order is no secret
 }
 
 // isOver reports whether the time is over, so that something is left for the next sweep.

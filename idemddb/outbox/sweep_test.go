@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -363,6 +365,9 @@ func TestSendersThatMisbehave(t *testing.T) {
 		"panics":           {func(context.Context, []idemddb.StoredMessage) []error { panic("boom") }, "the sender panicked: boom"},
 		"too few answers":  {func(context.Context, []idemddb.StoredMessage) []error { return nil }, "gave 0 answers for 2 messages"},
 		"too many answers": {func(context.Context, []idemddb.StoredMessage) []error { return make([]error, 3) }, "gave 3 answers for 2 messages"},
+		"an error that cannot be read": {func(context.Context, []idemddb.StoredMessage) []error {
+			return slices.Repeat([]error{(*smithy.OperationError)(nil)}, 2)
+		}, "an error of the sender panicked: "},
 		"hangs": {func(ctx context.Context, ms []idemddb.StoredMessage) []error {
 			<-ctx.Done()
 
@@ -402,6 +407,40 @@ func (f sendFunc) Send(ctx context.Context, _ string, ms []idemddb.StoredMessage
 	return f(ctx, ms)
 }
 
+// A Sender may add attributes, such as a trace, to the message that it got. What is left is written again as the handler gave it.
+func TestASenderDoesNotChangeWhatIsLeft(t *testing.T) {
+	t.Parallel()
+
+	a := newAccount(t)
+	s := a.store("payments", "", true)
+	attributes := map[string]string{"currency": "EUR"}
+	tries := 0
+
+	a.answer = func(m idemddb.StoredMessage) error {
+		if !maps.Equal(m.Attributes, attributes) {
+			t.Errorf("%s has the attributes %v", m.Body, m.Attributes)
+		}
+
+		if m.Attributes[fmt.Sprint("try-", tries)] = "x"; m.Body == "left" && tries == 0 {
+			tries++
+
+			return errors.New("down")
+		}
+
+		return nil
+	}
+
+	if _, err := s.Commit(t.Context(), "k", nil, nil, idemddb.Effects{Messages: []idemddb.Message{
+		{To: "bank", Body: "sent", Attributes: attributes}, {To: "bank", Body: "left", Attributes: attributes},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+
+	a.Advance(2 * time.Minute)
+	a.sweep(s)
+	a.arrived("left")
+}
+
 // A target that hangs takes its time once; the messages to others go on.
 func TestATargetThatHangsDoesNotHoldUpTheSweep(t *testing.T) {
 	t.Parallel()
@@ -436,6 +475,46 @@ func TestATargetThatHangsDoesNotHoldUpTheSweep(t *testing.T) {
 
 		if took := time.Since(begun); took > 3*time.Second {
 			t.Errorf("took %v", took)
+		}
+	})
+}
+
+// A message that uses up the time of its target keeps back others of one sweep, and not the same ones of every sweep.
+func TestAMessageThatHangsDoesNotKeepBackTheSameOthersForEver(t *testing.T) {
+	t.Parallel()
+	eachSweep(t, func(a *account, index string) {
+		a.commit("payments", "hangs", "hangs") // the oldest of its query, and the first of a scan
+
+		for i := range 64 {
+			a.commit("payments", fmt.Sprint("p-", i), fmt.Sprint("m", i))
+		}
+
+		s, err := idemddb.New(a.DB, "records", "payments", &idemddb.Options{
+			Now: a.Now, UnsentIndex: index, Senders: map[string]idemddb.Sender{
+				"bank": sendFunc(func(ctx context.Context, ms []idemddb.StoredMessage) []error {
+					if ms[0].Body == "hangs" {
+						<-ctx.Done()
+
+						return []error{ctx.Err()}
+					}
+
+					return a.Send(ctx, "bank", ms)
+				}),
+			},
+		})
+		if err != nil {
+			a.Fatal(err)
+		}
+
+		for range 50 {
+			a.Advance(time.Minute)
+			time.Sleep(time.Minute) // the target is asked again
+
+			_, _ = outbox.Sweep(a.Context(), s, a)
+		}
+
+		for i := range 64 {
+			a.arrived(fmt.Sprint("m", i))
 		}
 	})
 }

@@ -134,9 +134,9 @@ var effectMutants = []mutant{
 		why:  "a commit waits for others without an end",
 		file: "idemddb/batch_commit.go",
 		old: `if b.flush == nil {
-		timer`,
+		half`,
 		new: `if b.flush == nil && len(b.commits) > 1 {
-		timer`,
+		half`,
 		pkg: "idemddb", run: "TestACommitWaitsForOthersNoLongerThan100ms",
 	},
 	{
@@ -190,6 +190,13 @@ var effectMutants = []mutant{
 		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_an_operator_sends",
 	},
 	{
+		why:  "a wrong address of an operator parks what the sweep would send",
+		file: "idemddb/internal/delivery/sending.go",
+		old:  `(s.Operator || !panicerror`,
+		new:  `(false || !panicerror`,
+		pkg:  "idemddb/operate", run: "TestAWrongAddressOfAnOperatorParksNothing/in_memory",
+	},
+	{
 		why:  "what was parked before is lost with the next removal",
 		file: "idemddb/internal/delivery/sending.go",
 		old: `default:
@@ -210,6 +217,13 @@ var effectMutants = []mutant{
 		old:  `t.hanging.Store(target, time.Now().Add(targetPause))`,
 		new:  ``,
 		pkg:  "idemddb/outbox", run: "TestATargetThatHangsDoesNotHoldUpTheSweep",
+	},
+	{
+		why:  "a message that hangs keeps back the same others in each sweep",
+		file: "idemddb/outbox/sweep.go",
+		old:  `shuffle(page)`,
+		new:  ``,
+		pkg:  "idemddb/outbox", run: "TestAMessageThatHangsDoesNotKeepBackTheSameOthersForEver",
 	},
 	{
 		why:  "the record is deleted as soon as its messages are sent",
@@ -307,5 +321,12 @@ var effectMutants = []mutant{
 		old:  `case errStage != nil && status < http.StatusBadRequest:`,
 		new:  `case errStage != nil:`,
 		pkg:  "lambdawrap", run: "TestHTTPAnErrorOfStage",
+	},
+	{
+		why:  "work that ignores an error of CompleteWith is completed without its effects",
+		file: "idemddb/work.go",
+		old:  `cmp.Or(w.failed, w.bad)`,
+		new:  `cmp.Or(w.failed, nil)`,
+		pkg:  "idemddb", run: "TestWorkThatIgnoresAnErrorOfCompleteWithIsNotCompleted",
 	},
 }

@@ -73,6 +73,13 @@ var operateMutants = []mutant{
 		pkg:  "idemddb/operate", run: "TestForgetDoesNotDeleteAMessageThatItHasNotSeen",
 	},
 	{
+		why:  "what a worker wrote between two tries of the stamp is deleted",
+		file: "idemddb/operate/change.go",
+		old:  `r.deleteInput(stamped, condition)`,
+		new:  `r.deleteInput(now.stored, condition)`,
+		pkg:  "idemddb/operate", run: "TestForgetDoesNotDeleteWhatAWorkerWroteBetweenTwoTries",
+	},
+	{
 		why:  "a record with messages is deleted",
 		file: "idemddb/operate/change.go",
 		old:  `if len(seen.Messages) > 0 {`,

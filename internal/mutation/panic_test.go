@@ -40,6 +40,13 @@ var panicMutants = []mutant{
 		pkg:  "idemddb", run: "TestAPanicIsNoAnswer",
 	},
 	{
+		why:  "an error of a Sender that cannot be read panics where its message is left",
+		file: "idemddb/internal/delivery/targets.go",
+		old:  `= readable(answer)`,
+		new:  `= answer`,
+		pkg:  "idemddb", run: "TestAnErrorOfASenderThatCannotBeReadLeavesItsMessage",
+	},
+	{
 		why:  "a panic of Get replays work without its result, which is not lost",
 		file: "idemddb/results.go",
 		old:  `case panicerror.IsAnswer(err, ErrResultOmitted):`,

@@ -28,8 +28,8 @@ var resultMutants = []mutant{
 		file: "idemddb/results.go",
 		old: `defer panicerror.Catch(theResults, &err)
 
-	if err := s.opts`,
-		new: `if err := s.opts`,
+	if err := panicerror`,
+		new: `if err := panicerror`,
 		pkg: "idemddb", run: "TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted",
 	},
 	{

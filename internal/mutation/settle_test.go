@@ -201,8 +201,8 @@ var settleMutants = []mutant{
 	{
 		why:  "a write that settles has less than 2 s at the end of its context's deadline",
 		file: "idemddb/request.go",
-		old:  `end = later(deadline, time.Now().Add(settleTime))`,
-		new:  `end = deadline`,
+		old:  `return later(deadline, time.Now().Add(settleTime))`,
+		new:  `return deadline`,
 		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses",
 	},
 	{
@@ -215,8 +215,8 @@ var settleMutants = []mutant{
 	{
 		why:  "without a deadline, a write that settles gives up before a Lease is over",
 		file: "idemddb/request.go",
-		old:  `end = time.Now().Add(s.opts.Lease)`,
-		new:  `end = time.Now().Add(settleTime)`,
+		old:  `return time.Now().Add(s.opts.Lease)`,
+		new:  `return time.Now().Add(settleTime)`,
 		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses",
 	},
 	{

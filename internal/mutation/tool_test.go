@@ -60,6 +60,13 @@ var toolMutants = []mutant{
 		pkg:  tool, run: "TestManyKeysAtOnce/in_memory",
 	},
 	{
+		why:  "send --all leaves out what the index does not have",
+		file: "cmd/idem/change.go",
+		old:  `if c.everything {`,
+		new:  `if false {`,
+		pkg:  tool, run: "TestSendAllSendsWhatIsParked/in_memory",
+	},
+	{
 		why:  "the budget of the command line does not count",
 		file: "cmd/idem/change.go",
 		old:  `selection.Budget, selection.Progress = c.finder.budget, c.app.progress(ctx, d)`,

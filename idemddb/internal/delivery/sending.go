@@ -87,7 +87,8 @@ func (s *Sending) read(m record.Message, answer error) error {
 	named := fmt.Errorf("idemddb: message %s to %q: %w", m.ID(s.Record.Tx), m.To, answer)
 	wasParked := !contains(s.Record.Outbox, m.Index)
 
-	if !wasParked && !panicerror.IsAnswer(answer, ErrUnsendable) {
+	// An operator may have given a wrong address, so that its answer does not park what the sweep would send.
+	if !wasParked && (s.Operator || !panicerror.IsAnswer(answer, ErrUnsendable)) {
 		s.Left = append(s.Left, m)
 
 		return named

@@ -51,7 +51,7 @@ func (t *Targets) Send(ctx context.Context, tx string, messages []record.Message
 		}
 
 		for i, answer := range t.sendTo(ctx, target, tx, part) {
-			answers[own[i]] = answer
+			answers[own[i]] = readable(answer)
 		}
 	}
 
@@ -90,4 +90,12 @@ func (t *Targets) call(ctx context.Context, target, tx string, messages []record
 	}
 
 	return answers, nil
+}
+
+// readable returns the answer if it can be read. A typed nil pointer, whose methods panic, says nothing about its message: the panic stands
+// in its place, so that the message is left and the others are sent.
+func readable(answer error) (err error) {
+	defer panicerror.Catch("an error of the sender", &err)
+
+	return panicerror.Readable(answer) //nolint:wrapcheck // it is the error of the user
 }
