@@ -16,9 +16,9 @@ import (
 // if the claim is lost. If fn fails, panics or ends its goroutine, the claim is released, and the next call runs fn again. An error that
 // is marked permanent, as by lambdawrap.Permanent, ends the key for good instead: later calls are ErrFailed.
 //
-// A value that JSON cannot carry is not kept: text that is not UTF-8, or what an interface holds (any excepted). Fields that encoding/json
-// leaves out, because they are unexported, have the tag `json:"-"` or share a name with another one, are zero in what later calls return. A
-// type whose UnmarshalJSON does not undo its MarshalJSON is returned as its UnmarshalJSON reads it.
+// A value that JSON cannot carry is not kept: text that is not UTF-8, an io.Reader, or what an interface holds (any excepted). Fields that
+// encoding/json leaves out, because they are unexported, have the tag `json:"-"` or share a name with another one, are zero in what later
+// calls return. A type whose UnmarshalJSON does not undo its MarshalJSON is returned as its UnmarshalJSON reads it.
 //
 // A caller that only writes `return err` never repeats finished work. If fn succeeded, the error is nil also if its value could not be
 // kept, its completion did not get through, or its record was deleted meanwhile; an [Event] reports it. A later call then returns a zero

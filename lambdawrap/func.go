@@ -99,7 +99,9 @@ type function[In, Out any] struct {
 
 // call answers one invocation, by running the handler or from the record of its key, and counts it.
 func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error) {
-	defer func() { countInvocation(ctx, err) }()
+	var ofHandler error
+
+	defer func() { countInvocation(ctx, err, ofHandler) }()
 
 	v, m, err := f.begin(ctx, in)
 	if err != nil {
@@ -117,18 +119,23 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 		ctx, cancel := withTimeout(ctx, f.opts.Timeout)
 		defer cancel()
 
-		return f.handler(ctx, in)
+		out, ofHandler = f.handler(ctx, in)
+
+		return out, ofHandler
 	})
 }
 
-// countInvocation counts an invocation of Func as one message.
-func countInvocation(ctx context.Context, err error) {
+// countInvocation counts an invocation of Func as one message. The error of the handler says nothing about the key of the invocation: it may
+// be one of another key, by a Do inside of the handler.
+func countInvocation(ctx context.Context, err, ofHandler error) {
 	name := OutcomeCompleted
 
 	switch {
 	case err == nil:
 	case isPermanent(err):
 		name = OutcomePermanent
+	case ofHandler != nil:
+		name = OutcomeFailed
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
 		name = OutcomeNoKey
 	default:
@@ -153,23 +160,24 @@ func checkFunc[Out any](hasKey bool) error {
 // begin finds the key of an invocation, and refuses one that has no time or no key.
 func (f *function[In, Out]) begin(ctx context.Context, in In) (*invocation, *message, error) {
 	v, err := f.newInvocation(ctx, nil)
-	if err == nil && !v.starts.HasTime() {
-		err = errNoTime
-	}
-
 	if err != nil {
 		return nil, nil, err
 	}
 
 	m := &message{id: slog.String("requestId", requestID(ctx))}
 
-	return v, m, f.findKey(m, func() (key string, err error) {
+	err = f.findKey(m, func() (key string, err error) {
 		if key, err = f.opts.Key(ctx, in); err == nil && key != "" && f.opts.Fingerprint != nil {
 			m.fingerprint, err = f.opts.Fingerprint(ctx, in)
 		}
 
 		return key, err
 	})
+	if err == nil && !v.starts.HasTime() { // the key function may have taken long
+		err = errNoTime
+	}
+
+	return v, m, err
 }
 
 // mayBegin gives the claim back if it has left too little time for the handler.

@@ -376,6 +376,26 @@ func TestAClaimOfFuncThatComesTooLateIsGivenBackUnused(t *testing.T) {
 	})
 }
 
+func TestAHandlerOfFuncDoesNotStartAfterAKeyFunctionThatTookItsTime(t *testing.T) {
+	t.Parallel()
+	everyFunc(t, func(f *funcHarness) {
+		f.opts.Timeout = 5 * time.Second
+		f.opts.Key = func(_ context.Context, o order) (string, error) {
+			time.Sleep(4 * time.Second)
+
+			return o.ID, nil
+		}
+
+		ctx, cancel := context.WithTimeout(f.Context(), 8*time.Second)
+		defer cancel()
+
+		_, err := f.wrap(staging(settleOrder))(ctx, order{ID: "o-1"})
+		f.equal("error", err != nil && strings.Contains(err.Error(), "too little time"), true)
+		f.equal("runs", f.ran.all(), []string(nil))
+		f.equal("requests", len(f.db.Requests()), 0)
+	})
+}
+
 func TestFuncReturnsTheResultOfWorkWhoseRecordIsNotWritten(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(h *harness) {

@@ -48,6 +48,10 @@ var (
 
 // work begins the work of the key, runs the handler and settles the work with its answer.
 func (x *exchange) work(ctx context.Context) outcome {
+	if ctx.Err() != nil { // DynamoDB would not be asked, so it is not what did not answer
+		return outcome{name: OutcomeNoTime, err: errNoTime}
+	}
+
 	work, ending := x.store.Begin(ctx, x.key, &x.with)
 
 	switch {
@@ -81,7 +85,7 @@ func (x *exchange) work(ctx context.Context) outcome {
 // mend it.
 func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 	if x.record = e.Record; e.BySelf {
-		return outcome{name: OutcomeCompleted}
+		return outcome{name: outcomes[e.Kind]}
 	}
 
 	o := outcomeOf(e)
@@ -122,6 +126,9 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 		x.cause = &statusError{status}
 	case errStage != nil && status < http.StatusBadRequest: // an answer of 400 or above already says that the request failed
 		x.cause = &programError{errStage}
+	case errStage != nil: // half of what belongs together must not be written with an answer that says no
+		idemddb.Unstage(handling)
+		_ = idemddb.Stage(handling, idemddb.Effects{})
 	}
 
 	returned = true
@@ -137,7 +144,8 @@ func (x *exchange) conclude(ctx context.Context, o outcome) {
 		x.report(ctx, o)
 	}
 
-	countMessage(ctx, o.name, o.err != nil && !o.done && x.record == nil)
+	isDone := o.done || x.record != nil || o.err == nil && o.name == OutcomeCompleted // not if the handler released its claim itself
+	countMessage(ctx, o.name, !isDone)
 
 	switch {
 	case x.record != nil:

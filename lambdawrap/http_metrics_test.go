@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -39,6 +40,23 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 			what: "a claim that DynamoDB refuses", sent: request("k", "p"), fault: idemddbtest.AccessDenied,
 			want: map[string]float64{"Failures": 1, "Unanswered": 1},
 		},
+		{
+			what: "a claim that the handler releases", sent: request("k", "p"),
+			work: settling(func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, nil) }),
+			want: map[string]float64{"Failures": 1, "Claims": 1, "Releases": 1},
+		},
+		{
+			what: "a claim that the handler fails", sent: request("k", "p"),
+			work: settling(func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, errBank) }),
+			want: map[string]float64{"Failures": 1, "Claims": 1, "Failed": 1, "Permanent": 1},
+		},
+		{
+			what: "a claim that the handler completes", sent: request("k", "p"),
+			work: settling(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, nil) }),
+			want: map[string]float64{"Claims": 1, "Completions": 1},
+		},
+		{what: "a request without a key", sent: request("", "p"), want: map[string]float64{"Claims": 1, "Completions": 1}},
+		{what: "a body that is too long", sent: request("k", strings.Repeat("b", 1<<20+1))},
 		{what: "what needs no key", sent: httptest.NewRequest(http.MethodGet, "/payments", nil)},
 		{what: "a request that is refused before its key is looked up", sent: request("k k", "p")},
 	} {
@@ -82,6 +100,18 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// settling returns a handler that settles its claim itself, and then answers that it failed.
+func settling(settle func(context.Context, *idemddb.Claim) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		claim, _ := idemddb.FromContext(r.Context())
+		if err := settle(r.Context(), claim); err != nil {
+			panic(err)
+		}
+
+		w.WriteHeader(http.StatusInternalServerError)
 	}
 }
 

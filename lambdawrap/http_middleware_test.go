@@ -2,6 +2,7 @@ package lambdawrap_test
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -24,10 +25,7 @@ func TestHTTPReplaysNoHeaderOfTheMiddlewareAroundAnEarlierExchange(t *testing.T)
 		{"true", http.Header{"Content-Security-Policy": {"nonce-2"}, "Trailer": {"Server-Timing"}}},
 	} {
 		recorder := httptest.NewRecorder()
-		for name, values := range test.before {
-			recorder.Header()[name] = values
-		}
-
+		maps.Copy(recorder.Header(), test.before)
 		handler.ServeHTTP(recorder, request("k", "{}"))
 		w.answered(recorder.Result(), http.StatusCreated, test.replayed, `{"id":"p-1"}`)
 

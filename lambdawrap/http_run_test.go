@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -228,6 +229,21 @@ func TestHTTPWithoutTimeNothingRuns(t *testing.T) {
 		w.refused(got, http.StatusServiceUnavailable, "unavailable")
 		w.runs(0)
 		w.equal("held", w.held(), 0)
+		w.logs("outcome=no_time")
+		w.equal("requests and claims that DynamoDB did not answer", []int{len(w.db.Requests()), w.count(idemddb.Unanswered)}, []int{0, 0})
+	})
+}
+
+func TestHTTPAClaimThatComesTooLateIsGivenBackUnused(t *testing.T) {
+	t.Parallel()
+
+	slow := func(context.Context, idemddb.Event) { time.Sleep(10 * time.Millisecond) }
+
+	webBubble(t, &idemddb.Options{Observe: slow}, func(w *web) {
+		w.refused(w.post("k", "{}", deadline(1005*time.Millisecond)), http.StatusServiceUnavailable, "unavailable")
+		w.runs(0)
+		w.equal("held", w.held(), 0)
+		w.equal("attempts", w.attempts(`#["c-1","k"]`), "0")
 	})
 }
 

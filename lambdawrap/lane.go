@@ -214,6 +214,12 @@ func (v *invocation) beginWork(ctx context.Context, m *message, t *turns.Turn) (
 			return nil, nil, outcome{name: OutcomeNoTime, err: errNoTime}
 		}
 
+		if ctx.Err() != nil { // DynamoDB would not be asked, so it is not what did not answer
+			t.Leave()
+
+			return nil, nil, outcome{name: OutcomeNoTime, err: errNoTime}
+		}
+
 		work, ending := v.batch.Begin(ctx, m.key, opts)
 		if work != nil {
 			return work, t, outcome{}

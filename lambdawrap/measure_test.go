@@ -82,6 +82,8 @@ func TestMeasureCountsInvocationsOfFunc(t *testing.T) {
 		{"o-1", nil, map[string]any{"Messages": 1.0, "Failures": 0.0, "Completions": 0.0, "Replays": 1.0, "Permanent": 0.0}},
 		{"o-2", lambdawrap.Permanent(errBank), map[string]any{"Messages": 1.0, "Failures": 1.0, "Completions": 0.0, "Replays": 0.0, "Permanent": 1.0}},
 		{"o-2", nil, map[string]any{"Messages": 1.0, "Failures": 1.0, "Completions": 0.0, "Replays": 0.0, "Permanent": 1.0}},
+		// The error of a nested Do.
+		{"o-3", &idemddb.FailedError{}, map[string]any{"Messages": 1.0, "Failures": 1.0, "Completions": 0.0, "Replays": 0.0, "Permanent": 0.0}},
 		{"", nil, map[string]any{"Messages": 1.0, "Failures": 1.0, "Completions": 0.0, "Replays": 0.0, "Permanent": 1.0}},
 	} {
 		answer = c.answer

@@ -150,6 +150,23 @@ func TestAMessageWithoutTimeHasItsContext(t *testing.T) {
 	})
 }
 
+func TestAMessageWhoseContextHasEndedIsNoOutageOfDynamoDB(t *testing.T) {
+	t.Parallel()
+	claimedAndOptimistic(t, bothModes, func(h *harness) {
+		h.opts.FailWhole = true
+		h.opts.MessageContext = func(ctx context.Context, _ events.SQSMessage) context.Context {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+
+			return ctx
+		}
+
+		h.check(h.handle(counting), batch("m1 k"), []string{"m1"}, nil)
+		h.logs("outcome=no_time")
+		h.equal("requests and claims that DynamoDB did not answer", []int{len(h.db.Requests()), h.count(idemddb.Unanswered)}, []int{0, 0})
+	})
+}
+
 func TestAMessageContextThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
 

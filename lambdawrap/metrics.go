@@ -134,8 +134,9 @@ func Measure[In, Out any](m *Metrics, h func(context.Context, In) (Out, error)) 
 	}
 }
 
-// WrapHTTP is [Metrics.Wrap] for the handler that [HTTP] returns. It writes a line for each request that has a key and a caller, with one
-// message: one failure if the work of the request is not done. A request whose handler panics has no line. Where a rule of NewMetrics is
+// WrapHTTP is [Metrics.Wrap] for the handler that [HTTP] returns. It writes a line for each request that is not refused before its
+// record is asked for, such as one without a caller or with a body that is too long. The line has one message, and one failure if the
+// work of the request is not done. GET, HEAD, OPTIONS and a request whose handler panics have no line. Where a rule of NewMetrics is
 // broken, each request is answered with 500, before its work begins.
 //
 //	lambdaurl.Start(authenticate(metrics.WrapHTTP(lambdawrap.HTTP(store, mux, opts))))

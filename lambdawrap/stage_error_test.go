@@ -48,7 +48,7 @@ func TestAMessageWhoseHandlerIgnoresAnErrorOfStageComesBack(t *testing.T) {
 	})
 }
 
-// An answer of 4xx may say why: it is kept as any other, with what was staged.
+// An answer of 4xx may say why: it is kept as any other.
 func TestHTTPAnErrorOfStageThatTheHandlerIgnoresIsTheServersMistake(t *testing.T) {
 	t.Parallel()
 	bothWebs(t, nil, func(w *web) {
@@ -69,6 +69,24 @@ func TestHTTPAnErrorOfStageThatTheHandlerIgnoresIsTheServersMistake(t *testing.T
 		}
 
 		w.answered(w.post("k", "{}"), http.StatusRequestEntityTooLarge, "false", "")
+		w.equal("record", w.recordState("k"), "COMPLETED")
+	})
+}
+
+// The client reads a no, so it must not find the half that was staged before.
+func TestHTTPARefusalAfterAnErrorOfStageWritesNothingOfWhatWasStaged(t *testing.T) {
+	t.Parallel()
+	bothWebs(t, nil, func(w *web) {
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{entry("debit")}}), nil)
+
+			if err := stageTooMuch(r.Context()); err != nil {
+				rw.WriteHeader(http.StatusUnprocessableEntity)
+			}
+		}
+
+		w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "false", "")
+		w.equal("entries", len(w.db.Items("ledger")), 0)
 		w.equal("record", w.recordState("k"), "COMPLETED")
 	})
 }

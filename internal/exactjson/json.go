@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strconv"
 	"unicode/utf16"
@@ -21,10 +22,13 @@ import (
 // ErrEncode is wrapped by every error of Marshal.
 var ErrEncode = errors.New("the value cannot be encoded as JSON")
 
-var errText = errors.New("it has text that is not UTF-8")
+var (
+	errText   = errors.New("it has text that is not UTF-8")
+	errStream = errors.New("it is a stream, whose content JSON does not carry")
+)
 
-// Marshal returns a value as JSON, or ErrEncode if it has text that is not UTF-8, or if it cannot be encoded or Unmarshal cannot decode it as
-// a T. A panic of the value's own methods is such an error, too: the work whose result the value is was done.
+// Marshal returns a value as JSON, or ErrEncode if it has text that is not UTF-8, if it is an io.Reader, or if it cannot be encoded or
+// Unmarshal cannot decode it as a T. A panic of the value's own methods is such an error, too: the work whose result the value is was done.
 func Marshal[T any](value T) ([]byte, error) {
 	result, err := encode(value, new(T))
 	if err != nil {
@@ -38,6 +42,11 @@ func Marshal[T any](value T) ([]byte, error) {
 // they write.
 func encode(value, decoded any) (result []byte, err error) {
 	defer panicerror.Catch("it", &err)
+
+	_, isStream := value.(io.Reader)
+	if _, marshals := value.(json.Marshaler); isStream && !marshals {
+		return nil, errStream
+	}
 
 	if result, err = json.Marshal(value); err != nil {
 		return nil, err //nolint:wrapcheck // by Marshal

@@ -3,6 +3,8 @@ package exactjson_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -78,8 +80,8 @@ func TestNilPointersBesideU_FFFDAreText(t *testing.T) {
 // text encodes itself by methods of its pointer, which encoding/json calls where the value has an address.
 type text struct{ raw string }
 
-func (x *text) MarshalJSON() ([]byte, error)       { return json.Marshal(x.raw) }             //nolint:wrapcheck // as it is
-func (x *text) UnmarshalJSON(encoded []byte) error { return json.Unmarshal(encoded, &x.raw) } //nolint:wrapcheck // as it is
+func (x *text) MarshalJSON() ([]byte, error)       { return json.Marshal(x.raw) }
+func (x *text) UnmarshalJSON(encoded []byte) error { return json.Unmarshal(encoded, &x.raw) }
 
 func TestTextThatAMethodOfThePointerEncodesIsDecodedAsItWasOrRefused(t *testing.T) {
 	t.Parallel()
@@ -92,5 +94,23 @@ func TestTextThatAMethodOfThePointerEncodesIsDecodedAsItWasOrRefused(t *testing.
 		if !errors.Is(inASlice, want) || !errors.Is(inAField, want) {
 			t.Errorf("%q: got %v and %v, want %v", raw, inASlice, inAField, want)
 		}
+	}
+}
+
+// stream is a stream that encodes itself.
+type stream struct{ io.Reader }
+
+func (stream) MarshalJSON() ([]byte, error) { return []byte(`{}`), nil }
+
+// Without its content, it would be decoded as an empty value.
+func TestAStreamIsRefusedUnlessItEncodesItself(t *testing.T) {
+	t.Parallel()
+
+	if encoded, err := exactjson.Marshal[any](strings.NewReader("content")); !errors.Is(err, exactjson.ErrEncode) {
+		t.Errorf("got %s, %v, want ErrEncode", encoded, err)
+	}
+
+	if _, err := exactjson.Marshal[any](stream{}); err != nil {
+		t.Errorf("got %v", err)
 	}
 }

@@ -258,7 +258,7 @@ var effectMutants = []mutant{
 	{
 		why:  "Unstage does not forget what Stage refused",
 		file: "idemddb/stage.go",
-		old:  `s.effects, s.staged, s.failed = Effects{}, false, nil`,
+		old:  `s.effects, s.staged, s.failed, s.bad = Effects{}, false, nil, nil`,
 		new:  `s.effects, s.staged = Effects{}, false`,
 		pkg:  "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
 	},

@@ -63,6 +63,13 @@ var httpMutants = []mutant{
 		file: "lambdawrap/http_exchange.go",
 		old:  `case ctx.Err() != nil:`,
 		new:  `case ctx.Err() != nil && work == nil:`,
+		pkg:  "lambdawrap", run: "TestHTTPAClaimThatComesTooLateIsGivenBackUnused",
+	},
+	{
+		why:  "a function without time is taken for an outage of DynamoDB",
+		file: "lambdawrap/http_exchange.go",
+		old:  `if ctx.Err() != nil {`,
+		new:  `if ctx.Err() != nil && x == nil {`,
 		pkg:  "lambdawrap", run: "TestHTTPWithoutTimeNothingRuns",
 	},
 	{

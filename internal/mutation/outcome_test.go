@@ -3,6 +3,13 @@ package mutation
 // outcomeMutants change what becomes of a message.
 var outcomeMutants = []mutant{
 	{
+		why:  "a message whose context has ended is taken for an outage of DynamoDB",
+		file: "lambdawrap/lane.go",
+		old:  `if ctx.Err() != nil {`,
+		new:  `if ctx.Err() != nil && m == nil {`,
+		pkg:  "lambdawrap", run: "TestAMessageWhoseContextHasEndedIsNoOutage",
+	},
+	{
 		why:  "a permanent failure is dead-lettered although another worker has the key",
 		file: "idemddb/ending.go",
 		old:  `} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {`,
