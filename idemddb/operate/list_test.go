@@ -259,6 +259,46 @@ func TestListEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// A goroutine that is left would end the bubble with a panic.
+func TestAPanicOfTheCallersFunctionLeavesNoGoroutine(t *testing.T) {
+	t.Parallel()
+
+	explode := func() { panic("the screen is gone") }
+
+	for name, show := range map[string]func(context.Context, *desk) error{
+		"found": func(ctx context.Context, d *desk) error {
+			_, err := d.List(ctx, operate.Selection{}, func(operate.View) error { explode(); return nil })
+
+			return err
+		},
+		"Progress": func(ctx context.Context, d *desk) error {
+			s := operate.Selection{Progress: func(operate.Progress) { explode() }}
+			_, err := d.List(ctx, s, func(operate.View) error { return nil })
+
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
+
+				for i := range 40 {
+					d.claim(fmt.Sprintf("p-%d", i))
+				}
+
+				defer func() {
+					if recover() == nil {
+						t.Error("the caller does not get the panic")
+					}
+				}()
+
+				t.Error(show(context.WithoutCancel(t.Context()), d))
+			})
+		})
+	}
+}
+
 func TestAWrongSelectionIsRefused(t *testing.T) {
 	t.Parallel()
 
