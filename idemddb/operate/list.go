@@ -25,8 +25,8 @@ type Selection struct {
 	Hash    string   // the hash of the key, as it stands in logs: "sha256:" and 12 characters
 
 	// Budget is how many read units the call may use. It stops before a page that would use more, by the size of the records so far, and
-	// List's Progress has a Cursor with which the next call goes on. Negative is an error. Defaults to 10,000: about 80 MB of records,
-	// for about $0.00125.
+	// List's Progress has a Cursor with which the next call goes on. The first page is read in any case. Negative is an error. Defaults
+	// to 10,000: about 80 MB of records, for about $0.00125.
 	Budget float64
 
 	// Rate is how many read units a second the call may use, on average. Negative is an error. Defaults to 0: no limit.
