@@ -244,6 +244,24 @@ func TestListKeepsItsRate(t *testing.T) {
 	})
 }
 
+func TestAListByTheIndexKeepsItsRate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, idemddbtest.New(nil), idemddb.Options{UnsentIndex: "unsent"})
+
+		for i := range 50 {
+			d.announce(fmt.Sprintf("p-%d", i))
+		}
+
+		begun := time.Now()
+
+		got, p := d.list(operate.Selection{Unsent: true, Rate: 5})
+		if took := time.Since(begun).Seconds(); len(got) != 50 || took > p.Units/5 || took < p.Units/5-2 {
+			t.Errorf("%d records, %v units in %v s", len(got), p.Units, took)
+		}
+	})
+}
+
 func TestListEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 

@@ -156,7 +156,7 @@ func (l *listing) scan(ctx context.Context, index int, from segment, pages chan<
 
 	for {
 		limit, reserved := l.budget.reserve()
-		if limit == 0 || !l.pace(ctx) {
+		if limit == 0 || !l.selection.pace(ctx, l.begun, l.budget.usedUnits()) {
 			return
 		}
 
@@ -194,15 +194,15 @@ func (l *listing) scanInput(index int, from segment) *dynamodb.ScanInput {
 	}
 }
 
-// pace waits until the units that are used fit the rate. It returns false if the context ends first.
-func (l *listing) pace(ctx context.Context) bool {
-	if ctx.Err() != nil || l.selection.Rate == 0 {
+// pace waits until the units that are used since begun fit the rate. It returns false if the context ends first.
+func (s *Selection) pace(ctx context.Context, begun time.Time, used float64) bool {
+	if ctx.Err() != nil || s.Rate == 0 {
 		return ctx.Err() == nil
 	}
 
-	due := time.Duration(l.budget.usedUnits() / l.selection.Rate * float64(time.Second))
+	due := time.Duration(used / s.Rate * float64(time.Second))
 
-	return sleep.For(ctx, time.Until(l.begun.Add(due)))
+	return sleep.For(ctx, time.Until(begun.Add(due)))
 }
 
 // units returns the read units of an answer; 0 if the answer does not say them.
