@@ -3,6 +3,7 @@ package operate_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -95,6 +96,36 @@ func testBudget(t *testing.T, count int, budget float64) {
 	}
 
 	t.Logf("%d records, %d calls, %d requests, %.0f read units", len(seen), calls, len(db.Requests()), total)
+}
+
+// A budget that is less than a page of one record reads that page, so that the next call goes on behind it.
+func TestEachCallOfASmallBudgetComesFurther(t *testing.T) {
+	t.Parallel()
+
+	d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
+
+	for i := range 3 {
+		d.claim(fmt.Sprintf("p-%d", i))
+	}
+
+	for _, budget := range []float64{0.1, 1, 1.4, 2} {
+		selection := operate.Selection{Budget: budget}
+
+		var seen []string
+
+		for range 20 {
+			got, p := d.list(selection)
+			if seen = append(seen, got...); p.Cursor == "" {
+				break
+			}
+
+			selection.Cursor = p.Cursor
+		}
+
+		if slices.Sort(seen); !slices.Equal(seen, []string{"p-0", "p-1", "p-2"}) {
+			t.Errorf("with a budget of %v, 20 calls found %q", budget, seen)
+		}
+	}
 }
 
 // The page that segment 0 asks for takes an hour, and the pages of segment 1 take a second each, so that segment 1 spends what is left of

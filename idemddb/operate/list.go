@@ -25,8 +25,8 @@ type Selection struct {
 	Hash    string   // the hash of the key, as it stands in logs: "sha256:" and 12 characters
 
 	// Budget is how many read units the call may use. It stops before a page that would use more, by the size of the records so far, and
-	// List's Progress has a Cursor with which the next call goes on. Negative is an error. Defaults to 10,000: about 80 MB of records,
-	// for about $0.00125.
+	// List's Progress has a Cursor with which the next call goes on. The first page is read in any case. Negative is an error. Defaults
+	// to 10,000: about 80 MB of records, for about $0.00125.
 	Budget float64
 
 	// Rate is how many read units a second the call may use, on average. Negative is an error. Defaults to 0: no limit.
@@ -169,7 +169,7 @@ func (r *Records) listIndex(ctx context.Context, s Selection, found func(View) e
 		return Progress{}, errCursor
 	}
 
-	l := &indexListing{records: r, selection: s, found: found}
+	l := &indexListing{records: r, selection: s, found: found, begun: time.Now()}
 
 	for _, query := range unsent.Queries(r.store, -time.Minute) { // the minute includes messages of workers whose clock is ahead
 		if err := l.readQuery(ctx, query); err != nil {
@@ -186,6 +186,7 @@ type indexListing struct {
 	selection Selection
 	found     func(View) error
 	progress  Progress
+	begun     time.Time
 }
 
 // readQuery reads all pages of one query of the index, and the records that they name.
@@ -212,11 +213,15 @@ func (l *indexListing) readQuery(ctx context.Context, query *dynamodb.QueryInput
 
 var errBudget = errors.New("operate: the budget ended before all unsent messages were read; raise Selection.Budget")
 
-// readEach reads the records of one page of the index while the budget lasts, and reports the progress after each.
+// readEach reads the records of one page of the index at the rate and while the budget lasts, and reports the progress after each.
 func (l *indexListing) readEach(ctx context.Context, items []item) error {
 	for _, key := range items {
 		if l.progress.Units >= l.selection.Budget {
 			return errBudget
+		}
+
+		if !l.selection.pace(ctx, l.begun, l.progress.Units) {
+			return fmt.Errorf("operate: list: %w", context.Cause(ctx))
 		}
 
 		if err := l.readRecord(ctx, key); err != nil {

@@ -244,6 +244,24 @@ func TestListKeepsItsRate(t *testing.T) {
 	})
 }
 
+func TestAListByTheIndexKeepsItsRate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, idemddbtest.New(nil), idemddb.Options{UnsentIndex: "unsent"})
+
+		for i := range 50 {
+			d.announce(fmt.Sprintf("p-%d", i))
+		}
+
+		begun := time.Now()
+
+		got, p := d.list(operate.Selection{Unsent: true, Rate: 5})
+		if took := time.Since(begun).Seconds(); len(got) != 50 || took > p.Units/5 || took < p.Units/5-2 {
+			t.Errorf("%d records, %v units in %v s", len(got), p.Units, took)
+		}
+	})
+}
+
 func TestListEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 
@@ -256,6 +274,46 @@ func TestListEndsWithItsContext(t *testing.T) {
 	p, err := d.List(ctx, operate.Selection{}, func(operate.View) error { return nil })
 	if !errors.Is(err, context.Canceled) || p.Cursor == "" {
 		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+// A goroutine that is left would end the bubble with a panic.
+func TestAPanicOfTheCallersFunctionLeavesNoGoroutine(t *testing.T) {
+	t.Parallel()
+
+	explode := func() { panic("the screen is gone") }
+
+	for name, show := range map[string]func(context.Context, *desk) error{
+		"found": func(ctx context.Context, d *desk) error {
+			_, err := d.List(ctx, operate.Selection{}, func(operate.View) error { explode(); return nil })
+
+			return err
+		},
+		"Progress": func(ctx context.Context, d *desk) error {
+			s := operate.Selection{Progress: func(operate.Progress) { explode() }}
+			_, err := d.List(ctx, s, func(operate.View) error { return nil })
+
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
+
+				for i := range 40 {
+					d.claim(fmt.Sprintf("p-%d", i))
+				}
+
+				defer func() {
+					if recover() == nil {
+						t.Error("the caller does not get the panic")
+					}
+				}()
+
+				t.Error(show(context.WithoutCancel(t.Context()), d))
+			})
+		})
 	}
 }
 

@@ -57,9 +57,16 @@ func (r *Records) newListing(s Selection, found func(View) error) (*listing, err
 // run reads until everything is read, the budget is used up, or something fails.
 func (l *listing) run(ctx context.Context) (Progress, error) {
 	scanning, stop := context.WithCancel(ctx)
-	err := l.takeAll(l.startScans(scanning), stop)
+	pages := l.startScans(scanning)
 
-	stop()
+	defer func() { // also behind a panic of found or Progress: the goroutine of a segment blocks until its page is received
+		stop()
+
+		for range pages { // they are not taken any more
+		}
+	}()
+
+	err := l.takeAll(pages)
 
 	if err == nil && ctx.Err() != nil {
 		err = fmt.Errorf("operate: list: %w", context.Cause(ctx))
@@ -91,22 +98,15 @@ func (l *listing) startScans(ctx context.Context) <-chan page {
 	return pages
 }
 
-// takeAll takes the pages until the first error, which it returns. After the error it stops the scans and receives the remaining pages
-// without taking them, because the goroutine of a segment blocks until its page is received.
-func (l *listing) takeAll(pages <-chan page, stop context.CancelFunc) error {
-	var err error
-
+// takeAll takes the pages until the first error, which it returns.
+func (l *listing) takeAll(pages <-chan page) error {
 	for p := range pages {
-		if err == nil {
-			err = l.take(p)
-		}
-
-		if err != nil {
-			stop()
+		if err := l.take(p); err != nil {
+			return err
 		}
 	}
 
-	return err
+	return nil
 }
 
 // take looks at the records of a page. The cursor moves behind it only if all were looked at.
@@ -156,7 +156,7 @@ func (l *listing) scan(ctx context.Context, index int, from segment, pages chan<
 
 	for {
 		limit, reserved := l.budget.reserve()
-		if limit == 0 || !l.pace(ctx) {
+		if limit == 0 || !l.selection.pace(ctx, l.begun, l.budget.usedUnits()) {
 			return
 		}
 
@@ -194,15 +194,15 @@ func (l *listing) scanInput(index int, from segment) *dynamodb.ScanInput {
 	}
 }
 
-// pace waits until the units that are used fit the rate. It returns false if the context ends first.
-func (l *listing) pace(ctx context.Context) bool {
-	if ctx.Err() != nil || l.selection.Rate == 0 {
+// pace waits until the units that are used since begun fit the rate. It returns false if the context ends first.
+func (s *Selection) pace(ctx context.Context, begun time.Time, used float64) bool {
+	if ctx.Err() != nil || s.Rate == 0 {
 		return ctx.Err() == nil
 	}
 
-	due := time.Duration(l.budget.usedUnits() / l.selection.Rate * float64(time.Second))
+	due := time.Duration(used / s.Rate * float64(time.Second))
 
-	return sleep.For(ctx, time.Until(l.begun.Add(due)))
+	return sleep.For(ctx, time.Until(begun.Add(due)))
 }
 
 // units returns the read units of an answer; 0 if the answer does not say them.

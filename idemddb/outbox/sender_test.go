@@ -195,13 +195,14 @@ func TestSenderKeepsMessagesForWrongAddress(t *testing.T) {
 	}
 }
 
-func TestSenderPanicsWithoutClient(t *testing.T) {
+func TestSendersAndTheSweepPanicWithoutAClient(t *testing.T) {
 	t.Parallel()
 
 	for want, f := range map[string]func(){
 		"outbox: SQS: api: must not be nil":         func() { outbox.SQS(nil, queueURL) },
 		"outbox: SNS: api: must not be nil":         func() { outbox.SNS(nil, topicARN) },
 		"outbox: EventBridge: api: must not be nil": func() { outbox.EventBridge(nil, "b", "s", "d") },
+		"outbox: Sweep: api: must not be nil":       func() { _, _ = outbox.Sweep(t.Context(), newAccount(t).store("payments", "", true), nil) },
 	} {
 		func() {
 			defer func() {

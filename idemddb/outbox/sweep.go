@@ -41,6 +41,10 @@ const sweepAfter = time.Minute
 // It costs 16 queries, a consistent read and a write for each record, and the requests of the senders. It ends with ctx; what it has not
 // reached then is for the next one. The error joins those of all records; the other records are done all the same.
 func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
+	if api == nil {
+		panic("outbox: Sweep: api: must not be nil")
+	}
+
 	w := &sweep{store: s, api: api}
 
 	queries := unsent.Queries(s, sweepAfter)

@@ -207,7 +207,7 @@ var operateMutants = []mutant{
 	{
 		why:  "a list reads on when its budget is used up",
 		file: "idemddb/operate/budget.go",
-		old:  `if b.left < small || b.left < price+rounding {`,
+		old:  `if b.left < b.total && (b.left < small || b.left < price+rounding) {`,
 		new:  `if b.left < -b.total {`,
 		pkg:  "idemddb/operate", run: "TestListOfALargeTableStaysWithinItsBudget",
 	},
