@@ -5,8 +5,8 @@
 //	seen, err := records.Look(ctx, "p-9")
 //	err = records.Reopen(ctx, seen, "anna", "account 7 has its currency now")
 //
-// Each change is a conditional write on the record as it was shown. If a worker or another operator has changed it meanwhile, nothing is
-// written, and the change returns [ErrChanged]. Who made the change, when and why stay in the record's attribute op, until the next change.
+// Each change is a conditional write on the record as it was shown. If a worker or another operator has changed it meanwhile, the change
+// is not made, and returns [ErrChanged]. Who made the change, when and why stay in the record's attribute op, until the next change.
 //
 //	status      what is true                                        what can be done
 //	held        a worker has claimed the key                        wait; Release, Fail
