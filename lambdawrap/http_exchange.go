@@ -46,7 +46,7 @@ var (
 	errPanicked   = errors.New("lambdawrap: the handler panicked or ended its goroutine")
 )
 
-// work begins the work of the key, runs the handler and settles the work with its answer.
+// work begins the work of the key, runs the handler and settles the work.
 func (x *exchange) work(ctx context.Context) outcome {
 	if ctx.Err() != nil { // DynamoDB would not be asked, so it is not what did not answer
 		return outcome{name: OutcomeNoTime, err: errNoTime}
@@ -65,13 +65,17 @@ func (x *exchange) work(ctx context.Context) outcome {
 
 	x.run(ctx, work)
 
+	return x.settle(ctx, work)
+}
+
+// settle settles the work with the answer, before the line of the log: a logger that panics must not leave the key claimed.
+func (x *exchange) settle(ctx context.Context, work *idemddb.Work) outcome {
 	result, isWhole := []byte(nil), true
 	if x.cause == nil {
 		result, isWhole = x.answer.Encode(work.Fits)
 	}
 
-	o := x.outcomeOf(work.Settle(ctx, result, x.cause)) // before a log line: a logger that panics must not leave the key claimed
-
+	o := x.outcomeOf(work.Settle(ctx, result, x.cause))
 	if !isWhole {
 		x.logger().LogAttrs(ctx, slog.LevelWarn, "the answer does not fit into its record; later requests get it without its body",
 			append(keyAttrs(x.key), slog.Int("bytes", x.answer.Size()))...)
@@ -116,10 +120,14 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 
 	x.next.ServeHTTP(x.answer, x.r.WithContext(handling))
 	x.answer.Finish()
+	x.readAnswer(handling, work.StageErr())
 
-	status, errStage := x.answer.Status(), work.StageErr()
+	returned = true
+}
 
-	switch {
+// readAnswer finds the cause for which the answer is not kept, if there is one. errStage says why what the handler has to write is not staged.
+func (x *exchange) readAnswer(handling context.Context, errStage error) {
+	switch status := x.answer.Status(); {
 	case x.answer.HasTrailers():
 		x.cause = errTrailers
 	case !x.opts.Keep(status):
@@ -130,8 +138,6 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 		idemddb.Unstage(handling)
 		_ = idemddb.Stage(handling, idemddb.Effects{})
 	}
-
-	returned = true
 }
 
 // conclude sends the answer that the outcome asks for.
