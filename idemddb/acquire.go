@@ -280,7 +280,7 @@ func (a *acquisition) askTrace(ctx context.Context) {
 
 	text, err := a.store.callTrace(ctx)
 	if err != nil {
-		a.store.observe(ctx, Event{Kind: Panicked, Key: a.key, Err: keyError("trace", a.key, err)})
+		a.store.opts.Observe(ctx, Event{Kind: Panicked, Key: a.key, Err: keyError("trace", a.key, err)})
 	}
 
 	a.trace = record.KeptTrace(text)

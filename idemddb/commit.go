@@ -246,7 +246,7 @@ func (c *committing) commitAnew(ctx context.Context, p retry.Policy, old *record
 
 // after follows a commit: its messages are sent, and its event is emitted.
 func (c *committing) after(ctx context.Context) error {
-	c.store.observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: c.omitted})
+	c.store.opts.Observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: c.omitted})
 
 	if len(c.done.Outbox) > 0 {
 		c.done.Token = &c.token

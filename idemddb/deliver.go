@@ -82,7 +82,7 @@ func (a *acquisition) sendLeft(ctx context.Context) {
 // unsent leaves the messages of a completed record to the sweep. err says why they are not sent; nil if the completing process probably
 // sends them just now. If there is no sweep (Options.Unswept), unsent returns ErrUnsent.
 func (s *Store) unsent(ctx context.Context, key string, err error) error {
-	s.observe(ctx, Event{Kind: Unsent, Key: key, Err: err})
+	s.opts.Observe(ctx, Event{Kind: Unsent, Key: key, Err: err})
 
 	if s.opts.Unswept {
 		return keyError("send", key, errors.Join(ErrUnsent, err))
@@ -108,7 +108,7 @@ func (d *delivering) run(ctx context.Context) error {
 	err := d.Send(ctx, &d.store.targets)
 
 	for _, unsendable := range d.Unsendable {
-		d.store.observe(ctx, Event{Kind: Parked, Key: d.key, Err: unsendable})
+		d.store.opts.Observe(ctx, Event{Kind: Parked, Key: d.key, Err: unsendable})
 	}
 
 	if d.Sent > 0 || len(d.Left) < len(d.Record.Outbox) {
@@ -141,7 +141,7 @@ func (d *delivering) remove(ctx context.Context, p retry.Policy) error {
 	}
 
 	if err == nil && isEmpty {
-		s.observe(ctx, Event{Kind: Sent, Key: d.key})
+		s.opts.Observe(ctx, Event{Kind: Sent, Key: d.key})
 	}
 
 	return err

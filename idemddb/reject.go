@@ -34,7 +34,7 @@ func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, caus
 			kind = Failed
 		}
 
-		s.observe(ctx, Event{Kind: kind, Key: key, Err: cause})
+		s.opts.Observe(ctx, Event{Kind: kind, Key: key, Err: cause})
 	}
 
 	return a.record, a.err

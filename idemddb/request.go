@@ -129,7 +129,7 @@ func (s *Store) retried(ctx context.Context, key string, err error) {
 }
 
 func (s *Store) observeRetry(ctx context.Context, key string, err error) {
-	s.observe(ctx, Event{Kind: Retried, Key: key, Err: err})
+	s.opts.Observe(ctx, Event{Kind: Retried, Key: key, Err: err})
 }
 
 // explain adds to an answer that points to a wrong configuration what should be checked.

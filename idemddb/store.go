@@ -147,12 +147,8 @@ func (s *Store) share() error {
 	return nil
 }
 
-func (s *Store) observe(ctx context.Context, e Event) {
-	s.opts.Observe(ctx, e)
-}
-
 func (s *Store) observeUngrouped(ctx context.Context, err error) {
-	s.observe(ctx, Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
+	s.opts.Observe(ctx, Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
 }
 
 const maxNamespace = 255 // bytes; with '#' and the longest stored key well below DynamoDB's 2,048 for a partition key

@@ -18,8 +18,8 @@ var errAcceptsEmpty = errors.New("idemddb: the backend answers transactions with
 func (s *Store) newTransactions() *transact.Client {
 	return &transact.Client{
 		API: s.api, Options: sdkOptions, Retried: s.retried,
-		Conflict:     func(ctx context.Context, key string) { s.observe(ctx, Event{Kind: Conflict, Key: key}) },
-		AcceptsEmpty: func(ctx context.Context) { s.observe(ctx, Event{Kind: Retried, Err: errAcceptsEmpty}) },
+		Conflict:     func(ctx context.Context, key string) { s.opts.Observe(ctx, Event{Kind: Conflict, Key: key}) },
+		AcceptsEmpty: func(ctx context.Context) { s.opts.Observe(ctx, Event{Kind: Retried, Err: errAcceptsEmpty}) },
 	}
 }
 

@@ -53,13 +53,8 @@ func (c *change) sample(d *desk, all []found) {
 	}
 }
 
-// The bounds of --by and --why, in bytes, are those of package operate. Its error would come after the question, as one of an unknown outcome.
-const (
-	maxBy  = 64
-	maxWhy = 200
-)
-
-// ask asks for the reason and for a yes.
+// ask asks for the reason and for a yes. It checks what it is told by itself, because the error of package operate would come after the
+// question, as one of an unknown outcome.
 func (c *change) ask(count int) error {
 	a := c.app
 	in := bufio.NewReader(a.in)
@@ -73,10 +68,10 @@ func (c *change) ask(count int) error {
 	switch {
 	case c.why == "":
 		return errors.New("--why: must not be empty; it is kept in the record for the next operator")
-	case len(c.why) > maxWhy:
-		return fmt.Errorf("--why: must have at most %d bytes, has %d", maxWhy, len(c.why))
-	case len(c.by) > maxBy:
-		return fmt.Errorf("--by: must have at most %d bytes, has %d", maxBy, len(c.by))
+	case len(c.why) > operate.MaxWhy:
+		return fmt.Errorf("--why: must have at most %d bytes, has %d", operate.MaxWhy, len(c.why))
+	case len(c.by) > operate.MaxBy:
+		return fmt.Errorf("--by: must have at most %d bytes, has %d", operate.MaxBy, len(c.by))
 	}
 
 	subject := "it"

@@ -19,17 +19,17 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/internal/unsent"
 )
 
-// The bounds of what an operator says, in bytes: a record without a result stays near 1 KB.
+// The bounds of what an operator says of a change, in bytes: a record without a result stays near 1 KB.
 const (
-	maxBy  = 64
-	maxWhy = 200
+	MaxBy  = 64
+	MaxWhy = 200
 )
 
 // Release lets the next claim have a key that a worker holds, or whose worker died, before its lease ends. If the worker lives, it loses
 // its claim: its work is cancelled and not recorded. The next claim may do the work a second time; its Takeover method then returns true.
 //
 // It costs one write of the record, as each change does. by and why say who changes the record and why. Both are kept in it, must not be
-// empty, and have at most 64 and 200 bytes.
+// empty, and have at most MaxBy and MaxWhy bytes.
 //
 // Errors: ErrChanged; ErrNotAllowed unless the record is held or stuck.
 func (r *Records) Release(ctx context.Context, seen View, by, why string) error {
@@ -241,7 +241,7 @@ func (c *Change) validate() error {
 	for _, said := range []struct {
 		name, text string
 		limit      int
-	}{{"by", c.By, maxBy}, {"why", c.Why, maxWhy}} {
+	}{{"by", c.By, MaxBy}, {"why", c.Why, MaxWhy}} {
 		switch {
 		case strings.TrimSpace(said.text) == "":
 			return fmt.Errorf("operate: %s: must not be empty; it is kept in the record for the next operator", said.name)

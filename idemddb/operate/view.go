@@ -84,12 +84,12 @@ func (r *Records) view(stored item) View {
 	v.Key = strings.TrimPrefix(record.TextOf(stored[r.opts.PartitionKey]), v.Namespace+"#")
 	v.Hash = record.StoredKeyHash(v.Key)
 
-	rec, err := record.Read(stored, r.opts.TTLAttribute)
+	rec, err := record.Inspect(stored, r.opts.TTLAttribute)
 	v.show(rec)
 	v.showResult(rec.Result)
 
 	if err != nil {
-		v.Status, v.Unreadable = Unreadable, strings.TrimPrefix(err.Error(), record.ErrCorrupt.Error()+": ")
+		v.Status, v.Unreadable = Unreadable, err.Error()
 
 		return v
 	}

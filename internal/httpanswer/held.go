@@ -21,9 +21,8 @@ const (
 // Held is the answer of a handler, which is held back until it is stored. It is the handler's ResponseWriter, without Hijacker and
 // Unwrap, because what goes past it could not be stored.
 type Held struct {
-	w http.ResponseWriter // for informational answers
+	w http.ResponseWriter // for informational answers; until Send, its headers are as what stands around the handler set them
 
-	before http.Header // as what stands around the handler set them
 	header http.Header // the handler's to change
 	sent   http.Header // as they were when the status was written
 	status int         // 0 until then
@@ -37,7 +36,7 @@ func Hold(w http.ResponseWriter) *Held {
 		header = http.Header{}
 	}
 
-	return &Held{w: w, before: w.Header().Clone(), header: header}
+	return &Held{w: w, header: header}
 }
 
 // Header returns the headers that the handler may change.
@@ -93,7 +92,7 @@ func (a *Held) HasTrailers() bool {
 		}
 	}
 
-	return len(a.sent["Trailer"]) > len(a.before["Trailer"])
+	return len(a.sent["Trailer"]) > len(a.w.Header()["Trailer"])
 }
 
 // Send sends the answer to the client, as that of a request whose work has run now.

@@ -15,7 +15,7 @@ import (
 // Encode returns the answer as it is kept in the record. If it does not fit, it is stored without its body, then without headers but
 // Location.
 func (a *Held) Encode(fits func([]byte) bool) (result []byte, isWhole bool) {
-	whole := Stored{a.status, keptHeader(a.sent, a.before), a.body.Bytes()}
+	whole := Stored{a.status, keptHeader(a.sent, a.w.Header()), a.body.Bytes()}
 	whole.header.Set(replayedHeader, wholeReplay)
 
 	if result = whole.encode(); fits(result) {

@@ -71,9 +71,9 @@ var panicMutants = []mutant{
 		why:  "a panic of Options.Trace leaves nothing",
 		file: "idemddb/acquire.go",
 		old: `if err != nil {
-		a.store.observe(ctx, Event{Kind: Panicked`,
+		a.store.opts.Observe(ctx, Event{Kind: Panicked`,
 		new: `if err == nil {
-		a.store.observe(ctx, Event{Kind: Panicked`,
+		a.store.opts.Observe(ctx, Event{Kind: Panicked`,
 		pkg: "idemddb", run: "TestAPanicOfTraceIsAnEventWithItsStack",
 	},
 	{

@@ -44,18 +44,40 @@ type Stored struct {
 // ErrCorrupt is the error for an item that cannot be read as a record.
 var ErrCorrupt = errors.New("record unreadable")
 
-// Read reads an item. An error is ErrCorrupt and says why the item is no record that this package knows; the Stored then has what could be
-// read nevertheless.
+// Read reads an item, or returns ErrCorrupt with the reason for which the item is no record that this package knows.
 func Read(item map[string]types.AttributeValue, ttlAttribute string) (*Stored, error) {
+	rec, err := Inspect(item, ttlAttribute)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+
+	return rec, nil
+}
+
+// Inspect reads what can be read of an item. An error says why the item is no record that this package knows. An unknown version is reported
+// before anything else, because nobody can know what else stands in such a record.
+func Inspect(item map[string]types.AttributeValue, ttlAttribute string) (*Stored, error) {
 	rec := &Stored{
 		Result: item[Result], Operator: TextOf(item[Operator]),
 		Trace: KeptTrace(TextOf(item[Trace])), PreviousTrace: KeptTrace(TextOf(item[PrevTrace])),
 	}
-	if err := rec.read(item, ttlAttribute); err != nil {
-		return rec, fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
+	unread := attributevalue.UnmarshalMap(item, rec)
+	version, hasVersion := NumberOf(item[Version])
+	expires, hasExpires := NumberOf(item[ttlAttribute])
+	rec.Expires = expires
 
-	return rec, nil
+	switch {
+	case !hasVersion:
+		return rec, fmt.Errorf("it has no version (attribute %s): not a record of this package", Version)
+	case version != FormatVersion:
+		return rec, fmt.Errorf("it has format version %d, this package knows %d: deploy the version that wrote it", version, FormatVersion)
+	case unread != nil:
+		return rec, unread //nolint:wrapcheck // it names the attribute
+	case !hasExpires:
+		return rec, fmt.Errorf("attribute %s is not a number of seconds", ttlAttribute)
+	default:
+		return rec, rec.validate()
+	}
 }
 
 // IsOwn reports whether the record was last claimed with this token.
@@ -92,27 +114,6 @@ func (r *Stored) Until() time.Time {
 // has no fingerprint, or if the record has one of another version.
 func (r *Stored) Matches(fingerprint string) bool {
 	return fingerprint == "" || r.Fingerprint == nil || *r.Fingerprint == fingerprint || !strings.HasPrefix(*r.Fingerprint, FingerprintVersion)
-}
-
-// read reports an unknown version before anything else, because nobody can know what else stands in such a record.
-func (r *Stored) read(item map[string]types.AttributeValue, ttlAttribute string) error {
-	unread := attributevalue.UnmarshalMap(item, r)
-	version, hasVersion := NumberOf(item[Version])
-	expires, hasExpires := NumberOf(item[ttlAttribute])
-	r.Expires = expires
-
-	switch {
-	case !hasVersion:
-		return fmt.Errorf("it has no version (attribute %s): not a record of this package", Version)
-	case version != FormatVersion:
-		return fmt.Errorf("it has format version %d, this package knows %d: deploy the version that wrote it", version, FormatVersion)
-	case unread != nil:
-		return unread //nolint:wrapcheck // it names the attribute
-	case !hasExpires:
-		return fmt.Errorf("attribute %s is not a number of seconds", ttlAttribute)
-	default:
-		return r.validate()
-	}
 }
 
 func (r *Stored) validate() error {

@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
@@ -48,7 +49,7 @@ func TestReadReturnsTheRecord(t *testing.T) {
 }
 
 // An operator must see what stands in a record that cannot be read.
-func TestReadSaysWhyARecordIsUnreadableAndReturnsTheRest(t *testing.T) {
+func TestInspectSaysWhyARecordIsUnreadableAndReturnsTheRest(t *testing.T) {
 	t.Parallel()
 
 	for name, c := range map[string]struct {
@@ -70,7 +71,11 @@ func TestReadSaysWhyARecordIsUnreadableAndReturnsTheRest(t *testing.T) {
 		maps.Copy(stored, c.edit)
 		maps.DeleteFunc(stored, func(_ string, value types.AttributeValue) bool { return value == nil })
 
-		rec, err := record.Read(stored, "exp")
+		if _, err := record.Read(stored, "exp"); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got error %v of Read, want ErrCorrupt with %q in it", name, err, c.want)
+		}
+
+		rec, err := record.Inspect(stored, "exp")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got error %v, want %q in it", name, err, c.want)
 		}
@@ -81,13 +86,13 @@ func TestReadSaysWhyARecordIsUnreadableAndReturnsTheRest(t *testing.T) {
 	}
 }
 
-func TestReadRefusesAnAttributeOfAnotherType(t *testing.T) {
+func TestInspectRefusesAnAttributeOfAnotherType(t *testing.T) {
 	t.Parallel()
 
 	stored := completed()
 	stored["fence"] = text("7")
 
-	if rec, err := record.Read(stored, "exp"); err == nil || rec == nil {
+	if rec, err := record.Inspect(stored, "exp"); err == nil || rec == nil {
 		t.Errorf("got %+v and error %v, want both", rec, err)
 	}
 }
