@@ -26,6 +26,7 @@ type acquisition struct {
 	fingerprint string    // as stored; "" for none
 	trace       string    // by Options.Trace; "" for none
 	deadline    time.Time // bounds the lease; zero for none
+	tx          string    // of a commit: the id of the completing call; "" for a claim
 	redelivered bool
 	skipResult  bool
 	answers     int // of the batch, when this claim began
@@ -35,9 +36,10 @@ type acquisition struct {
 	turns  int  // how often the answer asked for the other statement
 	last   stamp
 
-	// The answer. Exactly one of claim, record and err is set.
+	// The answer. Exactly one of claim, record, committed and err is set, and none of them if a commit or a rejection was written at once.
 	claim        *Claim
-	isShort      bool // the claim's lease is less than half of the one that it could have now
+	committed    *record.Stored // the record of this very commit: an earlier try of it was applied
+	isShort      bool           // the claim's lease is less than half of the one that it could have now
 	record       *Record
 	err          error
 	result       types.AttributeValue // of the record, as stored
@@ -150,7 +152,7 @@ func (a *acquisition) try(ctx context.Context) {
 // by its owner token. repeatWhileChanged returns true if it ends only because no time is left for another turn.
 func (a *acquisition) repeatWhileChanged(ctx context.Context, p retry.Policy, once func()) (isOver bool) {
 	for turn := 1; ; turn++ {
-		a.claim, a.record, a.err = nil, nil, nil
+		a.claim, a.committed, a.record, a.err = nil, nil, nil, nil
 		once()
 
 		if !errors.Is(a.err, errChanged) && !errors.Is(a.err, errLate) || turn == maxTurns {

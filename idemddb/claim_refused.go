@@ -66,6 +66,8 @@ func (a *acquisition) inProgress(rec *record.Stored) error {
 // released meanwhile, by another claimant or an operator, the claim is not held.
 func (a *acquisition) recognize(rec *record.Stored) {
 	switch {
+	case a.isCommitted(rec):
+		a.committed = rec
 	case rec.State == record.Failed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
 	case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:
@@ -74,6 +76,11 @@ func (a *acquisition) recognize(rec *record.Stored) {
 	default: // a new token, because no claim is granted to the one in the record
 		a.token, a.err = newToken(rec.Holder()), keyError("claim", a.key, errChanged)
 	}
+}
+
+// isCommitted reports whether a record with this call's owner token is the one that its commit wrote.
+func (a *acquisition) isCommitted(rec *record.Stored) bool {
+	return rec.State == record.Completed && a.tx != "" && rec.Tx == a.tx
 }
 
 // follow makes the second request that a rareError asks for. recreate is called for a record past its retention.

@@ -23,14 +23,11 @@ func (a *acquisition) Statement() types.BatchStatementRequest {
 	s := a.store
 	a.last = s.stamp(a.deadline)
 
-	switch {
-	case a.insert:
+	if a.insert {
 		return a.insertion()
-	case a.fingerprint != "":
-		return write{a.partition, s.expr.againFP, s.expr.setAgain + updateSetFP, a.values()}.statement(s)
-	default:
-		return write{a.partition, s.expr.again, s.expr.setAgain + updateDropFP, a.values()}.statement(s)
 	}
+
+	return write{a.partition, s.expr.again.of(a.fingerprint), s.expr.setAgain.of(a.fingerprint), a.values()}.statement(s)
 }
 
 // Read takes the answer to the last try.
@@ -76,20 +73,12 @@ func (a *acquisition) claiming() write {
 		values[":notrace"] = noTraceValue
 	}
 
-	if a.fingerprint != "" {
-		return write{a.partition, s.expr.claimFP, s.expr.setClaim + updateSetFP, values}
-	}
-
-	return write{a.partition, s.expr.claim, s.expr.setClaim + updateDropFP, values}
+	return write{a.partition, s.expr.claim.of(a.fingerprint), s.expr.setClaim.of(a.fingerprint), values}
 }
 
 // insertion returns the statement that creates the record if there is none.
 func (a *acquisition) insertion() types.BatchStatementRequest {
-	st := &a.store.expr.insert
-	if a.fingerprint != "" {
-		st = &a.store.expr.insertFP
-	}
-
+	st := a.store.expr.insert.of(a.fingerprint)
 	stored := a.newRecord(firstFence(a.last))
 
 	parameters := make([]types.AttributeValue, len(st.Parameters))
@@ -152,6 +141,10 @@ func (a *acquisition) newRecord(fence int64) item {
 	if s.opts.Trace != nil {
 		stored[record.Trace] = record.Text(a.trace)
 		stored[record.PrevTrace] = noTraceValue
+	}
+
+	if s.opts.NoTakeover {
+		stored[record.NoTakeover] = oneValue
 	}
 
 	return stored

@@ -14,8 +14,11 @@ import (
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
-// minCommitRetention is the least retention of a Store for Commit: DynamoDB refuses a signed request minutes after its time, so that no
-// late request of a commit outlives the record that refuses it.
+// minCommitRetention is the least retention of a Store for Commit. A late request of a commit is refused by the record while the record
+// lives, and by DynamoDB once the signature of the request is too old: it accepts one for up to 15 minutes. So a late request of the try that
+// wrote the record never outlives it. A redelivery that is committed near the end of the retention is another matter: if its first try
+// arrives late and its second try is answered by the record, Time to Live may delete that record before the first try arrives. That is why
+// the retention must exceed the time of the last redelivery by the lifetime of a signature, as docs/time.md and idem check say.
 const minCommitRetention = time.Hour
 
 // Commit claims and completes a key in one request, together with effects: all of it exactly once. It is for work that has no effect but
@@ -53,7 +56,6 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 type committing struct {
 	acquisition
 
-	tx      string
 	effects Effects
 	value   types.AttributeValue // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
 	omitted error                // why the result is omitted
@@ -150,7 +152,9 @@ func (s *Store) newCommit(ctx context.Context, b *Batch, key string, opts *Claim
 		s.observeDisabled(ctx)
 	}
 
-	return &committing{acquisition: *a, tx: newTx(), maxWait: opts.Wait}, nil
+	a.tx = newTx()
+
+	return &committing{acquisition: *a, maxWait: opts.Wait}, nil
 }
 
 // run commits the key by a transaction of its own.
@@ -183,17 +187,11 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 	c.done = s.completion(c.tx, outboxOf(c.effects.Messages), c.value)
 	c.last = stamp{now: time.UnixMilli(c.done.Done)}
 
-	set := updateWith(&c.done, updateCommit) + s.expr.setTrace
-
-	condition, update := s.expr.claim, set+updateDropBoth
-	if c.fingerprint != "" {
-		condition, update = s.expr.claimFP, set+updateSetFP+updateDropError
-	}
-
+	update := updateWith(&c.done, updateCommit) + s.expr.endCommit.of(c.fingerprint)
 	values := c.values()
 	delete(values, ":lease")
 
-	return write{c.partition, condition, update, s.addValues(&c.done, c.partition, values)}.part(s)
+	return write{c.partition, s.expr.claim.of(c.fingerprint), update, s.addValues(&c.done, c.partition, values)}.part(s)
 }
 
 // readAnswer takes the answer to a transaction.
@@ -206,21 +204,11 @@ func (c *committing) readAnswer(answer *transact.Part, err error) {
 	case !answer.RecordRefused:
 	case answer.Found == nil:
 		c.err = keyError("commit", c.key, errChanged)
-	case !c.recognizes(answer.Found):
-		c.conflict(answer.Found)
+	default:
+		if c.conflict(answer.Found); c.committed != nil {
+			c.done = *c.committed
+		}
 	}
-}
-
-// recognizes reports whether a record is the one that an earlier try of this call wrote.
-func (c *committing) recognizes(found item) bool {
-	rec, err := record.Read(found, c.store.opts.TTLAttribute)
-	if err != nil || !rec.IsOwn(c.token) || rec.State != record.Completed || rec.Tx != c.tx {
-		return false
-	}
-
-	c.done = *rec
-
-	return true
 }
 
 // commitAnew commits a record past its retention by a whole new record in its place.

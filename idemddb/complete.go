@@ -69,12 +69,12 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 		done = s.completion("", nil, result)
 
 		return write{c.partition, condHeld, updateWith(&done, updateComplete) + updateDropError, s.addValues(&done, c.partition, c.heldValues())}
-	}, matches: func(rec *record.Stored) bool {
-		if rec.State != record.Completed || !sameResult(rec.Result, result) {
+	}, matches: func(f *fencedWrite) bool {
+		if !c.isOwn(f.found) || f.found.State != record.Completed || !sameResult(f.found.Result, result) {
 			return false
 		}
 
-		done = *rec // an earlier try wrote it, with that try's times
+		done = *f.found // an earlier try wrote it, with that try's times
 
 		return true
 	}})
@@ -102,7 +102,12 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 func (c *Claim) Release(ctx context.Context, cause error) error {
 	c.mustExist()
 
-	return c.settle(ctx, settlement{kind: Released, cause: cause, build: func() write {
+	return c.release(ctx, cause, false)
+}
+
+// release is Release. If anew is true, it is sent also after a completion whose outcome is not known.
+func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
+	return c.settle(ctx, settlement{kind: Released, cause: cause, anew: anew, matches: c.isReleased, build: func() write {
 		values := c.ownValues()
 		values[":zero"] = zeroValue
 		update := updateRelease
@@ -121,7 +126,7 @@ func (c *Claim) Release(ctx context.Context, cause error) error {
 func (c *Claim) ReleaseUnused(ctx context.Context) error {
 	c.mustExist()
 
-	return c.settle(ctx, settlement{kind: Released, build: func() write {
+	return c.settle(ctx, settlement{kind: Released, matches: c.isReleased, build: func() write {
 		values := c.ownValues()
 		values[":att"] = record.Number(int64(c.attempt - 1))
 
@@ -158,7 +163,7 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 		values[":err"] = record.Text(record.CauseOf(cause))
 
 		return write{c.partition, condHeld, updateFail, values}
-	}, matches: func(rec *record.Stored) bool { return rec.State == record.Failed }})
+	}, matches: func(f *fencedWrite) bool { return c.isOwn(f.found) && f.found.State == record.Failed }})
 }
 
 // isOwn reports whether a record that was found is still that of this very claim.
@@ -166,16 +171,24 @@ func (c *Claim) isOwn(found *record.Stored) bool {
 	return found != nil && found.IsOwn(c.token) && *found.Fence == c.fence
 }
 
+// isReleased reports whether a release that was refused is known to have been applied before: a try of it had no answer, and the next claim
+// found the key released. It found a lease of 0, or of -1 if the work of this claim had not begun after a takeover. A later claim does not
+// tell what the one after this claim has found.
+func (c *Claim) isReleased(f *fencedWrite) bool {
+	return f.unknown && f.found != nil && *f.found.Fence == c.fence+1 && f.found.Previous <= 0
+}
+
 // settlement is a write that ends a claim.
 type settlement struct {
 	kind  Kind
 	cause error
 	large bool // the write has a result that must not delay others
+	anew  bool // a release is sent although an earlier settlement of the claim has no known outcome
 	build func() write
 
-	// matches reports whether the record for which the condition was false is as this write would have left it. Then an earlier try of
-	// this call was applied, and the settlement is a success. Nil: never.
-	matches func(*record.Stored) bool
+	// matches reports whether the record for which the condition was false is as this write would have left it, or shows that it was. Then
+	// an earlier try of this call was applied, and the settlement is a success.
+	matches func(*fencedWrite) bool
 }
 
 func (c *Claim) settle(ctx context.Context, with settlement) error {
@@ -188,7 +201,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 
 	defer c.leave(ctx)
 
-	goesOn, err := c.markSettling(with.kind)
+	goesOn, err := c.markSettling(with.kind, with.anew)
 	if !goesOn {
 		return err
 	}
@@ -205,13 +218,9 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 	write, p, cancel := c.store.settleContext(ctx)
 	defer cancel()
 
-	found, err := c.store.fenced(write, b, c.key, p, with.build)
-	if with.matches != nil && c.isOwn(found) && with.matches(found) {
-		err = nil
-	}
-
-	if err != nil {
-		return c.refusal(write, verbs[with.kind], found, err)
+	f := &fencedWrite{store: c.store, build: with.build}
+	if err := f.send(write, b, c.key, p); err != nil && !with.matches(f) {
+		return c.refusal(write, verbs[with.kind], f.found, err)
 	}
 
 	c.end(with.kind)
@@ -221,14 +230,14 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 }
 
 // markSettling marks the first settlement. It returns false if there is nothing to send: a release of a claim that is settled already, or that
-// another worker has.
-func (c *Claim) markSettling(kind Kind) (bool, error) {
+// another worker has. A settlement without a known outcome counts as one, unless the release is made anew.
+func (c *Claim) markSettling(kind Kind, anew bool) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
 	if kind == Released {
 		switch {
-		case c.settling:
+		case c.settling && (!anew || c.settled != ""):
 			return false, nil
 		case c.lost != nil && c.lost.Current != c.fence:
 			return false, c.lost

@@ -19,7 +19,8 @@ import (
 // Errors: ErrFenced, with nothing written (the key was taken over, settled or deleted); *EffectError (the condition of an item was false:
 // nothing was written, and the claim is still held); ErrUncommitted (perhaps written, perhaps not: the record decides; do not acknowledge
 // the message); ErrTooLarge (committed without the result); ErrNotStaged (an error of [Stage] was ignored) and ErrBadEffects, with nothing
-// sent. Work that ignores ErrBadEffects and returns no error is not completed by its wrapper: that is ErrNotStaged.
+// sent. Work that ignores *EffectError or ErrBadEffects and returns no error has not written what it had to: its wrapper does not complete
+// it, which is ErrNotStaged. It decides anew by [Stage], also with nothing, [Unstage] or a settlement of its own.
 func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) error {
 	c.mustExist()
 
@@ -44,7 +45,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 
 	defer c.leave(ctx)
 
-	if _, err := c.markSettling(Completed); err != nil {
+	if _, err := c.markSettling(Completed, false); err != nil {
 		return err
 	}
 
@@ -65,7 +66,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	case answer.Refusal != nil:
 		effect := e.refusal(answer.Refusal)
 
-		c.reopen() // the work goes on under its claim
+		c.reopen(effect) // the work goes on under its claim
 		c.observe(ctx, EffectRefused, effect)
 
 		return effect
@@ -149,14 +150,14 @@ func (c *Claim) extendInLine(ctx context.Context, bound time.Time) {
 	}
 }
 
-// reopen undoes begin after a settlement that wrote nothing: the claim is still held, and kept.
-func (c *Claim) reopen() {
+// reopen undoes begin after a settlement that an effect refused: nothing was written, and the claim is still held, and kept.
+func (c *Claim) reopen(refused error) {
 	c.mu.Lock()
 	c.settling = false
 	r := c.renewer
 	c.mu.Unlock()
 
-	c.staging.reopen()
+	c.staging.reopen(refused)
 
 	if r != nil {
 		r.resume()

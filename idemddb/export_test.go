@@ -23,15 +23,17 @@ var (
 	}
 
 	UpdateParts = map[string]string{
-		"updateClaim": updateClaim, "updateSetFP": updateSetFP, "updateDropFP": updateDropFP, "updateComplete": updateComplete,
-		"updateSetResult": updateSetResult, "updateDropError": updateDropError, "updateRelease": updateRelease,
+		"updateClaim": updateClaim, "updateSetFP": updateSetFP, "updateSetNT": updateSetNT, "updateComplete": updateComplete,
+		"what a claim removes": claimEnd(&Options{}, "", []string{"fp"}), "what a compared claim removes": claimEnd(&Options{}, "", nil),
+		"what a claim without takeover removes": claimEnd(&Options{NoTakeover: true}, "", []string{"fp"})[len(updateSetNT):],
+		"updateSetResult":                       updateSetResult, "updateDropError": updateDropError, "updateRelease": updateRelease,
 		"updateSetError": updateSetError, "updateUnused": updateUnused, "updateSetTrace": updateSetTrace, "updateKeepTrace": updateKeepTrace,
 	}
 
 	// These are never sent as statements.
 	TransactionParts = map[string]string{
 		"updateCommit": updateCommit, "updateReject": updateReject, "updateSetTx": updateSetTx, "updateSetOutbox": updateSetOutbox,
-		"updateDropBoth": updateDropBoth, "updateLeft": updateLeft, "updateSetParked": updateSetParked, "updateDropParked": updateDropParked,
+		"what a commit removes": claimEnd(&Options{}, "", []string{"err", "fp"}), "updateLeft": updateLeft, "updateSetParked": updateSetParked, "updateDropParked": updateDropParked,
 	}
 )
 
@@ -81,13 +83,13 @@ func GroupPairs() map[string]Pair {
 		"claim": {}, "claim without takeover": {NoTakeover: true}, "claim with few attempts": {MaxAttempts: 1},
 		"claim with few attempts and without takeover": {MaxAttempts: 1, NoTakeover: true},
 	} {
-		e := newExpressions("", &o)
-		pairs[name] = Pair{Condition: e.again, Update: updateAgain + updateDropFP}
-		pairs[name+", input compared"] = Pair{Condition: e.againFP, Update: updateAgain + updateSetFP}
+		traced := o
+		traced.Trace = func(context.Context) string { return "" }
 
-		traced := updateAgain + updateSetTrace + updateKeepTraceAgain
-		pairs[name+", traced"] = Pair{Condition: e.again, Update: traced + updateDropFP}
-		pairs[name+", input compared, traced"] = Pair{Condition: e.againFP, Update: traced + updateSetFP}
+		for what, e := range map[string]expressions{name: newExpressions("", &o), name + ", traced": newExpressions("", &traced)} {
+			pairs[what] = Pair{Condition: e.again.unnamed, Update: e.setAgain.unnamed}
+			pairs[what+", input compared"] = Pair{Condition: e.again.named, Update: e.setAgain.named}
+		}
 	}
 
 	return pairs
@@ -120,12 +122,12 @@ func Statement(table string, o Options, p Pair) (text string, placeholders []str
 func Insert(table string, o Options, fingerprint bool) (text string, attributes []string) {
 	o = o.withDefaults()
 
-	e := newExpressions(table, &o)
+	st := newExpressions(table, &o).insert.unnamed
 	if fingerprint {
-		return e.insertFP.Text, e.insertFP.Parameters
+		st = newExpressions(table, &o).insert.named
 	}
 
-	return e.insert.Text, e.insert.Parameters
+	return st.Text, st.Parameters
 }
 
 // Commit commits a key together with others of its batch, as work without a claim that staged these effects.
@@ -144,11 +146,14 @@ func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 
 // Reject is what a Work without a claim writes if it does not succeed.
 func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, cause error) (*Record, error) {
-	if opts == nil {
-		opts = &ClaimOptions{}
+	c, err := s.newCommit(ctx, nil, key, opts)
+	if err != nil {
+		return nil, err
 	}
 
-	return s.reject(ctx, key, opts, cause)
+	a, err := c.reject(ctx, cause)
+
+	return a.record, err
 }
 
 // Meaning is what Effects.Refused says.

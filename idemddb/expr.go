@@ -2,6 +2,7 @@ package idemddb
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/partiql"
@@ -92,11 +93,14 @@ const updateAgain = "SET v = :v, st = :inprogress, own = :mine, fence = fence + 
 // soon as any item has the key, so of an INSERT and any other claim exactly one wins. A late INSERT finds an item for as long as the record
 // lives. After that it creates a record with an old lease and an old token, which the next claim takes over.
 
+// Each write that claims a key also says what it knows of its input and of its holder: it sets these attributes, or it removes them (see
+// claimEnd). What an earlier claim left must not judge the input of this one, nor say of its lease what is untrue.
+//
+// nt is there if Options.NoTakeover was set, so that whoever reads the record knows what happens when its lease runs out. No condition
+// reads it: it is for people and for package operate.
 const (
-	updateSetFP  = ", fp = :fp"
-	updateDropFP = " REMOVE fp" // an old fingerprint must not judge the input of this claim
-
-	updateDropBoth = " REMOVE err, fp" // of a commit
+	updateSetFP = ", fp = :fp"
+	updateSetNT = ", nt = :one"
 )
 
 // With Options.Trace, each write that claims a key keeps the traceparent of its run. No condition reads it. One update writes it with the
@@ -185,8 +189,10 @@ const updateCommit = "SET v = :v, st = :completed, own = :mine, fence = if_not_e
 	" prev = if_not_exists(lease, :zero), lease = :nowms, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms), done = :nowms"
 
-// updateReject writes a run that was not claimed and did not succeed: released, or failed for good. It has the same condition as a claim.
-const updateReject = "SET v = :v, st = :state, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
+// updateReject writes a run that was not claimed and did not succeed, and that may be repeated: the key is as after a claim and its release.
+// It has the same condition as a claim. A late request of it counts one attempt more, as a late claim does; so under MaxAttempts a key may
+// end one run early. It never ends a key, because work that failed for good is claimed and then failed under condHeld.
+const updateReject = "SET v = :v, st = :inprogress, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
 	" prev = if_not_exists(lease, :zero), lease = :zero, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms), err = :err"
 
@@ -205,44 +211,78 @@ const (
 
 // expressions are the expressions and statements of one Store, composed once.
 type expressions struct {
-	claim, claimFP string // conditions, without and with a fingerprint
-	again, againFP string // the same for a record that exists
+	claim, setClaim byInput[string] // the condition and the update of a claim
+	again, setAgain byInput[string] // the same for a record that exists
 
-	setClaim, setAgain string // the updates of a claim, for either kind of condition
-	setTrace           string // "" without Options.Trace
+	setReject byInput[string] // the update of a rejection
+	endCommit byInput[string] // the end of the update of a commit, whose other parts depend on what is committed
 
-	insert, insertFP partiql.Statement // of a new record
-	hasKey           string            // the condition of every other statement that names the key
+	insert byInput[partiql.Statement] // of a new record
+	hasKey string                     // the condition of every other statement that names the key
 
 	names      map[string]string // expression attribute names, shared by all requests: never written
 	nameOfExp  map[string]string // the same for expressions that do not name the key
 	translated map[string]string // the same for statements
 }
 
-func newExpressions(table string, o *Options) expressions {
-	limits := claimLimits(o)
-	setClaim, setAgain, setTrace := updateClaim, updateAgain, ""
+// byInput is an expression in two forms, because a claim names a fingerprint only if its caller gave one.
+type byInput[T any] struct{ unnamed, named T }
 
-	if o.Trace != nil {
-		setTrace = updateSetTrace
-		setClaim += updateSetTrace + updateKeepTrace
-		setAgain += updateSetTrace + updateKeepTraceAgain
+// of returns the form for a fingerprint, "" for none.
+func (b byInput[T]) of(fingerprint string) T {
+	if fingerprint == "" {
+		return b.unnamed
 	}
 
-	inserted := insertedAttributes(o)
+	return b.named
+}
+
+func newExpressions(table string, o *Options) expressions {
+	limits, inserted := claimLimits(o), insertedAttributes(o)
+	setTrace, keepTrace, keepTraceAgain := "", "", ""
+
+	if o.Trace != nil {
+		setTrace, keepTrace, keepTraceAgain = updateSetTrace, updateKeepTrace, updateKeepTraceAgain
+	}
 
 	return expressions{
-		setClaim: setClaim, setAgain: setAgain, setTrace: setTrace,
-		insert: partiql.Insert(table, inserted), insertFP: partiql.Insert(table, append(slices.Clone(inserted), record.Fingerprint)),
+		claim:     byInput[string]{condClaim + limits + condEnd, condClaim + limits + condSameInput + condEnd},
+		setClaim:  claimUpdates(o, updateClaim+setTrace+keepTrace),
+		again:     byInput[string]{condAgain + limits, condAgain + limits + condSameInput},
+		setAgain:  claimUpdates(o, updateAgain+setTrace+keepTraceAgain),
+		setReject: claimUpdates(o, updateReject+setTrace),
+		endCommit: claimUpdates(o, setTrace, record.Error),
+		insert: byInput[partiql.Statement]{
+			partiql.Insert(table, inserted), partiql.Insert(table, append(slices.Clone(inserted), record.Fingerprint)),
+		},
 		hasKey:     keyCondition(o),
-		claim:      condClaim + limits + condEnd,
-		claimFP:    condClaim + limits + condSameInput + condEnd,
-		again:      condAgain + limits,
-		againFP:    condAgain + limits + condSameInput,
 		nameOfExp:  map[string]string{nameExp: o.TTLAttribute},
 		names:      map[string]string{namePK: o.PartitionKey, nameExp: o.TTLAttribute},
 		translated: map[string]string{namePK: o.PartitionKey, nameSK: o.SortKey, nameExp: o.TTLAttribute},
 	}
+}
+
+// claimUpdates returns both forms of an update that claims a key. removed are further attributes that it removes.
+func claimUpdates(o *Options, update string, removed ...string) byInput[string] {
+	return byInput[string]{
+		update + claimEnd(o, "", append(slices.Clone(removed), record.Fingerprint)),
+		update + claimEnd(o, updateSetFP, removed),
+	}
+}
+
+// claimEnd returns the end of an update that claims a key. It sets what the claim has, and removes what an earlier claim may have left.
+func claimEnd(o *Options, set string, removed []string) string {
+	if o.NoTakeover {
+		set += updateSetNT
+	} else {
+		removed = append(slices.Clone(removed), record.NoTakeover)
+	}
+
+	if len(removed) == 0 {
+		return set
+	}
+
+	return set + " REMOVE " + strings.Join(removed, ", ")
 }
 
 // claimLimits returns the conditions that NoTakeover and MaxAttempts add to those of every claim.
@@ -280,6 +320,10 @@ func insertedAttributes(o *Options) []string {
 
 	if o.Trace != nil {
 		inserted = append(inserted, record.Trace, record.PrevTrace)
+	}
+
+	if o.NoTakeover {
+		inserted = append(inserted, record.NoTakeover)
 	}
 
 	return inserted

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -92,9 +91,6 @@ func newEffectWorld(t *testing.T, rt *rapid.T, seen *sights, effects *effectSigh
 		idemddbtest.LateCommit, idemddbtest.LateCommit, idemddbtest.LateRequest, idemddbtest.LostReply, idemddbtest.TransactionConflict,
 		idemddbtest.ThrottleReason, idemddbtest.CanceledWithoutReasons, idemddbtest.TransactionInProgress,
 	}, modelFaults...)
-	w.possible = slices.DeleteFunc(w.possible, func(f idemddbtest.Fault) bool { // after three of them each counts as a commit, see transact.Client
-		return f == idemddbtest.EmptyAnswer || f == idemddbtest.EmptyAnswerApplied
-	})
 	w.begin(t, time.Hour)
 
 	return w

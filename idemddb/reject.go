@@ -11,40 +11,44 @@ import (
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
-// reject writes down that work without a claim ran and did not succeed, under the condition of a claim: the key is released, with one
-// attempt more, or ended for good. It returns what the record says if it refuses: the record of a completed key, or the error of a claim.
-func (s *Store) reject(ctx context.Context, key string, opts *ClaimOptions, cause error) (*Record, error) {
-	a, err := s.newAcquisition(ctx, nil, key, opts)
-	if err != nil {
-		return nil, keyError("reject", key, err)
-	}
-
-	r := &rejecting{a, record.CauseOf(cause), isPermanent(cause)}
+// reject writes down that the work of a commit ran and did not succeed. It returns the acquisition of that write, whose record or committed
+// is set if the key is completed, and the error of the write. It has the owner token of the commit, so that it recognizes a record that an
+// earlier try of the commit wrote, and a late try of the commit is refused for as long as nobody else has claimed the key.
+//
+// Work that failed for good is claimed and then failed. Failing ends the key, so it must be fenced as every other write that ends one: a
+// late request of it must not end the key again that an operator has reopened. What a late request of the claim can do stands beside
+// condClaim.
+func (c *committing) reject(ctx context.Context, cause error) (*acquisition, error) {
+	a := c.acquisition
+	a.batch = nil
 	a.askTrace(ctx)
 
-	write, p, cancel := s.settleContext(ctx)
+	write, p, cancel := c.store.settleContext(ctx)
 	defer cancel()
 
-	a.repeatWhileChanged(write, p, func() { r.run(write, p) })
-	a.useRecord(write)
-
-	if a.record == nil && a.err == nil {
-		kind := Released
-		if r.permanent {
-			kind = Failed
-		}
-
-		s.opts.Observe(ctx, Event{Kind: kind, Key: key, Err: cause})
+	if isPermanent(cause) {
+		a.repeatWhileChanged(write, p, func() { a.sendClaim(write, p) })
+	} else {
+		r := &rejecting{&a, record.CauseOf(cause)}
+		a.repeatWhileChanged(write, p, func() { r.run(write, p) })
 	}
 
-	return a.record, a.err
+	a.useRecord(write)
+
+	switch {
+	case a.claim != nil:
+		return &a, a.claim.Fail(ctx, cause)
+	case a.record == nil && a.committed == nil && a.err == nil:
+		c.store.opts.Observe(ctx, Event{Kind: Released, Key: a.key, Err: cause})
+	}
+
+	return &a, a.err
 }
 
-// rejecting is one call of reject. Its request is that of a claim with another update, and its answer is no claim.
+// rejecting is the write of a run that may be repeated. Its request is that of a claim with another update, and its answer is no claim.
 type rejecting struct {
-	claim     *acquisition
-	cause     string
-	permanent bool
+	claim *acquisition
+	cause string
 }
 
 // Input returns the rejection as a request of its own. It is the claim with another update: the record has no lease, and its retention
@@ -53,15 +57,11 @@ func (r *rejecting) Input() *dynamodb.UpdateItemInput {
 	a := r.claim
 	w := a.claiming()
 	w.values[":err"] = record.Text(r.cause)
-	w.values[":state"] = r.state()
 	w.values[":exp"] = record.Number(a.store.expiry(a.last.now, a.last.now))
 	delete(w.values, ":lease")
 	delete(w.values, ":notrace")
 
-	w.update = updateReject + a.store.expr.setTrace + updateDropFP
-	if a.fingerprint != "" {
-		w.update = updateReject + a.store.expr.setTrace + updateSetFP
-	}
+	w.update = a.store.expr.setReject.of(a.fingerprint)
 
 	return w.input(a.store, types.ReturnValueAllNew)
 }
@@ -71,7 +71,7 @@ func (r *rejecting) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
 	a := r.claim
 
 	if found, ok := retry.Refusal(answer.Err); ok && found != nil {
-		if rec, err := record.Read(found, a.store.opts.TTLAttribute); err == nil && rec.IsOwn(a.token) {
+		if rec, err := record.Read(found, a.store.opts.TTLAttribute); err == nil && rec.IsOwn(a.token) && !a.isCommitted(rec) {
 			return groupcommit.Answered, nil
 		}
 	}
@@ -99,19 +99,10 @@ func (r *rejecting) run(ctx context.Context, p retry.Policy) {
 func (r *rejecting) rejectAnew(ctx context.Context, p retry.Policy, old *record.Stored) {
 	a := r.claim
 	stored := a.newRecord(a.fenceAfter(old))
-	stored[record.State], stored[record.Error], stored[record.Lease] = r.state(), record.Text(r.cause), zeroValue
+	stored[record.Error], stored[record.Lease] = record.Text(r.cause), zeroValue
 	stored[a.store.opts.TTLAttribute] = record.Number(a.store.expiry(a.last.now, a.last.now))
 
 	if _, err := a.putInPlace(ctx, p, old, func() item { return stored }); err != nil {
 		a.err = keyError("reject", a.key, err)
 	}
-}
-
-// state returns the state that the record has after the rejection.
-func (r *rejecting) state() types.AttributeValue {
-	if r.permanent {
-		return failedValue
-	}
-
-	return inProgressValue
 }

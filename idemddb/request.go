@@ -23,6 +23,7 @@ type fencedWrite struct {
 
 	found   *record.Stored // the record for which the condition was false
 	refusal error          // ErrFenced
+	unknown bool           // a try had no answer, so it may have been applied
 }
 
 // Input implements [groupcommit.Request]. It asks for the updated attributes only, because a completed record may be large.
@@ -37,6 +38,8 @@ func (f *fencedWrite) Statement() types.BatchStatementRequest { return f.build()
 func (f *fencedWrite) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
 	if answer.Err == nil {
 		if len(answer.Item) == 0 && !answer.Shared {
+			f.unknown = true
+
 			return groupcommit.SendAgain, retry.ErrNoContent
 		}
 
@@ -45,6 +48,8 @@ func (f *fencedWrite) Read(answer groupcommit.Answer) (groupcommit.Step, error) 
 
 	found, ok := retry.Refusal(answer.Err)
 	if !ok {
+		f.unknown = f.unknown || retry.IsUnknown(answer.Err)
+
 		return groupcommit.SendAgain, answer.Err
 	}
 
@@ -74,11 +79,18 @@ func (f *fencedWrite) refuse(found item) {
 // is gone.
 func (s *Store) fenced(ctx context.Context, b *Batch, key string, p retry.Policy, build func() write) (*record.Stored, error) {
 	f := &fencedWrite{store: s, build: build}
-	if err := s.send(ctx, b, key, p, f); err != nil {
-		return nil, s.explain(err)
+	err := f.send(ctx, b, key, p)
+
+	return f.found, err
+}
+
+// send is [Store.fenced] for a caller who also asks what is known of the tries.
+func (f *fencedWrite) send(ctx context.Context, b *Batch, key string, p retry.Policy) error {
+	if err := f.store.send(ctx, b, key, p, f); err != nil {
+		return f.store.explain(err)
 	}
 
-	return f.found, f.refusal
+	return f.refusal
 }
 
 const (

@@ -47,7 +47,7 @@ type staging struct {
 	closed  bool // Stage is refused: the claim was settled, or its handler did not return in time
 	effects Effects
 	failed  error    // ErrNotStaged with the first error of Stage: the work must not count as done without what was refused
-	bad     error    // ErrNotStaged with the error of the last CompleteWith, if its effects were bad
+	bad     error    // ErrNotStaged with the error of the last CompleteWith, if nothing of it was written and the work has not decided anew
 	sent    *Effects // of a CompleteWith that is under way, or whose outcome is not known
 }
 
@@ -71,7 +71,7 @@ func (s *staging) add(e Effects) error {
 
 	all, err := s.with(e)
 	if err == nil {
-		s.effects, s.staged = all, true
+		s.effects, s.staged, s.bad = all, true, nil
 	} else if s.failed == nil {
 		s.failed = fmt.Errorf("%w: %w", ErrNotStaged, err)
 	}
@@ -164,12 +164,13 @@ func (s *staging) isClosed() bool {
 	return s.closed
 }
 
-// reopen lets the work stage again: nothing of what was taken is written.
-func (s *staging) reopen() {
+// reopen lets the work stage again: nothing of what was taken is written, because an effect was refused. Work that ignores that must not
+// count as done without its effects.
+func (s *staging) reopen(refused error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.closed, s.sent = false, nil
+	s.closed, s.sent, s.bad = false, nil, fmt.Errorf("%w: %w", ErrNotStaged, refused)
 }
 
 // written forgets the effects that were taken, because they are committed now.

@@ -3,7 +3,6 @@ package idemddb
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
@@ -11,15 +10,12 @@ import (
 // newTx returns the id of a completing call: 26 characters.
 func newTx() string { return rand.Text() }
 
-var errAcceptsEmpty = errors.New("idemddb: the backend answers transactions without their consumed capacity; from now on such an answer counts as a commit")
-
 // newTransactions returns the client for transactions that complete keys together with their effects. Each part is the record of one key
 // and its effects.
 func (s *Store) newTransactions() *transact.Client {
 	return &transact.Client{
 		API: s.api, Options: sdkOptions, Retried: s.retried,
-		Conflict:     func(ctx context.Context, key string) { s.opts.Observe(ctx, Event{Kind: Conflict, Key: key}) },
-		AcceptsEmpty: func(ctx context.Context) { s.opts.Observe(ctx, Event{Kind: Retried, Err: errAcceptsEmpty}) },
+		Conflict: func(ctx context.Context, key string) { s.opts.Observe(ctx, Event{Kind: Conflict, Key: key}) },
 	}
 }
 

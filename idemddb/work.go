@@ -236,7 +236,7 @@ func (w *Work) settleClaim(ctx context.Context) Ending {
 	case settled != "":
 		return Ending{Kind: settled, Err: err, BySelf: true}
 	case err != nil:
-		return endingOfFailure(err, c.giveUp(ctx, err))
+		return c.endingOfGivingUp(err, c.giveUp(ctx, err))
 	}
 
 	err = c.completeWith(ctx, w.result, w.omitted, c.staging.take())
@@ -247,13 +247,25 @@ func (w *Work) settleClaim(ctx context.Context) Ending {
 	return endingOfCompletion(err)
 }
 
-// giveUp ends the key if the cause is permanent, and else releases the claim.
+// giveUp ends the key if the cause is permanent, and else releases the claim. If the work has completed its claim itself and nobody knows
+// whether that is written, giveUp sends its own write nevertheless: it is fenced, so it is refused by a completion that was applied, and a
+// late completion is refused by it.
 func (c *Claim) giveUp(ctx context.Context, cause error) error {
 	if isPermanent(cause) {
 		return c.Fail(ctx, cause)
 	}
 
-	return c.Release(ctx, cause)
+	return c.release(ctx, cause, true)
+}
+
+// endingOfGivingUp is endingOfFailure for a claim that the work may have completed itself. If that completion is what refused to give up,
+// the work has settled its claim.
+func (c *Claim) endingOfGivingUp(cause, err error) Ending {
+	if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current == c.fence {
+		return Ending{Kind: Completed, Err: cause, BySelf: true}
+	}
+
+	return endingOfFailure(cause, err)
 }
 
 // settleRefused settles a claim whose completion was refused because of an effect, as Effects.Refused says. Its write is fenced, so that a
@@ -261,11 +273,10 @@ func (c *Claim) giveUp(ctx context.Context, cause error) error {
 func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
 	cause := effect.meaning()
 	err := c.giveUp(ctx, cause)
-	fenced, ok := errors.AsType[*FencedError](err)
 
-	switch {
-	case !ok || fenced.Record == nil || fenced.Current != c.fence:
-		return endingOfFailure(cause, err)
+	switch e := c.endingOfGivingUp(cause, err); {
+	case !e.BySelf:
+		return e
 	case errors.Is(err, ErrUnsent): // only the transaction can have completed this claim
 		return Ending{Kind: Unsent, Err: err}
 	default:

@@ -28,11 +28,16 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 // endingOfCommit waits for the answer to a commit. If that refuses an effect, the work did not succeed, which is written down.
 func (w *Work) endingOfCommit(ctx context.Context) Ending {
 	rec, err := w.commit.finish(ctx)
-	effect, isRefused := errors.AsType[*EffectError](err)
-
-	switch {
-	case isRefused:
+	if effect, isRefused := errors.AsType[*EffectError](err); isRefused {
 		return w.settleRejected(ctx, effect.meaning())
+	}
+
+	return committedEnding(rec, err)
+}
+
+// committedEnding reads the answer to a commit that no effect has refused.
+func committedEnding(rec *Record, err error) Ending {
+	switch {
 	case rec != nil:
 		return Ending{Kind: Replayed, Record: rec}
 	case isWritten(err):
@@ -45,13 +50,17 @@ func (w *Work) endingOfCommit(ctx context.Context) Ending {
 // settleRejected writes down that work without a claim did not succeed. The key may be completed meanwhile, by an earlier try of the commit
 // or by another worker.
 func (w *Work) settleRejected(ctx context.Context, cause error) Ending {
-	rec, err := w.store.reject(ctx, w.key, w.opts, cause)
+	a, err := w.commit.reject(ctx, cause)
 
 	switch {
-	case rec != nil:
-		return Ending{Kind: Replayed, Record: rec}
-	case err == nil:
-		return endingOfFailure(cause, nil)
+	case a.committed != nil:
+		w.commit.done = *a.committed
+
+		return committedEnding(nil, w.commit.after(ctx))
+	case a.record != nil:
+		return Ending{Kind: Replayed, Record: a.record}
+	case err == nil, a.claim != nil:
+		return endingOfFailure(cause, err)
 	case errors.Is(err, ErrFailed), errors.Is(err, ErrMismatch), errors.Is(err, ErrInProgress) && !isPermanent(cause):
 		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: errors.Join(err, cause)}
 	default:

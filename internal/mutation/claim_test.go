@@ -49,10 +49,10 @@ var claimMutants = []mutant{
 	{
 		why:  "a record with the own token is a won claim although its key was ended as FAILED meanwhile",
 		file: "idemddb/claim_refused.go",
-		old: `switch {
+		old: `a.committed = rec
 	case rec.State == record.Failed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}`,
-		new: `switch {
+		new: `a.committed = rec
 	case rec.State == record.Failed:
 		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, a.last.lease)`,
 		pkg: "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
@@ -98,14 +98,12 @@ var claimMutants = []mutant{
 		file: "idemddb/claim_request.go",
 		old: `a.last = s.stamp(a.deadline)
 
-	switch {
-	case a.insert:`,
+	if a.insert {`,
 		new: `if a.last.now.IsZero() {
 		a.last = s.stamp(a.deadline)
 	}
 
-	switch {
-	case a.insert:`,
+	if a.insert {`,
 		pkg: "idemddb", run: "TestEachTryOfAClaimHasThePresentTime",
 	},
 	{

@@ -182,15 +182,9 @@ var httpMutants = []mutant{
 	{
 		why:  "a duplicate that fails without a claim does not get the first answer",
 		file: "idemddb/work_commit.go",
-		old: `	case rec != nil:
-		return Ending{Kind: Replayed, Record: rec}
-	case err == nil:
-		return e`,
-		new: `	case rec != nil && err != nil:
-		return Ending{Kind: Replayed, Record: rec}
-	case err == nil:
-		return e`,
-		pkg: "lambdawrap", run: "TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer",
+		old:  `case a.record != nil:`,
+		new:  `case a.record != nil && err != nil:`,
+		pkg:  "lambdawrap", run: "TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer",
 	},
 	{
 		why:  "an answer is stored that cannot be read again",

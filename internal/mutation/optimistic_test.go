@@ -21,7 +21,7 @@ var optimisticMutants = []mutant{
 		file: "idemddb/work.go",
 		old:  `if effects := w.take(); err == nil {`,
 		new:  `if effects := w.take(); err != errNoStage {`,
-		pkg:  "lambdawrap", run: "TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts",
+		pkg:  "idemddb", run: "TestWorkThatFailedWithoutAClaimIsNeverSentWithOthers",
 	},
 	{
 		why:  "staged effects that are not committed hold up other messages",

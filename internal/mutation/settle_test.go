@@ -42,8 +42,8 @@ var settleMutants = []mutant{
 	{
 		why:  "a cached record has the times of the last try, not those that were stored",
 		file: "idemddb/complete.go",
-		old:  `done = *rec // an`,
-		new:  `done.State = rec.State // an`,
+		old:  `done = *f.found // an`,
+		new:  `done.State = f.found.State // an`,
 		pkg:  "idemddb", run: "TestACachedRecordEndsWithTheStoredOne",
 	},
 	{
@@ -111,8 +111,8 @@ var settleMutants = []mutant{
 	{
 		why:  "a completion is recognised in a record with another result",
 		file: "idemddb/complete.go",
-		old:  `rec.State != record.Completed || !sameResult(rec.Result, result)`,
-		new:  `rec.State != record.Completed`,
+		old:  `f.found.State != record.Completed || !sameResult(f.found.Result, result)`,
+		new:  `f.found.State != record.Completed`,
 		pkg:  "idemddb", run: "TestTheErrorOfASecondSettlementSaysThatTheClaimWasSettled",
 	},
 	{
@@ -132,7 +132,7 @@ var settleMutants = []mutant{
 	{
 		why:  "a release after the settlement of the claim costs a request and an event",
 		file: "idemddb/complete.go",
-		old:  `case c.settling:`,
+		old:  `case c.settling && (!anew || c.settled != ""):`,
 		new:  `case c.settling && c.store == nil:`,
 		pkg:  "idemddb", run: "TestADeferredReleaseOfASettledClaimDoesNothing",
 	},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -16,6 +17,11 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
+
+// tokenLife is how long DynamoDB recognizes a client request token, at least: ten minutes after its transaction is done.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+const tokenLife = 10 * time.Minute
 
 // MaxTogether is how often a transaction of several parts is cancelled before each part is to be sent alone.
 const MaxTogether = 2
@@ -83,11 +89,21 @@ func (t *Transaction) Add(record *types.TransactWriteItem, effects []types.Trans
 // Send returns an error if the transaction got no answer. If DynamoDB refuses the request as a whole, a part that is alone gets the refusal
 // as its answer. With several parts Send returns it as an error, because the answer to each part alone is more specific.
 //
-// The records alone decide whether an earlier try was applied; the client request token saves a try. After no answer the same token
-// is sent again, and DynamoDB answers a transaction that it has committed with success. After a cancellation the token is used up.
+// An answer without the consumed capacity, which each request asks for, proves nothing, however often it comes: something between the
+// client and DynamoDB may have answered, or dropped the content.
+//
+// The records decide whether an earlier try was applied: their conditions refuse whatever is sent after it, and show it. So a transaction
+// with records may be sent under any client request token. After no answer it is sent under the same one, because DynamoDB answers a
+// transaction that it has committed with success, which saves a try. After an answer without content it is sent under a new one, so that a
+// record answers in place of whatever dropped the content. Without records nothing but the token keeps the effects from being written
+// twice. Such a transaction has one token to its end, and is not sent when DynamoDB may have forgotten it.
 func (t *Transaction) Send(ctx context.Context, p retry.Policy) error {
 	t.input.ClientRequestToken = new(cmp.Or(t.Token, rand.Text()))
 	t.input.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+
+	if forgotten := time.Now().Add(tokenLife); !t.hasRecords() && p.End.After(forgotten) {
+		p.End = forgotten
+	}
 
 	err := retry.Do(ctx, p, func(err error) { t.Client.Retried(ctx, t.Key, err) }, t.try)
 	if err == nil || len(t.parts) > 1 || retry.IsTransient(err) {
@@ -99,6 +115,18 @@ func (t *Transaction) Send(ctx context.Context, p retry.Policy) error {
 	return nil
 }
 
+// hasRecords reports whether a record decides if an earlier try was applied.
+func (t *Transaction) hasRecords() bool {
+	return slices.ContainsFunc(t.parts, func(p *Part) bool { return p.records > 0 })
+}
+
+// renewToken gives the next try another token, unless it has no record.
+func (t *Transaction) renewToken() {
+	if t.hasRecords() {
+		t.input.ClientRequestToken = new(rand.Text())
+	}
+}
+
 // try makes one try. Its error is nil once the transaction is answered.
 func (t *Transaction) try(ctx context.Context) error {
 	if t.tries++; t.tries > 1 && t.Between != nil {
@@ -107,19 +135,18 @@ func (t *Transaction) try(ctx context.Context) error {
 
 	out, err := t.Client.API.TransactWriteItems(ctx, &t.input, t.Client.Options...)
 	if err == nil {
-		return t.succeeded(ctx, out)
+		return t.succeeded(out)
 	}
 
 	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
-		t.Client.endRow()
-		t.input.ClientRequestToken = new(rand.Text())
+		t.renewToken()
 
 		return t.cancelled(ctx, cancelled.CancellationReasons)
 	}
 
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "IdempotentParameterMismatchException" {
 		t.Unknown = true // the token was used before, for another transaction
-		t.input.ClientRequestToken = new(rand.Text())
+		t.renewToken()
 
 		return fmt.Errorf("%w: %s", retry.ErrNoContent, api.ErrorMessage())
 	}
@@ -132,12 +159,13 @@ func (t *Transaction) try(ctx context.Context) error {
 }
 
 // succeeded reads an answer without an error. If the answer does not prove that the transaction was committed, the outcome is unknown.
-func (t *Transaction) succeeded(ctx context.Context, out *dynamodb.TransactWriteItemsOutput) error {
-	if t.Client.proves(ctx, out) {
+func (t *Transaction) succeeded(out *dynamodb.TransactWriteItemsOutput) error {
+	if out != nil && len(out.ConsumedCapacity) > 0 {
 		return nil
 	}
 
 	t.Unknown = true
+	t.renewToken()
 
 	return retry.ErrNoContent
 }

@@ -76,7 +76,7 @@ func transaction(answers ...answer) *sent {
 	s := &sent{Transaction: &transact.Transaction{Key: "k", Token: "first"}, answers: answers}
 	s.Client = &transact.Client{
 		API: s, Retried: func(_ context.Context, key string, _ error) { s.retries += len(key) },
-		Conflict: func(_ context.Context, key string) { s.conflicts += len(key) }, AcceptsEmpty: func(context.Context) {},
+		Conflict: func(_ context.Context, key string) { s.conflicts += len(key) },
 	}
 
 	return s
@@ -146,7 +146,9 @@ func TestWhatAnAnswerSaysOfARecordAndItsTwoEffects(t *testing.T) {
 	}
 }
 
-func TestATokenIsSentAgainUntilItIsUsedUp(t *testing.T) {
+// Where a record decides what an earlier try has done, a token only saves a try. Where none does, the token alone keeps the effects from
+// being written twice.
+func TestWhichTokenIsSentAgain(t *testing.T) {
 	t.Parallel()
 
 	for name, c := range map[string]struct {
@@ -155,21 +157,55 @@ func TestATokenIsSentAgainUntilItIsUsedUp(t *testing.T) {
 	}{
 		"no answer":                   {noAnswer, true},
 		"throttled":                   {refuses("ThrottlingException"), true},
+		"an answer without content":   {empty, false},
 		"cancelled":                   {cancels("None", "None", "TransactionConflict"), false},
 		"it belongs to another input": {refuses("IdempotentParameterMismatchException"), false},
+	} {
+		for kind, record := range map[string]*types.TransactWriteItem{"with a record": {}, "without a record": nil} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := transaction(c.answer)
+					if record == nil {
+						s.Add(nil, make([]types.TransactWriteItem, 3)) // three items in either case, as many as the cancellation has reasons
+					} else {
+						s.Add(record, effects)
+					}
+
+					if err := s.send(t); err != nil {
+						t.Fatal(err)
+					}
+
+					if want := c.same || record == nil; s.tokens[0] != "first" || (s.tokens[1] == "first") != want {
+						t.Errorf("tokens: %q", s.tokens)
+					}
+				})
+			})
+		}
+	}
+}
+
+// DynamoDB forgets a token ten minutes after its transaction. Without a record, a later try could write the effects again.
+func TestWithoutARecordNoTryIsMadeWhenTheTokenMayBeForgotten(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		record *types.TransactWriteItem
+		want   time.Duration
+	}{
+		"without a record": {nil, 10 * time.Minute},
+		"with a record":    {&types.TransactWriteItem{}, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := transaction(c.answer)
-				s.Add(&types.TransactWriteItem{}, effects)
+				began := time.Now()
+				s := transaction(slices.Repeat([]answer{empty}, 1_000_000)...)
+				s.Add(c.record, effects)
+				err := s.Send(t.Context(), retry.Policy{End: began.Add(time.Hour), Pause: time.Second})
 
-				if err := s.send(t); err != nil {
-					t.Fatal(err)
-				}
-
-				if s.tokens[0] != "first" || (s.tokens[1] == "first") != c.same {
-					t.Errorf("tokens: %q", s.tokens)
+				if took := time.Since(began); !errors.Is(err, retry.ErrNoContent) || took > c.want || took < c.want-time.Minute {
+					t.Errorf("%v after %v, want it after %v", err, took, c.want)
 				}
 			})
 		})
@@ -221,42 +257,26 @@ func TestWhatIsRefusedAsAWholeIsNoAnswerToSeveralParts(t *testing.T) {
 	})
 }
 
-func TestAnswersWithoutConsumedCapacityProveACommitAfterThreeInARow(t *testing.T) {
+// Three such answers in a row counted as a commit once, and a proxy that gave them lost ten effects.
+func TestAnAnswerWithoutConsumedCapacityNeverProvesACommit(t *testing.T) {
 	t.Parallel()
 
-	conflict := cancels("None", "TransactionConflict", "None")
-
-	for name, c := range map[string]struct {
-		sent     [][]answer // the answers to one transaction after the other
-		tries    []int
-		accepted int
-	}{
-		"three in a row":                   {[][]answer{{empty, empty, empty}}, []int{3}, 1},
-		"not in a row":                     {[][]answer{{empty, empty, conflict, empty, empty, empty}}, []int{6}, 1},
-		"accepted once, accepted for good": {[][]answer{{empty, empty, empty}, {conflict, empty}, {empty}}, []int{3, 2, 1}, 1},
-		"the capacity was sent before":     {[][]answer{{}, slices.Repeat([]answer{empty}, 5)}, []int{1, 6}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for kind, record := range map[string]*types.TransactWriteItem{"with a record": {}, "without a record": nil} {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				accepted := 0
-				backend := &transact.Client{
-					Retried: func(context.Context, string, error) {}, Conflict: func(context.Context, string) {},
-					AcceptsEmpty: func(context.Context) { accepted++ },
+				s := transaction(slices.Repeat([]answer{empty}, 5)...)
+				s.Add(record, effects)
+
+				if err := s.send(t); err != nil || len(s.tokens) != 6 || !s.Unknown {
+					t.Errorf("%v after %d tries, unknown: %t", err, len(s.tokens), s.Unknown)
 				}
 
-				for i, answers := range c.sent {
-					s := transaction(answers...)
-					s.Client, backend.API = backend, s
-					s.Add(&types.TransactWriteItem{}, effects)
+				s = transaction(slices.Repeat([]answer{empty}, 1_000)...)
+				s.Add(record, effects)
 
-					if err := s.send(t); err != nil || len(s.tokens) != c.tries[i] {
-						t.Errorf("transaction %d: %v after %d tries, want %d", i, err, len(s.tokens), c.tries[i])
-					}
-				}
-
-				if accepted != c.accepted {
-					t.Errorf("AcceptsEmpty was called %d times, want %d", accepted, c.accepted)
+				if err := s.send(t); !errors.Is(err, retry.ErrNoContent) {
+					t.Errorf("the error is %v although no answer has content", err)
 				}
 			})
 		})

@@ -118,7 +118,7 @@ var completeWithCases = []testCase{
 				h.happened(key+" 2", "1")
 				h.equal("Result", string(h.replay(h.store(), key).Result), key)
 				h.equal(key+": tx", h.item(key)["tx"], str(e.token(0)))
-				h.equal(key+": the second token", e.token(1), e.token(0))
+				h.equal(key+": the second token is the first", e.token(1) == e.token(0), !strings.Contains(name, "empty"))
 			}
 		}
 	}},

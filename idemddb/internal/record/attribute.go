@@ -24,12 +24,13 @@ const (
 	Operator    = "op"
 	Trace       = "trace"
 	PrevTrace   = "ptrace"
+	NoTakeover  = "nt"
 )
 
 // Names are the names of all these attributes.
 var Names = []string{
 	Version, State, Token, Fence, Lease, Previous, Attempts, Born, Fingerprint, Done, Result, Error, Tx, Outbox, Ends, Due, DueNS,
-	Parked, Operator, Trace, PrevTrace,
+	Parked, Operator, Trace, PrevTrace, NoTakeover,
 }
 
 // FormatVersion is the version of the records that this package reads.

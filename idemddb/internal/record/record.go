@@ -36,6 +36,7 @@ type Stored struct {
 	Trace         string `dynamodbav:"-"` // of the last claim
 	PreviousTrace string `dynamodbav:"-"` // of the claim before
 	Operator      string `dynamodbav:"-"` // the last change of an operator, as package operate writes it
+	NoTakeover    bool   `dynamodbav:"-"` // the last claim was made with Options.NoTakeover
 
 	Expires int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
 	Result  types.AttributeValue `dynamodbav:"-"` // nil, B, M for one in Options.Results, or NULL for one that was omitted
@@ -64,7 +65,8 @@ func Inspect(item map[string]types.AttributeValue, ttlAttribute string) (*Stored
 	unread := attributevalue.UnmarshalMap(item, rec)
 	version, hasVersion := NumberOf(item[Version])
 	expires, hasExpires := NumberOf(item[ttlAttribute])
-	rec.Expires = expires
+	noTakeover, _ := NumberOf(item[NoTakeover])
+	rec.Expires, rec.NoTakeover = expires, noTakeover == 1
 
 	switch {
 	case !hasVersion:

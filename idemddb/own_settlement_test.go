@@ -1,0 +1,209 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// The work completes its claim itself, gets no answer in its own time, and returns that error. Its settlement then says what is true: the key
+// is released, and may be claimed at once; or it was completed after all.
+func TestWorkWhoseOwnCompletionHasNoAnswer(t *testing.T) {
+	t.Parallel()
+
+	complete := func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, []byte("r")) }
+	completeWith := func(ctx context.Context, c *idemddb.Claim) error {
+		return c.CompleteWith(ctx, nil, items(counted("a")))
+	}
+
+	for name, tt := range map[string]struct {
+		complete func(context.Context, *idemddb.Claim) error
+		fault    idemddbtest.Fault
+		want     idemddb.Kind
+	}{
+		"Complete, nothing written":              {complete, idemddbtest.LostRequest, idemddb.Released},
+		"Complete, written":                      {complete, idemddbtest.LostReply, idemddb.Completed},
+		"Complete, written late":                 {complete, idemddbtest.LateRequest, idemddb.Released},
+		"CompleteWith, nothing written":          {completeWith, idemddbtest.LostRequest, idemddb.Released},
+		"CompleteWith, written":                  {completeWith, idemddbtest.LostReply, idemddb.Completed},
+		"CompleteWith, written after its answer": {completeWith, idemddbtest.LateRequest, idemddb.Released},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				work := beginWork(f, f.store, "k", nil)
+				ctx := work.Context(f.Context())
+
+				f.db.Intercept(always(tt.fault))
+
+				short, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+
+				err := tt.complete(short, work.Claim())
+				if err == nil {
+					f.Fatal("the completion has an answer")
+				}
+
+				f.db.Intercept(nil)
+
+				e := work.Settle(f.Context(), nil, err)
+				if e.Kind != tt.want || !errors.Is(e.Err, err) || e.Unknown || e.BySelf != (tt.want == idemddb.Completed) {
+					f.Errorf("got %+v, want %s", e, tt.want)
+				}
+
+				f.db.Deliver()
+
+				_, rec, err := f.store.Claim(f.Context(), "k", nil)
+				if (rec != nil) != (tt.want == idemddb.Completed) || err != nil {
+					f.Errorf("the next claim gets %v, %v", rec, err)
+				}
+
+				if tt.want == idemddb.Released {
+					happened(f, f.db, "a", 0)
+				}
+			})
+		})
+	}
+}
+
+// Deferring a release is good style, so it must not take back work that is done although its record has no answer.
+func TestADeferredReleaseAfterACompletionWithoutAnAnswerIsNotSent(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		c := claim(f, f.store, "k")
+
+		f.db.Intercept(always(idemddbtest.LostRequest))
+
+		short, cancel := context.WithTimeout(f.Context(), time.Second)
+		defer cancel()
+
+		is(f, c.Complete(short, nil), idemddb.ErrUnrecorded)
+		f.db.Intercept(nil)
+		f.db.ResetRequests()
+		must(f, c.Release(f.Context(), nil))
+
+		if n := len(f.db.Requests()); n != 0 {
+			f.Errorf("%d requests", n)
+		}
+	})
+}
+
+// The first try of a release is applied, and its answer is lost. Another worker claims the key before the second try.
+func TestAReleaseThatWasAppliedIsNotFencedByTheNextClaim(t *testing.T) {
+	t.Parallel()
+
+	for name, release := range map[string]func(context.Context, *idemddb.Claim) error{
+		"Release":       func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, errors.New("x")) },
+		"ReleaseUnused": func(ctx context.Context, c *idemddb.Claim) error { return c.ReleaseUnused(ctx) },
+	} {
+		for _, takeover := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				bubble(t, &idemddb.Options{Lease: time.Second}, func(f *fixture) {
+					if takeover {
+						claim(f, f.store, "k")
+						time.Sleep(3 * time.Second) //nolint:forbidigo // this moves the bubble's clock
+					}
+
+					c, tries := claim(f, f.store, "k"), 0
+
+					f.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+						if tries++; tries == 1 {
+							return idemddbtest.LostReply
+						}
+
+						f.db.Intercept(nil)
+						claim(f, storeOn(f, f.db, nil), "k")
+
+						return idemddbtest.None
+					})
+					must(f, release(f.Context(), c))
+
+					if n := f.events.count(idemddb.Fenced); n != 0 || tries != 2 {
+						f.Errorf("%d events of a fenced write, %d tries", n, tries)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A release that another worker's takeover refuses is fenced, also if a try of it had no answer.
+func TestAReleaseAfterATakeoverIsFenced(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Lease: time.Second}, func(f *fixture) {
+		c, tries := claim(f, f.store, "k"), 0
+
+		f.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+			if tries++; tries == 1 {
+				return idemddbtest.LostRequest
+			}
+
+			f.db.Intercept(nil)
+			claim(f, ahead(f, f.db), "k") // by its clock the lease is over
+
+			return idemddbtest.None
+		})
+		is(f, c.Release(f.Context(), errors.New("x")), idemddb.ErrFenced)
+	})
+}
+
+// Work that ignores the error of CompleteWith has not written what it had to. It may decide anew.
+func TestWorkThatIgnoresTheErrorOfCompleteWithIsNotDone(t *testing.T) {
+	t.Parallel()
+
+	effects := map[string]idemddb.Effects{
+		"a refused effect":        items(onlyOnce("b"), counted("c")),
+		"effects that nobody can": items(counted("c"), counted("c")),
+	}
+
+	for name, e := range effects {
+		for how, c := range map[string]struct {
+			anew func(context.Context, *idemddb.Claim) error
+			want error
+			d    int64 // how often the effect d happens
+		}{
+			"ignored": {func(context.Context, *idemddb.Claim) error { return nil }, idemddb.ErrNotStaged, 0},
+			"staged":  {func(ctx context.Context, _ *idemddb.Claim) error { return idemddb.Stage(ctx, items(counted("d"))) }, nil, 1},
+			"staged nothing": {func(ctx context.Context, _ *idemddb.Claim) error {
+				return idemddb.Stage(ctx, idemddb.Effects{})
+			}, nil, 0},
+			"unstaged": {func(ctx context.Context, _ *idemddb.Claim) error {
+				idemddb.Unstage(ctx)
+
+				return nil
+			}, nil, 0},
+			"completed with others": {func(ctx context.Context, c *idemddb.Claim) error {
+				return c.CompleteWith(ctx, nil, items(counted("d")))
+			}, nil, 1},
+			"completed": {func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, nil) }, nil, 0},
+		} {
+			t.Run(name+", "+how, func(t *testing.T) {
+				t.Parallel()
+				bubble(t, nil, func(f *fixture) {
+					_, err := f.store.Commit(f.Context(), "other", nil, nil, items(counted("b")))
+					must(f, err)
+
+					_, err = idemddb.Do(f.Context(), f.store, "k", nil, func(ctx context.Context) (int, error) {
+						claim, _ := idemddb.FromContext(ctx)
+						if claim.CompleteWith(ctx, nil, e) == nil {
+							f.Error("CompleteWith has no error")
+						}
+
+						return 1, c.anew(ctx, claim)
+					})
+					if !errors.Is(err, c.want) {
+						f.Errorf("got %v, want %v", err, c.want)
+					}
+
+					happened(f, f.db, "c", 0)
+					happened(f, f.db, "d", c.d)
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// reject runs work without a claim that fails with this error.
+func reject(f *fixture, cause error) error {
+	_, err := idemddb.Do(f.Context(), f.store, "k", optimistic, func(context.Context) (int, error) { return 0, cause })
+
+	return err
+}
+
+// An operator reopens a key that failed for good without a claim, and a worker claims and releases it. Whichever request of the failure
+// arrives late, the key stays open.
+func TestALateRequestOfAFailureWithoutAClaimDoesNotEndAReopenedKey(t *testing.T) {
+	t.Parallel()
+
+	for name, faults := range map[string][]idemddbtest.Fault{
+		"the claim is late":           {idemddbtest.LateRequest},
+		"the failure is late":         {idemddbtest.None, idemddbtest.LateRequest},
+		"the claim's answer is lost":  {idemddbtest.LostReply},
+		"the failure's answer is too": {idemddbtest.LostReply, idemddbtest.None, idemddbtest.LostReply},
+		"both are late":               {idemddbtest.LateRequest, idemddbtest.None, idemddbtest.LateRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				f.db.Inject(faults...)
+
+				if err := reject(f, permanentError{errors.New("closed")}); err == nil {
+					f.Fatal("no error")
+				}
+
+				if st := textOf(recordOf(f.db, "k"), "st"); st != "FAILED" {
+					f.Errorf("the key is %s", st)
+				}
+
+				must(f, f.store.Reopen(f.Context(), "k"))
+				must(f, claim(f, f.store, "k").Release(f.Context(), errors.New("try again")))
+				f.db.Deliver()
+				time.Sleep(time.Minute) //nolint:forbidigo // the lease that a late claim asked for is over
+
+				if _, _, err := f.store.Claim(f.Context(), "k", nil); err != nil {
+					f.Errorf("a late request keeps the key from being claimed: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A late try of a rejection that may be repeated counts one attempt more, as a late claim does.
+func TestALateRejectionCountsOneAttemptMore(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{MaxAttempts: 3}, func(f *fixture) {
+		f.db.Inject(idemddbtest.LateRequest)
+
+		if err := reject(f, errors.New("not now")); err == nil {
+			f.Fatal("no error")
+		}
+
+		must(f, claim(f, f.store, "k").Release(f.Context(), errors.New("try again")))
+		f.db.Deliver()
+
+		_, _, err := f.store.Claim(f.Context(), "k", nil)
+		if failed, ok := errors.AsType[*idemddb.FailedError](err); !ok || failed.Attempts != 3 {
+			f.Errorf("got %v, want the error of a key whose three attempts are used up", err)
+		}
+	})
+}
+
+func TestTheEventsOfARejection(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		cause error
+		want  []idemddb.Kind
+	}{
+		"for good":               {permanentError{errors.New("closed")}, []idemddb.Kind{idemddb.Failed}},
+		"that may be run again":  {errors.New("not now"), []idemddb.Kind{idemddb.Released}},
+		"that refuses an effect": {nil, []idemddb.Kind{idemddb.EffectRefused, idemddb.Released}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				_, err := storeOn(f, f.db, nil).Commit(f.Context(), "other", nil, nil, items(counted("b")))
+				must(f, err)
+
+				_, err = idemddb.Do(f.Context(), f.store, "k", optimistic, func(ctx context.Context) (int, error) {
+					if c.cause != nil {
+						return 0, c.cause
+					}
+
+					return 0, idemddb.Stage(ctx, items(onlyOnce("b")))
+				})
+				if err == nil {
+					f.Error("no error")
+				}
+
+				got := f.events.kinds()
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					f.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// The first try of a commit has no answer. The second one is refused by an effect. When the rejection is written, the first try has been
+// applied after all: this run has completed the key, and it is no replay of another one.
+func TestACommitThatWasAppliedAfterItsRefusalIsCompleted(t *testing.T) {
+	t.Parallel()
+
+	for name, meaning := range map[string]func(*idemddb.EffectError) error{
+		"released": nil, "for good": func(e *idemddb.EffectError) error { return permanentError{e} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(f *fixture) {
+				tries := 0
+				f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					if r.Operation != "TransactWriteItems" {
+						f.db.Intercept(nil)
+						f.db.Deliver() // the late request comes before the rejection
+
+						return idemddbtest.None
+					}
+
+					if tries++; tries == 1 {
+						return idemddbtest.LateRequest
+					}
+
+					return idemddbtest.AccessDenied
+				})
+
+				work := beginWork(f, f.store, "k", optimistic)
+				effects := items(counted("a"))
+				effects.Refused = meaning
+				must(f, idemddb.Stage(work.Context(f.Context()), effects))
+
+				e := work.Settle(f.Context(), []byte("r"), nil)
+				if e.Kind != idemddb.Completed || e.Err != nil || e.Record != nil {
+					f.Errorf("got %+v, want the ending of completed work", e)
+				}
+
+				happened(f, f.db, "a", 1)
+
+				if n := f.events.count(idemddb.Completed); n != 1 {
+					f.Errorf("%d events of a completion", n)
+				}
+			})
+		})
+	}
+}
+
+// The wrapper's other work commits after it: nothing of what the failed work staged is sent with that.
+func TestWorkThatFailedWithoutAClaimIsNeverSentWithOthers(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		work, e := f.batch.Begin(f.Context(), "k", optimistic)
+		if work == nil {
+			f.Fatal(e.Err)
+		}
+
+		must(f, idemddb.Stage(work.Context(f.Context()), items(counted("a"))))
+
+		if e := work.Settle(f.Context(), nil, errors.New("not now")); e.Kind != idemddb.Released || e.Unknown {
+			f.Errorf("got %+v", e)
+		}
+
+		time.Sleep(time.Second) //nolint:forbidigo // a commit waits 0.1 s for others
+		f.batch.FlushCommits()
+
+		for _, r := range f.db.Requests() {
+			if r.Operation == "TransactWriteItems" {
+				f.Errorf("a transaction is sent: %+v", r)
+			}
+		}
+	})
+}
