@@ -111,6 +111,21 @@ func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...
 		slices.Concat(about, []slog.Attr{slog.String("outcome", "takeover")}, keyAttrs(key))...)
 }
 
+// logUnsent returns a context for work. For each message that follows from the work and is not sent it writes one line, with the cause and
+// the hash of the key, because no error of the work says it: the work is done. about says whose work it is.
+func (w *wrapper) logUnsent(ctx context.Context, about ...slog.Attr) context.Context {
+	return idemddb.OnUnsent(ctx, func(e idemddb.Event) {
+		defer func() { _ = recover() }() // a panic of the logger must not reach the Store, which has written the record
+
+		level, text := levelOf(OutcomeUnsent, e.Err), "a message that follows from the work is not sent yet; the sweep sends it"
+		if e.Kind == idemddb.Parked {
+			level, text = slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
+		}
+
+		w.logger().LogAttrs(ctx, level, text, slices.Concat(about, attrsOf(e.Key, Outcome(e.Kind), e.Err))...)
+	})
+}
+
 // warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little
 // time left as well, and its messages come back in either case. What it returns is a panic of the logger.
 func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) (err error) {
