@@ -50,6 +50,7 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 	t.Run("logs a line for each message that ends badly", func(t *testing.T) {
 		t.Parallel()
 		checkLog(t, p.paid)
+		checkAPILog(t, p.asked)
 		checkSweepLog(t, p.swept)
 	})
 	t.Run("logs nothing of what is in a message", func(t *testing.T) {
@@ -61,8 +62,8 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 	t.Run("writes the metrics of each batch and sweep, and has alarms on none but these", func(t *testing.T) {
 		t.Parallel()
 		checkMetrics(t, p.paid)
-		checkAlarmedMetrics(t, p.template, p.paid, p.swept)
-		checkShownMetrics(t, p.template, p.paid, p.swept)
+		checkAlarmedMetrics(t, p.template, p.paid, p.asked, p.swept)
+		checkShownMetrics(t, p.template, p.paid, p.asked, p.swept)
 	})
 	t.Run("has queries for what is in the logs", func(t *testing.T) {
 		t.Parallel()

@@ -76,7 +76,7 @@ type Options struct {
 	// Senders names every target of messages, by [Message].To, with the Sender that sends to it behind the completion. Name a target with a
 	// nil Sender if another process sends to it, as the sweep does. A To that is not named is ErrBadEffects, so that a typing error shows at
 	// once. A process leaves the messages in a record for which it has no Sender, with an event [Unsent]. With IDEMDDB_DISABLED each target
-	// needs a Sender. A nil pointer as a Sender is an error. New copies the map. Defaults to none: messages are refused.
+	// needs a Sender. A nil pointer or function as a Sender is an error. New copies the map. Defaults to none: messages are refused.
 	Senders map[string]Sender
 
 	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs
@@ -163,7 +163,7 @@ func (o *Options) validate() error {
 
 	for _, name := range slices.Sorted(maps.Keys(o.Senders)) {
 		sender := o.Senders[name]
-		errs.checkf(sender == nil || !isNil(sender), "Senders[%q]: must not be a nil pointer; use a plain nil if another process sends", name)
+		errs.checkf(sender == nil || !isNil(sender), "Senders[%q]: must not be a nil pointer or function; use a plain nil if another process sends", name)
 	}
 
 	o.checkNames(&errs)

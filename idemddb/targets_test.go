@@ -14,6 +14,8 @@ import (
 
 // staged returns the error of each call that takes effects.
 func staged(t testing.TB, s *idemddb.Store, e idemddb.Effects) map[string]error {
+	t.Helper()
+
 	work := beginWork(t, s, "stage", nil)
 	_, errCommit := s.Commit(t.Context(), "commit", nil, nil, e)
 
@@ -184,11 +186,13 @@ func TestADuplicateOfAYoungRecordIsNoEventOfItsMessages(t *testing.T) {
 func TestASenderThatIsANilPointerIsAnError(t *testing.T) {
 	t.Parallel()
 
-	_, err := idemddb.New(idemddbtest.New(nil), "records", "test", &idemddb.Options{
-		Senders: map[string]idemddb.Sender{"bank": nil, "receipts": (*pointerSender)(nil)},
-	})
-	if err == nil || !strings.Contains(err.Error(), `idemddb: Options.Senders["receipts"]: must not be a nil pointer`) {
-		t.Errorf("got %v", err)
+	for _, unset := range []idemddb.Sender{(*pointerSender)(nil), sendFunc(nil)} {
+		_, err := idemddb.New(idemddbtest.New(nil), "records", "test", &idemddb.Options{
+			Senders: map[string]idemddb.Sender{"bank": nil, "receipts": unset},
+		})
+		if err == nil || !strings.Contains(err.Error(), `idemddb: Options.Senders["receipts"]: must not be a nil pointer or function`) {
+			t.Errorf("%T: got %v", unset, err)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ func levelOf(name Outcome, err error) slog.Level {
 	_, isPanicInStore := errors.AsType[*panicerror.Error](err)
 	_, isProgramError := errors.AsType[*programError](err)
 
-	if isPanic || isPanicInStore || isProgramError || errors.Is(err, idemddb.ErrNotStaged) {
+	if isPanic || isPanicInStore || isProgramError || errors.Is(err, idemddb.ErrNotStaged) || errors.Is(err, idemddb.ErrBadEffects) {
 		return slog.LevelError
 	}
 

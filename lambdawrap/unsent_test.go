@@ -38,7 +38,7 @@ func announceTwice(ctx context.Context) error {
 }
 
 // stagerRun calls a wrapper that can stage, with its metrics. Its one message has the key "k".
-type stagerRun func(t *testing.T, h *harness, metrics *lambdawrap.Metrics, ctx context.Context)
+type stagerRun func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics)
 
 // stagers are all of them, with the text by which a line names the message.
 var stagers = map[string]struct {
@@ -46,33 +46,33 @@ var stagers = map[string]struct {
 	key string
 	id  string
 }{
-	"SQS": {func(t *testing.T, h *harness, metrics *lambdawrap.Metrics, ctx context.Context) {
+	"SQS": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
 		answer, err := metrics.Wrap(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
 		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
 	}, "k", "messageId=m1"},
-	"SQS, optimistic": {func(t *testing.T, h *harness, metrics *lambdawrap.Metrics, ctx context.Context) {
+	"SQS, optimistic": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
 		h.opts.Optimistic = true
 		answer, err := metrics.Wrap(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
 		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
 	}, "k", "messageId=m1"},
-	"Kinesis": {func(t *testing.T, h *harness, metrics *lambdawrap.Metrics, ctx context.Context) {
+	"Kinesis": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
 		work := func(ctx context.Context, _ events.KinesisEventRecord) error { return announceTwice(ctx) }
 		handler := lambdawrap.Measure(metrics, lambdawrap.Kinesis(h.store, work, streamOptions(h.opts, messageOfKinesis)))
 		answer, err := handler(ctx, events.KinesisEvent{Records: []events.KinesisEventRecord{kinesisRecord(batch("1 k").Records[0])}})
 		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
 	}, "k", "sequenceNumber=1"},
-	"DynamoDBStream": {func(t *testing.T, h *harness, metrics *lambdawrap.Metrics, ctx context.Context) {
+	"DynamoDBStream": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
 		work := func(ctx context.Context, _ events.DynamoDBEventRecord) error { return announceTwice(ctx) }
 		handler := lambdawrap.Measure(metrics, lambdawrap.DynamoDBStream(h.store, work, streamOptions(h.opts, messageOfChange)))
 		answer, err := handler(ctx, events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{change(batch("1 k").Records[0])}})
 		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
 	}, "k", "sequenceNumber=1"},
-	"Func": {func(t *testing.T, h *harness, metrics *lambdawrap.Metrics, ctx context.Context) {
+	"Func": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
 		f := newFunc(h)
 		_, err := lambdawrap.Measure(metrics, f.wrap(func(ctx context.Context, _ order) (paid, error) { return paid{}, announceTwice(ctx) }))(ctx, order{ID: "k"})
 		h.equal("error", err, nil)
 	}, "k", "requestId=r-1"},
-	"HTTP": {func(t *testing.T, h *harness, metrics *lambdawrap.Metrics, ctx context.Context) {
+	"HTTP": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
 		opts := &lambdawrap.HTTPOptions{Logger: h.opts.Logger, Caller: func(*http.Request) (string, error) { return "c-1", nil }}
 		handler := metrics.WrapHTTP(lambdawrap.HTTP(h.store, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			h.equal("Stage", announceTwice(r.Context()), nil)
@@ -109,7 +109,7 @@ func TestEachMessageThatIsNotSentHasALineAndIsCounted(t *testing.T) {
 					metrics := lambdawrap.NewMetrics(&out, "Test")
 					h := newHarness(t, &idemddb.Options{Observe: metrics.Observe, Senders: map[string]idemddb.Sender{"topic": want.sender}})
 					ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
-					wrapper.run(t, h, metrics, ctx)
+					wrapper.run(ctx, h, metrics)
 
 					lines := strings.Split(strings.TrimSpace(h.log.String()), "\n")
 					if len(lines) != 2 {
@@ -156,7 +156,7 @@ func TestAnUnsentMessageOfWorkInsideOfAHandlerIsNamedByItsOwnKey(t *testing.T) {
 	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error {
 		_, err := idemddb.Do(ctx, h.store, "inner", nil, func(ctx context.Context) (int, error) { return 1, announceTwice(ctx) })
 
-		return err //nolint:wrapcheck // as it is
+		return err
 	}), batch("m1 k1"), nil, []string{"m1"})
 	h.logs("messageId=m1", "key="+idemddb.KeyHash("inner"))
 }
@@ -191,4 +191,30 @@ func TestALoggerThatPanicsAtAnUnsentMessageChangesNothing(t *testing.T) {
 	h := newHarness(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}})
 	h.opts.Logger = slog.New(panickingHandler{slog.DiscardHandler})
 	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }), batch("m1 k1"), nil, []string{"m1"})
+}
+
+// A retry does not mend it: the program has another name for the target than its options. The answer of an HTTP handler does not say it.
+func TestATargetWithoutAnEntryIsAnErrorOfTheProgram(t *testing.T) {
+	t.Parallel()
+
+	typo := &idemddb.Options{Senders: map[string]idemddb.Sender{"tropic": nil}}
+
+	h := newHarness(t, typo)
+	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }), batch("m1 k1"), []string{"m1"}, []string{"m1"})
+	h.equal("lines", strings.Count(h.log.String(), "\n"), 1)
+	h.logs("level=ERROR", `message 0: Message.To: \"topic\"`, `[\"tropic\"]`)
+
+	for status := range map[int]bool{http.StatusInternalServerError: true, http.StatusUnprocessableEntity: true} {
+		bothWebs(t, typo, func(w *web) {
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				if announceTwice(r.Context()) != nil {
+					rw.WriteHeader(status)
+				}
+			}
+
+			w.equal("status", w.post("k", "{}").StatusCode, status)
+			w.equal("lines", strings.Count(w.log.String(), "\n"), 1)
+			w.logs("level=ERROR", `message 0: Message.To: \"topic\"`)
+		})
+	}
 }
