@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -435,16 +436,12 @@ func needed(target string, body []byte) []need {
 	service, operation, _ := strings.Cut(target, ".")
 
 	if service == "AmazonSQS" {
-		switch {
-		case strings.HasSuffix(in.QueueUrl, "/payments"): // the one of the events
-			return []need{{paymentsARN, "sqs:" + operation}}
-		case strings.HasSuffix(in.QueueUrl, "/PaymentsQueue"):
-			return []need{{paymentsARN, "sqs:" + strings.TrimSuffix(operation, "Batch")}}
-		case strings.HasSuffix(in.QueueUrl, "/CapturedQueue"):
-			return []need{{capturedARN, "sqs:" + strings.TrimSuffix(operation, "Batch")}} // as IAM calls it
-		default:
-			return []need{{in.QueueUrl, "sqs:" + operation}}
+		queue := path.Base(in.QueueUrl) + ".Arn"
+		if strings.HasSuffix(in.QueueUrl, "/payments") { // the one of the events
+			queue = paymentsARN
 		}
+
+		return []need{{queue, "sqs:" + strings.TrimSuffix(operation, "Batch")}} // as IAM calls it
 	}
 
 	if !strings.HasPrefix(service, "DynamoDB_") {
