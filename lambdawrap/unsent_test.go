@@ -161,6 +161,16 @@ func TestAnUnsentMessageOfWorkInsideOfAHandlerIsNamedByItsOwnKey(t *testing.T) {
 	h.logs("messageId=m1", "key="+idemddb.KeyHash("inner"))
 }
 
+// The context of the user's hook need not be derived from that of the invocation.
+func TestAMessageWithAContextOfItsOwnHasALineForWhatIsNotSent(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}})
+	h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return t.Context() }
+	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }), batch("m1 k1"), nil, []string{"m1"})
+	h.logs("messageId=m1", "outcome=unsent")
+}
+
 // A duplicate tries to send what is older than 10 s, and says so if it cannot.
 func TestADuplicateThatCannotSendSaysSo(t *testing.T) {
 	t.Parallel()
