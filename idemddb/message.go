@@ -60,6 +60,10 @@ type Sender interface {
 // until an operator sends it. A failure that may pass or that a permission mends must not wrap ErrUnsendable.
 var ErrUnsendable = delivery.ErrUnsendable
 
+// ErrNoSender is in the Err of an event [Unsent] whose message is left to another process, because the entry of its target in Options.Senders
+// is nil. No call returns it, but one that must send the message: of Options.Unswept, or of an operator.
+var ErrNoSender = delivery.ErrNoSender
+
 func copyMessages(messages []Message) []Message {
 	copies := slices.Clone(messages)
 	for i := range copies {
@@ -83,8 +87,12 @@ func (s *Store) targetNames() []string { return slices.Sorted(maps.Keys(s.opts.S
 
 // sendTo passes stored messages to the Sender of their target, with their ids.
 func (s *Store) sendTo(ctx context.Context, target, tx string, stored []record.Message) []error {
-	sender := s.opts.Senders[target]
-	if sender == nil {
+	sender, named := s.opts.Senders[target]
+
+	switch {
+	case !named:
+		return slices.Repeat([]error{delivery.ErrNotNamed}, len(stored))
+	case sender == nil:
 		return slices.Repeat([]error{delivery.ErrNoSender}, len(stored))
 	}
 

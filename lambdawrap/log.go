@@ -118,8 +118,12 @@ func (w *wrapper) logUnsent(ctx context.Context, about ...slog.Attr) context.Con
 		defer func() { _ = recover() }() // a panic of the logger must not reach the Store, which has written the record
 
 		level, text := levelOf(OutcomeUnsent, e.Err), "a message that follows from the work is not sent yet; the sweep sends it"
-		if e.Kind == idemddb.Parked {
+
+		switch {
+		case e.Kind == idemddb.Parked:
 			level, text = slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
+		case errors.Is(e.Err, idemddb.ErrNoSender): // as Options.Senders says
+			level, text = slog.LevelInfo, "a message that follows from the work is left to another process"
 		}
 
 		w.logger().LogAttrs(ctx, level, text, slices.Concat(about, attrsOf(e.Key, Outcome(e.Kind), e.Err))...)

@@ -95,7 +95,7 @@ func TestEachMessageThatIsNotSentHasALineAndIsCounted(t *testing.T) {
 		metric, text   string
 	}{
 		"the target is down":     {alwaysSays{errTarget}, "WARN", "unsent", "Unsent", errTarget.Error()},
-		"another process sends":  {nil, "WARN", "unsent", "Unsent", "no sender"},
+		"another process sends":  {nil, "INFO", "unsent", "Unsent", "no sender"},
 		"the sender panics":      {brokenSender{}, "ERROR", "unsent", "Unsent", "stack="},
 		"it can never be sent":   {alwaysSays{idemddb.ErrUnsendable}, "ERROR", "parked", "Parked", "can never be sent"},
 		"its target is not here": {alwaysSays{fmt.Errorf("%w: gone", idemddb.ErrUnsendable)}, "ERROR", "parked", "Parked", "gone"},

@@ -20,8 +20,11 @@ const (
 	targetPause = 10 * time.Second
 )
 
-// ErrNoSender is the answer for a message whose target has no sender.
-var ErrNoSender = errors.New("this process has no sender for the target")
+// The answers for a message whose target has no sender: another process sends to it, or nobody named it here.
+var (
+	ErrNoSender = errors.New("this process has no sender for the target")
+	ErrNotNamed = errors.New("this process has no sender for the target, and its Options.Senders do not name it")
+)
 
 var errHangs = errors.New("the target did not answer in time just now")
 
