@@ -33,14 +33,17 @@ func TestPagesAgreeWithTheRepository(t *testing.T) {
 func TestProgramsOfThePagesCompile(t *testing.T) {
 	t.Parallel()
 
-	mains, err := filepath.Glob("testdata/*/main.go")
-	if err != nil || len(mains) == 0 {
-		t.Fatalf("found no programs: %v", err)
-	}
-
 	arguments := []string{"vet"}
-	for _, main := range mains {
-		arguments = append(arguments, "./"+filepath.ToSlash(filepath.Dir(main)))
+
+	for _, pattern := range []string{"testdata/*/main.go", "testdata/*/*/main.go"} {
+		mains, err := filepath.Glob(pattern)
+		if err != nil || len(mains) == 0 {
+			t.Fatalf("%s: found no programs: %v", pattern, err)
+		}
+
+		for _, main := range mains {
+			arguments = append(arguments, "./"+filepath.ToSlash(filepath.Dir(main)))
+		}
 	}
 
 	if out, err := exec.CommandContext(t.Context(), "go", arguments...).CombinedOutput(); err != nil {

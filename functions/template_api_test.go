@@ -15,6 +15,9 @@ import (
 
 const someUser = "AIDA-OF-SOMEBODY"
 
+// guardedRequests are those of the story that have a key and a caller. The others are refused before their record is asked for.
+const guardedRequests = 7
+
 // apiKey is the partition key of the record of a request of someUser.
 func apiKey(idempotencyKey string) string {
 	return `api##["` + someUser + `","` + idempotencyKey + `"]`

@@ -145,16 +145,21 @@ func TestTemplateDashboardHasNoHolesAndNoOverlaps(t *testing.T) {
 }
 
 // checkShownMetrics wants each metric of the functions' own that the dashboard shows to be one that they write.
-func checkShownMetrics(t *testing.T, template template, paid, swept story) {
+func checkShownMetrics(t *testing.T, template template, paid, asked, swept story) {
 	t.Helper()
 
 	_, ofPayments := paid.read(t)
+	_, ofAPI := asked.read(t)
 	_, ofRelay := swept.read(t)
 
 	for _, m := range readDashboard(t, template).metrics(t) {
 		written := ofPayments[0]
-		if m.Dimensions[0].Value == "Relay" {
+
+		switch m.Dimensions[0].Value {
+		case "Relay":
 			written = ofRelay[0]
+		case "Api":
+			written = ofAPI[0]
 		}
 
 		switch m.Namespace {

@@ -102,6 +102,7 @@ type function struct {
 	Environment                   struct {
 		Variables map[string]string `yaml:"Variables"`
 	} `yaml:"Environment"`
+	Policies      []policy `yaml:"Policies"`
 	LoggingConfig struct {
 		LogFormat           string `yaml:"LogFormat"`
 		ApplicationLogLevel string `yaml:"ApplicationLogLevel"`
@@ -344,7 +345,14 @@ func (s text) int(t *testing.T) int {
 func readTemplate(t *testing.T) template {
 	t.Helper()
 
-	data, err := os.ReadFile("../template.yaml")
+	return readTemplateFile(t, "../template.yaml")
+}
+
+// readTemplateFile reads another template, such as one that a page shows.
+func readTemplateFile(t *testing.T, name string) template {
+	t.Helper()
+
+	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}

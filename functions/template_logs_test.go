@@ -119,6 +119,8 @@ func checkLog(t *testing.T, paid story) {
 		"r-7 m-1 WARN in_progress r-3",
 		"r-8 m-1 WARN permanent ",
 		"r-9 m-1 ERROR fenced another",
+		"r-10 m-1 WARN unsent ",
+		"r-11 m-1 ERROR parked ",
 		"r-12  WARN  ", // the SDK writes this line, because an answer was cut
 	}
 
@@ -138,6 +140,31 @@ func checkSecrets(t *testing.T, observed story) {
 				t.Errorf("%q is in the log:\n%s", secret, line)
 			}
 		}
+	}
+}
+
+// checkAPILog wants a line and a metric for the message that could not be sent: its request was answered all the same.
+func checkAPILog(t *testing.T, asked story) {
+	t.Helper()
+
+	lines, metrics := asked.read(t)
+	unsent := slices.DeleteFunc(lines, func(line logged) bool { return line.Outcome != "unsent" })
+	key := idemddb.KeyHash(strings.TrimPrefix(apiKey("unsent"), "api#"))
+
+	if len(unsent) != 1 || unsent[0].Level != "WARN" || unsent[0].Key != key || !strings.Contains(unsent[0].Error, `to "payments"`) || !strings.Contains(unsent[0].Error, "AccessDenied") {
+		t.Errorf("lines %+v, want one about key %s with the cause", unsent, key)
+	}
+
+	sum, requests := 0.0, 0
+
+	for _, line := range metrics {
+		if n, ok := line.values["Unsent"].(float64); ok {
+			sum, requests = sum+n, requests+1
+		}
+	}
+
+	if sum != 1 || requests != guardedRequests {
+		t.Errorf("Unsent is %v in %d lines of metrics, want 1 in %d", sum, requests, guardedRequests)
 	}
 }
 
@@ -188,10 +215,11 @@ func checkMetrics(t *testing.T, paid story) {
 }
 
 // checkAlarmedMetrics wants each alarm on a metric of the functions' own to be on one that they write.
-func checkAlarmedMetrics(t *testing.T, template template, paid, swept story) {
+func checkAlarmedMetrics(t *testing.T, template template, paid, asked, swept story) {
 	t.Helper()
 
 	_, ofPayments := paid.read(t)
+	_, ofAPI := asked.read(t)
 	_, ofRelay := swept.read(t)
 
 	if n := len(ofRelay); n != 2 || ofRelay[0].values["Sent"] != 2.0 || ofRelay[1].values["OldestUnsentSeconds"] != nil {
@@ -209,8 +237,11 @@ func checkAlarmedMetrics(t *testing.T, template template, paid, swept story) {
 			own++
 			batches := ofPayments
 
-			if slices.Contains(m.Dimensions, dimension{"Function", "Relay"}) {
+			switch {
+			case slices.Contains(m.Dimensions, dimension{"Function", "Relay"}):
 				batches = ofRelay[:1]
+			case slices.Contains(m.Dimensions, dimension{"Function", "Api"}):
+				batches = ofAPI
 			}
 
 			if i := slices.IndexFunc(batches, func(batch measured) bool { return !batch.has(m) }); i >= 0 {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -50,6 +51,7 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 	t.Run("logs a line for each message that ends badly", func(t *testing.T) {
 		t.Parallel()
 		checkLog(t, p.paid)
+		checkAPILog(t, p.asked)
 		checkSweepLog(t, p.swept)
 	})
 	t.Run("logs nothing of what is in a message", func(t *testing.T) {
@@ -61,8 +63,8 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 	t.Run("writes the metrics of each batch and sweep, and has alarms on none but these", func(t *testing.T) {
 		t.Parallel()
 		checkMetrics(t, p.paid)
-		checkAlarmedMetrics(t, p.template, p.paid, p.swept)
-		checkShownMetrics(t, p.template, p.paid, p.swept)
+		checkAlarmedMetrics(t, p.template, p.paid, p.asked, p.swept)
+		checkShownMetrics(t, p.template, p.paid, p.asked, p.swept)
 	})
 	t.Run("has queries for what is in the logs", func(t *testing.T) {
 		t.Parallel()
@@ -434,16 +436,12 @@ func needed(target string, body []byte) []need {
 	service, operation, _ := strings.Cut(target, ".")
 
 	if service == "AmazonSQS" {
-		switch {
-		case strings.HasSuffix(in.QueueUrl, "/payments"): // the one of the events
-			return []need{{paymentsARN, "sqs:" + operation}}
-		case strings.HasSuffix(in.QueueUrl, "/PaymentsQueue"):
-			return []need{{paymentsARN, "sqs:" + strings.TrimSuffix(operation, "Batch")}}
-		case strings.HasSuffix(in.QueueUrl, "/CapturedQueue"):
-			return []need{{capturedARN, "sqs:" + strings.TrimSuffix(operation, "Batch")}} // as IAM calls it
-		default:
-			return []need{{in.QueueUrl, "sqs:" + operation}}
+		queue := path.Base(in.QueueUrl) + ".Arn"
+		if strings.HasSuffix(in.QueueUrl, "/payments") { // the one of the events
+			queue = paymentsARN
 		}
+
+		return []need{{queue, "sqs:" + strings.TrimSuffix(operation, "Batch")}} // as IAM calls it
 	}
 
 	if !strings.HasPrefix(service, "DynamoDB_") {

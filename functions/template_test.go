@@ -383,8 +383,8 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 		"OldestMessage":  "AWS/SQS ApproximateAgeOfOldestMessage Maximum [{QueueName PaymentsQueue.QueueName}] > OldestMessageSeconds",
 		"FunctionErrors": "AWS/Lambda Errors Sum [{FunctionName [Gradual, PaymentsGradual, Payments]}] > 0",
 		"OldestUnsent":   "Payments OldestUnsentSeconds Maximum [{Function Relay}] > OldestUnsentSeconds",
-		"ParkedAnnouncements": "FILL(payments, 0) + FILL(relay, 0) > 0; payments: Payments Parked Sum [{Function [Gradual, PaymentsGradual, Payments]}]; " +
-			"relay: Payments Parked Sum [{Function Relay}]",
+		"ParkedAnnouncements": "FILL(payments, 0) + FILL(relay, 0) + FILL(api, 0) > 0; payments: Payments Parked Sum [{Function [Gradual, PaymentsGradual, Payments]}]; " +
+			"relay: Payments Parked Sum [{Function Relay}]; api: Payments Parked Sum [{Function Api}]",
 		"RelayErrors":      "AWS/Lambda Errors Sum [{FunctionName Relay}] > 0",
 		"NewVersionErrors": "AWS/Lambda Errors Sum [{FunctionName PaymentsGradual} {Resource ${PaymentsGradual}:live} {ExecutedVersion PaymentsGradual.Version.Version}] > 0",
 		"NewVersionFailures": "IF(messages >= 20, 100 * failures / messages, 0) > 20; " +

@@ -48,30 +48,50 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 	}
 
 	d := &delivering{Sending: delivery.Sending{Record: rec, Operator: parked}, store: s, key: key, partition: partition}
-	err = d.run(ctx)
+	err = errors.Join(d.run(ctx)...)
 
 	return Delivery{Key: key, Sent: d.Sent, Left: len(d.Left), Parked: len(d.Parked)}, err
+}
+
+type onUnsentKey struct{}
+
+// OnUnsent returns a context for the work of keys. f is called with each event [Unsent] and [Parked]: a message of a completed record is not
+// sent, and no error says so. With Options.Unswept it is not called with Unsent, because the call that meets the record returns that error.
+// f must be quick and safe for concurrent use, and must not panic. It is for wrappers, which write a line of the log for it.
+func OnUnsent(ctx context.Context, f func(Event)) context.Context {
+	return context.WithValue(ctx, onUnsentKey{}, f)
+}
+
+// observeUnsent emits the event for a message that is not sent.
+func (s *Store) observeUnsent(ctx context.Context, e Event) {
+	s.opts.Observe(ctx, e)
+
+	if f, ok := ctx.Value(onUnsentKey{}).(func(Event)); ok && (e.Kind == Parked || !s.opts.Unswept) {
+		f(e)
+	}
 }
 
 // sendNow sends the messages of a completed record. Messages that do not get through stay in the record.
 func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, rec *record.Stored) error {
 	d := &delivering{Sending: delivery.Sending{Record: rec}, store: s, batch: b, key: key, partition: partition}
-	if err := d.run(ctx); err != nil {
-		return s.unsent(ctx, key, err)
-	}
 
-	return nil
+	return s.leave(key, d.run(ctx)...)
 }
+
+// errYoung says why a duplicate does not send the messages of a record. It shows only where they must be sent before the key is answered.
+var errYoung = fmt.Errorf("the record was completed less than %v ago: its own worker sends them", unsentAfter)
 
 // sendLeft sends the messages of a completed record that its own process has not sent for a while. If they must be sent before the key is
 // answered, the error of sending them is the answer.
 func (a *acquisition) sendLeft(ctx context.Context) {
 	var err error
 
-	if s := a.store; s.opts.Now().Sub(time.UnixMilli(a.unsentRecord.Done)) < unsentAfter {
-		err = s.unsent(ctx, a.key, nil)
-	} else {
+	switch s := a.store; {
+	case s.opts.Now().Sub(time.UnixMilli(a.unsentRecord.Done)) >= unsentAfter:
 		err = s.sendNow(ctx, a.batch, a.key, a.partition, a.unsentRecord)
+	case s.opts.Unswept:
+		s.observeUnsent(ctx, Event{Kind: Unsent, Key: a.key, Err: errYoung})
+		err = s.leave(a.key, errYoung)
 	}
 
 	if err != nil {
@@ -79,16 +99,13 @@ func (a *acquisition) sendLeft(ctx context.Context) {
 	}
 }
 
-// unsent leaves the messages of a completed record to the sweep. err says why they are not sent; nil if the completing process probably
-// sends them just now. If there is no sweep (Options.Unswept), unsent returns ErrUnsent.
-func (s *Store) unsent(ctx context.Context, key string, err error) error {
-	s.opts.Observe(ctx, Event{Kind: Unsent, Key: key, Err: err})
-
-	if s.opts.Unswept {
-		return keyError("send", key, errors.Join(ErrUnsent, err))
+// leave leaves messages to the sweep, each for its cause. If there are some and no sweep (Options.Unswept), it returns ErrUnsent.
+func (s *Store) leave(key string, causes ...error) error {
+	if len(causes) == 0 || !s.opts.Unswept {
+		return nil
 	}
 
-	return nil
+	return keyError("send", key, errors.Join(ErrUnsent, errors.Join(causes...)))
 }
 
 // delivering is one sending of the messages of a record.
@@ -100,22 +117,28 @@ type delivering struct {
 	key, partition string
 }
 
-// run sends the messages and writes down what is left of them. Its error says what is left and why.
-func (d *delivering) run(ctx context.Context) error {
+// run sends the messages and writes down what is left of them. It returns why each of those is left, and the error of writing it down.
+func (d *delivering) run(ctx context.Context) (left []error) {
 	ctx, p, cancel := d.store.settleContext(ctx)
 	defer cancel()
 
-	err := d.Send(ctx, &d.store.targets)
+	left = d.Send(ctx, &d.store.targets)
 
 	for _, unsendable := range d.Unsendable {
-		d.store.opts.Observe(ctx, Event{Kind: Parked, Key: d.key, Err: unsendable})
+		d.store.observeUnsent(ctx, Event{Kind: Parked, Key: d.key, Err: unsendable})
 	}
 
 	if d.Sent > 0 || len(d.Left) < len(d.Record.Outbox) {
-		err = errors.Join(err, d.remove(ctx, p))
+		if err := d.remove(ctx, p); err != nil {
+			left = append(left, keyError("removal of messages", d.key, err))
+		}
 	}
 
-	return err
+	for _, cause := range left {
+		d.store.observeUnsent(ctx, Event{Kind: Unsent, Key: d.key, Err: cause})
+	}
+
+	return left
 }
 
 // remove writes what is left into the record. The record gets its end back when nothing is left and nothing is parked. All messages of

@@ -33,12 +33,35 @@ func (s *Store) checkEffects(partition string, e Effects) error {
 		}
 	}
 
-	if err := errors.Join(s.checkTwice(partition, e.Items), delivery.Check(outboxOf(e.Messages), maxOutbox)); err != nil {
+	outbox := delivery.Check(outboxOf(e.Messages), maxOutbox)
+	if err := errors.Join(s.checkTwice(partition, e.Items), outbox, s.checkTargets(e.Messages)); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadEffects, err)
 	}
 
 	if size := transactitem.Size(e.Items...) + delivery.Size(outboxOf(e.Messages)) + plainRecord; size > maxTransaction {
 		return fmt.Errorf("%w: with the record they have %d bytes, a transaction takes %d", ErrBadEffects, size, maxTransaction)
+	}
+
+	return nil
+}
+
+// checkTargets returns an error for a message whose target nobody knows: no process would send it, and its record would stay for ever.
+func (s *Store) checkTargets(messages []Message) error {
+	for i, m := range messages {
+		sender, known := s.opts.Senders[m.To]
+
+		switch {
+		case m.To == "": // delivery.Check says so
+		case len(s.opts.Senders) == 0:
+			return fmt.Errorf("message %d: Message.To: %q: the Store has no Options.Senders; "+
+				"it must have an entry of this name, with a nil Sender if another process sends the message", i, m.To)
+		case !known:
+			return fmt.Errorf("message %d: Message.To: %q is no entry of Options.Senders, which has %q; "+
+				"correct the name, or add the entry, with a nil Sender if another process sends the message", i, m.To, s.targetNames())
+		case sender == nil && s.disabled:
+			return fmt.Errorf("message %d: Message.To: %q has a nil Sender in Options.Senders, and IDEMDDB_DISABLED keeps no record "+
+				"from which another process could send the message; give the entry a Sender", i, m.To)
+		}
 	}
 
 	return nil

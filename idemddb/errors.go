@@ -68,8 +68,8 @@ var (
 	// returns it.
 	ErrCompleted = errors.New("it completed; its record answers until its retention ends")
 
-	// ErrBadEffects: nothing was sent, because DynamoDB would refuse the effects as they are: their number, their size, an item without a
-	// key. This is a bug of the work; the text says what is wrong.
+	// ErrBadEffects: nothing was sent, because DynamoDB would refuse the effects as they are (their number, their size, an item without a
+	// key), or because a message has a target that is no entry of Options.Senders. This is a bug of the work; the text says what is wrong.
 	ErrBadEffects = errors.New("effects cannot be written")
 
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.

@@ -24,9 +24,9 @@ const (
 	Uncommitted   Kind = "uncommitted"    // a transaction of effects and completion is not known to be committed; the record decides
 	EffectRefused Kind = "effect_refused" // DynamoDB refused a staged item: nothing was written; see Err
 	Conflict      Kind = "conflict"       // a transaction was cancelled, because another write of one of its items was under way
-	Unsent        Kind = "unsent"         // messages of a completed record are not sent yet; the sweep sends them; see Err
+	Unsent        Kind = "unsent"         // a message of a completed record is not sent yet; the sweep sends it; Err names it, its target and the cause
 	Sent          Kind = "sent"           // all messages of a completed record are sent
-	Parked        Kind = "parked"         // a message can never be sent, and stays in its record; see Err
+	Parked        Kind = "parked"         // a message can never be sent, and stays in its record; Err names it, its target and the cause
 	Retried       Kind = "retried"        // a request is sent again; Err is the last answer
 	Ungrouped     Kind = "ungrouped"      // requests are not shared from now on: for five minutes, or always if New says so; see Err
 	Panicked      Kind = "panicked"       // Options.Trace panicked (the claim goes on without it), or a renewal did (its work is cancelled); see Err

@@ -33,11 +33,20 @@ func newStore(t testing.TB, opts *idemddb.Options) (*idemddb.Store, *idemddbtest
 	return storeOn(t, db, opts), db
 }
 
-// storeOn returns another Store for the records of newStore.
+// storeOn returns another Store for the records of newStore. Without Senders, another process sends to the targets of the tests.
 func storeOn(t testing.TB, api idemddb.DynamoDB, opts *idemddb.Options) *idemddb.Store {
 	t.Helper()
 
-	s, err := idemddb.New(api, "records", "test", opts)
+	o := idemddb.Options{}
+	if opts != nil {
+		o = *opts
+	}
+
+	if o.Senders == nil {
+		o.Senders = map[string]idemddb.Sender{"bank": nil, "nobody": nil}
+	}
+
+	s, err := idemddb.New(api, "records", "test", &o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 // record by the write that completes the key, and it is sent after that write. So it is sent if the work is recorded as done, and
 // not otherwise. It is sent at least once, and every sending carries the same id; package outbox says where a receiver finds it.
 type Message struct {
-	// To names the Sender, an entry of Options.Senders. A process that has no such entry leaves the message in the record for a
-	// process that has one. Required.
+	// To names the target, an entry of Options.Senders. If the entry's Sender is nil, the message stays in the record for another
+	// process that has one. A To without an entry is ErrBadEffects. Required.
 	To string
 
 	// Body is the message's text. SQS takes a text of XML's characters, SNS takes UTF-8, and EventBridge takes a JSON object. Required.
@@ -60,6 +60,10 @@ type Sender interface {
 // until an operator sends it. A failure that may pass or that a permission mends must not wrap ErrUnsendable.
 var ErrUnsendable = delivery.ErrUnsendable
 
+// ErrNoSender is in the Err of an event [Unsent] whose message is left to another process, because the entry of its target in Options.Senders
+// is nil. No call returns it, but one that must send the message: of Options.Unswept, or of an operator.
+var ErrNoSender = delivery.ErrNoSender
+
 func copyMessages(messages []Message) []Message {
 	copies := slices.Clone(messages)
 	for i := range copies {
@@ -78,10 +82,17 @@ func outboxOf(messages []Message) (outbox []record.Message) {
 	return outbox
 }
 
+// targetNames returns the names of the targets, in alphabetical order.
+func (s *Store) targetNames() []string { return slices.Sorted(maps.Keys(s.opts.Senders)) }
+
 // sendTo passes stored messages to the Sender of their target, with their ids.
 func (s *Store) sendTo(ctx context.Context, target, tx string, stored []record.Message) []error {
-	sender := s.opts.Senders[target]
-	if sender == nil {
+	sender, named := s.opts.Senders[target]
+
+	switch {
+	case !named:
+		return slices.Repeat([]error{delivery.ErrNotNamed}, len(stored))
+	case sender == nil:
 		return slices.Repeat([]error{delivery.ErrNoSender}, len(stored))
 	}
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb/internal/record"
@@ -71,8 +73,10 @@ type Options struct {
 	// Negative, or below Lease, is an error. Defaults to 7 days.
 	Retention time.Duration
 
-	// Senders send the messages of completed records, by [Message].To. A process leaves the messages for which it has no sender to one
-	// that has it. Defaults to none.
+	// Senders names every target of messages, by [Message].To, with the Sender that sends to it behind the completion. Name a target with a
+	// nil Sender if another process sends to it, as the sweep does. A To that is not named is ErrBadEffects, so that a typing error shows at
+	// once. A process leaves the messages in a record for which it has no Sender, with an event [Unsent]. With IDEMDDB_DISABLED each target
+	// needs a Sender. A nil pointer or function as a Sender is an error. New copies the map. Defaults to none: messages are refused.
 	Senders map[string]Sender
 
 	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs
@@ -127,6 +131,8 @@ func (o Options) withDefaults() Options {
 		o.ResultsAbove = cmp.Or(o.ResultsAbove, defaultResultsAbove)
 	}
 
+	o.Senders = maps.Clone(o.Senders)
+
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -154,6 +160,11 @@ func (o *Options) validate() error {
 	errs.checkf(o.ResultsAbove >= 0, "ResultsAbove: must not be negative, is %d", o.ResultsAbove)
 	errs.checkf(o.ResultsAbove <= 0 || o.Results != nil, "ResultsAbove: must not be set without Options.Results, is %d", o.ResultsAbove)
 	errs.checkf(o.Results == nil || !isNil(o.Results), "Results: must not be a nil pointer")
+
+	for _, name := range slices.Sorted(maps.Keys(o.Senders)) {
+		sender := o.Senders[name]
+		errs.checkf(sender == nil || !isNil(sender), "Senders[%q]: must not be a nil pointer or function; use a plain nil if another process sends", name)
+	}
 
 	o.checkNames(&errs)
 

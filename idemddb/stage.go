@@ -15,8 +15,9 @@ import (
 //
 // Errors: ErrNoClaim if the context has no claim, as in lambdawrap.Batch; ErrFenced if the claim was settled, or its handler did not return
 // in time; and ErrBadEffects, with a text that names the item or the message, if DynamoDB could only refuse it: more than 99 items, an item
-// twice, the record itself, more than 4 MB of items, messages that do not fit into the record. Work that goes on after that error, and
-// returns none, is not completed: its completion is ErrNotStaged, unless [Unstage] was called since.
+// twice, the record itself, more than 4 MB of items, messages that do not fit into the record; or if a message's target is no entry of
+// Options.Senders. Work that goes on after that error, and returns none, is not completed: its completion is ErrNotStaged, unless [Unstage]
+// was called since.
 func Stage(ctx context.Context, e Effects) error {
 	s := stagingOf(ctx)
 	if s == nil {

@@ -172,9 +172,9 @@ func checkArguments(api DynamoDB, table, namespace string) error {
 	return nil
 }
 
-// isNil reports whether a client is nil. A nil pointer inside the interface counts, too: it is a client variable that was never set.
+// isNil reports whether a client is nil. A nil pointer or function inside the interface counts, too: it is a variable that was never set.
 func isNil(given any) bool {
 	v := reflect.ValueOf(given)
 
-	return given == nil || v.Kind() == reflect.Pointer && v.IsNil()
+	return given == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }

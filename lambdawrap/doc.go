@@ -116,8 +116,9 @@
 //	unrecorded    the handler succeeded, and its record was perhaps not written (ERROR)
 //
 // A panic is logged as ERROR with its stack, a dead-letter hook that fails as ERROR, the rest as WARN. A takeover, after which the work
-// may be done for the second time, has a WARN of its own (outcome takeover). The outcomes completed and replayed have no line;
-// Options.OnMessage gets them. [Metrics] writes one line of metrics for each batch.
+// may be done for the second time, has a WARN of its own (outcome takeover). Each staged message that is not sent has one, too (outcome
+// unsent), an INFO if another process sends it, or an ERROR if it can never be sent (outcome parked), although the work is done; the error
+// names the message, its target and the cause. The outcomes completed and replayed have no line; Options.OnMessage gets them. [Metrics] writes one line of metrics for each batch.
 //
 // [partial batch responses]: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
 package lambdawrap

@@ -38,7 +38,7 @@ func ExampleHTTP() {
 
 // What the handler stages is written in one transaction with its answer: exactly once, whatever dies.
 func ExampleHTTP_stage() {
-	store, _ := inMemory(nil)
+	store, _ := inMemory(&idemddb.Options{Senders: map[string]idemddb.Sender{"payments": nil}}) // the relay sends
 
 	pay := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{{To: "payments", Body: "{}"}}})

@@ -25,8 +25,8 @@ type FuncOptions[In any] struct {
 	// under one key are not compared.
 	Fingerprint func(context.Context, In) (string, error)
 
-	// Logger gets a warning for each takeover, because the work may have been done before, with the request id and the hash of the key.
-	// Defaults to slog.Default() at the time of the call.
+	// Logger gets a warning for each takeover, because the work may have been done before, and a line for each staged message that is not
+	// sent, with the request id and the hash of the key. Defaults to slog.Default() at the time of the call.
 	Logger *slog.Logger
 
 	// NeedResult makes an invocation fail with idemddb.ErrResultOmitted if its work was done before and the result was not kept: it was
@@ -108,7 +108,7 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 		return out, err
 	}
 
-	work, cancel := v.workContext(ctx)
+	work, cancel := v.workContext(f.logUnsent(ctx, m.id))
 	defer cancel()
 
 	return idemddb.Do(work, f.store, m.key, f.claimOptions(v, m), func(ctx context.Context) (Out, error) { //nolint:wrapcheck // its errors are those of Func

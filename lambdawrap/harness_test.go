@@ -55,7 +55,8 @@ func newHarness(t testing.TB, opts *idemddb.Options) *harness {
 	return h
 }
 
-// open opens another store on the harness's table, with its own client and options.
+// open opens another store on the harness's table, with its own client and options. Without Senders, another process sends to the targets of
+// the tests.
 func (h *harness) open(api idemddb.DynamoDB, opts *idemddb.Options) *idemddb.Store {
 	h.Helper()
 
@@ -71,6 +72,10 @@ func (h *harness) open(api idemddb.DynamoDB, opts *idemddb.Options) *idemddb.Sto
 
 			h.observed = append(h.observed, e)
 		}
+	}
+
+	if o.Senders == nil {
+		o.Senders = map[string]idemddb.Sender{"nobody": nil}
 	}
 
 	store, err := idemddb.New(api, "records", "payments", &o)

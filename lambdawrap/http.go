@@ -28,7 +28,7 @@ type HTTPOptions struct {
 	Keep func(status int) bool
 
 	// Logger gets one line for each request that does not end well, with the hash of its key, never its body. It also gets a warning for
-	// each takeover. Defaults to slog.Default() at the time of the call.
+	// each takeover, and a line for each staged message that is not sent. Defaults to slog.Default() at the time of the call.
 	Logger *slog.Logger
 
 	// MaxBody is how many bytes the body of a request may have; it is read into memory. A longer one is answered with 413. Negative
@@ -151,7 +151,7 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := h.timesOf(r.Context()).workContext(context.WithoutCancel(r.Context())) // a client that leaves cancels nothing
 	defer cancel()
 
-	x.conclude(ctx, x.work(ctx))
+	x.conclude(ctx, x.work(h.logUnsent(ctx)))
 }
 
 // isFinal is the default of HTTPOptions.Keep. The other answers say that the same request may succeed later.

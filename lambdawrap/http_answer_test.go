@@ -242,7 +242,7 @@ func TestHTTPAnswersThatDoNotFitIntoTheRecord(t *testing.T) {
 			w := newWeb(t, nil)
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
 				if test.messages > 0 {
-					message := idemddb.Message{To: "target", Body: big[:test.messages]}
+					message := idemddb.Message{To: "nobody", Body: big[:test.messages]}
 					w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{message}}), nil)
 				}
 

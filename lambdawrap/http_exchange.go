@@ -127,7 +127,13 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 
 // readAnswer finds the cause for which the answer is not kept, if there is one. errStage says why what the handler has to write is not staged.
 func (x *exchange) readAnswer(handling context.Context, errStage error) {
-	switch status := x.answer.Status(); {
+	status := x.answer.Status()
+	if status >= http.StatusBadRequest && errors.Is(errStage, idemddb.ErrBadEffects) { // the client cannot mend it, and nothing else says it
+		x.logger().LogAttrs(handling, slog.LevelError, "the handler answered that it failed, because it staged what cannot be written",
+			attrsOf(x.key, "", errStage)...)
+	}
+
+	switch {
 	case x.answer.HasTrailers():
 		x.cause = errTrailers
 	case !x.opts.Keep(status):

@@ -95,7 +95,7 @@ func (v *invocation) follow(ctx context.Context, l *lane) {
 // contextOf returns the message's own context. It asks the user's hook for it once. A hook that fails changes nothing but the log.
 func (v *invocation) contextOf(ctx context.Context, m *message) context.Context {
 	if m.derive == nil {
-		return ctx
+		return v.logUnsent(ctx, m.id)
 	}
 
 	if m.derived != nil {
@@ -107,6 +107,8 @@ func (v *invocation) contextOf(ctx context.Context, m *message) context.Context 
 		m.derived = ctx
 		v.log(ctx, slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", m, "", err)
 	}
+
+	m.derived = v.logUnsent(m.derived, m.id)
 
 	return m.derived
 }

@@ -38,7 +38,7 @@ func levelOf(name Outcome, err error) slog.Level {
 	_, isPanicInStore := errors.AsType[*panicerror.Error](err)
 	_, isProgramError := errors.AsType[*programError](err)
 
-	if isPanic || isPanicInStore || isProgramError || errors.Is(err, idemddb.ErrNotStaged) {
+	if isPanic || isPanicInStore || isProgramError || errors.Is(err, idemddb.ErrNotStaged) || errors.Is(err, idemddb.ErrBadEffects) {
 		return slog.LevelError
 	}
 
@@ -109,6 +109,25 @@ func holder(key string, err error) string {
 func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...slog.Attr) {
 	logger.LogAttrs(ctx, slog.LevelWarn, "the lease of another worker ran out and its key was taken over: the work may have been done before",
 		slices.Concat(about, []slog.Attr{slog.String("outcome", "takeover")}, keyAttrs(key))...)
+}
+
+// logUnsent returns a context for work. For each message that follows from the work and is not sent it writes one line, with the cause and
+// the hash of the key, because no error of the work says it: the work is done. about says whose work it is.
+func (w *wrapper) logUnsent(ctx context.Context, about ...slog.Attr) context.Context {
+	return idemddb.OnUnsent(ctx, func(e idemddb.Event) {
+		defer func() { _ = recover() }() // a panic of the logger must not reach the Store, which has written the record
+
+		level, text := levelOf(OutcomeUnsent, e.Err), "a message that follows from the work is not sent yet; the sweep sends it"
+
+		switch {
+		case e.Kind == idemddb.Parked:
+			level, text = slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
+		case errors.Is(e.Err, idemddb.ErrNoSender): // as Options.Senders says
+			level, text = slog.LevelInfo, "a message that follows from the work is left to another process"
+		}
+
+		w.logger().LogAttrs(ctx, level, text, slices.Concat(about, attrsOf(e.Key, Outcome(e.Kind), e.Err))...)
+	})
 }
 
 // warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little

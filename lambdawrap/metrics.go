@@ -43,7 +43,7 @@ import (
 //	Uncommitted    transactions that are not known to be committed; the record decides at the next delivery
 //	Conflicts      transactions that were cancelled because another write of one of their items was under way, and sent again
 //	EffectRefusals commits that wrote nothing, because the condition of a staged item was false
-//	Unsent         completed records whose messages are not sent yet; outbox.Sweep sends them
+//	Unsent         messages of completed records that are not sent yet; outbox.Sweep sends them
 //	Parked         messages that can never be sent: alarm on it
 //	Retries        requests that were sent again
 //	Ungrouped      times that a batch turned group commit off, so that each write is a request of its own

@@ -30,7 +30,8 @@ type StreamOptions[R any] struct {
 	Key func(R) (string, error)
 
 	// Logger gets one line for each record that does not end well, with its sequence number and the hash of its key, never its data. It
-	// also gets a warning for each takeover. Defaults to slog.Default() at the time of the call.
+	// also gets a warning for each takeover, and a line for each staged message that is not sent. Defaults to slog.Default() at the time of
+	// the call.
 	Logger *slog.Logger
 
 	// OnRecord is called after each record's end, with the record as it arrived and its outcome. It must be safe for concurrent use. Its

@@ -130,7 +130,7 @@ func newNight(t *testing.T, engine http.Handler) *night {
 	return n
 }
 
-// worker is a store of the function's.
+// worker is a store of the function's. Without Senders it leaves its messages to another process.
 func (n *night) worker(opts *idemddb.Options) *idemddb.Store {
 	n.t.Helper()
 
@@ -139,7 +139,9 @@ func (n *night) worker(opts *idemddb.Options) *idemddb.Store {
 		o = *opts
 	}
 
-	o.Now = n.clock.Now
+	if o.Now = n.clock.Now; o.Senders == nil {
+		o.Senders = map[string]idemddb.Sender{"captured": nil}
+	}
 
 	store, err := idemddb.New(n.client, n.table, "payments", &o)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -24,7 +25,7 @@ import (
 const retention = 7 * 24 * time.Hour
 
 // wire puts the function together from its environment: the API stages what accepts a payment, the wrapper commits it once with the
-// answer, and the sender passes the payment on.
+// answer, the sender passes the payment on, and a line for each request tells CloudWatch how it went.
 func wire(ctx context.Context) (http.Handler, error) {
 	table, errTable := variable("TABLE_NAME", os.Getenv("TABLE_NAME"))
 	ledgerTable, errLedger := variable("LEDGER_TABLE", os.Getenv("LEDGER_TABLE"))
@@ -37,9 +38,11 @@ func wire(ctx context.Context) (http.Handler, error) {
 	}
 
 	cfg.HTTPClient = idemddb.HTTPClient()
+	metrics := lambdawrap.NewMetrics(os.Stdout, "Payments", map[string]string{"Function": cmp.Or(lambdacontext.FunctionName, "api")})
 
 	store, err := idemddb.New(dynamodb.NewFromConfig(cfg), table, "api", &idemddb.Options{
 		Retention: retention, Single: true, // a request has no batch
+		Observe: metrics.Observe,
 		Senders: map[string]idemddb.Sender{ledger.Accepted: outbox.SQS(sqs.NewFromConfig(cfg), queue)},
 	})
 	if err != nil {
@@ -51,7 +54,7 @@ func wire(ctx context.Context) (http.Handler, error) {
 		Caller: callerOr(os.Getenv("UNVERIFIED_CALLER")), Required: true, MaxBody: maxBody, Optimistic: true, Logger: logger,
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST /payments", lambdawrap.HTTP(store, http.HandlerFunc(a.accept), opts))
+	mux.Handle("POST /payments", metrics.WrapHTTP(lambdawrap.HTTP(store, http.HandlerFunc(a.accept), opts)))
 
 	return mux, nil
 }

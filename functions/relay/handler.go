@@ -41,7 +41,7 @@ func wire(ctx context.Context) (func(context.Context) error, error) {
 	var sweeps []sweep
 
 	for _, namespace := range []string{"api", "payments"} {
-		store, err := idemddb.New(client, table, namespace, &idemddb.Options{UnsentIndex: "unsent", Senders: senders})
+		store, err := idemddb.New(client, table, namespace, &idemddb.Options{UnsentIndex: "unsent", Senders: senders, Observe: logParked(logger)})
 		if err != nil {
 			return nil, err //nolint:wrapcheck // says where it comes from
 		}
@@ -150,6 +150,15 @@ func (r *relay) log(ctx context.Context, report outbox.Report, err error) {
 	}
 
 	r.logger.LogAttrs(ctx, level, text, attrs...)
+}
+
+// logParked returns a function that writes a line for each message that can never be sent: no later sweep will say why.
+func logParked(logger *slog.Logger) func(context.Context, idemddb.Event) {
+	return func(ctx context.Context, e idemddb.Event) {
+		if e.Kind == idemddb.Parked {
+			logger.LogAttrs(ctx, slog.LevelError, "a message can never be sent as it is; it is parked in its record", slog.Any("error", e.Err))
+		}
+	}
 }
 
 // shorten keeps the first errors of many: a target that is down has one for each message, and a line of the log holds 256 KB.

@@ -196,7 +196,7 @@ func ExampleRecords_Look() {
 // The messages of a test payment shall never be sent.
 func ExampleRecords_ForgetUnsent() {
 	ctx := context.Background()
-	store, records, _ := inMemory(nil)
+	store, records, _ := inMemory(map[string]idemddb.Sender{"receipts": nil}) // another process sends
 
 	_, err := store.Commit(ctx, "payment-1", nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: "receipt 1"}}})
 	check(err)

@@ -5,10 +5,14 @@
 //		"payment.captured": outbox.EventBridge(eventbridge.NewFromConfig(cfg), "payments", "shop.payments", "payment.captured"),
 //	}}
 //
-// A handler stages an [idemddb.Message] whose To is one of these names. The message is stored in the record of the handler's key by
+// A handler stages an [idemddb.Message] whose To is one of these names; any other To is refused. A target to which another process sends
+// has a nil Sender. The message is stored in the record of the handler's key by
 // the write that completes the key, it is sent after that write, and it is removed from the record after it was sent. So no message
 // is sent for work that is not recorded as done, and no message is lost for work that is. A message can be sent more than once: a
 // process may die between sending and removing, and two processes may send at the same time. Every sending carries the same id.
+//
+// What is not sent at once is left to [Sweep], which a scheduled function calls each minute. docs/outbox.md has both functions and their
+// template.
 //
 // # What the receiver uses as its key
 //

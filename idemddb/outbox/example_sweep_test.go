@@ -27,7 +27,9 @@ func unsent() (*idemddb.Store, *idemddbtest.DB) {
 	_, err := db.CreateTable(ctx, idemddb.Table("records"))
 	check(err)
 
-	dying, err := idemddb.New(db, "records", "payments", &idemddb.Options{Now: clock.Now})
+	dying, err := idemddb.New(db, "records", "payments", &idemddb.Options{
+		Now: clock.Now, Senders: map[string]idemddb.Sender{"receipts": nil}, // it never sends
+	})
 	check(err)
 
 	_, err = dying.Commit(ctx, "payment-1", nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: "receipt 1"}}})

@@ -115,8 +115,10 @@ func (a *account) store(namespace, index string, hasSender bool) *idemddb.Store 
 
 		a.events = append(a.events, e)
 	}}
+
+	o.Senders = map[string]idemddb.Sender{"bank": nil, "hangs": nil}
 	if hasSender {
-		o.Senders = map[string]idemddb.Sender{"bank": a}
+		o.Senders["bank"] = a
 	}
 
 	s, err := idemddb.New(a.DB, "records", namespace, &o)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +37,9 @@ func (f *fixture) introduce(p *printer) {
 	p.field("events", "what the store reports to Options.Observe")
 }
 
+// messageID is the id of a message in the outbox, which is another one in each story.
+var messageID = regexp.MustCompile(`\b[A-Z2-7]{26}(-[0-9]+)`)
+
 func (f *fixture) printOutcome(w *worker, got outcome) {
 	f.field("requests", strconv.Itoa(got.requests))
 	f.printEvents(w)
@@ -43,6 +47,7 @@ func (f *fixture) printOutcome(w *worker, got outcome) {
 
 	for line := range strings.Lines(w.log.String()) {
 		_, line, _ = strings.Cut(line, " ") // without the time, which is not the steps' one
+		line = messageID.ReplaceAllString(line, "…$1")
 		f.field("log", wrap(line, pageWidth-labelWidth)...)
 	}
 

@@ -18,6 +18,9 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
+// toOthers names the target of the announcements, to which another process sends.
+var toOthers = map[string]idemddb.Sender{ledger.Captured: nil}
+
 // The payment is sent twice, in two messages, and is made once.
 func ExampleLedger_Pay() {
 	db, err := exampleDB()
@@ -27,7 +30,7 @@ func ExampleLedger_Pay() {
 		return
 	}
 
-	store, err := idemddb.New(db, "records", "payments", nil)
+	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Senders: toOthers})
 	if err != nil {
 		fmt.Println(err)
 
@@ -75,7 +78,7 @@ func Example_ownWrite() {
 
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC))
 
-	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Now: clock.Now})
+	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Now: clock.Now, Senders: toOthers})
 	if err != nil {
 		fmt.Println(err)
 

@@ -381,7 +381,7 @@ func stage(ctx context.Context, t *testing.T, body string, opts *ledger.Options)
 		t.Fatal(err)
 	}
 
-	store, err := idemddb.New(idemddbtest.New(nil), "records", "payments", nil)
+	store, err := idemddb.New(idemddbtest.New(nil), "records", "payments", &idemddb.Options{Senders: toOthers})
 	if err != nil {
 		t.Fatal(err)
 	}

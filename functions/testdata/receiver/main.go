@@ -31,7 +31,7 @@ func main() {
 		log.Fatal(err)
 	}
 
-	// A message that is sent again has a new message id and the same idemddb-id.
-	opts := &lambdawrap.Options{Key: lambdawrap.Attribute("idemddb-id")}
+	// A message that is sent again has a new message id and the same id of the outbox.
+	opts := &lambdawrap.Options{Key: lambdawrap.SentMessage}
 	lambda.Start(lambdawrap.SQS(store, sendReceipt, opts))
 }

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -125,10 +126,14 @@ var parkedCases = []testCase{
 	}},
 	{name: "outbox: a process that lacks a sender leaves the message to another", check: func(h *harness) {
 		h.committed(h.store(), "k", h.messages("k", "m"))
-		h.unchanged("k", func() {
-			_, err := h.sendStored(h.store(), "k", false)
-			h.equal("an error", err != nil, true)
-		})
+
+		for _, senders := range []map[string]idemddb.Sender{{"bank": nil}, {"receipts": &target{}}, nil} {
+			h.unchanged("k", func() {
+				done, err := h.sendStored(h.store(func(o *idemddb.Options) { o.Senders = senders }), "k", false)
+				h.equal("the error names the target", err != nil && strings.Contains(err.Error(), `to "bank"`), true)
+				h.equal("delivery", done, idemddb.Delivery{Key: "k", Left: 1})
+			})
+		}
 
 		bank := &target{}
 		_, err := h.sendStored(h.store(sends(bank)), "k", false)

@@ -32,12 +32,14 @@ type Sending struct {
 	Unsendable []error          // why messages were parked now
 }
 
-// Send sends the messages. Its error says what is left and why.
-func (s *Sending) Send(ctx context.Context, targets *Targets) (left error) {
+// Send sends the messages. It returns an error for each message that is left, or is parked as before.
+func (s *Sending) Send(ctx context.Context, targets *Targets) (left []error) {
 	messages := s.messages()
 
 	for i, answer := range s.ask(ctx, targets, messages) {
-		left = errors.Join(left, s.read(messages[i], answer))
+		if err := s.read(messages[i], answer); err != nil {
+			left = append(left, err)
+		}
 	}
 
 	return left

@@ -16,12 +16,15 @@ const (
 	// targetTime is the longest time for sending to one target behind a completion: the answer should not wait longer for it.
 	targetTime = 2 * time.Second
 
-	// targetPause is how long a target that used up its time is not asked again, so that it does not delay all others.
+	// targetPause is how long a target that hangs is not asked again, so that it does not delay all others.
 	targetPause = 10 * time.Second
 )
 
-// ErrNoSender is the answer for a message whose target has no sender.
-var ErrNoSender = errors.New("this process has no sender for the target")
+// The answers for a message whose target has no sender: another process sends to it, or nobody named it here.
+var (
+	ErrNoSender = errors.New("this process has no sender for the target")
+	ErrNotNamed = errors.New("this process has no sender for the target, and its Options.Senders do not name it")
+)
 
 var errHangs = errors.New("the target did not answer in time just now")
 
@@ -32,7 +35,42 @@ type Targets struct {
 
 	Now func() time.Time // the clock of the records
 
-	hanging sync.Map // string, a target → time.Time until which it is not asked
+	states sync.Map // string, a target → *state
+}
+
+// state is what a process knows of a target by its last answers. Its methods are safe for concurrent use.
+type state struct {
+	mu      sync.Mutex
+	answers int       // how often it answered in time
+	until   time.Time // it hangs: it is not asked before
+}
+
+// begin reports whether the target is asked, and returns how often it has answered so far.
+func (s *state) begin() (answers int, asked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.answers, !time.Now().Before(s.until)
+}
+
+// answered notes an answer in time. A target that was taken for one that hangs is asked again.
+func (s *state) answered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.answers++
+	s.until = time.Time{}
+}
+
+// slow notes a sending that used up its time. The target hangs, unless another sending was answered since this one began: then only this
+// sending was slow, and the others must not be left because of it.
+func (s *state) slow(before int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.answers == before {
+		s.until = time.Now().Add(targetPause)
+	}
 }
 
 // Send sends messages of the call with this tx, target by target, and returns an answer for each message.
@@ -58,17 +96,25 @@ func (t *Targets) Send(ctx context.Context, tx string, messages []record.Message
 	return answers
 }
 
-// sendTo sends messages to one target, unless the target did not answer in time just now. It returns an answer for each.
+// sendTo sends messages to one target, unless the target hangs. It returns an answer for each.
 func (t *Targets) sendTo(ctx context.Context, target, tx string, messages []record.Message) []error {
-	if until, ok := t.hanging.Load(target); ok && time.Now().Before(until.(time.Time)) { //nolint:forcetypeassert // all are times
+	known, _ := t.states.LoadOrStore(target, &state{})
+	state := known.(*state) //nolint:forcetypeassert // all are states
+
+	before, asked := state.begin()
+	if !asked {
 		return slices.Repeat([]error{errHangs}, len(messages))
 	}
 
 	begun := time.Now()
-	answers, err := t.call(ctx, target, tx, messages)
 
-	if time.Since(begun) >= targetTime {
-		t.hanging.Store(target, time.Now().Add(targetPause))
+	answers, inTime, err := t.call(ctx, target, tx, messages)
+
+	switch {
+	case time.Since(begun) >= targetTime:
+		state.slow(before)
+	case inTime && err == nil:
+		state.answered()
 	}
 
 	if err != nil {
@@ -78,18 +124,19 @@ func (t *Targets) sendTo(ctx context.Context, target, tx string, messages []reco
 	return answers
 }
 
-// call calls a user's Sender, whose panic and whose wrong number of answers are errors.
-func (t *Targets) call(ctx context.Context, target, tx string, messages []record.Message) (answers []error, err error) {
+// call calls a user's Sender, whose panic and whose wrong number of answers are errors. inTime says that the Sender returned before its
+// context ended, which may end earlier than targetTime.
+func (t *Targets) call(ctx context.Context, target, tx string, messages []record.Message) (answers []error, inTime bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, targetTime)
 	defer cancel()
 	defer panicerror.Catch("the sender", &err)
 
 	answers = t.Sender(ctx, target, tx, messages)
 	if len(answers) != len(messages) {
-		return nil, fmt.Errorf("the sender gave %d answers for %d messages", len(answers), len(messages))
+		return nil, false, fmt.Errorf("the sender gave %d answers for %d messages", len(answers), len(messages))
 	}
 
-	return answers, nil
+	return answers, ctx.Err() == nil, nil
 }
 
 // readable returns the answer if it can be read. A typed nil pointer, whose methods panic, says nothing about its message: the panic stands

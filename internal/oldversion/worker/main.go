@@ -39,7 +39,7 @@ func main() {
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		}),
 	}
-	w.store = w.newStore(nil)
+	w.store = w.newStore(map[string]idemddb.Sender{"receipts": nil})
 
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		words := append(strings.SplitN(lines.Text(), " ", 3), "", "")

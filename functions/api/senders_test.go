@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/idemddb/go-idemddb/functions/payments/ledger"
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// sender is that of the payments queue.
+type sender func(ctx context.Context, body string) error
+
+func (s sender) Send(ctx context.Context, _ string, ms []idemddb.StoredMessage) []error {
+	answers := make([]error, len(ms))
+	for i, m := range ms {
+		answers[i] = s(ctx, m.Body)
+	}
+
+	return answers
+}
+
+// front is the API with this sender, put together as wire does it, but without a network.
+type front struct {
+	*testing.T
+	http.Handler
+
+	mu            sync.Mutex // guards what follows
+	log, measured bytes.Buffer
+}
+
+// locked writes to a buffer of front.
+type locked struct {
+	*front
+
+	to *bytes.Buffer
+}
+
+func (l locked) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.to.Write(b)
+}
+
+func newFront(t *testing.T, target string, s sender) *front {
+	t.Helper()
+
+	db := idemddbtest.New(nil)
+
+	for _, table := range []string{"records", "accounts"} {
+		if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	f := &front{T: t}
+	metrics := lambdawrap.NewMetrics(locked{f, &f.measured}, "Payments")
+
+	store, err := idemddb.New(db, "records", "api", &idemddb.Options{
+		Observe: metrics.Observe, Single: true, Senders: map[string]idemddb.Sender{target: s},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	a := &api{table: "accounts"}
+	f.Handler = metrics.WrapHTTP(lambdawrap.HTTP(store, http.HandlerFunc(a.accept), &lambdawrap.HTTPOptions{
+		Caller: func(*http.Request) (string, error) { return "somebody", nil }, Required: true, Optimistic: true,
+		Logger: slog.New(slog.NewJSONHandler(locked{f, &f.log}, nil)),
+	}))
+
+	return f
+}
+
+// post sends a payment and returns the status of the answer.
+func (f *front) post(key string) int {
+	r := httptest.NewRequestWithContext(f.Context(), http.MethodPost, "/payments", strings.NewReader(`{"account":"`+key+`","amount":1250}`))
+	r.Header.Set("Idempotency-Key", key)
+
+	recorder := httptest.NewRecorder()
+	f.ServeHTTP(recorder, r)
+
+	return recorder.Code
+}
+
+// metric is the sum of a metric.
+func (f *front) metric(name string) (sum float64) {
+	f.Helper()
+
+	for line := range strings.Lines(f.measured.String()) {
+		var members map[string]any
+		if err := json.Unmarshal([]byte(line), &members); err != nil {
+			f.Fatal(err)
+		}
+
+		n, _ := members[name].(float64)
+		sum += n
+	}
+
+	return sum
+}
+
+func TestAFailingQueueHasALineAndAMetricForEachPayment(t *testing.T) {
+	t.Parallel()
+
+	down := errors.New("the queue is down")
+	f := newFront(t, ledger.Accepted, func(context.Context, string) error { return down })
+
+	for i := range 3 {
+		if status := f.post(fmt.Sprint("k-", i)); status != http.StatusAccepted {
+			t.Errorf("status %d: the payment is accepted, and the relay passes it on", status)
+		}
+	}
+
+	lines := slices.Collect(strings.Lines(f.log.String()))
+	if len(lines) != 3 || f.metric("Unsent") != 3 {
+		t.Errorf("%d lines, Unsent %v, want 3:\n%s", len(lines), f.metric("Unsent"), f.log.String())
+	}
+
+	for i, line := range lines {
+		key := idemddb.KeyHash(fmt.Sprintf(`#["somebody","k-%d"]`, i))
+		for _, want := range []string{`"level":"WARN"`, `"outcome":"unsent"`, down.Error(), key, `to \"payments\"`} {
+			if !strings.Contains(line, want) {
+				t.Errorf("the line lacks %s: %s", want, line)
+			}
+		}
+
+		if strings.Contains(line, "1250") {
+			t.Errorf("the line has the body: %s", line)
+		}
+	}
+}
+
+// A process that serves several requests at a time leaves the message of the slow one to the relay, and no other.
+func TestAQueueThatIsSlowOnceGetsTheOtherPayments(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFront(t, ledger.Accepted, func(ctx context.Context, body string) error {
+			if strings.Contains(body, "slow") {
+				<-ctx.Done()
+
+				return ctx.Err()
+			}
+
+			<-time.After(5 * time.Millisecond)
+
+			return nil
+		})
+
+		var all sync.WaitGroup
+
+		all.Go(func() { f.post("slow") })
+
+		for client := range 4 {
+			all.Go(func() {
+				for i := range 100 {
+					f.post(fmt.Sprint("k-", client, "-", i))
+					<-time.After(50 * time.Millisecond)
+				}
+			})
+		}
+
+		all.Wait()
+
+		if got := f.metric("Unsent"); got != 1 {
+			t.Errorf("%v of 401 messages are left, want the one that was slow", got)
+		}
+	})
+}
+
+// It would be accepted and never be passed on.
+func TestATargetThatHasNoEntryIsAnErrorOfTheRequest(t *testing.T) {
+	t.Parallel()
+
+	f := newFront(t, "payment", func(context.Context, string) error { return nil })
+
+	if status := f.post("k"); status != http.StatusInternalServerError {
+		t.Errorf("status %d", status)
+	}
+
+	for _, want := range []string{`"level":"ERROR"`, `Message.To: \"payments\" is no entry of Options.Senders`} {
+		if !strings.Contains(f.log.String(), want) {
+			t.Errorf("the log lacks %s: %s", want, f.log.String())
+		}
+	}
+
+	if got := f.metric("Failures"); got != 1 {
+		t.Errorf("Failures is %v", got)
+	}
+}

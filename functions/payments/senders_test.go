@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	sqstypes "github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/idemddb/go-idemddb/functions/payments/ledger"
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/idemddb/outbox"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// queue is the queue of announcements.
+type queue struct {
+	answer func(ctx context.Context, body string) error // nil: all are accepted
+
+	mu   sync.Mutex
+	sent map[string]int // by body
+}
+
+// SendMessageBatch keeps what it accepts.
+func (q *queue) SendMessageBatch(ctx context.Context, in *sqs.SendMessageBatchInput, _ ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error) {
+	out := &sqs.SendMessageBatchOutput{}
+
+	for _, e := range in.Entries {
+		if q.answer != nil {
+			if err := q.answer(ctx, *e.MessageBody); err != nil {
+				return nil, err
+			}
+		}
+
+		q.mu.Lock()
+		q.sent[*e.MessageBody]++
+		q.mu.Unlock()
+
+		out.Successful = append(out.Successful, sqstypes.SendMessageBatchResultEntry{Id: e.Id})
+	}
+
+	return out, nil
+}
+
+// payments is the function with this queue, put together as wire does it, but without a network.
+type payments struct {
+	*testing.T
+
+	db            *idemddbtest.DB
+	handle        func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+	announcements *queue
+
+	mu            sync.Mutex // guards what follows
+	log, measured bytes.Buffer
+	made          int
+}
+
+// locked writes to a buffer of payments.
+type locked struct {
+	*payments
+
+	to *bytes.Buffer
+}
+
+func (l locked) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.to.Write(b)
+}
+
+func newPayments(t *testing.T, target string, answer func(context.Context, string) error) *payments {
+	t.Helper()
+
+	p := &payments{T: t, db: idemddbtest.New(nil), announcements: &queue{answer: answer, sent: map[string]int{}}}
+
+	for _, table := range []string{"records", "accounts"} {
+		if _, err := p.db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	metrics := lambdawrap.NewMetrics(locked{p, &p.measured}, "Payments")
+
+	store, err := idemddb.New(p.db, "records", "payments", &idemddb.Options{Observe: metrics.Observe, Senders: map[string]idemddb.Sender{
+		target: outbox.SQS(p.announcements, "https://sqs.eu-west-1.amazonaws.com/111122223333/captured"),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	accounts, err := ledger.New("accounts", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	opts := accounts.Options()
+	opts.Logger = slog.New(slog.NewJSONHandler(locked{p, &p.log}, nil))
+	p.handle = metrics.Wrap(lambdawrap.SQS(store, accounts.Pay, opts))
+
+	return p
+}
+
+// pay delivers a payment and reports whether it is done.
+func (p *payments) pay(id string) bool {
+	got, err := p.handle(p.Context(), events.SQSEvent{Records: []events.SQSMessage{{
+		MessageId: "m-" + id, Attributes: map[string]string{"ApproximateReceiveCount": "1"}, Body: fmt.Sprintf(`{"paymentId":%q,"account":"a","amount":1}`, id),
+		EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments", EventSource: "aws:sqs",
+	}}})
+	if err != nil {
+		p.Error(err)
+	}
+
+	return len(got.BatchItemFailures) == 0
+}
+
+// lines are those of the log that have these words.
+func (p *payments) lines(words ...string) (found []string) {
+	for line := range strings.Lines(p.log.String()) {
+		has := true
+		for _, word := range words {
+			has = has && strings.Contains(line, word)
+		}
+
+		if has {
+			found = append(found, line)
+		}
+	}
+
+	return found
+}
+
+// metric is the sum of a metric.
+func (p *payments) metric(name string) (sum float64) {
+	p.Helper()
+
+	for line := range strings.Lines(p.measured.String()) {
+		var members map[string]any
+		if err := json.Unmarshal([]byte(line), &members); err != nil {
+			p.Fatal(err)
+		}
+
+		n, _ := members[name].(float64)
+		sum += n
+	}
+
+	return sum
+}
+
+var errDown = errors.New("the queue is down")
+
+// The payment is made and stays done. Its announcement is in its record, for the relay, and the function says so.
+func TestAFailingQueueHasALineAndAMetricForEachAnnouncement(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPayments(t, ledger.Captured, func(context.Context, string) error { return errDown })
+
+		for i := range 3 {
+			if id := fmt.Sprint("p-", i); !p.pay(id) {
+				t.Errorf("%s is not done", id)
+			}
+
+			want := []string{`"outcome":"unsent"`, `"level":"WARN"`, errDown.Error(), fmt.Sprintf(`"messageId":"m-p-%d"`, i), idemddb.KeyHash(fmt.Sprint("p-", i))}
+			if lines := p.lines(want...); len(lines) != 1 {
+				t.Errorf("%d lines with %q:\n%s", len(lines), want, p.log.String())
+			}
+		}
+
+		if got := p.metric("Unsent"); got != 3 || strings.Contains(p.log.String(), "amount") {
+			t.Errorf("Unsent is %v, want 3; the log is\n%s", got, p.log.String())
+		}
+
+		for _, record := range p.db.Items("records") {
+			if left, _ := record["outbox"].(*types.AttributeValueMemberL); left == nil || len(left.Value) != 1 {
+				t.Errorf("the record has no message: %v", record)
+			}
+		}
+	})
+}
+
+// One request hangs while others are answered: it is left to the relay, and nothing else.
+func TestAQueueThatIsSlowOnceGetsTheOtherAnnouncements(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPayments(t, ledger.Captured, func(ctx context.Context, body string) error {
+			if strings.Contains(body, "p-slow") {
+				<-ctx.Done()
+
+				return ctx.Err()
+			}
+
+			<-time.After(5 * time.Millisecond)
+
+			return nil
+		})
+
+		var all sync.WaitGroup
+
+		all.Go(func() { p.pay("p-slow") })
+
+		for range 4 { // other invocations of the process
+			all.Go(func() {
+				for range 100 {
+					p.pay(fmt.Sprint("p-", p.next()))
+					<-time.After(50 * time.Millisecond)
+				}
+			})
+		}
+
+		all.Wait()
+
+		if got := p.metric("Unsent"); got != 1 || len(p.announcements.sent) != 400 {
+			t.Errorf("%v unsent and %d sent, want 1 and 400:\n%s", got, len(p.announcements.sent), p.log.String())
+		}
+	})
+}
+
+// next numbers the payments.
+func (p *payments) next() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.made++
+
+	return p.made
+}
+
+// The name of a target with a typing error is an error of each payment: none is made and then never announced.
+func TestATargetThatHasNoEntryIsAnErrorOfThePayment(t *testing.T) {
+	t.Parallel()
+
+	p := newPayments(t, "payment.capturd", nil)
+
+	if p.pay("p-1") {
+		t.Error("the payment is done")
+	}
+
+	if lines := p.lines(`"level":"ERROR"`, `message 0: Message.To: \"payment.captured\" is no entry of Options.Senders`); len(lines) != 1 {
+		t.Errorf("%d lines:\n%s", len(lines), p.log.String())
+	}
+
+	if items := p.db.Items("accounts"); len(items) != 0 {
+		t.Errorf("the ledger has %v", items)
+	}
+}

@@ -1,0 +1,125 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb/internal/delivery"
+	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+)
+
+// answering returns targets whose sender takes this long for a message, by its body; 0 for none, and hang for ever.
+func answering(took map[string]time.Duration) *delivery.Targets {
+	return &delivery.Targets{Now: time.Now, Sender: func(ctx context.Context, _, _ string, ms []record.Message) []error {
+		select {
+		case <-time.After(took[ms[0].Body]):
+			return make([]error, len(ms))
+		case <-ctx.Done():
+			return slices.Repeat([]error{ctx.Err()}, len(ms))
+		}
+	}}
+}
+
+const hang = time.Hour
+
+func send(ctx context.Context, targets *delivery.Targets, body string) error {
+	return targets.Send(ctx, "tx", []record.Message{{Content: record.Content{To: "bank", Body: body}}})[0]
+}
+
+// isAsked demands whether a message is sent at once or refused because the target hangs.
+func isAsked(t *testing.T, targets *delivery.Targets, want bool) {
+	t.Helper()
+
+	begun := time.Now()
+	if err := send(t.Context(), targets, "quick"); (err == nil) != want || time.Since(begun) > time.Second {
+		t.Errorf("after %v: got %v, want the target to be asked: %v", time.Since(begun), err, want)
+	}
+}
+
+// One sending that is slow is not a target that hangs, while others are answered: messages would be left for 10 s because of it.
+func TestATargetIsAskedOnWhenOneSendingOfManyIsSlow(t *testing.T) {
+	t.Parallel()
+
+	for name, after := range map[string]time.Duration{"another is answered after it began": time.Second, "another is answered when it ends": 2 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				targets := answering(map[string]time.Duration{"slow": hang, "quick": time.Millisecond})
+
+				var all sync.WaitGroup
+
+				all.Go(func() {
+					<-time.After(after - time.Microsecond)
+
+					if err := send(t.Context(), targets, "quick"); err != nil {
+						t.Error(err)
+					}
+				})
+
+				if err := send(t.Context(), targets, "slow"); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("got %v", err)
+				}
+
+				all.Wait()
+				isAsked(t, targets, true)
+			})
+		})
+	}
+}
+
+// A target that is down keeps nobody waiting for 2 s each time.
+func TestATargetThatHangsIsNotAskedForAWhile(t *testing.T) {
+	t.Parallel()
+
+	for name, before := range map[string]func(ctx context.Context, targets *delivery.Targets){
+		"nobody has sent": func(context.Context, *delivery.Targets) {},
+		"it answered before": func(ctx context.Context, targets *delivery.Targets) {
+			_ = send(ctx, targets, "quick")
+		},
+		"another sending ended with its invocation": func(ctx context.Context, targets *delivery.Targets) {
+			go func() {
+				short, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+
+				_ = send(short, targets, "hangs")
+			}()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				targets := answering(map[string]time.Duration{"hangs": hang})
+				before(t.Context(), targets)
+
+				_ = send(t.Context(), targets, "hangs")
+
+				isAsked(t, targets, false)
+				<-time.After(10*time.Second - time.Millisecond)
+				isAsked(t, targets, false)
+				<-time.After(time.Millisecond)
+				isAsked(t, targets, true)
+			})
+		})
+	}
+}
+
+func TestOtherTargetsAreAskedWhileOneHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		targets := answering(map[string]time.Duration{"hangs": hang})
+		_ = send(t.Context(), targets, "hangs")
+
+		answers := targets.Send(t.Context(), "tx", []record.Message{
+			{Content: record.Content{To: "bank", Body: "b"}}, {Content: record.Content{To: "receipts", Body: "b"}},
+		})
+		if answers[0] == nil || !strings.Contains(answers[0].Error(), "did not answer in time") || answers[1] != nil {
+			t.Errorf("got %v", answers)
+		}
+	})
+}

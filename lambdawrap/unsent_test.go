@@ -1,0 +1,230 @@
+package lambdawrap_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// alwaysSays is a Sender that gives this answer for each message.
+type alwaysSays struct{ err error }
+
+func (r alwaysSays) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+	return slices.Repeat([]error{r.err}, len(ms))
+}
+
+var errTarget = errors.New("the topic is down")
+
+// announceTwice stages two messages.
+func announceTwice(ctx context.Context) error {
+	message := idemddb.Message{To: "topic", Body: "secret"}
+
+	return idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{message, message}})
+}
+
+// stagerRun calls a wrapper that can stage, with its metrics. Its one message has the key "k".
+type stagerRun func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics)
+
+// stagers are all of them, with the text by which a line names the message.
+var stagers = map[string]struct {
+	run stagerRun
+	key string
+	id  string
+}{
+	"SQS": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
+		answer, err := metrics.Wrap(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
+		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
+	}, "k", "messageId=m1"},
+	"SQS, optimistic": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
+		h.opts.Optimistic = true
+		answer, err := metrics.Wrap(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
+		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
+	}, "k", "messageId=m1"},
+	"Kinesis": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
+		work := func(ctx context.Context, _ events.KinesisEventRecord) error { return announceTwice(ctx) }
+		handler := lambdawrap.Measure(metrics, lambdawrap.Kinesis(h.store, work, streamOptions(h.opts, messageOfKinesis)))
+		answer, err := handler(ctx, events.KinesisEvent{Records: []events.KinesisEventRecord{kinesisRecord(batch("1 k").Records[0])}})
+		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
+	}, "k", "sequenceNumber=1"},
+	"DynamoDBStream": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
+		work := func(ctx context.Context, _ events.DynamoDBEventRecord) error { return announceTwice(ctx) }
+		handler := lambdawrap.Measure(metrics, lambdawrap.DynamoDBStream(h.store, work, streamOptions(h.opts, messageOfChange)))
+		answer, err := handler(ctx, events.DynamoDBEvent{Records: []events.DynamoDBEventRecord{change(batch("1 k").Records[0])}})
+		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
+	}, "k", "sequenceNumber=1"},
+	"Func": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
+		f := newFunc(h)
+		_, err := lambdawrap.Measure(metrics, f.wrap(func(ctx context.Context, _ order) (paid, error) { return paid{}, announceTwice(ctx) }))(ctx, order{ID: "k"})
+		h.equal("error", err, nil)
+	}, "k", "requestId=r-1"},
+	"HTTP": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
+		opts := &lambdawrap.HTTPOptions{Logger: h.opts.Logger, Caller: func(*http.Request) (string, error) { return "c-1", nil }}
+		handler := metrics.WrapHTTP(lambdawrap.HTTP(h.store, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h.equal("Stage", announceTwice(r.Context()), nil)
+			w.WriteHeader(http.StatusCreated)
+		}), opts))
+
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, request("k", "{}").WithContext(ctx))
+		h.equal("status", recorder.Code, http.StatusCreated)
+	}, `#["c-1","k"]`, ""},
+}
+
+// The work is done, so no error says that what follows from it is not sent.
+func TestEachMessageThatIsNotSentHasALineAndIsCounted(t *testing.T) {
+	t.Parallel()
+
+	for cause, want := range map[string]struct {
+		sender         idemddb.Sender
+		level, outcome string
+		metric, text   string
+	}{
+		"the target is down":     {alwaysSays{errTarget}, "WARN", "unsent", "Unsent", errTarget.Error()},
+		"another process sends":  {nil, "INFO", "unsent", "Unsent", "no sender"},
+		"the sender panics":      {brokenSender{}, "ERROR", "unsent", "Unsent", "stack="},
+		"it can never be sent":   {alwaysSays{idemddb.ErrUnsendable}, "ERROR", "parked", "Parked", "can never be sent"},
+		"its target is not here": {alwaysSays{fmt.Errorf("%w: gone", idemddb.ErrUnsendable)}, "ERROR", "parked", "Parked", "gone"},
+	} {
+		for name, wrapper := range stagers {
+			t.Run(name+", "+cause, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					var out bytes.Buffer
+
+					metrics := lambdawrap.NewMetrics(&out, "Test")
+					h := newHarness(t, &idemddb.Options{Observe: metrics.Observe, Senders: map[string]idemddb.Sender{"topic": want.sender}})
+					ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
+					wrapper.run(ctx, h, metrics)
+
+					lines := strings.Split(strings.TrimSpace(h.log.String()), "\n")
+					if len(lines) != 2 {
+						t.Errorf("%d lines, want one for each message:\n%s", len(lines), h.log)
+					}
+
+					for _, part := range []string{
+						"level=" + want.level, "outcome=" + want.outcome, wrapper.id, "key=" + idemddb.KeyHash(wrapper.key), `\"topic\"`, want.text,
+					} {
+						if !strings.Contains(lines[0], part) {
+							t.Errorf("the line lacks %q: %s", part, lines[0])
+						}
+					}
+
+					if strings.Contains(h.log.String(), "secret") {
+						t.Errorf("the log has a body: %s", h.log)
+					}
+
+					if _, line := readLine(t, out.String()); line[want.metric] != 2.0 || line["Failures"] != 0.0 {
+						t.Errorf("%s is %v, Failures %v", want.metric, line[want.metric], line["Failures"])
+					}
+				})
+			})
+		}
+	}
+}
+
+// The line of the message that fails has the cause.
+func TestWithoutASweepAnUnsentMessageHasOneLine(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, &idemddb.Options{Unswept: true, Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}})
+	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }),
+		batch("m1 k1"), []string{"m1"}, []string{"m1"})
+	h.equal("lines", strings.Count(h.log.String(), "\n"), 1)
+	h.logs("outcome=unsent", "comesBack=true", errTarget.Error())
+}
+
+// The message of a claim that is done by another handler is named by its own key.
+func TestAnUnsentMessageOfWorkInsideOfAHandlerIsNamedByItsOwnKey(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}})
+	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+		_, err := idemddb.Do(ctx, h.store, "inner", nil, func(ctx context.Context) (int, error) { return 1, announceTwice(ctx) })
+
+		return err
+	}), batch("m1 k1"), nil, []string{"m1"})
+	h.logs("messageId=m1", "key="+idemddb.KeyHash("inner"))
+}
+
+// The context of the user's hook need not be derived from that of the invocation.
+func TestAMessageWithAContextOfItsOwnHasALineForWhatIsNotSent(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}})
+	h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return t.Context() }
+	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }), batch("m1 k1"), nil, []string{"m1"})
+	h.logs("messageId=m1", "outcome=unsent")
+}
+
+// A duplicate tries to send what is older than 10 s, and says so if it cannot.
+func TestADuplicateThatCannotSendSaysSo(t *testing.T) {
+	t.Parallel()
+
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}}, func(h *harness) {
+				c := claim(h, h.store, "k1")
+				h.equal("completion", c.CompleteWith(h.Context(), nil, idemddb.Effects{Messages: []idemddb.Message{{To: "topic", Body: "b"}}}), nil)
+
+				work := way.wrap(h, func(context.Context, events.SQSMessage) error { return nil })
+				h.expect(work, batch("m1 k1"), nil, nil)
+				h.equal("log", h.log.String(), "")
+
+				<-time.After(10 * time.Second)
+				h.expect(work, batch("m1 k1"), nil, nil)
+				h.logs("outcome=unsent", "messageId=m1", errTarget.Error())
+			})
+		})
+	}
+}
+
+// A logger that panics costs no message: its work is recorded.
+func TestALoggerThatPanicsAtAnUnsentMessageChangesNothing(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}})
+	h.opts.Logger = slog.New(panickingHandler{slog.DiscardHandler})
+	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }), batch("m1 k1"), nil, []string{"m1"})
+}
+
+// A retry does not mend it: the program has another name for the target than its options. The answer of an HTTP handler does not say it.
+func TestATargetWithoutAnEntryIsAnErrorOfTheProgram(t *testing.T) {
+	t.Parallel()
+
+	typo := &idemddb.Options{Senders: map[string]idemddb.Sender{"tropic": nil}}
+
+	h := newHarness(t, typo)
+	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }), batch("m1 k1"), []string{"m1"}, []string{"m1"})
+	h.equal("lines", strings.Count(h.log.String(), "\n"), 1)
+	h.logs("level=ERROR", `message 0: Message.To: \"topic\"`, `[\"tropic\"]`)
+
+	for status := range map[int]bool{http.StatusInternalServerError: true, http.StatusUnprocessableEntity: true} {
+		bothWebs(t, typo, func(w *web) {
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				if announceTwice(r.Context()) != nil {
+					rw.WriteHeader(status)
+				}
+			}
+
+			w.equal("status", w.post("k", "{}").StatusCode, status)
+			w.equal("lines", strings.Count(w.log.String(), "\n"), 1)
+			w.logs("level=ERROR", `message 0: Message.To: \"topic\"`)
+		})
+	}
+}
