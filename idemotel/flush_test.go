@@ -250,13 +250,14 @@ func TestAnExporterThatHangsForEverKeepsOneGoroutine(t *testing.T) {
 	})
 }
 
-// One process may serve several invocations at once.
-func TestFlushesAtTheSameTimeFollowOneAnother(t *testing.T) {
+// One process may serve several invocations at once. A flush that is under way may have passed over what a later one measured.
+func TestFlushesAtTheSameTimeShareTheNextOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var running, most atomic.Int64
+		var running, most, calls atomic.Int64
 
 		tel := must(t, &idemotel.Options{TracerProvider: tracers{flush: func(context.Context) error {
+			calls.Add(1)
 			most.Store(max(most.Load(), running.Add(1)))
 			time.Sleep(100 * time.Millisecond)
 			running.Add(-1)
@@ -268,18 +269,65 @@ func TestFlushesAtTheSameTimeFollowOneAnother(t *testing.T) {
 
 		begun := time.Now()
 
-		for range 3 {
+		for range 64 {
 			flushes.Go(func() {
 				if err := tel.ForceFlush(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
+			synctest.Wait()
 		}
 
 		flushes.Wait()
 
-		if took := time.Since(begun); took != 300*time.Millisecond || most.Load() != 1 {
-			t.Errorf("%v, %d at a time; want 300ms, 1", took, most.Load())
+		if took := time.Since(begun); took != 200*time.Millisecond || most.Load() != 1 || calls.Load() != 2 {
+			t.Errorf("%v, %d flushes, %d at a time; want 200ms, 2, 1", took, calls.Load(), most.Load())
+		}
+	})
+}
+
+// The first of those that share a flush has the least time. Its end is no reason for the others to lose their spans, and the end of the last
+// one ends the flush.
+func TestACallWhoseTimeIsOverLeavesASharedFlushAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var calls, ended atomic.Int64
+
+		tel := must(t, &idemotel.Options{TracerProvider: tracers{flush: func(ctx context.Context) error {
+			calls.Add(1)
+			defer ended.Add(1)
+
+			select {
+			case <-time.After(500 * time.Millisecond * time.Duration(calls.Load())): // the third one hangs
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}})
+
+		var flushes sync.WaitGroup
+
+		flush := func(limit time.Duration, want error) {
+			flushes.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
+				defer cancel()
+
+				if err := tel.ForceFlush(ctx); !errors.Is(err, want) {
+					t.Errorf("with %v: got %v, want %v", limit, err, want)
+				}
+			})
+			synctest.Wait()
+		}
+
+		flush(600*time.Millisecond, nil) // 0 to 500 ms, alone
+		time.Sleep(490 * time.Millisecond)
+		flush(100*time.Millisecond, context.DeadlineExceeded)
+		flush(time.Second, context.DeadlineExceeded) // 500 to 1500 ms; its time ends at 1490 ms
+		flushes.Wait()
+		synctest.Wait()
+
+		if calls.Load() != 2 || ended.Load() != 2 {
+			t.Errorf("%d flushes, of which %d ended; want 2", calls.Load(), ended.Load())
 		}
 	})
 }
