@@ -91,7 +91,7 @@ type flusher struct {
 // flight is one flush of a provider, and those that wait for it. It ends when the last of them leaves, so that the end of one caller's time
 // ends nobody else's flush, and no flush that heeds its context outlives its callers.
 type flight struct {
-	ctx     context.Context
+	export  func() error
 	cancel  context.CancelFunc
 	waiters int // of the flusher's mutex
 	done    chan struct{}
@@ -139,15 +139,19 @@ func (f *flusher) join(ctx context.Context, provider forceFlusher) *flight {
 	defer f.mu.Unlock()
 
 	if f.next == nil {
-		f.next = &flight{done: make(chan struct{})}
-		f.next.ctx, f.next.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		exporting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		f.next = &flight{
+			export: func() error { return provider.ForceFlush(exporting) },
+			cancel: cancel,
+			done:   make(chan struct{}),
+		}
 	}
 
 	shared := f.next
 	shared.waiters++
 
 	if f.running == nil {
-		f.begin(provider)
+		f.begin()
 	}
 
 	return shared
@@ -170,7 +174,7 @@ func (f *flusher) leave(shared *flight) {
 }
 
 // begin begins the next flush in a goroutine of its own. At its end the flush after it begins, if somebody waits for that.
-func (f *flusher) begin(provider forceFlusher) {
+func (f *flusher) begin() {
 	begun := f.next
 	f.running, f.next = begun, nil
 
@@ -183,11 +187,11 @@ func (f *flusher) begin(provider forceFlusher) {
 			defer f.mu.Unlock()
 
 			if f.running = nil; f.next != nil {
-				f.begin(provider)
+				f.begin()
 			}
 		}()
 
-		begun.err = recovered(func() error { return provider.ForceFlush(begun.ctx) })
+		begun.err = recovered(begun.export)
 	}()
 }
 
