@@ -287,18 +287,21 @@ func TestFlushesAtTheSameTimeShareTheNextOne(t *testing.T) {
 }
 
 // The first of those that share a flush has the least time. Its end is no reason for the others to lose their spans, and the end of the last
-// one ends the flush.
+// one ends a flush that hangs.
 func TestACallWhoseTimeIsOverLeavesASharedFlushAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var calls, ended atomic.Int64
 
 		tel := must(t, &idemotel.Options{TracerProvider: tracers{flush: func(ctx context.Context) error {
-			calls.Add(1)
+			limit := 500 * time.Millisecond
+			if calls.Add(1) == 3 {
+				limit = time.Hour
+			}
 			defer ended.Add(1)
 
 			select {
-			case <-time.After(500 * time.Millisecond * time.Duration(calls.Load())): // the third one hangs
+			case <-time.After(limit):
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
@@ -322,12 +325,16 @@ func TestACallWhoseTimeIsOverLeavesASharedFlushAlone(t *testing.T) {
 		flush(600*time.Millisecond, nil) // 0 to 500 ms, alone
 		time.Sleep(490 * time.Millisecond)
 		flush(100*time.Millisecond, context.DeadlineExceeded)
-		flush(time.Second, context.DeadlineExceeded) // 500 to 1500 ms; its time ends at 1490 ms
+		flush(time.Second, nil) // shares the flush from 500 to 1000 ms, and the call before it leaves at 590 ms
+		flushes.Wait()
+
+		flush(100*time.Millisecond, context.DeadlineExceeded)
+		flush(50*time.Millisecond, context.DeadlineExceeded) // waits for the next one, which never begins
 		flushes.Wait()
 		synctest.Wait()
 
-		if calls.Load() != 2 || ended.Load() != 2 {
-			t.Errorf("%d flushes, of which %d ended; want 2", calls.Load(), ended.Load())
+		if calls.Load() != 3 || ended.Load() != 3 {
+			t.Errorf("%d flushes, of which %d ended; want 3", calls.Load(), ended.Load())
 		}
 	})
 }
