@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -32,22 +33,23 @@ func Flush[In, Out any](t *Telemetry, h func(context.Context, In) (Out, error)) 
 // That ctx has ended is no reason to lose spans: only its deadline counts. The exporters' errors and panics are returned; what was measured may
 // or may not have arrived then.
 //
-// An exporter that never returns keeps one goroutine. Further flushes wait for it in vain, within their time, and start none.
+// Calls at the same time share flushes: those that come while one is under way wait for its end, and the next one serves them all. A call whose
+// time is over leaves alone; the context of a shared flush ends when all of its calls have left. An exporter that never
+// returns keeps one goroutine. Further calls wait for it in vain, within their time, and start none.
 func (t *Telemetry) ForceFlush(ctx context.Context) error {
 	t.mustExist()
 
 	flushing, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timeToFlush(ctx))
 	defer cancel()
 
-	answers := make([]<-chan error, len(t.flushers))
+	errs := make([]error, len(t.flushers))
+
+	var flushes sync.WaitGroup
 	for i, f := range t.flushers {
-		answers[i] = f.start(flushing)
+		flushes.Go(func() { errs[i] = f.flush(flushing) })
 	}
 
-	errs := make([]error, len(t.flushers))
-	for i, f := range t.flushers {
-		errs[i] = f.await(flushing, answers[i])
-	}
+	flushes.Wait()
 
 	return errors.Join(errs...)
 }
@@ -75,50 +77,46 @@ func (t *Telemetry) flushAnyway(ctx context.Context) {
 	}
 }
 
-// flusher flushes one provider.
+// flusher flushes one provider. Invocations that want a flush while one is under way share the next one, because the one under way
+// may have passed over what they measured.
 type flusher struct {
 	what     string
 	provider func() any
-	busy     chan struct{} // holds one token while the provider flushes
+
+	mu      sync.Mutex
+	running *flight
+	next    *flight // nil if nobody waits for it
+}
+
+// flight is one flush of a provider, and those that wait for it. It ends when the last of them leaves, so that the end of one caller's time
+// ends nobody else's flush, and no flush that heeds its context outlives its callers.
+type flight struct {
+	export  func() error
+	cancel  context.CancelFunc
+	waiters int // of the flusher's mutex
+	done    chan struct{}
+	err     error // when done is closed
 }
 
 func newFlusher(what string, provider func() any) *flusher {
-	return &flusher{what: what, provider: provider, busy: make(chan struct{}, 1)}
+	return &flusher{what: what, provider: provider}
 }
 
-// start flushes the provider in a goroutine of its own, when an earlier flush of it has ended. The channel gives the error, once.
-func (f *flusher) start(ctx context.Context) <-chan error {
-	answer := make(chan error, 1)
-
-	provider, ok := f.provider().(interface {
-		ForceFlush(ctx context.Context) error
-	})
+// flush returns when a flush of the provider that began after this call has ended, or when ctx has.
+func (f *flusher) flush(ctx context.Context) error {
+	provider, ok := f.provider().(forceFlusher)
 	if !ok {
-		answer <- nil // a provider that keeps nothing back
-
-		return answer
+		return nil // a provider that keeps nothing back
 	}
 
-	go func() {
-		select {
-		case f.busy <- struct{}{}:
-			defer func() { <-f.busy }()
-		case <-ctx.Done():
-			return
-		}
+	shared := f.join(ctx, provider)
+	defer f.leave(shared)
 
-		answer <- recovered(func() error { return provider.ForceFlush(ctx) })
-	}()
-
-	return answer
-}
-
-// await waits for the answer until ctx ends.
-func (f *flusher) await(ctx context.Context, answer <-chan error) error {
 	var err error
 
 	select {
-	case err = <-answer:
+	case <-shared.done:
+		err = shared.err
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -129,6 +127,75 @@ func (f *flusher) await(ctx context.Context, answer <-chan error) error {
 
 	return nil
 }
+
+// forceFlusher is a provider that keeps back what was measured.
+type forceFlusher interface {
+	ForceFlush(ctx context.Context) error
+}
+
+// join returns the flush that begins next, and begins it if none is under way.
+func (f *flusher) join(ctx context.Context, provider forceFlusher) *flight {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	if f.next == nil {
+		exporting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		f.next = &flight{
+			export: func() error { return provider.ForceFlush(exporting) },
+			cancel: cancel,
+			done:   make(chan struct{}),
+		}
+	}
+
+	shared := f.next
+	shared.waiters++
+
+	if f.running == nil {
+		f.begin()
+	}
+
+	return shared
+}
+
+// leave ends a flush for which nobody waits any more. One that has not begun is forgotten.
+func (f *flusher) leave(shared *flight) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	if shared.waiters--; shared.waiters > 0 {
+		return
+	}
+
+	shared.cancel()
+
+	if f.next == shared {
+		f.next = nil
+	}
+}
+
+// begin begins the next flush in a goroutine of its own. At its end the flush after it begins, if somebody waits for that.
+func (f *flusher) begin() {
+	begun := f.next
+	f.running, f.next = begun, nil
+
+	go func() {
+		begun.err = errExited
+
+		defer func() { // also if the provider's code ends the goroutine
+			close(begun.done)
+			f.mu.Lock()
+			defer f.mu.Unlock()
+
+			if f.running = nil; f.next != nil {
+				f.begin()
+			}
+		}()
+
+		begun.err = recovered(begun.export)
+	}()
+}
+
+var errExited = errors.New("the exporter ended its goroutine (runtime.Goexit)")
 
 // recovered runs code of others and turns a panic into an error.
 func recovered(code func() error) (err error) {

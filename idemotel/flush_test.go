@@ -250,13 +250,14 @@ func TestAnExporterThatHangsForEverKeepsOneGoroutine(t *testing.T) {
 	})
 }
 
-// One process may serve several invocations at once.
-func TestFlushesAtTheSameTimeFollowOneAnother(t *testing.T) {
+// One process may serve several invocations at once. A flush that is under way may have passed over what a later one measured.
+func TestFlushesAtTheSameTimeShareTheNextOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var running, most atomic.Int64
+		var running, most, calls atomic.Int64
 
 		tel := must(t, &idemotel.Options{TracerProvider: tracers{flush: func(context.Context) error {
+			calls.Add(1)
 			most.Store(max(most.Load(), running.Add(1)))
 			time.Sleep(100 * time.Millisecond)
 			running.Add(-1)
@@ -268,18 +269,72 @@ func TestFlushesAtTheSameTimeFollowOneAnother(t *testing.T) {
 
 		begun := time.Now()
 
-		for range 3 {
+		for range 64 {
 			flushes.Go(func() {
 				if err := tel.ForceFlush(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
+			synctest.Wait()
 		}
 
 		flushes.Wait()
 
-		if took := time.Since(begun); took != 300*time.Millisecond || most.Load() != 1 {
-			t.Errorf("%v, %d at a time; want 300ms, 1", took, most.Load())
+		if took := time.Since(begun); took != 200*time.Millisecond || most.Load() != 1 || calls.Load() != 2 {
+			t.Errorf("%v, %d flushes, %d at a time; want 200ms, 2, 1", took, calls.Load(), most.Load())
+		}
+	})
+}
+
+// The first of those that share a flush has the least time. Its end is no reason for the others to lose their spans, and the end of the last
+// one ends a flush that hangs.
+func TestACallWhoseTimeIsOverLeavesASharedFlushAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var calls, ended atomic.Int64
+
+		tel := must(t, &idemotel.Options{TracerProvider: tracers{flush: func(ctx context.Context) error {
+			limit := 500 * time.Millisecond
+			if calls.Add(1) == 3 {
+				limit = time.Hour
+			}
+			defer ended.Add(1)
+
+			select {
+			case <-time.After(limit):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}})
+
+		var flushes sync.WaitGroup
+
+		flush := func(limit time.Duration, want error) {
+			flushes.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*limit)
+				defer cancel()
+
+				if err := tel.ForceFlush(ctx); !errors.Is(err, want) {
+					t.Errorf("with %v: got %v, want %v", limit, err, want)
+				}
+			})
+			synctest.Wait()
+		}
+
+		flush(600*time.Millisecond, nil) // 0 to 500 ms, alone
+		time.Sleep(490 * time.Millisecond)
+		flush(100*time.Millisecond, context.DeadlineExceeded)
+		flush(time.Second, nil) // shares the flush from 500 to 1000 ms, and the call before it leaves at 590 ms
+		flushes.Wait()
+
+		flush(100*time.Millisecond, context.DeadlineExceeded)
+		flush(50*time.Millisecond, context.DeadlineExceeded) // waits for the next one, which never begins
+		flushes.Wait()
+		synctest.Wait()
+
+		if calls.Load() != 3 || ended.Load() != 3 {
+			t.Errorf("%d flushes, of which %d ended; want 3", calls.Load(), ended.Load())
 		}
 	})
 }

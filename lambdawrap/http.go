@@ -87,9 +87,14 @@ const defaultMaxBody = 1 << 20
 //	body over Options.MaxBody                              413
 //	key used for another request                           422; method, path, query, content type and body are compared
 //	key failed for good, attempts used up                  422
-//	Upgrade, CONNECT                                       501
+//	CONNECT                                                501
 //	DynamoDB away; staged effects not known to be committed  503 with Retry-After; the handler never runs unguarded
-//	handler panics                                         the key is released, and the panic goes on
+//	handler panics, or ends its goroutine                  500, and the key is released; then the panic goes on
+//
+// The 500 of a panic is written so that no adapter takes the missing answer for a success, as that of function URLs does. With
+// [http.ErrAbortHandler] it is not flushed, so a server of net/http drops it and aborts the connection. A panic that nobody recovers ends
+// a Lambda function with all of its requests in flight: put a handler that recovers around this one. An offer to upgrade the
+// connection (the header Upgrade) is ignored.
 //
 // Its own answers are problem details (RFC 9457), whose types do not change. docs/http.md describes each.
 //
@@ -133,17 +138,21 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case h.invalid != nil:
 		h.logger().ErrorContext(r.Context(), "no request is served", slog.String("error", h.invalid.Error()))
 		problem.ServerError.With(h.invalid.Error()).Write(w)
-
-		return
 	case slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method):
 		h.next.ServeHTTP(w, r)
-
-		return
+	default:
+		h.guard(w, r)
 	}
+}
 
-	x, refusal := h.accept(w, r)
+// guard answers a request that has effects.
+func (h *httpHandler) guard(w http.ResponseWriter, r *http.Request) {
+	answer := &reply{ResponseWriter: w}
+	defer answer.end()
+
+	x, refusal := h.accept(answer, r)
 	if refusal != nil {
-		refusal.Write(w)
+		refusal.Write(answer)
 
 		return
 	}

@@ -18,7 +18,7 @@ import (
 type exchange struct {
 	*httpHandler
 
-	w    http.ResponseWriter
+	w    *reply
 	r    *http.Request // with a body of its own
 	key  string
 	with idemddb.ClaimOptions

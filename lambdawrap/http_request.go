@@ -13,9 +13,10 @@ import (
 	"github.com/idemddb/go-idemddb/internal/problem"
 )
 
-// accept reads a request: its key, its caller and its body. If there is a problem, that is the answer, and nothing was claimed.
-func (h *httpHandler) accept(w http.ResponseWriter, r *http.Request) (*exchange, *problem.Details) {
-	if r.Method == http.MethodConnect || r.Header.Get("Upgrade") != "" {
+// accept reads a request: its key, its caller and its body. If there is a problem, that is the answer, and nothing was claimed. The header
+// Upgrade only offers another protocol, and a server may ignore it (RFC 9110, section 7.8).
+func (h *httpHandler) accept(w *reply, r *http.Request) (*exchange, *problem.Details) {
+	if r.Method == http.MethodConnect {
 		return nil, problem.UpgradeUnsupported
 	}
 
@@ -33,7 +34,7 @@ func (h *httpHandler) accept(w http.ResponseWriter, r *http.Request) (*exchange,
 	}
 
 	x.with = idemddb.ClaimOptions{Wait: h.opts.Wait, Optimistic: h.opts.Optimistic}
-	x.r, x.with.Fingerprint, refusal = httprequest.Read(w, r, h.opts.MaxBody)
+	x.r, x.with.Fingerprint, refusal = httprequest.Read(w.ResponseWriter, r, h.opts.MaxBody) // which asks the server to close the connection of a long body
 
 	return x, refusal
 }

@@ -117,9 +117,24 @@ func TestHTTPRefusesWhatItCannotKeep(t *testing.T) {
 	t.Parallel()
 
 	w := newWeb(t, nil)
-	w.refused(w.post("k", "{}", header("Upgrade", "websocket")), http.StatusNotImplemented, "upgrade-unsupported")
 	w.refused(w.post("k", "{}", func(r *http.Request) { r.Method = http.MethodConnect }), http.StatusNotImplemented, "upgrade-unsupported")
 	w.runs(0)
+}
+
+// Java's HttpClient and curl --http2 offer h2c with each first request.
+func TestHTTPIgnoresAnOfferToUpgrade(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	offer := func(r *http.Request) {
+		r.Header.Set("Connection", "Upgrade, HTTP2-Settings")
+		r.Header.Set("Upgrade", "h2c")
+		r.Header.Set("HTTP2-Settings", "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA")
+	}
+
+	w.answered(w.post("k", "{}", offer), http.StatusCreated, "false", `{"id":"p-1"}`)
+	w.answered(w.post("k", "{}", offer), http.StatusCreated, "true", `{"id":"p-1"}`)
+	w.runs(1)
 }
 
 func TestHTTPCallersDoNotShareKeys(t *testing.T) {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -56,7 +58,23 @@ func wire(ctx context.Context) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("POST /payments", metrics.WrapHTTP(lambdawrap.HTTP(store, http.HandlerFunc(a.accept), opts)))
 
-	return mux, nil
+	return recovering(mux, logger), nil
+}
+
+// recovering logs a panic and lives: lambdaurl recovers nothing, so a panic would end all requests that this process serves.
+func recovering(next http.Handler, logger *slog.Logger) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer recoverRequest(r.Context(), w, logger)
+
+		next.ServeHTTP(w, r)
+	})
+}
+
+func recoverRequest(ctx context.Context, w http.ResponseWriter, logger *slog.Logger) {
+	if v := recover(); v != nil {
+		logger.ErrorContext(ctx, "panic", slog.Any("value", v), slog.String("stack", string(debug.Stack())))
+		w.WriteHeader(http.StatusInternalServerError) // has no effect on an answer that has begun
+	}
 }
 
 func variable(name, value string) (string, error) {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -222,5 +224,51 @@ func setEnv(t *testing.T, env map[string]string) {
 
 	for name, value := range env {
 		t.Setenv(name, value)
+	}
+}
+
+// A panic of one request leaves the others in flight, and the process, as they are.
+func TestAPanicOfOneRequestIs500AndTheOthersAreAnswered(t *testing.T) {
+	var log bytes.Buffer
+
+	started := make(chan struct{})
+	handler := recovering(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Idempotency-Key") == "panics" {
+			panic("text")
+		}
+
+		close(started)
+		<-r.Context().Done()
+		w.WriteHeader(http.StatusAccepted)
+	}), slog.New(slog.NewTextHandler(&log, nil)))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	f := &function{T: t, invoke: lambdaurl.Wrap(handler)}
+	status := make(chan int, 1)
+
+	go func() {
+		r := &events.LambdaFunctionURLRequest{RawPath: "/payments"}
+		r.RequestContext.HTTP.Method = http.MethodPost
+
+		got, err := f.invoke(ctx, r)
+		if err != nil {
+			t.Error(err)
+		}
+
+		status <- got.StatusCode
+	}()
+
+	<-started
+
+	for range 64 {
+		if got, _ := f.post("", "panics", "{}"); got.StatusCode != http.StatusInternalServerError {
+			t.Errorf("status %d", got.StatusCode)
+		}
+	}
+
+	cancel()
+
+	if got := <-status; got != http.StatusAccepted || !strings.Contains(log.String(), "TestAPanicOfOneRequest") {
+		t.Errorf("the other got %d; the log is %s", got, log.String())
 	}
 }

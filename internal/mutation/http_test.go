@@ -3,6 +3,34 @@ package mutation
 // httpMutants change what an HTTP client gets, and what its request leaves behind.
 var httpMutants = []mutant{
 	{
+		why:  "an offer to upgrade the connection is refused",
+		file: "lambdawrap/http_request.go",
+		old:  `r.Method == http.MethodConnect {`,
+		new:  `r.Method == http.MethodConnect || r.Header.Get("Upgrade") != "" {`,
+		pkg:  "lambdawrap", run: "TestHTTPIgnoresAnOfferToUpgrade",
+	},
+	{
+		why:  "a function URL sends 200 for a handler that ended its goroutine",
+		file: "lambdawrap/http_reply.go",
+		old:  `if !a.begun {`,
+		new:  `if !a.begun && cause != nil {`,
+		pkg:  "lambdawrap", run: "TestHTTPBehindAFunctionURLTheEndOfAGoroutineIs500",
+	},
+	{
+		why:  "a panic after an informational answer has no answer",
+		file: "lambdawrap/http_reply.go",
+		old:  `status >= http.StatusOK || `,
+		new:  `status >= http.StatusContinue || `,
+		pkg:  "lambdawrap", run: "TestHTTPAServerSends500ForAPanicAndAbortsWhereTheHandlerAskedForThat",
+	},
+	{
+		why:  "a handler that asks for an aborted connection does not get it",
+		file: "lambdawrap/http_reply.go",
+		old:  `if cause != http.ErrAbortHandler {`,
+		new:  `if cause != nil {`,
+		pkg:  "lambdawrap", run: "TestHTTPAServerSends500ForAPanicAndAbortsWhereTheHandlerAskedForThat",
+	},
+	{
 		why:  "two callers share a key",
 		file: "lambdawrap/http_request.go",
 		old:  `parts := []string{caller, header}`,

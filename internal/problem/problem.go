@@ -70,7 +70,7 @@ var (
 	}
 	UpgradeUnsupported = &Details{
 		Type: types + "upgrade-unsupported", Status: http.StatusNotImplemented, Title: "The connection cannot be upgraded",
-		Detail: "Only GET, HEAD and OPTIONS may have the header Upgrade.",
+		Detail: "The method CONNECT is not served.",
 	}
 	Unavailable = &Details{
 		Type: types + "unavailable", Status: http.StatusServiceUnavailable, Title: "The request is not known to be done",

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/lambdaurl"
@@ -56,6 +58,20 @@ func caller(r *http.Request) (string, error) {
 	return id, nil
 }
 
+// recovering logs a panic and lives: lambdaurl recovers nothing, so a panic would end all requests that this process serves.
+func recovering(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if v := recover(); v != nil {
+				slog.ErrorContext(r.Context(), "panic", "value", v, "stack", string(debug.Stack()))
+				w.WriteHeader(http.StatusInternalServerError) // has no effect on an answer that has begun
+			}
+		}()
+
+		next.ServeHTTP(w, r)
+	})
+}
+
 func main() {
 	cfg, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
@@ -73,5 +89,5 @@ func main() {
 
 	mux := http.NewServeMux()
 	mux.Handle("POST /orders", lambdawrap.HTTP(store, http.HandlerFunc(order), opts))
-	lambdaurl.Start(mux)
+	lambdaurl.Start(recovering(mux))
 }
