@@ -22,7 +22,8 @@ func DynamoDBStream(
 	store *idemddb.Store, h func(context.Context, events.DynamoDBEventRecord) error, opts *StreamOptions[events.DynamoDBEventRecord],
 ) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	s := &stream[events.DynamoDBEventRecord]{
-		name:     "Amazon DynamoDB Streams",
+		source:   sourceDynamoDB,
+		sourceOf: func(r events.DynamoDBEventRecord) string { return r.EventSource },
 		sequence: func(r events.DynamoDBEventRecord) string { return r.Change.SequenceNumber },
 		group:    streamrecord.Item,
 		clone:    streamrecord.Copy,

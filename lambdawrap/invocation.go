@@ -63,7 +63,7 @@ func (w *wrapper) serve(
 	begin func(v *invocation, ctx context.Context, messages []*message),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
-		v, err := w.newInvocation(ctx, checkEvent(event))
+		v, err := w.newInvocation(ctx, checkMessages(event))
 		if err != nil {
 			return response, err
 		}
@@ -76,15 +76,6 @@ func (w *wrapper) serve(
 
 		return w.answer(messages)
 	}
-}
-
-// checkEvent refuses events of other sources, because an answer without failures would mean that their work is done.
-func checkEvent(event events.SQSEvent) error {
-	if event.Records == nil {
-		return errors.New("lambdawrap: the event has no Records: expected an event of Amazon SQS, is this one of another source or a console test?")
-	}
-
-	return nil
 }
 
 // newInvocation begins an invocation, unless the wrapper, its event or its time is wrong.

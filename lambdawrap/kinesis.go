@@ -33,7 +33,8 @@ func Kinesis(
 	store *idemddb.Store, h func(context.Context, events.KinesisEventRecord) error, opts *StreamOptions[events.KinesisEventRecord],
 ) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
 	s := &stream[events.KinesisEventRecord]{
-		name:     "Amazon Kinesis Data Streams",
+		source:   sourceKinesis,
+		sourceOf: func(r events.KinesisEventRecord) string { return r.EventSource },
 		sequence: func(r events.KinesisEventRecord) string { return r.Kinesis.SequenceNumber },
 		group:    func(r events.KinesisEventRecord) string { return r.EventSourceArn + "\n" + r.Kinesis.PartitionKey },
 		clone: func(r events.KinesisEventRecord) events.KinesisEventRecord {

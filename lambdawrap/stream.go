@@ -56,7 +56,8 @@ type StreamOptions[R any] struct {
 
 // stream is the wrapped handler of one kind of stream.
 type stream[R any] struct {
-	name         string         // of the service
+	source       source
+	sourceOf     func(R) string // the record's eventSource
 	sequence     func(R) string // the record's number in its shard
 	group        func(R) string // the records of a group are worked on in order
 	clone        func(R) R      // shares nothing with the record
@@ -121,15 +122,18 @@ func (s *stream[R]) work(ctx context.Context, records []R) (string, error) {
 // check refuses events whose failures could not be reported, or which the handler could not read, before anything runs.
 func (s *stream[R]) check(records []R) error {
 	if records == nil {
-		return fmt.Errorf("lambdawrap: the event has no Records: expected an event of %s, is this one of another source or a console test?", s.name)
+		return s.source.errNoRecords()
 	}
 
 	for i, record := range records {
 		number := s.sequence(record)
+		if err := s.source.check(i, s.sourceOf(record), number != ""); err != nil {
+			return err
+		}
 
 		switch {
 		case number == "" || strings.Trim(number, "0123456789") != "":
-			return fmt.Errorf("lambdawrap: Records[%d] has no sequence number: expected an event of %s", i, s.name)
+			return fmt.Errorf("lambdawrap: Records[%d] has no sequence number: expected an event of %s", i, s.source.name)
 		case !s.opts.Aggregated && s.isAggregated != nil && s.isAggregated(record):
 			return fmt.Errorf("lambdawrap: Records[%d], sequence number %s: %w", i, number, errAggregated)
 		}
