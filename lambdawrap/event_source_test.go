@@ -115,7 +115,7 @@ func TestAnEventOfAnotherSourceIsAnInvocationErrorInEveryMode(t *testing.T) {
 	for mode, prepare := range map[string]func(*testing.T, *lambdawrap.Options){
 		"an own key": func(*testing.T, *lambdawrap.Options) {},
 		"the key is one": func(_ *testing.T, o *lambdawrap.Options) {
-			o.Key = func(events.SQSMessage) (string, error) { return "k", nil }
+			o.Key = func(context.Context, events.SQSMessage) (string, error) { return "k", nil }
 		},
 		"the default": func(_ *testing.T, o *lambdawrap.Options) { o.Key = lambdawrap.MessageID },
 		"disabled":    func(t *testing.T, _ *lambdawrap.Options) { t.Helper(); t.Setenv("IDEMDDB_DISABLED", "1") },

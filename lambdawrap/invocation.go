@@ -28,6 +28,7 @@ type invocation struct {
 	counts  *counts // of Metrics; nil for none
 	starts  turns.StartRule
 	limits  *turns.Limits
+	keys    turns.Keys[outcome]
 	start   time.Time
 	hooks   chan struct{} // as many calls of the dead-letter hook as may run at a time
 	changes chan struct{} // the same for changes of a message's visibility
@@ -35,6 +36,8 @@ type invocation struct {
 	running sync.WaitGroup
 
 	closeOnce sync.Once // for closing
+
+	starting context.Context //nolint:containedctx // ends when nothing starts any more; the key functions of all messages share it
 
 	mu           sync.Mutex
 	tasks        int // goroutines of the wrapper
@@ -135,13 +138,16 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) error
 		defer closing.Stop()
 	}
 
+	v.starting, v.limits.OnStop = context.WithCancel(work)
+	defer v.limits.OnStop()
+
 	if work.Err() != nil {
 		v.limits.Stop() // at once, before anything can start
 	}
 
 	defer context.AfterFunc(work, v.limits.Stop)()
 
-	v.spawn(func() { begin(work) })
+	begin(work)
 	v.running.Wait()
 
 	for _, stop := range v.stopRenewals {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // StreamOptions shape the wrapper of a stream whose records have the type R. Nil and zero mean the defaults.
@@ -27,7 +28,7 @@ type StreamOptions[R any] struct {
 	DeadLetter func(context.Context, R, error) error
 
 	// Key picks a record's idempotency key, under the rules of [KeyFunc]. Defaults to [KinesisRecordID] or [DynamoDBRecordID].
-	Key func(R) (string, error)
+	Key func(context.Context, R) (string, error)
 
 	// Logger gets one line for each record that does not end well, with its sequence number and the hash of its key, never its data. It
 	// also gets a warning for each takeover. Defaults to slog.Default() at the time of the call.
@@ -75,7 +76,7 @@ const streamWait = 24 * time.Hour
 
 // wrap takes the user's handler and options. key is the default of StreamOptions.Key.
 func (s *stream[R]) wrap(
-	store *idemddb.Store, h func(context.Context, R) error, opts *StreamOptions[R], key func(R) (string, error),
+	store *idemddb.Store, h func(context.Context, R) error, opts *StreamOptions[R], key func(context.Context, R) (string, error),
 ) {
 	if h == nil {
 		panic("lambdawrap: handler: must not be nil")
@@ -142,7 +143,7 @@ func (s *stream[R]) check(records []R) error {
 	return nil
 }
 
-// plan finds each record's key. All records of a group are in order, so each is a message of a FIFO group to the scheduler.
+// plan makes messages of records. All records of a group are in order, so each is a message of a FIFO group to the scheduler.
 func (s *stream[R]) plan(records []R) []*message {
 	messages := make([]*message, len(records))
 	receives := s.receives(records)
@@ -153,7 +154,7 @@ func (s *stream[R]) plan(records []R) []*message {
 		}
 		given := hooks[R]{s.opts.RecordContext, s.opts.DeadLetter, s.opts.OnRecord, s.clone}.attach(m, record)
 		m.work = func(ctx context.Context) error { return s.handler(ctx, given) }
-		m.noKey = s.wrapper.findKey(m, func() (string, error) { return s.opts.Key(given) })
+		m.find = func(ctx context.Context) (turns.Work, error) { return keyOf(ctx, given, s.opts.Key, nil) }
 		messages[i] = m
 	}
 
