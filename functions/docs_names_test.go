@@ -388,7 +388,7 @@ func TestKeysPageHasTheKeysThatAreMade(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		got, err := key(events.SQSMessage{Body: test.body})
+		got, err := key(t.Context(), events.SQSMessage{Body: test.body})
 		if err != nil || got != test.key {
 			t.Errorf("%v of %s: got %q, %v, want %q", test.paths, test.body, got, err, test.key)
 		}

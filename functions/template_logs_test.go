@@ -101,7 +101,7 @@ func checkLog(t *testing.T, paid story) {
 		}
 
 		var want string
-		if key, err := keyOf(paid.message(t, line.RequestID, line.MessageID)); err == nil {
+		if key, err := keyOf(t.Context(), paid.message(t, line.RequestID, line.MessageID)); err == nil {
 			want = idemddb.KeyHash(key)
 		}
 

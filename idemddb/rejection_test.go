@@ -165,15 +165,17 @@ func TestACommitThatWasAppliedAfterItsRefusalIsCompleted(t *testing.T) {
 func TestWorkThatFailedWithoutAClaimIsNeverSentWithOthers(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
-		work, e := f.batch.Begin(f.Context(), "k", optimistic)
-		if work == nil {
-			f.Fatal(e.Err)
-		}
+		for _, key := range []string{"a", "b"} {
+			work, e := f.batch.Begin(f.Context(), key, optimistic)
+			if work == nil {
+				f.Fatal(e.Err)
+			}
 
-		must(f, idemddb.Stage(work.Context(f.Context()), items(counted("a"))))
+			must(f, idemddb.Stage(work.Context(f.Context()), items(counted(key))))
 
-		if e := work.Settle(f.Context(), nil, errors.New("not now")); e.Kind != idemddb.Released || e.Unknown {
-			f.Errorf("got %+v", e)
+			if e := work.Settle(f.Context(), nil, errors.New("not now")); e.Kind != idemddb.Released || e.Unknown {
+				f.Errorf("got %+v", e)
+			}
 		}
 
 		time.Sleep(time.Second) //nolint:forbidigo // a commit waits 0.1 s for others

@@ -41,7 +41,7 @@ func newStation(t *testing.T) *station {
 		T: t, spans: tracetest.NewSpanRecorder(), reader: metric.NewManualReader(), db: idemddbtest.New(nil),
 		clock: idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)),
 		opts: lambdawrap.Options{
-			Key: func(m events.SQSMessage) (string, error) { return m.Body, nil }, Logger: slog.New(slog.DiscardHandler),
+			Key: func(_ context.Context, m events.SQSMessage) (string, error) { return m.Body, nil }, Logger: slog.New(slog.DiscardHandler),
 		},
 	}
 	s.tracer = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(s.spans))

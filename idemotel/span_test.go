@@ -102,7 +102,7 @@ func TestTheSpanOfAMessageHasItsOutcomeAndIsAnErrorOnlyForAFailure(t *testing.T)
 			s.invoke(store, func(context.Context, events.SQSMessage) error { return lambdawrap.Permanent(errBank) }, message("p-1"))
 		}, succeed, lambdawrap.OutcomeRefused, codes.Unset},
 		"the key was used for another input": {func(s *station, store *idemddb.Store) {
-			s.opts.Fingerprint = func(m events.SQSMessage) (string, error) { return m.MessageId, nil }
+			s.opts.Fingerprint = func(_ context.Context, m events.SQSMessage) (string, error) { return m.MessageId, nil }
 
 			claim, record, err := store.Claim(s.Context(), "p-1", &idemddb.ClaimOptions{Fingerprint: "another"})
 			if claim == nil {
@@ -114,7 +114,7 @@ func TestTheSpanOfAMessageHasItsOutcomeAndIsAnErrorOnlyForAFailure(t *testing.T)
 			}
 		}, succeed, lambdawrap.OutcomeMismatch, codes.Unset},
 		"the message has no key": {func(s *station, _ *idemddb.Store) {
-			s.opts.Key = func(events.SQSMessage) (string, error) { return "", nil }
+			s.opts.Key = func(context.Context, events.SQSMessage) (string, error) { return "", nil }
 		}, succeed, lambdawrap.OutcomeNoKey, codes.Error},
 	} {
 		t.Run(name, func(t *testing.T) {

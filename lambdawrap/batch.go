@@ -42,7 +42,7 @@ func Batch(
 	}
 
 	return w.serve(func(v *invocation, ctx context.Context, messages []*message) {
-		v.handleBatch(ctx, messages, h)
+		v.spawn(func() { v.handleBatch(ctx, messages, h) })
 	})
 }
 
@@ -51,8 +51,10 @@ var (
 	errStrange  = errors.New("lambdawrap: the handler's answer has an empty id, or one that it was not given: all of its messages come back")
 )
 
-// handleBatch claims all keys, calls the handler with what must be worked on, and settles its answer.
+// handleBatch finds all keys and claims them, calls the handler with what must be worked on, and settles its answer.
 func (v *invocation) handleBatch(ctx context.Context, messages []*message, h batchHandler) {
+	v.findAll(ctx, messages)
+
 	pieces := v.claimAll(ctx, messages)
 
 	held, cancel := context.WithCancelCause(ctx)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // piece is one piece of work of a batch: the first message with its key, and the others with the same key.
@@ -22,13 +23,22 @@ type piece struct {
 	failure error         // by the handler's answer
 }
 
-// claimAll claims the first message of each key, all at once. A piece whose key is not claimed had no time.
-func (v *invocation) claimAll(ctx context.Context, messages []*message) map[identity]*piece {
-	pieces := map[identity]*piece{}
+// findAll finds the keys of all messages, side by side. One that is not there when the others must be claimed costs its message only.
+func (v *invocation) findAll(ctx context.Context, messages []*message) {
+	keys := v.newSearch(ctx, messages, v.reserve/latePart)
 
 	for _, m := range messages {
-		if pieces[m.identity()] == nil && m.noKey == nil {
-			pieces[m.identity()] = &piece{message: m, out: outcome{name: OutcomeNoTime, err: errNoTime}}
+		keys.conclude(m, true)
+	}
+}
+
+// claimAll claims the first message of each key, all at once. A piece whose key is not claimed had no time.
+func (v *invocation) claimAll(ctx context.Context, messages []*message) map[turns.Work]*piece {
+	pieces := map[turns.Work]*piece{}
+
+	for _, m := range messages {
+		if pieces[m.asks] == nil && m.noKey == nil {
+			pieces[m.asks] = &piece{message: m, out: outcome{name: OutcomeNoTime, err: errNoTime}}
 		}
 	}
 
@@ -64,13 +74,13 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work,
 
 	ctx = v.contextOf(ctx, m)
 
-	work, ending := v.batch.Begin(ctx, m.key, opts)
+	work, ending := v.batch.Begin(ctx, m.asks.Key, opts)
 	if work == nil {
 		return nil, outcomeOf(ending)
 	}
 
 	if work.Takeover() {
-		logTakeover(ctx, v.logger(), m.key, m.id)
+		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
 	}
 
 	return work, outcome{}
@@ -78,7 +88,7 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work,
 
 // keepAll renews the leases of all pieces until their work is settled, and watches the claim of each until its stop is called. When the
 // last of the claims is lost, the handler's context is cancelled, because none of its work could be recorded.
-func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[identity]*piece) {
+func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[turns.Work]*piece) {
 	isUnclaimed := func(p *piece) bool { return p.work == nil }
 	claimed := slices.DeleteFunc(slices.Collect(maps.Values(pieces)), isUnclaimed)
 
@@ -102,11 +112,11 @@ func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[id
 }
 
 // choose returns what must be worked on, in the order of the batch, and finishes the other messages.
-func (v *invocation) choose(ctx context.Context, messages []*message, pieces map[identity]*piece) (given []*piece) {
+func (v *invocation) choose(ctx context.Context, messages []*message, pieces map[turns.Work]*piece) (given []*piece) {
 	blocked := blockedGroups{}
 
 	for _, m := range messages {
-		p := pieces[m.identity()]
+		p := pieces[m.asks]
 
 		switch o, ended := endedBefore(ctx, m, p, blocked); {
 		case !ended && p.message == m:

@@ -120,7 +120,7 @@ func TestNoWrapperDeadLettersAMessageBehindAFailureOfItsGroup(t *testing.T) {
 
 		var dead journal
 
-		h.opts.Key = func(m events.SQSMessage) (string, error) {
+		h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
 			if m.Body == "none" {
 				return "", lambdawrap.ErrNoKey
 			}

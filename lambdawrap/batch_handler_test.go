@@ -16,7 +16,7 @@ import (
 func TestBatchIsGivenWhatMustBeWorkedOnInOrder(t *testing.T) {
 	t.Parallel()
 	everyMode(t, func(h *harness) {
-		h.opts.Key = func(m events.SQSMessage) (string, error) {
+		h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
 			if m.Body == "none" {
 				return "", lambdawrap.ErrNoKey
 			}
@@ -78,7 +78,7 @@ func TestBatchIsNotCalledWhenThereIsNothingToDo(t *testing.T) {
 		h.answered(function, deliveredFor(numbered(3), 2))
 		h.equal("calls", len(calls.all()), 1)
 
-		h.opts.Key = func(events.SQSMessage) (string, error) { return "", lambdawrap.ErrNoKey }
+		h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { return "", lambdawrap.ErrNoKey }
 		h.answered(h.event(&calls, reporting()), numbered(2), "m0", "m1")
 		h.equal("calls", len(calls.all()), 1)
 	})

@@ -42,7 +42,7 @@ func TestSwitchedOffEveryDeliveryRunsWithoutKeysAndRequests(t *testing.T) {
 	t.Setenv("IDEMDDB_DISABLED", "1")
 
 	h := newHarness(t, nil)
-	h.opts.Key = func(events.SQSMessage) (string, error) { panic("asked for a key") }
+	h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { panic("asked for a key") }
 	function := h.handle(func(_ context.Context, m events.SQSMessage) error {
 		if m.Body == "bad" {
 			return errors.New("bank closed")

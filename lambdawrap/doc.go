@@ -40,6 +40,7 @@
 //	no claim of the batch answered, FailWhole        –           –                      invocation error
 //	an empty message id fails                        –           –                      invocation error
 //	the event has no Records                         –           –                      invocation error
+//	a record of another event source                 –           –                      invocation error, and nothing of the event runs
 //
 // If the wrapper or the DynamoDB client panics, that is an invocation error, too: the whole batch comes back.
 //

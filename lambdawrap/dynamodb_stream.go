@@ -22,7 +22,8 @@ func DynamoDBStream(
 	store *idemddb.Store, h func(context.Context, events.DynamoDBEventRecord) error, opts *StreamOptions[events.DynamoDBEventRecord],
 ) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
 	s := &stream[events.DynamoDBEventRecord]{
-		name:     "Amazon DynamoDB Streams",
+		source:   sourceDynamoDB,
+		sourceOf: func(r events.DynamoDBEventRecord) string { return r.EventSource },
 		sequence: func(r events.DynamoDBEventRecord) string { return r.Change.SequenceNumber },
 		group:    streamrecord.Item,
 		clone:    streamrecord.Copy,
@@ -46,6 +47,6 @@ func DynamoDBStream(
 // The key is the same for every delivery of one change. A write that repeats an earlier one with the same content makes no record at
 // all; one that changes an item back makes another record with another key. The ARN keeps the streams of one function apart, also those
 // of a table whose stream was turned off and on again. Two functions that read one stream need Stores with different namespaces.
-func DynamoDBRecordID(r events.DynamoDBEventRecord) (string, error) {
+func DynamoDBRecordID(_ context.Context, r events.DynamoDBEventRecord) (string, error) {
 	return listKey("is this a record of a table's stream?", field{"eventSourceARN", r.EventSourceArn}, field{"eventID", r.EventID})
 }

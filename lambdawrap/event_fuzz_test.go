@@ -40,7 +40,7 @@ func FuzzEvent(f *testing.F) {
 			h.opts = &lambdawrap.Options{Logger: slog.New(slog.DiscardHandler), Workers: int(workers)}
 
 			if byBody { // messages with one body share a key
-				h.opts.Key = func(m events.SQSMessage) (string, error) { return m.Body, nil }
+				h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) { return m.Body, nil }
 			}
 
 			answer, err := lambda.NewHandler(wrap(h, fuzzedWork)).Invoke(t.Context(), payload)

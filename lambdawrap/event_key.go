@@ -17,14 +17,14 @@ import (
 // SentMessage is a [KeyFunc] for queues that get messages which another function staged ([idemddb.Stage]). Such a message is sent at least
 // once, each time with a new message id and with one id of ours, which is the key: as a message attribute, inside of the envelope that SNS
 // makes, or in the event that EventBridge sends to the queue. All other messages have the key of [MessageID].
-func SentMessage(m events.SQSMessage) (string, error) {
+func SentMessage(ctx context.Context, m events.SQSMessage) (string, error) {
 	id := aws.ToString(m.MessageAttributes[sentid.Attribute].StringValue)
 	if id == "" {
 		id = sentid.InEnvelope(m.Body)
 	}
 
 	if id == "" {
-		return MessageID(m)
+		return MessageID(ctx, m)
 	}
 
 	return idemddb.TextKey(id), nil

@@ -13,7 +13,7 @@ import (
 )
 
 func ExampleMessageID() {
-	key, err := lambdawrap.MessageID(events.SQSMessage{
+	key, err := lambdawrap.MessageID(context.Background(), events.SQSMessage{
 		EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments",
 		MessageId:      "059f36b4-87a3-44ab-83d2-661975830a7d",
 	})
@@ -22,7 +22,7 @@ func ExampleMessageID() {
 }
 
 func ExampleDeduplicationID() {
-	key, err := lambdawrap.DeduplicationID(events.SQSMessage{
+	key, err := lambdawrap.DeduplicationID(context.Background(), events.SQSMessage{
 		EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments.fifo",
 		Attributes:     map[string]string{"MessageGroupId": "a-1", "MessageDeduplicationId": "p-1"},
 	})
@@ -33,12 +33,12 @@ func ExampleDeduplicationID() {
 func ExampleAttribute() {
 	key := lambdawrap.Attribute("orderNumber")
 	for _, dataType := range []string{"String", "Number"} {
-		fmt.Println(key(events.SQSMessage{
+		fmt.Println(key(context.Background(), events.SQSMessage{
 			MessageAttributes: map[string]events.SQSMessageAttribute{"orderNumber": {DataType: dataType, StringValue: new("17")}},
 		}))
 	}
 
-	fmt.Println(key(events.SQSMessage{}))
+	fmt.Println(key(context.Background(), events.SQSMessage{}))
 	// Output:
 	// #["String","17"] <nil>
 	// #["Number","17"] <nil>
@@ -53,8 +53,8 @@ func ExampleBody() {
 		return
 	}
 
-	fmt.Println(key(events.SQSMessage{Body: `{"paymentId": "p-1", "amount": 1250}`}))
-	fmt.Println(key(events.SQSMessage{Body: `{"amount":1250.00,"paymentId":"p-1"}`}))
+	fmt.Println(key(context.Background(), events.SQSMessage{Body: `{"paymentId": "p-1", "amount": 1250}`}))
+	fmt.Println(key(context.Background(), events.SQSMessage{Body: `{"amount":1250.00,"paymentId":"p-1"}`}))
 	// Output:
 	// p-1 <nil>
 	// p-1 <nil>
@@ -69,9 +69,9 @@ func ExampleBody_severalParts() {
 		return
 	}
 
-	fmt.Println(key(events.SQSMessage{Body: `{"customer":{"id":9007199254740993},"orders":[{"id":"o-1"}]}`}))
-	fmt.Println(key(events.SQSMessage{Body: `{"customer":{"id":9007199254740993.0},"orders":[{"id":"o-1"},{"id":"o-2"}]}`}))
-	fmt.Println(key(events.SQSMessage{Body: `{"customer":{"id":9007199254740993},"orders":[]}`}))
+	fmt.Println(key(context.Background(), events.SQSMessage{Body: `{"customer":{"id":9007199254740993},"orders":[{"id":"o-1"}]}`}))
+	fmt.Println(key(context.Background(), events.SQSMessage{Body: `{"customer":{"id":9007199254740993.0},"orders":[{"id":"o-1"},{"id":"o-2"}]}`}))
+	fmt.Println(key(context.Background(), events.SQSMessage{Body: `{"customer":{"id":9007199254740993},"orders":[]}`}))
 	// Output:
 	// #[9007199254740993,"o-1"] <nil>
 	// #[9007199254740993,"o-1"] <nil>
@@ -87,7 +87,7 @@ func ExampleBody_sns() {
 		return
 	}
 
-	fmt.Println(key(events.SQSMessage{Body: `{"Type":"Notification","MessageId":"4c5c…","Message":"{\"orderId\":\"o-1\"}"}`}))
+	fmt.Println(key(context.Background(), events.SQSMessage{Body: `{"Type":"Notification","MessageId":"4c5c…","Message":"{\"orderId\":\"o-1\"}"}`}))
 	// Output: o-1 <nil>
 }
 
@@ -100,7 +100,7 @@ func ExampleBody_eventBridge() {
 		return
 	}
 
-	fmt.Println(key(events.SQSMessage{Body: `{"detail-type":"OrderPlaced","source":"shop","detail":{"orderId":"o-1"}}`}))
+	fmt.Println(key(context.Background(), events.SQSMessage{Body: `{"detail-type":"OrderPlaced","source":"shop","detail":{"orderId":"o-1"}}`}))
 	// Output: #["OrderPlaced","o-1"] <nil>
 }
 
@@ -156,14 +156,14 @@ func ExampleBody_refused() {
 
 // A KeyFunc of one's own: a digest of what the message says, whatever its format.
 func ExampleKeyFunc() {
-	var key lambdawrap.KeyFunc = func(m events.SQSMessage) (string, error) {
+	var key lambdawrap.KeyFunc = func(_ context.Context, m events.SQSMessage) (string, error) {
 		if m.Body == "" {
 			return "", fmt.Errorf("%w: the body is empty", lambdawrap.ErrNoKey)
 		}
 
 		return fmt.Sprintf("%x", sha256.Sum256([]byte(m.Body))), nil
 	}
-	fmt.Println(key(events.SQSMessage{Body: "PAY p-1 1250"}))
+	fmt.Println(key(context.Background(), events.SQSMessage{Body: "PAY p-1 1250"}))
 	// Output: b7fbb668588b5960b8b400dc814165eba624f3b5a663128f919924d2127aa8e6 <nil>
 }
 
@@ -179,17 +179,17 @@ func ExampleKeyFunc_optionalPart() {
 		return
 	}
 
-	key := func(m events.SQSMessage) (string, error) {
-		if key, err := revised(m); err == nil {
+	key := func(ctx context.Context, m events.SQSMessage) (string, error) {
+		if key, err := revised(ctx, m); err == nil {
 			return key, nil
 		}
 
-		return first(m)
+		return first(ctx, m)
 	}
 
-	fmt.Println(key(events.SQSMessage{Body: `{"customer":{"id":"c-1"},"order":{"id":"o-1","revision":2}}`}))
-	fmt.Println(key(events.SQSMessage{Body: `{"customer":{"id":"c-1"},"order":{"id":"o-1"}}`}))
-	fmt.Println(key(events.SQSMessage{Body: `{"customer":{"id":"c-1"}}`}))
+	fmt.Println(key(context.Background(), events.SQSMessage{Body: `{"customer":{"id":"c-1"},"order":{"id":"o-1","revision":2}}`}))
+	fmt.Println(key(context.Background(), events.SQSMessage{Body: `{"customer":{"id":"c-1"},"order":{"id":"o-1"}}`}))
+	fmt.Println(key(context.Background(), events.SQSMessage{Body: `{"customer":{"id":"c-1"}}`}))
 	// Output:
 	// #["c-1","o-1",2] <nil>
 	// #["c-1","o-1"] <nil>
@@ -204,7 +204,7 @@ func Example_errNoKey() {
 		return
 	}
 
-	_, err = key(events.SQSMessage{Body: `{"amount":1250}`})
+	_, err = key(context.Background(), events.SQSMessage{Body: `{"amount":1250}`})
 	fmt.Println(errors.Is(err, lambdawrap.ErrNoKey))
 	fmt.Println(err)
 	// Output:

@@ -93,8 +93,8 @@ func ExampleStreamOptions_key() {
 	}
 
 	opts := &lambdawrap.StreamOptions[events.KinesisEventRecord]{
-		Key: func(r events.KinesisEventRecord) (string, error) {
-			return byPayment(events.SQSMessage{Body: string(r.Kinesis.Data)})
+		Key: func(ctx context.Context, r events.KinesisEventRecord) (string, error) {
+			return byPayment(ctx, events.SQSMessage{Body: string(r.Kinesis.Data)})
 		},
 	}
 
@@ -138,11 +138,11 @@ func ExampleDynamoDBStream() {
 }
 
 func ExampleKinesisRecordID() {
-	fmt.Println(lambdawrap.KinesisRecordID(shardRecord("101", "ada", "p-1")))
+	fmt.Println(lambdawrap.KinesisRecordID(context.Background(), shardRecord("101", "ada", "p-1")))
 	// Output: #["arn:aws:kinesis:eu-west-1:111122223333:stream/payments","shardId-000000000000:101"] <nil>
 }
 
 func ExampleDynamoDBRecordID() {
-	fmt.Println(lambdawrap.DynamoDBRecordID(tableChange("111", "INSERT", "o-1")))
+	fmt.Println(lambdawrap.DynamoDBRecordID(context.Background(), tableChange("111", "INSERT", "o-1")))
 	// Output: #["arn:aws:dynamodb:eu-west-1:111122223333:table/orders/stream/2026-01-02T12:00:00.000","event-111"] <nil>
 }

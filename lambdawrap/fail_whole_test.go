@@ -73,7 +73,7 @@ func TestWithFailWholeAnythingElseIsReportedMessageByMessage(t *testing.T) {
 			return succeed
 		},
 		"none has a key": func(h *harness) lambdawrap.Handler {
-			h.opts.Key = func(events.SQSMessage) (string, error) { return "", nil }
+			h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { return "", nil }
 
 			return succeed
 		},

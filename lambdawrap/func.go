@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // FuncOptions shape the wrapper of a function with the input In. Zero means the default, but Key must be set.
@@ -103,15 +104,22 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 
 	defer func() { countInvocation(ctx, err, ofHandler) }()
 
-	v, m, err := f.begin(ctx, in)
+	v, err := f.newInvocation(ctx, nil)
 	if err != nil {
 		return out, err
 	}
 
-	work, cancel := v.workContext(f.logUnsent(ctx, m.id))
+	work, cancel := v.workContext(ctx)
 	defer cancel()
 
-	return idemddb.Do(work, f.store, m.key, f.claimOptions(v, m), func(ctx context.Context) (Out, error) { //nolint:wrapcheck // its errors are those of Func
+	v.starting = work
+
+	m, err := f.begin(work, v, in)
+	if err != nil {
+		return out, err
+	}
+
+	return idemddb.Do(f.logUnsent(work, m.id), f.store, m.asks.Key, f.claimOptions(v, m), func(ctx context.Context) (Out, error) { //nolint:wrapcheck // its errors are those of Func
 		if err := v.mayBegin(ctx, m); err != nil {
 			return out, err
 		}
@@ -138,6 +146,8 @@ func countInvocation(ctx context.Context, err, ofHandler error) {
 		name = OutcomeFailed
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
 		name = OutcomeNoKey
+	case errors.Is(err, errNoTime):
+		name = OutcomeNoTime
 	default:
 		name = cmp.Or(outcomes[idemddb.KindOf(err)], OutcomeUnanswered)
 	}
@@ -158,26 +168,17 @@ func checkFunc[Out any](hasKey bool) error {
 }
 
 // begin finds the key of an invocation, and refuses one that has no time or no key.
-func (f *function[In, Out]) begin(ctx context.Context, in In) (*invocation, *message, error) {
-	v, err := f.newInvocation(ctx, nil)
-	if err != nil {
-		return nil, nil, err
+func (f *function[In, Out]) begin(work context.Context, v *invocation, in In) (*message, error) {
+	m := &message{id: slog.String("requestId", requestID(work))}
+	m.find = func(ctx context.Context) (turns.Work, error) { return keyOf(ctx, in, f.opts.Key, f.opts.Fingerprint) }
+
+	v.newSearch(work, []*message{m}, 0).conclude(m, true)
+
+	if m.noKey == nil && !v.starts.HasTime() { // the key function may have taken long
+		return m, errNoTime
 	}
 
-	m := &message{id: slog.String("requestId", requestID(ctx))}
-
-	err = f.findKey(m, func() (key string, err error) {
-		if key, err = f.opts.Key(ctx, in); err == nil && key != "" && f.opts.Fingerprint != nil {
-			m.fingerprint, err = f.opts.Fingerprint(ctx, in)
-		}
-
-		return key, err
-	})
-	if err == nil && !v.starts.HasTime() { // the key function may have taken long
-		err = errNoTime
-	}
-
-	return v, m, err
+	return m, m.noKey
 }
 
 // mayBegin gives the claim back if it has left too little time for the handler.
@@ -189,7 +190,7 @@ func (v *invocation) mayBegin(ctx context.Context, m *message) error {
 	case !v.starts.HasTime() || ctx.Err() != nil:
 		return errors.Join(errNoTime, claim.ReleaseUnused(ctx))
 	case claim.Takeover():
-		logTakeover(ctx, v.logger(), m.key, m.id)
+		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
 	}
 
 	return nil
@@ -201,7 +202,7 @@ func (f *function[In, Out]) claimOptions(v *invocation, m *message) *idemddb.Cla
 		wait = max(0, min(wait, v.starts.UntilLastStart()))
 	}
 
-	return &idemddb.ClaimOptions{Fingerprint: m.fingerprint, NeedResult: f.opts.NeedResult, Optimistic: f.opts.Optimistic, Wait: wait}
+	return &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, NeedResult: f.opts.NeedResult, Optimistic: f.opts.Optimistic, Wait: wait}
 }
 
 // requestID returns the id of the Lambda invocation; "" outside of Lambda.

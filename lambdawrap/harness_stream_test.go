@@ -82,7 +82,7 @@ func (h *harness) dynamoDBStream(work lambdawrap.Handler) wrapped {
 // streamOptions are the options of a queue's wrapper for a stream's.
 func streamOptions[R any](o *lambdawrap.Options, message func(R) events.SQSMessage) *lambdawrap.StreamOptions[R] {
 	opts := &lambdawrap.StreamOptions[R]{
-		Key:    func(r R) (string, error) { return o.Key(message(r)) },
+		Key:    func(ctx context.Context, r R) (string, error) { return o.Key(ctx, message(r)) },
 		Logger: o.Logger, Reserve: o.Reserve, Timeout: o.Timeout, Workers: o.Workers,
 	}
 	if o.DeadLetter != nil {

@@ -47,7 +47,7 @@ func newHarness(t testing.TB, opts *idemddb.Options) *harness {
 
 	log := &strings.Builder{}
 	h := &harness{TB: t, db: db, log: log, opts: &lambdawrap.Options{
-		Key:    func(m events.SQSMessage) (string, error) { return m.Body, nil },
+		Key:    func(_ context.Context, m events.SQSMessage) (string, error) { return m.Body, nil },
 		Logger: slog.New(slog.NewTextHandler(&lockedWriter{w: log}, nil)),
 	}}
 	h.store = h.open(db, opts)

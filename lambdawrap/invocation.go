@@ -28,6 +28,7 @@ type invocation struct {
 	counts  *counts // of Metrics; nil for none
 	starts  turns.StartRule
 	limits  *turns.Limits
+	keys    turns.Keys[outcome]
 	start   time.Time
 	hooks   chan struct{} // as many calls of the dead-letter hook as may run at a time
 	changes chan struct{} // the same for changes of a message's visibility
@@ -35,6 +36,8 @@ type invocation struct {
 	running sync.WaitGroup
 
 	closeOnce sync.Once // for closing
+
+	starting context.Context //nolint:containedctx // ends when nothing starts any more; the key functions of all messages share it
 
 	mu           sync.Mutex
 	tasks        int // goroutines of the wrapper
@@ -63,7 +66,7 @@ func (w *wrapper) serve(
 	begin func(v *invocation, ctx context.Context, messages []*message),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
-		v, err := w.newInvocation(ctx, checkEvent(event))
+		v, err := w.newInvocation(ctx, checkMessages(event))
 		if err != nil {
 			return response, err
 		}
@@ -76,15 +79,6 @@ func (w *wrapper) serve(
 
 		return w.answer(messages)
 	}
-}
-
-// checkEvent refuses events of other sources, because an answer without failures would mean that their work is done.
-func checkEvent(event events.SQSEvent) error {
-	if event.Records == nil {
-		return errors.New("lambdawrap: the event has no Records: expected an event of Amazon SQS, is this one of another source or a console test?")
-	}
-
-	return nil
 }
 
 // newInvocation begins an invocation, unless the wrapper, its event or its time is wrong.
@@ -144,13 +138,16 @@ func (v *invocation) run(ctx context.Context, begin func(context.Context)) error
 		defer closing.Stop()
 	}
 
+	v.starting, v.limits.OnStop = context.WithCancel(work)
+	defer v.limits.OnStop()
+
 	if work.Err() != nil {
 		v.limits.Stop() // at once, before anything can start
 	}
 
 	defer context.AfterFunc(work, v.limits.Stop)()
 
-	v.spawn(func() { begin(work) })
+	begin(work)
 	v.running.Wait()
 
 	for _, stop := range v.stopRenewals {

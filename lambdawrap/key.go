@@ -1,6 +1,7 @@
 package lambdawrap
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ import (
 // An error that wraps [ErrNoKey] or is marked by [Permanent] says that the message will never have a key. Any other error
 // is a failure that may pass, such as that of a lookup: the message is reported failed and comes back. In both cases nothing
 // is claimed and the handler does not run.
-type KeyFunc func(events.SQSMessage) (string, error)
+type KeyFunc func(context.Context, events.SQSMessage) (string, error)
 
 // ErrNoKey is wrapped by every error of the key functions that this package provides: the message has nothing that could be
 // its key. Having no key is a property of the message, so that no further delivery would change it. The message is
@@ -41,7 +42,7 @@ var ErrNoKey = errors.New("lambdawrap: no key in the message")
 // after a redrive from a dead-letter queue, because both give the message a new id. Work that must not be repeated then
 // needs a key from its content, by [Body] or [Attribute], or on a FIFO queue [DeduplicationID]. The ARN keeps the queues of
 // one function apart.
-func MessageID(m events.SQSMessage) (string, error) {
+func MessageID(_ context.Context, m events.SQSMessage) (string, error) {
 	return listKey("is this a message of an SQS event?", field{"eventSourceARN", m.EventSourceARN}, field{"messageId", m.MessageId})
 }
 
@@ -54,7 +55,7 @@ func MessageID(m events.SQSMessage) (string, error) {
 // The group belongs to the key because a queue with the DeduplicationScope messageGroup accepts one id in two groups as
 // two messages, and a message does not say which scope its queue has. So no message is lost under either scope. A producer
 // that sends an id again in another group, more than five minutes later, runs the work again.
-func DeduplicationID(m events.SQSMessage) (string, error) {
+func DeduplicationID(_ context.Context, m events.SQSMessage) (string, error) {
 	id := m.Attributes["MessageDeduplicationId"]
 	switch {
 	case m.EventSourceARN == "":
@@ -79,7 +80,7 @@ func DeduplicationID(m events.SQSMessage) (string, error) {
 // counts as it was sent: the Numbers 1 and 1.0 are two keys here, unlike in [Body], because JSON encoders differ in
 // how they write one number. A message whose attribute is absent or empty has no key.
 func Attribute(name string) KeyFunc {
-	return func(m events.SQSMessage) (string, error) {
+	return func(_ context.Context, m events.SQSMessage) (string, error) {
 		attribute, isPresent := m.MessageAttributes[name]
 		dataType, _, _ := strings.Cut(attribute.DataType, ".")
 
@@ -141,7 +142,7 @@ func Body(paths ...string) (KeyFunc, error) {
 		return nil, fmt.Errorf("lambdawrap: Body: %w", err)
 	}
 
-	return func(m events.SQSMessage) (string, error) {
+	return func(_ context.Context, m events.SQSMessage) (string, error) {
 		if m.Body == "" { // SQS takes no empty body.
 			return "", noKey("the body is empty; is this a message of an SQS event?")
 		}

@@ -31,8 +31,8 @@ func FuzzKeyFuncs(f *testing.F) {
 			MessageAttributes: map[string]events.SQSMessageAttribute{"a": {DataType: dataType, StringValue: &value, BinaryValue: []byte(value)}},
 		}
 		for name, key := range keys {
-			got, err := key(m)
-			again, _ := key(m)
+			got, err := key(t.Context(), m)
+			again, _ := key(t.Context(), m)
 
 			switch list, isList := strings.CutPrefix(got, "#"); {
 			case again != got || (got == "") != (err != nil):

@@ -66,7 +66,7 @@ func TestDeduplicationID(t *testing.T) {
 	for _, other := range []events.SQSMessage{
 		fifo("b.fifo", "g", "d"), fifo("arn.fifo", "g2", "d"), fifo("arn.fifo", "g", "d2"), fifo("arn.fifo", `g","d`, ""), fifo("arn.fifo", "", "d"),
 	} {
-		if got, _ := lambdawrap.DeduplicationID(other); got == want {
+		if got, _ := lambdawrap.DeduplicationID(t.Context(), other); got == want {
 			t.Errorf("%v shares the key %q", other.Attributes, got)
 		}
 	}
@@ -268,7 +268,7 @@ func mustBody(t testing.TB, parts ...string) lambdawrap.KeyFunc {
 func mustKey(t testing.TB, key lambdawrap.KeyFunc, m events.SQSMessage) string {
 	t.Helper()
 
-	got, err := key(m)
+	got, err := key(t.Context(), m)
 	if err != nil || got == "" {
 		t.Fatalf("key %q, %v", got, err)
 	}
@@ -280,7 +280,7 @@ func mustKey(t testing.TB, key lambdawrap.KeyFunc, m events.SQSMessage) string {
 func checkNoKey(t testing.TB, key lambdawrap.KeyFunc, m events.SQSMessage, want string) {
 	t.Helper()
 
-	got, err := key(m)
+	got, err := key(t.Context(), m)
 	if got != "" || !errors.Is(err, lambdawrap.ErrNoKey) {
 		t.Fatalf("key %q, error %v, want ErrNoKey", got, err)
 	}

@@ -33,7 +33,8 @@ func Kinesis(
 	store *idemddb.Store, h func(context.Context, events.KinesisEventRecord) error, opts *StreamOptions[events.KinesisEventRecord],
 ) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
 	s := &stream[events.KinesisEventRecord]{
-		name:     "Amazon Kinesis Data Streams",
+		source:   sourceKinesis,
+		sourceOf: func(r events.KinesisEventRecord) string { return r.EventSource },
 		sequence: func(r events.KinesisEventRecord) string { return r.Kinesis.SequenceNumber },
 		group:    func(r events.KinesisEventRecord) string { return r.EventSourceArn + "\n" + r.Kinesis.PartitionKey },
 		clone: func(r events.KinesisEventRecord) events.KinesisEventRecord {
@@ -63,7 +64,7 @@ func Kinesis(
 // The key is the same for every delivery of one record. A producer that sends the same content again, as the SDK does after an answer
 // that was lost, makes another record with another key. Work that must not be repeated then needs a key from its content. Two functions
 // that read one stream need Stores with different namespaces, as all functions with different work do.
-func KinesisRecordID(r events.KinesisEventRecord) (string, error) {
+func KinesisRecordID(_ context.Context, r events.KinesisEventRecord) (string, error) {
 	return listKey("is this a record of Kinesis?", field{"eventSourceARN", r.EventSourceArn}, field{"eventID", r.EventID})
 }
 

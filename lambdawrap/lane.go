@@ -3,7 +3,6 @@ package lambdawrap
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -11,31 +10,22 @@ import (
 	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
-// lane holds messages that must be worked on in order: those of one key, or those of a FIFO message group and of all groups that share
-// a key with it. Lanes are worked on side by side.
+// lane holds the messages of a FIFO message group, which must be worked on in order, or one message that has no such group. Lanes are worked on
+// side by side.
 type lane struct {
 	messages []*message
-	ended    map[identity]outcome // how each piece of work ended in this batch
 	blocked  blockedGroups
-	turn     *turns.Turn // of the first message, which has entered the limits; nil afterwards
+	seat     *turns.Seat[outcome] // of the first message, if its key was known when the lane was made; nil afterwards
+	turn     *turns.Turn          // of that message, if it has its key; nil afterwards
 }
 
-// identity is the key and the fingerprint of a message. Two messages with equal identities ask for the same work.
-type identity struct{ key, fingerprint string }
-
-func (m *message) identity() identity { return identity{m.key, m.fingerprint} }
-
-// sharedNames returns the key and the FIFO message group of a message, whose messages are in one lane.
-func (m *message) sharedNames() (names []string) {
-	if m.noKey == nil {
-		names = append(names, "key "+m.key)
-	}
-
+// lane returns the name of the lane of a message; "" for a lane of its own.
+func (m *message) lane() string {
 	if m.fifo {
-		names = append(names, "group "+m.group)
+		return m.group
 	}
 
-	return names
+	return ""
 }
 
 // place returns where a message stands in the order of its batch.
@@ -45,27 +35,35 @@ func (m *message) place() turns.Place { return turns.Place{Index: m.index, Uncla
 func (v *invocation) workAll(ctx context.Context, messages []*message) {
 	var all []*lane
 
-	for _, messages := range turns.Lanes(messages, (*message).sharedNames) {
+	keys := v.newSearch(ctx, messages, 0)
+
+	for _, messages := range turns.Lanes(messages, (*message).lane) {
 		all = append(all, &lane{messages: messages})
 	}
 
-	v.enter(all)
+	v.enter(keys, all)
 
 	for _, l := range all {
-		v.spawn(func() { v.follow(ctx, l) })
+		v.spawn(func() { v.follow(ctx, keys, l) })
 	}
 }
 
-// enter queues the first message of each lane that must be worked on, all together, so that their claims share requests.
-func (v *invocation) enter(lanes []*lane) {
+// enter queues the first message of each lane that must be worked on and whose key is known, all together, so that their claims share
+// requests. The others enter when their keys are known.
+func (v *invocation) enter(keys *search, lanes []*lane) {
 	var (
 		heads []turns.Place
 		of    []*lane
 	)
 
 	for _, l := range lanes {
-		if _, ended := l.known(l.messages[0]); !ended {
-			heads, of = append(heads, l.messages[0].place()), append(of, l)
+		m := l.messages[0]
+		if !keys.hasEnded(m) || m.noKey != nil {
+			continue
+		}
+
+		if l.seat = v.keys.Join(m.index, m.asks); l.seat.Works() {
+			heads, of = append(heads, m.place()), append(of, l)
 		}
 	}
 
@@ -75,70 +73,60 @@ func (v *invocation) enter(lanes []*lane) {
 }
 
 // follow works on the messages of one lane, one after the other.
-func (v *invocation) follow(ctx context.Context, l *lane) {
+func (v *invocation) follow(ctx context.Context, keys *search, l *lane) {
 	for _, m := range l.messages {
-		ctx := v.contextOf(ctx, m)
+		o, isBlocked := l.blocked.outcomeOf(m)
 
-		o, ended := l.known(m)
-		if !ended {
-			o = v.work(ctx, m, l.takeTurn(v.limits, m))
+		keys.conclude(m, !isBlocked)
+
+		own := v.contextOf(ctx, m)
+		if !isBlocked {
+			o = v.workOnce(own, l, m)
 		}
 
-		v.finish(ctx, m, o)
+		v.finish(own, m, o)
 
 		if len(l.messages) > 1 { // else no message is behind it
-			l.note(m, o)
+			l.note(m)
 		}
 	}
 }
 
-// contextOf returns the message's own context. It asks the user's hook for it once. A hook that fails changes nothing but the log.
+// contextOf returns the message's own context, or one of the invocation if it has none.
 func (v *invocation) contextOf(ctx context.Context, m *message) context.Context {
-	if m.derive == nil {
-		return v.logUnsent(ctx, m.id)
-	}
-
 	if m.derived != nil {
-		return m.derived
+		ctx = m.derived
 	}
 
-	var err error
-	if m.derived, err = v.deriveContext(ctx, m); err != nil {
-		m.derived = ctx
-		v.log(ctx, slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", m, "", err)
-	}
-
-	m.derived = v.logUnsent(m.derived, m.id)
-
-	return m.derived
+	return v.logUnsent(ctx, m.id)
 }
 
-// deriveContext calls the user's hook for a message's context. It waits for the hook only until the answer of the invocation is due.
-func (v *invocation) deriveContext(ctx context.Context, m *message) (context.Context, error) {
-	waiting, cancel := v.answerContext(ctx) // ctx itself has ended for a message that comes too late to start
-	defer cancel()
+// workOnce works on a message, unless it has no key or another message of the batch asks for the same work: then it ends as that one does.
+func (v *invocation) workOnce(ctx context.Context, l *lane, m *message) outcome {
+	if m.noKey != nil {
+		return noKeyOutcome(m.noKey)
+	}
 
-	answer := make(chan context.Context, 1)
-	err := await(waiting, func() error {
-		own := m.derive(ctx)
-		if own == nil {
-			return errNoContext
+	seat, t := l.seat, l.turn
+	if l.seat, l.turn = nil, nil; seat == nil {
+		seat = v.keys.Join(m.index, m.asks)
+	}
+
+	if t == nil {
+		if o, isEnded := seat.Wait(); isEnded {
+			return o
 		}
 
-		own, cancel := v.workContext(own) // it ends in time even if the hook did not derive it from ctx
-		context.AfterFunc(ctx, cancel)
-		answer <- own
-
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		t = v.limits.Enter(m.place())[0]
 	}
 
-	return <-answer, nil
-}
+	o := outcome{name: OutcomeFailed, err: errExited} // if the client of DynamoDB panics
+	defer func() { seat.End(o.ofDuplicate()) }()
 
-var errNoContext = errors.New("lambdawrap: the hook returned no context")
+	o = v.work(ctx, m, t)
+
+	return o
+}
 
 // work begins the work of a message's key, runs the handler and settles the work.
 func (v *invocation) work(ctx context.Context, m *message, t *turns.Turn) outcome {
@@ -169,7 +157,7 @@ func (v *invocation) runHandler(ctx context.Context, m *message, t *turns.Turn, 
 	}
 
 	if work.Takeover() {
-		logTakeover(ctx, v.logger(), m.key, m.id)
+		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
 	}
 
 	err, isLate := v.handle(idemddb.WithInvocation(kept, v.deadline, v.lateAt), m.work)
@@ -222,7 +210,7 @@ func (v *invocation) beginWork(ctx context.Context, m *message, t *turns.Turn) (
 			return nil, nil, outcome{name: OutcomeNoTime, err: errNoTime}
 		}
 
-		work, ending := v.batch.Begin(ctx, m.key, opts)
+		work, ending := v.batch.Begin(ctx, m.asks.Key, opts)
 		if work != nil {
 			return work, t, outcome{}
 		}
@@ -240,43 +228,13 @@ func (v *invocation) beginWork(ctx context.Context, m *message, t *turns.Turn) (
 
 // claimOptions returns the options for a claim of the message's key that does not wait.
 func (m *message) claimOptions() *idemddb.ClaimOptions {
-	return &idemddb.ClaimOptions{Fingerprint: m.fingerprint, Redelivered: m.receives > 1, SkipResult: true, Optimistic: m.unclaimed}
+	return &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, Redelivered: m.receives > 1, SkipResult: true, Optimistic: m.unclaimed}
 }
 
-// takeTurn returns the turn of the lane's next message.
-func (l *lane) takeTurn(limits *turns.Limits, m *message) *turns.Turn {
-	t := l.turn
-	if l.turn = nil; t == nil {
-		t = limits.Enter(m.place())[0]
-	}
-
-	return t
-}
-
-// known returns the outcome of a message that need not be worked on: an earlier message of its FIFO group failed, it has no key, or its
-// piece of work has ended in this batch.
-func (l *lane) known(m *message) (outcome, bool) {
-	if o, ok := l.blocked.outcomeOf(m); ok {
-		return o, true
-	}
-
-	if m.noKey != nil {
-		return noKeyOutcome(m.noKey), true
-	}
-
-	o, ok := l.ended[m.identity()]
-
-	return o, ok
-}
-
-// note keeps how a message ended, for those behind it.
-func (l *lane) note(m *message, o outcome) {
-	if l.ended == nil {
-		l.ended, l.blocked = map[identity]outcome{}, blockedGroups{}
-	}
-
-	if m.noKey == nil && o.name != OutcomeBlocked {
-		l.ended[m.identity()] = o.ofDuplicate()
+// note keeps whether a message failed, for those behind it.
+func (l *lane) note(m *message) {
+	if l.blocked == nil {
+		l.blocked = blockedGroups{}
 	}
 
 	l.blocked.note(m)

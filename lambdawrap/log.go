@@ -46,7 +46,7 @@ func levelOf(name Outcome, err error) slog.Level {
 }
 
 func (v *invocation) log(ctx context.Context, level slog.Level, text string, m *message, name Outcome, err error) {
-	attrs := append([]slog.Attr{m.id, slog.Bool("comesBack", m.failed)}, attrsOf(m.key, name, err)...)
+	attrs := append([]slog.Attr{m.id, slog.Bool("comesBack", m.failed)}, attrsOf(m.asks.Key, name, err)...)
 
 	v.logger().LogAttrs(ctx, level, text, attrs...)
 }

@@ -10,31 +10,33 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // message is one record of the event, of a queue or of a stream: planned, worked on, answered.
 type message struct {
 	events.SQSMessage // as it arrived; empty for a record of a stream
 
-	given       events.SQSMessage // what the handler and the key functions get; empty for a record of a stream
-	id          slog.Attr         // names it in the log
-	index       int               // in the batch
-	key         string
-	fingerprint string
-	noKey       error  // why there is no key
-	group       string // whose messages are worked on in order, if fifo is set
-	fifo        bool   // it is of a FIFO queue or of a stream
-	unclaimed   bool   // its handler runs without a claim
-	receives    int    // how often it was delivered; a guess for a record of a stream
+	given     events.SQSMessage // what the handler and the key functions get; empty for a record of a stream
+	id        slog.Attr         // names it in the log
+	index     int               // in the batch
+	group     string            // whose messages are worked on in order, if fifo is set
+	fifo      bool              // it is of a FIFO queue or of a stream
+	unclaimed bool              // its handler runs without a claim
+	receives  int               // how often it was delivered; a guess for a record of a stream
 
 	// The user's functions, with this message or record. Those that are nil are not called.
-	work       func(context.Context) error           // the handler; not called with Batch, which has one call for all
-	derive     func(context.Context) context.Context // Options.MessageContext or StreamOptions.RecordContext
-	deadLetter func(context.Context, error) error    // the dead-letter hook
-	onOutcome  func(context.Context, Outcome)        // Options.OnMessage or StreamOptions.OnRecord
+	find       func(context.Context) (turns.Work, error) // its key and fingerprint
+	work       func(context.Context) error               // the handler; not called with Batch, which has one call for all
+	derive     func(context.Context) context.Context     // Options.MessageContext or StreamOptions.RecordContext
+	deadLetter func(context.Context, error) error        // the dead-letter hook
+	onOutcome  func(context.Context, Outcome)            // Options.OnMessage or StreamOptions.OnRecord
 
+	// What the search for its key found.
+	asks    turns.Work
+	noKey   error           // why there is no key
 	derived context.Context //nolint:containedctx // what derive returned: one call serves many messages, and each has its own context
+	quest   quest
 
 	// The answer, written by the one goroutine that has the message.
 	failed  bool
@@ -55,7 +57,7 @@ func MessageFrom(ctx context.Context) (events.SQSMessage, bool) {
 	return m.given, true
 }
 
-// plan finds each message's key.
+// plan makes the messages of an event.
 func (w *wrapper) plan(event events.SQSEvent) []*message {
 	messages := make([]*message, len(event.Records))
 
@@ -70,7 +72,9 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 		m.given = hooks[events.SQSMessage]{w.opts.MessageContext, w.opts.DeadLetter, w.opts.OnMessage, clone}.attach(m, record)
 		m.unclaimed = w.opts.Optimistic && m.receives == 1 && !w.disabled // a redelivery is claimed, so that a duplicate costs no run
 		m.work = func(ctx context.Context) error { return w.handler(context.WithValue(ctx, messageKey{}, m), m.given) }
-		m.noKey = w.findKey(m, func() (string, error) { return w.keyOf(m) })
+		m.find = func(ctx context.Context) (turns.Work, error) {
+			return keyOf(ctx, m.given, w.opts.Key, w.opts.Fingerprint)
+		}
 		messages[i] = m
 	}
 
@@ -106,37 +110,6 @@ func (h hooks[R]) attach(m *message, record R) (given R) {
 	}
 
 	return given
-}
-
-// keyOf returns a message's key by Options.Key. If there is one, it also sets the message's fingerprint.
-func (w *wrapper) keyOf(m *message) (key string, err error) {
-	if key, err = w.opts.Key(m.given); err == nil && key != "" && w.opts.Fingerprint != nil {
-		m.fingerprint, err = w.opts.Fingerprint(m.given)
-	}
-
-	return key, err
-}
-
-// findKey finds a message's key by the user's function. It returns why there is none.
-func (w *wrapper) findKey(m *message, find func() (string, error)) (err error) {
-	if w.disabled {
-		m.key = strconv.Itoa(m.index) // no two messages are one piece of work
-
-		return nil
-	}
-
-	defer catch(&err)
-
-	m.key, err = find()
-
-	switch {
-	case err != nil:
-		return panicerror.Readable(err) //nolint:wrapcheck // it is the error of the key function
-	case m.key == "":
-		return noKey("the key function returned an empty key")
-	default:
-		return nil
-	}
 }
 
 // clone returns a copy that shares nothing with the message: what a handler does to its message must not reach the dead-letter hook.

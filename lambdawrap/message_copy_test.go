@@ -52,8 +52,8 @@ func TestHooksGetTheMessageAsItArrived(t *testing.T) {
 			return nil
 		}
 		key := h.opts.Key
-		h.opts.Key = func(m events.SQSMessage) (string, error) {
-			text, err := key(m)
+		h.opts.Key = func(ctx context.Context, m events.SQSMessage) (string, error) {
+			text, err := key(ctx, m)
 			delete(m.MessageAttributes, "more") // what a key function changes does not reach the hooks
 
 			return text, err
@@ -84,7 +84,7 @@ func TestHooksGetTheMessageAsItArrived(t *testing.T) {
 func TestWhatTheKeyFunctionChangesReachesNoHookEither(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		h.opts.Key = func(m events.SQSMessage) (string, error) {
+		h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
 			spoil(m)
 
 			return "", lambdawrap.Permanent(errBank)

@@ -1,6 +1,7 @@
 package lambdawrap_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestAMessageWithoutAKeyFailsBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 
 	h := newHarness(t, nil)
-	h.opts.Key = func(m events.SQSMessage) (string, error) {
+	h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
 		switch m.Body {
 		case "none":
 			return "", lambdawrap.ErrNoKey
@@ -62,14 +63,14 @@ func TestABodyThatDoesNotParseCostsItsOwnMessage(t *testing.T) {
 func TestAKeyFunctionThatPanicsIsItsMessagesFailure(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		h.opts.Key = func(m events.SQSMessage) (string, error) {
+		h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
 			if m.Body == "k1" {
 				panic("key")
 			}
 
 			return m.Body, nil
 		}
-		h.opts.Fingerprint = func(m events.SQSMessage) (string, error) {
+		h.opts.Fingerprint = func(_ context.Context, m events.SQSMessage) (string, error) {
 			if m.Body == "k2" {
 				panic(errors.New("fingerprint"))
 			}

@@ -93,12 +93,12 @@ func TestOnMessageIsGivenTheOutcomeOfAMessageThatCannotSucceed(t *testing.T) {
 
 			h.equal("error", another.Complete(h.Context(), nil), nil)
 
-			h.opts.Fingerprint = func(events.SQSMessage) (string, error) { return "this", nil }
+			h.opts.Fingerprint = func(context.Context, events.SQSMessage) (string, error) { return "this", nil }
 
 			return succeed
 		}, lambdawrap.OutcomeMismatch},
 		"no key": {func(h *harness) lambdawrap.Handler {
-			h.opts.Key = func(events.SQSMessage) (string, error) { return "", nil }
+			h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { return "", nil }
 
 			return succeed
 		}, lambdawrap.OutcomeNoKey},
@@ -116,7 +116,7 @@ func TestOnMessageIsGivenTheOutcomeOfAMessageThatCannotSucceed(t *testing.T) {
 func TestOnMessageIsGivenTheOutcomeOfAMessageThatComesAgain(t *testing.T) {
 	checkOutcomes(t, map[string]outcomeCase{
 		"a key function that fails": {func(h *harness) lambdawrap.Handler {
-			h.opts.Key = func(events.SQSMessage) (string, error) { return "", errBank }
+			h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { return "", errBank }
 
 			return succeed
 		}, lambdawrap.OutcomeFailed},

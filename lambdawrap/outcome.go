@@ -128,6 +128,8 @@ func (o outcome) ofDuplicate() outcome {
 // function is a failure like the error of a handler.
 func noKeyOutcome(err error) outcome {
 	switch {
+	case errors.Is(err, errNoKeyInTime):
+		return outcome{name: OutcomeNoTime, err: err}
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
 		return outcome{name: OutcomeNoKey, err: err, permanent: true}
 	case isPermanent(err):

@@ -58,8 +58,8 @@ func TestAnotherInputUnderTheSameKeyIsPermanent(t *testing.T) {
 	t.Parallel()
 
 	h := newHarness(t, nil)
-	h.opts.Key = func(events.SQSMessage) (string, error) { return "k", nil }
-	h.opts.Fingerprint = func(m events.SQSMessage) (string, error) { return m.Body, nil }
+	h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { return "k", nil }
+	h.opts.Fingerprint = func(_ context.Context, m events.SQSMessage) (string, error) { return m.Body, nil }
 
 	var dead []string
 

@@ -105,8 +105,8 @@ const defaultReserve = time.Second
 // If IDEMDDB_DISABLED turned the Store off, handlers run on every delivery, without keys and requests. Order, workers and the reserve
 // are as ever, and one warning is logged.
 //
-// The returned function is safe for concurrent use. Its error is not nil only if the event is none of SQS, if the wrapper itself failed
-// (then the whole batch comes back), or if Options.FailWhole asks for it. With a wrong option it is never nil and names the field. SQS
+// The returned function is safe for concurrent use. Its error is not nil only if a record of the event is none of SQS (then nothing of the
+// event ran; a record that was built by hand, without an EventSource, is one if it has a MessageId or a Body), if the wrapper itself failed (then the whole batch comes back), or if Options.FailWhole asks for it. With a wrong option it is never nil and names the field. SQS
 // panics for a nil store or handler.
 func SQS(
 	store *idemddb.Store, h Handler, opts *Options,

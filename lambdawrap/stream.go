@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // StreamOptions shape the wrapper of a stream whose records have the type R. Nil and zero mean the defaults.
@@ -27,7 +28,7 @@ type StreamOptions[R any] struct {
 	DeadLetter func(context.Context, R, error) error
 
 	// Key picks a record's idempotency key, under the rules of [KeyFunc]. Defaults to [KinesisRecordID] or [DynamoDBRecordID].
-	Key func(R) (string, error)
+	Key func(context.Context, R) (string, error)
 
 	// Logger gets one line for each record that does not end well, with its sequence number and the hash of its key, never its data. It
 	// also gets a warning for each takeover, and a line for each staged message that is not sent. Defaults to slog.Default() at the time of
@@ -57,7 +58,8 @@ type StreamOptions[R any] struct {
 
 // stream is the wrapped handler of one kind of stream.
 type stream[R any] struct {
-	name         string         // of the service
+	source       source
+	sourceOf     func(R) string // the record's eventSource
 	sequence     func(R) string // the record's number in its shard
 	group        func(R) string // the records of a group are worked on in order
 	clone        func(R) R      // shares nothing with the record
@@ -75,7 +77,7 @@ const streamWait = 24 * time.Hour
 
 // wrap takes the user's handler and options. key is the default of StreamOptions.Key.
 func (s *stream[R]) wrap(
-	store *idemddb.Store, h func(context.Context, R) error, opts *StreamOptions[R], key func(R) (string, error),
+	store *idemddb.Store, h func(context.Context, R) error, opts *StreamOptions[R], key func(context.Context, R) (string, error),
 ) {
 	if h == nil {
 		panic("lambdawrap: handler: must not be nil")
@@ -122,15 +124,18 @@ func (s *stream[R]) work(ctx context.Context, records []R) (string, error) {
 // check refuses events whose failures could not be reported, or which the handler could not read, before anything runs.
 func (s *stream[R]) check(records []R) error {
 	if records == nil {
-		return fmt.Errorf("lambdawrap: the event has no Records: expected an event of %s, is this one of another source or a console test?", s.name)
+		return s.source.errNoRecords()
 	}
 
 	for i, record := range records {
 		number := s.sequence(record)
+		if err := s.source.check(i, s.sourceOf(record), number != ""); err != nil {
+			return err
+		}
 
 		switch {
 		case number == "" || strings.Trim(number, "0123456789") != "":
-			return fmt.Errorf("lambdawrap: Records[%d] has no sequence number: expected an event of %s", i, s.name)
+			return fmt.Errorf("lambdawrap: Records[%d] has no sequence number: expected an event of %s", i, s.source.name)
 		case !s.opts.Aggregated && s.isAggregated != nil && s.isAggregated(record):
 			return fmt.Errorf("lambdawrap: Records[%d], sequence number %s: %w", i, number, errAggregated)
 		}
@@ -139,7 +144,7 @@ func (s *stream[R]) check(records []R) error {
 	return nil
 }
 
-// plan finds each record's key. All records of a group are in order, so each is a message of a FIFO group to the scheduler.
+// plan makes messages of records. All records of a group are in order, so each is a message of a FIFO group to the scheduler.
 func (s *stream[R]) plan(records []R) []*message {
 	messages := make([]*message, len(records))
 	receives := s.receives(records)
@@ -150,7 +155,7 @@ func (s *stream[R]) plan(records []R) []*message {
 		}
 		given := hooks[R]{s.opts.RecordContext, s.opts.DeadLetter, s.opts.OnRecord, s.clone}.attach(m, record)
 		m.work = func(ctx context.Context) error { return s.handler(ctx, given) }
-		m.noKey = s.wrapper.findKey(m, func() (string, error) { return s.opts.Key(given) })
+		m.find = func(ctx context.Context) (turns.Work, error) { return keyOf(ctx, given, s.opts.Key, nil) }
 		messages[i] = m
 	}
 

@@ -65,7 +65,7 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 					}
 				})
 				everyMode(t, func(h *harness) {
-					h.opts.Key = func(m events.SQSMessage) (string, error) {
+					h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
 						if m.Body == "k1" {
 							return "", give()
 						}

@@ -104,7 +104,7 @@ func TestAMessageThatFailedComesBackAfterAPauseByItsReceiveCount(t *testing.T) {
 			t.Parallel()
 			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 				queue := h.hiding(nil)
-				h.opts.Key = func(m events.SQSMessage) (string, error) {
+				h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
 					if m.Body == "k2" {
 						return "", errors.New("the customer cannot be looked up now")
 					}
@@ -187,7 +187,7 @@ func TestWhatWillNeverSucceedIsNotHidden(t *testing.T) {
 			everyMode(t, func(h *harness) {
 				queue := h.hiding(nil)
 				h.opts.DeadLetter = hook
-				h.opts.Key = func(m events.SQSMessage) (string, error) {
+				h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
 					if m.Body == "k3" {
 						return "", lambdawrap.ErrNoKey
 					}

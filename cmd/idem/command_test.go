@@ -97,7 +97,7 @@ func TestAKeyIsFoundByItsMessage(t *testing.T) {
 			"": lambdawrap.MessageID, "--key deduplication-id": lambdawrap.DeduplicationID, "--key attribute:order": lambdawrap.Attribute("order"),
 			"--path paymentId --path customer.id": both,
 		} {
-			key, err := pick(m)
+			key, err := pick(n.t.Context(), m)
 			if err != nil {
 				n.t.Fatal(err)
 			}

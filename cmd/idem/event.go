@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -153,10 +154,10 @@ func (e *eventFlags) ofChanges(content []byte) ([]piece, error) {
 }
 
 // pieces picks the key of each record, unless the event could not be read.
-func pieces[R any](records []R, err error, pick func(R) (string, error), name func(R) string) ([]piece, error) {
+func pieces[R any](records []R, err error, pick func(context.Context, R) (string, error), name func(R) string) ([]piece, error) {
 	all := make([]piece, len(records))
 	for i, r := range records {
-		key, err := pick(r)
+		key, err := pick(context.Background(), r) // no key function of this package waits for anything
 		all[i] = piece{name: name(r), key: key, err: err}
 	}
 
@@ -193,7 +194,7 @@ func (e *eventFlags) ofRequest(r *http.Request) ([]piece, error) {
 		return nil, errors.New("--caller: must not be empty for an HTTP request: its key begins with what HTTPOptions.Caller returns for it")
 	}
 
-	return pieces([]*http.Request{r}, nil, func(r *http.Request) (string, error) { return lambdawrap.HTTPKey(e.caller, r) },
+	return pieces([]*http.Request{r}, nil, func(_ context.Context, r *http.Request) (string, error) { return lambdawrap.HTTPKey(e.caller, r) },
 		func(*http.Request) string { return "the request" })
 }
 

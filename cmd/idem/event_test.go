@@ -67,9 +67,9 @@ func TestAKeyIsFoundByAnEventOfEachKind(t *testing.T) {
 	}
 
 	var (
-		first  = of(lambdawrap.KinesisRecordID(kinesis.Records[0]))
-		second = of(lambdawrap.KinesisRecordID(kinesis.Records[1]))
-		change = of(lambdawrap.DynamoDBRecordID(stream.Records[0]))
+		first  = of(lambdawrap.KinesisRecordID(t.Context(), kinesis.Records[0]))
+		second = of(lambdawrap.KinesisRecordID(t.Context(), kinesis.Records[1]))
+		change = of(lambdawrap.DynamoDBRecordID(t.Context(), stream.Records[0]))
 		asked  = of(lambdawrap.HTTPKey("anna", &http.Request{Header: http.Header{"Idempotency-Key": {"k-1"}}}))
 		record = kinesisEvent[strings.Index(kinesisEvent, "[")+1 : strings.Index(kinesisEvent, "}},")+2]
 	)

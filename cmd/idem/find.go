@@ -133,7 +133,7 @@ func bodyKey(value string) (string, error) {
 		return "", fmt.Errorf("key: %w", err)
 	}
 
-	key, err := pick(events.SQSMessage{Body: `{"` + part + `":` + value + `}`})
+	key, err := pick(context.Background(), events.SQSMessage{Body: `{"` + part + `":` + value + `}`})
 	if err != nil {
 		return "", fmt.Errorf("key: %w", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // ofKinesis returns the key function of records of a stream; --path reads their data.
-func (e *eventFlags) ofKinesis() (func(events.KinesisEventRecord) (string, error), error) {
+func (e *eventFlags) ofKinesis() (func(context.Context, events.KinesisEventRecord) (string, error), error) {
 	if err := e.refuse("records of Kinesis", map[string]bool{"--key": e.keyOf != "", "--caller": e.caller != ""}); err != nil {
 		return nil, err
 	}
@@ -24,13 +25,13 @@ func (e *eventFlags) ofKinesis() (func(events.KinesisEventRecord) (string, error
 		return nil, err
 	}
 
-	return func(r events.KinesisEventRecord) (string, error) {
-		return pick(events.SQSMessage{Body: string(r.Kinesis.Data)})
+	return func(ctx context.Context, r events.KinesisEventRecord) (string, error) {
+		return pick(ctx, events.SQSMessage{Body: string(r.Kinesis.Data)})
 	}, nil
 }
 
 // ofDynamoDB returns the key function of changes of a table.
-func (e *eventFlags) ofDynamoDB() (func(events.DynamoDBEventRecord) (string, error), error) {
+func (e *eventFlags) ofDynamoDB() (func(context.Context, events.DynamoDBEventRecord) (string, error), error) {
 	return lambdawrap.DynamoDBRecordID, e.refuse("changes of a table, whose key is that of DynamoDBRecordID", map[string]bool{
 		"--path": len(e.paths) > 0, "--key": e.keyOf != "", "--caller": e.caller != "",
 	})

@@ -42,7 +42,7 @@ func TestReceiversKeysPickTheID(t *testing.T) {
 			m := captured()
 			m.ID, m.Attributes = id, nil
 
-			got, err := key(c.receive(t, m))
+			got, err := key(t.Context(), c.receive(t, m))
 			if err != nil || !strings.Contains(got, id) {
 				t.Errorf("%s: message %s has the key %q, error %v", name, id, got, err)
 			}
@@ -68,7 +68,7 @@ func TestSentMessageHasOneKeyForAllWaysOfAMessage(t *testing.T) {
 	m.ID, m.Attributes = "tx-0", nil
 
 	for _, receive := range []func(*testing.T, idemddb.StoredMessage) events.SQSMessage{fromSQS, fromRawSNS, fromSNS, fromEventBridge} {
-		if key, err := lambdawrap.SentMessage(receive(t, m)); key != "tx-0" || err != nil {
+		if key, err := lambdawrap.SentMessage(t.Context(), receive(t, m)); key != "tx-0" || err != nil {
 			t.Errorf("got %q, %v, want the id", key, err)
 		}
 	}

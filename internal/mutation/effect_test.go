@@ -46,9 +46,9 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "the renewal ends with a refused effect",
-		file: "idemddb/renew.go",
-		old:  `r.claim.left()-r.claim.store.opts.Lease/2)) //nolint:mnd // the same pause as in next`,
-		new:  `r.claim.left())) //nolint:mnd // the same pause as in next`,
+		file: "idemddb/complete_with.go",
+		old:  `r.resume()`,
+		new:  `_ = r`,
 		pkg:  "idemddb", run: "TestTheRenewalGoesOnAfterARefusedEffect",
 	},
 	{

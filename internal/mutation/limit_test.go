@@ -39,10 +39,24 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "an event of another source is answered as success",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/event_source.go",
 		old:  `if event.Records == nil {`,
 		new:  `if event.Records == nil && len(event.Records) > 0 {`,
 		pkg:  "lambdawrap", run: "TestAnEventWithoutRecordsIsAnInvocationError",
+	},
+	{
+		why:  "a record of another source is worked on as a message",
+		file: "lambdawrap/event_source.go",
+		old:  `case eventSource != "" && eventSource != s.id:`,
+		new:  `case eventSource != "" && s.id == "":`,
+		pkg:  "lambdawrap", run: "TestAnEventOfAnotherSourceIsAnInvocationErrorInEveryMode",
+	},
+	{
+		why:  "a record of a source that names none is worked on as a message",
+		file: "lambdawrap/event_source.go",
+		old:  `case eventSource == "" && !isMarked:`,
+		new:  `case eventSource != "" && !isMarked:`,
+		pkg:  "lambdawrap", run: "TestAMessageWithoutASourceIsOneOfSQSIfItHasAnIDOrABody",
 	},
 	{
 		why:  "a Timeout that does not fit into the invocation is no error",

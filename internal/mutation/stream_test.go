@@ -76,7 +76,7 @@ var streamMutants = []mutant{
 		why:  "an event of another source is answered as success",
 		file: "lambdawrap/stream.go",
 		old:  `if records == nil {`,
-		new:  `if len(s.name) == 0 {`,
+		new:  `if len(s.source.name) == 0 {`,
 		pkg:  "lambdawrap", run: "TestWhatIsNoEventOfAStreamIsAnInvocationErrorBeforeAnythingRuns",
 	},
 	{

@@ -12,22 +12,15 @@ import (
 func TestMessagesThatShareANameAreInOneLane(t *testing.T) {
 	t.Parallel()
 
-	// Each message stands as its names, or as "-" if it has none.
+	// Each message stands as its name and its number, or as "-" and its number if it has none.
 	for name, c := range map[string]struct{ messages, want string }{
-		"none":                               {"", ""},
-		"no message shares a name":           {"a b c", "a | b | c"},
-		"messages without a name":            {"- - a", "- | - | a"},
-		"two share one":                      {"a b a c b", "a a | b b | c"},
-		"two share both":                     {"ax b ax", "ax ax | b"},
-		"one between two shares one of each": {"a x b ax x", "a x ax x | b"},
-		"one between three joins them all":   {"a b c abc c", "a b c abc c"},
-		"a lane that joins an earlier one":   {"a b bc c ac", "a b bc c ac"},
-		"joined one by one from the end":     {"d cd bc ab a", "d cd bc ab a"},
-		"two that are joined and one beside": {"a z b z ab", "a b ab | z z"},
+		"none":                      {"", ""},
+		"no message shares a name":  {"a1 b2 c3", "a1 | b2 | c3"},
+		"messages without a name":   {"-1 -2 a3", "-1 | -2 | a3"},
+		"two share one":             {"a1 b2 a3 c4 b5", "a1 a3 | b2 b5 | c4"},
+		"one without a name beside": {"a1 -2 a3 -4", "a1 a3 | -2 | -4"},
 	} {
-		lanes := turns.Lanes(strings.Fields(c.messages), func(m string) []string {
-			return strings.Split(strings.Trim(m, "-"), "")
-		})
+		lanes := turns.Lanes(strings.Fields(c.messages), func(m string) string { return strings.Trim(m, "-0123456789") })
 
 		var texts []string
 		for _, lane := range lanes {

@@ -24,6 +24,7 @@ type Limits struct {
 	Ahead   func() int  // how many claims may wait for a worker
 	Expect  func(n int) // is called with the number of claims that come at once
 	Idle    func()      // is called when no handler is at work or may start; nil for none
+	OnStop  func()      // is called, perhaps more than once, when nothing starts any more; nil for none
 
 	mu         sync.Mutex  // guards what follows; held while the functions are called
 	waiting    []*Turn     // want to claim
@@ -96,6 +97,10 @@ func (l *Limits) grant() {
 
 	if l.stopped {
 		l.refuse()
+
+		if l.OnStop != nil {
+			l.OnStop()
+		}
 	} else {
 		for l.startNext() {
 		}

@@ -299,9 +299,9 @@ func TestOptions(t *testing.T) {
 				key  lambdawrap.KeyFunc
 				same bool
 			}{"key": {opts.Key, test.sameKey}, "fingerprint": {opts.Fingerprint, test.sameFingerprint}} {
-				want, errWant := f.key(first)
+				want, errWant := f.key(t.Context(), first)
 
-				got, err := f.key(events.SQSMessage{MessageId: "m-2", Body: test.body})
+				got, err := f.key(t.Context(), events.SQSMessage{MessageId: "m-2", Body: test.body})
 				if err := errors.Join(errWant, err); err != nil {
 					t.Fatal(err)
 				}
@@ -335,7 +335,7 @@ func TestAMessageThatLacksAPartOfAPaymentIsNoPayment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if got, err := test.part(events.SQSMessage{Body: test.body}); !errors.Is(err, lambdawrap.ErrNoKey) {
+			if got, err := test.part(t.Context(), events.SQSMessage{Body: test.body}); !errors.Is(err, lambdawrap.ErrNoKey) {
 				t.Errorf("got %q, %v, want ErrNoKey", got, err)
 			}
 		})

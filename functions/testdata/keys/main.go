@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 )
 
 // An order number that some producers write in lower case.
-func orderNumber(m events.SQSMessage) (string, error) {
+func orderNumber(_ context.Context, m events.SQSMessage) (string, error) {
 	number, ok := m.MessageAttributes["orderNumber"]
 	if !ok || number.StringValue == nil || *number.StringValue == "" {
 		return "", fmt.Errorf("%w: attribute orderNumber is missing", lambdawrap.ErrNoKey)
@@ -25,16 +26,16 @@ func orderNumber(m events.SQSMessage) (string, error) {
 
 // since uses the old key for messages that were sent before a moment, and the new one for all others.
 func since(moment time.Time, old, current lambdawrap.KeyFunc) lambdawrap.KeyFunc {
-	return func(m events.SQSMessage) (string, error) {
+	return func(ctx context.Context, m events.SQSMessage) (string, error) {
 		sent, err := strconv.ParseInt(m.Attributes["SentTimestamp"], 10, 64) // milliseconds
 		if err != nil {
 			return "", fmt.Errorf("message %s: SentTimestamp: %w", m.MessageId, err)
 		}
 		if time.UnixMilli(sent).Before(moment) {
-			return old(m)
+			return old(ctx, m)
 		}
 
-		return current(m)
+		return current(ctx, m)
 	}
 }
 
@@ -45,5 +46,5 @@ func main() {
 	}
 
 	key := since(time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC), orderNumber, body)
-	fmt.Println(key(events.SQSMessage{Attributes: map[string]string{"SentTimestamp": "1796126400000"}}))
+	fmt.Println(key(context.Background(), events.SQSMessage{Attributes: map[string]string{"SentTimestamp": "1796126400000"}}))
 }

@@ -1,0 +1,402 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// slowKeys gives these bodies, or all if there are none, a key function that takes a time and ignores its context. A body is a key and,
+// behind a comma, what is not part of the key. It returns the most of these functions that ran at a time.
+func (h *harness) slowKeys(takes time.Duration, bodies ...string) (most *atomic.Int64) {
+	var now atomic.Int64
+
+	most = &atomic.Int64{}
+	h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
+		raise(most, now.Add(1))
+		defer now.Add(-1)
+
+		if len(bodies) == 0 || slices.Contains(bodies, m.Body) {
+			time.Sleep(takes)
+		}
+
+		key, _, _ := strings.Cut(m.Body, ",")
+
+		return key, nil
+	}
+
+	return most
+}
+
+// outcomes sets a hook that notes the outcome of each message.
+func (h *harness) outcomes(ends *journal) {
+	h.opts.OnMessage = func(_ context.Context, m events.SQSMessage, o lambdawrap.Outcome) {
+		ends.add(m.MessageId + " " + string(o))
+	}
+}
+
+// keyWays are all wrappers whose key functions run side by side.
+var keyWays = []way{
+	{"SQS", (*harness).handle},
+	{"SQS, optimistic", func(h *harness, work lambdawrap.Handler) wrapped {
+		h.opts.Optimistic = true
+
+		return h.handle(func(ctx context.Context, m events.SQSMessage) error {
+			if err := work(ctx, m); err != nil {
+				return err
+			}
+
+			return idemddb.Stage(ctx, idemddb.Effects{})
+		})
+	}},
+	{"Batch", (*harness).whole},
+	{"Kinesis", (*harness).kinesis},
+	{"DynamoDBStream", (*harness).dynamoDBStream},
+}
+
+func everyKeyWay(t *testing.T, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
+	t.Helper()
+	everyWayOf(t, keyWays, test)
+}
+
+// groups are n messages with the ids 100, 101 and so on and the keys k0, k1 and so on, each of which is alone in its FIFO group.
+func groups(n int) events.SQSEvent {
+	var texts []string
+	for i := range n {
+		texts = append(texts, fmt.Sprintf("%d k%d g%d", 100+i, i, i))
+	}
+
+	return batch(texts...)
+}
+
+func TestSlowKeyFunctionsRunSideBySideAndTheAnswerIsSentInTime(t *testing.T) {
+	t.Parallel()
+	everyKeyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Workers = 10
+		most := h.slowKeys(400 * time.Millisecond)
+
+		failed, took := h.within(3*time.Second, wrap(succeed), groups(10))
+		h.equal("failed", failed, []string(nil))
+		h.equal("took less than half a second", took < 500*time.Millisecond, true)
+		h.equal("at a time", most.Load(), int64(10))
+	})
+}
+
+func TestWhatHasNoKeyInTimeIsNoTime(t *testing.T) {
+	t.Parallel()
+
+	for _, way := range keyWays[:3] { // a stream reports the lowest number only
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				var ends journal
+
+				h.outcomes(&ends)
+				most := h.slowKeys(400 * time.Millisecond)
+
+				failed, took := h.within(3*time.Second, way.wrap(h, succeed), numbered(10))
+
+				if way.name != "Batch" { // where half of the time for keys is less than what one takes
+					h.equal("at a time", most.Load(), int64(1))
+				}
+
+				h.equal("answered in time", took <= 2*time.Second+10*time.Millisecond, true)
+				h.equal("some are done, and the rest is not", len(failed) > 0 && len(failed) < 10, true)
+				h.logs("outcome=no_time")
+
+				for _, end := range ends.all() {
+					id, outcome, _ := strings.Cut(end, " ")
+					h.equal("failed "+id, slices.Contains(failed, id), outcome == "no_time")
+				}
+
+				h.equal("ends", len(ends.all()), 10)
+				h.equal("records", len(h.db.Items("records")), 10-len(failed))
+			})
+		})
+	}
+}
+
+func TestAKeyFunctionThatHangsCostsItsOwnMessage(t *testing.T) {
+	t.Parallel()
+
+	for _, workers := range []int{1, 4} {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			t.Parallel()
+			everyKeyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				h.opts.Workers = workers
+				h.slowKeys(6*time.Second, "k1")
+
+				var ends journal
+
+				h.outcomes(&ends)
+
+				failed, took := h.within(3*time.Second, wrap(succeed), groups(5))
+				h.equal("failed", failed, []string{"101"})
+				h.equal("answered in time", took <= 2*time.Second+10*time.Millisecond, true)
+				h.ran("100", "102", "103", "104")
+				h.equal("outcome", slices.Contains(ends.all(), "101 no_time"), true)
+
+				time.Sleep(10 * time.Second) // the late answer of the key function
+				h.equal("its record", h.state("k1"), "none")
+				h.equal("ends", len(ends.all()), 5)
+			})
+		})
+	}
+}
+
+// The claim of a message waits for no key of another message.
+func TestAMessageIsWorkedOnWhileTheKeyOfAnotherIsLookedFor(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		h.opts.Workers = 2
+		h.slowKeys(5*time.Second, "k0")
+
+		begun := time.Now()
+		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+			if m.Body != "k0" && time.Since(begun) > 100*time.Millisecond {
+				h.Errorf("%s began after %v", m.Body, time.Since(begun))
+			}
+
+			return nil
+		})
+		failed, _ := h.within(time.Minute, function, numbered(10))
+		h.equal("failed", failed, []string(nil))
+		h.ordered("m1", "m0")
+	})
+}
+
+func TestAKeyThatIsKnownLateJoinsTheMessageThatHasIt(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		lookup, work time.Duration
+		fails        bool
+		failed       []string
+		outcomes     []string
+	}{
+		"that is done":     {5 * time.Second, time.Second, false, nil, []string{"m1 replayed", "m2 completed", "m3 replayed"}},
+		"that is at work":  {time.Second, 5 * time.Second, false, nil, []string{"m1 replayed", "m2 completed", "m3 replayed"}},
+		"that has failed":  {5 * time.Second, time.Second, true, []string{"m1", "m2", "m3"}, []string{"m1 failed", "m2 failed", "m3 failed"}},
+		"that then failed": {time.Second, 5 * time.Second, true, []string{"m1", "m2", "m3"}, []string{"m1 failed", "m2 failed", "m3 failed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			for _, way := range []way{keyWays[0], keyWays[1]} {
+				everyModeOf(t, way.name, func(h *harness) {
+					var ends journal
+
+					h.outcomes(&ends)
+					h.opts.Workers = 4
+					h.slowKeys(c.lookup, "k,slow")
+
+					failed, _ := h.within(time.Minute, way.wrap(h, func(context.Context, events.SQSMessage) error {
+						time.Sleep(c.work)
+
+						if c.fails {
+							return errBank
+						}
+
+						return nil
+					}), batch("m1 k,slow", "m2 k", "m3 k"))
+					h.equal("failed", failed, c.failed)
+					h.ran("m2")
+					h.sorted("ends", &ends, c.outcomes...)
+				})
+			}
+		})
+	}
+}
+
+// everyModeOf is everyMode for one of several ways in one test.
+func everyModeOf(t *testing.T, way string, test func(*harness)) {
+	t.Helper()
+	t.Run(way, func(t *testing.T) {
+		t.Parallel()
+		everyMode(t, test)
+	})
+}
+
+func TestAHangingKeyFunctionBesideDuplicates(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		var ends journal
+
+		h.outcomes(&ends)
+		h.opts.Workers = 2
+		h.slowKeys(6*time.Second, "k,slow")
+
+		failed, took := h.within(3*time.Second, h.handle(succeed), batch("m1 k,slow", "m2 k", "m3 k", "m4 other"))
+		h.equal("failed", failed, []string{"m1"})
+		h.equal("answered in time", took <= 2*time.Second, true)
+		h.sorted("ends", &ends, "m1 no_time", "m2 completed", "m3 replayed", "m4 completed")
+	})
+}
+
+func TestOfAFIFOGroupTheKeysAreFoundSideBySideAndTheOrderHolds(t *testing.T) {
+	t.Parallel()
+
+	for _, way := range []way{keyWays[0], keyWays[2], keyWays[3], keyWays[4]} {
+		everyModeOf(t, way.name, func(h *harness) {
+			h.opts.Workers = 4
+			h.slowKeys(time.Second, "a1", "b2")
+
+			begun := time.Now()
+			failed, took := h.within(time.Minute, way.wrap(h, func(_ context.Context, m events.SQSMessage) error {
+				if m.Body == "b1" && way.name != "Batch" && time.Since(begun) > 100*time.Millisecond {
+					h.Errorf("b1 began after %v", time.Since(begun))
+				}
+
+				return nil
+			}), batch("1 a1 a", "2 b1 b", "3 a2 a", "4 b2 b", "5 a3 a"))
+			h.equal("failed", failed, []string(nil))
+			h.equal("side by side", took < 2*time.Second, true)
+			h.ordered("1", "3", "5")
+			h.ordered("2", "4")
+		})
+	}
+}
+
+func TestAHangingKeyFunctionBlocksItsFIFOGroupAndNoOther(t *testing.T) {
+	t.Parallel()
+
+	for _, way := range keyWays[:3] {
+		everyModeOf(t, way.name, func(h *harness) {
+			var ends journal
+
+			h.outcomes(&ends)
+			h.opts.Workers = 2
+			h.slowKeys(6*time.Second, "a2")
+
+			failed, took := h.within(3*time.Second, way.wrap(h, succeed), batch("m1 a1 a", "m2 a2 a", "m3 b1 b", "m4 a3 a", "m5 b2 b"))
+			h.equal("failed", failed, []string{"m2", "m4"})
+			h.equal("answered in time", took <= 2*time.Second+10*time.Millisecond, true)
+			h.sorted("ends", &ends, "m1 completed", "m2 no_time", "m3 completed", "m4 blocked", "m5 completed")
+
+			if way.name != "Batch" { // which claims all at once, and gives back what it does not need
+				h.equal("behind it", h.state("a3"), "none")
+			}
+		})
+	}
+}
+
+// A key function can tell how much time it has, and whose invocation it works for.
+func TestTheContextOfAKeyFunctionIsThatOfItsMessageAndEndsWithTheTime(t *testing.T) {
+	t.Parallel()
+
+	for name, way := range map[string]way{"SQS": keyWays[0], "Batch": keyWays[2], "Kinesis": keyWays[3]} {
+		everyModeOf(t, name, func(h *harness) {
+			h.owned(&journal{})
+
+			type invocation struct{}
+
+			var calls, told journal
+
+			look := func(what string) lambdawrap.KeyFunc {
+				return func(ctx context.Context, m events.SQSMessage) (string, error) {
+					calls.add(fmt.Sprint(what, " ", owner(ctx), " ", ctx.Value(invocation{})))
+
+					if m.Body == "slow" {
+						begun := time.Now()
+						<-ctx.Done()
+						told.add(fmt.Sprint(time.Since(begun) <= 9*time.Second))
+
+						return "", ctx.Err()
+					}
+
+					return m.Body, nil
+				}
+			}
+			h.opts.Workers = 2
+			h.opts.Key = look("key")
+
+			if name != "Kinesis" {
+				h.opts.Fingerprint = look("fingerprint")
+			}
+
+			ctx, cancel := context.WithTimeout(context.WithValue(h.Context(), invocation{}, "request"), 10*time.Second)
+			defer cancel()
+
+			response, err := way.wrap(h, succeed)(ctx, batch("1 fast a", "2 slow b"))
+			h.equal("error", err, nil)
+			h.equal("failed", ids(response), []string{"2"})
+
+			want := []string{"fingerprint 1 request", "key 1 request", "key 2 request"}
+			if name == "Kinesis" {
+				want = want[1:]
+			}
+
+			h.sorted("calls", &calls, want...)
+			time.Sleep(time.Minute)
+			h.equal("told to end in time", told.all(), []string{"true"})
+		})
+	}
+}
+
+func TestAKeyFunctionThatEndsItsGoroutineCostsItsOwnMessage(t *testing.T) {
+	t.Parallel()
+	everyKeyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
+			if m.Body == "k1" {
+				goexit()
+			}
+
+			return m.Body, nil
+		}
+
+		failed, _ := h.within(time.Minute, wrap(succeed), groups(4))
+		h.equal("failed", failed, []string{"101"})
+		h.ran("100", "102", "103")
+		h.logs("runtime.Goexit", "outcome=failed")
+	})
+}
+
+// A MessageContext that hangs is like a key function that does.
+func TestAMessageContextThatHangsCostsItsOwnMessage(t *testing.T) {
+	t.Parallel()
+	everyKeyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Workers = 2
+		h.opts.MessageContext = func(ctx context.Context, m events.SQSMessage) context.Context {
+			if m.Body == "k1" {
+				time.Sleep(6 * time.Second)
+			}
+
+			return ctx
+		}
+
+		failed, took := h.within(3*time.Second, wrap(succeed), groups(4))
+		h.equal("failed", failed, []string{"101"})
+		h.equal("answered in time", took <= 2*time.Second+10*time.Millisecond, true)
+	})
+}
+
+func TestAKeyFunctionOfFuncThatHangsIsAnErrorInTime(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		f := newFunc(h)
+		f.opts.Key = func(_ context.Context, o order) (string, error) {
+			time.Sleep(time.Hour)
+
+			return o.ID, nil
+		}
+
+		ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
+		defer cancel()
+
+		begun := time.Now()
+		_, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
+		h.equal("refused for want of time", err != nil && strings.Contains(err.Error(), "had not answered"), true)
+		h.equal("in time", time.Since(begun) <= 9*time.Second, true)
+		time.Sleep(2 * time.Hour)
+		h.equal("records", len(h.db.Items("records")), 0)
+	})
+}

@@ -1,0 +1,331 @@
+package lambdawrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/turns"
+)
+
+// search finds the keys of messages. It calls the functions of the user that must answer before a message can be claimed, for as many messages
+// at a time as there are workers.
+//
+// One goroutine calls them one after the other. Functions that return at once, as those of this package do, need no more than that. When they
+// take longer, others help. A call that takes half of the time in which anything may start does not count any more: another goroutine goes on
+// in its place, so that a function which hangs costs its own message only.
+type search struct {
+	*invocation
+
+	work     context.Context //nolint:containedctx // of the invocation, as the search is
+	spare    time.Duration   // what must be left after the last key, beside the time for a handler
+	patience time.Duration   // after which a call does not count any more
+	all      chan struct{}   // closed when no key is missing
+
+	mu      sync.Mutex
+	left    []*message // whose functions are not called yet, in the order of the batch
+	missing int        // messages whose search has not ended
+}
+
+// quest is the search for the key of one message. The mutex of the search guards it, and the fields of the message that it fills, until it has
+// ended.
+type quest struct {
+	begun, ended bool
+	over         chan struct{} // closed at the end; nil if nobody waits
+	hookFailure  error         // of MessageContext
+}
+
+const (
+	quickTime = time.Millisecond      // how long one goroutine calls key functions alone
+	shareTime = 10 * time.Millisecond // how long the first messages with a key wait for the others, so that their claims share requests
+	freeTime  = time.Minute           // the patience of an invocation without a deadline
+)
+
+var (
+	errNoKeyInTime = fmt.Errorf("%w: the functions that find its key had not answered", errNoTime)
+	errNoContext   = errors.New("lambdawrap: the hook returned no context")
+)
+
+// newSearch begins to look for the keys of messages. It returns when all of them are known, at the latest after a moment. conclude then waits
+// for the key of each message.
+func (v *invocation) newSearch(work context.Context, messages []*message, spare time.Duration) *search {
+	s := &search{
+		invocation: v, work: work, spare: spare, patience: freeTime, all: make(chan struct{}), left: messages, missing: len(messages),
+	}
+	if !v.deadline.IsZero() {
+		s.patience = max((v.starts.UntilLastStart()-spare)/2, shareTime) //nolint:mnd // half
+	}
+
+	if len(messages) == 0 {
+		return s
+	}
+
+	go s.callAll() //nolint:contextcheck // the search has its contexts
+
+	if s.isOver(quickTime) {
+		return s
+	}
+
+	for range v.workers - 1 {
+		go s.callAll() //nolint:contextcheck // as above
+	}
+
+	s.isOver(shareTime - quickTime)
+
+	return s
+}
+
+// isOver waits for the end of the search, but not for longer than this, and reports whether it has come.
+func (s *search) isOver(wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+
+	select {
+	case <-s.all:
+		return true
+	case <-s.starting.Done():
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// callAll calls the functions of one message after the other, until no message is left or another goroutine has taken its place.
+func (s *search) callAll() {
+	replace := time.AfterFunc(s.patience, s.callAll)
+	hasReturned := false
+
+	defer func() {
+		if !hasReturned && replace.Stop() { // a function of the user ended the goroutine
+			go s.callAll()
+		}
+	}()
+
+	for replace.Stop() {
+		m := s.next()
+		if m == nil {
+			break
+		}
+
+		replace.Reset(s.patience)
+		s.find(m)
+	}
+
+	hasReturned = true
+}
+
+// next returns the next message whose functions must be called; nil if there is none, or if nothing starts any more.
+func (s *search) next() *message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	for len(s.left) > 0 && s.starting.Err() == nil {
+		m := s.left[0]
+		s.left = s.left[1:]
+
+		if s.begins(m) {
+			return m
+		}
+	}
+
+	return nil
+}
+
+// begins reports whether nobody has called the functions of a message yet; the caller must do so. It is called with s.mu held.
+func (s *search) begins(m *message) bool {
+	isFirst := !m.quest.begun
+	m.quest.begun = true
+
+	return isFirst
+}
+
+// find asks for the message's own context and then for its key.
+func (s *search) find(m *message) {
+	var (
+		found turns.Work
+		err   = errExited
+	)
+
+	defer func() { s.end(m, func() { m.asks, m.noKey = found, err }) }()
+
+	ctx := s.starting
+
+	if m.derive != nil {
+		own := s.deriveContext(s.starting, m)
+
+		keyContext, cancel := context.WithCancel(own)
+		defer cancel()
+		defer context.AfterFunc(s.starting, cancel)()
+
+		ctx = keyContext
+	}
+
+	if err = errNoKeyInTime; s.starting.Err() == nil {
+		err = errExited
+		found, err = s.findKey(ctx, m)
+	}
+}
+
+// findKey calls the user's functions for a message's key and fingerprint. Its error says why there is no key.
+func (w *wrapper) findKey(ctx context.Context, m *message) (found turns.Work, err error) {
+	if w.disabled {
+		return turns.Work{Key: strconv.Itoa(m.index)}, nil // no two messages are one piece of work
+	}
+
+	defer catch(&err)
+
+	found, err = m.find(ctx)
+
+	switch {
+	case err != nil:
+		return found, panicerror.Readable(err) //nolint:wrapcheck // it is the error of the key function
+	case found.Key == "":
+		return found, noKey("the key function returned an empty key")
+	default:
+		return found, nil
+	}
+}
+
+// keyOf calls a key function, and if there is a key, the function for the fingerprint, which may be nil.
+func keyOf[R any](ctx context.Context, record R, key, fingerprint func(context.Context, R) (string, error)) (asks turns.Work, err error) {
+	if asks.Key, err = key(ctx, record); err == nil && asks.Key != "" && fingerprint != nil {
+		asks.Fingerprint, err = fingerprint(ctx, record)
+	}
+
+	return asks, err
+}
+
+// deriveContext asks the user's hook for a message's context, once. It waits for the hook until ctx ends. A hook that fails changes nothing but
+// the log.
+func (s *search) deriveContext(ctx context.Context, m *message) context.Context {
+	answer := make(chan context.Context, 1)
+	err := await(ctx, func() error {
+		own := m.derive(s.work)
+		if own == nil {
+			return errNoContext
+		}
+
+		own, cancel := s.workContext(own) // it ends in time even if the hook did not derive it from ctx
+		context.AfterFunc(s.work, cancel)
+		answer <- own
+
+		return nil
+	})
+
+	own := s.work
+	if err == nil {
+		own = <-answer
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if !m.quest.ended {
+		m.derived, m.quest.hookFailure = own, err
+	}
+
+	return own
+}
+
+// end ends the search for the key of a message, unless it has ended. What its functions answer later is dropped.
+func (s *search) end(m *message, fill func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if m.quest.ended {
+		return
+	}
+
+	fill()
+
+	m.quest.ended = true
+	if m.quest.over != nil {
+		close(m.quest.over)
+	}
+
+	if s.missing--; s.missing == 0 {
+		close(s.all)
+	}
+}
+
+// hasEnded reports whether the key of a message is known, or why it has none.
+func (s *search) hasEnded(m *message) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return m.quest.ended
+}
+
+// conclude ends the search for the key of a message. If the key is needed, it waits until it is too late for the handler to start; after that the
+// message has no key.
+func (s *search) conclude(m *message, isNeeded bool) {
+	if isNeeded {
+		s.await(m)
+	}
+
+	s.mu.Lock()
+	isNew := s.begins(m)
+	s.mu.Unlock()
+
+	if isNew && m.derive != nil { // what measures the message needs its context also if it ends like this
+		waiting, cancel := s.answerContext(s.work)
+		s.deriveContext(waiting, m)
+		cancel()
+	}
+
+	s.end(m, func() { m.noKey = errNoKeyInTime })
+
+	if err := m.quest.hookFailure; err != nil {
+		s.log(s.work, slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", m, "", err)
+	}
+}
+
+// await waits until the search for the key of a message has ended, nothing starts any more, or it is too late for its handler.
+func (s *search) await(m *message) {
+	over := s.overOf(m)
+	if over == nil {
+		return
+	}
+
+	for {
+		var late <-chan time.Time
+
+		if !s.deadline.IsZero() {
+			left := s.starts.UntilLastStart() - s.spare
+			if left <= 0 {
+				return
+			}
+
+			late = time.After(left) // handlers that succeed meanwhile may change what is left
+		}
+
+		select {
+		case <-over:
+			return
+		case <-s.starting.Done():
+			return
+		case <-late:
+		}
+	}
+}
+
+// overOf returns a channel that is closed at the end of the search for the key of a message; nil if that has ended.
+func (s *search) overOf(m *message) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if m.quest.over == nil && !m.quest.ended {
+		m.quest.over = make(chan struct{})
+	}
+
+	if m.quest.ended {
+		return nil
+	}
+
+	return m.quest.over
+}
