@@ -35,6 +35,7 @@
 //	handler releases its claim itself                ran         released               failed
 //	handler fails its claim itself                   ran         FAILED                 as Permanent
 //	less time left than it needs                     –           none, or released      failed
+//	its key is not there in time                     –           none                   failed
 //	handler answers in the reserve, in time          cancelled   as it answered         as it answered
 //	handler does not answer in time                  cancelled   held one more lease    failed
 //	no claim of the batch answered, FailWhole        –           –                      invocation error
@@ -73,6 +74,10 @@
 // has succeeded. Without a deadline in the context nothing is refused for want of time. With Batch the one call is the handler, so
 // Timeout is for all of its messages.
 //
+// The functions that find a key (Options.Key, Fingerprint and MessageContext) have a context that ends when nothing starts any more. A message
+// whose key is not there when it is too late to start is reported failed, and what they answer later is dropped. With Batch the keys must be
+// there half of a reserve earlier.
+//
 // Handlers do not run ahead of their records. An effect is in trouble if the first request for its record failed, or if it has waited for
 // its record for 100 ms. It then keeps its worker until it is recorded or given up. The first effect in trouble does not keep its worker,
 // so that a single key does not stop a batch with one worker. At most 100 effects wait for their records at a time.
@@ -110,7 +115,7 @@
 //	uncommitted   what the handler staged is not known to be committed; the record decides at the next delivery
 //	unsent        what the handler staged is committed, and its messages are not sent yet (Options.Unswept of the Store)
 //	corrupt       the record cannot be read, or is of another version (ERROR)
-//	no_time       too little time was left to start
+//	no_time       too little time was left to start, or its key was not there in time
 //	late          the handler did not answer in time
 //	blocked       an earlier message of its FIFO group failed
 //	fenced        the handler ran, and the record is another worker's (ERROR)

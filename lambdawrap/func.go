@@ -19,10 +19,11 @@ import (
 type FuncOptions[In any] struct {
 	// Key picks the idempotency key of an invocation, under the rules of [KeyFunc]. There is no default: a whole event as a key would
 	// hold parts that change with each delivery, so that no duplicate ever matched. [EventBridgeID], [SNSMessageID], [S3ObjectVersion] and
-	// [RequestID] are ready. If it is nil, each invocation fails.
+	// [RequestID] are ready. Its context ends when Reserve begins. If it has not answered when it is too late for the handler to start, the
+	// invocation fails in time, with nothing claimed. If it is nil, each invocation fails.
 	Key func(context.Context, In) (string, error)
 
-	// Fingerprint identifies the input: another input under the same key is refused with idemddb.ErrMismatch. Defaults to nil: inputs
+	// Fingerprint identifies the input, after Key and within its time: another input under the same key is refused with idemddb.ErrMismatch. Defaults to nil: inputs
 	// under one key are not compared.
 	Fingerprint func(context.Context, In) (string, error)
 

@@ -20,6 +20,14 @@ import (
 // attributes that change (ApproximateReceiveCount, ApproximateFirstReceiveTimestamp). It must never return one key for two
 // pieces of work: the second would be answered from the record of the first and would not run. It is called concurrently.
 //
+// It may ask another service, because the keys of a batch are found side by side, up to Options.Workers at a time, beside as many handlers. Its
+// context is that of the message (Options.MessageContext), or else of the invocation, with its values. It ends when nothing starts any more, at
+// the latest when Options.Reserve begins. A message whose key is not there when it is too late for its handler to start ends as
+// [OutcomeNoTime]: it is reported failed and nothing is claimed. What its function returns later is dropped, so a function that ignores its
+// context costs its own message only. A function that takes half of the time in which handlers may start does not count as one of Workers any
+// more. No message waits for the key of another one, but in a FIFO group for those before it; with [Batch], where one handler gets all, for
+// those that are there half of a reserve before that handler must start.
+//
 // A key may be of any length, because [idemddb.Store] stores a long one as its digest; it must be valid UTF-8 and not
 // empty. A KeyFunc of your own that returns [idemddb.TextKey] of a string shares the key with [Body] where both pick the
 // same string, and no other key of this package, because all others begin with a single '#'.

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -153,6 +154,24 @@ func TestAKeyFunctionThatHangsCostsItsOwnMessage(t *testing.T) {
 	}
 }
 
+// In Batch all messages wait for the last key, and must still be claimed and worked on.
+func TestBatchHasTimeForItsHandlerAfterAKeyFunctionThatHangs(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		h.opts.Workers = 2
+		h.slowKeys(6*time.Second, "k1")
+		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+			time.Sleep(200 * time.Millisecond)
+
+			return idemddbtest.None
+		})
+
+		failed, _ := h.within(3*time.Second, h.whole(succeed), numbered(3))
+		h.equal("failed", failed, []string{"m1"})
+		h.ran("m0", "m2")
+	})
+}
+
 // The claim of a message waits for no key of another message.
 func TestAMessageIsWorkedOnWhileTheKeyOfAnotherIsLookedFor(t *testing.T) {
 	t.Parallel()
@@ -289,6 +308,41 @@ func TestAHangingKeyFunctionBlocksItsFIFOGroupAndNoOther(t *testing.T) {
 	}
 }
 
+func TestNothingWaitsForAKeyThatIsOfNoUseAnyMore(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		workers int
+		event   events.SQSEvent
+		failed  []string
+		took    time.Duration
+	}{
+		"behind a failed message of its group":         {2, batch("m1 bad a", "m2 slow a", "m3 k b"), []string{"m1", "m2"}, 20 * time.Millisecond},
+		"when the only worker is kept by one too late": {1, batch("m1 hung", "m2 slow", "m3 k"), []string{"m1", "m2", "m3"}, 1520 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, nil, func(h *harness) {
+				h.opts.Timeout, h.opts.Workers = time.Second, c.workers
+				h.slowKeys(30*time.Second, "slow")
+
+				failed, took := h.within(time.Minute, h.handle(func(_ context.Context, m events.SQSMessage) error {
+					switch m.Body {
+					case "bad":
+						return errBank
+					case "hung":
+						time.Sleep(20 * time.Second)
+					}
+
+					return nil
+				}), c.event)
+				h.equal("failed", failed, c.failed)
+				h.equal(fmt.Sprint("the answer comes at once, and not after ", took), took <= c.took, true)
+			})
+		})
+	}
+}
+
 // A key function can tell how much time it has, and whose invocation it works for.
 func TestTheContextOfAKeyFunctionIsThatOfItsMessageAndEndsWithTheTime(t *testing.T) {
 	t.Parallel()
@@ -353,8 +407,9 @@ func TestAKeyFunctionThatEndsItsGoroutineCostsItsOwnMessage(t *testing.T) {
 			return m.Body, nil
 		}
 
-		failed, _ := h.within(time.Minute, wrap(succeed), groups(4))
+		failed, took := h.within(time.Minute, wrap(succeed), groups(4))
 		h.equal("failed", failed, []string{"101"})
+		h.equal("at once", took < time.Second, true)
 		h.ran("100", "102", "103")
 		h.logs("runtime.Goexit", "outcome=failed")
 	})

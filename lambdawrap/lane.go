@@ -31,26 +31,51 @@ func (m *message) lane() string {
 // place returns where a message stands in the order of its batch.
 func (m *message) place() turns.Place { return turns.Place{Index: m.index, Unclaimed: m.unclaimed} }
 
-// workAll works on all messages of a batch: those of one lane one after the other, and the lanes side by side.
+// workAll works on all messages of a batch: those of one lane one after the other, and the lanes side by side. Lanes whose first keys are found
+// in quick succession begin together, so that their claims share requests. The others begin when their keys are known.
 func (v *invocation) workAll(ctx context.Context, messages []*message) {
-	var all []*lane
+	var waiting []*lane
 
 	keys := v.newSearch(ctx, messages, 0)
 
 	for _, messages := range turns.Lanes(messages, (*message).lane) {
-		all = append(all, &lane{messages: messages})
+		waiting = append(waiting, &lane{messages: messages})
 	}
 
-	v.enter(keys, all)
+	for isQuick := true; len(waiting) > 0 && isQuick; {
+		var known []*lane
 
-	for _, l := range all {
+		known, waiting = keys.known(waiting)
+		v.begin(ctx, keys, known)
+
+		if isQuick = len(known) >= quickKeys; isQuick {
+			keys.isOver(shareTime)
+		}
+	}
+
+	for _, l := range waiting {
 		v.spawn(func() { v.follow(ctx, keys, l) })
 	}
 }
 
-// enter queues the first message of each lane that must be worked on and whose key is known, all together, so that their claims share
-// requests. The others enter when their keys are known.
-func (v *invocation) enter(keys *search, lanes []*lane) {
+// quickKeys is how many keys found within shareTime are quick: those of a full request.
+const quickKeys = 25
+
+// known divides lanes into those whose first key is known, or known to be missing, and the others.
+func (s *search) known(lanes []*lane) (known, others []*lane) {
+	for _, l := range lanes {
+		if s.hasEnded(l.messages[0]) {
+			known = append(known, l)
+		} else {
+			others = append(others, l)
+		}
+	}
+
+	return known, others
+}
+
+// begin begins with lanes whose first key is known. The messages that must be worked on enter the limits together.
+func (v *invocation) begin(ctx context.Context, keys *search, lanes []*lane) {
 	var (
 		heads []turns.Place
 		of    []*lane
@@ -58,7 +83,7 @@ func (v *invocation) enter(keys *search, lanes []*lane) {
 
 	for _, l := range lanes {
 		m := l.messages[0]
-		if !keys.hasEnded(m) || m.noKey != nil {
+		if m.noKey != nil {
 			continue
 		}
 
@@ -69,6 +94,10 @@ func (v *invocation) enter(keys *search, lanes []*lane) {
 
 	for i, t := range v.limits.Enter(heads...) {
 		of[i].turn = t
+	}
+
+	for _, l := range lanes {
+		v.spawn(func() { v.follow(ctx, keys, l) })
 	}
 }
 

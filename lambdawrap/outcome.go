@@ -32,7 +32,7 @@ const (
 	OutcomeCorrupt     Outcome = "corrupt"     // the record cannot be read, or is of another version
 	OutcomeUncommitted Outcome = "uncommitted" // what the handler staged is not known to be committed; the record decides
 	OutcomeUnsent      Outcome = "unsent"      // what the handler staged is committed, and its messages are not sent yet
-	OutcomeNoTime      Outcome = "no_time"     // too little time was left to start
+	OutcomeNoTime      Outcome = "no_time"     // too little time was left to start, or the key was not there in time
 	OutcomeLate        Outcome = "late"        // the handler did not answer in time
 	OutcomeBlocked     Outcome = "blocked"     // an earlier message of its FIFO group failed
 )

@@ -71,7 +71,7 @@ func (v *invocation) newSearch(work context.Context, messages []*message, spare 
 		return s
 	}
 
-	for range v.workers - 1 {
+	for range min(v.workers, len(messages)) - 1 {
 		go s.callAll() //nolint:contextcheck // as above
 	}
 

@@ -33,7 +33,7 @@ type Options struct {
 	// then Lambda's error metric shows the outage, and the event source backs off. Defaults to false: each message is reported failed.
 	FailWhole bool
 
-	// Fingerprint identifies a message's input: another input under the same key is refused and handled as permanently failed. A change
+	// Fingerprint identifies a message's input, after Key and under the rules of [KeyFunc]: another input under the same key is refused and handled as permanently failed. A change
 	// of this function makes the redeliveries of messages that were worked on before a mismatch. Defaults to nil: inputs under one key
 	// are not compared.
 	Fingerprint KeyFunc
@@ -54,10 +54,11 @@ type Options struct {
 	Optimistic bool
 
 	// MessageContext returns the context of one message, derived from ctx: with a span, for example. It is called once for each message,
-	// with the message as it arrived, before its key is claimed. The context goes to the claim (so idemddb.Options.Trace and
-	// idemddb.Options.Observe see it), to the handler, to DeadLetter and to OnMessage; with Batch not to the handler, whose one call has
+	// with the message as it arrived, before its key is asked for. The context goes to Key and Fingerprint, to the claim (so
+	// idemddb.Options.Trace and idemddb.Options.Observe see it), to the handler, to DeadLetter and to OnMessage; with Batch not to the handler, whose one call has
 	// many messages. It ends in time for the answer even if it is not derived from ctx. It must be safe for concurrent use. If it panics or
-	// returns nil, that is logged, and the message has the context of the invocation. Defaults to nil: all messages have that one.
+	// returns nil, that is logged, and the message has the context of the invocation. If it hangs, its message ends as one whose key is
+	// not there in time. Defaults to nil: all messages have that one.
 	MessageContext func(ctx context.Context, m events.SQSMessage) context.Context
 
 	// OnMessage is called after each message's end, with the message as it arrived and its outcome. It must be safe for concurrent use.
@@ -91,8 +92,8 @@ type Options struct {
 	// for each look, after pauses of 50 ms to 1 s. Negative is an error. Defaults to 0: it does not wait.
 	Wait time.Duration
 
-	// Workers is how many handlers run at a time. Those of one FIFO group always run one after the other. Negative is an error. Defaults
-	// to 1.
+	// Workers is how many handlers run at a time, and beside them how many functions that find a key (Key, Fingerprint, MessageContext).
+	// Handlers of one FIFO group always run one after the other. Negative is an error. Defaults to 1.
 	Workers int
 }
 
@@ -106,7 +107,8 @@ const defaultReserve = time.Second
 // are as ever, and one warning is logged.
 //
 // The returned function is safe for concurrent use. Its error is not nil only if a record of the event is none of SQS (then nothing of the
-// event ran; a record that was built by hand, without an EventSource, is one if it has a MessageId or a Body), if the wrapper itself failed (then the whole batch comes back), or if Options.FailWhole asks for it. With a wrong option it is never nil and names the field. SQS
+// event ran), if the wrapper itself failed (then the whole batch comes back), or if Options.FailWhole asks for it. With a wrong option it is
+// never nil and names the field. A record that was built by hand, without an EventSource, is one of SQS if it has a MessageId or a Body. SQS
 // panics for a nil store or handler.
 func SQS(
 	store *idemddb.Store, h Handler, opts *Options,

@@ -27,7 +27,8 @@ type StreamOptions[R any] struct {
 	// such a record is reported failed, and the stream stands still before it until the event source's own limits are reached.
 	DeadLetter func(context.Context, R, error) error
 
-	// Key picks a record's idempotency key, under the rules of [KeyFunc]. Defaults to [KinesisRecordID] or [DynamoDBRecordID].
+	// Key picks a record's idempotency key, under the rules of [KeyFunc]. The keys of one partition key or item are found side by side, too,
+	// and its records are worked on in their order. Defaults to [KinesisRecordID] or [DynamoDBRecordID].
 	Key func(context.Context, R) (string, error)
 
 	// Logger gets one line for each record that does not end well, with its sequence number and the hash of its key, never its data. It
@@ -50,7 +51,7 @@ type StreamOptions[R any] struct {
 	// Timeout is the time for one handler, as for [Options]. Negative is an error. Defaults to 0: no limit.
 	Timeout time.Duration
 
-	// Workers is how many handlers run at a time. Those of one partition key or item always run one after the other. With
+	// Workers is how many handlers run at a time, and beside them how many key functions. Handlers of one partition key or item always run one after the other. With
 	// Options.MaxAttempts of the Store it is also how many keys are claimed at a time, so that their claims share requests. Negative is
 	// an error. Defaults to 1.
 	Workers int

@@ -32,9 +32,9 @@ var funcMutants = []mutant{
 	},
 	{
 		why:  "another input under the same key is answered with the result of the first",
-		file: "lambdawrap/func.go",
-		old:  `err == nil && key != "" && f.opts.Fingerprint != nil {`,
-		new:  `err == nil && key == "" && f.opts.Fingerprint != nil {`,
+		file: "lambdawrap/search.go",
+		old:  `err == nil && asks.Key != "" && fingerprint != nil {`,
+		new:  `err == nil && asks.Key == "" && fingerprint != nil {`,
 		pkg:  "lambdawrap", run: "TestAnotherInputUnderTheSameKeyOfFuncIsRefused",
 	},
 	{

@@ -18,9 +18,9 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "two FIFO groups that share a key are worked on side by side",
-		file: "internal/turns/lanes.go",
-		old:  `heads[max(a, b)] = min(a, b)`,
-		new:  `heads[i] = b; _ = a`,
+		file: "internal/turns/keys.go",
+		old:  `case isUsed:`,
+		new:  `case isUsed && len(k.used) == 0:`,
 		pkg:  "lambdawrap", run: "TestOneKeyInTwoFIFOGroupsRunsOnce",
 	},
 	{
@@ -346,8 +346,8 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a hook's context that is not derived from the given one lets the answer come after the deadline, so finished work runs again",
-		file: "lambdawrap/lane.go",
-		old:  `own, cancel := v.workContext(own)`,
+		file: "lambdawrap/search.go",
+		old:  `own, cancel := s.workContext(own)`,
 		new:  `own, cancel := context.WithCancel(own)`,
 		pkg:  "lambdawrap", run: "TestAQuarterOfTheReserveIsLeftWhateverContextTheHookReturns",
 	},

@@ -190,9 +190,9 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "the second message of a key in a batch runs, too",
-		file: "lambdawrap/lane.go",
-		old:  `if m.noKey == nil && o.name != OutcomeBlocked {`,
-		new:  `if m.noKey == nil && o.name == OutcomeBlocked {`,
+		file: "internal/turns/keys.go",
+		old:  `waiting.outcome, waiting.isEnded = outcome, true`,
+		new:  `waiting.outcome, waiting.isEnded = outcome, false`,
 		pkg:  "lambdawrap", run: "TestOneKeyTwiceInABatchIsOnePieceOfWork",
 	},
 	{

@@ -4,14 +4,14 @@ package mutation
 var traceMutants = []mutant{
 	{
 		why:  "a panic of MessageContext fails the whole batch",
-		file: "lambdawrap/lane.go",
-		old:  `err := await(waiting, func() error {`,
-		new:  `err := (func(_ context.Context, code func() error) error { return code() })(waiting, func() error {`,
+		file: "lambdawrap/search.go",
+		old:  `err := await(ctx, func() error {`,
+		new:  `err := (func(_ context.Context, code func() error) error { return code() })(ctx, func() error {`,
 		pkg:  "lambdawrap", run: "TestAMessageContextThatFailsChangesNothing",
 	},
 	{
 		why:  "a MessageContext that returns nil fails its message",
-		file: "lambdawrap/lane.go",
+		file: "lambdawrap/search.go",
 		old:  `if own == nil {`,
 		new:  `if false {`,
 		pkg:  "lambdawrap", run: "TestAMessageContextThatFailsChangesNothing",

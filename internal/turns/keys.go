@@ -10,7 +10,7 @@ import (
 // did, with an outcome O. It is safe for concurrent use, and its zero value is ready.
 type Keys[O any] struct {
 	mu    sync.Mutex
-	ended map[Work]O
+	ended map[Work]*Seat[O]     // the message that did each piece of work
 	used  map[string][]*Seat[O] // by the keys that are worked on: the messages that wait for them, in the order of the batch
 }
 
@@ -24,8 +24,8 @@ type Seat[O any] struct {
 	work  Work
 
 	called  chan struct{} // closed when the wait is over; nil if there was none
-	isEnded bool          // its work has ended, with this outcome
-	outcome O
+	isEnded bool          // another message did its work
+	outcome O             // of its work
 }
 
 // Join takes a seat for a message. Of messages that join one after the other, the first one works on their key.
@@ -34,15 +34,17 @@ func (k *Keys[O]) Join(index int, work Work) *Seat[O] {
 	defer k.mu.Unlock()
 
 	if k.used == nil {
-		k.ended, k.used = map[Work]O{}, map[string][]*Seat[O]{}
+		k.ended, k.used = map[Work]*Seat[O]{}, map[string][]*Seat[O]{}
 	}
 
 	s := &Seat[O]{keys: k, index: index, work: work}
 
+	first := k.ended[work]
 	waiting, isUsed := k.used[work.Key]
 
-	switch s.outcome, s.isEnded = k.ended[work]; {
-	case s.isEnded:
+	switch {
+	case first != nil:
+		s.outcome, s.isEnded = first.outcome, true
 	case isUsed:
 		s.called = make(chan struct{})
 		at, _ := slices.BinarySearchFunc(waiting, s, func(a, b *Seat[O]) int { return cmp.Compare(a.index, b.index) })
@@ -74,7 +76,8 @@ func (s *Seat[O]) End(outcome O) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 
-	k.ended[s.work] = outcome
+	s.outcome = outcome
+	k.ended[s.work] = s
 
 	var others []*Seat[O]
 
