@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
 
@@ -218,6 +220,34 @@ func TestReadmeProgramPaysOnce(t *testing.T) {
 	if got := strings.Count(log.String(), "paying p-1"); got != 1 {
 		t.Errorf("paid %d times, want once\n%s", got, log.String())
 	}
+
+	// Two weeks in the queue, or as a dead letter, and, once redriven, two weeks in the queue again: SQS keeps no message longer.
+	const longest, late = 28 * 24 * time.Hour, 15 * time.Minute
+
+	if kept := recordKept(t, db); kept < longest+late {
+		t.Errorf("the record answers for %v: whoever copies the program alone may have a queue that brings a message back after %v", kept, longest)
+	}
+}
+
+// recordKept is for how long the one record in the table answers after its completion.
+func recordKept(t *testing.T, db *idemddbtest.DB) time.Duration {
+	t.Helper()
+
+	out, err := db.Scan(t.Context(), &dynamodb.ScanInput{TableName: new("records")})
+	if err != nil || len(out.Items) != 1 {
+		t.Fatalf("got %v, error %v, want one record", out, err)
+	}
+
+	var record struct {
+		Done int64 `dynamodbav:"done"`
+		Ends int64 `dynamodbav:"exp"`
+	}
+
+	if err := attributevalue.UnmarshalMap(out.Items[0], &record); err != nil {
+		t.Fatal(err)
+	}
+
+	return time.Unix(record.Ends, 0).Sub(time.UnixMilli(record.Done))
 }
 
 // runtime is Lambda's runtime interface. Its invocations are r-1, r-2 and so on.

@@ -54,8 +54,8 @@
 // # Clocks
 //
 // DynamoDB offers no server time, so a lease is measured by the holder's clock, and a taker waits ClockSkew longer than the lease. A
-// lease is cut to the deadline of the invocation and renewed by [Claim.Keep]. The retention counts from the completion and should
-// exceed the longest way of a message to a redelivery.
+// lease is cut to the deadline of the invocation and renewed by [Claim.Keep]. The retention counts from the completion to
+// the arrival of a request, and must exceed the longest way of a message to a redelivery by the 15 minutes for which a request may be late.
 //
 // # Requests and costs
 //

@@ -45,7 +45,7 @@ type Options struct {
 	// NoTakeover never takes over a key whose lease ran out: the claim that finds it writes FAILED, and it and all later claims
 	// return ErrFailed, because nobody knows whether the effect happened. It is for effects that must rather not happen than happen
 	// twice: a person looks, and calls Reopen. A key that was released is claimed as ever. After the record's retention the key is
-	// new, also under NoTakeover: keep Retention above the longest way to a redelivery. Defaults to false.
+	// new, also under NoTakeover: keep to what Retention says. Defaults to false.
 	NoTakeover bool
 
 	// Now is the clock for leases and retention. It must be safe for concurrent use. Waiting, retries and renewals use real time.
@@ -68,9 +68,10 @@ type Options struct {
 	// or set without Results, is an error. Defaults to 8 KB: each KB in the record costs 1 WCU with each later write.
 	ResultsAbove int
 
-	// Retention is how long a record answers after its completion or failure; then the key is new. It should exceed the longest way
-	// of a message to a redelivery: the retention of its queue and of the dead-letter queue. The record is stored for that long.
-	// Negative, or below Lease, is an error. Defaults to 7 days.
+	// Retention is how long a record answers after its completion or failure; then the key is new. It counts for the moment at which a
+	// request arrives, and one without an answer may arrive as long as its signature is valid. So it must exceed the longest way of a
+	// message to a redelivery (in its queue, as a dead letter and, redriven, in the queue again) by 15 minutes. The record is stored
+	// for that long. Negative, or below Lease, is an error. Defaults to 7 days.
 	Retention time.Duration
 
 	// Senders names every target of messages, by [Message].To, with the Sender that sends to it behind the completion. Name a target with a

@@ -26,7 +26,7 @@ const (
 	exitDone    = 0
 	exitNothing = 1 // nothing was found
 	exitRefused = 2 // at least one record was not changed: it has changed meanwhile, does not allow it, or the operator said no; check: a fault
-	exitError   = 3 // wrong arguments, or no answer of AWS: what was to be changed is perhaps changed, so look again
+	exitError   = 3 // wrong arguments, or no answer of AWS: what was to be changed is perhaps changed, so look again; check: no fault, and not all checked
 )
 
 // app is one run of the program.
@@ -45,7 +45,7 @@ type flags struct {
 	table, namespace                           string
 	endpoint, region, profile                  string
 	partitionKey, sortKey, ttlAttribute, index string
-	hashKeys, noTakeover, json                 bool
+	hashKeys, json                             bool
 	clockSkew, retention                       time.Duration
 	targets                                    []string
 }
@@ -108,7 +108,7 @@ A change is made only if the record is still as it was shown. It asks first; --y
 why stays in the record.
 
 Exit codes: 0 done; 1 nothing found; 2 at least one record was refused and not changed (or check has found a fault); 3 wrong
-arguments or an error of AWS.`
+arguments or an error of AWS (or check could not check everything).`
 
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
@@ -127,7 +127,6 @@ func (a *app) command() *cobra.Command {
 	f.StringVar(&a.flags.ttlAttribute, "ttl-attribute", "", `name of the TTL attribute, Options.TTLAttribute (default "exp")`)
 	f.StringVar(&a.flags.index, "unsent-index", a.getenv("IDEM_UNSENT_INDEX"), "index of the unsent messages, Options.UnsentIndex (IDEM_UNSENT_INDEX)")
 	f.BoolVar(&a.flags.hashKeys, "hash-keys", false, "keys are stored as hashes, Options.HashKeys")
-	f.BoolVar(&a.flags.noTakeover, "no-takeover", false, "leases are never taken over, Options.NoTakeover")
 	f.DurationVar(&a.flags.clockSkew, "clock-skew", 0, "Options.ClockSkew (default 1s)")
 	f.DurationVar(&a.flags.retention, "retention", 0, "Options.Retention (default 168h)")
 	f.BoolVar(&a.flags.json, "json", false, "print JSON, one object a line")
@@ -200,7 +199,7 @@ func (a *app) openRecords(d *desk, senders map[string]idemddb.Sender) error {
 
 	d.store, err = idemddb.New(d.client, a.flags.table, a.flags.namespace, &idemddb.Options{
 		PartitionKey: a.flags.partitionKey, SortKey: a.flags.sortKey, TTLAttribute: a.flags.ttlAttribute, UnsentIndex: a.flags.index,
-		HashKeys: a.flags.hashKeys, NoTakeover: a.flags.noTakeover, ClockSkew: a.flags.clockSkew, Retention: a.flags.retention,
+		HashKeys: a.flags.hashKeys, ClockSkew: a.flags.clockSkew, Retention: a.flags.retention,
 		Lease: shortLease(a.flags.retention), Senders: senders, Single: true, Now: a.now,
 	})
 	if err != nil {

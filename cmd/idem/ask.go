@@ -33,7 +33,7 @@ const sampleSize = 3
 func (c *change) sample(d *desk, all []found) {
 	for i, f := range all {
 		if i == sampleSize {
-			c.app.sayf("… and %d more", len(all)-sampleSize)
+			c.app.sayf("… and %s", rest(all[sampleSize:]))
 
 			break
 		}
@@ -51,6 +51,23 @@ func (c *change) sample(d *desk, all []found) {
 			}
 		}
 	}
+}
+
+// rest says how many are not shown, and how many of them a change may let happen twice although they must not.
+func rest(all []found) string {
+	guarded := 0
+
+	for _, f := range all {
+		if f.NoTakeover {
+			guarded++
+		}
+	}
+
+	if guarded == 0 {
+		return fmt.Sprintf("%d more", len(all))
+	}
+
+	return fmt.Sprintf("%d more, %d of them claimed with NoTakeover", len(all), guarded)
 }
 
 // ask asks for the reason and for a yes. It checks what it is told by itself, because the error of package operate would come after the

@@ -48,11 +48,11 @@ func (a *app) reopenCommand() *cobra.Command {
 // releaseCommand returns the command that gives the claim of a worker back, so that the key need not wait for the end of its lease.
 func (a *app) releaseCommand() *cobra.Command {
 	return a.changeCommand(&change{
-		name: "release", question: "let the next delivery have it",
-		warning: heldWarning("Its worker may still live: then its work is cancelled and not recorded, and may be done twice."),
+		name: "release", question: "let the next delivery run the work",
+		warning: releaseWarning,
 		all:     operate.Selection{Status: []operate.Status{operate.Stuck}},
 		do: func(ctx context.Context, d *desk, v operate.View, by, why string) (string, error) {
-			return became("released", d.records.Release(ctx, v, by, why))
+			return became("released: the next delivery runs the work", d.records.Release(ctx, v, by, why))
 		},
 	}, "Let the next delivery have a key that a worker holds, or whose worker died")
 }
@@ -131,12 +131,22 @@ func heldWarning(text string) func(operate.View, time.Time) string {
 	}
 }
 
-// lateRequest is how long a request that was sent may still be applied: its signature is refused after that.
-const lateRequest = 10 * time.Minute
+// releaseWarning says what may happen twice, above all to an effect that must not.
+func releaseWarning(v operate.View, now time.Time) string {
+	text := heldWarning("Its worker may still live: then its work is cancelled and not recorded, and may be done twice.")(v, now)
+	if text != "" && v.NoTakeover {
+		text += " It was claimed with NoTakeover, for an effect that must not happen twice: release it only if you know that the effect has not happened."
+	}
+
+	return text
+}
+
+// lateRequest is how long a request that was sent may still be applied: its signature is refused after that, on the safe side.
+const lateRequest = 15 * time.Minute
 
 func forgetWarning(v operate.View, now time.Time) string {
 	if v.Status == operate.Completed && now.Sub(v.Done) < lateRequest {
-		return "It was completed less than ten minutes ago: if its handler stages effects, a request that is still on its way may write them again."
+		return "It was completed less than 15 minutes ago: if its handler stages effects, a request that is still on its way may write them again."
 	}
 
 	return heldWarning("Its worker may still live; the work may then run twice at the same time.")(v, now)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,7 +20,7 @@ type level string
 
 const (
 	fine    level = "ok"
-	note    level = "note"  // worth knowing
+	note    level = "note"  // worth knowing, or it does not apply
 	fault   level = "FAULT" // something is lost, or will be
 	unknown level = "?"     // could not be asked
 )
@@ -61,8 +62,11 @@ func (a *app) checkCommand() *cobra.Command {
 by conditional writes of a probe key that are always refused; that this machine's clock agrees with the service's; and with --function that its
 event source reports partial batches, and that time-outs and retentions fit together. Give the --retention of the function's store.
 
-It changes nothing. The permissions are those of the credentials that idem runs with: for those of a function, run it with its role. What an
-endpoint such as LocalStack's cannot answer is shown as "could not be checked".`,
+It changes nothing. The permissions are those of the credentials that idem runs with: for those of a function, run it with its role.
+
+Each line begins with ok, with note for what is worth knowing or does not apply, with FAULT, or with ? for what could not be checked.
+
+Exit codes: 0 every line is ok or note; 2 at least one is FAULT; 3 none is FAULT, and at least one is ?.`,
 		Example: "  idem check --function payments --retention 720h",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := a.open(cmd.Context())
@@ -94,13 +98,13 @@ func (c *checking) run(ctx context.Context) {
 	}
 }
 
+// print shows the findings. Its error has the exit code: a script that runs after each deployment goes on only if every question was answered,
+// and none with a fault.
 func (c *checking) print() error {
-	faults := 0
+	count := map[level]int{}
 
 	for _, f := range c.findings {
-		if f.Level == fault {
-			faults++
-		}
+		count[f.Level]++
 
 		if c.app.flags.json {
 			if err := c.app.printJSON(f); err != nil {
@@ -113,11 +117,18 @@ func (c *checking) print() error {
 		fmt.Fprintf(c.app.out, "%-5s  %s: %s\n", f.Level, f.About, f.Text)
 	}
 
-	if faults > 0 {
-		return &codeError{exitRefused, fmt.Errorf("faults: %d", faults)}
-	}
+	unanswered := fmt.Sprintf("not checked: %d of %d", count[unknown], len(c.findings))
 
-	return nil
+	switch {
+	case count[fault] > 0 && count[unknown] > 0:
+		return &codeError{exitRefused, fmt.Errorf("faults: %d; %s", count[fault], unanswered)}
+	case count[fault] > 0:
+		return &codeError{exitRefused, fmt.Errorf("faults: %d", count[fault])}
+	case count[unknown] > 0:
+		return &codeError{exitError, errors.New(unanswered)}
+	default:
+		return nil
+	}
 }
 
 // retention is the retention of the workers' records.

@@ -45,8 +45,8 @@ func (c *checking) timeout(ctx context.Context, api *lambda.Client) (time.Durati
 	return timeout, true
 }
 
-// mappings checks the event sources that invoke the function, page by page. It adds a note if there is no queue or stream, because an alias
-// has mappings of its own.
+// mappings checks the event sources that invoke the function, page by page. Without a queue or a stream nothing of what the caller asks for is
+// checked: an alias has mappings of its own.
 func (c *checking) mappings(ctx context.Context, api *lambda.Client, timeout time.Duration) {
 	pages := lambda.NewListEventSourceMappingsPaginator(api, &lambda.ListEventSourceMappingsInput{FunctionName: &c.function})
 	found := false
@@ -68,7 +68,8 @@ func (c *checking) mappings(ctx context.Context, api *lambda.Client, timeout tim
 	}
 
 	if !found {
-		c.addf("event source", note, "no queue or stream invokes %s; a mapping of an alias is only seen with --function NAME:ALIAS", c.function)
+		c.unasked("event source", fmt.Errorf("no queue or stream invokes %s; a mapping of an alias is only seen with --function NAME:ALIAS; "+
+			"for a function without a queue or stream leave --function out", c.function))
 	}
 }
 
@@ -144,7 +145,8 @@ func (c *checking) visibility(name string, visibility, timeout time.Duration) {
 	}
 }
 
-// redelivery compares the retention of the records with the longest way of a message to its last delivery.
+// redelivery compares the retention of the records with the longest way of a message to its last delivery. A record answers what arrives
+// before its end, and the requests of the last delivery may arrive later than that delivery began.
 func (c *checking) redelivery(ctx context.Context, name string, kept time.Duration, attributes map[string]string) {
 	way := 2 * kept // in the queue, and once more if its producer sends it again at the end
 
@@ -162,10 +164,11 @@ func (c *checking) redelivery(ctx context.Context, name string, kept time.Durati
 		return
 	}
 
-	c.expect("retention", c.retention() >= way,
+	c.expect("retention", c.retention() >= way+lateRequest,
 		fmt.Sprintf("records answer for %s, a message of %s comes back for %s at most", span(c.retention()), name, span(way)),
-		fmt.Sprintf("records answer for %s, a message of %s can come back for %s: then finished work runs again. "+
-			"Raise Options.Retention (or give --retention)", span(c.retention()), name, span(way)))
+		fmt.Sprintf("records answer for %s, a message of %s can come back for %s, and a request of its last delivery can arrive %.0f minutes after that: "+
+			"what arrives after the record's end runs finished work again. Raise Options.Retention to both together (or give --retention)",
+			span(c.retention()), name, span(way), lateRequest.Minutes()))
 }
 
 // deadLetters returns the longest way of a message to its last delivery: the dead-letter queue counts the age from the first sending on a

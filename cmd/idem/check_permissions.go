@@ -159,8 +159,6 @@ func (p *probe) insert() (text *string, parameters []types.AttributeValue) {
 // quoted writes a name as PartiQL takes it.
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-var errLenient = errors.New("the operation works, but this endpoint takes any credentials, as LocalStack and DynamoDB Local do")
-
 // permission reads the answer to a probe. That its condition was refused is what shows that it was allowed.
 func (c *checking) permission(action string, err error, use string) {
 	service, isService := errors.AsType[smithy.APIError](err)
@@ -171,7 +169,7 @@ func (c *checking) permission(action string, err error, use string) {
 	case err != nil && !isConditionRefused(err):
 		c.unasked(action, err)
 	case c.lenient:
-		c.unasked(action, errLenient)
+		c.addf(action, note, "works; permissions do not apply, because this endpoint takes any credentials, as LocalStack and DynamoDB Local do")
 	default:
 		c.addf(action, fine, "allowed; for %s", use)
 	}

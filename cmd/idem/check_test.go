@@ -45,24 +45,29 @@ func TestCheckFindsEachFault(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"all is well":                 {nil, nil, exitDone, "ok     retention: records answer for 30d0h, a message of payments comes back for 18d0h at most"},
-		"another key":                 {nil, []string{"--partition-key", "id"}, exitRefused, `FAULT  key: the table has "pk:HASH:S", the options say "id:HASH:S"`},
-		"no index":                    {nil, []string{"--unsent-index", "outbox"}, exitRefused, `FAULT  index: "outbox" is missing; there are: unsent`},
-		"nobody names the index":      {nil, []string{"--unsent-index", ""}, exitDone, `ok     index: "unsent" finds the unsent messages; idem list unsent needs --unsent-index unsent`},
-		"no table":                    {nil, []string{"--table", "nowhere"}, exitRefused, `FAULT  table: "nowhere" does not exist`},
-		"another attribute":           {nil, []string{"--ttl-attribute", "ttl"}, exitRefused, `FAULT  time to live: on "exp", the records have their end in "ttl"`},
-		"records end early":           {nil, []string{"--retention", "240h"}, exitRefused, "FAULT  retention: records answer for 10d0h, a message of payments can come back for 18d0h"},
-		"denied":                      {func(n *night) { n.aws.denied = "PutItem" }, nil, exitDone, "note   dynamodb:PutItem: denied"},
-		"groups are denied":           {func(n *night) { n.aws.denied = "BatchExecuteStatement" }, nil, exitDone, "note   dynamodb:PartiQLUpdate: denied"},
-		"nobody may look":             {func(n *night) { n.aws.denied = "DescribeTable" }, nil, exitDone, "?      table: could not be checked: operation error"},
-		"an insert is denied":         {func(n *night) { n.aws.denied = "ExecuteTransaction" }, nil, exitDone, "note   dynamodb:PartiQLInsert: denied"},
-		"transactions are denied":     {func(n *night) { n.aws.denied = "TransactWriteItems" }, nil, exitDone, "note   TransactWriteItems: denied"},
-		"nobody is refused":           {func(n *night) { n.aws.lenient = true }, nil, exitDone, "?      TransactWriteItems: could not be checked: the operation works, but"},
-		"nobody knows the time-out":   {func(n *night) { n.configuration(map[string]any{"FunctionName": "payments"}) }, nil, exitDone, "?      function: could not be checked"},
-		"nobody knows the visibility": {func(n *night) { delete(n.aws.queues["payments"], "VisibilityTimeout") }, nil, exitDone, "?      queue payments: could not be checked: the answer has no VisibilityTimeout"},
-		"nobody knows the retention":  {func(n *night) { delete(n.aws.queues["payments"], "MessageRetentionPeriod") }, nil, exitDone, "?      queue payments: could not be checked: the answer has no MessageRetentionPeriod"},
-		"nobody knows how long a dead letter is kept": {func(n *night) { delete(n.aws.queues["payments-dead"], "MessageRetentionPeriod") }, nil, exitDone, "?      dead letters of payments: could not be checked"},
-		"nobody knows whether it is enabled":          {func(n *night) { n.mapping("State", "") }, nil, exitDone, "?      event source of payments: could not be checked"},
+		"all is well":            {nil, nil, exitDone, "ok     retention: records answer for 30d0h, a message of payments comes back for 18d0h at most"},
+		"another key":            {nil, []string{"--partition-key", "id"}, exitRefused, `FAULT  key: the table has "pk:HASH:S", the options say "id:HASH:S"`},
+		"no index":               {nil, []string{"--unsent-index", "outbox"}, exitRefused, `FAULT  index: "outbox" is missing; there are: unsent`},
+		"nobody names the index": {nil, []string{"--unsent-index", ""}, exitDone, `ok     index: "unsent" finds the unsent messages; idem list unsent needs --unsent-index unsent`},
+		"no table":               {nil, []string{"--table", "nowhere"}, exitRefused, `FAULT  table: "nowhere" does not exist`},
+		"another attribute":      {nil, []string{"--ttl-attribute", "ttl"}, exitRefused, `FAULT  time to live: on "exp", the records have their end in "ttl"`},
+		"records end early":      {nil, []string{"--retention", "240h"}, exitRefused, "FAULT  retention: records answer for 10d0h, a message of payments can come back for 18d0h"},
+		"records end with the last message": {
+			nil, []string{"--retention", "432h"}, exitRefused, "FAULT  retention: records answer for 18d0h, a message of payments can come back for 18d0h, and a request of its last " +
+				"delivery can arrive 15 minutes after that",
+		},
+		"records end when no request can arrive any more": {nil, []string{"--retention", "432h15m"}, exitDone, "ok     retention: records answer for 18d0h"},
+		"denied":                                      {func(n *night) { n.aws.denied = "PutItem" }, nil, exitDone, "note   dynamodb:PutItem: denied"},
+		"groups are denied":                           {func(n *night) { n.aws.denied = "BatchExecuteStatement" }, nil, exitDone, "note   dynamodb:PartiQLUpdate: denied"},
+		"nobody may look":                             {func(n *night) { n.aws.denied = "DescribeTable" }, nil, exitError, "?      table: could not be checked: operation error"},
+		"an insert is denied":                         {func(n *night) { n.aws.denied = "ExecuteTransaction" }, nil, exitDone, "note   dynamodb:PartiQLInsert: denied"},
+		"transactions are denied":                     {func(n *night) { n.aws.denied = "TransactWriteItems" }, nil, exitDone, "note   TransactWriteItems: denied"},
+		"nobody is refused":                           {func(n *night) { n.aws.lenient = true }, nil, exitDone, "note   TransactWriteItems: works; permissions do not apply, because this endpoint takes any credentials"},
+		"nobody knows the time-out":                   {func(n *night) { n.configuration(map[string]any{"FunctionName": "payments"}) }, nil, exitError, "?      function: could not be checked"},
+		"nobody knows the visibility":                 {func(n *night) { delete(n.aws.queues["payments"], "VisibilityTimeout") }, nil, exitError, "?      queue payments: could not be checked: the answer has no VisibilityTimeout"},
+		"nobody knows the retention":                  {func(n *night) { delete(n.aws.queues["payments"], "MessageRetentionPeriod") }, nil, exitError, "?      queue payments: could not be checked: the answer has no MessageRetentionPeriod"},
+		"nobody knows how long a dead letter is kept": {func(n *night) { delete(n.aws.queues["payments-dead"], "MessageRetentionPeriod") }, nil, exitError, "?      dead letters of payments: could not be checked"},
+		"nobody knows whether it is enabled":          {func(n *night) { n.mapping("State", "") }, nil, exitError, "?      event source of payments: could not be checked"},
 		"a stream gets no report": {func(n *night) {
 			n.mapping("EventSourceArn", "arn:aws:kinesis:eu-west-1:111122223333:stream/payments")
 			n.mapping("FunctionResponseTypes", nil)
@@ -76,7 +81,12 @@ func TestCheckFindsEachFault(t *testing.T) {
 			func(n *night) { n.aws.queues["payments-dead"]["MessageRetentionPeriod"] = "345600" }, nil, exitRefused, "a dead letter may be gone at once",
 		},
 		"a slow clock":     {func(n *night) { n.aws.late = time.Minute }, nil, exitRefused, "FAULT  clock: off by about"},
-		"another function": {nil, []string{"--function", "refunds"}, exitDone, "?      function: could not be checked: "},
+		"another function": {nil, []string{"--function", "refunds"}, exitError, "?      function: could not be checked: "},
+		"no event source": {func(n *night) {
+			n.aws.lambda["event-source-mappings"] = map[string]any{"EventSourceMappings": []any{}}
+		}, nil, exitError, "?      event source: could not be checked: no queue or stream invokes payments; a mapping of an alias is only seen with --function NAME:ALIAS"},
+		"no credentials":        {func(n *night) { n.aws.strange = true }, nil, exitError, "idem: not checked: 10 of 10"},
+		"a fault among unknown": {func(n *night) { n.aws.denied = "DescribeTimeToLive" }, []string{"--unsent-index", "outbox"}, exitRefused, "idem: faults: 1; not checked: 1 of 17"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -187,7 +187,7 @@ func TestAChangeAsksBefore(t *testing.T) {
 		n.claim("p-9", "")
 
 		n.enter(strings.NewReader("its process hangs\nn\n"), "release", "p-9")
-		n.expect(exitRefused, "Why?", "Release it: let the next delivery have it? [y/N]", "nothing was changed", "WARNING: Its worker may still live")
+		n.expect(exitRefused, "Why?", "Release it: let the next delivery run the work? [y/N]", "nothing was changed", "WARNING: Its worker may still live")
 		n.idem("release", "p-9", "--why", "it hangs")
 		n.expect(exitRefused, "there is nobody to ask")
 		n.idem("release", "p-9", "--yes")

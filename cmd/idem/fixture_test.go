@@ -275,6 +275,7 @@ type cloud struct {
 	lambda  map[string]any               // answers by the end of the path
 	denied  string                       // an action of DynamoDB
 	lenient bool                         // it takes any credentials, as LocalStack does
+	strange bool                         // it takes nobody's credentials
 	late    time.Duration                // the service's clock is ahead
 	slow    time.Duration                // each answer takes this long
 
@@ -327,7 +328,7 @@ func (c *cloud) answers(w http.ResponseWriter, r *http.Request, service, action 
 	}
 
 	switch {
-	case !c.lenient && strings.Contains(r.Header.Get("Authorization"), unknownReader):
+	case c.strange, !c.lenient && strings.Contains(r.Header.Get("Authorization"), unknownReader):
 		answer(w, http.StatusBadRequest, map[string]string{"__type": "com.amazon.coral.service#UnrecognizedClientException", "message": "invalid token"})
 	case strings.HasPrefix(service, "DynamoDB") && action == c.denied:
 		answer(w, http.StatusBadRequest, map[string]string{"__type": "com.amazon.coral.service#AccessDeniedException", "message": "not authorized"})

@@ -120,6 +120,7 @@ func rows(f found, now time.Time) [][2]string {
 		{"hash", v.Hash},
 		{"last failure", shorten(v.Cause, maxCause)},
 		{"attempts", strconv.Itoa(v.Attempts)},
+		{"no takeover", noTakeoverText(v)},
 		{"last worker", v.Request},
 		{"its trace", shorten(v.Trace, maxShown)},
 		{"fencing token", strconv.FormatInt(v.Fence, 10)},
@@ -139,6 +140,15 @@ func rows(f found, now time.Time) [][2]string {
 	}
 
 	return rows
+}
+
+// noTakeoverText says that no lease of the key is taken over; "" for a key whose lease is.
+func noTakeoverText(v operate.View) string {
+	if v.NoTakeover {
+		return "the last claim was made with Options.NoTakeover"
+	}
+
+	return ""
 }
 
 // resultText says how large the stored result is, or why there is none; "" for work without a result.
@@ -161,81 +171,6 @@ func messageText(m operate.Message) string {
 	}
 
 	return fmt.Sprintf("%s to %s, %d bytes, %s", m.ID, m.To, m.Bytes, state)
-}
-
-// meaning says what is true of a record.
-func meaning(v operate.View, now time.Time) string {
-	switch v.Status {
-	case operate.Held:
-		if v.Lease.IsZero() {
-			return "A worker has claimed the key, and its record has no lease, so nobody takes it over."
-		}
-
-		return "A worker has claimed the key. If it died, the lease ends " + moment(v.Lease, now) + "."
-	case operate.Stuck:
-		return "The worker's lease ended " + moment(v.Lease, now) + ": it died or is late, and its effect may have happened. The next delivery takes the key over."
-	case operate.Released:
-		return "Nobody holds the key: its claim was given back. The next delivery claims it."
-	case operate.Completed:
-		text := "The work is done. Duplicates are answered from the record."
-		if v.Attempts > 1 {
-			text += fmt.Sprintf(" It began %d times: an effect outside of the record may have happened more than once.", v.Attempts)
-		}
-
-		return text
-	case operate.Failed:
-		return "The key ended for good. Its messages are refused, and a redrive alone makes a dead letter again."
-	case operate.Expired:
-		return "The retention is over: the key is new, and the next delivery runs the work."
-	case operate.Unreadable:
-		return "The record cannot be read: " + v.Unreadable + "."
-	default:
-		return ""
-	}
-}
-
-// advice are the commands that may come next.
-func advice(f found) []string {
-	key := keyArgument(f)
-	lines := statusAdvice(f.Status, key)
-
-	if len(f.Messages) > 0 {
-		lines = append(lines, "the sweep sends what is not parked; by hand: idem send --why '…' --target "+quote(f.Messages[0].To)+"=QUEUE_URL "+key)
-	}
-
-	return lines
-}
-
-// keyArgument returns the arguments of idem that name the record, as they can be copied to a shell.
-func keyArgument(f found) string {
-	switch {
-	case f.Typed == "":
-		return "--hash " + f.Hash
-	case strings.HasPrefix(f.Typed, "-"):
-		return "-- " + quote(f.Typed)
-	default:
-		return quote(f.Typed)
-	}
-}
-
-// statusAdvice returns the commands for a status; none if an operator need not do anything.
-func statusAdvice(status operate.Status, key string) []string {
-	switch status {
-	case operate.Held:
-		return []string{"wait; or, if its process hangs: idem release --why '…' " + key}
-	case operate.Stuck:
-		return []string{
-			"check whether the effect has happened, then wait for the next delivery; or free the key now: idem release --why '…' " + key,
-			"or end it, so that it never runs: idem fail --why '…' " + key,
-		}
-	case operate.Failed:
-		return []string{"mend the cause, then: idem reopen --why '…' " + key + "; then redrive the dead-letter queue"}
-	case operate.Unreadable:
-		return []string{"deploy the version that wrote it; or delete it: idem forget --why '…' " + key}
-	case operate.Released, operate.Completed, operate.Expired:
-	}
-
-	return nil
 }
 
 // moment is a time and how far away it is; "" for none.

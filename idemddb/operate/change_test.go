@@ -100,7 +100,12 @@ func TestReleaseUnderNoTakeover(t *testing.T) {
 		d.claim("p-1")
 		d.clock.Advance(time.Minute)
 
-		if err := d.Release(t.Context(), d.look("p-1"), "anna", "it was not paid"); err != nil {
+		seen := d.look("p-1")
+		if !seen.NoTakeover {
+			t.Errorf("the view does not say that the key was claimed with NoTakeover: %+v", seen)
+		}
+
+		if err := d.Release(t.Context(), seen, "anna", "it was not paid"); err != nil {
 			t.Fatal(err)
 		}
 

@@ -10,7 +10,8 @@
 //
 //	status      what is true                                        what can be done
 //	held        a worker has claimed the key                        wait; Release, Fail
-//	stuck       the worker's lease ran out                          wait for the next claim, which takes the key over; Release, Fail
+//	stuck       the worker's lease ran out                          wait for the next claim, which takes the key over; Release, Fail.
+//	                                                                With View.NoTakeover the next claim ends the key as failed
 //	released    the claim was given back                            wait for the next claim; Fail
 //	completed   the work is done                                    Send its messages; Forget
 //	failed      the key ended for good                              mend the cause, then Reopen
@@ -23,7 +24,7 @@
 // A change takes a claim away from a worker that may still live. None of the worker's writes is accepted after it:
 //
 //	after …     the worker's handler succeeds                       the key
-//	Release     its message is done, its work is not recorded       is claimed again; Claim.Takeover is true
+//	Release     its message is done, its work is not recorded       is claimed again; Claim.Takeover is true unless View.NoTakeover
 //	Fail        its message is done, the key stays failed           is refused
 //	Forget      its message is done, nothing is recorded            is new
 //

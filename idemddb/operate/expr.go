@@ -13,7 +13,8 @@ import (
 // fencedNames are the attributes that tell whether a record is as it was shown, besides the TTL attribute. Each write of a worker but one
 // changes one of them:
 //
-//   - a claim and a takeover change own, fence and lease; a claim in the place of a record past its retention, the same
+//   - a claim and a takeover change own, fence and lease; a claim in the place of a record past its retention, the same. So nt, which only
+//     they write, need not be compared
 //   - a renewal changes lease; so a worker that lives refuses the operator, who has to look again
 //   - a release changes lease, a completion and a failure change st, giving back a claim whose work never began changes att
 //   - an effect's completion sets tx; sending all of its messages, and parking the last, changes the TTL attribute, due or ends
@@ -71,7 +72,7 @@ const (
 	// or completion that arrived before this write, which then finds another st and refuses the operator.
 	//
 	// The lease becomes −1, so that the next claim knows that the work may have begun (Claim.Takeover). With Options.NoTakeover such a
-	// claim would end the key; there it becomes 0, because the operator knows the outcome.
+	// claim would end the key. There, as nt of the record says, it becomes 0, because the operator knows the outcome.
 	updateRelease = "SET lease = :lease, op = :op"
 
 	// updateFail ends the key. A worker that still holds it is fenced, because every write of it demands st = INPROGRESS. Its wrapper

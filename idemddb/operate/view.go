@@ -18,7 +18,7 @@ type Status string
 // The statuses of a record.
 const (
 	Held       Status = "held"       // a worker has claimed the key, and its lease is not over
-	Stuck      Status = "stuck"      // the lease of the worker ran out: it died or is late; the next claim takes the key over
+	Stuck      Status = "stuck"      // the lease of the worker ran out: it died or is late; the next claim takes the key over, or fails it: View.NoTakeover
 	Released   Status = "released"   // the claim was given back; the next claim has the key
 	Completed  Status = "completed"  // the work is done; claims are answered from the record
 	Failed     Status = "failed"     // the key ended for good; claims are refused
@@ -45,6 +45,10 @@ type View struct {
 	Done     time.Time `json:"done,omitzero"`     // completion
 	Ends     time.Time `json:"ends,omitzero"`     // end of the retention
 	Cause    string    `json:"cause,omitempty"`   // text of the last failure
+
+	// NoTakeover says that the last claim was made with idemddb.Options.NoTakeover. When its lease runs out, a next claim of such a worker
+	// ends the key as failed, because nobody knows whether the effect happened.
+	NoTakeover bool `json:"no_takeover,omitempty"`
 
 	Result        []byte `json:"-"`                        // it may hold what should not be shown
 	ResultBytes   int    `json:"result_bytes,omitempty"`   // length of the result, also of one in Options.Results
@@ -106,6 +110,7 @@ func (v *View) show(rec *record.Stored) {
 	v.Born, v.Done = milliseconds(rec.Born), milliseconds(rec.Done)
 	v.Ends = milliseconds(cmp.Or(rec.Ends, rec.Expires) * 1000) // with messages, the record does not expire before they are sent
 	v.Lease = milliseconds(max(0, aws.ToInt64(rec.Lease)))
+	v.NoTakeover = rec.NoTakeover
 	v.Messages = messages(rec)
 
 	if rec.Operator != "" {

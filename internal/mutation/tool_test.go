@@ -3,6 +3,43 @@ package mutation
 // toolMutants change what the program idem asks, reports and refuses.
 var toolMutants = []mutant{
 	{
+		why:  "a retention that ends with the last delivery counts as long enough",
+		file: "cmd/idem/check_function.go",
+		old:  `c.retention() >= way+lateRequest`,
+		new:  `c.retention() >= way`,
+		pkg:  tool, run: "TestCheckFindsEachFault/records_end_with_the_last_message",
+	},
+	{
+		why:  "a check that checked nothing ends with the code of success",
+		file: "cmd/idem/check.go",
+		old:  `return &codeError{exitError, errors.New(unanswered)}`,
+		new:  `return nil`,
+		pkg:  tool, run: "TestCheckFindsEachFault/no_credentials",
+	},
+	{
+		why:  "a function without an event source counts as checked",
+		file: "cmd/idem/check_function.go",
+		old:  `	if !found {`,
+		new:  `	if false {`,
+		pkg:  tool, run: "TestCheckFindsEachFault/no_event_source",
+	},
+	{
+		why:  "idem says of a stuck key with NoTakeover that it is taken over",
+		file: "cmd/idem/meaning.go",
+		old: `	if v.NoTakeover {
+		return "It was claimed with NoTakeover`,
+		new: `	if false {
+		return "It was claimed with NoTakeover`,
+		pkg: tool, run: "TestIdemSaysWhatTheNextDeliveryDoes/keys_with_NoTakeover/in_memory",
+	},
+	{
+		why:  "a key with NoTakeover is released as if it could be taken over, so that the next delivery ends it",
+		file: "idemddb/operate/change.go",
+		old:  `	if seen.NoTakeover {`,
+		new:  `	if false {`,
+		pkg:  tool, run: "TestIdemSaysWhatTheNextDeliveryDoes/keys_with_NoTakeover/in_memory",
+	},
+	{
 		why:  "a dry run changes the record",
 		file: "cmd/idem/change.go",
 		old:  `if c.dryRun {`,

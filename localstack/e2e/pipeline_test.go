@@ -46,6 +46,10 @@ func TestDeployed(t *testing.T) {
 			crashes = deploy(t, "e2e-crashes", "FunctionTimeout=10", "MaxReceiveCount=20", "PauseMs=300")
 			testLoad(t, load, func() int { return len(processes(t, load.FunctionName)) })
 		})
+		t.Run("the quick start of the pages, deployed as it stands, pays once and has no fault", func(t *testing.T) {
+			t.Parallel()
+			testQuickStart(t)
+		})
 	})
 
 	if paid == nil || crashes == nil {

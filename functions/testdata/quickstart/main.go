@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log"
 	"os"
 	"time"
@@ -22,17 +23,15 @@ func pay(_ context.Context, p payment) error {
 }
 
 func main() {
+	records := &idemddb.Options{Retention: 30 * 24 * time.Hour} // longer than any standard queue brings a message back
 	cfg, err := config.LoadDefaultConfig(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}
 	cfg.HTTPClient = idemddb.HTTPClient() // keeps more connections open than the SDK's own client
-	store, err := idemddb.New(dynamodb.NewFromConfig(cfg), os.Getenv("TABLE_NAME"), "payments", nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	key, err := lambdawrap.Body("paymentId") // messages with the same paymentId are one payment
-	if err != nil {
+	store, err := idemddb.New(dynamodb.NewFromConfig(cfg), os.Getenv("TABLE_NAME"), "payments", records)
+	key, errKey := lambdawrap.Body("paymentId") // messages with the same paymentId are one payment
+	if err = errors.Join(err, errKey); err != nil {
 		log.Fatal(err)
 	}
 	opts := &lambdawrap.Options{Key: key, Timeout: 5 * time.Second} // no payment starts with less than 5 s left

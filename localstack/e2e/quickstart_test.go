@@ -1,0 +1,141 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const quickStartStack = "e2e-quickstart"
+
+// The program of README.md and the template of docs/getting-started.md, deployed as they stand: a payment that comes twice is done, and idem
+// finds no fault, without being told anything but the function, the table and the namespace.
+func testQuickStart(t *testing.T) {
+	t.Helper()
+
+	q := deployQuickStart(t)
+
+	for range 2 {
+		body, err := json.Marshal(map[string]string{"QueueUrl": q.names["Queue"], "MessageBody": `{"paymentId":"p-1"}`})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		ask(t, "sqs", "application/x-amz-json-1.0", "AmazonSQS.SendMessage", string(body))
+	}
+
+	await(t, "the payment to be done", time.Minute, func() (bool, string) {
+		_, screen := q.idem(t, "show", "p-1")
+
+		return strings.Contains(screen, "COMPLETED. The work is done."), screen
+	})
+
+	code, screen := q.idem(t, "check", "--function", q.names["Payments"])
+	t.Log(screen)
+
+	if code != 0 || strings.Contains(screen, "FAULT") || !strings.Contains(screen, "ok     retention") {
+		t.Errorf("idem check: exit code %d, want 0 without a fault", code)
+	}
+}
+
+// deployedQuickStart has the names of the stack's resources, by their names in the template.
+type deployedQuickStart struct{ names map[string]string }
+
+// deployQuickStart builds and deploys the template. Only the processor and the folder of the program are another.
+func deployQuickStart(t *testing.T) deployedQuickStart {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+
+	page, err := filepath.Abs("../../functions/testdata/quickstart")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	source, err := os.ReadFile(filepath.Join(page, "template.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, processor, _ := strings.Cut(architecture(), "=")
+	here := strings.NewReplacer("CodeUri: .\n", "CodeUri: "+page+"\n", "Architectures: [arm64]", "Architectures: ["+processor+"]")
+	folder := t.TempDir()
+	template := filepath.Join(folder, "template.yaml")
+
+	if err := os.WriteFile(template, []byte(here.Replace(string(source))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	built.runSAM(ctx, t, "build", "--template-file", template, "--build-dir", filepath.Join(folder, "build"))
+	built.runSAM(ctx, t, "deploy", "--template-file", filepath.Join(folder, "build", "template.yaml"), "--stack-name", quickStartStack,
+		"--s3-bucket", built.bucket, "--s3-prefix", quickStartStack, "--capabilities", "CAPABILITY_IAM", "--no-progressbar")
+
+	return deployedQuickStart{resourcesOf(t, quickStartStack)}
+}
+
+func (b build) runSAM(ctx context.Context, t *testing.T, args ...string) {
+	t.Helper()
+
+	cmd := exec.CommandContext(ctx, b.sam, args...)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("sam %s: %v\n%s", args[0], err, out)
+	}
+}
+
+// resourcesOf are the names of a stack's resources, by their names in its template.
+func resourcesOf(t *testing.T, stack string) map[string]string {
+	t.Helper()
+
+	var answer struct {
+		Resources []struct {
+			Logical  string `xml:"LogicalResourceId"`
+			Physical string `xml:"PhysicalResourceId"`
+		} `xml:"DescribeStackResourcesResult>StackResources>member"`
+	}
+
+	form := url.Values{"Action": {"DescribeStackResources"}, "Version": {"2010-05-15"}, "StackName": {stack}}
+	content := ask(t, "cloudformation", "application/x-www-form-urlencoded", "", form.Encode())
+
+	if err := xml.Unmarshal(content, &answer); err != nil {
+		t.Fatalf("resources of %s: %v: %s", stack, err, content)
+	}
+
+	names := map[string]string{}
+	for _, r := range answer.Resources {
+		names[r.Logical] = r.Physical
+	}
+
+	return names
+}
+
+// idem runs a command and returns its exit code and what it shows.
+func (q deployedQuickStart) idem(t *testing.T, args ...string) (code int, screen string) {
+	t.Helper()
+
+	cmd := exec.CommandContext(t.Context(), filepath.Join(built.folder, "idem"), args...)
+	cmd.Env = append(os.Environ(), "IDEM_TABLE="+q.names["Records"], "IDEM_NAMESPACE=payments")
+
+	out, err := cmd.CombinedOutput()
+	if exited, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exited.ExitCode(), string(out)
+	}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return 0, string(out)
+}
