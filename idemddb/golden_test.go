@@ -82,6 +82,8 @@ func goldenStore(t testing.TB, state string) (*idemddb.Store, *idemddbtest.DB) {
 	o := &idemddb.Options{
 		Now: func() time.Time { return time.UnixMilli(1893456000000) }, Results: kept, ResultsAbove: len("paid"),
 	}
+	o.NoTakeover = state == goldenNoTakeover
+
 	if state == goldenTraced {
 		o.Trace = func(context.Context) string { return goldenTrace }
 	}
@@ -94,6 +96,9 @@ const (
 	goldenTraced = "completed, with a traceparent"
 	goldenTrace  = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
 )
+
+// The state of a record whose worker had Options.NoTakeover.
+const goldenNoTakeover = "in progress, without takeover"
 
 // goldenName is that of a result outside of the record, with the token of the file.
 const goldenName = "test/RyRKZZq7bAHhBO2UIkX2ror_WqEL08mWYoBYLk1uW2s/TOKEN-vBUW6Ue2AXLJhOXs"
@@ -124,9 +129,10 @@ func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
 		}
 	}
 	ways := map[string]func(*testing.T, *idemddb.Store){
-		"in progress": settle(func(context.Context, *idemddb.Claim) error { return nil }),
-		"released":    settle(func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, errors.New("bank closed")) }),
-		"completed":   settle(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, []byte("paid")) }),
+		"in progress":    settle(func(context.Context, *idemddb.Claim) error { return nil }),
+		goldenNoTakeover: settle(func(context.Context, *idemddb.Claim) error { return nil }),
+		"released":       settle(func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, errors.New("bank closed")) }),
+		"completed":      settle(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, []byte("paid")) }),
 		"completed, result outside": settle(func(ctx context.Context, c *idemddb.Claim) error {
 			return c.Complete(ctx, []byte("paid, with a receipt"))
 		}),
@@ -173,7 +179,7 @@ func TestRecordsAreReadAsTheFormatSays(t *testing.T) {
 			c, rec, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"})
 
 			switch state {
-			case "in progress":
+			case "in progress", goldenNoTakeover:
 				refusal, ok := errors.AsType[*idemddb.InProgressError](err)
 				if !ok || refusal.Until.UnixMilli() != 1893456030000 {
 					t.Errorf("got %v, want in progress", err)

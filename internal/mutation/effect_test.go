@@ -277,15 +277,15 @@ var effectMutants = []mutant{
 	{
 		why:  "a message of any function that is not sent leaves no line in the log",
 		file: "lambdawrap/func.go",
-		old:  `v.workContext(f.logUnsent(ctx, m.id))`,
-		new:  `v.workContext(ctx)`,
+		old:  `idemddb.Do(f.logUnsent(work, m.id), `,
+		new:  `idemddb.Do(work, `,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},
 	{
 		why:  "with a context of its own, a message that is not sent leaves no line in the log",
 		file: "lambdawrap/lane.go",
-		old:  `m.derived = v.logUnsent(m.derived, m.id)`,
-		new:  ``,
+		old:  `ctx = m.derived`,
+		new:  `return m.derived`,
 		pkg:  "lambdawrap", run: "TestAMessageWithAContextOfItsOwnHasALineForWhatIsNotSent",
 	},
 	{
