@@ -66,9 +66,9 @@ func TestAfterARefusedEffectTheLeaseIsRenewedInTime(t *testing.T) {
 		must(f, err)
 		_, err = idemddb.Do(f.Context(), f.store, "k", nil, func(ctx context.Context) (int, error) {
 			c, _ := idemddb.FromContext(ctx)
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) //nolint:forbidigo // this moves the bubble's clock
 			is(f, c.CompleteWith(ctx, nil, items(onlyOnce("b"))), idemddb.ErrEffectRefused)
-			time.Sleep(6 * time.Second)
+			time.Sleep(6 * time.Second) //nolint:forbidigo // this moves the bubble's clock
 			if n := f.events.count(idemddb.Extended); n != 1 {
 				f.Errorf("7 s after a claim of 10 s, %d renewals", n)
 			}
@@ -144,20 +144,20 @@ func TestARenewalThatMeetsItsOwnCompletionIsNoAlarm(t *testing.T) {
 		_, stop := c.Keep(f.Context())
 		defer stop()
 		n := 0
-		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		f.db.Intercept(func(_ context.Context, _ idemddbtest.Request) idemddbtest.Fault {
 			n++
 			if n == 1 { // the renewal: held back
-				time.Sleep(500 * time.Millisecond)
+				time.Sleep(500 * time.Millisecond) //nolint:forbidigo // this moves the bubble's clock
 			}
 			if n == 2 {
 				return idemddbtest.LostReply // the completion is applied; its settlement is not over
 			}
 			if n == 3 {
-				time.Sleep(time.Second)
+				time.Sleep(time.Second) //nolint:forbidigo // this moves the bubble's clock
 			}
 			return idemddbtest.None
 		})
-		time.Sleep(5*time.Second + 100*time.Millisecond)
+		time.Sleep(5*time.Second + 100*time.Millisecond) //nolint:forbidigo // this moves the bubble's clock
 		must(f, c.Complete(f.Context(), nil))
 		if f.events.count(idemddb.Fenced) != 0 {
 			f.Error("a false alarm")

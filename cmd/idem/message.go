@@ -25,7 +25,7 @@ func (f *finder) ofMessages(ctx context.Context, d *desk) ([]found, error) {
 		return nil, err
 	}
 
-	pieces, err := f.event.pieces(content)
+	pieces, err := f.event.pieces(content) //nolint:contextcheck // no key function of lambdawrap waits for anything
 	if err != nil {
 		return nil, fmt.Errorf("--message: %w", err)
 	}
