@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -143,9 +144,10 @@ func TestARenewalThatMeetsItsOwnCompletionIsNoAlarm(t *testing.T) {
 		c := claim(f, f.store, "k")
 		_, stop := c.Keep(f.Context())
 		defer stop()
-		n := 0
+		var requests atomic.Int64
+
 		f.db.Intercept(func(_ context.Context, _ idemddbtest.Request) idemddbtest.Fault {
-			n++
+			n := requests.Add(1)
 			if n == 1 { // the renewal: held back
 				time.Sleep(500 * time.Millisecond) //nolint:forbidigo // this moves the bubble's clock
 			}
