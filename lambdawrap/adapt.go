@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/internal/jsonname"
 )
 
 // Whole adapts an existing handler of whole events that gives no answer for single messages: it gets an event with one message
@@ -25,15 +27,26 @@ func Whole(h func(context.Context, events.SQSEvent) error) Handler {
 
 // JSON adapts a handler of values: the message's body, which must be one JSON value, is decoded as T with encoding/json. A
 // body that does not decode will not decode the next time either: it is a [Permanent] failure.
+//
+// Names are compared as they stand, as by [Body] and unlike by encoding/json alone: a member whose name differs from that of a field, be
+// it only in case, is ignored. A body in which an object has one name twice, or two names that differ only in case, does not decode. The
+// UnmarshalJSON of a type of your own reads its part of the body by rules of its own.
 func JSON[T any](h func(context.Context, T) error) Handler {
 	if h == nil {
 		panic("lambdawrap: handler: must not be nil")
 	}
 
+	shape := jsonname.ShapeOf[T]()
+
 	return func(ctx context.Context, m events.SQSMessage) error {
 		var value T
 
-		decoder := json.NewDecoder(strings.NewReader(m.Body))
+		body, err := shape.Exact(m.Body)
+		if err != nil {
+			return Permanent(fmt.Errorf("lambdawrap: body %w", err))
+		}
+
+		decoder := json.NewDecoder(strings.NewReader(body))
 		if err := decoder.Decode(&value); err != nil {
 			return Permanent(fmt.Errorf("lambdawrap: body is not a %T: %w", value, decodeError(err)))
 		}

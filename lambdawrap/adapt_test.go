@@ -2,6 +2,7 @@ package lambdawrap_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -38,6 +39,62 @@ func TestJSONRefusesWhatDoesNotDecodeForGood(t *testing.T) {
 			t.Errorf("the error shows the body: %v", err)
 		}
 	}
+}
+
+// Body and JSON read a body by one rule, or it would be keyed by one spelling of a name and worked on by the other.
+func TestBodyAndJSONCompareNamesAsTheyStand(t *testing.T) {
+	t.Parallel()
+
+	type payment struct {
+		ID     string `json:"paymentId"`
+		Amount int64
+	}
+
+	for body, want := range map[string]struct {
+		key     string // "" for none
+		payment payment
+		refused string // by JSON
+	}{
+		`{"paymentId":"p-1","Amount":2}`:                {"p-1", payment{"p-1", 2}, ""},
+		`{"PaymentID":"p-1","amount":2}`:                {"", payment{}, ""},
+		`{"paymentId":"p-1","PaymentID":"p-2"}`:         {"", payment{}, "body has two names in an object that differ only in case; they end at bytes 12 and 30"},
+		`{"PaymentID":"p-2","paymentId":"p-1"}`:         {"", payment{}, "two names"},
+		`{"paymentId":"p-1","paymentId":"p-2"}`:         {"", payment{}, "body has one name twice in an object"},
+		`{"paymentId":"p-1","by":[{"A":1,"\u0061":2}]}`: {"", payment{}, "two names"},
+	} {
+		message := events.SQSMessage{Body: body}
+
+		var got payment
+
+		err := lambdawrap.JSON(func(_ context.Context, p payment) error {
+			got = p
+
+			return nil
+		})(t.Context(), message)
+
+		switch {
+		case want.refused == "" && err != nil, want.refused != "" && (err == nil || !strings.Contains(err.Error(), want.refused)):
+			t.Errorf("%s: JSON returns %v, want %q", body, err, want.refused)
+		case err != nil && !isPermanent(err):
+			t.Errorf("%s: %v is not permanent", body, err)
+		case got != want.payment:
+			t.Errorf("%s: JSON decodes %+v, want %+v", body, got, want.payment)
+		}
+
+		key, err := mustBody(t, "paymentId")(t.Context(), message)
+		if key != want.key || (err != nil) != (want.key == "") || err != nil && !errors.Is(err, lambdawrap.ErrNoKey) {
+			t.Errorf("%s: Body returns %q, %v, want %q", body, key, err, want.key)
+		}
+	}
+}
+
+func isPermanent(err error) bool {
+	p, ok := errors.AsType[interface {
+		error
+		Permanent() bool
+	}](err)
+
+	return ok && p.Permanent()
 }
 
 func TestWholeGetsOneMessageAtATime(t *testing.T) {

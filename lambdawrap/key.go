@@ -123,9 +123,9 @@ func Attribute(name string) KeyFunc {
 //	Body("Message.orderId")                a member inside a string, here the string Message of an SNS envelope
 //
 // A name picks from an object and an index, counted from 0, from an array. Where a path leads further into a string, the
-// string is read as JSON under the same rules as the body. Names are compared exactly, whereas encoding/json fills a
-// struct without regard to case, so a handler that must see what the key saw has to check the names. A path cannot compute
-// or choose. For that, and for parts that may be missing, write a [KeyFunc].
+// string is read as JSON under the same rules as the body. Names are compared as they stand, as by [JSON], so that its handler sees what
+// the key saw. encoding/json alone fills a struct without regard to case. A path cannot compute or choose. For that, and for parts that
+// may be missing, write a [KeyFunc].
 //
 // If one path picks a string, this string is the key: "p-1" has the key p-1, which [idemddb.Do] takes and a person types (only
 // a '#' at its beginning is doubled, see [idemddb.TextKey]). Any other part, or the list of several parts, has the key '#' and its
@@ -139,8 +139,8 @@ func Attribute(name string) KeyFunc {
 // A message has no key, which is [ErrNoKey], when
 //   - a part, one alone or one of several, is absent, null, "", [] or {}, or holds nothing else, as {"a":[null]} does.
 //     0 and false are present;
-//   - the body is not exactly one JSON value in valid UTF-8, or has one name twice in an object (readers disagree about
-//     which member counts), half a surrogate pair, a number whose exponent has more than 18 digits, or more than 10,000
+//   - the body is not exactly one JSON value in valid UTF-8, or has one name twice in an object, or two names that differ
+//     only in case (readers disagree about which member counts), half a surrogate pair, a number whose exponent has more than 18 digits, or more than 10,000
 //     levels.
 //
 // Body returns an error that says what to write instead if it is given no path, or a text that is no path.

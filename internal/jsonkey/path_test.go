@@ -126,11 +126,11 @@ func TestParseRefusesNoPath(t *testing.T) {
 func TestPathsPick(t *testing.T) {
 	t.Parallel()
 
-	const text = `{"a":{"b":[{"c":1},[2,{"_d9":3}]],"":4,"x.y":{"z[0]":5},"q\"\\":6,"é":7,"0":8,"*":9},"A":10,"Message":"{\"a\":[\"[11]\",\"12\"]}"}`
+	const text = `{"a":{"b":[{"c":1},[2,{"_d9":3}]],"":4,"x.y":{"z[0]":5},"q\"\\":6,"é":7,"0":8,"*":9},"C":10,"Message":"{\"a\":[\"[11]\",\"12\"]}"}`
 
 	for path, want := range map[string]string{
 		`a.b[0].c`: "#1", `a.b[1][0]`: "#2", `a.b[1][1]._d9`: "#3", `a.""`: "#4", `a."x.y"."z[0]"`: "#5", `a."q\"\\"`: "#6", `a."é"`: "#7",
-		`"\u0061"."\u00e9"`: "#7", `a."0"`: "#8", `a."*"`: "#9", `A`: "#10", `Message.a[0][0]`: "#11", `Message.a[0]`: "[11]", `Message.a[1]`: "12",
+		`"\u0061"."\u00e9"`: "#7", `a."0"`: "#8", `a."*"`: "#9", `C`: "#10", `Message.a[0][0]`: "#11", `Message.a[0]`: "[11]", `Message.a[1]`: "12",
 	} {
 		if got := mustKey(t, text, path); got != want {
 			t.Errorf("%s has the key %s, want %s", path, got, want)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/idemddb/go-idemddb/internal/jsonname"
 )
 
 // Value is one JSON value that [Read] returned. It is safe for concurrent use.
@@ -22,7 +24,7 @@ type number string
 //
 //   - text that is not valid UTF-8, and half a surrogate pair: encoding/json reads each of these as U+FFFD, so that
 //     different texts would have one key;
-//   - an object with one name twice: readers disagree about which member counts;
+//   - an object with one name twice, or with two names that differ only in case: readers disagree about which member counts;
 //   - a number whose exponent has more than 18 digits.
 //
 // It also refuses values that nest deeper than 10,000 levels. The texts of its errors are predicates, such as "is empty",
@@ -47,7 +49,8 @@ func read(text string) (any, error) {
 	return reader{decoder}.value() // It recurses at most as deep as json.Valid permits: 10,000 levels.
 }
 
-// check returns an error if text is not one JSON value in exact Unicode. The reader then looks at its names and numbers.
+// check returns an error if text is not one JSON value in exact Unicode whose names are told apart. The reader then looks at its
+// numbers.
 func check(text string) error {
 	switch {
 	case text == "":
@@ -62,7 +65,9 @@ func check(text string) error {
 		return fmt.Errorf(`has half a surrogate pair, which stands for no character; the \u escape begins at byte %d of %d`, i+1, len(text))
 	}
 
-	return nil
+	// encoding/json takes the last of two strings, but merges two objects into a struct, and matches names without regard to case. The
+	// key could be that of one payment, and the handler's work that of another.
+	return jsonname.Check(text) //nolint:wrapcheck // its texts are predicates, too
 }
 
 func errNotUTF8(text string) error {
@@ -176,12 +181,6 @@ func (r reader) object() (any, error) {
 		}
 
 		name, _ := token.(string)
-		if _, twice := object[name]; twice {
-			// encoding/json takes the last of two strings, but merges two objects into a struct. The key could be that of one
-			// payment, and the handler's work that of another.
-			return nil, fmt.Errorf("has one name twice in an object; the second one ends at byte %d", r.json.InputOffset())
-		}
-
 		if object[name], err = r.value(); err != nil {
 			return nil, err
 		}

@@ -65,4 +65,27 @@ var funcMutants = []mutant{
 		new:  `if f.name == "" {`,
 		pkg:  "lambdawrap", run: "TestKeysOfEvents",
 	},
+	{
+		why:  "JSON fills a field from a member whose name differs in case, which Body does not see",
+		file: "internal/jsonname/name.go",
+		old:  `if !isKnown {`,
+		new:  `if false {`,
+		pkg:  "lambdawrap", run: "TestBodyAndJSONCompareNamesAsTheyStand",
+	},
+	{
+		why:  "a body is keyed by one spelling of a name and worked on by the other",
+		file: "internal/jsonname/name.go",
+		old:  `return strings.EqualFold(p.name, name)`,
+		new:  `return p.name == name`,
+		pkg:  "lambdawrap", run: "TestBodyAndJSONCompareNamesAsTheyStand",
+	},
+	{
+		why:  "of many names, two that differ only in case are not seen",
+		file: "internal/jsonname/name.go",
+		old:  `n.folded[fold(p.name)] = p
+		}`,
+		new: `n.folded[p.name] = p
+		}`,
+		pkg: "internal/jsonname", run: "TestCheckRefusesNamesThatReadersTellApartDifferently",
+	},
 }
