@@ -82,7 +82,7 @@ var funcMutants = []mutant{
 	{
 		why:  "of many names, two that differ only in case are not seen",
 		file: "internal/jsonname/name.go",
-		old:  `n.folded[fold(p.name)] = p
+		old: `n.folded[fold(p.name)] = p
 		}`,
 		new: `n.folded[p.name] = p
 		}`,
