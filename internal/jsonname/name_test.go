@@ -70,7 +70,7 @@ type (
 		Raw   json.RawMessage  `json:"raw"`
 		When  time.Time        `json:"when"`
 		Odd   string           `json:"a.b-c,omitempty"`
-		Bad   string           `json:"bad,name"`
+		Bad   string           `json:"bad,omitempty"`
 	}
 	inner  struct{ A, B string }
 	tagged struct {
