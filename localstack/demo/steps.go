@@ -136,7 +136,7 @@ func poison(ctx context.Context, f *fixture) {
 
 	f.paragraph("p-7 asks for a negative amount. The payments code returns a Permanent error: the wrapper ends the key as FAILED, gives the " +
 		"message to the dead-letter hook and answers that it is done.")
-	f.deliver(ctx, f.worker(), outcome{deadLetters: "m-8", runs: 1, requests: 1}, message("m-8", p.body(), 1))
+	f.deliver(ctx, f.worker(), outcome{deadLetters: "m-8", runs: 1, requests: 2}, message("m-8", p.body(), 1))
 	f.check(ctx, failed, p)
 
 	f.line("")

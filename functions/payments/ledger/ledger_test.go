@@ -31,7 +31,7 @@ func TestPayIsInItsAccountHasItsEntryAndIsAnnounced(t *testing.T) {
 		"the largest":                    {`{"paymentId":"p","account":"a","amount":9223372036854775807}`, "account#a", "payment#p", "9223372036854775807"},
 		"one beyond 2^53":                {`{"paymentId":"p","account":"a","amount":9007199254740993}`, "account#a", "payment#p", "9007199254740993"},
 		"one with members of its own":    {`{"paymentId":"p","account":"a","amount":1,"note":{"x":[]}}`, "account#a", "payment#p", "1"},
-		"members of nearly the name":     {`{"paymentId":"p","account":"a","ACCOUNT":"b","amount":1,"Amount":2}`, "account#a", "payment#p", "1"},
+		"members of nearly the name":     {`{"paymentId":"p","account":"a","accounts":"b","amount":1,"amount2":2}`, "account#a", "payment#p", "1"},
 		"an account of the longest name": {`{"paymentId":"p","account":"` + strings.Repeat("a", 2040) + `","amount":1}`, "account#" + strings.Repeat("a", 2040), "payment#p", "1"},
 		"a payment of the longest id":    {`{"paymentId":"` + strings.Repeat("p", 2040) + `","account":"a","amount":1}`, "account#a", "payment#" + strings.Repeat("p", 2040), "1"},
 	} {

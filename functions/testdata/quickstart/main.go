@@ -15,7 +15,9 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-type payment struct{ PaymentID string }
+type payment struct {
+	PaymentID string `json:"paymentId"`
+}
 
 func pay(_ context.Context, p payment) error {
 	log.Print("paying ", p.PaymentID) // your work; an error brings the message back
@@ -34,6 +36,5 @@ func main() {
 	if err = errors.Join(err, errKey); err != nil {
 		log.Fatal(err)
 	}
-	opts := &lambdawrap.Options{Key: key, Timeout: 5 * time.Second} // no payment starts with less than 5 s left
-	lambda.Start(lambdawrap.SQS(store, lambdawrap.JSON(pay), opts))
+	lambda.Start(lambdawrap.SQS(store, lambdawrap.JSON(pay), &lambdawrap.Options{Key: key, Timeout: 5 * time.Second})) // 5 s for each
 }
