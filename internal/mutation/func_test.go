@@ -79,13 +79,4 @@ var funcMutants = []mutant{
 		new:  `return p.name == name`,
 		pkg:  "lambdawrap", run: "TestBodyAndJSONCompareNamesAsTheyStand",
 	},
-	{
-		why:  "of many names, two that differ only in case are not seen",
-		file: "internal/jsonname/name.go",
-		old: `n.folded[fold(p.name)] = p
-}`,
-		new: `n.folded[p.name] = p
-}`,
-		pkg: "internal/jsonname", run: "TestCheckRefusesNamesThatReadersTellApartDifferently",
-	},
 }
