@@ -15,7 +15,9 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-type payment struct{ PaymentID string }
+type payment struct {
+	PaymentID string `json:"paymentId"`
+}
 
 func pay(_ context.Context, p payment) error {
 	fmt.Println("paying", p.PaymentID)
