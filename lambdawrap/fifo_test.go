@@ -45,6 +45,28 @@ func TestGroupsOfAFIFOQueueStopAtTheirFirstFailureAndOthersGoOn(t *testing.T) {
 	}
 }
 
+// SQS always names the group. An event that was built by hand may not, and its messages are one group then.
+func TestMessagesOfAFIFOQueueWithoutAGroupKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+
+	for _, way := range ways[:2] {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				h.opts.Workers = 10
+				event := batch("m1 a0 a", "m2 a1 a", "m3 a2 a")
+
+				for _, record := range event.Records {
+					delete(record.Attributes, "MessageGroupId")
+				}
+
+				h.check(way.wrap(h, failing(always(), "a1")), event, []string{"m2", "m3"}, []string{"m1", "m2"})
+				h.ordered("m1", "m2")
+			})
+		})
+	}
+}
+
 func TestAFIFOHeadStopsItsGroupUnlessItIsDone(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {

@@ -140,8 +140,8 @@ func Attribute(name string) KeyFunc {
 //   - a part, one alone or one of several, is absent, null, "", [] or {}, or holds nothing else, as {"a":[null]} does.
 //     0 and false are present;
 //   - the body is not exactly one JSON value in valid UTF-8, or has one name twice in an object, or two names that differ
-//     only in case (readers disagree about which member counts), half a surrogate pair, a number whose exponent has more than 18 digits, or more than 10,000
-//     levels.
+//     only in case (readers disagree about which member counts), half a surrogate pair, a number whose exponent has more
+//     than 18 digits, or more than 10,000 levels.
 //
 // Body returns an error that says what to write instead if it is given no path, or a text that is no path.
 func Body(paths ...string) (KeyFunc, error) {

@@ -51,9 +51,9 @@ type StreamOptions[R any] struct {
 	// Timeout is the time for one handler, as for [Options]. Negative is an error. Defaults to 0: no limit.
 	Timeout time.Duration
 
-	// Workers is how many handlers run at a time, and beside them how many key functions. Handlers of one partition key or item always run one after the other. With
-	// Options.MaxAttempts of the Store it is also how many keys are claimed at a time, so that their claims share requests. Negative is
-	// an error. Defaults to 1.
+	// Workers is how many handlers run at a time, and beside them how many key functions. Handlers of one partition key or item always run
+	// one after the other. With Options.MaxAttempts of the Store it is also how many keys are claimed at a time, so that their claims share
+	// requests. Negative is an error. Defaults to 1.
 	Workers int
 }
 
