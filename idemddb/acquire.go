@@ -259,7 +259,7 @@ func (a *acquisition) observe(ctx context.Context) {
 	switch {
 	case a.claim != nil:
 		e.Kind, e.Fence, e.Attempt = Claimed, a.claim.fence, a.claim.attempt
-		if a.claim.takeover {
+		if a.claim.Takeover() {
 			e.Kind, e.Trace = Takeover, a.claim.takenFrom
 		}
 	case errors.Is(a.err, errUnread), errors.Is(a.err, ErrUnsent): // completed, but its record cannot answer now

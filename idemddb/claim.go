@@ -47,7 +47,7 @@ type Claim struct {
 	fingerprint string // as stored
 	fence       int64
 	attempt     int
-	takeover    bool
+	prev        int64 // the lease that the claim found, as stored: not 0 for a takeover
 	skipResult  bool
 	trace       string // by Options.Trace; "" for none
 	takenFrom   string // of a takeover: the traceparent that the claim before had
@@ -100,7 +100,7 @@ func (c *Claim) Fence() int64 { c.mustExist(); return c.fence }
 func (c *Claim) Attempt() int { c.mustExist(); return c.attempt }
 
 // Takeover reports whether the lease of an earlier holder ran out: its work may have begun, and its effect may have happened.
-func (c *Claim) Takeover() bool { c.mustExist(); return c.takeover }
+func (c *Claim) Takeover() bool { c.mustExist(); return c.prev != 0 }
 
 // TakenFrom returns the traceparent of the claim before, if this claim is a takeover and that one was made with Options.Trace; else "".
 func (c *Claim) TakenFrom() string { c.mustExist(); return c.takenFrom }

@@ -71,7 +71,7 @@ func (a *acquisition) recognize(rec *record.Stored) {
 	case rec.State == record.Failed:
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
 	case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:
-		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous, rec.Until())
 		a.takenFrom(rec.PreviousTrace)
 	default: // a new token, because no claim is granted to the one in the record
 		a.token, a.err = newToken(rec.Holder()), keyError("claim", a.key, errChanged)
@@ -115,7 +115,7 @@ func (a *acquisition) recreate(ctx context.Context, p retry.Policy, old *record.
 	case own != nil:
 		a.recognize(own)
 	default:
-		a.keepClaim(a.fenceAfter(old), 1, false, a.last.lease)
+		a.keepClaim(a.fenceAfter(old), 1, 0, a.last.lease)
 	}
 }
 

@@ -129,6 +129,7 @@ func (a *acquisition) newRecord(fence int64) item {
 	stored[record.Token] = record.Text(a.token)
 	stored[record.Fence] = record.Number(fence)
 	stored[record.Previous] = zeroValue
+	stored[record.Took] = zeroValue
 	stored[record.Lease] = record.Number(a.last.lease.UnixMilli())
 	stored[record.Attempts] = oneValue
 	stored[record.Born] = record.Number(a.last.now.UnixMilli())
@@ -174,7 +175,7 @@ func (s *Store) stamp(deadline time.Time) stamp {
 func (a *acquisition) won(answer groupcommit.Answer) (groupcommit.Step, error) {
 	switch {
 	case answer.Shared && a.insert:
-		a.keepClaim(firstFence(a.last), 1, false, a.last.lease)
+		a.keepClaim(firstFence(a.last), 1, 0, a.last.lease)
 
 		return groupcommit.Answered, nil
 	case len(answer.Item) == 0 && answer.Shared:
@@ -191,21 +192,21 @@ func (a *acquisition) won(answer groupcommit.Answer) (groupcommit.Step, error) {
 	case err != nil:
 		a.err = keyError("claim", a.key, err)
 	case answer.Shared: // the item is as it was before the claim
-		a.keepClaim(*rec.Fence+1, rec.Attempts+1, *rec.Lease != 0, a.last.lease)
+		a.keepClaim(*rec.Fence+1, rec.Attempts+1, *rec.Lease, a.last.lease)
 		a.takenFrom(rec.Trace)
 	default:
-		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous, rec.Until())
 		a.takenFrom(rec.PreviousTrace)
 	}
 
 	return groupcommit.Answered, nil
 }
 
-// keepClaim keeps the claim that was won. Its lease is short if the answer came late, after an outage or in a frozen process.
-func (a *acquisition) keepClaim(fence int64, attempt int, takeover bool, lease time.Time) {
+// keepClaim keeps the claim that was won. prev is the lease that it found. Its lease is short if the answer came late, after an outage or in a frozen process.
+func (a *acquisition) keepClaim(fence int64, attempt int, prev int64, lease time.Time) {
 	a.claim = &Claim{
 		store: a.store, key: a.key, partition: a.partition, token: a.token, fingerprint: a.fingerprint,
-		fence: fence, attempt: attempt, takeover: takeover, skipResult: a.skipResult, lease: lease, trace: a.trace,
+		fence: fence, attempt: attempt, prev: prev, skipResult: a.skipResult, lease: lease, trace: a.trace,
 		staging: staging{store: a.store, key: a.key, partition: a.partition},
 	}
 
@@ -215,7 +216,7 @@ func (a *acquisition) keepClaim(fence int64, attempt int, takeover bool, lease t
 
 // takenFrom keeps the traceparent that the claim before had, if the claim is a takeover.
 func (a *acquisition) takenFrom(trace string) {
-	if a.store.opts.Trace != nil && a.claim != nil && a.claim.takeover {
+	if a.store.opts.Trace != nil && a.claim != nil && a.claim.Takeover() {
 		a.claim.takenFrom = trace
 	}
 }

@@ -68,7 +68,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: transactitem.ValueSize(result) > batchResult, build: func() write {
 		done = s.completion("", nil, result)
 
-		return write{c.partition, condHeld, updateWith(&done, updateComplete) + updateDropError, s.addValues(&done, c.partition, c.heldValues())}
+		return write{c.partition, condHeld, updateWith(&done, c.keeping(updateComplete)) + updateDropError, s.addValues(&done, c.partition, c.heldValues())}
 	}, matches: func(f *fencedWrite) bool {
 		if !c.isOwn(f.found) || f.found.State != record.Completed || !sameResult(f.found.Result, result) {
 			return false
@@ -110,10 +110,10 @@ func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
 	return c.settle(ctx, settlement{kind: Released, cause: cause, anew: anew, matches: c.isReleased, build: func() write {
 		values := c.ownValues()
 		values[":zero"] = zeroValue
-		update := updateRelease
+		update := c.keeping(updateRelease)
 
 		if cause != nil {
-			update = updateRelease + updateSetError
+			update += updateSetError
 			values[":err"] = record.Text(record.CauseOf(cause))
 		}
 
@@ -130,15 +130,15 @@ func (c *Claim) ReleaseUnused(ctx context.Context) error {
 		values := c.ownValues()
 		values[":att"] = record.Number(int64(c.attempt - 1))
 
-		if c.takeover {
+		if c.Takeover() {
 			values[":returned"] = returnedValue
 
-			return write{c.partition, condOwn, updateReturn, values}
+			return write{c.partition, condOwn, c.keeping(updateReturn), values}
 		}
 
 		values[":zero"] = zeroValue
 
-		return write{c.partition, condOwn, updateRelease + updateUnused, values}
+		return write{c.partition, condOwn, c.keeping(updateRelease + updateUnused), values}
 	}})
 }
 
@@ -162,7 +162,7 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 		values[":exp"] = record.Number(c.store.expiry(now, now))
 		values[":err"] = record.Text(record.CauseOf(cause))
 
-		return write{c.partition, condHeld, updateFail, values}
+		return write{c.partition, condHeld, c.keeping(updateFail), values}
 	}, matches: func(f *fencedWrite) bool { return c.isOwn(f.found) && f.found.State == record.Failed }})
 }
 

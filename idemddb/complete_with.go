@@ -92,7 +92,7 @@ func (c *Claim) sendCommit(
 	ctx context.Context, p retry.Policy, done *record.Stored, items []types.TransactWriteItem, bound time.Time,
 ) (*transact.Part, error) {
 	s := c.store
-	update, values := updateWith(done, updateComplete)+updateDropError, s.addValues(done, c.partition, c.heldValues())
+	update, values := updateWith(done, c.keeping(updateComplete))+updateDropError, s.addValues(done, c.partition, c.heldValues())
 	t := &transact.Transaction{
 		Client: s.transactions, Key: c.key, Token: done.Tx, Between: func(ctx context.Context) { c.extendInLine(ctx, bound) },
 	}

@@ -27,7 +27,7 @@ var (
 		"what a claim removes": claimEnd(&Options{}, "", []string{"fp"}), "what a compared claim removes": claimEnd(&Options{}, "", nil),
 		"what a claim without takeover removes": claimEnd(&Options{NoTakeover: true}, "", []string{"fp"})[len(updateSetNT):],
 		"updateSetResult":                       updateSetResult, "updateDropError": updateDropError, "updateRelease": updateRelease,
-		"updateSetError": updateSetError, "updateUnused": updateUnused, "updateSetTrace": updateSetTrace, "updateKeepTrace": updateKeepTrace,
+		"updateSetError": updateSetError, "updateUnused": updateUnused, "updateTookAt": updateTookAt, "updateSetTrace": updateSetTrace, "updateKeepTrace": updateKeepTrace,
 	}
 
 	// These are never sent as statements.
@@ -76,6 +76,8 @@ func GroupPairs() map[string]Pair {
 		"return a takeover":      {Condition: condOwn, Update: updateReturn},
 		"fail":                   {Condition: condHeld, Update: updateFail},
 		"extend":                 {Condition: condExtend, Update: updateExtend},
+		"extend a takeover":      {Condition: condExtend, Update: updateExtend + updateTookAt},
+		"complete a takeover":    {Condition: condHeld, Update: updateComplete + updateTookAt + updateDropError},
 		"remove what was sent":   {Condition: condUnsent, Update: updateSent},
 	}
 

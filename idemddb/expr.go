@@ -75,19 +75,27 @@ const condParked = "own = :own AND tx = :tx AND st = :completed AND attribute_ex
 //     deletion of the record.
 //   - prev keeps the lease that was found, or 0 for a new or a released key. All right-hand sides see the item as it was before
 //     the update, so a claim whose answer was lost can still tell a takeover from a fresh start.
+//   - took adds up the leases that the claims of the record have found. It is 0 exactly if none of them took the key over and nobody
+//     reopened it: a lease that was not released adds its end or -1, and a reopening takes 1 away. The ends of leases are so much greater
+//     than the number of claims that a sum of both is never 0 again. It counts as att does, so a late request that is applied adds what it
+//     has found, and no request is added twice: of two tries of one claim the second is refused by own.
 //   - att and born stay with the key from its first claim. err, the text of the last failure, stays until a completion.
 //   - exp is later than the lease by more than ClockSkew (see expiry), so the record cannot be deleted while it is held.
 //
 // No part of a result has to be removed: a record in progress has none.
 const updateClaim = "SET v = :v, st = :inprogress, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
-	" prev = if_not_exists(lease, :zero), lease = :lease, " + nameExp + " = :exp," +
+	" prev = if_not_exists(lease, :zero)" + updateTook + ", lease = :lease, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms)"
 
+// updateTook is the part of each write that claims a key, whether there is a record or not. A record that an older version made has no took:
+// it counts from the claim that finds it.
+const updateTook = ", took = if_not_exists(took, :zero) + if_not_exists(lease, :zero)"
+
 // updateAgain is updateClaim for a record that exists, in the form that PartiQL supports (it has no if_not_exists). It needs the
-// attributes that every record of this package has. Where a foreign record lacks them, DynamoDB refuses the statement as
+// attributes that every record of this package has. Where a foreign record or an older one lacks them, DynamoDB refuses the statement as
 // invalid, and the claim is made by a request of its own.
-const updateAgain = "SET v = :v, st = :inprogress, own = :mine, fence = fence + :one, prev = lease + :zero, lease = :lease, " +
-	nameExp + " = :exp, att = att + :one"
+const updateAgain = "SET v = :v, st = :inprogress, own = :mine, fence = fence + :one, prev = lease + :zero," +
+	" took = took + lease, lease = :lease, " + nameExp + " = :exp, att = att + :one"
 
 // In a shared request, the claim of a new key is an INSERT of all that updateClaim would set. It is the same write: DynamoDB refuses it as
 // soon as any item has the key, so of an INSERT and any other claim exactly one wins. A late INSERT finds an item for as long as the record
@@ -167,6 +175,10 @@ const (
 	// end of the retention. due and due_ns put the record into the sparse index of the unsent.
 	updateSetOutbox = ", outbox = :outbox, ends = :ends, due = :due, due_ns = :duens"
 
+	// tookat keeps the end of the lease that this claim has taken over, because the next claim replaces prev. Each write of the holder says it
+	// (see Claim.keeping), and of one claim all say the same. A write that is applied late says it of its own claim, or it is refused.
+	updateTookAt = ", tookat = :tookat"
+
 	updateFail   = "SET st = :failed, " + nameExp + " = :exp, err = :err"
 	updateExtend = "SET lease = :lease, " + nameExp + " = :exp"
 
@@ -180,20 +192,23 @@ const (
 
 	// The fencing token rises although nobody claims the key, so that a late request of the write that ended it (condMarkFailed)
 	// is refused.
-	updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, " + nameExp + " = :exp"
+	// took says that a second run may begin: the first may have had its effect.
+	updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, " + nameExp + " = :exp" + updateReopened
+
+	updateReopened = ", took = if_not_exists(took, :zero) - :one"
 )
 
 // updateCommit claims and completes a key in one write. Every right-hand side is as in updateClaim. There is no lease: the record is
 // completed when it is claimed. It has the same condition as a claim, so of a commit and any other claim of the key one wins.
 const updateCommit = "SET v = :v, st = :completed, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
-	" prev = if_not_exists(lease, :zero), lease = :nowms, " + nameExp + " = :exp," +
+	" prev = if_not_exists(lease, :zero)" + updateTook + ", lease = :nowms, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms), done = :nowms"
 
 // updateReject writes a run that was not claimed and did not succeed, and that may be repeated: the key is as after a claim and its release.
 // It has the same condition as a claim. A late request of it counts one attempt more, as a late claim does; so under MaxAttempts a key may
 // end one run early. It never ends a key, because work that failed for good is claimed and then failed under condHeld.
 const updateReject = "SET v = :v, st = :inprogress, own = :mine, fence = if_not_exists(fence, :nowms) + :one," +
-	" prev = if_not_exists(lease, :zero), lease = :zero, " + nameExp + " = :exp," +
+	" prev = if_not_exists(lease, :zero)" + updateTook + ", lease = :zero, " + nameExp + " = :exp," +
 	" att = if_not_exists(att, :zero) + :one, born = if_not_exists(born, :nowms), err = :err"
 
 // A sender removes the messages that it has sent. A message that can never be sent moves to the attribute parked. Its record must not be
@@ -311,7 +326,7 @@ func keyCondition(o *Options) string {
 // insertedAttributes returns the names of the attributes of a new record without a fingerprint, in the order of its statement.
 func insertedAttributes(o *Options) []string {
 	inserted := []string{
-		o.PartitionKey, o.TTLAttribute, record.Version, record.State, record.Token, record.Fence, record.Previous, record.Lease,
+		o.PartitionKey, o.TTLAttribute, record.Version, record.State, record.Token, record.Fence, record.Previous, record.Took, record.Lease,
 		record.Attempts, record.Born,
 	}
 	if o.SortKey != "" {

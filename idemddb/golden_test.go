@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,8 +22,8 @@ import (
 
 type goldenItem = map[string]types.AttributeValue
 
-// golden reads testdata/record-v1.json: every state of a record of format version 1. It never changes; another format gets a
-// file of its own beside it.
+// golden reads testdata/record-v1.json: every state of a record of format version 1. From the first release on it never changes; another
+// format gets a file of its own beside it.
 func golden(t testing.TB) map[string]goldenItem {
 	t.Helper()
 
@@ -100,6 +101,9 @@ const (
 // The state of a record whose worker had Options.NoTakeover.
 const goldenNoTakeover = "in progress, without takeover"
 
+// The state of a record whose worker had taken the key over.
+const goldenTakeover = "completed, after a takeover"
+
 // goldenName is that of a result outside of the record, with the token of the file.
 const goldenName = "test/RyRKZZq7bAHhBO2UIkX2ror_WqEL08mWYoBYLk1uW2s/TOKEN-vBUW6Ue2AXLJhOXs"
 
@@ -137,6 +141,7 @@ func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
 			return c.Complete(ctx, []byte("paid, with a receipt"))
 		}),
 		"completed, result omitted": omitted,
+		goldenTakeover:              settle(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, []byte("paid")) }),
 		goldenTraced:                settle(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, []byte("paid")) }),
 		"failed":                    settle(func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, errors.New("no such account")) }),
 	}
@@ -146,6 +151,10 @@ func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
 			t.Parallel()
 
 			s, db := goldenStore(t, state)
+			if state == goldenTakeover {
+				claimAndDie(t, s, db)
+			}
+
 			ways[state](t, s)
 
 			got := maps.Clone(db.Items("records")[0])
@@ -160,6 +169,23 @@ func TestRecordsAreWrittenAsTheFormatSays(t *testing.T) {
 				t.Errorf("not as the format has it (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// claimAndDie leaves a claim whose lease is over.
+func claimAndDie(t *testing.T, s *idemddb.Store, db *idemddbtest.DB) {
+	t.Helper()
+
+	c, _, err := s.Claim(t.Context(), "k", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	it := maps.Clone(db.Items("records")[0])
+	it["lease"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(c.Deadline().Add(-40*time.Second).UnixMilli(), 10)}
+
+	if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: it}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -206,6 +232,8 @@ func TestRecordsAreReadAsTheFormatSays(t *testing.T) {
 					want.Result, want.ResultOmitted = nil, true
 				case goldenTraced:
 					want.Trace = goldenTrace
+				case goldenTakeover:
+					want.Fence, want.Attempts = 1893456000002, 2
 				}
 
 				if diff := cmp.Diff(want, rec); diff != "" {
@@ -227,7 +255,7 @@ func FuzzRecord(f *testing.F) {
 		&types.AttributeValueMemberB{Value: []byte("x")}, &types.AttributeValueMemberL{}, &types.AttributeValueMemberM{},
 		&types.AttributeValueMemberBOOL{Value: true}, &types.AttributeValueMemberNS{Value: []string{"1"}},
 	}
-	names := []string{"v", "st", "own", "fence", "lease", "prev", "exp", "att", "born", "fp", "done", "res", "err", "other", "trace", "ptrace"}
+	names := []string{"v", "st", "own", "fence", "lease", "prev", "exp", "att", "born", "fp", "done", "res", "err", "other", "trace", "ptrace", "took", "tookat"}
 
 	for state := range states {
 		f.Add(state, []byte{})

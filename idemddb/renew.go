@@ -262,7 +262,7 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p retry.Policy
 		values[":lease"] = record.Number(lease.UnixMilli())
 		values[":exp"] = record.Number(s.expiry(now.now, lease))
 
-		return write{c.partition, condExtend, updateExtend, values}
+		return write{c.partition, condExtend, c.keeping(updateExtend), values}
 	})
 
 	if c.isOwn(found) && found.State == record.InProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {

@@ -57,6 +57,6 @@ func (s *Store) buildReopening(partition, token string, fence int64) write {
 	return write{partition, condFailed, updateReopen, item{
 		":v": versionValue, ":failed": failedValue, ":own": record.Text(token), ":fence": record.Number(fence),
 		":inprogress": inProgressValue, ":next": record.Number(fence + 1), ":zero": zeroValue,
-		":exp": record.Number(s.expiry(now, now)),
+		":one": oneValue, ":exp": record.Number(s.expiry(now, now)),
 	}}
 }

@@ -68,7 +68,7 @@ func (c *Claim) isHeld() bool {
 }
 
 // Takeover reports whether the work may have been done before, as [Claim.Takeover] says.
-func (w *Work) Takeover() bool { return w.claim != nil && w.claim.takeover }
+func (w *Work) Takeover() bool { return w.claim != nil && w.claim.Takeover() }
 
 // Staged returns what is staged so far, also for the test of a handler. It must not be changed.
 func (w *Work) Staged() Effects {

@@ -127,10 +127,28 @@ func (s *Store) expiry(now, lease time.Time) int64 {
 	return end.Add(time.Second - 1).Unix()
 }
 
-// ownValues returns the values of the placeholders in condOwn.
+// ownValues returns the values of the placeholders in condOwn, and of the one in updateTookAt if the update of the write has it.
 func (c *Claim) ownValues() item {
-	return item{":mine": record.Text(c.token), ":fence": record.Number(c.fence), ":inprogress": inProgressValue}
+	values := item{":mine": record.Text(c.token), ":fence": record.Number(c.fence), ":inprogress": inProgressValue}
+	if c.tookLease() {
+		values[":tookat"] = record.Number(c.prev)
+	}
+
+	return values
 }
+
+// keeping returns the update of a write of this claim's holder. If the claim has taken over a lease, the update also keeps the end of it,
+// whose value is among ownValues.
+func (c *Claim) keeping(update string) string {
+	if c.tookLease() {
+		update += updateTookAt
+	}
+
+	return update
+}
+
+// tookLease reports whether the claim has taken over a lease that has an end: -1 has none.
+func (c *Claim) tookLease() bool { return c.prev > 0 }
 
 // heldValues returns the values of the placeholders in condHeld.
 func (c *Claim) heldValues() item {

@@ -76,7 +76,8 @@ func (r *Records) Reopen(ctx context.Context, seen View, by, why string) error {
 	}
 
 	_, err := r.update(ctx, seen, Change{What: "reopen", By: by, Why: why}, updateReopen, item{
-		":inprogress": record.Text(record.InProgress), ":next": record.Number(seen.Fence + 1), ":zero": record.Number(0), ":exp": record.Number(r.expires(seen)),
+		":inprogress": record.Text(record.InProgress), ":next": record.Number(seen.Fence + 1), ":zero": record.Number(0), ":one": record.Number(1),
+		":exp": record.Number(r.expires(seen)),
 	})
 
 	return err

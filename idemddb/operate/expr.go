@@ -81,8 +81,9 @@ const (
 
 	// updateReopen lets a failed key be claimed again, with its attempts counted from zero. The fencing token rises although nobody
 	// claims the key, so that a late request of the write that ended it is refused, and so is the worker that it was ended for: its
-	// message comes back and is claimed anew.
-	updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, #exp = :exp, op = :op"
+	// message comes back and is claimed anew. took says that a second run may begin.
+	updateReopen = "SET st = :inprogress, fence = :next, lease = :zero, att = :zero, #exp = :exp, op = :op" +
+		", took = if_not_exists(took, :zero) - :one"
 
 	// updateStamp only keeps the change. It stands before a deletion, so that backups and streams of the table show who deleted the
 	// record and why; and before messages are sent, so that of two operators one sends them.

@@ -9,6 +9,8 @@ const (
 	Fence       = "fence"
 	Lease       = "lease"
 	Previous    = "prev"
+	Took        = "took"
+	TookAt      = "tookat"
 	Attempts    = "att"
 	Born        = "born"
 	Fingerprint = "fp"
@@ -29,7 +31,7 @@ const (
 
 // Names are the names of all these attributes.
 var Names = []string{
-	Version, State, Token, Fence, Lease, Previous, Attempts, Born, Fingerprint, Done, Result, Error, Tx, Outbox, Ends, Due, DueNS,
+	Version, State, Token, Fence, Lease, Previous, Took, TookAt, Attempts, Born, Fingerprint, Done, Result, Error, Tx, Outbox, Ends, Due, DueNS,
 	Parked, Operator, Trace, PrevTrace, NoTakeover,
 }
 
