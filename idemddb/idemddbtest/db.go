@@ -31,6 +31,7 @@ type DB struct {
 	interceptStatement func(context.Context, Request) Fault
 	interceptPart      func(context.Context, Request) Fault
 	held               []heldRequest
+	onChange           func(Change)
 }
 
 // Options are the settings of a DB; nil means the defaults.

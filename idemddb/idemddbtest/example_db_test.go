@@ -142,3 +142,18 @@ func ExampleDB_Handler() {
 	// <nil>
 	// COMPLETED
 }
+
+// A test sees what each request has done to the table.
+func ExampleDB_OnChange() {
+	db := withTable()
+	db.OnChange(func(change idemddbtest.Change) {
+		fmt.Println(stateOf(change.Before), "→", stateOf(change.After))
+	})
+
+	store := newStore(db, nil)
+	fmt.Println(claimOnce(store, "p-1"), claimOnce(store, "p-1"))
+	// Output:
+	// no record → INPROGRESS
+	// INPROGRESS → COMPLETED
+	// <nil> <nil>
+}

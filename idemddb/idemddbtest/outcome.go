@@ -115,16 +115,6 @@ func (w *write) updated(before item) (item, error) {
 	return w.bound.apply(w.parsed.update.update, before)
 }
 
-func (w *write) store(o outcome) {
-	if o.after == nil {
-		delete(w.table.items, w.id)
-
-		return
-	}
-
-	w.table.items[w.id] = o.after
-}
-
 // attributes returns what the answer carries of the item; nil if that is nothing.
 func (o outcome) attributes(rv types.ReturnValue, paths []path) item {
 	switch rv {

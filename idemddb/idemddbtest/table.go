@@ -22,6 +22,7 @@ func (db *DB) UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiv
 
 // table is a schema and the items, by the ids of their keys.
 type table struct {
+	db      *DB
 	name    string
 	key     []keyAttribute
 	input   *dynamodb.CreateTableInput // a copy; only its schema is read
@@ -66,7 +67,9 @@ func (db *DB) createTable(in *dynamodb.CreateTableInput) (*dynamodb.CreateTableO
 	}
 
 	copied := *in
-	t := &table{name: name, key: key, input: &copied, created: db.now(), items: map[string]item{}, indexes: indexes}
+	t := &table{
+		db: db, name: name, key: key, input: &copied, created: db.now(), items: map[string]item{}, indexes: indexes,
+	}
 
 	copied.KeySchema = slices.Clone(in.KeySchema)
 	copied.AttributeDefinitions = slices.Clone(in.AttributeDefinitions)

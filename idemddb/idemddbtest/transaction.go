@@ -99,7 +99,8 @@ func (tx *Transaction) commit() {
 
 func (tx *Transaction) commitItem(index int) {
 	tx.committed[index] = true
-	tx.writes[index].store(tx.outcomes[index])
+	w := tx.writes[index]
+	w.table.store(w.id, tx.outcomes[index].after, false)
 }
 
 func (tx *Transaction) isInFlight() bool { return slices.Contains(tx.db.inFlight, tx) }

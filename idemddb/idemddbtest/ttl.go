@@ -27,7 +27,7 @@ func (db *DB) Expire() int {
 		for id, it := range t.items {
 			exp, ok := it[t.ttl].(*types.AttributeValueMemberN)
 			if ok && !db.holds(t, id) && compareNumbers(exp.Value, latest) < 0 && compareNumbers(exp.Value, earliest) >= 0 {
-				delete(t.items, id)
+				t.store(id, nil, true)
 
 				n++
 			}

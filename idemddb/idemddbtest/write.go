@@ -140,7 +140,7 @@ func (w *write) do(r *Request) (outcome, error) {
 		return outcome{}, errCondition(nil)
 	}
 
-	w.store(o)
+	w.table.store(w.id, o.after, false)
 
 	return o, nil
 }

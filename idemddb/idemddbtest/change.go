@@ -1,0 +1,50 @@
+package idemddbtest
+
+import (
+	"maps"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/clone"
+)
+
+// Change is what a request or Time to Live has done to one item, as a stream with NEW_AND_OLD_IMAGES has it.
+type Change struct {
+	Table         string
+	Before, After map[string]types.AttributeValue // copies; nil where there was or is no item
+	Time          time.Time                       // by Options.Now
+	ByTimeToLive  bool                            // Expire has deleted the item
+}
+
+// OnChange sets the function that is called for each change of an item; nil removes it. As in a stream of DynamoDB, a write that leaves the
+// item as it was is no change, and the changes of one item come in their order. The parts of a transaction are one change each.
+//
+// The DB calls see while it applies the request, so no change is ever late. see must not call the DB.
+//
+// Package [github.com/idemddb/go-idemddb/idemddb/audit] judges such changes.
+func (db *DB) OnChange(see func(Change)) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+
+	db.onChange = see
+}
+
+// store replaces an item. A nil item deletes it.
+func (t *table) store(id string, after item, byTimeToLive bool) {
+	before := t.items[id]
+
+	if after == nil {
+		delete(t.items, id)
+	} else {
+		t.items[id] = after
+	}
+
+	if t.db.onChange == nil || (before == nil) == (after == nil) && maps.EqualFunc(before, after, equal) {
+		return
+	}
+
+	t.db.onChange(Change{
+		Table: t.name, Before: clone.Item(before), After: clone.Item(after), Time: t.db.now(), ByTimeToLive: byTimeToLive,
+	})
+}
