@@ -138,7 +138,7 @@ func (c *Claim) ReleaseUnused(ctx context.Context) error {
 
 		values[":zero"] = zeroValue
 
-		return write{c.partition, condOwn, c.keeping(updateRelease + updateUnused), values}
+		return write{c.partition, condOwn, updateRelease + updateUnused, values}
 	}})
 }
 

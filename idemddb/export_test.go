@@ -18,7 +18,7 @@ var (
 		"condClaim": condClaim, "condReleased": condReleased, "condSameInput": condSameInput, "condAttempts": condAttempts,
 	}
 	Updates = map[string]string{
-		"updateFail": updateFail, "updateExtend": updateExtend, "updateReopen": updateReopen, "updateReturn": updateReturn,
+		"updateFail": updateFail, "updateExtend": updateExtend, "updateReopen": updateReopen,
 		"updateSent": updateSent, "updateParked": updateParked,
 	}
 
@@ -27,7 +27,7 @@ var (
 		"what a claim removes": claimEnd(&Options{}, "", []string{"fp"}), "what a compared claim removes": claimEnd(&Options{}, "", nil),
 		"what a claim without takeover removes": claimEnd(&Options{NoTakeover: true}, "", []string{"fp"})[len(updateSetNT):],
 		"updateSetResult":                       updateSetResult, "updateDropError": updateDropError, "updateRelease": updateRelease,
-		"updateSetError": updateSetError, "updateUnused": updateUnused, "updateTookAt": updateTookAt, "updateSetTrace": updateSetTrace, "updateKeepTrace": updateKeepTrace,
+		"updateSetError": updateSetError, "updateUnused": updateUnused, "updateReturn": updateReturn, "updateTookAt": updateTookAt, "updateSetTrace": updateSetTrace, "updateKeepTrace": updateKeepTrace,
 	}
 
 	// These are never sent as statements.
@@ -45,7 +45,7 @@ var (
 		"condAgain": condAgain, "condReleased": condReleased, "condSameInput": condSameInput, "condAttempts": condAttempts,
 	}
 	GroupUpdates = map[string]string{
-		"updateFail": updateFail, "updateExtend": updateExtend, "updateReturn": updateReturn, "updateSent": updateSent,
+		"updateFail": updateFail, "updateExtend": updateExtend, "updateSent": updateSent,
 	}
 	GroupUpdateParts = func() map[string]string {
 		parts := maps.Clone(UpdateParts)
@@ -68,17 +68,21 @@ type Pair struct {
 // GroupPairs are all pairs that are sent as statements, by what they do.
 func GroupPairs() map[string]Pair {
 	pairs := map[string]Pair{
-		"complete":               {Condition: condHeld, Update: updateComplete + updateDropError},
-		"complete with a result": {Condition: condHeld, Update: updateComplete + updateSetResult + updateDropError},
-		"release":                {Condition: condOwn, Update: updateRelease},
-		"release with a cause":   {Condition: condOwn, Update: updateRelease + updateSetError},
-		"release unused":         {Condition: condOwn, Update: updateRelease + updateUnused},
-		"return a takeover":      {Condition: condOwn, Update: updateReturn},
-		"fail":                   {Condition: condHeld, Update: updateFail},
-		"extend":                 {Condition: condExtend, Update: updateExtend},
-		"extend a takeover":      {Condition: condExtend, Update: updateExtend + updateTookAt},
-		"complete a takeover":    {Condition: condHeld, Update: updateComplete + updateTookAt + updateDropError},
-		"remove what was sent":   {Condition: condUnsent, Update: updateSent},
+		"release unused":       {Condition: condOwn, Update: updateRelease + updateUnused},
+		"remove what was sent": {Condition: condUnsent, Update: updateSent},
+	}
+
+	for name, w := range map[string]struct{ condition, update, more string }{
+		"complete":               {condHeld, updateComplete, updateDropError},
+		"complete with a result": {condHeld, updateComplete, updateSetResult + updateDropError},
+		"release":                {condOwn, updateRelease, ""},
+		"release with a cause":   {condOwn, updateRelease, updateSetError},
+		"return a takeover":      {condOwn, updateReturn, ""},
+		"fail":                   {condHeld, updateFail, ""},
+		"extend":                 {condExtend, updateExtend, ""},
+	} {
+		pairs[name] = Pair{Condition: w.condition, Update: w.update + w.more}
+		pairs[name+", tookat"] = Pair{Condition: w.condition, Update: w.update + updateTookAt + w.more}
 	}
 
 	for name, o := range map[string]Options{

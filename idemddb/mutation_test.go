@@ -176,7 +176,7 @@ var (
 	comparison = regexp.MustCompile(` (=|<>|<|>) `)
 	connective = regexp.MustCompile(` (AND|OR) `)
 	negation   = regexp.MustCompile(`NOT `)
-	clause     = regexp.MustCompile(`[\w#]+ = (if_not_exists\([^)]*\)( \+ :\w+)?|\w+ \+ :\w+|:\w+)`)
+	clause     = regexp.MustCompile(`[\w#]+ = (if_not_exists\([^)]*\)( [+-] (:\w+|if_not_exists\([^)]*\)))?|\w+ \+ :?\w+|:\w+)`)
 	flips      = map[string][]string{"=": {"<>"}, "<>": {"="}, "<": {"<=", ">"}, ">": {">=", "<"}}
 )
 

@@ -330,6 +330,23 @@ func TestAChangeDoesNotShortenTheRetention(t *testing.T) {
 	})
 }
 
+func TestAReopenedKeySaysThatItsWorkMayRunAgain(t *testing.T) {
+	onEachEngine(t, idemddb.Options{}, func(d *desk) {
+		for key, took := range map[string]item{"new": {}, "old": {"took": nil}} {
+			d.fail(key)
+			d.set(key, took)
+
+			if err := d.Reopen(d.t.Context(), d.look(key), "anna", "mended"); err != nil {
+				d.t.Fatal(err)
+			}
+
+			if got, ok := d.stored(key)["took"].(*types.AttributeValueMemberN); !ok || got.Value != "-1" {
+				d.t.Errorf("%s: got took %v, want -1", key, d.stored(key)["took"])
+			}
+		}
+	})
+}
+
 func TestAChangeThatIsNotPossibleSaysWhy(t *testing.T) {
 	onEachEngine(t, idemddb.Options{}, func(d *desk) {
 		t := d.t

@@ -66,6 +66,13 @@ var operateMutants = []mutant{
 		pkg:  "idemddb/operate", run: "TestForgetOfAForeignItem/in_memory",
 	},
 	{
+		why:  "an operator's reopening is not counted in took",
+		file: "idemddb/operate/expr.go",
+		old:  `", took = if_not_exists(took, :zero) - :one"`,
+		new:  `", took = if_not_exists(took, :zero) - :zero, tx = :one"`,
+		pkg:  "idemddb/operate", run: "TestAReopenedKeySaysThatItsWorkMayRunAgain/in_memory",
+	},
+	{
 		why:  "a message that appears after the look is deleted",
 		file: "idemddb/operate/change.go",
 		old:  `Why: why}, noMessages)`,

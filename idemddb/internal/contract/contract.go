@@ -66,7 +66,7 @@ var cases = slices.Concat(
 	fingerprintCases, foreignRecordCases, keyCases,
 	batchClaimCases, batchSettleCases, batchFaultCases, comparisonCases,
 	completeWithCases, reasonCases, commitCases, commitFaultCases, rejectCases, outboxCases, parkedCases, batchOutboxCases,
-	traceCases, noTakeoverCases,
+	traceCases, noTakeoverCases, tookCases,
 )
 
 // testCase is one thing that must be true; its name says what.
