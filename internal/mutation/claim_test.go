@@ -270,6 +270,13 @@ var claimMutants = []mutant{
 		pkg:  "idemddb", run: "TestAClaimThatIsNotAnsweredEndsWithItsRetryTime",
 	},
 	{
+		why:  "a lease of -1 counts as one that ran out, and replaces the time of the takeover before",
+		file: "idemddb/write.go",
+		old:  `func (c *Claim) tookLease() bool { return c.prev > 0 }`,
+		new:  `func (c *Claim) tookLease() bool { return c.prev != 0 }`,
+		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/composite_key/tookat_stays",
+	},
+	{
 		why:  "keys are claimed ahead of their work although a crash would use up an attempt of each",
 		file: "idemddb/batch.go",
 		old:  `|| b.store.opts.MaxAttempts > 0 || b.store.opts.NoTakeover {`,
