@@ -41,9 +41,9 @@ var claimMutants = []mutant{
 		why:  "a claim that is recognised by its owner token trusts a lease from now on, not the stored one",
 		file: "idemddb/claim_refused.go",
 		old: `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:
-		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())`,
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous, rec.Until())`,
 		new: `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:
-		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, a.store.stamp(a.deadline).lease)`,
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous, a.store.stamp(a.deadline).lease)`,
 		pkg: "idemddb", run: "TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord",
 	},
 	{
@@ -54,7 +54,7 @@ var claimMutants = []mutant{
 		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}`,
 		new: `a.committed = rec
 	case rec.State == record.Failed:
-		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, a.last.lease)`,
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous, a.last.lease)`,
 		pkg: "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
 	{
@@ -75,9 +75,9 @@ var claimMutants = []mutant{
 		why:  "a takeover that was given back unused is claimed as a fresh start after a lost reply",
 		file: "idemddb/claim_refused.go",
 		old: `*rec.Lease > 0:
-		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous != 0, rec.Until())`,
+		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous, rec.Until())`,
 		new: `*rec.Lease > 0:
-		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous > 0, rec.Until())`,
+		a.keepClaim(*rec.Fence, rec.Attempts, max(0, rec.Previous), rec.Until())`,
 		pkg: "idemddb", run: "TestATakeoverThatWasReturnedIsATakeoverAlsoIfItsAnswerIsLost",
 	},
 	{
@@ -133,7 +133,7 @@ var claimMutants = []mutant{
 		old: `case len(answer.Item) == 0:
 		return groupcommit.SendAgain, retry.ErrNoContent`,
 		new: `case len(answer.Item) == 0:
-		a.keepClaim(firstFence(a.last), 1, false, a.last.lease)
+		a.keepClaim(firstFence(a.last), 1, 0, a.last.lease)
 
 		return groupcommit.Answered, nil`,
 		pkg: "idemddb", run: "TestWorkNeverRunsWithoutARecord",
@@ -144,7 +144,7 @@ var claimMutants = []mutant{
 		old: `case len(answer.Item) == 0 && answer.Shared:
 		return groupcommit.SendSingle, nil`,
 		new: `case len(answer.Item) == 0 && answer.Shared:
-		a.keepClaim(firstFence(a.last), 1, false, a.last.lease)
+		a.keepClaim(firstFence(a.last), 1, 0, a.last.lease)
 
 		return groupcommit.Answered, nil`,
 		pkg: "idemddb", run: "TestATakeoverWithoutItsOldItemIsClaimedByASingleRequest",
@@ -272,8 +272,8 @@ var claimMutants = []mutant{
 	{
 		why:  "a lease of -1 counts as one that ran out, and replaces the time of the takeover before",
 		file: "idemddb/write.go",
-		old:  `func (c *Claim) tookLease() bool { return c.prev > 0 }`,
-		new:  `func (c *Claim) tookLease() bool { return c.prev != 0 }`,
+		old:  `return c.prev > 0`,
+		new:  `return c.prev != 0`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/composite_key/tookat_stays",
 	},
 	{

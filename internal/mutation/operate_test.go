@@ -67,9 +67,9 @@ var operateMutants = []mutant{
 	},
 	{
 		why:  "an operator's reopening is not counted in took",
-		file: "idemddb/operate/expr.go",
-		old:  `", took = if_not_exists(took, :zero) - :one"`,
-		new:  `", took = if_not_exists(took, :zero) - :zero, tx = :one"`,
+		file: "idemddb/operate/change.go",
+		old:  `":one": record.Number(1),`,
+		new:  `":one": record.Number(0),`,
 		pkg:  "idemddb/operate", run: "TestAReopenedKeySaysThatItsWorkMayRunAgain/in_memory",
 	},
 	{

@@ -118,15 +118,15 @@ var settleMutants = []mutant{
 	{
 		why:  "a completion that arrives late completes a key that was released",
 		file: "idemddb/complete.go",
-		old:  `condHeld, updateWith(&done, updateComplete)`,
-		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", updateWith(&done, updateComplete)`,
+		old:  `condHeld, updateWith(&done, c.keeping(updateComplete))`,
+		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", updateWith(&done, c.keeping(updateComplete))`,
 		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",
 	},
 	{
 		why:  "a failure that arrives late ends a key that was released",
 		file: "idemddb/complete.go",
-		old:  `condHeld, updateFail`,
-		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", updateFail`,
+		old:  `condHeld, c.keeping(updateFail)`,
+		new:  `condOwn+" AND (lease > :zero OR lease <= :zero)", c.keeping(updateFail)`,
 		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",
 	},
 	{

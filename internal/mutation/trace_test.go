@@ -47,7 +47,7 @@ var traceMutants = []mutant{
 	{
 		why:  "a claim after a release is linked to the run before, as if it were a takeover",
 		file: "idemddb/claim_request.go",
-		old:  `a.claim != nil && a.claim.takeover {`,
+		old:  `a.claim != nil && a.claim.Takeover() {`,
 		new:  `a.claim != nil {`,
 		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
 	},
