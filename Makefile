@@ -84,7 +84,7 @@ aws: $(PYTHON_TOOLS)/.done ## The same in your own AWS account, for less than $$
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }
 	go vet ./...
-	go vet -tags aws ./localstack/e2e ./idemddb/internal/contract # what make aws runs, which nothing else compiles
+	go vet -tags aws ./localstack/e2e ./internal/contract # what make aws runs, which nothing else compiles
 	$(GOLANGCI) run ./...
 	for m in $(MODULES); do (cd $$m && go vet ./... && $(GOLANGCI) run ./...) || exit 1; done
 

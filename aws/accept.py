@@ -202,7 +202,7 @@ def steps(account: Account, transcript: Transcript) -> bool:
         account.client("s3").create_bucket(Bucket=name, **place)
 
     parallel = "16" if is_aws() else "2"  # one machine with all of it: requests that wait for more than 2 s would be given up and sent again
-    contract = ["go", "test", "-tags", "aws", "-count=1", "-parallel", parallel, "-timeout", "25m", "-v", "-run", "TestContractOnAWS", "./idemddb/internal/contract"]
+    contract = ["go", "test", "-tags", "aws", "-count=1", "-parallel", parallel, "-timeout", "25m", "-v", "-run", "TestContractOnAWS", "./internal/contract"]
     scenarios = ["go", "test", "-tags", "aws", "-count=1", "-timeout", "25m", "-v", "-run", "TestOnAWS", "./localstack/e2e"]
     passed = transcript.command("the contract on two tables", contract, go, keep=r"^(ok|FAIL|---) |^    ---")
     create_bucket()

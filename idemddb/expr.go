@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/partiql"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // This file holds every condition and update that is sent, and above each the argument why it is safe. A test drops and flips

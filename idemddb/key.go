@@ -1,8 +1,8 @@
 package idemddb
 
 import (
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/jsonkey"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // TextKey returns the idempotency key that lambdawrap.Body makes of a string. Use it for ids that come from outside, such as

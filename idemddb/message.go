@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/delivery"
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/delivery"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // Message is a message that follows from a handler's work. A handler stages it together with its other effects: it is stored in the

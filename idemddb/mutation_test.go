@@ -15,7 +15,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/idemddb/internal/contract"
+	"github.com/idemddb/go-idemddb/internal/contract"
 )
 
 // mutant is one change to what is sent: From becomes To.

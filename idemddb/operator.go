@@ -3,7 +3,7 @@ package idemddb
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // These methods give packages operate and outbox what they must know of a Store.

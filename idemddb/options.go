@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // Options shape a Store. Nil and zero mean the defaults.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/contract"
+	"github.com/idemddb/go-idemddb/internal/contract"
 )
 
 type shelf = contract.Shelf

@@ -4,7 +4,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // Table returns the schema that a Store with default Options needs, for tests and local engines: partition key "pk" of type S,

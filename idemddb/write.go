@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/partiql"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // write is one conditional update of one record. It travels as an UpdateItem, as a statement of a shared request, or in a transaction.

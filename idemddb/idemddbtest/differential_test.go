@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/idemddb/internal/realengine"
+	"github.com/idemddb/go-idemddb/internal/realengine"
 )
 
 // TestDifferential sends random sequences of random requests to this package and to a real engine. Both must give the same answers and hold

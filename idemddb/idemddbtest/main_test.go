@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/realengine"
+	"github.com/idemddb/go-idemddb/internal/realengine"
 )
 
 func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/idemddb/internal/unsent"
+	"github.com/idemddb/go-idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/unsent"
 )
 
 // The bounds of what an operator says of a change, in bytes: a record without a result stays near 1 KB.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // The errors of this package, for errors.Is. After each of them the change was not made. A Forget that is refused between its two writes

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/idemddb/internal/unsent"
+	"github.com/idemddb/go-idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/unsent"
 )
 
 // Selection says which records List finds. The zero value selects all records of the namespace. A record must fit every field.

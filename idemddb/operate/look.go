@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/unsent"
+	"github.com/idemddb/go-idemddb/internal/unsent"
 )
 
 // Look reads the record of a key. It takes the key as the workers claim it, also one that is stored as its digest. It costs one request

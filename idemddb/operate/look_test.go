@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/internal/contract"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
+	"github.com/idemddb/go-idemddb/internal/contract"
 )
 
 func TestLookSaysWhatIsTrueOfAKey(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/internal/unsent"
+	"github.com/idemddb/go-idemddb/internal/unsent"
 )
 
 // API is the part of the DynamoDB API with which the sweep finds records; *dynamodb.Client fits. The Store's own client removes what was

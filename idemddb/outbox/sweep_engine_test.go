@@ -14,8 +14,8 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/idemddb/internal/realengine"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
+	"github.com/idemddb/go-idemddb/internal/realengine"
 )
 
 func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }

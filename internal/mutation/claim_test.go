@@ -181,14 +181,14 @@ var claimMutants = []mutant{
 		file: "idemddb/claim_request.go",
 		old:  `now.lease.Sub(now.now)/2`,
 		new:  `now.lease.Sub(now.now)/3`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_less",
+		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_less",
 	},
 	{
 		why:  "a claim with more than half of its lease is extended at once",
 		file: "idemddb/claim_request.go",
 		old:  `now.lease.Sub(now.now)/2`,
 		new:  `now.lease.Sub(now.now)*3/4`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_more",
+		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_more",
 	},
 	{
 		why:  "half of the whole lease is demanded where the deadline allows less",
@@ -209,7 +209,7 @@ var claimMutants = []mutant{
 		file: "idemddb/acquire.go",
 		old:  `return err == nil && a.claim.left() > 0`,
 		new:  `return err != nil || a.claim.left() > 0`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_another",
+		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_another",
 	},
 	{
 		why:  "a claim without an answer goes on until its context ends",
@@ -274,7 +274,7 @@ var claimMutants = []mutant{
 		file: "idemddb/write.go",
 		old:  `return c.prev > 0`,
 		new:  `return c.prev != 0`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/composite_key/tookat_stays",
+		pkg:  "internal/contract", run: "TestContractInMemory/composite_key/tookat_stays",
 	},
 	{
 		why:  "keys are claimed ahead of their work although a crash would use up an attempt of each",
@@ -295,6 +295,6 @@ var claimMutants = []mutant{
 		file: "idemddb/reopen.go",
 		old:  `":next": record.Number(fence + 1)`,
 		new:  `":next": record.Number(fence)`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/the_end_of_a_key_that_arrives_late",
+		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/the_end_of_a_key_that_arrives_late",
 	},
 }

@@ -21,7 +21,7 @@ var effectMutants = []mutant{
 		file: "idemddb/complete_with.go",
 		old:  `found.State == record.Completed && found.Tx == done.Tx`,
 		new:  `found.State == record.Completed`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/CompleteWith:_an_earlier_one",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/CompleteWith:_an_earlier_one",
 	},
 	{
 		why:  "a renewal under way is not joined",
@@ -70,14 +70,14 @@ var effectMutants = []mutant{
 		file: "idemddb/errors.go",
 		old:  `return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)`,
 		new:  `return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrUncommitted)`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_without_an_answer",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/reasons:_without_an_answer",
 	},
 	{
 		why:  "effects of a record that was deleted are done",
 		file: "idemddb/complete_with.go",
 		old:  `fenced.staged = true`,
 		new:  `_ = fenced`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_claim_that_was_settled",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_claim_that_was_settled",
 	},
 	{
 		why:  "an own commit is not recognised",
@@ -91,14 +91,14 @@ var effectMutants = []mutant{
 		file: "idemddb/commit.go",
 		old:  `if s.opts.Retention < minCommitRetention {`,
 		new:  `if s.opts.Retention < 0 {`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/Commit:_a_Store_whose_records",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/Commit:_a_Store_whose_records",
 	},
 	{
 		why:  "a run that failed past the retention is not written down",
 		file: "idemddb/reject.go",
 		old:  `a.follow(ctx, p, r.rejectAnew)`,
 		new:  `a.follow(ctx, p, func(context.Context, retry.Policy, *record.Stored) {})`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/Reject:_past_the_retention",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/Reject:_past_the_retention",
 	},
 	{
 		why:  "a commit of a batch that must be sent alone is not sent",
@@ -165,18 +165,18 @@ var effectMutants = []mutant{
 		file: "idemddb/stage.go",
 		old:  `s.closed, s.sent, s.bad = false, nil, `,
 		new:  `s.closed, s.effects, s.bad = false, *s.sent, `,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_refused_effect_writes_nothing",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_refused_effect_writes_nothing",
 	},
 	{
 		why:  "a message that is unsent for too long is sent",
-		file: "idemddb/internal/delivery/sending.go",
+		file: "internal/delivery/sending.go",
 		old:  `if !s.Operator && targets.Now()`,
 		new:  `if s.Operator && targets.Now()`,
 		pkg:  "idemddb/outbox", run: "TestAfterEightDaysMessagesAreParked",
 	},
 	{
 		why:  "what an operator could not send is lost",
-		file: "idemddb/internal/delivery/sending.go",
+		file: "internal/delivery/sending.go",
 		old: `m.Cause = record.CauseOf(answer)
 	s.Parked = append(s.Parked, m)
 
@@ -187,50 +187,50 @@ var effectMutants = []mutant{
 	}
 
 	if wasParked {`,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_an_operator_sends",
+		pkg: "internal/contract", run: "TestContractInMemory/.*/outbox:_an_operator_sends",
 	},
 	{
 		why:  "a wrong address of an operator parks what the sweep would send",
-		file: "idemddb/internal/delivery/sending.go",
+		file: "internal/delivery/sending.go",
 		old:  `(s.Operator || !panicerror`,
 		new:  `(false || !panicerror`,
 		pkg:  "idemddb/operate", run: "TestAWrongAddressOfAnOperatorParksNothing/in_memory",
 	},
 	{
 		why:  "what was parked before is lost with the next removal",
-		file: "idemddb/internal/delivery/sending.go",
+		file: "internal/delivery/sending.go",
 		old: `default:
 			s.Parked = append(s.Parked, m)`,
 		new: `default:`,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_a_message_that_can_never",
+		pkg: "internal/contract", run: "TestContractInMemory/.*/outbox:_a_message_that_can_never",
 	},
 	{
 		why:  "a wrong number of answers panics",
-		file: "idemddb/internal/delivery/targets.go",
+		file: "internal/delivery/targets.go",
 		old:  `if len(answers) != len(messages) {`,
 		new:  `if answers == nil && messages == nil {`,
 		pkg:  "idemddb/outbox", run: "TestSendersThatMisbehave",
 	},
 	{
 		why:  "a hanging target is asked for each record",
-		file: "idemddb/internal/delivery/targets.go",
+		file: "internal/delivery/targets.go",
 		old:  `s.until = time.Now().Add(targetPause)`,
 		new:  ``,
 		pkg:  "idemddb/outbox", run: "TestATargetThatHangsDoesNotHoldUpTheSweep",
 	},
 	{
 		why:  "one slow sending keeps the process from a target that answers others",
-		file: "idemddb/internal/delivery/targets.go",
+		file: "internal/delivery/targets.go",
 		old:  `if s.answers == before {`,
 		new:  `if s.answers >= before {`,
-		pkg:  "idemddb/internal/delivery", run: "TestATargetIsAskedOnWhenOneSendingOfManyIsSlow",
+		pkg:  "internal/delivery", run: "TestATargetIsAskedOnWhenOneSendingOfManyIsSlow",
 	},
 	{
 		why:  "a sending that ended with its invocation counts as an answer of its target",
-		file: "idemddb/internal/delivery/targets.go",
+		file: "internal/delivery/targets.go",
 		old:  `return answers, ctx.Err() == nil, nil`,
 		new:  `return answers, true, nil`,
-		pkg:  "idemddb/internal/delivery", run: "TestATargetThatHangsIsNotAskedForAWhile",
+		pkg:  "internal/delivery", run: "TestATargetThatHangsIsNotAskedForAWhile",
 	},
 	{
 		why:  "a message to a target that nobody knows stays in its record for ever",
@@ -307,7 +307,7 @@ var effectMutants = []mutant{
 		file: "idemddb/deliver.go",
 		old:  `>= unsentAfter:`,
 		new:  `>= 0:`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/outbox:_a_duplicate_sends",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/outbox:_a_duplicate_sends",
 	},
 	{
 		why:  "a record with unsent messages is cached",

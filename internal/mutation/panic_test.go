@@ -34,14 +34,14 @@ var panicMutants = []mutant{
 	},
 	{
 		why:  "a panic of a Sender parks messages that were not refused",
-		file: "idemddb/internal/delivery/sending.go",
+		file: "internal/delivery/sending.go",
 		old:  `!panicerror.IsAnswer(answer, ErrUnsendable)`,
 		new:  `!errors.Is(answer, ErrUnsendable)`,
 		pkg:  "idemddb", run: "TestAPanicIsNoAnswer",
 	},
 	{
 		why:  "an error of a Sender that cannot be read panics where its message is left",
-		file: "idemddb/internal/delivery/targets.go",
+		file: "internal/delivery/targets.go",
 		old:  `= readable(answer)`,
 		new:  `= answer`,
 		pkg:  "idemddb", run: "TestAnErrorOfASenderThatCannotBeReadLeavesItsMessage",

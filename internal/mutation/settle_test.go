@@ -268,6 +268,6 @@ var settleMutants = []mutant{
 		e.Record = fenced.other()`,
 		new: `	case err == nil:
 		e.Record = fenced.other()`,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/simple_key/Do:_work_that_was_taken_over_by_a_worker_that_completed",
+		pkg: "internal/contract", run: "TestContractInMemory/simple_key/Do:_work_that_was_taken_over_by_a_worker_that_completed",
 	},
 }

@@ -28,28 +28,28 @@ var traceMutants = []mutant{
 		file: "idemddb/acquire.go",
 		old:  `defer panicerror.Catch("Options.Trace", &err)`,
 		new:  `defer func() {}()`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
+		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a text of any length is kept, so that a record outgrows 1 KB",
-		file: "idemddb/internal/record/record.go",
+		file: "internal/record/record.go",
 		old:  `if len(text) > MaxTrace {`,
 		new:  `if len(text) > 2*MaxTrace {`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
+		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a text with a line break is kept, and forges a line of a log",
-		file: "idemddb/internal/record/record.go",
+		file: "internal/record/record.go",
 		old:  `if text[i] <= ' ' || text[i] > '~' {`,
 		new:  `if text[i] > '~' {`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
+		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a claim after a release is linked to the run before, as if it were a takeover",
 		file: "idemddb/claim_request.go",
 		old:  `a.claim != nil && a.claim.Takeover() {`,
 		new:  `a.claim != nil {`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
+		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
 	},
 	{
 		why:  "a takeover whose answer is lost does not know the run before",
@@ -58,14 +58,14 @@ var traceMutants = []mutant{
 	default: // a new token`,
 		new: `a.takenFrom(rec.Trace)
 	default: // a new token`,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
+		pkg: "internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
 	},
 	{
 		why:  "a takeover in a batch is linked to what the run before had taken over, not to it",
 		file: "idemddb/claim_request.go",
 		old:  `a.takenFrom(rec.Trace)`,
 		new:  `a.takenFrom(rec.PreviousTrace)`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/batch:_claims_keep_their_runs",
+		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/batch:_claims_keep_their_runs",
 	},
 	{
 		why:  "a text that is not kept leaves the traceparent of an earlier run, to which a replay is linked",
@@ -74,20 +74,20 @@ var traceMutants = []mutant{
 		new: `if values[":trace"] = record.Text(a.trace); a.trace == "" {
 			values[":trace"] = record.Text("earlier")
 		}`,
-		pkg: "idemddb/internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
+		pkg: "internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a record past its retention is claimed without the traceparent of its new run",
 		file: "idemddb/claim_request.go",
 		old:  `stored[record.Trace] = record.Text(a.trace)`,
 		new:  `stored[record.Trace] = noTraceValue`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/a_record_past_its_retention_keeps_nothing_of_the_runs",
+		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_record_past_its_retention_keeps_nothing_of_the_runs",
 	},
 	{
 		why:  "a replay from the cache of the process that completed the key does not name the run",
 		file: "idemddb/cache.go",
 		old:  `c.attempt, c.trace, new(c.fingerprint)`,
 		new:  `c.attempt, "", new(c.fingerprint)`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/simple_key/each_call_asks_for_its_traceparent_once",
+		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/each_call_asks_for_its_traceparent_once",
 	},
 }

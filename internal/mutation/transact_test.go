@@ -68,7 +68,7 @@ var transactMutants = []mutant{
 		file: "idemddb/complete_with.go",
 		old:  `Token: done.Tx,`,
 		new:  `Token: "",`,
-		pkg:  "idemddb/internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
 	},
 	{
 		why:  "a try without an answer is forgotten when an effect is refused",

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/internal/contract"
+	"github.com/idemddb/go-idemddb/internal/contract"
 )
 
 // The contract on DynamoDB itself, or on what AWS_ENDPOINT_URL names. `make aws` runs it in the user's own account. The names of its tables

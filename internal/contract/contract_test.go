@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/idemddb/internal/contract"
-	"github.com/idemddb/go-idemddb/idemddb/internal/realengine"
+	"github.com/idemddb/go-idemddb/internal/contract"
+	"github.com/idemddb/go-idemddb/internal/realengine"
 )
 
 func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }

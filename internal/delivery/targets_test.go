@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/delivery"
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/delivery"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // answering returns targets whose sender takes this long for a message, by its body; 0 for none, and hang for ever.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/idemddb/go-idemddb/idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // ErrUnsendable is wrapped by the answer for a message that no later try can send.
