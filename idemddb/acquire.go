@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/sleep"
@@ -18,13 +19,11 @@ import (
 
 // acquisition is one call of Claim. All of its tries share the owner token.
 type acquisition struct {
+	protocol.Claimant
+
 	store       *Store
 	batch       *Batch // nil for none
 	key         string
-	partition   string
-	token       string
-	fingerprint string    // as stored; "" for none
-	trace       string    // by Options.Trace; "" for none
 	deadline    time.Time // bounds the lease; zero for none
 	tx          string    // of a commit: the id of the completing call; "" for a claim
 	redelivered bool
@@ -34,7 +33,7 @@ type acquisition struct {
 	// How the write is sent, and what the last try would have written.
 	insert bool // in a shared request: as an INSERT, because there is probably no record
 	turns  int  // how often the answer asked for the other statement
-	last   stamp
+	last   protocol.Stamp
 
 	// The answer. Exactly one of claim, record, committed and err is set, and none of them if a commit or a rejection was written at once.
 	claim        *Claim
@@ -117,7 +116,8 @@ func (s *Store) newAcquisition(ctx context.Context, b *Batch, key string, opts *
 	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 
 	return &acquisition{
-		store: s, batch: b, key: key, partition: partition, token: token, fingerprint: record.FingerprintOf(opts.Fingerprint),
+		Claimant: protocol.Claimant{Partition: partition, Token: token, Fingerprint: record.FingerprintOf(opts.Fingerprint)},
+		store:    s, batch: b, key: key,
 		deadline: leaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}, err //nolint:wrapcheck // its callers name the key
 }
@@ -258,7 +258,7 @@ func (a *acquisition) observe(ctx context.Context) {
 
 	switch {
 	case a.claim != nil:
-		e.Kind, e.Fence, e.Attempt = Claimed, a.claim.fence, a.claim.attempt
+		e.Kind, e.Fence, e.Attempt = Claimed, a.claim.held.Fence, a.claim.held.Attempt
 		if a.claim.Takeover() {
 			e.Kind, e.Trace = Takeover, a.claim.takenFrom
 		}
@@ -285,7 +285,7 @@ func (a *acquisition) askTrace(ctx context.Context) {
 		a.store.opts.Observe(ctx, Event{Kind: Panicked, Key: a.key, Err: keyError("trace", a.key, err)})
 	}
 
-	a.trace = record.KeptTrace(text)
+	a.Trace = record.KeptTrace(text)
 }
 
 func (s *Store) callTrace(ctx context.Context) (text string, err error) {

@@ -87,7 +87,7 @@ func takeCommits(s *Store, waiting []*committing) (group, rest []*committing) {
 	)
 
 	for _, c := range waiting {
-		ids := s.identities(c.partition, c.effects.Items)
+		ids := s.identities(c.Partition, c.effects.Items)
 		more := 1 + len(c.effects.Items)
 		result := transactitem.ValueSize(c.value)
 		isFull := len(group) == commitMessages || items+more > commitItems || results+result > commitResults && len(group) > 0

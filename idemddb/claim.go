@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
 // ClaimOptions shape one claim. Nil and zero mean the defaults.
@@ -39,15 +41,11 @@ type ClaimOptions struct {
 // Release or Fail. It is safe for concurrent use. The methods of a nil Claim panic: Store.Claim returns nil if the key was
 // completed before, and then its record is the answer.
 type Claim struct {
+	held        protocol.Held
 	store       *Store
 	batch       *Batch // nil for a claim of Store.Claim
 	key         string
-	partition   string
-	token       string
 	fingerprint string // as stored
-	fence       int64
-	attempt     int
-	prev        int64 // the lease that the claim found, as stored: not 0 for a takeover
 	skipResult  bool
 	trace       string // by Options.Trace; "" for none
 	takenFrom   string // of a takeover: the traceparent that the claim before had
@@ -93,14 +91,14 @@ func (c *Claim) Key() string { c.mustExist(); return c.key }
 // let the other system refuse a lower one than it has seen; then not even a worker that outlived its lease can do harm. It also
 // rises across a deletion of the record, unless the key is deleted and claimed again within the difference of the clocks, or a
 // claim that was sent before the deletion is applied after it.
-func (c *Claim) Fence() int64 { c.mustExist(); return c.fence }
+func (c *Claim) Fence() int64 { c.mustExist(); return c.held.Fence }
 
 // Attempt returns how many claims of the key have begun work, this one included: 1 for the first. A claim whose worker died counts,
 // whether its work had begun or not.
-func (c *Claim) Attempt() int { c.mustExist(); return c.attempt }
+func (c *Claim) Attempt() int { c.mustExist(); return c.held.Attempt }
 
 // Takeover reports whether the lease of an earlier holder ran out: its work may have begun, and its effect may have happened.
-func (c *Claim) Takeover() bool { c.mustExist(); return c.prev != 0 }
+func (c *Claim) Takeover() bool { c.mustExist(); return c.held.IsTakeover() }
 
 // TakenFrom returns the traceparent of the claim before, if this claim is a takeover and that one was made with Options.Trace; else "".
 func (c *Claim) TakenFrom() string { c.mustExist(); return c.takenFrom }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/transact"
@@ -43,7 +44,7 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 	}
 
 	e = Effects{Items: transactitem.Copy(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
-	if err := s.checkEffects(c.partition, e); err != nil {
+	if err := s.checkEffects(c.Partition, e); err != nil {
 		return nil, keyError("commit", key, err)
 	}
 
@@ -84,7 +85,7 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 	c.askTrace(ctx)
 
 	if result != nil || omitted != nil {
-		c.value, c.omitted = s.resultValue(ctx, owner{partition: c.partition, token: c.token}, result, omitted, e)
+		c.value, c.omitted = s.resultValue(ctx, owner{partition: c.Partition, token: c.Token}, result, omitted, e)
 	}
 
 	if c.batch != nil && !c.redelivered {
@@ -184,14 +185,16 @@ func (c *committing) send(ctx context.Context, p retry.Policy, record *types.Tra
 // recordItem returns the part of the transaction that writes the record: it claims and completes the key.
 func (c *committing) recordItem() *types.TransactWriteItem {
 	s := c.store
-	c.done = s.completion(c.tx, outboxOf(c.effects.Messages), c.value)
-	c.last = stamp{now: time.UnixMilli(c.done.Done)}
+	c.stampDone()
 
-	update := updateWith(&c.done, updateCommit) + s.expr.endCommit.of(c.fingerprint)
-	values := c.values()
-	delete(values, ":lease")
+	return s.records.Part(s.records.Commit(&c.Claimant, &c.done))
+}
 
-	return write{c.partition, s.expr.claim.of(c.fingerprint), update, s.addValues(&c.done, c.partition, values)}.part(s)
+// stampDone makes the completion of this try.
+func (c *committing) stampDone() {
+	s := c.store
+	c.done = s.records.Completion(c.tx, outboxOf(c.effects.Messages), c.value, s.opts.Now())
+	c.last = protocol.Stamp{Now: time.UnixMilli(c.done.Done)}
 }
 
 // readAnswer takes the answer to a transaction.
@@ -213,19 +216,8 @@ func (c *committing) readAnswer(answer *transact.Part, err error) {
 
 // commitAnew commits a record past its retention by a whole new record in its place.
 func (c *committing) commitAnew(ctx context.Context, p retry.Policy, old *record.Stored) {
-	s := c.store
-	c.done = s.completion(c.tx, outboxOf(c.effects.Messages), c.value)
-	c.last = stamp{now: time.UnixMilli(c.done.Done), lease: time.UnixMilli(c.done.Done)}
-
-	stored := c.newRecord(c.fenceAfter(old))
-	s.addCompletion(&c.done, c.partition, stored)
-
-	put := c.put(old, stored)
-	c.send(ctx, p, &types.TransactWriteItem{Put: &types.Put{
-		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
-		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
-		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
-	}})
+	c.stampDone()
+	c.send(ctx, p, c.store.records.CommitAnew(&c.Claimant, old, &c.done))
 
 	if _, ok := errors.AsType[*rareError](c.err); ok {
 		c.err = keyError("commit", c.key, errChanged)
@@ -237,9 +229,9 @@ func (c *committing) after(ctx context.Context) error {
 	c.store.opts.Observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: c.omitted})
 
 	if len(c.done.Outbox) > 0 {
-		c.done.Token = &c.token
+		c.done.Token = &c.Token
 
-		if err := c.store.sendNow(ctx, c.batch, c.key, c.partition, &c.done); err != nil {
+		if err := c.store.sendNow(ctx, c.batch, c.key, c.Partition, &c.done); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
@@ -44,7 +45,7 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, 
 	var value types.AttributeValue
 
 	if result != nil || omitted != nil {
-		value, omitted = c.store.resultValue(ctx, owner{c.partition, c.token, c.left()}, result, omitted, e)
+		value, omitted = c.store.resultValue(ctx, owner{c.held.Partition, c.held.Token, c.left()}, result, omitted, e)
 	}
 
 	if len(e.Items) == 0 && len(e.Messages) == 0 {
@@ -65,12 +66,12 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 
 	var done record.Stored // as the last try leaves it, for the cache
 
-	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: transactitem.ValueSize(result) > batchResult, build: func() write {
-		done = s.completion("", nil, result)
+	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: transactitem.ValueSize(result) > batchResult, build: func() protocol.Write {
+		done = s.records.Completion("", nil, result, s.opts.Now())
 
-		return write{c.partition, condHeld, updateWith(&done, c.keeping(updateComplete)) + updateDropError, s.addValues(&done, c.partition, c.heldValues())}
+		return s.records.Complete(&c.held, &done)
 	}, matches: func(f *fencedWrite) bool {
-		if !c.isOwn(f.found) || f.found.State != record.Completed || !sameResult(f.found.Result, result) {
+		if !c.held.Matches(f.found) || f.found.State != record.Completed || !sameResult(f.found.Result, result) {
 			return false
 		}
 
@@ -107,17 +108,13 @@ func (c *Claim) Release(ctx context.Context, cause error) error {
 
 // release is Release. If anew is true, it is sent also after a completion whose outcome is not known.
 func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
-	return c.settle(ctx, settlement{kind: Released, cause: cause, anew: anew, matches: c.isReleased, build: func() write {
-		values := c.ownValues()
-		values[":zero"] = zeroValue
-		update := c.keeping(updateRelease)
+	var text *string
+	if cause != nil {
+		text = new(record.CauseOf(cause))
+	}
 
-		if cause != nil {
-			update += updateSetError
-			values[":err"] = record.Text(record.CauseOf(cause))
-		}
-
-		return write{c.partition, condOwn, update, values}
+	return c.settle(ctx, settlement{kind: Released, cause: cause, anew: anew, matches: c.isReleased, build: func() protocol.Write {
+		return c.store.records.Release(&c.held, text)
 	}})
 }
 
@@ -126,19 +123,8 @@ func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
 func (c *Claim) ReleaseUnused(ctx context.Context) error {
 	c.mustExist()
 
-	return c.settle(ctx, settlement{kind: Released, matches: c.isReleased, build: func() write {
-		values := c.ownValues()
-		values[":att"] = record.Number(int64(c.attempt - 1))
-
-		if c.Takeover() {
-			values[":returned"] = returnedValue
-
-			return write{c.partition, condOwn, c.keeping(updateReturn), values}
-		}
-
-		values[":zero"] = zeroValue
-
-		return write{c.partition, condOwn, updateRelease + updateUnused, values}
+	return c.settle(ctx, settlement{kind: Released, matches: c.isReleased, build: func() protocol.Write {
+		return c.store.records.Return(&c.held)
 	}})
 }
 
@@ -155,27 +141,16 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 		cause = errors.New("no cause given")
 	}
 
-	return c.settle(ctx, settlement{kind: Failed, cause: cause, build: func() write {
-		now := c.store.opts.Now()
-		values := c.heldValues()
-		values[":failed"] = failedValue
-		values[":exp"] = record.Number(c.store.expiry(now, now))
-		values[":err"] = record.Text(record.CauseOf(cause))
-
-		return write{c.partition, condHeld, c.keeping(updateFail), values}
-	}, matches: func(f *fencedWrite) bool { return c.isOwn(f.found) && f.found.State == record.Failed }})
-}
-
-// isOwn reports whether a record that was found is still that of this very claim.
-func (c *Claim) isOwn(found *record.Stored) bool {
-	return found != nil && found.IsOwn(c.token) && *found.Fence == c.fence
+	return c.settle(ctx, settlement{kind: Failed, cause: cause, build: func() protocol.Write {
+		return c.store.records.Fail(&c.held, record.CauseOf(cause), c.store.opts.Now())
+	}, matches: func(f *fencedWrite) bool { return c.held.Matches(f.found) && f.found.State == record.Failed }})
 }
 
 // isReleased reports whether a release that was refused is known to have been applied before: a try of it had no answer, and the next claim
 // found the key released. It found a lease of 0, or of -1 if the work of this claim had not begun after a takeover. A later claim does not
 // tell what the one after this claim has found.
 func (c *Claim) isReleased(f *fencedWrite) bool {
-	return f.unknown && f.found != nil && *f.found.Fence == c.fence+1 && f.found.Previous <= 0
+	return f.unknown && f.found != nil && *f.found.Fence == c.held.Fence+1 && f.found.Previous <= 0
 }
 
 // settlement is a write that ends a claim.
@@ -184,7 +159,7 @@ type settlement struct {
 	cause error
 	large bool // the write has a result that must not delay others
 	anew  bool // a release is sent although an earlier settlement of the claim has no known outcome
-	build func() write
+	build func() protocol.Write
 
 	// matches reports whether the record for which the condition was false is as this write would have left it, or shows that it was. Then
 	// an earlier try of this call was applied, and the settlement is a success.
@@ -239,7 +214,7 @@ func (c *Claim) markSettling(kind Kind, anew bool) (bool, error) {
 		switch {
 		case c.settling && (!anew || c.settled != ""):
 			return false, nil
-		case c.lost != nil && c.lost.Current != c.fence:
+		case c.lost != nil && c.lost.Current != c.held.Fence:
 			return false, c.lost
 		}
 	}
@@ -297,7 +272,7 @@ func (c *Claim) refusal(ctx context.Context, op string, found *record.Stored, er
 // fencedError describes the record that refused a write of the claim. If that record is completed, fencedError reads its result, because
 // the caller may answer with it.
 func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error) *FencedError {
-	fenced := &FencedError{Key: c.key, Held: c.fence}
+	fenced := &FencedError{Key: c.key, Held: c.held.Fence}
 
 	switch {
 	case found != nil:
@@ -336,5 +311,5 @@ func sameResult(a, b types.AttributeValue) bool {
 }
 
 func (c *Claim) observe(ctx context.Context, kind Kind, err error) {
-	c.store.opts.Observe(ctx, Event{Kind: kind, Key: c.key, Fence: c.fence, Attempt: c.attempt, Err: err})
+	c.store.opts.Observe(ctx, Event{Kind: kind, Key: c.key, Fence: c.held.Fence, Attempt: c.held.Attempt, Err: err})
 }

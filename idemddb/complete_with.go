@@ -54,7 +54,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	write, p, cancel := s.settleContext(ctx)
 	defer cancel()
 
-	done := s.completion(newTx(), outboxOf(e.Messages), result)
+	done := s.records.Completion(newTx(), outboxOf(e.Messages), result, s.opts.Now())
 	answer, err := c.sendCommit(write, p, &done, e.Items, leaseBound(ctx))
 
 	switch {
@@ -92,11 +92,10 @@ func (c *Claim) sendCommit(
 	ctx context.Context, p retry.Policy, done *record.Stored, items []types.TransactWriteItem, bound time.Time,
 ) (*transact.Part, error) {
 	s := c.store
-	update, values := updateWith(done, c.keeping(updateComplete))+updateDropError, s.addValues(done, c.partition, c.heldValues())
 	t := &transact.Transaction{
 		Client: s.transactions, Key: c.key, Token: done.Tx, Between: func(ctx context.Context) { c.extendInLine(ctx, bound) },
 	}
-	answer := t.Add(write{c.partition, condHeld, update, values}.part(s), items)
+	answer := t.Add(s.records.Part(s.records.Complete(&c.held, done)), items)
 
 	return answer, t.Send(ctx, p) //nolint:wrapcheck // commit names the key
 }
@@ -114,7 +113,7 @@ func (c *Claim) refusedCommit(ctx context.Context, answer *transact.Part, done *
 		found = rec
 	}
 
-	if c.isOwn(found) && found.State == record.Completed && found.Tx == done.Tx {
+	if c.held.Matches(found) && found.State == record.Completed && found.Tx == done.Tx {
 		return c.committed(ctx, found, omitted)
 	}
 
@@ -137,9 +136,9 @@ func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted erro
 		return nil
 	}
 
-	done.Token = &c.token
+	done.Token = &c.held.Token
 
-	return c.store.sendNow(ctx, c.batch, c.key, c.partition, done)
+	return c.store.sendNow(ctx, c.batch, c.key, c.held.Partition, done)
 }
 
 // extendInLine extends the lease between two tries, because the renewal has ended. It makes one try: the transaction matters more, and its

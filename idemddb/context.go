@@ -76,7 +76,7 @@ func (a *acquisition) refuseNested(ctx context.Context) bool {
 func (w *running) isOf(a *acquisition) bool {
 	own, other := w.staging.store, a.store
 
-	return w.staging.partition == a.partition && (own == other || w.claim == nil && own.table == other.table)
+	return w.staging.partition == a.Partition && (own == other || w.claim == nil && own.table == other.table)
 }
 
 // isOpen reports whether the work still has its key: its claim is held, or what it stages is still to be committed.

@@ -10,17 +10,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/delivery"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
-const (
-	// unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
-	unsentAfter = 10 * time.Second
-
-	// noEnd is the exp of a record with unsent messages: the last second of the year 9999.
-	noEnd = 253402300799
-)
+// unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
+const unsentAfter = 10 * time.Second
 
 // Delivery is what became of the messages of one record.
 type Delivery struct {
@@ -88,7 +84,7 @@ func (a *acquisition) sendLeft(ctx context.Context) {
 
 	switch s := a.store; {
 	case s.opts.Now().Sub(time.UnixMilli(a.unsentRecord.Done)) >= unsentAfter:
-		err = s.sendNow(ctx, a.batch, a.key, a.partition, a.unsentRecord)
+		err = s.sendNow(ctx, a.batch, a.key, a.Partition, a.unsentRecord)
 	case s.opts.Unswept:
 		s.observeUnsent(ctx, Event{Kind: Unsent, Key: a.key, Err: errYoung})
 		err = s.leave(a.key, errYoung)
@@ -141,57 +137,25 @@ func (d *delivering) run(ctx context.Context) (left []error) {
 	return left
 }
 
-// remove writes what is left into the record. The record gets its end back when nothing is left and nothing is parked. All messages of
-// the record were in d, so what another sender wrote meanwhile is lost only for messages that are sent. If the condition is false,
-// another sender has sent all.
+// remove writes what is left into the record. If the condition is false, another sender has sent all.
 func (d *delivering) remove(ctx context.Context, p retry.Policy) error {
-	s, condition, b, isEmpty := d.store, condUnsent, d.batch, len(d.Left)+len(d.Parked) == 0
-	if d.Operator && len(d.Record.Parked) > 0 {
-		condition = condParked
+	s, b := d.store, d.batch
+	left := &protocol.Removal{
+		Record: d.Record, OfParked: d.Operator && len(d.Record.Parked) > 0, Left: d.Left, Parked: d.Parked,
 	}
 
-	if !isEmpty {
+	if !left.IsAll() {
 		b = nil // a large write must not delay others
 	}
 
-	_, err := s.fenced(ctx, b, d.key, p, func() write {
-		values := item{":own": record.Text(*d.Record.Token), ":tx": record.Text(d.Record.Tx), ":completed": completedValue}
-
-		return write{d.partition, condition, d.update(values), values}
-	})
+	_, err := s.fenced(ctx, b, d.key, p, func() protocol.Write { return s.records.Remove(d.partition, left, s.opts.Now()) })
 	if errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt) {
 		err = nil
 	}
 
-	if err == nil && isEmpty {
+	if err == nil && left.IsAll() {
 		s.opts.Observe(ctx, Event{Kind: Sent, Key: d.key})
 	}
 
 	return err
-}
-
-// update returns the update, and adds its values to those of the condition.
-func (d *delivering) update(values item) string {
-	if len(d.Parked) > 0 {
-		values[":parked"] = marshal(d.Parked)
-	}
-
-	switch {
-	case len(d.Left) > 0:
-		values[":outbox"], values[":due"] = marshal(d.Left), record.Number(d.Record.Done)
-		values[":duens"] = record.Text(record.ShardOf(d.store.namespace, d.partition))
-
-		if len(d.Parked) > 0 {
-			return updateLeft + updateSetParked
-		}
-
-		return updateLeft + updateDropParked
-	case len(d.Parked) > 0:
-		return updateParked
-	default:
-		// The record stays until tomorrow at least, so that a late request of the completing write finds it.
-		values[":exp"] = record.Number(max(d.Record.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))
-
-		return updateSent
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
@@ -33,7 +34,7 @@ func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
 	s.observeDisabled(ctx)
 
 	return &Claim{
-		store: s, key: key, attempt: 1, lease: s.stamp(leaseBound(ctx)).lease, staging: staging{store: s, key: key},
+		store: s, key: key, held: protocol.Held{Attempt: 1}, lease: s.stamp(leaseBound(ctx)).Lease, staging: staging{store: s, key: key},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/delivery"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
@@ -91,7 +92,7 @@ func (s *Store) checkTwice(partition string, items []types.TransactWriteItem) er
 // identities returns a text for each item: first for the record of the key, then for each staged item. The text is empty if the key of an
 // item is not known.
 func (s *Store) identities(partition string, items []types.TransactWriteItem) []string {
-	record := types.TransactWriteItem{Update: &types.Update{TableName: &s.table, Key: s.key(partition)}}
+	record := types.TransactWriteItem{Update: &types.Update{TableName: &s.table, Key: s.records.Key(partition)}}
 
 	return transactitem.Identities(slices.Concat([]types.TransactWriteItem{record}, items))
 }
@@ -100,7 +101,7 @@ func (s *Store) identities(partition string, items []types.TransactWriteItem) []
 // byte for two digits.
 const (
 	maxNumberSize  = 12  // of a number with 20 digits
-	recordNumbers  = 10  // attributes of a record that are numbers
+	recordNumbers  = 13  // attributes of a record that are numbers
 	maxToken       = 128 // an owner token and a tx
 	maxFingerprint = 64
 )
@@ -108,7 +109,7 @@ const (
 // checkSize returns ErrTooLarge if the record with this result and these messages would not fit into an item, or not into a transaction
 // with these effects.
 func (s *Store) checkSize(partition string, result types.AttributeValue, e Effects) error {
-	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(sortKeyValue) + len(s.opts.TTLAttribute) +
+	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(protocol.SortKeyValue) + len(s.opts.TTLAttribute) +
 		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + transactitem.ValueSize(result) +
 		delivery.Size(outboxOf(e.Messages)) + len(strings.Join(record.Names, ""))
 

@@ -26,5 +26,5 @@ func (s *Store) RecordOf(key string) (*dynamodb.GetItemInput, error) {
 		return nil, keyError("read", key, err)
 	}
 
-	return &dynamodb.GetItemInput{TableName: &s.table, Key: s.key(partition), ConsistentRead: new(true)}, nil
+	return &dynamodb.GetItemInput{TableName: &s.table, Key: s.records.Key(partition), ConsistentRead: new(true)}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
@@ -143,6 +144,14 @@ func (o Options) withDefaults() Options {
 	}
 
 	return o
+}
+
+// config returns what the writes of the records depend on.
+func (o *Options) config(table, namespace string) protocol.Config {
+	return protocol.Config{
+		Table: table, Namespace: namespace, PartitionKey: o.PartitionKey, SortKey: o.SortKey, TTLAttribute: o.TTLAttribute,
+		Retention: o.Retention, ClockSkew: o.ClockSkew, MaxAttempts: o.MaxAttempts, NoTakeover: o.NoTakeover, IsTraced: o.Trace != nil,
+	}
 }
 
 func (o *Options) validate() error {

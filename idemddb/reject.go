@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
@@ -51,19 +52,12 @@ type rejecting struct {
 	cause string
 }
 
-// Input returns the rejection as a request of its own. It is the claim with another update: the record has no lease, and its retention
-// begins now.
+// Input returns the rejection as a request of its own.
 func (r *rejecting) Input() *dynamodb.UpdateItemInput {
 	a := r.claim
-	w := a.claiming()
-	w.values[":err"] = record.Text(r.cause)
-	w.values[":exp"] = record.Number(a.store.expiry(a.last.now, a.last.now))
-	delete(w.values, ":lease")
-	delete(w.values, ":notrace")
+	a.last = a.store.stamp(a.deadline)
 
-	w.update = a.store.expr.setReject.of(a.fingerprint)
-
-	return w.input(a.store, types.ReturnValueAllNew)
+	return a.store.records.Update(a.store.records.Reject(&a.Claimant, a.last, r.cause), types.ReturnValueAllNew)
 }
 
 // Read takes the answer. A record that an earlier try of this call wrote is a success.
@@ -71,7 +65,8 @@ func (r *rejecting) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
 	a := r.claim
 
 	if found, ok := retry.Refusal(answer.Err); ok && found != nil {
-		if rec, err := record.Read(found, a.store.opts.TTLAttribute); err == nil && rec.IsOwn(a.token) && !a.isCommitted(rec) {
+		rec, err := record.Read(found, a.store.opts.TTLAttribute)
+		if err == nil && rec.IsOwn(a.Token) && a.store.records.Judge(&a.Claimant, a.tx, rec, a.last.Now) != protocol.Committed {
 			return groupcommit.Answered, nil
 		}
 	}
@@ -98,11 +93,9 @@ func (r *rejecting) run(ctx context.Context, p retry.Policy) {
 // so that it refuses a late request of the commit.
 func (r *rejecting) rejectAnew(ctx context.Context, p retry.Policy, old *record.Stored) {
 	a := r.claim
-	stored := a.newRecord(a.fenceAfter(old))
-	stored[record.Error], stored[record.Lease] = record.Text(r.cause), zeroValue
-	stored[a.store.opts.TTLAttribute] = record.Number(a.store.expiry(a.last.now, a.last.now))
+	put := a.store.records.RejectAnew(&a.Claimant, a.last, old, r.cause)
 
-	if _, err := a.putInPlace(ctx, p, old, func() item { return stored }); err != nil {
+	if _, err := a.putInPlace(ctx, p, func() *dynamodb.PutItemInput { return put }); err != nil {
 		a.err = keyError("reject", a.key, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
@@ -255,17 +256,14 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p retry.Policy
 
 	var lease time.Time
 
-	found, err := s.fenced(ctx, c.batch, c.key, p, func() write {
+	found, err := s.fenced(ctx, c.batch, c.key, p, func() protocol.Write {
 		now := s.stamp(deadline)
-		lease = now.lease
-		values := c.heldValues()
-		values[":lease"] = record.Number(lease.UnixMilli())
-		values[":exp"] = record.Number(s.expiry(now.now, lease))
+		lease = now.Lease
 
-		return write{c.partition, condExtend, c.keeping(updateExtend), values}
+		return s.records.Extend(&c.held, now)
 	})
 
-	if c.isOwn(found) && found.State == record.InProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {
+	if c.held.Matches(found) && found.State == record.InProgress && found.Lease != nil && *found.Lease >= lease.UnixMilli() {
 		err = nil // an earlier try of this call wrote it, or a later extension of this claim
 		lease = found.Until()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
@@ -31,7 +32,9 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 	p := retry.Policy{End: earliest(ctx, s.opts.ClaimPatience), Pause: claimCap}
 
 	for range maxTurns {
-		found, err := s.fenced(ctx, nil, key, p, func() write { return s.buildReopening(partition, token, fence) })
+		found, err := s.fenced(ctx, nil, key, p, func() protocol.Write {
+			return s.records.Reopen(partition, token, fence, s.opts.Now())
+		})
 
 		switch {
 		case err == nil, found != nil && found.State == record.InProgress:
@@ -48,15 +51,4 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 	}
 
 	return keyError("reopen", key, errChanged)
-}
-
-// buildReopening returns the write that reopens the record with this owner token and fencing token.
-func (s *Store) buildReopening(partition, token string, fence int64) write {
-	now := s.opts.Now()
-
-	return write{partition, condFailed, updateReopen, item{
-		":v": versionValue, ":failed": failedValue, ":own": record.Text(token), ":fence": record.Number(fence),
-		":inprogress": inProgressValue, ":next": record.Number(fence + 1), ":zero": zeroValue,
-		":one": oneValue, ":exp": record.Number(s.expiry(now, now)),
-	}}
 }

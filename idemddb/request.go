@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
@@ -19,7 +20,7 @@ import (
 // fencedWrite is the request of a write after the claim.
 type fencedWrite struct {
 	store *Store
-	build func() write // anew for each try
+	build func() protocol.Write // anew for each try
 
 	found   *record.Stored // the record for which the condition was false
 	refusal error          // ErrFenced
@@ -28,11 +29,13 @@ type fencedWrite struct {
 
 // Input implements [groupcommit.Request]. It asks for the updated attributes only, because a completed record may be large.
 func (f *fencedWrite) Input() *dynamodb.UpdateItemInput {
-	return f.build().input(f.store, types.ReturnValueUpdatedNew)
+	return f.store.records.Update(f.build(), types.ReturnValueUpdatedNew)
 }
 
 // Statement implements [groupcommit.Request].
-func (f *fencedWrite) Statement() types.BatchStatementRequest { return f.build().statement(f.store) }
+func (f *fencedWrite) Statement() types.BatchStatementRequest {
+	return f.store.records.Statement(f.build())
+}
 
 // Read implements [groupcommit.Request].
 func (f *fencedWrite) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
@@ -77,7 +80,7 @@ func (f *fencedWrite) refuse(found item) {
 
 // fenced sends a write after the claim. If its condition is false, fenced returns ErrFenced and the stored record, or nil if the item
 // is gone.
-func (s *Store) fenced(ctx context.Context, b *Batch, key string, p retry.Policy, build func() write) (*record.Stored, error) {
+func (s *Store) fenced(ctx context.Context, b *Batch, key string, p retry.Policy, build func() protocol.Write) (*record.Stored, error) {
 	f := &fencedWrite{store: s, build: build}
 	err := f.send(ctx, b, key, p)
 

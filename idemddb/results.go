@@ -28,6 +28,9 @@ type Results interface {
 	Get(ctx context.Context, name string) ([]byte, error)
 }
 
+// omittedValue stands in the place of a result that is not kept. It is never written.
+var omittedValue = &types.AttributeValueMemberNULL{Value: true}
+
 const (
 	// putTime is the longest time for one Put. The completion comes after it, so a Put has also at most a third of the time that the
 	// completion has, and half of what is left of the lease.
@@ -74,7 +77,7 @@ func (s *Store) resultValue(
 func (s *Store) keepOutside(ctx context.Context, o owner, result []byte, e Effects) (value types.AttributeValue, omitted error) {
 	sum := sha256.Sum256(result)
 	kept := record.KeptResult{Name: o.name(s, sum), Length: len(result), Sum: sum[:]}
-	value = marshal(kept)
+	value = kept.Value()
 
 	if tooLarge := s.checkSize(o.partition, value, e); tooLarge != nil {
 		return omittedValue, tooLarge

@@ -15,6 +15,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/lru"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
@@ -37,13 +38,12 @@ type Store struct {
 	table     string
 	namespace string
 	opts      Options // resolved: no zero value stands for a default
-	expr      expressions
+	records   *protocol.Table
 	cache     *lru.Cache[*record.Stored] // completed records
 
 	shared       *groupcommit.Client // nil: every write is a request of its own
 	transactions *transact.Client
 	targets      delivery.Targets
-	statements   sync.Map // [2]string, condition and update → partiql.Statement
 
 	disabled     bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
 	disabledOnce sync.Once // emits the event Disabled
@@ -80,7 +80,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		table:     table,
 		namespace: namespace,
 		opts:      o,
-		expr:      newExpressions(table, &o),
+		records:   protocol.NewTable(o.config(table, namespace)),
 		cache:     lru.New[*record.Stored](o.Cache),
 		disabled:  disabled,
 	}

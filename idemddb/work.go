@@ -230,7 +230,7 @@ func (w *Work) settleClaim(ctx context.Context) Ending {
 
 	switch settled := w.settledBySelf(); {
 	case settled == Failed:
-		cause := &FailedError{Key: c.key, Cause: "ended by its handler", Attempts: c.attempt}
+		cause := &FailedError{Key: c.key, Cause: "ended by its handler", Attempts: c.held.Attempt}
 
 		return Ending{Kind: settled, Err: errors.Join(err, cause), BySelf: true}
 	case settled != "":
@@ -261,7 +261,7 @@ func (c *Claim) giveUp(ctx context.Context, cause error) error {
 // endingOfGivingUp is endingOfFailure for a claim that the work may have completed itself. If that completion is what refused to give up,
 // the work has settled its claim.
 func (c *Claim) endingOfGivingUp(cause, err error) Ending {
-	if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current == c.fence {
+	if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current == c.held.Fence {
 		return Ending{Kind: Completed, Err: cause, BySelf: true}
 	}
 

@@ -20,7 +20,7 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 		return nil, notBegun(c.record, c.err)
 	}
 
-	w.commit, w.staging = c, &staging{store: w.store, key: key, partition: c.partition}
+	w.commit, w.staging = c, &staging{store: w.store, key: key, partition: c.Partition}
 
 	return w, Ending{}
 }

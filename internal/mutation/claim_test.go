@@ -40,83 +40,81 @@ var claimMutants = []mutant{
 	{
 		why:  "a claim that is recognised by its owner token trusts a lease from now on, not the stored one",
 		file: "idemddb/claim_refused.go",
-		old: `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:
-		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous, rec.Until())`,
-		new: `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:
-		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous, a.store.stamp(a.deadline).lease)`,
+		old: `case protocol.Won:
+		a.keepClaim(a.Claimed(rec), rec.Until())`,
+		new: `case protocol.Won:
+		a.keepClaim(a.Claimed(rec), a.store.stamp(a.deadline).Lease)`,
 		pkg: "idemddb", run: "TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord",
 	},
 	{
 		why:  "a record with the own token is a won claim although its key was ended as FAILED meanwhile",
-		file: "idemddb/claim_refused.go",
-		old: `a.committed = rec
-	case rec.State == record.Failed:
-		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}`,
-		new: `a.committed = rec
-	case rec.State == record.Failed:
-		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous, a.last.lease)`,
+		file: "internal/protocol/found.go",
+		old: `		return Committed
+	case found.State == record.Failed:
+		return Failed`,
+		new: `		return Committed
+	case found.State == record.Failed:
+		return Won`,
 		pkg: "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
 	{
 		why:  "a record with the own token is a won claim although its key was released meanwhile",
-		file: "idemddb/claim_refused.go",
-		old:  `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:`,
-		new:  `case rec.State == record.InProgress && rec.Lease != nil:`,
+		file: "internal/protocol/found.go",
+		old:  `case found.State == record.InProgress && found.Lease != nil && *found.Lease > 0:`,
+		new:  `case found.State == record.InProgress && found.Lease != nil:`,
 		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
 	{
 		why:  "a record with the own token is a won claim although it is completed",
-		file: "idemddb/claim_refused.go",
-		old:  `case rec.State == record.InProgress && rec.Lease != nil && *rec.Lease > 0:`,
-		new:  `case rec.Lease != nil && *rec.Lease > 0:`,
+		file: "internal/protocol/found.go",
+		old:  `case found.State == record.InProgress && found.Lease != nil && *found.Lease > 0:`,
+		new:  `case found.Lease != nil && *found.Lease > 0:`,
 		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
 	},
 	{
 		why:  "a takeover that was given back unused is claimed as a fresh start after a lost reply",
-		file: "idemddb/claim_refused.go",
-		old: `*rec.Lease > 0:
-		a.keepClaim(*rec.Fence, rec.Attempts, rec.Previous, rec.Until())`,
-		new: `*rec.Lease > 0:
-		a.keepClaim(*rec.Fence, rec.Attempts, max(0, rec.Previous), rec.Until())`,
-		pkg: "idemddb", run: "TestATakeoverThatWasReturnedIsATakeoverAlsoIfItsAnswerIsLost",
+		file: "internal/protocol/held.go",
+		old:  `return Held{c.Partition, c.Token, *rec.Fence, rec.Attempts, rec.Previous}`,
+		new:  `return Held{c.Partition, c.Token, *rec.Fence, rec.Attempts, max(0, rec.Previous)}`,
+		pkg:  "idemddb", run: "TestATakeoverThatWasReturnedIsATakeoverAlsoIfItsAnswerIsLost",
 	},
 	{
 		why:  "the tries of a claim keep the clock of the first one",
 		file: "idemddb/claim_request.go",
-		old: `a.last = s.stamp(a.deadline)
+		old: `a.last = a.store.stamp(a.deadline)
 
-	values`,
-		new: `if a.last.now.IsZero() {
-		a.last = s.stamp(a.deadline)
+	return a.store.records.Update(`,
+		new: `if a.last.Now.IsZero() {
+		a.last = a.store.stamp(a.deadline)
 	}
 
-	values`,
+	return a.store.records.Update(`,
 		pkg: "idemddb", run: "TestEachTryOfAClaimHasThePresentTime",
 	},
 	{
 		why:  "the statements of a claim keep the clock of the first try",
 		file: "idemddb/claim_request.go",
-		old: `a.last = s.stamp(a.deadline)
+		old: `a.last = a.store.stamp(a.deadline)
 
-	if a.insert {`,
-		new: `if a.last.now.IsZero() {
-		a.last = s.stamp(a.deadline)
+	return a.store.records.ClaimStatement(`,
+		new: `if a.last.Now.IsZero() {
+		a.last = a.store.stamp(a.deadline)
 	}
 
-	if a.insert {`,
+	return a.store.records.ClaimStatement(`,
 		pkg: "idemddb", run: "TestEachTryOfAClaimHasThePresentTime",
 	},
 	{
 		why:  "the fencing token falls when a record past its retention is claimed by a clock that is behind",
-		file: "idemddb/claim_refused.go",
-		old:  `return max(*old.Fence+1, firstFence(a.last))`,
-		new:  `return firstFence(a.last)`,
+		file: "internal/protocol/claim.go",
+		old:  `return max(*old.Fence+1, firstFence(s))`,
+		new:  `return firstFence(s)`,
 		pkg:  "idemddb", run: "TestTheFencingTokenOfARecordPastItsRetentionRisesWithAnyClock",
 	},
 	{
 		why:  "the fencing token of a record past its retention does not follow the clock, so that a deletion could make it fall later",
-		file: "idemddb/claim_refused.go",
-		old:  `return max(*old.Fence+1, firstFence(a.last))`,
+		file: "internal/protocol/claim.go",
+		old:  `return max(*old.Fence+1, firstFence(s))`,
 		new:  `return *old.Fence + 1`,
 		pkg:  "idemddb", run: "TestTheFencingTokenOfARecordPastItsRetentionRisesWithAnyClock",
 	},
@@ -133,7 +131,7 @@ var claimMutants = []mutant{
 		old: `case len(answer.Item) == 0:
 		return groupcommit.SendAgain, retry.ErrNoContent`,
 		new: `case len(answer.Item) == 0:
-		a.keepClaim(firstFence(a.last), 1, 0, a.last.lease)
+		a.keepClaim(a.ClaimedNew(a.last), a.last.Lease)
 
 		return groupcommit.Answered, nil`,
 		pkg: "idemddb", run: "TestWorkNeverRunsWithoutARecord",
@@ -144,7 +142,7 @@ var claimMutants = []mutant{
 		old: `case len(answer.Item) == 0 && answer.Shared:
 		return groupcommit.SendSingle, nil`,
 		new: `case len(answer.Item) == 0 && answer.Shared:
-		a.keepClaim(firstFence(a.last), 1, 0, a.last.lease)
+		a.keepClaim(a.ClaimedNew(a.last), a.last.Lease)
 
 		return groupcommit.Answered, nil`,
 		pkg: "idemddb", run: "TestATakeoverWithoutItsOldItemIsClaimedByASingleRequest",
@@ -179,21 +177,21 @@ var claimMutants = []mutant{
 	{
 		why:  "a claim is returned with a third of its lease",
 		file: "idemddb/claim_request.go",
-		old:  `now.lease.Sub(now.now)/2`,
-		new:  `now.lease.Sub(now.now)/3`,
+		old:  `now.Lease.Sub(now.Now)/2`,
+		new:  `now.Lease.Sub(now.Now)/3`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_less",
 	},
 	{
 		why:  "a claim with more than half of its lease is extended at once",
 		file: "idemddb/claim_request.go",
-		old:  `now.lease.Sub(now.now)/2`,
-		new:  `now.lease.Sub(now.now)*3/4`,
+		old:  `now.Lease.Sub(now.Now)/2`,
+		new:  `now.Lease.Sub(now.Now)*3/4`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_more",
 	},
 	{
 		why:  "half of the whole lease is demanded where the deadline allows less",
 		file: "idemddb/claim_request.go",
-		old:  `now.lease.Sub(now.now)/2`,
+		old:  `now.Lease.Sub(now.Now)/2`,
 		new:  `a.store.opts.Lease/2`,
 		pkg:  "idemddb", run: "TestALeaseThatEndsAtTheDeadlineIsNotExtended",
 	},
@@ -236,9 +234,9 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the record of a claim ends with its lease, so that it can be deleted under a holder whose clock is behind",
-		file: "idemddb/write.go",
-		old:  `held := lease.Add(2 * s.opts.ClockSkew); held`,
-		new:  `held := lease; held`,
+		file: "internal/protocol/table.go",
+		old:  `held := s.Lease.Add(2 * t.ClockSkew); held`,
+		new:  `held := s.Lease; held`,
 		pkg:  "idemddb", run: "TestARecordOutlivesItsLeaseByTwiceTheSkew",
 	},
 	{
@@ -258,7 +256,7 @@ var claimMutants = []mutant{
 	{
 		why:  "another input under a completed key is answered from memory",
 		file: "idemddb/cache.go",
-		old:  `case !rec.Matches(a.fingerprint):`,
+		old:  `case !rec.Matches(a.Fingerprint):`,
 		new:  `case false:`,
 		pkg:  "idemddb", run: "TestACachedRecordKnowsItsFingerprint",
 	},
@@ -271,9 +269,9 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a lease of -1 counts as one that ran out, and replaces the time of the takeover before",
-		file: "idemddb/write.go",
-		old:  `return c.prev > 0`,
-		new:  `return c.prev != 0`,
+		file: "internal/protocol/held.go",
+		old:  `if h.Previous > 0 {`,
+		new:  `if h.Previous != 0 {`,
 		pkg:  "internal/contract", run: "TestContractInMemory/composite_key/tookat_stays",
 	},
 	{
@@ -292,7 +290,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a late request of the write that ended a key ends it again after it was reopened",
-		file: "idemddb/reopen.go",
+		file: "internal/protocol/held.go",
 		old:  `":next": record.Number(fence + 1)`,
 		new:  `":next": record.Number(fence)`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/the_end_of_a_key_that_arrives_late",

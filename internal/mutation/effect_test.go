@@ -54,8 +54,8 @@ var effectMutants = []mutant{
 	{
 		why:  "a refused effect that an earlier try made is not done",
 		file: "idemddb/work.go",
-		old:  `ok && fenced.Record != nil && fenced.Current == c.fence {`,
-		new:  `ok && fenced.Record != nil && fenced.Current != c.fence {`,
+		old:  `ok && fenced.Record != nil && fenced.Current == c.held.Fence {`,
+		new:  `ok && fenced.Record != nil && fenced.Current != c.held.Fence {`,
 		pkg:  "idemddb", run: "TestDoIsDoneIfAnEarlierTryWasApplied",
 	},
 	{
@@ -81,9 +81,9 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "an own commit is not recognised",
-		file: "idemddb/claim_refused.go",
-		old:  `a.tx != "" && rec.Tx == a.tx`,
-		new:  `a.tx != "" && rec.Tx != a.tx`,
+		file: "internal/protocol/found.go",
+		old:  `tx != "" && found.Tx == tx`,
+		new:  `tx != "" && found.Tx != tx`,
 		pkg:  "idemddb", run: "TestATransactionThatMeetsItsOwnEarlierTryIsCommittedOnce",
 	},
 	{
@@ -297,9 +297,9 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "the record is deleted as soon as its messages are sent",
-		file: "idemddb/deliver.go",
-		old:  `record.Number(max(d.Record.Ends, d.store.opts.Now().Add(24*time.Hour).Unix()))`,
-		new:  `record.Number(d.Record.Ends)`,
+		file: "internal/protocol/outbox.go",
+		old:  `record.Number(max(r.Record.Ends, now.Add(24*time.Hour).Unix()))`,
+		new:  `record.Number(r.Record.Ends)`,
 		pkg:  "idemddb/outbox", run: "TestAfterSixDaysEveryMessageArrives",
 	},
 	{
@@ -312,9 +312,17 @@ var effectMutants = []mutant{
 	{
 		why:  "a record with unsent messages is cached",
 		file: "idemddb/claim_refused.go",
-		old:  `case rec.State == record.Completed && len(rec.Outbox) > 0:`,
-		new:  `case rec.State == record.Completed && rec.Outbox == nil && rec.Parked == nil && len(rec.Tx) < 0:`,
-		pkg:  "idemddb", run: "TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent",
+		old: `	if len(rec.Outbox) > 0 {
+		a.unsentRecord = rec
+	} else {
+		a.store.keepRecord(a.Partition, rec)
+	}`,
+		new: `	if len(rec.Outbox) > 0 {
+		a.unsentRecord = rec
+	}
+
+	a.store.keepRecord(a.Partition, rec)`,
+		pkg: "idemddb", run: "TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent",
 	},
 	{
 		why:  "Stage does not keep that it refused something",
@@ -416,7 +424,7 @@ var effectMutants = []mutant{
 	{
 		why:  "work without a claim is released over its own commit",
 		file: "idemddb/reject.go",
-		old:  ` && !a.isCommitted(rec) {`,
+		old:  ` && a.store.records.Judge(&a.Claimant, a.tx, rec, a.last.Now) != protocol.Committed {`,
 		new:  ` {`,
 		pkg:  "idemddb", run: "TestACommitThatWasAppliedAfterItsRefusalIsCompleted/released",
 	},
@@ -479,7 +487,7 @@ var effectMutants = []mutant{
 	{
 		why:  "Do returns its own value although another worker completed the key after a refused effect",
 		file: "idemddb/work.go",
-		old:  `fenced.Record != nil && fenced.Current == c.fence {`,
+		old:  `fenced.Record != nil && fenced.Current == c.held.Fence {`,
 		new:  `fenced.Record != nil {`,
 		pkg:  "idemddb", run: "TestARefusedEffectBesideAnotherCompletion",
 	},

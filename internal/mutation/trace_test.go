@@ -55,9 +55,9 @@ var traceMutants = []mutant{
 		why:  "a takeover whose answer is lost does not know the run before",
 		file: "idemddb/claim_refused.go",
 		old: `a.takenFrom(rec.PreviousTrace)
-	default: // a new token`,
+	case protocol.Committed:`,
 		new: `a.takenFrom(rec.Trace)
-	default: // a new token`,
+	case protocol.Committed:`,
 		pkg: "internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
 	},
 	{
@@ -69,25 +69,25 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a text that is not kept leaves the traceparent of an earlier run, to which a replay is linked",
-		file: "idemddb/claim_request.go",
-		old:  `values[":trace"] = record.Text(a.trace)`,
-		new: `if values[":trace"] = record.Text(a.trace); a.trace == "" {
+		file: "internal/protocol/claim.go",
+		old:  `values[":trace"] = record.Text(c.Trace)`,
+		new: `if values[":trace"] = record.Text(c.Trace); c.Trace == "" {
 			values[":trace"] = record.Text("earlier")
 		}`,
 		pkg: "internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a record past its retention is claimed without the traceparent of its new run",
-		file: "idemddb/claim_request.go",
-		old:  `stored[record.Trace] = record.Text(a.trace)`,
+		file: "internal/protocol/claim.go",
+		old:  `stored[record.Trace] = record.Text(c.Trace)`,
 		new:  `stored[record.Trace] = noTraceValue`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_record_past_its_retention_keeps_nothing_of_the_runs",
 	},
 	{
 		why:  "a replay from the cache of the process that completed the key does not name the run",
 		file: "idemddb/cache.go",
-		old:  `c.attempt, c.trace, new(c.fingerprint)`,
-		new:  `c.attempt, "", new(c.fingerprint)`,
+		old:  `c.held.Attempt, c.trace, new(c.fingerprint)`,
+		new:  `c.held.Attempt, "", new(c.fingerprint)`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/each_call_asks_for_its_traceparent_once",
 	},
 }

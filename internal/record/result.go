@@ -14,6 +14,13 @@ type KeptResult struct {
 	Sum    []byte `dynamodbav:"sum"`
 }
 
+// Value returns the attribute that holds it.
+func (k KeptResult) Value() types.AttributeValue {
+	return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+		"name": Text(k.Name), "len": Number(int64(k.Length)), "sum": &types.AttributeValueMemberB{Value: k.Sum},
+	}}
+}
+
 // KeptResultOf returns which result in Options.Results the attribute names. It returns false if the attribute is anything else: a result
 // that stands in the record, the mark of one that was omitted, or nil.
 func KeptResultOf(result types.AttributeValue) (KeptResult, bool) {

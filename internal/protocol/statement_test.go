@@ -1,7 +1,6 @@
-package idemddb_test
+package protocol_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
 // Every statement that is sent, with its parameters, stands in the file: a change of an expression, or of its translation, is seen.
@@ -22,28 +21,28 @@ func TestStatementsReadAsTheFileSays(t *testing.T) {
 	var got strings.Builder
 
 	for _, c := range []struct {
-		name, table string
-		names       idemddb.Options
+		name  string
+		names protocol.Config
 	}{
-		{"the default names", "records", idemddb.Options{}},
-		{"a user's names", `my "own"-table.1`, idemddb.Options{PartitionKey: `the "partition"`, SortKey: "user's sort", TTLAttribute: `user's "TTL"`}},
+		{"the default names", protocol.Config{Table: "records", PartitionKey: "pk", TTLAttribute: "exp"}},
+		{"a user's names", protocol.Config{Table: `my "own"-table.1`, PartitionKey: `the "partition"`, SortKey: "user's sort", TTLAttribute: `user's "TTL"`}},
 	} {
 		fmt.Fprintf(&got, "# %s\n", c.name)
 
 		for what, fingerprint := range map[string]bool{"insert": false, "insert, input compared": true} {
 			if fingerprint == (c.names.SortKey == "") { // one statement for each schema is enough
-				text, attributes := idemddb.Insert(c.table, c.names, fingerprint)
+				text, attributes := protocol.Insert(c.names, fingerprint)
 				fmt.Fprintf(&got, "\n%s\n  %s\n  %s\n", what, text, strings.Join(attributes, " · "))
 			}
 		}
 
-		pairs := idemddb.GroupPairs()
+		pairs := protocol.GroupPairs()
 		for _, what := range slices.Sorted(maps.Keys(pairs)) {
 			if c.names.SortKey != "" && !strings.HasPrefix(what, "claim") && what != "extend" {
 				continue // the statements of a claim and of an extension show the names
 			}
 
-			text, placeholders := idemddb.Statement(c.table, c.names, pairs[what])
+			text, placeholders := protocol.StatementOf(c.names, pairs[what])
 			fmt.Fprintf(&got, "\n%s\n  %s\n  %s\n", what, text, strings.Join(placeholders, " "))
 		}
 
@@ -67,21 +66,40 @@ func TestStatementsFitWithTheLongestNames(t *testing.T) {
 	t.Parallel()
 
 	long := func(s string) string { return strings.Repeat(s, 255/len(s)) }
-	o := idemddb.Options{
-		PartitionKey: long(`"`), SortKey: long(`'`), TTLAttribute: long(`"'`), MaxAttempts: 1, NoTakeover: true,
-		Trace: func(context.Context) string { return "" },
+	c := protocol.Config{
+		Table: strings.Repeat("t", 255), PartitionKey: long(`"`), SortKey: long(`'`), TTLAttribute: long(`"'`), MaxAttempts: 1, NoTakeover: true,
+		IsTraced: true,
 	}
 
 	texts := map[string]string{}
-	for what, pair := range idemddb.GroupPairs() {
-		texts[what], _ = idemddb.Statement(strings.Repeat("t", 255), o, pair)
+	for what, pair := range protocol.GroupPairs() {
+		texts[what], _ = protocol.StatementOf(c, pair)
 	}
 
-	texts["insert"], _ = idemddb.Insert(strings.Repeat("t", 255), o, true)
+	texts["insert"], _ = protocol.Insert(c, true)
 
 	for what, text := range texts {
 		if len(text) > 8192 {
 			t.Errorf("%s has %d bytes, a statement holds 8192", what, len(text))
+		}
+	}
+}
+
+func TestTheStatementsOfATableAreTranslatedOnce(t *testing.T) {
+	t.Parallel()
+
+	for what, pair := range protocol.GroupPairs() {
+		for _, limits := range []protocol.Config{{}, {NoTakeover: true}, {MaxAttempts: 1}, {NoTakeover: true, MaxAttempts: 1}} {
+			for _, isTraced := range []bool{false, true} {
+				limits.IsTraced = isTraced
+				if protocol.IsShared(limits, pair) {
+					what = ""
+				}
+			}
+		}
+
+		if what != "" {
+			t.Errorf("%s: no table has the statement from its beginning", what)
 		}
 	}
 }

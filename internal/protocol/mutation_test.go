@@ -1,4 +1,4 @@
-package idemddb_test
+package protocol_test
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/contract"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
 // mutant is one change to what is sent: From becomes To.
@@ -101,14 +101,14 @@ func statementsOf(schema *dynamodb.CreateTableInput) map[string][]statement {
 	all := map[string][]statement{}
 
 	for _, ttl := range []string{"exp", `the user's "TTL" ?`} { // the contract uses these names
-		o := idemddb.Options{PartitionKey: *schema.KeySchema[0].AttributeName, TTLAttribute: ttl}
+		c := protocol.Config{Table: *schema.TableName, PartitionKey: *schema.KeySchema[0].AttributeName, TTLAttribute: ttl}
 		if len(schema.KeySchema) > 1 {
-			o.SortKey = *schema.KeySchema[1].AttributeName
+			c.SortKey = *schema.KeySchema[1].AttributeName
 		}
 
-		for _, pair := range idemddb.GroupPairs() {
-			text, placeholders := idemddb.Statement(*schema.TableName, o, pair)
-			all[text] = append(all[text], statement{*schema.TableName, o, pair, placeholders})
+		for _, pair := range protocol.GroupPairs() {
+			text, placeholders := protocol.StatementOf(c, pair)
+			all[text] = append(all[text], statement{c, pair, placeholders})
 		}
 	}
 
@@ -117,9 +117,8 @@ func statementsOf(schema *dynamodb.CreateTableInput) map[string][]statement {
 
 // statement is an update in PartiQL.
 type statement struct {
-	table        string
-	names        idemddb.Options
-	pair         idemddb.Pair
+	config       protocol.Config
+	pair         protocol.Pair
 	placeholders []string
 }
 
@@ -145,7 +144,7 @@ func (s statement) change(m mutant, in types.BatchStatementRequest) types.BatchS
 	}
 
 	pair := s.pair.Changed(*m.change(&s.pair.Condition), *m.change(&s.pair.Update))
-	text, placeholders := idemddb.Statement(s.table, s.names, pair)
+	text, placeholders := protocol.StatementOf(s.config, pair)
 	in.Statement, in.Parameters = &text, nil
 
 	for _, name := range placeholders {
@@ -192,22 +191,22 @@ func mutants() []mutant {
 		}
 	}
 
-	each(idemddb.Conditions, true, changeCondition)
-	each(idemddb.ConditionParts, false, changeCondition)
-	each(idemddb.Updates, true, changeUpdate)
-	each(idemddb.UpdateParts, false, changeUpdate)
-	each(idemddb.TransactionParts, false, changeUpdate)
+	each(protocol.Conditions, true, changeCondition)
+	each(protocol.ConditionParts, false, changeCondition)
+	each(protocol.Updates, true, changeUpdate)
+	each(protocol.UpdateParts, false, changeUpdate)
+	each(protocol.TransactionParts, false, changeUpdate)
 
 	alone := len(all)
 
-	each(idemddb.GroupConditions, true, changeCondition)
-	each(idemddb.GroupConditionParts, false, changeCondition)
-	each(idemddb.GroupUpdates, true, changeUpdate)
-	each(idemddb.GroupUpdateParts, false, changeUpdate)
+	each(protocol.GroupConditions, true, changeCondition)
+	each(protocol.GroupConditionParts, false, changeCondition)
+	each(protocol.GroupUpdates, true, changeUpdate)
+	each(protocol.GroupUpdateParts, false, changeUpdate)
 
-	traced := idemddb.Options{Trace: func(context.Context) string { return "" }}
+	traced := protocol.Config{IsTraced: true}
 
-	_, attributes := idemddb.Insert("", traced, true)
+	_, attributes := protocol.Insert(traced, true)
 	for _, name := range attributes[1:] { // the key is the first attribute
 		all = append(all, mutant{Name: "insert: drop " + name, From: name, Whole: true})
 	}

@@ -1,0 +1,125 @@
+package protocol
+
+import (
+	"time"
+
+	"github.com/idemddb/go-idemddb/internal/record"
+)
+
+// Held is a claim that was won. Each write of its holder is fenced by it.
+type Held struct {
+	Partition string
+	Token     string
+	Fence     int64
+	Attempt   int   // how many claims of the key have begun work, this one included
+	Previous  int64 // the lease that the claim found, as stored: 0 for none
+}
+
+// Claimed returns the claim whose record this is.
+func (c *Claimant) Claimed(rec *record.Stored) Held {
+	return Held{c.Partition, c.Token, *rec.Fence, rec.Attempts, rec.Previous}
+}
+
+// ClaimedAfter returns the claim that followed when the record was like this.
+func (c *Claimant) ClaimedAfter(rec *record.Stored) Held {
+	return Held{c.Partition, c.Token, *rec.Fence + 1, rec.Attempts + 1, *rec.Lease}
+}
+
+// ClaimedNew returns the claim of a key that had no record.
+func (c *Claimant) ClaimedNew(s Stamp) Held { return Held{c.Partition, c.Token, firstFence(s), 1, 0} }
+
+// ClaimedAnew returns the claim that replaced a record past its end.
+func (c *Claimant) ClaimedAnew(old *record.Stored, s Stamp) Held {
+	return Held{c.Partition, c.Token, fenceAfter(old, s), 1, 0}
+}
+
+// IsTakeover reports whether earlier work may have begun: a lease ran out, or was given back.
+func (h *Held) IsTakeover() bool { return h.Previous != 0 }
+
+// Matches reports whether a record that was found is still that of this very claim.
+func (h *Held) Matches(found *record.Stored) bool {
+	return found != nil && found.IsOwn(h.Token) && *found.Fence == h.Fence
+}
+
+// Complete returns the write that completes the key.
+func (t *Table) Complete(h *Held, done *record.Stored) Write {
+	w := h.write(condHeld, updateComplete, updateWith(done, "")+updateDropError)
+	w.values[":zero"] = zeroValue
+	t.addCompletion(w.values, h.Partition, done)
+
+	return w
+}
+
+// Fail returns the write that ends the key for good.
+func (t *Table) Fail(h *Held, cause string, now time.Time) Write {
+	w := h.write(condHeld, updateFail, "")
+	w.values[":zero"], w.values[":failed"], w.values[":err"] = zeroValue, failedValue, record.Text(cause)
+	w.values[":exp"] = t.expiry(Stamp{Now: now, Lease: now})
+
+	return w
+}
+
+// Extend returns the write that gives the claim a longer lease.
+func (t *Table) Extend(h *Held, s Stamp) Write {
+	w := h.write(condExtend, updateExtend, "")
+	w.values[":zero"], w.values[":lease"], w.values[":exp"] = zeroValue, record.Number(s.Lease.UnixMilli()), t.expiry(s)
+
+	return w
+}
+
+// Release returns the write that gives the claim back. cause is nil for none.
+func (t *Table) Release(h *Held, cause *string) Write {
+	end := ""
+	if cause != nil {
+		end = updateSetError
+	}
+
+	w := h.write(condOwn, updateRelease, end)
+	if w.values[":zero"] = zeroValue; cause != nil {
+		w.values[":err"] = record.Text(*cause)
+	}
+
+	return w
+}
+
+// Return returns the write that gives a claim back whose work never began.
+func (t *Table) Return(h *Held) Write {
+	w := h.write(condOwn, updateRelease+updateUnused, "")
+	if w.values[":zero"] = zeroValue; h.IsTakeover() {
+		w = h.write(condOwn, updateReturn, "")
+		w.values[":returned"] = returnedValue
+	}
+
+	w.values[":att"] = record.Number(int64(h.Attempt - 1))
+
+	return w
+}
+
+// write returns a write of the holder. If the claim has taken over a lease that has an end, the write also keeps that end: -1 has none.
+func (h *Held) write(condition, update, end string) Write {
+	values := Item{":mine": record.Text(h.Token), ":fence": record.Number(h.Fence), ":inprogress": inProgressValue}
+
+	if h.Previous > 0 {
+		update += updateTookAt
+		values[":tookat"] = record.Number(h.Previous)
+	}
+
+	return Write{h.Partition, form{condition, update + end}, values}
+}
+
+// GiveUp returns the write that ends a key whose holder is gone, as long as the record is as it was read.
+func (t *Table) GiveUp(partition string, rec *record.Stored, s Stamp, cause string) Write {
+	return Write{partition, form{condMarkFailed, updateFail}, Item{
+		":mine": record.Text(*rec.Token), ":fence": record.Number(*rec.Fence), ":inprogress": inProgressValue,
+		":seen": record.Number(*rec.Lease), ":failed": failedValue, ":exp": t.expiry(s), ":err": record.Text(cause),
+	}}
+}
+
+// Reopen returns the write that lets the failed key be claimed again, if it has this owner token and this fencing token.
+func (t *Table) Reopen(partition, token string, fence int64, now time.Time) Write {
+	return Write{partition, form{condFailed, updateReopen}, Item{
+		":v": versionValue, ":failed": failedValue, ":own": record.Text(token), ":fence": record.Number(fence),
+		":inprogress": inProgressValue, ":next": record.Number(fence + 1), ":zero": zeroValue, ":one": oneValue,
+		":exp": t.expiry(Stamp{Now: now, Lease: now}),
+	}}
+}

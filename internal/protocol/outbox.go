@@ -1,0 +1,55 @@
+package protocol
+
+import (
+	"time"
+
+	"github.com/idemddb/go-idemddb/internal/record"
+)
+
+// Removal is what is left of the messages of a completed record after some were sent or parked.
+type Removal struct {
+	Record       *record.Stored // as it was read
+	OfParked     bool           // an operator has sent messages that were parked
+	Left, Parked []record.Message
+}
+
+// IsAll reports whether no message is left.
+func (r *Removal) IsAll() bool { return len(r.Left)+len(r.Parked) == 0 }
+
+// Remove returns the write of what is left. The record gets its end back when nothing is left. All messages of the record were looked at,
+// so what another sender wrote meanwhile is lost only for messages that are sent.
+func (t *Table) Remove(partition string, r *Removal, now time.Time) Write {
+	condition := condUnsent
+	if r.OfParked {
+		condition = condParked
+	}
+
+	values := Item{":own": record.Text(*r.Record.Token), ":tx": record.Text(r.Record.Tx), ":completed": completedValue}
+	if len(r.Parked) > 0 {
+		values[":parked"] = marshal(r.Parked)
+	}
+
+	return Write{partition, form{condition, t.removal(partition, r, values, now)}, values}
+}
+
+// removal returns the update, and adds its values to those of the condition.
+func (t *Table) removal(partition string, r *Removal, values Item, now time.Time) string {
+	switch {
+	case r.IsAll():
+		// The record stays until tomorrow at least, so that a late request of the completing write finds it.
+		values[":exp"] = record.Number(max(r.Record.Ends, now.Add(24*time.Hour).Unix()))
+
+		return updateSent
+	case len(r.Left) == 0:
+		return updateParked
+	}
+
+	values[":outbox"], values[":due"] = marshal(r.Left), record.Number(r.Record.Done)
+	values[":duens"] = record.Text(record.ShardOf(t.Namespace, partition))
+
+	if len(r.Parked) > 0 {
+		return updateLeft + updateSetParked
+	}
+
+	return updateLeft + updateDropParked
+}

@@ -1,0 +1,93 @@
+// Package protocol knows what is written into the record of a key, and what a record that stands in the way means for the writer. It makes
+// requests and reads records. It sends nothing and has no clock, no goroutine and no client: the time of a try is an argument. So tables of
+// cases test it, and each argument for a stored expression stands beside the expression.
+package protocol
+
+import (
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/partiql"
+	"github.com/idemddb/go-idemddb/internal/record"
+)
+
+// Item is an item of DynamoDB, or a part of one.
+type Item = map[string]types.AttributeValue
+
+// Config is what a Store says of its table and of its claims. idemddb.Options says what the fields mean.
+type Config struct {
+	Table        string
+	Namespace    string
+	PartitionKey string
+	SortKey      string // "" for none
+	TTLAttribute string
+	Retention    time.Duration
+	ClockSkew    time.Duration
+	MaxAttempts  int // 0 for no limit
+	NoTakeover   bool
+	IsTraced     bool // the record keeps the traceparent of its run
+}
+
+// Table makes the writes of one Store. It is never changed after NewTable, so it is safe for concurrent use.
+type Table struct {
+	Config
+
+	expr       expressions
+	statements map[form]partiql.Statement
+}
+
+// NewTable composes the expressions and statements of a Store once.
+func NewTable(c Config) *Table {
+	t := &Table{Config: c, expr: newExpressions(&c), statements: map[form]partiql.Statement{}}
+
+	for _, f := range t.sharedForms() {
+		t.statements[f] = t.translate(f)
+	}
+
+	return t
+}
+
+// Stamp is the time of one try, and the end of the lease that it asks for. The time is read before the try is sent, so that the holder never
+// trusts its lease for longer than the record says.
+type Stamp struct{ Now, Lease time.Time }
+
+// Key returns the primary key of the item behind a partition key.
+func (t *Table) Key(partition string) Item {
+	key := Item{t.PartitionKey: record.Text(partition)}
+	if t.SortKey != "" {
+		key[t.SortKey] = sortValue
+	}
+
+	return key
+}
+
+// expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or
+// within ClockSkew of it, or the record would die under a holder whose clock is behind.
+func (t *Table) expiry(s Stamp) types.AttributeValue { return record.Number(t.end(s)) }
+
+func (t *Table) end(s Stamp) int64 {
+	end := s.Now.Add(t.Retention)
+	if held := s.Lease.Add(2 * t.ClockSkew); held.After(end) {
+		end = held
+	}
+
+	return end.Add(time.Second - 1).Unix()
+}
+
+// SortKeyValue is the value of the sort key in each record.
+const SortKeyValue = "idemddb"
+
+// Values that all requests share: never written.
+var (
+	versionValue            = record.Number(record.FormatVersion)
+	zeroValue               = record.Number(0)
+	noTraceValue            = record.Text("")
+	oneValue                = record.Number(1)
+	returnedValue           = record.Number(-1)
+	inProgressValue         = record.Text(record.InProgress)
+	completedValue          = record.Text(record.Completed)
+	failedValue             = record.Text(record.Failed)
+	sortValue               = record.Text(SortKeyValue)
+	fingerprintVersionValue = record.Text(record.FingerprintVersion)
+)
