@@ -132,7 +132,7 @@ func (s *Store) sendSingle(ctx context.Context, key string, p retry.Policy, r gr
 	})
 }
 
-// retry retries a request of one key. expr.go argues for each write that it is safe to send again.
+// retry retries a request of one key. internal/protocol argues for each write that it is safe to send again.
 func (s *Store) retry(ctx context.Context, key string, p retry.Policy, try func(context.Context) error) error {
 	return retry.Do(ctx, p, func(err error) { s.retried(ctx, key, err) }, try) //nolint:wrapcheck // its caller names the key
 }
