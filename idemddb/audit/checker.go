@@ -110,7 +110,6 @@ func (h *history) judge(j *judgement) {
 	h.remember(j)
 }
 
-
 func (h *history) violations(j *judgement) []Violation {
 	var found []Violation
 
@@ -214,7 +213,7 @@ func (h *history) remember(j *judgement) {
 	switch {
 	case kind.completes():
 		h.stored, h.hasCompleted = after.messages(), true
-	case kind.makesAnew(), kind == NewClaim, after == nil:
+	case kind.makesAnew() && !j.verdict.breaks(RuleEnd), kind == NewClaim, after == nil:
 		h.stored, h.hasCompleted = nil, false
 	}
 

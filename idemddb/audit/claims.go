@@ -122,12 +122,14 @@ var released = demand{
 	attribute: attrLease,
 	met:       func(p *pair) bool { return p.before[attrLease].isInt && p.before.number(attrLease) == 0 },
 	text:      "The lease must be 0.",
+	decides:   true,
 }
 
 var notReleased = demand{
 	attribute: attrLease,
 	met:       func(p *pair) bool { return p.before[attrLease].isInt && p.before.number(attrLease) != 0 },
 	text:      "The lease must be above 0, and over, or -1.",
+	decides:   true,
 }
 
 // takeoverAllowed is AND lease = :zero of NoTakeover. A worker that does not know nt leaves that of the claim before.

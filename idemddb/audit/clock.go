@@ -42,7 +42,22 @@ func writtenBounds(p *pair) []bound {
 	}
 
 	if p.after.has(attrExp) && (p.before == nil || p.before.end() != p.after.end()) {
-		all = append(all, bound{rule: RuleTooLate, attribute: attrExp, isUpper: true, at: p.after.end() * 1000, what: "the end of the record"})
+		all = append(all, p.endBounds()...)
+	}
+
+	return all
+}
+
+// endBounds are those of an end that the write has set: the clock and the retention, rounded up to a second.
+func (p *pair) endBounds() []bound {
+	const second = 1000
+
+	end := p.after.end()*second - p.Retention.Milliseconds()
+	all := []bound{{rule: RuleTooLate, attribute: attrExp, isUpper: true, at: end, what: "the end of the record"}}
+
+	if p.Retention > 0 {
+		all[0].what = "the end of the record less Retention"
+		all = append(all, bound{rule: RuleAhead, attribute: attrExp, at: end - second, what: all[0].what})
 	}
 
 	return all
@@ -52,6 +67,10 @@ func writtenBounds(p *pair) []bound {
 // earliest time at which it can have begun is known.
 func leaseBounds(p *pair) []bound {
 	lease := p.after.number(attrLease)
+	if lease <= 0 {
+		return nil // what is wrong with it stands elsewhere
+	}
+
 	all := []bound{{rule: RuleTooLate, attribute: attrLease, isUpper: true, at: lease, what: "the end of the lease"}}
 
 	if p.Lease > 0 {
@@ -103,19 +122,19 @@ func (p *pair) isTimed() bool { return !p.Untimed && !p.at.IsZero() }
 
 // times judges the clock of the worker: by what the change says about it in several places, and by the time of the change. A request may
 // arrive long after it was made, so a clock that is behind makes the change late. A clock that is ahead is never explained by that.
-func (j *judgement) times(t *transition) (broken []Violation, lateness time.Duration) {
+func (p *pair) times(t *transition) (broken []Violation, lateness time.Duration) {
 	if t.bounds == nil {
 		return nil, 0
 	}
 
-	bounds := t.bounds(&j.pair)
+	bounds := t.bounds(p)
 	broken = contradictions(bounds)
 
-	if !j.isTimed() {
+	if !p.isTimed() {
 		return broken, 0
 	}
 
-	now, tolerance, lifetime := j.at.UnixMilli(), j.tolerance().Milliseconds(), j.Lifetime.Milliseconds()
+	now, tolerance, lifetime := p.at.UnixMilli(), p.tolerance().Milliseconds(), p.Lifetime.Milliseconds()
 
 	for _, b := range bounds {
 		switch {

@@ -106,6 +106,7 @@ var tookAt = unlessOld(func(p *pair, name string) string {
 
 func stateBefore(want string) demand {
 	return demand{
+		decides:   true,
 		attribute: attrState,
 		met:       func(p *pair) bool { return p.before.is(want) },
 		text:      "The record must be " + want + ".",
@@ -127,11 +128,13 @@ var sameVersion = demand{
 }
 
 var thereIsNone = demand{
-	met:  func(p *pair) bool { return p.before == nil },
-	text: "There must be no item.",
+	met:     func(p *pair) bool { return p.before == nil },
+	decides: true,
+	text:    "There must be no item.",
 }
 
 var thereIsOne = demand{
-	met:  func(p *pair) bool { return p.before != nil },
-	text: "No write creates an item except the claim: there must be one.",
+	met:     func(p *pair) bool { return p.before != nil },
+	decides: true,
+	text:    "No write creates an item except the claim: there must be one.",
 }

@@ -138,3 +138,7 @@ func newChecker(t *testing.T, options audit.Options) *audit.Checker {
 
 	return checker
 }
+
+func elements(v types.AttributeValue) []types.AttributeValue {
+	return v.(*types.AttributeValueMemberL).Value
+}

@@ -248,6 +248,10 @@ func (v value) shown(name string) string {
 		}
 
 		return fmt.Sprintf("a string of %d bytes", len(v.str))
+	case "B":
+		if m, ok := v.raw.(*types.AttributeValueMemberB); ok {
+			return fmt.Sprintf("%d bytes", len(m.Value))
+		}
 	}
 
 	return "a value of type " + v.kind

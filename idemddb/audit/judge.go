@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,10 @@ const (
 	RuleDeletion    Rule = "deletion"          // a record was deleted by neither Time to Live nor an operator
 	RuleTimeToLive  Rule = "time to live"      // Time to Live deleted a record before its end
 )
+
+func (v *Verdict) breaks(rule Rule) bool {
+	return slices.ContainsFunc(v.Violations, func(v Violation) bool { return v.Rule == rule })
+}
 
 // Judge judges one change by itself. It has no memory: [Checker] has. Options that are wrong are read as their defaults.
 func Judge(change Change, options Options) Verdict {
@@ -115,12 +120,11 @@ func (j *judgement) write() {
 		return
 	}
 
-	t, broken := j.nearest()
-	timed, lateness := j.times(t)
+	m := j.nearest()
 
-	v.Kind = t.name(&j.pair)
-	v.Lateness, v.Late = lateness, lateness > 0
-	v.Violations = merge(j.key(), j.flaws(), broken, timed)
+	v.Kind = m.name(&j.pair)
+	v.Lateness, v.Late = m.lateness, m.lateness > 0
+	v.Violations = append(merge(j.key(), j.flaws(), m.violations(&j.pair)), m.timed...)
 }
 
 func onlyOthers(names []string) bool {
@@ -133,16 +137,16 @@ func onlyOthers(names []string) bool {
 	return true
 }
 
-// merge joins lists of violations. Of several that are about one attribute it keeps those of the first list, because the others follow.
-// The times and what is about the whole item are kept.
+// merge joins lists of violations. Of several that are about one attribute after the change it keeps those of the first list, because the
+// others follow.
 func merge(lists ...[]Violation) []Violation {
 	var all []Violation
 
 	seen := map[string]bool{}
 
-	for i, list := range lists {
+	for _, list := range lists {
 		for _, v := range list {
-			if v.Attribute == "" || i == len(lists)-1 || !seen[v.Attribute] {
+			if v.Attribute == "" || v.Rule == RuleCondition || !seen[v.Attribute] {
 				all = append(all, v)
 			}
 		}

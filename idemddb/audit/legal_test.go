@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -229,8 +230,8 @@ func TestEveryLegalChangeHasItsKindAndNoViolation(t *testing.T) {
 
 		for _, resolution := range []int64{0, second} {
 			options := c.options
-			options.Lease = at(30 * second).Sub(at(0))
-			options.Resolution = at(resolution).Sub(at(0))
+			options.Lease, options.Retention = 30*time.Second, time.Duration(ttl)*time.Second
+			options.Resolution = time.Duration(resolution) * time.Millisecond
 
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -33,6 +33,10 @@ type Options struct {
 	// error. Defaults to 0: the start of a lease is not compared, its end is.
 	Lease time.Duration
 
+	// Retention is that of the workers, if all have the same. The clock of each write that sets the end of a record is then known, also where
+	// it stands nowhere else. Negative is an error. Defaults to 0: an end is only compared with what it ends.
+	Retention time.Duration
+
 	// Resolution is that of Change.Time: 0 if it is exact, a second for DynamoDB's streams, a minute for those of DynamoDB Local. With a
 	// minute or more, times are not compared with the service's. Negative is an error. Defaults to 0.
 	Resolution time.Duration
@@ -68,7 +72,7 @@ const (
 // withDefaults returns the settings, or an error that names the field.
 func (o Options) withDefaults() (*settings, error) {
 	for name, d := range map[string]time.Duration{
-		"ClockSkew": o.ClockSkew, "Lease": o.Lease, "Resolution": o.Resolution, "Lifetime": o.Lifetime,
+		"ClockSkew": o.ClockSkew, "Lease": o.Lease, "Retention": o.Retention, "Resolution": o.Resolution, "Lifetime": o.Lifetime,
 	} {
 		if d < 0 {
 			return nil, fmt.Errorf("audit: Options.%s: must not be negative, and is %v", name, d)
@@ -100,6 +104,7 @@ func newSettings(o Options) *settings {
 	s.ClockSkew = orDefault(max(o.ClockSkew, 0), defaultClockSkew)
 	s.Lifetime = orDefault(max(o.Lifetime, 0), defaultLifetime)
 	s.Lease = max(o.Lease, 0)
+	s.Retention = max(o.Retention, 0)
 	s.Resolution = max(o.Resolution, 0)
 	s.Untimed = o.Untimed || o.Resolution >= time.Minute
 

@@ -103,7 +103,7 @@ func fitFlaws(it item) []Violation {
 
 	demand(it.hasMessages() == (it.number(attrExp) == far), attrExp,
 		"exp is the end of the year 9999 while there are unsent or parked messages, and only then.")
-	demand(it.number(attrLease) < it.end()*1000, attrLease, "A lease ends before its record.")
+	demand(!it.has(attrExp) || it.number(attrLease) < it.end()*1000, attrLease, "A lease ends before its record.")
 	demand(!it.has(attrDue) || it.number(attrDue) == it.number(attrDone), attrDue, "due is the time of the completion.")
 	demand(!it.has(attrDueNS) || it.isDueNS(), attrDueNS, "due_ns is the namespace, # and one of 0 to f.")
 	demand(len(it.messages()) == len(read(it[attrOutbox]))+len(read(it[attrParked])), attrParked,

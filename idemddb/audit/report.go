@@ -136,13 +136,8 @@ func (e *ViolationsError) Error() string {
 			break
 		}
 
-		fmt.Fprintf(&b, "\nchange %d, %s of %s:", f.Number, f.Kind, hidden(f.Partition))
-
-		for _, v := range f.Violations {
-			fmt.Fprintf(&b, "\n  %s: %s", v.Rule, v.Text)
-		}
-
-		fmt.Fprintf(&b, "\n  The story of the key:\n    %s", strings.ReplaceAll(strings.TrimSuffix(f.Story, "\n"), "\n", "\n    "))
+		fmt.Fprintf(&b, "\nchange %d, the last one of this story of %s:\n  %s",
+			f.Number, hidden(f.Partition), strings.ReplaceAll(strings.TrimSuffix(f.Story, "\n"), "\n", "\n  "))
 	}
 
 	return b.String()

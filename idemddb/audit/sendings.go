@@ -17,7 +17,7 @@ var sendings = []transition{{
 		attrEnds:   endsKept,
 		attrExp:    expOfSending,
 	},
-	bounds: join(writtenBounds, sendingBounds),
+	bounds: sendingBounds,
 }}
 
 var hasTx = demand{
@@ -53,7 +53,7 @@ func sendingKind(p *pair) Kind {
 	before, after := read(p.before[attrParked]), read(p.after[attrParked])
 
 	switch {
-	case !p.before.has(attrOutbox):
+	case !p.before.has(attrOutbox) && p.before.has(attrParked):
 		return SendingOfParked
 	case !contains(before, after):
 		return Parking

@@ -3,12 +3,6 @@ package audit
 // What the holder of a claim writes: extensions, and the writes that settle the claim.
 var settlements = []transition{
 	{
-		kind:    Extension,
-		demands: holding,
-		sets:    map[string]expectation{attrLease: later, attrExp: notEarlier, attrTookAt: tookAt},
-		bounds:  join(writtenBounds, leaseBounds),
-	},
-	{
 		kind:    Completion,
 		demands: holding,
 		sets:    completionSets,
@@ -31,6 +25,12 @@ var settlements = []transition{
 		kind:    Return,
 		demands: inWork,
 		sets:    map[string]expectation{attrLease: givenBack, attrAttempts: plus(attrAttempts, -1), attrTookAt: tookAt},
+	},
+	{
+		kind:    Extension,
+		demands: holding,
+		sets:    map[string]expectation{attrLease: later, attrExp: notEarlier, attrTookAt: tookAt},
+		bounds:  join(writtenBounds, leaseBounds),
 	},
 }
 

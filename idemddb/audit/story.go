@@ -81,6 +81,10 @@ func (h *history) tell(j *judgement) {
 func (j *judgement) sentence() string {
 	after, kind := j.after, j.verdict.Kind
 
+	if j.verdict.breaks(RuleSets) || j.verdict.breaks(RuleStays) || j.verdict.breaks(RuleCondition) {
+		return fmt.Sprintf("%s changed; the nearest transition is %q.", j.listed(), kind)
+	}
+
 	switch kind {
 	case NewClaim, ClaimAgain, Takeover, AnewByClaim:
 		return j.claimed()
@@ -124,6 +128,16 @@ func (j *judgement) otherSentence() string {
 	default:
 		return "Another program changes attributes that are not the library's."
 	}
+}
+
+// listed lists the attributes that differ.
+func (j *judgement) listed() string {
+	var names []string
+	for _, name := range j.changed {
+		names = append(names, strings.TrimPrefix(name, other))
+	}
+
+	return strings.Join(names, ", ")
 }
 
 func (j *judgement) worker() string { return j.after[attrOwner].shown(attrOwner) }

@@ -25,6 +25,7 @@ type demand struct {
 	attribute string
 	met       func(*pair) bool
 	text      string // a sentence
+	decides   bool   // it tells this transition from others
 }
 
 // A transition is one write of the page: what it demands of the record before, and what it sets. What it does not name stays.
@@ -49,52 +50,96 @@ func (t *transition) name(p *pair) Kind {
 	return t.kind
 }
 
-// nearest returns the transition that the change is, or if it is none, the one with the fewest broken rules, and these.
-func (p *pair) nearest() (*transition, []Violation) {
-	var (
-		best   *transition
-		broken []breach
-		least  int
-	)
+// A match is how near a change is to a transition. A change that is legal has a match without breaches and without violations of the time.
+type match struct {
+	*transition
+
+	breaches []breach
+	timed    []Violation
+	lateness time.Duration
+	weight   int
+}
+
+// nearest returns the transition that the change is, or if it is none, the one with the fewest broken rules. Most changes are one of the few
+// whose states fit, so the others are looked at only if none of these is it.
+func (p *pair) nearest() match {
+	best := p.nearestOf((*transition).decided)
+	if best.transition == nil || best.weight > 0 {
+		best = p.nearestOf(func(*transition, *pair) bool { return true })
+	}
+
+	return best
+}
+
+func (p *pair) nearestOf(isAsked func(*transition, *pair) bool) match {
+	var best match
 
 	for i := range transitions {
-		t := &transitions[i]
-		breaches := t.breaches(p)
-		weight := weigh(breaches)
+		m := match{transition: &transitions[i]}
+		if !isAsked(m.transition, p) {
+			continue
+		}
 
-		isBetter := best == nil || weight < least
-		isLikelier := weight == 0 && least == 0 && best != nil && !best.isLikely(p) && t.isLikely(p)
+		m.breaches = m.find(p)
+		m.weight = weigh(m.breaches)
 
-		if isBetter || isLikelier {
-			best, broken, least = t, breaches, weight
+		if best.transition != nil && m.weight > best.weight {
+			continue
+		}
+
+		m.timed, m.lateness = p.times(m.transition)
+		m.weight += len(m.timed)
+
+		if best.transition == nil || m.weight < best.weight || m.weight == 0 && !best.isLikely(p) && m.isLikely(p) {
+			best = m
 		}
 	}
 
-	violations := make([]Violation, 0, len(broken))
-	for _, b := range broken {
-		violations = append(violations, b.violation(best.name(p), p))
+	return best
+}
+
+// decided reports whether the deciding demands of the transition are met, and its state is that of the record after.
+func (t *transition) decided(p *pair) bool {
+	for _, d := range t.demands {
+		if d.decides && !d.met(p) {
+			return false
+		}
 	}
 
-	return best, violations
+	if set, isSet := t.sets[attrState]; isSet {
+		return set(p, attrState) == ""
+	}
+
+	return p.before.same(p.after, attrState)
 }
 
 func (t *transition) isLikely(p *pair) bool { return t.likely == nil || t.likely(p) }
 
-// weigh counts breaches. A wrong state counts more, so that the nearest transition is one between the right states where there is one.
+// weigh counts breaches. Those of what tells transitions apart count more: demands that decide, the state, and what the lease becomes.
 func weigh(all []breach) int {
-	const state = 3
-
-	sum := 0
+	sum := len(all)
 
 	for _, b := range all {
-		sum++
-
-		if b.attribute == attrState || b.attribute == "" {
-			sum += state - 1
+		switch {
+		case b.decides, b.attribute == attrState:
+			sum += 2
+		case b.attribute == attrLease && b.rule == RuleSets:
+			sum++
 		}
 	}
 
 	return sum
+}
+
+func (m *match) violations(p *pair) []Violation {
+	slices.SortStableFunc(m.breaches, func(a, b breach) int { return strings.Compare(a.attribute, b.attribute) })
+
+	violations := make([]Violation, 0, len(m.breaches))
+	for _, b := range m.breaches {
+		violations = append(violations, b.violation(m.name(p), p))
+	}
+
+	return violations
 }
 
 // A breach is what keeps a change from being a transition: a demand that the record before does not meet, or an expectation that the record
@@ -103,22 +148,41 @@ type breach struct {
 	rule      Rule
 	attribute string
 	text      string // of a demand: a sentence; else the end of the sentence "it must be"
+	decides   bool
 }
 
-func (t *transition) breaches(p *pair) []breach {
+func (t *transition) find(p *pair) []breach {
 	var all []breach
 
 	for _, d := range t.demands {
 		if !d.met(p) {
-			all = append(all, breach{RuleCondition, d.attribute, d.text})
+			all = append(all, breach{RuleCondition, d.attribute, d.text, d.decides})
 		}
 	}
 
-	for _, name := range p.names(t) {
-		expect, rule := t.expectation(name)
+	expect := func(name string, rule Rule, expected expectation) {
+		if name == attrPartition || name == attrSort {
+			return // the key of the item is judged by itself
+		}
 
-		if want := expect(p, name); want != "" {
-			all = append(all, breach{rule, name, want})
+		if want := expected(p, name); want != "" {
+			all = append(all, breach{rule, name, want, false})
+		}
+	}
+
+	for name, set := range t.sets {
+		expect(name, RuleSets, set)
+	}
+
+	for name := range p.after {
+		if _, isSet := t.sets[name]; t.isAnew && !isSet {
+			expect(name, RuleStays, gone)
+		}
+	}
+
+	for _, name := range p.changed {
+		if _, isSet := t.sets[name]; !t.isAnew && !isSet {
+			expect(name, RuleStays, stays)
 		}
 	}
 
@@ -139,37 +203,4 @@ func (b breach) violation(kind Kind, p *pair) Violation {
 	}
 
 	return Violation{b.rule, b.attribute, b.text}
-}
-
-// names are the attributes that the change or the transition is about.
-func (p *pair) names(t *transition) []string {
-	var names []string
-
-	for name := range t.sets {
-		names = append(names, name)
-	}
-
-	if t.isAnew {
-		for name := range p.after {
-			names = append(names, name)
-		}
-	} else {
-		names = append(names, p.changed...)
-	}
-
-	names = slices.DeleteFunc(names, func(name string) bool { return name == attrPartition || name == attrSort })
-	slices.Sort(names)
-
-	return slices.Compact(names)
-}
-
-func (t *transition) expectation(name string) (expectation, Rule) {
-	switch set, isSet := t.sets[name]; {
-	case isSet:
-		return set, RuleSets
-	case t.isAnew:
-		return gone, RuleStays
-	default:
-		return stays, RuleStays
-	}
 }
