@@ -194,13 +194,15 @@ func once(all []Violation) []Violation {
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// expired judges a deletion by Time to Live, which DynamoDB decides by its own clock.
+// expired judges a deletion by Time to Live, which DynamoDB decides by its own clock. A record with messages has no end for it.
 func (p *pair) expired() []Violation {
-	end := p.before.number(attrExp)
-	if !p.isTimed() || end <= p.at.Add(p.Resolution).Unix() {
+	switch end := p.before.number(attrExp); {
+	case end == far:
+		return []Violation{{RuleTimeToLive, attrExp, "Time to Live deleted a record with messages that are not sent, which has no end for it."}}
+	case p.isTimed() && end > p.at.Add(p.Resolution).Unix():
+		return []Violation{{RuleTimeToLive, attrExp, fmt.Sprintf(
+			"Time to Live deleted the record %v before its end, %d.", time.Unix(end, 0).Sub(p.at).Round(time.Second), end)}}
+	default:
 		return nil
 	}
-
-	return []Violation{{RuleTimeToLive, attrExp, fmt.Sprintf(
-		"Time to Live deleted the record %v before its end, %d.", time.Unix(end, 0).Sub(p.at).Round(time.Second), end)}}
 }

@@ -177,12 +177,13 @@ func TestTimeToLiveDeletesOnlyWhatIsPastItsEnd(t *testing.T) {
 		options audit.Options
 		isFound bool
 	}{
-		"at the end":                   {audit.Change{Before: done(), Time: at(end)}, audit.Options{}, false},
-		"before the end":               {audit.Change{Before: done(), Time: at(end - second)}, audit.Options{}, true},
-		"in the second before the end": {audit.Change{Before: done(), Time: at(end - second)}, audit.Options{Resolution: time.Second}, false},
-		"with messages":                {audit.Change{Before: unsent(), Time: at(end)}, audit.Options{}, true},
-		"when the time is not known":   {audit.Change{Before: done()}, audit.Options{}, false},
-		"when times are not judged":    {audit.Change{Before: done(), Time: at(start)}, audit.Options{Untimed: true}, false},
+		"at the end":                               {audit.Change{Before: done(), Time: at(end)}, audit.Options{}, false},
+		"before the end":                           {audit.Change{Before: done(), Time: at(end - second)}, audit.Options{}, true},
+		"in the second before the end":             {audit.Change{Before: done(), Time: at(end - second)}, audit.Options{Resolution: time.Second}, false},
+		"with messages":                            {audit.Change{Before: unsent(), Time: at(end)}, audit.Options{}, true},
+		"with messages, when times are not judged": {audit.Change{Before: parked()}, audit.Options{}, true},
+		"when the time is not known":               {audit.Change{Before: done()}, audit.Options{}, false},
+		"when times are not judged":                {audit.Change{Before: done(), Time: at(start)}, audit.Options{Untimed: true}, false},
 	} {
 		c.change.ByTimeToLive = true
 
@@ -262,6 +263,31 @@ func TestTextsHaveNoPayload(t *testing.T) {
 	for _, s := range []string{told(got.Violations), checker.Report().Err().Error(), checker.Story("payments#secret"), checker.Report().String()} {
 		if s == "" || strings.Contains(s, "secret") {
 			t.Errorf("got %q", s)
+		}
+	}
+}
+
+// The page does not say how the time in op is written.
+func TestTheTimeOfAnOperatorIsANumberOrAText(t *testing.T) {
+	t.Parallel()
+
+	const before, after = `{"what":"send","by":"anna","why":"","id":"1","at":`, `}`
+
+	for at, isTime := range map[string]bool{
+		"1893456000000": true, `"2030-01-01T00:00:00Z"`: true, `"2030-01-01T00:00:00.5Z"`: true, `"today"`: false, "0": false, "null": false, "[]": false,
+	} {
+		record := but(done(), attributes{"op": text(before + at + after)})
+
+		got := audit.Judge(audit.Change{Before: done(), After: record, Time: time.UnixMilli(start + 500)}, audit.Options{})
+		if isTime != (len(got.Violations) == 0) {
+			t.Errorf("%s: got %q%s", at, got.Kind, told(got.Violations))
+		}
+	}
+
+	for _, bad := range []string{`{}`, `{"what":"send","by":"anna","why":"","id":"","at":1}`, before + `1,"more":1` + after, before + "1" + after + "x", ""} {
+		record := but(done(), attributes{"op": text(bad)})
+		if got := audit.Judge(audit.Change{Before: done(), After: record}, audit.Options{}); !has(got.Violations, audit.RuleForm) {
+			t.Errorf("%s: got %q%s", bad, got.Kind, told(got.Violations))
 		}
 	}
 }
