@@ -15,6 +15,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/sleep"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // acquisition is one call of Claim. All of its tries share the owner token.
@@ -224,7 +225,7 @@ func (a *acquisition) sendClaim(ctx context.Context, p retry.Policy) {
 	a.insert, a.turns = !a.redelivered, 0
 
 	if err := a.store.send(ctx, a.batch, a.key, p, a); err != nil {
-		a.batch.answered(!retry.IsTransient(err), a.answers)
+		a.batch.answered(!wire.IsTransient(err), a.answers)
 		a.err = keyError("claim", a.key, a.store.explain(err))
 
 		return

@@ -3,6 +3,7 @@ package idemddb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -10,6 +11,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // rareError is a refusal after which a second request must write the record: the record is past its retention, or its lease is over.
@@ -20,20 +22,13 @@ type rareError struct {
 
 func (*rareError) Error() string { return "the record must be replaced or failed by a second request" }
 
-// conflict reads the answer to a try whose condition was false. found is the record for which it was false, and is judged by the time of
-// that try.
-func (a *acquisition) conflict(found item) {
-	rec, err := record.Read(found, a.store.opts.TTLAttribute)
-	if err != nil {
-		a.err = keyError("claim", a.key, err)
+// keep keeps what the answer to the last try means.
+func (a *acquisition) keep(answer protocol.ClaimAnswer) {
+	rec := answer.Found
 
-		return
-	}
-
-	switch a.store.records.Judge(&a.Claimant, a.tx, rec, a.last.Now) {
+	switch answer.Verdict {
 	case protocol.Won:
-		a.keepClaim(a.Claimed(rec), rec.Until())
-		a.takenFrom(rec.PreviousTrace)
+		a.keepClaim(answer)
 	case protocol.Committed:
 		a.committed = rec
 	case protocol.Withdrawn: // a new token, because no claim is granted to the one in the record
@@ -50,8 +45,13 @@ func (a *acquisition) conflict(found item) {
 		a.err = a.inProgress(rec)
 	case protocol.GivenUp:
 		a.err = &rareError{rec, false}
+	case protocol.Unreadable:
+		a.err = keyError("claim", a.key, answer.Err)
 	case protocol.Changed:
 		a.err = keyError("claim", a.key, errChanged)
+		if answer.Err != nil {
+			a.err = keyError("claim", a.key, fmt.Errorf("%w: %w", errChanged, answer.Err))
+		}
 	}
 }
 
@@ -105,9 +105,9 @@ func (a *acquisition) recreate(ctx context.Context, p retry.Policy, old *record.
 	case err != nil:
 		a.err = keyError("claim", a.key, err)
 	case own != nil:
-		a.conflict(own)
+		a.keep(a.store.records.ReadFound(a.lastTry(), own))
 	default:
-		a.keepClaim(a.ClaimedAnew(old, a.last), a.last.Lease)
+		a.keepClaim(protocol.ClaimAnswer{Held: a.ClaimedAnew(old, a.last), Lease: a.last.Lease})
 	}
 }
 
@@ -118,22 +118,20 @@ func (a *acquisition) putInPlace(
 ) (own item, err error) {
 	s := a.store
 
-	err = s.retry(ctx, a.key, p, func(ctx context.Context) error {
-		out, err := s.api.PutItem(ctx, build(), sdkOptions...)
-		if err == nil && len(out.Attributes) == 0 {
-			err = retry.ErrNoContent
-		}
+	var answer protocol.Answer
 
-		return err
+	err = s.retry(ctx, a.key, p, func(ctx context.Context) error {
+		answer = wire.Put(ctx, s.api, build(), sdkOptions...)
+
+		return answer.Err
 	})
 
-	found, ok := retry.Refusal(err)
-	if !ok {
+	if answer.Outcome != protocol.Refused {
 		return nil, s.explain(err)
 	}
 
-	if rec, err := record.Read(found, s.opts.TTLAttribute); err == nil && rec.IsOwn(a.Token) {
-		return found, nil
+	if rec, err := record.Read(answer.Item, s.opts.TTLAttribute); err == nil && rec.IsOwn(a.Token) {
+		return answer.Item, nil
 	}
 
 	return nil, errChanged

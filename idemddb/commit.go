@@ -208,7 +208,7 @@ func (c *committing) readAnswer(answer *transact.Part, err error) {
 	case answer.Found == nil:
 		c.err = keyError("commit", c.key, errChanged)
 	default:
-		if c.conflict(answer.Found); c.committed != nil {
+		if c.keep(c.store.records.ReadFound(c.lastTry(), answer.Found)); c.committed != nil {
 			c.done = *c.committed
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/groupcommit"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
@@ -61,13 +60,13 @@ func (r *rejecting) Input() *dynamodb.UpdateItemInput {
 }
 
 // Read takes the answer. A record that an earlier try of this call wrote is a success.
-func (r *rejecting) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
+func (r *rejecting) Read(answer protocol.Answer) (protocol.Step, error) {
 	a := r.claim
 
-	if found, ok := retry.Refusal(answer.Err); ok && found != nil {
-		rec, err := record.Read(found, a.store.opts.TTLAttribute)
-		if err == nil && rec.IsOwn(a.Token) && a.store.records.Judge(&a.Claimant, a.tx, rec, a.last.Now) != protocol.Committed {
-			return groupcommit.Answered, nil
+	if answer.Outcome == protocol.Refused && answer.Item != nil {
+		rec, err := record.Read(answer.Item, a.store.opts.TTLAttribute)
+		if err == nil && rec.IsOwn(a.Token) && a.store.records.ReadFound(a.lastTry(), answer.Item).Verdict != protocol.Committed {
+			return protocol.Done, nil
 		}
 	}
 

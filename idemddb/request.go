@@ -15,6 +15,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // fencedWrite is the request of a write after the claim.
@@ -38,27 +39,19 @@ func (f *fencedWrite) Statement() types.BatchStatementRequest {
 }
 
 // Read implements [groupcommit.Request].
-func (f *fencedWrite) Read(answer groupcommit.Answer) (groupcommit.Step, error) {
-	if answer.Err == nil {
-		if len(answer.Item) == 0 && !answer.Shared {
-			f.unknown = true
+func (f *fencedWrite) Read(answer protocol.Answer) (protocol.Step, error) {
+	switch answer.Outcome { //nolint:exhaustive // the others are sent again
+	case protocol.Applied:
+		return protocol.Done, nil
+	case protocol.Refused:
+		f.refuse(answer.Item)
 
-			return groupcommit.SendAgain, retry.ErrNoContent
-		}
-
-		return groupcommit.Answered, nil
+		return protocol.Done, nil
 	}
 
-	found, ok := retry.Refusal(answer.Err)
-	if !ok {
-		f.unknown = f.unknown || retry.IsUnknown(answer.Err)
+	f.unknown = f.unknown || answer.Outcome == protocol.Unknown
 
-		return groupcommit.SendAgain, answer.Err
-	}
-
-	f.refuse(found)
-
-	return groupcommit.Answered, nil
+	return protocol.Again, answer.Err
 }
 
 // refuse keeps that the condition was false, and for which record. found is nil if the item is gone.
@@ -126,7 +119,7 @@ func (s *Store) send(ctx context.Context, b *Batch, key string, p retry.Policy, 
 // sendSingle is send with requests of its own.
 func (s *Store) sendSingle(ctx context.Context, key string, p retry.Policy, r groupcommit.SingleRequest) error {
 	return s.retry(ctx, key, p, func(ctx context.Context) error {
-		_, err := r.Read(groupcommit.Single(ctx, s.api, r, sdkOptions...))
+		_, err := r.Read(wire.Update(ctx, s.api, r.Input(), sdkOptions...))
 
 		return err //nolint:wrapcheck // its caller names the key
 	})

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // TheClient is who panicked, in the text of a panic of the client.
@@ -127,13 +129,13 @@ func (c *call) exchange(ctx context.Context, writes []*write) (other []*write, f
 		w := writes[i]
 
 		switch step, err := w.read(a); step {
-		case Answered:
+		case protocol.Done:
 			done = append(done, w)
-		case SendOther:
+		case protocol.Other:
 			other = append(other, w)
-		case SendAgain:
+		case protocol.Again:
 			fault = err
-		case SendSingle:
+		case protocol.Single:
 			single = append(single, w)
 		}
 	}
@@ -149,9 +151,11 @@ func (c *call) exchange(ctx context.Context, writes []*write) (other []*write, f
 }
 
 // ask makes one request of the writes and returns an answer to each. The only write of a call has a request of its own.
-func (c *call) ask(ctx context.Context, writes []*write) []Answer {
+func (c *call) ask(ctx context.Context, writes []*write) []protocol.Answer {
 	if len(c.writes) == 1 {
-		return []Answer{Single(ctx, c.queue.Client.API, writes[0], c.queue.Client.Options...)}
+		client := c.queue.Client
+
+		return []protocol.Answer{wire.Update(ctx, client.API, writes[0].Input(), client.Options...)}
 	}
 
 	return c.queue.Client.execute(ctx, statements(writes))
@@ -173,7 +177,7 @@ func (c *call) land(ctx context.Context) {
 // finishEnded answers the open writes that are not sent again with the last error. After a transient error, a write whose own time is not
 // over stays open: the tries ended with the time of another write.
 func (c *call) finishEnded(ctx context.Context, err error) {
-	goesOn := ctx.Err() == nil && retry.IsTransient(err)
+	goesOn := ctx.Err() == nil && wire.IsTransient(err)
 
 	c.finish(err, slices.DeleteFunc(c.open(c.writes), func(w *write) bool { return goesOn && !w.Policy.IsOver() })...)
 }

@@ -3,30 +3,21 @@ package groupcommit
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 
-	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// SingleAPI is what a write needs for a request of its own; *dynamodb.Client has it.
-type SingleAPI interface {
-	UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
-}
-
-// API is what a client needs for shared requests; *dynamodb.Client has it.
+// API is what a client needs for shared requests, and for a write that is alone; *dynamodb.Client has it.
 type API interface {
-	SingleAPI
-
-	BatchExecuteStatement(
-		ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
-	) (*dynamodb.BatchExecuteStatementOutput, error)
+	wire.Updater
+	wire.Executor
 }
 
 // Client sends the shared requests of all queues of one table.
@@ -69,44 +60,30 @@ func statements(writes []*write) []types.BatchStatementRequest {
 }
 
 // execute makes one request of up to Size statements and returns an answer to each.
-func (c *Client) execute(ctx context.Context, statements []types.BatchStatementRequest) []Answer {
-	out, err := c.API.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: statements}, c.Options...)
+func (c *Client) execute(ctx context.Context, statements []types.BatchStatementRequest) []protocol.Answer {
+	shared := wire.Statements(ctx, c.API, statements, c.Options...)
+	outcome, isWrong := wire.OutcomeOf(shared.Err), errors.Is(shared.Err, wire.ErrCount)
 
 	switch {
-	case err == nil && (out == nil || len(out.Responses) != len(statements)):
-		err = fmt.Errorf("%w: the number of answers is not that of the %d statements", retry.ErrNoContent, len(statements))
+	case shared.Denied != nil:
+		c.turnOff(ctx, shared.Denied)
+	case isWrong && c.wrongAnswers.Add(1) == maxWrongAnswers:
+		c.turnOff(ctx, shared.Err)
 
-		if c.wrongAnswers.Add(1) == maxWrongAnswers {
-			c.turnOff(ctx, err)
+		outcome = protocol.NotShared
+	}
 
-			err = errAlone
-		}
-	case err == nil:
+	if shared.Err == nil {
 		c.wrongAnswers.Store(0)
-	case !retry.IsTransient(err):
-		if isUnsupported(err) {
-			c.turnOff(ctx, err)
-		}
 
-		err = errAlone
+		return shared.Answers
 	}
 
-	return c.answers(ctx, out, err, len(statements))
-}
-
-// isUnsupported reports whether BatchExecuteStatement is denied to the caller, or unknown to the backend.
-func isUnsupported(err error) bool {
-	api, ok := errors.AsType[smithy.APIError](err)
-	if !ok {
-		return false
+	if !wire.IsTransient(shared.Err) {
+		outcome = protocol.NotShared
 	}
 
-	switch api.ErrorCode() {
-	case "AccessDeniedException", "AccessDenied", "UnknownOperationException", "UnknownOperation", "InvalidAction", "NotImplemented":
-		return true
-	default:
-		return false
-	}
+	return slices.Repeat([]protocol.Answer{{Outcome: outcome, Err: shared.Err, IsShared: true}}, len(statements))
 }
 
 // turnOff turns shared requests off for a while.
@@ -121,50 +98,4 @@ func (c *Client) turnOff(ctx context.Context, err error) {
 
 	c.wrongAnswers.Store(0)
 	c.Ungrouped(ctx, err)
-}
-
-// answers returns the n answers to the statements of one request. If the request has an error, that is the answer to each of them.
-func (c *Client) answers(ctx context.Context, out *dynamodb.BatchExecuteStatementOutput, err error, n int) []Answer {
-	answers := make([]Answer, n)
-
-	for i := range answers {
-		if answers[i].Err = err; err == nil {
-			answers[i] = c.answer(ctx, out.Responses[i])
-		}
-
-		answers[i].Shared = true
-	}
-
-	return answers
-}
-
-// statementErrors maps the error codes of a statement to those of a request of its own. A refused INSERT and a refused UPDATE have
-// types instead. Any other code means a misconfigured table. The single request is then made, because its error is more specific.
-var statementErrors = map[types.BatchStatementErrorCodeEnum]string{
-	types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded: "ProvisionedThroughputExceededException",
-	types.BatchStatementErrorCodeEnumRequestLimitExceeded:          "RequestLimitExceeded",
-	types.BatchStatementErrorCodeEnumThrottlingError:               "ThrottlingException",
-	types.BatchStatementErrorCodeEnumTransactionConflict:           "TransactionConflictException",
-	types.BatchStatementErrorCodeEnumInternalServerError:           "InternalServerError",
-}
-
-func (c *Client) answer(ctx context.Context, r types.BatchStatementResponse) Answer {
-	if r.Error == nil {
-		return Answer{Item: r.Item}
-	}
-
-	switch r.Error.Code { //nolint:exhaustive // the other codes follow below
-	case types.BatchStatementErrorCodeEnumConditionalCheckFailed:
-		return Answer{Err: &types.ConditionalCheckFailedException{Message: r.Error.Message, Item: r.Error.Item}}
-	case types.BatchStatementErrorCodeEnumDuplicateItem:
-		return Answer{Err: &types.DuplicateItemException{Message: r.Error.Message}}
-	case types.BatchStatementErrorCodeEnumAccessDenied:
-		c.turnOff(ctx, &smithy.GenericAPIError{Code: "AccessDeniedException", Message: aws.ToString(r.Error.Message)})
-	}
-
-	if code, ok := statementErrors[r.Error.Code]; ok {
-		return Answer{Err: &smithy.GenericAPIError{Code: code, Message: aws.ToString(r.Error.Message)}}
-	}
-
-	return Answer{Err: errAlone}
 }

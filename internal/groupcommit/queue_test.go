@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/groupcommit"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
@@ -45,9 +46,9 @@ type request func()
 
 func (request) Statement() types.BatchStatementRequest { return types.BatchStatementRequest{} }
 func (request) Input() *dynamodb.UpdateItemInput       { return &dynamodb.UpdateItemInput{} }
-func (r request) Read(groupcommit.Answer) (groupcommit.Step, error) {
+func (r request) Read(protocol.Answer) (protocol.Step, error) {
 	r()
-	return groupcommit.Answered, nil
+	return protocol.Done, nil
 }
 
 func TestAnAnswerIsNotReadAfterItsWriterHasLeft(t *testing.T) {

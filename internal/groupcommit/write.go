@@ -1,12 +1,12 @@
 package groupcommit
 
 import (
-	"context"
 	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
@@ -34,36 +34,8 @@ type SingleRequest interface {
 
 	// Read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step. Read is not
 	// called any more when Send has returned. It must not use the Queue, which is locked meanwhile.
-	Read(answer Answer) (Step, error)
+	Read(answer protocol.Answer) (protocol.Step, error)
 }
-
-// Answer is the answer to one try of a write.
-type Answer struct {
-	Item   map[string]types.AttributeValue // as it is now, for an UpdateItem; as it was before, for a statement that returns it
-	Err    error                           // what an UpdateItem would have answered
-	Shared bool                            // it was a statement of a shared request
-}
-
-// Single makes one try of a write by a request of its own.
-func Single(ctx context.Context, api SingleAPI, r SingleRequest, opts ...func(*dynamodb.Options)) Answer {
-	out, err := api.UpdateItem(ctx, r.Input(), opts...)
-	if err != nil || out == nil {
-		return Answer{Err: err}
-	}
-
-	return Answer{Item: out.Attributes}
-}
-
-// Step is what an answer asks for.
-type Step int
-
-// The steps.
-const (
-	Answered   Step = iota // nothing: the write has its answer
-	SendOther              // the other statement, at once
-	SendAgain              // the same once more, after a pause, unless the error is final
-	SendSingle             // a request of its own
-)
 
 // errAlone is the answer to a write that must be sent by a request of its own.
 var errAlone = errors.New("must be sent by a request of its own")
@@ -87,20 +59,20 @@ const (
 )
 
 // read takes an answer, unless the write has one.
-func (w *write) read(a Answer) (Step, error) {
+func (w *write) read(a protocol.Answer) (protocol.Step, error) {
 	w.call.queue.mu.Lock()
 	defer w.call.queue.mu.Unlock()
 
 	if w.state == finished {
-		return Answered, nil
+		return protocol.Done, nil
 	}
 
-	if errors.Is(a.Err, errAlone) {
-		return SendSingle, nil
+	if a.Outcome == protocol.NotShared {
+		return protocol.Single, nil
 	}
 
 	step, err := w.Read(a)
-	if w.last = err; step == Answered {
+	if w.last = err; step == protocol.Done {
 		w.state = kept
 	}
 

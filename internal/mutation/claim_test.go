@@ -39,12 +39,10 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a claim that is recognised by its owner token trusts a lease from now on, not the stored one",
-		file: "idemddb/claim_refused.go",
-		old: `case protocol.Won:
-		a.keepClaim(a.Claimed(rec), rec.Until())`,
-		new: `case protocol.Won:
-		a.keepClaim(a.Claimed(rec), a.store.stamp(a.deadline).Lease)`,
-		pkg: "idemddb", run: "TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord",
+		file: "internal/protocol/answer.go",
+		old:  `Held: held, Lease: rec.Until(), TakenFrom`,
+		new:  `Held: held, Lease: try.Stamp.Lease, TakenFrom`,
+		pkg:  "idemddb", run: "TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord",
 	},
 	{
 		why:  "a record with the own token is a won claim although its key was ended as FAILED meanwhile",
@@ -73,9 +71,9 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a takeover that was given back unused is claimed as a fresh start after a lost reply",
-		file: "internal/protocol/held.go",
-		old:  `return Held{c.Partition, c.Token, *rec.Fence, rec.Attempts, rec.Previous}`,
-		new:  `return Held{c.Partition, c.Token, *rec.Fence, rec.Attempts, max(0, rec.Previous)}`,
+		file: "internal/protocol/answer.go",
+		old:  `held := Held{try.Partition, try.Token, *rec.Fence, rec.Attempts, rec.Previous}`,
+		new:  `held := Held{try.Partition, try.Token, *rec.Fence, rec.Attempts, max(0, rec.Previous)}`,
 		pkg:  "idemddb", run: "TestATakeoverThatWasReturnedIsATakeoverAlsoIfItsAnswerIsLost",
 	},
 	{
@@ -120,31 +118,25 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a claim of a record past its retention is held although nothing says that it was written",
-		file: "idemddb/claim_refused.go",
-		old:  `if err == nil && len(out.Attributes) == 0 {`,
-		new:  `if err == nil && out == nil {`,
+		file: "internal/wire/single.go",
+		old:  `if err == nil && len(item) == 0 {`,
+		new:  `if err == nil && len(item) == 0 && item == nil && err != nil {`,
 		pkg:  "idemddb", run: "TestAnEmptyAnswerToAClaimProvesNothing",
 	},
 	{
 		why:  "an answer to a claim without content is taken for a new key",
-		file: "idemddb/claim_request.go",
-		old: `case len(answer.Item) == 0:
-		return groupcommit.SendAgain, retry.ErrNoContent`,
-		new: `case len(answer.Item) == 0:
-		a.keepClaim(a.ClaimedNew(a.last), a.last.Lease)
-
-		return groupcommit.Answered, nil`,
-		pkg: "idemddb", run: "TestWorkNeverRunsWithoutARecord",
+		file: "internal/wire/single.go",
+		old:  `if err == nil && len(item) == 0 {`,
+		new:  `if err == nil && len(item) == 0 && err != nil {`,
+		pkg:  "idemddb", run: "TestWorkNeverRunsWithoutARecord",
 	},
 	{
 		why:  "an UPDATE that does not return its old item is taken for a new key",
-		file: "idemddb/claim_request.go",
-		old: `case len(answer.Item) == 0 && answer.Shared:
-		return groupcommit.SendSingle, nil`,
-		new: `case len(answer.Item) == 0 && answer.Shared:
-		a.keepClaim(a.ClaimedNew(a.last), a.last.Lease)
-
-		return groupcommit.Answered, nil`,
+		file: "internal/protocol/answer.go",
+		old: `case len(a.Item) == 0:
+		return Single, ClaimAnswer{}`,
+		new: `case len(a.Item) == 0:
+		return Done, ClaimAnswer{Verdict: Won, Held: try.ClaimedNew(try.Stamp), Lease: try.Stamp.Lease}`,
 		pkg: "idemddb", run: "TestATakeoverWithoutItsOldItemIsClaimedByASingleRequest",
 	},
 	{

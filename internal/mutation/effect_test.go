@@ -424,7 +424,7 @@ var effectMutants = []mutant{
 	{
 		why:  "work without a claim is released over its own commit",
 		file: "idemddb/reject.go",
-		old:  ` && a.store.records.Judge(&a.Claimant, a.tx, rec, a.last.Now) != protocol.Committed {`,
+		old:  ` && a.store.records.ReadFound(a.lastTry(), answer.Item).Verdict != protocol.Committed {`,
 		new:  ` {`,
 		pkg:  "idemddb", run: "TestACommitThatWasAppliedAfterItsRefusalIsCompleted/released",
 	},

@@ -39,52 +39,51 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "an error without a response panics",
-		file: "internal/retry/judge.go",
+		file: "internal/wire/error.go",
 		old:  `ok && e.Response != nil && e.Response.Response != nil &&`,
 		new:  `ok && e.Response != nil &&`,
-		pkg:  "internal/retry", run: "TestWhatAnErrorSaysOfItsRequest/a_response_that_is_empty",
+		pkg:  "internal/wire", run: "TestWhatAnErrorSaysOfItsRequest/a_response_that_is_empty",
 	},
 	{
 		why:  "an answer to a completion without content is taken for success",
-		file: "idemddb/request.go",
-		old:  `if len(answer.Item) == 0 && !answer.Shared {`,
-		new:  `if answer.Item == nil && !answer.Shared && f == nil {`,
+		file: "internal/wire/single.go",
+		old:  `if err == nil && len(item) == 0 {`,
+		new:  `if err == nil && len(item) == 0 && err != nil {`,
 		pkg:  "idemddb", run: "TestACompletionThatWasNotAppliedIsNoSuccess",
 	},
 	{
 		why:  "an answer with another number of answers than statements is taken for success",
-		file: "internal/groupcommit/client.go",
-		old:  `err = fmt.Errorf("%w: the number of answers is not that of the %d statements", retry.ErrNoContent, len(statements))`,
-		new: `answers := make([]Answer, len(statements))
+		file: "internal/wire/statement.go",
+		old:  `return Shared{Err: ErrCount}`,
+		new: `answers := make([]protocol.Answer, len(statements))
 		for i := range answers {
-			answers[i].Shared = true
+			answers[i].IsShared = true
 		}
 
-		if len(statements) > 0 {
-			return answers
-		}`,
+		return Shared{Answers: answers}`,
 		pkg: "idemddb", run: "TestAnEmptyAnswerToAClaimProvesNothing",
 	},
 	{
 		why:  "a backend whose answers never fit is asked with shared requests for ever",
 		file: "internal/groupcommit/client.go",
-		old:  `c.wrongAnswers.Add(1) == maxWrongAnswers {`,
-		new:  `c.wrongAnswers.Add(1) == 1000*maxWrongAnswers {`,
+		old:  `c.wrongAnswers.Add(1) == maxWrongAnswers:`,
+		new:  `c.wrongAnswers.Add(1) == 1000*maxWrongAnswers:`,
 		pkg:  "idemddb", run: "TestTheThirdWrongNumberOfAnswersInARowTurnsSharedRequestsOff",
 	},
 	{
 		why:  "one answer that does not fit turns shared requests off",
 		file: "internal/groupcommit/client.go",
-		old:  `c.wrongAnswers.Add(1) == maxWrongAnswers {`,
-		new:  `c.wrongAnswers.Add(1) == maxWrongAnswers-2 {`,
+		old:  `c.wrongAnswers.Add(1) == maxWrongAnswers:`,
+		new:  `c.wrongAnswers.Add(1) == maxWrongAnswers-2:`,
 		pkg:  "idemddb", run: "TestAWrongNumberOfAnswersIsAnUnknownOutcome",
 	},
 	{
 		why:  "answers that do not fit are counted over the whole life of the process, not in a row",
 		file: "internal/groupcommit/client.go",
-		old: `case err == nil:
-		c.wrongAnswers.Store(0)`,
-		new: `case err == nil:`,
+		old: `		c.wrongAnswers.Store(0)
+
+		return shared.Answers`,
+		new: `		return shared.Answers`,
 		pkg: "idemddb", run: "TestAWrongNumberOfAnswersIsAnUnknownOutcome",
 	},
 	{

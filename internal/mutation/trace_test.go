@@ -46,25 +46,23 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a claim after a release is linked to the run before, as if it were a takeover",
-		file: "idemddb/claim_request.go",
-		old:  `a.claim != nil && a.claim.Takeover() {`,
-		new:  `a.claim != nil {`,
+		file: "internal/protocol/answer.go",
+		old:  `if !t.IsTraced || !held.IsTakeover() {`,
+		new:  `if !t.IsTraced {`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
 	},
 	{
 		why:  "a takeover whose answer is lost does not know the run before",
-		file: "idemddb/claim_refused.go",
-		old: `a.takenFrom(rec.PreviousTrace)
-	case protocol.Committed:`,
-		new: `a.takenFrom(rec.Trace)
-	case protocol.Committed:`,
-		pkg: "internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
+		file: "internal/protocol/answer.go",
+		old:  `t.takenFrom(&held, rec.PreviousTrace)`,
+		new:  `t.takenFrom(&held, rec.Trace)`,
+		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
 	},
 	{
 		why:  "a takeover in a batch is linked to what the run before had taken over, not to it",
-		file: "idemddb/claim_request.go",
-		old:  `a.takenFrom(rec.Trace)`,
-		new:  `a.takenFrom(rec.PreviousTrace)`,
+		file: "internal/protocol/answer.go",
+		old:  `t.takenFrom(&held, rec.Trace)`,
+		new:  `t.takenFrom(&held, rec.PreviousTrace)`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/batch:_claims_keep_their_runs",
 	},
 	{

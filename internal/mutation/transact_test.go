@@ -41,20 +41,17 @@ var transactMutants = []mutant{
 	},
 	{
 		why:  "a cancelled transaction is sent again under its old token",
-		file: "internal/transact/transact.go",
-		old: `t.renewToken()
-
-		return t.cancelled(`,
-		new: `return t.cancelled(`,
-		pkg: "internal/transact", run: "TestWhichTokenIsSentAgain",
+		file: "internal/wire/transaction.go",
+		old:  `Reasons: cancelled.CancellationReasons, IsTokenSpent: true}`,
+		new:  `Reasons: cancelled.CancellationReasons}`,
+		pkg:  "internal/transact", run: "TestWhichTokenIsSentAgain",
 	},
 	{
 		why:  "a token that belongs to another transaction is sent again",
-		file: "internal/transact/transact.go",
-		old: `t.Unknown = true // the token was used before, for another transaction
-		t.renewToken()`,
-		new: `t.Unknown = true`,
-		pkg: "internal/transact", run: "TestWhichTokenIsSentAgain",
+		file: "internal/wire/transaction.go",
+		old:  `api.ErrorMessage()), IsTokenSpent: true,`,
+		new:  `api.ErrorMessage()),`,
+		pkg:  "internal/transact", run: "TestWhichTokenIsSentAgain",
 	},
 	{
 		why:  "the first token is not the one that was given",
@@ -73,7 +70,7 @@ var transactMutants = []mutant{
 	{
 		why:  "a try without an answer is forgotten when an effect is refused",
 		file: "internal/transact/transact.go",
-		old: `if retry.IsUnknown(err) {
+		old: `if answer.Outcome == protocol.Unknown {
 		t.Unknown = true
 	}`,
 		new: ``,
@@ -95,25 +92,28 @@ var transactMutants = []mutant{
 	},
 	{
 		why:  "an empty answer proves a commit",
-		file: "internal/transact/transact.go",
-		old:  `if out != nil && len(out.ConsumedCapacity) > 0 {`,
-		new:  `if out != nil {`,
+		file: "internal/wire/transaction.go",
+		old:  `if err == nil && out != nil && len(out.ConsumedCapacity) > 0 {`,
+		new:  `if err == nil && out != nil {`,
 		pkg:  "internal/transact", run: "TestAnAnswerWithoutConsumedCapacityNeverProvesACommit",
 	},
 	{
 		why:  "three empty answers prove a commit",
 		file: "internal/transact/transact.go",
-		old:  `if out != nil && len(out.ConsumedCapacity) > 0 {`,
-		new:  `if out != nil && len(out.ConsumedCapacity) > 0 || t.tries >= 3 {`,
-		pkg:  "idemddb", run: "TestAnswersWithoutContentAreNeverACommit",
+		old:  `return answer.Err`,
+		new: `if t.tries >= 3 && answer.Outcome == protocol.Unknown {
+		return nil
+	}
+
+	return answer.Err`,
+		pkg: "idemddb", run: "TestAnswersWithoutContentAreNeverACommit",
 	},
 	{
 		why:  "after an empty answer the same token is sent again, and what drops the content drops it again",
-		file: "internal/transact/transact.go",
-		old: `t.Unknown = true
-	t.renewToken()`,
-		new: `t.Unknown = true`,
-		pkg: "idemddb", run: "TestABackendThatNeverSendsTheConsumedCapacity",
+		file: "internal/wire/transaction.go",
+		old:  `Err: protocol.ErrNoContent, IsTokenSpent: true}`,
+		new:  `Err: protocol.ErrNoContent}`,
+		pkg:  "idemddb", run: "TestABackendThatNeverSendsTheConsumedCapacity",
 	},
 	{
 		why:  "effects without a record are sent under a new token, and written twice",

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/idemddb/go-idemddb/internal/record"
 )
@@ -22,18 +21,21 @@ const (
 	InUse     Verdict = "held by another" // the lease of another claim is not over
 	GivenUp   Verdict = "given up"        // the lease is over, and the key must be ended: GiveUpCause says why
 	Changed   Verdict = "changed"         // the key could be claimed now: the record changed since the condition was false
+
+	Unreadable Verdict = "unreadable" // the item is no record that this version knows
 )
 
-// Judge returns what a record means for a try of a claimant. tx is that of its commit, and "" for a claim. now is the time of the try.
-func (t *Table) Judge(c *Claimant, tx string, found *record.Stored, now time.Time) Verdict {
+// judge returns what a record means for a try of a claim.
+func (t *Table) judge(try Try, found *record.Stored) Verdict {
+	now := try.Stamp.Now
 	isHeld := !found.LeaseOver(now, t.ClockSkew)
 
 	switch {
-	case found.IsOwn(c.Token):
-		return judgeOwn(tx, found)
+	case found.IsOwn(try.Token):
+		return judgeOwn(try.Tx, found)
 	case found.Expired(now) && (found.State != record.InProgress || found.Lease == nil || !isHeld):
 		return PastEnd
-	case !found.Matches(c.Fingerprint):
+	case !found.Matches(try.Fingerprint):
 		return Mismatch
 	case found.State == record.Completed:
 		return Completed

@@ -15,16 +15,6 @@ type Held struct {
 	Previous  int64 // the lease that the claim found, as stored: 0 for none
 }
 
-// Claimed returns the claim whose record this is.
-func (c *Claimant) Claimed(rec *record.Stored) Held {
-	return Held{c.Partition, c.Token, *rec.Fence, rec.Attempts, rec.Previous}
-}
-
-// ClaimedAfter returns the claim that followed when the record was like this.
-func (c *Claimant) ClaimedAfter(rec *record.Stored) Held {
-	return Held{c.Partition, c.Token, *rec.Fence + 1, rec.Attempts + 1, *rec.Lease}
-}
-
 // ClaimedNew returns the claim of a key that had no record.
 func (c *Claimant) ClaimedNew(s Stamp) Held { return Held{c.Partition, c.Token, firstFence(s), 1, 0} }
 

@@ -1,4 +1,4 @@
-// Package retry sends a request until DynamoDB answers it, and reads DynamoDB's errors. It knows nothing of what a request writes.
+// Package retry sends a request until DynamoDB answers it. It knows nothing of what a request writes.
 //
 // The retry policy is the library's own, because the SDK's differs between versions, waits for seconds after a first error, and
 // does not retry a conflict.
@@ -10,7 +10,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/sleep"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 const (
@@ -53,10 +55,10 @@ func Do(ctx context.Context, p Policy, failed func(error), try func(context.Cont
 			return nil
 		}
 
-		switch judge(err) {
-		case refused, invalid:
+		switch wire.OutcomeOf(err) {
+		case protocol.Refused, protocol.Invalid:
 			return err
-		case rejected:
+		case protocol.Rejected:
 			if denied.IsZero() {
 				denied = time.Now()
 			}

@@ -8,9 +8,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
+
+// coded returns the error of an answer with one of DynamoDB's codes.
+func coded(code string) error { return &smithy.GenericAPIError{Code: code} }
 
 var (
 	errThrottled = coded("ThrottlingException")
@@ -50,7 +55,7 @@ func TestDoTriesUntilAnAnswerOrTheEnd(t *testing.T) {
 	}{
 		"an answer":                     {whole, end, always(nil), nil, 1, 0, 0},
 		"a condition that is false":     {whole, end, always(errRefused), errRefused, 1, 0, 0},
-		"a request that cannot be sent": {whole, end, always(retry.ErrFinal), retry.ErrFinal, 1, 0, 0},
+		"a request that cannot be sent": {whole, end, always(wire.ErrFinal), wire.ErrFinal, 1, 0, 0},
 		"an outage that ends":           {whole, end, before(5*time.Second, errThrottled, nil), nil, 0, 5 * time.Second, 5*time.Second + pause},
 		"an outage that does not end":   {whole, end, always(errThrottled), errThrottled, 0, end - 2*pause, end},
 		"a denial":                      {whole, end, always(errDenied), errDenied, 0, denied, denied + pause},
@@ -107,9 +112,9 @@ func TestATryHasItsPartOfTheTime(t *testing.T) {
 			err := retry.Do(t.Context(), retry.Policy{End: begun.Add(left)}, func(error) {}, func(ctx context.Context) error {
 				<-ctx.Done()
 
-				return retry.ErrFinal
+				return wire.ErrFinal
 			})
-			if took := time.Since(begun); took != want || !errors.Is(err, retry.ErrFinal) {
+			if took := time.Since(begun); took != want || !errors.Is(err, wire.ErrFinal) {
 				t.Errorf("with %v left a try ended after %v with %v, want %v", left, took, err, want)
 			}
 		})

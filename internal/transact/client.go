@@ -4,18 +4,13 @@ import (
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-)
 
-// API is what a client needs for transactions; *dynamodb.Client has it.
-type API interface {
-	TransactWriteItems(
-		ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
-	) (*dynamodb.TransactWriteItemsOutput, error)
-}
+	"github.com/idemddb/go-idemddb/internal/wire"
+)
 
 // Client sends the transactions to one backend. It is safe for concurrent use.
 type Client struct {
-	API     API
+	API     wire.Transactor
 	Options []func(*dynamodb.Options)
 
 	// The client calls these functions. key is the Key of the transaction.

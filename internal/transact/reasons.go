@@ -10,7 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // ConditionFailed is the code of an item whose condition was false.
@@ -25,7 +26,7 @@ func (t *Transaction) cancelled(ctx context.Context, reasons []types.Cancellatio
 		t.Unknown = true
 
 		return t.again(fmt.Errorf("%w: a cancelled transaction of %d items has %d reasons",
-			retry.ErrNoContent, len(t.input.TransactItems), len(reasons)))
+			protocol.ErrNoContent, len(t.input.TransactItems), len(reasons)))
 	}
 
 	if slices.ContainsFunc(reasons, func(r types.CancellationReason) bool { return aws.ToString(r.Code) == "TransactionConflict" }) {
@@ -48,7 +49,7 @@ func (t *Transaction) cancelled(ctx context.Context, reasons []types.Cancellatio
 // again returns the error with which a cancelled transaction is sent again. Parts that are cancelled together too often are sent alone.
 func (t *Transaction) again(err error) error {
 	if len(t.parts) > 1 && t.Cancels >= MaxTogether {
-		return retry.ErrFinal
+		return wire.ErrFinal
 	}
 
 	return err

@@ -6,16 +6,15 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // tokenLife is how long DynamoDB recognizes a client request token, at least: ten minutes after its transaction is done.
@@ -106,11 +105,11 @@ func (t *Transaction) Send(ctx context.Context, p retry.Policy) error {
 	}
 
 	err := retry.Do(ctx, p, func(err error) { t.Client.Retried(ctx, t.Key, err) }, t.try)
-	if err == nil || len(t.parts) > 1 || retry.IsTransient(err) {
+	if err == nil || len(t.parts) > 1 || wire.IsTransient(err) {
 		return err //nolint:wrapcheck // its caller says what was sent
 	}
 
-	t.parts[0].Refusal = &Refusal{Index: -1, Code: retry.Code(err), Message: err.Error(), Unknown: t.Unknown, Cause: err}
+	t.parts[0].Refusal = &Refusal{Index: -1, Code: wire.Code(err), Message: err.Error(), Unknown: t.Unknown, Cause: err}
 
 	return nil
 }
@@ -133,39 +132,18 @@ func (t *Transaction) try(ctx context.Context) error {
 		t.Between(ctx)
 	}
 
-	out, err := t.Client.API.TransactWriteItems(ctx, &t.input, t.Client.Options...)
-	if err == nil {
-		return t.succeeded(out)
-	}
-
-	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+	answer := wire.Transact(ctx, t.Client.API, &t.input, t.Client.Options...)
+	if answer.IsTokenSpent {
 		t.renewToken()
-
-		return t.cancelled(ctx, cancelled.CancellationReasons)
 	}
 
-	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "IdempotentParameterMismatchException" {
-		t.Unknown = true // the token was used before, for another transaction
-		t.renewToken()
-
-		return fmt.Errorf("%w: %s", retry.ErrNoContent, api.ErrorMessage())
+	if answer.Outcome == protocol.Refused {
+		return t.cancelled(ctx, answer.Reasons)
 	}
 
-	if retry.IsUnknown(err) {
+	if answer.Outcome == protocol.Unknown {
 		t.Unknown = true
 	}
 
-	return err //nolint:wrapcheck // retry judges it
-}
-
-// succeeded reads an answer without an error. If the answer does not prove that the transaction was committed, the outcome is unknown.
-func (t *Transaction) succeeded(out *dynamodb.TransactWriteItemsOutput) error {
-	if out != nil && len(out.ConsumedCapacity) > 0 {
-		return nil
-	}
-
-	t.Unknown = true
-	t.renewToken()
-
-	return retry.ErrNoContent
+	return answer.Err
 }

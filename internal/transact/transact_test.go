@@ -14,8 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/transact"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // answer is what DynamoDB answers to one try.
@@ -204,7 +206,7 @@ func TestWithoutARecordNoTryIsMadeWhenTheTokenMayBeForgotten(t *testing.T) {
 				s.Add(c.record, effects)
 				err := s.Send(t.Context(), retry.Policy{End: began.Add(time.Hour), Pause: time.Second})
 
-				if took := time.Since(began); !errors.Is(err, retry.ErrNoContent) || took > c.want || took < c.want-time.Minute {
+				if took := time.Since(began); !errors.Is(err, protocol.ErrNoContent) || took > c.want || took < c.want-time.Minute {
 					t.Errorf("%v after %v, want it after %v", err, took, c.want)
 				}
 			})
@@ -220,7 +222,7 @@ func TestPartsThatAreCancelledTogetherTwiceAreToBeSentAlone(t *testing.T) {
 		s.Add(&types.TransactWriteItem{}, nil)
 		s.Add(&types.TransactWriteItem{}, nil)
 
-		if err := s.send(t); !errors.Is(err, retry.ErrFinal) || s.Cancels != transact.MaxTogether || s.conflicts != 2 || s.IsRefused() {
+		if err := s.send(t); !errors.Is(err, wire.ErrFinal) || s.Cancels != transact.MaxTogether || s.conflicts != 2 || s.IsRefused() {
 			t.Errorf("%v after %d cancellations and %d conflicts", err, s.Cancels, s.conflicts)
 		}
 	})
@@ -251,7 +253,7 @@ func TestWhatIsRefusedAsAWholeIsNoAnswerToSeveralParts(t *testing.T) {
 		s.Add(nil, effects)
 		s.Add(nil, effects)
 
-		if err := s.send(t); retry.Code(err) != "ValidationException" || s.IsRefused() {
+		if err := s.send(t); wire.Code(err) != "ValidationException" || s.IsRefused() {
 			t.Errorf("%v", err)
 		}
 	})
@@ -275,7 +277,7 @@ func TestAnAnswerWithoutConsumedCapacityNeverProvesACommit(t *testing.T) {
 				s = transaction(slices.Repeat([]answer{empty}, 1_000)...)
 				s.Add(record, effects)
 
-				if err := s.send(t); !errors.Is(err, retry.ErrNoContent) {
+				if err := s.send(t); !errors.Is(err, protocol.ErrNoContent) {
 					t.Errorf("the error is %v although no answer has content", err)
 				}
 			})

@@ -1,7 +1,6 @@
-package retry_test
+package wire_test
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,7 +10,8 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // coded returns the error of an answer with one of DynamoDB's codes.
@@ -47,9 +47,9 @@ func TestWhatAnErrorSaysOfItsRequest(t *testing.T) {
 		"the request is invalid":               {coded("ValidationException"), false, false, "ValidationException"},
 		"the request cannot be encoded":        {&smithy.SerializationError{Err: io.EOF}, false, false, noCode},
 		"the request lacks a parameter":        {&smithy.InvalidParamsError{}, false, false, noCode},
-		"the sender does not want another try": {retry.ErrFinal, false, false, noCode},
+		"the sender does not want another try": {wire.ErrFinal, false, false, noCode},
 		"no answer":                            {io.ErrUnexpectedEOF, true, true, noCode},
-		"an answer without content":            {retry.ErrNoContent, true, true, noCode},
+		"an answer without content":            {protocol.ErrNoContent, true, true, noCode},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,35 +60,14 @@ func TestWhatAnErrorSaysOfItsRequest(t *testing.T) {
 			}
 
 			for _, err := range errs {
-				if transient, unknown := retry.IsTransient(err), retry.IsUnknown(err); transient != c.transient || unknown != c.unknown {
+				if transient, unknown := wire.IsTransient(err), wire.OutcomeOf(err) == protocol.Unknown; transient != c.transient || unknown != c.unknown {
 					t.Errorf("%v: transient %t, unknown %t, want %t, %t", err, transient, unknown, c.transient, c.unknown)
 				}
 
-				if code := retry.Code(err); code != c.code {
+				if code := wire.Code(err); code != c.code {
 					t.Errorf("%v: code %q, want %q", err, code, c.code)
 				}
 			}
 		})
-	}
-}
-
-func TestARefusalHasTheItemThatStoodInTheWay(t *testing.T) {
-	t.Parallel()
-
-	item := map[string]types.AttributeValue{"st": &types.AttributeValueMemberS{Value: "COMPLETED"}}
-
-	for name, c := range map[string]struct {
-		err       error
-		attribute int
-		refused   bool
-	}{
-		"with the item":    {fmt.Errorf("wrapped: %w", &types.ConditionalCheckFailedException{Item: item}), 1, true},
-		"without the item": {&types.ConditionalCheckFailedException{}, 0, true},
-		"another error":    {errors.New("reset"), 0, false},
-		"no error":         {nil, 0, false},
-	} {
-		if found, refused := retry.Refusal(c.err); len(found) != c.attribute || refused != c.refused {
-			t.Errorf("%s: got %v, %t", name, found, refused)
-		}
 	}
 }

@@ -1,0 +1,58 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/idemddb/go-idemddb/internal/protocol"
+)
+
+// Transactor is what [Transact] needs of a client; *dynamodb.Client has it.
+type Transactor interface {
+	TransactWriteItems(
+		ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
+	) (*dynamodb.TransactWriteItemsOutput, error)
+}
+
+// Transacted is the answer to one try of a transaction.
+type Transacted struct {
+	Outcome protocol.Outcome           // Refused if it was cancelled
+	Reasons []types.CancellationReason // of a cancelled one, as they came
+	Err     error                      // nil if it was applied or cancelled
+
+	// IsTokenSpent says that the next try must not have the token of this one: the token has an answer, or it is not known whose.
+	IsTokenSpent bool
+}
+
+// Transact makes one request. It must ask for the consumed capacity, because an answer without any content proves nothing.
+func Transact(
+	ctx context.Context, api Transactor, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
+) Transacted {
+	out, err := api.TransactWriteItems(ctx, in, opts...)
+
+	if err == nil && out != nil && len(out.ConsumedCapacity) > 0 {
+		return Transacted{}
+	}
+
+	if err == nil {
+		return Transacted{Outcome: protocol.Unknown, Err: protocol.ErrNoContent, IsTokenSpent: true}
+	}
+
+	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		return Transacted{Outcome: protocol.Refused, Reasons: cancelled.CancellationReasons, IsTokenSpent: true}
+	}
+
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "IdempotentParameterMismatchException" {
+		// the token was used before, for another transaction
+		return Transacted{
+			Outcome: protocol.Unknown, Err: fmt.Errorf("%w: %s", protocol.ErrNoContent, api.ErrorMessage()), IsTokenSpent: true,
+		}
+	}
+
+	return Transacted{Outcome: OutcomeOf(err), Err: err}
+}
