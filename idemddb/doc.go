@@ -31,6 +31,8 @@
 //	fence     N    fencing token; it rises with every claim of the key
 //	lease     N    end of the lease by the holder's clock, epoch ms; 0 or -1 once released, by the holder or an operator
 //	prev      N    the lease that the claim found
+//	took      N    the sum of the leases that claims found, less 1 for each reopening: 0 if no second run can have begun beside the first
+//	tookat    N    the end of the lease that was taken over last, once its taker has written after its claim
 //	exp       N    end of the record, epoch s: the attribute for Time to Live
 //	att       N    claims whose work began
 //	born, done N   first claim and completion, epoch ms
@@ -45,6 +47,7 @@
 //	due_ns    S    namespace#0 to namespace#f, while there are messages in outbox: partition key of that index
 //	trace     S    with Options.Trace: traceparent of the run that claimed the key last; empty for none
 //	ptrace    S    the trace that the claim found
+//	nt        N    1 if the last claim was made with Options.NoTakeover
 //	op        S    the last change of an operator: who, when and why (package operate)
 //
 // Limits: a record without a result stays below 1 KB; with its result it must fit into an item of 400 KB, unless Options.Results keeps

@@ -107,7 +107,7 @@ func (r *Records) Send(ctx context.Context, seen View, by, why string) (idemddb.
 
 // Forget deletes a record: its key is new, and its work runs again when it is asked for. That holds for staged effects, too: a
 // transaction of a worker without a claim (Store.Commit, Options.Optimistic) whose request is still on its way may write its effects
-// again for about five minutes. Processes with Options.Cache go on answering from their memory. It costs two writes of the record.
+// again for up to 15 minutes. Processes with Options.Cache go on answering from their memory. It costs two writes of the record.
 //
 // Errors: ErrChanged; ErrUnsent.
 func (r *Records) Forget(ctx context.Context, seen View, by, why string) error {

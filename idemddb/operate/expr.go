@@ -91,7 +91,7 @@ const (
 	// A deletion leaves nothing that fences by its attributes, and needs nothing: every write of a worker demands its own owner token in
 	// the record, so it is refused and creates nothing. A worker whose record is gone is done if its handler succeeds, and its effects
 	// are not written. A claim that arrives late may create the record anew, as it may after Time to Live has deleted one. A
-	// transaction that commits without a claim (Store.Commit) may do so too, as long as its request is valid, about five minutes: its
+	// transaction that commits without a claim (Store.Commit) may do so too, as long as its request is valid, up to 15 minutes: its
 	// effects then happen again. The documentation of Forget says so.
 	updateStamp = "SET op = :op"
 )
