@@ -261,7 +261,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a lease of -1 counts as one that ran out, and replaces the time of the takeover before",
-		file: "internal/protocol/held.go",
+		file: "internal/protocol/settle.go",
 		old:  `if h.Previous > 0 {`,
 		new:  `if h.Previous != 0 {`,
 		pkg:  "internal/contract", run: "TestContractInMemory/composite_key/tookat_stays",
@@ -282,7 +282,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a late request of the write that ended a key ends it again after it was reopened",
-		file: "internal/protocol/held.go",
+		file: "internal/protocol/settle.go",
 		old:  `":next": record.Number(fence + 1)`,
 		new:  `":next": record.Number(fence)`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/the_end_of_a_key_that_arrives_late",

@@ -96,14 +96,14 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "a settlement is recognised although another claim of the key wrote it, with the same fencing token",
-		file: "internal/protocol/held.go",
+		file: "internal/protocol/settle.go",
 		old:  `found.IsOwn(h.Token) && *found.Fence == h.Fence`,
 		new:  `*found.Fence == h.Fence`,
 		pkg:  "idemddb", run: "TestASettlementIsNotRecognisedInTheRecordOfAnotherClaim",
 	},
 	{
 		why:  "a settlement is recognised although the key was reopened since",
-		file: "internal/protocol/held.go",
+		file: "internal/protocol/settle.go",
 		old:  `found.IsOwn(h.Token) && *found.Fence == h.Fence`,
 		new:  `found.IsOwn(h.Token)`,
 		pkg:  "idemddb", run: "TestASettlementIsNotRecognisedInTheRecordOfAnotherClaim",
@@ -117,14 +117,14 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "a completion that arrives late completes a key that was released",
-		file: "internal/protocol/held.go",
+		file: "internal/protocol/settle.go",
 		old:  `h.write(condHeld, updateComplete,`,
 		new:  `h.write(condOwn+" AND (lease > :zero OR lease <= :zero)", updateComplete,`,
 		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",
 	},
 	{
 		why:  "a failure that arrives late ends a key that was released",
-		file: "internal/protocol/held.go",
+		file: "internal/protocol/settle.go",
 		old:  `h.write(condHeld, updateFail,`,
 		new:  `h.write(condOwn+" AND (lease > :zero OR lease <= :zero)", updateFail,`,
 		pkg:  "idemddb", run: "TestALateSettlementDoesNotEndAKeyThatWasReleased",

@@ -15,9 +15,18 @@ type Claimant struct {
 	Trace       string // the traceparent of the run; "" for none
 }
 
+// formsOf returns the expressions for a claimant.
+func (t *Table) formsOf(c *Claimant) *claimForms {
+	if c.Fingerprint == "" {
+		return &t.forms[0]
+	}
+
+	return &t.forms[1]
+}
+
 // Claim returns the write that claims the key, whether there is a record or not.
 func (t *Table) Claim(c *Claimant, s Stamp) Write {
-	return t.claim(c, s, t.expr.setClaim.of(c.Fingerprint), func(values Item) {
+	return t.claim(c, s, t.formsOf(c).setClaim, func(values Item) {
 		values[":lease"], values[":exp"] = record.Number(s.Lease.UnixMilli()), t.expiry(s)
 
 		if t.IsTraced {
@@ -29,14 +38,14 @@ func (t *Table) Claim(c *Claimant, s Stamp) Write {
 // Reject returns the write of a run that was not claimed and did not succeed. It is the claim with another update: the record has no lease,
 // and its retention begins now.
 func (t *Table) Reject(c *Claimant, s Stamp, cause string) Write {
-	return t.claim(c, s, t.expr.setReject.of(c.Fingerprint), func(values Item) {
+	return t.claim(c, s, t.formsOf(c).setReject, func(values Item) {
 		values[":err"], values[":exp"] = record.Text(cause), t.expiry(Stamp{Now: s.Now, Lease: s.Now})
 	})
 }
 
 // Commit returns the write that claims and completes the key. Its time is that of the completion.
 func (t *Table) Commit(c *Claimant, done *record.Stored) Write {
-	update := updateWith(done, updateCommit) + t.expr.endCommit.of(c.Fingerprint)
+	update := updateWith(done, updateCommit) + t.formsOf(c).endCommit
 
 	return t.claim(c, stampOf(done), update, func(values Item) { t.addCompletion(values, c.Partition, done) })
 }
@@ -47,7 +56,7 @@ func (t *Table) claim(c *Claimant, s Stamp, update string, add func(values Item)
 	values[":nowms"] = record.Number(s.Now.UnixMilli())
 	add(values)
 
-	return Write{c.Partition, form{t.expr.claim.of(c.Fingerprint), update}, values}
+	return Write{c.Partition, form{t.formsOf(c).claim, update}, values}
 }
 
 // ClaimStatement returns the claim as a statement of a shared request. If isNew is true, it is an INSERT of a new record, which any record
@@ -60,12 +69,12 @@ func (t *Table) ClaimStatement(c *Claimant, s Stamp, isNew bool) types.BatchStat
 	values := t.claimValues(c, s)
 	values[":lease"], values[":exp"] = record.Number(s.Lease.UnixMilli()), t.expiry(s)
 
-	return t.Statement(Write{c.Partition, form{t.expr.again.of(c.Fingerprint), t.expr.setAgain.of(c.Fingerprint)}, values})
+	return t.Statement(Write{c.Partition, form{t.formsOf(c).again, t.formsOf(c).setAgain}, values})
 }
 
 // insertion returns the statement that creates the record if there is none.
 func (t *Table) insertion(c *Claimant, s Stamp) types.BatchStatementRequest {
-	st := t.expr.insert.of(c.Fingerprint)
+	st := &t.formsOf(c).insert
 	stored := t.newRecord(c, s, firstFence(s))
 
 	parameters := make([]types.AttributeValue, len(st.Parameters))
@@ -176,7 +185,7 @@ func (t *Table) replace(old *record.Stored, stored Item) *dynamodb.PutItemInput 
 		TableName:                &t.Table,
 		Item:                     stored,
 		ConditionExpression:      new(condRecreate),
-		ExpressionAttributeNames: t.expr.nameOfExp,
+		ExpressionAttributeNames: t.nameOfExp,
 		ExpressionAttributeValues: Item{
 			":own":   record.Text(*old.Token),
 			":fence": record.Number(*old.Fence),

@@ -8,64 +8,42 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// expressions are the composed expressions of one Table.
-type expressions struct {
-	claim, setClaim byInput[string] // the condition and the update of a claim
-	again, setAgain byInput[string] // the same for a record that exists
-
-	setReject byInput[string] // the update of a rejection
-	endCommit byInput[string] // the end of the update of a commit, whose other parts depend on what is committed
-
-	insert byInput[partiql.Statement] // of a new record
-	hasKey string                     // the condition of every other statement that names the key
-
-	names      map[string]string // expression attribute names, shared by all requests: never written
-	nameOfExp  map[string]string // the same for expressions that do not name the key
-	translated map[string]string // the same for statements
+// claimForms are the composed expressions of the writes that claim a key. There are two sets of them, because a claim names a fingerprint only
+// if its caller gave one.
+type claimForms struct {
+	claim, setClaim string            // the condition and the update of a claim
+	again, setAgain string            // the same for a record that exists
+	setReject       string            // the update of a rejection
+	endCommit       string            // the end of the update of a commit, whose other parts depend on what is committed
+	insert          partiql.Statement // of a new record
 }
 
-// byInput is an expression in two forms, because a claim names a fingerprint only if its caller gave one.
-type byInput[T any] struct{ unnamed, named T }
-
-// of returns the form for a fingerprint, "" for none.
-func (b byInput[T]) of(fingerprint string) T {
-	if fingerprint == "" {
-		return b.unnamed
-	}
-
-	return b.named
-}
-
-func newExpressions(c *Config) expressions {
+// newClaimForms composes the forms of claims with or without a fingerprint.
+func newClaimForms(c *Config, isNamed bool) claimForms {
 	limits, inserted := claimLimits(c), insertedAttributes(c)
-	setTrace, keepTrace, keepTraceAgain := "", "", ""
+	setTrace, keepTrace, keepTraceAgain, setInput := "", "", "", ""
 
 	if c.IsTraced {
 		setTrace, keepTrace, keepTraceAgain = updateSetTrace, updateKeepTrace, updateKeepTraceAgain
 	}
 
-	return expressions{
-		claim:     byInput[string]{condClaim + limits + condEnd, condClaim + limits + condSameInput + condEnd},
-		setClaim:  claimUpdates(c, updateClaim+setTrace+keepTrace),
-		again:     byInput[string]{condAgain + limits, condAgain + limits + condSameInput},
-		setAgain:  claimUpdates(c, updateAgain+setTrace+keepTraceAgain),
-		setReject: claimUpdates(c, updateReject+setTrace),
-		endCommit: claimUpdates(c, setTrace, record.Error),
-		insert: byInput[partiql.Statement]{
-			partiql.Insert(c.Table, inserted), partiql.Insert(c.Table, append(slices.Clone(inserted), record.Fingerprint)),
-		},
-		hasKey:     keyCondition(c),
-		nameOfExp:  map[string]string{nameExp: c.TTLAttribute},
-		names:      map[string]string{namePK: c.PartitionKey, nameExp: c.TTLAttribute},
-		translated: map[string]string{namePK: c.PartitionKey, nameSK: c.SortKey, nameExp: c.TTLAttribute},
+	removed := []string{record.Fingerprint}
+	if isNamed {
+		limits += condSameInput
+		removed, setInput = nil, updateSetFP
+		inserted = append(inserted, record.Fingerprint)
 	}
-}
 
-// claimUpdates returns both forms of an update that claims a key. removed are further attributes that it removes.
-func claimUpdates(c *Config, update string, removed ...string) byInput[string] {
-	return byInput[string]{
-		update + claimEnd(c, "", append(slices.Clone(removed), record.Fingerprint)),
-		update + claimEnd(c, updateSetFP, removed),
+	end := claimEnd(c, setInput, removed)
+
+	return claimForms{
+		claim:     condClaim + limits + condEnd,
+		setClaim:  updateClaim + setTrace + keepTrace + end,
+		again:     condAgain + limits,
+		setAgain:  updateAgain + setTrace + keepTraceAgain + end,
+		setReject: updateReject + setTrace + end,
+		endCommit: setTrace + claimEnd(c, setInput, append([]string{record.Error}, removed...)),
+		insert:    partiql.Insert(c.Table, inserted),
 	}
 }
 
@@ -96,15 +74,6 @@ func claimLimits(c *Config) string {
 	}
 
 	return limits
-}
-
-// keyCondition returns the condition of a statement that names the key of the record.
-func keyCondition(c *Config) string {
-	if c.SortKey == "" {
-		return namePK + " = " + placePartition
-	}
-
-	return namePK + " = " + placePartition + " AND " + nameSK + " = " + placeSort
 }
 
 // insertedAttributes returns the names of the attributes of a new record without a fingerprint, in the order of its statement.

@@ -89,9 +89,9 @@ func GroupPairs() map[string]Pair {
 		traced := c
 		traced.IsTraced = true
 
-		for what, e := range map[string]expressions{name: newExpressions(&c), name + ", traced": newExpressions(&traced)} {
-			pairs[what] = Pair{Condition: e.again.unnamed, Update: e.setAgain.unnamed}
-			pairs[what+", input compared"] = Pair{Condition: e.again.named, Update: e.setAgain.named}
+		for what, e := range map[string]*Table{name: NewTable(c), name + ", traced": NewTable(traced)} {
+			pairs[what] = Pair{Condition: e.forms[0].again, Update: e.forms[0].setAgain}
+			pairs[what+", input compared"] = Pair{Condition: e.forms[1].again, Update: e.forms[1].setAgain}
 		}
 	}
 
@@ -120,9 +120,9 @@ func StatementOf(c Config, p Pair) (text string, placeholders []string) {
 
 // Insert is the statement of a new claim: its text, and the attributes of its parameters.
 func Insert(c Config, fingerprint bool) (text string, attributes []string) {
-	st := NewTable(c).expr.insert.unnamed
+	st := NewTable(c).forms[0].insert
 	if fingerprint {
-		st = NewTable(c).expr.insert.named
+		st = NewTable(c).forms[1].insert
 	}
 
 	return st.Text, st.Parameters

@@ -4,8 +4,10 @@
 package protocol
 
 import (
+	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/partiql"
@@ -33,13 +35,20 @@ type Config struct {
 type Table struct {
 	Config
 
-	expr       expressions
+	forms      [2]claimForms // without a fingerprint, and with one
 	statements map[form]partiql.Statement
+
+	// Names for the aliases in expressions, with that of the key and without. All requests share them: they are never written.
+	namesWithKey, nameOfExp map[string]string
 }
 
 // NewTable composes the expressions and statements of a Store once.
 func NewTable(c Config) *Table {
-	t := &Table{Config: c, expr: newExpressions(&c), statements: map[form]partiql.Statement{}}
+	t := &Table{
+		Config: c, forms: [2]claimForms{newClaimForms(&c, false), newClaimForms(&c, true)}, statements: map[form]partiql.Statement{},
+		namesWithKey: map[string]string{namePK: c.PartitionKey, nameExp: c.TTLAttribute},
+		nameOfExp:    map[string]string{nameExp: c.TTLAttribute},
+	}
 
 	for _, f := range t.sharedForms() {
 		t.statements[f] = t.translate(f)
@@ -73,6 +82,56 @@ func (t *Table) end(s Stamp) int64 {
 	}
 
 	return end.Add(time.Second - 1).Unix()
+}
+
+// Write is one conditional update of one record. It travels as an UpdateItem, as a statement of a shared request, or in a transaction.
+type Write struct {
+	partition string
+	form      form
+	values    Item // by placeholder
+}
+
+// form is a condition and an update of expr.go.
+type form struct{ condition, update string }
+
+// Update returns the write as an UpdateItem. answer must ask for attributes, because an answer without any proves nothing.
+func (t *Table) Update(w Write, answer types.ReturnValue) *dynamodb.UpdateItemInput {
+	return &dynamodb.UpdateItemInput{
+		TableName:                           &t.Table,
+		Key:                                 t.Key(w.partition),
+		ConditionExpression:                 &w.form.condition,
+		UpdateExpression:                    &w.form.update,
+		ExpressionAttributeNames:            t.names(w),
+		ExpressionAttributeValues:           w.values,
+		ReturnValues:                        answer,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
+// Part returns the write as a part of a transaction.
+func (t *Table) Part(w Write) *types.TransactWriteItem {
+	return &types.TransactWriteItem{Update: &types.Update{
+		TableName:                           &t.Table,
+		Key:                                 t.Key(w.partition),
+		ConditionExpression:                 &w.form.condition,
+		UpdateExpression:                    &w.form.update,
+		ExpressionAttributeNames:            t.names(w),
+		ExpressionAttributeValues:           w.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+// names returns the names for the aliases in the expressions, because DynamoDB refuses a name that they do not use. Only a claim names the
+// key, and all that set the TTL attribute give it a value.
+func (t *Table) names(w Write) map[string]string {
+	switch {
+	case strings.Contains(w.form.condition, namePK):
+		return t.namesWithKey
+	case w.values[":exp"] != nil:
+		return t.nameOfExp
+	default:
+		return nil
+	}
 }
 
 // SortKeyValue is the value of the sort key in each record.

@@ -42,7 +42,11 @@ func Put(ctx context.Context, api Putter, in *dynamodb.PutItemInput, opts ...fun
 
 // answer returns the answer to a request of one write.
 func answer(item protocol.Item, err error) protocol.Answer {
-	if err == nil && len(item) == 0 {
+	if err == nil && len(item) > 0 {
+		return protocol.Answer{Item: item}
+	}
+
+	if err == nil {
 		err = protocol.ErrNoContent
 	}
 
