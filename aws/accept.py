@@ -188,7 +188,7 @@ def run(account_id: str) -> int:
 def steps(account: Account, transcript: Transcript) -> bool:
     sam, name = os.environ.get("SAM", "sam"), account.name
     go = {"IDEMDDB_ACCEPTANCE": name}
-    results = r"^(ok|FAIL|---|\s+---) |payments twice|attempt \d"
+    results = r"^(ok|FAIL|---|\s+---) |payments twice|attempt \d|audit: "
     parameters = [f"Architecture={architecture()}", "FunctionTimeout=5", "MaxReceiveCount=3", "LogRetentionDays=1", "Dashboard=false"]
     parameters += ["Rollout=Canary10Percent5Minutes"] if is_aws() else ["UnverifiedCaller=local"]
 

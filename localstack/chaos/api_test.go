@@ -19,7 +19,8 @@ import (
 
 // TestEachRequestIsOnePaymentWhateverHappens sends POST requests to functions/api, which passes payments on to functions/payments, which
 // announces them. It demands of each scenario that each Idempotency-Key of a caller has one payment in its account, one answer, and one
-// announcement; that another request under the key is refused; and that nothing else is there, and nothing is left.
+// announcement; that another request under the key is refused; that nothing else is there, and nothing is left; and that each change of each
+// record is one that docs/record.md allows.
 func TestEachRequestIsOnePaymentWhateverHappens(t *testing.T) {
 	seed := setting(t, "SEED", rand.Uint64N(1_000_000))
 	payments := int(setting(t, "PAYMENTS", 400))
@@ -75,8 +76,18 @@ func (c *clients) play(payments int) {
 	c.close()
 	c.sweepBoth()
 	c.check(payments)
+	c.audit(c.skew())
 	c.Logf("%.1f s: clients saw %s; %d messages received, %d failed, %d processes killed, %d stopped", time.Since(began).Seconds(), c.saw(),
 		c.queues.received, c.queues.failed, c.struck[syscall.SIGKILL], c.struck[syscall.SIGSTOP])
+}
+
+// skew is the ClockSkew of the API.
+func (c *clients) skew() time.Duration {
+	if c.claimed {
+		return 100 * time.Millisecond // as in claimed/main.go
+	}
+
+	return 0
 }
 
 func (c *clients) check(payments int) {

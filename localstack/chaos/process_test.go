@@ -82,7 +82,7 @@ func start(ctx context.Context, program string, s services, env []string) (*proc
 	p.cmd.Env = append([]string{
 		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.URL, "http://"),
 		"AWS_ENDPOINT_URL_DYNAMODB=" + dynamo.URL, "AWS_ENDPOINT_URL_SQS=" + queues.URL,
-		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_CONFIG_FILE=none",
+		"AWS_REGION=us-east-1", "AWS_SECRET_ACCESS_KEY=local", "AWS_CONFIG_FILE=none",
 		"AWS_SHARED_CREDENTIALS_FILE=none", "AWS_LAMBDA_FUNCTION_NAME=payments", "AWS_LAMBDA_FUNCTION_VERSION=1", "GOMAXPROCS=2",
 	}, env...)
 

@@ -91,6 +91,8 @@ func holdRequest(t *testing.T, p *pipeline.Pipeline, key string) {
 		t.Fatal(err)
 	}
 
+	edited(p, record)
+
 	if _, err := p.DynamoDB.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName:        aws.String(p.RecordTableName),
 		Key:              record,

@@ -27,7 +27,10 @@ func TestOnAWS(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	watch(t, p.DynamoDB, p.RecordTableName)
+
 	t.Run("200 payments, each sent twice, are counted once", func(t *testing.T) { testLoad(t, p, nil) })
 	t.Run("a payment that is posted twice is accepted once", func(t *testing.T) { testAPI(t, p) })
 	t.Run("poison becomes a dead letter, and a redrive mends what was mended", func(t *testing.T) { testPoison(t, p) })
+	t.Run("each change of each record is one that the page of the record allows", testAudit)
 }

@@ -80,7 +80,7 @@ func drillStuck(t *testing.T, p *pipeline.Pipeline) {
 	o.idem(0, []string{"release", dead, "--why", "its worker died, and the bank has no such payment", "--yes"}, dead+": released")
 	o.idem(0, []string{"release", hung, "--why", "its worker hangs", "--yes"}, "WARNING", hung+": released")
 	o.idem(0, []string{"check", "--function", p.FunctionName, "--retention", "720h"},
-		"key: pk:HASH:S", `index: "unsent"`, "stream: off", `time to live: on`, "clock: within",
+		"key: pk:HASH:S", `index: "unsent"`, "stream: on, NEW_AND_OLD_IMAGES", `time to live: on`, "clock: within",
 		"dynamodb:UpdateItem: works; permissions do not apply", "TransactWriteItems: works; ", "dynamodb:PartiQLInsert: works; ",
 		"FunctionResponseTypes has ReportBatchItemFailures", "visibility time-out 30s, at least six times", "dead letters of",
 		"ok     retention: records answer for 30d0h")

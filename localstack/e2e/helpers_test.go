@@ -231,6 +231,8 @@ func unsend(t *testing.T, p *pipeline.Pipeline, id, body string, due time.Time) 
 		t.Fatal(err)
 	}
 
+	edited(p, key)
+
 	message := map[string]ddb.AttributeValue{
 		"i": &ddb.AttributeValueMemberN{Value: "0"}, "to": &ddb.AttributeValueMemberS{Value: "payment.captured"}, "body": &ddb.AttributeValueMemberS{Value: body},
 	}
@@ -273,6 +275,8 @@ func update(t *testing.T, p *pipeline.Pipeline, id, expression, attribute string
 	if err != nil {
 		t.Fatal(err)
 	}
+
+	edited(p, key)
 
 	if _, err := p.DynamoDB.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName:                 aws.String(p.RecordTableName),

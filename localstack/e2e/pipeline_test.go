@@ -93,6 +93,8 @@ func TestDeployed(t *testing.T) {
 			testDrill(t)
 		})
 	})
+
+	t.Run("each change of each record is one that the page of the record allows", testAudit)
 }
 
 // The template changed in its text and in a parameter, deployed over the stack that runs: the records are the same, and say so.
@@ -169,7 +171,7 @@ func testExpired(t *testing.T, p *pipeline.Pipeline) {
 	}
 
 	expire(t, p, old)
-	sweep(t)
+	sweep(t, p, old)
 	await(t, "TTL to remove the record", time.Minute, func() (bool, string) {
 		_, there := records(t, p)[old]
 
@@ -191,9 +193,17 @@ func expire(t *testing.T, p *pipeline.Pipeline, id string) {
 	update(t, p, id, "SET #a = :v", "exp", &ddb.AttributeValueMemberN{Value: strconv.FormatInt(time.Now().Add(-time.Minute).Unix(), 10)})
 }
 
-// sweep does now what LocalStack's TTL does every hour, and DynamoDB within days.
-func sweep(t *testing.T) {
+// sweep does now what LocalStack's TTL does every hour, and DynamoDB within days. In the stream, the deletion of the payment's record looks
+// like that of any other program.
+func sweep(t *testing.T, p *pipeline.Pipeline, id string) {
 	t.Helper()
+
+	key, err := pipeline.RecordKey(t.Context(), p, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	edited(p, key)
 
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, os.Getenv("AWS_ENDPOINT_URL")+"/_aws/dynamodb/expired", nil)
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
 const quickStartStack = "e2e-quickstart"
@@ -24,6 +26,13 @@ func testQuickStart(t *testing.T) {
 	t.Helper()
 
 	q := deployQuickStart(t)
+
+	p, err := pipeline.New(t.Context(), pipeline.Names{})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	watch(t, p.DynamoDB, q.names["Records"])
 
 	for range 2 {
 		body, err := json.Marshal(map[string]string{"QueueUrl": q.names["Queue"], "MessageBody": `{"paymentId":"p-1"}`})

@@ -99,11 +99,14 @@ func architecture() string {
 	return "Architecture=x86_64"
 }
 
-// deploy deploys template.yaml as a stack with these parameters.
+// deploy deploys template.yaml as a stack with these parameters. Its records are audited in the end.
 func deploy(t *testing.T, stack string, parameters ...string) *pipeline.Pipeline {
 	t.Helper()
 
-	return deployTemplate(t, filepath.Join(built.folder, "template.yaml"), stack, parameters...)
+	p := deployTemplate(t, filepath.Join(built.folder, "template.yaml"), stack, parameters...)
+	watch(t, p.DynamoDB, p.RecordTableName)
+
+	return p
 }
 
 func deployTemplate(t *testing.T, template, stack string, parameters ...string) *pipeline.Pipeline {
