@@ -47,8 +47,8 @@ var requestMutants = []mutant{
 	{
 		why:  "an answer to a completion without content is taken for success",
 		file: "internal/wire/single.go",
-		old:  `if err == nil && len(item) == 0 {`,
-		new:  `if err == nil && len(item) == 0 && err != nil {`,
+		old:  `if err == nil && len(item) > 0 {`,
+		new:  `if err == nil {`,
 		pkg:  "idemddb", run: "TestACompletionThatWasNotAppliedIsNoSuccess",
 	},
 	{

@@ -71,19 +71,6 @@ func (t *Table) Key(partition string) Item {
 	return key
 }
 
-// expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or
-// within ClockSkew of it, or the record would die under a holder whose clock is behind.
-func (t *Table) expiry(s Stamp) types.AttributeValue { return record.Number(t.end(s)) }
-
-func (t *Table) end(s Stamp) int64 {
-	end := s.Now.Add(t.Retention)
-	if held := s.Lease.Add(2 * t.ClockSkew); held.After(end) {
-		end = held
-	}
-
-	return end.Add(time.Second - 1).Unix()
-}
-
 // Write is one conditional update of one record. It travels as an UpdateItem, as a statement of a shared request, or in a transaction.
 type Write struct {
 	partition string
@@ -119,6 +106,19 @@ func (t *Table) Part(w Write) *types.TransactWriteItem {
 		ExpressionAttributeValues:           w.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
+}
+
+// expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or
+// within ClockSkew of it, or the record would die under a holder whose clock is behind.
+func (t *Table) expiry(s Stamp) types.AttributeValue { return record.Number(t.end(s)) }
+
+func (t *Table) end(s Stamp) int64 {
+	end := s.Now.Add(t.Retention)
+	if held := s.Lease.Add(2 * t.ClockSkew); held.After(end) {
+		end = held
+	}
+
+	return end.Add(time.Second - 1).Unix()
 }
 
 // names returns the names for the aliases in the expressions, because DynamoDB refuses a name that they do not use. Only a claim names the
