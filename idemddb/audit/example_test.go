@@ -88,3 +88,12 @@ func ExampleReport_Err() {
 	// change 1, the last one of this story of payments#sha256:He5uPsZ9yAM7:
 	//   2030-01-01 00:00:09.000Z: res changed; the nearest transition is "stamp". VIOLATION (sets): In a change of the kind "stamp", "op" must be a new one that says what is done; it was absent and is absent. VIOLATION (stays): In a change of the kind "stamp", "res" must be as it was, because this write does not name it; it was 4 bytes and is 14 bytes.
 }
+
+// A table each has a Checker; the log has one line for all of them.
+func ExampleReport_Plus() {
+	one := audit.Report{Judged: 2, Kinds: map[audit.Kind]int{audit.NewClaim: 1, audit.Completion: 1}}
+	other := audit.Report{Judged: 1, Kinds: map[audit.Kind]int{audit.NewClaim: 1}, Late: 1}
+
+	fmt.Println(one.Plus(other))
+	// Output: audit: 3 changes judged: 2 new claim, 1 completion; 0 violations, 1 late, 0 gaps
+}

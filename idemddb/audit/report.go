@@ -74,6 +74,28 @@ func (r Report) Err() error {
 	return &ViolationsError{r}
 }
 
+// Plus returns the report on the changes of both. A finding keeps its number among the changes of its own [Checker].
+func (r Report) Plus(other Report) Report {
+	sum := r.clone()
+	if sum.Kinds == nil {
+		sum.Kinds = map[Kind]int{}
+	}
+
+	for kind, n := range other.Kinds {
+		sum.Kinds[kind] += n
+	}
+
+	sum.Judged += other.Judged
+	sum.NoRecords += other.NoRecords
+	sum.Late += other.Late
+	sum.Gaps += other.Gaps
+	sum.Untimed += other.Untimed
+	sum.Violations += other.Violations
+	sum.Found = append(sum.Found, other.Found...)
+
+	return sum
+}
+
 // GapsErr returns nil if no change is missing, else an error. Behind a gap a key's history begins anew, so that less is found.
 func (r Report) GapsErr() error {
 	if r.Gaps == 0 {

@@ -78,22 +78,10 @@ func (r *reading) judge(c tablestream.Change) error {
 	return nil
 }
 
-// Sum is a report on all changes of several tables. The numbers of its findings are those of their tables.
-func Sum(reports ...audit.Report) audit.Report {
-	sum := audit.Report{Kinds: map[audit.Kind]int{}}
-
+// Sum is a report on all changes of several tables.
+func Sum(reports ...audit.Report) (sum audit.Report) {
 	for _, r := range reports {
-		sum.Judged += r.Judged
-		sum.NoRecords += r.NoRecords
-		sum.Late += r.Late
-		sum.Gaps += r.Gaps
-		sum.Untimed += r.Untimed
-		sum.Violations += r.Violations
-		sum.Found = append(sum.Found, r.Found...)
-
-		for kind, n := range r.Kinds {
-			sum.Kinds[kind] += n
-		}
+		sum = sum.Plus(r)
 	}
 
 	return sum
