@@ -44,9 +44,10 @@ type Options struct {
 	// TransactionTime returns for how long a TransactWriteItems is in flight. The DB evaluates the conditions when the request arrives. Then the
 	// transaction holds its items for this time, see [Transaction], so that other writes of these items conflict with it, while all other
 	// requests are answered. After this time the DB writes the items and answers. A sender that leaves earlier does not stop that. A transaction
-	// that is canceled holds the items whose reason is None, and is answered after this time, too. DynamoDB takes some milliseconds. The
-	// function is called once for each of these requests, without a lock, maybe from several goroutines at once. Defaults to nil: transactions
-	// take no time, so that they conflict only where a test begins one.
+	// that is canceled takes half of the time, because DynamoDB prepares all items before it writes them, and a canceled transaction ends in
+	// between. Until then it holds the items whose reason is None. DynamoDB takes some milliseconds. The function is called once for each of
+	// these requests, without a lock, maybe from several goroutines at once. Defaults to nil: transactions take no time, so that they conflict
+	// only where a test begins one.
 	TransactionTime func() time.Duration
 }
 

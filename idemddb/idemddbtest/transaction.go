@@ -97,7 +97,12 @@ func (tx *Transaction) takeTime(ctx context.Context) {
 
 	finished := make(chan struct{})
 
-	time.AfterFunc(tx.db.transactionTime(), func() {
+	d := tx.db.transactionTime()
+	if tx.canceled != nil {
+		d /= 2 // it is prepared, and not committed
+	}
+
+	time.AfterFunc(d, func() {
 		defer close(finished)
 
 		tx.db.mu.Lock()

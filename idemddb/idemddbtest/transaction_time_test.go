@@ -14,9 +14,9 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
-const takes = 5 * time.Millisecond
+const takes = 6 * time.Millisecond
 
-// inTimedBubbles runs a test for each way that works in a bubble, on a DB whose transactions take 5 ms.
+// inTimedBubbles runs a test for each way that works in a bubble, on a DB whose transactions take 6 ms.
 func inTimedBubbles(t *testing.T, test func(t *testing.T, db *idemddbtest.DB, c idemddb.DynamoDB)) {
 	t.Helper()
 
@@ -63,8 +63,8 @@ func TestATransactionHoldsItsItemsForItsTime(t *testing.T) {
 		}
 
 		all.Go(func() {
-			if got, want := sent(t, c, transaction("a", "y")), canceled+" None TransactionConflict"; got != want {
-				t.Errorf("a transaction: got %q, want %q", got, want)
+			if got, want := sent(t, c, transaction("a", "y")), canceled+" None TransactionConflict"; got != want || time.Since(start) != takes/2 {
+				t.Errorf("a transaction: got %q after %v, want %q after %v", got, time.Since(start), want, takes/2)
 			}
 		})
 		all.Go(func() {
@@ -136,7 +136,7 @@ func TestATransactionEndsAlsoIfItsSenderLeaves(t *testing.T) {
 		wantNumber(t, db, "x", "none")
 		db.InFlight()[0].Cancel() // it ends by itself
 
-		<-time.After(3 * time.Millisecond)
+		<-time.After(takes - 2*time.Millisecond)
 		synctest.Wait()
 		wantNumber(t, db, "x", "1")
 
