@@ -98,6 +98,10 @@ tidy: ## Bring go.mod and go.sum up to date, and format
 bench: $(BENCHSTAT) ## The library against the same SDK calls written by hand, about six minutes; FLAGS=-quick: its counts, 20 seconds; FLAGS='-against COMMIT'
 	@BENCHSTAT=$(BENCHSTAT) bench/run.sh $(FLAGS)
 
+.PHONY: hot
+hot: ## Few accounts that all workers write to: functions/payments in six processes beside one transaction a message; FLAGS='-accounts 1', -h lists all
+	@go run ./bench/hot $(FLAGS)
+
 .PHONY: benchmarks
 benchmarks: ## Go benchmarks of single parts; BENCH=pattern, COUNT=runs
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(COUNT) ./...

@@ -24,6 +24,14 @@
 // worker, 3 ms and a handler that takes no time, library needs at most 0.15 of the wall time and 0.25 of the processor time of
 // handwritten (workload unique), and library-single at most its processor time; with a handler of 5 ms, wall/handler is at most 1.25.
 //
+// # Few items that all workers write to
+//
+// BenchmarkBatch has one process, and its messages have nothing in common. Program hot, in the folder of this name, has several worker
+// processes whose transactions meet at a few accounts, and counts what that costs beside one transaction a message written by hand:
+//
+//	make hot                             ten accounts, six processes, every payment twice; about 20 seconds
+//	make hot FLAGS='-accounts 1'         one account
+//
 // # Workloads and variants
 //
 //	unique        new messages

@@ -17,10 +17,10 @@ const (
 	overCapacity = "Throughput exceeds the current capacity of your table or index"
 )
 
-// evaluateAll returns the outcomes of all writes or, if one of them is not possible, the error that cancels the transaction, with a reason
-// for each. An update that does not fit its item has the reason ValidationError, as the service documents it; DynamoDB Local answers most
+// evaluateAll returns the outcomes of all writes or, if one of them is not possible, the reasons that cancel the transaction, one for each
+// write. An update that does not fit its item has the reason ValidationError, as the service documents it; DynamoDB Local answers most
 // of these with a ValidationException. A canceled transaction consumes as much as one that is done.
-func (db *DB) evaluateAll(writes []*write, r *Request) ([]outcome, error) {
+func (db *DB) evaluateAll(writes []*write, r *Request) ([]outcome, []types.CancellationReason) {
 	outcomes := make([]outcome, len(writes))
 	reasons := make([]types.CancellationReason, len(writes))
 	canceled := false
@@ -36,10 +36,23 @@ func (db *DB) evaluateAll(writes []*write, r *Request) ([]outcome, error) {
 	}
 
 	if canceled {
-		return nil, cancel(reasons)
+		return nil, reasons
 	}
 
 	return outcomes, nil
+}
+
+// possible returns the writes of a canceled transaction that were not the reason.
+func possible(writes []*write, reasons []types.CancellationReason) []*write {
+	var all []*write
+
+	for i, w := range writes {
+		if *reasons[i].Code == none {
+			all = append(all, w)
+		}
+	}
+
+	return all
 }
 
 // evaluatePart evaluates one write. Its own fault comes first, then a conflict with another transaction, because DynamoDB does not

@@ -17,7 +17,8 @@ var _ idemddb.DynamoDB = (*DB)(nil)
 // DB is an in-memory DynamoDB. Its methods are safe for concurrent use. It applies one request at a time, keeps no reference to an input,
 // and returns copies.
 type DB struct {
-	now func() time.Time
+	now             func() time.Time
+	transactionTime func() time.Duration // nil: transactions take no time
 
 	mu                 sync.Mutex // guards all fields below
 	tables             map[string]*table
@@ -39,14 +40,29 @@ type Options struct {
 	// Now is the clock of the service, for [DB.Expire] and for the ten minutes for which a ClientRequestToken counts. Conditions do not
 	// depend on it. Defaults to time.Now.
 	Now func() time.Time
+
+	// TransactionTime returns for how long a TransactWriteItems is in flight. The DB evaluates the conditions when the request arrives. Then the
+	// transaction holds its items for this time, see [Transaction], so that other writes of these items conflict with it, while all other
+	// requests are answered. After this time the DB writes the items and answers. A sender that leaves earlier does not stop that. A transaction
+	// that is canceled takes half of the time, because DynamoDB prepares all items before it writes them, and a canceled transaction ends in
+	// between. Until then it holds the items whose reason is None. DynamoDB takes some milliseconds. The function is called once for each of
+	// these requests, without a lock, maybe from several goroutines at once. Defaults to nil: transactions take no time, so that they conflict
+	// only where a test begins one.
+	TransactionTime func() time.Duration
 }
 
 // New returns a DynamoDB without tables.
 func New(opts *Options) *DB {
 	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]*sentTransaction{}}
-	if opts != nil && opts.Now != nil {
+	if opts == nil {
+		return db
+	}
+
+	if opts.Now != nil {
 		db.now = opts.Now
 	}
+
+	db.transactionTime = opts.TransactionTime
 
 	return db
 }

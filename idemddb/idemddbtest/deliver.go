@@ -1,6 +1,10 @@
 package idemddbtest
 
-import "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
 
 // heldRequest is a request that Deliver applies.
 type heldRequest struct {
@@ -23,7 +27,7 @@ func (db *DB) Deliver() []Request {
 
 		switch {
 		case h.begun == nil:
-			_, r.Err = db.apply(h.input, &r)
+			_, r.Err = db.apply(context.Background(), h.input, &r)
 		case h.begun.isInFlight():
 			h.begun.commit()
 		default:

@@ -11,9 +11,10 @@
 //	db := idemddbtest.New(nil)
 //	db.Inject(idemddbtest.LostReply) // the write is applied, and its sender gets a broken connection
 //
-// The DB applies one request at a time, so that two transactions never conflict by chance, as in every emulator. A test lets them conflict
-// where it wants to: [DB.Begin] starts a transaction and leaves it in flight, and [LateCommit] leaves a transaction in flight that
-// somebody sends. A transaction in flight holds its items, and other writes of these items conflict with it, see [Transaction].
+// By default the DB applies one request at a time, so that two transactions never conflict by chance, as in every emulator. A test lets them
+// conflict where it wants to: [DB.Begin] starts a transaction and leaves it in flight, and [LateCommit] leaves a transaction in flight that
+// somebody sends. A transaction in flight holds its items, and other writes of these items conflict with it, see [Transaction]. With
+// [Options.TransactionTime] every transaction is in flight for some time, as in DynamoDB, so that they conflict by chance, too.
 //
 //	other, err := db.Begin(in) // somebody else's transaction
 //	...                        // a write of one of its items now conflicts

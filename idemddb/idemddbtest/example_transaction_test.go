@@ -4,9 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
@@ -159,4 +165,32 @@ func ExampleDB_InterceptParts() {
 	// Output:
 	// done
 	// true [ThrottlingError ConditionalCheckFailed]
+}
+
+// Transactions take some milliseconds, as those of DynamoDB do, so that two workers who send transactions for one item at once are in
+// conflict. This function also waits until both are there, because an example must always print the same.
+func ExampleOptions_transactionTime() {
+	var workers, arrived sync.WaitGroup
+
+	arrived.Add(2)
+
+	db := idemddbtest.New(&idemddbtest.Options{TransactionTime: func() time.Duration {
+		arrived.Done()
+		arrived.Wait()
+
+		return 2*time.Millisecond + rand.N(4*time.Millisecond)
+	}})
+	if _, err := db.CreateTable(context.Background(), idemddb.Table("records")); err != nil {
+		panic(err)
+	}
+
+	answers := make([]string, 2)
+	for i, token := range []string{"first", "second"} {
+		workers.Go(func() { answers[i] = send(db, token, "p-1") })
+	}
+
+	workers.Wait()
+	slices.Sort(answers)
+	fmt.Println(strings.Join(answers, ", "), "count:", countOf(db, "p-1"))
+	// Output: TransactionCanceledException [TransactionConflict], done count: 1
 }

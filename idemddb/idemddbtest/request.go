@@ -84,7 +84,7 @@ func (db *DB) receive(ctx context.Context, in any) (out any, f Fault, err error)
 		return nil, f, r.Err
 	}
 
-	out, r.Err = db.apply(in, &r)
+	out, r.Err = db.apply(ctx, in, &r)
 	f.spoil(out, r.Err)
 
 	return out, f, r.Err
@@ -114,14 +114,14 @@ func (db *DB) arrive(ctx context.Context, in any) Request {
 	return r
 }
 
-func (db *DB) apply(in any, r *Request) (out any, err error) {
+func (db *DB) apply(ctx context.Context, in any, r *Request) (out any, err error) {
 	switch in := in.(type) {
 	case *dynamodb.UpdateItemInput:
 		return db.updateItem(in, r)
 	case *dynamodb.PutItemInput:
 		return db.putItem(in, r)
 	case *dynamodb.TransactWriteItemsInput:
-		return db.transactWriteItems(in, r)
+		return db.transactWriteItems(ctx, in, r)
 	case *dynamodb.BatchExecuteStatementInput:
 		return db.batchExecuteStatement(in, r)
 	case *dynamodb.GetItemInput:

@@ -22,19 +22,44 @@ const (
 	maxTransactSize  = 4 << 20
 )
 
-func (db *DB) transactWriteItems(in *dynamodb.TransactWriteItemsInput, r *Request) (*dynamodb.TransactWriteItemsOutput, error) {
-	tx, err := db.begin(in, r)
+func (db *DB) transactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, r *Request) (*dynamodb.TransactWriteItemsOutput, error) {
+	tx, err := db.attempt(in, r)
 	if err != nil {
 		return nil, err
 	}
 
-	tx.commit()
+	if db.transactionTime != nil && tx.isInFlight() {
+		tx.takeTime(ctx)
+	} else {
+		tx.finish()
+	}
+
+	if tx.canceled != nil {
+		return nil, tx.canceled
+	}
 
 	return tx.output(in.ReturnConsumedCapacity), nil
 }
 
 // begin puts a transaction in flight if all of its writes are possible. It sets the parts of r.
 func (db *DB) begin(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transaction, error) {
+	tx, err := db.attempt(in, r)
+	if err != nil {
+		return nil, err
+	}
+
+	if tx.canceled != nil {
+		tx.end()
+
+		return nil, tx.canceled
+	}
+
+	return tx, nil
+}
+
+// attempt puts a transaction in flight, also one that is canceled: that one holds the items whose own write is possible. It sets the parts
+// of r.
+func (db *DB) attempt(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transaction, error) {
 	writes, err := transactWrites(in)
 	if err != nil {
 		return nil, err
@@ -59,11 +84,13 @@ func (db *DB) begin(in *dynamodb.TransactWriteItemsInput, r *Request) (*Transact
 		return tx, nil
 	}
 
-	if tx.outcomes, err = db.evaluateAll(writes, r); err != nil {
-		return nil, err
+	var reasons []types.CancellationReason
+	if tx.outcomes, reasons = db.evaluateAll(writes, r); reasons != nil {
+		tx.canceled = cancel(reasons)
+		tx.writes = possible(writes, reasons)
 	}
 
-	tx.committed = make([]bool, len(writes))
+	tx.committed = make([]bool, len(tx.writes))
 	db.inFlight = append(db.inFlight, tx)
 
 	return tx, nil

@@ -1,7 +1,9 @@
 package idemddbtest
 
 import (
+	"context"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -12,13 +14,15 @@ import (
 // with a held item is canceled with the reason TransactionConflict for that item. A PutItem, UpdateItem, DeleteItem or statement for a held
 // item gets a TransactionConflictException. Another request with the same ClientRequestToken gets a TransactionInProgressException.
 //
-// [DB.Begin] returns a Transaction, and [DB.InFlight] returns those that are in flight after a [LateCommit]. The methods are safe for
-// concurrent use.
+// [DB.Begin] returns a Transaction, and [DB.InFlight] returns those that are in flight after a [LateCommit] or for their
+// [Options.TransactionTime]. The methods are safe for concurrent use.
 type Transaction struct {
 	db       *DB
 	sent     *sentTransaction // nil if it has no ClientRequestToken
 	writes   []*write
-	repeated bool // it was done before with the same token, so that it writes nothing
+	repeated bool  // it was done before with the same token, so that it writes nothing
+	canceled error // not nil: writes are only those that were possible, and none of them will be done
+	timed    bool  // it ends by itself, and its sender waits for that
 
 	outcomes  []outcome // of the writes; they stay true, because the items are held
 	committed []bool    // of the writes
@@ -36,12 +40,12 @@ func (db *DB) Begin(in *dynamodb.TransactWriteItemsInput) (*Transaction, error) 
 	return db.begin(in, &r)
 }
 
-// InFlight returns the transactions that hold items, in the order in which they began.
+// InFlight returns the transactions that hold items and can be committed, in the order in which they began.
 func (db *DB) InFlight() []*Transaction {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 
-	return slices.Clone(db.inFlight)
+	return slices.DeleteFunc(slices.Clone(db.inFlight), func(tx *Transaction) bool { return tx.canceled != nil })
 }
 
 // Commit writes the items that are not written yet and ends the transaction. It holds no item any more, and its ClientRequestToken counts
@@ -72,13 +76,53 @@ func (tx *Transaction) CommitItem(index int) {
 }
 
 // Cancel ends the transaction and writes nothing. It holds no item any more, and its ClientRequestToken is free. Cancel has no effect on a
-// transaction that has ended, nor after the first CommitItem, because DynamoDB commits every transaction that it has begun to commit.
+// transaction that has ended, nor after the first CommitItem, because DynamoDB commits every transaction that it has begun to commit, nor
+// on one that takes its [Options.TransactionTime], because its sender waits for its end.
 func (tx *Transaction) Cancel() {
 	tx.db.mu.Lock()
 	defer tx.db.mu.Unlock()
 
-	if !slices.Contains(tx.committed, true) {
+	if !tx.timed && !slices.Contains(tx.committed, true) {
 		tx.end()
+	}
+}
+
+// takeTime finishes the transaction after the time that it takes. It unlocks the DB meanwhile. If ctx ends before, takeTime returns, and the
+// transaction is finished all the same.
+func (tx *Transaction) takeTime(ctx context.Context) {
+	tx.timed = true
+
+	tx.db.mu.Unlock()
+	defer tx.db.mu.Lock()
+
+	finished := make(chan struct{})
+
+	d := tx.db.transactionTime()
+	if tx.canceled != nil {
+		d /= 2 // it is prepared, and not committed
+	}
+
+	time.AfterFunc(d, func() {
+		defer close(finished)
+
+		tx.db.mu.Lock()
+		defer tx.db.mu.Unlock()
+
+		tx.finish()
+	})
+
+	select {
+	case <-finished:
+	case <-ctx.Done():
+	}
+}
+
+// finish commits the transaction, or lets go of the items that a canceled one holds.
+func (tx *Transaction) finish() {
+	if tx.canceled != nil {
+		tx.end()
+	} else {
+		tx.commit()
 	}
 }
 

@@ -1,0 +1,137 @@
+package handwritten
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// PaymentTables are the tables of Payments. Both have the partition key "pk".
+type PaymentTables struct {
+	Records string // what was done
+	Ledger  string // accounts and entries
+}
+
+// Payments does what functions/payments does, but for the announcement: one transaction for each message, one message after the other. The
+// transaction makes a record, which must be new, adds the amount to the account and books an entry. If the record is there, the message is
+// a duplicate and done. If another transaction is in the way, Payments waits and sends it again, with the pauses of the SDK's own retries
+// (full jitter from 25 ms on), until ctx ends. It calls ended for each message that is done; nil means nobody is called. The handler is
+// safe for concurrent use.
+func Payments(
+	client *dynamodb.Client, tables PaymentTables, ended func(events.SQSMessage),
+) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	p := &payments{client: client, tables: tables}
+
+	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		errs := make([]error, len(event.Records))
+
+		for i, m := range event.Records {
+			if errs[i] = p.process(ctx, m); errs[i] == nil && ended != nil {
+				ended(m)
+			}
+		}
+
+		return report(event, errs), nil
+	}
+}
+
+type payments struct {
+	client *dynamodb.Client
+	tables PaymentTables
+}
+
+type payment struct {
+	ID      string `json:"paymentId"`
+	Account string `json:"account"`
+	Amount  int64  `json:"amount"`
+}
+
+const (
+	firstPause   = 25 * time.Millisecond // at most; each next one may be twice as long
+	longestPause = 200 * time.Millisecond
+)
+
+func (p *payments) process(ctx context.Context, m events.SQSMessage) error {
+	var paid payment
+	if err := json.Unmarshal([]byte(m.Body), &paid); err != nil || paid.ID == "" || paid.Account == "" || paid.Amount <= 0 {
+		return errors.New("handwritten: the message is no payment")
+	}
+
+	for limit := firstPause; ; limit = min(2*limit, longestPause) {
+		_, err := p.client.TransactWriteItems(ctx, p.transaction(paid))
+		if err == nil {
+			return nil
+		}
+
+		canceled, ok := errors.AsType[*types.TransactionCanceledException](err)
+		if ok && reasonAt(canceled, recordIndex) == "ConditionalCheckFailed" {
+			return nil
+		}
+
+		if !ok || !inConflict(canceled) {
+			return fmt.Errorf("handwritten: payment: %w", err)
+		}
+
+		select {
+		case <-time.After(rand.N(limit)): //nolint:gosec // jitter is no secret
+		case <-ctx.Done():
+			return fmt.Errorf("handwritten: payment: %w", ctx.Err())
+		}
+	}
+}
+
+// recordIndex is where the record stands in the transaction.
+const recordIndex = 0
+
+func (p *payments) transaction(paid payment) *dynamodb.TransactWriteItemsInput {
+	now := time.Now()
+
+	return &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+		recordIndex: {Put: &types.Put{
+			TableName: &p.tables.Records,
+			Item: map[string]types.AttributeValue{
+				"pk": stringValue("payments#" + paid.ID), "st": stringValue("COMPLETED"),
+				"done": numberValue(now.UnixMilli()), "exp": numberValue(now.Add(retention).Unix()),
+			},
+			ConditionExpression: new("attribute_not_exists(pk)"),
+		}},
+		{Update: &types.Update{
+			TableName:           &p.tables.Ledger,
+			Key:                 map[string]types.AttributeValue{"pk": stringValue("account#" + paid.Account)},
+			UpdateExpression:    new("ADD balance :amount, payments :one"),
+			ConditionExpression: new("attribute_not_exists(closed)"),
+			ExpressionAttributeValues: map[string]types.AttributeValue{
+				":amount": numberValue(paid.Amount), ":one": numberValue(1),
+			},
+		}},
+		{Put: &types.Put{
+			TableName: &p.tables.Ledger,
+			Item: map[string]types.AttributeValue{
+				"pk": stringValue("payment#" + paid.ID), "account": stringValue(paid.Account), "amount": numberValue(paid.Amount),
+			},
+			ConditionExpression: new("attribute_not_exists(pk)"),
+		}},
+	}}
+}
+
+func reasonAt(canceled *types.TransactionCanceledException, index int) string {
+	if index >= len(canceled.CancellationReasons) || canceled.CancellationReasons[index].Code == nil {
+		return ""
+	}
+
+	return *canceled.CancellationReasons[index].Code
+}
+
+func inConflict(canceled *types.TransactionCanceledException) bool {
+	return slices.ContainsFunc(canceled.CancellationReasons, func(r types.CancellationReason) bool {
+		return r.Code != nil && *r.Code == "TransactionConflict"
+	})
+}

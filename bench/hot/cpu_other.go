@@ -1,0 +1,12 @@
+//go:build !unix
+
+package main
+
+import (
+	"errors"
+	"time"
+)
+
+func cpuTime() (time.Duration, error) {
+	return 0, errors.New("processor time is measured on Unix only")
+}
