@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 // Ten records that are committed together are also freed of their messages together.
@@ -18,10 +17,8 @@ func TestCommitsOfABatchShareTheRemovalOfTheirMessages(t *testing.T) {
 	t.Parallel()
 
 	synctest.Test(t, func(t *testing.T) {
-		db := idemddbtest.New(nil)
-		if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
-			t.Fatal(err)
-		}
+		db := newDB(t)
+		judge(t, db, nil)
 
 		store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Senders: map[string]idemddb.Sender{"receipts": acceptAll{}}})
 		if err != nil {

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
@@ -601,10 +599,7 @@ func TestAForeignRecordIsClaimedByASingleRequest(t *testing.T) {
 		foreign := f.db.Items("records")[1]
 		delete(foreign, "att")
 
-		if _, err := f.db.PutItem(f.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: foreign}); err != nil {
-			f.Fatal(err)
-		}
-
+		put(f, f.db, foreign)
 		f.requests()
 
 		var claims []*idemddb.Claim

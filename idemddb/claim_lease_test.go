@@ -11,7 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 // secondWorker marks the context of a worker whose requests always succeed.
@@ -232,6 +234,7 @@ func TestTimeToLiveDoesNotDeleteARecordThatIsHeld(t *testing.T) {
 	}
 
 	opts := idemddb.Options{Lease: lease, Retention: lease, ClockSkew: skew, Now: behind}
+	audited.DB(t, db, nil, audit.Options{Lease: lease, ClockSkew: skew})
 	fastest.Advance(skew - time.Millisecond) // the holder's clock then shows a whole second
 
 	c := claim(t, storeOn(t, db, &opts), "k")

@@ -42,12 +42,7 @@ func (f *fixture) edit(key string, changes map[string]types.AttributeValue) {
 
 	it := f.record(key)
 	maps.Copy(it, changes)
-
-	if _, err := f.db.PutItem(context.WithValue(context.Background(), secondWorker{}, 1), &dynamodb.PutItemInput{
-		TableName: new("records"), Item: it,
-	}); err != nil {
-		f.Error(err)
-	}
+	put(f, f.db, it)
 }
 
 // The first request is applied, and what changes the record comes before the second one.

@@ -13,14 +13,28 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 // newStore returns a Store on an in-memory table of its own.
 func newStore(t testing.TB, opts *idemddb.Options) (*idemddb.Store, *idemddbtest.DB) {
+	t.Helper()
+
+	db := newDB(t)
+	store := storeOn(t, db, opts)
+	judge(t, db, opts)
+
+	return store, db
+}
+
+// newDB returns an engine with an empty table.
+func newDB(t testing.TB) *idemddbtest.DB {
 	t.Helper()
 
 	db := idemddbtest.New(nil)
@@ -30,7 +44,50 @@ func newStore(t testing.TB, opts *idemddb.Options) (*idemddb.Store, *idemddbtest
 
 	db.ResetRequests()
 
-	return storeOn(t, db, opts), db
+	return db
+}
+
+// judge has every change of a test judged, with the clock of its Store as the service's. Benchmarks are about other costs.
+func judge(t testing.TB, db *idemddbtest.DB, opts *idemddb.Options) {
+	t.Helper()
+
+	if _, isBenchmark := t.(*testing.B); isBenchmark {
+		return
+	}
+
+	o := idemddb.Options{}
+	if opts != nil {
+		o = *opts
+	}
+
+	audited.DB(t, db, o.Now, audit.Options{PartitionKey: o.PartitionKey, SortKey: o.SortKey, TTLAttribute: o.TTLAttribute, ClockSkew: o.ClockSkew})
+}
+
+// put writes an item by hand, as no worker does.
+func put(t testing.TB, db *idemddbtest.DB, it map[string]types.AttributeValue) {
+	t.Helper()
+
+	audited.ByHand(db, func() {
+		// The context is not one of a test's requests, so that no interceptor takes it for one.
+		if _, err := db.PutItem(context.WithValue(context.Background(), secondWorker{}, 1), &dynamodb.PutItemInput{
+			TableName: new("records"), Item: it,
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// erase deletes the record of a key by hand.
+func erase(t testing.TB, db *idemddbtest.DB, key string) {
+	t.Helper()
+
+	audited.ByHand(db, func() {
+		if _, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+			TableName: new("records"), Key: map[string]types.AttributeValue{"pk": text("test#" + key)},
+		}); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // storeOn returns another Store for the records of newStore. Without Senders, another process sends to the targets of the tests.
@@ -44,6 +101,10 @@ func storeOn(t testing.TB, api idemddb.DynamoDB, opts *idemddb.Options) *idemddb
 
 	if o.Senders == nil {
 		o.Senders = map[string]idemddb.Sender{"bank": nil, "nobody": nil}
+	}
+
+	if db, isEngine := api.(*idemddbtest.DB); isEngine && o.Now != nil {
+		audited.OtherClocks(db)
 	}
 
 	s, err := idemddb.New(api, "records", "test", &o)
@@ -256,7 +317,7 @@ func bubble(t *testing.T, opts *idemddb.Options, check func(*fixture)) {
 func bubbleOn(t *testing.T, opts *idemddb.Options, wrap func(*idemddbtest.DB) idemddb.DynamoDB, check func(*fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		_, db := newStore(t, nil)
+		db := newDB(t)
 		f := &fixture{T: t, db: db, events: &eventLog{}}
 
 		o := idemddb.Options{}
@@ -273,6 +334,7 @@ func bubbleOn(t *testing.T, opts *idemddb.Options, wrap func(*idemddbtest.DB) id
 
 		f.store = storeOn(t, api, &o)
 		f.batch = f.store.Batch()
+		judge(t, db, &o)
 
 		check(f)
 		f.noKeyTwice()

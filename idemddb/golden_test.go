@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -183,10 +182,7 @@ func claimAndDie(t *testing.T, s *idemddb.Store, db *idemddbtest.DB) {
 
 	it := maps.Clone(db.Items("records")[0])
 	it["lease"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(c.Deadline().Add(-40*time.Second).UnixMilli(), 10)}
-
-	if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: it}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, db, it)
 }
 
 // What stands in the file is read as it was meant.
@@ -198,9 +194,7 @@ func TestRecordsAreReadAsTheFormatSays(t *testing.T) {
 			t.Parallel()
 
 			s, db := goldenStore(t, state)
-			if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: it}); err != nil {
-				t.Fatal(err)
-			}
+			put(t, db, it)
 
 			c, rec, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"})
 
@@ -278,9 +272,7 @@ func FuzzRecord(f *testing.F) {
 		}
 
 		s, db := goldenStore(t, state)
-		if _, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: it}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, db, it)
 
 		before := db.Items("records")
 

@@ -18,7 +18,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 // Numbers of the model's world. Clocks differ by less than the skew. A claim that DynamoDB does not answer can be sent again for longer
@@ -77,6 +79,7 @@ type world struct {
 	ctx     context.Context
 	seen    *sights
 	db      *idemddbtest.DB
+	changes *audited.Changes // of the DB
 	options idemddb.Options
 	wrap    func(pausing) idemddb.DynamoDB // the client of a Store
 	ahead   atomic.Int64                   // by how much the fastest clock is ahead of the bubble's time
@@ -143,6 +146,9 @@ func (w *world) begin(t *testing.T, retention time.Duration) {
 	}); err != nil {
 		t.Fatal(err)
 	}
+
+	// A request arrives as late as a history wants.
+	w.changes = audited.DB(w, w.db, nil, audit.Options{ClockSkew: modelSkew, Lease: modelLease, Lifetime: 24 * time.Hour})
 
 	w.options = idemddb.Options{
 		Lease: modelLease, Retention: retention, ClockSkew: modelSkew, ClaimPatience: modelRetryTime,
@@ -586,6 +592,10 @@ func (w *world) expire(*rapid.T) {
 
 // check is what is true at any time.
 func (w *world) check(t *rapid.T) {
+	if err := w.changes.Err(); err != nil {
+		t.Fatal(err)
+	}
+
 	var holder *worker
 
 	for _, worker := range w.workers {

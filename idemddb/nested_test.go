@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -171,10 +169,7 @@ func TestANestedCallForAKeyThatIsNotHeldAsksTheRecord(t *testing.T) {
 		"completed": {func(ctx context.Context, f *fixture, c *idemddb.Claim) { must(f, c.Complete(ctx, []byte(`"mine"`))) }, "mine"},
 		"released":  {func(ctx context.Context, f *fixture, c *idemddb.Claim) { must(f, c.Release(ctx, nil)) }, "nested"},
 		"lost": {func(ctx context.Context, f *fixture, c *idemddb.Claim) {
-			_, err := f.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-				TableName: new("records"), Key: map[string]types.AttributeValue{"pk": text("test#k")},
-			})
-			must(f, err)
+			erase(f, f.db, "k")
 			is(f, c.Extend(ctx), idemddb.ErrFenced)
 		}, "nested"},
 		"past its lease": {func(_ context.Context, f *fixture, _ *idemddb.Claim) {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 func recordKey(key string) map[string]types.AttributeValue {
@@ -27,6 +28,26 @@ func keyOf(r idemddbtest.Request) string {
 	}
 
 	return strings.TrimPrefix(pk.Value, "payments#")
+}
+
+// put writes an item by hand, as no worker does.
+func (h *harness) put(it map[string]types.AttributeValue) {
+	h.Helper()
+
+	audited.ByHand(h.db, func() {
+		_, err := h.db.PutItem(h.Context(), &dynamodb.PutItemInput{TableName: new("records"), Item: it})
+		h.equal("error", err, nil)
+	})
+}
+
+// drop deletes the record of a key by hand.
+func (h *harness) drop(key string) {
+	h.Helper()
+
+	audited.ByHand(h.db, func() {
+		_, err := h.db.DeleteItem(h.Context(), &dynamodb.DeleteItemInput{TableName: new("records"), Key: recordKey(key)})
+		h.equal("error", err, nil)
+	})
 }
 
 // state returns the state of a record: none, INPROGRESS, INPROGRESS released, COMPLETED or FAILED.

@@ -13,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -44,6 +46,10 @@ func newHarness(t testing.TB, opts *idemddb.Options) *harness {
 	}
 
 	db.ResetRequests()
+
+	if _, isBenchmark := t.(*testing.B); !isBenchmark {
+		audited.DB(t, db, nil, audit.Options{})
+	}
 
 	log := &strings.Builder{}
 	h := &harness{TB: t, db: db, log: log, opts: &lambdawrap.Options{
@@ -76,6 +82,10 @@ func (h *harness) open(api idemddb.DynamoDB, opts *idemddb.Options) *idemddb.Sto
 
 	if o.Senders == nil {
 		o.Senders = map[string]idemddb.Sender{"nobody": nil}
+	}
+
+	if o.Now != nil {
+		audited.OtherClocks(h.db)
 	}
 
 	store, err := idemddb.New(api, "records", "payments", &o)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -112,8 +111,7 @@ func TestHTTPARecordThatWasDeletedMeanwhile(t *testing.T) {
 			webBubble(t, nil, func(w *web) {
 				w.work = func(rw http.ResponseWriter, r *http.Request) {
 					test.work(rw, r)
-					_, err := w.db.DeleteItem(r.Context(), &dynamodb.DeleteItemInput{TableName: aws.String("records"), Key: recordKey(`#["c-1","k"]`)})
-					w.equal("DeleteItem", err, nil)
+					w.drop(`#["c-1","k"]`)
 				}
 
 				w.equal("status", w.post("k", "{}").StatusCode, test.status)
@@ -363,11 +361,7 @@ func TestHTTPARefusedConditionWhoseSettlementIsNotKnownIsNoVerdict(t *testing.T)
 func TestHTTPARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	bothWebs(t, nil, func(w *web) {
-		key := recordKey(`#["c-1","k"]`)
-		if _, err := w.db.PutItem(w.Context(), &dynamodb.PutItemInput{TableName: aws.String("records"), Item: key}); err != nil {
-			w.Fatal(err)
-		}
-
+		w.put(recordKey(`#["c-1","k"]`))
 		w.work = stagingHandler(nil)
 		w.refused(w.post("k", "{}"), http.StatusServiceUnavailable, "unavailable")
 		w.logs("outcome=corrupt", "level=ERROR")

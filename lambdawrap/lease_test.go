@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
@@ -41,8 +40,7 @@ func TestALostClaimCancelsTheHandler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, &idemddb.Options{Lease: 10 * time.Second})
-		ahead, err := idemddb.New(h.db, "records", "payments", &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
-		h.equal("error", err, nil)
+		ahead := h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 
 		function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
 			if _, _, err := ahead.Claim(ctx, "k", nil); err != nil {
@@ -151,8 +149,7 @@ func TestAClaimThatIsLostWhileItWaitsIsNotRun(t *testing.T) {
 					}
 				}
 
-				_, err := h.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: new("records"), Key: recordKey("k3")})
-				h.equal("error", err, nil)
+				h.drop("k3")
 				time.Sleep(20 * time.Second) // the handler takes longer than half a lease
 			}
 

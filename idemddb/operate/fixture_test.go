@@ -14,8 +14,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
+	"github.com/idemddb/go-idemddb/internal/audited"
 	"github.com/idemddb/go-idemddb/internal/realengine"
 )
 
@@ -65,6 +67,10 @@ func newDesk(t *testing.T, api client, opts idemddb.Options) *desk {
 
 	if _, err := api.CreateTable(t.Context(), idemddb.TableWithIndex(d.table, "unsent")); err != nil {
 		t.Fatal(err)
+	}
+
+	if db, isInMemory := api.(*idemddbtest.DB); isInMemory {
+		audited.DB(t, db, d.clock.Now, audit.Options{})
 	}
 
 	opts.Now = d.clock.Now
@@ -176,7 +182,14 @@ func (d *desk) stored(key string) item {
 func (d *desk) put(it item) {
 	d.t.Helper()
 
-	if _, err := d.client.PutItem(d.t.Context(), &dynamodb.PutItemInput{TableName: &d.table, Item: it}); err != nil {
+	var err error
+
+	db, _ := d.client.(*idemddbtest.DB)
+	audited.ByHand(db, func() {
+		_, err = d.client.PutItem(d.t.Context(), &dynamodb.PutItemInput{TableName: &d.table, Item: it})
+	})
+
+	if err != nil {
 		d.t.Fatal(err)
 	}
 }

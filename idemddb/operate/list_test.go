@@ -98,7 +98,7 @@ func TestListShowsItsNamespaceOnly(t *testing.T) {
 		t := d.t
 
 		for _, namespace := range []string{"refunds", "payments-2"} {
-			other, err := idemddb.New(d.client, d.table, namespace, nil)
+			other, err := idemddb.New(d.client, d.table, namespace, &idemddb.Options{Now: d.clock.Now})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,9 +18,11 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 // account is a table of records with its index, and what stands behind the senders.
@@ -43,6 +45,7 @@ func newAccount(t testing.TB) *account {
 
 	a := &account{Clock: idemddbtest.NewClock(time.Now()), TB: t, got: map[string][]string{}}
 	a.DB = idemddbtest.New(&idemddbtest.Options{Now: a.Now})
+	audited.DB(t, a.DB, nil, audit.Options{})
 
 	schema := idemddb.Table("records")
 	schema.AttributeDefinitions = append(schema.AttributeDefinitions,

@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T, schema *dynamodb.CreateTableInput
 			}
 
 			engine := open(t, tab.schema)
+			judged := judge(engine, tab)
 
 			for _, c := range cases {
 				t.Run(c.name, func(t *testing.T) {
@@ -51,7 +52,9 @@ func Run(t *testing.T, open func(t *testing.T, schema *dynamodb.CreateTableInput
 						t.Skip("this case looks at the same expressions as others, with more keys or more workers")
 					}
 
-					c.check(newHarness(t, engine, tab))
+					h := newHarness(t, engine, tab)
+					judged.add(h)
+					c.check(h)
 				})
 			}
 		})

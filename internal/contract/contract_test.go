@@ -29,9 +29,20 @@ func TestContractOverTheWire(t *testing.T) {
 	contract.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) contract.Engine {
 		t.Helper()
 
-		return inMemory(t, schema).Client()
+		db := inMemory(t, schema)
+
+		return wire{db.Client(), db}
 	})
 }
+
+// wire is a client of an engine whose changes are judged, too.
+type wire struct {
+	*dynamodb.Client
+
+	db *idemddbtest.DB
+}
+
+func (w wire) OnChange(see func(idemddbtest.Change)) { w.db.OnChange(see) }
 
 // Under -short this test needs a DynamoDB Local that runs, as .ci/run has one: starting one and running the contract on it costs more than
 // half of the time of this package. Without -short it starts one, and fails if it cannot.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 // The options of the contract's Stores.
@@ -32,7 +33,8 @@ type harness struct {
 	engine    Engine
 	table     string
 	namespace string
-	options   idemddb.Options // the names of the table
+	options   idemddb.Options  // the names of the table
+	changes   *audited.Changes // of the case; nil if the engine shows none
 }
 
 func newHarness(t testing.TB, engine Engine, tab table) *harness {
@@ -79,6 +81,10 @@ func maxAttempts(n int) func(*idemddb.Options) { return func(o *idemddb.Options)
 
 // by sets the clock of a Store this much ahead.
 func (h *harness) by(ahead time.Duration) func(*idemddb.Options) {
+	if ahead.Abs() > skew {
+		h.changes.OtherClocks()
+	}
+
 	return func(o *idemddb.Options) { o.Now = func() time.Time { return h.Now().Add(ahead) } }
 }
 

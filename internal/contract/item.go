@@ -100,18 +100,22 @@ func (h *harness) edit(key string, change attributes) {
 		}
 	}
 
-	_, err := h.engine.PutItem(h.Context(), &dynamodb.PutItemInput{TableName: &h.table, Item: it})
-	h.check(err)
+	h.changes.ByHand(func() {
+		_, err := h.engine.PutItem(h.Context(), &dynamodb.PutItemInput{TableName: &h.table, Item: it})
+		h.check(err)
+	})
 }
 
 // drop deletes a record, as Time to Live or a person does. Every engine has TransactWriteItems, not every one DeleteItem.
 func (h *harness) drop(key string) {
 	h.Helper()
 
-	_, err := h.engine.TransactWriteItems(h.Context(), &dynamodb.TransactWriteItemsInput{
-		TransactItems: []types.TransactWriteItem{{Delete: &types.Delete{TableName: &h.table, Key: h.key(key)}}},
+	h.changes.ByHand(func() {
+		_, err := h.engine.TransactWriteItems(h.Context(), &dynamodb.TransactWriteItemsInput{
+			TransactItems: []types.TransactWriteItem{{Delete: &types.Delete{TableName: &h.table, Key: h.key(key)}}},
+		})
+		h.must(err)
 	})
-	h.must(err)
 }
 
 // text returns an attribute of the key "k", "" if it has no such string.

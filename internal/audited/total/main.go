@@ -1,0 +1,57 @@
+// Program total prints how many changes the tests had judged, for `make test`, which fails if they are too few: then a fixture hands the
+// changes over no more.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/idemddb/go-idemddb/idemddb/audit"
+	"github.com/idemddb/go-idemddb/internal/audited"
+)
+
+func main() {
+	least := flag.Int("least", 0, "how many changes there must be at least")
+	flag.Parse()
+
+	if err := run(os.Stdout, os.Getenv(audited.Variable), *least); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(out io.Writer, name string, least int) error {
+	file, err := os.Open(name) //nolint:gosec // the Makefile names it
+	if err != nil {
+		return fmt.Errorf("no test has had its changes judged: %w", err)
+	}
+	defer file.Close()
+
+	total, err := audited.Total(file)
+	if err != nil {
+		return err
+	}
+
+	fmt.Fprintln(out, total)
+
+	if total.Judged < least {
+		return fmt.Errorf("%d changes are too few, there were at least %d: which fixture hands over none any more?", total.Judged, least)
+	}
+
+	missing := slices.DeleteFunc(audit.Kinds(), func(kind audit.Kind) bool {
+		return total.Kinds[kind] > 0 || slices.Contains([]audit.Kind{audit.NoChange, audit.OtherAttributes, audit.NoRecord}, kind)
+	})
+	if len(missing) > 0 {
+		return fmt.Errorf("no change was of these kinds: %q", missing)
+	}
+
+	if err := errors.Join(total.Err(), file.Close()); err != nil {
+		return err
+	}
+
+	return nil
+}
