@@ -81,7 +81,7 @@ type history struct {
 	oldest       []string         // the same tokens, oldest first
 	stored       messages         // what the completion stored; nil: not known
 	hasCompleted bool             // in this life of the record
-	fence        int64            // the highest
+	first        int64            // fencing token of this life; of one whose beginning was not seen, what its attempts leave of it
 	stamped      item             // after the last stamp that says forget, while nothing else was changed that it looked at
 	isUnstamped  bool             // the record has changed since that stamp
 	story        story
@@ -133,7 +133,7 @@ func (h *history) violations(j *judgement) []Violation {
 
 // reset begins the history anew with a record whose past is not known, or has a gap. Owner tokens stay: none is ever used again.
 func (h *history) reset(before item) {
-	h.stored, h.stamped, h.isUnstamped, h.fence = nil, nil, false, before.number(attrFence)
+	h.stored, h.stamped, h.isUnstamped, h.first = nil, nil, false, before.number(attrFence)-before.number(attrAttempts)
 	h.hasCompleted = before.is(completed)
 
 	if before.has(attrOwner) {
@@ -141,8 +141,9 @@ func (h *history) reset(before item) {
 	}
 }
 
-// owner: a claim has a token of its own. A late try of an earlier claim has that one's: it can claim the key again after others have released
-// it, or after the record was deleted. It was made with that claim, so its lease and its end are no later. Such a try is counted as late.
+// owner: a claim has a token of its own. Another try of an earlier claim has that one's: it can claim the key again after others have released
+// it, or after the record was deleted. If it was made before the try that was applied, its lease and its end are no later, and it is counted
+// as late. If it was made after it, because the answer of that one was lost, they are later by less than a call tries.
 func (h *history) owner(j *judgement) []Violation {
 	earlier, isKnown := h.owners[j.after.str(attrOwner)]
 	if !isKnown || j.before.same(j.after, attrOwner) {
@@ -155,20 +156,24 @@ func (h *history) owner(j *judgement) []Violation {
 		return nil
 	}
 
-	return []Violation{{RuleOwner, attrOwner, fmt.Sprintf("The owner token %q claimed this key before, and this is no late try of that claim.",
-		cut(j.after.str(attrOwner)))}}
-}
-
-// fences: the token starts at the time, so it also rises across a deletion, but for the difference of two clocks. A late try begins at an
-// older time.
-func (h *history) fences(j *judgement) []Violation {
-	fence := j.after.number(attrFence)
-	if j.before != nil || j.verdict.Late || j.verdict.Untimed || fence > h.fence-j.tolerance().Milliseconds() {
+	if tried := j.Lifetime.Milliseconds(); j.after.number(attrLease) <= earlier.lease+tried && j.after.end() <= earlier.end+tried/1000 {
 		return nil
 	}
 
-	return []Violation{{RuleFence, attrFence, fmt.Sprintf("The fencing token of a record that was deleted was %d, and that of the new one is %d, "+
-		"which is lower by more than clocks may differ.", h.fence, fence)}}
+	return []Violation{{RuleOwner, attrOwner, fmt.Sprintf("The owner token %q claimed this key before, and this is no other try of that claim.",
+		cut(j.after.str(attrOwner)))}}
+}
+
+// fences: the token starts at the time, so it also rises across a deletion, but for the difference of two clocks, and for the claims of the
+// life before, each of which has raised it by one, however soon they came. A late try begins at an older time.
+func (h *history) fences(j *judgement) []Violation {
+	fence := j.after.number(attrFence)
+	if j.before != nil || j.verdict.Late || j.verdict.Untimed || fence > h.first-j.tolerance().Milliseconds() {
+		return nil
+	}
+
+	return []Violation{{RuleFence, attrFence, fmt.Sprintf("The fencing token of a record that was deleted began with %d, and that of the new one is %d, "+
+		"which is lower by more than clocks may differ.", h.first, fence)}}
 }
 
 // messages: whatever a sender leaves is among the messages that the completion stored.
@@ -204,7 +209,6 @@ func (h *history) remember(j *judgement) {
 	kind, after := j.verdict.Kind, j.after
 
 	h.last, h.isSeen = after, true
-	h.fence = max(h.fence, after.number(attrFence))
 
 	if after.has(attrOwner) {
 		h.own(after)
@@ -215,6 +219,10 @@ func (h *history) remember(j *judgement) {
 		h.stored, h.hasCompleted = after.messages(), true
 	case kind.makesAnew() && !j.verdict.breaks(RuleEnd), kind == NewClaim, after == nil:
 		h.stored, h.hasCompleted = nil, false
+	}
+
+	if kind.makesAnew() || kind == NewClaim || kind == Commit && j.before == nil || kind == Rejection && j.before == nil {
+		h.first = after.number(attrFence)
 	}
 
 	h.rememberStamp(j)

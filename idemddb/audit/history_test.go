@@ -84,8 +84,16 @@ func TestCheckerJudgesTheHistoryOfAKey(t *testing.T) {
 			{after: takenOver(), at: start + 40*second, want: audit.Takeover},
 			{after: freed, at: start + 50*second, want: audit.Release},
 			{after: but(freed, attributes{
+				"own": owner("W1"), "fence": num(start + 3), "lease": num(start + 1030*second), "prev": num(0), "att": num(3), "exp": num(start/1000 + 1000 + ttl),
+			}), at: start + 1000*second, want: audit.ClaimAgain, rule: audit.RuleOwner},
+		},
+		"a later try of an earlier claim, which has had no answer": {
+			{after: claimed(), at: start, want: audit.NewClaim},
+			{after: takenOver(), at: start + 40*second, want: audit.Takeover},
+			{after: freed, at: start + 50*second, want: audit.Release},
+			{after: but(freed, attributes{
 				"own": owner("W1"), "fence": num(start + 3), "lease": num(start + 90*second), "prev": num(0), "att": num(3), "exp": num(start/1000 + 60 + ttl),
-			}), at: start + 60*second, want: audit.ClaimAgain, rule: audit.RuleOwner},
+			}), at: start + 60*second, want: audit.ClaimAgain},
 		},
 		"a late try of an earlier claim": {
 			{after: claimed(), at: start, want: audit.NewClaim},
@@ -134,6 +142,17 @@ func TestCheckerJudgesTheHistoryOfAKey(t *testing.T) {
 			{isBefore: true, before: but(done(), attributes{"fence": num(start + 9*second + 500)}), after: forget(but(done(), attributes{"fence": num(start + 9*second + 500)}), start), at: start, want: audit.Stamp},
 			{after: nil, at: start + 5*second, want: audit.Deletion},
 			{after: born(start+9*second, "W2"), at: start + 9*second, want: audit.NewClaim},
+		},
+		"a fencing token that is lower after a deletion, because two claims came in the same millisecond": {
+			{after: but(born(start+second, "W1"), attributes{"lease": num(0), "err": text("closed")}), at: start + second, want: audit.Rejection},
+			{after: but(born(start+second, "W2"), attributes{
+				"fence": num(start + second + 2), "att": num(2), "err": text("closed"),
+			}), at: start + second, want: audit.ClaimAgain},
+			{after: but(born(start+second, "W2"), attributes{
+				"fence": num(start + second + 2), "att": num(2), "err": text("closed"), "op": op("forget", start+second),
+			}), at: start + second, want: audit.Stamp},
+			{after: nil, at: start + second, want: audit.Deletion},
+			{after: born(start+1, "W3"), at: start + second, want: audit.NewClaim},
 		},
 		"two senders, of which the slower puts back what the faster has removed": {
 			{after: claimed(), at: start, want: audit.NewClaim},

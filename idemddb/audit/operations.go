@@ -24,10 +24,21 @@ var operations = []transition{
 	},
 	{
 		kind:    Stamp,
-		demands: []demand{thereIsOne, sameVersion},
+		demands: []demand{thereIsOne, sameVersionOrForgotten},
 		sets:    map[string]expectation{attrOp: saying(whatSend, whatForget)},
 		bounds:  operatorBounds,
 	},
+}
+
+// sameVersionOrForgotten: an operator may forget an item that no worker can read.
+var sameVersionOrForgotten = demand{
+	attribute: attrVersion,
+	met: func(p *pair) bool {
+		o, _ := p.operation()
+
+		return o.what == whatForget || sameVersion.met(p)
+	},
+	text: "An item of another format version is only ever forgotten.",
 }
 
 // givenUp is the lease after an operator's release: -1, so that the next claim is a takeover, but 0 under NoTakeover, where -1 would let the

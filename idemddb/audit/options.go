@@ -46,7 +46,8 @@ type Options struct {
 	Untimed bool
 
 	// Lifetime is how much later than it was made a request may change the table: as long as DynamoDB accepts its signature. A worker's
-	// time that is older than the change by up to Lifetime makes the change late, and one that is older still is a violation. Workers that
+	// time that is older than the change by up to Lifetime makes the change late, and one that is older still is a violation. A call that
+	// claims a key has one owner token for all its tries, so the token may come back for as long. Workers that
 	// try one completion for long, through an outage, need more. Negative is an error. Defaults to 15 minutes.
 	Lifetime time.Duration
 
