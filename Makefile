@@ -10,6 +10,10 @@ TIME    ?= 10s
 BENCH   ?= .
 COUNT   ?= 1
 
+# What the tests add their numbers to, and how many changes they had judged at least.
+AUDIT   := $(abspath .audit.jsonl)
+AUDITED := 100000
+
 # Modules of their own, whose dependencies users of the library do not get.
 MODULES := cmd/idem idemotel internal/apigateway
 
@@ -34,7 +38,9 @@ help: ## Explain these targets
 
 .PHONY: test
 test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
-	$(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 ./...; for m in $(MODULES); do (cd $$m; go test -race -shuffle=on -count=1 ./...); done'
+	@rm -f $(AUDIT)
+	IDEMDDB_AUDIT=$(AUDIT) $(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 ./...; for m in $(MODULES); do (cd $$m; go test -race -shuffle=on -count=1 ./...); done'
+	@go run ./internal/audited/total -least $(AUDITED) $(AUDIT)
 
 .PHONY: idem
 idem: ## The operator's tool, into bin/idem; it is a module of its own, whose dependencies users of the library do not get

@@ -21,7 +21,9 @@ import (
 
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -125,6 +127,8 @@ func newOutage(t *testing.T, template template, what string, lasts time.Duration
 		db: idemddbtest.New(nil), timeout: seconds(text(timeout).int(t)), hidden: seconds(template.Mappings.Clocks[timeout][window]),
 		begins: time.Now(), ends: time.Now().Add(lasts),
 	}
+
+	audited.DB(t, o.db, nil, audit.Options{})
 
 	for _, table := range []*dynamodb.CreateTableInput{idemddb.TableWithIndex("records", "unsent"), idemddb.Table("accounts")} {
 		if _, err := o.db.CreateTable(t.Context(), table); err != nil {

@@ -24,7 +24,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 // The functions as they are built and deployed, on the template's environment: payments through every end that a message can have, the API
@@ -305,6 +307,8 @@ func newAWS(t *testing.T) *fakeAWS {
 	t.Helper()
 
 	a := &fakeAWS{db: idemddbtest.New(nil), faults: map[string]string{}, actions: map[string]map[string]bool{}, sent: map[string][]string{}}
+
+	audited.DB(t, a.db, nil, audit.Options{})
 
 	for _, table := range []*dynamodb.CreateTableInput{idemddb.TableWithIndex("RecordTable", "unsent"), idemddb.Table("LedgerTable")} {
 		if _, err := a.db.CreateTable(t.Context(), table); err != nil {

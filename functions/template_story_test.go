@@ -16,6 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 // story is what the program was given, and what it made of it.
@@ -283,12 +285,14 @@ func (a *fakeAWS) change(t *testing.T, record, update string, values map[string]
 			continue
 		}
 
-		if _, err := a.db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
-			TableName: aws.String("RecordTable"), Key: map[string]types.AttributeValue{"pk": key},
-			UpdateExpression: &update, ExpressionAttributeValues: values,
-		}); err != nil {
-			t.Error(err)
-		}
+		audited.ByHand(a.db, func() {
+			if _, err := a.db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+				TableName: aws.String("RecordTable"), Key: map[string]types.AttributeValue{"pk": key},
+				UpdateExpression: &update, ExpressionAttributeValues: values,
+			}); err != nil {
+				t.Error(err)
+			}
+		})
 
 		return
 	}

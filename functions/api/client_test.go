@@ -22,7 +22,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 // servePort is the variable of the environment that makes the test binary a server of the API.
@@ -91,6 +93,7 @@ func startServices(t *testing.T) (*idemddbtest.DB, *queue) {
 	t.Helper()
 
 	db := idemddbtest.New(nil)
+	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
 		if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {

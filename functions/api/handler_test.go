@@ -19,7 +19,9 @@ import (
 
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 // The tests of wire set the environment, so they do not run in parallel.
@@ -36,6 +38,7 @@ func newFunction(t *testing.T, env map[string]string) *function {
 	t.Helper()
 
 	db := idemddbtest.New(nil)
+	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
 		if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {

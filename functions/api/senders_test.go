@@ -18,7 +18,9 @@ import (
 
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -61,6 +63,7 @@ func newFront(t *testing.T, target string, s sender) *front {
 	t.Helper()
 
 	db := idemddbtest.New(nil)
+	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
 		if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {

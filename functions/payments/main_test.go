@@ -14,13 +14,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 // The tests of wire set the environment, so they do not run in parallel.
 
 func TestWireRunsAPayment(t *testing.T) {
 	db := idemddbtest.New(nil)
+	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
 		if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {

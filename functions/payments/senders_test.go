@@ -20,8 +20,10 @@ import (
 
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
+	"github.com/idemddb/go-idemddb/internal/audited"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -85,6 +87,8 @@ func newPayments(t *testing.T, target string, answer func(context.Context, strin
 	t.Helper()
 
 	p := &payments{T: t, db: idemddbtest.New(nil), announcements: &queue{answer: answer, sent: map[string]int{}}}
+
+	audited.DB(t, p.db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
 		if _, err := p.db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {

@@ -18,8 +18,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 func TestHandleLogsALineAndWritesTheMetrics(t *testing.T) {
@@ -123,6 +125,8 @@ func TestHandleKeepsTimeForTheLogWhileATargetHangs(t *testing.T) {
 
 	synctest.Test(t, func(t *testing.T) {
 		db := idemddbtest.New(nil)
+		audited.DB(t, db, nil, audit.Options{})
+
 		if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
 			t.Fatal(err)
 		}

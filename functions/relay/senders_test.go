@@ -15,8 +15,10 @@ import (
 
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
+	"github.com/idemddb/go-idemddb/internal/audited"
 )
 
 // sender is that of one target.
@@ -45,6 +47,8 @@ func newUnsent(t *testing.T, senders map[string]idemddb.Sender) *unsent {
 	t.Helper()
 
 	u := &unsent{T: t, db: idemddbtest.New(nil)}
+	audited.DB(t, u.db, nil, audit.Options{})
+
 	if _, err := u.db.CreateTable(t.Context(), idemddb.TableWithIndex("records", "unsent")); err != nil {
 		t.Fatal(err)
 	}

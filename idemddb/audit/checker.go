@@ -165,10 +165,11 @@ func (h *history) owner(j *judgement) []Violation {
 }
 
 // fences: the token starts at the time, so it also rises across a deletion, but for the difference of two clocks, and for the claims of the
-// life before, each of which has raised it by one, however soon they came. A late try begins at an older time.
+// life before, each of which has raised it by one, however soon they came. A late try begins at an older time; one that is not counted as late
+// is older than its change by no more than the tolerance, and the clock before was ahead of its change by no more.
 func (h *history) fences(j *judgement) []Violation {
 	fence := j.after.number(attrFence)
-	if j.before != nil || j.verdict.Late || j.verdict.Untimed || fence > h.first-j.tolerance().Milliseconds() {
+	if j.before != nil || j.verdict.Late || j.verdict.Untimed || fence > h.first-2*j.tolerance().Milliseconds() {
 		return nil
 	}
 

@@ -19,7 +19,9 @@ import (
 
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/audited"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -37,6 +39,7 @@ func newBank(t *testing.T) *bank {
 	t.Helper()
 
 	b := &bank{db: idemddbtest.New(nil)}
+	audited.DB(t, b.db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
 		if _, err := b.db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
@@ -169,11 +172,13 @@ func (b *bank) put(t *testing.T, text string) {
 func (b *bank) forget(t *testing.T) {
 	t.Helper()
 
-	if _, err := b.db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
-		TableName: aws.String("records"), Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "payments#p-1"}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	audited.ByHand(b.db, func() {
+		if _, err := b.db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+			TableName: aws.String("records"), Key: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "payments#p-1"}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
 
 	if records := b.db.Items("records"); len(records) > 0 {
 		t.Fatal(fmt.Sprint("records: ", records))

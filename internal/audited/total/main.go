@@ -1,5 +1,5 @@
-// Program total prints how many changes the tests had judged, for `make test`, which fails if they are too few: then a fixture hands the
-// changes over no more.
+// Program total adds up the file that the tests have written, and prints how many changes were judged. `make test` runs it, and fails if they
+// are too few, or none of a kind: then a fixture hands its changes over no more.
 package main
 
 import (
@@ -18,7 +18,7 @@ func main() {
 	least := flag.Int("least", 0, "how many changes there must be at least")
 	flag.Parse()
 
-	if err := run(os.Stdout, os.Getenv(audited.Variable), *least); err != nil {
+	if err := run(os.Stdout, flag.Arg(0), *least); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
