@@ -195,42 +195,54 @@ func (h *history) claim(ctx context.Context, w *worker) {
 
 // claimTogether claims another key beside it, so that the two share a request.
 func (h *history) claimTogether(ctx context.Context, w *worker) {
-	var (
-		both      sync.WaitGroup
-		companion *idemddb.Claim
-	)
+	var c, companion *idemddb.Claim
 
 	batch, opts, key := w.store.Batch(), h.options(), "other"+strconv.Itoa(h.serial)
 	batch.Expect(2)
+	together(
+		func() { c, _, _ = batch.Claim(ctx, "k", opts) },
+		func() { companion, _, _ = batch.Claim(ctx, key, nil) },
+	)
 
-	both.Go(func() { companion, _, _ = batch.Claim(ctx, key, nil) })
-
-	if c, _, _ := batch.Claim(ctx, "k", opts); c != nil {
+	if c != nil {
 		w.claim, w.companion = c, companion
 	}
-
-	both.Wait()
 }
 
 func (h *history) settle(ctx context.Context, w *worker) {
-	if c := w.claim; c != nil {
-		var both sync.WaitGroup
-		defer both.Wait()
+	c, companion := w.claim, w.companion
 
-		if companion := w.companion; companion != nil { // what it sends shares a request with the settlement, or with what follows
-			both.Go(one(h, func() { _ = companion.Extend(ctx) }, func() { _ = companion.CompleteWith(ctx, nil, h.effects()) }))
-		}
-
-		_ = one(h,
-			func() error { return c.Complete(ctx, []byte("paid")) },
-			func() error { return c.CompleteWith(ctx, nil, h.effects()) },
-			func() error { return c.Release(ctx, one(h, nil, errors.New("closed"))) },
-			func() error { return c.ReleaseUnused(ctx) },
-			func() error { return c.Fail(ctx, errors.New("no such account")) },
-			func() error { return c.Extend(ctx) },
-			func() error { return c.Extend(ctx) },
-		)()
+	switch {
+	case c == nil:
+	case companion == nil:
+		h.settleOne(ctx, c)
+	case one(h, false, true):
+		together(func() { h.settleOne(ctx, c) }, func() { _ = companion.Extend(ctx) })
+	default: // the removals of what they send may share a request, too
+		complete := func(c *idemddb.Claim) func() { return func() { _ = c.CompleteWith(ctx, nil, h.effects()) } }
+		together(complete(c), complete(companion))
 	}
+}
+
+// together calls both, so that what they send shares a request.
+func together(f, g func()) {
+	var both sync.WaitGroup
+
+	both.Go(f)
+	both.Go(g)
+	both.Wait()
+}
+
+func (h *history) settleOne(ctx context.Context, c *idemddb.Claim) {
+	_ = one(h,
+		func() error { return c.Complete(ctx, []byte("paid")) },
+		func() error { return c.CompleteWith(ctx, nil, h.effects()) },
+		func() error { return c.Release(ctx, one(h, nil, errors.New("closed"))) },
+		func() error { return c.ReleaseUnused(ctx) },
+		func() error { return c.Fail(ctx, errors.New("no such account")) },
+		func() error { return c.Extend(ctx) },
+		func() error { return c.Extend(ctx) },
+	)()
 }
 
 func (h *history) effects() idemddb.Effects {

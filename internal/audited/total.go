@@ -44,25 +44,14 @@ func count(report audit.Report) error {
 }
 
 // Total adds up what tests have written into a file.
-func Total(lines io.Reader) (audit.Report, error) {
-	total := audit.Report{Kinds: map[audit.Kind]int{}}
-
+func Total(lines io.Reader) (total audit.Report, err error) {
 	for all := json.NewDecoder(lines); all.More(); {
 		var one audit.Report
 		if err := all.Decode(&one); err != nil {
 			return audit.Report{}, fmt.Errorf("audited: %w", err)
 		}
 
-		total.Judged += one.Judged
-		total.NoRecords += one.NoRecords
-		total.Late += one.Late
-		total.Gaps += one.Gaps
-		total.Untimed += one.Untimed
-		total.Violations += one.Violations
-
-		for kind, n := range one.Kinds {
-			total.Kinds[kind] += n
-		}
+		total = total.Plus(one)
 	}
 
 	return total, nil

@@ -38,6 +38,9 @@ const (
 	selector = "IDEMDDB_MUTANT"
 )
 
+// termsPackage has random histories in which each term of each condition is dropped.
+const termsPackage = "internal/audited"
+
 // TestEveryMutationOfTheCodeIsNoticed builds the tests of each package once, with all mutants in it, and runs the test of each mutant
 // with that mutant selected. A mutant whose old text is not in its file any more fails the test: translate it to the new code.
 func TestEveryMutationOfTheCodeIsNoticed(t *testing.T) {
@@ -55,6 +58,16 @@ func TestEveryMutationOfTheCodeIsNoticed(t *testing.T) {
 
 		// Package idemddb has this test, and leaves it out with the race detector, which these binaries are built without.
 		m := mutant{pkg: "idemddb", run: "^TestEveryMutationOfAnExpressionIsNoticed$"}
+		if out, err := m.runTest(t, binaries, ""); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+
+	t.Run("terms of conditions", func(t *testing.T) {
+		t.Parallel()
+
+		// It is left out with the race detector, too.
+		m := mutant{pkg: termsPackage, run: "^TestARuleFindsTheLackOfEachTermOfACondition$"}
 		if out, err := m.runTest(t, binaries, ""); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
@@ -111,7 +124,7 @@ func build(t *testing.T, all []mutant) string {
 		dir      = t.TempDir()
 		replaced = map[string]string{}
 		files    = map[string][]mutant{}
-		packages []string
+		packages = []string{"./" + termsPackage}
 	)
 
 	for _, m := range all {
