@@ -159,13 +159,6 @@ func (c *Changes) ByHand(do func()) {
 	do()
 }
 
-func (c *Changes) add(n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	c.byHand += n
-}
-
 // OtherClocks is as the function of this name.
 func (c *Changes) OtherClocks() {
 	if c == nil {
@@ -197,3 +190,10 @@ func (c *Changes) Err() error {
 
 // Report says what was judged so far.
 func (c *Changes) Report() audit.Report { return c.checker.Report() }
+
+func (c *Changes) add(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.byHand += n
+}

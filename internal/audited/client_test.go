@@ -25,17 +25,6 @@ type client struct {
 	h *history
 }
 
-// between lets others act while a request is on its way, before it arrives or before its answer does.
-func (c client) between() {
-	if h := c.h; h.draw(4) == 0 && h.enter() {
-		defer h.leave()
-
-		for range 1 + h.draw(2) {
-			one(h, h.act, h.actAsHolder, h.actAsHolder, h.actAsOperator, h.beginAgain)()
-		}
-	}
-}
-
 // enter reports whether others may act: those who act while a request is on its way send requests, too.
 func (h *history) enter() bool {
 	h.mu.Lock()
@@ -55,32 +44,6 @@ func (h *history) leave() {
 	defer h.mu.Unlock()
 
 	h.depth--
-}
-
-// altered returns the condition as it arrives.
-func (c client) altered(operation string, condition *string) *string {
-	if condition == nil {
-		return nil
-	}
-
-	r := c.arrives(request{operation: operation, condition: *condition})
-	if r.condition == "" {
-		return nil
-	}
-
-	return &r.condition
-}
-
-func (c client) arrives(r request) request {
-	c.h.mu.Lock()
-	c.h.seen[r.operation+": "+r.condition] = true
-	c.h.mu.Unlock()
-
-	if c.h.alter == nil {
-		return r
-	}
-
-	return c.h.alter(r)
 }
 
 func (c client) UpdateItem(
@@ -188,4 +151,41 @@ func used[V any](all map[string]V, expressions ...*string) map[string]V {
 	}
 
 	return kept
+}
+
+// between lets others act while a request is on its way, before it arrives or before its answer does.
+func (c client) between() {
+	if h := c.h; h.draw(4) == 0 && h.enter() {
+		defer h.leave()
+
+		for range 1 + h.draw(2) {
+			one(h, h.act, h.actAsHolder, h.actAsHolder, h.actAsOperator, h.beginAgain)()
+		}
+	}
+}
+
+// altered returns the condition as it arrives.
+func (c client) altered(operation string, condition *string) *string {
+	if condition == nil {
+		return nil
+	}
+
+	r := c.arrives(request{operation: operation, condition: *condition})
+	if r.condition == "" {
+		return nil
+	}
+
+	return &r.condition
+}
+
+func (c client) arrives(r request) request {
+	c.h.mu.Lock()
+	c.h.seen[r.operation+": "+r.condition] = true
+	c.h.mu.Unlock()
+
+	if c.h.alter == nil {
+		return r
+	}
+
+	return c.h.alter(r)
 }

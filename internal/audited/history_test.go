@@ -101,19 +101,6 @@ func newHistory(t *testing.T, seed uint64, isSingle bool) *history {
 	return h
 }
 
-// judge has the changes judged.
-func (h *history) judge(t audited.TB) {
-	h.changes = audited.New(t, audit.Options{ClockSkew: skew, Lease: lease})
-	h.db.OnChange(h.changes.See)
-}
-
-func (h *history) draw(n int) int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	return h.random.IntN(n)
-}
-
 func one[V any](h *history, all ...V) V { return all[h.draw(len(all))] }
 
 // Send is the sender: it accepts some messages, and has no answer for others or refuses them for ever.
@@ -364,4 +351,17 @@ func (h *history) claimAsNewer() {
 			tx.Commit()
 		}
 	})
+}
+
+// judge has the changes judged.
+func (h *history) judge(t audited.TB) {
+	h.changes = audited.New(t, audit.Options{ClockSkew: skew, Lease: lease})
+	h.db.OnChange(h.changes.See)
+}
+
+func (h *history) draw(n int) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	return h.random.IntN(n)
 }
