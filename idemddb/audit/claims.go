@@ -1,6 +1,10 @@
 package audit
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
 
 // The claims of a key: none before, released, or with a lease that is over. A commit and a rejection set what a claim sets, and more.
 var claims = []transition{
@@ -111,7 +115,8 @@ func traceBefore(p *pair, name string) string {
 		return ""
 	}
 
-	if p.after.has(name) && p.after[name].kind == "S" && p.after.str(name) == p.before.str(attrTrace) {
+	found := p.before[attrTrace]
+	if p.after.has(name) && (p.after[name].equal(found) || found.kind == "" && p.after[name].equal(valueOf(&types.AttributeValueMemberS{}))) {
 		return ""
 	}
 

@@ -79,9 +79,18 @@ func number(text string, want func(*pair) int64) expectation {
 
 func constant(n int64) expectation { return number("", func(*pair) int64 { return n }) }
 
-// plus expects the attribute as before, or 0 where it was absent, and more.
+// plus expects the attribute as before, or 0 where it was absent, and more. What was no whole number is none afterwards, and that is not the
+// fault of this write.
 func plus(name string, more int64) expectation {
-	return number(fmt.Sprintf("%+d to what it was", more), func(p *pair) int64 { return p.before.number(name) + more })
+	sum := number(fmt.Sprintf("%+d to what it was", more), func(p *pair) int64 { return p.before.number(name) + more })
+
+	return func(p *pair, attribute string) string {
+		if p.before[name].kind == "N" && !p.before[name].isInt && p.after[name].kind == "N" {
+			return ""
+		}
+
+		return sum(p, attribute)
+	}
 }
 
 // unlessOld also takes what a worker leaves that does not know the attribute yet.

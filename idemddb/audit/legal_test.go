@@ -257,3 +257,25 @@ func TestEveryLegalChangeHasItsKindAndNoViolation(t *testing.T) {
 		}
 	}
 }
+
+// What was wrong with a record before is not the fault of a claim that counts on from it, or copies it.
+func TestDamageOfARecordIsNotTheFaultOfTheNextClaim(t *testing.T) {
+	t.Parallel()
+
+	fraction := func(n string) types.AttributeValue { return &types.AttributeValueMemberN{Value: n} }
+	before := but(released(), attributes{"fence": fraction("1.5"), "trace": num(1)})
+	after := but(released(), attributes{
+		"own": owner("W2"), "fence": fraction("2.5"), "lease": num(start + 35*second), "att": num(2), "exp": num(start/1000 + 5 + ttl),
+		"trace": text(trace1), "ptrace": num(1),
+	})
+
+	got := audit.Judge(audit.Change{Before: before, After: after, Time: at(start + 5*second)}, audit.Options{})
+	if got.Kind != audit.ClaimAgain || len(got.Violations) > 0 {
+		t.Errorf("got %q%s, want no violation", got.Kind, told(got.Violations))
+	}
+
+	copied := but(after, attributes{"ptrace": num(2)})
+	if got := audit.Judge(audit.Change{Before: before, After: copied, Time: at(start + 5*second)}, audit.Options{}); len(got.Violations) == 0 {
+		t.Error("another ptrace than the trace that was found: no violation")
+	}
+}

@@ -5,12 +5,17 @@ import (
 	"slices"
 )
 
-// flaws are what is wrong with the record after the change by itself. What was wrong before the change already is not its fault.
+// flaws are what is wrong with the record after the change by itself. What was wrong before the change already is not its fault, and neither
+// is a copy of it: a claim copies trace to ptrace.
 func (p *pair) flaws() []Violation {
 	earlier := flaws(p.before)
 
 	return slices.DeleteFunc(flaws(p.after), func(v Violation) bool {
-		return slices.ContainsFunc(earlier, func(e Violation) bool { return e.Rule == v.Rule && e.Attribute == v.Attribute })
+		return slices.ContainsFunc(earlier, func(e Violation) bool {
+			isCopy := v.Attribute == attrPtrace && e.Attribute == attrTrace && p.after[attrPtrace].equal(p.before[attrTrace])
+
+			return e.Rule == v.Rule && (e.Attribute == v.Attribute || isCopy)
+		})
 	})
 }
 
