@@ -92,10 +92,14 @@ func aLease(p *pair, name string) string {
 	return "above 0"
 }
 
-// nextFence is if_not_exists(fence, :nowms) + 1. The same clock is in born.
+// nextFence is if_not_exists(fence, :nowms) + 1. The same clock is in born, unless somebody has removed the fencing token of a record that has
+// an older one.
 func nextFence(p *pair, name string) string {
-	if p.before.has(name) {
+	switch {
+	case p.before.has(name):
 		return plus(name, 1)(p, name)
+	case p.before.has(attrBorn):
+		return given(p, name)
 	}
 
 	return number("one above born", func(p *pair) int64 { return p.after.number(attrBorn) + 1 })(p, name)

@@ -274,6 +274,11 @@ func TestDamageOfARecordIsNotTheFaultOfTheNextClaim(t *testing.T) {
 		t.Errorf("got %q%s, want no violation", got.Kind, told(got.Violations))
 	}
 
+	lost, found := but(before, attributes{"fence": nil}), but(after, attributes{"fence": num(start + 5*second + 1)})
+	if got := audit.Judge(audit.Change{Before: lost, After: found, Time: at(start + 5*second)}, audit.Options{}); len(got.Violations) > 0 {
+		t.Errorf("got %q%s, want no violation", got.Kind, told(got.Violations))
+	}
+
 	copied := but(after, attributes{"ptrace": num(2)})
 	if got := audit.Judge(audit.Change{Before: before, After: copied, Time: at(start + 5*second)}, audit.Options{}); len(got.Violations) == 0 {
 		t.Error("another ptrace than the trace that was found: no violation")

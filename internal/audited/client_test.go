@@ -25,27 +25,6 @@ type client struct {
 	h *history
 }
 
-// enter reports whether others may act: those who act while a request is on its way send requests, too.
-func (h *history) enter() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	if h.depth > 1 {
-		return false
-	}
-
-	h.depth++
-
-	return true
-}
-
-func (h *history) leave() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-
-	h.depth--
-}
-
 func (c client) UpdateItem(
 	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.UpdateItemOutput, error) {
@@ -128,31 +107,6 @@ func (c client) BatchExecuteStatement(
 	return c.DB.BatchExecuteStatement(ctx, &sent, opts...)
 }
 
-var placeholder = regexp.MustCompile(`[#:]\w+`)
-
-// used keeps what the expressions still name; nil if that is nothing.
-func used[V any](all map[string]V, expressions ...*string) map[string]V {
-	kept := map[string]V{}
-
-	for _, expression := range expressions {
-		if expression == nil {
-			continue
-		}
-
-		for _, name := range placeholder.FindAllString(*expression, -1) {
-			if v, ok := all[name]; ok {
-				kept[name] = v
-			}
-		}
-	}
-
-	if len(kept) == 0 {
-		return nil
-	}
-
-	return kept
-}
-
 // between lets others act while a request is on its way, before it arrives or before its answer does.
 func (c client) between() {
 	if h := c.h; h.draw(4) == 0 && h.enter() {
@@ -162,6 +116,27 @@ func (c client) between() {
 			one(h, h.act, h.actAsHolder, h.actAsHolder, h.actAsOperator, h.beginAgain)()
 		}
 	}
+}
+
+// enter reports whether others may act: those who act while a request is on its way send requests, too.
+func (h *history) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	if h.depth > 1 {
+		return false
+	}
+
+	h.depth++
+
+	return true
+}
+
+func (h *history) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+
+	h.depth--
 }
 
 // altered returns the condition as it arrives.
@@ -188,4 +163,29 @@ func (c client) arrives(r request) request {
 	}
 
 	return c.h.alter(r)
+}
+
+var placeholder = regexp.MustCompile(`[#:]\w+`)
+
+// used keeps what the expressions still name; nil if that is nothing.
+func used[V any](all map[string]V, expressions ...*string) map[string]V {
+	kept := map[string]V{}
+
+	for _, expression := range expressions {
+		if expression == nil {
+			continue
+		}
+
+		for _, name := range placeholder.FindAllString(*expression, -1) {
+			if v, ok := all[name]; ok {
+				kept[name] = v
+			}
+		}
+	}
+
+	if len(kept) == 0 {
+		return nil
+	}
+
+	return kept
 }

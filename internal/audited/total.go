@@ -12,6 +12,17 @@ import (
 // Variable names the file that gets one line of JSON for each test. If it is not set, nothing is written.
 const Variable = "IDEMDDB_AUDIT"
 
+// numbers are those of a report, without what it tells of keys.
+type numbers struct {
+	Judged     int                `json:"judged"`
+	NoRecords  int                `json:"noRecords"`
+	Kinds      map[audit.Kind]int `json:"kinds"`
+	Late       int                `json:"late"`
+	Gaps       int                `json:"gaps"`
+	Untimed    int                `json:"untimed"`
+	Violations int                `json:"violations"`
+}
+
 // count adds a line to the file. Each is one write to its end, so that test binaries can share the file.
 func count(report audit.Report) error {
 	name := os.Getenv(Variable)
@@ -19,14 +30,14 @@ func count(report audit.Report) error {
 		return nil
 	}
 
-	report.Found = nil // it has keys, and the test tells it
-
-	line, err := json.Marshal(report)
+	line, err := json.Marshal(numbers{
+		report.Judged, report.NoRecords, report.Kinds, report.Late, report.Gaps, report.Untimed, report.Violations,
+	})
 	if err != nil {
 		return fmt.Errorf("audited: %w", err)
 	}
 
-	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // the Makefile names it
 	if err != nil {
 		return fmt.Errorf("audited: %w", err)
 	}
@@ -46,12 +57,15 @@ func count(report audit.Report) error {
 // Total adds up what tests have written into a file.
 func Total(lines io.Reader) (total audit.Report, err error) {
 	for all := json.NewDecoder(lines); all.More(); {
-		var one audit.Report
+		var one numbers
 		if err := all.Decode(&one); err != nil {
 			return audit.Report{}, fmt.Errorf("audited: %w", err)
 		}
 
-		total = total.Plus(one)
+		total = total.Plus(audit.Report{
+			Judged: one.Judged, NoRecords: one.NoRecords, Kinds: one.Kinds, Late: one.Late, Gaps: one.Gaps, Untimed: one.Untimed,
+			Violations: one.Violations,
+		})
 	}
 
 	return total, nil

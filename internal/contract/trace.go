@@ -103,13 +103,11 @@ var traceCases = []testCase{
 			h.edit(name, attributes{"trace": v})
 			h.endLease()
 
-			h.changes.ByHand(func() { // ptrace becomes what the foreign writer has put into trace
-				c := h.claim(h.store(traced("second")), name)
-				h.equal("Takeover", c.Takeover(), true)
-				h.equal("TakenFrom", c.TakenFrom(), "")
-				h.edit(name, attributes{"trace": v})
-				h.must(c.Complete(h.Context(), nil))
-			})
+			c := h.claim(h.store(traced("second")), name)
+			h.equal("Takeover", c.Takeover(), true)
+			h.equal("TakenFrom", c.TakenFrom(), "")
+			h.edit(name, attributes{"trace": v})
+			h.must(c.Complete(h.Context(), nil))
 			h.equal("Trace", h.replay(h.store(), name).Trace, "")
 		}
 	}},
