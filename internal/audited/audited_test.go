@@ -177,8 +177,8 @@ func TestTheNumbersOfAllTestsAreAddedUp(t *testing.T) {
 	}
 	defer file.Close()
 
-	total, err := audited.Total(file)
-	if want := "audit: 4 changes judged: 2 new claim, 2 completion; 0 violations, 0 late, 0 gaps"; err != nil || total.String() != want {
-		t.Errorf("got %q, %v, want %q", total, err, want)
+	total, judged, err := audited.Total(file)
+	if want := "audit: 4 changes judged: 2 new claim, 2 completion; 0 violations, 0 late, 0 gaps"; err != nil || total.String() != want || judged["audited"] != 4 {
+		t.Errorf("got %q, %v, %v, want %q", total, judged, err, want)
 	}
 }

@@ -9,8 +9,12 @@ func TestNoHistoryBreaksARule(t *testing.T) {
 	t.Parallel()
 
 	limit := 500
-	if testing.Short() {
+
+	switch {
+	case testing.Short():
 		limit = 50
+	case hasRaceDetector(): // ten times as slow
+		limit = 150
 	}
 
 	for name, isSingle := range map[string]bool{"alone": true, "in shared requests": false} {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 )
@@ -14,6 +16,7 @@ const Variable = "IDEMDDB_AUDIT"
 
 // numbers are those of a report, without what it tells of keys.
 type numbers struct {
+	Package    string             `json:"package"` // whose tests made the changes, without its path
 	Judged     int                `json:"judged"`
 	NoRecords  int                `json:"noRecords"`
 	Kinds      map[audit.Kind]int `json:"kinds"`
@@ -31,6 +34,7 @@ func count(report audit.Report) error {
 	}
 
 	line, err := json.Marshal(numbers{
+		strings.TrimSuffix(filepath.Base(os.Args[0]), ".test"),
 		report.Judged, report.NoRecords, report.Kinds, report.Late, report.Gaps, report.Untimed, report.Violations,
 	})
 	if err != nil {
@@ -54,19 +58,22 @@ func count(report audit.Report) error {
 	return nil
 }
 
-// Total adds up what tests have written into a file.
-func Total(lines io.Reader) (total audit.Report, err error) {
+// Total adds up what tests have written into a file. judged is how many changes each package had judged.
+func Total(lines io.Reader) (total audit.Report, judged map[string]int, err error) {
+	judged = map[string]int{}
+
 	for all := json.NewDecoder(lines); all.More(); {
 		var one numbers
 		if err := all.Decode(&one); err != nil {
-			return audit.Report{}, fmt.Errorf("audited: %w", err)
+			return audit.Report{}, nil, fmt.Errorf("audited: %w", err)
 		}
 
+		judged[one.Package] += one.Judged
 		total = total.Plus(audit.Report{
 			Judged: one.Judged, NoRecords: one.NoRecords, Kinds: one.Kinds, Late: one.Late, Gaps: one.Gaps, Untimed: one.Untimed,
 			Violations: one.Violations,
 		})
 	}
 
-	return total, nil
+	return total, judged, nil
 }

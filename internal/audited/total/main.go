@@ -18,19 +18,19 @@ func main() {
 	least := flag.Int("least", 0, "how many changes there must be at least")
 	flag.Parse()
 
-	if err := run(os.Stdout, flag.Arg(0), *least); err != nil {
+	if err := run(os.Stdout, flag.Arg(0), *least, flag.Args()[min(1, flag.NArg()):]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(out io.Writer, name string, least int) error {
+func run(out io.Writer, name string, least int, packages []string) error {
 	file, err := os.Open(name) //nolint:gosec // the Makefile names it
 	if err != nil {
 		return fmt.Errorf("no test has had its changes judged: %w", err)
 	}
 
-	total, err := audited.Total(file)
+	total, judged, err := audited.Total(file)
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -39,6 +39,12 @@ func run(out io.Writer, name string, least int) error {
 
 	if total.Judged < least {
 		return fmt.Errorf("%d changes are too few, there were at least %d: which fixture hands over none any more?", total.Judged, least)
+	}
+
+	for _, p := range packages {
+		if judged[p] == 0 {
+			return fmt.Errorf("the tests of package %s had no change judged: does its fixture hand over none any more?", p)
+		}
 	}
 
 	missing := slices.DeleteFunc(audit.Kinds(), func(kind audit.Kind) bool {
