@@ -39,7 +39,7 @@ help: ## Explain these targets
 .PHONY: test
 test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
 	@rm -f $(AUDIT)
-	IDEMDDB_AUDIT=$(AUDIT) $(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 ./...; for m in $(MODULES); do (cd $$m; go test -race -shuffle=on -count=1 ./...); done'
+	IDEMDDB_AUDIT=$(AUDIT) $(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 -timeout=20m ./...; for m in $(MODULES); do (cd $$m; go test -race -shuffle=on -count=1 ./...); done'
 	@go run ./internal/audited/total $(AUDITED)
 
 .PHONY: idem
