@@ -137,7 +137,7 @@ func (t *Transaction) try(ctx context.Context) error {
 		t.renewToken()
 	}
 
-	if answer.Outcome == protocol.Refused {
+	if answer.Outcome == protocol.Refused && answer.Err == nil {
 		return t.cancelled(ctx, answer.Reasons)
 	}
 

@@ -104,7 +104,13 @@ func TestWhatAnAnswerSaysOfARecordAndItsTwoEffects(t *testing.T) {
 		tries   int
 		unknown bool
 	}{
-		"committed":                          {nil, transact.Part{}, 1, false},
+		"committed": {nil, transact.Part{}, 1, false},
+		"refused as a single write is": {
+			[]answer{func() (*dynamodb.TransactWriteItemsOutput, error) {
+				return nil, &types.ConditionalCheckFailedException{}
+			}},
+			transact.Part{Refusal: &transact.Refusal{Index: -1, Code: "ConditionalCheckFailedException"}}, 1, false,
+		},
 		"an effect is refused":               {[]answer{cancels(none, "", failed)}, transact.Part{Refusal: &transact.Refusal{Index: 1, Code: failed}}, 1, false},
 		"an effect can never be written":     {[]answer{cancels(none, "ValidationError", none)}, transact.Part{Refusal: &transact.Refusal{Code: "ValidationError"}}, 1, false},
 		"the record is refused":              {[]answer{cancels(failed, failed, conflict)}, transact.Part{RecordRefused: true}, 1, false},

@@ -21,7 +21,7 @@ type Transactor interface {
 
 // Transacted is the answer to one try of a transaction.
 type Transacted struct {
-	Outcome protocol.Outcome           // Refused if it was cancelled
+	Outcome protocol.Outcome           // Refused, without an Err, if it was cancelled
 	Reasons []types.CancellationReason // of a cancelled one, as they came
 	Err     error                      // nil if it was applied or cancelled
 
