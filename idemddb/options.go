@@ -151,6 +151,7 @@ func (o *Options) config(table, namespace string) protocol.Config {
 	return protocol.Config{
 		Table: table, Namespace: namespace, PartitionKey: o.PartitionKey, SortKey: o.SortKey, TTLAttribute: o.TTLAttribute,
 		Retention: o.Retention, ClockSkew: o.ClockSkew, MaxAttempts: o.MaxAttempts, NoTakeover: o.NoTakeover, IsTraced: o.Trace != nil,
+		IsShared: !o.Single,
 	}
 }
 

@@ -130,6 +130,7 @@ func Insert(c Config, fingerprint bool) (text string, attributes []string) {
 
 // IsShared reports whether the Table has the statement of a pair from the beginning.
 func IsShared(c Config, p Pair) bool {
+	c.IsShared = true
 	_, ok := NewTable(c).statements[form{p.Condition, p.Update}]
 
 	return ok

@@ -29,6 +29,7 @@ type Config struct {
 	MaxAttempts  int // 0 for no limit
 	NoTakeover   bool
 	IsTraced     bool // the record keeps the traceparent of its run
+	IsShared     bool // writes may share requests, so that their statements are translated at once
 }
 
 // Table makes the writes of one Store. It is never changed after NewTable, so it is safe for concurrent use.
@@ -50,8 +51,10 @@ func NewTable(c Config) *Table {
 		nameOfExp:    map[string]string{nameExp: c.TTLAttribute},
 	}
 
-	for _, f := range t.sharedForms() {
-		t.statements[f] = t.translate(f)
+	if c.IsShared {
+		for _, f := range t.sharedForms() {
+			t.statements[f] = t.translate(f)
+		}
 	}
 
 	return t
