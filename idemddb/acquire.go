@@ -10,10 +10,11 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
@@ -58,10 +59,10 @@ const maxTurns = 5 // of a write whose record changes between two requests
 
 // acquire is Store.Claim and Batch.Claim. b is nil for none.
 func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
-	if b != nil && b.queue != nil {
-		b.queue.Arrive()
+	if b != nil {
+		s.engine.Arrive(&b.group)
 
-		defer func() { b.join(ctx, claim) }() // also if the client panics or ends the goroutine: then there is no claim
+		defer func() { b.join(claim) }() // also if the client panics or ends the goroutine: then there is no claim
 	}
 
 	if opts == nil {
@@ -140,7 +141,7 @@ func (a *acquisition) waitForHolder(ctx context.Context, limit time.Duration, tr
 
 // try asks for the claim until it has an answer or its time is over.
 func (a *acquisition) try(ctx context.Context) {
-	p := retry.Policy{Pause: claimCap}
+	p := planner.Policy{Pause: claimCap}
 	p.End, a.answers = a.batch.giveUpTime(ctx, a.store.opts.ClaimPatience)
 
 	if isOver := a.repeatWhileChanged(ctx, p, func() { a.sendClaim(ctx, p) }); isOver {
@@ -151,7 +152,7 @@ func (a *acquisition) try(ctx context.Context) {
 // repeatWhileChanged calls the function once, and calls it again while the record changes between two of its requests. The function writes
 // under the condition of a claim and keeps the answer. That is as safe as a further try: a record that an earlier turn wrote is recognised
 // by its owner token. repeatWhileChanged returns true if it ends only because no time is left for another turn.
-func (a *acquisition) repeatWhileChanged(ctx context.Context, p retry.Policy, once func()) (isOver bool) {
+func (a *acquisition) repeatWhileChanged(ctx context.Context, p planner.Policy, once func()) (isOver bool) {
 	for turn := 1; ; turn++ {
 		a.claim, a.committed, a.record, a.err = nil, nil, nil, nil
 		once()
@@ -160,16 +161,16 @@ func (a *acquisition) repeatWhileChanged(ctx context.Context, p retry.Policy, on
 			return false
 		}
 
-		if time.Until(p.End) < retry.FirstPause || !sleep.For(ctx, retry.FirstPause) {
+		if time.Until(p.End) < planner.FirstPause || !sleep.For(ctx, planner.FirstPause) {
 			return true
 		}
 	}
 }
 
 // join makes a claim a member of the batch until it is settled. A call that got no claim leaves the batch.
-func (b *Batch) join(ctx context.Context, claim *Claim) {
+func (b *Batch) join(claim *Claim) {
 	if claim == nil {
-		b.queue.Leave(ctx)
+		b.store.engine.Leave(&b.group)
 
 		return
 	}
@@ -221,10 +222,10 @@ func earliest(ctx context.Context, limit time.Duration) time.Time {
 }
 
 // sendClaim sends the claim and does what its answer asks for.
-func (a *acquisition) sendClaim(ctx context.Context, p retry.Policy) {
+func (a *acquisition) sendClaim(ctx context.Context, p planner.Policy) {
 	a.insert, a.turns = !a.redelivered, 0
 
-	if err := a.store.send(ctx, a.batch, a.key, p, a); err != nil {
+	if err := a.store.engine.Send(ctx, a.write(p, a)); err != nil {
 		a.batch.answered(!wire.IsTransient(err), a.answers)
 		a.err = keyError("claim", a.key, a.store.explain(err))
 
@@ -242,8 +243,13 @@ func (a *acquisition) sendClaim(ctx context.Context, p retry.Policy) {
 	}
 }
 
+// write returns the write of an operation on the record that is claimed.
+func (a *acquisition) write(p planner.Policy, op engine.Operation) engine.Write {
+	return engine.Write{Operation: op, Policy: p, Key: a.key, Record: a.Partition, Group: a.batch.groupOf()}
+}
+
 // ensureLease extends a lease that is short, once. It returns false if the claim is lost or its lease is over.
-func (a *acquisition) ensureLease(ctx context.Context, p retry.Policy) bool {
+func (a *acquisition) ensureLease(ctx context.Context, p planner.Policy) bool {
 	if !a.isShort {
 		return true
 	}

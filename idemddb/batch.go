@@ -4,7 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"github.com/idemddb/go-idemddb/internal/groupcommit"
+	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/planner"
 )
 
 // Batch lets the claims and settlements of one batch share requests: up to 25 conditional writes travel in one
@@ -22,7 +23,7 @@ import (
 // outlives the calls that wait for it.
 type Batch struct {
 	store *Store
-	queue *groupcommit.Queue // of single writes; nil if no requests are shared
+	group engine.Group
 
 	mu        sync.Mutex
 	answers   int  // claims that DynamoDB has answered
@@ -32,8 +33,14 @@ type Batch struct {
 	flush   func()        // sends them; nil if none waits
 }
 
-// batchResult is in bytes. A write with a larger result is sent by a request of its own.
-const batchResult = 64 << 10
+// groupOf returns the group of the batch; nil for none.
+func (b *Batch) groupOf() *engine.Group {
+	if b == nil {
+		return nil
+	}
+
+	return &b.group
+}
 
 // Claim is [Store.Claim]. Claims that are made at the same time share requests, and so do the writes that settle and extend them.
 // While DynamoDB answers no claim of the batch, only the first claims wait for Options.ClaimPatience; later ones make one try.
@@ -43,18 +50,14 @@ func (b *Batch) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Cla
 
 // Expect announces n calls of Claim that are made at once, so that the first ones wait for the others and share their request. An
 // announced claim that never comes delays the others by at most 10 ms.
-func (b *Batch) Expect(n int) {
-	if b.queue != nil {
-		b.queue.Expect(n)
-	}
-}
+func (b *Batch) Expect(n int) { b.store.engine.Expect(&b.group, n) }
 
 // Ahead returns how many keys a wrapper may claim before their work can begin: as many as fit into one request. It returns 0 where that
 // would save no request, and where a crash would count against a key whose work had not begun (Options.MaxAttempts, Options.NoTakeover).
 func (b *Batch) Ahead() int {
-	if b.queue == nil || !b.queue.Client.Shares() || b.store.opts.MaxAttempts > 0 || b.store.opts.NoTakeover {
+	if !b.store.engine.Shares() || b.store.opts.MaxAttempts > 0 || b.store.opts.NoTakeover {
 		return 0
 	}
 
-	return groupcommit.Size
+	return planner.Size
 }

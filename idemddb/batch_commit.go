@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/idemddb/go-idemddb/internal/groupcommit"
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
-	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/transact"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
@@ -110,14 +110,14 @@ func takeCommits(s *Store, waiting []*committing) (group, rest []*committing) {
 
 // runCommits sends a group of commits until each has its answer. The writers wait for it, so it outlives none of them.
 func (b *Batch) runCommits(ctx context.Context, group []*committing) {
-	failure := groupcommit.ErrExited
+	failure := engine.ErrExited
 
 	defer func() {
 		for _, c := range group {
 			c.answer <- failure
 		}
 	}()
-	defer panicerror.Catch(groupcommit.TheClient, &failure)
+	defer panicerror.Catch(engine.TheClient, &failure)
 
 	b.commitTogether(ctx, group)
 	b.expectRemovals(group)
@@ -128,14 +128,10 @@ func (b *Batch) runCommits(ctx context.Context, group []*committing) {
 // expectRemovals makes the commits that have messages members of the batch: their messages are sent now, and the writes that remove the
 // sent messages wait for each other.
 func (b *Batch) expectRemovals(group []*committing) {
-	if b.queue == nil {
-		return
-	}
-
 	for _, c := range group {
 		if !c.alone && c.err == nil && c.record == nil && len(c.done.Outbox) > 0 {
 			c.isMember = true
-			b.queue.Join()
+			b.store.engine.Join(&b.group)
 		}
 	}
 }
@@ -155,7 +151,7 @@ func (b *Batch) commitTogether(ctx context.Context, group []*committing) {
 
 // sendTogether sends transactions of the commits that have no answer yet, until they are cancelled too often. It returns the commits that
 // have no answer then.
-func (b *Batch) sendTogether(ctx context.Context, p retry.Policy, open []*committing) []*committing {
+func (b *Batch) sendTogether(ctx context.Context, p planner.Policy, open []*committing) []*committing {
 	for cancels := 0; len(open) > 1 && cancels < transact.MaxTogether; {
 		t, answers := newTogether(b.store, open)
 		t.Cancels = cancels
@@ -194,7 +190,7 @@ func newTogether(s *Store, open []*committing) (*transact.Transaction, []*transa
 
 // readAnswers gives the refused commits their answers, and returns the others. A commit whose record changed meanwhile begins anew, in a
 // transaction of its own.
-func readAnswers(ctx context.Context, p retry.Policy, group []*committing, answers []*transact.Part) (left []*committing) {
+func readAnswers(ctx context.Context, p planner.Policy, group []*committing, answers []*transact.Part) (left []*committing) {
 	for i, c := range group {
 		if !answers[i].IsRefused() {
 			left = append(left, c)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
@@ -78,7 +78,7 @@ func (a *acquisition) inProgress(rec *record.Stored) error {
 }
 
 // follow makes the second request that a rareError asks for. recreate is called for a record past its retention.
-func (a *acquisition) follow(ctx context.Context, p retry.Policy, recreate func(context.Context, retry.Policy, *record.Stored)) {
+func (a *acquisition) follow(ctx context.Context, p planner.Policy, recreate func(context.Context, planner.Policy, *record.Stored)) {
 	rare, ok := errors.AsType[*rareError](a.err)
 	if !ok {
 		return
@@ -94,7 +94,7 @@ func (a *acquisition) follow(ctx context.Context, p retry.Policy, recreate func(
 }
 
 // recreate claims a record past its retention by a whole new record in its place.
-func (a *acquisition) recreate(ctx context.Context, p retry.Policy, old *record.Stored) {
+func (a *acquisition) recreate(ctx context.Context, p planner.Policy, old *record.Stored) {
 	own, err := a.putInPlace(ctx, p, func() *dynamodb.PutItemInput {
 		a.last = a.store.stamp(a.deadline)
 
@@ -111,37 +111,51 @@ func (a *acquisition) recreate(ctx context.Context, p retry.Policy, old *record.
 	}
 }
 
+// replacing is the write of a whole new record in the place of one that is past its retention.
+type replacing struct {
+	build  func() *dynamodb.PutItemInput // anew for each try
+	answer protocol.Answer               // to the last try
+}
+
+// Request implements [engine.Operation].
+func (r *replacing) Request() wire.Request { return wire.Request{Put: r.build()} }
+
+// Read implements [engine.Operation].
+func (r *replacing) Read(answer protocol.Answer) (protocol.Step, error) {
+	if r.answer = answer; answer.Outcome == protocol.Applied || answer.Outcome == protocol.Refused {
+		return protocol.Done, nil
+	}
+
+	return protocol.Again, answer.Err
+}
+
 // putInPlace writes a whole new record in the place of one that is past its retention. It returns the record if an earlier try of this
 // call wrote it, and errChanged if another worker has claimed or completed the key, or Time to Live has deleted the record.
 func (a *acquisition) putInPlace(
-	ctx context.Context, p retry.Policy, build func() *dynamodb.PutItemInput,
+	ctx context.Context, p planner.Policy, build func() *dynamodb.PutItemInput,
 ) (own item, err error) {
-	s := a.store
+	put := &replacing{build: build}
 
-	var answer protocol.Answer
-
-	err = s.retry(ctx, a.key, p, func(ctx context.Context) error {
-		answer = wire.Put(ctx, s.api, build(), sdkOptions...)
-
-		return answer.Err
-	})
-
-	if answer.Outcome != protocol.Refused {
-		return nil, s.explain(err)
+	if err := a.store.engine.Send(ctx, a.write(p, put)); err != nil {
+		return nil, a.store.explain(err)
 	}
 
-	if rec, err := record.Read(answer.Item, s.opts.TTLAttribute); err == nil && rec.IsOwn(a.Token) {
-		return answer.Item, nil
+	if put.answer.Outcome == protocol.Applied {
+		return nil, nil
+	}
+
+	if rec, err := record.Read(put.answer.Item, a.store.opts.TTLAttribute); err == nil && rec.IsOwn(a.Token) {
+		return put.answer.Item, nil
 	}
 
 	return nil, errChanged
 }
 
 // markFailed ends a key for good if its lease is over and it may not be taken over.
-func (a *acquisition) markFailed(ctx context.Context, p retry.Policy, rec *record.Stored) error {
+func (a *acquisition) markFailed(ctx context.Context, p planner.Policy, rec *record.Stored) error {
 	s, cause := a.store, a.store.records.GiveUpCause(rec)
 
-	found, err := s.fenced(ctx, nil, a.key, p, func() protocol.Write {
+	found, err := s.fenced(ctx, a.write(p, nil), func() protocol.Write {
 		return s.records.GiveUp(a.Partition, rec, s.stamp(a.deadline), cause)
 	})
 

@@ -3,17 +3,17 @@ package idemddb
 import (
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// Input returns the claim as a request of its own.
-func (a *acquisition) Input() *dynamodb.UpdateItemInput {
+// Request returns the claim as a request of its own.
+func (a *acquisition) Request() wire.Request {
 	a.last = a.store.stamp(a.deadline)
 
-	return a.store.records.Update(a.store.records.Claim(&a.Claimant, a.last), types.ReturnValueAllNew)
+	return wire.Request{Update: a.store.records.Update(a.store.records.Claim(&a.Claimant, a.last), types.ReturnValueAllNew)}
 }
 
 // Statement returns the claim as one statement of a shared request.

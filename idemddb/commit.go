@@ -8,9 +8,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/transact"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
@@ -104,7 +104,7 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 	}
 
 	if c.isMember {
-		defer c.batch.queue.Leave(ctx)
+		defer c.store.engine.Leave(&c.batch.group)
 	}
 
 	c.useRecord(ctx)
@@ -170,7 +170,7 @@ func (c *committing) run(ctx context.Context) {
 }
 
 // send sends a transaction of the record and the effects, and reads its answer.
-func (c *committing) send(ctx context.Context, p retry.Policy, record *types.TransactWriteItem) {
+func (c *committing) send(ctx context.Context, p planner.Policy, record *types.TransactWriteItem) {
 	t := &transact.Transaction{Client: c.store.transactions, Key: c.key, Unknown: c.unknown}
 	if !c.sent {
 		t.Token = c.tx
@@ -215,7 +215,7 @@ func (c *committing) readAnswer(answer *transact.Part, err error) {
 }
 
 // commitAnew commits a record past its retention by a whole new record in its place.
-func (c *committing) commitAnew(ctx context.Context, p retry.Policy, old *record.Stored) {
+func (c *committing) commitAnew(ctx context.Context, p planner.Policy, old *record.Stored) {
 	c.stampDone()
 	c.send(ctx, p, c.store.records.CommitAnew(&c.Claimant, old, &c.done))
 

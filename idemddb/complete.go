@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
@@ -66,7 +68,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 
 	var done record.Stored // as the last try leaves it, for the cache
 
-	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: transactitem.ValueSize(result) > batchResult, build: func() protocol.Write {
+	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: transactitem.ValueSize(result) > planner.LargeValue, build: func() protocol.Write {
 		done = s.records.Completion("", nil, result, s.opts.Now())
 
 		return s.records.Complete(&c.held, &done)
@@ -174,7 +176,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 		return nil
 	}
 
-	defer c.leave(ctx)
+	defer c.leave()
 
 	goesOn, err := c.markSettling(with.kind, with.anew)
 	if !goesOn {
@@ -185,16 +187,13 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 		c.staging.end()
 	}
 
-	b := c.batch
-	if with.large {
-		b = nil
-	}
-
 	write, p, cancel := c.store.settleContext(ctx)
 	defer cancel()
 
 	f := &fencedWrite{store: c.store, build: with.build}
-	if err := f.send(write, b, c.key, p); err != nil && !with.matches(f) {
+	if err := f.send(write, engine.Write{
+		Policy: p, Key: c.key, Record: c.held.Partition, Group: c.batch.groupOf(), IsAlone: with.large,
+	}); err != nil && !with.matches(f) {
 		return c.refusal(write, verbs[with.kind], f.found, err)
 	}
 
@@ -232,14 +231,14 @@ func (c *Claim) end(as Kind) {
 }
 
 // leave ends the claim's membership in its batch with its first settlement.
-func (c *Claim) leave(ctx context.Context) {
+func (c *Claim) leave() {
 	c.mu.Lock()
 	member := c.member
 	c.member = false
 	c.mu.Unlock()
 
 	if member {
-		c.batch.queue.Leave(ctx)
+		c.store.engine.Leave(&c.batch.group)
 	}
 }
 

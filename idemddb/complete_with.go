@@ -8,8 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
@@ -43,7 +43,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 		return c.commitDisabled(ctx, e)
 	}
 
-	defer c.leave(ctx)
+	defer c.leave()
 
 	if _, err := c.markSettling(Completed, false); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (c *Claim) commitDisabled(ctx context.Context, e Effects) error {
 
 // sendCommit sends the transaction of the completion and the items. Between two tries it extends the lease, up to bound.
 func (c *Claim) sendCommit(
-	ctx context.Context, p retry.Policy, done *record.Stored, items []types.TransactWriteItem, bound time.Time,
+	ctx context.Context, p planner.Policy, done *record.Stored, items []types.TransactWriteItem, bound time.Time,
 ) (*transact.Part, error) {
 	s := c.store
 	t := &transact.Transaction{
@@ -145,7 +145,7 @@ func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted erro
 // own condition says whether the claim is lost.
 func (c *Claim) extendInLine(ctx context.Context, bound time.Time) {
 	if c.left() < c.store.opts.Lease/3 { //nolint:mnd // a third
-		_, _ = c.lengthen(ctx, bound, retry.Policy{End: time.Now()})
+		_, _ = c.lengthen(ctx, bound, planner.Policy{End: time.Now()})
 	}
 }
 

@@ -10,9 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/delivery"
+	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
@@ -138,17 +139,15 @@ func (d *delivering) run(ctx context.Context) (left []error) {
 }
 
 // remove writes what is left into the record. If the condition is false, another sender has sent all.
-func (d *delivering) remove(ctx context.Context, p retry.Policy) error {
-	s, b := d.store, d.batch
+func (d *delivering) remove(ctx context.Context, p planner.Policy) error {
+	s := d.store
 	left := &protocol.Removal{
 		Record: d.Record, OfParked: d.Operator && len(d.Record.Parked) > 0, Left: d.Left, Parked: d.Parked,
 	}
 
-	if !left.IsAll() {
-		b = nil // a large write must not delay others
-	}
-
-	_, err := s.fenced(ctx, b, d.key, p, func() protocol.Write { return s.records.Remove(d.partition, left, s.opts.Now()) })
+	_, err := s.fenced(ctx, engine.Write{
+		Policy: p, Key: d.key, Record: d.partition, Group: d.batch.groupOf(), IsAlone: !left.IsAll(), // a large write must not delay others
+	}, func() protocol.Write { return s.records.Remove(d.partition, left, s.opts.Now()) })
 	if errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt) {
 		err = nil
 	}

@@ -8,8 +8,8 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
-	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
@@ -62,7 +62,7 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 }
 
 // writeItems writes the items of effects in one transaction.
-func (s *Store) writeItems(ctx context.Context, p retry.Policy, key string, e Effects) error {
+func (s *Store) writeItems(ctx context.Context, p planner.Policy, key string, e Effects) error {
 	t := &transact.Transaction{Client: s.transactions, Key: key}
 	answer := t.Add(nil, e.Items)
 

@@ -288,6 +288,14 @@ func (l *eventLog) only(t testing.TB, kind idemddb.Kind) idemddb.Event {
 	return found[0]
 }
 
+// all returns the events of a kind.
+func (l *eventLog) all(kind idemddb.Kind) []idemddb.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return slices.DeleteFunc(slices.Clone(l.events), func(e idemddb.Event) bool { return e.Kind != kind })
+}
+
 // want demands these events, in order, without the retries.
 func (l *eventLog) want(t testing.TB, kinds ...idemddb.Kind) {
 	t.Helper()

@@ -6,9 +6,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // reject writes down that the work of a commit ran and did not succeed. It returns the acquisition of that write, whose record or committed
@@ -51,12 +52,12 @@ type rejecting struct {
 	cause string
 }
 
-// Input returns the rejection as a request of its own.
-func (r *rejecting) Input() *dynamodb.UpdateItemInput {
+// Request returns the rejection as a request of its own.
+func (r *rejecting) Request() wire.Request {
 	a := r.claim
 	a.last = a.store.stamp(a.deadline)
 
-	return a.store.records.Update(a.store.records.Reject(&a.Claimant, a.last, r.cause), types.ReturnValueAllNew)
+	return wire.Request{Update: a.store.records.Update(a.store.records.Reject(&a.Claimant, a.last, r.cause), types.ReturnValueAllNew)}
 }
 
 // Read takes the answer. A record that an earlier try of this call wrote is a success.
@@ -77,9 +78,9 @@ func (r *rejecting) Read(answer protocol.Answer) (protocol.Step, error) {
 }
 
 // run writes the record.
-func (r *rejecting) run(ctx context.Context, p retry.Policy) {
+func (r *rejecting) run(ctx context.Context, p planner.Policy) {
 	a := r.claim
-	if err := a.store.sendSingle(ctx, a.key, p, r); err != nil {
+	if err := a.store.engine.Send(ctx, a.write(p, r)); err != nil {
 		a.err = keyError("reject", a.key, a.store.explain(err))
 
 		return
@@ -90,7 +91,7 @@ func (r *rejecting) run(ctx context.Context, p retry.Policy) {
 
 // rejectAnew writes a whole new record in the place of one that is past its retention: it must stand there before the key counts as failed,
 // so that it refuses a late request of the commit.
-func (r *rejecting) rejectAnew(ctx context.Context, p retry.Policy, old *record.Stored) {
+func (r *rejecting) rejectAnew(ctx context.Context, p planner.Policy, old *record.Stored) {
 	a := r.claim
 	put := a.store.records.RejectAnew(&a.Claimant, a.last, old, r.cause)
 

@@ -7,10 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // Deadline returns the end of the lease by Options.Now, as last renewed.
@@ -150,7 +151,7 @@ func (r *renewer) renew(ctx context.Context) (pause time.Duration, again bool) {
 	limit := max(c.store.opts.ClockSkew, c.left())
 	request, cancel := context.WithTimeout(ctx, limit)
 
-	err := c.extend(request, r.deadline, retry.Policy{End: time.Now().Add(limit), Pause: settleCap})
+	err := c.extend(request, r.deadline, planner.Policy{End: time.Now().Add(limit), Pause: settleCap})
 
 	cancel()
 
@@ -231,11 +232,11 @@ func (c *Claim) isSettling() bool {
 func (c *Claim) Extend(ctx context.Context) error {
 	c.mustExist()
 
-	return c.extend(ctx, leaseBound(ctx), retry.Policy{End: earliest(ctx, c.store.opts.ClaimPatience), Pause: settleCap})
+	return c.extend(ctx, leaseBound(ctx), planner.Policy{End: earliest(ctx, c.store.opts.ClaimPatience), Pause: settleCap})
 }
 
 // extend renews the lease, up to the deadline unless it is zero. The request ends with ctx.
-func (c *Claim) extend(ctx context.Context, deadline time.Time, p retry.Policy) error {
+func (c *Claim) extend(ctx context.Context, deadline time.Time, p planner.Policy) error {
 	if c.store.disabled {
 		return nil
 	}
@@ -251,12 +252,14 @@ func (c *Claim) extend(ctx context.Context, deadline time.Time, p retry.Policy) 
 }
 
 // lengthen sends the extension. If its condition is false, it returns the record as fenced does.
-func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p retry.Policy) (*record.Stored, error) {
+func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p planner.Policy) (*record.Stored, error) {
 	s := c.store
 
 	var lease time.Time
 
-	found, err := s.fenced(ctx, c.batch, c.key, p, func() protocol.Write {
+	found, err := s.fenced(ctx, engine.Write{
+		Policy: p, Key: c.key, Record: c.held.Partition, Group: c.batch.groupOf(), IsExtend: true, IsUrgent: c.left() < s.opts.Lease/3, //nolint:mnd // a third
+	}, func() protocol.Write {
 		now := s.stamp(deadline)
 		lease = now.Lease
 

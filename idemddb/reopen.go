@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/retry"
 )
 
 // Reopen lets a key that failed for good be claimed again, with its attempts counted from zero: for an operator who has
@@ -29,10 +30,10 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 	// The first request is refused and brings the record, the second opens what was seen; more only if it changed meanwhile.
 	token, fence := "nothing seen yet", int64(0)
 
-	p := retry.Policy{End: earliest(ctx, s.opts.ClaimPatience), Pause: claimCap}
+	p := planner.Policy{End: earliest(ctx, s.opts.ClaimPatience), Pause: claimCap}
 
 	for range maxTurns {
-		found, err := s.fenced(ctx, nil, key, p, func() protocol.Write {
+		found, err := s.fenced(ctx, engine.Write{Policy: p, Key: key, Record: partition}, func() protocol.Write {
 			return s.records.Reopen(partition, token, fence, s.opts.Now())
 		})
 

@@ -11,14 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/idemddb/go-idemddb/internal/groupcommit"
+	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// fencedWrite is the request of a write after the claim.
+// fencedWrite is a write after the claim.
 type fencedWrite struct {
 	store *Store
 	build func() protocol.Write // anew for each try
@@ -28,17 +28,17 @@ type fencedWrite struct {
 	unknown bool           // a try had no answer, so it may have been applied
 }
 
-// Input implements [groupcommit.Request]. It asks for the updated attributes only, because a completed record may be large.
-func (f *fencedWrite) Input() *dynamodb.UpdateItemInput {
-	return f.store.records.Update(f.build(), types.ReturnValueUpdatedNew)
+// Request implements [engine.Operation]. It asks for the updated attributes only, because a completed record may be large.
+func (f *fencedWrite) Request() wire.Request {
+	return wire.Request{Update: f.store.records.Update(f.build(), types.ReturnValueUpdatedNew)}
 }
 
-// Statement implements [groupcommit.Request].
+// Statement implements [engine.Sharer].
 func (f *fencedWrite) Statement() types.BatchStatementRequest {
 	return f.store.records.Statement(f.build())
 }
 
-// Read implements [groupcommit.Request].
+// Read implements [engine.Operation].
 func (f *fencedWrite) Read(answer protocol.Answer) (protocol.Step, error) {
 	switch answer.Outcome { //nolint:exhaustive // the others are sent again
 	case protocol.Applied:
@@ -73,16 +73,17 @@ func (f *fencedWrite) refuse(found item) {
 
 // fenced sends a write after the claim. If its condition is false, fenced returns ErrFenced and the stored record, or nil if the item
 // is gone.
-func (s *Store) fenced(ctx context.Context, b *Batch, key string, p retry.Policy, build func() protocol.Write) (*record.Stored, error) {
+func (s *Store) fenced(ctx context.Context, w engine.Write, build func() protocol.Write) (*record.Stored, error) {
 	f := &fencedWrite{store: s, build: build}
-	err := f.send(ctx, b, key, p)
+	err := f.send(ctx, w)
 
 	return f.found, err
 }
 
 // send is [Store.fenced] for a caller who also asks what is known of the tries.
-func (f *fencedWrite) send(ctx context.Context, b *Batch, key string, p retry.Policy) error {
-	if err := f.store.send(ctx, b, key, p, f); err != nil {
+func (f *fencedWrite) send(ctx context.Context, w engine.Write) error {
+	w.Operation = f
+	if err := f.store.engine.Send(ctx, w); err != nil {
 		return f.store.explain(err)
 	}
 
@@ -102,42 +103,11 @@ var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
 	o.DisableValidateResponseChecksum = true
 }}
 
-// send sends a conditional write of one record until it is answered: as an UpdateItem of its own, or if there is a batch as a statement of
-// a shared request. Each try builds the write anew, so that it has the current time. The error of send is that of a write without an
-// answer.
-func (s *Store) send(ctx context.Context, b *Batch, key string, p retry.Policy, r groupcommit.Request) error {
-	if b != nil && b.queue != nil {
-		write := groupcommit.Write{Request: r, Key: key, Policy: p, OnRetry: onRetry(ctx)}
-		if done, err := b.queue.Send(ctx, write); done {
-			return err //nolint:wrapcheck // its caller names the key
-		}
-	}
-
-	return s.sendSingle(ctx, key, p, r)
-}
-
-// sendSingle is send with requests of its own.
-func (s *Store) sendSingle(ctx context.Context, key string, p retry.Policy, r groupcommit.SingleRequest) error {
-	return s.retry(ctx, key, p, func(ctx context.Context) error {
-		_, err := r.Read(wire.Update(ctx, s.api, r.Input(), sdkOptions...))
-
-		return err //nolint:wrapcheck // its caller names the key
-	})
-}
-
-// retry retries a request of one key. internal/protocol argues for each write that it is safe to send again.
-func (s *Store) retry(ctx context.Context, key string, p retry.Policy, try func(context.Context) error) error {
-	return retry.Do(ctx, p, func(err error) { s.retried(ctx, key, err) }, try) //nolint:wrapcheck // its caller names the key
-}
-
-// retried emits an event for a try that had this answer and is followed by another one. key is "" if the request is for several keys.
+// retried emits an event for a try that had this answer and is followed by another one. key is "" if the request is a transaction of several
+// keys.
 func (s *Store) retried(ctx context.Context, key string, err error) {
-	s.observeRetry(ctx, key, err)
-	onRetry(ctx)()
-}
-
-func (s *Store) observeRetry(ctx context.Context, key string, err error) {
 	s.opts.Observe(ctx, Event{Kind: Retried, Key: key, Err: err})
+	onRetry(ctx)()
 }
 
 // explain adds to an answer that points to a wrong configuration what should be checked.
@@ -166,11 +136,11 @@ const settleTime = 2 * time.Second
 // settleContext returns the context and the policy for a write that settles finished work. The context keeps ctx's values, but not its
 // end: that the work was cancelled must not keep its record from being written. The write outlasts an IAM policy that takes time to
 // propagate; for a claim, a denial is final.
-func (s *Store) settleContext(ctx context.Context) (context.Context, retry.Policy, context.CancelFunc) {
+func (s *Store) settleContext(ctx context.Context) (context.Context, planner.Policy, context.CancelFunc) {
 	end := s.settleEnd(ctx)
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 
-	return ctx, retry.Policy{End: end, Pause: settleCap, Denied: s.opts.Lease}, cancel
+	return ctx, planner.Policy{End: end, Pause: settleCap, Denied: s.opts.Lease}, cancel
 }
 
 // settleEnd returns until when a write that settles finished work is sent.

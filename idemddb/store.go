@@ -13,11 +13,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/internal/delivery"
-	"github.com/idemddb/go-idemddb/internal/groupcommit"
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/lru"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/transact"
+	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // DynamoDB is the part of the DynamoDB API that a Store uses; *dynamodb.Client fits. If a client also has BatchExecuteStatement, as
@@ -41,7 +42,7 @@ type Store struct {
 	records   *protocol.Table
 	cache     *lru.Cache[*record.Stored] // completed records
 
-	shared       *groupcommit.Client // nil: every write is a request of its own
+	engine       *engine.Engine // sends the writes of the records
 	transactions *transact.Client
 	targets      delivery.Targets
 
@@ -87,13 +88,14 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	s.transactions = s.newTransactions()
 	s.targets.Sender, s.targets.Now = s.sendTo, o.Now
 
-	if o.Single || disabled {
-		return s, nil
+	shared, err := s.sharer()
+	if err != nil {
+		s.observeUngrouped(err)
 	}
 
-	if err := s.share(); err != nil {
-		s.observeUngrouped(context.Background(), err)
-	}
+	s.engine = engine.New(engine.Config{
+		API: api, Options: sdkOptions, Shared: shared, Retried: s.retried, Ungrouped: s.observeUngrouped,
+	})
 
 	return s, nil
 }
@@ -102,12 +104,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 func (s *Store) Batch() *Batch {
 	s.mustExist()
 
-	b := &Batch{store: s}
-	if s.shared != nil {
-		b.queue = &groupcommit.Queue{Client: s.shared}
-	}
-
-	return b
+	return &Batch{store: s}
 }
 
 // RetryAfter returns how long a lease that ends at this time, by its holder's clock, may keep the key from being claimed: a takeover is
@@ -125,30 +122,32 @@ func (s *Store) mustExist() {
 	}
 }
 
-// share makes the Store share requests, or returns why it cannot.
-func (s *Store) share() error {
-	api, ok := s.api.(groupcommit.API)
+// sharer returns the client for shared requests, or why requests cannot be shared. It returns neither if they must not be.
+func (s *Store) sharer() (wire.Executor, error) {
+	if s.opts.Single || s.disabled {
+		return nil, nil
+	}
+
+	api, ok := s.api.(wire.Executor)
 	if !ok {
-		return errors.New("the client does not have the method BatchExecuteStatement")
+		return nil, errors.New("the client does not have the method BatchExecuteStatement")
 	}
 
 	if strings.HasPrefix(s.table, "arn:") {
-		return errors.New("the table is given as an ARN, which PartiQL may not accept")
+		return nil, errors.New("the table is given as an ARN, which PartiQL may not accept")
 	}
 
 	for _, name := range []string{s.opts.PartitionKey, s.opts.SortKey, s.opts.TTLAttribute} {
 		if strings.HasPrefix(name, "#") || strings.HasPrefix(name, ":") {
-			return fmt.Errorf("PartiQL does not accept the attribute name %q", name)
+			return nil, fmt.Errorf("PartiQL does not accept the attribute name %q", name)
 		}
 	}
 
-	s.shared = &groupcommit.Client{API: api, Options: sdkOptions, Retried: s.observeRetry, Ungrouped: s.observeUngrouped}
-
-	return nil
+	return api, nil
 }
 
-func (s *Store) observeUngrouped(ctx context.Context, err error) {
-	s.opts.Observe(ctx, Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
+func (s *Store) observeUngrouped(err error) {
+	s.opts.Observe(context.Background(), Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
 }
 
 const maxNamespace = 255 // bytes; with '#' and the longest stored key well below DynamoDB's 2,048 for a partition key

@@ -10,15 +10,13 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 const (
-	// FirstPause is the longest pause after the first try. Each later one is at most twice the one before.
-	FirstPause = 25 * time.Millisecond
-
 	// MaxTry is the longest time for one try.
 	MaxTry = 2 * time.Second
 
@@ -27,28 +25,18 @@ const (
 	lastTry = 2 * time.Millisecond   // with less time left than this, no further try is made
 )
 
-// Policy says how a request is sent again.
-type Policy struct {
-	End   time.Time     // no try begins after this, but the first
-	Pause time.Duration // the longest pause between two tries
-
-	// Denied is for how long the request is sent again while DynamoDB refuses it for another reason than its condition: access
-	// denied, table not found.
-	Denied time.Duration
-}
-
-// IsOver reports whether too little time is left for another try.
-func (p Policy) IsOver() bool { return time.Until(p.End) < lastTry }
+// isOver reports whether too little time is left for another try.
+func isOver(p planner.Policy) bool { return time.Until(p.End) < lastTry }
 
 // Do calls try until its error does not call for another try, or until the policy's end. Pauses have full jitter and double
 // up to the policy's limit. A pause is at most half of the time that is left, so that tries go on until the end.
 //
 // Whatever try writes must be safe to send again after a try with an unknown outcome, and must be safe against a late request of such
 // a try, which arrives after its sender has given it up. failed is called before each pause.
-func Do(ctx context.Context, p Policy, failed func(error), try func(context.Context) error) error {
+func Do(ctx context.Context, p planner.Policy, failed func(error), try func(context.Context) error) error {
 	var denied time.Time // when DynamoDB first refused the request as such
 
-	for limit := FirstPause; ; limit = min(2*limit, p.Pause) {
+	for limit := planner.FirstPause; ; limit = min(2*limit, p.Pause) {
 		err := tryOnce(ctx, p.End, try)
 
 		if err == nil {
@@ -70,14 +58,14 @@ func Do(ctx context.Context, p Policy, failed func(error), try func(context.Cont
 			denied = time.Time{}
 		}
 
-		if ctx.Err() != nil || p.IsOver() {
-			return GaveUp(ctx, err)
+		if ctx.Err() != nil || isOver(p) {
+			return gaveUp(ctx, err)
 		}
 
 		failed(err)
 
 		if !sleep.For(ctx, min(jitter(limit), time.Until(p.End)/2)) { //nolint:mnd // half
-			return GaveUp(ctx, err)
+			return gaveUp(ctx, err)
 		}
 	}
 }
@@ -90,8 +78,8 @@ func tryOnce(ctx context.Context, end time.Time, try func(context.Context) error
 	return try(ctx)
 }
 
-// GaveUp joins the last answer of DynamoDB with the reason why there is no further try.
-func GaveUp(ctx context.Context, err error) error {
+// gaveUp joins the last answer of DynamoDB with the reason why there is no further try.
+func gaveUp(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return errors.Join(err, cause)
 	}

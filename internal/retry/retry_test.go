@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
@@ -42,10 +43,10 @@ func TestDoTriesUntilAnAnswerOrTheEnd(t *testing.T) {
 
 	const pause, denied, end = time.Second, 3 * time.Second, 20 * time.Second
 
-	whole := retry.Policy{Pause: pause, Denied: denied}
+	whole := planner.Policy{Pause: pause, Denied: denied}
 
 	for name, c := range map[string]struct {
-		policy  retry.Policy
+		policy  planner.Policy
 		end     time.Duration
 		request func(after time.Duration) error
 		want    error
@@ -60,14 +61,14 @@ func TestDoTriesUntilAnAnswerOrTheEnd(t *testing.T) {
 		"an outage that does not end":   {whole, end, always(errThrottled), errThrottled, 0, end - 2*pause, end},
 		"a denial":                      {whole, end, always(errDenied), errDenied, 0, denied, denied + pause},
 		"a denial that ends":            {whole, end, before(denied-pause, errDenied, nil), nil, 0, denied - pause, denied},
-		"a denial that is final":        {retry.Policy{Pause: pause}, end, always(errDenied), errDenied, 1, 0, 0},
+		"a denial that is final":        {planner.Policy{Pause: pause}, end, always(errDenied), errDenied, 1, 0, 0},
 		"a denial after an outage has its own time": {
 			whole, end, before(5*time.Second, errThrottled, errDenied), errDenied, 0, 5*time.Second + denied, 5*time.Second + denied + 2*pause,
 		},
 		"a refusal after an outage":           {whole, end, before(time.Second, errThrottled, errRefused), errRefused, 0, time.Second, time.Second + pause},
 		"an end that is over, with an answer": {whole, -time.Second, always(nil), nil, 1, 0, 0},
 		"an end that is over":                 {whole, -time.Second, always(errThrottled), errThrottled, 1, 0, 0},
-		"no policy at all":                    {retry.Policy{}, -time.Second, always(errDenied), errDenied, 1, 0, 0},
+		"no policy at all":                    {planner.Policy{}, -time.Second, always(errDenied), errDenied, 1, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +110,7 @@ func TestATryHasItsPartOfTheTime(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
 
-			err := retry.Do(t.Context(), retry.Policy{End: begun.Add(left)}, func(error) {}, func(ctx context.Context) error {
+			err := retry.Do(t.Context(), planner.Policy{End: begun.Add(left)}, func(error) {}, func(ctx context.Context) error {
 				<-ctx.Done()
 
 				return wire.ErrFinal
@@ -128,51 +129,13 @@ func TestTheEndOfTheContextEndsAPause(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 
 		begun := time.Now()
-		policy := retry.Policy{End: begun.Add(time.Hour), Pause: time.Minute}
+		policy := planner.Policy{End: begun.Add(time.Hour), Pause: time.Minute}
 
 		time.AfterFunc(10*time.Second, func() { stop(errStopped) })
 
 		err := retry.Do(ctx, policy, func(error) {}, func(context.Context) error { return errThrottled })
 		if !errors.Is(err, errThrottled) || !errors.Is(err, errStopped) || time.Since(begun) != 10*time.Second {
 			t.Errorf("got %v after %v", err, time.Since(begun))
-		}
-	})
-}
-
-func TestGaveUpNamesTheCauseOnce(t *testing.T) {
-	t.Parallel()
-
-	errStopped := errors.New("stopped")
-	stopped, stop := context.WithCancelCause(t.Context())
-	stop(errStopped)
-
-	for name, c := range map[string]struct {
-		ctx  context.Context
-		err  error
-		want string
-	}{
-		"the context goes on":          {t.Context(), errThrottled, errThrottled.Error()},
-		"the context ended":            {stopped, errThrottled, errThrottled.Error() + "\nstopped"},
-		"the error has the cause":      {stopped, errStopped, "stopped"},
-		"the context ended, no answer": {stopped, nil, "stopped"},
-	} {
-		if err := retry.GaveUp(c.ctx, c.err); err == nil || err.Error() != c.want {
-			t.Errorf("%s: got %v, want %s", name, err, c.want)
-		}
-	}
-}
-
-func TestAPolicyIsOverWithoutTimeForATry(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		for left, want := range map[time.Duration]bool{-time.Hour: true, 0: true, time.Millisecond: true, 2 * time.Millisecond: false, time.Hour: false} {
-			if got := (retry.Policy{End: time.Now().Add(left)}).IsOver(); got != want {
-				t.Errorf("with %v left: %t", left, got)
-			}
-		}
-
-		if !(retry.Policy{}).IsOver() {
-			t.Error("a policy without an end is not over")
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/wire"
@@ -96,7 +97,7 @@ func (t *Transaction) Add(record *types.TransactWriteItem, effects []types.Trans
 // transaction that it has committed with success, which saves a try. After an answer without content it is sent under a new one, so that a
 // record answers in place of whatever dropped the content. Without records nothing but the token keeps the effects from being written
 // twice. Such a transaction has one token to its end, and is not sent when DynamoDB may have forgotten it.
-func (t *Transaction) Send(ctx context.Context, p retry.Policy) error {
+func (t *Transaction) Send(ctx context.Context, p planner.Policy) error {
 	t.input.ClientRequestToken = new(cmp.Or(t.Token, rand.Text()))
 	t.input.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 

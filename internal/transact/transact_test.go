@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
-	"github.com/idemddb/go-idemddb/internal/retry"
 	"github.com/idemddb/go-idemddb/internal/transact"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
@@ -88,7 +88,7 @@ func transaction(answers ...answer) *sent {
 func (s *sent) send(t *testing.T) error {
 	t.Helper()
 
-	return s.Send(t.Context(), retry.Policy{End: time.Now().Add(10 * time.Second), Pause: time.Second})
+	return s.Send(t.Context(), planner.Policy{End: time.Now().Add(10 * time.Second), Pause: time.Second})
 }
 
 var effects = make([]types.TransactWriteItem, 2)
@@ -210,7 +210,7 @@ func TestWithoutARecordNoTryIsMadeWhenTheTokenMayBeForgotten(t *testing.T) {
 				began := time.Now()
 				s := transaction(slices.Repeat([]answer{empty}, 1_000_000)...)
 				s.Add(c.record, effects)
-				err := s.Send(t.Context(), retry.Policy{End: began.Add(time.Hour), Pause: time.Second})
+				err := s.Send(t.Context(), planner.Policy{End: began.Add(time.Hour), Pause: time.Second})
 
 				if took := time.Since(began); !errors.Is(err, protocol.ErrNoContent) || took > c.want || took < c.want-time.Minute {
 					t.Errorf("%v after %v, want it after %v", err, took, c.want)

@@ -10,29 +10,30 @@ import (
 	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
-// Updater is what [Update] needs of a client; *dynamodb.Client has it.
-type Updater interface {
+// Client is what [Send] needs of a client; *dynamodb.Client has it.
+type Client interface {
 	UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
-}
-
-// Putter is what [Put] needs of a client; *dynamodb.Client has it.
-type Putter interface {
 	PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
 }
 
-// Update makes one request. It must ask for attributes, because an answer without any proves nothing.
-func Update(ctx context.Context, api Updater, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) protocol.Answer {
-	out, err := api.UpdateItem(ctx, in, opts...)
-	if err == nil && out != nil {
-		return answer(out.Attributes, nil)
-	}
-
-	return answer(nil, err)
+// Request is a write as a request of its own: one of the two. It must ask for attributes, because an answer without any proves nothing.
+type Request struct {
+	Update *dynamodb.UpdateItemInput
+	Put    *dynamodb.PutItemInput
 }
 
-// Put makes one request. It must ask for attributes, as for [Update].
-func Put(ctx context.Context, api Putter, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) protocol.Answer {
-	out, err := api.PutItem(ctx, in, opts...)
+// Send makes one request.
+func Send(ctx context.Context, api Client, r Request, opts ...func(*dynamodb.Options)) protocol.Answer {
+	if r.Put != nil {
+		out, err := api.PutItem(ctx, r.Put, opts...)
+		if err == nil && out != nil {
+			return answer(out.Attributes, nil)
+		}
+
+		return answer(nil, err)
+	}
+
+	out, err := api.UpdateItem(ctx, r.Update, opts...)
 	if err == nil && out != nil {
 		return answer(out.Attributes, nil)
 	}

@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/planner"
+	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/wire"
+)
+
+// maxWrong is how many times in a row a request may be answered with another number of answers than statements: such a backend does not
+// support shared requests.
+const maxWrong = 3
+
+// TheClient is who panicked, in the text of a panic of the client.
+const TheClient = "idemddb: the client"
+
+// ErrExited is the failure of a client that has ended the goroutine of a request.
+var ErrExited error = &panicerror.Error{Who: TheClient, Value: errors.New("idemddb: the client ended its goroutine (runtime.Goexit)")}
+
+// shared is a flight of several writes.
+type shared struct {
+	engine *Engine
+	flight *planner.Flight
+	cancel context.CancelFunc
+	done   chan struct{} // closed when its request has ended
+
+	calls   []*call          // of the writes in the request; nil for one whose caller had left before it was sent
+	answers []planner.Answer // to the writes of the flight
+	errs    []error
+}
+
+// start sends a shared flight in a goroutine of its own. It is called with e.mu held.
+func (e *Engine) start(f *planner.Flight) {
+	ctx, cancel := context.WithTimeout(context.Background(), f.Limit)
+
+	s := &shared{
+		engine: e, flight: f, cancel: cancel, done: make(chan struct{}), calls: make([]*call, len(f.Writes)),
+		answers: slices.Repeat([]planner.Answer{planner.AloneNow}, len(f.Writes)), errs: make([]error, len(f.Writes)),
+	}
+
+	f.Handle = s
+
+	for _, w := range f.Writes {
+		callOf(w).shared = s
+	}
+
+	go s.run(ctx)
+}
+
+// sharedOf returns the flight as it was started; nil for a flight of one write.
+func sharedOf(f *planner.Flight) *shared {
+	s, _ := f.Handle.(*shared)
+
+	return s
+}
+
+// run sends the request, once. If the client panics or ends the goroutine, nobody knows what was written. Then, and if the code of the user
+// panics that builds a statement, the writes go on alone, where a panic is their callers'.
+func (s *shared) run(ctx context.Context) {
+	isSent, isRead := false, false
+
+	defer func() {
+		if err := panicked(recover()); isSent && !isRead {
+			s.readLost(err)
+		}
+
+		s.engine.land(s.flight, s.answers, s.errs)
+		s.cancel()
+		close(s.done)
+	}()
+
+	statements := s.board()
+	if isSent = len(statements) > 0; !isSent {
+		return // all callers have left
+	}
+
+	answer := wire.Statements(ctx, s.engine.Shared, statements, s.engine.Options...)
+	s.read(s.engine.judge(s.flight, &answer))
+
+	isRead = true
+}
+
+// panicked returns the error for a recovered panic, or for a goroutine that was ended.
+func panicked(v any) error {
+	if v == nil {
+		return ErrExited
+	}
+
+	return panicerror.New(TheClient, v)
+}
+
+// board builds the statements of the writes whose callers still wait.
+func (s *shared) board() []types.BatchStatementRequest {
+	s.engine.change(func() {
+		for i, w := range s.flight.Writes {
+			if s.flight.Has(w) {
+				s.calls[i] = callOf(w)
+				s.calls[i].busy = true
+			}
+		}
+	})
+
+	defer s.engine.change(s.setFree)
+
+	statements := make([]types.BatchStatementRequest, 0, len(s.calls))
+
+	for _, c := range s.calls {
+		if c != nil {
+			statements = append(statements, c.sharer.Statement())
+		}
+	}
+
+	return statements
+}
+
+// setFree lets the callers leave, who cannot while their operations are used. It is called with the mutex of the Engine held.
+func (s *shared) setFree() {
+	for _, c := range s.calls {
+		if c != nil {
+			c.busy = false
+		}
+	}
+
+	s.engine.unbusy.Broadcast()
+}
+
+// judge returns the answer to each statement, in their order. It notes what the request as a whole says of shared requests.
+func (e *Engine) judge(f *planner.Flight, shared *wire.Shared) func(i int) protocol.Answer {
+	outcome, denied := wire.OutcomeOf(shared.Err), shared.Denied
+
+	if e.isWrong(f, shared.Err) {
+		outcome, denied = protocol.NotShared, shared.Err
+	}
+
+	if denied != nil {
+		e.deny(denied)
+	}
+
+	if shared.Err == nil {
+		return func(i int) protocol.Answer { return shared.Answers[i] }
+	}
+
+	if !wire.IsTransient(shared.Err) {
+		outcome = protocol.NotShared
+	}
+
+	return func(int) protocol.Answer { return protocol.Answer{Outcome: outcome, Err: shared.Err, IsShared: true} }
+}
+
+// isWrong notes whether a shared request was processed. It returns true if the number of answers was wrong too often in a row.
+func (e *Engine) isWrong(f *planner.Flight, err error) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	switch {
+	case err == nil:
+		e.wrong = 0
+		e.planner.T = e.times.Add(time.Since(f.Born))
+		e.planner.Processed(f)
+	case errors.Is(err, wire.ErrCount):
+		e.wrong++
+	}
+
+	return e.wrong == maxWrong
+}
+
+// deny turns shared requests off for a while.
+func (e *Engine) deny(err error) {
+	isNews := false
+
+	e.change(func() {
+		e.wrong = 0
+		isNews = e.planner.Deny(time.Now())
+	})
+
+	if isNews {
+		e.Ungrouped(err)
+	}
+}
+
+// read gives the answers to the operations whose callers still wait.
+func (s *shared) read(answer func(i int) protocol.Answer) {
+	s.engine.change(func() {
+		for i, c := range s.calls {
+			if c != nil {
+				c.busy = s.flight.Has(s.flight.Writes[i])
+			}
+		}
+	})
+
+	at := 0 // in the request
+
+	for i, c := range s.calls {
+		if c == nil {
+			continue
+		}
+
+		if c.busy {
+			s.answers[i], s.errs[i] = c.read(answer(at))
+		}
+
+		at++
+	}
+}
+
+// readLost tells the operations that nobody knows the outcome of their try, and their callers why.
+func (s *shared) readLost(err error) {
+	s.read(func(int) protocol.Answer { return protocol.Answer{Outcome: protocol.Unknown, Err: err, IsShared: true} })
+
+	s.engine.change(func() {
+		for i, c := range s.calls {
+			if s.answers[i] = planner.AloneNow; c != nil && c.busy {
+				c.retries = append(c.retries, err)
+			}
+		}
+	})
+}
+
+// read gives an answer to the operation. If the code of the user panics there, the write goes on alone.
+func (c *call) read(a protocol.Answer) (next planner.Answer, err error) {
+	if a.Outcome == protocol.NotShared {
+		return planner.AloneNow, a.Err
+	}
+
+	next = planner.AloneNow
+
+	defer panicerror.Catch(TheClient, &err)
+
+	step, err := c.op.Read(a)
+
+	switch step {
+	case protocol.Done:
+		return planner.Done, err
+	case protocol.Other:
+		return planner.AtOnce, err
+	case protocol.Single:
+		return planner.AloneNow, err
+	case protocol.Again:
+	}
+
+	return after(a.Outcome), err
+}

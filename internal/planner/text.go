@@ -1,0 +1,69 @@
+package planner
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Text returns the whole state as text, with all times counted from now.
+func (p *Planner) Text(now time.Time) string {
+	var b strings.Builder
+
+	fmt.Fprintf(&b, "T %v", p.time())
+
+	if !p.deniedUntil.IsZero() {
+		fmt.Fprintf(&b, ", denied for %v, probing %v", p.deniedUntil.Sub(now), p.isProbing)
+	}
+
+	b.WriteByte('\n')
+
+	for _, f := range p.flights {
+		fmt.Fprintf(&b, "flight for %v, counted %v:", now.Sub(f.Born), f.isCounted)
+
+		for _, w := range f.Writes {
+			if w.flight == f {
+				fmt.Fprintf(&b, " %v", w.text(now))
+			} else {
+				fmt.Fprintf(&b, " (%s, left)", w.Record)
+			}
+		}
+
+		b.WriteByte('\n')
+	}
+
+	for _, g := range p.groups {
+		fmt.Fprintf(&b, "group, open %d, members %d, expected %d:", g.open, g.members, g.expected)
+		writeAll(&b, now, g.waiting)
+	}
+
+	if len(p.alone) > 0 {
+		b.WriteString("alone:")
+		writeAll(&b, now, p.alone)
+	}
+
+	if len(p.paused) > 0 {
+		b.WriteString("paused:")
+		writeAll(&b, now, p.paused)
+	}
+
+	return b.String()
+}
+
+func writeAll(b *strings.Builder, now time.Time, writes []*Write) {
+	for _, w := range writes {
+		b.WriteByte(' ')
+		b.WriteString(w.text(now))
+	}
+
+	b.WriteByte('\n')
+}
+
+func (w *Write) text(now time.Time) string {
+	since := now.Sub(w.since)
+	if w.state == paused {
+		since = now.Sub(w.due)
+	}
+
+	return fmt.Sprintf("(%s, %d tries, %v, ends in %v, alone %v)", w.Record, w.tries, since, w.End.Sub(now), w.IsAlone)
+}
