@@ -90,7 +90,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 
 	shared, err := s.sharer()
 	if err != nil {
-		s.observeUngrouped(err)
+		s.observeUngrouped(context.Background(), "", err)
 	}
 
 	s.engine = engine.New(engine.Config{
@@ -146,8 +146,8 @@ func (s *Store) sharer() (wire.Executor, error) {
 	return api, nil
 }
 
-func (s *Store) observeUngrouped(err error) {
-	s.opts.Observe(context.Background(), Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
+func (s *Store) observeUngrouped(ctx context.Context, _ string, err error) {
+	s.opts.Observe(ctx, Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
 }
 
 const maxNamespace = 255 // bytes; with '#' and the longest stored key well below DynamoDB's 2,048 for a partition key

@@ -39,13 +39,19 @@ type call struct {
 	flight  *planner.Flight // of this write alone: the caller sends it
 	shared  *shared         // the shared flight in which the write travels
 	busy    bool            // its operation is used by the goroutine of a shared flight
-	retries []error         // answers after which the write is sent again, and which the caller has not reported
+	news    []news          // that the caller has not told
 	isOver  bool            // err is the answer
 	err     error           // that of the last try
 
 	answers [1]planner.Answer // to a flight of this write alone
 	errs    [1]error
 	last    <-chan struct{} // closed when the request has ended which the caller left last; nil for none
+}
+
+// news is what the caller of a write tells: an error, by a function of Config.
+type news struct {
+	tell func(ctx context.Context, key string, err error)
+	err  error
 }
 
 func callOf(w *planner.Write) *call {
@@ -83,8 +89,8 @@ func (e *Engine) Send(ctx context.Context, w Write) error {
 
 	for {
 		switch {
-		case len(c.retries) > 0:
-			e.report(ctx, w.Key, c)
+		case len(c.news) > 0:
+			e.tell(ctx, w.Key, c)
 		case c.isOver && c.busy:
 			e.unbusy.Wait()
 		case c.isOver:
@@ -124,14 +130,14 @@ func (e *Engine) unlocked(f func()) {
 	f()
 }
 
-// report reports the further tries of a write, in the goroutine of its caller.
-func (e *Engine) report(ctx context.Context, key string, c *call) {
-	retries := c.retries
-	c.retries = nil
+// tell tells the news of a write, in the goroutine of its caller.
+func (e *Engine) tell(ctx context.Context, key string, c *call) {
+	all := c.news
+	c.news = nil
 
 	e.unlocked(func() {
-		for _, err := range retries {
-			e.Retried(ctx, key, err)
+		for _, n := range all {
+			n.tell(ctx, key, n.err)
 		}
 	})
 }

@@ -46,8 +46,10 @@ type Config struct {
 	// Shared sends the requests of several writes; nil if each write is a request of its own.
 	Shared wire.Executor
 
-	Retried   func(ctx context.Context, key string, err error) // called before each further try of a write, with its context
-	Ungrouped func(err error)                                  // called when requests are not shared from now on, and why
+	// The goroutine of a write's caller calls these, with its context and key: before each further try, and when requests are not shared from
+	// now on. The error says why.
+	Retried   func(ctx context.Context, key string, err error)
+	Ungrouped func(ctx context.Context, key string, err error)
 }
 
 // Engine sends the writes of one Store. It is safe for concurrent use and needs no closing: none of its goroutines outlives the calls of Send
@@ -170,13 +172,20 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 
 	for i, w := range f.Writes {
 		if f.Has(w) {
-			callOf(w).landed(answers[i], errs[i])
+			c := callOf(w)
+			c.shared, c.err, c.isOver = nil, errs[i], answers[i] == planner.Done
+			c.wake()
 		}
 	}
 
 	for _, w := range e.planner.Land(now, f, answers, rand.Float64()) { //nolint:gosec // spreads load, guards nothing
-		c := callOf(w)
-		c.isOver, c.retries = true, c.retries[:len(c.retries)-1]
+		callOf(w).isOver = true
+	}
+
+	for i, w := range f.Writes {
+		if c := callOf(w); !c.isOver && (answers[i] == planner.NotNow || answers[i] == planner.Refused) {
+			c.news = append(c.news, news{e.Retried, errs[i]})
+		}
 	}
 
 	if s := sharedOf(f); s != nil {
@@ -184,23 +193,6 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 	}
 
 	e.depart(now)
-}
-
-// landed takes the answer to the last try. The caller looks at it when the mutex is free.
-func (c *call) landed(answer planner.Answer, err error) {
-	c.shared, c.err = nil, err
-
-	switch answer {
-	case planner.Done:
-		c.isOver = true
-	case planner.NotNow, planner.Refused:
-		c.retries = append(c.retries, err)
-	case planner.AtOnce, planner.AloneNow:
-	}
-
-	if c.isOver || len(c.retries) > 0 {
-		c.wake()
-	}
 }
 
 // measure counts a flight that DynamoDB has answered.

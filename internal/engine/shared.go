@@ -82,7 +82,7 @@ func (s *shared) run(ctx context.Context) {
 	}
 
 	answer := wire.Statements(ctx, s.engine.Shared, statements, s.engine.Options...)
-	s.read(s.engine.judge(s.flight, &answer))
+	s.read(s.judge(&answer))
 
 	isRead = true
 }
@@ -132,15 +132,15 @@ func (s *shared) setFree() {
 }
 
 // judge returns the answer to each statement, in their order. It notes what the request as a whole says of shared requests.
-func (e *Engine) judge(f *planner.Flight, shared *wire.Shared) func(i int) protocol.Answer {
+func (s *shared) judge(shared *wire.Shared) func(i int) protocol.Answer {
 	outcome, denied := wire.OutcomeOf(shared.Err), shared.Denied
 
-	if e.isWrong(f, shared.Err) {
+	if s.engine.isWrong(s.flight, shared.Err) {
 		outcome, denied = protocol.NotShared, shared.Err
 	}
 
 	if denied != nil {
-		e.deny(denied)
+		s.engine.change(func() { s.deny(denied) })
 	}
 
 	if shared.Err == nil {
@@ -171,17 +171,20 @@ func (e *Engine) isWrong(f *planner.Flight, err error) bool {
 	return e.wrong == maxWrong
 }
 
-// deny turns shared requests off for a while.
-func (e *Engine) deny(err error) {
-	isNews := false
+// deny turns shared requests off for a while. One of the callers tells it. It is called with the mutex of the Engine held.
+func (s *shared) deny(err error) {
+	s.engine.wrong = 0
 
-	e.change(func() {
-		e.wrong = 0
-		isNews = e.planner.Deny(time.Now())
-	})
+	if !s.engine.planner.Deny(time.Now()) {
+		return
+	}
 
-	if isNews {
-		e.Ungrouped(err)
+	for i, c := range s.calls {
+		if c != nil && s.flight.Has(s.flight.Writes[i]) {
+			c.news = append(c.news, news{s.engine.Ungrouped, err})
+
+			return
+		}
 	}
 }
 
@@ -217,7 +220,7 @@ func (s *shared) readLost(err error) {
 	s.engine.change(func() {
 		for i, c := range s.calls {
 			if s.answers[i] = planner.AloneNow; c != nil && c.busy {
-				c.retries = append(c.retries, err)
+				c.news = append(c.news, news{s.engine.Retried, err})
 			}
 		}
 	})
