@@ -13,30 +13,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
-
-// Operation makes the tries of a write, and takes their answers. Only one goroutine at a time calls its methods, and none after Send has
-// returned.
-type Operation interface {
-	// Request returns the next try as a request of its own.
-	Request() wire.Request
-
-	// Read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step.
-	Read(answer protocol.Answer) (protocol.Step, error)
-}
-
-// Sharer is an Operation that can also travel in a request of several writes.
-type Sharer interface {
-	Operation
-
-	// Statement returns the next try as a statement of a shared request.
-	Statement() types.BatchStatementRequest
-}
 
 // Config is what an Engine needs of its Store. The functions may be called at any time, also by several goroutines at once.
 type Config struct {
@@ -60,7 +41,6 @@ type Engine struct {
 	mu      sync.Mutex
 	unbusy  sync.Cond // a call that was busy is not
 	planner planner.Planner
-	times   planner.Estimate
 	timer   *time.Timer
 	wakeAt  time.Time // when the timer fires; zero if it does not
 	wrong   int       // shared requests in a row that were answered with a wrong number of answers
@@ -75,92 +55,86 @@ func New(c Config) *Engine {
 	return e
 }
 
-// Group is what belongs together among the writes: those of an invocation.
-type Group struct{ planner.Group }
+// Send sends a write until it is answered, or until ctx ends. It returns an error if the write got no answer. Whatever the operation writes
+// must be safe to send again after a try with an unknown outcome, and must be safe against a late request of such a try, which arrives after
+// its sender has given it up.
+func (e *Engine) Send(ctx context.Context, w Write) error {
+	if ctx.Err() != nil {
+		return gaveUp(ctx, nil)
+	}
 
-// Expect announces n calls of Arrive that come at once, so that the first claims wait for the others and share their request.
-func (e *Engine) Expect(g *Group, n int) { e.change(func() { g.Expect(n) }) }
+	c := newCall(&w)
 
-// Arrive counts a member of the group that may have been announced, and will still write.
-func (e *Engine) Arrive(g *Group) { e.change(g.Arrive) }
-
-// Join counts a member of the group, which will still write: the writes of the group wait a moment for it.
-func (e *Engine) Join(g *Group) { e.change(g.Join) }
-
-// Leave ends a membership.
-func (e *Engine) Leave(g *Group) {
-	e.change(func() {
-		g.Leave()
-		e.depart(time.Now())
-	})
-}
-
-func (e *Engine) change(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+
+	defer e.withdraw(c) // also if the user's code panics or ends the goroutine
+
+	now := time.Now()
+	if c.flight = e.planner.Submit(now, &c.Write); c.flight == nil {
+		e.depart(now)
+	}
+
+	for {
+		switch {
+		case len(c.news) > 0:
+			e.tell(ctx, w.Key, c)
+		case c.isOver && c.busy:
+			e.unbusy.Wait()
+		case c.isOver:
+			e.awaitLast(c)
+
+			return c.err
+		case c.flight != nil:
+			e.fly(ctx, c)
+		default:
+			e.await(ctx, c)
+		}
+	}
+}
+
+// unlocked calls a function without the mutex of the Engine.
+func (e *Engine) unlocked(f func()) {
+	e.mu.Unlock()
+	defer e.mu.Lock()
 
 	f()
 }
 
-// Shares reports whether writes share requests now.
-func (e *Engine) Shares() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// fly sends a flight of one write, in the goroutine of its caller. If the client panics or ends the goroutine, so does Send.
+func (e *Engine) fly(ctx context.Context, c *call) {
+	f := c.flight
+	c.flight, c.answers[0] = nil, planner.Done
 
-	return e.planner.Shares(time.Now())
-}
+	e.unlocked(func() {
+		defer func() { e.land(f, c.answers[:], c.errs[:]) }()
 
-// depart sends the flights that leave now, and sets the timer. It is called, with e.mu held, after each change.
-func (e *Engine) depart(now time.Time) {
-	for f := e.planner.Depart(now); f != nil; f = e.planner.Depart(now) {
-		if f.IsShared() {
-			e.start(f)
+		request, cancel := context.WithTimeout(ctx, f.Limit)
+		defer cancel()
 
-			continue
+		answer := wire.Send(request, e.API, c.op.Request(), e.Options...)
+		f.IsAnswered = answer.Outcome != protocol.Unknown
+
+		if _, c.errs[0] = c.op.Read(answer); c.errs[0] == nil {
+			return
 		}
 
-		c := callOf(f.Writes[0])
-		c.flight = f
-		c.wake()
-	}
-
-	e.setTimer(now)
+		if c.answers[0] = after(answer.Outcome); ctx.Err() != nil {
+			c.answers[0], c.errs[0] = planner.Done, gaveUp(ctx, c.errs[0])
+		}
+	})
 }
 
-func (e *Engine) setTimer(now time.Time) {
-	at := e.planner.Wake(now)
-
-	switch {
-	case at.Equal(e.wakeAt):
-	case at.IsZero():
-		e.timer.Stop()
-	case e.timer == nil:
-		e.timer = time.AfterFunc(at.Sub(now), e.tick)
+// after returns what follows from the outcome of a try that is not the answer to its write.
+func after(o protocol.Outcome) planner.Answer {
+	switch o { //nolint:exhaustive // the others are transient
+	case protocol.Refused, protocol.Invalid, protocol.NotShared:
+		return planner.Done
+	case protocol.Rejected:
+		return planner.Refused
 	default:
-		e.timer.Reset(at.Sub(now))
+		return planner.NotNow
 	}
-
-	e.wakeAt = at
-}
-
-// tick lets the time of the planner pass.
-func (e *Engine) tick() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-
-	now := time.Now()
-	e.wakeAt = time.Time{}
-
-	for _, w := range e.planner.Tick(now) {
-		c := callOf(w)
-		if c.err == nil {
-			c.err = errNoTime
-		}
-
-		e.finish(c)
-	}
-
-	e.depart(now)
 }
 
 // land hands the answers to a flight to the planner, and wakes its callers. The errors are those of the tries.
@@ -195,7 +169,19 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 	e.depart(now)
 }
 
-// measure counts a flight that DynamoDB has answered.
-func (e *Engine) measure(f *planner.Flight) {
-	e.change(func() { e.planner.T = e.times.Add(time.Since(f.Born)) })
+// depart sends the flights that leave now, and sets the timer. It is called, with e.mu held, after each change.
+func (e *Engine) depart(now time.Time) {
+	for f := e.planner.Depart(now); f != nil; f = e.planner.Depart(now) {
+		if f.IsShared() {
+			e.start(f)
+
+			continue
+		}
+
+		c := callOf(f.Writes[0])
+		c.flight = f
+		c.wake()
+	}
+
+	e.setTimer(now)
 }

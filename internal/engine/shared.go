@@ -162,7 +162,7 @@ func (e *Engine) isWrong(f *planner.Flight, err error) bool {
 	switch {
 	case err == nil:
 		e.wrong = 0
-		e.planner.T = e.times.Add(time.Since(f.Born))
+		f.IsAnswered = true
 		e.planner.Processed(f)
 	case errors.Is(err, wire.ErrCount):
 		e.wrong++

@@ -5,27 +5,17 @@ import (
 	"time"
 )
 
-// firstT is T before a flight was answered.
-const firstT = 5 * time.Millisecond
-
-// time returns T.
-func (p *Planner) time() time.Duration {
-	if p.T == 0 {
-		return firstT
-	}
-
-	return p.T
-}
-
 // Depart returns the next flight that leaves now, or nil if there is none. It is called until it returns nil, after each event.
 func (p *Planner) Depart(now time.Time) *Flight {
+	if p.next = p.next[:0]; len(p.alone)+len(p.groups) == 0 {
+		return nil
+	}
+
 	for _, w := range p.alone {
 		if !p.isHeld(now, w) {
 			p.alone = without(p.alone, w)
 
-			w.one[0] = w
-
-			return p.leave(now, w.one[:], false)
+			return p.leave(now, w.alone(), false)
 		}
 	}
 
@@ -50,45 +40,6 @@ func (p *Planner) takeTurn(w *Write) {
 	if len(g.waiting) > 0 {
 		p.groups = append(without(p.groups, g), g)
 	}
-}
-
-// leave makes a flight of the writes.
-func (p *Planner) leave(now time.Time, writes []*Write, isCounted bool) *Flight {
-	f := newFlight(writes)
-	f.Born, f.isCounted = now, isCounted
-
-	if f.isProbe = f.IsShared() && !p.deniedUntil.IsZero(); f.isProbe {
-		p.isProbing = true
-	}
-
-	if p.held == nil {
-		p.held = map[string]*Flight{}
-	}
-
-	end := writes[0].End
-
-	for _, w := range f.Writes {
-		w.state, w.flight, p.held[w.Record] = flying, f, f
-		end = later(end, w.End)
-	}
-
-	f.Limit = min(maxTry, max(minTry, end.Sub(now)/tryPart))
-	p.flights = append(p.flights, f)
-
-	return f
-}
-
-// newFlight returns a flight of these writes. One that is alone has its own room, so that it costs no allocation.
-func newFlight(writes []*Write) *Flight {
-	if len(writes) > 1 {
-		return &Flight{Writes: slices.Clone(writes)}
-	}
-
-	w := writes[0]
-	w.one[0] = w
-	w.single = Flight{Writes: w.one[:]}
-
-	return &w.single
 }
 
 // collect gathers the writes that would travel in the next flight: the oldest one of each group, the second one of each, and so on.
@@ -132,7 +83,7 @@ func (p *Planner) heldUntil(w *Write) time.Time {
 		return time.Time{}
 	}
 
-	return f.Born.Add(heldFor * p.time())
+	return f.Born.Add(heldFor * p.times.t())
 }
 
 // leavesAt returns when the flight of the collected writes leaves, unless something happens before; now if it leaves at once.
@@ -165,12 +116,16 @@ func (p *Planner) leavesAt(now time.Time) time.Time {
 		}
 	}
 
-	return oldest.Add(p.time() / companyPart)
+	return oldest.Add(p.times.t() / companyPart)
 }
 
 // Wake returns when Tick and Depart are to be called again, if nothing happens before; zero for never. It is called when Depart has returned
 // nil.
 func (p *Planner) Wake(now time.Time) time.Time {
+	if len(p.alone)+len(p.groups)+len(p.paused) == 0 && !p.hasShared() {
+		return time.Time{}
+	}
+
 	var at time.Time
 
 	note := func(t time.Time) {
@@ -199,9 +154,7 @@ func (p *Planner) Wake(now time.Time) time.Time {
 		note(p.leavesAt(now))
 	}
 
-	if !at.IsZero() || p.hasShared() {
-		note(p.nextEnd)
-	}
+	note(p.nextEnd)
 
 	return at
 }

@@ -57,6 +57,9 @@ func (g *Group) lingersUntil() time.Time {
 	}
 }
 
+// lingers reports whether the next write of the group waits for others of the group.
+func (g *Group) lingers() bool { return g.expected > 0 || g.members > g.open }
+
 // giveUpExpected waits no longer for members that were announced and did not come.
 func (g *Group) giveUpExpected(now time.Time) {
 	if g.expected > 0 && !now.Before(g.lingersUntil()) {

@@ -104,6 +104,8 @@ type Flight struct {
 	Born   time.Time
 	Handle any // the caller's
 
+	IsAnswered bool // DynamoDB has answered it; the caller says so before Land
+
 	isCounted bool // others wait for it
 	isProbe   bool
 }
@@ -125,10 +127,9 @@ const (
 
 // Planner is the state of all writes of a process. Its zero value is ready. Its methods are not safe for concurrent use.
 type Planner struct {
-	// T is how long a flight takes, as Estimate says; 0 for its first value.
-	T time.Duration
-
 	IsSingle bool // no requests are shared
+
+	times estimate
 
 	groups  []*Group // that have writes which wait, in turn
 	alone   []*Write // that wait and travel alone
@@ -143,14 +144,20 @@ type Planner struct {
 	isProbing   bool      // the flight that asks again is under way
 }
 
-// Submit hands in a write. It leaves with one of the next flights of Depart.
-func (p *Planner) Submit(now time.Time, w *Write) {
+// Submit hands in a write. It returns the write's flight if it leaves at once and alone; else the write leaves with a flight of Depart.
+func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 	p.number++
-	w.number, w.pause = p.number, FirstPause
-	w.since = now
+	w.number, w.pause, w.since = p.number, FirstPause, now
 	w.Group.open++
 	p.noteEnd(w.End)
+
+	if len(p.flights)+len(p.groups) == 0 && (w.IsUrgent || !w.Group.lingers()) {
+		return p.leave(now, w.alone(), !w.IsAlone && p.Shares(now))
+	}
+
 	p.wait(now, w)
+
+	return nil
 }
 
 // wait makes a write wait for its next flight.
@@ -169,10 +176,6 @@ func (p *Planner) wait(now time.Time, w *Write) {
 
 	w.Group.insert(w)
 }
-
-// Withdraw takes a write back whose caller leaves, wherever it is. If it is under way and no other write of its flight is awaited, the flight
-// is to be cancelled.
-func (p *Planner) Withdraw(w *Write) { p.end(w) }
 
 func (p *Planner) end(w *Write) {
 	switch w.state {
@@ -209,8 +212,10 @@ func (f *Flight) IsAwaited() bool { return slices.ContainsFunc(f.Writes, f.Has) 
 // returns the writes that are not sent again although they were not answered: their time is over.
 func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) (over []*Write) {
 	p.flights = without(p.flights, f)
-	if f.isProbe {
-		p.isProbing = false
+	p.isProbing = p.isProbing && !f.isProbe
+
+	if f.IsAnswered {
+		p.times.add(now.Sub(f.Born))
 	}
 
 	isAnswered := false
@@ -289,105 +294,56 @@ func (p *Planner) rest(now time.Time, w *Write, lot float64) {
 	p.paused = append(p.paused, w)
 }
 
-// Tick lets the time pass. It returns the writes whose time is over: no try of theirs begins any more.
-func (p *Planner) Tick(now time.Time) (over []*Write) {
-	for i := 0; i < len(p.paused); {
-		w := p.paused[i]
-		if w.due.After(now) {
-			i++
+// leave makes a flight of the writes.
+func (p *Planner) leave(now time.Time, writes []*Write, isCounted bool) *Flight {
+	f := newFlight(writes)
+	f.Born, f.isCounted = now, isCounted
 
-			continue
-		}
-
-		p.paused = without(p.paused, w)
-		w.since = now
-		p.wait(now, w)
+	if f.isProbe = f.IsShared() && !p.deniedUntil.IsZero(); f.isProbe {
+		p.isProbing = true
 	}
 
-	for _, g := range p.groups {
-		g.giveUpExpected(now)
+	if p.held == nil {
+		p.held = map[string]*Flight{}
 	}
 
-	if p.nextEnd.IsZero() || p.nextEnd.After(now) {
-		return nil
+	end := writes[0].End
+
+	for _, w := range f.Writes {
+		w.state, w.flight, p.held[w.Record] = flying, f, f
+		end = later(end, w.End)
 	}
 
-	p.nextEnd = time.Time{}
+	f.Limit = min(maxTry, max(minTry, end.Sub(now)/tryPart))
+	p.flights = append(p.flights, f)
 
-	for _, w := range p.open() {
-		if end := w.lastMoment(); end.After(now) {
-			p.noteEnd(end)
-		} else {
-			p.end(w)
-			over = append(over, w)
-		}
-	}
-
-	return over
+	return f
 }
 
-// lastMoment returns when the write is given up. The first try has its time also where the end is earlier.
-func (w *Write) lastMoment() time.Time {
-	begun := w.since
-	if w.flight != nil {
-		begun = w.flight.Born
-	} else if w.tries > 0 {
-		return w.End
+// newFlight returns a flight of these writes. One that is alone has its own room, so that it costs no allocation.
+func newFlight(writes []*Write) *Flight {
+	if len(writes) > 1 {
+		return &Flight{Writes: slices.Clone(writes)}
 	}
 
-	return later(w.End, begun.Add(minTry))
+	writes = writes[0].alone()
+	f := &writes[0].single
+	*f = Flight{Writes: writes}
+
+	return f
 }
 
-// open returns all writes that the planner must give up when their time is over. A flight of one write has the caller's own context.
-func (p *Planner) open() []*Write {
-	all := append([]*Write{}, p.alone...)
-	all = append(all, p.paused...)
+// alone returns the write as the only one of a flight.
+func (w *Write) alone() []*Write {
+	w.one[0] = w
 
-	for _, g := range p.groups {
-		all = append(all, g.waiting...)
-	}
-
-	for _, f := range p.flights {
-		for _, w := range f.Writes {
-			if w.flight == f && f.IsShared() {
-				all = append(all, w)
-			}
-		}
-	}
-
-	return all
+	return w.one[:]
 }
 
 func (p *Planner) noteEnd(end time.Time) {
 	if p.nextEnd.IsZero() || end.Before(p.nextEnd) {
 		p.nextEnd = end
 	}
-}
-
-// Deny notes that shared requests are denied. It returns false if that is known.
-func (p *Planner) Deny(now time.Time) (isNew bool) {
-	isNew = now.After(p.deniedUntil)
-	p.deniedUntil = now.Add(deniedFor)
-
-	for len(p.groups) > 0 {
-		w := p.groups[0].waiting[0]
-		p.unqueue(w)
-		p.alone = append(p.alone, w)
-	}
-
-	return isNew
-}
-
-// Processed notes that DynamoDB has processed a shared flight. If it was the one that probes, the denial is forgotten.
-func (p *Planner) Processed(f *Flight) {
-	if f.isProbe {
-		p.deniedUntil = time.Time{}
-	}
-}
-
-// Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes travel alone.
-func (p *Planner) Shares(now time.Time) bool {
-	return !p.IsSingle && !p.isProbing && now.After(p.deniedUntil)
 }
 
 func later(a, b time.Time) time.Time {

@@ -10,7 +10,7 @@ import (
 func (p *Planner) Text(now time.Time) string {
 	var b strings.Builder
 
-	fmt.Fprintf(&b, "T %v", p.time())
+	fmt.Fprintf(&b, "T %v", p.times.t())
 
 	if !p.deniedUntil.IsZero() {
 		fmt.Fprintf(&b, ", denied for %v, probing %v", p.deniedUntil.Sub(now), p.isProbing)

@@ -215,7 +215,7 @@ func (l *Limits) claimable() int {
 	}
 
 	n := l.free() - len(l.admitted)
-	if len(l.admitted) == 0 {
+	if n > 0 || len(l.admitted) == 0 {
 		n = max(n, l.Ahead())
 	}
 

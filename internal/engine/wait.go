@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// tell tells the news of a write, in the goroutine of its caller.
+func (e *Engine) tell(ctx context.Context, key string, c *call) {
+	all := c.news
+	c.news = nil
+
+	e.unlocked(func() {
+		for _, n := range all {
+			n.tell(ctx, key, n.err)
+		}
+	})
+}
+
+// await waits for an event of the write, or for the end of ctx.
+func (e *Engine) await(ctx context.Context, c *call) {
+	if c.signal == nil {
+		c.signal = make(chan struct{}, 1)
+	}
+
+	isEnded := false
+
+	e.unlocked(func() {
+		select {
+		case <-c.signal:
+		case <-ctx.Done():
+			isEnded = true
+		}
+	})
+
+	if !isEnded {
+		return
+	}
+
+	for c.busy {
+		e.unbusy.Wait()
+	}
+
+	if !c.isOver {
+		c.err = gaveUp(ctx, c.err)
+		e.withdraw(c)
+	}
+}
+
+// withdraw takes a write back whose caller leaves, unless it has ended.
+func (e *Engine) withdraw(c *call) {
+	for c.busy {
+		e.unbusy.Wait()
+	}
+
+	if c.isOver {
+		return
+	}
+
+	now := time.Now()
+
+	if c.flight != nil { // it was not sent
+		e.planner.Land(now, c.flight, c.answers[:], 0)
+	}
+
+	e.planner.Withdraw(&c.Write)
+	e.finish(c)
+	e.depart(now)
+}
+
+// finish ends a write without an answer. If no other caller waits for its flight, the flight is cancelled, and the caller waits for its end.
+func (e *Engine) finish(c *call) {
+	c.isOver = true
+
+	if s := c.shared; s != nil && !s.flight.IsAwaited() {
+		s.cancel()
+		c.last = s.done
+	}
+
+	c.wake()
+}
+
+func (e *Engine) awaitLast(c *call) {
+	if c.last != nil {
+		e.unlocked(func() { <-c.last })
+	}
+}
+
+// gaveUp joins the last answer of DynamoDB with the reason why there is no further try.
+func gaveUp(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+		return errors.Join(err, cause)
+	}
+
+	return err
+}
+
+func (e *Engine) setTimer(now time.Time) {
+	at := e.planner.Wake(now)
+
+	switch {
+	case at.Equal(e.wakeAt):
+	case at.IsZero():
+		e.timer.Stop()
+	case e.timer == nil:
+		e.timer = time.AfterFunc(at.Sub(now), e.tick)
+	default:
+		e.timer.Reset(at.Sub(now))
+	}
+
+	e.wakeAt = at
+}
+
+// tick lets the time of the planner pass.
+func (e *Engine) tick() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	now := time.Now()
+	e.wakeAt = time.Time{}
+
+	for _, w := range e.planner.Tick(now) {
+		c := callOf(w)
+		if c.err == nil {
+			c.err = errNoTime
+		}
+
+		e.finish(c)
+	}
+
+	e.depart(now)
+}

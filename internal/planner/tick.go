@@ -1,0 +1,102 @@
+package planner
+
+import "time"
+
+// Withdraw takes a write back whose caller leaves, wherever it is. If it is under way and no other write of its flight is awaited, the flight
+// is to be cancelled.
+func (p *Planner) Withdraw(w *Write) { p.end(w) }
+
+// Tick lets the time pass. It returns the writes whose time is over: no try of theirs begins any more.
+func (p *Planner) Tick(now time.Time) (over []*Write) {
+	for i := 0; i < len(p.paused); {
+		w := p.paused[i]
+		if w.due.After(now) {
+			i++
+
+			continue
+		}
+
+		p.paused = without(p.paused, w)
+		w.since = now
+		p.wait(now, w)
+	}
+
+	for _, g := range p.groups {
+		g.giveUpExpected(now)
+	}
+
+	if p.nextEnd.IsZero() || p.nextEnd.After(now) {
+		return nil
+	}
+
+	p.nextEnd = time.Time{}
+
+	for _, w := range p.open() {
+		if end := w.lastMoment(); end.After(now) {
+			p.noteEnd(end)
+		} else {
+			p.end(w)
+			over = append(over, w)
+		}
+	}
+
+	return over
+}
+
+// lastMoment returns when the write is given up. The first try has its time also where the end is earlier.
+func (w *Write) lastMoment() time.Time {
+	begun := w.since
+	if w.flight != nil {
+		begun = w.flight.Born
+	} else if w.tries > 0 {
+		return w.End
+	}
+
+	return later(w.End, begun.Add(minTry))
+}
+
+// open returns all writes that the planner must give up when their time is over. A flight of one write has the caller's own context.
+func (p *Planner) open() []*Write {
+	all := append([]*Write{}, p.alone...)
+	all = append(all, p.paused...)
+
+	for _, g := range p.groups {
+		all = append(all, g.waiting...)
+	}
+
+	for _, f := range p.flights {
+		for _, w := range f.Writes {
+			if w.flight == f && f.IsShared() {
+				all = append(all, w)
+			}
+		}
+	}
+
+	return all
+}
+
+// Deny notes that shared requests are denied. It returns false if that is known.
+func (p *Planner) Deny(now time.Time) (isNew bool) {
+	isNew = now.After(p.deniedUntil)
+	p.deniedUntil = now.Add(deniedFor)
+
+	for len(p.groups) > 0 {
+		w := p.groups[0].waiting[0]
+		p.unqueue(w)
+		p.alone = append(p.alone, w)
+	}
+
+	return isNew
+}
+
+// Processed notes that DynamoDB has processed a shared flight. If it was the one that probes, the denial is forgotten.
+func (p *Planner) Processed(f *Flight) {
+	if f.isProbe {
+		p.deniedUntil = time.Time{}
+	}
+}
+
+// Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes travel alone.
+func (p *Planner) Shares(now time.Time) bool {
+	return !p.IsSingle && !p.isProbing && now.After(p.deniedUntil)
+}
