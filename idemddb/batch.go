@@ -28,9 +28,6 @@ type Batch struct {
 	mu        sync.Mutex
 	answers   int  // claims that DynamoDB has answered
 	exhausted bool // a claim had no answer in Options.ClaimPatience, and DynamoDB has answered none since that claim began
-
-	commits []*committing // commits that wait for a transaction
-	flush   func()        // sends them; nil if none waits
 }
 
 // groupOf returns the group of the batch; nil for none.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -278,8 +277,8 @@ func TestExpiredRecordsAreReplacedBehindTheirGroup(t *testing.T) {
 	})
 }
 
-// What is cancelled for a reason that passes goes once more together, then each alone.
-func TestACommitThatMeetsAConflictGoesOnceMoreTogetherThenAlone(t *testing.T) {
+// The commit whose effect another transaction holds waits. The others of its transaction leave at once, together.
+func TestACommitThatMeetsAConflictDelaysNoOther(t *testing.T) {
 	t.Parallel()
 
 	for name, conflicts := range map[string]int{"one conflict": 1, "conflicts": 100} {
@@ -297,13 +296,11 @@ func TestACommitThatMeetsAConflictGoesOnceMoreTogetherThenAlone(t *testing.T) {
 					return idemddbtest.TransactionConflict
 				})
 
-				answers := f.commitAll(3, each)
-				together := len(slices.DeleteFunc(f.sizes(), func(size int) bool { return size != 6 }))
+				f.allCommitted(f.commitAll(3, each))
+				f.wantSizes(append(slices.Repeat([]int{2}, conflicts), 6, 4)...)
 
-				f.allCommitted(answers)
-
-				if together != 2 {
-					f.Errorf("%d transactions of all three", together)
+				if n := f.events.count(idemddb.Conflict); n != conflicts {
+					f.Errorf("%d events %s, want %d", n, idemddb.Conflict, conflicts)
 				}
 			})
 		})
@@ -334,7 +331,7 @@ func TestARefusalBesideAConflictIsNotAnAnswerForTheOthers(t *testing.T) {
 
 		f.committedOne(1, answers[1])
 		f.committedOne(2, answers[2])
-		f.wantSizes(6, 4)
+		f.wantSizes(6, 2, 2)
 	})
 }
 
@@ -349,6 +346,7 @@ func TestWhatIsNotValidTogetherIsSentAloneAtOnce(t *testing.T) {
 		effects func(i int) idemddb.Effects
 		n       int
 		breaks  bool
+		want    int // transactions
 	}{
 		"one item not valid": {func(i int) idemddb.Effects {
 			if i == 1 {
@@ -356,16 +354,16 @@ func TestWhatIsNotValidTogetherIsSentAloneAtOnce(t *testing.T) {
 			}
 
 			return each(i)
-		}, 3, true},
+		}, 3, true, 4},
 		"more than 4 MB": {func(i int) idemddb.Effects {
 			return items(onlyOnce(fmt.Sprint(i)), putOf(fmt.Sprint("large", i), large))
-		}, 20, false},
+		}, 20, false, 2}, // what fits together
 		"one item twice, as two Puts into a table whose key is not known": {func(i int) idemddb.Effects {
 			put := putOf("same", fmt.Sprint(i))
 			put.Put.TableName = new("ledger")
 
 			return items(onlyOnce(fmt.Sprint(i)), put)
-		}, 3, false},
+		}, 3, false, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -392,8 +390,8 @@ func TestWhatIsNotValidTogetherIsSentAloneAtOnce(t *testing.T) {
 					}
 				})
 
-				if n := len(f.sizes()); n != c.n+1 {
-					f.Errorf("%d transactions", n)
+				if n := len(f.sizes()); n != c.want {
+					f.Errorf("%d transactions, want %d", n, c.want)
 				}
 			})
 		})
@@ -442,7 +440,12 @@ func TestAGroupWithoutAnAnswerIsCommittedOnce(t *testing.T) {
 				}, func(f *fixture) {
 					f.db.Inject(fault)
 					f.allCommitted(f.commitAll(5, each))
-					f.wantSizes(10, 10)
+
+					if fault == idemddbtest.ThrottleReason { // of one item
+						f.wantSizes(10, 8, 2)
+					} else {
+						f.wantSizes(10, 10)
+					}
 				})
 			})
 		}
@@ -562,23 +565,11 @@ func TestAPanicOfTheClientReachesEachCommit(t *testing.T) {
 }
 
 // A fake client of a test ends its goroutine when it calls Fatal.
-func TestCommitsAreSentAlthoughTheClientEndedTheGoroutineOfThoseBefore(t *testing.T) {
+func TestCommitsAreSentAlthoughTheClientEndedTheGoroutineOfTheirRequest(t *testing.T) {
 	t.Parallel()
 	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return &exiting{DB: db} }, func(f *fixture) {
-		waits := make([]func() (*idemddb.Record, error), 4)
-		for i := range waits {
-			waits[i] = f.batch.Commit(f.Context(), strconv.Itoa(i), nil, nil, each(i%2)) // 2 and 3 are then the next group
-		}
-
-		f.batch.FlushCommits()
-
-		for i, wait := range waits {
-			var err error
-
-			if v := recovered(func() { _, err = wait() }); (v != nil) != (i < 2) || err != nil {
-				f.Errorf("commit %d: recovered %v, error %v, want a panic of the first two", i, v, err)
-			}
-		}
+		f.allCommitted(f.commitAll(4, each))
+		f.wantSizes(2, 2, 2, 2) // each alone
 	})
 }
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/transact"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
@@ -63,14 +63,10 @@ type committing struct {
 	done    record.Stored        // as it was committed
 	maxWait time.Duration        // ClaimOptions.Wait
 	known   bool                 // a cached record answers, so nothing is sent
-	sent    bool                 // a transaction of its own was sent
-	unknown bool                 // an earlier transaction had no answer, so it may be applied yet
 
-	// A commit that waits for others of its batch has a channel, and any other one has nil. The channel gets one value: a panic of the
-	// client, or nil when the commit has ended or alone is set.
-	answer   chan error
-	alone    bool // it must be sent by a transaction of its own
-	isMember bool // it was committed together with others, and the removals of their messages share a request
+	write    jointWrite
+	begun    *engine.Pending // a write that waits for others of its batch; nil for none
+	isMember bool            // the removals of the messages of its batch share a request
 }
 
 // start begins the commit. In a batch it waits for others from now on. omitted says why there is no result, if the work had one.
@@ -89,7 +85,11 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 	}
 
 	if c.batch != nil && !c.redelivered {
-		c.batch.enqueue(ctx, c)
+		_, p, cancel := s.settleContext(ctx)
+		defer cancel()
+
+		hold := min(commitWait, time.Until(p.End)/2) //nolint:mnd // half of the time that it has is for sending it
+		c.begun = c.begin(ctx, p, c.recordItem, hold)
 	}
 }
 
@@ -100,7 +100,7 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 	}
 
 	if !c.known {
-		c.waitForHolder(ctx, c.maxWait, func() { c.awaitOrRun(ctx) })
+		c.waitForHolder(ctx, c.maxWait, func() { c.run(ctx) })
 	}
 
 	if c.isMember {
@@ -116,23 +116,6 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 	}
 
 	return nil, c.after(ctx)
-}
-
-// awaitOrRun waits for the answer of the batch, or commits the key by a transaction of its own. Each further call does the latter, because
-// the batch has ended when another worker is waited for. If the client has panicked in the batch, awaitOrRun panics, too.
-func (c *committing) awaitOrRun(ctx context.Context) {
-	if c.answer != nil {
-		err := <-c.answer
-		if c.answer = nil; err != nil {
-			panic(err)
-		}
-
-		if !c.alone {
-			return
-		}
-	}
-
-	c.run(ctx)
 }
 
 func (s *Store) newCommit(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*committing, error) {
@@ -158,28 +141,43 @@ func (s *Store) newCommit(ctx context.Context, b *Batch, key string, opts *Claim
 	return &committing{acquisition: *a, maxWait: opts.Wait}, nil
 }
 
-// run commits the key by a transaction of its own.
+// run commits the key. If the batch has ended because another worker is waited for, each further call begins a write of its own.
 func (c *committing) run(ctx context.Context) {
 	ctx, p, cancel := c.store.settleContext(ctx)
 	defer cancel()
 
 	c.repeatWhileChanged(ctx, p, func() {
-		c.send(ctx, p, c.recordItem())
+		begun := c.begun
+		if c.begun = nil; begun == nil {
+			begun = c.begin(ctx, p, c.recordItem, 0)
+		}
+
+		c.readAnswer(c.write.wait(ctx, begun))
 		c.follow(ctx, p, c.commitAnew)
 	})
 }
 
-// send sends a transaction of the record and the effects, and reads its answer.
-func (c *committing) send(ctx context.Context, p planner.Policy, record *types.TransactWriteItem) {
-	t := &transact.Transaction{Client: c.store.transactions, Key: c.key, Unknown: c.unknown}
-	if !c.sent {
-		t.Token = c.tx
-	}
+// begin begins the write of the record and the effects. The write waits for others of its batch for up to hold.
+func (c *committing) begin(
+	ctx context.Context, p planner.Policy, record func() *types.TransactWriteItem, hold time.Duration,
+) *engine.Pending {
+	c.write.applied = c.expectRemoval
+	c.write.build = func() protocol.Part { return protocol.Part{Record: record(), Effects: c.effects.Items} }
 
-	answer := t.Add(record, c.effects.Items)
-	err := t.Send(ctx, p)
-	c.sent, c.unknown = true, t.Unknown
-	c.readAnswer(answer, err)
+	w := c.acquisition.write(p, &c.write)
+	w.Joint = c.store.jointOf(c.Partition, c.effects, c.value)
+	w.Joint.Hold = hold
+
+	return c.store.engine.Begin(ctx, w)
+}
+
+// expectRemoval makes a commit that has messages a member of the batch: the messages of several commits are sent now, and the writes that
+// remove the sent messages wait for each other.
+func (c *committing) expectRemoval() {
+	if c.batch != nil && len(c.done.Outbox) > 0 {
+		c.isMember = true
+		c.store.engine.Join(&c.batch.group)
+	}
 }
 
 // recordItem returns the part of the transaction that writes the record: it claims and completes the key.
@@ -198,17 +196,19 @@ func (c *committing) stampDone() {
 }
 
 // readAnswer takes the answer to a transaction.
-func (c *committing) readAnswer(answer *transact.Part, err error) {
+func (c *committing) readAnswer(err error) {
+	answer := &c.write.answer
+
 	switch {
 	case err != nil:
 		c.err = fmt.Errorf("%w: %w", keyError("commit", c.key, c.store.explain(err)), ErrUncommitted)
-	case answer.Refusal != nil:
-		c.err = c.effects.refusal(answer.Refusal)
-	case !answer.RecordRefused:
-	case answer.Found == nil:
+	case answer.Outcome == protocol.EffectRefused:
+		c.err = c.effects.refusal(&c.write)
+	case answer.Outcome == protocol.Applied:
+	case answer.Item == nil:
 		c.err = keyError("commit", c.key, errChanged)
 	default:
-		if c.keep(c.store.records.ReadFound(c.lastTry(), answer.Found)); c.committed != nil {
+		if c.keep(c.store.records.ReadFound(c.lastTry(), answer.Item)); c.committed != nil {
 			c.done = *c.committed
 		}
 	}
@@ -216,8 +216,11 @@ func (c *committing) readAnswer(answer *transact.Part, err error) {
 
 // commitAnew commits a record past its retention by a whole new record in its place.
 func (c *committing) commitAnew(ctx context.Context, p planner.Policy, old *record.Stored) {
-	c.stampDone()
-	c.send(ctx, p, c.store.records.CommitAnew(&c.Claimant, old, &c.done))
+	c.readAnswer(c.write.wait(ctx, c.begin(ctx, p, func() *types.TransactWriteItem {
+		c.stampDone()
+
+		return c.store.records.CommitAnew(&c.Claimant, old, &c.done)
+	}, 0)))
 
 	if _, ok := errors.AsType[*rareError](c.err); ok {
 		c.err = keyError("commit", c.key, errChanged)

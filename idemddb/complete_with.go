@@ -8,9 +8,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/planner"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
 // CompleteWith is Complete together with effects: they are written in one transaction, all of them or none. Without effects it is
@@ -55,23 +56,28 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	defer cancel()
 
 	done := s.records.Completion(newTx(), outboxOf(e.Messages), result, s.opts.Now())
-	answer, err := c.sendCommit(write, p, &done, e.Items, leaseBound(ctx))
+	j := &jointWrite{build: func() protocol.Part {
+		return protocol.Part{Record: s.records.Part(s.records.Complete(&c.held, &done)), Effects: e.Items}
+	}}
 
-	switch {
+	switch err := c.sendCommit(write, engine.Write{
+		Operation: j, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.batch.groupOf(),
+		Joint: s.jointOf(c.held.Partition, e, result),
+	}, leaseBound(ctx)); {
 	case err != nil:
 		err = fmt.Errorf("%w: %w", keyError("complete", c.key, err), ErrUncommitted)
 		c.observe(ctx, Uncommitted, err)
 
 		return err
-	case answer.Refusal != nil:
-		effect := e.refusal(answer.Refusal)
+	case j.answer.Outcome == protocol.EffectRefused:
+		effect := e.refusal(j)
 
 		c.reopen(effect) // the work goes on under its claim
 		c.observe(ctx, EffectRefused, effect)
 
 		return effect
-	case answer.RecordRefused:
-		return c.refusedCommit(write, answer, &done, omitted)
+	case j.answer.Outcome == protocol.Refused:
+		return c.refusedCommit(write, j.answer.Item, &done, omitted)
 	}
 
 	return c.committed(ctx, &done, omitted)
@@ -88,24 +94,23 @@ func (c *Claim) commitDisabled(ctx context.Context, e Effects) error {
 }
 
 // sendCommit sends the transaction of the completion and the items. Between two tries it extends the lease, up to bound.
-func (c *Claim) sendCommit(
-	ctx context.Context, p planner.Policy, done *record.Stored, items []types.TransactWriteItem, bound time.Time,
-) (*transact.Part, error) {
-	s := c.store
-	t := &transact.Transaction{
-		Client: s.transactions, Key: c.key, Token: done.Tx, Between: func(ctx context.Context) { c.extendInLine(ctx, bound) },
-	}
-	answer := t.Add(s.records.Part(s.records.Complete(&c.held, done)), items)
+func (c *Claim) sendCommit(ctx context.Context, w engine.Write, bound time.Time) error {
+	j, _ := w.Operation.(*jointWrite)
+	retried := onRetry(ctx)
+	ctx = OnRetry(ctx, func() {
+		retried()
+		c.extendInLine(ctx, bound)
+	})
 
-	return answer, t.Send(ctx, p) //nolint:wrapcheck // commit names the key
+	return j.wait(ctx, c.store.engine.Begin(ctx, w))
 }
 
 // refusedCommit reads the record for which the condition was false: it may be the one that an earlier try of this call wrote.
-func (c *Claim) refusedCommit(ctx context.Context, answer *transact.Part, done *record.Stored, omitted error) error {
+func (c *Claim) refusedCommit(ctx context.Context, item item, done *record.Stored, omitted error) error {
 	var found *record.Stored
 
-	if answer.Found != nil {
-		rec, err := record.Read(answer.Found, c.store.opts.TTLAttribute)
+	if item != nil {
+		rec, err := record.Read(item, c.store.opts.TTLAttribute)
 		if err != nil {
 			return c.refusal(ctx, "complete", nil, fmt.Errorf("%w: %w", ErrFenced, err))
 		}

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
-	"github.com/idemddb/go-idemddb/internal/transact"
 )
 
 // Disabled reports whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
@@ -61,16 +62,29 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 	return nil
 }
 
-// writeItems writes the items of effects in one transaction.
-func (s *Store) writeItems(ctx context.Context, p planner.Policy, key string, e Effects) error {
-	t := &transact.Transaction{Client: s.transactions, Key: key}
-	answer := t.Add(nil, e.Items)
+// tokenLife is how long DynamoDB recognizes a client request token, at least: ten minutes after its transaction is done.
+//
+// https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+const tokenLife = 10 * time.Minute
 
-	switch err := t.Send(ctx, p); {
+// writeItems writes the items of effects in one transaction. Nothing but its client request token keeps them from being written twice, so it is
+// not sent when DynamoDB may have forgotten the token.
+func (s *Store) writeItems(ctx context.Context, p planner.Policy, key string, e Effects) error {
+	if forgotten := time.Now().Add(tokenLife); p.End.After(forgotten) {
+		p.End = forgotten
+	}
+
+	j := &jointWrite{build: func() protocol.Part { return protocol.Part{Effects: e.Items} }}
+	joint := s.jointOf(key, e, nil)
+	joint.IsUnrecorded = true
+
+	switch err := j.wait(ctx, s.engine.Begin(ctx, engine.Write{
+		Operation: j, Policy: p, Key: key, Record: newTx(), Joint: joint, IsAlone: true,
+	})); {
 	case err != nil:
 		return fmt.Errorf("%w: %w", keyError("write", key, err), ErrUncommitted)
-	case answer.Refusal != nil:
-		return e.refusal(answer.Refusal)
+	case j.answer.Outcome == protocol.EffectRefused:
+		return e.refusal(j)
 	default:
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/panicerror"
-	"github.com/idemddb/go-idemddb/internal/transact"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
 // Effects are written in one transaction with the completion of a claim: all of them exactly when the key is completed, none otherwise.
@@ -67,7 +67,7 @@ func (e *EffectError) Unwrap() []error {
 // meaning returns what Effects.Refused says of the error, or the error itself. If Effects.Refused panics, or its error cannot be read, the
 // error is returned together with that panic, because the key must be settled all the same.
 func (e *EffectError) meaning() (meaning error) {
-	if e.refused == nil || e.Code != transact.ConditionFailed {
+	if e.refused == nil || e.Code != protocol.ConditionFailed {
 		return e
 	}
 

@@ -17,7 +17,6 @@ import (
 	"github.com/idemddb/go-idemddb/internal/lru"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/transact"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
@@ -42,9 +41,8 @@ type Store struct {
 	records   *protocol.Table
 	cache     *lru.Cache[*record.Stored] // completed records
 
-	engine       *engine.Engine // sends the writes of the records
-	transactions *transact.Client
-	targets      delivery.Targets
+	engine  *engine.Engine // sends the writes of the records
+	targets delivery.Targets
 
 	disabled     bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
 	disabledOnce sync.Once // emits the event Disabled
@@ -85,7 +83,6 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		cache:     lru.New[*record.Stored](o.Cache),
 		disabled:  disabled,
 	}
-	s.transactions = s.newTransactions()
 	s.targets.Sender, s.targets.Now = s.sendTo, o.Now
 
 	shared, err := s.sharer()
@@ -94,7 +91,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	}
 
 	s.engine = engine.New(engine.Config{
-		API: api, Options: sdkOptions, Shared: shared, Retried: s.retried, Ungrouped: s.observeUngrouped,
+		API: api, Options: sdkOptions, Shared: shared, Retried: s.retried, Conflict: s.observeConflict, Ungrouped: s.observeUngrouped,
 	})
 
 	return s, nil
@@ -144,6 +141,10 @@ func (s *Store) sharer() (wire.Executor, error) {
 	}
 
 	return api, nil
+}
+
+func (s *Store) observeConflict(ctx context.Context, key string, _ error) {
+	s.opts.Observe(ctx, Event{Kind: Conflict, Key: key})
 }
 
 func (s *Store) observeUngrouped(ctx context.Context, _ string, err error) {

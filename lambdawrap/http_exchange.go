@@ -11,7 +11,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/httpanswer"
 	"github.com/idemddb/go-idemddb/internal/problem"
-	"github.com/idemddb/go-idemddb/internal/transact"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
 // exchange is one request that is guarded, and its answer.
@@ -93,7 +93,7 @@ func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 	}
 
 	o := outcomeOf(e)
-	if effect, ok := errors.AsType[*idemddb.EffectError](o.err); ok && o.name == OutcomeFailed && effect.Code != transact.ConditionFailed {
+	if effect, ok := errors.AsType[*idemddb.EffectError](o.err); ok && o.name == OutcomeFailed && effect.Code != protocol.ConditionFailed {
 		o.err = &programError{o.err}
 	}
 

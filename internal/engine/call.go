@@ -11,19 +11,32 @@ import (
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// Operation makes the tries of a write, and takes their answers. Only one goroutine at a time calls its methods, and none after Send has
-// returned.
+// Operation takes the answers to the tries of a write. It makes them as a Requester, a Sharer or a Joiner. Only one goroutine at a time calls
+// its methods, and none after Send has returned.
 type Operation interface {
-	// Request returns the next try as a request of its own.
-	Request() wire.Request
-
 	// Read takes the answer to the last try and keeps what follows from it. The error, if any, is the reason of the step.
 	Read(answer protocol.Answer) (protocol.Step, error)
 }
 
-// Sharer is an Operation that can also travel in a request of several writes.
-type Sharer interface {
+// Requester is a write that travels by a request of its own.
+type Requester interface {
 	Operation
+
+	// Request returns the next try.
+	Request() wire.Request
+}
+
+// Joiner is a write that travels in a transaction, of its own or with others.
+type Joiner interface {
+	Operation
+
+	// Part returns the next try.
+	Part() protocol.Part
+}
+
+// Sharer is a Requester that can also travel in a request of several writes.
+type Sharer interface {
+	Requester
 
 	// Statement returns the next try as a statement of a shared request.
 	Statement() types.BatchStatementRequest
@@ -35,25 +48,33 @@ type Write struct {
 
 	planner.Policy
 
-	Key      string // of the record, in events
-	Record   string // the partition key
-	Group    *Group // nil for a write that belongs to nothing else
-	IsAlone  bool   // it travels alone, although it could be a statement
-	IsExtend bool   // it extends a lease
-	IsUrgent bool   // the lease that it extends is almost over
+	Key      string         // of the record, in events
+	Record   string         // the partition key
+	Group    *Group         // nil for a write that belongs to nothing else
+	Joint    *planner.Joint // of a Joiner
+	IsAlone  bool           // it travels alone, although it could share a request
+	IsExtend bool           // it extends a lease
+	IsUrgent bool           // the lease that it extends is almost over
 }
 
 // errNoTime is the answer to a write whose time was over before it had one.
 var errNoTime = errors.New("no answer came in time")
 
+// Pending is a write that was begun, and whose end is waited for by Wait.
+type Pending = call
+
 // call is one call of Send. The mutex of the Engine guards what changes.
 type call struct {
 	planner.Write
 
-	op     Operation
-	sharer Sharer // the same; nil for one that travels alone
-	own    planner.Group
-	signal chan struct{} // has a value when the caller must look at what follows; nil until it waits
+	engine    *Engine
+	key       string
+	op        Operation // and the same as one of these, or two
+	requester Requester
+	joiner    Joiner
+	sharer    Sharer
+	own       planner.Group
+	signal    chan struct{} // has a value when the caller must look at what follows; nil until it waits
 
 	flight *planner.Flight // of this write alone: the caller sends it
 	shared *shared         // the shared flight in which the write travels
@@ -88,7 +109,7 @@ func (c *call) wake() {
 }
 
 func newCall(w *Write) *call {
-	c := &call{op: w.Operation}
+	c := &call{op: w.Operation, key: w.Key}
 	c.Write = planner.Write{
 		Policy: w.Policy, Record: w.Record, Group: &c.own, Handle: c,
 		IsExtend: w.IsExtend, IsUrgent: w.IsUrgent,
@@ -98,6 +119,13 @@ func newCall(w *Write) *call {
 		c.Group = &w.Group.Group
 	}
 
+	if c.Joint = w.Joint; c.Joint != nil {
+		c.joiner, _ = w.Operation.(Joiner)
+
+		return c
+	}
+
+	c.requester, _ = w.Operation.(Requester)
 	sharer, isSharer := w.Operation.(Sharer)
 	c.sharer, c.IsAlone = sharer, w.IsAlone || !isSharer
 

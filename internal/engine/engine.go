@@ -21,7 +21,7 @@ import (
 
 // Config is what an Engine needs of its Store. The functions may be called at any time, also by several goroutines at once.
 type Config struct {
-	API     wire.Client
+	API     Client
 	Options []func(*dynamodb.Options)
 
 	// Shared sends the requests of several writes; nil if each write is a request of its own.
@@ -30,7 +30,14 @@ type Config struct {
 	// The goroutine of a write's caller calls these, with its context and key: before each further try, and when requests are not shared from
 	// now on. The error says why.
 	Retried   func(ctx context.Context, key string, err error)
+	Conflict  func(ctx context.Context, key string, err error) // another transaction held an item of the write
 	Ungrouped func(ctx context.Context, key string, err error)
+}
+
+// Client is what an Engine needs of a client; *dynamodb.Client has it.
+type Client interface {
+	wire.Client
+	wire.Transactor
 }
 
 // Engine sends the writes of one Store. It is safe for concurrent use and needs no closing: none of its goroutines outlives the calls of Send
@@ -59,26 +66,44 @@ func New(c Config) *Engine {
 // must be safe to send again after a try with an unknown outcome, and must be safe against a late request of such a try, which arrives after
 // its sender has given it up.
 func (e *Engine) Send(ctx context.Context, w Write) error {
-	if ctx.Err() != nil {
-		return gaveUp(ctx, nil)
-	}
+	return e.Begin(ctx, w).Wait(ctx)
+}
 
+// Begin begins Send. Wait must follow.
+func (e *Engine) Begin(ctx context.Context, w Write) *Pending {
 	c := newCall(&w)
+	c.engine = e
+
+	if ctx.Err() != nil {
+		c.isOver, c.err = true, gaveUp(ctx, nil)
+
+		return c
+	}
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
-
-	defer e.withdraw(c) // also if the user's code panics or ends the goroutine
 
 	now := time.Now()
 	if c.flight = e.planner.Submit(now, &c.Write); c.flight == nil {
 		e.depart(now)
 	}
 
+	return c
+}
+
+// Wait ends Send.
+func (c *Pending) Wait(ctx context.Context) error {
+	e := c.engine
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	defer e.withdraw(c) // also if the user's code panics or ends the goroutine
+
 	for {
 		switch {
 		case len(c.news) > 0:
-			e.tell(ctx, w.Key, c)
+			e.tell(ctx, c)
 		case c.isOver && c.busy:
 			e.unbusy.Wait()
 		case c.isOver:
@@ -112,17 +137,27 @@ func (e *Engine) fly(ctx context.Context, c *call) {
 		request, cancel := context.WithTimeout(ctx, f.Limit)
 		defer cancel()
 
-		answer := wire.Send(request, e.API, c.op.Request(), e.Options...)
-		f.IsAnswered = answer.Outcome != protocol.Unknown
-
-		if _, c.errs[0] = c.op.Read(answer); c.errs[0] == nil {
-			return
+		if c.joiner != nil {
+			answers := transactionOf(f, c).send(request, e, f)
+			c.answers[0], c.errs[0] = answers.read(0, c)
+		} else {
+			answer := wire.Send(request, e.API, c.requester.Request(), e.Options...)
+			f.IsAnswered = answer.Outcome != protocol.Unknown
+			c.answers[0], c.errs[0] = c.readSingle(answer)
 		}
 
-		if c.answers[0] = after(answer.Outcome); ctx.Err() != nil {
+		if c.answers[0] != planner.Done && ctx.Err() != nil {
 			c.answers[0], c.errs[0] = planner.Done, gaveUp(ctx, c.errs[0])
 		}
 	})
+}
+
+func (c *call) readSingle(answer protocol.Answer) (planner.Answer, error) {
+	if _, err := c.op.Read(answer); err != nil {
+		return after(answer.Outcome), err
+	}
+
+	return planner.Done, nil
 }
 
 // after returns what follows from the outcome of a try that is not the answer to its write.
@@ -157,7 +192,7 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 	}
 
 	for i, w := range f.Writes {
-		if c := callOf(w); !c.isOver && (answers[i] == planner.NotNow || answers[i] == planner.Refused) {
+		if c := callOf(w); !c.isOver && isPause(answers[i]) {
 			c.news = append(c.news, news{e.Retried, errs[i]})
 		}
 	}
@@ -167,6 +202,11 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 	}
 
 	e.depart(now)
+}
+
+// isPause reports whether a write is sent again later.
+func isPause(a planner.Answer) bool {
+	return a == planner.NotNow || a == planner.Refused || a == planner.Gated
 }
 
 // depart sends the flights that leave now, and sets the timer. It is called, with e.mu held, after each change.

@@ -26,6 +26,14 @@ func (e *Engine) Leave(g *Group) {
 	})
 }
 
+// Flush lets the writes that wait for others of the group by Joint.Hold leave.
+func (e *Engine) Flush(g *Group) {
+	e.change(func() {
+		g.Flush()
+		e.depart(time.Now())
+	})
+}
+
 func (e *Engine) change(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

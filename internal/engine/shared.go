@@ -31,9 +31,14 @@ type shared struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when its request has ended
 
-	calls   []*call          // of the writes in the request; nil for one whose caller had left before it was sent
+	calls   []*call          // of the writes of the flight; nil for one whose caller had left before it was sent
+	sent    []*call          // of these, in the order of the request
 	answers []planner.Answer // to the writes of the flight
 	errs    []error
+
+	// One of the two is what was sent.
+	statements  []types.BatchStatementRequest
+	transaction *transaction
 }
 
 // start sends a shared flight in a goroutine of its own. It is called with e.mu held.
@@ -43,6 +48,10 @@ func (e *Engine) start(f *planner.Flight) {
 	s := &shared{
 		engine: e, flight: f, cancel: cancel, done: make(chan struct{}), calls: make([]*call, len(f.Writes)),
 		answers: slices.Repeat([]planner.Answer{planner.AloneNow}, len(f.Writes)), errs: make([]error, len(f.Writes)),
+	}
+
+	if before := sharedOf(f); before != nil {
+		s.transaction = before.transaction
 	}
 
 	f.Handle = s
@@ -76,15 +85,25 @@ func (s *shared) run(ctx context.Context) {
 		close(s.done)
 	}()
 
-	statements := s.board()
-	if isSent = len(statements) > 0; !isSent {
+	if s.board(); len(s.sent) == 0 {
 		return // all callers have left
 	}
 
-	answer := wire.Statements(ctx, s.engine.Shared, statements, s.engine.Options...)
-	s.read(s.judge(&answer))
-
+	isSent = true
+	s.read(s.send(ctx))
 	isRead = true
+}
+
+// send sends the request, and returns the function that reads the answer to a write.
+func (s *shared) send(ctx context.Context) func(at int, c *call) (planner.Answer, error) {
+	if s.transaction != nil {
+		return s.transaction.send(ctx, s.engine, s.flight).read
+	}
+
+	answer := wire.Statements(ctx, s.engine.Shared, s.statements, s.engine.Options...)
+	read := s.judge(&answer)
+
+	return func(at int, c *call) (planner.Answer, error) { return c.read(read(at)) }
 }
 
 // panicked returns the error for a recovered panic, or for a goroutine that was ended.
@@ -96,12 +115,14 @@ func panicked(v any) error {
 	return panicerror.New(TheClient, v)
 }
 
-// board builds the statements of the writes whose callers still wait.
-func (s *shared) board() []types.BatchStatementRequest {
+// board builds the request of the writes whose callers still wait. A transaction that is sent once more is as it was.
+func (s *shared) board() {
 	s.engine.change(func() {
+		s.sent = s.sent[:0]
+
 		for i, w := range s.flight.Writes {
 			if s.flight.Has(w) {
-				s.calls[i] = callOf(w)
+				s.calls[i], s.sent = callOf(w), append(s.sent, callOf(w))
 				s.calls[i].busy = true
 			}
 		}
@@ -109,15 +130,15 @@ func (s *shared) board() []types.BatchStatementRequest {
 
 	defer s.engine.change(s.setFree)
 
-	statements := make([]types.BatchStatementRequest, 0, len(s.calls))
-
-	for _, c := range s.calls {
-		if c != nil {
-			statements = append(statements, c.sharer.Statement())
+	switch {
+	case len(s.sent) == 0 || s.transaction != nil:
+	case s.sent[0].joiner != nil:
+		s.transaction = newTransaction(s.sent)
+	default:
+		for _, c := range s.sent {
+			s.statements = append(s.statements, c.sharer.Statement())
 		}
 	}
-
-	return statements
 }
 
 // setFree lets the callers leave, who cannot while their operations are used. It is called with the mutex of the Engine held.
@@ -189,7 +210,7 @@ func (s *shared) deny(err error) {
 }
 
 // read gives the answers to the operations whose callers still wait.
-func (s *shared) read(answer func(i int) protocol.Answer) {
+func (s *shared) read(read func(at int, c *call) (planner.Answer, error)) {
 	s.engine.change(func() {
 		for i, c := range s.calls {
 			if c != nil {
@@ -198,24 +219,18 @@ func (s *shared) read(answer func(i int) protocol.Answer) {
 		}
 	})
 
-	at := 0 // in the request
-
-	for i, c := range s.calls {
-		if c == nil {
-			continue
+	for at, c := range s.sent {
+		if i := slices.Index(s.calls, c); c.busy {
+			s.answers[i], s.errs[i] = read(at, c)
 		}
-
-		if c.busy {
-			s.answers[i], s.errs[i] = c.read(answer(at))
-		}
-
-		at++
 	}
 }
 
 // readLost tells the operations that nobody knows the outcome of their try, and their callers why.
 func (s *shared) readLost(err error) {
-	s.read(func(int) protocol.Answer { return protocol.Answer{Outcome: protocol.Unknown, Err: err, IsShared: true} })
+	s.read(func(_ int, c *call) (planner.Answer, error) {
+		return c.read(protocol.Answer{Outcome: protocol.Unknown, Err: err, IsShared: true})
+	})
 
 	s.engine.change(func() {
 		for i, c := range s.calls {

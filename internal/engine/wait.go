@@ -7,13 +7,13 @@ import (
 )
 
 // tell tells the news of a write, in the goroutine of its caller.
-func (e *Engine) tell(ctx context.Context, key string, c *call) {
+func (e *Engine) tell(ctx context.Context, c *call) {
 	all := c.news
 	c.news = nil
 
 	e.unlocked(func() {
 		for _, n := range all {
-			n.tell(ctx, key, n.err)
+			n.tell(ctx, c.key, n.err)
 		}
 	})
 }

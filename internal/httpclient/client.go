@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
-	"github.com/idemddb/go-idemddb/internal/retry"
+	"github.com/idemddb/go-idemddb/internal/planner"
 )
 
 // New returns the client. It is safe for concurrent use. If AWS_CA_BUNDLE cannot be read, it fails every request.
@@ -21,7 +21,7 @@ func New() aws.HTTPClient {
 	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns = 0 // 0 means no limit
 		t.MaxIdleConnsPerHost = idleConnections
-		t.TLSHandshakeTimeout = retry.MaxTry
+		t.TLSHandshakeTimeout = planner.MaxTry
 
 		if roots != nil {
 			t.TLSClientConfig.RootCAs = roots

@@ -7,29 +7,43 @@ import (
 
 // Depart returns the next flight that leaves now, or nil if there is none. It is called until it returns nil, after each event.
 func (p *Planner) Depart(now time.Time) *Flight {
-	if p.next = p.next[:0]; len(p.alone)+len(p.groups) == 0 {
+	if p.next.clear(); !p.isWaiting() {
 		return nil
 	}
 
+	if f := p.again(now); f != nil {
+		return f
+	}
+
 	for _, w := range p.alone {
-		if !p.isHeld(now, w) {
+		if !p.isHeld(now, w) && !p.isGated(now, w) {
 			p.alone = without(p.alone, w)
 
 			return p.leave(now, w.alone(), false)
 		}
 	}
 
-	p.collect(now)
+	for lane := range lanes {
+		p.collect(now, lane)
 
-	if len(p.next) == 0 || now.Before(p.leavesAt(now)) {
-		return nil
+		if len(p.next.writes) == 0 || now.Before(p.leavesAt(now, lane)) {
+			continue
+		}
+
+		for _, w := range p.next.writes {
+			p.takeTurn(w)
+		}
+
+		return p.leave(now, p.next.writes, true)
 	}
 
-	for _, w := range p.next {
-		p.takeTurn(w)
-	}
+	return nil
+}
 
-	return p.leave(now, p.next, true)
+// isWaiting reports whether anything waits for its next flight.
+func (p *Planner) isWaiting() bool {
+	return len(p.alone)+len(p.paused)+len(p.groups[statements])+len(p.groups[transactions]) > 0 ||
+		slices.ContainsFunc(p.flights, func(f *Flight) bool { return !f.due.IsZero() })
 }
 
 // takeTurn takes a write that leaves out of its group, and lets the other groups have their turn.
@@ -37,92 +51,93 @@ func (p *Planner) takeTurn(w *Write) {
 	g := w.Group
 	p.unqueue(w)
 
-	if len(g.waiting) > 0 {
-		p.groups = append(without(p.groups, g), g)
+	if len(g.waiting[w.lane]) > 0 {
+		p.groups[w.lane] = append(without(p.groups[w.lane], g), g)
 	}
 }
 
 // collect gathers the writes that would travel in the next flight: the oldest one of each group, the second one of each, and so on.
-func (p *Planner) collect(now time.Time) {
-	p.next = p.next[:0]
+func (p *Planner) collect(now time.Time, lane int) {
+	p.next.clear()
 
 	for round, isMore := 0, true; isMore; round++ {
 		isMore = false
 
-		for _, g := range p.groups {
-			if round >= len(g.waiting) {
+		for _, g := range p.groups[lane] {
+			if round >= len(g.waiting[lane]) {
 				continue
 			}
 
 			isMore = true
 
-			w := g.waiting[round]
-			if !w.IsUrgent && now.Before(g.lingersUntil()) && len(g.waiting) < Size || p.isTaken(w) || p.isHeld(now, w) {
+			w := g.waiting[lane][round]
+			isLingering := !w.IsUrgent && len(g.waiting[lane]) < Size && now.Before(g.lingersUntil(lane))
+
+			if isLingering || p.isHeld(now, w) || p.isGated(now, w) {
 				continue
 			}
 
-			if p.next = append(p.next, w); len(p.next) == Size {
+			if p.next.take(w); len(p.next.writes) == Size {
 				return
 			}
 		}
 	}
 }
 
-// isTaken reports whether the next flight has a write of the same record.
-func (p *Planner) isTaken(w *Write) bool {
-	return slices.ContainsFunc(p.next, func(other *Write) bool { return other.Record == w.Record })
-}
-
-// isHeld reports whether a flight under way has a write of the same record.
+// isHeld reports whether a flight under way has an item of the write.
 func (p *Planner) isHeld(now time.Time, w *Write) bool { return p.heldUntil(w).After(now) }
 
-// heldUntil returns until when a flight under way holds the record of a write, at most; zero if none does.
-func (p *Planner) heldUntil(w *Write) time.Time {
-	f := p.held[w.Record]
-	if f == nil {
-		return time.Time{}
+// heldUntil returns until when flights under way hold an item of a write, at most; zero if none does.
+func (p *Planner) heldUntil(w *Write) (until time.Time) {
+	for item := range w.items {
+		if f := p.held[item]; f != nil && f.due.IsZero() {
+			until = later(until, f.Born.Add(heldFor*p.times[f.lane].t()))
+		}
 	}
 
-	return f.Born.Add(heldFor * p.times.t())
+	return until
 }
 
 // leavesAt returns when the flight of the collected writes leaves, unless something happens before; now if it leaves at once.
-func (p *Planner) leavesAt(now time.Time) time.Time {
-	var waitedFor int
-
-	soonest := now.Add(overdueTime)
+func (p *Planner) leavesAt(now time.Time, lane int) time.Time {
+	all, own, soonest := 0, 0, now.Add(overdueTime)
 
 	for _, f := range p.flights {
-		if end := f.Born.Add(overdueTime); f.isCounted && end.After(now) {
-			waitedFor++
+		end := f.Born.Add(overdueTime)
+		if !f.isCounted || !end.After(now) {
+			continue
+		}
 
-			if end.Before(soonest) {
-				soonest = end
-			}
+		if all++; f.lane == lane {
+			own++
+		}
+
+		if end.Before(soonest) {
+			soonest = end
 		}
 	}
 
 	switch {
-	case waitedFor == 0, waitedFor < maxFlights && len(p.next) == Size:
-		return now
-	case waitedFor >= maxFlights:
+	case all >= maxFlights:
 		return soonest
+	case own == 0, p.next.isFull:
+		return now
 	}
 
-	oldest := p.next[0].since
-	for _, w := range p.next {
+	oldest := p.next.writes[0].since
+	for _, w := range p.next.writes {
 		if w.since.Before(oldest) {
 			oldest = w.since
 		}
 	}
 
-	return oldest.Add(p.times.t() / companyPart)
+	return oldest.Add(p.times[lane].t() / companyPart)
 }
 
 // Wake returns when Tick and Depart are to be called again, if nothing happens before; zero for never. It is called when Depart has returned
 // nil.
 func (p *Planner) Wake(now time.Time) time.Time {
-	if len(p.alone)+len(p.groups)+len(p.paused) == 0 && !p.hasShared() {
+	if !p.isWaiting() && !p.hasShared() {
 		return time.Time{}
 	}
 
@@ -138,22 +153,29 @@ func (p *Planner) Wake(now time.Time) time.Time {
 		note(w.due)
 	}
 
+	for _, f := range p.flights {
+		note(f.due)
+	}
+
 	for _, w := range p.alone {
 		note(p.heldUntil(w))
 	}
 
-	for _, g := range p.groups {
-		note(g.lingersUntil())
+	for lane := range lanes {
+		for _, g := range p.groups[lane] {
+			note(g.lingersUntil(lane))
 
-		for _, w := range g.waiting[:min(len(g.waiting), Size)] {
-			note(p.heldUntil(w))
+			for _, w := range g.waiting[lane][:min(len(g.waiting[lane]), Size)] {
+				note(p.heldUntil(w))
+			}
+		}
+
+		if p.collect(now, lane); len(p.next.writes) > 0 {
+			note(p.leavesAt(now, lane))
 		}
 	}
 
-	if len(p.next) > 0 {
-		note(p.leavesAt(now))
-	}
-
+	note(p.gate.opens)
 	note(p.nextEnd)
 
 	return at

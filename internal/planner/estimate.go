@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	firstT   = 5 * time.Millisecond // before a flight was answered
-	longestT = 100 * time.Millisecond
+	firstT    = 5 * time.Millisecond // before a flight was answered
+	shortestT = time.Millisecond     // so that the gate of rule 7 is never closed for so short a time that nothing has changed
+	longestT  = 100 * time.Millisecond
 )
 
 // estimate is how long the last flights took: their median is T. Its zero value is ready.
@@ -25,7 +26,7 @@ func (e *estimate) add(took time.Duration) {
 	sorted := e.last
 	known := sorted[:min(e.n, len(sorted))]
 	slices.Sort(known)
-	e.median = max(1, known[len(known)/2])
+	e.median = max(shortestT, known[len(known)/2])
 }
 
 // t returns T.

@@ -5,10 +5,10 @@ import "time"
 // Group is what belongs together among the writes: those of an invocation, or of one call. Its zero value is ready. The methods of Planner
 // use it, so it is as little safe for concurrent use as they are.
 type Group struct {
-	waiting  []*Write // in the order in which they came
-	open     int      // writes that have no answer
-	members  int      // callers that will still write
-	expected int      // members that are announced and have not come yet
+	waiting  [lanes][]*Write // in the order in which they came
+	open     int             // writes that have no answer
+	members  int             // callers that will still write
+	expected int             // members that are announced and have not come yet
 }
 
 // Expect announces n calls of Arrive that come at once, so that the first claims wait for the others.
@@ -29,40 +29,66 @@ func (g *Group) Leave() { g.members-- }
 // insert queues a write in the order of Submit: one that is sent again keeps its place. A write that settles a record stands before an
 // extension of the same record.
 func (g *Group) insert(w *Write) {
-	at := len(g.waiting)
-	for at > 0 && (g.waiting[at-1].number > w.number || g.waiting[at-1].givesWayTo(w)) {
+	list := g.waiting[w.lane]
+
+	at := len(list)
+	for at > 0 && (list[at-1].number > w.number || list[at-1].givesWayTo(w)) {
 		at--
 	}
 
-	g.waiting = append(g.waiting, nil)
-	copy(g.waiting[at+1:], g.waiting[at:])
-	g.waiting[at] = w
+	list = append(list, nil)
+	copy(list[at+1:], list[at:])
+	list[at] = w
+	g.waiting[w.lane] = list
 }
 
 func (w *Write) givesWayTo(other *Write) bool {
 	return w.IsExtend && !w.IsUrgent && !other.IsExtend && w.Record == other.Record
 }
 
-// lingersUntil returns until when the writes of the group wait for others of the group; zero if they do not wait.
-func (g *Group) lingersUntil() time.Time {
-	switch {
-	case len(g.waiting) == 0:
-		return time.Time{}
-	case g.expected > 0:
-		return g.waiting[0].since.Add(expectTime)
-	case g.members > g.open:
-		return g.waiting[0].since.Add(lingerTime)
-	default:
-		return time.Time{}
+// Flush lets the writes that wait for others of the group by Joint.Hold leave.
+func (g *Group) Flush() {
+	for _, w := range g.waiting[transactions] {
+		w.Joint.Hold = 0
 	}
 }
 
-// lingers reports whether the next write of the group waits for others of the group.
-func (g *Group) lingers() bool { return g.expected > 0 || g.members > g.open }
+// lingersUntil returns until when the writes of a lane wait for others of the group; zero if they do not wait.
+func (g *Group) lingersUntil(lane int) time.Time {
+	if len(g.waiting[lane]) == 0 {
+		return time.Time{}
+	}
+
+	first := g.waiting[lane][0]
+	if wait := g.lingerOf(first); wait > 0 {
+		return first.since.Add(wait)
+	}
+
+	return time.Time{}
+}
+
+// lingerOf returns how long a write waits for others of the group.
+func (g *Group) lingerOf(w *Write) time.Duration {
+	switch {
+	case w.hasLeft: // it has had its company
+		return 0
+	case w.Joint != nil && w.Joint.Hold > 0:
+		return w.Joint.Hold
+	case w.Joint == nil && g.expected > 0:
+		return expectTime
+	case g.members > g.open:
+		return lingerTime
+	default:
+		return 0
+	}
+}
+
+// lingers reports whether a write waits for others of its group.
+func (w *Write) lingers() bool { return !w.IsUrgent && w.Group.lingerOf(w) > 0 }
 
 // giveUpExpected waits no longer for members that were announced and did not come.
 func (g *Group) giveUpExpected(now time.Time) {
-	if g.expected > 0 && !now.Before(g.lingersUntil()) {
+	if g.expected > 0 && !now.Before(g.lingersUntil(statements)) {
 		g.expected = 0
 	}
 }

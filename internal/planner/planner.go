@@ -15,12 +15,21 @@
 //     their answers at once.
 //  4. Ends. A flight has a third of the time until the last end of its writes, at least 100 ms and at most 2 s. A write whose end comes or
 //     whose caller leaves is in no flight from then on.
-//  5. Limits. A flight has at most 25 writes, and a record once. A write with a large value travels alone. If a flight is refused as a whole,
-//     each of its writes travels alone, once: nobody waits for it, and it waits for nobody.
-//  6. No conflict with oneself. Two flights under way do not hold the same record, unless one of them has been under way for longer than
+//  5. Limits. A flight has at most 25 writes, 100 items and 4 MB, and a record or another item once. Large values travel alone, or not with
+//     many others. If a flight is refused as a whole, each of its writes travels alone, once: nobody waits for it, and it waits for nobody.
+//  6. No conflict with oneself. Two flights under way do not hold the same item, unless one of them has been under way for longer than
 //     4 T. An extension gives way to a write that settles the same record, unless it is urgent.
-//  7. Denied. After shared requests were denied, all writes travel alone for five minutes. Then one flight probes, and its answer renews or
-//     ends the memory.
+//  7. The gate. A conflict names its items: each is hot for 64 T. All waiting writes of a process that touch a hot item stand behind one gate.
+//     A conflict closes it for a time between 4 T and 8 T, the second one in a row and each later one between 8 T and 16 T. Then all behind it
+//     leave in one flight, as rule 5 allows. A flight of hot items that meets no conflict ends the row. Writes that touch no hot item leave at
+//     once, together. A conflict on a record alone is its write's own pause.
+//  8. A transaction without an answer, or throttled as a whole, is sent once more as it was, while all its callers wait. One in progress is
+//     asked for until that ends. A write without a record is sent as it was to its end, alone. Then, and after every answer, the writes are
+//     regrouped.
+//  9. Denied. After shared requests were denied, all writes that travel as statements travel alone for five minutes. Then one flight probes,
+//     and its answer renews or ends the memory.
+//
+// Statements and transactions do not travel together: each has its own T, and waits for its own flights.
 package planner
 
 import (
@@ -45,7 +54,9 @@ const (
 	expectTime  = 10 * time.Millisecond  // how long the claims of a group wait for those that are announced
 	lingerTime  = 200 * time.Microsecond // how long a write waits for the members of its group that are at work
 
-	maxTry  = 2 * time.Second
+	// MaxTry is the longest time for one try.
+	MaxTry = 2 * time.Second
+
 	minTry  = 100 * time.Millisecond
 	tryPart = 3                    // a try has at most this part of the time that is left
 	lastTry = 2 * time.Millisecond // with less time left than this, no further try is made
@@ -70,23 +81,42 @@ type Write struct {
 
 	Record   string // what it writes: two writes of one record do not travel together
 	Group    *Group
-	IsAlone  bool // it cannot share a request
-	IsExtend bool // it extends a lease
-	IsUrgent bool // the lease that it extends is almost over
-	Handle   any  // the caller's
+	Joint    *Joint // of a write that travels in a transaction; nil for a statement
+	IsAlone  bool   // it cannot share a request
+	IsExtend bool   // it extends a lease
+	IsUrgent bool   // the lease that it extends is almost over
+	Handle   any    // the caller's
 
-	number int // in the order of Submit
-	state  state
-	since  time.Time // when it began to wait
-	due    time.Time // the end of its pause
-	pause  time.Duration
-	denied time.Time // when it was first refused in this way
-	tries  int
-	shared int // tries that were not processed while others of the flight were
-	flight *Flight
-	single Flight // with room for the flight of this write alone
-	one    [1]*Write
+	lane    int
+	number  int // in the order of Submit
+	state   state
+	since   time.Time // when it began to wait
+	due     time.Time // the end of its pause
+	pause   time.Duration
+	denied  time.Time // when it was first refused in this way
+	tries   int
+	hasLeft bool // with a flight
+	shared  int  // tries that were not processed while others of the flight were
+	flight  *Flight
+	single  Flight // with room for the flight of this write alone
+	one     [1]*Write
 }
+
+// Joint is what a write needs of its transaction.
+type Joint struct {
+	Items        []string      // what it writes beside its record; "" for an item whose key is not known
+	Size         int           // of all, in bytes
+	Value        int           // of its result, in bytes
+	Hold         time.Duration // how long it waits for others of its group, until Flush
+	IsUnrecorded bool          // it has no record
+}
+
+// The lanes: what travels as a statement, and what travels in a transaction.
+const (
+	statements = iota
+	transactions
+	lanes
+)
 
 type state int
 
@@ -104,9 +134,16 @@ type Flight struct {
 	Born   time.Time
 	Handle any // the caller's
 
-	IsAnswered bool // DynamoDB has answered it; the caller says so before Land
+	// The caller says these before Land.
+	IsAnswered   bool     // DynamoDB has answered it
+	IsInProgress bool     // DynamoDB works on an earlier try of it
+	MayRepeat    bool     // it may be sent once more as it was
+	Conflicts    []string // the items that other transactions held
 
-	isCounted bool // others wait for it
+	lane      int
+	repeats   int
+	due       time.Time // when it is sent once more
+	isCounted bool      // others wait for it
 	isProbe   bool
 }
 
@@ -123,20 +160,22 @@ const (
 	Refused                // the same, for as long as Write.Denied says: DynamoDB refused the request for another reason than its condition
 	AtOnce                 // the next try at once: it has another statement
 	AloneNow               // a request of its own, at once
+	Gated                  // the next try when the gate opens: an item of it was held by another transaction
 )
 
 // Planner is the state of all writes of a process. Its zero value is ready. Its methods are not safe for concurrent use.
 type Planner struct {
 	IsSingle bool // no requests are shared
 
-	times estimate
+	times [lanes]estimate
+	gate  gate
 
-	groups  []*Group // that have writes which wait, in turn
-	alone   []*Write // that wait and travel alone
+	groups  [lanes][]*Group // that have writes which wait, in turn
+	alone   []*Write        // that wait and travel alone
 	paused  []*Write
-	flights []*Flight          // under way
-	held    map[string]*Flight // by record: the last flight that has it
-	next    []*Write           // the writes that would leave next
+	flights []*Flight          // under way, or sent once more soon
+	held    map[string]*Flight // by record and item: the last flight that has it
+	next    load               // the writes that would leave next
 	nextEnd time.Time          // not after the first end of all writes; zero if there is none
 	number  int
 
@@ -151,8 +190,12 @@ func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 	w.Group.open++
 	p.noteEnd(w.End)
 
-	if len(p.flights)+len(p.groups) == 0 && (w.IsUrgent || !w.Group.lingers()) {
-		return p.leave(now, w.alone(), !w.IsAlone && p.Shares(now))
+	if w.Joint != nil {
+		w.lane = transactions
+	}
+
+	if len(p.flights)+len(p.groups[w.lane]) == 0 && !w.lingers() && !p.isGated(now, w) {
+		return p.leave(now, w.alone(), !w.travelsAlone(p, now))
 	}
 
 	p.wait(now, w)
@@ -164,17 +207,21 @@ func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 func (p *Planner) wait(now time.Time, w *Write) {
 	w.state, w.flight = waiting, nil
 
-	if w.IsAlone || !p.Shares(now) {
+	if w.travelsAlone(p, now) {
 		p.alone = append(p.alone, w)
 
 		return
 	}
 
-	if len(w.Group.waiting) == 0 {
-		p.groups = append(p.groups, w.Group)
+	if len(w.Group.waiting[w.lane]) == 0 {
+		p.groups[w.lane] = append(p.groups[w.lane], w.Group)
 	}
 
 	w.Group.insert(w)
+}
+
+func (w *Write) travelsAlone(p *Planner, now time.Time) bool {
+	return w.IsAlone || w.lane == statements && !p.Shares(now)
 }
 
 func (p *Planner) end(w *Write) {
@@ -196,8 +243,8 @@ func (p *Planner) end(w *Write) {
 // unqueue takes a write out of its group, and the group out of the turns if it was the last one.
 func (p *Planner) unqueue(w *Write) {
 	g := w.Group
-	if g.waiting = without(g.waiting, w); len(g.waiting) == 0 {
-		p.groups = without(p.groups, g)
+	if g.waiting[w.lane] = without(g.waiting[w.lane], w); len(g.waiting[w.lane]) == 0 {
+		p.groups[w.lane] = without(p.groups[w.lane], g)
 	}
 }
 
@@ -211,22 +258,27 @@ func (f *Flight) IsAwaited() bool { return slices.ContainsFunc(f.Writes, f.Has) 
 // much of its longest pause a write waits; the writes of one flight have the same, so that those that wait equally long leave together. Land
 // returns the writes that are not sent again although they were not answered: their time is over.
 func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) (over []*Write) {
-	p.flights = without(p.flights, f)
 	p.isProbing = p.isProbing && !f.isProbe
 
-	if f.IsAnswered {
-		p.times.add(now.Sub(f.Born))
+	if f.IsAnswered && len(f.Conflicts) == 0 { // a conflict is answered at once
+		p.times[f.lane].add(now.Sub(f.Born))
+	}
+
+	if f.repeatsAfter(answers) {
+		return p.repeat(now, f, answers, lot)
+	}
+
+	if f.lane == transactions {
+		p.gate.land(now, f, p.times[transactions].t(), lot)
 	}
 
 	isAnswered := false
 
 	for i, w := range f.Writes {
 		isAnswered = isAnswered || w.flight == f && answers[i] == Done
-
-		if p.held[w.Record] == f {
-			delete(p.held, w.Record)
-		}
 	}
+
+	p.takeOff(f)
 
 	for i, w := range f.Writes {
 		if w.flight == f && !p.landed(now, w, answers[i], isAnswered, lot) {
@@ -246,7 +298,7 @@ func (p *Planner) landed(now time.Time, w *Write, answer Answer, isAnswered bool
 		p.end(w)
 
 		return true
-	case AtOnce:
+	case AtOnce, Gated:
 		p.wait(now, w)
 
 		return true
@@ -255,21 +307,10 @@ func (p *Planner) landed(now time.Time, w *Write, answer Answer, isAnswered bool
 		p.wait(now, w)
 
 		return true
-	case NotNow:
-		w.denied = time.Time{}
-	case Refused:
-		if w.denied.IsZero() {
-			w.denied = now
-		}
-
-		if now.Sub(w.denied) >= w.Denied {
-			p.end(w)
-
-			return false
-		}
+	case NotNow, Refused:
 	}
 
-	if w.End.Sub(now) < lastTry {
+	if w.isOver(now, answer) {
 		p.end(w)
 
 		return false
@@ -285,13 +326,29 @@ func (p *Planner) landed(now time.Time, w *Write, answer Answer, isAnswered bool
 	return true
 }
 
+// isOver reports whether the time of a write is over that has no answer.
+func (w *Write) isOver(now time.Time, answer Answer) bool {
+	if answer != Refused {
+		w.denied = time.Time{}
+	} else if w.denied.IsZero() {
+		w.denied = now
+	}
+
+	return answer == Refused && now.Sub(w.denied) >= w.Denied || w.End.Sub(now) < lastTry
+}
+
 // rest makes a write pause. A pause is at most half of the time that is left, so that tries go on until the end.
 func (p *Planner) rest(now time.Time, w *Write, lot float64) {
-	pause := time.Duration(lot*float64(w.pause)) + 1
-	w.state, w.flight = paused, nil
-	w.due = now.Add(min(pause, w.End.Sub(now)/2)) //nolint:mnd // half
-	w.pause = min(2*w.pause, w.Pause)
+	w.state, w.flight, w.due = paused, nil, w.nextTry(now, lot)
 	p.paused = append(p.paused, w)
+}
+
+// nextTry returns when the next try is made.
+func (w *Write) nextTry(now time.Time, lot float64) time.Time {
+	pause := min(time.Duration(lot*float64(w.pause))+1, w.End.Sub(now)/2) //nolint:mnd // half
+	w.pause = min(2*w.pause, w.Pause)
+
+	return now.Add(pause)
 }
 
 // leave makes a flight of the writes.
@@ -303,21 +360,58 @@ func (p *Planner) leave(now time.Time, writes []*Write, isCounted bool) *Flight 
 		p.isProbing = true
 	}
 
-	if p.held == nil {
-		p.held = map[string]*Flight{}
-	}
+	p.hold(f)
 
 	end := writes[0].End
 
 	for _, w := range f.Writes {
-		w.state, w.flight, p.held[w.Record] = flying, f, f
+		w.state, w.flight, w.hasLeft = flying, f, true
 		end = later(end, w.End)
 	}
 
-	f.Limit = min(maxTry, max(minTry, end.Sub(now)/tryPart))
+	f.Limit, f.lane = min(MaxTry, max(minTry, end.Sub(now)/tryPart)), writes[0].lane
 	p.flights = append(p.flights, f)
 
 	return f
+}
+
+// hold notes which items are in a flight that leaves.
+func (p *Planner) hold(f *Flight) {
+	if p.held == nil {
+		p.held = map[string]*Flight{}
+	}
+
+	for _, w := range f.Writes {
+		for item := range w.items {
+			p.held[item] = f
+		}
+	}
+}
+
+// takeOff takes a flight off the list of those under way.
+func (p *Planner) takeOff(f *Flight) {
+	p.flights = without(p.flights, f)
+
+	for _, w := range f.Writes {
+		for item := range w.items {
+			if p.held[item] == f {
+				delete(p.held, item)
+			}
+		}
+	}
+}
+
+// items yields the record of a write and its other items, as far as they are known.
+func (w *Write) items(yield func(string) bool) {
+	if !yield(w.Record) || w.Joint == nil {
+		return
+	}
+
+	for _, item := range w.Joint.Items {
+		if item != "" && !yield(item) {
+			return
+		}
+	}
 }
 
 // newFlight returns a flight of these writes. One that is alone has its own room, so that it costs no allocation.

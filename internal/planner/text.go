@@ -10,10 +10,14 @@ import (
 func (p *Planner) Text(now time.Time) string {
 	var b strings.Builder
 
-	fmt.Fprintf(&b, "T %v", p.times.t())
+	fmt.Fprintf(&b, "T %v and %v", p.times[statements].t(), p.times[transactions].t())
 
 	if !p.deniedUntil.IsZero() {
 		fmt.Fprintf(&b, ", denied for %v, probing %v", p.deniedUntil.Sub(now), p.isProbing)
+	}
+
+	if len(p.gate.until) > 0 {
+		fmt.Fprintf(&b, ", gate %v, row %d, hot %d", now.Sub(p.gate.opens), p.gate.row, len(p.gate.until))
 	}
 
 	b.WriteByte('\n')
@@ -32,9 +36,11 @@ func (p *Planner) Text(now time.Time) string {
 		b.WriteByte('\n')
 	}
 
-	for _, g := range p.groups {
-		fmt.Fprintf(&b, "group, open %d, members %d, expected %d:", g.open, g.members, g.expected)
-		writeAll(&b, now, g.waiting)
+	for lane := range lanes {
+		for _, g := range p.groups[lane] {
+			fmt.Fprintf(&b, "group, open %d, members %d, expected %d:", g.open, g.members, g.expected)
+			writeAll(&b, now, g.waiting[lane])
+		}
 	}
 
 	if len(p.alone) > 0 {

@@ -21,7 +21,7 @@ func (p *Planner) Tick(now time.Time) (over []*Write) {
 		p.wait(now, w)
 	}
 
-	for _, g := range p.groups {
+	for _, g := range p.groups[statements] {
 		g.giveUpExpected(now)
 	}
 
@@ -60,13 +60,15 @@ func (p *Planner) open() []*Write {
 	all := append([]*Write{}, p.alone...)
 	all = append(all, p.paused...)
 
-	for _, g := range p.groups {
-		all = append(all, g.waiting...)
+	for lane := range lanes {
+		for _, g := range p.groups[lane] {
+			all = append(all, g.waiting[lane]...)
+		}
 	}
 
 	for _, f := range p.flights {
 		for _, w := range f.Writes {
-			if w.flight == f && f.IsShared() {
+			if w.flight == f && (f.IsShared() || !f.due.IsZero()) {
 				all = append(all, w)
 			}
 		}
@@ -80,8 +82,8 @@ func (p *Planner) Deny(now time.Time) (isNew bool) {
 	isNew = now.After(p.deniedUntil)
 	p.deniedUntil = now.Add(deniedFor)
 
-	for len(p.groups) > 0 {
-		w := p.groups[0].waiting[0]
+	for len(p.groups[statements]) > 0 {
+		w := p.groups[statements][0].waiting[statements][0]
 		p.unqueue(w)
 		p.alone = append(p.alone, w)
 	}

@@ -16,14 +16,15 @@ type Outcome int
 
 // The outcomes.
 const (
-	Applied     Outcome = iota // it was written
-	Refused                    // its condition was false: nothing was written
-	Taken                      // an INSERT found an item of its key: nothing was written
-	Unprocessed                // DynamoDB did not process the request now, and wrote nothing
-	Rejected                   // DynamoDB refused the request for another reason than its condition, and wrote nothing
-	Invalid                    // the request can never succeed as it is
-	Unknown                    // no answer, or one that leaves it open: it may have been written
-	NotShared                  // it must be sent by a request of its own
+	Applied       Outcome = iota // it was written
+	Refused                      // its condition was false: nothing was written
+	Taken                        // an INSERT found an item of its key: nothing was written
+	Unprocessed                  // DynamoDB did not process the request now, and wrote nothing
+	Rejected                     // DynamoDB refused the request for another reason than its condition, and wrote nothing
+	Invalid                      // the request can never succeed as it is
+	Unknown                      // no answer, or one that leaves it open: it may have been written
+	NotShared                    // it must be sent by a request of its own
+	EffectRefused                // another item of its transaction was refused, or its record as it would be: nothing was written
 )
 
 // Answer is the answer to one try of a write.
@@ -32,6 +33,8 @@ type Answer struct {
 	Item     Item  // if it was applied: as it is now, for an UpdateItem, and as it was before, for a statement that returns it; if refused: what refused it
 	Err      error // nil if it was applied
 	IsShared bool  // it was a statement of a shared request
+
+	Refusal *Refusal // if its effect was refused
 }
 
 // Step is what an answer asks for.

@@ -27,6 +27,8 @@ type Transacted struct {
 
 	// IsTokenSpent says that the next try must not have the token of this one: the token has an answer, or it is not known whose.
 	IsTokenSpent bool
+
+	IsInProgress bool // DynamoDB works on an earlier try with the same token
 }
 
 // Transact makes one request. It must ask for the consumed capacity, because an answer without any content proves nothing.
@@ -54,5 +56,5 @@ func Transact(
 		}
 	}
 
-	return Transacted{Outcome: OutcomeOf(err), Err: err}
+	return Transacted{Outcome: OutcomeOf(err), Err: err, IsInProgress: Code(err) == "TransactionInProgressException"}
 }

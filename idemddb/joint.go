@@ -1,0 +1,92 @@
+package idemddb
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/delivery"
+	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/planner"
+	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/transactitem"
+	"github.com/idemddb/go-idemddb/internal/wire"
+)
+
+// newTx returns the id of a completing call: 26 characters.
+func newTx() string { return rand.Text() }
+
+// jointWrite is a write of a record together with effects.
+type jointWrite struct {
+	build   func() protocol.Part // anew for each try
+	applied func()               // called when it is known to be written, before its caller goes on; nil for none
+
+	answer  protocol.Answer // that has ended it
+	unknown bool            // a try had no answer, so it may have been applied
+}
+
+// Part implements [engine.Joiner].
+func (j *jointWrite) Part() protocol.Part { return j.build() }
+
+// Read implements [engine.Operation].
+func (j *jointWrite) Read(answer protocol.Answer) (protocol.Step, error) {
+	switch answer.Outcome { //nolint:exhaustive // the others are sent again
+	case protocol.Applied:
+		if j.answer = answer; j.applied != nil {
+			j.applied()
+		}
+
+		return protocol.Done, nil
+	case protocol.Refused, protocol.EffectRefused:
+		j.answer = answer
+
+		return protocol.Done, nil
+	}
+
+	j.unknown = j.unknown || answer.Outcome == protocol.Unknown
+
+	return protocol.Again, answer.Err
+}
+
+// wait waits for the end of the write. If DynamoDB refuses the request as a whole, that is the answer. An error means that it has none.
+func (j *jointWrite) wait(ctx context.Context, begun *engine.Pending) error {
+	err := begun.Wait(ctx)
+	if err == nil || wire.IsTransient(err) {
+		return err //nolint:wrapcheck // its caller says what was sent
+	}
+
+	j.answer = protocol.Answer{
+		Outcome: protocol.EffectRefused, Refusal: &protocol.Refusal{Index: -1, Code: wire.Code(err), Message: err.Error(), Cause: err},
+	}
+
+	return nil
+}
+
+// jointOf returns what the write of a record with effects needs of its transaction.
+func (s *Store) jointOf(partition string, e Effects, result types.AttributeValue) *planner.Joint {
+	value := transactitem.ValueSize(result)
+
+	return &planner.Joint{
+		Items: s.identities(partition, e.Items)[1:], Value: value,
+		Size: transactitem.Size(e.Items...) + delivery.Size(outboxOf(e.Messages)) + plainRecord + value,
+	}
+}
+
+// refusal returns the error for one of these effects, or the write of all of them, that DynamoDB refused.
+func (e Effects) refusal(j *jointWrite) *EffectError {
+	r := j.answer.Refusal
+
+	return &EffectError{
+		Index: r.Index, Code: r.Code, Item: r.Item, Unknown: j.unknown, refused: e.Refused, message: r.Message, cause: r.Cause,
+	}
+}
+
+// commitWait is how long the first commit of a batch waits for others: a crash meanwhile repeats handlers, not effects.
+const commitWait = 100 * time.Millisecond
+
+// FlushCommits sends the commits of [Work.BeginSettle] that wait for others. They share a transaction of up to 25 keys and 100 items, none of
+// them twice. A commit waits until FlushCommits is called or 25 commits wait, but at most 0.1 s and at most half of the time that it has. A
+// wrapper calls FlushCommits when no other commit will come soon.
+func (b *Batch) FlushCommits() { b.store.engine.Flush(&b.group) }

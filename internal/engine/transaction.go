@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/planner"
+	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/wire"
+)
+
+// transaction is the request of a flight of writes that travel in a transaction. A flight that is sent once more sends the same bytes: a client
+// request token belongs to one request.
+//
+// The records decide whether an earlier try was applied: their conditions refuse whatever is sent after it, and show it. So each other flight
+// has a new token. The same one is used again only for the same flight, because DynamoDB answers a transaction that it has committed with
+// success, which saves a try. Without a record nothing but the token keeps the effects from being written twice: such a write is sent as it
+// was to its end.
+type transaction struct {
+	parts []protocol.Part
+	input dynamodb.TransactWriteItemsInput
+}
+
+func newTransaction(calls []*call) *transaction {
+	t := &transaction{parts: make([]protocol.Part, len(calls))}
+
+	for i, c := range calls {
+		t.parts[i] = c.joiner.Part()
+	}
+
+	t.input = dynamodb.TransactWriteItemsInput{
+		TransactItems: protocol.Join(t.parts), ClientRequestToken: new(rand.Text()), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	}
+
+	return t
+}
+
+// transactionOf returns the request of a flight of one write.
+func transactionOf(f *planner.Flight, c *call) *transaction {
+	t, isRepeated := f.Handle.(*transaction)
+	if !isRepeated {
+		t = newTransaction([]*call{c})
+		f.Handle = t
+	}
+
+	return t
+}
+
+// transacted is the answer to a transaction, which reads it for its parts.
+type transacted struct {
+	engine *Engine
+	flight *planner.Flight
+	whole  protocol.Answer      // for all parts, if there are no reasons
+	parts  []protocol.Cancelled // nil for a transaction that was not cancelled
+}
+
+// send sends the transaction, once.
+//
+// An answer without the consumed capacity, which each request asks for, proves nothing, however often it comes: something between the client
+// and DynamoDB may have answered, or dropped the content. It also ends the token, so that a record answers in place of whatever dropped the
+// content.
+func (t *transaction) send(ctx context.Context, e *Engine, f *planner.Flight) *transacted {
+	answer := wire.Transact(ctx, e.API, &t.input, e.Options...)
+	whole := protocol.Answer{Outcome: answer.Outcome, Err: answer.Err}
+
+	f.IsAnswered = answer.Outcome != protocol.Unknown
+	f.IsInProgress = answer.IsInProgress
+	f.MayRepeat = !answer.IsTokenSpent && (answer.Outcome == protocol.Unknown || answer.Outcome == protocol.Unprocessed)
+
+	read := &transacted{engine: e, flight: f, whole: whole}
+
+	switch {
+	case answer.Outcome == protocol.Refused && answer.Err == nil:
+		parts, err := protocol.ReadCancelled(t.parts, answer.Reasons)
+		if read.parts = parts; err != nil {
+			read.whole = protocol.Answer{Outcome: protocol.Unknown, Err: err}
+		}
+	case answer.Outcome == protocol.Refused: // as a single write is: it is no answer of a transaction
+		read.whole.Outcome = protocol.Invalid
+	}
+
+	if len(t.parts) > 1 && (read.whole.Outcome == protocol.Invalid || read.whole.Outcome == protocol.Rejected) {
+		read.whole.Outcome = protocol.NotShared
+	}
+
+	return read
+}
+
+// read gives the answer to an operation. If the code of the user panics there, the write goes on alone.
+func (t *transacted) read(at int, c *call) (next planner.Answer, err error) {
+	if t.parts == nil {
+		return c.read(t.whole)
+	}
+
+	part := t.parts[at]
+
+	if part.IsConflict {
+		t.engine.change(func() { c.news = append(c.news, news{t.engine.Conflict, part.Err}) })
+	}
+
+	next, err = c.read(part.Answer)
+	if next != planner.NotNow {
+		return next, err
+	}
+
+	isKnown := len(part.Conflicts) > 0
+
+	for _, i := range part.Conflicts {
+		item := c.Joint.Items[i]
+		if isKnown = isKnown && item != ""; item != "" {
+			t.flight.Conflicts = append(t.flight.Conflicts, item)
+		}
+	}
+
+	switch {
+	case part.IsInnocent && t.hasCause():
+		return planner.AtOnce, err
+	case isKnown && !part.IsHeld:
+		return planner.Gated, err
+	default:
+		return planner.NotNow, err
+	}
+}
+
+// hasCause reports whether a part of the cancelled transaction stood in the way.
+func (t *transacted) hasCause() bool {
+	for i := range t.parts {
+		if !t.parts[i].IsInnocent {
+			return true
+		}
+	}
+
+	return false
+}

@@ -1,0 +1,220 @@
+package planner
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	maxItems = 100     // of a transaction
+	maxSize  = 4 << 20 // in bytes
+
+	hotFor     = 64 // in T: for so long an item is hot after a conflict
+	maxHot     = 1000
+	gateFirst  = 4 // in T: the gate is closed for at least so long, and for at most twice as long
+	gateSecond = 8 // the same after the second conflict in a row, and after each later one
+)
+
+// gate is what stands before the writes that touch hot items. Its zero value is open.
+type gate struct {
+	until map[string]time.Time // until when an item is hot
+	order []string             // of the hot items, the oldest first
+	opens time.Time
+	row   int // of conflicts
+}
+
+// land takes the conflicts of a flight that has landed.
+func (g *gate) land(now time.Time, f *Flight, t time.Duration, lot float64) {
+	if len(f.Conflicts) == 0 {
+		if f.IsAnswered && g.isHotFlight(now, f) {
+			g.row = 0
+		}
+
+		return
+	}
+
+	for _, item := range f.Conflicts {
+		g.heat(item, now.Add(hotFor*t))
+	}
+
+	closed := gateFirst * t
+	if g.row++; g.row > 1 {
+		closed = gateSecond * t
+	}
+
+	g.opens = now.Add(closed + time.Duration(lot*float64(closed)))
+}
+
+// heat makes an item hot. The oldest one leaves the list if it is full.
+func (g *gate) heat(item string, until time.Time) {
+	if g.until == nil {
+		g.until = map[string]time.Time{}
+	}
+
+	if _, isKnown := g.until[item]; isKnown {
+		g.order = without(g.order, item)
+	} else if len(g.order) == maxHot {
+		delete(g.until, g.order[0])
+		g.order = without(g.order, g.order[0])
+	}
+
+	g.order = append(g.order, item)
+	g.until[item] = until
+}
+
+func (g *gate) isHotFlight(now time.Time, f *Flight) bool {
+	for _, w := range f.Writes {
+		if g.isHot(now, w) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// isHot reports whether a write touches a hot item.
+func (g *gate) isHot(now time.Time, w *Write) bool {
+	if len(g.until) == 0 || w.Joint == nil {
+		return false
+	}
+
+	for _, item := range w.Joint.Items {
+		if g.until[item].After(now) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// isGated reports whether a write stands behind the closed gate.
+func (p *Planner) isGated(now time.Time, w *Write) bool {
+	return p.gate.opens.After(now) && p.gate.isHot(now, w)
+}
+
+// repeatsAfter reports whether the flight is sent once more as it was.
+func (f *Flight) repeatsAfter(answers []Answer) bool {
+	if f.lane != transactions {
+		return false
+	}
+
+	if f.Writes[0].Joint.IsUnrecorded {
+		return f.Has(f.Writes[0]) && answers[0] != Done
+	}
+
+	return f.isComplete() && (f.IsInProgress || f.MayRepeat && f.repeats == 0)
+}
+
+// repeat lets a flight wait for its next try, unless the time of one of its writes is over.
+func (p *Planner) repeat(now time.Time, f *Flight, answers []Answer, lot float64) (over []*Write) {
+	f.repeats++
+	f.due = now.Add(time.Hour)
+
+	for i, w := range f.Writes {
+		w.tries++
+
+		if w.isOver(now, answers[i]) {
+			p.end(w)
+			over = append(over, w)
+
+			continue
+		}
+
+		if due := w.nextTry(now, lot); due.Before(f.due) {
+			f.due = due
+		}
+	}
+
+	if !f.IsAwaited() {
+		p.takeOff(f)
+	}
+
+	return over
+}
+
+// again returns a flight that is sent once more now. One of whose callers some have left is regrouped.
+func (p *Planner) again(now time.Time) *Flight {
+	for _, f := range p.flights {
+		if f.due.IsZero() || f.due.After(now) || slices.ContainsFunc(f.Writes, func(w *Write) bool { return p.isHeld(now, w) }) {
+			continue
+		}
+
+		f.due = time.Time{}
+
+		if f.isComplete() {
+			p.hold(f)
+
+			f.Born, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.Conflicts = now, false, false, false, nil
+
+			return f
+		}
+
+		p.takeOff(f)
+
+		for _, w := range f.Writes {
+			if f.Has(w) {
+				p.wait(now, w)
+			}
+		}
+
+		return p.again(now)
+	}
+
+	return nil
+}
+
+func (f *Flight) isComplete() bool {
+	for _, w := range f.Writes {
+		if !f.Has(w) {
+			return false
+		}
+	}
+
+	return true
+}
+
+// load is what would travel in the next flight.
+type load struct {
+	writes []*Write
+	taken  map[string]bool // records and items
+	items  int
+	size   int
+	value  int
+	isFull bool
+}
+
+func (l *load) clear() {
+	clear(l.taken)
+	*l = load{writes: l.writes[:0], taken: l.taken}
+}
+
+// take takes a write, if it fits.
+func (l *load) take(w *Write) {
+	if l.taken == nil {
+		l.taken = map[string]bool{}
+	}
+
+	for item := range w.items {
+		if l.taken[item] {
+			return
+		}
+	}
+
+	items, size, value := l.items+1, l.size, l.value
+	if j := w.Joint; j != nil {
+		items, size, value = items+len(j.Items), size+j.Size, value+j.Value
+	}
+
+	if len(l.writes) > 0 && (items > maxItems || size > maxSize || value > LargeValue) {
+		l.isFull = true
+
+		return
+	}
+
+	for item := range w.items {
+		l.taken[item] = true
+	}
+
+	l.items, l.size, l.value, l.writes = items, size, value, append(l.writes, w)
+	l.isFull = l.isFull || len(l.writes) == Size
+}
