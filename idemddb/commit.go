@@ -85,11 +85,11 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 	}
 
 	if c.batch != nil && !c.redelivered {
-		_, p, cancel := s.settleContext(ctx)
+		write, p, cancel := s.settleContext(ctx)
 		defer cancel()
 
 		hold := min(commitWait, time.Until(p.End)/2) //nolint:mnd // half of the time that it has is for sending it
-		c.begun = c.begin(ctx, p, c.recordItem, hold)
+		c.begun = c.begin(write, p, c.recordItem, hold)
 	}
 }
 
@@ -138,7 +138,7 @@ func (s *Store) newCommit(ctx context.Context, b *Batch, key string, opts *Claim
 
 	a.tx = newTx()
 
-	return &committing{acquisition: *a, maxWait: opts.Wait}, nil
+	return &committing{acquisition: *a, maxWait: opts.Wait, write: jointWrite{token: a.tx}}, nil
 }
 
 // run commits the key. If the batch has ended because another worker is waited for, each further call begins a write of its own.

@@ -20,6 +20,7 @@ func newTx() string { return rand.Text() }
 
 // jointWrite is a write of a record together with effects.
 type jointWrite struct {
+	token   string               // of the first try: the id of the completing call
 	build   func() protocol.Part // anew for each try
 	applied func()               // called when it is known to be written, before its caller goes on; nil for none
 
@@ -28,7 +29,12 @@ type jointWrite struct {
 }
 
 // Part implements [engine.Joiner].
-func (j *jointWrite) Part() protocol.Part { return j.build() }
+func (j *jointWrite) Part() protocol.Part {
+	part := j.build()
+	part.Token, j.token = j.token, ""
+
+	return part
+}
 
 // Read implements [engine.Operation].
 func (j *jointWrite) Read(answer protocol.Answer) (protocol.Step, error) {

@@ -31,8 +31,13 @@ func newTransaction(calls []*call) *transaction {
 		t.parts[i] = c.joiner.Part()
 	}
 
+	token := t.parts[0].Token
+	if token == "" || len(calls) > 1 {
+		token = rand.Text()
+	}
+
 	t.input = dynamodb.TransactWriteItemsInput{
-		TransactItems: protocol.Join(t.parts), ClientRequestToken: new(rand.Text()), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		TransactItems: protocol.Join(t.parts), ClientRequestToken: &token, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
 
 	return t

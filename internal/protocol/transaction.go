@@ -18,6 +18,7 @@ const ConditionFailed = "ConditionalCheckFailed"
 type Part struct {
 	Record  *types.TransactWriteItem // nil for effects without a record
 	Effects []types.TransactWriteItem
+	Token   string // the client request token if it travels alone; "" for a new one
 }
 
 // Refusal says that DynamoDB refused an effect of a part, its record as it would be, or the request.
