@@ -1,0 +1,319 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/planner"
+	"github.com/idemddb/go-idemddb/internal/protocol"
+)
+
+// answer is what DynamoDB answers to one transaction.
+type answer func() (*dynamodb.TransactWriteItemsOutput, error)
+
+func committed() (*dynamodb.TransactWriteItemsOutput, error) {
+	return &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: make([]types.ConsumedCapacity, 1)}, nil
+}
+
+func empty() (*dynamodb.TransactWriteItemsOutput, error) { return &dynamodb.TransactWriteItemsOutput{}, nil }
+
+func noAnswer() (*dynamodb.TransactWriteItemsOutput, error) { return nil, errors.New("connection reset") }
+
+func refuses(code string) answer {
+	return func() (*dynamodb.TransactWriteItemsOutput, error) {
+		return nil, &smithy.GenericAPIError{Code: code, Message: "as the test says"}
+	}
+}
+
+func cancels(codes ...string) answer {
+	return func() (*dynamodb.TransactWriteItemsOutput, error) {
+		e := &types.TransactionCanceledException{}
+		for _, code := range codes {
+			e.CancellationReasons = append(e.CancellationReasons, types.CancellationReason{Code: &code})
+		}
+
+		return nil, e
+	}
+}
+
+// client gives these answers to transactions, and then commits. It keeps their tokens and sizes.
+type client struct {
+	mu      sync.Mutex
+	answers []answer
+	tokens  []string
+	sizes   []int
+	takes   time.Duration
+}
+
+func (c *client) TransactWriteItems(
+	ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	c.mu.Lock()
+	c.tokens = append(c.tokens, *in.ClientRequestToken)
+	c.sizes = append(c.sizes, len(in.TransactItems))
+	n := len(c.tokens)
+	c.mu.Unlock()
+
+	select {
+	case <-time.After(c.takes):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+
+	if n <= len(c.answers) {
+		return c.answers[n-1]()
+	}
+
+	return committed()
+}
+
+func (*client) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return nil, errors.New("not asked for here")
+}
+
+func (*client) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return nil, errors.New("not asked for here")
+}
+
+// joint is a write of a record and its effects.
+type joint struct {
+	part    protocol.Part
+	answers []protocol.Outcome
+	last    protocol.Answer
+}
+
+func (j *joint) Part() protocol.Part {
+	part := j.part
+	j.part.Token = ""
+
+	return part
+}
+
+func (j *joint) Read(a protocol.Answer) (protocol.Step, error) {
+	j.answers, j.last = append(j.answers, a.Outcome), a
+
+	switch a.Outcome { //nolint:exhaustive // the others are sent again
+	case protocol.Applied, protocol.Refused, protocol.EffectRefused:
+		return protocol.Done, nil
+	default:
+		return protocol.Again, a.Err
+	}
+}
+
+type told struct {
+	mu        sync.Mutex
+	retries   []string
+	conflicts []string
+}
+
+func engineOn(c *client) (*engine.Engine, *told) {
+	t := &told{}
+
+	return engine.New(engine.Config{
+		API: c,
+		Retried: func(_ context.Context, key string, _ error) {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+
+			t.retries = append(t.retries, key)
+		},
+		Conflict: func(_ context.Context, key string, _ error) {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+
+			t.conflicts = append(t.conflicts, key)
+		},
+	}), t
+}
+
+// writeOf returns the write of a key, for up to 10 s.
+func writeOf(key string, j *joint, items ...string) engine.Write {
+	return engine.Write{
+		Operation: j, Key: key, Record: key, Joint: &planner.Joint{Items: items},
+		Policy: planner.Policy{End: time.Now().Add(10 * time.Second), Pause: time.Second},
+	}
+}
+
+var two = make([]types.TransactWriteItem, 2)
+
+// Where a record decides what an earlier try has done, a token only saves a try. Where none does, the token alone keeps the effects from
+// being written twice.
+func TestWhichTokenIsSentAgain(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		answer answer
+		same   bool
+	}{
+		"no answer":                   {noAnswer, true},
+		"throttled":                   {refuses("ThrottlingException"), true},
+		"in progress":                 {refuses("TransactionInProgressException"), true},
+		"an answer without content":   {empty, false},
+		"cancelled":                   {cancels("None", "None", "TransactionConflict"), false},
+		"it belongs to another input": {refuses("IdempotentParameterMismatchException"), false},
+	} {
+		for kind, record := range map[string]*types.TransactWriteItem{"with a record": {}, "without a record": nil} {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					db := &client{answers: []answer{c.answer}}
+					e, _ := engineOn(db)
+
+					j := &joint{part: protocol.Part{Record: record, Effects: two, Token: "first"}}
+					if record == nil {
+						j.part.Effects = make([]types.TransactWriteItem, 3) // as many items as the cancellation has reasons
+					}
+
+					w := writeOf("k", j, "a", "b", "c")
+					w.Joint.IsUnrecorded, w.IsAlone = record == nil, record == nil
+
+					if err := e.Send(t.Context(), w); err != nil {
+						t.Fatal(err)
+					}
+
+					if want := c.same || record == nil; db.tokens[0] != "first" || (db.tokens[1] == "first") != want {
+						t.Errorf("tokens: %q", db.tokens)
+					}
+				})
+			})
+		}
+	}
+}
+
+// What a transaction without an answer has written is told by its records, under a new token, after it was sent twice.
+func TestATransactionIsSentOnceMoreAsItWas(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := &client{answers: []answer{noAnswer, noAnswer, noAnswer}}
+		e, told := engineOn(db)
+
+		if err := e.Send(t.Context(), writeOf("k", &joint{part: protocol.Part{Record: &types.TransactWriteItem{}, Token: "first"}})); err != nil {
+			t.Fatal(err)
+		}
+
+		if tok := db.tokens; len(tok) != 4 || tok[1] != "first" || tok[2] == "first" || tok[3] != tok[2] || len(told.retries) != 3 {
+			t.Errorf("tokens %q, retries %q", tok, told.retries)
+		}
+	})
+}
+
+func TestATransactionInProgressIsAskedForUntilItEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := &client{answers: slices.Repeat([]answer{refuses("TransactionInProgressException")}, 5)}
+		e, _ := engineOn(db)
+
+		if err := e.Send(t.Context(), writeOf("k", &joint{part: protocol.Part{Record: &types.TransactWriteItem{}, Token: "first"}})); err != nil {
+			t.Fatal(err)
+		}
+
+		if !slices.Equal(db.tokens, slices.Repeat([]string{"first"}, 6)) {
+			t.Errorf("tokens %q", db.tokens)
+		}
+	})
+}
+
+// together sends the writes so that they share a transaction: each waits for the others. It returns their errors.
+func together(t *testing.T, e *engine.Engine, writes ...engine.Write) []error {
+	t.Helper()
+
+	var (
+		all   sync.WaitGroup
+		group engine.Group
+	)
+
+	errs := make([]error, len(writes))
+
+	for i, w := range writes {
+		w.Group, w.Joint.Hold = &group, time.Second
+		begun := e.Begin(t.Context(), w)
+
+		all.Go(func() { errs[i] = begun.Wait(t.Context()) })
+	}
+
+	e.Flush(&group)
+	all.Wait()
+
+	return errs
+}
+
+func recorded() *joint { return &joint{part: protocol.Part{Record: &types.TransactWriteItem{}}} }
+
+// The first is refused, the second meets a conflict, nothing is wrong with the third and the fourth.
+func TestEachWriteOfACancelledTransactionGoesItsOwnWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := &client{answers: []answer{cancels("ConditionalCheckFailed", "None", "TransactionConflict", "None", "None")}, takes: time.Millisecond}
+		e, told := engineOn(db)
+		first, second, third, fourth := recorded(), recorded(), recorded(), recorded()
+		second.part.Effects = two[:1]
+
+		for i, err := range together(t, e, writeOf("1", first), writeOf("2", second, "hot"), writeOf("3", third), writeOf("4", fourth)) {
+			if err != nil {
+				t.Errorf("write %d: %v", i, err)
+			}
+		}
+
+		if !slices.Equal(db.sizes, []int{5, 2, 2}) || !slices.Equal(told.retries, []string{"2"}) || !slices.Equal(told.conflicts, []string{"2"}) {
+			t.Errorf("transactions of %v items, retries of %q, conflicts of %q", db.sizes, told.retries, told.conflicts)
+		}
+
+		if first.last.Outcome != protocol.Refused || second.last.Outcome != protocol.Applied || third.last.Outcome != protocol.Applied {
+			t.Errorf("outcomes: %v, %v, %v", first.answers, second.answers, third.answers)
+		}
+	})
+}
+
+func TestWhatIsRefusedAsAWholeIsSentAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := &client{answers: []answer{refuses("ValidationException"), committed, refuses("ValidationException")}}
+		e, _ := engineOn(db)
+		errs := together(t, e, writeOf("1", recorded()), writeOf("2", recorded()))
+
+		if (errs[0] == nil) == (errs[1] == nil) || !slices.Equal(db.sizes, []int{2, 1, 1}) {
+			t.Errorf("errors %v, transactions of %v items", errs, db.sizes)
+		}
+	})
+}
+
+// Three such answers in a row counted as a commit once, and a proxy that gave them lost ten effects.
+func TestAnAnswerWithoutConsumedCapacityNeverProvesACommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := &client{answers: slices.Repeat([]answer{empty}, 1_000)}
+		e, _ := engineOn(db)
+
+		j := recorded()
+		if err := e.Send(t.Context(), writeOf("k", j)); !errors.Is(err, protocol.ErrNoContent) || slices.Contains(j.answers, protocol.Applied) {
+			t.Errorf("the error is %v although no answer has content", err)
+		}
+	})
+}
+
+func TestMissingReasonsAreNoAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := &client{answers: []answer{cancels("ConditionalCheckFailed")}}
+		e, _ := engineOn(db)
+		j := &joint{part: protocol.Part{Record: &types.TransactWriteItem{}, Effects: two}}
+
+		if err := e.Send(t.Context(), writeOf("k", j, "a", "b")); err != nil {
+			t.Error(err)
+		}
+
+		if !slices.Equal(j.answers, []protocol.Outcome{protocol.Unknown, protocol.Applied}) {
+			t.Errorf("outcomes: %v", j.answers)
+		}
+	})
+}

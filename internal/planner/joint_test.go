@@ -1,0 +1,308 @@
+package planner_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/idemddb/go-idemddb/internal/planner"
+)
+
+// yard is a planner of transactions with a clock that the test moves.
+type yard struct {
+	*testing.T
+
+	planner planner.Planner
+	now     time.Time
+}
+
+func newYard(t *testing.T) *yard {
+	t.Helper()
+
+	return &yard{T: t, now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)}
+}
+
+// jointOf returns a write of a record and these items that has a minute.
+func (y *yard) jointOf(record string, items ...string) *planner.Write {
+	return &planner.Write{
+		Policy: planner.Policy{End: y.now.Add(time.Minute), Pause: time.Second}, Record: record, Group: &planner.Group{},
+		Joint: &planner.Joint{Items: items},
+	}
+}
+
+// submit hands a write in and returns the flights that leave now.
+func (y *yard) submit(w *planner.Write) []*planner.Flight {
+	if f := y.planner.Submit(y.now, w); f != nil {
+		return []*planner.Flight{f}
+	}
+
+	return y.depart()
+}
+
+func (y *yard) depart() (flights []*planner.Flight) {
+	for f := y.planner.Depart(y.now); f != nil; f = y.planner.Depart(y.now) {
+		flights = append(flights, f)
+	}
+
+	return flights
+}
+
+// land lands a flight whose writes all have this answer, after 5 ms.
+func (y *yard) land(f *planner.Flight, answer planner.Answer, conflicts ...string) []*planner.Flight {
+	y.now = y.now.Add(5 * time.Millisecond)
+	f.IsAnswered, f.Conflicts = true, conflicts
+	y.planner.Land(y.now, f, slices.Repeat([]planner.Answer{answer}, len(f.Writes)), 0.5)
+
+	return y.depart()
+}
+
+// wake moves the clock to the next time at which something may leave. It returns the flights that do.
+func (y *yard) wake() []*planner.Flight {
+	at := y.planner.Wake(y.now)
+	if at.IsZero() {
+		y.Fatalf("nothing is to be woken:\n%s", y.planner.Text(y.now))
+	}
+
+	y.now = at
+	y.planner.Tick(y.now)
+
+	return y.depart()
+}
+
+// want demands flights of these records.
+func (y *yard) want(flights []*planner.Flight, records ...[]string) {
+	y.Helper()
+
+	var got [][]string
+
+	for _, f := range flights {
+		var names []string
+		for _, w := range f.Writes {
+			names = append(names, w.Record)
+		}
+
+		got = append(got, names)
+	}
+
+	if fmt.Sprint(got) != fmt.Sprint(records) {
+		y.Errorf("flights of %v, want %v\n%s", got, records, y.planner.Text(y.now))
+	}
+}
+
+func one(record ...string) []string { return record }
+
+// T is 5 ms throughout, and what is drawn is the middle of each range.
+func TestAllWritesOfHotItemsStandBehindOneGate(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	first := y.submit(y.jointOf("a", "hot"))
+	y.want(first, one("a"))
+	y.want(y.land(first[0], planner.Gated, "hot"))
+
+	closed := y.now.Add(30 * time.Millisecond) // between 4 T and 8 T
+
+	y.want(y.submit(y.jointOf("b", "hot", "other")))
+
+	cold := y.submit(y.jointOf("c", "cold"))
+	y.want(cold, one("c"))
+	y.want(y.land(cold[0], planner.Done))
+
+	behind := y.wake()
+	if !y.now.Equal(closed) {
+		t.Errorf("the gate opened %v late", y.now.Sub(closed))
+	}
+
+	y.want(behind, one("a")) // and b, which has the same item, with the next one
+	y.want(y.land(behind[0], planner.Done), one("b"))
+}
+
+func TestTheGateIsClosedLongerAfterTheSecondConflictInARow(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	flights := y.submit(y.jointOf("a", "hot"))
+
+	for row, want := range []time.Duration{30 * time.Millisecond, 60 * time.Millisecond, 60 * time.Millisecond} {
+		y.want(y.land(flights[0], planner.Gated, "hot"))
+
+		begun := y.now
+		if flights = y.wake(); y.now.Sub(begun) != want {
+			t.Errorf("after conflict %d the gate was closed for %v, want %v", row+1, y.now.Sub(begun), want)
+		}
+
+		y.want(flights, one("a"))
+	}
+
+	y.land(flights[0], planner.Done) // a flight of hot items without a conflict ends the row
+	flights = y.submit(y.jointOf("b", "hot"))
+	y.want(y.land(flights[0], planner.Gated, "hot"))
+
+	begun := y.now
+	if y.wake(); y.now.Sub(begun) != 30*time.Millisecond {
+		t.Errorf("after the row the gate was closed for %v", y.now.Sub(begun))
+	}
+}
+
+func TestAnItemIsHotFor64T(t *testing.T) {
+	t.Parallel()
+
+	for after, isGated := range map[time.Duration]bool{300 * time.Millisecond: true, 320 * time.Millisecond: false} {
+		y := newYard(t)
+		y.land(y.submit(y.jointOf("a", "hot"))[0], planner.Gated, "hot")
+		y.now = y.now.Add(after)
+
+		flights := y.depart() // a leaves; another conflict closes the gate for 60 ms, whose item is another one
+		y.want(flights, one("a"))
+		y.want(y.land(flights[0], planner.Done))
+
+		other := y.submit(y.jointOf("b", "else"))
+		y.now = y.now.Add(-10 * time.Millisecond)
+		y.want(y.land(other[0], planner.Gated, "else"))
+
+		if got := len(y.submit(y.jointOf("c", "hot"))) == 0; got != isGated {
+			t.Errorf("%v after the conflict: gated %t, want %t", after, got, isGated)
+		}
+	}
+}
+
+func TestAConflictOnARecordAloneIsThePauseOfItsWrite(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.want(y.land(y.submit(y.jointOf("a", "item"))[0], planner.NotNow))
+	y.want(y.submit(y.jointOf("b", "item")), one("b"))
+}
+
+func TestTheLimitsOfATransaction(t *testing.T) {
+	t.Parallel()
+
+	many := func(n int) []string { return make([]string, n) } // of items whose keys nobody knows
+
+	for name, c := range map[string]struct {
+		change func(i int, w *planner.Write)
+		want   []int // writes
+	}{
+		"25 records":         {func(int, *planner.Write) {}, []int{25, 5}},
+		"100 items":          {func(_ int, w *planner.Write) { w.Joint.Items = many(9) }, []int{10, 10, 10}},
+		"4 MB":               {func(_ int, w *planner.Write) { w.Joint.Size = 1 << 20 }, []int{4, 4, 4, 4, 4, 4, 4, 2}},
+		"64 KB of results":   {func(_ int, w *planner.Write) { w.Joint.Value = 30 << 10 }, []int{2, 2, 2, 2, 2, 2, 2, 2}},
+		"an item once":       {func(_ int, w *planner.Write) { w.Joint.Items = one("same") }, []int{1}},
+		"a record once":      {func(_ int, w *planner.Write) { w.Record = "same" }, []int{1}},
+		"a large one, alone": {func(_ int, w *planner.Write) { w.Joint.Value = 1 << 20 }, []int{1, 1, 1, 1, 1, 1, 1, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			y, group := newYard(t), &planner.Group{}
+
+			for i := range 30 {
+				w := y.jointOf(fmt.Sprint(i))
+				w.Group, w.Joint.Hold = group, 100*time.Millisecond
+				c.change(i, w)
+				y.planner.Submit(y.now, w)
+			}
+
+			group.Flush()
+
+			var got []int
+
+			for flights := y.depart(); len(flights) > 0 && len(got) < len(c.want); flights = y.wake() {
+				for _, f := range flights {
+					got = append(got, len(f.Writes))
+				}
+
+				if len(got) >= len(c.want) {
+					break
+				}
+			}
+
+			if !slices.Equal(got, c.want) {
+				t.Errorf("flights of %v writes, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestACommitWaitsForOthersOfItsGroupOnly(t *testing.T) {
+	t.Parallel()
+
+	y, group := newYard(t), &planner.Group{}
+	held := y.jointOf("a")
+	held.Group, held.Joint.Hold = group, 100*time.Millisecond
+	y.want(y.submit(held))
+
+	flights := y.submit(y.jointOf("b"))
+	y.want(flights, one("b"))
+	y.want(y.land(flights[0], planner.Done))
+
+	begun := y.now.Add(-5 * time.Millisecond)
+	y.want(y.wake(), one("a"))
+
+	if waited := y.now.Sub(begun); waited != 100*time.Millisecond {
+		t.Errorf("it has waited for %v", waited)
+	}
+}
+
+func TestATransactionIsSentOnceMoreWhileAllItsCallersWait(t *testing.T) {
+	t.Parallel()
+
+	for name, leaves := range map[string]bool{"all wait": false, "one has left": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			y, group := newYard(t), &planner.Group{}
+			writes := []*planner.Write{y.jointOf("a"), y.jointOf("b"), y.jointOf("c")}
+
+			for _, w := range writes {
+				w.Group, w.Joint.Hold = group, 100*time.Millisecond
+				y.planner.Submit(y.now, w)
+			}
+
+			group.Flush()
+
+			f := y.depart()[0]
+			f.MayRepeat = true
+			y.want(y.land(f, planner.NotNow))
+
+			if leaves {
+				y.planner.Withdraw(writes[1])
+			}
+
+			again := y.wake()
+			if leaves {
+				y.want(again, one("a", "c"))
+			} else {
+				y.want(again, one("a", "b", "c"))
+			}
+
+			if (again[0] == f) == leaves {
+				t.Errorf("the same flight: %t", again[0] == f)
+			}
+
+			again[0].MayRepeat = true
+			y.want(y.land(again[0], planner.NotNow))
+
+			if next := y.wake(); !leaves && next[0] == f {
+				t.Error("it is sent as it was for a third time")
+			}
+		})
+	}
+}
+
+// Statements and transactions do not travel together, and each waits for its own flights.
+func TestAStatementDoesNotWaitForATransaction(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.want(y.submit(y.jointOf("a")), one("a"))
+
+	statement := y.jointOf("b")
+	statement.Joint = nil
+	y.want(y.submit(statement), one("b"))
+
+	settled := y.jointOf("a") // the record is under way
+	settled.Joint = nil
+	y.want(y.submit(settled))
+}
