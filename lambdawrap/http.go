@@ -31,8 +31,8 @@ type HTTPOptions struct {
 	// each takeover, and a line for each staged message that is not sent. Defaults to slog.Default() at the time of the call.
 	Logger *slog.Logger
 
-	// MaxBody is how many bytes the body of a request may have; it is read into memory. A longer one is answered with 413. Negative
-	// makes each request be answered with 500. Defaults to 1 MiB.
+	// MaxBody is how many bytes the body of a request may have; it is read into memory. A longer one is answered with 413, and not
+	// read at all if its length is announced. Negative makes each request be answered with 500. Defaults to 1 MiB.
 	MaxBody int64
 
 	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). The key is not claimed beforehand: the

@@ -40,9 +40,14 @@ func Key(header http.Header) (string, *problem.Details) {
 func isForeign(c rune) bool { return c <= ' ' || c > '~' || c == ',' }
 
 // Read reads the whole body of a request and returns a copy of the request, with the same body for its handler, and a fingerprint of what it
-// asks for. The body of a form that was parsed before has been read, so its values count instead.
+// asks for. The body of a form that was parsed before has been read, so its values count instead. A body whose length is announced and too
+// long is not read at all, so a client that waits for the status 100 need not send it.
 func Read(w http.ResponseWriter, r *http.Request, maxBody int64) (copied *http.Request, fingerprint string, refusal *problem.Details) {
 	var body []byte
+
+	if r.ContentLength > maxBody {
+		return nil, "", tooLarge(maxBody)
+	}
 
 	copied = r.WithContext(r.Context())
 
@@ -67,11 +72,15 @@ func Read(w http.ResponseWriter, r *http.Request, maxBody int64) (copied *http.R
 }
 
 func refusalOf(err error) *problem.Details {
-	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return problem.BodyTooLarge.With(fmt.Sprintf("The body of a request may have at most %d bytes.", tooLarge.Limit))
+	if limit, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return tooLarge(limit.Limit)
 	}
 
 	return problem.BodyUnreadable
+}
+
+func tooLarge(limit int64) *problem.Details {
+	return problem.BodyTooLarge.With(fmt.Sprintf("The body of a request may have at most %d bytes.", limit))
 }
 
 // fingerprintOf identifies what a request asks for. The order of the query's names does not count, that of the values of one name does. The
