@@ -80,7 +80,7 @@ const defaultMaxBody = 1 << 20
 //	status not kept                                        the handler's; the key is released, and what was staged is dropped
 //	no key, where Options.Required; not a key              400
 //	no caller                                              401
-//	another request with the key is being worked on        409 with Retry-After, the rest of its lease
+//	another request with the key is being worked on        409 with Retry-After: what the last requests took, at most the rest of its lease
 //	the condition of a staged item was false               409, and the key is released; 422 if Effects.Refused says Permanent
 //	completed before, and Options.Results lost the answer  410
 //	a staged item that DynamoDB refuses otherwise          500, and the key is released: a missing permission or table, a wrong expression

@@ -63,9 +63,16 @@ func (x *exchange) work(ctx context.Context) outcome {
 		return givenBack(outcome{name: OutcomeNoTime, err: errNoTime}, work.GiveBack(ctx))
 	}
 
+	begun := time.Now()
+
 	x.run(ctx, work)
 
-	return x.settle(ctx, work)
+	o := x.settle(ctx, work)
+	if o.name == OutcomeCompleted {
+		x.durations.Add(time.Since(begun))
+	}
+
+	return o
 }
 
 // settle settles the work with the answer, before the line of the log: a logger that panics must not leave the key claimed.
@@ -194,7 +201,7 @@ func (x *exchange) problemOf(o outcome) *problem.Details {
 	case isProgramError:
 		return problem.ServerError
 	case o.name == OutcomeInProgress:
-		return problem.KeyInProgress.After(max(x.store.RetryAfter(o.until)+time.Millisecond, time.Second))
+		return problem.KeyInProgress.After(x.retryAfter(o.until))
 	case o.name == OutcomeMismatch:
 		return problem.KeyReused
 	case o.permanent:
@@ -204,6 +211,18 @@ func (x *exchange) problemOf(o outcome) *problem.Details {
 	default:
 		return problem.Unavailable
 	}
+}
+
+// retryAfter returns when a client should ask again for a key whose lease ends at this time: after as long as the longest of the last completed
+// requests of this process took, because the holder is probably done by then, but not later than the key can be taken over. If the holder has
+// died, the client asks a few times in vain.
+func (x *exchange) retryAfter(lease time.Time) time.Duration {
+	wait := x.store.RetryAfter(lease) + time.Millisecond
+	if longest, ok := x.durations.Longest(); ok {
+		wait = min(wait, longest)
+	}
+
+	return max(wait, time.Second)
 }
 
 // report writes the one line of a request that did not end well: what became of it and where to look, but nothing of its content.

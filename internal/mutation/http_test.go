@@ -203,9 +203,16 @@ var httpMutants = []mutant{
 	{
 		why:  "a client comes back before the lease is over",
 		file: "lambdawrap/http_exchange.go",
-		old:  `x.store.RetryAfter(o.until)+time.Millisecond, time.Second`,
-		new:  `0*x.store.RetryAfter(o.until), time.Second`,
+		old:  `wait := x.store.RetryAfter(lease) + time.Millisecond`,
+		new:  `wait := 0 * x.store.RetryAfter(lease)`,
 		pkg:  "lambdawrap", run: "TestHTTPAKeyInProgressIsAnsweredWithTheRestOfItsLease",
+	},
+	{
+		why:  "a client waits for as long as a handler took, also if the key can be taken over before",
+		file: "lambdawrap/http_exchange.go",
+		old:  `wait = min(wait, longest)`,
+		new:  `wait = longest`,
+		pkg:  "lambdawrap", run: "TestHTTPAKeyInProgressIsAnsweredWithTheTimeOfTheLastRequests",
 	},
 	{
 		why:  "a success that staged nothing is committed without a claim",
