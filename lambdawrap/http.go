@@ -93,8 +93,10 @@ const defaultMaxBody = 1 << 20
 //
 // The 500 of a panic is written so that no adapter takes the missing answer for a success, as that of function URLs does. With
 // [http.ErrAbortHandler] it is not flushed, so a server of net/http drops it and aborts the connection. A panic that nobody recovers ends
-// a Lambda function with all of its requests in flight: put a handler that recovers around this one. An offer to upgrade the
-// connection (the header Upgrade) is ignored.
+// a Lambda function with all of its requests in flight: put a handler that recovers around this one. If the key is completed already, as
+// that of a repeated request with Optimistic can be, the client gets the stored answer in place of the 500.
+//
+// An offer to upgrade the connection (the header Upgrade) is ignored.
 //
 // Its own answers are problem details (RFC 9457), whose types do not change. docs/http.md describes each.
 //

@@ -108,13 +108,19 @@ func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 }
 
 // run runs the handler and reads its answer. If the handler or the logger panics or ends its goroutine, the key is released, so that the
-// next request need not wait for the end of its lease; then the panic goes on.
+// next request need not wait for the end of its lease; then the panic goes on. If the key is completed already, as it can be with Optimistic,
+// the client gets the stored answer before.
 func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	returned := false
 
 	defer func() {
-		if !returned {
-			work.Settle(ctx, nil, errPanicked)
+		if returned {
+			return
+		}
+
+		if record := work.Settle(ctx, nil, errPanicked).Record; record != nil {
+			x.replay(ctx, record)
+			x.w.flush()
 		}
 	}()
 

@@ -80,6 +80,13 @@ var httpMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestHTTPABodyIsNotReadIfItsAnnouncedLengthIsTooLong",
 	},
 	{
+		why:  "a duplicate that panics hides the stored answer",
+		file: "lambdawrap/http_exchange.go",
+		old:  `Settle(ctx, nil, errPanicked).Record; record != nil {`,
+		new:  `Settle(ctx, nil, errPanicked).Record; record != nil && false {`,
+		pkg:  "lambdawrap", run: "TestHTTPOptimisticADuplicateThatPanicsGetsTheFirstAnswer",
+	},
+	{
 		why:  "a client that leaves cancels the work",
 		file: "lambdawrap/http.go",
 		old:  `workContext(context.WithoutCancel(r.Context()))`,
