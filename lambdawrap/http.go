@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/httprequest"
 	"github.com/idemddb/go-idemddb/internal/problem"
 )
 
@@ -21,6 +23,11 @@ type HTTPOptions struct {
 	// an error are answered with 401, and nothing is stored; an error is logged. It is called concurrently. Required: without it, each
 	// request is answered with 500.
 	Caller func(*http.Request) (string, error)
+
+	// Hosts are names of one and the same service, such as a domain of your own and that of the function URL behind it: a request that is
+	// repeated at another of them is the same request. A name may have a port. Defaults to none: the host that a client names, in lower case
+	// and without the ports 80 and 443, is compared, so that no virtual host answers for another one behind the same handler.
+	Hosts []string
 
 	// Keep reports whether an answer with this status is final: then it is stored, and later requests with the key get it. Any other answer
 	// releases the key and drops what was staged, so that the next request runs the handler again. Defaults to: 2xx, 3xx, and 4xx except
@@ -85,7 +92,7 @@ const defaultMaxBody = 1 << 20
 //	completed before, and Options.Results lost the answer  410
 //	a staged item that DynamoDB refuses otherwise          500, and the key is released: a missing permission or table, a wrong expression
 //	body over Options.MaxBody                              413
-//	key used for another request                           422; method, path, query, content type and body are compared
+//	key used for another request                           422; host, method, path, query, content type and body are compared
 //	key failed for good, attempts used up                  422
 //	CONNECT                                                501
 //	DynamoDB away; staged effects not known to be committed  503 with Retry-After; the handler never runs unguarded
@@ -118,7 +125,7 @@ func HTTP(store *idemddb.Store, next http.Handler, o *HTTPOptions) http.Handler 
 	w.invalid = errors.Join(w.invalid, o.validate())
 
 	h := &httpHandler{wrapper: w, next: next, opts: *o}
-	h.opts.MaxBody = cmp.Or(o.MaxBody, defaultMaxBody)
+	h.rules = httprequest.Rules{MaxBody: cmp.Or(o.MaxBody, defaultMaxBody), Hosts: slices.Clone(o.Hosts)}
 
 	if o.Keep == nil {
 		h.opts.Keep = isFinal
@@ -131,8 +138,9 @@ func HTTP(store *idemddb.Store, next http.Handler, o *HTTPOptions) http.Handler 
 type httpHandler struct {
 	*wrapper
 
-	next http.Handler
-	opts HTTPOptions // with the defaults of Keep and MaxBody
+	next  http.Handler
+	opts  HTTPOptions // with the default of Keep
+	rules httprequest.Rules
 }
 
 func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -182,7 +190,13 @@ func (o *HTTPOptions) validate() error {
 		return errors.New("lambdawrap: HTTPOptions.Caller: must not be nil; return who sends the request, from what was verified")
 	case o.MaxBody < 0:
 		return fmt.Errorf("lambdawrap: HTTPOptions.MaxBody: must not be negative, is %d", o.MaxBody)
-	default:
-		return nil
 	}
+
+	for i, host := range o.Hosts {
+		if host == "" || strings.ContainsAny(host, "/ ") {
+			return fmt.Errorf("lambdawrap: HTTPOptions.Hosts[%d]: must be the name of a host, as api.example.com, is %.100q", i, host)
+		}
+	}
+
+	return nil
 }

@@ -34,7 +34,7 @@ func (h *httpHandler) accept(w *reply, r *http.Request) (*exchange, *problem.Det
 	}
 
 	x.with = idemddb.ClaimOptions{Wait: h.opts.Wait, Optimistic: h.opts.Optimistic}
-	x.r, x.with.Fingerprint, refusal = httprequest.Read(w.ResponseWriter, r, h.opts.MaxBody) // which asks the server to close the connection of a long body
+	x.r, x.with.Fingerprint, refusal = h.rules.Read(w.ResponseWriter, r) // which asks the server to close the connection of a long body
 
 	return x, refusal
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/idemddb/go-idemddb/internal/problem"
@@ -39,21 +40,27 @@ func Key(header http.Header) (string, *problem.Details) {
 // isForeign reports whether a character must not be in a key.
 func isForeign(c rune) bool { return c <= ' ' || c > '~' || c == ',' }
 
+// Rules say which requests are taken, and which are the same.
+type Rules struct {
+	MaxBody int64    // bytes
+	Hosts   []string // names of one host
+}
+
 // Read reads the whole body of a request and returns a copy of the request, with the same body for its handler, and a fingerprint of what it
 // asks for. The body of a form that was parsed before has been read, so its values count instead. A body whose length is announced and too
 // long is not read at all, so a client that waits for the status 100 need not send it.
-func Read(w http.ResponseWriter, r *http.Request, maxBody int64) (copied *http.Request, fingerprint string, refusal *problem.Details) {
+func (rules Rules) Read(w http.ResponseWriter, r *http.Request) (copied *http.Request, fingerprint string, refusal *problem.Details) {
 	var body []byte
 
-	if r.ContentLength > maxBody {
-		return nil, "", tooLarge(maxBody)
+	if r.ContentLength > rules.MaxBody {
+		return nil, "", tooLarge(rules.MaxBody)
 	}
 
 	copied = r.WithContext(r.Context())
 
 	if r.Body != nil {
 		var err error
-		if body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
+		if body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, rules.MaxBody)); err != nil {
 			return nil, "", refusalOf(err)
 		}
 	}
@@ -68,7 +75,7 @@ func Read(w http.ResponseWriter, r *http.Request, maxBody int64) (copied *http.R
 		body = []byte(r.PostForm.Encode())
 	}
 
-	return copied, fingerprintOf(r, body), nil
+	return copied, rules.fingerprintOf(r, body), nil
 }
 
 func refusalOf(err error) *problem.Details {
@@ -85,11 +92,28 @@ func tooLarge(limit int64) *problem.Details {
 
 // fingerprintOf identifies what a request asks for. The order of the query's names does not count, that of the values of one name does. The
 // record stores a digest of it.
-func fingerprintOf(r *http.Request, body []byte) string {
+func (rules Rules) fingerprintOf(r *http.Request, body []byte) string {
 	query := r.URL.RawQuery
 	if values, err := url.ParseQuery(query); err == nil {
 		query = values.Encode() // Encode sorts; a query that cannot be read counts as it is
 	}
 
-	return fmt.Sprintf("%q %q %q %q\n%s", r.Method, r.URL.EscapedPath(), query, r.Header["Content-Type"], body)
+	return fmt.Sprintf("%q %q %q %q %q\n%s", rules.hostOf(r.Host), r.Method, r.URL.EscapedPath(), query, r.Header["Content-Type"], body)
+}
+
+// hostOf returns the name under which a host is compared. A request does not say whether the client used HTTP or HTTPS, so the default port of
+// either does not count.
+func (rules Rules) hostOf(host string) string {
+	host = nameOf(host)
+
+	if slices.ContainsFunc(rules.Hosts, func(one string) bool { return nameOf(one) == host }) {
+		return nameOf(rules.Hosts[0])
+	}
+
+	return host
+}
+
+// nameOf returns the name of a host in lower case, without the default port of HTTP and of HTTPS.
+func nameOf(host string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(host), ":80"), ":443")
 }

@@ -45,12 +45,12 @@ func TestTheHandlersRequestHasTheBodyAndTheClientsStaysAsItIs(t *testing.T) {
 		sent.ContentLength, sent.TransferEncoding = -1, []string{"chunked"}
 		sent.Header.Set("Content-Type", "text/plain")
 
-		got, fingerprint, refusal := httprequest.Read(httptest.NewRecorder(), sent, int64(len(body)))
+		got, fingerprint, refusal := httprequest.Rules{MaxBody: int64(len(body))}.Read(httptest.NewRecorder(), sent)
 		if refusal != nil {
 			t.Fatal(refusal)
 		}
 
-		if want := `"POST" "/payments" "a=1&b=2" ["text/plain"]` + "\n" + body; fingerprint != want {
+		if want := `"example.com" "POST" "/payments" "a=1&b=2" ["text/plain"]` + "\n" + body; fingerprint != want {
 			t.Errorf("got the fingerprint %s, want %s", fingerprint, want)
 		}
 
@@ -76,7 +76,7 @@ func TestABodyThatCannotBeRead(t *testing.T) {
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", c.body)
 
-		got, fingerprint, refusal := httprequest.Read(httptest.NewRecorder(), r, 4)
+		got, fingerprint, refusal := httprequest.Rules{MaxBody: 4}.Read(httptest.NewRecorder(), r)
 		if got != nil || fingerprint != "" || refusal == nil || *refusal != *c.want {
 			t.Errorf("%s: got %v, %q, %v", name, got, fingerprint, refusal)
 		}

@@ -59,6 +59,13 @@ var httpMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestHTTPKeyIsOneHeaderOfVisibleCharacters",
 	},
 	{
+		why:  "a virtual host answers for another one",
+		file: "internal/httprequest/httprequest.go",
+		old:  `rules.hostOf(r.Host), r.Method,`,
+		new:  `rules.hostOf(r.Host)[:0], r.Method,`,
+		pkg:  "lambdawrap", run: "TestHTTPAnotherRequestUnderAKeyIsRefused",
+	},
+	{
 		why:  "another query under a key gets the first answer",
 		file: "internal/httprequest/httprequest.go",
 		old:  `r.URL.EscapedPath(), query,`,
@@ -75,8 +82,8 @@ var httpMutants = []mutant{
 	{
 		why:  "a body is read although its announced length is too long",
 		file: "internal/httprequest/httprequest.go",
-		old:  `if r.ContentLength > maxBody {`,
-		new:  `if r.ContentLength > maxBody && false {`,
+		old:  `if r.ContentLength > rules.MaxBody {`,
+		new:  `if r.ContentLength > rules.MaxBody && false {`,
 		pkg:  "lambdawrap", run: "TestHTTPABodyIsNotReadIfItsAnnouncedLengthIsTooLong",
 	},
 	{
