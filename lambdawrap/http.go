@@ -20,8 +20,9 @@ import (
 type HTTPOptions struct {
 	// Caller returns who sends a request. It must come from what was verified, such as the subject of a token, and never from a header
 	// that the client chooses: two callers with one Idempotency-Key are two pieces of work, and neither gets the other's answer. "" and
-	// an error are answered with 401, and nothing is stored; an error is logged. It is called concurrently. Required: without it, each
-	// request is answered with 500.
+	// an error are answered with 401, and nothing is stored; an error is logged. It gets a copy of the request, whose body has at most MaxBody
+	// bytes; whatever it does to the body, the handler gets it as it was sent. It is called concurrently. Required: without it, each request
+	// is answered with 500.
 	Caller func(*http.Request) (string, error)
 
 	// Hosts are names of one and the same service, such as a domain of your own and that of the function URL behind it: a request that is

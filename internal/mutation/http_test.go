@@ -94,6 +94,20 @@ var httpMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestHTTPOptimisticADuplicateThatPanicsGetsTheFirstAnswer",
 	},
 	{
+		why:  "Caller gets a request whose body has been read",
+		file: "lambdawrap/http_request.go",
+		old:  `h.key(httprequest.WithBody(r, body), header)`,
+		new:  `h.key(r, header)`,
+		pkg:  "lambdawrap", run: "TestHTTPWhateverCallerDoesToTheBodyTheHandlerGetsItAndItIsCompared",
+	},
+	{
+		why:  "a body that middleware has read is not compared",
+		file: "internal/httprequest/httprequest.go",
+		old:  `hasFiles || hasBody &&`,
+		new:  `hasFiles && hasBody &&`,
+		pkg:  "lambdawrap", run: "TestHTTPABodyThatMiddlewareInFrontHasReadIsAMistakeOfTheServer",
+	},
+	{
 		why:  "a client that leaves cancels the work",
 		file: "lambdawrap/http.go",
 		old:  `workContext(context.WithoutCancel(r.Context()))`,
