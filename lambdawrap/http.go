@@ -168,7 +168,9 @@ func (h *httpHandler) guard(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	ctx, cancel := h.timesOf(r.Context()).workContext(context.WithoutCancel(r.Context())) // a client that leaves cancels nothing
+	x.times = h.timesOf(r.Context())
+
+	ctx, cancel := x.workContext(context.WithoutCancel(r.Context())) // a client that leaves cancels nothing
 	defer cancel()
 
 	x.conclude(ctx, x.work(h.logUnsent(ctx)))

@@ -17,6 +17,7 @@ import (
 // exchange is one request that is guarded, and its answer.
 type exchange struct {
 	*httpHandler
+	times
 
 	w    *reply
 	r    *http.Request // with a body of its own
@@ -82,13 +83,27 @@ func (x *exchange) settle(ctx context.Context, work *idemddb.Work) outcome {
 		result, isWhole = x.answer.Encode(work.Fits)
 	}
 
-	o := x.outcomeOf(work.Settle(ctx, result, x.cause))
+	o := x.outcomeOf(work.Settle(x.settleContext(ctx), result, x.cause))
 	if !isWhole {
 		x.logger().LogAttrs(ctx, slog.LevelWarn, "the answer does not fit into its record; later requests get it without its body",
 			append(keyAttrs(x.key), slog.Int("bytes", x.answer.Size()))...)
 	}
 
 	return o
+}
+
+// commitTime is how long a run without a claim is settled while DynamoDB does not answer: as long as a claim, by default. The client may
+// repeat the request at once, so it learns more from 503 than from waiting for a whole lease, as finished work does.
+const commitTime = 5 * time.Second
+
+// settleContext returns the context for settling the work.
+func (x *exchange) settleContext(ctx context.Context) context.Context {
+	end := time.Now().Add(x.opts.Wait).Add(commitTime)
+	if !x.opts.Optimistic || !x.answerAt.IsZero() && x.answerAt.Before(end) {
+		return ctx
+	}
+
+	return idemddb.WithInvocation(ctx, x.deadline, end)
 }
 
 // outcomeOf returns the outcome of the request. If the handler settled its claim itself, the client gets its answer, whatever the answer
@@ -118,7 +133,7 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 			return
 		}
 
-		if record := work.Settle(ctx, nil, errPanicked).Record; record != nil {
+		if record := work.Settle(x.settleContext(ctx), nil, errPanicked).Record; record != nil {
 			x.replay(ctx, record)
 			x.w.flush()
 		}

@@ -89,8 +89,8 @@ var httpMutants = []mutant{
 	{
 		why:  "a duplicate that panics hides the stored answer",
 		file: "lambdawrap/http_exchange.go",
-		old:  `Settle(ctx, nil, errPanicked).Record; record != nil {`,
-		new:  `Settle(ctx, nil, errPanicked).Record; record != nil && false {`,
+		old:  `Settle(x.settleContext(ctx), nil, errPanicked).Record; record != nil {`,
+		new:  `Settle(x.settleContext(ctx), nil, errPanicked).Record; record != nil && false {`,
 		pkg:  "lambdawrap", run: "TestHTTPOptimisticADuplicateThatPanicsGetsTheFirstAnswer",
 	},
 	{
@@ -106,6 +106,20 @@ var httpMutants = []mutant{
 		old:  `hasFiles || hasBody &&`,
 		new:  `hasFiles && hasBody &&`,
 		pkg:  "lambdawrap", run: "TestHTTPABodyThatMiddlewareInFrontHasReadIsAMistakeOfTheServer",
+	},
+	{
+		why:  "the wait for a claim is part of the time of a commit",
+		file: "lambdawrap/http_exchange.go",
+		old:  `time.Now().Add(x.opts.Wait).Add(commitTime)`,
+		new:  `time.Now().Add(commitTime)`,
+		pkg:  "lambdawrap", run: "TestHTTPOptimisticACommitHasItsTimeBesideTheWaitForAClaim",
+	},
+	{
+		why:  "a commit has more time than the deadline leaves",
+		file: "lambdawrap/http_exchange.go",
+		old:  `!x.answerAt.IsZero() && x.answerAt.Before(end) {`,
+		new:  `!x.answerAt.IsZero() && x.answerAt.Before(end) && false {`,
+		pkg:  "lambdawrap", run: "TestHTTPTellsAClientAfterFiveSecondsThatDynamoDBIsAway",
 	},
 	{
 		why:  "a client that leaves cancels the work",
@@ -194,7 +208,7 @@ var httpMutants = []mutant{
 	{
 		why:  "a panic keeps the key claimed",
 		file: "lambdawrap/http_exchange.go",
-		old:  `work.Settle(ctx, nil, errPanicked)`,
+		old:  `work.Settle(x.settleContext(ctx), nil, errPanicked)`,
 		new:  `_ = work`,
 		pkg:  "lambdawrap", run: "TestHTTPAPanicGoesOnAndReleasesTheKey",
 	},
