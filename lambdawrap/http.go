@@ -147,7 +147,7 @@ type httpHandler struct {
 func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case h.invalid != nil:
-		h.logger().ErrorContext(r.Context(), "no request is served", slog.String("error", h.invalid.Error()))
+		h.logger().ErrorContext(r.Context(), "no request is served", errorAttr(h.invalid))
 		problem.ServerError.With(h.invalid.Error()).Write(w)
 	case slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method):
 		h.next.ServeHTTP(w, r)

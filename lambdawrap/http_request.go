@@ -3,7 +3,6 @@ package lambdawrap
 import (
 	"crypto/rand"
 	"errors"
-	"log/slog"
 	"net/http"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -97,7 +96,7 @@ func (h *httpHandler) key(r *http.Request, header string) (string, *problem.Deta
 
 	key, errKey := jsonkey.List(parts...)
 	if err = errors.Join(err, errKey); err != nil {
-		h.logger().WarnContext(r.Context(), "HTTPOptions.Caller named no caller", slog.String("error", err.Error()))
+		h.logger().WarnContext(r.Context(), "HTTPOptions.Caller named no caller", errorAttr(err))
 
 		return "", problem.CallerUnknown
 	}
