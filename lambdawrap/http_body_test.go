@@ -162,3 +162,21 @@ func drain(r *http.Request) error {
 
 	return err
 }
+
+// A client that waits for 100 Continue never sends such a body.
+func TestHTTPABodyIsNotReadIfItsAnnouncedLengthIsTooLong(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	w.opts.MaxBody = 4
+	r := request("k", "12345")
+	r.Body = io.NopCloser(readerFunc(func([]byte) (int, error) { panic("the body is read") }))
+
+	w.refused(w.send(r), http.StatusRequestEntityTooLarge, "body-too-large")
+	w.runs(0)
+}
+
+// readerFunc is a reader made of a function.
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

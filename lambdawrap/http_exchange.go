@@ -22,7 +22,7 @@ type exchange struct {
 	w    *reply
 	r    *http.Request // with a body of its own
 	key  string
-	with idemddb.ClaimOptions
+	with idemddb.ClaimOptions // empty if the Store is off
 
 	answer *httpanswer.Held // the handler's
 	cause  error            // why the answer is not kept; nil if it is
@@ -99,7 +99,7 @@ const commitTime = 5 * time.Second
 // settleContext returns the context for settling the work.
 func (x *exchange) settleContext(ctx context.Context) context.Context {
 	end := time.Now().Add(x.opts.Wait).Add(commitTime)
-	if !x.opts.Optimistic || !x.answerAt.IsZero() && x.answerAt.Before(end) {
+	if !x.with.Optimistic || !x.answerAt.IsZero() && x.answerAt.Before(end) {
 		return ctx
 	}
 

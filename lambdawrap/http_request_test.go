@@ -296,24 +296,6 @@ func TestHTTPBodiesThatCannotBeTaken(t *testing.T) {
 	w.answered(w.post("k", "1234"), http.StatusCreated, "false", `{"id":"p-1"}`)
 }
 
-// A client that waits for 100 Continue never sends such a body.
-func TestHTTPABodyIsNotReadIfItsAnnouncedLengthIsTooLong(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
-	w.opts.MaxBody = 4
-	r := request("k", "12345")
-	r.Body = io.NopCloser(readerFunc(func([]byte) (int, error) { panic("the body is read") }))
-
-	w.refused(w.send(r), http.StatusRequestEntityTooLarge, "body-too-large")
-	w.runs(0)
-}
-
-// readerFunc is a reader made of a function.
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
 func TestHTTPWithAWrongOptionServesNothing(t *testing.T) {
 	t.Parallel()
 

@@ -2,7 +2,6 @@ package lambdawrap_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -29,41 +28,6 @@ func TestHTTPAKeyInProgressIsAnsweredWithTheRestOfItsLease(t *testing.T) {
 		w.runs(1)
 		w.logs("outcome=in_progress", "outcome=takeover", `look="idem show --hash sha256:`)
 	})
-}
-
-func TestHTTPAKeyInProgressIsAnsweredWithTheTimeOfTheLastRequests(t *testing.T) {
-	t.Parallel()
-
-	for name, test := range map[string]struct {
-		took       []time.Duration
-		retryAfter string
-	}{
-		"the longest of the last counts":  {[]time.Duration{1200 * time.Millisecond, 300 * time.Millisecond}, "2"},
-		"less than a second":              {[]time.Duration{300 * time.Millisecond}, "1"},
-		"more than the rest of the lease": {[]time.Duration{time.Minute}, "33"},
-		"an old one does not count":       {append([]time.Duration{10 * time.Second}, make([]time.Duration, 16)...), "1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			webBubble(t, nil, func(w *web) {
-				h := w.handler()
-
-				for i, took := range test.took {
-					w.work = func(rw http.ResponseWriter, r *http.Request) {
-						time.Sleep(took)
-						created(rw, r)
-					}
-					w.answered(answerOf(h, request(fmt.Sprint("other-", i), "{}")), http.StatusCreated, "false", `{"id":"p-1"}`)
-				}
-
-				w.elsewhere("k")
-
-				got := answerOf(h, request("k", "{}"))
-				w.equal("Retry-After", got.Header.Get("Retry-After"), test.retryAfter)
-				w.refused(got, http.StatusConflict, "key-in-progress")
-			})
-		})
-	}
 }
 
 func TestHTTPWaitsForAnotherRequestUntilItsEndOrTheReserve(t *testing.T) {

@@ -76,8 +76,8 @@ func WithBody(r *http.Request, body []byte) *http.Request {
 	return copied
 }
 
-// IsReadBefore reports whether somebody else has read the body of a request, so that Read found none and nothing of it can be compared. If it was a
-// form without files, its values can be.
+// IsReadBefore reports whether somebody else has read the body of a request, so that Read found none and nothing of it can be compared. If it
+// was a form without files, its values can be.
 func IsReadBefore(r *http.Request, body []byte) bool {
 	hasFiles := r.MultipartForm != nil && len(r.MultipartForm.File) > 0
 	hasBody := r.MultipartForm != nil || r.ContentLength > 0
