@@ -39,7 +39,8 @@ help: ## Explain these targets
 .PHONY: test
 test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
 	@rm -f $(AUDIT)
-	IDEMDDB_AUDIT=$(AUDIT) $(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 -timeout=20m ./...; for m in $(MODULES); do (cd $$m; go test -race -shuffle=on -count=1 ./...); done'
+	@echo "the tests are built first, which takes minutes with an empty cache; then each package has a line, in the order of their names" >&2
+	IDEMDDB_AUDIT=$(AUDIT) $(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 -timeout=20m ./...; for m in $(MODULES); do (cd $$m; go test -race -shuffle=on -count=1 -timeout=20m ./...); done'
 	@go run ./internal/audited/total $(AUDITED)
 
 .PHONY: idem
@@ -47,7 +48,7 @@ idem: ## The operator's tool, into bin/idem; it is a module of its own, whose de
 	cd cmd/idem && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../../bin/idem .
 
 .PHONY: demo
-demo: ## The story of one payment, in seconds, with Go alone; ENGINE=dynamodb-local: the same on DynamoDB Local
+demo: ## The story of one payment, with Go alone, in seconds once it is built; ENGINE=dynamodb-local: the same on DynamoDB Local
 ifeq ($(ENGINE),memory)
 	@ENGINE=memory go run ./localstack/demo
 else ifeq ($(ENGINE),dynamodb-local)
@@ -83,7 +84,7 @@ chaos: ## functions/api and functions/payments in several processes on DynamoDB 
 	SEED=$(SEED) PAYMENTS=$(PAYMENTS) $(LOCAL) with go test -tags chaos -count=1 -parallel 3 -timeout 30m -v -run '/$(RUN)' ./localstack/chaos
 
 .PHONY: aws
-aws: $(PYTHON_TOOLS)/.done ## The same in your own AWS account, for less than $$0.10: IDEMDDB_AWS_ACCOUNT=its id AWS_REGION=...; deletes all it made; CLEAN=name: what a run left
+aws: $(PYTHON_TOOLS)/.done ## The same in your own AWS account, for less than $0.10: IDEMDDB_AWS_ACCOUNT=its id AWS_REGION=...; deletes all it made; CLEAN=name: what a run left
 	@SAM=$(PYTHON_TOOLS)/bin/sam $(PYTHON_TOOLS)/bin/python aws/accept.py $(if $(CLEAN),clean $(CLEAN),run)
 
 .PHONY: lint

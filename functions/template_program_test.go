@@ -249,7 +249,7 @@ func checkClocks(t *testing.T, template template, retention time.Duration) {
 		{"12 receives outlast 23 minutes", 23 * time.Minute, shortestRetryTime(12)},
 		{"three receives, after which SQS leaves a message out of the age, before the alarm on it", 3 * hidden, seconds(oldest.Default.int(t))},
 		{"so with all time-outs that may have that alarm", 3 * seconds(template.Mappings.Clocks["60"]["20"]), seconds(oldest.Default.int(t))},
-		{"the alarm on the oldest message comes before its end", seconds(oldest.Default.int(t)), kept},
+		{"the alarm on the oldest message comes before its end, whatever it is set to", seconds(oldest.MaxValue), kept},
 		{"a message is received as often as it may before its retention ends", time.Duration(receives.MaxValue) * longest, kept},
 		{"a message that moves to the dead-letter queue, where its age goes on, has time left", kept, letters},
 		{"a sweep ends before the next one begins", seconds(text(template.functions["Relay"].Timeout).int(t)), time.Minute},
@@ -280,7 +280,7 @@ func checkRules(t *testing.T, template template) {
 
 	want := map[string][]text{
 		"FewReceivesAreForTests":         {"[[FunctionTimeout, 5]]", "[[Fn::Contains, [[1, 2, 3, 4, 5, 6, 7], MaxReceiveCount]]]"},
-		"ProductionIsNoTest":             {"[DeletionProtection, true]", "[PauseMs, 0]", "[UnverifiedCaller, ]"},
+		"ProductionIsNoTest":             {"[DeletionProtection, true]", "[PauseMs, 0]", "[UnverifiedCaller, ]", "[[AlarmTopicArn, ]]"},
 		"LargeBatchesAreCollected":       {"[[Fn::Contains, [[1, 2, 5, 10], BatchSize]]]", "[[BatchingWindow, 0]]"},
 		"LongTimeoutsRaiseTheAlarmLater": {"[Fn::Contains, [[120, 180, 300, 600, 900], FunctionTimeout]]", "[[OldestMessageSeconds, 1800]]"},
 	}

@@ -19,9 +19,9 @@
 // may be done for the second time. The attribute idemddb.kind of the link says which of them it is. There is no link for the second
 // message of a key in one batch, nor from a request that several messages share: neither has an event that names the others.
 //
-// The attribute idemddb.outcome is one of [lambdawrap.Outcome]. The status is Error if the work, its record or the message itself failed.
-// It is unset where the record answered: for a replay, for a key that another worker holds, that has failed before or that was used for
-// another input; and for a message that had to wait for its turn or for time. A refused condition is an answer, not an error.
+// The attribute idemddb.outcome is one of [lambdawrap.Outcome]. The status is Error if the work, its record or the message itself failed, also
+// before: a key that has failed for good or that was used for another input. It is unset for a replay, for a key that another worker holds, and
+// for a message that had to wait for its turn or for time.
 //
 // If the wrapper itself or the DynamoDB client panics, the whole batch comes back, and the spans of messages that have no outcome are not
 // exported.

@@ -102,6 +102,30 @@ func ExampleNew() {
 	// Output: true <nil>
 }
 
+// The spans of an invocation are exported before its answer, because Lambda freezes the process after it.
+func ExampleFlush() {
+	exporter := tracetest.NewInMemoryExporter()
+	tracers := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter))
+
+	tel, err := idemotel.New(&idemotel.Options{TracerProvider: tracers})
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	function := idemotel.Flush(tel, func(ctx context.Context, name string) (string, error) {
+		_, span := tracers.Tracer("payments").Start(ctx, "greet")
+		defer span.End()
+
+		return "hello, " + name, nil
+	})
+
+	answer, err := function(context.Background(), "Anna")
+	fmt.Println(answer, err, len(exporter.GetSpans()))
+	// Output: hello, Anna <nil> 1
+}
+
 // A wrapper that makes spans of invocations can flush, too, if it takes what has this method.
 func ExampleTelemetry_ForceFlush() {
 	exporter := tracetest.NewInMemoryExporter()

@@ -26,6 +26,10 @@ func Trace(ctx context.Context) string {
 
 // fromTraceparent reads W3C texts. What cannot be read is an invalid span context.
 func fromTraceparent(parent, state string) trace.SpanContext {
+	if parent == "" {
+		return trace.SpanContext{}
+	}
+
 	carrier := propagation.MapCarrier{traceparentName: parent, tracestateName: state}
 
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))

@@ -11,11 +11,34 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
+
+func TestSpansAndMetricsNameTheVersionOfThisModule(t *testing.T) {
+	t.Parallel()
+
+	s := newStation(t)
+	s.invoke(s.open(idemddb.Options{}), succeed, message("p-1"))
+
+	if got := s.ended("id of p-1").InstrumentationScope().Version; got == "" {
+		t.Error("the scope of the spans has no version")
+	}
+
+	var all metricdata.ResourceMetrics
+	if err := s.reader.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, of := range all.ScopeMetrics {
+		if of.Scope.Version == "" {
+			t.Error("the scope of the metrics has no version")
+		}
+	}
+}
 
 func TestEachMessageHasASpanOfItsOwn(t *testing.T) {
 	t.Parallel()
@@ -100,7 +123,7 @@ func TestTheSpanOfAMessageHasItsOutcomeAndIsAnErrorOnlyForAFailure(t *testing.T)
 		}, fail, lambdawrap.OutcomeInProgress, codes.Unset},
 		"the key failed for good before": {func(s *station, store *idemddb.Store) {
 			s.invoke(store, func(context.Context, events.SQSMessage) error { return lambdawrap.Permanent(errBank) }, message("p-1"))
-		}, succeed, lambdawrap.OutcomeRefused, codes.Unset},
+		}, succeed, lambdawrap.OutcomeRefused, codes.Error},
 		"the key was used for another input": {func(s *station, store *idemddb.Store) {
 			s.opts.Fingerprint = func(_ context.Context, m events.SQSMessage) (string, error) { return m.MessageId, nil }
 
@@ -112,7 +135,7 @@ func TestTheSpanOfAMessageHasItsOutcomeAndIsAnErrorOnlyForAFailure(t *testing.T)
 			if err := claim.Complete(s.Context(), nil); err != nil {
 				s.Fatal(err)
 			}
-		}, succeed, lambdawrap.OutcomeMismatch, codes.Unset},
+		}, succeed, lambdawrap.OutcomeMismatch, codes.Error},
 		"the message has no key": {func(s *station, _ *idemddb.Store) {
 			s.opts.Key = func(context.Context, events.SQSMessage) (string, error) { return "", nil }
 		}, succeed, lambdawrap.OutcomeNoKey, codes.Error},

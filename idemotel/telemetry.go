@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime/debug"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -38,6 +39,9 @@ type Telemetry struct {
 	durations    metric.Float64Histogram
 	flushTimeout time.Duration
 	flushers     []*flusher
+
+	queues made[string, *queue] // by ARN
+	kinds  made[idemddb.Kind, []metric.AddOption]
 }
 
 const (
@@ -72,7 +76,7 @@ func New(opts *Options) (*Telemetry, error) {
 	}
 
 	t := &Telemetry{
-		tracer:       tracers().Tracer(scope),
+		tracer:       tracers().Tracer(scope, trace.WithInstrumentationVersion(version())),
 		flushTimeout: cmp.Or(o.FlushTimeout, defaultFlushTimeout),
 		flushers: []*flusher{
 			newFlusher("spans", func() any { return tracers() }),
@@ -80,11 +84,27 @@ func New(opts *Options) (*Telemetry, error) {
 		},
 	}
 
-	if err := t.instrument(meters().Meter(scope)); err != nil {
+	t.queues.make, t.kinds.make = newQueue, ofKind
+
+	if err := t.instrument(meters().Meter(scope, metric.WithInstrumentationVersion(version()))); err != nil {
 		return nil, err
 	}
 
 	return t, nil
+}
+
+// version is that of this module in the program.
+func version() string {
+	info, _ := debug.ReadBuildInfo()
+	if info != nil {
+		for _, module := range append(info.Deps, &info.Main) {
+			if module.Path == scope && module.Version != "" {
+				return module.Version
+			}
+		}
+	}
+
+	return "(devel)"
 }
 
 // StoreOptions returns a copy of opts, which may be nil, for [idemddb.New]. Its Trace keeps the traceparent of the context's span in the

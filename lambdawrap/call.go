@@ -40,7 +40,8 @@ func (v *invocation) handle(ctx context.Context, h func(context.Context) error) 
 
 // watch counts the handler as overdue when its Timeout and half of the reserve are over, until the returned function is called.
 func (v *invocation) watch() (end func()) {
-	timer := time.AfterFunc(v.opts.Timeout+v.reserve/latePart, func() { v.change(func() { v.overdue++ }) })
+	overdue := time.Now().Add(v.opts.Timeout).Add(v.reserve / latePart) // the sum of two durations can overflow
+	timer := time.AfterFunc(time.Until(overdue), func() { v.change(func() { v.overdue++ }) })
 
 	return func() {
 		if !timer.Stop() { // the timer has counted the handler, or does so just now

@@ -20,7 +20,7 @@ import (
 // handler.
 func DynamoDBStream(
 	store *idemddb.Store, h func(context.Context, events.DynamoDBEventRecord) error, opts *StreamOptions[events.DynamoDBEventRecord],
-) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+) StreamFunc[events.DynamoDBEvent, events.DynamoDBEventResponse] {
 	s := &stream[events.DynamoDBEventRecord]{
 		source:   sourceDynamoDB,
 		sourceOf: func(r events.DynamoDBEventRecord) string { return r.EventSource },

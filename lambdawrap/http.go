@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/httprequest"
 	"github.com/idemddb/go-idemddb/internal/problem"
 )
 
@@ -18,9 +20,15 @@ import (
 type HTTPOptions struct {
 	// Caller returns who sends a request. It must come from what was verified, such as the subject of a token, and never from a header
 	// that the client chooses: two callers with one Idempotency-Key are two pieces of work, and neither gets the other's answer. "" and
-	// an error are answered with 401, and nothing is stored; an error is logged. It is called concurrently. Required: without it, each
-	// request is answered with 500.
+	// an error are answered with 401, and nothing is stored; an error is logged. It gets a copy of the request, whose body has at most MaxBody
+	// bytes; whatever it does to the body, the handler gets it as it was sent. It is called concurrently. Required: without it, each request
+	// is answered with 500.
 	Caller func(*http.Request) (string, error)
+
+	// Hosts are names of one and the same service, such as a domain of your own and that of the function URL behind it: a request that is
+	// repeated at another of them is the same request. A name may have a port. Defaults to none: the host that a client names, in lower case
+	// and without the ports 80 and 443, is compared, so that no virtual host answers for another one behind the same handler.
+	Hosts []string
 
 	// Keep reports whether an answer with this status is final: then it is stored, and later requests with the key get it. Any other answer
 	// releases the key and drops what was staged, so that the next request runs the handler again. Defaults to: 2xx, 3xx, and 4xx except
@@ -31,8 +39,8 @@ type HTTPOptions struct {
 	// each takeover, and a line for each staged message that is not sent. Defaults to slog.Default() at the time of the call.
 	Logger *slog.Logger
 
-	// MaxBody is how many bytes the body of a request may have; it is read into memory. A longer one is answered with 413. Negative
-	// makes each request be answered with 500. Defaults to 1 MiB.
+	// MaxBody is how many bytes the body of a request may have; it is read into memory. A longer one is answered with 413, and not
+	// read at all if its length is announced. Negative makes each request be answered with 500. Defaults to 1 MiB.
 	MaxBody int64
 
 	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). The key is not claimed beforehand: the
@@ -80,12 +88,12 @@ const defaultMaxBody = 1 << 20
 //	status not kept                                        the handler's; the key is released, and what was staged is dropped
 //	no key, where Options.Required; not a key              400
 //	no caller                                              401
-//	another request with the key is being worked on        409 with Retry-After, the rest of its lease
+//	another request with the key is being worked on        409 with Retry-After: what the last requests took, at most the rest of its lease
 //	the condition of a staged item was false               409, and the key is released; 422 if Effects.Refused says Permanent
 //	completed before, and Options.Results lost the answer  410
 //	a staged item that DynamoDB refuses otherwise          500, and the key is released: a missing permission or table, a wrong expression
 //	body over Options.MaxBody                              413
-//	key used for another request                           422; method, path, query, content type and body are compared
+//	key used for another request                           422; host, method, path, query, content type and body are compared
 //	key failed for good, attempts used up                  422
 //	CONNECT                                                501
 //	DynamoDB away; staged effects not known to be committed  503 with Retry-After; the handler never runs unguarded
@@ -93,8 +101,10 @@ const defaultMaxBody = 1 << 20
 //
 // The 500 of a panic is written so that no adapter takes the missing answer for a success, as that of function URLs does. With
 // [http.ErrAbortHandler] it is not flushed, so a server of net/http drops it and aborts the connection. A panic that nobody recovers ends
-// a Lambda function with all of its requests in flight: put a handler that recovers around this one. An offer to upgrade the
-// connection (the header Upgrade) is ignored.
+// a Lambda function with all of its requests in flight: put a handler that recovers around this one. If the key is completed already, as
+// that of a repeated request with Optimistic can be, the client gets the stored answer in place of the 500.
+//
+// An offer to upgrade the connection (the header Upgrade) is ignored.
 //
 // Its own answers are problem details (RFC 9457), whose types do not change. docs/http.md describes each.
 //
@@ -116,7 +126,7 @@ func HTTP(store *idemddb.Store, next http.Handler, o *HTTPOptions) http.Handler 
 	w.invalid = errors.Join(w.invalid, o.validate())
 
 	h := &httpHandler{wrapper: w, next: next, opts: *o}
-	h.opts.MaxBody = cmp.Or(o.MaxBody, defaultMaxBody)
+	h.rules = httprequest.Rules{MaxBody: cmp.Or(o.MaxBody, defaultMaxBody), Hosts: slices.Clone(o.Hosts)}
 
 	if o.Keep == nil {
 		h.opts.Keep = isFinal
@@ -129,14 +139,15 @@ func HTTP(store *idemddb.Store, next http.Handler, o *HTTPOptions) http.Handler 
 type httpHandler struct {
 	*wrapper
 
-	next http.Handler
-	opts HTTPOptions // with the defaults of Keep and MaxBody
+	next  http.Handler
+	opts  HTTPOptions // with the default of Keep
+	rules httprequest.Rules
 }
 
 func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case h.invalid != nil:
-		h.logger().ErrorContext(r.Context(), "no request is served", slog.String("error", h.invalid.Error()))
+		h.logger().ErrorContext(r.Context(), "no request is served", errorAttr(h.invalid))
 		problem.ServerError.With(h.invalid.Error()).Write(w)
 	case slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method):
 		h.next.ServeHTTP(w, r)
@@ -157,7 +168,9 @@ func (h *httpHandler) guard(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	ctx, cancel := h.timesOf(r.Context()).workContext(context.WithoutCancel(r.Context())) // a client that leaves cancels nothing
+	x.times = h.timesOf(r.Context())
+
+	ctx, cancel := x.workContext(context.WithoutCancel(r.Context())) // a client that leaves cancels nothing
 	defer cancel()
 
 	x.conclude(ctx, x.work(h.logUnsent(ctx)))
@@ -180,7 +193,13 @@ func (o *HTTPOptions) validate() error {
 		return errors.New("lambdawrap: HTTPOptions.Caller: must not be nil; return who sends the request, from what was verified")
 	case o.MaxBody < 0:
 		return fmt.Errorf("lambdawrap: HTTPOptions.MaxBody: must not be negative, is %d", o.MaxBody)
-	default:
-		return nil
 	}
+
+	for i, host := range o.Hosts {
+		if host == "" || strings.ContainsAny(host, "/ ") {
+			return fmt.Errorf("lambdawrap: HTTPOptions.Hosts[%d]: must be the name of a host, as api.example.com, is %.100q", i, host)
+		}
+	}
+
+	return nil
 }

@@ -17,11 +17,12 @@ import (
 // exchange is one request that is guarded, and its answer.
 type exchange struct {
 	*httpHandler
+	times
 
 	w    *reply
 	r    *http.Request // with a body of its own
 	key  string
-	with idemddb.ClaimOptions
+	with idemddb.ClaimOptions // empty if the Store is off
 
 	answer *httpanswer.Held // the handler's
 	cause  error            // why the answer is not kept; nil if it is
@@ -63,9 +64,16 @@ func (x *exchange) work(ctx context.Context) outcome {
 		return givenBack(outcome{name: OutcomeNoTime, err: errNoTime}, work.GiveBack(ctx))
 	}
 
+	begun := time.Now()
+
 	x.run(ctx, work)
 
-	return x.settle(ctx, work)
+	o := x.settle(ctx, work)
+	if o.name == OutcomeCompleted {
+		x.durations.Add(time.Since(begun))
+	}
+
+	return o
 }
 
 // settle settles the work with the answer, before the line of the log: a logger that panics must not leave the key claimed.
@@ -75,13 +83,27 @@ func (x *exchange) settle(ctx context.Context, work *idemddb.Work) outcome {
 		result, isWhole = x.answer.Encode(work.Fits)
 	}
 
-	o := x.outcomeOf(work.Settle(ctx, result, x.cause))
+	o := x.outcomeOf(work.Settle(x.settleContext(ctx), result, x.cause))
 	if !isWhole {
 		x.logger().LogAttrs(ctx, slog.LevelWarn, "the answer does not fit into its record; later requests get it without its body",
 			append(keyAttrs(x.key), slog.Int("bytes", x.answer.Size()))...)
 	}
 
 	return o
+}
+
+// commitTime is how long a run without a claim is settled while DynamoDB does not answer: as long as a claim, by default. The client may
+// repeat the request at once, so it learns more from 503 than from waiting for a whole lease, as finished work does.
+const commitTime = 5 * time.Second
+
+// settleContext returns the context for settling the work.
+func (x *exchange) settleContext(ctx context.Context) context.Context {
+	end := time.Now().Add(x.opts.Wait).Add(commitTime)
+	if !x.with.Optimistic || !x.answerAt.IsZero() && x.answerAt.Before(end) {
+		return ctx
+	}
+
+	return idemddb.WithInvocation(ctx, x.deadline, end)
 }
 
 // outcomeOf returns the outcome of the request. If the handler settled its claim itself, the client gets its answer, whatever the answer
@@ -101,13 +123,19 @@ func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 }
 
 // run runs the handler and reads its answer. If the handler or the logger panics or ends its goroutine, the key is released, so that the
-// next request need not wait for the end of its lease; then the panic goes on.
+// next request need not wait for the end of its lease; then the panic goes on. If the key is completed already, as it can be with Optimistic,
+// the client gets the stored answer before.
 func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	returned := false
 
 	defer func() {
-		if !returned {
-			work.Settle(ctx, nil, errPanicked)
+		if returned {
+			return
+		}
+
+		if record := work.Settle(x.settleContext(ctx), nil, errPanicked).Record; record != nil {
+			x.replay(ctx, record)
+			x.w.flush()
 		}
 	}()
 
@@ -194,7 +222,7 @@ func (x *exchange) problemOf(o outcome) *problem.Details {
 	case isProgramError:
 		return problem.ServerError
 	case o.name == OutcomeInProgress:
-		return problem.KeyInProgress.After(max(x.store.RetryAfter(o.until)+time.Millisecond, time.Second))
+		return problem.KeyInProgress.After(x.retryAfter(o.until))
 	case o.name == OutcomeMismatch:
 		return problem.KeyReused
 	case o.permanent:
@@ -204,6 +232,18 @@ func (x *exchange) problemOf(o outcome) *problem.Details {
 	default:
 		return problem.Unavailable
 	}
+}
+
+// retryAfter returns when a client should ask again for a key whose lease ends at this time: after as long as the longest of the last completed
+// requests of this process took, because the holder is probably done by then, but not later than the key can be taken over. If the holder has
+// died, the client asks a few times in vain.
+func (x *exchange) retryAfter(lease time.Time) time.Duration {
+	wait := x.store.RetryAfter(lease) + time.Millisecond
+	if longest, ok := x.durations.Longest(); ok {
+		wait = min(wait, longest)
+	}
+
+	return max(wait, time.Second)
 }
 
 // report writes the one line of a request that did not end well: what became of it and where to look, but nothing of its content.

@@ -117,12 +117,16 @@ func (w *web) handler() http.Handler {
 	}), &w.opts)
 }
 
-func (w *web) send(r *http.Request) *http.Response {
+// answerOf returns the answer of a handler.
+func answerOf(h http.Handler, r *http.Request) *http.Response {
 	recorder := httptest.NewRecorder()
-	w.handler().ServeHTTP(recorder, r)
+	h.ServeHTTP(recorder, r)
 
 	return recorder.Result()
 }
+
+// send sends a request to a new process.
+func (w *web) send(r *http.Request) *http.Response { return answerOf(w.handler(), r) }
 
 // post sends a payment as the caller c-1.
 func (w *web) post(key, body string, change ...func(*http.Request)) *http.Response {

@@ -158,6 +158,44 @@ func TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer(t *testing.T) {
 	}
 }
 
+// Its panic goes on, so the server closes the connection, but the client has the answer.
+func TestHTTPOptimisticADuplicateThatPanicsGetsTheFirstAnswer(t *testing.T) {
+	t.Parallel()
+
+	for name, end := range map[string]func(){
+		"it panics":           func() { panic("text") },
+		"it ends its routine": goexit,
+		"it aborts":           func() { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			w := newWeb(t, nil)
+			w.opts.Optimistic = true
+			w.work = func(rw http.ResponseWriter, r *http.Request) {
+				if w.ran.Load() > 1 {
+					end()
+				}
+
+				stagingHandler(nil)(rw, r)
+			}
+
+			for _, replayed := range []string{"false", "true"} {
+				got, err := w.roundTrip(request("k", "{}"))
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				w.answered(got, http.StatusCreated, replayed, `{"id":"p-1"}`)
+				w.equal("end of the body", got.Body.Close(), nil)
+			}
+
+			w.runs(2)
+			w.equal("entries", len(w.db.Items("ledger")), 1)
+		})
+	}
+}
+
 func TestHTTPOptimisticMeetsAClaim(t *testing.T) {
 	t.Parallel()
 

@@ -56,6 +56,19 @@ func TestHTTPWhereCodeOfTheUserPanicsTheAnswerIs500(t *testing.T) {
 	}
 }
 
+// roundTrip sends a request to a server of net/http.
+func (w *web) roundTrip(r *http.Request) (*http.Response, error) {
+	server := httptest.NewUnstartedServer(w.handler())
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	server.Start()
+	w.Cleanup(server.Close)
+
+	r.RequestURI = ""
+	r.URL.Scheme, r.URL.Host = "http", strings.TrimPrefix(server.URL, "http://")
+
+	return http.DefaultTransport.RoundTrip(r)
+}
+
 // A server of net/http sends what was flushed, and aborts the connection.
 func TestHTTPAServerSends500ForAPanicAndAbortsWhereTheHandlerAskedForThat(t *testing.T) {
 	t.Parallel()
@@ -80,16 +93,7 @@ func TestHTTPAServerSends500ForAPanicAndAbortsWhereTheHandlerAskedForThat(t *tes
 				panic(test.value)
 			}
 
-			server := httptest.NewUnstartedServer(w.handler())
-			server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
-			server.Start()
-			defer server.Close()
-
-			r := request("k", "{}")
-			r.RequestURI = ""
-			r.URL.Scheme, r.URL.Host = "http", strings.TrimPrefix(server.URL, "http://")
-
-			got, err := http.DefaultTransport.RoundTrip(r)
+			got, err := w.roundTrip(request("k", "{}"))
 			if test.value == http.ErrAbortHandler {
 				w.equal("the connection is aborted", err != nil, true)
 

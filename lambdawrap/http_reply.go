@@ -19,10 +19,14 @@ func (a *reply) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
+// flush sends the answer before a panic goes on, because net/http then drops what it still holds back.
+func (a *reply) flush() {
+	_ = http.NewResponseController(a.ResponseWriter).Flush() // a writer that cannot flush holds nothing back
+}
+
 // end is deferred around all code of the user. If that code panicked or ended its goroutine before the answer began, end answers with 500,
 // because some adapters, as lambdaurl of aws-lambda-go, send 200 where a handler ends without an answer. Then the panic goes on. The
-// answer is flushed, because net/http drops what it still holds back; after http.ErrAbortHandler it is not, because that
-// panic asks for an aborted connection.
+// answer is flushed; after http.ErrAbortHandler it is not, because that panic asks for an aborted connection.
 func (a *reply) end() {
 	cause := recover()
 
@@ -30,7 +34,7 @@ func (a *reply) end() {
 		problem.ServerError.Write(a)
 
 		if cause != http.ErrAbortHandler { //nolint:errorlint // net/http compares like this
-			_ = http.NewResponseController(a.ResponseWriter).Flush() // a writer that cannot flush holds nothing back
+			a.flush()
 		}
 	}
 

@@ -3,7 +3,6 @@ package lambdawrap
 import (
 	"crypto/rand"
 	"errors"
-	"log/slog"
 	"net/http"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -28,15 +27,30 @@ func (h *httpHandler) accept(w *reply, r *http.Request) (*exchange, *problem.Det
 		return x, nil
 	}
 
-	var refusal *problem.Details
-	if x.key, refusal = h.key(r); refusal != nil {
+	header, refusal := h.header(r)
+	if refusal != nil {
 		return nil, refusal
 	}
 
-	x.with = idemddb.ClaimOptions{Wait: h.opts.Wait, Optimistic: h.opts.Optimistic}
-	x.r, x.with.Fingerprint, refusal = httprequest.Read(w.ResponseWriter, r, h.opts.MaxBody) // which asks the server to close the connection of a long body
+	body, refusal := h.rules.Read(w.ResponseWriter, r) // which asks the server to close the connection of a long body
+	if refusal != nil {
+		return nil, refusal
+	}
 
-	return x, refusal
+	if httprequest.IsReadBefore(r, body) {
+		h.logger().ErrorContext(r.Context(), "no request is served whose body was read before; the middleware in front that reads it must put it back")
+
+		return nil, problem.ServerError
+	}
+
+	if x.key, refusal = h.key(httprequest.WithBody(r, body), header); refusal != nil {
+		return nil, refusal
+	}
+
+	x.r = httprequest.WithBody(r, body)
+	x.with = idemddb.ClaimOptions{Wait: h.opts.Wait, Optimistic: h.opts.Optimistic, Fingerprint: h.rules.Fingerprint(r, body)}
+
+	return x, nil
 }
 
 // HTTPKey returns the key under which [HTTP] keeps the record of a request: the list of its caller and of its header Idempotency-Key.
@@ -58,17 +72,18 @@ func HTTPKey(caller string, r *http.Request) (string, error) {
 	}
 }
 
-// key returns the idempotency key of a request: the one that HTTPKey returns if the request has the header.
-func (h *httpHandler) key(r *http.Request) (string, *problem.Details) {
+// header returns the header Idempotency-Key of a request; "" if it is absent and need not be there.
+func (h *httpHandler) header(r *http.Request) (string, *problem.Details) {
 	header, refusal := httprequest.Key(r.Header)
-
-	switch {
-	case refusal != nil:
-		return "", refusal
-	case header == "" && h.opts.Required:
+	if refusal == nil && header == "" && h.opts.Required {
 		return "", problem.KeyMissing
 	}
 
+	return header, refusal
+}
+
+// key returns the idempotency key of a request: the one that HTTPKey returns if the request has the header.
+func (h *httpHandler) key(r *http.Request, header string) (string, *problem.Details) {
 	caller, err := h.opts.Caller(r)
 	if err == nil && caller == "" {
 		return "", problem.CallerUnknown
@@ -81,7 +96,7 @@ func (h *httpHandler) key(r *http.Request) (string, *problem.Details) {
 
 	key, errKey := jsonkey.List(parts...)
 	if err = errors.Join(err, errKey); err != nil {
-		h.logger().WarnContext(r.Context(), "HTTPOptions.Caller named no caller", slog.String("error", err.Error()))
+		h.logger().WarnContext(r.Context(), "HTTPOptions.Caller named no caller", errorAttr(err))
 
 		return "", problem.CallerUnknown
 	}

@@ -188,6 +188,7 @@ func TestHTTPAnotherRequestUnderAKeyIsRefused(t *testing.T) {
 	path := func(to string) func(*http.Request) {
 		return func(r *http.Request) { r.URL.RawPath, r.URL.Path = to, strings.ReplaceAll(to, "%2F", "/") }
 	}
+	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
 	query := func(q string) func(*http.Request) { return func(r *http.Request) { r.URL.RawQuery = q } }
 
 	for name, test := range map[string]struct {
@@ -205,12 +206,21 @@ func TestHTTPAnotherRequestUnderAKeyIsRefused(t *testing.T) {
 		"another body": {header("A", "1"), func(r *http.Request) {
 			r.Body = io.NopCloser(strings.NewReader("{ }"))
 		}, false},
-		"another header": {header("A", "1"), header("A", "2"), true},
+		"another header":                    {header("A", "1"), header("A", "2"), true},
+		"another host":                      {host("a.example.com"), host("b.example.com"), false},
+		"another port":                      {host("a.example.com"), host("a.example.com:8080"), false},
+		"the host in other letters":         {host("a.example.com"), host("A.Example.COM"), true},
+		"the host with the port of HTTP":    {host("a.example.com"), host("a.example.com:80"), true},
+		"the host with the port of HTTPS":   {host("[::1]"), host("[::1]:443"), true},
+		"two hosts that are one":            {host("one.example.com"), host("two.example.com"), true},
+		"two hosts that are one, and ports": {host("ONE.example.com:443"), host("two.example.com:80"), true},
+		"a host beside two that are one":    {host("one.example.com"), host("three.example.com"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			w := newWeb(t, nil)
+			w.opts.Hosts = []string{"one.example.com", "Two.example.com:443"}
 			w.answered(w.post("k", "{}", test.first), http.StatusCreated, "false", `{"id":"p-1"}`)
 
 			got := w.post("k", "{}", test.second)
@@ -294,6 +304,7 @@ func TestHTTPWithAWrongOptionServesNothing(t *testing.T) {
 	for field, opts := range map[string]lambdawrap.HTTPOptions{
 		"Caller":  {},
 		"MaxBody": {Caller: caller, MaxBody: -1},
+		"Hosts":   {Caller: caller, Hosts: []string{"a.example.com", "https://b.example.com"}},
 		"Wait":    {Caller: caller, Wait: -1},
 		"Timeout": {Caller: caller, Timeout: -1},
 		"Reserve": {Caller: caller, Reserve: -1},
@@ -307,7 +318,7 @@ func TestHTTPWithAWrongOptionServesNothing(t *testing.T) {
 			w.refused(got, http.StatusInternalServerError, "server-error")
 		}
 
-		w.logs("HTTPOptions." + field + ": must not be")
+		w.logs("HTTPOptions."+field, ": must ")
 		w.runs(0)
 	}
 }

@@ -23,15 +23,16 @@ import (
 //     StreamOptions.DeadLetter. Without both, one such record stops its shard until the event source's own limits are reached.
 //   - There is no visibility: when a failed record comes back is the event source's to say.
 //
-// The mapping must have no tumbling window: the function does not hand its state on. Records that the Kinesis Producer Library aggregated
-// are refused, see StreamOptions.Aggregated.
+// The mapping must have no tumbling window: the function does not hand its state on, and refuses such an event. Records that the Kinesis
+// Producer Library aggregated are refused, too, see StreamOptions.Aggregated.
 //
-// The returned function is safe for concurrent use. Its error is not nil only if the event is none of Kinesis or holds an aggregated
-// record (then nothing ran), if the wrapper itself failed (then the whole batch comes back), or if an option is wrong, which the error
+// The returned function is safe for concurrent use. Give it, or what [Measure] makes of it, to lambda.Start as it is: a function around it
+// gets events that do not show their window. Its error is not nil only if the event is none of Kinesis, is one of a tumbling window or holds
+// an aggregated record (then nothing ran), if the wrapper itself failed (then the whole batch comes back), or if an option is wrong, which the error
 // names. Kinesis panics for a nil store or handler.
 func Kinesis(
 	store *idemddb.Store, h func(context.Context, events.KinesisEventRecord) error, opts *StreamOptions[events.KinesisEventRecord],
-) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
+) StreamFunc[events.KinesisEvent, events.KinesisEventResponse] {
 	s := &stream[events.KinesisEventRecord]{
 		source:   sourceKinesis,
 		sourceOf: func(r events.KinesisEventRecord) string { return r.EventSource },

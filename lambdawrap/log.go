@@ -3,8 +3,10 @@ package lambdawrap
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -58,7 +60,7 @@ func attrsOf(key string, name Outcome, err error) (attrs []slog.Attr) {
 	}
 
 	if err != nil {
-		attrs = append(attrs, slog.String("error", err.Error()))
+		attrs = append(attrs, errorAttr(err))
 	}
 
 	if key != "" {
@@ -70,10 +72,33 @@ func attrsOf(key string, name Outcome, err error) (attrs []slog.Attr) {
 	}
 
 	if stack := stackOf(err); len(stack) > 0 {
-		attrs = append(attrs, slog.String("stack", string(stack)))
+		attrs = append(attrs, slog.String("stack", shortened(string(stack), maxStack)))
 	}
 
 	return attrs
+}
+
+// CloudWatch cuts a line of the log or drops it if it is too long, and such a line costs money with each message that fails. Many clients make
+// an error of a whole answer.
+const (
+	maxErrorText = 4 << 10  // bytes
+	maxStack     = 32 << 10 // bytes
+)
+
+func errorAttr(err error) slog.Attr {
+	return slog.String("error", shortened(err.Error(), maxErrorText))
+}
+
+// shortened leaves out the middle of a text that is longer than limit: the first error of several stands at its beginning, the last at its end.
+func shortened(text string, limit int) string {
+	half := limit / 2 //nolint:mnd // half
+	if len(text) <= limit {
+		return text
+	}
+
+	begin, end := strings.ToValidUTF8(text[:half], ""), strings.ToValidUTF8(text[len(text)-half:], "")
+
+	return fmt.Sprintf("%s … %d bytes are left out … %s", begin, len(text)-len(begin)-len(end), end)
 }
 
 // stackOf returns the stack of a panic, or the one that an error of the user has; nil if there is none.

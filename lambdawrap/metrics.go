@@ -113,7 +113,7 @@ func (m *Metrics) Wrap(
 
 // Measure is [Metrics.Wrap] for the functions of [Kinesis], [DynamoDBStream] and [Func]. The messages of its lines are the records of a
 // stream, all those that failed among the failures, or the one invocation of Func.
-func Measure[In, Out any](m *Metrics, h func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
+func Measure[In, Out any, F ~func(context.Context, In) (Out, error)](m *Metrics, h F) F {
 	if h == nil {
 		panic("lambdawrap: handler: must not be nil")
 	}

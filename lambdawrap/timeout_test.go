@@ -3,6 +3,8 @@ package lambdawrap_test
 import (
 	"context"
 	"fmt"
+	"math"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -35,6 +37,35 @@ func TestATimeoutThatDoesNotFitIsAnErrorWithTheNumbers(t *testing.T) {
 		failed, _ := h.within(11*time.Second, function, numbered(1))
 		h.equal("failed in 11 s", failed, []string(nil))
 		h.check(function, deliveredFor(numbered(3), 2), nil, []string{"m1", "m2"}) // there is no deadline
+	})
+}
+
+// People write the longest duration for no limit.
+func TestTheLongestDurationsAreNoLimits(t *testing.T) {
+	t.Parallel()
+
+	const forever = time.Duration(math.MaxInt64)
+
+	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Timeout, h.opts.Wait, h.opts.Workers = forever, forever, 2
+		h.check(wrap(func(context.Context, events.SQSMessage) error {
+			time.Sleep(time.Second)
+
+			return nil
+		}), numbered(4), nil, messageIDs(4))
+	})
+
+	bothWebs(t, nil, func(w *web) {
+		w.opts.Timeout, w.opts.Wait = forever, forever
+		w.work = stagingHandler(nil)
+		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+	})
+
+	bubble(t, nil, func(h *harness) {
+		f := newFunc(h)
+		f.opts.Timeout, f.opts.Wait = forever, forever
+		_, err := f.wrap(func(context.Context, order) (paid, error) { return paid{}, nil })(h.Context(), order{ID: "o-1"})
+		h.equal("error of Func", err, nil)
 	})
 }
 

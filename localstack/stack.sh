@@ -136,12 +136,13 @@ fetch() {
 
 # What pip is at, every few seconds: how many packages of how many.
 show_progress() { # PID LOG
-  local all ticks=0
+  local all ticks=0 unpacking=''
   all=$(grep -c '^[a-z]' "$here/process/requirements.txt")
   while kill -0 "$1" 2> /dev/null; do
     sleep 0.5
-    [ $((++ticks % 10)) -eq 0 ] || continue
-    say "  $(grep -c '^Collecting ' "$2") of $all packages$(grep -q '^Installing' "$2" && echo ', unpacking')"
+    [ -z "$unpacking" ] && [ $((++ticks % 10)) -eq 0 ] || continue
+    say "  $(grep -c '^Collecting ' "$2") of $all packages"
+    ! grep -q '^Installing' "$2" || { unpacking=yes; say "  unpacking them, which takes as long again ..."; }
   done
 }
 

@@ -9,12 +9,14 @@ import (
 	"net"
 	"net/url"
 	"os/user"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/spf13/cobra"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -35,6 +37,7 @@ type app struct {
 	out, log    io.Writer // results; progress, questions and errors
 	getenv      func(string) string
 	interactive bool // there is somebody to ask
+	borrowed    bool // nobody gave credentials for an endpoint on this machine
 
 	flags flags
 	now   func() time.Time // replaced by tests; nil for time.Now
@@ -80,11 +83,26 @@ func (a *app) run(ctx context.Context, args []string) int {
 	}
 
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(a.log, "idem:", text)
+		fmt.Fprintln(a.log, "idem:", flagNames.Replace(text))
+	}
+
+	if missing, ok := errors.AsType[*types.ResourceNotFoundException](err); ok && missing != nil && a.borrowed {
+		a.sayf(`There are no credentials in the environment, so the access key "local" was used. DynamoDB Local has a database for each access key and
+Region, unless it runs with -sharedDb: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to those of the program that made the table, and --region.`)
 	}
 
 	return exitCode(err)
 }
+
+// flagNames replaces what a text of the packages names by what is typed.
+var flagNames = strings.NewReplacer(
+	"operate: ", "", "idemddb: ", "",
+	"Selection.Hash", "--hash", "Selection.Budget", "--budget", "Selection.Rate", "--rate", "Selection.Segments", "--segments",
+	"Selection.Cursor", "--cursor",
+	"Options.ClockSkew", "--clock-skew", "Options.Retention", "--retention", "Options.PartitionKey", "--partition-key",
+	"Options.SortKey", "--sort-key", "Options.TTLAttribute", "--ttl-attribute", "Options.UnsentIndex", "--unsent-index",
+	"Options.Senders", "--target",
+)
 
 // exitCode returns the code that the program ends with after an error. A script reads from it whether each record was changed.
 func exitCode(err error) int {
@@ -227,6 +245,7 @@ func (a *app) awsConfig(ctx context.Context) (aws.Config, error) {
 	options := []func(*config.LoadOptions) error{config.WithSharedConfigProfile(a.flags.profile)}
 
 	if a.isLocal() && a.getenv("AWS_ACCESS_KEY_ID") == "" && a.flags.profile == "" && a.getenv("AWS_PROFILE") == "" {
+		a.borrowed = true
 		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider("local", "local", "")))
 	}
 

@@ -325,7 +325,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		"--namespace: must not be empty":         {"show", "p-9", "--namespace", ""},
 		"name the record in one way":             {"show"},
 		"name the record in one way: ":           {"show", "p-9", "--hash", "sha256:a-IBemZtKSDe"},
-		"Selection.Hash: must be":                {"show", "--hash", "a-IB"},
+		"--hash: must be":                        {"show", "--hash", "a-IB"},
 		"--all: must not be joined":              {"reopen", "p-9", "--all", "--why", "x"},
 		"unknown command":                        {"reopn", "p-9"},
 		"namespace: must not hold '#'":           {"show", "p-9", "--namespace", "a#b"},
@@ -396,7 +396,7 @@ func TestWatchListsUntilItIsInterrupted(t *testing.T) {
 	n := newNight(t, idemddbtest.New(nil).Handler())
 	n.fail("p-9", "no")
 	n.idem("list", "failed", "--watch", "1ns", "--budget", "-1")
-	n.expect(exitError, "Budget: must not be negative")
+	n.expect(exitError, "--budget: must not be negative")
 
 	n.aws.set(func(c *cloud) { c.scans = 3 })
 	n.idem("list", "failed", "--watch", "1ms", "--segments", "1")

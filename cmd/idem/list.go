@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,8 @@ const listHelp = `List the keys of the namespace with one of the statuses; stuck
   parked      completed, with messages that can never be sent as they are
   all         every record
 
-It reads the whole table, in parallel, and stops when --budget is used up; --cursor goes on from there.`
+It reads the whole table, in parallel, and stops when --budget is used up; --cursor goes on from there. The oldest stand first; with --json a record
+is printed when it is found, in no order.`
 
 func (a *app) listCommand() *cobra.Command {
 	l := &listing{}
@@ -102,6 +104,13 @@ func (l *listing) choose(args []string) error {
 		args = []string{string(operate.Stuck), string(operate.Failed)}
 	}
 
+	switch {
+	case l.limit < 0:
+		return fmt.Errorf("--limit: must not be negative, is %d", l.limit)
+	case l.watch < 0:
+		return fmt.Errorf("--watch: must not be negative, is %v", l.watch)
+	}
+
 	for _, arg := range args {
 		switch {
 		case (arg == wordAll || arg == wordUnsent || arg == wordParked) && len(args) > 1:
@@ -145,20 +154,17 @@ func (a *app) listAgain(ctx context.Context, d *desk, l *listing) error {
 var errLimit = errors.New("enough records")
 
 func (a *app) list(ctx context.Context, d *desk, l *listing) error {
-	p := &listPrinter{
-		app: a, now: d.store.Options().Now(), limit: l.limit,
-		table: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0), // two spaces between the columns
-	}
+	p := &listPrinter{app: a, now: d.store.Options().Now(), limit: l.limit}
 	l.selection.Progress = a.progress(ctx, d)
 
 	progress, err := d.records.List(ctx, l.selection, p.print)
 
-	if flushed := p.table.Flush(); flushed != nil {
-		return fmt.Errorf("print: %w", flushed)
+	if errPrint := p.printTable(); errPrint != nil {
+		return fmt.Errorf("print: %w", errPrint)
 	}
 
 	if err != nil && !errors.Is(err, errLimit) {
-		if progress.Cursor != "" {
+		if progress.Cursor != "" && progress.Read > 0 {
 			a.sayf("To go on: --cursor %s", progress.Cursor)
 		}
 
@@ -177,13 +183,13 @@ func (a *app) list(ctx context.Context, d *desk, l *listing) error {
 // listPrinter prints the records of a list, and counts them for its limit.
 type listPrinter struct {
 	app   *app
-	table *tabwriter.Writer
 	now   time.Time
 	limit int
 	count int
+	rows  []operate.View // of the table; not with --json
 }
 
-// print prints a record. It returns errLimit if enough are printed, which ends the list.
+// print prints a record, or keeps it for the table. It returns errLimit if enough are printed, which ends the list.
 func (p *listPrinter) print(v operate.View) error {
 	if p.limit > 0 && p.count == p.limit {
 		return errLimit
@@ -193,13 +199,34 @@ func (p *listPrinter) print(v operate.View) error {
 		return p.app.printJSON(v)
 	}
 
-	if p.count == 1 {
-		fmt.Fprintln(p.table, "STATUS\tATTEMPTS\tSINCE\tMESSAGES\tKEY\tLAST FAILURE")
-	}
-
-	fmt.Fprintln(p.table, strings.Join(cells(v, p.now), "\t"))
+	p.rows = append(p.rows, v)
 
 	return nil
+}
+
+// printTable prints the records that were kept: first those that have waited longest, last those that do not say since when.
+func (p *listPrinter) printTable() error {
+	if len(p.rows) == 0 {
+		return nil
+	}
+
+	slices.SortStableFunc(p.rows, func(v, w operate.View) int {
+		a, b := since(v), since(w)
+		if a.IsZero() != b.IsZero() {
+			return b.Compare(a)
+		}
+
+		return cmp.Or(a.Compare(b), cmp.Compare(v.Key, w.Key))
+	})
+
+	table := tabwriter.NewWriter(p.app.out, 0, 0, 2, ' ', 0) // two spaces between the columns
+	fmt.Fprintln(table, "STATUS\tATTEMPTS\tSINCE\tMESSAGES\tKEY\tLAST FAILURE")
+
+	for _, v := range p.rows {
+		fmt.Fprintln(table, strings.Join(cells(v, p.now), "\t"))
+	}
+
+	return table.Flush() //nolint:wrapcheck // list wraps it
 }
 
 // summarize prints how much was read, and how to see the records that were not listed.
@@ -220,21 +247,24 @@ func cells(v operate.View, now time.Time) []string {
 		messages = strconv.Itoa(len(v.Messages))
 	}
 
-	since := v.Born
-
-	switch {
-	case !v.Done.IsZero():
-		since = v.Done
-	case v.Status == operate.Stuck:
-		since = v.Lease
-	}
-
 	age := ""
-	if !since.IsZero() {
+	if since := since(v); !since.IsZero() {
 		age = span(now.Sub(since).Round(time.Second))
 	}
 
 	return []string{string(v.Status), strconv.Itoa(v.Attempts), age, messages, shorten(v.Key, maxCell), shorten(v.Cause, maxCell)}
+}
+
+// since is when a record came into its status; zero if it does not say that.
+func since(v operate.View) time.Time {
+	switch {
+	case !v.Done.IsZero():
+		return v.Done
+	case v.Status == operate.Stuck:
+		return v.Lease
+	default:
+		return v.Born
+	}
 }
 
 // progress tells how far a list is, at most once a second, and about how much the table holds.

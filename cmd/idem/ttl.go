@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) ttlCommand() *cobra.Command {
-	yes := false
+	c := &ttlChange{app: a}
 	cmd := &cobra.Command{
 		Use: "ttl", Short: "Turn the table's Time to Live on for the attribute that the records have",
 		Long: `Turn the table's Time to Live on for --ttl-attribute. If it is on for another attribute, it is turned off first: DynamoDB takes the next
@@ -24,15 +24,22 @@ change an hour later, so run this again then. If others use the table and need t
 				return err
 			}
 
-			return a.mendTTL(cmd.Context(), d, yes)
+			return c.mend(cmd.Context(), d)
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what would be changed, and change nothing")
 
 	return cmd
 }
 
-func (a *app) mendTTL(ctx context.Context, d *desk, yes bool) error {
+// ttlChange is the command that changes the table's Time to Live.
+type ttlChange struct {
+	app         *app
+	dryRun, yes bool
+}
+
+func (c *ttlChange) mend(ctx context.Context, d *desk) error {
 	want := d.store.Options().TTLAttribute
 
 	status, name, err := describeTTL(ctx, d)
@@ -46,13 +53,13 @@ func (a *app) mendTTL(ctx context.Context, d *desk, yes bool) error {
 	case status == types.TimeToLiveStatusDisabling:
 		return &codeError{exitRefused, errors.New("time to live is being turned off; run this again in an hour")}
 	case isOn && name == want:
-		fmt.Fprintf(a.out, "time to live is on for %q already\n", want)
+		fmt.Fprintf(c.app.out, "time to live is on for %q already\n", want)
 
 		return nil
 	case isOn:
-		return a.turnTTLOff(ctx, d, name, yes)
+		return c.turnOff(ctx, d, name)
 	default:
-		return a.turnTTLOn(ctx, d, want, yes)
+		return c.turnOn(ctx, d, want)
 	}
 }
 
@@ -70,44 +77,40 @@ func describeTTL(ctx context.Context, d *desk) (types.TimeToLiveStatus, string, 
 	return out.TimeToLiveDescription.TimeToLiveStatus, aws.ToString(out.TimeToLiveDescription.AttributeName), nil
 }
 
-// turnTTLOff turns Time to Live off for another attribute. DynamoDB refuses to turn it on for the records' attribute in the same hour.
-func (a *app) turnTTLOff(ctx context.Context, d *desk, name string, yes bool) error {
+// turnOff turns Time to Live off for another attribute. DynamoDB refuses to turn it on for the records' attribute in the same hour.
+func (c *ttlChange) turnOff(ctx context.Context, d *desk, name string) error {
 	text := fmt.Sprintf("Turn time to live of table %s off for %q; nothing is deleted by it then, and this must be run again in an hour", d.store.Table(), name)
-	if err := a.confirm(bufio.NewReader(a.in), text, yes); err != nil {
-		return err
-	}
+	change := &types.TimeToLiveSpecification{AttributeName: &name, Enabled: new(false)}
 
-	if err := updateTTL(ctx, d, &types.TimeToLiveSpecification{AttributeName: &name, Enabled: new(false)}); err != nil {
-		return err
-	}
-
-	fmt.Fprintf(a.out, "time to live is off for %q; run this again in an hour\n", name)
-
-	return nil
+	return c.change(ctx, d, change, text, fmt.Sprintf("time to live is off for %q; run this again in an hour", name))
 }
 
-// turnTTLOn turns Time to Live on for the attribute of the records, so that DynamoDB deletes those past their retention.
-func (a *app) turnTTLOn(ctx context.Context, d *desk, want string, yes bool) error {
+// turnOn turns Time to Live on for the attribute of the records, so that DynamoDB deletes those past their retention.
+func (c *ttlChange) turnOn(ctx context.Context, d *desk, want string) error {
 	text := fmt.Sprintf("Turn time to live of table %s on for %q", d.store.Table(), want)
-	if err := a.confirm(bufio.NewReader(a.in), text, yes); err != nil {
-		return err
-	}
+	change := &types.TimeToLiveSpecification{AttributeName: &want, Enabled: new(true)}
 
-	if err := updateTTL(ctx, d, &types.TimeToLiveSpecification{AttributeName: &want, Enabled: new(true)}); err != nil {
-		return err
-	}
-
-	fmt.Fprintf(a.out, "time to live is on for %q\n", want)
-
-	return nil
+	return c.change(ctx, d, change, text, fmt.Sprintf("time to live is on for %q", want))
 }
 
-// updateTTL sends the change of the table's Time to Live.
-func updateTTL(ctx context.Context, d *desk, change *types.TimeToLiveSpecification) error {
+// change asks, changes the table's Time to Live and says what is true then.
+func (c *ttlChange) change(ctx context.Context, d *desk, change *types.TimeToLiveSpecification, question, done string) error {
+	if c.dryRun {
+		c.app.sayf("%s.\nNothing was changed (--dry-run).", question)
+
+		return nil
+	}
+
+	if err := c.app.confirm(bufio.NewReader(c.app.in), question, c.yes); err != nil {
+		return err
+	}
+
 	_, err := d.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: new(d.store.Table()), TimeToLiveSpecification: change})
 	if err != nil {
 		return fmt.Errorf("update time to live: %w", err)
 	}
+
+	fmt.Fprintln(c.app.out, done)
 
 	return nil
 }

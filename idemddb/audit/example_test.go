@@ -97,3 +97,19 @@ func ExampleReport_Plus() {
 	fmt.Println(one.Plus(other))
 	// Output: audit: 3 changes judged: 2 new claim, 1 completion; 0 violations, 1 late, 0 gaps
 }
+
+// A report of a test of one's own shows which transitions the test never made.
+func ExampleKinds() {
+	report := audit.Report{Judged: 2, Kinds: map[audit.Kind]int{audit.NewClaim: 1, audit.Completion: 1}}
+
+	missing := 0
+
+	for _, kind := range audit.Kinds() {
+		if report.Kinds[kind] == 0 {
+			missing++
+		}
+	}
+
+	fmt.Println(missing, "of", len(audit.Kinds()), "kinds were not seen")
+	// Output: 26 of 28 kinds were not seen
+}

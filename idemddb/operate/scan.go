@@ -219,12 +219,12 @@ var errCursor = errors.New("operate: Selection.Cursor: is none of a list with th
 func (c cursor) parse(text string) error {
 	content, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
-		return errors.Join(errCursor, err)
+		return errCursor
 	}
 
 	var parsed cursor
 	if err := json.Unmarshal(content, &parsed); err != nil {
-		return errors.Join(errCursor, err)
+		return errCursor
 	}
 
 	if len(parsed) != len(c) {

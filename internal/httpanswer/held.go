@@ -103,9 +103,16 @@ func (a *Held) Send() {
 	sendBody(a.w, a.status, a.body.Bytes())
 }
 
-// sendBody sends the status and the body, with the body's length.
+const contentType = "Content-Type"
+
+// sendBody sends the status and the body, with the body's length: it is whole, so it is not sent in chunks. An empty Content-Type is none.
 func sendBody(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Del("Content-Length")
+	w.Header().Del("Transfer-Encoding")
+
+	if values, isThere := w.Header()[contentType]; isThere && strings.TrimSpace(strings.Join(values, "")) == "" {
+		w.Header()[contentType] = nil
+	}
 
 	if hasBody(status) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))

@@ -41,7 +41,8 @@ var keptHeaders = []string{"Location", "Etag", "Last-Modified", "Link", "Cache-C
 const maxKeptHeader = 8 << 10 // bytes
 
 // keptHeader returns the headers that a replay has. One that the handler left as it was before belongs to the first exchange alone: the
-// encoding of a compressor outside of the handler would be that of another client.
+// encoding of a compressor outside of the handler would be that of another client. A Content-Type without a value, by which a handler keeps
+// net/http from guessing one, is kept as an empty one.
 func keptHeader(all, before http.Header) http.Header {
 	kept, size := http.Header{}, 0
 
@@ -49,7 +50,15 @@ func keptHeader(all, before http.Header) http.Header {
 		canonical := http.CanonicalHeaderKey(name)
 		isContent := strings.HasPrefix(canonical, "Content-") && canonical != "Content-Length"
 
-		if (isContent || slices.Contains(keptHeaders, canonical)) && !slices.Equal(values, before[name]) {
+		if outer, isThere := before[name]; isThere && slices.Equal(values, outer) {
+			continue
+		}
+
+		if canonical == contentType && len(values) == 0 {
+			values = []string{""}
+		}
+
+		if isContent || slices.Contains(keptHeaders, canonical) {
 			values = slices.DeleteFunc(slices.Clone(values), isUnreadable)
 			kept[canonical] = append(kept[canonical], values...)
 

@@ -45,12 +45,15 @@ func TestTheHandlersRequestHasTheBodyAndTheClientsStaysAsItIs(t *testing.T) {
 		sent.ContentLength, sent.TransferEncoding = -1, []string{"chunked"}
 		sent.Header.Set("Content-Type", "text/plain")
 
-		got, fingerprint, refusal := httprequest.Read(httptest.NewRecorder(), sent, int64(len(body)))
+		rules := httprequest.Rules{MaxBody: int64(len(body))}
+
+		bytes, refusal := rules.Read(httptest.NewRecorder(), sent)
 		if refusal != nil {
 			t.Fatal(refusal)
 		}
 
-		if want := `"POST" "/payments" "a=1&b=2" ["text/plain"]` + "\n" + body; fingerprint != want {
+		got, fingerprint := httprequest.WithBody(sent, bytes), rules.Fingerprint(sent, bytes)
+		if want := `"example.com" "POST" "/payments" "a=1&b=2" ["text/plain"]` + "\n" + body; fingerprint != want {
 			t.Errorf("got the fingerprint %s, want %s", fingerprint, want)
 		}
 
@@ -76,9 +79,9 @@ func TestABodyThatCannotBeRead(t *testing.T) {
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", c.body)
 
-		got, fingerprint, refusal := httprequest.Read(httptest.NewRecorder(), r, 4)
-		if got != nil || fingerprint != "" || refusal == nil || *refusal != *c.want {
-			t.Errorf("%s: got %v, %q, %v", name, got, fingerprint, refusal)
+		got, refusal := httprequest.Rules{MaxBody: 4}.Read(httptest.NewRecorder(), r)
+		if got != nil || refusal == nil || *refusal != *c.want {
+			t.Errorf("%s: got %q, %v", name, got, refusal)
 		}
 	}
 }

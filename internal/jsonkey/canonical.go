@@ -1,6 +1,7 @@
 package jsonkey
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -19,8 +20,10 @@ func appendCanonical(dst []byte, content any) []byte {
 	switch content := content.(type) {
 	case bool:
 		return strconv.AppendBool(dst, content)
-	case number:
-		return append(dst, content...)
+	case json.Number:
+		canonical, _ := canonicalNumber(string(content)) // check has looked at its exponent
+
+		return append(dst, canonical...)
 	case string:
 		return appendString(dst, content)
 	case []any:

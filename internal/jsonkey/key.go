@@ -40,7 +40,7 @@ func (p Paths) Key(from Value) (string, error) {
 	parts := make([]any, len(p))
 
 	for i, path := range p {
-		part, err := path.pick(from.content)
+		part, err := path.pick(from.text)
 		if err != nil {
 			return "", fmt.Errorf("path %#q %w", path.text, err)
 		}
@@ -62,7 +62,7 @@ func (p Paths) Key(from Value) (string, error) {
 func markedKey(value any) string { return string(appendCanonical([]byte(mark), value)) }
 
 // checkPart returns an error if a part holds nothing that could tell its message from another one.
-func checkPart(part any) error {
+func checkPart(text string, part any) error {
 	switch {
 	case !holdsNothing(part):
 		return nil
@@ -71,7 +71,7 @@ func checkPart(part any) error {
 	case part == "":
 		return errors.New("picks an empty string")
 	default:
-		return fmt.Errorf("picks %s that holds nothing", kind(part))
+		return fmt.Errorf("picks %s that holds nothing", kind(text))
 	}
 }
 

@@ -16,7 +16,7 @@ var errExponent = errors.New("and whose exponent has more than 18 digits")
 // canonicalNumber writes a JSON number as JavaScript would, but with all its digits: 1, 1.0, 1e0 and 100e-2 become 1, -0
 // becomes 0, 1e21 becomes 1e+21. It moves the decimal point in the text, so neither its time nor its memory depends on the
 // size of the number: 1e999999999 costs no more than 1.
-func canonicalNumber(text string) (number, error) {
+func canonicalNumber(text string) (string, error) {
 	text, negative := strings.CutPrefix(text, "-")
 
 	mantissa, exponent := text, ""
@@ -49,7 +49,7 @@ func canonicalNumber(text string) (number, error) {
 		sign = "-"
 	}
 
-	return number(sign + placePoint(digits, point)), nil
+	return sign + placePoint(digits, point), nil
 }
 
 func parseExponent(text string) (int64, error) {

@@ -117,14 +117,12 @@ func parseQuotedName(text string) (s step, rest string, err error) {
 		return step{}, "", errors.New("has a double quote without its second one")
 	}
 
-	name, err := read(text[:end+1])
+	name, err := Read(text[:end+1])
 	if err != nil {
 		return step{}, "", fmt.Errorf("has a name in double quotes that, as a JSON string, %w", err)
 	}
 
-	s.name, _ = name.(string)
-
-	return s, text[end+1:], nil
+	return step{name: unquoted(name.text)}, text[end+1:], nil
 }
 
 func parseName(text string) (s step, rest string, err error) {

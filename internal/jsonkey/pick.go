@@ -1,13 +1,18 @@
 package jsonkey
 
-import "fmt"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
 
-// pick returns the part of a value to which the path leads, or an error that says why the path leads to none. A name reads
+// pick returns the part of a JSON text to which the path leads, or an error that says why the path leads to none. A name reads
 // an object, an index reads an array, and nothing else is read. A string on the way is read as JSON first, by the rules of
 // [Read]: in an SNS envelope, for example, the member Message is such a string.
-func (p path) pick(content any) (any, error) {
+func (p path) pick(text string) (any, error) {
 	for i, s := range p.steps {
-		container, err := open(content)
+		container, err := open(text)
 		if err != nil {
 			return nil, fmt.Errorf("reads %s, a string, as JSON, but it %w", p.place(i), err)
 		}
@@ -17,12 +22,29 @@ func (p path) pick(content any) (any, error) {
 		}
 
 		var found bool
-		if content, found = s.of(container); !found {
+		if text, found = s.of(container); !found {
 			return nil, fmt.Errorf("picks nothing: %s is absent", p.place(i+1))
 		}
 	}
 
-	return content, checkPart(content)
+	content, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+
+	return content, checkPart(text, content)
+}
+
+// decode returns the content of a JSON text: nil, bool, json.Number, string, []any or map[string]any.
+func decode(text string) (content any, err error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+
+	if err := decoder.Decode(&content); err != nil {
+		return nil, errors.New("cannot be read as JSON")
+	}
+
+	return content, nil
 }
 
 // place names the value before step i in an error.
@@ -35,57 +57,51 @@ func (p path) place(i int) string {
 }
 
 // open reads a string as JSON, and again if that is a string. It ends because each string has fewer bytes than the one before.
-func open(content any) (any, error) {
-	for {
-		text, ok := content.(string)
-		if !ok {
-			return content, nil
+func open(text string) (string, error) {
+	for text[0] == '"' {
+		inner, err := Read(unquoted(text))
+		if err != nil {
+			return "", err
 		}
 
-		var err error
-		if content, err = read(text); err != nil {
-			return nil, err
-		}
+		text = inner.text
 	}
+
+	return text, nil
 }
 
 // reads returns the kind of value that the step reads.
 func (s step) reads() string {
 	if s.isIndex {
-		return kind([]any{})
+		return kind("[")
 	}
 
-	return kind(map[string]any{})
+	return kind("{")
 }
 
 // of returns the member or the element that the step names.
-func (s step) of(container any) (content any, found bool) {
-	switch container := container.(type) {
-	case map[string]any:
-		content, found = container[s.name]
-	case []any:
-		if found = s.index < len(container); found {
-			content = container[s.index]
-		}
+func (s step) of(container string) (text string, found bool) {
+	if s.isIndex {
+		return element(container, s.index)
 	}
 
-	return content, found
+	return member(container, s.name)
 }
 
-// kind names a value's type in an error.
-func kind(content any) string {
-	switch content.(type) {
-	case nil:
+// kind names the type of a JSON text in an error.
+func kind(text string) string {
+	switch text[0] {
+	case 'n':
 		return "null"
-	case bool:
+	case 't', 'f':
 		return "a boolean"
-	case number:
-		return "a number"
-	case string:
+	case '"':
 		return "a string"
-	case []any:
+	case '[':
 		return "an array"
-	default:
+	case '{':
 		return "an object"
+	default:
+		return "a number"
 	}
 }

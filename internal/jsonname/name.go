@@ -23,7 +23,8 @@ func Check(text string) error {
 type walker struct {
 	text  string
 	at    int
-	exact []byte // the text without the names that no field has; nil while there are none
+	exact []byte  // the text without the names that no field has; nil while there are none
+	stack []place // the names of the objects around the place in the text, those of the innermost last
 }
 
 func (w *walker) value(s *Shape) error {
@@ -46,7 +47,8 @@ func (w *walker) value(s *Shape) error {
 }
 
 func (w *walker) object(s *Shape) error {
-	var names names
+	names := names{stack: &w.stack, begin: len(w.stack)}
+	defer names.end()
 
 	for w.next('}') {
 		start := w.at
@@ -136,6 +138,10 @@ func unquote(quoted string) string {
 		return name
 	}
 
+	return decoded(quoted)
+}
+
+func decoded(quoted string) (name string) {
 	_ = json.Unmarshal([]byte(quoted), &name) // it is a valid string
 
 	return name
@@ -143,7 +149,8 @@ func unquote(quoted string) string {
 
 // names are those of one object.
 type names struct {
-	all    []place
+	stack  *[]place
+	begin  int              // of its names in the stack
 	folded map[string]place // by what fold makes of them; nil while there are few
 }
 
@@ -178,28 +185,36 @@ func (n *names) find(name string) (first place, isThere bool) {
 		return first, isThere
 	}
 
-	i := slices.IndexFunc(n.all, func(p place) bool { return strings.EqualFold(p.name, name) })
+	all := (*n.stack)[n.begin:]
+
+	i := slices.IndexFunc(all, func(p place) bool { return strings.EqualFold(p.name, name) })
 	if i < 0 {
 		return place{}, false
 	}
 
-	return n.all[i], true
+	return all[i], true
 }
 
 func (n *names) keep(p place) {
 	if n.folded == nil {
-		if n.all = append(n.all, p); len(n.all) <= few {
+		*n.stack = append(*n.stack, p)
+
+		all := (*n.stack)[n.begin:]
+		if len(all) <= few {
 			return
 		}
 
 		n.folded = map[string]place{}
-		for _, p := range n.all {
+		for _, p := range all {
 			n.folded[fold(p.name)] = p
 		}
 	}
 
 	n.folded[fold(p.name)] = p
 }
+
+// end takes the names off the stack.
+func (n *names) end() { *n.stack = (*n.stack)[:n.begin] }
 
 // fold returns one name for all names that encoding/json takes for the same, as [strings.EqualFold] does: K, k and the Kelvin sign are one.
 func fold(name string) string { return strings.Map(foldRune, name) }

@@ -59,6 +59,13 @@ var httpMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestHTTPKeyIsOneHeaderOfVisibleCharacters",
 	},
 	{
+		why:  "a virtual host answers for another one",
+		file: "internal/httprequest/httprequest.go",
+		old:  `rules.hostOf(r.Host), r.Method,`,
+		new:  `rules.hostOf(r.Host)[:0], r.Method,`,
+		pkg:  "lambdawrap", run: "TestHTTPAnotherRequestUnderAKeyIsRefused",
+	},
+	{
 		why:  "another query under a key gets the first answer",
 		file: "internal/httprequest/httprequest.go",
 		old:  `r.URL.EscapedPath(), query,`,
@@ -71,6 +78,48 @@ var httpMutants = []mutant{
 		old:  `url.ParseQuery(query); err == nil {`,
 		new:  `url.ParseQuery(query); err == nil || true {`,
 		pkg:  "lambdawrap", run: "TestHTTPAnotherRequestUnderAKeyIsRefused",
+	},
+	{
+		why:  "a body is read although its announced length is too long",
+		file: "internal/httprequest/httprequest.go",
+		old:  `case r.ContentLength > rules.MaxBody:`,
+		new:  `case r.ContentLength > rules.MaxBody && false:`,
+		pkg:  "lambdawrap", run: "TestHTTPABodyIsNotReadIfItsAnnouncedLengthIsTooLong",
+	},
+	{
+		why:  "a duplicate that panics hides the stored answer",
+		file: "lambdawrap/http_exchange.go",
+		old:  `Settle(x.settleContext(ctx), nil, errPanicked).Record; record != nil {`,
+		new:  `Settle(x.settleContext(ctx), nil, errPanicked).Record; record != nil && false {`,
+		pkg:  "lambdawrap", run: "TestHTTPOptimisticADuplicateThatPanicsGetsTheFirstAnswer",
+	},
+	{
+		why:  "Caller gets a request whose body has been read",
+		file: "lambdawrap/http_request.go",
+		old:  `h.key(httprequest.WithBody(r, body), header)`,
+		new:  `h.key(r, header)`,
+		pkg:  "lambdawrap", run: "TestHTTPWhateverCallerDoesToTheBodyTheHandlerGetsItAndItIsCompared",
+	},
+	{
+		why:  "a body that middleware has read is not compared",
+		file: "internal/httprequest/httprequest.go",
+		old:  `hasFiles || hasBody &&`,
+		new:  `hasFiles && hasBody &&`,
+		pkg:  "lambdawrap", run: "TestHTTPABodyThatMiddlewareInFrontHasReadIsAMistakeOfTheServer",
+	},
+	{
+		why:  "the wait for a claim is part of the time of a commit",
+		file: "lambdawrap/http_exchange.go",
+		old:  `time.Now().Add(x.opts.Wait).Add(commitTime)`,
+		new:  `time.Now().Add(commitTime)`,
+		pkg:  "lambdawrap", run: "TestHTTPOptimisticACommitHasItsTimeBesideTheWaitForAClaim",
+	},
+	{
+		why:  "a commit has more time than the deadline leaves",
+		file: "lambdawrap/http_exchange.go",
+		old:  `!x.answerAt.IsZero() && x.answerAt.Before(end) {`,
+		new:  `!x.answerAt.IsZero() && x.answerAt.Before(end) && false {`,
+		pkg:  "lambdawrap", run: "TestHTTPTellsAClientAfterFiveSecondsThatDynamoDBIsAway",
 	},
 	{
 		why:  "a client that leaves cancels the work",
@@ -124,9 +173,16 @@ var httpMutants = []mutant{
 	{
 		why:  "a replay has the encoding that a compressor chose for the first client",
 		file: "internal/httpanswer/stored.go",
-		old:  ` && !slices.Equal(values, before[name])`,
-		new:  ``,
+		old:  `isThere && slices.Equal(values, outer) {`,
+		new:  `isThere && slices.Equal(values, outer) && false {`,
 		pkg:  "lambdawrap", run: "TestHTTPReplaysNoHeaderOfTheMiddlewareAroundAnEarlierExchange",
+	},
+	{
+		why:  "a replay has a Content-Type that the handler turned off",
+		file: "internal/httpanswer/stored.go",
+		old:  `values = []string{""}`,
+		new:  `values = []string{}`,
+		pkg:  "lambdawrap", run: "TestHTTPServerAReplayHasTheHeadersOfTheFirstAnswer",
 	},
 	{
 		why:  "headers of any size are kept",
@@ -159,8 +215,8 @@ var httpMutants = []mutant{
 	{
 		why:  "a panic keeps the key claimed",
 		file: "lambdawrap/http_exchange.go",
-		old:  `work.Settle(ctx, nil, errPanicked)`,
-		new:  `_ = work`,
+		old:  `if returned {`,
+		new:  `if returned || true {`,
 		pkg:  "lambdawrap", run: "TestHTTPAPanicGoesOnAndReleasesTheKey",
 	},
 	{
@@ -196,9 +252,16 @@ var httpMutants = []mutant{
 	{
 		why:  "a client comes back before the lease is over",
 		file: "lambdawrap/http_exchange.go",
-		old:  `x.store.RetryAfter(o.until)+time.Millisecond, time.Second`,
-		new:  `0*x.store.RetryAfter(o.until), time.Second`,
+		old:  `wait := x.store.RetryAfter(lease) + time.Millisecond`,
+		new:  `wait := 0 * x.store.RetryAfter(lease)`,
 		pkg:  "lambdawrap", run: "TestHTTPAKeyInProgressIsAnsweredWithTheRestOfItsLease",
+	},
+	{
+		why:  "a client waits for as long as a handler took, also if the key can be taken over before",
+		file: "lambdawrap/http_exchange.go",
+		old:  `wait = min(wait, longest)`,
+		new:  `wait = longest`,
+		pkg:  "lambdawrap", run: "TestHTTPAKeyInProgressIsAnsweredWithTheTimeOfTheLastRequests",
 	},
 	{
 		why:  "a success that staged nothing is committed without a claim",

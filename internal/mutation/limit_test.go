@@ -182,9 +182,16 @@ var limitMutants = []mutant{
 	{
 		why:  "a handler is late as soon as its Timeout is over",
 		file: "lambdawrap/call.go",
-		old:  `time.AfterFunc(v.opts.Timeout+v.reserve/latePart, func() {`,
-		new:  `time.AfterFunc(v.opts.Timeout, func() {`,
+		old:  `time.Now().Add(v.opts.Timeout).Add(v.reserve / latePart)`,
+		new:  `time.Now().Add(v.opts.Timeout)`,
 		pkg:  "lambdawrap", run: "TestAnAnswerAfterTheTimeoutCounts",
+	},
+	{
+		why:  "the longest time-out is over before it begins",
+		file: "lambdawrap/call.go",
+		old:  `Add(v.opts.Timeout).Add(v.reserve / latePart)`,
+		new:  `Add(v.opts.Timeout + v.reserve/latePart)`,
+		pkg:  "lambdawrap", run: "TestTheLongestDurationsAreNoLimits",
 	},
 	{
 		why:  "effects in trouble hold no workers, so that work runs ahead of its records",

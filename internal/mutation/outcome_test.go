@@ -202,4 +202,11 @@ var outcomeMutants = []mutant{
 		new:  `o`,
 		pkg:  "lambdawrap", run: "TestOnMessageSaysReplayedForDuplicatesOnly",
 	},
+	{
+		why:  "a text of any length is written into the log",
+		file: "lambdawrap/log.go",
+		old:  `if len(text) <= limit {`,
+		new:  `if len(text) <= limit || true {`,
+		pkg:  "lambdawrap", run: "TestTheTextOfAnErrorIsBoundedInTheLog",
+	},
 }

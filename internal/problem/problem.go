@@ -57,7 +57,7 @@ var (
 	}
 	KeyReused = &Details{
 		Type: types + "key-reused", Status: http.StatusUnprocessableEntity, Title: "Idempotency-Key was used for another request",
-		Detail: "Method, path, query, Content-Type or body differ from those of the first request with this key. " +
+		Detail: "Host, method, path, query, Content-Type or body differ from those of the first request with this key. " +
 			"Send the first request again as it was, or another one with a new key.",
 	}
 	KeyFailed = &Details{

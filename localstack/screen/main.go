@@ -26,7 +26,7 @@ func main() {
 	flag.StringVar(&o.records, "records", "", "with -ledger: show these tables alone, and no stack")
 	flag.StringVar(&o.ledger, "ledger", "", "with -records")
 	flag.BoolVar(&o.send, "send", false, "send ten payments first, two of them twice and one poison")
-	flag.DurationVar(&o.wait, "wait", 20*time.Second, "how long to wait for the poison to become a dead letter")
+	flag.DurationVar(&o.wait, "wait", 2*time.Minute, "how long to wait for the poison to become a dead letter")
 
 	flag.Parse()
 

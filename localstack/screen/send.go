@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
@@ -14,22 +16,27 @@ import (
 const poison = "p-07"
 
 func payments() []string {
-	accounts := []string{"anna", "ben", "cleo"}
+	bodies, all := make([]string, 0, 10), sent()
 
-	bodies := make([]string, 0, 10)
-
-	for i := range 10 {
-		id := fmt.Sprintf("p-%02d", i+1)
-		if id == poison {
-			bodies = append(bodies, pipeline.Payment(id, "ben", -700))
-
-			continue
-		}
-
-		bodies = append(bodies, pipeline.Payment(id, accounts[i%3], 100*(i+1)))
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		bodies = append(bodies, pipeline.Payment(id, all[id].Account, all[id].Amount))
 	}
 
 	return bodies
+}
+
+// sent are the payments, by their id.
+func sent() map[string]pipeline.Entry {
+	accounts := []string{"anna", "ben", "cleo"}
+	all := map[string]pipeline.Entry{}
+
+	for i := range 10 {
+		all[fmt.Sprintf("p-%02d", i+1)] = pipeline.Entry{Account: accounts[i%3], Amount: 100 * (i + 1)}
+	}
+
+	all[poison] = pipeline.Entry{Account: "ben", Amount: -700}
+
+	return all
 }
 
 // sendPayments sends the payments, waits until all but the poison are done, and then waits until the poison is a dead letter: SQS

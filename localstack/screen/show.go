@@ -25,6 +25,7 @@ type status struct {
 	dead           []string // the payments whose messages are in the dead-letter queue
 	records        map[string]pipeline.Record
 	accounts       map[string]pipeline.Account
+	entries        map[string]pipeline.Entry
 	now            time.Time
 }
 
@@ -35,8 +36,9 @@ func readStatus(ctx context.Context, p *pipeline.Pipeline) (status, error) {
 	announced, errAnnounced := p.Depth(ctx, p.CapturedQueueUrl)
 	records, errRecords := p.Records(ctx)
 	accounts, errAccounts := p.Accounts(ctx)
+	entries, errEntries := p.Entries(ctx)
 
-	s := status{queue: queue, letters: letters, announced: announced, records: records, accounts: accounts, now: time.Now()}
+	s := status{queue: queue, letters: letters, announced: announced, records: records, accounts: accounts, entries: entries, now: time.Now()}
 
 	for _, m := range messages {
 		var body struct {
@@ -49,7 +51,7 @@ func readStatus(ctx context.Context, p *pipeline.Pipeline) (status, error) {
 		s.dead = append(s.dead, body.PaymentID)
 	}
 
-	return s, errors.Join(errQueue, errDead, errLetters, errAnnounced, errRecords, errAccounts)
+	return s, errors.Join(errQueue, errDead, errLetters, errAnnounced, errRecords, errAccounts, errEntries)
 }
 
 func (s status) show(out io.Writer, stack string) error {
@@ -146,28 +148,23 @@ func (s status) lease(r pipeline.Record) string {
 	}
 }
 
-// check compares the accounts with the payments that were sent. It does not matter how often they were sent.
+// check compares the ledger with the payments that were sent, and its accounts with all of its entries: the reader may have sent payments, too.
+// It does not matter how often each was sent.
 func (s status) check() error {
-	want := map[string]pipeline.Account{}
+	for id, want := range sent() {
+		got, isThere := s.entries[id]
 
-	for _, body := range payments() {
-		var payment struct {
-			Account string `json:"account"`
-			Amount  int    `json:"amount"`
-		}
-		if err := json.Unmarshal([]byte(body), &payment); err != nil {
-			return fmt.Errorf("payment: %w", err)
-		}
-
-		if payment.Amount > 0 {
-			sum := want[payment.Account]
-			want[payment.Account] = pipeline.Account{Balance: sum.Balance + payment.Amount, Payments: sum.Payments + 1}
+		switch {
+		case want.Amount < 0 && isThere:
+			return fmt.Errorf("%s, of a negative amount, is in the ledger", id)
+		case want.Amount > 0 && got != want:
+			return fmt.Errorf("the ledger has %+v for %s, want %+v", got, id, want)
 		}
 	}
 
-	for name, account := range want {
-		if got := s.accounts[name]; got != account {
-			return fmt.Errorf("account %s has %+v, want %+v: each payment once", name, got, account)
+	for name, want := range pipeline.AccountsOf(s.entries) {
+		if got := s.accounts[name]; got != want {
+			return fmt.Errorf("account %s has %+v, but its entries come to %+v: a payment was counted twice, or not", name, got, want)
 		}
 	}
 

@@ -10,10 +10,23 @@ import (
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
-func paidOnce() map[string]pipeline.Account {
-	return map[string]pipeline.Account{
-		"anna": {Balance: 1500, Payments: 3}, "ben": {Balance: 1500, Payments: 3}, "cleo": {Balance: 1800, Payments: 3},
+// paidOnce is what a first run leaves, and a payment of the reader's own to an account of it, as docs/local.md sends one.
+func paidOnce(t *testing.T) status {
+	t.Helper()
+
+	entries := map[string]pipeline.Entry{"order-17": {Account: "anna", Amount: 100}}
+
+	for id, entry := range sent() {
+		if entry.Amount > 0 {
+			entries[id] = entry
+		}
 	}
+
+	if len(entries) != 10 {
+		t.Fatalf("%d payments were sent", len(entries)-1)
+	}
+
+	return status{entries: entries, accounts: pipeline.AccountsOf(entries)}
 }
 
 func TestScreenShowsAllOfThePipeline(t *testing.T) {
@@ -94,21 +107,23 @@ func TestScreenFailsUnlessEachPaymentIsThereOnce(t *testing.T) {
 	t.Parallel()
 
 	for name, test := range map[string]struct {
-		change func(map[string]pipeline.Account)
+		change func(status)
 		ok     bool
 	}{
-		"each once":                   {func(map[string]pipeline.Account) {}, true},
-		"other accounts do not count": {func(a map[string]pipeline.Account) { a["dan"] = pipeline.Account{Balance: 1, Payments: 1} }, true},
-		"one twice":                   {func(a map[string]pipeline.Account) { a["anna"] = pipeline.Account{Balance: 1600, Payments: 4} }, false},
-		"one missing":                 {func(a map[string]pipeline.Account) { delete(a, "cleo") }, false},
+		"each once":            {func(status) {}, true},
+		"one is counted twice": {func(s status) { s.accounts["anna"] = pipeline.Account{Balance: 1700, Payments: 5} }, false},
+		"one is not counted":   {func(s status) { s.accounts["cleo"] = pipeline.Account{Balance: 1200, Payments: 2} }, false},
+		"one is missing":       {func(s status) { delete(s.entries, "p-03"); delete(s.accounts, "cleo") }, false},
+		"one has another sum":  {func(s status) { s.entries["p-01"] = pipeline.Entry{Account: "anna", Amount: 1} }, false},
+		"the poison is paid":   {func(s status) { s.entries[poison] = pipeline.Entry{Account: "ben", Amount: -700} }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			accounts := paidOnce()
-			test.change(accounts)
+			s := paidOnce(t)
+			test.change(s)
 
-			if err := (status{accounts: accounts}).check(); (err == nil) != test.ok {
+			if err := s.check(); (err == nil) != test.ok {
 				t.Errorf("got %v, want ok %t", err, test.ok)
 			}
 		})

@@ -31,7 +31,8 @@ def post(key, body, timeout):
     request = urllib.request.Request(
         "http://127.0.0.1:%s/payments" % random.choice(PORTS),
         data=json.dumps(body).encode(),
-        headers={"Idempotency-Key": key, "Content-Type": "application/json"},
+        # The servers are one service: each gets the name that the client would have used for a load balancer in front of them.
+        headers={"Host": "api.example.com", "Idempotency-Key": key, "Content-Type": "application/json"},
         method="POST",
     )
     try:

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+func TestAListShowsTheOldestFirst(t *testing.T) {
+	onEachEngine(t, func(n *night) {
+		keys := []string{"p-4", "p-1", "p-3", "p-5", "p-2"}
+		for _, key := range keys {
+			n.fail(key, "no")
+			n.clock.Advance(time.Hour)
+		}
+
+		n.idem("list", "failed")
+		n.expect(exitDone)
+
+		var shown []string
+
+		for line := range strings.Lines(n.lastOut) {
+			if fields := strings.Fields(line); fields[0] == "failed" {
+				shown = append(shown, fields[3])
+			}
+		}
+
+		if got, want := strings.Join(shown, " "), strings.Join(keys, " "); got != want {
+			t.Errorf("got %s, want %s:\n%s", got, want, n.shown())
+		}
+	})
+}
+
+func TestAListThatHasReadNothingNamesNoCursor(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	n.fail("p-9", "no")
+	n.aws.set(func(c *cloud) { c.denied = "Scan" })
+
+	n.idem("list", "failed")
+	n.expect(exitError, "AccessDenied")
+
+	if strings.Contains(n.shown(), "--cursor") {
+		t.Errorf("got\n%s", n.shown())
+	}
+}
+
+// The program speaks of its flags, and not of the fields of a package.
+func TestAWrongArgumentIsNamedAsItWasTyped(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	n.fail("p-9", "no")
+
+	for want, args := range map[string][]string{
+		"--hash: must be":                             {"show", "--hash", "a-IB"},
+		"--budget: must not be negative":              {"list", "--budget", "-1"},
+		"--rate: must not be negative":                {"list", "--rate", "-1"},
+		"--segments: must be 0 to 1000":               {"list", "--segments", "1001"},
+		"--cursor: is none of a list with the same":   {"list", "--cursor", "gQ"},
+		"--cursor: is none of a list with the same -": {"list", "--cursor", "?"},
+		"--limit: must not be negative":               {"list", "--limit", "-1"},
+		"--watch: must not be negative":               {"list", "--watch", "-1s"},
+		"--clock-skew: must not be negative":          {"list", "--clock-skew", "-1s"},
+		"raise --budget":                              {"list", "unsent", "--budget", "0.1"},
+	} {
+		n.screen.Reset()
+
+		if strings.Contains(want, "raise") {
+			n.announce("p-8")
+			n.announce("p-7")
+		}
+
+		n.idem(args...)
+		n.expect(exitError, want)
+
+		for _, leaked := range []string{"operate:", "idemddb:", "Selection.", "Options.", "invalid character", "illegal base64"} {
+			if strings.Contains(n.shown(), leaked) {
+				t.Errorf("%v: %q is on the screen:\n%s", args, leaked, n.shown())
+			}
+		}
+	}
+}
+
+// DynamoDB Local has a database for each access key, so the table of others is not there.
+func TestAMissingTableBehindBorrowedCredentialsSaysSo(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	n.idem("show", "p-9", "--table", "another")
+	n.expect(exitError, "ResourceNotFoundException", `access key "local"`, "AWS_ACCESS_KEY_ID", "-sharedDb")
+}
+
+func TestTTLIsOnlyShownWithDryRun(t *testing.T) {
+	t.Parallel()
+
+	for name, on := range map[string]*types.TimeToLiveDescription{
+		"off":               {TimeToLiveStatus: types.TimeToLiveStatusDisabled},
+		"another attribute": {TimeToLiveStatus: types.TimeToLiveStatusEnabled, AttributeName: new("ttl")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			n := newNight(t, ttlEngine(t, on))
+			n.idem("ttl", "--dry-run")
+			n.expect(exitDone, "time to live", "Nothing was changed (--dry-run).")
+		})
+	}
+}
+
+// ttlEngine is a table whose Time to Live can be described and must not be changed.
+func ttlEngine(t *testing.T, on *types.TimeToLiveDescription) http.Handler {
+	t.Helper()
+
+	engine := idemddbtest.New(nil).Handler()
+
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch _, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); action {
+		case "DescribeTimeToLive":
+			answer(w, http.StatusOK, dynamodb.DescribeTimeToLiveOutput{TimeToLiveDescription: on})
+		case "UpdateTimeToLive":
+			t.Error("Time to Live is changed")
+			answer(w, http.StatusBadRequest, map[string]string{})
+		default:
+			engine.ServeHTTP(w, r)
+		}
+	})
+}
