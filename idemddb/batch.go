@@ -8,10 +8,11 @@ import (
 	"github.com/idemddb/go-idemddb/internal/planner"
 )
 
-// Batch lets the claims and settlements of one batch share requests: up to 25 conditional writes travel in one
-// BatchExecuteStatement, each with an answer of its own. It is a group commit: while one request is under way, the writes that come
-// meanwhile wait for the next one. A write waits up to 0.2 ms for others while claims of its batch are at work, and the last one
-// never waits. A write that is alone is sent by a request of its own, and so is one with a result above 64 KB.
+// Batch says which claims and settlements belong to one batch. All writes of a Store share requests: up to 25 conditional writes travel in
+// one BatchExecuteStatement, each with an answer of its own. While a request is under way, the writes that come meanwhile wait for it, but at
+// most for a third of the time that a request takes. A Batch announces what will come: a write waits up to 0.2 ms for others while claims of
+// its batch are at work, and the last one never waits. A write that is alone is sent by a request of its own, and so is one with a result
+// above 64 KB.
 //
 // Costs: a request for each 25 new keys; one more if some of them have records. A new key costs 1 WCU, a redelivered one that has a
 // record also 1, and 2 if [ClaimOptions.Redelivered] says otherwise.

@@ -11,9 +11,9 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "what DynamoDB refuses as a whole is tried together until the time is over",
-		file: "idemddb/batch_commit.go",
-		old:  `p.Denied = 0 // the answer to each commit alone is more specific`,
-		new:  ``,
+		file: "internal/engine/transaction.go",
+		old:  ` || read.whole.Outcome == protocol.Rejected) {`,
+		new:  `) {`,
 		pkg:  "idemddb", run: "TestDeniedTogetherIsTriedAlone",
 	},
 	{
@@ -109,42 +109,24 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "one item stands twice in the transaction of a group",
-		file: "idemddb/batch_commit.go",
-		old:  `seen[id] = true`,
-		new:  `_ = id`,
+		file: "internal/planner/joint.go",
+		old:  `		l.taken[item] = true`,
+		new:  `		_ = item`,
 		pkg:  "idemddb", run: "TestOneKeyIsNotTwiceInATransaction|TestCommitsOfABatchShareATransaction",
 	},
 	{
 		why:  "a group has more than 100 items",
-		file: "idemddb/batch_commit.go",
-		old:  `items+more > commitItems || `,
+		file: "internal/planner/joint.go",
+		old:  `items > maxItems || `,
 		new:  ``,
 		pkg:  "idemddb", run: "TestCommitsOfABatchShareATransaction",
 	},
 	{
-		why:  "commits that wait for others are sent beyond the end of the invocation",
-		file: "idemddb/batch_commit.go",
-		old: `b.sendWaiting(ctx)
-		}`,
-		new: `b.sendWaiting(context.Background())
-		}`,
-		pkg: "lambdawrap", run: "TestAQuarterOfTheReserveIsLeftWhenCommitsHang",
-	},
-	{
 		why:  "a commit waits for others without an end",
-		file: "idemddb/batch_commit.go",
-		old: `if b.flush == nil {
-		half`,
-		new: `if b.flush == nil && len(b.commits) > 1 {
-		half`,
-		pkg: "idemddb", run: "TestACommitWaitsForOthersNoLongerThan100ms",
-	},
-	{
-		why:  "a client that ends its goroutine leaves the next group of commits without an answer",
-		file: "idemddb/batch_commit.go",
-		old:  `sent.Go(func() { b.runCommits(ctx, group) })`,
-		new:  `b.runCommits(ctx, group)`,
-		pkg:  "idemddb", run: "TestCommitsAreSentAlthoughTheClient",
+		file: "idemddb/commit.go",
+		old:  `hold := min(commitWait, time.Until(p.End)/2)`,
+		new:  `hold := time.Until(p.End) / 2`,
+		pkg:  "idemddb", run: "TestACommitWaitsForOthersNoLongerThan100ms",
 	},
 	{
 		why:  "Stage keeps what its caller can change",

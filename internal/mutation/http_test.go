@@ -245,7 +245,7 @@ var httpMutants = []mutant{
 	{
 		why:  "a missing permission is answered as a false condition",
 		file: "lambdawrap/http_exchange.go",
-		old:  ` && effect.Code != transact.ConditionFailed`,
+		old:  ` && effect.Code != protocol.ConditionFailed`,
 		new:  ` && effect == nil`,
 		pkg:  "lambdawrap", run: "TestHTTPAStagedItemThatDynamoDBRefusesForAnotherReason",
 	},

@@ -32,9 +32,9 @@ var optimisticMutants = []mutant{
 	},
 	{
 		why:  "commits that share a transaction are done although it has no answer",
-		file: "idemddb/batch_commit.go",
-		old:  "\t\tcase err != nil:\n\t\t\treturn open",
-		new:  "\t\tcase err != nil:\n\t\t\treturn nil",
+		file: "idemddb/commit.go",
+		old:  "case err != nil:\n\t\tc.err =",
+		new:  "case err != nil && c.key == \"\":\n\t\tc.err =",
 		pkg:  "lambdawrap", run: "TestAnOutageOfTheWholeTableLeavesFewEffectsWithoutARecord",
 	},
 	{
@@ -60,9 +60,9 @@ var optimisticMutants = []mutant{
 	},
 	{
 		why:  "a commit waits for others until it is too late to send it",
-		file: "idemddb/batch_commit.go",
-		old:  `min(commitWait, half)`,
-		new:  `max(commitWait, half-half)`,
+		file: "idemddb/commit.go",
+		old:  `hold := min(commitWait, time.Until(p.End)/2)`,
+		new:  `hold := commitWait`,
 		pkg:  "lambdawrap", run: "TestACommitDoesNotWaitForOthersUntilItIsTooLate",
 	},
 }
