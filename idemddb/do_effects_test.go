@@ -502,3 +502,20 @@ func (b *bankSender) Send(_ context.Context, _ string, ms []idemddb.StoredMessag
 
 	return answers
 }
+
+// DynamoDB forgets a token ten minutes after its transaction. Without a record, a later try could write the effects again.
+func TestWithoutARecordNoTryIsMadeWhenTheTokenMayBeForgotten(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "true")
+
+	bubble(t, &idemddb.Options{Lease: time.Hour}, func(f *fixture) {
+		f.db.Intercept(transactionsAll(idemddbtest.EmptyAnswer))
+
+		begun := time.Now()
+		_, err := f.store.Commit(f.Context(), "k", nil, nil, items(counted("a")))
+		is(f, err, idemddb.ErrUncommitted)
+
+		if took := time.Since(begun); took > 10*time.Minute || took < 9*time.Minute {
+			f.Errorf("it was sent for %v, want nearly 10m", took)
+		}
+	})
+}

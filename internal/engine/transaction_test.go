@@ -25,9 +25,13 @@ func committed() (*dynamodb.TransactWriteItemsOutput, error) {
 	return &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: make([]types.ConsumedCapacity, 1)}, nil
 }
 
-func empty() (*dynamodb.TransactWriteItemsOutput, error) { return &dynamodb.TransactWriteItemsOutput{}, nil }
+func empty() (*dynamodb.TransactWriteItemsOutput, error) {
+	return &dynamodb.TransactWriteItemsOutput{}, nil
+}
 
-func noAnswer() (*dynamodb.TransactWriteItemsOutput, error) { return nil, errors.New("connection reset") }
+func noAnswer() (*dynamodb.TransactWriteItemsOutput, error) {
+	return nil, errors.New("connection reset")
+}
 
 func refuses(code string) answer {
 	return func() (*dynamodb.TransactWriteItemsOutput, error) {

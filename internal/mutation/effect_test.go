@@ -97,15 +97,8 @@ var effectMutants = []mutant{
 		why:  "a run that failed past the retention is not written down",
 		file: "idemddb/reject.go",
 		old:  `a.follow(ctx, p, r.rejectAnew)`,
-		new:  `a.follow(ctx, p, func(context.Context, retry.Policy, *record.Stored) {})`,
+		new:  `a.follow(ctx, p, func(context.Context, planner.Policy, *record.Stored) {})`,
 		pkg:  "internal/contract", run: "TestContractInMemory/.*/Reject:_past_the_retention",
-	},
-	{
-		why:  "a commit of a batch that must be sent alone is not sent",
-		file: "idemddb/commit.go",
-		old:  `if !c.alone {`,
-		new:  `if c.err == nil {`,
-		pkg:  "idemddb", run: "Commit",
 	},
 	{
 		why:  "one item stands twice in the transaction of a group",
