@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/spf13/cobra"
 
 	"github.com/idemddb/go-idemddb/idemddb/operate"
@@ -25,6 +21,7 @@ var statuses = []operate.Status{
 const (
 	wordUnsent = "unsent"
 	wordParked = "parked"
+	wordTwice  = "twice"
 	wordAll    = "all"
 )
 
@@ -33,6 +30,7 @@ type listing struct {
 	selection operate.Selection
 	limit     int
 	watch     time.Duration
+	since     time.Duration // of list twice
 }
 
 const listHelp = `List the keys of the namespace with one of the statuses; stuck and failed by default.
@@ -46,16 +44,18 @@ const listHelp = `List the keys of the namespace with one of the statuses; stuck
   unreadable  another format version, or not a record
   unsent      completed, with messages that are not sent (with --unsent-index without a scan, and then without those that are parked)
   parked      completed, with messages that can never be sent as they are
+  twice       the work may have been done twice
   all         every record
 
-It reads the whole table, in parallel, and stops when --budget is used up; --cursor goes on from there.`
+It reads the whole table, in parallel, and stops when --budget is used up; --cursor goes on from there.
+` + twiceHelp
 
 func (a *app) listCommand() *cobra.Command {
 	l := &listing{}
 	cmd := &cobra.Command{
 		Use: "list [STATUS...]", Short: "List the keys of the namespace that need somebody",
 		Long:      listHelp,
-		Example:   "  idem list\n  idem list failed --json\n  idem list unsent --unsent-index unsent\n  idem list stuck --watch 10s",
+		Example:   "  idem list\n  idem list failed --json\n  idem list unsent --unsent-index unsent\n  idem list stuck --watch 10s\n  idem list twice --since 2h",
 		ValidArgs: listWords(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := l.choose(args); err != nil {
@@ -63,6 +63,10 @@ func (a *app) listCommand() *cobra.Command {
 			}
 
 			d, err := a.open(cmd.Context())
+			if err == nil {
+				err = l.chooseTwice(d.store.Options().Now())
+			}
+
 			if err != nil {
 				return err
 			}
@@ -77,7 +81,7 @@ func (a *app) listCommand() *cobra.Command {
 
 // listWords returns the arguments of list, which a shell completes.
 func listWords() []string {
-	words := []string{wordAll, wordUnsent, wordParked}
+	words := []string{wordAll, wordUnsent, wordParked, wordTwice}
 	for _, status := range statuses {
 		words = append(words, string(status))
 	}
@@ -94,6 +98,8 @@ func (l *listing) addTo(cmd *cobra.Command) {
 	flags.StringVar(&l.selection.Cursor, "cursor", "", "where an earlier list stopped")
 	flags.IntVar(&l.limit, "limit", 0, "stop after so many records (default no limit)")
 	flags.DurationVar(&l.watch, "watch", 0, "list again after this time, until it is interrupted; each list has the whole budget")
+	flags.DurationVar(&l.since, "since", 0, "of twice: not what was taken over and done before, such as 2h (default everything)")
+	flags.BoolVar(&l.selection.Retries, "retries", false, "of twice: also keys whose handler returned an error and ran again")
 }
 
 // choose reads the statuses.
@@ -104,13 +110,15 @@ func (l *listing) choose(args []string) error {
 
 	for _, arg := range args {
 		switch {
-		case (arg == wordAll || arg == wordUnsent || arg == wordParked) && len(args) > 1:
+		case slices.Contains([]string{wordAll, wordUnsent, wordParked, wordTwice}, arg) && len(args) > 1:
 			return fmt.Errorf("%s stands alone: it cannot be joined with a status", arg)
 		case arg == wordAll:
 		case arg == wordUnsent:
 			l.selection.Unsent = true
 		case arg == wordParked:
 			l.selection.Parked = true
+		case arg == wordTwice:
+			l.selection.Twice = true
 		case slices.Contains(statuses, operate.Status(arg)):
 			l.selection.Status = append(l.selection.Status, operate.Status(arg))
 		default:
@@ -145,16 +153,13 @@ func (a *app) listAgain(ctx context.Context, d *desk, l *listing) error {
 var errLimit = errors.New("enough records")
 
 func (a *app) list(ctx context.Context, d *desk, l *listing) error {
-	p := &listPrinter{
-		app: a, now: d.store.Options().Now(), limit: l.limit,
-		table: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0), // two spaces between the columns
-	}
+	p := newListPrinter(a, d.store.Options().Now(), l)
 	l.selection.Progress = a.progress(ctx, d)
 
 	progress, err := d.records.List(ctx, l.selection, p.print)
 
-	if flushed := p.table.Flush(); flushed != nil {
-		return fmt.Errorf("print: %w", flushed)
+	if failed := p.flush(); failed != nil {
+		return fmt.Errorf("print: %w", failed)
 	}
 
 	if err != nil && !errors.Is(err, errLimit) {
@@ -172,97 +177,4 @@ func (a *app) list(ctx context.Context, d *desk, l *listing) error {
 	}
 
 	return nil
-}
-
-// listPrinter prints the records of a list, and counts them for its limit.
-type listPrinter struct {
-	app   *app
-	table *tabwriter.Writer
-	now   time.Time
-	limit int
-	count int
-}
-
-// print prints a record. It returns errLimit if enough are printed, which ends the list.
-func (p *listPrinter) print(v operate.View) error {
-	if p.limit > 0 && p.count == p.limit {
-		return errLimit
-	}
-
-	if p.count++; p.app.flags.json {
-		return p.app.printJSON(v)
-	}
-
-	if p.count == 1 {
-		fmt.Fprintln(p.table, "STATUS\tATTEMPTS\tSINCE\tMESSAGES\tKEY\tLAST FAILURE")
-	}
-
-	fmt.Fprintln(p.table, strings.Join(cells(v, p.now), "\t"))
-
-	return nil
-}
-
-// summarize prints how much was read, and how to see the records that were not listed.
-func (p *listPrinter) summarize(progress operate.Progress, err error) {
-	p.app.sayf("%d found among %d records, %.1f read units.", p.count, progress.Read, progress.Units)
-
-	switch {
-	case errors.Is(err, errLimit):
-		p.app.sayf("There are more; raise --limit.")
-	case progress.Cursor != "":
-		p.app.sayf("The budget ended before the whole table was read. To go on, with the same flags and: --cursor %s", progress.Cursor)
-	}
-}
-
-func cells(v operate.View, now time.Time) []string {
-	messages := ""
-	if len(v.Messages) > 0 {
-		messages = strconv.Itoa(len(v.Messages))
-	}
-
-	since := v.Born
-
-	switch {
-	case !v.Done.IsZero():
-		since = v.Done
-	case v.Status == operate.Stuck:
-		since = v.Lease
-	}
-
-	age := ""
-	if !since.IsZero() {
-		age = span(now.Sub(since).Round(time.Second))
-	}
-
-	return []string{string(v.Status), strconv.Itoa(v.Attempts), age, messages, shorten(v.Key, maxCell), shorten(v.Cause, maxCell)}
-}
-
-// progress tells how far a list is, at most once a second, and about how much the table holds.
-func (a *app) progress(ctx context.Context, d *desk) func(operate.Progress) {
-	var total *string
-
-	last := time.Now()
-
-	return func(p operate.Progress) {
-		if time.Since(last) < time.Second {
-			return
-		}
-
-		if total == nil {
-			total = new(size(ctx, d))
-		}
-
-		last = time.Now()
-		a.sayf("read %d records%s, found %d, %.1f read units", p.Read, *total, p.Found, p.Units)
-	}
-}
-
-// size is about how large the table is; "" if the service does not say.
-func size(ctx context.Context, d *desk) string {
-	out, err := d.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: new(d.store.Table())})
-	if err != nil || out.Table == nil || out.Table.ItemCount == nil || *out.Table.ItemCount == 0 {
-		return ""
-	}
-
-	return fmt.Sprintf(" of about %d", *out.Table.ItemCount)
 }
