@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -288,6 +289,8 @@ type cloud struct {
 	late    time.Duration                // the service's clock is ahead
 	slow    time.Duration                // each answer takes this long
 
+	described map[string]any // fields that DynamoDB Local does not have in the description of a table
+
 	interrupt func() // ends the command, when it has read so many pages of the table or of its stream
 	scans     int    // 0: never
 }
@@ -295,9 +298,35 @@ type cloud struct {
 func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	service, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 
-	if !c.answers(w, r, service, action) { // the mutex is not held here, so that requests are served side by side
+	switch { // the mutex is not held here, so that requests are served side by side
+	case c.answers(w, r, service, action):
+	case action == "DescribeTable":
+		c.describe(w, r)
+	default:
 		c.engine.ServeHTTP(c.dated(w), r)
 	}
+}
+
+// describe gives the engine's description of a table, with the fields that a test has set.
+func (c *cloud) describe(w http.ResponseWriter, r *http.Request) {
+	recorded := httptest.NewRecorder()
+	c.engine.ServeHTTP(recorded, r)
+
+	var out map[string]any
+	if err := json.Unmarshal(recorded.Body.Bytes(), &out); err != nil {
+		panic(err) // engines answer with JSON
+	}
+
+	w = c.dated(w)
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if table, ok := out["Table"].(map[string]any); ok {
+		maps.Copy(table, c.described)
+	}
+
+	answer(w, recorded.Code, out)
 }
 
 // set changes what the endpoint answers. The server reads it in goroutines of its own.
