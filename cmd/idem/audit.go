@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/spf13/cobra"
 
 	"github.com/idemddb/go-idemddb/idemddb/audit"
@@ -80,7 +78,7 @@ func (a *app) auditCommand() *cobra.Command {
 	flags.DurationVar(&u.lease, "lease", 0, "Options.Lease, if all workers have the same: the start of each lease is judged, too")
 	flags.BoolVar(&u.oldWorkers, "old-workers", false, "workers from before took, tookat and nt share the table")
 	flags.DurationVar(&u.resolution, "resolution", 0,
-		"how exact the times of the stream are; with 1m or more they are not compared (default 1s, 1m for another endpoint than AWS's)")
+		"how exact the times of the stream are; with 1m or more they are not compared (default 1s; 1m for another endpoint than AWS's, and the time of arrival with --follow)")
 
 	return cmd
 }
@@ -155,183 +153,4 @@ func (u *auditRun) want(d *desk, key string) {
 			u.wanted[record.TextOf(in.Key[name])] = s.how
 		}
 	}
-}
-
-// options are those of the workers, as far as the command line has them.
-func (u *auditRun) options(d *desk) audit.Options {
-	f := &u.app.flags
-	o := audit.Options{
-		PartitionKey: f.partitionKey, SortKey: f.sortKey, TTLAttribute: f.ttlAttribute, Namespaces: u.namespaces,
-		ClockSkew: f.clockSkew, Retention: f.retention, Lease: u.lease, Resolution: u.resolution, OldWorkers: u.oldWorkers,
-	}
-
-	if len(o.Namespaces) == 0 && f.namespace != "" {
-		o.Namespaces = []string{f.namespace}
-	}
-
-	switch {
-	case o.Resolution != 0:
-	case isOfAWS(d.client.Options().BaseEndpoint):
-		o.Resolution = time.Second
-	default:
-		o.Resolution = time.Minute // DynamoDB Local cuts the times to minutes, and so does what is built on it
-	}
-
-	return o
-}
-
-// isOfAWS reports whether an endpoint is one of AWS; nil is the default one.
-func isOfAWS(endpoint *string) bool {
-	return endpoint == nil || strings.Contains(*endpoint, "amazonaws.com")
-}
-
-// streamsOf returns a client for the streams of the tables of the desk. DynamoDB Local and LocalStack have both at one endpoint.
-func streamsOf(d *desk) *dynamodbstreams.Client {
-	return dynamodbstreams.NewFromConfig(d.config, func(o *dynamodbstreams.Options) {
-		if tables := d.client.Options().BaseEndpoint; o.BaseEndpoint == nil && !isOfAWS(tables) {
-			o.BaseEndpoint = tables
-		}
-	})
-}
-
-// reading says where the reading begins and ends, by the service's clock.
-func (u *auditRun) reading(d *desk) *tablestream.Options {
-	off, _ := d.clock.offset()
-	now := time.Now().Add(-off)
-	o := &tablestream.Options{Budget: u.budget, Progress: u.progress()}
-
-	if u.since > 0 {
-		o.Since = now.Add(-u.since)
-	}
-
-	if !u.follow {
-		o.Until, o.Quiet = now, u.quiet
-
-		if o.Budget == 0 {
-			o.Budget = defaultPages
-		}
-	}
-
-	return o
-}
-
-// judge judges a change, unless it is of a key that was not asked for.
-func (u *auditRun) judge(c tablestream.Change) error {
-	partition := u.partition(c)
-	if !u.isWanted(partition) {
-		return nil
-	}
-
-	verdict := u.checker.Check(audit.Change(c))
-	if len(verdict.Violations) == 0 {
-		return nil
-	}
-
-	return u.violation(&verdict)
-}
-
-// partition is the partition key of the item that was changed; "" if it is no string.
-func (u *auditRun) partition(c tablestream.Change) string {
-	name := u.app.flags.partitionKey
-	if name == "" {
-		name = "pk"
-	}
-
-	if c.After != nil {
-		return record.TextOf(c.After[name])
-	}
-
-	return record.TextOf(c.Before[name])
-}
-
-func (u *auditRun) isWanted(partition string) bool {
-	switch {
-	case u.wanted != nil:
-		_, isWanted := u.wanted[partition]
-
-		return isWanted
-	case u.hash != "":
-		_, key, _ := strings.Cut(partition, "#")
-		if record.StoredKeyHash(key) != u.hash[:record.HashLength] {
-			return false
-		}
-
-		u.stories = appendNew(u.stories, partition)
-
-		return true
-	default:
-		return true
-	}
-}
-
-// mostKeys is how many keys with violations an audit tells the stories of. All violations are counted, and --json has each.
-const mostKeys = 100
-
-// violation tells a violation at once where nobody waits for the end, and else keeps its key, so that its story is told once.
-func (u *auditRun) violation(v *audit.Verdict) error {
-	if u.app.flags.json {
-		return u.printer.violationJSON(v, u.checker.Story(v.Partition))
-	}
-
-	if u.follow {
-		u.printer.story(v.Partition, u.checker.Story(v.Partition))
-
-		return nil
-	}
-
-	if len(u.found) < mostKeys {
-		u.found = appendNew(u.found, v.Partition)
-	}
-
-	return nil
-}
-
-// progress tells how far the reading is, at most once a second.
-func (u *auditRun) progress() func(tablestream.Result) {
-	last := time.Now()
-
-	return func(r tablestream.Result) {
-		if time.Since(last) < time.Second {
-			return
-		}
-
-		last = time.Now()
-		text := fmt.Sprintf("read %d changes in %d requests", r.Changes+r.Skipped, r.Requests)
-
-		if !r.Last.IsZero() {
-			text += ", up to " + r.Last.UTC().Format("2006-01-02 15:04:05Z")
-		}
-
-		u.app.sayf("%s, %d violations", text, u.checker.Report().Violations)
-	}
-}
-
-// ended says what the reading used, and what it could not read.
-func (u *auditRun) ended(r tablestream.Result) {
-	text := fmt.Sprintf("%d changes read in %d requests (about $%.6f)", r.Changes+r.Skipped, r.Requests, float64(r.Requests)*dollarsPerPage)
-	if r.Skipped > 0 {
-		text += fmt.Sprintf(", %d of them from before --since", r.Skipped)
-	}
-
-	u.app.sayf("%s.", text)
-
-	if r.Throttled > 0 {
-		u.app.sayf("DynamoDB refused %d requests, because others read the stream, too. They were made again.", r.Throttled)
-	}
-
-	if r.Complete {
-		u.app.sayf("The stream is disabled: what was changed after that is not in it.")
-	}
-
-	for _, gap := range r.Gaps {
-		u.app.sayf("Changes are missing: %v", gap)
-	}
-}
-
-func appendNew(all []string, text string) []string {
-	if slices.Contains(all, text) {
-		return all
-	}
-
-	return append(all, text)
 }

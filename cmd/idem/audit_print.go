@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -135,9 +136,34 @@ func (u *auditRun) wrong(report *audit.Report, result tablestream.Result, failed
 
 // notToItsEnd is the error of an audit that ended early.
 func notToItsEnd(why error) error {
-	if errors.Is(why, tablestream.ErrBudget) {
+	switch {
+	case errors.Is(why, tablestream.ErrBudget):
 		return fmt.Errorf("%w; raise --budget", why)
+	case errors.Is(why, context.Canceled):
+		return errors.New("the stream was not read to its end: it was interrupted")
 	}
 
 	return fmt.Errorf("the stream was not read to its end: %w", why)
+}
+
+// ended says what the reading used, and what it could not read.
+func (u *auditRun) ended(r tablestream.Result) {
+	text := fmt.Sprintf("%d changes read in %d requests (about $%.6f)", r.Changes+r.Skipped, r.Requests, float64(r.Requests)*dollarsPerPage)
+	if r.Skipped > 0 {
+		text += fmt.Sprintf(", %d of them from before --since", r.Skipped)
+	}
+
+	u.app.sayf("%s.", text)
+
+	if r.Throttled > 0 {
+		u.app.sayf("DynamoDB refused %d requests, because others read the stream, too. They were made again.", r.Throttled)
+	}
+
+	if r.Complete {
+		u.app.sayf("The stream is disabled: what was changed after that is not in it.")
+	}
+
+	for _, gap := range r.Gaps {
+		u.app.sayf("Changes are missing: %v", gap)
+	}
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -300,7 +302,7 @@ func TestAnAuditFollowsTheStream(t *testing.T) {
 
 	n.aws.set(func(c *cloud) { c.scans = 4 })
 	n.idem("audit", "--follow")
-	n.expect(exitRefused, "payments#p-9", "VIOLATION", "the stream was not read to its end")
+	n.expect(exitRefused, "payments#p-9", "VIOLATION", "idem: violations: 1; the stream was not read to its end: it was interrupted")
 
 	n.aws.set(func(c *cloud) { c.scans = 4 })
 	n.idem("audit", "--follow", "--namespaces", "refunds")
@@ -344,4 +346,44 @@ func TestDrillAnAudit(t *testing.T) {
 	n.idem("audit", "p-8")
 	n.expect(exitDone)
 	n.onThePage("story")
+}
+
+// DynamoDB Local knows the minute of a change only, but who follows its stream knows when a change came: a worker's clock that is ahead is found.
+func TestAnAuditThatFollowsFindsAClockThatIsAhead(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		ahead time.Duration
+		code  int
+		want  string
+	}{
+		"it is ahead": {5 * time.Second, exitRefused, "VIOLATION (clock ahead): The clock of the worker, by born,"},
+		"it is right": {0, exitError, "; 0 violations, 0 late, 0 gaps"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			n := streaming(t)
+			n.clock.Advance(time.Since(n.clock.Now()) + c.ahead)
+
+			began := time.Now()
+			n.aws.set(func(aws *cloud) {
+				aws.scans = 20
+				aws.reads = func(page int) { // in one of these moments the machine is quick enough
+					n.clock.Advance(time.Since(began))
+					began = time.Now()
+
+					if _, _, err := n.store.Claim(context.WithoutCancel(t.Context()), "p-"+strconv.Itoa(page), nil); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			n.idem("audit", "--follow")
+			n.expect(c.code, c.want)
+
+			n.aws.set(func(aws *cloud) { aws.reads = nil })
+			n.idem("audit")
+			n.expect(exitDone, "times not judged")
+		})
+	}
 }

@@ -289,6 +289,8 @@ type cloud struct {
 	late    time.Duration                // the service's clock is ahead
 	slow    time.Duration                // each answer takes this long
 
+	pages     int            // of streams that were read
+	reads     func(n int)    // is called before each page of a stream
 	described map[string]any // fields that DynamoDB Local does not have in the description of a table
 
 	interrupt func() // ends the command, when it has read so many pages of the table or of its stream
@@ -299,12 +301,27 @@ func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	service, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 
 	switch { // the mutex is not held here, so that requests are served side by side
+	case action == "GetRecords" && c.beforeRead():
 	case c.answers(w, r, service, action):
 	case action == "DescribeTable":
 		c.describe(w, r)
 	default:
 		c.engine.ServeHTTP(c.dated(w), r)
 	}
+}
+
+// beforeRead calls what a test does while a stream is followed. It returns false.
+func (c *cloud) beforeRead() bool {
+	c.mu.Lock()
+	c.pages++
+	reads, n := c.reads, c.pages
+	c.mu.Unlock()
+
+	if reads != nil {
+		reads(n)
+	}
+
+	return false
 }
 
 // describe gives the engine's description of a table, with the fields that a test has set.

@@ -155,11 +155,11 @@ var toolMutants = []mutant{
 	{
 		why:  "an audit whose budget ended has the exit code of one that was read to its end",
 		file: "cmd/idem/audit_print.go",
-		old:  `return notToItsEnd(failed)
+		old: `return notToItsEnd(failed)
 	case`,
-		new:  `return nil
+		new: `return nil
 	case`,
-		pkg:  tool, run: "TestAnAuditThatDoesNotComeToTheEndSaysSo/because_the_budget_ended",
+		pkg: tool, run: "TestAnAuditThatDoesNotComeToTheEndSaysSo/because_the_budget_ended",
 	},
 	{
 		why:  "an audit with a violation has the exit code of one without",

@@ -21,12 +21,20 @@ type Options struct {
 	// time after which a change is in the stream. Defaults to 0: the reading ends when the stream is disabled and read to its last change.
 	Quiet time.Duration
 
+	// Clock is for DynamoDB Local, which cuts the times of changes to minutes, but has each change in its stream at once. If it is set, the time
+	// of a change is what Clock returns when the change is read, if all others of the shard were read at most Fresh before. Otherwise it is
+	// zero. Defaults to none: the times are those of the stream.
+	Clock func() time.Time
+
 	// Budget is how many pages the reading may ask for (GetRecords). It then ends with ErrBudget. Defaults to 0: no limit.
 	Budget int
 
 	// Progress is called after each page. Defaults to none.
 	Progress func(Result)
 }
+
+// Fresh is how much later than it was made a change may be read, to get the time of Options.Clock.
+const Fresh = 2 * pause
 
 // ErrBudget is the error of a reading that has asked for as many pages as it may, before it came to its end.
 var ErrBudget = errors.New("the budget ended before the stream was read to its end")

@@ -12,6 +12,7 @@ import (
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/idemddb/go-idemddb/internal/sleep"
 	"github.com/idemddb/go-idemddb/internal/tablestream"
 )
 
@@ -117,6 +118,25 @@ func TestReadGoesOnAfterItWasThrottled(t *testing.T) {
 	})
 }
 
+// DynamoDB Local refuses the beginning of a shard that had its first change since it was asked for it. Nothing is missing.
+func TestReadBeginsAgainWhereTheFirstChangesWereDeleted(t *testing.T) {
+	t.Parallel()
+
+	f := newFake(&fakeShard{id: "root", changes: []string{"1", "2"}})
+	f.before = func(call, _ string) error {
+		if call == "GetRecords" && f.calls[call] == 1 {
+			return &streams.TrimmedDataAccessException{}
+		}
+
+		return nil
+	}
+
+	got, result, err := read(t, f, nil)
+	if diff := cmp.Diff([]string{"1", "2"}, got); diff != "" || err != nil || len(result.Gaps) > 0 {
+		t.Errorf("changes, %+v, %v (-want +got):\n%s", result, err, diff)
+	}
+}
+
 // empty is a stream of which one record has no content, and one an attribute of a type that nobody knows.
 type empty struct{ *fake }
 
@@ -155,4 +175,37 @@ func TestReadGoesOnBehindARecordThatCannotBeRead(t *testing.T) {
 	if len(result.Gaps) != 2 || !strings.Contains(result.Gaps[0].String(), "has no content") || result.Gaps[1].After != "1" {
 		t.Errorf("got the gaps %v, want one for each record", result.Gaps)
 	}
+}
+
+// DynamoDB Local has each change in its stream at once, so that a reader who waits for it knows when it was made.
+func TestReadTakesTheTimeOfArrivalWhereItSaysMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		root := &fakeShard{id: "root", changes: []string{"1"}, open: true}
+		f := newFake(root)
+		f.status = streams.StreamStatusEnabled
+		f.before = func(call, _ string) error {
+			switch {
+			case call != "GetRecords":
+			case f.calls[call] == 5:
+				root.changes = append(root.changes, "2")
+			case f.calls[call] == 8:
+				sleep.For(t.Context(), 2*tablestream.Fresh) // the reader stood still, so that it does not know when the next one was made
+				root.changes = append(root.changes, "3")
+			}
+
+			return nil
+		}
+
+		got := map[string]time.Time{}
+
+		_, err := tablestream.Read(t.Context(), f, arn, &tablestream.Options{Quiet: 3 * time.Second, Clock: time.Now}, func(c tablestream.Change) error {
+			got[idOf(c.After)] = c.Time
+
+			return nil
+		})
+		if err != nil || len(got) != 3 || !got["1"].IsZero() || got["2"].IsZero() || !got["3"].IsZero() {
+			t.Errorf("got the times %v, %v, want that of the second change only", got, err)
+		}
+	})
 }

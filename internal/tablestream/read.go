@@ -86,12 +86,13 @@ type reader struct {
 // shard is a part of the stream. Its changes are in order.
 type shard struct {
 	id, parent string
-	ended      bool    // no change is added to it
-	done       bool    // it was read to its end
-	passed     bool    // it has a change that was made after Options.Until; what follows is not read
-	begun      bool    // a change that was not made before Options.Since was found, here or in an ancestor
-	iterator   *string // nil: it must be asked for
-	last       string  // the sequence number of the last change that was read
+	ended      bool      // no change is added to it
+	done       bool      // it was read to its end
+	passed     bool      // it has a change that was made after Options.Until; what follows is not read
+	tip        time.Time // the start of the last request that was answered with all that the shard had
+	begun      bool      // a change that was not made before Options.Since was found, here or in an ancestor
+	iterator   *string   // nil: it must be asked for
+	last       string    // the sequence number of the last change that was read
 }
 
 func (r *reader) read(ctx context.Context) error {

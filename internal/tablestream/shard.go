@@ -14,6 +14,9 @@ import (
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
 
+// fewRecords are less than a page can hold, so DynamoDB Local has no more where it returns less.
+const fewRecords = 100
+
 // page reads the next page of a shard. It may be empty, although more follows.
 func (r *reader) page(ctx context.Context, s *shard) error {
 	if s.iterator == nil {
@@ -30,6 +33,7 @@ func (r *reader) page(ctx context.Context, s *shard) error {
 	}
 
 	r.Requests++
+	asked := time.Now()
 
 	out, err := r.client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: s.iterator})
 	if err != nil {
@@ -38,6 +42,10 @@ func (r *reader) page(ctx context.Context, s *shard) error {
 
 	if err := r.handOnAll(s, out.Records); err != nil {
 		return err
+	}
+
+	if len(out.Records) < fewRecords {
+		s.tip = asked
 	}
 
 	s.iterator = out.NextShardIterator
@@ -127,6 +135,7 @@ var throttles = retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}
 
 // refused decides how the reading of a shard goes on after an error: with the same request if too many were made; behind the last change if only
 // the iterator is too old; at the oldest change that is left, after a gap, if changes were deleted; not at all, after a gap, if the shard is gone.
+// What was deleted before the first change was read is no gap: DynamoDB Local says so of a shard that was empty when it was asked for its beginning.
 func (r *reader) refused(s *shard, err error) error {
 	if throttles.IsErrorThrottle(err) == aws.TrueTernary {
 		r.Throttled++
@@ -144,7 +153,7 @@ func (r *reader) refused(s *shard, err error) error {
 
 	s.iterator = nil
 
-	if !expired {
+	if gone || trimmed && s.last != "" {
 		r.Gaps = append(r.Gaps, Gap{Shard: s.id, After: s.last, Err: err})
 		s.last, s.done = "", gone
 	}
@@ -163,11 +172,24 @@ func (r *reader) handOn(s *shard, record *streams.Record) error {
 
 	r.Changes++
 
+	if r.Clock != nil {
+		change.Time = r.arrival(s)
+	}
+
 	if change.Time.After(r.Last) {
 		r.Last = change.Time
 	}
 
 	return r.each(change)
+}
+
+// arrival is the time of a change that was made since all others of the shard were read; zero if that is longer ago than Fresh.
+func (r *reader) arrival(s *shard) time.Time {
+	if s.tip.IsZero() || time.Since(s.tip) > Fresh {
+		return time.Time{}
+	}
+
+	return r.Clock()
 }
 
 func read(record *streams.Record) (Change, error) {
