@@ -15,20 +15,21 @@ import (
 	"github.com/idemddb/go-idemddb/internal/tablestream"
 )
 
-const auditHelp = `Judge every change of the records that the table's stream has, by the rules of docs/record.md: how many there are of each kind, how many were made
-late, where changes are missing, and each change that breaks a rule, with the story of its key. With a KEY, tell the story of that key alone, also
-of one whose record is gone.
+const auditHelp = `Judge every change of the records that the table's stream has, by the rules of docs/record.md: how many there are of each kind, how many were
+made late, where changes are missing, and each change that breaks a rule, with the story of its key. With a KEY, tell the story of that key
+alone, also of one whose record is gone.
 
-The table needs a stream with NEW_AND_OLD_IMAGES. DynamoDB keeps a change for 24 hours. A stream that is in use is read up to the time at which idem
-began, or until no shard had anything new for the time of --quiet. --follow goes on until it is interrupted, and tells each violation when it
-comes. Of a shard there may be two readers: with a function and another consumer on the stream, DynamoDB refuses some requests, and idem waits.
+The table needs a stream with NEW_AND_OLD_IMAGES. DynamoDB keeps a change for 24 hours. A stream that is in use is read up to the time at which
+idem began, or until no shard had anything new for the time of --quiet. --follow goes on until it is interrupted, and tells each violation when
+it comes. Of a shard there may be two readers: with a function and another consumer on the stream, DynamoDB refuses some requests, and idem
+waits.
 
 Give the options of the functions' store: --clock-skew, --ttl-attribute, --partition-key, --sort-key, and --retention and --lease if all workers
-have the same. Every item of --namespace or --namespaces is taken for a record. Without either, an item is a record if it looks like one.
-Changes of other items are counted. Idem needs up to 8 KB of memory for each key that was changed.
+have the same. Every item of --namespace or --namespaces is taken for a record. Without either, an item is a record if it looks like one. Changes
+of other items are counted. Idem needs about 2 KB of memory for each key that was changed.
 
-Exit codes: 0 the stream was read to its end, and no change is missing or breaks a rule; 1 there is no change of the KEY; 2 a change is missing or
-breaks a rule; 3 the stream was not read to its end.`
+Exit codes: 0 the stream was read to its end, and no change is missing or breaks a rule; 1 there is no change of the KEY; 2 a change is missing
+or breaks a rule; 3 the stream was not read to its end.`
 
 const (
 	defaultPages = 10_000 // requests of GetRecords
