@@ -41,8 +41,8 @@ func TestStatementsThatMeetAFaultInsideAnAnswerGoOutAgainAlone(t *testing.T) {
 					want = 26
 				}
 
-				// The others do not wait for the two that failed, unless the random pause before the second try is very short.
-				h.equal("first requests are 10 and 8", sizes[0] == 10 && (sizes[1] == 8 || sizes[1] == 2), true)
+				// The others do not wait for the two that failed. If the random pause before the second try is very short, all ten travel together.
+				h.equal("first requests are 10 and 8", sizes[0] == 10 && slices.Contains([]int{8, 2, 10}, sizes[1]), true)
 				h.equal("writes", sum(sizes), want)
 				h.equal("fenced", h.count(idemddb.Fenced)+h.count(idemddb.Unrecorded), 0)
 

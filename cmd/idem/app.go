@@ -27,8 +27,8 @@ import (
 const (
 	exitDone    = 0
 	exitNothing = 1 // nothing was found
-	exitRefused = 2 // at least one record was not changed: it has changed meanwhile, does not allow it, or the operator said no; check: a fault
-	exitError   = 3 // wrong arguments, or no answer of AWS: what was to be changed is perhaps changed, so look again; check: no fault, and not all checked
+	exitRefused = 2 // at least one record was not changed: it has changed meanwhile, does not allow it, or the operator said no; check: a fault; audit: a change is missing or breaks a rule
+	exitError   = 3 // wrong arguments, or no answer of AWS: what was to be changed is perhaps changed, so look again; check and audit: nothing wrong, and not all seen
 )
 
 // app is one run of the program.
@@ -41,6 +41,7 @@ type app struct {
 
 	flags flags
 	now   func() time.Time // replaced by tests; nil for time.Now
+	quiet time.Duration    // of audit, replaced by tests; 0 for its default
 }
 
 // flags are those that every command has.
@@ -125,8 +126,8 @@ const long = `Idem shows, lists and changes the records of go-idemddb: keys that
 A change is made only if the record is still as it was shown. It asks first; --yes answers, --dry-run only shows. Who changed a record, when and
 why stays in the record.
 
-Exit codes: 0 done; 1 nothing found; 2 at least one record was refused and not changed (or check has found a fault); 3 wrong
-arguments or an error of AWS (or check could not check everything).`
+Exit codes: 0 done; 1 nothing found; 2 at least one record was refused and not changed (or check has found a fault, or audit a
+violation or a gap); 3 wrong arguments or an error of AWS (or check or audit could not see everything).`
 
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
@@ -149,7 +150,7 @@ func (a *app) command() *cobra.Command {
 	f.DurationVar(&a.flags.retention, "retention", 0, "Options.Retention (default 168h)")
 	f.BoolVar(&a.flags.json, "json", false, "print JSON, one object a line")
 
-	root.AddCommand(a.showCommand(), a.listCommand(), a.checkCommand(), a.ttlCommand(), a.costCommand(), a.policyCommand())
+	root.AddCommand(a.showCommand(), a.listCommand(), a.checkCommand(), a.ttlCommand(), a.costCommand(), a.policyCommand(), a.auditCommand())
 	root.AddCommand(a.changeCommands()...)
 
 	return root

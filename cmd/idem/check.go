@@ -31,6 +31,8 @@ type checking struct {
 	desk     *desk
 	function string
 
+	wasRestored bool // the table comes from a backup or another table
+
 	lenient  bool // the endpoint takes any credentials, so that nothing is known about permissions
 	findings []finding
 }
@@ -58,7 +60,7 @@ func (a *app) checkCommand() *cobra.Command {
 
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check the table, the permissions, the clock, and with --function its event source and queues",
-		Long: `Check that the table has the key, the Time to Live and the index that the options say; that the credentials have the actions that a worker needs,
+		Long: `Check that the table has the key, the Time to Live and the index that the options say, and what replicas and a restore mean for its records; that the credentials have the actions that a worker needs,
 by conditional writes of a probe key that are always refused; that this machine's clock agrees with the service's; and with --function that its
 event source reports partial batches, and that time-outs and retentions fit together. Give the --retention of the function's store.
 

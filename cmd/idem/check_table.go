@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -30,20 +31,66 @@ func (c *checking) table(ctx context.Context) bool {
 	c.key(out.Table)
 	c.index(out.Table)
 	c.replication(out.Table)
+	c.restored(out.Table)
+	c.stream(out.Table)
 
 	return true
 }
 
-// replication adds notes about the table's replicas and its stream. Neither is a fault: claims in one Region are safe, and the library needs no stream.
+// replication adds what the table's replicas mean for its records. Claims in one Region are safe in a global table of eventual consistency. One
+// of strong consistency refuses transactions, and has no Time to Live.
 func (c *checking) replication(t *types.TableDescription) {
-	if len(t.Replicas) > 0 {
-		c.addf("replicas", note, "the table is replicated to %d Regions; claim a key in one of them only, because the conditions hold within one Region", len(t.Replicas))
+	switch {
+	case t.MultiRegionConsistency == types.MultiRegionConsistencyStrong:
+		c.addf("replicas", fault, "the table has multi-Region strong consistency (MRSC), and DynamoDB then has neither transactions nor Time to Live: "+
+			"staged effects and messages are refused, and records are never deleted. Use a table for the records that has no replicas, or eventual consistency")
+	case len(t.Replicas) > 0:
+		c.addf("replicas", note, "the table is replicated to %s; claim a key in one Region only, because the conditions hold within one Region", regions(t.Replicas))
+	}
+}
+
+func regions(replicas []types.ReplicaDescription) string {
+	names := make([]string, len(replicas))
+	for i := range replicas {
+		names[i] = aws.ToString(replicas[i].RegionName)
 	}
 
-	if s := t.StreamSpecification; s != nil && aws.ToBool(s.StreamEnabled) {
-		c.addf("stream", note, "on, %s; the library needs none", s.StreamViewType)
-	} else {
-		c.addf("stream", fine, "off; the library needs none")
+	return strings.Join(names, ", ")
+}
+
+// restored says what a restored table lacks. The records are those of the backup, so the work that was done after it has none.
+func (c *checking) restored(t *types.TableDescription) {
+	r := t.RestoreSummary
+	if r == nil {
+		return
+	}
+
+	source := sourceName(aws.ToString(r.SourceTableArn))
+	if source == "" {
+		source = "a backup"
+	}
+
+	if aws.ToBool(r.RestoreInProgress) {
+		c.addf("restore", fault, "the table is being restored from %s: let no worker use it yet", source)
+
+		return
+	}
+
+	c.addf("restore", note, "restored from %s as it was at %s: work that was done after that has no record here, and runs again when it is asked for; "+
+		"the new table began with Time to Live, its stream and point-in-time recovery off", source, moment(aws.ToTime(r.RestoreDateTime), time.Now()))
+
+	c.wasRestored = true
+}
+
+// stream says whether idem audit can read the table's changes. The workers need no stream.
+func (c *checking) stream(t *types.TableDescription) {
+	switch s := t.StreamSpecification; {
+	case s == nil || !aws.ToBool(s.StreamEnabled):
+		c.addf("stream", fine, "off; the library needs none, and idem audit needs one with NEW_AND_OLD_IMAGES")
+	case s.StreamViewType == types.StreamViewTypeNewAndOldImages:
+		c.addf("stream", note, "on, %s; the library needs none, and idem audit reads it", s.StreamViewType)
+	default:
+		c.addf("stream", note, "on, %s; the library needs none, and idem audit needs NEW_AND_OLD_IMAGES", s.StreamViewType)
 	}
 }
 
@@ -157,6 +204,8 @@ func (c *checking) timeToLiveIsOn(d *types.TimeToLiveDescription, want string) {
 		c.addf("time to live", fine, "on %q, %s", name, d.TimeToLiveStatus)
 	case isOn:
 		c.addf("time to live", fault, "on %q, the records have their end in %q: they are never deleted. To mend it: idem ttl", name, want)
+	case c.wasRestored:
+		c.addf("time to live", fault, "%s: a restore leaves it off, and records are never deleted. To mend it: idem ttl", d.TimeToLiveStatus)
 	default:
 		c.addf("time to live", fault, "%s: records are never deleted. To mend it: idem ttl", d.TimeToLiveStatus)
 	}

@@ -80,6 +80,36 @@ func TestCheckFindsEachFault(t *testing.T) {
 		"dead letters are gone": {
 			func(n *night) { n.aws.queues["payments-dead"]["MessageRetentionPeriod"] = "345600" }, nil, exitRefused, "a dead letter may be gone at once",
 		},
+		"its replicas refuse transactions": {
+			func(n *night) {
+				n.aws.described = map[string]any{"MultiRegionConsistency": "STRONG", "Replicas": replicas}
+			}, nil, exitRefused,
+			"FAULT  replicas: the table has multi-Region strong consistency (MRSC), and DynamoDB then has neither transactions nor Time to Live",
+		},
+		"it has replicas": {
+			func(n *night) {
+				n.aws.described = map[string]any{"MultiRegionConsistency": "EVENTUAL", "Replicas": replicas}
+			}, nil, exitDone,
+			"note   replicas: the table is replicated to eu-west-1, eu-central-1; claim a key in one Region only",
+		},
+		"it was restored": {
+			func(n *night) { n.aws.described = map[string]any{"RestoreSummary": restored(false)} }, nil, exitDone,
+			"note   restore: restored from table/payments as it was at 2026-01-02 03:00:00Z",
+		},
+		"it is being restored": {
+			func(n *night) { n.aws.described = map[string]any{"RestoreSummary": restored(true)} }, nil, exitRefused,
+			"FAULT  restore: the table is being restored from table/payments: let no worker use it yet",
+		},
+		"it has a stream": {
+			func(n *night) {
+				n.aws.described = map[string]any{"StreamSpecification": map[string]any{"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"}}
+			}, nil, exitDone, "note   stream: on, NEW_AND_OLD_IMAGES; the library needs none, and idem audit reads it",
+		},
+		"it has a stream that cannot be audited": {
+			func(n *night) {
+				n.aws.described = map[string]any{"StreamSpecification": map[string]any{"StreamEnabled": true, "StreamViewType": "KEYS_ONLY"}}
+			}, nil, exitDone, "note   stream: on, KEYS_ONLY; the library needs none, and idem audit needs NEW_AND_OLD_IMAGES",
+		},
 		"a slow clock":     {func(n *night) { n.aws.late = time.Minute }, nil, exitRefused, "FAULT  clock: off by about"},
 		"another function": {nil, []string{"--function", "refunds"}, exitError, "?      function: could not be checked: "},
 		"no event source": {func(n *night) {
@@ -102,6 +132,26 @@ func TestCheckFindsEachFault(t *testing.T) {
 			n.expect(test.code, test.want)
 		})
 	}
+}
+
+var replicas = []map[string]any{{"RegionName": "eu-west-1"}, {"RegionName": "eu-central-1"}}
+
+// restored is what DynamoDB says of a table that was restored to a point in time.
+func restored(inProgress bool) map[string]any {
+	return map[string]any{
+		"SourceTableArn": "arn:aws:dynamodb:us-east-1:111122223333:table/payments", "RestoreDateTime": 1767322800, "RestoreInProgress": inProgress,
+	}
+}
+
+// A restore leaves Time to Live off, and no alarm finds it.
+func TestCheckFindsThatARestoreLeftTimeToLiveOff(t *testing.T) {
+	t.Parallel()
+
+	n := onDynamoDBLocal(t)
+	n.aws.set(func(c *cloud) { c.described = map[string]any{"RestoreSummary": restored(false)} })
+	n.idem("check")
+	n.expect(exitRefused, "note   restore: restored from table/payments", "work that was done after that has no record here",
+		"FAULT  time to live: DISABLED: a restore leaves it off, and records are never deleted. To mend it: idem ttl")
 }
 
 // The probes write nothing, and prove nothing where nobody is refused.

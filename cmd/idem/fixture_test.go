@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -209,7 +210,7 @@ func (n *night) enter(answers io.Reader, args ...string) int {
 		"IDEM_TABLE": n.table, "IDEM_NAMESPACE": "payments", "IDEM_BY": "anna", "AWS_ENDPOINT_URL": n.aws.endpoint, "IDEM_UNSENT_INDEX": "unsent",
 	}
 	a := &app{
-		in: answers, out: io.MultiWriter(&out, &both), log: &both, now: n.clock.Now, interactive: answers != nil,
+		in: answers, out: io.MultiWriter(&out, &both), log: &both, now: n.clock.Now, quiet: quiet, interactive: answers != nil,
 		getenv: func(name string) string { return env[name] },
 	}
 
@@ -234,10 +235,16 @@ func (n *night) enter(answers io.Reader, args ...string) int {
 // What is new in each run: the ids of messages, progress where the machine is slow, the clock.
 var (
 	message  = regexp.MustCompile(`[A-Z2-7]{26}-\d+`)
-	progress = regexp.MustCompile(`(?m)^read \d+ records.*\n`)
+	progress = regexp.MustCompile(`(?m)^read \d+ (records|changes).*\n`)
+	requests = regexp.MustCompile(`in \d+ requests \(about \$[0-9.]+\)`)
+	streamed = regexp.MustCompile(`(?m)^  20\d\d-\d\d-\d\d \d\d:\d\d:00\.000Z: `) // DynamoDB Local has a time of its own
+	token    = regexp.MustCompile(`[A-Z2-7]{26}"`)
 	units    = regexp.MustCompile(`[0-9.]+ read units`) // engines count empty parts of a table differently
 	offset   = regexp.MustCompile(`within [0-9.]+m?s`)
 )
+
+// quiet ends an audit soon, because DynamoDB Local puts each change into the stream at once.
+const quiet = 600 * time.Millisecond
 
 // shown is the screen, without what is new in each run.
 func (n *night) shown() string {
@@ -245,6 +252,9 @@ func (n *night) shown() string {
 
 	text = progress.ReplaceAllString(text, "")
 	text = units.ReplaceAllString(text, "2.0 read units")
+	text = requests.ReplaceAllString(text, "in 12 requests (about $$0.000002)")
+	text = streamed.ReplaceAllString(text, "  2026-01-02 03:01:00.000Z: ")
+	text = token.ReplaceAllString(text, `RX3Z…"`)
 	text = offset.ReplaceAllString(text, "within 300ms")
 
 	return message.ReplaceAllString(text, "RX3Z…-0")
@@ -279,16 +289,61 @@ type cloud struct {
 	late    time.Duration                // the service's clock is ahead
 	slow    time.Duration                // each answer takes this long
 
-	interrupt func() // ends the command, when it has scanned so often
+	pages     int            // of streams that were read
+	reads     func(n int)    // is called before each page of a stream
+	described map[string]any // fields that DynamoDB Local does not have in the description of a table
+
+	interrupt func() // ends the command, when it has read so many pages of the table or of its stream
 	scans     int    // 0: never
 }
 
 func (c *cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	service, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 
-	if !c.answers(w, r, service, action) { // the mutex is not held here, so that requests are served side by side
+	switch { // the mutex is not held here, so that requests are served side by side
+	case action == "GetRecords" && c.beforeRead():
+	case c.answers(w, r, service, action):
+	case action == "DescribeTable":
+		c.describe(w, r)
+	default:
 		c.engine.ServeHTTP(c.dated(w), r)
 	}
+}
+
+// beforeRead calls what a test does while a stream is followed. It returns false.
+func (c *cloud) beforeRead() bool {
+	c.mu.Lock()
+	c.pages++
+	reads, n := c.reads, c.pages
+	c.mu.Unlock()
+
+	if reads != nil {
+		reads(n)
+	}
+
+	return false
+}
+
+// describe gives the engine's description of a table, with the fields that a test has set.
+func (c *cloud) describe(w http.ResponseWriter, r *http.Request) {
+	recorded := httptest.NewRecorder()
+	c.engine.ServeHTTP(recorded, r)
+
+	var out map[string]any
+	if err := json.Unmarshal(recorded.Body.Bytes(), &out); err != nil {
+		panic(err) // engines answer with JSON
+	}
+
+	w = c.dated(w)
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	if table, ok := out["Table"].(map[string]any); ok {
+		maps.Copy(table, c.described)
+	}
+
+	answer(w, recorded.Code, out)
 }
 
 // set changes what the endpoint answers. The server reads it in goroutines of its own.
@@ -321,7 +376,7 @@ func (c *cloud) answers(w http.ResponseWriter, r *http.Request, service, action 
 		<-time.After(c.slow)
 	}
 
-	if action == "Scan" && c.scans > 0 {
+	if (action == "Scan" || action == "GetRecords") && c.scans > 0 {
 		if c.scans--; c.scans == 0 {
 			c.interrupt()
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/localstack/auditing"
 )
 
 // A list of a large table stays within its budget, reports how far it is, and goes on where it stopped, until each key was found once.
@@ -21,15 +23,7 @@ func TestListOfALargeTable(t *testing.T) {
 	t.Parallel()
 
 	n := onDynamoDBLocal(t)
-	count := 4_000 // with fewer, a part of their price is too small for several segments
-
-	if text := os.Getenv("IDEM_RECORDS"); text != "" {
-		var err error
-		if count, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("IDEM_RECORDS: %v", err)
-		}
-	}
-
+	count := records(t)
 	n.fill(count)
 	n.clock.Advance(time.Hour)
 
@@ -52,6 +46,61 @@ func TestListOfALargeTable(t *testing.T) {
 	}
 
 	n.testParts(count, whole)
+}
+
+// records is how many records the tests of a large table have.
+func records(t *testing.T) int {
+	t.Helper()
+
+	text := os.Getenv("IDEM_RECORDS")
+	if text == "" {
+		return 4_000 // with fewer, a part of their price is too small for several segments
+	}
+
+	count, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("IDEM_RECORDS: %v", err)
+	}
+
+	return count
+}
+
+// An audit of a large stream stays within its budget, and tells how far it came. IDEM_RECORDS is how many changes there are.
+func TestAuditOfALargeStream(t *testing.T) {
+	t.Parallel()
+
+	n := onDynamoDBLocal(t)
+	count := records(t)
+
+	n.claim("p-9", "8f6e1c1e")
+	like := n.take("p-9")
+
+	if err := auditing.Enable(t.Context(), n.client, n.table); err != nil {
+		t.Fatal(err)
+	}
+
+	n.write(count, func(int) map[string]types.AttributeValue { return like })
+
+	begun := time.Now()
+
+	n.idem("audit")
+	n.expect(exitDone, fmt.Sprintf("audit: %d changes judged: %d new claim; 0 violations", count, count))
+
+	took := time.Since(begun)
+	reports := strings.Count(n.screen.String(), "read ") - 1
+	t.Logf("%d changes in %v, progress reported %d times: %s", count, took.Round(time.Millisecond), reports, n.shown())
+
+	if reports < int(took.Seconds())/2 {
+		t.Errorf("progress was reported %d times in %v", reports, took)
+	}
+
+	n.screen.Reset()
+	n.idem("audit", "--budget", "2")
+	n.expect(exitError, "the budget ended before the stream was read to its end; raise --budget")
+
+	if !strings.Contains(n.screen.String(), "changes read in 2 requests") || strings.Contains(n.screen.String(), fmt.Sprintf("%d changes judged", count)) {
+		t.Errorf("the budget of two requests was not kept:\n%s", n.screen.String())
+	}
 }
 
 // testParts lists with a budget of two fifths of what is needed.
@@ -120,24 +169,38 @@ func (n *night) fill(count int) {
 	n.fail("failed", "account anna is closed")
 	n.claim("stuck", "8f6e1c1e")
 
-	like := func(key string) map[string]types.AttributeValue {
-		in, err := n.store.RecordOf(key)
-		if err != nil {
-			n.t.Fatal(err)
-		}
+	completed, failed, stuck := n.take("completed"), n.take("failed"), n.take("stuck")
 
-		out, err := n.client.GetItem(n.t.Context(), in)
-		if err != nil {
-			n.t.Fatal(err)
+	n.write(count, func(i int) map[string]types.AttributeValue {
+		switch i % 100 {
+		case 0:
+			return failed
+		case 1:
+			return stuck
+		default:
+			return completed
 		}
+	})
+}
 
-		if _, err := n.client.DeleteItem(n.t.Context(), &dynamodb.DeleteItemInput{TableName: in.TableName, Key: in.Key}); err != nil {
-			n.t.Fatal(err)
-		}
+// take deletes the record of a key, and returns it.
+func (n *night) take(key string) map[string]types.AttributeValue {
+	n.t.Helper()
 
-		return out.Item
+	record := n.item(key)
+
+	if _, err := n.client.DeleteItem(n.t.Context(), &dynamodb.DeleteItemInput{
+		TableName: &n.table, Key: map[string]types.AttributeValue{"pk": record["pk"]},
+	}); err != nil {
+		n.t.Fatal(err)
 	}
-	completed, failed, stuck := like("completed"), like("failed"), like("stuck")
+
+	return record
+}
+
+// write writes records that are like others, each with a key of its own.
+func (n *night) write(count int, like func(i int) map[string]types.AttributeValue) {
+	n.t.Helper()
 
 	const atOnce, most = 8, 25
 
@@ -161,15 +224,7 @@ func (n *night) fill(count int) {
 		var batch []types.WriteRequest
 
 		for i := from; i < min(from+most, count); i++ {
-			kind := completed
-			switch i % 100 {
-			case 0:
-				kind = failed
-			case 1:
-				kind = stuck
-			}
-
-			item := maps.Clone(kind)
+			item := maps.Clone(like(i))
 			item["pk"] = &types.AttributeValueMemberS{Value: fmt.Sprintf("payments#p-%06d", i)}
 			batch = append(batch, types.WriteRequest{PutRequest: &types.PutRequest{Item: item}})
 		}

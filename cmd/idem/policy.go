@@ -25,9 +25,9 @@ type resources struct {
 func (a *app) policyCommand() *cobra.Command {
 	r := &resources{}
 	cmd := &cobra.Command{
-		Use: "policy [show|list|change|forget|send|check|ttl]...", Short: "Print the IAM policy that these commands need; all by default",
+		Use: "policy [show|list|change|forget|send|check|ttl|audit]...", Short: "Print the IAM policy that these commands need; all by default",
 		Example:   "  idem policy show list > read-only.json\n  idem policy change --account 111122223333 --region eu-west-1",
-		ValidArgs: []string{"show", "list", "change", "forget", "send", "check", "ttl"},
+		ValidArgs: []string{"show", "list", "change", "forget", "send", "check", "ttl", "audit"},
 		RunE:      func(_ *cobra.Command, parts []string) error { return a.policy(r, parts) },
 	}
 	flags := cmd.Flags()
@@ -67,6 +67,8 @@ func (a *app) statements(r *resources) []statement {
 		{"SendTo", "Allow", []string{"sqs:SendMessage"}, []string{"arn:aws:sqs:" + in + cmp.Or(r.queue, "*")}},
 		{"CheckTable", "Allow", []string{"dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"}, []string{table}},
 		{"TTL", "Allow", []string{"dynamodb:DescribeTimeToLive", "dynamodb:UpdateTimeToLive"}, []string{table}},
+		{"AuditTable", "Allow", []string{"dynamodb:DescribeTable"}, []string{table}},
+		{"AuditStream", "Allow", []string{"dynamodb:DescribeStream", "dynamodb:GetShardIterator", "dynamodb:GetRecords"}, []string{table + "/stream/*"}},
 		{"CheckFunction", "Allow", []string{"lambda:GetFunctionConfiguration"}, []string{"arn:aws:lambda:" + in + "function:" + cmp.Or(r.function, "*")}},
 		{"CheckEventSources", "Allow", []string{"lambda:ListEventSourceMappings"}, []string{"*"}},
 		{"CheckQueues", "Allow", []string{"sqs:GetQueueAttributes", "sqs:GetQueueUrl"}, []string{

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,7 +81,7 @@ func (a *app) showJSON(f found, result bool) error {
 
 // printRows prints the names and values of a record in two columns. A row without a value is left out.
 func (a *app) printRows(rows [][2]string) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0) // two spaces between the columns
+	w := newTable(a.out)
 
 	for _, row := range rows {
 		if row[1] != "" {
@@ -120,6 +119,7 @@ func rows(f found, now time.Time) [][2]string {
 		{"hash", v.Hash},
 		{"last failure", shorten(v.Cause, maxCause)},
 		{"attempts", strconv.Itoa(v.Attempts)},
+		{"ran again", ranAgain(&v, now)},
 		{"no takeover", noTakeoverText(v)},
 		{"last worker", v.Request},
 		{"its trace", shorten(v.Trace, maxShown)},

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"maps"
@@ -88,9 +89,25 @@ func (it item) number(name string) int64      { return it[name].number }
 func (it item) str(name string) string        { return it[name].str }
 func (it item) is(state string) bool          { return it.str(attrState) == state }
 func (it item) hasMessages() bool             { return it.has(attrOutbox) || it.has(attrParked) }
-func (it item) equal(that item) bool          { return maps.EqualFunc(it, that, value.equal) }
 func (v value) equal(that value) bool         { return v.text == that.text }
 func (it item) same(that item, n string) bool { return it[n].equal(that[n]) }
+
+// digest stands for an item where it is only compared. It is much smaller, and a Checker keeps one for each key.
+type digest [sha256.Size]byte
+
+// digest returns the zero digest where there is no item.
+func (it item) digest() digest {
+	if it == nil {
+		return digest{}
+	}
+
+	hash := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(it)) {
+		fmt.Fprintf(hash, "%d %s%d %s", len(name), name, len(it[name].text), it[name].text)
+	}
+
+	return digest(hash.Sum(nil))
+}
 
 // end is the end of the record as it would be without messages, in epoch seconds.
 func (it item) end() int64 {

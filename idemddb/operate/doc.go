@@ -18,6 +18,8 @@
 //	expired     the retention is over, the key is new               nothing
 //	unreadable  another format version, or a foreign item           deploy the version that wrote it; Forget
 //
+// View.SecondRun says why the work of a key may have been done twice, and List finds such keys (Selection.Twice).
+//
 // Held and stuck differ by the clock of this program: with a wrong one, a worker that lives may be shown as stuck. The change itself is
 // fenced on the lease that was shown, not on the time.
 //

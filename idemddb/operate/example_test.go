@@ -221,3 +221,26 @@ func ExampleNew() {
 	fmt.Println(store.Table(), store.Namespace(), store.Options().ClockSkew, err)
 	// Output: records payments 1s <nil>
 }
+
+// After an outage: which payments may have been done twice?
+func ExampleSecondRun() {
+	ctx := context.Background()
+	store, records, clock := inMemory(nil)
+
+	claimed(store, "payment-1") // its worker is killed
+	clock.Advance(time.Minute)
+
+	for _, key := range []string{"payment-1", "payment-2"} {
+		_, err := idemddb.Do(ctx, store, key, nil, func(context.Context) (string, error) { return "receipt", nil })
+		check(err)
+	}
+
+	selection := operate.Selection{Twice: true, Since: clock.Now().Add(-2 * time.Hour)}
+	_, err := records.List(ctx, selection, func(v operate.View) error {
+		fmt.Println(v.Key, v.Status, v.SecondRun.Why, "of a worker whose lease ended at", v.SecondRun.LeaseEnded.Format(time.TimeOnly))
+
+		return nil
+	})
+	check(err)
+	// Output: payment-1 completed [takeover] of a worker whose lease ended at 12:00:30
+}

@@ -24,6 +24,12 @@ type Selection struct {
 	Request string   // last claimed by the worker with this request id, as it stands in logs
 	Hash    string   // the hash of the key, as it stands in logs: "sha256:" and 12 characters
 
+	// Twice selects the records whose work may have been done twice: View.SecondRun has a reason other than a retry. Retries adds those that
+	// ran again because their handler had returned an error, and is nothing without Twice. Since leaves out the records which show that the
+	// second run began before it; a record that does not show when is selected. Zero is no limit.
+	Twice, Retries bool
+	Since          time.Time
+
 	// Budget is how many read units the call may use. It stops before a page that would use more, by the size of the records so far, and
 	// List's Progress has a Cursor with which the next call goes on. The first page is read in any case. Negative is an error. Defaults
 	// to 10,000: about 80 MB of records, for about $0.00125.
@@ -111,7 +117,8 @@ func (s *Selection) fits(v *View) bool {
 		s.Unsent && len(v.Messages) == 0,
 		s.Parked && !slices.ContainsFunc(v.Messages, isParked),
 		s.Request != "" && v.Request != s.Request,
-		s.Hash != "" && v.Hash != s.Hash[:record.HashLength]:
+		s.Hash != "" && v.Hash != s.Hash[:record.HashLength],
+		s.Twice && !s.wantsSecondRun(v):
 		return false
 	default:
 		return true
@@ -136,6 +143,10 @@ func (s *Selection) filter(r *Records) expression {
 		e.text += " AND attribute_exists(parked)"
 	case s.Unsent:
 		e.text += " AND (attribute_exists(outbox) OR attribute_exists(parked))"
+	}
+
+	if s.Twice {
+		s.secondRunFilter(&e)
 	}
 
 	if state, ok := s.state(); ok {

@@ -50,6 +50,9 @@ type View struct {
 	// ends the key as failed, because nobody knows whether the effect happened.
 	NoTakeover bool `json:"no_takeover,omitempty"`
 
+	PreviousTrace string     `json:"previous_trace,omitempty"` // the traceparent that the last claim found; "" for none
+	SecondRun     *SecondRun `json:"second_run,omitempty"`     // why the work began more than once; nil if it did not
+
 	Result        []byte `json:"-"`                        // it may hold what should not be shown
 	ResultBytes   int    `json:"result_bytes,omitempty"`   // length of the result, also of one in Options.Results
 	ResultName    string `json:"result_name,omitempty"`    // of a large one, which idemddb.Options.Results keeps
@@ -91,6 +94,7 @@ func (r *Records) view(stored item) View {
 	rec, err := record.Inspect(stored, r.opts.TTLAttribute)
 	v.show(rec)
 	v.showResult(rec.Result)
+	v.SecondRun = secondRun(&v)
 
 	if err != nil {
 		v.Status, v.Unreadable = Unreadable, err.Error()
@@ -110,7 +114,7 @@ func (v *View) show(rec *record.Stored) {
 	v.Born, v.Done = milliseconds(rec.Born), milliseconds(rec.Done)
 	v.Ends = milliseconds(cmp.Or(rec.Ends, rec.Expires) * 1000) // with messages, the record does not expire before they are sent
 	v.Lease = milliseconds(max(0, aws.ToInt64(rec.Lease)))
-	v.NoTakeover = rec.NoTakeover
+	v.NoTakeover, v.PreviousTrace = rec.NoTakeover, rec.PreviousTrace
 	v.Messages = messages(rec)
 
 	if rec.Operator != "" {

@@ -152,4 +152,34 @@ var toolMutants = []mutant{
 		new:  `lambdawrap.HTTPKey("somebody", r)`,
 		pkg:  tool, run: "TestAKeyIsFoundByAnEventOfEachKind",
 	},
+	{
+		why:  "an audit whose budget ended has the exit code of one that was read to its end",
+		file: "cmd/idem/audit_print.go",
+		old: `return notToItsEnd(failed)
+	case`,
+		new: `return nil
+	case`,
+		pkg: tool, run: "TestAnAuditThatDoesNotComeToTheEndSaysSo/because_the_budget_ended",
+	},
+	{
+		why:  "an audit with a violation has the exit code of one without",
+		file: "cmd/idem/audit_print.go",
+		old:  `case report.Violations > 0 || !isWhole:`,
+		new:  `case !isWhole:`,
+		pkg:  tool, run: "TestAnAuditFindsEachFault/a_person_edits_a_record",
+	},
+	{
+		why:  "a request that was refused for want of throughput counts as the end of the stream",
+		file: "internal/tablestream/read.go",
+		old:  `if r.Throttled > throttled { // what was asked for may be new`,
+		new:  `if r.Throttled > throttled+1_000 {`,
+		pkg:  "internal/tablestream", run: "TestReadGoesOnAfterItWasThrottled",
+	},
+	{
+		why:  "the changes of a key are handed on with a gap where a later one has an earlier time",
+		file: "internal/tablestream/shard.go",
+		old:  `s.begun = s.begun || !made.Before(r.Since.Truncate(time.Minute)) || r.hasBegun(s.parent)`,
+		new:  `s.begun = !made.Before(r.Since.Truncate(time.Minute))`,
+		pkg:  "internal/tablestream", run: "TestReadLeavesOutWhatWasMadeBeforeATime/where_all_are_later",
+	},
 }

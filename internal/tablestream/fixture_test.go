@@ -23,7 +23,8 @@ type fake struct {
 	view    streams.StreamViewType
 	status  streams.StreamStatus
 	shards  []*fakeShard
-	perPage int // shards that a description has, and changes that a page has
+	perPage int  // shards that a description has, and changes that a page has
+	isLocal bool // it does not begin at a time, as DynamoDB Local
 	calls   map[string]int
 
 	before func(call, shard string) error // is asked before each call
@@ -89,8 +90,19 @@ func (f *fake) GetShardIterator(
 	}
 
 	at := s.trimmed
-	if in.ShardIteratorType == streams.ShardIteratorTypeAfterSequenceNumber {
+
+	switch in.ShardIteratorType {
+	case streams.ShardIteratorTypeAfterSequenceNumber:
 		at, _ = strconv.Atoi(*in.SequenceNumber)
+	case streams.ShardIteratorTypeAtTimestamp:
+		if f.isLocal {
+			return nil, errors.New("InternalFailure")
+		}
+
+		for at < len(s.changes) && made(s.changes[at]).Before(*in.Timestamp) {
+			at++
+		}
+	default:
 	}
 
 	if at < s.trimmed {
@@ -147,9 +159,18 @@ func (f *fake) shard(id string) (*fakeShard, error) {
 	return nil, &streams.ResourceNotFoundException{}
 }
 
+// start is when the change "0" is made. Each number is an hour later.
+var start = time.Unix(1_893_456_000, 0)
+
+func made(id string) time.Time {
+	hours, _ := strconv.Atoi(id)
+
+	return start.Add(time.Duration(hours) * time.Hour)
+}
+
 func record(id string, sequence int) streams.Record {
 	return streams.Record{Dynamodb: &streams.StreamRecord{
-		SequenceNumber: aws.String(strconv.Itoa(sequence)), ApproximateCreationDateTime: aws.Time(time.Unix(1_893_456_000, 0)),
+		SequenceNumber: aws.String(strconv.Itoa(sequence)), ApproximateCreationDateTime: aws.Time(made(id)),
 		NewImage: map[string]streams.AttributeValue{"pk": &streams.AttributeValueMemberS{Value: id}},
 	}}
 }

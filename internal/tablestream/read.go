@@ -30,32 +30,6 @@ type Change struct {
 	ByTimeToLive  bool                            // Time to Live deleted the item
 }
 
-// Options say when the reading ends.
-type Options struct {
-	// Quiet ends the reading when no shard had anything new for so long. That is no proof that all was read, because DynamoDB promises no
-	// time after which a change is in the stream. Defaults to 0: the reading ends when the stream is disabled and read to its last change.
-	Quiet time.Duration
-}
-
-// Result is what became of a reading.
-type Result struct {
-	Changes  int   // that were handed on
-	Shards   int   // that were found
-	Gaps     []Gap // changes that were in the stream and could not be read
-	Complete bool  // the stream is disabled and was read to its last change; false after Options.Quiet
-}
-
-// Gap is a place where changes are missing that the stream had when the reading began, or has had since.
-type Gap struct {
-	Shard string
-	After string // the sequence number of the last change that was read from the shard; empty: none was
-	Err   error  // what DynamoDB answered
-}
-
-func (g Gap) String() string {
-	return fmt.Sprintf("shard %s, after the sequence number %q: %v", g.Shard, g.After, g.Err)
-}
-
 // pause is how long Read waits before it asks open shards again that had nothing new.
 const pause = 500 * time.Millisecond
 
@@ -82,7 +56,8 @@ var errSpecification = errors.New("set the table's StreamSpecification to Stream
 // A Gap is a loss: a part of the stream was deleted, at the age of 24 hours, before it was read. What was deleted before the reading began is
 // none. An iterator that expired is none either: the reading goes on behind the last change.
 //
-// The reading ends as Options say, and at once with an error of ctx, of each or of DynamoDB. The Result holds until then.
+// The reading ends as Options say, and at once with an error of ctx, of each or of DynamoDB, or with ErrBudget. The Result holds until then. A
+// change that cannot be read is a Gap. DynamoDB refuses requests where more than two read a shard: they are made again after a pause.
 func Read(ctx context.Context, client Client, arn string, options *Options, each func(Change) error) (Result, error) {
 	r := &reader{client: client, arn: arn, each: each, known: map[string]*shard{}}
 	if options != nil {
@@ -105,15 +80,19 @@ type reader struct {
 	shards []*shard // in the order in which they were found
 	known  map[string]*shard
 	closed bool // the stream was disabled when it was described last, so that no shard and no change is added
+	untold bool // the service does not begin at a time
 }
 
 // shard is a part of the stream. Its changes are in order.
 type shard struct {
 	id, parent string
-	ended      bool    // no change is added to it
-	done       bool    // it was read to its end
-	iterator   *string // nil: it must be asked for
-	last       string  // the sequence number of the last change that was read
+	ended      bool      // no change is added to it
+	done       bool      // it was read to its end
+	passed     bool      // it has a change that was made after Options.Until; what follows is not read
+	tip        time.Time // the start of the last request that was answered with all that the shard had
+	begun      bool      // a change that was not made before Options.Since was found, here or in an ancestor
+	iterator   *string   // nil: it must be asked for
+	last       string    // the sequence number of the last change that was read
 }
 
 func (r *reader) read(ctx context.Context) error {
@@ -122,7 +101,7 @@ func (r *reader) read(ctx context.Context) error {
 	}
 
 	for quiet := time.Now(); ; {
-		before := [2]int{r.Changes, r.Shards}
+		before, throttled := r.activity(), r.Throttled
 
 		again, err := r.round(ctx)
 		if err != nil {
@@ -133,9 +112,15 @@ func (r *reader) read(ctx context.Context) error {
 			err = r.describe(ctx)
 		}
 
-		switch idle := before == [2]int{r.Changes, r.Shards}; {
+		if r.Throttled > throttled { // what was asked for may be new
+			quiet = time.Now()
+		}
+
+		switch idle := before == r.activity(); {
 		case err != nil:
 			return err
+		case !again && r.hasPassed():
+			return nil
 		case r.closed && r.allDone():
 			r.Complete = true
 
@@ -150,20 +135,39 @@ func (r *reader) read(ctx context.Context) error {
 	}
 }
 
+// activity is what grows when anything new is found.
+func (r *reader) activity() [2]int { return [2]int{r.Changes + r.Skipped + len(r.Gaps), r.Shards} }
+
+// hasPassed reports whether every shard that can be read was read to its end or to Options.Until, and at least one of them to Until. The
+// shards behind such a one hold later changes only.
+func (r *reader) hasPassed() bool {
+	hasPassed := false
+
+	for _, s := range r.shards {
+		if !s.done && !s.passed && r.isDone(s.parent) {
+			return false
+		}
+
+		hasPassed = hasPassed || s.passed
+	}
+
+	return hasPassed
+}
+
 // round reads a page of each shard whose parent was read. It returns true if there may be more to read at once: of an ended shard, behind a
-// change, or of the children of a shard that was read to its end.
+// change, or of the children of a shard that was read to its end. What was refused is read again after a pause.
 func (r *reader) round(ctx context.Context) (again bool, err error) {
 	for _, s := range r.shards {
-		if s.done || !r.isDone(s.parent) {
+		if s.done || s.passed || !r.isDone(s.parent) {
 			continue
 		}
 
-		before := r.Changes
+		before, throttled := r.activity(), r.Throttled
 		if err := r.page(ctx, s); err != nil {
 			return false, err
 		}
 
-		again = again || s.done || s.iterator != nil && (s.ended || r.Changes > before)
+		again = again || s.done || r.Throttled == throttled && s.iterator != nil && !s.passed && (s.ended || r.activity() != before)
 	}
 
 	return again, nil
