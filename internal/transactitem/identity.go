@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -34,19 +35,30 @@ func Identities(items []types.TransactWriteItem) []string {
 	return ids
 }
 
-// identity writes the table and the attributes of the key. They have the types S, N and B, so that %q writes their values.
+// identity writes the table and the attributes of the key. They have the types S, N and B.
 func (w write) identity(keyNames []string) string {
 	if keyNames == nil {
 		return ""
 	}
 
-	text := []string{w.tableName()}
+	text := []byte(w.tableName())
+
 	for _, name := range keyNames {
-		value := (*w.key)[name]
-		text = append(text, fmt.Sprintf("%q:%T%q", name, value, value))
+		text = strconv.AppendQuote(append(text, '\n'), name)
+
+		switch v := (*w.key)[name].(type) {
+		case *types.AttributeValueMemberS:
+			text = strconv.AppendQuote(append(text, ":S"...), v.Value)
+		case *types.AttributeValueMemberN:
+			text = strconv.AppendQuote(append(text, ":N"...), v.Value)
+		case *types.AttributeValueMemberB:
+			text = strconv.AppendQuote(append(text, ":B"...), string(v.Value))
+		default: // no key: DynamoDB says so
+			text = fmt.Appendf(text, ":%T%v", v, v)
+		}
 	}
 
-	return strings.Join(text, "\n")
+	return string(text)
 }
 
 // tableName returns the name of the table, which an item gives by its name or its ARN. All tables of a transaction are in one account and
