@@ -306,3 +306,31 @@ func TestAStatementDoesNotWaitForATransaction(t *testing.T) {
 	settled.Joint = nil
 	y.want(y.submit(settled))
 }
+
+// The end of another write has passed while it was under way.
+func TestAWriteBehindTheGateEndsInTime(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	late := y.jointOf("a", "hot")
+	late.End = y.now.Add(25 * time.Millisecond)
+	flights := y.submit(late)
+
+	other := y.jointOf("a") // waits, because the record is under way
+	other.End = y.now.Add(2 * time.Millisecond)
+	y.submit(other)
+
+	y.now = y.now.Add(100 * time.Millisecond / 8)
+	y.planner.Tick(y.now)
+	y.land(flights[0], planner.Gated, "hot")
+
+	for range 5 {
+		if at := y.planner.Wake(y.now); at.IsZero() || at.After(late.End) {
+			t.Fatalf("the next look is at %v, the end is %v", at, late.End)
+		} else if y.now = at; slices.Contains(y.planner.Tick(y.now), late) {
+			return
+		}
+	}
+
+	t.Error("the write has not ended")
+}

@@ -1,0 +1,194 @@
+package planner
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// Size is how many writes travel in a flight, at most.
+	Size = 25
+
+	// FirstPause is the longest pause after the first try. Each later one is at most twice the one before.
+	FirstPause = 25 * time.Millisecond
+
+	// LargeValue is the size in bytes above which the value of a write must not delay others.
+	LargeValue = 64 << 10
+
+	maxFlights  = 8                      // under way at a time
+	overdueTime = 100 * time.Millisecond // a flight that takes longer is not waited for
+	companyPart = 3                      // a write waits for company for this part of T
+	heldFor     = 4                      // in T: for so long a flight holds its records
+	expectTime  = 10 * time.Millisecond  // how long the claims of a group wait for those that are announced
+	lingerTime  = 200 * time.Microsecond // how long a write waits for the members of its group that are at work
+
+	// MaxTry is the longest time for one try.
+	MaxTry = 2 * time.Second
+
+	minTry  = 100 * time.Millisecond
+	tryPart = 3                    // a try has at most this part of the time that is left
+	lastTry = 2 * time.Millisecond // with less time left than this, no further try is made
+
+	maxShared = 3               // tries of a write while others of its flights have answers
+	deniedFor = 5 * time.Minute // how long a denial is remembered
+)
+
+// Policy says how a write is sent again.
+type Policy struct {
+	End   time.Time     // no try begins after this, but the first
+	Pause time.Duration // the longest pause between two tries
+
+	// Denied is for how long the write is sent again while DynamoDB refuses it for another reason than its condition: access denied, table
+	// not found.
+	Denied time.Duration
+}
+
+// Write is one conditional write of one record. The caller sets the exported fields before Submit and does not change them.
+type Write struct {
+	Policy
+
+	Record   string // what it writes: two writes of one record do not travel together
+	Group    *Group
+	Joint    *Joint // of a write that travels in a transaction; nil for a statement
+	IsAlone  bool   // it cannot share a request
+	IsExtend bool   // it extends a lease
+	IsUrgent bool   // the lease that it extends is almost over
+	Handle   any    // the caller's
+
+	lane    int
+	number  int // in the order of Submit
+	state   state
+	since   time.Time // when it began to wait
+	due     time.Time // the end of its pause
+	pause   time.Duration
+	denied  time.Time // when it was first refused in this way
+	tries   int
+	hasLeft bool // with a flight
+	shared  int  // tries that were not processed while others of the flight were
+	flight  *Flight
+	single  Flight // with room for the flight of this write alone
+	one     [1]*Write
+}
+
+// Joint is what a write needs of its transaction.
+type Joint struct {
+	Items        []string      // what it writes beside its record; "" for an item whose key is not known
+	Size         int           // of all, in bytes
+	Value        int           // of its result, in bytes
+	Hold         time.Duration // how long it waits for others of its group, until Flush
+	IsUnrecorded bool          // it has no record
+}
+
+// The lanes: what travels as a statement, and what travels in a transaction.
+const (
+	statements = iota
+	transactions
+	lanes
+)
+
+type state int
+
+const (
+	waiting state = iota
+	paused
+	flying
+	ended
+)
+
+// Flight is one request that is to be sent, or is under way.
+type Flight struct {
+	Writes []*Write
+	Limit  time.Duration // how long its answer is waited for
+	Born   time.Time
+	Handle any // the caller's
+
+	// The caller says these before Land.
+	IsAnswered   bool     // DynamoDB has answered it
+	IsInProgress bool     // DynamoDB works on an earlier try of it
+	MayRepeat    bool     // it may be sent once more as it was
+	Conflicts    []string // the items that other transactions held
+
+	lane      int
+	repeats   int
+	due       time.Time // when it is sent once more
+	isCounted bool      // others wait for it
+	isProbe   bool
+}
+
+// IsShared reports whether the flight is a request of several writes.
+func (f *Flight) IsShared() bool { return len(f.Writes) > 1 }
+
+// Answer is what the answer to one try of a write asks for.
+type Answer int
+
+// The answers.
+const (
+	Done     Answer = iota // nothing: the write has its answer
+	NotNow                 // the same once more, after a pause
+	Refused                // the same, for as long as Write.Denied says: DynamoDB refused the request for another reason than its condition
+	AtOnce                 // the next try at once: it has another statement
+	AloneNow               // a request of its own, at once
+	Gated                  // the next try when the gate opens: an item of it was held by another transaction
+)
+
+func (w *Write) travelsAlone(p *Planner, now time.Time) bool {
+	return w.IsAlone || w.lane == statements && !p.Shares(now)
+}
+
+// Has reports whether a write still travels in the flight: its caller waits for it.
+func (f *Flight) Has(w *Write) bool { return w.flight == f }
+
+// IsAwaited reports whether a caller waits for the flight.
+func (f *Flight) IsAwaited() bool { return slices.ContainsFunc(f.Writes, f.Has) }
+
+// items yields the record of a write and its other items, as far as they are known.
+func (w *Write) items(yield func(string) bool) {
+	if !yield(w.Record) || w.Joint == nil {
+		return
+	}
+
+	for _, item := range w.Joint.Items {
+		if item != "" && !yield(item) {
+			return
+		}
+	}
+}
+
+// isOver reports whether the time of a write is over that has no answer.
+func (w *Write) isOver(now time.Time, answer Answer) bool {
+	if answer != Refused {
+		w.denied = time.Time{}
+	} else if w.denied.IsZero() {
+		w.denied = now
+	}
+
+	return answer == Refused && now.Sub(w.denied) >= w.Denied || w.End.Sub(now) < lastTry
+}
+
+// nextTry returns when the next try is made.
+func (w *Write) nextTry(now time.Time, lot float64) time.Time {
+	pause := min(time.Duration(lot*float64(w.pause))+1, w.End.Sub(now)/2) //nolint:mnd // half
+	w.pause = min(2*w.pause, w.Pause)
+
+	return now.Add(pause)
+}
+
+// newFlight returns a flight of these writes. One that is alone has its own room, so that it costs no allocation.
+func newFlight(writes []*Write) *Flight {
+	if len(writes) > 1 {
+		return &Flight{Writes: slices.Clone(writes)}
+	}
+
+	writes = writes[0].alone()
+	f := &writes[0].single
+	*f = Flight{Writes: writes}
+
+	return f
+}
+
+// alone returns the write as the only one of a flight.
+func (w *Write) alone() []*Write {
+	w.one[0] = w
+
+	return w.one[:]
+}
