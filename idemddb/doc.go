@@ -63,8 +63,8 @@
 // # Requests and costs
 //
 // A first run costs 2 requests and 2 WCU, a duplicate 1 and 1. A takeover and a claim after a release cost what a first run does; a
-// record past its retention costs 1 request more. In a [Batch], up to 25 writes share a request; a duplicate that is claimed as new
-// then costs 2 WCU.
+// record past its retention costs 1 request more. What a process writes at the same time shares requests of up to 25 writes; a duplicate that
+// is claimed as new in such a request costs 2 WCU.
 //
 // The Store retries by itself. A claim without an answer is sent again until Options.ClaimPatience ends. A write that settles finished
 // work is sent again until the last moment at which its answer is of use.
@@ -78,8 +78,8 @@
 // # For wrappers
 //
 // Most programs need [New], [Do], [Store.Claim] and the methods that settle a claim. A package that runs the work of others, such as
-// lambdawrap, calls [Store.Begin], runs the code with [Work.Context], and calls [Work.Settle]; the [Ending] says what became of the key. It
-// shares requests by a [Batch]. [WithInvocation] and [OnRetry] are for its contexts; [KindOf], [Claim.ReleaseUnused],
+// lambdawrap, calls [Store.Begin], runs the code with [Work.Context], and calls [Work.Settle]; the [Ending] says what became of the key. By a
+// [Batch] it says what belongs together. [WithInvocation] and [OnRetry] are for its contexts; [KindOf], [Claim.ReleaseUnused],
 // [Store.RetryAfter] and [Store.Disabled] are for it, too.
 //
 // [Store.SendStored], [Store.RecordOf], [Store.Table], [Store.Namespace] and [Store.Options] are for packages outbox and operate.
