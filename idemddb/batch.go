@@ -31,15 +31,6 @@ type Batch struct {
 	exhausted bool // a claim had no answer in Options.ClaimPatience, and DynamoDB has answered none since that claim began
 }
 
-// groupOf returns the group of the batch; nil for none.
-func (b *Batch) groupOf() *engine.Group {
-	if b == nil {
-		return nil
-	}
-
-	return &b.group
-}
-
 // Claim is [Store.Claim]. Claims that are made at the same time share requests, and so do the writes that settle and extend them.
 // While DynamoDB answers no claim of the batch, only the first claims wait for Options.ClaimPatience; later ones make one try.
 func (b *Batch) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
@@ -58,4 +49,13 @@ func (b *Batch) Ahead() int {
 	}
 
 	return planner.Size
+}
+
+// groupOf returns the group of the batch; nil for none.
+func (b *Batch) groupOf() *engine.Group {
+	if b == nil {
+		return nil
+	}
+
+	return &b.group
 }

@@ -141,7 +141,7 @@ func (a *acquisition) putInPlace(
 	}
 
 	if put.answer.Outcome == protocol.Applied {
-		return nil, nil
+		return nil, nil //nolint:nilnil // neither: it is written
 	}
 
 	if rec, err := record.Read(put.answer.Item, a.store.opts.TTLAttribute); err == nil && rec.IsOwn(a.Token) {

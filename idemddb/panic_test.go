@@ -66,7 +66,7 @@ func recovered(code func()) (v any) {
 func isClientPanic(t testing.TB, what string, v any) {
 	t.Helper()
 
-	if v != errBoom { //nolint:errorlint // the very value
+	if v != errBoom {
 		t.Errorf("%s: recovered %v, want the panic of the client", what, v)
 	}
 }

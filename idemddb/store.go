@@ -122,7 +122,7 @@ func (s *Store) mustExist() {
 // sharer returns the client for shared requests, or why requests cannot be shared. It returns neither if they must not be.
 func (s *Store) sharer() (wire.Executor, error) {
 	if s.opts.Single || s.disabled {
-		return nil, nil
+		return nil, nil //nolint:nilnil // neither
 	}
 
 	api, ok := s.api.(wire.Executor)

@@ -44,9 +44,9 @@ type Sharer interface {
 
 // Write is one conditional write of one record, with all of its tries.
 type Write struct {
-	Operation Operation
-
 	planner.Policy
+
+	Operation Operation
 
 	Key      string         // of the record, in events
 	Record   string         // the partition key

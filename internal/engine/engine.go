@@ -45,6 +45,9 @@ type Client interface {
 type Engine struct {
 	Config
 
+	// ownContext returns the context of a flight of several writes.
+	ownContext func(limit time.Duration) (context.Context, context.CancelFunc)
+
 	mu      sync.Mutex
 	unbusy  sync.Cond // a call that was busy is not
 	planner planner.Planner
@@ -55,7 +58,9 @@ type Engine struct {
 
 // New returns the Engine of a Store.
 func New(c Config) *Engine {
-	e := &Engine{Config: c}
+	e := &Engine{Config: c, ownContext: func(limit time.Duration) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(context.Background(), limit)
+	}}
 	e.unbusy.L = &e.mu
 	e.planner.IsSingle = c.Shared == nil
 
@@ -162,7 +167,7 @@ func (c *call) readSingle(answer protocol.Answer) (planner.Answer, error) {
 
 // after returns what follows from the outcome of a try that is not the answer to its write.
 func after(o protocol.Outcome) planner.Answer {
-	switch o { //nolint:exhaustive // the others are transient
+	switch o {
 	case protocol.Refused, protocol.Invalid, protocol.NotShared:
 		return planner.Done
 	case protocol.Rejected:

@@ -43,7 +43,7 @@ type shared struct {
 
 // start sends a shared flight in a goroutine of its own. It is called with e.mu held.
 func (e *Engine) start(f *planner.Flight) {
-	ctx, cancel := context.WithTimeout(context.Background(), f.Limit)
+	ctx, cancel := e.ownContext(f.Limit)
 
 	s := &shared{
 		engine: e, flight: f, cancel: cancel, done: make(chan struct{}), calls: make([]*call, len(f.Writes)),
@@ -112,7 +112,7 @@ func panicked(v any) error {
 		return ErrExited
 	}
 
-	return panicerror.New(TheClient, v)
+	return panicerror.New(TheClient, v) //nolint:wrapcheck // it is made here
 }
 
 // board builds the request of the writes whose callers still wait. A transaction that is sent once more is as it was.
@@ -242,16 +242,12 @@ func (s *shared) readLost(err error) {
 }
 
 // read gives an answer to the operation. If the code of the user panics there, the write goes on alone.
-func (c *call) read(a protocol.Answer) (next planner.Answer, err error) {
+func (c *call) read(a protocol.Answer) (planner.Answer, error) {
 	if a.Outcome == protocol.NotShared {
 		return planner.AloneNow, a.Err
 	}
 
-	next = planner.AloneNow
-
-	defer panicerror.Catch(TheClient, &err)
-
-	step, err := c.op.Read(a)
+	step, err := c.readSafely(a)
 
 	switch step {
 	case protocol.Done:
@@ -264,4 +260,14 @@ func (c *call) read(a protocol.Answer) (next planner.Answer, err error) {
 	}
 
 	return after(a.Outcome), err
+}
+
+func (c *call) readSafely(a protocol.Answer) (step protocol.Step, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			step, err = protocol.Single, panicerror.New(TheClient, v)
+		}
+	}()
+
+	return c.op.Read(a) //nolint:wrapcheck // it is the operation's own
 }

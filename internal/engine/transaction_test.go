@@ -106,7 +106,7 @@ func (j *joint) Part() protocol.Part {
 func (j *joint) Read(a protocol.Answer) (protocol.Step, error) {
 	j.answers, j.last = append(j.answers, a.Outcome), a
 
-	switch a.Outcome { //nolint:exhaustive // the others are sent again
+	switch a.Outcome {
 	case protocol.Applied, protocol.Refused, protocol.EffectRefused:
 		return protocol.Done, nil
 	default:

@@ -26,6 +26,13 @@ func (g *Group) Join() { g.members++ }
 // Leave ends a membership.
 func (g *Group) Leave() { g.members-- }
 
+// Flush lets the writes that wait for others of the group by Joint.Hold leave.
+func (g *Group) Flush() {
+	for _, w := range g.waiting[transactions] {
+		w.Joint.Hold = 0
+	}
+}
+
 // insert queues a write in the order of Submit: one that is sent again keeps its place. A write that settles a record stands before an
 // extension of the same record.
 func (g *Group) insert(w *Write) {
@@ -44,13 +51,6 @@ func (g *Group) insert(w *Write) {
 
 func (w *Write) givesWayTo(other *Write) bool {
 	return w.IsExtend && !w.IsUrgent && !other.IsExtend && w.Record == other.Record
-}
-
-// Flush lets the writes that wait for others of the group by Joint.Hold leave.
-func (g *Group) Flush() {
-	for _, w := range g.waiting[transactions] {
-		w.Joint.Hold = 0
-	}
 }
 
 // lingersUntil returns until when the writes of a lane wait for others of the group; zero if they do not wait.

@@ -73,6 +73,41 @@ func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 	return nil
 }
 
+// Land takes the answers to the writes of a flight, in their order. Those that have left do not count. lot is between 0 and 1, and says how
+// much of its longest pause a write waits; the writes of one flight have the same, so that those that wait equally long leave together. Land
+// returns the writes that are not sent again although they were not answered: their time is over.
+func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) (over []*Write) {
+	p.isProbing = p.isProbing && !f.isProbe
+
+	if f.IsAnswered && len(f.Conflicts) == 0 { // a conflict is answered at once
+		p.times[f.lane].add(now.Sub(f.Born))
+	}
+
+	if f.repeatsAfter(answers) {
+		return p.repeat(now, f, answers, lot)
+	}
+
+	if f.lane == transactions {
+		p.gate.land(now, f, p.times[transactions].t(), lot)
+	}
+
+	isAnswered := false
+
+	for i, w := range f.Writes {
+		isAnswered = isAnswered || w.flight == f && answers[i] == Done
+	}
+
+	p.takeOff(f)
+
+	for i, w := range f.Writes {
+		if w.flight == f && !p.landed(now, w, answers[i], isAnswered, lot) {
+			over = append(over, w)
+		}
+	}
+
+	return over
+}
+
 // wait makes a write wait for its next flight.
 func (p *Planner) wait(now time.Time, w *Write) {
 	w.state, w.flight = waiting, nil
@@ -113,41 +148,6 @@ func (p *Planner) unqueue(w *Write) {
 	if g.waiting[w.lane] = without(g.waiting[w.lane], w); len(g.waiting[w.lane]) == 0 {
 		p.groups[w.lane] = without(p.groups[w.lane], g)
 	}
-}
-
-// Land takes the answers to the writes of a flight, in their order. Those that have left do not count. lot is between 0 and 1, and says how
-// much of its longest pause a write waits; the writes of one flight have the same, so that those that wait equally long leave together. Land
-// returns the writes that are not sent again although they were not answered: their time is over.
-func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) (over []*Write) {
-	p.isProbing = p.isProbing && !f.isProbe
-
-	if f.IsAnswered && len(f.Conflicts) == 0 { // a conflict is answered at once
-		p.times[f.lane].add(now.Sub(f.Born))
-	}
-
-	if f.repeatsAfter(answers) {
-		return p.repeat(now, f, answers, lot)
-	}
-
-	if f.lane == transactions {
-		p.gate.land(now, f, p.times[transactions].t(), lot)
-	}
-
-	isAnswered := false
-
-	for i, w := range f.Writes {
-		isAnswered = isAnswered || w.flight == f && answers[i] == Done
-	}
-
-	p.takeOff(f)
-
-	for i, w := range f.Writes {
-		if w.flight == f && !p.landed(now, w, answers[i], isAnswered, lot) {
-			over = append(over, w)
-		}
-	}
-
-	return over
 }
 
 // landed takes the answer to one write. It returns false if the write has no answer and its time is over.
