@@ -12,7 +12,7 @@ func (p *Planner) Depart(now time.Time) *Flight {
 	}
 
 	for _, w := range p.alone {
-		if !p.isHeld(now, w) {
+		if !p.isHeld(now, w) && !p.givesWay(w) {
 			p.alone = without(p.alone, w)
 
 			return p.leave(now, w.alone(), false)
@@ -57,7 +57,7 @@ func (p *Planner) collect(now time.Time) {
 			isMore = true
 
 			w := g.waiting[round]
-			if !w.IsUrgent && now.Before(g.lingersUntil()) && len(g.waiting) < Size || p.isTaken(w) || p.isHeld(now, w) {
+			if !w.IsUrgent && now.Before(g.lingersUntil()) && len(g.waiting) < Size || p.isTaken(w) || p.isHeld(now, w) || p.givesWay(w) {
 				continue
 			}
 
@@ -71,6 +71,17 @@ func (p *Planner) collect(now time.Time) {
 // isTaken reports whether the next flight has a write of the same record.
 func (p *Planner) isTaken(w *Write) bool {
 	return slices.ContainsFunc(p.next, func(other *Write) bool { return other.Record == w.Record })
+}
+
+// givesWay reports whether a write is an extension, and another one of its group waits that settles the record.
+func (p *Planner) givesWay(w *Write) bool {
+	if !w.IsExtend || w.IsUrgent {
+		return false
+	}
+
+	settles := func(other *Write) bool { return !other.IsExtend && other.Record == w.Record && other.Group == w.Group }
+
+	return slices.ContainsFunc(w.Group.waiting, settles) || slices.ContainsFunc(p.alone, settles)
 }
 
 // isHeld reports whether a flight under way has a write of the same record.

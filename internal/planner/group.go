@@ -26,21 +26,16 @@ func (g *Group) Join() { g.members++ }
 // Leave ends a membership.
 func (g *Group) Leave() { g.members-- }
 
-// insert queues a write in the order of Submit: one that is sent again keeps its place. A write that settles a record stands before an
-// extension of the same record.
+// insert queues a write in the order of Submit: one that is sent again keeps its place.
 func (g *Group) insert(w *Write) {
 	at := len(g.waiting)
-	for at > 0 && (g.waiting[at-1].number > w.number || g.waiting[at-1].givesWayTo(w)) {
+	for at > 0 && g.waiting[at-1].number > w.number {
 		at--
 	}
 
 	g.waiting = append(g.waiting, nil)
 	copy(g.waiting[at+1:], g.waiting[at:])
 	g.waiting[at] = w
-}
-
-func (w *Write) givesWayTo(other *Write) bool {
-	return w.IsExtend && !w.IsUrgent && !other.IsExtend && w.Record == other.Record
 }
 
 // lingersUntil returns until when the writes of the group wait for others of the group; zero if they do not wait.

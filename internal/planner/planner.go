@@ -18,7 +18,7 @@
 //  5. Limits. A flight has at most 25 writes, and a record once. A write with a large value travels alone. If a flight is refused as a whole,
 //     each of its writes travels alone, once: nobody waits for it, and it waits for nobody.
 //  6. No conflict with oneself. Two flights under way do not hold the same record, unless one of them has been under way for longer than
-//     4 T. An extension gives way to a write that settles the same record, unless it is urgent.
+//     4 T. An extension gives way to a write of its group that settles the same record, unless it is urgent.
 //  7. Denied. After shared requests were denied, all writes travel alone for five minutes. Then one flight probes, and its answer renews or
 //     ends the memory.
 package planner
