@@ -301,6 +301,7 @@ func (p *Planner) leave(now time.Time, writes []*Write, isCounted bool) *Flight 
 
 	if f.isProbe = f.IsShared() && !p.deniedUntil.IsZero(); f.isProbe {
 		p.isProbing = true
+		p.separate()
 	}
 
 	if p.held == nil {

@@ -79,14 +79,18 @@ func (p *Planner) open() []*Write {
 func (p *Planner) Deny(now time.Time) (isNew bool) {
 	isNew = now.After(p.deniedUntil)
 	p.deniedUntil = now.Add(deniedFor)
+	p.separate()
 
+	return isNew
+}
+
+// separate makes all writes that wait travel alone.
+func (p *Planner) separate() {
 	for len(p.groups) > 0 {
 		w := p.groups[0].waiting[0]
 		p.unqueue(w)
 		p.alone = append(p.alone, w)
 	}
-
-	return isNew
 }
 
 // Processed notes that DynamoDB has processed a shared flight. If it was the one that probes, the denial is forgotten.
