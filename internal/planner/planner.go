@@ -149,7 +149,6 @@ func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 	p.number++
 	w.number, w.pause, w.since = p.number, FirstPause, now
 	w.Group.open++
-	p.noteEnd(w.End)
 
 	if len(p.flights)+len(p.groups) == 0 && (w.IsUrgent || !w.Group.lingers()) {
 		return p.leave(now, w.alone(), !w.IsAlone && p.Shares(now))
@@ -163,6 +162,7 @@ func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 // wait makes a write wait for its next flight.
 func (p *Planner) wait(now time.Time, w *Write) {
 	w.state, w.flight = waiting, nil
+	p.noteEnd(now, w.lastMoment())
 
 	if w.IsAlone || !p.Shares(now) {
 		p.alone = append(p.alone, w)
@@ -292,6 +292,7 @@ func (p *Planner) rest(now time.Time, w *Write, lot float64) {
 	w.due = now.Add(min(pause, w.End.Sub(now)/2)) //nolint:mnd // half
 	w.pause = min(2*w.pause, w.Pause)
 	p.paused = append(p.paused, w)
+	p.noteEnd(now, w.End)
 }
 
 // leave makes a flight of the writes.
@@ -341,8 +342,9 @@ func (w *Write) alone() []*Write {
 	return w.one[:]
 }
 
-func (p *Planner) noteEnd(end time.Time) {
-	if p.nextEnd.IsZero() || end.Before(p.nextEnd) {
+// noteEnd notes the end of a write. One that is past must not hide those that come.
+func (p *Planner) noteEnd(now, end time.Time) {
+	if end = later(end, now.Add(1)); p.nextEnd.IsZero() || end.Before(p.nextEnd) {
 		p.nextEnd = end
 	}
 }

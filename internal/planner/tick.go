@@ -33,7 +33,7 @@ func (p *Planner) Tick(now time.Time) (over []*Write) {
 
 	for _, w := range p.open() {
 		if end := w.lastMoment(); end.After(now) {
-			p.noteEnd(end)
+			p.noteEnd(now, end)
 		} else {
 			p.end(w)
 			over = append(over, w)
