@@ -292,7 +292,6 @@ func (p *Planner) rest(now time.Time, w *Write, lot float64) {
 	w.due = now.Add(min(pause, w.End.Sub(now)/2)) //nolint:mnd // half
 	w.pause = min(2*w.pause, w.Pause)
 	p.paused = append(p.paused, w)
-	p.noteEnd(now, w.End)
 }
 
 // leave makes a flight of the writes.
