@@ -164,6 +164,13 @@ func TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly(t *testing.T) {
 		"a write does not wait for a member that ends": `
 			G joins, G joins, a comes in G ->
 			G goes -> a`,
+		"a write waits for members whose earlier writes are answered": `
+			G joins, G joins, a comes in G ->
+			b comes in G -> a+b
+			a lands ->
+			c comes in G -> next 200µs`,
+		"one that comes unannounced is not counted as one that was announced later": `
+			G arrives, G expects 1, a comes in G -> next 10ms`,
 		"a write does not wait for members that wait themselves": `
 			G joins, G joins, a comes in G ->
 			b comes in G -> a+b
@@ -317,6 +324,30 @@ func TestEnds(t *testing.T) {
 		"a further try has none": `
 			a comes until 0s -> a
 			a lands not-now -> over a`,
+		"a first try has its 100 ms from the moment when it leaves": `
+			x comes -> x
+			a comes until 0s, b comes, +2ms -> a+b
+			+99.9ms ->
+			+0.1ms -> over a`,
+		"what waits for its record is given up, although it has another statement, if its end is past": `
+			x comes -> x
+			a comes until 0s, b comes, x lands -> a+b
+			+24ms, y comes of a ->
+			+2ms -> y
+			a lands at-once -> next 1ns
+			+1ns -> over a`,
+		"a write that waits for its record is given up at its end": `
+			a comes until 40ms -> a
+			a lands not-now -> next 20ms
+			+19ms, y comes of a -> y
+			+1ms -> next 20ms
+			+20ms -> over a`,
+		"a request of one write ends with its caller's time, of which the planner does not say anything": `
+			x comes -> x
+			a comes alone until 100ms -> a
+			b comes until 110ms, c comes, x lands -> b+c
+			+110ms -> over b
+			a lands not-now -> over a`,
 		"an end that is past does not hide those of others": `
 			x comes -> x
 			a comes until 0s, b comes until 300ms ->
@@ -344,7 +375,8 @@ func TestEnds(t *testing.T) {
 			x comes -> x
 			a comes, b comes, x lands -> a+b
 			a leaves ->
-			a lands not-now at-once -> b`,
+			a lands not-now at-once -> b
+			+30ms, b lands -> next never`,
 		"nor if it travels alone": `
 			x comes -> x
 			a comes of x alone, a leaves ->
@@ -482,6 +514,11 @@ func TestNoConflictWithOneself(t *testing.T) {
 			a comes of R in G extends, b comes of R in G ->
 			x lands -> b
 			b lands -> a`,
+		"an extension does not give way to one of another group where requests are not shared, either": `
+			single, x comes of R -> x
+			a comes of R in G extends, b comes of R in H ->
+			x lands -> a
+			a lands -> b`,
 		"an extension that is sent again gives way to one that came meanwhile": `
 			a comes of R in G extends -> a
 			a lands not-now, x comes of R in H -> x
