@@ -16,10 +16,10 @@ func TestTextIsTheWholeState(t *testing.T) {
 	s.run("G joins, G joins, G expects 1, c comes of C in G until 10s, d comes of b until 10s alone, +1ms")
 
 	want := `T 6ms
-flight for 1ms, counted true: (a, left) (b, 0 tries, 2ms, ends in 9.997s, alone false)
-group, open 1, members 2, expected 1: (C, 0 tries, 1ms, ends in 9.997s, alone false)
-alone: (b, 0 tries, 1ms, ends in 9.997s, alone true)
-paused: (z, 1 tries, -23.000001ms, ends in 9.997s, alone false)
+flight for 1ms, counted true, probe false: (#3 of a, left) (#4 of b, 0 tries, 0 of them beside answered ones, 2ms, next pause 25ms, ends in 9.997s, alone false)
+group, open 1, members 2, expected 1: (#5 of C, 0 tries, 0 of them beside answered ones, 1ms, next pause 25ms, ends in 9.997s, alone false)
+alone: (#6 of b, 0 tries, 0 of them beside answered ones, 1ms, next pause 25ms, ends in 9.997s, alone true)
+paused: (#1 of z, 1 tries, 0 of them beside answered ones, -23.000001ms, next pause 50ms, ends in 9.997s, alone false)
 `
 	if diff := cmp.Diff(want, s.p.Text(s.now)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
