@@ -233,4 +233,28 @@ var plannerMutants = []mutant{
 		p.deniedUntil`,
 		pkg: "internal/planner", run: "TestDenied",
 	},
+	{
+		why:  "nothing wakes the planner when the record of a write is let go",
+		file: "internal/planner/depart.go",
+		old: `			note(p.heldUntil(w))
+`,
+		new: `			_ = w
+`,
+		pkg: "internal/planner/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
+	},
+	{
+		why:  "a write whose caller leaves in a pause is sent after it",
+		file: "internal/planner/planner.go",
+		old: `		p.paused = without(p.paused, w)
+`,
+		new: ``,
+		pkg: "internal/planner/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
+	},
+	{
+		why:  "writes share requests although that was denied a moment ago",
+		file: "internal/planner/tick.go",
+		old:  `!p.isProbing && now.After(p.deniedUntil)`,
+		new:  `!p.isProbing`,
+		pkg:  "internal/planner/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
+	},
 }

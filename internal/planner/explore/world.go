@@ -1,22 +1,14 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
-	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 const (
@@ -37,40 +29,6 @@ var (
 
 	errFault = errors.New("a fault of the exploration")
 )
-
-// table is the table of a part of the exploration.
-type table struct {
-	*protocol.Table
-	setup
-
-	db *idemddbtest.DB
-}
-
-const tableName = "records"
-
-func newTable(s setup) *table {
-	t := &table{setup: s, db: idemddbtest.New(nil), Table: protocol.NewTable(protocol.Config{
-		Table: tableName, PartitionKey: "pk", TTLAttribute: "exp", Retention: 2 * longAfter, IsShared: true,
-	})}
-	if _, err := t.db.CreateTable(context.Background(), idemddb.Table(tableName)); err != nil {
-		panic(err) // never: a new table in memory
-	}
-
-	return t
-}
-
-// clear deletes all records.
-func (t *table) clear() {
-	t.db.ResetRequests()
-
-	for _, key := range slices.Compact(strings.Split(t.keys, "")) {
-		if _, err := t.db.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: new(tableName), Key: t.Key(key)}); err != nil {
-			panic(err) // never: in memory
-		}
-	}
-}
-
-func (t *table) item(key string) protocol.Item { return t.db.Item(tableName, t.Key(key)) }
 
 // world is one state.
 type world struct {
@@ -116,30 +74,6 @@ func (t *table) newWorld(without rule) *world {
 	}
 
 	return w
-}
-
-// request is a request that was sent.
-type request struct {
-	of         string // the names of its writers
-	db         *idemddbtest.DB
-	single     wire.Request
-	statements []types.BatchStatementRequest // of a shared one
-}
-
-// send lets the request arrive.
-func (r request) send() []protocol.Answer {
-	if r.statements != nil {
-		return wire.Statements(context.Background(), r.db, r.statements).Answers
-	}
-
-	return []protocol.Answer{wire.Send(context.Background(), r.db, r.single)}
-}
-
-// without returns the request without one of its statements.
-func (r request) without(i int) request {
-	r.statements = append(r.statements[:i:i], r.statements[i+1:]...)
-
-	return r
 }
 
 // flight is a request that is under way.
@@ -210,84 +144,4 @@ func (w *world) isUnderWay(c *writer) bool {
 // endsBefore reports whether a request under way has no answer in time before this moment.
 func (w *world) endsBefore(at time.Time) bool {
 	return slices.ContainsFunc(w.flights, func(f *flight) bool { return f.Born.Add(f.Limit).Before(at) })
-}
-
-// ends matches what the planner's text says of the ends of writes, which are all far away.
-var ends = regexp.MustCompile(` ends in [^,]*,`)
-
-// state returns all that what follows depends on, as text. Two states with the same text are one.
-func (w *world) state() string {
-	var b strings.Builder
-
-	text := ends.ReplaceAllString(w.planner.Text(w.now), "")
-
-	for i, c := range w.writers {
-		if c.write != nil {
-			text = strings.ReplaceAll(text, fmt.Sprintf("(#%d of", c.number), fmt.Sprintf("(writer %d of", i+1))
-		}
-	}
-
-	b.WriteString(text)
-
-	for _, c := range w.writers {
-		fmt.Fprintf(&b, "%s %d %v %d %v %d", c.name, c.phase, c.isInsert, c.turns, c.held, c.pauses)
-
-		if c.write != nil {
-			fmt.Fprintf(&b, " %v", c.since.Sub(w.now))
-		}
-
-		b.WriteByte('\n')
-	}
-
-	if w.isGroup { // its writes keep the order in which they came, also after their pauses
-		inOrder := slices.SortedFunc(slices.Values(w.writers), func(a, b *writer) int { return a.number - b.number })
-		for _, c := range inOrder {
-			b.WriteString(c.name)
-		}
-	}
-
-	for _, f := range w.flights {
-		writeRequest(&b, f.request)
-	}
-
-	b.WriteString("lost\n")
-
-	for _, r := range w.lost {
-		writeRequest(&b, r)
-	}
-
-	fmt.Fprintf(&b, "%d %d\n", w.faults, w.leaving)
-
-	for _, key := range slices.Compact(strings.Split(w.keys, "")) {
-		writeItem(&b, w.item(key))
-	}
-
-	return b.String()
-}
-
-func writeRequest(b *strings.Builder, r request) {
-	b.WriteString(r.of)
-
-	if r.single.Update != nil {
-		b.WriteString(*r.single.Update.UpdateExpression)
-	}
-
-	for _, s := range r.statements {
-		b.WriteString(*s.Statement)
-	}
-
-	b.WriteByte('\n')
-}
-
-func writeItem(b *strings.Builder, item protocol.Item) {
-	for _, name := range []string{"st", "own", "fence", "att"} {
-		switch v := item[name].(type) {
-		case *types.AttributeValueMemberS:
-			fmt.Fprintf(b, "%s %s ", name, v.Value)
-		case *types.AttributeValueMemberN:
-			fmt.Fprintf(b, "%s %s ", name, v.Value)
-		}
-	}
-
-	b.WriteByte('\n')
 }
