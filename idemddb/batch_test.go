@@ -59,7 +59,7 @@ func TestWritesThatComeWhileARequestIsUnderWayShareTheNext(t *testing.T) {
 
 		for i, c := range claims {
 			all.Go(func() {
-				<-time.After(time.Duration(i) * 250 * time.Microsecond) // the writes come one after another, while the first request is under way
+				<-time.After(time.Duration(i) * 240 * time.Microsecond) // the writes come one after another, while the first request is under way
 				f.complete(c)
 			})
 		}
