@@ -43,6 +43,10 @@ test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once
 	IDEMDDB_AUDIT=$(AUDIT) $(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 -timeout=20m ./...; for m in $(MODULES); do (cd $$m; go test -race -shuffle=on -count=1 -timeout=20m ./...); done'
 	@go run ./internal/audited/total $(AUDITED)
 
+.PHONY: explore
+explore: ## Every order of events of up to three writers, with faults, over the planner and the conditions, under a minute; FLAGS='-without 3': drop a rule
+	@go run ./internal/planner/explore $(FLAGS)
+
 .PHONY: idem
 idem: ## The operator's tool, into bin/idem; it is a module of its own, whose dependencies users of the library do not get
 	cd cmd/idem && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../../bin/idem .

@@ -81,12 +81,12 @@ var claimMutants = []mutant{
 		file: "idemddb/claim_request.go",
 		old: `a.last = a.store.stamp(a.deadline)
 
-	return a.store.records.Update(`,
+	return wire.Request{`,
 		new: `if a.last.Now.IsZero() {
 		a.last = a.store.stamp(a.deadline)
 	}
 
-	return a.store.records.Update(`,
+	return wire.Request{`,
 		pkg: "idemddb", run: "TestEachTryOfAClaimHasThePresentTime",
 	},
 	{
@@ -237,13 +237,6 @@ var claimMutants = []mutant{
 		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
 		new:  `lease = max(0, lease)`,
 		pkg:  "idemddb", run: "TestALeaseIsBoundByTheInvocationAndNotByTheContext",
-	},
-	{
-		why:  "two writes of one key share a request, which DynamoDB refuses as a whole",
-		file: "internal/groupcommit/queue.go",
-		old:  `return other.Key == w.Key })`,
-		new:  `return other == w })`,
-		pkg:  "idemddb", run: "TestAKeyNeverStandsTwiceInARequest",
 	},
 	{
 		why:  "another input under a completed key is answered from memory",

@@ -91,13 +91,6 @@ var panicMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestAPanicInARenewalCostsNoMoreThanTheClaims/of_the_observer",
 	},
 	{
-		why:  "an error of the client that wraps a panic of other code makes the callers panic",
-		file: "internal/groupcommit/queue.go",
-		old:  `err.(*panicerror.Error)`,
-		new:  `errors.AsType[*panicerror.Error](err)`,
-		pkg:  "idemddb", run: "TestAnErrorOfTheClientThatWrapsAPanicIsAnError",
-	},
-	{
 		why:  "the log does not show where a Sender panicked",
 		file: "lambdawrap/log.go",
 		old:  `return panicerror.StackOf(err)`,

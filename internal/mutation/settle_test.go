@@ -184,14 +184,6 @@ var settleMutants = []mutant{
 		pkg: "idemddb", run: "TestStopWaitsForTheEndOfARenewalThatIsUnderWay",
 	},
 	{
-		why:  "the last writer of a request returns while the request is under way, which Lambda then freezes",
-		file: "internal/groupcommit/queue.go",
-		old: `w.call.cancel()
-		<-w.call.done`,
-		new: `w.call.cancel()`,
-		pkg: "idemddb", run: "TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd",
-	},
-	{
 		why:  "the end of the work's context keeps its record from being written",
 		file: "idemddb/request.go",
 		old:  `context.WithDeadline(context.WithoutCancel(ctx), end)`,
@@ -225,13 +217,6 @@ var settleMutants = []mutant{
 		old:  `Pause: settleCap, Denied: s.opts.Lease}`,
 		new:  `Pause: settleCap}`,
 		pkg:  "idemddb", run: "TestACompletionThatIsDeniedForAMomentIsRecorded",
-	},
-	{
-		why:  "a completion that is denied is sent for longer than one Lease",
-		file: "internal/retry/retry.go",
-		old:  `time.Since(denied) >= p.Denied {`,
-		new:  `p.Denied == 0 {`,
-		pkg:  "idemddb", run: "TestACompletionThatIsDeniedIsSentForOneLease",
 	},
 	{
 		why:  "a write that settles pauses for up to a second",

@@ -16,7 +16,7 @@ func (p *Planner) Depart(now time.Time) *Flight {
 	}
 
 	for _, w := range p.alone {
-		if !p.isHeld(now, w) && !p.isGated(now, w) {
+		if !p.isHeld(now, w) && !p.isGated(now, w) && !p.givesWay(w) {
 			p.alone = without(p.alone, w)
 
 			return p.leave(now, w.alone(), false)
@@ -73,7 +73,7 @@ func (p *Planner) collect(now time.Time, lane int) {
 			w := g.waiting[lane][round]
 			isLingering := !w.IsUrgent && len(g.waiting[lane]) < Size && now.Before(g.lingersUntil(lane))
 
-			if isLingering || p.isHeld(now, w) || p.isGated(now, w) {
+			if isLingering || p.isHeld(now, w) || p.isGated(now, w) || p.givesWay(w) {
 				continue
 			}
 
@@ -82,6 +82,19 @@ func (p *Planner) collect(now time.Time, lane int) {
 			}
 		}
 	}
+}
+
+// givesWay reports whether a write is an extension, and another one of its group waits that settles the record.
+func (p *Planner) givesWay(w *Write) bool {
+	if !w.IsExtend || w.IsUrgent {
+		return false
+	}
+
+	settles := func(other *Write) bool { return !other.IsExtend && other.Record == w.Record && other.Group == w.Group }
+	waiting := &w.Group.waiting
+
+	return slices.ContainsFunc(waiting[statements], settles) || slices.ContainsFunc(waiting[transactions], settles) ||
+		slices.ContainsFunc(p.alone, settles)
 }
 
 // isHeld reports whether a flight under way has an item of the write.

@@ -33,13 +33,12 @@ func (g *Group) Flush() {
 	}
 }
 
-// insert queues a write in the order of Submit: one that is sent again keeps its place. A write that settles a record stands before an
-// extension of the same record.
+// insert queues a write in the order of Submit: one that is sent again keeps its place.
 func (g *Group) insert(w *Write) {
 	list := g.waiting[w.lane]
 
 	at := len(list)
-	for at > 0 && (list[at-1].number > w.number || list[at-1].givesWayTo(w)) {
+	for at > 0 && list[at-1].number > w.number {
 		at--
 	}
 
@@ -47,10 +46,6 @@ func (g *Group) insert(w *Write) {
 	copy(list[at+1:], list[at:])
 	list[at] = w
 	g.waiting[w.lane] = list
-}
-
-func (w *Write) givesWayTo(other *Write) bool {
-	return w.IsExtend && !w.IsUrgent && !other.IsExtend && w.Record == other.Record
 }
 
 // lingersUntil returns until when the writes of a lane wait for others of the group; zero if they do not wait.

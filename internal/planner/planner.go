@@ -18,7 +18,7 @@
 //  5. Limits. A flight has at most 25 writes, 100 items and 4 MB, and a record or another item once. Large values travel alone, or not with
 //     many others. If a flight is refused as a whole, each of its writes travels alone, once: nobody waits for it, and it waits for nobody.
 //  6. No conflict with oneself. Two flights under way do not hold the same item, unless one of them has been under way for longer than
-//     4 T. An extension gives way to a write that settles the same record, unless it is urgent.
+//     4 T. An extension gives way to a write of its group that settles the same record, unless it is urgent.
 //  7. The gate. A conflict names its items: each is hot for 64 T. All waiting writes of a process that touch a hot item stand behind one gate.
 //     A conflict closes it for a time between 4 T and 8 T, the second one in a row and each later one between 8 T and 16 T. Then all behind it
 //     leave in one flight, as rule 5 allows. A flight of hot items that meets no conflict ends the row. Writes that touch no hot item leave at
@@ -111,7 +111,7 @@ func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) 
 // wait makes a write wait for its next flight.
 func (p *Planner) wait(now time.Time, w *Write) {
 	w.state, w.flight = waiting, nil
-	p.noteEnd(w.End)
+	p.noteEnd(now, w.lastMoment())
 
 	if w.travelsAlone(p, now) {
 		p.alone = append(p.alone, w)
@@ -191,7 +191,6 @@ func (p *Planner) landed(now time.Time, w *Write, answer Answer, isAnswered bool
 func (p *Planner) rest(now time.Time, w *Write, lot float64) {
 	w.state, w.flight, w.due = paused, nil, w.nextTry(now, lot)
 	p.paused = append(p.paused, w)
-	p.noteEnd(w.End)
 }
 
 // leave makes a flight of the writes.
@@ -203,6 +202,7 @@ func (p *Planner) leave(now time.Time, writes []*Write, isCounted bool) *Flight 
 
 	if f.isProbe = f.IsShared() && f.lane == statements && !p.deniedUntil.IsZero(); f.isProbe {
 		p.isProbing = true
+		p.separate()
 	}
 
 	p.hold(f)
@@ -246,8 +246,9 @@ func (p *Planner) takeOff(f *Flight) {
 	}
 }
 
-func (p *Planner) noteEnd(end time.Time) {
-	if p.nextEnd.IsZero() || end.Before(p.nextEnd) {
+// noteEnd notes the end of a write. One that is past must not hide those that come.
+func (p *Planner) noteEnd(now, end time.Time) {
+	if end = later(end, now.Add(1)); p.nextEnd.IsZero() || end.Before(p.nextEnd) {
 		p.nextEnd = end
 	}
 }

@@ -23,13 +23,13 @@ func (p *Planner) Text(now time.Time) string {
 	b.WriteByte('\n')
 
 	for _, f := range p.flights {
-		fmt.Fprintf(&b, "flight for %v, counted %v:", now.Sub(f.Born), f.isCounted)
+		fmt.Fprintf(&b, "flight for %v, counted %v, probe %v:", now.Sub(f.Born), f.isCounted, f.isProbe)
 
 		for _, w := range f.Writes {
 			if w.flight == f {
 				fmt.Fprintf(&b, " %v", w.text(now))
 			} else {
-				fmt.Fprintf(&b, " (%s, left)", w.Record)
+				fmt.Fprintf(&b, " (#%d of %s, left)", w.number, w.Record)
 			}
 		}
 
@@ -71,5 +71,6 @@ func (w *Write) text(now time.Time) string {
 		since = now.Sub(w.due)
 	}
 
-	return fmt.Sprintf("(%s, %d tries, %v, ends in %v, alone %v)", w.Record, w.tries, since, w.End.Sub(now), w.IsAlone)
+	return fmt.Sprintf("(#%d of %s, %d tries, %d of them beside answered ones, %v, next pause %v, ends in %v, alone %v)",
+		w.number, w.Record, w.tries, w.shared, since, w.pause, w.End.Sub(now), w.IsAlone)
 }

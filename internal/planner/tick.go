@@ -33,7 +33,7 @@ func (p *Planner) Tick(now time.Time) (over []*Write) {
 
 	for _, w := range p.open() {
 		if end := w.lastMoment(); end.After(now) {
-			p.noteEnd(end)
+			p.noteEnd(now, end)
 		} else {
 			p.end(w)
 			over = append(over, w)
@@ -81,14 +81,18 @@ func (p *Planner) open() []*Write {
 func (p *Planner) Deny(now time.Time) (isNew bool) {
 	isNew = now.After(p.deniedUntil)
 	p.deniedUntil = now.Add(deniedFor)
+	p.separate()
 
+	return isNew
+}
+
+// separate makes all statements that wait travel alone.
+func (p *Planner) separate() {
 	for len(p.groups[statements]) > 0 {
 		w := p.groups[statements][0].waiting[statements][0]
 		p.unqueue(w)
 		p.alone = append(p.alone, w)
 	}
-
-	return isNew
 }
 
 // Processed notes that DynamoDB has processed a shared flight. If it was the one that probes, the denial is forgotten.

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/planner"
+	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/wire"
+)
+
+// client answers each request, after a while, that everything was written. It panics in the first shared request if it is told to.
+type client struct {
+	delay  time.Duration
+	panics bool
+
+	mu       sync.Mutex
+	requests []int // the writes in each
+}
+
+func (c *client) UpdateItem(
+	context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options),
+) (*dynamodb.UpdateItemOutput, error) {
+	c.note(1)
+
+	return &dynamodb.UpdateItemOutput{Attributes: protocol.Item{"a": &types.AttributeValueMemberS{}}}, nil
+}
+
+func (*client) TransactWriteItems(
+	context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	return nil, errors.New("not in this test")
+}
+
+func (c *client) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return nil, errors.New("not in this test")
+}
+
+func (c *client) BatchExecuteStatement(
+	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
+	c.note(len(in.Statements))
+
+	if c.panics {
+		panic("boom")
+	}
+
+	select {
+	case <-time.After(c.delay):
+		return &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(in.Statements))}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (c *client) note(writes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	c.requests = append(c.requests, writes)
+}
+
+// operation is one that is done when DynamoDB has answered. It is called with each outcome that is read.
+type operation func(protocol.Outcome)
+
+func (operation) Statement() types.BatchStatementRequest { return types.BatchStatementRequest{} }
+func (operation) Request() wire.Request                  { return wire.Request{Update: &dynamodb.UpdateItemInput{}} }
+
+func (o operation) Read(a protocol.Answer) (protocol.Step, error) {
+	if o(a.Outcome); a.Outcome == protocol.Applied {
+		return protocol.Done, nil
+	}
+
+	return protocol.Again, a.Err
+}
+
+// caller sends the write of a record in a group.
+type caller struct {
+	engine *Engine
+	group  Group
+
+	mu   sync.Mutex
+	read map[string][]protocol.Outcome // by record
+}
+
+func (c *caller) send(ctx context.Context, record string) error {
+	c.engine.Arrive(&c.group)
+	defer c.engine.Leave(&c.group)
+
+	return c.engine.Send(ctx, Write{
+		Key: record, Record: record, Group: &c.group, Policy: planner.Policy{End: time.Now().Add(time.Minute), Pause: time.Second},
+		Operation: operation(func(o protocol.Outcome) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+
+			c.read[record] = append(c.read[record], o)
+		}),
+	})
+}
+
+func newCaller(api *client) *caller {
+	ignore := func(context.Context, string, error) {}
+
+	return &caller{
+		engine: New(Config{API: api, Shared: api, Retried: ignore, Ungrouped: ignore}), read: map[string][]protocol.Outcome{},
+	}
+}
+
+func TestAnAnswerIsNotReadAfterItsCallerHasLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &client{delay: 10 * time.Millisecond}
+		c := newCaller(api)
+		c.engine.Expect(&c.group, 3)
+
+		var all sync.WaitGroup
+
+		for record, timeout := range map[string]time.Duration{"a": time.Second, "b": time.Millisecond, "c": time.Second} {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), timeout)
+				defer cancel()
+
+				if err, want := c.send(ctx, record), map[bool]error{true: context.DeadlineExceeded}[record == "b"]; !errors.Is(err, want) {
+					t.Errorf("write %s: got %v, want %v", record, err, want)
+				}
+			})
+		}
+
+		all.Wait()
+
+		if got, want := fmt.Sprint(c.read), "map[a:[0] c:[0]]"; got != want {
+			t.Errorf("the answers %s were read, want %s", got, want)
+		}
+
+		if want := []int{3}; !slices.Equal(api.requests, want) {
+			t.Errorf("requests of %v writes, want %v", api.requests, want)
+		}
+	})
+}
+
+// Otherwise the flight would count as one under way, and hold its records, without a request.
+func TestAFlightThatAllCallersHaveLeftBeforeItWasSentLands(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &client{}
+		e := newCaller(api).engine
+		group := &Group{}
+		group.Expect(1)
+
+		var calls []*call
+		for _, record := range []string{"a", "b"} {
+			calls = append(calls, newCall(&Write{
+				Record: record, Group: group, Policy: planner.Policy{End: time.Now().Add(time.Minute)}, Operation: operation(nil),
+			}))
+		}
+
+		e.change(func() { // the goroutine of the flight waits for the mutex
+			for _, c := range calls {
+				e.planner.Submit(time.Now(), &c.Write)
+			}
+
+			group.Arrive()
+			e.depart(time.Now())
+
+			for _, c := range calls {
+				if c.shared == nil {
+					t.Error("the two writes do not travel together")
+				}
+
+				e.withdraw(c)
+			}
+		})
+		synctest.Wait()
+
+		if got, want := e.planner.Text(time.Now()), "T 5ms and 5ms\n"; got != want {
+			t.Errorf("the planner has\n%swant\n%s", got, want)
+		}
+
+		if len(api.requests) > 0 {
+			t.Errorf("a request of %v was sent", api.requests)
+		}
+	})
+}
+
+func TestAClientThatPanicsInASharedRequestIsTriedAloneByEachCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &client{panics: true}
+		c := newCaller(api)
+		c.engine.Expect(&c.group, 2)
+
+		var all sync.WaitGroup
+
+		for _, record := range []string{"a", "b"} {
+			all.Go(func() {
+				if err := c.send(t.Context(), record); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+
+		all.Wait()
+
+		if want := []int{2, 1, 1}; !slices.Equal(api.requests, want) {
+			t.Errorf("requests of %v writes, want %v", api.requests, want)
+		}
+
+		unknownThenApplied := []protocol.Outcome{protocol.Unknown, protocol.Applied}
+		for record, got := range c.read {
+			if !slices.Equal(got, unknownThenApplied) {
+				t.Errorf("write %s: outcomes %v, want %v", record, got, unknownThenApplied)
+			}
+		}
+	})
+}

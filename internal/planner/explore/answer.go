@@ -1,0 +1,66 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/idemddb/go-idemddb/internal/protocol"
+)
+
+// answers returns the answers to the writes of a request that ends in this way.
+func (w *world) answers(f *flight, e event) []protocol.Answer {
+	all := func(outcome protocol.Outcome) []protocol.Answer {
+		list := make([]protocol.Answer, len(f.Writes))
+		for i := range list {
+			list[i] = protocol.Answer{Outcome: outcome, Err: errFault, IsShared: f.IsShared()}
+		}
+
+		return list
+	}
+
+	switch e.kind {
+	case losesRequest:
+		w.tellf("the request of %s is lost", f.of)
+		w.lost = append(w.lost, f.request)
+
+		return all(protocol.Unknown)
+	case losesAnswer:
+		w.tellf("the request of %s is applied, and its answer is lost", f.of)
+		f.send()
+
+		return all(protocol.Unknown)
+	case throttled:
+		w.tellf("DynamoDB throttles the request of %s", f.of)
+
+		return all(protocol.Unprocessed)
+	case denied:
+		w.tellf("DynamoDB denies the shared request of %s", f.of)
+		w.deny()
+
+		return all(protocol.NotShared)
+	case partThrottled:
+		name := writerOf(f.Writes[e.what]).name
+		w.tellf("DynamoDB answers the request of %s, but throttles the write of %s", f.of, name)
+		w.processed(f)
+
+		return slices.Insert(f.without(int(e.what)).send(), int(e.what), all(protocol.Unprocessed)[0])
+	default:
+		w.tellf("DynamoDB answers the request of %s", f.of)
+		w.processed(f)
+
+		return f.send()
+	}
+}
+
+func hasUnanswered(answers []protocol.Answer) bool {
+	for _, a := range answers {
+		if a.Outcome == protocol.Unprocessed || a.Outcome == protocol.Unknown {
+			return true
+		}
+	}
+
+	return false
+}
+
+func isDecisive(a protocol.Answer) bool {
+	return a.Outcome == protocol.Applied || a.Outcome == protocol.Refused && a.Item != nil
+}

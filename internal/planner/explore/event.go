@@ -1,0 +1,242 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/idemddb/go-idemddb/internal/planner"
+)
+
+// event is one thing that happens.
+type event struct {
+	kind kind
+	who  int8 // the writer, the request under way, or the lost request
+	what int8 // which write of a request is throttled
+}
+
+type kind int8
+
+const (
+	comes         kind = iota // a writer hands in its next write
+	lands                     // a request is answered
+	losesRequest              // nobody knows what became of it; it may arrive later
+	losesAnswer               // it is applied, and nobody knows
+	throttled                 // DynamoDB does not process it now
+	partThrottled             // DynamoDB does not process one of its writes now
+	denied                    // shared requests are denied
+	arrives                   // a lost request arrives
+	wakes                     // the planner is called when it wants to be
+	leaves                    // a caller leaves
+)
+
+// events returns what can happen now.
+func (w *world) events() (list []event) {
+	for i, writer := range w.writers {
+		if writer.canCome() && !w.hasTwinBefore(i) {
+			list = append(list, event{comes, int8(i), 0})
+		}
+
+		if w.leaving > 0 && writer.write != nil {
+			list = append(list, event{leaves, int8(i), 0})
+		}
+	}
+
+	for i, f := range w.flights {
+		list = append(list, event{lands, int8(i), 0})
+		if w.faults == 0 {
+			continue
+		}
+
+		list = append(list, event{losesRequest, int8(i), 0}, event{losesAnswer, int8(i), 0}, event{throttled, int8(i), 0})
+
+		if !f.IsShared() {
+			continue
+		}
+
+		list = append(list, event{denied, int8(i), 0})
+		for j := range f.Writes {
+			list = append(list, event{partThrottled, int8(i), int8(j)})
+		}
+	}
+
+	for i := range w.lost {
+		list = append(list, event{arrives, int8(i), 0})
+	}
+
+	if at := w.planner.Wake(w.now); !at.IsZero() && !w.endsBefore(at) {
+		list = append(list, event{wakes, 0, 0})
+	}
+
+	return list
+}
+
+func (w *writer) canCome() bool { return w.phase == ready || w.phase == holding }
+
+// hasTwinBefore reports whether an earlier writer is as this one, so that it does not matter who comes first.
+func (w *world) hasTwinBefore(i int) bool {
+	for _, earlier := range w.writers[:i] {
+		if this := w.writers[i]; this.phase == ready && earlier.phase == ready && (earlier.key == this.key || w.isClaimed) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// happen lets an event happen.
+func (w *world) happen(e event) {
+	switch e.kind {
+	case comes:
+		w.come(w.writers[e.who])
+	case wakes:
+		w.wake()
+	case leaves:
+		w.leave(w.writers[e.who])
+	case arrives:
+		w.arrive(int(e.who))
+	default:
+		w.land(int(e.who), e)
+	}
+}
+
+func (w *world) come(c *writer) {
+	c.phase = map[phase]phase{ready: claiming, holding: completing}[c.phase]
+	c.since, c.pauses, c.turns, c.isInsert = w.now, 0, 0, true
+	w.number++
+	c.number = w.number
+	w.tellf("%s %s %s", c.name, c.phase, c.key)
+
+	if c.isClaim() && w.isGroup {
+		c.group.Arrive()
+	}
+
+	wasIdle := len(w.flights) == 0
+
+	if w.without == ruleAlone {
+		c.group.Expect(1) // the wrong wrapper announces what does not come
+	}
+
+	c.write = &planner.Write{
+		Policy: planner.Policy{End: w.now.Add(longAfter), Pause: longestPause}, Record: w.recordOf(c), Group: c.group, Handle: c,
+	}
+
+	if f := w.planner.Submit(w.now, c.write); f != nil {
+		w.depart(f)
+	}
+
+	w.departAll()
+
+	if wasIdle && !w.isGroup && !w.isUnderWay(c) {
+		w.violatef(ruleAlone, "%s is alone, and its write does not leave in the same step", c.name)
+	}
+}
+
+// recordOf returns the record of a write as the planner is told.
+func (w *world) recordOf(c *writer) string {
+	if w.without == ruleLimits || w.without == ruleConflict {
+		return c.key + " of " + c.name // the wrong driver: the planner does not know that two writers have one key
+	}
+
+	return c.key
+}
+
+func (w *world) leave(c *writer) {
+	w.leaving--
+	w.tellf("the caller of %s leaves", c.name)
+
+	if w.without != ruleLeft {
+		w.planner.Withdraw(c.write)
+	}
+
+	c.end(unknown)
+	w.leaveGroup(c)
+	w.departAll()
+}
+
+func (w *world) leaveGroup(c *writer) {
+	if w.isGroup && c.hasLeft() {
+		c.group.Leave()
+	}
+}
+
+func (w *world) arrive(i int) {
+	r := w.lost[i]
+	w.lost = append(w.lost[:i:i], w.lost[i+1:]...)
+	w.tellf("the lost request of %s arrives", r.of)
+	r.send()
+}
+
+func (w *world) wake() {
+	at := w.planner.Wake(w.now)
+	w.tellf("%v pass", at.Sub(w.now))
+	w.now = at
+
+	for _, over := range w.planner.Tick(at) {
+		c := writerOf(over)
+		c.end(unknown)
+		w.leaveGroup(c)
+	}
+
+	if w.without != ruleCompany { // the wrong driver lets writes wait for landings only
+		w.departAll()
+	}
+}
+
+// land ends a request that is under way.
+func (w *world) land(i int, e event) {
+	f := w.flights[i]
+	w.flights = append(w.flights[:i:i], w.flights[i+1:]...)
+	answers := w.answers(f, e)
+
+	if e.kind != lands {
+		w.faults--
+	}
+
+	follow := make([]planner.Answer, len(f.Writes))
+	isHeldBack := w.without == ruleItself && hasUnanswered(answers) // the wrong driver sends the whole request again
+
+	for i, write := range f.Writes { // what is said of a write whose caller has left must not count
+		if follow[i] = planner.NotNow; f.Has(write) && writerOf(write).write == write && !isHeldBack {
+			follow[i] = writerOf(write).read(answers[i])
+		}
+	}
+
+	w.follow(f, follow)
+	w.departAll()
+
+	for i, write := range f.Writes {
+		if c := writerOf(write); c.write == write && isDecisive(answers[i]) {
+			w.violatef(ruleItself, "DynamoDB has answered %s, and its write is sent again", c.name)
+		}
+	}
+}
+
+// follow hands what follows from the answers to the planner.
+func (w *world) follow(f *flight, follow []planner.Answer) {
+	for i, write := range f.Writes {
+		if c := writerOf(write); f.Has(write) {
+			c.pause(w.now, follow[i])
+			w.leaveGroup(c)
+		}
+	}
+
+	for _, over := range w.planner.Land(w.now, f.Flight, follow, 1) {
+		writerOf(over).end(unknown)
+	}
+}
+
+// pause notes when the next try begins to wait.
+func (w *writer) pause(now time.Time, answer planner.Answer) {
+	if w.since = now; answer == planner.NotNow {
+		w.since = now.Add(planner.FirstPause<<min(w.pauses, maxDoubled) + 1)
+		w.pauses++
+	}
+}
+
+func (p phase) String() string { return phaseNames[p] }
+
+func (w *world) tellf(format string, args ...any) {
+	if w.isTold {
+		w.told = append(w.told, fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/idemddb/go-idemddb/internal/record"
+)
+
+// rule is the number of a rule.
+type rule int
+
+// The rules that have a property here.
+const (
+	ruleAlone    rule = 1
+	ruleCompany  rule = 2
+	ruleItself   rule = 3
+	ruleLeft     rule = 4
+	ruleLimits   rule = 5
+	ruleConflict rule = 6
+	ruleProof    rule = 9
+	ruleProbe    rule = 10
+)
+
+// rules are the properties, and how each one is shown to be checked.
+var rules = []struct {
+	rule     rule
+	property string
+	dropped  string // what is done instead, with -without
+	shows    setup  // where that breaks the property
+}{
+	{
+		ruleAlone, "a write that is alone leaves in the same step",
+		"a wrapper announces writes that do not come", setup{keys: "a"},
+	},
+	{
+		ruleCompany, "no write waits behind a flight for longer than a third of T",
+		"the planner is asked for flights only where a write comes or a flight lands", setup{keys: "ab"},
+	},
+	{
+		ruleItself, "a write that was answered never waits for the retry of another one",
+		"a shared request is sent again as a whole until all of its writes are answered", setup{keys: "aab", faults: 1},
+	},
+	{
+		ruleLeft, "after its caller has left, no new flight holds a write",
+		"the planner does not learn that a caller has left", setup{keys: "ab", leaves: 1},
+	},
+	{
+		ruleLimits, "no flight has more than 25 writes, or a record twice",
+		"the planner does not know which writes have the same record", setup{keys: "aaa"},
+	},
+	{
+		ruleConflict, "no two flights under way have the same record, unless the older one has been under way for 4 T",
+		"the planner does not know which writes have the same record", setup{keys: "aa"},
+	},
+	{
+		ruleProof, "no write ends as done without its proof in the table, and one claimant at a time has a key",
+		"a request without an answer counts as one that was applied", setup{keys: "a", faults: 1},
+	},
+	{
+		ruleProbe, "after a denial, no request is shared for five minutes, and then one flight at a time probes",
+		"the planner does not learn of the denial", setup{keys: "abcde", isDenied: true, isClaimed: true},
+	},
+}
+
+// violatef notes that the property of a rule is broken. Where a rule is dropped, only its own property counts.
+func (w *world) violatef(r rule, format string, args ...any) {
+	if w.violation == "" && (w.without == 0 || w.without == r) {
+		w.violation = fmt.Sprintf("Rule %d is broken: %s.", r, fmt.Sprintf(format, args...))
+	}
+}
+
+// check checks what must hold after each event.
+func (w *world) check() {
+	for _, c := range w.writers {
+		if c.write != nil && !w.isUnderWay(c) && !w.now.Before(c.since) {
+			w.checkWaiting(c)
+		}
+
+		w.checkProof(c)
+	}
+
+	w.checkWake()
+}
+
+func (w *world) checkWaiting(c *writer) {
+	switch {
+	case len(w.flights) == 0 && !w.isGroup:
+		w.violatef(ruleAlone, "nothing is under way, and %s waits", c.name)
+	case !w.isGroup && !w.now.Before(w.latest(c)), !w.now.Before(c.since.Add(announced)) && !w.now.Before(w.latest(c)):
+		w.violatef(ruleCompany, "%s has waited for %v behind a flight, and does not leave", c.name, w.now.Sub(c.since))
+	}
+}
+
+// latest returns when a write that waits must have left: after a third of T, or when no other flight holds its record any more.
+func (w *world) latest(c *writer) time.Time {
+	at := c.since.Add(thirdOfT)
+
+	for _, f := range w.flights {
+		for _, other := range f.Writes {
+			if end := f.Born.Add(heldTime); other != c.write && writerOf(other).key == c.key && end.After(at) {
+				at = end
+			}
+		}
+	}
+
+	return at
+}
+
+// checkWake checks when the planner wants to be called.
+func (w *world) checkWake() {
+	at := w.planner.Wake(w.now)
+
+	for _, c := range w.writers {
+		latest := w.latest(c)
+		if w.isGroup && latest.Before(c.since.Add(announced)) {
+			latest = c.since.Add(announced)
+		}
+
+		if c.write != nil && !w.isUnderWay(c) && (at.IsZero() || at.After(latest)) {
+			w.violatef(ruleCompany, "nothing wakes the planner when %s has waited for %v", c.name, latest.Sub(c.since))
+		}
+	}
+}
+
+// checkEnd checks a state in which nothing happens any more.
+func (w *world) checkEnd() {
+	for _, c := range w.writers {
+		if c.write != nil {
+			w.violatef(ruleCompany, "%s waits for ever", c.name)
+		}
+	}
+}
+
+// checkDeparture checks a flight that leaves.
+func (w *world) checkDeparture(f *flight) {
+	keys := map[string]bool{}
+
+	if len(f.Writes) > 25 {
+		w.violatef(ruleLimits, "a flight has %d writes", len(f.Writes))
+	}
+
+	for _, write := range f.Writes {
+		c := writerOf(write)
+
+		if c.write != write {
+			w.violatef(ruleLeft, "the write of %s is sent, and its caller has left", c.name)
+		}
+
+		if keys[c.key] {
+			w.violatef(ruleLimits, "the request of %s writes the record %s twice", f.of, c.key)
+		}
+
+		keys[c.key] = true
+		w.checkConflict(f, c)
+	}
+
+	if f.IsShared() {
+		w.checkDenied(f)
+	}
+}
+
+func (w *world) checkConflict(f *flight, c *writer) {
+	for _, other := range w.flights {
+		for _, write := range other.Writes {
+			if writerOf(write).key == c.key && w.now.Before(other.Born.Add(heldTime)) {
+				w.violatef(ruleConflict, "the requests of %s and %s are under way, and both write the record %s", other.of, f.of, c.key)
+			}
+		}
+	}
+}
+
+func (w *world) checkDenied(f *flight) {
+	if w.deniedTil.IsZero() {
+		return
+	}
+
+	if !w.now.After(w.deniedTil) {
+		w.violatef(ruleProbe, "the shared request of %s leaves within five minutes after a denial", f.of)
+	}
+
+	for _, other := range w.flights {
+		if other.IsShared() && other.Born.After(w.deniedTil) {
+			w.violatef(ruleProbe, "the requests of %s and %s ask at the same time whether shared requests are still denied", other.of, f.of)
+		}
+	}
+}
+
+// checkProof checks what a writer believes against the table.
+func (w *world) checkProof(c *writer) {
+	want, hasProof := map[phase]string{
+		holding: record.InProgress, completed: record.Completed, replayed: record.Completed,
+	}[c.phase]
+	if !hasProof {
+		return
+	}
+
+	if w.isClaimed && c.phase == completed {
+		want = record.InProgress
+	}
+
+	found, err := record.Read(w.item(c.key), w.TTLAttribute)
+
+	switch {
+	case err != nil || found.State != want:
+		w.violatef(ruleProof, "%s %v %s, and the record does not say so", c.name, c.phase, c.key)
+	case c.phase != replayed && !c.held.Matches(found):
+		w.violatef(ruleProof, "%s %v %s, and the record has the token of %s", c.name, c.phase, c.key, *found.Token)
+	}
+}

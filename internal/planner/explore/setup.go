@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// setup is what happens in a part of the exploration, in whichever order.
+type setup struct {
+	keys   string // the key of each writer, one letter each
+	faults int    // how many requests are lost, throttled or denied, or lose their answers, at most
+	leaves int    // how many callers leave, at most
+
+	isGroup   bool // the writers are an invocation, which announces them
+	isDenied  bool // shared requests were denied five minutes ago
+	isClaimed bool // the writers only claim their keys
+}
+
+// setups are the parts of the whole exploration. Each of its numbers is as large as it can be in less than a minute.
+var setups = []setup{
+	{keys: "aab", faults: 1, leaves: 1},
+	{keys: "ab", faults: 3, leaves: 1},
+	{keys: "aab", faults: 1, isGroup: true},
+	{keys: "aa", faults: 3, leaves: 1},
+	{keys: "abcde", faults: 1, isClaimed: true},
+	{keys: "abcde", faults: 1, isDenied: true, isClaimed: true},
+	{keys: "ab", faults: 2, leaves: 1, isGroup: true},
+	{keys: "aaa", faults: 1, leaves: 1},
+	{keys: "aa", faults: 2, leaves: 1, isGroup: true},
+	{keys: "a", faults: 5, leaves: 1},
+}
+
+// shortSetups visit each kind of event, in seconds.
+var shortSetups = []setup{
+	{keys: "a", faults: 3, leaves: 1},
+	{keys: "aa", faults: 1, leaves: 1},
+	{keys: "ab", faults: 1, leaves: 1},
+	{keys: "aab", leaves: 1},
+	{keys: "ab", faults: 1, isGroup: true},
+	{keys: "abcd", faults: 1, isClaimed: true},
+	{keys: "abcde", isDenied: true, isClaimed: true},
+}
+
+func (s setup) String() string {
+	letters := slices.Compact(slices.Sorted(slices.Values(strings.Split(s.keys, ""))))
+
+	var b strings.Builder
+
+	fmt.Fprintf(&b, "%s of %s", count(len(s.keys), "writer"), count(len(letters), "key"))
+
+	if len(letters) > 1 && len(letters) < len(s.keys) {
+		fmt.Fprintf(&b, " (%s)", s.keys)
+	}
+
+	if s.isGroup {
+		b.WriteString(", announced by their invocation")
+	}
+
+	if s.isDenied {
+		b.WriteString(", five minutes after a denial")
+	}
+
+	if s.isClaimed {
+		b.WriteString(", claims only")
+	}
+
+	fmt.Fprintf(&b, ", at most %s", count(s.faults, "fault"))
+
+	if s.leaves > 0 {
+		fmt.Fprintf(&b, " and %s", count(s.leaves, "caller that leaves", "callers that leave"))
+	}
+
+	return b.String()
+}
+
+// count returns a number with its noun. The plural has an s if none is given.
+func count(n int, noun string, plural ...string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case len(plural) > 0:
+		return fmt.Sprintf("%d %s", n, plural[0])
+	default:
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
+}

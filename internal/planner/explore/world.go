@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/idemddb/go-idemddb/internal/planner"
+	"github.com/idemddb/go-idemddb/internal/protocol"
+)
+
+const (
+	longAfter    = time.Hour // the end of each write: nobody gives up
+	longestPause = time.Second
+	maxDoubled   = 5           // so often a pause doubles until it is the longest
+	heldTime     = 4 * fixedT  // for so long a request holds its records
+	thirdOfT     = fixedT / 3  // for so long a write waits behind others
+	announced    = 10 * millis // for so long it waits for writes of its group
+	fixedT       = 5 * millis
+	millis       = time.Millisecond
+	deniedTime   = 5 * time.Minute
+)
+
+var (
+	begin = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	stamp = protocol.Stamp{Now: begin, Lease: begin.Add(longAfter)} // the clock of all writers stands still
+
+	errFault = errors.New("a fault of the exploration")
+)
+
+// world is one state.
+type world struct {
+	*table
+
+	without   rule
+	planner   planner.Planner
+	now       time.Time
+	writers   []*writer
+	flights   []*flight // under way, the oldest first
+	lost      []request // that may still arrive
+	faults    int       // that may still happen
+	leaving   int       // callers that may still leave
+	number    int       // of the last write
+	deniedTil time.Time // what the driver knows of the denial; zero for nothing
+	violation string
+	isTold    bool
+	told      []string
+}
+
+func (t *table) newWorld(without rule) *world {
+	t.clear()
+
+	w := &world{table: t, without: without, now: begin, faults: t.faults, leaving: t.leaves}
+	invocation := &planner.Group{}
+
+	if t.isGroup {
+		invocation.Expect(len(t.keys))
+	}
+
+	for i, key := range strings.Split(t.keys, "") {
+		c := &writer{w: w, name: fmt.Sprintf("writer %d", i+1), key: key, group: &planner.Group{}}
+		if c.Claimant = (protocol.Claimant{Partition: key, Token: c.name}); t.isGroup {
+			c.group = invocation
+		}
+
+		w.writers = append(w.writers, c)
+	}
+
+	if t.isDenied {
+		w.deny()
+		w.now = begin.Add(deniedTime + 1)
+	}
+
+	return w
+}
+
+// flight is a request that is under way.
+type flight struct {
+	*planner.Flight
+	request
+}
+
+func writerOf(w *planner.Write) *writer {
+	c, _ := w.Handle.(*writer)
+
+	return c
+}
+
+func (w *world) departAll() {
+	for f := w.planner.Depart(w.now); f != nil; f = w.planner.Depart(w.now) {
+		w.depart(f)
+	}
+}
+
+// depart sends a flight.
+func (w *world) depart(f *planner.Flight) {
+	names := make([]string, len(f.Writes))
+	for i, write := range f.Writes {
+		names[i] = writerOf(write).name
+	}
+
+	sent := &flight{f, request{of: strings.Join(names, " and "), db: w.db}}
+	w.checkDeparture(sent)
+
+	if f.IsShared() {
+		w.tellf("  a shared request of %s leaves", sent.of)
+
+		for _, write := range f.Writes {
+			sent.statements = append(sent.statements, writerOf(write).statement())
+		}
+	} else {
+		w.tellf("  a request of %s leaves", sent.of)
+		sent.single = writerOf(f.Writes[0]).request()
+	}
+
+	w.flights = append(w.flights, sent)
+}
+
+func (w *world) deny() {
+	if w.without != ruleProbe { // the wrong driver forgets it
+		w.planner.Deny(w.now)
+	}
+
+	w.deniedTil = w.now.Add(deniedTime)
+}
+
+// processed notes that DynamoDB has processed a request.
+func (w *world) processed(f *flight) {
+	if !f.IsShared() {
+		return
+	}
+
+	if w.planner.Processed(f.Flight); w.now.After(w.deniedTil) {
+		w.deniedTil = time.Time{}
+	}
+}
+
+func (w *world) isUnderWay(c *writer) bool {
+	return slices.ContainsFunc(w.flights, func(f *flight) bool { return c.write != nil && f.Has(c.write) })
+}
+
+// endsBefore reports whether a request under way has no answer in time before this moment.
+func (w *world) endsBefore(at time.Time) bool {
+	return slices.ContainsFunc(w.flights, func(f *flight) bool { return f.Born.Add(f.Limit).Before(at) })
+}
