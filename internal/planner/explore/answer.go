@@ -25,7 +25,7 @@ func (w *world) answers(f *flight, e event) []protocol.Answer {
 		return all(protocol.Unknown)
 	case losesAnswer:
 		w.tellf("the request of %s is applied, and its answer is lost", f.of)
-		f.send()
+		w.send(f.request)
 
 		return all(protocol.Unknown)
 	case throttled:
@@ -42,12 +42,12 @@ func (w *world) answers(f *flight, e event) []protocol.Answer {
 		w.tellf("DynamoDB answers the request of %s, but throttles the write of %s", f.of, name)
 		w.processed(f)
 
-		return slices.Insert(f.without(int(e.what)).send(), int(e.what), all(protocol.Unprocessed)[0])
+		return slices.Insert(slices.Clone(w.send(f.without(int(e.what)))), int(e.what), all(protocol.Unprocessed)[0])
 	default:
 		w.tellf("DynamoDB answers the request of %s", f.of)
 		w.processed(f)
 
-		return f.send()
+		return w.send(f.request)
 	}
 }
 

@@ -93,7 +93,7 @@ func (w *world) happen(e event) {
 	case leaves:
 		w.leave(w.writers[e.who])
 	case arrives:
-		w.arrive(int(e.who))
+		w.arriveLate(int(e.who))
 	default:
 		w.land(int(e.who), e)
 	}
@@ -159,11 +159,11 @@ func (w *world) leaveGroup(c *writer) {
 	}
 }
 
-func (w *world) arrive(i int) {
+func (w *world) arriveLate(i int) {
 	r := w.lost[i]
 	w.lost = append(w.lost[:i:i], w.lost[i+1:]...)
 	w.tellf("the lost request of %s arrives", r.of)
-	r.send()
+	w.send(r)
 }
 
 func (w *world) wake() {

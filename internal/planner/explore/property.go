@@ -199,7 +199,7 @@ func (w *world) checkProof(c *writer) {
 		want = record.InProgress
 	}
 
-	found, err := record.Read(w.item(c.key), w.TTLAttribute)
+	found, err := record.Read(w.contents.records[c.key], w.TTLAttribute)
 
 	switch {
 	case err != nil || found.State != want:

@@ -17,16 +17,17 @@ type setup struct {
 	isClaimed bool // the writers only claim their keys
 }
 
-// setups are the parts of the whole exploration. Each of its numbers is as large as it can be in less than a minute.
+// setups are the parts of the whole exploration. Their numbers are as large as less than a minute allows.
 var setups = []setup{
+	{keys: "aaa", faults: 2, leaves: 1},
 	{keys: "aab", faults: 1, leaves: 1},
 	{keys: "ab", faults: 3, leaves: 1},
 	{keys: "aab", faults: 1, isGroup: true},
 	{keys: "aa", faults: 3, leaves: 1},
+	{keys: "abc", faults: 1},
 	{keys: "abcde", faults: 1, isClaimed: true},
 	{keys: "abcde", faults: 1, isDenied: true, isClaimed: true},
 	{keys: "ab", faults: 2, leaves: 1, isGroup: true},
-	{keys: "aaa", faults: 1, leaves: 1},
 	{keys: "aa", faults: 2, leaves: 1, isGroup: true},
 	{keys: "a", faults: 5, leaves: 1},
 }

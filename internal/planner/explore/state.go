@@ -5,10 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
 // ends matches what the planner's text says of the ends of writes, which are all far away.
@@ -46,47 +42,16 @@ func (w *world) state() string {
 	}
 
 	for _, f := range w.flights {
-		writeRequest(&b, f.request)
+		b.WriteString(f.text)
 	}
 
 	b.WriteString("lost\n")
 
 	for _, r := range w.lost {
-		writeRequest(&b, r)
+		b.WriteString(r.text)
 	}
 
-	fmt.Fprintf(&b, "%d %d\n", w.faults, w.leaving)
-
-	for _, key := range slices.Compact(strings.Split(w.keys, "")) {
-		writeItem(&b, w.item(key))
-	}
+	fmt.Fprintf(&b, "%d %d\n%s", w.faults, w.leaving, w.contents.text)
 
 	return b.String()
-}
-
-func writeRequest(b *strings.Builder, r request) {
-	b.WriteString(r.of)
-
-	if r.single.Update != nil {
-		b.WriteString(*r.single.Update.UpdateExpression)
-	}
-
-	for _, s := range r.statements {
-		b.WriteString(*s.Statement)
-	}
-
-	b.WriteByte('\n')
-}
-
-func writeItem(b *strings.Builder, item protocol.Item) {
-	for _, name := range []string{"st", "own", "fence", "att"} {
-		switch v := item[name].(type) {
-		case *types.AttributeValueMemberS:
-			fmt.Fprintf(b, "%s %s ", name, v.Value)
-		case *types.AttributeValueMemberN:
-			fmt.Fprintf(b, "%s %s ", name, v.Value)
-		}
-	}
-
-	b.WriteByte('\n')
 }

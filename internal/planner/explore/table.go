@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,60 +16,136 @@ import (
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// table is the table of a part of the exploration.
+// table is the table of a part of the exploration. The in-memory engine evaluates each request once for each contents of the table: the same
+// request has the same answer then, because the clocks of the writers stand still.
 type table struct {
 	*protocol.Table
 	setup
 
-	db *idemddbtest.DB
+	db    *idemddbtest.DB
+	empty *contents
+	all   map[string]*contents // by text
+	known map[string]arrival   // by request and contents
+}
+
+// contents are the records of a table.
+type contents struct {
+	records map[string]protocol.Item // by key
+	text    string
+}
+
+// arrival is what happens when a request arrives.
+type arrival struct {
+	answers []protocol.Answer
+	after   *contents
+}
+
+// request is a request that was sent.
+type request struct {
+	of         string // the names of its writers
+	text       string // by which it is known
+	single     wire.Request
+	statements []types.BatchStatementRequest // of a shared one
 }
 
 const tableName = "records"
 
 func newTable(s setup) *table {
-	t := &table{setup: s, db: idemddbtest.New(nil), Table: protocol.NewTable(protocol.Config{
-		Table: tableName, PartitionKey: "pk", TTLAttribute: "exp", Retention: 2 * longAfter, IsShared: true,
-	})}
+	t := &table{
+		setup: s, db: idemddbtest.New(nil), all: map[string]*contents{}, known: map[string]arrival{},
+		Table: protocol.NewTable(protocol.Config{
+			Table: tableName, PartitionKey: "pk", TTLAttribute: "exp", Retention: 2 * longAfter, IsShared: true,
+		}),
+	}
+
 	if _, err := t.db.CreateTable(context.Background(), idemddb.Table(tableName)); err != nil {
 		panic(err) // never: a new table in memory
 	}
 
+	t.empty = t.read()
+
 	return t
 }
 
-// clear deletes all records.
-func (t *table) clear() {
-	t.db.ResetRequests()
+// arrive returns what happens when a request arrives at a table with these contents.
+func (t *table) arrive(r request, before *contents) arrival {
+	text := r.text + before.text
 
-	for _, key := range slices.Compact(strings.Split(t.keys, "")) {
-		if _, err := t.db.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: new(tableName), Key: t.Key(key)}); err != nil {
+	a, isKnown := t.known[text]
+	if isKnown {
+		return a
+	}
+
+	t.restore(before)
+
+	if r.statements != nil {
+		a.answers = wire.Statements(context.Background(), t.db, r.statements).Answers
+	} else {
+		a.answers = []protocol.Answer{wire.Send(context.Background(), t.db, r.single)}
+	}
+
+	a.after = t.read()
+	t.known[text] = a
+
+	return a
+}
+
+// restore makes these the contents of the table.
+func (t *table) restore(c *contents) {
+	for key := range strings.SplitSeq(t.keys, "") {
+		var err error
+
+		if item := c.records[key]; item == nil {
+			_, err = t.db.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: new(tableName), Key: t.Key(key)})
+		} else {
+			_, err = t.db.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: new(tableName), Item: item})
+		}
+
+		if err != nil {
 			panic(err) // never: in memory
 		}
 	}
 }
 
-func (t *table) item(key string) protocol.Item { return t.db.Item(tableName, t.Key(key)) }
+// read returns the contents of the table.
+func (t *table) read() *contents {
+	c := &contents{records: map[string]protocol.Item{}}
 
-// request is a request that was sent.
-type request struct {
-	of         string // the names of its writers
-	db         *idemddbtest.DB
-	single     wire.Request
-	statements []types.BatchStatementRequest // of a shared one
-}
-
-// send lets the request arrive.
-func (r request) send() []protocol.Answer {
-	if r.statements != nil {
-		return wire.Statements(context.Background(), r.db, r.statements).Answers
+	for key := range strings.SplitSeq(t.keys, "") {
+		if c.records[key] == nil {
+			c.records[key] = t.db.Item(tableName, t.Key(key))
+			c.text += key + textOf(c.records[key])
+		}
 	}
 
-	return []protocol.Answer{wire.Send(context.Background(), r.db, r.single)}
+	if t.all[c.text] == nil {
+		t.all[c.text] = c
+	}
+
+	return t.all[c.text]
+}
+
+func textOf(item protocol.Item) string {
+	var b strings.Builder
+
+	for _, name := range slices.Sorted(maps.Keys(item)) {
+		switch v := item[name].(type) {
+		case *types.AttributeValueMemberS:
+			fmt.Fprintf(&b, " %s %s", name, v.Value)
+		case *types.AttributeValueMemberN:
+			fmt.Fprintf(&b, " %s %s", name, v.Value)
+		}
+	}
+
+	b.WriteByte('\n')
+
+	return b.String()
 }
 
 // without returns the request without one of its statements.
 func (r request) without(i int) request {
 	r.statements = append(r.statements[:i:i], r.statements[i+1:]...)
+	r.text += fmt.Sprintf("without %d\n", i)
 
 	return r
 }

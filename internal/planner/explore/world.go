@@ -34,6 +34,7 @@ var (
 type world struct {
 	*table
 
+	contents  *contents
 	without   rule
 	planner   planner.Planner
 	now       time.Time
@@ -50,9 +51,7 @@ type world struct {
 }
 
 func (t *table) newWorld(without rule) *world {
-	t.clear()
-
-	w := &world{table: t, without: without, now: begin, faults: t.faults, leaving: t.leaves}
+	w := &world{table: t, contents: t.empty, without: without, now: begin, faults: t.faults, leaving: t.leaves}
 	invocation := &planner.Group{}
 
 	if t.isGroup {
@@ -88,6 +87,14 @@ func writerOf(w *planner.Write) *writer {
 	return c
 }
 
+// send lets a request arrive.
+func (w *world) send(r request) []protocol.Answer {
+	a := w.arrive(r, w.contents)
+	w.contents = a.after
+
+	return a.answers
+}
+
 func (w *world) departAll() {
 	for f := w.planner.Depart(w.now); f != nil; f = w.planner.Depart(w.now) {
 		w.depart(f)
@@ -101,18 +108,23 @@ func (w *world) depart(f *planner.Flight) {
 		names[i] = writerOf(write).name
 	}
 
-	sent := &flight{f, request{of: strings.Join(names, " and "), db: w.db}}
+	sent := &flight{f, request{of: strings.Join(names, " and ")}}
 	w.checkDeparture(sent)
 
 	if f.IsShared() {
 		w.tellf("  a shared request of %s leaves", sent.of)
 
 		for _, write := range f.Writes {
-			sent.statements = append(sent.statements, writerOf(write).statement())
+			c := writerOf(write)
+			statement := c.statement()
+			sent.statements = append(sent.statements, statement)
+			sent.text += fmt.Sprintf("%s %d %s\n", c.name, c.held.Fence, *statement.Statement)
 		}
 	} else {
 		w.tellf("  a request of %s leaves", sent.of)
-		sent.single = writerOf(f.Writes[0]).request()
+		c := writerOf(f.Writes[0])
+		sent.single = c.request()
+		sent.text = fmt.Sprintf("%s %d alone %s\n", c.name, c.held.Fence, *sent.single.Update.UpdateExpression)
 	}
 
 	w.flights = append(w.flights, sent)
