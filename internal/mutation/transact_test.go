@@ -46,9 +46,9 @@ var transactMutants = []mutant{
 	},
 	{
 		why:  "a cancelled transaction is sent again under its old token",
-		file: "internal/wire/transaction.go",
-		old:  `Reasons: cancelled.CancellationReasons, IsTokenSpent: true}`,
-		new:  `Outcome: protocol.Unknown, Err: err}`,
+		file: "internal/engine/transaction.go",
+		old:  `f.MayRepeat = !answer.IsTokenSpent && (`,
+		new:  `f.MayRepeat = answer.Err == nil || !answer.IsTokenSpent && (`,
 		pkg:  "internal/engine", run: "TestWhichTokenIsSentAgain",
 	},
 	{
@@ -159,10 +159,10 @@ var transactMutants = []mutant{
 		pkg:  "internal/planner", run: "TestAnItemIsHotFor64T",
 	},
 	{
-		why:  "a conflict on a record closes the gate",
-		file: "internal/engine/transaction.go",
-		old:  `isKnown := len(part.Conflicts) > 0`,
-		new:  `isKnown := true`,
-		pkg:  "idemddb", run: "TestPlainWritesWait|TestATransactionThatMeets|Conflict",
+		why:  "a refused effect beside a record that is held counts as an answer, and a conflict on a record closes the gate",
+		file: "internal/protocol/transaction.go",
+		old:  `c.IsHeld = c.IsHeld || slices.ContainsFunc(record, isTransient)`,
+		new:  ``,
+		pkg:  "internal/protocol", run: "TestWhatACancelledTransactionSays",
 	},
 }

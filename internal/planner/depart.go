@@ -71,7 +71,7 @@ func (p *Planner) collect(now time.Time, lane int) {
 			isMore = true
 
 			w := g.waiting[lane][round]
-			isLingering := !w.IsUrgent && len(g.waiting[lane]) < Size && now.Before(g.lingersUntil(lane))
+			isLingering := !w.IsUrgent && !w.hasLeft && len(g.waiting[lane]) < Size && now.Before(g.lingersUntil(lane))
 
 			if isLingering || p.isHeld(now, w) || p.isGated(now, w) || p.givesWay(w) {
 				continue

@@ -50,13 +50,16 @@ func (g *Group) insert(w *Write) {
 
 // lingersUntil returns until when the writes of a lane wait for others of the group; zero if they do not wait.
 func (g *Group) lingersUntil(lane int) time.Time {
-	if len(g.waiting[lane]) == 0 {
-		return time.Time{}
-	}
+	for _, w := range g.waiting[lane] {
+		if w.hasLeft {
+			continue
+		}
 
-	first := g.waiting[lane][0]
-	if wait := g.lingerOf(first); wait > 0 {
-		return first.since.Add(wait)
+		if wait := g.lingerOf(w); wait > 0 {
+			return w.since.Add(wait)
+		}
+
+		break
 	}
 
 	return time.Time{}
@@ -65,8 +68,6 @@ func (g *Group) lingersUntil(lane int) time.Time {
 // lingerOf returns how long a write waits for others of the group.
 func (g *Group) lingerOf(w *Write) time.Duration {
 	switch {
-	case w.hasLeft: // it has had its company
-		return 0
 	case w.Joint != nil && w.Joint.Hold > 0:
 		return w.Joint.Hold
 	case w.Joint == nil && g.expected > 0:
@@ -79,11 +80,11 @@ func (g *Group) lingerOf(w *Write) time.Duration {
 }
 
 // lingers reports whether a write waits for others of its group.
-func (w *Write) lingers() bool { return !w.IsUrgent && w.Group.lingerOf(w) > 0 }
+func (w *Write) lingers() bool { return !w.IsUrgent && !w.hasLeft && w.Group.lingerOf(w) > 0 }
 
 // giveUpExpected waits no longer for members that were announced and did not come.
 func (g *Group) giveUpExpected(now time.Time) {
-	if g.expected > 0 && !now.Before(g.lingersUntil(statements)) {
+	if until := g.lingersUntil(statements); g.expected > 0 && !until.IsZero() && !now.Before(until) {
 		g.expected = 0
 	}
 }

@@ -63,7 +63,7 @@ type Write struct {
 	pause   time.Duration
 	denied  time.Time // when it was first refused in this way
 	tries   int
-	hasLeft bool // with a flight
+	hasLeft bool // with a flight: it has had its company
 	shared  int  // tries that were not processed while others of the flight were
 	flight  *Flight
 	single  Flight // with room for the flight of this write alone

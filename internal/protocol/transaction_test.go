@@ -80,8 +80,10 @@ func TestEachPartHasItsOwnReasons(t *testing.T) {
 func TestReasonsThatAreNotThoseOfTheItemsProveNothing(t *testing.T) {
 	t.Parallel()
 
+	part := protocol.Part{Record: &types.TransactWriteItem{}, Effects: make([]types.TransactWriteItem, 1)}
+
 	for _, codes := range [][]string{nil, {"ConditionalCheckFailed"}, {"None", "None", "None"}} {
-		if _, err := protocol.ReadCancelled(make([]protocol.Part, 1), reasons(codes...)); !errors.Is(err, protocol.ErrNoContent) && len(codes) > 0 {
+		if _, err := protocol.ReadCancelled([]protocol.Part{part}, reasons(codes...)); !errors.Is(err, protocol.ErrNoContent) {
 			t.Errorf("%q: %v", codes, err)
 		}
 	}
