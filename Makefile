@@ -44,7 +44,7 @@ test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once
 	@go run ./internal/audited/total $(AUDITED)
 
 .PHONY: explore
-explore: ## Every order of events of up to three writers, with faults, over the planner and the conditions, under a minute; FLAGS='-without 3': drop a rule
+explore: ## Every order of events of up to three writers, with faults, over the planner and the conditions, about a minute; FLAGS='-without 3': drop a rule
 	@go run ./internal/planner/explore $(FLAGS)
 
 .PHONY: idem

@@ -117,7 +117,7 @@ func (p *Planner) leavesAt(now time.Time, lane int) time.Time {
 
 	for _, f := range p.flights {
 		end := f.Born.Add(overdueTime)
-		if !f.isCounted || !end.After(now) {
+		if !f.isCounted || !f.due.IsZero() || !end.After(now) {
 			continue
 		}
 
@@ -162,17 +162,7 @@ func (p *Planner) Wake(now time.Time) time.Time {
 		}
 	}
 
-	for _, w := range p.paused {
-		note(w.due)
-	}
-
-	for _, f := range p.flights {
-		note(f.due)
-	}
-
-	for _, w := range p.alone {
-		note(p.heldUntil(w))
-	}
+	p.noteAlone(note)
 
 	for lane := range lanes {
 		for _, g := range p.groups[lane] {
@@ -196,3 +186,22 @@ func (p *Planner) Wake(now time.Time) time.Time {
 
 // hasShared reports whether a shared flight is under way: its writes leave it at their ends.
 func (p *Planner) hasShared() bool { return slices.ContainsFunc(p.flights, (*Flight).IsShared) }
+
+// noteAlone notes when a pause ends, a flight is sent once more, or the items are free of a write that travels alone.
+func (p *Planner) noteAlone(note func(time.Time)) {
+	for _, w := range p.paused {
+		note(w.due)
+	}
+
+	for _, f := range p.flights {
+		if note(f.due); !f.due.IsZero() {
+			for _, w := range f.Writes {
+				note(p.heldUntil(w))
+			}
+		}
+	}
+
+	for _, w := range p.alone {
+		note(p.heldUntil(w))
+	}
+}

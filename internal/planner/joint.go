@@ -26,7 +26,7 @@ type gate struct {
 // land takes the conflicts of a flight that has landed.
 func (g *gate) land(now time.Time, f *Flight, t time.Duration, lot float64) {
 	if len(f.Conflicts) == 0 {
-		if f.IsAnswered && g.isHotFlight(now, f) {
+		if f.IsAnswered && !f.MayRepeat && g.isHotFlight(now, f) { // one that was throttled says nothing
 			g.row = 0
 		}
 
@@ -132,16 +132,19 @@ func (p *Planner) repeat(now time.Time, f *Flight, answers []Answer, lot float64
 	return over
 }
 
-// again returns a flight that is sent once more now. One of whose callers some have left is regrouped.
+// again returns a flight that is sent once more now. One of whose callers some have left, or whose items another flight holds, is regrouped.
 func (p *Planner) again(now time.Time) *Flight {
 	for _, f := range p.flights {
-		if f.due.IsZero() || f.due.After(now) || slices.ContainsFunc(f.Writes, func(w *Write) bool { return p.isHeld(now, w) }) {
+		if f.due.IsZero() || f.due.After(now) {
 			continue
 		}
 
-		f.due = time.Time{}
+		isHeld := slices.ContainsFunc(f.Writes, func(w *Write) bool { return p.isHeld(now, w) })
+		if isHeld && f.Writes[0].Joint.IsUnrecorded {
+			continue
+		}
 
-		if f.isComplete() {
+		if f.due = (time.Time{}); f.isComplete() && !isHeld {
 			p.hold(f)
 
 			f.Born, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.Conflicts = now, false, false, false, nil

@@ -16,14 +16,22 @@ func (p *Planner) Text(now time.Time) string {
 		fmt.Fprintf(&b, ", denied for %v, probing %v", p.deniedUntil.Sub(now), p.isProbing)
 	}
 
-	if len(p.gate.until) > 0 {
-		fmt.Fprintf(&b, ", gate %v, row %d, hot %d", now.Sub(p.gate.opens), p.gate.row, len(p.gate.until))
-	}
+	p.gate.write(&b, now)
 
 	b.WriteByte('\n')
 
 	for _, f := range p.flights {
-		fmt.Fprintf(&b, "flight for %v, counted %v, probe %v:", now.Sub(f.Born), f.isCounted, f.isProbe)
+		fmt.Fprintf(&b, "flight for %v, counted %v, probe %v", now.Sub(f.Born), f.isCounted, f.isProbe)
+
+		if f.repeats > 0 {
+			fmt.Fprintf(&b, ", repeated %d times", f.repeats)
+		}
+
+		if !f.due.IsZero() {
+			fmt.Fprintf(&b, ", sent once more in %v", f.due.Sub(now))
+		}
+
+		b.WriteByte(':')
 
 		for _, w := range f.Writes {
 			if w.flight == f {
@@ -54,6 +62,18 @@ func (p *Planner) Text(now time.Time) string {
 	}
 
 	return b.String()
+}
+
+func (g *gate) write(b *strings.Builder, now time.Time) {
+	if len(g.until) == 0 {
+		return
+	}
+
+	fmt.Fprintf(b, "\ngate opens in %v, conflicts in a row %d, hot:", g.opens.Sub(now), g.row)
+
+	for _, item := range g.order {
+		fmt.Fprintf(b, " %s for %v", item, g.until[item].Sub(now))
+	}
 }
 
 func writeAll(b *strings.Builder, now time.Time, writes []*Write) {

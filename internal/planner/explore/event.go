@@ -24,6 +24,7 @@ const (
 	throttled                 // DynamoDB does not process it now
 	partThrottled             // DynamoDB does not process one of its writes now
 	denied                    // shared requests are denied
+	conflicts                 // another transaction holds the item of one of its writes
 	arrives                   // a lost request arrives
 	wakes                     // the planner is called when it wants to be
 	leaves                    // a caller leaves
@@ -42,20 +43,8 @@ func (w *world) events() (list []event) {
 	}
 
 	for i, f := range w.flights {
-		list = append(list, event{lands, int8(i), 0})
-		if w.faults == 0 {
-			continue
-		}
-
-		list = append(list, event{losesRequest, int8(i), 0}, event{losesAnswer, int8(i), 0}, event{throttled, int8(i), 0})
-
-		if !f.IsShared() {
-			continue
-		}
-
-		list = append(list, event{denied, int8(i), 0})
-		for j := range f.Writes {
-			list = append(list, event{partThrottled, int8(i), int8(j)})
+		if list = append(list, event{lands, int8(i), 0}); w.faults > 0 {
+			list = append(list, w.faultsOf(int8(i), f)...)
 		}
 	}
 
@@ -70,12 +59,34 @@ func (w *world) events() (list []event) {
 	return list
 }
 
+// faultsOf returns what can go wrong with a request that is under way.
+func (w *world) faultsOf(i int8, f *flight) []event {
+	list := []event{{losesRequest, i, 0}, {losesAnswer, i, 0}, {throttled, i, 0}}
+
+	one := partThrottled
+
+	switch {
+	case w.items != "":
+		one = conflicts
+	case !f.IsShared():
+		return list
+	default:
+		list = append(list, event{denied, i, 0})
+	}
+
+	for j := range f.Writes {
+		list = append(list, event{one, i, int8(j)})
+	}
+
+	return list
+}
+
 func (w *writer) canCome() bool { return w.phase == ready || w.phase == holding }
 
 // hasTwinBefore reports whether an earlier writer is as this one, so that it does not matter who comes first.
 func (w *world) hasTwinBefore(i int) bool {
 	for _, earlier := range w.writers[:i] {
-		if this := w.writers[i]; this.phase == ready && earlier.phase == ready && (earlier.key == this.key || w.isClaimed) {
+		if this := w.writers[i]; this.phase == ready && earlier.phase == ready && (earlier.key == this.key && earlier.item == this.item || w.isClaimed) {
 			return true
 		}
 	}
@@ -100,7 +111,10 @@ func (w *world) happen(e event) {
 }
 
 func (w *world) come(c *writer) {
-	c.phase = map[phase]phase{ready: claiming, holding: completing}[c.phase]
+	if c.phase = (map[phase]phase{ready: claiming, holding: completing}[c.phase]); w.items != "" {
+		c.phase = committing
+	}
+
 	c.since, c.pauses, c.turns, c.isInsert = w.now, 0, 0, true
 	w.number++
 	c.number = w.number
@@ -118,6 +132,7 @@ func (w *world) come(c *writer) {
 
 	c.write = &planner.Write{
 		Policy: planner.Policy{End: w.now.Add(longAfter), Pause: longestPause}, Record: w.recordOf(c), Group: c.group, Handle: c,
+		Joint: c.joint(),
 	}
 
 	if f := w.planner.Submit(w.now, c.write); f != nil {
@@ -126,7 +141,11 @@ func (w *world) come(c *writer) {
 
 	w.departAll()
 
-	if wasIdle && !w.isGroup && !w.isUnderWay(c) {
+	if w.isColdBehindGate(c) && !w.isUnderWay(c) {
+		w.violatef(ruleGate, "%s touches no hot item, and its write stands behind the gate", c.name)
+	}
+
+	if wasIdle && !w.isGroup && !w.isUnderWay(c) && !w.isGated(c) {
 		w.violatef(ruleAlone, "%s is alone, and its write does not leave in the same step", c.name)
 	}
 }
@@ -163,7 +182,12 @@ func (w *world) arriveLate(i int) {
 	r := w.lost[i]
 	w.lost = append(w.lost[:i:i], w.lost[i+1:]...)
 	w.tellf("the lost request of %s arrives", r.of)
-	w.send(r)
+
+	if r.parts != nil {
+		w.sendJoint(r)
+	} else {
+		w.send(r)
+	}
 }
 
 func (w *world) wake() {
@@ -186,11 +210,20 @@ func (w *world) wake() {
 func (w *world) land(i int, e event) {
 	f := w.flights[i]
 	w.flights = append(w.flights[:i:i], w.flights[i+1:]...)
-	answers := w.answers(f, e)
 
 	if e.kind != lands {
 		w.faults--
 	}
+
+	if w.items != "" {
+		w.held = e.what
+		w.landJoint(f, e)
+		w.departAll()
+
+		return
+	}
+
+	answers := w.answers(f, e)
 
 	follow := make([]planner.Answer, len(f.Writes))
 	isHeldBack := w.without == ruleItself && hasUnanswered(answers) // the wrong driver sends the whole request again

@@ -49,6 +49,7 @@ func TestWithoutARuleItsPropertyBreaks(t *testing.T) {
 		ruleLeft:     {6, "the write of writer 1 is sent, and its caller has left"},
 		ruleLimits:   {6, "the request of writer 2 and writer 3 writes the record a twice"},
 		ruleConflict: {5, "the requests of writer 1 and writer 2 are under way, and both write the record a"},
+		ruleGate:     {7, "touches no hot item, and its write stands behind the gate"},
 		ruleProof:    {3, "writer 1 has the claim a, and the record does not say so"},
 		ruleProbe:    {10, "ask at the same time whether shared requests are still denied"},
 	} {

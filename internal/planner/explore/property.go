@@ -18,6 +18,7 @@ const (
 	ruleLeft     rule = 4
 	ruleLimits   rule = 5
 	ruleConflict rule = 6
+	ruleGate     rule = 7
 	ruleProof    rule = 9
 	ruleProbe    rule = 10
 )
@@ -54,6 +55,10 @@ var rules = []struct {
 		"the planner does not know which writes have the same record", setup{keys: "aa"},
 	},
 	{
+		ruleGate, "a write that touches no hot item never stands at the gate",
+		"the items of all writes of a cancelled transaction count as those that another one held", setup{keys: "abc", items: "xyz", faults: 2},
+	},
+	{
 		ruleProof, "no write ends as done without its proof in the table, and one claimant at a time has a key",
 		"a request without an answer counts as one that was applied", setup{keys: "a", faults: 1},
 	},
@@ -80,11 +85,15 @@ func (w *world) check() {
 		w.checkProof(c)
 	}
 
+	w.checkEffects()
 	w.checkWake()
 }
 
 func (w *world) checkWaiting(c *writer) {
 	switch {
+	case w.isColdBehindGate(c):
+		w.violatef(ruleGate, "%s touches no hot item, and its write stands behind the gate", c.name)
+	case w.isGated(c):
 	case len(w.flights) == 0 && !w.isGroup:
 		w.violatef(ruleAlone, "nothing is under way, and %s waits", c.name)
 	case !w.isGroup && !w.now.Before(w.latest(c)), !w.now.Before(c.since.Add(announced)) && !w.now.Before(w.latest(c)):
@@ -98,13 +107,18 @@ func (w *world) latest(c *writer) time.Time {
 
 	for _, f := range w.flights {
 		for _, other := range f.Writes {
-			if end := f.Born.Add(heldTime); other != c.write && writerOf(other).key == c.key && end.After(at) {
+			if end := f.Born.Add(heldTime); other != c.write && writerOf(other).meets(c) && end.After(at) {
 				at = end
 			}
 		}
 	}
 
-	return at
+	return w.gateLatest(c, at)
+}
+
+// meets reports whether two writers write the same record or item.
+func (w *writer) meets(other *writer) bool {
+	return w.key == other.key || w.item != "" && w.item == other.item
 }
 
 // checkWake checks when the planner wants to be called.
@@ -163,7 +177,7 @@ func (w *world) checkDeparture(f *flight) {
 func (w *world) checkConflict(f *flight, c *writer) {
 	for _, other := range w.flights {
 		for _, write := range other.Writes {
-			if writerOf(write).key == c.key && w.now.Before(other.Born.Add(heldTime)) {
+			if writerOf(write).meets(c) && w.now.Before(other.Born.Add(heldTime)) {
 				w.violatef(ruleConflict, "the requests of %s and %s are under way, and both write the record %s", other.of, f.of, c.key)
 			}
 		}
@@ -204,7 +218,9 @@ func (w *world) checkProof(c *writer) {
 	switch {
 	case err != nil || found.State != want:
 		w.violatef(ruleProof, "%s %v %s, and the record does not say so", c.name, c.phase, c.key)
-	case c.phase != replayed && !c.held.Matches(found):
+	case w.items != "" && c.phase == completed && *found.Token != c.name:
+		w.violatef(ruleProof, "%s %v %s, and the record has the token of %s", c.name, c.phase, c.key, *found.Token)
+	case w.items == "" && c.phase != replayed && !c.held.Matches(found):
 		w.violatef(ruleProof, "%s %v %s, and the record has the token of %s", c.name, c.phase, c.key, *found.Token)
 	}
 }

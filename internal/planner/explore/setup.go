@@ -12,6 +12,8 @@ type setup struct {
 	faults int    // how many requests are lost, throttled or denied, or lose their answers, at most
 	leaves int    // how many callers leave, at most
 
+	items string // commits instead: the item that each writer's effect changes, one letter each
+
 	isGroup   bool // the writers are an invocation, which announces them
 	isDenied  bool // shared requests were denied five minutes ago
 	isClaimed bool // the writers only claim their keys
@@ -30,6 +32,11 @@ var setups = []setup{
 	{keys: "ab", faults: 2, leaves: 1, isGroup: true},
 	{keys: "aa", faults: 2, leaves: 1, isGroup: true},
 	{keys: "a", faults: 5, leaves: 1},
+	{keys: "ab", items: "xx", faults: 3, leaves: 1},
+	{keys: "ab", items: "xy", faults: 3, leaves: 1},
+	{keys: "aa", items: "xx", faults: 2, leaves: 1},
+	{keys: "abc", items: "xxy", faults: 2},
+	{keys: "abc", items: "xyz", faults: 2},
 }
 
 // shortSetups visit each kind of event, in seconds.
@@ -41,6 +48,8 @@ var shortSetups = []setup{
 	{keys: "ab", faults: 1, isGroup: true},
 	{keys: "abcd", faults: 1, isClaimed: true},
 	{keys: "abcde", isDenied: true, isClaimed: true},
+	{keys: "ab", items: "xx", faults: 1, leaves: 1},
+	{keys: "abc", items: "xyz", faults: 1},
 }
 
 func (s setup) String() string {
@@ -52,6 +61,10 @@ func (s setup) String() string {
 
 	if len(letters) > 1 && len(letters) < len(s.keys) {
 		fmt.Fprintf(&b, " (%s)", s.keys)
+	}
+
+	if s.items != "" {
+		fmt.Fprintf(&b, ", who commit them with effects on the items %s", s.items)
 	}
 
 	if s.isGroup {

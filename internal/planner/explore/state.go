@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,6 +52,11 @@ func (w *world) state() string {
 		b.WriteString(r.text)
 	}
 
+	for _, item := range slices.Sorted(maps.Keys(w.hot)) {
+		fmt.Fprintf(&b, "%s %v", item, max(0, w.hot[item].Sub(w.now)))
+	}
+
+	fmt.Fprintf(&b, "%v %d", max(0, w.opens.Sub(w.now)), w.row)
 	fmt.Fprintf(&b, "%d %d\n%s", w.faults, w.leaving, w.contents.text)
 
 	return b.String()

@@ -37,6 +37,7 @@ type contents struct {
 // arrival is what happens when a request arrives.
 type arrival struct {
 	answers []protocol.Answer
+	parts   []protocol.Cancelled // of a transaction
 	after   *contents
 }
 
@@ -46,6 +47,7 @@ type request struct {
 	text       string // by which it is known
 	single     wire.Request
 	statements []types.BatchStatementRequest // of a shared one
+	parts      []protocol.Part               // of a transaction
 }
 
 const tableName = "records"
@@ -78,9 +80,12 @@ func (t *table) arrive(r request, before *contents) arrival {
 
 	t.restore(before)
 
-	if r.statements != nil {
+	switch {
+	case r.parts != nil:
+		a.parts = t.transact(r.parts)
+	case r.statements != nil:
 		a.answers = wire.Statements(context.Background(), t.db, r.statements).Answers
-	} else {
+	default:
 		a.answers = []protocol.Answer{wire.Send(context.Background(), t.db, r.single)}
 	}
 
@@ -92,7 +97,7 @@ func (t *table) arrive(r request, before *contents) arrival {
 
 // restore makes these the contents of the table.
 func (t *table) restore(c *contents) {
-	for key := range strings.SplitSeq(t.keys, "") {
+	for key := range strings.SplitSeq(t.keys+t.items, "") {
 		var err error
 
 		if item := c.records[key]; item == nil {
@@ -111,7 +116,7 @@ func (t *table) restore(c *contents) {
 func (t *table) read() *contents {
 	c := &contents{records: map[string]protocol.Item{}}
 
-	for key := range strings.SplitSeq(t.keys, "") {
+	for key := range strings.SplitSeq(t.keys+t.items, "") {
 		if c.records[key] == nil {
 			c.records[key] = t.db.Item(tableName, t.Key(key))
 			c.text += key + textOf(c.records[key])

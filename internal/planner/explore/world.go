@@ -45,6 +45,13 @@ type world struct {
 	leaving   int       // callers that may still leave
 	number    int       // of the last write
 	deniedTil time.Time // what the driver knows of the denial; zero for nothing
+
+	repeated map[*planner.Flight]*request // the transactions
+	hot      map[string]time.Time         // what the driver knows of the gate
+	opens    time.Time
+	row      int
+	held     int8 // which write of the last transaction met a conflict
+
 	violation string
 	isTold    bool
 	told      []string
@@ -52,6 +59,7 @@ type world struct {
 
 func (t *table) newWorld(without rule) *world {
 	w := &world{table: t, contents: t.empty, without: without, now: begin, faults: t.faults, leaving: t.leaves}
+	w.repeated, w.hot = map[*planner.Flight]*request{}, map[string]time.Time{}
 	invocation := &planner.Group{}
 
 	if t.isGroup {
@@ -60,6 +68,10 @@ func (t *table) newWorld(without rule) *world {
 
 	for i, key := range strings.Split(t.keys, "") {
 		c := &writer{w: w, name: fmt.Sprintf("writer %d", i+1), key: key, group: &planner.Group{}}
+		if t.items != "" {
+			c.item = t.items[i : i+1]
+		}
+
 		if c.Claimant = (protocol.Claimant{Partition: key, Token: c.name}); t.isGroup {
 			c.group = invocation
 		}
@@ -111,7 +123,10 @@ func (w *world) depart(f *planner.Flight) {
 	sent := &flight{f, request{of: strings.Join(names, " and ")}}
 	w.checkDeparture(sent)
 
-	if f.IsShared() {
+	switch {
+	case w.items != "":
+		w.departJoint(sent)
+	case f.IsShared():
 		w.tellf("  a shared request of %s leaves", sent.of)
 
 		for _, write := range f.Writes {
@@ -120,7 +135,7 @@ func (w *world) depart(f *planner.Flight) {
 			sent.statements = append(sent.statements, statement)
 			sent.text += fmt.Sprintf("%s %d %s\n", c.name, c.held.Fence, *statement.Statement)
 		}
-	} else {
+	default:
 		w.tellf("  a request of %s leaves", sent.of)
 		c := writerOf(f.Writes[0])
 		sent.single = c.request()

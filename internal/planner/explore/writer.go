@@ -19,6 +19,7 @@ const (
 	claiming                // its claim is with the planner
 	holding                 // it has the claim, and will complete its key
 	completing              // its completion is with the planner
+	committing              // its commit is with the planner
 	completed               // the key is completed, it says
 	replayed                // the record answers, it says
 	refused                 // another writer has the key, it says
@@ -26,7 +27,7 @@ const (
 )
 
 var phaseNames = [...]string{
-	"is ready", "claims", "has the claim", "completes", "has completed the key", "has the answer of a completed record",
+	"is ready", "claims", "has the claim", "completes", "commits", "has completed the key", "has the answer of a completed record",
 	"is refused, because another writer has the key", "has no answer",
 }
 
@@ -37,6 +38,7 @@ type writer struct {
 	w     *world
 	name  string
 	key   string
+	item  string // that the effect of its commit changes
 	group *planner.Group
 
 	phase  phase
@@ -92,6 +94,8 @@ func (w *writer) read(a protocol.Answer) planner.Answer {
 		return planner.AloneNow
 	case a.Outcome == protocol.Unknown && w.w.without == ruleProof: // the wrong driver takes silence for success
 		return w.believe()
+	case w.phase == committing:
+		return w.readCommit(a)
 	case w.isClaim():
 		return w.readClaim(a)
 	default:
