@@ -94,40 +94,5 @@ type news struct {
 	err  error
 }
 
-func callOf(w *planner.Write) *call {
-	c, _ := w.Handle.(*call)
-
-	return c
-}
-
-// wake makes the caller look. It is called with the mutex of the Engine held.
-func (c *call) wake() {
-	select {
-	case c.signal <- struct{}{}:
-	default: // it will look anyway
-	}
-}
-
-func newCall(w *Write) *call {
-	c := &call{op: w.Operation, key: w.Key}
-	c.Write = planner.Write{
-		Policy: w.Policy, Record: w.Record, Group: &c.own, Handle: c,
-		IsExtend: w.IsExtend, IsUrgent: w.IsUrgent,
-	}
-
-	if w.Group != nil {
-		c.Group = &w.Group.Group
-	}
-
-	if c.Joint = w.Joint; c.Joint != nil {
-		c.joiner, _ = w.Operation.(Joiner)
-
-		return c
-	}
-
-	c.requester, _ = w.Operation.(Requester)
-	sharer, isSharer := w.Operation.(Sharer)
-	c.sharer, c.IsAlone = sharer, w.IsAlone || !isSharer
-
-	return c
-}
+// Group is what belongs together among the writes: those of an invocation.
+type Group struct{ planner.Group }

@@ -103,7 +103,11 @@ func (c *Pending) Wait(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
-	defer e.withdraw(c) // also if the user's code panics or ends the goroutine
+	defer func() { // also if the user's code panics or ends the goroutine
+		if !c.isOver {
+			e.withdraw(c)
+		}
+	}()
 
 	for {
 		switch {
@@ -111,9 +115,9 @@ func (c *Pending) Wait(ctx context.Context) error {
 			e.tell(ctx, c)
 		case c.isOver && c.busy:
 			e.unbusy.Wait()
-		case c.isOver:
+		case c.isOver && c.last != nil:
 			e.awaitLast(c)
-
+		case c.isOver:
 			return c.err
 		case c.flight != nil:
 			e.fly(ctx, c)
@@ -121,6 +125,70 @@ func (c *Pending) Wait(ctx context.Context) error {
 			e.await(ctx, c)
 		}
 	}
+}
+
+// Shares reports whether writes share requests now.
+func (e *Engine) Shares() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	return e.planner.Shares(time.Now())
+}
+
+// Expect announces n calls of Arrive that come at once, so that the first claims wait for the others and share their request.
+func (e *Engine) Expect(g *Group, n int) { e.change(func() { g.Expect(n) }) }
+
+// Arrive counts a member of the group that may have been announced, and will still write.
+func (e *Engine) Arrive(g *Group) { e.change(g.Arrive) }
+
+// Join counts a member of the group, which will still write: the writes of the group wait a moment for it.
+func (e *Engine) Join(g *Group) { e.change(g.Join) }
+
+// Leave ends a membership.
+func (e *Engine) Leave(g *Group) {
+	e.change(func() {
+		g.Leave()
+		e.depart(time.Now())
+	})
+}
+
+// Flush lets the writes that wait for others of the group by Joint.Hold leave.
+func (e *Engine) Flush(g *Group) {
+	e.change(func() {
+		g.Flush()
+		e.depart(time.Now())
+	})
+}
+
+func (e *Engine) change(f func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	f()
+}
+
+func newCall(w *Write) *call {
+	c := &call{op: w.Operation, key: w.Key}
+	c.Write = planner.Write{
+		Policy: w.Policy, Record: w.Record, Group: &c.own, Handle: c,
+		IsExtend: w.IsExtend, IsUrgent: w.IsUrgent,
+	}
+
+	if w.Group != nil {
+		c.Group = &w.Group.Group
+	}
+
+	if c.Joint = w.Joint; c.Joint != nil {
+		c.joiner, _ = w.Operation.(Joiner)
+
+		return c
+	}
+
+	c.requester, _ = w.Operation.(Requester)
+	sharer, isSharer := w.Operation.(Sharer)
+	c.sharer, c.IsAlone = sharer, w.IsAlone || !isSharer
+
+	return c
 }
 
 // unlocked calls a function without the mutex of the Engine.
@@ -202,8 +270,8 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 		}
 	}
 
-	if s := sharedOf(f); s != nil {
-		s.setFree()
+	if f.IsShared() {
+		sharedOf(f).setFree()
 	}
 
 	e.depart(now)
@@ -216,6 +284,10 @@ func isPause(a planner.Answer) bool {
 
 // depart sends the flights that leave now, and sets the timer. It is called, with e.mu held, after each change.
 func (e *Engine) depart(now time.Time) {
+	if e.planner.IsQuiet() && e.wakeAt.IsZero() {
+		return
+	}
+
 	for f := e.planner.Depart(now); f != nil; f = e.planner.Depart(now) {
 		if f.IsShared() {
 			e.start(f)
@@ -229,4 +301,18 @@ func (e *Engine) depart(now time.Time) {
 	}
 
 	e.setTimer(now)
+}
+
+func callOf(w *planner.Write) *call {
+	c, _ := w.Handle.(*call)
+
+	return c
+}
+
+// wake makes the caller look. It is called with the mutex of the Engine held.
+func (c *call) wake() {
+	select {
+	case c.signal <- struct{}{}:
+	default: // it will look anyway
+	}
 }

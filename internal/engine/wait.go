@@ -82,9 +82,10 @@ func (e *Engine) finish(c *call) {
 }
 
 func (e *Engine) awaitLast(c *call) {
-	if c.last != nil {
-		e.unlocked(func() { <-c.last })
-	}
+	last := c.last
+	c.last = nil
+
+	e.unlocked(func() { <-last })
 }
 
 // gaveUp joins the last answer of DynamoDB with the reason why there is no further try.

@@ -54,7 +54,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "writes of a group wait for members at work for as long as announced claims do",
-		file: "internal/planner/group.go",
+		file: "internal/planner/planner.go",
 		old:  `return lingerTime`,
 		new:  `return expectTime`,
 		pkg:  "internal/planner", run: "TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly",
@@ -75,21 +75,21 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "the pauses between tries do not double, so that an outage gets a request each 25 ms",
-		file: "internal/planner/write.go",
+		file: "internal/planner/depart.go",
 		old:  `w.pause = min(2*w.pause, w.Pause)`,
 		new:  `w.pause = min(w.pause, w.Pause)`,
 		pkg:  "idemddb", run: "TestPausesDouble",
 	},
 	{
 		why:  "the pauses between tries grow without limit",
-		file: "internal/planner/write.go",
+		file: "internal/planner/depart.go",
 		old:  `w.pause = min(2*w.pause, w.Pause)`,
 		new:  `w.pause = 2 * w.pause`,
 		pkg:  "idemddb", run: "TestPausesDouble",
 	},
 	{
 		why:  "the last try is given up because its pause does not fit",
-		file: "internal/planner/write.go",
+		file: "internal/planner/depart.go",
 		old:  `min(time.Duration(lot*float64(w.pause))+1, w.End.Sub(now)/2)`,
 		new:  `time.Duration(lot*float64(w.pause)) + 1`,
 		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheEndOfItsTimeWithShortPauses",
@@ -103,7 +103,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "a completion that is denied is sent for longer than one Lease",
-		file: "internal/planner/write.go",
+		file: "internal/planner/depart.go",
 		old:  `now.Sub(w.denied) >= w.Denied`,
 		new:  `w.Denied == 0`,
 		pkg:  "idemddb", run: "TestACompletionThatIsDeniedIsSentForOneLease",
@@ -131,14 +131,14 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "the end of a write that is past hides those of others",
-		file: "internal/planner/planner.go",
+		file: "internal/planner/tick.go",
 		old:  `if end = later(end, now.Add(1)); p.nextEnd`,
 		new:  `if p.nextEnd`,
 		pkg:  "internal/planner", run: "TestEnds",
 	},
 	{
 		why:  "the end of a write is forgotten that passed by while it travelled alone",
-		file: "internal/planner/planner.go",
+		file: "internal/planner/depart.go",
 		old:  `p.noteEnd(now, w.lastMoment())`,
 		new: `if w.tries == 0 {
 		p.noteEnd(now, w.lastMoment())
@@ -253,7 +253,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "writes share requests although that was denied a moment ago",
-		file: "internal/planner/tick.go",
+		file: "internal/planner/planner.go",
 		old:  `!p.isProbing && now.After(p.deniedUntil)`,
 		new:  `!p.isProbing`,
 		pkg:  "internal/planner/explore", run: "TestEveryOrderOfEventsKeepsEachRule",

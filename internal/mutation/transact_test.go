@@ -60,14 +60,14 @@ var transactMutants = []mutant{
 	},
 	{
 		why:  "a transaction in progress gets another token",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/planner.go",
 		old:  `return f.isComplete() && (f.IsInProgress || `,
 		new:  `return f.isComplete() && (`,
 		pkg:  "internal/engine", run: "TestATransactionInProgressIsAskedForUntilItEnds",
 	},
 	{
 		why:  "a transaction without an answer is sent as it was for ever",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/planner.go",
 		old:  `f.MayRepeat && f.repeats == 0)`,
 		new:  `f.MayRepeat)`,
 		pkg:  "internal/engine", run: "TestATransactionIsSentOnceMoreAsItWas",
@@ -123,7 +123,7 @@ var transactMutants = []mutant{
 	},
 	{
 		why:  "effects without a record are sent under a new token, and written twice",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/planner.go",
 		old:  `if f.Writes[0].Joint.IsUnrecorded {`,
 		new:  `if false {`,
 		pkg:  "internal/engine", run: "TestWhichTokenIsSentAgain",
@@ -137,7 +137,7 @@ var transactMutants = []mutant{
 	},
 	{
 		why:  "writes of hot items do not wait for the gate",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/planner.go",
 		old:  `return p.gate.opens.After(now) && p.gate.isHot(now, w)`,
 		new:  `return false`,
 		pkg:  "internal/planner", run: "TestAllWritesOfHotItemsStandBehindOneGate",

@@ -7,9 +7,7 @@ import (
 
 // Depart returns the next flight that leaves now, or nil if there is none. It is called until it returns nil, after each event.
 func (p *Planner) Depart(now time.Time) *Flight {
-	if p.next.clear(); !p.isWaiting() {
-		return nil
-	}
+	p.next.clear()
 
 	if f := p.again(now); f != nil {
 		return f
@@ -38,12 +36,6 @@ func (p *Planner) Depart(now time.Time) *Flight {
 	}
 
 	return nil
-}
-
-// isWaiting reports whether anything waits for its next flight.
-func (p *Planner) isWaiting() bool {
-	return len(p.alone)+len(p.paused)+len(p.groups[statements])+len(p.groups[transactions]) > 0 ||
-		slices.ContainsFunc(p.flights, func(f *Flight) bool { return !f.due.IsZero() })
 }
 
 // takeTurn takes a write that leaves out of its group, and lets the other groups have their turn.
@@ -150,7 +142,7 @@ func (p *Planner) leavesAt(now time.Time, lane int) time.Time {
 // Wake returns when Tick and Depart are to be called again, if nothing happens before; zero for never. It is called when Depart has returned
 // nil.
 func (p *Planner) Wake(now time.Time) time.Time {
-	if !p.isWaiting() && !p.hasShared() {
+	if p.IsQuiet() {
 		return time.Time{}
 	}
 
@@ -184,9 +176,6 @@ func (p *Planner) Wake(now time.Time) time.Time {
 	return at
 }
 
-// hasShared reports whether a shared flight is under way: its writes leave it at their ends.
-func (p *Planner) hasShared() bool { return slices.ContainsFunc(p.flights, (*Flight).IsShared) }
-
 // noteAlone notes when a pause ends, a flight is sent once more, or the items are free of a write that travels alone.
 func (p *Planner) noteAlone(note func(time.Time)) {
 	for _, w := range p.paused {
@@ -204,4 +193,55 @@ func (p *Planner) noteAlone(note func(time.Time)) {
 	for _, w := range p.alone {
 		note(p.heldUntil(w))
 	}
+}
+
+// wait makes a write wait for its next flight.
+func (p *Planner) wait(now time.Time, w *Write) {
+	w.state, w.flight = waiting, nil
+	p.noteEnd(now, w.lastMoment())
+
+	if w.travelsAlone(p, now) {
+		p.alone = append(p.alone, w)
+
+		return
+	}
+
+	if len(w.Group.waiting[w.lane]) == 0 {
+		p.groups[w.lane] = append(p.groups[w.lane], w.Group)
+	}
+
+	w.Group.insert(w)
+}
+
+// unqueue takes a write out of its group, and the group out of the turns if it was the last one.
+func (p *Planner) unqueue(w *Write) {
+	g := w.Group
+	if g.waiting[w.lane] = without(g.waiting[w.lane], w); len(g.waiting[w.lane]) == 0 {
+		p.groups[w.lane] = without(p.groups[w.lane], g)
+	}
+}
+
+// rest makes a write pause. A pause is at most half of the time that is left, so that tries go on until the end.
+func (p *Planner) rest(now time.Time, w *Write, lot float64) {
+	w.state, w.flight, w.due = paused, nil, w.nextTry(now, lot)
+	p.paused = append(p.paused, w)
+}
+
+// nextTry returns when the next try is made.
+func (w *Write) nextTry(now time.Time, lot float64) time.Time {
+	pause := min(time.Duration(lot*float64(w.pause))+1, w.End.Sub(now)/2) //nolint:mnd // half
+	w.pause = min(2*w.pause, w.Pause)
+
+	return now.Add(pause)
+}
+
+// isOver reports whether the time of a write is over that has no answer.
+func (w *Write) isOver(now time.Time, answer Answer) bool {
+	if answer != Refused {
+		w.denied = time.Time{}
+	} else if w.denied.IsZero() {
+		w.denied = now
+	}
+
+	return answer == Refused && now.Sub(w.denied) >= w.Denied || w.End.Sub(now) < lastTry
 }

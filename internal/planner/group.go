@@ -65,23 +65,6 @@ func (g *Group) lingersUntil(lane int) time.Time {
 	return time.Time{}
 }
 
-// lingerOf returns how long a write waits for others of the group.
-func (g *Group) lingerOf(w *Write) time.Duration {
-	switch {
-	case w.Joint != nil && w.Joint.Hold > 0:
-		return w.Joint.Hold
-	case w.Joint == nil && g.expected > 0:
-		return expectTime
-	case g.members > g.open:
-		return lingerTime
-	default:
-		return 0
-	}
-}
-
-// lingers reports whether a write waits for others of its group.
-func (w *Write) lingers() bool { return !w.IsUrgent && !w.hasLeft && w.Group.lingerOf(w) > 0 }
-
 // giveUpExpected waits no longer for members that were announced and did not come.
 func (g *Group) giveUpExpected(now time.Time) {
 	if until := g.lingersUntil(statements); g.expected > 0 && !until.IsZero() && !now.Before(until) {

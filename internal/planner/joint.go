@@ -87,24 +87,6 @@ func (g *gate) isHot(now time.Time, w *Write) bool {
 	return false
 }
 
-// isGated reports whether a write stands behind the closed gate.
-func (p *Planner) isGated(now time.Time, w *Write) bool {
-	return p.gate.opens.After(now) && p.gate.isHot(now, w)
-}
-
-// repeatsAfter reports whether the flight is sent once more as it was.
-func (f *Flight) repeatsAfter(answers []Answer) bool {
-	if f.lane != transactions {
-		return false
-	}
-
-	if f.Writes[0].Joint.IsUnrecorded {
-		return f.Has(f.Writes[0]) && answers[0] != Done
-	}
-
-	return f.isComplete() && (f.IsInProgress || f.MayRepeat && f.repeats == 0)
-}
-
 // repeat lets a flight wait for its next try, unless the time of one of its writes is over.
 func (p *Planner) repeat(now time.Time, f *Flight, answers []Answer, lot float64) (over []*Write) {
 	f.repeats++

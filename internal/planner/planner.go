@@ -32,7 +32,10 @@
 // Statements and transactions do not travel together: each has its own T, and waits for its own flights.
 package planner
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Planner is the state of all writes of a process. Its zero value is ready. Its methods are not safe for concurrent use.
 type Planner struct {
@@ -108,89 +111,15 @@ func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) 
 	return over
 }
 
-// wait makes a write wait for its next flight.
-func (p *Planner) wait(now time.Time, w *Write) {
-	w.state, w.flight = waiting, nil
-	p.noteEnd(now, w.lastMoment())
-
-	if w.travelsAlone(p, now) {
-		p.alone = append(p.alone, w)
-
-		return
-	}
-
-	if len(w.Group.waiting[w.lane]) == 0 {
-		p.groups[w.lane] = append(p.groups[w.lane], w.Group)
-	}
-
-	w.Group.insert(w)
+// IsQuiet reports whether Depart, Wake and Tick have nothing to do: no write waits, and each that is under way is alone.
+func (p *Planner) IsQuiet() bool {
+	return len(p.alone)+len(p.paused)+len(p.groups[statements])+len(p.groups[transactions]) == 0 &&
+		!slices.ContainsFunc(p.flights, func(f *Flight) bool { return f.IsShared() || !f.due.IsZero() })
 }
 
-func (p *Planner) end(w *Write) {
-	switch w.state {
-	case waiting:
-		p.alone = without(p.alone, w)
-		p.unqueue(w)
-	case paused:
-		p.paused = without(p.paused, w)
-	case ended:
-		return
-	case flying:
-	}
-
-	w.state, w.flight = ended, nil
-	w.Group.open--
-}
-
-// unqueue takes a write out of its group, and the group out of the turns if it was the last one.
-func (p *Planner) unqueue(w *Write) {
-	g := w.Group
-	if g.waiting[w.lane] = without(g.waiting[w.lane], w); len(g.waiting[w.lane]) == 0 {
-		p.groups[w.lane] = without(p.groups[w.lane], g)
-	}
-}
-
-// landed takes the answer to one write. It returns false if the write has no answer and its time is over.
-func (p *Planner) landed(now time.Time, w *Write, answer Answer, isAnswered bool, lot float64) bool {
-	w.tries++
-
-	switch answer {
-	case Done:
-		p.end(w)
-
-		return true
-	case AtOnce, Gated:
-		p.wait(now, w)
-
-		return true
-	case AloneNow:
-		w.IsAlone = true
-		p.wait(now, w)
-
-		return true
-	case NotNow, Refused:
-	}
-
-	if w.isOver(now, answer) {
-		p.end(w)
-
-		return false
-	}
-
-	if isAnswered { // DynamoDB has answered others, so this one has a problem with its own key
-		w.shared++
-		w.IsAlone = w.IsAlone || w.shared >= maxShared
-	}
-
-	p.rest(now, w, lot)
-
-	return true
-}
-
-// rest makes a write pause. A pause is at most half of the time that is left, so that tries go on until the end.
-func (p *Planner) rest(now time.Time, w *Write, lot float64) {
-	w.state, w.flight, w.due = paused, nil, w.nextTry(now, lot)
-	p.paused = append(p.paused, w)
+// Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes travel alone.
+func (p *Planner) Shares(now time.Time) bool {
+	return !p.IsSingle && !p.isProbing && now.After(p.deniedUntil)
 }
 
 // leave makes a flight of the writes.
@@ -246,11 +175,155 @@ func (p *Planner) takeOff(f *Flight) {
 	}
 }
 
-// noteEnd notes the end of a write. One that is past must not hide those that come.
-func (p *Planner) noteEnd(now, end time.Time) {
-	if end = later(end, now.Add(1)); p.nextEnd.IsZero() || end.Before(p.nextEnd) {
-		p.nextEnd = end
+// landed takes the answer to one write. It returns false if the write has no answer and its time is over.
+func (p *Planner) landed(now time.Time, w *Write, answer Answer, isAnswered bool, lot float64) bool {
+	w.tries++
+
+	switch answer {
+	case Done:
+		p.end(w)
+
+		return true
+	case AtOnce, Gated:
+		p.wait(now, w)
+
+		return true
+	case AloneNow:
+		w.IsAlone = true
+		p.wait(now, w)
+
+		return true
+	case NotNow, Refused:
 	}
+
+	if w.isOver(now, answer) {
+		p.end(w)
+
+		return false
+	}
+
+	if isAnswered { // DynamoDB has answered others, so this one has a problem with its own key
+		w.shared++
+		w.IsAlone = w.IsAlone || w.shared >= maxShared
+	}
+
+	p.rest(now, w, lot)
+
+	return true
+}
+
+func (p *Planner) end(w *Write) {
+	switch w.state {
+	case waiting:
+		p.alone = without(p.alone, w)
+		p.unqueue(w)
+	case paused:
+		p.paused = without(p.paused, w)
+	case ended:
+		return
+	case flying:
+	}
+
+	w.state, w.flight = ended, nil
+	w.Group.open--
+}
+
+// isGated reports whether a write stands behind the closed gate.
+func (p *Planner) isGated(now time.Time, w *Write) bool {
+	return p.gate.opens.After(now) && p.gate.isHot(now, w)
+}
+
+// IsShared reports whether the flight is a request of several writes.
+func (f *Flight) IsShared() bool { return len(f.Writes) > 1 }
+
+// Has reports whether a write still travels in the flight: its caller waits for it.
+func (f *Flight) Has(w *Write) bool { return w.flight == f }
+
+// repeatsAfter reports whether the flight is sent once more as it was.
+func (f *Flight) repeatsAfter(answers []Answer) bool {
+	if f.lane != transactions {
+		return false
+	}
+
+	if f.Writes[0].Joint.IsUnrecorded {
+		return f.Has(f.Writes[0]) && answers[0] != Done
+	}
+
+	return f.isComplete() && (f.IsInProgress || f.MayRepeat && f.repeats == 0)
+}
+
+// newFlight returns a flight of these writes. One that is alone has its own room, so that it costs no allocation.
+func newFlight(writes []*Write) *Flight {
+	if len(writes) > 1 {
+		return &Flight{Writes: slices.Clone(writes)}
+	}
+
+	writes = writes[0].alone()
+	f := &writes[0].single
+	*f = Flight{Writes: writes}
+
+	return f
+}
+
+// alone returns the write as the only one of a flight.
+func (w *Write) alone() []*Write {
+	w.one[0] = w
+
+	return w.one[:]
+}
+
+func (w *Write) travelsAlone(p *Planner, now time.Time) bool {
+	return w.IsAlone || w.lane == statements && !p.Shares(now)
+}
+
+// lingers reports whether a write waits for others of its group.
+func (w *Write) lingers() bool { return !w.IsUrgent && !w.hasLeft && w.Group.lingerOf(w) > 0 }
+
+// items yields the record of a write and its other items, as far as they are known.
+func (w *Write) items(yield func(string) bool) {
+	if !yield(w.Record) || w.Joint == nil {
+		return
+	}
+
+	for _, item := range w.Joint.Items {
+		if item != "" && !yield(item) {
+			return
+		}
+	}
+}
+
+// lingerOf returns how long a write waits for others of the group.
+func (g *Group) lingerOf(w *Write) time.Duration {
+	switch {
+	case w.Joint != nil && w.Joint.Hold > 0:
+		return w.Joint.Hold
+	case w.Joint == nil && g.expected > 0:
+		return expectTime
+	case g.members > g.open:
+		return lingerTime
+	default:
+		return 0
+	}
+}
+
+// add counts a flight that was answered.
+func (e *estimate) add(took time.Duration) {
+	e.last[e.n%len(e.last)] = min(took, longestT)
+	e.n++
+
+	sorted := e.last
+	known := sorted[:min(e.n, len(sorted))]
+	slices.Sort(known)
+	e.median = max(shortestT, known[len(known)/2])
+}
+
+// t returns T.
+func (e *estimate) t() time.Duration {
+	if e.median == 0 {
+		return firstT
+	}
+
+	return e.median
 }
 
 func later(a, b time.Time) time.Time {

@@ -1,6 +1,9 @@
 package planner
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Withdraw takes a write back whose caller leaves, wherever it is. If it is under way and no other write of its flight is awaited, the flight
 // is to be cancelled.
@@ -102,7 +105,12 @@ func (p *Planner) Processed(f *Flight) {
 	}
 }
 
-// Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes travel alone.
-func (p *Planner) Shares(now time.Time) bool {
-	return !p.IsSingle && !p.isProbing && now.After(p.deniedUntil)
+// IsAwaited reports whether a caller waits for the flight.
+func (f *Flight) IsAwaited() bool { return slices.ContainsFunc(f.Writes, f.Has) }
+
+// noteEnd notes the end of a write. One that is past must not hide those that come.
+func (p *Planner) noteEnd(now, end time.Time) {
+	if end = later(end, now.Add(1)); p.nextEnd.IsZero() || end.Before(p.nextEnd) {
+		p.nextEnd = end
+	}
 }

@@ -1,9 +1,6 @@
 package planner
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 const (
 	// Size is how many writes travel in a flight, at most.
@@ -115,9 +112,6 @@ type Flight struct {
 	isProbe   bool
 }
 
-// IsShared reports whether the flight is a request of several writes.
-func (f *Flight) IsShared() bool { return len(f.Writes) > 1 }
-
 // Answer is what the answer to one try of a write asks for.
 type Answer int
 
@@ -131,64 +125,15 @@ const (
 	Gated                  // the next try when the gate opens: an item of it was held by another transaction
 )
 
-func (w *Write) travelsAlone(p *Planner, now time.Time) bool {
-	return w.IsAlone || w.lane == statements && !p.Shares(now)
+// estimate is how long the last flights took: their median is T. Its zero value is ready.
+type estimate struct {
+	last   [15]time.Duration // each at most longestT
+	n      int
+	median time.Duration // 0 before the first
 }
 
-// Has reports whether a write still travels in the flight: its caller waits for it.
-func (f *Flight) Has(w *Write) bool { return w.flight == f }
-
-// IsAwaited reports whether a caller waits for the flight.
-func (f *Flight) IsAwaited() bool { return slices.ContainsFunc(f.Writes, f.Has) }
-
-// items yields the record of a write and its other items, as far as they are known.
-func (w *Write) items(yield func(string) bool) {
-	if !yield(w.Record) || w.Joint == nil {
-		return
-	}
-
-	for _, item := range w.Joint.Items {
-		if item != "" && !yield(item) {
-			return
-		}
-	}
-}
-
-// isOver reports whether the time of a write is over that has no answer.
-func (w *Write) isOver(now time.Time, answer Answer) bool {
-	if answer != Refused {
-		w.denied = time.Time{}
-	} else if w.denied.IsZero() {
-		w.denied = now
-	}
-
-	return answer == Refused && now.Sub(w.denied) >= w.Denied || w.End.Sub(now) < lastTry
-}
-
-// nextTry returns when the next try is made.
-func (w *Write) nextTry(now time.Time, lot float64) time.Time {
-	pause := min(time.Duration(lot*float64(w.pause))+1, w.End.Sub(now)/2) //nolint:mnd // half
-	w.pause = min(2*w.pause, w.Pause)
-
-	return now.Add(pause)
-}
-
-// newFlight returns a flight of these writes. One that is alone has its own room, so that it costs no allocation.
-func newFlight(writes []*Write) *Flight {
-	if len(writes) > 1 {
-		return &Flight{Writes: slices.Clone(writes)}
-	}
-
-	writes = writes[0].alone()
-	f := &writes[0].single
-	*f = Flight{Writes: writes}
-
-	return f
-}
-
-// alone returns the write as the only one of a flight.
-func (w *Write) alone() []*Write {
-	w.one[0] = w
-
-	return w.one[:]
-}
+const (
+	firstT    = 5 * time.Millisecond // before a flight was answered
+	shortestT = time.Millisecond     // so that the gate of rule 7 is never closed for so short a time that nothing has changed
+	longestT  = 100 * time.Millisecond
+)
