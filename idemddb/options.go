@@ -82,7 +82,7 @@ type Options struct {
 	Senders map[string]Sender
 
 	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs
-	// no PartiQL actions. Defaults to false: the writes of a [Batch] share requests by BatchExecuteStatement.
+	// no PartiQL actions. Defaults to false: writes that are made at the same time share requests by BatchExecuteStatement.
 	Single bool
 
 	// SortKey is the name of the table's sort key, of type string, for records in an existing table. It holds the fixed value

@@ -21,7 +21,7 @@ import (
 )
 
 // DynamoDB is the part of the DynamoDB API that a Store uses; *dynamodb.Client fits. If a client also has BatchExecuteStatement, as
-// *dynamodb.Client does, the writes of a [Batch] share requests. A decorator should pass that method on.
+// *dynamodb.Client does, writes that are made at the same time share requests. A decorator should pass that method on.
 //
 // Give the client [HTTPClient] for its connections. Its retryer is not used: a Store retries by itself, in the same way under any
 // version of the SDK. TransactWriteItems writes effects together with a completion.
