@@ -222,3 +222,56 @@ func TestAClientThatPanicsInASharedRequestIsTriedAloneByEachCaller(t *testing.T)
 		}
 	})
 }
+
+// joined is a write that travels in a transaction.
+type joined struct{}
+
+func (joined) Part() protocol.Part {
+	return protocol.Part{Record: &types.TransactWriteItem{}}
+}
+
+func (joined) Read(a protocol.Answer) (protocol.Step, error) { return protocol.Again, a.Err }
+
+// The caller leaves between the moment at which its transaction is to be sent once more and the moment at which it is.
+func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ignore := func(context.Context, string, error) {}
+		e := New(Config{API: &client{}, Retried: ignore, Conflict: ignore, Ungrouped: ignore})
+
+		var (
+			f     *planner.Flight
+			calls []*call
+			group Group
+		)
+
+		for i := range 3 {
+			w := Write{
+				Operation: joined{}, Record: fmt.Sprint(i), Group: &group, Joint: &planner.Joint{Hold: time.Second},
+				Policy: planner.Policy{End: time.Now().Add(time.Minute), Pause: time.Second},
+			}
+			calls = append(calls, newCall(&w))
+			e.planner.Submit(time.Now(), &calls[i].Write)
+		}
+
+		group.Flush()
+
+		if f = e.planner.Depart(time.Now()); f == nil || len(f.Writes) != 3 {
+			t.Fatal("the three do not leave together")
+		}
+
+		s := &shared{
+			engine: e, flight: f, calls: make([]*call, 3), answers: make([]planner.Answer, 3), transaction: newTransaction(calls),
+		}
+
+		if s.board(); len(s.sent) != 3 {
+			t.Fatalf("%d writes are sent once more, want all three", len(s.sent))
+		}
+
+		e.planner.Withdraw(&calls[1].Write)
+
+		if s.board(); len(s.sent) != 0 || !slices.Equal(s.answers, slices.Repeat([]planner.Answer{planner.AtOnce}, 3)) {
+			t.Errorf("%d writes are sent, and what follows is %v", len(s.sent), s.answers)
+		}
+	})
+}

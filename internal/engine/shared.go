@@ -86,7 +86,7 @@ func (s *shared) run(ctx context.Context) {
 	}()
 
 	if s.board(); len(s.sent) == 0 {
-		return // all callers have left
+		return // callers have left
 	}
 
 	isSent = true
@@ -115,7 +115,8 @@ func panicked(v any) error {
 	return panicerror.New(TheClient, v) //nolint:wrapcheck // it is made here
 }
 
-// board builds the request of the writes whose callers still wait. A transaction that is sent once more is as it was.
+// board builds the request of the writes whose callers still wait. A transaction that is sent once more is as it was: if one of its callers
+// has left, it is not sent, and the others leave with the next flight.
 func (s *shared) board() {
 	s.engine.change(func() {
 		s.sent = s.sent[:0]
@@ -131,7 +132,11 @@ func (s *shared) board() {
 	defer s.engine.change(s.setFree)
 
 	switch {
-	case len(s.sent) == 0 || s.transaction != nil:
+	case len(s.sent) == 0:
+	case s.transaction != nil:
+		if len(s.sent) < len(s.transaction.parts) {
+			s.sent, s.answers = nil, slices.Repeat([]planner.Answer{planner.AtOnce}, len(s.answers))
+		}
 	case s.sent[0].joiner != nil:
 		s.transaction = newTransaction(s.sent)
 	default:

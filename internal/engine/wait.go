@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/idemddb/go-idemddb/internal/planner"
 )
 
 // tell tells the news of a write, in the goroutine of its caller.
@@ -61,6 +63,7 @@ func (e *Engine) withdraw(c *call) {
 	now := time.Now()
 
 	if c.flight != nil { // it was not sent
+		c.answers[0] = planner.Done
 		e.planner.Land(now, c.flight, c.answers[:], 0)
 	}
 

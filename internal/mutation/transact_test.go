@@ -163,4 +163,11 @@ var transactMutants = []mutant{
 		new:  ``,
 		pkg:  "internal/protocol", run: "TestWhatACancelledTransactionSays",
 	},
+	{
+		why:  "a transaction is sent once more without one of its callers, and the others read each other's answers",
+		file: "internal/engine/shared.go",
+		old:  `if len(s.sent) < len(s.transaction.parts) {`,
+		new:  `if false {`,
+		pkg:  "internal/engine", run: "TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers",
+	},
 }
