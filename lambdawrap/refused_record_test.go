@@ -68,11 +68,11 @@ func TestATableThatWritesRecordsAgainHasAllWorkersAgain(t *testing.T) {
 			return idemddbtest.None
 		})
 
-		failed, took := h.within(time.Minute, h.handle(slowly(100*time.Millisecond)), numbered(60))
+		failed, took := h.within(time.Minute, h.handle(slowly(20*time.Millisecond)), numbered(60))
 		h.equal("failed", failed, []string(nil))
 
-		// A pause of at most 200 ms before the first record that is written, and then 100 ms for each three messages.
-		if limit := refused + 200*time.Millisecond + 60/3*100*time.Millisecond + 150*time.Millisecond; took > limit {
+		// A pause of at most 200 ms before the first record that is written, and then 20 ms for each three messages.
+		if limit := refused + 200*time.Millisecond + 60/3*20*time.Millisecond + 250*time.Millisecond; took > limit {
 			h.Errorf("it takes %v, want at most %v", took, limit)
 		}
 	})
