@@ -24,13 +24,13 @@ type acquisition struct {
 	protocol.Claimant
 
 	store       *Store
-	batch       *Batch // nil for none
+	group       *engine.Group // nil for none
 	key         string
 	deadline    time.Time // bounds the lease; zero for none
 	tx          string    // of a commit: the id of the completing call; "" for a claim
 	redelivered bool
 	skipResult  bool
-	answers     int // of the batch, when this claim began
+	answers     int // of the group, when this claim began
 
 	// How the write is sent, and what the last try would have written.
 	insert bool // in a shared request: as an INSERT, because there is probably no record
@@ -57,13 +57,12 @@ var (
 
 const maxTurns = 5 // of a write whose record changes between two requests
 
-// acquire is Store.Claim and Batch.Claim. b is nil for none.
-func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
-	if b != nil {
-		s.engine.Arrive(&b.group)
+// acquire is Store.Claim.
+func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
+	group := s.groupOf(ctx)
+	group.Arrive()
 
-		defer func() { b.join(claim) }() // also if the client panics or ends the goroutine: then there is no claim
-	}
+	defer func() { claim.join(group) }() // also if the client panics or ends the goroutine: then there is no claim
 
 	if opts == nil {
 		opts = &ClaimOptions{}
@@ -77,7 +76,7 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 		return nil, nil, keyError("claim", key, errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic"))
 	}
 
-	a, err := s.newAcquisition(ctx, b, key, opts)
+	a, err := s.newAcquisition(ctx, key, opts)
 	if err != nil {
 		return nil, nil, keyError("claim", key, err)
 	}
@@ -113,13 +112,13 @@ func (a *acquisition) useRecord(ctx context.Context) {
 }
 
 // newAcquisition returns ErrBadKey for a key that no record can have.
-func (s *Store) newAcquisition(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*acquisition, error) {
+func (s *Store) newAcquisition(ctx context.Context, key string, opts *ClaimOptions) (*acquisition, error) {
 	token := newToken(requestID(ctx))
 	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 
 	return &acquisition{
 		Claimant: protocol.Claimant{Partition: partition, Token: token, Fingerprint: record.FingerprintOf(opts.Fingerprint)},
-		store:    s, batch: b, key: key,
+		store:    s, group: s.groupOf(ctx), key: key,
 		deadline: leaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}, err //nolint:wrapcheck // its callers name the key
 }
@@ -142,7 +141,8 @@ func (a *acquisition) waitForHolder(ctx context.Context, limit time.Duration, tr
 // try asks for the claim until it has an answer or its time is over.
 func (a *acquisition) try(ctx context.Context) {
 	p := planner.Policy{Pause: claimCap}
-	p.End, a.answers = a.batch.giveUpTime(ctx, a.store.opts.ClaimPatience)
+	patience, answers := a.group.Patience(a.store.opts.ClaimPatience)
+	p.End, a.answers = earliest(ctx, patience), answers
 
 	if isOver := a.repeatWhileChanged(ctx, p, func() { a.sendClaim(ctx, p) }); isOver {
 		a.err = errors.Join(a.err, context.Cause(ctx))
@@ -167,48 +167,18 @@ func (a *acquisition) repeatWhileChanged(ctx context.Context, p planner.Policy, 
 	}
 }
 
-// join makes a claim a member of the batch until it is settled. A call that got no claim leaves the batch.
-func (b *Batch) join(claim *Claim) {
-	if claim == nil {
-		b.store.engine.Leave(&b.group)
+// groupOf returns the group of the writes that are made with a context; nil for none.
+func (s *Store) groupOf(ctx context.Context) *engine.Group { return s.engine.Own(engine.Of(ctx).Group) }
+
+// join makes a claim a member of its group until it is settled. A call that got no claim leaves the group.
+func (c *Claim) join(group *engine.Group) {
+	if c == nil {
+		group.Leave()
 
 		return
 	}
 
-	claim.batch, claim.member = b, true
-}
-
-// giveUpTime returns when a claim without an answer is not tried again, and how many claims of the batch DynamoDB has answered so far.
-func (b *Batch) giveUpTime(ctx context.Context, limit time.Duration) (end time.Time, answers int) {
-	if b != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-
-		answers = b.answers
-
-		if b.exhausted {
-			limit = 0
-		}
-	}
-
-	return earliest(ctx, limit), answers
-}
-
-// answered notes that a claim got an answer, or that it gave up without one. If a claim gives up while others are answered, the trouble
-// concerns its own key only. answers is the number that giveUpTime returned.
-func (b *Batch) answered(isAnswered bool, answers int) {
-	if b == nil {
-		return
-	}
-
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	if isAnswered {
-		b.answers++
-	}
-
-	b.exhausted = b.answers == answers
+	c.group, c.member = group, group != nil
 }
 
 // earliest returns the end of ctx, or limit from now if that is earlier.
@@ -226,13 +196,13 @@ func (a *acquisition) sendClaim(ctx context.Context, p planner.Policy) {
 	a.insert, a.turns = !a.redelivered, 0
 
 	if err := a.store.engine.Send(ctx, a.write(p, a)); err != nil {
-		a.batch.answered(!wire.IsTransient(err), a.answers)
+		a.group.Answered(!wire.IsTransient(err), a.answers)
 		a.err = keyError("claim", a.key, a.store.explain(err))
 
 		return
 	}
 
-	a.batch.answered(true, a.answers)
+	a.group.Answered(true, a.answers)
 
 	if a.err != nil {
 		a.follow(ctx, p, a.recreate)
@@ -245,7 +215,7 @@ func (a *acquisition) sendClaim(ctx context.Context, p planner.Policy) {
 
 // write returns the write of an operation on the record that is claimed.
 func (a *acquisition) write(p planner.Policy, op engine.Operation) engine.Write {
-	return engine.Write{Operation: op, Policy: p, Key: a.key, Record: a.Partition, Group: a.batch.groupOf()}
+	return engine.Write{Operation: op, Policy: p, Key: a.key, Record: a.Partition, Group: a.group}
 }
 
 // ensureLease extends a lease that is short, once. It returns false if the claim is lost or its lease is over.

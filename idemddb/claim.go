@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
@@ -43,7 +44,7 @@ type ClaimOptions struct {
 type Claim struct {
 	held        protocol.Held
 	store       *Store
-	batch       *Batch // nil for a claim of Store.Claim
+	group       *engine.Group // of the writes that settle it; nil for none
 	key         string
 	fingerprint string // as stored
 	skipResult  bool
@@ -58,7 +59,7 @@ type Claim struct {
 	settling bool // the first settlement has begun: the lease is not renewed any more
 	settled  Kind
 	lost     *FencedError // the answer to its last write that was fenced
-	member   bool         // the batch waits for its settlement
+	member   bool         // the group waits for its settlement
 }
 
 // Claim asks for the right to do the work of a key. Exactly one of claim, record and error is non-nil.
@@ -81,7 +82,7 @@ type Claim struct {
 func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
 	s.mustExist()
 
-	return s.acquire(ctx, nil, key, opts)
+	return s.acquire(ctx, key, opts)
 }
 
 // Key returns the key as it was claimed.

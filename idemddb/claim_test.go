@@ -23,6 +23,7 @@ func TestAMethodOfANilClaimPanicsWithTheReason(t *testing.T) {
 		"Fence":         func() { c.Fence() },
 		"Attempt":       func() { c.Attempt() },
 		"Takeover":      func() { c.Takeover() },
+		"Held":          func() { c.Held() },
 		"Deadline":      func() { c.Deadline() },
 		"Keep":          func() { c.Keep(t.Context()) },
 		"Complete":      func() { _ = c.Complete(t.Context(), nil) },

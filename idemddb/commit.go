@@ -32,7 +32,7 @@ const minCommitRetention = time.Hour
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
 	s.mustExist()
 
-	c, err := s.newCommit(ctx, nil, key, opts)
+	c, err := s.newCommit(ctx, key, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +65,11 @@ type committing struct {
 	known   bool                 // a cached record answers, so nothing is sent
 
 	write    jointWrite
-	begun    *engine.Pending // a write that waits for others of its batch; nil for none
-	isMember bool            // the removals of the messages of its batch share a request
+	begun    *engine.Pending // a write that waits for others of its group; nil for none
+	isMember bool            // the removals of the messages of its group share a request
 }
 
-// start begins the commit. In a batch it waits for others from now on. omitted says why there is no result, if the work had one.
+// start begins the commit. In a group it waits for others from now on. omitted says why there is no result, if the work had one.
 func (c *committing) start(ctx context.Context, result []byte, omitted error, e Effects) {
 	s := c.store
 	c.effects, c.omitted = e, omitted
@@ -84,7 +84,7 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 		c.value, c.omitted = s.resultValue(ctx, owner{partition: c.Partition, token: c.Token}, result, omitted, e)
 	}
 
-	if c.batch != nil && !c.redelivered {
+	if c.group != nil && !c.redelivered {
 		write, p, cancel := s.settleContext(ctx)
 		defer cancel()
 
@@ -104,7 +104,7 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 	}
 
 	if c.isMember {
-		defer c.store.engine.Leave(&c.batch.group)
+		defer c.group.Leave()
 	}
 
 	c.useRecord(ctx)
@@ -118,7 +118,7 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 	return nil, c.after(ctx)
 }
 
-func (s *Store) newCommit(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*committing, error) {
+func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (*committing, error) {
 	if s.opts.Retention < minCommitRetention {
 		return nil, fmt.Errorf("idemddb: commit: Options.Retention: must be at least %v, is %v", minCommitRetention, s.opts.Retention)
 	}
@@ -127,7 +127,7 @@ func (s *Store) newCommit(ctx context.Context, b *Batch, key string, opts *Claim
 		opts = &ClaimOptions{}
 	}
 
-	a, err := s.newAcquisition(ctx, b, key, opts)
+	a, err := s.newAcquisition(ctx, key, opts)
 	if err != nil && !s.disabled {
 		return nil, keyError("commit", key, err)
 	}
@@ -157,7 +157,7 @@ func (c *committing) run(ctx context.Context) {
 	})
 }
 
-// begin begins the write of the record and the effects. The write waits for others of its batch for up to hold.
+// begin begins the write of the record and the effects. The write waits for others of its group for up to hold.
 func (c *committing) begin(
 	ctx context.Context, p planner.Policy, record func() *types.TransactWriteItem, hold time.Duration,
 ) *engine.Pending {
@@ -174,9 +174,9 @@ func (c *committing) begin(
 // expectRemoval makes a commit that has messages a member of the batch: the messages of several commits are sent now, and the writes that
 // remove the sent messages wait for each other.
 func (c *committing) expectRemoval() {
-	if c.batch != nil && len(c.done.Outbox) > 0 {
+	if c.group != nil && len(c.done.Outbox) > 0 {
 		c.isMember = true
-		c.store.engine.Join(&c.batch.group)
+		c.group.Join()
 	}
 }
 
@@ -234,7 +234,7 @@ func (c *committing) after(ctx context.Context) error {
 	if len(c.done.Outbox) > 0 {
 		c.done.Token = &c.Token
 
-		if err := c.store.sendNow(ctx, c.batch, c.key, c.Partition, &c.done); err != nil {
+		if err := c.store.sendNow(ctx, c.group, c.key, c.Partition, &c.done); err != nil {
 			return err
 		}
 	}

@@ -192,7 +192,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 
 	f := &fencedWrite{store: c.store, build: with.build}
 	if err := f.send(write, engine.Write{
-		Policy: p, Key: c.key, Record: c.held.Partition, Group: c.batch.groupOf(), IsAlone: with.large,
+		Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group, IsAlone: with.large,
 	}); err != nil && !with.matches(f) {
 		return c.refusal(write, verbs[with.kind], f.found, err)
 	}
@@ -230,7 +230,7 @@ func (c *Claim) end(as Kind) {
 	c.settling, c.settled = true, as
 }
 
-// leave ends the claim's membership in its batch with its first settlement.
+// leave ends the claim's membership in its group with its first settlement.
 func (c *Claim) leave() {
 	c.mu.Lock()
 	member := c.member
@@ -238,7 +238,7 @@ func (c *Claim) leave() {
 	c.mu.Unlock()
 
 	if member {
-		c.store.engine.Leave(&c.batch.group)
+		c.group.Leave()
 	}
 }
 

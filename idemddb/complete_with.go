@@ -61,7 +61,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	}}
 
 	switch err := c.sendCommit(write, engine.Write{
-		Operation: j, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.batch.groupOf(),
+		Operation: j, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group,
 		Joint: s.jointOf(c.held.Partition, e, result),
 	}, leaseBound(ctx)); {
 	case err != nil:
@@ -96,13 +96,17 @@ func (c *Claim) commitDisabled(ctx context.Context, e Effects) error {
 // sendCommit sends the transaction of the completion and the items. Between two tries it extends the lease, up to bound.
 func (c *Claim) sendCommit(ctx context.Context, w engine.Write, bound time.Time) error {
 	j, _ := w.Operation.(*jointWrite)
-	retried := onRetry(ctx)
-	ctx = OnRetry(ctx, func() {
-		retried()
-		c.extendInLine(ctx, bound)
-	})
+	extending := *engine.Of(ctx)
+	extending.Retried = func() {
+		if retried := engine.Of(ctx).Retried; retried != nil {
+			retried()
+		}
 
-	return j.wait(ctx, c.store.engine.Begin(ctx, w))
+		c.extendInLine(ctx, bound)
+	}
+	sending := engine.With(ctx, &extending)
+
+	return j.wait(sending, c.store.engine.Begin(sending, w))
 }
 
 // refusedCommit reads the record for which the condition was false: it may be the one that an earlier try of this call wrote.
@@ -143,7 +147,7 @@ func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted erro
 
 	done.Token = &c.held.Token
 
-	return c.store.sendNow(ctx, c.batch, c.key, c.held.Partition, done)
+	return c.store.sendNow(ctx, c.group, c.key, c.held.Partition, done)
 }
 
 // extendInLine extends the lease between two tries, because the renewal has ended. It makes one try: the transaction matters more, and its

@@ -3,24 +3,14 @@ package idemddb
 import (
 	"context"
 	"time"
+
+	"github.com/idemddb/go-idemddb/internal/engine"
 )
-
-// invocation holds the deadlines that a wrapper sets for what happens inside of it.
-type invocation struct{ deadline, settleBy time.Time }
-
-type invocationKey struct{}
-
-// WithInvocation returns a context for work inside of an invocation that ends at deadline: claims made with it have leases up to that
-// deadline, though the context itself may end earlier, and writes that settle a claim are sent until settleBy, though the context may
-// have ended. Zero means no such limit. It is for wrappers.
-func WithInvocation(ctx context.Context, deadline, settleBy time.Time) context.Context {
-	return context.WithValue(ctx, invocationKey{}, invocation{deadline, settleBy})
-}
 
 // leaseBound is the deadline that bounds a lease; zero for none.
 func leaseBound(ctx context.Context) time.Time {
-	if i, ok := ctx.Value(invocationKey{}).(invocation); ok {
-		return i.deadline
+	if times := engine.Of(ctx).Times; times != nil {
+		return times.Deadline
 	}
 
 	deadline, _ := ctx.Deadline()

@@ -50,27 +50,19 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 	return Delivery{Key: key, Sent: d.Sent, Left: len(d.Left), Parked: len(d.Parked)}, err
 }
 
-type onUnsentKey struct{}
-
-// OnUnsent returns a context for the work of keys. f is called with each event [Unsent] and [Parked]: a message of a completed record is not
-// sent, and no error says so. With Options.Unswept it is not called with Unsent, because the call that meets the record returns that error.
-// f must be quick and safe for concurrent use, and must not panic. It is for wrappers, which write a line of the log for it.
-func OnUnsent(ctx context.Context, f func(Event)) context.Context {
-	return context.WithValue(ctx, onUnsentKey{}, f)
-}
-
 // observeUnsent emits the event for a message that is not sent.
 func (s *Store) observeUnsent(ctx context.Context, e Event) {
 	s.opts.Observe(ctx, e)
 
-	if f, ok := ctx.Value(onUnsentKey{}).(func(Event)); ok && (e.Kind == Parked || !s.opts.Unswept) {
-		f(e)
+	// With Options.Unswept, the call that meets the record returns the error.
+	if unsent, isParked := engine.Of(ctx).Unsent, e.Kind == Parked; unsent != nil && (isParked || !s.opts.Unswept) {
+		unsent(e.Key, isParked, e.Err)
 	}
 }
 
 // sendNow sends the messages of a completed record. Messages that do not get through stay in the record.
-func (s *Store) sendNow(ctx context.Context, b *Batch, key, partition string, rec *record.Stored) error {
-	d := &delivering{Sending: delivery.Sending{Record: rec}, store: s, batch: b, key: key, partition: partition}
+func (s *Store) sendNow(ctx context.Context, group *engine.Group, key, partition string, rec *record.Stored) error {
+	d := &delivering{Sending: delivery.Sending{Record: rec}, store: s, group: group, key: key, partition: partition}
 
 	return s.leave(key, d.run(ctx)...)
 }
@@ -85,7 +77,7 @@ func (a *acquisition) sendLeft(ctx context.Context) {
 
 	switch s := a.store; {
 	case s.opts.Now().Sub(time.UnixMilli(a.unsentRecord.Done)) >= unsentAfter:
-		err = s.sendNow(ctx, a.batch, a.key, a.Partition, a.unsentRecord)
+		err = s.sendNow(ctx, a.group, a.key, a.Partition, a.unsentRecord)
 	case s.opts.Unswept:
 		s.observeUnsent(ctx, Event{Kind: Unsent, Key: a.key, Err: errYoung})
 		err = s.leave(a.key, errYoung)
@@ -110,7 +102,7 @@ type delivering struct {
 	delivery.Sending
 
 	store          *Store
-	batch          *Batch // nil for none
+	group          *engine.Group // nil for none
 	key, partition string
 }
 
@@ -146,7 +138,7 @@ func (d *delivering) remove(ctx context.Context, p planner.Policy) error {
 	}
 
 	_, err := s.fenced(ctx, engine.Write{
-		Policy: p, Key: d.key, Record: d.partition, Group: d.batch.groupOf(), IsAlone: !left.IsAll(), // a large write must not delay others
+		Policy: p, Key: d.key, Record: d.partition, Group: d.group, IsAlone: !left.IsAll(), // a large write must not delay others
 	}, func() protocol.Write { return s.records.Remove(d.partition, left, s.opts.Now()) })
 	if errors.Is(err, ErrFenced) && !errors.Is(err, ErrCorrupt) {
 		err = nil

@@ -10,19 +10,16 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// Ten keys are claimed by one request, and completions that come at about the same time share one, too.
-func ExampleBatch() {
+// Writes of a Store that are made at about the same time share requests: here the claims of ten keys, and then their completions.
+func ExampleStore_together() {
 	ctx := context.Background()
 	store, aws := inMemory(nil)
 
 	var all sync.WaitGroup
 
-	batch := store.Batch()
-	batch.Expect(10)
-
 	for i := range 10 {
 		all.Go(func() {
-			claim, record, err := batch.Claim(ctx, fmt.Sprint("payment-", i), nil)
+			claim, record, err := store.Claim(ctx, fmt.Sprint("payment-", i), nil)
 			if err != nil || record != nil {
 				fmt.Println("in progress, or paid before:", err)
 
@@ -40,76 +37,6 @@ func ExampleBatch() {
 	// Output: fewer requests than writes: true
 }
 
-// Each key has an answer of its own, as from Store.Claim.
-func ExampleBatch_Claim() {
-	ctx := context.Background()
-	store, _ := inMemory(nil)
-
-	if err := claimed(store, "payment-1").Complete(ctx, []byte("receipt 1")); err != nil {
-		fmt.Println(err)
-
-		return
-	}
-
-	claimed(store, "payment-2") // another worker is at it
-
-	var all sync.WaitGroup
-
-	batch := store.Batch()
-	batch.Expect(3)
-
-	for _, key := range []string{"payment-1", "payment-2", "payment-3"} {
-		all.Go(func() {
-			claim, record, err := batch.Claim(ctx, key, nil)
-
-			switch {
-			case errors.Is(err, idemddb.ErrInProgress):
-				fmt.Println(key, "comes back later")
-			case err != nil:
-				fmt.Println(err)
-			case record != nil:
-				fmt.Printf("%s was paid before: %s\n", key, record.Result)
-			default:
-				fmt.Println("pay", claim.Key())
-			}
-		})
-	}
-
-	all.Wait()
-	// Unordered output:
-	// payment-1 was paid before: receipt 1
-	// payment-2 comes back later
-	// pay payment-3
-}
-
-// Claims that are announced wait for each other, so that they share requests.
-func ExampleBatch_Expect() {
-	ctx := context.Background()
-	store, aws := inMemory(nil)
-
-	var all sync.WaitGroup
-
-	batch := store.Batch()
-	batch.Expect(25)
-
-	for i := range 25 {
-		all.Go(func() {
-			claim, record, err := batch.Claim(ctx, fmt.Sprint("payment-", i), nil)
-			if err != nil || record != nil {
-				fmt.Println("in progress, or paid before:", err)
-
-				return
-			}
-
-			defer claim.Release(ctx, nil)
-		})
-	}
-
-	all.Wait()
-	fmt.Println("fewer requests than writes:", len(aws.Requests()) < 50)
-	// Output: fewer requests than writes: true
-}
-
 // A key that was delivered before has a record. To say so saves a statement in a shared request, and a wrong guess costs one.
 func ExampleClaimOptions_redelivered() {
 	store, _ := inMemory(nil)
@@ -117,7 +44,7 @@ func ExampleClaimOptions_redelivered() {
 	for receiveCount := 1; receiveCount <= 2; receiveCount++ {
 		opts := &idemddb.ClaimOptions{Redelivered: receiveCount > 1}
 
-		claim, record, err := store.Batch().Claim(context.Background(), "payment-1", opts)
+		claim, record, err := store.Claim(context.Background(), "payment-1", opts)
 		if err != nil || record != nil {
 			fmt.Println("in progress, or paid before:", err)
 
@@ -135,30 +62,6 @@ func ExampleClaimOptions_redelivered() {
 	// attempt 2
 }
 
-// A Batch is for one invocation.
-func ExampleStore_Batch() {
-	ctx := context.Background()
-	store, _ := inMemory(nil)
-
-	for range 2 {
-		batch := store.Batch()
-
-		claim, record, err := batch.Claim(ctx, "payment-1", nil)
-
-		switch {
-		case err != nil:
-			fmt.Println("come back later:", err)
-		case record != nil:
-			fmt.Printf("paid before: %s\n", record.Result)
-		default:
-			if err := claim.Complete(ctx, []byte("receipt 1")); !idemddb.IsDone(err) {
-				fmt.Println(err)
-			}
-		}
-	}
-	// Output: paid before: receipt 1
-}
-
 // Each write is a request of its own, without PartiQL, for about ten times the requests.
 func ExampleOptions_single() {
 	ctx := context.Background()
@@ -166,11 +69,9 @@ func ExampleOptions_single() {
 
 	var all sync.WaitGroup
 
-	batch := store.Batch()
-
 	for i := range 3 {
 		all.Go(func() {
-			claim, record, err := batch.Claim(ctx, fmt.Sprint("payment-", i), nil)
+			claim, record, err := store.Claim(ctx, fmt.Sprint("payment-", i), nil)
 			if err != nil || record != nil {
 				fmt.Println("in progress, or paid before:", err)
 
@@ -204,10 +105,11 @@ func ExampleKind_ungrouped() {
 		return
 	}
 
-	fmt.Println("ahead:", store.Batch().Ahead())
+	if err := claimed(store, "payment-1").Complete(context.Background(), nil); !idemddb.IsDone(err) {
+		fmt.Println(err)
+	}
 	// Output:
 	// ungrouped: idemddb: shared requests: table "records": the client does not have the method BatchExecuteStatement
-	// ahead: 0
 }
 
 // A claim that DynamoDB does not answer gives up after ClaimPatience, and the message comes back by its queue.

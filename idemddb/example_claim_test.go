@@ -137,17 +137,13 @@ func ExampleRecord() {
 	// answers until 2026-01-09 12:00:00 +0000 UTC
 }
 
-// A wrapper that claims ahead of the work looks again before the work begins.
-func ExampleWork_Held() {
+// Who claims a key some time before the work looks again before the work begins.
+func ExampleClaim_Held() {
 	store, aws := inMemory(&idemddb.Options{Lease: 30 * time.Second})
-
-	work, ending := store.Begin(context.Background(), "payment-1", nil)
-	if work == nil {
-		panic(ending.Err)
-	}
+	claim := claimed(store, "payment-1")
 
 	for range 2 {
-		fmt.Println("held:", work.Held())
+		fmt.Println("held:", claim.Held())
 		aws.Advance(time.Minute) // the process was frozen
 	}
 	// Output:

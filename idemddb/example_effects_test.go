@@ -220,25 +220,6 @@ func ExampleEffectError() {
 	// alice has 30
 }
 
-// A wrapper writes a line for each message that is not sent: the work is done, so no error says it.
-func ExampleOnUnsent() {
-	store, _ := inMemory(&idemddb.Options{Senders: map[string]idemddb.Sender{"receipts": nil}}) // another process sends
-
-	ctx := idemddb.OnUnsent(context.Background(), func(e idemddb.Event) {
-		fmt.Println(e.Kind, idemddb.KeyHash(e.Key), e.Err != nil)
-	})
-
-	_, err := store.Commit(ctx, "payment-1", nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: "receipt 1"}}})
-	fmt.Println(err)
-
-	_, err = store.Commit(ctx, "payment-2", nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "receits", Body: "receipt 2"}}})
-	fmt.Println(errors.Is(err, idemddb.ErrBadEffects))
-	// Output:
-	// unsent sha256:a-IBemZtKSDe true
-	// <nil>
-	// true
-}
-
 // A message is sent if the key is completed, and not otherwise.
 func ExampleMessage() {
 	ctx := context.Background()

@@ -2,13 +2,77 @@ package idemddb
 
 import (
 	"context"
+	"time"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
+// Batch makes calls whose writes are one group, as those of an invocation.
+type Batch struct {
+	store *Store
+	group *engine.Group
+}
+
+// Batch returns a Batch.
+func (s *Store) Batch() *Batch { return &Batch{s, s.engine.NewGroup()} }
+
+func (b *Batch) in(ctx context.Context) context.Context {
+	i := *engine.Of(ctx)
+	i.Group = b.group
+
+	return engine.With(ctx, &i)
+}
+
+// Claim is [Store.Claim].
+func (b *Batch) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
+	return b.store.Claim(b.in(ctx), key, opts)
+}
+
+// Begin is [Store.Begin].
+func (b *Batch) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Work, Ending) {
+	return b.store.Begin(b.in(ctx), key, opts)
+}
+
+// Ahead, Expect and FlushCommits are those of the engine.
+func (b *Batch) Ahead() int    { return b.store.engine.Ahead() }
+func (b *Batch) Expect(n int)  { b.group.Expect(n) }
+func (b *Batch) FlushCommits() { b.group.Flush() }
+
+// WithInvocation, OnRetry and OnUnsent say to the Store what a wrapper says.
+func WithInvocation(ctx context.Context, deadline, settleBy time.Time) context.Context {
+	return told(ctx, func(i *engine.Invocation) { i.Times = &engine.Times{Deadline: deadline, SettleBy: settleBy} })
+}
+
+// OnRetry calls f for each try that is followed by another one.
+func OnRetry(ctx context.Context, f func()) context.Context {
+	return told(ctx, func(i *engine.Invocation) { i.Retried = f })
+}
+
+// OnUnsent calls f for each message that is not sent.
+func OnUnsent(ctx context.Context, f func(Event)) context.Context {
+	return told(ctx, func(i *engine.Invocation) {
+		i.Unsent = func(key string, isParked bool, err error) {
+			e := Event{Kind: Unsent, Key: key, Err: err}
+			if isParked {
+				e.Kind = Parked
+			}
+
+			f(e)
+		}
+	})
+}
+
+func told(ctx context.Context, what func(*engine.Invocation)) context.Context {
+	i := *engine.Of(ctx)
+	what(&i)
+
+	return engine.With(ctx, &i)
+}
+
 // Commit commits a key together with others of its batch, as work without a claim that staged these effects.
 func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (wait func() (*Record, error)) {
-	c, err := b.store.newCommit(ctx, b, key, opts)
+	c, err := b.store.newCommit(b.in(ctx), key, opts)
 	if err != nil {
 		return func() (*Record, error) { return nil, err }
 	}
@@ -22,7 +86,7 @@ func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 
 // Reject is what a Work without a claim writes if it does not succeed.
 func (s *Store) Reject(ctx context.Context, key string, opts *ClaimOptions, cause error) (*Record, error) {
-	c, err := s.newCommit(ctx, nil, key, opts)
+	c, err := s.newCommit(ctx, key, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -43,5 +107,5 @@ func (c *Claim) Settled() Kind {
 	return c.settled
 }
 
-// Held reports whether the lease is not over, and no write of the claim was fenced.
-func (c *Claim) Held() bool { return (&Work{store: c.store, claim: c}).Held() }
+// HasEffect is what a wrapper is told when the code of the work has returned.
+func (w *Work) HasEffect(err error) bool { return w.hasEffect(err) }

@@ -89,10 +89,5 @@ func (e Effects) refusal(j *jointWrite) *EffectError {
 	}
 }
 
-// commitWait is how long the first commit of a batch waits for others: a crash meanwhile repeats handlers, not effects.
+// commitWait is how long the first commit of a group waits for others: a crash meanwhile repeats handlers, not effects.
 const commitWait = 100 * time.Millisecond
-
-// FlushCommits sends the commits of [Work.BeginSettle] that wait for others. They share a transaction of up to 25 keys and 100 items, none of
-// them twice. A commit waits until FlushCommits is called or 25 commits wait, but at most 0.1 s and at most half of the time that it has. A
-// wrapper calls FlushCommits when no other commit will come soon.
-func (b *Batch) FlushCommits() { b.store.engine.Flush(&b.group) }

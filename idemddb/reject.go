@@ -21,7 +21,7 @@ import (
 // condClaim.
 func (c *committing) reject(ctx context.Context, cause error) (*acquisition, error) {
 	a := c.acquisition
-	a.batch = nil
+	a.group = nil
 	a.askTrace(ctx)
 
 	write, p, cancel := c.store.settleContext(ctx)

@@ -258,7 +258,7 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p planner.Poli
 	var lease time.Time
 
 	found, err := s.fenced(ctx, engine.Write{
-		Policy: p, Key: c.key, Record: c.held.Partition, Group: c.batch.groupOf(), IsExtend: true, IsUrgent: c.left() < s.opts.Lease/3, //nolint:mnd // a third
+		Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group, IsExtend: true, IsUrgent: c.left() < s.opts.Lease/3, //nolint:mnd // a third
 	}, func() protocol.Write {
 		now := s.stamp(deadline)
 		lease = now.Lease

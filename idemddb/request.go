@@ -107,7 +107,10 @@ var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
 // keys.
 func (s *Store) retried(ctx context.Context, key string, err error) {
 	s.opts.Observe(ctx, Event{Kind: Retried, Key: key, Err: err})
-	onRetry(ctx)()
+
+	if retried := engine.Of(ctx).Retried; retried != nil {
+		retried()
+	}
 }
 
 // explain adds to an answer that points to a wrong configuration what should be checked.
@@ -145,16 +148,16 @@ func (s *Store) settleContext(ctx context.Context) (context.Context, planner.Pol
 
 // settleEnd returns until when a write that settles finished work is sent.
 func (s *Store) settleEnd(ctx context.Context) time.Time {
-	i, wrapped := ctx.Value(invocationKey{}).(invocation)
-	if deadline, ok := ctx.Deadline(); ok && !wrapped {
+	times := engine.Of(ctx).Times
+	if deadline, ok := ctx.Deadline(); ok && times == nil {
 		return later(deadline, time.Now().Add(settleTime))
 	}
 
-	if i.settleBy.IsZero() {
+	if times == nil || times.SettleBy.IsZero() {
 		return time.Now().Add(s.opts.Lease)
 	}
 
-	return i.settleBy
+	return times.SettleBy
 }
 
 func later(a, b time.Time) time.Time {
@@ -163,13 +166,4 @@ func later(a, b time.Time) time.Time {
 	}
 
 	return b
-}
-
-// onRetry returns the function that was given to OnRetry, or one that does nothing.
-func onRetry(ctx context.Context) func() {
-	if f, ok := ctx.Value(onRetryKey{}).(func()); ok {
-		return f
-	}
-
-	return func() {}
 }

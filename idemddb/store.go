@@ -92,16 +92,17 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 
 	s.engine = engine.New(engine.Config{
 		API: api, Options: sdkOptions, Shared: shared, Retried: s.retried, Conflict: s.observeConflict, Ungrouped: s.observeUngrouped,
+		IsCounted: o.MaxAttempts > 0 || o.NoTakeover,
 	})
 
 	return s, nil
 }
 
-// Batch returns a Batch for the claims of one invocation.
-func (s *Store) Batch() *Batch {
+// Engine returns what sends the writes of the Store. It is for the packages of this module.
+func (s *Store) Engine() *engine.Engine {
 	s.mustExist()
 
-	return &Batch{store: s}
+	return s.engine
 }
 
 // RetryAfter returns how long a lease that ends at this time, by its holder's clock, may keep the key from being claimed: a takeover is

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/engine"
 )
 
 // Work is one run of the work of a key, under a claim or, with ClaimOptions.Optimistic, without one. It is for wrappers, which run the code
@@ -15,16 +17,12 @@ type Work struct {
 	*staging
 
 	store  *Store
-	batch  *Batch // nil for none
 	claim  *Claim // nil without a claim
 	commit *committing
 	opts   *ClaimOptions
 	stop   func() // ends the renewal of the claim's lease
 
-	// What BeginSettle was given, for EndSettle.
-	result  []byte
 	omitted error // why there is no result, if the code returned one
-	failure error // why the work has not succeeded; nil if it has
 }
 
 // Begin begins the work of a key: it claims the key as [Store.Claim] does. With ClaimOptions.Optimistic it makes no request: the work has
@@ -32,12 +30,19 @@ type Work struct {
 func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Work, Ending) {
 	s.mustExist()
 
-	return s.begin(ctx, nil, key, opts)
-}
+	w := &Work{store: s, opts: opts, stop: func() {}}
+	if opts != nil && opts.Optimistic && !s.disabled {
+		return w.beginCommit(ctx, key)
+	}
 
-// Begin is [Store.Begin]. The works of a batch share requests, as its claims do.
-func (b *Batch) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Work, Ending) {
-	return b.store.begin(ctx, b, key, opts)
+	c, rec, err := s.acquire(ctx, key, opts)
+	if c == nil {
+		return nil, notBegun(rec, err)
+	}
+
+	w.claim, w.staging = c, &c.staging
+
+	return w, Ending{}
 }
 
 // Claim returns the claim of the work, or nil if it has none.
@@ -55,9 +60,13 @@ func (w *Work) Context(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Held reports whether the work may begin, some time after its claim: the lease is not over by Options.Now, and no write of the claim was
-// fenced. Work without a claim may.
-func (w *Work) Held() bool { return w.claim == nil || w.store.disabled || w.claim.isHeld() }
+// Held reports whether the claim can still be completed, as far as this process knows: it is not settled, its lease is not over by Options.Now, and no
+// write of it was fenced.
+func (c *Claim) Held() bool {
+	c.mustExist()
+
+	return c.store.disabled || c.isHeld()
+}
 
 // isHeld reports whether the claim is not settled, was not fenced and has a lease that is not over.
 func (c *Claim) isHeld() bool {
@@ -66,9 +75,6 @@ func (c *Claim) isHeld() bool {
 
 	return !c.settling && c.lost == nil && c.lease.After(c.store.opts.Now())
 }
-
-// Takeover reports whether the work may have been done before, as [Claim.Takeover] says.
-func (w *Work) Takeover() bool { return w.claim != nil && w.claim.Takeover() }
 
 // Staged returns what is staged so far, also for the test of a handler. It must not be changed.
 func (w *Work) Staged() Effects {
@@ -109,9 +115,9 @@ func (w *Work) StageErr() error {
 	return err
 }
 
-// HasEffect reports whether code that returned err has perhaps had an effect that its record does not show yet: what is staged has not
+// hasEffect reports whether code that returned err has perhaps had an effect that its record does not show yet: what is staged has not
 // happened.
-func (w *Work) HasEffect(err error) bool {
+func (w *Work) hasEffect(err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
@@ -151,65 +157,32 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 // Settle writes down how the work ended: the key is completed with the result if err is nil, failed if err is marked as permanent, and else
 // released. Work that succeeded without a claim is committed.
 func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
-	w.BeginSettle(ctx, result, err)
-
-	return w.EndSettle(ctx)
-}
-
-// BeginSettle and EndSettle are [Work.Settle] in two steps: between them, a commit waits for others of its batch.
-func (w *Work) BeginSettle(ctx context.Context, result []byte, err error) {
 	w.stop()
+
+	hasEffect := w.hasEffect(err)
 
 	if err == nil {
 		err = w.StageErr()
 	}
 
-	w.result, w.failure = result, err
-
-	if w.claim != nil {
-		return
+	if w.claim == nil {
+		if effects := w.take(); err == nil {
+			w.commit.start(ctx, result, w.omitted, effects)
+		}
 	}
 
-	if effects := w.take(); err == nil {
-		w.commit.start(ctx, result, w.omitted, effects)
+	if settling := engine.Of(ctx).Settling; settling != nil {
+		settling(hasEffect)
 	}
-}
 
-// EndSettle says how the work ended. See [Work.BeginSettle].
-func (w *Work) EndSettle(ctx context.Context) Ending {
 	switch {
 	case w.claim != nil:
-		return w.settleClaim(ctx)
-	case w.failure != nil:
-		return w.settleRejected(ctx, w.failure)
+		return w.settleClaim(ctx, result, err)
+	case err != nil:
+		return w.settleRejected(ctx, err)
 	default:
 		return w.endingOfCommit(ctx)
 	}
-}
-
-type onRetryKey struct{}
-
-// OnRetry returns a context for settling a claim. f is called each time that a try of the write has failed and another one follows.
-// It must be quick and safe for concurrent use. It is for wrappers, which should not begin new work while the records of finished
-// work do not get through.
-func OnRetry(ctx context.Context, f func()) context.Context {
-	return context.WithValue(ctx, onRetryKey{}, f)
-}
-
-func (s *Store) begin(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*Work, Ending) {
-	w := &Work{store: s, batch: b, opts: opts, stop: func() {}}
-	if opts != nil && opts.Optimistic && !s.disabled {
-		return w.beginCommit(ctx, key)
-	}
-
-	c, rec, err := s.acquire(ctx, b, key, opts)
-	if c == nil {
-		return nil, notBegun(rec, err)
-	}
-
-	w.claim, w.staging = c, &c.staging
-
-	return w, Ending{}
 }
 
 // settledBySelf returns how the code has settled the claim itself; "" if it has not, or there is none.
@@ -225,8 +198,8 @@ func (w *Work) settledBySelf() Kind {
 }
 
 // settleClaim settles the claim, unless the code has done it.
-func (w *Work) settleClaim(ctx context.Context) Ending {
-	c, err := w.claim, w.failure
+func (w *Work) settleClaim(ctx context.Context, result []byte, err error) Ending {
+	c := w.claim
 
 	switch settled := w.settledBySelf(); {
 	case settled == Failed:
@@ -239,7 +212,7 @@ func (w *Work) settleClaim(ctx context.Context) Ending {
 		return c.endingOfGivingUp(err, c.giveUp(ctx, err))
 	}
 
-	err = c.completeWith(ctx, w.result, w.omitted, c.staging.take())
+	err = c.completeWith(ctx, result, w.omitted, c.staging.take())
 	if effect, ok := errors.AsType[*EffectError](err); ok {
 		return c.settleRefused(ctx, effect)
 	}

@@ -8,7 +8,7 @@ import (
 
 // beginCommit begins work without a claim, unless the cache holds the record of the completed key.
 func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
-	c, err := w.store.newCommit(ctx, w.batch, key, w.opts)
+	c, err := w.store.newCommit(ctx, key, w.opts)
 	if err != nil {
 		return nil, Ending{Err: err}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
 // batchHandler is an existing handler of whole events that reports failures message by message.
@@ -37,12 +38,14 @@ func Batch(
 	}
 
 	w := newWrapper(store, opts, "Options")
+	w.isWhole = true
+
 	if w.opts.Optimistic {
 		w.invalid = errors.Join(w.invalid, errors.New("lambdawrap: Options.Optimistic: must not be set with Batch, where one call has many keys"))
 	}
 
-	return w.serve(func(v *invocation, ctx context.Context, messages []*message) {
-		v.spawn(func() { v.handleBatch(ctx, messages, h) })
+	return w.serve(func(v *invocation, ctx context.Context) {
+		v.spawn(func() { v.handleBatch(ctx, h) })
 	})
 }
 
@@ -52,23 +55,23 @@ var (
 )
 
 // handleBatch finds all keys and claims them, calls the handler with what must be worked on, and settles its answer.
-func (v *invocation) handleBatch(ctx context.Context, messages []*message, h batchHandler) {
-	v.findAll(ctx, messages)
+func (v *invocation) handleBatch(ctx context.Context, h batchHandler) {
+	v.findAll()
 
-	pieces := v.claimAll(ctx, messages)
+	pieces := v.claimAll(ctx)
 
 	held, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
 	keepAll(held, cancel, pieces)
 
-	given := v.choose(ctx, messages, pieces)
-	isLost := func(p *piece) bool { return !p.work.Held() }
+	given := v.choose(ctx, pieces)
+	isLost := func(p *piece) bool { return !p.work.Claim().Held() }
 	end := func(ctx context.Context, p *piece) outcome { return p.settle(ctx) }
 
 	switch {
 	case len(given) == 0:
-	case !v.starts.HasTime():
+	case !v.hasTime():
 		end = func(ctx context.Context, p *piece) outcome {
 			return p.unused(ctx, outcome{name: OutcomeNoTime, err: errNoTime})
 		}
@@ -89,11 +92,16 @@ func (v *invocation) handleBatch(ctx context.Context, messages []*message, h bat
 func (v *invocation) callBatch(ctx context.Context, given []*piece, h batchHandler) (isLate bool) {
 	var response events.SQSEventResponse
 
-	err, isLate := v.handle(idemddb.WithInvocation(ctx, v.deadline, v.lateAt), func(ctx context.Context) (err error) {
+	v.step((*schedule.Schedule).Call)
+
+	err, isLate := v.handle(v.handling(ctx), func(ctx context.Context) (err error) {
 		response, err = h(ctx, eventOf(given))
 
 		return err
 	})
+
+	v.step((*schedule.Schedule).Called)
+
 	if err == nil && !isLate {
 		err = readAnswer(response, given)
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/turns"
+	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
 // piece is one piece of work of a batch: the first message with its key, and the others with the same key.
@@ -24,31 +24,32 @@ type piece struct {
 }
 
 // findAll finds the keys of all messages, side by side. One that is not there when the others must be claimed costs its message only.
-func (v *invocation) findAll(ctx context.Context, messages []*message) {
-	keys := v.newSearch(ctx, messages, v.reserve/latePart)
+func (v *invocation) findAll() {
+	v.keys.start()
+	v.keys.await()
 
-	for _, m := range messages {
-		keys.conclude(m, true)
+	for _, m := range v.messages {
+		v.keys.conclude(m)
 	}
 }
 
 // claimAll claims the first message of each key, all at once. A piece whose key is not claimed had no time.
-func (v *invocation) claimAll(ctx context.Context, messages []*message) map[turns.Work]*piece {
-	pieces := map[turns.Work]*piece{}
+func (v *invocation) claimAll(ctx context.Context) map[schedule.Work]*piece {
+	pieces := map[schedule.Work]*piece{}
 
-	for _, m := range messages {
+	for _, m := range v.messages {
 		if pieces[m.asks] == nil && m.noKey == nil {
 			pieces[m.asks] = &piece{message: m, out: outcome{name: OutcomeNoTime, err: errNoTime}}
 		}
 	}
 
-	if !v.starts.HasTime() {
+	if !v.hasTime() {
 		return pieces
 	}
 
 	var claims sync.WaitGroup
 
-	v.batch.Expect(len(pieces))
+	v.group.Expect(len(pieces))
 
 	for _, p := range pieces {
 		claims.Add(1)
@@ -69,17 +70,17 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work,
 
 	opts.Wait = v.opts.Wait
 	if !v.deadline.IsZero() { // all messages wait together, and the others must not come back unworked because of this one
-		opts.Wait = max(0, min(opts.Wait, v.starts.UntilLastStart()-v.reserve/latePart))
+		opts.Wait = max(0, min(opts.Wait, v.untilLastStart()-v.reserve/latePart))
 	}
 
 	ctx = v.contextOf(ctx, m)
 
-	work, ending := v.batch.Begin(ctx, m.asks.Key, opts)
+	work, ending := v.store.Begin(v.grouped(ctx), m.asks.Key, opts)
 	if work == nil {
 		return nil, outcomeOf(ending)
 	}
 
-	if work.Takeover() {
+	if work.Claim().Takeover() {
 		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
 	}
 
@@ -88,7 +89,7 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work,
 
 // keepAll renews the leases of all pieces until their work is settled, and watches the claim of each until its stop is called. When the
 // last of the claims is lost, the handler's context is cancelled, because none of its work could be recorded.
-func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[turns.Work]*piece) {
+func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[schedule.Work]*piece) {
 	isUnclaimed := func(p *piece) bool { return p.work == nil }
 	claimed := slices.DeleteFunc(slices.Collect(maps.Values(pieces)), isUnclaimed)
 
@@ -112,10 +113,10 @@ func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[tu
 }
 
 // choose returns what must be worked on, in the order of the batch, and finishes the other messages.
-func (v *invocation) choose(ctx context.Context, messages []*message, pieces map[turns.Work]*piece) (given []*piece) {
+func (v *invocation) choose(ctx context.Context, pieces map[schedule.Work]*piece) (given []*piece) {
 	blocked := blockedGroups{}
 
-	for _, m := range messages {
+	for _, m := range v.messages {
 		p := pieces[m.asks]
 
 		switch o, ended := endedBefore(ctx, m, p, blocked); {
@@ -150,7 +151,7 @@ func endedBefore(ctx context.Context, m *message, p *piece, blocked blockedGroup
 	case isBlocked:
 	case p.work == nil:
 		return p.out, true
-	case p.message == m && !p.work.Held():
+	case p.message == m && !p.work.Claim().Held():
 		o = outcome{name: OutcomeFailed, err: errLost}
 	default:
 		return o, false
@@ -184,4 +185,22 @@ func (p *piece) settle(ctx context.Context) outcome {
 	}
 
 	return o
+}
+
+// blockedGroups holds the FIFO message groups one of whose messages failed: the messages behind it must wait for it. Each group has the
+// seconds until that message comes back.
+type blockedGroups map[string]int32
+
+// outcomeOf returns the outcome of a message that is behind a failed one of its group, and false for any other message.
+func (b blockedGroups) outcomeOf(m *message) (outcome, bool) {
+	seconds, ok := b[m.group]
+
+	return outcome{name: OutcomeBlocked, err: errBlocked, seconds: seconds}, ok && m.fifo
+}
+
+// note blocks the group of a message that failed.
+func (b blockedGroups) note(m *message) {
+	if m.fifo && m.failed {
+		b[m.group] = m.seconds
+	}
 }

@@ -3,6 +3,8 @@ package lambdawrap
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/idemddb/go-idemddb/internal/panicerror"
@@ -13,10 +15,6 @@ import (
 func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive // the error belongs to the handler
 	ctx, cancel := withTimeout(ctx, v.opts.Timeout)
 	defer cancel()
-
-	if v.opts.Timeout > 0 {
-		defer v.watch()()
-	}
 
 	begun := time.Now()
 	answer := background(func() error { return h(ctx) })
@@ -32,22 +30,10 @@ func (v *invocation) handle(ctx context.Context, h func(context.Context) error) 
 	}
 
 	if err == nil {
-		v.durations.Add(time.Since(begun))
+		v.durations.add(max(time.Since(begun), 1)) // 0 says that none is known
 	}
 
 	return err, false
-}
-
-// watch counts the handler as overdue when its Timeout and half of the reserve are over, until the returned function is called.
-func (v *invocation) watch() (end func()) {
-	overdue := time.Now().Add(v.opts.Timeout).Add(v.reserve / latePart) // the sum of two durations can overflow
-	timer := time.AfterFunc(time.Until(overdue), func() { v.change(func() { v.overdue++ }) })
-
-	return func() {
-		if !timer.Stop() { // the timer has counted the handler, or does so just now
-			v.change(func() { v.overdue-- })
-		}
-	}
 }
 
 // withTimeout returns the context of a handler, which ends after its Timeout. Zero means that it has no Timeout.
@@ -98,4 +84,28 @@ func await(ctx context.Context, code func() error) error {
 	case <-ctx.Done():
 		return errHung
 	}
+}
+
+// durations are how long the last handlers that succeeded took. The longest of them says when it is too late for another one to start.
+type durations struct {
+	mu   sync.Mutex
+	last [16]time.Duration
+	n    int
+}
+
+// add keeps the duration of a handler that succeeded, in place of the oldest one.
+func (d *durations) add(took time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	d.last[d.n%len(d.last)] = took
+	d.n++
+}
+
+// longest returns the longest duration; 0 if no handler has succeeded yet.
+func (d *durations) longest() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	return slices.Max(d.last[:])
 }

@@ -72,7 +72,7 @@ func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T
 
 						// One try of a request that is never answered takes 100 ms when the retry time is over.
 						after := 1500 * time.Millisecond
-						if fault == idemddbtest.LateReply && h.store.Batch().Ahead() == 0 {
+						if fault == idemddbtest.LateReply && h.store.Engine().Ahead() == 0 {
 							after += time.Duration(count) * 100 * time.Millisecond
 						}
 
@@ -90,7 +90,7 @@ func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T
 
 						if claiming := map[string]int{"SQS": 1, "SQS, 10 workers": 10, "Batch": count}[w.name]; fault == idemddbtest.EmptyAnswer {
 							limit = tries*max(claiming, 25) + count // it turns shared requests off
-						} else if h.store.Batch().Ahead() == 0 {
+						} else if h.store.Engine().Ahead() == 0 {
 							limit = tries*claiming + count
 						}
 

@@ -78,7 +78,7 @@ func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
 			}
 		}
 
-		if h.store.Batch().Ahead() > 0 && len(h.db.Requests()) > 8 { // two requests claim, three complete, and the rest gives claims back
+		if h.store.Engine().Ahead() > 0 && len(h.db.Requests()) > 8 { // two requests claim, three complete, and the rest gives claims back
 			h.Errorf("%d requests", len(h.db.Requests()))
 		}
 

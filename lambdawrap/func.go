@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/turns"
+	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
 // FuncOptions shape the wrapper of a function with the input In. Zero means the default, but Key must be set.
@@ -171,11 +171,16 @@ func checkFunc[Out any](hasKey bool) error {
 // begin finds the key of an invocation, and refuses one that has no time or no key.
 func (f *function[In, Out]) begin(work context.Context, v *invocation, in In) (*message, error) {
 	m := &message{id: slog.String("requestId", requestID(work))}
-	m.find = func(ctx context.Context) (turns.Work, error) { return keyOf(ctx, in, f.opts.Key, f.opts.Fingerprint) }
+	m.find = func(ctx context.Context) (schedule.Work, error) {
+		return keyOf(ctx, in, f.opts.Key, f.opts.Fingerprint)
+	}
 
-	v.newSearch(work, []*message{m}, 0).conclude(m, true)
+	keys := v.newSearch(work, []*message{m})
+	keys.start()
+	keys.await()
+	keys.conclude(m)
 
-	if m.noKey == nil && !v.starts.HasTime() { // the key function may have taken long
+	if m.noKey == nil && !v.hasTime() { // the key function may have taken long
 		return m, errNoTime
 	}
 
@@ -188,7 +193,7 @@ func (v *invocation) mayBegin(ctx context.Context, m *message) error {
 
 	switch {
 	case !isClaimed:
-	case !v.starts.HasTime() || ctx.Err() != nil:
+	case !v.hasTime() || ctx.Err() != nil:
 		return errors.Join(errNoTime, claim.ReleaseUnused(ctx))
 	case claim.Takeover():
 		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
@@ -200,7 +205,7 @@ func (v *invocation) mayBegin(ctx context.Context, m *message) error {
 func (f *function[In, Out]) claimOptions(v *invocation, m *message) *idemddb.ClaimOptions {
 	wait := f.opts.Wait
 	if !v.deadline.IsZero() {
-		wait = max(0, min(wait, v.starts.UntilLastStart()))
+		wait = max(0, min(wait, v.untilLastStart()))
 	}
 
 	return &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, NeedResult: f.opts.NeedResult, Optimistic: f.opts.Optimistic, Wait: wait}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/httpanswer"
 	"github.com/idemddb/go-idemddb/internal/problem"
 	"github.com/idemddb/go-idemddb/internal/protocol"
@@ -70,7 +71,7 @@ func (x *exchange) work(ctx context.Context) outcome {
 
 	o := x.settle(ctx, work)
 	if o.name == OutcomeCompleted {
-		x.durations.Add(time.Since(begun))
+		x.durations.add(max(time.Since(begun), 1)) // 0 says that none is known
 	}
 
 	return o
@@ -103,7 +104,10 @@ func (x *exchange) settleContext(ctx context.Context) context.Context {
 		return ctx
 	}
 
-	return idemddb.WithInvocation(ctx, x.deadline, end)
+	i := *engine.Of(ctx)
+	i.Times = &engine.Times{Deadline: x.deadline, SettleBy: end}
+
+	return engine.With(ctx, &i)
 }
 
 // outcomeOf returns the outcome of the request. If the handler settled its claim itself, the client gets its answer, whatever the answer
@@ -142,7 +146,7 @@ func (x *exchange) run(ctx context.Context, work *idemddb.Work) {
 	handling, cancel := withTimeout(work.Context(ctx), x.opts.Timeout)
 	defer cancel()
 
-	if work.Takeover() {
+	if c := work.Claim(); c != nil && c.Takeover() {
 		logTakeover(ctx, x.logger(), x.key)
 	}
 
@@ -239,7 +243,7 @@ func (x *exchange) problemOf(o outcome) *problem.Details {
 // died, the client asks a few times in vain.
 func (x *exchange) retryAfter(lease time.Time) time.Duration {
 	wait := x.store.RetryAfter(lease) + time.Millisecond
-	if longest, ok := x.durations.Longest(); ok {
+	if longest := x.durations.longest(); longest > 0 {
 		wait = min(wait, longest)
 	}
 

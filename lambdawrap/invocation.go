@@ -10,7 +10,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/turns"
+	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
 // invocation is one call of a wrapped handler.
@@ -24,27 +25,25 @@ type invocation struct {
 	*wrapper
 	times
 
-	batch   *idemddb.Batch
-	counts  *counts // of Metrics; nil for none
-	starts  turns.StartRule
-	limits  *turns.Limits
-	keys    turns.Keys[outcome]
-	start   time.Time
-	hooks   chan struct{} // as many calls of the dead-letter hook as may run at a time
-	changes chan struct{} // the same for changes of a message's visibility
+	messages []*message
+	keys     *search
+	group    *engine.Group // of the writes of the invocation
+	counts   *counts       // of Metrics; nil for none
+	time     schedule.Time
+
+	starting     context.Context    //nolint:containedctx // ends when nothing starts any more; the key functions of all messages share it
+	stopStarting context.CancelFunc // nothing starts any more
+
+	changes chan struct{} // as many changes of a message's visibility as may be made at a time
 	closing chan struct{} // closed when handlers without an answer are late
 	running sync.WaitGroup
 
-	closeOnce sync.Once // for closing
-
-	starting context.Context //nolint:containedctx // ends when nothing starts any more; the key functions of all messages share it
-
-	mu           sync.Mutex
-	tasks        int // goroutines of the wrapper
-	overdue      int // of these, waiting for a handler whose time is over
-	closed       bool
-	failure      error    // the wrapper's own
-	stopRenewals []func() // of the claims of late handlers
+	mu           sync.Mutex // guards what follows, and the verdicts of the messages
+	schedule     *schedule.Schedule
+	timer        *time.Timer
+	wakeAt       time.Time // when the timer fires; zero if it does not
+	failure      error     // the wrapper's own
+	stopRenewals []func()  // of the claims of late handlers
 }
 
 // Parts of the reserve, counted from the deadline.
@@ -61,9 +60,9 @@ type times struct {
 	answerAt time.Time // when the answer is sent
 }
 
-// serve returns the function for lambda.Start. begin spawns the tasks that work on the messages.
+// serve returns the function for lambda.Start. work works on the messages.
 func (w *wrapper) serve(
-	begin func(v *invocation, ctx context.Context, messages []*message),
+	work func(v *invocation, ctx context.Context),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
 		v, err := w.newInvocation(ctx, checkMessages(event))
@@ -73,7 +72,7 @@ func (w *wrapper) serve(
 
 		messages := w.plan(event)
 
-		if err := v.run(ctx, func(ctx context.Context) { begin(v, ctx, messages) }); err != nil {
+		if err := v.run(ctx, messages, func(ctx context.Context) { work(v, ctx) }); err != nil {
 			return response, err
 		}
 
@@ -87,22 +86,15 @@ func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocat
 		return nil, err
 	}
 
-	v := &invocation{
-		wrapper: w, times: w.timesOf(ctx), start: time.Now(), hooks: make(chan struct{}, w.workers),
-		changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{}),
-	}
+	v := &invocation{wrapper: w, times: w.timesOf(ctx), changes: make(chan struct{}, visibilityCalls), closing: make(chan struct{})}
+	v.time = schedule.Time{Begun: time.Now(), End: v.reserved, Timeout: w.opts.Timeout}
+
 	if err := v.checkTime(ctx); err != nil {
 		return nil, err
 	}
 
-	v.batch = w.store.Batch()
+	v.group = w.store.Engine().NewGroup()
 	v.counts, _ = ctx.Value(countsKey{}).(*counts)
-	v.starts = turns.StartRule{Begun: v.start, End: v.reserved, Timeout: w.opts.Timeout, Durations: &w.durations}
-	v.limits = &turns.Limits{Workers: w.workers, HasTime: v.starts.HasTime, Ahead: v.batch.Ahead, Expect: v.batch.Expect}
-
-	if w.opts.Optimistic {
-		v.limits.Idle = v.batch.FlushCommits
-	}
 
 	return v, nil
 }
@@ -114,7 +106,7 @@ func (v *invocation) checkTime(ctx context.Context) error {
 		return nil
 	}
 
-	left := v.deadline.Sub(v.start)
+	left := v.deadline.Sub(v.time.Begun)
 
 	switch {
 	case v.opts.Timeout > 0 && v.opts.Timeout > left-v.reserve:
@@ -127,27 +119,27 @@ func (v *invocation) checkTime(ctx context.Context) error {
 	}
 }
 
-// run runs the tasks until they have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers without
-// an answer are late. The error is the wrapper's own.
-func (v *invocation) run(ctx context.Context, begin func(context.Context)) error {
-	work, cancel := v.workContext(ctx)
+// run works on the messages until all of them have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers
+// without an answer are late. The error is the wrapper's own.
+func (v *invocation) run(ctx context.Context, messages []*message, work func(context.Context)) error {
+	ctx, cancel := v.workContext(ctx)
 	defer cancel()
 
-	if !v.deadline.IsZero() {
-		closing := time.AfterFunc(time.Until(v.lateAt), v.close)
-		defer closing.Stop()
+	v.starting, v.stopStarting = context.WithCancel(ctx)
+	defer v.stopStarting()
+
+	v.keys = v.newSearch(ctx, messages)
+
+	v.makeSchedule(messages)
+	defer v.stopTimer()
+
+	if ctx.Err() != nil {
+		v.stop() // at once, before anything can start
 	}
 
-	v.starting, v.limits.OnStop = context.WithCancel(work)
-	defer v.limits.OnStop()
+	defer context.AfterFunc(ctx, v.stop)()
 
-	if work.Err() != nil {
-		v.limits.Stop() // at once, before anything can start
-	}
-
-	defer context.AfterFunc(work, v.limits.Stop)()
-
-	begin(work)
+	work(ctx)
 	v.running.Wait()
 
 	for _, stop := range v.stopRenewals {
@@ -171,7 +163,7 @@ func (w *wrapper) timesOf(ctx context.Context) (t times) {
 
 // workContext returns the context for all that begins before the reserve does, and ends with it.
 func (t times) workContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	work := idemddb.WithInvocation(ctx, t.deadline, t.answerAt)
+	work := engine.With(ctx, &engine.Invocation{Times: &engine.Times{Deadline: t.deadline, SettleBy: t.answerAt}})
 	if t.deadline.IsZero() {
 		return context.WithCancel(work)
 	}
@@ -181,7 +173,6 @@ func (t times) workContext(ctx context.Context) (context.Context, context.Cancel
 
 // spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
 func (v *invocation) spawn(task func()) {
-	v.change(func() { v.tasks++ })
 	v.running.Go(func() {
 		err := errExited
 
@@ -193,8 +184,6 @@ func (v *invocation) spawn(task func()) {
 			if err != nil {
 				v.fail(err)
 			}
-
-			v.change(func() { v.tasks-- })
 		}()
 
 		task()
@@ -212,28 +201,14 @@ func (v *invocation) fail(err error) {
 	}
 	v.mu.Unlock()
 
-	v.limits.Stop()
+	v.stop()
 }
 
-func (v *invocation) close() { v.change(func() { v.closed = true }) }
-
-// change changes the counts. If all tasks wait for handlers whose time is over, these are late, and the answer is sent. If all workers
-// are kept by such handlers, nothing more starts.
-func (v *invocation) change(f func()) {
-	v.mu.Lock()
-	f()
-
-	stuck := v.overdue >= v.workers
-	closes := v.closed || v.overdue > 0 && v.overdue == v.tasks
-
-	if closes {
-		v.closeOnce.Do(func() { close(v.closing) })
-	}
-	v.mu.Unlock()
-
-	if stuck || closes {
-		v.limits.Stop()
-	}
+// handling returns the context for a handler: what it settles itself is written until handlers are late.
+func (t times) handling(ctx context.Context) context.Context {
+	return engine.With(ctx, &engine.Invocation{
+		Times: &engine.Times{Deadline: t.deadline, SettleBy: t.lateAt}, Unsent: engine.Of(ctx).Unsent,
+	})
 }
 
 // late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message delays the
@@ -242,7 +217,7 @@ func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
 	ctx, cancel := v.answerContext(ctx)
 	defer cancel()
 
-	stop, err := work.Abandon(idemddb.WithInvocation(ctx, time.Time{}, time.Time{}))
+	stop, err := work.Abandon(engine.With(ctx, &engine.Invocation{Times: &engine.Times{}}))
 
 	v.mu.Lock()
 	v.stopRenewals = append(v.stopRenewals, stop)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 )
 
@@ -139,20 +140,23 @@ func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...
 // logUnsent returns a context for work. For each message that follows from the work and is not sent it writes one line, with the cause and
 // the hash of the key, because no error of the work says it: the work is done. about says whose work it is.
 func (w *wrapper) logUnsent(ctx context.Context, about ...slog.Attr) context.Context {
-	return idemddb.OnUnsent(ctx, func(e idemddb.Event) {
+	i := *engine.Of(ctx)
+	i.Unsent = func(key string, isParked bool, err error) {
 		defer func() { _ = recover() }() // a panic of the logger must not reach the Store, which has written the record
 
-		level, text := levelOf(OutcomeUnsent, e.Err), "a message that follows from the work is not sent yet; the sweep sends it"
+		kind, level, text := idemddb.Unsent, levelOf(OutcomeUnsent, err), "a message that follows from the work is not sent yet; the sweep sends it"
 
 		switch {
-		case e.Kind == idemddb.Parked:
-			level, text = slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
-		case errors.Is(e.Err, idemddb.ErrNoSender): // as Options.Senders says
+		case isParked:
+			kind, level, text = idemddb.Parked, slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
+		case errors.Is(err, idemddb.ErrNoSender): // as Options.Senders says
 			level, text = slog.LevelInfo, "a message that follows from the work is left to another process"
 		}
 
-		w.logger().LogAttrs(ctx, level, text, slices.Concat(about, attrsOf(e.Key, Outcome(e.Kind), e.Err))...)
-	})
+		w.logger().LogAttrs(ctx, level, text, slices.Concat(about, attrsOf(key, Outcome(kind), err))...)
+	}
+
+	return engine.With(ctx, &i)
 }
 
 // warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little

@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/idemddb/go-idemddb/internal/turns"
+	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
 // message is one record of the event, of a queue or of a stream: planned, worked on, answered.
@@ -26,17 +26,21 @@ type message struct {
 	receives  int               // how often it was delivered; a guess for a record of a stream
 
 	// The user's functions, with this message or record. Those that are nil are not called.
-	find       func(context.Context) (turns.Work, error) // its key and fingerprint
-	work       func(context.Context) error               // the handler; not called with Batch, which has one call for all
-	derive     func(context.Context) context.Context     // Options.MessageContext or StreamOptions.RecordContext
-	deadLetter func(context.Context, error) error        // the dead-letter hook
-	onOutcome  func(context.Context, Outcome)            // Options.OnMessage or StreamOptions.OnRecord
+	find       func(context.Context) (schedule.Work, error) // its key and fingerprint
+	work       func(context.Context) error                  // the handler; not called with Batch, which has one call for all
+	derive     func(context.Context) context.Context        // Options.MessageContext or StreamOptions.RecordContext
+	deadLetter func(context.Context, error) error           // the dead-letter hook
+	onOutcome  func(context.Context, Outcome)               // Options.OnMessage or StreamOptions.OnRecord
 
 	// What the search for its key found.
-	asks    turns.Work
+	asks    schedule.Work
 	noKey   error           // why there is no key
 	derived context.Context //nolint:containedctx // what derive returned: one call serves many messages, and each has its own context
 	quest   quest
+
+	own     context.Context      //nolint:containedctx // of all that is done for it; as above
+	verdict chan schedule.Action // what the schedule decides, but for its first decision
+	end     outcome              // of other messages of the batch that ask for the same work
 
 	// The answer, written by the one goroutine that has the message.
 	failed  bool
@@ -72,7 +76,7 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 		m.given = hooks[events.SQSMessage]{w.opts.MessageContext, w.opts.DeadLetter, w.opts.OnMessage, clone}.attach(m, record)
 		m.unclaimed = w.opts.Optimistic && m.receives == 1 && !w.disabled // a redelivery is claimed, so that a duplicate costs no run
 		m.work = func(ctx context.Context) error { return w.handler(context.WithValue(ctx, messageKey{}, m), m.given) }
-		m.find = func(ctx context.Context) (turns.Work, error) {
+		m.find = func(ctx context.Context) (schedule.Work, error) {
 			return keyOf(ctx, m.given, w.opts.Key, w.opts.Fingerprint)
 		}
 		messages[i] = m

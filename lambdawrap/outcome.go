@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/turns"
+	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
 // Outcome says in one word how a message ended, in the log, for Options.OnMessage and for metrics.
@@ -44,6 +44,7 @@ type outcome struct {
 	done      bool  // the message is done although there is an error
 	permanent bool  // it will never succeed: for the dead-letter hook
 	unknown   bool  // the write that settles it had no answer, so nobody knows what its record says
+	recorded  bool  // the effect of its handler is known to be recorded
 
 	until   time.Time // the end of the lease that keeps the key from being claimed
 	seconds int32     // of a blocked message: until the message before it comes back
@@ -60,60 +61,19 @@ var (
 )
 
 // settle settles work after its handler. Until that is done, an effect counts as unrecorded.
-func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Work, err error) outcome {
-	if !work.HasEffect(err) {
-		work.BeginSettle(ctx, nil, err)
-		t.End(false) // the worker is free from here on: a commit waits only while handlers are at work
-
-		return outcomeOf(work.EndSettle(ctx))
+func (v *invocation) settle(ctx context.Context, m *message, work *idemddb.Work, err error) outcome {
+	i := *engine.Of(ctx)
+	i.Retried = func() { v.step(func(s *schedule.Schedule, now time.Time) { s.Refused(now, m.index) }) }
+	i.Settling = func(hasEffect bool) { // the worker is free from here on: a commit waits only while handlers are at work
+		v.step(func(s *schedule.Schedule, now time.Time) { s.Ran(now, m.index, hasEffect) })
 	}
 
-	t.End(true)
+	e := work.Settle(engine.With(ctx, &i), nil, err)
+	o := outcomeOf(e)
+	o.recorded = !e.Unknown && e.Kind != idemddb.Unrecorded && e.Kind != idemddb.Uncommitted
 
-	written := false
-	defer func() { t.Recorded(written) }()
-
-	watch := &recordWatch{v: v, turn: t}
-	watch.timer = time.AfterFunc(troubleTime, func() { watch.trouble(ctx, false) })
-	defer watch.stop()
-
-	e := work.Settle(idemddb.OnRetry(ctx, func() { watch.trouble(ctx, true) }), nil, err)
-	written = !e.Unknown && e.Kind != idemddb.Unrecorded && e.Kind != idemddb.Uncommitted
-
-	return outcomeOf(e)
+	return o
 }
-
-// recordWatch watches the record of a finished effect until stop is called.
-type recordWatch struct {
-	v     *invocation
-	turn  *turns.Turn
-	timer *time.Timer // reports a record that takes long
-
-	mu   sync.Mutex // held while the warning is written, so that it is not written later than the call
-	over bool
-}
-
-// trouble reports that the record takes long, or that a try to write it was refused. It does nothing after stop.
-func (w *recordWatch) trouble(ctx context.Context, refused bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	if !w.over && w.turn.Trouble(refused) {
-		w.v.warnOfTrouble(ctx)
-	}
-}
-
-func (w *recordWatch) stop() {
-	w.timer.Stop()
-
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	w.over = true
-}
-
-// troubleTime is how long a finished effect waits for its record before it is in trouble.
-const troubleTime = 100 * time.Millisecond
 
 // ofDuplicate returns the outcome of another message with the same key and batch, for which no handler ran.
 func (o outcome) ofDuplicate() outcome {
@@ -247,22 +207,14 @@ func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, ca
 	ctx, cancel := within(ctx, end)
 	defer cancel()
 
-	t := v.limits.Enter(turns.Place{Index: m.index, Unclaimed: true})[0]
+	v.step(func(s *schedule.Schedule, now time.Time) {
+		m.verdict = make(chan schedule.Action, 1)
+		s.Hook(now, m.index)
+	})
+	defer v.step(func(s *schedule.Schedule, now time.Time) { s.Hooked(now, m.index) })
 
 	select {
-	case hasWorker := <-t.Answer():
-		if hasWorker {
-			defer t.End(false)
-		}
-	case <-ctx.Done():
-		t.Leave()
-
-		return errNoTime
-	}
-
-	select {
-	case v.hooks <- struct{}{}:
-		defer func() { <-v.hooks }()
+	case <-m.verdict:
 	case <-ctx.Done():
 		return errNoTime
 	}

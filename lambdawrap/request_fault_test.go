@@ -88,7 +88,7 @@ func TestDeniedGroupsAreOffForFiveMinutesAndTheMessagesAreDoneWithSingleRequests
 					function := way.wrap(h, succeed)
 					h.check(function, numbered(30), nil, messageIDs(30))
 					h.equal("events", h.count(idemddb.Ungrouped), 1)
-					h.equal("ahead", h.store.Batch().Ahead(), 0)
+					h.equal("ahead", h.store.Engine().Ahead(), 0)
 					h.equal("log", h.log.String(), "")
 
 					for i := range 30 {

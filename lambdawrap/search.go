@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/internal/panicerror"
-	"github.com/idemddb/go-idemddb/internal/turns"
+	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
 // search finds the keys of messages. It calls the functions of the user that must answer before a message can be claimed, for as many messages
@@ -30,14 +30,15 @@ type search struct {
 	mu      sync.Mutex
 	left    []*message // whose functions are not called yet, in the order of the batch
 	missing int        // messages whose search has not ended
+	ended   []*message // whose search has ended and is not reported
+	reports bool       // each end is reported at once
 }
 
 // quest is the search for the key of one message. The mutex of the search guards it, and the fields of the message that it fills, until it has
 // ended.
 type quest struct {
 	begun, ended bool
-	over         chan struct{} // closed at the end; nil if nobody waits
-	hookFailure  error         // of MessageContext
+	hookFailure  error // of MessageContext
 }
 
 const (
@@ -51,33 +52,66 @@ var (
 	errNoContext   = errors.New("lambdawrap: the hook returned no context")
 )
 
-// newSearch begins to look for the keys of messages. It returns when all of them are known, at the latest after a moment. conclude then waits
-// for the key of each message.
-func (v *invocation) newSearch(work context.Context, messages []*message, spare time.Duration) *search {
+// newSearch returns the search for the keys of messages. start begins it.
+func (v *invocation) newSearch(work context.Context, messages []*message) *search {
 	s := &search{
-		invocation: v, work: work, spare: spare, patience: freeTime, all: make(chan struct{}), left: messages, missing: len(messages),
+		invocation: v, work: work, patience: freeTime, all: make(chan struct{}), left: messages, missing: len(messages),
 	}
+	if v.isWhole {
+		s.spare = v.reserve / latePart
+	}
+
 	if !v.deadline.IsZero() {
-		s.patience = max((v.starts.UntilLastStart()-spare)/2, shareTime) //nolint:mnd // half
+		s.patience = max((v.untilLastStart()-s.spare)/2, shareTime) //nolint:mnd // half
 	}
 
 	if len(messages) == 0 {
-		return s
+		close(s.all)
 	}
+
+	return s
+}
+
+// start begins to look for the keys. It returns when all of them are known, at the latest after a moment.
+func (s *search) start() {
+	n := len(s.left)
 
 	go s.callAll() //nolint:contextcheck // the search has its contexts
 
 	if s.isOver(quickTime) {
-		return s
+		return
 	}
 
-	for range min(v.workers, len(messages)) - 1 {
+	for range min(s.workers, n) - 1 {
 		go s.callAll() //nolint:contextcheck // as above
 	}
 
 	s.isOver(shareTime - quickTime)
+}
 
-	return s
+// reportAll reports the keys that are known to the schedule, together, and from here on each further one as soon as it is known.
+func (s *search) reportAll() {
+	s.mu.Lock()
+	ended := s.ended
+	s.ended, s.reports = nil, true
+	s.mu.Unlock()
+
+	s.report(ended...)
+}
+
+// report reports the keys of messages to the schedule.
+func (s *search) report(messages ...*message) {
+	s.step(func(schedule *schedule.Schedule, now time.Time) {
+		for _, m := range messages {
+			if m.noKey != nil {
+				schedule.Keyless(m.index)
+			} else {
+				schedule.Found(m.index, m.asks)
+			}
+		}
+
+		schedule.Searched(now)
+	})
 }
 
 // isOver waits for the end of the search, but not for longer than this, and reports whether it has come.
@@ -147,7 +181,7 @@ func (s *search) begins(m *message) bool {
 // find asks for the message's own context and then for its key.
 func (s *search) find(m *message) {
 	var (
-		found turns.Work
+		found schedule.Work
 		err   = errExited
 	)
 
@@ -172,9 +206,9 @@ func (s *search) find(m *message) {
 }
 
 // findKey calls the user's functions for a message's key and fingerprint. Its error says why there is no key.
-func (w *wrapper) findKey(ctx context.Context, m *message) (found turns.Work, err error) {
+func (w *wrapper) findKey(ctx context.Context, m *message) (found schedule.Work, err error) {
 	if w.disabled {
-		return turns.Work{Key: strconv.Itoa(m.index)}, nil // no two messages are one piece of work
+		return schedule.Work{Key: strconv.Itoa(m.index)}, nil // no two messages are one piece of work
 	}
 
 	defer catch(&err)
@@ -192,7 +226,7 @@ func (w *wrapper) findKey(ctx context.Context, m *message) (found turns.Work, er
 }
 
 // keyOf calls a key function, and if there is a key, the function for the fingerprint, which may be nil.
-func keyOf[R any](ctx context.Context, record R, key, fingerprint func(context.Context, R) (string, error)) (asks turns.Work, err error) {
+func keyOf[R any](ctx context.Context, record R, key, fingerprint func(context.Context, R) (string, error)) (asks schedule.Work, err error) {
 	if asks.Key, err = key(ctx, record); err == nil && asks.Key != "" && fingerprint != nil {
 		asks.Fingerprint, err = fingerprint(ctx, record)
 	}
@@ -234,40 +268,50 @@ func (s *search) deriveContext(ctx context.Context, m *message) context.Context 
 
 // end ends the search for the key of a message, unless it has ended. What its functions answer later is dropped.
 func (s *search) end(m *message, fill func()) {
+	if s.fill(m, fill) {
+		s.report(m)
+	}
+}
+
+// fill reports whether the end of the search must be reported now.
+func (s *search) fill(m *message, fill func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	if m.quest.ended {
-		return
+		return false
 	}
 
 	fill()
 
 	m.quest.ended = true
-	if m.quest.over != nil {
-		close(m.quest.over)
-	}
-
 	if s.missing--; s.missing == 0 {
 		close(s.all)
 	}
-}
 
-// hasEnded reports whether the key of a message is known, or why it has none.
-func (s *search) hasEnded(m *message) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	return m.quest.ended
-}
-
-// conclude ends the search for the key of a message. If the key is needed, it waits until it is too late for the handler to start; after that the
-// message has no key.
-func (s *search) conclude(m *message, isNeeded bool) {
-	if isNeeded {
-		s.await(m)
+	if !s.reports {
+		s.ended = append(s.ended, m)
 	}
 
+	return s.reports
+}
+
+// await waits until the search for all keys has ended, nothing starts any more, or it is too late for a handler.
+func (s *search) await() {
+	for {
+		left := freeTime
+		if !s.deadline.IsZero() { // handlers that succeed meanwhile may change what is left
+			left = s.untilLastStart() - s.spare
+		}
+
+		if left <= 0 || s.isOver(left) {
+			return
+		}
+	}
+}
+
+// conclude ends the search for the key of a message. If the key is not known, the message has none.
+func (s *search) conclude(m *message) {
 	s.mu.Lock()
 	isNew := s.begins(m)
 	s.mu.Unlock()
@@ -278,54 +322,9 @@ func (s *search) conclude(m *message, isNeeded bool) {
 		cancel()
 	}
 
-	s.end(m, func() { m.noKey = errNoKeyInTime })
+	s.fill(m, func() { m.noKey = errNoKeyInTime })
 
 	if err := m.quest.hookFailure; err != nil {
 		s.log(s.work, slog.LevelError, "the hook for a message's context failed; the message has the context of the invocation", m, "", err)
 	}
-}
-
-// await waits until the search for the key of a message has ended, nothing starts any more, or it is too late for its handler.
-func (s *search) await(m *message) {
-	over := s.overOf(m)
-	if over == nil {
-		return
-	}
-
-	for {
-		var late <-chan time.Time
-
-		if !s.deadline.IsZero() {
-			left := s.starts.UntilLastStart() - s.spare
-			if left <= 0 {
-				return
-			}
-
-			late = time.After(left) // handlers that succeed meanwhile may change what is left
-		}
-
-		select {
-		case <-over:
-			return
-		case <-s.starting.Done():
-			return
-		case <-late:
-		}
-	}
-}
-
-// overOf returns a channel that is closed at the end of the search for the key of a message; nil if that has ended.
-func (s *search) overOf(m *message) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	if m.quest.over == nil && !m.quest.ended {
-		m.quest.over = make(chan struct{})
-	}
-
-	if m.quest.ended {
-		return nil
-	}
-
-	return m.quest.over
 }

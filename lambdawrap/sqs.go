@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/turns"
 )
 
 // Handler does the work of one message. Nil means done: the message is deleted, and its key never runs again while its record lives. An
@@ -132,9 +131,10 @@ type wrapper struct {
 	reserve  time.Duration
 	workers  int
 	disabled bool
+	isWhole  bool  // one handler works on all messages of an event
 	invalid  error // what is wrong with the options; answered to every invocation, so that no message is lost
 
-	durations     turns.Durations // of the handlers that succeeded
+	durations     durations // of the handlers that succeeded
 	reserveWarned sync.Once
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/turns"
+	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
 // StreamOptions shape the wrapper of a stream whose records have the type R. Nil and zero mean the defaults.
@@ -112,7 +112,7 @@ func (s *stream[R]) work(ctx context.Context, records []R) (string, error) {
 	}
 
 	messages := s.plan(records)
-	if err := v.run(ctx, func(ctx context.Context) { v.workAll(ctx, messages) }); err != nil {
+	if err := v.run(ctx, messages, v.workAll); err != nil {
 		return "", err
 	}
 
@@ -156,7 +156,7 @@ func (s *stream[R]) plan(records []R) []*message {
 		}
 		given := hooks[R]{s.opts.RecordContext, s.opts.DeadLetter, s.opts.OnRecord, s.clone}.attach(m, record)
 		m.work = func(ctx context.Context) error { return s.handler(ctx, given) }
-		m.find = func(ctx context.Context) (turns.Work, error) { return keyOf(ctx, given, s.opts.Key, nil) }
+		m.find = func(ctx context.Context) (schedule.Work, error) { return keyOf(ctx, given, s.opts.Key, nil) }
 		messages[i] = m
 	}
 

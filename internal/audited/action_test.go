@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 )
@@ -71,11 +72,14 @@ func (h *history) claim(ctx context.Context, w *worker) {
 func (h *history) claimTogether(ctx context.Context, w *worker) {
 	var c, companion *idemddb.Claim
 
-	batch, opts, key := w.store.Batch(), h.options(), "other"+strconv.FormatInt(h.serial.Load(), 10)
-	batch.Expect(2)
+	group, opts, key := w.store.Engine().NewGroup(), h.options(), "other"+strconv.FormatInt(h.serial.Load(), 10)
+	group.Expect(2)
+
+	ctx = engine.With(ctx, &engine.Invocation{Group: group})
+
 	together(
-		func() { c, _, _ = batch.Claim(ctx, "k", opts) },
-		func() { companion, _, _ = batch.Claim(ctx, key, nil) },
+		func() { c, _, _ = w.store.Claim(ctx, "k", opts) },
+		func() { companion, _, _ = w.store.Claim(ctx, key, nil) },
 	)
 
 	if c != nil {

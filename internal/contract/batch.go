@@ -4,9 +4,10 @@ import (
 	"sync"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/engine"
 )
 
-// This file holds every use of the part of the API that lets the claims of a batch share requests.
+// This file holds every announcement of claims that share requests.
 
 // request is a key to claim in a batch.
 type request struct {
@@ -22,13 +23,15 @@ func (h *harness) claimBatch(s *idemddb.Store, requests ...request) []answer {
 	var all sync.WaitGroup
 
 	answers := make([]answer, len(requests))
-	batch := s.Batch()
-	batch.Expect(len(requests))
+	group := s.Engine().NewGroup()
+	group.Expect(len(requests))
+
+	together := engine.With(h.Context(), &engine.Invocation{Group: group})
 
 	for i, r := range requests {
 		all.Go(func() {
 			a, opts := &answers[i], &idemddb.ClaimOptions{Fingerprint: r.fingerprint, Redelivered: r.redelivered}
-			a.claim, a.record, a.err = batch.Claim(h.Context(), r.key, opts)
+			a.claim, a.record, a.err = s.Claim(together, r.key, opts)
 		})
 	}
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/engine"
 )
 
 // lateRequestCases say that a request that its sender has given up and repeated does no harm when it arrives after all.
@@ -101,7 +102,7 @@ func (h *harness) shortly() context.Context {
 		soon = 5 * time.Second
 	}
 
-	return idemddb.WithInvocation(h.Context(), time.Time{}, time.Now().Add(soon))
+	return engine.With(h.Context(), &engine.Invocation{Times: &engine.Times{SettleBy: time.Now().Add(soon)}})
 }
 
 // holdAndRefuse holds the second request and refuses its repetition, so that the call gives up.

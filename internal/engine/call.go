@@ -93,6 +93,3 @@ type news struct {
 	tell func(ctx context.Context, key string, err error)
 	err  error
 }
-
-// Group is what belongs together among the writes: those of an invocation.
-type Group struct{ planner.Group }

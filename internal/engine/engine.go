@@ -32,6 +32,9 @@ type Config struct {
 	Retried   func(ctx context.Context, key string, err error)
 	Conflict  func(ctx context.Context, key string, err error) // another transaction held an item of the write
 	Ungrouped func(ctx context.Context, key string, err error)
+
+	// IsCounted says that a crash counts against each key that was claimed, whether or not its work had begun.
+	IsCounted bool
 }
 
 // Client is what an Engine needs of a client; *dynamodb.Client has it.
@@ -135,31 +138,6 @@ func (e *Engine) Shares() bool {
 	return e.planner.Shares(time.Now())
 }
 
-// Expect announces n calls of Arrive that come at once, so that the first claims wait for the others and share their request.
-func (e *Engine) Expect(g *Group, n int) { e.change(func() { g.Expect(n) }) }
-
-// Arrive counts a member of the group that may have been announced, and will still write.
-func (e *Engine) Arrive(g *Group) { e.change(g.Arrive) }
-
-// Join counts a member of the group, which will still write: the writes of the group wait a moment for it.
-func (e *Engine) Join(g *Group) { e.change(g.Join) }
-
-// Leave ends a membership.
-func (e *Engine) Leave(g *Group) {
-	e.change(func() {
-		g.Leave()
-		e.depart(time.Now())
-	})
-}
-
-// Flush lets the writes that wait for others of the group by Joint.Hold leave.
-func (e *Engine) Flush(g *Group) {
-	e.change(func() {
-		g.Flush()
-		e.depart(time.Now())
-	})
-}
-
 func (e *Engine) change(f func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -175,7 +153,7 @@ func newCall(w *Write) *call {
 	}
 
 	if w.Group != nil {
-		c.Group = &w.Group.Group
+		c.Group = &w.Group.plan
 	}
 
 	if c.Joint = w.Joint; c.Joint != nil {

@@ -86,18 +86,18 @@ func (o operation) Read(a protocol.Answer) (protocol.Step, error) {
 // caller sends the write of a record in a group.
 type caller struct {
 	engine *Engine
-	group  Group
+	group  *Group
 
 	mu   sync.Mutex
 	read map[string][]protocol.Outcome // by record
 }
 
 func (c *caller) send(ctx context.Context, record string) error {
-	c.engine.Arrive(&c.group)
-	defer c.engine.Leave(&c.group)
+	c.group.Arrive()
+	defer c.group.Leave()
 
 	return c.engine.Send(ctx, Write{
-		Key: record, Record: record, Group: &c.group, Policy: planner.Policy{End: time.Now().Add(time.Minute), Pause: time.Second},
+		Key: record, Record: record, Group: c.group, Policy: planner.Policy{End: time.Now().Add(time.Minute), Pause: time.Second},
 		Operation: operation(func(o protocol.Outcome) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -110,9 +110,9 @@ func (c *caller) send(ctx context.Context, record string) error {
 func newCaller(api *client) *caller {
 	ignore := func(context.Context, string, error) {}
 
-	return &caller{
-		engine: New(Config{API: api, Shared: api, Retried: ignore, Ungrouped: ignore}), read: map[string][]protocol.Outcome{},
-	}
+	e := New(Config{API: api, Shared: api, Retried: ignore, Ungrouped: ignore})
+
+	return &caller{engine: e, group: e.NewGroup(), read: map[string][]protocol.Outcome{}}
 }
 
 func TestAnAnswerIsNotReadAfterItsCallerHasLeft(t *testing.T) {
@@ -120,7 +120,7 @@ func TestAnAnswerIsNotReadAfterItsCallerHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &client{delay: 10 * time.Millisecond}
 		c := newCaller(api)
-		c.engine.Expect(&c.group, 3)
+		c.group.Expect(3)
 
 		var all sync.WaitGroup
 
@@ -153,7 +153,7 @@ func TestAFlightThatAllCallersHaveLeftBeforeItWasSentLands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &client{}
 		e := newCaller(api).engine
-		group := &Group{}
+		group := e.NewGroup()
 		group.Expect(1)
 
 		var calls []*call
@@ -168,7 +168,7 @@ func TestAFlightThatAllCallersHaveLeftBeforeItWasSentLands(t *testing.T) {
 				e.planner.Submit(time.Now(), &c.Write)
 			}
 
-			group.Arrive()
+			group.plan.Arrive()
 			e.depart(time.Now())
 
 			for _, c := range calls {
@@ -196,7 +196,7 @@ func TestAClientThatPanicsInASharedRequestIsTriedAloneByEachCaller(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		api := &client{panics: true}
 		c := newCaller(api)
-		c.engine.Expect(&c.group, 2)
+		c.group.Expect(2)
 
 		var all sync.WaitGroup
 
@@ -242,19 +242,21 @@ func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
 		var (
 			f     *planner.Flight
 			calls []*call
-			group Group
 		)
+
+		group := e.NewGroup()
+
 
 		for i := range 3 {
 			w := Write{
-				Operation: joined{}, Record: fmt.Sprint(i), Group: &group, Joint: &planner.Joint{Hold: time.Second},
+				Operation: joined{}, Record: fmt.Sprint(i), Group: group, Joint: &planner.Joint{Hold: time.Second},
 				Policy: planner.Policy{End: time.Now().Add(time.Minute), Pause: time.Second},
 			}
 			calls = append(calls, newCall(&w))
 			e.planner.Submit(time.Now(), &calls[i].Write)
 		}
 
-		group.Flush()
+		group.plan.Flush()
 
 		if f = e.planner.Depart(time.Now()); f == nil || len(f.Writes) != 3 {
 			t.Fatal("the three do not leave together")

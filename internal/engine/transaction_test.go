@@ -231,21 +231,19 @@ func TestATransactionInProgressIsAskedForUntilItEnds(t *testing.T) {
 func together(t *testing.T, e *engine.Engine, writes ...engine.Write) []error {
 	t.Helper()
 
-	var (
-		all   sync.WaitGroup
-		group engine.Group
-	)
+	var all sync.WaitGroup
 
+	group := e.NewGroup()
 	errs := make([]error, len(writes))
 
 	for i, w := range writes {
-		w.Group, w.Joint.Hold = &group, time.Second
+		w.Group, w.Joint.Hold = group, time.Second
 		begun := e.Begin(t.Context(), w)
 
 		all.Go(func() { errs[i] = begun.Wait(t.Context()) })
 	}
 
-	e.Flush(&group)
+	group.Flush()
 	all.Wait()
 
 	return errs

@@ -1,0 +1,139 @@
+package schedule
+
+import "time"
+
+// Found reports the key of a message. Take follows when all keys that were found together are reported.
+func (s *Schedule) Found(i int, w Work) {
+	if m := &s.messages[i]; m.state == unknown {
+		m.work = w
+		s.searched(i, found)
+	}
+}
+
+// Keyless reports that a message has no key.
+func (s *Schedule) Keyless(i int) {
+	if s.messages[i].state == unknown {
+		s.searched(i, keyless)
+	}
+}
+
+// Searched gives out what the messages may have whose keys were reported.
+func (s *Schedule) Searched(now time.Time) { s.grant(now) }
+
+// Claimed reports that the key of a message is claimed: it waits for a worker.
+func (s *Schedule) Claimed(now time.Time, i int) {
+	s.messages[i].state = ready
+	s.grant(now)
+}
+
+// Waits reports that another worker holds the key of a message, and that the message gives its place back until Again.
+func (s *Schedule) Waits(now time.Time, i int) {
+	s.leave(i)
+	s.messages[i].state = queued
+	s.grant(now)
+}
+
+// Again reports that a message wants to be claimed once more.
+func (s *Schedule) Again(now time.Time, i int) {
+	s.want(i)
+	s.grant(now)
+}
+
+// Ran reports that the handler of a message has returned, or did not run after all. If it had an effect, the effect has no record until Settled.
+func (s *Schedule) Ran(now time.Time, i int, effect bool) {
+	m := &s.messages[i]
+	s.leave(i)
+
+	if m.effect = effect; effect {
+		m.since, m.refusals = now, s.refusals
+		s.unrecorded = append(s.unrecorded, i)
+	}
+
+	s.grant(now)
+}
+
+// Refused reports that a try to record the effect of a message failed, and that another one follows.
+func (s *Schedule) Refused(now time.Time, i int) {
+	if m := &s.messages[i]; m.effect {
+		s.refusals++
+		s.refused, m.refusals = true, s.refusals
+		s.trouble(i)
+		s.grant(now)
+	}
+}
+
+// Settled reports that the work of a message has ended, or did not begin. Messages that ask for the same work end as it does. written says that its
+// effect is known to be recorded.
+func (s *Schedule) Settled(now time.Time, i int, written bool) {
+	s.leave(i)
+
+	if m := &s.messages[i]; m.effect {
+		m.effect = false
+		s.unrecorded = without(s.unrecorded, i)
+
+		if m.isTroubled {
+			s.troubled--
+		}
+
+		if written && m.refusals == s.refusals {
+			s.refused = false
+		}
+	}
+
+	s.release(i)
+	s.grant(now)
+}
+
+// Finished reports that the end of a message is reported, too. The next message of its group follows, unless this one has failed.
+func (s *Schedule) Finished(now time.Time, i int, failed bool) {
+	m := &s.messages[i]
+	if m.state == finished {
+		return
+	}
+
+	s.leave(i)
+	s.release(i)
+
+	m.state = finished
+	s.active--
+
+	if m.next > 0 {
+		s.follow(i, m.next, failed)
+	}
+
+	s.grant(now)
+}
+
+// Call reports that the one handler of a Whole batch begins. Called follows.
+func (s *Schedule) Call(now time.Time) {
+	s.active++
+	s.run(now, len(s.messages)-1)
+}
+
+// Called reports that the handler of Call has returned.
+func (s *Schedule) Called(now time.Time) {
+	s.active--
+	s.leave(len(s.messages) - 1)
+	s.grant(now)
+}
+
+// Hook reports that a message whose work has ended wants a worker for its hook. Start allows it, NoTime never follows: when handlers start no
+// more, as many hooks run as there are workers.
+func (s *Schedule) Hook(now time.Time, i int) {
+	m := &s.messages[i]
+	m.state, m.hook = ready, true
+	s.admitted = insert(s.admitted, i)
+	s.grant(now)
+}
+
+// Hooked reports that the hook of a message has returned, or is not wanted any more.
+func (s *Schedule) Hooked(now time.Time, i int) {
+	s.leave(i)
+	s.grant(now)
+}
+
+// Stop lets nothing start any more.
+func (s *Schedule) Stop(now time.Time) {
+	s.stop()
+	s.grant(now)
+}

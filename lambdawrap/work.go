@@ -1,0 +1,191 @@
+package lambdawrap
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/schedule"
+	"github.com/idemddb/go-idemddb/internal/sleep"
+)
+
+// workAll works on all messages of a batch, in the order and at the times that the schedule says.
+func (v *invocation) workAll(context.Context) {
+	v.keys.start()
+	v.keys.reportAll()
+}
+
+// follow is the goroutine of a message, which begins with the first decision of the schedule about it.
+func (v *invocation) follow(m *message, decided schedule.Action) {
+	m.end = outcome{name: OutcomeFailed, err: errExited} // if the client of DynamoDB panics
+
+	defer v.running.Done()
+	defer v.step(func(s *schedule.Schedule, now time.Time) { s.Finished(now, m.index, m.failed) })
+
+	v.keys.conclude(m)
+	m.own = v.contextOf(v.keys.work, m)
+
+	o := v.endOf(m, decided)
+	m.end = o.ofDuplicate()
+
+	v.step(func(s *schedule.Schedule, now time.Time) { s.Settled(now, m.index, o.recorded) })
+	v.finish(m.own, m, o)
+}
+
+// endOf works on a message, or returns why that is not to be done.
+func (v *invocation) endOf(m *message, decided schedule.Action) outcome {
+	switch other := v.messages[decided.Other]; decided.Kind { //nolint:exhaustive // the others are not about one message
+	case schedule.NoKey:
+		return noKeyOutcome(m.noKey)
+	case schedule.NoTime:
+		if m.noKey != nil {
+			return noKeyOutcome(m.noKey)
+		}
+
+		return outcome{name: OutcomeNoTime, err: errNoTime}
+	case schedule.Blocked:
+		return outcome{name: OutcomeBlocked, err: errBlocked, seconds: other.seconds}
+	case schedule.Same:
+		return other.end
+	default:
+		return v.work(m.own, m, decided.Kind == schedule.Start)
+	}
+}
+
+// contextOf returns the message's own context, or one of the invocation if it has none.
+func (v *invocation) contextOf(ctx context.Context, m *message) context.Context {
+	if m.derived != nil {
+		ctx = m.derived
+	}
+
+	return v.logUnsent(ctx, m.id)
+}
+
+// work begins the work of a message's key, runs the handler and settles the work.
+func (v *invocation) work(ctx context.Context, m *message, hasWorker bool) outcome {
+	work, o := v.beginWork(ctx, m)
+	if work == nil {
+		return o
+	}
+
+	o, err := v.runHandler(ctx, m, work, hasWorker)
+
+	switch o.name {
+	case "":
+		return v.settle(ctx, m, work, err)
+	case OutcomeLate:
+		return v.late(ctx, work)
+	default:
+		return givenBack(o, work.GiveBack(ctx))
+	}
+}
+
+// beginWork begins the work of a message's key, and waits for another worker that holds it. Without work the outcome says why.
+func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, outcome) {
+	opts := m.claimOptions()
+	poll := sleep.Poll{End: time.Now().Add(v.opts.Wait)}
+
+	if m.unclaimed { // its commit waits for another worker, and not the claim that it does not have
+		opts.Wait, poll.End = v.opts.Wait, time.Time{}
+	}
+
+	for {
+		if ctx.Err() != nil { // DynamoDB would not be asked, so it is not what did not answer
+			return nil, outcome{name: OutcomeNoTime, err: errNoTime}
+		}
+
+		work, ending := v.store.Begin(v.grouped(ctx), m.asks.Key, opts)
+		if work != nil {
+			return work, outcome{}
+		}
+
+		if ending.Kind != idemddb.InProgress || !v.waitForHolder(ctx, m, &poll) {
+			return nil, outcomeOf(ending)
+		}
+
+		if decided := <-m.verdict; decided.Kind == schedule.NoTime {
+			return nil, outcome{name: OutcomeNoTime, err: errNoTime}
+		}
+
+		opts.Redelivered = true
+	}
+}
+
+// waitForHolder waits until the message's key may be claimed once more. It gives the message's place back meanwhile. It returns false if the time
+// is over.
+func (v *invocation) waitForHolder(ctx context.Context, m *message, poll *sleep.Poll) bool {
+	if !time.Now().Before(poll.End) {
+		return false
+	}
+
+	v.step(func(s *schedule.Schedule, now time.Time) { s.Waits(now, m.index) })
+
+	if !poll.Next(ctx) {
+		return false
+	}
+
+	v.step(func(s *schedule.Schedule, now time.Time) { s.Again(now, m.index) })
+
+	return true
+}
+
+// grouped returns the context in which the work of a message begins, so that its writes share requests with those of the others.
+func (v *invocation) grouped(ctx context.Context) context.Context {
+	i := *engine.Of(ctx)
+	i.Group = v.group
+
+	return engine.With(ctx, &i)
+}
+
+// claimOptions returns the options for a claim of the message's key that does not wait.
+func (m *message) claimOptions() *idemddb.ClaimOptions {
+	return &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, Redelivered: m.receives > 1, SkipResult: true, Optimistic: m.unclaimed}
+}
+
+// runHandler runs the handler when there is a worker for it. An outcome with a name says that the handler did not run, or has not answered
+// in time.
+func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.Work, hasWorker bool) (o outcome, err error) {
+	kept := work.Context(ctx)
+
+	if !hasWorker && !v.waitForWorker(m) {
+		return outcome{name: OutcomeNoTime, err: errNoTime}, nil
+	}
+
+	if o = mayRun(kept, work); o.name != "" {
+		return o, nil
+	}
+
+	if c := work.Claim(); c != nil && c.Takeover() {
+		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
+	}
+
+	err, isLate := v.handle(v.handling(kept), m.work)
+	if isLate {
+		o.name = OutcomeLate
+	}
+
+	return o, err
+}
+
+// waitForWorker waits for a worker. It returns false if nothing starts any more.
+func (v *invocation) waitForWorker(m *message) bool {
+	v.step(func(s *schedule.Schedule, now time.Time) { s.Claimed(now, m.index) })
+
+	decided := <-m.verdict
+
+	return decided.Kind == schedule.Start
+}
+
+// mayRun returns an outcome with a name if the handler must not run: the claim is lost, or the time is over.
+func mayRun(ctx context.Context, work *idemddb.Work) (o outcome) {
+	switch cause := context.Cause(ctx); {
+	case cause != nil && !errors.Is(cause, idemddb.ErrFenced):
+		return outcome{name: OutcomeNoTime, err: errNoTime}
+	case cause != nil, work.Claim() != nil && !work.Claim().Held():
+		return outcome{name: OutcomeFailed, err: errors.Join(errLost, cause)}
+	default:
+		return o
+	}
+}
