@@ -97,7 +97,11 @@ func ExampleKind_ungrouped() {
 	_, aws := inMemory(nil)
 
 	store, err := idemddb.New(decorated{aws.DB}, "records", "payments", &idemddb.Options{
-		Observe: func(_ context.Context, e idemddb.Event) { fmt.Printf("%s: %v\n", e.Kind, e.Err) },
+		Observe: func(_ context.Context, e idemddb.Event) {
+			if e.Err != nil {
+				fmt.Printf("%s: %v\n", e.Kind, e.Err)
+			}
+		},
 	})
 	if err != nil {
 		fmt.Println(err)
