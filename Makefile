@@ -41,7 +41,7 @@ test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once
 	@rm -f $(AUDIT)
 	@echo "the tests are built first, which takes minutes with an empty cache; then each package has a line, in the order of their names" >&2
 	IDEMDDB_AUDIT=$(AUDIT) $(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 -timeout=20m ./...; for m in $(MODULES); do (cd $$m; go test -race -shuffle=on -count=1 -timeout=20m ./...); done'
-	@go run ./internal/audited/total $(AUDITED)
+	@go run ./internal/checks/audited/total $(AUDITED)
 
 .PHONY: explore
 explore: ## Every order of events of up to three writers, with faults, over the planner and the conditions, about a minute; FLAGS='-without 3': drop a rule

@@ -3,7 +3,7 @@ package idemddb
 import (
 	"context"
 
-	"github.com/idemddb/go-idemddb/internal/transactitem"
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 // Commit commits a key together with others of its batch, as work without a claim that staged these effects.
@@ -13,7 +13,7 @@ func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return func() (*Record, error) { return nil, err }
 	}
 
-	e = Effects{Items: transactitem.Copy(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
+	e = Effects{Items: dbitem.CopyWrites(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
 
 	c.start(ctx, result, nil, e)
 
