@@ -1,5 +1,5 @@
 // Package mutation changes the Go code of the library in small ways, and demands that a test of the library notices each change. The
-// expressions that are sent to DynamoDB are changed elsewhere: by TestEveryMutationOfAnExpressionIsNoticed in package idemddb.
+// expressions that are sent to DynamoDB are changed elsewhere: by TestEveryMutationOfAnExpressionIsNoticed in package protocol.
 package mutation
 
 import (
@@ -38,8 +38,13 @@ const (
 	selector = "IDEMDDB_MUTANT"
 )
 
-// termsPackage has random histories in which each term of each condition is dropped.
-const termsPackage = "internal/checks/audited"
+const (
+	// expressionsPackage changes each expression that is sent.
+	expressionsPackage = "internal/protocol"
+
+	// termsPackage has random histories in which each term of each condition is dropped.
+	termsPackage = "internal/checks/audited"
+)
 
 // TestEveryMutationOfTheCodeIsNoticed builds the tests of each package once, with all mutants in it, and runs the test of each mutant
 // with that mutant selected. A mutant whose old text is not in its file any more fails the test: translate it to the new code.
@@ -56,9 +61,9 @@ func TestEveryMutationOfTheCodeIsNoticed(t *testing.T) {
 	t.Run("expressions", func(t *testing.T) {
 		t.Parallel()
 
-		// Package idemddb has this test, and leaves it out with the race detector, which these binaries are built without.
-		m := mutant{pkg: "idemddb", run: "^TestEveryMutationOfAnExpressionIsNoticed$"}
-		if out, err := m.runTest(t, binaries, ""); err != nil {
+		// The package leaves its test out with the race detector, which these binaries are built without.
+		m := mutant{pkg: expressionsPackage, run: "^TestEveryMutationOfAnExpressionIsNoticed$"}
+		if out, err := m.runTest(t, binaries, ""); err != nil || strings.Contains(out, noTest) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
@@ -68,7 +73,7 @@ func TestEveryMutationOfTheCodeIsNoticed(t *testing.T) {
 
 		// It is left out with the race detector, too.
 		m := mutant{pkg: termsPackage, run: "^TestARuleFindsTheLackOfEachTermOfACondition$"}
-		if out, err := m.runTest(t, binaries, ""); err != nil {
+		if out, err := m.runTest(t, binaries, ""); err != nil || strings.Contains(out, noTest) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
@@ -85,7 +90,7 @@ func TestEveryMutationOfTheCodeIsNoticed(t *testing.T) {
 func (m mutant) try(t *testing.T, binaries string) {
 	t.Helper()
 
-	if out, err := m.runTest(t, binaries, ""); err != nil || strings.Contains(out, "no tests to run") {
+	if out, err := m.runTest(t, binaries, ""); err != nil || strings.Contains(out, noTest) {
 		t.Fatalf("without the mutant, the test does not pass or does not exist: %v\n%s", err, out)
 	}
 
@@ -101,6 +106,9 @@ func (m mutant) try(t *testing.T, binaries string) {
 		t.Logf("%s: %s", m.file, failed)
 	}
 }
+
+// noTest is the warning of a test binary in which no test has the name.
+const noTest = "no tests to run"
 
 var failure = regexp.MustCompile(`--- FAIL: \S+|panic: .*|fatal error: .*`)
 
@@ -124,7 +132,7 @@ func build(t *testing.T, all []mutant) string {
 		dir      = t.TempDir()
 		replaced = map[string]string{}
 		files    = map[string][]mutant{}
-		packages = []string{"./" + termsPackage}
+		packages = []string{"./" + expressionsPackage, "./" + termsPackage}
 	)
 
 	for _, m := range all {
