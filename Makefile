@@ -101,9 +101,12 @@ lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 
 .PHONY: tidy
 tidy: ## Bring go.mod and go.sum up to date, and format
-	go mod tidy
-	for m in $(MODULES); do (cd $$m && go mod tidy) || exit 1; done
+	.ci/tidy write
 	gofmt -w .
+
+.PHONY: release
+release: ## Make the modules require one another in a version, and test them as a user gets them: VERSION=v0.2.0; docs/release.md
+	@.ci/release $(VERSION)
 
 .PHONY: bench
 bench: $(BENCHSTAT) ## The library against the same SDK calls written by hand, about six minutes; FLAGS=-quick: its counts, 20 seconds; FLAGS='-against COMMIT'
