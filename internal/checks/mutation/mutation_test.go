@@ -116,7 +116,7 @@ func (m mutant) runTest(t *testing.T, binaries, selected string) (string, error)
 	t.Helper()
 
 	binary := filepath.Join(binaries, filepath.Base(m.pkg)+".test")
-	cmd := exec.CommandContext(t.Context(), binary, "-test.run="+m.run, "-test.count=1", "-test.failfast", "-test.timeout=5m")
+	cmd := exec.CommandContext(t.Context(), binary, "-test.run="+m.run, "-test.count=1", "-test.failfast", "-test.timeout=10m")
 	cmd.Dir = filepath.Join(root, m.pkg)
 	cmd.Env = append(os.Environ(), selector+"="+selected)
 	out, err := cmd.CombinedOutput()
