@@ -15,7 +15,7 @@ AUDIT   := $(abspath .audit.jsonl)
 AUDITED := -least 200000 $(AUDIT) idemddb operate outbox contract audited lambdawrap functions api payments ledger relay
 
 # Modules of their own, whose dependencies users of the library do not get.
-MODULES := cmd/idem idemotel internal/apigateway
+MODULES := cmd/idem idemotel
 
 GOLANGCI_VERSION := 2.15.0
 GOLANGCI         := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
@@ -41,7 +41,7 @@ test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once
 	@rm -f $(AUDIT)
 	@echo "the tests are built first, which takes minutes with an empty cache; then each package has a line, in the order of their names" >&2
 	IDEMDDB_AUDIT=$(AUDIT) $(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 -timeout=20m ./...; for m in $(MODULES); do (cd $$m; go test -race -shuffle=on -count=1 -timeout=20m ./...); done'
-	@go run ./internal/audited/total $(AUDITED)
+	@go run ./internal/checks/audited/total $(AUDITED)
 
 .PHONY: explore
 explore: ## Every order of events of up to three writers, with faults, over the planner and the conditions, about a minute; FLAGS='-without 3': drop a rule
@@ -101,9 +101,12 @@ lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 
 .PHONY: tidy
 tidy: ## Bring go.mod and go.sum up to date, and format
-	go mod tidy
-	for m in $(MODULES); do (cd $$m && go mod tidy) || exit 1; done
+	.ci/tidy write
 	gofmt -w .
+
+.PHONY: release
+release: ## Make the modules require one another in a version, and test them as a user gets them: VERSION=v0.2.0; docs/release.md
+	@.ci/release $(VERSION)
 
 .PHONY: bench
 bench: $(BENCHSTAT) ## The library against the same SDK calls written by hand, about six minutes; FLAGS=-quick: its counts, 20 seconds; FLAGS='-against COMMIT'

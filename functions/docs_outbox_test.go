@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/audited"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // The programs of docs/outbox.md, as its template deploys them: a payment whose receipt is sent, two whose receipts are not, and the relay.

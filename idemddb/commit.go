@@ -8,11 +8,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // minCommitRetention is the least retention of a Store for Commit. A late request of a commit is refused by the record while the record
@@ -43,7 +43,7 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return nil, c.err
 	}
 
-	e = Effects{Items: transactitem.Copy(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
+	e = Effects{Items: dbitem.CopyWrites(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
 	if err := s.checkEffects(c.Partition, e); err != nil {
 		return nil, keyError("commit", key, err)
 	}

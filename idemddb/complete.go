@@ -8,11 +8,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // Complete records that the work is done, with its result (nil for none), and ends the claim. From then on the key is answered from
@@ -68,7 +68,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 
 	var done record.Stored // as the last try leaves it, for the cache
 
-	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: transactitem.ValueSize(result) > planner.LargeValue, build: func() protocol.Write {
+	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: dbitem.ValueSize(result) > planner.LargeValue, build: func() protocol.Write {
 		done = s.records.Completion("", nil, result, s.opts.Now())
 
 		return s.records.Complete(&c.held, &done)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/idemddb/go-idemddb/internal/exactjson"
+	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
 // Do makes fn idempotent: it runs fn once for a key and answers every call with its value, which is stored as JSON.
@@ -86,7 +86,7 @@ func run[T any](ctx context.Context, work *Work, fn func(context.Context) (T, er
 
 	if value, err = fn(work.Context(ctx)); err == nil {
 		cause, work.omitted = nil, errNotEncoded
-		result, work.omitted = exactjson.Marshal(value)
+		result, work.omitted = strictjson.Marshal(value)
 	}
 
 	returned = true
@@ -94,7 +94,7 @@ func run[T any](ctx context.Context, work *Work, fn func(context.Context) (T, er
 	return value, result, err
 }
 
-var errNotEncoded = fmt.Errorf("%w: a method of it ended the goroutine", exactjson.ErrEncode)
+var errNotEncoded = fmt.Errorf("%w: a method of it ended the goroutine", strictjson.ErrEncode)
 
 // FromContext returns the claim whose work runs with this context, for its fencing token or to settle it from inside.
 func FromContext(ctx context.Context) (*Claim, bool) {
@@ -118,7 +118,7 @@ func replay[T any](rec *Record, opts *ClaimOptions) (T, error) {
 		return value, nil
 	}
 
-	if err := exactjson.Unmarshal(rec.Result, &value); err != nil {
+	if err := strictjson.Unmarshal(rec.Result, &value); err != nil {
 		var zero T
 
 		return zero, keyError("replay", rec.Key, fmt.Errorf("%w: its result is not a %v: %w", ErrCorrupt, reflect.TypeFor[T](), err))

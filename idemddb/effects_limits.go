@@ -8,10 +8,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // Limits of DynamoDB's transactions.
@@ -19,7 +19,7 @@ const (
 	maxEffects     = 99 // with the record 100
 	maxTransaction = 4 << 20
 	plainRecord    = 8 << 10 // bytes of a record without its result and messages, at most
-	maxOutbox      = transactitem.MaxSize - plainRecord
+	maxOutbox      = dbitem.MaxSize - plainRecord
 )
 
 // checkEffects returns an error for what DynamoDB could only refuse.
@@ -29,7 +29,7 @@ func (s *Store) checkEffects(partition string, e Effects) error {
 	}
 
 	for i, it := range e.Items {
-		if err := transactitem.Check(it); err != nil {
+		if err := dbitem.CheckWrite(it); err != nil {
 			return fmt.Errorf("%w: item %d: %w", ErrBadEffects, i, err)
 		}
 	}
@@ -39,7 +39,7 @@ func (s *Store) checkEffects(partition string, e Effects) error {
 		return fmt.Errorf("%w: %w", ErrBadEffects, err)
 	}
 
-	if size := transactitem.Size(e.Items...) + delivery.Size(outboxOf(e.Messages)) + plainRecord; size > maxTransaction {
+	if size := dbitem.WriteSize(e.Items...) + delivery.Size(outboxOf(e.Messages)) + plainRecord; size > maxTransaction {
 		return fmt.Errorf("%w: with the record they have %d bytes, a transaction takes %d", ErrBadEffects, size, maxTransaction)
 	}
 
@@ -94,7 +94,7 @@ func (s *Store) checkTwice(partition string, items []types.TransactWriteItem) er
 func (s *Store) identities(partition string, items []types.TransactWriteItem) []string {
 	record := types.TransactWriteItem{Update: &types.Update{TableName: &s.table, Key: s.records.Key(partition)}}
 
-	return transactitem.Identities(slices.Concat([]types.TransactWriteItem{record}, items))
+	return dbitem.Identities(slices.Concat([]types.TransactWriteItem{record}, items))
 }
 
 // Bounds for measuring a record before it is written. DynamoDB counts the names and the values of attributes, and a number as about one
@@ -110,18 +110,18 @@ const (
 // with these effects.
 func (s *Store) checkSize(partition string, result types.AttributeValue, e Effects) error {
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(protocol.SortKeyValue) + len(s.opts.TTLAttribute) +
-		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + transactitem.ValueSize(result) +
+		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + dbitem.ValueSize(result) +
 		delivery.Size(outboxOf(e.Messages)) + len(strings.Join(record.Names, ""))
 
 	if s.opts.Trace != nil {
 		size += 2 * record.MaxTrace //nolint:mnd // trace and ptrace
 	}
 
-	if size > transactitem.MaxSize {
-		return fmt.Errorf("%w: the record would have %d bytes, an item holds %d", ErrTooLarge, size, transactitem.MaxSize)
+	if size > dbitem.MaxSize {
+		return fmt.Errorf("%w: the record would have %d bytes, an item holds %d", ErrTooLarge, size, dbitem.MaxSize)
 	}
 
-	if size += transactitem.Size(e.Items...); size > maxTransaction {
+	if size += dbitem.WriteSize(e.Items...); size > maxTransaction {
 		return fmt.Errorf("%w: the transaction would have %d bytes, it takes %d", ErrTooLarge, size, maxTransaction)
 	}
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 
-	"github.com/idemddb/go-idemddb/internal/exactjson"
+	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
 // Ending says how a run of the work of a key ended. It is for wrappers.
@@ -95,5 +95,5 @@ func endingOfCompletion(err error) Ending {
 
 // isWritten reports whether a completion is written, perhaps without its result.
 func isWritten(err error) bool {
-	return err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, exactjson.ErrEncode)
+	return err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, strictjson.ErrEncode)
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/engine"
-	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
 // Batch makes calls whose writes are one group, as those of an invocation.
@@ -77,7 +77,7 @@ func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return func() (*Record, error) { return nil, err }
 	}
 
-	e = Effects{Items: transactitem.Copy(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
+	e = Effects{Items: dbitem.CopyWrites(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
 
 	c.start(ctx, result, nil, e)
 

@@ -19,7 +19,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/internal/audited"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // newStore returns a Store on an in-memory table of its own.

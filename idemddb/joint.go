@@ -7,11 +7,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
-	"github.com/idemddb/go-idemddb/internal/transactitem"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
@@ -72,11 +72,11 @@ func (j *jointWrite) wait(ctx context.Context, begun *engine.Pending) error {
 
 // jointOf returns what the write of a record with effects needs of its transaction.
 func (s *Store) jointOf(partition string, e Effects, result types.AttributeValue) *planner.Joint {
-	value := transactitem.ValueSize(result)
+	value := dbitem.ValueSize(result)
 
 	return &planner.Joint{
 		Items: s.identities(partition, e.Items)[1:], Value: value,
-		Size: transactitem.Size(e.Items...) + delivery.Size(outboxOf(e.Messages)) + plainRecord + value,
+		Size: dbitem.WriteSize(e.Items...) + delivery.Size(outboxOf(e.Messages)) + plainRecord + value,
 	}
 }
 

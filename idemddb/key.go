@@ -1,8 +1,8 @@
 package idemddb
 
 import (
-	"github.com/idemddb/go-idemddb/internal/jsonkey"
 	"github.com/idemddb/go-idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
 // TextKey returns the idempotency key that lambdawrap.Body makes of a string. Use it for ids that come from outside, such as
@@ -15,7 +15,7 @@ import (
 // So the string "#123" and the number 123 are two keys. Two different strings never have the same key.
 //
 // TextKey neither checks nor shortens the key: [Store.Claim] refuses one that is empty or not valid UTF-8 with [ErrBadKey].
-func TextKey(s string) string { return jsonkey.Text(s) }
+func TextKey(s string) string { return strictjson.TextKey(s) }
 
 // KeyHash returns the form of a key that stands in messages and logs: keys may hold what should not be there. It is the
 // beginning of the key's SHA-256, in URL-safe base64, behind "sha256:".

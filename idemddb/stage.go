@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/idemddb/go-idemddb/internal/transactitem"
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 // Stage adds effects to the completion of the claim whose work runs with this context: they are written when the work has succeeded, in
@@ -91,7 +91,7 @@ func (s *staging) failure() error {
 // with returns what is staged together with e, which it copies. It is called with s.mu held.
 func (s *staging) with(e Effects) (Effects, error) {
 	all := Effects{
-		Items:    slices.Concat(s.effects.Items, transactitem.Copy(e.Items)),
+		Items:    slices.Concat(s.effects.Items, dbitem.CopyWrites(e.Items)),
 		Messages: slices.Concat(s.effects.Messages, copyMessages(e.Messages)),
 	}
 

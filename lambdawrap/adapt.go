@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/idemddb/go-idemddb/internal/jsonname"
+	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
 // Whole adapts an existing handler of whole events that gives no answer for single messages: it gets an event with one message
@@ -36,7 +36,7 @@ func JSON[T any](h func(context.Context, T) error) Handler {
 		panic("lambdawrap: handler: must not be nil")
 	}
 
-	shape := jsonname.ShapeOf[T]()
+	shape := strictjson.ShapeOf[T]()
 
 	return func(ctx context.Context, m events.SQSMessage) error {
 		var value T

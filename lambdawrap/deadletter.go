@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/idemddb/go-idemddb/internal/deadletter"
+	"github.com/idemddb/go-idemddb/internal/queue"
 )
 
 // SendMessageAPI is what [DeadLetterQueue] needs of SQS; *sqs.Client fits. It must be safe for concurrent use.
@@ -50,7 +50,7 @@ func DeadLetterQueue(api SendMessageAPI, queueURL string) func(context.Context, 
 		panic("lambdawrap: DeadLetterQueue: api: must not be nil")
 	}
 
-	queue := deadletter.NewQueue(api.SendMessage, queueURL)
+	queue := queue.NewDeadLetter(api.SendMessage, queueURL)
 
 	return func(ctx context.Context, m events.SQSMessage, cause error) error {
 		if err := queue.Send(ctx, m, cause); err != nil {

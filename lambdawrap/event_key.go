@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/sentid"
+	"github.com/idemddb/go-idemddb/internal/delivery"
 )
 
 // This file holds the key functions that take a key from what an AWS service has put into the event: SentMessage for SQS; and for Func
@@ -18,9 +18,9 @@ import (
 // once, each time with a new message id and with one id of ours, which is the key: as a message attribute, inside of the envelope that SNS
 // makes, or in the event that EventBridge sends to the queue. All other messages have the key of [MessageID].
 func SentMessage(ctx context.Context, m events.SQSMessage) (string, error) {
-	id := aws.ToString(m.MessageAttributes[sentid.Attribute].StringValue)
+	id := aws.ToString(m.MessageAttributes[delivery.IDAttribute].StringValue)
 	if id == "" {
-		id = sentid.InEnvelope(m.Body)
+		id = delivery.IDInEnvelope(m.Body)
 	}
 
 	if id == "" {
@@ -37,7 +37,7 @@ func SentMessage(ctx context.Context, m events.SQSMessage) (string, error) {
 // An event of EventBridge Scheduler has no id of its own. Its key is made of the schedule's ARN and the scheduled time, which the schedule
 // must put into its input.
 func EventBridgeID(_ context.Context, e events.EventBridgeEvent) (string, error) {
-	if id := sentid.InResources(e.Resources); id != "" {
+	if id := delivery.IDInResources(e.Resources); id != "" {
 		return idemddb.TextKey(id), nil
 	}
 
@@ -53,7 +53,7 @@ func SNSMessageID(_ context.Context, e events.SNSEvent) (string, error) {
 	}
 
 	m := e.Records[0].SNS
-	if attribute, ok := m.MessageAttributes[sentid.Attribute].(map[string]any); ok {
+	if attribute, ok := m.MessageAttributes[delivery.IDAttribute].(map[string]any); ok {
 		if id, ok := attribute["Value"].(string); ok && id != "" {
 			return idemddb.TextKey(id), nil
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/internal/audited"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 func recordKey(key string) map[string]types.AttributeValue {

@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/httprequest"
-	"github.com/idemddb/go-idemddb/internal/problem"
+	"github.com/idemddb/go-idemddb/internal/idemhttp"
 )
 
 // HTTPOptions shape [HTTP]. Caller is required. Zero means the default of each other field.
@@ -126,7 +125,7 @@ func HTTP(store *idemddb.Store, next http.Handler, o *HTTPOptions) http.Handler 
 	w.invalid = errors.Join(w.invalid, o.validate())
 
 	h := &httpHandler{wrapper: w, next: next, opts: *o}
-	h.rules = httprequest.Rules{MaxBody: cmp.Or(o.MaxBody, defaultMaxBody), Hosts: slices.Clone(o.Hosts)}
+	h.rules = idemhttp.Rules{MaxBody: cmp.Or(o.MaxBody, defaultMaxBody), Hosts: slices.Clone(o.Hosts)}
 
 	if o.Keep == nil {
 		h.opts.Keep = isFinal
@@ -141,14 +140,14 @@ type httpHandler struct {
 
 	next  http.Handler
 	opts  HTTPOptions // with the default of Keep
-	rules httprequest.Rules
+	rules idemhttp.Rules
 }
 
 func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case h.invalid != nil:
 		h.logger().ErrorContext(r.Context(), "no request is served", errorAttr(h.invalid))
-		problem.ServerError.With(h.invalid.Error()).Write(w)
+		idemhttp.ServerError.With(h.invalid.Error()).Write(w)
 	case slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, r.Method):
 		h.next.ServeHTTP(w, r)
 	default:

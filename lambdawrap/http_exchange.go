@@ -10,8 +10,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/engine"
-	"github.com/idemddb/go-idemddb/internal/httpanswer"
-	"github.com/idemddb/go-idemddb/internal/problem"
+	"github.com/idemddb/go-idemddb/internal/idemhttp"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
@@ -25,9 +24,9 @@ type exchange struct {
 	key  string
 	with idemddb.ClaimOptions // empty if the Store is off
 
-	answer *httpanswer.Held // the handler's
-	cause  error            // why the answer is not kept; nil if it is
-	record *idemddb.Record  // of an earlier request
+	answer *idemhttp.HeldAnswer // the handler's
+	cause  error                // why the answer is not kept; nil if it is
+	record *idemddb.Record      // of an earlier request
 }
 
 // statusError is why a key was released: the handler's answer is not one to keep.
@@ -205,12 +204,12 @@ func (x *exchange) conclude(ctx context.Context, o outcome) {
 func (x *exchange) replay(ctx context.Context, rec *idemddb.Record) {
 	if rec.ResultOmitted { // the status is lost as well, and it may have been one of a refusal
 		x.report(ctx, outcome{name: OutcomeReplayed, err: errAnswerLost, done: true})
-		problem.AnswerLost.Write(x.w)
+		idemhttp.AnswerLost.Write(x.w)
 
 		return
 	}
 
-	stored, err := httpanswer.Decode(rec.Result)
+	stored, err := idemhttp.DecodeAnswer(rec.Result)
 	if err != nil {
 		x.report(ctx, outcome{name: OutcomeCorrupt, err: fmt.Errorf("lambdawrap: %w", err), done: true})
 	}
@@ -219,22 +218,22 @@ func (x *exchange) replay(ctx context.Context, rec *idemddb.Record) {
 }
 
 // problemOf returns the answer to a request that is not done.
-func (x *exchange) problemOf(o outcome) *problem.Details {
+func (x *exchange) problemOf(o outcome) *idemhttp.Problem {
 	_, isProgramError := errors.AsType[*programError](o.err)
 
 	switch {
 	case isProgramError:
-		return problem.ServerError
+		return idemhttp.ServerError
 	case o.name == OutcomeInProgress:
-		return problem.KeyInProgress.After(x.retryAfter(o.until))
+		return idemhttp.KeyInProgress.After(x.retryAfter(o.until))
 	case o.name == OutcomeMismatch:
-		return problem.KeyReused
+		return idemhttp.KeyReused
 	case o.permanent:
-		return problem.KeyFailed
+		return idemhttp.KeyFailed
 	case o.name == OutcomeFailed && !o.unknown:
-		return problem.ConditionFailed
+		return idemhttp.ConditionFailed
 	default:
-		return problem.Unavailable
+		return idemhttp.Unavailable
 	}
 }
 

@@ -15,7 +15,7 @@ func TestHTTPProblemsAndTestsOfThePageAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 
 	page := readText(t, "../docs/http.md")
-	problems := submatches(regexp.MustCompile(`types \+ "([a-z-]+)"`), readText(t, "../internal/problem/problem.go"))
+	problems := submatches(regexp.MustCompile(`types \+ "([a-z-]+)"`), readText(t, "../internal/idemhttp/problem.go"))
 
 	if diff := cmp.Diff(problems, submatches(regexp.MustCompile(`(?m)^### ([a-z-]+)$`), page)); diff != "" {
 		t.Errorf("problems (-code +page):\n%s", diff)

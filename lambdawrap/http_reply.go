@@ -3,7 +3,7 @@ package lambdawrap
 import (
 	"net/http"
 
-	"github.com/idemddb/go-idemddb/internal/problem"
+	"github.com/idemddb/go-idemddb/internal/idemhttp"
 )
 
 // reply is the writer of one answer. It knows whether the answer has begun.
@@ -31,7 +31,7 @@ func (a *reply) end() {
 	cause := recover()
 
 	if !a.begun {
-		problem.ServerError.Write(a)
+		idemhttp.ServerError.Write(a)
 
 		if cause != http.ErrAbortHandler { //nolint:errorlint // net/http compares like this
 			a.flush()

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/idemddb/go-idemddb/internal/jsonkey"
+	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
 // KeyFunc returns the idempotency key of a message: messages with equal keys are one piece of work, which is done once.
@@ -73,7 +73,7 @@ func DeduplicationID(_ context.Context, m events.SQSMessage) (string, error) {
 			"use MessageID, Attribute or Body")
 	}
 
-	key, err := jsonkey.List(m.EventSourceARN, m.Attributes["MessageGroupId"], id)
+	key, err := strictjson.ListKey(m.EventSourceARN, m.Attributes["MessageGroupId"], id)
 	if err != nil {
 		return "", noKey("eventSourceARN, MessageGroupId or MessageDeduplicationId %w", err)
 	}
@@ -106,7 +106,7 @@ func Attribute(name string) KeyFunc {
 			return "", noKey("message attribute %q is empty; have its producer fill it", name)
 		}
 
-		key, err := jsonkey.List(dataType, value)
+		key, err := strictjson.ListKey(dataType, value)
 		if err != nil {
 			return "", noKey("message attribute %q %w", name, err)
 		}
@@ -145,7 +145,7 @@ func Attribute(name string) KeyFunc {
 //
 // Body returns an error that says what to write instead if it is given no path, or a text that is no path.
 func Body(paths ...string) (KeyFunc, error) {
-	parts, err := jsonkey.Parse(paths...)
+	parts, err := strictjson.ParsePaths(paths...)
 	if err != nil {
 		return nil, fmt.Errorf("lambdawrap: Body: %w", err)
 	}
@@ -155,7 +155,7 @@ func Body(paths ...string) (KeyFunc, error) {
 			return "", noKey("the body is empty; is this a message of an SQS event?")
 		}
 
-		body, err := jsonkey.Read(m.Body)
+		body, err := strictjson.Read(m.Body)
 		if err != nil {
 			return "", noKey("the body %w; have its producer send another one, or choose a key outside the body", err)
 		}
@@ -184,7 +184,7 @@ func listKey(question string, fields ...field) (string, error) {
 		values[i] = f.value
 	}
 
-	key, err := jsonkey.List(values...)
+	key, err := strictjson.ListKey(values...)
 	if err != nil {
 		return "", noKey("a part %w", err)
 	}

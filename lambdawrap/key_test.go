@@ -133,7 +133,7 @@ func TestAttribute(t *testing.T) {
 	}
 }
 
-// What Body makes of a part is tested in internal/jsonkey. Here the message is the input.
+// What Body makes of a part is tested in internal/strictjson. Here the message is the input.
 func TestBody(t *testing.T) {
 	t.Parallel()
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/emf"
-	"github.com/idemddb/go-idemddb/internal/problem"
+	"github.com/idemddb/go-idemddb/internal/idemhttp"
 )
 
 // Metrics writes one line for each batch of messages in CloudWatch's embedded metric format, or for each call that [Measure] or
@@ -147,7 +147,7 @@ func (m *Metrics) WrapHTTP(h http.Handler) http.Handler {
 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if m.invalid != nil {
-			problem.ServerError.With(m.invalid.Error()).Write(w)
+			idemhttp.ServerError.With(m.invalid.Error()).Write(w)
 
 			return
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/idemddb/go-idemddb/internal/visibility"
+	"github.com/idemddb/go-idemddb/internal/queue"
 )
 
 // VisibilityAPI is what Options.Visibility needs of SQS; *sqs.Client fits. With it, a message that is reported failed comes
@@ -38,12 +38,12 @@ func (v *invocation) hiddenFor(m *message, o outcome) int32 {
 		return o.seconds
 	}
 
-	pause := visibility.Backoff(m.receives)
+	pause := queue.Backoff(m.receives)
 	if o.until.IsZero() {
 		return pause
 	}
 
-	return max(pause, visibility.Until(v.store.RetryAfter(o.until)))
+	return max(pause, queue.HiddenFor(v.store.RetryAfter(o.until)))
 }
 
 // visibilityTime is the longest time for one change of a message's visibility: the answer should not wait longer for it.
@@ -64,7 +64,7 @@ func (v *invocation) hide(ctx context.Context, m *message) {
 	defer cancel()
 
 	err := await(ctx, func() error {
-		if err := visibility.Change(ctx, v.opts.Visibility.ChangeMessageVisibility, m.SQSMessage, m.seconds); err != nil {
+		if err := queue.Hide(ctx, v.opts.Visibility.ChangeMessageVisibility, m.SQSMessage, m.seconds); err != nil {
 			return fmt.Errorf("lambdawrap: message visibility: %w", err)
 		}
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os/user"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -121,6 +122,8 @@ func exitCode(err error) int {
 	}
 }
 
+const devel = "(devel)" // as the go command says it
+
 const long = `Idem shows, lists and changes the records of go-idemddb: keys that are stuck, keys that failed for good, messages that are not sent.
 
 A change is made only if the record is still as it was shown. It asks first; --yes answers, --dry-run only shows. Who changed a record, when and
@@ -129,9 +132,19 @@ why stays in the record.
 Exit codes: 0 done; 1 nothing found; 2 at least one record was refused and not changed (or check has found a fault, or audit a
 violation or a gap); 3 wrong arguments or an error of AWS (or check or audit could not see everything).`
 
+// version returns the version of the module that the program was built from. In a checkout that is the commit, or (devel).
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return devel
+	}
+
+	return cmp.Or(info.Main.Version, devel)
+}
+
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
-		Use: "idem", Short: "Look at idempotency records and mend them", Long: long,
+		Use: "idem", Short: "Look at idempotency records and mend them", Long: long, Version: version(),
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	f := root.PersistentFlags()

@@ -54,6 +54,18 @@ func TestAKeyIsFoundAsAPersonTypesIt(t *testing.T) {
 	})
 }
 
+// .ci/consumer tests that a release says its own version.
+func TestTheToolSaysItsVersion(t *testing.T) {
+	t.Parallel()
+
+	var out strings.Builder
+
+	a := &app{out: &out, log: &out, getenv: func(string) string { return "" }}
+	if code := a.run(t.Context(), []string{"--version"}); code != exitDone || out.String() != "idem version "+version()+"\n" || version() == "" {
+		t.Errorf("exit code %d: %s", code, out.String())
+	}
+}
+
 // A change of a key that can be read in two ways is refused: it might be the wrong one.
 func TestAnAmbiguousKeyIsNotChanged(t *testing.T) {
 	onEachEngine(t, func(n *night) {

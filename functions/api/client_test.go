@@ -24,7 +24,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/internal/audited"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // servePort is the variable of the environment that makes the test binary a server of the API.

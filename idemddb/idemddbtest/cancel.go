@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/idemddb/go-idemddb/internal/clone"
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 const (
@@ -87,7 +87,7 @@ func reasonOf(code, message string) types.CancellationReason {
 func (w *write) refusal(o outcome, f Fault) types.CancellationReason {
 	reason := reasonOf("ConditionalCheckFailed", "The conditional request failed")
 	if w.giveItem == types.ReturnValuesOnConditionCheckFailureAllOld && f != ConditionWithoutItem {
-		reason.Item = clone.Item(o.before)
+		reason.Item = dbitem.Clone(o.before)
 	}
 
 	return reason

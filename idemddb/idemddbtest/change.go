@@ -6,7 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/clone"
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 // Change is what a request or Time to Live has done to one item, as a stream with NEW_AND_OLD_IMAGES has it.
@@ -45,6 +45,6 @@ func (t *table) store(id string, after item, byTimeToLive bool) {
 	}
 
 	t.db.onChange(Change{
-		Table: t.name, Before: clone.Item(before), After: clone.Item(after), Time: t.db.now(), ByTimeToLive: byTimeToLive,
+		Table: t.name, Before: dbitem.Clone(before), After: dbitem.Clone(after), Time: t.db.now(), ByTimeToLive: byTimeToLive,
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/idemddb/go-idemddb/internal/clone"
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 var errNotNumber = invalid("A value provided cannot be converted into a number")
@@ -25,7 +25,7 @@ func errNoTable() error {
 }
 
 func errCondition(it item) error {
-	return &types.ConditionalCheckFailedException{Message: new("The conditional request failed"), Item: clone.Item(it)}
+	return &types.ConditionalCheckFailedException{Message: new("The conditional request failed"), Item: dbitem.Clone(it)}
 }
 
 // answerError wraps an error of the service as the SDK does.

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/sentid"
+	"github.com/idemddb/go-idemddb/internal/delivery"
 )
 
 // sequenceAttribute is the attribute that a message with a Sequence gets, beside that of its id.
@@ -23,7 +23,7 @@ func attributes(m idemddb.StoredMessage) []attribute {
 		as = append(as, attribute{name, "String", value})
 	}
 
-	as = append(as, attribute{sentid.Attribute, "String", m.ID})
+	as = append(as, attribute{delivery.IDAttribute, "String", m.ID})
 
 	if m.Sequence != 0 {
 		as = append(as, attribute{sequenceAttribute, "Number", strconv.FormatInt(m.Sequence, 10)})

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/sentid"
+	"github.com/idemddb/go-idemddb/internal/delivery"
 )
 
 // EventBridgeAPI is what [EventBridge] needs of EventBridge; *eventbridge.Client fits. It must be safe for concurrent use.
@@ -22,7 +22,7 @@ type EventBridgeAPI interface {
 // maxEventBytes is below 1 MB, which one request must not reach.
 const maxEventBytes = 1_000_000 - 1
 
-// sequenceResource is what the Sequence follows in an event's resources, as the id follows sentid.Resource. Rules match on these prefixes:
+// sequenceResource is what the Sequence follows in an event's resources, as the id follows delivery.IDResource. Rules match on these prefixes:
 // {"resources": [{"prefix": "idemddb:"}]}.
 const sequenceResource = "idemddb-sequence:"
 
@@ -132,7 +132,7 @@ func (b *eventBus) entry(m idemddb.StoredMessage) types.PutEventsRequestEntry {
 }
 
 func resources(m idemddb.StoredMessage) []string {
-	rs := []string{sentid.Resource + m.ID}
+	rs := []string{delivery.IDResource + m.ID}
 	if m.Sequence != 0 {
 		rs = append(rs, sequenceResource+strconv.FormatInt(m.Sequence, 10))
 	}

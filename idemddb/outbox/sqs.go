@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/queueurl"
+	"github.com/idemddb/go-idemddb/internal/queue"
 )
 
 // SQSAPI is what [SQS] needs of SQS; *sqs.Client fits. It must be safe for concurrent use.
@@ -44,7 +44,7 @@ func SQS(api SQSAPI, queueURL string) idemddb.Sender {
 	q := &sqsQueue{api: api, url: queueURL, fifo: strings.HasSuffix(queueURL, ".fifo")}
 
 	return &sender{
-		invalid: queueurl.Check(queueURL), fifo: q.fifo, maxBytes: maxSQSBytes, size: messageSize, request: q.request,
+		invalid: queue.CheckURL(queueURL), fifo: q.fifo, maxBytes: maxSQSBytes, size: messageSize, request: q.request,
 	}
 }
 

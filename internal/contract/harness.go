@@ -9,7 +9,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/internal/audited"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // The options of the contract's Stores.

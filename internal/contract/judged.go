@@ -8,7 +8,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
-	"github.com/idemddb/go-idemddb/internal/audited"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
 // judged gives each change of an engine to the case that has made it, because the cases share a table, and each has a clock of its own. So

@@ -1,5 +1,5 @@
 // Package delivery sends the messages of a completed record. It calls the senders, and decides which messages are sent, which are left for
-// later and which are parked. It neither reads nor writes the table.
+// later and which are parked. It neither reads nor writes the table. It also knows where a message that is sent carries its id.
 package delivery
 
 import (

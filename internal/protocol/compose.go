@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/idemddb/go-idemddb/internal/partiql"
+	"github.com/idemddb/go-idemddb/internal/protocol/partiql"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 

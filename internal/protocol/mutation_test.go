@@ -49,7 +49,7 @@ func TestEveryMutationOfAnExpressionIsNoticed(t *testing.T) {
 	}
 
 	if hasRaceDetector() {
-		t.Skip("ten times as slow with the race detector; internal/mutation runs it in a build without")
+		t.Skip("ten times as slow with the race detector; internal/checks/mutation runs it in a build without")
 	}
 
 	all := mutants()

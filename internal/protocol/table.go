@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/internal/partiql"
+	"github.com/idemddb/go-idemddb/internal/protocol/partiql"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/idemddb/go-idemddb/internal/clone"
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 // Item returns a text that names the item that a record is about. The item's key is in the record whatever the stream's view type is. All
@@ -57,13 +57,13 @@ func copyValue(v events.DynamoDBAttributeValue) events.DynamoDBAttributeValue {
 	case events.DataTypeBinary:
 		return events.NewBinaryAttribute(bytes.Clone(v.Binary()))
 	case events.DataTypeBinarySet:
-		return events.NewBinarySetAttribute(clone.Each(v.BinarySet(), bytes.Clone))
+		return events.NewBinarySetAttribute(dbitem.CloneEach(v.BinarySet(), bytes.Clone))
 	case events.DataTypeNumberSet:
 		return events.NewNumberSetAttribute(slices.Clone(v.NumberSet()))
 	case events.DataTypeStringSet:
 		return events.NewStringSetAttribute(slices.Clone(v.StringSet()))
 	case events.DataTypeList:
-		return events.NewListAttribute(clone.Each(v.List(), copyValue))
+		return events.NewListAttribute(dbitem.CloneEach(v.List(), copyValue))
 	case events.DataTypeMap:
 		return events.NewMapAttribute(copyImage(v.Map()))
 	default:

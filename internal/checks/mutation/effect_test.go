@@ -1,0 +1,469 @@
+package mutation
+
+// effectMutants change how effects are staged, committed and sent.
+var effectMutants = []mutant{
+	{
+		why:  "a commit does not wait for another worker",
+		file: "idemddb/commit.go",
+		old:  `c.waitForHolder(ctx, c.maxWait, func() {`,
+		new:  `c.waitForHolder(ctx, 0, func() {`,
+		pkg:  "idemddb", run: "TestOptimisticDoWaitsForAnotherWorker",
+	},
+	{
+		why:  "what DynamoDB refuses as a whole is tried together until the time is over",
+		file: "internal/engine/transaction.go",
+		old:  ` || read.whole.Outcome == protocol.Rejected) {`,
+		new:  `) {`,
+		pkg:  "idemddb", run: "TestDeniedTogetherIsTriedAlone",
+	},
+	{
+		why:  "an own completion is recognised although another call of the claim wrote it",
+		file: "idemddb/complete_with.go",
+		old:  `found.State == record.Completed && found.Tx == done.Tx`,
+		new:  `found.State == record.Completed`,
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/CompleteWith:_an_earlier_one",
+	},
+	{
+		why:  "a renewal under way is not joined",
+		file: "idemddb/renew.go",
+		old: `if running != nil {
+		abort()
+		<-running
+	}`,
+		new: `if running != nil && abort == nil {
+		<-running
+	}`,
+		pkg: "idemddb", run: "TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction",
+	},
+	{
+		why:  "a renewal under way is waited for to its end",
+		file: "idemddb/renew.go",
+		old: `abort()
+		<-running`,
+		new: `_ = abort
+		<-running`,
+		pkg: "idemddb", run: "TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction",
+	},
+	{
+		why:  "the renewal ends with a refused effect",
+		file: "idemddb/complete_with.go",
+		old:  `r.resume()`,
+		new:  `_ = r`,
+		pkg:  "idemddb", run: "TestTheRenewalGoesOnAfterARefusedEffect",
+	},
+	{
+		why:  "a refused effect that an earlier try made is not done",
+		file: "idemddb/work.go",
+		old:  `ok && fenced.Record != nil && fenced.Current == c.held.Fence {`,
+		new:  `ok && fenced.Record != nil && fenced.Current != c.held.Fence {`,
+		pkg:  "idemddb", run: "TestDoIsDoneIfAnEarlierTryWasApplied",
+	},
+	{
+		why:  "a refused effect is a success of Do",
+		file: "idemddb/work.go",
+		old:  `return c.settleRefused(ctx, effect)`,
+		new:  `_, err = effect, nil`,
+		pkg:  "idemddb", run: "TestDoReturnsWhatARefusedEffectMeans",
+	},
+	{
+		why:  "a transaction that is not known to be committed is done",
+		file: "idemddb/errors.go",
+		old:  `return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)`,
+		new:  `return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrUncommitted)`,
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/reasons:_without_an_answer",
+	},
+	{
+		why:  "effects of a record that was deleted are done",
+		file: "idemddb/complete_with.go",
+		old:  `fenced.staged = true`,
+		new:  `_ = fenced`,
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_claim_that_was_settled",
+	},
+	{
+		why:  "an own commit is not recognised",
+		file: "internal/protocol/found.go",
+		old:  `tx != "" && found.Tx == tx`,
+		new:  `tx != "" && found.Tx != tx`,
+		pkg:  "idemddb", run: "TestATransactionThatMeetsItsOwnEarlierTryIsCommittedOnce",
+	},
+	{
+		why:  "a commit is accepted by a Store whose records live for a minute",
+		file: "idemddb/commit.go",
+		old:  `if s.opts.Retention < minCommitRetention {`,
+		new:  `if s.opts.Retention < 0 {`,
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/Commit:_a_Store_whose_records",
+	},
+	{
+		why:  "a run that failed past the retention is not written down",
+		file: "idemddb/reject.go",
+		old:  `a.follow(ctx, p, r.rejectAnew)`,
+		new:  `a.follow(ctx, p, func(context.Context, planner.Policy, *record.Stored) {})`,
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/Reject:_past_the_retention",
+	},
+	{
+		why:  "one item stands twice in the transaction of a group",
+		file: "internal/planner/joint.go",
+		old:  `		l.taken[item] = true`,
+		new:  `		_ = item`,
+		pkg:  "idemddb", run: "TestOneKeyIsNotTwiceInATransaction|TestCommitsOfABatchShareATransaction",
+	},
+	{
+		why:  "a group has more than 100 items",
+		file: "internal/planner/joint.go",
+		old:  `items > maxItems || `,
+		new:  ``,
+		pkg:  "idemddb", run: "TestCommitsOfABatchShareATransaction",
+	},
+	{
+		why:  "a commit waits for others without an end",
+		file: "idemddb/commit.go",
+		old:  `hold := min(commitWait, time.Until(p.End)/2)`,
+		new:  `hold := time.Until(p.End) / 2`,
+		pkg:  "idemddb", run: "TestACommitWaitsForOthersNoLongerThan100ms",
+	},
+	{
+		why:  "Stage keeps what its caller can change",
+		file: "internal/dbitem/copy.go",
+		old:  `*w.key, *w.names, *w.values = Clone(*w.key), maps.Clone(*w.names), Clone(*w.values)`,
+		new:  `*w.key, *w.names, *w.values = maps.Clone(*w.key), maps.Clone(*w.names), Clone(*w.values)`,
+		pkg:  "idemddb", run: "TestStageCopiesWhatItIsGiven",
+	},
+	{
+		why:  "Stage works after the claim was settled",
+		file: "idemddb/complete.go",
+		old:  `if with.kind != Completed {`,
+		new:  `if with.kind == Completed {`,
+		pkg:  "idemddb", run: "TestStageSaysWhereThereIsNoClaim",
+	},
+	{
+		why:  "the effects of a CompleteWith that was refused are written by the next one",
+		file: "idemddb/stage.go",
+		old:  `s.closed, s.sent, s.bad = false, nil, `,
+		new:  `s.closed, s.effects, s.bad = false, *s.sent, `,
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_refused_effect_writes_nothing",
+	},
+	{
+		why:  "a message that is unsent for too long is sent",
+		file: "internal/delivery/sending.go",
+		old:  `if !s.Operator && targets.Now()`,
+		new:  `if s.Operator && targets.Now()`,
+		pkg:  "idemddb/outbox", run: "TestAfterEightDaysMessagesAreParked",
+	},
+	{
+		why:  "what an operator could not send is lost",
+		file: "internal/delivery/sending.go",
+		old: `m.Cause = record.CauseOf(answer)
+	s.Parked = append(s.Parked, m)
+
+	if wasParked {`,
+		new: `m.Cause = record.CauseOf(answer)
+	if !wasParked {
+		s.Parked = append(s.Parked, m)
+	}
+
+	if wasParked {`,
+		pkg: "internal/contract", run: "TestContractInMemory/.*/outbox:_an_operator_sends",
+	},
+	{
+		why:  "a wrong address of an operator parks what the sweep would send",
+		file: "internal/delivery/sending.go",
+		old:  `(s.Operator || !panicerror`,
+		new:  `(false || !panicerror`,
+		pkg:  "idemddb/operate", run: "TestAWrongAddressOfAnOperatorParksNothing/in_memory",
+	},
+	{
+		why:  "what was parked before is lost with the next removal",
+		file: "internal/delivery/sending.go",
+		old: `default:
+			s.Parked = append(s.Parked, m)`,
+		new: `default:`,
+		pkg: "internal/contract", run: "TestContractInMemory/.*/outbox:_a_message_that_can_never",
+	},
+	{
+		why:  "a wrong number of answers panics",
+		file: "internal/delivery/targets.go",
+		old:  `if len(answers) != len(messages) {`,
+		new:  `if answers == nil && messages == nil {`,
+		pkg:  "idemddb/outbox", run: "TestSendersThatMisbehave",
+	},
+	{
+		why:  "a hanging target is asked for each record",
+		file: "internal/delivery/targets.go",
+		old:  `s.until = time.Now().Add(targetPause)`,
+		new:  ``,
+		pkg:  "idemddb/outbox", run: "TestATargetThatHangsDoesNotHoldUpTheSweep",
+	},
+	{
+		why:  "one slow sending keeps the process from a target that answers others",
+		file: "internal/delivery/targets.go",
+		old:  `if s.answers == before {`,
+		new:  `if s.answers >= before {`,
+		pkg:  "internal/delivery", run: "TestATargetIsAskedOnWhenOneSendingOfManyIsSlow",
+	},
+	{
+		why:  "a sending that ended with its invocation counts as an answer of its target",
+		file: "internal/delivery/targets.go",
+		old:  `return answers, ctx.Err() == nil, nil`,
+		new:  `return answers, true, nil`,
+		pkg:  "internal/delivery", run: "TestATargetThatHangsIsNotAskedForAWhile",
+	},
+	{
+		why:  "a message to a target that nobody knows stays in its record for ever",
+		file: "idemddb/effects_limits.go",
+		old:  `case !known:`,
+		new:  `case known && m.To == "":`,
+		pkg:  "idemddb", run: "TestAMessageToATargetThatIsNotNamedIsRefused",
+	},
+	{
+		why:  "a Store that is off takes messages that no other process can find",
+		file: "idemddb/effects_limits.go",
+		old:  `case sender == nil && s.disabled:`,
+		new:  `case sender == nil && m.To == "":`,
+		pkg:  "idemddb", run: "TestADisabledStoreRefusesMessagesThatItCannotSend",
+	},
+	{
+		why:  "a Sender that was never set counts as one of another process",
+		file: "idemddb/options.go",
+		old:  `errs.checkf(sender == nil || !isNil(sender),`,
+		new:  `errs.checkf(sender == nil || true,`,
+		pkg:  "idemddb", run: "TestASenderThatIsANilPointerIsAnError",
+	},
+	{
+		why:  "a message that is not sent leaves no line in the log",
+		file: "idemddb/deliver.go",
+		old:  `(e.Kind == Parked || !s.opts.Unswept) {`,
+		new:  `e.Kind == Parked {`,
+		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
+	},
+	{
+		why:  "without a sweep a message that is not sent has two lines in the log",
+		file: "idemddb/deliver.go",
+		old:  `ok && (e.Kind == Parked`,
+		new:  `ok && (true`,
+		pkg:  "lambdawrap", run: "TestWithoutASweepAnUnsentMessageHasOneLine",
+	},
+	{
+		why:  "a message of a request that is not sent leaves no line in the log",
+		file: "lambdawrap/http.go",
+		old:  `x.work(h.logUnsent(ctx))`,
+		new:  `x.work(ctx)`,
+		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
+	},
+	{
+		why:  "a message of any function that is not sent leaves no line in the log",
+		file: "lambdawrap/func.go",
+		old:  `idemddb.Do(f.logUnsent(work, m.id), `,
+		new:  `idemddb.Do(work, `,
+		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
+	},
+	{
+		why:  "with a context of its own, a message that is not sent leaves no line in the log",
+		file: "lambdawrap/lane.go",
+		old:  `ctx = m.derived`,
+		new:  `return m.derived`,
+		pkg:  "lambdawrap", run: "TestAMessageWithAContextOfItsOwnHasALineForWhatIsNotSent",
+	},
+	{
+		why:  "a message that hangs keeps back the same others in each sweep",
+		file: "idemddb/outbox/sweep.go",
+		old:  `shuffle(page)`,
+		new:  ``,
+		pkg:  "idemddb/outbox", run: "TestAMessageThatHangsDoesNotKeepBackTheSameOthersForEver",
+	},
+	{
+		why:  "the record is deleted as soon as its messages are sent",
+		file: "internal/protocol/outbox.go",
+		old:  `record.Number(max(r.Record.Ends, now.Add(24*time.Hour).Unix()))`,
+		new:  `record.Number(r.Record.Ends)`,
+		pkg:  "idemddb/outbox", run: "TestAfterSixDaysEveryMessageArrives",
+	},
+	{
+		why:  "a duplicate sends what is a second old",
+		file: "idemddb/deliver.go",
+		old:  `>= unsentAfter:`,
+		new:  `>= 0:`,
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/outbox:_a_duplicate_sends",
+	},
+	{
+		why:  "a record with unsent messages is cached",
+		file: "idemddb/claim_refused.go",
+		old: `	if len(rec.Outbox) > 0 {
+		a.unsentRecord = rec
+	} else {
+		a.store.keepRecord(a.Partition, rec)
+	}`,
+		new: `	if len(rec.Outbox) > 0 {
+		a.unsentRecord = rec
+	}
+
+	a.store.keepRecord(a.Partition, rec)`,
+		pkg: "idemddb", run: "TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent",
+	},
+	{
+		why:  "Stage does not keep that it refused something",
+		file: "idemddb/stage.go",
+		old: `} else if s.failed == nil {
+		s.failed = fmt.Errorf("%w: %w", ErrNotStaged, err)
+	}`,
+		new: `}`,
+		pkg: "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
+	},
+	{
+		why:  "Unstage does not forget what Stage refused",
+		file: "idemddb/stage.go",
+		old:  `s.effects, s.staged, s.failed, s.bad = Effects{}, false, nil, nil`,
+		new:  `s.effects, s.staged = Effects{}, false`,
+		pkg:  "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
+	},
+	{
+		why:  "Do completes its key although Stage refused something",
+		file: "idemddb/work.go",
+		old: `	if err == nil {
+		err = w.StageErr()
+	}
+
+	w.result`,
+		new: `	if stage := w.StageErr(); err == nil && w.claim == nil {
+		err = stage
+	}
+
+	w.result`,
+		pkg: "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
+	},
+	{
+		why:  "Do without a claim commits although Stage refused something",
+		file: "idemddb/work.go",
+		old: `		err = w.StageErr()
+	}
+
+	w.result`,
+		new: `		if stage := w.StageErr(); w.claim != nil {
+			err = stage
+		}
+	}
+
+	w.result`,
+		pkg: "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
+	},
+	{
+		why:  "Complete writes although Stage refused something",
+		file: "idemddb/complete.go",
+		old:  `if err := c.staging.failure(); err != nil {`,
+		new:  `if err := c.staging.failure(); err != nil && c == nil {`,
+		pkg:  "idemddb", run: "TestAClaimIsNotCompletedIfItsWorkIgnores",
+	},
+	{
+		why:  "CompleteWith writes although Stage refused something",
+		file: "idemddb/complete_with.go",
+		old:  `if err := c.staging.failure(); err != nil {`,
+		new:  `if err := c.staging.failure(); err != nil && c == nil {`,
+		pkg:  "idemddb", run: "TestAClaimIsNotCompletedIfItsWorkIgnores",
+	},
+	{
+		why:  "a message is done although its handler ignored an error of Stage",
+		file: "idemddb/work.go",
+		old: `	if err == nil {
+		err = w.StageErr()`,
+		new: `	if err == nil && w.StageErr() == nil {
+		err = w.StageErr()`,
+		pkg: "lambdawrap", run: "TestAMessageWhoseHandlerIgnoresAnErrorOfStage",
+	},
+	{
+		why:  "an answer of 4xx that reports an error of Stage is a mistake of the server",
+		file: "lambdawrap/http_exchange.go",
+		old:  `case errStage != nil && status < http.StatusBadRequest:`,
+		new:  `case errStage != nil:`,
+		pkg:  "lambdawrap", run: "TestHTTPAnErrorOfStage",
+	},
+	{
+		why:  "work that ignores an error of CompleteWith is completed without its effects",
+		file: "idemddb/work.go",
+		old:  `cmp.Or(w.failed, w.bad)`,
+		new:  `cmp.Or(w.failed, nil)`,
+		pkg:  "idemddb", run: "TestWorkThatIgnoresAnErrorOfCompleteWithIsNotCompleted",
+	},
+	{
+		why:  "a failure for good without a claim is not fenced: a late request of it ends a key that was reopened",
+		file: "idemddb/reject.go",
+		old:  `if isPermanent(cause) {`,
+		new:  `if false {`,
+		pkg:  "idemddb", run: "TestALateRequestOfAFailureWithoutAClaimDoesNotEndAReopenedKey",
+	},
+	{
+		why:  "a commit that was applied after its refusal is a replay of another run",
+		file: "idemddb/work_commit.go",
+		old:  `case a.committed != nil:`,
+		new:  `case a.committed != nil && a.err != nil:`,
+		pkg:  "idemddb", run: "TestACommitThatWasAppliedAfterItsRefusalIsCompleted",
+	},
+	{
+		why:  "work without a claim is released over its own commit",
+		file: "idemddb/reject.go",
+		old:  ` && a.store.records.ReadFound(a.lastTry(), answer.Item).Verdict != protocol.Committed {`,
+		new:  ` {`,
+		pkg:  "idemddb", run: "TestACommitThatWasAppliedAfterItsRefusalIsCompleted/released",
+	},
+	{
+		why:  "a release of work whose own completion has no answer is not sent",
+		file: "idemddb/work.go",
+		old:  `return c.release(ctx, cause, true)`,
+		new:  `return c.release(ctx, cause, false)`,
+		pkg:  "idemddb", run: "TestWorkWhoseOwnCompletionHasNoAnswer",
+	},
+	{
+		why:  "a deferred release frees work that is done, because its completion has no answer",
+		file: "idemddb/complete.go",
+		old:  `return c.release(ctx, cause, false)`,
+		new:  `return c.release(ctx, cause, true)`,
+		pkg:  "idemddb", run: "TestADeferredReleaseAfterACompletionWithoutAnAnswerIsNotSent",
+	},
+	{
+		why:  "a release that was applied is fenced by the next claim",
+		file: "idemddb/complete.go",
+		old:  `return f.unknown && f.found != nil &&`,
+		new:  `return !f.unknown && f.found != nil &&`,
+		pkg:  "idemddb", run: "TestAReleaseThatWasAppliedIsNotFencedByTheNextClaim",
+	},
+	{
+		why:  "a release that a takeover refuses is no error",
+		file: "idemddb/complete.go",
+		old:  `f.found.Previous <= 0`,
+		new:  `f.found.Previous <= *f.found.Lease`,
+		pkg:  "idemddb", run: "TestAReleaseAfterATakeoverIsFenced",
+	},
+	{
+		why:  "work that ignores a refused effect is done without it",
+		file: "idemddb/stage.go",
+		old:  `= false, nil, fmt.Errorf("%w: %w", ErrNotStaged, refused)`,
+		new:  `= false, nil, nil`,
+		pkg:  "idemddb", run: "TestWorkThatIgnoresTheErrorOfCompleteWithIsNotDone",
+	},
+	{
+		why:  "work that stages anew after a refused effect is not done",
+		file: "idemddb/stage.go",
+		old:  `s.effects, s.staged, s.bad = all, true, nil`,
+		new:  `s.effects, s.staged = all, true`,
+		pkg:  "idemddb", run: "TestWorkThatIgnoresTheErrorOfCompleteWithIsNotDone",
+	},
+	{
+		why:  "after a refused CompleteWith nothing can be staged",
+		file: "idemddb/complete_with.go",
+		old:  `c.staging.reopen(refused)`,
+		new:  `_ = refused`,
+		pkg:  "idemddb", run: "TestWorkThatIgnoresTheErrorOfCompleteWithIsNotDone",
+	},
+	{
+		why:  "after a refused effect the lease is renewed only at its end",
+		file: "idemddb/renew.go",
+		old:  `r.claim.left()-r.claim.store.opts.Lease/2)) //nolint:mnd // the same pause as in next`,
+		new:  `r.claim.left())) //nolint:mnd // the same pause as in next`,
+		pkg:  "idemddb", run: "TestAfterARefusedEffectTheLeaseIsRenewedInTime",
+	},
+	{
+		why:  "Do returns its own value although another worker completed the key after a refused effect",
+		file: "idemddb/work.go",
+		old:  `fenced.Record != nil && fenced.Current == c.held.Fence {`,
+		new:  `fenced.Record != nil {`,
+		pkg:  "idemddb", run: "TestARefusedEffectBesideAnotherCompletion",
+	},
+}
