@@ -246,7 +246,6 @@ func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
 
 		group := e.NewGroup()
 
-
 		for i := range 3 {
 			w := Write{
 				Operation: joined{}, Record: fmt.Sprint(i), Group: group, Joint: &planner.Joint{Hold: time.Second},

@@ -14,9 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
+	"github.com/idemddb/go-idemddb/internal/engine"
 )
 
 // act is one thing that somebody does. Whether it succeeds does not matter: what it writes is judged.
