@@ -265,16 +265,16 @@ func (a *acquisition) observe(ctx context.Context) {
 
 	switch {
 	case a.claim != nil:
-		e.Kind, e.Fence, e.Attempt = Claimed, a.claim.held.Fence, a.claim.held.Attempt
+		e.Kind, e.Fence, e.Attempt = KindClaimed, a.claim.held.Fence, a.claim.held.Attempt
 		if a.claim.Takeover() {
-			e.Kind, e.Trace = Takeover, a.claim.takenFrom
+			e.Kind, e.Trace = KindTakeover, a.claim.takenFrom
 		}
 	case errors.Is(a.err, errUnread), errors.Is(a.err, ErrUnsent): // completed, but its record cannot answer now
-		e.Kind = Replayed
+		e.Kind = KindReplayed
 	case a.record != nil:
-		e.Kind, e.Fence, e.Attempt, e.Trace = Replayed, a.record.Fence, a.record.Attempts, a.record.Trace
+		e.Kind, e.Fence, e.Attempt, e.Trace = KindReplayed, a.record.Fence, a.record.Attempts, a.record.Trace
 	default:
-		e.Kind = cmp.Or(KindOf(a.err), Unanswered)
+		e.Kind = cmp.Or(KindOf(a.err), KindUnanswered)
 	}
 
 	a.store.opts.Observe(ctx, e)
@@ -289,7 +289,7 @@ func (a *acquisition) askTrace(ctx context.Context) {
 
 	text, err := a.store.callTrace(ctx)
 	if err != nil {
-		a.store.opts.Observe(ctx, Event{Kind: Panicked, Key: a.key, Err: keyError("trace", a.key, err)})
+		a.store.opts.Observe(ctx, Event{Kind: KindPanicked, Key: a.key, Err: keyError("trace", a.key, err)})
 	}
 
 	a.Trace = record.KeptTrace(text)

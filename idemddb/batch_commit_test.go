@@ -299,8 +299,8 @@ func TestACommitThatMeetsAConflictDelaysNoOther(t *testing.T) {
 				f.allCommitted(f.commitAll(3, each))
 				f.wantSizes(append(slices.Repeat([]int{2}, conflicts), 6, 4)...)
 
-				if n := f.events.count(idemddb.Conflict); n != conflicts {
-					f.Errorf("%d events %s, want %d", n, idemddb.Conflict, conflicts)
+				if n := f.events.count(idemddb.KindConflict); n != conflicts {
+					f.Errorf("%d events %s, want %d", n, idemddb.KindConflict, conflicts)
 				}
 			})
 		})
@@ -515,7 +515,7 @@ func TestAGroupThatIsNeverAnsweredIsUncommitted(t *testing.T) {
 			is(f, a.err, idemddb.ErrUncommitted)
 		}
 
-		if n := f.events.count(idemddb.Uncommitted); n != 3 {
+		if n := f.events.count(idemddb.KindUncommitted); n != 3 {
 			f.Errorf("%d events of uncommitted work, want 3", n)
 		}
 	})

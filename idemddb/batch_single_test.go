@@ -57,8 +57,8 @@ func refusingBubble(t *testing.T, code string, check func(*fixture, *refusing)) 
 func (f *fixture) isShared(want bool, events int) {
 	f.Helper()
 
-	if got := f.batch.Ahead() > 0; got != want || f.events.count(idemddb.Ungrouped) != events {
-		f.Errorf("shared: %t, %d events; want %t, %d", got, f.events.count(idemddb.Ungrouped), want, events)
+	if got := f.batch.Ahead() > 0; got != want || f.events.count(idemddb.KindUngrouped) != events {
+		f.Errorf("shared: %t, %d events; want %t, %d", got, f.events.count(idemddb.KindUngrouped), want, events)
 	}
 }
 
@@ -192,8 +192,8 @@ func TestAStatementThatIsDeniedTurnsSharedRequestsOff(t *testing.T) {
 				f.takes(0, func() { f.complete(claims...) })
 				f.isShared(false, 1)
 
-				if n := f.events.count(idemddb.Retried); n != 0 {
-					f.Errorf("%d events %s, want none", n, idemddb.Retried)
+				if n := f.events.count(idemddb.KindRetried); n != 0 {
+					f.Errorf("%d events %s, want none", n, idemddb.KindRetried)
 				}
 
 				f.replayed(10)
@@ -315,7 +315,7 @@ func TestKeyAttributesThatPartiQLDoesNotAcceptAreForSingleRequests(t *testing.T)
 		log := &eventLog{}
 		opts.Observe = log.observe
 
-		if s := storeOn(t, idemddbtest.New(nil), &opts); s.Batch().Ahead() != 0 || log.count(idemddb.Ungrouped) != 1 {
+		if s := storeOn(t, idemddbtest.New(nil), &opts); s.Batch().Ahead() != 0 || log.count(idemddb.KindUngrouped) != 1 {
 			t.Errorf("%+v: ahead %d, events %v", opts, s.Batch().Ahead(), log.kinds())
 		}
 	}
@@ -332,7 +332,7 @@ func TestATableThatIsGivenAsAnARNIsForSingleRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if s.Batch().Ahead() != 0 || log.count(idemddb.Ungrouped) != 1 {
+	if s.Batch().Ahead() != 0 || log.count(idemddb.KindUngrouped) != 1 {
 		t.Errorf("ahead %d, events %v", s.Batch().Ahead(), log.kinds())
 	}
 }
@@ -355,6 +355,6 @@ func TestABatchOfADisabledStoreSendsNothing(t *testing.T) {
 		f.takes(0, func() { f.complete(claims...) })
 		f.want()
 		f.isShared(false, 0)
-		f.events.want(f, idemddb.Disabled)
+		f.events.want(f, idemddb.KindDisabled)
 	})
 }

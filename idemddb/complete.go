@@ -68,7 +68,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 
 	var done record.Stored // as the last try leaves it, for the cache
 
-	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: transactitem.ValueSize(result) > planner.LargeValue, build: func() protocol.Write {
+	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: transactitem.ValueSize(result) > planner.LargeValue, build: func() protocol.Write {
 		done = s.records.Completion("", nil, result, s.opts.Now())
 
 		return s.records.Complete(&c.held, &done)
@@ -88,7 +88,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 
 	if err != nil && !errors.Is(err, ErrFenced) {
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
-		c.observe(ctx, Unrecorded, err)
+		c.observe(ctx, KindUnrecorded, err)
 	}
 
 	return err
@@ -115,7 +115,7 @@ func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
 		text = new(record.CauseOf(cause))
 	}
 
-	return c.settle(ctx, settlement{kind: Released, cause: cause, anew: anew, matches: c.isReleased, build: func() protocol.Write {
+	return c.settle(ctx, settlement{kind: KindReleased, cause: cause, anew: anew, matches: c.isReleased, build: func() protocol.Write {
 		return c.store.records.Release(&c.held, text)
 	}})
 }
@@ -125,7 +125,7 @@ func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
 func (c *Claim) ReleaseUnused(ctx context.Context) error {
 	c.mustExist()
 
-	return c.settle(ctx, settlement{kind: Released, matches: c.isReleased, build: func() protocol.Write {
+	return c.settle(ctx, settlement{kind: KindReleased, matches: c.isReleased, build: func() protocol.Write {
 		return c.store.records.Return(&c.held)
 	}})
 }
@@ -143,7 +143,7 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 		cause = errors.New("no cause given")
 	}
 
-	return c.settle(ctx, settlement{kind: Failed, cause: cause, build: func() protocol.Write {
+	return c.settle(ctx, settlement{kind: KindFailed, cause: cause, build: func() protocol.Write {
 		return c.store.records.Fail(&c.held, record.CauseOf(cause), c.store.opts.Now())
 	}, matches: func(f *fencedWrite) bool { return c.held.Matches(f.found) && f.found.State == record.Failed }})
 }
@@ -183,7 +183,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 		return err
 	}
 
-	if with.kind != Completed { // a completion has taken what was staged
+	if with.kind != KindCompleted { // a completion has taken what was staged
 		c.staging.end()
 	}
 
@@ -209,7 +209,7 @@ func (c *Claim) markSettling(kind Kind, anew bool) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	if kind == Released {
+	if kind == KindReleased {
 		switch {
 		case c.settling && (!anew || c.settled != ""):
 			return false, nil
@@ -242,7 +242,7 @@ func (c *Claim) leave() {
 	}
 }
 
-var verbs = map[Kind]string{Completed: "complete", Released: "release", Failed: "fail"}
+var verbs = map[Kind]string{KindCompleted: "complete", KindReleased: "release", KindFailed: "fail"}
 
 // refusal turns the error of a claim's write into the one that the caller gets.
 func (c *Claim) refusal(ctx context.Context, op string, found *record.Stored, err error) error {
@@ -258,7 +258,7 @@ func (c *Claim) refusal(ctx context.Context, op string, found *record.Stored, er
 	c.mu.Unlock()
 
 	if !settled {
-		c.observe(ctx, Fenced, fenced)
+		c.observe(ctx, KindFenced, fenced)
 	}
 
 	if c.store.opts.Unswept && fenced.Record != nil && len(found.Outbox) > 0 {

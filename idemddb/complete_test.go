@@ -19,7 +19,7 @@ func TestACompletionThatNeverGetsThroughIsUnrecorded(t *testing.T) {
 		c := claim(t, s, "k")
 		db.Intercept(always(idemddbtest.LostRequest))
 		is(t, c.Complete(t.Context(), nil), idemddb.ErrUnrecorded)
-		events.want(t, idemddb.Claimed, idemddb.Unrecorded)
+		events.want(t, idemddb.KindClaimed, idemddb.KindUnrecorded)
 
 		if settled := c.Settled(); settled != "" {
 			t.Errorf("settled as %q, want unknown", settled)
@@ -202,7 +202,7 @@ func TestWorkThatSucceedsAfterItsKeyWasGivenUpIsDone(t *testing.T) {
 					f.Errorf("got %v, done %t; want the end of the key by another, and done", err, idemddb.IsDone(err))
 				}
 
-				f.events.want(f, idemddb.Claimed, idemddb.Refused, idemddb.Fenced)
+				f.events.want(f, idemddb.KindClaimed, idemddb.KindRefused, idemddb.KindFenced)
 
 				is(f, c.Fail(f.Context(), nil), nil) // the key has failed, as asked
 			})
@@ -234,11 +234,11 @@ func TestAResultThatIsTooLargeIsCompletedWithoutIt(t *testing.T) {
 			t.Errorf("got %+v, want a record without its result", rec)
 		}
 
-		if c.Settled() != idemddb.Completed || len(db.Requests()) != 3 {
+		if c.Settled() != idemddb.KindCompleted || len(db.Requests()) != 3 {
 			t.Errorf("settled as %q after %d requests", c.Settled(), len(db.Requests()))
 		}
 
-		events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Replayed)
+		events.want(t, idemddb.KindClaimed, idemddb.KindCompleted, idemddb.KindReplayed)
 	})
 }
 

@@ -52,8 +52,8 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 
 type onUnsentKey struct{}
 
-// OnUnsent returns a context for the work of keys. f is called with each event [Unsent] and [Parked]: a message of a completed record is not
-// sent, and no error says so. With Options.Unswept it is not called with Unsent, because the call that meets the record returns that error.
+// OnUnsent returns a context for the work of keys. f is called with each event [KindUnsent] and [KindParked]: a message of a completed record is not
+// sent, and no error says so. With Options.Unswept it is not called with KindUnsent, because the call that meets the record returns that error.
 // f must be quick and safe for concurrent use, and must not panic. It is for wrappers, which write a line of the log for it.
 func OnUnsent(ctx context.Context, f func(Event)) context.Context {
 	return context.WithValue(ctx, onUnsentKey{}, f)
@@ -63,7 +63,7 @@ func OnUnsent(ctx context.Context, f func(Event)) context.Context {
 func (s *Store) observeUnsent(ctx context.Context, e Event) {
 	s.opts.Observe(ctx, e)
 
-	if f, ok := ctx.Value(onUnsentKey{}).(func(Event)); ok && (e.Kind == Parked || !s.opts.Unswept) {
+	if f, ok := ctx.Value(onUnsentKey{}).(func(Event)); ok && (e.Kind == KindParked || !s.opts.Unswept) {
 		f(e)
 	}
 }
@@ -87,7 +87,7 @@ func (a *acquisition) sendLeft(ctx context.Context) {
 	case s.opts.Now().Sub(time.UnixMilli(a.unsentRecord.Done)) >= unsentAfter:
 		err = s.sendNow(ctx, a.batch, a.key, a.Partition, a.unsentRecord)
 	case s.opts.Unswept:
-		s.observeUnsent(ctx, Event{Kind: Unsent, Key: a.key, Err: errYoung})
+		s.observeUnsent(ctx, Event{Kind: KindUnsent, Key: a.key, Err: errYoung})
 		err = s.leave(a.key, errYoung)
 	}
 
@@ -122,7 +122,7 @@ func (d *delivering) run(ctx context.Context) (left []error) {
 	left = d.Send(ctx, &d.store.targets)
 
 	for _, unsendable := range d.Unsendable {
-		d.store.observeUnsent(ctx, Event{Kind: Parked, Key: d.key, Err: unsendable})
+		d.store.observeUnsent(ctx, Event{Kind: KindParked, Key: d.key, Err: unsendable})
 	}
 
 	if d.Sent > 0 || len(d.Left) < len(d.Record.Outbox) {
@@ -132,7 +132,7 @@ func (d *delivering) run(ctx context.Context) (left []error) {
 	}
 
 	for _, cause := range left {
-		d.store.observeUnsent(ctx, Event{Kind: Unsent, Key: d.key, Err: cause})
+		d.store.observeUnsent(ctx, Event{Kind: KindUnsent, Key: d.key, Err: cause})
 	}
 
 	return left
@@ -153,7 +153,7 @@ func (d *delivering) remove(ctx context.Context, p planner.Policy) error {
 	}
 
 	if err == nil && left.IsAll() {
-		s.opts.Observe(ctx, Event{Kind: Sent, Key: d.key})
+		s.opts.Observe(ctx, Event{Kind: KindSent, Key: d.key})
 	}
 
 	return err

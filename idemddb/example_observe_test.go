@@ -40,7 +40,7 @@ func ExampleOptions_observe() {
 func ExampleEvent() {
 	alarm := func(_ context.Context, e idemddb.Event) {
 		switch e.Kind {
-		case idemddb.Fenced, idemddb.Unrecorded, idemddb.Corrupt:
+		case idemddb.KindFenced, idemddb.KindUnrecorded, idemddb.KindCorrupt:
 			fmt.Println("alarm:", e.Kind, e.Err)
 		default:
 		}
@@ -74,7 +74,7 @@ func ExampleKind() {
 		}
 	}
 
-	fmt.Println(count[idemddb.Claimed], "claimed,", count[idemddb.Completed], "completed,", count[idemddb.Replayed], "replayed")
+	fmt.Println(count[idemddb.KindClaimed], "claimed,", count[idemddb.KindCompleted], "completed,", count[idemddb.KindReplayed], "replayed")
 	// Output:
 	// charging 12.50
 	// 1 claimed, 1 completed, 2 replayed

@@ -250,7 +250,7 @@ func (l *eventLog) kinds() []idemddb.Kind {
 	var kinds []idemddb.Kind
 
 	for _, e := range l.events {
-		if e.Kind != idemddb.Retried {
+		if e.Kind != idemddb.KindRetried {
 			kinds = append(kinds, e.Kind)
 		}
 	}

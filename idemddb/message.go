@@ -60,7 +60,7 @@ type Sender interface {
 // until an operator sends it. A failure that may pass or that a permission mends must not wrap ErrUnsendable.
 var ErrUnsendable = delivery.ErrUnsendable
 
-// ErrNoSender is in the Err of an event [Unsent] whose message is left to another process, because the entry of its target in Options.Senders
+// ErrNoSender is in the Err of an event [KindUnsent] whose message is left to another process, because the entry of its target in Options.Senders
 // is nil. No call returns it, but one that must send the message: of Options.Unswept, or of an operator.
 var ErrNoSender = delivery.ErrNoSender
 

@@ -88,7 +88,7 @@ func TestANestedCallForTheSameKeyIsRefusedAtOnce(t *testing.T) {
 
 				happened(f, f.db, "a", 1)
 
-				if n := f.events.count(idemddb.InProgress); n != 2 {
+				if n := f.events.count(idemddb.KindInProgress); n != 2 {
 					f.Errorf("%d events of a key in progress, want 2", n)
 				}
 			})

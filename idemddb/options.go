@@ -77,7 +77,7 @@ type Options struct {
 
 	// Senders names every target of messages, by [Message].To, with the Sender that sends to it behind the completion. Name a target with a
 	// nil Sender if another process sends to it, as the sweep does. A To that is not named is ErrBadEffects, so that a typing error shows at
-	// once. A process leaves the messages in a record for which it has no Sender, with an event [Unsent]. With IDEMDDB_DISABLED each target
+	// once. A process leaves the messages in a record for which it has no Sender, with an event [KindUnsent]. With IDEMDDB_DISABLED each target
 	// needs a Sender. A nil pointer or function as a Sender is an error. New copies the map. Defaults to none: messages are refused.
 	Senders map[string]Sender
 
@@ -93,7 +93,7 @@ type Options struct {
 	// and a takeover can be linked to the run that they stand for: [Record].Trace, [Claim.TakenFrom], [Event].Trace. It is called once for
 	// each Claim, Commit and Reject that asks DynamoDB, must be quick and safe for concurrent use, and costs no request; the record grows
 	// by twice its text. A text that has more than 128 bytes or is not visible ASCII is not kept, and the claim goes on without one. So it
-	// does if Trace panics, after the event [Panicked]. Set it in all workers of a namespace: a claim of a worker without it leaves the
+	// does if Trace panics, after the event [KindPanicked]. Set it in all workers of a namespace: a claim of a worker without it leaves the
 	// traceparent of an earlier run in the record. Defaults to none: nothing is kept.
 	Trace func(context.Context) string
 

@@ -147,12 +147,12 @@ func TestAClientThatPanicsInASharedRequestOnlyCostsRequests(t *testing.T) {
 				claims := won(f.T, f.claimAll(5, false))
 				f.want(slices.Repeat([]string{"UpdateItem"}, 5)...)
 
-				if n := f.events.count(idemddb.Retried); n != 5 {
-					f.Errorf("%d events %s, want one for each claim", n, idemddb.Retried)
+				if n := f.events.count(idemddb.KindRetried); n != 5 {
+					f.Errorf("%d events %s, want one for each claim", n, idemddb.KindRetried)
 				}
 
 				if name == "a panic" {
-					isExplosion(f, "the event", f.events.all(idemddb.Retried)[0].Err)
+					isExplosion(f, "the event", f.events.all(idemddb.KindRetried)[0].Err)
 				}
 
 				client.armed.Store(true)
@@ -329,7 +329,7 @@ func TestAPanicOfTheClientInARenewalCancelsTheWork(t *testing.T) {
 
 				synctest.Wait()
 				isExplosion(f, "cause", context.Cause(work))
-				isExplosion(f, "event", f.events.only(f, idemddb.Panicked).Err)
+				isExplosion(f, "event", f.events.only(f, idemddb.KindPanicked).Err)
 			})
 		})
 	}
@@ -362,7 +362,7 @@ func TestWorkThatPanicsOrEndsItsGoroutineReleasesItsClaim(t *testing.T) {
 				t.Errorf("recovered %v, want the panic of the work", v)
 			}
 
-			events.want(t, idemddb.Claimed, idemddb.Released)
+			events.want(t, idemddb.KindClaimed, idemddb.KindReleased)
 			claim(t, s, "k")
 		})
 	}

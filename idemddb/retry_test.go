@@ -84,11 +84,11 @@ func TestAClaimThatIsNotAnsweredEndsWithItsRetryTime(t *testing.T) {
 					}
 
 					sent.until(t, begun.Add(c.want))
-					events.want(t, idemddb.Unanswered)
+					events.want(t, idemddb.KindUnanswered)
 
 					// The pauses double up to a second, so the tries of 5 s are few.
-					if n := len(sent); n > 45 || events.count(idemddb.Retried) != n-1 {
-						t.Errorf("%d requests, %d events %s", n, events.count(idemddb.Retried), idemddb.Retried)
+					if n := len(sent); n > 45 || events.count(idemddb.KindRetried) != n-1 {
+						t.Errorf("%d requests, %d events %s", n, events.count(idemddb.KindRetried), idemddb.KindRetried)
 					}
 
 					if longest := sent.longest(); longest > time.Second {
@@ -314,7 +314,7 @@ func TestACompletionThatIsDeniedIsSentForOneLease(t *testing.T) {
 			t.Errorf("got %v, want the last answer", err)
 		}
 
-		events.want(t, idemddb.Claimed, idemddb.Unrecorded)
+		events.want(t, idemddb.KindClaimed, idemddb.KindUnrecorded)
 	})
 }
 

@@ -45,7 +45,7 @@ type Store struct {
 	targets delivery.Targets
 
 	disabled     bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
-	disabledOnce sync.Once // emits the event Disabled
+	disabledOnce sync.Once // emits the event KindDisabled
 }
 
 // New returns a Store for the records of namespace in a table, which is given by its name, or by its ARN: then requests are not shared.
@@ -56,9 +56,9 @@ type Store struct {
 //
 // The environment variable IDEMDDB_DISABLED (true or 1; false, 0 and empty mean no) is read here and nowhere else. It turns the Store
 // off for as long as it lives: every claim succeeds whatever its key, every settlement succeeds, and no request is made. It is for an
-// emergency and for experiments. The first claim emits the event Disabled.
+// emergency and for experiments. The first claim emits the event KindDisabled.
 //
-// If requests cannot be shared, New emits the event Ungrouped with the reason.
+// If requests cannot be shared, New emits the event KindUngrouped with the reason.
 //
 //nolint:contextcheck,nolintlint // for callers that have a context: New makes no request
 func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
@@ -144,11 +144,11 @@ func (s *Store) sharer() (wire.Executor, error) {
 }
 
 func (s *Store) observeConflict(ctx context.Context, key string, _ error) {
-	s.opts.Observe(ctx, Event{Kind: Conflict, Key: key})
+	s.opts.Observe(ctx, Event{Kind: KindConflict, Key: key})
 }
 
 func (s *Store) observeUngrouped(ctx context.Context, _ string, err error) {
-	s.opts.Observe(ctx, Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
+	s.opts.Observe(ctx, Event{Kind: KindUngrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
 }
 
 const maxNamespace = 255 // bytes; with '#' and the longest stored key well below DynamoDB's 2,048 for a partition key

@@ -84,7 +84,7 @@ func TestAMessageToATargetOfAnotherProcessIsLeftToIt(t *testing.T) {
 		t.Errorf("the record has no message:%s", show(it))
 	}
 
-	if n := events.count(idemddb.Unsent); n != 2 { // Commit and CompleteWith
+	if n := events.count(idemddb.KindUnsent); n != 2 { // Commit and CompleteWith
 		t.Errorf("%d events, want one for each message", n)
 	}
 }
@@ -141,7 +141,7 @@ func TestEachMessageThatIsLeftIsAnEvent(t *testing.T) {
 	}})
 	must(t, err)
 
-	events.want(t, idemddb.Completed, idemddb.Parked, idemddb.Unsent, idemddb.Unsent)
+	events.want(t, idemddb.KindCompleted, idemddb.KindParked, idemddb.KindUnsent, idemddb.KindUnsent)
 
 	tx := textOf(recordOf(db, "k"), "tx")
 
@@ -167,7 +167,7 @@ func TestWithoutASweepNobodyElseIsToldOfAnUnsentMessage(t *testing.T) {
 
 		_, _, err = s.Claim(ctx, "k", nil)
 		is(t, err, idemddb.ErrUnsent)
-		events.want(t, idemddb.Completed, idemddb.Unsent, idemddb.Unsent, idemddb.Replayed)
+		events.want(t, idemddb.KindCompleted, idemddb.KindUnsent, idemddb.KindUnsent, idemddb.KindReplayed)
 	})
 }
 
@@ -178,7 +178,7 @@ func TestADuplicateOfAYoungRecordIsNoEventOfItsMessages(t *testing.T) {
 		s, _, events := observed(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": nil}})
 		must(t, claim(t, s, "k").CompleteWith(t.Context(), nil, oneMessage))
 		replay(t, s, "k")
-		events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Unsent, idemddb.Replayed)
+		events.want(t, idemddb.KindClaimed, idemddb.KindCompleted, idemddb.KindUnsent, idemddb.KindReplayed)
 	})
 }
 

@@ -64,15 +64,15 @@ func TestUnsentMessagesAreOneEventOfAClaim(t *testing.T) {
 		message := idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}}
 		is(f, claim(f, f.store, "k").CompleteWith(f.Context(), nil, message), idemddb.ErrUnsent)
 
-		before := f.events.count(idemddb.Unsent)
+		before := f.events.count(idemddb.KindUnsent)
 		_, record, err := f.store.Claim(f.Context(), "k", nil)
 		is(f, err, idemddb.ErrUnsent)
 
-		if n := f.events.count(idemddb.Unsent) - before; n != 1 || record != nil {
-			f.Errorf("%d events Unsent and record %v, want one and none", n, record)
+		if n := f.events.count(idemddb.KindUnsent) - before; n != 1 || record != nil {
+			f.Errorf("%d events KindUnsent and record %v, want one and none", n, record)
 		}
 
-		if f.events.count(idemddb.Unanswered) != 0 || f.events.count(idemddb.Replayed) != 1 {
+		if f.events.count(idemddb.KindUnanswered) != 0 || f.events.count(idemddb.KindReplayed) != 1 {
 			f.Errorf("events %q: the claim was answered: the key is completed", f.events.kinds())
 		}
 	})

@@ -246,7 +246,7 @@ func (v *invocation) beginWork(ctx context.Context, m *message, t *turns.Turn) (
 
 		t.Leave()
 
-		if ending.Kind != idemddb.InProgress || !poll.Next(ctx) {
+		if ending.Kind != idemddb.KindInProgress || !poll.Next(ctx) {
 			return nil, nil, outcomeOf(ending)
 		}
 

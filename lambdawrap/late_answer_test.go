@@ -141,7 +141,7 @@ func TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce(t *testing.T) {
 		}
 
 		h.hidden(queue, "m0", 33, 33)
-		h.equal("extensions", h.count(idemddb.Extended), 1)
+		h.equal("extensions", h.count(idemddb.KindExtended), 1)
 		h.equal("record", h.state("k0"), "INPROGRESS")
 
 		for _, at := range []int{10, 11, 12, 30, 39} { // the lease ends 30 s after the handler was late, and the skew is 1 s

@@ -105,7 +105,7 @@ func TestClaimsThatWaitKeepTheirLeases(t *testing.T) {
 				h.expect(function, numbered(20), nil, messageIDs(20))
 				cancel()
 				h.equal("taken over", got.Load(), int64(0))
-				h.equal("fenced", h.count(idemddb.Fenced), 0)
+				h.equal("fenced", h.count(idemddb.KindFenced), 0)
 
 				renewals, inGroups := 0, 0
 

@@ -145,7 +145,7 @@ func (w *wrapper) logUnsent(ctx context.Context, about ...slog.Attr) context.Con
 		level, text := levelOf(OutcomeUnsent, e.Err), "a message that follows from the work is not sent yet; the sweep sends it"
 
 		switch {
-		case e.Kind == idemddb.Parked:
+		case e.Kind == idemddb.KindParked:
 			level, text = slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
 		case errors.Is(e.Err, idemddb.ErrNoSender): // as Options.Senders says
 			level, text = slog.LevelInfo, "a message that follows from the work is left to another process"

@@ -226,7 +226,7 @@ func TestMetricsWithADisabledStoreDoNotWarn(t *testing.T) {
 	}
 }
 
-// In a bubble, the claims of two messages always share a request, however busy the machine is: Ungrouped is the event of a shared one.
+// In a bubble, the claims of two messages always share a request, however busy the machine is: KindUngrouped is the event of a shared one.
 func TestMetricsOfEventsThatNeedAPerson(t *testing.T) {
 	t.Parallel()
 

@@ -78,7 +78,7 @@ func (v *invocation) settle(ctx context.Context, t *turns.Turn, work *idemddb.Wo
 	defer watch.stop()
 
 	e := work.Settle(idemddb.OnRetry(ctx, func() { watch.trouble(ctx, true) }), nil, err)
-	written = !e.Unknown && e.Kind != idemddb.Unrecorded && e.Kind != idemddb.Uncommitted
+	written = !e.Unknown && e.Kind != idemddb.KindUnrecorded && e.Kind != idemddb.KindUncommitted
 
 	return outcomeOf(e)
 }
@@ -140,12 +140,12 @@ func noKeyOutcome(err error) outcome {
 }
 
 // outcomes names the outcome for each way in which work ends. Every other ending is a failure. Mind the two words: a key with the event
-// Failed has ended for good, and its message is OutcomePermanent; a message with OutcomeFailed comes back, and its key was released.
+// KindFailed has ended for good, and its message is OutcomePermanent; a message with OutcomeFailed comes back, and its key was released.
 var outcomes = map[idemddb.Kind]Outcome{
-	idemddb.Completed: OutcomeCompleted, idemddb.Replayed: OutcomeReplayed, idemddb.Unrecorded: OutcomeUnrecorded,
-	idemddb.Fenced: OutcomeFenced, idemddb.Failed: OutcomePermanent, idemddb.Refused: OutcomeRefused, idemddb.Mismatch: OutcomeMismatch,
-	idemddb.Released: OutcomeFailed, idemddb.InProgress: OutcomeInProgress, idemddb.Unanswered: OutcomeUnanswered,
-	idemddb.Corrupt: OutcomeCorrupt, idemddb.Uncommitted: OutcomeUncommitted, idemddb.Unsent: OutcomeUnsent,
+	idemddb.KindCompleted: OutcomeCompleted, idemddb.KindReplayed: OutcomeReplayed, idemddb.KindUnrecorded: OutcomeUnrecorded,
+	idemddb.KindFenced: OutcomeFenced, idemddb.KindFailed: OutcomePermanent, idemddb.KindRefused: OutcomeRefused, idemddb.KindMismatch: OutcomeMismatch,
+	idemddb.KindReleased: OutcomeFailed, idemddb.KindInProgress: OutcomeInProgress, idemddb.KindUnanswered: OutcomeUnanswered,
+	idemddb.KindCorrupt: OutcomeCorrupt, idemddb.KindUncommitted: OutcomeUncommitted, idemddb.KindUnsent: OutcomeUnsent,
 }
 
 // outcomeOf returns the outcome of a message whose work has ended, or has not begun.
@@ -155,13 +155,13 @@ func outcomeOf(e idemddb.Ending) outcome {
 	switch {
 	case errors.Is(e.Err, idemddb.ErrBadKey) && e.Kind == "":
 		return noKeyOutcome(e.Err)
-	case e.Kind == idemddb.Completed && e.Err != nil: // the handler completed its claim and returned an error
+	case e.Kind == idemddb.KindCompleted && e.Err != nil: // the handler completed its claim and returned an error
 		o.name = OutcomeFailed
-	case e.Kind == idemddb.Released && e.Err == nil:
+	case e.Kind == idemddb.KindReleased && e.Err == nil:
 		o.err = errReleased
-	case e.Kind == idemddb.Failed, e.Kind == idemddb.Refused, e.Kind == idemddb.Mismatch:
+	case e.Kind == idemddb.KindFailed, e.Kind == idemddb.KindRefused, e.Kind == idemddb.KindMismatch:
 		o.permanent = !e.Unknown
-	case e.Kind == idemddb.InProgress:
+	case e.Kind == idemddb.KindInProgress:
 		if other, ok := errors.AsType[*idemddb.InProgressError](e.Err); ok {
 			o.until = other.Until
 		}

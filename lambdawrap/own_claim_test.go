@@ -183,7 +183,7 @@ func checkOwnSettlements(t *testing.T, cases map[string]ownSettlement) {
 				failed, _ := h.within(2*time.Minute, function, numbered(1))
 				h.equal("failed", failed, c.failed)
 				h.equal("record", h.state("k0"), c.state)
-				h.equal("fenced events", h.count(idemddb.Fenced), 0)
+				h.equal("fenced events", h.count(idemddb.KindFenced), 0)
 				end.are(h, c.word)
 				h.idle()
 

@@ -34,14 +34,14 @@ func TestWhatAFencedSuccessBecomes(t *testing.T) {
 		failed []string
 		kind   idemddb.Kind
 	}{
-		{"the other completed: done", func(h *harness, c *idemddb.Claim) error { return c.Complete(h.Context(), nil) }, nil, idemddb.Fenced},
-		{"the other still runs: failed", func(*harness, *idemddb.Claim) error { return nil }, []string{"m1"}, idemddb.Fenced},
-		{"the other failed for good: failed", func(h *harness, c *idemddb.Claim) error { return c.Fail(h.Context(), nil) }, []string{"m1"}, idemddb.Fenced},
+		{"the other completed: done", func(h *harness, c *idemddb.Claim) error { return c.Complete(h.Context(), nil) }, nil, idemddb.KindFenced},
+		{"the other still runs: failed", func(*harness, *idemddb.Claim) error { return nil }, []string{"m1"}, idemddb.KindFenced},
+		{"the other failed for good: failed", func(h *harness, c *idemddb.Claim) error { return c.Fail(h.Context(), nil) }, []string{"m1"}, idemddb.KindFenced},
 		{"the record was deleted: done, and not created anew", func(h *harness, _ *idemddb.Claim) error {
 			h.drop("k")
 
 			return nil
-		}, nil, idemddb.Fenced},
+		}, nil, idemddb.KindFenced},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -105,7 +105,7 @@ func TestACompletionThatNeverGetsThroughIsDoneUnlessItsEffectIsStaged(t *testing
 				}
 
 				h.equal("failed", ids(response), []string(nil))
-				h.equal("events", h.count(idemddb.Unrecorded), 1)
+				h.equal("events", h.count(idemddb.KindUnrecorded), 1)
 				h.equal("record", h.state("k1"), c.claimed)
 				h.logs(`level=ERROR msg="the message is done`, "outcome=unrecorded", "comesBack=false")
 			})
@@ -125,8 +125,8 @@ type unwritten struct {
 // comesBack demands that a message has failed because its commit had no success, and that its effect happens once.
 func (c unwritten) comesBack(h *harness, function wrapped) {
 	h.Helper()
-	h.equal("events", h.count(idemddb.Uncommitted) == 1, c.outcome == "uncommitted")
-	h.equal("unrecorded", h.count(idemddb.Unrecorded), 0)
+	h.equal("events", h.count(idemddb.KindUncommitted) == 1, c.outcome == "uncommitted")
+	h.equal("unrecorded", h.count(idemddb.KindUnrecorded), 0)
 	h.equal("record", h.state("k1"), c.optimistic)
 	h.logs(`level=WARN msg="the message is reported failed"`, "outcome="+c.outcome, "comesBack=true")
 

@@ -52,7 +52,7 @@ func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
 							h.equal("warnings", h.warnings(), 1)
 						}
 
-						h.equal("unrecorded", h.count(idemddb.Unrecorded), 0)
+						h.equal("unrecorded", h.count(idemddb.KindUnrecorded), 0)
 						h.idle()
 					})
 				})

@@ -145,7 +145,7 @@ func TestEachSweepSaysWhatItCannotSend(t *testing.T) {
 						t.Errorf("the line is %v", line)
 					}
 
-					if len(events) != 2 || events[0] != idemddb.Unsent || left != 2.0 || u.stored() != 2 {
+					if len(events) != 2 || events[0] != idemddb.KindUnsent || left != 2.0 || u.stored() != 2 {
 						t.Errorf("events %v, Left %v, %d in the records, want 2 each", events, left, u.stored())
 					}
 				}

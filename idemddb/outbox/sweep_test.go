@@ -313,7 +313,7 @@ func TestAfterEightDaysMessagesAreParked(t *testing.T) {
 		parked := 0
 
 		for _, e := range a.events {
-			if e.Kind == idemddb.Parked {
+			if e.Kind == idemddb.KindParked {
 				parked++
 			}
 		}

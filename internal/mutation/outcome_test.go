@@ -12,7 +12,7 @@ var outcomeMutants = []mutant{
 	{
 		why:  "a permanent failure is dead-lettered although another worker has the key",
 		file: "idemddb/ending.go",
-		old:  `} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {`,
+		old:  `} else if e.Kind = KindFenced; !errors.Is(err, ErrUnsent) {`,
 		new:  `} else if !errors.Is(err, ErrUnsent) {`,
 		pkg:  "lambdawrap", run: "TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded",
 	},
