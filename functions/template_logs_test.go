@@ -188,11 +188,11 @@ func checkMetrics(t *testing.T, paid story) {
 
 	for i, batch := range batches {
 		failed := strings.Count(paid.answers[i], "itemIdentifier")
-		want := map[string]float64{"Messages": float64(len(paid.batches[i].Records)), "Failures": float64(failed), "Fenced": 0, "EffectRefusals": 0, "Unsent": 0, "Parked": 0, "Panics": 0}
+		want := map[string]float64{"Messages": float64(len(paid.batches[i].Records)), "NotDone": float64(failed), "Fenced": 0, "EffectRefused": 0, "Unsent": 0, "Parked": 0, "Panicked": 0}
 
 		switch i + 1 {
 		case 1, bookedBatch:
-			want["EffectRefusals"] = 1
+			want["EffectRefused"] = 1
 		case fencedBatch:
 			want["Fenced"] = 1
 		case unsentBatch:

@@ -17,7 +17,7 @@ import (
 // Costs: a request for each 25 new keys; one more if some of them have records. A new key costs 1 WCU, a redelivered one that has a
 // record also 1, and 2 if [ClaimOptions.Redelivered] says otherwise.
 //
-// Where the Store sends single requests only (Options.Single, or BatchExecuteStatement is not available), a Batch does the same
+// Where the Store sends single requests only (Options.Unshared, or BatchExecuteStatement is not available), a Batch does the same
 // with one request for each write.
 //
 // A Batch is for wrappers, and for one invocation. It is safe for concurrent use and needs no closing: none of its goroutines

@@ -101,7 +101,7 @@ func TestARequestThatHasAFaultIsSentAgain(t *testing.T) {
 					f.nothingIsLate()
 					f.replayed(10)
 
-					if f.batch.Ahead() == 0 || f.events.count(idemddb.KindUngrouped) > 0 {
+					if f.batch.Ahead() == 0 || f.events.count(idemddb.KindUnshared) > 0 {
 						f.Error("requests are not shared any more")
 					}
 

@@ -261,7 +261,7 @@ func (c *Claim) refusal(ctx context.Context, op string, found *record.Stored, er
 		c.observe(ctx, KindFenced, fenced)
 	}
 
-	if c.store.opts.Unswept && fenced.Record != nil && len(found.Outbox) > 0 {
+	if c.store.opts.RedeliverUnsent && fenced.Record != nil && len(found.Outbox) > 0 {
 		return fmt.Errorf("%w: %w", fenced, ErrUnsent) // its own worker may be dead
 	}
 

@@ -53,7 +53,7 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 type onUnsentKey struct{}
 
 // OnUnsent returns a context for the work of keys. f is called with each event [KindUnsent] and [KindParked]: a message of a completed record is not
-// sent, and no error says so. With Options.Unswept it is not called with KindUnsent, because the call that meets the record returns that error.
+// sent, and no error says so. With Options.RedeliverUnsent it is not called with KindUnsent, because the call that meets the record returns that error.
 // f must be quick and safe for concurrent use, and must not panic. It is for wrappers, which write a line of the log for it.
 func OnUnsent(ctx context.Context, f func(Event)) context.Context {
 	return context.WithValue(ctx, onUnsentKey{}, f)
@@ -63,7 +63,7 @@ func OnUnsent(ctx context.Context, f func(Event)) context.Context {
 func (s *Store) observeUnsent(ctx context.Context, e Event) {
 	s.opts.Observe(ctx, e)
 
-	if f, ok := ctx.Value(onUnsentKey{}).(func(Event)); ok && (e.Kind == KindParked || !s.opts.Unswept) {
+	if f, ok := ctx.Value(onUnsentKey{}).(func(Event)); ok && (e.Kind == KindParked || !s.opts.RedeliverUnsent) {
 		f(e)
 	}
 }
@@ -86,7 +86,7 @@ func (a *acquisition) sendLeft(ctx context.Context) {
 	switch s := a.store; {
 	case s.opts.Now().Sub(time.UnixMilli(a.unsentRecord.Done)) >= unsentAfter:
 		err = s.sendNow(ctx, a.batch, a.key, a.Partition, a.unsentRecord)
-	case s.opts.Unswept:
+	case s.opts.RedeliverUnsent:
 		s.observeUnsent(ctx, Event{Kind: KindUnsent, Key: a.key, Err: errYoung})
 		err = s.leave(a.key, errYoung)
 	}
@@ -96,9 +96,9 @@ func (a *acquisition) sendLeft(ctx context.Context) {
 	}
 }
 
-// leave leaves messages to the sweep, each for its cause. If there are some and no sweep (Options.Unswept), it returns ErrUnsent.
+// leave leaves messages to the sweep, each for its cause. If there are some and no sweep (Options.RedeliverUnsent), it returns ErrUnsent.
 func (s *Store) leave(key string, causes ...error) error {
-	if len(causes) == 0 || !s.opts.Unswept {
+	if len(causes) == 0 || !s.opts.RedeliverUnsent {
 		return nil
 	}
 

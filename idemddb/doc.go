@@ -72,7 +72,7 @@
 // # Permissions
 //
 // The role needs dynamodb:UpdateItem and dynamodb:PutItem on the table, and for shared requests dynamodb:PartiQLInsert and
-// dynamodb:PartiQLUpdate. Without these two, every write is a request of its own, and the event KindUngrouped says so. A transaction needs
+// dynamodb:PartiQLUpdate. Without these two, every write is a request of its own, and the event KindUnshared says so. A transaction needs
 // the actions of its items: those two on the table of records, and those of the effects on theirs.
 //
 // # For wrappers

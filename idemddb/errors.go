@@ -52,7 +52,7 @@ var (
 	// ErrNoClaim: nothing was written; the context has no claim. This is a bug.
 	ErrNoClaim = errors.New("no claim in the context")
 
-	// ErrUnsent: the key is completed, and its messages are not sent yet. It occurs only with Options.Unswept: report the message
+	// ErrUnsent: the key is completed, and its messages are not sent yet. It occurs only with Options.RedeliverUnsent: report the message
 	// failed, because its next delivery sends them.
 	ErrUnsent = errors.New("completed, with messages not sent yet")
 

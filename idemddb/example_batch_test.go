@@ -162,7 +162,7 @@ func ExampleStore_Batch() {
 // Each write is a request of its own, without PartiQL, for about ten times the requests.
 func ExampleOptions_single() {
 	ctx := context.Background()
-	store, aws := inMemory(&idemddb.Options{Single: true})
+	store, aws := inMemory(&idemddb.Options{Unshared: true})
 
 	var all sync.WaitGroup
 
@@ -192,7 +192,7 @@ func ExampleOptions_single() {
 type decorated struct{ idemddb.DynamoDB }
 
 // If requests cannot be shared, one event says why. Everything works, with one request for each write.
-func ExampleKind_ungrouped() {
+func ExampleKind_unshared() {
 	_, aws := inMemory(nil)
 
 	store, err := idemddb.New(decorated{aws.DB}, "records", "payments", &idemddb.Options{
@@ -206,7 +206,7 @@ func ExampleKind_ungrouped() {
 
 	fmt.Println("ahead:", store.Batch().Ahead())
 	// Output:
-	// ungrouped: idemddb: shared requests: table "records": the client does not have the method BatchExecuteStatement
+	// unshared: idemddb: shared requests: table "records": the client does not have the method BatchExecuteStatement
 	// ahead: 0
 }
 

@@ -61,7 +61,7 @@ type Sender interface {
 var ErrUnsendable = delivery.ErrUnsendable
 
 // ErrNoSender is in the Err of an event [KindUnsent] whose message is left to another process, because the entry of its target in Options.Senders
-// is nil. No call returns it, but one that must send the message: of Options.Unswept, or of an operator.
+// is nil. No call returns it, but one that must send the message: of Options.RedeliverUnsent, or of an operator.
 var ErrNoSender = delivery.ErrNoSender
 
 func copyMessages(messages []Message) []Message {

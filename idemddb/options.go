@@ -60,6 +60,11 @@ type Options struct {
 	// PartitionKey is the name of the table's partition key, of type string. Defaults to "pk".
 	PartitionKey string
 
+	// RedeliverUnsent leaves messages that are not sent to the redelivery of the message whose handler has staged them: that message is
+	// reported failed until they are sent, and each of its deliveries sends them. It ends at the queue's maxReceiveCount. Set it where no
+	// sweep is deployed. Defaults to false: the message is done, and outbox.Sweep sends what is left.
+	RedeliverUnsent bool
+
 	// Results keeps large results outside of the table, such as in S3: package results. A result is put there before the completion is
 	// written, and read with each replay, also with one from Cache. If it cannot be put, the key is completed without it. Defaults to
 	// nil: results are kept in the record.
@@ -81,10 +86,6 @@ type Options struct {
 	// needs a Sender. A nil pointer or function as a Sender is an error. New copies the map. Defaults to none: messages are refused.
 	Senders map[string]Sender
 
-	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs
-	// no PartiQL actions. Defaults to false: writes that are made at the same time share requests by BatchExecuteStatement.
-	Single bool
-
 	// SortKey is the name of the table's sort key, of type string, for records in an existing table. It holds the fixed value
 	// "idemddb". Defaults to none.
 	SortKey string
@@ -104,9 +105,9 @@ type Options struct {
 	// sort key due (N), keys only, as in [TableWithIndex]. Defaults to "": the sweep scans the table.
 	UnsentIndex string
 
-	// Unswept says that no sweep is deployed. Then a message whose handler has staged messages is reported failed until they are sent,
-	// so that its redeliveries send them; they end at the queue's maxReceiveCount. Defaults to false: outbox.Sweep sends what is left.
-	Unswept bool
+	// Unshared makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs no
+	// PartiQL actions. Defaults to false: writes that are made at the same time share requests (group commit), if the client is a [Batcher].
+	Unshared bool
 }
 
 // The defaults of Options, each only here.
@@ -151,7 +152,7 @@ func (o *Options) config(table, namespace string) protocol.Config {
 	return protocol.Config{
 		Table: table, Namespace: namespace, PartitionKey: o.PartitionKey, SortKey: o.SortKey, TTLAttribute: o.TTLAttribute,
 		Retention: o.Retention, ClockSkew: o.ClockSkew, MaxAttempts: o.MaxAttempts, NoTakeover: o.NoTakeover, IsTraced: o.Trace != nil,
-		IsShared: !o.Single,
+		IsShared: !o.Unshared,
 	}
 }
 

@@ -58,7 +58,7 @@ type Store struct {
 // off for as long as it lives: every claim succeeds whatever its key, every settlement succeeds, and no request is made. It is for an
 // emergency and for experiments. The first claim emits the event KindDisabled.
 //
-// If requests cannot be shared, New emits the event KindUngrouped with the reason.
+// If requests cannot be shared, New emits the event KindUnshared with the reason.
 //
 //nolint:contextcheck,nolintlint // for callers that have a context: New makes no request
 func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
@@ -87,11 +87,11 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 
 	shared, err := s.sharer()
 	if err != nil {
-		s.observeUngrouped(context.Background(), "", err)
+		s.observeUnshared(context.Background(), "", err)
 	}
 
 	s.engine = engine.New(engine.Config{
-		API: api, Options: sdkOptions, Shared: shared, Retried: s.retried, Conflict: s.observeConflict, Ungrouped: s.observeUngrouped,
+		API: api, Options: sdkOptions, Shared: shared, Retried: s.retried, Conflict: s.observeConflict, Unshared: s.observeUnshared,
 	})
 
 	return s, nil
@@ -121,7 +121,7 @@ func (s *Store) mustExist() {
 
 // sharer returns the client for shared requests, or why requests cannot be shared. It returns neither if they must not be.
 func (s *Store) sharer() (wire.Executor, error) {
-	if s.opts.Single || s.disabled {
+	if s.opts.Unshared || s.disabled {
 		return nil, nil //nolint:nilnil // neither
 	}
 
@@ -147,8 +147,8 @@ func (s *Store) observeConflict(ctx context.Context, key string, _ error) {
 	s.opts.Observe(ctx, Event{Kind: KindConflict, Key: key})
 }
 
-func (s *Store) observeUngrouped(ctx context.Context, _ string, err error) {
-	s.opts.Observe(ctx, Event{Kind: KindUngrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
+func (s *Store) observeUnshared(ctx context.Context, _ string, err error) {
+	s.opts.Observe(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
 }
 
 const maxNamespace = 255 // bytes; with '#' and the longest stored key well below DynamoDB's 2,048 for a partition key

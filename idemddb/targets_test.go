@@ -159,7 +159,7 @@ func TestEachMessageThatIsLeftIsAnEvent(t *testing.T) {
 func TestWithoutASweepNobodyElseIsToldOfAnUnsentMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, _, events := observed(t, &idemddb.Options{Unswept: true, Senders: map[string]idemddb.Sender{"bank": nil}})
+		s, _, events := observed(t, &idemddb.Options{RedeliverUnsent: true, Senders: map[string]idemddb.Sender{"bank": nil}})
 		ctx := idemddb.OnUnsent(t.Context(), func(e idemddb.Event) { t.Errorf("told of %+v", e) })
 
 		_, err := s.Commit(ctx, "k", nil, nil, oneMessage)

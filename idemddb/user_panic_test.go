@@ -19,7 +19,7 @@ func (f sendFunc) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) 
 
 // sendingBy are the options of a Store whose answers wait for the Sender.
 func sendingBy(send sendFunc) *idemddb.Options {
-	return &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": send}, Unswept: true}
+	return &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": send}, RedeliverUnsent: true}
 }
 
 var oneMessage = idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}}

@@ -31,7 +31,7 @@ func TestDoOfFailedWorkReturnsTheValueOfAnotherWorkerThatCompletedTheKey(t *test
 // The other worker has died before it sent its messages, and only the next delivery sends them: this one must not count as done.
 func TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent(t *testing.T) {
 	t.Parallel()
-	bubble(t, &idemddb.Options{Unswept: true}, func(f *fixture) {
+	bubble(t, &idemddb.Options{RedeliverUnsent: true}, func(f *fixture) {
 		other := storeOn(f, f.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 		_, err := f.do(nil, func(context.Context) (string, error) {
 			must(f, claim(f, other, "k").CompleteWith(f.Context(), nil, idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}}))
@@ -46,7 +46,7 @@ func TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent(t *testing.T) 
 // An earlier try of the transaction was applied although an effect was refused later: the key is completed, and its messages are unsent.
 func TestARefusedEffectOfAnAppliedTransactionIsNotDoneWhileItsMessagesAreUnsent(t *testing.T) {
 	t.Parallel()
-	inBothWays(t, &idemddb.Options{Unswept: true}, func(f *fixture, opts *idemddb.ClaimOptions) {
+	inBothWays(t, &idemddb.Options{RedeliverUnsent: true}, func(f *fixture, opts *idemddb.ClaimOptions) {
 		f.refuseAfterALateTry()
 
 		e := items(counted("a"))
@@ -60,7 +60,7 @@ func TestARefusedEffectOfAnAppliedTransactionIsNotDoneWhileItsMessagesAreUnsent(
 
 func TestUnsentMessagesAreOneEventOfAClaim(t *testing.T) {
 	t.Parallel()
-	bubble(t, &idemddb.Options{Unswept: true}, func(f *fixture) {
+	bubble(t, &idemddb.Options{RedeliverUnsent: true}, func(f *fixture) {
 		message := idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}}
 		is(f, claim(f, f.store, "k").CompleteWith(f.Context(), nil, message), idemddb.ErrUnsent)
 

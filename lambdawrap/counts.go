@@ -7,35 +7,41 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// lineMetrics lists the metrics of a line. A metric is the number of events of its kinds and of messages with its outcomes.
-// Messages and Failures are read from the event and the answer, and DeadLetters are counted by themselves.
-var lineMetrics = []struct {
+// lineMetric is a metric of a line.
+type lineMetric struct {
 	name     string
 	kinds    []idemddb.Kind
 	outcomes []Outcome
-}{
+}
+
+// lineMetrics lists the metrics of a line. A metric is the number of events of its kinds and of messages with its outcomes. One that counts
+// a kind has the name of that kind.
+// Messages and NotDone are read from the event and the answer, and DeadLetters are counted by themselves.
+var lineMetrics = []lineMetric{
 	{name: "Messages"},
-	{name: "Failures"},
-	{name: "Claims", kinds: []idemddb.Kind{idemddb.KindClaimed, idemddb.KindTakeover}},
-	{name: "Takeovers", kinds: []idemddb.Kind{idemddb.KindTakeover}},
-	{name: "Completions", kinds: []idemddb.Kind{idemddb.KindCompleted}},
-	{name: "Replays", kinds: []idemddb.Kind{idemddb.KindReplayed}},
+	{name: "NotDone"},
+	{name: "Claimed", kinds: []idemddb.Kind{idemddb.KindClaimed}},
+	{name: "Takeover", kinds: []idemddb.Kind{idemddb.KindTakeover}},
+	{name: "Replayed", kinds: []idemddb.Kind{idemddb.KindReplayed}},
 	{name: "InProgress", kinds: []idemddb.Kind{idemddb.KindInProgress}},
-	{name: "Refusals", kinds: []idemddb.Kind{idemddb.KindRefused, idemddb.KindMismatch, idemddb.KindCorrupt}},
+	{name: "Mismatch", kinds: []idemddb.Kind{idemddb.KindMismatch}},
+	{name: "Refused", kinds: []idemddb.Kind{idemddb.KindRefused}},
+	{name: "Corrupt", kinds: []idemddb.Kind{idemddb.KindCorrupt}},
 	{name: "Unanswered", kinds: []idemddb.Kind{idemddb.KindUnanswered}},
-	{name: "Releases", kinds: []idemddb.Kind{idemddb.KindReleased}},
+	{name: "Completed", kinds: []idemddb.Kind{idemddb.KindCompleted}},
+	{name: "Released", kinds: []idemddb.Kind{idemddb.KindReleased}},
 	{name: "Failed", kinds: []idemddb.Kind{idemddb.KindFailed}},
 	{name: "Fenced", kinds: []idemddb.Kind{idemddb.KindFenced}},
 	{name: "Unrecorded", kinds: []idemddb.Kind{idemddb.KindUnrecorded}},
 	{name: "Uncommitted", kinds: []idemddb.Kind{idemddb.KindUncommitted}},
-	{name: "Conflicts", kinds: []idemddb.Kind{idemddb.KindConflict}},
-	{name: "EffectRefusals", kinds: []idemddb.Kind{idemddb.KindEffectRefused}},
+	{name: "EffectRefused", kinds: []idemddb.Kind{idemddb.KindEffectRefused}},
+	{name: "Conflict", kinds: []idemddb.Kind{idemddb.KindConflict}},
 	{name: "Unsent", kinds: []idemddb.Kind{idemddb.KindUnsent}},
 	{name: "Parked", kinds: []idemddb.Kind{idemddb.KindParked}},
-	{name: "Retries", kinds: []idemddb.Kind{idemddb.KindRetried}},
-	{name: "Ungrouped", kinds: []idemddb.Kind{idemddb.KindUngrouped}},
-	{name: "Panics", kinds: []idemddb.Kind{idemddb.KindPanicked}},
-	{name: "Permanent", outcomes: []Outcome{OutcomePermanent, OutcomeRefused, OutcomeMismatch, OutcomeNoKey}},
+	{name: "Retried", kinds: []idemddb.Kind{idemddb.KindRetried}},
+	{name: "Unshared", kinds: []idemddb.Kind{idemddb.KindUnshared}},
+	{name: "Panicked", kinds: []idemddb.Kind{idemddb.KindPanicked}},
+	{name: "Permanent", outcomes: []Outcome{OutcomeFailed, OutcomeRefused, OutcomeMismatch, OutcomeNoKey}},
 	{name: "DeadLetters"},
 	{name: "Late", outcomes: []Outcome{OutcomeLate}},
 }
@@ -112,7 +118,7 @@ func (c *counts) values() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	values := map[string]int{"Messages": c.messages, "Failures": c.failures, "DeadLetters": c.deadLetters}
+	values := map[string]int{"Messages": c.messages, "NotDone": c.failures, "DeadLetters": c.deadLetters}
 
 	for _, metric := range lineMetrics {
 		for _, kind := range metric.kinds {

@@ -96,7 +96,7 @@
 //	new keys, without shared requests                20                                     20
 //	duplicates, without shared requests              10                                     10
 //
-// Requests are not shared if Options.Single of the Store is set, if its client has no BatchExecuteStatement, or if the role does not
+// Requests are not shared if Options.Unshared of the Store is set, if its client has no BatchExecuteStatement, or if the role does not
 // allow it. A message is then claimed when a worker is free for it, and also if the Store counts claims (MaxAttempts, NoTakeover).
 // Options.Visibility costs one request to SQS for each failed message, Options.Wait one request and 1 WCU for each look at a held key.
 //
@@ -105,15 +105,15 @@
 // Each message that does not end well has one line in the log, with its messageId, whether it comes back (comesBack), the hash of its key,
 // the error, its outcome, and, if another worker holds the key, that worker's request id (holder). The outcome is an [Outcome]:
 //
-//	failed        the handler failed or panicked, or the key function did
-//	permanent     the handler returned Permanent
+//	released      the handler returned an error or panicked, or the key function did
+//	failed        the handler returned Permanent: the key has ended for good
 //	refused       the key failed for good before, or its attempts are used up
 //	mismatch      the key was used for another input
 //	no_key        the message has no key
 //	in_progress   another worker holds the key
 //	unanswered    DynamoDB did not answer the claim, or refused it
 //	uncommitted   what the handler staged is not known to be committed; the record decides at the next delivery
-//	unsent        what the handler staged is committed, and its messages are not sent yet (Options.Unswept of the Store)
+//	unsent        what the handler staged is committed, and its messages are not sent yet (Options.RedeliverUnsent of the Store)
 //	corrupt       the record cannot be read, or is of another version (ERROR)
 //	no_time       too little time was left to start, or its key was not there in time
 //	late          the handler did not answer in time

@@ -89,7 +89,7 @@ func ExampleOptions_logger() {
 
 	invoke(function, received(`{"paymentId":"p-1"}`, `{}`))
 	// Unordered output:
-	// level=WARN msg="the message is reported failed" messageId=m-1 comesBack=true outcome=failed error="the bank is closed" key=sha256:He5uPsZ9yAM7 look="idem show --hash sha256:He5uPsZ9yAM7"
+	// level=WARN msg="the message is reported failed" messageId=m-1 comesBack=true outcome=released error="the bank is closed" key=sha256:He5uPsZ9yAM7 look="idem show --hash sha256:He5uPsZ9yAM7"
 	// level=WARN msg="the message is reported failed" messageId=m-2 comesBack=true outcome=no_key error="lambdawrap: no key in the message: path `paymentId` picks nothing: `paymentId` is absent"
 	// come back: [m-1 m-2]
 }

@@ -35,7 +35,7 @@ func ExampleMetrics() {
 		fmt.Println(err)
 	}
 
-	for _, name := range []string{"Function", "Messages", "Failures", "Claims", "Completions", "Replays"} {
+	for _, name := range []string{"Function", "Messages", "NotDone", "Claimed", "Completed", "Replayed"} {
 		fmt.Println(name, line[name])
 	}
 	// Output:
@@ -43,7 +43,7 @@ func ExampleMetrics() {
 	// come back: []
 	// Function payments
 	// Messages 3
-	// Failures 0
+	// NotDone 0
 	// Claims 1
 	// Completions 1
 	// Replays 1
@@ -68,8 +68,8 @@ func ExampleMeasure() {
 		fmt.Println(err)
 	}
 
-	fmt.Println("Messages", line["Messages"], "Failures", line["Failures"], err)
-	// Output: Messages 2 Failures 0 <nil>
+	fmt.Println("Messages", line["Messages"], "NotDone", line["NotDone"], err)
+	// Output: Messages 2 NotDone 0 <nil>
 }
 
 // The client did not get the first answer, and sends its request again.
@@ -95,7 +95,7 @@ func ExampleMetrics_WrapHTTP() {
 			fmt.Println(err)
 		}
 
-		fmt.Println("Messages", line["Messages"], "Completions", line["Completions"], "Replays", line["Replays"])
+		fmt.Println("Messages", line["Messages"], "Completed", line["Completed"], "Replayed", line["Replayed"])
 	}
 	// Output:
 	// Messages 1 Completions 1 Replays 0

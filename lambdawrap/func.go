@@ -142,9 +142,9 @@ func countInvocation(ctx context.Context, err, ofHandler error) {
 	switch {
 	case err == nil:
 	case isPermanent(err):
-		name = OutcomePermanent
-	case ofHandler != nil:
 		name = OutcomeFailed
+	case ofHandler != nil:
+		name = OutcomeReleased
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
 		name = OutcomeNoKey
 	case errors.Is(err, errNoTime):

@@ -26,36 +26,36 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 		work   http.HandlerFunc
 		want   map[string]float64 // besides Messages; nil for no line
 	}{
-		{what: "a first request", sent: request("k", "p"), want: map[string]float64{"Claims": 1, "Completions": 1}},
-		{what: "a replay", before: request("k", "p"), sent: request("k", "p"), want: map[string]float64{"Replays": 1}},
+		{what: "a first request", sent: request("k", "p"), want: map[string]float64{"Claimed": 1, "Completed": 1}},
+		{what: "a replay", before: request("k", "p"), sent: request("k", "p"), want: map[string]float64{"Replayed": 1}},
 		{
 			what: "another request under the key", before: request("k", "p"), sent: request("k", "q"),
-			want: map[string]float64{"Failures": 1, "Refusals": 1, "Permanent": 1},
+			want: map[string]float64{"NotDone": 1, "Refused": 1, "Permanent": 1},
 		},
 		{
 			what: "an answer that is not kept", sent: request("k", "p"), work: answering(http.StatusBadGateway),
-			want: map[string]float64{"Failures": 1, "Claims": 1, "Releases": 1},
+			want: map[string]float64{"NotDone": 1, "Claimed": 1, "Released": 1},
 		},
 		{
 			what: "a claim that DynamoDB refuses", sent: request("k", "p"), fault: idemddbtest.AccessDenied,
-			want: map[string]float64{"Failures": 1, "Unanswered": 1},
+			want: map[string]float64{"NotDone": 1, "Unanswered": 1},
 		},
 		{
 			what: "a claim that the handler releases", sent: request("k", "p"),
 			work: settling(func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, nil) }),
-			want: map[string]float64{"Failures": 1, "Claims": 1, "Releases": 1},
+			want: map[string]float64{"NotDone": 1, "Claimed": 1, "Released": 1},
 		},
 		{
 			what: "a claim that the handler fails", sent: request("k", "p"),
 			work: settling(func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, errBank) }),
-			want: map[string]float64{"Failures": 1, "Claims": 1, "Failed": 1, "Permanent": 1},
+			want: map[string]float64{"NotDone": 1, "Claimed": 1, "Failed": 1, "Permanent": 1},
 		},
 		{
 			what: "a claim that the handler completes", sent: request("k", "p"),
 			work: settling(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, nil) }),
-			want: map[string]float64{"Claims": 1, "Completions": 1},
+			want: map[string]float64{"Claimed": 1, "Completed": 1},
 		},
-		{what: "a request without a key", sent: request("", "p"), want: map[string]float64{"Claims": 1, "Completions": 1}},
+		{what: "a request without a key", sent: request("", "p"), want: map[string]float64{"Claimed": 1, "Completed": 1}},
 		{what: "a body that is too long", sent: request("k", strings.Repeat("b", 1<<20+1))},
 		{what: "what needs no key", sent: httptest.NewRequest(http.MethodGet, "/payments", nil)},
 		{what: "a request that is refused before its key is looked up", sent: request("k k", "p")},

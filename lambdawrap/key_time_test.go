@@ -411,7 +411,7 @@ func TestAKeyFunctionThatEndsItsGoroutineCostsItsOwnMessage(t *testing.T) {
 		h.equal("failed", failed, []string{"101"})
 		h.equal("at once", took < time.Second, true)
 		h.ran("100", "102", "103")
-		h.logs("runtime.Goexit", "outcome=failed")
+		h.logs("runtime.Goexit", "outcome=released")
 	})
 }
 

@@ -149,7 +149,7 @@ func (v *invocation) workOnce(ctx context.Context, l *lane, m *message) outcome 
 		t = v.limits.Enter(m.place())[0]
 	}
 
-	o := outcome{name: OutcomeFailed, err: errExited} // if the client of DynamoDB panics
+	o := outcome{name: OutcomeReleased, err: errExited} // if the client of DynamoDB panics
 	defer func() { seat.End(o.ofDuplicate()) }()
 
 	o = v.work(ctx, m, t)
@@ -209,7 +209,7 @@ func start(ctx context.Context, t *turns.Turn, work *idemddb.Work) (o outcome) {
 	case cause != nil && !errors.Is(cause, idemddb.ErrFenced):
 		o = outcome{name: OutcomeNoTime, err: errNoTime}
 	case cause != nil, !work.Held():
-		o = outcome{name: OutcomeFailed, err: errors.Join(errLost, cause)}
+		o = outcome{name: OutcomeReleased, err: errors.Join(errLost, cause)}
 	default:
 		return o
 	}

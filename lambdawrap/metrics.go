@@ -25,29 +25,31 @@ import (
 //	store, err := idemddb.New(client, table, "payments", &idemddb.Options{Observe: metrics.Observe})
 //	lambda.Start(metrics.Wrap(lambdawrap.SQS(store, handle, nil)))
 //
-// Every line has every metric, so that an alarm finds a zero and not a gap:
+// Every line has every metric, so that an alarm finds a zero and not a gap. One that counts events has the word of their [idemddb.Kind]:
 //
 //	Messages       messages in the batch
-//	Failures       messages reported failed; all messages if the invocation ended with an error
-//	Claims         claims that were won, takeovers among them
-//	Takeovers      claims that were won from a worker whose lease ran out: the work may have been done before
-//	Completions    completions that were written
-//	Replays        messages answered from a completed record
+//	NotDone        messages that come back, because they are reported failed; all messages if the invocation ended with an error
+//	Claimed        claims that were won, takeovers not among them
+//	Takeover       claims that were won from a worker whose lease ran out: the work may have been done before
+//	Replayed       messages answered from a completed record
 //	InProgress     claims refused because another worker holds the key
-//	Refusals       claims refused because the key failed for good before, has another fingerprint or has an unreadable record
+//	Mismatch       claims refused because the key was used with another fingerprint
+//	Refused        claims refused because the key failed for good before, or its attempts are used up
+//	Corrupt        claims refused because the record cannot be read: alarm on it
 //	Unanswered     claims that DynamoDB did not answer or did not accept: alarm on it
-//	Releases       claims that were given back
+//	Completed      completions that were written
+//	Released       claims that were given back
 //	Failed         keys that were ended for good
 //	Fenced         writes refused because the claim was lost: alarm on it
 //	Unrecorded     messages whose work is done and whose completion was perhaps not written: alarm on it
 //	Uncommitted    transactions that are not known to be committed; the record decides at the next delivery
-//	Conflicts      transactions that were cancelled because another write of one of their items was under way, and sent again
-//	EffectRefusals commits that wrote nothing, because the condition of a staged item was false
+//	EffectRefused  commits that wrote nothing, because the condition of a staged item was false
+//	Conflict       transactions that were cancelled because another write of one of their items was under way, and sent again
 //	Unsent         messages of completed records that are not sent yet; outbox.Sweep sends them
 //	Parked         messages that can never be sent: alarm on it
-//	Retries        requests that were sent again
-//	Ungrouped      times that a batch turned group commit off, so that each write is a request of its own
-//	Panics         panics of idemddb.Options.Trace, and of renewals, which cancel their work: alarm on it
+//	Retried        requests that were sent again
+//	Unshared       times that requests could not be shared, so that each write is a request of its own
+//	Panicked       panics of idemddb.Options.Trace, and of renewals, which cancel their work: alarm on it
 //	Permanent      messages that can never succeed, whether DeadLetter took them or not
 //	DeadLetters    messages that DeadLetter took
 //	Late           messages whose handler did not answer in time

@@ -19,18 +19,18 @@ import (
 
 // uncounted are the outcomes that are no metric of their own, with the reason.
 var uncounted = map[Outcome]string{
-	OutcomeCompleted:   "the Store's event counts it, in Completions",
-	OutcomeReplayed:    "the Store's event counts it, in Replays",
+	OutcomeCompleted:   "the Store's event counts it, in Completed",
+	OutcomeReplayed:    "the Store's event counts it, in Replayed",
 	OutcomeUnrecorded:  "the Store's event counts it, in Unrecorded",
 	OutcomeUncommitted: "the Store's event counts it, in Uncommitted",
 	OutcomeUnsent:      "the Store's event counts it, in Unsent",
 	OutcomeFenced:      "the Store's event counts it, in Fenced",
 	OutcomeInProgress:  "the Store's event counts it, in InProgress",
 	OutcomeUnanswered:  "the Store's event counts it, in Unanswered",
-	OutcomeCorrupt:     "the Store's event counts it, in Refusals",
-	OutcomeFailed:      "it is one of the Failures, and its log line says more",
-	OutcomeNoTime:      "it is one of the Failures, and comes back without harm",
-	OutcomeBlocked:     "it is one of the Failures, and the message before it has the cause",
+	OutcomeCorrupt:     "the Store's event counts it, in Corrupt",
+	OutcomeReleased:    "it is counted in NotDone, and its log line says more",
+	OutcomeNoTime:      "it is counted in NotDone, and comes back without harm",
+	OutcomeBlocked:     "it is counted in NotDone, and the message before it has the cause",
 }
 
 func TestEveryOutcomeIsCountedOrDeliberatelyNot(t *testing.T) {
@@ -105,20 +105,20 @@ func declaredOutcomes(t *testing.T) (names []Outcome) {
 func TestOutcomesOfMessagesAreMetrics(t *testing.T) {
 	t.Parallel()
 
-	countMessage(t.Context(), OutcomePermanent, false) // no batch is counted in this context
+	countMessage(t.Context(), OutcomeFailed, false) // no batch is counted in this context
 
 	for _, c := range []struct {
 		outcome    Outcome
 		deadLetter bool
 		want       map[string]float64
 	}{
-		{OutcomePermanent, false, map[string]float64{"Permanent": 1}},
-		{OutcomePermanent, true, map[string]float64{"Permanent": 1, "DeadLetters": 1}},
+		{OutcomeFailed, false, map[string]float64{"Permanent": 1}},
+		{OutcomeFailed, true, map[string]float64{"Permanent": 1, "DeadLetters": 1}},
 		{OutcomeRefused, true, map[string]float64{"Permanent": 1, "DeadLetters": 1}},
 		{OutcomeMismatch, false, map[string]float64{"Permanent": 1}},
 		{OutcomeNoKey, false, map[string]float64{"Permanent": 1}},
 		{OutcomeLate, false, map[string]float64{"Late": 1}},
-		{OutcomeFailed, false, map[string]float64{}},
+		{OutcomeReleased, false, map[string]float64{}},
 	} {
 		var out bytes.Buffer
 

@@ -95,11 +95,11 @@ func TestMetricsCountEachBatchForItself(t *testing.T) {
 			t.Errorf("timestamp %d, dimensions %s", d.Timestamp, diff)
 		}
 
-		if line["Messages"] != 2.0 || line["Failures"] == 0.0 {
+		if line["Messages"] != 2.0 || line["NotDone"] == 0.0 {
 			t.Errorf("got %s", text)
 		}
 
-		if n, ok := line["Completions"].(float64); ok {
+		if n, ok := line["Completed"].(float64); ok {
 			completions += n
 		}
 	}
@@ -109,7 +109,7 @@ func TestMetricsCountEachBatchForItself(t *testing.T) {
 	}
 }
 
-func TestMetricsOfABatchThatComesBackAreFailures(t *testing.T) {
+func TestMetricsOfABatchThatComesBackAreNotDone(t *testing.T) {
 	t.Parallel()
 
 	var out bytes.Buffer
@@ -123,7 +123,7 @@ func TestMetricsOfABatchThatComesBackAreFailures(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 
-	if _, line := readLine(t, out.String()); line["Failures"] != 2.0 {
+	if _, line := readLine(t, out.String()); line["NotDone"] != 2.0 {
 		t.Errorf("got %s", &out)
 	}
 }
@@ -226,7 +226,7 @@ func TestMetricsWithADisabledStoreDoNotWarn(t *testing.T) {
 	}
 }
 
-// In a bubble, the claims of two messages always share a request, however busy the machine is: KindUngrouped is the event of a shared one.
+// In a bubble, the claims of two messages always share a request, however busy the machine is: KindUnshared is the event of a shared one.
 func TestMetricsOfEventsThatNeedAPerson(t *testing.T) {
 	t.Parallel()
 
@@ -257,7 +257,7 @@ func TestMetricsOfEventsThatNeedAPerson(t *testing.T) {
 
 		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.AccessDenied })
 
-		if got := line("m2 b", "m3 c"); got["Unanswered"] != 2.0 || got["Failures"] != 2.0 || got["Ungrouped"] != 1.0 {
+		if got := line("m2 b", "m3 c"); got["Unanswered"] != 2.0 || got["NotDone"] != 2.0 || got["Unshared"] != 1.0 {
 			h.Errorf("a table that denies access: got %v", got)
 		}
 	})
@@ -284,7 +284,7 @@ func TestMetricsCountPanics(t *testing.T) {
 
 			h.check(metrics.Wrap(h.handle(succeed)), batch("m1 a", "m2 b"), nil, []string{"m1", "m2"})
 
-			if _, got := readLine(t, out.String()); got["Panics"] != want || got["Completions"] != 2.0 {
+			if _, got := readLine(t, out.String()); got["Panicked"] != want || got["Completed"] != 2.0 {
 				t.Errorf("got %v, want %v panics", got, want)
 			}
 		})

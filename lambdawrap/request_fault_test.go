@@ -87,7 +87,7 @@ func TestDeniedGroupsAreOffForFiveMinutesAndTheMessagesAreDoneWithSingleRequests
 
 					function := way.wrap(h, succeed)
 					h.check(function, numbered(30), nil, messageIDs(30))
-					h.equal("events", h.count(idemddb.KindUngrouped), 1)
+					h.equal("events", h.count(idemddb.KindUnshared), 1)
 					h.equal("ahead", h.store.Batch().Ahead(), 0)
 					h.equal("log", h.log.String(), "")
 
@@ -98,7 +98,7 @@ func TestDeniedGroupsAreOffForFiveMinutesAndTheMessagesAreDoneWithSingleRequests
 					h.db.ResetRequests()
 					h.check(function, batch("n1 n1", "n2 n2", "m1 k1"), nil, []string{"n1", "n2"})
 					h.equal("sizes", h.sizes(), []int{1, 1, 1, 1, 1})
-					h.equal("events", h.count(idemddb.KindUngrouped), 1)
+					h.equal("events", h.count(idemddb.KindUnshared), 1)
 
 					h.db.Intercept(nil)
 					h.db.InterceptStatements(nil)

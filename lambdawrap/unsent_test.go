@@ -128,8 +128,8 @@ func TestEachMessageThatIsNotSentHasALineAndIsCounted(t *testing.T) {
 						t.Errorf("the log has a body: %s", h.log)
 					}
 
-					if _, line := readLine(t, out.String()); line[want.metric] != 2.0 || line["Failures"] != 0.0 {
-						t.Errorf("%s is %v, Failures %v", want.metric, line[want.metric], line["Failures"])
+					if _, line := readLine(t, out.String()); line[want.metric] != 2.0 || line["NotDone"] != 0.0 {
+						t.Errorf("%s is %v, NotDone %v", want.metric, line[want.metric], line["NotDone"])
 					}
 				})
 			})
@@ -141,7 +141,7 @@ func TestEachMessageThatIsNotSentHasALineAndIsCounted(t *testing.T) {
 func TestWithoutASweepAnUnsentMessageHasOneLine(t *testing.T) {
 	t.Parallel()
 
-	h := newHarness(t, &idemddb.Options{Unswept: true, Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}})
+	h := newHarness(t, &idemddb.Options{RedeliverUnsent: true, Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}})
 	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }),
 		batch("m1 k1"), []string{"m1"}, []string{"m1"})
 	h.equal("lines", strings.Count(h.log.String(), "\n"), 1)

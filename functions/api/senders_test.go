@@ -75,7 +75,7 @@ func newFront(t *testing.T, target string, s sender) *front {
 	metrics := lambdawrap.NewMetrics(locked{f, &f.measured}, "Payments")
 
 	store, err := idemddb.New(db, "records", "api", &idemddb.Options{
-		Observe: metrics.Observe, Single: true, Senders: map[string]idemddb.Sender{target: s},
+		Observe: metrics.Observe, Unshared: true, Senders: map[string]idemddb.Sender{target: s},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func TestATargetThatHasNoEntryIsAnErrorOfTheRequest(t *testing.T) {
 		}
 	}
 
-	if got := f.metric("Failures"); got != 1 {
+	if got := f.metric("NotDone"); got != 1 {
 		t.Errorf("Failures is %v", got)
 	}
 }

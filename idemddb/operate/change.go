@@ -88,7 +88,7 @@ func (r *Records) Reopen(ctx context.Context, seen View, by, why string) error {
 //
 // Errors: ErrChanged; ErrNotAllowed if the record has no such messages.
 func (r *Records) Send(ctx context.Context, seen View, by, why string) (idemddb.Delivery, error) {
-	if seen.Status == Unreadable || len(seen.Messages) == 0 {
+	if seen.Status == Corrupt || len(seen.Messages) == 0 {
 		return idemddb.Delivery{}, notAllowed("send", seen, "it has no messages that are not sent")
 	}
 
@@ -272,8 +272,8 @@ func (r *Records) expires(seen View) int64 {
 
 func notAllowed(what string, seen View, rule string) error {
 	state := string(seen.Status)
-	if seen.Unreadable != "" {
-		state += " (" + seen.Unreadable + ")"
+	if seen.Corrupt != "" {
+		state += " (" + seen.Corrupt + ")"
 	}
 
 	return changeError(what, seen.Key, fmt.Errorf("%w: it is %s, and %s", ErrNotAllowed, state, rule))

@@ -71,7 +71,7 @@ func TestListFindsWhatItIsAskedFor(t *testing.T) {
 					"released":    {operate.Selection{Status: []operate.Status{operate.Released}}, []string{"released"}},
 					"failed":      {operate.Selection{Status: []operate.Status{operate.Failed}}, []string{"failed"}},
 					"completed":   {operate.Selection{Status: []operate.Status{operate.Completed}}, []string{"completed", "parked", "unsent"}},
-					"unreadable":  {operate.Selection{Status: []operate.Status{operate.Unreadable}}, []string{"foreign"}},
+					"corrupt":     {operate.Selection{Status: []operate.Status{operate.Corrupt}}, []string{"foreign"}},
 					"two":         {operate.Selection{Status: []operate.Status{operate.Failed, operate.Stuck}}, []string{"failed", "stuck"}},
 					"unsent":      {operate.Selection{Unsent: true}, unsent},
 					"parked":      {operate.Selection{Parked: true}, []string{"parked"}},

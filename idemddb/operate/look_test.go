@@ -34,9 +34,9 @@ func TestLookSaysWhatIsTrueOfAKey(t *testing.T) {
 			"it failed":                             {d.fail, 0, operate.Failed},
 			"its retention is over":                 {d.complete, 25 * time.Hour, operate.Expired},
 			"it has messages, and no end":           {d.announce, 25 * time.Hour, operate.Completed},
-			"it is of another version":              {func(key string) { d.claim(key); d.set(key, item{"v": n("2")}) }, 0, operate.Unreadable},
-			"it is somebody else's":                 {func(key string) { d.set(key, item{"balance": n("7")}) }, 0, operate.Unreadable},
-			"its state is a number":                 {func(key string) { d.claim(key); d.set(key, item{"st": n("7")}) }, 0, operate.Unreadable},
+			"it is of another version":              {func(key string) { d.claim(key); d.set(key, item{"v": n("2")}) }, 0, operate.Corrupt},
+			"it is somebody else's":                 {func(key string) { d.set(key, item{"balance": n("7")}) }, 0, operate.Corrupt},
+			"its state is a number":                 {func(key string) { d.claim(key); d.set(key, item{"st": n("7")}) }, 0, operate.Corrupt},
 			"it has no lease, so it is kept":        {func(key string) { d.claim(key); d.set(key, item{"lease": nil}) }, time.Hour, operate.Held},
 			"its name is in quotes":                 {func(string) { d.complete(`"p-9"`) }, 0, operate.Completed},
 			"its name has the separator":            {func(string) { d.complete("a#b##c") }, 0, operate.Completed},
@@ -55,12 +55,12 @@ func TestLookSaysWhatIsTrueOfAKey(t *testing.T) {
 			d.clock.Advance(test.later)
 
 			v := d.look(key)
-			if v.Status != test.status || (v.Unreadable != "") != (test.status == operate.Unreadable) {
-				t.Errorf("%s: got %s (%s), want %s", name, v.Status, v.Unreadable, test.status)
+			if v.Status != test.status || (v.Corrupt != "") != (test.status == operate.Corrupt) {
+				t.Errorf("%s: got %s (%s), want %s", name, v.Status, v.Corrupt, test.status)
 			}
 
-			if want := "it has format version 2, this package knows 1: deploy the version that wrote it"; v.Unreadable != want && name == "it is of another version" {
-				t.Errorf("%s: got %q, want %q", name, v.Unreadable, want)
+			if want := "it has format version 2, this package knows 1: deploy the version that wrote it"; v.Corrupt != want && name == "it is of another version" {
+				t.Errorf("%s: got %q, want %q", name, v.Corrupt, want)
 			}
 
 			if v.Hash != idemddb.KeyHash(key) {
@@ -120,7 +120,7 @@ func TestAViewHasTheTraceOfTheLastClaim(t *testing.T) {
 		d.set("p-1", item{"trace": n("7")})
 
 		if v := d.look("p-1"); v.Trace != "" || v.Status != operate.Completed {
-			d.t.Errorf("with a number: %q, %s (%s)", v.Trace, v.Status, v.Unreadable)
+			d.t.Errorf("with a number: %q, %s (%s)", v.Trace, v.Status, v.Corrupt)
 		}
 	})
 }

@@ -88,7 +88,7 @@ func sends(t *target) func(*idemddb.Options) {
 	return func(o *idemddb.Options) { o.Senders = map[string]idemddb.Sender{"bank": t} }
 }
 
-func unswept(o *idemddb.Options) { o.Unswept = true }
+func unswept(o *idemddb.Options) { o.RedeliverUnsent = true }
 
 // messages are effects with an item and messages.
 func (h *harness) messages(name string, bodies ...string) idemddb.Effects {

@@ -29,9 +29,9 @@ type Config struct {
 
 	// The goroutine of a write's caller calls these, with its context and key: before each further try, and when requests are not shared from
 	// now on. The error says why.
-	Retried   func(ctx context.Context, key string, err error)
-	Conflict  func(ctx context.Context, key string, err error) // another transaction held an item of the write
-	Ungrouped func(ctx context.Context, key string, err error)
+	Retried  func(ctx context.Context, key string, err error)
+	Conflict func(ctx context.Context, key string, err error) // another transaction held an item of the write
+	Unshared func(ctx context.Context, key string, err error)
 }
 
 // Client is what an Engine needs of a client; *dynamodb.Client has it.

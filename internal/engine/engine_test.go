@@ -111,7 +111,7 @@ func newCaller(api *client) *caller {
 	ignore := func(context.Context, string, error) {}
 
 	return &caller{
-		engine: New(Config{API: api, Shared: api, Retried: ignore, Ungrouped: ignore}), read: map[string][]protocol.Outcome{},
+		engine: New(Config{API: api, Shared: api, Retried: ignore, Unshared: ignore}), read: map[string][]protocol.Outcome{},
 	}
 }
 
@@ -237,7 +237,7 @@ func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ignore := func(context.Context, string, error) {}
-		e := New(Config{API: &client{}, Retried: ignore, Conflict: ignore, Ungrouped: ignore})
+		e := New(Config{API: &client{}, Retried: ignore, Conflict: ignore, Unshared: ignore})
 
 		var (
 			f     *planner.Flight

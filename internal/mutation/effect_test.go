@@ -231,7 +231,7 @@ var effectMutants = []mutant{
 	{
 		why:  "a message that is not sent leaves no line in the log",
 		file: "idemddb/deliver.go",
-		old:  `(e.Kind == KindParked || !s.opts.Unswept) {`,
+		old:  `(e.Kind == KindParked || !s.opts.RedeliverUnsent) {`,
 		new:  `e.Kind == KindParked {`,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},
