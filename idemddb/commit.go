@@ -28,7 +28,7 @@ const minCommitRetention = time.Hour
 //
 // Errors: those of [Store.Claim] and *EffectError, with nothing written (see [EffectError].Unknown); ErrUncommitted (perhaps written,
 // perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if it is below
-// one hour; and ErrBadEffects, with nothing sent.
+// one hour; and ErrBadEffects, with nothing sent, also for a client that is no [Transactor].
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
 	s.mustExist()
 
@@ -119,6 +119,10 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 }
 
 func (s *Store) newCommit(ctx context.Context, b *Batch, key string, opts *ClaimOptions) (*committing, error) {
+	if !s.transacts {
+		return nil, fmt.Errorf("idemddb: commit: %w: %w", ErrBadEffects, errNoTransactor)
+	}
+
 	if s.opts.Retention < minCommitRetention {
 		return nil, fmt.Errorf("idemddb: commit: Options.Retention: must be at least %v, is %v", minCommitRetention, s.opts.Retention)
 	}

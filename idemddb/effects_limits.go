@@ -24,6 +24,10 @@ const (
 
 // checkEffects returns an error for what DynamoDB could only refuse.
 func (s *Store) checkEffects(partition string, e Effects) error {
+	if !s.transacts && len(e.Items)+len(e.Messages) > 0 {
+		return fmt.Errorf("%w: %w", ErrBadEffects, errNoTransactor)
+	}
+
 	if len(e.Items) > maxEffects {
 		return fmt.Errorf("%w: %d items: 1 record and %d of yours; DynamoDB takes 100 in a transaction", ErrBadEffects, len(e.Items)+1, len(e.Items))
 	}

@@ -69,7 +69,8 @@ var (
 	ErrCompleted = errors.New("it completed; its record answers until its retention ends")
 
 	// ErrBadEffects: nothing was sent, because DynamoDB would refuse the effects as they are (their number, their size, an item without a
-	// key), or because a message has a target that is no entry of Options.Senders. This is a bug of the work; the text says what is wrong.
+	// key), because a message has a target that is no entry of Options.Senders, or because the client of the Store is no [Transactor]. This is
+	// a bug of the work or of the program; the text says what is wrong.
 	ErrBadEffects = errors.New("effects cannot be written")
 
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.

@@ -192,7 +192,7 @@ func ExampleOptions_single() {
 type decorated struct{ idemddb.DynamoDB }
 
 // If requests cannot be shared, one event says why. Everything works, with one request for each write.
-func ExampleKind_unshared() {
+func ExampleBatcher() {
 	_, aws := inMemory(nil)
 
 	store, err := idemddb.New(decorated{aws.DB}, "records", "payments", &idemddb.Options{

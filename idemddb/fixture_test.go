@@ -99,7 +99,7 @@ func storeOn(t testing.TB, api idemddb.DynamoDB, opts *idemddb.Options) *idemddb
 		o = *opts
 	}
 
-	if o.Senders == nil {
+	if _, canTransact := api.(idemddb.Transactor); o.Senders == nil && canTransact {
 		o.Senders = map[string]idemddb.Sender{"bank": nil, "nobody": nil}
 	}
 

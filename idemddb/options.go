@@ -83,7 +83,7 @@ type Options struct {
 	// Senders names every target of messages, by [Message].To, with the Sender that sends to it behind the completion. Name a target with a
 	// nil Sender if another process sends to it, as the sweep does. A To that is not named is ErrBadEffects, so that a typing error shows at
 	// once. A process leaves the messages in a record for which it has no Sender, with an event [KindUnsent]. With IDEMDDB_DISABLED each target
-	// needs a Sender. A nil pointer or function as a Sender is an error. New copies the map. Defaults to none: messages are refused.
+	// needs a Sender. A nil pointer or function as a Sender is an error, and so are Senders for a client that is no [Transactor]. New copies the map. Defaults to none: messages are refused.
 	Senders map[string]Sender
 
 	// SortKey is the name of the table's sort key, of type string, for records in an existing table. It holds the fixed value
@@ -181,6 +181,18 @@ func (o *Options) validate() error {
 	o.checkNames(&errs)
 
 	return errors.Join(errs...)
+}
+
+var errNoTransactor = errors.New("the client does not have the method TransactWriteItems, without which no effects can be written; " +
+	"pass a *dynamodb.Client, or a decorator that is an idemddb.Transactor")
+
+// checkTransactor returns an error for options that only effects need, if the client cannot write effects.
+func (o *Options) checkTransactor(transacts bool) error {
+	if transacts || len(o.Senders) == 0 {
+		return nil
+	}
+
+	return fmt.Errorf("idemddb: Options.Senders: messages are written as effects: %w", errNoTransactor)
 }
 
 // optionErrors collects all that is wrong with Options, so that New reports all of it at once.

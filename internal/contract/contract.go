@@ -19,11 +19,12 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// Engine is what the contract needs of a DynamoDB: the calls of a Store, and a look at an item. *dynamodb.Client and *idemddbtest.DB
+// Engine is what the contract needs of a DynamoDB: the calls of a Store, also for effects, and a look at an item. *dynamodb.Client and *idemddbtest.DB
 // have them. Both also have BatchExecuteStatement, so that batches share requests; on an engine without it the same cases hold with
 // single requests.
 type Engine interface {
 	idemddb.DynamoDB
+	idemddb.Transactor
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 }
 

@@ -21,8 +21,9 @@ import (
 
 // Config is what an Engine needs of its Store. The functions may be called at any time, also by several goroutines at once.
 type Config struct {
-	API     Client
-	Options []func(*dynamodb.Options)
+	API        wire.Client
+	Transactor wire.Transactor // nil if no write is joint
+	Options    []func(*dynamodb.Options)
 
 	// Shared sends the requests of several writes; nil if each write is a request of its own.
 	Shared wire.Executor
@@ -32,12 +33,6 @@ type Config struct {
 	Retried  func(ctx context.Context, key string, err error)
 	Conflict func(ctx context.Context, key string, err error) // another transaction held an item of the write
 	Unshared func(ctx context.Context, key string, err error)
-}
-
-// Client is what an Engine needs of a client; *dynamodb.Client has it.
-type Client interface {
-	wire.Client
-	wire.Transactor
 }
 
 // Engine sends the writes of one Store. It is safe for concurrent use and needs no closing: none of its goroutines outlives the calls of Send

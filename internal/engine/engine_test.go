@@ -111,7 +111,7 @@ func newCaller(api *client) *caller {
 	ignore := func(context.Context, string, error) {}
 
 	return &caller{
-		engine: New(Config{API: api, Shared: api, Retried: ignore, Unshared: ignore}), read: map[string][]protocol.Outcome{},
+		engine: New(Config{API: api, Transactor: api, Shared: api, Retried: ignore, Unshared: ignore}), read: map[string][]protocol.Outcome{},
 	}
 }
 
