@@ -112,7 +112,7 @@ func newCosts(t *testing.T) *idemddbtest.DB {
 
 	db := idemddbtest.New(nil)
 
-	for _, table := range []*dynamodb.CreateTableInput{idemddb.TableWithIndex("records", "unsent"), idemddb.Table("ledger")} {
+	for _, table := range []*dynamodb.CreateTableInput{idemddb.CreateTable("records", "unsent"), idemddb.CreateTable("ledger", "")} {
 		if _, err := db.CreateTable(t.Context(), table); err != nil {
 			t.Fatal(err)
 		}

@@ -70,7 +70,7 @@ func TestTemplateTablesHaveTheSchemaOfTheCode(t *testing.T) {
 	t.Parallel()
 
 	for name, schema := range map[string]*dynamodb.CreateTableInput{
-		"RecordTable": idemddb.TableWithIndex("records", "unsent"), "LedgerTable": idemddb.Table("ledger"),
+		"RecordTable": idemddb.CreateTable("records", "unsent"), "LedgerTable": idemddb.CreateTable("ledger", ""),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

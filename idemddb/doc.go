@@ -82,5 +82,5 @@
 // [Batch] it says what belongs together. [WithInvocation] and [OnRetry] are for its contexts; [KindOf], [Claim.ReleaseUnused],
 // [Store.RetryAfter] and [Store.Disabled] are for it, too.
 //
-// [Store.SendStored], [Store.RecordOf], [Store.Table], [Store.Namespace] and [Store.Options] are for packages outbox and operate.
+// [Store.SendStored], [Store.GetItemInput], [Store.Table], [Store.Namespace] and [Store.Options] are for packages outbox and operate.
 package idemddb

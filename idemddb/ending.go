@@ -15,11 +15,12 @@ type Ending struct {
 	// or has left messages; and else how a claim of the key is refused. It is "" for a key or for options with which no work can begin.
 	Kind Kind
 
-	// Err is the error of the code, joined with that of its settlement, or why the work did not begin. Nil: the work is done, unless its
-	// code has released the claim itself.
+	// Err is the error of the code, joined with that of its settlement, or why the work did not begin. It is nil if there is none.
 	Err error
 
-	// Done reports that the work is done although there is an error.
+	// Done reports that the work is done: its message may be acknowledged, and must not be worked on again. It is true if Err is nil, unless
+	// the code has released the claim itself. It is also true beside an Err that is about the record only, such as ErrUnrecorded.
+	// It is false if the code returned an error, also if Record is set, because another run has completed the key meanwhile.
 	Done bool
 
 	// Unknown reports that the settlement had no answer.
@@ -36,7 +37,7 @@ type Ending struct {
 func notBegun(rec *Record, err error) Ending {
 	switch {
 	case rec != nil:
-		return Ending{Kind: KindReplayed, Record: rec}
+		return Ending{Kind: KindReplayed, Done: true, Record: rec}
 	case errors.Is(err, ErrBadKey):
 		return Ending{Err: err}
 	default:
@@ -71,7 +72,7 @@ func endingOfFailure(cause, err error) Ending {
 // what was staged has happened only if it is committed.
 func endingOfCompletion(err error) Ending {
 	if isWritten(err) {
-		return Ending{Kind: KindCompleted}
+		return Ending{Kind: KindCompleted, Done: true}
 	}
 
 	e := Ending{Kind: cmp.Or(KindOf(err), KindUnrecorded), Err: err, Done: IsDone(err)}

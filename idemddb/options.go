@@ -102,7 +102,7 @@ type Options struct {
 	TTLAttribute string
 
 	// UnsentIndex is the name of the table's sparse index of records with unsent messages, for outbox.Sweep: partition key due_ns (S),
-	// sort key due (N), keys only, as in [TableWithIndex]. Defaults to "": the sweep scans the table.
+	// sort key due (N), keys only, as in [CreateTable]. Defaults to "": the sweep scans the table.
 	UnsentIndex string
 
 	// Unshared makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs no

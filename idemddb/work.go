@@ -234,7 +234,7 @@ func (w *Work) settleClaim(ctx context.Context) Ending {
 
 		return Ending{Kind: settled, Err: errors.Join(err, cause), BySelf: true}
 	case settled != "":
-		return Ending{Kind: settled, Err: err, BySelf: true}
+		return Ending{Kind: settled, Err: err, Done: settled == KindCompleted && err == nil, BySelf: true}
 	case err != nil:
 		return c.endingOfGivingUp(err, c.giveUp(ctx, err))
 	}
@@ -280,6 +280,6 @@ func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
 	case errors.Is(err, ErrUnsent): // only the transaction can have completed this claim
 		return Ending{Kind: KindUnsent, Err: err}
 	default:
-		return Ending{Kind: KindCompleted}
+		return Ending{Kind: KindCompleted, Done: true}
 	}
 }

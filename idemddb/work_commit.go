@@ -39,9 +39,9 @@ func (w *Work) endingOfCommit(ctx context.Context) Ending {
 func committedEnding(rec *Record, err error) Ending {
 	switch {
 	case rec != nil:
-		return Ending{Kind: KindReplayed, Record: rec}
+		return Ending{Kind: KindReplayed, Done: true, Record: rec}
 	case isWritten(err):
-		return Ending{Kind: KindCompleted}
+		return Ending{Kind: KindCompleted, Done: true}
 	default:
 		return Ending{Kind: cmp.Or(KindOf(err), KindUnanswered), Err: err}
 	}
@@ -58,7 +58,7 @@ func (w *Work) settleRejected(ctx context.Context, cause error) Ending {
 
 		return committedEnding(nil, w.commit.after(ctx))
 	case a.record != nil:
-		return Ending{Kind: KindReplayed, Record: a.record}
+		return Ending{Kind: KindReplayed, Done: true, Record: a.record}
 	case err == nil, a.claim != nil:
 		return endingOfFailure(cause, err)
 	case errors.Is(err, ErrFailed), errors.Is(err, ErrMismatch), errors.Is(err, ErrInProgress) && !isPermanent(cause):

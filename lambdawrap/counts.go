@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
@@ -93,6 +95,25 @@ func (c *counts) add(name Outcome, failed, deadLetter bool) {
 
 	if deadLetter {
 		c.deadLetters++
+	}
+}
+
+// take counts the messages of a call that has ended. An event of SQS says itself how many it has, also if the invocation failed before they
+// ended.
+func (c *counts) take(in, out any, err error) {
+	event, isSQS := in.(events.SQSEvent)
+	response, isAnswered := out.(events.SQSEventResponse)
+
+	if isSQS && isAnswered {
+		c.messages, c.failures = len(event.Records), len(response.BatchItemFailures)
+
+		return
+	}
+
+	c.takeEnded()
+
+	if err != nil {
+		c.messages = max(1, c.messages) // it failed before the first of them ended
 	}
 }
 

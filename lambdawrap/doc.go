@@ -38,7 +38,7 @@
 //	its key is not there in time                     –           none                   failed
 //	handler answers in the reserve, in time          cancelled   as it answered         as it answered
 //	handler does not answer in time                  cancelled   held one more lease    failed
-//	no claim of the batch answered, FailWhole        –           –                      invocation error
+//	no claim of the batch answered, FailOnOutage       –           –                      invocation error
 //	an empty message id fails                        –           –                      invocation error
 //	the event has no Records                         –           –                      invocation error
 //	a record of another event source                 –           –                      invocation error, and nothing of the event runs

@@ -134,10 +134,10 @@ func ExampleOptions_failWhole() {
 	handler := func(context.Context, events.SQSMessage) error { return nil }
 
 	invoke(lambdawrap.SQS(store, handler, &lambdawrap.Options{Logger: quiet}), received("pay ann", "pay bob"))
-	invoke(lambdawrap.SQS(store, handler, &lambdawrap.Options{Logger: quiet, FailWhole: true}), received("pay ann", "pay bob"))
+	invoke(lambdawrap.SQS(store, handler, &lambdawrap.Options{Logger: quiet, FailOnOutage: true}), received("pay ann", "pay bob"))
 	// Output:
 	// come back: [m-1 m-2]
-	// all come back: lambdawrap: DynamoDB answered no claim of the batch, and Options.FailWhole is set
+	// all come back: lambdawrap: DynamoDB answered no claim of the batch, and Options.FailOnOutage is set
 }
 
 // OnMessage gets each message with its outcome, for example for business metrics.

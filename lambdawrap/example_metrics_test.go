@@ -22,7 +22,7 @@ func ExampleMetrics() {
 	metrics := lambdawrap.NewMetrics(&log, "Payments", map[string]string{"Function": "payments"})
 	store, _ := inMemory(&idemddb.Options{Observe: metrics.Observe})
 
-	function := metrics.Wrap(lambdawrap.SQS(store, func(context.Context, events.SQSMessage) error {
+	function := lambdawrap.Measure(metrics, lambdawrap.SQS(store, func(context.Context, events.SQSMessage) error {
 		return nil
 	}, &lambdawrap.Options{Key: byPaymentID(), Logger: quiet}))
 
@@ -73,13 +73,13 @@ func ExampleMeasure() {
 }
 
 // The client did not get the first answer, and sends its request again.
-func ExampleMetrics_WrapHTTP() {
+func ExampleMetrics_MeasureHTTP() {
 	var log bytes.Buffer // a function has os.Stdout
 
 	metrics := lambdawrap.NewMetrics(&log, "API")
 	store, _ := inMemory(&idemddb.Options{Observe: metrics.Observe})
 
-	api := metrics.WrapHTTP(lambdawrap.HTTP(store, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	api := metrics.MeasureHTTP(lambdawrap.HTTP(store, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 	}), &lambdawrap.HTTPOptions{Caller: func(*http.Request) (string, error) { return "ada", nil }}))
 

@@ -81,7 +81,7 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 			}
 
 			invocation := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
-			metrics.WrapHTTP(w.handler()).ServeHTTP(httptest.NewRecorder(), c.sent.WithContext(invocation))
+			metrics.MeasureHTTP(w.handler()).ServeHTTP(httptest.NewRecorder(), c.sent.WithContext(invocation))
 
 			if c.want == nil {
 				w.equal("lines", out.String(), "")
@@ -120,7 +120,7 @@ func TestHTTPMetricsThatCloudWatchWouldDropAnswerEachRequest(t *testing.T) {
 
 	w := newWeb(t, nil)
 	recorder := httptest.NewRecorder()
-	lambdawrap.NewMetrics(&bytes.Buffer{}, "AWS/Lambda").WrapHTTP(w.handler()).ServeHTTP(recorder, request("k", "p"))
+	lambdawrap.NewMetrics(&bytes.Buffer{}, "AWS/Lambda").MeasureHTTP(w.handler()).ServeHTTP(recorder, request("k", "p"))
 
 	w.refused(recorder.Result(), http.StatusInternalServerError, "server-error")
 	w.runs(0)
@@ -135,7 +135,7 @@ func TestHTTPMetricsNeedAHandler(t *testing.T) {
 		}
 	}()
 
-	lambdawrap.NewMetrics(&bytes.Buffer{}, "API").WrapHTTP(nil)
+	lambdawrap.NewMetrics(&bytes.Buffer{}, "API").MeasureHTTP(nil)
 }
 
 func TestHTTPMetricsWarnWhereNoStoreIsObserved(t *testing.T) {
@@ -144,7 +144,7 @@ func TestHTTPMetricsWarnWhereNoStoreIsObserved(t *testing.T) {
 	var out bytes.Buffer
 
 	w := newWeb(t, nil)
-	handler := lambdawrap.NewMetrics(&out, "API").WrapHTTP(w.handler())
+	handler := lambdawrap.NewMetrics(&out, "API").MeasureHTTP(w.handler())
 
 	for _, key := range []string{"k-1", "k-2"} {
 		handler.ServeHTTP(httptest.NewRecorder(), request(key, "p").WithContext(context.Background()))

@@ -153,7 +153,7 @@ func TestAMessageWithoutTimeHasItsContext(t *testing.T) {
 func TestAMessageWhoseContextHasEndedIsNoOutageOfDynamoDB(t *testing.T) {
 	t.Parallel()
 	claimedAndOptimistic(t, bothModes, func(h *harness) {
-		h.opts.FailWhole = true
+		h.opts.FailOnOutage = true
 		h.opts.MessageContext = func(ctx context.Context, _ events.SQSMessage) context.Context {
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()

@@ -122,7 +122,7 @@ func TestOutcomesOfMessagesAreMetrics(t *testing.T) {
 	} {
 		var out bytes.Buffer
 
-		h := NewMetrics(&out, "Payments").Wrap(func(ctx context.Context, _ events.SQSEvent) (events.SQSEventResponse, error) {
+		h := Measure(NewMetrics(&out, "Payments"), func(ctx context.Context, _ events.SQSEvent) (events.SQSEventResponse, error) {
 			ctx.Value(countsKey{}).(*counts).add(c.outcome, !c.deadLetter, c.deadLetter)
 
 			return events.SQSEventResponse{}, nil

@@ -47,12 +47,12 @@ var stagers = map[string]struct {
 	id  string
 }{
 	"SQS": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
-		answer, err := metrics.Wrap(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
+		answer, err := lambdawrap.Measure(metrics, h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
 		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
 	}, "k", "messageId=m1"},
 	"SQS, optimistic": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
 		h.opts.Optimistic = true
-		answer, err := metrics.Wrap(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
+		answer, err := lambdawrap.Measure(metrics, h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
 		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
 	}, "k", "messageId=m1"},
 	"Kinesis": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
@@ -74,7 +74,7 @@ var stagers = map[string]struct {
 	}, "k", "requestId=r-1"},
 	"HTTP": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
 		opts := &lambdawrap.HTTPOptions{Logger: h.opts.Logger, Caller: func(*http.Request) (string, error) { return "c-1", nil }}
-		handler := metrics.WrapHTTP(lambdawrap.HTTP(h.store, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler := metrics.MeasureHTTP(lambdawrap.HTTP(h.store, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			h.equal("Stage", announceTwice(r.Context()), nil)
 			w.WriteHeader(http.StatusCreated)
 		}), opts))

@@ -32,7 +32,7 @@ func streaming(t *testing.T) *night {
 func (n *night) item(key string) map[string]types.AttributeValue {
 	n.t.Helper()
 
-	in, err := n.store.RecordOf(key)
+	in, err := n.store.GetItemInput(key)
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestAnAuditFindsEachFault(t *testing.T) {
 			func(n *night) {
 				n.complete("p-9")
 
-				in, err := n.store.RecordOf("p-9")
+				in, err := n.store.GetItemInput("p-9")
 				if err == nil {
 					_, err = n.client.DeleteItem(n.t.Context(), &dynamodb.DeleteItemInput{TableName: &n.table, Key: in.Key})
 				}

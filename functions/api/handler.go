@@ -56,7 +56,7 @@ func wire(ctx context.Context) (http.Handler, error) {
 		Caller: callerOr(os.Getenv("UNVERIFIED_CALLER")), Required: true, MaxBody: maxBody, Optimistic: true, Logger: logger,
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST /payments", metrics.WrapHTTP(lambdawrap.HTTP(store, http.HandlerFunc(a.accept), opts)))
+	mux.Handle("POST /payments", metrics.MeasureHTTP(lambdawrap.HTTP(store, http.HandlerFunc(a.accept), opts)))
 
 	return recovering(mux, logger), nil
 }

@@ -66,7 +66,7 @@ func newFront(t *testing.T, target string, s sender) *front {
 	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+		if _, err := db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,7 +82,7 @@ func newFront(t *testing.T, target string, s sender) *front {
 	}
 
 	a := &api{table: "accounts"}
-	f.Handler = metrics.WrapHTTP(lambdawrap.HTTP(store, http.HandlerFunc(a.accept), &lambdawrap.HTTPOptions{
+	f.Handler = metrics.MeasureHTTP(lambdawrap.HTTP(store, http.HandlerFunc(a.accept), &lambdawrap.HTTPOptions{
 		Caller: func(*http.Request) (string, error) { return "somebody", nil }, Required: true, Optimistic: true,
 		Logger: slog.New(slog.NewJSONHandler(locked{f, &f.log}, nil)),
 	}))

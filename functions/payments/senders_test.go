@@ -91,7 +91,7 @@ func newPayments(t *testing.T, target string, answer func(context.Context, strin
 	audited.DB(t, p.db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := p.db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+		if _, err := p.db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +112,7 @@ func newPayments(t *testing.T, target string, answer func(context.Context, strin
 
 	opts := accounts.Options()
 	opts.Logger = slog.New(slog.NewJSONHandler(locked{p, &p.log}, nil))
-	p.handle = metrics.Wrap(lambdawrap.SQS(store, accounts.Pay, opts))
+	p.handle = lambdawrap.Measure(metrics, lambdawrap.SQS(store, accounts.Pay, opts))
 
 	return p
 }

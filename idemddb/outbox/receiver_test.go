@@ -26,10 +26,10 @@ func TestReceiversKeysPickTheID(t *testing.T) {
 		"from SNS, without raw message delivery": {bodyKey(`MessageAttributes."idemddb-id".Value`), fromSNS},
 		"from EventBridge, by way of a queue":    {bodyKey("resources[0]"), fromEventBridge},
 
-		"SentMessage, from SQS":                               {sentMessage, fromSQS},
-		"SentMessage, from SNS, with raw message delivery":    {sentMessage, fromRawSNS},
-		"SentMessage, from SNS, without raw message delivery": {sentMessage, fromSNS},
-		"SentMessage, from EventBridge, by way of a queue":    {sentMessage, fromEventBridge},
+		"SentMessageID, from SQS":                               {sentMessage, fromSQS},
+		"SentMessageID, from SNS, with raw message delivery":    {sentMessage, fromRawSNS},
+		"SentMessageID, from SNS, without raw message delivery": {sentMessage, fromSNS},
+		"SentMessageID, from EventBridge, by way of a queue":    {sentMessage, fromEventBridge},
 	} {
 		key, err := c.key()
 		if err != nil {
@@ -58,7 +58,7 @@ func TestReceiversKeysPickTheID(t *testing.T) {
 
 func attributeKey() (lambdawrap.KeyFunc, error) { return lambdawrap.Attribute("idemddb-id"), nil }
 
-func sentMessage() (lambdawrap.KeyFunc, error) { return lambdawrap.SentMessage, nil }
+func sentMessage() (lambdawrap.KeyFunc, error) { return lambdawrap.SentMessageID, nil }
 
 // One message has one key, on whichever way it comes.
 func TestSentMessageHasOneKeyForAllWaysOfAMessage(t *testing.T) {
@@ -68,7 +68,7 @@ func TestSentMessageHasOneKeyForAllWaysOfAMessage(t *testing.T) {
 	m.ID, m.Attributes = "tx-0", nil
 
 	for _, receive := range []func(*testing.T, idemddb.StoredMessage) events.SQSMessage{fromSQS, fromRawSNS, fromSNS, fromEventBridge} {
-		if key, err := lambdawrap.SentMessage(t.Context(), receive(t, m)); key != "tx-0" || err != nil {
+		if key, err := lambdawrap.SentMessageID(t.Context(), receive(t, m)); key != "tx-0" || err != nil {
 			t.Errorf("got %q, %v, want the id", key, err)
 		}
 	}

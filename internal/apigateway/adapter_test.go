@@ -35,7 +35,7 @@ func newAPI(t *testing.T) *api {
 	t.Helper()
 
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -101,8 +101,8 @@ type table struct {
 var oddPartition, oddSort, oddTTL = `the "partition", #1`, "user's sort.key", `the user's "TTL" ?`
 
 func tables() []table {
-	simple := idemddb.Table(freshName("simple"))
-	composite := idemddb.Table(freshName("composite"))
+	simple := idemddb.CreateTable(freshName("simple"), "")
+	composite := idemddb.CreateTable(freshName("composite"), "")
 	composite.AttributeDefinitions = []types.AttributeDefinition{
 		{AttributeName: &oddPartition, AttributeType: types.ScalarAttributeTypeS},
 		{AttributeName: &oddSort, AttributeType: types.ScalarAttributeTypeS},

@@ -56,7 +56,7 @@ var optimisticMutants = []mutant{
 		file: "lambdawrap/outcome.go",
 		old:  `(m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted)`,
 		new:  `m.outcome == OutcomeUnanswered`,
-		pkg:  "lambdawrap", run: "TestWithFailWholeAnOutageIsAnInvocationError",
+		pkg:  "lambdawrap", run: "TestWithFailOnOutageAnOutageIsAnInvocationError",
 	},
 	{
 		why:  "a commit waits for others until it is too late to send it",

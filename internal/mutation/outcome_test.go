@@ -145,25 +145,25 @@ var outcomeMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestATakeoverIsAWarning",
 	},
 	{
-		why:  "Options.FailWhole fails the invocation although one message of the batch was answered",
+		why:  "Options.FailOnOutage fails the invocation although one message of the batch was answered",
 		file: "lambdawrap/outcome.go",
 		old: `default:
 			return false`,
 		new: `default:
 			unanswered += 0`,
-		pkg: "lambdawrap", run: "TestWithFailWholeAnythingElseIsReportedMessageByMessage",
+		pkg: "lambdawrap", run: "TestWithFailOnOutageAnythingElseIsReportedMessageByMessage",
 	},
 	{
-		why:  "Options.FailWhole fails an invocation that had too little time, without any outage",
+		why:  "Options.FailOnOutage fails an invocation that had too little time, without any outage",
 		file: "lambdawrap/outcome.go",
 		old:  `return unanswered > 0`,
 		new:  `return unanswered >= 0`,
-		pkg:  "lambdawrap", run: "TestWithFailWholeAnythingElseIsReportedMessageByMessage",
+		pkg:  "lambdawrap", run: "TestWithFailOnOutageAnythingElseIsReportedMessageByMessage",
 	},
 	{
-		why:  "an outage is an invocation error although Options.FailWhole is not set",
+		why:  "an outage is an invocation error although Options.FailOnOutage is not set",
 		file: "lambdawrap/invocation.go",
-		old:  `if w.opts.FailWhole && isOutage(messages) {`,
+		old:  `if w.opts.FailOnOutage && isOutage(messages) {`,
 		new:  `if isOutage(messages) {`,
 		pkg:  "lambdawrap", run: "TestAnOutageEndsTheInvocation",
 	},
