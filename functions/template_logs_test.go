@@ -111,13 +111,13 @@ func checkLog(t *testing.T, paid story) {
 	}
 
 	want := []string{ // invocation, message, level, outcome, holder
-		"r-1 m-1 WARN failed ",
-		"r-4 m-1 WARN permanent ",
+		"r-1 m-1 WARN released ",
+		"r-4 m-1 WARN failed ",
 		"r-4 m-2 WARN mismatch ",
 		"r-4 m-3 WARN no_key ",
 		"r-5 m-1 WARN refused ",
 		"r-7 m-1 WARN in_progress r-3",
-		"r-8 m-1 WARN permanent ",
+		"r-8 m-1 WARN failed ",
 		"r-9 m-1 ERROR fenced another",
 		"r-10 m-1 WARN unsent ",
 		"r-11 m-1 ERROR parked ",

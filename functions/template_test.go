@@ -376,7 +376,7 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 		"RecordFaults": "FILL(fenced, 0) + FILL(unrecorded, 0) + FILL(panics, 0) > 0; " +
 			"fenced: Payments Fenced Sum [{Function [Gradual, PaymentsGradual, Payments]}]; " +
 			"unrecorded: Payments Unrecorded Sum [{Function [Gradual, PaymentsGradual, Payments]}]; " +
-			"panics: Payments Panics Sum [{Function [Gradual, PaymentsGradual, Payments]}]",
+			"panics: Payments Panicked Sum [{Function [Gradual, PaymentsGradual, Payments]}]",
 		"ApiErrors": "AWS/Lambda Url5xxCount Sum [{FunctionName Api}] > 0",
 		"FunctionThrottles": "FILL(payments, 0) + FILL(relay, 0) + FILL(api, 0) > 0; api: AWS/Lambda Throttles Sum [{FunctionName Api}]; payments: AWS/Lambda Throttles Sum [{FunctionName [Gradual, PaymentsGradual, Payments]}]; " +
 			"relay: AWS/Lambda Throttles Sum [{FunctionName Relay}]",

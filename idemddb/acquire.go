@@ -74,7 +74,7 @@ func (s *Store) acquire(ctx context.Context, b *Batch, key string, opts *ClaimOp
 	}
 
 	if opts.Optimistic {
-		return nil, nil, keyError("claim", key, errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic"))
+		return nil, nil, keyError("claim", key, errOptimistic)
 	}
 
 	a, err := s.newAcquisition(ctx, b, key, opts)

@@ -161,7 +161,7 @@ func ExampleOptions_onMessage() {
 	invoke(function, received("pay ann"))
 	// Unordered output:
 	// pay ann completed
-	// pay bob failed
+	// pay bob released
 	// come back: [m-2]
 	// pay ann replayed
 	// come back: []

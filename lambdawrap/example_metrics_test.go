@@ -44,9 +44,9 @@ func ExampleMetrics() {
 	// Function payments
 	// Messages 3
 	// NotDone 0
-	// Claims 1
-	// Completions 1
-	// Replays 1
+	// Claimed 1
+	// Completed 1
+	// Replayed 1
 }
 
 func ExampleMeasure() {
@@ -98,6 +98,6 @@ func ExampleMetrics_MeasureHTTP() {
 		fmt.Println("Messages", line["Messages"], "Completed", line["Completed"], "Replayed", line["Replayed"])
 	}
 	// Output:
-	// Messages 1 Completions 1 Replays 0
-	// Messages 1 Completions 0 Replays 1
+	// Messages 1 Completed 1 Replayed 0
+	// Messages 1 Completed 0 Replayed 1
 }

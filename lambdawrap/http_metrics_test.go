@@ -30,7 +30,7 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 		{what: "a replay", before: request("k", "p"), sent: request("k", "p"), want: map[string]float64{"Replayed": 1}},
 		{
 			what: "another request under the key", before: request("k", "p"), sent: request("k", "q"),
-			want: map[string]float64{"NotDone": 1, "Refused": 1, "Permanent": 1},
+			want: map[string]float64{"NotDone": 1, "Mismatch": 1, "Permanent": 1},
 		},
 		{
 			what: "an answer that is not kept", sent: request("k", "p"), work: answering(http.StatusBadGateway),

@@ -204,8 +204,8 @@ func TestAKeyThatIsKnownLateJoinsTheMessageThatHasIt(t *testing.T) {
 	}{
 		"that is done":     {5 * time.Second, time.Second, false, nil, []string{"m1 replayed", "m2 completed", "m3 replayed"}},
 		"that is at work":  {time.Second, 5 * time.Second, false, nil, []string{"m1 replayed", "m2 completed", "m3 replayed"}},
-		"that has failed":  {5 * time.Second, time.Second, true, []string{"m1", "m2", "m3"}, []string{"m1 failed", "m2 failed", "m3 failed"}},
-		"that then failed": {time.Second, 5 * time.Second, true, []string{"m1", "m2", "m3"}, []string{"m1 failed", "m2 failed", "m3 failed"}},
+		"that has failed":  {5 * time.Second, time.Second, true, []string{"m1", "m2", "m3"}, []string{"m1 released", "m2 released", "m3 released"}},
+		"that then failed": {time.Second, 5 * time.Second, true, []string{"m1", "m2", "m3"}, []string{"m1 released", "m2 released", "m3 released"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

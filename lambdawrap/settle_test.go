@@ -75,11 +75,11 @@ func TestACompletionThatNeverGetsThroughIsDoneUnlessItsEffectIsStaged(t *testing
 	t.Parallel()
 
 	for _, c := range []unwritten{
-		{idemddbtest.AccessDenied, 1, "INPROGRESS", "INPROGRESS released", "failed", []string{"m1"}},
+		{idemddbtest.AccessDenied, 1, "INPROGRESS", "INPROGRESS released", "released", []string{"m1"}},
 		{idemddbtest.Throttle, 1, "INPROGRESS", "none", "uncommitted", []string{"m1"}},
 		{idemddbtest.LostRequest, 1, "INPROGRESS", "none", "uncommitted", []string{"m1"}},
 		{idemddbtest.LostReply, 1, "COMPLETED", "COMPLETED", "uncommitted", nil},
-		{idemddbtest.AccessDenied, 2, "INPROGRESS", "INPROGRESS released", "failed", []string{"m1"}},
+		{idemddbtest.AccessDenied, 2, "INPROGRESS", "INPROGRESS released", "released", []string{"m1"}},
 		{idemddbtest.Throttle, 2, "INPROGRESS", "INPROGRESS", "uncommitted", []string{"m1"}},
 		{idemddbtest.LostReply, 2, "COMPLETED", "COMPLETED", "uncommitted", nil},
 	} {
