@@ -145,7 +145,7 @@ func costsHandler(
 // receipts is a target that accepts every message.
 type receipts struct{}
 
-func (receipts) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (receipts) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	return make([]error, len(ms))
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -102,7 +102,7 @@ func checkLog(t *testing.T, paid story) {
 
 		var want string
 		if key, err := keyOf(t.Context(), paid.message(t, line.RequestID, line.MessageID)); err == nil {
-			want = idemddb.KeyHash(key)
+			want = record.KeyHash(key)
 		}
 
 		if line.Key != want {
@@ -149,7 +149,7 @@ func checkAPILog(t *testing.T, asked story) {
 
 	lines, metrics := asked.read(t)
 	unsent := slices.DeleteFunc(lines, func(line logged) bool { return line.Outcome != "unsent" })
-	key := idemddb.KeyHash(strings.TrimPrefix(apiKey("unsent"), "api#"))
+	key := record.KeyHash(strings.TrimPrefix(apiKey("unsent"), "api#"))
 
 	if len(unsent) != 1 || unsent[0].Level != "WARN" || unsent[0].Key != key || !strings.Contains(unsent[0].Error, `to "payments"`) || !strings.Contains(unsent[0].Error, "AccessDenied") {
 		t.Errorf("lines %+v, want one about key %s with the cause", unsent, key)

@@ -189,7 +189,7 @@ func (o *outage) breakDown(what string) {
 
 type sent struct{}
 
-func (sent) Send(_ context.Context, _ string, messages []idemddb.StoredMessage) []error {
+func (sent) Send(_ context.Context, _ string, messages []idemddb.Message) []error {
 	return make([]error, len(messages))
 }
 

@@ -274,7 +274,7 @@ func (a *acquisition) observe(ctx context.Context) {
 	case a.record != nil:
 		e.Kind, e.Fence, e.Attempt, e.Trace = KindReplayed, a.record.Fence, a.record.Attempts, a.record.Trace
 	default:
-		e.Kind = cmp.Or(KindOf(a.err), KindUnanswered)
+		e.Kind = cmp.Or(kindOf(a.err), KindUnanswered)
 	}
 
 	a.store.opts.Observe(ctx, e)

@@ -24,7 +24,7 @@ import (
 //
 // [IsDone] says of each error whether the work is done, so that its message may be acknowledged:
 //
-//	if err := claim.Complete(ctx, result); !idemddb.IsDone(err) {
+//	if err := claim.Complete(ctx, result); !claim.IsDone(err) {
 //		return err
 //	}
 //
@@ -43,6 +43,20 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 }
 
 // completeWith completes the claim, together with the effects if there are any. omitted says why there is no result, if the work had one.
+// IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil: the error of Complete or of
+// CompleteWith. If it is, acknowledge the message. [Run] and [Do] use the same rule inside of themselves. It does not read errors that they
+// returned: those may be of the work, which may wrap ErrUnrecorded of another key.
+//
+// It is true also if the completion is not recorded, because the work has succeeded, and would be done twice if it ran again. It is false
+// if another worker holds the key and has not completed it, so that the key still needs that worker, or if the record is unreadable. Work
+// with staged effects is done only if the key is completed, because they have not happened otherwise. For an error that no completion
+// returns it is false.
+func (c *Claim) IsDone(err error) bool {
+	c.mustExist()
+
+	return isDone(err)
+}
+
 func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, e Effects) (err error) {
 	var value types.AttributeValue
 

@@ -198,8 +198,8 @@ func TestWorkThatSucceedsAfterItsKeyWasGivenUpIsDone(t *testing.T) {
 				err := c.Complete(f.Context(), nil)
 				is(f, err, idemddb.ErrFenced)
 
-				if !idemddb.IsDone(err) || !strings.HasSuffix(err.Error(), ", its key was ended as failed") {
-					f.Errorf("got %v, done %t; want the end of the key by another, and done", err, idemddb.IsDone(err))
+				if !isDone(err) || !strings.HasSuffix(err.Error(), ", its key was ended as failed") {
+					f.Errorf("got %v, done %t; want the end of the key by another, and done", err, isDone(err))
 				}
 
 				f.events.want(f, idemddb.KindClaimed, idemddb.KindRefused, idemddb.KindFenced)

@@ -19,35 +19,29 @@ import (
 // unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
 const unsentAfter = 10 * time.Second
 
-// Delivery is what became of the messages of one record.
-type Delivery struct {
-	Key                string // as stored: behind the namespace, perhaps as a digest
-	Sent, Left, Parked int    // messages: sent now, to be sent later, and parked
-}
-
 // SendStored sends the messages of a record that was read from the table, and removes them from the record. With parked, it also sends
 // messages that are parked or unsent for too long, and parks none: what cannot be sent stays as it is. It is for outbox.Sweep and
 // operators; two senders at a time do no harm, because the ids stay the same. An error means that messages are left, or that their removal
 // was not written.
-func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (Delivery, error) {
+func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (delivery.Report, error) {
 	s.mustExist()
 
 	partition := record.TextOf(stored[s.opts.PartitionKey])
 
 	key, ok := strings.CutPrefix(partition, s.namespace+"#")
 	if !ok {
-		return Delivery{}, fmt.Errorf("idemddb: send: %w: the item is no record of namespace %q", ErrCorrupt, s.namespace)
+		return delivery.Report{}, fmt.Errorf("idemddb: send: %w: the item is no record of namespace %q", ErrCorrupt, s.namespace)
 	}
 
 	rec, err := record.Read(stored, s.opts.TTLAttribute)
 	if err != nil {
-		return Delivery{Key: key}, fmt.Errorf("idemddb: send of key %s: %w", record.StoredKeyHash(key), err)
+		return delivery.Report{Key: key}, fmt.Errorf("idemddb: send of key %s: %w", record.StoredKeyHash(key), err)
 	}
 
 	d := &delivering{Sending: delivery.Sending{Record: rec, Operator: parked}, store: s, key: key, partition: partition}
 	err = errors.Join(d.run(ctx)...)
 
-	return Delivery{Key: key, Sent: d.Sent, Left: len(d.Left), Parked: len(d.Parked)}, err
+	return delivery.Report{Key: key, Sent: d.Sent, Left: len(d.Left), Parked: len(d.Parked)}, err
 }
 
 type onUnsentKey struct{}

@@ -488,7 +488,7 @@ type bankSender struct {
 	ids []string
 }
 
-func (b *bankSender) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (b *bankSender) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 

@@ -56,6 +56,8 @@ func (s *Store) checkTargets(messages []Message) error {
 		sender, known := s.opts.Senders[m.To]
 
 		switch {
+		case m.ID != "":
+			return fmt.Errorf("message %d: Message.ID: must be empty, is %q: the Store gives each message its id", i, m.ID)
 		case m.To == "": // delivery.Check says so
 		case len(s.opts.Senders) == 0:
 			return fmt.Errorf("message %d: Message.To: %q: the Store has no Options.Senders; "+

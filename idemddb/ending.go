@@ -41,7 +41,7 @@ func notBegun(rec *Record, err error) Ending {
 	case errors.Is(err, ErrBadKey):
 		return Ending{Err: err}
 	default:
-		return Ending{Kind: cmp.Or(KindOf(err), KindUnanswered), Err: err}
+		return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: err}
 	}
 }
 
@@ -75,7 +75,7 @@ func endingOfCompletion(err error) Ending {
 		return Ending{Kind: KindCompleted, Done: true}
 	}
 
-	e := Ending{Kind: cmp.Or(KindOf(err), KindUnrecorded), Err: err, Done: IsDone(err)}
+	e := Ending{Kind: cmp.Or(kindOf(err), KindUnrecorded), Err: err, Done: isDone(err)}
 
 	fenced, ok := errors.AsType[*FencedError](err)
 	if !ok {

@@ -1,6 +1,10 @@
 package idemddb
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/idemddb/go-idemddb/internal/record"
+)
 
 // Kind names what happened to a key.
 type Kind string
@@ -38,15 +42,19 @@ const (
 // Stack() []byte returns the stack.
 type Event struct {
 	Kind    Kind   // what happened
-	Key     string // as claimed; use [KeyHash] for logs; "" for what concerns several keys or none
+	Key     string // as claimed; use [Event.KeyHash] for logs; "" for what concerns several keys or none
 	Fence   int64  // the fencing token; 0 if there is no claim
 	Attempt int    // 0 if there is no claim
 	Trace   string // of KindReplayed and KindTakeover: the traceparent of the run before, which Options.Trace gave to it; "" for none
 	Err     error  // nil if nothing went wrong
 }
 
-// KindOf returns what an error of a claim, a commit or a completion says about its key; "" if it says nothing. It is for wrappers.
-func KindOf(err error) Kind {
+// KeyHash returns the form of the event's key that stands in messages and logs: keys may hold what should not be there. It is the beginning
+// of the key's SHA-256, in URL-safe base64, behind "sha256:".
+func (e Event) KeyHash() string { return record.KeyHash(e.Key) }
+
+// kindOf returns what an error of a claim, a commit or a completion says about its key; "" if it says nothing.
+func kindOf(err error) Kind {
 	for _, known := range []struct {
 		err  error
 		kind Kind

@@ -29,7 +29,7 @@ func ExampleBatch() {
 				return
 			}
 
-			if err := claim.Complete(ctx, []byte("receipt")); !idemddb.IsDone(err) {
+			if err := claim.Complete(ctx, []byte("receipt")); !claim.IsDone(err) {
 				fmt.Println(err)
 			}
 		})
@@ -151,7 +151,7 @@ func ExampleStore_Batch() {
 		case record != nil:
 			fmt.Printf("paid before: %s\n", record.Result)
 		default:
-			if err := claim.Complete(ctx, []byte("receipt 1")); !idemddb.IsDone(err) {
+			if err := claim.Complete(ctx, []byte("receipt 1")); !claim.IsDone(err) {
 				fmt.Println(err)
 			}
 		}
@@ -177,7 +177,7 @@ func ExampleOptions_single() {
 				return
 			}
 
-			if err := claim.Complete(ctx, nil); !idemddb.IsDone(err) {
+			if err := claim.Complete(ctx, nil); !claim.IsDone(err) {
 				fmt.Println(err)
 			}
 		})

@@ -123,7 +123,7 @@ func ExampleClaim() {
 		default:
 			fmt.Println("attempt", claim.Attempt(), "until", claim.Deadline().UTC())
 
-			if err := claim.Complete(ctx, []byte("receipt 1")); !idemddb.IsDone(err) {
+			if err := claim.Complete(ctx, []byte("receipt 1")); !claim.IsDone(err) {
 				fmt.Println(err)
 			}
 		}

@@ -68,7 +68,7 @@ func ExampleOnRetry() {
 	aws.throttle(2)
 
 	ctx := idemddb.OnRetry(context.Background(), func() { fmt.Println("the completion is sent again") })
-	if err := claim.Complete(ctx, nil); !idemddb.IsDone(err) {
+	if err := claim.Complete(ctx, nil); !claim.IsDone(err) {
 		fmt.Println(err)
 	}
 	// Output:

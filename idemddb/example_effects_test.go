@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // What the work stages is written in one transaction with its completion. Work that fails has had no effect.
@@ -225,7 +226,7 @@ func ExampleOnUnsent() {
 	store, _ := inMemory(&idemddb.Options{Senders: map[string]idemddb.Sender{"receipts": nil}}) // another process sends
 
 	ctx := idemddb.OnUnsent(context.Background(), func(e idemddb.Event) {
-		fmt.Println(e.Kind, idemddb.KeyHash(e.Key), e.Err != nil)
+		fmt.Println(e.Kind, record.KeyHash(e.Key), e.Err != nil)
 	})
 
 	_, err := store.Commit(ctx, "payment-1", nil, nil, idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: "receipt 1"}}})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // The events show which calls ran the work and which were replays.
@@ -13,7 +14,7 @@ func ExampleOptions_observe() {
 	ctx := context.Background()
 	store, _ := inMemory(&idemddb.Options{
 		Observe: func(_ context.Context, e idemddb.Event) {
-			fmt.Println(e.Kind, idemddb.KeyHash(e.Key), e.Attempt)
+			fmt.Println(e.Kind, record.KeyHash(e.Key), e.Attempt)
 		},
 	})
 

@@ -98,7 +98,7 @@ func entry(payment string) types.TransactWriteItem {
 type printer struct{}
 
 // Send takes all messages.
-func (printer) Send(_ context.Context, target string, ms []idemddb.StoredMessage) []error {
+func (printer) Send(_ context.Context, target string, ms []idemddb.Message) []error {
 	for _, m := range ms {
 		fmt.Printf("%s gets %s\n", target, m.Body)
 	}

@@ -206,7 +206,7 @@ func TestAPanicInTheSecondRequestOfATryReachesOnlyThoseWithoutAnAnswer(t *testin
 func TestAnErrorOfTheClientThatWrapsAPanicIsAnError(t *testing.T) {
 	t.Parallel()
 
-	s, _ := newStore(t, sendingBy(func([]idemddb.StoredMessage) []error { explode(); return nil }))
+	s, _ := newStore(t, sendingBy(func([]idemddb.Message) []error { explode(); return nil }))
 	wrapping := claim(t, s, "k").CompleteWith(t.Context(), nil, oneMessage)
 
 	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return &refusing{DB: db, err: wrapping} }, func(f *fixture) {

@@ -155,7 +155,7 @@ func TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted(t *testing.T) {
 				if err := complete(large("a")); err != nil {
 					is(f, err, idemddb.ErrTooLarge)
 
-					if !idemddb.IsDone(err) {
+					if !isDone(err) {
 						f.Errorf("%v counts as not done", err)
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/transactitem"
 )
 
@@ -67,7 +68,7 @@ func (s *staging) add(e Effects) error {
 
 	if s.closed {
 		return fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w",
-			KeyHash(s.key), ErrFenced)
+			record.KeyHash(s.key), ErrFenced)
 	}
 
 	all, err := s.with(e)

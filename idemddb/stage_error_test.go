@@ -36,7 +36,7 @@ func TestDoIsNotDoneIfItsWorkIgnoresAnErrorOfStage(t *testing.T) {
 					f.Errorf("the error does not name the item: %v", err)
 				}
 
-				if idemddb.IsDone(err) {
+				if isDone(err) {
 					f.Error("the error says that the work is done")
 				}
 

@@ -66,7 +66,7 @@ func TestAMessageToATargetThatIsNotNamedIsRefused(t *testing.T) {
 	}
 }
 
-func accepted(ms []idemddb.StoredMessage) []error { return make([]error, len(ms)) }
+func accepted(ms []idemddb.Message) []error { return make([]error, len(ms)) }
 
 // Another process sends to a target whose Sender is nil.
 func TestAMessageToATargetOfAnotherProcessIsLeftToIt(t *testing.T) {
@@ -129,7 +129,7 @@ func TestEachMessageThatIsLeftIsAnEvent(t *testing.T) {
 	answers := []error{down, nil, down, idemddb.ErrUnsendable}
 
 	s, db, events := observed(t, &idemddb.Options{
-		Senders: map[string]idemddb.Sender{"bank": sendFunc(func([]idemddb.StoredMessage) []error { return answers })},
+		Senders: map[string]idemddb.Sender{"bank": sendFunc(func([]idemddb.Message) []error { return answers })},
 	})
 
 	var told []idemddb.Event
@@ -198,4 +198,4 @@ func TestASenderThatIsANilPointerIsAnError(t *testing.T) {
 
 type pointerSender struct{}
 
-func (*pointerSender) Send(context.Context, string, []idemddb.StoredMessage) []error { return nil }
+func (*pointerSender) Send(context.Context, string, []idemddb.Message) []error { return nil }

@@ -13,9 +13,9 @@ import (
 )
 
 // sendFunc is a Sender that calls a function.
-type sendFunc func(ms []idemddb.StoredMessage) []error
+type sendFunc func(ms []idemddb.Message) []error
 
-func (f sendFunc) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error { return f(ms) }
+func (f sendFunc) Send(_ context.Context, _ string, ms []idemddb.Message) []error { return f(ms) }
 
 // sendingBy are the options of a Store whose answers wait for the Sender.
 func sendingBy(send sendFunc) *idemddb.Options {
@@ -27,7 +27,7 @@ var oneMessage = idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: 
 func TestAPanicOfASenderHasItsStack(t *testing.T) {
 	t.Parallel()
 
-	s, _, events := observed(t, sendingBy(func([]idemddb.StoredMessage) []error { explode(); return nil }))
+	s, _, events := observed(t, sendingBy(func([]idemddb.Message) []error { explode(); return nil }))
 	err := claim(t, s, "k").CompleteWith(t.Context(), nil, oneMessage)
 
 	is(t, err, idemddb.ErrUnsent)
@@ -185,7 +185,7 @@ func TestAPanicIsNoAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			opts := sendingBy(func([]idemddb.StoredMessage) []error { panic(value) })
+			opts := sendingBy(func([]idemddb.Message) []error { panic(value) })
 			opts.Results = &shelf{OnGet: func() error { panic(value) }}
 			s, db, events := observed(t, opts)
 
@@ -211,7 +211,7 @@ func TestAnErrorOfASenderThatCannotBeReadLeavesItsMessage(t *testing.T) {
 	t.Parallel()
 
 	answers := []error{(*nilError)(nil), nil}
-	s, db, events := observed(t, sendingBy(func([]idemddb.StoredMessage) []error { return answers }))
+	s, db, events := observed(t, sendingBy(func([]idemddb.Message) []error { return answers }))
 
 	err := claim(t, s, "k").CompleteWith(t.Context(), nil, idemddb.Effects{Messages: []idemddb.Message{
 		{To: "bank", Body: "left"}, {To: "bank", Body: "sent"},

@@ -43,7 +43,7 @@ func committedEnding(rec *Record, err error) Ending {
 	case isWritten(err):
 		return Ending{Kind: KindCompleted, Done: true}
 	default:
-		return Ending{Kind: cmp.Or(KindOf(err), KindUnanswered), Err: err}
+		return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: err}
 	}
 }
 
@@ -62,7 +62,7 @@ func (w *Work) settleRejected(ctx context.Context, cause error) Ending {
 	case err == nil, a.claim != nil:
 		return endingOfFailure(cause, err)
 	case errors.Is(err, ErrFailed), errors.Is(err, ErrMismatch), errors.Is(err, ErrInProgress) && !isPermanent(cause):
-		return Ending{Kind: cmp.Or(KindOf(err), KindUnanswered), Err: errors.Join(err, cause)}
+		return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: errors.Join(err, cause)}
 	default:
 		return Ending{Kind: KindReleased, Err: errors.Join(cause, err), Unknown: true}
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/sentid"
 )
 
@@ -27,7 +26,7 @@ func SentMessageID(ctx context.Context, m events.SQSMessage) (string, error) {
 		return MessageID(ctx, m)
 	}
 
-	return idemddb.TextKey(id), nil
+	return TextKey(id), nil
 }
 
 // EventBridgeID is a key function for [Func]: the event's source and its id, which are the same whenever EventBridge delivers the event
@@ -38,7 +37,7 @@ func SentMessageID(ctx context.Context, m events.SQSMessage) (string, error) {
 // must put into its input.
 func EventBridgeID(_ context.Context, e events.EventBridgeEvent) (string, error) {
 	if id := sentid.InResources(e.Resources); id != "" {
-		return idemddb.TextKey(id), nil
+		return TextKey(id), nil
 	}
 
 	return listKey("is this an event of EventBridge?", field{"source", e.Source}, field{"id", e.ID})
@@ -55,7 +54,7 @@ func SNSMessageID(_ context.Context, e events.SNSEvent) (string, error) {
 	m := e.Records[0].SNS
 	if attribute, ok := m.MessageAttributes[sentid.Attribute].(map[string]any); ok {
 		if id, ok := attribute["Value"].(string); ok && id != "" {
-			return idemddb.TextKey(id), nil
+			return TextKey(id), nil
 		}
 	}
 

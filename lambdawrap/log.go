@@ -11,6 +11,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // report writes the one line of a message that did not end well: what became of it and where to look, but nothing of its content.
@@ -112,7 +113,7 @@ func stackOf(err error) []byte {
 
 // keyAttrs say which key a line is about, by its hash, and what shows its record.
 func keyAttrs(key string) []slog.Attr {
-	hash := idemddb.KeyHash(key)
+	hash := record.KeyHash(key)
 
 	return []slog.Attr{slog.String("key", hash), slog.String("look", "idem show --hash "+hash)}
 }

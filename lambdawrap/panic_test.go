@@ -16,6 +16,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -70,7 +71,7 @@ func TestAPanicOfEffectsRefusedCostsItsOwnMessage(t *testing.T) {
 		h.check(h.handle(work), numbered(4), []string{"m1"}, messageIDs(4))
 		h.equal("record", h.state("k1"), "INPROGRESS released")
 		h.equal("lines", strings.Count(h.log.String(), "\n"), 1)
-		h.logs("level=ERROR", "messageId=m1", "key="+idemddb.KeyHash("k1"), "outcome=released", "Effects.Refused panicked: no balance",
+		h.logs("level=ERROR", "messageId=m1", "key="+record.KeyHash("k1"), "outcome=released", "Effects.Refused panicked: no balance",
 			"stack=", "panic_test.go")
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -22,7 +23,7 @@ func TestAClaimThatIsRefusedByDynamoDBComesBack(t *testing.T) {
 	h := newHarness(t, &idemddb.Options{Unshared: true})
 	h.db.Inject(idemddbtest.AccessDenied)
 	h.expect(h.handle(succeed), batch("m1 k1", "m2 k2"), []string{"m1"}, []string{"m2"})
-	h.logs("access denied", "outcome=unanswered", `look="idem show --hash `+idemddb.KeyHash("k1"))
+	h.logs("access denied", "outcome=unanswered", `look="idem show --hash `+record.KeyHash("k1"))
 }
 
 func TestWhatAFencedSuccessBecomes(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // brokenSender panics.
 type brokenSender struct{}
 
-func (brokenSender) Send(context.Context, string, []idemddb.StoredMessage) []error { panic("no topic") }
+func (brokenSender) Send(context.Context, string, []idemddb.Message) []error { panic("no topic") }
 
 var broken = idemddb.Options{RedeliverUnsent: true, Senders: map[string]idemddb.Sender{"topic": brokenSender{}}}
 

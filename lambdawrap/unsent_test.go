@@ -18,13 +18,14 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 // alwaysSays is a Sender that gives this answer for each message.
 type alwaysSays struct{ err error }
 
-func (r alwaysSays) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (r alwaysSays) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	return slices.Repeat([]error{r.err}, len(ms))
 }
 
@@ -117,7 +118,7 @@ func TestEachMessageThatIsNotSentHasALineAndIsCounted(t *testing.T) {
 					}
 
 					for _, part := range []string{
-						"level=" + want.level, "outcome=" + want.outcome, wrapper.id, "key=" + idemddb.KeyHash(wrapper.key), `\"topic\"`, want.text,
+						"level=" + want.level, "outcome=" + want.outcome, wrapper.id, "key=" + record.KeyHash(wrapper.key), `\"topic\"`, want.text,
 					} {
 						if !strings.Contains(lines[0], part) {
 							t.Errorf("the line lacks %q: %s", part, lines[0])
@@ -158,7 +159,7 @@ func TestAnUnsentMessageOfWorkInsideOfAHandlerIsNamedByItsOwnKey(t *testing.T) {
 
 		return err
 	}), batch("m1 k1"), nil, []string{"m1"})
-	h.logs("messageId=m1", "key="+idemddb.KeyHash("inner"))
+	h.logs("messageId=m1", "key="+record.KeyHash("inner"))
 }
 
 // The context of the user's hook need not be derived from that of the invocation.

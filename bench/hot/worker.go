@@ -128,7 +128,7 @@ func (w *worker) sample(client *dynamodb.Client) (func(context.Context, events.S
 // accepting is a sender whose target accepts each message.
 type accepting struct{}
 
-func (accepting) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (accepting) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	return make([]error, len(ms))
 }
 

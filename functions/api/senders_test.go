@@ -21,13 +21,14 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/audited"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 // sender is that of the payments queue.
 type sender func(ctx context.Context, body string) error
 
-func (s sender) Send(ctx context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (s sender) Send(ctx context.Context, _ string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 	for i, m := range ms {
 		answers[i] = s(ctx, m.Body)
@@ -136,7 +137,7 @@ func TestAFailingQueueHasALineAndAMetricForEachPayment(t *testing.T) {
 	}
 
 	for i, line := range lines {
-		key := idemddb.KeyHash(fmt.Sprintf(`#["somebody","k-%d"]`, i))
+		key := record.KeyHash(fmt.Sprintf(`#["somebody","k-%d"]`, i))
 		for _, want := range []string{`"level":"WARN"`, `"outcome":"unsent"`, down.Error(), key, `to \"payments\"`} {
 			if !strings.Contains(line, want) {
 				t.Errorf("the line lacks %s: %s", want, line)

@@ -24,6 +24,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 	"github.com/idemddb/go-idemddb/internal/audited"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -176,7 +177,7 @@ func TestAFailingQueueHasALineAndAMetricForEachAnnouncement(t *testing.T) {
 				t.Errorf("%s is not done", id)
 			}
 
-			want := []string{`"outcome":"unsent"`, `"level":"WARN"`, errDown.Error(), fmt.Sprintf(`"messageId":"m-p-%d"`, i), idemddb.KeyHash(fmt.Sprint("p-", i))}
+			want := []string{`"outcome":"unsent"`, `"level":"WARN"`, errDown.Error(), fmt.Sprintf(`"messageId":"m-p-%d"`, i), record.KeyHash(fmt.Sprint("p-", i))}
 			if lines := p.lines(want...); len(lines) != 1 {
 				t.Errorf("%d lines with %q:\n%s", len(lines), want, p.log.String())
 			}

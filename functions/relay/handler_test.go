@@ -168,7 +168,7 @@ func TestHandleKeepsTimeForTheLogWhileATargetHangs(t *testing.T) {
 // hanging is a target that does not answer.
 type hanging struct{}
 
-func (hanging) Send(ctx context.Context, _ string, messages []idemddb.StoredMessage) []error {
+func (hanging) Send(ctx context.Context, _ string, messages []idemddb.Message) []error {
 	<-ctx.Done()
 
 	return slices.Repeat([]error{ctx.Err()}, len(messages))

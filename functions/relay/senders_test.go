@@ -24,7 +24,7 @@ import (
 // sender is that of one target.
 type sender func(ctx context.Context, body string) error
 
-func (s sender) Send(ctx context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (s sender) Send(ctx context.Context, _ string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 	for i, m := range ms {
 		answers[i] = s(ctx, m.Body)

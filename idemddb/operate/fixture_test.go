@@ -210,7 +210,7 @@ type queue struct {
 	got  []string // bodies
 }
 
-func (q *queue) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (q *queue) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 
 	for i, m := range ms {

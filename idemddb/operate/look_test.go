@@ -15,6 +15,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 	"github.com/idemddb/go-idemddb/internal/contract"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 func TestLookSaysWhatIsTrueOfAKey(t *testing.T) {
@@ -63,8 +64,8 @@ func TestLookSaysWhatIsTrueOfAKey(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", name, v.Corrupt, want)
 			}
 
-			if v.Hash != idemddb.KeyHash(key) {
-				t.Errorf("%s: hash %s, logs have %s", name, v.Hash, idemddb.KeyHash(key))
+			if v.Hash != record.KeyHash(key) {
+				t.Errorf("%s: hash %s, logs have %s", name, v.Hash, record.KeyHash(key))
 			}
 
 			d.clock.Advance(-test.later)
@@ -86,7 +87,7 @@ func TestAViewShowsWhatIsInTheRecord(t *testing.T) {
 
 		noon := d.clock.Now().UTC()
 		want := operate.View{
-			Namespace: "payments", Key: "p-1", Hash: idemddb.KeyHash("p-1"), Status: operate.Completed, State: "COMPLETED",
+			Namespace: "payments", Key: "p-1", Hash: record.KeyHash("p-1"), Status: operate.Completed, State: "COMPLETED",
 			Lease: noon, Attempts: 1, Born: noon, Done: noon, Ends: noon.Add(24 * time.Hour),
 			Messages: []operate.Message{{To: "receipts", Bytes: len("receipt of p-1")}},
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // printed is a Sender that prints what it is sent.
-func printed(_ context.Context, ms []idemddb.StoredMessage) []error {
+func printed(_ context.Context, ms []idemddb.Message) []error {
 	for _, m := range ms {
 		fmt.Println("sent:", m.Body)
 	}

@@ -114,7 +114,7 @@ type target struct {
 	got  []string // bodies
 }
 
-func (q *target) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (q *target) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 
 	for i, m := range ms {

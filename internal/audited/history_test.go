@@ -132,7 +132,7 @@ func newHistory(t *testing.T, seed uint64, isSingle bool) *history {
 }
 
 // Send is the sender: it accepts some messages, and has no answer for others or refuses them for ever.
-func (h *history) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (h *history) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 	for i := range answers {
 		answers[i] = one(h, nil, nil, errors.New("no answer"), idemddb.ErrUnsendable)

@@ -22,7 +22,7 @@ type bench struct {
 
 	db    *idemddbtest.DB
 	kinds []audit.Kind
-	sends func(ms []idemddb.StoredMessage) []error // nil: all are accepted
+	sends func(ms []idemddb.Message) []error // nil: all are accepted
 }
 
 func newBench(t *testing.T) *bench {
@@ -47,7 +47,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (b *bench) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	if b.sends == nil {
 		return make([]error, len(ms))
 	}
@@ -187,7 +187,7 @@ var right = map[string]struct {
 	"two senders, of which the slower puts back what the faster has removed": {func(b *bench) {
 		s := b.store()
 		records, seen := (*operate.Records)(nil), operate.View{}
-		b.sends = func([]idemddb.StoredMessage) []error {
+		b.sends = func([]idemddb.Message) []error {
 			if records == nil { // the first sender, and while it waits for its answer, an operator's
 				records, seen = b.operator(s)
 				_, _ = records.Send(b.Context(), seen, "anna", "it waits for long")

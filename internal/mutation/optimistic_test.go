@@ -40,8 +40,8 @@ var optimisticMutants = []mutant{
 	{
 		why:  "a commit without an answer is done",
 		file: "idemddb/work_commit.go",
-		old:  "return Ending{Kind: cmp.Or(KindOf(err), KindUnanswered), Err: err}",
-		new:  "return Ending{Kind: cmp.Or(KindOf(err), KindUnanswered), Err: err, Done: true}",
+		old:  "return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: err}",
+		new:  "return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: err, Done: true}",
 		pkg:  "lambdawrap", run: "TestACompletionThatNeverGetsThroughIsDoneUnlessItsEffectIsStaged",
 	},
 	{

@@ -33,14 +33,14 @@ var outcomeMutants = []mutant{
 	{
 		why:  "a success whose completion was fenced is reported failed although the work is done",
 		file: "idemddb/ending.go",
-		old:  `Done: IsDone(err)}`,
-		new:  `Done: IsDone(err) && !errors.Is(err, ErrFenced)}`,
+		old:  `Done: isDone(err)}`,
+		new:  `Done: isDone(err) && !errors.Is(err, ErrFenced)}`,
 		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
 	},
 	{
 		why:  "a success whose completion was fenced is done although another worker still runs",
 		file: "idemddb/ending.go",
-		old:  `Done: IsDone(err)}`,
+		old:  `Done: isDone(err)}`,
 		new:  `Done: true}`,
 		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
 	},

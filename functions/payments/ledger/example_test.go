@@ -106,7 +106,7 @@ func Example_ownWrite() {
 			return nil // the process ends here
 		}
 
-		if err := claim.Complete(ctx, nil); !idemddb.IsDone(err) {
+		if err := claim.Complete(ctx, nil); !claim.IsDone(err) {
 			return err
 		}
 
