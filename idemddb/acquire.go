@@ -48,8 +48,6 @@ type acquisition struct {
 }
 
 var (
-	// errChanged: the record changed while it was claimed, so the claim begins anew.
-	errChanged = errors.New("the record changed meanwhile, several times in a row; try again later")
 
 	// errLate: the answer came when the lease was already over, so the claim begins anew.
 	errLate = errors.New("the answer to the claim came after its lease")
@@ -157,7 +155,7 @@ func (a *acquisition) repeatWhileChanged(ctx context.Context, p planner.Policy, 
 		a.claim, a.committed, a.record, a.err = nil, nil, nil, nil
 		once()
 
-		if !errors.Is(a.err, errChanged) && !errors.Is(a.err, errLate) || turn == maxTurns {
+		if !errors.Is(a.err, ErrChanged) && !errors.Is(a.err, errLate) || turn == maxTurns {
 			return false
 		}
 

@@ -81,7 +81,7 @@ func TestWithoutTransactionsAKeyIsClaimedAndSettledAsEver(t *testing.T) {
 func TestWithoutTransactionsEffectsAreRefusedWithTheReason(t *testing.T) {
 	t.Parallel()
 
-	var some idemddb.Effects = items(counted("x"))
+	some := items(counted("x"))
 
 	for name, call := range map[string]func(f *fixture) error{
 		"Commit": func(f *fixture) error {

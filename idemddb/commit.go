@@ -210,7 +210,7 @@ func (c *committing) readAnswer(err error) {
 		c.err = c.effects.refusal(&c.write)
 	case answer.Outcome == protocol.Applied:
 	case answer.Item == nil:
-		c.err = keyError("commit", c.key, errChanged)
+		c.err = keyError("commit", c.key, ErrChanged)
 	default:
 		if c.keep(c.store.records.ReadFound(c.lastTry(), answer.Item)); c.committed != nil {
 			c.done = *c.committed
@@ -227,7 +227,7 @@ func (c *committing) commitAnew(ctx context.Context, p planner.Policy, old *reco
 	}, 0)))
 
 	if _, ok := errors.AsType[*rareError](c.err); ok {
-		c.err = keyError("commit", c.key, errChanged)
+		c.err = keyError("commit", c.key, ErrChanged)
 	}
 }
 

@@ -42,7 +42,6 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	return c.completeWith(ctx, result, nil, c.staging.take())
 }
 
-// completeWith completes the claim, together with the effects if there are any. omitted says why there is no result, if the work had one.
 // IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil: the error of Complete or of
 // CompleteWith. If it is, acknowledge the message. [Run] and [Do] use the same rule inside of themselves. It does not read errors that they
 // returned: those may be of the work, which may wrap ErrUnrecorded of another key.
@@ -57,6 +56,7 @@ func (c *Claim) IsDone(err error) bool {
 	return isDone(err)
 }
 
+// completeWith completes the claim, together with the effects if there are any. omitted says why there is no result, if the work had one.
 func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, e Effects) (err error) {
 	var value types.AttributeValue
 

@@ -19,8 +19,8 @@ type Ending struct {
 	Err error
 
 	// Done reports that the work is done: its message may be acknowledged, and must not be worked on again. It is true if Err is nil, unless
-	// the code has released the claim itself. It is also true beside an Err that is about the record only, such as ErrUnrecorded.
-	// It is false if the code returned an error, also if Record is set, because another run has completed the key meanwhile.
+	// the code has released the claim itself. It is also true beside an Err that is about the record only, such as ErrUnrecorded, and if
+	// Record is set, because another run has completed the key. It is false for any other error of the code.
 	Done bool
 
 	// Unknown reports that the settlement had no answer.
@@ -63,6 +63,7 @@ func endingOfFailure(cause, err error) Ending {
 		e.Unknown = true
 	} else if e.Kind = KindFenced; !errors.Is(err, ErrUnsent) {
 		e.Record = fenced.other()
+		e.Done = e.Record != nil
 	}
 
 	return e

@@ -70,6 +70,20 @@ func TestAnEndingIsDoneIfTheWorkIs(t *testing.T) {
 		"the code fails": {func(f *fixture) idemddb.Ending {
 			return settled(f, nil, func(context.Context) error { return errClosed })
 		}, idemddb.KindReleased, false},
+		"the code fails, and another worker has completed the key": {func(f *fixture) idemddb.Ending {
+			return settled(f, nil, func(ctx context.Context) error {
+				must(f, claim(f, ahead(f, f.db), "k").Complete(ctx, nil))
+
+				return errClosed
+			})
+		}, idemddb.KindFenced, true},
+		"the code succeeds, and another worker holds the key": {func(f *fixture) idemddb.Ending {
+			return settled(f, nil, func(context.Context) error {
+				claim(f, ahead(f, f.db), "k")
+
+				return nil
+			})
+		}, idemddb.KindFenced, false},
 		"the transaction of the effects does not get through": {func(f *fixture) idemddb.Ending {
 			return settled(f, nil, func(ctx context.Context) error {
 				f.db.Intercept(always(idemddbtest.ServerError))

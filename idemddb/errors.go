@@ -77,6 +77,9 @@ var (
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.
 	ErrBadKey = record.ErrBadKey
 
+	// ErrChanged: nothing was written by this call; the record changed several times in a row while it was asked for. Try again later.
+	ErrChanged = errors.New("the record changed meanwhile, several times in a row; try again later")
+
 	// ErrNoSender is in the Err of an event [KindUnsent] whose message is left to another process, because the entry of its target in
 	// Options.Senders is nil. No call returns it, but one that must send the message: of Options.RedeliverUnsent, or of an operator.
 	ErrNoSender = delivery.ErrNoSender

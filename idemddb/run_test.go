@@ -106,10 +106,9 @@ func TestRunEndsAKeyAsItsWorkEnds(t *testing.T) {
 				record, err := f.run(nil, c.work(f))
 				f.db.Intercept(nil)
 
-				switch {
-				case c.err == nil:
+				if c.err == nil {
 					must(f, err)
-				default:
+				} else {
 					is(f, err, c.err)
 				}
 
