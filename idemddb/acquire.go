@@ -47,11 +47,8 @@ type acquisition struct {
 	unsentRecord *record.Stored       // the record of the answer, if it has messages that are not sent
 }
 
-var (
-
-	// errLate: the answer came when the lease was already over, so the claim begins anew.
-	errLate = errors.New("the answer to the claim came after its lease")
-)
+// errLate: the answer came when the lease was already over, so the claim begins anew.
+var errLate = errors.New("the answer to the claim came after its lease")
 
 const maxTurns = 5 // of a write whose record changes between two requests
 
