@@ -112,7 +112,7 @@ func newCosts(t *testing.T) *idemddbtest.DB {
 
 	db := idemddbtest.New(nil)
 
-	for _, table := range []*dynamodb.CreateTableInput{idemddb.TableWithIndex("records", "unsent"), idemddb.Table("ledger")} {
+	for _, table := range []*dynamodb.CreateTableInput{idemddb.CreateTable("records", "unsent"), idemddb.CreateTable("ledger", "")} {
 		if _, err := db.CreateTable(t.Context(), table); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func costsHandler(
 // receipts is a target that accepts every message.
 type receipts struct{}
 
-func (receipts) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (receipts) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	return make([]error, len(ms))
 }
 

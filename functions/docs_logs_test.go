@@ -19,7 +19,7 @@ func TestCostPageHasTheSizeOfALineOfMetrics(t *testing.T) {
 	t.Parallel()
 
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -40,7 +40,7 @@ func TestCostPageHasTheSizeOfALineOfMetrics(t *testing.T) {
 		})
 	}
 
-	handler := metrics.Wrap(lambdawrap.SQS(store, func(context.Context, events.SQSMessage) error { return nil }, nil))
+	handler := lambdawrap.Measure(metrics, lambdawrap.SQS(store, func(context.Context, events.SQSMessage) error { return nil }, nil))
 	if _, err := handler(t.Context(), event); err != nil {
 		t.Fatal(err)
 	}

@@ -249,7 +249,7 @@ func metricsOf(t *testing.T) (names []string) {
 	metrics := lambdawrap.NewMetrics(&out, "Payments")
 	metrics.Observe(t.Context(), idemddb.Event{}) // or it warns that it gets no events
 
-	handler := metrics.Wrap(func(context.Context, events.SQSEvent) (response events.SQSEventResponse, err error) {
+	handler := lambdawrap.Measure(metrics, func(context.Context, events.SQSEvent) (response events.SQSEventResponse, err error) {
 		return response, nil
 	})
 	if _, err := handler(t.Context(), events.SQSEvent{}); err != nil {
@@ -301,7 +301,7 @@ func TestRecordPageHasTheConditionsThatAreSent(t *testing.T) {
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	db := idemddbtest.New(nil)
 
-	if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -178,7 +178,7 @@ func TestReadmeProgramPaysOnce(t *testing.T) {
 	}
 
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -102,7 +102,7 @@ func checkLog(t *testing.T, paid story) {
 
 		var want string
 		if key, err := keyOf(t.Context(), paid.message(t, line.RequestID, line.MessageID)); err == nil {
-			want = idemddb.KeyHash(key)
+			want = record.KeyHash(key)
 		}
 
 		if line.Key != want {
@@ -111,13 +111,13 @@ func checkLog(t *testing.T, paid story) {
 	}
 
 	want := []string{ // invocation, message, level, outcome, holder
-		"r-1 m-1 WARN failed ",
-		"r-4 m-1 WARN permanent ",
+		"r-1 m-1 WARN released ",
+		"r-4 m-1 WARN failed ",
 		"r-4 m-2 WARN mismatch ",
 		"r-4 m-3 WARN no_key ",
 		"r-5 m-1 WARN refused ",
 		"r-7 m-1 WARN in_progress r-3",
-		"r-8 m-1 WARN permanent ",
+		"r-8 m-1 WARN failed ",
 		"r-9 m-1 ERROR fenced another",
 		"r-10 m-1 WARN unsent ",
 		"r-11 m-1 ERROR parked ",
@@ -149,7 +149,7 @@ func checkAPILog(t *testing.T, asked story) {
 
 	lines, metrics := asked.read(t)
 	unsent := slices.DeleteFunc(lines, func(line logged) bool { return line.Outcome != "unsent" })
-	key := idemddb.KeyHash(strings.TrimPrefix(apiKey("unsent"), "api#"))
+	key := record.KeyHash(strings.TrimPrefix(apiKey("unsent"), "api#"))
 
 	if len(unsent) != 1 || unsent[0].Level != "WARN" || unsent[0].Key != key || !strings.Contains(unsent[0].Error, `to "payments"`) || !strings.Contains(unsent[0].Error, "AccessDenied") {
 		t.Errorf("lines %+v, want one about key %s with the cause", unsent, key)
@@ -188,11 +188,11 @@ func checkMetrics(t *testing.T, paid story) {
 
 	for i, batch := range batches {
 		failed := strings.Count(paid.answers[i], "itemIdentifier")
-		want := map[string]float64{"Messages": float64(len(paid.batches[i].Records)), "Failures": float64(failed), "Fenced": 0, "EffectRefusals": 0, "Unsent": 0, "Parked": 0, "Panics": 0}
+		want := map[string]float64{"Messages": float64(len(paid.batches[i].Records)), "NotDone": float64(failed), "Fenced": 0, "EffectRefused": 0, "Unsent": 0, "Parked": 0, "Panicked": 0}
 
 		switch i + 1 {
 		case 1, bookedBatch:
-			want["EffectRefusals"] = 1
+			want["EffectRefused"] = 1
 		case fencedBatch:
 			want["Fenced"] = 1
 		case unsentBatch:

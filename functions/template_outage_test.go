@@ -130,7 +130,7 @@ func newOutage(t *testing.T, template template, what string, lasts time.Duration
 
 	audited.DB(t, o.db, nil, audit.Options{})
 
-	for _, table := range []*dynamodb.CreateTableInput{idemddb.TableWithIndex("records", "unsent"), idemddb.Table("accounts")} {
+	for _, table := range []*dynamodb.CreateTableInput{idemddb.CreateTable("records", "unsent"), idemddb.CreateTable("accounts", "")} {
 		if _, err := o.db.CreateTable(t.Context(), table); err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func (o *outage) breakDown(what string) {
 
 type sent struct{}
 
-func (sent) Send(_ context.Context, _ string, messages []idemddb.StoredMessage) []error {
+func (sent) Send(_ context.Context, _ string, messages []idemddb.Message) []error {
 	return make([]error, len(messages))
 }
 

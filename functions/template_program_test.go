@@ -134,7 +134,7 @@ func (p *programs) checkTTL(t *testing.T) {
 	t.Helper()
 
 	ttl := p.template.Resources["RecordTable"].Properties.TimeToLiveSpecification
-	schema := idemddb.Table("records")
+	schema := idemddb.CreateTable("records", "")
 
 	if !ttl.Enabled || ttl.AttributeName != "exp" {
 		t.Errorf("TTL on %q, enabled %v: want exp, true", ttl.AttributeName, ttl.Enabled)
@@ -310,7 +310,7 @@ func newAWS(t *testing.T) *fakeAWS {
 
 	audited.DB(t, a.db, nil, audit.Options{})
 
-	for _, table := range []*dynamodb.CreateTableInput{idemddb.TableWithIndex("RecordTable", "unsent"), idemddb.Table("LedgerTable")} {
+	for _, table := range []*dynamodb.CreateTableInput{idemddb.CreateTable("RecordTable", "unsent"), idemddb.CreateTable("LedgerTable", "")} {
 		if _, err := a.db.CreateTable(t.Context(), table); err != nil {
 			t.Fatal(err)
 		}

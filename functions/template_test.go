@@ -70,7 +70,7 @@ func TestTemplateTablesHaveTheSchemaOfTheCode(t *testing.T) {
 	t.Parallel()
 
 	for name, schema := range map[string]*dynamodb.CreateTableInput{
-		"RecordTable": idemddb.TableWithIndex("records", "unsent"), "LedgerTable": idemddb.Table("ledger"),
+		"RecordTable": idemddb.CreateTable("records", "unsent"), "LedgerTable": idemddb.CreateTable("ledger", ""),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -371,12 +371,12 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 		"MoreDeadLetters": "DIFF(FILL(visible, 0) + FILL(hidden, 0)) > 0; " + letters,
 		"FailingPayments": "IF(messages >= 20, 100 * failures / messages, 0) > 20; " +
 			"messages: Payments Messages Sum [{Function [Gradual, PaymentsGradual, Payments]}]; " +
-			"failures: Payments Failures Sum [{Function [Gradual, PaymentsGradual, Payments]}]",
-		"Takeovers": "Payments Takeovers Sum [{Function [Gradual, PaymentsGradual, Payments]}] > 0",
+			"failures: Payments NotDone Sum [{Function [Gradual, PaymentsGradual, Payments]}]",
+		"Takeovers": "Payments Takeover Sum [{Function [Gradual, PaymentsGradual, Payments]}] > 0",
 		"RecordFaults": "FILL(fenced, 0) + FILL(unrecorded, 0) + FILL(panics, 0) > 0; " +
 			"fenced: Payments Fenced Sum [{Function [Gradual, PaymentsGradual, Payments]}]; " +
 			"unrecorded: Payments Unrecorded Sum [{Function [Gradual, PaymentsGradual, Payments]}]; " +
-			"panics: Payments Panics Sum [{Function [Gradual, PaymentsGradual, Payments]}]",
+			"panics: Payments Panicked Sum [{Function [Gradual, PaymentsGradual, Payments]}]",
 		"ApiErrors": "AWS/Lambda Url5xxCount Sum [{FunctionName Api}] > 0",
 		"FunctionThrottles": "FILL(payments, 0) + FILL(relay, 0) + FILL(api, 0) > 0; api: AWS/Lambda Throttles Sum [{FunctionName Api}]; payments: AWS/Lambda Throttles Sum [{FunctionName [Gradual, PaymentsGradual, Payments]}]; " +
 			"relay: AWS/Lambda Throttles Sum [{FunctionName Relay}]",
@@ -389,7 +389,7 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 		"NewVersionErrors": "AWS/Lambda Errors Sum [{FunctionName PaymentsGradual} {Resource ${PaymentsGradual}:live} {ExecutedVersion PaymentsGradual.Version.Version}] > 0",
 		"NewVersionFailures": "IF(messages >= 20, 100 * failures / messages, 0) > 20; " +
 			"messages: Payments Messages Sum [{Function PaymentsGradual} {Version PaymentsGradual.Version.Version}]; " +
-			"failures: Payments Failures Sum [{Function PaymentsGradual} {Version PaymentsGradual.Version.Version}]",
+			"failures: Payments NotDone Sum [{Function PaymentsGradual} {Version PaymentsGradual.Version.Version}]",
 		"ThrottledWrites": "FILL(records, 0) + FILL(ledger, 0) > 0; " +
 			"records: AWS/DynamoDB WriteThrottleEvents Sum [{TableName RecordTable}]; ledger: AWS/DynamoDB WriteThrottleEvents Sum [{TableName LedgerTable}]",
 	}

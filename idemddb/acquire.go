@@ -47,13 +47,8 @@ type acquisition struct {
 	unsentRecord *record.Stored       // the record of the answer, if it has messages that are not sent
 }
 
-var (
-	// errChanged: the record changed while it was claimed, so the claim begins anew.
-	errChanged = errors.New("the record changed meanwhile, several times in a row; try again later")
-
-	// errLate: the answer came when the lease was already over, so the claim begins anew.
-	errLate = errors.New("the answer to the claim came after its lease")
-)
+// errLate: the answer came when the lease was already over, so the claim begins anew.
+var errLate = errors.New("the answer to the claim came after its lease")
 
 const maxTurns = 5 // of a write whose record changes between two requests
 
@@ -73,7 +68,7 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 	}
 
 	if opts.Optimistic {
-		return nil, nil, keyError("claim", key, errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic"))
+		return nil, nil, keyError("claim", key, errOptimistic)
 	}
 
 	a, err := s.newAcquisition(ctx, key, opts)
@@ -157,7 +152,7 @@ func (a *acquisition) repeatWhileChanged(ctx context.Context, p planner.Policy, 
 		a.claim, a.committed, a.record, a.err = nil, nil, nil, nil
 		once()
 
-		if !errors.Is(a.err, errChanged) && !errors.Is(a.err, errLate) || turn == maxTurns {
+		if !errors.Is(a.err, ErrChanged) && !errors.Is(a.err, errLate) || turn == maxTurns {
 			return false
 		}
 
@@ -235,16 +230,16 @@ func (a *acquisition) observe(ctx context.Context) {
 
 	switch {
 	case a.claim != nil:
-		e.Kind, e.Fence, e.Attempt = Claimed, a.claim.held.Fence, a.claim.held.Attempt
+		e.Kind, e.Fence, e.Attempt = KindClaimed, a.claim.held.Fence, a.claim.held.Attempt
 		if a.claim.Takeover() {
-			e.Kind, e.Trace = Takeover, a.claim.takenFrom
+			e.Kind, e.Trace = KindTakeover, a.claim.takenFrom
 		}
 	case errors.Is(a.err, errUnread), errors.Is(a.err, ErrUnsent): // completed, but its record cannot answer now
-		e.Kind = Replayed
+		e.Kind = KindReplayed
 	case a.record != nil:
-		e.Kind, e.Fence, e.Attempt, e.Trace = Replayed, a.record.Fence, a.record.Attempts, a.record.Trace
+		e.Kind, e.Fence, e.Attempt, e.Trace = KindReplayed, a.record.Fence, a.record.Attempts, a.record.Trace
 	default:
-		e.Kind = cmp.Or(KindOf(a.err), Unanswered)
+		e.Kind = cmp.Or(kindOf(a.err), KindUnanswered)
 	}
 
 	a.store.opts.Observe(ctx, e)
@@ -259,7 +254,7 @@ func (a *acquisition) askTrace(ctx context.Context) {
 
 	text, err := a.store.callTrace(ctx)
 	if err != nil {
-		a.store.opts.Observe(ctx, Event{Kind: Panicked, Key: a.key, Err: keyError("trace", a.key, err)})
+		a.store.opts.Observe(ctx, Event{Kind: KindPanicked, Key: a.key, Err: keyError("trace", a.key, err)})
 	}
 
 	a.Trace = record.KeptTrace(text)

@@ -62,6 +62,6 @@ func TestCommitsOfABatchShareTheRemovalOfTheirMessages(t *testing.T) {
 // acceptAll is a target that accepts every message.
 type acceptAll struct{}
 
-func (acceptAll) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (acceptAll) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	return make([]error, len(ms))
 }

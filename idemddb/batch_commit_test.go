@@ -299,8 +299,8 @@ func TestACommitThatMeetsAConflictDelaysNoOther(t *testing.T) {
 				f.allCommitted(f.commitAll(3, each))
 				f.wantSizes(append(slices.Repeat([]int{2}, conflicts), 6, 4)...)
 
-				if n := f.events.count(idemddb.Conflict); n != conflicts {
-					f.Errorf("%d events %s, want %d", n, idemddb.Conflict, conflicts)
+				if n := f.events.count(idemddb.KindConflict); n != conflicts {
+					f.Errorf("%d events %s, want %d", n, idemddb.KindConflict, conflicts)
 				}
 			})
 		})
@@ -368,7 +368,7 @@ func TestWhatIsNotValidTogetherIsSentAloneAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
-				schema := idemddb.Table("ledger")
+				schema := idemddb.CreateTable("ledger", "")
 				if _, err := f.db.CreateTable(f.Context(), schema); err != nil {
 					f.Fatal(err)
 				}
@@ -515,7 +515,7 @@ func TestAGroupThatIsNeverAnsweredIsUncommitted(t *testing.T) {
 			is(f, a.err, idemddb.ErrUncommitted)
 		}
 
-		if n := f.events.count(idemddb.Uncommitted); n != 3 {
+		if n := f.events.count(idemddb.KindUncommitted); n != 3 {
 			f.Errorf("%d events of uncommitted work, want 3", n)
 		}
 	})

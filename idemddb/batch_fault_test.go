@@ -56,8 +56,8 @@ func TestThrottledStatementsShareTheNextTry(t *testing.T) {
 				f.complete(claims...)
 				f.want("UPDATE×10", "UPDATE×5")
 
-				if n := f.events.count(idemddb.Retried); n != 10 { // one for each write that was sent again
-					f.Errorf("%d events %s, want 10", n, idemddb.Retried)
+				if n := f.events.count(idemddb.KindRetried); n != 10 { // one for each write that was sent again
+					f.Errorf("%d events %s, want 10", n, idemddb.KindRetried)
 				}
 
 				f.replayed(10)
@@ -101,7 +101,7 @@ func TestARequestThatHasAFaultIsSentAgain(t *testing.T) {
 					f.nothingIsLate()
 					f.replayed(10)
 
-					if f.batch.Ahead() == 0 || f.events.count(idemddb.Ungrouped) > 0 {
+					if f.batch.Ahead() == 0 || f.events.count(idemddb.KindUnshared) > 0 {
 						f.Error("requests are not shared any more")
 					}
 
@@ -493,7 +493,7 @@ func TestAClaimWhoseAnswerComesWithTheEndOfItsContextHasOneAnswer(t *testing.T) 
 			}
 		}
 
-		if n := f.events.count(idemddb.Claimed) - f.events.count(idemddb.Completed); n != 0 {
+		if n := f.events.count(idemddb.KindClaimed) - f.events.count(idemddb.KindCompleted); n != 0 {
 			f.Errorf("%d claims were reported and not returned", n)
 		}
 	})
@@ -579,8 +579,8 @@ func TestClaimsOfABatchThatAreNotAnsweredEndWithTheirRetryTime(t *testing.T) {
 					f.Errorf("%d requests, want at most 50 for all keys", n)
 				}
 
-				if n := f.events.count(idemddb.Unanswered); n != 10 {
-					f.Errorf("%d events %s, want 10", n, idemddb.Unanswered)
+				if n := f.events.count(idemddb.KindUnanswered); n != 10 {
+					f.Errorf("%d events %s, want 10", n, idemddb.KindUnanswered)
 				}
 
 				// A claim that comes later does not wait again.

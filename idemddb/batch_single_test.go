@@ -57,8 +57,8 @@ func refusingBubble(t *testing.T, code string, check func(*fixture, *refusing)) 
 func (f *fixture) isShared(want bool, events int) {
 	f.Helper()
 
-	if got := f.batch.Ahead() > 0; got != want || f.events.count(idemddb.Ungrouped) != events {
-		f.Errorf("shared: %t, %d events; want %t, %d", got, f.events.count(idemddb.Ungrouped), want, events)
+	if got := f.batch.Ahead() > 0; got != want || f.events.count(idemddb.KindUnshared) != events {
+		f.Errorf("shared: %t, %d events; want %t, %d", got, f.events.count(idemddb.KindUnshared), want, events)
 	}
 }
 
@@ -192,8 +192,8 @@ func TestAStatementThatIsDeniedTurnsSharedRequestsOff(t *testing.T) {
 				f.takes(0, func() { f.complete(claims...) })
 				f.isShared(false, 1)
 
-				if n := f.events.count(idemddb.Retried); n != 0 {
-					f.Errorf("%d events %s, want none", n, idemddb.Retried)
+				if n := f.events.count(idemddb.KindRetried); n != 0 {
+					f.Errorf("%d events %s, want none", n, idemddb.KindRetried)
 				}
 
 				f.replayed(10)
@@ -279,11 +279,11 @@ func TestNewSaysOnceWhyRequestsCannotBeShared(t *testing.T) {
 		required bool
 		events   int
 	}{
-		"a client without the method":                  {idemddb.Options{}, true, 1},
-		"Options.Single":                               {idemddb.Options{Single: true}, false, 0},
-		"Options.Single, a client without the method":  {idemddb.Options{Single: true}, true, 0},
-		"a TTL attribute that PartiQL does not accept": {idemddb.Options{TTLAttribute: "#expires"}, false, 1},
-		"the same with a colon":                        {idemddb.Options{TTLAttribute: ":expires"}, false, 1},
+		"a client without the method":                   {idemddb.Options{}, true, 1},
+		"Options.Unshared":                              {idemddb.Options{Unshared: true}, false, 0},
+		"Options.Unshared, a client without the method": {idemddb.Options{Unshared: true}, true, 0},
+		"a TTL attribute that PartiQL does not accept":  {idemddb.Options{TTLAttribute: "#expires"}, false, 1},
+		"the same with a colon":                         {idemddb.Options{TTLAttribute: ":expires"}, false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -315,7 +315,7 @@ func TestKeyAttributesThatPartiQLDoesNotAcceptAreForSingleRequests(t *testing.T)
 		log := &eventLog{}
 		opts.Observe = log.observe
 
-		if s := storeOn(t, idemddbtest.New(nil), &opts); s.Batch().Ahead() != 0 || log.count(idemddb.Ungrouped) != 1 {
+		if s := storeOn(t, idemddbtest.New(nil), &opts); s.Batch().Ahead() != 0 || log.count(idemddb.KindUnshared) != 1 {
 			t.Errorf("%+v: ahead %d, events %v", opts, s.Batch().Ahead(), log.kinds())
 		}
 	}
@@ -332,7 +332,7 @@ func TestATableThatIsGivenAsAnARNIsForSingleRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if s.Batch().Ahead() != 0 || log.count(idemddb.Ungrouped) != 1 {
+	if s.Batch().Ahead() != 0 || log.count(idemddb.KindUnshared) != 1 {
 		t.Errorf("ahead %d, events %v", s.Batch().Ahead(), log.kinds())
 	}
 }
@@ -355,6 +355,6 @@ func TestABatchOfADisabledStoreSendsNothing(t *testing.T) {
 		f.takes(0, func() { f.complete(claims...) })
 		f.want()
 		f.isShared(false, 0)
-		f.events.want(f, idemddb.Disabled)
+		f.events.want(f, idemddb.KindDisabled)
 	})
 }

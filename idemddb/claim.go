@@ -20,13 +20,13 @@ type ClaimOptions struct {
 	// costs one transaction. Zero and negative: it does not wait.
 	Wait time.Duration
 
-	// NeedResult makes Do return ErrResultOmitted if the work was done earlier and its result was not kept. Claim ignores it.
-	// Defaults to false: Do returns a zero value and no error.
+	// NeedResult makes Run and Do return ErrResultOmitted if the work was done earlier and its result was not kept. Claim ignores it.
+	// Defaults to false: Run returns a record without a result, Do a zero value, and neither an error.
 	NeedResult bool
 
 	// Optimistic is for Do, and for fn with no effect but what it stages: fn runs without a claim, and one transaction claims and
 	// completes the key together with the effects. Two calls at the same time may both run fn; one of them is committed, and the other
-	// returns its value. [FromContext] has no claim then. Claim returns an error. Defaults to false.
+	// returns its value. [FromContext] has no claim then. Claim and Run return an error. Defaults to false.
 	Optimistic bool
 
 	// Redelivered says that the key was probably claimed before, such as by an earlier delivery of the same message. It changes

@@ -147,7 +147,7 @@ func TestAClaimIsReturnedWithAtLeastHalfOfItsLease(t *testing.T) {
 // A lease that ends with its context cannot be longer.
 func TestAClaimWhoseLeaseEndsWithItsContextIsNotExtended(t *testing.T) {
 	t.Parallel()
-	bubble(t, &idemddb.Options{Single: true}, func(f *fixture) {
+	bubble(t, &idemddb.Options{Unshared: true}, func(f *fixture) {
 		f.db.Intercept(faultUntil(4*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
 
 		ctx, cancel := context.WithTimeout(f.Context(), 5*time.Second)
@@ -222,7 +222,7 @@ func TestTimeToLiveDoesNotDeleteARecordThatIsHeld(t *testing.T) {
 	behind := func() time.Time { return fastest.Now().Add(time.Millisecond - skew) }
 	db := idemddbtest.New(&idemddbtest.Options{Now: fastest.Now})
 
-	if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

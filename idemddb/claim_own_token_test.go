@@ -245,7 +245,7 @@ func TestAGiveUpWithAnUnknownOutcomeIsNoFailure(t *testing.T) {
 					f.Errorf("got %v, want an error that is not %v", err, idemddb.ErrFailed)
 				}
 
-				f.events.want(f, idemddb.Claimed, idemddb.Unanswered)
+				f.events.want(f, idemddb.KindClaimed, idemddb.KindUnanswered)
 
 				if st := textOf(f.record("k"), "st"); st != "INPROGRESS" {
 					f.Errorf("the record is %s", st)
@@ -285,6 +285,6 @@ func TestAClaimThatIsGivenUpDuringItsCallIsFailedAndNotFenced(t *testing.T) {
 			f.Errorf("got %v, want the failure that the record says", err)
 		}
 
-		f.events.want(f, idemddb.Refused, idemddb.Refused)
+		f.events.want(f, idemddb.KindRefused, idemddb.KindRefused)
 	})
 }

@@ -32,7 +32,7 @@ func (a *acquisition) keep(answer protocol.ClaimAnswer) {
 	case protocol.Committed:
 		a.committed = rec
 	case protocol.Withdrawn: // a new token, because no claim is granted to the one in the record
-		a.Token, a.err = newToken(rec.Holder()), keyError("claim", a.key, errChanged)
+		a.Token, a.err = newToken(rec.Holder()), keyError("claim", a.key, ErrChanged)
 	case protocol.PastEnd:
 		a.err = &rareError{rec, true}
 	case protocol.Mismatch:
@@ -48,9 +48,9 @@ func (a *acquisition) keep(answer protocol.ClaimAnswer) {
 	case protocol.Unreadable:
 		a.err = keyError("claim", a.key, answer.Err)
 	case protocol.Changed:
-		a.err = keyError("claim", a.key, errChanged)
+		a.err = keyError("claim", a.key, ErrChanged)
 		if answer.Err != nil {
-			a.err = keyError("claim", a.key, fmt.Errorf("%w: %w", errChanged, answer.Err))
+			a.err = keyError("claim", a.key, fmt.Errorf("%w: %w", ErrChanged, answer.Err))
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (r *replacing) Read(answer protocol.Answer) (protocol.Step, error) {
 }
 
 // putInPlace writes a whole new record in the place of one that is past its retention. It returns the record if an earlier try of this
-// call wrote it, and errChanged if another worker has claimed or completed the key, or Time to Live has deleted the record.
+// call wrote it, and ErrChanged if another worker has claimed or completed the key, or Time to Live has deleted the record.
 func (a *acquisition) putInPlace(
 	ctx context.Context, p planner.Policy, build func() *dynamodb.PutItemInput,
 ) (own item, err error) {
@@ -148,7 +148,7 @@ func (a *acquisition) putInPlace(
 		return put.answer.Item, nil
 	}
 
-	return nil, errChanged
+	return nil, ErrChanged
 }
 
 // markFailed ends a key for good if its lease is over and it may not be taken over.
@@ -165,7 +165,7 @@ func (a *acquisition) markFailed(ctx context.Context, p planner.Policy, rec *rec
 	case found != nil && found.State == record.Failed: // by another claimant, or by an earlier try of this call
 		return &FailedError{Key: a.key, Cause: found.Error, Attempts: found.Attempts}
 	case errors.Is(err, ErrFenced):
-		return keyError("claim", a.key, errChanged) // it was released, extended or completed after all
+		return keyError("claim", a.key, ErrChanged) // it was released, extended or completed after all
 	default:
 		return keyError("claim", a.key, err)
 	}

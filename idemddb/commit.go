@@ -28,7 +28,7 @@ const minCommitRetention = time.Hour
 //
 // Errors: those of [Store.Claim] and *EffectError, with nothing written (see [EffectError].Unknown); ErrUncommitted (perhaps written,
 // perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if it is below
-// one hour; and ErrBadEffects, with nothing sent.
+// one hour; and ErrBadEffects, with nothing sent, also for a client that is no [Transactor].
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
 	s.mustExist()
 
@@ -119,6 +119,10 @@ func (c *committing) finish(ctx context.Context) (*Record, error) {
 }
 
 func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (*committing, error) {
+	if !s.transacts {
+		return nil, fmt.Errorf("idemddb: commit: %w: %w", ErrBadEffects, errNoTransactor)
+	}
+
 	if s.opts.Retention < minCommitRetention {
 		return nil, fmt.Errorf("idemddb: commit: Options.Retention: must be at least %v, is %v", minCommitRetention, s.opts.Retention)
 	}
@@ -206,7 +210,7 @@ func (c *committing) readAnswer(err error) {
 		c.err = c.effects.refusal(&c.write)
 	case answer.Outcome == protocol.Applied:
 	case answer.Item == nil:
-		c.err = keyError("commit", c.key, errChanged)
+		c.err = keyError("commit", c.key, ErrChanged)
 	default:
 		if c.keep(c.store.records.ReadFound(c.lastTry(), answer.Item)); c.committed != nil {
 			c.done = *c.committed
@@ -223,13 +227,13 @@ func (c *committing) commitAnew(ctx context.Context, p planner.Policy, old *reco
 	}, 0)))
 
 	if _, ok := errors.AsType[*rareError](c.err); ok {
-		c.err = keyError("commit", c.key, errChanged)
+		c.err = keyError("commit", c.key, ErrChanged)
 	}
 }
 
 // after follows a commit: its messages are sent, and its event is emitted.
 func (c *committing) after(ctx context.Context) error {
-	c.store.opts.Observe(ctx, Event{Kind: Completed, Key: c.key, Attempt: 1, Err: c.omitted})
+	c.store.opts.Observe(ctx, Event{Kind: KindCompleted, Key: c.key, Attempt: 1, Err: c.omitted})
 
 	if len(c.done.Outbox) > 0 {
 		c.done.Token = &c.Token

@@ -22,24 +22,24 @@ func TestACommitHasOneEvent(t *testing.T) {
 		condition string            // of the staged item
 		want      []idemddb.Kind
 	}{
-		"committed":                {idemddbtest.None, "attribute_not_exists(pk)", []idemddb.Kind{idemddb.Completed}},
-		"its condition was false":  {idemddbtest.None, "attribute_exists(pk)", []idemddb.Kind{idemddb.EffectRefused}},
-		"DynamoDB does not answer": {idemddbtest.LostReply, "attribute_not_exists(pk)", []idemddb.Kind{idemddb.Uncommitted}},
-		"DynamoDB throttles it":    {idemddbtest.Throttle, "attribute_not_exists(pk)", []idemddb.Kind{idemddb.Uncommitted}},
+		"committed":                {idemddbtest.None, "attribute_not_exists(pk)", []idemddb.Kind{idemddb.KindCompleted}},
+		"its condition was false":  {idemddbtest.None, "attribute_exists(pk)", []idemddb.Kind{idemddb.KindEffectRefused}},
+		"DynamoDB does not answer": {idemddbtest.LostReply, "attribute_not_exists(pk)", []idemddb.Kind{idemddb.KindUncommitted}},
+		"DynamoDB throttles it":    {idemddbtest.Throttle, "attribute_not_exists(pk)", []idemddb.Kind{idemddb.KindUncommitted}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			synctest.Test(t, func(t *testing.T) {
 				db := idemddbtest.New(nil)
-				if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+				if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
 					t.Fatal(err)
 				}
 
 				var got []idemddb.Kind
 
 				store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Observe: func(_ context.Context, e idemddb.Event) {
-					if e.Kind != idemddb.Retried {
+					if e.Kind != idemddb.KindRetried {
 						got = append(got, e.Kind)
 					}
 				}})

@@ -24,7 +24,7 @@ import (
 //
 // [IsDone] says of each error whether the work is done, so that its message may be acknowledged:
 //
-//	if err := claim.Complete(ctx, result); !idemddb.IsDone(err) {
+//	if err := claim.Complete(ctx, result); !claim.IsDone(err) {
 //		return err
 //	}
 //
@@ -40,6 +40,20 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	}
 
 	return c.completeWith(ctx, result, nil, c.staging.take())
+}
+
+// IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil: the error of Complete or of
+// CompleteWith. If it is, acknowledge the message. [Run] and [Do] use the same rule inside of themselves. It does not read errors that they
+// returned: those may be of the work, which may wrap ErrUnrecorded of another key.
+//
+// It is true also if the completion is not recorded, because the work has succeeded, and would be done twice if it ran again. It is false
+// if another worker holds the key and has not completed it, so that the key still needs that worker, or if the record is unreadable. Work
+// with staged effects is done only if the key is completed, because they have not happened otherwise. For an error that no completion
+// returns it is false.
+func (c *Claim) IsDone(err error) bool {
+	c.mustExist()
+
+	return isDone(err)
 }
 
 // completeWith completes the claim, together with the effects if there are any. omitted says why there is no result, if the work had one.
@@ -68,7 +82,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 
 	var done record.Stored // as the last try leaves it, for the cache
 
-	err := c.settle(ctx, settlement{kind: Completed, cause: omitted, large: dbitem.ValueSize(result) > planner.LargeValue, build: func() protocol.Write {
+	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: dbitem.ValueSize(result) > planner.LargeValue, build: func() protocol.Write {
 		done = s.records.Completion("", nil, result, s.opts.Now())
 
 		return s.records.Complete(&c.held, &done)
@@ -88,7 +102,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 
 	if err != nil && !errors.Is(err, ErrFenced) {
 		err = fmt.Errorf("%w: %w", err, ErrUnrecorded)
-		c.observe(ctx, Unrecorded, err)
+		c.observe(ctx, KindUnrecorded, err)
 	}
 
 	return err
@@ -115,7 +129,7 @@ func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
 		text = new(record.CauseOf(cause))
 	}
 
-	return c.settle(ctx, settlement{kind: Released, cause: cause, anew: anew, matches: c.isReleased, build: func() protocol.Write {
+	return c.settle(ctx, settlement{kind: KindReleased, cause: cause, anew: anew, matches: c.isReleased, build: func() protocol.Write {
 		return c.store.records.Release(&c.held, text)
 	}})
 }
@@ -125,7 +139,7 @@ func (c *Claim) release(ctx context.Context, cause error, anew bool) error {
 func (c *Claim) ReleaseUnused(ctx context.Context) error {
 	c.mustExist()
 
-	return c.settle(ctx, settlement{kind: Released, matches: c.isReleased, build: func() protocol.Write {
+	return c.settle(ctx, settlement{kind: KindReleased, matches: c.isReleased, build: func() protocol.Write {
 		return c.store.records.Return(&c.held)
 	}})
 }
@@ -143,7 +157,7 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 		cause = errors.New("no cause given")
 	}
 
-	return c.settle(ctx, settlement{kind: Failed, cause: cause, build: func() protocol.Write {
+	return c.settle(ctx, settlement{kind: KindFailed, cause: cause, build: func() protocol.Write {
 		return c.store.records.Fail(&c.held, record.CauseOf(cause), c.store.opts.Now())
 	}, matches: func(f *fencedWrite) bool { return c.held.Matches(f.found) && f.found.State == record.Failed }})
 }
@@ -183,7 +197,7 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 		return err
 	}
 
-	if with.kind != Completed { // a completion has taken what was staged
+	if with.kind != KindCompleted { // a completion has taken what was staged
 		c.staging.end()
 	}
 
@@ -209,7 +223,7 @@ func (c *Claim) markSettling(kind Kind, anew bool) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	if kind == Released {
+	if kind == KindReleased {
 		switch {
 		case c.settling && (!anew || c.settled != ""):
 			return false, nil
@@ -242,7 +256,7 @@ func (c *Claim) leave() {
 	}
 }
 
-var verbs = map[Kind]string{Completed: "complete", Released: "release", Failed: "fail"}
+var verbs = map[Kind]string{KindCompleted: "complete", KindReleased: "release", KindFailed: "fail"}
 
 // refusal turns the error of a claim's write into the one that the caller gets.
 func (c *Claim) refusal(ctx context.Context, op string, found *record.Stored, err error) error {
@@ -258,10 +272,10 @@ func (c *Claim) refusal(ctx context.Context, op string, found *record.Stored, er
 	c.mu.Unlock()
 
 	if !settled {
-		c.observe(ctx, Fenced, fenced)
+		c.observe(ctx, KindFenced, fenced)
 	}
 
-	if c.store.opts.Unswept && fenced.Record != nil && len(found.Outbox) > 0 {
+	if c.store.opts.RedeliverUnsent && fenced.Record != nil && len(found.Outbox) > 0 {
 		return fmt.Errorf("%w: %w", fenced, ErrUnsent) // its own worker may be dead
 	}
 

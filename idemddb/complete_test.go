@@ -19,7 +19,7 @@ func TestACompletionThatNeverGetsThroughIsUnrecorded(t *testing.T) {
 		c := claim(t, s, "k")
 		db.Intercept(always(idemddbtest.LostRequest))
 		is(t, c.Complete(t.Context(), nil), idemddb.ErrUnrecorded)
-		events.want(t, idemddb.Claimed, idemddb.Unrecorded)
+		events.want(t, idemddb.KindClaimed, idemddb.KindUnrecorded)
 
 		if settled := c.Settled(); settled != "" {
 			t.Errorf("settled as %q, want unknown", settled)
@@ -60,7 +60,7 @@ func TestAnEndedContextDoesNotKeepASettlementFromBeingWritten(t *testing.T) {
 			for _, single := range []bool{true, false} {
 				t.Run(verb+", "+name, func(t *testing.T) {
 					t.Parallel()
-					bubble(t, &idemddb.Options{Single: single}, func(f *fixture) {
+					bubble(t, &idemddb.Options{Unshared: single}, func(f *fixture) {
 						claims := f.claims(2)
 						f.succeed(claims, func(c *idemddb.Claim) error { return settle(end(f.Context(), c), c) })
 
@@ -145,7 +145,7 @@ func TestTheDeadlineOfAClaimNeverFalls(t *testing.T) {
 
 	var client *slowSingle
 
-	bubbleOn(t, &idemddb.Options{Single: true}, func(db *idemddbtest.DB) idemddb.DynamoDB {
+	bubbleOn(t, &idemddb.Options{Unshared: true}, func(db *idemddbtest.DB) idemddb.DynamoDB {
 		client = &slowSingle{DB: db, delays: []time.Duration{0, 1500 * time.Millisecond}}
 
 		return client
@@ -198,11 +198,11 @@ func TestWorkThatSucceedsAfterItsKeyWasGivenUpIsDone(t *testing.T) {
 				err := c.Complete(f.Context(), nil)
 				is(f, err, idemddb.ErrFenced)
 
-				if !idemddb.IsDone(err) || !strings.HasSuffix(err.Error(), ", its key was ended as failed") {
-					f.Errorf("got %v, done %t; want the end of the key by another, and done", err, idemddb.IsDone(err))
+				if !isDone(err) || !strings.HasSuffix(err.Error(), ", its key was ended as failed") {
+					f.Errorf("got %v, done %t; want the end of the key by another, and done", err, isDone(err))
 				}
 
-				f.events.want(f, idemddb.Claimed, idemddb.Refused, idemddb.Fenced)
+				f.events.want(f, idemddb.KindClaimed, idemddb.KindRefused, idemddb.KindFenced)
 
 				is(f, c.Fail(f.Context(), nil), nil) // the key has failed, as asked
 			})
@@ -234,11 +234,11 @@ func TestAResultThatIsTooLargeIsCompletedWithoutIt(t *testing.T) {
 			t.Errorf("got %+v, want a record without its result", rec)
 		}
 
-		if c.Settled() != idemddb.Completed || len(db.Requests()) != 3 {
+		if c.Settled() != idemddb.KindCompleted || len(db.Requests()) != 3 {
 			t.Errorf("settled as %q after %d requests", c.Settled(), len(db.Requests()))
 		}
 
-		events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Replayed)
+		events.want(t, idemddb.KindClaimed, idemddb.KindCompleted, idemddb.KindReplayed)
 	})
 }
 

@@ -46,7 +46,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 
 	defer c.leave()
 
-	if _, err := c.markSettling(Completed, false); err != nil {
+	if _, err := c.markSettling(KindCompleted, false); err != nil {
 		return err
 	}
 
@@ -66,14 +66,14 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	}, leaseBound(ctx)); {
 	case err != nil:
 		err = fmt.Errorf("%w: %w", keyError("complete", c.key, err), ErrUncommitted)
-		c.observe(ctx, Uncommitted, err)
+		c.observe(ctx, KindUncommitted, err)
 
 		return err
 	case j.answer.Outcome == protocol.EffectRefused:
 		effect := e.refusal(j)
 
 		c.reopen(effect) // the work goes on under its claim
-		c.observe(ctx, EffectRefused, effect)
+		c.observe(ctx, KindEffectRefused, effect)
 
 		return effect
 	case j.answer.Outcome == protocol.Refused:
@@ -87,7 +87,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 func (c *Claim) commitDisabled(ctx context.Context, e Effects) error {
 	err := c.store.writeUnclaimed(ctx, c.key, e)
 	if err == nil {
-		c.end(Completed)
+		c.end(KindCompleted)
 	}
 
 	return err
@@ -135,9 +135,9 @@ func (c *Claim) refusedCommit(ctx context.Context, item item, done *record.Store
 }
 
 func (c *Claim) committed(ctx context.Context, done *record.Stored, omitted error) error {
-	c.end(Completed)
+	c.end(KindCompleted)
 	c.staging.written()
-	c.observe(ctx, Completed, omitted)
+	c.observe(ctx, KindCompleted, omitted)
 
 	if len(done.Outbox) == 0 {
 		c.keepRecord(done)

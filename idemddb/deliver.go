@@ -19,43 +19,37 @@ import (
 // unsentAfter is how old a completion is at least before another process than the completing one sends its messages.
 const unsentAfter = 10 * time.Second
 
-// Delivery is what became of the messages of one record.
-type Delivery struct {
-	Key                string // as stored: behind the namespace, perhaps as a digest
-	Sent, Left, Parked int    // messages: sent now, to be sent later, and parked
-}
-
 // SendStored sends the messages of a record that was read from the table, and removes them from the record. With parked, it also sends
 // messages that are parked or unsent for too long, and parks none: what cannot be sent stays as it is. It is for outbox.Sweep and
 // operators; two senders at a time do no harm, because the ids stay the same. An error means that messages are left, or that their removal
 // was not written.
-func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (Delivery, error) {
+func (s *Store) SendStored(ctx context.Context, stored map[string]types.AttributeValue, parked bool) (delivery.Report, error) {
 	s.mustExist()
 
 	partition := record.TextOf(stored[s.opts.PartitionKey])
 
 	key, ok := strings.CutPrefix(partition, s.namespace+"#")
 	if !ok {
-		return Delivery{}, fmt.Errorf("idemddb: send: %w: the item is no record of namespace %q", ErrCorrupt, s.namespace)
+		return delivery.Report{}, fmt.Errorf("idemddb: send: %w: the item is no record of namespace %q", ErrCorrupt, s.namespace)
 	}
 
 	rec, err := record.Read(stored, s.opts.TTLAttribute)
 	if err != nil {
-		return Delivery{Key: key}, fmt.Errorf("idemddb: send of key %s: %w", record.StoredKeyHash(key), err)
+		return delivery.Report{Key: key}, fmt.Errorf("idemddb: send of key %s: %w", record.StoredKeyHash(key), err)
 	}
 
 	d := &delivering{Sending: delivery.Sending{Record: rec, Operator: parked}, store: s, key: key, partition: partition}
 	err = errors.Join(d.run(ctx)...)
 
-	return Delivery{Key: key, Sent: d.Sent, Left: len(d.Left), Parked: len(d.Parked)}, err
+	return delivery.Report{Key: key, Sent: d.Sent, Left: len(d.Left), Parked: len(d.Parked)}, err
 }
 
 // observeUnsent emits the event for a message that is not sent.
 func (s *Store) observeUnsent(ctx context.Context, e Event) {
 	s.opts.Observe(ctx, e)
 
-	// With Options.Unswept, the call that meets the record returns the error.
-	if unsent, isParked := engine.Of(ctx).Unsent, e.Kind == Parked; unsent != nil && (isParked || !s.opts.Unswept) {
+	// With Options.RedeliverUnsent, the call that meets the record returns the error.
+	if unsent, isParked := engine.Of(ctx).Unsent, e.Kind == KindParked; unsent != nil && (isParked || !s.opts.RedeliverUnsent) {
 		unsent(e.Key, isParked, e.Err)
 	}
 }
@@ -78,8 +72,8 @@ func (a *acquisition) sendLeft(ctx context.Context) {
 	switch s := a.store; {
 	case s.opts.Now().Sub(time.UnixMilli(a.unsentRecord.Done)) >= unsentAfter:
 		err = s.sendNow(ctx, a.group, a.key, a.Partition, a.unsentRecord)
-	case s.opts.Unswept:
-		s.observeUnsent(ctx, Event{Kind: Unsent, Key: a.key, Err: errYoung})
+	case s.opts.RedeliverUnsent:
+		s.observeUnsent(ctx, Event{Kind: KindUnsent, Key: a.key, Err: errYoung})
 		err = s.leave(a.key, errYoung)
 	}
 
@@ -88,9 +82,9 @@ func (a *acquisition) sendLeft(ctx context.Context) {
 	}
 }
 
-// leave leaves messages to the sweep, each for its cause. If there are some and no sweep (Options.Unswept), it returns ErrUnsent.
+// leave leaves messages to the sweep, each for its cause. If there are some and no sweep (Options.RedeliverUnsent), it returns ErrUnsent.
 func (s *Store) leave(key string, causes ...error) error {
-	if len(causes) == 0 || !s.opts.Unswept {
+	if len(causes) == 0 || !s.opts.RedeliverUnsent {
 		return nil
 	}
 
@@ -114,7 +108,7 @@ func (d *delivering) run(ctx context.Context) (left []error) {
 	left = d.Send(ctx, &d.store.targets)
 
 	for _, unsendable := range d.Unsendable {
-		d.store.observeUnsent(ctx, Event{Kind: Parked, Key: d.key, Err: unsendable})
+		d.store.observeUnsent(ctx, Event{Kind: KindParked, Key: d.key, Err: unsendable})
 	}
 
 	if d.Sent > 0 || len(d.Left) < len(d.Record.Outbox) {
@@ -124,7 +118,7 @@ func (d *delivering) run(ctx context.Context) (left []error) {
 	}
 
 	for _, cause := range left {
-		d.store.observeUnsent(ctx, Event{Kind: Unsent, Key: d.key, Err: cause})
+		d.store.observeUnsent(ctx, Event{Kind: KindUnsent, Key: d.key, Err: cause})
 	}
 
 	return left
@@ -145,7 +139,7 @@ func (d *delivering) remove(ctx context.Context, p planner.Policy) error {
 	}
 
 	if err == nil && left.IsAll() {
-		s.opts.Observe(ctx, Event{Kind: Sent, Key: d.key})
+		s.opts.Observe(ctx, Event{Kind: KindSent, Key: d.key})
 	}
 
 	return err

@@ -39,9 +39,9 @@ func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
 	}
 }
 
-// observeDisabled emits the event Disabled, once.
+// observeDisabled emits the event KindDisabled, once.
 func (s *Store) observeDisabled(ctx context.Context) {
-	s.disabledOnce.Do(func() { s.opts.Observe(ctx, Event{Kind: Disabled}) })
+	s.disabledOnce.Do(func() { s.opts.Observe(ctx, Event{Kind: KindDisabled}) })
 }
 
 // writeUnclaimed writes effects without a record, for a Store that IDEMDDB_DISABLED turned off.

@@ -60,7 +60,7 @@ func TestADisabledStoreSendsNothingAndLetsAllWorkRun(t *testing.T) {
 			}
 		}
 
-		if runs != 2 || len(db.Requests()) != 0 || len(kinds) != 1 || kinds[0] != idemddb.Disabled {
+		if runs != 2 || len(db.Requests()) != 0 || len(kinds) != 1 || kinds[0] != idemddb.KindDisabled {
 			t.Errorf("%q: %d runs, %d requests, events %v", value, runs, len(db.Requests()), kinds)
 		}
 	}

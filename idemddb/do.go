@@ -2,14 +2,14 @@ package idemddb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 
 	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
-// Do makes fn idempotent: it runs fn once for a key and answers every call with its value, which is stored as JSON.
+// Do makes fn idempotent: it runs fn once for a key and answers every call with its value, which is stored as JSON. It is [Run] for work with
+// a value.
 //
 // The first call runs fn and returns its value. Later calls return the stored value (for T = any, numbers are json.Number). While fn
 // runs, its context carries the claim ([FromContext]) and the lease is renewed; the context is cancelled with ErrFenced as its cause
@@ -36,10 +36,7 @@ import (
 func Do[T any](
 	ctx context.Context, s *Store, key string, opts *ClaimOptions, fn func(context.Context) (T, error),
 ) (T, error) {
-	var (
-		with ClaimOptions
-		zero T
-	)
+	var with ClaimOptions
 
 	if fn == nil {
 		panic("idemddb: fn: must not be nil")
@@ -50,48 +47,12 @@ func Do[T any](
 		with.SkipResult = false
 	}
 
-	work, e := s.Begin(ctx, key, &with)
-
-	switch {
-	case e.Record != nil:
-		return replay[T](e.Record, &with)
-	case work == nil:
-		return zero, e.Err
+	value, rec, err := perform(ctx, s, key, &with, func(ctx context.Context, _ *Work) (T, error) { return fn(ctx) }, strictjson.Marshal[T])
+	if rec != nil {
+		return replay[T](rec, &with)
 	}
 
-	value, result, err := run(ctx, work, fn)
-
-	switch e = work.Settle(ctx, result, err); {
-	case e.BySelf:
-		return value, err
-	case e.Record != nil:
-		return replay[T](e.Record, &with)
-	case e.Done:
-		return value, nil
-	default:
-		return value, e.Err
-	}
-}
-
-// run runs fn and encodes its value. If fn panics or ends its goroutine, the key is released. If a method of the value ends it, the work is
-// done, and the key is completed without a result. Otherwise the lease would be renewed for ever.
-func run[T any](ctx context.Context, work *Work, fn func(context.Context) (T, error)) (value T, result []byte, err error) {
-	cause, returned := errors.New("the work panicked or ended its goroutine"), false
-
-	defer func() {
-		if !returned {
-			work.Settle(ctx, nil, cause)
-		}
-	}()
-
-	if value, err = fn(work.Context(ctx)); err == nil {
-		cause, work.omitted = nil, errNotEncoded
-		result, work.omitted = strictjson.Marshal(value)
-	}
-
-	returned = true
-
-	return value, result, err
+	return value, err
 }
 
 var errNotEncoded = fmt.Errorf("%w: a method of it ended the goroutine", strictjson.ErrEncode)

@@ -457,14 +457,14 @@ func TestDisabledEffectsHappenWithoutARecord(t *testing.T) {
 		}
 
 		happened(t, db, name, 2)
-		events.want(t, idemddb.Disabled)
+		events.want(t, idemddb.KindDisabled)
 	}
 
 	if len(bank.ids) != 4 || recordOf(db, "k") != nil {
 		t.Errorf("%d messages, record %v", len(bank.ids), recordOf(db, "k"))
 	}
 
-	events.want(t, idemddb.Disabled)
+	events.want(t, idemddb.KindDisabled)
 
 	never := permanentError{errors.New("no")}
 	_, err := idemddb.Do(t.Context(), s, "k", nil, func(ctx context.Context) (string, error) {
@@ -488,7 +488,7 @@ type bankSender struct {
 	ids []string
 }
 
-func (b *bankSender) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (b *bankSender) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 

@@ -97,7 +97,7 @@ func TestDoReturnsTheValueOfWorkThatStaysUnrecorded(t *testing.T) {
 			f.Errorf("got %q, %v, want the value: another run would be the second", got, err)
 		}
 
-		f.events.want(f, idemddb.Claimed, idemddb.Unrecorded)
+		f.events.want(f, idemddb.KindClaimed, idemddb.KindUnrecorded)
 	})
 }
 
@@ -113,7 +113,7 @@ func TestDoReturnsTheValueOfWorkWhoseRecordWasDeleted(t *testing.T) {
 			f.Errorf("got %q, %v, record%s; want the value and no record", got, err, show(f.record("k")))
 		}
 
-		f.events.want(f, idemddb.Claimed, idemddb.Fenced)
+		f.events.want(f, idemddb.KindClaimed, idemddb.KindFenced)
 	})
 }
 
@@ -133,7 +133,7 @@ func TestDoReturnsTheValueOfWorkWhoseKeyWasGivenUp(t *testing.T) {
 			f.Errorf("got %q, %v, record%s; want the value and a failed key", got, err, show(f.record("k")))
 		}
 
-		f.events.want(f, idemddb.Claimed, idemddb.Fenced)
+		f.events.want(f, idemddb.KindClaimed, idemddb.KindFenced)
 	})
 }
 

@@ -24,6 +24,10 @@ const (
 
 // checkEffects returns an error for what DynamoDB could only refuse.
 func (s *Store) checkEffects(partition string, e Effects) error {
+	if !s.transacts && len(e.Items)+len(e.Messages) > 0 {
+		return fmt.Errorf("%w: %w", ErrBadEffects, errNoTransactor)
+	}
+
 	if len(e.Items) > maxEffects {
 		return fmt.Errorf("%w: %d items: 1 record and %d of yours; DynamoDB takes 100 in a transaction", ErrBadEffects, len(e.Items)+1, len(e.Items))
 	}
@@ -52,6 +56,8 @@ func (s *Store) checkTargets(messages []Message) error {
 		sender, known := s.opts.Senders[m.To]
 
 		switch {
+		case m.ID != "":
+			return fmt.Errorf("message %d: Message.ID: must be empty, is %q: the Store gives each message its id", i, m.ID)
 		case m.To == "": // delivery.Check says so
 		case len(s.opts.Senders) == 0:
 			return fmt.Errorf("message %d: Message.To: %q: the Store has no Options.Senders; "+

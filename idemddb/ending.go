@@ -9,17 +9,18 @@ import (
 
 // Ending says how a run of the work of a key ended. It is for wrappers.
 type Ending struct {
-	// Kind is Completed, Failed or Released if that is written, perhaps with an error of the settlement beside that of the code (Unknown).
-	// It is Replayed if another run has completed the key: then Record is its record. It is Fenced if the key is another worker's;
-	// Unrecorded, Uncommitted or Unsent if the completion is not known to be written, is not known to be committed, or has left messages;
-	// and else how a claim of the key is refused. It is "" for a key or for options with which no work can begin.
+	// Kind is KindCompleted, KindFailed or KindReleased if that is written, perhaps with an error of the settlement beside that of the code
+	// (Unknown). It is KindReplayed if another run has completed the key: then Record is its record. It is KindFenced if the key is another
+	// worker's; KindUnrecorded, KindUncommitted or KindUnsent if the completion is not known to be written, is not known to be committed,
+	// or has left messages; and else how a claim of the key is refused. It is "" for a key or for options with which no work can begin.
 	Kind Kind
 
-	// Err is the error of the code, joined with that of its settlement, or why the work did not begin. Nil: the work is done, unless its
-	// code has released the claim itself.
+	// Err is the error of the code, joined with that of its settlement, or why the work did not begin. It is nil if there is none.
 	Err error
 
-	// Done reports that the work is done although there is an error.
+	// Done reports that the work is done: its message may be acknowledged, and must not be worked on again. It is true if Err is nil, unless
+	// the code has released the claim itself. It is also true beside an Err that is about the record only, such as ErrUnrecorded, and if
+	// Record is set, because another run has completed the key. It is false for any other error of the code.
 	Done bool
 
 	// Unknown reports that the settlement had no answer.
@@ -36,20 +37,20 @@ type Ending struct {
 func notBegun(rec *Record, err error) Ending {
 	switch {
 	case rec != nil:
-		return Ending{Kind: Replayed, Record: rec}
+		return Ending{Kind: KindReplayed, Done: true, Record: rec}
 	case errors.Is(err, ErrBadKey):
 		return Ending{Err: err}
 	default:
-		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err}
+		return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: err}
 	}
 }
 
 // endingOfFailure reads the answer to the settlement of work that did not succeed. If another worker has completed the key, its record is
 // the answer, unless messages of it must be sent first.
 func endingOfFailure(cause, err error) Ending {
-	e := Ending{Kind: Released, Err: cause}
+	e := Ending{Kind: KindReleased, Err: cause}
 	if isPermanent(cause) {
-		e.Kind = Failed
+		e.Kind = KindFailed
 	}
 
 	if err == nil {
@@ -60,8 +61,9 @@ func endingOfFailure(cause, err error) Ending {
 
 	if fenced, ok := errors.AsType[*FencedError](err); !ok {
 		e.Unknown = true
-	} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {
+	} else if e.Kind = KindFenced; !errors.Is(err, ErrUnsent) {
 		e.Record = fenced.other()
+		e.Done = e.Record != nil
 	}
 
 	return e
@@ -71,21 +73,21 @@ func endingOfFailure(cause, err error) Ending {
 // what was staged has happened only if it is committed.
 func endingOfCompletion(err error) Ending {
 	if isWritten(err) {
-		return Ending{Kind: Completed}
+		return Ending{Kind: KindCompleted, Done: true}
 	}
 
-	e := Ending{Kind: cmp.Or(KindOf(err), Unrecorded), Err: err, Done: IsDone(err)}
+	e := Ending{Kind: cmp.Or(kindOf(err), KindUnrecorded), Err: err, Done: isDone(err)}
 
 	fenced, ok := errors.AsType[*FencedError](err)
 	if !ok {
 		return e
 	}
 
-	switch e.Kind = Fenced; {
+	switch e.Kind = KindFenced; {
 	case fenced.unread != nil && fenced.Current != fenced.Held:
 		e.Done, e.Err = false, fenced.unread
 	case !e.Done && fenced.hasFailed():
-		e.Kind = Refused
+		e.Kind = KindRefused
 	case !errors.Is(err, ErrUnsent):
 		e.Record = fenced.other()
 	}

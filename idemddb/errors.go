@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/idemddb/go-idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
@@ -52,7 +53,7 @@ var (
 	// ErrNoClaim: nothing was written; the context has no claim. This is a bug.
 	ErrNoClaim = errors.New("no claim in the context")
 
-	// ErrUnsent: the key is completed, and its messages are not sent yet. It occurs only with Options.Unswept: report the message
+	// ErrUnsent: the key is completed, and its messages are not sent yet. It occurs only with Options.RedeliverUnsent: report the message
 	// failed, because its next delivery sends them.
 	ErrUnsent = errors.New("completed, with messages not sent yet")
 
@@ -69,11 +70,24 @@ var (
 	ErrCompleted = errors.New("it completed; its record answers until its retention ends")
 
 	// ErrBadEffects: nothing was sent, because DynamoDB would refuse the effects as they are (their number, their size, an item without a
-	// key), or because a message has a target that is no entry of Options.Senders. This is a bug of the work; the text says what is wrong.
+	// key), because a message has a target that is no entry of Options.Senders, or because the client of the Store is no [Transactor]. This is
+	// a bug of the work or of the program; the text says what is wrong.
 	ErrBadEffects = errors.New("effects cannot be written")
 
 	// ErrBadKey: nothing was sent; the key is empty or not UTF-8.
 	ErrBadKey = record.ErrBadKey
+
+	// ErrChanged: nothing was written by this call; the record changed several times in a row while it was asked for. Try again later.
+	ErrChanged = errors.New("the record changed meanwhile, several times in a row; try again later")
+
+	// ErrNoSender is in the Err of an event [KindUnsent] whose message is left to another process, because the entry of its target in
+	// Options.Senders is nil. No call returns it, but one that must send the message: of Options.RedeliverUnsent, or of an operator.
+	ErrNoSender = delivery.ErrNoSender
+
+	// ErrUnsendable is wrapped by the answer of a [Sender] for a message that no later try can send: the target refuses what it
+	// contains, or the target is gone. The message is then parked: it stays in its record, apart from those that are still to be sent,
+	// until an operator sends it. A failure that may pass or that a permission mends must not wrap ErrUnsendable.
+	ErrUnsendable = delivery.ErrUnsendable
 
 	// ErrCorrupt: no work began; the record cannot be read, or it has another format version. It needs an operator. Nothing was
 	// written, with one exception: if the numbers of a record that is free to be claimed make no sense, only the answer to the
@@ -100,7 +114,7 @@ const (
 
 // Error names the key by its hash, and the end of the lease.
 func (e *InProgressError) Error() string {
-	text := fmt.Sprintf("idemddb: key %s is in progress", KeyHash(e.Key))
+	text := fmt.Sprintf("idemddb: key %s is in progress", record.KeyHash(e.Key))
 	if !e.Until.IsZero() {
 		text += " until " + e.Until.UTC().Format(time.RFC3339Nano)
 	}
@@ -126,7 +140,7 @@ type FencedError struct {
 
 // Error names the key by its hash, and says what stands in the record now.
 func (e *FencedError) Error() string {
-	text := fmt.Sprintf("idemddb: key %s: claim with fencing token %d is fenced", KeyHash(e.Key), e.Held)
+	text := fmt.Sprintf("idemddb: key %s: claim with fencing token %d is fenced", record.KeyHash(e.Key), e.Held)
 
 	switch {
 	case e.Current == 0:
@@ -167,21 +181,14 @@ type FailedError struct {
 
 // Error names the key by its hash, and gives the attempts and the cause.
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("idemddb: key %s failed for good (attempts: %d): %s", KeyHash(e.Key), e.Attempts, e.Cause)
+	return fmt.Sprintf("idemddb: key %s failed for good (attempts: %d): %s", record.KeyHash(e.Key), e.Attempts, e.Cause)
 }
 
 // Unwrap returns ErrFailed.
 func (*FailedError) Unwrap() error { return ErrFailed }
 
-// IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil. If it is, acknowledge the
-// message. It is the one rule for callers of Complete and CompleteWith, for [Do] inside of itself and for wrappers. It does not read errors
-// that Do returned: they may be those of the work, which may wrap ErrUnrecorded of another key.
-//
-// It is true also if the completion is not recorded, because the work has succeeded, and would be done twice if it ran again. It is false
-// if another worker holds the key and has not completed it, so that the key still needs that worker, or if the record is unreadable. Work
-// with staged effects is done only if the key is completed, because they have not happened otherwise. For an error that no completion
-// returns it is false.
-func IsDone(err error) bool {
+// isDone is [Claim.IsDone].
+func isDone(err error) bool {
 	fenced, ok := errors.AsType[*FencedError](err)
 
 	switch {
@@ -196,7 +203,7 @@ func IsDone(err error) bool {
 
 // keyError puts the package's prefix and the key's hash before an error of this package or of the SDK.
 func keyError(op, key string, err error) error {
-	return fmt.Errorf("idemddb: %s of key %s: %w", op, KeyHash(key), err)
+	return fmt.Errorf("idemddb: %s of key %s: %w", op, record.KeyHash(key), err)
 }
 
 // isPermanent reports whether an error is marked as one that no retry mends.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // A caller who acknowledges by IsDone must not lose work that did not succeed.
@@ -33,7 +34,7 @@ func TestIsDoneHoldsOnlyForWorkThatIsDone(t *testing.T) {
 			wrapped = fmt.Errorf("complete: %w", err)
 		}
 
-		if got := idemddb.IsDone(wrapped); got != want {
+		if got := isDone(wrapped); got != want {
 			t.Errorf("IsDone(%v) = %t, want %t", err, got, want)
 		}
 	}
@@ -52,7 +53,7 @@ func TestTheStepsOfTheDocsReportFailedWorkAndAcknowledgeFinishedWork(t *testing.
 			return errors.Join(err, claim.Release(f.Context(), err))
 		}
 
-		if err := claim.Complete(f.Context(), nil); !idemddb.IsDone(err) {
+		if err := claim.Complete(f.Context(), nil); !claim.IsDone(err) {
 			return err
 		}
 
@@ -104,7 +105,7 @@ func TestTheErrorOfAStoredKeyHasTheHashOfTheKey(t *testing.T) {
 	_, err := s.SendStored(t.Context(), map[string]types.AttributeValue{
 		"pk": &types.AttributeValueMemberS{Value: pk}, "v": &types.AttributeValueMemberN{Value: "9"},
 	}, false)
-	if err == nil || !strings.Contains(err.Error(), idemddb.KeyHash("payment-1")) {
-		t.Errorf("got %v, want %s in it", err, idemddb.KeyHash("payment-1"))
+	if err == nil || !strings.Contains(err.Error(), record.KeyHash("payment-1")) {
+		t.Errorf("got %v, want %s in it", err, record.KeyHash("payment-1"))
 	}
 }

@@ -1,58 +1,66 @@
 package idemddb
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/idemddb/go-idemddb/internal/record"
+)
 
 // Kind names what happened to a key.
 type Kind string
 
 // The kinds of events.
 const (
-	Claimed       Kind = "claimed"        // a claim was granted; Attempt and Fence are its own
-	Takeover      Kind = "takeover"       // a claim was granted after the lease of another holder ran out: the effect may have happened
-	Replayed      Kind = "replayed"       // a claim found a completed record; Err says why the record cannot answer
-	InProgress    Kind = "in_progress"    // a claim was refused, because another worker holds the key
-	Mismatch      Kind = "mismatch"       // a claim was refused, because the key was used with another fingerprint
-	Refused       Kind = "refused"        // a claim was refused, because the key has failed for good
-	Corrupt       Kind = "corrupt"        // a claim was refused, because the record cannot be read
-	Unanswered    Kind = "unanswered"     // DynamoDB did not answer a claim, or refused it for another reason than its condition; see Err
-	Completed     Kind = "completed"      // a completion was accepted; Err says why its result was not kept
-	Released      Kind = "released"       // a claim was released; Err is the cause
-	Failed        Kind = "failed"         // a key ended for good; Err is the cause
-	Extended      Kind = "extended"       // a lease was renewed
-	Fenced        Kind = "fenced"         // a write of a claim was refused: another worker has the key, it was ended, or its record is gone
-	Unrecorded    Kind = "unrecorded"     // a completion did not get through: the work is done, and its record perhaps not written
-	Uncommitted   Kind = "uncommitted"    // a transaction of effects and completion is not known to be committed; the record decides
-	EffectRefused Kind = "effect_refused" // DynamoDB refused a staged item: nothing was written; see Err
-	Conflict      Kind = "conflict"       // a transaction was cancelled, because another write of one of its items was under way
-	Unsent        Kind = "unsent"         // a message of a completed record is not sent yet; the sweep sends it; Err names it, its target and the cause
-	Sent          Kind = "sent"           // all messages of a completed record are sent
-	Parked        Kind = "parked"         // a message can never be sent, and stays in its record; Err names it, its target and the cause
-	Retried       Kind = "retried"        // a request is sent again; Err is the last answer
-	Ungrouped     Kind = "ungrouped"      // requests are not shared from now on: for five minutes, or always if New says so; see Err
-	Panicked      Kind = "panicked"       // Options.Trace panicked (the claim goes on without it), or a renewal did (its work is cancelled); see Err
-	Disabled      Kind = "disabled"       // IDEMDDB_DISABLED is set; emitted once, and then nothing else by this Store
+	KindClaimed       Kind = "claimed"        // a claim was granted; Attempt and Fence are its own
+	KindTakeover      Kind = "takeover"       // a claim was granted after the lease of another holder ran out: the effect may have happened
+	KindReplayed      Kind = "replayed"       // a claim found a completed record; Err says why the record cannot answer
+	KindInProgress    Kind = "in_progress"    // a claim was refused, because another worker holds the key
+	KindMismatch      Kind = "mismatch"       // a claim was refused, because the key was used with another fingerprint
+	KindRefused       Kind = "refused"        // a claim was refused, because the key has failed for good
+	KindCorrupt       Kind = "corrupt"        // a claim was refused, because the record cannot be read
+	KindUnanswered    Kind = "unanswered"     // DynamoDB did not answer a claim, or refused it for another reason than its condition; see Err
+	KindCompleted     Kind = "completed"      // a completion was accepted; Err says why its result was not kept
+	KindReleased      Kind = "released"       // a claim was released; Err is the cause
+	KindFailed        Kind = "failed"         // a key ended for good; Err is the cause
+	KindExtended      Kind = "extended"       // a lease was renewed
+	KindFenced        Kind = "fenced"         // a write of a claim was refused: another worker has the key, it was ended, or its record is gone
+	KindUnrecorded    Kind = "unrecorded"     // a completion did not get through: the work is done, and its record perhaps not written
+	KindUncommitted   Kind = "uncommitted"    // a transaction of effects and completion is not known to be committed; the record decides
+	KindEffectRefused Kind = "effect_refused" // DynamoDB refused a staged item: nothing was written; see Err
+	KindConflict      Kind = "conflict"       // a transaction was cancelled, because another write of one of its items was under way
+	KindUnsent        Kind = "unsent"         // a message of a completed record is not sent yet; the sweep sends it; Err names it, its target and the cause
+	KindSent          Kind = "sent"           // all messages of a completed record are sent
+	KindParked        Kind = "parked"         // a message can never be sent, and stays in its record; Err names it, its target and the cause
+	KindRetried       Kind = "retried"        // a request is sent again; Err is the last answer
+	KindUnshared      Kind = "unshared"       // requests are not shared from now on: for five minutes, or always if New says so; see Err
+	KindPanicked      Kind = "panicked"       // Options.Trace panicked (the claim goes on without it), or a renewal did (its work is cancelled); see Err
+	KindDisabled      Kind = "disabled"       // IDEMDDB_DISABLED is set; emitted once, and then nothing else by this Store
 )
 
-// Event is something that happened to a key, for metrics and alarms. Fenced and Unrecorded deserve an alarm. An event never holds an
+// Event is something that happened to a key, for metrics and alarms. KindFenced and KindUnrecorded deserve an alarm. An event never holds an
 // input or a result. Err may hold the key in a field. If code of the user panicked, Err wraps an error whose method
 // Stack() []byte returns the stack.
 type Event struct {
 	Kind    Kind   // what happened
-	Key     string // as claimed; use [KeyHash] for logs; "" for what concerns several keys or none
+	Key     string // as claimed; use [Event.KeyHash] for logs; "" for what concerns several keys or none
 	Fence   int64  // the fencing token; 0 if there is no claim
 	Attempt int    // 0 if there is no claim
-	Trace   string // of Replayed and Takeover: the traceparent of the run before, which Options.Trace gave to it; "" for none
+	Trace   string // of KindReplayed and KindTakeover: the traceparent of the run before, which Options.Trace gave to it; "" for none
 	Err     error  // nil if nothing went wrong
 }
 
-// KindOf returns what an error of a claim, a commit or a completion says about its key; "" if it says nothing. It is for wrappers.
-func KindOf(err error) Kind {
+// KeyHash returns the form of the event's key that stands in messages and logs: keys may hold what should not be there. It is the beginning
+// of the key's SHA-256, in URL-safe base64, behind "sha256:".
+func (e Event) KeyHash() string { return record.KeyHash(e.Key) }
+
+// kindOf returns what an error of a claim, a commit or a completion says about its key; "" if it says nothing.
+func kindOf(err error) Kind {
 	for _, known := range []struct {
 		err  error
 		kind Kind
 	}{
-		{ErrUncommitted, Uncommitted}, {ErrUnsent, Unsent}, {ErrEffectRefused, EffectRefused}, {ErrInProgress, InProgress},
-		{ErrMismatch, Mismatch}, {ErrFailed, Refused}, {ErrCorrupt, Corrupt},
+		{ErrUncommitted, KindUncommitted}, {ErrUnsent, KindUnsent}, {ErrEffectRefused, KindEffectRefused}, {ErrInProgress, KindInProgress},
+		{ErrMismatch, KindMismatch}, {ErrFailed, KindRefused}, {ErrCorrupt, KindCorrupt},
 	} {
 		if errors.Is(err, known.err) {
 			return known.kind

@@ -26,7 +26,7 @@ func ExampleStore_together() {
 				return
 			}
 
-			if err := claim.Complete(ctx, []byte("receipt")); !idemddb.IsDone(err) {
+			if err := claim.Complete(ctx, []byte("receipt")); !claim.IsDone(err) {
 				fmt.Println(err)
 			}
 		})
@@ -65,7 +65,7 @@ func ExampleClaimOptions_redelivered() {
 // Each write is a request of its own, without PartiQL, for about ten times the requests.
 func ExampleOptions_single() {
 	ctx := context.Background()
-	store, aws := inMemory(&idemddb.Options{Single: true})
+	store, aws := inMemory(&idemddb.Options{Unshared: true})
 
 	var all sync.WaitGroup
 
@@ -78,7 +78,7 @@ func ExampleOptions_single() {
 				return
 			}
 
-			if err := claim.Complete(ctx, nil); !idemddb.IsDone(err) {
+			if err := claim.Complete(ctx, nil); !claim.IsDone(err) {
 				fmt.Println(err)
 			}
 		})
@@ -93,7 +93,7 @@ func ExampleOptions_single() {
 type decorated struct{ idemddb.DynamoDB }
 
 // If requests cannot be shared, one event says why. Everything works, with one request for each write.
-func ExampleKind_ungrouped() {
+func ExampleBatcher() {
 	_, aws := inMemory(nil)
 
 	store, err := idemddb.New(decorated{aws.DB}, "records", "payments", &idemddb.Options{
@@ -109,11 +109,12 @@ func ExampleKind_ungrouped() {
 		return
 	}
 
-	if err := claimed(store, "payment-1").Complete(context.Background(), nil); !idemddb.IsDone(err) {
+	claim := claimed(store, "payment-1")
+	if err := claim.Complete(context.Background(), nil); !claim.IsDone(err) {
 		fmt.Println(err)
 	}
 	// Output:
-	// ungrouped: idemddb: shared requests: table "records": the client does not have the method BatchExecuteStatement
+	// unshared: idemddb: shared requests: table "records": the client does not have the method BatchExecuteStatement
 }
 
 // A claim that DynamoDB does not answer gives up after ClaimPatience, and the message comes back by its queue.

@@ -9,15 +9,22 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// traced adds to a client by embedding it.
-type traced struct{ idemddb.DynamoDB }
+// client is what a Store can use of a client: the two calls that it needs, shared requests, and transactions.
+type client interface {
+	idemddb.DynamoDB
+	idemddb.Batcher
+	idemddb.Transactor
+}
+
+// traced adds to a client by embedding it, with all that a Store can use.
+type traced struct{ client }
 
 func (t traced) UpdateItem(
 	ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.UpdateItemOutput, error) {
 	fmt.Println("UpdateItem", *in.TableName)
 
-	return t.DynamoDB.UpdateItem(ctx, in, opts...)
+	return t.client.UpdateItem(ctx, in, opts...)
 }
 
 // A program may put its own client around that of the SDK, such as one that traces.
@@ -44,6 +51,27 @@ func ExampleDynamoDB() {
 	// charging 12.50
 	// UpdateItem records
 	// receipt 1
+}
+
+// A decorator that has the two required methods only cannot write effects. New says so where Options.Senders announces them.
+func ExampleTransactor() {
+	_, aws := inMemory(nil)
+
+	_, err := idemddb.New(decorated{aws.DB}, "records", "payments", &idemddb.Options{Senders: map[string]idemddb.Sender{"receipts": nil}})
+	fmt.Println(err)
+
+	store, err := idemddb.New(decorated{aws.DB}, "records", "payments", nil)
+	if err != nil {
+		fmt.Println(err)
+
+		return
+	}
+
+	_, err = store.Commit(context.Background(), "payment-1", nil, nil, idemddb.Effects{})
+	fmt.Println(err)
+	// Output:
+	// idemddb: Options.Senders: messages are written as effects: the client does not have the method TransactWriteItems, without which no effects can be written; pass a *dynamodb.Client, or a decorator that is an idemddb.Transactor
+	// idemddb: commit: effects cannot be written: the client does not have the method TransactWriteItems, without which no effects can be written; pass a *dynamodb.Client, or a decorator that is an idemddb.Transactor
 }
 
 // The Stores of two namespaces share a table and never a key.
@@ -95,7 +123,7 @@ func ExampleClaim() {
 		default:
 			fmt.Println("attempt", claim.Attempt(), "until", claim.Deadline().UTC())
 
-			if err := claim.Complete(ctx, []byte("receipt 1")); !idemddb.IsDone(err) {
+			if err := claim.Complete(ctx, []byte("receipt 1")); !claim.IsDone(err) {
 				fmt.Println(err)
 			}
 		}

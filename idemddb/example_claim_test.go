@@ -33,7 +33,7 @@ func ExampleStore_Claim() {
 			return err
 		}
 
-		if err := claim.Complete(ctx, []byte(receipt)); !idemddb.IsDone(err) {
+		if err := claim.Complete(ctx, []byte(receipt)); !claim.IsDone(err) {
 			return err
 		}
 

@@ -115,7 +115,7 @@ func Example_crashAfterComplete() {
 		return
 	}
 
-	if err := claim.Complete(ctx, []byte(receipt)); !idemddb.IsDone(err) { // the process dies after it
+	if err := claim.Complete(ctx, []byte(receipt)); !claim.IsDone(err) { // the process dies after it
 		fmt.Println(err)
 
 		return

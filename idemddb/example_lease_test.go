@@ -68,7 +68,7 @@ func ExampleClaim_Keep() {
 			return errors.Join(err, claim.Release(ctx, err))
 		}
 
-		if err := claim.Complete(ctx, []byte(receipt)); !idemddb.IsDone(err) {
+		if err := claim.Complete(ctx, []byte(receipt)); !claim.IsDone(err) {
 			return err
 		}
 

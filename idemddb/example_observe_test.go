@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // The events show which calls ran the work and which were replays.
@@ -13,7 +14,7 @@ func ExampleOptions_observe() {
 	ctx := context.Background()
 	store, _ := inMemory(&idemddb.Options{
 		Observe: func(_ context.Context, e idemddb.Event) {
-			fmt.Println(e.Kind, idemddb.KeyHash(e.Key), e.Attempt)
+			fmt.Println(e.Kind, record.KeyHash(e.Key), e.Attempt)
 		},
 	})
 
@@ -40,7 +41,7 @@ func ExampleOptions_observe() {
 func ExampleEvent() {
 	alarm := func(_ context.Context, e idemddb.Event) {
 		switch e.Kind {
-		case idemddb.Fenced, idemddb.Unrecorded, idemddb.Corrupt:
+		case idemddb.KindFenced, idemddb.KindUnrecorded, idemddb.KindCorrupt:
 			fmt.Println("alarm:", e.Kind, e.Err)
 		default:
 		}
@@ -74,7 +75,7 @@ func ExampleKind() {
 		}
 	}
 
-	fmt.Println(count[idemddb.Claimed], "claimed,", count[idemddb.Completed], "completed,", count[idemddb.Replayed], "replayed")
+	fmt.Println(count[idemddb.KindClaimed], "claimed,", count[idemddb.KindCompleted], "completed,", count[idemddb.KindReplayed], "replayed")
 	// Output:
 	// charging 12.50
 	// 1 claimed, 1 completed, 2 replayed

@@ -65,7 +65,7 @@ func Example_errMismatch() {
 		case record != nil:
 			fmt.Printf("paid before: %s\n", record.Result)
 		default:
-			if err := claim.Complete(ctx, nil); !idemddb.IsDone(err) {
+			if err := claim.Complete(ctx, nil); !claim.IsDone(err) {
 				fmt.Println(err)
 			}
 		}

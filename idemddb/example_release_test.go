@@ -50,7 +50,7 @@ func ExampleClaim_Release_deferred() {
 			return err
 		}
 
-		if err := claim.Complete(ctx, []byte(receipt)); !idemddb.IsDone(err) {
+		if err := claim.Complete(ctx, []byte(receipt)); !claim.IsDone(err) {
 			return err
 		}
 

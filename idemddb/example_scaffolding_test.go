@@ -33,11 +33,11 @@ func inMemory(opts *idemddb.Options) (*idemddb.Store, cloud) {
 	clock := idemddbtest.NewClock(noon)
 	a := cloud{idemddbtest.New(&idemddbtest.Options{Now: clock.Now}), clock}
 
-	if _, err := a.CreateTable(context.Background(), idemddb.Table("records")); err != nil {
+	if _, err := a.CreateTable(context.Background(), idemddb.CreateTable("records", "")); err != nil {
 		panic(err)
 	}
 
-	if _, err := a.CreateTable(context.Background(), idemddb.Table("ledger")); err != nil {
+	if _, err := a.CreateTable(context.Background(), idemddb.CreateTable("ledger", "")); err != nil {
 		panic(err)
 	}
 
@@ -98,7 +98,7 @@ func entry(payment string) types.TransactWriteItem {
 type printer struct{}
 
 // Send takes all messages.
-func (printer) Send(_ context.Context, target string, ms []idemddb.StoredMessage) []error {
+func (printer) Send(_ context.Context, target string, ms []idemddb.Message) []error {
 	for _, m := range ms {
 		fmt.Printf("%s gets %s\n", target, m.Body)
 	}

@@ -12,11 +12,11 @@ import (
 )
 
 // A test makes the table on a local engine. A deployed table comes from a template.
-func ExampleTable() {
+func ExampleCreateTable() {
 	ctx := context.Background()
 	client := idemddbtest.New(nil) // a *dynamodb.Client of a local engine fits, too
 
-	if _, err := client.CreateTable(ctx, idemddb.Table("records")); err != nil {
+	if _, err := client.CreateTable(ctx, idemddb.CreateTable("records", "")); err != nil {
 		fmt.Println(err)
 
 		return
@@ -36,11 +36,11 @@ func ExampleTable() {
 }
 
 // The same with the index in which outbox.Sweep finds the records with unsent messages.
-func ExampleTableWithIndex() {
+func ExampleCreateTable_unsentIndex() {
 	ctx := context.Background()
 	db := idemddbtest.New(nil) // a *dynamodb.Client of a local engine fits, too
 
-	if _, err := db.CreateTable(ctx, idemddb.TableWithIndex("records", "unsent")); err != nil {
+	if _, err := db.CreateTable(ctx, idemddb.CreateTable("records", "unsent")); err != nil {
 		fmt.Println(err)
 
 		return
@@ -55,7 +55,7 @@ func ExampleTableWithIndex() {
 func ExampleOptions_existingTable() {
 	ctx := context.Background()
 	db := idemddbtest.New(nil)
-	schema := idemddb.Table("app")
+	schema := idemddb.CreateTable("app", "")
 	schema.AttributeDefinitions = []types.AttributeDefinition{
 		{AttributeName: new("PK"), AttributeType: types.ScalarAttributeTypeS},
 		{AttributeName: new("SK"), AttributeType: types.ScalarAttributeTypeS},

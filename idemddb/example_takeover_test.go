@@ -90,14 +90,14 @@ func ExampleFencedError() {
 }
 
 // After work that succeeded, IsDone reports whether the message is done although its completion was refused.
-func ExampleIsDone() {
+func ExampleClaim_IsDone() {
 	ctx := context.Background()
 	store, aws := inMemory(nil)
 	slow := claimed(store, "payment-1")
 	aws.Advance(time.Minute)
 	quick := claimed(store, "payment-1")
 
-	fmt.Println("another worker runs:", idemddb.IsDone(slow.Complete(ctx, nil)))
+	fmt.Println("another worker runs:", slow.IsDone(slow.Complete(ctx, nil)))
 
 	if err := quick.Complete(ctx, nil); err != nil {
 		fmt.Println(err)
@@ -105,7 +105,7 @@ func ExampleIsDone() {
 		return
 	}
 
-	fmt.Println("another worker has completed:", idemddb.IsDone(slow.Complete(ctx, nil)))
+	fmt.Println("another worker has completed:", slow.IsDone(slow.Complete(ctx, nil)))
 	// Output:
 	// another worker runs: false
 	// another worker has completed: true

@@ -53,9 +53,9 @@ func OnRetry(ctx context.Context, f func()) context.Context {
 func OnUnsent(ctx context.Context, f func(Event)) context.Context {
 	return told(ctx, func(i *engine.Invocation) {
 		i.Unsent = func(key string, isParked bool, err error) {
-			e := Event{Kind: Unsent, Key: key, Err: err}
+			e := Event{Kind: KindUnsent, Key: key, Err: err}
 			if isParked {
-				e.Kind = Parked
+				e.Kind = KindParked
 			}
 
 			f(e)

@@ -38,7 +38,7 @@ func newDB(t testing.TB) *idemddbtest.DB {
 	t.Helper()
 
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -99,7 +99,7 @@ func storeOn(t testing.TB, api idemddb.DynamoDB, opts *idemddb.Options) *idemddb
 		o = *opts
 	}
 
-	if o.Senders == nil {
+	if _, canTransact := api.(idemddb.Transactor); o.Senders == nil && canTransact {
 		o.Senders = map[string]idemddb.Sender{"bank": nil, "nobody": nil}
 	}
 
@@ -250,7 +250,7 @@ func (l *eventLog) kinds() []idemddb.Kind {
 	var kinds []idemddb.Kind
 
 	for _, e := range l.events {
-		if e.Kind != idemddb.Retried {
+		if e.Kind != idemddb.KindRetried {
 			kinds = append(kinds, e.Kind)
 		}
 	}
@@ -578,3 +578,6 @@ func numberOf(t testing.TB, it map[string]types.AttributeValue, name string) int
 
 	return n
 }
+
+// isDone is [idemddb.Claim.IsDone], which looks at the error alone.
+func isDone(err error) bool { return new(idemddb.Claim).IsDone(err) }

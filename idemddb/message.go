@@ -13,6 +13,11 @@ import (
 // record by the write that completes the key, and it is sent after that write. So it is sent if the work is recorded as done, and
 // not otherwise. It is sent at least once, and every sending carries the same id; package outbox says where a receiver finds it.
 type Message struct {
+	// ID is set by the Store for a [Sender], and is the same in every sending. It is unique among all messages of all records. It consists of
+	// ASCII letters, digits and hyphens and has at most 128 characters, so that it also serves as MessageDeduplicationId and MessageGroupId.
+	// It is ErrBadEffects to stage a message with one.
+	ID string
+
 	// To names the target, an entry of Options.Senders. If the entry's Sender is nil, the message stays in the record for another
 	// process that has one. A To without an entry is ErrBadEffects. Required.
 	To string
@@ -36,15 +41,6 @@ type Message struct {
 	Sequence int64
 }
 
-// StoredMessage is a Message in a record, with the id that it keeps over every sending.
-type StoredMessage struct {
-	Message
-
-	// ID is unique among all messages of all records. It consists of ASCII letters, digits and hyphens and has at most 128 characters,
-	// so that it also serves as MessageDeduplicationId and MessageGroupId.
-	ID string
-}
-
 // Sender sends messages to one target. Package outbox has senders for SQS, SNS and EventBridge. A Sender must be safe for concurrent
 // use, and two processes may send the same message at the same time: the receiver recognises it by its id.
 type Sender interface {
@@ -52,17 +48,8 @@ type Sender interface {
 	// the text of errors. A nil answer means that the target has accepted the message: it is then removed from the record and is never
 	// sent again. An error that wraps [ErrUnsendable] parks the message. After any other error the message stays in the record and
 	// is sent again. Send returns when ctx ends, with an error for each message that is not known to be accepted.
-	Send(ctx context.Context, target string, ms []StoredMessage) []error
+	Send(ctx context.Context, target string, ms []Message) []error
 }
-
-// ErrUnsendable is wrapped by the answer of a [Sender] for a message that no later try can send: the target refuses what it
-// contains, or the target is gone. The message is then parked: it stays in its record, apart from those that are still to be sent,
-// until an operator sends it. A failure that may pass or that a permission mends must not wrap ErrUnsendable.
-var ErrUnsendable = delivery.ErrUnsendable
-
-// ErrNoSender is in the Err of an event [Unsent] whose message is left to another process, because the entry of its target in Options.Senders
-// is nil. No call returns it, but one that must send the message: of Options.Unswept, or of an operator.
-var ErrNoSender = delivery.ErrNoSender
 
 func copyMessages(messages []Message) []Message {
 	copies := slices.Clone(messages)
@@ -76,7 +63,9 @@ func copyMessages(messages []Message) []Message {
 // outboxOf returns messages as a record holds them.
 func outboxOf(messages []Message) (outbox []record.Message) {
 	for i, m := range messages {
-		outbox = append(outbox, record.Message{Content: record.Content(m), Index: i})
+		outbox = append(outbox, record.Message{Index: i, Content: record.Content{
+			To: m.To, Body: m.Body, Group: m.Group, Attributes: m.Attributes, Sequence: m.Sequence,
+		}})
 	}
 
 	return outbox
@@ -96,10 +85,12 @@ func (s *Store) sendTo(ctx context.Context, target, tx string, stored []record.M
 		return slices.Repeat([]error{delivery.ErrNoSender}, len(stored))
 	}
 
-	messages := make([]StoredMessage, len(stored))
+	messages := make([]Message, len(stored))
 	for i, m := range stored {
-		messages[i] = StoredMessage{ID: m.ID(tx), Message: Message(m.Content)}
-		messages[i].Attributes = maps.Clone(m.Attributes) // the Sender may write into them, and what is left is stored again
+		messages[i] = Message{
+			ID: m.ID(tx), To: m.To, Body: m.Body, Group: m.Group, Sequence: m.Sequence,
+			Attributes: maps.Clone(m.Attributes), // the Sender may write into them, and what is left is stored again
+		}
 	}
 
 	return sender.Send(ctx, target, messages)

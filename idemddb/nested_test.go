@@ -21,6 +21,15 @@ var nestedCalls = map[string]func(context.Context, *fixture) error{
 	"optimistic Do": func(ctx context.Context, f *fixture) error {
 		return f.nestedDo(ctx, &idemddb.ClaimOptions{Wait: time.Minute, Optimistic: true})
 	},
+	"Run": func(ctx context.Context, f *fixture) error {
+		_, err := idemddb.Run(ctx, f.store, "k", &idemddb.ClaimOptions{Wait: time.Minute}, func(context.Context, *idemddb.Claim) ([]byte, error) {
+			f.Error("the work of the nested call ran")
+
+			return nil, nil
+		})
+
+		return err
+	},
 	"Claim": func(ctx context.Context, f *fixture) error {
 		_, _, err := f.store.Claim(ctx, "k", &idemddb.ClaimOptions{Wait: time.Minute})
 
@@ -88,7 +97,7 @@ func TestANestedCallForTheSameKeyIsRefusedAtOnce(t *testing.T) {
 
 				happened(f, f.db, "a", 1)
 
-				if n := f.events.count(idemddb.InProgress); n != 2 {
+				if n := f.events.count(idemddb.KindInProgress); n != 2 {
 					f.Errorf("%d events of a key in progress, want 2", n)
 				}
 			})

@@ -17,8 +17,8 @@ func (s *Store) Namespace() string { s.mustExist(); return s.namespace }
 // Options returns the options of the Store, with the defaults filled in.
 func (s *Store) Options() Options { s.mustExist(); return s.opts }
 
-// RecordOf returns the request for a consistent read of the record of a key.
-func (s *Store) RecordOf(key string) (*dynamodb.GetItemInput, error) {
+// GetItemInput returns the request for a consistent read of the record of a key.
+func (s *Store) GetItemInput(key string) (*dynamodb.GetItemInput, error) {
 	s.mustExist()
 
 	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)

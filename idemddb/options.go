@@ -60,6 +60,11 @@ type Options struct {
 	// PartitionKey is the name of the table's partition key, of type string. Defaults to "pk".
 	PartitionKey string
 
+	// RedeliverUnsent leaves messages that are not sent to the redelivery of the message whose handler has staged them: that message is
+	// reported failed until they are sent, and each of its deliveries sends them. It ends at the queue's maxReceiveCount. Set it where no
+	// sweep is deployed. Defaults to false: the message is done, and outbox.Sweep sends what is left.
+	RedeliverUnsent bool
+
 	// Results keeps large results outside of the table, such as in S3: package results. A result is put there before the completion is
 	// written, and read with each replay, also with one from Cache. If it cannot be put, the key is completed without it. Defaults to
 	// nil: results are kept in the record.
@@ -77,13 +82,9 @@ type Options struct {
 
 	// Senders names every target of messages, by [Message].To, with the Sender that sends to it behind the completion. Name a target with a
 	// nil Sender if another process sends to it, as the sweep does. A To that is not named is ErrBadEffects, so that a typing error shows at
-	// once. A process leaves the messages in a record for which it has no Sender, with an event [Unsent]. With IDEMDDB_DISABLED each target
-	// needs a Sender. A nil pointer or function as a Sender is an error. New copies the map. Defaults to none: messages are refused.
+	// once. A process leaves the messages in a record for which it has no Sender, with an event [KindUnsent]. With IDEMDDB_DISABLED each target
+	// needs a Sender. A nil pointer or function as a Sender is an error, and so are Senders for a client that is no [Transactor]. New copies the map. Defaults to none: messages are refused.
 	Senders map[string]Sender
-
-	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs
-	// no PartiQL actions. Defaults to false: writes that are made at the same time share requests by BatchExecuteStatement.
-	Single bool
 
 	// SortKey is the name of the table's sort key, of type string, for records in an existing table. It holds the fixed value
 	// "idemddb". Defaults to none.
@@ -93,7 +94,7 @@ type Options struct {
 	// and a takeover can be linked to the run that they stand for: [Record].Trace, [Claim.TakenFrom], [Event].Trace. It is called once for
 	// each Claim, Commit and Reject that asks DynamoDB, must be quick and safe for concurrent use, and costs no request; the record grows
 	// by twice its text. A text that has more than 128 bytes or is not visible ASCII is not kept, and the claim goes on without one. So it
-	// does if Trace panics, after the event [Panicked]. Set it in all workers of a namespace: a claim of a worker without it leaves the
+	// does if Trace panics, after the event [KindPanicked]. Set it in all workers of a namespace: a claim of a worker without it leaves the
 	// traceparent of an earlier run in the record. Defaults to none: nothing is kept.
 	Trace func(context.Context) string
 
@@ -101,12 +102,12 @@ type Options struct {
 	TTLAttribute string
 
 	// UnsentIndex is the name of the table's sparse index of records with unsent messages, for outbox.Sweep: partition key due_ns (S),
-	// sort key due (N), keys only, as in [TableWithIndex]. Defaults to "": the sweep scans the table.
+	// sort key due (N), keys only, as in [CreateTable]. Defaults to "": the sweep scans the table.
 	UnsentIndex string
 
-	// Unswept says that no sweep is deployed. Then a message whose handler has staged messages is reported failed until they are sent,
-	// so that its redeliveries send them; they end at the queue's maxReceiveCount. Defaults to false: outbox.Sweep sends what is left.
-	Unswept bool
+	// Unshared makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs no
+	// PartiQL actions. Defaults to false: writes that are made at the same time share requests (group commit), if the client is a [Batcher].
+	Unshared bool
 }
 
 // The defaults of Options, each only here.
@@ -151,7 +152,7 @@ func (o *Options) config(table, namespace string) protocol.Config {
 	return protocol.Config{
 		Table: table, Namespace: namespace, PartitionKey: o.PartitionKey, SortKey: o.SortKey, TTLAttribute: o.TTLAttribute,
 		Retention: o.Retention, ClockSkew: o.ClockSkew, MaxAttempts: o.MaxAttempts, NoTakeover: o.NoTakeover, IsTraced: o.Trace != nil,
-		IsShared: !o.Single,
+		IsShared: !o.Unshared,
 	}
 }
 
@@ -180,6 +181,18 @@ func (o *Options) validate() error {
 	o.checkNames(&errs)
 
 	return errors.Join(errs...)
+}
+
+var errNoTransactor = errors.New("the client does not have the method TransactWriteItems, without which no effects can be written; " +
+	"pass a *dynamodb.Client, or a decorator that is an idemddb.Transactor")
+
+// checkTransactor returns an error for options that only effects need, if the client cannot write effects.
+func (o *Options) checkTransactor(transacts bool) error {
+	if transacts || len(o.Senders) == 0 {
+		return nil
+	}
+
+	return fmt.Errorf("idemddb: Options.Senders: messages are written as effects: %w", errNoTransactor)
 }
 
 // optionErrors collects all that is wrong with Options, so that New reports all of it at once.

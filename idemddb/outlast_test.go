@@ -70,7 +70,7 @@ func TestAfterARefusedEffectTheLeaseIsRenewedInTime(t *testing.T) {
 			time.Sleep(time.Second) //nolint:forbidigo // this moves the bubble's clock
 			is(f, c.CompleteWith(ctx, nil, items(onlyOnce("b"))), idemddb.ErrEffectRefused)
 			time.Sleep(6 * time.Second) //nolint:forbidigo // this moves the bubble's clock
-			if n := f.events.count(idemddb.Extended); n != 1 {
+			if n := f.events.count(idemddb.KindExtended); n != 1 {
 				f.Errorf("7 s after a claim of 10 s, %d renewals", n)
 			}
 			idemddb.Unstage(ctx) // the work decides to have no effect
@@ -161,7 +161,7 @@ func TestARenewalThatMeetsItsOwnCompletionIsNoAlarm(t *testing.T) {
 		})
 		time.Sleep(5*time.Second + 100*time.Millisecond) //nolint:forbidigo // this moves the bubble's clock
 		must(f, c.Complete(f.Context(), nil))
-		if f.events.count(idemddb.Fenced) != 0 {
+		if f.events.count(idemddb.KindFenced) != 0 {
 			f.Error("a false alarm")
 		}
 	})

@@ -25,12 +25,12 @@ func TestWorkWhoseOwnCompletionHasNoAnswer(t *testing.T) {
 		fault    idemddbtest.Fault
 		want     idemddb.Kind
 	}{
-		"Complete, nothing written":              {complete, idemddbtest.LostRequest, idemddb.Released},
-		"Complete, written":                      {complete, idemddbtest.LostReply, idemddb.Completed},
-		"Complete, written late":                 {complete, idemddbtest.LateRequest, idemddb.Released},
-		"CompleteWith, nothing written":          {completeWith, idemddbtest.LostRequest, idemddb.Released},
-		"CompleteWith, written":                  {completeWith, idemddbtest.LostReply, idemddb.Completed},
-		"CompleteWith, written after its answer": {completeWith, idemddbtest.LateRequest, idemddb.Released},
+		"Complete, nothing written":              {complete, idemddbtest.LostRequest, idemddb.KindReleased},
+		"Complete, written":                      {complete, idemddbtest.LostReply, idemddb.KindCompleted},
+		"Complete, written late":                 {complete, idemddbtest.LateRequest, idemddb.KindReleased},
+		"CompleteWith, nothing written":          {completeWith, idemddbtest.LostRequest, idemddb.KindReleased},
+		"CompleteWith, written":                  {completeWith, idemddbtest.LostReply, idemddb.KindCompleted},
+		"CompleteWith, written after its answer": {completeWith, idemddbtest.LateRequest, idemddb.KindReleased},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,18 +51,18 @@ func TestWorkWhoseOwnCompletionHasNoAnswer(t *testing.T) {
 				f.db.Intercept(nil)
 
 				e := work.Settle(f.Context(), nil, err)
-				if e.Kind != tt.want || !errors.Is(e.Err, err) || e.Unknown || e.BySelf != (tt.want == idemddb.Completed) {
+				if e.Kind != tt.want || !errors.Is(e.Err, err) || e.Unknown || e.BySelf != (tt.want == idemddb.KindCompleted) {
 					f.Errorf("got %+v, want %s", e, tt.want)
 				}
 
 				f.db.Deliver()
 
 				_, rec, err := f.store.Claim(f.Context(), "k", nil)
-				if (rec != nil) != (tt.want == idemddb.Completed) || err != nil {
+				if (rec != nil) != (tt.want == idemddb.KindCompleted) || err != nil {
 					f.Errorf("the next claim gets %v, %v", rec, err)
 				}
 
-				if tt.want == idemddb.Released {
+				if tt.want == idemddb.KindReleased {
 					happened(f, f.db, "a", 0)
 				}
 			})
@@ -123,7 +123,7 @@ func TestAReleaseThatWasAppliedIsNotFencedByTheNextClaim(t *testing.T) {
 					})
 					must(f, release(f.Context(), c))
 
-					if n := f.events.count(idemddb.Fenced); n != 0 || tries != 2 {
+					if n := f.events.count(idemddb.KindFenced); n != 0 || tries != 2 {
 						f.Errorf("%d events of a fenced write, %d tries", n, tries)
 					}
 				})

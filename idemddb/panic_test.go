@@ -147,12 +147,12 @@ func TestAClientThatPanicsInASharedRequestOnlyCostsRequests(t *testing.T) {
 				claims := won(f.T, f.claimAll(5, false))
 				f.want(slices.Repeat([]string{"UpdateItem"}, 5)...)
 
-				if n := f.events.count(idemddb.Retried); n != 5 {
-					f.Errorf("%d events %s, want one for each claim", n, idemddb.Retried)
+				if n := f.events.count(idemddb.KindRetried); n != 5 {
+					f.Errorf("%d events %s, want one for each claim", n, idemddb.KindRetried)
 				}
 
 				if name == "a panic" {
-					isExplosion(f, "the event", f.events.all(idemddb.Retried)[0].Err)
+					isExplosion(f, "the event", f.events.all(idemddb.KindRetried)[0].Err)
 				}
 
 				client.armed.Store(true)
@@ -206,7 +206,7 @@ func TestAPanicInTheSecondRequestOfATryReachesOnlyThoseWithoutAnAnswer(t *testin
 func TestAnErrorOfTheClientThatWrapsAPanicIsAnError(t *testing.T) {
 	t.Parallel()
 
-	s, _ := newStore(t, sendingBy(func([]idemddb.StoredMessage) []error { explode(); return nil }))
+	s, _ := newStore(t, sendingBy(func([]idemddb.Message) []error { explode(); return nil }))
 	wrapping := claim(t, s, "k").CompleteWith(t.Context(), nil, oneMessage)
 
 	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return &refusing{DB: db, err: wrapping} }, func(f *fixture) {
@@ -247,7 +247,7 @@ func TestAPanicOfTheClientReachesTheCallerOfASingleClaim(t *testing.T) {
 	client := &failing{DB: db, fail: explode}
 	client.armed.Store(true)
 
-	for name, opts := range map[string]*idemddb.Options{"shared requests": nil, "Options.Single": {Single: true}} {
+	for name, opts := range map[string]*idemddb.Options{"shared requests": nil, "Options.Unshared": {Unshared: true}} {
 		s := storeOn(t, client, opts)
 
 		for what, claim := range map[string]func(context.Context, string, *idemddb.ClaimOptions) (*idemddb.Claim, *idemddb.Record, error){
@@ -282,7 +282,7 @@ func isChild(t *testing.T) bool {
 
 func TestAClientThatEndsTheGoroutineOfTheCallerEndsThatOneOnly(t *testing.T) {
 	t.Parallel()
-	bubbleOn(t, &idemddb.Options{Single: true}, func(db *idemddbtest.DB) idemddb.DynamoDB {
+	bubbleOn(t, &idemddb.Options{Unshared: true}, func(db *idemddbtest.DB) idemddb.DynamoDB {
 		client := &failing{DB: db, fail: runtime.Goexit}
 		client.armed.Store(true)
 
@@ -305,13 +305,13 @@ func TestAClientThatEndsTheGoroutineOfTheCallerEndsThatOneOnly(t *testing.T) {
 func TestAPanicOfTheClientInARenewalCancelsTheWork(t *testing.T) {
 	t.Parallel()
 
-	for name, single := range map[string]bool{"shared requests": false, "Options.Single": true} {
+	for name, single := range map[string]bool{"shared requests": false, "Options.Unshared": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			var client *failing
 
-			bubbleOn(t, &idemddb.Options{Single: single, Lease: 10 * time.Second}, func(db *idemddbtest.DB) idemddb.DynamoDB {
+			bubbleOn(t, &idemddb.Options{Unshared: single, Lease: 10 * time.Second}, func(db *idemddbtest.DB) idemddb.DynamoDB {
 				client = &failing{DB: db, fail: explode}
 
 				return client
@@ -329,7 +329,7 @@ func TestAPanicOfTheClientInARenewalCancelsTheWork(t *testing.T) {
 
 				synctest.Wait()
 				isExplosion(f, "cause", context.Cause(work))
-				isExplosion(f, "event", f.events.only(f, idemddb.Panicked).Err)
+				isExplosion(f, "event", f.events.only(f, idemddb.KindPanicked).Err)
 			})
 		})
 	}
@@ -362,7 +362,7 @@ func TestWorkThatPanicsOrEndsItsGoroutineReleasesItsClaim(t *testing.T) {
 				t.Errorf("recovered %v, want the panic of the work", v)
 			}
 
-			events.want(t, idemddb.Claimed, idemddb.Released)
+			events.want(t, idemddb.KindClaimed, idemddb.KindReleased)
 			claim(t, s, "k")
 		})
 	}

@@ -40,7 +40,7 @@ func (c *committing) reject(ctx context.Context, cause error) (*acquisition, err
 	case a.claim != nil:
 		return &a, a.claim.Fail(ctx, cause)
 	case a.record == nil && a.committed == nil && a.err == nil:
-		c.store.opts.Observe(ctx, Event{Kind: Released, Key: a.key, Err: cause})
+		c.store.opts.Observe(ctx, Event{Kind: KindReleased, Key: a.key, Err: cause})
 	}
 
 	return &a, a.err

@@ -84,9 +84,9 @@ func TestTheEventsOfARejection(t *testing.T) {
 		cause error
 		want  []idemddb.Kind
 	}{
-		"for good":               {permanentError{errors.New("closed")}, []idemddb.Kind{idemddb.Failed}},
-		"that may be run again":  {errors.New("not now"), []idemddb.Kind{idemddb.Released}},
-		"that refuses an effect": {nil, []idemddb.Kind{idemddb.EffectRefused, idemddb.Released}},
+		"for good":               {permanentError{errors.New("closed")}, []idemddb.Kind{idemddb.KindFailed}},
+		"that may be run again":  {errors.New("not now"), []idemddb.Kind{idemddb.KindReleased}},
+		"that refuses an effect": {nil, []idemddb.Kind{idemddb.KindEffectRefused, idemddb.KindReleased}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,13 +147,13 @@ func TestACommitThatWasAppliedAfterItsRefusalIsCompleted(t *testing.T) {
 				must(f, idemddb.Stage(work.Context(f.Context()), effects))
 
 				e := work.Settle(f.Context(), []byte("r"), nil)
-				if e.Kind != idemddb.Completed || e.Err != nil || e.Record != nil {
+				if e.Kind != idemddb.KindCompleted || e.Err != nil || e.Record != nil {
 					f.Errorf("got %+v, want the ending of completed work", e)
 				}
 
 				happened(f, f.db, "a", 1)
 
-				if n := f.events.count(idemddb.Completed); n != 1 {
+				if n := f.events.count(idemddb.KindCompleted); n != 1 {
 					f.Errorf("%d events of a completion", n)
 				}
 			})
@@ -173,7 +173,7 @@ func TestWorkThatFailedWithoutAClaimIsNeverSentWithOthers(t *testing.T) {
 
 			must(f, idemddb.Stage(work.Context(f.Context()), items(counted(key))))
 
-			if e := work.Settle(f.Context(), nil, errors.New("not now")); e.Kind != idemddb.Released || e.Unknown {
+			if e := work.Settle(f.Context(), nil, errors.New("not now")); e.Kind != idemddb.KindReleased || e.Unknown {
 				f.Errorf("got %+v", e)
 			}
 		}

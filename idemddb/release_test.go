@@ -16,7 +16,7 @@ func TestADeferredReleaseOfASettledClaimDoesNothing(t *testing.T) {
 	t.Parallel()
 
 	kinds := map[string]idemddb.Kind{
-		"complete": idemddb.Completed, "release": idemddb.Released, "unused": idemddb.Released, "fail": idemddb.Failed,
+		"complete": idemddb.KindCompleted, "release": idemddb.KindReleased, "unused": idemddb.KindReleased, "fail": idemddb.KindFailed,
 	}
 
 	for verb, settle := range settlements {
@@ -31,7 +31,7 @@ func TestADeferredReleaseOfASettledClaimDoesNothing(t *testing.T) {
 					t.Errorf("%d requests, want 2", n)
 				}
 
-				events.want(t, idemddb.Claimed, kinds[verb])
+				events.want(t, idemddb.KindClaimed, kinds[verb])
 
 				if c.Settled() != kinds[verb] {
 					t.Errorf("settled as %q, want %q", c.Settled(), kinds[verb])
@@ -157,6 +157,6 @@ func TestDoReleasesItsClaimForATypedNil(t *testing.T) {
 			f.Error("the error of the work is lost")
 		}
 
-		f.events.want(f, idemddb.Claimed, idemddb.Released)
+		f.events.want(f, idemddb.KindClaimed, idemddb.KindReleased)
 	})
 }

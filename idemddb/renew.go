@@ -163,7 +163,7 @@ func (r *renewer) panicked(ctx context.Context, err error) {
 	defer func() { _ = recover() }() // Options.Observe may be what panicked
 
 	r.cancel(err)
-	r.claim.observe(ctx, Panicked, err)
+	r.claim.observe(ctx, KindPanicked, err)
 }
 
 // next returns when to extend the lease again after an extension that returned err. If the claim is lost, next cancels the work.
@@ -246,7 +246,7 @@ func (c *Claim) extend(ctx context.Context, deadline time.Time, p planner.Policy
 		return c.refusal(ctx, "extend", found, err)
 	}
 
-	c.observe(ctx, Extended, nil)
+	c.observe(ctx, KindExtended, nil)
 
 	return nil
 }

@@ -51,5 +51,5 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 		}
 	}
 
-	return keyError("reopen", key, errChanged)
+	return keyError("reopen", key, ErrChanged)
 }

@@ -106,7 +106,7 @@ var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
 // retried emits an event for a try that had this answer and is followed by another one. key is "" if the request is a transaction of several
 // keys.
 func (s *Store) retried(ctx context.Context, key string, err error) {
-	s.opts.Observe(ctx, Event{Kind: Retried, Key: key, Err: err})
+	s.opts.Observe(ctx, Event{Kind: KindRetried, Key: key, Err: err})
 
 	if retried := engine.Of(ctx).Retried; retried != nil {
 		retried()

@@ -155,7 +155,7 @@ func TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted(t *testing.T) {
 				if err := complete(large("a")); err != nil {
 					is(f, err, idemddb.ErrTooLarge)
 
-					if !idemddb.IsDone(err) {
+					if !isDone(err) {
 						f.Errorf("%v counts as not done", err)
 					}
 				}
@@ -182,7 +182,7 @@ func TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted(t *testing.T) {
 	}
 }
 
-// completedWithout demands one event Completed, whose Err says why the result is not kept.
+// completedWithout demands one event KindCompleted, whose Err says why the result is not kept.
 func (f *fixture) completedWithout(why error) {
 	f.Helper()
 
@@ -192,7 +192,7 @@ func (f *fixture) completedWithout(why error) {
 	n := 0
 
 	for _, e := range f.events.events {
-		if e.Kind == idemddb.Completed {
+		if e.Kind == idemddb.KindCompleted {
 			n++
 
 			is(f, e.Err, why)
@@ -274,7 +274,7 @@ func TestAResultThatCannotBeReadIsAnErrorUntilItCan(t *testing.T) {
 				must(f, complete(large("a")))
 
 				kept.OnGet = failure
-				replayed := f.events.count(idemddb.Replayed)
+				replayed := f.events.count(idemddb.KindReplayed)
 
 				for verb, ask := range map[string]func() (any, error){
 					"Claim": func() (any, error) { _, rec, err := f.store.Claim(f.Context(), "k", nil); return rec, err },
@@ -296,7 +296,7 @@ func TestAResultThatCannotBeReadIsAnErrorUntilItCan(t *testing.T) {
 					f.Errorf("Do: got %v", err)
 				}
 
-				if n := f.events.count(idemddb.Replayed) - replayed; n != 3 {
+				if n := f.events.count(idemddb.KindReplayed) - replayed; n != 3 {
 					f.Errorf("%d events, want that of Claim, Commit and Do", n)
 				}
 

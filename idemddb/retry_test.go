@@ -84,11 +84,11 @@ func TestAClaimThatIsNotAnsweredEndsWithItsRetryTime(t *testing.T) {
 					}
 
 					sent.until(t, begun.Add(c.want))
-					events.want(t, idemddb.Unanswered)
+					events.want(t, idemddb.KindUnanswered)
 
 					// The pauses double up to a second, so the tries of 5 s are few.
-					if n := len(sent); n > 45 || events.count(idemddb.Retried) != n-1 {
-						t.Errorf("%d requests, %d events %s", n, events.count(idemddb.Retried), idemddb.Retried)
+					if n := len(sent); n > 45 || events.count(idemddb.KindRetried) != n-1 {
+						t.Errorf("%d requests, %d events %s", n, events.count(idemddb.KindRetried), idemddb.KindRetried)
 					}
 
 					if longest := sent.longest(); longest > time.Second {
@@ -108,8 +108,8 @@ func TestAnOutageOfManyClaimsDoesNotHoldTheInvocation(t *testing.T) {
 		longest  time.Duration
 		requests int
 	}{
-		"shared requests": {idemddb.Options{}, 5*time.Second + 2*time.Second, 80},
-		"Options.Single":  {idemddb.Options{Single: true}, 5*time.Second + 2*time.Second, 500},
+		"shared requests":  {idemddb.Options{}, 5*time.Second + 2*time.Second, 80},
+		"Options.Unshared": {idemddb.Options{Unshared: true}, 5*time.Second + 2*time.Second, 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -314,14 +314,14 @@ func TestACompletionThatIsDeniedIsSentForOneLease(t *testing.T) {
 			t.Errorf("got %v, want the last answer", err)
 		}
 
-		events.want(t, idemddb.Claimed, idemddb.Unrecorded)
+		events.want(t, idemddb.KindClaimed, idemddb.KindUnrecorded)
 	})
 }
 
 func TestACompletionThatIsDeniedForAMomentIsRecorded(t *testing.T) {
 	t.Parallel()
 
-	for name, opts := range map[string]*idemddb.Options{"shared requests": nil, "Options.Single": {Single: true}} {
+	for name, opts := range map[string]*idemddb.Options{"shared requests": nil, "Options.Unshared": {Unshared: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, opts, func(f *fixture) {

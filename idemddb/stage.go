@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/idemddb/go-idemddb/internal/dbitem"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // Stage adds effects to the completion of the claim whose work runs with this context: they are written when the work has succeeded, in
@@ -67,7 +68,7 @@ func (s *staging) add(e Effects) error {
 
 	if s.closed {
 		return fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w",
-			KeyHash(s.key), ErrFenced)
+			record.KeyHash(s.key), ErrFenced)
 	}
 
 	all, err := s.with(e)

@@ -36,7 +36,7 @@ func TestDoIsNotDoneIfItsWorkIgnoresAnErrorOfStage(t *testing.T) {
 					f.Errorf("the error does not name the item: %v", err)
 				}
 
-				if idemddb.IsDone(err) {
+				if isDone(err) {
 					f.Error("the error says that the work is done")
 				}
 
@@ -168,7 +168,7 @@ func TestWorkOfWhichStageRefusedSomethingIsNotCompleted(t *testing.T) {
 			e := work.Settle(f.Context(), nil, nil)
 			is(f, e.Err, idemddb.ErrNotStaged)
 
-			if e.Kind != idemddb.Released || e.Done || e.Unknown {
+			if e.Kind != idemddb.KindReleased || e.Done || e.Unknown {
 				f.Errorf("got %+v, want a release", e)
 			}
 		}

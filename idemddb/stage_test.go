@@ -56,6 +56,7 @@ func TestStageRefusesItemsThatAreNotWellFormed(t *testing.T) {
 func TestStageRefusesMessagesThatAreNotWellFormed(t *testing.T) {
 	checkRefusedEffects(t, map[string]refusedEffects{
 		"no target":     {e: message(idemddb.Message{Body: "b"}), want: "message 0: Message.To: must be UTF-8 text"},
+		"an id":         {e: message(idemddb.Message{ID: "x", To: "bank", Body: "b"}), want: "Message.ID: must be empty"},
 		"no body":       {e: message(idemddb.Message{To: "bank"}), want: "Message.Body: must be UTF-8 text"},
 		"our attribute": {e: message(idemddb.Message{To: "bank", Body: "b", Attributes: map[string]string{"idemddb-id": "x"}}), want: "are the library's own"},
 		"no UTF-8":      {e: message(idemddb.Message{To: "bank", Body: "\xff"}), want: "must be UTF-8 text"},
@@ -116,8 +117,8 @@ func (c *refusedEffects) check(t *testing.T) {
 	must(t, idemddb.Stage(work, c.before))
 
 	err := idemddb.Stage(work, c.e)
-	if err == nil || !strings.Contains(err.Error(), c.want) || idemddb.IsDone(err) {
-		t.Errorf("got error %v (done: %t), want %q", err, idemddb.IsDone(err), c.want)
+	if err == nil || !strings.Contains(err.Error(), c.want) || isDone(err) {
+		t.Errorf("got error %v (done: %t), want %q", err, isDone(err), c.want)
 	}
 
 	all := c.before
@@ -230,7 +231,7 @@ type answeringSender struct{ err error }
 
 func answering(err error) idemddb.Sender { return answeringSender{err} }
 
-func (s answeringSender) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (s answeringSender) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 	for i := range answers {
 		answers[i] = s.err

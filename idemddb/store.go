@@ -20,14 +20,26 @@ import (
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// DynamoDB is the part of the DynamoDB API that a Store uses; *dynamodb.Client fits. If a client also has BatchExecuteStatement, as
-// *dynamodb.Client does, writes that are made at the same time share requests. A decorator should pass that method on.
+// DynamoDB is the part of the DynamoDB API that every Store calls; *dynamodb.Client has it, and [Batcher] and [Transactor], too. A decorator
+// of a client must have the methods of those two as well, or its Store does without what they are for.
 //
 // Give the client [HTTPClient] for its connections. Its retryer is not used: a Store retries by itself, in the same way under any
-// version of the SDK. TransactWriteItems writes effects together with a completion.
+// version of the SDK.
 type DynamoDB interface {
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
 	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+}
+
+// Batcher is what a [DynamoDB] also has if writes that are made at the same time may share requests. Without it every write is a request of
+// its own, as with Options.Unshared, and New emits the event [KindUnshared].
+type Batcher interface {
+	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
+}
+
+// Transactor is what a [DynamoDB] also has if effects may be written together with a completion: [Stage], [Claim.CompleteWith],
+// [Store.Commit], ClaimOptions.Optimistic and Options.Senders. Without it New refuses Options.Senders, and each of the others returns
+// an error that names what is missing, with nothing sent.
+type Transactor interface {
 	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 }
 
@@ -35,6 +47,7 @@ type DynamoDB interface {
 // make one at start-up and share it.
 type Store struct {
 	api       DynamoDB
+	transacts bool // api is a Transactor
 	table     string
 	namespace string
 	opts      Options // resolved: no zero value stands for a default
@@ -45,7 +58,7 @@ type Store struct {
 	targets delivery.Targets
 
 	disabled     bool      // IDEMDDB_DISABLED: every claim is won, nothing is sent
-	disabledOnce sync.Once // emits the event Disabled
+	disabledOnce sync.Once // emits the event KindDisabled
 }
 
 // New returns a Store for the records of namespace in a table, which is given by its name, or by its ARN: then requests are not shared.
@@ -56,9 +69,10 @@ type Store struct {
 //
 // The environment variable IDEMDDB_DISABLED (true or 1; false, 0 and empty mean no) is read here and nowhere else. It turns the Store
 // off for as long as it lives: every claim succeeds whatever its key, every settlement succeeds, and no request is made. It is for an
-// emergency and for experiments. The first claim emits the event Disabled.
+// emergency and for experiments. The first claim emits the event KindDisabled.
 //
-// If requests cannot be shared, New emits the event Ungrouped with the reason.
+// If requests cannot be shared, as by a client that is no [Batcher], New emits the event [KindUnshared] with the reason. A client that is no
+// [Transactor] cannot write effects: New then refuses Options.Senders, and the calls that write effects are refused later.
 //
 //nolint:contextcheck,nolintlint // for callers that have a context: New makes no request
 func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
@@ -69,13 +83,16 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 
 	o = o.withDefaults()
 
+	transactor, transacts := api.(Transactor)
+
 	disabled, err := readDisabled()
-	if err := errors.Join(checkArguments(api, table, namespace), o.validate(), err); err != nil {
+	if err := errors.Join(checkArguments(api, table, namespace), o.validate(), o.checkTransactor(transacts), err); err != nil {
 		return nil, err
 	}
 
 	s := &Store{
 		api:       api,
+		transacts: transacts,
 		table:     table,
 		namespace: namespace,
 		opts:      o,
@@ -87,11 +104,11 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 
 	shared, err := s.sharer()
 	if err != nil {
-		s.observeUngrouped(context.Background(), "", err)
+		s.observeUnshared(context.Background(), "", err)
 	}
 
 	s.engine = engine.New(engine.Config{
-		API: api, Options: sdkOptions, Shared: shared, Retried: s.retried, Conflict: s.observeConflict, Ungrouped: s.observeUngrouped,
+		API: api, Transactor: transactor, Options: sdkOptions, Shared: shared, Retried: s.retried, Conflict: s.observeConflict, Unshared: s.observeUnshared,
 		IsCounted: o.MaxAttempts > 0 || o.NoTakeover,
 	})
 
@@ -122,11 +139,11 @@ func (s *Store) mustExist() {
 
 // sharer returns the client for shared requests, or why requests cannot be shared. It returns neither if they must not be.
 func (s *Store) sharer() (wire.Executor, error) {
-	if s.opts.Single || s.disabled {
+	if s.opts.Unshared || s.disabled {
 		return nil, nil //nolint:nilnil // neither
 	}
 
-	api, ok := s.api.(wire.Executor)
+	api, ok := s.api.(Batcher)
 	if !ok {
 		return nil, errors.New("the client does not have the method BatchExecuteStatement")
 	}
@@ -145,11 +162,11 @@ func (s *Store) sharer() (wire.Executor, error) {
 }
 
 func (s *Store) observeConflict(ctx context.Context, key string, _ error) {
-	s.opts.Observe(ctx, Event{Kind: Conflict, Key: key})
+	s.opts.Observe(ctx, Event{Kind: KindConflict, Key: key})
 }
 
-func (s *Store) observeUngrouped(ctx context.Context, _ string, err error) {
-	s.opts.Observe(ctx, Event{Kind: Ungrouped, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
+func (s *Store) observeUnshared(ctx context.Context, _ string, err error) {
+	s.opts.Observe(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
 }
 
 const maxNamespace = 255 // bytes; with '#' and the longest stored key well below DynamoDB's 2,048 for a partition key

@@ -83,7 +83,7 @@ func TestWhatMustNotBeNilPanicsWithItsName(t *testing.T) {
 		"Table":         {func() { none.Table() }, "nil Store"},
 		"Namespace":     {func() { none.Namespace() }, "nil Store"},
 		"Options":       {func() { none.Options() }, "nil Store"},
-		"RecordOf":      {func() { _, _ = none.RecordOf("k") }, "nil Store"},
+		"GetItemInput":  {func() { _, _ = none.GetItemInput("k") }, "nil Store"},
 		"SendStored":    {func() { _, _ = none.SendStored(t.Context(), nil, false) }, "nil Store"},
 		"RetryAfter":    {func() { none.RetryAfter(time.Time{}) }, "nil Store"},
 		"Disabled":      {func() { none.Disabled() }, "nil Store"},

@@ -66,7 +66,7 @@ func TestAMessageToATargetThatIsNotNamedIsRefused(t *testing.T) {
 	}
 }
 
-func accepted(ms []idemddb.StoredMessage) []error { return make([]error, len(ms)) }
+func accepted(ms []idemddb.Message) []error { return make([]error, len(ms)) }
 
 // Another process sends to a target whose Sender is nil.
 func TestAMessageToATargetOfAnotherProcessIsLeftToIt(t *testing.T) {
@@ -84,7 +84,7 @@ func TestAMessageToATargetOfAnotherProcessIsLeftToIt(t *testing.T) {
 		t.Errorf("the record has no message:%s", show(it))
 	}
 
-	if n := events.count(idemddb.Unsent); n != 2 { // Commit and CompleteWith
+	if n := events.count(idemddb.KindUnsent); n != 2 { // Commit and CompleteWith
 		t.Errorf("%d events, want one for each message", n)
 	}
 }
@@ -129,7 +129,7 @@ func TestEachMessageThatIsLeftIsAnEvent(t *testing.T) {
 	answers := []error{down, nil, down, idemddb.ErrUnsendable}
 
 	s, db, events := observed(t, &idemddb.Options{
-		Senders: map[string]idemddb.Sender{"bank": sendFunc(func([]idemddb.StoredMessage) []error { return answers })},
+		Senders: map[string]idemddb.Sender{"bank": sendFunc(func([]idemddb.Message) []error { return answers })},
 	})
 
 	var told []idemddb.Event
@@ -141,7 +141,7 @@ func TestEachMessageThatIsLeftIsAnEvent(t *testing.T) {
 	}})
 	must(t, err)
 
-	events.want(t, idemddb.Completed, idemddb.Parked, idemddb.Unsent, idemddb.Unsent)
+	events.want(t, idemddb.KindCompleted, idemddb.KindParked, idemddb.KindUnsent, idemddb.KindUnsent)
 
 	tx := textOf(recordOf(db, "k"), "tx")
 
@@ -159,7 +159,7 @@ func TestEachMessageThatIsLeftIsAnEvent(t *testing.T) {
 func TestWithoutASweepNobodyElseIsToldOfAnUnsentMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, _, events := observed(t, &idemddb.Options{Unswept: true, Senders: map[string]idemddb.Sender{"bank": nil}})
+		s, _, events := observed(t, &idemddb.Options{RedeliverUnsent: true, Senders: map[string]idemddb.Sender{"bank": nil}})
 		ctx := idemddb.OnUnsent(t.Context(), func(e idemddb.Event) { t.Errorf("told of %+v", e) })
 
 		_, err := s.Commit(ctx, "k", nil, nil, oneMessage)
@@ -167,7 +167,7 @@ func TestWithoutASweepNobodyElseIsToldOfAnUnsentMessage(t *testing.T) {
 
 		_, _, err = s.Claim(ctx, "k", nil)
 		is(t, err, idemddb.ErrUnsent)
-		events.want(t, idemddb.Completed, idemddb.Unsent, idemddb.Unsent, idemddb.Replayed)
+		events.want(t, idemddb.KindCompleted, idemddb.KindUnsent, idemddb.KindUnsent, idemddb.KindReplayed)
 	})
 }
 
@@ -178,7 +178,7 @@ func TestADuplicateOfAYoungRecordIsNoEventOfItsMessages(t *testing.T) {
 		s, _, events := observed(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": nil}})
 		must(t, claim(t, s, "k").CompleteWith(t.Context(), nil, oneMessage))
 		replay(t, s, "k")
-		events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Unsent, idemddb.Replayed)
+		events.want(t, idemddb.KindClaimed, idemddb.KindCompleted, idemddb.KindUnsent, idemddb.KindReplayed)
 	})
 }
 
@@ -198,4 +198,4 @@ func TestASenderThatIsANilPointerIsAnError(t *testing.T) {
 
 type pointerSender struct{}
 
-func (*pointerSender) Send(context.Context, string, []idemddb.StoredMessage) []error { return nil }
+func (*pointerSender) Send(context.Context, string, []idemddb.Message) []error { return nil }

@@ -110,8 +110,8 @@ func TestAHotItemIsWaitedFor(t *testing.T) {
 		must(f, c.CompleteWith(f.Context(), nil, items(counted("hot"))))
 		happened(f, f.db, "hot", 2)
 
-		if n := f.events.count(idemddb.Conflict); n < 10 || f.events.count(idemddb.Retried) != n {
-			f.Errorf("%d conflicts, %d retries", n, f.events.count(idemddb.Retried))
+		if n := f.events.count(idemddb.KindConflict); n < 10 || f.events.count(idemddb.KindRetried) != n {
+			f.Errorf("%d conflicts, %d retries", n, f.events.count(idemddb.KindRetried))
 		}
 	})
 }
@@ -166,7 +166,7 @@ func TestPlainWritesWaitForATransactionOnTheRecord(t *testing.T) {
 				time.Sleep(time.Millisecond) //nolint:forbidigo // this moves the bubble's clock
 				must(f, write(f, c))
 
-				if f.events.count(idemddb.Retried) == 0 {
+				if f.events.count(idemddb.KindRetried) == 0 {
 					f.Error("it did not wait")
 				}
 			})
@@ -206,7 +206,7 @@ func TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction(t *testing.T) {
 		f.takes(0, func() { must(f, c.CompleteWith(work, nil, items(counted("a")))) })
 		happened(f, f.db, "a", 1)
 
-		if f.events.count(idemddb.Conflict) > 0 || work.Err() != nil {
+		if f.events.count(idemddb.KindConflict) > 0 || work.Err() != nil {
 			f.Error("conflict, or the work is cancelled")
 		}
 	})
@@ -429,7 +429,7 @@ func TestAnswersThatNeverHaveContentAreAnUnknownOutcome(t *testing.T) {
 				is(f, way(f, items(counted("a"))), idemddb.ErrUncommitted)
 				happened(f, f.db, "a", 0)
 
-				if n := f.events.count(idemddb.Completed); n != 0 {
+				if n := f.events.count(idemddb.KindCompleted); n != 0 {
 					f.Errorf("%d events say that the key is completed", n)
 				}
 			})
@@ -482,23 +482,23 @@ func TestEventsOfEffects(t *testing.T) {
 	}{
 		"committed": {func(f *fixture) {
 			_, _ = f.store.Commit(f.Context(), "k", nil, nil, items(counted("a")))
-		}, []idemddb.Kind{idemddb.Completed}},
+		}, []idemddb.Kind{idemddb.KindCompleted}},
 		"replayed": {func(f *fixture) {
 			_, _ = f.store.Commit(f.Context(), "k", nil, nil, items(counted("a")))
 			_, _ = f.store.Commit(f.Context(), "k", nil, nil, items(counted("a")))
-		}, []idemddb.Kind{idemddb.Completed, idemddb.Replayed}},
+		}, []idemddb.Kind{idemddb.KindCompleted, idemddb.KindReplayed}},
 		"refused": {func(f *fixture) {
 			_, _ = f.store.Commit(f.Context(), "k", nil, nil, items(onlyOnce("a")))
 			_, _ = f.store.Commit(f.Context(), "l", nil, nil, items(onlyOnce("a")))
 			_ = claim(f, f.store, "m").CompleteWith(f.Context(), nil, items(onlyOnce("a")))
-		}, []idemddb.Kind{idemddb.Completed, idemddb.EffectRefused, idemddb.Claimed, idemddb.EffectRefused}},
+		}, []idemddb.Kind{idemddb.KindCompleted, idemddb.KindEffectRefused, idemddb.KindClaimed, idemddb.KindEffectRefused}},
 		"uncommitted": {func(f *fixture) {
 			c := claim(f, f.store, "l")
 			f.db.Intercept(always(idemddbtest.LostRequest))
 			_, err := f.store.Commit(f.Context(), "k", nil, nil, items(onlyOnce("a")))
 			is(f, err, idemddb.ErrUncommitted)
 			is(f, c.CompleteWith(f.Context(), nil, items(onlyOnce("a"))), idemddb.ErrUncommitted)
-		}, []idemddb.Kind{idemddb.Claimed, idemddb.Uncommitted, idemddb.Uncommitted}},
+		}, []idemddb.Kind{idemddb.KindClaimed, idemddb.KindUncommitted, idemddb.KindUncommitted}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

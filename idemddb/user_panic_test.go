@@ -13,13 +13,13 @@ import (
 )
 
 // sendFunc is a Sender that calls a function.
-type sendFunc func(ms []idemddb.StoredMessage) []error
+type sendFunc func(ms []idemddb.Message) []error
 
-func (f sendFunc) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error { return f(ms) }
+func (f sendFunc) Send(_ context.Context, _ string, ms []idemddb.Message) []error { return f(ms) }
 
 // sendingBy are the options of a Store whose answers wait for the Sender.
 func sendingBy(send sendFunc) *idemddb.Options {
-	return &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": send}, Unswept: true}
+	return &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": send}, RedeliverUnsent: true}
 }
 
 var oneMessage = idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}}
@@ -27,12 +27,12 @@ var oneMessage = idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: 
 func TestAPanicOfASenderHasItsStack(t *testing.T) {
 	t.Parallel()
 
-	s, _, events := observed(t, sendingBy(func([]idemddb.StoredMessage) []error { explode(); return nil }))
+	s, _, events := observed(t, sendingBy(func([]idemddb.Message) []error { explode(); return nil }))
 	err := claim(t, s, "k").CompleteWith(t.Context(), nil, oneMessage)
 
 	is(t, err, idemddb.ErrUnsent)
 	isExplosion(t, "error", err)
-	isExplosion(t, "event", events.only(t, idemddb.Unsent).Err)
+	isExplosion(t, "event", events.only(t, idemddb.KindUnsent).Err)
 }
 
 func TestAPanicOfResultsHasItsStack(t *testing.T) {
@@ -44,7 +44,7 @@ func TestAPanicOfResultsHasItsStack(t *testing.T) {
 
 	is(t, err, idemddb.ErrTooLarge)
 	isExplosion(t, "error of Put", err)
-	isExplosion(t, "event of Put", events.only(t, idemddb.Completed).Err)
+	isExplosion(t, "event of Put", events.only(t, idemddb.KindCompleted).Err)
 
 	kept.OnPut, kept.OnGet = nil, func() error { explode(); return nil }
 
@@ -52,7 +52,7 @@ func TestAPanicOfResultsHasItsStack(t *testing.T) {
 
 	_, _, err = s.Claim(t.Context(), "get", nil)
 	isExplosion(t, "error of Get", err)
-	isExplosion(t, "event of Get", events.only(t, idemddb.Replayed).Err)
+	isExplosion(t, "event of Get", events.only(t, idemddb.KindReplayed).Err)
 }
 
 // explosive is a value that cannot be encoded or decoded.
@@ -69,7 +69,7 @@ func TestAPanicOfMarshalJSONHasItsStack(t *testing.T) {
 	_, err := idemddb.Do(t.Context(), s, "k", nil, func(context.Context) (explosive, error) { return explosive{}, nil })
 
 	must(t, err)
-	isExplosion(t, "event", events.only(t, idemddb.Completed).Err)
+	isExplosion(t, "event", events.only(t, idemddb.KindCompleted).Err)
 }
 
 // Nothing is lost of a panic that goes on to the caller.
@@ -140,26 +140,26 @@ func TestAPanicOfTraceIsAnEventWithItsStack(t *testing.T) {
 			_, _, err := s.Claim(ctx, "k", nil)
 
 			return err
-		}, idemddb.Claimed},
+		}, idemddb.KindClaimed},
 		"commit": {func(ctx context.Context, s *idemddb.Store) error {
 			_, err := s.Commit(ctx, "k", nil, nil, items(counted("e")))
 
 			return err
-		}, idemddb.Completed},
+		}, idemddb.KindCompleted},
 		"reject": {func(ctx context.Context, s *idemddb.Store) error {
 			_, err := s.Reject(ctx, "k", nil, failed)
 
 			return err
-		}, idemddb.Released},
+		}, idemddb.KindReleased},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			s, _, events := observed(t, &idemddb.Options{Trace: func(context.Context) string { explode(); return "" }})
 			must(t, c.run(t.Context(), s))
-			events.want(t, idemddb.Panicked, c.want)
+			events.want(t, idemddb.KindPanicked, c.want)
 
-			e := events.only(t, idemddb.Panicked)
+			e := events.only(t, idemddb.KindPanicked)
 			if isExplosion(t, "event", e.Err); e.Key != "k" {
 				t.Errorf("the event is about key %q", e.Key)
 			}
@@ -185,7 +185,7 @@ func TestAPanicIsNoAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			opts := sendingBy(func([]idemddb.StoredMessage) []error { panic(value) })
+			opts := sendingBy(func([]idemddb.Message) []error { panic(value) })
 			opts.Results = &shelf{OnGet: func() error { panic(value) }}
 			s, db, events := observed(t, opts)
 
@@ -201,7 +201,7 @@ func TestAPanicIsNoAnswer(t *testing.T) {
 				t.Errorf("got %+v, %v, want an error", rec, err)
 			}
 
-			events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Unsent, idemddb.Claimed, idemddb.Completed, idemddb.Replayed)
+			events.want(t, idemddb.KindClaimed, idemddb.KindCompleted, idemddb.KindUnsent, idemddb.KindClaimed, idemddb.KindCompleted, idemddb.KindReplayed)
 		})
 	}
 }
@@ -211,7 +211,7 @@ func TestAnErrorOfASenderThatCannotBeReadLeavesItsMessage(t *testing.T) {
 	t.Parallel()
 
 	answers := []error{(*nilError)(nil), nil}
-	s, db, events := observed(t, sendingBy(func([]idemddb.StoredMessage) []error { return answers }))
+	s, db, events := observed(t, sendingBy(func([]idemddb.Message) []error { return answers }))
 
 	err := claim(t, s, "k").CompleteWith(t.Context(), nil, idemddb.Effects{Messages: []idemddb.Message{
 		{To: "bank", Body: "left"}, {To: "bank", Body: "sent"},
@@ -227,7 +227,7 @@ func TestAnErrorOfASenderThatCannotBeReadLeavesItsMessage(t *testing.T) {
 		t.Errorf("the record is%s", show(recordOf(db, "k")))
 	}
 
-	events.want(t, idemddb.Claimed, idemddb.Completed, idemddb.Unsent)
+	events.want(t, idemddb.KindClaimed, idemddb.KindCompleted, idemddb.KindUnsent)
 }
 
 // After such an error of Put the key is completed without its result, as after any other, and one of Get fails the replay.

@@ -202,12 +202,12 @@ func (w *Work) settleClaim(ctx context.Context, result []byte, err error) Ending
 	c := w.claim
 
 	switch settled := w.settledBySelf(); {
-	case settled == Failed:
+	case settled == KindFailed:
 		cause := &FailedError{Key: c.key, Cause: "ended by its handler", Attempts: c.held.Attempt}
 
 		return Ending{Kind: settled, Err: errors.Join(err, cause), BySelf: true}
 	case settled != "":
-		return Ending{Kind: settled, Err: err, BySelf: true}
+		return Ending{Kind: settled, Err: err, Done: settled == KindCompleted && err == nil, BySelf: true}
 	case err != nil:
 		return c.endingOfGivingUp(err, c.giveUp(ctx, err))
 	}
@@ -235,7 +235,7 @@ func (c *Claim) giveUp(ctx context.Context, cause error) error {
 // the work has settled its claim.
 func (c *Claim) endingOfGivingUp(cause, err error) Ending {
 	if fenced, ok := errors.AsType[*FencedError](err); ok && fenced.Record != nil && fenced.Current == c.held.Fence {
-		return Ending{Kind: Completed, Err: cause, BySelf: true}
+		return Ending{Kind: KindCompleted, Err: cause, BySelf: true}
 	}
 
 	return endingOfFailure(cause, err)
@@ -251,8 +251,8 @@ func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
 	case !e.BySelf:
 		return e
 	case errors.Is(err, ErrUnsent): // only the transaction can have completed this claim
-		return Ending{Kind: Unsent, Err: err}
+		return Ending{Kind: KindUnsent, Err: err}
 	default:
-		return Ending{Kind: Completed}
+		return Ending{Kind: KindCompleted, Done: true}
 	}
 }

@@ -39,11 +39,11 @@ func (w *Work) endingOfCommit(ctx context.Context) Ending {
 func committedEnding(rec *Record, err error) Ending {
 	switch {
 	case rec != nil:
-		return Ending{Kind: Replayed, Record: rec}
+		return Ending{Kind: KindReplayed, Done: true, Record: rec}
 	case isWritten(err):
-		return Ending{Kind: Completed}
+		return Ending{Kind: KindCompleted, Done: true}
 	default:
-		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err}
+		return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: err}
 	}
 }
 
@@ -58,12 +58,12 @@ func (w *Work) settleRejected(ctx context.Context, cause error) Ending {
 
 		return committedEnding(nil, w.commit.after(ctx))
 	case a.record != nil:
-		return Ending{Kind: Replayed, Record: a.record}
+		return Ending{Kind: KindReplayed, Done: true, Record: a.record}
 	case err == nil, a.claim != nil:
 		return endingOfFailure(cause, err)
 	case errors.Is(err, ErrFailed), errors.Is(err, ErrMismatch), errors.Is(err, ErrInProgress) && !isPermanent(cause):
-		return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: errors.Join(err, cause)}
+		return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: errors.Join(err, cause)}
 	default:
-		return Ending{Kind: Released, Err: errors.Join(cause, err), Unknown: true}
+		return Ending{Kind: KindReleased, Err: errors.Join(cause, err), Unknown: true}
 	}
 }

@@ -31,7 +31,7 @@ func TestDoOfFailedWorkReturnsTheValueOfAnotherWorkerThatCompletedTheKey(t *test
 // The other worker has died before it sent its messages, and only the next delivery sends them: this one must not count as done.
 func TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent(t *testing.T) {
 	t.Parallel()
-	bubble(t, &idemddb.Options{Unswept: true}, func(f *fixture) {
+	bubble(t, &idemddb.Options{RedeliverUnsent: true}, func(f *fixture) {
 		other := storeOn(f, f.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 		_, err := f.do(nil, func(context.Context) (string, error) {
 			must(f, claim(f, other, "k").CompleteWith(f.Context(), nil, idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}}))
@@ -46,7 +46,7 @@ func TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent(t *testing.T) 
 // An earlier try of the transaction was applied although an effect was refused later: the key is completed, and its messages are unsent.
 func TestARefusedEffectOfAnAppliedTransactionIsNotDoneWhileItsMessagesAreUnsent(t *testing.T) {
 	t.Parallel()
-	inBothWays(t, &idemddb.Options{Unswept: true}, func(f *fixture, opts *idemddb.ClaimOptions) {
+	inBothWays(t, &idemddb.Options{RedeliverUnsent: true}, func(f *fixture, opts *idemddb.ClaimOptions) {
 		f.refuseAfterALateTry()
 
 		e := items(counted("a"))
@@ -60,19 +60,19 @@ func TestARefusedEffectOfAnAppliedTransactionIsNotDoneWhileItsMessagesAreUnsent(
 
 func TestUnsentMessagesAreOneEventOfAClaim(t *testing.T) {
 	t.Parallel()
-	bubble(t, &idemddb.Options{Unswept: true}, func(f *fixture) {
+	bubble(t, &idemddb.Options{RedeliverUnsent: true}, func(f *fixture) {
 		message := idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}}
 		is(f, claim(f, f.store, "k").CompleteWith(f.Context(), nil, message), idemddb.ErrUnsent)
 
-		before := f.events.count(idemddb.Unsent)
+		before := f.events.count(idemddb.KindUnsent)
 		_, record, err := f.store.Claim(f.Context(), "k", nil)
 		is(f, err, idemddb.ErrUnsent)
 
-		if n := f.events.count(idemddb.Unsent) - before; n != 1 || record != nil {
-			f.Errorf("%d events Unsent and record %v, want one and none", n, record)
+		if n := f.events.count(idemddb.KindUnsent) - before; n != 1 || record != nil {
+			f.Errorf("%d events KindUnsent and record %v, want one and none", n, record)
 		}
 
-		if f.events.count(idemddb.Unanswered) != 0 || f.events.count(idemddb.Replayed) != 1 {
+		if f.events.count(idemddb.KindUnanswered) != 0 || f.events.count(idemddb.KindReplayed) != 1 {
 			f.Errorf("events %q: the claim was answered: the key is completed", f.events.kinds())
 		}
 	})

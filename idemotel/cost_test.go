@@ -26,8 +26,8 @@ func TestWhatAMessageTakesOfTheMemory(t *testing.T) {
 
 	got := testing.AllocsPerRun(100, func() {
 		ctx := opts.MessageContext(t.Context(), m)
-		store.Observe(ctx, idemddb.Event{Kind: idemddb.Claimed})
-		store.Observe(ctx, idemddb.Event{Kind: idemddb.Completed})
+		store.Observe(ctx, idemddb.Event{Kind: idemddb.KindClaimed})
+		store.Observe(ctx, idemddb.Event{Kind: idemddb.KindCompleted})
 		opts.OnMessage(ctx, m, lambdawrap.OutcomeCompleted)
 	})
 	if got > 15 {

@@ -26,8 +26,8 @@ func TestMetricsCountMessagesByOutcomeAndEventsByKind(t *testing.T) {
 		metric, by string
 		want       map[string]int
 	}{
-		{"messaging.process.duration", "idemddb.outcome", map[string]int{"completed": 2, "replayed": 1, "failed": 1}},
-		{"messaging.process.duration", "error.type", map[string]int{"": 3, "failed": 1}},
+		{"messaging.process.duration", "idemddb.outcome", map[string]int{"completed": 2, "replayed": 1, "released": 1}},
+		{"messaging.process.duration", "error.type", map[string]int{"": 3, "released": 1}},
 		{"messaging.process.duration", "messaging.destination.name", map[string]int{"payments": 4}},
 		{"idemddb.events", "idemddb.kind", map[string]int{"claimed": 3, "completed": 2, "replayed": 1, "released": 1}},
 	} {

@@ -110,9 +110,9 @@ func TestTheSpanOfAMessageHasItsOutcomeAndIsAnErrorOnlyForAFailure(t *testing.T)
 		status codes.Code
 	}{
 		"the work is done":       {nil, succeed, lambdawrap.OutcomeCompleted, codes.Unset},
-		"the work fails":         {nil, fail, lambdawrap.OutcomeFailed, codes.Error},
-		"the work fails forever": {nil, func(context.Context, events.SQSMessage) error { return lambdawrap.Permanent(errBank) }, lambdawrap.OutcomePermanent, codes.Error},
-		"the work panics":        {nil, func(context.Context, events.SQSMessage) error { panic(errBank) }, lambdawrap.OutcomeFailed, codes.Error},
+		"the work fails":         {nil, fail, lambdawrap.OutcomeReleased, codes.Error},
+		"the work fails forever": {nil, func(context.Context, events.SQSMessage) error { return lambdawrap.Permanent(errBank) }, lambdawrap.OutcomeFailed, codes.Error},
+		"the work panics":        {nil, func(context.Context, events.SQSMessage) error { panic(errBank) }, lambdawrap.OutcomeReleased, codes.Error},
 		"the work was done before": {func(s *station, store *idemddb.Store) {
 			s.invoke(store, succeed, message("p-1"))
 		}, fail, lambdawrap.OutcomeReplayed, codes.Unset},
@@ -211,7 +211,7 @@ func TestBatchHasASpanForEachMessageToo(t *testing.T) {
 	}
 
 	got := []string{valueOf(s.ended("id of p-1"), "idemddb.outcome"), valueOf(s.ended("id of p-2"), "idemddb.outcome")}
-	if want := []string{"replayed", "failed"}; !slices.Equal(got, want) {
+	if want := []string{"replayed", "released"}; !slices.Equal(got, want) {
 		t.Errorf("outcomes %q, want %q", got, want)
 	}
 }

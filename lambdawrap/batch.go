@@ -77,7 +77,7 @@ func (v *invocation) handleBatch(ctx context.Context, h batchHandler) {
 		}
 	case slices.ContainsFunc(given, isLost): // a claim can be lost while choose waits for the dead-letter hook of a FIFO message
 		end = func(ctx context.Context, p *piece) outcome {
-			return p.unused(ctx, outcome{name: OutcomeFailed, err: errLost})
+			return p.unused(ctx, outcome{name: OutcomeReleased, err: errLost})
 		}
 	case v.callBatch(held, given, h): // it is late
 		end = func(ctx context.Context, p *piece) outcome { return v.late(ctx, p.work) }

@@ -152,7 +152,7 @@ func endedBefore(ctx context.Context, m *message, p *piece, blocked blockedGroup
 	case p.work == nil:
 		return p.out, true
 	case p.message == m && !p.work.Claim().Held():
-		o = outcome{name: OutcomeFailed, err: errLost}
+		o = outcome{name: OutcomeReleased, err: errLost}
 	default:
 		return o, false
 	}
@@ -180,7 +180,7 @@ func (p *piece) unused(ctx context.Context, o outcome) outcome {
 // settle settles the claim of a piece after its handler.
 func (p *piece) settle(ctx context.Context) outcome {
 	o := outcomeOf(p.work.Settle(ctx, nil, p.failure))
-	if o.name == OutcomeFailed && errors.Is(p.failure, errBlocked) {
+	if o.name == OutcomeReleased && errors.Is(p.failure, errBlocked) {
 		o.name = OutcomeBlocked
 	}
 

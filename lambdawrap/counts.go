@@ -4,38 +4,46 @@ import (
 	"context"
 	"sync"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// lineMetrics lists the metrics of a line. A metric is the number of events of its kinds and of messages with its outcomes.
-// Messages and Failures are read from the event and the answer, and DeadLetters are counted by themselves.
-var lineMetrics = []struct {
+// lineMetric is a metric of a line.
+type lineMetric struct {
 	name     string
 	kinds    []idemddb.Kind
 	outcomes []Outcome
-}{
+}
+
+// lineMetrics lists the metrics of a line. A metric is the number of events of its kinds and of messages with its outcomes. One that counts
+// a kind has the name of that kind.
+// Messages and NotDone are read from the event and the answer, and DeadLetters are counted by themselves.
+var lineMetrics = []lineMetric{
 	{name: "Messages"},
-	{name: "Failures"},
-	{name: "Claims", kinds: []idemddb.Kind{idemddb.Claimed, idemddb.Takeover}},
-	{name: "Takeovers", kinds: []idemddb.Kind{idemddb.Takeover}},
-	{name: "Completions", kinds: []idemddb.Kind{idemddb.Completed}},
-	{name: "Replays", kinds: []idemddb.Kind{idemddb.Replayed}},
-	{name: "InProgress", kinds: []idemddb.Kind{idemddb.InProgress}},
-	{name: "Refusals", kinds: []idemddb.Kind{idemddb.Refused, idemddb.Mismatch, idemddb.Corrupt}},
-	{name: "Unanswered", kinds: []idemddb.Kind{idemddb.Unanswered}},
-	{name: "Releases", kinds: []idemddb.Kind{idemddb.Released}},
-	{name: "Failed", kinds: []idemddb.Kind{idemddb.Failed}},
-	{name: "Fenced", kinds: []idemddb.Kind{idemddb.Fenced}},
-	{name: "Unrecorded", kinds: []idemddb.Kind{idemddb.Unrecorded}},
-	{name: "Uncommitted", kinds: []idemddb.Kind{idemddb.Uncommitted}},
-	{name: "Conflicts", kinds: []idemddb.Kind{idemddb.Conflict}},
-	{name: "EffectRefusals", kinds: []idemddb.Kind{idemddb.EffectRefused}},
-	{name: "Unsent", kinds: []idemddb.Kind{idemddb.Unsent}},
-	{name: "Parked", kinds: []idemddb.Kind{idemddb.Parked}},
-	{name: "Retries", kinds: []idemddb.Kind{idemddb.Retried}},
-	{name: "Ungrouped", kinds: []idemddb.Kind{idemddb.Ungrouped}},
-	{name: "Panics", kinds: []idemddb.Kind{idemddb.Panicked}},
-	{name: "Permanent", outcomes: []Outcome{OutcomePermanent, OutcomeRefused, OutcomeMismatch, OutcomeNoKey}},
+	{name: "NotDone"},
+	{name: "Claimed", kinds: []idemddb.Kind{idemddb.KindClaimed}},
+	{name: "Takeover", kinds: []idemddb.Kind{idemddb.KindTakeover}},
+	{name: "Replayed", kinds: []idemddb.Kind{idemddb.KindReplayed}},
+	{name: "InProgress", kinds: []idemddb.Kind{idemddb.KindInProgress}},
+	{name: "Mismatch", kinds: []idemddb.Kind{idemddb.KindMismatch}},
+	{name: "Refused", kinds: []idemddb.Kind{idemddb.KindRefused}},
+	{name: "Corrupt", kinds: []idemddb.Kind{idemddb.KindCorrupt}},
+	{name: "Unanswered", kinds: []idemddb.Kind{idemddb.KindUnanswered}},
+	{name: "Completed", kinds: []idemddb.Kind{idemddb.KindCompleted}},
+	{name: "Released", kinds: []idemddb.Kind{idemddb.KindReleased}},
+	{name: "Failed", kinds: []idemddb.Kind{idemddb.KindFailed}},
+	{name: "Fenced", kinds: []idemddb.Kind{idemddb.KindFenced}},
+	{name: "Unrecorded", kinds: []idemddb.Kind{idemddb.KindUnrecorded}},
+	{name: "Uncommitted", kinds: []idemddb.Kind{idemddb.KindUncommitted}},
+	{name: "EffectRefused", kinds: []idemddb.Kind{idemddb.KindEffectRefused}},
+	{name: "Conflict", kinds: []idemddb.Kind{idemddb.KindConflict}},
+	{name: "Unsent", kinds: []idemddb.Kind{idemddb.KindUnsent}},
+	{name: "Parked", kinds: []idemddb.Kind{idemddb.KindParked}},
+	{name: "Retried", kinds: []idemddb.Kind{idemddb.KindRetried}},
+	{name: "Unshared", kinds: []idemddb.Kind{idemddb.KindUnshared}},
+	{name: "Panicked", kinds: []idemddb.Kind{idemddb.KindPanicked}},
+	{name: "Permanent", outcomes: []Outcome{OutcomeFailed, OutcomeRefused, OutcomeMismatch, OutcomeNoKey}},
 	{name: "DeadLetters"},
 	{name: "Late", outcomes: []Outcome{OutcomeLate}},
 }
@@ -90,6 +98,25 @@ func (c *counts) add(name Outcome, failed, deadLetter bool) {
 	}
 }
 
+// take counts the messages of a call that has ended. An event of SQS says itself how many it has, also if the invocation failed before they
+// ended.
+func (c *counts) take(in, out any, err error) {
+	event, isSQS := in.(events.SQSEvent)
+	response, isAnswered := out.(events.SQSEventResponse)
+
+	if isSQS && isAnswered {
+		c.messages, c.failures = len(event.Records), len(response.BatchItemFailures)
+
+		return
+	}
+
+	c.takeEnded()
+
+	if err != nil {
+		c.messages = max(1, c.messages) // it failed before the first of them ended
+	}
+}
+
 // takeEnded counts the messages that have ended as the messages of the call.
 func (c *counts) takeEnded() {
 	c.mu.Lock()
@@ -112,7 +139,7 @@ func (c *counts) values() map[string]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	values := map[string]int{"Messages": c.messages, "Failures": c.failures, "DeadLetters": c.deadLetters}
+	values := map[string]int{"Messages": c.messages, "NotDone": c.failures, "DeadLetters": c.deadLetters}
 
 	for _, metric := range lineMetrics {
 		for _, kind := range metric.kinds {

@@ -7,17 +7,16 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/delivery"
 )
 
-// This file holds the key functions that take a key from what an AWS service has put into the event: SentMessage for SQS; and for Func
+// This file holds the key functions that take a key from what an AWS service has put into the event: SentMessageID for SQS; and for Func
 // those for EventBridge, SNS, S3 and asynchronous invocations. key.go holds the other ones for SQS.
 
-// SentMessage is a [KeyFunc] for queues that get messages which another function staged ([idemddb.Stage]). Such a message is sent at least
+// SentMessageID is a [KeyFunc] for queues that get messages which another function staged ([idemddb.Stage]). Such a message is sent at least
 // once, each time with a new message id and with one id of ours, which is the key: as a message attribute, inside of the envelope that SNS
 // makes, or in the event that EventBridge sends to the queue. All other messages have the key of [MessageID].
-func SentMessage(ctx context.Context, m events.SQSMessage) (string, error) {
+func SentMessageID(ctx context.Context, m events.SQSMessage) (string, error) {
 	id := aws.ToString(m.MessageAttributes[delivery.IDAttribute].StringValue)
 	if id == "" {
 		id = delivery.IDInEnvelope(m.Body)
@@ -27,25 +26,25 @@ func SentMessage(ctx context.Context, m events.SQSMessage) (string, error) {
 		return MessageID(ctx, m)
 	}
 
-	return idemddb.TextKey(id), nil
+	return TextKey(id), nil
 }
 
 // EventBridgeID is a key function for [Func]: the event's source and its id, which are the same whenever EventBridge delivers the event
 // again. A producer that puts an event again gives it a new id; one that another function staged keeps the id that it had, which is then
-// the key, as for [SentMessage].
+// the key, as for [SentMessageID].
 //
 // An event of EventBridge Scheduler has no id of its own. Its key is made of the schedule's ARN and the scheduled time, which the schedule
 // must put into its input.
 func EventBridgeID(_ context.Context, e events.EventBridgeEvent) (string, error) {
 	if id := delivery.IDInResources(e.Resources); id != "" {
-		return idemddb.TextKey(id), nil
+		return TextKey(id), nil
 	}
 
 	return listKey("is this an event of EventBridge?", field{"source", e.Source}, field{"id", e.ID})
 }
 
 // SNSMessageID is a key function for [Func]: the topic's ARN and the message's id. A message that another function staged keeps its own id
-// whenever it is sent, which is then the key, as for [SentMessage]. SNS invokes a function with one message at a time; any other number is
+// whenever it is sent, which is then the key, as for [SentMessageID]. SNS invokes a function with one message at a time; any other number is
 // [ErrNoKey].
 func SNSMessageID(_ context.Context, e events.SNSEvent) (string, error) {
 	if len(e.Records) != 1 {
@@ -55,7 +54,7 @@ func SNSMessageID(_ context.Context, e events.SNSEvent) (string, error) {
 	m := e.Records[0].SNS
 	if attribute, ok := m.MessageAttributes[delivery.IDAttribute].(map[string]any); ok {
 		if id, ok := attribute["Value"].(string); ok && id != "" {
-			return idemddb.TextKey(id), nil
+			return TextKey(id), nil
 		}
 	}
 

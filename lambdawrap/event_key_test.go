@@ -96,7 +96,7 @@ func TestSentMessageHasTheKeyOfMessageIDWhereThereIsNoIDOfOurs(t *testing.T) {
 	} {
 		m.MessageId, m.EventSourceARN = "m-1", "arn"
 
-		if key, err := lambdawrap.SentMessage(t.Context(), m); key != `#["arn","m-1"]` || err != nil {
+		if key, err := lambdawrap.SentMessageID(t.Context(), m); key != `#["arn","m-1"]` || err != nil {
 			t.Errorf("%s: got %s, %v", name, key, err)
 		}
 	}

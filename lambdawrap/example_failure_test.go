@@ -89,7 +89,7 @@ func ExampleOptions_logger() {
 
 	invoke(function, received(`{"paymentId":"p-1"}`, `{}`))
 	// Unordered output:
-	// level=WARN msg="the message is reported failed" messageId=m-1 comesBack=true outcome=failed error="the bank is closed" key=sha256:He5uPsZ9yAM7 look="idem show --hash sha256:He5uPsZ9yAM7"
+	// level=WARN msg="the message is reported failed" messageId=m-1 comesBack=true outcome=released error="the bank is closed" key=sha256:He5uPsZ9yAM7 look="idem show --hash sha256:He5uPsZ9yAM7"
 	// level=WARN msg="the message is reported failed" messageId=m-2 comesBack=true outcome=no_key error="lambdawrap: no key in the message: path `paymentId` picks nothing: `paymentId` is absent"
 	// come back: [m-1 m-2]
 }
@@ -134,10 +134,10 @@ func ExampleOptions_failWhole() {
 	handler := func(context.Context, events.SQSMessage) error { return nil }
 
 	invoke(lambdawrap.SQS(store, handler, &lambdawrap.Options{Logger: quiet}), received("pay ann", "pay bob"))
-	invoke(lambdawrap.SQS(store, handler, &lambdawrap.Options{Logger: quiet, FailWhole: true}), received("pay ann", "pay bob"))
+	invoke(lambdawrap.SQS(store, handler, &lambdawrap.Options{Logger: quiet, FailOnOutage: true}), received("pay ann", "pay bob"))
 	// Output:
 	// come back: [m-1 m-2]
-	// all come back: lambdawrap: DynamoDB answered no claim of the batch, and Options.FailWhole is set
+	// all come back: lambdawrap: DynamoDB answered no claim of the batch, and Options.FailOnOutage is set
 }
 
 // OnMessage gets each message with its outcome, for example for business metrics.
@@ -161,7 +161,7 @@ func ExampleOptions_onMessage() {
 	invoke(function, received("pay ann"))
 	// Unordered output:
 	// pay ann completed
-	// pay bob failed
+	// pay bob released
 	// come back: [m-2]
 	// pay ann replayed
 	// come back: []

@@ -28,7 +28,7 @@ func ExampleFunc() {
 	}
 
 	function := lambdawrap.Func(store, send, &lambdawrap.FuncOptions[transfer]{
-		Key: func(_ context.Context, t transfer) (string, error) { return idemddb.TextKey(t.ID), nil },
+		Key: func(_ context.Context, t transfer) (string, error) { return lambdawrap.TextKey(t.ID), nil },
 	})
 
 	for range 2 {
@@ -107,11 +107,11 @@ func ExampleRequestID() {
 }
 
 // A message that another function staged is sent at least once, each time with a new message id.
-func ExampleSentMessage() {
+func ExampleSentMessageID() {
 	ctx := context.Background()
 
 	for _, id := range []string{"m-1", "m-2"} {
-		fmt.Println(lambdawrap.SentMessage(ctx, events.SQSMessage{
+		fmt.Println(lambdawrap.SentMessageID(ctx, events.SQSMessage{
 			MessageId: id, EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:captured",
 			MessageAttributes: map[string]events.SQSMessageAttribute{
 				"idemddb-id": {DataType: "String", StringValue: aws.String("5KQX7C3TNVYB4ZAW2LDHM6EJRU-0")},

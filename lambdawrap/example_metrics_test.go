@@ -22,7 +22,7 @@ func ExampleMetrics() {
 	metrics := lambdawrap.NewMetrics(&log, "Payments", map[string]string{"Function": "payments"})
 	store, _ := inMemory(&idemddb.Options{Observe: metrics.Observe})
 
-	function := metrics.Wrap(lambdawrap.SQS(store, func(context.Context, events.SQSMessage) error {
+	function := lambdawrap.Measure(metrics, lambdawrap.SQS(store, func(context.Context, events.SQSMessage) error {
 		return nil
 	}, &lambdawrap.Options{Key: byPaymentID(), Logger: quiet}))
 
@@ -35,7 +35,7 @@ func ExampleMetrics() {
 		fmt.Println(err)
 	}
 
-	for _, name := range []string{"Function", "Messages", "Failures", "Claims", "Completions", "Replays"} {
+	for _, name := range []string{"Function", "Messages", "NotDone", "Claimed", "Completed", "Replayed"} {
 		fmt.Println(name, line[name])
 	}
 	// Output:
@@ -43,10 +43,10 @@ func ExampleMetrics() {
 	// come back: []
 	// Function payments
 	// Messages 3
-	// Failures 0
-	// Claims 1
-	// Completions 1
-	// Replays 1
+	// NotDone 0
+	// Claimed 1
+	// Completed 1
+	// Replayed 1
 }
 
 func ExampleMeasure() {
@@ -68,18 +68,18 @@ func ExampleMeasure() {
 		fmt.Println(err)
 	}
 
-	fmt.Println("Messages", line["Messages"], "Failures", line["Failures"], err)
-	// Output: Messages 2 Failures 0 <nil>
+	fmt.Println("Messages", line["Messages"], "NotDone", line["NotDone"], err)
+	// Output: Messages 2 NotDone 0 <nil>
 }
 
 // The client did not get the first answer, and sends its request again.
-func ExampleMetrics_WrapHTTP() {
+func ExampleMetrics_MeasureHTTP() {
 	var log bytes.Buffer // a function has os.Stdout
 
 	metrics := lambdawrap.NewMetrics(&log, "API")
 	store, _ := inMemory(&idemddb.Options{Observe: metrics.Observe})
 
-	api := metrics.WrapHTTP(lambdawrap.HTTP(store, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	api := metrics.MeasureHTTP(lambdawrap.HTTP(store, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 	}), &lambdawrap.HTTPOptions{Caller: func(*http.Request) (string, error) { return "ada", nil }}))
 
@@ -95,9 +95,9 @@ func ExampleMetrics_WrapHTTP() {
 			fmt.Println(err)
 		}
 
-		fmt.Println("Messages", line["Messages"], "Completions", line["Completions"], "Replays", line["Replays"])
+		fmt.Println("Messages", line["Messages"], "Completed", line["Completed"], "Replayed", line["Replayed"])
 	}
 	// Output:
-	// Messages 1 Completions 1 Replays 0
-	// Messages 1 Completions 0 Replays 1
+	// Messages 1 Completed 1 Replayed 0
+	// Messages 1 Completed 0 Replayed 1
 }

@@ -1,7 +1,6 @@
 package lambdawrap
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -142,18 +141,35 @@ func countInvocation(ctx context.Context, err, ofHandler error) {
 	switch {
 	case err == nil:
 	case isPermanent(err):
-		name = OutcomePermanent
-	case ofHandler != nil:
 		name = OutcomeFailed
+	case ofHandler != nil:
+		name = OutcomeReleased
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
 		name = OutcomeNoKey
 	case errors.Is(err, errNoTime):
 		name = OutcomeNoTime
 	default:
-		name = cmp.Or(outcomes[idemddb.KindOf(err)], OutcomeUnanswered)
+		name = outcomeOfError(err)
 	}
 
 	countMessage(ctx, name, err != nil)
+}
+
+// outcomeOfError returns the outcome of an invocation whose handler did not fail by itself.
+func outcomeOfError(err error) Outcome {
+	for _, known := range []struct {
+		err  error
+		name Outcome
+	}{
+		{idemddb.ErrUncommitted, OutcomeUncommitted}, {idemddb.ErrUnsent, OutcomeUnsent}, {idemddb.ErrInProgress, OutcomeInProgress},
+		{idemddb.ErrMismatch, OutcomeMismatch}, {idemddb.ErrFailed, OutcomeRefused}, {idemddb.ErrCorrupt, OutcomeCorrupt},
+	} {
+		if errors.Is(err, known.err) {
+			return known.name
+		}
+	}
+
+	return OutcomeUnanswered
 }
 
 func checkFunc[Out any](hasKey bool) error {

@@ -408,7 +408,7 @@ func TestFuncReturnsTheResultOfWorkWhoseRecordIsNotWritten(t *testing.T) {
 		begun := time.Now()
 		got, err := f.wrap(settleOrder)(ctx, order{ID: "o-1"})
 		f.is(got, err, paid{"o-1", 0, []int{}})
-		f.equal("unrecorded", h.count(idemddb.Unrecorded), 1)
+		f.equal("unrecorded", h.count(idemddb.KindUnrecorded), 1)
 		f.equal("in time for the answer", time.Since(begun) <= 20*time.Second-250*time.Millisecond+moment, true)
 	})
 }

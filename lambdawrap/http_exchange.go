@@ -57,7 +57,7 @@ func (x *exchange) work(ctx context.Context) outcome {
 
 	switch {
 	case work == nil && ending.Kind == "" && !errors.Is(ending.Err, idemddb.ErrBadKey): // of the Store's options
-		return outcome{name: OutcomeFailed, err: &programError{ending.Err}}
+		return outcome{name: OutcomeReleased, err: &programError{ending.Err}}
 	case work == nil:
 		return x.outcomeOf(ending)
 	case ctx.Err() != nil:
@@ -118,7 +118,7 @@ func (x *exchange) outcomeOf(e idemddb.Ending) outcome {
 	}
 
 	o := outcomeOf(e)
-	if effect, ok := errors.AsType[*idemddb.EffectError](o.err); ok && o.name == OutcomeFailed && effect.Code != protocol.ConditionFailed {
+	if effect, ok := errors.AsType[*idemddb.EffectError](o.err); ok && o.name == OutcomeReleased && effect.Code != protocol.ConditionFailed {
 		o.err = &programError{o.err}
 	}
 
@@ -181,7 +181,7 @@ func (x *exchange) readAnswer(handling context.Context, errStage error) {
 func (x *exchange) conclude(ctx context.Context, o outcome) {
 	status, _ := errors.AsType[*statusError](o.err)
 
-	isHandlers := status != nil && o.name == OutcomeFailed // a status that is not kept
+	isHandlers := status != nil && o.name == OutcomeReleased // a status that is not kept
 
 	if o.err != nil && (!isHandlers || o.unknown) {
 		x.report(ctx, o)
@@ -230,7 +230,7 @@ func (x *exchange) problemOf(o outcome) *idemhttp.Problem {
 		return idemhttp.KeyReused
 	case o.permanent:
 		return idemhttp.KeyFailed
-	case o.name == OutcomeFailed && !o.unknown:
+	case o.name == OutcomeReleased && !o.unknown:
 		return idemhttp.ConditionFailed
 	default:
 		return idemhttp.Unavailable

@@ -34,7 +34,7 @@ func newWeb(t testing.TB, opts *idemddb.Options) *web {
 	t.Helper()
 
 	h := newHarness(t, opts)
-	if _, err := h.db.CreateTable(t.Context(), idemddb.Table("ledger")); err != nil {
+	if _, err := h.db.CreateTable(t.Context(), idemddb.CreateTable("ledger", "")); err != nil {
 		t.Fatal(err)
 	}
 

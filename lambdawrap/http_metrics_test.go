@@ -26,36 +26,36 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 		work   http.HandlerFunc
 		want   map[string]float64 // besides Messages; nil for no line
 	}{
-		{what: "a first request", sent: request("k", "p"), want: map[string]float64{"Claims": 1, "Completions": 1}},
-		{what: "a replay", before: request("k", "p"), sent: request("k", "p"), want: map[string]float64{"Replays": 1}},
+		{what: "a first request", sent: request("k", "p"), want: map[string]float64{"Claimed": 1, "Completed": 1}},
+		{what: "a replay", before: request("k", "p"), sent: request("k", "p"), want: map[string]float64{"Replayed": 1}},
 		{
 			what: "another request under the key", before: request("k", "p"), sent: request("k", "q"),
-			want: map[string]float64{"Failures": 1, "Refusals": 1, "Permanent": 1},
+			want: map[string]float64{"NotDone": 1, "Mismatch": 1, "Permanent": 1},
 		},
 		{
 			what: "an answer that is not kept", sent: request("k", "p"), work: answering(http.StatusBadGateway),
-			want: map[string]float64{"Failures": 1, "Claims": 1, "Releases": 1},
+			want: map[string]float64{"NotDone": 1, "Claimed": 1, "Released": 1},
 		},
 		{
 			what: "a claim that DynamoDB refuses", sent: request("k", "p"), fault: idemddbtest.AccessDenied,
-			want: map[string]float64{"Failures": 1, "Unanswered": 1},
+			want: map[string]float64{"NotDone": 1, "Unanswered": 1},
 		},
 		{
 			what: "a claim that the handler releases", sent: request("k", "p"),
 			work: settling(func(ctx context.Context, c *idemddb.Claim) error { return c.Release(ctx, nil) }),
-			want: map[string]float64{"Failures": 1, "Claims": 1, "Releases": 1},
+			want: map[string]float64{"NotDone": 1, "Claimed": 1, "Released": 1},
 		},
 		{
 			what: "a claim that the handler fails", sent: request("k", "p"),
 			work: settling(func(ctx context.Context, c *idemddb.Claim) error { return c.Fail(ctx, errBank) }),
-			want: map[string]float64{"Failures": 1, "Claims": 1, "Failed": 1, "Permanent": 1},
+			want: map[string]float64{"NotDone": 1, "Claimed": 1, "Failed": 1, "Permanent": 1},
 		},
 		{
 			what: "a claim that the handler completes", sent: request("k", "p"),
 			work: settling(func(ctx context.Context, c *idemddb.Claim) error { return c.Complete(ctx, nil) }),
-			want: map[string]float64{"Claims": 1, "Completions": 1},
+			want: map[string]float64{"Claimed": 1, "Completed": 1},
 		},
-		{what: "a request without a key", sent: request("", "p"), want: map[string]float64{"Claims": 1, "Completions": 1}},
+		{what: "a request without a key", sent: request("", "p"), want: map[string]float64{"Claimed": 1, "Completed": 1}},
 		{what: "a body that is too long", sent: request("k", strings.Repeat("b", 1<<20+1))},
 		{what: "what needs no key", sent: httptest.NewRequest(http.MethodGet, "/payments", nil)},
 		{what: "a request that is refused before its key is looked up", sent: request("k k", "p")},
@@ -81,7 +81,7 @@ func TestHTTPMetricsHaveALineForEachRequestThatIsGuarded(t *testing.T) {
 			}
 
 			invocation := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
-			metrics.WrapHTTP(w.handler()).ServeHTTP(httptest.NewRecorder(), c.sent.WithContext(invocation))
+			metrics.MeasureHTTP(w.handler()).ServeHTTP(httptest.NewRecorder(), c.sent.WithContext(invocation))
 
 			if c.want == nil {
 				w.equal("lines", out.String(), "")
@@ -120,7 +120,7 @@ func TestHTTPMetricsThatCloudWatchWouldDropAnswerEachRequest(t *testing.T) {
 
 	w := newWeb(t, nil)
 	recorder := httptest.NewRecorder()
-	lambdawrap.NewMetrics(&bytes.Buffer{}, "AWS/Lambda").WrapHTTP(w.handler()).ServeHTTP(recorder, request("k", "p"))
+	lambdawrap.NewMetrics(&bytes.Buffer{}, "AWS/Lambda").MeasureHTTP(w.handler()).ServeHTTP(recorder, request("k", "p"))
 
 	w.refused(recorder.Result(), http.StatusInternalServerError, "server-error")
 	w.runs(0)
@@ -135,7 +135,7 @@ func TestHTTPMetricsNeedAHandler(t *testing.T) {
 		}
 	}()
 
-	lambdawrap.NewMetrics(&bytes.Buffer{}, "API").WrapHTTP(nil)
+	lambdawrap.NewMetrics(&bytes.Buffer{}, "API").MeasureHTTP(nil)
 }
 
 func TestHTTPMetricsWarnWhereNoStoreIsObserved(t *testing.T) {
@@ -144,7 +144,7 @@ func TestHTTPMetricsWarnWhereNoStoreIsObserved(t *testing.T) {
 	var out bytes.Buffer
 
 	w := newWeb(t, nil)
-	handler := lambdawrap.NewMetrics(&out, "API").WrapHTTP(w.handler())
+	handler := lambdawrap.NewMetrics(&out, "API").MeasureHTTP(w.handler())
 
 	for _, key := range []string{"k-1", "k-2"} {
 		handler.ServeHTTP(httptest.NewRecorder(), request(key, "p").WithContext(context.Background()))

@@ -230,7 +230,7 @@ func TestHTTPWithoutTimeNothingRuns(t *testing.T) {
 		w.runs(0)
 		w.equal("held", w.held(), 0)
 		w.logs("outcome=no_time")
-		w.equal("requests and claims that DynamoDB did not answer", []int{len(w.db.Requests()), w.count(idemddb.Unanswered)}, []int{0, 0})
+		w.equal("requests and claims that DynamoDB did not answer", []int{len(w.db.Requests()), w.count(idemddb.KindUnanswered)}, []int{0, 0})
 	})
 }
 

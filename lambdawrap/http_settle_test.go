@@ -213,7 +213,7 @@ func TestHTTPAStagedItemThatDynamoDBRefusesForAnotherReasonIsTheServersMistake(t
 				}
 
 				w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
-				w.logs("outcome=failed", "level=ERROR")
+				w.logs("outcome=released", "level=ERROR")
 				w.equal("state", w.recordState("k"), "INPROGRESS released")
 			})
 		})
@@ -328,7 +328,7 @@ func TestHTTPAReleaseThatDoesNotGetThroughIsLogged(t *testing.T) {
 		}
 
 		w.answered(w.post("k", "{}", deadline(10*time.Second)), http.StatusTooManyRequests, "false", "")
-		w.logs("outcome=failed")
+		w.logs("outcome=released")
 	})
 }
 
@@ -392,7 +392,7 @@ func TestHTTPAHandlerMaySettleItsClaimItself(t *testing.T) {
 
 func TestHTTPWithoutASweepARequestIsNotDoneBeforeItsMessagesAreSent(t *testing.T) {
 	t.Parallel()
-	bothWebs(t, &idemddb.Options{Unswept: true}, func(w *web) {
+	bothWebs(t, &idemddb.Options{RedeliverUnsent: true}, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: "b"}}}), nil)
 			created(rw, r)
@@ -410,7 +410,7 @@ func TestHTTPWithoutASweepARequestIsNotDoneBeforeItsMessagesAreSent(t *testing.T
 // The other worker has completed the key and may have died before it sent its messages; only the next request would send them.
 func TestHTTPWithoutASweepTheOthersAnswerIsNotGivenBeforeItsMessagesAreSent(t *testing.T) {
 	t.Parallel()
-	webBubble(t, &idemddb.Options{Unswept: true, Now: behind()}, func(w *web) {
+	webBubble(t, &idemddb.Options{RedeliverUnsent: true, Now: behind()}, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			message := idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: "b"}}}
 			w.equal("the other", w.elsewhere("k").CompleteWith(r.Context(), nil, message), nil)

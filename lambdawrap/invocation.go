@@ -263,8 +263,8 @@ func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
 		}
 	}
 
-	if w.opts.FailWhole && isOutage(messages) {
-		return events.SQSEventResponse{}, errors.New("lambdawrap: DynamoDB answered no claim of the batch, and Options.FailWhole is set")
+	if w.opts.FailOnOutage && isOutage(messages) {
+		return events.SQSEventResponse{}, errors.New("lambdawrap: DynamoDB answered no claim of the batch, and Options.FailOnOutage is set")
 	}
 
 	return response, nil

@@ -204,8 +204,8 @@ func TestAKeyThatIsKnownLateJoinsTheMessageThatHasIt(t *testing.T) {
 	}{
 		"that is done":     {5 * time.Second, time.Second, false, nil, []string{"m1 replayed", "m2 completed", "m3 replayed"}},
 		"that is at work":  {time.Second, 5 * time.Second, false, nil, []string{"m1 replayed", "m2 completed", "m3 replayed"}},
-		"that has failed":  {5 * time.Second, time.Second, true, []string{"m1", "m2", "m3"}, []string{"m1 failed", "m2 failed", "m3 failed"}},
-		"that then failed": {time.Second, 5 * time.Second, true, []string{"m1", "m2", "m3"}, []string{"m1 failed", "m2 failed", "m3 failed"}},
+		"that has failed":  {5 * time.Second, time.Second, true, []string{"m1", "m2", "m3"}, []string{"m1 released", "m2 released", "m3 released"}},
+		"that then failed": {time.Second, 5 * time.Second, true, []string{"m1", "m2", "m3"}, []string{"m1 released", "m2 released", "m3 released"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -411,7 +411,7 @@ func TestAKeyFunctionThatEndsItsGoroutineCostsItsOwnMessage(t *testing.T) {
 		h.equal("failed", failed, []string{"101"})
 		h.equal("at once", took < time.Second, true)
 		h.ran("100", "102", "103")
-		h.logs("runtime.Goexit", "outcome=failed")
+		h.logs("runtime.Goexit", "outcome=released")
 	})
 }
 

@@ -23,10 +23,10 @@ var answers = []struct {
 	log    string
 }{
 	{"success", func() error { return nil }, nil, "COMPLETED", ""},
-	{"error", func() error { return errBank }, messageIDs(2), "INPROGRESS released", "outcome=failed"},
-	{"panic", func() error { panic("late") }, messageIDs(2), "INPROGRESS released", "outcome=failed"},
-	{"exit", func() error { goexit(); return nil }, messageIDs(2), "INPROGRESS released", "outcome=failed"},
-	{"permanent", func() error { return lambdawrap.Permanent(errBank) }, messageIDs(2), "FAILED", "outcome=permanent"},
+	{"error", func() error { return errBank }, messageIDs(2), "INPROGRESS released", "outcome=released"},
+	{"panic", func() error { panic("late") }, messageIDs(2), "INPROGRESS released", "outcome=released"},
+	{"exit", func() error { goexit(); return nil }, messageIDs(2), "INPROGRESS released", "outcome=released"},
+	{"permanent", func() error { return lambdawrap.Permanent(errBank) }, messageIDs(2), "FAILED", "outcome=failed"},
 }
 
 func TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts(t *testing.T) {
@@ -89,7 +89,7 @@ func TestWithNoTakeoverAHandlerThatObeysNeverLeavesAFailedKey(t *testing.T) {
 		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
 			t.Run(fmt.Sprint(name, ", single: ", single), func(t *testing.T) {
 				t.Parallel()
-				bubble(t, &idemddb.Options{NoTakeover: true, Single: single}, func(h *harness) {
+				bubble(t, &idemddb.Options{NoTakeover: true, Unshared: single}, func(h *harness) {
 					var done effects
 
 					h.untilDone(10*time.Second, wrap(h, func(ctx context.Context, m events.SQSMessage) error {
@@ -141,7 +141,7 @@ func TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce(t *testing.T) {
 		}
 
 		h.hidden(queue, "m0", 33, 33)
-		h.equal("extensions", h.count(idemddb.Extended), 1)
+		h.equal("extensions", h.count(idemddb.KindExtended), 1)
 		h.equal("record", h.state("k0"), "INPROGRESS")
 
 		for _, at := range []int{10, 11, 12, 30, 39} { // the lease ends 30 s after the handler was late, and the skew is 1 s
@@ -167,7 +167,7 @@ func TestTheLeaseOfAHandlerThatRunsInALongReserveIsRenewed(t *testing.T) {
 		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
 			t.Run(fmt.Sprint(name, ", single: ", single), func(t *testing.T) {
 				t.Parallel()
-				bubble(t, &idemddb.Options{Lease: 4 * time.Second, Single: single}, func(h *harness) {
+				bubble(t, &idemddb.Options{Lease: 4 * time.Second, Unshared: single}, func(h *harness) {
 					h.opts.Reserve = 30 * time.Second
 					other := h.open(h.db, &idemddb.Options{Lease: 4 * time.Second})
 

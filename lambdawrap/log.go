@@ -12,6 +12,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // report writes the one line of a message that did not end well: what became of it and where to look, but nothing of its content.
@@ -113,7 +114,7 @@ func stackOf(err error) []byte {
 
 // keyAttrs say which key a line is about, by its hash, and what shows its record.
 func keyAttrs(key string) []slog.Attr {
-	hash := idemddb.KeyHash(key)
+	hash := record.KeyHash(key)
 
 	return []slog.Attr{slog.String("key", hash), slog.String("look", "idem show --hash "+hash)}
 }
@@ -144,11 +145,11 @@ func (w *wrapper) logUnsent(ctx context.Context, about ...slog.Attr) context.Con
 	i.Unsent = func(key string, isParked bool, err error) {
 		defer func() { _ = recover() }() // a panic of the logger must not reach the Store, which has written the record
 
-		kind, level, text := idemddb.Unsent, levelOf(OutcomeUnsent, err), "a message that follows from the work is not sent yet; the sweep sends it"
+		kind, level, text := idemddb.KindUnsent, levelOf(OutcomeUnsent, err), "a message that follows from the work is not sent yet; the sweep sends it"
 
 		switch {
 		case isParked:
-			kind, level, text = idemddb.Parked, slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
+			kind, level, text = idemddb.KindParked, slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
 		case errors.Is(err, idemddb.ErrNoSender): // as Options.Senders says
 			level, text = slog.LevelInfo, "a message that follows from the work is left to another process"
 		}

@@ -50,12 +50,12 @@ func TestMeasureCountsAllRecordsOfAStreamThatFailed(t *testing.T) {
 	response, err := function(t.Context(), event)
 	h.equal("error", err, nil)
 	h.equal("failed", response.BatchItemFailures, []events.KinesisBatchItemFailure{{ItemIdentifier: "2"}})
-	h.equal("metrics", measured(t, &out, "Messages", "Failures", "Completions", "Permanent"),
-		map[string]any{"Messages": 4.0, "Failures": 3.0, "Completions": 1.0, "Permanent": 2.0})
+	h.equal("metrics", measured(t, &out, "Messages", "NotDone", "Completed", "Permanent"),
+		map[string]any{"Messages": 4.0, "NotDone": 3.0, "Completed": 1.0, "Permanent": 2.0})
 
 	_, err = function(t.Context(), events.KinesisEvent{})
 	h.equal("refused", err != nil, true)
-	h.equal("metrics", measured(t, &out, "Messages", "Failures"), map[string]any{"Messages": 1.0, "Failures": 1.0})
+	h.equal("metrics", measured(t, &out, "Messages", "NotDone"), map[string]any{"Messages": 1.0, "NotDone": 1.0})
 }
 
 func TestMeasureCountsInvocationsOfFunc(t *testing.T) {
@@ -77,19 +77,19 @@ func TestMeasureCountsInvocationsOfFunc(t *testing.T) {
 		answer error
 		want   map[string]any
 	}{
-		{"o-1", errBank, map[string]any{"Messages": 1.0, "Failures": 1.0, "Completions": 0.0, "Replays": 0.0, "Permanent": 0.0}},
-		{"o-1", nil, map[string]any{"Messages": 1.0, "Failures": 0.0, "Completions": 1.0, "Replays": 0.0, "Permanent": 0.0}},
-		{"o-1", nil, map[string]any{"Messages": 1.0, "Failures": 0.0, "Completions": 0.0, "Replays": 1.0, "Permanent": 0.0}},
-		{"o-2", lambdawrap.Permanent(errBank), map[string]any{"Messages": 1.0, "Failures": 1.0, "Completions": 0.0, "Replays": 0.0, "Permanent": 1.0}},
-		{"o-2", nil, map[string]any{"Messages": 1.0, "Failures": 1.0, "Completions": 0.0, "Replays": 0.0, "Permanent": 1.0}},
+		{"o-1", errBank, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 0.0}},
+		{"o-1", nil, map[string]any{"Messages": 1.0, "NotDone": 0.0, "Completed": 1.0, "Replayed": 0.0, "Permanent": 0.0}},
+		{"o-1", nil, map[string]any{"Messages": 1.0, "NotDone": 0.0, "Completed": 0.0, "Replayed": 1.0, "Permanent": 0.0}},
+		{"o-2", lambdawrap.Permanent(errBank), map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 1.0}},
+		{"o-2", nil, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 1.0}},
 		// The error of a nested Do.
-		{"o-3", &idemddb.FailedError{}, map[string]any{"Messages": 1.0, "Failures": 1.0, "Completions": 0.0, "Replays": 0.0, "Permanent": 0.0}},
-		{"", nil, map[string]any{"Messages": 1.0, "Failures": 1.0, "Completions": 0.0, "Replays": 0.0, "Permanent": 1.0}},
+		{"o-3", &idemddb.FailedError{}, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 0.0}},
+		{"", nil, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 1.0}},
 	} {
 		answer = c.answer
 		_, err := function(t.Context(), order{ID: c.id})
-		f.equal("metrics", measured(t, &out, "Messages", "Failures", "Completions", "Replays", "Permanent"), c.want)
-		f.equal("error", err != nil, c.want["Failures"] == 1.0)
+		f.equal("metrics", measured(t, &out, "Messages", "NotDone", "Completed", "Replayed", "Permanent"), c.want)
+		f.equal("error", err != nil, c.want["NotDone"] == 1.0)
 	}
 }
 

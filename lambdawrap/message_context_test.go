@@ -49,7 +49,7 @@ func (o *owners) watch(h *harness) {
 			return ""
 		},
 		Observe: func(ctx context.Context, e idemddb.Event) {
-			if e.Kind == idemddb.Claimed || e.Kind == idemddb.Replayed {
+			if e.Kind == idemddb.KindClaimed || e.Kind == idemddb.KindReplayed {
 				h.equal("context of the event "+string(e.Kind), owner(ctx), map[string]string{"a": "1", "b": "3", "poison": "4"}[e.Key])
 			}
 		},
@@ -153,7 +153,7 @@ func TestAMessageWithoutTimeHasItsContext(t *testing.T) {
 func TestAMessageWhoseContextHasEndedIsNoOutageOfDynamoDB(t *testing.T) {
 	t.Parallel()
 	claimedAndOptimistic(t, bothModes, func(h *harness) {
-		h.opts.FailWhole = true
+		h.opts.FailOnOutage = true
 		h.opts.MessageContext = func(ctx context.Context, _ events.SQSMessage) context.Context {
 			ctx, cancel := context.WithCancel(ctx)
 			cancel()
@@ -163,7 +163,7 @@ func TestAMessageWhoseContextHasEndedIsNoOutageOfDynamoDB(t *testing.T) {
 
 		h.check(h.handle(counting), batch("m1 k"), []string{"m1"}, nil)
 		h.logs("outcome=no_time")
-		h.equal("requests and claims that DynamoDB did not answer", []int{len(h.db.Requests()), h.count(idemddb.Unanswered)}, []int{0, 0})
+		h.equal("requests and claims that DynamoDB did not answer", []int{len(h.db.Requests()), h.count(idemddb.KindUnanswered)}, []int{0, 0})
 	})
 }
 

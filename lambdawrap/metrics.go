@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -18,36 +17,38 @@ import (
 )
 
 // Metrics writes one line for each batch of messages in CloudWatch's embedded metric format, or for each call that [Measure] or
-// [Metrics.WrapHTTP] counts. CloudWatch reads the line from the function's log and makes metrics of it; that takes no request, no agent
-// and no permission. Pass Observe to the Store, and the function that SQS or Batch returns to Wrap:
+// [Metrics.MeasureHTTP] counts. CloudWatch reads the line from the function's log and makes metrics of it; that takes no request, no agent
+// and no permission. Pass Observe to the Store, and the function that SQS or another wrapper returns to Measure:
 //
 //	metrics := lambdawrap.NewMetrics(os.Stdout, "Payments", map[string]string{"Function": "payments"})
 //	store, err := idemddb.New(client, table, "payments", &idemddb.Options{Observe: metrics.Observe})
-//	lambda.Start(metrics.Wrap(lambdawrap.SQS(store, handle, nil)))
+//	lambda.Start(lambdawrap.Measure(metrics, lambdawrap.SQS(store, handle, nil)))
 //
-// Every line has every metric, so that an alarm finds a zero and not a gap:
+// Every line has every metric, so that an alarm finds a zero and not a gap. One that counts events has the word of their [idemddb.Kind]:
 //
 //	Messages       messages in the batch
-//	Failures       messages reported failed; all messages if the invocation ended with an error
-//	Claims         claims that were won, takeovers among them
-//	Takeovers      claims that were won from a worker whose lease ran out: the work may have been done before
-//	Completions    completions that were written
-//	Replays        messages answered from a completed record
+//	NotDone        messages that come back, because they are reported failed; all messages if the invocation ended with an error
+//	Claimed        claims that were won, takeovers not among them
+//	Takeover       claims that were won from a worker whose lease ran out: the work may have been done before
+//	Replayed       messages answered from a completed record
 //	InProgress     claims refused because another worker holds the key
-//	Refusals       claims refused because the key failed for good before, has another fingerprint or has an unreadable record
+//	Mismatch       claims refused because the key was used with another fingerprint
+//	Refused        claims refused because the key failed for good before, or its attempts are used up
+//	Corrupt        claims refused because the record cannot be read: alarm on it
 //	Unanswered     claims that DynamoDB did not answer or did not accept: alarm on it
-//	Releases       claims that were given back
+//	Completed      completions that were written
+//	Released       claims that were given back
 //	Failed         keys that were ended for good
 //	Fenced         writes refused because the claim was lost: alarm on it
 //	Unrecorded     messages whose work is done and whose completion was perhaps not written: alarm on it
 //	Uncommitted    transactions that are not known to be committed; the record decides at the next delivery
-//	Conflicts      transactions that were cancelled because another write of one of their items was under way, and sent again
-//	EffectRefusals commits that wrote nothing, because the condition of a staged item was false
+//	EffectRefused  commits that wrote nothing, because the condition of a staged item was false
+//	Conflict       transactions that were cancelled because another write of one of their items was under way, and sent again
 //	Unsent         messages of completed records that are not sent yet; outbox.Sweep sends them
 //	Parked         messages that can never be sent: alarm on it
-//	Retries        requests that were sent again
-//	Ungrouped      times that a batch turned group commit off, so that each write is a request of its own
-//	Panics         panics of idemddb.Options.Trace, and of renewals, which cancel their work: alarm on it
+//	Retried        requests that were sent again
+//	Unshared       times that requests could not be shared, so that each write is a request of its own
+//	Panicked       panics of idemddb.Options.Trace, and of renewals, which cancel their work: alarm on it
 //	Permanent      messages that can never succeed, whether DeadLetter took them or not
 //	DeadLetters    messages that DeadLetter took
 //	Late           messages whose handler did not answer in time
@@ -87,32 +88,12 @@ func NewMetrics(out io.Writer, namespace string, sets ...map[string]string) *Met
 	return &Metrics{format: format, invalid: err, out: out}
 }
 
-// Wrap returns a function that calls h, which is the function of [SQS] or [Batch], and writes a line for each call. A line that
-// can't be written is lost, and the answer goes out all the same.
+// Measure returns a function that calls h, which is the function of [SQS], [Batch], [Kinesis], [DynamoDBStream] or [Func], and writes a line
+// for each call. The messages of the line are those of the event, the records of a stream, or the one invocation of Func. A line that can't
+// be written is lost, and the answer goes out all the same.
 //
-// Where no Store passes its events to Observe, most metrics would be zero for ever. So the first batch in which a message
-// was done although Observe was never called also writes a line of level WARN that says so.
-func (m *Metrics) Wrap(
-	h func(context.Context, events.SQSEvent) (events.SQSEventResponse, error),
-) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	if h == nil {
-		panic("lambdawrap: handler: must not be nil")
-	}
-
-	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
-		err = m.measure(ctx, func(ctx context.Context, c *counts) (err error) {
-			response, err = h(ctx, event)
-			c.messages, c.failures = len(event.Records), len(response.BatchItemFailures)
-
-			return err
-		})
-
-		return response, err
-	}
-}
-
-// Measure is [Metrics.Wrap] for the functions of [Kinesis], [DynamoDBStream] and [Func]. The messages of its lines are the records of a
-// stream, all those that failed among the failures, or the one invocation of Func.
+// Where no Store passes its events to Observe, most metrics would be zero for ever. So the first call in which a message was done although
+// Observe was never called also writes a line of level WARN that says so. Measure panics for a nil h.
 func Measure[In, Out any, F ~func(context.Context, In) (Out, error)](m *Metrics, h F) F {
 	if h == nil {
 		panic("lambdawrap: handler: must not be nil")
@@ -121,11 +102,7 @@ func Measure[In, Out any, F ~func(context.Context, In) (Out, error)](m *Metrics,
 	return func(ctx context.Context, in In) (out Out, err error) {
 		err = m.measure(ctx, func(ctx context.Context, c *counts) (err error) {
 			out, err = h(ctx, in)
-			c.takeEnded()
-
-			if err != nil {
-				c.messages = max(1, c.messages) // it failed before the first of them ended
-			}
+			c.take(in, out, err)
 
 			return err
 		})
@@ -134,13 +111,13 @@ func Measure[In, Out any, F ~func(context.Context, In) (Out, error)](m *Metrics,
 	}
 }
 
-// WrapHTTP is [Metrics.Wrap] for the handler that [HTTP] returns. It writes a line for each request that is not refused before its
+// MeasureHTTP is [Measure] for the handler that [HTTP] returns. It writes a line for each request that is not refused before its
 // record is asked for, such as one without a caller or with a body that is too long. The line has one message, and one failure if the
 // work of the request is not done. GET, HEAD, OPTIONS and a request whose handler panics have no line. Where a rule of NewMetrics is
 // broken, each request is answered with 500, before its work begins.
 //
-//	lambdaurl.Start(authenticate(metrics.WrapHTTP(lambdawrap.HTTP(store, mux, opts))))
-func (m *Metrics) WrapHTTP(h http.Handler) http.Handler {
+//	lambdaurl.Start(authenticate(metrics.MeasureHTTP(lambdawrap.HTTP(store, mux, opts))))
+func (m *Metrics) MeasureHTTP(h http.Handler) http.Handler {
 	if h == nil {
 		panic("lambdawrap: handler: must not be nil")
 	}
@@ -163,8 +140,8 @@ func (m *Metrics) WrapHTTP(h http.Handler) http.Handler {
 	})
 }
 
-// Observe counts the events of a batch; it is for idemddb.Options.Observe. It does not count events outside of a call that Wrap, Measure
-// or WrapHTTP has begun.
+// Observe counts the events of a batch; it is for idemddb.Options.Observe. It does not count events outside of a call that Measure or
+// MeasureHTTP has begun.
 func (m *Metrics) Observe(ctx context.Context, e idemddb.Event) {
 	m.observed.Store(true)
 

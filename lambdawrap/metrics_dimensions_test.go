@@ -28,7 +28,7 @@ func TestMetricsWithARuleBrokenRunNoHandler(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			function := lambdawrap.NewMetrics(&bytes.Buffer{}, c.namespace, map[string]string{"Service": "s"}, c.dimensions).Wrap(
+			function := lambdawrap.Measure(lambdawrap.NewMetrics(&bytes.Buffer{}, c.namespace, map[string]string{"Service": "s"}, c.dimensions),
 				func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 					t.Error("the handler ran")
 

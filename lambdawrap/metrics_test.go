@@ -67,7 +67,7 @@ func TestMetricsCountEachBatchForItself(t *testing.T) {
 	metrics := lambdawrap.NewMetrics(&out, "Payments", map[string]string{"Service": "s", "Function": "f"}, map[string]string{"Service": "s"})
 	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe})
 	h.opts.Workers = 4
-	function := metrics.Wrap(h.handle(func(_ context.Context, m events.SQSMessage) error {
+	function := lambdawrap.Measure(metrics, h.handle(func(_ context.Context, m events.SQSMessage) error {
 		if m.Body == "bad" {
 			return errors.New("bank closed")
 		}
@@ -95,11 +95,11 @@ func TestMetricsCountEachBatchForItself(t *testing.T) {
 			t.Errorf("timestamp %d, dimensions %s", d.Timestamp, diff)
 		}
 
-		if line["Messages"] != 2.0 || line["Failures"] == 0.0 {
+		if line["Messages"] != 2.0 || line["NotDone"] == 0.0 {
 			t.Errorf("got %s", text)
 		}
 
-		if n, ok := line["Completions"].(float64); ok {
+		if n, ok := line["Completed"].(float64); ok {
 			completions += n
 		}
 	}
@@ -109,13 +109,13 @@ func TestMetricsCountEachBatchForItself(t *testing.T) {
 	}
 }
 
-func TestMetricsOfABatchThatComesBackAreFailures(t *testing.T) {
+func TestMetricsOfABatchThatComesBackAreNotDone(t *testing.T) {
 	t.Parallel()
 
 	var out bytes.Buffer
 
 	broken := errors.New("broken")
-	function := lambdawrap.NewMetrics(&out, "Payments").Wrap(func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	function := lambdawrap.Measure(lambdawrap.NewMetrics(&out, "Payments"), func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 		return events.SQSEventResponse{}, broken
 	})
 
@@ -123,7 +123,7 @@ func TestMetricsOfABatchThatComesBackAreFailures(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 
-	if _, line := readLine(t, out.String()); line["Failures"] != 2.0 {
+	if _, line := readLine(t, out.String()); line["NotDone"] != 2.0 {
 		t.Errorf("got %s", &out)
 	}
 }
@@ -136,7 +136,7 @@ func TestMetricsThatCannotBeWrittenCostNoMessage(t *testing.T) {
 	t.Parallel()
 
 	h := newHarness(t, nil)
-	function := lambdawrap.NewMetrics(brokenWriter{}, "Payments").Wrap(h.handle(succeed))
+	function := lambdawrap.Measure(lambdawrap.NewMetrics(brokenWriter{}, "Payments"), h.handle(succeed))
 
 	if response, err := function(t.Context(), batch("m1 a")); err != nil || len(response.BatchItemFailures) != 0 {
 		t.Errorf("got %v, %v", response, err)
@@ -149,7 +149,7 @@ func TestMetricsHaveTheRequestIDAsAProperty(t *testing.T) {
 	var out bytes.Buffer
 
 	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
-	if _, err := lambdawrap.NewMetrics(&out, "Payments").Wrap(nothingFails)(ctx, events.SQSEvent{}); err != nil {
+	if _, err := lambdawrap.Measure(lambdawrap.NewMetrics(&out, "Payments"), nothingFails)(ctx, events.SQSEvent{}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -165,7 +165,7 @@ func TestMetricsWithoutObserveWarnOnce(t *testing.T) {
 	var out bytes.Buffer
 
 	h := newHarness(t, nil)
-	function := lambdawrap.NewMetrics(&out, "Payments").Wrap(h.handle(func(_ context.Context, m events.SQSMessage) error {
+	function := lambdawrap.Measure(lambdawrap.NewMetrics(&out, "Payments"), h.handle(func(_ context.Context, m events.SQSMessage) error {
 		if m.Body == "bad" {
 			return errors.New("bank closed")
 		}
@@ -217,7 +217,7 @@ func TestMetricsWithADisabledStoreDoNotWarn(t *testing.T) {
 	metrics := lambdawrap.NewMetrics(&out, "Payments")
 	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe})
 
-	if _, err := metrics.Wrap(h.handle(succeed))(t.Context(), batch("m1 a")); err != nil {
+	if _, err := lambdawrap.Measure(metrics, h.handle(succeed))(t.Context(), batch("m1 a")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -226,7 +226,7 @@ func TestMetricsWithADisabledStoreDoNotWarn(t *testing.T) {
 	}
 }
 
-// In a bubble, the claims of two messages always share a request, however busy the machine is: Ungrouped is the event of a shared one.
+// In a bubble, the claims of two messages always share a request, however busy the machine is: KindUnshared is the event of a shared one.
 func TestMetricsOfEventsThatNeedAPerson(t *testing.T) {
 	t.Parallel()
 
@@ -235,7 +235,7 @@ func TestMetricsOfEventsThatNeedAPerson(t *testing.T) {
 	metrics := lambdawrap.NewMetrics(&out, "Payments")
 
 	bubble(t, &idemddb.Options{Observe: metrics.Observe}, func(h *harness) {
-		function := metrics.Wrap(h.handle(func(context.Context, events.SQSMessage) error {
+		function := lambdawrap.Measure(metrics, h.handle(func(context.Context, events.SQSMessage) error {
 			return lambdawrap.Permanent(errors.New("account closed"))
 		}))
 
@@ -257,7 +257,7 @@ func TestMetricsOfEventsThatNeedAPerson(t *testing.T) {
 
 		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.AccessDenied })
 
-		if got := line("m2 b", "m3 c"); got["Unanswered"] != 2.0 || got["Failures"] != 2.0 || got["Ungrouped"] != 1.0 {
+		if got := line("m2 b", "m3 c"); got["Unanswered"] != 2.0 || got["NotDone"] != 2.0 || got["Unshared"] != 1.0 {
 			h.Errorf("a table that denies access: got %v", got)
 		}
 	})
@@ -282,9 +282,9 @@ func TestMetricsCountPanics(t *testing.T) {
 				return "00-1"
 			}})
 
-			h.check(metrics.Wrap(h.handle(succeed)), batch("m1 a", "m2 b"), nil, []string{"m1", "m2"})
+			h.check(lambdawrap.Measure(metrics, h.handle(succeed)), batch("m1 a", "m2 b"), nil, []string{"m1", "m2"})
 
-			if _, got := readLine(t, out.String()); got["Panics"] != want || got["Completions"] != 2.0 {
+			if _, got := readLine(t, out.String()); got["Panicked"] != want || got["Completed"] != 2.0 {
 				t.Errorf("got %v, want %v panics", got, want)
 			}
 		})

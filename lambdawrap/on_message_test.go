@@ -78,7 +78,7 @@ func TestOnMessageIsGivenTheOutcomeOfWorkThatIsDone(t *testing.T) {
 
 func TestOnMessageIsGivenTheOutcomeOfAMessageThatCannotSucceed(t *testing.T) {
 	checkOutcomes(t, map[string]outcomeCase{
-		"permanent": {func(*harness) lambdawrap.Handler { return failWith(lambdawrap.Permanent(errBank)) }, lambdawrap.OutcomePermanent},
+		"failed": {func(*harness) lambdawrap.Handler { return failWith(lambdawrap.Permanent(errBank)) }, lambdawrap.OutcomeFailed},
 		"refused": {func(h *harness) lambdawrap.Handler {
 			h.equal("failed", h.heldElsewhere("k0", 0).Fail(h.Context(), errBank), nil)
 
@@ -117,8 +117,8 @@ func TestOnMessageIsGivenTheOutcomeOfAMessageThatComesAgain(t *testing.T) {
 			h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { return "", errBank }
 
 			return succeed
-		}, lambdawrap.OutcomeFailed},
-		"failed": {func(*harness) lambdawrap.Handler { return failWith(errBank) }, lambdawrap.OutcomeFailed},
+		}, lambdawrap.OutcomeReleased},
+		"released": {func(*harness) lambdawrap.Handler { return failWith(errBank) }, lambdawrap.OutcomeReleased},
 		"in progress": {func(h *harness) lambdawrap.Handler {
 			h.heldElsewhere("k0", 0)
 
@@ -221,7 +221,7 @@ func TestOnMessageSaysWhatIsBlocked(t *testing.T) {
 		function := wrap(failing(always(), "a"))
 
 		h.within(time.Minute, function, batch("m0 a g", "m1 b g", "m2 c other", "m3 d g"))
-		end.are(h, lambdawrap.OutcomeFailed, lambdawrap.OutcomeBlocked, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeBlocked)
+		end.are(h, lambdawrap.OutcomeReleased, lambdawrap.OutcomeBlocked, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeBlocked)
 	})
 }
 

@@ -15,18 +15,19 @@ import (
 // Outcome says in one word how a message ended, in the log, for Options.OnMessage and for metrics.
 type Outcome string
 
-// The outcomes. A message with one of the first four is done. One with permanent, refused, mismatch or no_key is done if
+// The outcomes. One that has the word of an [idemddb.Kind] means the same: failed is a key that has ended for good, released one that may be
+// claimed again. A message with one of the first four is done. One with failed, refused, mismatch or no_key is permanent: it is done if
 // Options.DeadLetter took it. All others are reported failed and come back.
 const (
 	OutcomeCompleted   Outcome = "completed"   // the handler succeeded, and its success is recorded
 	OutcomeReplayed    Outcome = "replayed"    // the key was completed before; the handler did not run
 	OutcomeUnrecorded  Outcome = "unrecorded"  // the handler succeeded, and its record was perhaps not written
-	OutcomeFenced      Outcome = "fenced"      // the handler ran, and the record is another's; done if the work is done, else failed
-	OutcomePermanent   Outcome = "permanent"   // the handler returned Permanent
+	OutcomeFenced      Outcome = "fenced"      // the handler ran, and the record is another's; done if the work is done, else it comes back
+	OutcomeFailed      Outcome = "failed"      // the handler returned Permanent: the key has ended for good
 	OutcomeRefused     Outcome = "refused"     // the key failed for good before, or its attempts are used up
 	OutcomeMismatch    Outcome = "mismatch"    // the key was used for another input
 	OutcomeNoKey       Outcome = "no_key"      // the message has no key
-	OutcomeFailed      Outcome = "failed"      // the handler failed or panicked, or the key function did
+	OutcomeReleased    Outcome = "released"    // the handler returned an error or panicked, or the key function did; the key is free
 	OutcomeInProgress  Outcome = "in_progress" // another worker holds the key
 	OutcomeUnanswered  Outcome = "unanswered"  // DynamoDB did not answer the claim, or refused it
 	OutcomeCorrupt     Outcome = "corrupt"     // the record cannot be read, or is of another version
@@ -34,7 +35,7 @@ const (
 	OutcomeUnsent      Outcome = "unsent"      // what the handler staged is committed, and its messages are not sent yet
 	OutcomeNoTime      Outcome = "no_time"     // too little time was left to start, or the key was not there in time
 	OutcomeLate        Outcome = "late"        // the handler did not answer in time
-	OutcomeBlocked     Outcome = "blocked"     // an earlier message of its FIFO group failed
+	OutcomeBlocked     Outcome = "blocked"     // an earlier message of its FIFO group came back
 )
 
 // outcome is how a message's piece of work ended.
@@ -70,7 +71,7 @@ func (v *invocation) settle(ctx context.Context, m *message, work *idemddb.Work,
 
 	e := work.Settle(engine.With(ctx, &i), nil, err)
 	o := outcomeOf(e)
-	o.recorded = !e.Unknown && e.Kind != idemddb.Unrecorded && e.Kind != idemddb.Uncommitted
+	o.recorded = !e.Unknown && e.Kind != idemddb.KindUnrecorded && e.Kind != idemddb.KindUncommitted
 
 	return o
 }
@@ -93,35 +94,34 @@ func noKeyOutcome(err error) outcome {
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):
 		return outcome{name: OutcomeNoKey, err: err, permanent: true}
 	case isPermanent(err):
-		return outcome{name: OutcomePermanent, err: err, permanent: true}
+		return outcome{name: OutcomeFailed, err: err, permanent: true}
 	default:
-		return outcome{name: OutcomeFailed, err: err}
+		return outcome{name: OutcomeReleased, err: err}
 	}
 }
 
-// outcomes names the outcome for each way in which work ends. Every other ending is a failure. Mind the two words: a key with the event
-// Failed has ended for good, and its message is OutcomePermanent; a message with OutcomeFailed comes back, and its key was released.
+// outcomes names the outcome for each way in which work ends, by the same word. Every other ending is OutcomeReleased.
 var outcomes = map[idemddb.Kind]Outcome{
-	idemddb.Completed: OutcomeCompleted, idemddb.Replayed: OutcomeReplayed, idemddb.Unrecorded: OutcomeUnrecorded,
-	idemddb.Fenced: OutcomeFenced, idemddb.Failed: OutcomePermanent, idemddb.Refused: OutcomeRefused, idemddb.Mismatch: OutcomeMismatch,
-	idemddb.Released: OutcomeFailed, idemddb.InProgress: OutcomeInProgress, idemddb.Unanswered: OutcomeUnanswered,
-	idemddb.Corrupt: OutcomeCorrupt, idemddb.Uncommitted: OutcomeUncommitted, idemddb.Unsent: OutcomeUnsent,
+	idemddb.KindCompleted: OutcomeCompleted, idemddb.KindReplayed: OutcomeReplayed, idemddb.KindUnrecorded: OutcomeUnrecorded,
+	idemddb.KindFenced: OutcomeFenced, idemddb.KindFailed: OutcomeFailed, idemddb.KindRefused: OutcomeRefused, idemddb.KindMismatch: OutcomeMismatch,
+	idemddb.KindReleased: OutcomeReleased, idemddb.KindInProgress: OutcomeInProgress, idemddb.KindUnanswered: OutcomeUnanswered,
+	idemddb.KindCorrupt: OutcomeCorrupt, idemddb.KindUncommitted: OutcomeUncommitted, idemddb.KindUnsent: OutcomeUnsent,
 }
 
 // outcomeOf returns the outcome of a message whose work has ended, or has not begun.
 func outcomeOf(e idemddb.Ending) outcome {
-	o := outcome{name: cmp.Or(outcomes[e.Kind], OutcomeFailed), err: e.Err, done: e.Done, unknown: e.Unknown}
+	o := outcome{name: cmp.Or(outcomes[e.Kind], OutcomeReleased), err: e.Err, done: e.Done, unknown: e.Unknown}
 
 	switch {
 	case errors.Is(e.Err, idemddb.ErrBadKey) && e.Kind == "":
 		return noKeyOutcome(e.Err)
-	case e.Kind == idemddb.Completed && e.Err != nil: // the handler completed its claim and returned an error
-		o.name = OutcomeFailed
-	case e.Kind == idemddb.Released && e.Err == nil:
+	case e.Kind == idemddb.KindCompleted && e.Err != nil: // the handler completed its claim and returned an error
+		o.name = OutcomeReleased
+	case e.Kind == idemddb.KindReleased && e.Err == nil:
 		o.err = errReleased
-	case e.Kind == idemddb.Failed, e.Kind == idemddb.Refused, e.Kind == idemddb.Mismatch:
+	case e.Kind == idemddb.KindFailed, e.Kind == idemddb.KindRefused, e.Kind == idemddb.KindMismatch:
 		o.permanent = !e.Unknown
-	case e.Kind == idemddb.InProgress:
+	case e.Kind == idemddb.KindInProgress:
 		if other, ok := errors.AsType[*idemddb.InProgressError](e.Err); ok {
 			o.until = other.Until
 		}
@@ -136,7 +136,7 @@ func givenBack(o outcome, err error) outcome {
 	case err == nil:
 	case !errors.Is(err, idemddb.ErrFenced):
 		o.err, o.unknown = errors.Join(o.err, err), true
-	case o.name == OutcomeFailed:
+	case o.name == OutcomeReleased:
 		o.name, o.err = OutcomeFenced, errors.Join(o.err, err)
 	}
 

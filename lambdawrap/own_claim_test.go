@@ -33,7 +33,7 @@ func TestAHandlerThatAsksForItsOwnKeyFailsWithATextThatSaysSo(t *testing.T) {
 		h.check(h.handle(work), batch("m1 k1"), []string{"m1"}, []string{"m1"})
 		h.equal("record", h.state("k1"), "INPROGRESS released")
 		h.equal("committed", h.counted("k1"), "")
-		h.logs("outcome=failed", "this context holds it itself; a nested call needs a key of its own")
+		h.logs("outcome=released", "this context holds it itself; a nested call needs a key of its own")
 	})
 }
 
@@ -85,7 +85,7 @@ func TestTheErrorOfANestedKeyIsNotThatOfTheMessage(t *testing.T) {
 					return err
 				}), deliveredFor(numbered(1), 1))
 				h.equal("failed", failed, []string{"m0"})
-				end.are(h, lambdawrap.OutcomeFailed)
+				end.are(h, lambdawrap.OutcomeReleased)
 				h.equal("record", h.state("k0"), "INPROGRESS released")
 				h.hidden(place, "m0", 1, 2)
 
@@ -115,10 +115,10 @@ func TestAHandlerMayCompleteItsClaimItself(t *testing.T) {
 		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
 		"it completes and fails": {func(ctx context.Context, c *idemddb.Claim) error {
 			return errors.Join(c.Complete(ctx, nil), errBank)
-		}, []string{"m0"}, lambdawrap.OutcomeFailed, "COMPLETED", nil},
+		}, []string{"m0"}, lambdawrap.OutcomeReleased, "COMPLETED", nil},
 		"it completes with a result that is too large": {func(ctx context.Context, c *idemddb.Claim) error {
 			return c.Complete(ctx, make([]byte, 500<<10))
-		}, []string{"m0"}, lambdawrap.OutcomeFailed, "COMPLETED", nil},
+		}, []string{"m0"}, lambdawrap.OutcomeReleased, "COMPLETED", nil},
 		"it completes with a large result": {func(ctx context.Context, c *idemddb.Claim) error {
 			return c.Complete(ctx, make([]byte, 300<<10))
 		}, nil, lambdawrap.OutcomeCompleted, "COMPLETED", nil},
@@ -134,22 +134,22 @@ func TestAHandlerMayReleaseOrFailItsClaimItself(t *testing.T) {
 	checkOwnSettlements(t, map[string]ownSettlement{
 		"it releases": {func(ctx context.Context, c *idemddb.Claim) error {
 			return c.Release(ctx, nil)
-		}, []string{"m0"}, lambdawrap.OutcomeFailed, "INPROGRESS released", []string{"m0"}},
+		}, []string{"m0"}, lambdawrap.OutcomeReleased, "INPROGRESS released", []string{"m0"}},
 		"it releases and goes on": {func(ctx context.Context, c *idemddb.Claim) error {
 			err := c.Release(ctx, nil)
 			time.Sleep(halfLease)
 
 			return errors.Join(err, ctx.Err())
-		}, []string{"m0"}, lambdawrap.OutcomeFailed, "INPROGRESS released", []string{"m0"}},
+		}, []string{"m0"}, lambdawrap.OutcomeReleased, "INPROGRESS released", []string{"m0"}},
 		"it fails the key": {func(ctx context.Context, c *idemddb.Claim) error {
 			return c.Fail(ctx, errBank)
-		}, []string{"m0"}, lambdawrap.OutcomePermanent, "FAILED", nil},
+		}, []string{"m0"}, lambdawrap.OutcomeFailed, "FAILED", nil},
 		"it fails the key and goes on": {func(ctx context.Context, c *idemddb.Claim) error {
 			err := c.Fail(ctx, errBank)
 			time.Sleep(halfLease)
 
 			return errors.Join(err, ctx.Err())
-		}, []string{"m0"}, lambdawrap.OutcomePermanent, "FAILED", nil},
+		}, []string{"m0"}, lambdawrap.OutcomeFailed, "FAILED", nil},
 	})
 }
 
@@ -183,7 +183,7 @@ func checkOwnSettlements(t *testing.T, cases map[string]ownSettlement) {
 				failed, _ := h.within(2*time.Minute, function, numbered(1))
 				h.equal("failed", failed, c.failed)
 				h.equal("record", h.state("k0"), c.state)
-				h.equal("fenced events", h.count(idemddb.Fenced), 0)
+				h.equal("fenced events", h.count(idemddb.KindFenced), 0)
 				end.are(h, c.word)
 				h.idle()
 
@@ -230,7 +230,7 @@ func TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun(t *testing.T) {
 				end.mu.Lock()
 				defer end.mu.Unlock()
 
-				h.equal("m2", end.words["m2"], []lambdawrap.Outcome{lambdawrap.OutcomeFailed})
+				h.equal("m2", end.words["m2"], []lambdawrap.Outcome{lambdawrap.OutcomeReleased})
 				h.equal("record", h.state("k2"), "INPROGRESS released")
 				h.equal("attempts", h.attempts("k2"), "0")
 			})

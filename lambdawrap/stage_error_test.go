@@ -34,7 +34,7 @@ func TestAMessageWhoseHandlerIgnoresAnErrorOfStageComesBack(t *testing.T) {
 
 		h.check(h.handle(careless), batch("m1 k"), []string{"m1"}, []string{"m1"})
 		h.equal("committed", h.counted("k"), "")
-		h.logs("level=ERROR", idemddb.ErrNotStaged.Error(), "outcome=failed")
+		h.logs("level=ERROR", idemddb.ErrNotStaged.Error(), "outcome=released")
 
 		again := func(ctx context.Context, m events.SQSMessage) error {
 			_ = stageTooMuch(ctx)

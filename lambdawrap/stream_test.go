@@ -395,7 +395,7 @@ func TestHooksGetTheRecordOfAStreamAsItArrived(t *testing.T) {
 		OnRecord: func(_ context.Context, r events.DynamoDBEventRecord, o lambdawrap.Outcome) {
 			given++
 
-			h.equal("outcome", o, lambdawrap.OutcomePermanent)
+			h.equal("outcome", o, lambdawrap.OutcomeFailed)
 			h.equal("record", cmp.Diff(record(), r, cmp.AllowUnexported(events.DynamoDBAttributeValue{}, events.SecondsEpochTime{})), "")
 		},
 		Logger: h.opts.Logger,

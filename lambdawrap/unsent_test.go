@@ -18,13 +18,14 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 // alwaysSays is a Sender that gives this answer for each message.
 type alwaysSays struct{ err error }
 
-func (r alwaysSays) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (r alwaysSays) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	return slices.Repeat([]error{r.err}, len(ms))
 }
 
@@ -47,12 +48,12 @@ var stagers = map[string]struct {
 	id  string
 }{
 	"SQS": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
-		answer, err := metrics.Wrap(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
+		answer, err := lambdawrap.Measure(metrics, h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
 		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
 	}, "k", "messageId=m1"},
 	"SQS, optimistic": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
 		h.opts.Optimistic = true
-		answer, err := metrics.Wrap(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
+		answer, err := lambdawrap.Measure(metrics, h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }))(ctx, batch("m1 k"))
 		h.equal("answer", []any{len(answer.BatchItemFailures), err}, []any{0, nil})
 	}, "k", "messageId=m1"},
 	"Kinesis": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
@@ -74,7 +75,7 @@ var stagers = map[string]struct {
 	}, "k", "requestId=r-1"},
 	"HTTP": {func(ctx context.Context, h *harness, metrics *lambdawrap.Metrics) {
 		opts := &lambdawrap.HTTPOptions{Logger: h.opts.Logger, Caller: func(*http.Request) (string, error) { return "c-1", nil }}
-		handler := metrics.WrapHTTP(lambdawrap.HTTP(h.store, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler := metrics.MeasureHTTP(lambdawrap.HTTP(h.store, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			h.equal("Stage", announceTwice(r.Context()), nil)
 			w.WriteHeader(http.StatusCreated)
 		}), opts))
@@ -117,7 +118,7 @@ func TestEachMessageThatIsNotSentHasALineAndIsCounted(t *testing.T) {
 					}
 
 					for _, part := range []string{
-						"level=" + want.level, "outcome=" + want.outcome, wrapper.id, "key=" + idemddb.KeyHash(wrapper.key), `\"topic\"`, want.text,
+						"level=" + want.level, "outcome=" + want.outcome, wrapper.id, "key=" + record.KeyHash(wrapper.key), `\"topic\"`, want.text,
 					} {
 						if !strings.Contains(lines[0], part) {
 							t.Errorf("the line lacks %q: %s", part, lines[0])
@@ -128,8 +129,8 @@ func TestEachMessageThatIsNotSentHasALineAndIsCounted(t *testing.T) {
 						t.Errorf("the log has a body: %s", h.log)
 					}
 
-					if _, line := readLine(t, out.String()); line[want.metric] != 2.0 || line["Failures"] != 0.0 {
-						t.Errorf("%s is %v, Failures %v", want.metric, line[want.metric], line["Failures"])
+					if _, line := readLine(t, out.String()); line[want.metric] != 2.0 || line["NotDone"] != 0.0 {
+						t.Errorf("%s is %v, NotDone %v", want.metric, line[want.metric], line["NotDone"])
 					}
 				})
 			})
@@ -141,7 +142,7 @@ func TestEachMessageThatIsNotSentHasALineAndIsCounted(t *testing.T) {
 func TestWithoutASweepAnUnsentMessageHasOneLine(t *testing.T) {
 	t.Parallel()
 
-	h := newHarness(t, &idemddb.Options{Unswept: true, Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}})
+	h := newHarness(t, &idemddb.Options{RedeliverUnsent: true, Senders: map[string]idemddb.Sender{"topic": alwaysSays{errTarget}}})
 	h.check(h.handle(func(ctx context.Context, _ events.SQSMessage) error { return announceTwice(ctx) }),
 		batch("m1 k1"), []string{"m1"}, []string{"m1"})
 	h.equal("lines", strings.Count(h.log.String(), "\n"), 1)
@@ -158,7 +159,7 @@ func TestAnUnsentMessageOfWorkInsideOfAHandlerIsNamedByItsOwnKey(t *testing.T) {
 
 		return err
 	}), batch("m1 k1"), nil, []string{"m1"})
-	h.logs("messageId=m1", "key="+idemddb.KeyHash("inner"))
+	h.logs("messageId=m1", "key="+record.KeyHash("inner"))
 }
 
 // The context of the user's hook need not be derived from that of the invocation.

@@ -19,7 +19,7 @@ func (v *invocation) workAll(context.Context) {
 
 // follow is the goroutine of a message, which begins with the first decision of the schedule about it.
 func (v *invocation) follow(m *message, decided schedule.Action) {
-	m.end = outcome{name: OutcomeFailed, err: errExited} // if the client of DynamoDB panics
+	m.end = outcome{name: OutcomeReleased, err: errExited} // if the client of DynamoDB panics
 
 	defer v.running.Done()
 	defer v.step(func(s *schedule.Schedule, now time.Time) { s.Finished(now, m.index, m.failed) })
@@ -101,7 +101,7 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 			return work, outcome{}
 		}
 
-		if ending.Kind != idemddb.InProgress || !v.waitForHolder(ctx, m, &poll) {
+		if ending.Kind != idemddb.KindInProgress || !v.waitForHolder(ctx, m, &poll) {
 			return nil, outcomeOf(ending)
 		}
 
@@ -184,7 +184,7 @@ func mayRun(ctx context.Context, work *idemddb.Work) (o outcome) {
 	case cause != nil && !errors.Is(cause, idemddb.ErrFenced):
 		return outcome{name: OutcomeNoTime, err: errNoTime}
 	case cause != nil, work.Claim() != nil && !work.Claim().Held():
-		return outcome{name: OutcomeFailed, err: errors.Join(errLost, cause)}
+		return outcome{name: OutcomeReleased, err: errors.Join(errLost, cause)}
 	default:
 		return o
 	}

@@ -22,7 +22,7 @@ func TestPaymentsAddsEachPaymentOnce(t *testing.T) {
 		db := idemddbtest.New(&idemddbtest.Options{TransactionTime: func() time.Duration { return 4 * time.Millisecond }})
 
 		for _, table := range []string{"records", "ledger"} {
-			if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+			if _, err := db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -27,7 +27,7 @@ func TestSQSHandlesEachMessageOnce(t *testing.T) {
 			t.Parallel()
 
 			db := idemddbtest.New(nil)
-			if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+			if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
 				t.Fatal(err)
 			}
 

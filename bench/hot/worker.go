@@ -122,13 +122,13 @@ func (w *worker) sample(client *dynamodb.Client) (func(context.Context, events.S
 	opts.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil)) //nolint:sloglint // the lines cost what they cost in a deployed function
 	opts.OnMessage = func(_ context.Context, m events.SQSMessage, _ lambdawrap.Outcome) { w.ended(m) }
 
-	return metrics.Wrap(lambdawrap.SQS(store, accounts.Pay, opts)), nil
+	return lambdawrap.Measure(metrics, lambdawrap.SQS(store, accounts.Pay, opts)), nil
 }
 
 // accepting is a sender whose target accepts each message.
 type accepting struct{}
 
-func (accepting) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (accepting) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	return make([]error, len(ms))
 }
 

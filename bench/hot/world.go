@@ -44,7 +44,7 @@ func newWorld(ctx context.Context, s settings, seed uint64) (*world, error) {
 	w := &world{latency: s.latency, engine: idemddbtest.New(&idemddbtest.Options{TransactionTime: times(s.extra, seed)})}
 
 	for _, table := range []string{recordTable, ledgerTable} {
-		if _, err := w.engine.CreateTable(ctx, idemddb.Table(table)); err != nil {
+		if _, err := w.engine.CreateTable(ctx, idemddb.CreateTable(table, "")); err != nil {
 			return nil, fmt.Errorf("create a table: %w", err)
 		}
 	}

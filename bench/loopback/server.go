@@ -87,7 +87,7 @@ type server struct {
 
 func newServer(ctx context.Context) (*server, error) {
 	s := &server{engine: idemddbtest.New(nil)}
-	if _, err := s.engine.CreateTable(ctx, idemddb.Table(TableName)); err != nil {
+	if _, err := s.engine.CreateTable(ctx, idemddb.CreateTable(TableName, "")); err != nil {
 		return nil, fmt.Errorf("loopback: %w", err)
 	}
 

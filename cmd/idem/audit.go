@@ -150,7 +150,7 @@ func (u *auditRun) want(d *desk, key string) {
 	name := d.store.Options().PartitionKey
 
 	for _, s := range (&finder{exact: u.keys.exact}).spellings(d, key) {
-		if in, err := d.store.RecordOf(s.key); err == nil {
+		if in, err := d.store.GetItemInput(s.key); err == nil {
 			u.wanted[record.TextOf(in.Key[name])] = s.how
 		}
 	}

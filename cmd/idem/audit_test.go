@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/localstack/auditing"
 )
 
@@ -32,7 +32,7 @@ func streaming(t *testing.T) *night {
 func (n *night) item(key string) map[string]types.AttributeValue {
 	n.t.Helper()
 
-	in, err := n.store.RecordOf(key)
+	in, err := n.store.GetItemInput(key)
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestAnAuditFindsEachFault(t *testing.T) {
 			func(n *night) {
 				n.complete("p-9")
 
-				in, err := n.store.RecordOf("p-9")
+				in, err := n.store.GetItemInput("p-9")
 				if err == nil {
 					_, err = n.client.DeleteItem(n.t.Context(), &dynamodb.DeleteItemInput{TableName: &n.table, Key: in.Key})
 				}
@@ -191,7 +191,7 @@ func TestAnAuditTellsTheStoryOfAKey(t *testing.T) {
 	n.expect(exitDone)
 	n.screen.Reset()
 
-	for _, args := range [][]string{{"123"}, {"--hash", idemddb.KeyHash("#123")}, {"payments##123"}} {
+	for _, args := range [][]string{{"123"}, {"--hash", record.KeyHash("#123")}, {"payments##123"}} {
 		n.idem(append([]string{"audit"}, args...)...)
 		n.expect(exitDone, "payments##123", "claims the key with fencing token", "takes the key over from \"8f6e1c1e-7f0b-4a55-9c39-0e7d3a2f6f1b/",
 			"releases the key", "claims the key again", "completes the key", `The operator "anna" writes forget (stamp), because "a test payment".`,

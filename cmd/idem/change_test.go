@@ -74,6 +74,6 @@ func TestAReasonThatIsTooLongIsRefusedBeforeTheChange(t *testing.T) {
 // unsendable refuses every message for good, so that it is parked.
 type unsendable struct{}
 
-func (unsendable) Send(_ context.Context, _ string, messages []idemddb.StoredMessage) []error {
+func (unsendable) Send(_ context.Context, _ string, messages []idemddb.Message) []error {
 	return slices.Repeat([]error{idemddb.ErrUnsendable}, len(messages))
 }

@@ -47,8 +47,8 @@ func (c *checking) permissions(ctx context.Context) {
 
 // probe returns what the permissions are asked with. Its keys belong to idem, so that no worker has a record of them.
 func (c *checking) probe() (*probe, error) {
-	key, err := c.desk.store.RecordOf("idem check probe: never written")
-	other, errOther := c.desk.store.RecordOf("idem check probe: never written either")
+	key, err := c.desk.store.GetItemInput("idem check probe: never written")
+	other, errOther := c.desk.store.GetItemInput("idem check probe: never written either")
 
 	if err = errors.Join(err, errOther); err != nil {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -142,15 +143,15 @@ func TestAKeyIsFoundByALogLine(t *testing.T) {
 
 		n.claim("p-9", "8f6e1c1e")
 
-		n.idem("show", "--hash", idemddb.KeyHash("p-9"))
+		n.idem("show", "--hash", record.KeyHash("p-9"))
 		n.expect(exitDone, "payments#p-9")
 		n.idem("show", "--request", "8f6e1c1e")
 		n.expect(exitDone, "last worker    8f6e1c1e")
-		n.idem("show", "--hash", idemddb.KeyHash("anna@example.com"))
-		n.expect(exitDone, "idem release --why '…' --hash "+idemddb.KeyHash("anna@example.com"))
+		n.idem("show", "--hash", record.KeyHash("anna@example.com"))
+		n.expect(exitDone, "idem release --why '…' --hash "+record.KeyHash("anna@example.com"))
 		n.idem("show", "--hash-keys", "anna@example.com")
 		n.expect(exitDone, "found by       the key as given")
-		n.idem("fail", "--hash", idemddb.KeyHash("anna@example.com"), "--why", "cancelled", "--yes")
+		n.idem("fail", "--hash", record.KeyHash("anna@example.com"), "--why", "cancelled", "--yes")
 		n.expect(exitDone, ": failed")
 		n.idem("show", "--hash", "sha256:AAAAAAAAAAAA")
 		n.expect(exitNothing)

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // The drills of docs/operations.md. Each begins with what an alarm or a log line says, and mends it with idem alone. The page shows the
@@ -88,7 +88,7 @@ func TestDrillATakeoverThatDoubledSomething(t *testing.T) {
 		}
 
 		n.clock.Advance(9 * time.Minute)
-		n.idem("show", "--hash", idemddb.KeyHash("p-9"))
+		n.idem("show", "--hash", record.KeyHash("p-9"))
 		n.expect(exitDone, "COMPLETED", "It began 2 times", "c2a7b1de")
 		n.onThePage("takeover")
 	})

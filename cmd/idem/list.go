@@ -14,7 +14,7 @@ import (
 )
 
 var statuses = []operate.Status{
-	operate.Held, operate.Stuck, operate.Released, operate.Completed, operate.Failed, operate.Expired, operate.Unreadable,
+	operate.Held, operate.Stuck, operate.Released, operate.Completed, operate.Failed, operate.Expired, operate.Corrupt,
 }
 
 // The words beside the statuses that list takes.
@@ -41,7 +41,7 @@ const listHelp = `List the keys of the namespace with one of the statuses; stuck
   completed   the work is done
   failed      the key ended for good
   expired     the retention is over, and Time to Live has not deleted the record
-  unreadable  another format version, or not a record
+  corrupt     another format version, or not a record
   unsent      completed, with messages that are not sent (with --unsent-index without a scan, and then without those that are parked)
   parked      completed, with messages that can never be sent as they are
   twice       the work may have been done twice

@@ -36,8 +36,8 @@ func meaning(v operate.View, now time.Time) string {
 		return "The key ended for good. Its messages are refused, and a redrive alone makes a dead letter again."
 	case operate.Expired:
 		return "The retention is over: the key is new, and the next delivery runs the work."
-	case operate.Unreadable:
-		return "The record cannot be read: " + v.Unreadable + "."
+	case operate.Corrupt:
+		return "The record cannot be read: " + v.Corrupt + "."
 	default:
 		return ""
 	}
@@ -99,7 +99,7 @@ func statusAdvice(v operate.View, key string) []string {
 		}
 
 		return []string{"mend the cause, then: idem reopen --why '…' " + key + "; then redrive the dead-letter queue"}
-	case operate.Unreadable:
+	case operate.Corrupt:
 		return []string{"deploy the version that wrote it; or delete it: idem forget --why '…' " + key}
 	case operate.Released, operate.Completed, operate.Expired:
 	}

@@ -96,7 +96,7 @@ func startServices(t *testing.T) (*idemddbtest.DB, *queue) {
 	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+		if _, err := db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

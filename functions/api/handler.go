@@ -43,7 +43,7 @@ func wire(ctx context.Context) (http.Handler, error) {
 	metrics := lambdawrap.NewMetrics(os.Stdout, "Payments", map[string]string{"Function": cmp.Or(lambdacontext.FunctionName, "api")})
 
 	store, err := idemddb.New(dynamodb.NewFromConfig(cfg), table, "api", &idemddb.Options{
-		Retention: retention, Single: true, // a request has no batch
+		Retention: retention, Unshared: true, // a request has no batch
 		Observe: metrics.Observe,
 		Senders: map[string]idemddb.Sender{ledger.Accepted: outbox.SQS(sqs.NewFromConfig(cfg), queue)},
 	})
@@ -56,7 +56,7 @@ func wire(ctx context.Context) (http.Handler, error) {
 		Caller: callerOr(os.Getenv("UNVERIFIED_CALLER")), Required: true, MaxBody: maxBody, Optimistic: true, Logger: logger,
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST /payments", metrics.WrapHTTP(lambdawrap.HTTP(store, http.HandlerFunc(a.accept), opts)))
+	mux.Handle("POST /payments", metrics.MeasureHTTP(lambdawrap.HTTP(store, http.HandlerFunc(a.accept), opts)))
 
 	return recovering(mux, logger), nil
 }

@@ -41,7 +41,7 @@ func newFunction(t *testing.T, env map[string]string) *function {
 	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+		if _, err := db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

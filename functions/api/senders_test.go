@@ -21,13 +21,14 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 // sender is that of the payments queue.
 type sender func(ctx context.Context, body string) error
 
-func (s sender) Send(ctx context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (s sender) Send(ctx context.Context, _ string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 	for i, m := range ms {
 		answers[i] = s(ctx, m.Body)
@@ -66,7 +67,7 @@ func newFront(t *testing.T, target string, s sender) *front {
 	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+		if _, err := db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,14 +76,14 @@ func newFront(t *testing.T, target string, s sender) *front {
 	metrics := lambdawrap.NewMetrics(locked{f, &f.measured}, "Payments")
 
 	store, err := idemddb.New(db, "records", "api", &idemddb.Options{
-		Observe: metrics.Observe, Single: true, Senders: map[string]idemddb.Sender{target: s},
+		Observe: metrics.Observe, Unshared: true, Senders: map[string]idemddb.Sender{target: s},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 
 	a := &api{table: "accounts"}
-	f.Handler = metrics.WrapHTTP(lambdawrap.HTTP(store, http.HandlerFunc(a.accept), &lambdawrap.HTTPOptions{
+	f.Handler = metrics.MeasureHTTP(lambdawrap.HTTP(store, http.HandlerFunc(a.accept), &lambdawrap.HTTPOptions{
 		Caller: func(*http.Request) (string, error) { return "somebody", nil }, Required: true, Optimistic: true,
 		Logger: slog.New(slog.NewJSONHandler(locked{f, &f.log}, nil)),
 	}))
@@ -136,7 +137,7 @@ func TestAFailingQueueHasALineAndAMetricForEachPayment(t *testing.T) {
 	}
 
 	for i, line := range lines {
-		key := idemddb.KeyHash(fmt.Sprintf(`#["somebody","k-%d"]`, i))
+		key := record.KeyHash(fmt.Sprintf(`#["somebody","k-%d"]`, i))
 		for _, want := range []string{`"level":"WARN"`, `"outcome":"unsent"`, down.Error(), key, `to \"payments\"`} {
 			if !strings.Contains(line, want) {
 				t.Errorf("the line lacks %s: %s", want, line)
@@ -202,7 +203,7 @@ func TestATargetThatHasNoEntryIsAnErrorOfTheRequest(t *testing.T) {
 		}
 	}
 
-	if got := f.metric("Failures"); got != 1 {
+	if got := f.metric("NotDone"); got != 1 {
 		t.Errorf("Failures is %v", got)
 	}
 }

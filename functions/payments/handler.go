@@ -49,5 +49,5 @@ func wire(ctx context.Context) (func(context.Context, events.SQSEvent) (events.S
 	opts.Visibility = queues
 	opts.Workers = env.Workers
 
-	return metrics.Wrap(lambdawrap.SQS(store, accounts.Pay, opts)), nil
+	return lambdawrap.Measure(metrics, lambdawrap.SQS(store, accounts.Pay, opts)), nil
 }

@@ -26,7 +26,7 @@ func TestWireRunsAPayment(t *testing.T) {
 	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+		if _, err := db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/outbox"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -91,7 +92,7 @@ func newPayments(t *testing.T, target string, answer func(context.Context, strin
 	audited.DB(t, p.db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := p.db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+		if _, err := p.db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,7 +113,7 @@ func newPayments(t *testing.T, target string, answer func(context.Context, strin
 
 	opts := accounts.Options()
 	opts.Logger = slog.New(slog.NewJSONHandler(locked{p, &p.log}, nil))
-	p.handle = metrics.Wrap(lambdawrap.SQS(store, accounts.Pay, opts))
+	p.handle = lambdawrap.Measure(metrics, lambdawrap.SQS(store, accounts.Pay, opts))
 
 	return p
 }
@@ -176,7 +177,7 @@ func TestAFailingQueueHasALineAndAMetricForEachAnnouncement(t *testing.T) {
 				t.Errorf("%s is not done", id)
 			}
 
-			want := []string{`"outcome":"unsent"`, `"level":"WARN"`, errDown.Error(), fmt.Sprintf(`"messageId":"m-p-%d"`, i), idemddb.KeyHash(fmt.Sprint("p-", i))}
+			want := []string{`"outcome":"unsent"`, `"level":"WARN"`, errDown.Error(), fmt.Sprintf(`"messageId":"m-p-%d"`, i), record.KeyHash(fmt.Sprint("p-", i))}
 			if lines := p.lines(want...); len(lines) != 1 {
 				t.Errorf("%d lines with %q:\n%s", len(lines), want, p.log.String())
 			}

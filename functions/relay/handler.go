@@ -155,7 +155,7 @@ func (r *relay) log(ctx context.Context, report outbox.Report, err error) {
 // logParked returns a function that writes a line for each message that can never be sent: no later sweep will say why.
 func logParked(logger *slog.Logger) func(context.Context, idemddb.Event) {
 	return func(ctx context.Context, e idemddb.Event) {
-		if e.Kind == idemddb.Parked {
+		if e.Kind == idemddb.KindParked {
 			logger.LogAttrs(ctx, slog.LevelError, "a message can never be sent as it is; it is parked in its record", slog.Any("error", e.Err))
 		}
 	}

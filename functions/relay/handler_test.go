@@ -127,7 +127,7 @@ func TestHandleKeepsTimeForTheLogWhileATargetHangs(t *testing.T) {
 		db := idemddbtest.New(nil)
 		audited.DB(t, db, nil, audit.Options{})
 
-		if _, err := db.CreateTable(t.Context(), idemddb.Table("records")); err != nil {
+		if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
 			t.Fatal(err)
 		}
 
@@ -168,7 +168,7 @@ func TestHandleKeepsTimeForTheLogWhileATargetHangs(t *testing.T) {
 // hanging is a target that does not answer.
 type hanging struct{}
 
-func (hanging) Send(ctx context.Context, _ string, messages []idemddb.StoredMessage) []error {
+func (hanging) Send(ctx context.Context, _ string, messages []idemddb.Message) []error {
 	<-ctx.Done()
 
 	return slices.Repeat([]error{ctx.Err()}, len(messages))

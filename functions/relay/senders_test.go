@@ -24,7 +24,7 @@ import (
 // sender is that of one target.
 type sender func(ctx context.Context, body string) error
 
-func (s sender) Send(ctx context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (s sender) Send(ctx context.Context, _ string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 	for i, m := range ms {
 		answers[i] = s(ctx, m.Body)
@@ -49,7 +49,7 @@ func newUnsent(t *testing.T, senders map[string]idemddb.Sender) *unsent {
 	u := &unsent{T: t, db: idemddbtest.New(nil)}
 	audited.DB(t, u.db, nil, audit.Options{})
 
-	if _, err := u.db.CreateTable(t.Context(), idemddb.TableWithIndex("records", "unsent")); err != nil {
+	if _, err := u.db.CreateTable(t.Context(), idemddb.CreateTable("records", "unsent")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -145,7 +145,7 @@ func TestEachSweepSaysWhatItCannotSend(t *testing.T) {
 						t.Errorf("the line is %v", line)
 					}
 
-					if len(events) != 2 || events[0] != idemddb.Unsent || left != 2.0 || u.stored() != 2 {
+					if len(events) != 2 || events[0] != idemddb.KindUnsent || left != 2.0 || u.stored() != 2 {
 						t.Errorf("events %v, Left %v, %d in the records, want 2 each", events, left, u.stored())
 					}
 				}

@@ -12,7 +12,11 @@ import (
 	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
-var _ idemddb.DynamoDB = (*DB)(nil)
+var _ interface {
+	idemddb.DynamoDB
+	idemddb.Batcher
+	idemddb.Transactor
+} = (*DB)(nil)
 
 // DB is an in-memory DynamoDB. Its methods are safe for concurrent use. It applies one request at a time, keeps no reference to an input,
 // and returns copies.

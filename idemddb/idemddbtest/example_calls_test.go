@@ -17,7 +17,7 @@ func ExampleOptions() {
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	db := idemddbtest.New(&idemddbtest.Options{Now: clock.Now})
 
-	out, err := db.CreateTable(context.Background(), idemddb.Table("records"))
+	out, err := db.CreateTable(context.Background(), idemddb.CreateTable("records", ""))
 	fmt.Println(out.TableDescription.CreationDateTime.UTC(), err)
 	// Output: 2026-01-02 12:00:00 +0000 UTC <nil>
 }
@@ -41,7 +41,7 @@ func ExampleRequest() {
 
 func ExampleDB_CreateTable() {
 	db := idemddbtest.New(nil)
-	out, err := db.CreateTable(context.Background(), idemddb.Table("records"))
+	out, err := db.CreateTable(context.Background(), idemddb.CreateTable("records", ""))
 	fmt.Println(out.TableDescription.TableStatus, err)
 	// Output: ACTIVE <nil>
 }

@@ -180,7 +180,7 @@ func ExampleOptions_transactionTime() {
 
 		return 2*time.Millisecond + rand.N(4*time.Millisecond)
 	}})
-	if _, err := db.CreateTable(context.Background(), idemddb.Table("records")); err != nil {
+	if _, err := db.CreateTable(context.Background(), idemddb.CreateTable("records", "")); err != nil {
 		panic(err)
 	}
 

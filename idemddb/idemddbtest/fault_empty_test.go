@@ -7,7 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
@@ -42,8 +41,8 @@ func TestAnEmptyAnswerIsASuccessWithoutContent(t *testing.T) {
 }
 
 // emptyAnswers write the key "x" if it is new, and return what the answer carries.
-var emptyAnswers = map[string]func(*testing.T, idemddb.DynamoDB) (content any, err error){
-	"UpdateItem": func(t *testing.T, c idemddb.DynamoDB) (any, error) {
+var emptyAnswers = map[string]func(*testing.T, calls) (content any, err error){
+	"UpdateItem": func(t *testing.T, c calls) (any, error) {
 		t.Helper()
 
 		out, err := c.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
@@ -56,7 +55,7 @@ var emptyAnswers = map[string]func(*testing.T, idemddb.DynamoDB) (content any, e
 
 		return out, nil
 	},
-	"PutItem": func(t *testing.T, c idemddb.DynamoDB) (any, error) {
+	"PutItem": func(t *testing.T, c calls) (any, error) {
 		t.Helper()
 
 		out, err := c.PutItem(t.Context(), &dynamodb.PutItemInput{
@@ -69,7 +68,7 @@ var emptyAnswers = map[string]func(*testing.T, idemddb.DynamoDB) (content any, e
 
 		return out, nil
 	},
-	"TransactWriteItems": func(t *testing.T, c idemddb.DynamoDB) (any, error) {
+	"TransactWriteItems": func(t *testing.T, c calls) (any, error) {
 		t.Helper()
 
 		out, err := c.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{

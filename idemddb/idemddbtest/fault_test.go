@@ -23,19 +23,25 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
+// calls are the calls that a test makes in each of the ways.
+type calls interface {
+	idemddb.DynamoDB
+	idemddb.Transactor
+}
+
 // ways are the three ways to send a request: the direct call, the SDK's client without sockets, the SDK's client over a socket.
-var ways = map[string]func(t *testing.T, db *idemddbtest.DB) idemddb.DynamoDB{
-	"direct": func(t *testing.T, db *idemddbtest.DB) idemddb.DynamoDB {
+var ways = map[string]func(t *testing.T, db *idemddbtest.DB) calls{
+	"direct": func(t *testing.T, db *idemddbtest.DB) calls {
 		t.Helper()
 
 		return db
 	},
-	"client": func(t *testing.T, db *idemddbtest.DB) idemddb.DynamoDB {
+	"client": func(t *testing.T, db *idemddbtest.DB) calls {
 		t.Helper()
 
 		return once(db.Client().Options())
 	},
-	"socket": func(t *testing.T, db *idemddbtest.DB) idemddb.DynamoDB {
+	"socket": func(t *testing.T, db *idemddbtest.DB) calls {
 		t.Helper()
 
 		return overSocket(t, db)
@@ -61,7 +67,7 @@ func once(o dynamodb.Options) *dynamodb.Client {
 	return dynamodb.New(o)
 }
 
-func putX(ctx context.Context, c idemddb.DynamoDB) error {
+func putX(ctx context.Context, c calls) error {
 	_, err := c.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: attributes{"pk": s("x")}})
 
 	return err

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
@@ -41,7 +40,7 @@ func begin(t *testing.T, db *idemddbtest.DB, in *dynamodb.TransactWriteItemsInpu
 }
 
 // sent is what a transaction is answered: "" or a code, then those of the reasons.
-func sent(t *testing.T, c idemddb.DynamoDB, in *dynamodb.TransactWriteItemsInput) string {
+func sent(t *testing.T, c calls, in *dynamodb.TransactWriteItemsInput) string {
 	t.Helper()
 	_, err := c.TransactWriteItems(t.Context(), in)
 	var a answer
@@ -64,17 +63,17 @@ func TestATransactionInFlightHoldsItsItems(t *testing.T) {
 	t.Parallel()
 	const conflict = "TransactionConflictException"
 	x := attributes{"pk": s("x")}
-	writes := map[string]func(context.Context, idemddb.DynamoDB) error{
+	writes := map[string]func(context.Context, calls) error{
 		"PutItem": putX,
-		"UpdateItem": func(ctx context.Context, c idemddb.DynamoDB) error {
+		"UpdateItem": func(ctx context.Context, c calls) error {
 			_, err := c.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: new(table), Key: x})
 			return err
 		},
-		"DeleteItem": func(ctx context.Context, c idemddb.DynamoDB) error {
+		"DeleteItem": func(ctx context.Context, c calls) error {
 			_, err := c.(deleter).DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: new(table), Key: x})
 			return err
 		},
-		"a refused PutItem": func(ctx context.Context, c idemddb.DynamoDB) error {
+		"a refused PutItem": func(ctx context.Context, c calls) error {
 			_, err := c.PutItem(ctx, &dynamodb.PutItemInput{TableName: new(table), Item: x, ConditionExpression: new("attribute_exists(nosuch)")})
 			return err
 		},
@@ -118,7 +117,7 @@ type deleter interface {
 }
 
 // statementCode is the code of the response to an INSERT of x that stands beside one that is applied.
-func statementCode(t *testing.T, c idemddb.DynamoDB) string {
+func statementCode(t *testing.T, c calls) string {
 	t.Helper()
 	executor := c.(interface {
 		BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)

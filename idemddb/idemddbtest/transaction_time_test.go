@@ -10,14 +10,13 @@ import (
 
 	"github.com/aws/smithy-go"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 const takes = 6 * time.Millisecond
 
 // inTimedBubbles runs a test for each way that works in a bubble, on a DB whose transactions take 6 ms.
-func inTimedBubbles(t *testing.T, test func(t *testing.T, db *idemddbtest.DB, c idemddb.DynamoDB)) {
+func inTimedBubbles(t *testing.T, test func(t *testing.T, db *idemddbtest.DB, c calls)) {
 	t.Helper()
 
 	for _, way := range []string{"direct", "client"} {
@@ -33,7 +32,7 @@ func inTimedBubbles(t *testing.T, test func(t *testing.T, db *idemddbtest.DB, c 
 
 func TestATransactionHoldsItsItemsForItsTime(t *testing.T) {
 	t.Parallel()
-	inTimedBubbles(t, func(t *testing.T, db *idemddbtest.DB, c idemddb.DynamoDB) {
+	inTimedBubbles(t, func(t *testing.T, db *idemddbtest.DB, c calls) {
 		t.Helper()
 
 		var (
@@ -92,7 +91,7 @@ func TestATransactionHoldsItsItemsForItsTime(t *testing.T) {
 // of them when it ends.
 func TestACanceledTransactionHoldsWhatWasPossible(t *testing.T) {
 	t.Parallel()
-	inTimedBubbles(t, func(t *testing.T, db *idemddbtest.DB, c idemddb.DynamoDB) {
+	inTimedBubbles(t, func(t *testing.T, db *idemddbtest.DB, c calls) {
 		t.Helper()
 		put(t, db, attributes{"pk": s("full"), "n": n("10")})
 
@@ -120,7 +119,7 @@ func TestACanceledTransactionHoldsWhatWasPossible(t *testing.T) {
 
 func TestATransactionEndsAlsoIfItsSenderLeaves(t *testing.T) {
 	t.Parallel()
-	inTimedBubbles(t, func(t *testing.T, db *idemddbtest.DB, c idemddb.DynamoDB) {
+	inTimedBubbles(t, func(t *testing.T, db *idemddbtest.DB, c calls) {
 		t.Helper()
 
 		start := time.Now()

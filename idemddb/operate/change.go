@@ -14,7 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/unsent"
 )
@@ -83,26 +82,32 @@ func (r *Records) Reopen(ctx context.Context, seen View, by, why string) error {
 	return err
 }
 
+// Delivery is what became of the messages of one record.
+type Delivery struct {
+	Key                string // as stored: behind the namespace, perhaps as a digest
+	Sent, Left, Parked int    // messages: sent now, to be sent later, and parked
+}
+
 // Send sends the messages of a completed record that are not sent, also those that are parked, under the same ids. The store must have
 // their senders. The error joins those of the messages that are left. None is parked by it: the sweep goes on with what it would have sent.
 //
 // Errors: ErrChanged; ErrNotAllowed if the record has no such messages.
-func (r *Records) Send(ctx context.Context, seen View, by, why string) (idemddb.Delivery, error) {
-	if seen.Status == Unreadable || len(seen.Messages) == 0 {
-		return idemddb.Delivery{}, notAllowed("send", seen, "it has no messages that are not sent")
+func (r *Records) Send(ctx context.Context, seen View, by, why string) (Delivery, error) {
+	if seen.Status == Corrupt || len(seen.Messages) == 0 {
+		return Delivery{}, notAllowed("send", seen, "it has no messages that are not sent")
 	}
 
 	now, err := r.update(ctx, seen, Change{What: "send", By: by, Why: why}, updateStamp, nil)
 	if err != nil {
-		return idemddb.Delivery{}, err
+		return Delivery{}, err
 	}
 
-	delivery, err := r.store.SendStored(ctx, now.stored, true)
+	report, err := r.store.SendStored(ctx, now.stored, true)
 	if err != nil {
-		return delivery, changeError("send", seen.Key, err)
+		return Delivery(report), changeError("send", seen.Key, err)
 	}
 
-	return delivery, nil
+	return Delivery(report), nil
 }
 
 // Forget deletes a record: its key is new, and its work runs again when it is asked for. That holds for staged effects, too: a
@@ -272,8 +277,8 @@ func (r *Records) expires(seen View) int64 {
 
 func notAllowed(what string, seen View, rule string) error {
 	state := string(seen.Status)
-	if seen.Unreadable != "" {
-		state += " (" + seen.Unreadable + ")"
+	if seen.Corrupt != "" {
+		state += " (" + seen.Corrupt + ")"
 	}
 
 	return changeError(what, seen.Key, fmt.Errorf("%w: it is %s, and %s", ErrNotAllowed, state, rule))

@@ -53,7 +53,7 @@ func TestAWorkerThatLivesOnIsFenced(t *testing.T) {
 			}
 
 			err := worker.CompleteWith(t.Context(), nil, idemddb.Effects{Messages: []idemddb.Message{{To: "receipts", Body: "x"}}})
-			if !errors.Is(err, idemddb.ErrFenced) || idemddb.IsDone(err) {
+			if !errors.Is(err, idemddb.ErrFenced) || worker.IsDone(err) {
 				t.Errorf("%s: the worker writes its effects: %v", name, err)
 			}
 
@@ -76,8 +76,8 @@ func TestAWorkerThatLivesOnIsFenced(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 
-			if err := worker.Complete(t.Context(), nil); !errors.Is(err, idemddb.ErrFenced) || idemddb.IsDone(err) != test.done {
-				t.Errorf("%s: the worker completes: %v; is done: %v, want %v", name, err, idemddb.IsDone(err), test.done)
+			if err := worker.Complete(t.Context(), nil); !errors.Is(err, idemddb.ErrFenced) || worker.IsDone(err) != test.done {
+				t.Errorf("%s: the worker completes: %v; is done: %v, want %v", name, err, worker.IsDone(err), test.done)
 			}
 		}
 	})
@@ -425,7 +425,7 @@ func TestUnsentMessagesAreSentOrLostOnPurpose(t *testing.T) {
 // noQueue is the answer at an address where there is no queue.
 type noQueue struct{}
 
-func (noQueue) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (noQueue) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	return slices.Repeat([]error{fmt.Errorf("%w: there is no such queue", idemddb.ErrUnsendable)}, len(ms))
 }
 

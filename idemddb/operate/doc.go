@@ -16,7 +16,7 @@
 //	completed   the work is done                                    Send its messages; Forget
 //	failed      the key ended for good                              mend the cause, then Reopen
 //	expired     the retention is over, the key is new               nothing
-//	unreadable  another format version, or a foreign item           deploy the version that wrote it; Forget
+//	corrupt     another format version, or a foreign item           deploy the version that wrote it; Forget
 //
 // View.SecondRun says why the work of a key may have been done twice, and List finds such keys (Selection.Twice).
 //

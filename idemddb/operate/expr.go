@@ -65,7 +65,7 @@ const (
 	// updateRelease lets the next claim have the key. The claim that held it is fenced although own and fence stay: every write of a
 	// worker demands lease > 0, its completion (condHeld), its failure and its renewal alike. So a worker that still lives loses its
 	// claim: its handler's context is cancelled, and a completion after that is refused. If its
-	// handler succeeds all the same, the work is done, and its message is not run again (idemddb.IsDone), because own and fence stay. With
+	// handler succeeds all the same, the work is done, and its message is not run again (idemddb.Claim.IsDone), because own and fence stay. With
 	// effects nothing was written, and the message comes back.
 	//
 	// Two writes of that worker are accepted: its own release, which says that the key is free, as the operator did, and its transaction

@@ -65,7 +65,7 @@ func newDesk(t *testing.T, api client, opts idemddb.Options) *desk {
 		clock: idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)), queue: &queue{},
 	}
 
-	if _, err := api.CreateTable(t.Context(), idemddb.TableWithIndex(d.table, "unsent")); err != nil {
+	if _, err := api.CreateTable(t.Context(), idemddb.CreateTable(d.table, "unsent")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -162,7 +162,7 @@ func (d *desk) list(s operate.Selection) (keys []string, p operate.Progress) {
 func (d *desk) stored(key string) item {
 	d.t.Helper()
 
-	in, err := d.store.RecordOf(key)
+	in, err := d.store.GetItemInput(key)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ type queue struct {
 	got  []string // bodies
 }
 
-func (q *queue) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (q *queue) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 
 	for i, m := range ms {

@@ -19,6 +19,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 func TestListFindsWhatItIsAskedFor(t *testing.T) {
@@ -53,7 +54,7 @@ func TestListFindsWhatItIsAskedFor(t *testing.T) {
 
 				d.clock.Advance(-8 * 24 * time.Hour)
 
-				long := idemddb.KeyHash(strings.Repeat("long", 500))
+				long := record.KeyHash(strings.Repeat("long", 500))
 				digest := d.look(strings.Repeat("long", 500)).Key
 
 				// The parked message is not in the index.
@@ -71,12 +72,12 @@ func TestListFindsWhatItIsAskedFor(t *testing.T) {
 					"released":    {operate.Selection{Status: []operate.Status{operate.Released}}, []string{"released"}},
 					"failed":      {operate.Selection{Status: []operate.Status{operate.Failed}}, []string{"failed"}},
 					"completed":   {operate.Selection{Status: []operate.Status{operate.Completed}}, []string{"completed", "parked", "unsent"}},
-					"unreadable":  {operate.Selection{Status: []operate.Status{operate.Unreadable}}, []string{"foreign"}},
+					"corrupt":     {operate.Selection{Status: []operate.Status{operate.Corrupt}}, []string{"foreign"}},
 					"two":         {operate.Selection{Status: []operate.Status{operate.Failed, operate.Stuck}}, []string{"failed", "stuck"}},
 					"unsent":      {operate.Selection{Unsent: true}, unsent},
 					"parked":      {operate.Selection{Parked: true}, []string{"parked"}},
 					"a request":   {operate.Selection{Request: "8f6e1c1e"}, []string{"stuck"}},
-					"a hash":      {operate.Selection{Hash: idemddb.KeyHash("held")}, []string{"held"}},
+					"a hash":      {operate.Selection{Hash: record.KeyHash("held")}, []string{"held"}},
 					"of a digest": {operate.Selection{Hash: long}, []string{digest}},
 					"all": {operate.Selection{}, []string{
 						"completed", "failed", "foreign", "held", "parked", "released", digest, "stuck", "unsent",

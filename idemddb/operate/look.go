@@ -15,7 +15,7 @@ import (
 //
 // Errors: ErrNoRecord; idemddb.ErrBadKey; the error of DynamoDB.
 func (r *Records) Look(ctx context.Context, key string) (View, error) {
-	in, err := r.store.RecordOf(key)
+	in, err := r.store.GetItemInput(key)
 	if err != nil {
 		return View{}, fmt.Errorf("operate: %w", err)
 	}

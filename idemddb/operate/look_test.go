@@ -15,6 +15,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 	"github.com/idemddb/go-idemddb/internal/contract"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 func TestLookSaysWhatIsTrueOfAKey(t *testing.T) {
@@ -34,9 +35,9 @@ func TestLookSaysWhatIsTrueOfAKey(t *testing.T) {
 			"it failed":                             {d.fail, 0, operate.Failed},
 			"its retention is over":                 {d.complete, 25 * time.Hour, operate.Expired},
 			"it has messages, and no end":           {d.announce, 25 * time.Hour, operate.Completed},
-			"it is of another version":              {func(key string) { d.claim(key); d.set(key, item{"v": n("2")}) }, 0, operate.Unreadable},
-			"it is somebody else's":                 {func(key string) { d.set(key, item{"balance": n("7")}) }, 0, operate.Unreadable},
-			"its state is a number":                 {func(key string) { d.claim(key); d.set(key, item{"st": n("7")}) }, 0, operate.Unreadable},
+			"it is of another version":              {func(key string) { d.claim(key); d.set(key, item{"v": n("2")}) }, 0, operate.Corrupt},
+			"it is somebody else's":                 {func(key string) { d.set(key, item{"balance": n("7")}) }, 0, operate.Corrupt},
+			"its state is a number":                 {func(key string) { d.claim(key); d.set(key, item{"st": n("7")}) }, 0, operate.Corrupt},
 			"it has no lease, so it is kept":        {func(key string) { d.claim(key); d.set(key, item{"lease": nil}) }, time.Hour, operate.Held},
 			"its name is in quotes":                 {func(string) { d.complete(`"p-9"`) }, 0, operate.Completed},
 			"its name has the separator":            {func(string) { d.complete("a#b##c") }, 0, operate.Completed},
@@ -55,16 +56,16 @@ func TestLookSaysWhatIsTrueOfAKey(t *testing.T) {
 			d.clock.Advance(test.later)
 
 			v := d.look(key)
-			if v.Status != test.status || (v.Unreadable != "") != (test.status == operate.Unreadable) {
-				t.Errorf("%s: got %s (%s), want %s", name, v.Status, v.Unreadable, test.status)
+			if v.Status != test.status || (v.Corrupt != "") != (test.status == operate.Corrupt) {
+				t.Errorf("%s: got %s (%s), want %s", name, v.Status, v.Corrupt, test.status)
 			}
 
-			if want := "it has format version 2, this package knows 1: deploy the version that wrote it"; v.Unreadable != want && name == "it is of another version" {
-				t.Errorf("%s: got %q, want %q", name, v.Unreadable, want)
+			if want := "it has format version 2, this package knows 1: deploy the version that wrote it"; v.Corrupt != want && name == "it is of another version" {
+				t.Errorf("%s: got %q, want %q", name, v.Corrupt, want)
 			}
 
-			if v.Hash != idemddb.KeyHash(key) {
-				t.Errorf("%s: hash %s, logs have %s", name, v.Hash, idemddb.KeyHash(key))
+			if v.Hash != record.KeyHash(key) {
+				t.Errorf("%s: hash %s, logs have %s", name, v.Hash, record.KeyHash(key))
 			}
 
 			d.clock.Advance(-test.later)
@@ -86,7 +87,7 @@ func TestAViewShowsWhatIsInTheRecord(t *testing.T) {
 
 		noon := d.clock.Now().UTC()
 		want := operate.View{
-			Namespace: "payments", Key: "p-1", Hash: idemddb.KeyHash("p-1"), Status: operate.Completed, State: "COMPLETED",
+			Namespace: "payments", Key: "p-1", Hash: record.KeyHash("p-1"), Status: operate.Completed, State: "COMPLETED",
 			Lease: noon, Attempts: 1, Born: noon, Done: noon, Ends: noon.Add(24 * time.Hour),
 			Messages: []operate.Message{{To: "receipts", Bytes: len("receipt of p-1")}},
 		}
@@ -120,7 +121,7 @@ func TestAViewHasTheTraceOfTheLastClaim(t *testing.T) {
 		d.set("p-1", item{"trace": n("7")})
 
 		if v := d.look("p-1"); v.Trace != "" || v.Status != operate.Completed {
-			d.t.Errorf("with a number: %q, %s (%s)", v.Trace, v.Status, v.Unreadable)
+			d.t.Errorf("with a number: %q, %s (%s)", v.Trace, v.Status, v.Corrupt)
 		}
 	})
 }

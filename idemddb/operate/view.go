@@ -17,13 +17,13 @@ type Status string
 
 // The statuses of a record.
 const (
-	Held       Status = "held"       // a worker has claimed the key, and its lease is not over
-	Stuck      Status = "stuck"      // the lease of the worker ran out: it died or is late; the next claim takes the key over, or fails it: View.NoTakeover
-	Released   Status = "released"   // the claim was given back; the next claim has the key
-	Completed  Status = "completed"  // the work is done; claims are answered from the record
-	Failed     Status = "failed"     // the key ended for good; claims are refused
-	Expired    Status = "expired"    // the retention is over and Time to Live has not deleted the record; the key is new
-	Unreadable Status = "unreadable" // the record is of another format version, or not one of this package
+	Held      Status = "held"      // a worker has claimed the key, and its lease is not over
+	Stuck     Status = "stuck"     // the lease of the worker ran out: it died or is late; the next claim takes the key over, or fails it: View.NoTakeover
+	Released  Status = "released"  // the claim was given back; the next claim has the key
+	Completed Status = "completed" // the work is done; claims are answered from the record
+	Failed    Status = "failed"    // the key ended for good; claims are refused
+	Expired   Status = "expired"   // the retention is over and Time to Live has not deleted the record; the key is new
+	Corrupt   Status = "corrupt"   // the record is of another format version, or not one of this package
 )
 
 // View is a record as it was read. A change is made only if the record is still as its View says. A View that did not come from Look, List
@@ -60,8 +60,8 @@ type View struct {
 
 	Messages []Message `json:"messages,omitempty"` // that are not sent
 
-	Last       *Change `json:"last_change,omitempty"` // the last change of an operator
-	Unreadable string  `json:"unreadable,omitempty"`  // why the record cannot be read
+	Last    *Change `json:"last_change,omitempty"` // the last change of an operator
+	Corrupt string  `json:"corrupt,omitempty"`     // why the record cannot be read
 
 	stored item
 }
@@ -85,7 +85,7 @@ type Change struct {
 	ID   string    `json:"id"`   // new for each change, so that a change whose answer was lost is recognised
 }
 
-// view shows a record that was read. What cannot be read is not shown, and the record is then shown as unreadable.
+// view shows a record that was read. What cannot be read is not shown, and the record is then shown as corrupt.
 func (r *Records) view(stored item) View {
 	v := View{stored: stored, Namespace: r.store.Namespace()}
 	v.Key = strings.TrimPrefix(record.TextOf(stored[r.opts.PartitionKey]), v.Namespace+"#")
@@ -97,7 +97,7 @@ func (r *Records) view(stored item) View {
 	v.SecondRun = secondRun(&v)
 
 	if err != nil {
-		v.Status, v.Unreadable = Unreadable, err.Error()
+		v.Status, v.Corrupt = Corrupt, err.Error()
 
 		return v
 	}

@@ -17,7 +17,7 @@ type attribute struct{ name, dataType, value string }
 
 // attributes returns the caller's attributes and then the library's own. The library's own attributes come last, so that they replace
 // others of the same name.
-func attributes(m idemddb.StoredMessage) []attribute {
+func attributes(m idemddb.Message) []attribute {
 	as := make([]attribute, 0, len(m.Attributes)+2)
 	for name, value := range m.Attributes {
 		as = append(as, attribute{name, "String", value})
@@ -33,7 +33,7 @@ func attributes(m idemddb.StoredMessage) []attribute {
 }
 
 // messageSize is what SQS and SNS count of a message: its body and the names, types and values of its attributes.
-func messageSize(m idemddb.StoredMessage) int {
+func messageSize(m idemddb.Message) int {
 	size := len(m.Body)
 	for _, a := range attributes(m) {
 		size += len(a.name) + len(a.dataType) + len(a.value)
@@ -43,7 +43,7 @@ func messageSize(m idemddb.StoredMessage) int {
 }
 
 // groupIDs are the message group id and the deduplication id of a message of SQS and SNS; nil for none.
-func groupIDs(m idemddb.StoredMessage, fifo bool) (groupID, deduplicationID *string) {
+func groupIDs(m idemddb.Message, fifo bool) (groupID, deduplicationID *string) {
 	switch {
 	case fifo:
 		return aws.String(group(m)), aws.String(m.ID)

@@ -73,7 +73,7 @@ func (b *eventBus) check() error {
 	}
 }
 
-func (b *eventBus) request(ctx context.Context, ms []idemddb.StoredMessage) ([]error, error) {
+func (b *eventBus) request(ctx context.Context, ms []idemddb.Message) ([]error, error) {
 	answers := make([]error, len(ms))
 
 	entries, places := b.entries(ms, answers)
@@ -98,7 +98,7 @@ func (b *eventBus) request(ctx context.Context, ms []idemddb.StoredMessage) ([]e
 
 // entries returns the entries of the request and their places in ms. A message with attributes has no entry, because an event has no
 // attributes: its answer is errEventAttributes. The answer of each other message is errNoAnswer until EventBridge has answered.
-func (b *eventBus) entries(ms []idemddb.StoredMessage, answers []error) (entries []types.PutEventsRequestEntry, places []int) {
+func (b *eventBus) entries(ms []idemddb.Message, answers []error) (entries []types.PutEventsRequestEntry, places []int) {
 	for i, m := range ms {
 		if answers[i] = errNoAnswer; len(m.Attributes) > 0 {
 			answers[i] = errEventAttributes
@@ -124,14 +124,14 @@ func eventAnswer(e types.PutEventsResultEntry) error {
 	}
 }
 
-func (b *eventBus) entry(m idemddb.StoredMessage) types.PutEventsRequestEntry {
+func (b *eventBus) entry(m idemddb.Message) types.PutEventsRequestEntry {
 	return types.PutEventsRequestEntry{
 		EventBusName: aws.String(b.bus), Source: aws.String(b.source), DetailType: aws.String(b.detailType),
 		Detail: aws.String(m.Body), Resources: resources(m),
 	}
 }
 
-func resources(m idemddb.StoredMessage) []string {
+func resources(m idemddb.Message) []string {
 	rs := []string{delivery.IDResource + m.ID}
 	if m.Sequence != 0 {
 		rs = append(rs, sequenceResource+strconv.FormatInt(m.Sequence, 10))
@@ -141,7 +141,7 @@ func resources(m idemddb.StoredMessage) []string {
 }
 
 // size is what EventBridge counts of an event without a time of its own.
-func (b *eventBus) size(m idemddb.StoredMessage) int {
+func (b *eventBus) size(m idemddb.Message) int {
 	size := len(b.source) + len(b.detailType) + len(m.Body)
 	for _, r := range resources(m) {
 		size += len(r)

@@ -17,8 +17,8 @@ func ExampleSQS() {
 	client := &services{}
 	receipts := outbox.SQS(client, "https://sqs.eu-west-1.amazonaws.com/111122223333/receipts")
 
-	answers := receipts.Send(context.Background(), "receipts", []idemddb.StoredMessage{
-		{ID: "5KQX7C3TNVYB4ZAW2LDHM6EJRU-0", Message: idemddb.Message{To: "receipts", Body: "p-1", Sequence: 7}},
+	answers := receipts.Send(context.Background(), "receipts", []idemddb.Message{
+		{ID: "5KQX7C3TNVYB4ZAW2LDHM6EJRU-0", To: "receipts", Body: "p-1", Sequence: 7},
 	})
 	fmt.Println(answers)
 
@@ -37,10 +37,10 @@ func ExampleSQS_fifo() {
 	client := &services{fails: map[string]failure{"ann 1": {code: "InternalError"}}}
 	receipts := outbox.SQS(client, "https://sqs.eu-west-1.amazonaws.com/111122223333/receipts.fifo")
 
-	for _, err := range receipts.Send(context.Background(), "receipts", []idemddb.StoredMessage{
-		{ID: "tx-0", Message: idemddb.Message{To: "receipts", Group: "ann", Body: "ann 1"}},
-		{ID: "tx-1", Message: idemddb.Message{To: "receipts", Group: "ann", Body: "ann 2"}},
-		{ID: "tx-2", Message: idemddb.Message{To: "receipts", Group: "bob", Body: "bob 1"}},
+	for _, err := range receipts.Send(context.Background(), "receipts", []idemddb.Message{
+		{ID: "tx-0", To: "receipts", Group: "ann", Body: "ann 1"},
+		{ID: "tx-1", To: "receipts", Group: "ann", Body: "ann 2"},
+		{ID: "tx-2", To: "receipts", Group: "bob", Body: "bob 1"},
 	}) {
 		fmt.Println(err)
 	}
@@ -62,10 +62,10 @@ func ExampleSNS() {
 	}}
 	balances := outbox.SNS(topic, "arn:aws:sns:eu-west-1:111122223333:balances")
 
-	ms := []idemddb.StoredMessage{
-		{ID: "tx-0", Message: idemddb.Message{To: "balances", Body: "1: a long text", Sequence: 1}},
-		{ID: "tx-1", Message: idemddb.Message{To: "balances", Body: "2", Sequence: 2}},
-		{ID: "tx-2", Message: idemddb.Message{To: "balances", Body: "3", Sequence: 3}},
+	ms := []idemddb.Message{
+		{ID: "tx-0", To: "balances", Body: "1: a long text", Sequence: 1},
+		{ID: "tx-1", To: "balances", Body: "2", Sequence: 2},
+		{ID: "tx-2", To: "balances", Body: "3", Sequence: 3},
 	}
 	for i, err := range balances.Send(context.Background(), "balances", ms) {
 		fmt.Println(ms[i].Sequence, "parked:", errors.Is(err, outbox.ErrPermanent))
@@ -94,8 +94,8 @@ func ExampleEventBridge() {
 	client := &services{}
 	captured := outbox.EventBridge(client, "payments", "shop.payments", "payment.captured")
 
-	answers := captured.Send(context.Background(), "payment.captured", []idemddb.StoredMessage{
-		{ID: "tx-0", Message: idemddb.Message{To: "payment.captured", Body: `{"paymentId":"p-1"}`, Sequence: 7}},
+	answers := captured.Send(context.Background(), "payment.captured", []idemddb.Message{
+		{ID: "tx-0", To: "payment.captured", Body: `{"paymentId":"p-1"}`, Sequence: 7},
 	})
 	fmt.Println(answers)
 	fmt.Println(*client.events[0].DetailType, *client.events[0].Detail, client.events[0].Resources)
@@ -107,7 +107,7 @@ func ExampleEventBridge() {
 // printer is a sender of one's own. It knows messages that it can never send.
 type printer struct{}
 
-func (printer) Send(_ context.Context, target string, ms []idemddb.StoredMessage) []error {
+func (printer) Send(_ context.Context, target string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 
 	for i, m := range ms {
@@ -126,9 +126,9 @@ func (printer) Send(_ context.Context, target string, ms []idemddb.StoredMessage
 func ExampleErrPermanent() {
 	var office idemddb.Sender = printer{}
 
-	for _, err := range office.Send(context.Background(), "office", []idemddb.StoredMessage{
-		{ID: "tx-0", Message: idemddb.Message{To: "office", Body: "receipt for p-1"}},
-		{ID: "tx-1", Message: idemddb.Message{To: "office"}},
+	for _, err := range office.Send(context.Background(), "office", []idemddb.Message{
+		{ID: "tx-0", To: "office", Body: "receipt for p-1"},
+		{ID: "tx-1", To: "office"},
 	}) {
 		fmt.Println(err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // printed is a Sender that prints what it is sent.
-func printed(_ context.Context, ms []idemddb.StoredMessage) []error {
+func printed(_ context.Context, ms []idemddb.Message) []error {
 	for _, m := range ms {
 		fmt.Println("sent:", m.Body)
 	}
@@ -24,7 +24,7 @@ func unsent() (*idemddb.Store, *idemddbtest.DB) {
 	ctx := context.Background()
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	db := idemddbtest.New(nil)
-	_, err := db.CreateTable(ctx, idemddb.Table("records"))
+	_, err := db.CreateTable(ctx, idemddb.CreateTable("records", ""))
 	check(err)
 
 	dying, err := idemddb.New(db, "records", "payments", &idemddb.Options{

@@ -163,10 +163,10 @@ func (s *services) senders() map[string]idemddb.Sender {
 var senderNames = []string{"SQS", "SNS", "EventBridge"}
 
 // messages have the ids tx-0, tx-1 and so on.
-func messages(bodies ...string) []idemddb.StoredMessage {
-	var ms []idemddb.StoredMessage
+func messages(bodies ...string) []idemddb.Message {
+	var ms []idemddb.Message
 	for i, body := range bodies {
-		ms = append(ms, idemddb.StoredMessage{ID: "tx-" + strconv.Itoa(i), Message: idemddb.Message{To: "ledger", Body: body}})
+		ms = append(ms, idemddb.Message{ID: "tx-" + strconv.Itoa(i), To: "ledger", Body: body})
 	}
 
 	return ms

@@ -19,17 +19,17 @@ func TestReceiversKeysPickTheID(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		key     func() (lambdawrap.KeyFunc, error)
-		receive func(t *testing.T, m idemddb.StoredMessage) events.SQSMessage
+		receive func(t *testing.T, m idemddb.Message) events.SQSMessage
 	}{
 		"from SQS":                               {attributeKey, fromSQS},
 		"from SNS, with raw message delivery":    {attributeKey, fromRawSNS},
 		"from SNS, without raw message delivery": {bodyKey(`MessageAttributes."idemddb-id".Value`), fromSNS},
 		"from EventBridge, by way of a queue":    {bodyKey("resources[0]"), fromEventBridge},
 
-		"SentMessage, from SQS":                               {sentMessage, fromSQS},
-		"SentMessage, from SNS, with raw message delivery":    {sentMessage, fromRawSNS},
-		"SentMessage, from SNS, without raw message delivery": {sentMessage, fromSNS},
-		"SentMessage, from EventBridge, by way of a queue":    {sentMessage, fromEventBridge},
+		"SentMessageID, from SQS":                               {sentMessage, fromSQS},
+		"SentMessageID, from SNS, with raw message delivery":    {sentMessage, fromRawSNS},
+		"SentMessageID, from SNS, without raw message delivery": {sentMessage, fromSNS},
+		"SentMessageID, from EventBridge, by way of a queue":    {sentMessage, fromEventBridge},
 	} {
 		key, err := c.key()
 		if err != nil {
@@ -58,7 +58,7 @@ func TestReceiversKeysPickTheID(t *testing.T) {
 
 func attributeKey() (lambdawrap.KeyFunc, error) { return lambdawrap.Attribute("idemddb-id"), nil }
 
-func sentMessage() (lambdawrap.KeyFunc, error) { return lambdawrap.SentMessage, nil }
+func sentMessage() (lambdawrap.KeyFunc, error) { return lambdawrap.SentMessageID, nil }
 
 // One message has one key, on whichever way it comes.
 func TestSentMessageHasOneKeyForAllWaysOfAMessage(t *testing.T) {
@@ -67,8 +67,8 @@ func TestSentMessageHasOneKeyForAllWaysOfAMessage(t *testing.T) {
 	m := captured()
 	m.ID, m.Attributes = "tx-0", nil
 
-	for _, receive := range []func(*testing.T, idemddb.StoredMessage) events.SQSMessage{fromSQS, fromRawSNS, fromSNS, fromEventBridge} {
-		if key, err := lambdawrap.SentMessage(t.Context(), receive(t, m)); key != "tx-0" || err != nil {
+	for _, receive := range []func(*testing.T, idemddb.Message) events.SQSMessage{fromSQS, fromRawSNS, fromSNS, fromEventBridge} {
+		if key, err := lambdawrap.SentMessageID(t.Context(), receive(t, m)); key != "tx-0" || err != nil {
 			t.Errorf("got %q, %v, want the id", key, err)
 		}
 	}
@@ -111,15 +111,15 @@ func bodyKey(path string) func() (lambdawrap.KeyFunc, error) {
 	return func() (lambdawrap.KeyFunc, error) { return lambdawrap.Body(path) }
 }
 
-func sendOne(t *testing.T, sender idemddb.Sender, m idemddb.StoredMessage) {
+func sendOne(t *testing.T, sender idemddb.Sender, m idemddb.Message) {
 	t.Helper()
 
-	if err := sender.Send(t.Context(), m.To, []idemddb.StoredMessage{m})[0]; err != nil {
+	if err := sender.Send(t.Context(), m.To, []idemddb.Message{m})[0]; err != nil {
 		t.Fatal(err)
 	}
 }
 
-func fromSQS(t *testing.T, m idemddb.StoredMessage) events.SQSMessage {
+func fromSQS(t *testing.T, m idemddb.Message) events.SQSMessage {
 	t.Helper()
 
 	s := &services{}
@@ -133,7 +133,7 @@ func fromSQS(t *testing.T, m idemddb.StoredMessage) events.SQSMessage {
 	return received
 }
 
-func fromRawSNS(t *testing.T, m idemddb.StoredMessage) events.SQSMessage {
+func fromRawSNS(t *testing.T, m idemddb.Message) events.SQSMessage {
 	t.Helper()
 
 	s := &services{}
@@ -147,7 +147,7 @@ func fromRawSNS(t *testing.T, m idemddb.StoredMessage) events.SQSMessage {
 	return received
 }
 
-func fromSNS(t *testing.T, m idemddb.StoredMessage) events.SQSMessage {
+func fromSNS(t *testing.T, m idemddb.Message) events.SQSMessage {
 	t.Helper()
 
 	s := &services{}
@@ -161,7 +161,7 @@ func fromSNS(t *testing.T, m idemddb.StoredMessage) events.SQSMessage {
 	return inBody(t, map[string]any{"Type": "Notification", "Message": *s.sns[0].Message, "MessageAttributes": attributes})
 }
 
-func fromEventBridge(t *testing.T, m idemddb.StoredMessage) events.SQSMessage {
+func fromEventBridge(t *testing.T, m idemddb.Message) events.SQSMessage {
 	t.Helper()
 
 	s := &services{}

@@ -16,14 +16,14 @@ type sender struct {
 	invalid  error // what is wrong with the target's address; every Send answers with it, so that no message is lost
 	fifo     bool
 	maxBytes int // of all messages of one request
-	size     func(idemddb.StoredMessage) int
+	size     func(idemddb.Message) int
 
 	// request makes one request and returns one answer for each message. The error is for the request as a whole.
-	request func(context.Context, []idemddb.StoredMessage) ([]error, error)
+	request func(context.Context, []idemddb.Message) ([]error, error)
 }
 
 // Send implements idemddb.Sender.
-func (s *sender) Send(ctx context.Context, target string, ms []idemddb.StoredMessage) []error {
+func (s *sender) Send(ctx context.Context, target string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 
 	waiting := make([]int, len(ms)) // places in ms, in their order
@@ -50,7 +50,7 @@ func (s *sender) Send(ctx context.Context, target string, ms []idemddb.StoredMes
 
 // next splits the waiting messages into those of the next request and the rest. The first one always goes: if it is too large
 // even alone, the service's answer decides what becomes of it.
-func (s *sender) next(ms []idemddb.StoredMessage, waiting []int) (batch, rest []int) {
+func (s *sender) next(ms []idemddb.Message, waiting []int) (batch, rest []int) {
 	groups := map[string]bool{}
 	bytes := 0
 
@@ -74,7 +74,7 @@ func (s *sender) next(ms []idemddb.StoredMessage, waiting []int) (batch, rest []
 }
 
 // sendBatch sends messages that fit into one request and returns one answer for each.
-func (s *sender) sendBatch(ctx context.Context, ms []idemddb.StoredMessage) []error {
+func (s *sender) sendBatch(ctx context.Context, ms []idemddb.Message) []error {
 	answers, err := s.try(ctx, ms)
 	if err == nil {
 		return answers
@@ -96,7 +96,7 @@ func (s *sender) sendBatch(ctx context.Context, ms []idemddb.StoredMessage) []er
 }
 
 // try makes a request, unless the address is wrong or the time is over.
-func (s *sender) try(ctx context.Context, ms []idemddb.StoredMessage) ([]error, error) {
+func (s *sender) try(ctx context.Context, ms []idemddb.Message) ([]error, error) {
 	if s.invalid != nil {
 		return nil, s.invalid
 	}
@@ -110,7 +110,7 @@ func (s *sender) try(ctx context.Context, ms []idemddb.StoredMessage) ([]error, 
 
 // holdBack takes those messages out of rest that stand behind a failure in their message group. Their answers are not permanent,
 // even if the failure is: when the message before them is parked, they are the next.
-func holdBack(target string, ms []idemddb.StoredMessage, answers []error, batch, rest []int) []int {
+func holdBack(target string, ms []idemddb.Message, answers []error, batch, rest []int) []int {
 	stopped := map[string]string{} // the id of the failed message, by group
 
 	for _, i := range batch {
@@ -134,7 +134,7 @@ func holdBack(target string, ms []idemddb.StoredMessage, answers []error, batch,
 }
 
 // group is the message group on a FIFO target. A message without one is a group of its own, so that it waits for nothing.
-func group(m idemddb.StoredMessage) string {
+func group(m idemddb.Message) string {
 	if m.Group == "" {
 		return m.ID
 	}
@@ -142,8 +142,8 @@ func group(m idemddb.StoredMessage) string {
 	return m.Group
 }
 
-func pick(ms []idemddb.StoredMessage, places []int) []idemddb.StoredMessage {
-	picked := make([]idemddb.StoredMessage, len(places))
+func pick(ms []idemddb.Message, places []int) []idemddb.Message {
+	picked := make([]idemddb.Message, len(places))
 	for n, i := range places {
 		picked[n] = ms[i]
 	}

@@ -13,10 +13,8 @@ import (
 )
 
 // captured is a message with everything that a message can have.
-func captured() idemddb.StoredMessage {
-	return idemddb.StoredMessage{ID: "tx-0", Message: idemddb.Message{
-		To: "ledger", Body: `{"paymentId":"p-1"}`, Group: "ann", Attributes: map[string]string{"tenant": "seven"}, Sequence: 42,
-	}}
+func captured() idemddb.Message {
+	return idemddb.Message{ID: "tx-0", To: "ledger", Body: `{"paymentId":"p-1"}`, Group: "ann", Attributes: map[string]string{"tenant": "seven"}, Sequence: 42}
 }
 
 func TestMessageAttributes(t *testing.T) {
@@ -32,7 +30,7 @@ func TestMessageAttributes(t *testing.T) {
 	forged.Attributes = map[string]string{"idemddb-id": "forged"}
 
 	for name, c := range map[string]struct {
-		m    idemddb.StoredMessage
+		m    idemddb.Message
 		want []string
 	}{
 		"the caller's, the id and the sequence":          {captured(), []string{"idemddb-id String tx-0", "idemddb-sequence Number 42", "tenant String seven"}},
@@ -42,7 +40,7 @@ func TestMessageAttributes(t *testing.T) {
 	} {
 		s := &services{}
 		for _, sender := range []idemddb.Sender{outbox.SQS(s, queueURL), outbox.SNS(s, topicARN)} {
-			if err := sender.Send(t.Context(), "ledger", []idemddb.StoredMessage{c.m})[0]; err != nil {
+			if err := sender.Send(t.Context(), "ledger", []idemddb.Message{c.m})[0]; err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -82,7 +80,7 @@ func TestMessageGroups(t *testing.T) {
 
 		s := &services{}
 		for _, sender := range []idemddb.Sender{outbox.SQS(s, queueURL+c.fifo), outbox.SNS(s, topicARN+c.fifo)} {
-			if err := sender.Send(t.Context(), "ledger", []idemddb.StoredMessage{m})[0]; err != nil {
+			if err := sender.Send(t.Context(), "ledger", []idemddb.Message{m})[0]; err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -104,7 +102,7 @@ func TestEvent(t *testing.T) {
 	m.Attributes = nil
 
 	s := &services{}
-	if err := outbox.EventBridge(s, "bus", "payments", "captured").Send(t.Context(), "ledger", []idemddb.StoredMessage{m})[0]; err != nil {
+	if err := outbox.EventBridge(s, "bus", "payments", "captured").Send(t.Context(), "ledger", []idemddb.Message{m})[0]; err != nil {
 		t.Fatal(err)
 	}
 

@@ -38,9 +38,9 @@ func TestSenderFillsRequests(t *testing.T) {
 			overhead = len("payments") + len("captured") + len("idemddb:") + len("tx")
 		}
 
-		var ms []idemddb.StoredMessage
+		var ms []idemddb.Message
 		for _, size := range c.sizes {
-			ms = append(ms, idemddb.StoredMessage{ID: "tx", Message: idemddb.Message{Body: strings.Repeat("x", size-overhead)}})
+			ms = append(ms, idemddb.Message{ID: "tx", Body: strings.Repeat("x", size-overhead)})
 		}
 
 		answers := s.senders()[c.service].Send(t.Context(), "ledger", ms)

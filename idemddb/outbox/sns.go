@@ -71,7 +71,7 @@ func checkTopicARN(text string) error {
 	return nil
 }
 
-func (t *snsTopic) request(ctx context.Context, ms []idemddb.StoredMessage) ([]error, error) {
+func (t *snsTopic) request(ctx context.Context, ms []idemddb.Message) ([]error, error) {
 	in := &sns.PublishBatchInput{TopicArn: aws.String(t.arn)}
 	for i, m := range ms {
 		in.PublishBatchRequestEntries = append(in.PublishBatchRequestEntries, t.entry(i, m))
@@ -94,7 +94,7 @@ func (t *snsTopic) request(ctx context.Context, ms []idemddb.StoredMessage) ([]e
 	return answers, nil
 }
 
-func (t *snsTopic) entry(place int, m idemddb.StoredMessage) types.PublishBatchRequestEntry {
+func (t *snsTopic) entry(place int, m idemddb.Message) types.PublishBatchRequestEntry {
 	e := types.PublishBatchRequestEntry{
 		Id: aws.String(strconv.Itoa(place)), Message: aws.String(m.Body), MessageAttributes: map[string]types.MessageAttributeValue{},
 	}

@@ -54,7 +54,7 @@ type sqsQueue struct {
 	fifo bool
 }
 
-func (q *sqsQueue) request(ctx context.Context, ms []idemddb.StoredMessage) ([]error, error) {
+func (q *sqsQueue) request(ctx context.Context, ms []idemddb.Message) ([]error, error) {
 	in := &sqs.SendMessageBatchInput{QueueUrl: aws.String(q.url)}
 	for i, m := range ms {
 		in.Entries = append(in.Entries, q.entry(i, m))
@@ -77,7 +77,7 @@ func (q *sqsQueue) request(ctx context.Context, ms []idemddb.StoredMessage) ([]e
 	return answers, nil
 }
 
-func (q *sqsQueue) entry(place int, m idemddb.StoredMessage) types.SendMessageBatchRequestEntry {
+func (q *sqsQueue) entry(place int, m idemddb.Message) types.SendMessageBatchRequestEntry {
 	e := types.SendMessageBatchRequestEntry{
 		Id: aws.String(strconv.Itoa(place)), MessageBody: aws.String(m.Body), MessageAttributes: map[string]types.MessageAttributeValue{},
 	}

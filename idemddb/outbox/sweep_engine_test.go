@@ -29,7 +29,7 @@ func TestSweepFindsTheUnsentByTheIndexAndWithoutIt(t *testing.T) {
 			t.Parallel()
 
 			client, table, clock := realengine.Client(t), "sweep-"+rand.Text(), idemddbtest.NewClock(time.Now().Truncate(time.Millisecond))
-			if _, err := client.CreateTable(t.Context(), idemddb.TableWithIndex(table, "unsent")); err != nil {
+			if _, err := client.CreateTable(t.Context(), idemddb.CreateTable(table, "unsent")); err != nil {
 				t.Fatal(err)
 			}
 
@@ -114,7 +114,7 @@ type target struct {
 	got  []string // bodies
 }
 
-func (q *target) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (q *target) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 
 	for i, m := range ms {

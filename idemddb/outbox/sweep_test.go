@@ -35,8 +35,8 @@ type account struct {
 	scans   int
 
 	mu     sync.Mutex
-	answer func(m idemddb.StoredMessage) error // nil: all are accepted
-	got    map[string][]string                 // ids by body
+	answer func(m idemddb.Message) error // nil: all are accepted
+	got    map[string][]string           // ids by body
 	events []idemddb.Event
 }
 
@@ -47,7 +47,7 @@ func newAccount(t testing.TB) *account {
 	a.DB = idemddbtest.New(&idemddbtest.Options{Now: a.Now})
 	audited.DB(t, a.DB, nil, audit.Options{})
 
-	schema := idemddb.Table("records")
+	schema := idemddb.CreateTable("records", "")
 	schema.AttributeDefinitions = append(schema.AttributeDefinitions,
 		types.AttributeDefinition{AttributeName: new("due_ns"), AttributeType: types.ScalarAttributeTypeS},
 		types.AttributeDefinition{AttributeName: new("due"), AttributeType: types.ScalarAttributeTypeN})
@@ -72,7 +72,7 @@ func newAccount(t testing.TB) *account {
 }
 
 // Send is the sender of "bank".
-func (a *account) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (a *account) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
@@ -301,7 +301,7 @@ func TestAfterEightDaysMessagesAreParked(t *testing.T) {
 			}
 
 			done, err := records.Send(a.Context(), seen, "anna", "the queue is back")
-			if want := (idemddb.Delivery{Key: fmt.Sprint(i), Sent: 2}); err != nil || done != want {
+			if want := (operate.Delivery{Key: fmt.Sprint(i), Sent: 2}); err != nil || done != want {
 				a.Errorf("got %+v, %v", done, err)
 			}
 
@@ -313,7 +313,7 @@ func TestAfterEightDaysMessagesAreParked(t *testing.T) {
 		parked := 0
 
 		for _, e := range a.events {
-			if e.Kind == idemddb.Parked {
+			if e.Kind == idemddb.KindParked {
 				parked++
 			}
 		}
@@ -330,7 +330,7 @@ func TestSendersThatAreDownForAWhile(t *testing.T) {
 		s := a.store("payments", index, true)
 		down := errors.New("down")
 		calls := 0
-		a.answer = func(idemddb.StoredMessage) error {
+		a.answer = func(idemddb.Message) error {
 			if calls++; calls%3 == 0 {
 				return nil
 			}
@@ -364,16 +364,16 @@ func TestSendersThatMisbehave(t *testing.T) {
 	t.Parallel()
 
 	for name, c := range map[string]struct {
-		send func(ctx context.Context, ms []idemddb.StoredMessage) []error
+		send func(ctx context.Context, ms []idemddb.Message) []error
 		want string
 	}{
-		"panics":           {func(context.Context, []idemddb.StoredMessage) []error { panic("boom") }, "the sender panicked: boom"},
-		"too few answers":  {func(context.Context, []idemddb.StoredMessage) []error { return nil }, "gave 0 answers for 2 messages"},
-		"too many answers": {func(context.Context, []idemddb.StoredMessage) []error { return make([]error, 3) }, "gave 3 answers for 2 messages"},
-		"an error that cannot be read": {func(context.Context, []idemddb.StoredMessage) []error {
+		"panics":           {func(context.Context, []idemddb.Message) []error { panic("boom") }, "the sender panicked: boom"},
+		"too few answers":  {func(context.Context, []idemddb.Message) []error { return nil }, "gave 0 answers for 2 messages"},
+		"too many answers": {func(context.Context, []idemddb.Message) []error { return make([]error, 3) }, "gave 3 answers for 2 messages"},
+		"an error that cannot be read": {func(context.Context, []idemddb.Message) []error {
 			return slices.Repeat([]error{(*smithy.OperationError)(nil)}, 2)
 		}, "an error of the sender panicked: "},
-		"hangs": {func(ctx context.Context, ms []idemddb.StoredMessage) []error {
+		"hangs": {func(ctx context.Context, ms []idemddb.Message) []error {
 			<-ctx.Done()
 
 			return slices.Repeat([]error{ctx.Err()}, len(ms))
@@ -406,9 +406,9 @@ func TestSendersThatMisbehave(t *testing.T) {
 	}
 }
 
-type sendFunc func(ctx context.Context, ms []idemddb.StoredMessage) []error
+type sendFunc func(ctx context.Context, ms []idemddb.Message) []error
 
-func (f sendFunc) Send(ctx context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (f sendFunc) Send(ctx context.Context, _ string, ms []idemddb.Message) []error {
 	return f(ctx, ms)
 }
 
@@ -421,7 +421,7 @@ func TestASenderDoesNotChangeWhatIsLeft(t *testing.T) {
 	attributes := map[string]string{"currency": "EUR"}
 	tries := 0
 
-	a.answer = func(m idemddb.StoredMessage) error {
+	a.answer = func(m idemddb.Message) error {
 		if !maps.Equal(m.Attributes, attributes) {
 			t.Errorf("%s has the attributes %v", m.Body, m.Attributes)
 		}
@@ -463,7 +463,7 @@ func TestATargetThatHangsDoesNotHoldUpTheSweep(t *testing.T) {
 		a.Advance(2 * time.Minute)
 
 		s, err := idemddb.New(a.DB, "records", "payments", &idemddb.Options{Now: a.Now, Senders: map[string]idemddb.Sender{
-			"bank": a, "hangs": sendFunc(func(ctx context.Context, ms []idemddb.StoredMessage) []error {
+			"bank": a, "hangs": sendFunc(func(ctx context.Context, ms []idemddb.Message) []error {
 				<-ctx.Done()
 
 				return slices.Repeat([]error{ctx.Err()}, len(ms))
@@ -496,7 +496,7 @@ func TestAMessageThatHangsDoesNotKeepBackTheSameOthersForEver(t *testing.T) {
 
 		s, err := idemddb.New(a.DB, "records", "payments", &idemddb.Options{
 			Now: a.Now, UnsentIndex: index, Senders: map[string]idemddb.Sender{
-				"bank": sendFunc(func(ctx context.Context, ms []idemddb.StoredMessage) []error {
+				"bank": sendFunc(func(ctx context.Context, ms []idemddb.Message) []error {
 					if ms[0].Body == "hangs" {
 						<-ctx.Done()
 
@@ -536,7 +536,7 @@ func TestTwoSweepsAtOnceSendUnderOneId(t *testing.T) {
 		// The second reads each record after the first has, and before the first has removed what it sent.
 		second := a.store("payments", index, true)
 		nested := false
-		a.answer = func(_ idemddb.StoredMessage) error {
+		a.answer = func(_ idemddb.Message) error {
 			if nested {
 				return nil
 			}

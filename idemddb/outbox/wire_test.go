@@ -85,8 +85,8 @@ func parsed(t *testing.T, text string) any {
 }
 
 // two are a message with everything and one with little.
-func two() []idemddb.StoredMessage {
-	return []idemddb.StoredMessage{captured(), {ID: "tx-1", Message: idemddb.Message{Body: "{}"}}}
+func two() []idemddb.Message {
+	return []idemddb.Message{captured(), {ID: "tx-1", Body: "{}"}}
 }
 
 func TestSQSOnTheWire(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // sending is a Sender that calls itself with each body and accepts all messages.
 type sending func(body string)
 
-func (f sending) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (f sending) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	for _, m := range ms {
 		f(m.Body)
 	}

@@ -150,7 +150,7 @@ func (h *harness) settleInBatch(all []*settling, round string, want map[string]o
 	e := h.interceptedBatch(nil)
 	s := h.storeOn(e, func(o *idemddb.Options) {
 		o.Observe = func(_ context.Context, event idemddb.Event) {
-			if event.Kind == idemddb.Retried {
+			if event.Kind == idemddb.KindRetried {
 				resent.Store(true)
 			}
 		}

@@ -56,7 +56,7 @@ var completeWithCases = []testCase{
 			h.equal("Code", e.Code, "ConditionalCheckFailed")
 			h.equal("n of the item", e.Item["n"], num(1))
 			h.equal("Unknown", e.Unknown, false)
-			h.equal("IsDone", idemddb.IsDone(e), false)
+			h.equal("IsDone", isDone(e), false)
 		})
 		h.happened("b", "0")
 		h.must(c.CompleteWith(h.Context(), nil, effects(h.count("c"))))
@@ -79,7 +79,7 @@ var completeWithCases = []testCase{
 				fenced := as[*idemddb.FencedError](h, err)
 				h.equal(state+": Current", fenced.Current, lost.Fence()+1)
 				h.equal(state+": the other's record", fenced.Record != nil, state == "completed")
-				h.equal(state+": IsDone", idemddb.IsDone(err), state == "completed")
+				h.equal(state+": IsDone", isDone(err), state == "completed")
 			})
 			h.happened(state, "0")
 		}
@@ -102,7 +102,7 @@ var completeWithCases = []testCase{
 				fenced := as[*idemddb.FencedError](h, err)
 				h.equal(state+": a record", fenced.Record != nil, state == "completed")
 				h.equal(state+": ended as failed", strings.Contains(err.Error(), "was ended as failed"), state == "failed")
-				h.equal(state+": IsDone", idemddb.IsDone(err), state == "completed")
+				h.equal(state+": IsDone", isDone(err), state == "completed")
 			})
 			h.happened(state, "0")
 		}
@@ -152,14 +152,14 @@ var completeWithCases = []testCase{
 
 			first := c.CompleteWith(h.shortly(), []byte("first"), effects(h.count(key+" first")))
 			h.is(first, idemddb.ErrUncommitted)
-			h.equal("IsDone", idemddb.IsDone(first), false)
+			h.equal("IsDone", isDone(first), false)
 			over.Store(true)
 
 			err := c.CompleteWith(h.Context(), []byte("second"), effects(h.count(key+" second")))
 			if applied {
 				fenced := as[*idemddb.FencedError](h, err)
 				h.equal("the record's result", resultOf(fenced.Record), "first")
-				h.equal("IsDone", idemddb.IsDone(err), true)
+				h.equal("IsDone", isDone(err), true)
 			} else {
 				h.must(err)
 			}

@@ -19,11 +19,12 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 )
 
-// Engine is what the contract needs of a DynamoDB: the calls of a Store, and a look at an item. *dynamodb.Client and *idemddbtest.DB
+// Engine is what the contract needs of a DynamoDB: the calls of a Store, also for effects, and a look at an item. *dynamodb.Client and *idemddbtest.DB
 // have them. Both also have BatchExecuteStatement, so that batches share requests; on an engine without it the same cases hold with
 // single requests.
 type Engine interface {
 	idemddb.DynamoDB
+	idemddb.Transactor
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 }
 
@@ -100,8 +101,8 @@ type table struct {
 var oddPartition, oddSort, oddTTL = `the "partition", #1`, "user's sort.key", `the user's "TTL" ?`
 
 func tables() []table {
-	simple := idemddb.Table(freshName("simple"))
-	composite := idemddb.Table(freshName("composite"))
+	simple := idemddb.CreateTable(freshName("simple"), "")
+	composite := idemddb.CreateTable(freshName("composite"), "")
 	composite.AttributeDefinitions = []types.AttributeDefinition{
 		{AttributeName: &oddPartition, AttributeType: types.ScalarAttributeTypeS},
 		{AttributeName: &oddSort, AttributeType: types.ScalarAttributeTypeS},

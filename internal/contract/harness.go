@@ -215,3 +215,6 @@ func (h *harness) equal(what string, got, want any) {
 		h.Errorf("%s: got %v, want %v", what, got, want)
 	}
 }
+
+// isDone is [idemddb.Claim.IsDone], which looks at the error alone.
+func isDone(err error) bool { return new(idemddb.Claim).IsDone(err) }

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // keyCases say how keys are stored, and what a table that does not fit is answered with.
@@ -33,7 +34,7 @@ var keyCases = []testCase{
 	{name: "no short key stands for a long one", check: func(h *harness) {
 		s := h.store()
 		long := longKey(2000)
-		digest := "sha256:" + strings.TrimPrefix(idemddb.KeyHash(long), "sha256:")
+		digest := "sha256:" + strings.TrimPrefix(record.KeyHash(long), "sha256:")
 		h.claim(s, long)
 		h.claim(s, digest)
 		h.equal("stored as it is", h.item(digest) != nil, false)

@@ -71,7 +71,7 @@ var claimingWrites = map[string]func(h *harness, s *idemddb.Store, key string, o
 		h.must(err)
 	},
 	"rejection": func(h *harness, s *idemddb.Store, key string, opts *idemddb.ClaimOptions) {
-		h.equal("Kind", h.fails(s, key, opts, errReset).Kind, idemddb.Released)
+		h.equal("Kind", h.fails(s, key, opts, errReset).Kind, idemddb.KindReleased)
 	},
 }
 

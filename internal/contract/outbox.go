@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/delivery"
 )
 
 // outboxCases say that messages are sent if and only if the key is completed, and that no record is deleted before.
@@ -92,7 +93,7 @@ var outboxCases = []testCase{
 		for name, complete := range h.completions() {
 			err := complete(s, name, h.messages(name, "m"))
 			h.is(err, idemddb.ErrUnsent)
-			h.equal("IsDone", idemddb.IsDone(err), false)
+			h.equal("IsDone", isDone(err), false)
 
 			_, rec, err := s.Claim(h.Context(), name, nil)
 			h.is(err, idemddb.ErrUnsent)
@@ -115,12 +116,12 @@ var outboxCases = []testCase{
 
 		err := lost.Complete(h.Context(), nil)
 		h.is(err, idemddb.ErrFenced)
-		h.equal("IsDone", idemddb.IsDone(err), false)
+		h.equal("IsDone", isDone(err), false)
 
 		lost = h.claim(s, "swept")
 		h.endLease()
 		h.must(h.claim(h.store(sends(bank)), "swept").CompleteWith(h.Context(), nil, h.messages("a", "m")))
-		h.equal("IsDone", idemddb.IsDone(h.claimLost(lost)), false)
+		h.equal("IsDone", isDone(h.claimLost(lost)), false)
 	}},
 	{name: "outbox: what does not get through is left, and nothing else", check: func(h *harness) {
 		bank := &target{answer: refuses(errDown, "1", "3")}
@@ -132,12 +133,12 @@ var outboxCases = []testCase{
 		bank.answer = refuses(errDown, "3")
 		done, err := h.sendStored(s, "k", false)
 		h.is(err, errDown)
-		h.equal("delivery", done, idemddb.Delivery{Key: "k", Sent: 1, Left: 1})
+		h.equal("delivery", done, delivery.Report{Key: "k", Sent: 1, Left: 1})
 
 		bank.answer = nil
 		done, err = h.sendStored(s, "k", false)
 		h.must(err)
-		h.equal("delivery", done, idemddb.Delivery{Key: "k", Sent: 1})
+		h.equal("delivery", done, delivery.Report{Key: "k", Sent: 1})
 
 		for i, body := range []string{"0", "1", "2", "3"} {
 			h.equal("id", bank.got(h, body, 1), fmt.Sprintf("%s-%d", h.text("tx"), i))
@@ -187,7 +188,7 @@ var outboxCases = []testCase{
 		_, err := h.store(sends(first)).SendStored(h.Context(), seen, false)
 		h.is(err, errDown)
 
-		second := &target{answer: func(m idemddb.StoredMessage) error {
+		second := &target{answer: func(m idemddb.Message) error {
 			return map[string]error{"0": errDown, "1": nil, "2": errNever}[m.Body]
 		}}
 		_, err = h.store(sends(second)).SendStored(h.Context(), seen, false)
@@ -213,25 +214,32 @@ var outboxCases = []testCase{
 		}
 	}},
 	{name: "outbox: a message arrives as it was staged", check: func(h *harness) {
-		var got idemddb.StoredMessage
+		var got idemddb.Message
 
-		bank := &target{answer: func(m idemddb.StoredMessage) error { got = m; return errDown }}
+		bank := &target{answer: func(m idemddb.Message) error { got = m; return errDown }}
 		want := idemddb.Message{To: "bank", Body: "m", Group: "g", Attributes: map[string]string{"a": "b", "c": "d"}, Sequence: -7}
 		h.committed(h.store(sends(bank)), "k", idemddb.Effects{Messages: []idemddb.Message{want}})
-		h.equal("message", got.Message, want)
+		h.equal("message", withoutID(got), want)
 
-		got = idemddb.StoredMessage{}
+		got = idemddb.Message{}
 		_, err := h.sendStored(h.store(sends(bank)), "k", false)
 		h.is(err, errDown)
-		h.equal("message", got.Message, want)
+		h.equal("message", withoutID(got), want)
 
-		bank.answer = func(m idemddb.StoredMessage) error { got = m; return errNever }
+		bank.answer = func(m idemddb.Message) error { got = m; return errNever }
 		_, err = h.sendStored(h.store(sends(bank)), "k", false)
 		h.must(err)
 
-		got = idemddb.StoredMessage{}
+		got = idemddb.Message{}
 		_, err = h.sendStored(h.store(sends(bank)), "k", true)
 		h.is(err, idemddb.ErrUnsendable)
-		h.equal("message", got.Message, want)
+		h.equal("message", withoutID(got), want)
 	}},
+}
+
+// withoutID returns a message as it was staged.
+func withoutID(m idemddb.Message) idemddb.Message {
+	m.ID = ""
+
+	return m
 }

@@ -10,17 +10,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/delivery"
 )
 
 // target is a Sender that keeps what it is sent.
 type target struct {
 	mu     sync.Mutex
-	answer func(m idemddb.StoredMessage) error // nil: it takes all
-	ids    map[string][]string                 // by body
+	answer func(m idemddb.Message) error // nil: it takes all
+	ids    map[string][]string           // by body
 }
 
 // Send keeps the messages that it takes.
-func (t *target) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (t *target) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
@@ -68,8 +69,8 @@ func (t *target) got(h *harness, body string, times int) (id string) {
 }
 
 // refuses answers with an error for these bodies.
-func refuses(err error, bodies ...string) func(idemddb.StoredMessage) error {
-	return func(m idemddb.StoredMessage) error {
+func refuses(err error, bodies ...string) func(idemddb.Message) error {
+	return func(m idemddb.Message) error {
 		if slices.Contains(bodies, m.Body) {
 			return err
 		}
@@ -88,7 +89,7 @@ func sends(t *target) func(*idemddb.Options) {
 	return func(o *idemddb.Options) { o.Senders = map[string]idemddb.Sender{"bank": t} }
 }
 
-func unswept(o *idemddb.Options) { o.Unswept = true }
+func unswept(o *idemddb.Options) { o.RedeliverUnsent = true }
 
 // messages are effects with an item and messages.
 func (h *harness) messages(name string, bodies ...string) idemddb.Effects {
@@ -125,7 +126,7 @@ func (h *harness) bodies(key, attribute string) []string {
 }
 
 // sendStored does what a sweep or an operator does with a record.
-func (h *harness) sendStored(s *idemddb.Store, key string, parked bool) (idemddb.Delivery, error) {
+func (h *harness) sendStored(s *idemddb.Store, key string, parked bool) (delivery.Report, error) {
 	h.Helper()
 
 	return s.SendStored(h.Context(), h.item(key), parked)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/delivery"
 )
 
 // parkedCases say what becomes of messages that cannot be sent: now, by this process, or ever.
@@ -25,10 +26,10 @@ var parkedCases = []testCase{
 		h.unchanged("all", func() {
 			done, err := h.sendStored(s, "all", false)
 			h.must(err)
-			h.equal("delivery", done, idemddb.Delivery{Key: "all", Parked: 1})
+			h.equal("delivery", done, delivery.Report{Key: "all", Parked: 1})
 		})
 
-		down := &target{answer: func(m idemddb.StoredMessage) error {
+		down := &target{answer: func(m idemddb.Message) error {
 			return map[string]error{"0": nil, "1": errNever, "2": errDown}[m.Body]
 		}}
 		h.committed(h.store(sends(down)), "some", h.messages("some", "0", "1", "2"))
@@ -52,7 +53,7 @@ var parkedCases = []testCase{
 		bank.answer = refuses(errDown, "2")
 		done, err := h.sendStored(s, "k", true)
 		h.is(err, errDown)
-		h.equal("delivery", done, idemddb.Delivery{Key: "k", Sent: 1, Parked: 1})
+		h.equal("delivery", done, delivery.Report{Key: "k", Sent: 1, Parked: 1})
 		h.equal("parked", h.bodies("k", "parked"), []string{"2"})
 		h.equal("exp", h.number("k", "exp"), int64(farAway))
 		h.unchanged("k", func() {
@@ -63,7 +64,7 @@ var parkedCases = []testCase{
 		bank.answer = nil
 		done, err = h.sendStored(s, "k", true)
 		h.must(err)
-		h.equal("delivery", done, idemddb.Delivery{Key: "k", Sent: 1})
+		h.equal("delivery", done, delivery.Report{Key: "k", Sent: 1})
 
 		for i, body := range []string{"0", "1", "2"} {
 			h.equal("id", bank.got(h, body, 1), fmt.Sprintf("%s-%d", h.text("tx"), i))
@@ -76,7 +77,7 @@ var parkedCases = []testCase{
 		h.equal("exp", h.number("k", "exp"), h.Now().Add(aDay).Unix())
 	}},
 	{name: "outbox: what an operator could not send of the unsent ones is in the index, whoever took it out", check: func(h *harness) {
-		bank := &target{answer: func(m idemddb.StoredMessage) error {
+		bank := &target{answer: func(m idemddb.Message) error {
 			return map[string]error{"0": errNever, "1": errDown}[m.Body]
 		}}
 		s := h.store(sends(bank))
@@ -91,7 +92,7 @@ var parkedCases = []testCase{
 		bank.answer = refuses(errDown, "1")
 		done, err := s.SendStored(h.Context(), seen, true)
 		h.is(err, errDown)
-		h.equal("delivery", done, idemddb.Delivery{Key: "k", Sent: 1, Left: 1})
+		h.equal("delivery", done, delivery.Report{Key: "k", Sent: 1, Left: 1})
 		h.equal("outbox", h.bodies("k", "outbox"), []string{"1"})
 		h.equal("parked", h.item("k")["parked"], attributes{}["parked"])
 
@@ -117,7 +118,7 @@ var parkedCases = []testCase{
 		bank.answer = nil
 		done, err := h.sendStored(s, "eight", false)
 		h.must(err)
-		h.equal("delivery", done, idemddb.Delivery{Key: "eight", Parked: 1})
+		h.equal("delivery", done, delivery.Report{Key: "eight", Parked: 1})
 		bank.got(h, "n", 0)
 
 		_, err = h.sendStored(s, "eight", true)
@@ -131,7 +132,7 @@ var parkedCases = []testCase{
 			h.unchanged("k", func() {
 				done, err := h.sendStored(h.store(func(o *idemddb.Options) { o.Senders = senders }), "k", false)
 				h.equal("the error names the target", err != nil && strings.Contains(err.Error(), `to "bank"`), true)
-				h.equal("delivery", done, idemddb.Delivery{Key: "k", Left: 1})
+				h.equal("delivery", done, delivery.Report{Key: "k", Left: 1})
 			})
 		}
 

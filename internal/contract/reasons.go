@@ -134,7 +134,7 @@ var reasonCases = []testCase{
 			effect := as[*idemddb.EffectError](h, err)
 			h.equal("Index", effect.Index, -1)
 			h.equal("Code", effect.Code, "ValidationException")
-			h.equal("IsDone", idemddb.IsDone(err), false)
+			h.equal("IsDone", isDone(err), false)
 			h.equal("transactions", len(e.sent()), 1)
 		})
 		h.must(c.CompleteWith(h.Context(), nil, effects(h.count("b"))))
@@ -145,7 +145,7 @@ var reasonCases = []testCase{
 		c := h.claim(h.storeOn(e), "k")
 		err := c.CompleteWith(h.shortly(), nil, effects(h.count("a")))
 		h.is(err, idemddb.ErrUncommitted)
-		h.equal("IsDone", idemddb.IsDone(err), false)
+		h.equal("IsDone", isDone(err), false)
 		h.happened("a", "0")
 	}},
 	{name: "reasons: answers without content are never a commit; the record that an earlier try wrote is", check: func(h *harness) {
@@ -163,7 +163,7 @@ var reasonCases = []testCase{
 
 				return errEmptyAnswer
 			})
-			err := h.claim(h.storeOn(e, func(o *idemddb.Options) { o.Single = true }), name).CompleteWith(h.shortly(), nil, effects(h.count(name)))
+			err := h.claim(h.storeOn(e, func(o *idemddb.Options) { o.Unshared = true }), name).CompleteWith(h.shortly(), nil, effects(h.count(name)))
 
 			if applied {
 				h.must(err)

@@ -88,7 +88,7 @@ var rejectCases = []testCase{
 	}},
 	{name: "Reject: the fingerprint is stored, or what was there is removed", check: func(h *harness) {
 		s := h.store()
-		h.equal("Kind", h.fails(s, "k", &idemddb.ClaimOptions{Fingerprint: "a"}, errReset).Kind, idemddb.Released)
+		h.equal("Kind", h.fails(s, "k", &idemddb.ClaimOptions{Fingerprint: "a"}, errReset).Kind, idemddb.KindReleased)
 		h.refuse(s, "k", &idemddb.ClaimOptions{Fingerprint: "b"}, idemddb.ErrMismatch)
 		h.reject(s, "k", false)
 		released(h, h.claimWith(s, "k", &idemddb.ClaimOptions{Fingerprint: "b"}))
@@ -115,9 +115,9 @@ var rejectCases = []testCase{
 func (h *harness) reject(s *idemddb.Store, key string, final bool) {
 	h.Helper()
 
-	cause, want := errors.New("bank closed"), idemddb.Released
+	cause, want := errors.New("bank closed"), idemddb.KindReleased
 	if final {
-		cause, want = permanent{cause}, idemddb.Failed
+		cause, want = permanent{cause}, idemddb.KindFailed
 	}
 
 	e := h.fails(s, key, nil, cause)

@@ -133,7 +133,7 @@ var traceCases = []testCase{
 			o.Cache = 10
 			o.Trace = func(context.Context) string { asked++; return "run" }
 			o.Observe = func(_ context.Context, e idemddb.Event) {
-				if e.Kind != idemddb.Retried && e.Kind != idemddb.Ungrouped {
+				if e.Kind != idemddb.KindRetried && e.Kind != idemddb.KindUnshared {
 					events = append(events, string(e.Kind)+" "+e.Trace)
 				}
 			}

@@ -95,28 +95,28 @@ func TestWriteWritesEveryMetricAndDimension(t *testing.T) {
 		sorted    [][]string
 		want      map[string]any
 	}{
-		"no set, no invocation": {nil, "", [][]string{{}}, map[string]any{"Claims": 2.0, "Late": 0.0}},
-		"an empty set":          {[]map[string]string{{}}, "r-1", [][]string{{}}, map[string]any{"Claims": 2.0, "Late": 0.0, "requestId": "r-1"}},
+		"no set, no invocation": {nil, "", [][]string{{}}, map[string]any{"Claimed": 2.0, "Late": 0.0}},
+		"an empty set":          {[]map[string]string{{}}, "r-1", [][]string{{}}, map[string]any{"Claimed": 2.0, "Late": 0.0, "requestId": "r-1"}},
 		"two sets": {
 			[]map[string]string{{"b": "2", "a": "1"}, {"b": "2"}}, "r-1", [][]string{{"a", "b"}, {"b"}},
-			map[string]any{"Claims": 2.0, "Late": 0.0, "a": "1", "b": "2", "requestId": "r-1"},
+			map[string]any{"Claimed": 2.0, "Late": 0.0, "a": "1", "b": "2", "requestId": "r-1"},
 		},
 	} {
-		f, err := emf.New("Payments", []string{"Claims", "Late"}, c.sets)
+		f, err := emf.New("Payments", []string{"Claimed", "Late"}, c.sets)
 		if err != nil {
 			t.Fatal(err)
 		}
 
 		var out bytes.Buffer
 
-		f.Write(&out, map[string]int{"Claims": 2, "Others": 3}, c.requestID)
+		f.Write(&out, map[string]int{"Claimed": 2, "Others": 3}, c.requestID)
 		d, line := read(t, &out)
 
 		if diff := cmp.Diff(c.want, line); diff != "" {
 			t.Errorf("%s: members (-want +got):\n%s", name, diff)
 		}
 
-		want := definition{"Payments", c.sorted, []metric{{"Claims", "Count"}, {"Late", "Count"}}}
+		want := definition{"Payments", c.sorted, []metric{{"Claimed", "Count"}, {"Late", "Count"}}}
 		if diff := cmp.Diff([]definition{want}, d.CloudWatchMetrics); diff != "" || d.Timestamp == 0 {
 			t.Errorf("%s: timestamp %d, definition (-want +got):\n%s", name, d.Timestamp, diff)
 		}

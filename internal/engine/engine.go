@@ -21,26 +21,21 @@ import (
 
 // Config is what an Engine needs of its Store. The functions may be called at any time, also by several goroutines at once.
 type Config struct {
-	API     Client
-	Options []func(*dynamodb.Options)
+	API        wire.Client
+	Transactor wire.Transactor // nil if no write is joint
+	Options    []func(*dynamodb.Options)
 
 	// Shared sends the requests of several writes; nil if each write is a request of its own.
 	Shared wire.Executor
 
 	// The goroutine of a write's caller calls these, with its context and key: before each further try, and when requests are not shared from
 	// now on. The error says why.
-	Retried   func(ctx context.Context, key string, err error)
-	Conflict  func(ctx context.Context, key string, err error) // another transaction held an item of the write
-	Ungrouped func(ctx context.Context, key string, err error)
+	Retried  func(ctx context.Context, key string, err error)
+	Conflict func(ctx context.Context, key string, err error) // another transaction held an item of the write
+	Unshared func(ctx context.Context, key string, err error)
 
 	// IsCounted says that a crash counts against each key that was claimed, whether or not its work had begun.
 	IsCounted bool
-}
-
-// Client is what an Engine needs of a client; *dynamodb.Client has it.
-type Client interface {
-	wire.Client
-	wire.Transactor
 }
 
 // Engine sends the writes of one Store. It is safe for concurrent use and needs no closing: none of its goroutines outlives the calls of Send

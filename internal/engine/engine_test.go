@@ -110,7 +110,7 @@ func (c *caller) send(ctx context.Context, record string) error {
 func newCaller(api *client) *caller {
 	ignore := func(context.Context, string, error) {}
 
-	e := New(Config{API: api, Shared: api, Retried: ignore, Ungrouped: ignore})
+	e := New(Config{API: api, Transactor: api, Shared: api, Retried: ignore, Unshared: ignore})
 
 	return &caller{engine: e, group: e.NewGroup(), read: map[string][]protocol.Outcome{}}
 }
@@ -237,7 +237,7 @@ func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ignore := func(context.Context, string, error) {}
-		e := New(Config{API: &client{}, Retried: ignore, Conflict: ignore, Ungrouped: ignore})
+		e := New(Config{API: &client{}, Retried: ignore, Conflict: ignore, Unshared: ignore})
 
 		var (
 			f     *planner.Flight

@@ -207,7 +207,7 @@ func (s *shared) deny(err error) {
 
 	for i, c := range s.calls {
 		if c != nil && s.flight.Has(s.flight.Writes[i]) {
-			c.news = append(c.news, news{s.engine.Ungrouped, err})
+			c.news = append(c.news, news{s.engine.Unshared, err})
 
 			return
 		}

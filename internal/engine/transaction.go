@@ -68,7 +68,7 @@ type transacted struct {
 // and DynamoDB may have answered, or dropped the content. It also ends the token, so that a record answers in place of whatever dropped the
 // content.
 func (t *transaction) send(ctx context.Context, e *Engine, f *planner.Flight) *transacted {
-	answer := wire.Transact(ctx, e.API, &t.input, e.Options...)
+	answer := wire.Transact(ctx, e.Transactor, &t.input, e.Options...)
 	whole := protocol.Answer{Outcome: answer.Outcome, Err: answer.Err}
 
 	f.IsAnswered = answer.Outcome != protocol.Unknown

@@ -124,7 +124,7 @@ func engineOn(c *client) (*engine.Engine, *told) {
 	t := &told{}
 
 	return engine.New(engine.Config{
-		API: c,
+		API: c, Transactor: c,
 		Retried: func(_ context.Context, key string, _ error) {
 			t.mu.Lock()
 			defer t.mu.Unlock()

@@ -13,7 +13,7 @@ type Message struct {
 	Cause string `dynamodbav:"cause,omitempty"` // why it can never be sent; of a parked message only
 }
 
-// Content is what the caller says in a message. Its fields are those of idemddb.Message, in that order, so that one converts to the other.
+// Content is what the caller says in a message, as idemddb.Message does.
 type Content struct {
 	To         string            `dynamodbav:"to"`
 	Body       string            `dynamodbav:"body"`

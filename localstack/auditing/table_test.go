@@ -68,7 +68,7 @@ func newTester(t *testing.T) tester {
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 
-	if _, err := client.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+	if _, err := client.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
 		t.Fatal(err)
 	}
 

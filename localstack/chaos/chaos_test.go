@@ -157,10 +157,10 @@ func newRun(t *testing.T, s scenario, f function, seed uint64) *run {
 		DynamoDB: dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = &endpoint; o.DisableValidateResponseChecksum = true }),
 	}
 
-	records := idemddb.TableWithIndex(r.pipe.RecordTableName, "unsent")
+	records := idemddb.CreateTable(r.pipe.RecordTableName, "unsent")
 	records.StreamSpecification = auditing.Stream()
 
-	for _, in := range []*dynamodb.CreateTableInput{records, idemddb.Table(r.pipe.LedgerTableName)} {
+	for _, in := range []*dynamodb.CreateTableInput{records, idemddb.CreateTable(r.pipe.LedgerTableName, "")} {
 		if _, err := r.pipe.DynamoDB.CreateTable(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}

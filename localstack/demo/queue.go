@@ -20,7 +20,7 @@ type queue struct {
 }
 
 // Send implements idemddb.Sender.
-func (q *queue) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (q *queue) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 

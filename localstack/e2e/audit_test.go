@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/localstack/auditing"
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
@@ -61,7 +61,7 @@ func edited(p *pipeline.Pipeline, key map[string]types.AttributeValue) {
 func hashOf(partition string) string {
 	_, key, _ := strings.Cut(partition, "#")
 
-	return idemddb.KeyHash(key)
+	return record.KeyHash(key)
 }
 
 // testAudit demands that each change of each record, from the first one on, is one that docs/record.md allows, but for those that tests made

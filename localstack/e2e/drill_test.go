@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
@@ -67,7 +68,7 @@ func drillStuck(t *testing.T, p *pipeline.Pipeline) {
 
 	<-holds
 	send(t, p, pipeline.Payment(hung, hung, 7))
-	lineOf(t, p, "in_progress", "idem show --hash "+idemddb.KeyHash(hung))
+	lineOf(t, p, "in_progress", "idem show --hash "+record.KeyHash(hung))
 
 	await(t, "the lease of the dead worker to end", 10*time.Second, func() (bool, string) {
 		lease := records(t, p)[dead].Lease
@@ -189,13 +190,13 @@ func drillDoubled(t *testing.T, p *pipeline.Pipeline) {
 	credit(t, p, id, 7, 1)
 	send(t, p, pipeline.Payment(id, id, 7))
 
-	o := lineOf(t, p, "takeover", "idem show --hash "+idemddb.KeyHash(id))
+	o := lineOf(t, p, "takeover", "idem show --hash "+record.KeyHash(id))
 	await(t, "the payment to be made a second time", time.Minute, func() (bool, string) {
 		account := accounts(t, p)[id]
 
 		return account.Payments == 2, ""
 	})
-	o.idem(0, []string{"show", "--hash", idemddb.KeyHash(id)},
+	o.idem(0, []string{"show", "--hash", record.KeyHash(id)},
 		"payments#"+id, "COMPLETED", "It began 2 times", "may have happened more than once")
 	credit(t, p, id, -7, -1) // idem has found the payment; its account is mended where it is kept
 	o.mended(id, 7)

@@ -45,13 +45,13 @@ func testLogs(t *testing.T, p *pipeline.Pipeline, payloads ...string) {
 	poisoned := 0
 
 	for id, outcomes := range refusals {
-		if outcomes[0] != "permanent" {
+		if outcomes[0] != "failed" {
 			continue
 		}
 
 		poisoned++
 
-		if got, want := fmt.Sprint(outcomes), "[permanent"+strings.Repeat(" refused", maxReceives-1)+"]"; got != want {
+		if got, want := fmt.Sprint(outcomes), "[failed"+strings.Repeat(" refused", maxReceives-1)+"]"; got != want {
 			t.Errorf("message %s: %s, want %s", id, got, want)
 		}
 	}

@@ -34,7 +34,7 @@ func testOutage(t *testing.T, p *pipeline.Pipeline) {
 		t.Errorf("%d payments are done without accounts: %s", done, sight)
 	}
 
-	if _, err := p.DynamoDB.CreateTable(t.Context(), idemddb.Table(p.LedgerTableName)); err != nil {
+	if _, err := p.DynamoDB.CreateTable(t.Context(), idemddb.CreateTable(p.LedgerTableName, "")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -43,7 +43,7 @@ func run(ctx context.Context, out io.Writer, records, ledger string) error {
 
 	e := engine{client: p.DynamoDB, out: out}
 
-	return errors.Join(e.create(ctx, idemddb.TableWithIndex(records, "unsent"), "exp"), e.create(ctx, idemddb.Table(ledger), ""))
+	return errors.Join(e.create(ctx, idemddb.CreateTable(records, "unsent"), "exp"), e.create(ctx, idemddb.CreateTable(ledger, ""), ""))
 }
 
 // engine is where the tables are created; out says what was done.

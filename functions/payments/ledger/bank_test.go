@@ -30,7 +30,7 @@ type bank struct {
 	db       *idemddbtest.DB
 	function func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
 
-	announced  []idemddb.StoredMessage
+	announced  []idemddb.Message
 	outcome    lambdawrap.Outcome // of the last message
 	deadLetter error              // the last one's cause
 }
@@ -42,7 +42,7 @@ func newBank(t *testing.T) *bank {
 	audited.DB(t, b.db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := b.db.CreateTable(t.Context(), idemddb.Table(table)); err != nil {
+		if _, err := b.db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,7 +71,7 @@ func newBank(t *testing.T) *bank {
 }
 
 // Send implements idemddb.Sender.
-func (b *bank) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (b *bank) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	b.announced = append(b.announced, ms...)
 
 	return make([]error, len(ms))

@@ -106,7 +106,7 @@ func Example_ownWrite() {
 			return nil // the process ends here
 		}
 
-		if err := claim.Complete(ctx, nil); !idemddb.IsDone(err) {
+		if err := claim.Complete(ctx, nil); !claim.IsDone(err) {
 			return err
 		}
 
@@ -126,8 +126,8 @@ func Example_ownWrite() {
 // exampleDB has the two tables of the payments function.
 func exampleDB() (*idemddbtest.DB, error) {
 	db := idemddbtest.New(nil)
-	_, errRecords := db.CreateTable(context.Background(), idemddb.Table("records"))
-	_, errAccounts := db.CreateTable(context.Background(), idemddb.Table("accounts"))
+	_, errRecords := db.CreateTable(context.Background(), idemddb.CreateTable("records", ""))
+	_, errAccounts := db.CreateTable(context.Background(), idemddb.CreateTable("accounts", ""))
 
 	return db, errors.Join(errRecords, errAccounts)
 }

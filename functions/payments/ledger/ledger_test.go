@@ -113,8 +113,8 @@ func TestPayIsRefusedForGood(t *testing.T) {
 			bank.put(t, test.item)
 			before := bank.ledger()
 
-			if got := bank.deliver(t, 1, payment); got != "permanent" || !errors.Is(bank.deadLetter, test.want) {
-				t.Errorf("the message is %s: %v, want permanent: %v", got, bank.deadLetter, test.want)
+			if got := bank.deliver(t, 1, payment); got != "failed" || !errors.Is(bank.deadLetter, test.want) {
+				t.Errorf("the message is %s: %v, want failed: %v", got, bank.deadLetter, test.want)
 			}
 
 			if got := bank.deliver(t, 2, payment); got != "refused" {
@@ -136,8 +136,8 @@ func TestPayIsMadeOnceAlsoWhenItsRecordIsGone(t *testing.T) {
 	bank.deliver(t, 1, payment)
 	bank.forget(t)
 
-	if got := bank.deliver(t, 1, payment); got != "permanent" || !errors.Is(bank.deadLetter, ledger.ErrBooked) {
-		t.Errorf("the message is %s: %v, want permanent: %v", got, bank.deadLetter, ledger.ErrBooked)
+	if got := bank.deliver(t, 1, payment); got != "failed" || !errors.Is(bank.deadLetter, ledger.ErrBooked) {
+		t.Errorf("the message is %s: %v, want failed: %v", got, bank.deadLetter, ledger.ErrBooked)
 	}
 
 	bank.wantOnce(t)
@@ -150,8 +150,8 @@ func TestPayComesBackIfItsAccountIsBroken(t *testing.T) {
 	bank := newBank(t)
 	bank.put(t, `{"pk":{"S":"account#a-1"},"balance":{"S":"broken"}}`)
 
-	if got := bank.deliver(t, 1, payment); got != "failed" {
-		t.Errorf("the message is %s, want failed", got)
+	if got := bank.deliver(t, 1, payment); got != "released" {
+		t.Errorf("the message is %s, want released", got)
 	}
 
 	bank.put(t, `{"pk":{"S":"account#a-1"},"balance":{"N":"0"}}`)

@@ -1,4 +1,4 @@
-// Do charges one payment in both ways that docs/do.md shows.
+// Do charges payments in the three ways that docs/do.md shows.
 package main
 
 import (
@@ -14,6 +14,22 @@ import (
 )
 
 func charge(context.Context) (string, error) { return "receipt 1", nil }
+
+func byRun(ctx context.Context, store *idemddb.Store, key string) error {
+	record, err := idemddb.Run(ctx, store, key, nil, func(ctx context.Context, claim *idemddb.Claim) ([]byte, error) {
+		receipt, err := charge(ctx) // claim.Fence() and claim.Takeover() are for the bank, if it asks
+
+		return []byte(receipt), err
+	})
+	if err != nil {
+		return err // come back later
+	}
+	if record != nil {
+		log.Printf("charged before: %s", record.Result)
+	}
+
+	return nil
+}
 
 func byDo(ctx context.Context, store *idemddb.Store) error {
 	receipt, err := idemddb.Do(ctx, store, "payment-1", nil, charge)
@@ -43,7 +59,7 @@ func byClaim(ctx context.Context, store *idemddb.Store, key string) error {
 		return errors.Join(err, claim.Release(ctx, err)) // Release returns only its own error
 	}
 
-	if err := claim.Complete(ctx, []byte(receipt)); !idemddb.IsDone(err) {
+	if err := claim.Complete(ctx, []byte(receipt)); !claim.IsDone(err) {
 		return err
 	}
 
@@ -65,7 +81,7 @@ func main() {
 		log.Fatal(err)
 	}
 
-	for _, err := range []error{byDo(ctx, store), byClaim(ctx, store, "payment-1")} {
+	for _, err := range []error{byRun(ctx, store, "payment-2"), byDo(ctx, store), byClaim(ctx, store, "payment-3")} {
 		if err != nil {
 			log.Fatal(err)
 		}

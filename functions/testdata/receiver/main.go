@@ -32,6 +32,6 @@ func main() {
 	}
 
 	// A message that is sent again has a new message id and the same id of the outbox.
-	opts := &lambdawrap.Options{Key: lambdawrap.SentMessage}
+	opts := &lambdawrap.Options{Key: lambdawrap.SentMessageID}
 	lambda.Start(lambdawrap.SQS(store, sendReceipt, opts))
 }

@@ -93,7 +93,7 @@ func newHistory(t *testing.T, seed uint64, isSingle bool) *history {
 
 	h := &history{T: t, random: mathrand.New(mathrand.NewPCG(seed, 0)), db: idemddbtest.New(nil), seen: map[string]bool{}}
 
-	if _, err := h.db.CreateTable(t.Context(), idemddb.TableWithIndex("records", "unsent")); err != nil {
+	if _, err := h.db.CreateTable(t.Context(), idemddb.CreateTable("records", "unsent")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -105,7 +105,7 @@ func newHistory(t *testing.T, seed uint64, isSingle bool) *history {
 	}
 
 	opts := idemddb.Options{
-		Lease: lease, Retention: retention, ClockSkew: skew, ClaimPatience: 2 * lease, Single: isSingle, UnsentIndex: "unsent",
+		Lease: lease, Retention: retention, ClockSkew: skew, ClaimPatience: 2 * lease, Unshared: isSingle, UnsentIndex: "unsent",
 		MaxAttempts: one(h, 0, 0, 2), NoTakeover: one(h, false, false, true), Senders: map[string]idemddb.Sender{"bank": h},
 	}
 	if one(h, false, true) {
@@ -132,7 +132,7 @@ func newHistory(t *testing.T, seed uint64, isSingle bool) *history {
 }
 
 // Send is the sender: it accepts some messages, and has no answer for others or refuses them for ever.
-func (h *history) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (h *history) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	answers := make([]error, len(ms))
 	for i := range answers {
 		answers[i] = one(h, nil, nil, errors.New("no answer"), idemddb.ErrUnsendable)

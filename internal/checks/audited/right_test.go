@@ -22,14 +22,14 @@ type bench struct {
 
 	db    *idemddbtest.DB
 	kinds []audit.Kind
-	sends func(ms []idemddb.StoredMessage) []error // nil: all are accepted
+	sends func(ms []idemddb.Message) []error // nil: all are accepted
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
 
 	b := &bench{T: t, db: idemddbtest.New(nil)}
-	if _, err := b.db.CreateTable(t.Context(), idemddb.TableWithIndex("records", "unsent")); err != nil {
+	if _, err := b.db.CreateTable(t.Context(), idemddb.CreateTable("records", "unsent")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -47,7 +47,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (b *bench) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	if b.sends == nil {
 		return make([]error, len(ms))
 	}
@@ -58,7 +58,7 @@ func (b *bench) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []
 func (b *bench) store(change ...func(*idemddb.Options)) *idemddb.Store {
 	b.Helper()
 
-	o := idemddb.Options{Lease: lease, Retention: retention, ClockSkew: skew, Single: true, Senders: map[string]idemddb.Sender{"bank": b}}
+	o := idemddb.Options{Lease: lease, Retention: retention, ClockSkew: skew, Unshared: true, Senders: map[string]idemddb.Sender{"bank": b}}
 	for _, f := range change {
 		f(&o)
 	}
@@ -187,7 +187,7 @@ var right = map[string]struct {
 	"two senders, of which the slower puts back what the faster has removed": {func(b *bench) {
 		s := b.store()
 		records, seen := (*operate.Records)(nil), operate.View{}
-		b.sends = func([]idemddb.StoredMessage) []error {
+		b.sends = func([]idemddb.Message) []error {
 			if records == nil { // the first sender, and while it waits for its answer, an operator's
 				records, seen = b.operator(s)
 				_, _ = records.Send(b.Context(), seen, "anna", "it waits for long")

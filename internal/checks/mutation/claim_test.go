@@ -154,7 +154,7 @@ var claimMutants = []mutant{
 		why:  "a claim is ended as FAILED, and ErrFailed is the answer, although its holder has renewed or released it meanwhile",
 		file: "idemddb/claim_refused.go",
 		old: `case errors.Is(err, ErrFenced):
-		return keyError("claim", a.key, errChanged) // it was`,
+		return keyError("claim", a.key, ErrChanged) // it was`,
 		new: `case errors.Is(err, ErrFenced):
 		return &FailedError{Key: a.key, Cause: cause, Attempts: rec.Attempts} // it was`,
 		pkg: "idemddb", run: "TestAKeyThatIsGivenBackBeforeItIsGivenUpIsNotEnded",

@@ -131,8 +131,8 @@ var effectMutants = []mutant{
 	{
 		why:  "Stage works after the claim was settled",
 		file: "idemddb/complete.go",
-		old:  `if with.kind != Completed {`,
-		new:  `if with.kind == Completed {`,
+		old:  `if with.kind != KindCompleted {`,
+		new:  `if with.kind == KindCompleted {`,
 		pkg:  "idemddb", run: "TestStageSaysWhereThereIsNoClaim",
 	},
 	{
@@ -231,14 +231,14 @@ var effectMutants = []mutant{
 	{
 		why:  "a message that is not sent leaves no line in the log",
 		file: "idemddb/deliver.go",
-		old:  `(e.Kind == Parked || !s.opts.Unswept) {`,
-		new:  `e.Kind == Parked {`,
+		old:  `(e.Kind == KindParked || !s.opts.RedeliverUnsent) {`,
+		new:  `e.Kind == KindParked {`,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},
 	{
 		why:  "without a sweep a message that is not sent has two lines in the log",
 		file: "idemddb/deliver.go",
-		old:  `ok && (e.Kind == Parked`,
+		old:  `ok && (e.Kind == KindParked`,
 		new:  `ok && (true`,
 		pkg:  "lambdawrap", run: "TestWithoutASweepAnUnsentMessageHasOneLine",
 	},

@@ -238,8 +238,8 @@ var httpMutants = []mutant{
 	{
 		why:  "a verdict is answered that no record holds",
 		file: "lambdawrap/http_exchange.go",
-		old:  `case o.name == OutcomeFailed && !o.unknown:`,
-		new:  `case o.name == OutcomeFailed:`,
+		old:  `case o.name == OutcomeReleased && !o.unknown:`,
+		new:  `case o.name == OutcomeReleased:`,
 		pkg:  "lambdawrap", run: "TestHTTPARefusedConditionWhoseSettlementIsNotKnown",
 	},
 	{

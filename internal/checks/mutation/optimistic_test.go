@@ -40,8 +40,8 @@ var optimisticMutants = []mutant{
 	{
 		why:  "a commit without an answer is done",
 		file: "idemddb/work_commit.go",
-		old:  "return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err}",
-		new:  "return Ending{Kind: cmp.Or(KindOf(err), Unanswered), Err: err, Done: true}",
+		old:  "return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: err}",
+		new:  "return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: err, Done: true}",
 		pkg:  "lambdawrap", run: "TestACompletionThatNeverGetsThroughIsDoneUnlessItsEffectIsStaged",
 	},
 	{
@@ -56,7 +56,7 @@ var optimisticMutants = []mutant{
 		file: "lambdawrap/outcome.go",
 		old:  `(m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted)`,
 		new:  `m.outcome == OutcomeUnanswered`,
-		pkg:  "lambdawrap", run: "TestWithFailWholeAnOutageIsAnInvocationError",
+		pkg:  "lambdawrap", run: "TestWithFailOnOutageAnOutageIsAnInvocationError",
 	},
 	{
 		why:  "a commit waits for others until it is too late to send it",

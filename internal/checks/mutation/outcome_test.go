@@ -12,7 +12,7 @@ var outcomeMutants = []mutant{
 	{
 		why:  "a permanent failure is dead-lettered although another worker has the key",
 		file: "idemddb/ending.go",
-		old:  `} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {`,
+		old:  `} else if e.Kind = KindFenced; !errors.Is(err, ErrUnsent) {`,
 		new:  `} else if !errors.Is(err, ErrUnsent) {`,
 		pkg:  "lambdawrap", run: "TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded",
 	},
@@ -33,14 +33,14 @@ var outcomeMutants = []mutant{
 	{
 		why:  "a success whose completion was fenced is reported failed although the work is done",
 		file: "idemddb/ending.go",
-		old:  `Done: IsDone(err)}`,
-		new:  `Done: IsDone(err) && !errors.Is(err, ErrFenced)}`,
+		old:  `Done: isDone(err)}`,
+		new:  `Done: isDone(err) && !errors.Is(err, ErrFenced)}`,
 		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
 	},
 	{
 		why:  "a success whose completion was fenced is done although another worker still runs",
 		file: "idemddb/ending.go",
-		old:  `Done: IsDone(err)}`,
+		old:  `Done: isDone(err)}`,
 		new:  `Done: true}`,
 		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
 	},
@@ -145,25 +145,25 @@ var outcomeMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestATakeoverIsAWarning",
 	},
 	{
-		why:  "Options.FailWhole fails the invocation although one message of the batch was answered",
+		why:  "Options.FailOnOutage fails the invocation although one message of the batch was answered",
 		file: "lambdawrap/outcome.go",
 		old: `default:
 			return false`,
 		new: `default:
 			unanswered += 0`,
-		pkg: "lambdawrap", run: "TestWithFailWholeAnythingElseIsReportedMessageByMessage",
+		pkg: "lambdawrap", run: "TestWithFailOnOutageAnythingElseIsReportedMessageByMessage",
 	},
 	{
-		why:  "Options.FailWhole fails an invocation that had too little time, without any outage",
+		why:  "Options.FailOnOutage fails an invocation that had too little time, without any outage",
 		file: "lambdawrap/outcome.go",
 		old:  `return unanswered > 0`,
 		new:  `return unanswered >= 0`,
-		pkg:  "lambdawrap", run: "TestWithFailWholeAnythingElseIsReportedMessageByMessage",
+		pkg:  "lambdawrap", run: "TestWithFailOnOutageAnythingElseIsReportedMessageByMessage",
 	},
 	{
-		why:  "an outage is an invocation error although Options.FailWhole is not set",
+		why:  "an outage is an invocation error although Options.FailOnOutage is not set",
 		file: "lambdawrap/invocation.go",
-		old:  `if w.opts.FailWhole && isOutage(messages) {`,
+		old:  `if w.opts.FailOnOutage && isOutage(messages) {`,
 		new:  `if isOutage(messages) {`,
 		pkg:  "lambdawrap", run: "TestAnOutageEndsTheInvocation",
 	},

@@ -5,8 +5,8 @@ var settleMutants = []mutant{
 	{
 		why:  "failed work is done although another worker's messages are unsent",
 		file: "idemddb/ending.go",
-		old:  `} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {`,
-		new:  `} else if e.Kind = Fenced; e.Kind != "" {`,
+		old:  `} else if e.Kind = KindFenced; !errors.Is(err, ErrUnsent) {`,
+		new:  `} else if e.Kind = KindFenced; e.Kind != "" {`,
 		pkg:  "idemddb", run: "TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent",
 	},
 	{
@@ -26,9 +26,9 @@ var settleMutants = []mutant{
 	{
 		why:  "the value of fn that failed is returned although another worker has completed the key",
 		file: "idemddb/ending.go",
-		old: `	} else if e.Kind = Fenced; !errors.Is(err, ErrUnsent) {
+		old: `	} else if e.Kind = KindFenced; !errors.Is(err, ErrUnsent) {
 		e.Record = fenced.other()`,
-		new: `	} else if e.Kind = Fenced; fenced == nil {
+		new: `	} else if e.Kind = KindFenced; fenced == nil {
 		e.Record = fenced.other()`,
 		pkg: "idemddb", run: "TestDoOfFailedWorkReturnsTheValueOfAnotherWorker",
 	},

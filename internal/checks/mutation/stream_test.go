@@ -141,7 +141,7 @@ var unchangedResultMutants = []mutant{
 	},
 	{
 		why:  "a value whose encoding ends its goroutine leaves its finished work without a record",
-		file: "idemddb/do.go",
+		file: "idemddb/run.go",
 		old: `		cause, work.omitted = nil, errNotEncoded
 `,
 		new: ``,

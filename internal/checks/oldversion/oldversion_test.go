@@ -159,7 +159,7 @@ func newBench(t *testing.T) *bench {
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		}),
 	}
-	if _, err := b.api.CreateTable(t.Context(), idemddb.TableWithIndex(b.table, "unsent")); err != nil {
+	if _, err := b.api.CreateTable(t.Context(), idemddb.CreateTable(b.table, "unsent")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -60,7 +60,7 @@ func newTable(s setup) *table {
 		}),
 	}
 
-	if _, err := t.db.CreateTable(context.Background(), idemddb.Table(tableName)); err != nil {
+	if _, err := t.db.CreateTable(context.Background(), idemddb.CreateTable(tableName, "")); err != nil {
 		panic(err) // never: a new table in memory
 	}
 

@@ -53,5 +53,5 @@ func main() {
 		log.Fatal(err)
 	}
 	opts := &lambdawrap.Options{Key: key, Optimistic: true, Timeout: 5 * time.Second}
-	lambda.Start(metrics.Wrap(lambdawrap.SQS(store, lambdawrap.JSON(pay), opts)))
+	lambda.Start(lambdawrap.Measure(metrics, lambdawrap.SQS(store, lambdawrap.JSON(pay), opts)))
 }

@@ -36,7 +36,7 @@ func main() {
 	client := dynamodb.NewFromConfig(cfg)
 	store, err := idemddb.New(client, os.Getenv("TABLE_NAME"), "payments", &idemddb.Options{ // the namespace of the payments function
 		Observe: func(ctx context.Context, e idemddb.Event) {
-			if e.Kind == idemddb.Parked {
+			if e.Kind == idemddb.KindParked {
 				slog.ErrorContext(ctx, "a message is parked", "error", e.Err)
 			}
 		},

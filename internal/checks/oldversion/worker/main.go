@@ -170,7 +170,7 @@ func outcome(rec *idemddb.Record, err error) string {
 // receipts accepts every message.
 type receipts []string
 
-func (r *receipts) Send(_ context.Context, _ string, ms []idemddb.StoredMessage) []error {
+func (r *receipts) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
 	for _, m := range ms {
 		*r = append(*r, fmt.Sprint(m.Body, " of ", m.Group, " with ", m.Attributes, " as version ", m.Sequence))
 	}

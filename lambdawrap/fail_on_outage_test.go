@@ -13,7 +13,7 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-func TestWithFailWholeAnOutageIsAnInvocationError(t *testing.T) {
+func TestWithFailOnOutageAnOutageIsAnInvocationError(t *testing.T) {
 	t.Parallel()
 
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestWithFailWholeAnOutageIsAnInvocationError(t *testing.T) {
 			t.Run(c.name+", "+w.name, func(t *testing.T) {
 				t.Parallel()
 				bothModes(t, func(h *harness) {
-					h.opts.FailWhole, h.opts.Workers = true, w.workers
+					h.opts.FailOnOutage, h.opts.Workers = true, w.workers
 					h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostRequest })
 
 					ctx, cancel := context.WithTimeout(h.Context(), c.limit)
@@ -47,7 +47,7 @@ func TestWithFailWholeAnOutageIsAnInvocationError(t *testing.T) {
 	}
 }
 
-func TestWithFailWholeAnythingElseIsReportedMessageByMessage(t *testing.T) {
+func TestWithFailOnOutageAnythingElseIsReportedMessageByMessage(t *testing.T) {
 	t.Parallel()
 
 	for name, set := range map[string]func(h *harness) lambdawrap.Handler{
@@ -92,7 +92,7 @@ func TestWithFailWholeAnythingElseIsReportedMessageByMessage(t *testing.T) {
 			t.Run(name+", "+w.name, func(t *testing.T) {
 				t.Parallel()
 				bothModes(t, func(h *harness) {
-					h.opts.FailWhole, h.opts.Workers = true, w.workers
+					h.opts.FailOnOutage, h.opts.Workers = true, w.workers
 
 					h.within(20*time.Second, w.wrap(h, set(h)), numbered(3))
 				})

@@ -1,0 +1,153 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// onlyBatcher is a client that can share requests and cannot write transactions.
+type onlyBatcher struct {
+	idemddb.DynamoDB
+	idemddb.Batcher
+}
+
+// onlyTransactor is a client that can write transactions and cannot share requests.
+type onlyTransactor struct {
+	idemddb.DynamoDB
+	idemddb.Transactor
+}
+
+func TestNewRefusesOptionsThatTheClientCannotServe(t *testing.T) {
+	t.Parallel()
+
+	db := newDB(t)
+	senders := map[string]idemddb.Sender{"bank": nil}
+
+	for name, c := range map[string]struct {
+		api  idemddb.DynamoDB
+		opts *idemddb.Options
+		want string
+	}{
+		"Senders and no transactions":    {onlyRequired{db}, &idemddb.Options{Senders: senders}, "idemddb: Options.Senders: "},
+		"Senders and shared requests":    {onlyBatcher{db, db}, &idemddb.Options{Senders: senders}, "idemddb: Options.Senders: "},
+		"Senders and transactions":       {onlyTransactor{db, db}, &idemddb.Options{Senders: senders}, ""},
+		"no Senders and no transactions": {onlyRequired{db}, nil, ""},
+	} {
+		switch _, err := idemddb.New(c.api, "records", "test", c.opts); {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: got %v, want a Store", name, err)
+		case c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want) || !strings.Contains(err.Error(), "TransactWriteItems")):
+			t.Errorf("%s: got %v, want an error that begins with %q and names the method", name, err, c.want)
+		}
+	}
+}
+
+func TestWithoutTransactionsAKeyIsClaimedAndSettledAsEver(t *testing.T) {
+	t.Parallel()
+
+	for name, wrap := range map[string]func(*idemddbtest.DB) idemddb.DynamoDB{
+		"the two required methods": func(db *idemddbtest.DB) idemddb.DynamoDB { return onlyRequired{db} },
+		"shared requests":          func(db *idemddbtest.DB) idemddb.DynamoDB { return onlyBatcher{db, db} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubbleOn(t, nil, wrap, func(f *fixture) {
+				got, err := idemddb.Do(f.Context(), f.store, "done", nil, func(ctx context.Context) (int, error) {
+					return 7, idemddb.Stage(ctx, idemddb.Effects{}) // says that there is nothing to write
+				})
+				if got != 7 || err != nil {
+					f.Errorf("Do: got %d, %v, want 7", got, err)
+				}
+
+				must(f, claim(f, f.store, "completed").CompleteWith(f.Context(), nil, idemddb.Effects{}))
+				must(f, claim(f, f.store, "released").Release(f.Context(), nil))
+				must(f, claim(f, f.store, "failed").Fail(f.Context(), nil))
+				must(f, f.store.Reopen(f.Context(), "failed"))
+
+				if isShared := f.batch.Ahead() > 0; isShared != (name == "shared requests") {
+					f.Errorf("requests are shared: %t", isShared)
+				}
+			})
+		})
+	}
+}
+
+// Each call that writes effects says what is missing. Nothing is sent, and a claim is still held.
+func TestWithoutTransactionsEffectsAreRefusedWithTheReason(t *testing.T) {
+	t.Parallel()
+
+	some := items(counted("x"))
+
+	for name, call := range map[string]func(f *fixture) error{
+		"Commit": func(f *fixture) error {
+			_, err := f.store.Commit(f.Context(), "k", nil, nil, some)
+
+			return err
+		},
+		"Commit without effects": func(f *fixture) error {
+			_, err := f.store.Commit(f.Context(), "k", nil, nil, idemddb.Effects{})
+
+			return err
+		},
+		"Do with Optimistic": func(f *fixture) error {
+			_, err := idemddb.Do(f.Context(), f.store, "k", &idemddb.ClaimOptions{Optimistic: true}, func(context.Context) (int, error) {
+				f.Error("the work ran")
+
+				return 0, nil
+			})
+
+			return err
+		},
+		"CompleteWith": func(f *fixture) error {
+			c := claim(f, f.store, "k")
+			f.db.ResetRequests()
+
+			err := c.CompleteWith(f.Context(), nil, some)
+			f.want()
+			must(f, c.Release(f.Context(), nil))
+			f.db.ResetRequests()
+
+			return err
+		},
+		"Stage": func(f *fixture) error {
+			_, err := idemddb.Do(f.Context(), f.store, "k", nil, func(ctx context.Context) (int, error) {
+				f.db.ResetRequests()
+
+				err := idemddb.Stage(ctx, some)
+				f.want()
+
+				return 0, err
+			})
+			f.db.ResetRequests()
+
+			return err
+		},
+		"Stage with a message": func(f *fixture) error {
+			_, err := idemddb.Do(f.Context(), f.store, "k", nil, func(ctx context.Context) (int, error) {
+				return 0, idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "paid"}}})
+			})
+			f.db.ResetRequests()
+
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return onlyRequired{db} }, func(f *fixture) {
+				err := call(f)
+				if !errors.Is(err, idemddb.ErrBadEffects) || !strings.Contains(err.Error(), "TransactWriteItems") {
+					f.Errorf("got %v, want ErrBadEffects and the name of the method", err)
+				}
+
+				f.want()
+				happened(f, f.db, "x", 0)
+				claim(f, f.store, "k") // the key is free
+			})
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package lambdawrap
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// word is a row of the table in docs/outcomes.md.
+type word struct {
+	IsEvent, IsOutcome bool
+	Metrics            string
+	Level              string
+}
+
+// One word stands for one thing in the events, in the outcomes, in the metrics, in the log and on the page.
+func TestThePageOfOutcomesIsTheCode(t *testing.T) {
+	t.Parallel()
+
+	want := map[string]word{}
+
+	for _, kind := range declaredKinds(t) {
+		w := want[string(kind)]
+		w.IsEvent = true
+		want[string(kind)] = w
+	}
+
+	for _, name := range declaredOutcomes(t) {
+		w := want[string(name)]
+		w.IsOutcome = true
+
+		if name != OutcomeCompleted && name != OutcomeReplayed { // these have no line
+			w.Level = levelOf(name, nil).String()
+		}
+
+		want[string(name)] = w
+	}
+
+	for _, metric := range lineMetrics {
+		for _, kind := range metric.kinds {
+			w := want[string(kind)]
+			w.Metrics = strings.TrimSpace(w.Metrics + " " + metric.name)
+			want[string(kind)] = w
+		}
+
+		for _, name := range metric.outcomes {
+			w := want[string(name)]
+			w.Metrics = strings.TrimSpace(w.Metrics + " " + metric.name)
+			want[string(name)] = w
+		}
+	}
+
+	for name, level := range map[idemddb.Kind]string{idemddb.KindTakeover: "WARN", idemddb.KindParked: "ERROR"} { // lines about the key
+		w := want[string(name)]
+		w.Level = level
+		want[string(name)] = w
+	}
+
+	got := map[string]word{}
+	for name, cells := range wordsOfPage(t) {
+		got[name] = word{cells[1] == "yes", cells[2] == "yes", strings.NewReplacer("`", "", ",", "", "–", "").Replace(cells[3]), strings.Trim(cells[4], "–")}
+	}
+
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("docs/outcomes.md (-code +page):\n%s", diff)
+	}
+}
+
+// The metric of a kind has the name of that kind, in the letters of a metric.
+func TestAMetricOfAKindHasItsName(t *testing.T) {
+	t.Parallel()
+
+	for _, metric := range lineMetrics {
+		for _, kind := range metric.kinds {
+			name := ""
+			for part := range strings.SplitSeq(string(kind), "_") {
+				name += strings.ToUpper(part[:1]) + part[1:]
+			}
+
+			if metric.name != name {
+				t.Errorf("the metric %s counts the kind %s", metric.name, kind)
+			}
+		}
+	}
+}
+
+// An ending of work has the outcome with the word of its kind, and a permanent outcome is one of a message that no delivery can mend.
+func TestAnOutcomeHasTheWordOfItsKind(t *testing.T) {
+	t.Parallel()
+
+	page, permanent := wordsOfPage(t), lineMetrics[slices.IndexFunc(lineMetrics, func(m lineMetric) bool { return m.name == "Permanent" })].outcomes
+
+	for kind, name := range outcomes {
+		if string(kind) != string(name) {
+			t.Errorf("the outcome of the kind %s is %s", kind, name)
+		}
+	}
+
+	for _, name := range declaredOutcomes(t) {
+		if got, want := page[string(name)][5] == "permanent", slices.Contains(permanent, name); got != want {
+			t.Errorf("the page says that the outcome %s is permanent: %t, want %t", name, got, want)
+		}
+	}
+}
+
+// wordsOfPage returns the rows of the table by their word.
+func wordsOfPage(t *testing.T) map[string][]string {
+	t.Helper()
+
+	text, err := os.ReadFile("../docs/outcomes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	rows := map[string][]string{}
+
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(strings.Trim(strings.TrimSpace(line), "| "), " | "); strings.HasPrefix(line, "| `") && len(cells) == 6 {
+			rows[strings.Trim(cells[0], "`")] = cells
+		}
+	}
+
+	return rows
+}
+
+// declaredKinds reads the constants of idemddb.Kind from the source, so that a new one cannot be forgotten here.
+func declaredKinds(t *testing.T) (kinds []idemddb.Kind) {
+	t.Helper()
+
+	file, err := parser.ParseFile(token.NewFileSet(), "../idemddb/event.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+
+		if kind, ok := spec.Type.(*ast.Ident); !ok || kind.Name != "Kind" {
+			return true
+		}
+
+		literal, ok := spec.Values[0].(*ast.BasicLit)
+		if !ok {
+			t.Fatalf("%s is not a text", spec.Names[0])
+		}
+
+		text, err := strconv.Unquote(literal.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		kinds = append(kinds, idemddb.Kind(text))
+
+		return true
+	})
+
+	return kinds
+}
