@@ -77,7 +77,7 @@ func TestWhatMustNotBeNilPanicsWithItsName(t *testing.T) {
 		"optimistic Do": {func() { _, _ = idemddb.Do(t.Context(), none, "k", optimistic, work) }, "nil Store"},
 		"Claim":         {func() { _, _, _ = none.Claim(t.Context(), "k", nil) }, "nil Store"},
 		"Begin":         {func() { _, _ = none.Begin(t.Context(), "k", optimistic) }, "nil Store"},
-		"Batch":         {func() { _ = none.Batch() }, "nil Store"},
+		"Engine":        {func() { none.Engine() }, "nil Store"},
 		"Commit":        {func() { _, _ = none.Commit(t.Context(), "k", nil, nil, idemddb.Effects{}) }, "nil Store"},
 		"Reopen":        {func() { _ = none.Reopen(t.Context(), "k") }, "nil Store"},
 		"Table":         {func() { none.Table() }, "nil Store"},

@@ -46,7 +46,7 @@ func (s *Schedule) Tick(now time.Time) {
 	}
 
 	for _, i := range s.unrecorded {
-		if now.Sub(s.messages[i].since) < troubleTime {
+		if now.Before(s.troubleAt(i)) {
 			break
 		}
 
@@ -81,8 +81,8 @@ func (s *Schedule) Wake(now time.Time) (at time.Time) {
 	}
 
 	for _, i := range s.unrecorded {
-		if m := &s.messages[i]; !m.isTroubled {
-			soonest(m.since.Add(troubleTime))
+		if !s.messages[i].isTroubled {
+			soonest(s.troubleAt(i))
 
 			break
 		}
@@ -96,6 +96,9 @@ func (s *Schedule) Wake(now time.Time) (at time.Time) {
 
 	return at
 }
+
+// troubleAt returns when a finished effect is in trouble because it is not settled.
+func (s *Schedule) troubleAt(i int) time.Time { return s.messages[i].since.Add(troubleTime) }
 
 // trouble notes that the record of an effect does not get through.
 func (s *Schedule) trouble(i int) {

@@ -217,10 +217,10 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "each claim of a batch waits for the whole ClaimPatience in an outage",
-		file: "idemddb/acquire.go",
-		old: `if b.exhausted {
-			limit = 0
-		}`,
+		file: "internal/engine/group.go",
+		old: `	if g.exhausted {
+		limit = 0
+	}`,
 		new: ``,
 		pkg: "idemddb", run: "TestClaimsOfABatchThatAreNotAnsweredEndWithTheirRetryTime|TestAnOutageOfManyClaimsDoesNotHoldTheInvocation",
 	},
@@ -261,9 +261,9 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "keys are claimed ahead of their work although a crash would use up an attempt of each",
-		file: "idemddb/batch.go",
-		old:  `|| b.store.opts.MaxAttempts > 0 || b.store.opts.NoTakeover {`,
-		new:  `{`,
+		file: "idemddb/store.go",
+		old:  `o.MaxAttempts > 0 || o.NoTakeover`,
+		new:  `o.MaxAttempts < 0`,
 		pkg:  "lambdawrap", run: "TestClaimsRunAtMostOneGroupAhead",
 	},
 	{

@@ -231,15 +231,15 @@ var effectMutants = []mutant{
 	{
 		why:  "a message that is not sent leaves no line in the log",
 		file: "idemddb/deliver.go",
-		old:  `(e.Kind == KindParked || !s.opts.RedeliverUnsent) {`,
-		new:  `e.Kind == KindParked {`,
+		old:  `(isParked || !s.opts.RedeliverUnsent)`,
+		new:  `isParked`,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},
 	{
 		why:  "without a sweep a message that is not sent has two lines in the log",
 		file: "idemddb/deliver.go",
-		old:  `ok && (e.Kind == KindParked`,
-		new:  `ok && (true`,
+		old:  `unsent != nil && (isParked || !s.opts.RedeliverUnsent)`,
+		new:  `unsent != nil && (true || isParked)`,
 		pkg:  "lambdawrap", run: "TestWithoutASweepAnUnsentMessageHasOneLine",
 	},
 	{
@@ -258,7 +258,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "with a context of its own, a message that is not sent leaves no line in the log",
-		file: "lambdawrap/lane.go",
+		file: "lambdawrap/work.go",
 		old:  `ctx = m.derived`,
 		new:  `return m.derived`,
 		pkg:  "lambdawrap", run: "TestAMessageWithAContextOfItsOwnHasALineForWhatIsNotSent",
@@ -321,28 +321,24 @@ var effectMutants = []mutant{
 		old: `	if err == nil {
 		err = w.StageErr()
 	}
-
-	w.result`,
+`,
 		new: `	if stage := w.StageErr(); err == nil && w.claim == nil {
 		err = stage
 	}
-
-	w.result`,
+`,
 		pkg: "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
 	},
 	{
 		why:  "Do without a claim commits although Stage refused something",
 		file: "idemddb/work.go",
-		old: `		err = w.StageErr()
+		old: `	if err == nil {
+		err = w.StageErr()
 	}
-
-	w.result`,
-		new: `		if stage := w.StageErr(); w.claim != nil {
-			err = stage
-		}
+`,
+		new: `	if stage := w.StageErr(); err == nil && w.claim != nil {
+		err = stage
 	}
-
-	w.result`,
+`,
 		pkg: "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
 	},
 	{

@@ -12,14 +12,14 @@ var funcMutants = []mutant{
 	{
 		why:  "a handler starts without the time that it needs",
 		file: "lambdawrap/func.go",
-		old:  `case !v.starts.HasTime() || ctx.Err() != nil:`,
+		old:  `case !v.hasTime() || ctx.Err() != nil:`,
 		new:  `case ctx.Err() != nil:`,
 		pkg:  "lambdawrap", run: "TestAClaimOfFuncThatComesTooLateIsGivenBackUnused",
 	},
 	{
 		why:  "an invocation waits for a key until there is no time left for the handler",
 		file: "lambdawrap/func.go",
-		old:  `wait = max(0, min(wait, v.starts.UntilLastStart()))`,
+		old:  `wait = max(0, min(wait, v.untilLastStart()))`,
 		new:  `wait = max(0, wait)`,
 		pkg:  "lambdawrap", run: "TestFuncWaitsForAKeyThatIsHeldButNotLongerThanThereIsTime",
 	},

@@ -46,9 +46,9 @@ var optimisticMutants = []mutant{
 	},
 	{
 		why:  "a handler without a claim starts although there is too little time",
-		file: "internal/turns/limits.go",
-		old:  `wanted := len(l.waiting) > 0 || slices.ContainsFunc(l.admitted, isReady)`,
-		new:  `wanted := len(l.waiting) > 0`,
+		file: "internal/schedule/worker.go",
+		old:  `wanted := len(s.waiting) > 0 || slices.ContainsFunc(s.admitted, s.isReady)`,
+		new:  `wanted := len(s.waiting) > 0`,
 		pkg:  "lambdawrap", run: "TestNothingStartsInTheReserve|TestWhatDidNotStartInTime",
 	},
 	{

@@ -4,7 +4,7 @@ package mutation
 var outcomeMutants = []mutant{
 	{
 		why:  "a message whose context has ended is taken for an outage of DynamoDB",
-		file: "lambdawrap/lane.go",
+		file: "lambdawrap/work.go",
 		old:  `if ctx.Err() != nil {`,
 		new:  `if ctx.Err() != nil && m == nil {`,
 		pkg:  "lambdawrap", run: "TestAMessageWhoseContextHasEndedIsNoOutage",
@@ -125,9 +125,9 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a message behind a failed one of its FIFO group runs",
-		file: "lambdawrap/lane.go",
-		old:  `if m.fifo && m.failed {`,
-		new:  `if m.fifo && !m.failed {`,
+		file: "internal/schedule/order.go",
+		old:  `case isBlocked:`,
+		new:  `case isBlocked && i < 0:`,
 		pkg:  "lambdawrap", run: "TestGroupsOfAFIFOQueueStopAtTheirFirstFailureAndOthersGoOn",
 	},
 	{
@@ -139,9 +139,9 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a takeover, after which an effect may be the second, leaves no line in the log",
-		file: "lambdawrap/lane.go",
-		old:  `if work.Takeover() {`,
-		new:  `if work == nil {`,
+		file: "lambdawrap/work.go",
+		old:  `c != nil && c.Takeover()`,
+		new:  `c != nil && c == nil`,
 		pkg:  "lambdawrap", run: "TestATakeoverIsAWarning",
 	},
 	{
@@ -190,16 +190,16 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "the second message of a key in a batch runs, too",
-		file: "internal/turns/keys.go",
-		old:  `waiting.outcome, waiting.isEnded = outcome, true`,
-		new:  `waiting.outcome, waiting.isEnded = outcome, false`,
+		file: "internal/schedule/order.go",
+		old:  `s.messages[other].work != m.work`,
+		new:  `s.messages[other].work != m.work || other > i`,
 		pkg:  "lambdawrap", run: "TestOneKeyTwiceInABatchIsOnePieceOfWork",
 	},
 	{
 		why:  "a duplicate in a batch ends as completed although no handler ran for it, so that metrics count the work twice",
-		file: "lambdawrap/lane.go",
-		old:  `o.ofDuplicate()`,
-		new:  `o`,
+		file: "lambdawrap/work.go",
+		old:  `m.end = o.ofDuplicate()`,
+		new:  `m.end = o`,
 		pkg:  "lambdawrap", run: "TestOnMessageSaysReplayedForDuplicatesOnly",
 	},
 	{

@@ -60,9 +60,10 @@ var requestMutants = []mutant{
 	{
 		why:  "OnRetry is not called when a request is sent again",
 		file: "idemddb/request.go",
-		old:  `	onRetry(ctx)()`,
-		new:  ``,
-		pkg:  "lambdawrap", run: "TestWorkDoesNotRunAheadOfItsRecords/Throttle,_3_workers,_handlers_of_20ms",
+		old: `		retried()
+`,
+		new: ``,
+		pkg: "lambdawrap", run: "TestWorkDoesNotRunAheadOfItsRecords/Throttle,_3_workers,_handlers_of_20ms",
 	},
 	{
 		why:  "a request goes on although no caller waits for it",

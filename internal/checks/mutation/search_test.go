@@ -5,8 +5,8 @@ var searchMutants = []mutant{
 	{
 		why:  "key functions run one after the other whatever Workers says",
 		file: "lambdawrap/search.go",
-		old:  `for range min(v.workers, len(messages)) - 1 {`,
-		new:  `for range v.workers - v.workers + 0*len(messages) {`,
+		old:  `for range min(s.workers, n) - 1 {`,
+		new:  `for range s.workers - s.workers + 0*n {`,
 		pkg:  "lambdawrap", run: "TestSlowKeyFunctionsRunSideBySideAndTheAnswerIsSentInTime",
 	},
 	{
@@ -19,8 +19,8 @@ var searchMutants = []mutant{
 	{
 		why:  "Batch waits for a key until there is no time left for its handler",
 		file: "lambdawrap/search.go",
-		old:  `left := s.starts.UntilLastStart() - s.spare`,
-		new:  `left := s.starts.UntilLastStart() + 0*s.spare`,
+		old:  `left = s.untilLastStart() - s.spare`,
+		new:  `left = s.untilLastStart() + 0*s.spare`,
 		pkg:  "lambdawrap", run: "TestBatchHasTimeForItsHandlerAfterAKeyFunctionThatHangs",
 	},
 	{
@@ -39,30 +39,31 @@ var searchMutants = []mutant{
 	},
 	{
 		why:  "a message behind a failed one of its group waits for its key, and holds the answer",
-		file: "lambdawrap/lane.go",
-		old:  `keys.conclude(m, !isBlocked)`,
-		new:  `keys.conclude(m, true)`,
+		file: "lambdawrap/work.go",
+		old:  `v.keys.conclude(m)`,
+		new:  `v.keys.await(); v.keys.conclude(m)`,
 		pkg:  "lambdawrap", run: "TestNothingWaitsForAKeyThatIsOfNoUseAnyMore",
 	},
 	{
 		why:  "keys are waited for although nothing starts any more",
-		file: "internal/turns/limits.go",
-		old:  `if l.OnStop != nil {`,
-		new:  `if l.OnStop != nil && l.stopped == false {`,
-		pkg:  "lambdawrap", run: "TestNothingWaitsForAKeyThatIsOfNoUseAnyMore",
+		file: "internal/schedule/worker.go",
+		old: `	s.refuseSearch()
+`,
+		new: ``,
+		pkg: "lambdawrap", run: "TestNothingWaitsForAKeyThatIsOfNoUseAnyMore",
 	},
 	{
 		why:  "messages with one key and other inputs end as the first one",
-		file: "internal/turns/keys.go",
-		old:  `if waiting.work != s.work {`,
-		new:  `if waiting.work.Key != s.work.Key {`,
-		pkg:  "internal/turns", run: "TestOneMessageAtATimeWorksOnAKeyAndTheSameWorkEndsAsTheFirst",
+		file: "internal/schedule/order.go",
+		old:  `s.messages[other].work != m.work`,
+		new:  `s.messages[other].work.Key != m.work.Key`,
+		pkg:  "internal/schedule", run: "TestRule2OneKey",
 	},
 	{
 		why:  "a key that is known late is worked on again",
-		file: "internal/turns/keys.go",
-		old:  `k.ended[s.work] = s`,
-		new:  `delete(k.ended, s.work)`,
+		file: "internal/schedule/order.go",
+		old:  `s.settled[m.work] = i`,
+		new:  `delete(s.settled, m.work)`,
 		pkg:  "lambdawrap", run: "TestAKeyThatIsKnownLateJoinsTheMessageThatHasIt",
 	},
 }

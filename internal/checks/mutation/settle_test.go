@@ -200,8 +200,8 @@ var settleMutants = []mutant{
 	{
 		why:  "a write that settles ends with the deadline of its context, not when the wrapper says",
 		file: "idemddb/request.go",
-		old:  `ok && !wrapped {`,
-		new:  `ok && (wrapped || !wrapped) {`,
+		old:  `ok && times == nil {`,
+		new:  `ok {`,
 		pkg:  "idemddb", run: "TestASettlementIsSentUntilTheTimeThatTheWrapperSets",
 	},
 	{

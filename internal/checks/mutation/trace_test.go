@@ -18,7 +18,7 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a message has one context for its claim and another at its end",
-		file: "lambdawrap/lane.go",
+		file: "lambdawrap/work.go",
 		old:  `if m.derived != nil {`,
 		new:  `if false {`,
 		pkg:  "lambdawrap", run: "TestEachMessageHasOneContextOfItsOwn",
