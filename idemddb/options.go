@@ -82,8 +82,9 @@ type Options struct {
 
 	// Senders names every target of messages, by [Message].To, with the Sender that sends to it behind the completion. Name a target with a
 	// nil Sender if another process sends to it, as the sweep does. A To that is not named is ErrBadEffects, so that a typing error shows at
-	// once. A process leaves the messages in a record for which it has no Sender, with an event [KindUnsent]. With IDEMDDB_DISABLED each target
-	// needs a Sender. A nil pointer or function as a Sender is an error, and so are Senders for a client that is no [Transactor]. New copies the map. Defaults to none: messages are refused.
+	// once. A process leaves the messages in a record for which it has no Sender, with an event [KindUnsent]. With IDEMDDB_DISABLED each
+	// target needs a Sender. A nil pointer or function as a Sender is an error, and so are Senders for a client that is no [Transactor]. New
+	// copies the map. Defaults to none: messages are refused.
 	Senders map[string]Sender
 
 	// SortKey is the name of the table's sort key, of type string, for records in an existing table. It holds the fixed value

@@ -93,7 +93,7 @@ func (w *Work) Fits(result []byte) bool {
 	return w.store.opts.Results != nil || w.store.checkSize(w.partition, &types.AttributeValueMemberB{Value: result}, w.effects) == nil
 }
 
-var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage", ErrNotStaged)
+var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage; Stage(ctx, Effects{}) says that there is nothing to write", ErrNotStaged)
 
 // StageErr says why work is not done although its code returned no error: ErrNotStaged. It says so once: after that, Settle completes the
 // work without what is not staged, for a wrapper whose code has reported the error to its caller.

@@ -26,6 +26,20 @@ func TestAClaimThatIsRefusedByDynamoDBComesBack(t *testing.T) {
 	h.logs("access denied", "outcome=unanswered", `look="idem show --hash `+record.KeyHash("k1"))
 }
 
+// The key is completed, so its next delivery could only be answered from the record.
+func TestAFailedMessageIsDoneIfAnotherWorkerHasCompletedItsKey(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
+		h.equal("completion of the other", h.steal("k").Complete(ctx, nil), nil)
+
+		return errBank
+	})
+	h.expect(function, batch("m1 k"), nil, []string{"m1"})
+	h.logs("level=ERROR", "outcome=fenced", "comesBack=false")
+}
+
 func TestWhatAFencedSuccessBecomes(t *testing.T) {
 	t.Parallel()
 

@@ -3,6 +3,51 @@ package mutation
 // effectMutants change how effects are staged, committed and sent.
 var effectMutants = []mutant{
 	{
+		why:  "New accepts Senders for a client that cannot write effects",
+		file: "idemddb/options.go",
+		old:  `if transacts || len(o.Senders) == 0 {`,
+		new:  `if transacts || o.Senders == nil || true {`,
+		pkg:  "idemddb", run: "TestNewRefusesOptionsThatTheClientCannotServe",
+	},
+	{
+		why:  "effects are staged although the client cannot write them",
+		file: "idemddb/effects_limits.go",
+		old:  `if !s.transacts && len(e.Items)+len(e.Messages) > 0 {`,
+		new:  `if !s.transacts && len(e.Items)+len(e.Messages) < 0 {`,
+		pkg:  "idemddb", run: "TestWithoutTransactionsEffectsAreRefusedWithTheReason/Stage$",
+	},
+	{
+		why:  "a commit is begun although the client cannot write transactions",
+		file: "idemddb/commit.go",
+		old: `	if !s.transacts {
+		return nil, fmt.Errorf("idemddb: commit: %w: %w", ErrBadEffects, errNoTransactor)
+	}
+`,
+		new: ``,
+		pkg: "idemddb", run: "TestWithoutTransactionsEffectsAreRefusedWithTheReason/Commit_without_effects",
+	},
+	{
+		why:  "a message with an id of its own is staged, and gets another id",
+		file: "idemddb/effects_limits.go",
+		old:  `case m.ID != "":`,
+		new:  `case m.ID != "" && len(m.ID) > 1000:`,
+		pkg:  "idemddb", run: "TestStageRefusesMessagesThatAreNotWellFormed",
+	},
+	{
+		why:  "an ending with the record of another worker is not done, so that its message comes back",
+		file: "idemddb/ending.go",
+		old:  `e.Done = e.Record != nil`,
+		new:  `e.Done = false`,
+		pkg:  "idemddb", run: "TestAnEndingIsDoneIfTheWorkIs",
+	},
+	{
+		why:  "Run answers with a record whose result is not kept although its caller needs the result",
+		file: "idemddb/run.go",
+		old:  `if rec != nil && rec.ResultOmitted && with.NeedResult {`,
+		new:  `if rec != nil && rec.ResultOmitted && rec.Result != nil && with.NeedResult {`,
+		pkg:  "idemddb", run: "TestRunReportsAnOmittedResultOnlyToACallerThatNeedsIt",
+	},
+	{
 		why:  "a commit does not wait for another worker",
 		file: "idemddb/commit.go",
 		old:  `c.waitForHolder(ctx, c.maxWait, func() {`,
