@@ -112,7 +112,7 @@ func newCosts(t *testing.T) *idemddbtest.DB {
 
 	db := idemddbtest.New(nil)
 
-	for _, table := range []*dynamodb.CreateTableInput{idemddb.CreateTable("records", "unsent"), idemddb.CreateTable("ledger", "")} {
+	for _, table := range []*dynamodb.CreateTableInput{idemddbtest.CreateTable("records", "unsent"), idemddbtest.CreateTable("ledger", "")} {
 		if _, err := db.CreateTable(t.Context(), table); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ func TestCostPageHasTheSizeOfALineOfMetrics(t *testing.T) {
 	t.Parallel()
 
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

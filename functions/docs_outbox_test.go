@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
 )
 
@@ -24,7 +24,7 @@ func TestProgramsOfTheOutboxPageSendEachReceipt(t *testing.T) {
 	page := outboxTemplate(t)
 	cloud := newAWS(t)
 
-	if _, err := cloud.db.CreateTable(t.Context(), idemddb.CreateTable("Records", "unsent")); err != nil {
+	if _, err := cloud.db.CreateTable(t.Context(), idemddbtest.CreateTable("Records", "unsent")); err != nil {
 		t.Fatal(err)
 	}
 
@@ -201,7 +201,7 @@ func checkPageAlarms(t *testing.T, page template, paid, swept story) {
 func TestTableOfTheOutboxPageHasTheIndex(t *testing.T) {
 	t.Parallel()
 
-	schema, got := idemddb.CreateTable("records", "unsent"), outboxTemplate(t).Resources["Records"].Properties.table
+	schema, got := idemddbtest.CreateTable("records", "unsent"), outboxTemplate(t).Resources["Records"].Properties.table
 
 	var definitions []attribute
 	for _, d := range schema.AttributeDefinitions {

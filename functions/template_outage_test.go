@@ -130,7 +130,7 @@ func newOutage(t *testing.T, template template, what string, lasts time.Duration
 
 	audited.DB(t, o.db, nil, audit.Options{})
 
-	for _, table := range []*dynamodb.CreateTableInput{idemddb.CreateTable("records", "unsent"), idemddb.CreateTable("accounts", "")} {
+	for _, table := range []*dynamodb.CreateTableInput{idemddbtest.CreateTable("records", "unsent"), idemddbtest.CreateTable("accounts", "")} {
 		if _, err := o.db.CreateTable(t.Context(), table); err != nil {
 			t.Fatal(err)
 		}

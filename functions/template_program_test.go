@@ -23,7 +23,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
@@ -134,7 +133,7 @@ func (p *programs) checkTTL(t *testing.T) {
 	t.Helper()
 
 	ttl := p.template.Resources["RecordTable"].Properties.TimeToLiveSpecification
-	schema := idemddb.CreateTable("records", "")
+	schema := idemddbtest.CreateTable("records", "")
 
 	if !ttl.Enabled || ttl.AttributeName != "exp" {
 		t.Errorf("TTL on %q, enabled %v: want exp, true", ttl.AttributeName, ttl.Enabled)
@@ -310,7 +309,7 @@ func newAWS(t *testing.T) *fakeAWS {
 
 	audited.DB(t, a.db, nil, audit.Options{})
 
-	for _, table := range []*dynamodb.CreateTableInput{idemddb.CreateTable("RecordTable", "unsent"), idemddb.CreateTable("LedgerTable", "")} {
+	for _, table := range []*dynamodb.CreateTableInput{idemddbtest.CreateTable("RecordTable", "unsent"), idemddbtest.CreateTable("LedgerTable", "")} {
 		if _, err := a.db.CreateTable(t.Context(), table); err != nil {
 			t.Fatal(err)
 		}

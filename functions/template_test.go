@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 func TestTemplateNamesActionsAndResourcesOneByOne(t *testing.T) {
@@ -70,7 +70,7 @@ func TestTemplateTablesHaveTheSchemaOfTheCode(t *testing.T) {
 	t.Parallel()
 
 	for name, schema := range map[string]*dynamodb.CreateTableInput{
-		"RecordTable": idemddb.CreateTable("records", "unsent"), "LedgerTable": idemddb.CreateTable("ledger", ""),
+		"RecordTable": idemddbtest.CreateTable("records", "unsent"), "LedgerTable": idemddbtest.CreateTable("ledger", ""),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -368,7 +368,7 @@ func TestWhatIsNotValidTogetherIsSentAloneAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
-				schema := idemddb.CreateTable("ledger", "")
+				schema := idemddbtest.CreateTable("ledger", "")
 				if _, err := f.db.CreateTable(f.Context(), schema); err != nil {
 					f.Fatal(err)
 				}

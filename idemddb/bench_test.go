@@ -24,7 +24,7 @@ func benchDB(b *testing.B) (*idemddbtest.DB, *dynamodb.Client) {
 	b.Helper()
 
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(b.Context(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(b.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 		b.Fatal(err)
 	}
 

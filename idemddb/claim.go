@@ -30,7 +30,7 @@ type ClaimOptions struct {
 	Optimistic bool
 
 	// Redelivered says that the key was probably claimed before, such as by an earlier delivery of the same message. It changes
-	// only the cost of a claim in a [Batch]: a wrong value costs a second statement. Defaults to false.
+	// only the cost of a claim in a shared request: a wrong value costs a second statement. Defaults to false.
 	Redelivered bool
 
 	// SkipResult says that the caller does not need the Result of a record: a result in Options.Results is then not read. Do ignores it.

@@ -222,7 +222,7 @@ func TestTimeToLiveDoesNotDeleteARecordThatIsHeld(t *testing.T) {
 	behind := func() time.Time { return fastest.Now().Add(time.Millisecond - skew) }
 	db := idemddbtest.New(&idemddbtest.Options{Now: fastest.Now})
 
-	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -32,7 +32,7 @@ func TestACommitHasOneEvent(t *testing.T) {
 
 			synctest.Test(t, func(t *testing.T) {
 				db := idemddbtest.New(nil)
-				if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
+				if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 					t.Fatal(err)
 				}
 

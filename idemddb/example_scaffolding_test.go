@@ -33,11 +33,11 @@ func inMemory(opts *idemddb.Options) (*idemddb.Store, cloud) {
 	clock := idemddbtest.NewClock(noon)
 	a := cloud{idemddbtest.New(&idemddbtest.Options{Now: clock.Now}), clock}
 
-	if _, err := a.CreateTable(context.Background(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := a.CreateTable(context.Background(), idemddbtest.CreateTable("records", "")); err != nil {
 		panic(err)
 	}
 
-	if _, err := a.CreateTable(context.Background(), idemddb.CreateTable("ledger", "")); err != nil {
+	if _, err := a.CreateTable(context.Background(), idemddbtest.CreateTable("ledger", "")); err != nil {
 		panic(err)
 	}
 

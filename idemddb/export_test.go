@@ -109,3 +109,11 @@ func (c *Claim) Settled() Kind {
 
 // HasEffect is what a wrapper is told when the code of the work has returned.
 func (w *Work) HasEffect(err error) bool { return w.hasEffect(err) }
+
+// Staged returns what is staged so far. It must not be changed.
+func (w *Work) Staged() Effects {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.effects
+}

@@ -38,7 +38,7 @@ func newDB(t testing.TB) *idemddbtest.DB {
 	t.Helper()
 
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

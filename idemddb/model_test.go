@@ -136,7 +136,7 @@ func (w *world) begin(t *testing.T, retention time.Duration) {
 	rt := w.T
 	w.db = idemddbtest.New(&idemddbtest.Options{Now: w.clock(0)})
 
-	if _, err := w.db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := w.db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -39,7 +39,7 @@ func logsNothing(t *testing.T) {
 	t.Helper()
 
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

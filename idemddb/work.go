@@ -76,14 +76,6 @@ func (c *Claim) isHeld() bool {
 	return !c.settling && c.lost == nil && c.lease.After(c.store.opts.Now())
 }
 
-// Staged returns what is staged so far, also for the test of a handler. It must not be changed.
-func (w *Work) Staged() Effects {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	return w.effects
-}
-
 // Fits reports whether a result fits into the record and into the transaction, beside what is staged. A result that does not fit would be
 // omitted, so the wrapper may have a smaller one.
 func (w *Work) Fits(result []byte) bool {

@@ -173,7 +173,7 @@ func ExampleTrace() {
 // inMemory returns a table in memory, in place of dynamodb.NewFromConfig(cfg).
 func inMemory() *idemddbtest.DB {
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(context.Background(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(context.Background(), idemddbtest.CreateTable("records", "")); err != nil {
 		panic(err)
 	}
 

@@ -53,7 +53,7 @@ func newStation(t *testing.T) *station {
 		t.Fatal(err)
 	}
 
-	if _, err := s.db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := s.db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/delivery"
 )
 
@@ -26,7 +27,7 @@ func SentMessageID(ctx context.Context, m events.SQSMessage) (string, error) {
 		return MessageID(ctx, m)
 	}
 
-	return TextKey(id), nil
+	return idemddb.TextKey(id), nil
 }
 
 // EventBridgeID is a key function for [Func]: the event's source and its id, which are the same whenever EventBridge delivers the event
@@ -37,7 +38,7 @@ func SentMessageID(ctx context.Context, m events.SQSMessage) (string, error) {
 // must put into its input.
 func EventBridgeID(_ context.Context, e events.EventBridgeEvent) (string, error) {
 	if id := delivery.IDInResources(e.Resources); id != "" {
-		return TextKey(id), nil
+		return idemddb.TextKey(id), nil
 	}
 
 	return listKey("is this an event of EventBridge?", field{"source", e.Source}, field{"id", e.ID})
@@ -54,7 +55,7 @@ func SNSMessageID(_ context.Context, e events.SNSEvent) (string, error) {
 	m := e.Records[0].SNS
 	if attribute, ok := m.MessageAttributes[delivery.IDAttribute].(map[string]any); ok {
 		if id, ok := attribute["Value"].(string); ok && id != "" {
-			return TextKey(id), nil
+			return idemddb.TextKey(id), nil
 		}
 	}
 

@@ -28,7 +28,7 @@ func ExampleFunc() {
 	}
 
 	function := lambdawrap.Func(store, send, &lambdawrap.FuncOptions[transfer]{
-		Key: func(_ context.Context, t transfer) (string, error) { return lambdawrap.TextKey(t.ID), nil },
+		Key: func(_ context.Context, t transfer) (string, error) { return idemddb.TextKey(t.ID), nil },
 	})
 
 	for range 2 {

@@ -117,7 +117,7 @@ func ExampleBody_sameKeyAsDo() {
 
 	paymentID := "p-1" // a program takes the id from the request
 
-	receipt, err := idemddb.Do(context.Background(), store, lambdawrap.TextKey(paymentID), nil, func(context.Context) (string, error) {
+	receipt, err := idemddb.Do(context.Background(), store, idemddb.TextKey(paymentID), nil, func(context.Context) (string, error) {
 		fmt.Println("paying for the request")
 
 		return "receipt 1", nil

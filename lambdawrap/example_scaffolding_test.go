@@ -26,7 +26,7 @@ func inMemory(opts *idemddb.Options) (*idemddb.Store, *idemddbtest.Clock) {
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	db := idemddbtest.New(nil)
 
-	if _, err := db.CreateTable(context.Background(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(context.Background(), idemddbtest.CreateTable("records", "")); err != nil {
 		panic(err)
 	}
 

@@ -40,7 +40,7 @@ func newHarness(t testing.TB, opts *idemddb.Options) *harness {
 
 	db := idemddbtest.New(nil)
 	for _, table := range []string{"records", "counts"} {
-		if _, err := db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
+		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

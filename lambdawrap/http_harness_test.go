@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -34,7 +35,7 @@ func newWeb(t testing.TB, opts *idemddb.Options) *web {
 	t.Helper()
 
 	h := newHarness(t, opts)
-	if _, err := h.db.CreateTable(t.Context(), idemddb.CreateTable("ledger", "")); err != nil {
+	if _, err := h.db.CreateTable(t.Context(), idemddbtest.CreateTable("ledger", "")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -29,7 +29,7 @@ import (
 // those that are there half of a reserve before that handler must start.
 //
 // A key may be of any length, because [idemddb.Store] stores a long one as its digest; it must be valid UTF-8 and not
-// empty. A KeyFunc of your own that returns [TextKey] of a string shares the key with [Body] where both pick the
+// empty. A KeyFunc of your own that returns [idemddb.TextKey] of a string shares the key with [Body] where both pick the
 // same string, and no other key of this package, because all others begin with a single '#'.
 //
 // An error that wraps [ErrNoKey] or is marked by [Permanent] says that the message will never have a key. Any other error
@@ -128,7 +128,7 @@ func Attribute(name string) KeyFunc {
 // may be missing, write a [KeyFunc].
 //
 // If one path picks a string, this string is the key: "p-1" has the key p-1, which [idemddb.Do] takes and a person types (only
-// a '#' at its beginning is doubled, see [TextKey]). Any other part, or the list of several parts, has the key '#' and its
+// a '#' at its beginning is doubled, see [idemddb.TextKey]). Any other part, or the list of several parts, has the key '#' and its
 // canonical JSON. White space and the order of members do not count. Neither does the spelling of a number: 1, 1.0,
 // 1e0 and 100e-2 are one key, and so are 0 and -0. All digits count, also beyond 2^53. The number 123 and the string
 // "123" are two keys. Two messages have one key only if their parts are equal, one by one.
@@ -195,15 +195,3 @@ func listKey(question string, fields ...field) (string, error) {
 func noKey(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrNoKey, fmt.Errorf(format, args...))
 }
-
-// TextKey returns the key that [Body] makes of a string. Use it for ids that come from outside, such as with an HTTP request, so that
-// [idemddb.Run] or [idemddb.Do] and the handler of a queue find the same record:
-//
-//	idemddb.Do(ctx, store, lambdawrap.TextKey(paymentID), nil, pay)
-//
-// The key is the string itself, so that a person can type it. Only a string that begins with '#' gets a second one in front, because a
-// single '#' begins every key that this package makes of something else: a number, a list of parts, a message's id. So the string "#123" and
-// the number 123 are two keys. Two different strings never have the same key.
-//
-// TextKey neither checks nor shortens the key: [idemddb.Store.Claim] refuses one that is empty or not valid UTF-8 with [idemddb.ErrBadKey].
-func TextKey(s string) string { return strictjson.TextKey(s) }

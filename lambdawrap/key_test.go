@@ -226,7 +226,7 @@ func TestBodyAndTextKeyAreOnePieceOfWork(t *testing.T) {
 			store, _ := inMemory(nil)
 			runs := 0
 
-			_, err := idemddb.Do(t.Context(), store, lambdawrap.TextKey(id), nil, func(context.Context) (string, error) {
+			_, err := idemddb.Do(t.Context(), store, idemddb.TextKey(id), nil, func(context.Context) (string, error) {
 				runs++
 
 				return "paid", nil

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/bench/handwritten"
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
@@ -22,7 +21,7 @@ func TestPaymentsAddsEachPaymentOnce(t *testing.T) {
 		db := idemddbtest.New(&idemddbtest.Options{TransactionTime: func() time.Duration { return 4 * time.Millisecond }})
 
 		for _, table := range []string{"records", "ledger"} {
-			if _, err := db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
+			if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
 				t.Fatal(err)
 			}
 		}

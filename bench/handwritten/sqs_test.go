@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/bench/handwritten"
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
@@ -27,7 +26,7 @@ func TestSQSHandlesEachMessageOnce(t *testing.T) {
 			t.Parallel()
 
 			db := idemddbtest.New(nil)
-			if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
+			if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 				t.Fatal(err)
 			}
 

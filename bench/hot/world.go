@@ -17,7 +17,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
@@ -44,7 +43,7 @@ func newWorld(ctx context.Context, s settings, seed uint64) (*world, error) {
 	w := &world{latency: s.latency, engine: idemddbtest.New(&idemddbtest.Options{TransactionTime: times(s.extra, seed)})}
 
 	for _, table := range []string{recordTable, ledgerTable} {
-		if _, err := w.engine.CreateTable(ctx, idemddb.CreateTable(table, "")); err != nil {
+		if _, err := w.engine.CreateTable(ctx, idemddbtest.CreateTable(table, "")); err != nil {
 			return nil, fmt.Errorf("create a table: %w", err)
 		}
 	}

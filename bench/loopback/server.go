@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
@@ -87,7 +86,7 @@ type server struct {
 
 func newServer(ctx context.Context) (*server, error) {
 	s := &server{engine: idemddbtest.New(nil)}
-	if _, err := s.engine.CreateTable(ctx, idemddb.CreateTable(TableName, "")); err != nil {
+	if _, err := s.engine.CreateTable(ctx, idemddbtest.CreateTable(TableName, "")); err != nil {
 		return nil, fmt.Errorf("loopback: %w", err)
 	}
 

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/spf13/cobra"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/operate"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
@@ -101,7 +102,7 @@ func (f *finder) spellings(d *desk, typed string) []spelling {
 		return all
 	}
 
-	all = addSpelling(all, lambdawrap.TextKey(typed), "the key that lambdawrap.Body makes of this string")
+	all = addSpelling(all, idemddb.TextKey(typed), "the key that lambdawrap.Body makes of this string")
 
 	if key, err := bodyKey(typed); err == nil {
 		all = addSpelling(all, key, "the key that lambdawrap.Body makes of this JSON value")

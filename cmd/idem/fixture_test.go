@@ -122,7 +122,7 @@ func newNight(t *testing.T, engine http.Handler) *night {
 		Region: "us-east-1", BaseEndpoint: &server.URL, DisableValidateResponseChecksum: true, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 
-	if _, err := n.client.CreateTable(t.Context(), idemddb.CreateTable(n.table, "unsent")); err != nil {
+	if _, err := n.client.CreateTable(t.Context(), idemddbtest.CreateTable(n.table, "unsent")); err != nil {
 		t.Fatal(err)
 	}
 

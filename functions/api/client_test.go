@@ -21,7 +21,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
@@ -96,7 +95,7 @@ func startServices(t *testing.T) (*idemddbtest.DB, *queue) {
 	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
+		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/functions/payments/ledger"
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
@@ -41,7 +40,7 @@ func newFunction(t *testing.T, env map[string]string) *function {
 	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
+		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -67,7 +67,7 @@ func newFront(t *testing.T, target string, s sender) *front {
 	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
+		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

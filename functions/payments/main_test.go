@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
@@ -26,7 +25,7 @@ func TestWireRunsAPayment(t *testing.T) {
 	audited.DB(t, db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
+		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

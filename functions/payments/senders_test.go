@@ -92,7 +92,7 @@ func newPayments(t *testing.T, target string, answer func(context.Context, strin
 	audited.DB(t, p.db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := p.db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
+		if _, err := p.db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

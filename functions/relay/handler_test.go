@@ -127,7 +127,7 @@ func TestHandleKeepsTimeForTheLogWhileATargetHangs(t *testing.T) {
 		db := idemddbtest.New(nil)
 		audited.DB(t, db, nil, audit.Options{})
 
-		if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
+		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 			t.Fatal(err)
 		}
 

@@ -49,7 +49,7 @@ func newUnsent(t *testing.T, senders map[string]idemddb.Sender) *unsent {
 	u := &unsent{T: t, db: idemddbtest.New(nil)}
 	audited.DB(t, u.db, nil, audit.Options{})
 
-	if _, err := u.db.CreateTable(t.Context(), idemddb.CreateTable("records", "unsent")); err != nil {
+	if _, err := u.db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "unsent")); err != nil {
 		t.Fatal(err)
 	}
 

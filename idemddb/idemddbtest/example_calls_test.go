@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
@@ -17,7 +16,7 @@ func ExampleOptions() {
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	db := idemddbtest.New(&idemddbtest.Options{Now: clock.Now})
 
-	out, err := db.CreateTable(context.Background(), idemddb.CreateTable("records", ""))
+	out, err := db.CreateTable(context.Background(), idemddbtest.CreateTable("records", ""))
 	fmt.Println(out.TableDescription.CreationDateTime.UTC(), err)
 	// Output: 2026-01-02 12:00:00 +0000 UTC <nil>
 }
@@ -41,7 +40,7 @@ func ExampleRequest() {
 
 func ExampleDB_CreateTable() {
 	db := idemddbtest.New(nil)
-	out, err := db.CreateTable(context.Background(), idemddb.CreateTable("records", ""))
+	out, err := db.CreateTable(context.Background(), idemddbtest.CreateTable("records", ""))
 	fmt.Println(out.TableDescription.TableStatus, err)
 	// Output: ACTIVE <nil>
 }

@@ -63,7 +63,7 @@ func ExampleDB_Expire() {
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	db := idemddbtest.New(&idemddbtest.Options{Now: clock.Now})
 
-	if _, err := db.CreateTable(ctx, idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(ctx, idemddbtest.CreateTable("records", "")); err != nil {
 		fmt.Println(err)
 
 		return

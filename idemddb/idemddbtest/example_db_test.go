@@ -18,7 +18,7 @@ import (
 func ExampleNew() {
 	db := idemddbtest.New(nil)
 
-	if _, err := db.CreateTable(context.Background(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(context.Background(), idemddbtest.CreateTable("records", "")); err != nil {
 		fmt.Println(err)
 
 		return

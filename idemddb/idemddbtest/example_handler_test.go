@@ -16,7 +16,7 @@ func Example() {
 	ctx := context.Background()
 
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(ctx, idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(ctx, idemddbtest.CreateTable("records", "")); err != nil {
 		fmt.Println(err)
 
 		return

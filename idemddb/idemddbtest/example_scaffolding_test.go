@@ -18,7 +18,7 @@ import (
 // withTable returns a DynamoDB with a table "records"; in a test it would take t.
 func withTable() *idemddbtest.DB {
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(context.Background(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(context.Background(), idemddbtest.CreateTable("records", "")); err != nil {
 		panic(err)
 	}
 
@@ -40,7 +40,7 @@ func newStore(api idemddb.DynamoDB, opts *idemddb.Options) *idemddb.Store {
 // withIndex returns a DynamoDB with a table "messages" and its index "unsent", which has three of four messages.
 func withIndex() *idemddbtest.DB {
 	ctx, db := context.Background(), idemddbtest.New(nil)
-	in := idemddb.CreateTable("messages", "")
+	in := idemddbtest.CreateTable("messages", "")
 	in.AttributeDefinitions = append(in.AttributeDefinitions,
 		types.AttributeDefinition{AttributeName: new("shard"), AttributeType: types.ScalarAttributeTypeS},
 		types.AttributeDefinition{AttributeName: new("due"), AttributeType: types.ScalarAttributeTypeN})

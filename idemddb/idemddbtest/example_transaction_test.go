@@ -12,7 +12,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
@@ -180,7 +179,7 @@ func ExampleOptions_transactionTime() {
 
 		return 2*time.Millisecond + rand.N(4*time.Millisecond)
 	}})
-	if _, err := db.CreateTable(context.Background(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(context.Background(), idemddbtest.CreateTable("records", "")); err != nil {
 		panic(err)
 	}
 

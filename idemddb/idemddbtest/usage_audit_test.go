@@ -17,7 +17,7 @@ import (
 
 func TestEveryChangeKeepsTheRules(t *testing.T) {
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

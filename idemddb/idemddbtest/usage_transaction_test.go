@@ -15,7 +15,7 @@ import (
 
 func TestTheCompletionMeetsAnotherTransaction(t *testing.T) {
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -18,7 +18,7 @@ import (
 func inMemory(senders map[string]idemddb.Sender) (*idemddb.Store, *operate.Records, *idemddbtest.Clock) {
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	db := idemddbtest.New(nil)
-	_, err := db.CreateTable(context.Background(), idemddb.CreateTable("records", ""))
+	_, err := db.CreateTable(context.Background(), idemddbtest.CreateTable("records", ""))
 	check(err)
 
 	store, err := idemddb.New(db, "records", "payments", &idemddb.Options{Now: clock.Now, Senders: senders})

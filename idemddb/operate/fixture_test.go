@@ -65,7 +65,7 @@ func newDesk(t *testing.T, api client, opts idemddb.Options) *desk {
 		clock: idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)), queue: &queue{},
 	}
 
-	if _, err := api.CreateTable(t.Context(), idemddb.CreateTable(d.table, "unsent")); err != nil {
+	if _, err := api.CreateTable(t.Context(), idemddbtest.CreateTable(d.table, "unsent")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -24,7 +24,7 @@ func unsent() (*idemddb.Store, *idemddbtest.DB) {
 	ctx := context.Background()
 	clock := idemddbtest.NewClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
 	db := idemddbtest.New(nil)
-	_, err := db.CreateTable(ctx, idemddb.CreateTable("records", ""))
+	_, err := db.CreateTable(ctx, idemddbtest.CreateTable("records", ""))
 	check(err)
 
 	dying, err := idemddb.New(db, "records", "payments", &idemddb.Options{

@@ -29,7 +29,7 @@ func TestSweepFindsTheUnsentByTheIndexAndWithoutIt(t *testing.T) {
 			t.Parallel()
 
 			client, table, clock := realengine.Client(t), "sweep-"+rand.Text(), idemddbtest.NewClock(time.Now().Truncate(time.Millisecond))
-			if _, err := client.CreateTable(t.Context(), idemddb.CreateTable(table, "unsent")); err != nil {
+			if _, err := client.CreateTable(t.Context(), idemddbtest.CreateTable(table, "unsent")); err != nil {
 				t.Fatal(err)
 			}
 

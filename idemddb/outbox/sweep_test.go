@@ -47,7 +47,7 @@ func newAccount(t testing.TB) *account {
 	a.DB = idemddbtest.New(&idemddbtest.Options{Now: a.Now})
 	audited.DB(t, a.DB, nil, audit.Options{})
 
-	schema := idemddb.CreateTable("records", "")
+	schema := idemddbtest.CreateTable("records", "")
 	schema.AttributeDefinitions = append(schema.AttributeDefinitions,
 		types.AttributeDefinition{AttributeName: new("due_ns"), AttributeType: types.ScalarAttributeTypeS},
 		types.AttributeDefinition{AttributeName: new("due"), AttributeType: types.ScalarAttributeTypeN})

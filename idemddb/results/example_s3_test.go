@@ -13,7 +13,7 @@ import (
 // A report of 20 KB is kept in S3, and the record in the table stays small. client stands in for s3.NewFromConfig(cfg).
 func ExampleS3() {
 	ctx, client, db := context.Background(), &objects{}, idemddbtest.New(nil)
-	if _, err := db.CreateTable(ctx, idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(ctx, idemddbtest.CreateTable("records", "")); err != nil {
 		fmt.Println(err)
 	}
 

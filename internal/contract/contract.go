@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 // Engine is what the contract needs of a DynamoDB: the calls of a Store, also for effects, and a look at an item. *dynamodb.Client and *idemddbtest.DB
@@ -101,8 +102,8 @@ type table struct {
 var oddPartition, oddSort, oddTTL = `the "partition", #1`, "user's sort.key", `the user's "TTL" ?`
 
 func tables() []table {
-	simple := idemddb.CreateTable(freshName("simple"), "")
-	composite := idemddb.CreateTable(freshName("composite"), "")
+	simple := idemddbtest.CreateTable(freshName("simple"), "")
+	composite := idemddbtest.CreateTable(freshName("composite"), "")
 	composite.AttributeDefinitions = []types.AttributeDefinition{
 		{AttributeName: &oddPartition, AttributeType: types.ScalarAttributeTypeS},
 		{AttributeName: &oddSort, AttributeType: types.ScalarAttributeTypeS},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/localstack/auditing"
 	"github.com/idemddb/go-idemddb/localstack/dynamodblocal"
 )
@@ -68,7 +69,7 @@ func newTester(t *testing.T) tester {
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 
-	if _, err := client.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
+	if _, err := client.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
 		t.Fatal(err)
 	}
 

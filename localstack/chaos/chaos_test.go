@@ -22,7 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/localstack/auditing"
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
@@ -157,10 +157,10 @@ func newRun(t *testing.T, s scenario, f function, seed uint64) *run {
 		DynamoDB: dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = &endpoint; o.DisableValidateResponseChecksum = true }),
 	}
 
-	records := idemddb.CreateTable(r.pipe.RecordTableName, "unsent")
+	records := idemddbtest.CreateTable(r.pipe.RecordTableName, "unsent")
 	records.StreamSpecification = auditing.Stream()
 
-	for _, in := range []*dynamodb.CreateTableInput{records, idemddb.CreateTable(r.pipe.LedgerTableName, "")} {
+	for _, in := range []*dynamodb.CreateTableInput{records, idemddbtest.CreateTable(r.pipe.LedgerTableName, "")} {
 		if _, err := r.pipe.DynamoDB.CreateTable(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}

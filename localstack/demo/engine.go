@@ -53,7 +53,7 @@ func open(ctx context.Context, name string) (*engine, error) {
 	e.Pipeline = &pipeline.Pipeline{Names: names, DynamoDB: client}
 
 	for _, table := range []*dynamodb.CreateTableInput{
-		idemddb.CreateTable(names.RecordTableName, "unsent"), idemddb.CreateTable(names.LedgerTableName, ""),
+		idemddbtest.CreateTable(names.RecordTableName, "unsent"), idemddbtest.CreateTable(names.LedgerTableName, ""),
 	} {
 		if _, err := client.CreateTable(ctx, table); err != nil {
 			return nil, errors.Join(fmt.Errorf("create a table on %s: %w", e.name, err), e.stop())

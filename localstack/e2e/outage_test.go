@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 )
 
@@ -34,7 +34,7 @@ func testOutage(t *testing.T, p *pipeline.Pipeline) {
 		t.Errorf("%d payments are done without accounts: %s", done, sight)
 	}
 
-	if _, err := p.DynamoDB.CreateTable(t.Context(), idemddb.CreateTable(p.LedgerTableName, "")); err != nil {
+	if _, err := p.DynamoDB.CreateTable(t.Context(), idemddbtest.CreateTable(p.LedgerTableName, "")); err != nil {
 		t.Fatal(err)
 	}
 

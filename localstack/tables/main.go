@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/localstack/pipeline"
 	"github.com/idemddb/go-idemddb/localstack/program"
 )
@@ -43,7 +43,7 @@ func run(ctx context.Context, out io.Writer, records, ledger string) error {
 
 	e := engine{client: p.DynamoDB, out: out}
 
-	return errors.Join(e.create(ctx, idemddb.CreateTable(records, "unsent"), "exp"), e.create(ctx, idemddb.CreateTable(ledger, ""), ""))
+	return errors.Join(e.create(ctx, idemddbtest.CreateTable(records, "unsent"), "exp"), e.create(ctx, idemddbtest.CreateTable(ledger, ""), ""))
 }
 
 // engine is where the tables are created; out says what was done.

@@ -42,7 +42,7 @@ func newBank(t *testing.T) *bank {
 	audited.DB(t, b.db, nil, audit.Options{})
 
 	for _, table := range []string{"records", "accounts"} {
-		if _, err := b.db.CreateTable(t.Context(), idemddb.CreateTable(table, "")); err != nil {
+		if _, err := b.db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -126,8 +126,8 @@ func Example_ownWrite() {
 // exampleDB has the two tables of the payments function.
 func exampleDB() (*idemddbtest.DB, error) {
 	db := idemddbtest.New(nil)
-	_, errRecords := db.CreateTable(context.Background(), idemddb.CreateTable("records", ""))
-	_, errAccounts := db.CreateTable(context.Background(), idemddb.CreateTable("accounts", ""))
+	_, errRecords := db.CreateTable(context.Background(), idemddbtest.CreateTable("records", ""))
+	_, errAccounts := db.CreateTable(context.Background(), idemddbtest.CreateTable("accounts", ""))
 
 	return db, errors.Join(errRecords, errAccounts)
 }

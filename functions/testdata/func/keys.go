@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/idemddb/go-idemddb/lambdawrap"
+	"github.com/idemddb/go-idemddb/idemddb"
 )
 
 // scheduled is the input that a schedule of EventBridge Scheduler is given:
@@ -12,7 +12,7 @@ import (
 type scheduled struct{ Schedule, Time string }
 
 func byScheduledTime(_ context.Context, s scheduled) (string, error) {
-	return lambdawrap.TextKey(s.Schedule + "#" + s.Time), nil
+	return idemddb.TextKey(s.Schedule + "#" + s.Time), nil
 }
 
 // task is the input that a state of Step Functions is given:
@@ -21,7 +21,7 @@ func byScheduledTime(_ context.Context, s scheduled) (string, error) {
 type task struct{ Execution, State, OrderID string }
 
 func byExecution(_ context.Context, t task) (string, error) {
-	return lambdawrap.TextKey(t.Execution + "#" + t.State + "#" + t.OrderID), nil
+	return idemddb.TextKey(t.Execution + "#" + t.State + "#" + t.OrderID), nil
 }
 
 var _, _ = byScheduledTime, byExecution // main.go has another key

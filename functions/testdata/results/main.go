@@ -13,7 +13,6 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/results"
-	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 type report struct {
@@ -39,7 +38,7 @@ func main() {
 	}
 
 	lambda.Start(func(ctx context.Context, id string) (report, error) {
-		return idemddb.Do(ctx, store, lambdawrap.TextKey(id), nil, func(ctx context.Context) (report, error) {
+		return idemddb.Do(ctx, store, idemddb.TextKey(id), nil, func(ctx context.Context) (report, error) {
 			return build(ctx, id)
 		})
 	})

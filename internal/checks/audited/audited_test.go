@@ -42,7 +42,7 @@ func world(t *testing.T, w *witness) (*idemddb.Store, *idemddbtest.DB) {
 	t.Helper()
 
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(t.Context(), idemddb.CreateTable("records", "")); err != nil {
+	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -93,7 +93,7 @@ func newHistory(t *testing.T, seed uint64, isSingle bool) *history {
 
 	h := &history{T: t, random: mathrand.New(mathrand.NewPCG(seed, 0)), db: idemddbtest.New(nil), seen: map[string]bool{}}
 
-	if _, err := h.db.CreateTable(t.Context(), idemddb.CreateTable("records", "unsent")); err != nil {
+	if _, err := h.db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "unsent")); err != nil {
 		t.Fatal(err)
 	}
 

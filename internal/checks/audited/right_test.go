@@ -29,7 +29,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 
 	b := &bench{T: t, db: idemddbtest.New(nil)}
-	if _, err := b.db.CreateTable(t.Context(), idemddb.CreateTable("records", "unsent")); err != nil {
+	if _, err := b.db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "unsent")); err != nil {
 		t.Fatal(err)
 	}
 

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 // step is a call that one of the two workers makes, and what it must return.
@@ -159,7 +159,7 @@ func newBench(t *testing.T) *bench {
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		}),
 	}
-	if _, err := b.api.CreateTable(t.Context(), idemddb.CreateTable(b.table, "unsent")); err != nil {
+	if _, err := b.api.CreateTable(t.Context(), idemddbtest.CreateTable(b.table, "unsent")); err != nil {
 		t.Fatal(err)
 	}
 

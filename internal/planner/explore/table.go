@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/wire"
@@ -60,7 +59,7 @@ func newTable(s setup) *table {
 		}),
 	}
 
-	if _, err := t.db.CreateTable(context.Background(), idemddb.CreateTable(tableName, "")); err != nil {
+	if _, err := t.db.CreateTable(context.Background(), idemddbtest.CreateTable(tableName, "")); err != nil {
 		panic(err) // never: a new table in memory
 	}
 

@@ -1,4 +1,4 @@
-package idemddb
+package idemddbtest
 
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/record"
 )
+
+const partitionKey = "pk" // the default of idemddb.Options.PartitionKey
 
 // CreateTable returns the request that creates the table of a Store with default Options, for tests and local engines: partition key "pk" of
 // type S, on-demand. With a name in unsentIndex the table has the sparse index of the records with unsent messages, for a Store whose
@@ -15,8 +17,8 @@ func CreateTable(name, unsentIndex string) *dynamodb.CreateTableInput {
 	in := &dynamodb.CreateTableInput{
 		TableName:            &name,
 		BillingMode:          types.BillingModePayPerRequest,
-		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: new(defaultPartitionKey), AttributeType: types.ScalarAttributeTypeS}},
-		KeySchema:            []types.KeySchemaElement{{AttributeName: new(defaultPartitionKey), KeyType: types.KeyTypeHash}},
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: new(partitionKey), AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: new(partitionKey), KeyType: types.KeyTypeHash}},
 	}
 
 	if unsentIndex == "" {

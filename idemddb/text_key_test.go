@@ -1,11 +1,11 @@
-package lambdawrap_test
+package idemddb_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/idemddb/go-idemddb/lambdawrap"
+	"github.com/idemddb/go-idemddb/idemddb"
 )
 
 // Keys are stored: these texts must stay as they are.
@@ -26,7 +26,7 @@ func TestTextKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			if diff := cmp.Diff(test.want, lambdawrap.TextKey(test.text)); diff != "" {
+			if diff := cmp.Diff(test.want, idemddb.TextKey(test.text)); diff != "" {
 				t.Errorf("key (-want +got):\n%s", diff)
 			}
 		})
