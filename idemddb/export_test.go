@@ -17,13 +17,6 @@ type Batch struct {
 // Batch returns a Batch.
 func (s *Store) Batch() *Batch { return &Batch{s, s.engine.NewGroup()} }
 
-func (b *Batch) in(ctx context.Context) context.Context {
-	i := *engine.Of(ctx)
-	i.Group = b.group
-
-	return engine.With(ctx, &i)
-}
-
 // Claim is [Store.Claim].
 func (b *Batch) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
 	return b.store.Claim(b.in(ctx), key, opts)
@@ -110,10 +103,9 @@ func (c *Claim) Settled() Kind {
 // HasEffect is what a wrapper is told when the code of the work has returned.
 func (w *Work) HasEffect(err error) bool { return w.hasEffect(err) }
 
-// Staged returns what is staged so far. It must not be changed.
-func (w *Work) Staged() Effects {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (b *Batch) in(ctx context.Context) context.Context {
+	i := *engine.Of(ctx)
+	i.Group = b.group
 
-	return w.effects
+	return engine.With(ctx, &i)
 }

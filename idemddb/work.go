@@ -76,6 +76,14 @@ func (c *Claim) isHeld() bool {
 	return !c.settling && c.lost == nil && c.lease.After(c.store.opts.Now())
 }
 
+// Staged returns what is staged so far, also for the test of a handler. It must not be changed.
+func (w *Work) Staged() Effects {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	return w.effects
+}
+
 // Fits reports whether a result fits into the record and into the transaction, beside what is staged. A result that does not fit would be
 // omitted, so the wrapper may have a smaller one.
 func (w *Work) Fits(result []byte) bool {
@@ -105,17 +113,6 @@ func (w *Work) StageErr() error {
 	w.failed, w.bad, w.staged = nil, nil, true
 
 	return err
-}
-
-// hasEffect reports whether code that returned err has perhaps had an effect that its record does not show yet: what is staged has not
-// happened.
-func (w *Work) hasEffect(err error) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-
-	nothing := len(w.effects.Items) == 0 && len(w.effects.Messages) == 0 && w.failed == nil
-
-	return w.claim != nil && (err == nil && nothing || isPermanent(err))
 }
 
 // GiveBack ends work that did not begin: its claim does not count as an attempt, as with [Claim.ReleaseUnused].
@@ -175,6 +172,17 @@ func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 	default:
 		return w.endingOfCommit(ctx)
 	}
+}
+
+// hasEffect reports whether code that returned err has perhaps had an effect that its record does not show yet: what is staged has not
+// happened.
+func (w *Work) hasEffect(err error) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	nothing := len(w.effects.Items) == 0 && len(w.effects.Messages) == 0 && w.failed == nil
+
+	return w.claim != nil && (err == nil && nothing || isPermanent(err))
 }
 
 // settledBySelf returns how the code has settled the claim itself; "" if it has not, or there is none.

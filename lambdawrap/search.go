@@ -76,14 +76,14 @@ func (v *invocation) newSearch(work context.Context, messages []*message) *searc
 func (s *search) start() {
 	n := len(s.left)
 
-	go s.callAll() //nolint:contextcheck // the search has its contexts
+	go s.callAll()
 
 	if s.isOver(quickTime) {
 		return
 	}
 
 	for range min(s.workers, n) - 1 {
-		go s.callAll() //nolint:contextcheck // as above
+		go s.callAll()
 	}
 
 	s.isOver(shareTime - quickTime)

@@ -36,7 +36,7 @@ func (v *invocation) follow(m *message, decided schedule.Action) {
 
 // endOf works on a message, or returns why that is not to be done.
 func (v *invocation) endOf(m *message, decided schedule.Action) outcome {
-	switch other := v.messages[decided.Other]; decided.Kind { //nolint:exhaustive // the others are not about one message
+	switch other := v.messages[decided.Other]; decided.Kind {
 	case schedule.NoKey:
 		return noKeyOutcome(m.noKey)
 	case schedule.NoTime:

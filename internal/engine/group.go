@@ -69,14 +69,6 @@ func (g *Group) Leave() {
 // at most half of the time that it has. A wrapper calls Flush when no other commit will come soon.
 func (g *Group) Flush() { g.change(g.plan.Flush, true) }
 
-func (g *Group) change(f func(), departs bool) {
-	g.engine.change(func() {
-		if f(); departs {
-			g.engine.depart(time.Now())
-		}
-	})
-}
-
 // Patience returns how long a claim without an answer is tried, where limit is the longest time, and how many claims of the group DynamoDB has
 // answered so far, for Answered. While DynamoDB answers no claim of the group, only the first claims wait; later ones make one try.
 func (g *Group) Patience(limit time.Duration) (patience time.Duration, answers int) {
@@ -109,4 +101,12 @@ func (g *Group) Answered(isAnswered bool, answers int) {
 	}
 
 	g.exhausted = g.answers == answers
+}
+
+func (g *Group) change(f func(), departs bool) {
+	g.engine.change(func() {
+		if f(); departs {
+			g.engine.depart(time.Now())
+		}
+	})
 }

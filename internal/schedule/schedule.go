@@ -29,14 +29,14 @@ import "time"
 
 // Config describes a batch and its time.
 type Config struct {
+	Time
+
 	Messages []Message
 	Workers  int           // handlers at a time
 	Ahead    int           // how many keys are claimed at least, when no claim waits for a worker; 0: only for free workers
 	Grace    time.Duration // after its Timeout, a handler is overdue
 	LateAt   time.Time     // when all handlers are late; zero if the invocation has no deadline
 	Whole    bool          // no message has a handler of its own: one handler, Call, works on all of them
-
-	Time
 }
 
 // Message is what is known of a message before its key is.

@@ -26,7 +26,7 @@ type script struct {
 
 // messages returns messages that are written as their groups; "-" has none, and "!" needs no claim.
 func messages(text string) (all []schedule.Message) {
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		switch word {
 		case "-":
 			all = append(all, schedule.Message{})
@@ -78,8 +78,7 @@ func (h *history) line(line string) {
 
 	happens, want, _ := strings.Cut(line, "=>")
 
-	events := strings.Split(happens, ",")
-	for _, event := range events {
+	for event := range strings.SplitSeq(happens, ",") {
 		h.event(strings.Fields(event))
 	}
 

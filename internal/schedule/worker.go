@@ -28,7 +28,7 @@ func (s *Schedule) want(i int) {
 func (s *Schedule) leave(i int) {
 	m := &s.messages[i]
 
-	switch m.state {
+	switch m.state { //nolint:exhaustive // the others have neither
 	case waits:
 		s.waiting = without(s.waiting, i)
 	case claiming, ready:
