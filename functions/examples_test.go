@@ -15,9 +15,8 @@ var withoutExample = map[string]string{
 	"Error": "the examples of its type print it", "Unwrap": "the examples of its type call errors.Is", // of every error
 
 	"Store.Begin": "Example_wrapper shows it", "Work.Context": "Example_wrapper shows it", "Work.Settle": "Example_wrapper shows it",
-	"Work.Claim": "for wrappers", "Work.Abandon": "for wrappers", "Work.BeginSettle": "for wrappers", "Work.EndSettle": "for wrappers",
-	"Work.GiveBack": "for wrappers", "Work.HasEffect": "for wrappers", "Work.StageErr": "for wrappers", "Work.Staged": "for wrappers",
-	"Work.Takeover": "for wrappers", "Batch.Ahead": "for wrappers", "Batch.Begin": "for wrappers", "Batch.FlushCommits": "for wrappers",
+	"Work.Claim": "for wrappers", "Work.Abandon": "for wrappers", "Work.GiveBack": "for wrappers", "Work.StageErr": "for wrappers", "Work.Staged": "for wrappers",
+	"Store.Engine": "for the packages of this module",
 	"Store.GetItemInput": "for packages outbox and operate", "Store.Namespace": "for packages outbox and operate",
 	"Store.Options": "for packages outbox and operate", "Store.SendStored": "for packages outbox and operate",
 	"Store.Table": "for packages outbox and operate",
