@@ -16,7 +16,7 @@ var withoutExample = map[string]string{
 
 	"Store.Begin": "Example_wrapper shows it", "Work.Context": "Example_wrapper shows it", "Work.Settle": "Example_wrapper shows it",
 	"Work.Claim": "for wrappers", "Work.Abandon": "for wrappers", "Work.GiveBack": "for wrappers", "Work.StageErr": "for wrappers", "Work.Staged": "for wrappers",
-	"Store.Engine": "for the packages of this module",
+	"Store.Engine":       "for the packages of this module",
 	"Store.GetItemInput": "for packages outbox and operate", "Store.Namespace": "for packages outbox and operate",
 	"Store.Options": "for packages outbox and operate", "Store.SendStored": "for packages outbox and operate",
 	"Store.Table": "for packages outbox and operate",
