@@ -44,7 +44,7 @@
 //	handwritten-lean        the shortest correct records: no fencing token, no format version, nothing for an operator
 //	handwritten-httpclient  with idemddb.HTTPClient
 //	library                 as it comes: writes of a batch share requests
-//	library-single          with Options.Unshared: one request for each write
+//	library-single          with Options.Single: one request for each write
 //	library-cache           with Options.Cache: completed keys are remembered
 //
 // # What not to conclude

@@ -35,7 +35,7 @@ func variants() []variant {
 	return []variant{
 		{name: "handwritten", handwritten: &handwritten.Options{}},
 		{name: "library"},
-		{name: "library-single", library: idemddb.Options{Unshared: true}},
+		{name: "library-single", library: idemddb.Options{Single: true}},
 		{name: "library-cache", library: idemddb.Options{Cache: cacheSize}, only: "resent"},
 		{name: "handwritten-lean", handwritten: &handwritten.Options{Lean: true}, only: "unique"},
 		{name: "handwritten-httpclient", handwritten: &handwritten.Options{}, httpClient: true, only: "unique"},

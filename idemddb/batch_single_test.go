@@ -279,11 +279,11 @@ func TestNewSaysOnceWhyRequestsCannotBeShared(t *testing.T) {
 		required bool
 		events   int
 	}{
-		"a client without the method":                   {idemddb.Options{}, true, 1},
-		"Options.Unshared":                              {idemddb.Options{Unshared: true}, false, 0},
-		"Options.Unshared, a client without the method": {idemddb.Options{Unshared: true}, true, 0},
-		"a TTL attribute that PartiQL does not accept":  {idemddb.Options{TTLAttribute: "#expires"}, false, 1},
-		"the same with a colon":                         {idemddb.Options{TTLAttribute: ":expires"}, false, 1},
+		"a client without the method":                  {idemddb.Options{}, true, 1},
+		"Options.Single":                               {idemddb.Options{Single: true}, false, 0},
+		"Options.Single, a client without the method":  {idemddb.Options{Single: true}, true, 0},
+		"a TTL attribute that PartiQL does not accept": {idemddb.Options{TTLAttribute: "#expires"}, false, 1},
+		"the same with a colon":                        {idemddb.Options{TTLAttribute: ":expires"}, false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -561,7 +561,7 @@ func TestABatchClaimsAheadWhereThatSavesRequestsAndCountsNoAttempt(t *testing.T)
 		want int
 	}{
 		"the defaults":        {idemddb.Options{}, 25},
-		"Options.Unshared":    {idemddb.Options{Unshared: true}, 0},
+		"Options.Single":      {idemddb.Options{Single: true}, 0},
 		"Options.MaxAttempts": {idemddb.Options{MaxAttempts: 3}, 0},
 		"Options.NoTakeover":  {idemddb.Options{NoTakeover: true}, 0},
 	} {

@@ -147,7 +147,7 @@ func TestAClaimIsReturnedWithAtLeastHalfOfItsLease(t *testing.T) {
 // A lease that ends with its context cannot be longer.
 func TestAClaimWhoseLeaseEndsWithItsContextIsNotExtended(t *testing.T) {
 	t.Parallel()
-	bubble(t, &idemddb.Options{Unshared: true}, func(f *fixture) {
+	bubble(t, &idemddb.Options{Single: true}, func(f *fixture) {
 		f.db.Intercept(faultUntil(4*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
 
 		ctx, cancel := context.WithTimeout(f.Context(), 5*time.Second)

@@ -60,7 +60,7 @@ func TestAnEndedContextDoesNotKeepASettlementFromBeingWritten(t *testing.T) {
 			for _, single := range []bool{true, false} {
 				t.Run(verb+", "+name, func(t *testing.T) {
 					t.Parallel()
-					bubble(t, &idemddb.Options{Unshared: single}, func(f *fixture) {
+					bubble(t, &idemddb.Options{Single: single}, func(f *fixture) {
 						claims := f.claims(2)
 						f.succeed(claims, func(c *idemddb.Claim) error { return settle(end(f.Context(), c), c) })
 
@@ -145,7 +145,7 @@ func TestTheDeadlineOfAClaimNeverFalls(t *testing.T) {
 
 	var client *slowSingle
 
-	bubbleOn(t, &idemddb.Options{Unshared: true}, func(db *idemddbtest.DB) idemddb.DynamoDB {
+	bubbleOn(t, &idemddb.Options{Single: true}, func(db *idemddbtest.DB) idemddb.DynamoDB {
 		client = &slowSingle{DB: db, delays: []time.Duration{0, 1500 * time.Millisecond}}
 
 		return client

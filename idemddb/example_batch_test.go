@@ -65,7 +65,7 @@ func ExampleClaimOptions_redelivered() {
 // Each write is a request of its own, without PartiQL, for about ten times the requests.
 func ExampleOptions_single() {
 	ctx := context.Background()
-	store, aws := inMemory(&idemddb.Options{Unshared: true})
+	store, aws := inMemory(&idemddb.Options{Single: true})
 
 	var all sync.WaitGroup
 

@@ -82,7 +82,7 @@ func TestASettlementIsSentUntilTheTimeThatTheWrapperSets(t *testing.T) {
 		for _, shared := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				bubble(t, &idemddb.Options{Unshared: !shared}, func(f *fixture) {
+				bubble(t, &idemddb.Options{Single: !shared}, func(f *fixture) {
 					claims := f.claims(2)
 
 					ctx, cancel := context.WithTimeout(f.Context(), c.context)
@@ -115,7 +115,7 @@ func TestASettlementAfterTheTimeThatTheWrapperSetsSendsNothing(t *testing.T) {
 	t.Parallel()
 
 	for _, single := range []bool{false, true} {
-		bubble(t, &idemddb.Options{Unshared: single}, func(f *fixture) {
+		bubble(t, &idemddb.Options{Single: single}, func(f *fixture) {
 			claims := f.claims(2)
 			ctx := idemddb.WithInvocation(f.Context(), time.Time{}, time.Now().Add(-time.Second))
 
@@ -144,7 +144,7 @@ func TestOnRetryIsCalledForEachRetryOfASettlement(t *testing.T) {
 		}{
 			"a write that is alone": {idemddb.Options{}, 1},
 			"a shared request":      {idemddb.Options{}, 3},
-			"Options.Unshared":      {idemddb.Options{Unshared: true}, 1},
+			"Options.Single":        {idemddb.Options{Single: true}, 1},
 		} {
 			t.Run(verb+", "+name, func(t *testing.T) {
 				t.Parallel()

@@ -103,12 +103,12 @@ type Options struct {
 	TTLAttribute string
 
 	// UnsentIndex is the name of the table's sparse index of records with unsent messages, for outbox.Sweep: partition key due_ns (S),
-	// sort key due (N), keys only, as in [CreateTable]. Defaults to "": the sweep scans the table.
+	// sort key due (N), keys only, as in idemddbtest.CreateTable. Defaults to "": the sweep scans the table.
 	UnsentIndex string
 
-	// Unshared makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs no
+	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs no
 	// PartiQL actions. Defaults to false: writes that are made at the same time share requests (group commit), if the client is a [Batcher].
-	Unshared bool
+	Single bool
 }
 
 // The defaults of Options, each only here.
@@ -153,7 +153,7 @@ func (o *Options) config(table, namespace string) protocol.Config {
 	return protocol.Config{
 		Table: table, Namespace: namespace, PartitionKey: o.PartitionKey, SortKey: o.SortKey, TTLAttribute: o.TTLAttribute,
 		Retention: o.Retention, ClockSkew: o.ClockSkew, MaxAttempts: o.MaxAttempts, NoTakeover: o.NoTakeover, IsTraced: o.Trace != nil,
-		IsShared: !o.Unshared,
+		IsShared: !o.Single,
 	}
 }
 

@@ -247,7 +247,7 @@ func TestAPanicOfTheClientReachesTheCallerOfASingleClaim(t *testing.T) {
 	client := &failing{DB: db, fail: explode}
 	client.armed.Store(true)
 
-	for name, opts := range map[string]*idemddb.Options{"shared requests": nil, "Options.Unshared": {Unshared: true}} {
+	for name, opts := range map[string]*idemddb.Options{"shared requests": nil, "Options.Single": {Single: true}} {
 		s := storeOn(t, client, opts)
 
 		for what, claim := range map[string]func(context.Context, string, *idemddb.ClaimOptions) (*idemddb.Claim, *idemddb.Record, error){
@@ -282,7 +282,7 @@ func isChild(t *testing.T) bool {
 
 func TestAClientThatEndsTheGoroutineOfTheCallerEndsThatOneOnly(t *testing.T) {
 	t.Parallel()
-	bubbleOn(t, &idemddb.Options{Unshared: true}, func(db *idemddbtest.DB) idemddb.DynamoDB {
+	bubbleOn(t, &idemddb.Options{Single: true}, func(db *idemddbtest.DB) idemddb.DynamoDB {
 		client := &failing{DB: db, fail: runtime.Goexit}
 		client.armed.Store(true)
 
@@ -305,13 +305,13 @@ func TestAClientThatEndsTheGoroutineOfTheCallerEndsThatOneOnly(t *testing.T) {
 func TestAPanicOfTheClientInARenewalCancelsTheWork(t *testing.T) {
 	t.Parallel()
 
-	for name, single := range map[string]bool{"shared requests": false, "Options.Unshared": true} {
+	for name, single := range map[string]bool{"shared requests": false, "Options.Single": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
 			var client *failing
 
-			bubbleOn(t, &idemddb.Options{Unshared: single, Lease: 10 * time.Second}, func(db *idemddbtest.DB) idemddb.DynamoDB {
+			bubbleOn(t, &idemddb.Options{Single: single, Lease: 10 * time.Second}, func(db *idemddbtest.DB) idemddb.DynamoDB {
 				client = &failing{DB: db, fail: explode}
 
 				return client

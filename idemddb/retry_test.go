@@ -108,8 +108,8 @@ func TestAnOutageOfManyClaimsDoesNotHoldTheInvocation(t *testing.T) {
 		longest  time.Duration
 		requests int
 	}{
-		"shared requests":  {idemddb.Options{}, 5*time.Second + 2*time.Second, 80},
-		"Options.Unshared": {idemddb.Options{Unshared: true}, 5*time.Second + 2*time.Second, 500},
+		"shared requests": {idemddb.Options{}, 5*time.Second + 2*time.Second, 80},
+		"Options.Single":  {idemddb.Options{Single: true}, 5*time.Second + 2*time.Second, 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -321,7 +321,7 @@ func TestACompletionThatIsDeniedIsSentForOneLease(t *testing.T) {
 func TestACompletionThatIsDeniedForAMomentIsRecorded(t *testing.T) {
 	t.Parallel()
 
-	for name, opts := range map[string]*idemddb.Options{"shared requests": nil, "Options.Unshared": {Unshared: true}} {
+	for name, opts := range map[string]*idemddb.Options{"shared requests": nil, "Options.Single": {Single: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, opts, func(f *fixture) {

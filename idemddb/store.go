@@ -31,7 +31,7 @@ type DynamoDB interface {
 }
 
 // Batcher is what a [DynamoDB] also has if writes that are made at the same time may share requests. Without it every write is a request of
-// its own, as with Options.Unshared, and New emits the event [KindUnshared].
+// its own, as with Options.Single, and New emits the event [KindUnshared].
 type Batcher interface {
 	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
 }
@@ -139,7 +139,7 @@ func (s *Store) mustExist() {
 
 // sharer returns the client for shared requests, or why requests cannot be shared. It returns neither if they must not be.
 func (s *Store) sharer() (wire.Executor, error) {
-	if s.opts.Unshared || s.disabled {
+	if s.opts.Single || s.disabled {
 		return nil, nil //nolint:nilnil // neither
 	}
 

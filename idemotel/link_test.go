@@ -43,9 +43,9 @@ func (s *station) linkedTo(span sdktrace.ReadOnlySpan, want ...string) {
 func TestAReplayAndATakeoverAreLinkedToTheRunThatTheyStandFor(t *testing.T) {
 	t.Parallel()
 
-	for _, opts := range []idemddb.Options{{}, {Unshared: true}, {Cache: 10}, {MaxAttempts: 5}} {
+	for _, opts := range []idemddb.Options{{}, {Single: true}, {Cache: 10}, {MaxAttempts: 5}} {
 		for _, optimistic := range []bool{false, true} {
-			t.Run(fmt.Sprintf("single %t, cache %d, attempts %d, optimistic %t", opts.Unshared, opts.Cache, opts.MaxAttempts, optimistic), func(t *testing.T) {
+			t.Run(fmt.Sprintf("single %t, cache %d, attempts %d, optimistic %t", opts.Single, opts.Cache, opts.MaxAttempts, optimistic), func(t *testing.T) {
 				t.Parallel()
 
 				s := newStation(t)

@@ -150,7 +150,7 @@ func TestABatchThatLosesAClaimBeforeItsHandlerStartsIsGivenBack(t *testing.T) {
 	for _, single := range []bool{false, true} {
 		t.Run(fmt.Sprint("single: ", single), func(t *testing.T) {
 			t.Parallel()
-			bubble(t, &idemddb.Options{Lease: 4 * time.Second, Unshared: single}, func(h *harness) {
+			bubble(t, &idemddb.Options{Lease: 4 * time.Second, Single: single}, func(h *harness) {
 				h.equal("failed", h.heldElsewhere("dead", 0).Fail(h.Context(), errBank), nil)
 
 				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {

@@ -43,8 +43,8 @@ func TestClaimsRunAtMostOneGroupAhead(t *testing.T) {
 		{"claims count", idemddb.Options{MaxAttempts: 3}, 1, 0},
 		{"no takeover", idemddb.Options{NoTakeover: true}, 1, 0},
 		{"claims count, 10 workers", idemddb.Options{MaxAttempts: 3}, 10, 0},
-		{"single", idemddb.Options{Unshared: true}, 1, 0},
-		{"single, 10 workers", idemddb.Options{Unshared: true}, 10, 0},
+		{"single", idemddb.Options{Single: true}, 1, 0},
+		{"single, 10 workers", idemddb.Options{Single: true}, 10, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -22,9 +22,9 @@ var modes = []struct {
 	opts idemddb.Options
 }{
 	{"groups", idemddb.Options{}},
-	{"single", idemddb.Options{Unshared: true}},
+	{"single", idemddb.Options{Single: true}},
 	{"claims count", idemddb.Options{MaxAttempts: 5}},
-	{"single, claims count", idemddb.Options{Unshared: true, MaxAttempts: 5}},
+	{"single, claims count", idemddb.Options{Single: true, MaxAttempts: 5}},
 }
 
 type way struct {

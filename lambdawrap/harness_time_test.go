@@ -50,7 +50,7 @@ func bothModes(t *testing.T, test func(*harness)) {
 	for _, single := range []bool{false, true} {
 		t.Run(fmt.Sprint("single: ", single), func(t *testing.T) {
 			t.Parallel()
-			bubble(t, &idemddb.Options{Unshared: single}, test)
+			bubble(t, &idemddb.Options{Single: single}, test)
 		})
 	}
 }

@@ -104,7 +104,7 @@ func (c *chaos) start() *process {
 	skew := time.Duration(c.number(800)-400) * time.Millisecond
 
 	store, err := idemddb.New(p, "records", "payments", &idemddb.Options{
-		Lease: 5 * time.Second, Unshared: true, Now: func() time.Time { return time.Now().Add(skew) },
+		Lease: 5 * time.Second, Single: true, Now: func() time.Time { return time.Now().Add(skew) },
 	})
 	if err != nil {
 		c.Fatal(err)

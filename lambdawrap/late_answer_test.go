@@ -89,7 +89,7 @@ func TestWithNoTakeoverAHandlerThatObeysNeverLeavesAFailedKey(t *testing.T) {
 		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
 			t.Run(fmt.Sprint(name, ", single: ", single), func(t *testing.T) {
 				t.Parallel()
-				bubble(t, &idemddb.Options{NoTakeover: true, Unshared: single}, func(h *harness) {
+				bubble(t, &idemddb.Options{NoTakeover: true, Single: single}, func(h *harness) {
 					var done effects
 
 					h.untilDone(10*time.Second, wrap(h, func(ctx context.Context, m events.SQSMessage) error {
@@ -167,7 +167,7 @@ func TestTheLeaseOfAHandlerThatRunsInALongReserveIsRenewed(t *testing.T) {
 		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
 			t.Run(fmt.Sprint(name, ", single: ", single), func(t *testing.T) {
 				t.Parallel()
-				bubble(t, &idemddb.Options{Lease: 4 * time.Second, Unshared: single}, func(h *harness) {
+				bubble(t, &idemddb.Options{Lease: 4 * time.Second, Single: single}, func(h *harness) {
 					h.opts.Reserve = 30 * time.Second
 					other := h.open(h.db, &idemddb.Options{Lease: 4 * time.Second})
 

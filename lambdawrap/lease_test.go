@@ -63,7 +63,7 @@ func TestALostClaimCancelsTheHandler(t *testing.T) {
 func (h *harness) competitor(ctx context.Context, keys int) *atomic.Int64 {
 	var got atomic.Int64
 
-	rival := h.open(h.db, &idemddb.Options{Unshared: true, Observe: func(context.Context, idemddb.Event) {}})
+	rival := h.open(h.db, &idemddb.Options{Single: true, Observe: func(context.Context, idemddb.Event) {}})
 
 	go func() {
 		for ctx.Err() == nil {
@@ -173,7 +173,7 @@ func TestClaimsOfAGroupThatWaitForAThrottledOneAreNotRunAfterATakeover(t *testin
 				begun := time.Now()
 				h.throttled("k1", func() bool { return time.Since(begun) < time.Minute })
 
-				rival := h.open(h.db, &idemddb.Options{Unshared: true})
+				rival := h.open(h.db, &idemddb.Options{Single: true})
 
 				var taken atomic.Int64
 

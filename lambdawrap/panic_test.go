@@ -109,8 +109,8 @@ func TestAClientThatPanicsIsAnInvocationError(t *testing.T) {
 		{"the second group of claims", idemddb.Options{}, 2, 60},
 		{"the completion of one message", idemddb.Options{}, 1, 1},
 		{"the claim of one message", idemddb.Options{}, 0, 1},
-		{"single claims", idemddb.Options{Unshared: true}, 0, 5},
-		{"single completions", idemddb.Options{Unshared: true}, 1, 5},
+		{"single claims", idemddb.Options{Single: true}, 0, 5},
+		{"single completions", idemddb.Options{Single: true}, 1, 5},
 	} {
 		for _, way := range ways {
 			t.Run(c.name+", "+way.name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func TestWhatABatchCosts(t *testing.T) {
 	}{
 		{"10 in groups", idemddb.Options{}, 10, 2, 20, 2, 20, 1, 10},
 		{"25 in groups", idemddb.Options{}, 25, 2, 50, 2, 50, 1, 25},
-		{"10 in single requests", idemddb.Options{Unshared: true}, 10, 20, 20, 10, 10, 10, 10},
+		{"10 in single requests", idemddb.Options{Single: true}, 10, 20, 20, 10, 10, 10, 10},
 		{"1", idemddb.Options{}, 1, 2, 2, 1, 1, 1, 1},
 		{"from the cache", idemddb.Options{Cache: 100}, 10, 2, 20, 0, 0, 0, 0},
 	} {

@@ -20,7 +20,7 @@ import (
 func TestAClaimThatIsRefusedByDynamoDBComesBack(t *testing.T) {
 	t.Parallel()
 
-	h := newHarness(t, &idemddb.Options{Unshared: true})
+	h := newHarness(t, &idemddb.Options{Single: true})
 	h.db.Inject(idemddbtest.AccessDenied)
 	h.expect(h.handle(succeed), batch("m1 k1", "m2 k2"), []string{"m1"}, []string{"m2"})
 	h.logs("access denied", "outcome=unanswered", `look="idem show --hash `+record.KeyHash("k1"))

@@ -134,7 +134,7 @@ func newSimulation(seed uint64) *simulation {
 		seed: seed, random: r, effects: map[string]int{}, begun: map[string]int{}, ended: map[string]bool{}, taken: map[string]bool{},
 		unsafe: map[string]time.Time{},
 		store: idemddb.Options{
-			Unshared: r.IntN(3) == 0, Lease: one(4*time.Second, 10*time.Second, 30*time.Second), ClockSkew: time.Second,
+			Single: r.IntN(3) == 0, Lease: one(4*time.Second, 10*time.Second, 30*time.Second), ClockSkew: time.Second,
 			MaxAttempts: []int{0, 0, 0, 4}[r.IntN(4)], NoTakeover: r.IntN(8) == 0,
 		},
 		options: lambdawrap.Options{
@@ -177,7 +177,7 @@ func (s *simulation) ChangeMessageVisibility(
 
 func (s *simulation) String() string {
 	return fmt.Sprintf("batch %t, FIFO %t, workers %d, single %t, lease %v, reserve %v, timeout %v, wait %v, limit %v, faulty %v, attempts %d, no takeover %t, %d messages, %d keys",
-		s.isBatch, s.isFIFO, s.options.Workers, s.store.Unshared, s.store.Lease, s.reserve(), s.options.Timeout, s.options.Wait, s.limit, s.faulty,
+		s.isBatch, s.isFIFO, s.options.Workers, s.store.Single, s.store.Lease, s.reserve(), s.options.Timeout, s.options.Wait, s.limit, s.faulty,
 		s.store.MaxAttempts, s.store.NoTakeover, s.count, s.keys)
 }
 

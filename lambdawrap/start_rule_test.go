@@ -153,7 +153,7 @@ func TestASlowLedgerWithoutAFaultHasNoDoubleEffect(t *testing.T) {
 			t.Parallel()
 
 			for seed := range runs {
-				bubble(t, &idemddb.Options{Unshared: seed%2 == 1}, func(h *harness) {
+				bubble(t, &idemddb.Options{Single: seed%2 == 1}, func(h *harness) {
 					random := rand.New(rand.NewPCG(uint64(seed), 1))
 
 					if obeys {

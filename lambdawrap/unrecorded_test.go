@@ -66,7 +66,7 @@ func TestARecordThatWasSentBeforeARefusalDoesNotEndIt(t *testing.T) {
 	t.Parallel()
 
 	for range 3 { // chance decides which of the goroutines of one instant runs first
-		bubble(t, &idemddb.Options{Unshared: true}, func(h *harness) {
+		bubble(t, &idemddb.Options{Single: true}, func(h *harness) {
 			h.opts.Workers = 2
 			g := &ledger{harness: h}
 
@@ -253,7 +253,7 @@ func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
 		for _, workers := range []int{1, 3, 10} {
 			t.Run(fmt.Sprintf("optimistic: %t, single: %t, %v, %d workers", c.optimistic, c.single, c.slow, workers), func(t *testing.T) {
 				t.Parallel()
-				bubble(t, &idemddb.Options{Unshared: c.single}, func(h *harness) {
+				bubble(t, &idemddb.Options{Single: c.single}, func(h *harness) {
 					h.opts.Workers, h.opts.Optimistic = workers, c.optimistic
 					h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
 						if isCallOf(isCompletion)(r) {

@@ -232,7 +232,7 @@ func (a *app) openRecords(d *desk, senders map[string]idemddb.Sender) error {
 	d.store, err = idemddb.New(d.client, a.flags.table, a.flags.namespace, &idemddb.Options{
 		PartitionKey: a.flags.partitionKey, SortKey: a.flags.sortKey, TTLAttribute: a.flags.ttlAttribute, UnsentIndex: a.flags.index,
 		HashKeys: a.flags.hashKeys, ClockSkew: a.flags.clockSkew, Retention: a.flags.retention,
-		Lease: shortLease(a.flags.retention), Senders: senders, Unshared: true, Now: a.now,
+		Lease: shortLease(a.flags.retention), Senders: senders, Single: true, Now: a.now,
 	})
 	if err != nil {
 		return fmt.Errorf("open: %w", err)

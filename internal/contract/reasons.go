@@ -163,7 +163,7 @@ var reasonCases = []testCase{
 
 				return errEmptyAnswer
 			})
-			err := h.claim(h.storeOn(e, func(o *idemddb.Options) { o.Unshared = true }), name).CompleteWith(h.shortly(), nil, effects(h.count(name)))
+			err := h.claim(h.storeOn(e, func(o *idemddb.Options) { o.Single = true }), name).CompleteWith(h.shortly(), nil, effects(h.count(name)))
 
 			if applied {
 				h.must(err)

@@ -61,7 +61,7 @@ func (h *history) options() *idemddb.ClaimOptions {
 }
 
 func (h *history) claim(ctx context.Context, w *worker) {
-	if !w.store.Options().Unshared && one(h, false, true, true, true) {
+	if !w.store.Options().Single && one(h, false, true, true, true) {
 		h.claimTogether(ctx, w)
 	} else if c, _, _ := w.store.Claim(ctx, "k", h.options()); c != nil {
 		w.hold(c, nil)

@@ -105,7 +105,7 @@ func newHistory(t *testing.T, seed uint64, isSingle bool) *history {
 	}
 
 	opts := idemddb.Options{
-		Lease: lease, Retention: retention, ClockSkew: skew, ClaimPatience: 2 * lease, Unshared: isSingle, UnsentIndex: "unsent",
+		Lease: lease, Retention: retention, ClockSkew: skew, ClaimPatience: 2 * lease, Single: isSingle, UnsentIndex: "unsent",
 		MaxAttempts: one(h, 0, 0, 2), NoTakeover: one(h, false, false, true), Senders: map[string]idemddb.Sender{"bank": h},
 	}
 	if one(h, false, true) {

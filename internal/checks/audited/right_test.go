@@ -58,7 +58,7 @@ func (b *bench) Send(_ context.Context, _ string, ms []idemddb.Message) []error 
 func (b *bench) store(change ...func(*idemddb.Options)) *idemddb.Store {
 	b.Helper()
 
-	o := idemddb.Options{Lease: lease, Retention: retention, ClockSkew: skew, Unshared: true, Senders: map[string]idemddb.Sender{"bank": b}}
+	o := idemddb.Options{Lease: lease, Retention: retention, ClockSkew: skew, Single: true, Senders: map[string]idemddb.Sender{"bank": b}}
 	for _, f := range change {
 		f(&o)
 	}
