@@ -103,7 +103,7 @@ func TestTemplateTablesHaveTheSchemaOfTheCode(t *testing.T) {
 			}
 
 			if got, want := table.Properties.BillingMode, string(schema.BillingMode); got != want {
-				t.Errorf("billing mode %q, want %q as in idemddb.Table", got, want)
+				t.Errorf("billing mode %q, want %q as in idemddbtest.CreateTable", got, want)
 			}
 
 			if table.DeletionPolicy != "RetainExceptOnCreate" || table.UpdateReplacePolicy != "Retain" {

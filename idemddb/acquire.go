@@ -54,7 +54,7 @@ const maxTurns = 5 // of a write whose record changes between two requests
 
 // acquire is Store.Claim.
 func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
-	group := s.groupOf(ctx)
+	group := s.engine.GroupOf(ctx)
 	group.Arrive()
 
 	defer func() { claim.join(group) }() // also if the client panics or ends the goroutine: then there is no claim
@@ -71,7 +71,7 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 		return nil, nil, keyError("claim", key, errOptimistic)
 	}
 
-	a, err := s.newAcquisition(ctx, key, opts)
+	a, err := s.newAcquisition(ctx, group, key, opts)
 	if err != nil {
 		return nil, nil, keyError("claim", key, err)
 	}
@@ -107,13 +107,13 @@ func (a *acquisition) useRecord(ctx context.Context) {
 }
 
 // newAcquisition returns ErrBadKey for a key that no record can have.
-func (s *Store) newAcquisition(ctx context.Context, key string, opts *ClaimOptions) (*acquisition, error) {
+func (s *Store) newAcquisition(ctx context.Context, group *engine.Group, key string, opts *ClaimOptions) (*acquisition, error) {
 	token := newToken(requestID(ctx))
 	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 
 	return &acquisition{
 		Claimant: protocol.Claimant{Partition: partition, Token: token, Fingerprint: record.FingerprintOf(opts.Fingerprint)},
-		store:    s, group: s.groupOf(ctx), key: key,
+		store:    s, group: group, key: key,
 		deadline: leaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}, err //nolint:wrapcheck // its callers name the key
 }
@@ -161,9 +161,6 @@ func (a *acquisition) repeatWhileChanged(ctx context.Context, p planner.Policy, 
 		}
 	}
 }
-
-// groupOf returns the group of the writes that are made with a context; nil for none.
-func (s *Store) groupOf(ctx context.Context) *engine.Group { return s.engine.Own(engine.Of(ctx).Group) }
 
 // join makes a claim a member of its group until it is settled. A call that got no claim leaves the group.
 func (c *Claim) join(group *engine.Group) {
@@ -231,7 +228,7 @@ func (a *acquisition) observe(ctx context.Context) {
 	switch {
 	case a.claim != nil:
 		e.Kind, e.Fence, e.Attempt = KindClaimed, a.claim.held.Fence, a.claim.held.Attempt
-		if a.claim.Takeover() {
+		if a.claim.held.IsTakeover() {
 			e.Kind, e.Trace = KindTakeover, a.claim.takenFrom
 		}
 	case errors.Is(a.err, errUnread), errors.Is(a.err, ErrUnsent): // completed, but its record cannot answer now

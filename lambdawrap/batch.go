@@ -94,7 +94,7 @@ func (v *invocation) callBatch(ctx context.Context, given []*piece, h batchHandl
 
 	v.step((*schedule.Schedule).Call)
 
-	err, isLate := v.handle(v.handling(ctx), func(ctx context.Context) (err error) {
+	err, isLate := v.handle(v.outside(ctx, v.lateAt), func(ctx context.Context) (err error) {
 		response, err = h(ctx, eventOf(given))
 
 		return err

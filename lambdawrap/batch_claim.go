@@ -75,7 +75,7 @@ func (v *invocation) claimPiece(ctx context.Context, m *message) (*idemddb.Work,
 
 	ctx = v.contextOf(ctx, m)
 
-	work, ending := v.store.Begin(v.grouped(ctx), m.asks.Key, opts)
+	work, ending := v.store.Begin(ctx, m.asks.Key, opts)
 	if work == nil {
 		return nil, outcomeOf(ending)
 	}

@@ -3,8 +3,6 @@ package lambdawrap
 import (
 	"context"
 	"errors"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/idemddb/go-idemddb/internal/panicerror"
@@ -84,28 +82,4 @@ func await(ctx context.Context, code func() error) error {
 	case <-ctx.Done():
 		return errHung
 	}
-}
-
-// durations are how long the last handlers that succeeded took. The longest of them says when it is too late for another one to start.
-type durations struct {
-	mu   sync.Mutex
-	last [16]time.Duration
-	n    int
-}
-
-// add keeps the duration of a handler that succeeded, in place of the oldest one.
-func (d *durations) add(took time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	d.last[d.n%len(d.last)] = took
-	d.n++
-}
-
-// longest returns the longest duration; 0 if no handler has succeeded yet.
-func (d *durations) longest() time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	return slices.Max(d.last[:])
 }

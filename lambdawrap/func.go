@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
@@ -119,7 +120,10 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 		return out, err
 	}
 
-	return idemddb.Do(f.logUnsent(work, m.id), f.store, m.asks.Key, f.claimOptions(v, m), func(ctx context.Context) (Out, error) { //nolint:wrapcheck // its errors are those of Func
+	i := *engine.Of(work)
+	i.Unsent = f.logUnsent(work, m.id)
+
+	return idemddb.Do(engine.With(work, &i), f.store, m.asks.Key, f.claimOptions(v, m), func(ctx context.Context) (Out, error) { //nolint:wrapcheck // its errors are those of Func
 		if err := v.mayBegin(ctx, m); err != nil {
 			return out, err
 		}

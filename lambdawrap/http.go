@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/idemhttp"
 )
 
@@ -172,7 +173,10 @@ func (h *httpHandler) guard(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := x.workContext(context.WithoutCancel(r.Context())) // a client that leaves cancels nothing
 	defer cancel()
 
-	x.conclude(ctx, x.work(h.logUnsent(ctx)))
+	i := *engine.Of(ctx)
+	i.Unsent = h.logUnsent(ctx)
+
+	x.conclude(ctx, x.work(engine.With(ctx, &i)))
 }
 
 // isFinal is the default of HTTPOptions.Keep. The other answers say that the same request may succeed later.

@@ -93,7 +93,7 @@ func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocat
 		return nil, err
 	}
 
-	v.group = w.store.Engine().NewGroup()
+	v.group = w.engine.NewGroup()
 	v.counts, _ = ctx.Value(countsKey{}).(*counts)
 
 	return v, nil
@@ -204,10 +204,11 @@ func (v *invocation) fail(err error) {
 	v.stop()
 }
 
-// handling returns the context for a handler: what it settles itself is written until handlers are late.
-func (t times) handling(ctx context.Context) context.Context {
+// outside returns the context for the user's code: what it asks of the Store is none of the wrapper's own work. What it settles itself is
+// written until this time.
+func (t times) outside(ctx context.Context, settleBy time.Time) context.Context {
 	return engine.With(ctx, &engine.Invocation{
-		Times: &engine.Times{Deadline: t.deadline, SettleBy: t.lateAt}, Unsent: engine.Of(ctx).Unsent,
+		Times: &engine.Times{Deadline: t.deadline, SettleBy: settleBy}, Unsent: engine.Of(ctx).Unsent,
 	})
 }
 

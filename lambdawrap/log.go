@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
@@ -138,11 +137,10 @@ func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...
 		slices.Concat(about, []slog.Attr{slog.String("outcome", "takeover")}, keyAttrs(key))...)
 }
 
-// logUnsent returns a context for work. For each message that follows from the work and is not sent it writes one line, with the cause and
-// the hash of the key, because no error of the work says it: the work is done. about says whose work it is.
-func (w *wrapper) logUnsent(ctx context.Context, about ...slog.Attr) context.Context {
-	i := *engine.Of(ctx)
-	i.Unsent = func(key string, isParked bool, err error) {
+// logUnsent returns a function that writes a line for a message which follows from work and is not sent, with the cause and the hash of the key,
+// because no error of the work says it: the work is done. about says whose work it is.
+func (w *wrapper) logUnsent(ctx context.Context, about ...slog.Attr) func(key string, isParked bool, err error) {
+	return func(key string, isParked bool, err error) {
 		defer func() { _ = recover() }() // a panic of the logger must not reach the Store, which has written the record
 
 		kind, level, text := idemddb.KindUnsent, levelOf(OutcomeUnsent, err), "a message that follows from the work is not sent yet; the sweep sends it"
@@ -156,8 +154,6 @@ func (w *wrapper) logUnsent(ctx context.Context, about ...slog.Attr) context.Con
 
 		w.logger().LogAttrs(ctx, level, text, slices.Concat(about, attrsOf(key, Outcome(kind), err))...)
 	}
-
-	return engine.With(ctx, &i)
 }
 
 // warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little

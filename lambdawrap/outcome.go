@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
@@ -62,14 +61,8 @@ var (
 )
 
 // settle settles work after its handler. Until that is done, an effect counts as unrecorded.
-func (v *invocation) settle(ctx context.Context, m *message, work *idemddb.Work, err error) outcome {
-	i := *engine.Of(ctx)
-	i.Retried = func() { v.step(func(s *schedule.Schedule, now time.Time) { s.Refused(now, m.index) }) }
-	i.Settling = func(hasEffect bool) { // the worker is free from here on: a commit waits only while handlers are at work
-		v.step(func(s *schedule.Schedule, now time.Time) { s.Ran(now, m.index, hasEffect) })
-	}
-
-	e := work.Settle(engine.With(ctx, &i), nil, err)
+func settle(ctx context.Context, work *idemddb.Work, err error) outcome {
+	e := work.Settle(ctx, nil, err)
 	o := outcomeOf(e)
 	o.recorded = !e.Unknown && e.Kind != idemddb.KindUnrecorded && e.Kind != idemddb.KindUncommitted
 
@@ -204,7 +197,7 @@ func (v *invocation) deadLetter(ctx context.Context, end time.Time, m *message, 
 // callHook gives a message to the dead-letter hook. Handlers and hooks together are at most as many as there are workers; when
 // handlers start no more, hooks alone are.
 func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, cause error) error {
-	ctx, cancel := within(ctx, end)
+	ctx, cancel := within(v.outside(ctx, v.answerAt), end)
 	defer cancel()
 
 	v.step(func(s *schedule.Schedule, now time.Time) {
@@ -232,7 +225,7 @@ func (v *invocation) callOnOutcome(ctx context.Context, m *message, name Outcome
 		return
 	}
 
-	ctx, cancel := v.answerContext(ctx)
+	ctx, cancel := v.answerContext(v.outside(ctx, v.answerAt))
 	defer cancel()
 
 	err := await(ctx, func() error {

@@ -1,6 +1,8 @@
 package lambdawrap
 
 import (
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/idemddb/go-idemddb/internal/schedule"
@@ -10,7 +12,7 @@ import (
 // does what it says.
 func (v *invocation) makeSchedule(messages []*message) {
 	c := schedule.Config{
-		Messages: make([]schedule.Message, len(messages)), Workers: v.workers, Ahead: v.store.Engine().Ahead(), Time: v.time,
+		Messages: make([]schedule.Message, len(messages)), Workers: v.workers, Ahead: v.engine.Ahead(), Time: v.time,
 		Grace: v.reserve / latePart, LateAt: v.lateAt, Whole: v.isWhole,
 	}
 
@@ -28,7 +30,8 @@ func (v *invocation) makeSchedule(messages []*message) {
 	defer v.mu.Unlock()
 
 	v.messages, v.schedule = messages, schedule.New(c)
-	v.setTimer(time.Now())
+	now := time.Now()
+	v.setTimer(now, v.schedule.Wake(now))
 }
 
 // step reports an event to the schedule and does what follows from it. Nothing of that waits.
@@ -40,12 +43,11 @@ func (v *invocation) step(event func(s *schedule.Schedule, now time.Time)) {
 	v.schedule.Longest = v.durations.longest()
 
 	event(v.schedule, now)
+	v.setTimer(now, v.schedule.Wake(now))
 
 	for _, a := range v.schedule.Actions() {
 		v.act(a)
 	}
-
-	v.setTimer(now)
 }
 
 // act does what the schedule says. It is called with v.mu held.
@@ -83,10 +85,8 @@ func (v *invocation) decide(m *message, a schedule.Action) {
 	v.spawn(func() { v.follow(m, a) })
 }
 
-// setTimer lets the schedule know when time has passed. It is called with v.mu held.
-func (v *invocation) setTimer(now time.Time) {
-	at := v.schedule.Wake(now)
-
+// setTimer lets the schedule know at this time that time has passed; never if it is zero. It is called with v.mu held.
+func (v *invocation) setTimer(now, at time.Time) {
 	switch {
 	case at.Equal(v.wakeAt):
 	case v.timer == nil:
@@ -119,4 +119,28 @@ func (v *invocation) hasTime() bool { return v.time.HasTime(time.Now(), v.durati
 // untilLastStart returns how much time is left until it is too late for a handler to start, in an invocation with a deadline.
 func (v *invocation) untilLastStart() time.Duration {
 	return v.time.UntilLastStart(time.Now(), v.durations.longest())
+}
+
+// durations are how long the last handlers that succeeded took. The longest of them says when it is too late for another one to start.
+type durations struct {
+	mu   sync.Mutex
+	last [16]time.Duration
+	n    int
+}
+
+// add keeps the duration of a handler that succeeded, in place of the oldest one.
+func (d *durations) add(took time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	d.last[d.n%len(d.last)] = took
+	d.n++
+}
+
+// longest returns the longest duration; 0 if no handler has succeeded yet.
+func (d *durations) longest() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	return slices.Max(d.last[:])
 }

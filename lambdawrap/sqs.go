@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/engine"
 )
 
 // Handler does the work of one message. Nil means done: the message is deleted, and its key never runs again while its record lives. An
@@ -125,7 +126,8 @@ func SQS(
 // wrapper is one wrapped handler.
 type wrapper struct {
 	store    *idemddb.Store
-	handler  Handler // of SQS
+	engine   *engine.Engine // of the Store
+	handler  Handler        // of SQS
 	opts     Options
 	optsName string // of the type of the options that the user set, for errors
 	reserve  time.Duration
@@ -149,6 +151,7 @@ func newWrapper(store *idemddb.Store, opts *Options, name string) *wrapper {
 
 	w := &wrapper{
 		store:    store,
+		engine:   store.Engine(),
 		opts:     *opts,
 		optsName: name,
 		reserve:  cmp.Or(opts.Reserve, defaultReserve),

@@ -54,13 +54,25 @@ func (v *invocation) endOf(m *message, decided schedule.Action) outcome {
 	}
 }
 
-// contextOf returns the message's own context, or one of the invocation if it has none.
+// contextOf returns the context for the work of a message, made from its own one or, if it has none, from that of the invocation. The writes that
+// are made with it are of the invocation's group, and report to the schedule.
 func (v *invocation) contextOf(ctx context.Context, m *message) context.Context {
 	if m.derived != nil {
 		ctx = m.derived
 	}
 
-	return v.logUnsent(ctx, m.id)
+	i := &engine.Invocation{
+		Times: &engine.Times{Deadline: v.deadline, SettleBy: v.answerAt}, Group: v.group, Unsent: v.logUnsent(ctx, m.id),
+	}
+
+	if !v.isWhole {
+		i.Retried = func() { v.step(func(s *schedule.Schedule, now time.Time) { s.Refused(now, m.index) }) }
+		i.Settling = func(hasEffect bool) { // the worker is free from here on: a commit waits only while handlers are at work
+			v.step(func(s *schedule.Schedule, now time.Time) { s.Ran(now, m.index, hasEffect) })
+		}
+	}
+
+	return engine.With(ctx, i)
 }
 
 // work begins the work of a message's key, runs the handler and settles the work.
@@ -74,7 +86,7 @@ func (v *invocation) work(ctx context.Context, m *message, hasWorker bool) outco
 
 	switch o.name {
 	case "":
-		return v.settle(ctx, m, work, err)
+		return settle(ctx, work, err)
 	case OutcomeLate:
 		return v.late(ctx, work)
 	default:
@@ -96,7 +108,7 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 			return nil, outcome{name: OutcomeNoTime, err: errNoTime}
 		}
 
-		work, ending := v.store.Begin(v.grouped(ctx), m.asks.Key, opts)
+		work, ending := v.store.Begin(ctx, m.asks.Key, opts)
 		if work != nil {
 			return work, outcome{}
 		}
@@ -131,14 +143,6 @@ func (v *invocation) waitForHolder(ctx context.Context, m *message, poll *sleep.
 	return true
 }
 
-// grouped returns the context in which the work of a message begins, so that its writes share requests with those of the others.
-func (v *invocation) grouped(ctx context.Context) context.Context {
-	i := *engine.Of(ctx)
-	i.Group = v.group
-
-	return engine.With(ctx, &i)
-}
-
 // claimOptions returns the options for a claim of the message's key that does not wait.
 func (m *message) claimOptions() *idemddb.ClaimOptions {
 	return &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, Redelivered: m.receives > 1, SkipResult: true, Optimistic: m.unclaimed}
@@ -161,7 +165,7 @@ func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.W
 		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
 	}
 
-	err, isLate := v.handle(v.handling(kept), m.work)
+	err, isLate := v.handle(v.outside(kept, v.lateAt), m.work)
 	if isLate {
 		o.name = OutcomeLate
 	}

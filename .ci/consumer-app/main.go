@@ -27,7 +27,7 @@ func main() {
 
 func run(ctx context.Context) error {
 	db := idemddbtest.New(nil)
-	if _, err := db.CreateTable(ctx, idemddb.Table("records")); err != nil {
+	if _, err := db.CreateTable(ctx, idemddbtest.CreateTable("records", "")); err != nil {
 		return err
 	}
 

@@ -21,19 +21,17 @@ type Group struct {
 // NewGroup returns a Group of writes.
 func (e *Engine) NewGroup() *Group { return &Group{engine: e} }
 
-// Own returns the group if it is one of this Engine, and nil otherwise.
-func (e *Engine) Own(g *Group) *Group {
-	if g == nil || g.engine != e {
-		return nil
-	}
-
-	return g
-}
-
 // Ahead returns how many keys a wrapper may claim before their work can begin: as many as fit into one request. It returns 0 where that would
 // save no request, and where a crash would count against a key whose work had not begun (Config.IsCounted).
 func (e *Engine) Ahead() int {
-	if e.IsCounted || !e.Shares() {
+	if e.IsCounted {
+		return 0
+	}
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	if !e.planner.Shares(time.Now()) {
 		return 0
 	}
 
@@ -104,9 +102,12 @@ func (g *Group) Answered(isAnswered bool, answers int) {
 }
 
 func (g *Group) change(f func(), departs bool) {
-	g.engine.change(func() {
-		if f(); departs {
-			g.engine.depart(time.Now())
-		}
-	})
+	e := g.engine
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	if f(); departs {
+		e.depart(time.Now())
+	}
 }

@@ -45,3 +45,12 @@ func Of(ctx context.Context) *Invocation {
 
 	return &Invocation{}
 }
+
+// GroupOf returns the group of the writes that are made with a context; nil if it has none, or one of another Store.
+func (e *Engine) GroupOf(ctx context.Context) *Group {
+	if i, ok := ctx.Value(invocationKey{}).(*Invocation); ok && i.Group != nil && i.Group.engine == e {
+		return i.Group
+	}
+
+	return nil
+}

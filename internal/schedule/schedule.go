@@ -169,11 +169,3 @@ func New(c Config) *Schedule {
 
 	return s
 }
-
-// Actions returns what must be done since the last call, until the next event.
-func (s *Schedule) Actions() []Action {
-	actions := s.actions
-	s.actions = s.actions[:0]
-
-	return actions
-}

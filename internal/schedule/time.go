@@ -2,10 +2,6 @@ package schedule
 
 import "time"
 
-// troubleTime is how long a finished effect waits for its record before it is in trouble. It must be longer than the writes of a slow but healthy
-// table take.
-const troubleTime = 100 * time.Millisecond
-
 // Time says when it is too late for a handler to start. Its methods take the time now, and how long the longest of the last handlers took; 0 if
 // none is known.
 type Time struct {
@@ -60,46 +56,6 @@ func (s *Schedule) Tick(now time.Time) {
 	s.grant(now)
 }
 
-// Wake returns when Tick must be called next; zero if that is not needed.
-func (s *Schedule) Wake(now time.Time) (at time.Time) {
-	soonest := func(t time.Time) {
-		if at.IsZero() || t.Before(at) {
-			at = t
-		}
-	}
-
-	if !s.orderedTo.IsZero() {
-		soonest(s.orderedTo)
-	}
-
-	if !s.LateAt.IsZero() && !s.late {
-		soonest(s.LateAt)
-	}
-
-	if s.searching > 0 && !s.End.IsZero() {
-		soonest(now.Add(s.UntilLastStart(now, s.Longest) + 1)) // one nanosecond too late
-	}
-
-	for _, i := range s.unrecorded {
-		if !s.messages[i].isTroubled {
-			soonest(s.troubleAt(i))
-
-			break
-		}
-	}
-
-	if s.Timeout > 0 && !s.late {
-		if n := s.overdue(now); n < len(s.handlers) {
-			soonest(s.overdueAt(s.handlers[n]))
-		}
-	}
-
-	return at
-}
-
-// troubleAt returns when a finished effect is in trouble because it is not settled.
-func (s *Schedule) troubleAt(i int) time.Time { return s.messages[i].since.Add(troubleTime) }
-
 // trouble notes that the record of an effect does not get through.
 func (s *Schedule) trouble(i int) {
 	m := &s.messages[i]
@@ -112,25 +68,7 @@ func (s *Schedule) trouble(i int) {
 
 	if !s.warned {
 		s.warned = true
-		s.act(Warn, i, 0)
-	}
-}
-
-// watch ends the batch where nothing but overdue handlers is at work, as rule 8 says.
-func (s *Schedule) watch(now time.Time) {
-	if s.Timeout == 0 || s.late {
-		return
-	}
-
-	n := s.overdue(now)
-
-	if n >= s.Workers && !s.stopped {
-		s.stop()
-		s.refuse(now)
-	}
-
-	if n > 0 && n == s.active {
-		s.end()
+		s.actions = append(s.actions, Action{Warn, i, 0})
 	}
 }
 
@@ -140,21 +78,6 @@ func (s *Schedule) end() {
 
 	if !s.late {
 		s.late = true
-		s.act(Late, 0, 0)
+		s.actions = append(s.actions, Action{Late, 0, 0})
 	}
-}
-
-// overdue counts the handlers that are overdue.
-func (s *Schedule) overdue(now time.Time) int {
-	n := 0
-	for n < len(s.handlers) && !now.Before(s.overdueAt(s.handlers[n])) {
-		n++
-	}
-
-	return n
-}
-
-// overdueAt returns when a handler is overdue. The sum of two durations can overflow, and that of a time and a duration does not.
-func (s *Schedule) overdueAt(i int) time.Time {
-	return s.messages[i].since.Add(s.Timeout).Add(s.Grace)
 }

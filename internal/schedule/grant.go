@@ -1,0 +1,293 @@
+package schedule
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	maxUnrecorded = 100                    // finished effects that are not settled, at most
+	claimWait     = 150 * time.Microsecond // rule 5
+	troubleTime   = 100 * time.Millisecond // rule 7; the writes of a slow but healthy table take less
+)
+
+// Actions returns what must be done since the last call, until the next event.
+func (s *Schedule) Actions() []Action {
+	actions := s.actions
+	s.actions = s.actions[:0]
+
+	return actions
+}
+
+// Wake returns when Tick must be called next; zero if that is not needed.
+func (s *Schedule) Wake(now time.Time) (at time.Time) {
+	soonest := func(t time.Time) {
+		if at.IsZero() || t.Before(at) {
+			at = t
+		}
+	}
+
+	if !s.orderedTo.IsZero() {
+		soonest(s.orderedTo)
+	}
+
+	if !s.LateAt.IsZero() && !s.late {
+		soonest(s.LateAt)
+	}
+
+	if s.searching > 0 && !s.End.IsZero() {
+		soonest(now.Add(s.UntilLastStart(now, s.Longest) + 1)) // one nanosecond too late
+	}
+
+	for _, i := range s.unrecorded {
+		if !s.messages[i].isTroubled {
+			soonest(s.troubleAt(i))
+
+			break
+		}
+	}
+
+	if s.Timeout > 0 && !s.late {
+		if n := s.overdue(now); n < len(s.handlers) {
+			soonest(s.overdueAt(s.handlers[n]))
+		}
+	}
+
+	return at
+}
+
+// grant gives out what is free. It is called after each change.
+func (s *Schedule) grant(now time.Time) {
+	wanted := len(s.waiting) > 0 || slices.ContainsFunc(s.admitted, s.isReady)
+	if wanted && !s.stopped && !s.HasTime(now, s.Longest) {
+		s.stop()
+	}
+
+	if s.stopped {
+		s.refuse(now)
+	} else {
+		for s.startNext(now) {
+		}
+
+		s.admit(now)
+	}
+
+	if len(s.waiting)+len(s.admitted)+s.working == 0 {
+		s.actions = append(s.actions, Action{Idle, 0, 0})
+	}
+
+	s.watch(now)
+}
+
+// free returns how many more handlers may run.
+func (s *Schedule) free() int {
+	if len(s.unrecorded) >= maxUnrecorded {
+		return 0
+	}
+
+	held := s.troubled
+	if s.refused {
+		// Otherwise another handler would start before the refusal of each record that is under way is known.
+		held = len(s.unrecorded)
+	}
+
+	return max(0, s.Workers-s.working-max(0, held-1))
+}
+
+// startNext gives a worker to the first message that has its claim. It does not overtake a message whose claim has no answer yet, unless
+// there are workers for both or the answer takes long.
+func (s *Schedule) startNext(now time.Time) bool {
+	free, at := s.free(), slices.IndexFunc(s.admitted, s.isReady)
+	if free == 0 || at < 0 {
+		return false
+	}
+
+	if at >= free && !s.unordered {
+		s.waitForClaims(now)
+
+		return false
+	}
+
+	i := s.admitted[at]
+	s.messages[i].worker = true
+	s.working++
+	s.run(now, i)
+	s.actions = append(s.actions, Action{Start, i, 0})
+
+	return true
+}
+
+// run lets a handler or a hook begin.
+func (s *Schedule) run(now time.Time, i int) {
+	m := &s.messages[i]
+	s.admitted = without(s.admitted, i)
+	m.state, m.since = runs, now
+
+	if m.hook {
+		s.hooks++
+	} else {
+		s.handlers = append(s.handlers, i)
+	}
+}
+
+// admit lets the next messages be claimed. It waits a moment for claims under way: they are answered together, and those that get no worker
+// make room for the next ones together.
+func (s *Schedule) admit(now time.Time) {
+	n := s.claimable()
+	if n == 0 {
+		return
+	}
+
+	if slices.ContainsFunc(s.admitted, s.isClaiming) && !s.unordered {
+		s.waitForClaims(now)
+
+		return
+	}
+
+	s.unordered, s.orderedTo = false, time.Time{}
+	s.actions = append(s.actions, Action{Expect, 0, n})
+
+	for _, i := range s.waiting[:n] {
+		s.messages[i].state = claiming
+		s.actions = append(s.actions, Action{Claim, i, 0})
+	}
+
+	s.admitted = append(s.admitted, s.waiting[:n]...)
+	slices.Sort(s.admitted)
+
+	s.waiting = slices.Delete(s.waiting, 0, n)
+}
+
+// claimable returns how many of the waiting messages may be claimed now, as rule 4 says.
+func (s *Schedule) claimable() int {
+	if len(s.waiting) == 0 {
+		return 0
+	}
+
+	n := s.free() - len(s.admitted)
+	if n > 0 || len(s.admitted) == 0 {
+		n = max(n, s.Ahead)
+	}
+
+	return min(max(n, 0), len(s.waiting))
+}
+
+// waitForClaims ends the wait for claims without an answer after a moment.
+func (s *Schedule) waitForClaims(now time.Time) {
+	if s.orderedTo.IsZero() {
+		s.orderedTo = now.Add(claimWait)
+	}
+}
+
+// leave gives back the place or the worker of a message, if it has one.
+func (s *Schedule) leave(i int) {
+	m := &s.messages[i]
+
+	switch m.state { //nolint:exhaustive // the others have neither
+	case waits:
+		s.waiting = without(s.waiting, i)
+	case claiming, ready:
+		s.admitted = without(s.admitted, i)
+	case runs:
+		s.handlers = without(s.handlers, i)
+
+		if m.worker {
+			m.worker = false
+			s.working--
+		}
+	}
+
+	if m.hook && m.state == runs {
+		s.hooks--
+	}
+
+	if m.state != finished {
+		m.state, m.hook = ended, false
+	}
+}
+
+// stop lets nothing start any more.
+func (s *Schedule) stop() {
+	if !s.stopped {
+		s.stopped = true
+		s.actions = append(s.actions, Action{Stop, 0, 0})
+	}
+}
+
+// refuse answers all messages that wait, because nothing starts any more. Hooks run nevertheless.
+func (s *Schedule) refuse(now time.Time) {
+	for _, i := range slices.Concat(s.waiting, s.admitted) {
+		switch m := &s.messages[i]; {
+		case m.state == claiming:
+		case m.hook:
+			if s.hooks < s.Workers {
+				s.run(now, i)
+				s.actions = append(s.actions, Action{Start, i, 0})
+			}
+		default:
+			s.leave(i)
+			s.actions = append(s.actions, Action{NoTime, i, 0})
+		}
+	}
+
+	s.refuseSearch()
+}
+
+// refuseSearch answers the messages whose keys are still unknown.
+func (s *Schedule) refuseSearch() {
+	if s.searching == 0 {
+		return
+	}
+
+	for i := range s.messages {
+		if m := &s.messages[i]; m.head && m.state == unknown {
+			m.state = ended
+			s.searching--
+			s.actions = append(s.actions, Action{NoTime, i, 0})
+		}
+	}
+}
+
+func (s *Schedule) isReady(i int) bool { return s.messages[i].state == ready }
+
+func (s *Schedule) isClaiming(i int) bool { return s.messages[i].state == claiming }
+
+func without(list []int, i int) []int {
+	return slices.DeleteFunc(list, func(other int) bool { return other == i })
+}
+
+// watch ends the batch where nothing but overdue handlers is at work, as rule 8 says.
+func (s *Schedule) watch(now time.Time) {
+	if s.Timeout == 0 || s.late {
+		return
+	}
+
+	n := s.overdue(now)
+
+	if n >= s.Workers && !s.stopped {
+		s.stop()
+		s.refuse(now)
+	}
+
+	if n > 0 && n == s.active {
+		s.end()
+	}
+}
+
+// overdue counts the handlers that are overdue.
+func (s *Schedule) overdue(now time.Time) int {
+	n := 0
+	for n < len(s.handlers) && !now.Before(s.overdueAt(s.handlers[n])) {
+		n++
+	}
+
+	return n
+}
+
+// overdueAt returns when a handler is overdue. The sum of two durations can overflow, and that of a time and a duration does not.
+func (s *Schedule) overdueAt(i int) time.Time {
+	return s.messages[i].since.Add(s.Timeout).Add(s.Grace)
+}
+
+// troubleAt returns when a finished effect is in trouble because it is not settled.
+func (s *Schedule) troubleAt(i int) time.Time { return s.messages[i].since.Add(troubleTime) }
