@@ -114,7 +114,7 @@ func (s *Store) newAcquisition(ctx context.Context, group *engine.Group, key str
 	return &acquisition{
 		Claimant: protocol.Claimant{Partition: partition, Token: token, Fingerprint: record.FingerprintOf(opts.Fingerprint)},
 		store:    s, group: group, key: key,
-		deadline: leaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
+		deadline: engine.LeaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}, err //nolint:wrapcheck // its callers name the key
 }
 

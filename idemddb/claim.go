@@ -101,6 +101,14 @@ func (c *Claim) Attempt() int { c.mustExist(); return c.held.Attempt }
 // Takeover reports whether the lease of an earlier holder ran out: its work may have begun, and its effect may have happened.
 func (c *Claim) Takeover() bool { c.mustExist(); return c.held.IsTakeover() }
 
+// Held reports whether the claim can still be completed, as far as this process knows: it is not settled, its lease is not over by Options.Now, and no
+// write of it was fenced.
+func (c *Claim) Held() bool {
+	c.mustExist()
+
+	return c.store.disabled || c.isHeld()
+}
+
 // TakenFrom returns the traceparent of the claim before, if this claim is a takeover and that one was made with Options.Trace; else "".
 func (c *Claim) TakenFrom() string { c.mustExist(); return c.takenFrom }
 
@@ -108,4 +116,12 @@ func (c *Claim) mustExist() {
 	if c == nil {
 		panic("idemddb: nil Claim: the key was not claimed; Store.Claim returned its record or an error instead")
 	}
+}
+
+// isHeld reports whether the claim is not settled, was not fenced and has a lease that is not over.
+func (c *Claim) isHeld() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return !c.settling && c.lost == nil && c.lease.After(c.store.opts.Now())
 }

@@ -1,22 +1,6 @@
 package idemddb
 
-import (
-	"context"
-	"time"
-
-	"github.com/idemddb/go-idemddb/internal/engine"
-)
-
-// leaseBound is the deadline that bounds a lease; zero for none.
-func leaseBound(ctx context.Context) time.Time {
-	if times := engine.Of(ctx).Times; times != nil {
-		return times.Deadline
-	}
-
-	deadline, _ := ctx.Deadline()
-
-	return deadline
-}
+import "context"
 
 // running is work that runs with a context.
 type running struct {

@@ -35,7 +35,7 @@ func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
 	s.observeDisabled(ctx)
 
 	return &Claim{
-		store: s, key: key, held: protocol.Held{Attempt: 1}, lease: s.stamp(leaseBound(ctx)).Lease, staging: staging{store: s, key: key},
+		store: s, key: key, held: protocol.Held{Attempt: 1}, lease: s.stamp(engine.LeaseBound(ctx)).Lease, staging: staging{store: s, key: key},
 	}
 }
 

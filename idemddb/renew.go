@@ -33,7 +33,7 @@ func (c *Claim) Deadline() time.Time {
 func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
 	c.mustExist()
 
-	return c.keep(withWork(ctx, c, &c.staging), leaseBound(ctx))
+	return c.keep(withWork(ctx, c, &c.staging), engine.LeaseBound(ctx))
 }
 
 // keep renews the lease up to the deadline, unless it lasts so long.
@@ -232,7 +232,7 @@ func (c *Claim) isSettling() bool {
 func (c *Claim) Extend(ctx context.Context) error {
 	c.mustExist()
 
-	return c.extend(ctx, leaseBound(ctx), planner.Policy{End: earliest(ctx, c.store.opts.ClaimPatience), Pause: settleCap})
+	return c.extend(ctx, engine.LeaseBound(ctx), planner.Policy{End: earliest(ctx, c.store.opts.ClaimPatience), Pause: settleCap})
 }
 
 // extend renews the lease, up to the deadline unless it is zero. The request ends with ctx.

@@ -55,25 +55,9 @@ func (w *Work) Context(ctx context.Context) context.Context {
 		return withWork(ctx, nil, w.staging)
 	}
 
-	ctx, w.stop = w.claim.keep(withWork(ctx, w.claim, w.staging), leaseBound(ctx))
+	ctx, w.stop = w.claim.keep(withWork(ctx, w.claim, w.staging), engine.LeaseBound(ctx))
 
 	return ctx
-}
-
-// Held reports whether the claim can still be completed, as far as this process knows: it is not settled, its lease is not over by Options.Now, and no
-// write of it was fenced.
-func (c *Claim) Held() bool {
-	c.mustExist()
-
-	return c.store.disabled || c.isHeld()
-}
-
-// isHeld reports whether the claim is not settled, was not fenced and has a lease that is not over.
-func (c *Claim) isHeld() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	return !c.settling && c.lost == nil && c.lease.After(c.store.opts.Now())
 }
 
 // Staged returns what is staged so far, also for the test of a handler. It must not be changed.
@@ -138,7 +122,7 @@ func (w *Work) Abandon(ctx context.Context) (stop func(), err error) {
 
 	err = w.claim.Extend(ctx)
 	ctx = context.WithoutCancel(ctx)
-	_, stop = w.claim.keep(ctx, leaseBound(ctx))
+	_, stop = w.claim.keep(ctx, engine.LeaseBound(ctx))
 
 	return stop, err
 }

@@ -43,11 +43,13 @@ func (v *invocation) step(event func(s *schedule.Schedule, now time.Time)) {
 	v.schedule.Longest = v.durations.longest()
 
 	event(v.schedule, now)
-	v.setTimer(now, v.schedule.Wake(now))
+	wakeAt, actions := v.schedule.Wake(now), v.schedule.Actions()
 
-	for _, a := range v.schedule.Actions() {
+	for _, a := range actions {
 		v.act(a)
 	}
+
+	v.setTimer(now, wakeAt)
 }
 
 // act does what the schedule says. It is called with v.mu held.

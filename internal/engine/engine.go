@@ -243,8 +243,8 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 		}
 	}
 
-	if f.IsShared() {
-		sharedOf(f).setFree()
+	if shared := sharedOf(f); shared != nil {
+		shared.setFree()
 	}
 
 	e.depart(now)

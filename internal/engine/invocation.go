@@ -46,6 +46,17 @@ func Of(ctx context.Context) *Invocation {
 	return &Invocation{}
 }
 
+// LeaseBound returns the time that bounds the leases of claims which are made with a context; zero for none.
+func LeaseBound(ctx context.Context) time.Time {
+	if i, ok := ctx.Value(invocationKey{}).(*Invocation); ok && i.Times != nil {
+		return i.Times.Deadline
+	}
+
+	deadline, _ := ctx.Deadline()
+
+	return deadline
+}
+
 // GroupOf returns the group of the writes that are made with a context; nil if it has none, or one of another Store.
 func (e *Engine) GroupOf(ctx context.Context) *Group {
 	if i, ok := ctx.Value(invocationKey{}).(*Invocation); ok && i.Group != nil && i.Group.engine == e {

@@ -27,7 +27,7 @@ func (t *Table) formsOf(c *Claimant) *claimForms {
 // Claim returns the write that claims the key, whether there is a record or not.
 func (t *Table) Claim(c *Claimant, s Stamp) Write {
 	return t.claim(c, s, t.formsOf(c).setClaim, func(values Item) {
-		values[":lease"], values[":exp"] = record.Number(s.Lease.UnixMilli()), t.expiry(s)
+		values[":lease"], values[":exp"] = number(s.Lease.UnixMilli()), t.expiry(s)
 
 		if t.IsTraced {
 			values[":notrace"] = noTraceValue
@@ -39,7 +39,7 @@ func (t *Table) Claim(c *Claimant, s Stamp) Write {
 // and its retention begins now.
 func (t *Table) Reject(c *Claimant, s Stamp, cause string) Write {
 	return t.claim(c, s, t.formsOf(c).setReject, func(values Item) {
-		values[":err"], values[":exp"] = record.Text(cause), t.expiry(Stamp{Now: s.Now, Lease: s.Now})
+		values[":err"], values[":exp"] = text(cause), t.expiry(Stamp{Now: s.Now, Lease: s.Now})
 	})
 }
 
@@ -53,7 +53,7 @@ func (t *Table) Commit(c *Claimant, done *record.Stored) Write {
 // claim returns a write with the condition of a claim. add adds the values that only its update uses.
 func (t *Table) claim(c *Claimant, s Stamp, update string, add func(values Item)) Write {
 	values := t.claimValues(c, s)
-	values[":nowms"] = record.Number(s.Now.UnixMilli())
+	values[":nowms"] = number(s.Now.UnixMilli())
 	add(values)
 
 	return Write{c.Partition, form{t.formsOf(c).claim, update}, values}
@@ -67,7 +67,7 @@ func (t *Table) ClaimStatement(c *Claimant, s Stamp, isNew bool) types.BatchStat
 	}
 
 	values := t.claimValues(c, s)
-	values[":lease"], values[":exp"] = record.Number(s.Lease.UnixMilli()), t.expiry(s)
+	values[":lease"], values[":exp"] = number(s.Lease.UnixMilli()), t.expiry(s)
 
 	return t.Statement(Write{c.Partition, form{t.formsOf(c).again, t.formsOf(c).setAgain}, values})
 }
@@ -92,22 +92,22 @@ func (t *Table) claimValues(c *Claimant, s Stamp) Item {
 		":inprogress": inProgressValue,
 		":zero":       zeroValue,
 		":one":        oneValue,
-		":mine":       record.Text(c.Token),
-		":nowsec":     record.Number(s.Now.Unix()),
-		":dead":       record.Number(s.Now.Add(-t.ClockSkew).UnixMilli()),
+		":mine":       text(c.Token),
+		":nowsec":     number(s.Now.Unix()),
+		":dead":       number(s.Now.Add(-t.ClockSkew).UnixMilli()),
 	}
 
 	if t.MaxAttempts > 0 {
-		values[":max"] = record.Number(int64(t.MaxAttempts))
+		values[":max"] = number(int64(t.MaxAttempts))
 	}
 
 	if c.Fingerprint != "" {
-		values[":fp"] = record.Text(c.Fingerprint)
+		values[":fp"] = text(c.Fingerprint)
 		values[":fpver"] = fingerprintVersionValue
 	}
 
 	if t.IsTraced {
-		values[":trace"] = record.Text(c.Trace)
+		values[":trace"] = text(c.Trace)
 	}
 
 	return values
@@ -118,21 +118,21 @@ func (t *Table) newRecord(c *Claimant, s Stamp, fence int64) Item {
 	stored := t.Key(c.Partition)
 	stored[record.Version] = versionValue
 	stored[record.State] = inProgressValue
-	stored[record.Token] = record.Text(c.Token)
-	stored[record.Fence] = record.Number(fence)
+	stored[record.Token] = text(c.Token)
+	stored[record.Fence] = number(fence)
 	stored[record.Previous] = zeroValue
 	stored[record.Took] = zeroValue
-	stored[record.Lease] = record.Number(s.Lease.UnixMilli())
+	stored[record.Lease] = number(s.Lease.UnixMilli())
 	stored[record.Attempts] = oneValue
-	stored[record.Born] = record.Number(s.Now.UnixMilli())
+	stored[record.Born] = number(s.Now.UnixMilli())
 	stored[t.TTLAttribute] = t.expiry(s)
 
 	if c.Fingerprint != "" {
-		stored[record.Fingerprint] = record.Text(c.Fingerprint)
+		stored[record.Fingerprint] = text(c.Fingerprint)
 	}
 
 	if t.IsTraced {
-		stored[record.Trace] = record.Text(c.Trace)
+		stored[record.Trace] = text(c.Trace)
 		stored[record.PrevTrace] = noTraceValue
 	}
 
@@ -158,7 +158,7 @@ func (t *Table) ClaimAnew(c *Claimant, s Stamp, old *record.Stored) *dynamodb.Pu
 // RejectAnew returns the rejection in the place of a record past its retention.
 func (t *Table) RejectAnew(c *Claimant, s Stamp, old *record.Stored, cause string) *dynamodb.PutItemInput {
 	stored := t.newRecord(c, s, fenceAfter(old, s))
-	stored[record.Error], stored[record.Lease] = record.Text(cause), zeroValue
+	stored[record.Error], stored[record.Lease] = text(cause), zeroValue
 	stored[t.TTLAttribute] = t.expiry(Stamp{Now: s.Now, Lease: s.Now})
 
 	return t.replace(old, stored)
@@ -187,9 +187,9 @@ func (t *Table) replace(old *record.Stored, stored Item) *dynamodb.PutItemInput 
 		ConditionExpression:      new(condRecreate),
 		ExpressionAttributeNames: t.nameOfExp,
 		ExpressionAttributeValues: Item{
-			":own":   record.Text(*old.Token),
-			":fence": record.Number(*old.Fence),
-			":exp":   record.Number(old.Expires),
+			":own":   text(*old.Token),
+			":fence": number(*old.Fence),
+			":exp":   number(old.Expires),
 		},
 		ReturnValues:                        types.ReturnValueAllOld,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,

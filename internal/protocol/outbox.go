@@ -24,7 +24,7 @@ func (t *Table) Remove(partition string, r *Removal, now time.Time) Write {
 		condition = condParked
 	}
 
-	values := Item{":own": record.Text(*r.Record.Token), ":tx": record.Text(r.Record.Tx), ":completed": completedValue}
+	values := Item{":own": text(*r.Record.Token), ":tx": text(r.Record.Tx), ":completed": completedValue}
 	if len(r.Parked) > 0 {
 		values[":parked"] = marshal(r.Parked)
 	}
@@ -37,15 +37,15 @@ func (t *Table) removal(partition string, r *Removal, values Item, now time.Time
 	switch {
 	case r.IsAll():
 		// The record stays until tomorrow at least, so that a late request of the completing write finds it.
-		values[":exp"] = record.Number(max(r.Record.Ends, now.Add(24*time.Hour).Unix()))
+		values[":exp"] = number(max(r.Record.Ends, now.Add(24*time.Hour).Unix()))
 
 		return updateSent
 	case len(r.Left) == 0:
 		return updateParked
 	}
 
-	values[":outbox"], values[":due"] = marshal(r.Left), record.Number(r.Record.Done)
-	values[":duens"] = record.Text(record.ShardOf(t.Namespace, partition))
+	values[":outbox"], values[":due"] = marshal(r.Left), number(r.Record.Done)
+	values[":duens"] = text(record.ShardOf(t.Namespace, partition))
 
 	if len(r.Parked) > 0 {
 		return updateLeft + updateSetParked

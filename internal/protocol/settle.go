@@ -46,7 +46,7 @@ func (t *Table) Complete(h *Held, done *record.Stored) Write {
 // Fail returns the write that ends the key for good.
 func (t *Table) Fail(h *Held, cause string, now time.Time) Write {
 	w := h.write(condHeld, updateFail, "")
-	w.values[":zero"], w.values[":failed"], w.values[":err"] = zeroValue, failedValue, record.Text(cause)
+	w.values[":zero"], w.values[":failed"], w.values[":err"] = zeroValue, failedValue, text(cause)
 	w.values[":exp"] = t.expiry(Stamp{Now: now, Lease: now})
 
 	return w
@@ -55,7 +55,7 @@ func (t *Table) Fail(h *Held, cause string, now time.Time) Write {
 // Extend returns the write that gives the claim a longer lease.
 func (t *Table) Extend(h *Held, s Stamp) Write {
 	w := h.write(condExtend, updateExtend, "")
-	w.values[":zero"], w.values[":lease"], w.values[":exp"] = zeroValue, record.Number(s.Lease.UnixMilli()), t.expiry(s)
+	w.values[":zero"], w.values[":lease"], w.values[":exp"] = zeroValue, number(s.Lease.UnixMilli()), t.expiry(s)
 
 	return w
 }
@@ -69,7 +69,7 @@ func (t *Table) Release(h *Held, cause *string) Write {
 
 	w := h.write(condOwn, updateRelease, end)
 	if w.values[":zero"] = zeroValue; cause != nil {
-		w.values[":err"] = record.Text(*cause)
+		w.values[":err"] = text(*cause)
 	}
 
 	return w
@@ -83,18 +83,18 @@ func (t *Table) Return(h *Held) Write {
 		w.values[":returned"] = returnedValue
 	}
 
-	w.values[":att"] = record.Number(int64(h.Attempt - 1))
+	w.values[":att"] = number(int64(h.Attempt - 1))
 
 	return w
 }
 
 // write returns a write of the holder. If the claim has taken over a lease that has an end, the write also keeps that end: -1 has none.
 func (h *Held) write(condition, update, end string) Write {
-	values := Item{":mine": record.Text(h.Token), ":fence": record.Number(h.Fence), ":inprogress": inProgressValue}
+	values := Item{":mine": text(h.Token), ":fence": number(h.Fence), ":inprogress": inProgressValue}
 
 	if h.Previous > 0 {
 		update += updateTookAt
-		values[":tookat"] = record.Number(h.Previous)
+		values[":tookat"] = number(h.Previous)
 	}
 
 	return Write{h.Partition, form{condition, update + end}, values}
@@ -103,16 +103,16 @@ func (h *Held) write(condition, update, end string) Write {
 // GiveUp returns the write that ends a key whose holder is gone, as long as the record is as it was read.
 func (t *Table) GiveUp(partition string, rec *record.Stored, s Stamp, cause string) Write {
 	return Write{partition, form{condMarkFailed, updateFail}, Item{
-		":mine": record.Text(*rec.Token), ":fence": record.Number(*rec.Fence), ":inprogress": inProgressValue,
-		":seen": record.Number(*rec.Lease), ":failed": failedValue, ":exp": t.expiry(s), ":err": record.Text(cause),
+		":mine": text(*rec.Token), ":fence": number(*rec.Fence), ":inprogress": inProgressValue,
+		":seen": number(*rec.Lease), ":failed": failedValue, ":exp": t.expiry(s), ":err": text(cause),
 	}}
 }
 
 // Reopen returns the write that lets the failed key be claimed again, if it has this owner token and this fencing token.
 func (t *Table) Reopen(partition, token string, fence int64, now time.Time) Write {
 	return Write{partition, form{condFailed, updateReopen}, Item{
-		":v": versionValue, ":failed": failedValue, ":own": record.Text(token), ":fence": record.Number(fence),
-		":inprogress": inProgressValue, ":next": record.Number(fence + 1), ":zero": zeroValue, ":one": oneValue,
+		":v": versionValue, ":failed": failedValue, ":own": text(token), ":fence": number(fence),
+		":inprogress": inProgressValue, ":next": number(fence + 1), ":zero": zeroValue, ":one": oneValue,
 		":exp": t.expiry(Stamp{Now: now, Lease: now}),
 	}}
 }
@@ -160,11 +160,11 @@ func updateWith(done *record.Stored, update string) string {
 // addCompletion adds the values of a completion to those of its condition.
 func (t *Table) addCompletion(values Item, partition string, done *record.Stored) {
 	values[":completed"] = completedValue
-	values[":nowms"] = record.Number(done.Done)
-	values[":exp"] = record.Number(done.Expires)
+	values[":nowms"] = number(done.Done)
+	values[":exp"] = number(done.Expires)
 
 	if done.Tx != "" {
-		values[":tx"] = record.Text(done.Tx)
+		values[":tx"] = text(done.Tx)
 	}
 
 	if done.Result != nil {
@@ -173,9 +173,9 @@ func (t *Table) addCompletion(values Item, partition string, done *record.Stored
 
 	if len(done.Outbox) > 0 {
 		values[":outbox"] = marshal(done.Outbox)
-		values[":ends"] = record.Number(done.Ends)
-		values[":due"] = record.Number(done.Done)
-		values[":duens"] = record.Text(record.ShardOf(t.Namespace, partition))
+		values[":ends"] = number(done.Ends)
+		values[":due"] = number(done.Done)
+		values[":duens"] = text(record.ShardOf(t.Namespace, partition))
 	}
 }
 

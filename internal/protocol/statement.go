@@ -6,7 +6,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/protocol/partiql"
-	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // Statement returns the write as one statement of a shared request.
@@ -21,7 +20,7 @@ func (t *Table) Statement(w Write) types.BatchStatementRequest {
 	for i, name := range st.Parameters {
 		switch name {
 		case placePartition:
-			parameters[i] = record.Text(w.partition)
+			parameters[i] = text(w.partition)
 		case placeSort:
 			parameters[i] = sortValue
 		default:

@@ -4,6 +4,7 @@
 package protocol
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,7 +67,7 @@ type Stamp struct{ Now, Lease time.Time }
 
 // Key returns the primary key of the item behind a partition key.
 func (t *Table) Key(partition string) Item {
-	key := Item{t.PartitionKey: record.Text(partition)}
+	key := Item{t.PartitionKey: text(partition)}
 	if t.SortKey != "" {
 		key[t.SortKey] = sortValue
 	}
@@ -113,7 +114,7 @@ func (t *Table) Part(w Write) *types.TransactWriteItem {
 
 // expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or
 // within ClockSkew of it, or the record would die under a holder whose clock is behind.
-func (t *Table) expiry(s Stamp) types.AttributeValue { return record.Number(t.end(s)) }
+func (t *Table) expiry(s Stamp) types.AttributeValue { return number(t.end(s)) }
 
 func (t *Table) end(s Stamp) int64 {
 	end := s.Now.Add(t.Retention)
@@ -142,14 +143,21 @@ const SortKeyValue = "idemddb"
 
 // Values that all requests share: never written.
 var (
-	versionValue            = record.Number(record.FormatVersion)
-	zeroValue               = record.Number(0)
-	noTraceValue            = record.Text("")
-	oneValue                = record.Number(1)
-	returnedValue           = record.Number(-1)
-	inProgressValue         = record.Text(record.InProgress)
-	completedValue          = record.Text(record.Completed)
-	failedValue             = record.Text(record.Failed)
-	sortValue               = record.Text(SortKeyValue)
-	fingerprintVersionValue = record.Text(record.FingerprintVersion)
+	versionValue            = number(record.FormatVersion)
+	zeroValue               = number(0)
+	noTraceValue            = text("")
+	oneValue                = number(1)
+	returnedValue           = number(-1)
+	inProgressValue         = text(record.InProgress)
+	completedValue          = text(record.Completed)
+	failedValue             = text(record.Failed)
+	sortValue               = text(SortKeyValue)
+	fingerprintVersionValue = text(record.FingerprintVersion)
 )
+
+// text and number are the values of attributes.
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}

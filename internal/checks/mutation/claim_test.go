@@ -32,7 +32,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "work that has completed its claim itself cannot ask for its own result",
-		file: "idemddb/work.go",
+		file: "idemddb/claim.go",
 		old:  `return !c.settling && c.lost == nil`,
 		new:  `return c.lost == nil`,
 		pkg:  "idemddb", run: "TestANestedCallForAKeyThatIsNotHeldAsksTheRecord",
@@ -276,8 +276,8 @@ var claimMutants = []mutant{
 	{
 		why:  "a late request of the write that ended a key ends it again after it was reopened",
 		file: "internal/protocol/settle.go",
-		old:  `":next": record.Number(fence + 1)`,
-		new:  `":next": record.Number(fence)`,
+		old:  `":next": number(fence + 1)`,
+		new:  `":next": number(fence)`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/the_end_of_a_key_that_arrives_late",
 	},
 }

@@ -290,15 +290,15 @@ var effectMutants = []mutant{
 	{
 		why:  "a message of a request that is not sent leaves no line in the log",
 		file: "lambdawrap/http.go",
-		old:  `x.work(h.logUnsent(ctx))`,
-		new:  `x.work(ctx)`,
+		old:  `i.Unsent = h.logUnsent(ctx)`,
+		new:  `_ = h.logUnsent(ctx)`,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},
 	{
 		why:  "a message of any function that is not sent leaves no line in the log",
 		file: "lambdawrap/func.go",
-		old:  `idemddb.Do(f.logUnsent(work, m.id), `,
-		new:  `idemddb.Do(work, `,
+		old:  `i.Unsent = f.logUnsent(work, m.id)`,
+		new:  `_ = f.logUnsent(work, m.id)`,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},
 	{
@@ -318,8 +318,8 @@ var effectMutants = []mutant{
 	{
 		why:  "the record is deleted as soon as its messages are sent",
 		file: "internal/protocol/outbox.go",
-		old:  `record.Number(max(r.Record.Ends, now.Add(24*time.Hour).Unix()))`,
-		new:  `record.Number(r.Record.Ends)`,
+		old:  `number(max(r.Record.Ends, now.Add(24*time.Hour).Unix()))`,
+		new:  `number(r.Record.Ends)`,
 		pkg:  "idemddb/outbox", run: "TestAfterSixDaysEveryMessageArrives",
 	},
 	{

@@ -46,7 +46,7 @@ var optimisticMutants = []mutant{
 	},
 	{
 		why:  "a handler without a claim starts although there is too little time",
-		file: "internal/schedule/worker.go",
+		file: "internal/schedule/grant.go",
 		old:  `wanted := len(s.waiting) > 0 || slices.ContainsFunc(s.admitted, s.isReady)`,
 		new:  `wanted := len(s.waiting) > 0`,
 		pkg:  "lambdawrap", run: "TestNothingStartsInTheReserve|TestWhatDidNotStartInTime",

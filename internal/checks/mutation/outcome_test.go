@@ -125,7 +125,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a message behind a failed one of its FIFO group runs",
-		file: "internal/schedule/order.go",
+		file: "internal/schedule/event.go",
 		old:  `case isBlocked:`,
 		new:  `case isBlocked && i < 0:`,
 		pkg:  "lambdawrap", run: "TestGroupsOfAFIFOQueueStopAtTheirFirstFailureAndOthersGoOn",
@@ -190,7 +190,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "the second message of a key in a batch runs, too",
-		file: "internal/schedule/order.go",
+		file: "internal/schedule/event.go",
 		old:  `s.messages[other].work != m.work`,
 		new:  `s.messages[other].work != m.work || other > i`,
 		pkg:  "lambdawrap", run: "TestOneKeyTwiceInABatchIsOnePieceOfWork",

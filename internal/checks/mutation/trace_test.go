@@ -68,16 +68,16 @@ var traceMutants = []mutant{
 	{
 		why:  "a text that is not kept leaves the traceparent of an earlier run, to which a replay is linked",
 		file: "internal/protocol/claim.go",
-		old:  `values[":trace"] = record.Text(c.Trace)`,
-		new: `if values[":trace"] = record.Text(c.Trace); c.Trace == "" {
-			values[":trace"] = record.Text("earlier")
+		old:  `values[":trace"] = text(c.Trace)`,
+		new: `if values[":trace"] = text(c.Trace); c.Trace == "" {
+			values[":trace"] = text("earlier")
 		}`,
 		pkg: "internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
 	},
 	{
 		why:  "a record past its retention is claimed without the traceparent of its new run",
 		file: "internal/protocol/claim.go",
-		old:  `stored[record.Trace] = record.Text(c.Trace)`,
+		old:  `stored[record.Trace] = text(c.Trace)`,
 		new:  `stored[record.Trace] = noTraceValue`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_record_past_its_retention_keeps_nothing_of_the_runs",
 	},
