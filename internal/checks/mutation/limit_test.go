@@ -311,9 +311,9 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "what a handler answers in the reserve is not written down",
-		file: "lambdawrap/invocation.go",
-		old:  `&engine.Times{Deadline: t.deadline, SettleBy: t.answerAt}`,
-		new:  `&engine.Times{Deadline: t.deadline, SettleBy: t.reserved}`,
+		file: "lambdawrap/work.go",
+		old:  `SettleBy: v.answerAt}, Group`,
+		new:  `SettleBy: v.reserved}, Group`,
 		pkg:  "lambdawrap", run: "TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts",
 	},
 	{
@@ -360,9 +360,9 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a hook's context that is not derived from the given one lets the answer come after the deadline, so finished work runs again",
-		file: "lambdawrap/search.go",
-		old:  `own, cancel := s.workContext(own)`,
-		new:  `own, cancel := context.WithCancel(own)`,
+		file: "lambdawrap/work.go",
+		old:  `SettleBy: v.answerAt}, Group`,
+		new:  `SettleBy: time.Time{}}, Group`,
 		pkg:  "lambdawrap", run: "TestAQuarterOfTheReserveIsLeftWhateverContextTheHookReturns",
 	},
 }
