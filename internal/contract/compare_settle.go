@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -101,12 +102,20 @@ func (h *harness) compareSettling() {
 	want := h.settleAlone(all)
 
 	for round := range 50 {
-		if all = h.settleInBatch(all, strconv.Itoa(round), want); len(all) == 0 {
-			return
+		left := map[string]bool{}
+		for _, one := range all {
+			left[one.name()] = true
 		}
 
-		if len(all) == 1 {
-			all = append(all, &settling{end: (all[0].end + 1) % len(ends)}) // the claim then has another one to share a request with
+		for end := range ends { // the last ones have others to share a request with
+			if one := (&settling{end: end}); len(left) < len(ends) && !left[one.name()] {
+				all = append(all, one)
+			}
+		}
+
+		all = slices.DeleteFunc(h.settleInBatch(all, strconv.Itoa(round), want), func(one *settling) bool { return !left[one.name()] })
+		if len(all) == 0 {
+			return
 		}
 	}
 
