@@ -255,10 +255,20 @@ func isPause(a planner.Answer) bool {
 	return a == planner.NotNow || a == planner.Refused || a == planner.Gated
 }
 
-// depart sends the flights that leave now, and sets the timer. It is called, with e.mu held, after each change.
+// depart does what the planner says now, and sets the timer. It is called, with e.mu held, after each change. The timer may be late, and what
+// it was set for is done here too: afterwards it is set for what comes next.
 func (e *Engine) depart(now time.Time) {
 	if e.planner.IsQuiet() && e.wakeAt.IsZero() {
 		return
+	}
+
+	for _, w := range e.planner.Tick(now) {
+		c := callOf(w)
+		if c.err == nil {
+			c.err = errNoTime
+		}
+
+		e.finish(c)
 	}
 
 	for f := e.planner.Depart(now); f != nil; f = e.planner.Depart(now) {

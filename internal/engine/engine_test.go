@@ -22,6 +22,7 @@ import (
 type client struct {
 	delay  time.Duration
 	panics bool
+	fails  bool // the first request of one write
 
 	mu       sync.Mutex
 	requests []int // the writes in each
@@ -30,7 +31,9 @@ type client struct {
 func (c *client) UpdateItem(
 	context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options),
 ) (*dynamodb.UpdateItemOutput, error) {
-	c.note(1)
+	if c.note(1); c.fails && len(c.requests) == 1 {
+		return nil, &types.InternalServerError{}
+	}
 
 	return &dynamodb.UpdateItemOutput{Attributes: protocol.Item{"a": &types.AttributeValueMemberS{}}}, nil
 }
@@ -113,6 +116,33 @@ func newCaller(api *client) *caller {
 	e := New(Config{API: api, Transactor: api, Shared: api, Retried: ignore, Unshared: ignore})
 
 	return &caller{engine: e, group: e.NewGroup(), read: map[string][]protocol.Outcome{}}
+}
+
+// The timer is late, and another event comes first. What the timer was set for happens then.
+func TestAPauseEndsAlthoughItsTimerIsLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCaller(&client{fails: true})
+		ended := make(chan error)
+
+		go func() { ended <- c.send(t.Context(), "a") }()
+
+		synctest.Wait()
+
+		c.engine.mu.Lock()
+		c.engine.timer.Stop() // for so long that it does not fire in this test
+		c.engine.mu.Unlock()
+
+		time.Sleep(time.Second)
+
+		if err := c.send(t.Context(), "b"); err != nil {
+			t.Error(err)
+		}
+
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestAnAnswerIsNotReadAfterItsCallerHasLeft(t *testing.T) {

@@ -116,22 +116,11 @@ func (e *Engine) setTimer(now time.Time) {
 	e.wakeAt = at
 }
 
-// tick lets the time of the planner pass.
+// tick is called by the timer.
 func (e *Engine) tick() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
-	now := time.Now()
 	e.wakeAt = time.Time{}
-
-	for _, w := range e.planner.Tick(now) {
-		c := callOf(w)
-		if c.err == nil {
-			c.err = errNoTime
-		}
-
-		e.finish(c)
-	}
-
-	e.depart(now)
+	e.depart(time.Now())
 }

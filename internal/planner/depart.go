@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Depart returns the next flight that leaves now, or nil if there is none. It is called until it returns nil, after each event.
+// Depart returns the next flight that leaves now, or nil if there is none. After each event, Tick is called, and then Depart until it returns
+// nil: also where the event came before a call at the time of Wake, which was late.
 func (p *Planner) Depart(now time.Time) *Flight {
 	p.next.clear()
 
@@ -139,8 +140,8 @@ func (p *Planner) leavesAt(now time.Time, lane int) time.Time {
 	return oldest.Add(p.times[lane].t() / companyPart)
 }
 
-// Wake returns when Tick and Depart are to be called again, if nothing happens before; zero for never. It is called when Depart has returned
-// nil.
+// Wake returns when Tick and Depart are to be called again, if nothing happens before; zero for never. It is called after them, with the same
+// time.
 func (p *Planner) Wake(now time.Time) time.Time {
 	if p.IsQuiet() {
 		return time.Time{}

@@ -204,7 +204,7 @@ func TestAWriteBelongsToItself(t *testing.T) {
 			x lands -> a+b
 			a lands not-now not-now ->
 			+24.9ms, y comes -> y
-			+0.2ms -> next 2ms
+			+0.2ms -> next 1.900001ms
 			c comes, y lands -> a+b+c`,
 		"pauses double, up to the longest": `
 			a comes pauses 60ms -> a
@@ -382,6 +382,36 @@ func TestEnds(t *testing.T) {
 			a comes of x alone, a leaves ->
 			x lands ->`,
 	})
+}
+
+// Timers are late, and another event may come before them.
+func TestWhatIsOverdueIsNotForgotten(t *testing.T) {
+	t.Parallel()
+
+	for name, script := range map[string]string{
+		"a pause": `
+			a comes -> a
+			a lands not-now -> next 25.000001ms
+			late 30ms, b comes -> b a`,
+		"an end": `
+			x comes, a comes until 1s -> x next 2ms
+			late 2s, x lands -> over a next never`,
+		"the end of a company": `
+			x comes, a comes -> x next 2ms
+			late 3ms, b comes -> a+b`,
+		"members that were announced": `
+			G expects 2, G arrives, a comes in G -> next 10ms
+			late 11ms, b comes in G -> a+b`,
+		"a request that is sent once more": `
+			a comes, b comes alone -> a b
+			a lands not-now -> next 25.000001ms
+			late 26ms, b lands -> a`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runScript(t, script)
+		})
+	}
 }
 
 func TestATryHasAThirdOfTheTimeThatIsLeft(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 //	                   belongs to group G; else to its own), alone, extends, urgent, until 1s (its end, from the start; else 1h), pauses 1s
 //	                   (its longest pause; else 1s), denied 1s (how long it is sent again although it is refused)
 //	+2ms               the time passes; 4T is four times T, T/3 a third
+//	late 2ms           the time passes, and the timer is late: the planner is called after the next event
 //	a lands x y        the flight of a has these answers, in the order of its writes: done, not-now, refused, at-once, alone-now; the others
 //	                   are done
 //	a is lost x y      the same, but DynamoDB did not answer the request
@@ -61,6 +62,7 @@ type stage struct {
 	writes     map[string]*Write
 	groups     map[string]*Group
 	flights    []*Flight // that have left
+	isLate     bool
 	said       []string
 }
 
@@ -97,8 +99,12 @@ func (s *stage) happens(event []string) {
 		}
 	case event[0] == "single":
 		s.p.IsSingle = true
+	case event[0] == "late":
+		s.now, s.isLate = s.now.Add(s.duration(event[1])), true
+
+		return
 	case strings.HasPrefix(event[0], "+"):
-		s.pass(event[0][1:])
+		s.now = s.now.Add(s.duration(event[0][1:]))
 	case strings.HasPrefix(what, "comes"):
 		s.comes(event[0], event[2:])
 	case strings.HasPrefix(what, "lands"):
@@ -161,13 +167,6 @@ func (s *stage) duration(text string) time.Duration {
 	}
 
 	return d
-}
-
-func (s *stage) pass(text string) {
-	s.t.Helper()
-
-	s.now = s.now.Add(s.duration(text))
-	s.sayOver(s.p.Tick(s.now))
 }
 
 func (s *stage) comes(name string, options []string) {
@@ -236,6 +235,14 @@ func (s *stage) flightOf(name string) *Flight {
 }
 
 func (s *stage) depart() {
+	if s.isLate {
+		s.isLate = false
+
+		return
+	}
+
+	s.sayOver(s.p.Tick(s.now))
+
 	for f := s.p.Depart(s.now); f != nil; f = s.p.Depart(s.now) {
 		s.left(f)
 	}

@@ -9,7 +9,7 @@ import (
 // is to be cancelled.
 func (p *Planner) Withdraw(w *Write) { p.end(w) }
 
-// Tick lets the time pass. It returns the writes whose time is over: no try of theirs begins any more.
+// Tick lets the time pass, before Depart. It returns the writes whose time is over: no try of theirs begins any more.
 func (p *Planner) Tick(now time.Time) (over []*Write) {
 	for i := 0; i < len(p.paused); {
 		w := p.paused[i]
@@ -20,7 +20,7 @@ func (p *Planner) Tick(now time.Time) (over []*Write) {
 		}
 
 		p.paused = without(p.paused, w)
-		w.since = now
+		w.since = w.due
 		p.wait(now, w)
 	}
 

@@ -66,6 +66,13 @@ var requestMutants = []mutant{
 		pkg: "lambdawrap", run: "TestWorkDoesNotRunAheadOfItsRecords/Throttle,_3_workers,_handlers_of_20ms",
 	},
 	{
+		why:  "the time that passes is not told to the planner",
+		file: "internal/engine/engine.go",
+		old:  `range e.planner.Tick(now) {`,
+		new:  `range e.planner.Tick(time.Time{}) {`,
+		pkg:  "internal/engine", run: "TestAPauseEndsAlthoughItsTimerIsLate",
+	},
+	{
 		why:  "a request goes on although no caller waits for it",
 		file: "internal/engine/wait.go",
 		old: `		s.cancel()

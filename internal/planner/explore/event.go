@@ -27,6 +27,7 @@ const (
 	conflicts                 // another transaction holds the item of one of its writes
 	arrives                   // a lost request arrives
 	wakes                     // the planner is called when it wants to be
+	sleeps                    // it should be called now, and the next event comes before that
 	leaves                    // a caller leaves
 )
 
@@ -52,8 +53,14 @@ func (w *world) events() (list []event) {
 		list = append(list, event{arrives, int8(i), 0})
 	}
 
+	if w.isLate {
+		return append(list, event{wakes, 0, 0})
+	}
+
 	if at := w.planner.Wake(w.now); !at.IsZero() && !w.endsBefore(at) {
-		list = append(list, event{wakes, 0, 0})
+		if list = append(list, event{wakes, 0, 0}); w.sleeping > 0 {
+			list = append(list, event{sleeps, 0, 0})
+		}
 	}
 
 	return list
@@ -101,6 +108,8 @@ func (w *world) happen(e event) {
 		w.come(w.writers[e.who])
 	case wakes:
 		w.wake()
+	case sleeps:
+		w.sleep()
 	case leaves:
 		w.leave(w.writers[e.who])
 	case arrives:
@@ -124,7 +133,7 @@ func (w *world) come(c *writer) {
 		c.group.Arrive()
 	}
 
-	wasIdle := len(w.flights) == 0
+	wasIdle := len(w.flights) == 0 && !w.isLate // what is overdue leaves first
 
 	if w.without == ruleAlone {
 		c.group.Expect(1) // the wrong wrapper announces what does not come
@@ -137,9 +146,9 @@ func (w *world) come(c *writer) {
 
 	if f := w.planner.Submit(w.now, c.write); f != nil {
 		w.depart(f)
+	} else {
+		w.departAll()
 	}
-
-	w.departAll()
 
 	if w.isColdBehindGate(c) && !w.isUnderWay(c) {
 		w.violatef(ruleGate, "%s touches no hot item, and its write stands behind the gate", c.name)
@@ -191,19 +200,25 @@ func (w *world) arriveLate(i int) {
 }
 
 func (w *world) wake() {
-	at := w.planner.Wake(w.now)
-	w.tellf("%v pass", at.Sub(w.now))
-	w.now = at
-
-	for _, over := range w.planner.Tick(at) {
-		c := writerOf(over)
-		c.end(unknown)
-		w.leaveGroup(c)
+	if w.isLate {
+		w.tellf("the planner is called late")
+	} else {
+		at := w.planner.Wake(w.now)
+		w.tellf("%v pass", at.Sub(w.now))
+		w.now = at
 	}
 
-	if w.without != ruleCompany { // the wrong driver lets writes wait for landings only
+	if w.isLate = false; w.without != ruleCompany { // the wrong driver lets writes wait for landings only
 		w.departAll()
 	}
+}
+
+// sleep lets the time pass until after the planner wants to be called, and does not call it: timers are late, and another event may come first.
+func (w *world) sleep() {
+	late := w.planner.Wake(w.now).Add(1)
+	w.tellf("%v pass, and the timer is late", late.Sub(w.now))
+	w.now, w.isLate = late, true
+	w.sleeping--
 }
 
 // land ends a request that is under way.

@@ -11,6 +11,7 @@ type setup struct {
 	keys   string // the key of each writer, one letter each
 	faults int    // how many requests are lost, throttled or denied, or lose their answers, at most
 	leaves int    // how many callers leave, at most
+	sleeps int    // how often the planner's timer is late, at most
 
 	items string // commits instead: the item that each writer's effect changes, one letter each
 
@@ -32,8 +33,11 @@ var setups = []setup{
 	{keys: "ab", faults: 2, leaves: 1, isGroup: true},
 	{keys: "aa", faults: 2, leaves: 1, isGroup: true},
 	{keys: "a", faults: 5, leaves: 1},
+	{keys: "ab", faults: 2, sleeps: 2},
+	{keys: "ab", faults: 1, sleeps: 1, isGroup: true},
 	{keys: "ab", items: "xx", faults: 3, leaves: 1},
 	{keys: "ab", items: "xy", faults: 3, leaves: 1},
+	{keys: "ab", items: "xx", faults: 1, sleeps: 1},
 	{keys: "aa", items: "xx", faults: 2, leaves: 1},
 	{keys: "abc", items: "xxy", faults: 2},
 	{keys: "abc", items: "xyz", faults: 2},
@@ -45,6 +49,7 @@ var shortSetups = []setup{
 	{keys: "aa", faults: 1, leaves: 1},
 	{keys: "ab", faults: 1, leaves: 1},
 	{keys: "aab", leaves: 1},
+	{keys: "ab", faults: 1, sleeps: 1},
 	{keys: "ab", faults: 1, isGroup: true},
 	{keys: "abcd", faults: 1, isClaimed: true},
 	{keys: "abcde", isDenied: true, isClaimed: true},
@@ -83,6 +88,10 @@ func (s setup) String() string {
 
 	if s.leaves > 0 {
 		fmt.Fprintf(&b, " and %s", count(s.leaves, "caller that leaves", "callers that leave"))
+	}
+
+	if s.sleeps > 0 {
+		fmt.Fprintf(&b, ", and the timer is late at most %s", count(s.sleeps, "time"))
 	}
 
 	return b.String()

@@ -57,7 +57,7 @@ func (w *world) state() string {
 	}
 
 	fmt.Fprintf(&b, "%v %d", max(0, w.opens.Sub(w.now)), w.row)
-	fmt.Fprintf(&b, "%d %d\n%s", w.faults, w.leaving, w.contents.text)
+	fmt.Fprintf(&b, "%d %d %d %v\n%s", w.faults, w.leaving, w.sleeping, w.isLate, w.contents.text)
 
 	return b.String()
 }

@@ -43,6 +43,8 @@ type world struct {
 	lost      []request // that may still arrive
 	faults    int       // that may still happen
 	leaving   int       // callers that may still leave
+	sleeping  int       // how often the timer may still be late
+	isLate    bool      // it is late
 	number    int       // of the last write
 	deniedTil time.Time // what the driver knows of the denial; zero for nothing
 
@@ -58,7 +60,7 @@ type world struct {
 }
 
 func (t *table) newWorld(without rule) *world {
-	w := &world{table: t, contents: t.empty, without: without, now: begin, faults: t.faults, leaving: t.leaves}
+	w := &world{table: t, contents: t.empty, without: without, now: begin, faults: t.faults, leaving: t.leaves, sleeping: t.sleeps}
 	w.repeated, w.hot = map[*planner.Flight]*request{}, map[string]time.Time{}
 	invocation := &planner.Group{}
 
@@ -108,6 +110,14 @@ func (w *world) send(r request) []protocol.Answer {
 }
 
 func (w *world) departAll() {
+	w.isLate = false
+
+	for _, over := range w.planner.Tick(w.now) {
+		c := writerOf(over)
+		c.end(unknown)
+		w.leaveGroup(c)
+	}
+
 	for f := w.planner.Depart(w.now); f != nil; f = w.planner.Depart(w.now) {
 		w.depart(f)
 	}
