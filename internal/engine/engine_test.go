@@ -133,7 +133,7 @@ func TestAPauseEndsAlthoughItsTimerIsLate(t *testing.T) {
 		c.engine.timer.Stop() // for so long that it does not fire in this test
 		c.engine.mu.Unlock()
 
-		time.Sleep(time.Second)
+		<-time.After(time.Second) // longer than the pause
 
 		if err := c.send(t.Context(), "b"); err != nil {
 			t.Error(err)
