@@ -54,7 +54,7 @@ const maxTurns = 5 // of a write whose record changes between two requests
 
 // acquire is Store.Claim.
 func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
-	group := s.engine.GroupOf(ctx)
+	group, bound := s.engine.GroupOf(ctx), engine.LeaseBound(ctx)
 	group.Arrive()
 
 	defer func() { claim.join(group) }() // also if the client panics or ends the goroutine: then there is no claim
@@ -71,7 +71,7 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 		return nil, nil, keyError("claim", key, errOptimistic)
 	}
 
-	a, err := s.newAcquisition(ctx, group, key, opts)
+	a, err := s.newAcquisition(ctx, group, bound, key, opts)
 	if err != nil {
 		return nil, nil, keyError("claim", key, err)
 	}
@@ -106,15 +106,17 @@ func (a *acquisition) useRecord(ctx context.Context) {
 	}
 }
 
-// newAcquisition returns ErrBadKey for a key that no record can have.
-func (s *Store) newAcquisition(ctx context.Context, group *engine.Group, key string, opts *ClaimOptions) (*acquisition, error) {
+// newAcquisition returns ErrBadKey for a key that no record can have. bound is that of the lease.
+func (s *Store) newAcquisition(
+	ctx context.Context, group *engine.Group, bound time.Time, key string, opts *ClaimOptions,
+) (*acquisition, error) {
 	token := newToken(requestID(ctx))
 	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 
 	return &acquisition{
 		Claimant: protocol.Claimant{Partition: partition, Token: token, Fingerprint: record.FingerprintOf(opts.Fingerprint)},
 		store:    s, group: group, key: key,
-		deadline: engine.LeaseBound(ctx), redelivered: opts.Redelivered, skipResult: opts.SkipResult,
+		deadline: bound, redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}, err //nolint:wrapcheck // its callers name the key
 }
 
@@ -228,7 +230,7 @@ func (a *acquisition) observe(ctx context.Context) {
 	switch {
 	case a.claim != nil:
 		e.Kind, e.Fence, e.Attempt = KindClaimed, a.claim.held.Fence, a.claim.held.Attempt
-		if a.claim.held.IsTakeover() {
+		if a.claim.held.Previous != 0 {
 			e.Kind, e.Trace = KindTakeover, a.claim.takenFrom
 		}
 	case errors.Is(a.err, errUnread), errors.Is(a.err, ErrUnsent): // completed, but its record cannot answer now
@@ -261,6 +263,66 @@ func (s *Store) callTrace(ctx context.Context) (text string, err error) {
 	defer panicerror.Catch("Options.Trace", &err)
 
 	return s.opts.Trace(ctx), nil
+}
+
+// running is work that runs with a context.
+type running struct {
+	claim   *Claim // nil without a claim
+	staging *staging
+	outer   *running // the work in which it is nested; nil for none
+}
+
+// workKey is the context key for the innermost work.
+type workKey struct{}
+
+// workOf returns the innermost work that runs with a context, or nil.
+func workOf(ctx context.Context) *running {
+	w, _ := ctx.Value(workKey{}).(*running)
+
+	return w
+}
+
+// withWork returns the context for work. claim is nil for work without a claim.
+func withWork(ctx context.Context, claim *Claim, s *staging) context.Context {
+	return context.WithValue(ctx, workKey{}, &running{claim, s, workOf(ctx)})
+}
+
+// refuseNested refuses the call, and reports true, if the work of this very key runs with the context. The call could only wait for its
+// caller. If the caller has no claim, the call would complete the key, and the effects that its caller staged would be lost.
+func (a *acquisition) refuseNested(ctx context.Context) bool {
+	for w := workOf(ctx); w != nil; w = w.outer {
+		if !w.isOf(a) || !w.isOpen() {
+			continue
+		}
+
+		refusal := &InProgressError{Key: a.key, Holder: requestID(ctx), hint: hintContext}
+		if w.claim != nil {
+			refusal.Until = w.claim.Deadline()
+		}
+
+		a.err = refusal
+
+		return true
+	}
+
+	return false
+}
+
+// isOf reports whether the work is that of the key of the call. A Store of its own for the call is as another worker, whom the record
+// refuses; but work without a claim has no record yet.
+func (w *running) isOf(a *acquisition) bool {
+	own, other := w.staging.store, a.store
+
+	return w.staging.partition == a.Partition && (own == other || w.claim == nil && own.table == other.table)
+}
+
+// isOpen reports whether the work still has its key: its claim is held, or what it stages is still to be committed.
+func (w *running) isOpen() bool {
+	if w.claim != nil {
+		return w.claim.isHeld()
+	}
+
+	return !w.staging.isClosed()
 }
 
 // newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.

@@ -99,7 +99,7 @@ func (c *Claim) Fence() int64 { c.mustExist(); return c.held.Fence }
 func (c *Claim) Attempt() int { c.mustExist(); return c.held.Attempt }
 
 // Takeover reports whether the lease of an earlier holder ran out: its work may have begun, and its effect may have happened.
-func (c *Claim) Takeover() bool { c.mustExist(); return c.held.IsTakeover() }
+func (c *Claim) Takeover() bool { c.mustExist(); return c.held.Previous != 0 }
 
 // Held reports whether the claim can still be completed, as far as this process knows: it is not settled, its lease is not over by Options.Now, and no
 // write of it was fenced.

@@ -2,6 +2,7 @@ package idemddb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
 // Complete records that the work is done, with its result (nil for none), and ends the claim. From then on the key is answered from
@@ -82,7 +84,7 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 
 	var done record.Stored // as the last try leaves it, for the cache
 
-	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: dbitem.ValueSize(result) > planner.LargeValue, build: func() protocol.Write {
+	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: result != nil && dbitem.ValueSize(result) > planner.LargeValue, build: func() protocol.Write {
 		done = s.records.Completion("", nil, result, s.opts.Now())
 
 		return s.records.Complete(&c.held, &done)
@@ -325,4 +327,35 @@ func sameResult(a, b types.AttributeValue) bool {
 
 func (c *Claim) observe(ctx context.Context, kind Kind, err error) {
 	c.store.opts.Observe(ctx, Event{Kind: kind, Key: c.key, Fence: c.held.Fence, Attempt: c.held.Attempt, Err: err})
+}
+
+// endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But
+// what was staged has happened only if it is committed.
+func endingOfCompletion(err error) Ending {
+	if isWritten(err) {
+		return Ending{Kind: KindCompleted, Done: true}
+	}
+
+	e := Ending{Kind: cmp.Or(kindOf(err), KindUnrecorded), Err: err, Done: isDone(err)}
+
+	fenced, ok := errors.AsType[*FencedError](err)
+	if !ok {
+		return e
+	}
+
+	switch e.Kind = KindFenced; {
+	case fenced.unread != nil && fenced.Current != fenced.Held:
+		e.Done, e.Err = false, fenced.unread
+	case !e.Done && fenced.hasFailed():
+		e.Kind = KindRefused
+	case !errors.Is(err, ErrUnsent):
+		e.Record = fenced.other()
+	}
+
+	return e
+}
+
+// isWritten reports whether a completion is written, perhaps without its result.
+func isWritten(err error) bool {
+	return err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, strictjson.ErrEncode)
 }

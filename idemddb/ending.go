@@ -3,8 +3,6 @@ package idemddb
 import (
 	"cmp"
 	"errors"
-
-	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
 // Ending says how a run of the work of a key ended. It is for wrappers.
@@ -67,35 +65,4 @@ func endingOfFailure(cause, err error) Ending {
 	}
 
 	return e
-}
-
-// endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But
-// what was staged has happened only if it is committed.
-func endingOfCompletion(err error) Ending {
-	if isWritten(err) {
-		return Ending{Kind: KindCompleted, Done: true}
-	}
-
-	e := Ending{Kind: cmp.Or(kindOf(err), KindUnrecorded), Err: err, Done: isDone(err)}
-
-	fenced, ok := errors.AsType[*FencedError](err)
-	if !ok {
-		return e
-	}
-
-	switch e.Kind = KindFenced; {
-	case fenced.unread != nil && fenced.Current != fenced.Held:
-		e.Done, e.Err = false, fenced.unread
-	case !e.Done && fenced.hasFailed():
-		e.Kind = KindRefused
-	case !errors.Is(err, ErrUnsent):
-		e.Record = fenced.other()
-	}
-
-	return e
-}
-
-// isWritten reports whether a completion is written, perhaps without its result.
-func isWritten(err error) bool {
-	return err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, strictjson.ErrEncode)
 }

@@ -121,7 +121,7 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	}
 
 	i := *engine.Of(work)
-	i.Unsent = f.logUnsent(work, m.id)
+	i.Unsent = func(key string, isParked bool, err error) { f.logUnsent(work, key, isParked, err, m.id) }
 
 	return idemddb.Do(engine.With(work, &i), f.store, m.asks.Key, f.claimOptions(v, m), func(ctx context.Context) (Out, error) { //nolint:wrapcheck // its errors are those of Func
 		if err := v.mayBegin(ctx, m); err != nil {

@@ -174,7 +174,7 @@ func (h *httpHandler) guard(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 
 	i := *engine.Of(ctx)
-	i.Unsent = h.logUnsent(ctx)
+	i.Unsent = func(key string, isParked bool, err error) { h.logUnsent(ctx, key, isParked, err) }
 
 	x.conclude(ctx, x.work(engine.With(ctx, &i)))
 }

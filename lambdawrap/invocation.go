@@ -65,12 +65,12 @@ func (w *wrapper) serve(
 	work func(v *invocation, ctx context.Context),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
-		v, err := w.newInvocation(ctx, checkMessages(event))
+		wrongEvent, messages := checkMessages(event), w.plan(event)
+
+		v, err := w.newInvocation(ctx, wrongEvent)
 		if err != nil {
 			return response, err
 		}
-
-		messages := w.plan(event)
 
 		if err := v.run(ctx, messages, func(ctx context.Context) { work(v, ctx) }); err != nil {
 			return response, err
@@ -169,47 +169,6 @@ func (t times) workContext(ctx context.Context) (context.Context, context.Cancel
 	}
 
 	return context.WithDeadline(work, t.reserved)
-}
-
-// spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
-func (v *invocation) spawn(task func()) {
-	v.running.Go(func() {
-		err := errExited
-
-		defer func() {
-			if p := recover(); p != nil {
-				err = newPanicError(p)
-			}
-
-			if err != nil {
-				v.fail(err)
-			}
-		}()
-
-		task()
-
-		err = nil
-	})
-}
-
-// fail makes the invocation fail. Nothing starts any more.
-func (v *invocation) fail(err error) {
-	v.mu.Lock()
-
-	if v.failure == nil {
-		v.failure = fmt.Errorf("lambdawrap: the wrapper or the DynamoDB client failed, so the whole batch comes back: %w", err)
-	}
-	v.mu.Unlock()
-
-	v.stop()
-}
-
-// outside returns the context for the user's code: what it asks of the Store is none of the wrapper's own work. What it settles itself is
-// written until this time.
-func (t times) outside(ctx context.Context, settleBy time.Time) context.Context {
-	return engine.With(ctx, &engine.Invocation{
-		Times: &engine.Times{Deadline: t.deadline, SettleBy: settleBy}, Unsent: engine.Of(ctx).Unsent,
-	})
 }
 
 // late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message delays the

@@ -137,23 +137,21 @@ func logTakeover(ctx context.Context, logger *slog.Logger, key string, about ...
 		slices.Concat(about, []slog.Attr{slog.String("outcome", "takeover")}, keyAttrs(key))...)
 }
 
-// logUnsent returns a function that writes a line for a message which follows from work and is not sent, with the cause and the hash of the key,
-// because no error of the work says it: the work is done. about says whose work it is.
-func (w *wrapper) logUnsent(ctx context.Context, about ...slog.Attr) func(key string, isParked bool, err error) {
-	return func(key string, isParked bool, err error) {
-		defer func() { _ = recover() }() // a panic of the logger must not reach the Store, which has written the record
+// logUnsent writes a line for a message which follows from work and is not sent, with the cause and the hash of the key, because no error of
+// the work says it: the work is done. about says whose work it is.
+func (w *wrapper) logUnsent(ctx context.Context, key string, isParked bool, err error, about ...slog.Attr) {
+	defer func() { _ = recover() }() // a panic of the logger must not reach the Store, which has written the record
 
-		kind, level, text := idemddb.KindUnsent, levelOf(OutcomeUnsent, err), "a message that follows from the work is not sent yet; the sweep sends it"
+	kind, level, text := idemddb.KindUnsent, levelOf(OutcomeUnsent, err), "a message that follows from the work is not sent yet; the sweep sends it"
 
-		switch {
-		case isParked:
-			kind, level, text = idemddb.KindParked, slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
-		case errors.Is(err, idemddb.ErrNoSender): // as Options.Senders says
-			level, text = slog.LevelInfo, "a message that follows from the work is left to another process"
-		}
-
-		w.logger().LogAttrs(ctx, level, text, slices.Concat(about, attrsOf(key, Outcome(kind), err))...)
+	switch {
+	case isParked:
+		kind, level, text = idemddb.KindParked, slog.LevelError, "a message that follows from the work can never be sent as it is; it is parked in its record"
+	case errors.Is(err, idemddb.ErrNoSender): // as Options.Senders says
+		level, text = slog.LevelInfo, "a message that follows from the work is left to another process"
 	}
+
+	w.logger().LogAttrs(ctx, level, text, slices.Concat(about, attrsOf(key, Outcome(kind), err))...)
 }
 
 // warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little

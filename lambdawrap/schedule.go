@@ -1,6 +1,7 @@
 package lambdawrap
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -85,6 +86,39 @@ func (v *invocation) decide(m *message, a schedule.Action) {
 	}
 
 	v.spawn(func() { v.follow(m, a) })
+}
+
+// spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
+func (v *invocation) spawn(task func()) {
+	v.running.Go(func() {
+		err := errExited
+
+		defer func() {
+			if p := recover(); p != nil {
+				err = newPanicError(p)
+			}
+
+			if err != nil {
+				v.fail(err)
+			}
+		}()
+
+		task()
+
+		err = nil
+	})
+}
+
+// fail makes the invocation fail. Nothing starts any more.
+func (v *invocation) fail(err error) {
+	v.mu.Lock()
+
+	if v.failure == nil {
+		v.failure = fmt.Errorf("lambdawrap: the wrapper or the DynamoDB client failed, so the whole batch comes back: %w", err)
+	}
+	v.mu.Unlock()
+
+	v.stop()
 }
 
 // setTimer lets the schedule know at this time that time has passed; never if it is zero. It is called with v.mu held.

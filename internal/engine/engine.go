@@ -9,6 +9,7 @@ package engine
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -224,66 +225,37 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 	defer e.mu.Unlock()
 
 	now := time.Now()
+	over := e.planner.Land(now, f, answers, rand.Float64()) //nolint:gosec // spreads load, guards nothing
+	isDone := true
 
 	for i, w := range f.Writes {
-		if f.Has(w) {
-			c := callOf(w)
-			c.shared, c.err, c.isOver = nil, errs[i], answers[i] == planner.Done
-			c.wake()
-		}
-	}
-
-	for _, w := range e.planner.Land(now, f, answers, rand.Float64()) { //nolint:gosec // spreads load, guards nothing
-		callOf(w).isOver = true
-	}
-
-	for i, w := range f.Writes {
-		if c := callOf(w); !c.isOver && isPause(answers[i]) {
-			c.news = append(c.news, news{e.Retried, errs[i]})
-		}
-	}
-
-	if shared := sharedOf(f); shared != nil {
-		shared.setFree()
-	}
-
-	e.depart(now)
-}
-
-// isPause reports whether a write is sent again later.
-func isPause(a planner.Answer) bool {
-	return a == planner.NotNow || a == planner.Refused || a == planner.Gated
-}
-
-// depart does what the planner says now, and sets the timer. It is called, with e.mu held, after each change. The timer may be late, and what
-// it was set for is done here too: afterwards it is set for what comes next.
-func (e *Engine) depart(now time.Time) {
-	if e.planner.IsQuiet() && e.wakeAt.IsZero() {
-		return
-	}
-
-	for _, w := range e.planner.Tick(now) {
 		c := callOf(w)
-		if c.err == nil {
-			c.err = errNoTime
-		}
-
-		e.finish(c)
-	}
-
-	for f := e.planner.Depart(now); f != nil; f = e.planner.Depart(now) {
-		if f.IsShared() {
-			e.start(f)
-
+		if c.isOver { // its caller has left
 			continue
 		}
 
-		c := callOf(f.Writes[0])
-		c.flight = f
+		c.shared, c.err = nil, errs[i]
+		c.isOver = answers[i] == planner.Done || slices.Contains(over, w)
+		isDone = isDone && c.isOver
+
+		switch answers[i] {
+		case planner.NotNow, planner.Refused, planner.Gated: // it is sent again later
+			if !c.isOver {
+				c.news = append(c.news, news{e.Retried, errs[i]})
+			}
+		case planner.Done, planner.AtOnce, planner.AloneNow:
+		}
+
 		c.wake()
 	}
 
-	e.setTimer(now)
+	if s, isShared := f.Handle.(*shared); isShared {
+		s.setFree()
+	}
+
+	if !isDone || !e.wakeAt.IsZero() { // where a write waits, the timer is set
+		e.depart(now)
+	}
 }
 
 func callOf(w *planner.Write) *call {

@@ -198,7 +198,7 @@ func TestAFlightThatAllCallersHaveLeftBeforeItWasSentLands(t *testing.T) {
 				e.planner.Submit(time.Now(), &c.Write)
 			}
 
-			group.plan.Arrive()
+			group.plan.Members, group.plan.Expected = 1, 0
 			e.depart(time.Now())
 
 			for _, c := range calls {
@@ -292,14 +292,14 @@ func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
 		}
 
 		s := &shared{
-			engine: e, flight: f, calls: make([]*call, 3), answers: make([]planner.Answer, 3), transaction: newTransaction(calls),
+			engine: e, flight: f, calls: slices.Clone(calls), answers: make([]planner.Answer, 3), transaction: newTransaction(calls),
 		}
 
 		if s.board(); len(s.sent) != 3 {
 			t.Fatalf("%d writes are sent once more, want all three", len(s.sent))
 		}
 
-		e.planner.Withdraw(&calls[1].Write)
+		e.change(func() { e.withdraw(calls[1]) })
 
 		if s.board(); len(s.sent) != 0 || !slices.Equal(s.answers, slices.Repeat([]planner.Answer{planner.AtOnce}, 3)) {
 			t.Errorf("%d writes are sent, and what follows is %v", len(s.sent), s.answers)

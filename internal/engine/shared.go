@@ -56,8 +56,9 @@ func (e *Engine) start(f *planner.Flight) {
 
 	f.Handle = s
 
-	for _, w := range f.Writes {
-		callOf(w).shared = s
+	for i, w := range f.Writes {
+		s.calls[i] = callOf(w)
+		s.calls[i].shared = s
 	}
 
 	go s.run(ctx)
@@ -121,10 +122,9 @@ func (s *shared) board() {
 	s.engine.change(func() {
 		s.sent = s.sent[:0]
 
-		for i, w := range s.flight.Writes {
-			if s.flight.Has(w) {
-				s.calls[i], s.sent = callOf(w), append(s.sent, callOf(w))
-				s.calls[i].busy = true
+		for i, c := range s.calls {
+			if s.calls[i] = nil; !c.isOver {
+				s.calls[i], s.sent, c.busy = c, append(s.sent, c), true
 			}
 		}
 	})
@@ -205,8 +205,8 @@ func (s *shared) deny(err error) {
 		return
 	}
 
-	for i, c := range s.calls {
-		if c != nil && s.flight.Has(s.flight.Writes[i]) {
+	for _, c := range s.calls {
+		if c != nil && !c.isOver {
 			c.news = append(c.news, news{s.engine.Unshared, err})
 
 			return
@@ -217,9 +217,9 @@ func (s *shared) deny(err error) {
 // read gives the answers to the operations whose callers still wait.
 func (s *shared) read(read func(at int, c *call) (planner.Answer, error)) {
 	s.engine.change(func() {
-		for i, c := range s.calls {
+		for _, c := range s.calls {
 			if c != nil {
-				c.busy = s.flight.Has(s.flight.Writes[i])
+				c.busy = !c.isOver
 			}
 		}
 	})

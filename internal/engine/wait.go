@@ -100,6 +100,33 @@ func gaveUp(ctx context.Context, err error) error {
 	return err
 }
 
+// depart does what the planner says now, and sets the timer. It is called, with e.mu held, after each change. The timer may be late, and what
+// it was set for is done here too: afterwards it is set for what comes next.
+func (e *Engine) depart(now time.Time) {
+	for _, w := range e.planner.Tick(now) {
+		c := callOf(w)
+		if c.err == nil {
+			c.err = errNoTime
+		}
+
+		e.finish(c)
+	}
+
+	for f := e.planner.Depart(now); f != nil; f = e.planner.Depart(now) {
+		if f.IsShared() {
+			e.start(f)
+
+			continue
+		}
+
+		c := callOf(f.Writes[0])
+		c.flight = f
+		c.wake()
+	}
+
+	e.setTimer(now)
+}
+
 func (e *Engine) setTimer(now time.Time) {
 	at := e.planner.Wake(now)
 

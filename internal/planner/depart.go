@@ -8,14 +8,14 @@ import (
 // Depart returns the next flight that leaves now, or nil if there is none. After each event, Tick is called, and then Depart until it returns
 // nil: also where the event came before a call at the time of Wake, which was late.
 func (p *Planner) Depart(now time.Time) *Flight {
-	p.next.clear()
-
-	if f := p.again(now); f != nil {
-		return f
+	if slices.ContainsFunc(p.flights, func(f *Flight) bool { return !f.due.IsZero() }) {
+		if f := p.again(now); f != nil {
+			return f
+		}
 	}
 
 	for _, w := range p.alone {
-		if !p.isHeld(now, w) && !p.isGated(now, w) && !p.givesWay(w) {
+		if !p.isKept(now, w) {
 			p.alone = without(p.alone, w)
 
 			return p.leave(now, w.alone(), false)
@@ -51,7 +51,14 @@ func (p *Planner) takeTurn(w *Write) {
 
 // collect gathers the writes that would travel in the next flight: the oldest one of each group, the second one of each, and so on.
 func (p *Planner) collect(now time.Time, lane int) {
-	p.next.clear()
+	clear(p.next.taken)
+	p.next = load{writes: p.next.writes[:0], taken: p.next.taken}
+
+	for _, g := range p.groups[lane] {
+		if g.until = (time.Time{}); len(g.waiting[lane]) < Size {
+			g.until = g.lingersUntil(lane)
+		}
+	}
 
 	for round, isMore := 0, true; isMore; round++ {
 		isMore = false
@@ -64,9 +71,7 @@ func (p *Planner) collect(now time.Time, lane int) {
 			isMore = true
 
 			w := g.waiting[lane][round]
-			isLingering := !w.IsUrgent && !w.hasLeft && len(g.waiting[lane]) < Size && now.Before(g.lingersUntil(lane))
-
-			if isLingering || p.isHeld(now, w) || p.isGated(now, w) || p.givesWay(w) {
+			if now.Before(g.until) && !w.IsUrgent && !w.hasLeft || p.isKept(now, w) {
 				continue
 			}
 
@@ -77,17 +82,10 @@ func (p *Planner) collect(now time.Time, lane int) {
 	}
 }
 
-// givesWay reports whether a write is an extension, and another one of its group waits that settles the record.
-func (p *Planner) givesWay(w *Write) bool {
-	if !w.IsExtend || w.IsUrgent {
-		return false
-	}
-
-	settles := func(other *Write) bool { return !other.IsExtend && other.Record == w.Record && other.Group == w.Group }
-	waiting := &w.Group.waiting
-
-	return slices.ContainsFunc(waiting[statements], settles) || slices.ContainsFunc(waiting[transactions], settles) ||
-		slices.ContainsFunc(p.alone, settles)
+// isKept reports whether a write cannot leave, whatever it has for company: a flight under way has an item of it, it stands behind the closed
+// gate, or it gives way.
+func (p *Planner) isKept(now time.Time, w *Write) bool {
+	return p.isHeld(now, w) || p.gate.opens.After(now) && p.gate.isHot(now, w) || w.IsExtend && !w.IsUrgent && p.givesWay(w)
 }
 
 // isHeld reports whether a flight under way has an item of the write.
@@ -95,6 +93,10 @@ func (p *Planner) isHeld(now time.Time, w *Write) bool { return p.heldUntil(w).A
 
 // heldUntil returns until when flights under way hold an item of a write, at most; zero if none does.
 func (p *Planner) heldUntil(w *Write) (until time.Time) {
+	if len(p.held) == 0 {
+		return until
+	}
+
 	for item := range w.items {
 		if f := p.held[item]; f != nil && f.due.IsZero() {
 			until = later(until, f.Born.Add(heldFor*p.times[f.lane].t()))
@@ -143,7 +145,7 @@ func (p *Planner) leavesAt(now time.Time, lane int) time.Time {
 // Wake returns when Tick and Depart are to be called again, if nothing happens before; zero for never. It is called after them, with the same
 // time.
 func (p *Planner) Wake(now time.Time) time.Time {
-	if p.IsQuiet() {
+	if p.isQuiet() {
 		return time.Time{}
 	}
 
@@ -158,15 +160,17 @@ func (p *Planner) Wake(now time.Time) time.Time {
 	p.noteAlone(note)
 
 	for lane := range lanes {
+		p.collect(now, lane)
+
 		for _, g := range p.groups[lane] {
-			note(g.lingersUntil(lane))
+			note(g.until)
 
 			for _, w := range g.waiting[lane][:min(len(g.waiting[lane]), Size)] {
 				note(p.heldUntil(w))
 			}
 		}
 
-		if p.collect(now, lane); len(p.next.writes) > 0 {
+		if len(p.next.writes) > 0 {
 			note(p.leavesAt(now, lane))
 		}
 	}
@@ -175,6 +179,12 @@ func (p *Planner) Wake(now time.Time) time.Time {
 	note(p.nextEnd)
 
 	return at
+}
+
+// isQuiet reports whether Tick and Depart have nothing to do: no write waits, and each that is under way is alone.
+func (p *Planner) isQuiet() bool {
+	return len(p.alone)+len(p.paused)+len(p.groups[statements])+len(p.groups[transactions]) == 0 &&
+		!slices.ContainsFunc(p.flights, func(f *Flight) bool { return f.IsShared() || !f.due.IsZero() })
 }
 
 // noteAlone notes when a pause ends, a flight is sent once more, or the items are free of a write that travels alone.
@@ -194,6 +204,37 @@ func (p *Planner) noteAlone(note func(time.Time)) {
 	for _, w := range p.alone {
 		note(p.heldUntil(w))
 	}
+}
+
+// take takes a write, if it fits.
+func (l *load) take(w *Write) {
+	if l.taken == nil {
+		l.taken = map[string]bool{}
+	}
+
+	for item := range w.items {
+		if l.taken[item] {
+			return
+		}
+	}
+
+	items, size, value := l.items+1, l.size, l.value
+	if j := w.Joint; j != nil {
+		items, size, value = items+len(j.Items), size+j.Size, value+j.Value
+	}
+
+	if len(l.writes) > 0 && (items > maxItems || size > maxSize || value > LargeValue) {
+		l.isFull = true
+
+		return
+	}
+
+	for item := range w.items {
+		l.taken[item] = true
+	}
+
+	l.items, l.size, l.value, l.writes = items, size, value, append(l.writes, w)
+	l.isFull = l.isFull || len(l.writes) == Size
 }
 
 // wait makes a write wait for its next flight.
@@ -222,27 +263,78 @@ func (p *Planner) unqueue(w *Write) {
 	}
 }
 
-// rest makes a write pause. A pause is at most half of the time that is left, so that tries go on until the end.
-func (p *Planner) rest(now time.Time, w *Write, lot float64) {
-	w.state, w.flight, w.due = paused, nil, w.nextTry(now, lot)
-	p.paused = append(p.paused, w)
-}
+// insert queues a write in the order of Submit: one that is sent again keeps its place.
+func (g *Group) insert(w *Write) {
+	list := g.waiting[w.lane]
 
-// nextTry returns when the next try is made.
-func (w *Write) nextTry(now time.Time, lot float64) time.Time {
-	pause := min(time.Duration(lot*float64(w.pause))+1, w.End.Sub(now)/2) //nolint:mnd // half
-	w.pause = min(2*w.pause, w.Pause)
-
-	return now.Add(pause)
-}
-
-// isOver reports whether the time of a write is over that has no answer.
-func (w *Write) isOver(now time.Time, answer Answer) bool {
-	if answer != Refused {
-		w.denied = time.Time{}
-	} else if w.denied.IsZero() {
-		w.denied = now
+	at := len(list)
+	for at > 0 && list[at-1].number > w.number {
+		at--
 	}
 
-	return answer == Refused && now.Sub(w.denied) >= w.Denied || w.End.Sub(now) < lastTry
+	list = append(list, nil)
+	copy(list[at+1:], list[at:])
+	list[at] = w
+	g.waiting[w.lane] = list
+}
+
+// lingersUntil returns until when the writes of a lane wait for others of the group; zero if they do not wait.
+func (g *Group) lingersUntil(lane int) time.Time {
+	for _, w := range g.waiting[lane] {
+		if w.hasLeft {
+			continue
+		}
+
+		if wait := g.lingerOf(w); wait > 0 {
+			return w.since.Add(wait)
+		}
+
+		break
+	}
+
+	return time.Time{}
+}
+
+// lingers reports whether a write waits for others of its group.
+func (w *Write) lingers() bool { return !w.IsUrgent && !w.hasLeft && w.Group.lingerOf(w) > 0 }
+
+// lingerOf returns how long a write waits for others of the group.
+func (g *Group) lingerOf(w *Write) time.Duration {
+	switch {
+	case w.Joint != nil && w.Joint.Hold > 0:
+		return w.Joint.Hold
+	case w.Joint == nil && g.Expected > 0:
+		return expectTime
+	case g.Members > g.open:
+		return lingerTime
+	default:
+		return 0
+	}
+}
+
+// lastMoment returns when the write is given up. The first try has its time also where the end is earlier.
+func (w *Write) lastMoment() time.Time {
+	begun := w.since
+	if w.flight != nil {
+		begun = w.flight.Born
+	} else if w.tries > 0 {
+		return w.End
+	}
+
+	return later(w.End, begun.Add(minTry))
+}
+
+// noteEnd notes the end of a write. One that is past must not hide those that come.
+func (p *Planner) noteEnd(now, end time.Time) {
+	if end = later(end, now.Add(1)); p.nextEnd.IsZero() || end.Before(p.nextEnd) {
+		p.nextEnd = end
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+
+	return b
 }

@@ -67,7 +67,9 @@ func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 		w.lane = transactions
 	}
 
-	if len(p.flights)+len(p.groups[w.lane]) == 0 && !w.lingers() && !p.isGated(now, w) {
+	isGated := p.gate.opens.After(now) && p.gate.isHot(now, w)
+
+	if len(p.flights)+len(p.groups[w.lane]) == 0 && !isGated && !w.lingers() {
 		return p.leave(now, w.alone(), !w.travelsAlone(p, now))
 	}
 
@@ -111,12 +113,6 @@ func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) 
 	return over
 }
 
-// IsQuiet reports whether Depart, Wake and Tick have nothing to do: no write waits, and each that is under way is alone.
-func (p *Planner) IsQuiet() bool {
-	return len(p.alone)+len(p.paused)+len(p.groups[statements])+len(p.groups[transactions]) == 0 &&
-		!slices.ContainsFunc(p.flights, func(f *Flight) bool { return f.IsShared() || !f.due.IsZero() })
-}
-
 // Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes travel alone.
 func (p *Planner) Shares(now time.Time) bool {
 	return !p.IsSingle && !p.isProbing && now.After(p.deniedUntil)
@@ -140,7 +136,10 @@ func (p *Planner) leave(now time.Time, writes []*Write, isCounted bool) *Flight 
 
 	for _, w := range f.Writes {
 		w.state, w.flight, w.hasLeft = flying, f, true
-		end = later(end, w.End)
+
+		if w.End.After(end) {
+			end = w.End
+		}
 	}
 
 	f.Limit = min(MaxTry, max(minTry, end.Sub(now)/tryPart))
@@ -164,7 +163,7 @@ func (p *Planner) hold(f *Flight) {
 
 // takeOff takes a flight off the list of those under way.
 func (p *Planner) takeOff(f *Flight) {
-	p.flights = without(p.flights, f)
+	p.flights = slices.DeleteFunc(p.flights, func(other *Flight) bool { return other == f })
 
 	for _, w := range f.Writes {
 		for item := range w.items {
@@ -212,6 +211,31 @@ func (p *Planner) landed(now time.Time, w *Write, answer Answer, isAnswered bool
 	return true
 }
 
+// rest makes a write pause. A pause is at most half of the time that is left, so that tries go on until the end.
+func (p *Planner) rest(now time.Time, w *Write, lot float64) {
+	w.state, w.flight, w.due = paused, nil, w.nextTry(now, lot)
+	p.paused = append(p.paused, w)
+}
+
+// nextTry returns when the next try is made.
+func (w *Write) nextTry(now time.Time, lot float64) time.Time {
+	pause := min(time.Duration(lot*float64(w.pause))+1, w.End.Sub(now)/2) //nolint:mnd // half
+	w.pause = min(2*w.pause, w.Pause)
+
+	return now.Add(pause)
+}
+
+// isOver reports whether the time of a write is over that has no answer.
+func (w *Write) isOver(now time.Time, answer Answer) bool {
+	if answer != Refused {
+		w.denied = time.Time{}
+	} else if w.denied.IsZero() {
+		w.denied = now
+	}
+
+	return answer == Refused && now.Sub(w.denied) >= w.Denied || w.End.Sub(now) < lastTry
+}
+
 func (p *Planner) end(w *Write) {
 	switch w.state {
 	case waiting:
@@ -226,11 +250,6 @@ func (p *Planner) end(w *Write) {
 
 	w.state, w.flight = ended, nil
 	w.Group.open--
-}
-
-// isGated reports whether a write stands behind the closed gate.
-func (p *Planner) isGated(now time.Time, w *Write) bool {
-	return p.gate.opens.After(now) && p.gate.isHot(now, w)
 }
 
 // IsShared reports whether the flight is a request of several writes.
@@ -276,9 +295,6 @@ func (w *Write) travelsAlone(p *Planner, now time.Time) bool {
 	return w.IsAlone || w.lane == statements && !p.Shares(now)
 }
 
-// lingers reports whether a write waits for others of its group.
-func (w *Write) lingers() bool { return !w.IsUrgent && !w.hasLeft && w.Group.lingerOf(w) > 0 }
-
 // items yields the record of a write and its other items, as far as they are known.
 func (w *Write) items(yield func(string) bool) {
 	if !yield(w.Record) || w.Joint == nil {
@@ -289,20 +305,6 @@ func (w *Write) items(yield func(string) bool) {
 		if item != "" && !yield(item) {
 			return
 		}
-	}
-}
-
-// lingerOf returns how long a write waits for others of the group.
-func (g *Group) lingerOf(w *Write) time.Duration {
-	switch {
-	case w.Joint != nil && w.Joint.Hold > 0:
-		return w.Joint.Hold
-	case w.Joint == nil && g.expected > 0:
-		return expectTime
-	case g.members > g.open:
-		return lingerTime
-	default:
-		return 0
 	}
 }
 
@@ -324,14 +326,6 @@ func (e *estimate) t() time.Duration {
 	}
 
 	return e.median
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-
-	return b
 }
 
 func without[E comparable](list []E, gone E) []E {

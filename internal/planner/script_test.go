@@ -126,13 +126,13 @@ func (s *stage) groupChanges(g *Group, what []string) {
 	switch what[0] {
 	case "expects":
 		n, _ := strconv.Atoi(what[1])
-		g.Expect(n)
+		g.Expected += n
 	case "arrives":
-		g.Arrive()
+		g.Members, g.Expected = g.Members+1, max(0, g.Expected-1)
 	case "joins":
-		g.Join()
+		g.Members++
 	case "goes":
-		g.Leave()
+		g.Members--
 	default:
 		s.t.Fatalf("no event: %v", what)
 	}

@@ -46,7 +46,7 @@ func (p *Planner) Text(now time.Time) string {
 
 	for lane := range lanes {
 		for _, g := range p.groups[lane] {
-			fmt.Fprintf(&b, "group, open %d, members %d, expected %d:", g.open, g.members, g.expected)
+			fmt.Fprintf(&b, "group, open %d, members %d, expected %d:", g.open, g.Members, g.Expected)
 			writeAll(&b, now, g.waiting[lane])
 		}
 	}

@@ -25,7 +25,9 @@ func (p *Planner) Tick(now time.Time) (over []*Write) {
 	}
 
 	for _, g := range p.groups[statements] {
-		g.giveUpExpected(now)
+		if until := g.lingersUntil(statements); g.Expected > 0 && !until.IsZero() && !now.Before(until) {
+			g.Expected = 0 // those that were announced and did not come are waited for no longer
+		}
 	}
 
 	if p.nextEnd.IsZero() || p.nextEnd.After(now) {
@@ -44,18 +46,6 @@ func (p *Planner) Tick(now time.Time) (over []*Write) {
 	}
 
 	return over
-}
-
-// lastMoment returns when the write is given up. The first try has its time also where the end is earlier.
-func (w *Write) lastMoment() time.Time {
-	begun := w.since
-	if w.flight != nil {
-		begun = w.flight.Born
-	} else if w.tries > 0 {
-		return w.End
-	}
-
-	return later(w.End, begun.Add(minTry))
 }
 
 // open returns all writes that the planner must give up when their time is over. A flight of one write has the caller's own context.
@@ -107,10 +97,3 @@ func (p *Planner) Processed(f *Flight) {
 
 // IsAwaited reports whether a caller waits for the flight.
 func (f *Flight) IsAwaited() bool { return slices.ContainsFunc(f.Writes, f.Has) }
-
-// noteEnd notes the end of a write. One that is past must not hide those that come.
-func (p *Planner) noteEnd(now, end time.Time) {
-	if end = later(end, now.Add(1)); p.nextEnd.IsZero() || end.Before(p.nextEnd) {
-		p.nextEnd = end
-	}
-}

@@ -1,6 +1,9 @@
 package planner
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// Size is how many writes travel in a flight, at most.
@@ -137,3 +140,41 @@ const (
 	shortestT = time.Millisecond     // so that the gate of rule 7 is never closed for so short a time that nothing has changed
 	longestT  = 100 * time.Millisecond
 )
+
+// load is what would travel in the next flight.
+type load struct {
+	writes []*Write
+	taken  map[string]bool // records and items
+	items  int
+	size   int
+	value  int
+	isFull bool
+}
+
+// Group is what belongs together among the writes: those of an invocation, or of one call. Its zero value is ready. The methods of Planner
+// use it, so it is as little safe for concurrent use as they are.
+type Group struct {
+	// The caller changes these.
+	Members  int // callers that will still write
+	Expected int // members that are announced and come at once: the first claims wait for the others
+
+	waiting [lanes][]*Write // in the order in which they came
+	open    int             // writes that have no answer
+	until   time.Time       // what would leave next waits for others of the group
+}
+
+// Flush lets the writes that wait for others of the group by Joint.Hold leave.
+func (g *Group) Flush() {
+	for _, w := range g.waiting[transactions] {
+		w.Joint.Hold = 0
+	}
+}
+
+// givesWay reports whether another write of the group of an extension waits that settles the record.
+func (p *Planner) givesWay(w *Write) bool {
+	settles := func(other *Write) bool { return !other.IsExtend && other.Record == w.Record && other.Group == w.Group }
+	waiting := &w.Group.waiting
+
+	return slices.ContainsFunc(waiting[statements], settles) || slices.ContainsFunc(waiting[transactions], settles) ||
+		slices.ContainsFunc(p.alone, settles)
+}

@@ -128,11 +128,11 @@ func (t *Table) ReadFound(try Try, found Item) ClaimAnswer {
 func (t *Table) won(try Try, rec *record.Stored) ClaimAnswer {
 	held := Held{try.Partition, try.Token, *rec.Fence, rec.Attempts, rec.Previous}
 
-	return ClaimAnswer{Verdict: Won, Held: held, Lease: rec.Until(), TakenFrom: t.takenFrom(&held, rec.PreviousTrace)}
+	return ClaimAnswer{Verdict: Won, Held: held, TakenFrom: t.takenFrom(&held, rec.PreviousTrace), Lease: rec.Until()}
 }
 
 func (t *Table) takenFrom(held *Held, trace string) string {
-	if !t.IsTraced || !held.IsTakeover() {
+	if !t.IsTraced || held.Previous == 0 {
 		return ""
 	}
 

@@ -26,7 +26,9 @@ func (t *Table) formsOf(c *Claimant) *claimForms {
 
 // Claim returns the write that claims the key, whether there is a record or not.
 func (t *Table) Claim(c *Claimant, s Stamp) Write {
-	return t.claim(c, s, t.formsOf(c).setClaim, func(values Item) {
+	forms := t.formsOf(c)
+
+	return t.claim(c, s, form{forms.claim, forms.setClaim}, func(values Item) {
 		values[":lease"], values[":exp"] = number(s.Lease.UnixMilli()), t.expiry(s)
 
 		if t.IsTraced {
@@ -38,25 +40,28 @@ func (t *Table) Claim(c *Claimant, s Stamp) Write {
 // Reject returns the write of a run that was not claimed and did not succeed. It is the claim with another update: the record has no lease,
 // and its retention begins now.
 func (t *Table) Reject(c *Claimant, s Stamp, cause string) Write {
-	return t.claim(c, s, t.formsOf(c).setReject, func(values Item) {
+	forms := t.formsOf(c)
+
+	return t.claim(c, s, form{forms.claim, forms.setReject}, func(values Item) {
 		values[":err"], values[":exp"] = text(cause), t.expiry(Stamp{Now: s.Now, Lease: s.Now})
 	})
 }
 
 // Commit returns the write that claims and completes the key. Its time is that of the completion.
 func (t *Table) Commit(c *Claimant, done *record.Stored) Write {
-	update := updateWith(done, updateCommit) + t.formsOf(c).endCommit
+	forms := t.formsOf(c)
+	update := updateWith(done, updateCommit) + forms.endCommit
 
-	return t.claim(c, stampOf(done), update, func(values Item) { t.addCompletion(values, c.Partition, done) })
+	return t.claim(c, stampOf(done), form{forms.claim, update}, func(values Item) { t.addCompletion(values, c.Partition, done) })
 }
 
 // claim returns a write with the condition of a claim. add adds the values that only its update uses.
-func (t *Table) claim(c *Claimant, s Stamp, update string, add func(values Item)) Write {
+func (t *Table) claim(c *Claimant, s Stamp, f form, add func(values Item)) Write {
 	values := t.claimValues(c, s)
 	values[":nowms"] = number(s.Now.UnixMilli())
 	add(values)
 
-	return Write{c.Partition, form{t.formsOf(c).claim, update}, values}
+	return Write{c.Partition, f, values}
 }
 
 // ClaimStatement returns the claim as a statement of a shared request. If isNew is true, it is an INSERT of a new record, which any record
@@ -141,6 +146,14 @@ func (t *Table) newRecord(c *Claimant, s Stamp, fence int64) Item {
 	}
 
 	return stored
+}
+
+// ClaimedNew returns the claim of a key that had no record.
+func (c *Claimant) ClaimedNew(s Stamp) Held { return Held{c.Partition, c.Token, firstFence(s), 1, 0} }
+
+// ClaimedAnew returns the claim that replaced a record past its end.
+func (c *Claimant) ClaimedAnew(old *record.Stored, s Stamp) Held {
+	return Held{c.Partition, c.Token, fenceAfter(old, s), 1, 0}
 }
 
 // firstFence returns the fencing token of a new record.

@@ -15,19 +15,8 @@ type Held struct {
 	Token     string
 	Fence     int64
 	Attempt   int   // how many claims of the key have begun work, this one included
-	Previous  int64 // the lease that the claim found, as stored: 0 for none
+	Previous  int64 // the lease that the claim found, as stored: 0 for none; else it ran out or was given back, and earlier work may have begun
 }
-
-// ClaimedNew returns the claim of a key that had no record.
-func (c *Claimant) ClaimedNew(s Stamp) Held { return Held{c.Partition, c.Token, firstFence(s), 1, 0} }
-
-// ClaimedAnew returns the claim that replaced a record past its end.
-func (c *Claimant) ClaimedAnew(old *record.Stored, s Stamp) Held {
-	return Held{c.Partition, c.Token, fenceAfter(old, s), 1, 0}
-}
-
-// IsTakeover reports whether earlier work may have begun: a lease ran out, or was given back.
-func (h *Held) IsTakeover() bool { return h.Previous != 0 }
 
 // Matches reports whether a record that was found is still that of this very claim.
 func (h *Held) Matches(found *record.Stored) bool {
@@ -78,7 +67,7 @@ func (t *Table) Release(h *Held, cause *string) Write {
 // Return returns the write that gives a claim back whose work never began.
 func (t *Table) Return(h *Held) Write {
 	w := h.write(condOwn, updateRelease+updateUnused, "")
-	if w.values[":zero"] = zeroValue; h.IsTakeover() {
+	if w.values[":zero"] = zeroValue; h.Previous != 0 {
 		w = h.write(condOwn, updateReturn, "")
 		w.values[":returned"] = returnedValue
 	}
@@ -86,18 +75,6 @@ func (t *Table) Return(h *Held) Write {
 	w.values[":att"] = number(int64(h.Attempt - 1))
 
 	return w
-}
-
-// write returns a write of the holder. If the claim has taken over a lease that has an end, the write also keeps that end: -1 has none.
-func (h *Held) write(condition, update, end string) Write {
-	values := Item{":mine": text(h.Token), ":fence": number(h.Fence), ":inprogress": inProgressValue}
-
-	if h.Previous > 0 {
-		update += updateTookAt
-		values[":tookat"] = number(h.Previous)
-	}
-
-	return Write{h.Partition, form{condition, update + end}, values}
 }
 
 // GiveUp returns the write that ends a key whose holder is gone, as long as the record is as it was read.
@@ -138,45 +115,6 @@ func stampOf(done *record.Stored) Stamp {
 	now := time.UnixMilli(done.Done)
 
 	return Stamp{Now: now, Lease: now}
-}
-
-// updateWith returns an update expression with what the completion has.
-func updateWith(done *record.Stored, update string) string {
-	if done.Tx != "" {
-		update += updateSetTx
-	}
-
-	if done.Result != nil {
-		update += updateSetResult
-	}
-
-	if len(done.Outbox) > 0 {
-		update += updateSetOutbox
-	}
-
-	return update
-}
-
-// addCompletion adds the values of a completion to those of its condition.
-func (t *Table) addCompletion(values Item, partition string, done *record.Stored) {
-	values[":completed"] = completedValue
-	values[":nowms"] = number(done.Done)
-	values[":exp"] = number(done.Expires)
-
-	if done.Tx != "" {
-		values[":tx"] = text(done.Tx)
-	}
-
-	if done.Result != nil {
-		values[":res"] = done.Result
-	}
-
-	if len(done.Outbox) > 0 {
-		values[":outbox"] = marshal(done.Outbox)
-		values[":ends"] = number(done.Ends)
-		values[":due"] = number(done.Done)
-		values[":duens"] = text(record.ShardOf(t.Namespace, partition))
-	}
 }
 
 // addAttributes writes a completion into a new record.

@@ -112,6 +112,57 @@ func (t *Table) Part(w Write) *types.TransactWriteItem {
 	}}
 }
 
+// write returns a write of the holder. If the claim has taken over a lease that has an end, the write also keeps that end: -1 has none.
+func (h *Held) write(condition, update, end string) Write {
+	values := Item{":mine": text(h.Token), ":fence": number(h.Fence), ":inprogress": inProgressValue}
+
+	if h.Previous > 0 {
+		update += updateTookAt
+		values[":tookat"] = number(h.Previous)
+	}
+
+	return Write{h.Partition, form{condition, update + end}, values}
+}
+
+// updateWith returns an update expression with what the completion has.
+func updateWith(done *record.Stored, update string) string {
+	if done.Tx != "" {
+		update += updateSetTx
+	}
+
+	if done.Result != nil {
+		update += updateSetResult
+	}
+
+	if len(done.Outbox) > 0 {
+		update += updateSetOutbox
+	}
+
+	return update
+}
+
+// addCompletion adds the values of a completion to those of its condition.
+func (t *Table) addCompletion(values Item, partition string, done *record.Stored) {
+	values[":completed"] = completedValue
+	values[":nowms"] = number(done.Done)
+	values[":exp"] = number(done.Expires)
+
+	if done.Tx != "" {
+		values[":tx"] = text(done.Tx)
+	}
+
+	if done.Result != nil {
+		values[":res"] = done.Result
+	}
+
+	if len(done.Outbox) > 0 {
+		values[":outbox"] = marshal(done.Outbox)
+		values[":ends"] = number(done.Ends)
+		values[":due"] = number(done.Done)
+		values[":duens"] = text(record.ShardOf(t.Namespace, partition))
+	}
+}
+
 // expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or
 // within ClockSkew of it, or the record would die under a holder whose clock is behind.
 func (t *Table) expiry(s Stamp) types.AttributeValue { return number(t.end(s)) }

@@ -65,9 +65,15 @@ func (s *Schedule) Refused(now time.Time, i int) {
 	}
 }
 
-// Settled reports that the work of a message has ended, or did not begin. Messages that ask for the same work end as it does. written says that its
-// effect is known to be recorded.
+// Settled reports that the work of a message has ended, or did not begin, where Finished does not follow at once. written says that its effect is
+// known to be recorded.
 func (s *Schedule) Settled(now time.Time, i int, written bool) {
+	s.settle(i, written)
+	s.grant(now)
+}
+
+// settle frees what the work of a message holds. Messages that ask for the same work end as it does.
+func (s *Schedule) settle(i int, written bool) {
 	s.leave(i)
 
 	if m := &s.messages[i]; m.effect {
@@ -84,18 +90,17 @@ func (s *Schedule) Settled(now time.Time, i int, written bool) {
 	}
 
 	s.release(i)
-	s.grant(now)
 }
 
-// Finished reports that the end of a message is reported, too. The next message of its group follows, unless this one has failed.
-func (s *Schedule) Finished(now time.Time, i int, failed bool) {
+// Finished reports that the work of a message has ended, and that its end is reported, too. The next message of its group follows, unless this
+// one has failed.
+func (s *Schedule) Finished(now time.Time, i int, failed, written bool) {
 	m := &s.messages[i]
 	if m.state == finished {
 		return
 	}
 
-	s.leave(i)
-	s.release(i)
+	s.settle(i, written)
 
 	m.state = finished
 	s.active--
@@ -204,40 +209,6 @@ func (s *Schedule) take(i int) {
 	}
 
 	s.want(i)
-}
-
-// release gives the key of a message to the next one that waits for it. Those that ask for the same work end as this message did.
-func (s *Schedule) release(i int) {
-	m := &s.messages[i]
-	if !m.holds {
-		return
-	}
-
-	m.holds = false
-	s.settled[m.work] = i
-	others := s.used[m.work.Key][:0]
-
-	for _, other := range s.used[m.work.Key] {
-		if s.messages[other].work != m.work {
-			others = append(others, other)
-
-			continue
-		}
-
-		s.messages[other].state = ended
-		s.active++
-		s.actions = append(s.actions, Action{Same, other, i})
-	}
-
-	if len(others) == 0 {
-		delete(s.used, m.work.Key)
-
-		return
-	}
-
-	s.used[m.work.Key] = others[1:]
-	s.active++
-	s.take(others[0])
 }
 
 // want makes a message wait for its claim, or for a worker if it needs no claim.

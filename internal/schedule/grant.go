@@ -235,54 +235,46 @@ func (s *Schedule) leave(i int) {
 	}
 }
 
-// stop lets nothing start any more.
-func (s *Schedule) stop() {
-	if !s.stopped {
-		s.stopped = true
-		s.actions = append(s.actions, Action{Stop, 0, 0})
-	}
-}
-
-// refuse answers all messages that wait, because nothing starts any more. Hooks run nevertheless.
-func (s *Schedule) refuse(now time.Time) {
-	for _, i := range slices.Concat(s.waiting, s.admitted) {
-		switch m := &s.messages[i]; {
-		case m.state == claiming:
-		case m.hook:
-			if s.hooks < s.Workers {
-				s.run(now, i)
-				s.actions = append(s.actions, Action{Start, i, 0})
-			}
-		default:
-			s.leave(i)
-			s.actions = append(s.actions, Action{NoTime, i, 0})
-		}
-	}
-
-	s.refuseSearch()
-}
-
-// refuseSearch answers the messages whose keys are still unknown.
-func (s *Schedule) refuseSearch() {
-	if s.searching == 0 {
-		return
-	}
-
-	for i := range s.messages {
-		if m := &s.messages[i]; m.head && m.state == unknown {
-			m.state = ended
-			s.searching--
-			s.actions = append(s.actions, Action{NoTime, i, 0})
-		}
-	}
-}
-
 func (s *Schedule) isReady(i int) bool { return s.messages[i].state == ready }
 
 func (s *Schedule) isClaiming(i int) bool { return s.messages[i].state == claiming }
 
 func without(list []int, i int) []int {
 	return slices.DeleteFunc(list, func(other int) bool { return other == i })
+}
+
+// release gives the key of a message to the next one that waits for it. Those that ask for the same work end as this message did.
+func (s *Schedule) release(i int) {
+	m := &s.messages[i]
+	if !m.holds {
+		return
+	}
+
+	m.holds = false
+	s.settled[m.work] = i
+	others := s.used[m.work.Key][:0]
+
+	for _, other := range s.used[m.work.Key] {
+		if s.messages[other].work != m.work {
+			others = append(others, other)
+
+			continue
+		}
+
+		s.messages[other].state = ended
+		s.active++
+		s.actions = append(s.actions, Action{Same, other, i})
+	}
+
+	if len(others) == 0 {
+		delete(s.used, m.work.Key)
+
+		return
+	}
+
+	s.used[m.work.Key] = others[1:]
+	s.active++
+	s.take(others[0])
 }
 
 // watch ends the batch where nothing but overdue handlers is at work, as rule 8 says.

@@ -6,6 +6,8 @@
 //	its key is unknown ─Found→ it waits ─CLAIM→ its key is claimed ─Claimed→ it waits for a worker ─START→ its handler runs
 //	─Ran→ its work is settled ─Settled→ its end is reported ─Finished→
 //
+// Settled is left out where Finished follows at once.
+//
 // The rules, each with a table test of its name:
 //
 //  1. Order. The messages of one group are worked on one after the other. When one of them has failed, those behind it are BLOCKED. Claims and

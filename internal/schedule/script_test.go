@@ -124,7 +124,7 @@ func (h *history) event(words []string) {
 	case "settled", "unwritten":
 		s.Settled(h.now, i, words[0] == "settled")
 	case "finished", "failed":
-		s.Finished(h.now, i, words[0] == "failed")
+		s.Finished(h.now, i, words[0] == "failed", words[0] == "finished")
 	default:
 		h.plain(words[0], i)
 	}

@@ -1,6 +1,9 @@
 package schedule
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Tick reports that time has passed.
 func (s *Schedule) Tick(now time.Time) {
@@ -50,5 +53,47 @@ func (s *Schedule) end() {
 	if !s.late {
 		s.late = true
 		s.actions = append(s.actions, Action{Late, 0, 0})
+	}
+}
+
+// stop lets nothing start any more.
+func (s *Schedule) stop() {
+	if !s.stopped {
+		s.stopped = true
+		s.actions = append(s.actions, Action{Stop, 0, 0})
+	}
+}
+
+// refuse answers all messages that wait, because nothing starts any more. Hooks run nevertheless.
+func (s *Schedule) refuse(now time.Time) {
+	for _, i := range slices.Concat(s.waiting, s.admitted) {
+		switch m := &s.messages[i]; {
+		case m.state == claiming:
+		case m.hook:
+			if s.hooks < s.Workers {
+				s.run(now, i)
+				s.actions = append(s.actions, Action{Start, i, 0})
+			}
+		default:
+			s.leave(i)
+			s.actions = append(s.actions, Action{NoTime, i, 0})
+		}
+	}
+
+	s.refuseSearch()
+}
+
+// refuseSearch answers the messages whose keys are still unknown.
+func (s *Schedule) refuseSearch() {
+	if s.searching == 0 {
+		return
+	}
+
+	for i := range s.messages {
+		if m := &s.messages[i]; m.head && m.state == unknown {
+			m.state = ended
+			s.searching--
+			s.actions = append(s.actions, Action{NoTime, i, 0})
+		}
 	}
 }

@@ -4,28 +4,28 @@ package mutation
 var claimMutants = []mutant{
 	{
 		why:  "a nested call waits for the key that its own caller holds",
-		file: "idemddb/context.go",
+		file: "idemddb/acquire.go",
 		old:  `return w.claim.isHeld()`,
 		new:  `return false`,
 		pkg:  "idemddb", run: "TestANestedCallForTheSameKeyIsRefusedAtOnce/Do",
 	},
 	{
 		why:  "a nested call completes the key of work without a claim, whose effects are lost",
-		file: "idemddb/context.go",
+		file: "idemddb/acquire.go",
 		old:  `return !w.staging.isClosed()`,
 		new:  `return false`,
 		pkg:  "idemddb", run: "TestANestedCallForTheSameKeyIsRefusedAtOnce/Do",
 	},
 	{
 		why:  "a call by another Store completes the key of work without a claim, whose effects are lost",
-		file: "idemddb/context.go",
+		file: "idemddb/acquire.go",
 		old:  `w.claim == nil && own.table == other.table`,
 		new:  `false`,
 		pkg:  "idemddb", run: "TestANestedCallByAnotherStoreIsRefusedIfTheWorkHasNoClaim",
 	},
 	{
 		why:  "a call for the key of work that is not the innermost waits for its own caller",
-		file: "idemddb/context.go",
+		file: "idemddb/acquire.go",
 		old:  `w != nil; w = w.outer {`,
 		new:  `w != nil; w = nil {`,
 		pkg:  "idemddb", run: "Nested",
@@ -40,8 +40,8 @@ var claimMutants = []mutant{
 	{
 		why:  "a claim that is recognised by its owner token trusts a lease from now on, not the stored one",
 		file: "internal/protocol/answer.go",
-		old:  `Held: held, Lease: rec.Until(), TakenFrom`,
-		new:  `Held: held, Lease: try.Stamp.Lease, TakenFrom`,
+		old:  `Lease: rec.Until()}`,
+		new:  `Lease: try.Stamp.Lease}`,
 		pkg:  "idemddb", run: "TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord",
 	},
 	{
@@ -78,7 +78,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the tries of a claim keep the clock of the first one",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/claim_write.go",
 		old: `a.last = a.store.stamp(a.deadline)
 
 	return wire.Request{`,
@@ -91,7 +91,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the statements of a claim keep the clock of the first try",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/claim_write.go",
 		old: `a.last = a.store.stamp(a.deadline)
 
 	return a.store.records.ClaimStatement(`,
@@ -141,7 +141,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "an unknown outcome of the write that ends a key is answered as ErrFailed, so that a message is dead-lettered without proof",
-		file: "idemddb/claim_refused.go",
+		file: "idemddb/claim_write.go",
 		old: `default:
 		return keyError("claim", a.key, err)
 	}`,
@@ -152,7 +152,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a claim is ended as FAILED, and ErrFailed is the answer, although its holder has renewed or released it meanwhile",
-		file: "idemddb/claim_refused.go",
+		file: "idemddb/claim_write.go",
 		old: `case errors.Is(err, ErrFenced):
 		return keyError("claim", a.key, ErrChanged) // it was`,
 		new: `case errors.Is(err, ErrFenced):
@@ -168,21 +168,21 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a claim is returned with a third of its lease",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/claim_write.go",
 		old:  `now.Lease.Sub(now.Now)/2`,
 		new:  `now.Lease.Sub(now.Now)/3`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_less",
 	},
 	{
 		why:  "a claim with more than half of its lease is extended at once",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/claim_write.go",
 		old:  `now.Lease.Sub(now.Now)/2`,
 		new:  `now.Lease.Sub(now.Now)*3/4`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_more",
 	},
 	{
 		why:  "half of the whole lease is demanded where the deadline allows less",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/claim_write.go",
 		old:  `now.Lease.Sub(now.Now)/2`,
 		new:  `a.store.opts.Lease/2`,
 		pkg:  "idemddb", run: "TestALeaseThatEndsAtTheDeadlineIsNotExtended",
@@ -217,7 +217,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "each claim of a batch waits for the whole ClaimPatience in an outage",
-		file: "internal/engine/group.go",
+		file: "internal/engine/invocation.go",
 		old: `	if g.exhausted {
 		limit = 0
 	}`,
@@ -233,7 +233,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a lease is not cut to the deadline",
-		file: "idemddb/claim_request.go",
+		file: "idemddb/claim_write.go",
 		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
 		new:  `lease = max(0, lease)`,
 		pkg:  "idemddb", run: "TestALeaseIsBoundByTheInvocationAndNotByTheContext",
@@ -254,7 +254,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a lease of -1 counts as one that ran out, and replaces the time of the takeover before",
-		file: "internal/protocol/settle.go",
+		file: "internal/protocol/table.go",
 		old:  `if h.Previous > 0 {`,
 		new:  `if h.Previous != 0 {`,
 		pkg:  "internal/contract", run: "TestContractInMemory/composite_key/tookat_stays",

@@ -147,14 +147,14 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "one item stands twice in the transaction of a group",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/depart.go",
 		old:  `		l.taken[item] = true`,
 		new:  `		_ = item`,
 		pkg:  "idemddb", run: "TestOneKeyIsNotTwiceInATransaction|TestCommitsOfABatchShareATransaction",
 	},
 	{
 		why:  "a group has more than 100 items",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/depart.go",
 		old:  `items > maxItems || `,
 		new:  ``,
 		pkg:  "idemddb", run: "TestCommitsOfABatchShareATransaction",
@@ -290,15 +290,15 @@ var effectMutants = []mutant{
 	{
 		why:  "a message of a request that is not sent leaves no line in the log",
 		file: "lambdawrap/http.go",
-		old:  `i.Unsent = h.logUnsent(ctx)`,
-		new:  `_ = h.logUnsent(ctx)`,
+		old:  `h.logUnsent(ctx, key, isParked, err)`,
+		new:  ``,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},
 	{
 		why:  "a message of any function that is not sent leaves no line in the log",
 		file: "lambdawrap/func.go",
-		old:  `i.Unsent = f.logUnsent(work, m.id)`,
-		new:  `_ = f.logUnsent(work, m.id)`,
+		old:  `f.logUnsent(work, key, isParked, err, m.id)`,
+		new:  ``,
 		pkg:  "lambdawrap", run: "TestEachMessageThatIsNotSentHasALineAndIsCounted",
 	},
 	{
@@ -331,7 +331,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a record with unsent messages is cached",
-		file: "idemddb/claim_refused.go",
+		file: "idemddb/claim_write.go",
 		old: `	if len(rec.Outbox) > 0 {
 		a.unsentRecord = rec
 	} else {

@@ -221,7 +221,7 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "a handler that was taken over gives its own answer",
-		file: "idemddb/ending.go",
+		file: "idemddb/complete.go",
 		old: `	case !errors.Is(err, ErrUnsent):
 		e.Record = fenced.other()`,
 		new: `	case err == nil:
@@ -286,7 +286,7 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "without a sweep, the other's answer is given before its messages are sent",
-		file: "idemddb/ending.go",
+		file: "idemddb/complete.go",
 		old: `	case !errors.Is(err, ErrUnsent):
 		e.Record`,
 		new: `	default:

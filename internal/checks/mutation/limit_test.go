@@ -39,21 +39,21 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "an event of another source is answered as success",
-		file: "lambdawrap/event_source.go",
+		file: "lambdawrap/message.go",
 		old:  `if event.Records == nil {`,
 		new:  `if event.Records == nil && len(event.Records) > 0 {`,
 		pkg:  "lambdawrap", run: "TestAnEventWithoutRecordsIsAnInvocationError",
 	},
 	{
 		why:  "a record of another source is worked on as a message",
-		file: "lambdawrap/event_source.go",
+		file: "lambdawrap/message.go",
 		old:  `case eventSource != "" && eventSource != s.id:`,
 		new:  `case eventSource != "" && s.id == "":`,
 		pkg:  "lambdawrap", run: "TestAnEventOfAnotherSourceIsAnInvocationErrorInEveryMode",
 	},
 	{
 		why:  "a record of a source that names none is worked on as a message",
-		file: "lambdawrap/event_source.go",
+		file: "lambdawrap/message.go",
 		old:  `case eventSource == "" && !isMarked:`,
 		new:  `case eventSource != "" && !isMarked:`,
 		pkg:  "lambdawrap", run: "TestAMessageWithoutASourceIsOneOfSQSIfItHasAnIDOrABody",
@@ -123,7 +123,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "handlers that failed, such as by their Timeout, say how long one takes",
-		file: "lambdawrap/call.go",
+		file: "lambdawrap/work.go",
 		old: `if err == nil {
 		v.durations.add(`,
 		new: `if err == nil || begun.Unix() > 0 {
@@ -160,7 +160,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a handler's context does not end with its Timeout",
-		file: "lambdawrap/call.go",
+		file: "lambdawrap/work.go",
 		old:  `withTimeout(ctx, v.opts.Timeout)`,
 		new:  `withTimeout(ctx, 1000*v.opts.Timeout)`,
 		pkg:  "lambdawrap", run: "TestTheTimeoutEndsTheContextOfAHandler",
@@ -278,7 +278,7 @@ var limitMutants = []mutant{
 	{
 		why:  "work begins on a claim whose lease is over",
 		file: "lambdawrap/work.go",
-		old:  `case cause != nil, work.Claim() != nil && !work.Claim().Held():`,
+		old:  `case cause != nil, claim != nil && !claim.Held():`,
 		new:  `case cause != nil:`,
 		pkg:  "lambdawrap", run: "TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun",
 	},
@@ -297,7 +297,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "in the reserve, more hooks run at a time than there are workers",
-		file: "internal/schedule/grant.go",
+		file: "internal/schedule/time.go",
 		old:  `s.hooks < s.Workers`,
 		new:  `s.hooks < 100*s.Workers`,
 		pkg:  "lambdawrap", run: "TestHooksAreNeverMoreThanWorkersInTheReserveEither",

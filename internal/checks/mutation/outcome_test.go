@@ -32,14 +32,14 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a success whose completion was fenced is reported failed although the work is done",
-		file: "idemddb/ending.go",
+		file: "idemddb/complete.go",
 		old:  `Done: isDone(err)}`,
 		new:  `Done: isDone(err) && !errors.Is(err, ErrFenced)}`,
 		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
 	},
 	{
 		why:  "a success whose completion was fenced is done although another worker still runs",
-		file: "idemddb/ending.go",
+		file: "idemddb/complete.go",
 		old:  `Done: isDone(err)}`,
 		new:  `Done: true}`,
 		pkg:  "lambdawrap", run: "TestWhatAFencedSuccessBecomes",
@@ -132,16 +132,16 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a typed nil error of one message fails the whole batch",
-		file: "lambdawrap/call.go",
-		old:  `err = panicerror.Readable(code())`,
-		new:  `_ = panicerror.Readable; err = code()`,
+		file: "lambdawrap/work.go",
+		old:  `err = panicerror.Readable(err)`,
+		new:  `_ = panicerror.Readable`,
 		pkg:  "lambdawrap", run: "TestAnErrorThatCannotBeReadCostsItsOwnMessage",
 	},
 	{
 		why:  "a takeover, after which an effect may be the second, leaves no line in the log",
 		file: "lambdawrap/work.go",
-		old:  `c != nil && c.Takeover()`,
-		new:  `c != nil && c == nil`,
+		old:  `claim != nil && claim.Takeover()`,
+		new:  `claim != nil && claim == nil`,
 		pkg:  "lambdawrap", run: "TestATakeoverIsAWarning",
 	},
 	{
@@ -176,7 +176,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "the panic of a handler counts as success",
-		file: "lambdawrap/call.go",
+		file: "lambdawrap/work.go",
 		old:  `err = newPanicError(v)`,
 		new:  `err = nil`,
 		pkg:  "lambdawrap", run: "TestAPanicCostsItsOwnMessage",
@@ -190,7 +190,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "the second message of a key in a batch runs, too",
-		file: "internal/schedule/event.go",
+		file: "internal/schedule/grant.go",
 		old:  `s.messages[other].work != m.work`,
 		new:  `s.messages[other].work != m.work || other > i`,
 		pkg:  "lambdawrap", run: "TestOneKeyTwiceInABatchIsOnePieceOfWork",

@@ -67,7 +67,7 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "the time that passes is not told to the planner",
-		file: "internal/engine/engine.go",
+		file: "internal/engine/wait.go",
 		old:  `range e.planner.Tick(now) {`,
 		new:  `range e.planner.Tick(time.Time{}) {`,
 		pkg:  "internal/engine", run: "TestAPauseEndsAlthoughItsTimerIsLate",

@@ -84,7 +84,7 @@ var resultMutants = []mutant{
 	},
 	{
 		why:  "Do of a zombie whose successor's result cannot be read returns a zero value without an error",
-		file: "idemddb/ending.go",
+		file: "idemddb/complete.go",
 		old:  `case fenced.unread != nil && fenced.Current != fenced.Held:`,
 		new:  `case fenced.unread != nil && fenced.Held == 0:`,
 		pkg:  "idemddb", run: "TestDoOfAZombieReturnsTheResultOfItsSuccessor",

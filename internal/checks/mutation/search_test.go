@@ -46,7 +46,7 @@ var searchMutants = []mutant{
 	},
 	{
 		why:  "keys are waited for although nothing starts any more",
-		file: "internal/schedule/grant.go",
+		file: "internal/schedule/time.go",
 		old: `	s.refuseSearch()
 `,
 		new: ``,
@@ -54,14 +54,14 @@ var searchMutants = []mutant{
 	},
 	{
 		why:  "messages with one key and other inputs end as the first one",
-		file: "internal/schedule/event.go",
+		file: "internal/schedule/grant.go",
 		old:  `s.messages[other].work != m.work`,
 		new:  `s.messages[other].work.Key != m.work.Key`,
 		pkg:  "internal/schedule", run: "TestRule2OneKey",
 	},
 	{
 		why:  "a key that is known late is worked on again",
-		file: "internal/schedule/event.go",
+		file: "internal/schedule/grant.go",
 		old:  `s.settled[m.work] = i`,
 		new:  `delete(s.settled, m.work)`,
 		pkg:  "lambdawrap", run: "TestAKeyThatIsKnownLateJoinsTheMessageThatHasIt",

@@ -18,7 +18,7 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "done work fails because the result of its own record cannot be read",
-		file: "idemddb/ending.go",
+		file: "idemddb/complete.go",
 		old:  `case fenced.unread != nil && fenced.Current != fenced.Held:`,
 		new:  `case fenced.unread != nil:`,
 		pkg:  "idemddb", run: "TestDoneWorkNeedsNoResultOfItsOwnRecord",
@@ -248,7 +248,7 @@ var settleMutants = []mutant{
 	},
 	{
 		why:  "Do returns its own value although another worker completed the key with another one",
-		file: "idemddb/ending.go",
+		file: "idemddb/complete.go",
 		old: `	case !errors.Is(err, ErrUnsent):
 		e.Record = fenced.other()`,
 		new: `	case err == nil:

@@ -47,7 +47,7 @@ var traceMutants = []mutant{
 	{
 		why:  "a claim after a release is linked to the run before, as if it were a takeover",
 		file: "internal/protocol/answer.go",
-		old:  `if !t.IsTraced || !held.IsTakeover() {`,
+		old:  `if !t.IsTraced || held.Previous == 0 {`,
 		new:  `if !t.IsTraced {`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
 	},

@@ -130,13 +130,13 @@ func (w *world) come(c *writer) {
 	w.tellf("%s %s %s", c.name, c.phase, c.key)
 
 	if c.isClaim() && w.isGroup {
-		c.group.Arrive()
+		c.group.Members, c.group.Expected = c.group.Members+1, max(0, c.group.Expected-1)
 	}
 
 	wasIdle := len(w.flights) == 0 && !w.isLate // what is overdue leaves first
 
 	if w.without == ruleAlone {
-		c.group.Expect(1) // the wrong wrapper announces what does not come
+		c.group.Expected++ // the wrong wrapper announces what does not come
 	}
 
 	c.write = &planner.Write{
@@ -183,7 +183,7 @@ func (w *world) leave(c *writer) {
 
 func (w *world) leaveGroup(c *writer) {
 	if w.isGroup && c.hasLeft() {
-		c.group.Leave()
+		c.group.Members--
 	}
 }
 

@@ -65,7 +65,7 @@ func (t *table) newWorld(without rule) *world {
 	invocation := &planner.Group{}
 
 	if t.isGroup {
-		invocation.Expect(len(t.keys))
+		invocation.Expected = len(t.keys)
 	}
 
 	for i, key := range strings.Split(t.keys, "") {
