@@ -47,9 +47,12 @@ var searchMutants = []mutant{
 	{
 		why:  "keys are waited for although nothing starts any more",
 		file: "internal/schedule/time.go",
-		old: `	s.refuseSearch()
+		old: `	}
+
+	s.refuseSearch()
 `,
-		new: ``,
+		new: `	}
+`,
 		pkg: "lambdawrap", run: "TestNothingWaitsForAKeyThatIsOfNoUseAnyMore",
 	},
 	{
