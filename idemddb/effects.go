@@ -1,13 +1,20 @@
 package idemddb
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/dbitem"
+	"github.com/idemddb/go-idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // Effects are written in one transaction with the completion of a claim: all of them exactly when the key is completed, none otherwise.
@@ -82,4 +89,211 @@ func (e *EffectError) meaning() (meaning error) {
 	}
 
 	return e
+}
+
+// Message is a message that follows from a handler's work. A handler stages it together with its other effects: it is stored in the
+// record by the write that completes the key, and it is sent after that write. So it is sent if the work is recorded as done, and
+// not otherwise. It is sent at least once, and every sending carries the same id; package outbox says where a receiver finds it.
+type Message struct {
+	// ID is set by the Store for a [Sender], and is the same in every sending. It is unique among all messages of all records. It consists of
+	// ASCII letters, digits and hyphens and has at most 128 characters, so that it also serves as MessageDeduplicationId and MessageGroupId.
+	// It is ErrBadEffects to stage a message with one.
+	ID string
+
+	// To names the target, an entry of Options.Senders. If the entry's Sender is nil, the message stays in the record for another
+	// process that has one. A To without an entry is ErrBadEffects. Required.
+	To string
+
+	// Body is the message's text. SQS takes a text of XML's characters, SNS takes UTF-8, and EventBridge takes a JSON object. Required.
+	Body string
+
+	// Group is the message group of a FIFO queue or FIFO topic. The messages of one record and one group are sent one after the
+	// other, and a failure keeps back those behind it. An empty Group means that no message must wait for this one: it is
+	// then a group of its own. A standard queue takes Group as the tenant of its fair queue, and a standard topic passes it on to
+	// such queues; neither keeps an order by it. EventBridge has no groups, and Group is not sent there.
+	Group string
+
+	// Attributes are sent as message attributes of the type String. Names that begin with "idemddb-" belong to this library. SQS takes
+	// ten attributes with a message, and two of them may be the library's, so that eight are left. EventBridge has no message
+	// attributes: a message that has some cannot be sent there and is parked.
+	Attributes map[string]string
+
+	// Sequence is the version of what the message reports, as the caller counts it, for receivers that must ignore an older message
+	// that arrives after a newer one. Nothing is sent in the order of Sequence. Zero means that there is none, and none is sent.
+	Sequence int64
+}
+
+// Sender sends messages to one target. Package outbox has senders for SQS, SNS and EventBridge. A Sender must be safe for concurrent
+// use, and two processes may send the same message at the same time: the receiver recognises it by its id.
+type Sender interface {
+	// Send sends messages of one record, in their order, and returns one answer for each message. target is their Message.To, for
+	// the text of errors. A nil answer means that the target has accepted the message: it is then removed from the record and is never
+	// sent again. An error that wraps [ErrUnsendable] parks the message. After any other error the message stays in the record and
+	// is sent again. Send returns when ctx ends, with an error for each message that is not known to be accepted.
+	Send(ctx context.Context, target string, ms []Message) []error
+}
+
+func copyMessages(messages []Message) []Message {
+	copies := slices.Clone(messages)
+	for i := range copies {
+		copies[i].Attributes = maps.Clone(copies[i].Attributes)
+	}
+
+	return copies
+}
+
+// outboxOf returns messages as a record holds them.
+func outboxOf(messages []Message) (outbox []record.Message) {
+	for i, m := range messages {
+		outbox = append(outbox, record.Message{Index: i, Content: record.Content{
+			To: m.To, Body: m.Body, Group: m.Group, Attributes: m.Attributes, Sequence: m.Sequence,
+		}})
+	}
+
+	return outbox
+}
+
+// targetNames returns the names of the targets, in alphabetical order.
+func (s *Store) targetNames() []string { return slices.Sorted(maps.Keys(s.opts.Senders)) }
+
+// sendTo passes stored messages to the Sender of their target, with their ids.
+func (s *Store) sendTo(ctx context.Context, target, tx string, stored []record.Message) []error {
+	sender, named := s.opts.Senders[target]
+
+	switch {
+	case !named:
+		return slices.Repeat([]error{delivery.ErrNotNamed}, len(stored))
+	case sender == nil:
+		return slices.Repeat([]error{delivery.ErrNoSender}, len(stored))
+	}
+
+	messages := make([]Message, len(stored))
+	for i, m := range stored {
+		messages[i] = Message{
+			ID: m.ID(tx), To: m.To, Body: m.Body, Group: m.Group, Sequence: m.Sequence,
+			Attributes: maps.Clone(m.Attributes), // the Sender may write into them, and what is left is stored again
+		}
+	}
+
+	return sender.Send(ctx, target, messages)
+}
+
+// Limits of DynamoDB's transactions.
+const (
+	maxEffects     = 99 // with the record 100
+	maxTransaction = 4 << 20
+	plainRecord    = 8 << 10 // bytes of a record without its result and messages, at most
+	maxOutbox      = dbitem.MaxSize - plainRecord
+)
+
+// checkEffects returns an error for what DynamoDB could only refuse.
+func (s *Store) checkEffects(partition string, e Effects) error {
+	if !s.transacts && len(e.Items)+len(e.Messages) > 0 {
+		return fmt.Errorf("%w: %w", ErrBadEffects, errNoTransactor)
+	}
+
+	if len(e.Items) > maxEffects {
+		return fmt.Errorf("%w: %d items: 1 record and %d of yours; DynamoDB takes 100 in a transaction", ErrBadEffects, len(e.Items)+1, len(e.Items))
+	}
+
+	for i, it := range e.Items {
+		if err := dbitem.CheckWrite(it); err != nil {
+			return fmt.Errorf("%w: item %d: %w", ErrBadEffects, i, err)
+		}
+	}
+
+	outbox := delivery.Check(outboxOf(e.Messages), maxOutbox)
+	if err := errors.Join(s.checkTwice(partition, e.Items), outbox, s.checkTargets(e.Messages)); err != nil {
+		return fmt.Errorf("%w: %w", ErrBadEffects, err)
+	}
+
+	if size := dbitem.WriteSize(e.Items...) + delivery.Size(outboxOf(e.Messages)) + plainRecord; size > maxTransaction {
+		return fmt.Errorf("%w: with the record they have %d bytes, a transaction takes %d", ErrBadEffects, size, maxTransaction)
+	}
+
+	return nil
+}
+
+// checkTargets returns an error for a message whose target nobody knows: no process would send it, and its record would stay for ever.
+func (s *Store) checkTargets(messages []Message) error {
+	for i, m := range messages {
+		sender, known := s.opts.Senders[m.To]
+
+		switch {
+		case m.ID != "":
+			return fmt.Errorf("message %d: Message.ID: must be empty, is %q: the Store gives each message its id", i, m.ID)
+		case m.To == "": // delivery.Check says so
+		case len(s.opts.Senders) == 0:
+			return fmt.Errorf("message %d: Message.To: %q: the Store has no Options.Senders; "+
+				"it must have an entry of this name, with a nil Sender if another process sends the message", i, m.To)
+		case !known:
+			return fmt.Errorf("message %d: Message.To: %q is no entry of Options.Senders, which has %q; "+
+				"correct the name, or add the entry, with a nil Sender if another process sends the message", i, m.To, s.targetNames())
+		case sender == nil && s.disabled:
+			return fmt.Errorf("message %d: Message.To: %q has a nil Sender in Options.Senders, and IDEMDDB_DISABLED keeps no record "+
+				"from which another process could send the message; give the entry a Sender", i, m.To)
+		}
+	}
+
+	return nil
+}
+
+// checkTwice returns an error if two items are the same one, or one is the record of the key, as far as their keys are known.
+func (s *Store) checkTwice(partition string, items []types.TransactWriteItem) error {
+	seen := map[string]int{}
+
+	for i, id := range s.identities(partition, items) {
+		earlier, twice := seen[id]
+
+		switch {
+		case id == "":
+		case !twice:
+			seen[id] = i
+		case earlier == 0:
+			return fmt.Errorf("item %d: it is the record of the key itself", i-1)
+		default:
+			return fmt.Errorf("item %d: it is the same item as item %d; a transaction takes an item once", i-1, earlier-1)
+		}
+	}
+
+	return nil
+}
+
+// identities returns a text for each item: first for the record of the key, then for each staged item. The text is empty if the key of an
+// item is not known.
+func (s *Store) identities(partition string, items []types.TransactWriteItem) []string {
+	record := types.TransactWriteItem{Update: &types.Update{TableName: &s.table, Key: s.records.Key(partition)}}
+
+	return dbitem.Identities(slices.Concat([]types.TransactWriteItem{record}, items))
+}
+
+// Bounds for measuring a record before it is written. DynamoDB counts the names and the values of attributes, and a number as about one
+// byte for two digits.
+const (
+	maxNumberSize  = 12  // of a number with 20 digits
+	recordNumbers  = 13  // attributes of a record that are numbers
+	maxToken       = 128 // an owner token and a tx
+	maxFingerprint = 64
+)
+
+// checkSize returns ErrTooLarge if the record with this result and these messages would not fit into an item, or not into a transaction
+// with these effects.
+func (s *Store) checkSize(partition string, result types.AttributeValue, e Effects) error {
+	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(protocol.SortKeyValue) + len(s.opts.TTLAttribute) +
+		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + dbitem.ValueSize(result) +
+		delivery.Size(outboxOf(e.Messages)) + len(strings.Join(record.Names, ""))
+
+	if s.opts.Trace != nil {
+		size += 2 * record.MaxTrace //nolint:mnd // trace and ptrace
+	}
+
+	if size > dbitem.MaxSize {
+		return fmt.Errorf("%w: the record would have %d bytes, an item holds %d", ErrTooLarge, size, dbitem.MaxSize)
+	}
+
+	if size += dbitem.WriteSize(e.Items...); size > maxTransaction {
+		return fmt.Errorf("%w: the transaction would have %d bytes, it takes %d", ErrTooLarge, size, maxTransaction)
+	}
+
+	return nil
 }

@@ -1,9 +1,15 @@
 package dbitem
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -74,4 +80,122 @@ func writesOf(it types.TransactWriteItem) []write {
 	}
 
 	return all
+}
+
+// Identities returns a text for each item, which is the same for two writes of the same item. A Put does not say which of its attributes
+// are the key: its text is empty if no other one of the items names the key of its table.
+func Identities(items []types.TransactWriteItem) []string {
+	keyNames := map[string][]string{} // by table
+
+	for _, it := range items {
+		for _, w := range writesOf(it) {
+			if table := w.tableName(); it.Put == nil && keyNames[table] == nil {
+				keyNames[table] = slices.Sorted(maps.Keys(*w.key))
+			}
+		}
+	}
+
+	ids := make([]string, len(items))
+
+	for i, it := range items {
+		for _, w := range writesOf(it) {
+			ids[i] = w.identity(keyNames[w.tableName()])
+		}
+	}
+
+	return ids
+}
+
+// identity writes the table and the attributes of the key. They have the types S, N and B.
+func (w write) identity(keyNames []string) string {
+	if keyNames == nil {
+		return ""
+	}
+
+	text := []byte(w.tableName())
+
+	for _, name := range keyNames {
+		text = strconv.AppendQuote(append(text, '\n'), name)
+
+		switch v := (*w.key)[name].(type) {
+		case *types.AttributeValueMemberS:
+			text = strconv.AppendQuote(append(text, ":S"...), v.Value)
+		case *types.AttributeValueMemberN:
+			text = strconv.AppendQuote(append(text, ":N"...), v.Value)
+		case *types.AttributeValueMemberB:
+			text = strconv.AppendQuote(append(text, ":B"...), string(v.Value))
+		default: // no key: DynamoDB says so
+			text = fmt.Appendf(text, ":%T%v", v, v)
+		}
+	}
+
+	return string(text)
+}
+
+// tableName returns the name of the table, which an item gives by its name or its ARN. All tables of a transaction are in one account and
+// Region.
+func (w write) tableName() string {
+	table := aws.ToString(*w.table)
+	if _, name, ok := strings.Cut(table, ":table/"); ok {
+		return name
+	}
+
+	return table
+}
+
+// WriteSize returns about how many bytes the items have in a request.
+func WriteSize(items ...types.TransactWriteItem) int {
+	size := 0
+
+	for _, it := range items {
+		for _, w := range writesOf(it) {
+			size += sizeOf(*w.key)
+		}
+
+		if it.Update != nil {
+			size += sizeOf(it.Update.ExpressionAttributeValues)
+		}
+	}
+
+	return size
+}
+
+func sizeOf(it map[string]types.AttributeValue) int {
+	size := 0
+	for name, v := range it {
+		size += len(name) + ValueSize(v)
+	}
+
+	return size
+}
+
+// ValueSize returns about how many bytes of an item a value takes.
+func ValueSize(v types.AttributeValue) int {
+	const container = 3 // bytes of a list or a map, and of each of its elements about 1
+
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return len(v.Value)
+	case *types.AttributeValueMemberN:
+		return len(v.Value)/2 + 1 //nolint:mnd // two digits a byte
+	case *types.AttributeValueMemberB:
+		return len(v.Value)
+	case *types.AttributeValueMemberM:
+		return container + sizeOf(v.Value) + len(v.Value)
+	case *types.AttributeValueMemberL:
+		size := container
+		for _, element := range v.Value {
+			size += ValueSize(element) + 1
+		}
+
+		return size
+	case *types.AttributeValueMemberSS:
+		return len(strings.Join(v.Value, ""))
+	case *types.AttributeValueMemberNS:
+		return len(strings.Join(v.Value, ""))
+	case *types.AttributeValueMemberBS:
+		return len(bytes.Join(v.Value, nil))
+	default:
+		return 1
+	}
 }

@@ -11,7 +11,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "effects are staged although the client cannot write them",
-		file: "idemddb/effects_limits.go",
+		file: "idemddb/effects.go",
 		old:  `if !s.transacts && len(e.Items)+len(e.Messages) > 0 {`,
 		new:  `if !s.transacts && len(e.Items)+len(e.Messages) < 0 {`,
 		pkg:  "idemddb", run: "TestWithoutTransactionsEffectsAreRefusedWithTheReason/Stage$",
@@ -28,7 +28,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a message with an id of its own is staged, and gets another id",
-		file: "idemddb/effects_limits.go",
+		file: "idemddb/effects.go",
 		old:  `case m.ID != "":`,
 		new:  `case m.ID != "" && len(m.ID) > 1000:`,
 		pkg:  "idemddb", run: "TestStageRefusesMessagesThatAreNotWellFormed",
@@ -168,7 +168,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "Stage keeps what its caller can change",
-		file: "internal/dbitem/copy.go",
+		file: "internal/dbitem/clone.go",
 		old:  `*w.key, *w.names, *w.values = Clone(*w.key), maps.Clone(*w.names), Clone(*w.values)`,
 		new:  `*w.key, *w.names, *w.values = maps.Clone(*w.key), maps.Clone(*w.names), Clone(*w.values)`,
 		pkg:  "idemddb", run: "TestStageCopiesWhatItIsGiven",
@@ -254,14 +254,14 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a message to a target that nobody knows stays in its record for ever",
-		file: "idemddb/effects_limits.go",
+		file: "idemddb/effects.go",
 		old:  `case !known:`,
 		new:  `case known && m.To == "":`,
 		pkg:  "idemddb", run: "TestAMessageToATargetThatIsNotNamedIsRefused",
 	},
 	{
 		why:  "a Store that is off takes messages that no other process can find",
-		file: "idemddb/effects_limits.go",
+		file: "idemddb/effects.go",
 		old:  `case sender == nil && s.disabled:`,
 		new:  `case sender == nil && m.To == "":`,
 		pkg:  "idemddb", run: "TestADisabledStoreRefusesMessagesThatItCannotSend",
@@ -432,7 +432,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a commit that was applied after its refusal is a replay of another run",
-		file: "idemddb/work_commit.go",
+		file: "idemddb/commit.go",
 		old:  `case a.committed != nil:`,
 		new:  `case a.committed != nil && a.err != nil:`,
 		pkg:  "idemddb", run: "TestACommitThatWasAppliedAfterItsRefusalIsCompleted",
