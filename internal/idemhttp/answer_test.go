@@ -192,6 +192,7 @@ func TestAStatusDecidesWhatAnAnswerMayHave(t *testing.T) {
 func FuzzAReplayIsTheFirstAnswer(f *testing.F) {
 	f.Add(200, "application/json", "/payments/1", []byte(`{"paid":true}`))
 	f.Add(204, "", "\n /1\t", []byte{})
+	f.Add(502, "\u2004", "", []byte("x")) // a space, but not of HTTP
 	f.Add(101, "a: b", "\r\n\r\nHTTP/1.1 500 No", []byte("HTTP/1.1 200 OK\r\n\r\n"))
 	f.Add(999, "\x00", "ä\xff\x7f", []byte("\x00\xff\r\n"))
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/textproto"
 	"strconv"
 	"strings"
 )
@@ -109,7 +110,7 @@ func sendBody(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Del("Content-Length")
 	w.Header().Del("Transfer-Encoding")
 
-	if values, isThere := w.Header()[contentType]; isThere && strings.TrimSpace(strings.Join(values, "")) == "" {
+	if values, isThere := w.Header()[contentType]; isThere && textproto.TrimString(strings.Join(values, "")) == "" {
 		w.Header()[contentType] = nil
 	}
 
