@@ -113,7 +113,7 @@ func TestEveryMessageFailsAtFullParallelismAndEachIsReportedOnce(t *testing.T) {
 	bubble(t, nil, func(all *harness) {
 		const size = 12
 
-		for round := range rounds(1000) {
+		for round := range rounds(300) {
 			mode := modes[round%len(modes)]
 			mode.opts.Observe = func(context.Context, idemddb.Event) {}
 			h := newHarness(all.TB, &mode.opts)
