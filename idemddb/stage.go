@@ -118,21 +118,6 @@ func (s *staging) with(e Effects) (Effects, error) {
 	return all, nil
 }
 
-// take ends the staging and returns what a completion writes. After a CompleteWith whose outcome is not known, it returns the same effects
-// again.
-func (s *staging) take() Effects {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	s.closed = true
-
-	if s.sent != nil {
-		return *s.sent
-	}
-
-	return s.effects
-}
-
 // takeWith is take for a CompleteWith. The effects that CompleteWith was given are not staged: if it is refused, the next call has its own.
 func (s *staging) takeWith(e Effects) (Effects, error) {
 	s.mu.Lock()

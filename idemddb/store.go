@@ -131,12 +131,6 @@ func (s *Store) RetryAfter(lease time.Time) time.Duration {
 	return lease.Add(2 * s.opts.ClockSkew).Sub(s.opts.Now())
 }
 
-func (s *Store) mustExist() {
-	if s == nil {
-		panic("idemddb: nil Store: check the error of New")
-	}
-}
-
 // sharer returns the client for shared requests, or why requests cannot be shared. It returns neither if they must not be.
 func (s *Store) sharer() (wire.Executor, error) {
 	if s.opts.Single || s.disabled {

@@ -181,6 +181,21 @@ func (w *Work) settledBySelf() Kind {
 	return w.claim.settled
 }
 
+// take ends the staging and returns what a completion writes. After a CompleteWith whose outcome is not known, it returns the same effects
+// again.
+func (s *staging) take() Effects {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.closed = true
+
+	if s.sent != nil {
+		return *s.sent
+	}
+
+	return s.effects
+}
+
 // settleClaim settles the claim, unless the code has done it.
 func (w *Work) settleClaim(ctx context.Context, result []byte, err error) Ending {
 	c := w.claim
@@ -238,5 +253,11 @@ func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
 		return Ending{Kind: KindUnsent, Err: err}
 	default:
 		return Ending{Kind: KindCompleted, Done: true}
+	}
+}
+
+func (s *Store) mustExist() {
+	if s == nil {
+		panic("idemddb: nil Store: check the error of New")
 	}
 }

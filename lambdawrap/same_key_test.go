@@ -148,7 +148,7 @@ func TestManyInvocationsAtOnceDoEachKeyOnce(t *testing.T) {
 			sqs := lambdawrap.SQS(h.store, work, h.opts)
 			whole := h.whole(work)
 
-			for n := range rounds(1000) {
+			for n := range rounds(400) {
 				go func() {
 					function := sqs
 					if n%3 == 0 {
@@ -167,7 +167,7 @@ func TestManyInvocationsAtOnceDoEachKeyOnce(t *testing.T) {
 				}()
 			}
 
-			for range rounds(1000) {
+			for range rounds(400) {
 				h.equal("error", <-finished, nil)
 			}
 

@@ -155,37 +155,3 @@ func (g *Group) Flush() {
 		g.engine.depart(time.Now())
 	})
 }
-
-// Patience returns how long a claim without an answer is tried, where limit is the longest time, and how many claims of the group DynamoDB has
-// answered so far, for Answered. While DynamoDB answers no claim of the group, only the first claims wait; later ones make one try.
-func (g *Group) Patience(limit time.Duration) (patience time.Duration, answers int) {
-	if g == nil {
-		return limit, 0
-	}
-
-	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	if g.exhausted {
-		limit = 0
-	}
-
-	return limit, g.answers
-}
-
-// Answered notes that a claim got an answer, or that it was given up without one. If a claim is given up while others are answered, the trouble
-// concerns its own key only. answers is the number that Patience returned.
-func (g *Group) Answered(isAnswered bool, answers int) {
-	if g == nil {
-		return
-	}
-
-	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	if isAnswered {
-		g.answers++
-	}
-
-	g.exhausted = g.answers == answers
-}

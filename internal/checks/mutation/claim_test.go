@@ -217,7 +217,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "each claim of a batch waits for the whole ClaimPatience in an outage",
-		file: "internal/engine/invocation.go",
+		file: "internal/engine/engine.go",
 		old: `	if g.exhausted {
 		limit = 0
 	}`,
