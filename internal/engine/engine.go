@@ -199,6 +199,36 @@ func newCall(w *Write) *call {
 	return c
 }
 
+// await waits for an event of the write, or for the end of ctx.
+func (e *Engine) await(ctx context.Context, c *call) {
+	if c.signal == nil {
+		c.signal = make(chan struct{}, 1)
+	}
+
+	isEnded := false
+
+	e.unlocked(func() {
+		select {
+		case <-c.signal:
+		case <-ctx.Done():
+			isEnded = true
+		}
+	})
+
+	if !isEnded {
+		return
+	}
+
+	for c.busy {
+		e.unbusy.Wait()
+	}
+
+	if !c.isOver {
+		c.err = gaveUp(ctx, c.err)
+		e.withdraw(c)
+	}
+}
+
 // unlocked calls a function without the mutex of the Engine.
 func (e *Engine) unlocked(f func()) {
 	e.mu.Unlock()

@@ -20,36 +20,6 @@ func (e *Engine) tell(ctx context.Context, c *call) {
 	})
 }
 
-// await waits for an event of the write, or for the end of ctx.
-func (e *Engine) await(ctx context.Context, c *call) {
-	if c.signal == nil {
-		c.signal = make(chan struct{}, 1)
-	}
-
-	isEnded := false
-
-	e.unlocked(func() {
-		select {
-		case <-c.signal:
-		case <-ctx.Done():
-			isEnded = true
-		}
-	})
-
-	if !isEnded {
-		return
-	}
-
-	for c.busy {
-		e.unbusy.Wait()
-	}
-
-	if !c.isOver {
-		c.err = gaveUp(ctx, c.err)
-		e.withdraw(c)
-	}
-}
-
 // withdraw takes a write back whose caller leaves, unless it has ended.
 func (e *Engine) withdraw(c *call) {
 	for c.busy {

@@ -55,8 +55,13 @@ func (p *Planner) collect(now time.Time, lane int) {
 	p.next = load{writes: p.next.writes[:0], taken: p.next.taken}
 
 	for _, g := range p.groups[lane] {
-		if g.until = (time.Time{}); len(g.waiting[lane]) < Size {
-			g.until = g.lingersUntil(lane)
+		g.until = g.lingersUntil(lane)
+
+		switch {
+		case len(g.waiting[lane]) >= Size:
+			g.until = time.Time{}
+		case lane == statements && !g.until.IsZero() && !now.Before(g.until):
+			g.Expected = 0 // those that were announced and did not come are waited for no longer
 		}
 	}
 
@@ -237,12 +242,12 @@ func (l *load) take(w *Write) {
 	l.isFull = l.isFull || len(l.writes) == Size
 }
 
-// wait makes a write wait for its next flight.
-func (p *Planner) wait(now time.Time, w *Write) {
+// queue makes a write wait for its next flight.
+func (p *Planner) queue(now time.Time, w *Write, isAlone bool) {
 	w.state, w.flight = waiting, nil
 	p.noteEnd(now, w.lastMoment())
 
-	if w.travelsAlone(p, now) {
+	if isAlone {
 		p.alone = append(p.alone, w)
 
 		return
@@ -280,19 +285,12 @@ func (g *Group) insert(w *Write) {
 
 // lingersUntil returns until when the writes of a lane wait for others of the group; zero if they do not wait.
 func (g *Group) lingersUntil(lane int) time.Time {
-	for _, w := range g.waiting[lane] {
-		if w.hasLeft {
-			continue
-		}
-
-		if wait := g.lingerOf(w); wait > 0 {
-			return w.since.Add(wait)
-		}
-
-		break
+	first := slices.IndexFunc(g.waiting[lane], func(w *Write) bool { return !w.hasLeft })
+	if first < 0 || g.lingerOf(g.waiting[lane][first]) == 0 {
+		return time.Time{}
 	}
 
-	return time.Time{}
+	return g.waiting[lane][first].since.Add(g.lingerOf(g.waiting[lane][first]))
 }
 
 // lingers reports whether a write waits for others of its group.
@@ -337,4 +335,8 @@ func later(a, b time.Time) time.Time {
 	}
 
 	return b
+}
+
+func without[E comparable](list []E, gone E) []E {
+	return slices.DeleteFunc(list, func(e E) bool { return e == gone })
 }

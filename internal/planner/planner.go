@@ -67,13 +67,13 @@ func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 		w.lane = transactions
 	}
 
-	isGated := p.gate.opens.After(now) && p.gate.isHot(now, w)
+	isAlone, isGated := w.travelsAlone(p, now), p.gate.opens.After(now) && p.gate.isHot(now, w)
 
 	if len(p.flights)+len(p.groups[w.lane]) == 0 && !isGated && !w.lingers() {
-		return p.leave(now, w.alone(), !w.travelsAlone(p, now))
+		return p.leave(now, w.alone(), !isAlone)
 	}
 
-	p.wait(now, w)
+	p.queue(now, w, isAlone)
 
 	return nil
 }
@@ -117,6 +117,9 @@ func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) 
 func (p *Planner) Shares(now time.Time) bool {
 	return !p.IsSingle && !p.isProbing && now.After(p.deniedUntil)
 }
+
+// wait makes a write wait again that was under way, or paused.
+func (p *Planner) wait(now time.Time, w *Write) { p.queue(now, w, w.travelsAlone(p, now)) }
 
 // leave makes a flight of the writes.
 func (p *Planner) leave(now time.Time, writes []*Write, isCounted bool) *Flight {
@@ -326,17 +329,4 @@ func (e *estimate) t() time.Duration {
 	}
 
 	return e.median
-}
-
-func without[E comparable](list []E, gone E) []E {
-	for i, e := range list {
-		if e == gone {
-			copy(list[i:], list[i+1:])
-			clear(list[len(list)-1:])
-
-			return list[:len(list)-1]
-		}
-	}
-
-	return list
 }

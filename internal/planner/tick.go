@@ -24,12 +24,6 @@ func (p *Planner) Tick(now time.Time) (over []*Write) {
 		p.wait(now, w)
 	}
 
-	for _, g := range p.groups[statements] {
-		if until := g.lingersUntil(statements); g.Expected > 0 && !until.IsZero() && !now.Before(until) {
-			g.Expected = 0 // those that were announced and did not come are waited for no longer
-		}
-	}
-
 	if p.nextEnd.IsZero() || p.nextEnd.After(now) {
 		return nil
 	}

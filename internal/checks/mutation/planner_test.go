@@ -61,7 +61,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "claims that are announced and do not come are waited for again and again",
-		file: "internal/planner/tick.go",
+		file: "internal/planner/depart.go",
 		old:  `			g.Expected = 0`,
 		new:  `			_ = g.Expected`,
 		pkg:  "internal/planner", run: "TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly",
