@@ -215,6 +215,12 @@ func TestARecordThatCannotBeReadIsToldAndStopsNothing(t *testing.T) {
 
 			return r
 		}, `of the kind "MOVE"`},
+		"another kind, without an item": {func(r map[string]any) any {
+			r["eventName"] = "MOVE"
+			delete(r["dynamodb"].(map[string]any), "NewImage")
+
+			return r
+		}, `of the kind "MOVE"`},
 		"a changed item without the item before": {func(r map[string]any) any {
 			r["eventName"] = "MODIFY"
 

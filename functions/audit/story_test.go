@@ -59,6 +59,8 @@ func (s *stream) takeOver() {
 	s.complete("returned")
 	s.commit("committed", message)
 	s.reject("rejected")
+	s.must(s.claim(s.store, "let go").Release(s.Context(), nil))
+	s.commit("let go", idemddb.Effects{}) // this takes nothing over
 
 	if _, _, err := s.worker(&idemddb.Options{MaxAttempts: 1}).Claim(s.Context(), "given up", nil); !errors.Is(err, idemddb.ErrFailed) {
 		s.Errorf("got %v, want that the key is given up", err)
