@@ -1,0 +1,116 @@
+//go:build e2e
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"maps"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/idemddb/go-idemddb/internal/record"
+	"github.com/idemddb/go-idemddb/localstack/pipeline"
+)
+
+// The auditor of a stack whose workers were killed and stopped has judged each change of its records. It has counted the takeovers, and has found the
+// record that a test edited by hand, and no other one. Its metric raises the alarm, and the alarm's text leads to the payment.
+func testAuditor(t *testing.T, p *pipeline.Pipeline, stack string) {
+	t.Helper()
+
+	var (
+		sum   map[string]float64
+		found map[string]string // rules by the hash of the key
+	)
+
+	await(t, "the auditor to find the edit", 2*time.Minute, func() (bool, string) {
+		sum, found = auditLog(t, p)
+
+		return sum["Violations"] > 0 && sum["TakeoverExpired"] > 0, fmt.Sprintf("metrics %v, rules %v", sum, found)
+	})
+	t.Logf("the auditor: %v, rules by key: %v", sum, found)
+
+	if key := record.KeyHash(diedBeforeSending); len(found) != 1 || found[key] == "" || sum["Unreadable"] > 0 {
+		t.Errorf("metrics %v, rules by key %v: want a rule that the edit of %s breaks, and nothing else", sum, found, key)
+	}
+
+	last := time.Time{}
+
+	await(t, "the alarm on violations", 4*time.Minute, func() (bool, string) {
+		if time.Since(last) > 10*time.Second { // CloudWatch makes a metric of the line in the log, LocalStack does not
+			putMetric(t, "Violations", p.AuditorFunctionName)
+			last = time.Now()
+		}
+
+		state := alarmState(t, stack+"-AuditViolations")
+
+		return state == "ALARM", state
+	})
+
+	o := calledBy(t, p, stack, "AuditViolations")
+	o.idem(2, []string{"audit", "--since", "2h", "--namespaces", "api,payments"}, "payments#"+diedBeforeSending+" (", "VIOLATION")
+	o.inTime()
+}
+
+// auditLog is the sum of the auditor's metrics so far, and the rules that its lines of ERROR name.
+func auditLog(t *testing.T, p *pipeline.Pipeline) (sum map[string]float64, found map[string]string) {
+	t.Helper()
+
+	sum, found = map[string]float64{}, map[string]string{}
+
+	for _, line := range logLines(t, "/aws/lambda/"+p.AuditorFunctionName) {
+		if !strings.HasPrefix(line, "{") { // LocalStack's own
+			continue
+		}
+
+		var members map[string]any
+		if err := json.Unmarshal([]byte(line), &members); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+
+		if members["_aws"] == nil {
+			found[fmt.Sprint(members["key"])] = fmt.Sprint(members["rule"], " ", members["error"])
+
+			continue
+		}
+
+		for name, value := range members {
+			if n, ok := value.(float64); ok {
+				sum[name] += n
+			}
+		}
+	}
+
+	maps.DeleteFunc(sum, func(_ string, n float64) bool { return n == 0 })
+
+	return sum, found
+}
+
+// putMetric gives CloudWatch one datum of a function's own metric.
+func putMetric(t *testing.T, name, function string) {
+	t.Helper()
+
+	ask(t, "monitoring", "application/x-www-form-urlencoded", "", url.Values{
+		"Action": {"PutMetricData"}, "Version": {"2010-08-01"}, "Namespace": {"Payments"},
+		"MetricData.member.1.MetricName": {name}, "MetricData.member.1.Value": {"1"}, "MetricData.member.1.Unit": {"Count"},
+		"MetricData.member.1.Dimensions.member.1.Name": {"Function"}, "MetricData.member.1.Dimensions.member.1.Value": {function},
+	}.Encode())
+}
+
+func alarmState(t *testing.T, prefix string) string {
+	t.Helper()
+
+	var answer struct {
+		States []string `xml:"DescribeAlarmsResult>MetricAlarms>member>StateValue"`
+	}
+
+	form := url.Values{"Action": {"DescribeAlarms"}, "Version": {"2010-08-01"}, "AlarmNamePrefix": {prefix}}
+	if err := xml.Unmarshal(ask(t, "monitoring", "application/x-www-form-urlencoded", "", form.Encode()), &answer); err != nil || len(answer.States) != 1 {
+		t.Fatalf("alarm %s: %v, %v", prefix, answer.States, err)
+	}
+
+	return answer.States[0]
+}
