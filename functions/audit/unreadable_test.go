@@ -81,9 +81,13 @@ func TestARecordThatCannotBeReadIsToldAndStopsNothing(t *testing.T) {
 					t.Errorf("metrics (-want +got):\n%s", diff)
 				}
 
+				if len(lines) != 1 {
+					t.Fatalf("the lines are %v, want one", lines)
+				}
+
 				said, _ := lines[0]["error"].(string)
-				if len(lines) != 1 || lines[0]["level"] != "ERROR" || !strings.Contains(said, c.want) || strings.Contains(said, "p-8") {
-					t.Errorf("the lines are %v, want one with %q", lines, c.want)
+				if lines[0]["level"] != "ERROR" || !strings.Contains(said, c.want) || strings.Contains(said, "p-8") {
+					t.Errorf("the line is %v, want %q in it, and not the key", lines[0], c.want)
 				}
 
 				isNamed := lines[0]["eventId"] == "1"

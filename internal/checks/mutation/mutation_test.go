@@ -194,7 +194,7 @@ func build(t *testing.T, all []mutant) string {
 
 // packageOf returns the name of the package of a file, which is that of its directory, but for programs.
 func packageOf(file string) string {
-	if filepath.Dir(file) == tool {
+	if dir := filepath.Dir(file); dir == tool || dir == auditor {
 		return "main"
 	}
 
