@@ -10,7 +10,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 )
 
-// variables are those that the function reads. Tests of them set the environment, so they do not run in parallel.
+// setVariables sets the variables that the function reads, and empties the others. A test that sets the environment does not run in parallel.
 func setVariables(t *testing.T, values map[string]string) {
 	t.Helper()
 
