@@ -26,6 +26,8 @@ type dashboard struct {
 	} `json:"widgets"`
 }
 
+const auditAlarms = `, "${AuditViolations.Arn}", "${AuditErrors.Arn}", "${AuditBlind.Arn}"`
+
 var placeholder = regexp.MustCompile(`\$\{([A-Za-z:.]+)\}`)
 
 func readDashboard(t *testing.T, template template) (board dashboard) {
@@ -36,15 +38,19 @@ func readDashboard(t *testing.T, template template) (board dashboard) {
 		t.Fatalf("the dashboard has %d parts, want a text and its values", len(body))
 	}
 
-	// The values are those of a stack that rolls out gradually.
-	text := strings.ReplaceAll(string(body[0]), "${NewVersionAlarms}", `, "${NewVersionErrors.Arn}", "${NewVersionFailures.Arn}"`)
+	// The values are those of a stack that rolls out gradually, with the auditor.
+	_, widget, _ := strings.Cut(string(body[1]), "AuditWidget, [Audited, ")
+	text := strings.NewReplacer(
+		"${NewVersionAlarms}", `, "${NewVersionErrors.Arn}", "${NewVersionFailures.Arn}"`, "${AuditAlarms}", auditAlarms,
+		"${AuditWidget}", strings.TrimSuffix(widget, ", ]]"),
+	).Replace(string(body[0]))
 	text = placeholder.ReplaceAllString(strings.ReplaceAll(text, "${Function}", "[Gradual, PaymentsGradual, Payments]"), "$1")
 
 	if err := json.Unmarshal([]byte(text), &board); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 
-	for _, value := range []string{"Gradual, PaymentsGradual, Payments", `, "${NewVersionErrors.Arn}", "${NewVersionFailures.Arn}"`} {
+	for _, value := range []string{"Gradual, PaymentsGradual, Payments", `, "${NewVersionErrors.Arn}", "${NewVersionFailures.Arn}"`, "[Audited, " + auditAlarms + ", ]"} {
 		if !strings.Contains(string(body[1]), value) {
 			t.Errorf("the values of the dashboard do not have %q: %s", value, body[1])
 		}
@@ -145,12 +151,13 @@ func TestTemplateDashboardHasNoHolesAndNoOverlaps(t *testing.T) {
 }
 
 // checkShownMetrics wants each metric of the functions' own that the dashboard shows to be one that they write.
-func checkShownMetrics(t *testing.T, template template, paid, asked, swept story) {
+func checkShownMetrics(t *testing.T, template template, paid, asked, swept, judged story) {
 	t.Helper()
 
 	_, ofPayments := paid.read(t)
 	_, ofAPI := asked.read(t)
 	_, ofRelay := swept.read(t)
+	_, ofAuditor := judged.read(t)
 
 	for _, m := range readDashboard(t, template).metrics(t) {
 		written := ofPayments[0]
@@ -160,6 +167,8 @@ func checkShownMetrics(t *testing.T, template template, paid, asked, swept story
 			written = ofRelay[0]
 		case "Api":
 			written = ofAPI[0]
+		case "Auditor":
+			written = ofAuditor[0]
 		}
 
 		switch m.Namespace {

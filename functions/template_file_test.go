@@ -126,6 +126,11 @@ type function struct {
 		Properties struct {
 			Schedule                       string   `yaml:"Schedule"`
 			Queue                          string   `yaml:"Queue"`
+			Stream                         string   `yaml:"Stream"`
+			StartingPosition               string   `yaml:"StartingPosition"`
+			BisectBatchOnFunctionError     bool     `yaml:"BisectBatchOnFunctionError"`
+			MaximumRetryAttempts           int      `yaml:"MaximumRetryAttempts"`
+			MaximumRecordAgeInSeconds      int      `yaml:"MaximumRecordAgeInSeconds"`
 			Enabled                        text     `yaml:"Enabled"`
 			BatchSize                      string   `yaml:"BatchSize"`
 			MaximumBatchingWindowInSeconds string   `yaml:"MaximumBatchingWindowInSeconds"`
@@ -175,6 +180,7 @@ type table struct {
 		KMSMasterKeyID text `yaml:"KMSMasterKeyId"`
 	} `yaml:"SSESpecification"`
 	DeletionProtectionEnabled string `yaml:"DeletionProtectionEnabled"`
+	StreamSpecification       text   `yaml:"StreamSpecification"`
 }
 
 type attribute struct {

@@ -215,12 +215,13 @@ func checkMetrics(t *testing.T, paid story) {
 }
 
 // checkAlarmedMetrics wants each alarm on a metric of the functions' own to be on one that they write.
-func checkAlarmedMetrics(t *testing.T, template template, paid, asked, swept story) {
+func checkAlarmedMetrics(t *testing.T, template template, paid, asked, swept, judged story) {
 	t.Helper()
 
 	_, ofPayments := paid.read(t)
 	_, ofAPI := asked.read(t)
 	_, ofRelay := swept.read(t)
+	_, ofAuditor := judged.read(t)
 
 	if n := len(ofRelay); n != 2 || ofRelay[0].values["Sent"] != 2.0 || ofRelay[1].values["OldestUnsentSeconds"] != nil {
 		t.Errorf("metrics of the relay: %+v, want 2 messages sent in the first: one of the API and one of payments, and no age in that of the sweep that was denied", ofRelay)
@@ -242,6 +243,8 @@ func checkAlarmedMetrics(t *testing.T, template template, paid, asked, swept sto
 				batches = ofRelay[:1]
 			case slices.Contains(m.Dimensions, dimension{"Function", "Api"}):
 				batches = ofAPI
+			case slices.Contains(m.Dimensions, dimension{"Function", "Auditor"}):
+				batches = ofAuditor
 			}
 
 			if i := slices.IndexFunc(batches, func(batch measured) bool { return !batch.has(m) }); i >= 0 {

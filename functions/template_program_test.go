@@ -29,7 +29,7 @@ import (
 )
 
 // The functions as they are built and deployed, on the template's environment: payments through every end that a message can have, the API
-// through every answer, then the relay with what both left unsent. What they send, how long they mean a record to last, and what they write to their logs.
+// through every answer, then the relay with what both left unsent, then the auditor with all changes of the records. What they send, how long they mean a record to last, and what they write to their logs.
 func TestTemplateAgainstTheProgram(t *testing.T) {
 	t.Parallel()
 
@@ -54,18 +54,21 @@ func TestTemplateAgainstTheProgram(t *testing.T) {
 		checkLog(t, p.paid)
 		checkAPILog(t, p.asked)
 		checkSweepLog(t, p.swept)
+		checkAuditLog(t, p.cloud, p.judged)
 	})
 	t.Run("logs nothing of what is in a message", func(t *testing.T) {
 		t.Parallel()
 		checkSecrets(t, p.paid)
 		checkSecrets(t, p.asked)
 		checkSecrets(t, p.swept)
+		checkSecrets(t, p.judged)
 	})
 	t.Run("writes the metrics of each batch and sweep, and has alarms on none but these", func(t *testing.T) {
 		t.Parallel()
 		checkMetrics(t, p.paid)
-		checkAlarmedMetrics(t, p.template, p.paid, p.asked, p.swept)
-		checkShownMetrics(t, p.template, p.paid, p.asked, p.swept)
+		checkAlarmedMetrics(t, p.template, p.paid, p.asked, p.swept, p.judged)
+		checkShownMetrics(t, p.template, p.paid, p.asked, p.swept, p.judged)
+		checkAuditMetrics(t, p.cloud, p.judged)
 	})
 	t.Run("has queries for what is in the logs", func(t *testing.T) {
 		t.Parallel()
@@ -78,8 +81,8 @@ type programs struct {
 	template template
 	cloud    *fakeAWS
 
-	paid, asked, swept         story // of payments, the API and the relay
-	ofPayments, ofAPI, ofRelay map[string]map[string]bool
+	paid, asked, swept, judged            story // of payments, the API, the relay and the auditor
+	ofPayments, ofAPI, ofRelay, ofAuditor map[string]map[string]bool
 }
 
 // runPrograms runs the functions, and demands their answers.
@@ -94,6 +97,8 @@ func runPrograms(t *testing.T) *programs {
 	p.ofAPI = p.cloud.takeActions()
 	p.swept = p.cloud.relay(t, p.template)
 	p.ofRelay = p.cloud.takeActions()
+	p.judged = p.cloud.audit(t, p.template)
+	p.ofAuditor = p.cloud.takeActions()
 
 	failed := `{"batchItemFailures":[{"itemIdentifier":"m-1"}]}`
 	done := `{"batchItemFailures":[]}`
@@ -126,6 +131,10 @@ func (p *programs) checkRoles(t *testing.T) {
 	})
 	checkActions(t, p.template.statements("RelayRole"), p.ofRelay, map[string][]string{
 		"RelayLogs.Arn": {"logs:CreateLogStream", "logs:PutLogEvents"},
+	})
+	checkActions(t, p.template.statements("AuditorRole"), p.ofAuditor, map[string][]string{
+		"RecordTable.StreamArn": {"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams"},
+		"AuditorLogs.Arn":       {"logs:CreateLogStream", "logs:PutLogEvents"},
 	})
 }
 
@@ -300,6 +309,9 @@ type fakeAWS struct {
 	atLedger func()            // called once, when a payment is about to be added to its account
 
 	sent map[string][]string // :: queue's resource → the ids of the messages that it accepted
+
+	changes []audit.Change // of the table of records, as its stream has them
+	edits   int            // of them, those that a test made by hand
 }
 
 func newAWS(t *testing.T) *fakeAWS {
@@ -307,7 +319,14 @@ func newAWS(t *testing.T) *fakeAWS {
 
 	a := &fakeAWS{db: idemddbtest.New(nil), faults: map[string]string{}, actions: map[string]map[string]bool{}, sent: map[string][]string{}}
 
-	audited.DB(t, a.db, nil, audit.Options{})
+	judged := audited.DB(t, a.db, nil, audit.Options{})
+	a.db.OnChange(func(c idemddbtest.Change) {
+		judged.See(c)
+
+		if c.Table == "RecordTable" {
+			a.changes = append(a.changes, audit.Change{Before: c.Before, After: c.After, Time: c.Time, ByTimeToLive: c.ByTimeToLive})
+		}
+	})
 
 	for _, table := range []*dynamodb.CreateTableInput{idemddbtest.CreateTable("RecordTable", "unsent"), idemddbtest.CreateTable("LedgerTable", "")} {
 		if _, err := a.db.CreateTable(t.Context(), table); err != nil {

@@ -285,6 +285,7 @@ func (a *fakeAWS) change(t *testing.T, record, update string, values map[string]
 			continue
 		}
 
+		a.edits++
 		audited.ByHand(a.db, func() {
 			if _, err := a.db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 				TableName: aws.String("RecordTable"), Key: map[string]types.AttributeValue{"pk": key},

@@ -19,7 +19,7 @@ import (
 func TestTemplateNamesActionsAndResourcesOneByOne(t *testing.T) {
 	t.Parallel()
 
-	for _, name := range []string{"PaymentsRole", "RelayRole", "ApiRole"} {
+	for _, name := range []string{"PaymentsRole", "RelayRole", "ApiRole", "AuditorRole"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -158,8 +158,8 @@ func TestTemplateHasTheSameFunctionForEachRollout(t *testing.T) {
 	template := readTemplate(t)
 	direct, gradual := template.functions["Payments"], template.functions["PaymentsGradual"]
 
-	if len(template.functions) != 4 || template.Resources["Payments"].Condition != "Direct" || template.Resources["PaymentsGradual"].Condition != "Gradual" {
-		t.Errorf("functions %v under %q and %q, want Api, Relay, and Payments and PaymentsGradual under Direct and Gradual",
+	if len(template.functions) != 5 || template.Resources["Payments"].Condition != "Direct" || template.Resources["PaymentsGradual"].Condition != "Gradual" {
+		t.Errorf("functions %v under %q and %q, want Api, Relay, Auditor, and Payments and PaymentsGradual under Direct and Gradual",
 			slices.Sorted(maps.Keys(template.functions)), template.Resources["Payments"].Condition, template.Resources["PaymentsGradual"].Condition)
 	}
 
@@ -221,7 +221,7 @@ func TestTemplateHasTheSameFunctionForEachRollout(t *testing.T) {
 		t.Errorf("environments (-direct +gradual):\n%s", diff)
 	}
 
-	for _, logs := range []string{"PaymentsLogs", "RelayLogs", "ApiLogs"} {
+	for _, logs := range []string{"PaymentsLogs", "RelayLogs", "ApiLogs", "AuditorLogs"} {
 		if got, want := template.Resources[logs].Properties.RetentionInDays, "LogRetentionDays"; got != want {
 			t.Errorf("%s are kept for %q days, want the parameter %s", logs, got, want)
 		}
@@ -333,7 +333,7 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 
 	template := readTemplate(t)
 	alarmTopic := text("[Notified, [AlarmTopicArn], AWS::NoValue]")
-	endless := []string{"NewVersionErrors", "NewVersionFailures", "ParkedAnnouncements", "MoreDeadLetters"} // the version is gone by then; nothing is mended
+	endless := []string{"NewVersionErrors", "NewVersionFailures", "ParkedAnnouncements", "MoreDeadLetters", "AuditViolations"} // the version is gone by then; nothing is mended
 	got := map[string]string{}
 
 	for name, r := range template.Resources {
@@ -390,6 +390,12 @@ func TestTemplateAlarmsSayWhatToDo(t *testing.T) {
 		"NewVersionFailures": "IF(messages >= 20, 100 * failures / messages, 0) > 20; " +
 			"messages: Payments Messages Sum [{Function PaymentsGradual} {Version PaymentsGradual.Version.Version}]; " +
 			"failures: Payments NotDone Sum [{Function PaymentsGradual} {Version PaymentsGradual.Version.Version}]",
+		"AuditViolations": "Payments Violations Sum [{Function Auditor}] > 0",
+		"AuditErrors": "FILL(errors, 0) + FILL(unreadable, 0) > 0; " +
+			"errors: AWS/Lambda Errors Sum [{FunctionName Auditor}]; unreadable: Payments Unreadable Sum [{Function Auditor}]",
+		"AuditBlind": "IF(FILL(completed, 0) > 0 AND FILL(judged, 0) == 0, 1, 0) + IF(FILL(age, 0) > 900000, 1, 0) > 0; " +
+			"completed: Payments Completed Sum [{Function [Gradual, PaymentsGradual, Payments]}]; " +
+			"judged: Payments Judged Sum [{Function Auditor}]; age: AWS/Lambda IteratorAge Maximum [{FunctionName Auditor}]",
 		"ThrottledWrites": "FILL(records, 0) + FILL(ledger, 0) > 0; " +
 			"records: AWS/DynamoDB WriteThrottleEvents Sum [{TableName RecordTable}]; ledger: AWS/DynamoDB WriteThrottleEvents Sum [{TableName LedgerTable}]",
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
@@ -69,4 +70,54 @@ func copyValue(v events.DynamoDBAttributeValue) events.DynamoDBAttributeValue {
 	default:
 		return v
 	}
+}
+
+// Image returns an item of a record as the SDK has items; nil if the record has none.
+func Image(image map[string]events.DynamoDBAttributeValue) map[string]types.AttributeValue {
+	if image == nil {
+		return nil
+	}
+
+	item := make(map[string]types.AttributeValue, len(image))
+	for name, value := range image {
+		item[name] = valueOf(value)
+	}
+
+	return item
+}
+
+func valueOf(v events.DynamoDBAttributeValue) types.AttributeValue {
+	if v.IsNull() {
+		return &types.AttributeValueMemberNULL{Value: true}
+	}
+
+	switch v.DataType() {
+	case events.DataTypeBinary:
+		return &types.AttributeValueMemberB{Value: v.Binary()}
+	case events.DataTypeBoolean:
+		return &types.AttributeValueMemberBOOL{Value: v.Boolean()}
+	case events.DataTypeBinarySet:
+		return &types.AttributeValueMemberBS{Value: v.BinarySet()}
+	case events.DataTypeList:
+		return &types.AttributeValueMemberL{Value: valuesOf(v.List())}
+	case events.DataTypeMap:
+		return &types.AttributeValueMemberM{Value: Image(v.Map())}
+	case events.DataTypeNumber:
+		return &types.AttributeValueMemberN{Value: v.Number()}
+	case events.DataTypeNumberSet:
+		return &types.AttributeValueMemberNS{Value: v.NumberSet()}
+	case events.DataTypeStringSet:
+		return &types.AttributeValueMemberSS{Value: v.StringSet()}
+	default:
+		return &types.AttributeValueMemberS{Value: v.String()}
+	}
+}
+
+func valuesOf(list []events.DynamoDBAttributeValue) []types.AttributeValue {
+	values := make([]types.AttributeValue, len(list))
+	for i, v := range list {
+		values[i] = valueOf(v)
+	}
+
+	return values
 }

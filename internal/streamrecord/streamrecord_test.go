@@ -1,11 +1,16 @@
 package streamrecord_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/idemddb/go-idemddb/idemddb/audit"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
 	"github.com/idemddb/go-idemddb/internal/streamrecord"
 )
 
@@ -86,5 +91,36 @@ func TestAnItemIsNamedByItsStreamAndItsKey(t *testing.T) {
 
 	if got, want := item("arn", image{"id": {}}), item("arn", image{"other": {}}); got != want {
 		t.Errorf("got %q and %q for two records without a readable key", got, want)
+	}
+}
+
+func TestAnImageIsTheItemOfTheTable(t *testing.T) {
+	t.Parallel()
+
+	item := map[string]types.AttributeValue{
+		"null": &types.AttributeValueMemberNULL{Value: true}, "bool": &types.AttributeValueMemberBOOL{Value: true},
+		"n": &types.AttributeValueMemberN{Value: "1767322800002"}, "s": &types.AttributeValueMemberS{Value: "s"}, "b": &types.AttributeValueMemberB{Value: []byte("b")},
+		"ns": &types.AttributeValueMemberNS{Value: []string{"1"}}, "ss": &types.AttributeValueMemberSS{Value: []string{"s"}},
+		"bs": &types.AttributeValueMemberBS{Value: [][]byte{[]byte("b")}},
+		"l":  &types.AttributeValueMemberL{Value: []types.AttributeValue{&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"in": &types.AttributeValueMemberN{Value: "1"}}}}},
+		"m":  &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"in": &types.AttributeValueMemberL{Value: []types.AttributeValue{}}}},
+	}
+
+	content, err := json.Marshal(audited.StreamRecord(audit.Change{After: item}))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var r events.DynamoDBEventRecord
+	if err := json.Unmarshal(content, &r); err != nil {
+		t.Fatal(err)
+	}
+
+	if diff := cmp.Diff(item, streamrecord.Image(r.Change.NewImage), cmpopts.IgnoreUnexported(types.AttributeValueMemberB{}, types.AttributeValueMemberBOOL{}, types.AttributeValueMemberBS{}, types.AttributeValueMemberL{}, types.AttributeValueMemberM{}, types.AttributeValueMemberN{}, types.AttributeValueMemberNS{}, types.AttributeValueMemberNULL{}, types.AttributeValueMemberS{}, types.AttributeValueMemberSS{})); diff != "" {
+		t.Errorf("item (-want +got):\n%s", diff)
+	}
+
+	if got := streamrecord.Image(r.Change.OldImage); got != nil {
+		t.Errorf("got %v for an item that is not there, want nil", got)
 	}
 }

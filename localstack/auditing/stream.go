@@ -20,8 +20,18 @@ func Stream() *types.StreamSpecification {
 	return &types.StreamSpecification{StreamEnabled: new(true), StreamViewType: types.StreamViewTypeNewAndOldImages}
 }
 
-// Enable enables the stream of a table that has none, and waits until it is. Changes that were made before are not in it.
+// Enable enables the stream of a table, and waits until it is. Changes that were made before are not in it. It leaves such a stream as it is if
+// the table has one.
 func Enable(ctx context.Context, client *dynamodb.Client, table string) error {
+	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+	if err != nil {
+		return fmt.Errorf("describe the table %s: %w", table, err)
+	}
+
+	if s := out.Table.StreamSpecification; s != nil && *s.StreamEnabled && s.StreamViewType == types.StreamViewTypeNewAndOldImages {
+		return nil
+	}
+
 	return update(ctx, client, table, Stream())
 }
 

@@ -28,7 +28,7 @@ const drillStack = "e2e-drill"
 func testDrill(t *testing.T) {
 	t.Helper()
 
-	p := deploy(t, drillStack, "FunctionTimeout=5", fmt.Sprintf("MaxReceiveCount=%d", maxReceives))
+	p := deploy(t, drillStack, "FunctionTimeout=5", fmt.Sprintf("MaxReceiveCount=%d", maxReceives), "Audit=true")
 
 	// These two break what the others use, so they come before.
 	t.Run("a parked message", func(t *testing.T) { drillParked(t, p) })
@@ -36,7 +36,7 @@ func testDrill(t *testing.T) {
 
 	for name, drill := range map[string]func(*testing.T, *pipeline.Pipeline){
 		"a stuck key": drillStuck, "a dead letter of a failed key": drillDeadLetter, "an unsent message": drillUnsent,
-		"a takeover that doubled something": drillDoubled,
+		"a takeover that doubled something": drillDoubled, "an edit by hand": drillEdited,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

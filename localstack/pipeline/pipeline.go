@@ -35,6 +35,7 @@ type Names struct {
 	ApiUrl, ApiFunctionName                        string //nolint:revive // as the outputs are called
 	RecordTableName, LedgerTableName               string
 	FunctionName, RelayFunctionName                string
+	AuditorFunctionName                            string // empty in a stack without the auditor
 }
 
 // Open asks the sam program for a stack's outputs. Where the services are, the environment says, as it does to sam.
@@ -90,6 +91,8 @@ func parse(outputs []byte) (Names, error) {
 		ApiFunctionName:    byKey["ApiFunctionName"],
 		FunctionName:       byKey["FunctionName"],
 		RelayFunctionName:  byKey["RelayFunctionName"],
+
+		AuditorFunctionName: byKey["AuditorFunctionName"],
 	}
 
 	if slices.Contains([]string{names.QueueUrl, names.DeadLetterQueueUrl, names.CapturedQueueUrl, names.RecordTableName, names.LedgerTableName}, "") {

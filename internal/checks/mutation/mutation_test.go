@@ -55,7 +55,7 @@ func TestEveryMutationOfTheCodeIsNoticed(t *testing.T) {
 		t.Skip("each mutant runs a test in a process of its own")
 	}
 
-	all := slices.Concat(claimMutants, settleMutants, requestMutants, plannerMutants, limitMutants, outcomeMutants, effectMutants, optimisticMutants, transactMutants, streamMutants, unchangedResultMutants, resultMutants, httpMutants, operateMutants, toolMutants, funcMutants, searchMutants, traceMutants, panicMutants)
+	all := slices.Concat(claimMutants, settleMutants, requestMutants, plannerMutants, limitMutants, outcomeMutants, effectMutants, optimisticMutants, transactMutants, streamMutants, unchangedResultMutants, resultMutants, httpMutants, operateMutants, toolMutants, auditorMutants, funcMutants, searchMutants, traceMutants, panicMutants)
 	binaries := build(t, all)
 
 	t.Run("expressions", func(t *testing.T) {
@@ -194,7 +194,7 @@ func build(t *testing.T, all []mutant) string {
 
 // packageOf returns the name of the package of a file, which is that of its directory, but for programs.
 func packageOf(file string) string {
-	if filepath.Dir(file) == tool {
+	if dir := filepath.Dir(file); dir == tool || dir == auditor {
 		return "main"
 	}
 
