@@ -187,6 +187,8 @@ func TestTheLimitsOfATransaction(t *testing.T) {
 		"25 records":         {func(int, *planner.Write) {}, []int{25, 5}},
 		"100 items":          {func(_ int, w *planner.Write) { w.Joint.Items = many(9) }, []int{10, 10, 10}},
 		"4 MB":               {func(_ int, w *planner.Write) { w.Joint.Size = 1 << 20 }, []int{4, 4, 4, 4, 4, 4, 4, 2}},
+		"101 items":          {func(i int, w *planner.Write) { w.Joint.Items = many(9 + max(0, 1-i)) }, []int{9, 10, 10}},
+		"4 MB and a byte":    {func(i int, w *planner.Write) { w.Joint.Size = 1<<20 + max(0, 1-i) }, []int{3, 4, 4, 4, 4, 4, 4}},
 		"64 KB of results":   {func(_ int, w *planner.Write) { w.Joint.Value = 30 << 10 }, []int{2, 2, 2, 2, 2, 2, 2, 2}},
 		"an item once":       {func(_ int, w *planner.Write) { w.Joint.Items = one("same") }, []int{1}},
 		"a record once":      {func(_ int, w *planner.Write) { w.Record = "same" }, []int{1}},
