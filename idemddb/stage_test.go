@@ -280,8 +280,8 @@ func TestStageCopiesWhatItIsGiven(t *testing.T) {
 	*it.Put.TableName = "other"
 	it.Put.Item = nil
 	e.Items[0] = types.TransactWriteItem{}
-	e.Messages[0].Attributes["a"] = "b"
-	e.Messages[0].Body = "b"
+	e.Messages[0].Attributes["a"] = "2"
+	e.Messages[0].Body = "2"
 
 	must(t, c.Complete(t.Context(), nil))
 

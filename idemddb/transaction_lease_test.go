@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
@@ -46,4 +47,23 @@ func TestBetweenTheTriesOfATransactionTheLeaseIsNotExtendedBeyondTheDeadline(t *
 			f.Errorf("%d tries, want 3", tries)
 		}
 	})
+}
+
+// With more than a third of the lease, the next try of the transaction comes first.
+func TestBetweenTheTriesOfATransactionALeaseIsExtendedInItsLastThird(t *testing.T) {
+	t.Parallel()
+
+	for after, want := range map[time.Duration][]string{
+		19 * time.Second: {"TransactWriteItems", "TransactWriteItems"},
+		21 * time.Second: {"TransactWriteItems", "UpdateItem", "TransactWriteItems"},
+	} {
+		bubble(t, &idemddb.Options{Lease: 30 * time.Second}, func(f *fixture) {
+			c := f.claims(1)[0]
+			<-time.After(after)
+			f.db.Inject(idemddbtest.Throttle)
+
+			must(f, c.CompleteWith(f.Context(), nil, items(counted("a"))))
+			f.want(want...)
+		})
+	}
 }

@@ -145,6 +145,79 @@ func TestTheGateIsClosedLongerAfterTheSecondConflictInARow(t *testing.T) {
 	}
 }
 
+// A throttled flight has met no item, so it says nothing of a row of conflicts.
+func TestAFlightThatWasThrottledDoesNotEndTheRow(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	flights := y.submit(y.jointOf("a", "hot"))
+	y.want(y.land(flights[0], planner.Gated, "hot"))
+
+	for range 2 { // it is sent once more as it was, and then regrouped
+		flights = y.wake()
+		y.want(flights, one("a"))
+
+		flights[0].MayRepeat = true
+		y.want(y.land(flights[0], planner.NotNow))
+	}
+
+	flights = y.wake()
+	y.want(flights, one("a"))
+	y.want(y.land(flights[0], planner.Gated, "hot"))
+
+	begun := y.now
+	if y.wake(); y.now.Sub(begun) != 60*time.Millisecond {
+		t.Errorf("after the second conflict the gate was closed for %v, want 60ms", y.now.Sub(begun))
+	}
+}
+
+// Of more than a thousand hot items the oldest ones are forgotten.
+func TestAThousandItemsAreHotAtMost(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+
+	hot := make([]string, 1001)
+	for i := range hot {
+		hot[i] = fmt.Sprint("hot ", i)
+	}
+
+	y.land(y.submit(y.jointOf("a"))[0], planner.Done)
+	y.want(y.land(y.submit(y.jointOf("b"))[0], planner.Done, hot...))
+	y.want(y.submit(y.jointOf("c", "hot 1")))
+	y.want(y.submit(y.jointOf("d", "hot 0")), one("d"))
+}
+
+// What a flight says of its last try says nothing of the next one.
+func TestAFlightThatIsSentOnceMoreBeginsAnew(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	w := y.jointOf("a", "hot")
+	w.Joint.IsUnrecorded = true
+
+	f := y.submit(w)[0]
+	f.MayRepeat, f.IsInProgress = true, true
+	y.want(y.land(f, planner.NotNow, "hot"))
+
+	if again := y.wake(); len(again) != 1 || again[0] != f {
+		t.Fatalf("got %v, want the flight once more", again)
+	}
+
+	if !f.Born.Equal(y.now) || f.IsAnswered || f.IsInProgress || f.MayRepeat || f.Conflicts != nil {
+		t.Errorf("got %+v, born %v before", f, y.now.Sub(f.Born))
+	}
+}
+
+func TestACommitDoesNotWaitForClaimsThatAreAnnounced(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	w := y.jointOf("a")
+	w.Group.Expected = 2
+	y.want(y.submit(w), one("a"))
+}
+
 func TestAnItemIsHotFor64T(t *testing.T) {
 	t.Parallel()
 
