@@ -27,6 +27,9 @@ func (b *Batch) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Wor
 	return b.store.Begin(b.in(ctx), key, opts)
 }
 
+// On returns a Batch of another Store whose calls are made with the contexts of this one.
+func (b *Batch) On(s *Store) *Batch { return &Batch{s, b.group} }
+
 // Ahead, Expect and FlushCommits are those of the engine.
 func (b *Batch) Ahead() int    { return b.store.engine.Ahead() }
 func (b *Batch) Expect(n int)  { b.group.Expect(n) }

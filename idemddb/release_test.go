@@ -160,3 +160,25 @@ func TestDoReleasesItsClaimForATypedNil(t *testing.T) {
 		f.events.want(f, idemddb.KindClaimed, idemddb.KindReleased)
 	})
 }
+
+// An operator has released the key, and the renewal has found that out. The key is free, as the worker wants it: that is no error.
+func TestAReleaseAfterAnOperatorsReleaseIsNoError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, db := newStore(t, nil)
+		c := claim(t, s, "k")
+
+		records, err := operate.New(s, db)
+		must(t, err)
+
+		seen, err := records.Look(t.Context(), "k")
+		must(t, err, records.Release(t.Context(), seen, "anna", "its function is gone"))
+		is(t, c.Extend(t.Context()), idemddb.ErrFenced)
+
+		must(t, c.Release(t.Context(), errors.New("bank closed")))
+
+		if next := claim(t, s, "k"); next.Attempt() != 2 {
+			t.Errorf("attempt %d, want 2", next.Attempt())
+		}
+	})
+}

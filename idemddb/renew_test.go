@@ -335,3 +335,26 @@ func TestALeaseThatIsAlmostOverIsRenewedAtOnce(t *testing.T) {
 		stop()
 	})
 }
+
+// The process was stopped until the lease was over. For all other clocks the key is still held for ClockSkew, so the renewal is sent.
+func TestALeaseThatIsOverByLessThanTheSkewIsRenewed(t *testing.T) {
+	t.Parallel()
+
+	var stopped atomic.Int64
+
+	now := func() time.Time { return time.Now().Add(time.Duration(stopped.Load())) }
+
+	bubble(t, &idemddb.Options{Lease: 10 * time.Second, ClockSkew: time.Second, Now: now}, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		work, stop := c.Keep(f.Context())
+		defer stop()
+
+		<-time.After(4900 * time.Millisecond)
+		stopped.Store(int64(5500 * time.Millisecond)) // at the renewal, the lease is over by 0.4 s
+		<-time.After(time.Second)
+
+		if work.Err() != nil || !c.Held() {
+			f.Errorf("the work is cancelled: %v", context.Cause(work))
+		}
+	})
+}

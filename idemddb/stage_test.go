@@ -78,7 +78,12 @@ func TestStageRefusesTooMuch(t *testing.T) {
 		heavy.Items = append(heavy.Items, putOf(fmt.Sprint(i), strings.Repeat("x", 390<<10)))
 	}
 
+	room := items(heavy.Items[:10]...) // what is beside it fits into 4 MB, and the record does not
+	room.Items = append(room.Items, putOf("rest", strings.Repeat("x", 196<<10-2000)))
+
 	checkRefusedEffects(t, map[string]refusedEffects{
+		"items that leave no room for the record": {items(room.Items[:5]...), items(room.Items[5:]...), "a transaction takes 4194304"},
+
 		"100 items":         {items(many(50)...), items(many(100)[50:]...), "101 items: 1 record and 100 of yours"},
 		"an item of 400 KB": {e: items(big), want: "an item holds 409600"},
 		"items of 4 MB":     {items(heavy.Items[:5]...), items(heavy.Items[5:]...), "a transaction takes 4194304"},
@@ -275,8 +280,8 @@ func TestStageCopiesWhatItIsGiven(t *testing.T) {
 	*it.Put.TableName = "other"
 	it.Put.Item = nil
 	e.Items[0] = types.TransactWriteItem{}
-	e.Messages[0].Attributes["a"] = "b"
-	e.Messages[0].Body = "b"
+	e.Messages[0].Attributes["a"] = "2"
+	e.Messages[0].Body = "2"
 
 	must(t, c.Complete(t.Context(), nil))
 
@@ -436,4 +441,67 @@ func TestTheErrorOfARefusedEffectSaysWhich(t *testing.T) {
 	if !strings.HasPrefix(err.Error(), "idemddb: effect 1 was refused: ConditionalCheckFailed: ") {
 		t.Error(err)
 	}
+}
+
+// Work without a claim that has forgotten what it staged has not said what it has to write.
+func TestUnstageForgetsThatSomethingWasStaged(t *testing.T) {
+	t.Parallel()
+
+	s, db := newStore(t, nil)
+	_, err := idemddb.Do(t.Context(), s, "k", optimistic, func(ctx context.Context) (int, error) {
+		must(t, idemddb.Stage(ctx, items(counted("a"))))
+		idemddb.Unstage(ctx)
+
+		return 1, nil
+	})
+	is(t, err, idemddb.ErrNotStaged)
+	happened(t, db, "a", 0)
+
+	if it := recordOf(db, "k"); textOf(it, "st") == "COMPLETED" {
+		t.Errorf("the key is completed:%s", show(it))
+	}
+}
+
+// The items fit into a transaction, and the result fits into a record, and both together are more than 4 MB.
+func TestAResultThatDoesNotFitBesideTheItemsIsOmitted(t *testing.T) {
+	t.Parallel()
+
+	// In a bubble the copies of 4 MB take no time, so that no try is given up on a busy machine.
+	synctest.Test(t, func(t *testing.T) {
+		s, db := newStore(t, nil)
+
+		e := items(counted("a"))
+		for i := range 10 {
+			e.Items = append(e.Items, putOf(fmt.Sprint(i), strings.Repeat("x", 390<<10)))
+		}
+
+		is(t, claim(t, s, "k").CompleteWith(t.Context(), make([]byte, 300<<10), e), idemddb.ErrTooLarge)
+		happened(t, db, "a", 1)
+	})
+}
+
+// Two commits have 4 MB together without their records. With them, DynamoDB would refuse the transaction of both.
+func TestTheRecordsOfAGroupCountForTheSizeOfItsTransaction(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		var ends []func() (*idemddb.Record, error)
+
+		for i := range 2 {
+			e := items(putOf(fmt.Sprint("rest ", i), strings.Repeat("x", 50_543)))
+			for j := range 5 {
+				e.Items = append(e.Items, putOf(fmt.Sprint(i, j), strings.Repeat("x", 400<<10-300)))
+			}
+
+			ends = append(ends, f.batch.Commit(f.Context(), fmt.Sprint(i), nil, nil, e))
+		}
+
+		f.batch.FlushCommits()
+
+		for _, end := range ends {
+			_, err := end()
+			must(f, err)
+		}
+
+		f.want("TransactWriteItems", "TransactWriteItems")
+	})
 }

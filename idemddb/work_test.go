@@ -99,3 +99,19 @@ func TestDoneWorkNeedsNoResultOfItsOwnRecord(t *testing.T) {
 		}
 	})
 }
+
+// A wrapper writes the error into its log.
+func TestTheErrorOfAKeyThatItsHandlerEndedCountsItsAttempts(t *testing.T) {
+	t.Parallel()
+
+	s, _ := newStore(t, nil)
+	must(t, claim(t, s, "k").Release(t.Context(), errors.New("bank closed")))
+
+	work := beginWork(t, s, "k", nil)
+	must(t, work.Claim().Fail(t.Context(), errors.New("account closed")))
+
+	e := work.Settle(t.Context(), nil, nil)
+	if failed, ok := errors.AsType[*idemddb.FailedError](e.Err); !ok || failed.Attempts != 2 {
+		t.Errorf("got %v, want the error of a key that failed with its second attempt", e.Err)
+	}
+}

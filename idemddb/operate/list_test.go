@@ -359,3 +359,30 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The segments share the rate: a page of each is no larger than its part of what may be read in a second.
+func TestThePagesOfSegmentsShareTheRate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
+
+		for i := range 60 {
+			if err := d.claim(fmt.Sprintf("p-%d", i)).Complete(t.Context(), make([]byte, 3<<10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		before := 0.0
+		_, p := d.list(operate.Selection{Rate: 8, Segments: 4, Progress: func(p operate.Progress) {
+			if used := p.Units - before; used > 2 {
+				t.Errorf("a page of %v units, want at most 2 of the 8 a second", used)
+			}
+
+			before = p.Units
+		}})
+
+		if p.Units < 8 {
+			t.Errorf("%v units: too few for this test", p.Units)
+		}
+	})
+}

@@ -649,3 +649,22 @@ func TestCostOfAMessage(t *testing.T) {
 		}
 	}
 }
+
+// The records of a sweep have no order. Whichever comes last, the report has the age of the oldest message.
+func TestAReportHasTheAgeOfTheOldestMessage(t *testing.T) {
+	t.Parallel()
+	eachSweep(t, func(a *account, index string) {
+		for i := range 8 {
+			a.commit("payments", fmt.Sprint(i), "m")
+			a.Advance(time.Hour)
+		}
+
+		s := a.store("payments", index, false)
+
+		for range 20 { // they are left, because this process has no sender
+			if report, _ := outbox.Sweep(a.Context(), s, a); report.Left != 8 || report.Oldest < 8*time.Hour || report.Oldest > 9*time.Hour {
+				a.Errorf("got %+v, want 8 messages, the oldest of 8 hours", report)
+			}
+		}
+	})
+}

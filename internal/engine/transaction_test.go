@@ -319,3 +319,32 @@ func TestMissingReasonsAreNoAnswer(t *testing.T) {
 		}
 	})
 }
+
+// Another writer holds the record, and an item is hot as well. The next tries have the write's own growing pauses, not those of the gate, which
+// stay short: the record may be held for long.
+func TestAWriteWhoseRecordIsHeldHasItsOwnPausesAlsoIfAnItemIsHot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := &client{takes: time.Millisecond}
+		e, _ := engineOn(db)
+
+		if err := e.Send(t.Context(), writeOf("other", recorded())); err != nil { // T is 1 ms
+			t.Fatal(err)
+		}
+
+		held := cancels("TransactionConflict", "TransactionConflict")
+		db.answers = append([]answer{committed}, slices.Repeat([]answer{held}, 10)...)
+
+		j := recorded()
+		j.part.Effects = two[:1]
+		begun := time.Now()
+
+		if err := e.Send(t.Context(), writeOf("k", j, "hot")); err != nil {
+			t.Fatal(err)
+		}
+
+		if took := time.Since(begun); took < 250*time.Millisecond { // ten times the gate take 180 ms at most
+			t.Errorf("ten tries in %v", took)
+		}
+	})
+}

@@ -242,3 +242,26 @@ func asRead(value string) []string {
 
 	return []string{textproto.TrimString(strings.NewReplacer("\n", " ", "\r", " ").Replace(value))}
 }
+
+// An informational answer has the handler's headers, and what stands around the handler keeps its own: a header that the handler has set is
+// not taken for one of theirs, which no replay has.
+func TestAnInformationalAnswerLeavesTheHeadersAsTheyWere(t *testing.T) {
+	t.Parallel()
+
+	w := httptest.NewRecorder()
+	w.Header().Set("Server", "around")
+
+	a := idemhttp.HoldAnswer(w)
+	a.Header().Set("Link", "</style.css>; rel=preload")
+	a.WriteHeader(http.StatusEarlyHints)
+
+	if got := w.Header(); len(got) != 1 || got.Get("Server") != "around" {
+		t.Errorf("the headers around the handler are %v", got)
+	}
+
+	a.WriteHeader(http.StatusCreated)
+
+	if stored, _ := a.Encode(func([]byte) bool { return true }); !strings.Contains(string(stored), "Link: </style.css>") {
+		t.Errorf("a replay lacks the handler's header:\n%s", stored)
+	}
+}

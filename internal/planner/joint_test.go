@@ -145,6 +145,79 @@ func TestTheGateIsClosedLongerAfterTheSecondConflictInARow(t *testing.T) {
 	}
 }
 
+// A throttled flight has met no item, so it says nothing of a row of conflicts.
+func TestAFlightThatWasThrottledDoesNotEndTheRow(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	flights := y.submit(y.jointOf("a", "hot"))
+	y.want(y.land(flights[0], planner.Gated, "hot"))
+
+	for range 2 { // it is sent once more as it was, and then regrouped
+		flights = y.wake()
+		y.want(flights, one("a"))
+
+		flights[0].MayRepeat = true
+		y.want(y.land(flights[0], planner.NotNow))
+	}
+
+	flights = y.wake()
+	y.want(flights, one("a"))
+	y.want(y.land(flights[0], planner.Gated, "hot"))
+
+	begun := y.now
+	if y.wake(); y.now.Sub(begun) != 60*time.Millisecond {
+		t.Errorf("after the second conflict the gate was closed for %v, want 60ms", y.now.Sub(begun))
+	}
+}
+
+// Of more than a thousand hot items the oldest ones are forgotten.
+func TestAThousandItemsAreHotAtMost(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+
+	hot := make([]string, 1001)
+	for i := range hot {
+		hot[i] = fmt.Sprint("hot ", i)
+	}
+
+	y.land(y.submit(y.jointOf("a"))[0], planner.Done)
+	y.want(y.land(y.submit(y.jointOf("b"))[0], planner.Done, hot...))
+	y.want(y.submit(y.jointOf("c", "hot 1")))
+	y.want(y.submit(y.jointOf("d", "hot 0")), one("d"))
+}
+
+// What a flight says of its last try says nothing of the next one.
+func TestAFlightThatIsSentOnceMoreBeginsAnew(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	w := y.jointOf("a", "hot")
+	w.Joint.IsUnrecorded = true
+
+	f := y.submit(w)[0]
+	f.MayRepeat, f.IsInProgress = true, true
+	y.want(y.land(f, planner.NotNow, "hot"))
+
+	if again := y.wake(); len(again) != 1 || again[0] != f {
+		t.Fatalf("got %v, want the flight once more", again)
+	}
+
+	if !f.Born.Equal(y.now) || f.IsAnswered || f.IsInProgress || f.MayRepeat || f.Conflicts != nil {
+		t.Errorf("got %+v, born %v before", f, y.now.Sub(f.Born))
+	}
+}
+
+func TestACommitDoesNotWaitForClaimsThatAreAnnounced(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	w := y.jointOf("a")
+	w.Group.Expected = 2
+	y.want(y.submit(w), one("a"))
+}
+
 func TestAnItemIsHotFor64T(t *testing.T) {
 	t.Parallel()
 
@@ -187,6 +260,8 @@ func TestTheLimitsOfATransaction(t *testing.T) {
 		"25 records":         {func(int, *planner.Write) {}, []int{25, 5}},
 		"100 items":          {func(_ int, w *planner.Write) { w.Joint.Items = many(9) }, []int{10, 10, 10}},
 		"4 MB":               {func(_ int, w *planner.Write) { w.Joint.Size = 1 << 20 }, []int{4, 4, 4, 4, 4, 4, 4, 2}},
+		"101 items":          {func(i int, w *planner.Write) { w.Joint.Items = many(9 + max(0, 1-i)) }, []int{9, 10, 10}},
+		"4 MB and a byte":    {func(i int, w *planner.Write) { w.Joint.Size = 1<<20 + max(0, 1-i) }, []int{3, 4, 4, 4, 4, 4, 4}},
 		"64 KB of results":   {func(_ int, w *planner.Write) { w.Joint.Value = 30 << 10 }, []int{2, 2, 2, 2, 2, 2, 2, 2}},
 		"an item once":       {func(_ int, w *planner.Write) { w.Joint.Items = one("same") }, []int{1}},
 		"a record once":      {func(_ int, w *planner.Write) { w.Record = "same" }, []int{1}},

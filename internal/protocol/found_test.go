@@ -68,6 +68,7 @@ func TestWhatARecordMeansForAClaim(t *testing.T) {
 		"a completed record of a newer fingerprint":        {plain, stored(protocol.Item{"st": text(record.Completed), "fp": text("2:other")}), protocol.Completed},
 		"another input past its end":                       {plain, stored(protocol.Item{"fp": text("1:other"), "exp": past}), protocol.PastEnd},
 		"a failed record":                                  {plain, stored(protocol.Item{"st": text(record.Failed)}), protocol.Failed},
+		"a failed record of another input":                 {plain, stored(protocol.Item{"st": text(record.Failed), "fp": text("1:other")}), protocol.Mismatch},
 		"another version":                                  {plain, stored(protocol.Item{"v": number(2)}), protocol.Unreadable},
 		"attempts that are used up":                        {limited, stored(nil), protocol.GivenUp},
 		"attempts that are used up, released":              {limited, stored(protocol.Item{"lease": number(0)}), protocol.GivenUp},

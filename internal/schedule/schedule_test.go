@@ -87,6 +87,11 @@ func TestRule2OneKey(t *testing.T) {
 			found 0 a:x, found 1 a:y, found 2 a:x => expect 1, claim 0
 			settled 0                             => same 2 as 0, expect 1, claim 1
 		`},
+		{"three inputs under one key follow one after the other", schedule.Config{Messages: messages("- - -"), Workers: 3}, `
+			found 0 a:x, found 1 a:y, found 2 a:z => expect 1, claim 0
+			settled 0                             => expect 1, claim 1
+			settled 1                             => expect 1, claim 2
+		`},
 		{"also in another group, and also when its key is found late", schedule.Config{Messages: messages("g h"), Workers: 2}, `
 			found 0 a  => expect 1, claim 0
 			settled 0  =>

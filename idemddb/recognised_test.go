@@ -1,0 +1,180 @@
+package idemddb_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+// sweptAfterward loses the content of the first answer to a transaction, and calls sweep before its sender gets the answer.
+type sweptAfterward struct {
+	*idemddbtest.DB
+
+	once  sync.Once
+	sweep func()
+}
+
+func (e *sweptAfterward) TransactWriteItems(
+	ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	out, err := e.DB.TransactWriteItems(ctx, in, opts...)
+
+	e.once.Do(func() {
+		if out != nil {
+			out.ConsumedCapacity = nil
+		}
+
+		e.sweep()
+	})
+
+	return out, err
+}
+
+// The first try writes the record, its answer proves nothing, and a sweep sends the message and removes it. The record that refuses the
+// second try says that the write is this call's own, and that nothing is left to send.
+func TestAWriteThatIsRecognisedSendsNothingThatASweepHasSent(t *testing.T) {
+	t.Parallel()
+
+	for name, complete := range map[string]func(*fixture) error{
+		"Commit": func(f *fixture) error {
+			rec, err := f.store.Commit(f.Context(), "k", nil, nil, oneMessage)
+			if rec != nil {
+				f.Errorf("got record %+v, want none: this call has completed the key", rec)
+			}
+
+			return err
+		},
+		"CompleteWith": func(f *fixture) error { return claim(f, f.store, "k").CompleteWith(f.Context(), nil, oneMessage) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var client sweptAfterward
+
+			sent := &bankSender{}
+			opts := &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": sent}}
+
+			bubbleOn(t, opts, func(db *idemddbtest.DB) idemddb.DynamoDB {
+				client.DB = db
+
+				return &client
+			}, func(f *fixture) {
+				client.sweep = func() { sendStored(f, opts) }
+
+				must(f, complete(f))
+
+				if len(sent.ids) != 1 {
+					f.Errorf("sent %q, want the message once", sent.ids)
+				}
+			})
+		})
+	}
+}
+
+// The first try of a commit is late, and the second one is refused. The first one is applied before the rejection is written, and a sweep
+// has sent its message by then.
+func TestACommitThatIsFoundByItsRejectionSendsNothingThatASweepHasSent(t *testing.T) {
+	t.Parallel()
+
+	sent := &bankSender{}
+	opts := &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": sent}}
+
+	bubble(t, opts, func(f *fixture) {
+		tries := 0
+		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if r.Operation != "TransactWriteItems" {
+				f.db.Intercept(nil)
+				f.db.Deliver()
+				sendStored(f, opts)
+
+				return idemddbtest.None
+			}
+
+			if tries++; tries == 1 {
+				return idemddbtest.LateRequest
+			}
+
+			return idemddbtest.AccessDenied
+		})
+
+		work := beginWork(f, f.store, "k", optimistic)
+		must(f, idemddb.Stage(work.Context(f.Context()), oneMessage))
+
+		if e := work.Settle(f.Context(), nil, nil); e.Kind != idemddb.KindCompleted || e.Err != nil {
+			f.Errorf("got %+v, want the ending of completed work", e)
+		}
+
+		if len(sent.ids) != 1 {
+			f.Errorf("sent %q, want the message once", sent.ids)
+		}
+	})
+}
+
+// sendStored sends the messages of the key k, as a sweep in another process does.
+func sendStored(f *fixture, opts *idemddb.Options) {
+	f.Helper()
+
+	_, err := storeOn(f, f.db, opts).SendStored(f.Context(), recordOf(f.db, "k"), false)
+	must(f, err)
+}
+
+// A commit finds a record past its retention. Before it has put a new one in its place, a worker whose clock is behind by 90 minutes has done
+// so, and its record is past its end, too.
+func TestACommitThatLosesARecordPastItsRetentionBeginsAnew(t *testing.T) {
+	t.Parallel()
+
+	bubble(t, &idemddb.Options{Retention: time.Hour}, func(f *fixture) {
+		must(f, claim(f, f.store, "k").Complete(f.Context(), []byte("old")))
+		<-time.After(3 * time.Hour)
+
+		behind := storeOn(f, f.db, &idemddb.Options{Retention: time.Hour, Now: func() time.Time { return time.Now().Add(-90 * time.Minute) }})
+		tries := 0
+		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if r.Operation != "TransactWriteItems" {
+				return idemddbtest.None
+			}
+
+			if tries++; tries == 2 {
+				must(f, claim(f, behind, "k").Complete(f.Context(), []byte("late")))
+			}
+
+			return idemddbtest.None
+		})
+
+		rec, err := f.store.Commit(f.Context(), "k", nil, []byte("new"), items(counted("a")))
+		if rec != nil || err != nil {
+			f.Errorf("got record %v, error %v, want neither", rec, err)
+		}
+
+		happened(f, f.db, "a", 1)
+
+		if got := string(replay(f.T, f.store, "k").Result); got != "new" {
+			f.Errorf("the record has %q", got)
+		}
+	})
+}
+
+// A claim puts a new record in the place of one past its retention, and its answer is lost. The record that refuses the next try is its own, so
+// there is nothing more to ask.
+func TestAClaimThatIsFoundInThePlaceOfARecordPastItsRetentionIsWonAtOnce(t *testing.T) {
+	t.Parallel()
+
+	bubble(t, &idemddb.Options{Retention: time.Hour, Single: true}, func(f *fixture) {
+		must(f, claim(f, f.store, "k").Complete(f.Context(), []byte("old")))
+		<-time.After(2 * time.Hour)
+		f.requests()
+		f.db.Inject(idemddbtest.None, idemddbtest.LostReply)
+
+		if c := claim(f, f.store, "k"); c.Attempt() != 1 || c.Takeover() {
+			f.Errorf("attempt %d, takeover %t, want those of a new key", c.Attempt(), c.Takeover())
+		}
+
+		f.want("UpdateItem", "PutItem", "PutItem")
+	})
+}
