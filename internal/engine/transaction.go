@@ -31,8 +31,8 @@ func newTransaction(calls []*call) *transaction {
 		t.parts[i] = c.joiner.Part()
 	}
 
-	token := t.parts[0].Token // that of the first try of a write, which no other request has
-	if token == "" {
+	token := t.parts[0].Token
+	if token == "" || len(calls) > 1 {
 		token = rand.Text()
 	}
 
