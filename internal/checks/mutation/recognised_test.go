@@ -19,7 +19,7 @@ var recognisedMutants = []mutant{
 	},
 	{
 		why:  "a commit that its rejection finds sends messages again that a sweep has sent",
-		file: "idemddb/work_commit.go",
+		file: "idemddb/commit.go",
 		old:  `w.commit.done = *a.committed`,
 		new:  `_ = a.committed`,
 		pkg:  "idemddb", run: "TestACommitThatIsFoundByItsRejectionSendsNothingThatASweepHasSent",
@@ -89,14 +89,14 @@ var recognisedMutants = []mutant{
 	},
 	{
 		why:  "items that leave no room for the record are staged",
-		file: "idemddb/effects_limits.go",
+		file: "idemddb/effects.go",
 		old:  `delivery.Size(outboxOf(e.Messages)) + plainRecord; size`,
 		new:  `delivery.Size(outboxOf(e.Messages)); size`,
 		pkg:  "idemddb", run: "TestStageRefusesTooMuch/items_that_leave_no_room",
 	},
 	{
 		why:  "a result is sent although it does not fit into the transaction beside the items",
-		file: "idemddb/effects_limits.go",
+		file: "idemddb/effects.go",
 		old:  `if size += dbitem.WriteSize(e.Items...); size > maxTransaction {`,
 		new:  `if size = dbitem.WriteSize(e.Items...); size > maxTransaction {`,
 		pkg:  "idemddb", run: "TestAResultThatDoesNotFitBesideTheItemsIsOmitted",
