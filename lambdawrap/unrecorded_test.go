@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -366,4 +367,48 @@ func TestFailuresThatCannotBeReleasedStopNoOtherMessage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The table refuses to end a key until that is given up. Nobody knows what its record says then, so it is no record that the table has written:
+// the next handlers do not run ahead of their records either.
+func TestAFailureWhoseRecordIsGivenUpDoesNotEndTheTrouble(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Lease: time.Second, Single: true}, func(h *harness) {
+		h.opts.Workers = 1
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if !strings.Contains(r.Update, "st = :failed") {
+				return idemddbtest.None
+			}
+
+			<-time.After(50 * time.Millisecond)
+
+			return idemddbtest.AccessDenied
+		})
+
+		var begun, after atomic.Int64 // handlers; those that began before the second record was refused
+
+		var until atomic.Pointer[time.Time]
+
+		h.within(20*time.Second, h.handle(func(context.Context, events.SQSMessage) error {
+			if end := until.Load(); end != nil && time.Now().Before(*end) {
+				after.Add(1)
+			}
+
+			if begun.Add(1) != 2 {
+				<-time.After(time.Millisecond)
+
+				return lambdawrap.Permanent(errBank)
+			}
+
+			<-time.After(2 * time.Second) // the first record is given up meanwhile
+
+			until.Store(new(time.Now().Add(40 * time.Millisecond)))
+
+			return lambdawrap.Permanent(errBank)
+		}), numbered(20))
+
+		if n := after.Load(); begun.Load() < 3 || n != 1 {
+			h.Errorf("%d handlers began, %d of them before the second record was refused, want one", begun.Load(), n)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package lambdawrap_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,36 @@ func TestAnOptimisticMessageWaitsForAKeyThatAnotherWorkerHolds(t *testing.T) {
 
 		if took < 2*time.Second || took > 4*time.Second {
 			h.Errorf("it takes %v", took)
+		}
+	})
+}
+
+// A key that another worker holds has a record. So only the first statement for it is an INSERT, and each further claim costs one statement.
+func TestAClaimThatIsMadeAgainExpectsARecord(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		const keys = 20
+
+		for i := range keys {
+			claim(h, h.store, fmt.Sprint("k", i))
+		}
+
+		h.slowRequests() // claims that come meanwhile share the next request
+		h.db.ResetRequests()
+		h.opts.Workers, h.opts.Wait = keys, 2*time.Second
+		failed, _ := h.within(10*time.Second, h.handle(func(context.Context, events.SQSMessage) error { return nil }), numbered(keys))
+		h.equal("failed", len(failed), keys)
+
+		statements := map[string]int{}
+
+		for _, r := range h.db.Requests() {
+			for _, s := range r.Items {
+				statements[s.Operation]++
+			}
+		}
+
+		if statements["INSERT"] != keys || statements["UPDATE"] <= keys {
+			h.Errorf("statements: %v, want one INSERT for each of %d keys", statements, keys)
 		}
 	})
 }

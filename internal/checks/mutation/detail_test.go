@@ -165,4 +165,18 @@ var detailMutants = []mutant{
 		new:  `hold := min(commitWait, time.Until(p.End))`,
 		pkg:  "idemddb", run: "TestACommitKeepsHalfOfItsTimeForBeingSent",
 	},
+	{
+		why:  "a failure whose record is given up counts as one that the table has written",
+		file: "lambdawrap/outcome.go",
+		old:  `o.recorded = !e.Unknown && `,
+		new:  `o.recorded = `,
+		pkg:  "lambdawrap", run: "TestAFailureWhoseRecordIsGivenUpDoesNotEndTheTrouble",
+	},
+	{
+		why:  "a claim that is made again costs a second statement each time",
+		file: "lambdawrap/work.go",
+		old:  `opts.Redelivered = true`,
+		new:  ``,
+		pkg:  "lambdawrap", run: "TestAClaimThatIsMadeAgainExpectsARecord",
+	},
 }
