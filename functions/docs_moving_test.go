@@ -1,0 +1,15 @@
+package functions_test
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// "./..." leaves testdata out, so that nothing else runs the tests of the program that the page shows.
+func TestTheProgramThatMovesOverPassesItsTests(t *testing.T) {
+	t.Parallel()
+
+	if out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "./testdata/moving").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
