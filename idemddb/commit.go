@@ -166,7 +166,7 @@ func (c *committing) run(ctx context.Context) {
 func (c *committing) begin(
 	ctx context.Context, p planner.Policy, record func() *types.TransactWriteItem, hold time.Duration,
 ) *engine.Pending {
-	c.write.applied = c.expectRemoval
+	c.write.applied = c.expectSending
 	c.write.build = func() protocol.Part { return protocol.Part{Record: record(), Effects: c.effects.Items} }
 
 	w := c.acquisition.write(p, &c.write)
@@ -176,9 +176,11 @@ func (c *committing) begin(
 	return c.store.engine.Begin(ctx, w)
 }
 
-// expectRemoval makes a commit that has messages a member of the batch: the messages of several commits are sent now, and the writes that
-// remove the sent messages wait for each other.
-func (c *committing) expectRemoval() {
+// expectSending announces the messages of a commit, so that those of several commits are sent together. A commit that has messages is a
+// member of the batch: the writes that remove the sent messages wait for each other.
+func (c *committing) expectSending() {
+	c.store.targets.Expect(c.done.Outbox)
+
 	if c.group != nil && len(c.done.Outbox) > 0 {
 		c.isMember = true
 		c.group.Join()

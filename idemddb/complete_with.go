@@ -56,7 +56,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	defer cancel()
 
 	done := s.records.Completion(newTx(), outboxOf(e.Messages), result, s.opts.Now())
-	j := &jointWrite{token: done.Tx, build: func() protocol.Part {
+	j := &jointWrite{token: done.Tx, applied: func() { s.targets.Expect(done.Outbox) }, build: func() protocol.Part {
 		return protocol.Part{Record: s.records.Part(s.records.Complete(&c.held, &done)), Effects: e.Items}
 	}}
 

@@ -126,8 +126,9 @@ type Message struct {
 // Sender sends messages to one target. Package outbox has senders for SQS, SNS and EventBridge. A Sender must be safe for concurrent
 // use, and two processes may send the same message at the same time: the receiver recognises it by its id.
 type Sender interface {
-	// Send sends messages of one record, in their order, and returns one answer for each message. target is their Message.To, for
-	// the text of errors. A nil answer means that the target has accepted the message: it is then removed from the record and is never
+	// Send sends messages and returns one answer for each. They are those of one record, in their order, or of several records that were
+	// completed at the same time; then ctx has no values, because it is that of none of them. target is their Message.To, for the text of
+	// errors. A nil answer means that the target has accepted the message: it is then removed from the record and is never
 	// sent again. An error that wraps [ErrUnsendable] parks the message. After any other error the message stays in the record and
 	// is sent again. Send returns when ctx ends, with an error for each message that is not known to be accepted.
 	Send(ctx context.Context, target string, ms []Message) []error
@@ -157,7 +158,7 @@ func outboxOf(messages []Message) (outbox []record.Message) {
 func (s *Store) targetNames() []string { return slices.Sorted(maps.Keys(s.opts.Senders)) }
 
 // sendTo passes stored messages to the Sender of their target, with their ids.
-func (s *Store) sendTo(ctx context.Context, target, tx string, stored []record.Message) []error {
+func (s *Store) sendTo(ctx context.Context, target string, stored []delivery.Message) []error {
 	sender, named := s.opts.Senders[target]
 
 	switch {
@@ -170,7 +171,7 @@ func (s *Store) sendTo(ctx context.Context, target, tx string, stored []record.M
 	messages := make([]Message, len(stored))
 	for i, m := range stored {
 		messages[i] = Message{
-			ID: m.ID(tx), To: m.To, Body: m.Body, Group: m.Group, Sequence: m.Sequence,
+			ID: m.ID, To: m.To, Body: m.Body, Group: m.Group, Sequence: m.Sequence,
 			Attributes: maps.Clone(m.Attributes), // the Sender may write into them, and what is left is stored again
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,13 +33,18 @@ import (
 type queue struct {
 	answer func(ctx context.Context, body string) error // nil: all are accepted
 
-	mu   sync.Mutex
-	sent map[string]int // by body
+	mu       sync.Mutex
+	sent     map[string]int // by body
+	requests int
 }
 
 // SendMessageBatch keeps what it accepts.
 func (q *queue) SendMessageBatch(ctx context.Context, in *sqs.SendMessageBatchInput, _ ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error) {
 	out := &sqs.SendMessageBatchOutput{}
+
+	q.mu.Lock()
+	q.requests++
+	q.mu.Unlock()
 
 	for _, e := range in.Entries {
 		if q.answer != nil {
@@ -119,11 +125,21 @@ func newPayments(t *testing.T, target string, answer func(context.Context, strin
 }
 
 // pay delivers a payment and reports whether it is done.
-func (p *payments) pay(id string) bool {
-	got, err := p.handle(p.Context(), events.SQSEvent{Records: []events.SQSMessage{{
-		MessageId: "m-" + id, Attributes: map[string]string{"ApproximateReceiveCount": "1"}, Body: fmt.Sprintf(`{"paymentId":%q,"account":"a","amount":1}`, id),
-		EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments", EventSource: "aws:sqs",
-	}}})
+func (p *payments) pay(id string) bool { return p.payAll("a", id) }
+
+// payAll delivers payments of one account in one batch and reports whether all are done.
+func (p *payments) payAll(account string, ids ...string) bool {
+	var event events.SQSEvent
+
+	for _, id := range ids {
+		event.Records = append(event.Records, events.SQSMessage{
+			MessageId: "m-" + id, Attributes: map[string]string{"ApproximateReceiveCount": "1"},
+			Body:           fmt.Sprintf(`{"paymentId":%q,"account":%q,"amount":1}`, id, cmp.Or(account, id)),
+			EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments", EventSource: "aws:sqs",
+		})
+	}
+
+	got, err := p.handle(p.Context(), event)
 	if err != nil {
 		p.Error(err)
 	}
@@ -228,6 +244,23 @@ func TestAQueueThatIsSlowOnceGetsTheOtherAnnouncements(t *testing.T) {
 
 		if got := p.metric("Unsent"); got != 1 || len(p.announcements.sent) != 400 {
 			t.Errorf("%v unsent and %d sent, want 1 and 400:\n%s", got, len(p.announcements.sent), p.log.String())
+		}
+	})
+}
+
+// The announcements of payments that are committed together are one request of SQS.
+func TestABatchOfTenIsAnnouncedByOneRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPayments(t, ledger.Captured, nil)
+
+		var ids []string
+		for range 10 {
+			ids = append(ids, fmt.Sprint("p-", p.next()))
+		}
+
+		if !p.payAll("", ids...) || len(p.announcements.sent) != 10 || p.announcements.requests != 1 {
+			t.Errorf("%d payments were announced by %d requests", len(p.announcements.sent), p.announcements.requests)
 		}
 	})
 }

@@ -28,10 +28,17 @@ var (
 
 var errHangs = errors.New("the target did not answer in time just now")
 
+// Message is a message as it is sent.
+type Message struct {
+	record.Content
+
+	ID string
+}
+
 // Targets are the targets to which a process sends. They are safe for concurrent use.
 type Targets struct {
-	// Sender sends messages of the call with this tx to one target, and returns an answer for each of them.
-	Sender func(ctx context.Context, target, tx string, messages []record.Message) []error
+	// Sender sends messages to one target, also those of several calls, and returns an answer for each of them.
+	Sender func(ctx context.Context, target string, messages []Message) []error
 
 	Now func() time.Time // the clock of the records
 
@@ -43,6 +50,10 @@ type state struct {
 	mu      sync.Mutex
 	answers int       // how often it answered in time
 	until   time.Time // it hangs: it is not asked before
+
+	load       *load     // that leaves next; nil for none
+	expected   int       // calls of Send that will come at once
+	expectedBy time.Time // they are not expected any more
 }
 
 // begin reports whether the target is asked, and returns how often it has answered so far.
@@ -73,7 +84,7 @@ func (s *state) slow(before int) {
 	}
 }
 
-// Send sends messages of the call with this tx, target by target, and returns an answer for each message.
+// Send sends messages of the record with this tx, target by target, and returns an answer for each message.
 func (t *Targets) Send(ctx context.Context, tx string, messages []record.Message) []error {
 	answers := make([]error, len(messages))
 	indexes := map[string][]int{}
@@ -83,12 +94,12 @@ func (t *Targets) Send(ctx context.Context, tx string, messages []record.Message
 	}
 
 	for target, own := range indexes {
-		part := make([]record.Message, len(own))
+		part := make([]Message, len(own))
 		for i, index := range own {
-			part[i] = messages[index]
+			part[i] = Message{messages[index].Content, messages[index].ID(tx)}
 		}
 
-		for i, answer := range t.sendTo(ctx, target, tx, part) {
+		for i, answer := range t.carry(ctx, t.state(target), target, part) {
 			answers[own[i]] = readable(answer)
 		}
 	}
@@ -96,11 +107,14 @@ func (t *Targets) Send(ctx context.Context, tx string, messages []record.Message
 	return answers
 }
 
-// sendTo sends messages to one target, unless the target hangs. It returns an answer for each.
-func (t *Targets) sendTo(ctx context.Context, target, tx string, messages []record.Message) []error {
+func (t *Targets) state(target string) *state {
 	known, _ := t.states.LoadOrStore(target, &state{})
-	state := known.(*state) //nolint:forcetypeassert // all are states
 
+	return known.(*state) //nolint:forcetypeassert // all are states
+}
+
+// sendTo sends messages to one target, unless the target hangs. It returns an answer for each.
+func (t *Targets) sendTo(ctx context.Context, state *state, target string, messages []Message) []error {
 	before, asked := state.begin()
 	if !asked {
 		return slices.Repeat([]error{errHangs}, len(messages))
@@ -108,7 +122,7 @@ func (t *Targets) sendTo(ctx context.Context, target, tx string, messages []reco
 
 	begun := time.Now()
 
-	answers, inTime, err := t.call(ctx, target, tx, messages)
+	answers, inTime, err := t.call(ctx, target, messages)
 
 	switch {
 	case time.Since(begun) >= targetTime:
@@ -126,12 +140,12 @@ func (t *Targets) sendTo(ctx context.Context, target, tx string, messages []reco
 
 // call calls a user's Sender, whose panic and whose wrong number of answers are errors. inTime says that the Sender returned before its
 // context ended, which may end earlier than targetTime.
-func (t *Targets) call(ctx context.Context, target, tx string, messages []record.Message) (answers []error, inTime bool, err error) {
+func (t *Targets) call(ctx context.Context, target string, messages []Message) (answers []error, inTime bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, targetTime)
 	defer cancel()
 	defer panicerror.Catch("the sender", &err)
 
-	answers = t.Sender(ctx, target, tx, messages)
+	answers = t.Sender(ctx, target, messages)
 	if len(answers) != len(messages) {
 		return nil, false, fmt.Errorf("the sender gave %d answers for %d messages", len(answers), len(messages))
 	}

@@ -16,7 +16,7 @@ import (
 
 // answering returns targets whose sender takes this long for a message, by its body; 0 for none, and hang for ever.
 func answering(took map[string]time.Duration) *delivery.Targets {
-	return &delivery.Targets{Now: time.Now, Sender: func(ctx context.Context, _, _ string, ms []record.Message) []error {
+	return &delivery.Targets{Now: time.Now, Sender: func(ctx context.Context, _ string, ms []delivery.Message) []error {
 		select {
 		case <-time.After(took[ms[0].Body]):
 			return make([]error, len(ms))

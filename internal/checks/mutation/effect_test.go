@@ -239,6 +239,28 @@ var effectMutants = []mutant{
 		pkg:  "idemddb/outbox", run: "TestATargetThatHangsDoesNotHoldUpTheSweep",
 	},
 	{
+		why:  "messages of records that are completed together have a request each",
+		file: "internal/delivery/load.go",
+		old:  `if s.expected == 0 || len`,
+		new:  `if true || len`,
+		pkg:  "functions/payments", run: "TestABatchOfTenIsAnnouncedByOneRequest",
+	},
+	{
+		why:  "a failure keeps back the message of another record",
+		file: "internal/delivery/load.go",
+		old:  `return m.Group != "" && `,
+		new:  `return m.Group != "" && false && `,
+		pkg:  "internal/delivery", run: "TestMessagesOfRecordsThatAreCompletedTogetherTravelTogether",
+	},
+	{
+		why:  "a request to a target goes on after the calls that wait for it have ended",
+		file: "internal/delivery/load.go",
+		old: `		l.stop()
+		<-l.done`,
+		new: ``,
+		pkg: "internal/delivery", run: "TestTheLastCallThatLeavesALoadEndsIt",
+	},
+	{
 		why:  "one slow sending keeps the process from a target that answers others",
 		file: "internal/delivery/targets.go",
 		old:  `if s.answers == before {`,
