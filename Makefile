@@ -51,6 +51,10 @@ mutants: ## The tests of the tests: each of some hundred small changes of the co
 explore: ## Every order of events of up to three writers, with faults, over the planner and the conditions, about a minute; FLAGS='-without 3': drop a rule
 	@go run ./internal/planner/explore $(FLAGS)
 
+.PHONY: proof
+proof: ## What docs/evidence.md names: each fault, each bug and each promise with the tests that show it, two to four minutes; N=7: one row
+	@$(LOCAL) with go run ./internal/checks/proof -row $(or $(N),0)
+
 .PHONY: idem
 idem: ## The operator's tool, into bin/idem; it is a module of its own, whose dependencies users of the library do not get
 	cd cmd/idem && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../../bin/idem .
