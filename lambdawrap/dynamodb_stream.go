@@ -28,7 +28,7 @@ func DynamoDBStream(
 		group:    streamrecord.Item,
 		clone:    streamrecord.Copy,
 	}
-	s.wrap(store, h, opts, DynamoDBRecordID)
+	s.wrap(store, h, opts, "StreamOptions", DynamoDBRecordID)
 
 	return func(ctx context.Context, event events.DynamoDBEvent) (response events.DynamoDBEventResponse, err error) {
 		response.BatchItemFailures = []events.DynamoDBBatchItemFailure{}

@@ -3,7 +3,6 @@ package lambdawrap
 import (
 	"bytes"
 	"context"
-	"errors"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -23,13 +22,19 @@ import (
 //     StreamOptions.DeadLetter. Without both, one such record stops its shard until the event source's own limits are reached.
 //   - There is no visibility: when a failed record comes back is the event source's to say.
 //
-// The mapping must have no tumbling window: the function does not hand its state on, and refuses such an event. Records that the Kinesis
-// Producer Library aggregated are refused, too, see StreamOptions.Aggregated.
+// The mapping must have no tumbling window: the function does not hand its state on, and refuses such an event.
+//
+// A record that the Kinesis Producer Library aggregated is opened, unless StreamOptions.Aggregated is set. Each of its user records is a piece of
+// work of its own: a record with the user record's data and partition key, with the sequence number of the aggregate, and with an EventID that
+// ends in the user record's index, so that the default key is its own, too. It is in order with the records of its own partition key, also
+// those of other aggregates in the event. If one fails, the answer names the aggregate, and at the next delivery those that are done do not run.
+// What is not exactly an aggregate (its checksum is wrong, or its content cannot be read) is an ordinary record, as in the Kinesis Client
+// Library. One that holds more than 10,000 user records has no key ([ErrNoKey]).
 //
 // The returned function is safe for concurrent use. Give it, or what [Measure] makes of it, to lambda.Start as it is: a function around it
-// gets events that do not show their window. Its error is not nil only if the event is none of Kinesis, is one of a tumbling window or holds
-// an aggregated record (then nothing ran), if the wrapper itself failed (then the whole batch comes back), or if an option is wrong, which the error
-// names. Kinesis panics for a nil store or handler.
+// gets events that do not show their window. Its error is not nil only if the event is none of Kinesis or is one of a tumbling window (then
+// nothing ran), if the wrapper itself failed (then the whole batch comes back), or if an option is wrong, which the error names. Kinesis panics for
+// a nil store or handler.
 func Kinesis(
 	store *idemddb.Store, h func(context.Context, events.KinesisEventRecord) error, opts *StreamOptions[events.KinesisEventRecord],
 ) StreamFunc[events.KinesisEvent, events.KinesisEventResponse] {
@@ -43,9 +48,9 @@ func Kinesis(
 
 			return r
 		},
-		isAggregated: func(r events.KinesisEventRecord) bool { return bytes.HasPrefix(r.Kinesis.Data, aggregateMagic) },
+		open: openAggregate,
 	}
-	s.wrap(store, h, opts, KinesisRecordID)
+	s.wrap(store, h, opts, "StreamOptions", KinesisRecordID)
 
 	return func(ctx context.Context, event events.KinesisEvent) (response events.KinesisEventResponse, err error) {
 		response.BatchItemFailures = []events.KinesisBatchItemFailure{}
@@ -68,9 +73,3 @@ func Kinesis(
 func KinesisRecordID(_ context.Context, r events.KinesisEventRecord) (string, error) {
 	return listKey("is this a record of Kinesis?", field{"eventSourceARN", r.EventSourceArn}, field{"eventID", r.EventID})
 }
-
-// aggregateMagic are the first bytes of a record that the Kinesis Producer Library made of several user records.
-var aggregateMagic = []byte{0xF3, 0x89, 0x9A, 0xC2}
-
-var errAggregated = errors.New("it is a record of the Kinesis Producer Library that holds several user records, and nothing ran; " +
-	"turn the producer's AggregationEnabled off, or set StreamOptions.Aggregated if the handler takes such a record as one piece of work")

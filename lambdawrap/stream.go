@@ -16,9 +16,8 @@ import (
 
 // StreamOptions shape the wrapper of a stream whose records have the type R. Nil and zero mean the defaults.
 type StreamOptions[R any] struct {
-	// Aggregated says that the handler understands the records that the Kinesis Producer Library makes of several user records: it gets
-	// each of them as it is, as one piece of work. For Kinesis only. Defaults to false: such a record makes the invocation fail before
-	// anything runs, because a handler of plain records would read it wrongly.
+	// Aggregated says that the handler takes the records that the Kinesis Producer Library makes of several user records as they are, each
+	// as one piece of work. For Kinesis only. Defaults to false: such a record is opened, and the handler gets its user records.
 	Aggregated bool
 
 	// DeadLetter takes a record that will never succeed, as it arrived: its handler returned [Permanent], its key failed for good before
@@ -59,26 +58,35 @@ type StreamOptions[R any] struct {
 
 // stream is the wrapped handler of one kind of stream.
 type stream[R any] struct {
-	source       source
-	sourceOf     func(R) string // the record's eventSource
-	sequence     func(R) string // the record's number in its shard
-	group        func(R) string // the records of a group are worked on in order
-	clone        func(R) R      // shares nothing with the record
-	isAggregated func(R) bool   // nil for a stream that has no such records
+	source   source
+	sourceOf func(R) string            // the record's eventSource
+	sequence func(R) string            // the record's number in its shard
+	group    func(R) string            // the records of a group are worked on in order
+	clone    func(R) R                 // shares nothing with the record
+	open     func(R) (units []unit[R]) // the units of work of an aggregated record, none for any other one; nil for a stream without them
 
 	wrapper  *wrapper
 	opts     StreamOptions[R] // with the default key
 	handler  func(context.Context, R) error
-	reported atomic.Pointer[string] // what the last answer named; an event of another shard may have come since
+	reported atomic.Pointer[map[string]string] // what the last answer named; an event of other shards may have come since
+}
+
+// unit is one piece of work of an event: a record, or one of the records that are aggregated in it.
+type unit[R any] struct {
+	record R
+	shard  string    // whose numbers are one sequence; "" where an event is of one shard
+	number string    // of the record in its shard, in digits
+	id     slog.Attr // names it in the log
+	noKey  error     // why it can never have a key; nil for a record that can be worked on
 }
 
 // streamWait is how long a record waits for a key that another worker holds: longer than any invocation lasts. The event source would
 // send it again at once, and each of these deliveries would be in vain.
 const streamWait = 24 * time.Hour
 
-// wrap takes the user's handler and options. key is the default of StreamOptions.Key.
+// wrap takes the user's handler and options, which have the type optsName for the user. key is the default of StreamOptions.Key.
 func (s *stream[R]) wrap(
-	store *idemddb.Store, h func(context.Context, R) error, opts *StreamOptions[R], key func(context.Context, R) (string, error),
+	store *idemddb.Store, h func(context.Context, R) error, opts *StreamOptions[R], optsName string, key func(context.Context, R) (string, error),
 ) {
 	if h == nil {
 		panic("lambdawrap: handler: must not be nil")
@@ -95,34 +103,43 @@ func (s *stream[R]) wrap(
 	s.handler = h
 	s.wrapper = newWrapper(store, &Options{
 		Logger: s.opts.Logger, Reserve: s.opts.Reserve, Timeout: s.opts.Timeout, Workers: s.opts.Workers, Wait: streamWait,
-	}, "StreamOptions")
+	}, optsName)
 
-	if s.opts.Aggregated && s.isAggregated == nil {
+	if s.opts.Aggregated && s.open == nil {
 		s.wrapper.invalid = errors.Join(s.wrapper.invalid,
 			errors.New("lambdawrap: StreamOptions.Aggregated: must not be set with DynamoDBStream, it is for Kinesis"))
 	}
 }
 
-// work works on the records of an event and returns the lowest sequence number of those that must come back. It stores that number, because
-// the next event may begin with it.
+// work works on the records of an event of one shard and returns the lowest sequence number of those that must come back.
 func (s *stream[R]) work(ctx context.Context, records []R) (string, error) {
-	v, err := s.wrapper.newInvocation(ctx, s.check(records))
+	failed, err := s.workOn(ctx, s.check(records), func() []unit[R] { return s.units(records) })
+
+	return failed[""], err
+}
+
+// workOn works on the units of an event, unless it is a wrong one, and returns for each shard the lowest number of those that must come back.
+// It stores these numbers, because the next event may begin with them.
+func (s *stream[R]) workOn(ctx context.Context, wrongEvent error, split func() []unit[R]) (map[string]string, error) {
+	v, err := s.wrapper.newInvocation(ctx, wrongEvent)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 
-	messages := s.plan(records)
+	units := split()
+	messages := s.plan(units)
+
 	if err := v.run(ctx, messages, v.workAll); err != nil {
-		return "", err
+		return nil, err
 	}
 
-	failed := lowest(messages)
+	failed := lowest(units, messages)
 	s.reported.Store(&failed)
 
 	return failed, nil
 }
 
-// check refuses events whose failures could not be reported, or which the handler could not read, before anything runs.
+// check refuses events whose failures could not be reported, before anything runs.
 func (s *stream[R]) check(records []R) error {
 	if records == nil {
 		return s.source.errNoRecords()
@@ -134,59 +151,94 @@ func (s *stream[R]) check(records []R) error {
 			return err
 		}
 
-		switch {
-		case number == "" || strings.Trim(number, "0123456789") != "":
+		if number == "" || strings.Trim(number, "0123456789") != "" {
 			return fmt.Errorf("lambdawrap: Records[%d] has no sequence number: expected an event of %s", i, s.source.name)
-		case !s.opts.Aggregated && s.isAggregated != nil && s.isAggregated(record):
-			return fmt.Errorf("lambdawrap: Records[%d], sequence number %s: %w", i, number, errAggregated)
 		}
 	}
 
 	return nil
 }
 
-// plan makes messages of records. All records of a group are in order, so each is a message of a FIFO group to the scheduler.
-func (s *stream[R]) plan(records []R) []*message {
-	messages := make([]*message, len(records))
-	receives := s.receives(records)
+// units returns the units of work of records, in their order.
+func (s *stream[R]) units(records []R) []unit[R] {
+	units := make([]unit[R], 0, len(records))
 
-	for i, record := range records {
-		m := &message{
-			id: slog.String(sequenceNumber, s.sequence(record)), index: i, group: s.group(record), fifo: true, receives: receives, failed: true,
+	for _, record := range records {
+		var opened []unit[R]
+		if s.open != nil && !s.opts.Aggregated {
+			opened = s.open(record)
 		}
-		given := hooks[R]{s.opts.RecordContext, s.opts.DeadLetter, s.opts.OnRecord, s.clone}.attach(m, record)
+
+		if len(opened) == 0 {
+			number := s.sequence(record)
+			opened = []unit[R]{{record: record, number: number, id: slog.String(sequenceNumber, number)}}
+		}
+
+		units = append(units, opened...)
+	}
+
+	return units
+}
+
+// plan makes messages of units. All units of a group are in order, so each is a message of a FIFO group to the scheduler.
+func (s *stream[R]) plan(units []unit[R]) []*message {
+	messages := make([]*message, len(units))
+	again := s.isAgain(units)
+
+	for i, p := range units {
+		m := &message{id: p.id, index: i, group: s.group(p.record), fifo: true, receives: 1, failed: true}
+		if again[p.shard] {
+			m.receives = 2
+		}
+
+		given := hooks[R]{s.opts.RecordContext, s.opts.DeadLetter, s.opts.OnRecord, s.clone}.attach(m, p.record)
 		m.work = func(ctx context.Context) error { return s.handler(ctx, given) }
-		m.find = func(ctx context.Context) (schedule.Work, error) { return keyOf(ctx, given, s.opts.Key, nil) }
+		m.find = func(ctx context.Context) (schedule.Work, error) {
+			if p.noKey != nil {
+				return schedule.Work{}, p.noKey
+			}
+
+			return keyOf(ctx, given, s.opts.Key, nil)
+		}
 		messages[i] = m
 	}
 
 	return messages
 }
 
-// receives guesses how often the records were delivered, because a stream does not count deliveries. An event that begins with the number
-// which this process reported last is the second delivery of its records. A wrong guess costs a second statement for each claim.
-func (s *stream[R]) receives(records []R) int {
-	if reported := s.reported.Load(); reported != nil && len(records) > 0 && s.sequence(records[0]) == *reported {
-		return 2 //nolint:mnd // the second
+// isAgain guesses whose records were delivered before, by shard, because a stream does not count deliveries. Records that begin with the number
+// which this process reported last for their shard come for the second time. A wrong guess costs a second statement for each claim.
+func (s *stream[R]) isAgain(units []unit[R]) map[string]bool {
+	again := map[string]bool{}
+
+	reported := s.reported.Load()
+	if reported == nil {
+		return again
 	}
 
-	return 1
+	for _, p := range units {
+		if _, isKnown := again[p.shard]; !isKnown {
+			again[p.shard] = p.number == (*reported)[p.shard]
+		}
+	}
+
+	return again
 }
 
 const sequenceNumber = "sequenceNumber"
 
-// lowest returns the lowest sequence number of the messages that failed, or "". Lambda sends that record and all behind it again. Those that
-// are done are then answered from their records.
-func lowest(messages []*message) string {
-	number := ""
+// lowest returns the lowest number of the units that failed, for each shard that has one. Lambda sends that record and all behind it again.
+// Those that are done are then answered from their records.
+func lowest[R any](units []unit[R], messages []*message) map[string]string {
+	failed := map[string]string{}
 
-	for _, m := range messages {
-		if own := m.id.Value.String(); m.failed && (number == "" || isLower(own, number)) {
-			number = own
+	for i, p := range units {
+		if number, isKnown := failed[p.shard]; messages[i].failed && (!isKnown || isLower(p.number, number)) {
+			failed[p.shard] = p.number
 		}
 	}
 
-	return number
+	return failed
 }
 
 // isLower compares two sequence numbers as integers. They have up to 128 digits.

@@ -22,7 +22,9 @@ func FuzzStreamEvent(f *testing.F) {
 		`{"Records":[{"eventID":"shardId-0:2","eventSourceARN":"s","kinesis":{"sequenceNumber":"2","partitionKey":"a","data":"YmFk"}},{"eventID":"shardId-0:10","eventSourceARN":"s","kinesis":{"sequenceNumber":"10","partitionKey":"a","data":"b2s="}}]}`,
 		`{"Records":[{"eventID":"shardId-0:10","eventSourceARN":"s","kinesis":{"sequenceNumber":"10","partitionKey":"a","data":"YmFk"}},{"eventID":"shardId-0:9","eventSourceARN":"s","kinesis":{"sequenceNumber":"9","partitionKey":"b","data":"YmFk"}}]}`,
 		`{"Records":[{"eventID":"e1","eventSourceARN":"s","dynamodb":{"SequenceNumber":"7","Keys":{"pk":{"S":"bad"},"sk":{"N":"1"}}}},{"eventID":"e2","eventSourceARN":"s","dynamodb":{"SequenceNumber":"8","Keys":{"pk":{"S":"ok"},"sk":{"B":"AA=="}},"OldImage":{"m":{"M":{"l":{"L":[{"BS":["AA=="]},{"NULL":true}]}}}}}}]}`,
-		`{"Records":[{"kinesis":{"sequenceNumber":"1","data":"84mawg=="}}]}`, `{"Records":[{"dynamodb":{"SequenceNumber":"-1"}}]}`,
+		`{"Records":[{"kinesis":{"sequenceNumber":"1","data":"84mawg=="}}]}`,
+		`{"Records":[{"eventID":"shardId-0:1","eventSourceARN":"s","kinesis":{"sequenceNumber":"1","partitionKey":"a","data":"84mawgoDYWRhCgNib2IaBwgAGgNwLTEaBwgBGgNwLTIaBwgAGgNwLTMGhxHHsxVc/g+GjwvPq2oA"}}]}`,
+		`{"Records":[{"dynamodb":{"SequenceNumber":"-1"}}]}`,
 		`{"Records":[{"kinesis":{"sequenceNumber":"1"}},{"kinesis":{"sequenceNumber":"1"}}]}`, `{"Records":[]}`, `{"Records":null}`, `{}`, `null`,
 		`{"Records":[{"dynamodb":{"SequenceNumber":"1","Keys":{"pk":null}}}]}`, `{"Records":[{"messageId":"m1","eventSource":"aws:sqs"}]}`,
 	} {

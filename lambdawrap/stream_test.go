@@ -265,32 +265,6 @@ func TestWhatIsNoEventOfAStreamIsAnInvocationErrorBeforeAnythingRuns(t *testing.
 	}
 }
 
-func TestAggregatedRecordsAreRefusedBeforeAnythingRunsUnlessTheHandlerTakesThem(t *testing.T) {
-	t.Parallel()
-
-	event := events.KinesisEvent{Records: []events.KinesisEventRecord{
-		kinesisRecord(batch("1 a a").Records[0]), kinesisRecord(batch("2 \xF3\x89\x9A\xC2rest b").Records[0]),
-	}}
-
-	for _, takes := range []bool{false, true} {
-		h, ran := newHarness(t, nil), 0
-		function := lambdawrap.Kinesis(h.store, func(context.Context, events.KinesisEventRecord) error {
-			ran++
-
-			return nil
-		}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Aggregated: takes})
-
-		_, err := function(t.Context(), event)
-
-		if !takes {
-			h.equal("refused", err != nil && strings.Contains(err.Error(), "Records[1]") && strings.Contains(err.Error(), "AggregationEnabled"), true)
-			h.equal("requests", len(h.db.Requests()), 0)
-		}
-
-		h.equal("runs", ran, map[bool]int{false: 0, true: 2}[takes])
-	}
-}
-
 func TestWrongStreamOptionsAreInvocationErrorsThatNameTheField(t *testing.T) {
 	t.Parallel()
 

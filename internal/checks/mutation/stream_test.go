@@ -5,8 +5,8 @@ var streamMutants = []mutant{
 	{
 		why:  "the answer names the highest sequence number that failed, and Lambda takes those before it for done",
 		file: "lambdawrap/stream.go",
-		old:  `isLower(own, number)`,
-		new:  `isLower(number, own)`,
+		old:  `isLower(p.number, number)`,
+		new:  `isLower(number, p.number)`,
 		pkg:  "lambdawrap", run: "TestOtherKeysOfAStreamGoOnAfterAFailureAndTheLowestNumberIsReported",
 	},
 	{
@@ -26,15 +26,15 @@ var streamMutants = []mutant{
 	{
 		why:  "records of one partition key run side by side, and after a failure the rest of them goes on",
 		file: "lambdawrap/stream.go",
-		old:  `fifo: true, receives: receives`,
-		new:  `fifo: false, receives: receives`,
+		old:  `fifo: true, receives: 1`,
+		new:  `fifo: false, receives: 1`,
 		pkg:  "lambdawrap", run: "TestOtherKeysOfAStreamGoOnAfterAFailureAndTheLowestNumberIsReported",
 	},
 	{
 		why:  "the random simulation of a stream does not see that the order of a partition key is lost",
 		file: "lambdawrap/stream.go",
-		old:  `fifo: true, receives: receives`,
-		new:  `fifo: false, receives: receives`,
+		old:  `fifo: true, receives: 1`,
+		new:  `fifo: false, receives: 1`,
 		pkg:  "lambdawrap", run: "TestNoRandomSimulationOfAStreamBreaksTheRules",
 	},
 	{
@@ -54,8 +54,8 @@ var streamMutants = []mutant{
 	{
 		why:  "the records beyond a failure are claimed as new ones when they come again, at twice the cost",
 		file: "lambdawrap/stream.go",
-		old:  `s.sequence(records[0]) == *reported {`,
-		new:  `s.sequence(records[0]) == *reported+"0" {`,
+		old:  `p.number == (*reported)[p.shard]`,
+		new:  `p.number == (*reported)[p.shard]+"0"`,
 		pkg:  "lambdawrap", run: "TestWhatWasDoneBeyondAFailureOfAStreamIsACheapReplay",
 	},
 	{
@@ -82,9 +82,37 @@ var streamMutants = []mutant{
 	{
 		why:  "a handler of plain records gets one that the producer library aggregated",
 		file: "lambdawrap/stream.go",
-		old:  `!s.opts.Aggregated && s.isAggregated`,
-		new:  `s.opts.Aggregated && s.isAggregated`,
-		pkg:  "lambdawrap", run: "TestAggregatedRecordsAreRefusedBeforeAnythingRunsUnlessTheHandlerTakesThem",
+		old:  `s.open != nil && !s.opts.Aggregated`,
+		new:  `s.open != nil && s.opts.Aggregated`,
+		pkg:  "lambdawrap", run: "TestEachUserRecordOfAnAggregatedOneIsAPieceOfWork",
+	},
+	{
+		why:  "all user records of an aggregated record have one key, and only the first of them runs",
+		file: "lambdawrap/kinesis_aggregate.go",
+		old:  `u.EventID += ":" + index`,
+		new:  `u.EventID += ":" + index[:0]`,
+		pkg:  "lambdawrap", run: "TestEachUserRecordOfAnAggregatedOneIsAPieceOfWork",
+	},
+	{
+		why:  "user records are in order by the partition key of their aggregate, and not by their own",
+		file: "lambdawrap/kinesis_aggregate.go",
+		old:  `u.Kinesis.PartitionKey = user.Data, user.PartitionKey`,
+		new:  `u.Kinesis.PartitionKey = user.Data, r.Kinesis.PartitionKey`,
+		pkg:  "lambdawrap", run: "TestAFailureInAnAggregateHoldsItsPartitionKeyInTheNextAggregateToo",
+	},
+	{
+		why:  "a record whose checksum is wrong is opened",
+		file: "internal/kpl/kpl.go",
+		old:  `!bytes.Equal(sum, digest[:])`,
+		new:  `len(sum) != len(digest[:])`,
+		pkg:  "internal/kpl", run: "TestARecordThatIsNotExactlyAnAggregateIsAnOrdinaryOne",
+	},
+	{
+		why:  "a record whose message is not that of an aggregated one is opened",
+		file: "internal/kpl/kpl.go",
+		old:  `!e.hasData || !e.hasPartitionKey ||`,
+		new:  `!e.hasPartitionKey ||`,
+		pkg:  "internal/kpl", run: "TestARecordThatIsNotExactlyAnAggregateIsAnOrdinaryOne",
 	},
 	{
 		why:  "the handler of a stream and its dead-letter hook share the record",

@@ -1,0 +1,251 @@
+package lambdawrap_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/kpl"
+	"github.com/idemddb/go-idemddb/internal/kpl/kpltest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// aggregated returns the record of the Kinesis Producer Library with this sequence number and these user records, which are written as "data
+// partitionKey". Its own partition key is that of no user record.
+func aggregated(number string, records ...string) events.KinesisEventRecord {
+	var users []kpl.UserRecord
+
+	for _, text := range records {
+		data, key, _ := strings.Cut(text, " ")
+		users = append(users, kpl.UserRecord{PartitionKey: key, Data: []byte(data)})
+	}
+
+	r := kinesisRecord(batch(number + " - of-the-aggregate").Records[0])
+	r.Kinesis.Data = kpltest.Aggregate(users...)
+
+	return r
+}
+
+func kinesisEvent(records ...events.KinesisEventRecord) events.KinesisEvent {
+	return events.KinesisEvent{Records: records}
+}
+
+// userRecords wraps a handler with Kinesis and the default key. The handler fails for the data that fails says. h.runs gets the data of each run.
+func (h *harness) userRecords(fails func(data string) error, opts *lambdawrap.StreamOptions[events.KinesisEventRecord]) lambdawrap.StreamFunc[events.KinesisEvent, events.KinesisEventResponse] {
+	if opts.Logger = h.opts.Logger; opts.Workers == 0 {
+		opts.Workers = 4
+	}
+
+	return lambdawrap.Kinesis(h.store, func(_ context.Context, r events.KinesisEventRecord) error {
+		defer h.runs.add(string(r.Kinesis.Data))
+
+		return fails(string(r.Kinesis.Data))
+	}, opts)
+}
+
+// reports demands the answer of an event: the sequence number that it names, "" for none.
+func (h *harness) reports(function func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error), event events.KinesisEvent, number string) {
+	h.Helper()
+
+	want := []events.KinesisBatchItemFailure{}
+	if number != "" {
+		want = append(want, events.KinesisBatchItemFailure{ItemIdentifier: number})
+	}
+
+	response, err := function(h.Context(), event)
+	h.equal("error", err, nil)
+	h.equal("failed", response.BatchItemFailures, want)
+}
+
+func TestEachUserRecordOfAnAggregatedOneIsAPieceOfWork(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		var hooked journal
+
+		closed := always()
+		function := h.userRecords(func(data string) error {
+			if data == "a2" && closed.Load() {
+				return errBank
+			}
+
+			return nil
+		}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{
+			OnRecord: func(_ context.Context, r events.KinesisEventRecord, o lambdawrap.Outcome) {
+				hooked.add(r.EventID + " " + r.Kinesis.PartitionKey + " " + string(r.Kinesis.Data) + " " + string(o))
+			},
+		})
+
+		plain := kinesisRecord(batch("101 plain z").Records[0])
+		event := kinesisEvent(plain, aggregated("102", "a1 a", "a2 a", "b1 b", "a3 a", "b1 b"))
+
+		h.reports(function, event, "102")
+		h.ran("plain", "a1", "a2", "b1", "b1") // two user records with the same content are two pieces of work
+		h.ordered("a1", "a2")
+		h.logs("sequenceNumber=102:1 ", "sequenceNumber=102:3 ", "outcome=blocked")
+		h.equal("of the blocked one", strings.Contains(strings.Join(hooked.all(), "\n"), "shardId-000000000000:102:3 a a3 blocked"), true)
+
+		h.runs.clear()
+		closed.Store(false)
+		h.reports(function, kinesisEvent(event.Records[1]), "")
+		h.ran("a2", "a3") // what was done before does not run again
+		h.ordered("a2", "a3")
+
+		h.runs.clear()
+		h.reports(function, event, "")
+		h.ran()
+	})
+}
+
+func TestAFailureInAnAggregateHoldsItsPartitionKeyInTheNextAggregateToo(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		closed := always()
+		function := h.userRecords(func(data string) error {
+			if data == "a2" && closed.Load() {
+				return errBank
+			}
+
+			return nil
+		}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
+
+		first, second := aggregated("101", "a1 a", "b1 b", "a2 a"), aggregated("102", "b2 b", "a3 a", "c1 c")
+		last := kinesisRecord(batch("103 a4 a").Records[0])
+
+		h.reports(function, kinesisEvent(first, second, last), "101")
+		h.ran("a1", "b1", "a2", "b2", "c1")
+		h.ordered("b1", "b2")
+
+		h.runs.clear()
+		closed.Store(false)
+		h.reports(function, kinesisEvent(first, second, last), "")
+		h.ran("a2", "a3", "a4")
+		h.ordered("a2", "a3", "a4")
+	})
+}
+
+// Without a failure in the first aggregate, the stream goes on from the second one.
+func TestTheAnswerNamesTheAggregateWithTheLowestNumberThatHoldsAFailure(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	function := h.userRecords(func(data string) error {
+		if data == "bad" {
+			return errBank
+		}
+
+		return nil
+	}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
+
+	h.reports(function, kinesisEvent(aggregated("98", "a1 a"), aggregated("99", "a2 a", "bad b"), aggregated("100", "bad c")), "99")
+	h.ran("a1", "a2", "bad", "bad")
+}
+
+func TestAUserRecordThatWillNeverSucceedIsParkedAlone(t *testing.T) {
+	t.Parallel()
+
+	var parked journal
+
+	h := newHarness(t, nil)
+	function := h.userRecords(func(data string) error {
+		if data == "poison" {
+			return lambdawrap.Permanent(errBank)
+		}
+
+		return nil
+	}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{
+		DeadLetter: func(_ context.Context, r events.KinesisEventRecord, _ error) error {
+			parked.add(r.Kinesis.SequenceNumber + " " + r.EventID + " " + r.Kinesis.PartitionKey + " " + string(r.Kinesis.Data))
+
+			return nil
+		},
+	})
+
+	h.reports(function, kinesisEvent(aggregated("7", "a1 a", "poison a", "a2 a")), "")
+	h.ran("a1", "poison", "a2")
+	h.equal("parked", parked.all(), []string{"7 shardId-000000000000:7:1 a poison"})
+}
+
+func TestWhatIsNoAggregateIsAnOrdinaryRecord(t *testing.T) {
+	t.Parallel()
+
+	broken := aggregated("2", "a1 a")
+	broken.Kinesis.Data[6] ^= 1
+
+	h := newHarness(t, nil)
+	function := h.userRecords(func(string) error { return nil }, &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
+	h.reports(function, kinesisEvent(kinesisRecord(batch("1 \xF3\x89\x9A\xC2rest b").Records[0]), broken), "")
+	h.ran("\xF3\x89\x9A\xC2rest", string(broken.Kinesis.Data))
+}
+
+func TestAHandlerThatTakesAggregatedRecordsGetsThemAsTheyAre(t *testing.T) {
+	t.Parallel()
+
+	record := aggregated("1", "a1 a", "a2 b")
+
+	h := newHarness(t, nil)
+	function := h.userRecords(func(string) error { return nil }, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Aggregated: true})
+	h.reports(function, kinesisEvent(record), "")
+	h.ran(string(record.Kinesis.Data))
+}
+
+func TestAnAggregateOfTooManyUserRecordsHasNoKey(t *testing.T) {
+	t.Parallel()
+
+	var parked journal
+
+	record := aggregated("1", "a a")
+	record.Kinesis.Data = kpltest.Aggregate(make([]kpl.UserRecord, kpl.MaxUserRecords+1)...)
+
+	h := newHarness(t, nil)
+	function := h.userRecords(func(string) error { return nil }, &lambdawrap.StreamOptions[events.KinesisEventRecord]{
+		DeadLetter: func(_ context.Context, r events.KinesisEventRecord, err error) error {
+			if !errors.Is(err, lambdawrap.ErrNoKey) || !strings.Contains(err.Error(), "more than 10,000 user records") {
+				h.Errorf("got %v", err)
+			}
+
+			parked.add(r.EventID)
+			h.equal("as it arrived", bytes.Equal(r.Kinesis.Data, record.Kinesis.Data), true)
+
+			return nil
+		},
+	})
+
+	h.reports(function, kinesisEvent(record, kinesisRecord(batch("2 plain a").Records[0])), "")
+	h.ran("plain")
+	h.equal("parked", parked.all(), []string{record.EventID})
+}
+
+// A test or tool that builds a record by hand may leave the id out: then there is no default key, and the user records must not get one that two
+// aggregates share.
+func TestAUserRecordOfARecordWithoutAnIDHasNoKeyEither(t *testing.T) {
+	t.Parallel()
+
+	record := aggregated("1", "a1 a", "a2 a")
+	record.EventID = ""
+
+	h := newHarness(t, nil)
+	function := h.userRecords(func(string) error { return nil }, &lambdawrap.StreamOptions[events.KinesisEventRecord]{})
+	h.reports(function, kinesisEvent(record), "1")
+	h.ran()
+}
+
+// The user records of an aggregate share requests as the records of a batch do.
+func TestAnAggregateCostsAsManyRequestsAsABatch(t *testing.T) {
+	t.Parallel()
+
+	bubble(t, &idemddb.Options{}, func(h *harness) {
+		var texts []string
+		for _, m := range numbered(25).Records {
+			texts = append(texts, m.Body+" "+m.Body)
+		}
+
+		function := h.userRecords(func(string) error { return nil }, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Workers: 25})
+		h.reports(function, kinesisEvent(aggregated("1", texts...)), "")
+		h.equal("requests", len(h.db.Requests()), 2) // the claims, and the completions
+	})
+}
