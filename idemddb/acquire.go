@@ -1,6 +1,7 @@
 package idemddb
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -18,6 +19,29 @@ import (
 	"github.com/idemddb/go-idemddb/internal/sleep"
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
+
+// Claim asks for the right to do the work of a key. Exactly one of claim, record and error is non-nil.
+//
+//   - A claim: the key is new, was released, its holder's lease ran out, or its record is past its retention. Do the work,
+//     then call Complete.
+//   - A record: the work was done before, and the record holds its result.
+//
+// It costs 1 request and 1 WCU for each KB of the record, and 2 requests for a record past its retention that Time to Live has not
+// deleted yet. A record from Options.Cache costs none. The claim lasts for Options.Lease, but not beyond ctx's deadline.
+//
+// A claim that is returned is held: if less than half of its lease is left when its answer arrives, after an outage for example,
+// the lease is extended first, with one more request.
+//
+// Errors: ErrInProgress, ErrMismatch, ErrFailed, ErrCorrupt, ErrBadKey. Nothing was written, with one exception: the claim that
+// finds the attempts used up (Options.MaxAttempts) or a lease that ran out (Options.NoTakeover) writes FAILED before it answers
+// ErrFailed. After any other error the key may be claimed, without a worker, until the lease ends. A request without an answer
+// is sent again until Options.ClaimPatience or ctx ends. If the key is completed and Options.Results cannot read its result now, that
+// is an error, too; a result that is not the one of the record is ErrCorrupt.
+func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
+	s.mustExist()
+
+	return s.acquire(ctx, key, opts)
+}
 
 // acquisition is one call of Claim. All of its tries share the owner token.
 type acquisition struct {
@@ -50,11 +74,13 @@ type acquisition struct {
 // errLate: the answer came when the lease was already over, so the claim begins anew.
 var errLate = errors.New("the answer to the claim came after its lease")
 
+var errOptimistic = errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic")
+
 const maxTurns = 5 // of a write whose record changes between two requests
 
 // acquire is Store.Claim.
 func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
-	group, bound := s.engine.GroupOf(ctx), engine.LeaseBound(ctx)
+	within, group, bound := workOf(ctx), s.engine.GroupOf(ctx), engine.LeaseBound(ctx)
 	group.Arrive()
 
 	defer func() { claim.join(group) }() // also if the client panics or ends the goroutine: then there is no claim
@@ -77,7 +103,7 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 	}
 
 	switch {
-	case a.refuseNested(ctx):
+	case within != nil && a.refuseNested(ctx, within):
 	case s.opts.Cache > 0 && a.cached():
 	default:
 		a.askTrace(ctx)
@@ -90,11 +116,22 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 	return a.claim, a.record, a.err
 }
 
+// claimDisabled returns the claim of a Store that is off: nothing is written, and every claim is won.
+func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
+	s.observeDisabled(ctx)
+
+	return &Claim{
+		store: s, key: key, held: protocol.Held{Attempt: 1}, lease: s.stamp(engine.LeaseBound(ctx)).Lease, staging: staging{store: s, key: key},
+	}
+}
+
 // useRecord does what the record that answers asks for, if there is one: it sends the messages that were left in it, and reads its result,
 // unless the caller does not need it.
 func (a *acquisition) useRecord(ctx context.Context) {
 	if a.record != nil && a.unsentRecord != nil {
-		a.sendLeft(ctx)
+		if err := a.store.sendLeft(ctx, a.group, a.key, a.Partition, a.unsentRecord); err != nil {
+			a.record, a.err = nil, err
+		}
 	}
 
 	if a.record == nil || a.skipResult {
@@ -104,6 +141,24 @@ func (a *acquisition) useRecord(ctx context.Context) {
 	if err := a.store.readResult(ctx, a.record, a.result); err != nil {
 		a.record, a.err = nil, err
 	}
+}
+
+// cached looks the key up in memory. It returns false if there is no record, or if its retention has ended.
+func (a *acquisition) cached() bool {
+	now := a.store.opts.Now().Unix()
+
+	rec, ok := a.store.cache.Get(a.Partition, func(rec *record.Stored) bool { return cmp.Or(rec.Ends, rec.Expires) > now })
+
+	switch {
+	case !ok:
+	case !rec.Matches(a.Fingerprint):
+		a.err = keyError("claim", a.key, ErrMismatch)
+	default:
+		a.record, a.result = answerOf(rec, a.key), rec.Result
+		a.record.Result = bytes.Clone(a.record.Result)
+	}
+
+	return ok
 }
 
 // newAcquisition returns ErrBadKey for a key that no record can have. bound is that of the lease.
@@ -173,16 +228,6 @@ func (c *Claim) join(group *engine.Group) {
 	}
 
 	c.group, c.member = group, group != nil
-}
-
-// earliest returns the end of ctx, or limit from now if that is earlier.
-func earliest(ctx context.Context, limit time.Duration) time.Time {
-	end := time.Now().Add(limit)
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
-		return deadline
-	}
-
-	return end
 }
 
 // sendClaim sends the claim and does what its answer asks for.
@@ -263,66 +308,6 @@ func (s *Store) callTrace(ctx context.Context) (text string, err error) {
 	defer panicerror.Catch("Options.Trace", &err)
 
 	return s.opts.Trace(ctx), nil
-}
-
-// running is work that runs with a context.
-type running struct {
-	claim   *Claim // nil without a claim
-	staging *staging
-	outer   *running // the work in which it is nested; nil for none
-}
-
-// workKey is the context key for the innermost work.
-type workKey struct{}
-
-// workOf returns the innermost work that runs with a context, or nil.
-func workOf(ctx context.Context) *running {
-	w, _ := ctx.Value(workKey{}).(*running)
-
-	return w
-}
-
-// withWork returns the context for work. claim is nil for work without a claim.
-func withWork(ctx context.Context, claim *Claim, s *staging) context.Context {
-	return context.WithValue(ctx, workKey{}, &running{claim, s, workOf(ctx)})
-}
-
-// refuseNested refuses the call, and reports true, if the work of this very key runs with the context. The call could only wait for its
-// caller. If the caller has no claim, the call would complete the key, and the effects that its caller staged would be lost.
-func (a *acquisition) refuseNested(ctx context.Context) bool {
-	for w := workOf(ctx); w != nil; w = w.outer {
-		if !w.isOf(a) || !w.isOpen() {
-			continue
-		}
-
-		refusal := &InProgressError{Key: a.key, Holder: requestID(ctx), hint: hintContext}
-		if w.claim != nil {
-			refusal.Until = w.claim.Deadline()
-		}
-
-		a.err = refusal
-
-		return true
-	}
-
-	return false
-}
-
-// isOf reports whether the work is that of the key of the call. A Store of its own for the call is as another worker, whom the record
-// refuses; but work without a claim has no record yet.
-func (w *running) isOf(a *acquisition) bool {
-	own, other := w.staging.store, a.store
-
-	return w.staging.partition == a.Partition && (own == other || w.claim == nil && own.table == other.table)
-}
-
-// isOpen reports whether the work still has its key: its claim is held, or what it stages is still to be committed.
-func (w *running) isOpen() bool {
-	if w.claim != nil {
-		return w.claim.isHeld()
-	}
-
-	return !w.staging.isClosed()
 }
 
 // newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.

@@ -2,7 +2,6 @@ package idemddb
 
 import (
 	"bytes"
-	"cmp"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -21,28 +20,4 @@ func (s *Store) keepRecord(partition string, rec *record.Stored) {
 	}
 
 	s.cache.Add(partition, &kept)
-}
-
-// keepRecord keeps what a completion of the claim has left in the record.
-func (c *Claim) keepRecord(done *record.Stored) {
-	done.Fence, done.Attempts, done.Trace, done.Fingerprint = new(c.held.Fence), c.held.Attempt, c.trace, new(c.fingerprint)
-	c.store.keepRecord(c.held.Partition, done)
-}
-
-// cached looks the key up in memory. It returns false if there is no record, or if its retention has ended.
-func (a *acquisition) cached() bool {
-	now := a.store.opts.Now().Unix()
-
-	rec, ok := a.store.cache.Get(a.Partition, func(rec *record.Stored) bool { return cmp.Or(rec.Ends, rec.Expires) > now })
-
-	switch {
-	case !ok:
-	case !rec.Matches(a.Fingerprint):
-		a.err = keyError("claim", a.key, ErrMismatch)
-	default:
-		a.record, a.result = answerOf(rec, a.key), rec.Result
-		a.record.Result = bytes.Clone(a.record.Result)
-	}
-
-	return ok
 }

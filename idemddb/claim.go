@@ -2,11 +2,14 @@ package idemddb
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // ClaimOptions shape one claim. Nil and zero mean the defaults.
@@ -62,29 +65,6 @@ type Claim struct {
 	member   bool         // the group waits for its settlement
 }
 
-// Claim asks for the right to do the work of a key. Exactly one of claim, record and error is non-nil.
-//
-//   - A claim: the key is new, was released, its holder's lease ran out, or its record is past its retention. Do the work,
-//     then call Complete.
-//   - A record: the work was done before, and the record holds its result.
-//
-// It costs 1 request and 1 WCU for each KB of the record, and 2 requests for a record past its retention that Time to Live has not
-// deleted yet. A record from Options.Cache costs none. The claim lasts for Options.Lease, but not beyond ctx's deadline.
-//
-// A claim that is returned is held: if less than half of its lease is left when its answer arrives, after an outage for example,
-// the lease is extended first, with one more request.
-//
-// Errors: ErrInProgress, ErrMismatch, ErrFailed, ErrCorrupt, ErrBadKey. Nothing was written, with one exception: the claim that
-// finds the attempts used up (Options.MaxAttempts) or a lease that ran out (Options.NoTakeover) writes FAILED before it answers
-// ErrFailed. After any other error the key may be claimed, without a worker, until the lease ends. A request without an answer
-// is sent again until Options.ClaimPatience or ctx ends. If the key is completed and Options.Results cannot read its result now, that
-// is an error, too; a result that is not the one of the record is ErrCorrupt.
-func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
-	s.mustExist()
-
-	return s.acquire(ctx, key, opts)
-}
-
 // Key returns the key as it was claimed.
 func (c *Claim) Key() string { c.mustExist(); return c.key }
 
@@ -112,6 +92,37 @@ func (c *Claim) Held() bool {
 // TakenFrom returns the traceparent of the claim before, if this claim is a takeover and that one was made with Options.Trace; else "".
 func (c *Claim) TakenFrom() string { c.mustExist(); return c.takenFrom }
 
+// Deadline returns the end of the lease by Options.Now, as last renewed.
+func (c *Claim) Deadline() time.Time {
+	c.mustExist()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.lease
+}
+
+// Keep renews the claim's lease at half of it for as long as the work takes. It returns the context for the work: the context carries
+// the claim for [FromContext], and it is cancelled with ErrFenced as its cause if the claim is lost, because another worker has
+// taken it over or because the lease ran out without having been renewed. Work that ends within half a lease costs no request.
+//
+// Call stop when the work is done. It returns after a renewal that is under way has ended. Renewal goes on when ctx ends, because the
+// work may still run; it ends with the first settlement of the claim, without cancelling the context. The lease never goes beyond
+// the deadline of ctx, or of the invocation.
+func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
+	c.mustExist()
+
+	return c.keep(withWork(ctx, c, &c.staging), engine.LeaseBound(ctx))
+}
+
+// keep renews the lease up to the deadline, unless it lasts so long.
+func (c *Claim) keep(ctx context.Context, deadline time.Time) (work context.Context, stop func()) {
+	if c.store.disabled || c.lastsUntil(deadline) {
+		return context.WithCancel(ctx)
+	}
+
+	return c.startRenewal(ctx, deadline)
+}
+
 func (c *Claim) mustExist() {
 	if c == nil {
 		panic("idemddb: nil Claim: the key was not claimed; Store.Claim returned its record or an error instead")
@@ -124,4 +135,97 @@ func (c *Claim) isHeld() bool {
 	defer c.mu.Unlock()
 
 	return !c.settling && c.lost == nil && c.lease.After(c.store.opts.Now())
+}
+
+// lastsUntil reports whether the lease lasts to the deadline, so that there is nothing to renew. Without a deadline it does not.
+func (c *Claim) lastsUntil(deadline time.Time) bool {
+	left := c.left()
+
+	return !deadline.IsZero() && time.Until(deadline) <= left+time.Millisecond
+}
+
+// left returns how long the lease lasts from now on.
+func (c *Claim) left() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.lease.Sub(c.store.opts.Now())
+}
+
+func (c *Claim) isSettling() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	return c.settling
+}
+
+// running is work that runs with a context.
+type running struct {
+	claim   *Claim // nil without a claim
+	staging *staging
+	outer   *running // the work in which it is nested; nil for none
+}
+
+// workKey is the context key for the innermost work.
+type workKey struct{}
+
+// workOf returns the innermost work that runs with a context, or nil.
+func workOf(ctx context.Context) *running {
+	w, _ := ctx.Value(workKey{}).(*running)
+
+	return w
+}
+
+// withWork returns the context for work. claim is nil for work without a claim.
+func withWork(ctx context.Context, claim *Claim, s *staging) context.Context {
+	return context.WithValue(ctx, workKey{}, &running{claim, s, workOf(ctx)})
+}
+
+// refusal turns the error of a claim's write into the one that the caller gets.
+func (c *Claim) refusal(ctx context.Context, op string, found *record.Stored, err error) error {
+	if !errors.Is(err, ErrFenced) {
+		return keyError(op, c.key, err)
+	}
+
+	fenced := c.fencedError(ctx, found, err)
+
+	c.mu.Lock()
+	c.lost = fenced
+	settled := op == "extend" && c.settling // a renewal that met the claim's own settlement loses nothing
+	c.mu.Unlock()
+
+	if !settled {
+		c.observe(ctx, KindFenced, fenced)
+	}
+
+	if c.store.opts.RedeliverUnsent && fenced.Record != nil && len(found.Outbox) > 0 {
+		return fmt.Errorf("%w: %w", fenced, ErrUnsent) // its own worker may be dead
+	}
+
+	return fenced
+}
+
+// fencedError describes the record that refused a write of the claim. If that record is completed, fencedError reads its result, because
+// the caller may answer with it.
+func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error) *FencedError {
+	fenced := &FencedError{Key: c.key, Held: c.held.Fence}
+
+	switch {
+	case found != nil:
+		fenced.Current, fenced.Holder, fenced.state = *found.Fence, found.Holder(), found.State
+		if found.State == record.Completed {
+			fenced.Record = answerOf(found, c.key)
+			if !c.skipResult {
+				fenced.unread = c.store.readResult(ctx, fenced.Record, found.Result)
+			}
+		}
+	case errors.Is(err, ErrCorrupt):
+		fenced.Current = -1
+	}
+
+	return fenced
+}
+
+func (c *Claim) observe(ctx context.Context, kind Kind, err error) {
+	c.store.opts.Observe(ctx, Event{Kind: kind, Key: c.key, Fence: c.held.Fence, Attempt: c.held.Attempt, Err: err})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -55,38 +54,6 @@ func (a *acquisition) lastTry() protocol.Try {
 	return protocol.Try{Claimant: &a.Claimant, Tx: a.tx, Stamp: a.last, IsNew: a.insert}
 }
 
-// stamp reads the clock for one try. The lease is measured from before the request is sent, so the holder never trusts it for longer
-// than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
-func (s *Store) stamp(deadline time.Time) protocol.Stamp {
-	lease := s.opts.Lease
-	if !deadline.IsZero() {
-		lease = max(0, min(lease, time.Until(deadline)))
-	}
-
-	now := s.opts.Now()
-
-	return protocol.Stamp{Now: now, Lease: time.UnixMilli(now.Add(lease).UnixMilli())}
-}
-
-// keepClaim keeps the claim that was won. Its lease is short if the answer came late, after an outage or in a frozen process.
-func (a *acquisition) keepClaim(won protocol.ClaimAnswer) {
-	a.claim = &Claim{
-		store: a.store, key: a.key, held: won.Held, fingerprint: a.Fingerprint, skipResult: a.skipResult, lease: won.Lease, trace: a.Trace,
-		takenFrom: won.TakenFrom, staging: staging{store: a.store, key: a.key, partition: a.Partition},
-	}
-
-	now := a.store.stamp(a.deadline)
-	a.isShort = won.Lease.Sub(now.Now) < now.Lease.Sub(now.Now)/2
-}
-
-// rareError is a refusal after which a second request must write the record: the record is past its retention, or its lease is over.
-type rareError struct {
-	found     *record.Stored
-	isExpired bool
-}
-
-func (*rareError) Error() string { return "the record must be replaced or failed by a second request" }
-
 // keep keeps what the answer to the last try means.
 func (a *acquisition) keep(answer protocol.ClaimAnswer) {
 	rec := answer.Found
@@ -120,6 +87,17 @@ func (a *acquisition) keep(answer protocol.ClaimAnswer) {
 	}
 }
 
+// keepClaim keeps the claim that was won. Its lease is short if the answer came late, after an outage or in a frozen process.
+func (a *acquisition) keepClaim(won protocol.ClaimAnswer) {
+	a.claim = &Claim{
+		store: a.store, key: a.key, held: won.Held, fingerprint: a.Fingerprint, skipResult: a.skipResult, lease: won.Lease, trace: a.Trace,
+		takenFrom: won.TakenFrom, staging: staging{store: a.store, key: a.key, partition: a.Partition},
+	}
+
+	now := a.store.stamp(a.deadline)
+	a.isShort = won.Lease.Sub(now.Now) < now.Lease.Sub(now.Now)/2
+}
+
 // answerWith keeps the record of a completed key as the answer.
 func (a *acquisition) answerWith(rec *record.Stored) {
 	a.record, a.result = answerOf(rec, a.key), rec.Result
@@ -141,6 +119,14 @@ func (a *acquisition) inProgress(rec *record.Stored) error {
 
 	return e
 }
+
+// rareError is a refusal after which a second request must write the record: the record is past its retention, or its lease is over.
+type rareError struct {
+	found     *record.Stored
+	isExpired bool
+}
+
+func (*rareError) Error() string { return "the record must be replaced or failed by a second request" }
 
 // follow makes the second request that a rareError asks for. recreate is called for a record past its retention.
 func (a *acquisition) follow(ctx context.Context, p planner.Policy, recreate func(context.Context, planner.Policy, *record.Stored)) {

@@ -41,7 +41,7 @@ func (c *Claim) Complete(ctx context.Context, result []byte) error {
 		return keyError("complete", c.key, err)
 	}
 
-	return c.completeWith(ctx, result, nil, c.staging.take())
+	return c.completeStaged(ctx, result, nil)
 }
 
 // IsDone reports whether work that succeeded is done after its completion answered with err, which may be nil: the error of Complete or of
@@ -56,6 +56,11 @@ func (c *Claim) IsDone(err error) bool {
 	c.mustExist()
 
 	return isDone(err)
+}
+
+// completeStaged completes the claim, together with what is staged. omitted says why there is no result, if the work had one.
+func (c *Claim) completeStaged(ctx context.Context, result []byte, omitted error) error {
+	return c.completeWith(ctx, result, omitted, c.staging.take())
 }
 
 // completeWith completes the claim, together with the effects if there are any. omitted says why there is no result, if the work had one.
@@ -77,6 +82,21 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, 
 	}
 
 	return keyError("complete", c.key, omitted)
+}
+
+// take ends the staging and returns what a completion writes. After a CompleteWith whose outcome is not known, it returns the same effects
+// again.
+func (s *staging) take() Effects {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.closed = true
+
+	if s.sent != nil {
+		return *s.sent
+	}
+
+	return s.effects
 }
 
 func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitted error) error {
@@ -108,6 +128,12 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 	}
 
 	return err
+}
+
+// keepRecord keeps what a completion of the claim has left in the record.
+func (c *Claim) keepRecord(done *record.Stored) {
+	done.Fence, done.Attempts, done.Trace, done.Fingerprint = new(c.held.Fence), c.held.Attempt, c.trace, new(c.fingerprint)
+	c.store.keepRecord(c.held.Partition, done)
 }
 
 // Release gives the claim back: the key may be claimed again at once. If cause is not nil, its text (the first 256 bytes) is kept as
@@ -260,51 +286,6 @@ func (c *Claim) leave() {
 
 var verbs = map[Kind]string{KindCompleted: "complete", KindReleased: "release", KindFailed: "fail"}
 
-// refusal turns the error of a claim's write into the one that the caller gets.
-func (c *Claim) refusal(ctx context.Context, op string, found *record.Stored, err error) error {
-	if !errors.Is(err, ErrFenced) {
-		return keyError(op, c.key, err)
-	}
-
-	fenced := c.fencedError(ctx, found, err)
-
-	c.mu.Lock()
-	c.lost = fenced
-	settled := op == "extend" && c.settling // a renewal that met the claim's own settlement loses nothing
-	c.mu.Unlock()
-
-	if !settled {
-		c.observe(ctx, KindFenced, fenced)
-	}
-
-	if c.store.opts.RedeliverUnsent && fenced.Record != nil && len(found.Outbox) > 0 {
-		return fmt.Errorf("%w: %w", fenced, ErrUnsent) // its own worker may be dead
-	}
-
-	return fenced
-}
-
-// fencedError describes the record that refused a write of the claim. If that record is completed, fencedError reads its result, because
-// the caller may answer with it.
-func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error) *FencedError {
-	fenced := &FencedError{Key: c.key, Held: c.held.Fence}
-
-	switch {
-	case found != nil:
-		fenced.Current, fenced.Holder, fenced.state = *found.Fence, found.Holder(), found.State
-		if found.State == record.Completed {
-			fenced.Record = answerOf(found, c.key)
-			if !c.skipResult {
-				fenced.unread = c.store.readResult(ctx, fenced.Record, found.Result)
-			}
-		}
-	case errors.Is(err, ErrCorrupt):
-		fenced.Current = -1
-	}
-
-	return fenced
-}
-
 func sameResult(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberB:
@@ -323,10 +304,6 @@ func sameResult(a, b types.AttributeValue) bool {
 	default:
 		return b == nil
 	}
-}
-
-func (c *Claim) observe(ctx context.Context, kind Kind, err error) {
-	c.store.opts.Observe(ctx, Event{Kind: kind, Key: c.key, Fence: c.held.Fence, Attempt: c.held.Attempt, Err: err})
 }
 
 // endingOfCompletion reads the answer to a completion. The work is done, and runs again only if another worker is at work on the key. But
@@ -358,4 +335,18 @@ func endingOfCompletion(err error) Ending {
 // isWritten reports whether a completion is written, perhaps without its result.
 func isWritten(err error) bool {
 	return err == nil || errors.Is(err, ErrTooLarge) || errors.Is(err, strictjson.ErrEncode)
+}
+
+// isDone is [Claim.IsDone].
+func isDone(err error) bool {
+	fenced, ok := errors.AsType[*FencedError](err)
+
+	switch {
+	case errors.Is(err, ErrUnsent):
+		return false
+	case ok:
+		return fenced.Record != nil || !fenced.staged && (fenced.Current == 0 || fenced.Current == fenced.Held)
+	default:
+		return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)
+	}
 }

@@ -66,19 +66,16 @@ var errYoung = fmt.Errorf("the record was completed less than %v ago: its own wo
 
 // sendLeft sends the messages of a completed record that its own process has not sent for a while. If they must be sent before the key is
 // answered, the error of sending them is the answer.
-func (a *acquisition) sendLeft(ctx context.Context) {
-	var err error
-
-	switch s := a.store; {
-	case s.opts.Now().Sub(time.UnixMilli(a.unsentRecord.Done)) >= unsentAfter:
-		err = s.sendNow(ctx, a.group, a.key, a.Partition, a.unsentRecord)
+func (s *Store) sendLeft(ctx context.Context, group *engine.Group, key, partition string, rec *record.Stored) error {
+	switch {
+	case s.opts.Now().Sub(time.UnixMilli(rec.Done)) >= unsentAfter:
+		return s.sendNow(ctx, group, key, partition, rec)
 	case s.opts.RedeliverUnsent:
-		s.observeUnsent(ctx, Event{Kind: KindUnsent, Key: a.key, Err: errYoung})
-		err = s.leave(a.key, errYoung)
-	}
+		s.observeUnsent(ctx, Event{Kind: KindUnsent, Key: key, Err: errYoung})
 
-	if err != nil {
-		a.record, a.err = nil, err
+		return s.leave(key, errYoung)
+	default:
+		return nil
 	}
 }
 

@@ -1,12 +1,9 @@
 package idemddb
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"time"
 
 	"github.com/idemddb/go-idemddb/internal/engine"
@@ -16,28 +13,6 @@ import (
 
 // Disabled reports whether IDEMDDB_DISABLED was set when the Store was made. It is for wrappers.
 func (s *Store) Disabled() bool { s.mustExist(); return s.disabled }
-
-func readDisabled() (bool, error) {
-	const name = "IDEMDDB_DISABLED"
-
-	text := cmp.Or(os.Getenv(name), "false")
-
-	disabled, err := strconv.ParseBool(text)
-	if err != nil {
-		return false, fmt.Errorf("idemddb: environment variable %s: must be true, 1, false, 0 or empty, is %q", name, text)
-	}
-
-	return disabled, nil
-}
-
-// claimDisabled returns the claim of a Store that is off: nothing is written, and every claim is won.
-func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
-	s.observeDisabled(ctx)
-
-	return &Claim{
-		store: s, key: key, held: protocol.Held{Attempt: 1}, lease: s.stamp(engine.LeaseBound(ctx)).Lease, staging: staging{store: s, key: key},
-	}
-}
 
 // observeDisabled emits the event KindDisabled, once.
 func (s *Store) observeDisabled(ctx context.Context) {

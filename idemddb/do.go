@@ -55,8 +55,6 @@ func Do[T any](
 	return value, err
 }
 
-var errNotEncoded = fmt.Errorf("%w: a method of it ended the goroutine", strictjson.ErrEncode)
-
 // FromContext returns the claim whose work runs with this context, for its fencing token or to settle it from inside.
 func FromContext(ctx context.Context) (*Claim, bool) {
 	w := workOf(ctx)

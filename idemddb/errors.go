@@ -187,20 +187,6 @@ func (e *FailedError) Error() string {
 // Unwrap returns ErrFailed.
 func (*FailedError) Unwrap() error { return ErrFailed }
 
-// isDone is [Claim.IsDone].
-func isDone(err error) bool {
-	fenced, ok := errors.AsType[*FencedError](err)
-
-	switch {
-	case errors.Is(err, ErrUnsent):
-		return false
-	case ok:
-		return fenced.Record != nil || !fenced.staged && (fenced.Current == 0 || fenced.Current == fenced.Held)
-	default:
-		return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)
-	}
-}
-
 // keyError puts the package's prefix and the key's hash before an error of this package or of the SDK.
 func keyError(op, key string, err error) error {
 	return fmt.Errorf("idemddb: %s of key %s: %w", op, record.KeyHash(key), err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -111,6 +112,21 @@ type Options struct {
 	Single bool
 }
 
+// Results keeps results outside of the table: those that are larger than Options.ResultsAbove. A result is put there before the
+// completion is written, and the record then holds its name, its length and its SHA-256, which every replay checks. Package results
+// has one for S3. It must be safe for concurrent use.
+type Results interface {
+	// Put stores b under a name that no other result has: it holds the owner token of the claim and a digest of b. So a worker that was
+	// overtaken never overwrites what another one has stored, and a Put that arrives late writes what is there already. What is put
+	// must be kept for longer than Options.Retention. Put returns when ctx ends. After an error the key is completed without the
+	// result, as one that is too large.
+	Put(ctx context.Context, name string, b []byte) error
+
+	// Get returns what was put under the name. An error that wraps [ErrResultOmitted] says that it is gone for good. After any other
+	// error, the replay fails, and a later one asks again.
+	Get(ctx context.Context, name string) ([]byte, error)
+}
+
 // The defaults of Options, each only here.
 const (
 	defaultClaimPatience = 5 * time.Second
@@ -194,6 +210,13 @@ func (o *Options) checkTransactor(transacts bool) error {
 	}
 
 	return fmt.Errorf("idemddb: Options.Senders: messages are written as effects: %w", errNoTransactor)
+}
+
+// isNil reports whether a client is nil. A nil pointer or function inside the interface counts, too: it is a variable that was never set.
+func isNil(given any) bool {
+	v := reflect.ValueOf(given)
+
+	return given == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }
 
 // optionErrors collects all that is wrong with Options, so that New reports all of it at once.

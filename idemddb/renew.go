@@ -14,34 +14,21 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 )
 
-// Deadline returns the end of the lease by Options.Now, as last renewed.
-func (c *Claim) Deadline() time.Time {
-	c.mustExist()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// renewer renews one claim in the goroutine of its timer.
+type renewer struct {
+	claim    *Claim
+	deadline time.Time // up to which the lease is renewed; zero for none
+	cancel   context.CancelCauseFunc
 
-	return c.lease
+	mu      sync.Mutex
+	timer   *time.Timer
+	running chan struct{}      // closed when the renewal that is under way has ended; nil if there is none
+	abort   context.CancelFunc // ends that renewal
+	stopped bool
 }
 
-// Keep renews the claim's lease at half of it for as long as the work takes. It returns the context for the work: the context carries
-// the claim for [FromContext], and it is cancelled with ErrFenced as its cause if the claim is lost, because another worker has
-// taken it over or because the lease ran out without having been renewed. Work that ends within half a lease costs no request.
-//
-// Call stop when the work is done. It returns after a renewal that is under way has ended. Renewal goes on when ctx ends, because the
-// work may still run; it ends with the first settlement of the claim, without cancelling the context. The lease never goes beyond
-// the deadline of ctx, or of the invocation.
-func (c *Claim) Keep(ctx context.Context) (work context.Context, stop func()) {
-	c.mustExist()
-
-	return c.keep(withWork(ctx, c, &c.staging), engine.LeaseBound(ctx))
-}
-
-// keep renews the lease up to the deadline, unless it lasts so long.
-func (c *Claim) keep(ctx context.Context, deadline time.Time) (work context.Context, stop func()) {
-	if c.store.disabled || c.lastsUntil(deadline) {
-		return context.WithCancel(ctx)
-	}
-
+// startRenewal returns the context for the work, which the renewal cancels if the claim is lost.
+func (c *Claim) startRenewal(ctx context.Context, deadline time.Time) (work context.Context, stop func()) {
 	work, cancel := context.WithCancelCause(ctx)
 	r := &renewer{claim: c, deadline: deadline, cancel: cancel}
 
@@ -55,19 +42,6 @@ func (c *Claim) keep(ctx context.Context, deadline time.Time) (work context.Cont
 	r.timer = time.AfterFunc(c.left()-c.store.opts.Lease/2, func() { r.fire(work) })
 
 	return work, r.stop
-}
-
-// renewer renews one claim in the goroutine of its timer.
-type renewer struct {
-	claim    *Claim
-	deadline time.Time // up to which the lease is renewed; zero for none
-	cancel   context.CancelCauseFunc
-
-	mu      sync.Mutex
-	timer   *time.Timer
-	running chan struct{}      // closed when the renewal that is under way has ended; nil if there is none
-	abort   context.CancelFunc // ends that renewal
-	stopped bool
 }
 
 // stop ends the renewal, and waits for one that is under way. If its request arrives late, condExtend keeps it
@@ -217,13 +191,6 @@ func (r *renewer) resume() {
 	}
 }
 
-func (c *Claim) isSettling() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	return c.settling
-}
-
 // Extend renews the lease to Options.Lease from now, but not beyond ctx's deadline, and never to an earlier end than it has. It costs 1
 // request and 1 WCU. While a handler runs, Keep does it. A lease that is over is renewed if nobody has taken the key over.
 //
@@ -279,19 +246,4 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p planner.Poli
 	}
 
 	return found, err
-}
-
-// left returns how long the lease lasts from now on.
-func (c *Claim) left() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-
-	return c.lease.Sub(c.store.opts.Now())
-}
-
-// lastsUntil reports whether the lease lasts to the deadline, so that there is nothing to renew. Without a deadline it does not.
-func (c *Claim) lastsUntil(deadline time.Time) bool {
-	left := c.left()
-
-	return !deadline.IsZero() && time.Until(deadline) <= left+time.Millisecond
 }

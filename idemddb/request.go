@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
@@ -95,24 +93,6 @@ const (
 	settleCap = 200 * time.Millisecond // the same for a write that settles finished work: each pause is a window for a crash
 )
 
-// sdkOptions turn off the SDK's own retries and its check of the answer's checksum: that check only logs a warning after the
-// answer was accepted, and it does so for every refusal of DynamoDB Local, which sends no checksum. All requests share the
-// slice, so it is never written.
-var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
-	o.Retryer = aws.NopRetryer{}
-	o.DisableValidateResponseChecksum = true
-}}
-
-// retried emits an event for a try that had this answer and is followed by another one. key is "" if the request is a transaction of several
-// keys.
-func (s *Store) retried(ctx context.Context, key string, err error) {
-	s.opts.Observe(ctx, Event{Kind: KindRetried, Key: key, Err: err})
-
-	if retried := engine.Of(ctx).Retried; retried != nil {
-		retried()
-	}
-}
-
 // explain adds to an answer that points to a wrong configuration what should be checked.
 func (s *Store) explain(err error) error {
 	api, ok := errors.AsType[smithy.APIError](err)
@@ -166,4 +146,27 @@ func later(a, b time.Time) time.Time {
 	}
 
 	return b
+}
+
+// earliest returns the end of ctx, or limit from now if that is earlier.
+func earliest(ctx context.Context, limit time.Duration) time.Time {
+	end := time.Now().Add(limit)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
+		return deadline
+	}
+
+	return end
+}
+
+// stamp reads the clock for one try. The lease is measured from before the request is sent, so the holder never trusts it for longer
+// than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
+func (s *Store) stamp(deadline time.Time) protocol.Stamp {
+	lease := s.opts.Lease
+	if !deadline.IsZero() {
+		lease = max(0, min(lease, time.Until(deadline)))
+	}
+
+	now := s.opts.Now()
+
+	return protocol.Stamp{Now: now, Lease: time.UnixMilli(now.Add(lease).UnixMilli())}
 }

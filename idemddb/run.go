@@ -3,6 +3,9 @@ package idemddb
 import (
 	"context"
 	"errors"
+	"fmt"
+
+	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
 // Run claims a key, runs fn with the claim and settles it: the key is completed with the result of fn if its error is nil, ended for good if the
@@ -55,8 +58,6 @@ func Run(
 	return rec, err
 }
 
-var errOptimistic = errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic")
-
 // perform does the work of a key, unless it is done: it claims the key, runs fn and settles the claim. A record that is not nil is the answer:
 // another run of the work has completed the key.
 func perform[T any](
@@ -81,6 +82,8 @@ func perform[T any](
 		return value, nil, e.Err
 	}
 }
+
+var errNotEncoded = fmt.Errorf("%w: a method of it ended the goroutine", strictjson.ErrEncode)
 
 // run runs fn and encodes its value. If fn panics or ends its goroutine, the key is released. If a method of the value ends it, the work is
 // done, and the key is completed without a result. Otherwise the lease would be renewed for ever.

@@ -1,15 +1,18 @@
 package idemddb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/internal/delivery"
@@ -100,7 +103,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		cache:     lru.New[*record.Stored](o.Cache),
 		disabled:  disabled,
 	}
-	s.targets.Sender, s.targets.Now = s.sendTo, o.Now
+	s.targets.Sender, s.targets.Now = senders(o.Senders).send, o.Now
 
 	shared, err := s.sharer()
 	if err != nil {
@@ -131,6 +134,12 @@ func (s *Store) RetryAfter(lease time.Time) time.Duration {
 	return lease.Add(2 * s.opts.ClockSkew).Sub(s.opts.Now())
 }
 
+func (s *Store) mustExist() {
+	if s == nil {
+		panic("idemddb: nil Store: check the error of New")
+	}
+}
+
 // sharer returns the client for shared requests, or why requests cannot be shared. It returns neither if they must not be.
 func (s *Store) sharer() (wire.Executor, error) {
 	if s.opts.Single || s.disabled {
@@ -155,12 +164,35 @@ func (s *Store) sharer() (wire.Executor, error) {
 	return api, nil
 }
 
+func readDisabled() (bool, error) {
+	const name = "IDEMDDB_DISABLED"
+
+	text := cmp.Or(os.Getenv(name), "false")
+
+	disabled, err := strconv.ParseBool(text)
+	if err != nil {
+		return false, fmt.Errorf("idemddb: environment variable %s: must be true, 1, false, 0 or empty, is %q", name, text)
+	}
+
+	return disabled, nil
+}
+
 func (s *Store) observeConflict(ctx context.Context, key string, _ error) {
 	s.opts.Observe(ctx, Event{Kind: KindConflict, Key: key})
 }
 
 func (s *Store) observeUnshared(ctx context.Context, _ string, err error) {
 	s.opts.Observe(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
+}
+
+// retried emits an event for a try that had this answer and is followed by another one. key is "" if the request is a transaction of several
+// keys.
+func (s *Store) retried(ctx context.Context, key string, err error) {
+	s.opts.Observe(ctx, Event{Kind: KindRetried, Key: key, Err: err})
+
+	if retried := engine.Of(ctx).Retried; retried != nil {
+		retried()
+	}
 }
 
 const maxNamespace = 255 // bytes; with '#' and the longest stored key well below DynamoDB's 2,048 for a partition key
@@ -184,9 +216,10 @@ func checkArguments(api DynamoDB, table, namespace string) error {
 	return nil
 }
 
-// isNil reports whether a client is nil. A nil pointer or function inside the interface counts, too: it is a variable that was never set.
-func isNil(given any) bool {
-	v := reflect.ValueOf(given)
-
-	return given == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
-}
+// sdkOptions turn off the SDK's own retries and its check of the answer's checksum: that check only logs a warning after the
+// answer was accepted, and it does so for every refusal of DynamoDB Local, which sends no checksum. All requests share the
+// slice, so it is never written.
+var sdkOptions = []func(*dynamodb.Options){func(o *dynamodb.Options) {
+	o.Retryer = aws.NopRetryer{}
+	o.DisableValidateResponseChecksum = true
+}}

@@ -55,7 +55,8 @@ func (w *Work) Context(ctx context.Context) context.Context {
 		return withWork(ctx, nil, w.staging)
 	}
 
-	ctx, w.stop = w.claim.keep(withWork(ctx, w.claim, w.staging), engine.LeaseBound(ctx))
+	bound := engine.LeaseBound(ctx)
+	ctx, w.stop = w.claim.keep(withWork(ctx, w.claim, w.staging), bound)
 
 	return ctx
 }
@@ -181,21 +182,6 @@ func (w *Work) settledBySelf() Kind {
 	return w.claim.settled
 }
 
-// take ends the staging and returns what a completion writes. After a CompleteWith whose outcome is not known, it returns the same effects
-// again.
-func (s *staging) take() Effects {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	s.closed = true
-
-	if s.sent != nil {
-		return *s.sent
-	}
-
-	return s.effects
-}
-
 // settleClaim settles the claim, unless the code has done it.
 func (w *Work) settleClaim(ctx context.Context, result []byte, err error) Ending {
 	c := w.claim
@@ -211,7 +197,7 @@ func (w *Work) settleClaim(ctx context.Context, result []byte, err error) Ending
 		return c.endingOfGivingUp(err, c.giveUp(ctx, err))
 	}
 
-	err = c.completeWith(ctx, result, w.omitted, c.staging.take())
+	err = c.completeStaged(ctx, result, w.omitted)
 	if effect, ok := errors.AsType[*EffectError](err); ok {
 		return c.settleRefused(ctx, effect)
 	}
@@ -253,11 +239,5 @@ func (c *Claim) settleRefused(ctx context.Context, effect *EffectError) Ending {
 		return Ending{Kind: KindUnsent, Err: err}
 	default:
 		return Ending{Kind: KindCompleted, Done: true}
-	}
-}
-
-func (s *Store) mustExist() {
-	if s == nil {
-		panic("idemddb: nil Store: check the error of New")
 	}
 }

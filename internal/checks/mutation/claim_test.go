@@ -4,28 +4,28 @@ package mutation
 var claimMutants = []mutant{
 	{
 		why:  "a nested call waits for the key that its own caller holds",
-		file: "idemddb/acquire.go",
+		file: "idemddb/nested.go",
 		old:  `return w.claim.isHeld()`,
 		new:  `return false`,
 		pkg:  "idemddb", run: "TestANestedCallForTheSameKeyIsRefusedAtOnce/Do",
 	},
 	{
 		why:  "a nested call completes the key of work without a claim, whose effects are lost",
-		file: "idemddb/acquire.go",
+		file: "idemddb/nested.go",
 		old:  `return !w.staging.isClosed()`,
 		new:  `return false`,
 		pkg:  "idemddb", run: "TestANestedCallForTheSameKeyIsRefusedAtOnce/Do",
 	},
 	{
 		why:  "a call by another Store completes the key of work without a claim, whose effects are lost",
-		file: "idemddb/acquire.go",
+		file: "idemddb/nested.go",
 		old:  `w.claim == nil && own.table == other.table`,
 		new:  `false`,
 		pkg:  "idemddb", run: "TestANestedCallByAnotherStoreIsRefusedIfTheWorkHasNoClaim",
 	},
 	{
 		why:  "a call for the key of work that is not the innermost waits for its own caller",
-		file: "idemddb/acquire.go",
+		file: "idemddb/nested.go",
 		old:  `w != nil; w = w.outer {`,
 		new:  `w != nil; w = nil {`,
 		pkg:  "idemddb", run: "Nested",
@@ -233,14 +233,14 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a lease is not cut to the deadline",
-		file: "idemddb/claim_write.go",
+		file: "idemddb/request.go",
 		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
 		new:  `lease = max(0, lease)`,
 		pkg:  "idemddb", run: "TestALeaseIsBoundByTheInvocationAndNotByTheContext",
 	},
 	{
 		why:  "another input under a completed key is answered from memory",
-		file: "idemddb/cache.go",
+		file: "idemddb/acquire.go",
 		old:  `case !rec.Matches(a.Fingerprint):`,
 		new:  `case false:`,
 		pkg:  "idemddb", run: "TestACachedRecordKnowsItsFingerprint",
@@ -268,7 +268,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a cached record answers after the end of its retention",
-		file: "idemddb/cache.go",
+		file: "idemddb/acquire.go",
 		old:  `cmp.Or(rec.Ends, rec.Expires) > now`,
 		new:  `cmp.Or(rec.Ends, rec.Expires) > now-60`,
 		pkg:  "idemddb", run: "TestACachedRecordEndsWithItsRetention",

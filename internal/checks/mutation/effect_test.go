@@ -112,7 +112,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a transaction that is not known to be committed is done",
-		file: "idemddb/errors.go",
+		file: "idemddb/complete.go",
 		old:  `return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrResultOmitted)`,
 		new:  `return isWritten(err) || errors.Is(err, ErrUnrecorded) || errors.Is(err, ErrUncommitted)`,
 		pkg:  "internal/contract", run: "TestContractInMemory/.*/reasons:_without_an_answer",
@@ -454,7 +454,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a commit that was applied after its refusal is a replay of another run",
-		file: "idemddb/commit.go",
+		file: "idemddb/optimistic.go",
 		old:  `case a.committed != nil:`,
 		new:  `case a.committed != nil && a.err != nil:`,
 		pkg:  "idemddb", run: "TestACommitThatWasAppliedAfterItsRefusalIsCompleted",

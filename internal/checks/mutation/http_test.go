@@ -272,7 +272,7 @@ var httpMutants = []mutant{
 	},
 	{
 		why:  "a duplicate that fails without a claim does not get the first answer",
-		file: "idemddb/commit.go",
+		file: "idemddb/optimistic.go",
 		old:  `case a.record != nil:`,
 		new:  `case a.record != nil && err != nil:`,
 		pkg:  "lambdawrap", run: "TestHTTPOptimisticADuplicateThatFailsGetsTheFirstAnswer",

@@ -39,7 +39,7 @@ var optimisticMutants = []mutant{
 	},
 	{
 		why:  "a commit without an answer is done",
-		file: "idemddb/commit.go",
+		file: "idemddb/optimistic.go",
 		old:  "return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: err}",
 		new:  "return Ending{Kind: cmp.Or(kindOf(err), KindUnanswered), Err: err, Done: true}",
 		pkg:  "lambdawrap", run: "TestACompletionThatNeverGetsThroughIsDoneUnlessItsEffectIsStaged",

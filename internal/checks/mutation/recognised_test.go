@@ -19,7 +19,7 @@ var recognisedMutants = []mutant{
 	},
 	{
 		why:  "a commit that its rejection finds sends messages again that a sweep has sent",
-		file: "idemddb/commit.go",
+		file: "idemddb/optimistic.go",
 		old:  `w.commit.done = *a.committed`,
 		new:  `_ = a.committed`,
 		pkg:  "idemddb", run: "TestACommitThatIsFoundByItsRejectionSendsNothingThatASweepHasSent",
@@ -54,7 +54,7 @@ var recognisedMutants = []mutant{
 	},
 	{
 		why:  "a claim behind the deadline of its invocation has a lease that ended before it",
-		file: "idemddb/claim_write.go",
+		file: "idemddb/request.go",
 		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
 		new:  `lease = min(lease, time.Until(deadline))`,
 		pkg:  "idemddb", run: "TestAClaimBehindTheDeadlineHasNoLeaseFromBeforeIt",

@@ -59,7 +59,7 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "OnRetry is not called when a request is sent again",
-		file: "idemddb/request.go",
+		file: "idemddb/store.go",
 		old: `		retried()
 `,
 		new: ``,

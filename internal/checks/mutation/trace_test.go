@@ -83,7 +83,7 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a replay from the cache of the process that completed the key does not name the run",
-		file: "idemddb/cache.go",
+		file: "idemddb/complete.go",
 		old:  `c.held.Attempt, c.trace, new(c.fingerprint)`,
 		new:  `c.held.Attempt, "", new(c.fingerprint)`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/each_call_asks_for_its_traceparent_once",

@@ -1,0 +1,42 @@
+package idemddb
+
+import "context"
+
+// refuseNested refuses the call, and reports true, if the work of this very key runs with the context: it is within that work, which is nil
+// for none. The call could only wait for its
+// caller. If the caller has no claim, the call would complete the key, and the effects that its caller staged would be lost.
+func (a *acquisition) refuseNested(ctx context.Context, within *running) bool {
+	for w := within; w != nil; w = w.outer {
+		if !w.isOf(a) || !w.isOpen() {
+			continue
+		}
+
+		refusal := &InProgressError{Key: a.key, Holder: requestID(ctx), hint: hintContext}
+		if w.claim != nil {
+			refusal.Until = w.claim.Deadline()
+		}
+
+		a.err = refusal
+
+		return true
+	}
+
+	return false
+}
+
+// isOf reports whether the work is that of the key of the call. A Store of its own for the call is as another worker, whom the record
+// refuses; but work without a claim has no record yet.
+func (w *running) isOf(a *acquisition) bool {
+	own, other := w.staging.store, a.store
+
+	return w.staging.partition == a.Partition && (own == other || w.claim == nil && own.table == other.table)
+}
+
+// isOpen reports whether the work still has its key: its claim is held, or what it stages is still to be committed.
+func (w *running) isOpen() bool {
+	if w.claim != nil {
+		return w.claim.isHeld()
+	}
+
+	return !w.staging.isClosed()
+}
