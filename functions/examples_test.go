@@ -22,6 +22,8 @@ var withoutExample = map[string]string{
 	"Store.Table": "for packages outbox and operate",
 
 	"Claim.Key":              "it is what Claim was called with",
+	"EnvelopeFunc.Open":      "the examples of the envelopes call it",
+	"Enveloped.Key":          "the examples of the envelopes print it",
 	"Metrics.Observe":        "ExampleMetrics passes it on",
 	"StreamFunc.Invoke":      "package lambda calls it",
 	"Checker.Check":          "Example shows it",

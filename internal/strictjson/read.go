@@ -37,6 +37,22 @@ func Read(text string) (Value, error) {
 	return Value{strings.Trim(text, space)}, nil
 }
 
+// Text returns the content of a JSON string. The texts of its errors are those of [Read].
+func Text(text string) (content string, err error) {
+	switch {
+	case !utf8.ValidString(text):
+		return "", errNotUTF8(text)
+	case !strings.HasPrefix(text, `"`) || json.Unmarshal([]byte(text), &content) != nil:
+		return "", errors.New("is no string")
+	}
+
+	if i := loneSurrogate(text); i >= 0 {
+		return "", errLoneSurrogate(text, i)
+	}
+
+	return content, nil
+}
+
 // check returns an error if text is not one JSON value in exact Unicode, with names that are told apart and numbers that can be compared.
 func check(text string) error {
 	switch {
@@ -49,7 +65,7 @@ func check(text string) error {
 	}
 
 	if i := loneSurrogate(text); i >= 0 {
-		return fmt.Errorf(`has half a surrogate pair, which stands for no character; the \u escape begins at byte %d of %d`, i+1, len(text))
+		return errLoneSurrogate(text, i)
 	}
 
 	// encoding/json takes the last of two strings, but merges two objects into a struct, and matches names without regard to case. The
@@ -59,6 +75,10 @@ func check(text string) error {
 	}
 
 	return checkNumbers(text)
+}
+
+func errLoneSurrogate(text string, i int) error {
+	return fmt.Errorf(`has half a surrogate pair, which stands for no character; the \u escape begins at byte %d of %d`, i+1, len(text))
 }
 
 func errNotUTF8(text string) error {
