@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -92,7 +93,7 @@ func (v *invocation) handleBatch(ctx context.Context, h batchHandler) {
 func (v *invocation) callBatch(ctx context.Context, given []*piece, h batchHandler) (isLate bool) {
 	var response events.SQSEventResponse
 
-	v.step((*schedule.Schedule).Call)
+	v.step(func(s *schedule.Schedule) { s.Call(time.Now()) })
 
 	err, isLate := v.handle(v.outside(ctx, v.lateAt), func(ctx context.Context) (err error) {
 		response, err = h(ctx, eventOf(given))

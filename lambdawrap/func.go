@@ -195,7 +195,7 @@ func (f *function[In, Out]) begin(work context.Context, v *invocation, in In) (*
 		return keyOf(ctx, in, f.opts.Key, f.opts.Fingerprint)
 	}
 
-	keys := v.newSearch(work, []*message{m})
+	keys := v.newSearch(work, []*message{m}, v.untilLastStart())
 	keys.start()
 	keys.await()
 	keys.conclude(m)

@@ -36,11 +36,6 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("lambdawrap: the handler answered with status %d", e.status)
 }
 
-// programError is an error in the program or in its options. The client cannot mend it, and the log line has the level ERROR.
-type programError struct{ error }
-
-func (e *programError) Unwrap() error { return e.error }
-
 var (
 	errTrailers   = &programError{errors.New("lambdawrap: the handler's answer has trailers, which cannot be replayed; serve it outside of lambdawrap.HTTP")}
 	errAnswerLost = errors.New("lambdawrap: the request was worked on before, and its answer is lost: Options.Results of the Store did not take it or lost it")
@@ -242,7 +237,7 @@ func (x *exchange) problemOf(o outcome) *idemhttp.Problem {
 // died, the client asks a few times in vain.
 func (x *exchange) retryAfter(lease time.Time) time.Duration {
 	wait := x.store.RetryAfter(lease) + time.Millisecond
-	if longest := x.durations.longest(); longest > 0 {
+	if longest := time.Duration(x.durations.longest.Load()); longest > 0 {
 		wait = min(wait, longest)
 	}
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
@@ -60,26 +59,6 @@ type times struct {
 	answerAt time.Time // when the answer is sent
 }
 
-// serve returns the function for lambda.Start. work works on the messages.
-func (w *wrapper) serve(
-	work func(v *invocation, ctx context.Context),
-) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
-		wrongEvent, messages := checkMessages(event), w.plan(event)
-
-		v, err := w.newInvocation(ctx, wrongEvent)
-		if err != nil {
-			return response, err
-		}
-
-		if err := v.run(ctx, messages, func(ctx context.Context) { work(v, ctx) }); err != nil {
-			return response, err
-		}
-
-		return w.answer(messages)
-	}
-}
-
 // newInvocation begins an invocation, unless the wrapper, its event or its time is wrong.
 func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocation, error) {
 	if err := errors.Join(w.invalid, wrongEvent); err != nil {
@@ -93,7 +72,6 @@ func (w *wrapper) newInvocation(ctx context.Context, wrongEvent error) (*invocat
 		return nil, err
 	}
 
-	v.group = w.engine.NewGroup()
 	v.counts, _ = ctx.Value(countsKey{}).(*counts)
 
 	return v, nil
@@ -122,16 +100,27 @@ func (v *invocation) checkTime(ctx context.Context) error {
 // run works on the messages until all of them have ended. When the reserve begins, nothing starts any more; when half of it is left, handlers
 // without an answer are late. The error is the wrapper's own.
 func (v *invocation) run(ctx context.Context, messages []*message, work func(context.Context)) error {
+	batch := v.batchOf(messages)
+
 	ctx, cancel := v.workContext(ctx)
 	defer cancel()
 
 	v.starting, v.stopStarting = context.WithCancel(ctx)
 	defer v.stopStarting()
 
-	v.keys = v.newSearch(ctx, messages)
+	v.mu.Lock()
 
-	v.makeSchedule(messages)
-	defer v.stopTimer()
+	now := time.Now()
+	v.group, batch.Ahead = v.engine.NewGroup(), v.engine.Ahead()
+	v.messages, v.schedule = messages, schedule.New(batch)
+	v.wakeAt = v.schedule.Wake(now)
+	v.timer = time.AfterFunc(v.wakeAt.Sub(now), func() { // without a deadline it fires at once, for nothing
+		v.step(func(s *schedule.Schedule) { s.Tick(time.Now()) })
+	})
+	v.keys = v.newSearch(ctx, messages, v.time.UntilLastStart(now, time.Duration(v.durations.longest.Load())))
+	v.mu.Unlock()
+
+	defer v.timer.Stop()
 
 	if ctx.Err() != nil {
 		v.stop() // at once, before anything can start
@@ -147,10 +136,30 @@ func (v *invocation) run(ctx context.Context, messages []*message, work func(con
 	}
 
 	if v.failure != nil {
-		v.logFailure(ctx)
+		v.logFailure(ctx, v.failure)
 	}
 
 	return v.failure
+}
+
+// batchOf says what the schedule must know, which decides about each of the messages.
+func (v *invocation) batchOf(messages []*message) schedule.Config {
+	c := schedule.Config{
+		Messages: make([]schedule.Message, len(messages)), Workers: v.workers, Time: v.time,
+		Grace: v.reserve / latePart, LateAt: v.lateAt, Optimistic: v.opts.Optimistic, Whole: v.isWhole,
+	}
+
+	for i, m := range messages {
+		if c.Messages[i].Unclaimed = m.unclaimed; m.fifo {
+			c.Messages[i].Group = m.group
+		}
+	}
+
+	if !v.isWhole {
+		v.running.Add(len(messages)) // until each of them is finished
+	}
+
+	return c
 }
 
 func (w *wrapper) timesOf(ctx context.Context) (t times) {
@@ -171,26 +180,6 @@ func (t times) workContext(ctx context.Context) (context.Context, context.Cancel
 	return context.WithDeadline(work, t.reserved)
 }
 
-// late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message delays the
-// answer, the lease is renewed until then.
-func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
-	ctx, cancel := v.answerContext(ctx)
-	defer cancel()
-
-	stop, err := work.Abandon(engine.With(ctx, &engine.Invocation{Times: &engine.Times{}}))
-
-	v.mu.Lock()
-	v.stopRenewals = append(v.stopRenewals, stop)
-	v.mu.Unlock()
-
-	claim := work.Claim()
-	if claim == nil {
-		return outcome{name: OutcomeLate, err: errLateUnclaimed}
-	}
-
-	return outcome{name: OutcomeLate, err: errors.Join(errLate, err), until: claim.Deadline()}
-}
-
 // answerContext returns a context for what must still happen when the work is over. It ends in time for the answer.
 func (v *invocation) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return within(ctx, v.answerAt)
@@ -204,6 +193,85 @@ func within(ctx context.Context, end time.Time) (context.Context, context.Cancel
 	}
 
 	return context.WithDeadline(ctx, end)
+}
+
+// act does what the schedule says. It is called with v.mu held.
+func (v *invocation) act(a schedule.Action) {
+	switch a.Kind {
+	case schedule.Expect:
+		v.group.Expect(a.Other)
+	case schedule.Idle:
+		v.group.Flush()
+	case schedule.Stop:
+		v.stopStarting()
+	case schedule.Late:
+		close(v.closing)
+	case schedule.Warn:
+		v.spawn(func() { v.warnOfTrouble(v.messages[a.Message].own) })
+	default:
+		v.decide(v.messages[a.Message], a)
+	}
+}
+
+// decide gives a message what the schedule has decided about it. Its goroutine begins with the first decision.
+func (v *invocation) decide(m *message, a schedule.Action) {
+	if m.verdict != nil {
+		m.verdict <- a
+
+		return
+	}
+
+	if a.Kind == schedule.Claim {
+		m.verdict = make(chan schedule.Action, 1) // it is given a worker later
+	}
+
+	v.spawn(func() { v.follow(m, a) })
+}
+
+// spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
+func (v *invocation) spawn(task func()) {
+	v.running.Go(func() {
+		err := errExited
+
+		defer func() {
+			if p := recover(); p != nil {
+				err = newPanicError(p)
+			}
+
+			if err != nil {
+				v.fail(err)
+			}
+		}()
+
+		task()
+
+		err = nil
+	})
+}
+
+// fail makes the invocation fail. Nothing starts any more.
+func (v *invocation) fail(err error) {
+	v.mu.Lock()
+
+	if v.failure == nil {
+		v.failure = fmt.Errorf("lambdawrap: the wrapper or the DynamoDB client failed, so the whole batch comes back: %w", err)
+	}
+	v.mu.Unlock()
+
+	v.stop()
+}
+
+// stop lets nothing start any more.
+func (v *invocation) stop() { v.step((*schedule.Schedule).Stop) }
+
+// hasTime reports whether another handler may start, or its key be claimed.
+func (v *invocation) hasTime() bool {
+	return v.time.HasTime(time.Now(), time.Duration(v.durations.longest.Load()))
+}
+
+// untilLastStart returns how much time is left until it is too late for a handler to start, in an invocation with a deadline.
+func (v *invocation) untilLastStart() time.Duration {
+	return v.time.UntilLastStart(time.Now(), time.Duration(v.durations.longest.Load()))
 }
 
 // answer reports the messages that must come back. Lambda takes an empty id for success or for total failure, depending on the version
@@ -228,4 +296,22 @@ func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
 	}
 
 	return response, nil
+}
+
+// isOutage reports whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
+// because waiting for DynamoDB left too little time.
+func isOutage(messages []*message) bool {
+	unanswered := 0
+
+	for _, m := range messages {
+		switch {
+		case m.failed && (m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted):
+			unanswered++
+		case m.failed && (m.outcome == OutcomeBlocked || m.outcome == OutcomeNoTime):
+		default:
+			return false
+		}
+	}
+
+	return unanswered > 0
 }

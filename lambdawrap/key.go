@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/idemddb/go-idemddb/internal/schedule"
 	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
@@ -167,6 +168,15 @@ func Body(paths ...string) (KeyFunc, error) {
 
 		return key, nil
 	}, nil
+}
+
+// keyOf calls a key function, and if there is a key, the function for the fingerprint, which may be nil.
+func keyOf[R any](ctx context.Context, record R, key, fingerprint func(context.Context, R) (string, error)) (asks schedule.Work, err error) {
+	if asks.Key, err = key(ctx, record); err == nil && asks.Key != "" && fingerprint != nil {
+		asks.Fingerprint, err = fingerprint(ctx, record)
+	}
+
+	return asks, err
 }
 
 // field is a part of a key, with its name in the event.

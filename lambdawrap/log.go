@@ -15,20 +15,25 @@ import (
 )
 
 // report writes the one line of a message that did not end well: what became of it and where to look, but nothing of its content.
-func (v *invocation) report(ctx context.Context, m *message, o outcome, err error) {
+func (w *wrapper) report(ctx context.Context, m *message, o outcome, err error) {
 	level := levelOf(o.name, err)
 
 	switch {
 	case o.done:
-		v.log(ctx, level, "the message is done, but its record is not as it should be", m, o.name, err)
+		w.log(ctx, level, "the message is done, but its record is not as it should be", m, o.name, err)
 	case !m.failed:
-		v.log(ctx, level, "the message was given to the dead-letter hook", m, o.name, err)
+		w.log(ctx, level, "the message was given to the dead-letter hook", m, o.name, err)
 	case o.permanent && m.deadLetter != nil:
-		v.log(ctx, slog.LevelError, "the message is reported failed, because the dead-letter hook failed", m, o.name, err)
+		w.log(ctx, slog.LevelError, "the message is reported failed, because the dead-letter hook failed", m, o.name, err)
 	default:
-		v.log(ctx, level, "the message is reported failed", m, o.name, err)
+		w.log(ctx, level, "the message is reported failed", m, o.name, err)
 	}
 }
+
+// programError is an error in the program or in its options. A client cannot mend it, and the log line has the level ERROR.
+type programError struct{ error }
+
+func (e *programError) Unwrap() error { return e.error }
 
 // levelOf returns ERROR for what a person must look at, because a retry does not mend it or may repeat an effect, and WARN for the rest.
 func levelOf(name Outcome, err error) slog.Level {
@@ -48,10 +53,10 @@ func levelOf(name Outcome, err error) slog.Level {
 	return slog.LevelWarn
 }
 
-func (v *invocation) log(ctx context.Context, level slog.Level, text string, m *message, name Outcome, err error) {
+func (w *wrapper) log(ctx context.Context, level slog.Level, text string, m *message, name Outcome, err error) {
 	attrs := append([]slog.Attr{m.id, slog.Bool("comesBack", m.failed)}, attrsOf(m.asks.Key, name, err)...)
 
-	v.logger().LogAttrs(ctx, level, text, attrs...)
+	w.logger().LogAttrs(ctx, level, text, attrs...)
 }
 
 // attrsOf say how the work of a key ended. What is empty is left out.
@@ -157,7 +162,11 @@ func (w *wrapper) logUnsent(ctx context.Context, key string, isParked bool, err 
 // warnOfReserve says once in a process that nothing can start. It is no error: an invocation that was held up at its start has little
 // time left as well, and its messages come back in either case. What it returns is a panic of the logger.
 func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) (err error) {
-	defer catch(&err)
+	defer func() {
+		if p := recover(); p != nil {
+			err = newPanicError(p)
+		}
+	}()
 
 	w.reserveWarned.Do(func() {
 		w.logger().WarnContext(ctx, w.optsName+".Reserve does not fit into the time that the invocation has, so no handler starts and "+
@@ -168,19 +177,12 @@ func (w *wrapper) warnOfReserve(ctx context.Context, left time.Duration) (err er
 }
 
 // logFailure writes one line with the stack. The logger itself may be what panicked.
-func (v *invocation) logFailure(ctx context.Context) {
+func (w *wrapper) logFailure(ctx context.Context, failure error) {
 	defer func() { _ = recover() }()
 
-	v.logger().LogAttrs(ctx, slog.LevelError, "the whole batch comes back", attrsOf("", "", v.failure)...)
+	w.logger().LogAttrs(ctx, slog.LevelError, "the whole batch comes back", attrsOf("", "", failure)...)
 }
 
-// warnOfTrouble is called in a goroutine in which nobody else recovers.
-func (v *invocation) warnOfTrouble(ctx context.Context) {
-	defer func() {
-		if p := recover(); p != nil {
-			v.fail(newPanicError(p))
-		}
-	}()
-
-	v.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
+func (w *wrapper) warnOfTrouble(ctx context.Context) {
+	w.logger().WarnContext(ctx, "records of finished work do not get through; at most one more handler for each worker starts until they do")
 }

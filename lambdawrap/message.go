@@ -49,6 +49,13 @@ type message struct {
 	seconds int32 // until it comes back, if Options.Visibility says so
 }
 
+// quest is the search for the key of one message. The mutex of the search guards it, and the fields of the message that it fills, until it has
+// ended.
+type quest struct {
+	begun, ended bool
+	hookFailure  error // of MessageContext
+}
+
 type messageKey struct{}
 
 // MessageFrom returns the message whose handler runs with this context: for a handler of [JSON] that needs the message's id, attributes

@@ -2,13 +2,11 @@ package lambdawrap
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"log/slog"
+	"fmt"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
 // Outcome says in one word how a message ended, in the log, for Options.OnMessage and for metrics.
@@ -51,23 +49,15 @@ type outcome struct {
 }
 
 var (
-	errNoTime   = errors.New("lambdawrap: too little time was left before it could start")
-	errBlocked  = errors.New("lambdawrap: an earlier message of its group failed")
-	errLost     = errors.New("lambdawrap: its claim, or that of another message of its event, was lost before it could start")
-	errReleased = errors.New("lambdawrap: the handler released its claim and returned no error")
-	errLate     = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; its claim lasts for one more lease")
+	errNoTime      = errors.New("lambdawrap: too little time was left before it could start")
+	errNoKeyInTime = fmt.Errorf("%w: the functions that find its key had not answered", errNoTime)
+	errBlocked     = errors.New("lambdawrap: an earlier message of its group failed")
+	errLost        = errors.New("lambdawrap: its claim, or that of another message of its event, was lost before it could start")
+	errReleased    = errors.New("lambdawrap: the handler released its claim and returned no error")
+	errLate        = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; its claim lasts for one more lease")
 
 	errLateUnclaimed = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; nothing of what it staged is written")
 )
-
-// settle settles work after its handler. Until that is done, an effect counts as unrecorded.
-func settle(ctx context.Context, work *idemddb.Work, err error) outcome {
-	e := work.Settle(ctx, nil, err)
-	o := outcomeOf(e)
-	o.recorded = !e.Unknown && e.Kind != idemddb.KindUnrecorded && e.Kind != idemddb.KindUncommitted
-
-	return o
-}
 
 // ofDuplicate returns the outcome of another message with the same key and batch, for which no handler ran.
 func (o outcome) ofDuplicate() outcome {
@@ -134,106 +124,4 @@ func givenBack(o outcome, err error) outcome {
 	}
 
 	return o
-}
-
-// isOutage reports whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
-// because waiting for DynamoDB left too little time.
-func isOutage(messages []*message) bool {
-	unanswered := 0
-
-	for _, m := range messages {
-		switch {
-		case m.failed && (m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted):
-			unanswered++
-		case m.failed && (m.outcome == OutcomeBlocked || m.outcome == OutcomeNoTime):
-		default:
-			return false
-		}
-	}
-
-	return unanswered > 0
-}
-
-// finish ends one message: it calls the dead-letter hook of one that will never succeed, writes the log line of one that did not end well,
-// and sets the time of the next delivery. ctx is the message's own.
-func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
-	v.finishBefore(ctx, v.answerAt, m, o)
-}
-
-// finishBefore is finish with another end of the time for the dead-letter hook.
-func (v *invocation) finishBefore(ctx context.Context, end time.Time, m *message, o outcome) {
-	m.outcome = o.name
-	m.failed = o.err != nil && !o.done
-	err := o.err
-
-	if o.permanent && m.deadLetter != nil {
-		err = v.deadLetter(ctx, end, m, o.err)
-	}
-
-	if v.counts != nil {
-		v.counts.add(o.name, m.failed, o.permanent && !m.failed)
-	}
-
-	if err != nil {
-		v.report(ctx, m, o, err)
-	}
-
-	if m.failed && v.opts.Visibility != nil && !o.permanent {
-		m.seconds = v.hiddenFor(m, o)
-		v.spawn(func() { v.hide(ctx, m) })
-	}
-
-	v.callOnOutcome(ctx, m, o.name)
-}
-
-// deadLetter gives a message to the dead-letter hook. If the hook takes it, the message is done. The error is the cause, with that of the hook.
-func (v *invocation) deadLetter(ctx context.Context, end time.Time, m *message, cause error) error {
-	err := v.callHook(ctx, end, m, cause)
-	m.failed = err != nil
-
-	return errors.Join(cause, err)
-}
-
-// callHook gives a message to the dead-letter hook. Handlers and hooks together are at most as many as there are workers; when
-// handlers start no more, hooks alone are.
-func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, cause error) error {
-	ctx, cancel := within(v.outside(ctx, v.answerAt), end)
-	defer cancel()
-
-	v.step(func(s *schedule.Schedule, now time.Time) {
-		m.verdict = make(chan schedule.Action, 1)
-		s.Hook(now, m.index)
-	})
-	defer v.step(func(s *schedule.Schedule, now time.Time) { s.Hooked(now, m.index) })
-
-	select {
-	case <-m.verdict:
-	case <-ctx.Done():
-		return errNoTime
-	}
-
-	if !end.IsZero() && !time.Now().Before(end) { // the contexts of several hooks do not end at exactly one moment
-		return errNoTime
-	}
-
-	return await(ctx, func() error { return m.deadLetter(ctx, cause) })
-}
-
-// callOnOutcome calls the user's hook for ended messages, if there is one. Its panic changes nothing but the log.
-func (v *invocation) callOnOutcome(ctx context.Context, m *message, name Outcome) {
-	if m.onOutcome == nil {
-		return
-	}
-
-	ctx, cancel := v.answerContext(v.outside(ctx, v.answerAt))
-	defer cancel()
-
-	err := await(ctx, func() error {
-		m.onOutcome(ctx, name)
-
-		return nil
-	})
-	if err != nil {
-		v.log(ctx, slog.LevelError, "the hook for ended messages failed; the message ended as it would have without it", m, name, err)
-	}
 }

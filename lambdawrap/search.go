@@ -3,7 +3,6 @@ package lambdawrap
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -34,26 +33,23 @@ type search struct {
 	reports bool       // each end is reported at once
 }
 
-// quest is the search for the key of one message. The mutex of the search guards it, and the fields of the message that it fills, until it has
-// ended.
-type quest struct {
-	begun, ended bool
-	hookFailure  error // of MessageContext
-}
-
 const (
 	quickTime = time.Millisecond      // how long one goroutine calls key functions alone
 	shareTime = 10 * time.Millisecond // how long the first messages with a key wait for the others, so that their claims share requests
 	freeTime  = time.Minute           // the patience of an invocation without a deadline
 )
 
-var (
-	errNoKeyInTime = fmt.Errorf("%w: the functions that find its key had not answered", errNoTime)
-	errNoContext   = errors.New("lambdawrap: the hook returned no context")
-)
+var errNoContext = errors.New("lambdawrap: the hook returned no context")
 
-// newSearch returns the search for the keys of messages. start begins it.
-func (v *invocation) newSearch(work context.Context, messages []*message) *search {
+// workAll works on all messages of a batch, in the order and at the times that the schedule says.
+func (v *invocation) workAll(context.Context) {
+	v.keys.start()
+	v.keys.reportAll()
+}
+
+// newSearch returns the search for the keys of messages. start begins it. left is how much time is left until it is too late for a handler to
+// start.
+func (v *invocation) newSearch(work context.Context, messages []*message, left time.Duration) *search {
 	s := &search{
 		invocation: v, work: work, patience: freeTime, all: make(chan struct{}), left: messages, missing: len(messages),
 	}
@@ -62,7 +58,7 @@ func (v *invocation) newSearch(work context.Context, messages []*message) *searc
 	}
 
 	if !v.deadline.IsZero() {
-		s.patience = max((v.untilLastStart()-s.spare)/2, shareTime) //nolint:mnd // half
+		s.patience = max((left-s.spare)/2, shareTime) //nolint:mnd // half
 	}
 
 	if len(messages) == 0 {
@@ -101,7 +97,7 @@ func (s *search) reportAll() {
 
 // report reports the keys of messages to the schedule.
 func (s *search) report(messages ...*message) {
-	s.step(func(schedule *schedule.Schedule, now time.Time) {
+	s.step(func(schedule *schedule.Schedule) {
 		for _, m := range messages {
 			if m.noKey != nil {
 				schedule.Keyless(m.index)
@@ -109,8 +105,6 @@ func (s *search) report(messages ...*message) {
 				schedule.Found(m.index, m.asks)
 			}
 		}
-
-		schedule.Searched(now)
 	})
 }
 
@@ -211,7 +205,11 @@ func (w *wrapper) findKey(ctx context.Context, m *message) (found schedule.Work,
 		return schedule.Work{Key: strconv.Itoa(m.index)}, nil // no two messages are one piece of work
 	}
 
-	defer catch(&err)
+	defer func() {
+		if p := recover(); p != nil {
+			err = newPanicError(p)
+		}
+	}()
 
 	found, err = m.find(ctx)
 
@@ -223,15 +221,6 @@ func (w *wrapper) findKey(ctx context.Context, m *message) (found schedule.Work,
 	default:
 		return found, nil
 	}
-}
-
-// keyOf calls a key function, and if there is a key, the function for the fingerprint, which may be nil.
-func keyOf[R any](ctx context.Context, record R, key, fingerprint func(context.Context, R) (string, error)) (asks schedule.Work, err error) {
-	if asks.Key, err = key(ctx, record); err == nil && asks.Key != "" && fingerprint != nil {
-		asks.Fingerprint, err = fingerprint(ctx, record)
-	}
-
-	return asks, err
 }
 
 // deriveContext asks the user's hook for a message's context, once. It waits for the hook until ctx ends. A hook that fails changes nothing but

@@ -6,29 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-
 	"github.com/idemddb/go-idemddb/internal/queue"
 )
-
-// VisibilityAPI is what Options.Visibility needs of SQS; *sqs.Client fits. With it, a message that is reported failed comes
-// back when there may be work for it, and not only when the queue's visibility time-out is over: when the lease of the other
-// worker ends that holds its key, or else after a pause that doubles with each delivery, from 1 to 2 s up to 7.5 to 15 min.
-//
-// It costs one SQS request for each failed message, and the function needs sqs:ChangeMessageVisibility on its queue, which
-// AWSLambdaSQSQueueExecutionRole does not grant. A request that fails is logged and changes nothing: the message comes back
-// after the queue's time-out. SQS takes a new time for this delivery alone and does not remember it for later ones, and
-// refuses one that ends later than 12 h after the message was received.
-//
-// A message that comes back sooner uses up the queue's maxReceiveCount sooner: the fifth delivery comes 15 to 30 s after the
-// first, the tenth after 8.5 to 17 min. So set it by the longest outage that messages should outlast.
-//
-// The client must be one of the function's own region, where its queue is, too. It must be safe for concurrent use.
-type VisibilityAPI interface {
-	ChangeMessageVisibility(
-		context.Context, *sqs.ChangeMessageVisibilityInput, ...func(*sqs.Options),
-	) (*sqs.ChangeMessageVisibilityOutput, error)
-}
 
 // hiddenFor returns how many seconds a failed message stays hidden. In a FIFO group all messages behind a failed one come back with it.
 // While another worker holds the key, each delivery would be in vain, and it uses up one of the queue's receives; so the pause also

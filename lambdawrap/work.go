@@ -12,31 +12,54 @@ import (
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
-// workAll works on all messages of a batch, in the order and at the times that the schedule says.
-func (v *invocation) workAll(context.Context) {
-	v.keys.start()
-	v.keys.reportAll()
-}
-
 // follow is the goroutine of a message, which begins with the first decision of the schedule about it.
 func (v *invocation) follow(m *message, decided schedule.Action) {
 	o := outcome{name: OutcomeReleased, err: errExited} // if the client of DynamoDB panics
 	m.end = o
 
 	defer v.running.Done()
-	defer v.step(func(s *schedule.Schedule, now time.Time) { s.Finished(now, m.index, m.failed, o.recorded) })
+	defer v.step(func(s *schedule.Schedule) { s.Finished(m.index, m.failed, o.recorded) })
 
-	v.keys.conclude(m)
+	if decided.Kind == schedule.NoTime || decided.Kind == schedule.Blocked || m.quest.hookFailure != nil { // else the search has ended
+		v.keys.conclude(m)
+	}
+
 	m.own = v.contextOf(v.keys.work, m)
 
 	o = v.endOf(m, decided)
 	m.end = o.ofDuplicate()
 
 	if m.onOutcome != nil || o.permanent && m.deadLetter != nil { // a hook may take long, and nothing waits for it that waits for the work
-		v.step(func(s *schedule.Schedule, now time.Time) { s.Settled(now, m.index, o.recorded) })
+		v.step(func(s *schedule.Schedule) { s.Settled(m.index, o.recorded) })
 	}
 
 	v.finish(m.own, m, o)
+}
+
+// step reports an event to the schedule and does what follows from it. Nothing of that waits.
+func (v *invocation) step(event func(s *schedule.Schedule)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+
+	v.schedule.Longest = time.Duration(v.durations.longest.Load())
+	event(v.schedule)
+
+	now := time.Now()
+	actions, wakeAt := v.schedule.Actions(now), v.schedule.Wake(now)
+
+	for _, a := range actions {
+		v.act(a)
+	}
+
+	switch {
+	case wakeAt.Equal(v.wakeAt):
+	case wakeAt.IsZero():
+		v.timer.Stop()
+	default:
+		v.timer.Reset(wakeAt.Sub(now))
+	}
+
+	v.wakeAt = wakeAt
 }
 
 // endOf works on a message, or returns why that is not to be done.
@@ -72,9 +95,9 @@ func (v *invocation) contextOf(ctx context.Context, m *message) context.Context 
 	}
 
 	if !v.isWhole {
-		i.Retried = func() { v.step(func(s *schedule.Schedule, now time.Time) { s.Refused(now, m.index) }) }
+		i.Retried = func() { v.step(func(s *schedule.Schedule) { s.Refused(m.index) }) }
 		i.Settling = func(hasEffect bool) { // the worker is free from here on: a commit waits only while handlers are at work
-			v.step(func(s *schedule.Schedule, now time.Time) { s.Ran(now, m.index, hasEffect) })
+			v.step(func(s *schedule.Schedule) { s.Ran(time.Now(), m.index, hasEffect) })
 		}
 	}
 
@@ -91,8 +114,12 @@ func (v *invocation) work(ctx context.Context, m *message, hasWorker bool) outco
 	o, err := v.runHandler(ctx, m, work, hasWorker)
 
 	switch o.name {
-	case "":
-		return settle(ctx, work, err)
+	case "": // until the work is settled, an effect counts as unrecorded
+		e := work.Settle(ctx, nil, err)
+		o = outcomeOf(e)
+		o.recorded = !e.Unknown && e.Kind != idemddb.KindUnrecorded && e.Kind != idemddb.KindUncommitted
+
+		return o
 	case OutcomeLate:
 		return v.late(ctx, work)
 	default:
@@ -138,13 +165,13 @@ func (v *invocation) waitForHolder(ctx context.Context, m *message, poll *sleep.
 		return false
 	}
 
-	v.step(func(s *schedule.Schedule, now time.Time) { s.Waits(now, m.index) })
+	v.step(func(s *schedule.Schedule) { s.Waits(m.index) })
 
 	if !poll.Next(ctx) {
 		return false
 	}
 
-	v.step(func(s *schedule.Schedule, now time.Time) { s.Again(now, m.index) })
+	v.step(func(s *schedule.Schedule) { s.Again(m.index) })
 
 	return true
 }
@@ -159,15 +186,17 @@ func (m *message) claimOptions() *idemddb.ClaimOptions {
 func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.Work, hasWorker bool) (o outcome, err error) {
 	claim, kept := work.Claim(), work.Context(ctx)
 
-	if !hasWorker && !v.waitForWorker(m) {
+	if !hasWorker {
+		v.step(func(s *schedule.Schedule) { s.Claimed(m.index) })
+		hasWorker = (<-m.verdict).Kind == schedule.Start
+	}
+
+	switch cause := context.Cause(kept); {
+	case !hasWorker, cause != nil && !errors.Is(cause, idemddb.ErrFenced):
 		return outcome{name: OutcomeNoTime, err: errNoTime}, nil
-	}
-
-	if o = mayRun(kept, claim); o.name != "" {
-		return o, nil
-	}
-
-	if claim != nil && claim.Takeover() {
+	case cause != nil, claim != nil && !claim.Held():
+		return outcome{name: OutcomeReleased, err: errors.Join(errLost, cause)}, nil
+	case claim != nil && claim.Takeover():
 		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
 	}
 
@@ -179,25 +208,24 @@ func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.W
 	return o, err
 }
 
-// waitForWorker waits for a worker. It returns false if nothing starts any more.
-func (v *invocation) waitForWorker(m *message) bool {
-	v.step(func(s *schedule.Schedule, now time.Time) { s.Claimed(now, m.index) })
+// late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message delays the
+// answer, the lease is renewed until then.
+func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
+	ctx, cancel := v.answerContext(ctx)
+	defer cancel()
 
-	decided := <-m.verdict
+	stop, err := work.Abandon(engine.With(ctx, &engine.Invocation{Times: &engine.Times{}}))
 
-	return decided.Kind == schedule.Start
-}
+	v.mu.Lock()
+	v.stopRenewals = append(v.stopRenewals, stop)
+	v.mu.Unlock()
 
-// mayRun returns an outcome with a name if the handler must not run: the claim is lost, or the time is over.
-func mayRun(ctx context.Context, claim *idemddb.Claim) (o outcome) {
-	switch cause := context.Cause(ctx); {
-	case cause != nil && !errors.Is(cause, idemddb.ErrFenced):
-		return outcome{name: OutcomeNoTime, err: errNoTime}
-	case cause != nil, claim != nil && !claim.Held():
-		return outcome{name: OutcomeReleased, err: errors.Join(errLost, cause)}
-	default:
-		return o
+	claim := work.Claim()
+	if claim == nil {
+		return outcome{name: OutcomeLate, err: errLateUnclaimed}
 	}
+
+	return outcome{name: OutcomeLate, err: errors.Join(errLate, err), until: claim.Deadline()}
 }
 
 // outside returns the context for the user's code: what it asks of the Store is none of the wrapper's own work. What it settles itself is
@@ -243,6 +271,40 @@ func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, c
 	return context.WithTimeout(ctx, timeout)
 }
 
+// finish ends one message: it calls the dead-letter hook of one that will never succeed, writes the log line of one that did not end well,
+// and sets the time of the next delivery. ctx is the message's own.
+func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
+	v.finishBefore(ctx, v.answerAt, m, o)
+}
+
+// finishBefore is finish with another end of the time for the dead-letter hook.
+func (v *invocation) finishBefore(ctx context.Context, end time.Time, m *message, o outcome) {
+	m.outcome = o.name
+	m.failed = o.err != nil && !o.done
+	err := o.err
+
+	if o.permanent && m.deadLetter != nil {
+		err = v.deadLetter(ctx, end, m, o.err)
+	}
+
+	if v.counts != nil {
+		v.counts.add(o.name, m.failed, o.permanent && !m.failed)
+	}
+
+	if err != nil {
+		v.report(ctx, m, o, err)
+	}
+
+	if m.failed && v.opts.Visibility != nil && !o.permanent {
+		m.seconds = v.hiddenFor(m, o)
+		v.spawn(func() { v.hide(ctx, m) })
+	}
+
+	if m.onOutcome != nil {
+		v.callOnOutcome(ctx, m, o.name)
+	}
+}
+
 // errExited is the failure of code that ended its goroutine, as t.FailNow does.
 var errExited = errors.New("lambdawrap: the code ended its goroutine (runtime.Goexit)")
 
@@ -271,17 +333,4 @@ func background(code func() error) <-chan error {
 	}()
 
 	return answer
-}
-
-// errHung is the failure of a hook or a client that did not return in time.
-var errHung = errors.New("lambdawrap: the hook or client was still running when the answer was due")
-
-// await runs user code until ctx ends. After that the code is abandoned.
-func await(ctx context.Context, code func() error) error {
-	select {
-	case err := <-background(code):
-		return err
-	case <-ctx.Done():
-		return errHung
-	}
 }

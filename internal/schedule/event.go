@@ -5,7 +5,39 @@ import (
 	"time"
 )
 
-// Found reports the key of a message. Take follows when all keys that were found together are reported.
+// New returns the schedule of a batch.
+func New(c Config) *Schedule {
+	s := &Schedule{Config: c, settled: map[Work]int{}, used: map[string][]int{}}
+
+	if c.Whole {
+		s.messages = make([]message, len(c.Messages)+1)
+
+		return s
+	}
+
+	s.messages = make([]message, len(c.Messages))
+	last := map[string]int{} // the last message of each group
+
+	for i, m := range c.Messages {
+		s.messages[i].Message = m
+
+		if before, ok := last[m.Group]; ok {
+			s.messages[before].next = i
+		} else {
+			s.messages[i].head = true
+			s.active++
+			s.searching++
+		}
+
+		if m.Group != "" {
+			last[m.Group] = i
+		}
+	}
+
+	return s
+}
+
+// Found reports the key of a message.
 func (s *Schedule) Found(i int, w Work) {
 	if m := &s.messages[i]; m.state == unknown {
 		m.work = w
@@ -20,27 +52,17 @@ func (s *Schedule) Keyless(i int) {
 	}
 }
 
-// Searched gives out what the messages may have whose keys were reported.
-func (s *Schedule) Searched(now time.Time) { s.grant(now) }
-
 // Claimed reports that the key of a message is claimed: it waits for a worker.
-func (s *Schedule) Claimed(now time.Time, i int) {
-	s.messages[i].state = ready
-	s.grant(now)
-}
+func (s *Schedule) Claimed(i int) { s.messages[i].state = ready }
 
 // Waits reports that another worker holds the key of a message, and that the message gives its place back until Again.
-func (s *Schedule) Waits(now time.Time, i int) {
+func (s *Schedule) Waits(i int) {
 	s.leave(i)
 	s.messages[i].state = queued
-	s.grant(now)
 }
 
 // Again reports that a message wants to be claimed once more.
-func (s *Schedule) Again(now time.Time, i int) {
-	s.want(i)
-	s.grant(now)
-}
+func (s *Schedule) Again(i int) { s.want(i) }
 
 // Ran reports that the handler of a message has returned, or did not run after all. If it had an effect, the effect has no record until Settled.
 func (s *Schedule) Ran(now time.Time, i int, effect bool) {
@@ -51,29 +73,20 @@ func (s *Schedule) Ran(now time.Time, i int, effect bool) {
 		m.since, m.refusals = now, s.refusals
 		s.unrecorded = append(s.unrecorded, i)
 	}
-
-	s.grant(now)
 }
 
 // Refused reports that a try to record the effect of a message failed, and that another one follows.
-func (s *Schedule) Refused(now time.Time, i int) {
+func (s *Schedule) Refused(i int) {
 	if m := &s.messages[i]; m.effect {
 		s.refusals++
 		s.refused, m.refusals = true, s.refusals
 		s.trouble(i)
-		s.grant(now)
 	}
 }
 
 // Settled reports that the work of a message has ended, or did not begin, where Finished does not follow at once. written says that its effect is
-// known to be recorded.
-func (s *Schedule) Settled(now time.Time, i int, written bool) {
-	s.settle(i, written)
-	s.grant(now)
-}
-
-// settle frees what the work of a message holds. Messages that ask for the same work end as it does.
-func (s *Schedule) settle(i int, written bool) {
+// known to be recorded. What the work holds is free, and messages that ask for the same work end as it does.
+func (s *Schedule) Settled(i int, written bool) {
 	s.leave(i)
 
 	if m := &s.messages[i]; m.effect {
@@ -94,13 +107,13 @@ func (s *Schedule) settle(i int, written bool) {
 
 // Finished reports that the work of a message has ended, and that its end is reported, too. The next message of its group follows, unless this
 // one has failed.
-func (s *Schedule) Finished(now time.Time, i int, failed, written bool) {
+func (s *Schedule) Finished(i int, failed, written bool) {
 	m := &s.messages[i]
 	if m.state == finished {
 		return
 	}
 
-	s.settle(i, written)
+	s.Settled(i, written)
 
 	m.state = finished
 	s.active--
@@ -108,8 +121,6 @@ func (s *Schedule) Finished(now time.Time, i int, failed, written bool) {
 	if m.next > 0 {
 		s.follow(i, m.next, failed)
 	}
-
-	s.grant(now)
 }
 
 // Call reports that the one handler of a Whole batch begins. Called follows.
@@ -119,32 +130,21 @@ func (s *Schedule) Call(now time.Time) {
 }
 
 // Called reports that the handler of Call has returned.
-func (s *Schedule) Called(now time.Time) {
+func (s *Schedule) Called() {
 	s.active--
 	s.leave(len(s.messages) - 1)
-	s.grant(now)
 }
 
 // Hook reports that a message whose work has ended wants a worker for its hook. Start allows it, NoTime never follows: when handlers start no
 // more, as many hooks run as there are workers.
-func (s *Schedule) Hook(now time.Time, i int) {
+func (s *Schedule) Hook(i int) {
 	m := &s.messages[i]
 	m.state, m.hook = ready, true
 	s.admitted = insert(s.admitted, i)
-	s.grant(now)
 }
 
 // Hooked reports that the hook of a message has returned, or is not wanted any more.
-func (s *Schedule) Hooked(now time.Time, i int) {
-	s.leave(i)
-	s.grant(now)
-}
-
-// Stop lets nothing start any more.
-func (s *Schedule) Stop(now time.Time) {
-	s.stop()
-	s.grant(now)
-}
+func (s *Schedule) Hooked(i int) { s.leave(i) }
 
 // searched notes what the search for a message's key has found.
 func (s *Schedule) searched(i int, is state) {
@@ -230,4 +230,69 @@ func insert(list []int, i int) []int {
 	at, _ := slices.BinarySearch(list, i)
 
 	return slices.Insert(list, at, i)
+}
+
+// leave gives back the place or the worker of a message, if it has one.
+func (s *Schedule) leave(i int) {
+	m := &s.messages[i]
+
+	switch m.state { //nolint:exhaustive // the others have neither
+	case waits:
+		s.waiting = without(s.waiting, i)
+	case claiming, ready:
+		s.admitted = without(s.admitted, i)
+	case runs:
+		s.handlers = without(s.handlers, i)
+
+		if m.worker {
+			m.worker = false
+			s.working--
+		}
+	}
+
+	if m.hook && m.state == runs {
+		s.hooks--
+	}
+
+	if m.state != finished {
+		m.state, m.hook = ended, false
+	}
+}
+
+// release gives the key of a message to the next one that waits for it. Those that ask for the same work end as this message did.
+func (s *Schedule) release(i int) {
+	m := &s.messages[i]
+	if !m.holds {
+		return
+	}
+
+	m.holds = false
+	s.settled[m.work] = i
+	others := s.used[m.work.Key][:0]
+
+	for _, other := range s.used[m.work.Key] {
+		if s.messages[other].work != m.work {
+			others = append(others, other)
+
+			continue
+		}
+
+		s.messages[other].state = ended
+		s.active++
+		s.actions = append(s.actions, Action{Same, other, i})
+	}
+
+	if len(others) == 0 {
+		delete(s.used, m.work.Key)
+
+		return
+	}
+
+	s.used[m.work.Key] = others[1:]
+	s.active++
+	s.take(others[0])
+}
+
+func without(list []int, i int) []int {
+	return slices.DeleteFunc(list, func(other int) bool { return other == i })
 }

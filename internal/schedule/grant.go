@@ -40,8 +40,30 @@ func (t Time) UntilLastStart(now time.Time, longest time.Duration) time.Duration
 	return t.End.Sub(now) - need
 }
 
-// Actions returns what must be done since the last call, until the next event.
-func (s *Schedule) Actions() []Action {
+// Actions gives out what is free after the events that were reported since the last call, and returns all that must be done. It is valid until the
+// next event.
+func (s *Schedule) Actions(now time.Time) []Action {
+	wanted := len(s.waiting) > 0 || slices.ContainsFunc(s.admitted, s.isReady)
+	if wanted && !s.stopped && !s.HasTime(now, s.Longest) {
+		s.Stop()
+	}
+
+	if s.stopped {
+		s.refuse(now)
+	} else {
+		for s.startNext(now) {
+		}
+
+		s.admit(now)
+	}
+
+	wasAtWork := s.isAtWork
+	if s.isAtWork = len(s.waiting)+len(s.admitted)+s.working > 0; s.Optimistic && wasAtWork && !s.isAtWork {
+		s.actions = append(s.actions, Action{Idle, 0, 0})
+	}
+
+	s.watch(now)
+
 	actions := s.actions
 	s.actions = s.actions[:0]
 
@@ -83,29 +105,6 @@ func (s *Schedule) Wake(now time.Time) (at time.Time) {
 	}
 
 	return at
-}
-
-// grant gives out what is free. It is called after each change.
-func (s *Schedule) grant(now time.Time) {
-	wanted := len(s.waiting) > 0 || slices.ContainsFunc(s.admitted, s.isReady)
-	if wanted && !s.stopped && !s.HasTime(now, s.Longest) {
-		s.stop()
-	}
-
-	if s.stopped {
-		s.refuse(now)
-	} else {
-		for s.startNext(now) {
-		}
-
-		s.admit(now)
-	}
-
-	if len(s.waiting)+len(s.admitted)+s.working == 0 {
-		s.actions = append(s.actions, Action{Idle, 0, 0})
-	}
-
-	s.watch(now)
 }
 
 // free returns how many more handlers may run.
@@ -174,7 +173,10 @@ func (s *Schedule) admit(now time.Time) {
 	}
 
 	s.unordered, s.orderedTo = false, time.Time{}
-	s.actions = append(s.actions, Action{Expect, 0, n})
+
+	if n > 1 || s.active > 1 { // else no other write is waited for
+		s.actions = append(s.actions, Action{Expect, 0, n})
+	}
 
 	for _, i := range s.waiting[:n] {
 		s.messages[i].state = claiming
@@ -208,74 +210,9 @@ func (s *Schedule) waitForClaims(now time.Time) {
 	}
 }
 
-// leave gives back the place or the worker of a message, if it has one.
-func (s *Schedule) leave(i int) {
-	m := &s.messages[i]
-
-	switch m.state { //nolint:exhaustive // the others have neither
-	case waits:
-		s.waiting = without(s.waiting, i)
-	case claiming, ready:
-		s.admitted = without(s.admitted, i)
-	case runs:
-		s.handlers = without(s.handlers, i)
-
-		if m.worker {
-			m.worker = false
-			s.working--
-		}
-	}
-
-	if m.hook && m.state == runs {
-		s.hooks--
-	}
-
-	if m.state != finished {
-		m.state, m.hook = ended, false
-	}
-}
-
 func (s *Schedule) isReady(i int) bool { return s.messages[i].state == ready }
 
 func (s *Schedule) isClaiming(i int) bool { return s.messages[i].state == claiming }
-
-func without(list []int, i int) []int {
-	return slices.DeleteFunc(list, func(other int) bool { return other == i })
-}
-
-// release gives the key of a message to the next one that waits for it. Those that ask for the same work end as this message did.
-func (s *Schedule) release(i int) {
-	m := &s.messages[i]
-	if !m.holds {
-		return
-	}
-
-	m.holds = false
-	s.settled[m.work] = i
-	others := s.used[m.work.Key][:0]
-
-	for _, other := range s.used[m.work.Key] {
-		if s.messages[other].work != m.work {
-			others = append(others, other)
-
-			continue
-		}
-
-		s.messages[other].state = ended
-		s.active++
-		s.actions = append(s.actions, Action{Same, other, i})
-	}
-
-	if len(others) == 0 {
-		delete(s.used, m.work.Key)
-
-		return
-	}
-
-	s.used[m.work.Key] = others[1:]
-	s.active++
-	s.take(others[0])
-}
 
 // watch ends the batch where nothing but overdue handlers is at work, as rule 8 says.
 func (s *Schedule) watch(now time.Time) {
@@ -286,7 +223,7 @@ func (s *Schedule) watch(now time.Time) {
 	n := s.overdue(now)
 
 	if n >= s.Workers && !s.stopped {
-		s.stop()
+		s.Stop()
 		s.refuse(now)
 	}
 

@@ -33,12 +33,13 @@ import "time"
 type Config struct {
 	Time
 
-	Messages []Message
-	Workers  int           // handlers at a time
-	Ahead    int           // how many keys are claimed at least, when no claim waits for a worker; 0: only for free workers
-	Grace    time.Duration // after its Timeout, a handler is overdue
-	LateAt   time.Time     // when all handlers are late; zero if the invocation has no deadline
-	Whole    bool          // no message has a handler of its own: one handler, Call, works on all of them
+	Messages   []Message
+	Workers    int           // handlers at a time
+	Ahead      int           // how many keys are claimed at least, when no claim waits for a worker; 0: only for free workers
+	Grace      time.Duration // after its Timeout, a handler is overdue
+	LateAt     time.Time     // when all handlers are late; zero if the invocation has no deadline
+	Optimistic bool          // commits wait for others until the schedule is Idle
+	Whole      bool          // no message has a handler of its own: one handler, Call, works on all of them
 }
 
 // Message is what is known of a message before its key is.
@@ -61,8 +62,8 @@ const (
 	NoTime  Kind = "no time"  // too little time is left for the message
 	Blocked Kind = "blocked"  // the message Other of its group has failed
 	Same    Kind = "same"     // the message ends as the message Other has ended
-	Expect  Kind = "expect"   // Other claims follow at once
-	Idle    Kind = "idle"     // no handler runs or can start
+	Expect  Kind = "expect"   // Other claims follow at once; left out for one that nothing else could share a request with
+	Idle    Kind = "idle"     // no handler runs or can start any more
 	Warn    Kind = "warn"     // records do not get through
 	Stop    Kind = "stop"     // nothing starts any more
 	Late    Kind = "are late" // the handlers that still run are late
@@ -75,7 +76,7 @@ type Action struct {
 	Other   int
 }
 
-// Schedule is the state of one batch. It is not safe for concurrent use. After each event the caller takes the Actions.
+// Schedule is the state of one batch. It is not safe for concurrent use. After one or several events the caller takes the Actions.
 type Schedule struct {
 	Config
 
@@ -93,6 +94,7 @@ type Schedule struct {
 	waiting  []int // for their claim, in order
 	admitted []int // are being claimed or wait for a worker, in order
 	working  int   // workers in use
+	isAtWork bool  // a message waits for its claim, is claimed or works
 	hooks    int   // hooks that run
 	handlers []int // that run, in the order of their starts
 
@@ -138,36 +140,4 @@ type message struct {
 	effect     bool      // its effect is not settled
 	isTroubled bool
 	refusals   int // that were known when its record was sent last
-}
-
-// New returns the schedule of a batch.
-func New(c Config) *Schedule {
-	s := &Schedule{Config: c, settled: map[Work]int{}, used: map[string][]int{}}
-
-	if c.Whole {
-		s.messages = make([]message, len(c.Messages)+1)
-
-		return s
-	}
-
-	s.messages = make([]message, len(c.Messages))
-	last := map[string]int{} // the last message of each group
-
-	for i, m := range c.Messages {
-		s.messages[i].Message = m
-
-		if before, ok := last[m.Group]; ok {
-			s.messages[before].next = i
-		} else {
-			s.messages[i].head = true
-			s.active++
-			s.searching++
-		}
-
-		if m.Group != "" {
-			last[m.Group] = i
-		}
-	}
-
-	return s
 }

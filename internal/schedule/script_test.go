@@ -71,6 +71,7 @@ type history struct {
 
 	schedule *schedule.Schedule
 	now      time.Time
+	happened bool // an event whose actions are not taken yet
 }
 
 func (h *history) line(line string) {
@@ -80,10 +81,6 @@ func (h *history) line(line string) {
 
 	for event := range strings.SplitSeq(happens, ",") {
 		h.event(strings.Fields(event))
-	}
-
-	if strings.Contains(happens, "found") || strings.Contains(happens, "keyless") {
-		h.schedule.Searched(h.now)
 	}
 
 	if diff := cmp.Diff(strings.TrimSpace(want), h.actions()); diff != "" {
@@ -99,10 +96,13 @@ func (h *history) event(words []string) {
 
 		if h.now = h.now.Add(h.duration(d)); !at.IsZero() && !at.After(h.now) {
 			h.schedule.Tick(h.now)
+			h.happened = true
 		}
 
 		return
 	}
+
+	h.happened = h.happened || words[0] != "longest"
 
 	i := 0
 	if len(words) > 1 {
@@ -122,9 +122,11 @@ func (h *history) event(words []string) {
 	case "ran", "effect":
 		s.Ran(h.now, i, words[0] == "effect")
 	case "settled", "unwritten":
-		s.Settled(h.now, i, words[0] == "settled")
+		s.Settled(i, words[0] == "settled")
 	case "finished", "failed":
-		s.Finished(h.now, i, words[0] == "failed", words[0] == "finished")
+		s.Finished(i, words[0] == "failed", words[0] == "finished")
+	case "call":
+		s.Call(h.now)
 	default:
 		h.plain(words[0], i)
 	}
@@ -134,17 +136,17 @@ func (h *history) event(words []string) {
 func (h *history) plain(name string, i int) {
 	h.Helper()
 
-	events := map[string]func(time.Time, int){
+	events := map[string]func(int){
 		"claimed": h.schedule.Claimed, "waits": h.schedule.Waits, "again": h.schedule.Again, "refused": h.schedule.Refused,
 		"hook": h.schedule.Hook, "hooked": h.schedule.Hooked,
 	}
-	whole := map[string]func(time.Time){"stop": h.schedule.Stop, "call": h.schedule.Call, "called": h.schedule.Called}
+	whole := map[string]func(){"stop": h.schedule.Stop, "called": h.schedule.Called}
 
 	switch {
 	case events[name] != nil:
-		events[name](h.now, i)
+		events[name](i)
 	case whole[name] != nil:
-		whole[name](h.now)
+		whole[name]()
 	default:
 		h.Fatalf("there is no event %q", name)
 	}
@@ -165,7 +167,13 @@ func (h *history) duration(text string) time.Duration {
 func (h *history) actions() string {
 	var texts []string
 
-	for _, a := range h.schedule.Actions() {
+	if !h.happened {
+		return ""
+	}
+
+	h.happened = false
+
+	for _, a := range h.schedule.Actions(h.now) {
 		switch a.Kind {
 		case schedule.Idle:
 		case schedule.Expect:

@@ -26,8 +26,6 @@ func (s *Schedule) Tick(now time.Time) {
 	if !s.LateAt.IsZero() && !now.Before(s.LateAt) {
 		s.end()
 	}
-
-	s.grant(now)
 }
 
 // trouble notes that the record of an effect does not get through.
@@ -48,7 +46,7 @@ func (s *Schedule) trouble(i int) {
 
 // end makes the handlers late that still run.
 func (s *Schedule) end() {
-	s.stop()
+	s.Stop()
 
 	if !s.late {
 		s.late = true
@@ -56,8 +54,8 @@ func (s *Schedule) end() {
 	}
 }
 
-// stop lets nothing start any more.
-func (s *Schedule) stop() {
+// Stop lets nothing start any more.
+func (s *Schedule) Stop() {
 	if !s.stopped {
 		s.stopped = true
 		s.actions = append(s.actions, Action{Stop, 0, 0})

@@ -90,7 +90,7 @@ var detailMutants = []mutant{
 	},
 	{
 		why:  "of three inputs under one key the last one is never worked on",
-		file: "internal/schedule/grant.go",
+		file: "internal/schedule/event.go",
 		old:  `s.used[m.work.Key] = others[1:]`,
 		new:  `s.used[m.work.Key] = nil`,
 		pkg:  "internal/schedule", run: "TestRule2OneKey/three_inputs",
@@ -167,7 +167,7 @@ var detailMutants = []mutant{
 	},
 	{
 		why:  "a failure whose record is given up counts as one that the table has written",
-		file: "lambdawrap/outcome.go",
+		file: "lambdawrap/work.go",
 		old:  `o.recorded = !e.Unknown && `,
 		new:  `o.recorded = `,
 		pkg:  "lambdawrap", run: "TestAFailureWhoseRecordIsGivenUpDoesNotEndTheTrouble",

@@ -32,7 +32,7 @@ var funcMutants = []mutant{
 	},
 	{
 		why:  "another input under the same key is answered with the result of the first",
-		file: "lambdawrap/search.go",
+		file: "lambdawrap/key.go",
 		old:  `err == nil && asks.Key != "" && fingerprint != nil {`,
 		new:  `err == nil && asks.Key == "" && fingerprint != nil {`,
 		pkg:  "lambdawrap", run: "TestAnotherInputUnderTheSameKeyOfFuncIsRefused",

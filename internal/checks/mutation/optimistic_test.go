@@ -11,7 +11,7 @@ var optimisticMutants = []mutant{
 	},
 	{
 		why:  "what a late handler staged without a claim is dropped, and its message is done",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/work.go",
 		old:  `outcome{name: OutcomeLate, err: errLateUnclaimed}`,
 		new:  `outcome{name: OutcomeLate, err: errLateUnclaimed, done: true}`,
 		pkg:  "lambdawrap", run: "TestALateResultIsDroppedWhateverItIs",
@@ -53,7 +53,7 @@ var optimisticMutants = []mutant{
 	},
 	{
 		why:  "commits without an answer are no outage",
-		file: "lambdawrap/outcome.go",
+		file: "lambdawrap/invocation.go",
 		old:  `(m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted)`,
 		new:  `m.outcome == OutcomeUnanswered`,
 		pkg:  "lambdawrap", run: "TestWithFailOnOutageAnOutageIsAnInvocationError",

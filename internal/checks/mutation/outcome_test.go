@@ -69,7 +69,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a message that will never succeed is hidden in a back-off for nothing",
-		file: "lambdawrap/outcome.go",
+		file: "lambdawrap/work.go",
 		old:  `v.opts.Visibility != nil && !o.permanent {`,
 		new:  `v.opts.Visibility != nil {`,
 		pkg:  "lambdawrap", run: "TestWhatWillNeverSucceedIsNotHidden",
@@ -146,7 +146,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "Options.FailOnOutage fails the invocation although one message of the batch was answered",
-		file: "lambdawrap/outcome.go",
+		file: "lambdawrap/invocation.go",
 		old: `default:
 			return false`,
 		new: `default:
@@ -155,7 +155,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "Options.FailOnOutage fails an invocation that had too little time, without any outage",
-		file: "lambdawrap/outcome.go",
+		file: "lambdawrap/invocation.go",
 		old:  `return unanswered > 0`,
 		new:  `return unanswered >= 0`,
 		pkg:  "lambdawrap", run: "TestWithFailOnOutageAnythingElseIsReportedMessageByMessage",
@@ -169,7 +169,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a late handler's message comes back while its key is still held",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/work.go",
 		old:  `until: claim.Deadline()}`,
 		new:  `}`,
 		pkg:  "lambdawrap", run: "TestALateHandlersMessageComesBackWhenItsOwnLeaseIsOver",
@@ -190,7 +190,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "the second message of a key in a batch runs, too",
-		file: "internal/schedule/grant.go",
+		file: "internal/schedule/event.go",
 		old:  `s.messages[other].work != m.work`,
 		new:  `s.messages[other].work != m.work || other > i`,
 		pkg:  "lambdawrap", run: "TestOneKeyTwiceInABatchIsOnePieceOfWork",

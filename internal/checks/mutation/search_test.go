@@ -57,14 +57,14 @@ var searchMutants = []mutant{
 	},
 	{
 		why:  "messages with one key and other inputs end as the first one",
-		file: "internal/schedule/grant.go",
+		file: "internal/schedule/event.go",
 		old:  `s.messages[other].work != m.work`,
 		new:  `s.messages[other].work.Key != m.work.Key`,
 		pkg:  "internal/schedule", run: "TestRule2OneKey",
 	},
 	{
 		why:  "a key that is known late is worked on again",
-		file: "internal/schedule/grant.go",
+		file: "internal/schedule/event.go",
 		old:  `s.settled[m.work] = i`,
 		new:  `delete(s.settled, m.work)`,
 		pkg:  "lambdawrap", run: "TestAKeyThatIsKnownLateJoinsTheMessageThatHasIt",

@@ -1,0 +1,71 @@
+package lambdawrap
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/idemddb/go-idemddb/internal/schedule"
+)
+
+// deadLetter gives a message to the dead-letter hook. If the hook takes it, the message is done. The error is the cause, with that of the hook.
+func (v *invocation) deadLetter(ctx context.Context, end time.Time, m *message, cause error) error {
+	err := v.callHook(ctx, end, m, cause)
+	m.failed = err != nil
+
+	return errors.Join(cause, err)
+}
+
+// callHook gives a message to the dead-letter hook. Handlers and hooks together are at most as many as there are workers; when
+// handlers start no more, hooks alone are.
+func (v *invocation) callHook(ctx context.Context, end time.Time, m *message, cause error) error {
+	ctx, cancel := within(v.outside(ctx, v.answerAt), end)
+	defer cancel()
+
+	v.step(func(s *schedule.Schedule) {
+		m.verdict = make(chan schedule.Action, 1)
+		s.Hook(m.index)
+	})
+	defer v.step(func(s *schedule.Schedule) { s.Hooked(m.index) })
+
+	select {
+	case <-m.verdict:
+	case <-ctx.Done():
+		return errNoTime
+	}
+
+	if !end.IsZero() && !time.Now().Before(end) { // the contexts of several hooks do not end at exactly one moment
+		return errNoTime
+	}
+
+	return await(ctx, func() error { return m.deadLetter(ctx, cause) })
+}
+
+// callOnOutcome calls the user's hook for ended messages. Its panic changes nothing but the log.
+func (v *invocation) callOnOutcome(ctx context.Context, m *message, name Outcome) {
+	ctx, cancel := v.answerContext(v.outside(ctx, v.answerAt))
+	defer cancel()
+
+	err := await(ctx, func() error {
+		m.onOutcome(ctx, name)
+
+		return nil
+	})
+	if err != nil {
+		v.log(ctx, slog.LevelError, "the hook for ended messages failed; the message ended as it would have without it", m, name, err)
+	}
+}
+
+// errHung is the failure of a hook or a client that did not return in time.
+var errHung = errors.New("lambdawrap: the hook or client was still running when the answer was due")
+
+// await runs user code until ctx ends. After that the code is abandoned.
+func await(ctx context.Context, code func() error) error {
+	select {
+	case err := <-background(code):
+		return err
+	case <-ctx.Done():
+		return errHung
+	}
+}

@@ -1,0 +1,102 @@
+package lambdawrap
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/engine"
+)
+
+// wrapper is one wrapped handler.
+type wrapper struct {
+	store    *idemddb.Store
+	engine   *engine.Engine // of the Store
+	handler  Handler        // of SQS
+	opts     Options
+	optsName string // of the type of the options that the user set, for errors
+	reserve  time.Duration
+	workers  int
+	disabled bool
+	isWhole  bool  // one handler works on all messages of an event
+	invalid  error // what is wrong with the options; answered to every invocation, so that no message is lost
+
+	durations     durations // of the handlers that succeeded
+	reserveWarned sync.Once
+}
+
+const defaultReserve = time.Second
+
+func newWrapper(store *idemddb.Store, opts *Options, name string) *wrapper {
+	if opts == nil {
+		opts = &Options{}
+	}
+
+	if store == nil {
+		panic("lambdawrap: store: must not be nil; check the error of idemddb.New")
+	}
+
+	w := &wrapper{
+		store:    store,
+		engine:   store.Engine(),
+		opts:     *opts,
+		optsName: name,
+		reserve:  cmp.Or(opts.Reserve, defaultReserve),
+		workers:  cmp.Or(opts.Workers, 1),
+		invalid:  opts.validate(name),
+	}
+	if w.opts.Key == nil {
+		w.opts.Key = MessageID
+	}
+
+	if w.disabled = store.Disabled(); w.disabled {
+		w.logger().Warn("idempotency is off: IDEMDDB_DISABLED is set; the handler runs each time, whatever the key")
+	}
+
+	return w
+}
+
+func (o *Options) validate(name string) error {
+	for _, field := range []struct {
+		name  string
+		value time.Duration
+	}{{"Reserve", o.Reserve}, {"Timeout", o.Timeout}, {"Wait", o.Wait}} {
+		if field.value < 0 {
+			return fmt.Errorf("lambdawrap: %s.%s: must not be negative, is %v", name, field.name, field.value)
+		}
+	}
+
+	if o.Workers < 0 {
+		return fmt.Errorf("lambdawrap: %s.Workers: must not be negative, is %d", name, o.Workers)
+	}
+
+	return nil
+}
+
+func (w *wrapper) logger() *slog.Logger {
+	return cmp.Or(w.opts.Logger, slog.Default())
+}
+
+// durations are how long the last handlers took that succeeded. The longest of them says when it is too late for another one to start.
+type durations struct {
+	longest atomic.Int64 // a time.Duration; 0 if no handler has succeeded yet
+
+	mu   sync.Mutex
+	last [16]time.Duration
+	n    int
+}
+
+// add keeps the duration of a handler that succeeded, in place of the oldest one.
+func (d *durations) add(took time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	d.last[d.n%len(d.last)] = took
+	d.n++
+	d.longest.Store(int64(slices.Max(d.last[:])))
+}
