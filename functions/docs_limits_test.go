@@ -14,7 +14,7 @@ func TestLimitsPageHasTheConstantsOfTheCode(t *testing.T) {
 
 	for _, limit := range []struct{ file, constant, value, row string }{
 		{"idemddb/store.go", "maxNamespace", "255", "| a namespace | 255 bytes"},
-		{"internal/record/key.go", "maxKey", "1024", "above 1,024 bytes"},
+		{"internal/record/record.go", "maxKey", "1024", "above 1,024 bytes"},
 		{"idemddb/options.go", "maxName", "255", "| an attribute's name in `Options` | 255 bytes"},
 		{"internal/dbitem/write.go", "MaxSize", "400 << 10", "its messages | 400 KB"},
 		{"idemddb/options.go", "defaultResultsAbove", "8 << 10", "up to 8 KB (`ResultsAbove`)"},

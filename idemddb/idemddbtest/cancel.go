@@ -6,8 +6,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-
-	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 const (
@@ -87,7 +85,7 @@ func reasonOf(code, message string) types.CancellationReason {
 func (w *write) refusal(o outcome, f Fault) types.CancellationReason {
 	reason := reasonOf("ConditionalCheckFailed", "The conditional request failed")
 	if w.giveItem == types.ReturnValuesOnConditionCheckFailureAllOld && f != ConditionWithoutItem {
-		reason.Item = dbitem.Clone(o.before)
+		reason.Item = copyItem(o.before)
 	}
 
 	return reason

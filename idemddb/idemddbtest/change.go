@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 // Change is what a request or Time to Live has done to one item, as a stream with NEW_AND_OLD_IMAGES has it.
@@ -45,6 +43,6 @@ func (t *table) store(id string, after item, byTimeToLive bool) {
 	}
 
 	t.db.onChange(Change{
-		Table: t.name, Before: dbitem.Clone(before), After: dbitem.Clone(after), Time: t.db.now(), ByTimeToLive: byTimeToLive,
+		Table: t.name, Before: copyItem(before), After: copyItem(after), Time: t.db.now(), ByTimeToLive: byTimeToLive,
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 var _ interface {
@@ -87,7 +86,7 @@ func (db *DB) Item(table string, key map[string]types.AttributeValue) map[string
 		return nil
 	}
 
-	return dbitem.Clone(t.items[t.id(k)])
+	return copyItem(t.items[t.id(k)])
 }
 
 // Items returns copies of all items of a table in the order of their keys, or nil if there is no such table. Like [DB.Item] it is not a
@@ -107,7 +106,7 @@ func (db *DB) Items(table string) []map[string]types.AttributeValue {
 func (t *table) all() []item {
 	all := make([]item, 0, len(t.items))
 	for _, it := range t.items {
-		all = append(all, dbitem.Clone(it))
+		all = append(all, copyItem(it))
 	}
 
 	slices.SortFunc(all, t.compareKeys)

@@ -9,8 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-
-	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 var errNotNumber = invalid("A value provided cannot be converted into a number")
@@ -25,7 +23,7 @@ func errNoTable() error {
 }
 
 func errCondition(it item) error {
-	return &types.ConditionalCheckFailedException{Message: new("The conditional request failed"), Item: dbitem.Clone(it)}
+	return &types.ConditionalCheckFailedException{Message: new("The conditional request failed"), Item: copyItem(it)}
 }
 
 // answerError wraps an error of the service as the SDK does.

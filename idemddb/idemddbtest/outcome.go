@@ -2,8 +2,6 @@ package idemddbtest
 
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 // outcome is what a write would do to its item. Nothing is stored before all writes of a request have one.
@@ -119,9 +117,9 @@ func (w *write) updated(before item) (item, error) {
 func (o outcome) attributes(rv types.ReturnValue, paths []path) item {
 	switch rv {
 	case types.ReturnValueAllOld:
-		return dbitem.Clone(o.before)
+		return copyItem(o.before)
 	case types.ReturnValueAllNew:
-		return dbitem.Clone(o.after)
+		return copyItem(o.after)
 	case types.ReturnValueUpdatedOld:
 		return touched(o.before, paths)
 	case types.ReturnValueUpdatedNew:
@@ -145,7 +143,7 @@ func touched(it item, paths []path) item {
 			out = item{}
 		}
 
-		out[p[0].name] = dbitem.CloneValue(it[p[0].name])
+		out[p[0].name] = copyValue(it[p[0].name])
 	}
 
 	return out

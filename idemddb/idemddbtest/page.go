@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 // maxPage is the size at which a Query or a Scan stops to read. What the filter leaves out counts, too.
@@ -60,7 +58,7 @@ func (p *page) read() reading {
 
 		if p.filter == nil || p.filter(entry) {
 			out.count++
-			out.items = append(out.items, dbitem.Clone(entry))
+			out.items = append(out.items, copyItem(entry))
 		}
 
 		if p.limit != nil && out.scanned == *p.limit || size >= maxPage {
@@ -100,7 +98,7 @@ func (p *page) entries() []item {
 func (p *page) position(entry item) item {
 	position := item{}
 	for _, k := range p.source.position() {
-		position[k.name] = dbitem.CloneValue(entry[k.name])
+		position[k.name] = copyValue(entry[k.name])
 	}
 
 	return position

@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
-	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 // GetItem reads an item. Reads are always consistent here. ProjectionExpression is not supported.
@@ -35,7 +33,7 @@ func (db *DB) getItem(in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error
 	it := t.items[t.id(key)]
 	cost := consumption{table: readUnits(itemSize(it), in.ConsistentRead)}
 
-	return &dynamodb.GetItemOutput{Item: dbitem.Clone(it), ConsumedCapacity: cost.report(in.ReturnConsumedCapacity, t)}, nil
+	return &dynamodb.GetItemOutput{Item: copyItem(it), ConsumedCapacity: cost.report(in.ReturnConsumedCapacity, t)}, nil
 }
 
 // readUnits returns the price of reading this much at once. A read that is not consistent costs half.

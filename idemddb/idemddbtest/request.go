@@ -8,8 +8,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 // Request describes one request and its answer. Each try of the SDK is a request. An interceptor gets only what was sent: Operation, Table,
@@ -52,7 +50,7 @@ func (db *DB) ResetRequests() {
 }
 
 func (r Request) clone() Request {
-	r.Key = dbitem.Clone(r.Key)
+	r.Key = copyItem(r.Key)
 
 	r.Items = slices.Clone(r.Items)
 	for i := range r.Items {
@@ -199,7 +197,7 @@ func (db *DB) describePart(part types.TransactWriteItem) (r Request) {
 }
 
 func (db *DB) describeItem(r *Request, table *string, key item, condition *string) {
-	r.Table, r.Key, r.Condition = tableName(table), dbitem.Clone(key), text(condition)
+	r.Table, r.Key, r.Condition = tableName(table), copyItem(key), text(condition)
 }
 
 func (db *DB) keyIn(table *string, it item) item {

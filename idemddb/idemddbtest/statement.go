@@ -7,8 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-
-	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 // BatchExecuteStatement does writes in PartiQL. Each statement has a response of its own, and its error keeps no other from being applied.
@@ -308,7 +306,7 @@ func (db *DB) describeStatement(in types.BatchStatementRequest) Request {
 	for _, of := range [][]named{st.attributes, st.equalities} {
 		for _, a := range of {
 			if t.isKey(a.name) && r.Key[a.name] == nil {
-				r.Key[a.name] = dbitem.CloneValue(values(a.value))
+				r.Key[a.name] = copyValue(values(a.value))
 			}
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/idemddb/go-idemddb/internal/dbitem"
 )
 
 // item is never changed once it is stored or returned by adopt: a write makes a new one. So it can be read without the lock.
@@ -47,7 +45,7 @@ func adoptValue(v types.AttributeValue, depth int) (types.AttributeValue, error)
 
 		return &types.AttributeValueMemberN{Value: n}, err
 	case *types.AttributeValueMemberB:
-		return &types.AttributeValueMemberB{Value: dbitem.CloneBytes(v.Value)}, nil
+		return &types.AttributeValueMemberB{Value: copyBytes(v.Value)}, nil
 	case *types.AttributeValueMemberBOOL:
 		return &types.AttributeValueMemberBOOL{Value: v.Value}, nil
 	case *types.AttributeValueMemberNULL:
@@ -116,7 +114,7 @@ func adoptSet(v types.AttributeValue) (types.AttributeValue, error) {
 	case *types.AttributeValueMemberBS:
 		set := make([][]byte, len(v.Value))
 		for i, b := range v.Value {
-			set[i] = dbitem.CloneBytes(b)
+			set[i] = copyBytes(b)
 		}
 
 		set, err := newSet(set, bytes.Compare)

@@ -293,23 +293,6 @@ func (g *Group) lingersUntil(lane int) time.Time {
 	return g.waiting[lane][first].since.Add(g.lingerOf(g.waiting[lane][first]))
 }
 
-// lingers reports whether a write waits for others of its group.
-func (w *Write) lingers() bool { return !w.IsUrgent && !w.hasLeft && w.Group.lingerOf(w) > 0 }
-
-// lingerOf returns how long a write waits for others of the group.
-func (g *Group) lingerOf(w *Write) time.Duration {
-	switch {
-	case w.Joint != nil && w.Joint.Hold > 0:
-		return w.Joint.Hold
-	case w.Joint == nil && g.Expected > 0:
-		return expectTime
-	case g.Members > g.open:
-		return lingerTime
-	default:
-		return 0
-	}
-}
-
 // lastMoment returns when the write is given up. The first try has its time also where the end is earlier.
 func (w *Write) lastMoment() time.Time {
 	begun := w.since

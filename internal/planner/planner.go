@@ -298,6 +298,23 @@ func (w *Write) travelsAlone(p *Planner, now time.Time) bool {
 	return w.IsAlone || w.lane == statements && !p.Shares(now)
 }
 
+// lingers reports whether a write waits for others of its group.
+func (w *Write) lingers() bool { return !w.IsUrgent && !w.hasLeft && w.Group.lingerOf(w) > 0 }
+
+// lingerOf returns how long a write waits for others of the group.
+func (g *Group) lingerOf(w *Write) time.Duration {
+	switch {
+	case w.Joint != nil && w.Joint.Hold > 0:
+		return w.Joint.Hold
+	case w.Joint == nil && g.Expected > 0:
+		return expectTime
+	case g.Members > g.open:
+		return lingerTime
+	default:
+		return 0
+	}
+}
+
 // items yields the record of a write and its other items, as far as they are known.
 func (w *Write) items(yield func(string) bool) {
 	if !yield(w.Record) || w.Joint == nil {

@@ -39,7 +39,7 @@ var detailMutants = []mutant{
 	},
 	{
 		why:  "a commit waits for claims that are announced",
-		file: "internal/planner/depart.go",
+		file: "internal/planner/planner.go",
 		old:  `case w.Joint == nil && g.Expected > 0:`,
 		new:  `case g.Expected > 0:`,
 		pkg:  "internal/planner", run: "TestACommitDoesNotWaitForClaimsThatAreAnnounced",
@@ -69,7 +69,7 @@ var detailMutants = []mutant{
 	},
 	{
 		why:  "a server that failed with the status 500 is read by its code",
-		file: "internal/wire/error.go",
+		file: "internal/wire/wire.go",
 		old:  `e.HTTPStatusCode() >= firstServerError`,
 		new:  `e.HTTPStatusCode() > firstServerError`,
 		pkg:  "internal/wire", run: "TestWhatAnErrorSaysOfItsRequest/a_server_failed,_with_the_first_status",

@@ -54,7 +54,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "writes of a group wait for members at work for as long as announced claims do",
-		file: "internal/planner/depart.go",
+		file: "internal/planner/planner.go",
 		old:  `return lingerTime`,
 		new:  `return expectTime`,
 		pkg:  "internal/planner", run: "TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly",

@@ -4,14 +4,14 @@ package mutation
 var requestMutants = []mutant{
 	{
 		why:  "an error without a response panics",
-		file: "internal/wire/error.go",
+		file: "internal/wire/wire.go",
 		old:  `ok && e.Response != nil && e.Response.Response != nil &&`,
 		new:  `ok && e.Response != nil &&`,
 		pkg:  "internal/wire", run: "TestWhatAnErrorSaysOfItsRequest/a_response_that_is_empty",
 	},
 	{
 		why:  "an answer to a completion without content is taken for success",
-		file: "internal/wire/single.go",
+		file: "internal/wire/wire.go",
 		old:  `if err == nil && len(item) > 0 {`,
 		new:  `if err == nil {`,
 		pkg:  "idemddb", run: "TestACompletionThatWasNotAppliedIsNoSuccess",
@@ -67,14 +67,14 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "the time that passes is not told to the planner",
-		file: "internal/engine/wait.go",
+		file: "internal/engine/call.go",
 		old:  `range e.planner.Tick(now) {`,
 		new:  `range e.planner.Tick(time.Time{}) {`,
 		pkg:  "internal/engine", run: "TestAPauseEndsAlthoughItsTimerIsLate",
 	},
 	{
 		why:  "a request goes on although no caller waits for it",
-		file: "internal/engine/wait.go",
+		file: "internal/engine/call.go",
 		old: `		s.cancel()
 		c.last`,
 		new: `		c.last`,
@@ -82,7 +82,7 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "the last caller of a request returns while the request is under way, which Lambda then freezes",
-		file: "internal/engine/wait.go",
+		file: "internal/engine/call.go",
 		old:  `c.last = s.done`,
 		new:  ``,
 		pkg:  "idemddb", run: "TestTheLastCallerThatGivesUpCancelsTheRequestAndWaitsForItsEnd",
