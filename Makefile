@@ -15,7 +15,7 @@ AUDIT   := $(abspath .audit.jsonl)
 AUDITED := -least 200000 $(AUDIT) idemddb operate outbox contract audited lambdawrap functions api payments ledger relay
 
 # Modules of their own, whose dependencies users of the library do not get.
-MODULES := cmd/idem idemotel
+MODULES := cmd/idem cmd/idemlint idemotel
 
 GOLANGCI_VERSION := 2.15.0
 GOLANGCI         := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
@@ -106,6 +106,7 @@ lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	go vet -tags aws ./localstack/e2e ./internal/contract # what make aws runs, which nothing else compiles
 	$(GOLANGCI) run ./...
 	for m in $(MODULES); do (cd $$m && go vet ./... && $(GOLANGCI) run ./...) || exit 1; done
+	go build -o bin/idemlint ./cmd/idemlint && for m in . $(MODULES); do (cd $$m && go vet -vettool=$(CURDIR)/bin/idemlint ./...) || exit 1; done
 
 .PHONY: tidy
 tidy: ## Bring go.mod and go.sum up to date, and format

@@ -39,8 +39,12 @@ func TestModulesRequireTheLibraryAsAUserGetsIt(t *testing.T) {
 			t.Errorf("%s/go.mod has a replace directive", module)
 		}
 
-		version := required(t, module)[library]
-		if replace := "\nreplace " + library + " " + version + " => ./\n"; module != "." && !strings.Contains(workspace, replace) {
+		version, requires := required(t, module)[library]
+		if !requires { // the library itself, and idemlint
+			continue
+		}
+
+		if replace := "\nreplace " + library + " " + version + " => ./\n"; !strings.Contains(workspace, replace) {
 			t.Errorf("%s requires the library in version %q, and go.work lacks:%s", module, version, replace)
 		}
 	}
@@ -73,7 +77,7 @@ func required(t *testing.T, module string) map[string]string {
 		}
 	}
 
-	if len(versions) < 3 {
+	if len(versions) < 1 {
 		t.Fatalf("%s requires %v", module, versions)
 	}
 

@@ -163,7 +163,9 @@ func ExampleTrace() {
 		fmt.Println(err)
 	}
 
-	_, rec, err := store.Claim(context.Background(), "p-1", nil)
+	again := func(context.Context, *idemddb.Claim) ([]byte, error) { return nil, nil }
+
+	rec, err := idemddb.Run(context.Background(), store, "p-1", nil, again)
 	fmt.Println(rec.Trace == idemotel.Trace(ctx), idemotel.Trace(context.Background()) == "", err)
 	// Output: true true <nil>
 }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+var discarded = &analysis.Analyzer{
+	Name: "discarded",
+	Doc: `find claims, records and errors that are thrown away
+
+Claim returns a claim or a record. A program that throws the record away has a nil claim for work that was done before; one that throws the
+claim away holds the key until its lease ends. Without the error of Complete, nobody knows that the work is not recorded.`,
+	Run: runDiscarded,
+}
+
+const (
+	noRecord = "the record of Claim is thrown away: for work that was done before the claim is nil, and the record is its answer"
+	noClaim  = "the claim of Claim is thrown away: nobody completes or releases it, and its key is held until the lease ends"
+)
+
+// lost says what is not known without the error of a function.
+var lost = map[string]string{
+	"Claim.Complete":     "the work is perhaps not recorded, and its next delivery does it again",
+	"Claim.CompleteWith": "the effects are perhaps not written",
+	"Claim.Fail":         "the key is perhaps not ended, and its next delivery does the work again",
+	"Claim.Extend":       "the claim is perhaps lost, and another worker may do the work",
+	"Store.Commit":       "the effects are perhaps not written",
+	"Store.Claim":        "another worker may hold the key",
+	"Run":                "the work perhaps did not run, because another worker holds the key, or it failed",
+	"Do":                 "the work perhaps did not run, because another worker holds the key, or it failed",
+}
+
+// results are how many values a function returns; its error is the last one.
+var results = map[string]int{"Store.Claim": 3, "Store.Commit": 2, "Run": 2, "Do": 2}
+
+func runDiscarded(pass *analysis.Pass) (any, error) {
+	checked := comparedWithNil(pass)
+
+	for _, f := range pass.Files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ExprStmt:
+				discards(pass, n.X, nil, nil)
+			case *ast.DeferStmt:
+				discards(pass, n.Call, nil, nil)
+			case *ast.GoStmt:
+				discards(pass, n.Call, nil, nil)
+			case *ast.AssignStmt:
+				if len(n.Rhs) == 1 {
+					discards(pass, n.Rhs[0], n.Lhs, checked)
+				}
+			}
+
+			return true
+		})
+	}
+
+	return nil, nil //nolint:nilnil // an analyzer without a result
+}
+
+// comparedWithNil returns the variables that are somewhere compared with nil. A claim that is compared says itself whether the work was done
+// before.
+func comparedWithNil(pass *analysis.Pass) map[types.Object]bool {
+	all := map[types.Object]bool{}
+
+	for _, f := range pass.Files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			b, ok := n.(*ast.BinaryExpr)
+			if !ok {
+				return true
+			}
+
+			for _, sides := range [][2]ast.Expr{{b.X, b.Y}, {b.Y, b.X}} {
+				if id, ok := ast.Unparen(sides[0]).(*ast.Ident); ok && isNil(pass.TypesInfo, sides[1]) {
+					all[pass.TypesInfo.ObjectOf(id)] = true
+				}
+			}
+
+			return true
+		})
+	}
+
+	return all
+}
+
+// discards reports what of a call's results is not in names; nil names are none.
+func discards(pass *analysis.Pass, e ast.Expr, names []ast.Expr, checked map[types.Object]bool) {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return
+	}
+
+	f := callee(pass.TypesInfo, call)
+	if f == nil || pathOf(f) != core {
+		return
+	}
+
+	name := fullName(f)
+	what, isKnown := lost[name]
+
+	if name == "Store.Claim" && len(names) == 3 && !isBlank(names[2]) {
+		claim, ok := names[0].(*ast.Ident)
+
+		switch {
+		case isBlank(names[0]) && isBlank(names[1]) && isTest(pass, pass.Fset.File(call.Pos())): // an example of a worker that dies
+		case isBlank(names[0]):
+			report(pass, call, noClaim)
+		case isBlank(names[1]) && (!ok || !checked[pass.TypesInfo.ObjectOf(claim)]):
+			report(pass, call, noRecord)
+		}
+
+		return
+	}
+
+	if isKnown && len(names) != max(1, results[name]) || isKnown && isBlank(names[len(names)-1]) {
+		report(pass, call, "the error of "+name+" is thrown away: "+what)
+	}
+}
