@@ -1,5 +1,5 @@
 // Package lambdawrap makes the handler of a Lambda function idempotent: one that reads Amazon SQS, with [SQS] and [Batch], a stream, with
-// [Kinesis] and [DynamoDBStream], or any event, with [Func], and a net/http handler behind a function URL, API Gateway or a server, with
+// [Kinesis], [DynamoDBStream] and [Kafka], or any event, with [Func], and a net/http handler behind a function URL, API Gateway or a server, with
 // [HTTP]. SQS delivers each message at least once. The wrapper claims the message's idempotency key in DynamoDB, so that the work of a key is
 // done once, and all later deliveries are answered from the key's record. Every write after the claim is fenced: a worker that lost its
 // claim cannot overwrite its successor.

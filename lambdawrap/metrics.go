@@ -88,7 +88,7 @@ func NewMetrics(out io.Writer, namespace string, sets ...map[string]string) *Met
 	return &Metrics{format: format, invalid: err, out: out}
 }
 
-// Measure returns a function that calls h, which is the function of [SQS], [Batch], [Kinesis], [DynamoDBStream] or [Func], and writes a line
+// Measure returns a function that calls h, which is the function of [SQS], [Batch], [Kinesis], [DynamoDBStream], [Kafka] or [Func], and writes a line
 // for each call. The messages of the line are those of the event, the records of a stream, or the one invocation of Func. A line that can't
 // be written is lost, and the answer goes out all the same.
 //

@@ -113,22 +113,20 @@ func (s *stream[R]) wrap(
 
 // work works on the records of an event of one shard and returns the lowest sequence number of those that must come back.
 func (s *stream[R]) work(ctx context.Context, records []R) (string, error) {
-	failed, err := s.workOn(ctx, s.check(records), func() []unit[R] { return s.units(records) })
+	failed, err := s.workOn(ctx, s.units(records), s.check(records))
 
 	return failed[""], err
 }
 
 // workOn works on the units of an event, unless it is a wrong one, and returns for each shard the lowest number of those that must come back.
 // It stores these numbers, because the next event may begin with them.
-func (s *stream[R]) workOn(ctx context.Context, wrongEvent error, split func() []unit[R]) (map[string]string, error) {
+func (s *stream[R]) workOn(ctx context.Context, units []unit[R], wrongEvent error) (map[string]string, error) {
 	v, err := s.wrapper.newInvocation(ctx, wrongEvent)
 	if err != nil {
 		return nil, err
 	}
 
-	units := split()
 	messages := s.plan(units)
-
 	if err := v.run(ctx, messages, v.workAll); err != nil {
 		return nil, err
 	}

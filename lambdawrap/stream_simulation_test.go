@@ -2,7 +2,8 @@ package lambdawrap_test
 
 import (
 	"context"
-	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,23 +14,38 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// The same simulation reads a shard: requests, handlers and hooks fail at random for a minute, and the rules are the same. In addition,
-// nothing before the sequence number that an answer names may be undone.
+// streamWay is a wrapper of a stream, and how Lambda reads that stream.
+type streamWay struct {
+	name  string
+	wrap  func(*harness, lambdawrap.Handler) wrapped
+	shard func(*queued) string // whose records are read one after the other; nil if there is one
+	size  int                  // of the records that are one record of the stream, which fails as a whole
+}
+
+var simulatedStreams = []streamWay{
+	{name: "Kinesis", wrap: (*harness).kinesis, size: 1},
+	{name: "DynamoDBStream", wrap: (*harness).dynamoDBStream, size: 1},
+	{name: "Kinesis, aggregated", wrap: (*harness).kinesisAggregated, size: aggregateSize},
+	{name: "Kafka", wrap: (*harness).kafka, shard: func(q *queued) string { return q.group }, size: 1},
+}
+
+// The same simulation reads shards: requests, handlers and hooks fail at random for a minute, and the rules are the same. In addition,
+// nothing before the number that an answer names for a shard may be undone.
 func TestNoRandomSimulationOfAStreamBreaksTheRules(t *testing.T) {
 	t.Parallel()
 
-	for i, way := range streamWays {
+	for i, way := range simulatedStreams {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 
-			for seed := uint64(i); seed < uint64(rounds(*simulations)) && !t.Failed(); seed += uint64(len(streamWays)) {
-				simulateStream(t, *firstSeed+seed, way.wrap)
+			for seed := uint64(i); seed < uint64(rounds(*simulations)) && !t.Failed(); seed += uint64(len(simulatedStreams)) {
+				simulateStream(t, *firstSeed+seed, way)
 			}
 		})
 	}
 }
 
-func simulateStream(t *testing.T, seed uint64, wrap func(*harness, lambdawrap.Handler) wrapped) {
+func simulateStream(t *testing.T, seed uint64, way streamWay) {
 	t.Helper()
 
 	s := newSimulation(seed)
@@ -52,7 +68,7 @@ func simulateStream(t *testing.T, seed uint64, wrap func(*harness, lambdawrap.Ha
 		h.opts.Workers, h.opts.Timeout, h.opts.Reserve = s.options.Workers, s.options.Timeout, s.options.Reserve
 		h.opts.OnMessage, h.opts.DeadLetter = s.onMessage, s.deadLetterHook
 
-		s.readShard(wrap(h, s.handle))
+		s.readShards(way, way.wrap(h, s.handle))
 		h.db.Deliver()
 		s.check()
 
@@ -62,10 +78,33 @@ func simulateStream(t *testing.T, seed uint64, wrap func(*harness, lambdawrap.Ha
 	})
 }
 
-// readShard invokes the function as Lambda does, one batch after the other, until the shard is read and nothing fails any more.
-func (s *simulation) readShard(function wrapped) {
-	for at := 0; at < len(s.queue) && time.Since(s.start) < 3*time.Hour; {
-		at += s.invokeStream(function, s.queue[at:min(at+10, len(s.queue))])
+// readShards invokes the function as Lambda does, one batch after the other, until the shards are read and nothing fails any more.
+func (s *simulation) readShards(way streamWay, function wrapped) {
+	const size = 12 // of a batch
+
+	var shards [][]*queued
+	if way.shard == nil {
+		shards = [][]*queued{s.queue}
+	} else {
+		byName := map[string][]*queued{}
+		for _, q := range s.queue {
+			byName[way.shard(q)] = append(byName[way.shard(q)], q)
+		}
+
+		shards = slices.Collect(maps.Values(byName))
+	}
+
+	for len(shards) > 0 && time.Since(s.start) < 3*time.Hour {
+		var taken [][]*queued
+		for _, shard := range shards {
+			taken = append(taken, shard[:min(size/len(shards), len(shard))])
+		}
+
+		for i, done := range s.invokeStream(way, function, taken) {
+			shards[i] = shards[i][done:]
+		}
+
+		shards = slices.DeleteFunc(shards, func(shard []*queued) bool { return len(shard) == 0 })
 
 		if s.upTo(10) == 0 {
 			s.harness.db.Deliver()
@@ -73,16 +112,19 @@ func (s *simulation) readShard(function wrapped) {
 	}
 }
 
-// invokeStream makes one invocation and returns how many of its records are behind it.
-func (s *simulation) invokeStream(function wrapped, taken []*queued) (done int) {
+// invokeStream makes one invocation and returns how many records of each shard are behind it.
+func (s *simulation) invokeStream(way streamWay, function wrapped, taken [][]*queued) []int {
 	c := &call{begun: time.Now(), deadline: time.Now().Add(s.limit), ended: map[string]lambdawrap.Outcome{}}
 	ctx, cancel := context.WithDeadline(context.WithValue(s.harness.Context(), callKey{}, c), c.deadline)
 
 	defer cancel()
 
 	event := events.SQSEvent{}
-	for _, q := range taken {
-		event.Records = append(event.Records, q.SQSMessage)
+
+	for _, shard := range taken {
+		for _, q := range shard {
+			event.Records = append(event.Records, q.SQSMessage)
+		}
 	}
 
 	response, err := function(ctx, event)
@@ -95,23 +137,50 @@ func (s *simulation) invokeStream(function wrapped, taken []*queued) (done int) 
 		s.breaksf("an answer comes %v too late", late)
 	}
 
+	done := make([]int, len(taken))
+
 	if err != nil {
 		s.breaksf("an invocation fails: %v", err)
 
-		return 0
+		return done
 	}
 
 	failed := ids(response)
-	if len(failed) > 1 {
-		s.breaksf("an answer names %v", failed)
+	for i, shard := range taken {
+		done[i] = s.advance(way, c, shard, failed)
 	}
 
-	for _, q := range taken {
-		if len(failed) > 0 && q.MessageId == failed[0] {
-			break
+	for _, id := range failed {
+		if !slices.ContainsFunc(event.Records, func(m events.SQSMessage) bool { return m.MessageId == id }) {
+			s.breaksf("the answer names %s, which is not in the batch", id)
 		}
+	}
 
-		done++
+	if way.size > 1 { // what ended well can be in the record that the answer names
+		failed = nil
+	}
+
+	s.checkCall(c, failed)
+
+	return done
+}
+
+// advance returns how many records of a shard are before the one that the answer names.
+func (s *simulation) advance(way streamWay, c *call, shard []*queued, failed []string) (done int) {
+	named := slices.IndexFunc(shard, func(q *queued) bool { return slices.Contains(failed, q.MessageId) })
+	if named < 0 {
+		named = len(shard)
+	} else {
+		s.checkUndone(c, shard[named:min(named+way.size, len(shard))])
+	}
+
+	for i, q := range shard {
+		if i > named && slices.Contains(failed, q.MessageId) {
+			s.breaksf("an answer names %v, more than one record of a shard", failed)
+		}
+	}
+
+	for _, q := range shard[:named] {
 		q.gone, s.ended[q.MessageId] = true, true
 
 		if s.effects[q.Body] == 0 && !s.taken[q.MessageId] {
@@ -119,25 +188,16 @@ func (s *simulation) invokeStream(function wrapped, taken []*queued) (done int) 
 		}
 	}
 
-	s.checkCall(c, failed)
-	s.checkUndone(c, taken, failed)
-
-	return done
+	return named
 }
 
-// checkUndone checks that the answer names the first record that did not end well, and no other one.
-func (s *simulation) checkUndone(c *call, taken []*queued, failed []string) {
-	for _, q := range taken {
-		if len(failed) > 0 && q.MessageId == failed[0] {
-			if o := c.ended[q.MessageId]; o == lambdawrap.OutcomeCompleted || o == lambdawrap.OutcomeReplayed {
-				s.breaksf("%s ended as %s and is reported failed", q.MessageId, o)
-			}
-
+// checkUndone checks that something of the record that the answer names did not end well.
+func (s *simulation) checkUndone(c *call, named []*queued) {
+	for _, q := range named {
+		if o := c.ended[q.MessageId]; o != lambdawrap.OutcomeCompleted && o != lambdawrap.OutcomeReplayed {
 			return
 		}
 	}
 
-	if len(failed) > 0 {
-		s.breaksf("the answer names %s, which is not in the batch %s", failed[0], fmt.Sprint(taken))
-	}
+	s.breaksf("%s ended well and is reported failed", named[0].MessageId)
 }

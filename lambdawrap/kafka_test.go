@@ -1,0 +1,310 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// readKafka wraps a handler of records with the default key. h.runs gets the topic, the partition and the value of each run.
+func (h *harness) readKafka(work func(lambdawrap.KafkaRecord) error, opts *lambdawrap.KafkaOptions) func(events.KafkaEvent) []lambdawrap.KafkaItemIdentifier {
+	if opts.Logger = h.opts.Logger; opts.Workers == 0 {
+		opts.Workers = 4
+	}
+
+	function := lambdawrap.Kafka(h.store, func(_ context.Context, r lambdawrap.KafkaRecord) error {
+		defer h.runs.add(r.Topic + " " + string(r.Value))
+
+		return work(r)
+	}, opts)
+
+	return func(event events.KafkaEvent) (failed []lambdawrap.KafkaItemIdentifier) {
+		h.runs.clear()
+
+		response, err := function(h.Context(), event)
+		h.equal("error", err, nil)
+
+		for _, f := range response.BatchItemFailures {
+			failed = append(failed, f.ItemIdentifier)
+		}
+
+		return failed
+	}
+}
+
+func noFailure(lambdawrap.KafkaRecord) error { return nil }
+
+// failingValues is the work of a handler that fails for records with these values as long as closed says so.
+func failingValues(closed *atomic.Bool, values ...string) func(lambdawrap.KafkaRecord) error {
+	work := failing(closed, values...)
+
+	return func(r lambdawrap.KafkaRecord) error {
+		return work(context.Background(), events.SQSMessage{Body: string(r.Value)})
+	}
+}
+
+func TestEachTopicPartitionIsInOrderAndTheLowestFailedOffsetOfEachIsReported(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		closed := always()
+		read := h.readKafka(failingValues(closed, "a2", "b3", "b1"), &lambdawrap.KafkaOptions{})
+		event := kafkaEvent(batch("9 a1 a", "10 a2 a", "11 a3 a", "7 c1 c", "8 c2 c", "100 b1 b", "101 b2 b", "102 b3 b"))
+
+		h.equal("failed", read(event), []lambdawrap.KafkaItemIdentifier{{Partition: "a-0", Offset: 10}, {Partition: "b-0", Offset: 100}})
+		h.ran("a a1", "a a2", "c c1", "c c2", "b b1")
+		h.ordered("a a1", "a a2")
+		h.ordered("c c1", "c c2")
+		h.logs("partition=a-0 offset=10 ", "partition=b-0 offset=102 ", "outcome=blocked")
+
+		closed.Store(false)
+		h.equal("failed", read(event), []lambdawrap.KafkaItemIdentifier(nil))
+		h.ran("a a2", "a a3", "b b1", "b b2", "b b3")
+		h.ordered("a a2", "a a3")
+		h.ordered("b b1", "b b2", "b b3")
+	})
+}
+
+// Offsets of two topic-partitions are equal all the time: they say nothing about each other.
+func TestRecordsWithOneOffsetInTwoPartitionsAreTwoPiecesOfWork(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	event := kafkaEvent(batch("1 first a"))
+	other := kafkaRecord("a", 1, "second")
+	other.Partition = 1
+	event.Records["a-1"] = []events.KafkaRecord{other}
+
+	read := h.readKafka(noFailure, &lambdawrap.KafkaOptions{})
+	h.equal("failed", read(event), []lambdawrap.KafkaItemIdentifier(nil))
+	h.ran("a first", "a second")
+}
+
+func TestATopicThatIsMadeAgainIsNewWorkAndAnotherListOfBrokersIsNot(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		change func(*events.KafkaEvent)
+		runs   []string
+	}{
+		"the same event":          {func(*events.KafkaEvent) {}, nil},
+		"other brokers":           {func(e *events.KafkaEvent) { e.BootstrapServers = "b-7:9092,b-8:9092" }, nil},
+		"the topic is made again": {func(e *events.KafkaEvent) { e.Records["a-0"][0].Timestamp.Time = time.UnixMilli(1_800_000_000_000) }, []string{"a x"}},
+		"another cluster":         {func(e *events.KafkaEvent) { e.EventSourceARN += "5" }, []string{"a x"}},
+		"another partition":       {func(e *events.KafkaEvent) { e.Records["a-0"][0].Partition = 1 }, []string{"a x"}},
+		"another topic":           {func(e *events.KafkaEvent) { e.Records["a-0"][0].Topic = "z" }, []string{"z x"}},
+		"another offset":          {func(e *events.KafkaEvent) { e.Records["a-0"][0].Offset = 1 }, []string{"a x"}},
+	} {
+		h := newHarness(t, nil)
+		read := h.readKafka(noFailure, &lambdawrap.KafkaOptions{})
+		event := kafkaEvent(batch("0 x a"))
+		read(event)
+		test.change(&event)
+
+		h.equal(name+", failed", read(event), []lambdawrap.KafkaItemIdentifier(nil))
+		h.equal(name, h.runs.all(), test.runs)
+	}
+}
+
+func TestClustersThatHaveNoARNAreToldApartByTheirName(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	event := kafkaEvent(batch("0 x a"))
+	event.EventSource, event.EventSourceARN = "SelfManagedKafka", ""
+
+	for _, cluster := range []string{"", "east", "west", "east"} {
+		h.readKafka(noFailure, &lambdawrap.KafkaOptions{Cluster: cluster})(event)
+
+		want := map[bool][]string{true: {"a x"}}[!strings.Contains(h.log.String(), cluster+"\n")]
+		h.equal(cluster, h.runs.all(), want)
+		h.log.WriteString(cluster + "\n")
+	}
+}
+
+func TestARecordOfKafkaThatWillNeverSucceedIsParkedAndTheRestOfItsPartitionGoesOn(t *testing.T) {
+	t.Parallel()
+
+	var parked journal
+
+	h := newHarness(t, &idemddb.Options{MaxAttempts: 2})
+	read := h.readKafka(failingValues(always(), "poison"), &lambdawrap.KafkaOptions{
+		DeadLetter: func(_ context.Context, r lambdawrap.KafkaRecord, _ error) error {
+			parked.add(r.Topic + " " + string(r.Value))
+
+			return nil
+		},
+	})
+	event := kafkaEvent(batch("1 poison a", "2 a2 a"))
+
+	for _, want := range [][]lambdawrap.KafkaItemIdentifier{{{Partition: "a-0", Offset: 1}}, {{Partition: "a-0", Offset: 1}}, nil} {
+		h.equal("failed", read(event), want)
+	}
+
+	h.ran("a a2")
+	h.equal("parked", parked.all(), []string{"a poison"})
+}
+
+// The second delivery of a partition is one of records that may be done: asking for them costs one statement, and not two.
+func TestWhatWasDoneBeyondAFailureOfAPartitionIsACheapReplay(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		closed := always()
+		read := h.readKafka(failingValues(closed, "a1"), &lambdawrap.KafkaOptions{Workers: 25})
+		read(kafkaEvent(batch("1 a1 a", "2 b1 b", "3 a2 a")))
+		closed.Store(false)
+		h.db.ResetRequests()
+		read(kafkaEvent(batch("1 a1 a", "3 a2 a")))
+
+		for _, r := range h.db.Requests() {
+			if strings.Contains(r.Update, "INSERT") {
+				h.Errorf("a redelivery is claimed as a new record: %s", r.Update)
+			}
+		}
+	})
+}
+
+// The file is as Lambda sends it, with two topics, a tombstone, a key and headers with negative bytes.
+func TestARecordedEventOfKafkaIsReadAsItCame(t *testing.T) {
+	t.Parallel()
+
+	payload, err := os.ReadFile("testdata/kafka.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var got []lambdawrap.KafkaRecord
+
+	h := newHarness(t, nil)
+	function := lambda.NewHandler(lambdawrap.Kafka(h.store, func(_ context.Context, r lambdawrap.KafkaRecord) error {
+		got = append(got, r)
+
+		if r.Topic == "refunds" {
+			return errBank
+		}
+
+		return nil
+	}, &lambdawrap.KafkaOptions{Logger: h.opts.Logger, Cluster: "main", OnRecord: func(_ context.Context, r lambdawrap.KafkaRecord, _ lambdawrap.Outcome) {
+		if len(r.Value) > 0 && r.Value[0] == '!' {
+			t.Error("the hook gets what the handler has changed")
+		}
+	}}))
+
+	answer, err := function.Invoke(t.Context(), payload)
+	if want := `{"batchItemFailures":[{"itemIdentifier":{"partition":"refunds-3","offset":15}}]}`; string(answer) != want || err != nil {
+		t.Errorf("got %s, %v, want %s", answer, err, want)
+	}
+
+	const arn = "arn:aws:kafka:us-west-2:012345678901:cluster/ExampleMSKCluster/e9f754c6-d29a-4430-a7db-958a19fd2c54-4"
+
+	byValue := map[string]lambdawrap.KafkaRecord{}
+	for _, r := range got {
+		byValue[string(r.Value)] = r
+	}
+
+	want := map[string]lambdawrap.KafkaRecord{
+		`{"paymentId":"p-1"}`: {
+			EventSourceARN: arn, Cluster: "main", Topic: "payments", Offset: 7, Timestamp: time.UnixMilli(1595035749700).UTC(), TimestampType: "CREATE_TIME",
+			Key: []byte("ada"), Value: []byte(`{"paymentId":"p-1"}`),
+			Headers: []lambdawrap.KafkaRecordHeader{{Name: "id", Value: []byte{118, 220, 0, 127, 128}}, {Name: "id", Value: []byte("x")}},
+		},
+		"": {
+			EventSourceARN: arn, Cluster: "main", Topic: "payments", Offset: 9, Timestamp: time.UnixMilli(1595035749701).UTC(), TimestampType: "CREATE_TIME",
+			Key: []byte("ada"), Value: []byte{},
+		},
+		`{"refundId":"r-1"}`: {
+			EventSourceARN: arn, Cluster: "main", Topic: "refunds", Partition: 3, Offset: 15, Timestamp: time.UnixMilli(1595035749702).UTC(),
+			TimestampType: "LOG_APPEND_TIME", Key: []byte{}, Value: []byte(`{"refundId":"r-1"}`),
+		},
+	}
+	if diff := cmp.Diff(want, byValue); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnAnswerWithoutFailuresOfKafkaIsAnEmptyList(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	function := lambda.NewHandler(lambdawrap.Kafka(h.store, func(context.Context, lambdawrap.KafkaRecord) error { return nil }, nil))
+
+	answer, err := function.Invoke(t.Context(), []byte(`{"records":{"a-0":[{"topic":"a","offset":1,"timestamp":1}]}}`))
+	if string(answer) != `{"batchItemFailures":[]}` || err != nil {
+		t.Errorf("got %s, %v", answer, err)
+	}
+}
+
+func TestWhatIsNoEventOfKafkaIsAnInvocationErrorBeforeAnythingRuns(t *testing.T) {
+	t.Parallel()
+
+	for event, want := range map[string]string{
+		`{}`:                "no records",
+		`{"key1":"value1"}`: "no records",
+		`{"eventSource":"aws:rmq","rmqMessagesByQueue":{}}`: `"aws:rmq"`,
+		ownEvents["SQS"]:     "records",
+		ownEvents["Kinesis"]: "records",
+		`{"records":{"a-0":[{"topic":"a","partition":0,"offset":1,"timestamp":1,"value":"e30="},{"partition":0,"offset":1}]}}`: `records["a-0"][1] has no topic`,
+		`{"records":{"a-0":[{"topic":"a","partition":0,"offset":-1,"timestamp":1}]}}`:                                          "has no topic, partition and offset",
+		`{"records":{"a-0":[{"topic":"a","partition":-1,"offset":1,"timestamp":1}]}}`:                                          "has no topic, partition and offset",
+		`{"records":{"a-0":[{"topic":"a","partition":0,"offset":1,"timestamp":1,"value":"%"}]}}`:                               "a value that is not in base64",
+		`{"records":{"a-0":[{"topic":"a","partition":0,"offset":1,"timestamp":1,"key":"%"}]}}`:                                 "a key that is not in base64",
+	} {
+		h, ran := newHarness(t, nil), 0
+		_, err := ofEvents(lambdawrap.Kafka(h.store, func(context.Context, lambdawrap.KafkaRecord) error {
+			ran++
+
+			return nil
+		}, nil))(t.Context(), event)
+
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", event, err, want)
+		}
+
+		h.equal("runs", ran, 0)
+		h.equal("requests", len(h.db.Requests()), 0)
+	}
+}
+
+func TestWrongOptionsOfKafkaAreInvocationErrorsThatNameTheField(t *testing.T) {
+	t.Parallel()
+
+	for want, opts := range map[string]*lambdawrap.KafkaOptions{
+		"KafkaOptions.Reserve:": {Reserve: -1}, "KafkaOptions.Timeout:": {Timeout: -1}, "KafkaOptions.Workers:": {Workers: -1},
+	} {
+		h := newHarness(t, nil)
+
+		_, err := lambdawrap.Kafka(h.store, func(context.Context, lambdawrap.KafkaRecord) error { return nil }, opts)(t.Context(), kafkaEvent(batch("1 a a")))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// A topic-partition stands between the lanes of others: a record that waits in one of them takes no worker from another.
+func TestTopicPartitionsRunSideBySide(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		read := h.readKafka(func(lambdawrap.KafkaRecord) error {
+			time.Sleep(time.Second)
+
+			return nil
+		}, &lambdawrap.KafkaOptions{Workers: 3})
+
+		begun := time.Now()
+
+		h.equal("failed", read(kafkaEvent(batch("1 a1 a", "2 a2 a", "1 b1 b", "2 b2 b", "1 c1 c"))), []lambdawrap.KafkaItemIdentifier(nil))
+
+		if took := time.Since(begun); took < 2*time.Second || took > 3*time.Second {
+			t.Errorf("it took %v, want two seconds: two records of one partition, beside the others", took)
+		}
+	})
+}
