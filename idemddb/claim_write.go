@@ -12,14 +12,13 @@ import (
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // Request returns the claim as a request of its own.
-func (a *acquisition) Request() wire.Request {
+func (a *acquisition) Request() protocol.Request {
 	a.last = a.store.stamp(a.deadline)
 
-	return wire.Request{Update: a.store.records.Update(a.store.records.Claim(&a.Claimant, a.last), types.ReturnValueAllNew)}
+	return protocol.Request{Update: a.store.records.Update(a.store.records.Claim(&a.Claimant, a.last), types.ReturnValueAllNew)}
 }
 
 // Statement returns the claim as one statement of a shared request.
@@ -169,7 +168,7 @@ type replacing struct {
 }
 
 // Request implements [engine.Operation].
-func (r *replacing) Request() wire.Request { return wire.Request{Put: r.build()} }
+func (r *replacing) Request() protocol.Request { return protocol.Request{Put: r.build()} }
 
 // Read implements [engine.Operation].
 func (r *replacing) Read(answer protocol.Answer) (protocol.Step, error) {

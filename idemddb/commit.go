@@ -85,7 +85,7 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 	}
 
 	if c.group != nil && !c.redelivered {
-		write, p, cancel := s.settleContext(ctx)
+		write, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
 		defer cancel()
 
 		hold := min(commitWait, time.Until(p.End)/2) //nolint:mnd // half of the time that it has is for sending it
@@ -147,7 +147,7 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 
 // run commits the key. If the batch has ended because another worker is waited for, each further call begins a write of its own.
 func (c *committing) run(ctx context.Context) {
-	ctx, p, cancel := c.store.settleContext(ctx)
+	ctx, p, cancel := engine.SettleContext(ctx, c.store.opts.Lease)
 	defer cancel()
 
 	c.repeatWhileChanged(ctx, p, func() {

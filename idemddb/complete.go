@@ -108,12 +108,12 @@ func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitt
 		done = s.records.Completion("", nil, result, s.opts.Now())
 
 		return s.records.Complete(&c.held, &done)
-	}, matches: func(f *fencedWrite) bool {
-		if !c.held.Matches(f.found) || f.found.State != record.Completed || !sameResult(f.found.Result, result) {
+	}, matches: func(f *protocol.Fenced) bool {
+		if !c.held.Matches(f.Found) || f.Found.State != record.Completed || !sameResult(f.Found.Result, result) {
 			return false
 		}
 
-		done = *f.found // an earlier try wrote it, with that try's times
+		done = *f.Found // an earlier try wrote it, with that try's times
 
 		return true
 	}})
@@ -187,14 +187,14 @@ func (c *Claim) Fail(ctx context.Context, cause error) error {
 
 	return c.settle(ctx, settlement{kind: KindFailed, cause: cause, build: func() protocol.Write {
 		return c.store.records.Fail(&c.held, record.CauseOf(cause), c.store.opts.Now())
-	}, matches: func(f *fencedWrite) bool { return c.held.Matches(f.found) && f.found.State == record.Failed }})
+	}, matches: func(f *protocol.Fenced) bool { return c.held.Matches(f.Found) && f.Found.State == record.Failed }})
 }
 
 // isReleased reports whether a release that was refused is known to have been applied before: a try of it had no answer, and the next claim
 // found the key released. It found a lease of 0, or of -1 if the work of this claim had not begun after a takeover. A later claim does not
 // tell what the one after this claim has found.
-func (c *Claim) isReleased(f *fencedWrite) bool {
-	return f.unknown && f.found != nil && *f.found.Fence == c.held.Fence+1 && f.found.Previous <= 0
+func (c *Claim) isReleased(f *protocol.Fenced) bool {
+	return f.IsUnknown && f.Found != nil && *f.Found.Fence == c.held.Fence+1 && f.Found.Previous <= 0
 }
 
 // settlement is a write that ends a claim.
@@ -207,7 +207,7 @@ type settlement struct {
 
 	// matches reports whether the record for which the condition was false is as this write would have left it, or shows that it was. Then
 	// an earlier try of this call was applied, and the settlement is a success.
-	matches func(*fencedWrite) bool
+	matches func(*protocol.Fenced) bool
 }
 
 func (c *Claim) settle(ctx context.Context, with settlement) error {
@@ -229,14 +229,16 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 		c.staging.end()
 	}
 
-	write, p, cancel := c.store.settleContext(ctx)
+	write, p, cancel := engine.SettleContext(ctx, c.store.opts.Lease)
 	defer cancel()
 
-	f := &fencedWrite{store: c.store, build: with.build}
-	if err := f.send(write, engine.Write{
-		Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group, IsAlone: with.large,
-	}); err != nil && !with.matches(f) {
-		return c.refusal(write, verbs[with.kind], f.found, err)
+	f := &protocol.Fenced{Table: c.store.records, Build: with.build}
+
+	err = c.store.engine.Send(write, engine.Write{
+		Operation: f, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group, IsAlone: with.large, IsLast: c.endMembership(),
+	})
+	if (err != nil || f.IsRefused) && !with.matches(f) {
+		return c.refusal(write, verbs[with.kind], f.Found, cmp.Or(c.store.explain(err), refusalOf(f)))
 	}
 
 	c.end(with.kind)
@@ -274,14 +276,20 @@ func (c *Claim) end(as Kind) {
 
 // leave ends the claim's membership in its group with its first settlement.
 func (c *Claim) leave() {
-	c.mu.Lock()
-	member := c.member
-	c.member = false
-	c.mu.Unlock()
-
-	if member {
+	if c.endMembership() {
 		c.group.Leave()
 	}
+}
+
+// endMembership returns true if the claim is a member of its group, which the caller ends.
+func (c *Claim) endMembership() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+
+	isMember := c.member
+	c.member = false
+
+	return isMember
 }
 
 var verbs = map[Kind]string{KindCompleted: "complete", KindReleased: "release", KindFailed: "fail"}

@@ -52,7 +52,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 
 	c.joinRenewal()
 
-	write, p, cancel := s.settleContext(ctx)
+	write, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
 	defer cancel()
 
 	done := s.records.Completion(newTx(), outboxOf(e.Messages), result, s.opts.Now())

@@ -99,7 +99,7 @@ type delivering struct {
 
 // run sends the messages and writes down what is left of them. It returns why each of those is left, and the error of writing it down.
 func (d *delivering) run(ctx context.Context) (left []error) {
-	ctx, p, cancel := d.store.settleContext(ctx)
+	ctx, p, cancel := engine.SettleContext(ctx, d.store.opts.Lease)
 	defer cancel()
 
 	left = d.Send(ctx, &d.store.targets)

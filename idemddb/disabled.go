@@ -21,7 +21,7 @@ func (s *Store) observeDisabled(ctx context.Context) {
 
 // writeUnclaimed writes effects without a record, for a Store that IDEMDDB_DISABLED turned off.
 func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error {
-	write, p, cancel := s.settleContext(ctx)
+	write, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
 	defer cancel()
 
 	if len(e.Items) > 0 {

@@ -6,10 +6,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // reject writes down that the work of a commit ran and did not succeed. It returns the acquisition of that write, whose record or committed
@@ -24,7 +24,7 @@ func (c *committing) reject(ctx context.Context, cause error) (*acquisition, err
 	a.group = nil
 	a.askTrace(ctx)
 
-	write, p, cancel := c.store.settleContext(ctx)
+	write, p, cancel := engine.SettleContext(ctx, c.store.opts.Lease)
 	defer cancel()
 
 	if isPermanent(cause) {
@@ -53,11 +53,11 @@ type rejecting struct {
 }
 
 // Request returns the rejection as a request of its own.
-func (r *rejecting) Request() wire.Request {
+func (r *rejecting) Request() protocol.Request {
 	a := r.claim
 	a.last = a.store.stamp(a.deadline)
 
-	return wire.Request{Update: a.store.records.Update(a.store.records.Reject(&a.Claimant, a.last, r.cause), types.ReturnValueAllNew)}
+	return protocol.Request{Update: a.store.records.Update(a.store.records.Reject(&a.Claimant, a.last, r.cause), types.ReturnValueAllNew)}
 }
 
 // Read takes the answer. A record that an earlier try of this call wrote is a success.

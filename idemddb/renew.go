@@ -125,7 +125,7 @@ func (r *renewer) renew(ctx context.Context) (pause time.Duration, again bool) {
 	limit := max(c.store.opts.ClockSkew, c.left())
 	request, cancel := context.WithTimeout(ctx, limit)
 
-	err := c.extend(request, r.deadline, planner.Policy{End: time.Now().Add(limit), Pause: settleCap})
+	err := c.extend(request, r.deadline, planner.Policy{End: time.Now().Add(limit), Pause: engine.SettlePause})
 
 	cancel()
 
@@ -199,7 +199,7 @@ func (r *renewer) resume() {
 func (c *Claim) Extend(ctx context.Context) error {
 	c.mustExist()
 
-	return c.extend(ctx, engine.LeaseBound(ctx), planner.Policy{End: earliest(ctx, c.store.opts.ClaimPatience), Pause: settleCap})
+	return c.extend(ctx, engine.LeaseBound(ctx), planner.Policy{End: earliest(ctx, c.store.opts.ClaimPatience), Pause: engine.SettlePause})
 }
 
 // extend renews the lease, up to the deadline unless it is zero. The request ends with ctx.

@@ -6,92 +6,39 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/internal/engine"
-	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/wire"
 )
-
-// fencedWrite is a write after the claim.
-type fencedWrite struct {
-	store *Store
-	build func() protocol.Write // anew for each try
-
-	found   *record.Stored // the record for which the condition was false
-	refusal error          // ErrFenced
-	unknown bool           // a try had no answer, so it may have been applied
-}
-
-// Request implements [engine.Operation]. It asks for the updated attributes only, because a completed record may be large.
-func (f *fencedWrite) Request() wire.Request {
-	return wire.Request{Update: f.store.records.Update(f.build(), types.ReturnValueUpdatedNew)}
-}
-
-// Statement implements [engine.Sharer].
-func (f *fencedWrite) Statement() types.BatchStatementRequest {
-	return f.store.records.Statement(f.build())
-}
-
-// Read implements [engine.Operation].
-func (f *fencedWrite) Read(answer protocol.Answer) (protocol.Step, error) {
-	switch answer.Outcome { //nolint:exhaustive // the others are sent again
-	case protocol.Applied:
-		return protocol.Done, nil
-	case protocol.Refused:
-		f.refuse(answer.Item)
-
-		return protocol.Done, nil
-	}
-
-	f.unknown = f.unknown || answer.Outcome == protocol.Unknown
-
-	return protocol.Again, answer.Err
-}
-
-// refuse keeps that the condition was false, and for which record. found is nil if the item is gone.
-func (f *fencedWrite) refuse(found item) {
-	f.refusal = ErrFenced
-	if found == nil {
-		return
-	}
-
-	rec, err := record.Read(found, f.store.opts.TTLAttribute)
-	if err != nil {
-		f.refusal = fmt.Errorf("%w: %w", ErrFenced, err)
-
-		return
-	}
-
-	f.found = rec
-}
 
 // fenced sends a write after the claim. If its condition is false, fenced returns ErrFenced and the stored record, or nil if the item
 // is gone.
 func (s *Store) fenced(ctx context.Context, w engine.Write, build func() protocol.Write) (*record.Stored, error) {
-	f := &fencedWrite{store: s, build: build}
-	err := f.send(ctx, w)
-
-	return f.found, err
-}
-
-// send is [Store.fenced] for a caller who also asks what is known of the tries.
-func (f *fencedWrite) send(ctx context.Context, w engine.Write) error {
+	f := &protocol.Fenced{Table: s.records, Build: build}
 	w.Operation = f
-	if err := f.store.engine.Send(ctx, w); err != nil {
-		return f.store.explain(err)
+
+	if err := s.engine.Send(ctx, w); err != nil {
+		return nil, s.explain(err)
 	}
 
-	return f.refusal
+	return f.Found, refusalOf(f)
 }
 
-const (
-	claimCap  = time.Second            // the longest pause between the tries of a claim
-	settleCap = 200 * time.Millisecond // the same for a write that settles finished work: each pause is a window for a crash
-)
+// refusalOf returns ErrFenced if the condition of a write was false.
+func refusalOf(f *protocol.Fenced) error {
+	switch {
+	case f.Err != nil:
+		return fmt.Errorf("%w: %w", ErrFenced, f.Err)
+	case f.IsRefused:
+		return ErrFenced
+	default:
+		return nil
+	}
+}
+
+const claimCap = time.Second // the longest pause between the tries of a claim
 
 // explain adds to an answer that points to a wrong configuration what should be checked.
 func (s *Store) explain(err error) error {
@@ -111,33 +58,6 @@ func (s *Store) explain(err error) error {
 	default:
 		return err
 	}
-}
-
-// settleTime is the least time for a write that settles a claim outside of a wrapper.
-const settleTime = 2 * time.Second
-
-// settleContext returns the context and the policy for a write that settles finished work. The context keeps ctx's values, but not its
-// end: that the work was cancelled must not keep its record from being written. The write outlasts an IAM policy that takes time to
-// propagate; for a claim, a denial is final.
-func (s *Store) settleContext(ctx context.Context) (context.Context, planner.Policy, context.CancelFunc) {
-	end := s.settleEnd(ctx)
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
-
-	return ctx, planner.Policy{End: end, Pause: settleCap, Denied: s.opts.Lease}, cancel
-}
-
-// settleEnd returns until when a write that settles finished work is sent.
-func (s *Store) settleEnd(ctx context.Context) time.Time {
-	times := engine.Of(ctx).Times
-	if deadline, ok := ctx.Deadline(); ok && times == nil {
-		return later(deadline, time.Now().Add(settleTime))
-	}
-
-	if times == nil || times.SettleBy.IsZero() {
-		return time.Now().Add(s.opts.Lease)
-	}
-
-	return times.SettleBy
 }
 
 func later(a, b time.Time) time.Time {

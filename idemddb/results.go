@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
@@ -77,7 +78,7 @@ func (s *Store) keepOutside(ctx context.Context, o owner, result []byte, e Effec
 
 // put calls the user's Put. It returns when the time for it is over, because the completion must still be written.
 func (s *Store) put(ctx context.Context, name string, result []byte, lease time.Duration) (err error) {
-	ctx, p, cancel := s.settleContext(ctx)
+	ctx, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
 	defer cancel()
 
 	limit := min(putTime, time.Until(p.End)/3) //nolint:mnd // a third

@@ -9,7 +9,6 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
-	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // Operation takes the answers to the tries of a write. It makes them as a Requester, a Sharer or a Joiner. Only one goroutine at a time calls
@@ -24,7 +23,7 @@ type Requester interface {
 	Operation
 
 	// Request returns the next try.
-	Request() wire.Request
+	Request() protocol.Request
 }
 
 // Joiner is a write that travels in a transaction, of its own or with others.
@@ -56,6 +55,7 @@ type Write struct {
 	IsAlone  bool           // it travels alone, although it could share a request
 	IsExtend bool           // it extends a lease
 	IsUrgent bool           // the lease that it extends is almost over
+	IsLast   bool           // with its end, a member leaves the Group: as by Leave
 }
 
 // errNoTime is the answer to a write whose time was over before it had one.
@@ -75,6 +75,7 @@ type call struct {
 	joiner    Joiner
 	sharer    Sharer
 	own       planner.Group
+	isLast    bool          // its group loses a member when it ends
 	signal    chan struct{} // has a value when the caller must look at what follows; nil until it waits
 
 	flight *planner.Flight // of this write alone: the caller sends it

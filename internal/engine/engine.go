@@ -106,6 +106,10 @@ func (c *Pending) Wait(ctx context.Context) error {
 		if !c.isOver {
 			e.withdraw(c)
 		}
+
+		if c.isLast {
+			e.leave(c.Group)
+		}
 	}()
 
 	for {
@@ -175,8 +179,17 @@ func (e *Engine) change(f func()) {
 	f()
 }
 
+// leave ends a membership of a group. It is called with the mutex of the Engine held.
+func (e *Engine) leave(g *planner.Group) {
+	g.Members--
+
+	if !e.wakeAt.IsZero() { // a write waits, perhaps for this member
+		e.depart(time.Now())
+	}
+}
+
 func newCall(w *Write) *call {
-	c := &call{op: w.Operation, key: w.Key}
+	c := &call{op: w.Operation, key: w.Key, isLast: w.IsLast}
 	c.Write = planner.Write{
 		Policy: w.Policy, Record: w.Record, Group: &c.own, Handle: c,
 		IsExtend: w.IsExtend, IsUrgent: w.IsUrgent,

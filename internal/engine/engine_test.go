@@ -15,7 +15,6 @@ import (
 
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
-	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // client answers each request, after a while, that everything was written. It panics in the first shared request if it is told to.
@@ -76,7 +75,9 @@ func (c *client) note(writes int) {
 type operation func(protocol.Outcome)
 
 func (operation) Statement() types.BatchStatementRequest { return types.BatchStatementRequest{} }
-func (operation) Request() wire.Request                  { return wire.Request{Update: &dynamodb.UpdateItemInput{}} }
+func (operation) Request() protocol.Request {
+	return protocol.Request{Update: &dynamodb.UpdateItemInput{}}
+}
 
 func (o operation) Read(a protocol.Answer) (protocol.Step, error) {
 	if o(a.Outcome); a.Outcome == protocol.Applied {

@@ -60,6 +60,40 @@ func LeaseBound(ctx context.Context) time.Time {
 	return deadline
 }
 
+// SettlePause is the longest pause between the tries of a write that settles finished work: each pause is a window for a crash.
+const SettlePause = 200 * time.Millisecond
+
+// settleTime is the least time for a write that settles a claim outside of a wrapper.
+const settleTime = 2 * time.Second
+
+// SettleContext returns the context and the policy for a write that settles finished work. The context keeps ctx's values, but not its
+// end: that the work was cancelled must not keep its record from being written. The write outlasts an IAM policy that takes time to
+// propagate; for a claim, a denial is final. lease is how long a claim lasts.
+func SettleContext(ctx context.Context, lease time.Duration) (context.Context, planner.Policy, context.CancelFunc) {
+	end := settleEnd(ctx, lease)
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
+
+	return ctx, planner.Policy{End: end, Pause: SettlePause, Denied: lease}, cancel
+}
+
+// settleEnd returns until when a write that settles finished work is sent.
+func settleEnd(ctx context.Context, lease time.Duration) time.Time {
+	times := Of(ctx).Times
+	if deadline, ok := ctx.Deadline(); ok && times == nil {
+		if least := time.Now().Add(settleTime); deadline.Before(least) {
+			return least
+		}
+
+		return deadline
+	}
+
+	if times == nil || times.SettleBy.IsZero() {
+		return time.Now().Add(lease)
+	}
+
+	return times.SettleBy
+}
+
 // GroupOf returns the group of the writes that are made with a context; nil if it has none, or one of another Store.
 func (e *Engine) GroupOf(ctx context.Context) *Group {
 	if i, ok := ctx.Value(invocationKey{}).(*Invocation); ok && i.Group != nil && i.Group.engine == e {
@@ -135,16 +169,7 @@ func (g *Group) Leave() {
 		return
 	}
 
-	e := g.engine
-
-	e.mu.Lock()
-	defer e.mu.Unlock()
-
-	g.plan.Members--
-
-	if !e.wakeAt.IsZero() { // a write waits, perhaps for this member
-		e.depart(time.Now())
-	}
+	g.engine.change(func() { g.engine.leave(&g.plan) })
 }
 
 // Flush sends the commits that wait for others of the group. A commit waits until Flush is called or a transaction is full, but at most 0.1 s and

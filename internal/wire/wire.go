@@ -21,14 +21,8 @@ type Client interface {
 	PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
 }
 
-// Request is a write as a request of its own: one of the two. It must ask for attributes, because an answer without any proves nothing.
-type Request struct {
-	Update *dynamodb.UpdateItemInput
-	Put    *dynamodb.PutItemInput
-}
-
 // Send makes one request.
-func Send(ctx context.Context, api Client, r Request, opts ...func(*dynamodb.Options)) protocol.Answer {
+func Send(ctx context.Context, api Client, r protocol.Request, opts ...func(*dynamodb.Options)) protocol.Answer {
 	if r.Put != nil {
 		out, err := api.PutItem(ctx, r.Put, opts...)
 		if err == nil && out != nil {

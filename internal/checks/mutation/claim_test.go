@@ -81,12 +81,12 @@ var claimMutants = []mutant{
 		file: "idemddb/claim_write.go",
 		old: `a.last = a.store.stamp(a.deadline)
 
-	return wire.Request{`,
+	return protocol.Request{`,
 		new: `if a.last.Now.IsZero() {
 		a.last = a.store.stamp(a.deadline)
 	}
 
-	return wire.Request{`,
+	return protocol.Request{`,
 		pkg: "idemddb", run: "TestEachTryOfAClaimHasThePresentTime",
 	},
 	{

@@ -45,8 +45,15 @@ var detailMutants = []mutant{
 		pkg:  "internal/planner", run: "TestACommitDoesNotWaitForClaimsThatAreAnnounced",
 	},
 	{
+		why:  "a claim whose settlement was sent stays a member of its group",
+		file: "internal/engine/engine.go",
+		old:  `if c.isLast {`,
+		new:  `if false {`,
+		pkg:  "idemddb", run: "TestAWriteDoesNotWaitForAMemberThatHasLeft",
+	},
+	{
 		why:  "a write waits for a member of its group that has left",
-		file: "internal/engine/invocation.go",
+		file: "internal/engine/engine.go",
 		old: `	if !e.wakeAt.IsZero() { // a write waits, perhaps for this member
 		e.depart(time.Now())
 	}`,

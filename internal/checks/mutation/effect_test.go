@@ -483,15 +483,15 @@ var effectMutants = []mutant{
 	{
 		why:  "a release that was applied is fenced by the next claim",
 		file: "idemddb/complete.go",
-		old:  `return f.unknown && f.found != nil &&`,
-		new:  `return !f.unknown && f.found != nil &&`,
+		old:  `return f.IsUnknown && f.Found != nil &&`,
+		new:  `return !f.IsUnknown && f.Found != nil &&`,
 		pkg:  "idemddb", run: "TestAReleaseThatWasAppliedIsNotFencedByTheNextClaim",
 	},
 	{
 		why:  "a release that a takeover refuses is no error",
 		file: "idemddb/complete.go",
-		old:  `f.found.Previous <= 0`,
-		new:  `f.found.Previous <= *f.found.Lease`,
+		old:  `f.Found.Previous <= 0`,
+		new:  `f.Found.Previous <= *f.Found.Lease`,
 		pkg:  "idemddb", run: "TestAReleaseAfterATakeoverIsFenced",
 	},
 	{

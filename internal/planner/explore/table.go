@@ -44,7 +44,7 @@ type arrival struct {
 type request struct {
 	of         string // the names of its writers
 	text       string // by which it is known
-	single     wire.Request
+	single     protocol.Request
 	statements []types.BatchStatementRequest // of a shared one
 	parts      []protocol.Part               // of a transaction
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // phase says what a writer does.
@@ -66,14 +65,14 @@ func (w *writer) completion() protocol.Write {
 }
 
 // request returns its next try as a request of its own.
-func (w *writer) request() wire.Request {
+func (w *writer) request() protocol.Request {
 	if !w.isClaim() {
-		return wire.Request{Update: w.w.Update(w.completion(), types.ReturnValueUpdatedNew)}
+		return protocol.Request{Update: w.w.Update(w.completion(), types.ReturnValueUpdatedNew)}
 	}
 
 	w.last = protocol.Try{Claimant: &w.Claimant, Stamp: stamp, IsNew: w.isInsert}
 
-	return wire.Request{Update: w.w.Update(w.w.Claim(&w.Claimant, stamp), types.ReturnValueAllNew)}
+	return protocol.Request{Update: w.w.Update(w.w.Claim(&w.Claimant, stamp), types.ReturnValueAllNew)}
 }
 
 // statement returns its next try as a statement of a shared request.
