@@ -152,7 +152,7 @@ func (a *acquisition) cached() bool {
 	switch {
 	case !ok:
 	case !rec.Matches(a.Fingerprint):
-		a.err = keyError("claim", a.key, ErrMismatch)
+		a.err = a.mismatch(rec)
 	default:
 		a.record, a.result = answerOf(rec, a.key), rec.Result
 		a.record.Result = bytes.Clone(a.record.Result)

@@ -27,6 +27,11 @@ type ClaimOptions struct {
 	// Defaults to false: Run returns a record without a result, Do a zero value, and neither an error.
 	NeedResult bool
 
+	// OnReplay is called by Run and Do with the record that is their answer, when another run has completed the key: to check that the
+	// answer still holds, or to replace record.Result. Its error is that of the call; the key stays completed, and the next call calls
+	// OnReplay again. Its panic goes on. Claim and Commit ignore it. Defaults to nil.
+	OnReplay func(ctx context.Context, record *Record) error
+
 	// Optimistic is for Do, and for fn with no effect but what it stages: fn runs without a claim, and one transaction claims and
 	// completes the key together with the effects. Two calls at the same time may both run fn; one of them is committed, and the other
 	// returns its value. [FromContext] has no claim then. Claim and Run return an error. Defaults to false.

@@ -67,7 +67,7 @@ func (a *acquisition) keep(answer protocol.ClaimAnswer) {
 	case protocol.PastEnd:
 		a.err = &rareError{rec, true}
 	case protocol.Mismatch:
-		a.err = keyError("claim", a.key, ErrMismatch)
+		a.err = a.mismatch(rec)
 	case protocol.Completed:
 		a.answerWith(rec)
 	case protocol.Failed:
@@ -106,6 +106,17 @@ func (a *acquisition) answerWith(rec *record.Stored) {
 	} else {
 		a.store.keepRecord(a.Partition, rec)
 	}
+}
+
+// mismatch returns the error for a key that was used for another input.
+func (a *acquisition) mismatch(rec *record.Stored) error {
+	e := &MismatchError{Key: a.key}
+	if rec.State == record.Completed {
+		e.Record = answerOf(rec, a.key)
+		e.Record.Result = nil // it is the answer to another input
+	}
+
+	return e
 }
 
 // inProgress returns the error for a key that another claim holds: that of another worker, or of this very invocation, as when a handler of a

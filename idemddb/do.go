@@ -48,7 +48,7 @@ func Do[T any](
 	}
 
 	value, rec, err := perform(ctx, s, key, &with, func(ctx context.Context, _ *Work) (T, error) { return fn(ctx) }, strictjson.Marshal[T])
-	if rec != nil {
+	if rec != nil && err == nil {
 		return replay[T](rec, &with)
 	}
 

@@ -23,7 +23,7 @@ var (
 	ErrFenced = errors.New("fenced")
 
 	// ErrMismatch: nothing was written; the key was claimed before with another fingerprint. This is a bug of the sender:
-	// dead-letter the message.
+	// dead-letter the message. [MismatchError] holds the record.
 	ErrMismatch = errors.New("key was used for another input")
 
 	// ErrFailed: the key has ended for good and is not run again while its record lives. Dead-letter the message. [FailedError]
@@ -186,6 +186,25 @@ func (e *FailedError) Error() string {
 
 // Unwrap returns ErrFailed.
 func (*FailedError) Unwrap() error { return ErrFailed }
+
+// MismatchError is returned, as ErrMismatch, for a key that was used for another input.
+type MismatchError struct {
+	Key    string  // as claimed
+	Record *Record // of the other input, without its result; nil if the key is not completed
+}
+
+// Error names the key by its hash, and says when the other input was completed.
+func (e *MismatchError) Error() string {
+	text := fmt.Sprintf("idemddb: claim of key %s: %v", record.KeyHash(e.Key), ErrMismatch)
+	if e.Record == nil || e.Record.CompletedAt.IsZero() {
+		return text
+	}
+
+	return text + ", which was completed at " + e.Record.CompletedAt.UTC().Format(time.RFC3339Nano)
+}
+
+// Unwrap returns ErrMismatch.
+func (*MismatchError) Unwrap() error { return ErrMismatch }
 
 // keyError puts the package's prefix and the key's hash before an error of this package or of the SDK.
 func keyError(op, key string, err error) error {

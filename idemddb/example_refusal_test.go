@@ -70,7 +70,7 @@ func Example_errMismatch() {
 			}
 		}
 	}
-	// Output: dead letter: idemddb: claim of key sha256:a-IBemZtKSDe: key was used for another input
+	// Output: dead letter: idemddb: claim of key sha256:a-IBemZtKSDe: key was used for another input, which was completed at 2026-01-02T12:00:00Z
 }
 
 func Example_errBadKey() {

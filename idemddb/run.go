@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
 
@@ -51,11 +52,15 @@ func Run(
 		return fn(ctx, w.Claim())
 	}, func(result []byte) ([]byte, error) { return result, nil })
 
+	if err != nil {
+		return nil, err
+	}
+
 	if rec != nil && rec.ResultOmitted && with.NeedResult {
 		return nil, keyError("replay", rec.Key, ErrResultOmitted)
 	}
 
-	return rec, err
+	return rec, nil
 }
 
 // perform does the work of a key, unless it is done: it claims the key, runs fn and settles the claim. A record that is not nil is the answer:
@@ -66,7 +71,7 @@ func perform[T any](
 ) (value T, rec *Record, err error) {
 	work, e := s.Begin(ctx, key, opts)
 	if work == nil {
-		return value, e.Record, e.Err
+		return value, e.Record, opts.replayed(ctx, e)
 	}
 
 	value, result, err := run(ctx, work, fn, encode)
@@ -75,7 +80,7 @@ func perform[T any](
 	case e.BySelf:
 		return value, nil, err
 	case e.Record != nil:
-		return value, e.Record, nil
+		return value, e.Record, opts.replayed(ctx, Ending{Record: e.Record})
 	case e.Done:
 		return value, nil, nil
 	default:
@@ -84,6 +89,15 @@ func perform[T any](
 }
 
 var errNotEncoded = fmt.Errorf("%w: a method of it ended the goroutine", strictjson.ErrEncode)
+
+// replayed returns the error of an ending whose record may be the answer. It calls the hook for such records.
+func (o *ClaimOptions) replayed(ctx context.Context, e Ending) error {
+	if e.Record == nil || e.Err != nil || o.OnReplay == nil {
+		return e.Err
+	}
+
+	return panicerror.Readable(o.OnReplay(ctx, e.Record)) //nolint:wrapcheck // it is the error of the caller's own function
+}
 
 // run runs fn and encodes its value. If fn panics or ends its goroutine, the key is released. If a method of the value ends it, the work is
 // done, and the key is completed without a result. Otherwise the lease would be renewed for ever.

@@ -36,6 +36,10 @@ type FuncOptions[In any] struct {
 	// value and no error, so that an event source does not send the event again.
 	NeedResult bool
 
+	// OnReplay is called with the record that answers an invocation whose work was done before, as idemddb.ClaimOptions.OnReplay is: it may
+	// replace record.Result, which is JSON, or fail the invocation. The key stays completed. Defaults to nil.
+	OnReplay func(ctx context.Context, record *idemddb.Record) error
+
 	// Optimistic is for handlers that have no effect but what they stage, as for [Options]: the handler runs without a claim, and one
 	// transaction commits the record, the result and the effects. Defaults to false.
 	Optimistic bool
@@ -228,7 +232,7 @@ func (f *function[In, Out]) claimOptions(v *invocation, m *message) *idemddb.Cla
 		wait = max(0, min(wait, v.untilLastStart()))
 	}
 
-	return &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, NeedResult: f.opts.NeedResult, Optimistic: f.opts.Optimistic, Wait: wait}
+	return &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, NeedResult: f.opts.NeedResult, Optimistic: f.opts.Optimistic, Wait: wait, OnReplay: f.opts.OnReplay}
 }
 
 // requestID returns the id of the Lambda invocation; "" outside of Lambda.

@@ -25,6 +25,19 @@ type HTTPOptions struct {
 	// is answered with 500.
 	Caller func(*http.Request) (string, error)
 
+	// Conflict, Mismatch and KeyMissing are answers of your own in the place of the 409 for a key that is being worked on (which keeps its
+	// Retry-After), of the 422 for a key that was used for another request, and of the 400 for a missing key. Default to nil: problem details.
+	Conflict, Mismatch, KeyMissing *HTTPAnswer
+
+	// EndHeader is the name of a header of replays that says when their record ends, as a date of HTTP. Then the key is new. Defaults to "":
+	// none.
+	EndHeader string
+
+	// FingerprintHeaders are names of headers that belong to what a request asks for, as one that chooses a tenant or a version of the API: a
+	// request that is repeated with other values is answered with 422. Adding one makes the repetition of an earlier request a mismatch,
+	// if it has the header or not. Defaults to none but Content-Type.
+	FingerprintHeaders []string
+
 	// Hosts are names of one and the same service, such as a domain of your own and that of the function URL behind it: a request that is
 	// repeated at another of them is the same request. A name may have a port. Defaults to none: the host that a client names, in lower case
 	// and without the ports 80 and 443, is compared, so that no virtual host answers for another one behind the same handler.
@@ -42,6 +55,11 @@ type HTTPOptions struct {
 	// MaxBody is how many bytes the body of a request may have; it is read into memory. A longer one is answered with 413, and not
 	// read at all if its length is announced. Negative makes each request be answered with 500. Defaults to 1 MiB.
 	MaxBody int64
+
+	// OnReplay is called before a stored answer is sent. record.Result is that answer as an HTTP/1.1 message, which http.ReadResponse reads; the
+	// hook may replace it. If it returns an error or panics, the request is answered with 500, the error is logged, and the key
+	// stays completed. Defaults to nil.
+	OnReplay func(ctx context.Context, record *idemddb.Record) error
 
 	// Optimistic is for handlers that have no effect but what they stage ([idemddb.Stage]). The key is not claimed beforehand: the
 	// handler runs, and one transaction commits the record, the answer and the effects together. Two requests at the same time may both
@@ -67,6 +85,13 @@ type HTTPOptions struct {
 	// each look, after pauses of 50 ms to 1 s. It ends before the Reserve. With Optimistic the commit waits. Negative makes each request
 	// be answered with 500. Defaults to 0: it does not wait.
 	Wait time.Duration
+}
+
+// HTTPAnswer is an answer of your own to a request that [HTTP] refuses.
+type HTTPAnswer struct {
+	Status      int    // 400 to 599, so that no client takes the refusal for a success
+	ContentType string // of Body
+	Body        []byte // sent as it is
 }
 
 const defaultMaxBody = 1 << 20
@@ -126,7 +151,7 @@ func HTTP(store *idemddb.Store, next http.Handler, o *HTTPOptions) http.Handler 
 	w.invalid = errors.Join(w.invalid, o.validate())
 
 	h := &httpHandler{wrapper: w, next: next, opts: *o}
-	h.rules = idemhttp.Rules{MaxBody: cmp.Or(o.MaxBody, defaultMaxBody), Hosts: slices.Clone(o.Hosts)}
+	h.rules = idemhttp.Rules{MaxBody: cmp.Or(o.MaxBody, defaultMaxBody), Hosts: slices.Clone(o.Hosts), Headers: canonical(o.FingerprintHeaders)}
 
 	if o.Keep == nil {
 		h.opts.Keep = isFinal
@@ -179,6 +204,26 @@ func (h *httpHandler) guard(w http.ResponseWriter, r *http.Request) {
 	x.conclude(ctx, x.work(engine.With(ctx, &i)))
 }
 
+// canonical returns the names of headers in one spelling and order.
+func canonical(names []string) (sorted []string) {
+	for _, name := range names {
+		sorted = append(sorted, http.CanonicalHeaderKey(name))
+	}
+
+	slices.Sort(sorted)
+
+	return slices.Compact(sorted)
+}
+
+// own returns the answer in place of a problem: nil for the problem itself.
+func (a *HTTPAnswer) own() *idemhttp.Own {
+	if a == nil {
+		return nil
+	}
+
+	return &idemhttp.Own{Status: a.Status, ContentType: a.ContentType, Body: a.Body}
+}
+
 // isFinal is the default of HTTPOptions.Keep. The other answers say that the same request may succeed later.
 func isFinal(status int) bool {
 	switch status {
@@ -196,6 +241,22 @@ func (o *HTTPOptions) validate() error {
 		return errors.New("lambdawrap: HTTPOptions.Caller: must not be nil; return who sends the request, from what was verified")
 	case o.MaxBody < 0:
 		return fmt.Errorf("lambdawrap: HTTPOptions.MaxBody: must not be negative, is %d", o.MaxBody)
+	}
+
+	if o.EndHeader != "" && !idemhttp.IsHeader(o.EndHeader) {
+		return fmt.Errorf("lambdawrap: HTTPOptions.EndHeader: must be the name of a header, is %.100q", o.EndHeader)
+	}
+
+	for i, name := range o.FingerprintHeaders {
+		if !idemhttp.IsHeader(name) {
+			return fmt.Errorf("lambdawrap: HTTPOptions.FingerprintHeaders[%d]: must be the name of a header, is %.100q", i, name)
+		}
+	}
+
+	for name, own := range map[string]*HTTPAnswer{"Conflict": o.Conflict, "Mismatch": o.Mismatch, "KeyMissing": o.KeyMissing} {
+		if own != nil && (own.Status < 400 || own.Status > 599) {
+			return fmt.Errorf("lambdawrap: HTTPOptions.%s.Status: must be from 400 to 599, is %d", name, own.Status)
+		}
 	}
 
 	for i, host := range o.Hosts {

@@ -15,6 +15,21 @@ type Problem struct {
 	Detail string `json:"detail,omitempty"`
 
 	retryAfter time.Duration // 0 for none
+	own        *Own          // in place of the problem details; nil for none
+}
+
+// Own is an answer of the program's own in the place of problem details.
+type Own struct {
+	Status      int
+	ContentType string
+	Body        []byte
+}
+
+// As returns the problem as an answer of the program's own; unchanged if there is none.
+func (p Problem) As(own *Own) *Problem {
+	p.own = own
+
+	return &p
 }
 
 // types is the beginning of each type. Types are part of the interface and do not change. docs/http.md has a heading for each.
@@ -98,13 +113,18 @@ func (p *Problem) Write(w http.ResponseWriter) {
 		panic(err) // texts and a number can always be encoded
 	}
 
-	w.Header().Set("Content-Type", "application/problem+json")
+	status, kind := p.Status, "application/problem+json"
+	if p.own != nil {
+		status, kind, body = p.own.Status, p.own.ContentType, p.own.Body
+	}
+
+	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 
 	if p.retryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.FormatInt(int64((p.retryAfter-1)/time.Second)+1, 10))
 	}
 
-	w.WriteHeader(p.Status)
+	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone asks again
 }

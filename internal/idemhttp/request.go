@@ -37,10 +37,16 @@ func Key(header http.Header) (string, *Problem) {
 // isForeign reports whether a character must not be in a key.
 func isForeign(c rune) bool { return c <= ' ' || c > '~' || c == ',' }
 
+// IsHeader reports whether a text is the name of a header.
+func IsHeader(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c > '~' || strings.ContainsRune("()<>@,;:\\\"/[]?={}", c) })
+}
+
 // Rules say which requests are taken, and which are the same.
 type Rules struct {
 	MaxBody int64    // bytes
 	Hosts   []string // names of one host
+	Headers []string // canonical names of headers that belong to what a request asks for
 }
 
 // Read reads the whole body of a request. A body whose length is announced and too long is not read at all, so a client that waits for the
@@ -106,7 +112,19 @@ func (rules Rules) Fingerprint(r *http.Request, body []byte) string {
 		query = values.Encode() // Encode sorts; a query that cannot be read counts as it is
 	}
 
-	return fmt.Sprintf("%q %q %q %q %q\n%s", rules.hostOf(r.Host), r.Method, r.URL.EscapedPath(), query, r.Header["Content-Type"], body)
+	return fmt.Sprintf("%q %q %q %q %q%s\n%s", rules.hostOf(r.Host), r.Method, r.URL.EscapedPath(), query, r.Header["Content-Type"],
+		rules.headersOf(r.Header), body)
+}
+
+// headersOf returns the values of the headers that belong to what a request asks for, in the order of the rules.
+func (rules Rules) headersOf(header http.Header) string {
+	var text strings.Builder
+
+	for _, name := range rules.Headers {
+		fmt.Fprintf(&text, " %q=%q", name, header[name])
+	}
+
+	return text.String()
 }
 
 // hostOf returns the name under which a host is compared. A request does not say whether the client used HTTP or HTTPS, so the default port of

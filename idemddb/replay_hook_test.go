@@ -1,0 +1,117 @@
+package idemddb_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+)
+
+// The hook sees each replay and no first run. What it makes of the result is the answer of this call alone.
+func TestOnReplayMayReplaceTheResult(t *testing.T) {
+	t.Parallel()
+
+	for name, opts := range map[string]*idemddb.Options{"from the table": nil, "from memory": {Cache: 10}} {
+		s, _ := newStore(t, opts)
+		calls := 0
+		with := &idemddb.ClaimOptions{OnReplay: func(_ context.Context, rec *idemddb.Record) error {
+			calls++
+			rec.Result = fmt.Appendf(nil, `"%d of %s"`, calls, rec.Key)
+
+			return nil
+		}}
+
+		for i, want := range []string{"first", "1 of k", "2 of k"} {
+			got, err := idemddb.Do(t.Context(), s, "k", with, func(context.Context) (string, error) { return "first", nil })
+			if got != want || err != nil {
+				t.Errorf("%s, call %d: %q, %v, want %q", name, i, got, err, want)
+			}
+		}
+
+		if rec := replay(t, s, "k"); string(rec.Result) != `"first"` {
+			t.Errorf("%s: Claim answers %s", name, rec.Result)
+		}
+	}
+}
+
+func TestAnErrorOfOnReplayIsTheCallsAndTheKeyStaysCompleted(t *testing.T) {
+	t.Parallel()
+
+	s, _ := newStore(t, nil)
+	stale := errors.New("the receipt is stale")
+	with := &idemddb.ClaimOptions{OnReplay: func(context.Context, *idemddb.Record) error { return stale }}
+	pay := func(context.Context) (int, error) { return 1, nil }
+
+	must(t, func() error { _, err := idemddb.Do(t.Context(), s, "k", with, pay); return err }())
+
+	if got, err := idemddb.Do(t.Context(), s, "k", with, pay); !errors.Is(err, stale) || got != 0 {
+		t.Errorf("Do: %d, %v", got, err)
+	}
+
+	rec, err := idemddb.Run(t.Context(), s, "k", with, func(context.Context, *idemddb.Claim) ([]byte, error) { return nil, nil })
+	if rec != nil || !errors.Is(err, stale) {
+		t.Errorf("Run: %v, %v", rec, err)
+	}
+
+	replay(t, s, "k")
+}
+
+// A run whose key was taken over and completed by another worker is answered with that worker's record: a replay, too.
+func TestOnReplaySeesTheRecordOfTheWorkerThatTookTheKeyOver(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		seen := ""
+		with := &idemddb.ClaimOptions{OnReplay: func(_ context.Context, rec *idemddb.Record) error {
+			seen = string(rec.Result)
+
+			return nil
+		}}
+
+		got, err := idemddb.Do(f.Context(), f.store, "k", with, func(context.Context) (string, error) {
+			other := claim(f, ahead(f, f.db), "k")
+			must(f, other.Complete(context.Background(), []byte(`"theirs"`)))
+
+			return "mine", nil
+		})
+		if got != "theirs" || err != nil || seen != `"theirs"` {
+			f.Errorf("got %q, %v; the hook saw %s", got, err, seen)
+		}
+	})
+}
+
+func TestAMismatchHasTheRecordOfTheOtherInputWithoutItsResult(t *testing.T) {
+	t.Parallel()
+
+	for name, opts := range map[string]*idemddb.Options{"from the table": nil, "from memory": {Cache: 10}} {
+		s, _ := newStore(t, opts)
+		c, _, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"})
+		must(t, err)
+
+		ask := func() *idemddb.MismatchError {
+			_, _, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "b"})
+			mismatch, ok := errors.AsType[*idemddb.MismatchError](err)
+			if !ok || !errors.Is(err, idemddb.ErrMismatch) || mismatch.Key != "k" {
+				t.Fatalf("%s: %v", name, err)
+			}
+
+			return mismatch
+		}
+
+		if e := ask(); e.Record != nil {
+			t.Errorf("%s, in progress: %+v", name, e.Record)
+		}
+
+		must(t, c.Complete(t.Context(), []byte("secret")))
+
+		if e := ask(); e.Record == nil || e.Record.Result != nil || e.Record.Fence != c.Fence() || e.Record.CompletedAt.IsZero() {
+			t.Errorf("%s, completed: %+v", name, e.Record)
+		}
+
+		_, rec, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Fingerprint: "a"})
+		if err != nil || string(rec.Result) != "secret" {
+			t.Errorf("%s: the record of its own input: %v, %v", name, rec, err)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package lambdawrap_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+func TestHTTPAnswersOfItsProgramInPlaceOfProblems(t *testing.T) {
+	t.Parallel()
+	webBubble(t, nil, func(w *web) {
+		own := func(status int, body string) *lambdawrap.HTTPAnswer {
+			return &lambdawrap.HTTPAnswer{Status: status, ContentType: "text/plain", Body: []byte(body)}
+		}
+
+		w.opts.Required = true
+		w.opts.Conflict, w.opts.Mismatch, w.opts.KeyMissing = own(423, "wait"), own(400, "other"), own(428, "key?")
+
+		isOwn := func(r *http.Request, status int, body string) http.Header {
+			w.Helper()
+
+			got := w.send(r)
+			if text := read(got); got.StatusCode != status || text != body || got.Header.Get("Content-Type") != "text/plain" {
+				w.Errorf("got %d %q %v, want %d %q", got.StatusCode, text, got.Header, status, body)
+			}
+
+			return got.Header
+		}
+
+		isOwn(request("", "{}"), 428, "key?")
+
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			if isOwn(request("k", "{}"), 423, "wait").Get("Retry-After") == "" {
+				w.Error("a conflict has no Retry-After")
+			}
+
+			created(rw, r)
+		}
+		w.send(request("k", "{}"))
+		isOwn(request("k", "[]"), 400, "other")
+	})
+}
+
+func TestHTTPHeadersThatBelongToTheRequest(t *testing.T) {
+	t.Parallel()
+	webBubble(t, nil, func(w *web) {
+		w.opts.FingerprintHeaders = []string{"x-tenant", "Api-Version"}
+
+		for _, c := range []struct {
+			tenant, other string
+			want          int
+		}{{"a", "1", 201}, {"a", "2", 201}, {"b", "1", 422}, {"", "1", 422}} {
+			got := w.send(request("k", "{}", header("X-Tenant", c.tenant), header("X-Other", c.other)))
+			if got.StatusCode != c.want {
+				w.Errorf("tenant %q, another header %q: %d, want %d", c.tenant, c.other, got.StatusCode, c.want)
+			}
+		}
+	})
+}
+
+func TestHTTPSaysWhenTheRecordOfAReplayEnds(t *testing.T) {
+	t.Parallel()
+	webBubble(t, &idemddb.Options{Retention: 24 * time.Hour}, func(w *web) {
+		w.opts.EndHeader = "Idempotent-Until"
+		first, second := w.send(request("k", "{}")), w.send(request("k", "{}"))
+
+		want := time.Now().Add(24 * time.Hour).UTC().Truncate(time.Second).Format(http.TimeFormat)
+		if got := second.Header.Get("Idempotent-Until"); got != want {
+			w.Errorf("got %q, want %q", got, want)
+		}
+
+		if got := first.Header.Get("Idempotent-Until"); got != "" {
+			w.Errorf("the first answer has %q", got)
+		}
+	})
+}
+
+func TestHTTPOnReplayMayReplaceOrRefuseTheAnswer(t *testing.T) {
+	t.Parallel()
+	webBubble(t, nil, func(w *web) {
+		w.send(request("k", "{}"))
+
+		w.opts.OnReplay = func(_ context.Context, rec *idemddb.Record) error {
+			stored, err := http.ReadResponse(bufio.NewReader(strings.NewReader(string(rec.Result))), nil)
+			if err != nil || stored.StatusCode != http.StatusCreated {
+				w.Errorf("the stored answer: %v, %v", stored, err)
+			}
+
+			rec.Result = []byte(strings.Replace(string(rec.Result), "p-1", "p-2", 1))
+
+			return nil
+		}
+
+		if got := w.send(request("k", "{}")); got.StatusCode != http.StatusCreated || got.Header.Get("Location") != "/payments/p-2" {
+			w.Errorf("replaced: %d %v", got.StatusCode, got.Header)
+		}
+
+		for _, hook := range []func(context.Context, *idemddb.Record) error{
+			func(context.Context, *idemddb.Record) error { return errors.New("stale") },
+			func(context.Context, *idemddb.Record) error { panic("wrong") },
+		} {
+			w.opts.OnReplay = hook
+			if got := w.send(request("k", "{}")); got.StatusCode != http.StatusInternalServerError {
+				w.Errorf("refused: %d", got.StatusCode)
+			}
+		}
+
+		w.opts.OnReplay = nil
+		if got := w.send(request("k", "{}")); got.StatusCode != http.StatusCreated || w.ran.Load() != 1 {
+			w.Errorf("the key did not stay completed: %d after %d runs", got.StatusCode, w.ran.Load())
+		}
+	})
+}
+
+func TestHTTPRefusesWrongOptionsOfItsOwnAnswers(t *testing.T) {
+	t.Parallel()
+
+	for name, change := range map[string]func(*lambdawrap.HTTPOptions){
+		"HTTPOptions.Conflict.Status":       func(o *lambdawrap.HTTPOptions) { o.Conflict = &lambdawrap.HTTPAnswer{Status: 200} },
+		"HTTPOptions.Mismatch.Status":       func(o *lambdawrap.HTTPOptions) { o.Mismatch = &lambdawrap.HTTPAnswer{Status: 600} },
+		"HTTPOptions.KeyMissing.Status":     func(o *lambdawrap.HTTPOptions) { o.KeyMissing = &lambdawrap.HTTPAnswer{} },
+		"HTTPOptions.EndHeader":             func(o *lambdawrap.HTTPOptions) { o.EndHeader = "a:b" },
+		"HTTPOptions.FingerprintHeaders[1]": func(o *lambdawrap.HTTPOptions) { o.FingerprintHeaders = []string{"a", "b c"} },
+	} {
+		w := newWeb(t, nil)
+		change(&w.opts)
+
+		if got := w.send(request("k", "{}")); got.StatusCode != http.StatusInternalServerError || !strings.Contains(read(got), name) {
+			t.Errorf("%s: %d", name, got.StatusCode)
+		}
+	}
+}
+
+func TestFuncOnReplayMayReplaceOrRefuseTheResult(t *testing.T) {
+	t.Parallel()
+
+	f := newFunc(newHarness(t, nil))
+	work := func(_ context.Context, o order) (paid, error) { return paid{ID: o.ID}, nil }
+	f.opts.OnReplay = func(_ context.Context, rec *idemddb.Record) error {
+		rec.Result = []byte(`{"ID":"replaced"}`)
+
+		return nil
+	}
+
+	for _, want := range []string{"o-1", "replaced"} {
+		got, err := f.wrap(work)(t.Context(), order{ID: "o-1"})
+		f.is(got, err, paid{ID: want})
+	}
+
+	stale := errors.New("stale")
+	f.opts.OnReplay = func(context.Context, *idemddb.Record) error { return stale }
+
+	if got, err := f.wrap(work)(t.Context(), order{ID: "o-1"}); !errors.Is(err, stale) || got.ID != "" {
+		t.Errorf("refused: %v, %v", got, err)
+	}
+}
