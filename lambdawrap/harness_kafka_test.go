@@ -3,6 +3,8 @@ package lambdawrap_test
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -51,6 +53,40 @@ func (h *harness) kinesisAggregated(work lambdawrap.Handler) wrapped {
 		}
 
 		return response, err
+	}
+}
+
+// kinesisPiped wraps the same handler as kinesis, as the target of a pipe. A pipe may repeat from the first record that is named, or those that are
+// named alone: the answer must name all from the first on.
+func (h *harness) kinesisPiped(work lambdawrap.Handler) wrapped {
+	opts := streamOptions(h.opts, messageOfKinesis)
+	function := lambdawrap.Pipe(lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), opts))
+
+	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, _ error) {
+		array := []any{}
+		for _, m := range event.Records {
+			array = append(array, pipeOfKinesis(kinesisRecord(m)))
+		}
+
+		payload, _ := json.Marshal(array)
+
+		answer, err := function.Invoke(ctx, payload)
+		if err != nil || json.Unmarshal(answer, &response) != nil {
+			return response, errors.Join(err, errors.New("no answer"))
+		}
+
+		first := len(event.Records) - len(response.BatchItemFailures)
+		for i, f := range response.BatchItemFailures {
+			if f.ItemIdentifier != kinesisRecord(event.Records[first+i]).EventID {
+				return response, fmt.Errorf("the answer %s does not name all records from the first on", answer)
+			}
+		}
+
+		if response.BatchItemFailures = nil; first < len(event.Records) {
+			response.BatchItemFailures = []events.SQSBatchItemFailure{{ItemIdentifier: event.Records[first].MessageId}}
+		}
+
+		return response, nil
 	}
 }
 

@@ -26,6 +26,7 @@ var simulatedStreams = []streamWay{
 	{name: "Kinesis", wrap: (*harness).kinesis, size: 1},
 	{name: "DynamoDBStream", wrap: (*harness).dynamoDBStream, size: 1},
 	{name: "Kinesis, aggregated", wrap: (*harness).kinesisAggregated, size: aggregateSize},
+	{name: "Kinesis behind a pipe", wrap: (*harness).kinesisPiped, size: 1},
 	{name: "Kafka", wrap: (*harness).kafka, shard: func(q *queued) string { return q.group }, size: 1},
 }
 

@@ -157,6 +157,27 @@ var streamMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestKeysOfKafkaRecords",
 	},
 	{
+		why:  "a pipe that repeats what is named alone takes the records behind a failure for done",
+		file: "lambdawrap/pipe.go",
+		old:  `case isLower(number, lowest):`,
+		new:  `case number != lowest:`,
+		pkg:  "lambdawrap", run: "TestTheArrayOfAPipeIsWorkedOnByEachWrapperAndTheAnswerNamesWhatThePipeKnows",
+	},
+	{
+		why:  "a pipe is told of a sequence number, which it does not know",
+		file: "lambdawrap/pipe.go",
+		old:  `events.KinesisBatchItemFailure{ItemIdentifier: ids[i]}`,
+		new:  `events.KinesisBatchItemFailure{ItemIdentifier: number}`,
+		pkg:  "lambdawrap", run: "TestTheArrayOfAPipeIsWorkedOnByEachWrapperAndTheAnswerNamesWhatThePipeKnows",
+	},
+	{
+		why:  "a record that a pipe could not be told of is taken for done",
+		file: "lambdawrap/pipe.go",
+		old:  `case ids[i] == "":`,
+		new:  `case ids[i] == "none":`,
+		pkg:  "lambdawrap", run: "TestARecordWithoutAnEventIDThatFailsBringsThePipesWholeBatchBack",
+	},
+	{
 		why:  "the handler of a stream and its dead-letter hook share the record",
 		file: "lambdawrap/message.go",
 		old:  `given = h.clone(record)`,

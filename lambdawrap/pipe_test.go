@@ -1,0 +1,206 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// pipeOfKinesis is a record as a pipe sends it: the members of Kinesis stand beside those of the event.
+func pipeOfKinesis(r events.KinesisEventRecord) map[string]any {
+	return map[string]any{
+		"kinesisSchemaVersion": "1.0", "partitionKey": r.Kinesis.PartitionKey, "sequenceNumber": r.Kinesis.SequenceNumber,
+		"data": base64.StdEncoding.EncodeToString(r.Kinesis.Data), "approximateArrivalTimestamp": 1545084650.987,
+		"eventSource": "aws:kinesis", "eventVersion": "1.0", "eventID": r.EventID, "eventName": "aws:kinesis:record",
+		"invokeIdentityArn": "arn:aws:iam::123456789012:role/pipe", "awsRegion": "us-east-1", "eventSourceARN": r.EventSourceArn,
+	}
+}
+
+// pipeWays are functions of a pipe's target, and what a pipe sends for messages and names for each of them.
+var pipeWays = map[string]struct {
+	function func(*harness, lambdawrap.Handler) lambda.Handler
+	record   func(events.SQSMessage) any
+	id       func(events.SQSMessage) string
+}{
+	"SQS": {
+		func(h *harness, work lambdawrap.Handler) lambda.Handler {
+			return lambda.NewHandler(lambdawrap.Pipe(lambdawrap.SQS(h.store, h.noted(work), h.opts)))
+		},
+		func(m events.SQSMessage) any { return m }, func(m events.SQSMessage) string { return m.MessageId },
+	},
+	"SQS with metrics": {
+		func(h *harness, work lambdawrap.Handler) lambda.Handler {
+			metrics := lambdawrap.NewMetrics(io.Discard, "payments")
+
+			return lambda.NewHandler(lambdawrap.Pipe(lambdawrap.Measure(metrics, lambdawrap.SQS(h.store, h.noted(work), h.opts))))
+		},
+		func(m events.SQSMessage) any { return m }, func(m events.SQSMessage) string { return m.MessageId },
+	},
+	"Batch": {
+		func(h *harness, work lambdawrap.Handler) lambda.Handler {
+			return lambda.NewHandler(lambdawrap.Pipe(h.whole(work)))
+		},
+		func(m events.SQSMessage) any { return m }, func(m events.SQSMessage) string { return m.MessageId },
+	},
+	"Kinesis": {
+		func(h *harness, work lambdawrap.Handler) lambda.Handler {
+			return lambda.NewHandler(lambdawrap.Pipe(lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), streamOptions(h.opts, messageOfKinesis))))
+		},
+		func(m events.SQSMessage) any { return pipeOfKinesis(kinesisRecord(m)) },
+		func(m events.SQSMessage) string { return kinesisRecord(m).EventID },
+	},
+	"Kinesis, as an event source mapping has it": {
+		func(h *harness, work lambdawrap.Handler) lambda.Handler {
+			return lambda.NewHandler(lambdawrap.Pipe(lambdawrap.Kinesis(h.store, streamHandler(h.noted(work), messageOfKinesis), streamOptions(h.opts, messageOfKinesis))))
+		},
+		func(m events.SQSMessage) any { return kinesisRecord(m) }, func(m events.SQSMessage) string { return kinesisRecord(m).EventID },
+	},
+	"DynamoDBStream": {
+		func(h *harness, work lambdawrap.Handler) lambda.Handler {
+			return lambda.NewHandler(lambdawrap.Pipe(lambdawrap.DynamoDBStream(h.store, streamHandler(h.noted(work), messageOfChange), streamOptions(h.opts, messageOfChange))))
+		},
+		func(m events.SQSMessage) any { return change(m) }, func(m events.SQSMessage) string { return change(m).EventID },
+	},
+}
+
+// piped is what a pipe sends for an event.
+func piped(t *testing.T, event events.SQSEvent, record func(events.SQSMessage) any) []byte {
+	t.Helper()
+
+	array := []any{}
+	for _, m := range event.Records {
+		array = append(array, record(m))
+	}
+
+	payload, err := json.Marshal(array)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return payload
+}
+
+func TestTheArrayOfAPipeIsWorkedOnByEachWrapperAndTheAnswerNamesWhatThePipeKnows(t *testing.T) {
+	t.Parallel()
+
+	for name, way := range pipeWays {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			h, closed := newHarness(t, nil), always()
+			f := way.function(h, failing(closed, "b"))
+			event := batch("9 a x", "10 b y", "11 c z", "12 d y")
+
+			// The answer for a stream names all from the first that failed on. That for a FIFO queue names the failure, and what is behind it.
+			want := []string{way.id(event.Records[1]), way.id(event.Records[2]), way.id(event.Records[3])}
+			if strings.HasPrefix(name, "SQS") || name == "Batch" {
+				want = slices.Delete(want, 1, 2)
+			}
+
+			answer, err := f.Invoke(t.Context(), piped(t, event, way.record))
+			h.equal("error", err, nil)
+			h.equal("failed", failedOf(t, answer), want)
+
+			if name != "Batch" { // its handler goes on by itself
+				h.ran("9", "10", "11")
+			}
+
+			h.runs.clear()
+			closed.Store(false)
+
+			answer, err = f.Invoke(t.Context(), piped(t, event, way.record))
+			h.equal("error", err, nil)
+			h.equal("failed", failedOf(t, answer), []string(nil))
+			h.ran("10", "12")
+
+			answer, err = f.Invoke(t.Context(), piped(t, batch("9 a x"), way.record)) // one record is an array, too
+			h.equal("one record", string(answer), `{"batchItemFailures":[]}`)
+			h.equal("error", err, nil)
+		})
+	}
+}
+
+func failedOf(t *testing.T, answer []byte) (failed []string) {
+	t.Helper()
+
+	var response events.KinesisEventResponse
+	if err := json.Unmarshal(answer, &response); err != nil {
+		t.Fatalf("%s: %v", answer, err)
+	}
+
+	for _, f := range response.BatchItemFailures {
+		failed = append(failed, f.ItemIdentifier)
+	}
+
+	return failed
+}
+
+func TestWhatIsNoArrayOfTheRightRecordsIsRefusedBeforeAnythingRuns(t *testing.T) {
+	t.Parallel()
+
+	for name, way := range pipeWays {
+		h := newHarness(t, nil)
+		f := way.function(h, succeed)
+
+		for payload, want := range map[string]string{
+			`{"Records":[]}`: "without Pipe", `{}`: "without Pipe", `null`: "without Pipe", ``: "without Pipe", `"[]"`: "without Pipe",
+			`[{"eventSource":"aws:kafka"}]`: "aws:kafka", `[{}]`: "Records[0] has no ", `[1]`: "cannot be read", `[`: "cannot be read",
+		} {
+			if _, err := f.Invoke(t.Context(), []byte(payload)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, %s: got %v, want %q", name, payload, err, want)
+			}
+		}
+
+		answer, err := f.Invoke(t.Context(), []byte(" \n[]"))
+		h.equal("none", string(answer), `{"batchItemFailures":[]}`)
+		h.equal("error", err, nil)
+		h.ran()
+	}
+}
+
+// Without an id a pipe could not be told of the record, and would take it for done.
+func TestARecordWithoutAnEventIDThatFailsBringsThePipesWholeBatchBack(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	f := lambdawrap.Pipe(lambdawrap.Kinesis(h.store, func(context.Context, events.KinesisEventRecord) error { return errBank },
+		&lambdawrap.StreamOptions[events.KinesisEventRecord]{Logger: h.opts.Logger}))
+
+	_, err := f.Invoke(t.Context(), []byte(`[{"eventSource":"aws:kinesis","sequenceNumber":"1","data":"e30="}]`))
+	if err == nil || !strings.Contains(err.Error(), "eventID") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The event is that of AWS' documentation of pipes.
+func TestADocumentedEventOfAPipeOfKinesisIsReadAsItCame(t *testing.T) {
+	t.Parallel()
+
+	var got events.KinesisEventRecord
+
+	h := newHarness(t, nil)
+
+	_, err := lambdawrap.Pipe(lambdawrap.Kinesis(h.store, func(_ context.Context, r events.KinesisEventRecord) error {
+		got = r
+
+		return nil
+	}, nil)).Invoke(t.Context(), []byte(`[{"kinesisSchemaVersion":"1.0","partitionKey":"1","sequenceNumber":"49590338271490256608559692538361571095921575989136588898",
+		"data":"SGVsbG8sIHRoaXMgaXMgYSB0ZXN0Lg==","approximateArrivalTimestamp":1545084650.987,"eventSource":"aws:kinesis","eventVersion":"1.0",
+		"eventID":"shardId-000000000006:49590338271490256608559692538361571095921575989136588898","eventName":"aws:kinesis:record",
+		"invokeIdentityArn":"arn:aws:iam::123456789012:role/lambda-role","awsRegion":"us-east-2",
+		"eventSourceARN":"arn:aws:kinesis:us-east-2:123456789012:stream/lambda-stream"}]`))
+	h.equal("error", err, nil)
+	h.equal("data", string(got.Kinesis.Data), "Hello, this is a test.")
+	h.equal("partition key", got.Kinesis.PartitionKey, "1")
+	h.equal("time", got.Kinesis.ApproximateArrivalTimestamp.Unix(), int64(1545084650))
+	h.equal("stream", got.EventSourceArn, "arn:aws:kinesis:us-east-2:123456789012:stream/lambda-stream")
+}
