@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
@@ -180,6 +181,26 @@ func (t times) workContext(ctx context.Context) (context.Context, context.Cancel
 	return context.WithDeadline(work, t.reserved)
 }
 
+// late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message delays the
+// answer, the lease is renewed until then.
+func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
+	ctx, cancel := v.answerContext(ctx)
+	defer cancel()
+
+	stop, err := work.Abandon(engine.With(ctx, &engine.Invocation{Times: &engine.Times{}}))
+
+	v.mu.Lock()
+	v.stopRenewals = append(v.stopRenewals, stop)
+	v.mu.Unlock()
+
+	claim := work.Claim()
+	if claim == nil {
+		return outcome{name: OutcomeLate, err: errLateUnclaimed}
+	}
+
+	return outcome{name: OutcomeLate, err: errors.Join(errLate, err), until: claim.Deadline()}
+}
+
 // answerContext returns a context for what must still happen when the work is over. It ends in time for the answer.
 func (v *invocation) answerContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return within(ctx, v.answerAt)
@@ -207,25 +228,15 @@ func (v *invocation) act(a schedule.Action) {
 	case schedule.Late:
 		close(v.closing)
 	case schedule.Warn:
-		v.spawn(func() { v.warnOfTrouble(v.messages[a.Message].own) })
-	default:
-		v.decide(v.messages[a.Message], a)
+		v.spawn(func() { v.warnOfTrouble(v.messages[a.Other].own) })
+	default: // the first decision about a message, whose goroutine begins with it
+		m := v.messages[a.Message]
+		if a.Kind == schedule.Claim {
+			m.verdict = make(chan schedule.Action, 1) // it is given a worker later
+		}
+
+		v.spawn(func() { v.follow(m, a) })
 	}
-}
-
-// decide gives a message what the schedule has decided about it. Its goroutine begins with the first decision.
-func (v *invocation) decide(m *message, a schedule.Action) {
-	if m.verdict != nil {
-		m.verdict <- a
-
-		return
-	}
-
-	if a.Kind == schedule.Claim {
-		m.verdict = make(chan schedule.Action, 1) // it is given a worker later
-	}
-
-	v.spawn(func() { v.follow(m, a) })
 }
 
 // spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.

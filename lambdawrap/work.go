@@ -3,6 +3,7 @@ package lambdawrap
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -48,7 +49,11 @@ func (v *invocation) step(event func(s *schedule.Schedule)) {
 	actions, wakeAt := v.schedule.Actions(now), v.schedule.Wake(now)
 
 	for _, a := range actions {
-		v.act(a)
+		if a.Message >= 0 && v.messages[a.Message].verdict != nil {
+			v.messages[a.Message].verdict <- a
+		} else {
+			v.act(a)
+		}
 	}
 
 	switch {
@@ -208,26 +213,6 @@ func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.W
 	return o, err
 }
 
-// late keeps the key of a handler that may still run: its claim is extended once, by a whole lease. If a hook or another message delays the
-// answer, the lease is renewed until then.
-func (v *invocation) late(ctx context.Context, work *idemddb.Work) outcome {
-	ctx, cancel := v.answerContext(ctx)
-	defer cancel()
-
-	stop, err := work.Abandon(engine.With(ctx, &engine.Invocation{Times: &engine.Times{}}))
-
-	v.mu.Lock()
-	v.stopRenewals = append(v.stopRenewals, stop)
-	v.mu.Unlock()
-
-	claim := work.Claim()
-	if claim == nil {
-		return outcome{name: OutcomeLate, err: errLateUnclaimed}
-	}
-
-	return outcome{name: OutcomeLate, err: errors.Join(errLate, err), until: claim.Deadline()}
-}
-
 // outside returns the context for the user's code: what it asks of the Store is none of the wrapper's own work. What it settles itself is
 // written until this time.
 func (t times) outside(ctx context.Context, settleBy time.Time) context.Context {
@@ -260,6 +245,16 @@ func (v *invocation) handle(ctx context.Context, h func(context.Context) error) 
 	}
 
 	return err, false
+}
+
+// add keeps the duration of a handler that succeeded, in place of the oldest one.
+func (d *durations) add(took time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	d.last[d.n%len(d.last)] = took
+	d.n++
+	d.longest.Store(int64(slices.Max(d.last[:])))
 }
 
 // withTimeout returns the context of a handler, which ends after its Timeout. Zero means that it has no Timeout.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,14 +88,4 @@ type durations struct {
 	mu   sync.Mutex
 	last [16]time.Duration
 	n    int
-}
-
-// add keeps the duration of a handler that succeeded, in place of the oldest one.
-func (d *durations) add(took time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	d.last[d.n%len(d.last)] = took
-	d.n++
-	d.longest.Store(int64(slices.Max(d.last[:])))
 }

@@ -59,7 +59,7 @@ func (s *Schedule) Actions(now time.Time) []Action {
 
 	wasAtWork := s.isAtWork
 	if s.isAtWork = len(s.waiting)+len(s.admitted)+s.working > 0; s.Optimistic && wasAtWork && !s.isAtWork {
-		s.actions = append(s.actions, Action{Idle, 0, 0})
+		s.actions = append(s.actions, Action{Idle, -1, 0})
 	}
 
 	s.watch(now)
@@ -148,8 +148,11 @@ func (s *Schedule) startNext(now time.Time) bool {
 // run lets a handler or a hook begin.
 func (s *Schedule) run(now time.Time, i int) {
 	m := &s.messages[i]
-	s.admitted = without(s.admitted, i)
 	m.state, m.since = runs, now
+
+	if at := slices.Index(s.admitted, i); at >= 0 { // the handler of Call was never admitted
+		s.admitted = slices.Delete(s.admitted, at, at+1)
+	}
 
 	if m.hook {
 		s.hooks++
@@ -175,7 +178,7 @@ func (s *Schedule) admit(now time.Time) {
 	s.unordered, s.orderedTo = false, time.Time{}
 
 	if n > 1 || s.active > 1 { // else no other write is waited for
-		s.actions = append(s.actions, Action{Expect, 0, n})
+		s.actions = append(s.actions, Action{Expect, -1, n})
 	}
 
 	for _, i := range s.waiting[:n] {

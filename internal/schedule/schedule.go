@@ -64,7 +64,7 @@ const (
 	Same    Kind = "same"     // the message ends as the message Other has ended
 	Expect  Kind = "expect"   // Other claims follow at once; left out for one that nothing else could share a request with
 	Idle    Kind = "idle"     // no handler runs or can start any more
-	Warn    Kind = "warn"     // records do not get through
+	Warn    Kind = "warn"     // the record of Other does not get through
 	Stop    Kind = "stop"     // nothing starts any more
 	Late    Kind = "are late" // the handlers that still run are late
 )
@@ -72,7 +72,7 @@ const (
 // Action is something that the caller must do at once.
 type Action struct {
 	Kind    Kind
-	Message int // its index in the batch
+	Message int // its index in the batch; -1 for what concerns no single message
 	Other   int
 }
 

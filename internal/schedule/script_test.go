@@ -176,8 +176,8 @@ func (h *history) actions() string {
 	for _, a := range h.schedule.Actions(h.now) {
 		switch a.Kind {
 		case schedule.Idle:
-		case schedule.Expect:
-			texts = append(texts, fmt.Sprintf("expect %d", a.Other))
+		case schedule.Expect, schedule.Warn:
+			texts = append(texts, fmt.Sprintf("%s %d", a.Kind, a.Other))
 		case schedule.Same, schedule.Blocked:
 			texts = append(texts, fmt.Sprintf("%s %d as %d", a.Kind, a.Message, a.Other))
 		case schedule.Stop, schedule.Late:

@@ -40,7 +40,7 @@ func (s *Schedule) trouble(i int) {
 
 	if !s.warned {
 		s.warned = true
-		s.actions = append(s.actions, Action{Warn, i, 0})
+		s.actions = append(s.actions, Action{Warn, -1, i})
 	}
 }
 
@@ -50,7 +50,7 @@ func (s *Schedule) end() {
 
 	if !s.late {
 		s.late = true
-		s.actions = append(s.actions, Action{Late, 0, 0})
+		s.actions = append(s.actions, Action{Late, -1, 0})
 	}
 }
 
@@ -58,7 +58,7 @@ func (s *Schedule) end() {
 func (s *Schedule) Stop() {
 	if !s.stopped {
 		s.stopped = true
-		s.actions = append(s.actions, Action{Stop, 0, 0})
+		s.actions = append(s.actions, Action{Stop, -1, 0})
 	}
 }
 

@@ -109,14 +109,14 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "one slow handler is never forgotten",
-		file: "lambdawrap/wrapper.go",
+		file: "lambdawrap/work.go",
 		old:  `d.last[d.n%len(d.last)] = took`,
 		new:  `d.last[0] = max(d.last[0], took)`,
 		pkg:  "lambdawrap", run: "TestOneSlowMessageIsForgottenAfterSixteenOthers",
 	},
 	{
 		why:  "only the last handler counts, not the longest of the last 16",
-		file: "lambdawrap/wrapper.go",
+		file: "lambdawrap/work.go",
 		old:  `d.last[d.n%len(d.last)] = took`,
 		new:  `d.last[0] = took`,
 		pkg:  "lambdawrap", run: "TestOneSlowMessageIsForgottenAfterSixteenOthers",
@@ -146,7 +146,7 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "the claim of a late handler is not extended beyond the deadline",
-		file: "lambdawrap/work.go",
+		file: "lambdawrap/invocation.go",
 		old:  `&engine.Invocation{Times: &engine.Times{}}`,
 		new:  `&engine.Invocation{Times: &engine.Times{Deadline: v.deadline}}`,
 		pkg:  "lambdawrap", run: "TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce",

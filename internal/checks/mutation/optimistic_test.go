@@ -11,7 +11,7 @@ var optimisticMutants = []mutant{
 	},
 	{
 		why:  "what a late handler staged without a claim is dropped, and its message is done",
-		file: "lambdawrap/work.go",
+		file: "lambdawrap/invocation.go",
 		old:  `outcome{name: OutcomeLate, err: errLateUnclaimed}`,
 		new:  `outcome{name: OutcomeLate, err: errLateUnclaimed, done: true}`,
 		pkg:  "lambdawrap", run: "TestALateResultIsDroppedWhateverItIs",

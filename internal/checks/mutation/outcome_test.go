@@ -169,7 +169,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a late handler's message comes back while its key is still held",
-		file: "lambdawrap/work.go",
+		file: "lambdawrap/invocation.go",
 		old:  `until: claim.Deadline()}`,
 		new:  `}`,
 		pkg:  "lambdawrap", run: "TestALateHandlersMessageComesBackWhenItsOwnLeaseIsOver",
