@@ -67,6 +67,7 @@ type acquisition struct {
 	isShort      bool           // the claim's lease is less than half of the one that it could have now
 	record       *Record
 	err          error
+	refusal      *record.Stored       // the last record for which the condition was false
 	result       types.AttributeValue // of the record, as stored
 	unsentRecord *record.Stored       // the record of the answer, if it has messages that are not sent
 }
@@ -107,7 +108,12 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 	case s.opts.Cache > 0 && a.cached():
 	default:
 		a.askTrace(ctx)
-		a.waitForHolder(ctx, opts.Wait, func() { a.try(ctx) })
+
+		if opts.Wait > 0 {
+			a.claimInLine(ctx, opts.Wait)
+		} else {
+			a.try(ctx)
+		}
 	}
 
 	a.useRecord(ctx)
@@ -185,7 +191,12 @@ func (a *acquisition) waitForHolder(ctx context.Context, limit time.Duration, tr
 		try()
 	}
 
-	if errors.Is(a.err, ErrInProgress) && time.Now().Before(poll.End) { // the context has ended
+	a.endOfWait(ctx, poll.End)
+}
+
+// endOfWait adds to the answer why the call does not wait until this time, if it does not.
+func (a *acquisition) endOfWait(ctx context.Context, end time.Time) {
+	if errors.Is(a.err, ErrInProgress) && time.Now().Before(end) { // the context has ended
 		a.err = errors.Join(a.err, context.Cause(ctx))
 	}
 }

@@ -56,6 +56,7 @@ func (a *acquisition) lastTry() protocol.Try {
 // keep keeps what the answer to the last try means.
 func (a *acquisition) keep(answer protocol.ClaimAnswer) {
 	rec := answer.Found
+	a.refusal = rec
 
 	switch answer.Verdict {
 	case protocol.Won:

@@ -57,6 +57,7 @@ type Store struct {
 	records   *protocol.Table
 	cache     *lru.Cache[*record.Stored] // completed records
 
+	lines   lines          // the calls that wait for keys
 	engine  *engine.Engine // sends the writes of the records
 	targets delivery.Targets
 

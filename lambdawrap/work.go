@@ -116,6 +116,8 @@ func (v *invocation) work(ctx context.Context, m *message, hasWorker bool) outco
 		return o
 	}
 
+	defer v.inHand.take(m.asks.Key)()
+
 	o, err := v.runHandler(ctx, m, work, hasWorker)
 
 	switch o.name {
@@ -166,19 +168,30 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 // waitForHolder waits until the message's key may be claimed once more. It gives the message's place back meanwhile. It returns false if the time
 // is over.
 func (v *invocation) waitForHolder(ctx context.Context, m *message, poll *sleep.Poll) bool {
-	if !time.Now().Before(poll.End) {
+	ended := v.inHand.ended(m.asks.Key)
+	if m.unclaimed || ended == nil && !time.Now().Before(poll.End) {
 		return false
 	}
 
 	v.step(func(s *schedule.Schedule) { s.Waits(m.index) })
 
-	if !poll.Next(ctx) {
+	if ended != nil && !v.waitForOwn(ended) || ended == nil && !poll.Next(ctx) {
 		return false
 	}
 
 	v.step(func(s *schedule.Schedule) { s.Again(m.index) })
 
 	return true
+}
+
+// waitForOwn waits until another invocation of this process has ended its work on a key. It returns false if nothing starts any more.
+func (v *invocation) waitForOwn(ended <-chan struct{}) bool {
+	select {
+	case <-ended:
+		return true
+	case <-v.starting.Done():
+		return false
+	}
 }
 
 // claimOptions returns the options for a claim of the message's key that does not wait.

@@ -25,6 +25,7 @@ type wrapper struct {
 	isWhole  bool  // one handler works on all messages of an event
 	invalid  error // what is wrong with the options; answered to every invocation, so that no message is lost
 
+	inHand        inHand    // the keys on which its invocations work
 	durations     durations // of the handlers that succeeded
 	reserveWarned sync.Once
 }

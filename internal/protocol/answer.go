@@ -116,12 +116,17 @@ func (t *Table) ReadFound(try Try, found Item) ClaimAnswer {
 		return ClaimAnswer{Verdict: Unreadable, Err: err}
 	}
 
-	verdict := t.judge(try, rec)
+	return t.Judge(try, rec)
+}
+
+// Judge is ReadFound for an item that is read already.
+func (t *Table) Judge(try Try, found *record.Stored) ClaimAnswer {
+	verdict := t.judge(try, found)
 	if verdict == Won {
-		return t.won(try, rec)
+		return t.won(try, found)
 	}
 
-	return ClaimAnswer{Verdict: verdict, Found: rec}
+	return ClaimAnswer{Verdict: verdict, Found: found}
 }
 
 // won returns the claim whose record this is.

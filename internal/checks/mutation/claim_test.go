@@ -3,6 +3,41 @@ package mutation
 // claimMutants change how a key is claimed, and what a claim believes.
 var claimMutants = []mutant{
 	{
+		why:  "each caller that waits for a key asks for itself",
+		file: "idemddb/line.go",
+		old:  `asks: !l.isAsked && !l.isAlone`,
+		new:  `asks: true`,
+		pkg:  "idemddb", run: "TestAThousandWaitersAskOnce",
+	},
+	{
+		why:  "nobody asks on when the caller that asks has left",
+		file: "idemddb/line.go",
+		old:  `l.isAsked = false`,
+		new:  ``,
+		pkg:  "idemddb", run: "TestAReleasedKeyIsClaimedByOneWaiterAndTheOthersWaitOn",
+	},
+	{
+		why:  "the answer to a caller with another input is an answer for all",
+		file: "idemddb/line.go",
+		old:  `a.store.records.Judge(a.lastTry(), v.found); answer`,
+		new:  `(protocol.ClaimAnswer{Verdict: protocol.InUse, Found: v.found}); answer`,
+		pkg:  "idemddb", run: "TestAThousandWaitersAskOnce",
+	},
+	{
+		why:  "callers wait for one that DynamoDB does not answer",
+		file: "idemddb/line.go",
+		old:  `l.isAlone = true`,
+		new:  ``,
+		pkg:  "idemddb", run: "TestWaitersAskForThemselvesWhenDynamoDBDoesNotAnswer",
+	},
+	{
+		why:  "a key that this very process works on is reported as in progress",
+		file: "lambdawrap/work.go",
+		old:  `ended := v.inHand.ended(m.asks.Key)`,
+		new:  `ended := v.inHand.ended("")`,
+		pkg:  "lambdawrap", run: "TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd",
+	},
+	{
 		why:  "a nested call waits for the key that its own caller holds",
 		file: "idemddb/nested.go",
 		old:  `return w.claim.isHeld()`,
