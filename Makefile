@@ -27,6 +27,10 @@ BENCHSTAT         := $(CACHE)/bin/benchstat-$(BENCHSTAT_VERSION)
 PYTHON_TOOLS := $(CACHE)/python-$(shell cksum < .ci/requirements.txt | cut -d' ' -f1)
 CHECKOV      := $(CACHE)/checkov-$(shell cksum < .ci/requirements-checkov.txt | cut -d' ' -f1)
 
+# What the consumers of make compare need that are not written in Go.
+CONSUMERS := bench/compare/workers
+COMPARED  := $(CACHE)/compare-$(shell cat $(CONSUMERS)/requirements.txt $(CONSUMERS)/package-lock.json | cksum | cut -d' ' -f1)
+
 QUICKSTART := functions/testdata/quickstart/template.yaml
 
 export SAM_CLI_TELEMETRY := 0
@@ -125,6 +129,11 @@ bench: $(BENCHSTAT) ## The library against the same SDK calls written by hand, a
 hot: ## Few accounts that all workers write to: functions/payments in six processes beside one transaction a message; FLAGS='-accounts 1', -h lists all
 	@go run ./bench/hot $(FLAGS)
 
+.PHONY: compare
+compare: $(COMPARED)/.done ## The same consumer on Powertools, by hand and on this library, under faults, about five minutes; FLAGS=-quick: few payments, -h lists all
+	@go build -o bin/compare ./bench/compare
+	@$(LOCAL) with bin/compare -tools $(COMPARED) $(FLAGS)
+
 .PHONY: benchmarks
 benchmarks: ## Go benchmarks of single parts; BENCH=pattern, COUNT=runs
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(COUNT) ./...
@@ -179,6 +188,16 @@ $(PYTHON_TOOLS)/.done:
 	@python3 -c 'import ensurepip' 2>/dev/null || { echo "python3 has no venv. Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	python3 -m venv --clear $(PYTHON_TOOLS)
 	$(PYTHON_TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
+	@touch $@
+
+$(COMPARED)/.done:
+	@echo "installing Powertools for Python and for TypeScript, about 200 MB, only once ..." >&2
+	@command -v npm > /dev/null || { echo "npm is missing. Debian and Ubuntu: apt-get install npm" >&2; exit 1; }
+	@mkdir -p $(COMPARED)/node
+	python3 -m venv --clear $(COMPARED)/python
+	$(COMPARED)/python/bin/python -m pip install --quiet --disable-pip-version-check -r $(CONSUMERS)/requirements.txt
+	cp $(CONSUMERS)/package.json $(CONSUMERS)/package-lock.json $(COMPARED)/node
+	cd $(COMPARED)/node && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # By itself: it needs another boto3 than sam does.
