@@ -29,6 +29,9 @@ import (
 // fn, if fn ran and another worker holds the key and has not completed it; ErrResultOmitted; ErrCorrupt also for a stored value that
 // does not decode as T.
 //
+// The context must not be that of the handler of a durable function, which is an error before anything runs: the handler runs again with each
+// invocation. Call Do in a step.
+//
 // fn must not call Do or Claim for its own key. Such a call is ErrInProgress at once, without a request. Do panics for a nil s or fn.
 //
 // What fn stages with [Stage] is written in one transaction with the completion. Then fn succeeded only if that is committed: the

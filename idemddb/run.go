@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/idemddb/go-idemddb/internal/durable"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
@@ -63,12 +64,19 @@ func Run(
 	return rec, nil
 }
 
+var errDurable = errors.New("its context is that of the handler of a durable function, which runs again with each invocation and would wait for " +
+	"itself; nothing ran: call it in a step, with the context of the step and a key that the handler made (lambdawrap.DurableKey)")
+
 // perform does the work of a key, unless it is done: it claims the key, runs fn and settles the claim. A record that is not nil is the answer:
 // another run of the work has completed the key.
 func perform[T any](
 	ctx context.Context, s *Store, key string, opts *ClaimOptions,
 	fn func(context.Context, *Work) (T, error), encode func(T) ([]byte, error),
 ) (value T, rec *Record, err error) {
+	if _, isDurable := durable.Execution(ctx); isDurable {
+		return value, nil, keyError("run", key, errDurable)
+	}
+
 	work, e := s.Begin(ctx, key, opts)
 	if work == nil {
 		return value, e.Record, opts.replayed(ctx, e)

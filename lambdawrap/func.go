@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/durable"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
@@ -74,12 +75,13 @@ type FuncOptions[In any] struct {
 //
 // Errors: those of [idemddb.Do]; that of FuncOptions.Key, which may be [ErrNoKey], and one for too little time, with nothing claimed. With
 // a wrong option each invocation fails with an error that names the field. With IDEMDDB_DISABLED the handler runs on every invocation.
-// The result must not be an io.Reader, because a stream can be read once.
+// The result must not be an io.Reader, because a stream can be read once. An array of records, as a pipe sends it, and an invocation of a durable
+// function are errors, and nothing ran: give lambda.Start the function as it is, because a function around it does not show them.
 //
 // The returned function is safe for concurrent use. Func panics for a nil store or handler.
 func Func[In, Out any](
 	store *idemddb.Store, h func(context.Context, In) (Out, error), opts *FuncOptions[In],
-) func(context.Context, In) (Out, error) {
+) EventFunc[In, Out] {
 	if h == nil {
 		panic("lambdawrap: handler: must not be nil")
 	}
@@ -109,7 +111,12 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 
 	defer func() { countInvocation(ctx, err, ofHandler) }()
 
-	v, err := f.newInvocation(ctx, nil)
+	var wrongEvent error
+	if _, isDurable := durable.Execution(ctx); isDurable {
+		wrongEvent = errDurable
+	}
+
+	v, err := f.newInvocation(ctx, wrongEvent)
 	if err != nil {
 		return out, err
 	}

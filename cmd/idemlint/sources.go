@@ -22,7 +22,7 @@ var origins = map[string]origin{
 	"DynamoDBEvent":    {"a DynamoDB stream", "lambda.Start(lambdawrap.DynamoDBStream(store, handle, nil))"},
 	"EventBridgeEvent": {"EventBridge", "lambda.Start(lambdawrap.Func(store, handle, &lambdawrap.FuncOptions[events.EventBridgeEvent]{Key: lambdawrap.EventBridgeID}))"},
 	"CloudWatchEvent":  {"EventBridge", "lambda.Start(lambdawrap.Func(store, handle, &lambdawrap.FuncOptions[events.EventBridgeEvent]{Key: lambdawrap.EventBridgeID}))"},
-	"KafkaEvent":       {"Kafka", run},
+	"KafkaEvent":       {"Kafka", "lambda.Start(lambdawrap.Kafka(store, handle, nil))"},
 	"S3Event":          {"S3", "lambda.Start(lambdawrap.Func(store, handle, &lambdawrap.FuncOptions[events.S3Event]{Key: lambdawrap.S3ObjectVersion}))"},
 	"RabbitMQEvent":    {"RabbitMQ", run},
 	"ActiveMQEvent":    {"ActiveMQ", run},

@@ -178,6 +178,27 @@ var streamMutants = []mutant{
 		pkg:  "lambdawrap", run: "TestARecordWithoutAnEventIDThatFailsBringsThePipesWholeBatchBack",
 	},
 	{
+		why:  "the whole batch of a pipe has one key, and its later batches are answered as done",
+		file: "lambdawrap/event_func.go",
+		old:  `case isOfPipe(payload):`,
+		new:  `case isOfPipe(payload) && len(payload) == 0:`,
+		pkg:  "lambdawrap", run: "TestTheArrayOfAPipeAndADurableInvocationAreRefusedByFuncBeforeAnythingRuns",
+	},
+	{
+		why:  "a durable function waits for its own record",
+		file: "lambdawrap/event_func.go",
+		old:  `case durable.IsInvocation(payload):`,
+		new:  `case durable.IsInvocation(payload) && len(payload) == 0:`,
+		pkg:  "lambdawrap", run: "TestTheArrayOfAPipeAndADurableInvocationAreRefusedByFuncBeforeAnythingRuns",
+	},
+	{
+		why:  "Do in the handler of a durable function waits for its own claim",
+		file: "idemddb/run.go",
+		old:  `isDurable := durable.Execution(ctx); isDurable {`,
+		new:  `isDurable := durable.Execution(ctx); isDurable && key == "" {`,
+		pkg:  "idemddb", run: "TestTheHandlerOfADurableFunctionIsRefusedBeforeAnythingRuns",
+	},
+	{
 		why:  "the handler of a stream and its dead-letter hook share the record",
 		file: "lambdawrap/message.go",
 		old:  `given = h.clone(record)`,
