@@ -63,6 +63,10 @@ proof: ## What docs/evidence.md names: each fault, each bug and each promise wit
 idem: ## The operator's tool, into bin/idem; it is a module of its own, whose dependencies users of the library do not get
 	cd cmd/idem && CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o ../../bin/idem .
 
+.PHONY: browser
+browser: ## The page of idem report, drawn and printed by Debian's chromium (apt-get install chromium); REPORT_SHOTS=folder keeps the pictures
+	cd cmd/idem && go vet -tags browser ./internal/report && go test -tags browser -count=1 -run Browser ./internal/report
+
 .PHONY: demo
 demo: ## The story of one payment, with Go alone, in seconds once it is built; ENGINE=dynamodb-local: the same on DynamoDB Local
 ifeq ($(ENGINE),memory)

@@ -163,7 +163,7 @@ func (a *app) command() *cobra.Command {
 	f.DurationVar(&a.flags.retention, "retention", 0, "Options.Retention (default 168h)")
 	f.BoolVar(&a.flags.json, "json", false, "print JSON, one object a line")
 
-	root.AddCommand(a.showCommand(), a.listCommand(), a.checkCommand(), a.ttlCommand(), a.costCommand(), a.policyCommand(), a.auditCommand())
+	root.AddCommand(a.showCommand(), a.listCommand(), a.checkCommand(), a.ttlCommand(), a.costCommand(), a.policyCommand(), a.auditCommand(), a.reportCommand())
 	root.AddCommand(a.changeCommands()...)
 
 	return root
