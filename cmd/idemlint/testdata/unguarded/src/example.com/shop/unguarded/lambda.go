@@ -101,7 +101,7 @@ func bridge() {
 }
 
 func kafka() {
-	lambda.Start(func(_ context.Context, _ events.KafkaEvent) error { // want `Kafka delivers at least once, and this handler reaches a payment, stripe New`
+	lambda.Start(func(_ context.Context, _ events.KafkaEvent) error { // want `Kafka delivers at least once, and this handler reaches a payment, stripe New.*lambdawrap.Kafka`
 		_, err := paymentintent.New(&stripe.PaymentIntentParams{Amount: 1})
 
 		return err
