@@ -211,7 +211,7 @@ func TestAFailingQueueHasALineAndAMetricForEachAnnouncement(t *testing.T) {
 	})
 }
 
-// One request hangs while others are answered: it is left to the relay, and nothing else.
+// One request hangs while others are answered: what it carries is left to the relay, and nothing else.
 func TestAQueueThatIsSlowOnceGetsTheOtherAnnouncements(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -242,8 +242,8 @@ func TestAQueueThatIsSlowOnceGetsTheOtherAnnouncements(t *testing.T) {
 
 		all.Wait()
 
-		if got := p.metric("Unsent"); got != 1 || len(p.announcements.sent) != 400 {
-			t.Errorf("%v unsent and %d sent, want 1 and 400:\n%s", got, len(p.announcements.sent), p.log.String())
+		if got := p.metric("Unsent"); got < 1 || got > 10 || int(got)+len(p.announcements.sent) != 401 {
+			t.Errorf("%v unsent and %d sent, want at most one request of ten unsent of 401:\n%s", got, len(p.announcements.sent), p.log.String())
 		}
 	})
 }

@@ -14,7 +14,8 @@ const (
 	// loadSize is the number of messages that travel together: SendMessageBatch, PublishBatch and PutEvents take ten.
 	loadSize = 10
 
-	// loadWait is how long messages wait for those that were expected with them, such as when the process has more to do than it can.
+	// loadWait is how long messages wait at most: for those that were expected with them, and for the answer to what is under way to their
+	// target, when what has come meanwhile leaves together.
 	loadWait = 10 * time.Millisecond
 )
 
@@ -116,7 +117,7 @@ func (s *state) board(target string, messages []Message) (l *load, at int, isFir
 	l.messages = append(l.messages, messages...)
 	l.arrive()
 
-	if s.expected == 0 || len(l.messages) >= loadSize {
+	if s.expected == 0 && s.underWay == 0 || len(l.messages) >= loadSize {
 		s.depart(l)
 	}
 
@@ -127,11 +128,24 @@ func (s *state) board(target string, messages []Message) (l *load, at int, isFir
 func (s *state) depart(l *load) {
 	if s.load == l {
 		s.load = nil
+		s.underWay++
 		close(l.full)
 	}
 }
 
-// await waits until the load is full, or nothing more is to be expected, or ctx ends.
+// landed notes that a load has its answers. What waits for company leaves.
+func (s *state) landed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.underWay--
+
+	if s.load != nil && s.expected == 0 {
+		s.depart(s.load)
+	}
+}
+
+// await waits until a load leaves, at most until ctx ends.
 func (s *state) await(ctx context.Context, l *load) {
 	timer := time.NewTimer(loadWait)
 	defer timer.Stop()
@@ -158,12 +172,14 @@ func (t *Targets) carry(ctx context.Context, s *state, target string, messages [
 		s.await(ctx, l)
 
 		if len(l.messages) == len(messages) { // of this call alone
+			defer s.landed()
 			defer l.finish()
 
 			return t.sendTo(ctx, s, target, messages)
 		}
 
 		go func() {
+			defer s.landed()
 			defer l.finish()
 
 			l.answers = t.sendTo(l.ctx, s, target, l.messages)

@@ -103,15 +103,16 @@ func TestMessagesOfRecordsThatAreCompletedTogetherTravelTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		records [][]record.Message
 		want    []int // messages of each call of the Sender
+		took    time.Duration
 	}{
-		"one":                       {[][]record.Message{letters("", "a")}, []int{1}},
-		"two":                       {[][]record.Message{letters("", "a"), letters("", "b")}, []int{2}},
-		"ten":                       {slices.Repeat([][]record.Message{letters("", "a")}, 10), []int{10}},
-		"twenty-five":               {slices.Repeat([][]record.Message{letters("", "a")}, 25), []int{5, 10, 10}},
-		"four of three":             {slices.Repeat([][]record.Message{letters("", "a", "b", "c")}, 4), []int{3, 9}},
-		"one of twelve":             {[][]record.Message{letters("", slices.Repeat([]string{"a"}, 12)...)}, []int{12}},
-		"one message group, thrice": {slices.Repeat([][]record.Message{letters("g", "a")}, 3), []int{1, 1, 1}},
-		"three message groups":      {[][]record.Message{letters("g", "a", "b"), letters("h", "a"), letters("i", "a")}, []int{4}},
+		"one":                       {[][]record.Message{letters("", "a")}, []int{1}, 5 * time.Millisecond},
+		"two":                       {[][]record.Message{letters("", "a"), letters("", "b")}, []int{2}, 5 * time.Millisecond},
+		"ten":                       {slices.Repeat([][]record.Message{letters("", "a")}, 10), []int{10}, 5 * time.Millisecond},
+		"twenty-five":               {slices.Repeat([][]record.Message{letters("", "a")}, 25), []int{5, 10, 10}, 10 * time.Millisecond},
+		"four of three":             {slices.Repeat([][]record.Message{letters("", "a", "b", "c")}, 4), []int{3, 9}, 10 * time.Millisecond},
+		"one of twelve":             {[][]record.Message{letters("", slices.Repeat([]string{"a"}, 12)...)}, []int{12}, 5 * time.Millisecond},
+		"one message group, thrice": {slices.Repeat([][]record.Message{letters("g", "a")}, 3), []int{1, 1, 1}, 10 * time.Millisecond},
+		"three message groups":      {[][]record.Message{letters("g", "a", "b"), letters("h", "a"), letters("i", "a")}, []int{4}, 5 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,8 +124,8 @@ func TestMessagesOfRecordsThatAreCompletedTogetherTravelTogether(t *testing.T) {
 					t.Error(err)
 				}
 
-				if got := o.sizes(); !slices.Equal(got, c.want) || took != 5*time.Millisecond {
-					t.Errorf("got %v after %v, want %v after 5 ms", got, took, c.want)
+				if got := o.sizes(); !slices.Equal(got, c.want) || took != c.took {
+					t.Errorf("got %v after %v, want %v after %v", got, took, c.want, c.took)
 				}
 			})
 		})
@@ -141,6 +142,44 @@ func TestEachMessageOfALoadHasItsOwnAnswer(t *testing.T) {
 			t.Errorf("got %v in %v", answers, o.loads)
 		}
 	})
+}
+
+// What comes while a load is under way leaves together when that is answered, but does not wait for long.
+func TestMessagesThatComeWhileOthersAreUnderWayTravelTogether(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct{ answered, want time.Duration }{
+		"the answer comes": {5 * time.Millisecond, 10 * time.Millisecond},
+		"it is late":       {time.Second, time.Second + 11*time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				o := newOffice(func(_ context.Context, ms []delivery.Message) []error {
+					<-time.After(c.answered)
+
+					return make([]error, len(ms))
+				})
+
+				begun := time.Now()
+
+				var all sync.WaitGroup
+
+				all.Go(func() { _ = o.Send(t.Context(), "tx", letters("", "a")) })
+				<-time.After(time.Millisecond)
+
+				for range 5 {
+					all.Go(func() { _ = o.Send(t.Context(), "tx", letters("", "b")) })
+				}
+
+				all.Wait()
+
+				if got, took := o.sizes(), time.Since(begun); !slices.Equal(got, []int{1, 5}) || took != c.want {
+					t.Errorf("got %v after %v, want one and five after %v", got, took, c.want)
+				}
+			})
+		})
+	}
 }
 
 // The caller of an expected message may have left before it sends.

@@ -52,6 +52,7 @@ type state struct {
 	until   time.Time // it hangs: it is not asked before
 
 	load       *load     // that leaves next; nil for none
+	underWay   int       // loads that have left and have no answers
 	expected   int       // calls of Send that will come at once
 	expectedBy time.Time // they are not expected any more
 }

@@ -1,0 +1,399 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb/audit"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/checks/audited"
+)
+
+var soak = flag.Duration("soak", 0, "how long the tests under the runtime of aws-lambda-go pay; 0: a few hundred payments")
+
+// asFunction is set in the environment of a process that is the function.
+const asFunction = "PAYMENTS_AS_FUNCTION"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asFunction) != "" {
+		beFunction()
+	}
+
+	os.Exit(m.Run())
+}
+
+// beFunction is main, but for an event that makes the invocation panic outside of the wrapper.
+func beFunction() {
+	handle, err := wire(context.Background())
+	if err != nil {
+		panic(err)
+	}
+
+	lambda.Start(func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		if event.Records[0].Body == "panic" {
+			panic("an invocation panics")
+		}
+
+		return handle(ctx, event)
+	})
+}
+
+// environment is what AWS does for processes of the function: its runtime API, its queues and its tables.
+type environment struct {
+	*testing.T
+
+	db    *idemddbtest.DB
+	queue chan []events.SQSMessage
+	atA   int // invocations at a time
+
+	mu        sync.Mutex
+	invoked   int
+	inFlight  map[string][]events.SQSMessage // by request id
+	left      map[string]bool                // ids of messages that are not done
+	failures  int                            // invocations that failed
+	sends     int
+	announced map[string]bool // bodies
+	allDone   chan struct{}
+}
+
+// next gives a process an invocation.
+func (e *environment) next(w http.ResponseWriter, r *http.Request) {
+	select {
+	case <-r.Context().Done():
+	case batch := <-e.queue:
+		body, err := json.Marshal(events.SQSEvent{Records: batch})
+		if err != nil {
+			e.Error(err)
+		}
+
+		e.mu.Lock()
+		e.invoked++
+		id := fmt.Sprint("request-", e.invoked)
+		e.inFlight[id] = batch
+		e.mu.Unlock()
+
+		w.Header().Set("Lambda-Runtime-Aws-Request-Id", id)
+		w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(4*time.Second).UnixMilli(), 10))
+		_, _ = w.Write(body)
+	}
+}
+
+// answer takes what a process answers, and delivers again what has failed.
+func (e *environment) answer(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	id, failed := r.PathValue("id"), map[string]bool{}
+
+	var response events.SQSEventResponse
+	if isError := path.Base(r.URL.Path) == "error"; !isError {
+		if err := json.Unmarshal(body, &response); err != nil {
+			e.Errorf("the answer of %s: %v: %s", id, err, body)
+		}
+	}
+
+	for _, f := range response.BatchItemFailures {
+		failed[f.ItemIdentifier] = true
+	}
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	batch := e.inFlight[id]
+	delete(e.inFlight, id)
+
+	if path.Base(r.URL.Path) == "error" {
+		e.failures++
+
+		return
+	}
+
+	for _, m := range batch {
+		if failed[m.MessageId] {
+			e.again(m)
+		} else {
+			e.done(m)
+		}
+	}
+
+	w.WriteHeader(http.StatusAccepted)
+}
+
+func (e *environment) done(m events.SQSMessage) {
+	wasLeft := e.left[m.MessageId] // a process that is lost may have done it before
+	if delete(e.left, m.MessageId); wasLeft && len(e.left) == 0 {
+		close(e.allDone)
+	}
+}
+
+// again delivers a message once more, after a moment.
+func (e *environment) again(m events.SQSMessage) {
+	receives, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
+	m.Attributes = map[string]string{"ApproximateReceiveCount": strconv.Itoa(receives + 1)}
+	time.AfterFunc(200*time.Millisecond, func() { e.queue <- []events.SQSMessage{m} })
+}
+
+// send is SQS's SendMessageBatch.
+func (e *environment) send(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Entries []struct{ Id, MessageBody string } //nolint:revive // as SQS names it
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		e.Error(err)
+	}
+
+	out := map[string][]map[string]string{"Successful": {}, "Failed": {}}
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	e.sends++
+
+	for _, entry := range in.Entries {
+		e.announced[entry.MessageBody] = true
+		out["Successful"] = append(out["Successful"], map[string]string{"Id": entry.Id, "MessageId": entry.Id, "MD5OfMessageBody": ""})
+	}
+
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+
+	if err := json.NewEncoder(w).Encode(out); err != nil {
+		e.Error(err)
+	}
+}
+
+// start starts a process of the function, and returns it with a function that waits for its end.
+func (e *environment) start(address string) (cmd *exec.Cmd, wait func()) {
+	e.Helper()
+
+	cmd = exec.CommandContext(e.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), asFunction+"=1", "AWS_LAMBDA_RUNTIME_API="+address, fmt.Sprint("AWS_LAMBDA_MAX_CONCURRENCY=", e.atA),
+		"AWS_LAMBDA_FUNCTION_NAME=payments", "AWS_LAMBDA_LOG_FORMAT=JSON")
+
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		e.Fatal(err)
+	}
+
+	errs := &bytes.Buffer{}
+	cmd.Stderr = errs
+
+	if err := cmd.Start(); err != nil {
+		e.Fatal(err)
+	}
+
+	ended := make(chan struct{})
+
+	go func() {
+		defer close(ended)
+
+		for lines := bufio.NewScanner(out); lines.Scan(); { // of the log and of the metrics
+			if !json.Valid(lines.Bytes()) {
+				e.Errorf("a line is torn: %s", lines.Bytes())
+			}
+		}
+	}()
+
+	return cmd, func() {
+		<-ended
+		_ = cmd.Wait()
+
+		if strings.Contains(errs.String(), "DATA RACE") {
+			e.Error(errs.String())
+		}
+	}
+}
+
+// lose delivers again what a process had under way that has ended. It returns how many invocations that were, and how many have failed so far.
+func (e *environment) lose() (lost, failures int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	for id, batch := range e.inFlight {
+		delete(e.inFlight, id)
+
+		for _, m := range batch {
+			if m.Body != "panic" {
+				e.again(m)
+			}
+		}
+
+		lost++
+	}
+
+	return lost, e.failures
+}
+
+// fill puts two messages of each payment into the queue, in batches.
+func (e *environment) fill(payments, size int) {
+	var all []events.SQSMessage
+
+	for i := range 2 * payments {
+		m := events.SQSMessage{
+			MessageId: fmt.Sprint("m-", i), EventSourceARN: "arn:aws:sqs:eu-west-1:1:payments", EventSource: "aws:sqs",
+			Attributes: map[string]string{"ApproximateReceiveCount": "1"},
+			Body:       fmt.Sprintf(`{"paymentId":"p-%d","account":"a-%d","amount":1}`, i/2, i/2%50),
+		}
+		e.left[m.MessageId] = true
+		all = append(all, m)
+	}
+
+	for i := range all { // the two messages of a payment come near to each other
+		j := min(len(all)-1, i+rand.IntN(4*size))
+		all[i], all[j] = all[j], all[i]
+	}
+
+	e.queue = make(chan []events.SQSMessage, len(all)+1)
+	for len(all) > 0 {
+		n := min(size, len(all))
+		e.queue <- all[:n:n]
+		all = all[n:]
+	}
+}
+
+// TestUnderTheRuntime pays under the runtime of aws-lambda-go, with many invocations at a time. In the middle of it one invocation panics,
+// which ends its process when the others have answered, and another process gets SIGTERM.
+func TestUnderTheRuntime(t *testing.T) {
+	for _, atA := range []int{16, 64} {
+		for _, size := range []int{1, 10} {
+			t.Run(fmt.Sprintf("%d at a time, batches of %d", atA, size), func(t *testing.T) { payUnderTheRuntime(t, atA, size) })
+		}
+	}
+}
+
+func payUnderTheRuntime(t *testing.T, atA, size int) {
+	t.Helper()
+
+	e := &environment{
+		T: t, db: idemddbtest.New(nil), atA: atA, inFlight: map[string][]events.SQSMessage{}, left: map[string]bool{},
+		announced: map[string]bool{}, allDone: make(chan struct{}),
+	}
+	audited.DB(t, e.db, nil, audit.Options{})
+
+	payments := max(300, int(soak.Seconds()*300)) // a few hundred are made in a second
+	e.fill(payments, size)
+
+	for _, table := range []string{"records", "accounts"} {
+		if _, err := e.db.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", e.next)
+	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", e.answer)
+	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", e.answer)
+
+	api, dynamo, queue := httptest.NewServer(mux), httptest.NewServer(e.db.Handler()), httptest.NewServer(http.HandlerFunc(e.send))
+	defer api.Close()
+	defer dynamo.Close()
+	defer queue.Close()
+
+	setEnv(t, map[string]string{
+		"AWS_ENDPOINT_URL_DYNAMODB": dynamo.URL, "AWS_ENDPOINT_URL_SQS": queue.URL, "WORKERS": strconv.Itoa(size),
+		"CAPTURED_QUEUE_URL": queue.URL + "/1/captured",
+	})
+
+	begun := time.Now()
+	address := strings.TrimPrefix(api.URL, "http://")
+
+	_, wait := e.start(address)
+	e.whenLeft(2 * payments * 2 / 3)
+
+	e.queue <- []events.SQSMessage{{Body: "panic"}}
+
+	wait()
+
+	if lost, failures := e.lose(); lost > 0 || failures != 1 {
+		t.Errorf("after a panic in one invocation, %d others had no answer, and %d failed; want 0 and 1", lost, failures)
+	}
+
+	var cmd *exec.Cmd
+
+	cmd, wait = e.start(address)
+	e.whenLeft(2 * payments / 3)
+
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+
+	wait()
+	e.lose()
+
+	cmd, wait = e.start(address)
+
+	select {
+	case <-e.allDone:
+	case <-time.After(time.Minute + *soak):
+		t.Errorf("some of the messages are not done after %v", time.Since(begun))
+	}
+
+	_ = cmd.Process.Kill()
+
+	wait()
+	e.check(payments)
+	t.Logf("%d payments, each twice, in %v: %.2f requests of DynamoDB and %.2f of SQS a message",
+		payments, time.Since(begun).Round(time.Millisecond), float64(len(e.db.Requests()))/float64(2*payments), float64(e.sends)/float64(payments))
+}
+
+// whenLeft waits until at most n messages are not done.
+func (e *environment) whenLeft(n int) {
+	for end := time.Now().Add(time.Minute + *soak); ; {
+		e.mu.Lock()
+		left := len(e.left)
+		e.mu.Unlock()
+
+		if left <= n || time.Now().After(end) {
+			return
+		}
+
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// check demands that each payment was made once, and that its announcement was sent or is in its record.
+func (e *environment) check(payments int) {
+	e.Helper()
+
+	entries, balance := 0, 0
+
+	for _, item := range e.db.Items("accounts") {
+		if key, _ := item["pk"].(*types.AttributeValueMemberS); strings.HasPrefix(key.Value, "payment#") {
+			entries++
+		} else if sum, ok := item["balance"].(*types.AttributeValueMemberN); ok {
+			n, _ := strconv.Atoi(sum.Value)
+			balance += n
+		}
+	}
+
+	unsent := 0
+
+	for _, item := range e.db.Items("records") {
+		if _, ok := item["outbox"]; ok {
+			unsent++
+		}
+	}
+
+	if entries != payments || balance != payments || len(e.announced)+unsent < payments {
+		e.Errorf("%d payments have %d entries and a balance of %d, %d announcements and %d unsent ones",
+			payments, entries, balance, len(e.announced), unsent)
+	}
+}
