@@ -43,7 +43,7 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return nil, c.err
 	}
 
-	e = Effects{Items: dbitem.CopyWrites(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
+	e = Effects{Items: dbitem.CopyWrites(e.Items), Adds: copyAdds(e.Adds), Messages: copyMessages(e.Messages), Refused: e.Refused}
 	if err := s.checkEffects(c.Partition, e); err != nil {
 		return nil, keyError("commit", key, err)
 	}
@@ -169,7 +169,7 @@ func (c *committing) begin(
 	c.write.build = func() protocol.Part { return protocol.Part{Record: record(), Effects: c.effects.Items} }
 
 	w := c.acquisition.write(p, &c.write)
-	w.Joint = c.store.jointOf(c.Partition, c.effects, c.value)
+	w.Joint = c.store.jointOf(&c.write, c.Partition, c.effects, c.value)
 	w.Joint.Hold = hold
 
 	return c.store.engine.Begin(ctx, w)

@@ -71,7 +71,7 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, 
 		value, omitted = c.store.resultValue(ctx, owner{c.held.Partition, c.held.Token, c.left()}, result, omitted, e)
 	}
 
-	if len(e.Items) == 0 && len(e.Messages) == 0 {
+	if e.isEmpty() {
 		err = c.complete(ctx, value, omitted)
 	} else {
 		err = c.commit(ctx, value, e, omitted)

@@ -62,7 +62,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 
 	switch err := c.sendCommit(write, engine.Write{
 		Operation: j, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group,
-		Joint: s.jointOf(c.held.Partition, e, result),
+		Joint: s.jointOf(j, c.held.Partition, e, result),
 	}, engine.LeaseBound(ctx)); {
 	case err != nil:
 		err = fmt.Errorf("%w: %w", keyError("complete", c.key, err), ErrUncommitted)

@@ -24,7 +24,7 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 	write, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
 	defer cancel()
 
-	if len(e.Items) > 0 {
+	if len(e.Items)+len(e.Adds) > 0 {
 		if err := s.writeItems(write, p, key, e); err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (s *Store) writeItems(ctx context.Context, p planner.Policy, key string, e 
 	}
 
 	j := &jointWrite{build: func() protocol.Part { return protocol.Part{Effects: e.Items} }}
-	joint := s.jointOf(key, e, nil)
+	joint := s.jointOf(j, key, e, nil)
 	joint.IsUnrecorded = true
 
 	switch err := j.wait(ctx, s.engine.Begin(ctx, engine.Write{

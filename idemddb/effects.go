@@ -22,10 +22,14 @@ type Effects struct {
 	// the record. DynamoDB charges twice the write units of a plain write.
 	Items []types.TransactWriteItem
 
+	// Adds are additions to numbers of other items, which travel together: see [Add]. Two of one item under the same condition are summed.
+	// Each item counts as one of the 99.
+	Adds []Add
+
 	// Messages are stored in the record and sent after the completion, at least once and each under one id. See [Message].
 	Messages []Message
 
-	// Refused says what it means that the condition of one of Items was false: an error that is marked as permanent, as by
+	// Refused says what it means that the condition of one of Items or Adds was false: an error that is marked as permanent, as by
 	// lambdawrap.Permanent, ends the key; any other error releases it, so that the work runs again. Only [Do] and wrappers call it.
 	// If it panics, the key is released, and the error is the *EffectError joined with the panic.
 	// Defaults to nil: the error is the *EffectError itself, so the work runs again.
@@ -35,7 +39,8 @@ type Effects struct {
 // EffectError says that DynamoDB refused one of the staged items. Nothing was written, unless Unknown is set, and the claim is still
 // held. It unwraps to ErrEffectRefused.
 type EffectError struct {
-	// Index is the position of the item in Effects.Items, counted over all calls of Stage. It is -1 if DynamoDB refused the request as a
+	// Index is the position in Effects.Items and then Effects.Adds, both counted over all calls of Stage: with three Items, 3 is the first one
+	// of Adds. Of Adds that were summed it is that of the first one. It is -1 if DynamoDB refused the request as a
 	// whole, because an item is not valid or access to its table is denied, or if it refused the record of the key, because it would be too
 	// large.
 	Index int
@@ -99,12 +104,8 @@ const (
 
 // checkEffects returns an error for what DynamoDB could only refuse.
 func (s *Store) checkEffects(partition string, e Effects) error {
-	if !s.transacts && len(e.Items)+len(e.Messages) > 0 {
+	if !s.transacts && !e.isEmpty() {
 		return fmt.Errorf("%w: %w", ErrBadEffects, errNoTransactor)
-	}
-
-	if len(e.Items) > maxEffects {
-		return fmt.Errorf("%w: %d items: 1 record and %d of yours; DynamoDB takes 100 in a transaction", ErrBadEffects, len(e.Items)+1, len(e.Items))
 	}
 
 	for i, it := range e.Items {
@@ -113,12 +114,18 @@ func (s *Store) checkEffects(partition string, e Effects) error {
 		}
 	}
 
+	for i := range e.Adds {
+		if err := e.Adds[i].check(); err != nil {
+			return fmt.Errorf("%w: add %d: %w", ErrBadEffects, i, err)
+		}
+	}
+
 	outbox := delivery.Check(outboxOf(e.Messages), maxOutbox)
-	if err := errors.Join(s.checkTwice(partition, e.Items), outbox, s.checkTargets(e.Messages)); err != nil {
+	if err := errors.Join(s.checkItems(partition, e), outbox, s.checkTargets(e.Messages)); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadEffects, err)
 	}
 
-	if size := dbitem.WriteSize(e.Items...) + delivery.Size(outboxOf(e.Messages)) + plainRecord; size > maxTransaction {
+	if size := dbitem.WriteSize(e.writes()...) + delivery.Size(outboxOf(e.Messages)) + plainRecord; size > maxTransaction {
 		return fmt.Errorf("%w: with the record they have %d bytes, a transaction takes %d", ErrBadEffects, size, maxTransaction)
 	}
 
@@ -149,26 +156,74 @@ func (s *Store) checkTargets(messages []Message) error {
 	return nil
 }
 
-// checkTwice returns an error if two items are the same one, or one is the record of the key, as far as their keys are known.
-func (s *Store) checkTwice(partition string, items []types.TransactWriteItem) error {
-	seen := map[string]int{}
+// checkItems returns an error if there are too many items, if two are the same one, or if one is the record of the key, as far as their keys
+// are known.
+func (s *Store) checkItems(partition string, e Effects) error {
+	ids := s.identities(partition, e.writes())
+	own, adds := len(e.Items)+1, e.additions(ids[len(e.Items)+1:])
 
-	for i, id := range s.identities(partition, items) {
-		earlier, twice := seen[id]
+	if all := len(e.Items) + len(adds); all > maxEffects {
+		return fmt.Errorf("%d items: 1 record and %d of yours; DynamoDB takes 100 in a transaction", all+1, all)
+	}
 
-		switch {
-		case id == "":
-		case !twice:
-			seen[id] = i
-		case earlier == 0:
-			return fmt.Errorf("item %d: it is the record of the key itself", i-1)
-		default:
-			return fmt.Errorf("item %d: it is the same item as item %d; a transaction takes an item once", i-1, earlier-1)
+	seen := map[string]int{ids[0]: 0}
+
+	for i, id := range ids[1:own] {
+		if err := checkTwice(seen, id, i, &e); err != nil {
+			return err
+		}
+	}
+
+	for i := range adds {
+		if err := errors.Join(checkTwice(seen, adds[i].Item, adds[i].Index, &e), checkSum(&adds[i])); err != nil {
+			return err
 		}
 	}
 
 	return nil
 }
+
+// checkTwice returns an error if the item of an effect was seen before. The record of the key was seen as 0, the first effect as 1.
+func checkTwice(seen map[string]int, id string, at int, e *Effects) error {
+	earlier, isTwice := seen[id]
+
+	switch {
+	case id == "":
+	case !isTwice:
+		seen[id] = at + 1
+	case earlier == 0:
+		return fmt.Errorf("%s: it is the record of the key itself", e.name(at))
+	case at >= len(e.Items) && earlier > len(e.Items):
+		return fmt.Errorf("%s: it is of the same item as %s, and has other Requires or Unless", e.name(at), e.name(earlier-1))
+	default:
+		return fmt.Errorf("%s: it is the same item as %s; a transaction takes an item once", e.name(at), e.name(earlier-1))
+	}
+
+	return nil
+}
+
+// checkSum returns an error if additions of one message have a sum that DynamoDB does not hold.
+func checkSum(a *protocol.Addition) error {
+	for name, n := range a.Values {
+		if !n.IsHeld() {
+			return fmt.Errorf("the sum of all Adds to attribute %q of an item has more than 38 digits", name)
+		}
+	}
+
+	return nil
+}
+
+// name returns what errors call an effect.
+func (e *Effects) name(at int) string {
+	if at < len(e.Items) {
+		return fmt.Sprint("item ", at)
+	}
+
+	return fmt.Sprint("add ", at-len(e.Items))
+}
+
+// isEmpty reports whether there is nothing to write.
+func (e *Effects) isEmpty() bool { return len(e.Items)+len(e.Adds)+len(e.Messages) == 0 }
 
 // identities returns a text for each item: first for the record of the key, then for each staged item. The text is empty if the key of an
 // item is not known.
@@ -202,7 +257,7 @@ func (s *Store) checkSize(partition string, result types.AttributeValue, e Effec
 		return fmt.Errorf("%w: the record would have %d bytes, an item holds %d", ErrTooLarge, size, dbitem.MaxSize)
 	}
 
-	if size += dbitem.WriteSize(e.Items...); size > maxTransaction {
+	if size += dbitem.WriteSize(e.writes()...); size > maxTransaction {
 		return fmt.Errorf("%w: the transaction would have %d bytes, it takes %d", ErrTooLarge, size, maxTransaction)
 	}
 

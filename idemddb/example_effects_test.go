@@ -243,3 +243,36 @@ func ExampleMessage() {
 	// <nil>
 	// <nil>
 }
+
+// Two payments to one account add to its balance. Each counts once, however often its message is delivered, and where they end at the same
+// time they share a transaction in which the account is one update. Nothing is added to an account that is closed.
+func ExampleAdd() {
+	ctx := context.Background()
+	store, cloud := inMemory(nil)
+	cloud.deposit("alice", 100)
+
+	pay := func(payment, account string, cents int64) {
+		_, err := idemddb.Do(ctx, store, payment, nil, func(ctx context.Context) (string, error) {
+			return "paid", idemddb.Stage(ctx, idemddb.Effects{Adds: []idemddb.Add{{
+				Table:  "ledger",
+				Key:    map[string]types.AttributeValue{"pk": text(account)},
+				Values: map[string]types.AttributeValue{"balance": number(cents)},
+				Unless: []string{"closed"},
+			}}})
+		})
+		if refused, ok := errors.AsType[*idemddb.EffectError](err); ok {
+			fmt.Println(payment, "is refused: the account was closed in", refused.Item["closed"].(*types.AttributeValueMemberS).Value)
+		}
+	}
+
+	pay("payment-1", "alice", 30)
+	pay("payment-1", "alice", 30)
+	pay("payment-2", "alice", 5)
+	cloud.balance("alice")
+
+	cloud.close("bob", "May")
+	pay("payment-3", "bob", 5)
+	// Output:
+	// alice has 135
+	// payment-3 is refused: the account was closed in May
+}

@@ -69,6 +69,15 @@ func (a cloud) deposit(account string, cents int) {
 	a.ResetRequests()
 }
 
+// close closes an account of the table "ledger".
+func (a cloud) close(account, month string) {
+	if _, err := a.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: aws.String("ledger"), Item: map[string]types.AttributeValue{
+		"pk": text(account), "closed": text(month),
+	}}); err != nil {
+		panic(err)
+	}
+}
+
 // balance prints what an account of the table "ledger" has.
 func (a cloud) balance(account string) {
 	it := a.Item("ledger", map[string]types.AttributeValue{"pk": text(account)})

@@ -73,7 +73,7 @@ func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return func() (*Record, error) { return nil, err }
 	}
 
-	e = Effects{Items: dbitem.CopyWrites(e.Items), Messages: copyMessages(e.Messages), Refused: e.Refused}
+	e = Effects{Items: dbitem.CopyWrites(e.Items), Adds: copyAdds(e.Adds), Messages: copyMessages(e.Messages), Refused: e.Refused}
 
 	c.start(ctx, result, nil, e)
 

@@ -22,7 +22,8 @@ func newTx() string { return rand.Text() }
 type jointWrite struct {
 	token   string               // of the first try: the id of the completing call
 	build   func() protocol.Part // anew for each try
-	applied func()               // called when it is known to be written, before its caller goes on; nil for none
+	adds    []protocol.Addition
+	applied func() // called when it is known to be written, before its caller goes on; nil for none
 
 	answer  protocol.Answer // that has ended it
 	unknown bool            // a try had no answer, so it may have been applied
@@ -31,7 +32,7 @@ type jointWrite struct {
 // Part implements [engine.Joiner].
 func (j *jointWrite) Part() protocol.Part {
 	part := j.build()
-	part.Token, j.token = j.token, ""
+	part.Adds, part.Token, j.token = j.adds, j.token, ""
 
 	return part
 }
@@ -70,14 +71,22 @@ func (j *jointWrite) wait(ctx context.Context, begun *engine.Pending) error {
 	return nil
 }
 
-// jointOf returns what the write of a record with effects needs of its transaction.
-func (s *Store) jointOf(partition string, e Effects, result types.AttributeValue) *planner.Joint {
-	value := dbitem.ValueSize(result)
+// jointOf returns what the write of a record with effects needs of its transaction. It also sets the additions of the write.
+func (s *Store) jointOf(j *jointWrite, partition string, e Effects, result types.AttributeValue) *planner.Joint {
+	value, writes := dbitem.ValueSize(result), e.writes()
+	ids := s.identities(partition, writes)[1:]
 
-	return &planner.Joint{
-		Items: s.identities(partition, e.Items)[1:], Value: value,
-		Size: dbitem.WriteSize(e.Items...) + delivery.Size(outboxOf(e.Messages)) + plainRecord + value,
+	joint := &planner.Joint{
+		Items: ids[:len(e.Items)], Value: value,
+		Size: dbitem.WriteSize(writes...) + delivery.Size(outboxOf(e.Messages)) + plainRecord + value,
 	}
+
+	j.adds = e.additions(ids[len(e.Items):])
+	for i := range j.adds {
+		joint.Adds = append(joint.Adds, planner.Added{Item: j.adds[i].Item, As: j.adds[i].As})
+	}
+
+	return joint
 }
 
 // refusal returns the error for one of these effects, or the write of all of them, that DynamoDB refused.

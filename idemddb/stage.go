@@ -34,7 +34,7 @@ func Unstage(ctx context.Context) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 
-		s.effects, s.staged, s.failed, s.bad = Effects{}, false, nil, nil
+		s.effects, s.parts, s.staged, s.failed, s.bad = Effects{}, nil, false, nil, nil
 	}
 }
 
@@ -48,9 +48,10 @@ type staging struct {
 	staged  bool // Stage was called, perhaps with nothing
 	closed  bool // Stage is refused: the claim was settled, or its handler did not return in time
 	effects Effects
-	failed  error    // ErrNotStaged with the first error of Stage: the work must not count as done without what was refused
-	bad     error    // ErrNotStaged with the error of the last CompleteWith, if nothing of it was written and the work has not decided anew
-	sent    *Effects // of a CompleteWith that is under way, or whose outcome is not known
+	parts   []Effects // of which effects are made, as Stage was given them
+	failed  error     // ErrNotStaged with the first error of Stage: the work must not count as done without what was refused
+	bad     error     // ErrNotStaged with the error of the last CompleteWith, if nothing of it was written and the work has not decided anew
+	sent    *Effects  // of a CompleteWith that is under way, or whose outcome is not known
 }
 
 // stagingOf returns the staging of the innermost work that runs with a context, or nil.
@@ -73,7 +74,7 @@ func (s *staging) add(e Effects) error {
 
 	all, err := s.with(e)
 	if err == nil {
-		s.effects, s.staged, s.bad = all, true, nil
+		s.effects, s.parts, s.staged, s.bad = all, append(s.parts, e), true, nil
 	} else if s.failed == nil {
 		s.failed = fmt.Errorf("%w: %w", ErrNotStaged, err)
 	}
@@ -93,6 +94,7 @@ func (s *staging) failure() error {
 func (s *staging) with(e Effects) (Effects, error) {
 	all := Effects{
 		Items:    slices.Concat(s.effects.Items, dbitem.CopyWrites(e.Items)),
+		Adds:     slices.Concat(s.effects.Adds, copyAdds(e.Adds)),
 		Messages: slices.Concat(s.effects.Messages, copyMessages(e.Messages)),
 	}
 
@@ -100,22 +102,35 @@ func (s *staging) with(e Effects) (Effects, error) {
 		return Effects{}, fmt.Errorf("idemddb: stage: %w", err)
 	}
 
-	first, earlier := len(s.effects.Items), s.effects.Refused
+	parts := slices.Concat(s.parts, []Effects{e})
 
 	all.Refused = func(refused *EffectError) error {
-		meaning := e.Refused
-		if refused.Index < first {
-			meaning = earlier
+		if meaning := refusedOf(parts, refused.Index-len(all.Items), refused.Index); meaning != nil {
+			return meaning(refused)
 		}
 
-		if meaning == nil {
-			return refused
-		}
-
-		return meaning(refused)
+		return refused
 	}
 
 	return all, nil
+}
+
+// refusedOf returns the Refused of the effects to which an addition belongs, or, if its position is below zero, an item.
+func refusedOf(parts []Effects, add, item int) func(*EffectError) error {
+	for i := range parts {
+		at, n := &item, len(parts[i].Items)
+		if add >= 0 {
+			at, n = &add, len(parts[i].Adds)
+		}
+
+		if *at < n {
+			return parts[i].Refused
+		}
+
+		*at -= n
+	}
+
+	return nil
 }
 
 // takeWith is take for a CompleteWith. The effects that CompleteWith was given are not staged: if it is refused, the next call has its own.
@@ -165,5 +180,5 @@ func (s *staging) written() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.effects, s.sent = Effects{}, nil
+	s.effects, s.parts, s.sent = Effects{}, nil, nil
 }

@@ -127,7 +127,7 @@ func (c *refusedEffects) check(t *testing.T) {
 	}
 
 	all := c.before
-	all.Items, all.Messages = append(all.Items, c.e.Items...), append(all.Messages, c.e.Messages...)
+	all.Items, all.Adds, all.Messages = append(all.Items, c.e.Items...), append(all.Adds, c.e.Adds...), append(all.Messages, c.e.Messages...)
 
 	if _, err := s.Commit(t.Context(), "k", nil, nil, all); err == nil || !strings.Contains(err.Error(), c.want) {
 		t.Errorf("Commit: got error %v, want %q", err, c.want)

@@ -165,7 +165,7 @@ func (w *Work) hasEffect(err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	nothing := len(w.effects.Items) == 0 && len(w.effects.Messages) == 0 && w.failed == nil
+	nothing := w.effects.isEmpty() && w.failed == nil
 
 	return w.claim != nil && (err == nil && nothing || isPermanent(err))
 }

@@ -120,7 +120,7 @@ func panicked(v any) error {
 // has left, it is not sent, and the others leave with the next flight.
 func (s *shared) board() {
 	s.engine.change(func() {
-		s.sent = s.sent[:0]
+		s.sent = nil
 
 		for i, c := range s.calls {
 			if s.calls[i] = nil; !c.isOver {
@@ -134,16 +134,22 @@ func (s *shared) board() {
 	switch {
 	case len(s.sent) == 0:
 	case s.transaction != nil:
-		if len(s.sent) < len(s.transaction.parts) {
+		if s.sent = s.transaction.calls; !s.isComplete() {
 			s.sent, s.answers = nil, slices.Repeat([]planner.Answer{planner.AtOnce}, len(s.answers))
 		}
 	case s.sent[0].joiner != nil:
 		s.transaction = newTransaction(s.sent)
+		s.sent = s.transaction.calls // those that are left out travel alone
 	default:
 		for _, c := range s.sent {
 			s.statements = append(s.statements, c.sharer.Statement())
 		}
 	}
+}
+
+// isComplete reports whether the callers of all that is sent still wait.
+func (s *shared) isComplete() bool {
+	return !slices.ContainsFunc(s.sent, func(c *call) bool { return !slices.Contains(s.calls, c) })
 }
 
 // setFree lets the callers leave, who cannot while their operations are used. It is called with the mutex of the Engine held.

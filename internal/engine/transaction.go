@@ -20,24 +20,28 @@ import (
 // success, which saves a try. Without a record nothing but the token keeps the effects from being written twice: such a write is sent as it
 // was to its end.
 type transaction struct {
-	parts []protocol.Part
-	input dynamodb.TransactWriteItemsInput
+	calls  []*call // whose parts are in it
+	joined protocol.Joined
+	input  dynamodb.TransactWriteItemsInput
 }
 
+// newTransaction makes the transaction of these calls, without those whose numbers do not fit into a sum with those of the others.
 func newTransaction(calls []*call) *transaction {
-	t := &transaction{parts: make([]protocol.Part, len(calls))}
+	t := &transaction{}
 
-	for i, c := range calls {
-		t.parts[i] = c.joiner.Part()
+	for _, c := range calls {
+		if t.joined.Take(c.joiner.Part()) {
+			t.calls = append(t.calls, c)
+		}
 	}
 
-	token := t.parts[0].Token
-	if token == "" || len(calls) > 1 {
+	token := t.joined.Token()
+	if token == "" {
 		token = rand.Text()
 	}
 
 	t.input = dynamodb.TransactWriteItemsInput{
-		TransactItems: protocol.Join(t.parts), ClientRequestToken: &token, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		TransactItems: t.joined.Items(), ClientRequestToken: &token, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
 
 	return t
@@ -79,7 +83,7 @@ func (t *transaction) send(ctx context.Context, e *Engine, f *planner.Flight) *t
 
 	switch {
 	case answer.Outcome == protocol.Refused && answer.Err == nil:
-		parts, err := protocol.ReadCancelled(t.parts, answer.Reasons)
+		parts, err := t.joined.ReadCancelled(answer.Reasons)
 		if read.parts = parts; err != nil {
 			read.whole = protocol.Answer{Outcome: protocol.Unknown, Err: err}
 		}
@@ -87,7 +91,7 @@ func (t *transaction) send(ctx context.Context, e *Engine, f *planner.Flight) *t
 		read.whole.Outcome = protocol.Invalid
 	}
 
-	if len(t.parts) > 1 && (read.whole.Outcome == protocol.Invalid || read.whole.Outcome == protocol.Rejected) {
+	if len(t.calls) > 1 && (read.whole.Outcome == protocol.Invalid || read.whole.Outcome == protocol.Rejected) {
 		read.whole.Outcome = protocol.NotShared
 	}
 
@@ -114,7 +118,7 @@ func (t *transacted) read(at int, c *call) (next planner.Answer, err error) {
 	isKnown := len(part.Conflicts) > 0
 
 	for _, i := range part.Conflicts {
-		item := c.Joint.Items[i]
+		item := c.Joint.Item(i)
 		if isKnown = isKnown && item != ""; item != "" {
 			t.flight.Conflicts = append(t.flight.Conflicts, item)
 		}

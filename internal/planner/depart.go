@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -214,18 +215,24 @@ func (p *Planner) noteAlone(note func(time.Time)) {
 // take takes a write, if it fits.
 func (l *load) take(w *Write) {
 	if l.taken == nil {
-		l.taken = map[string]bool{}
-	}
-
-	for item := range w.items {
-		if l.taken[item] {
-			return
-		}
+		l.taken = map[string]string{}
 	}
 
 	items, size, value := l.items+1, l.size, l.value
 	if j := w.Joint; j != nil {
-		items, size, value = items+len(j.Items), size+j.Size, value+j.Value
+		items, size, value = items+len(j.Items)+len(j.Adds), size+j.Size, value+j.Value
+	}
+
+	for item, as := range w.items {
+		taken, isTaken := l.taken[item]
+
+		switch {
+		case !isTaken:
+		case as == "" || taken != as:
+			return
+		default:
+			items-- // one update is for both
+		}
 	}
 
 	if len(l.writes) > 0 && (items > maxItems || size > maxSize || value > LargeValue) {
@@ -234,9 +241,7 @@ func (l *load) take(w *Write) {
 		return
 	}
 
-	for item := range w.items {
-		l.taken[item] = true
-	}
+	maps.Insert(l.taken, w.items)
 
 	l.items, l.size, l.value, l.writes = items, size, value, append(l.writes, w)
 	l.isFull = l.isFull || len(l.writes) == Size

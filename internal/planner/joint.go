@@ -78,7 +78,7 @@ func (g *gate) isHot(now time.Time, w *Write) bool {
 		return false
 	}
 
-	for _, item := range w.Joint.Items {
+	for item := range w.items {
 		if g.until[item].After(now) {
 			return true
 		}

@@ -409,3 +409,66 @@ func TestAWriteBehindTheGateEndsInTime(t *testing.T) {
 
 	t.Error("the write has not ended")
 }
+
+// adding returns a write of a record that adds to these items, under one condition.
+func (y *yard) adding(record string, items ...string) *planner.Write {
+	w := y.jointOf(record)
+	for _, item := range items {
+		w.Joint.Adds = append(w.Joint.Adds, planner.Added{Item: item, As: "+"})
+	}
+
+	return w
+}
+
+func TestWritesThatAddToOneItemTravelTogether(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	first := y.submit(y.jointOf("first", "x"))
+
+	other := y.adding("other", "x")
+	other.Joint.Adds[0].As = "+unless closed"
+
+	for _, w := range []*planner.Write{y.adding("a", "x"), y.adding("b", "x", "y"), y.jointOf("c", "y"), other, y.adding("d", "y", "x")} {
+		y.want(y.submit(w))
+	}
+
+	second := y.land(first[0], planner.Done)
+	y.want(second, one("a", "b", "d"))
+
+	third := y.land(second[0], planner.Done) // c writes y otherwise, and the condition of the other is another one
+	y.want(third, one("c", "other"))
+	y.want(y.land(third[0], planner.Done))
+}
+
+func TestAnItemThatIsAddedToCountsOnce(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	first := y.submit(y.jointOf("first"))
+	items := func(from, to int) (names []string) {
+		for i := from; i < to; i++ {
+			names = append(names, fmt.Sprint(i))
+		}
+
+		return names
+	}
+
+	y.want(y.submit(y.adding("a", items(0, 60)...)))
+	y.want(y.submit(y.adding("b", items(40, 98)...))) // now there are 98 items and two records
+
+	second := y.submit(y.adding("c", items(0, 98)...))
+	y.want(second, one("a", "b")) // nothing more fits
+	y.want(y.land(first[0], planner.Done))
+	y.want(y.land(second[0], planner.Done), one("c"))
+}
+
+func TestAnItemThatIsAddedToCanBeHot(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	first := y.submit(y.adding("a", "hot"))
+	y.want(y.land(first[0], planner.Gated, first[0].Writes[0].Joint.Item(0)))
+	y.want(y.submit(y.adding("b", "hot")))
+	y.want(y.wake(), one("a", "b"))
+}

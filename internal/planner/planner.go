@@ -15,8 +15,8 @@
 //     their answers at once.
 //  4. Ends. A flight has a third of the time until the last end of its writes, at least 100 ms and at most 2 s. A write whose end comes or
 //     whose caller leaves is in no flight from then on.
-//  5. Limits. A flight has at most 25 writes, 100 items and 4 MB, and a record or another item once. Large values travel alone, or not with
-//     many others. If a flight is refused as a whole, each of its writes travels alone, once: nobody waits for it, and it waits for nobody.
+//  5. Limits. A flight has at most 25 writes, 100 items and 4 MB, and a record or another item once; an item that writes only add to, and
+//     under the same condition, is one item of the flight for all of them. Large values travel alone, or not with many others. If a flight is refused as a whole, each of its writes travels alone, once: nobody waits for it, and it waits for nobody.
 //  6. No conflict with oneself. Two flights under way do not hold the same item, unless one of them has been under way for longer than
 //     4 T. An extension gives way to a write of its group that settles the same record, unless it is urgent.
 //  7. The gate. A conflict names its items: each is hot for 64 T. All waiting writes of a process that touch a hot item stand behind one gate.
@@ -315,14 +315,20 @@ func (g *Group) lingerOf(w *Write) time.Duration {
 	}
 }
 
-// items yields the record of a write and its other items, as far as they are known.
-func (w *Write) items(yield func(string) bool) {
-	if !yield(w.Record) || w.Joint == nil {
+// items yields the record of a write and its other items, as far as they are known, each with Added.As, or "" if it is not only added to.
+func (w *Write) items(yield func(item, as string) bool) {
+	if !yield(w.Record, "") || w.Joint == nil {
 		return
 	}
 
 	for _, item := range w.Joint.Items {
-		if item != "" && !yield(item) {
+		if item != "" && !yield(item, "") {
+			return
+		}
+	}
+
+	for _, a := range w.Joint.Adds {
+		if !yield(a.Item, a.As) {
 			return
 		}
 	}

@@ -73,10 +73,26 @@ type Write struct {
 // Joint is what a write needs of its transaction.
 type Joint struct {
 	Items        []string      // what it writes beside its record; "" for an item whose key is not known
+	Adds         []Added       // what it adds to; none of Items
 	Size         int           // of all, in bytes
 	Value        int           // of its result, in bytes
 	Hold         time.Duration // how long it waits for others of its group, until Flush
 	IsUnrecorded bool          // it has no record
+}
+
+// Added is an item to which a write adds numbers.
+type Added struct {
+	Item string
+	As   string // additions to one item under one As are one item of their flight; never ""
+}
+
+// Item returns one of what it writes beside its record; what it adds to comes after Items.
+func (j *Joint) Item(i int) string {
+	if i < len(j.Items) {
+		return j.Items[i]
+	}
+
+	return j.Adds[i-len(j.Items)].Item
 }
 
 // The lanes: what travels as a statement, and what travels in a transaction.
@@ -144,7 +160,7 @@ const (
 // load is what would travel in the next flight.
 type load struct {
 	writes []*Write
-	taken  map[string]bool // records and items
+	taken  map[string]string // records and items, with Added.As, or "" for what no other write may touch
 	items  int
 	size   int
 	value  int

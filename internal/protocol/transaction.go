@@ -18,7 +18,8 @@ const ConditionFailed = "ConditionalCheckFailed"
 type Part struct {
 	Record  *types.TransactWriteItem // nil for effects without a record
 	Effects []types.TransactWriteItem
-	Token   string // the client request token if it travels alone; "" for a new one
+	Adds    []Addition // each of another item
+	Token   string     // the client request token if it travels alone; "" for a new one
 }
 
 // Refusal says that DynamoDB refused an effect of a part, its record as it would be, or the request.
@@ -30,16 +31,69 @@ type Refusal struct {
 	Cause   error // nil for an effect
 }
 
-// Join returns the items of a transaction of these parts.
-func Join(parts []Part) []types.TransactWriteItem {
+// Joined is a transaction of several parts. Its sums are made of the additions of just these parts: a part that is not in it has no number in it.
+// Its zero value is ready.
+type Joined struct {
+	parts []Part
+	sums  []sum
+}
+
+// Take takes a part. It returns false, and leaves the part out, if a sum with its additions would have more digits than DynamoDB holds. The
+// first part always fits.
+func (j *Joined) Take(p Part) bool {
+	sums := slices.Clone(j.sums)
+
+	for i := range p.Adds {
+		a := &p.Adds[i]
+
+		at := indexOfSum(sums, a)
+		if at < 0 {
+			sums = append(sums, sum{Addition: a, values: a.Values, parts: 1})
+
+			continue
+		}
+
+		values := sums[at].plus(a)
+		if values == nil {
+			return false
+		}
+
+		sums[at].values = values
+		sums[at].parts++
+	}
+
+	j.parts, j.sums = append(j.parts, p), sums
+
+	return true
+}
+
+func indexOfSum(sums []sum, a *Addition) int {
+	return slices.IndexFunc(sums, func(s sum) bool { return s.Item == a.Item && s.As == a.As })
+}
+
+// Token returns the client request token of a part that is alone; "" for a new one.
+func (j *Joined) Token() string {
+	if len(j.parts) > 1 {
+		return ""
+	}
+
+	return j.parts[0].Token
+}
+
+// Items returns the items of the transaction: the record and the effects of each part, then the sums.
+func (j *Joined) Items() []types.TransactWriteItem {
 	var items []types.TransactWriteItem
 
-	for _, p := range parts {
+	for _, p := range j.parts {
 		if p.Record != nil {
 			items = append(items, *p.Record)
 		}
 
 		items = append(items, p.Effects...)
+	}
+
+	for i := range j.sums {
+		items = append(items, j.sums[i].item())
 	}
 
 	return items
@@ -51,40 +105,58 @@ type Cancelled struct {
 
 	IsInnocent bool  // nothing of it stood in the way
 	IsConflict bool  // another transaction held its record or an effect of it
-	Conflicts  []int // its effects that other transactions held
+	Conflicts  []int // its effects that other transactions held; the additions are counted after the others
 	IsHeld     bool  // its record was held, or an item was throttled
 }
 
 // ErrReasons is the error of a cancelled transaction whose reasons are not those of its items.
 var ErrReasons = fmt.Errorf("%w: the transaction was cancelled, and the number of its reasons is not that of its items", ErrNoContent)
 
-// ReadCancelled returns what the reasons of a cancelled transaction, which wrote nothing, say of each part.
-func ReadCancelled(parts []Part, reasons []types.CancellationReason) ([]Cancelled, error) {
-	if len(reasons) != len(Join(parts)) {
+// ReadCancelled returns what the reasons of the cancelled transaction, which wrote nothing, say of each part.
+func (j *Joined) ReadCancelled(reasons []types.CancellationReason) ([]Cancelled, error) {
+	ofSums := len(reasons) - len(j.sums)
+	for _, p := range j.parts {
+		ofSums -= p.items()
+	}
+
+	if ofSums != 0 {
 		return nil, ErrReasons
 	}
 
-	read, rest := make([]Cancelled, len(parts)), reasons
+	read, rest := make([]Cancelled, len(j.parts)), reasons
 	err := errors.New("the transaction was cancelled: " + textOf(reasons))
 
-	for i, p := range parts {
-		records := 0
-		if p.Record != nil {
-			records = 1
-		}
-
-		items := records + len(p.Effects)
-		read[i] = readPart(rest[:records], rest[records:items], err)
-		rest = rest[items:]
+	for i, p := range j.parts {
+		records := p.items() - len(p.Effects)
+		read[i] = j.readPart(&p, rest[:records], rest[records:p.items()], reasons[len(reasons)-len(j.sums):], err)
+		rest = rest[p.items():]
 	}
 
 	return read, nil
 }
 
+// items returns how many items of the transaction are the part's own.
+func (p *Part) items() int {
+	if p.Record == nil {
+		return len(p.Effects)
+	}
+
+	return 1 + len(p.Effects)
+}
+
 // readPart reads the reasons of one part. A refused effect beside a conflict of the record can be an earlier try of the same transaction,
-// seen half-way, so only a clean answer counts.
-func readPart(record, effects []types.CancellationReason, cancelled error) Cancelled {
+// seen half-way, so only a clean answer counts. A refused sum of several parts does not say whose number it refuses, so each of them must be sent
+// by itself.
+func (j *Joined) readPart(p *Part, record, effects, sums []types.CancellationReason, cancelled error) Cancelled {
 	c := Cancelled{Answer: Answer{Outcome: Unprocessed, Err: cancelled}}
+	effects = slices.Clip(effects)
+	isJoint := false
+
+	for i := range p.Adds {
+		at := indexOfSum(j.sums, &p.Adds[i])
+		effects = append(effects, sums[at])
+		isJoint = isJoint || j.sums[at].parts > 1 && isRefusal(sums[at])
+	}
 
 	for i, r := range effects {
 		if isConflict(r) {
@@ -103,8 +175,10 @@ func readPart(record, effects []types.CancellationReason, cancelled error) Cance
 	case c.IsHeld, len(c.Conflicts) > 0:
 	case slices.ContainsFunc(record, isRefusal):
 		c.Outcome, c.Refusal = EffectRefused, refusedRecord(record[0])
+	case isJoint:
+		c.Outcome = NotShared
 	case slices.ContainsFunc(effects, isRefusal):
-		c.Outcome, c.Refusal = EffectRefused, firstRefused(effects)
+		c.Outcome, c.Refusal = EffectRefused, p.firstRefused(effects)
 	default:
 		c.IsInnocent = true
 	}
@@ -113,9 +187,13 @@ func readPart(record, effects []types.CancellationReason, cancelled error) Cance
 }
 
 // firstRefused returns the refusal of the first effect that was refused.
-func firstRefused(effects []types.CancellationReason) *Refusal {
+func (p *Part) firstRefused(effects []types.CancellationReason) *Refusal {
 	i := slices.IndexFunc(effects, isRefusal)
+
 	r := effects[i]
+	if i >= len(p.Effects) {
+		i = p.Adds[i-len(p.Effects)].Index
+	}
 
 	return &Refusal{Index: i, Code: aws.ToString(r.Code), Message: aws.ToString(r.Message), Item: r.Item}
 }

@@ -20,6 +20,20 @@ func reasons(codes ...string) []types.CancellationReason {
 	return all
 }
 
+// joined demands that the parts fit into one transaction.
+func joined(t *testing.T, parts ...protocol.Part) *protocol.Joined {
+	t.Helper()
+
+	j := &protocol.Joined{}
+	for i, p := range parts {
+		if !j.Take(p) {
+			t.Fatalf("part %d is left out", i)
+		}
+	}
+
+	return j
+}
+
 func TestWhatACancelledTransactionSaysOfARecordAndItsTwoEffects(t *testing.T) {
 	t.Parallel()
 
@@ -52,7 +66,7 @@ func TestWhatACancelledTransactionSaysOfARecordAndItsTwoEffects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			got, err := protocol.ReadCancelled([]protocol.Part{part}, c.reasons)
+			got, err := joined(t, part).ReadCancelled(c.reasons)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +85,7 @@ func TestEachPartHasItsOwnReasons(t *testing.T) {
 	two, record := make([]types.TransactWriteItem, 2), &types.TransactWriteItem{}
 	parts := []protocol.Part{{Record: record, Effects: two}, {Record: record}, {Effects: two}}
 
-	got, err := protocol.ReadCancelled(parts, reasons("None", "None", "None", "ConditionalCheckFailed", "None", "ConditionalCheckFailed"))
+	got, err := joined(t, parts...).ReadCancelled(reasons("None", "None", "None", "ConditionalCheckFailed", "None", "ConditionalCheckFailed"))
 	if err != nil || !got[0].IsInnocent || got[1].Outcome != protocol.Refused || got[2].Refusal == nil || got[2].Refusal.Index != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -83,7 +97,7 @@ func TestReasonsThatAreNotThoseOfTheItemsProveNothing(t *testing.T) {
 	part := protocol.Part{Record: &types.TransactWriteItem{}, Effects: make([]types.TransactWriteItem, 1)}
 
 	for _, codes := range [][]string{nil, {"ConditionalCheckFailed"}, {"None", "None", "None"}} {
-		if _, err := protocol.ReadCancelled([]protocol.Part{part}, reasons(codes...)); !errors.Is(err, protocol.ErrNoContent) {
+		if _, err := joined(t, part).ReadCancelled(reasons(codes...)); !errors.Is(err, protocol.ErrNoContent) {
 			t.Errorf("%q: %v", codes, err)
 		}
 	}

@@ -12,8 +12,8 @@ var effectMutants = []mutant{
 	{
 		why:  "effects are staged although the client cannot write them",
 		file: "idemddb/effects.go",
-		old:  `if !s.transacts && len(e.Items)+len(e.Messages) > 0 {`,
-		new:  `if !s.transacts && len(e.Items)+len(e.Messages) < 0 {`,
+		old:  `if !s.transacts && !e.isEmpty() {`,
+		new:  `if !s.transacts && e.isEmpty() {`,
 		pkg:  "idemddb", run: "TestWithoutTransactionsEffectsAreRefusedWithTheReason/Stage$",
 	},
 	{
@@ -148,8 +148,8 @@ var effectMutants = []mutant{
 	{
 		why:  "one item stands twice in the transaction of a group",
 		file: "internal/planner/depart.go",
-		old:  `		l.taken[item] = true`,
-		new:  `		_ = item`,
+		old:  `	maps.Insert(l.taken, w.items)`,
+		new:  `	maps.Insert(l.taken, (&Write{Record: w.Record}).items)`,
 		pkg:  "idemddb", run: "TestOneKeyIsNotTwiceInATransaction|TestCommitsOfABatchShareATransaction",
 	},
 	{
@@ -378,8 +378,8 @@ var effectMutants = []mutant{
 	{
 		why:  "Unstage does not forget what Stage refused",
 		file: "idemddb/stage.go",
-		old:  `s.effects, s.staged, s.failed, s.bad = Effects{}, false, nil, nil`,
-		new:  `s.effects, s.staged = Effects{}, false`,
+		old:  `s.effects, s.parts, s.staged, s.failed, s.bad = Effects{}, nil, false, nil, nil`,
+		new:  `s.effects, s.parts, s.staged = Effects{}, nil, false`,
 		pkg:  "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
 	},
 	{
@@ -504,8 +504,8 @@ var effectMutants = []mutant{
 	{
 		why:  "work that stages anew after a refused effect is not done",
 		file: "idemddb/stage.go",
-		old:  `s.effects, s.staged, s.bad = all, true, nil`,
-		new:  `s.effects, s.staged = all, true`,
+		old:  `s.effects, s.parts, s.staged, s.bad = all, append(s.parts, e), true, nil`,
+		new:  `s.effects, s.parts, s.staged = all, append(s.parts, e), true`,
 		pkg:  "idemddb", run: "TestWorkThatIgnoresTheErrorOfCompleteWithIsNotDone",
 	},
 	{

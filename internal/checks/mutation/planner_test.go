@@ -155,8 +155,8 @@ var plannerMutants = []mutant{
 	{
 		why:  "two writes of one key share a request, which DynamoDB refuses as a whole",
 		file: "internal/planner/depart.go",
-		old:  `if l.taken[item] {`,
-		new:  `if l.taken[item] && item == "" {`,
+		old:  `case as == "" || taken != as:`,
+		new:  `case item == "" || taken != as:`,
 		pkg:  "idemddb", run: "TestAKeyNeverStandsTwiceInARequest",
 	},
 	{

@@ -83,8 +83,8 @@ var recognisedMutants = []mutant{
 	{
 		why:  "work without a claim is committed although it has forgotten what it staged",
 		file: "idemddb/stage.go",
-		old:  `s.effects, s.staged, s.failed, s.bad = Effects{}, false, nil, nil`,
-		new:  `s.effects, s.failed, s.bad = Effects{}, nil, nil`,
+		old:  `s.effects, s.parts, s.staged, s.failed, s.bad = Effects{}, nil, false, nil, nil`,
+		new:  `s.effects, s.parts, s.failed, s.bad = Effects{}, nil, nil, nil`,
 		pkg:  "idemddb", run: "TestUnstageForgetsThatSomethingWasStaged",
 	},
 	{
@@ -97,8 +97,8 @@ var recognisedMutants = []mutant{
 	{
 		why:  "a result is sent although it does not fit into the transaction beside the items",
 		file: "idemddb/effects.go",
-		old:  `if size += dbitem.WriteSize(e.Items...); size > maxTransaction {`,
-		new:  `if size = dbitem.WriteSize(e.Items...); size > maxTransaction {`,
+		old:  `if size += dbitem.WriteSize(e.writes()...); size > maxTransaction {`,
+		new:  `if size = dbitem.WriteSize(e.writes()...); size > maxTransaction {`,
 		pkg:  "idemddb", run: "TestAResultThatDoesNotFitBesideTheItemsIsOmitted",
 	},
 	{

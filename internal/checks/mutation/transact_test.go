@@ -26,14 +26,14 @@ var transactMutants = []mutant{
 	{
 		why:  "missing reasons are taken for a refusal",
 		file: "internal/protocol/transaction.go",
-		old:  `if len(reasons) != len(Join(parts)) {`,
-		new:  `if len(reasons) > len(Join(parts)) {`,
+		old:  `if ofSums != 0 {`,
+		new:  `if ofSums > 0 {`,
 		pkg:  "internal/protocol", run: "TestReasonsThatAreNotThoseOfTheItems",
 	},
 	{
 		why:  "the parts of a transaction read the reasons of the first",
 		file: "internal/protocol/transaction.go",
-		old:  `rest = rest[items:]`,
+		old:  `rest = rest[p.items():]`,
 		new:  `rest = rest[0:]`,
 		pkg:  "internal/protocol", run: "TestEachPartHasItsOwnReasons",
 	},
@@ -96,8 +96,8 @@ var transactMutants = []mutant{
 	{
 		why:  "what is refused as a whole is the answer to each of several keys",
 		file: "internal/engine/transaction.go",
-		old:  `if len(t.parts) > 1 && (read.whole`,
-		new:  `if len(t.parts) > 99 && (read.whole`,
+		old:  `if len(t.calls) > 1 && (read.whole`,
+		new:  `if len(t.calls) > 99 && (read.whole`,
 		pkg:  "internal/engine", run: "TestWhatIsRefusedAsAWholeIsSentAlone",
 	},
 	{
@@ -166,7 +166,7 @@ var transactMutants = []mutant{
 	{
 		why:  "a transaction is sent once more without one of its callers, and the others read each other's answers",
 		file: "internal/engine/shared.go",
-		old:  `if len(s.sent) < len(s.transaction.parts) {`,
+		old:  `if s.sent = s.transaction.calls; !s.isComplete() {`,
 		new:  `if false {`,
 		pkg:  "internal/engine", run: "TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers",
 	},

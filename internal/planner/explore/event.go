@@ -192,7 +192,7 @@ func (w *world) arriveLate(i int) {
 	w.lost = append(w.lost[:i:i], w.lost[i+1:]...)
 	w.tellf("the lost request of %s arrives", r.of)
 
-	if r.parts != nil {
+	if r.joined != nil {
 		w.sendJoint(r)
 	} else {
 		w.send(r)

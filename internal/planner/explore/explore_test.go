@@ -43,15 +43,16 @@ func TestWithoutARuleItsPropertyBreaks(t *testing.T) {
 		lines int // of a shortest story
 		end   string
 	}{
-		ruleAlone:    {1, "writer 1 is alone, and its write does not leave in the same step"},
-		ruleCompany:  {4, "writer 2 has waited for 1.666666ms behind a flight, and does not leave"},
-		ruleItself:   {7, "DynamoDB has answered writer 3, and its write is sent again"},
-		ruleLeft:     {6, "the write of writer 1 is sent, and its caller has left"},
-		ruleLimits:   {6, "the request of writer 2 and writer 3 writes the record a twice"},
-		ruleConflict: {5, "the requests of writer 1 and writer 2 are under way, and both write the record a"},
-		ruleGate:     {7, "touches no hot item, and its write stands behind the gate"},
-		ruleProof:    {3, "writer 1 has the claim a, and the record does not say so"},
-		ruleProbe:    {10, "ask at the same time whether shared requests are still denied"},
+		ruleAlone:     {1, "writer 1 is alone, and its write does not leave in the same step"},
+		ruleCompany:   {4, "writer 2 has waited for 1.666666ms behind a flight, and does not leave"},
+		ruleItself:    {7, "DynamoDB has answered writer 3, and its write is sent again"},
+		ruleLeft:      {6, "the write of writer 1 is sent, and its caller has left"},
+		ruleLimits:    {6, "the request of writer 2 and writer 3 writes the record a twice"},
+		ruleConflict:  {5, "the requests of writer 1 and writer 2 are under way, and both write the record a"},
+		ruleGate:      {7, "touches no hot item, and its write stands behind the gate"},
+		ruleAdditions: {9, "the item x has 1, and the completed records add up to 5"},
+		ruleProof:     {3, "writer 1 has the claim a, and the record does not say so"},
+		ruleProbe:     {10, "ask at the same time whether shared requests are still denied"},
 	} {
 		t.Run(fmt.Sprint("rule ", int(without)), func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +73,7 @@ func TestWithoutARuleItsPropertyBreaks(t *testing.T) {
 func TestOnlyARuleWithAPropertyCanBeDropped(t *testing.T) {
 	t.Parallel()
 
-	if err := run([]string{"-without", "8"}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "no rule 8") {
+	if err := run([]string{"-without", "12"}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "no rule 12") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -22,6 +24,10 @@ func (w *writer) joint() *planner.Joint {
 		return nil
 	}
 
+	if w.w.isAdded {
+		return &planner.Joint{Adds: []planner.Added{{Item: w.item, As: protocol.AsOf(nil, nil)}}}
+	}
+
 	return &planner.Joint{Items: []string{w.item}}
 }
 
@@ -30,13 +36,21 @@ func (w *writer) part() protocol.Part {
 	done := w.w.Completion(w.name, nil, nil, stamp.Now)
 	w.last = protocol.Try{Claimant: &w.Claimant, Tx: w.name, Stamp: protocol.Stamp{Now: stamp.Now}}
 
-	return protocol.Part{
-		Record: w.w.Part(w.w.Commit(&w.Claimant, &done)),
-		Effects: []types.TransactWriteItem{{Update: &types.Update{
+	part := protocol.Part{Record: w.w.Part(w.w.Commit(&w.Claimant, &done))}
+
+	if w.w.isAdded {
+		n, _ := dbitem.ParseNumber(strconv.Itoa(w.added))
+		part.Adds = []protocol.Addition{{
+			Table: tableName, Key: w.w.Key(w.item), Values: map[string]*dbitem.Number{"n": n}, Item: w.item, As: protocol.AsOf(nil, nil),
+		}}
+	} else {
+		part.Effects = []types.TransactWriteItem{{Update: &types.Update{
 			TableName: new(tableName), Key: w.w.Key(w.item), UpdateExpression: new("ADD n :one"),
 			ExpressionAttributeValues: protocol.Item{":one": record.Number(1)},
-		}}},
+		}}}
 	}
+
+	return part
 }
 
 func (w *writer) readCommit(a protocol.Answer) planner.Answer {
@@ -60,20 +74,20 @@ func (w *writer) readCommit(a protocol.Answer) planner.Answer {
 }
 
 // transact sends a transaction. Its token is forgotten at once: only the records say what an earlier try has done.
-func (t *table) transact(parts []protocol.Part) (answers []protocol.Cancelled) {
+func (t *table) transact(r request) (answers []protocol.Cancelled) {
 	answer := wire.Transact(context.Background(), t.db, &dynamodb.TransactWriteItemsInput{
-		TransactItems: protocol.Join(parts), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		TransactItems: r.joined.Items(), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
 
 	if answer.Outcome == protocol.Applied {
-		return make([]protocol.Cancelled, len(parts))
+		return make([]protocol.Cancelled, r.size)
 	}
 
-	return cancelled(parts, answer.Reasons)
+	return cancelled(r.joined, answer.Reasons)
 }
 
-func cancelled(parts []protocol.Part, reasons []types.CancellationReason) []protocol.Cancelled {
-	answers, err := protocol.ReadCancelled(parts, reasons)
+func cancelled(joined *protocol.Joined, reasons []types.CancellationReason) []protocol.Cancelled {
+	answers, err := joined.ReadCancelled(reasons)
 	if err != nil {
 		panic(err) // never: in memory
 	}
@@ -83,14 +97,18 @@ func cancelled(parts []protocol.Part, reasons []types.CancellationReason) []prot
 
 // conflict returns the answer to a transaction if another one holds the item of a write.
 func (f *flight) conflict(held int) []protocol.Cancelled {
-	reasons := make([]types.CancellationReason, 2*len(f.Writes))
-	for i := range reasons {
+	items := f.joined.Items()
+	reasons := make([]types.CancellationReason, len(items))
+
+	for i, it := range items {
 		reasons[i].Code = new("None")
+
+		if key, ok := it.Update.Key["pk"].(*types.AttributeValueMemberS); ok && key.Value == writerOf(f.Writes[held]).item {
+			reasons[i].Code = new("TransactionConflict")
+		}
 	}
 
-	reasons[2*held+1].Code = new("TransactionConflict")
-
-	return cancelled(f.parts, reasons)
+	return cancelled(f.joined, reasons)
 }
 
 // landJoint ends a transaction that is under way.
@@ -201,9 +219,14 @@ func (w *world) isColdBehindGate(c *writer) bool {
 func (w *world) checkEffects() {
 	want := map[string]int{}
 
+	broken := ruleProof
+	if w.isAdded {
+		broken = ruleAdditions
+	}
+
 	for _, c := range w.writers {
 		if found, err := record.Read(w.contents.records[c.key], w.TTLAttribute); err == nil && found.State == record.Completed && *found.Token == c.name {
-			want[c.item]++
+			want[c.item] += c.amount
 		}
 	}
 
@@ -214,7 +237,7 @@ func (w *world) checkEffects() {
 		}
 
 		if item != "" && got != want[item] {
-			w.violatef(ruleProof, "the effect on %s has happened %d times, and %d records say so", item, got, want[item])
+			w.violatef(broken, "the item %s has %d, and the completed records add up to %d", item, got, want[item])
 		}
 	}
 }
@@ -230,13 +253,29 @@ func (w *world) departJoint(sent *flight) {
 
 	w.tellf("  a transaction of %s leaves", sent.of)
 
+	sent.joined, sent.size = &protocol.Joined{}, len(sent.Writes)
+
 	for _, write := range sent.Writes {
 		c := writerOf(write)
-		sent.parts = append(sent.parts, c.part())
-		sent.text += c.name + " commits\n"
+		sent.joined.Take(c.part())
+		sent.text += fmt.Sprintf("%s commits %d\n", c.name, c.added)
+	}
+
+	if w.without == ruleAdditions { // the wrong driver keeps the sum of the first flight, and sends it with whatever its first writer travels
+		w.keepSum(sent)
 	}
 
 	w.repeated[sent.Flight] = &sent.request
+}
+
+// keepSum keeps the sum of a flight as the number of its first writer.
+func (w *world) keepSum(sent *flight) {
+	first := writerOf(sent.Writes[0])
+
+	for _, write := range sent.Writes[1:] {
+		c := writerOf(write)
+		first.added, c.added = first.added+c.added, 0
+	}
 }
 
 // sendJoint lets a transaction arrive.

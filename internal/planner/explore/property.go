@@ -12,15 +12,16 @@ type rule int
 
 // The rules that have a property here.
 const (
-	ruleAlone    rule = 1
-	ruleCompany  rule = 2
-	ruleItself   rule = 3
-	ruleLeft     rule = 4
-	ruleLimits   rule = 5
-	ruleConflict rule = 6
-	ruleGate     rule = 7
-	ruleProof    rule = 9
-	ruleProbe    rule = 10
+	ruleAlone     rule = 1
+	ruleCompany   rule = 2
+	ruleItself    rule = 3
+	ruleLeft      rule = 4
+	ruleLimits    rule = 5
+	ruleConflict  rule = 6
+	ruleGate      rule = 7
+	ruleAdditions rule = 8
+	ruleProof     rule = 9
+	ruleProbe     rule = 10
 )
 
 // rules are the properties, and how each one is shown to be checked.
@@ -57,6 +58,11 @@ var rules = []struct {
 	{
 		ruleGate, "a write that touches no hot item never stands at the gate",
 		"the items of all writes of a cancelled transaction count as those that another one held", setup{keys: "abc", items: "xyz", faults: 2},
+	},
+	{
+		ruleAdditions, "an item has the sum of what the completed records add to it",
+		"the sum of a flight is kept, and sent again with whichever writers its first one travels with",
+		setup{keys: "aab", items: "xxx", isAdded: true},
 	},
 	{
 		ruleProof, "no write ends as done without its proof in the table, and one claimant at a time has a key",

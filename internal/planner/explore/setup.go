@@ -15,6 +15,7 @@ type setup struct {
 
 	items string // commits instead: the item that each writer's effect changes, one letter each
 
+	isAdded   bool // these effects are additions, which travel together
 	isGroup   bool // the writers are an invocation, which announces them
 	isDenied  bool // shared requests were denied five minutes ago
 	isClaimed bool // the writers only claim their keys
@@ -41,6 +42,11 @@ var setups = []setup{
 	{keys: "aa", items: "xx", faults: 2, leaves: 1},
 	{keys: "abc", items: "xxy", faults: 2},
 	{keys: "abc", items: "xyz", faults: 2},
+	{keys: "ab", items: "xx", isAdded: true, faults: 3, leaves: 1},
+	{keys: "aa", items: "xx", isAdded: true, faults: 2, leaves: 1},
+	{keys: "abc", items: "xxx", isAdded: true, faults: 1, leaves: 1},
+	{keys: "aab", items: "xxx", isAdded: true, faults: 2},
+	{keys: "abc", items: "xxy", isAdded: true, faults: 2},
 }
 
 // shortSetups visit each kind of event, in seconds.
@@ -55,6 +61,8 @@ var shortSetups = []setup{
 	{keys: "abcde", isDenied: true, isClaimed: true},
 	{keys: "ab", items: "xx", faults: 1, leaves: 1},
 	{keys: "abc", items: "xyz", faults: 1},
+	{keys: "abc", items: "xxx", isAdded: true, faults: 1},
+	{keys: "ab", items: "xx", isAdded: true, faults: 1, leaves: 1},
 }
 
 func (s setup) String() string {
@@ -68,7 +76,10 @@ func (s setup) String() string {
 		fmt.Fprintf(&b, " (%s)", s.keys)
 	}
 
-	if s.items != "" {
+	switch {
+	case s.isAdded:
+		fmt.Fprintf(&b, ", who commit them with additions to the items %s", s.items)
+	case s.items != "":
 		fmt.Fprintf(&b, ", who commit them with effects on the items %s", s.items)
 	}
 

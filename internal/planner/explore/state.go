@@ -26,7 +26,7 @@ func (w *world) state() string {
 	b.WriteString(text)
 
 	for _, c := range w.writers {
-		fmt.Fprintf(&b, "%s %d %v %d %v %d", c.name, c.phase, c.isInsert, c.turns, c.held, c.pauses)
+		fmt.Fprintf(&b, "%s %d %v %d %v %d %d", c.name, c.phase, c.isInsert, c.turns, c.held, c.pauses, c.added)
 
 		if c.write != nil {
 			fmt.Fprintf(&b, " %v", c.since.Sub(w.now))

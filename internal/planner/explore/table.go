@@ -46,7 +46,8 @@ type request struct {
 	text       string // by which it is known
 	single     protocol.Request
 	statements []types.BatchStatementRequest // of a shared one
-	parts      []protocol.Part               // of a transaction
+	joined     *protocol.Joined              // of a transaction
+	size       int                           // how many writers it has
 }
 
 const tableName = "records"
@@ -80,8 +81,8 @@ func (t *table) arrive(r request, before *contents) arrival {
 	t.restore(before)
 
 	switch {
-	case r.parts != nil:
-		a.parts = t.transact(r.parts)
+	case r.joined != nil:
+		a.parts = t.transact(r)
 	case r.statements != nil:
 		a.answers = wire.Statements(context.Background(), t.db, r.statements).Answers
 	default:

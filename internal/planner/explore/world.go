@@ -71,8 +71,14 @@ func (t *table) newWorld(without rule) *world {
 	for i, key := range strings.Split(t.keys, "") {
 		c := &writer{w: w, name: fmt.Sprintf("writer %d", i+1), key: key, group: &planner.Group{}}
 		if t.items != "" {
-			c.item = t.items[i : i+1]
+			c.item, c.amount = t.items[i:i+1], 1
 		}
+
+		if t.isAdded {
+			c.amount = 1 << i // each set of writers has another sum
+		}
+
+		c.added = c.amount
 
 		if c.Claimant = (protocol.Claimant{Partition: key, Token: c.name}); t.isGroup {
 			c.group = invocation

@@ -34,11 +34,13 @@ var phaseNames = [...]string{
 type writer struct {
 	protocol.Claimant
 
-	w     *world
-	name  string
-	key   string
-	item  string // that the effect of its commit changes
-	group *planner.Group
+	w      *world
+	name   string
+	key    string
+	item   string // that the effect of its commit changes
+	amount int    // that the effect adds
+	added  int    // the amount that its next try adds: the same, but for a wrong driver
+	group  *planner.Group
 
 	phase  phase
 	write  *planner.Write // nil if it has none
