@@ -2,8 +2,10 @@ package main
 
 import (
 	"path/filepath"
+	"sync"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/analysistest"
 )
@@ -13,16 +15,30 @@ import (
 var together = &analysis.Analyzer{
 	Name: "together", Doc: "run all analyzers of mistakes", Requires: []*analysis.Analyzer{reach},
 	Run: func(pass *analysis.Pass) (any, error) {
-		for _, a := range mistakes {
+		var (
+			all   errgroup.Group
+			mu    sync.Mutex
+			found = pass.Report
+		)
+
+		for _, a := range mistakes { // side by side, as go vet runs them
 			one := *pass
 			one.Analyzer = a
+			one.Report = func(d analysis.Diagnostic) {
+				mu.Lock()
+				defer mu.Unlock()
 
-			if _, err := a.Run(&one); err != nil {
-				return nil, err
+				found(d)
 			}
+
+			all.Go(func() error {
+				_, err := a.Run(&one)
+
+				return err
+			})
 		}
 
-		return nil, nil //nolint:nilnil // an analyzer without a result
+		return nil, all.Wait()
 	},
 }
 

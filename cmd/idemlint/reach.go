@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -65,6 +66,7 @@ type event struct {
 
 // world is what is known about the functions of a package.
 type world struct {
+	mu          sync.Mutex // go vet runs the analyzers that ask side by side
 	pass        *analysis.Pass
 	bodies      map[*types.Func]*ast.FuncDecl
 	summaries   map[*types.Func]*summary
@@ -80,6 +82,21 @@ type finder struct {
 
 func finderOf(pass *analysis.Pass) *finder {
 	return &finder{world: pass.ResultOf[reach].(*world), asking: pass} //nolint:forcetypeassert // its ResultType
+}
+
+// events and summary are those of the world, for one analyzer at a time: a summary that is asked for is kept.
+func (f *finder) events(n ast.Node) []event {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return f.world.events(n)
+}
+
+func (f *finder) summary(of *types.Func) *summary {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return f.world.summary(of)
 }
 
 func (f *finder) report(at ast.Node, text string) { report(f.asking, at, text) }
