@@ -27,6 +27,8 @@ func TestLimitsPageHasTheConstantsOfTheCode(t *testing.T) {
 		{"internal/delivery/check.go", "maxGroup", "128", "| 128 visible"},
 		{"internal/delivery/check.go", "maxMessageAttributes", "8", "8 attributes"},
 		{"internal/idemhttp/request.go", "maxKey", "255", "`Idempotency-Key` | 255 characters"},
+		{"lambdawrap/envelope.go", "defaultEnvelopeBytes", "10 << 20", "| 10 MB (`EnvelopeLimits.Bytes`)"},
+		{"lambdawrap/envelope.go", "defaultEnvelopeDepth", "4", "4 inside of each other"},
 		{"lambdawrap/http.go", "defaultMaxBody", "1 << 20", "| 1 MiB (`MaxBody`)"},
 		{"internal/idemhttp/stored_answer.go", "maxKeptHeader", "8 << 10", "a replay has | 8 KB"},
 		{"lambdawrap/log.go", "maxErrorText", "4 << 10", "| 4 KB and 32 KB"},

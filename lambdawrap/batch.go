@@ -131,7 +131,7 @@ func readAnswer(answer events.SQSEventResponse, given []*piece) error {
 		known := false
 
 		for _, p := range given {
-			if p.MessageId == failure.ItemIdentifier && p.MessageId != "" {
+			if p.given.MessageId == failure.ItemIdentifier && p.given.MessageId != "" {
 				p.failure, known = errReported, true
 			}
 		}
@@ -147,7 +147,7 @@ func readAnswer(answer events.SQSEventResponse, given []*piece) error {
 // isBehind reports whether an earlier message of a message's FIFO group failed, by the handler's answer.
 func isBehind(given []*piece, m *message) bool {
 	return m.fifo && slices.ContainsFunc(given, func(p *piece) bool {
-		return p.failure != nil && p.group == m.group && p.index < m.index
+		return p.failure != nil && p.group == m.group && p.place < m.place
 	})
 }
 

@@ -31,13 +31,15 @@ func (v *invocation) findAll() {
 	for _, m := range v.messages {
 		v.keys.conclude(m)
 	}
+
+	v.splitAll()
 }
 
 // claimAll claims the first message of each key, all at once. A piece whose key is not claimed had no time.
 func (v *invocation) claimAll(ctx context.Context) map[schedule.Work]*piece {
 	pieces := map[schedule.Work]*piece{}
 
-	for _, m := range v.messages {
+	for _, m := range v.ordered {
 		if pieces[m.asks] == nil && m.noKey == nil {
 			pieces[m.asks] = &piece{message: m, out: outcome{name: OutcomeNoTime, err: errNoTime}}
 		}
@@ -116,7 +118,7 @@ func keepAll(held context.Context, cancel context.CancelCauseFunc, pieces map[sc
 func (v *invocation) choose(ctx context.Context, pieces map[schedule.Work]*piece) (given []*piece) {
 	blocked := blockedGroups{}
 
-	for _, m := range v.messages {
+	for _, m := range v.ordered {
 		p := pieces[m.asks]
 
 		switch o, ended := endedBefore(ctx, m, p, blocked); {

@@ -57,7 +57,7 @@ type Enveloped struct {
 // Key returns the default key of a message that stood in an envelope: the list of Name and ID, or that of [MessageID] if it has no ID.
 func (e Enveloped) Key() (string, error) {
 	if e.ID == "" {
-		return MessageID(context.Background(), e.Message)
+		return keyOfMessage(e.Message)
 	}
 
 	key, err := strictjson.ListKey(e.Name, e.ID)

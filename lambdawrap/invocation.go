@@ -25,7 +25,8 @@ type invocation struct {
 	*wrapper
 	times
 
-	messages []*message
+	messages []*message // by their index in the schedule; what stands in envelopes is behind what arrived; guarded by mu
+	ordered  []*message // of a Batch: in its order
 	keys     *search
 	group    *engine.Group // of the writes of the invocation
 	counts   *counts       // of Metrics; nil for none
@@ -228,7 +229,8 @@ func (v *invocation) act(a schedule.Action) {
 	case schedule.Late:
 		close(v.closing)
 	case schedule.Warn:
-		v.spawn(func() { v.warnOfTrouble(v.messages[a.Other].own) })
+		m := v.messages[a.Other]
+		v.spawn(func() { v.warnOfTrouble(m.own) })
 	default: // the first decision about a message, whose goroutine begins with it
 		m := v.messages[a.Message]
 		if a.Kind == schedule.Claim {

@@ -51,7 +51,9 @@ var ErrNoKey = errors.New("lambdawrap: no key in the message")
 // after a redrive from a dead-letter queue, because both give the message a new id. Work that must not be repeated then
 // needs a key from its content, by [Body] or [Attribute], or on a FIFO queue [DeduplicationID]. The ARN keeps the queues of
 // one function apart.
-func MessageID(_ context.Context, m events.SQSMessage) (string, error) {
+func MessageID(_ context.Context, m events.SQSMessage) (string, error) { return keyOfMessage(m) }
+
+func keyOfMessage(m events.SQSMessage) (string, error) {
 	return listKey("is this a message of an SQS event?", field{"eventSourceARN", m.EventSourceARN}, field{"messageId", m.MessageId})
 }
 

@@ -19,6 +19,8 @@ func (w *wrapper) report(ctx context.Context, m *message, o outcome, err error) 
 	level := levelOf(o.name, err)
 
 	switch {
+	case errors.Is(err, errEmpty):
+		w.log(ctx, slog.LevelInfo, "the message is done, because there is nothing to do", m, o.name, err)
 	case o.done:
 		w.log(ctx, level, "the message is done, but its record is not as it should be", m, o.name, err)
 	case !m.failed:

@@ -27,6 +27,7 @@ type message struct {
 	receives  int               // how often it was delivered; a guess for a record of a stream
 
 	// The user's functions, with this message or record. Those that are nil are not called.
+	open       func(context.Context) ([]part, error)        // what stands in its envelope; called in place of find
 	find       func(context.Context) (schedule.Work, error) // its key and fingerprint
 	work       func(context.Context) error                  // the handler; not called with Batch, which has one call for all
 	derive     func(context.Context) context.Context        // Options.MessageContext or StreamOptions.RecordContext
@@ -38,6 +39,8 @@ type message struct {
 	noKey   error           // why there is no key
 	derived context.Context //nolint:containedctx // what derive returned: one call serves many messages, and each has its own context
 	quest   quest
+	parts   []*message // what else stood in its envelope, behind it; the message itself is the first
+	place   int        // in the order of the batch; with Batch also among what stands in the same message
 
 	own     context.Context      //nolint:containedctx // of all that is done for it; as above
 	verdict chan schedule.Action // what the schedule decides, but for its first decision
@@ -83,14 +86,25 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 
 		m.given = hooks[events.SQSMessage]{w.opts.MessageContext, w.opts.DeadLetter, w.opts.OnMessage, clone}.attach(m, record)
 		m.unclaimed = w.opts.Optimistic && m.receives == 1 && !w.disabled // a redelivery is claimed, so that a duplicate costs no run
-		m.work = func(ctx context.Context) error { return w.handler(context.WithValue(ctx, messageKey{}, m), m.given) }
+		m.place = i
+		m.work = w.workOf(m)
 		m.find = func(ctx context.Context) (schedule.Work, error) {
 			return keyOf(ctx, m.given, w.opts.Key, w.opts.Fingerprint)
 		}
+
+		if w.opts.Envelope != nil {
+			m.open = func(ctx context.Context) ([]part, error) { return w.open(ctx, m) }
+		}
+
 		messages[i] = m
 	}
 
 	return messages
+}
+
+// workOf returns the call of the handler for a message.
+func (w *wrapper) workOf(m *message) func(context.Context) error {
+	return func(ctx context.Context) error { return w.handler(context.WithValue(ctx, messageKey{}, m), m.given) }
 }
 
 // hooks are the functions of the user that are called for each message or record, as it arrived. Those that are nil are not called.

@@ -24,6 +24,14 @@ type Options struct {
 	// receive count.
 	DeadLetter func(context.Context, events.SQSMessage, error) error
 
+	// Envelope opens what stands around the message in a body: [SNS], [EventBridge], [S3], [S3Pointer], a [Chain] of them or one of your own. Key,
+	// Fingerprint, [JSON] and the handler see what it returns; the hooks see the message as it arrived, once for each message that stood in
+	// the envelope. The message of the queue is done when all that it holds are, and is reported failed if one of them is not; what is done
+	// of it is answered from its record at the next delivery. An envelope that holds nothing is done, with a line in the log. One
+	// that does not open has no key ([ErrNoKey]), unless the failure may pass. It runs before Key, under the rules of [KeyFunc]. Defaults
+	// to nil: the body is the message.
+	Envelope EnvelopeFunc
+
 	// FailOnOutage makes the invocation fail if all messages of a batch failed because DynamoDB did not answer or refused their claims:
 	// then Lambda's error metric shows the outage, and the event source backs off. Defaults to false: each message is reported failed.
 	FailOnOutage bool
@@ -33,7 +41,7 @@ type Options struct {
 	// are not compared.
 	Fingerprint KeyFunc
 
-	// Key picks a message's key. Defaults to [MessageID].
+	// Key picks a message's key. Defaults to [MessageID], with Envelope to [Enveloped.Key].
 	Key KeyFunc
 
 	// Logger gets one line for each message that does not end well, with its id and the hash of its key, never its body. It also gets a

@@ -72,6 +72,8 @@ func (o outcome) ofDuplicate() outcome {
 // function is a failure like the error of a handler.
 func noKeyOutcome(err error) outcome {
 	switch {
+	case errors.Is(err, errEmpty):
+		return outcome{name: OutcomeCompleted, err: err, done: true}
 	case errors.Is(err, errNoKeyInTime):
 		return outcome{name: OutcomeNoTime, err: err}
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):

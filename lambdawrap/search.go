@@ -99,10 +99,14 @@ func (s *search) reportAll() {
 func (s *search) report(messages ...*message) {
 	s.step(func(schedule *schedule.Schedule) {
 		for _, m := range messages {
-			if m.noKey != nil {
-				schedule.Keyless(m.index)
-			} else {
-				schedule.Found(m.index, m.asks)
+			s.split(schedule, m)
+
+			for _, m := range append([]*message{m}, m.parts...) {
+				if m.noKey != nil {
+					schedule.Keyless(m.index)
+				} else {
+					schedule.Found(m.index, m.asks)
+				}
 			}
 		}
 	})
@@ -175,11 +179,18 @@ func (s *search) begins(m *message) bool {
 // find asks for the message's own context and then for its key.
 func (s *search) find(m *message) {
 	var (
-		found schedule.Work
+		found part
+		parts []part
 		err   = errExited
 	)
 
-	defer func() { s.end(m, func() { m.asks, m.noKey = found, err }) }()
+	defer func() {
+		s.end(m, func() {
+			if m.asks, m.noKey = found.asks, err; err == nil && len(parts) > 0 {
+				m.parts = s.take(m, parts)
+			}
+		})
+	}()
 
 	ctx := s.starting
 
@@ -193,16 +204,40 @@ func (s *search) find(m *message) {
 		ctx = keyContext
 	}
 
-	if err = errNoKeyInTime; s.starting.Err() == nil {
-		err = errExited
-		found, err = s.findKey(ctx, m)
+	if err = errNoKeyInTime; s.starting.Err() != nil {
+		return
+	}
+
+	if err = errExited; m.open != nil {
+		parts, err = s.callOpen(ctx, m)
+	} else {
+		found.asks, err = s.callFind(ctx, strconv.Itoa(m.index), m.find)
 	}
 }
 
-// findKey calls the user's functions for a message's key and fingerprint. Its error says why there is no key.
-func (w *wrapper) findKey(ctx context.Context, m *message) (found schedule.Work, err error) {
+// callOpen calls the user's function that opens the envelope of a message, and those for the keys of what stands in it.
+func (s *search) callOpen(ctx context.Context, m *message) (parts []part, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = newPanicError(p)
+		}
+	}()
+
+	parts, err = m.open(ctx)
+	if err != nil && s.starting.Err() != nil {
+		err = errNoKeyInTime
+	}
+
+	return parts, err
+}
+
+// callFind calls the user's functions for a message's key and fingerprint. Its error says why there is no key. number is the key if the Store is
+// off: then no two messages are one piece of work.
+func (w *wrapper) callFind(
+	ctx context.Context, number string, find func(context.Context) (schedule.Work, error),
+) (found schedule.Work, err error) {
 	if w.disabled {
-		return schedule.Work{Key: strconv.Itoa(m.index)}, nil // no two messages are one piece of work
+		return schedule.Work{Key: number}, nil
 	}
 
 	defer func() {
@@ -211,7 +246,7 @@ func (w *wrapper) findKey(ctx context.Context, m *message) (found schedule.Work,
 		}
 	}()
 
-	found, err = m.find(ctx)
+	found, err = find(ctx)
 
 	switch {
 	case err != nil:

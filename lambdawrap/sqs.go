@@ -2,6 +2,7 @@ package lambdawrap
 
 import (
 	"context"
+	"slices"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -48,6 +49,8 @@ func (w *wrapper) serve(
 			return response, err
 		}
 
-		return w.answer(messages)
+		slices.SortStableFunc(v.messages, func(a, b *message) int { return a.place - b.place })
+
+		return w.answer(v.messages)
 	}
 }

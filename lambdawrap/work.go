@@ -69,7 +69,11 @@ func (v *invocation) step(event func(s *schedule.Schedule)) {
 
 // endOf works on a message, or returns why that is not to be done.
 func (v *invocation) endOf(m *message, decided schedule.Action) outcome {
-	switch other := v.messages[decided.Other]; decided.Kind {
+	v.mu.Lock()
+	other := v.messages[decided.Other]
+	v.mu.Unlock()
+
+	switch decided.Kind {
 	case schedule.NoKey:
 		return noKeyOutcome(m.noKey)
 	case schedule.NoTime:

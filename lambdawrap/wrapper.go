@@ -50,7 +50,7 @@ func newWrapper(store *idemddb.Store, opts *Options, name string) *wrapper {
 		workers:  cmp.Or(opts.Workers, 1),
 		invalid:  opts.validate(name),
 	}
-	if w.opts.Key == nil {
+	if w.opts.Key == nil && w.opts.Envelope == nil {
 		w.opts.Key = MessageID
 	}
 

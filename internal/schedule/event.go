@@ -37,6 +37,41 @@ func New(c Config) *Schedule {
 	return s
 }
 
+// Split reports that a message whose key is unknown holds n further messages, before their keys and its own are reported. They are of its
+// group, in order behind it. Split returns the index of the first of them, or false if it is decided about the message already: then it fails, with
+// all that it holds.
+func (s *Schedule) Split(i, n int) (first int, ok bool) {
+	if s.Whole {
+		first = len(s.messages) - 1
+		s.messages = slices.Insert(s.messages, first, make([]message, n)...) // that of Call stays the last one
+
+		return first, true
+	}
+
+	if s.messages[i].state != unknown {
+		return 0, false
+	}
+
+	first = len(s.messages)
+
+	for before := i; n > 0; n-- {
+		m := message{Message: s.messages[i].Message}
+		at := len(s.messages)
+
+		if m.Group != "" {
+			m.next, s.messages[before].next = s.messages[before].next, at
+		} else {
+			m.head = true
+			s.active++
+			s.searching++
+		}
+
+		s.messages, before = append(s.messages, m), at
+	}
+
+	return first, true
+}
+
 // Found reports the key of a message.
 func (s *Schedule) Found(i int, w Work) {
 	if m := &s.messages[i]; m.state == unknown {

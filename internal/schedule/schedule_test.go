@@ -404,3 +404,43 @@ func TestRule8Overdue(t *testing.T) {
 		`},
 	})
 }
+
+func TestRuleEnvelopes(t *testing.T) {
+	run(t, []script{
+		{"what else stands in a message is claimed behind the batch", schedule.Config{Messages: messages("- -"), Workers: 4}, `
+			split 0 2 2 true, found 0 a, found 2 b, found 3 c, found 1 d => expect 4, claim 0, claim 1, claim 2, claim 3
+		`},
+		{"in a group it stands before the next message", schedule.Config{Messages: messages("g g"), Workers: 4}, `
+			split 0 2 2 true, found 0 a, found 2 b, found 3 c, found 1 d => claim 0
+			claimed 0 => start 0
+			ran 0, finished 0 => claim 2
+			claimed 2 => start 2
+			ran 2, finished 2 => claim 3
+			claimed 3 => start 3
+			ran 3, finished 3 => claim 1
+		`},
+		{"a failure of it blocks what is behind it", schedule.Config{Messages: messages("g g"), Workers: 4}, `
+			split 0 1 2 true, found 0 a, found 2 b, found 1 c => claim 0
+			claimed 0 => start 0
+			ran 0, failed 0 => blocked 2 as 0
+			failed 2 => blocked 1 as 2
+		`},
+		{"a message behind another one of its group is split as well", schedule.Config{Messages: messages("g g"), Workers: 4}, `
+			split 1 1 2 true, found 1 b, found 2 c =>
+			found 0 a => claim 0
+			claimed 0 => start 0
+			ran 0, finished 0 => claim 1
+			claimed 1 => start 1
+			ran 1, finished 1 => claim 2
+		`},
+		{"one that is given up meanwhile is not split", schedule.Config{Messages: messages("- -"), Workers: 4}, `
+			stop => stop, no time 0, no time 1
+			split 0 2 0 false, found 0 a =>
+		`},
+		{"of a whole batch, the one handler stays apart", schedule.Config{Messages: messages("- -"), Workers: 1, Whole: true}, `
+			split 0 2 2 true, split 1 1 4 true, call =>
+			hook 4 => start 4
+			called =>
+		`},
+	})
+}

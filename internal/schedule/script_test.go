@@ -117,6 +117,11 @@ func (h *history) event(words []string) {
 		s.Found(i, schedule.Work{Key: key, Fingerprint: fingerprint})
 	case "keyless":
 		s.Keyless(i)
+	case "split":
+		n, _ := strconv.Atoi(words[2])
+		if first, ok := s.Split(i, n); fmt.Sprint(first, ok) != words[3]+" "+words[4] {
+			h.Fatalf("split %d: %d, %v", i, first, ok)
+		}
 	case "longest":
 		s.Longest = h.duration(words[1])
 	case "ran", "effect":

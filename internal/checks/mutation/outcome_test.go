@@ -112,8 +112,8 @@ var outcomeMutants = []mutant{
 	{
 		why:  "an empty id in the answer of Batch matches a message",
 		file: "lambdawrap/batch.go",
-		old:  `p.MessageId == failure.ItemIdentifier && p.MessageId != ""`,
-		new:  `p.MessageId == failure.ItemIdentifier`,
+		old:  `p.given.MessageId == failure.ItemIdentifier && p.given.MessageId != ""`,
+		new:  `p.given.MessageId == failure.ItemIdentifier`,
 		pkg:  "lambdawrap", run: "TestAnEmptyIDInTheAnswerOfBatchFailsAllOfItsMessages",
 	},
 	{

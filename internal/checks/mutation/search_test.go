@@ -69,4 +69,36 @@ var searchMutants = []mutant{
 		new:  `delete(s.settled, m.work)`,
 		pkg:  "lambdawrap", run: "TestAKeyThatIsKnownLateJoinsTheMessageThatHasIt",
 	},
+	{
+		why:  "the second message of an envelope without ids has the key of the first one",
+		file: "lambdawrap/envelope.go",
+		old: `		if i > 0 {
+			opened[i].Message`,
+		new: `		if i > len(opened) {
+			opened[i].Message`,
+		pkg: "lambdawrap", run: "TestEachRecordOfANotificationOfS3IsAMessage",
+	},
+	{
+		why:  "what else stands in an envelope is forgotten",
+		file: "lambdawrap/search.go",
+		old:  `s.split(schedule, m)`,
+		new:  `m.parts = nil`,
+		pkg:  "lambdawrap", run: "TestAMessageOfTheQueueIsDoneWhenAllThatItHoldsAre",
+	},
+	{
+		why:  "what else stands in a message of a FIFO queue runs after the next message",
+		file: "internal/schedule/event.go",
+		old: `if m.Group != "" {
+			m.next`,
+		new: `if m.head = true; m.Group != "" {
+			m.next`,
+		pkg: "internal/schedule", run: "TestRuleEnvelopes",
+	},
+	{
+		why:  "the answer of a handler of whole events is read by the id of the queue's message",
+		file: "lambdawrap/batch.go",
+		old:  `p.given.MessageId == failure.ItemIdentifier`,
+		new:  `p.MessageId == failure.ItemIdentifier`,
+		pkg:  "lambdawrap", run: "TestAMessageOfTheQueueIsDoneWhenAllThatItHoldsAre",
+	},
 }

@@ -1,0 +1,124 @@
+package lambdawrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/schedule"
+)
+
+// part is one message that stood in the envelope of a queue's message.
+type part struct {
+	given events.SQSMessage
+	asks  schedule.Work
+	noKey error
+}
+
+// errEmpty is why a message whose envelope holds nothing has no key.
+var errEmpty = errors.New("lambdawrap: the envelope holds nothing")
+
+// open opens the envelope of a message, and finds the key of each message in it. An error says that it does not open, or holds nothing.
+func (w *wrapper) open(ctx context.Context, m *message) ([]part, error) {
+	opened, err := w.opts.Envelope.Open(ctx, m.given)
+
+	switch {
+	case err != nil:
+		return nil, panicerror.Readable(err) //nolint:wrapcheck // it is the error of the user's function
+	case len(opened) == 0:
+		return nil, errEmpty
+	}
+
+	parts := make([]part, len(opened))
+
+	for i, e := range opened {
+		p := &parts[i]
+		p.given = clone(e.Message) // several of them may share what they have of the message around them
+		p.asks, p.noKey = w.callFind(ctx, fmt.Sprintf("%d/%d", m.index, i), func(ctx context.Context) (schedule.Work, error) {
+			return keyOf(ctx, p.given, w.keyIn(e), w.opts.Fingerprint)
+		})
+	}
+
+	return parts, nil
+}
+
+// keyIn returns the key function for a message that stood in an envelope.
+func (w *wrapper) keyIn(e Enveloped) KeyFunc {
+	if w.opts.Key != nil {
+		return w.opts.Key
+	}
+
+	return func(context.Context, events.SQSMessage) (string, error) { return e.Key() }
+}
+
+// take makes a message the first one that stood in its envelope, and returns the others as messages of their own, behind it.
+func (w *wrapper) take(m *message, parts []part) (others []*message) {
+	for i, p := range parts {
+		one := m
+
+		if i > 0 {
+			one = &message{
+				SQSMessage: m.SQSMessage, group: m.group, fifo: m.fifo, unclaimed: m.unclaimed, receives: m.receives, failed: true, // until proven done
+				deadLetter: m.deadLetter, onOutcome: m.onOutcome, derived: m.derived, quest: quest{begun: true, ended: true},
+				place: m.place,
+			}
+			one.work = w.workOf(one)
+			others = append(others, one)
+		}
+
+		one.given, one.asks, one.noKey = p.given, p.asks, p.noKey
+		one.id = slog.String("messageId", p.given.MessageId)
+	}
+
+	return others
+}
+
+// split gives the schedule what else stood in the envelope of a message. It is called with v.mu held, before the message's own key is reported.
+func (v *invocation) split(s *schedule.Schedule, m *message) {
+	if len(m.parts) == 0 {
+		return
+	}
+
+	first, ok := s.Split(m.index, len(m.parts))
+	if !ok { // it is reported failed, and all of it comes back
+		m.parts = nil
+
+		return
+	}
+
+	for i, p := range m.parts {
+		p.index = first + i
+		v.messages = append(v.messages, p)
+
+		if !v.isWhole {
+			v.running.Add(1) // until it is finished
+		}
+	}
+}
+
+// splitAll puts what stood in the envelopes of all messages of a Batch behind these, in the order of the batch.
+func (v *invocation) splitAll() {
+	var all []*message
+
+	arrived := v.messages
+
+	v.step(func(s *schedule.Schedule) {
+		for _, m := range arrived {
+			v.split(s, m)
+		}
+	})
+
+	for _, m := range arrived {
+		all = append(append(all, m), m.parts...)
+	}
+
+	for place, m := range all {
+		m.place = place
+	}
+
+	v.ordered = all
+}
