@@ -6,13 +6,13 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/engine"
-	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -45,21 +45,15 @@ func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Cla
 
 // acquisition is one call of Claim. All of its tries share the owner token.
 type acquisition struct {
-	protocol.Claimant
+	protocol.Claiming
 
 	store       *Store
 	group       *engine.Group // nil for none
 	key         string
 	deadline    time.Time // bounds the lease; zero for none
-	tx          string    // of a commit: the id of the completing call; "" for a claim
 	redelivered bool
 	skipResult  bool
 	answers     int // of the group, when this claim began
-
-	// How the write is sent, and what the last try would have written.
-	insert bool // in a shared request: as an INSERT, because there is probably no record
-	turns  int  // how often the answer asked for the other statement
-	last   protocol.Stamp
 
 	// The answer. Exactly one of claim, record, committed and err is set, and none of them if a commit or a rejection was written at once.
 	claim        *Claim
@@ -77,11 +71,9 @@ var errLate = errors.New("the answer to the claim came after its lease")
 
 var errOptimistic = errors.New("ClaimOptions.Optimistic is for Do; a claim is never optimistic")
 
-const maxTurns = 5 // of a write whose record changes between two requests
-
 // acquire is Store.Claim.
 func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
-	within, group, bound := workOf(ctx), s.engine.GroupOf(ctx), engine.LeaseBound(ctx)
+	group, bound := s.engine.GroupOf(ctx), engine.LeaseBound(ctx)
 	group.Arrive()
 
 	defer func() { claim.join(group) }() // also if the client panics or ends the goroutine: then there is no claim
@@ -103,11 +95,13 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 		return nil, nil, keyError("claim", key, err)
 	}
 
-	switch {
+	switch within := workOf(ctx); {
 	case within != nil && a.refuseNested(ctx, within):
 	case s.opts.Cache > 0 && a.cached():
 	default:
-		a.askTrace(ctx)
+		if s.opts.Trace != nil {
+			a.askTrace(ctx)
+		}
 
 		if opts.Wait > 0 {
 			a.claimInLine(ctx, opts.Wait)
@@ -120,15 +114,6 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 	a.observe(ctx)
 
 	return a.claim, a.record, a.err
-}
-
-// claimDisabled returns the claim of a Store that is off: nothing is written, and every claim is won.
-func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
-	s.observeDisabled(ctx)
-
-	return &Claim{
-		store: s, key: key, held: protocol.Held{Attempt: 1}, lease: s.stamp(engine.LeaseBound(ctx)).Lease, staging: staging{store: s, key: key},
-	}
 }
 
 // useRecord does what the record that answers asks for, if there is one: it sends the messages that were left in it, and reads its result,
@@ -175,30 +160,13 @@ func (s *Store) newAcquisition(
 	partition, err := record.Partition(s.namespace, key, s.opts.HashKeys)
 
 	return &acquisition{
-		Claimant: protocol.Claimant{Partition: partition, Token: token, Fingerprint: record.FingerprintOf(opts.Fingerprint)},
-		store:    s, group: group, key: key,
+		Claiming: protocol.Claiming{
+			Claimant: protocol.Claimant{Partition: partition, Token: token, Fingerprint: record.FingerprintOf(opts.Fingerprint)},
+			Table:    s.records, Stamp: s.stamps(bound),
+		},
+		store: s, group: group, key: key,
 		deadline: bound, redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}, err //nolint:wrapcheck // its callers name the key
-}
-
-// waitForHolder tries to claim the key, and tries again for as long as the caller waits for another worker.
-func (a *acquisition) waitForHolder(ctx context.Context, limit time.Duration, try func()) {
-	poll := sleep.Poll{End: time.Now().Add(limit)}
-
-	try()
-
-	for errors.Is(a.err, ErrInProgress) && poll.Next(ctx) {
-		try()
-	}
-
-	a.endOfWait(ctx, poll.End)
-}
-
-// endOfWait adds to the answer why the call does not wait until this time, if it does not.
-func (a *acquisition) endOfWait(ctx context.Context, end time.Time) {
-	if errors.Is(a.err, ErrInProgress) && time.Now().Before(end) { // the context has ended
-		a.err = errors.Join(a.err, context.Cause(ctx))
-	}
 }
 
 // try asks for the claim until it has an answer or its time is over.
@@ -220,7 +188,7 @@ func (a *acquisition) repeatWhileChanged(ctx context.Context, p planner.Policy, 
 		a.claim, a.committed, a.record, a.err = nil, nil, nil, nil
 		once()
 
-		if !errors.Is(a.err, ErrChanged) && !errors.Is(a.err, errLate) || turn == maxTurns {
+		if !errors.Is(a.err, ErrChanged) && !errors.Is(a.err, errLate) || turn == protocol.MaxTurns {
 			return false
 		}
 
@@ -243,9 +211,9 @@ func (c *Claim) join(group *engine.Group) {
 
 // sendClaim sends the claim and does what its answer asks for.
 func (a *acquisition) sendClaim(ctx context.Context, p planner.Policy) {
-	a.insert, a.turns = !a.redelivered, 0
+	a.IsNew, a.Turns = !a.redelivered, 0
 
-	if err := a.store.engine.Send(ctx, a.write(p, a)); err != nil {
+	if err := a.store.engine.Send(ctx, a.write(p, &a.Claiming)); err != nil {
 		a.group.Answered(!wire.IsTransient(err), a.answers)
 		a.err = keyError("claim", a.key, a.store.explain(err))
 
@@ -254,12 +222,68 @@ func (a *acquisition) sendClaim(ctx context.Context, p planner.Policy) {
 
 	a.group.Answered(true, a.answers)
 
-	if a.err != nil {
+	if a.keep(a.Answer); a.err != nil {
 		a.follow(ctx, p, a.recreate)
 	}
 
 	if a.claim != nil && !a.ensureLease(ctx, p) {
 		a.claim, a.err = nil, keyError("claim", a.key, errLate)
+	}
+}
+
+// keep keeps what an answer means.
+func (a *acquisition) keep(answer protocol.ClaimAnswer) {
+	rec := answer.Found
+	a.refusal = rec
+
+	switch answer.Verdict {
+	case protocol.Won:
+		a.keepClaim(answer)
+	case protocol.Committed:
+		a.committed = rec
+	case protocol.Withdrawn: // a new token, because no claim is granted to the one in the record
+		a.Token, a.err = newToken(rec.Holder()), keyError("claim", a.key, ErrChanged)
+	case protocol.PastEnd:
+		a.err = &rareError{rec, true}
+	case protocol.Mismatch:
+		a.err = a.mismatch(rec)
+	case protocol.Completed:
+		a.answerWith(rec)
+	case protocol.Failed:
+		a.err = &FailedError{Key: a.key, Cause: rec.Error, Attempts: rec.Attempts}
+	case protocol.InUse:
+		a.err = a.inProgress(rec)
+	case protocol.GivenUp:
+		a.err = &rareError{rec, false}
+	case protocol.Unreadable:
+		a.err = keyError("claim", a.key, answer.Err)
+	case protocol.Changed:
+		a.err = keyError("claim", a.key, ErrChanged)
+		if answer.Err != nil {
+			a.err = keyError("claim", a.key, fmt.Errorf("%w: %w", ErrChanged, answer.Err))
+		}
+	}
+}
+
+// keepClaim keeps the claim that was won. Its lease is short if the answer came late, after an outage or in a frozen process.
+func (a *acquisition) keepClaim(won protocol.ClaimAnswer) {
+	a.claim = &Claim{
+		store: a.store, key: a.key, held: won.Held, fingerprint: a.Fingerprint, skipResult: a.skipResult, lease: won.Lease, trace: a.Trace,
+		takenFrom: won.TakenFrom, staging: staging{store: a.store, key: a.key, partition: a.Partition},
+	}
+
+	now := a.Stamp()
+	a.isShort = won.Lease.Sub(now.Now) < now.Lease.Sub(now.Now)/2
+}
+
+// answerWith keeps the record of a completed key as the answer.
+func (a *acquisition) answerWith(rec *record.Stored) {
+	a.record, a.result = answerOf(rec, a.key), rec.Result
+
+	if len(rec.Outbox) > 0 {
+		a.unsentRecord = rec
+	} else {
+		a.store.keepRecord(a.Partition, rec)
 	}
 }
 
@@ -298,27 +322,6 @@ func (a *acquisition) observe(ctx context.Context) {
 	}
 
 	a.store.opts.Observe(ctx, e)
-}
-
-// askTrace keeps the text of Options.Trace for this call. If Options.Trace panics, the call goes on without, because the claim matters more
-// than its traceparent.
-func (a *acquisition) askTrace(ctx context.Context) {
-	if a.store.opts.Trace == nil {
-		return
-	}
-
-	text, err := a.store.callTrace(ctx)
-	if err != nil {
-		a.store.opts.Observe(ctx, Event{Kind: KindPanicked, Key: a.key, Err: keyError("trace", a.key, err)})
-	}
-
-	a.Trace = record.KeptTrace(text)
-}
-
-func (s *Store) callTrace(ctx context.Context) (text string, err error) {
-	defer panicerror.Catch("Options.Trace", &err)
-
-	return s.opts.Trace(ctx), nil
 }
 
 // newToken returns the owner token of one call of Claim: the record that an earlier try of the same call wrote is recognised by it.

@@ -78,7 +78,9 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 		return
 	}
 
-	c.askTrace(ctx)
+	if s.opts.Trace != nil {
+		c.askTrace(ctx)
+	}
 
 	if result != nil || omitted != nil {
 		c.value, c.omitted = s.resultValue(ctx, owner{partition: c.Partition, token: c.Token}, result, omitted, e)
@@ -140,9 +142,9 @@ func (s *Store) newCommit(ctx context.Context, key string, opts *ClaimOptions) (
 		s.observeDisabled(ctx)
 	}
 
-	a.tx = newTx()
+	a.Tx = newTx()
 
-	return &committing{acquisition: *a, maxWait: opts.Wait, write: jointWrite{token: a.tx}}, nil
+	return &committing{acquisition: *a, maxWait: opts.Wait, write: jointWrite{token: a.Tx}}, nil
 }
 
 // run commits the key. If the batch has ended because another worker is waited for, each further call begins a write of its own.
@@ -197,8 +199,8 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 // stampDone makes the completion of this try.
 func (c *committing) stampDone() {
 	s := c.store
-	c.done = s.records.Completion(c.tx, outboxOf(c.effects.Messages), c.value, s.opts.Now())
-	c.last = protocol.Stamp{Now: time.UnixMilli(c.done.Done)}
+	c.done = s.records.Completion(c.Tx, outboxOf(c.effects.Messages), c.value, s.opts.Now())
+	c.Last = protocol.Stamp{Now: time.UnixMilli(c.done.Done)}
 }
 
 // readAnswer takes the answer to a transaction.
@@ -214,7 +216,7 @@ func (c *committing) readAnswer(err error) {
 	case answer.Item == nil:
 		c.err = keyError("commit", c.key, ErrChanged)
 	default:
-		if c.keep(c.store.records.ReadFound(c.lastTry(), answer.Item)); c.committed != nil {
+		if c.keep(c.store.records.ReadFound(c.LastTry(), answer.Item)); c.committed != nil {
 			c.done = *c.committed
 		}
 	}

@@ -64,3 +64,12 @@ func (s *Store) writeItems(ctx context.Context, p planner.Policy, key string, e 
 		return nil
 	}
 }
+
+// claimDisabled returns the claim of a Store that is off: nothing is written, and every claim is won.
+func (s *Store) claimDisabled(ctx context.Context, key string) *Claim {
+	s.observeDisabled(ctx)
+
+	return &Claim{
+		store: s, key: key, held: protocol.Held{Attempt: 1}, lease: s.stamps(engine.LeaseBound(ctx))().Lease, staging: staging{store: s, key: key},
+	}
+}

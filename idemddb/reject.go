@@ -22,7 +22,10 @@ import (
 func (c *committing) reject(ctx context.Context, cause error) (*acquisition, error) {
 	a := c.acquisition
 	a.group = nil
-	a.askTrace(ctx)
+
+	if a.store.opts.Trace != nil {
+		a.askTrace(ctx)
+	}
 
 	write, p, cancel := engine.SettleContext(ctx, c.store.opts.Lease)
 	defer cancel()
@@ -30,7 +33,7 @@ func (c *committing) reject(ctx context.Context, cause error) (*acquisition, err
 	if isPermanent(cause) {
 		a.repeatWhileChanged(write, p, func() { a.sendClaim(write, p) })
 	} else {
-		r := &rejecting{&a, record.CauseOf(cause)}
+		r := &rejecting{claim: &a, cause: record.CauseOf(cause)}
 		a.repeatWhileChanged(write, p, func() { r.run(write, p) })
 	}
 
@@ -48,16 +51,17 @@ func (c *committing) reject(ctx context.Context, cause error) (*acquisition, err
 
 // rejecting is the write of a run that may be repeated. Its request is that of a claim with another update, and its answer is no claim.
 type rejecting struct {
-	claim *acquisition
-	cause string
+	claim     *acquisition
+	cause     string
+	isWritten bool // an earlier try of this call wrote the record
 }
 
 // Request returns the rejection as a request of its own.
 func (r *rejecting) Request() protocol.Request {
 	a := r.claim
-	a.last = a.store.stamp(a.deadline)
+	a.Last = a.Stamp()
 
-	return protocol.Request{Update: a.store.records.Update(a.store.records.Reject(&a.Claimant, a.last, r.cause), types.ReturnValueAllNew)}
+	return protocol.Request{Update: a.store.records.Update(a.store.records.Reject(&a.Claimant, a.Last, r.cause), types.ReturnValueAllNew)}
 }
 
 // Read takes the answer. A record that an earlier try of this call wrote is a success.
@@ -66,15 +70,14 @@ func (r *rejecting) Read(answer protocol.Answer) (protocol.Step, error) {
 
 	if answer.Outcome == protocol.Refused && answer.Item != nil {
 		rec, err := record.Read(answer.Item, a.store.opts.TTLAttribute)
-		if err == nil && rec.IsOwn(a.Token) && a.store.records.ReadFound(a.lastTry(), answer.Item).Verdict != protocol.Committed {
+		if err == nil && rec.IsOwn(a.Token) && a.store.records.ReadFound(a.LastTry(), answer.Item).Verdict != protocol.Committed {
+			r.isWritten = true
+
 			return protocol.Done, nil
 		}
 	}
 
-	step, err := a.Read(answer)
-	a.claim = nil
-
-	return step, err
+	return a.Read(answer) //nolint:wrapcheck // the engine reads it
 }
 
 // run writes the record.
@@ -86,6 +89,11 @@ func (r *rejecting) run(ctx context.Context, p planner.Policy) {
 		return
 	}
 
+	if !r.isWritten {
+		a.keep(a.Answer)
+		a.claim = nil
+	}
+
 	a.follow(ctx, p, r.rejectAnew)
 }
 
@@ -93,7 +101,7 @@ func (r *rejecting) run(ctx context.Context, p planner.Policy) {
 // so that it refuses a late request of the commit.
 func (r *rejecting) rejectAnew(ctx context.Context, p planner.Policy, old *record.Stored) {
 	a := r.claim
-	put := a.store.records.RejectAnew(&a.Claimant, a.last, old, r.cause)
+	put := a.store.records.RejectAnew(&a.Claimant, a.Last, old, r.cause)
 
 	if _, err := a.putInPlace(ctx, p, func() *dynamodb.PutItemInput { return put }); err != nil {
 		a.err = keyError("reject", a.key, err)

@@ -227,7 +227,7 @@ func (c *Claim) lengthen(ctx context.Context, deadline time.Time, p planner.Poli
 	found, err := s.fenced(ctx, engine.Write{
 		Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group, IsExtend: true, IsUrgent: c.left() < s.opts.Lease/3, //nolint:mnd // a third
 	}, func() protocol.Write {
-		now := s.stamp(deadline)
+		now := s.stamps(deadline)()
 		lease = now.Lease
 
 		return s.records.Extend(&c.held, now)

@@ -32,7 +32,7 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 
 	p := planner.Policy{End: earliest(ctx, s.opts.ClaimPatience), Pause: claimCap}
 
-	for range maxTurns {
+	for range protocol.MaxTurns {
 		found, err := s.fenced(ctx, engine.Write{Policy: p, Key: key, Record: partition}, func() protocol.Write {
 			return s.records.Reopen(partition, token, fence, s.opts.Now())
 		})

@@ -77,16 +77,3 @@ func earliest(ctx context.Context, limit time.Duration) time.Time {
 
 	return end
 }
-
-// stamp reads the clock for one try. The lease is measured from before the request is sent, so the holder never trusts it for longer
-// than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
-func (s *Store) stamp(deadline time.Time) protocol.Stamp {
-	lease := s.opts.Lease
-	if !deadline.IsZero() {
-		lease = max(0, min(lease, time.Until(deadline)))
-	}
-
-	now := s.opts.Now()
-
-	return protocol.Stamp{Now: now, Lease: time.UnixMilli(now.Add(lease).UnixMilli())}
-}

@@ -1,7 +1,8 @@
 package protocol
 
 import (
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"time"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -22,6 +23,64 @@ func (t *Table) formsOf(c *Claimant) *claimForms {
 	}
 
 	return &t.forms[1]
+}
+
+// MaxTurns is how often a write is made anew whose record changes between two requests.
+const MaxTurns = 5
+
+// Claiming is the write that claims a key, with all of its tries.
+type Claiming struct {
+	Claimant
+
+	Table *Table
+	Stamp func() Stamp // reads the clock for one try
+	Tx    string       // of a commit: the id of the completing call; "" for a claim
+
+	IsNew bool // in a shared request: as an INSERT, because there is probably no record
+	Turns int  // how often the answer asked for the other statement
+	Last  Stamp
+
+	Answer ClaimAnswer // to the last try, if it asks for nothing
+}
+
+// Request returns the next try as a request of its own.
+func (c *Claiming) Request() Request {
+	c.Last = c.Stamp()
+
+	return Request{Update: c.Table.Update(c.Table.Claim(&c.Claimant, c.Last), types.ReturnValueAllNew)}
+}
+
+// Statement returns the next try as a statement of a shared request.
+func (c *Claiming) Statement() types.BatchStatementRequest {
+	c.Last = c.Stamp()
+
+	return c.Table.ClaimStatement(&c.Claimant, c.Last, c.IsNew)
+}
+
+// Read takes the answer to the last try.
+func (c *Claiming) Read(answer Answer) (Step, error) {
+	step, meaning := c.Table.ReadClaim(c.LastTry(), answer)
+
+	switch step {
+	case Done:
+		c.Answer = meaning
+	case Again:
+		return Again, answer.Err
+	case Other:
+		if c.Turns++; c.Turns == MaxTurns {
+			return Single, nil
+		}
+
+		c.IsNew = answer.Outcome != Taken
+	case Single:
+	}
+
+	return step, nil
+}
+
+// LastTry returns what the last try was made of.
+func (c *Claiming) LastTry() Try {
+	return Try{Claimant: &c.Claimant, Tx: c.Tx, Stamp: c.Last, IsNew: c.IsNew}
 }
 
 // Claim returns the write that claims the key, whether there is a record or not.
@@ -151,60 +210,101 @@ func (t *Table) newRecord(c *Claimant, s Stamp, fence int64) Item {
 // ClaimedNew returns the claim of a key that had no record.
 func (c *Claimant) ClaimedNew(s Stamp) Held { return Held{c.Partition, c.Token, firstFence(s), 1, 0} }
 
-// ClaimedAnew returns the claim that replaced a record past its end.
-func (c *Claimant) ClaimedAnew(old *record.Stored, s Stamp) Held {
-	return Held{c.Partition, c.Token, fenceAfter(old, s), 1, 0}
-}
-
 // firstFence returns the fencing token of a new record.
 func firstFence(s Stamp) int64 { return s.Now.UnixMilli() + 1 }
 
-// fenceAfter returns the fencing token of a new record that replaces one past its retention. It is above the old token. It is also not
-// below the token that a new key would get now, so that the token does not fall if the record is deleted and the key begins anew.
-func fenceAfter(old *record.Stored, s Stamp) int64 { return max(*old.Fence+1, firstFence(s)) }
+// Try is what one try of a claim was made of.
+type Try struct {
+	*Claimant
 
-// ClaimAnew returns the claim of a record past its retention: a whole new record in its place, so that nothing of the old life remains.
-func (t *Table) ClaimAnew(c *Claimant, s Stamp, old *record.Stored) *dynamodb.PutItemInput {
-	return t.replace(old, t.newRecord(c, s, fenceAfter(old, s)))
+	Tx    string // of a commit; "" for a claim
+	Stamp Stamp
+	IsNew bool // it was an INSERT
 }
 
-// RejectAnew returns the rejection in the place of a record past its retention.
-func (t *Table) RejectAnew(c *Claimant, s Stamp, old *record.Stored, cause string) *dynamodb.PutItemInput {
-	stored := t.newRecord(c, s, fenceAfter(old, s))
-	stored[record.Error], stored[record.Lease] = text(cause), zeroValue
-	stored[t.TTLAttribute] = t.expiry(Stamp{Now: s.Now, Lease: s.Now})
-
-	return t.replace(old, stored)
+// ClaimAnswer is what the answer to a claim means.
+type ClaimAnswer struct {
+	Verdict   Verdict
+	Held      Held           // if the claim was won
+	Lease     time.Time      // the end of its lease
+	TakenFrom string         // if it is a takeover: the traceparent of the claim before, or ""
+	Found     *record.Stored // the record that answers in place of a claim
+	Err       error          // why a record is unreadable, or what was refused
 }
 
-// CommitAnew returns the commit in the place of a record past its retention, as a part of a transaction.
-func (t *Table) CommitAnew(c *Claimant, old, done *record.Stored) *types.TransactWriteItem {
-	s := stampOf(done)
-	stored := t.newRecord(c, s, fenceAfter(old, s))
-	t.addAttributes(stored, c.Partition, done)
-
-	put := t.replace(old, stored)
-
-	return &types.TransactWriteItem{Put: &types.Put{
-		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
-		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
-		ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
-	}}
-}
-
-// replace returns the request that puts a whole record in the place of one that was read.
-func (t *Table) replace(old *record.Stored, stored Item) *dynamodb.PutItemInput {
-	return &dynamodb.PutItemInput{
-		TableName:                &t.Table,
-		Item:                     stored,
-		ConditionExpression:      new(condRecreate),
-		ExpressionAttributeNames: t.nameOfExp,
-		ExpressionAttributeValues: Item{
-			":own":   text(*old.Token),
-			":fence": number(*old.Fence),
-			":exp":   number(old.Expires),
-		},
-		ReturnValues:                        types.ReturnValueAllOld,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+// ReadClaim returns what the answer to a try of a claim asks for, and if that is nothing, what it means.
+func (t *Table) ReadClaim(try Try, a Answer) (Step, ClaimAnswer) {
+	switch {
+	case a.Outcome == Applied:
+		return t.readWon(try, a)
+	case a.Outcome == Refused && a.Item != nil:
+		return Done, t.ReadFound(try, a.Item)
+	case (a.Outcome == Taken || a.Outcome == Refused) && a.IsShared: // there is a record after all, or there is none
+		return Other, ClaimAnswer{}
+	case a.Outcome == Refused:
+		return Done, ClaimAnswer{Verdict: Changed, Err: a.Err}
+	default:
+		return Again, ClaimAnswer{}
 	}
+}
+
+// readWon reads the answer to a claim that was applied. A claim with a wrong fencing token could never be completed, so an answer from
+// which the token does not follow is not accepted.
+func (t *Table) readWon(try Try, a Answer) (Step, ClaimAnswer) {
+	switch {
+	case a.IsShared && try.IsNew:
+		return Done, ClaimAnswer{Verdict: Won, Held: try.ClaimedNew(try.Stamp), Lease: try.Stamp.Lease}
+	case len(a.Item) == 0:
+		return Single, ClaimAnswer{}
+	}
+
+	rec, err := record.Read(a.Item, t.TTLAttribute)
+
+	switch {
+	case err != nil && a.IsShared: // a statement returns the old item, which cannot be read; a single request returns the new one
+		return Single, ClaimAnswer{}
+	case err != nil:
+		return Done, ClaimAnswer{Verdict: Unreadable, Err: err}
+	case a.IsShared: // the item is as it was before the claim
+		held := Held{try.Partition, try.Token, *rec.Fence + 1, rec.Attempts + 1, *rec.Lease}
+
+		return Done, ClaimAnswer{Verdict: Won, Held: held, Lease: try.Stamp.Lease, TakenFrom: t.takenFrom(&held, rec.Trace)}
+	default:
+		return Done, t.won(try, rec)
+	}
+}
+
+// ReadFound says what an item means for a claim whose condition it made false.
+func (t *Table) ReadFound(try Try, found Item) ClaimAnswer {
+	rec, err := record.Read(found, t.TTLAttribute)
+	if err != nil {
+		return ClaimAnswer{Verdict: Unreadable, Err: err}
+	}
+
+	return t.Judge(try, rec)
+}
+
+// Judge is ReadFound for an item that is read already.
+func (t *Table) Judge(try Try, found *record.Stored) ClaimAnswer {
+	verdict := t.judge(try, found)
+	if verdict == Won {
+		return t.won(try, found)
+	}
+
+	return ClaimAnswer{Verdict: verdict, Found: found}
+}
+
+// won returns the claim whose record this is.
+func (t *Table) won(try Try, rec *record.Stored) ClaimAnswer {
+	held := Held{try.Partition, try.Token, *rec.Fence, rec.Attempts, rec.Previous}
+
+	return ClaimAnswer{Verdict: Won, Held: held, TakenFrom: t.takenFrom(&held, rec.PreviousTrace), Lease: rec.Until()}
+}
+
+func (t *Table) takenFrom(held *Held, trace string) string {
+	if !t.IsTraced || held.Previous == 0 {
+		return ""
+	}
+
+	return trace
 }

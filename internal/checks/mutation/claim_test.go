@@ -18,8 +18,8 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "the answer to a caller with another input is an answer for all",
-		file: "idemddb/line.go",
-		old:  `a.store.records.Judge(a.lastTry(), v.found); answer`,
+		file: "idemddb/wait.go",
+		old:  `a.store.records.Judge(a.LastTry(), v.found); answer`,
 		new:  `(protocol.ClaimAnswer{Verdict: protocol.InUse, Found: v.found}); answer`,
 		pkg:  "idemddb", run: "TestAThousandWaitersAskOnce",
 	},
@@ -39,28 +39,28 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a nested call waits for the key that its own caller holds",
-		file: "idemddb/nested.go",
+		file: "idemddb/refusal.go",
 		old:  `return w.claim.isHeld()`,
 		new:  `return false`,
 		pkg:  "idemddb", run: "TestANestedCallForTheSameKeyIsRefusedAtOnce/Do",
 	},
 	{
 		why:  "a nested call completes the key of work without a claim, whose effects are lost",
-		file: "idemddb/nested.go",
+		file: "idemddb/refusal.go",
 		old:  `return !w.staging.isClosed()`,
 		new:  `return false`,
 		pkg:  "idemddb", run: "TestANestedCallForTheSameKeyIsRefusedAtOnce/Do",
 	},
 	{
 		why:  "a call by another Store completes the key of work without a claim, whose effects are lost",
-		file: "idemddb/nested.go",
+		file: "idemddb/refusal.go",
 		old:  `w.claim == nil && own.table == other.table`,
 		new:  `false`,
 		pkg:  "idemddb", run: "TestANestedCallByAnotherStoreIsRefusedIfTheWorkHasNoClaim",
 	},
 	{
 		why:  "a call for the key of work that is not the innermost waits for its own caller",
-		file: "idemddb/nested.go",
+		file: "idemddb/refusal.go",
 		old:  `w != nil; w = w.outer {`,
 		new:  `w != nil; w = nil {`,
 		pkg:  "idemddb", run: "Nested",
@@ -74,7 +74,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a claim that is recognised by its owner token trusts a lease from now on, not the stored one",
-		file: "internal/protocol/answer.go",
+		file: "internal/protocol/claim.go",
 		old:  `Lease: rec.Until()}`,
 		new:  `Lease: try.Stamp.Lease}`,
 		pkg:  "idemddb", run: "TestAClaimThatIsRecognisedHasTheLeaseOfItsRecord",
@@ -106,47 +106,47 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a takeover that was given back unused is claimed as a fresh start after a lost reply",
-		file: "internal/protocol/answer.go",
+		file: "internal/protocol/claim.go",
 		old:  `held := Held{try.Partition, try.Token, *rec.Fence, rec.Attempts, rec.Previous}`,
 		new:  `held := Held{try.Partition, try.Token, *rec.Fence, rec.Attempts, max(0, rec.Previous)}`,
 		pkg:  "idemddb", run: "TestATakeoverThatWasReturnedIsATakeoverAlsoIfItsAnswerIsLost",
 	},
 	{
 		why:  "the tries of a claim keep the clock of the first one",
-		file: "idemddb/claim_write.go",
-		old: `a.last = a.store.stamp(a.deadline)
+		file: "internal/protocol/claim.go",
+		old: `c.Last = c.Stamp()
 
-	return protocol.Request{`,
-		new: `if a.last.Now.IsZero() {
-		a.last = a.store.stamp(a.deadline)
+	return Request{`,
+		new: `if c.Last.Now.IsZero() {
+		c.Last = c.Stamp()
 	}
 
-	return protocol.Request{`,
+	return Request{`,
 		pkg: "idemddb", run: "TestEachTryOfAClaimHasThePresentTime",
 	},
 	{
 		why:  "the statements of a claim keep the clock of the first try",
-		file: "idemddb/claim_write.go",
-		old: `a.last = a.store.stamp(a.deadline)
+		file: "internal/protocol/claim.go",
+		old: `c.Last = c.Stamp()
 
-	return a.store.records.ClaimStatement(`,
-		new: `if a.last.Now.IsZero() {
-		a.last = a.store.stamp(a.deadline)
+	return c.Table.ClaimStatement(`,
+		new: `if c.Last.Now.IsZero() {
+		c.Last = c.Stamp()
 	}
 
-	return a.store.records.ClaimStatement(`,
+	return c.Table.ClaimStatement(`,
 		pkg: "idemddb", run: "TestEachTryOfAClaimHasThePresentTime",
 	},
 	{
 		why:  "the fencing token falls when a record past its retention is claimed by a clock that is behind",
-		file: "internal/protocol/claim.go",
+		file: "internal/protocol/anew.go",
 		old:  `return max(*old.Fence+1, firstFence(s))`,
 		new:  `return firstFence(s)`,
 		pkg:  "idemddb", run: "TestTheFencingTokenOfARecordPastItsRetentionRisesWithAnyClock",
 	},
 	{
 		why:  "the fencing token of a record past its retention does not follow the clock, so that a deletion could make it fall later",
-		file: "internal/protocol/claim.go",
+		file: "internal/protocol/anew.go",
 		old:  `return max(*old.Fence+1, firstFence(s))`,
 		new:  `return *old.Fence + 1`,
 		pkg:  "idemddb", run: "TestTheFencingTokenOfARecordPastItsRetentionRisesWithAnyClock",
@@ -167,7 +167,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "an UPDATE that does not return its old item is taken for a new key",
-		file: "internal/protocol/answer.go",
+		file: "internal/protocol/claim.go",
 		old: `case len(a.Item) == 0:
 		return Single, ClaimAnswer{}`,
 		new: `case len(a.Item) == 0:
@@ -176,7 +176,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "an unknown outcome of the write that ends a key is answered as ErrFailed, so that a message is dead-lettered without proof",
-		file: "idemddb/claim_write.go",
+		file: "idemddb/replace.go",
 		old: `default:
 		return keyError("claim", a.key, err)
 	}`,
@@ -187,7 +187,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a claim is ended as FAILED, and ErrFailed is the answer, although its holder has renewed or released it meanwhile",
-		file: "idemddb/claim_write.go",
+		file: "idemddb/replace.go",
 		old: `case errors.Is(err, ErrFenced):
 		return keyError("claim", a.key, ErrChanged) // it was`,
 		new: `case errors.Is(err, ErrFenced):
@@ -203,21 +203,21 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a claim is returned with a third of its lease",
-		file: "idemddb/claim_write.go",
+		file: "idemddb/acquire.go",
 		old:  `now.Lease.Sub(now.Now)/2`,
 		new:  `now.Lease.Sub(now.Now)/3`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_less",
 	},
 	{
 		why:  "a claim with more than half of its lease is extended at once",
-		file: "idemddb/claim_write.go",
+		file: "idemddb/acquire.go",
 		old:  `now.Lease.Sub(now.Now)/2`,
 		new:  `now.Lease.Sub(now.Now)*3/4`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_claim_whose_answer_comes_when_more",
 	},
 	{
 		why:  "half of the whole lease is demanded where the deadline allows less",
-		file: "idemddb/claim_write.go",
+		file: "idemddb/acquire.go",
 		old:  `now.Lease.Sub(now.Now)/2`,
 		new:  `a.store.opts.Lease/2`,
 		pkg:  "idemddb", run: "TestALeaseThatEndsAtTheDeadlineIsNotExtended",
@@ -268,7 +268,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a lease is not cut to the deadline",
-		file: "idemddb/request.go",
+		file: "idemddb/claim.go",
 		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
 		new:  `lease = max(0, lease)`,
 		pkg:  "idemddb", run: "TestALeaseIsBoundByTheInvocationAndNotByTheContext",

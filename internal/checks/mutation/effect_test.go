@@ -353,7 +353,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "a record with unsent messages is cached",
-		file: "idemddb/claim_write.go",
+		file: "idemddb/acquire.go",
 		old: `	if len(rec.Outbox) > 0 {
 		a.unsentRecord = rec
 	} else {
@@ -462,7 +462,7 @@ var effectMutants = []mutant{
 	{
 		why:  "work without a claim is released over its own commit",
 		file: "idemddb/reject.go",
-		old:  ` && a.store.records.ReadFound(a.lastTry(), answer.Item).Verdict != protocol.Committed {`,
+		old:  ` && a.store.records.ReadFound(a.LastTry(), answer.Item).Verdict != protocol.Committed {`,
 		new:  ` {`,
 		pkg:  "idemddb", run: "TestACommitThatWasAppliedAfterItsRefusalIsCompleted/released",
 	},

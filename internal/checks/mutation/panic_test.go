@@ -69,7 +69,7 @@ var panicMutants = []mutant{
 	},
 	{
 		why:  "a panic of Options.Trace leaves nothing",
-		file: "idemddb/acquire.go",
+		file: "idemddb/trace.go",
 		old: `if err != nil {
 		a.store.opts.Observe(ctx, Event{Kind: KindPanicked`,
 		new: `if err == nil {

@@ -33,7 +33,7 @@ var recognisedMutants = []mutant{
 	},
 	{
 		why:  "a claim that is found in the place of a record past its retention is asked for again",
-		file: "idemddb/claim_write.go",
+		file: "idemddb/replace.go",
 		old:  `err == nil && rec.IsOwn(a.Token) {`,
 		new:  `err == nil && rec.IsOwn(a.Token) && put == nil {`,
 		pkg:  "idemddb", run: "TestAClaimThatIsFoundInThePlaceOfARecordPastItsRetentionIsWonAtOnce",
@@ -54,7 +54,7 @@ var recognisedMutants = []mutant{
 	},
 	{
 		why:  "a claim behind the deadline of its invocation has a lease that ended before it",
-		file: "idemddb/request.go",
+		file: "idemddb/claim.go",
 		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
 		new:  `lease = min(lease, time.Until(deadline))`,
 		pkg:  "idemddb", run: "TestAClaimBehindTheDeadlineHasNoLeaseFromBeforeIt",

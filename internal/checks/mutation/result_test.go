@@ -99,8 +99,10 @@ var resultMutants = []mutant{
 	{
 		why:  "the cache forgets where the result is",
 		file: "idemddb/acquire.go",
-		old:  `a.record, a.result = answerOf(rec, a.key), rec.Result`,
-		new:  `a.record = answerOf(rec, a.key)`,
-		pkg:  "idemddb", run: "TestACachedRecordReadsItsLargeResultEachTime",
+		old: `a.record, a.result = answerOf(rec, a.key), rec.Result
+		a.record.Result`,
+		new: `a.record = answerOf(rec, a.key)
+		a.record.Result`,
+		pkg: "idemddb", run: "TestACachedRecordReadsItsLargeResultEachTime",
 	},
 }

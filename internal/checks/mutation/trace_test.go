@@ -25,7 +25,7 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a panic of Options.Trace loses the claim, or the commit of work that is done",
-		file: "idemddb/acquire.go",
+		file: "idemddb/trace.go",
 		old:  `defer panicerror.Catch("Options.Trace", &err)`,
 		new:  `defer func() {}()`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/what_is_no_traceparent",
@@ -46,21 +46,21 @@ var traceMutants = []mutant{
 	},
 	{
 		why:  "a claim after a release is linked to the run before, as if it were a takeover",
-		file: "internal/protocol/answer.go",
+		file: "internal/protocol/claim.go",
 		old:  `if !t.IsTraced || held.Previous == 0 {`,
 		new:  `if !t.IsTraced {`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
 	},
 	{
 		why:  "a takeover whose answer is lost does not know the run before",
-		file: "internal/protocol/answer.go",
+		file: "internal/protocol/claim.go",
 		old:  `t.takenFrom(&held, rec.PreviousTrace)`,
 		new:  `t.takenFrom(&held, rec.Trace)`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/a_takeover_names_the_run_before",
 	},
 	{
 		why:  "a takeover in a batch is linked to what the run before had taken over, not to it",
-		file: "internal/protocol/answer.go",
+		file: "internal/protocol/claim.go",
 		old:  `t.takenFrom(&held, rec.Trace)`,
 		new:  `t.takenFrom(&held, rec.PreviousTrace)`,
 		pkg:  "internal/contract", run: "TestContractInMemory/simple_key/batch:_claims_keep_their_runs",

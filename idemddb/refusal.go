@@ -1,6 +1,11 @@
 package idemddb
 
-import "context"
+import (
+	"context"
+	"strings"
+
+	"github.com/idemddb/go-idemddb/internal/record"
+)
 
 // refuseNested refuses the call, and reports true, if the work of this very key runs with the context: it is within that work, which is nil
 // for none. The call could only wait for its
@@ -39,4 +44,26 @@ func (w *running) isOpen() bool {
 	}
 
 	return !w.staging.isClosed()
+}
+
+// inProgress returns the error for a key that another claim holds: that of another worker, or of this very invocation, as when a handler of a
+// batch claims the key of one of its messages.
+func (a *acquisition) inProgress(rec *record.Stored) error {
+	e := &InProgressError{Key: a.key, Until: rec.Until(), Holder: rec.Holder()}
+	if e.Holder != "" && strings.HasPrefix(a.Token, e.Holder+record.TokenMark) {
+		e.hint = hintInvocation
+	}
+
+	return e
+}
+
+// mismatch returns the error for a key that was used for another input.
+func (a *acquisition) mismatch(rec *record.Stored) error {
+	e := &MismatchError{Key: a.key}
+	if rec.State == record.Completed {
+		e.Record = answerOf(rec, a.key)
+		e.Record.Result = nil // it is the answer to another input
+	}
+
+	return e
 }
