@@ -108,27 +108,25 @@ func (l *Ledger) Pay(ctx context.Context, m events.SQSMessage) error {
 
 	//nolint:wrapcheck // says what is wrong
 	return idemddb.Stage(ctx, idemddb.Effects{
-		Items:    []types.TransactWriteItem{l.credit(payment), l.entry(payment)},
+		Items:    []types.TransactWriteItem{l.entry(payment)},
+		Adds:     []idemddb.Add{l.credit(payment)},
 		Messages: []idemddb.Message{{To: Captured, Body: payment.encode()}},
 		Refused:  refused,
 	})
 }
 
-// creditIndex is where the credit stands among the staged items.
-const creditIndex = 0
+// entryIndex is where the entry stands among the effects. The credit comes after it, as all additions come after the items.
+const entryIndex = 0
 
-// credit adds the payment to its account. There is no overflow to guard against: DynamoDB counts to 38 digits, which is 10^19 payments of
-// the largest amount.
-func (l *Ledger) credit(payment Payment) types.TransactWriteItem {
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName:           aws.String(l.table),
-		Key:                 map[string]types.AttributeValue{"pk": text(accountKey(payment.Account))},
-		UpdateExpression:    aws.String("ADD balance :amount, payments :one"),
-		ConditionExpression: aws.String("attribute_not_exists(closed)"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":amount": number(payment.Amount), ":one": number(1),
-		},
-	}}
+// credit adds the payment to its account. The payments of a batch to one account are one update of it. There is no overflow to guard against:
+// DynamoDB counts to 38 digits, which is 10^19 payments of the largest amount.
+func (l *Ledger) credit(payment Payment) idemddb.Add {
+	return idemddb.Add{
+		Table:  l.table,
+		Key:    map[string]types.AttributeValue{"pk": text(accountKey(payment.Account))},
+		Values: map[string]types.AttributeValue{"balance": number(payment.Amount), "payments": number(1)},
+		Unless: []string{"closed"},
+	}
 }
 
 // entry books the payment. Its condition outlives the record: it refuses a payment that comes again after the record's retention.
@@ -144,9 +142,9 @@ func (l *Ledger) entry(payment Payment) types.TransactWriteItem {
 
 // refused says what it means that the condition of a staged item was false.
 func refused(e *idemddb.EffectError) error {
-	err := ErrBooked
-	if e.Index == creditIndex {
-		err = ErrClosed
+	err := ErrClosed
+	if e.Index == entryIndex {
+		err = ErrBooked
 	}
 
 	return lambdawrap.Permanent(fmt.Errorf("%w: %w", err, e)) //nolint:wrapcheck // a marker, not a source

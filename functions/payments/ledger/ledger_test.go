@@ -212,8 +212,8 @@ func TestPayPauses(t *testing.T) {
 		start := time.Now()
 		staged, err := stage(t.Context(), t, payment, &ledger.Options{Pause: 3 * time.Second})
 
-		if got := time.Since(start); got != 3*time.Second || err != nil || len(staged.Items) != 2 {
-			t.Errorf("%d items staged after %v: %v", len(staged.Items), got, err)
+		if got := time.Since(start); got != 3*time.Second || err != nil || len(staged.Items) != 1 || len(staged.Adds) != 1 {
+			t.Errorf("%d items and %d additions staged after %v: %v", len(staged.Items), len(staged.Adds), got, err)
 		}
 	})
 }
@@ -234,8 +234,8 @@ func TestPayEndsItsPauseWithTheContext(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 
-		if got := time.Since(start); got != time.Second || len(staged.Items) != 0 {
-			t.Errorf("%d items staged after %v", len(staged.Items), got)
+		if got := time.Since(start); got != time.Second || len(staged.Items)+len(staged.Adds) != 0 {
+			t.Errorf("%d effects staged after %v", len(staged.Items)+len(staged.Adds), got)
 		}
 	})
 }
@@ -247,8 +247,8 @@ func TestPayStagesNothingWhenItsContextHasEnded(t *testing.T) {
 	cancel()
 
 	staged, err := stage(ctx, t, payment, nil)
-	if !errors.Is(err, context.Canceled) || permanent(err) || len(staged.Items) != 0 {
-		t.Errorf("error %v, %d items staged", err, len(staged.Items))
+	if !errors.Is(err, context.Canceled) || permanent(err) || len(staged.Items)+len(staged.Adds) != 0 {
+		t.Errorf("error %v, %d effects staged", err, len(staged.Items)+len(staged.Adds))
 	}
 }
 
