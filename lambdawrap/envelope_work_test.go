@@ -212,6 +212,9 @@ func TestAnEnvelopeThatHangsCostsItsMessageOnly(t *testing.T) {
 
 		quick := map[string]time.Duration{}
 		response, err := lambdawrap.SQS(h.store, func(_ context.Context, m events.SQSMessage) error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+
 			quick[m.Body] = time.Since(begun)
 
 			return nil

@@ -2,8 +2,11 @@ package lambdawrap_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -55,4 +58,27 @@ func ExampleVisibilityAPI() {
 	// <nil>
 	// r-1 is hidden for 450 s
 	// <nil>
+}
+
+// A message that failed comes back after half a minute, each time.
+func ExampleConstantBackoff() {
+	store, _ := inMemory(nil)
+	function := lambdawrap.SQS(store, func(context.Context, events.SQSMessage) error { return errors.New("the bank is closed") }, &lambdawrap.Options{
+		Visibility: hidden{}, Backoff: lambdawrap.ConstantBackoff(30 * time.Second), Logger: quiet,
+	})
+
+	event := received("p-1")
+	event.Records[0].ReceiptHandle = "r-1"
+	invoke(function, event)
+	// Output:
+	// r-1 is hidden for 30 s
+	// come back: [m-1]
+}
+
+// The default pause, but never more than a minute.
+func ExampleExponentialBackoff() {
+	backoff := func(receives int) time.Duration { return min(lambdawrap.ExponentialBackoff(receives), time.Minute) }
+
+	fmt.Println(backoff(20))
+	// Output: 1m0s
 }

@@ -17,6 +17,12 @@ type Handler func(context.Context, events.SQSMessage) error
 
 // Options shape a wrapper. Nil and zero mean the defaults.
 type Options struct {
+	// Backoff is how long a failed message stays hidden, with Visibility: receives is how often it was delivered, 1 for the first. It is rounded up
+	// to seconds, at least 1 s and at most 11.5 h; a message whose key another worker holds also stays hidden until that lease is over.
+	// It is called concurrently. If it panics, that is logged, and the default holds. Set without Visibility, it is an error. Defaults to
+	// [ExponentialBackoff].
+	Backoff func(receives int) time.Duration
+
 	// DeadLetter takes a message that will never succeed, as it arrived: its handler returned [Permanent], its key failed for good
 	// before or has its attempts used up, it came with another fingerprint than its key, or it has no key. If it returns nil, the
 	// message is done; else the message is reported failed. It is called at least once for each such message, with what is left of

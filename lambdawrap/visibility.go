@@ -17,7 +17,7 @@ func (v *invocation) hiddenFor(m *message, o outcome) int32 {
 		return o.seconds
 	}
 
-	pause := queue.Backoff(m.receives)
+	pause := v.pauseOf(m)
 	if o.until.IsZero() {
 		return pause
 	}
@@ -52,4 +52,40 @@ func (v *invocation) hide(ctx context.Context, m *message) {
 	if err != nil {
 		v.log(ctx, slog.LevelWarn, "the message comes back after its queue's visibility time-out", m, "", err)
 	}
+}
+
+// pauseOf returns how many seconds the pause is that Options.Backoff asks for.
+func (v *invocation) pauseOf(m *message) int32 {
+	if v.opts.Backoff == nil {
+		return queue.Backoff(m.receives)
+	}
+
+	var pause time.Duration
+
+	err := errExited
+
+	func() {
+		defer catch(&err)
+
+		pause, err = v.opts.Backoff(m.receives), nil
+	}()
+
+	if err != nil {
+		v.log(v.keys.work, slog.LevelError, "Options.Backoff failed; the message has the default pause", m, "", err)
+
+		return queue.Backoff(m.receives)
+	}
+
+	return queue.HiddenFor(max(pause, 0) - time.Millisecond) // which adds it, for leases
+}
+
+// ExponentialBackoff is the default of Options.Backoff: a pause that doubles with each receive, 1 to 2 s after the first and at most 15 minutes. Half
+// of it is random, so that messages which failed together do not come back together.
+func ExponentialBackoff(receives int) time.Duration {
+	return time.Duration(queue.Backoff(receives)) * time.Second
+}
+
+// ConstantBackoff returns an Options.Backoff with one pause for each receive.
+func ConstantBackoff(pause time.Duration) func(receives int) time.Duration {
+	return func(int) time.Duration { return pause }
 }

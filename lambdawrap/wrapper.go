@@ -71,6 +71,10 @@ func (o *Options) validate(name string) error {
 		}
 	}
 
+	if o.Backoff != nil && o.Visibility == nil {
+		return fmt.Errorf("lambdawrap: %s.Backoff: must not be set without %[1]s.Visibility, which hides messages", name)
+	}
+
 	if o.Workers < 0 {
 		return fmt.Errorf("lambdawrap: %s.Workers: must not be negative, is %d", name, o.Workers)
 	}
