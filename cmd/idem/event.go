@@ -179,6 +179,10 @@ func (e *eventFlags) ofMessages(messages []events.SQSMessage) ([]piece, error) {
 		return nil, err
 	}
 
+	if len(e.envelopes) > 0 {
+		return e.ofEnveloped(messages, pick)
+	}
+
 	return pieces(messages, nil, pick, func(m events.SQSMessage) string { return "message " + m.MessageId })
 }
 

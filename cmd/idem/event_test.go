@@ -157,3 +157,21 @@ func TestShowHasTheTraceOfTheRun(t *testing.T) {
 		n.expect(exitDone, `"trace":"`+parent+`"`)
 	})
 }
+
+// What stands in envelopes is found as the wrapper finds it: each message with its own key.
+func TestAKeyIsFoundThroughTheEnvelopesOfItsFunction(t *testing.T) {
+	t.Parallel()
+
+	n := newNight(t, idemddbtest.New(nil).Handler())
+	for _, key := range []string{`#["SNS","n-1"]`, "p-9"} {
+		n.complete(key)
+	}
+
+	notification := `{"messageId":"m-1","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:eu-west-1:111122223333:q","body":` +
+		`"{\"Type\":\"Notification\",\"MessageId\":\"n-1\",\"Message\":\"eyJwYXltZW50SWQiOiJwLTkifQ==\"}"}`
+
+	n.idem("show", "--message", n.file(notification), "--envelope", "sns")
+	n.expect(exitDone, `#["SNS","n-1"]`)
+	n.idem("show", "--message", n.file(notification), "--envelope", "sns", "--envelope", "base64", "--path", "paymentId")
+	n.expect(exitDone, "p-9")
+}

@@ -48,6 +48,8 @@ func (f *finder) addTo(cmd *cobra.Command) {
 		"with --message: a path of the function's Options.Key, lambdawrap.Body, in a message's body or a Kinesis record's data; once for each path")
 	flags.StringVar(&f.event.keyOf, "key", "",
 		"with --message of SQS: message-id (default), deduplication-id, or attribute:NAME, as the function's Options.Key")
+	flags.StringArrayVar(&f.event.envelopes, "envelope", nil,
+		"with --message of SQS: sns, eventbridge, s3, base64 or gzip, as the function's Options.Envelope; once for each of a Chain, the outermost first")
 	flags.StringVar(&f.event.caller, "caller", "", "with --message of HTTP: the caller, as the function's HTTPOptions.Caller returns it")
 	flags.StringVar(&f.hash, "hash", "", "hash of a key, as a log line has it: sha256:…; reads the whole table")
 	flags.StringVar(&f.request, "request", "", "request id of the worker that claimed the key last; reads the whole table")

@@ -8,14 +8,17 @@ import (
 	"os"
 	"strings"
 
+	"github.com/aws/aws-lambda-go/events"
+
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 // eventFlags say how a function makes the keys of its events.
 type eventFlags struct {
-	paths  []string
-	keyOf  string
-	caller string
+	paths     []string
+	keyOf     string
+	caller    string
+	envelopes []string
 }
 
 // ofMessages finds the records of what is in a file.
@@ -92,6 +95,42 @@ func (e *eventFlags) refuse(event string, wrong map[string]bool) error {
 	}
 
 	return nil
+}
+
+// envelopes are the envelopes that can be opened without a client.
+var envelopes = map[string]lambdawrap.EnvelopeFunc{
+	"sns": lambdawrap.SNS, "eventbridge": lambdawrap.EventBridge, "s3": lambdawrap.S3, "base64": lambdawrap.Base64, "gzip": lambdawrap.Gzip,
+}
+
+// ofEnveloped returns what stands in the envelopes of messages. pick finds the key of each, as the function's Options.Key.
+func (e *eventFlags) ofEnveloped(messages []events.SQSMessage, pick lambdawrap.KeyFunc) (all []piece, err error) {
+	chain := make([]lambdawrap.EnvelopeFunc, len(e.envelopes))
+
+	for i, name := range e.envelopes {
+		if chain[i] = envelopes[name]; chain[i] == nil {
+			return nil, fmt.Errorf("--envelope %q: must be sns, eventbridge, s3, base64 or gzip; give the key itself where there is another one", name)
+		}
+	}
+
+	for _, m := range messages {
+		opened, err := lambdawrap.Chain(chain...).Open(context.Background(), m)
+		if err != nil {
+			all = append(all, piece{name: "message " + m.MessageId, err: err})
+		}
+
+		for _, o := range opened {
+			p := piece{name: "message " + o.Message.MessageId}
+			if len(e.paths) == 0 && e.keyOf == "" {
+				p.key, p.err = o.Key()
+			} else {
+				p.key, p.err = pick(context.Background(), o.Message)
+			}
+
+			all = append(all, p)
+		}
+	}
+
+	return all, nil
 }
 
 // ofSQS returns the key function of messages.
