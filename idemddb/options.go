@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/bits"
 	"reflect"
 	"slices"
 	"time"
@@ -107,6 +108,12 @@ type Options struct {
 	// sort key due (N), keys only, as in idemddbtest.CreateTable. Defaults to "": the sweep scans the table.
 	UnsentIndex string
 
+	// UnsentShards is the number of partitions of UnsentIndex for the records of the namespace: 16, 32, 64, 128 or 256. A partition takes
+	// about 1,000 small records a second in and out, so 16 are enough for about 8,000 messages a second. outbox.Sweep makes a query for each
+	// of 16 partitions, and 256 more if its Store has a larger number. So raise it for the sweep first, and lower it there last: a sweep with 16
+	// does not find what workers with more have left, and its alarm does not see it. Defaults to 16.
+	UnsentShards int
+
 	// Single makes each write a request of its own. A batch of messages then costs about ten times the requests, and the role needs no
 	// PartiQL actions. Defaults to false: writes that are made at the same time share requests (group commit), if the client is a [Batcher].
 	Single bool
@@ -137,6 +144,7 @@ const (
 	defaultPartitionKey = "pk"
 	defaultTTLAttribute = "exp"
 	defaultResultsAbove = 8 << 10 // bytes
+	defaultUnsentShards = record.MinShards
 )
 
 func (o Options) withDefaults() Options {
@@ -146,6 +154,7 @@ func (o Options) withDefaults() Options {
 	o.Retention = cmp.Or(o.Retention, defaultRetention)
 	o.PartitionKey = cmp.Or(o.PartitionKey, defaultPartitionKey)
 	o.TTLAttribute = cmp.Or(o.TTLAttribute, defaultTTLAttribute)
+	o.UnsentShards = cmp.Or(o.UnsentShards, defaultUnsentShards)
 
 	if o.Results != nil {
 		o.ResultsAbove = cmp.Or(o.ResultsAbove, defaultResultsAbove)
@@ -169,7 +178,7 @@ func (o *Options) config(table, namespace string) protocol.Config {
 	return protocol.Config{
 		Table: table, Namespace: namespace, PartitionKey: o.PartitionKey, SortKey: o.SortKey, TTLAttribute: o.TTLAttribute,
 		Retention: o.Retention, ClockSkew: o.ClockSkew, MaxAttempts: o.MaxAttempts, NoTakeover: o.NoTakeover, IsTraced: o.Trace != nil,
-		IsShared: !o.Single,
+		IsShared: !o.Single, UnsentShards: o.UnsentShards,
 	}
 }
 
@@ -189,6 +198,9 @@ func (o *Options) validate() error {
 	errs.checkf(o.ResultsAbove >= 0, "ResultsAbove: must not be negative, is %d", o.ResultsAbove)
 	errs.checkf(o.ResultsAbove <= 0 || o.Results != nil, "ResultsAbove: must not be set without Options.Results, is %d", o.ResultsAbove)
 	errs.checkf(o.Results == nil || !isNil(o.Results), "Results: must not be a nil pointer")
+
+	errs.checkf(o.UnsentShards >= record.MinShards && o.UnsentShards <= record.MaxShards && bits.OnesCount(uint(o.UnsentShards)) == 1,
+		"UnsentShards: must be 16, 32, 64, 128 or 256, is %d", o.UnsentShards)
 
 	for _, name := range slices.Sorted(maps.Keys(o.Senders)) {
 		sender := o.Senders[name]

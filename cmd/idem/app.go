@@ -225,12 +225,15 @@ func connect(cfg aws.Config) *desk {
 	return &desk{config: cfg, clock: watched, client: client}
 }
 
+// allShards lets the tool find unsent messages whatever the number of partitions is that the workers use.
+const allShards = 256
+
 // openRecords gives the desk its store and the operator's view of the store's records, with the options of the command line.
 func (a *app) openRecords(d *desk, senders map[string]idemddb.Sender) error {
 	var err error
 
 	d.store, err = idemddb.New(d.client, a.flags.table, a.flags.namespace, &idemddb.Options{
-		PartitionKey: a.flags.partitionKey, SortKey: a.flags.sortKey, TTLAttribute: a.flags.ttlAttribute, UnsentIndex: a.flags.index,
+		PartitionKey: a.flags.partitionKey, SortKey: a.flags.sortKey, TTLAttribute: a.flags.ttlAttribute, UnsentIndex: a.flags.index, UnsentShards: allShards,
 		HashKeys: a.flags.hashKeys, ClockSkew: a.flags.clockSkew, Retention: a.flags.retention,
 		Lease: shortLease(a.flags.retention), Senders: senders, Single: true, Now: a.now,
 	})

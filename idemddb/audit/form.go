@@ -48,7 +48,7 @@ var forms = map[string]form{
 	attrParked:   {isParked, "a list of at least one message with its cause"},
 	attrEnds:     {isLogicalEnd, "a whole number above 0, before the end of the year 9999"},
 	attrDue:      {atLeast(1), "a whole number above 0"},
-	attrDueNS:    {isText(longestKey + 2), "a string"},
+	attrDueNS:    {isText(longestKey + 3), "a string"},
 	attrOp:       {func(v value) bool { _, ok := readOperation(v); return ok }, "JSON with what, by, why, at and id"},
 }
 

@@ -80,13 +80,13 @@ func (it item) messages() messages {
 	return all
 }
 
-// isDueNS reports whether due_ns is the namespace of the partition key, '#', and one of 0 to f. The page does not say which characters of the
+// isDueNS reports whether due_ns is the namespace of the partition key, '#', and one or two of 0 to f. The page does not say which characters of the
 // digest count, so any is allowed here; a record keeps the one that it has.
 func (it item) isDueNS() bool {
 	namespace, _, _ := strings.Cut(it.str(attrPartition), "#")
 	shard, isOurs := strings.CutPrefix(it.str(attrDueNS), namespace+"#")
 
-	const shards = "0123456789abcdef"
+	const digits = "0123456789abcdef"
 
-	return isOurs && len(shard) == 1 && strings.Contains(shards, shard)
+	return isOurs && (len(shard) == 1 || len(shard) == 2) && strings.Trim(shard, digits) == ""
 }

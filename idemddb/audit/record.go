@@ -110,7 +110,7 @@ func fitFlaws(it item) []Violation {
 		"exp is the end of the year 9999 while there are unsent or parked messages, and only then.")
 	demand(!it.has(attrExp) || it.number(attrLease) < it.end()*1000, attrLease, "A lease ends before its record.")
 	demand(!it.has(attrDue) || it.number(attrDue) == it.number(attrDone), attrDue, "due is the time of the completion.")
-	demand(!it.has(attrDueNS) || it.isDueNS(), attrDueNS, "due_ns is the namespace, # and one of 0 to f.")
+	demand(!it.has(attrDueNS) || it.isDueNS(), attrDueNS, "due_ns is the namespace, # and one or two of 0 to f.")
 	demand(len(it.messages()) == len(read(it[attrOutbox]))+len(read(it[attrParked])), attrParked,
 		"A message is unsent or parked, and not both.")
 	demand(!it.is(completed) || it.number(attrLease) > 0, attrLease, "A claim that is completed has a lease.")

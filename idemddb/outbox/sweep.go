@@ -38,7 +38,7 @@ const sweepAfter = time.Minute
 // minute, such as by a scheduled function: see functions/relay. It finds the records by Options.UnsentIndex, or without an index by a
 // scan of the table. Two sweeps at a time do no harm.
 //
-// It costs 16 queries, a consistent read and a write for each record, and the requests of the senders. It ends with ctx; what it has not
+// It costs 16 queries, or 272 if Options.UnsentShards of the Store is above 16, a consistent read and a write for each record, and the requests of the senders. It ends with ctx; what it has not
 // reached then is for the next one. The error joins those of all records; the other records are done all the same.
 func Sweep(ctx context.Context, s *idemddb.Store, api API) (Report, error) {
 	if api == nil {

@@ -31,6 +31,7 @@ type account struct {
 	*idemddbtest.Clock
 	testing.TB
 
+	shards  int // of the next Store; 0 for the default
 	queries int
 	scans   int
 
@@ -112,7 +113,7 @@ func (a *account) Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func
 func (a *account) store(namespace, index string, hasSender bool) *idemddb.Store {
 	a.Helper()
 
-	o := idemddb.Options{UnsentIndex: index, Now: a.Now, Retention: 24 * time.Hour, Observe: func(_ context.Context, e idemddb.Event) {
+	o := idemddb.Options{UnsentIndex: index, UnsentShards: a.shards, Now: a.Now, Retention: 24 * time.Hour, Observe: func(_ context.Context, e idemddb.Event) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 
@@ -222,6 +223,47 @@ func TestTheSweepSendsWhatIsOlderThanAMinute(t *testing.T) {
 }
 
 // Six days without a sweep, with Time to Live at work all the time: every message arrives.
+// The number of partitions is raised for the sweep first, then for one worker after the other. What a worker left in a partition stays in it while a
+// part of its messages is left.
+func TestTheSweepFindsTheMessagesOfWorkersWithAnyNumberOfShards(t *testing.T) {
+	t.Parallel()
+	eachSweep(t, func(a *account, index string) {
+		bodies := []string{}
+
+		for i := range 60 {
+			a.shards = []int{0, 16, 32, 64, 256}[i%5]
+			first, second := fmt.Sprint("first ", i), fmt.Sprint("second ", i)
+			bodies = append(bodies, first, second)
+			a.commit("payments", fmt.Sprint("k-", i), first, second)
+		}
+
+		a.Advance(2 * time.Minute)
+
+		a.answer = func(m idemddb.Message) error {
+			if strings.HasPrefix(m.Body, "second") {
+				return errors.New("down")
+			}
+
+			return nil
+		}
+
+		for _, a.shards = range []int{32, 256} {
+			if _, err := outbox.Sweep(a.Context(), a.store("payments", index, true), a); err == nil {
+				a.Error("the sweep leaves messages and returns no error")
+			}
+		}
+
+		a.answer, a.shards = nil, 64
+		if report := a.sweep(a.store("payments", index, true)); report.Sent != 60 || report.Left != 0 {
+			a.Errorf("got %+v, want 60 messages sent", report)
+		}
+
+		for _, body := range bodies {
+			a.arrived(body)
+		}
+	})
+}
+
 func TestAfterSixDaysEveryMessageArrives(t *testing.T) {
 	t.Parallel()
 	eachSweep(t, func(a *account, index string) {

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -45,7 +46,7 @@ func (t *Table) removal(partition string, r *Removal, values Item, now time.Time
 	}
 
 	values[":outbox"], values[":due"] = marshal(r.Left), number(r.Record.Done)
-	values[":duens"] = text(record.ShardOf(t.Namespace, partition))
+	values[":duens"] = text(cmp.Or(r.Record.Shard, t.shardOf(partition))) // a worker with another number of partitions may have chosen it
 
 	if len(r.Parked) > 0 {
 		return updateLeft + updateSetParked

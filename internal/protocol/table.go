@@ -30,6 +30,7 @@ type Config struct {
 	MaxAttempts  int // 0 for no limit
 	NoTakeover   bool
 	IsTraced     bool // the record keeps the traceparent of its run
+	UnsentShards int  // the partitions of the index of unsent messages
 	IsShared     bool // writes may share requests, so that their statements are translated at once
 }
 
@@ -202,8 +203,13 @@ func (t *Table) addCompletion(values Item, partition string, done *record.Stored
 		values[":outbox"] = marshal(done.Outbox)
 		values[":ends"] = number(done.Ends)
 		values[":due"] = number(done.Done)
-		values[":duens"] = text(record.ShardOf(t.Namespace, partition))
+		values[":duens"] = text(t.shardOf(partition))
 	}
+}
+
+// shardOf returns the partition that a record has in the index of unsent messages.
+func (t *Table) shardOf(partition string) string {
+	return record.ShardOf(t.Namespace, partition, t.UnsentShards)
 }
 
 // expiry returns the TTL attribute's value in epoch seconds, rounded up: Retention from now, and never at the lease's end or

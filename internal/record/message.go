@@ -25,12 +25,37 @@ type Content struct {
 // ID returns the id of a message in a record with this tx. It stays the same over every sending.
 func (m *Message) ID(tx string) string { return tx + "-" + strconv.Itoa(m.Index) }
 
-// Shards has one letter for each partition in which the index of unsent messages has the records of a namespace.
-const Shards = "0123456789abcdef"
+// The least and the largest number of partitions in which the index of unsent messages has the records of a namespace.
+const (
+	MinShards = 16
+	MaxShards = 256
+)
 
-// ShardOf returns the partition of that index for a record. It chooses the letter by a hash of the record's partition key.
-func ShardOf(namespace, partition string) string {
+// Shards returns the names of n partitions: of one character each if there are 16, of two if there are more.
+func Shards(n int) []string {
+	names := make([]string, max(n, MinShards))
+	for i := range names {
+		names[i] = shard(i, len(names))
+	}
+
+	return names
+}
+
+func shard(i, n int) string {
+	const digits = "0123456789abcdef"
+
+	if n <= MinShards {
+		return string(digits[i%MinShards])
+	}
+
+	i %= n
+
+	return string(digits[i/len(digits)]) + string(digits[i%len(digits)])
+}
+
+// ShardOf returns the partition of that index for a record, of n. It chooses the name by a hash of the record's partition key.
+func ShardOf(namespace, partition string, n int) string {
 	sum := sha256.Sum256([]byte(partition))
 
-	return namespace + "#" + string(Shards[int(sum[0])%len(Shards)])
+	return namespace + "#" + shard(int(sum[0]), n)
 }

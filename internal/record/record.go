@@ -39,6 +39,7 @@ type Stored struct {
 	Trace         string `dynamodbav:"-"` // of the last claim
 	PreviousTrace string `dynamodbav:"-"` // of the claim before
 	Operator      string `dynamodbav:"-"` // the last change of an operator, as package operate writes it
+	Shard         string `dynamodbav:"-"` // in the index of unsent messages; "" for none
 	NoTakeover    bool   `dynamodbav:"-"` // the last claim was made with Options.NoTakeover
 
 	Expires int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
@@ -62,7 +63,7 @@ func Read(item map[string]types.AttributeValue, ttlAttribute string) (*Stored, e
 // before anything else, because nobody can know what else stands in such a record.
 func Inspect(item map[string]types.AttributeValue, ttlAttribute string) (*Stored, error) {
 	rec := &Stored{
-		Result: item[Result], Operator: TextOf(item[Operator]),
+		Result: item[Result], Operator: TextOf(item[Operator]), Shard: TextOf(item[DueNS]),
 		Trace: KeptTrace(TextOf(item[Trace])), PreviousTrace: KeptTrace(TextOf(item[PrevTrace])),
 	}
 	unread := attributevalue.UnmarshalMap(item, rec)

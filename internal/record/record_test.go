@@ -141,20 +141,40 @@ func TestACauseIsBounded(t *testing.T) {
 func TestARecordIsInOneOfTheShards(t *testing.T) {
 	t.Parallel()
 
-	seen := map[string]bool{}
-	for i := range 1_000 {
-		seen[record.ShardOf("app", "app#"+strconv.Itoa(i))] = true
+	for _, n := range []int{0, 16, 32, 64, 128, 256} {
+		seen := map[string]bool{}
+		for i := range 10_000 {
+			seen[record.ShardOf("app", "app#"+strconv.Itoa(i), n)] = true
+		}
+
+		if want := max(n, 16); len(seen) != want || len(record.Shards(n)) != want {
+			t.Errorf("the records are in %d partitions of %d, want %d", len(seen), len(record.Shards(n)), want)
+		}
+
+		for _, name := range record.Shards(n) {
+			delete(seen, "app#"+name)
+		}
+
+		if len(seen) > 0 {
+			t.Errorf("these partitions are never queried: %v", seen)
+		}
+	}
+}
+
+// Records that were written with 16 partitions are where they were, and those of any larger number are among the names of the largest.
+func TestTheNamesOfShards(t *testing.T) {
+	t.Parallel()
+
+	if got := strings.Join(record.Shards(16), ""); got != "0123456789abcdef" {
+		t.Errorf("got %s", got)
 	}
 
-	if len(seen) != len(record.Shards) {
-		t.Errorf("the records are in %d partitions, want %d", len(seen), len(record.Shards))
+	if got := record.ShardOf("app", "app#k", 16); got != "app#3" {
+		t.Errorf("got %s", got)
 	}
 
-	for _, letter := range record.Shards {
-		delete(seen, "app#"+string(letter))
-	}
-
-	if len(seen) > 0 {
-		t.Errorf("these partitions are never queried: %v", seen)
+	all := record.Shards(256)
+	if all[0] != "00" || all[255] != "ff" || !slices.Equal(record.Shards(64), all[:64]) {
+		t.Errorf("got %v", all)
 	}
 }

@@ -18,19 +18,30 @@ func Queries(s *idemddb.Store, age time.Duration) (queries []*dynamodb.QueryInpu
 		return nil
 	}
 
-	for _, shard := range record.Shards {
+	for _, shard := range shards(s.Options().UnsentShards) {
 		queries = append(queries, &dynamodb.QueryInput{
 			TableName:              new(s.Table()),
 			IndexName:              new(s.Options().UnsentIndex),
 			KeyConditionExpression: new(record.DueNS + " = :ns AND " + record.Due + " < :before"),
 			ExpressionAttributeValues: map[string]types.AttributeValue{
-				":ns":     record.Text(s.Namespace() + "#" + string(shard)),
+				":ns":     record.Text(s.Namespace() + "#" + shard),
 				":before": before(s, age),
 			},
 		})
 	}
 
 	return queries
+}
+
+// shards returns the names of the partitions in which a record may be: those of 16, and if a worker may use more, those of all larger numbers,
+// because the workers of the namespace need not change their number at the same time.
+func shards(n int) []string {
+	names := record.Shards(record.MinShards)
+	if n > record.MinShards {
+		names = append(names, record.Shards(record.MaxShards)...)
+	}
+
+	return names
 }
 
 // Scan returns the scan that finds the same records without an index. It reads the whole table.

@@ -239,6 +239,20 @@ var effectMutants = []mutant{
 		pkg:  "idemddb/outbox", run: "TestATargetThatHangsDoesNotHoldUpTheSweep",
 	},
 	{
+		why:  "the sweep does not find what a worker with another number of partitions has left",
+		file: "internal/unsent/unsent.go",
+		old:  `record.Shards(record.MaxShards)...`,
+		new:  `record.Shards(n)...`,
+		pkg:  "idemddb/outbox", run: "TestTheSweepFindsTheMessagesOfWorkersWithAnyNumberOfShards",
+	},
+	{
+		why:  "a sweep with another number of partitions moves a record from one to another",
+		file: "internal/protocol/outbox.go",
+		old:  `cmp.Or(r.Record.Shard, t.shardOf(partition))`,
+		new:  `cmp.Or("", t.shardOf(partition))`,
+		pkg:  "idemddb/outbox", run: "TestTheSweepFindsTheMessagesOfWorkersWithAnyNumberOfShards",
+	},
+	{
 		why:  "messages of records that are completed together have a request each",
 		file: "internal/delivery/load.go",
 		old:  `if s.expected == 0 && s.underWay == 0 || len`,
