@@ -15,7 +15,7 @@ AUDIT   := $(abspath .audit.jsonl)
 AUDITED := -least 200000 $(AUDIT) idemddb operate outbox contract audited lambdawrap functions api payments ledger relay
 
 # Modules of their own, whose dependencies users of the library do not get.
-MODULES := cmd/idem cmd/idemlint idemotel
+MODULES := cmd/idem cmd/idemlint idemotel internal/checks/histories
 
 GOLANGCI_VERSION := 2.15.0
 GOLANGCI         := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
