@@ -26,6 +26,8 @@ var withoutExample = map[string]string{
 	"Enveloped.Key":          "the examples of the envelopes print it",
 	"Metrics.Observe":        "ExampleMetrics passes it on",
 	"StreamFunc.Invoke":      "package lambda calls it",
+	"EventFunc.Invoke":       "package lambda calls it",
+	"PipeFunc.Invoke":        "package lambda calls it",
 	"Checker.Check":          "Example shows it",
 	"Checker.Report":         "Example shows it",
 	"Report.GapsErr":         "the command idem calls it",
