@@ -22,7 +22,7 @@ func TestNoTemplateReadsKafkaByShareGroups(t *testing.T) {
 
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return err //nolint:wrapcheck // it names the file
+			return err
 		}
 
 		checked++
