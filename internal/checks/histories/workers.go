@@ -42,10 +42,11 @@ type run struct {
 	workers int // numbers of workers that were given: one whose call has no answer goes on as a new one
 }
 
-// The workers meet at so many keys, and go on to the next ones after so many calls for each.
+// The workers meet at so many keys, and go on to the next ones after so many calls for each. With the pauses between the calls, this takes longer than a
+// few leases: a key whose worker is late is taken over before all others have gone on.
 const (
 	keysAtOnce  = 4
-	callsPerKey = 40
+	callsPerKey = 60
 )
 
 // record lets the workers loose and returns what they have seen.
@@ -115,9 +116,9 @@ func (r *run) work(ctx context.Context, client int) {
 		switch out.Answer {
 		case Won:
 			r.settle(ctx, &number, random, in, h, now)
-		case Held, Unknown:
-			wait(ctx, time.Duration(random.Int64N(int64(r.lease/6))))
-		case Done, Fenced:
+		case Held, Done, Unknown:
+			wait(ctx, time.Duration(random.Int64N(int64(r.lease/3))))
+		case Fenced:
 		}
 	}
 }
