@@ -42,6 +42,16 @@ func TestAWriteDoesNotWaitForAMemberThatHasLeft(t *testing.T) {
 	})
 }
 
+// The first of two completions waits for the other one, which is still at work. The second one has nobody to wait for: the first claim has left.
+func TestTheLastCompletionOfABatchWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		claims := f.claims(2)
+		f.takes(200*time.Microsecond, func() { f.complete(claims[0]) })
+		f.takes(0, func() { f.complete(claims[1]) })
+	})
+}
+
 // An extension waits for another member of its batch, unless less than a third of its lease is left.
 func TestAnExtensionInTheLastThirdOfItsLeaseWaitsForNobody(t *testing.T) {
 	t.Parallel()

@@ -147,6 +147,25 @@ func TestOneKeyInTwoFIFOGroupsRunsOnce(t *testing.T) {
 	}
 }
 
+// Both messages end as the work of the key does, which runs once, also if it fails: m3 is not work of its own.
+func TestOneKeyInTwoFIFOGroupsFailsOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		h.opts.Workers = 4
+		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+			if m.MessageId == "m2" {
+				return nil
+			}
+
+			time.Sleep(time.Second)
+
+			return errBank
+		})
+		h.check(function, batch("m1 x a", "m2 y b", "m3 x b"), []string{"m1", "m3"}, []string{"m1", "m2"})
+	})
+}
+
 func TestAStandardQueueWithMessageGroupsIsStandard(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {

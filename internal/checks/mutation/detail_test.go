@@ -49,7 +49,7 @@ var detailMutants = []mutant{
 		file: "internal/engine/engine.go",
 		old:  `if c.isLast {`,
 		new:  `if false {`,
-		pkg:  "idemddb", run: "TestAWriteDoesNotWaitForAMemberThatHasLeft",
+		pkg:  "idemddb", run: "TestTheLastCompletionOfABatchWaitsForNobody",
 	},
 	{
 		why:  "a write waits for a member of its group that has left",

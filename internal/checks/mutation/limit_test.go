@@ -21,7 +21,7 @@ var limitMutants = []mutant{
 		file: "internal/schedule/event.go",
 		old:  `case isUsed:`,
 		new:  `case isUsed && len(s.used) == 0:`,
-		pkg:  "lambdawrap", run: "TestOneKeyInTwoFIFOGroupsRunsOnce",
+		pkg:  "lambdawrap", run: "TestOneKeyInTwoFIFOGroupsFailsOnce",
 	},
 	{
 		why:  "nothing says that the reserve leaves no time to work",
