@@ -1,12 +1,14 @@
 package histories
 
 import (
+	"context"
 	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/realengine"
@@ -35,6 +37,12 @@ func onDynamoDBLocal(t *testing.T) engine {
 	if _, err := client.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
 		t.Fatal(err)
 	}
+
+	t.Cleanup(func() { // the engine may be one that goes on running
+		if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: new(table)}); err != nil {
+			t.Error(err)
+		}
+	})
 
 	return client
 }
