@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
@@ -130,6 +132,18 @@ func TestAReleaseThatWasAppliedIsNotFencedByTheNextClaim(t *testing.T) {
 			})
 		}
 	}
+}
+
+// An operator has released the claim, and another worker has claimed the key since. The record looks as after the claim's own release, but no try of
+// that is without an answer.
+func TestAReleaseAfterThatOfAnOperatorAndTheNextClaimIsFenced(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		f.edit("k", map[string]types.AttributeValue{"lease": &types.AttributeValueMemberN{Value: "0"}})
+		claim(f, storeOn(f, f.db, nil), "k")
+		is(f, c.Release(f.Context(), nil), idemddb.ErrFenced)
+	})
 }
 
 // A release that another worker's takeover refuses is fenced, also if a try of it had no answer.

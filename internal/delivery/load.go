@@ -133,7 +133,7 @@ func (s *state) depart(l *load) {
 	}
 }
 
-// landed notes that a load has its answers. What waits for company leaves.
+// landed notes that a load has its answers. The messages that have come meanwhile leave, unless others are expected with them.
 func (s *state) landed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

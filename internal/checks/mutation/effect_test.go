@@ -502,6 +502,13 @@ var effectMutants = []mutant{
 		pkg:  "idemddb", run: "TestAReleaseThatWasAppliedIsNotFencedByTheNextClaim",
 	},
 	{
+		why:  "a release counts as applied because another one released the key",
+		file: "idemddb/complete.go",
+		old:  `return f.IsUnknown && f.Found != nil &&`,
+		new:  `return f.Found != nil &&`,
+		pkg:  "idemddb", run: "TestAReleaseAfterThatOfAnOperatorAndTheNextClaimIsFenced",
+	},
+	{
 		why:  "a release that a takeover refuses is no error",
 		file: "idemddb/complete.go",
 		old:  `f.Found.Previous <= 0`,
