@@ -23,6 +23,9 @@ GOLANGCI         := $(CACHE)/bin/golangci-lint-$(GOLANGCI_VERSION)
 BENCHSTAT_VERSION := v0.0.0-20260908200009-22c9c6c9d4da
 BENCHSTAT         := $(CACHE)/bin/benchstat-$(BENCHSTAT_VERSION)
 
+CYCLONEDX_VERSION := v1.10.0
+CYCLONEDX         := $(CACHE)/bin/cyclonedx-gomod-$(CYCLONEDX_VERSION)
+
 # The virtual environment is named after what is in it, so that a new version is a new one.
 PYTHON_TOOLS := $(CACHE)/python-$(shell cksum < .ci/requirements.txt | cut -d' ' -f1)
 CHECKOV      := $(CACHE)/checkov-$(shell cksum < .ci/requirements-checkov.txt | cut -d' ' -f1)
@@ -125,6 +128,21 @@ tidy: ## Bring go.mod and go.sum up to date, and format
 release: ## Make the modules require one another in a version, and test them as a user gets them: VERSION=v0.2.0; docs/release.md
 	@.ci/release $(VERSION)
 
+.PHONY: release-check
+release-check: sbom ## What users compile against, the versions that pages name, licences, and the modules as a user gets them; about three minutes
+	go run ./internal/checks/release api
+	go run ./internal/checks/release versions
+	go run ./internal/checks/release licences bin/sbom/*.cdx.json
+	.ci/consumer
+
+.PHONY: sbom
+sbom: $(CYCLONEDX) ## What each module needs, with its licences, as a bill of materials (CycloneDX), into bin/sbom
+	@CYCLONEDX=$(CYCLONEDX) .ci/sbom bin/sbom
+
+.PHONY: api
+api: ## Keep what users compile against now in internal/checks/release/api.txt, with which make release-check compares what comes later
+	go run ./internal/checks/release api -write
+
 .PHONY: bench
 bench: $(BENCHSTAT) ## The library against the same SDK calls written by hand, about six minutes; FLAGS=-quick: its counts, 20 seconds; FLAGS='-against COMMIT'
 	@BENCHSTAT=$(BENCHSTAT) bench/run.sh $(FLAGS)
@@ -169,7 +187,7 @@ template: $(PYTHON_TOOLS)/.done $(CHECKOV)/.done ## Check template.yaml, samconf
 	  --skip-check CKV_AWS_27,CKV_AWS_115,CKV_AWS_116,CKV_AWS_117,CKV_AWS_119,CKV_AWS_173 # docs/getting-started.md has the reasons
 
 .PHONY: tools
-tools: $(GOLANGCI) $(BENCHSTAT) $(PYTHON_TOOLS)/.done $(CHECKOV)/.done ## Install what lint, bench and template need, pinned, into ~/.cache/go-idemddb
+tools: $(GOLANGCI) $(BENCHSTAT) $(CYCLONEDX) $(PYTHON_TOOLS)/.done $(CHECKOV)/.done ## Install what lint, bench and template need, pinned, into ~/.cache/go-idemddb
 	$(LOCAL) fetch
 
 $(GOLANGCI):
@@ -182,6 +200,11 @@ $(BENCHSTAT):
 	@mkdir -p $(CACHE)/bin/new
 	GOBIN=$(CACHE)/bin/new GOFLAGS= go install golang.org/x/perf/cmd/benchstat@$(BENCHSTAT_VERSION)
 	@mv $(CACHE)/bin/new/benchstat $@
+
+$(CYCLONEDX):
+	@mkdir -p $(CACHE)/bin/new
+	GOBIN=$(CACHE)/bin/new GOFLAGS= go install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX_VERSION)
+	@mv $(CACHE)/bin/new/cyclonedx-gomod $@
 
 .PHONY: sam
 sam: $(PYTHON_TOOLS)/.done
