@@ -41,7 +41,7 @@ export AWS_DEFAULT_REGION ?= us-east-1
 
 .PHONY: help
 help: ## Explain these targets
-	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
@@ -146,6 +146,10 @@ api: ## Keep what users compile against now in internal/checks/release/api.txt, 
 .PHONY: bench
 bench: $(BENCHSTAT) ## The library against the same SDK calls written by hand, about six minutes; FLAGS=-quick: its counts, 20 seconds; FLAGS='-against COMMIT'
 	@BENCHSTAT=$(BENCHSTAT) bench/run.sh $(FLAGS)
+
+.PHONY: bench-check
+bench-check: ## Fails if a request, a write unit or an allocation is more than docs/performance.md has, one minute; WRITE=1: writes that page's tables
+	go test -count=1 -run '^TestPerformance$$' ./bench -performance $(if $(WRITE),write,check)
 
 .PHONY: hot
 hot: ## Few accounts that all workers write to: functions/payments in six processes beside one transaction a message; FLAGS='-accounts 1', -h lists all

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -176,13 +175,13 @@ func (r *run) measure(batches []events.SQSEvent) {
 	runtime.GC() // what was prepared is not collected within the measurement
 	r.b.ResetTimer()
 
-	cpu := r.cpuTime()
+	cpu := cpuTime()
 
 	for _, batch := range batches {
 		r.deliver(batch)
 	}
 
-	cpu = r.cpuTime() - cpu
+	cpu = cpuTime() - cpu
 
 	r.b.StopTimer()
 
@@ -235,16 +234,6 @@ func (r *run) deliver(batch events.SQSEvent) {
 	if failed := len(response.BatchItemFailures); err != nil || failed > 0 {
 		r.b.Fatalf("%d of %d messages failed: %v", failed, len(batch.Records), err)
 	}
-}
-
-// cpuTime is the processor time that all threads of this process have used.
-func (r *run) cpuTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		r.b.Fatal(err)
-	}
-
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // work is the user's handler. It handles one message at a time, however many workers call it.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the benchmarks of this folder in rounds, so that noise reaches all of them alike, and prints benchstat's tables.
+# Runs the benchmarks of this folder in rounds, so that noise reaches all of them alike, and prints benchstat's tables. Without arguments it
+# also prints the tables of docs/performance.md, which are measured in virtual time.
 #
 #   run.sh [-quick] [-rounds N] [-bench REGEXP] [-against COMMIT]
 #
@@ -70,6 +71,7 @@ if [ -n "$against" ]; then
   "${BENCHSTAT:-benchstat}" old="$lines/old.txt" new="$lines/new.txt"
 else
   "${BENCHSTAT:-benchstat}" -col /variant -filter '/variant:(handwritten OR library OR library-single)' "$lines/new.txt"
+  if [ -z "$bench$short" ]; then "$work/new" -test.run='^TestPerformance$' -performance=print || failed=1; fi
 fi
 
 echo "The benchmark lines are in $lines."

@@ -28,24 +28,28 @@ type PaymentTables struct {
 func Payments(
 	client *dynamodb.Client, tables PaymentTables, ended func(events.SQSMessage),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	p := &payments{client: client, tables: tables}
-
-	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-		errs := make([]error, len(event.Records))
-
-		for i, m := range event.Records {
-			if errs[i] = p.process(ctx, m); errs[i] == nil && ended != nil {
-				ended(m)
-			}
+	return each(1, func(ctx context.Context, m events.SQSMessage) error {
+		var paid payment
+		if err := json.Unmarshal([]byte(m.Body), &paid); err != nil || paid.ID == "" || paid.Account == "" || paid.Amount <= 0 {
+			return errors.New("handwritten: the message is no payment")
 		}
 
-		return report(event, errs), nil
-	}
+		err := commit(ctx, client, tables.Records, "payments#"+paid.ID, tables.effects(paid))
+		if err == nil && ended != nil {
+			ended(m)
+		}
+
+		return err
+	})
 }
 
-type payments struct {
-	client *dynamodb.Client
-	tables PaymentTables
+// Transactions handles each message as Payments does, with other effects, and this many messages at a time.
+func Transactions(
+	client *dynamodb.Client, records string, workers int, effects func(events.SQSMessage) []types.TransactWriteItem,
+) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	return each(workers, func(ctx context.Context, m events.SQSMessage) error {
+		return commit(ctx, client, records, "bench#"+m.EventSourceARN+"/"+m.MessageId, effects(m))
+	})
 }
 
 type payment struct {
@@ -59,14 +63,22 @@ const (
 	longestPause = 200 * time.Millisecond
 )
 
-func (p *payments) process(ctx context.Context, m events.SQSMessage) error {
-	var paid payment
-	if err := json.Unmarshal([]byte(m.Body), &paid); err != nil || paid.ID == "" || paid.Account == "" || paid.Amount <= 0 {
-		return errors.New("handwritten: the message is no payment")
-	}
+// commit writes a new record together with the effects. It returns nil also if the record is there.
+func commit(ctx context.Context, client *dynamodb.Client, records, id string, effects []types.TransactWriteItem) error {
+	now := time.Now()
+
+	record := types.TransactWriteItem{Put: &types.Put{
+		TableName: &records,
+		Item: map[string]types.AttributeValue{
+			"pk": stringValue(id), "st": stringValue("COMPLETED"),
+			"done": numberValue(now.UnixMilli()), "exp": numberValue(now.Add(retention).Unix()),
+		},
+		ConditionExpression: new("attribute_not_exists(pk)"),
+	}}
+	items := append([]types.TransactWriteItem{recordIndex: record}, effects...)
 
 	for limit := firstPause; ; limit = min(2*limit, longestPause) {
-		_, err := p.client.TransactWriteItems(ctx, p.transaction(paid))
+		_, err := client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items})
 		if err == nil {
 			return nil
 		}
@@ -77,13 +89,13 @@ func (p *payments) process(ctx context.Context, m events.SQSMessage) error {
 		}
 
 		if !ok || !inConflict(canceled) {
-			return fmt.Errorf("handwritten: payment: %w", err)
+			return fmt.Errorf("handwritten: commit: %w", err)
 		}
 
 		select {
 		case <-time.After(rand.N(limit)): //nolint:gosec // jitter is no secret
 		case <-ctx.Done():
-			return fmt.Errorf("handwritten: payment: %w", ctx.Err())
+			return fmt.Errorf("handwritten: commit: %w", ctx.Err())
 		}
 	}
 }
@@ -91,20 +103,11 @@ func (p *payments) process(ctx context.Context, m events.SQSMessage) error {
 // recordIndex is where the record stands in the transaction.
 const recordIndex = 0
 
-func (p *payments) transaction(paid payment) *dynamodb.TransactWriteItemsInput {
-	now := time.Now()
-
-	return &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-		recordIndex: {Put: &types.Put{
-			TableName: &p.tables.Records,
-			Item: map[string]types.AttributeValue{
-				"pk": stringValue("payments#" + paid.ID), "st": stringValue("COMPLETED"),
-				"done": numberValue(now.UnixMilli()), "exp": numberValue(now.Add(retention).Unix()),
-			},
-			ConditionExpression: new("attribute_not_exists(pk)"),
-		}},
+// effects adds the amount to the account and books the entry.
+func (t PaymentTables) effects(paid payment) []types.TransactWriteItem {
+	return []types.TransactWriteItem{
 		{Update: &types.Update{
-			TableName:           &p.tables.Ledger,
+			TableName:           &t.Ledger,
 			Key:                 map[string]types.AttributeValue{"pk": stringValue("account#" + paid.Account)},
 			UpdateExpression:    new("ADD balance :amount, payments :one"),
 			ConditionExpression: new("attribute_not_exists(closed)"),
@@ -113,13 +116,13 @@ func (p *payments) transaction(paid payment) *dynamodb.TransactWriteItemsInput {
 			},
 		}},
 		{Put: &types.Put{
-			TableName: &p.tables.Ledger,
+			TableName: &t.Ledger,
 			Item: map[string]types.AttributeValue{
 				"pk": stringValue("payment#" + paid.ID), "account": stringValue(paid.Account), "amount": numberValue(paid.Amount),
 			},
 			ConditionExpression: new("attribute_not_exists(pk)"),
 		}},
-	}}
+	}
 }
 
 func reasonAt(canceled *types.TransactionCanceledException, index int) string {

@@ -1,16 +1,11 @@
-// Package handwritten is the baseline that the benchmarks compare the library with: the SQS handler that a competent engineer
-// writes without it. It claims each message with one UpdateItem request, calls the handler, and completes the message with
-// another.
+// Package handwritten is the baseline that the benchmarks compare the library with: what a competent engineer writes without it. It claims
+// each key with one UpdateItem request, does the work, and completes the key with another, or it does both in one transaction.
 package handwritten
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"fmt"
-	"strconv"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -25,56 +20,94 @@ type Options struct {
 
 	// Workers is how many messages are handled at a time. Defaults to 1.
 	Workers int
+
+	// Effects returns items that are written in one transaction with the completion of a message. Defaults to nil: none.
+	Effects func(events.SQSMessage) []types.TransactWriteItem
+
+	// Send sends the message that follows from a message: its body is stored with the completion, sent, and removed from the record. Defaults
+	// to nil: nothing follows.
+	Send func(ctx context.Context, body string) error
 }
-
-const (
-	lease     = 30 * time.Second
-	retention = 7 * 24 * time.Hour
-	clockSkew = time.Second
-)
-
-var errInProgress = errors.New("handwritten: another worker holds the key")
 
 // SQS wraps a handler of single messages for lambda.Start. It is safe for concurrent use.
 func SQS(
 	client *dynamodb.Client, table string, handle func(context.Context, events.SQSMessage) error, opts *Options,
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-	w := &wrapper{client: client, table: table, handle: handle, requests: &fullRequests}
+	if opts == nil {
+		opts = &Options{}
+	}
 
-	if opts != nil && opts.Lean {
+	w := newWorker(client, table)
+	w.send = opts.Send
+
+	if opts.Lean {
 		w.requests = &leanRequests
 	}
 
-	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
-		if opts != nil && opts.Workers > 1 {
-			return report(event, w.processConcurrently(ctx, event, opts.Workers)), nil
+	return each(opts.Workers, func(ctx context.Context, m events.SQSMessage) error {
+		var then settlement
+
+		if opts.Effects != nil {
+			then.effects = opts.Effects(m)
 		}
 
-		return report(event, w.processInOrder(ctx, event)), nil
+		if opts.Send != nil {
+			then.message = m.Body
+		}
+
+		_, err := w.do(ctx, "bench#"+m.EventSourceARN+"/"+m.MessageId, func() ([]byte, error) { return nil, handle(ctx, m) }, then)
+
+		return err
+	})
+}
+
+// Kinesis wraps a handler of single records for lambda.Start. It handles one record after the other and stops at the first that fails.
+func Kinesis(
+	client *dynamodb.Client, table string, handle func(context.Context, events.KinesisEventRecord) error,
+) func(context.Context, events.KinesisEvent) (events.KinesisEventResponse, error) {
+	w := newWorker(client, table)
+
+	return func(ctx context.Context, event events.KinesisEvent) (response events.KinesisEventResponse, err error) {
+		for _, r := range event.Records {
+			work := func() ([]byte, error) { return nil, handle(ctx, r) }
+
+			if _, err := w.do(ctx, "bench#"+r.EventSourceArn+"/"+r.EventID, work, settlement{}); err != nil {
+				failure := events.KinesisBatchItemFailure{ItemIdentifier: r.Kinesis.SequenceNumber}
+				response.BatchItemFailures = append(response.BatchItemFailures, failure)
+
+				break
+			}
+		}
+
+		return response, nil
 	}
 }
 
-type wrapper struct {
-	client   *dynamodb.Client
-	table    string
-	handle   func(context.Context, events.SQSMessage) error
-	requests *requests
-}
+// each makes a handler of events of one that handles a message, for this many messages at a time.
+func each(
+	workers int, process func(context.Context, events.SQSMessage) error,
+) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	return func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		errs := make([]error, len(event.Records))
 
-// processInOrder returns one error for each message of the batch, nil for those that are done.
-func (w *wrapper) processInOrder(ctx context.Context, event events.SQSEvent) []error {
-	errs := make([]error, len(event.Records))
-	for i, m := range event.Records {
-		errs[i] = w.process(ctx, m)
+		if workers > 1 {
+			processConcurrently(ctx, event, errs, workers, process)
+		} else {
+			for i, m := range event.Records {
+				errs[i] = process(ctx, m)
+			}
+		}
+
+		return report(event, errs), nil
 	}
-
-	return errs
 }
 
-func (w *wrapper) processConcurrently(ctx context.Context, event events.SQSEvent, workers int) []error {
+// processConcurrently sets one error for each message of the batch, nil for those that are done.
+func processConcurrently(
+	ctx context.Context, event events.SQSEvent, errs []error, workers int, process func(context.Context, events.SQSMessage) error,
+) {
 	var running sync.WaitGroup
 
-	errs := make([]error, len(event.Records))
 	slots := make(chan struct{}, workers)
 
 	for i, m := range event.Records {
@@ -83,13 +116,11 @@ func (w *wrapper) processConcurrently(ctx context.Context, event events.SQSEvent
 		running.Go(func() {
 			defer func() { <-slots }()
 
-			errs[i] = w.process(ctx, m)
+			errs[i] = process(ctx, m)
 		})
 	}
 
 	running.Wait()
-
-	return errs
 }
 
 // report names the failed messages in the answer to Lambda.
@@ -104,58 +135,5 @@ func report(event events.SQSEvent, errs []error) (response events.SQSEventRespon
 	return response
 }
 
-// process claims the message, handles it and completes it. A message whose handler failed can be claimed again when its lease is
-// over.
-func (w *wrapper) process(ctx context.Context, m events.SQSMessage) error {
-	key := map[string]types.AttributeValue{"pk": stringValue("bench#" + m.EventSourceARN + "/" + m.MessageId)}
-	owner := rand.Text()
-
-	fence, err := w.claim(ctx, key, owner)
-	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		if state, ok := refused.Item["st"].(*types.AttributeValueMemberS); ok && state.Value == "COMPLETED" {
-			return nil
-		}
-
-		return errInProgress
-	}
-
-	if err != nil {
-		return fmt.Errorf("handwritten: claim: %w", err)
-	}
-
-	if err := w.handle(ctx, m); err != nil {
-		return err
-	}
-
-	if _, err := w.client.UpdateItem(ctx, w.requests.complete(w.table, key, owner, fence)); err != nil {
-		return fmt.Errorf("handwritten: complete: %w", err)
-	}
-
-	return nil
-}
-
-// claim returns the fencing token of the new claim: one more than the token before it, or than the time if the item is new.
-func (w *wrapper) claim(ctx context.Context, key map[string]types.AttributeValue, owner string) (fence int64, err error) {
-	now := time.Now()
-
-	out, err := w.client.UpdateItem(ctx, w.requests.claim(w.table, key, owner, now))
-	if err != nil {
-		return 0, err //nolint:wrapcheck // process wraps it
-	}
-
-	before := now.UnixMilli()
-
-	if stored, ok := out.Attributes["fence"].(*types.AttributeValueMemberN); ok {
-		if before, err = strconv.ParseInt(stored.Value, 10, 64); err != nil {
-			return 0, fmt.Errorf("parse fence: %w", err)
-		}
-	}
-
-	return before + 1, nil
-}
-
-func stringValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-func numberValue(n int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
-}
+// ErrInProgress says that another worker holds the key.
+var ErrInProgress = errors.New("handwritten: another worker holds the key")
