@@ -38,8 +38,6 @@ import (
 // is sent again until Options.ClaimPatience or ctx ends. If the key is completed and Options.Results cannot read its result now, that
 // is an error, too; a result that is not the one of the record is ErrCorrupt.
 func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {
-	s.mustExist()
-
 	return s.acquire(ctx, key, opts)
 }
 
@@ -73,10 +71,14 @@ var errOptimistic = errors.New("ClaimOptions.Optimistic is for Do; a claim is ne
 
 // acquire is Store.Claim.
 func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (claim *Claim, rec *Record, err error) {
-	group, bound := s.engine.GroupOf(ctx), engine.LeaseBound(ctx)
+	if s == nil {
+		panic(nilStore)
+	}
+
+	calls, group, bound := engine.Of(ctx), s.engine.GroupOf(ctx), engine.LeaseBound(ctx)
 	group.Arrive()
 
-	defer func() { claim.join(group) }() // also if the client panics or ends the goroutine: then there is no claim
+	defer func() { claim.join(calls, group) }() // also if the client panics or ends the goroutine: then there is no claim
 
 	if opts == nil {
 		opts = &ClaimOptions{}
@@ -95,7 +97,7 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 		return nil, nil, keyError("claim", key, err)
 	}
 
-	switch within := workOf(ctx); {
+	switch within, _ := calls.Work.(*running); {
 	case within != nil && a.refuseNested(ctx, within):
 	case s.opts.Cache > 0 && a.cached():
 	default:
@@ -172,10 +174,8 @@ func (s *Store) newAcquisition(
 // try asks for the claim until it has an answer or its time is over.
 func (a *acquisition) try(ctx context.Context) {
 	p := planner.Policy{Pause: claimCap}
-	patience, answers := a.group.Patience(a.store.opts.ClaimPatience)
-	p.End, a.answers = earliest(ctx, patience), answers
 
-	if isOver := a.repeatWhileChanged(ctx, p, func() { a.sendClaim(ctx, p) }); isOver {
+	if isOver := a.repeatWhileChanged(ctx, &p, func() { a.sendClaim(ctx, &p) }); isOver {
 		a.err = errors.Join(a.err, context.Cause(ctx))
 	}
 }
@@ -183,7 +183,7 @@ func (a *acquisition) try(ctx context.Context) {
 // repeatWhileChanged calls the function once, and calls it again while the record changes between two of its requests. The function writes
 // under the condition of a claim and keeps the answer. That is as safe as a further try: a record that an earlier turn wrote is recognised
 // by its owner token. repeatWhileChanged returns true if it ends only because no time is left for another turn.
-func (a *acquisition) repeatWhileChanged(ctx context.Context, p planner.Policy, once func()) (isOver bool) {
+func (a *acquisition) repeatWhileChanged(ctx context.Context, p *planner.Policy, once func()) (isOver bool) {
 	for turn := 1; ; turn++ {
 		a.claim, a.committed, a.record, a.err = nil, nil, nil, nil
 		once()
@@ -199,21 +199,27 @@ func (a *acquisition) repeatWhileChanged(ctx context.Context, p planner.Policy, 
 }
 
 // join makes a claim a member of its group until it is settled. A call that got no claim leaves the group.
-func (c *Claim) join(group *engine.Group) {
+func (c *Claim) join(calls *engine.Invocation, group *engine.Group) {
 	if c == nil {
 		group.Leave()
 
 		return
 	}
 
-	c.group, c.member = group, group != nil
+	c.calls, c.group, c.member = calls, group, group != nil
 }
 
-// sendClaim sends the claim and does what its answer asks for.
-func (a *acquisition) sendClaim(ctx context.Context, p planner.Policy) {
+// sendClaim sends the claim and does what its answer asks for. A policy without an end gets that of a claim.
+func (a *acquisition) sendClaim(ctx context.Context, p *planner.Policy) {
 	a.IsNew, a.Turns = !a.redelivered, 0
+	w := a.write(*p, &a.Claiming)
 
-	if err := a.store.engine.Send(ctx, a.write(p, &a.Claiming)); err != nil {
+	if p.End.IsZero() {
+		p.End, a.answers = a.group.Patience(ctx, a.store.opts.ClaimPatience)
+		w.Policy = *p
+	}
+
+	if err := a.store.engine.Send(ctx, w); err != nil {
 		a.group.Answered(!wire.IsTransient(err), a.answers)
 		a.err = keyError("claim", a.key, a.store.explain(err))
 
@@ -223,10 +229,10 @@ func (a *acquisition) sendClaim(ctx context.Context, p planner.Policy) {
 	a.group.Answered(true, a.answers)
 
 	if a.keep(a.Answer); a.err != nil {
-		a.follow(ctx, p, a.recreate)
+		a.follow(ctx, *p, a.recreate)
 	}
 
-	if a.claim != nil && !a.ensureLease(ctx, p) {
+	if a.claim != nil && !a.ensureLease(ctx, *p) {
 		a.claim, a.err = nil, keyError("claim", a.key, errLate)
 	}
 }

@@ -53,7 +53,8 @@ type ClaimOptions struct {
 type Claim struct {
 	held        protocol.Held
 	store       *Store
-	group       *engine.Group // of the writes that settle it; nil for none
+	group       *engine.Group      // of the writes that settle it; nil for none
+	calls       *engine.Invocation // in which it was claimed
 	key         string
 	fingerprint string // as stored
 	skipResult  bool
@@ -187,19 +188,16 @@ type running struct {
 	outer   *running // the work in which it is nested; nil for none
 }
 
-// workKey is the context key for the innermost work.
-type workKey struct{}
-
 // workOf returns the innermost work that runs with a context, or nil.
 func workOf(ctx context.Context) *running {
-	w, _ := ctx.Value(workKey{}).(*running)
+	w, _ := engine.Of(ctx).Work.(*running)
 
 	return w
 }
 
 // withWork returns the context for work. claim is nil for work without a claim.
 func withWork(ctx context.Context, claim *Claim, s *staging) context.Context {
-	return context.WithValue(ctx, workKey{}, &running{claim, s, workOf(ctx)})
+	return engine.Inside(ctx, &running{claim, s, workOf(ctx)})
 }
 
 // refusal turns the error of a claim's write into the one that the caller gets.

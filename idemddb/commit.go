@@ -152,7 +152,7 @@ func (c *committing) run(ctx context.Context) {
 	ctx, p, cancel := engine.SettleContext(ctx, c.store.opts.Lease)
 	defer cancel()
 
-	c.repeatWhileChanged(ctx, p, func() {
+	c.repeatWhileChanged(ctx, &p, func() {
 		begun := c.begun
 		if c.begun = nil; begun == nil {
 			begun = c.begin(ctx, p, c.recordItem, 0)

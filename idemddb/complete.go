@@ -229,13 +229,14 @@ func (c *Claim) settle(ctx context.Context, with settlement) error {
 		c.staging.end()
 	}
 
+	f := &protocol.Fenced{Table: c.store.records, Build: with.build}
+	isLast := c.endMembership()
+
 	write, p, cancel := engine.SettleContext(ctx, c.store.opts.Lease)
 	defer cancel()
 
-	f := &protocol.Fenced{Table: c.store.records, Build: with.build}
-
 	err = c.store.engine.Send(write, engine.Write{
-		Operation: f, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group, IsAlone: with.large, IsLast: c.endMembership(),
+		Operation: f, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group, IsAlone: with.large, IsLast: isLast,
 	})
 	if (err != nil || f.IsRefused) && !with.matches(f) {
 		return c.refusal(write, verbs[with.kind], f.Found, cmp.Or(c.store.explain(err), refusalOf(f)))

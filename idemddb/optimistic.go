@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+
+	"github.com/idemddb/go-idemddb/internal/engine"
 )
 
 // beginCommit begins work without a claim, unless the cache holds the record of the completed key.
@@ -13,14 +15,16 @@ func (w *Work) beginCommit(ctx context.Context, key string) (*Work, Ending) {
 		return nil, Ending{Err: err}
 	}
 
-	if within := workOf(ctx); within != nil && c.refuseNested(ctx, within) || c.store.opts.Cache > 0 && c.cached() {
+	calls := engine.Of(ctx)
+
+	if within, _ := calls.Work.(*running); within != nil && c.refuseNested(ctx, within) || c.store.opts.Cache > 0 && c.cached() {
 		c.useRecord(ctx)
 		c.observe(ctx)
 
 		return nil, notBegun(c.record, c.err)
 	}
 
-	w.commit, w.staging = c, &staging{store: w.store, key: key, partition: c.Partition}
+	w.commit, w.staging, w.calls = c, &staging{store: w.store, key: key, partition: c.Partition}, calls
 
 	return w, Ending{}
 }

@@ -31,10 +31,10 @@ func (c *committing) reject(ctx context.Context, cause error) (*acquisition, err
 	defer cancel()
 
 	if isPermanent(cause) {
-		a.repeatWhileChanged(write, p, func() { a.sendClaim(write, p) })
+		a.repeatWhileChanged(write, &p, func() { a.sendClaim(write, &p) })
 	} else {
 		r := &rejecting{claim: &a, cause: record.CauseOf(cause)}
-		a.repeatWhileChanged(write, p, func() { r.run(write, p) })
+		a.repeatWhileChanged(write, &p, func() { r.run(write, p) })
 	}
 
 	a.useRecord(write)

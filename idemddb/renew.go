@@ -199,7 +199,7 @@ func (r *renewer) resume() {
 func (c *Claim) Extend(ctx context.Context) error {
 	c.mustExist()
 
-	return c.extend(ctx, engine.LeaseBound(ctx), planner.Policy{End: earliest(ctx, c.store.opts.ClaimPatience), Pause: engine.SettlePause})
+	return c.extend(ctx, engine.LeaseBound(ctx), planner.Policy{End: engine.Earliest(ctx, c.store.opts.ClaimPatience), Pause: engine.SettlePause})
 }
 
 // extend renews the lease, up to the deadline unless it is zero. The request ends with ctx.

@@ -30,7 +30,7 @@ func (s *Store) Reopen(ctx context.Context, key string) error {
 	// The first request is refused and brings the record, the second opens what was seen; more only if it changed meanwhile.
 	token, fence := "nothing seen yet", int64(0)
 
-	p := planner.Policy{End: earliest(ctx, s.opts.ClaimPatience), Pause: claimCap}
+	p := planner.Policy{End: engine.Earliest(ctx, s.opts.ClaimPatience), Pause: claimCap}
 
 	for range protocol.MaxTurns {
 		found, err := s.fenced(ctx, engine.Write{Policy: p, Key: key, Record: partition}, func() protocol.Write {

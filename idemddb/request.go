@@ -67,13 +67,3 @@ func later(a, b time.Time) time.Time {
 
 	return b
 }
-
-// earliest returns the end of ctx, or limit from now if that is earlier.
-func earliest(ctx context.Context, limit time.Duration) time.Time {
-	end := time.Now().Add(limit)
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
-		return deadline
-	}
-
-	return end
-}

@@ -137,9 +137,11 @@ func (s *Store) RetryAfter(lease time.Time) time.Duration {
 
 func (s *Store) mustExist() {
 	if s == nil {
-		panic("idemddb: nil Store: check the error of New")
+		panic(nilStore)
 	}
 }
+
+const nilStore = "idemddb: nil Store: check the error of New"
 
 // sharer returns the client for shared requests, or why requests cannot be shared. It returns neither if they must not be.
 func (s *Store) sharer() (wire.Executor, error) {

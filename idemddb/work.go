@@ -17,7 +17,8 @@ type Work struct {
 	*staging
 
 	store  *Store
-	claim  *Claim // nil without a claim
+	claim  *Claim             // nil without a claim
+	calls  *engine.Invocation // of which the work is a part
 	commit *committing
 	opts   *ClaimOptions
 	stop   func() // ends the renewal of the claim's lease
@@ -28,10 +29,8 @@ type Work struct {
 // Begin begins the work of a key: it claims the key as [Store.Claim] does. With ClaimOptions.Optimistic it makes no request: the work has
 // no effect but what it stages, and Settle commits it. If the work does not begin, the Ending says why.
 func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Work, Ending) {
-	s.mustExist()
-
 	w := &Work{store: s, opts: opts, stop: func() {}}
-	if opts != nil && opts.Optimistic && !s.disabled {
+	if opts != nil && opts.Optimistic && !s.Disabled() {
 		return w.beginCommit(ctx, key)
 	}
 
@@ -40,7 +39,7 @@ func (s *Store) Begin(ctx context.Context, key string, opts *ClaimOptions) (*Wor
 		return nil, notBegun(rec, err)
 	}
 
-	w.claim, w.staging = c, &c.staging
+	w.claim, w.staging, w.calls = c, &c.staging, c.calls
 
 	return w, Ending{}
 }
@@ -55,8 +54,8 @@ func (w *Work) Context(ctx context.Context) context.Context {
 		return withWork(ctx, nil, w.staging)
 	}
 
-	bound := engine.LeaseBound(ctx)
-	ctx, w.stop = w.claim.keep(withWork(ctx, w.claim, w.staging), bound)
+	ctx = withWork(ctx, w.claim, w.staging)
+	ctx, w.stop = w.claim.keep(ctx, engine.LeaseBound(ctx))
 
 	return ctx
 }
@@ -145,8 +144,8 @@ func (w *Work) Settle(ctx context.Context, result []byte, err error) Ending {
 		}
 	}
 
-	if settling := engine.Of(ctx).Settling; settling != nil {
-		settling(hasEffect)
+	if w.calls.Settling != nil {
+		w.calls.Settling(hasEffect)
 	}
 
 	switch {
@@ -165,7 +164,7 @@ func (w *Work) hasEffect(err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	nothing := w.effects.isEmpty() && w.failed == nil
+	nothing := (!w.staged || w.effects.isEmpty()) && w.failed == nil
 
 	return w.claim != nil && (err == nil && nothing || isPermanent(err))
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
@@ -68,4 +69,12 @@ func await(ctx context.Context, code func() error) error {
 	case <-ctx.Done():
 		return errHung
 	}
+}
+
+// outside returns the context for the user's code: what it asks of the Store is none of the wrapper's own work. What it settles itself is
+// written until this time.
+func (t times) outside(ctx context.Context, settleBy time.Time) context.Context {
+	return engine.With(ctx, &engine.Invocation{
+		Times: &engine.Times{Deadline: t.deadline, SettleBy: settleBy}, Unsent: engine.Of(ctx).Unsent,
+	})
 }

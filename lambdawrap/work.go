@@ -100,6 +100,7 @@ func (v *invocation) contextOf(ctx context.Context, m *message) context.Context 
 
 	i := &engine.Invocation{
 		Times: &engine.Times{Deadline: v.deadline, SettleBy: v.answerAt}, Group: v.group,
+		Inside: &engine.Times{Deadline: v.deadline, SettleBy: v.lateAt},
 		Unsent: func(key string, isParked bool, err error) { v.logUnsent(ctx, key, isParked, err, m.id) },
 	}
 
@@ -120,7 +121,13 @@ func (v *invocation) work(ctx context.Context, m *message, hasWorker bool) outco
 		return o
 	}
 
-	defer v.inHand.take(m.asks.Key)()
+	ended := make(chan struct{})
+	v.inHand.Store(m.asks.Key, ended)
+
+	defer func() {
+		v.inHand.CompareAndDelete(m.asks.Key, ended) // else it was taken over, by this very process
+		close(ended)
+	}()
 
 	o, err := v.runHandler(ctx, m, work, hasWorker)
 
@@ -172,14 +179,16 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 // waitForHolder waits until the message's key may be claimed once more. It gives the message's place back meanwhile. It returns false if the time
 // is over.
 func (v *invocation) waitForHolder(ctx context.Context, m *message, poll *sleep.Poll) bool {
-	ended := v.inHand.ended(m.asks.Key)
-	if m.unclaimed || ended == nil && !time.Now().Before(poll.End) {
+	own, isOwn := v.inHand.Load(m.asks.Key)
+	ended, _ := own.(chan struct{})
+
+	if m.unclaimed || !isOwn && !time.Now().Before(poll.End) {
 		return false
 	}
 
 	v.step(func(s *schedule.Schedule) { s.Waits(m.index) })
 
-	if ended != nil && !v.waitForOwn(ended) || ended == nil && !poll.Next(ctx) {
+	if isOwn && !v.waitForOwn(ended) || !isOwn && !poll.Next(ctx) {
 		return false
 	}
 
@@ -222,20 +231,12 @@ func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.W
 		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
 	}
 
-	err, isLate := v.handle(v.outside(kept, v.lateAt), m.work)
+	err, isLate := v.handle(kept, m.work)
 	if isLate {
 		o.name = OutcomeLate
 	}
 
 	return o, err
-}
-
-// outside returns the context for the user's code: what it asks of the Store is none of the wrapper's own work. What it settles itself is
-// written until this time.
-func (t times) outside(ctx context.Context, settleBy time.Time) context.Context {
-	return engine.With(ctx, &engine.Invocation{
-		Times: &engine.Times{Deadline: t.deadline, SettleBy: settleBy}, Unsent: engine.Of(ctx).Unsent,
-	})
 }
 
 // handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;

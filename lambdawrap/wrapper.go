@@ -25,9 +25,13 @@ type wrapper struct {
 	isWhole  bool  // one handler works on all messages of an event
 	invalid  error // what is wrong with the options; answered to every invocation, so that no message is lost
 
-	inHand        inHand    // the keys on which its invocations work
 	durations     durations // of the handlers that succeeded
 	reserveWarned sync.Once
+
+	// The keys on which the invocations of the process work, each with a channel that is closed when the work ends. Where several invocations
+	// overlap in one process, a message can come whose key another one of them works on: it waits for the end of that work, as it would in one
+	// batch.
+	inHand sync.Map
 }
 
 const defaultReserve = time.Second

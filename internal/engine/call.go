@@ -209,3 +209,33 @@ func (e *Engine) tick() {
 	e.wakeAt = time.Time{}
 	e.depart(time.Now())
 }
+
+// await waits for an event of the write, or for the end of ctx.
+func (e *Engine) await(ctx context.Context, c *call) {
+	if c.signal == nil {
+		c.signal = make(chan struct{}, 1)
+	}
+
+	isEnded := false
+
+	e.unlocked(func() {
+		select {
+		case <-c.signal:
+		case <-ctx.Done():
+			isEnded = true
+		}
+	})
+
+	if !isEnded {
+		return
+	}
+
+	for c.busy {
+		e.unbusy.Wait()
+	}
+
+	if !c.isOver {
+		c.err = gaveUp(ctx, c.err)
+		e.withdraw(c)
+	}
+}

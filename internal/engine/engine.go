@@ -130,11 +130,11 @@ func (c *Pending) Wait(ctx context.Context) error {
 	}
 }
 
-// Patience returns how long a claim without an answer is tried, where limit is the longest time, and how many claims of the group DynamoDB has
+// Patience returns until when a claim without an answer is tried, where limit is the longest time, and how many claims of the group DynamoDB has
 // answered so far, for Answered. While DynamoDB answers no claim of the group, only the first claims wait; later ones make one try.
-func (g *Group) Patience(limit time.Duration) (patience time.Duration, answers int) {
+func (g *Group) Patience(ctx context.Context, limit time.Duration) (end time.Time, answers int) {
 	if g == nil {
-		return limit, 0
+		return Earliest(ctx, limit), 0
 	}
 
 	g.mu.Lock()
@@ -144,7 +144,17 @@ func (g *Group) Patience(limit time.Duration) (patience time.Duration, answers i
 		limit = 0
 	}
 
-	return limit, g.answers
+	return Earliest(ctx, limit), g.answers
+}
+
+// Earliest returns the end of ctx, or limit from now if that is earlier.
+func Earliest(ctx context.Context, limit time.Duration) time.Time {
+	end := time.Now().Add(limit)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
+		return deadline
+	}
+
+	return end
 }
 
 // Answered notes that a claim got an answer, or that it was given up without one. If a claim is given up while others are answered, the trouble
@@ -210,36 +220,6 @@ func newCall(w *Write) *call {
 	c.sharer, c.IsAlone = sharer, w.IsAlone || !isSharer
 
 	return c
-}
-
-// await waits for an event of the write, or for the end of ctx.
-func (e *Engine) await(ctx context.Context, c *call) {
-	if c.signal == nil {
-		c.signal = make(chan struct{}, 1)
-	}
-
-	isEnded := false
-
-	e.unlocked(func() {
-		select {
-		case <-c.signal:
-		case <-ctx.Done():
-			isEnded = true
-		}
-	})
-
-	if !isEnded {
-		return
-	}
-
-	for c.busy {
-		e.unbusy.Wait()
-	}
-
-	if !c.isOver {
-		c.err = gaveUp(ctx, c.err)
-		e.withdraw(c)
-	}
 }
 
 // unlocked calls a function without the mutex of the Engine.

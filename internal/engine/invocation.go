@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -11,8 +12,12 @@ import (
 // Invocation is what a wrapper says about the calls of the Store that are made with its context. Its functions must be quick and safe for
 // concurrent use, and must not panic.
 type Invocation struct {
-	Times *Times // nil: those of the context
-	Group *Group // of the writes that claim and settle; nil: each call is a group of its own
+	Times  *Times // nil: those of the context
+	Inside *Times // those of the code of a work, which settles what it claims itself; nil: Times
+	Group  *Group // of the writes that claim and settle; nil: each call is a group of its own
+
+	// Work is the innermost work that runs with the context, as the package of the Store knows it. Nil means that of the context around it.
+	Work any
 
 	// Retried is called each time that a try of a write which settles finished work has failed and another one follows: a wrapper should not begin
 	// new work while the records of finished work do not get through. Defaults to nil.
@@ -37,7 +42,19 @@ type invocationKey struct{}
 
 // With returns a context for calls of the Store inside of an invocation.
 func With(ctx context.Context, i *Invocation) context.Context {
+	if i.Work == nil {
+		i.Work = Of(ctx).Work
+	}
+
 	return context.WithValue(ctx, invocationKey{}, i)
+}
+
+// Inside returns a context for the code of a work. What the code asks of the Store is none of the wrapper's own work, but belongs to the code's
+// own group and to its own times.
+func Inside(ctx context.Context, work any) context.Context {
+	outer := Of(ctx)
+
+	return With(ctx, &Invocation{Times: cmp.Or(outer.Inside, outer.Times), Unsent: outer.Unsent, Work: work})
 }
 
 // Of returns the invocation of a context; an empty one if it has none. It must not be changed.

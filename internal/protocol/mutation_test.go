@@ -61,8 +61,12 @@ func TestEveryMutationOfAnExpressionIsNoticed(t *testing.T) {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 
-			by := contract.FirstFailure(t, m.Grouped, m.engine)
 			reason, known := equivalent[m.Name]
+			by := contract.FirstFailure(t, m.Grouped, m.engine)
+
+			if by == "" && !known { // which claims share a request may depend on the order in which goroutines run
+				by = contract.FirstFailure(t, m.Grouped, m.engine)
+			}
 
 			switch {
 			case known && by != "":

@@ -119,55 +119,6 @@ type Request struct {
 	Put    *dynamodb.PutItemInput
 }
 
-// Fenced is a write after the claim, with all of its tries and what is known of them.
-type Fenced struct {
-	Table *Table
-	Build func() Write // anew for each try
-
-	IsRefused bool           // the condition was false
-	Found     *record.Stored // the record for which it was; nil if the item is gone or cannot be read
-	Err       error          // why it cannot be read
-	IsUnknown bool           // a try had no answer, so it may have been applied
-}
-
-// Request returns the next try as a request of its own. It asks for the updated attributes only, because a completed record may be large.
-func (f *Fenced) Request() Request {
-	return Request{Update: f.Table.Update(f.Build(), types.ReturnValueUpdatedNew)}
-}
-
-// Statement returns the next try as a statement of a shared request.
-func (f *Fenced) Statement() types.BatchStatementRequest { return f.Table.Statement(f.Build()) }
-
-// Read takes the answer to the last try.
-func (f *Fenced) Read(answer Answer) (Step, error) {
-	switch answer.Outcome { //nolint:exhaustive // the others are sent again
-	case Applied:
-		return Done, nil
-	case Refused:
-		if f.IsRefused = true; answer.Item != nil {
-			f.Found, f.Err = record.Read(answer.Item, f.Table.TTLAttribute)
-		}
-
-		return Done, nil
-	}
-
-	f.IsUnknown = f.IsUnknown || answer.Outcome == Unknown
-
-	return Again, answer.Err
-}
-
-// write returns a write of the holder. If the claim has taken over a lease that has an end, the write also keeps that end: -1 has none.
-func (h *Held) write(condition, update, end string) Write {
-	values := Item{":mine": text(h.Token), ":fence": number(h.Fence), ":inprogress": inProgressValue}
-
-	if h.Previous > 0 {
-		update += updateTookAt
-		values[":tookat"] = number(h.Previous)
-	}
-
-	return Write{h.Partition, form{condition, update + end}, values}
-}
-
 // updateWith returns an update expression with what the completion has.
 func updateWith(done *record.Stored, update string) string {
 	if done.Tx != "" {

@@ -33,8 +33,8 @@ var claimMutants = []mutant{
 	{
 		why:  "a key that this very process works on is reported as in progress",
 		file: "lambdawrap/work.go",
-		old:  `ended := v.inHand.ended(m.asks.Key)`,
-		new:  `ended := v.inHand.ended("")`,
+		old:  `own, isOwn := v.inHand.Load(m.asks.Key)`,
+		new:  `own, isOwn := v.inHand.Load("")`,
 		pkg:  "lambdawrap", run: "TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd",
 	},
 	{
@@ -289,7 +289,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a lease of -1 counts as one that ran out, and replaces the time of the takeover before",
-		file: "internal/protocol/table.go",
+		file: "internal/protocol/settle.go",
 		old:  `if h.Previous > 0 {`,
 		new:  `if h.Previous != 0 {`,
 		pkg:  "internal/contract", run: "TestContractInMemory/composite_key/tookat_stays",
