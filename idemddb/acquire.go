@@ -131,7 +131,7 @@ func (a *acquisition) useRecord(ctx context.Context) {
 		return
 	}
 
-	if err := a.store.readResult(ctx, a.record, a.result); err != nil {
+	if err := a.store.readResult(ctx, a.record, a.Partition, a.result); err != nil {
 		a.record, a.err = nil, err
 	}
 }

@@ -1,6 +1,7 @@
 package idemddb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,12 +44,16 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return nil, c.err
 	}
 
-	e = Effects{Items: dbitem.CopyWrites(e.Items), Adds: copyAdds(e.Adds), Messages: copyMessages(e.Messages), Refused: e.Refused}
-	if err := s.checkEffects(c.Partition, e); err != nil {
+	all := effects{Effects: Effects{
+		Items: dbitem.CopyWrites(e.Items), Adds: copyAdds(e.Adds), Messages: copyMessages(e.Messages), Refused: e.Refused,
+	}}
+
+	all.outbox, err = s.outboxOf(ctx, c.Partition, all.Messages)
+	if err := cmp.Or(err, s.checkEffects(c.Partition, all)); err != nil {
 		return nil, keyError("commit", key, err)
 	}
 
-	c.start(ctx, result, nil, e)
+	c.start(ctx, result, nil, all)
 
 	return c.finish(ctx)
 }
@@ -57,7 +62,7 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 type committing struct {
 	acquisition
 
-	effects Effects
+	effects effects
 	value   types.AttributeValue // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
 	omitted error                // why the result is omitted
 	done    record.Stored        // as it was committed
@@ -70,7 +75,7 @@ type committing struct {
 }
 
 // start begins the commit. In a group it waits for others from now on. omitted says why there is no result, if the work had one.
-func (c *committing) start(ctx context.Context, result []byte, omitted error, e Effects) {
+func (c *committing) start(ctx context.Context, result []byte, omitted error, e effects) {
 	s := c.store
 	c.effects, c.omitted = e, omitted
 
@@ -199,7 +204,7 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 // stampDone makes the completion of this try.
 func (c *committing) stampDone() {
 	s := c.store
-	c.done = s.records.Completion(c.Tx, outboxOf(c.effects.Messages), c.value, s.opts.Now())
+	c.done = s.records.Completion(c.Tx, c.effects.outbox, c.value, s.opts.Now())
 	c.Last = protocol.Stamp{Now: time.UnixMilli(c.done.Done)}
 }
 

@@ -64,7 +64,7 @@ func (c *Claim) completeStaged(ctx context.Context, result []byte, omitted error
 }
 
 // completeWith completes the claim, together with the effects if there are any. omitted says why there is no result, if the work had one.
-func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, e Effects) (err error) {
+func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, e effects) (err error) {
 	var value types.AttributeValue
 
 	if result != nil || omitted != nil {
@@ -72,7 +72,7 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, 
 	}
 
 	if e.isEmpty() {
-		err = c.complete(ctx, value, omitted)
+		err = c.complete(ctx, result, value, omitted)
 	} else {
 		err = c.commit(ctx, value, e, omitted)
 	}
@@ -86,7 +86,7 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, 
 
 // take ends the staging and returns what a completion writes. After a CompleteWith whose outcome is not known, it returns the same effects
 // again.
-func (s *staging) take() Effects {
+func (s *staging) take() effects {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -99,17 +99,19 @@ func (s *staging) take() Effects {
 	return s.effects
 }
 
-func (c *Claim) complete(ctx context.Context, result types.AttributeValue, omitted error) error {
+// complete completes the claim with a result, of which value is stored.
+func (c *Claim) complete(ctx context.Context, result []byte, value types.AttributeValue, omitted error) error {
 	s := c.store
 
 	var done record.Stored // as the last try leaves it, for the cache
 
-	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: result != nil && dbitem.ValueSize(result) > planner.LargeValue, build: func() protocol.Write {
-		done = s.records.Completion("", nil, result, s.opts.Now())
+	err := c.settle(ctx, settlement{kind: KindCompleted, cause: omitted, large: value != nil && dbitem.ValueSize(value) > planner.LargeValue, build: func() protocol.Write {
+		done = s.records.Completion("", nil, value, s.opts.Now())
 
 		return s.records.Complete(&c.held, &done)
 	}, matches: func(f *protocol.Fenced) bool {
-		if !c.held.Matches(f.Found) || f.Found.State != record.Completed || !sameResult(f.Found.Result, result) {
+		if !c.held.Matches(f.Found) || f.Found.State != record.Completed ||
+			!sameResult(f.Found.Result, value) && !s.sameSealed(ctx, c.held.Partition, f.Found.Result, result) {
 			return false
 		}
 
@@ -302,10 +304,15 @@ func sameResult(a, b types.AttributeValue) bool {
 
 		return ok && bytes.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberM:
-		mine, _ := record.KeptResultOf(a)
+		mine, isSealed := record.ResultIn(a)
+		if other, isToo := record.ResultIn(b); isSealed {
+			return isToo && sameResult(mine, other)
+		}
+
+		kept, _ := record.KeptResultOf(a)
 		other, ok := record.KeptResultOf(b)
 
-		return ok && mine.Name == other.Name
+		return ok && kept.Name == other.Name
 	case *types.AttributeValueMemberNULL:
 		_, ok := b.(*types.AttributeValueMemberNULL)
 

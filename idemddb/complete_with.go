@@ -29,7 +29,7 @@ func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) erro
 		return keyError("complete", c.key, err)
 	}
 
-	all, err := c.staging.takeWith(e)
+	all, err := c.staging.takeWith(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) erro
 }
 
 // commit completes the claim with what was staged.
-func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effects, omitted error) error {
+func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e effects, omitted error) error {
 	s := c.store
 	if s.disabled {
 		return c.commitDisabled(ctx, e)
@@ -55,7 +55,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 	write, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
 	defer cancel()
 
-	done := s.records.Completion(newTx(), outboxOf(e.Messages), result, s.opts.Now())
+	done := s.records.Completion(newTx(), e.outbox, result, s.opts.Now())
 	j := &jointWrite{token: done.Tx, applied: func() { s.targets.Expect(done.Outbox) }, build: func() protocol.Part {
 		return protocol.Part{Record: s.records.Part(s.records.Complete(&c.held, &done)), Effects: e.Items}
 	}}
@@ -84,7 +84,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e Effec
 }
 
 // commitDisabled writes the effects without a record, because IDEMDDB_DISABLED turned the Store off.
-func (c *Claim) commitDisabled(ctx context.Context, e Effects) error {
+func (c *Claim) commitDisabled(ctx context.Context, e effects) error {
 	err := c.store.writeUnclaimed(ctx, c.key, e)
 	if err == nil {
 		c.end(KindCompleted)

@@ -38,7 +38,7 @@ func (s *Store) SendStored(ctx context.Context, stored map[string]types.Attribut
 		return delivery.Report{Key: key}, fmt.Errorf("idemddb: send of key %s: %w", record.StoredKeyHash(key), err)
 	}
 
-	d := &delivering{Sending: delivery.Sending{Record: rec, Operator: parked}, store: s, key: key, partition: partition}
+	d := &delivering{Sending: delivery.Sending{Record: rec, Operator: parked, Open: s.opener(partition)}, store: s, key: key, partition: partition}
 	err = errors.Join(d.run(ctx)...)
 
 	return delivery.Report{Key: key, Sent: d.Sent, Left: len(d.Left), Parked: len(d.Parked)}, err
@@ -56,7 +56,7 @@ func (s *Store) observeUnsent(ctx context.Context, e Event) {
 
 // sendNow sends the messages of a completed record. Messages that do not get through stay in the record.
 func (s *Store) sendNow(ctx context.Context, group *engine.Group, key, partition string, rec *record.Stored) error {
-	d := &delivering{Sending: delivery.Sending{Record: rec}, store: s, group: group, key: key, partition: partition}
+	d := &delivering{Sending: delivery.Sending{Record: rec, Open: s.opener(partition)}, store: s, group: group, key: key, partition: partition}
 
 	return s.leave(key, d.run(ctx)...)
 }

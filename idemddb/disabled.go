@@ -20,7 +20,7 @@ func (s *Store) observeDisabled(ctx context.Context) {
 }
 
 // writeUnclaimed writes effects without a record, for a Store that IDEMDDB_DISABLED turned off.
-func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error {
+func (s *Store) writeUnclaimed(ctx context.Context, key string, e effects) error {
 	write, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
 	defer cancel()
 
@@ -30,7 +30,7 @@ func (s *Store) writeUnclaimed(ctx context.Context, key string, e Effects) error
 		}
 	}
 
-	if err := errors.Join(s.targets.Send(write, newTx(), outboxOf(e.Messages))...); err != nil {
+	if err := errors.Join(s.targets.Send(write, newTx(), e.outbox)...); err != nil {
 		return keyError("send", key, fmt.Errorf("%w: %w", ErrUnsent, err))
 	}
 
@@ -44,7 +44,7 @@ const tokenLife = 10 * time.Minute
 
 // writeItems writes the items of effects in one transaction. Nothing but its client request token keeps them from being written twice, so it is
 // not sent when DynamoDB may have forgotten the token.
-func (s *Store) writeItems(ctx context.Context, p planner.Policy, key string, e Effects) error {
+func (s *Store) writeItems(ctx context.Context, p planner.Policy, key string, e effects) error {
 	if forgotten := time.Now().Add(tokenLife); p.End.After(forgotten) {
 		p.End = forgotten
 	}

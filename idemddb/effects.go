@@ -102,8 +102,15 @@ const (
 	maxOutbox      = dbitem.MaxSize - plainRecord
 )
 
+// effects are Effects as they are written.
+type effects struct {
+	Effects
+
+	outbox []record.Message // Messages, as the record holds them
+}
+
 // checkEffects returns an error for what DynamoDB could only refuse.
-func (s *Store) checkEffects(partition string, e Effects) error {
+func (s *Store) checkEffects(partition string, e effects) error {
 	if !s.transacts && !e.isEmpty() {
 		return fmt.Errorf("%w: %w", ErrBadEffects, errNoTransactor)
 	}
@@ -120,12 +127,12 @@ func (s *Store) checkEffects(partition string, e Effects) error {
 		}
 	}
 
-	outbox := delivery.Check(outboxOf(e.Messages), maxOutbox)
-	if err := errors.Join(s.checkItems(partition, e), outbox, s.checkTargets(e.Messages)); err != nil {
+	outbox := delivery.Check(e.outbox, maxOutbox)
+	if err := errors.Join(s.checkItems(partition, e.Effects), outbox, s.checkTargets(e.Messages)); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadEffects, err)
 	}
 
-	if size := dbitem.WriteSize(e.writes()...) + delivery.Size(outboxOf(e.Messages)) + plainRecord; size > maxTransaction {
+	if size := dbitem.WriteSize(e.writes()...) + delivery.Size(e.outbox) + plainRecord; size > maxTransaction {
 		return fmt.Errorf("%w: with the record they have %d bytes, a transaction takes %d", ErrBadEffects, size, maxTransaction)
 	}
 
@@ -244,10 +251,14 @@ const (
 
 // checkSize returns ErrTooLarge if the record with this result and these messages would not fit into an item, or not into a transaction
 // with these effects.
-func (s *Store) checkSize(partition string, result types.AttributeValue, e Effects) error {
+func (s *Store) checkSize(partition string, result types.AttributeValue, e effects) error {
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(protocol.SortKeyValue) + len(s.opts.TTLAttribute) +
 		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + dbitem.ValueSize(result) +
-		delivery.Size(outboxOf(e.Messages)) + len(strings.Join(record.Names, ""))
+		delivery.Size(e.outbox) + len(strings.Join(record.Names, ""))
+
+	if s.opts.Codec != nil {
+		size += record.SealedOverhead
+	}
 
 	if s.opts.Trace != nil {
 		size += 2 * record.MaxTrace //nolint:mnd // trace and ptrace

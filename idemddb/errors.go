@@ -35,7 +35,7 @@ var (
 	ErrUnrecorded = errors.New("completion unrecorded")
 
 	// ErrTooLarge: the completion is written, and its result is not kept, because it does not fit into a DynamoDB item, or because
-	// Options.Results did not take it. The work is done. Keep large results in Options.Results.
+	// Options.Results did not take it, or because Options.Codec did not seal it. The work is done. Keep large results in Options.Results.
 	ErrTooLarge = errors.New("result too large")
 
 	// ErrResultOmitted: the work was done earlier, and its result was not kept: it was too large, could not be encoded, or is gone from
@@ -89,7 +89,7 @@ var (
 	// until an operator sends it. A failure that may pass or that a permission mends must not wrap ErrUnsendable.
 	ErrUnsendable = delivery.ErrUnsendable
 
-	// ErrCorrupt: no work began; the record cannot be read, or it has another format version. It needs an operator. Nothing was
+	// ErrCorrupt: no work began; the record cannot be read, it has another format version, or Options.Codec does not open its result. It needs an operator. Nothing was
 	// written, with one exception: if the numbers of a record that is free to be claimed make no sense, only the answer to the
 	// claim shows it, and the key then stays claimed, without a worker, until that lease ends.
 	ErrCorrupt = record.ErrCorrupt

@@ -73,9 +73,11 @@ func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		return func() (*Record, error) { return nil, err }
 	}
 
-	e = Effects{Items: dbitem.CopyWrites(e.Items), Adds: copyAdds(e.Adds), Messages: copyMessages(e.Messages), Refused: e.Refused}
+	all := effects{Effects: Effects{
+		Items: dbitem.CopyWrites(e.Items), Adds: copyAdds(e.Adds), Messages: copyMessages(e.Messages), Refused: e.Refused,
+	}, outbox: outboxOf(copyMessages(e.Messages))}
 
-	c.start(ctx, result, nil, e)
+	c.start(ctx, result, nil, all)
 
 	return func() (*Record, error) { return c.finish(ctx) }
 }

@@ -72,13 +72,13 @@ func (j *jointWrite) wait(ctx context.Context, begun *engine.Pending) error {
 }
 
 // jointOf returns what the write of a record with effects needs of its transaction. It also sets the additions of the write.
-func (s *Store) jointOf(j *jointWrite, partition string, e Effects, result types.AttributeValue) *planner.Joint {
+func (s *Store) jointOf(j *jointWrite, partition string, e effects, result types.AttributeValue) *planner.Joint {
 	value, writes := dbitem.ValueSize(result), e.writes()
 	ids := s.identities(partition, writes)[1:]
 
 	joint := &planner.Joint{
 		Items: ids[:len(e.Items)], Value: value,
-		Size: dbitem.WriteSize(writes...) + delivery.Size(outboxOf(e.Messages)) + plainRecord + value,
+		Size: dbitem.WriteSize(writes...) + delivery.Size(e.outbox) + plainRecord + value,
 	}
 
 	j.adds = e.additions(ids[len(e.Items):])

@@ -32,6 +32,11 @@ type Options struct {
 	// It must be the same in all workers of a namespace. Negative is an error. Defaults to 1 s.
 	ClockSkew time.Duration
 
+	// Codec seals what is stored of results and messages, such as by encryption. See [Codec]. Set it in all processes of a namespace that read
+	// either. It is called once for each result and each staged message, with the context of the call that stores or reads it, and costs what its
+	// methods do. A nil pointer is an error. Defaults to nil: both are stored as they are.
+	Codec Codec
+
 	// HashKeys stores every key as its SHA-256, for keys that hold personal data. It must be the same in all workers of a namespace.
 	// Changing it makes every key new. Defaults to false: keys up to 1,024 bytes are stored as they are.
 	HashKeys bool
@@ -198,6 +203,8 @@ func (o *Options) validate() error {
 	errs.checkf(o.ResultsAbove >= 0, "ResultsAbove: must not be negative, is %d", o.ResultsAbove)
 	errs.checkf(o.ResultsAbove <= 0 || o.Results != nil, "ResultsAbove: must not be set without Options.Results, is %d", o.ResultsAbove)
 	errs.checkf(o.Results == nil || !isNil(o.Results), "Results: must not be a nil pointer")
+
+	errs.checkf(o.Codec == nil || !isNil(o.Codec), "Codec: must not be a nil pointer")
 
 	errs.checkf(o.UnsentShards >= record.MinShards && o.UnsentShards <= record.MaxShards && bits.OnesCount(uint(o.UnsentShards)) == 1,
 		"UnsentShards: must be 16, 32, 64, 128 or 256, is %d", o.UnsentShards)

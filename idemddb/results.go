@@ -40,12 +40,20 @@ func (o owner) name(s *Store, sum [sha256.Size]byte) string {
 // result cannot be kept, or is omitted already, it returns the mark that stands for it, and why: the work is done, so a completion without
 // the result is better than none.
 func (s *Store) resultValue(
-	ctx context.Context, o owner, result []byte, omitted error, e Effects,
+	ctx context.Context, o owner, result []byte, omitted error, e effects,
 ) (types.AttributeValue, error) {
-	if omitted != nil {
+	switch {
+	case omitted != nil:
 		return omittedValue, omitted
+	case s.opts.Codec != nil && !s.disabled:
+		return s.sealedResult(ctx, o, result, e)
+	default:
+		return s.storedValue(ctx, o, result, e)
 	}
+}
 
+// storedValue is resultValue for bytes that are stored as they are.
+func (s *Store) storedValue(ctx context.Context, o owner, result []byte, e effects) (types.AttributeValue, error) {
 	value := &types.AttributeValueMemberB{Value: result}
 	tooLarge := s.checkSize(o.partition, value, e)
 
@@ -60,7 +68,7 @@ func (s *Store) resultValue(
 }
 
 // keepOutside puts a result into Options.Results and returns what the record holds of it.
-func (s *Store) keepOutside(ctx context.Context, o owner, result []byte, e Effects) (value types.AttributeValue, omitted error) {
+func (s *Store) keepOutside(ctx context.Context, o owner, result []byte, e effects) (value types.AttributeValue, omitted error) {
 	sum := sha256.Sum256(result)
 	kept := record.KeptResult{Name: o.name(s, sum), Length: len(result), Sum: sum[:]}
 	value = kept.Value()
@@ -78,15 +86,7 @@ func (s *Store) keepOutside(ctx context.Context, o owner, result []byte, e Effec
 
 // put calls the user's Put. It returns when the time for it is over, because the completion must still be written.
 func (s *Store) put(ctx context.Context, name string, result []byte, lease time.Duration) (err error) {
-	ctx, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
-	defer cancel()
-
-	limit := min(putTime, time.Until(p.End)/3) //nolint:mnd // a third
-	if lease > 0 {
-		limit = min(limit, lease/2) //nolint:mnd // half
-	}
-
-	ctx, cancel = context.WithTimeout(ctx, limit)
+	ctx, cancel := s.keepContext(ctx, lease)
 	defer cancel()
 
 	defer panicerror.Catch(theResults, &err)
@@ -98,20 +98,49 @@ func (s *Store) put(ctx context.Context, name string, result []byte, lease time.
 	return nil
 }
 
+// keepContext returns the context for what the user's code does with a result before the completion.
+func (s *Store) keepContext(ctx context.Context, lease time.Duration) (context.Context, context.CancelFunc) {
+	ctx, p, cancel := engine.SettleContext(ctx, s.opts.Lease)
+
+	limit := min(putTime, time.Until(p.End)/3) //nolint:mnd // a third
+	if lease > 0 {
+		limit = min(limit, lease/2) //nolint:mnd // half
+	}
+
+	ctx, cancelLimit := context.WithTimeout(ctx, limit)
+
+	return ctx, func() { cancelLimit(); cancel() }
+}
+
 // theResults is who panicked, in the text of a panic of the user's Results.
 const theResults = "Options.Results: it"
 
 // errUnread is a replay whose result is in Options.Results and cannot be read now.
 var errUnread = errors.New("the result cannot be read")
 
-// readResult reads the result of a completed key into its record, if the record in the table holds only its name. If the result is gone,
-// it counts as omitted.
-func (s *Store) readResult(ctx context.Context, rec *Record, stored types.AttributeValue) error {
-	kept, ok := record.KeptResultOf(stored)
-	if !ok {
+// readResult reads the result of a completed key into its record, if the record in the table holds only its name, or if it is sealed. If the
+// result is gone, it counts as omitted.
+func (s *Store) readResult(ctx context.Context, rec *Record, partition string, stored types.AttributeValue) error {
+	value, isSealed := record.ResultIn(stored)
+	if kept, ok := record.KeptResultOf(value); ok {
+		if err := s.readOutside(ctx, rec, kept); err != nil {
+			return err
+		}
+	}
+
+	if !isSealed || rec.ResultOmitted {
 		return nil
 	}
 
+	if b, ok := value.(*types.AttributeValueMemberB); ok {
+		rec.Result = b.Value
+	}
+
+	return s.openResult(ctx, rec, partition)
+}
+
+// readOutside reads a result that is kept in Options.Results.
+func (s *Store) readOutside(ctx context.Context, rec *Record, kept record.KeptResult) error {
 	b, err := s.get(ctx, kept.Name)
 
 	switch {

@@ -1,6 +1,7 @@
 package idemddb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,7 +26,7 @@ func Stage(ctx context.Context, e Effects) error {
 		return fmt.Errorf("idemddb: stage: %w", ErrNoClaim)
 	}
 
-	return s.add(e)
+	return s.add(ctx, e)
 }
 
 // Unstage forgets what was staged with this context, and what Stage refused, for a handler that tries again inside of itself.
@@ -34,7 +35,7 @@ func Unstage(ctx context.Context) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 
-		s.effects, s.parts, s.staged, s.failed, s.bad = Effects{}, nil, false, nil, nil
+		s.effects, s.parts, s.staged, s.failed, s.bad = effects{}, nil, false, nil, nil
 	}
 }
 
@@ -47,11 +48,11 @@ type staging struct {
 	mu      sync.Mutex
 	staged  bool // Stage was called, perhaps with nothing
 	closed  bool // Stage is refused: the claim was settled, or its handler did not return in time
-	effects Effects
+	effects effects
 	parts   []Effects // of which effects are made, as Stage was given them
 	failed  error     // ErrNotStaged with the first error of Stage: the work must not count as done without what was refused
 	bad     error     // ErrNotStaged with the error of the last CompleteWith, if nothing of it was written and the work has not decided anew
-	sent    *Effects  // of a CompleteWith that is under way, or whose outcome is not known
+	sent    *effects  // of a CompleteWith that is under way, or whose outcome is not known
 }
 
 // stagingOf returns the staging of the innermost work that runs with a context, or nil.
@@ -63,16 +64,21 @@ func stagingOf(ctx context.Context) *staging {
 	return nil
 }
 
-func (s *staging) add(e Effects) error {
+func (s *staging) add(ctx context.Context, e Effects) error {
+	if s.isClosed() {
+		return s.errClosed()
+	}
+
+	outbox, errSeal := s.store.outboxOf(ctx, s.partition, e.Messages) // it may take long
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	if s.closed {
-		return fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w",
-			record.KeyHash(s.key), ErrFenced)
+		return s.errClosed()
 	}
 
-	all, err := s.with(e)
+	all, err := s.with(e, outbox, errSeal)
 	if err == nil {
 		s.effects, s.parts, s.staged, s.bad = all, append(s.parts, e), true, nil
 	} else if s.failed == nil {
@@ -80,6 +86,11 @@ func (s *staging) add(e Effects) error {
 	}
 
 	return err
+}
+
+func (s *staging) errClosed() error {
+	return fmt.Errorf("idemddb: stage: key %s: its claim was settled, or its handler did not return in time: %w",
+		record.KeyHash(s.key), ErrFenced)
 }
 
 // failure says why work is not done although it returned no error: Stage refused what it has to write.
@@ -90,16 +101,21 @@ func (s *staging) failure() error {
 	return s.failed
 }
 
-// with returns what is staged together with e, which it copies. It is called with s.mu held.
-func (s *staging) with(e Effects) (Effects, error) {
-	all := Effects{
+// with returns what is staged together with e, which it copies, and whose messages are stored as outbox, unless errSeal says that they cannot be
+// sealed. It is called with s.mu held.
+func (s *staging) with(e Effects, outbox []record.Message, errSeal error) (effects, error) {
+	all := effects{Effects: Effects{
 		Items:    slices.Concat(s.effects.Items, dbitem.CopyWrites(e.Items)),
 		Adds:     slices.Concat(s.effects.Adds, copyAdds(e.Adds)),
 		Messages: slices.Concat(s.effects.Messages, copyMessages(e.Messages)),
+	}, outbox: slices.Concat(s.effects.outbox, outbox)}
+
+	for i := range all.outbox {
+		all.outbox[i].Index = i
 	}
 
-	if err := s.store.checkEffects(s.partition, all); err != nil {
-		return Effects{}, fmt.Errorf("idemddb: stage: %w", err)
+	if err := cmp.Or(errSeal, s.store.checkEffects(s.partition, all)); err != nil {
+		return effects{}, fmt.Errorf("idemddb: stage: %w", err)
 	}
 
 	parts := slices.Concat(s.parts, []Effects{e})
@@ -134,15 +150,17 @@ func refusedOf(parts []Effects, add, item int) func(*EffectError) error {
 }
 
 // takeWith is take for a CompleteWith. The effects that CompleteWith was given are not staged: if it is refused, the next call has its own.
-func (s *staging) takeWith(e Effects) (Effects, error) {
+func (s *staging) takeWith(ctx context.Context, e Effects) (effects, error) {
+	outbox, errSeal := s.store.outboxOf(ctx, s.partition, e.Messages)
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	all, err := s.with(e)
+	all, err := s.with(e, outbox, errSeal)
 	if err != nil {
 		s.bad = fmt.Errorf("%w: %w", ErrNotStaged, err)
 
-		return Effects{}, err
+		return effects{}, err
 	}
 
 	s.closed, s.bad = true, nil
@@ -180,5 +198,5 @@ func (s *staging) written() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	s.effects, s.parts, s.sent = Effects{}, nil, nil
+	s.effects, s.parts, s.sent = effects{}, nil, nil
 }

@@ -57,7 +57,10 @@ func advice(f found) []string {
 	key := keyArgument(f)
 	lines := statusAdvice(f.View, key)
 
-	if len(f.Messages) > 0 {
+	switch {
+	case len(f.Messages) > 0 && f.Messages[0].Sealed:
+		lines = append(lines, "the sweep sends what is not parked; by hand only a program with Options.Codec can: operate.Records.Send")
+	case len(f.Messages) > 0:
 		lines = append(lines, "the sweep sends what is not parked; by hand: idem send --why '…' --target "+quote(f.Messages[0].To)+"=QUEUE_URL "+key)
 	}
 

@@ -60,7 +60,7 @@ func (a *app) show(d *desk, f found, result bool) error {
 	}
 
 	if result {
-		fmt.Fprintf(a.out, "  result\n%s\n", f.Result)
+		fmt.Fprintf(a.out, "  result\n%s\n", shownResult(f.View))
 	}
 
 	for _, line := range advice(f) {
@@ -156,6 +156,8 @@ func resultText(v operate.View) string {
 	switch {
 	case v.ResultOmitted:
 		return "not kept: too large, or not encodable"
+	case v.ResultSealed:
+		return fmt.Sprintf("sealed by Options.Codec, %d bytes", v.ResultBytes)
 	case v.ResultBytes > 0:
 		return fmt.Sprintf("%d bytes", v.ResultBytes)
 	default:
@@ -163,9 +165,22 @@ func resultText(v operate.View) string {
 	}
 }
 
+// shownResult returns the stored result for the screen. What is sealed can only be opened by a program that has the Codec.
+func shownResult(v operate.View) []byte {
+	if v.ResultSealed {
+		return []byte("(sealed by Options.Codec, which idem does not have)")
+	}
+
+	return v.Result
+}
+
 // messageText says where a message of the record goes, and why it is not sent if it is parked.
 func messageText(m operate.Message) string {
 	state := "not sent"
+	if m.Sealed {
+		state = "sealed by Options.Codec, not sent"
+	}
+
 	if m.Parked {
 		state = "parked: " + shorten(m.Cause, maxCause)
 	}

@@ -100,6 +100,11 @@ func unsent() attributes {
 	})
 }
 
+// sealedMessage is a message whose body is sealed.
+func sealedMessage(i int64, more attributes) types.AttributeValue {
+	return &types.AttributeValueMemberM{Value: but(attributes{"i": num(i), "to": text("bank"), "body": blob("bytes")}, more)}
+}
+
 func parked() attributes {
 	return but(unsent(), attributes{"outbox": nil, "due": nil, "due_ns": nil, "parked": list(message(1, "no such queue"))})
 }

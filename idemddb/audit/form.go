@@ -38,7 +38,7 @@ var forms = map[string]form{
 	attrBorn:     {atLeast(1), "a whole number above 0"},
 	attrDone:     {atLeast(1), "a whole number above 0"},
 	attrPrint:    {isFingerprint, "the version of the algorithm, a colon and the digest, of 43 characters in version 1"},
-	attrResult:   {isResult, "B, NULL, or M with name, len and sum"},
+	attrResult:   {isResult, "B, NULL, M with name, len and sum, or M with sealed, which is B or such an M"},
 	attrErr:      {isText(longestErr), "a string of at most 256 bytes"},
 	attrTrace:    {isText(longestTrace), "a string of at most 128 bytes"},
 	attrPtrace:   {isText(longestTrace), "a string of at most 128 bytes"},
@@ -90,11 +90,24 @@ func isResult(v value) bool {
 	case *types.AttributeValueMemberB, *types.AttributeValueMemberNULL:
 		return v.kind != "?"
 	case *types.AttributeValueMemberM:
-		return v.kind == "M" && len(m.Value) == 3 && valueOf(m.Value["name"]).kind == "S" && atLeast(0)(valueOf(m.Value["len"])) &&
-			isSum(valueOf(m.Value["sum"]))
+		if len(m.Value) == 1 {
+			sealed := valueOf(m.Value["sealed"])
+
+			return sealed.kind == "B" || isKept(sealed)
+		}
+
+		return isKept(v)
 	default:
 		return false
 	}
+}
+
+// isKept reports whether an attribute names a result that is kept elsewhere.
+func isKept(v value) bool {
+	m, isMap := v.raw.(*types.AttributeValueMemberM)
+
+	return isMap && v.kind == "M" && len(m.Value) == 3 && valueOf(m.Value["name"]).kind == "S" && atLeast(0)(valueOf(m.Value["len"])) &&
+		isSum(valueOf(m.Value["sum"]))
 }
 
 func isSum(v value) bool { return v.kind == "S" || v.kind == "B" }

@@ -98,6 +98,21 @@ func legal() map[string]legalCase {
 		"a completion whose result is kept elsewhere": {kind: audit.Completion, before: claimed(), at: start + second, after: but(done(), attributes{
 			"res": &types.AttributeValueMemberM{Value: attributes{"name": text("r/1"), "len": num(3), "sum": blob("sum")}},
 		})},
+		"a completion whose result is sealed": {kind: audit.Completion, before: claimed(), at: start + second, after: but(done(), attributes{
+			"res": &types.AttributeValueMemberM{Value: attributes{"sealed": blob("bytes")}},
+		})},
+		"a completion whose result is sealed and kept elsewhere": {kind: audit.Completion, before: claimed(), at: start + second, after: but(done(), attributes{
+			"res": &types.AttributeValueMemberM{Value: attributes{"sealed": &types.AttributeValueMemberM{
+				Value: attributes{"name": text("r/1"), "len": num(3), "sum": blob("sum")},
+			}}},
+		})},
+		"a completion with sealed messages": {kind: audit.CompletionWithEffects, before: claimed(), at: start + second, after: but(unsent(), attributes{
+			"outbox": list(sealedMessage(0, nil), sealedMessage(1, nil)),
+		})},
+		"the parking of a sealed message": {
+			kind: audit.Parking, at: start + 2*second, before: but(unsent(), attributes{"outbox": list(sealedMessage(0, nil))}),
+			after: but(parked(), attributes{"parked": list(sealedMessage(0, attributes{"cause": text("no such queue")}))}),
+		},
 		"a completion past the end of the record": {kind: audit.Completion, before: claimed(), at: later, after: but(done(), attributes{
 			"done": num(later), "exp": num(later/1000 + ttl),
 		})},

@@ -12,13 +12,17 @@ type messages map[int64]string
 
 const (
 	memberNumber = "i"
+	memberBody   = "body"
 	memberCause  = "cause"
 )
 
 // messageMembers says which types the members of a message may have. The page names the members; the types are those that its words imply.
 var messageMembers = map[string]string{
-	memberNumber: "N", "to": "S", "body": "S", "group": "S", "attrs": "M", "seq": "N", memberCause: "S",
+	memberNumber: "N", "to": "S", memberBody: "S", "group": "S", "attrs": "M", "seq": "N", memberCause: "S",
 }
+
+// ofSealed are the members that a sealed message has beside its body.
+var ofSealed = map[string]bool{memberNumber: true, "to": true, memberCause: true}
 
 func isOutbox(v value) bool { return isMessages(v, false) }
 func isParked(v value) bool { return isMessages(v, true) }
@@ -40,15 +44,21 @@ func isMessages(v value, areParked bool) bool {
 }
 
 func isMessage(m map[string]types.AttributeValue, isParked bool) bool {
+	isSealed := valueOf(m[memberBody]).kind == "B"
+
 	for name, raw := range m {
-		if v := valueOf(raw); messageMembers[name] != v.kind || v.kind == "N" && !v.isInt {
+		if isSealed && name == memberBody {
+			continue
+		}
+
+		if v := valueOf(raw); isSealed && !ofSealed[name] || messageMembers[name] != v.kind || v.kind == "N" && !v.isInt {
 			return false
 		}
 	}
 
 	_, hasCause := m[memberCause]
 
-	return hasCause == isParked && m["to"] != nil && m["body"] != nil && atLeast(0)(valueOf(m[memberNumber]))
+	return hasCause == isParked && m["to"] != nil && m[memberBody] != nil && atLeast(0)(valueOf(m[memberNumber]))
 }
 
 // read returns the messages of a list. What is no message is left out.

@@ -48,7 +48,20 @@ func TestJudgeFindsWhatBreaksARule(t *testing.T) {
 			claimed(), but(unsent(), attributes{"outbox": list(&types.AttributeValueMemberM{Value: attributes{"i": num(0), "body": text("b")}})}),
 			start + second, audit.CompletionWithEffects, audit.RuleForm, "outbox",
 		},
-		"a message twice":            {claimed(), but(unsent(), attributes{"outbox": list(message(0, ""), message(0, ""))}), start + second, audit.CompletionWithEffects, audit.RuleForm, "outbox"},
+		"a message twice": {claimed(), but(unsent(), attributes{"outbox": list(message(0, ""), message(0, ""))}), start + second, audit.CompletionWithEffects, audit.RuleForm, "outbox"},
+		"a sealed message that shows its group": {
+			claimed(), but(unsent(), attributes{"outbox": list(sealedMessage(0, attributes{"group": text("g")}))}),
+			start + second, audit.CompletionWithEffects, audit.RuleForm, "outbox",
+		},
+		"a sealed result that was not kept": {
+			claimed(), but(done(), attributes{"res": &types.AttributeValueMemberM{Value: attributes{"sealed": &types.AttributeValueMemberNULL{Value: true}}}}),
+			start + second, audit.Completion, audit.RuleForm, "res",
+		},
+		"a result that is sealed twice": {
+			claimed(), but(done(), attributes{"res": &types.AttributeValueMemberM{Value: attributes{
+				"sealed": &types.AttributeValueMemberM{Value: attributes{"sealed": blob("bytes")}},
+			}}}), start + second, audit.Completion, audit.RuleForm, "res",
+		},
 		"an empty outbox":            {unsent(), but(unsent(), attributes{"outbox": list()}), start + 2*second, audit.Removal, audit.RuleForm, "outbox"},
 		"a result in progress":       {claimed(), but(takenOver(), attributes{"res": blob("r")}), start + 40*second, audit.Takeover, audit.RuleState, "res"},
 		"a completion with err":      {but(claimed(), attributes{"err": text("e")}), but(done(), attributes{"err": text("e")}), start + second, audit.Completion, audit.RuleState, "err"},

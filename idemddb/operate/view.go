@@ -57,6 +57,7 @@ type View struct {
 	ResultBytes   int    `json:"result_bytes,omitempty"`   // length of the result, also of one in Options.Results
 	ResultName    string `json:"result_name,omitempty"`    // of a large one, which idemddb.Options.Results keeps
 	ResultOmitted bool   `json:"result_omitted,omitempty"` // the work had a result that was not kept
+	ResultSealed  bool   `json:"result_sealed,omitempty"`  // by idemddb.Options.Codec: Result is nil, and ResultBytes is the length of what is stored
 
 	Messages []Message `json:"messages,omitempty"` // that are not sent
 
@@ -71,7 +72,8 @@ type Message struct {
 	ID     string `json:"id"`              // the id with which it is sent
 	To     string `json:"to"`              // the entry of Options.Senders
 	Group  string `json:"group,omitempty"` // the message group; "" for none
-	Bytes  int    `json:"bytes"`           // of its body
+	Bytes  int    `json:"bytes"`           // of its body; of a sealed one, of all that is stored of it
+	Sealed bool   `json:"sealed,omitzero"` // by idemddb.Options.Codec; Group is then unknown
 	Parked bool   `json:"parked"`          // it can never be sent, unless an operator sends it
 	Cause  string `json:"cause,omitempty"` // why it is parked
 }
@@ -129,7 +131,9 @@ func messages(rec *record.Stored) []Message {
 
 	for i, list := range [][]record.Message{rec.Outbox, rec.Parked} {
 		for _, m := range list {
-			ms = append(ms, Message{ID: m.ID(rec.Tx), To: m.To, Group: m.Group, Bytes: len(m.Body), Parked: i == 1, Cause: m.Cause})
+			ms = append(ms, Message{
+				ID: m.ID(rec.Tx), To: m.To, Group: m.Group, Bytes: max(len(m.Body), len(m.Sealed)), Sealed: m.IsSealed(), Parked: i == 1, Cause: m.Cause,
+			})
 		}
 	}
 
@@ -139,9 +143,13 @@ func messages(rec *record.Stored) []Message {
 // showResult shows a result by the type of its attribute: the bytes themselves, the name of a large result that is kept elsewhere, or the
 // mark of one that was not kept.
 func (v *View) showResult(stored types.AttributeValue) {
+	stored, v.ResultSealed = record.ResultIn(stored)
+
 	switch result := stored.(type) {
 	case *types.AttributeValueMemberB:
-		v.Result, v.ResultBytes = result.Value, len(result.Value)
+		if v.ResultBytes = len(result.Value); !v.ResultSealed {
+			v.Result = result.Value
+		}
 	case *types.AttributeValueMemberM:
 		kept, _ := record.KeptResultOf(result)
 		v.ResultBytes, v.ResultName = kept.Length, kept.Name

@@ -66,6 +66,23 @@ var resultCases = []testCase{
 		h.equal("result", string(h.replay(s, "k").Result[:1]), "w")
 		h.equal("results", len(kept.Names()), 2)
 	}},
+	{name: "results and messages that a codec has sealed are stored by any write, replayed and sent", check: func(h *harness) {
+		for name, complete := range h.completions() {
+			bank := &target{answer: refuses(errDown, name)}
+			s := h.store(sends(bank), seals)
+			h.must(complete(s, name, h.messages(name, name)))
+			h.equal("result", string(h.replay(s, name).Result), "paid")
+			h.equal("bodies in the record", h.bodies(name, "outbox"), []string(nil))
+
+			_, _, err := h.store().Claim(h.Context(), name, nil)
+			h.is(err, idemddb.ErrCorrupt)
+
+			bank.answer = nil
+			_, err = h.sendStored(s, name, false)
+			h.must(err)
+			bank.got(h, name, 1)
+		}
+	}},
 	{name: "a result that cannot be put is omitted, and the effects are written", check: func(h *harness) {
 		s := h.store(keeps(&Shelf{OnPut: func(context.Context) error { return errDown }}))
 		_, err := s.Commit(h.Context(), "k", nil, make([]byte, 10_000), effects(h.count("e")))
@@ -73,6 +90,24 @@ var resultCases = []testCase{
 		h.isOmitted(h.replay(s, "k"))
 		h.happened("e", "1")
 	}},
+}
+
+// seals sets a Codec.
+func seals(o *idemddb.Options) { o.Codec = inverted{} }
+
+// inverted is a Codec that inverts each byte.
+type inverted struct{}
+
+func (inverted) Seal(_ context.Context, plain []byte, _ idemddb.Sealed) ([]byte, error) {
+	for i := range plain {
+		plain[i] = ^plain[i]
+	}
+
+	return plain, nil
+}
+
+func (c inverted) Open(ctx context.Context, sealed []byte, of idemddb.Sealed) ([]byte, error) {
+	return c.Seal(ctx, sealed, of)
 }
 
 func keeps(r idemddb.Results) func(*idemddb.Options) {

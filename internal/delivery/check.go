@@ -60,7 +60,14 @@ func check(c record.Content) error {
 // Size returns about how many bytes of a record the messages take. It leaves room for the cause of each message that is parked later.
 func Size(messages []record.Message) (size int) {
 	for _, m := range messages {
-		size += len(m.To) + len(m.Body) + len(m.Group) + messageOverhead + record.MaxCause
+		size += len(m.To) + messageOverhead + record.MaxCause
+		if m.Sealed != nil {
+			size += len(m.Sealed)
+
+			continue
+		}
+
+		size += len(m.Body) + len(m.Group)
 		for name, value := range m.Attributes {
 			size += len(name) + len(value) + 1
 		}

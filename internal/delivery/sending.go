@@ -16,6 +16,8 @@ import (
 // ErrUnsendable is wrapped by the answer for a message that no later try can send.
 var ErrUnsendable = errors.New("message cannot be sent")
 
+var errBehind = errors.New("not tried: a message before it to its target cannot be opened")
+
 var errOld = errors.New("unsent for 7 days: its receivers may have forgotten that they have it, as after a restore from a backup")
 
 // maxUnsent is how long a message that is not sent is tried again, before it is parked.
@@ -25,6 +27,9 @@ const maxUnsent = 7 * 24 * time.Hour
 type Sending struct {
 	Record   *record.Stored // as it was read
 	Operator bool           // also sends parked messages, and those that are unsent for too long
+
+	// Open returns what a sealed message says.
+	Open func(context.Context, *record.Message) (record.Content, error)
 
 	Sent       int
 	Left       []record.Message // stay in the outbox
@@ -75,7 +80,46 @@ func (s *Sending) ask(ctx context.Context, targets *Targets, messages []record.M
 		return slices.Repeat([]error{fmt.Errorf("%w: %w", ErrUnsendable, errOld)}, len(messages))
 	}
 
-	return targets.Send(ctx, s.Record.Tx, messages)
+	return s.sendOpen(ctx, targets, messages)
+}
+
+// sendOpen opens what is sealed and sends it. A message that cannot be opened keeps back those behind it to its target: they may be of its
+// group, which is sealed with it.
+func (s *Sending) sendOpen(ctx context.Context, targets *Targets, messages []record.Message) []error {
+	answers := make([]error, len(messages))
+	closed := map[string]bool{} // targets
+
+	var (
+		open   []record.Message
+		places []int
+	)
+
+	for i, m := range messages {
+		switch err := s.open(ctx, &m, closed[m.To]); {
+		case err != nil:
+			answers[i], closed[m.To] = err, true
+		default:
+			open, places = append(open, m), append(places, i)
+		}
+	}
+
+	for n, answer := range targets.Send(ctx, s.Record.Tx, open) {
+		answers[places[n]] = answer
+	}
+
+	return answers
+}
+
+// open makes what a message says readable.
+func (s *Sending) open(ctx context.Context, m *record.Message, isKeptBack bool) (err error) {
+	switch {
+	case isKeptBack:
+		return errBehind
+	case m.IsSealed():
+		m.Content, err = s.Open(ctx, m)
+	}
+
+	return err
 }
 
 // read takes the answer for a message. It returns an error if the message is left, or is parked as before.

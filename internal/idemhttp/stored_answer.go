@@ -97,12 +97,12 @@ func DecodeAnswer(result []byte) (StoredAnswer, error) {
 
 	message, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(result)), nil)
 	if err != nil {
-		return done, fmt.Errorf("%w: %w", errForeign, err)
+		return done, errForeign // the cause would show some of the result
 	}
 
 	body, err := io.ReadAll(message.Body)
 	if err = errors.Join(err, message.Body.Close()); err != nil || message.Header.Get(replayedHeader) == "" {
-		return done, errors.Join(errForeign, err)
+		return done, errForeign
 	}
 
 	return StoredAnswer{message.StatusCode, message.Header, body}, nil

@@ -11,6 +11,10 @@ type Message struct {
 
 	Index int    `dynamodbav:"i"`
 	Cause string `dynamodbav:"cause,omitempty"` // why it can never be sent; of a parked message only
+
+	// Sealed is what is stored in the place of Content, without its target, if Options.Codec has sealed it. Content is then known only to the
+	// process that has sealed it, or after Open of the codec.
+	Sealed []byte `dynamodbav:"-"`
 }
 
 // Content is what the caller says in a message, as idemddb.Message does.
@@ -21,6 +25,9 @@ type Content struct {
 	Attributes map[string]string `dynamodbav:"attrs,omitempty"`
 	Sequence   int64             `dynamodbav:"seq,omitempty"`
 }
+
+// IsSealed reports whether what the message says must be opened before it is sent.
+func (m *Message) IsSealed() bool { return m.Sealed != nil && m.Body == "" }
 
 // ID returns the id of a message in a record with this tx. It stays the same over every sending.
 func (m *Message) ID(tx string) string { return tx + "-" + strconv.Itoa(m.Index) }

@@ -43,7 +43,7 @@ type Stored struct {
 	NoTakeover    bool   `dynamodbav:"-"` // the last claim was made with Options.NoTakeover
 
 	Expires int64                `dynamodbav:"-"` // epoch seconds, under the user's name for it
-	Result  types.AttributeValue `dynamodbav:"-"` // nil, B, M for one in Options.Results, or NULL for one that was omitted
+	Result  types.AttributeValue `dynamodbav:"-"` // nil, B, M for one in Options.Results or a sealed one, or NULL for one that was omitted
 }
 
 // ErrCorrupt is the error for an item that cannot be read as a record.
@@ -133,12 +133,7 @@ func (r *Stored) validate() error {
 		return fmt.Errorf("attribute %s or %s is missing", Token, Fence)
 	}
 
-	switch r.Result.(type) {
-	case nil, *types.AttributeValueMemberB, *types.AttributeValueMemberNULL:
-		return nil
-	}
-
-	if _, ok := KeptResultOf(r.Result); !ok {
+	if !IsResult(r.Result) {
 		return fmt.Errorf("attribute %s is neither binary nor the name of a result", Result)
 	}
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"reflect"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -70,7 +71,23 @@ func Unmarshal(encoded []byte, value any) error {
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
 	decoder.UseNumber()
 
-	return decoder.Decode(value) //nolint:wrapcheck // the caller says what it has decoded
+	return withoutContent(decoder.Decode(value))
+}
+
+// withoutContent returns an error without what stands in the JSON: results may be confidential, and errors are logged. An error of a type's own
+// UnmarshalJSON stays as it is.
+func withoutContent(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		kind, _, _ := strings.Cut(wrong.Value, " ") // a number is followed by its digits
+
+		return fmt.Errorf("the JSON %s before byte %d does not fit into a %v", kind, wrong.Offset, wrong.Type)
+	}
+
+	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("it is no JSON from byte %d on", wrong.Offset)
+	}
+
+	return err
 }
 
 const (

@@ -392,8 +392,8 @@ var effectMutants = []mutant{
 	{
 		why:  "Unstage does not forget what Stage refused",
 		file: "idemddb/stage.go",
-		old:  `s.effects, s.parts, s.staged, s.failed, s.bad = Effects{}, nil, false, nil, nil`,
-		new:  `s.effects, s.parts, s.staged = Effects{}, nil, false`,
+		old:  `s.effects, s.parts, s.staged, s.failed, s.bad = effects{}, nil, false, nil, nil`,
+		new:  `s.effects, s.parts, s.staged = effects{}, nil, false`,
 		pkg:  "idemddb", run: "TestDoIsNotDoneIfItsWorkIgnores",
 	},
 	{

@@ -83,15 +83,15 @@ var recognisedMutants = []mutant{
 	{
 		why:  "work without a claim is committed although it has forgotten what it staged",
 		file: "idemddb/stage.go",
-		old:  `s.effects, s.parts, s.staged, s.failed, s.bad = Effects{}, nil, false, nil, nil`,
-		new:  `s.effects, s.parts, s.failed, s.bad = Effects{}, nil, nil, nil`,
+		old:  `s.effects, s.parts, s.staged, s.failed, s.bad = effects{}, nil, false, nil, nil`,
+		new:  `s.effects, s.parts, s.failed, s.bad = effects{}, nil, nil, nil`,
 		pkg:  "idemddb", run: "TestUnstageForgetsThatSomethingWasStaged",
 	},
 	{
 		why:  "items that leave no room for the record are staged",
 		file: "idemddb/effects.go",
-		old:  `delivery.Size(outboxOf(e.Messages)) + plainRecord; size`,
-		new:  `delivery.Size(outboxOf(e.Messages)); size`,
+		old:  `delivery.Size(e.outbox) + plainRecord; size`,
+		new:  `delivery.Size(e.outbox); size`,
 		pkg:  "idemddb", run: "TestStageRefusesTooMuch/items_that_leave_no_room",
 	},
 	{
@@ -104,8 +104,8 @@ var recognisedMutants = []mutant{
 	{
 		why:  "the records of a group do not count for the size of its transaction",
 		file: "idemddb/joint.go",
-		old:  `delivery.Size(outboxOf(e.Messages)) + plainRecord + value`,
-		new:  `delivery.Size(outboxOf(e.Messages)) + value`,
+		old:  `delivery.Size(e.outbox) + plainRecord + value`,
+		new:  `delivery.Size(e.outbox) + value`,
 		pkg:  "idemddb", run: "TestTheRecordsOfAGroupCountForTheSizeOfItsTransaction",
 	},
 	{

@@ -3,6 +3,89 @@ package mutation
 // resultMutants change how results are kept outside of the record.
 var resultMutants = []mutant{
 	{
+		why:  "a message is stored as it is beside its sealed form",
+		file: "internal/record/sealed.go",
+		old: `	if m.Sealed != nil {
+		plain.Content = Content{To: m.To}
+	}
+`,
+		new: ``,
+		pkg: "idemddb", run: "TestMessagesAreStoredSealedAndSentAsTheyWereStaged",
+	},
+	{
+		why:  "a message that cannot be sealed is staged as it is",
+		file: "idemddb/stage.go",
+		old:  `if err := cmp.Or(errSeal, s.store.checkEffects(s.partition, all)); err != nil {`,
+		new:  `if err := cmp.Or(s.store.checkEffects(s.partition, all)); err != nil {`,
+		pkg:  "idemddb", run: "TestAMessageThatCannotBeSealedIsNotStoredAndItsWorkIsNotDone",
+	},
+	{
+		why:  "messages of several calls of Stage have one number",
+		file: "idemddb/stage.go",
+		old: `	for i := range all.outbox {
+		all.outbox[i].Index = i
+	}
+`,
+		new: ``,
+		pkg: "idemddb", run: "TestSealedMessagesOfSeveralCallsOfStageKeepTheirNumbers",
+	},
+	{
+		why:  "a message overtakes one of its group that does not open",
+		file: "internal/delivery/sending.go",
+		old:  `answers[i], closed[m.To] = err, true`,
+		new:  `answers[i] = err`,
+		pkg:  "idemddb", run: "TestAMessageThatDoesNotOpenStaysAndKeepsBackThoseBehindIt",
+	},
+	{
+		why:  "what is sealed for one target opens for another",
+		file: "idemddb/codec.go",
+		old:  `return []byte(s.Record + "/" + s.Target)`,
+		new:  `return []byte(s.Record + "/")`,
+		pkg:  "idemddb", run: "TestWhatIsSealedIsBoundToItsPlace",
+	},
+	{
+		why:  "what is sealed for one key opens for another",
+		file: "idemddb/codec.go",
+		old:  `return []byte(s.Record + "/" + s.Target)`,
+		new:  `return []byte("/" + s.Target)`,
+		pkg:  "idemddb", run: "TestWhatIsSealedIsBoundToItsPlace",
+	},
+	{
+		why:  "a result that cannot be sealed keeps the key from being completed",
+		file: "idemddb/codec.go",
+		old:  `return omittedValue, &unsealedError{err}`,
+		new:  `return nil, &unsealedError{err}`,
+		pkg:  "idemddb", run: "TestAResultThatCannotBeSealedIsOmitted",
+	},
+	{
+		why:  "a codec that works in place destroys what the cache holds",
+		file: "idemddb/codec.go",
+		old:  `plain, err = s.opts.Codec.Open(ctx, bytes.Clone(sealed), of)`,
+		new:  `plain, err = s.opts.Codec.Open(ctx, sealed, of)`,
+		pkg:  "idemddb", run: "TestWhatACodecSealsIsStoredAndReplayed/cached",
+	},
+	{
+		why:  "a result that is not opened in time raises the alarm of a corrupt record",
+		file: "idemddb/codec.go",
+		old:  `case ctx.Err() != nil:`,
+		new:  `case false:`,
+		pkg:  "idemddb", run: "TestAResultThatIsNotOpenedInTimeIsNotCorrupt",
+	},
+	{
+		why:  "a second completion with the same result is fenced, because sealing is random",
+		file: "idemddb/complete.go",
+		old:  `!sameResult(f.Found.Result, value) && !s.sameSealed(ctx, c.held.Partition, f.Found.Result, result)`,
+		new:  `!sameResult(f.Found.Result, value)`,
+		pkg:  "idemddb", run: "TestCompletingAgainWithTheSameResultIsNoErrorWithACodec",
+	},
+	{
+		why:  "the error of a result of another type shows its number",
+		file: "internal/strictjson/encode.go",
+		old:  `return withoutContent(decoder.Decode(value))`,
+		new:  `return decoder.Decode(value)`,
+		pkg:  "idemddb", run: "TestTheErrorOfAResultOfAnotherTypeDoesNotShowIt",
+	},
+	{
 		why:  "the name of a result lacks the owner token, so a zombie overwrites its successor's",
 		file: "idemddb/results.go",
 		old:  `record.Digest(o.partition) + "/" + o.token + "-" + record.DigestText(sum)[:sumInName]`,
@@ -35,8 +118,8 @@ var resultMutants = []mutant{
 	{
 		why:  "a Put that hangs uses up the time of the completion",
 		file: "idemddb/results.go",
-		old:  `ctx, cancel = context.WithTimeout(ctx, limit)`,
-		new:  `ctx, cancel = context.WithTimeout(ctx, time.Hour+limit)`,
+		old:  `ctx, cancelLimit := context.WithTimeout(ctx, limit)`,
+		new:  `ctx, cancelLimit := context.WithTimeout(ctx, time.Hour+limit)`,
 		pkg:  "idemddb", run: "TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted/hangs",
 	},
 	{
@@ -92,8 +175,8 @@ var resultMutants = []mutant{
 	{
 		why:  "a completion with a large result is not recognized when it is seen again",
 		file: "idemddb/complete.go",
-		old:  `return ok && mine.Name == other.Name`,
-		new:  `return ok && mine.Name != other.Name`,
+		old:  `return ok && kept.Name == other.Name`,
+		new:  `return ok && kept.Name != other.Name`,
 		pkg:  "idemddb", run: "TestACompletionWithALargeResultWhoseAnswerIsLostIsRecognized",
 	},
 	{

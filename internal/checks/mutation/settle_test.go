@@ -50,12 +50,12 @@ var settleMutants = []mutant{
 		why:  "a result that does not fit keeps the completion from being written",
 		file: "idemddb/complete.go",
 		old: `if e.isEmpty() {
-		err = c.complete(ctx, value, omitted)
+		err = c.complete(ctx, result, value, omitted)
 	} else {`,
 		new: `if omitted != nil {
 		err = omitted
 	} else if len(e.Items) == 0 && len(e.Messages) == 0 {
-		err = c.complete(ctx, value, omitted)
+		err = c.complete(ctx, result, value, omitted)
 	} else {`,
 		pkg: "idemddb", run: "TestAResultThatIsTooLargeIsCompletedWithoutIt",
 	},
@@ -111,8 +111,8 @@ var settleMutants = []mutant{
 	{
 		why:  "a completion is recognised in a record with another result",
 		file: "idemddb/complete.go",
-		old:  `f.Found.State != record.Completed || !sameResult(f.Found.Result, result)`,
-		new:  `f.Found.State != record.Completed`,
+		old:  `!sameResult(f.Found.Result, value) && !s.sameSealed`,
+		new:  `value == nil && !s.sameSealed`,
 		pkg:  "idemddb", run: "TestTheErrorOfASecondSettlementSaysThatTheClaimWasSettled",
 	},
 	{
