@@ -14,6 +14,13 @@ COUNT   ?= 1
 AUDIT   := $(abspath .audit.jsonl)
 AUDITED := -least 200000 $(AUDIT) idemddb operate outbox contract audited lambdawrap functions api payments ledger relay
 
+# What make mutants runs: in two tests each mutant of a condition runs the contract or many histories.
+MUTANTS := TestEveryMutationOfAnExpressionIsNoticed|TestARuleFindsTheLackOfEachTermOfACondition
+
+# The packages whose goroutines meet. Their tests run again with the race detector, which makes them ten times as slow: those of -short do.
+RACED := ./idemddb/... ./lambdawrap ./internal/engine ./internal/contract ./internal/delivery ./internal/lru ./internal/checks/audited \
+  ./functions/... ./bench/hot ./bench/loopback ./bench/handwritten ./localstack/demo
+
 # Modules of their own, whose dependencies users of the library do not get.
 MODULES := cmd/idem cmd/idemlint idemotel internal/checks/histories
 
@@ -47,7 +54,12 @@ help: ## Explain these targets
 test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once, about 50 MB; DYNAMODB_LOCAL_ENDPOINT: a running one)
 	@rm -f $(AUDIT)
 	@echo "the tests are built first, which takes minutes with an empty cache; then each package has a line, in the order of their names" >&2
-	IDEMDDB_AUDIT=$(AUDIT) $(LOCAL) with bash -euc 'go test -race -shuffle=on -count=1 -timeout=20m $$(go list ./... | grep -v /checks/mutation); for m in $(MODULES); do (cd $$m; go test -race -shuffle=on -count=1 -timeout=20m ./...); done'
+	IDEMDDB_AUDIT=$(AUDIT) $(LOCAL) with bash -euc '\
+	  go test -shuffle=on -count=1 -timeout=10m -skip "$(MUTANTS)" $$(go list ./... | grep -v /checks/mutation); \
+	  for m in $(MODULES); do (cd $$m; go test -shuffle=on -count=1 -timeout=10m ./...); done; \
+	  echo "with the race detector:" >&2; \
+	  go test -race -short -shuffle=on -count=1 -timeout=10m $(RACED); \
+	  for m in idemotel internal/checks/histories; do (cd $$m; go test -race -short -shuffle=on -count=1 -timeout=10m ./...); done'
 	@go run ./internal/checks/audited/total $(AUDITED)
 
 .PHONY: mutants

@@ -9,6 +9,10 @@ import (
 func TestTheProgramThatMovesOverPassesItsTests(t *testing.T) {
 	t.Parallel()
 
+	if testing.Short() {
+		t.Skip("building and linking programs costs more than all else of this package")
+	}
+
 	if out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "./testdata/moving").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

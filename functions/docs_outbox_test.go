@@ -21,6 +21,10 @@ import (
 func TestProgramsOfTheOutboxPageSendEachReceipt(t *testing.T) {
 	t.Parallel()
 
+	if testing.Short() {
+		t.Skip("building and linking programs costs more than all else of this package")
+	}
+
 	page := outboxTemplate(t)
 	cloud := newAWS(t)
 

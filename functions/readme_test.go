@@ -171,6 +171,10 @@ func essentials(t *testing.T, source string) essential {
 func TestReadmeProgramPaysOnce(t *testing.T) {
 	t.Parallel()
 
+	if testing.Short() {
+		t.Skip("building and linking programs costs more than all else of this package")
+	}
+
 	program := filepath.Join(t.TempDir(), "bootstrap")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/quickstart").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -33,6 +33,10 @@ import (
 func TestTemplateAgainstTheProgram(t *testing.T) {
 	t.Parallel()
 
+	if testing.Short() {
+		t.Skip("building and linking programs costs more than all else of this package")
+	}
+
 	p := runPrograms(t)
 
 	t.Run("passes on each payment that was accepted, once", func(t *testing.T) {

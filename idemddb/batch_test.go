@@ -422,7 +422,12 @@ func TestWhatClaimsOfABatchCost(t *testing.T) {
 func TestWritesAfterASharedRequestShareTheNextOne(t *testing.T) {
 	t.Parallel()
 
-	for range 200 {
+	rounds := 100
+	if testing.Short() {
+		rounds = 20
+	}
+
+	for range rounds {
 		bubble(t, nil, func(f *fixture) {
 			f.slow(time.Millisecond)
 			f.batch.Expect(25)
@@ -731,7 +736,12 @@ func TestLeasesOfABatchAreCutToTheDeadline(t *testing.T) {
 func TestAThousandGoroutinesWithBatchesRunEachKeyOnce(t *testing.T) {
 	t.Parallel()
 
-	const keys, goroutines = 60, 1000
+	const keys = 60
+
+	goroutines := 1000
+	if testing.Short() {
+		goroutines = 100
+	}
 
 	for name, shared := range map[string]bool{"one batch": true, "a batch each": false} {
 		t.Run(name, func(t *testing.T) {

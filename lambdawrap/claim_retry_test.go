@@ -55,6 +55,10 @@ func TestAnOutageEndsTheInvocationWhenTheRetryTimeOfItsClaimsIsOver(t *testing.T
 	} {
 		for _, w := range wraps {
 			for _, count := range []int{10, 100} {
+				if testing.Short() && count == 100 && fault != idemddbtest.Throttle {
+					continue
+				}
+
 				t.Run(fmt.Sprintf("%s, %s, %d messages", fault, w.name, count), func(t *testing.T) {
 					t.Parallel()
 					bothModes(t, func(h *harness) {

@@ -68,7 +68,7 @@ func ExampleOptions_workers() {
 	// 3 paid
 }
 
-// A handler has 10 ms. Its context ends then, and its message comes back.
+// A handler has 200 ms. Its context ends then, and its message comes back.
 func ExampleOptions_timeout() {
 	store, _ := inMemory(nil)
 
@@ -82,7 +82,7 @@ func ExampleOptions_timeout() {
 		fmt.Println(m.Body)
 
 		return nil
-	}, &lambdawrap.Options{Timeout: 10 * time.Millisecond, Logger: quiet})
+	}, &lambdawrap.Options{Timeout: 200 * time.Millisecond, Logger: quiet})
 
 	invoke(function, received("pay ann", "pay bob", "pay eve"))
 	// Output:

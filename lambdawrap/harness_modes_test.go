@@ -42,11 +42,15 @@ var ways = []way{
 // waysAndOptimistic are ways, and one without claims at first deliveries. Its handlers stage their effect.
 var waysAndOptimistic = append(slices.Clone(ways), way{"SQS, optimistic", (*harness).optimistic})
 
-// everyMode runs a test once for each mode.
+// everyMode runs a test once for each mode, and under -short with two modes that have each value of each option.
 func everyMode(t *testing.T, test func(*harness)) {
 	t.Helper()
 
-	for _, mode := range modes {
+	for i, mode := range modes {
+		if testing.Short() && i != 0 && i != len(modes)-1 {
+			continue
+		}
+
 		t.Run(mode.name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, &mode.opts, test)
@@ -69,10 +73,16 @@ func everyWayAndOptimistic(t *testing.T, test func(h *harness, wrap func(lambdaw
 func everyWayOf(t *testing.T, ways []way, test func(h *harness, wrap func(lambdawrap.Handler) wrapped)) {
 	t.Helper()
 
-	for _, way := range ways {
+	for i, way := range ways {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
-			everyMode(t, func(h *harness) { test(h, func(work lambdawrap.Handler) wrapped { return way.wrap(h, work) }) })
+
+			run := func(h *harness) { test(h, func(work lambdawrap.Handler) wrapped { return way.wrap(h, work) }) }
+			if testing.Short() { // each way has a mode, and each mode a way
+				bubble(t, &modes[i%len(modes)].opts, run)
+			} else {
+				everyMode(t, run)
+			}
 		})
 	}
 }

@@ -37,6 +37,10 @@ func TestRequestsAreSharedByAnyNumberOfWorkers(t *testing.T) {
 
 	for _, workers := range []int{1, 2, 5, 10, 20, 100} {
 		for messages, want := range map[int]float64{10: 0.2, 100: 0.1, 1000: 0.1} {
+			if testing.Short() && messages == 1000 && workers != 10 {
+				continue
+			}
+
 			t.Run(fmt.Sprintf("%d workers, %d messages", workers, messages), func(t *testing.T) {
 				t.Parallel()
 				bubble(t, nil, func(h *harness) {

@@ -78,6 +78,10 @@ func TestABatchThatDoesNotFitHasAsManyEffectsAsMessages(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		for _, timeout := range []time.Duration{0, 2100 * time.Millisecond, 3 * time.Second} {
 			for _, reserve := range []time.Duration{0, 1900 * time.Millisecond, 2500 * time.Millisecond, 3 * time.Second, 4500 * time.Millisecond, 6500 * time.Millisecond} {
+				if testing.Short() && (workers == 1 || timeout == 3*time.Second) {
+					continue
+				}
+
 				t.Run(fmt.Sprintf("%d workers, Timeout %v, Reserve %v", workers, timeout, reserve), func(t *testing.T) {
 					t.Parallel()
 					everyMode(t, func(h *harness) {
@@ -106,6 +110,10 @@ func TestABatchHandlerThatLooksAtItsDeadlineHasAsManyEffectsAsMessages(t *testin
 
 	for _, timeout := range []time.Duration{0, 2100 * time.Millisecond, 5 * time.Second} {
 		for _, reserve := range []time.Duration{0, 1900 * time.Millisecond, 3 * time.Second, 4500 * time.Millisecond} {
+			if testing.Short() && timeout != 0 && reserve != 0 {
+				continue
+			}
+
 			t.Run(fmt.Sprintf("Timeout %v, Reserve %v", timeout, reserve), func(t *testing.T) {
 				t.Parallel()
 				bothModes(t, func(h *harness) {

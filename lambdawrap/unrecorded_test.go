@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +19,8 @@ import (
 func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
 	t.Parallel()
 
+	unlike := []idemddbtest.Fault{idemddbtest.Throttle, idemddbtest.LostReply, idemddbtest.EmptyAnswer, idemddbtest.LateReply} // for -short
+
 	for fault, after := range map[idemddbtest.Fault]time.Duration{
 		idemddbtest.Throttle: 0, idemddbtest.ThrottleAccount: 0, idemddbtest.AccessDenied: 0, idemddbtest.ServerError: 0, idemddbtest.LostRequest: 0,
 		idemddbtest.LostReply: 0, idemddbtest.EmptyAnswer: 0, idemddbtest.LateReply: 100 * time.Millisecond,
@@ -28,6 +31,10 @@ func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
 			}
 
 			for _, takes := range []time.Duration{0, time.Millisecond, 20 * time.Millisecond, 300 * time.Millisecond} {
+				if testing.Short() && (takes != 20*time.Millisecond || !slices.Contains(unlike, fault)) {
+					continue
+				}
+
 				t.Run(fmt.Sprintf("%s, %d workers, handlers of %v", fault, workers, takes), func(t *testing.T) {
 					t.Parallel()
 					claimedAndOptimistic(t, bothModes, func(h *harness) {
@@ -141,6 +148,10 @@ func TestAnOutageOfTheWholeTableLeavesFewEffectsWithoutARecord(t *testing.T) {
 
 	for fault, after := range map[idemddbtest.Fault]time.Duration{idemddbtest.Throttle: 0, idemddbtest.AccessDenied: 0, idemddbtest.LateReply: 100 * time.Millisecond} {
 		for _, workers := range []int{1, 3, 10} {
+			if testing.Short() && workers != 3 {
+				continue
+			}
+
 			t.Run(fmt.Sprintf("%s, %d workers", fault, workers), func(t *testing.T) {
 				t.Parallel()
 				claimedAndOptimistic(t, bothModes, func(h *harness) {
@@ -294,9 +305,9 @@ func TestAtMostAHundredFinishedEffectsWaitForTheirRecords(t *testing.T) {
 			return idemddbtest.None
 		})
 
-		failed, _ := h.within(5*time.Minute, h.handle(g.work(time.Millisecond)), numbered(1000))
+		failed, _ := h.within(5*time.Minute, h.handle(g.work(time.Millisecond)), numbered(400))
 		h.equal("failed", failed, []string(nil))
-		h.settled(1000)
+		h.settled(400)
 
 		if g.worst > 110 || g.worst < 20 {
 			h.Errorf("%d effects had no record at the worst moment, want at most 100, and one for each worker", g.worst)

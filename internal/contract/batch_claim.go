@@ -20,7 +20,7 @@ var batchClaimCases = append([]testCase{
 		h.claimFreeInDifferentWays(e)
 
 		if e, ok := e.(*batchInterceptor); ok {
-			h.equal("writes", e.writes.Load(), int64(5))
+			h.equal("writes", e.writes.Load(), int64(6))
 		}
 	}},
 	{name: "batch: after takeovers that are released unused the next claims are takeovers, too", check: func(h *harness) {
@@ -106,7 +106,8 @@ var batchClaimCases = append([]testCase{
 	}},
 )...)
 
-// claimFreeInDifferentWays claims five keys in a batch: released ones and ones whose lease is over, with and without a fingerprint.
+// claimFreeInDifferentWays claims six keys in a batch: released ones and ones whose lease is over, without a fingerprint, with the same one, and
+// with one of another algorithm.
 func (h *harness) claimFreeInDifferentWays(e idemddb.DynamoDB) {
 	h.Helper()
 
@@ -116,6 +117,8 @@ func (h *harness) claimFreeInDifferentWays(e idemddb.DynamoDB) {
 	}
 
 	h.must(h.claim(s, "no fingerprint").Release(h.Context(), nil))
+	h.must(h.claim(s, "another algorithm").Release(h.Context(), nil))
+	h.edit("another algorithm", attributes{"fp": str("2:made by another algorithm")})
 	h.endLease()
 
 	for _, a := range h.claimBatch(h.storeOn(e),
@@ -124,6 +127,7 @@ func (h *harness) claimFreeInDifferentWays(e idemddb.DynamoDB) {
 		request{key: "a too", redelivered: true},
 		request{key: "b", redelivered: true, fingerprint: "b"},
 		request{key: "no fingerprint", redelivered: true, fingerprint: "a"},
+		request{key: "another algorithm", redelivered: true, fingerprint: "a"},
 	) {
 		h.won(a)
 	}

@@ -22,6 +22,6 @@ func TestKeysThatAreFreeInDifferentWaysAreClaimedByOneRequest(t *testing.T) {
 		e := h.interceptedBatch(nil).(*batchInterceptor)
 		h.claimFreeInDifferentWays(e)
 		h.equal("requests", e.requests.Load(), int64(1))
-		h.equal("writes", e.writes.Load(), int64(5))
+		h.equal("writes", e.writes.Load(), int64(6))
 	})
 }

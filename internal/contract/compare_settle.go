@@ -101,7 +101,12 @@ func (h *harness) compareSettling() {
 
 	want := h.settleAlone(all)
 
-	for round := range 50 {
+	rounds := 50
+	if _, isInBubble := h.TB.(*recorder); isInBubble { // all writes come at the same time, so that one round is enough if the engine answers
+		rounds = 3
+	}
+
+	for round := range rounds {
 		left := map[string]bool{}
 		for _, one := range all {
 			left[one.name()] = true

@@ -44,15 +44,8 @@ type wire struct {
 
 func (w wire) OnChange(see func(idemddbtest.Change)) { w.db.OnChange(see) }
 
-// Under -short this test needs a DynamoDB Local that runs, as .ci/run has one: starting one and running the contract on it costs more than
-// half of the time of this package. Without -short it starts one, and fails if it cannot.
 func TestContractOnDynamoDBLocal(t *testing.T) {
 	t.Parallel()
-
-	if testing.Short() && os.Getenv("DYNAMODB_LOCAL_ENDPOINT") == "" {
-		t.Skip("-short starts no DynamoDB Local for the contract: set DYNAMODB_LOCAL_ENDPOINT, or leave -short out")
-	}
-
 	contract.Run(t, func(t *testing.T, schema *dynamodb.CreateTableInput) contract.Engine {
 		t.Helper()
 

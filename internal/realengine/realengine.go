@@ -42,9 +42,15 @@ func Main(m *testing.M) int {
 }
 
 // Client returns a client of the engine at DYNAMODB_LOCAL_ENDPOINT, or else of a DynamoDB Local that this test binary starts for
-// itself. A test that cannot have one fails instead of being skipped, because a comparison that did not take place proves nothing.
+// itself. A test that cannot have one fails instead of being skipped, because a comparison that did not take place proves nothing. Only
+// under -short no engine is started: that costs more than all else of most packages. The test is then skipped, unless an engine runs.
 func Client(t testing.TB) *dynamodb.Client {
 	t.Helper()
+
+	if testing.Short() && os.Getenv("DYNAMODB_LOCAL_ENDPOINT") == "" {
+		t.Skip("-short starts no DynamoDB Local: set DYNAMODB_LOCAL_ENDPOINT, or leave -short out")
+	}
+
 	shared.start.Do(start)
 
 	if shared.err != nil {

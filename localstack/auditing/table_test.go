@@ -53,6 +53,10 @@ type tester struct {
 func newTester(t *testing.T) tester {
 	t.Helper()
 
+	if testing.Short() && os.Getenv("DYNAMODB_LOCAL_ENDPOINT") == "" {
+		t.Skip("-short starts no DynamoDB Local: set DYNAMODB_LOCAL_ENDPOINT, or leave -short out")
+	}
+
 	shared.start.Do(func() {
 		if shared.endpoint = os.Getenv("DYNAMODB_LOCAL_ENDPOINT"); shared.endpoint == "" {
 			shared.endpoint, shared.stop, shared.err = dynamodblocal.Start(context.Background(), "../..", os.Stderr)

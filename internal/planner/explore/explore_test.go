@@ -11,6 +11,10 @@ import (
 func TestEveryOrderOfEventsKeepsEachRule(t *testing.T) {
 	t.Parallel()
 
+	if testing.Short() {
+		t.Skip("hundreds of thousands of states take seconds")
+	}
+
 	var out bytes.Buffer
 	if err := run([]string{"-short"}, &out); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
