@@ -95,7 +95,7 @@ func (v *invocation) callBatch(ctx context.Context, given []*piece, h batchHandl
 
 	v.step(func(s *schedule.Schedule) { s.Call(time.Now()) })
 
-	err, isLate := v.handle(v.outside(ctx, v.lateAt), func(ctx context.Context) (err error) {
+	err, isLate := v.durations.handle(v.outside(ctx, v.lateAt), v.opts.Timeout, v.closing, func(ctx context.Context) (err error) {
 		response, err = h(ctx, eventOf(given))
 
 		return err

@@ -58,19 +58,6 @@ func (v *invocation) callOnOutcome(ctx context.Context, m *message, name Outcome
 	}
 }
 
-// errHung is the failure of a hook or a client that did not return in time.
-var errHung = errors.New("lambdawrap: the hook or client was still running when the answer was due")
-
-// await runs user code until ctx ends. After that the code is abandoned.
-func await(ctx context.Context, code func() error) error {
-	select {
-	case err := <-background(code):
-		return err
-	case <-ctx.Done():
-		return errHung
-	}
-}
-
 // outside returns the context for the user's code: what it asks of the Store is none of the wrapper's own work. What it settles itself is
 // written until this time.
 func (t times) outside(ctx context.Context, settleBy time.Time) context.Context {

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/schedule"
@@ -217,51 +215,6 @@ func within(ctx context.Context, end time.Time) (context.Context, context.Cancel
 	return context.WithDeadline(ctx, end)
 }
 
-// act does what the schedule says. It is called with v.mu held.
-func (v *invocation) act(a schedule.Action) {
-	switch a.Kind {
-	case schedule.Expect:
-		v.group.Expect(a.Other)
-	case schedule.Idle:
-		v.group.Flush()
-	case schedule.Stop:
-		v.stopStarting()
-	case schedule.Late:
-		close(v.closing)
-	case schedule.Warn:
-		m := v.messages[a.Other]
-		v.spawn(func() { v.warnOfTrouble(m.own) })
-	default: // the first decision about a message, whose goroutine begins with it
-		m := v.messages[a.Message]
-		if a.Kind == schedule.Claim {
-			m.verdict = make(chan schedule.Action, 1) // it is given a worker later
-		}
-
-		v.spawn(func() { v.follow(m, a) })
-	}
-}
-
-// spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
-func (v *invocation) spawn(task func()) {
-	v.running.Go(func() {
-		err := errExited
-
-		defer func() {
-			if p := recover(); p != nil {
-				err = newPanicError(p)
-			}
-
-			if err != nil {
-				v.fail(err)
-			}
-		}()
-
-		task()
-
-		err = nil
-	})
-}
-
 // fail makes the invocation fail. Nothing starts any more.
 func (v *invocation) fail(err error) {
 	v.mu.Lock()
@@ -287,44 +240,48 @@ func (v *invocation) untilLastStart() time.Duration {
 	return v.time.UntilLastStart(time.Now(), time.Duration(v.durations.longest.Load()))
 }
 
-// answer reports the messages that must come back. Lambda takes an empty id for success or for total failure, depending on the version
-// that reads it.
-func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
-	response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}} // null would be a success as well, but says less
-	reported := map[string]bool{}
+// split gives the schedule what else stood in the envelope of a message. It is called with v.mu held, before the message's own key is reported.
+func (v *invocation) split(s *schedule.Schedule, m *message) {
+	if len(m.parts) == 0 {
+		return
+	}
 
-	for _, m := range messages {
-		switch {
-		case !m.failed || reported[m.MessageId] && m.MessageId != "":
-		case m.MessageId == "":
-			return events.SQSEventResponse{}, errors.New("lambdawrap: a message without messageId failed, so the whole batch must come back")
-		default:
-			reported[m.MessageId] = true
-			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+	first, ok := s.Split(m.index, len(m.parts))
+	if !ok { // it is reported failed, and all of it comes back
+		m.parts = nil
+
+		return
+	}
+
+	for i, p := range m.parts {
+		p.index = first + i
+		v.messages = append(v.messages, p)
+
+		if !v.isWhole {
+			v.running.Add(1) // until it is finished
 		}
 	}
-
-	if w.opts.FailOnOutage && isOutage(messages) {
-		return events.SQSEventResponse{}, errors.New("lambdawrap: DynamoDB answered no claim of the batch, and Options.FailOnOutage is set")
-	}
-
-	return response, nil
 }
 
-// isOutage reports whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
-// because waiting for DynamoDB left too little time.
-func isOutage(messages []*message) bool {
-	unanswered := 0
+// splitAll puts what stood in the envelopes of all messages of a Batch behind these, in the order of the batch.
+func (v *invocation) splitAll() {
+	var all []*message
 
-	for _, m := range messages {
-		switch {
-		case m.failed && (m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted):
-			unanswered++
-		case m.failed && (m.outcome == OutcomeBlocked || m.outcome == OutcomeNoTime):
-		default:
-			return false
+	arrived := v.messages
+
+	v.step(func(s *schedule.Schedule) {
+		for _, m := range arrived {
+			v.split(s, m)
 		}
+	})
+
+	for _, m := range arrived {
+		all = append(append(all, m), m.parts...)
 	}
 
-	return unanswered > 0
+	for place, m := range all {
+		m.place = place
+	}
+
+	v.ordered = all
 }

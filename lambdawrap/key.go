@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 	"github.com/idemddb/go-idemddb/internal/strictjson"
 )
@@ -206,4 +207,31 @@ func listKey(question string, fields ...field) (string, error) {
 
 func noKey(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrNoKey, fmt.Errorf(format, args...))
+}
+
+// callFind calls the user's functions for a message's key and fingerprint. Its error says why there is no key. number is "" unless the
+// Store is off: then it is the key, and no two messages are one piece of work.
+func callFind(
+	ctx context.Context, number string, find func(context.Context) (schedule.Work, error),
+) (found schedule.Work, err error) {
+	if number != "" {
+		return schedule.Work{Key: number}, nil
+	}
+
+	defer func() {
+		if p := recover(); p != nil {
+			err = newPanicError(p)
+		}
+	}()
+
+	found, err = find(ctx)
+
+	switch {
+	case err != nil:
+		return found, panicerror.Readable(err) //nolint:wrapcheck // it is the error of the key function
+	case found.Key == "":
+		return found, noKey("the key function returned an empty key")
+	default:
+		return found, nil
+	}
 }

@@ -3,6 +3,7 @@ package lambdawrap
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -59,6 +60,13 @@ type quest struct {
 	hookFailure  error // of MessageContext
 }
 
+// part is one message that stood in the envelope of a queue's message.
+type part struct {
+	given events.SQSMessage
+	asks  schedule.Work
+	noKey error
+}
+
 type messageKey struct{}
 
 // MessageFrom returns the message whose handler runs with this context: for a handler of [JSON] that needs the message's id, attributes
@@ -92,7 +100,7 @@ func (w *wrapper) plan(event events.SQSEvent) []*message {
 			return keyOf(ctx, m.given, w.opts.Key, w.opts.Fingerprint)
 		}
 
-		if w.opts.Envelope != nil {
+		if w.open != nil {
 			m.open = func(ctx context.Context) ([]part, error) { return w.open(ctx, m) }
 		}
 
@@ -209,4 +217,46 @@ func checkMessages(event events.SQSEvent) error {
 	}
 
 	return nil
+}
+
+// answer reports the messages that must come back. Lambda takes an empty id for success or for total failure, depending on the version
+// that reads it.
+func (w *wrapper) answer(messages []*message) (events.SQSEventResponse, error) {
+	response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}} // null would be a success as well, but says less
+	reported := map[string]bool{}
+
+	for _, m := range messages {
+		switch {
+		case !m.failed || reported[m.MessageId] && m.MessageId != "":
+		case m.MessageId == "":
+			return events.SQSEventResponse{}, errors.New("lambdawrap: a message without messageId failed, so the whole batch must come back")
+		default:
+			reported[m.MessageId] = true
+			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+		}
+	}
+
+	if w.opts.FailOnOutage && isOutage(messages) {
+		return events.SQSEventResponse{}, errors.New("lambdawrap: DynamoDB answered no claim of the batch, and Options.FailOnOutage is set")
+	}
+
+	return response, nil
+}
+
+// isOutage reports whether all messages failed because DynamoDB did not answer their claims, or because they were behind such a message, or
+// because waiting for DynamoDB left too little time.
+func isOutage(messages []*message) bool {
+	unanswered := 0
+
+	for _, m := range messages {
+		switch {
+		case m.failed && (m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted):
+			unanswered++
+		case m.failed && (m.outcome == OutcomeBlocked || m.outcome == OutcomeNoTime):
+		default:
+			return false
+		}
+	}
+
+	return unanswered > 0
 }

@@ -51,6 +51,7 @@ type outcome struct {
 var (
 	errNoTime      = errors.New("lambdawrap: too little time was left before it could start")
 	errNoKeyInTime = fmt.Errorf("%w: the functions that find its key had not answered", errNoTime)
+	errEmpty       = errors.New("lambdawrap: the envelope holds nothing")
 	errBlocked     = errors.New("lambdawrap: an earlier message of its group failed")
 	errLost        = errors.New("lambdawrap: its claim, or that of another message of its event, was lost before it could start")
 	errReleased    = errors.New("lambdawrap: the handler released its claim and returned no error")

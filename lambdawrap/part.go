@@ -2,7 +2,6 @@ package lambdawrap
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -12,18 +11,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
-// part is one message that stood in the envelope of a queue's message.
-type part struct {
-	given events.SQSMessage
-	asks  schedule.Work
-	noKey error
-}
-
-// errEmpty is why a message whose envelope holds nothing has no key.
-var errEmpty = errors.New("lambdawrap: the envelope holds nothing")
-
-// open opens the envelope of a message, and finds the key of each message in it. An error says that it does not open, or holds nothing.
-func (w *wrapper) open(ctx context.Context, m *message) ([]part, error) {
+// openEnvelope opens the envelope of a message, and finds the key of each message in it. An error says that it does not open, or holds nothing.
+func (w *wrapper) openEnvelope(ctx context.Context, m *message) ([]part, error) {
 	opened, err := w.opts.Envelope.Open(ctx, m.given)
 
 	switch {
@@ -38,7 +27,13 @@ func (w *wrapper) open(ctx context.Context, m *message) ([]part, error) {
 	for i, e := range opened {
 		p := &parts[i]
 		p.given = clone(e.Message) // several of them may share what they have of the message around them
-		p.asks, p.noKey = w.callFind(ctx, fmt.Sprintf("%d/%d", m.index, i), func(ctx context.Context) (schedule.Work, error) {
+
+		number := ""
+		if w.disabled {
+			number = fmt.Sprintf("%d/%d", m.index, i)
+		}
+
+		p.asks, p.noKey = callFind(ctx, number, func(ctx context.Context) (schedule.Work, error) {
 			return keyOf(ctx, p.given, w.keyIn(e), w.opts.Fingerprint)
 		})
 	}
@@ -75,50 +70,4 @@ func (w *wrapper) take(m *message, parts []part) (others []*message) {
 	}
 
 	return others
-}
-
-// split gives the schedule what else stood in the envelope of a message. It is called with v.mu held, before the message's own key is reported.
-func (v *invocation) split(s *schedule.Schedule, m *message) {
-	if len(m.parts) == 0 {
-		return
-	}
-
-	first, ok := s.Split(m.index, len(m.parts))
-	if !ok { // it is reported failed, and all of it comes back
-		m.parts = nil
-
-		return
-	}
-
-	for i, p := range m.parts {
-		p.index = first + i
-		v.messages = append(v.messages, p)
-
-		if !v.isWhole {
-			v.running.Add(1) // until it is finished
-		}
-	}
-}
-
-// splitAll puts what stood in the envelopes of all messages of a Batch behind these, in the order of the batch.
-func (v *invocation) splitAll() {
-	var all []*message
-
-	arrived := v.messages
-
-	v.step(func(s *schedule.Schedule) {
-		for _, m := range arrived {
-			v.split(s, m)
-		}
-	})
-
-	for _, m := range arrived {
-		all = append(append(all, m), m.parts...)
-	}
-
-	for place, m := range all {
-		m.place = place
-	}
-
-	v.ordered = all
 }

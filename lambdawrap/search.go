@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
@@ -211,7 +210,12 @@ func (s *search) find(m *message) {
 	if err = errExited; m.open != nil {
 		parts, err = s.callOpen(ctx, m)
 	} else {
-		found.asks, err = s.callFind(ctx, strconv.Itoa(m.index), m.find)
+		number := ""
+		if s.disabled {
+			number = strconv.Itoa(m.index)
+		}
+
+		found.asks, err = callFind(ctx, number, m.find)
 	}
 }
 
@@ -229,33 +233,6 @@ func (s *search) callOpen(ctx context.Context, m *message) (parts []part, err er
 	}
 
 	return parts, err
-}
-
-// callFind calls the user's functions for a message's key and fingerprint. Its error says why there is no key. number is the key if the Store is
-// off: then no two messages are one piece of work.
-func (w *wrapper) callFind(
-	ctx context.Context, number string, find func(context.Context) (schedule.Work, error),
-) (found schedule.Work, err error) {
-	if w.disabled {
-		return schedule.Work{Key: number}, nil
-	}
-
-	defer func() {
-		if p := recover(); p != nil {
-			err = newPanicError(p)
-		}
-	}()
-
-	found, err = find(ctx)
-
-	switch {
-	case err != nil:
-		return found, panicerror.Readable(err) //nolint:wrapcheck // it is the error of the key function
-	case found.Key == "":
-		return found, noKey("the key function returned an empty key")
-	default:
-		return found, nil
-	}
 }
 
 // deriveContext asks the user's hook for a message's context, once. It waits for the hook until ctx ends. A hook that fails changes nothing but

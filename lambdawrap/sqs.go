@@ -37,6 +37,10 @@ func SQS(
 func (w *wrapper) serve(
 	work func(v *invocation, ctx context.Context),
 ) func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+	if w.opts.Envelope != nil {
+		w.open = w.openEnvelope
+	}
+
 	return func(ctx context.Context, event events.SQSEvent) (response events.SQSEventResponse, err error) {
 		wrongEvent, messages := checkMessages(event), w.plan(event)
 

@@ -3,12 +3,10 @@ package lambdawrap
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/engine"
-	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 	"github.com/idemddb/go-idemddb/internal/sleep"
 )
@@ -65,6 +63,51 @@ func (v *invocation) step(event func(s *schedule.Schedule)) {
 	}
 
 	v.wakeAt = wakeAt
+}
+
+// act does what the schedule says. It is called with v.mu held.
+func (v *invocation) act(a schedule.Action) {
+	switch a.Kind {
+	case schedule.Expect:
+		v.group.Expect(a.Other)
+	case schedule.Idle:
+		v.group.Flush()
+	case schedule.Stop:
+		v.stopStarting()
+	case schedule.Late:
+		close(v.closing)
+	case schedule.Warn:
+		m := v.messages[a.Other]
+		v.spawn(func() { v.warnOfTrouble(m.own) })
+	default: // the first decision about a message, whose goroutine begins with it
+		m := v.messages[a.Message]
+		if a.Kind == schedule.Claim {
+			m.verdict = make(chan schedule.Action, 1) // it is given a worker later
+		}
+
+		v.spawn(func() { v.follow(m, a) })
+	}
+}
+
+// spawn runs a task of the wrapper. A panic in it is the wrapper's own, or one of the DynamoDB client: the whole batch comes back.
+func (v *invocation) spawn(task func()) {
+	v.running.Go(func() {
+		err := errExited
+
+		defer func() {
+			if p := recover(); p != nil {
+				err = newPanicError(p)
+			}
+
+			if err != nil {
+				v.fail(err)
+			}
+		}()
+
+		task()
+
+		err = nil
+	})
 }
 
 // endOf works on a message, or returns why that is not to be done.
@@ -176,6 +219,37 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 	}
 }
 
+// waitForHolder waits until the message's key may be claimed once more. It gives the message's place back meanwhile. It returns false if the time
+// is over.
+func (v *invocation) waitForHolder(ctx context.Context, m *message, poll *sleep.Poll) bool {
+	own, isOwn := v.inHand.Load(m.asks.Key)
+	ended, _ := own.(chan struct{})
+
+	if m.unclaimed || !isOwn && !time.Now().Before(poll.End) {
+		return false
+	}
+
+	v.step(func(s *schedule.Schedule) { s.Waits(m.index) })
+
+	if isOwn && !v.waitForOwn(ended) || !isOwn && !poll.Next(ctx) {
+		return false
+	}
+
+	v.step(func(s *schedule.Schedule) { s.Again(m.index) })
+
+	return true
+}
+
+// waitForOwn waits until another invocation of this process has ended its work on a key. It returns false if nothing starts any more.
+func (v *invocation) waitForOwn(ended <-chan struct{}) bool {
+	select {
+	case <-ended:
+		return true
+	case <-v.starting.Done():
+		return false
+	}
+}
+
 // claimOptions returns the options for a claim of the message's key that does not wait.
 func (m *message) claimOptions() *idemddb.ClaimOptions {
 	return &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, Redelivered: m.receives > 1, SkipResult: true, Optimistic: m.unclaimed}
@@ -200,57 +274,12 @@ func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.W
 		logTakeover(ctx, v.logger(), m.asks.Key, m.id)
 	}
 
-	err, isLate := v.handle(kept, m.work)
+	err, isLate := v.durations.handle(kept, v.opts.Timeout, v.closing, m.work)
 	if isLate {
 		o.name = OutcomeLate
 	}
 
 	return o, err
-}
-
-// handle runs a handler and returns its error. It returns late if the handler has not answered when the answer of the invocation is due;
-// what the handler returns after that is dropped.
-func (v *invocation) handle(ctx context.Context, h func(context.Context) error) (err error, late bool) { //nolint:revive // the error belongs to the handler
-	ctx, cancel := withTimeout(ctx, v.opts.Timeout)
-	defer cancel()
-
-	begun := time.Now()
-	answer := background(func() error { return h(ctx) })
-
-	select {
-	case err = <-answer:
-	case <-v.closing:
-		select {
-		case err = <-answer: // both happened at once
-		default:
-			return nil, true
-		}
-	}
-
-	if err == nil {
-		v.durations.add(max(time.Since(begun), 1)) // 0 says that none is known
-	}
-
-	return err, false
-}
-
-// add keeps the duration of a handler that succeeded, in place of the oldest one.
-func (d *durations) add(took time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-
-	d.last[d.n%len(d.last)] = took
-	d.n++
-	d.longest.Store(int64(slices.Max(d.last[:])))
-}
-
-// withTimeout returns the context of a handler, which ends after its Timeout. Zero means that it has no Timeout.
-func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
-	if timeout <= 0 {
-		return ctx, func() {}
-	}
-
-	return context.WithTimeout(ctx, timeout)
 }
 
 // finish ends one message: it calls the dead-letter hook of one that will never succeed, writes the log line of one that did not end well,
@@ -285,34 +314,4 @@ func (v *invocation) finishBefore(ctx context.Context, end time.Time, m *message
 	if m.onOutcome != nil {
 		v.callOnOutcome(ctx, m, o.name)
 	}
-}
-
-// errExited is the failure of code that ended its goroutine, as t.FailNow does.
-var errExited = errors.New("lambdawrap: the code ended its goroutine (runtime.Goexit)")
-
-// catch keeps a panic of the user's code in err. It is for a defer statement.
-func catch(err *error) {
-	if v := recover(); v != nil {
-		*err = newPanicError(v)
-	}
-}
-
-// background runs user code in a goroutine of its own, so that a panic, the end of its goroutine and code that never returns cost no
-// more than its own message. The channel gives the code's error, once. An error that cannot be read, such as a typed nil pointer,
-// is replaced here by the panic, so that no later code panics when it reads the error.
-func background(code func() error) <-chan error {
-	answer := make(chan error, 1) // code that is abandoned can always end
-
-	go func() {
-		err := errExited
-
-		defer func() { answer <- err }()
-		defer catch(&err)
-
-		if err = code(); err != nil {
-			err = panicerror.Readable(err)
-		}
-	}()
-
-	return answer
 }

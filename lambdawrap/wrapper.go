@@ -2,10 +2,10 @@ package lambdawrap
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -15,8 +15,9 @@ import (
 // wrapper is one wrapped handler.
 type wrapper struct {
 	store    *idemddb.Store
-	engine   *engine.Engine // of the Store
-	handler  Handler        // of SQS
+	engine   *engine.Engine                                  // of the Store
+	handler  Handler                                         // of SQS
+	open     func(context.Context, *message) ([]part, error) // the envelope of a message; nil without Options.Envelope
 	opts     Options
 	optsName string // of the type of the options that the user set, for errors
 	reserve  time.Duration
@@ -88,13 +89,4 @@ func (o *Options) validate(name string) error {
 
 func (w *wrapper) logger() *slog.Logger {
 	return cmp.Or(w.opts.Logger, slog.Default())
-}
-
-// durations are how long the last handlers took that succeeded. The longest of them says when it is too late for another one to start.
-type durations struct {
-	longest atomic.Int64 // a time.Duration; 0 if no handler has succeeded yet
-
-	mu   sync.Mutex
-	last [16]time.Duration
-	n    int
 }

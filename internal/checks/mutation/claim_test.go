@@ -32,7 +32,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a key that this very process works on is reported as in progress",
-		file: "lambdawrap/holder.go",
+		file: "lambdawrap/work.go",
 		old:  `own, isOwn := v.inHand.Load(m.asks.Key)`,
 		new:  `own, isOwn := v.inHand.Load("")`,
 		pkg:  "lambdawrap", run: "TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd",

@@ -25,7 +25,7 @@ var funcMutants = []mutant{
 	},
 	{
 		why:  "the context of the handler does not end with its time-out",
-		file: "lambdawrap/work.go",
+		file: "lambdawrap/handler.go",
 		old:  `return context.WithTimeout(ctx, timeout)`,
 		new:  `return context.WithCancel(ctx)`,
 		pkg:  "lambdawrap", run: "TestTheContextOfAHandlerOfFuncEndsWithItsTimeAndWhatItReturnsCounts",

@@ -109,25 +109,25 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "one slow handler is never forgotten",
-		file: "lambdawrap/work.go",
+		file: "lambdawrap/handler.go",
 		old:  `d.last[d.n%len(d.last)] = took`,
 		new:  `d.last[0] = max(d.last[0], took)`,
 		pkg:  "lambdawrap", run: "TestOneSlowMessageIsForgottenAfterSixteenOthers",
 	},
 	{
 		why:  "only the last handler counts, not the longest of the last 16",
-		file: "lambdawrap/work.go",
+		file: "lambdawrap/handler.go",
 		old:  `d.last[d.n%len(d.last)] = took`,
 		new:  `d.last[0] = took`,
 		pkg:  "lambdawrap", run: "TestOneSlowMessageIsForgottenAfterSixteenOthers",
 	},
 	{
 		why:  "handlers that failed, such as by their Timeout, say how long one takes",
-		file: "lambdawrap/work.go",
+		file: "lambdawrap/handler.go",
 		old: `if err == nil {
-		v.durations.add(`,
+		d.add(`,
 		new: `if err == nil || begun.Unix() > 0 {
-		v.durations.add(`,
+		d.add(`,
 		pkg: "lambdawrap", run: "TestHandlersThatFailSayNothingAboutTheTimeThatOneTakes",
 	},
 	{
@@ -160,9 +160,9 @@ var limitMutants = []mutant{
 	},
 	{
 		why:  "a handler's context does not end with its Timeout",
-		file: "lambdawrap/work.go",
-		old:  `withTimeout(ctx, v.opts.Timeout)`,
-		new:  `withTimeout(ctx, 1000*v.opts.Timeout)`,
+		file: "lambdawrap/handler.go",
+		old:  `withTimeout(ctx, timeout)`,
+		new:  `withTimeout(ctx, 1000*timeout)`,
 		pkg:  "lambdawrap", run: "TestTheTimeoutEndsTheContextOfAHandler",
 	},
 	{

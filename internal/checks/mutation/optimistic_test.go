@@ -53,7 +53,7 @@ var optimisticMutants = []mutant{
 	},
 	{
 		why:  "commits without an answer are no outage",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/message.go",
 		old:  `(m.outcome == OutcomeUnanswered || m.outcome == OutcomeUncommitted)`,
 		new:  `m.outcome == OutcomeUnanswered`,
 		pkg:  "lambdawrap", run: "TestWithFailOnOutageAnOutageIsAnInvocationError",

@@ -118,7 +118,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a message without an id that failed is lost",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/message.go",
 		old:  `case m.MessageId == "":`,
 		new:  `case m.MessageId == "" && !m.failed:`,
 		pkg:  "lambdawrap", run: "TestAnEmptyMessageIdThatFailsIsAnInvocationError",
@@ -132,7 +132,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "a typed nil error of one message fails the whole batch",
-		file: "lambdawrap/work.go",
+		file: "lambdawrap/handler.go",
 		old:  `err = panicerror.Readable(err)`,
 		new:  `_ = panicerror.Readable`,
 		pkg:  "lambdawrap", run: "TestAnErrorThatCannotBeReadCostsItsOwnMessage",
@@ -146,7 +146,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "Options.FailOnOutage fails the invocation although one message of the batch was answered",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/message.go",
 		old: `default:
 			return false`,
 		new: `default:
@@ -155,14 +155,14 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "Options.FailOnOutage fails an invocation that had too little time, without any outage",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/message.go",
 		old:  `return unanswered > 0`,
 		new:  `return unanswered >= 0`,
 		pkg:  "lambdawrap", run: "TestWithFailOnOutageAnythingElseIsReportedMessageByMessage",
 	},
 	{
 		why:  "an outage is an invocation error although Options.FailOnOutage is not set",
-		file: "lambdawrap/invocation.go",
+		file: "lambdawrap/message.go",
 		old:  `if w.opts.FailOnOutage && isOutage(messages) {`,
 		new:  `if isOutage(messages) {`,
 		pkg:  "lambdawrap", run: "TestAnOutageEndsTheInvocation",
@@ -176,7 +176,7 @@ var outcomeMutants = []mutant{
 	},
 	{
 		why:  "the panic of a handler counts as success",
-		file: "lambdawrap/work.go",
+		file: "lambdawrap/handler.go",
 		old:  `err = newPanicError(v)`,
 		new:  `err = nil`,
 		pkg:  "lambdawrap", run: "TestAPanicCostsItsOwnMessage",
