@@ -3,13 +3,10 @@ package auditing_test
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
@@ -17,29 +14,11 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/realengine"
 	"github.com/idemddb/go-idemddb/localstack/auditing"
-	"github.com/idemddb/go-idemddb/localstack/dynamodblocal"
 )
 
-// shared is the DynamoDB Local of these tests.
-var shared struct {
-	start    sync.Once
-	endpoint string
-	err      error
-	stop     func() error
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-
-	if shared.stop != nil {
-		if err := shared.stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "stopping DynamoDB Local:", err)
-		}
-	}
-
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }
 
 // tester is a new table without a stream, and a worker that writes records in it.
 type tester struct {
@@ -53,26 +32,7 @@ type tester struct {
 func newTester(t *testing.T) tester {
 	t.Helper()
 
-	if testing.Short() && os.Getenv("DYNAMODB_LOCAL_ENDPOINT") == "" {
-		t.Skip("-short starts no DynamoDB Local: set DYNAMODB_LOCAL_ENDPOINT, or leave -short out")
-	}
-
-	shared.start.Do(func() {
-		if shared.endpoint = os.Getenv("DYNAMODB_LOCAL_ENDPOINT"); shared.endpoint == "" {
-			shared.endpoint, shared.stop, shared.err = dynamodblocal.Start(context.Background(), "../..", os.Stderr)
-		}
-	})
-
-	if shared.err != nil {
-		t.Fatalf("this test needs DynamoDB Local: %v", shared.err)
-	}
-
-	table := "records-" + rand.Text()
-	client := dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: &shared.endpoint, HTTPClient: idemddb.HTTPClient(),
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	})
-
+	client, table := realengine.Client(t), "records-"+rand.Text()
 	if _, err := client.CreateTable(t.Context(), idemddbtest.CreateTable(table, "")); err != nil {
 		t.Fatal(err)
 	}
