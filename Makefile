@@ -163,6 +163,10 @@ bench: $(BENCHSTAT) ## The library against the same SDK calls written by hand, a
 bench-check: ## Fails if a request, a write unit or an allocation is more than docs/performance.md has, one minute; WRITE=1: writes that page's tables
 	go test -count=1 -run '^TestPerformance$$' ./bench -performance $(if $(WRITE),write,check)
 
+.PHONY: coldstart
+coldstart: ## The start of the smallest function until its first batch is answered over TLS, beside the SDK alone; FLAGS='-messages 10', -h lists all
+	@go run ./bench/coldstart $(FLAGS)
+
 .PHONY: hot
 hot: ## Few accounts that all workers write to: functions/payments in six processes beside one transaction a message; FLAGS='-accounts 1', -h lists all
 	@go run ./bench/hot $(FLAGS)

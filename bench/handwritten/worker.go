@@ -1,12 +1,12 @@
 package handwritten
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"time"
 
@@ -54,10 +54,10 @@ func HTTP(client *dynamodb.Client, table string, next http.Handler) http.Handler
 
 	return http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
 		body, err := do(r.Context(), r.Header.Get("Idempotency-Key"), func() ([]byte, error) {
-			kept := httptest.NewRecorder()
+			kept := &kept{ResponseWriter: answer}
 			next.ServeHTTP(kept, r)
 
-			return kept.Body.Bytes(), nil
+			return kept.body.Bytes(), nil
 		})
 
 		switch {
@@ -70,6 +70,15 @@ func HTTP(client *dynamodb.Client, table string, next http.Handler) http.Handler
 		}
 	})
 }
+
+// kept holds back the body of an answer.
+type kept struct {
+	http.ResponseWriter
+
+	body bytes.Buffer
+}
+
+func (k *kept) Write(p []byte) (int, error) { return k.body.Write(p) } //nolint:wrapcheck // it never fails
 
 // do claims the key, works and completes the key. A key whose work failed can be claimed again when its lease is over.
 func (w *worker) do(ctx context.Context, id string, work func() ([]byte, error), then settlement) ([]byte, error) {

@@ -40,9 +40,10 @@ func wire(ctx context.Context) (http.Handler, error) {
 	}
 
 	cfg.HTTPClient = idemddb.HTTPClient()
+	client := dynamodb.NewFromConfig(cfg)
 	metrics := lambdawrap.NewMetrics(os.Stdout, "Payments", map[string]string{"Function": cmp.Or(lambdacontext.FunctionName, "api")})
 
-	store, err := idemddb.New(dynamodb.NewFromConfig(cfg), table, "api", &idemddb.Options{
+	store, err := idemddb.New(client, table, "api", &idemddb.Options{
 		Retention: retention, Single: true, // a request has no batch
 		Observe: metrics.Observe,
 		Senders: map[string]idemddb.Sender{ledger.Accepted: outbox.SQS(sqs.NewFromConfig(cfg), queue)},
@@ -50,6 +51,8 @@ func wire(ctx context.Context) (http.Handler, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // says where it comes from
 	}
+
+	idemddb.Warm(ctx, client)
 
 	a := &api{table: ledgerTable}
 	opts := &lambdawrap.HTTPOptions{

@@ -44,6 +44,8 @@ func wire(ctx context.Context) (func(context.Context, events.SQSEvent) (events.S
 		return nil, err //nolint:wrapcheck // says where it comes from
 	}
 
+	idemddb.Warm(ctx, client)
+
 	opts := accounts.Options()
 	opts.Logger = logger
 	opts.Visibility = queues

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+)
+
+const (
+	tableName = "records"
+	patience  = 30 * time.Second
+)
+
+// build builds the two functions as they are deployed.
+func build(ctx context.Context, folder string) error {
+	for _, program := range []string{"byhand", "library"} {
+		command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "lambda.norpc", "-ldflags=-s -w", "-o", //nolint:gosec // one of two
+			filepath.Join(folder, program), "github.com/idemddb/go-idemddb/bench/coldstart/"+program)
+		command.Env = append(os.Environ(), "CGO_ENABLED=0")
+
+		if out, err := command.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", program, err, out)
+		}
+	}
+
+	return nil
+}
+
+// world is what a process talks to.
+type world struct {
+	folder  string
+	engine  *idemddbtest.DB
+	tables  *httptest.Server
+	latency time.Duration
+	size    int // of the batch
+	number  int // of the process
+}
+
+// invocation is Lambda's runtime interface for one process: one event, and then none until the process ends.
+type invocation struct {
+	event    events.SQSEvent
+	asked    chan time.Time // when the process asked for the event
+	answered chan answer
+}
+
+type answer struct {
+	at         time.Time
+	path, body string
+}
+
+func newWorld(ctx context.Context, folder string, size int, latency time.Duration) (*world, error) {
+	w := &world{folder: folder, engine: idemddbtest.New(nil), latency: latency, size: size}
+	if _, err := w.engine.CreateTable(ctx, idemddbtest.CreateTable(tableName, "")); err != nil {
+		return nil, fmt.Errorf("create the table: %w", err)
+	}
+
+	w.tables = httptest.NewTLSServer(http.HandlerFunc(w.serveTables))
+
+	return w, w.writeRoots()
+}
+
+func (w *world) close() { w.tables.Close() }
+
+func (w *world) roots() string { return filepath.Join(w.folder, "roots.pem") }
+
+// writeRoots writes the system's root certificates, and that of the server behind them.
+func (w *world) writeRoots() error {
+	var system []byte
+
+	for _, name := range []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"} {
+		if content, err := os.ReadFile(name); err == nil { //nolint:gosec // one of three
+			system = content
+
+			break
+		}
+	}
+
+	own := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.tables.Certificate().Raw})
+	if err := os.WriteFile(w.roots(), append(append(system, '\n'), own...), 0o600); err != nil { //nolint:gosec // in a folder of its own
+		return fmt.Errorf("roots: %w", err)
+	}
+
+	return nil
+}
+
+func (w *world) serveTables(answer http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodGet {
+		_, _ = io.WriteString(answer, "healthy: dynamodb.us-east-1.amazonaws.com ")
+
+		return
+	}
+
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+
+	time.Sleep(w.latency) //nolint:forbidigo // the time that the network and DynamoDB would take
+
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	w.engine.Handler().ServeHTTP(answer, r)
+}
+
+func (i *invocation) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodPost:
+		body, _ := io.ReadAll(r.Body)
+		i.answered <- answer{time.Now(), r.URL.Path, string(body)}
+
+		out.WriteHeader(http.StatusAccepted)
+	case len(i.asked) > 0: // its channel is read after the process has ended
+		<-r.Context().Done()
+	default:
+		out.Header().Set("Lambda-Runtime-Aws-Request-Id", "8476a536-e9f4-11e8-9739-2dfe598c3fcd")
+		out.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(patience).UnixMilli(), 10))
+		out.Header().Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:123456789012:function:bench")
+
+		i.asked <- time.Now()
+
+		_ = json.NewEncoder(out).Encode(i.event) //nolint:errchkjson // a process that is gone gives no answer, which is noticed
+	}
+}
+
+func (w *world) event() events.SQSEvent {
+	var event events.SQSEvent
+	for i := range w.size {
+		event.Records = append(event.Records, events.SQSMessage{
+			MessageId: fmt.Sprintf("%08x-5f21-4b3c-9d1e-%012x", w.number, i), Body: `{"amount":1250}`, EventSource: "aws:sqs",
+			EventSourceARN: "arn:aws:sqs:us-east-1:123456789012:payments", Attributes: map[string]string{"ApproximateReceiveCount": "1"},
+		})
+	}
+
+	return event
+}
+
+// measure starts a process and lets it answer one batch.
+func (w *world) measure(ctx context.Context, s side) (m start, err error) {
+	w.number++
+
+	one := &invocation{event: w.event(), asked: make(chan time.Time, 1), answered: make(chan answer, 1)}
+
+	runtime := httptest.NewServer(one)
+	defer runtime.Close()
+
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+
+	process := exec.CommandContext(ctx, filepath.Join(w.folder, s.program)) //nolint:gosec // it was built here
+	process.Stderr = os.Stderr
+	process.Env = append([]string{
+		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.URL, "http://"), "AWS_LAMBDA_FUNCTION_NAME=bench",
+		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=AKID", "AWS_SECRET_ACCESS_KEY=SECRET", "AWS_ENDPOINT_URL_DYNAMODB=" + w.tables.URL,
+		"SSL_CERT_FILE=" + w.roots(), "SSL_CERT_DIR=" + filepath.Join(w.folder, "none"), "TABLE_NAME=" + tableName,
+	}, s.env...)
+
+	began := time.Now()
+	if err := process.Start(); err != nil {
+		return m, fmt.Errorf("start: %w", err)
+	}
+
+	got, err := one.await(ctx)
+	m.memory = peak(process.Process.Pid)
+	_ = process.Process.Kill()
+	_ = process.Wait() // it was killed
+
+	if err != nil {
+		return m, err
+	}
+
+	asked := <-one.asked
+	m.init, m.answer = asked.Sub(began), got.at.Sub(asked)
+
+	return m, w.check(got)
+}
+
+// peak is the most memory that a process has had, in MB, or 0 where the system does not say so. What Wait returns counts that of the parent.
+func peak(pid int) float64 {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	kilobytes, _ := strconv.ParseFloat(number, 64)
+
+	return kilobytes / 1024
+}
+
+func (i *invocation) await(ctx context.Context) (answer, error) {
+	select {
+	case got := <-i.answered:
+		return got, nil
+	case <-ctx.Done():
+		return answer{}, errors.New("no answer")
+	}
+}
+
+// check compares the answer and the table with what must be there.
+func (w *world) check(got answer) error {
+	if !strings.HasSuffix(got.path, "/response") || strings.Contains(got.body, "itemIdentifier") {
+		return fmt.Errorf("the answer to %s is %s", got.path, got.body)
+	}
+
+	if items := len(w.engine.Items(tableName)); items != w.size*w.number {
+		return fmt.Errorf("%d records, want %d", items, w.size*w.number)
+	}
+
+	return nil
+}
