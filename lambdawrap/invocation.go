@@ -242,10 +242,6 @@ func (v *invocation) untilLastStart() time.Duration {
 
 // split gives the schedule what else stood in the envelope of a message. It is called with v.mu held, before the message's own key is reported.
 func (v *invocation) split(s *schedule.Schedule, m *message) {
-	if len(m.parts) == 0 {
-		return
-	}
-
 	first, ok := s.Split(m.index, len(m.parts))
 	if !ok { // it is reported failed, and all of it comes back
 		m.parts = nil
@@ -271,7 +267,9 @@ func (v *invocation) splitAll() {
 
 	v.step(func(s *schedule.Schedule) {
 		for _, m := range arrived {
-			v.split(s, m)
+			if len(m.parts) > 0 {
+				v.split(s, m)
+			}
 		}
 	})
 

@@ -98,7 +98,9 @@ func (s *search) reportAll() {
 func (s *search) report(messages ...*message) {
 	s.step(func(schedule *schedule.Schedule) {
 		for _, m := range messages {
-			s.split(schedule, m)
+			if len(m.parts) > 0 {
+				s.split(schedule, m)
+			}
 
 			for _, m := range append([]*message{m}, m.parts...) {
 				if m.noKey != nil {

@@ -72,6 +72,23 @@ func (h *Held) write(condition, update, end string) Write {
 	return Write{h.Partition, form{condition, update + end}, values}
 }
 
+// updateWith returns an update expression with what the completion has.
+func updateWith(done *record.Stored, update string) string {
+	if done.Tx != "" {
+		update += updateSetTx
+	}
+
+	if done.Result != nil {
+		update += updateSetResult
+	}
+
+	if len(done.Outbox) > 0 {
+		update += updateSetOutbox
+	}
+
+	return update
+}
+
 // Complete returns the write that completes the key.
 func (t *Table) Complete(h *Held, done *record.Stored) Write {
 	w := h.write(condHeld, updateComplete, updateWith(done, "")+updateDropError)

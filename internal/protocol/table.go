@@ -119,23 +119,6 @@ type Request struct {
 	Put    *dynamodb.PutItemInput
 }
 
-// updateWith returns an update expression with what the completion has.
-func updateWith(done *record.Stored, update string) string {
-	if done.Tx != "" {
-		update += updateSetTx
-	}
-
-	if done.Result != nil {
-		update += updateSetResult
-	}
-
-	if len(done.Outbox) > 0 {
-		update += updateSetOutbox
-	}
-
-	return update
-}
-
 // addCompletion adds the values of a completion to those of its condition.
 func (t *Table) addCompletion(values Item, partition string, done *record.Stored) {
 	values[":completed"] = completedValue
