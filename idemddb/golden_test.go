@@ -26,7 +26,13 @@ type goldenItem = map[string]types.AttributeValue
 func golden(t testing.TB) map[string]goldenItem {
 	t.Helper()
 
-	content, err := os.ReadFile("testdata/record-v1.json")
+	return goldenFile(t, "testdata/record-v1.json")
+}
+
+func goldenFile(t testing.TB, file string) map[string]goldenItem {
+	t.Helper()
+
+	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,28 +55,39 @@ type goldenValue struct {
 	S, N *string
 	B    []byte
 	M    map[string]goldenValue
+	L    []goldenValue
 	NULL bool
 }
 
 func goldenItemOf(attributes map[string]goldenValue) goldenItem {
 	it := goldenItem{}
-
 	for name, value := range attributes {
-		switch {
-		case value.S != nil:
-			it[name] = &types.AttributeValueMemberS{Value: *value.S}
-		case value.N != nil:
-			it[name] = &types.AttributeValueMemberN{Value: *value.N}
-		case value.NULL:
-			it[name] = &types.AttributeValueMemberNULL{Value: true}
-		case value.M != nil:
-			it[name] = &types.AttributeValueMemberM{Value: goldenItemOf(value.M)}
-		default:
-			it[name] = &types.AttributeValueMemberB{Value: value.B}
-		}
+		it[name] = value.attribute()
 	}
 
 	return it
+}
+
+func (v goldenValue) attribute() types.AttributeValue {
+	switch {
+	case v.S != nil:
+		return &types.AttributeValueMemberS{Value: *v.S}
+	case v.N != nil:
+		return &types.AttributeValueMemberN{Value: *v.N}
+	case v.NULL:
+		return &types.AttributeValueMemberNULL{Value: true}
+	case v.M != nil:
+		return &types.AttributeValueMemberM{Value: goldenItemOf(v.M)}
+	case v.L != nil:
+		list := &types.AttributeValueMemberL{}
+		for _, element := range v.L {
+			list.Value = append(list.Value, element.attribute())
+		}
+
+		return list
+	default:
+		return &types.AttributeValueMemberB{Value: v.B}
+	}
 }
 
 func goldenStore(t testing.TB, state string) (*idemddb.Store, *idemddbtest.DB) {
