@@ -19,7 +19,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The pages are README.md, CHANGELOG.md and docs/. What they say about the repository is compared with the repository.
+// The pages are those at the root, llms.txt among them, and docs/. What they say about the repository is compared with the repository.
 
 func TestPagesAgreeWithTheRepository(t *testing.T) {
 	t.Parallel()
@@ -120,6 +120,23 @@ func TestPageChecksFindAPageWithoutALink(t *testing.T) {
 	}
 }
 
+func TestPageChecksFindFaultsAtTheRoot(t *testing.T) {
+	t.Parallel()
+
+	root := fstest.MapFS{"README.md": {Data: []byte("# Readme\n")}, "Makefile": {}}
+
+	var want []string
+
+	for _, name := range []string{"CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "llms.txt"} {
+		root[name] = &fstest.MapFile{Data: []byte("# A\n\n- [b](docs/b.md): what is not there\n")}
+		want = append(want, name+": link docs/b.md: no such file")
+	}
+
+	if diff := cmp.Diff(want, pageProblems(root)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
 func checkPages(t *testing.T, cases map[string]pageCase) {
 	t.Helper()
 	t.Parallel()
@@ -154,7 +171,7 @@ func pageProblems(root fs.FS) []string {
 	var problems []string
 
 	names, _ := fs.Glob(root, "docs/*.md")
-	names = append([]string{"README.md", "CHANGELOG.md"}, names...)
+	names = append([]string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "llms.txt"}, names...)
 	makefile, _ := fs.ReadFile(root, "Makefile")
 	pages := map[string]page{}
 
@@ -167,7 +184,7 @@ func pageProblems(root fs.FS) []string {
 	for _, name := range names {
 		p, ok := pages[name]
 		if !ok {
-			continue // the smaller repositories above have no CHANGELOG.md
+			continue // the smaller repositories above have README.md alone at their root
 		}
 
 		for _, found := range [][]string{
