@@ -32,7 +32,56 @@ func TestPictureOfTheStory(t *testing.T) {
 	}
 
 	shown := slices.Concat([]string{"$ make demo", lines[0], ""}, lines[from:to], []string{"…", lines[0]})
-	want, picture := draw(shown), filepath.Join("..", "..", "docs", "pictures", "demo.svg")
+	compare(t, "demo.svg", draw("The output of make demo", shown))
+}
+
+// TestPictureOfAnOperatorsSession compares docs/pictures/idem.svg with the first screen of docs/operations.md. The drills of cmd/idem demand that the
+// command shows exactly that.
+//
+//	go test ./localstack/demo -run 'Session$' -update
+func TestPictureOfAnOperatorsSession(t *testing.T) {
+	t.Parallel()
+
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	_, screen, found := strings.Cut(string(page), "\n    $ idem list stuck\n")
+	if screen, _, _ = strings.Cut(screen, "\n\n"); !found || !strings.Contains(screen, "\n    $ idem release p-9 ") {
+		t.Fatal("docs/operations.md does not begin with a key that is stuck")
+	}
+
+	shown := []string{"$ idem list stuck"}
+	for line := range strings.SplitSeq(screen, "\n") {
+		shown = append(shown, folded(strings.TrimPrefix(line, "    "))...)
+	}
+
+	compare(t, "idem.svg", draw("A session of idem: a key that is stuck is found, shown and released", shown))
+}
+
+// folded breaks a line that is too long for the picture between two words. What follows begins below its first word.
+func folded(line string) []string {
+	text := strings.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+
+	if len([]rune(line)) <= pageWidth {
+		return []string{line}
+	}
+
+	lines := wrap(text, pageWidth-indent)
+	for i := range lines {
+		lines[i] = strings.Repeat(" ", indent) + lines[i]
+	}
+
+	return lines
+}
+
+// compare compares a picture of docs/pictures with what it must be.
+func compare(t *testing.T, name, want string) {
+	t.Helper()
+
+	picture := filepath.Join("..", "..", "docs", "pictures", name)
 
 	if *update {
 		if err := os.WriteFile(picture, []byte(want), 0o600); err != nil {
@@ -46,11 +95,11 @@ func TestPictureOfTheStory(t *testing.T) {
 	}
 
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("the picture is not that of the story, see the comment of this test (-want +got):\n%s", diff)
+		t.Errorf("%s is not what is shown, see the comment of this test (-want +got):\n%s", name, diff)
 	}
 
 	if err := xml.Unmarshal(got, new(struct{})); err != nil {
-		t.Errorf("the picture is no XML: %v", err)
+		t.Errorf("%s is no XML: %v", name, err)
 	}
 }
 
@@ -59,14 +108,14 @@ func isStep(number string) func(line string) bool {
 }
 
 // draw draws lines of a terminal, readable on a light and on a dark page.
-func draw(lines []string) string {
+func draw(label string, lines []string) string {
 	const column, row, margin = 8, 18, 16 // pixels
 
 	var b strings.Builder
 
 	width, height := pageWidth*column+2*margin, len(lines)*row+2*margin
 
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="The output of make demo">
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" aria-label="%s">
 <style>
 rect { fill: #f6f8fa; stroke: #d0d7de }
 text { fill: #1f2328; font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: pre }
@@ -79,7 +128,7 @@ text { fill: #f0f6fc }
 }
 </style>
 <rect x="0.5" y="0.5" width="%d" height="%d" rx="6"/>
-`, width, height, width-1, height-1)
+`, width, height, label, width-1, height-1)
 
 	for i, line := range lines {
 		class := ""
@@ -87,7 +136,7 @@ text { fill: #f0f6fc }
 		switch {
 		case strings.HasPrefix(line, "──"), strings.HasPrefix(line, "$"):
 			class = ` class="step"`
-		case strings.Contains(line, "✓"), strings.Contains(line, " effects for "):
+		case strings.Contains(line, "✓"), strings.Contains(line, ": released:"), strings.Contains(line, " effects for "):
 			class = ` class="good"`
 		}
 
