@@ -173,6 +173,7 @@ func (c *committing) begin(
 	ctx context.Context, p planner.Policy, record func() *types.TransactWriteItem, hold time.Duration,
 ) *engine.Pending {
 	c.write.applied = c.expectSending
+	c.write.look, c.write.hasEnded = c.look, c.hasEnded
 	c.write.build = func() protocol.Part { return protocol.Part{Record: record(), Effects: c.effects.Items} }
 
 	w := c.acquisition.write(p, &c.write)
@@ -200,6 +201,16 @@ func (c *committing) recordItem() *types.TransactWriteItem {
 
 	return s.records.Part(s.records.Commit(&c.Claimant, &c.done))
 }
+
+// look returns the statement that reads the record.
+func (c *committing) look() types.BatchStatementRequest {
+	c.Last = protocol.Stamp{Now: c.store.opts.Now()}
+
+	return c.store.records.Look(c.Partition)
+}
+
+// hasEnded reports whether a record that was found answers the commit for good.
+func (c *committing) hasEnded(found item) bool { return c.store.records.HasEnded(c.LastTry(), found) }
 
 // stampDone makes the completion of this try.
 func (c *committing) stampDone() {

@@ -56,9 +56,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e effec
 	defer cancel()
 
 	done := s.records.Completion(newTx(), e.outbox, result, s.opts.Now())
-	j := &jointWrite{token: done.Tx, applied: func() { s.targets.Expect(done.Outbox) }, build: func() protocol.Part {
-		return protocol.Part{Record: s.records.Part(s.records.Complete(&c.held, &done)), Effects: e.Items}
-	}}
+	j := c.jointWrite(&done, e)
 
 	switch err := c.sendCommit(write, engine.Write{
 		Operation: j, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group,
@@ -81,6 +79,20 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e effec
 	}
 
 	return c.committed(ctx, &done, omitted)
+}
+
+// jointWrite returns the write of a completion together with its effects.
+func (c *Claim) jointWrite(done *record.Stored, e effects) *jointWrite {
+	s := c.store
+
+	return &jointWrite{
+		token: done.Tx, applied: func() { s.targets.Expect(done.Outbox) },
+		look:     func() types.BatchStatementRequest { return s.records.Look(c.held.Partition) },
+		hasEnded: func(found item) bool { return s.records.HasEndedSince(&c.held, found) },
+		build: func() protocol.Part {
+			return protocol.Part{Record: s.records.Part(s.records.Complete(&c.held, done)), Effects: e.Items}
+		},
+	}
 }
 
 // commitDisabled writes the effects without a record, because IDEMDDB_DISABLED turned the Store off.

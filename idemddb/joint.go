@@ -25,6 +25,9 @@ type jointWrite struct {
 	adds    []protocol.Addition
 	applied func() // called when it is known to be written, before its caller goes on; nil for none
 
+	look     func() types.BatchStatementRequest // begins a try, of which only the record is read
+	hasEnded func(found item) bool              // whether the record, as the last try found it, answers the write for good
+
 	answer  protocol.Answer // that has ended it
 	unknown bool            // a try had no answer, so it may have been applied
 }
@@ -36,6 +39,12 @@ func (j *jointWrite) Part() protocol.Part {
 
 	return part
 }
+
+// Look implements [engine.Looker].
+func (j *jointWrite) Look() types.BatchStatementRequest { return j.look() }
+
+// HasEnded implements [engine.Looker].
+func (j *jointWrite) HasEnded(found item) bool { return j.hasEnded(found) }
 
 // Read implements [engine.Operation].
 func (j *jointWrite) Read(answer protocol.Answer) (protocol.Step, error) {

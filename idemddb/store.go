@@ -112,7 +112,8 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	}
 
 	s.engine = engine.New(engine.Config{
-		API: api, Transactor: transactor, Options: sdkOptions, Shared: shared, Retried: s.retried, Conflict: s.observeConflict, Unshared: s.observeUnshared,
+		API: api, Transactor: transactor, Options: sdkOptions, Shared: shared, Retried: s.retried, Conflict: s.observeConflict,
+		Unshared: s.observeUnshared, Unread: s.observeUnread,
 		IsCounted: o.MaxAttempts > 0 || o.NoTakeover,
 	})
 
@@ -186,6 +187,10 @@ func (s *Store) observeConflict(ctx context.Context, key string, _ error) {
 
 func (s *Store) observeUnshared(ctx context.Context, _ string, err error) {
 	s.opts.Observe(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: shared requests: table %q: %w", s.table, err)})
+}
+
+func (s *Store) observeUnread(ctx context.Context, _ string, err error) {
+	s.opts.Observe(ctx, Event{Kind: KindUnshared, Err: fmt.Errorf("idemddb: reads before transactions of several keys: table %q: %w", s.table, err)})
 }
 
 // retried emits an event for a try that had this answer and is followed by another one. key is "" if the request is a transaction of several

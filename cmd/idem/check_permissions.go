@@ -66,6 +66,7 @@ func (c *checking) workerPermissions(ctx context.Context, p *probe) {
 	c.transactionPermission(ctx, p)
 	c.updateStatementPermission(ctx, p)
 	c.insertStatementPermission(ctx, p)
+	c.selectStatementPermission(ctx, p)
 }
 
 // itemPermissions asks for the writes of a single record.
@@ -94,14 +95,7 @@ func (c *checking) transactionPermission(ctx context.Context, p *probe) {
 // updateStatementPermission asks for the PartiQL statement with which several writes share a request.
 func (c *checking) updateStatementPermission(ctx context.Context, p *probe) {
 	text, parameters := p.update()
-
-	out, err := p.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{
-		Statements: []types.BatchStatementRequest{{Statement: text, Parameters: parameters}},
-	})
-	if err == nil && len(out.Responses) > 0 && out.Responses[0].Error != nil {
-		err = &smithy.GenericAPIError{Code: string(out.Responses[0].Error.Code), Message: aws.ToString(out.Responses[0].Error.Message)}
-	}
-
+	err := p.statement(ctx, types.BatchStatementRequest{Statement: text, Parameters: parameters})
 	c.permission("dynamodb:PartiQLUpdate", err, "shared requests; without it every write is a request of its own")
 }
 
@@ -114,6 +108,25 @@ func (c *checking) insertStatementPermission(ctx context.Context, p *probe) {
 		{Statement: text, Parameters: parameters}, {Statement: inserted, Parameters: item},
 	}})
 	c.permission("dynamodb:PartiQLInsert", err, "shared requests of new keys")
+}
+
+// selectStatementPermission asks for the PartiQL statement that reads a record. There is none of the probe key.
+func (c *checking) selectStatementPermission(ctx context.Context, p *probe) {
+	where, parameters := p.where()
+	err := p.statement(ctx, types.BatchStatementRequest{
+		Statement: new("SELECT * FROM " + quoted(*p.table) + " WHERE " + where), Parameters: parameters,
+	})
+	c.permission("dynamodb:PartiQLSelect", err, "staged effects: after a duplicate, it saves transactions that duplicates would cancel")
+}
+
+// statement makes a request of one statement.
+func (p *probe) statement(ctx context.Context, st types.BatchStatementRequest) error {
+	out, err := p.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{st}})
+	if err == nil && len(out.Responses) > 0 && out.Responses[0].Error != nil {
+		err = &smithy.GenericAPIError{Code: string(out.Responses[0].Error.Code), Message: aws.ToString(out.Responses[0].Error.Message)}
+	}
+
+	return err //nolint:wrapcheck // permission reads it
 }
 
 // takesAnyCredentials reports whether the endpoint answers a reader whom nobody knows. AWS never does, so only another endpoint is asked.
@@ -135,14 +148,21 @@ const unknownReader = "IDEMCHECKNOBODY"
 
 // update is a statement whose condition is never true: there is no record of the probe key.
 func (p *probe) update() (text *string, parameters []types.AttributeValue) {
-	var where []string
+	where, parameters := p.where()
+
+	return new("UPDATE " + quoted(*p.table) + " SET st = 'never' WHERE " + where + " AND st = 'never'"), parameters
+}
+
+// where names the probe key.
+func (p *probe) where() (condition string, parameters []types.AttributeValue) {
+	var equalities []string
 
 	for name, value := range p.key {
-		where = append(where, quoted(name)+" = ?")
+		equalities = append(equalities, quoted(name)+" = ?")
 		parameters = append(parameters, value)
 	}
 
-	return new("UPDATE " + quoted(*p.table) + " SET st = 'never' WHERE " + strings.Join(where, " AND ") + " AND st = 'never'"), parameters
+	return strings.Join(equalities, " AND "), parameters
 }
 
 func (p *probe) insert() (text *string, parameters []types.AttributeValue) {

@@ -61,6 +61,7 @@ func TestCheckFindsEachFault(t *testing.T) {
 		"groups are denied":                           {func(n *night) { n.aws.denied = "BatchExecuteStatement" }, nil, exitDone, "note   dynamodb:PartiQLUpdate: denied"},
 		"nobody may look":                             {func(n *night) { n.aws.denied = "DescribeTable" }, nil, exitError, "?      table: could not be checked: operation error"},
 		"an insert is denied":                         {func(n *night) { n.aws.denied = "ExecuteTransaction" }, nil, exitDone, "note   dynamodb:PartiQLInsert: denied"},
+		"a read is denied":                            {func(n *night) { n.aws.denied = "BatchExecuteStatement" }, nil, exitDone, "note   dynamodb:PartiQLSelect: denied"},
 		"transactions are denied":                     {func(n *night) { n.aws.denied = "TransactWriteItems" }, nil, exitDone, "note   TransactWriteItems: denied"},
 		"nobody is refused":                           {func(n *night) { n.aws.lenient = true }, nil, exitDone, "note   TransactWriteItems: works; permissions do not apply, because this endpoint takes any credentials"},
 		"nobody knows the time-out":                   {func(n *night) { n.configuration(map[string]any{"FunctionName": "payments"}) }, nil, exitError, "?      function: could not be checked"},
@@ -115,8 +116,8 @@ func TestCheckFindsEachFault(t *testing.T) {
 		"no event source": {func(n *night) {
 			n.aws.lambda["event-source-mappings"] = map[string]any{"EventSourceMappings": []any{}}
 		}, nil, exitError, "?      event source: could not be checked: no queue or stream invokes payments; a mapping of an alias is only seen with --function NAME:ALIAS"},
-		"no credentials":        {func(n *night) { n.aws.strange = true }, nil, exitError, "idem: not checked: 10 of 10"},
-		"a fault among unknown": {func(n *night) { n.aws.denied = "DescribeTimeToLive" }, []string{"--unsent-index", "outbox"}, exitRefused, "idem: faults: 1; not checked: 1 of 17"},
+		"no credentials":        {func(n *night) { n.aws.strange = true }, nil, exitError, "idem: not checked: 11 of 11"},
+		"a fault among unknown": {func(n *night) { n.aws.denied = "DescribeTimeToLive" }, []string{"--unsent-index", "outbox"}, exitRefused, "idem: faults: 1; not checked: 1 of 18"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,7 +2,7 @@
 //
 // A [DB] takes the same requests as a *dynamodb.Client and answers as the service does: it parses and evaluates condition and update
 // expressions by the documented grammar, its numbers are exact, and its errors have the types that the SDK returns. Of PartiQL it executes
-// the writes that [DB.BatchExecuteStatement] lists. Tests compare it with DynamoDB Local on random requests. Nothing is deleted because
+// what [DB.BatchExecuteStatement] lists. Tests compare it with DynamoDB Local on random requests. Nothing is deleted because
 // time passes, since DynamoDB does not say when that happens: [DB.Expire] deletes what has expired.
 //
 // A test chooses what goes wrong on the way to DynamoDB: [DB.Inject] for the next requests, [DB.Intercept] for any request,

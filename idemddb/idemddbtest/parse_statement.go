@@ -7,10 +7,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// statement is a parsed statement. An UPDATE has the condition and the update of an UpdateItem, an INSERT the attributes of a PutItem. It
-// holds its literals and no values of a request.
+// statement is a parsed statement. An UPDATE has the condition and the update of an UpdateItem, an INSERT the attributes of a PutItem, a SELECT
+// only a key. It holds its literals and no values of a request.
 type statement struct {
-	verb       string // INSERT, UPDATE, or another word
+	verb       string // INSERT, UPDATE, SELECT, or another word
 	kind       writeKind
 	table      string
 	where      string // the text of the condition
@@ -106,7 +106,9 @@ func parseStatement(source string) *statement {
 		st.err = p.insert()
 	case "UPDATE":
 		st.err = p.updateStatement()
-	case "SELECT", "DELETE", "EXISTS":
+	case "SELECT":
+		st.err = p.selectStatement()
+	case "DELETE", "EXISTS":
 		st.err = unsupported(st.verb)
 	default:
 		st.err = invalid("Invalid operation. Only select, insert, update and delete operations are valid")
@@ -213,6 +215,41 @@ func (p *statementParser) updateStatement() (err error) {
 
 	return p.end()
 }
+
+func (p *statementParser) selectStatement() (err error) {
+	p.st.kind = readKind
+	if !p.take("*") {
+		return unsupported("a SELECT of other than *")
+	}
+
+	if !p.takeWord("FROM") {
+		return p.unexpected()
+	}
+
+	if p.st.table, err = p.tableName(); err != nil {
+		return err
+	}
+
+	if !p.takeWord("WHERE") {
+		return unsupported("a SELECT without WHERE")
+	}
+
+	start := p.peek().at
+	if p.st.condition, err = p.or(); err != nil {
+		return err
+	}
+
+	p.st.where = strings.TrimSpace(p.source[start:p.peek().at])
+
+	p.st.equalities = equalities(p.st.condition, nil)
+	if len(p.st.equalities) < p.st.condition.terms() {
+		return errMoreThanKey
+	}
+
+	return p.end()
+}
+
+var errMoreThanKey = unsupported("a SELECT with a condition beside its key")
 
 func (p *statementParser) clauses() error {
 	u := &update{}

@@ -181,6 +181,15 @@ func equalities(e *expr, list []named) []named {
 	return list
 }
 
+// terms returns how many conditions are joined by AND.
+func (e *expr) terms() int {
+	if e.kind == andExpr {
+		return e.args[0].terms() + e.args[1].terms()
+	}
+
+	return 1
+}
+
 func missing(name string) *expr {
 	return &expr{kind: functionExpr, op: "attribute_not_exists", args: []*expr{{kind: pathExpr, path: path{{name: name}}}}}
 }

@@ -15,7 +15,7 @@ func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dyn
 	return call[dynamodb.QueryOutput](ctx, db, in)
 }
 
-func (db *DB) query(in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
+func (db *DB) query(in *dynamodb.QueryInput, r *Request) (*dynamodb.QueryOutput, error) {
 	s, err := db.source(in.TableName, in.IndexName, in.ConsistentRead)
 	if err != nil {
 		return nil, err
@@ -57,11 +57,12 @@ func (db *DB) query(in *dynamodb.QueryInput) (*dynamodb.QueryOutput, error) {
 		return nil, invalid("The provided starting key is outside query boundaries based on provided conditions")
 	}
 
-	r := p.read()
+	found := p.read()
+	r.ReadUnits = found.cost.total()
 
 	return &dynamodb.QueryOutput{
-		Items: r.items, Count: r.count, ScannedCount: r.scanned, LastEvaluatedKey: r.last,
-		ConsumedCapacity: r.cost.report(in.ReturnConsumedCapacity, s.table),
+		Items: found.items, Count: found.count, ScannedCount: found.scanned, LastEvaluatedKey: found.last,
+		ConsumedCapacity: found.cost.report(in.ReturnConsumedCapacity, s.table),
 	}, nil
 }
 

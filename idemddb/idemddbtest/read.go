@@ -11,7 +11,7 @@ func (db *DB) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(
 	return call[dynamodb.GetItemOutput](ctx, db, in)
 }
 
-func (db *DB) getItem(in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
+func (db *DB) getItem(in *dynamodb.GetItemInput, r *Request) (*dynamodb.GetItemOutput, error) {
 	t, err := db.table(in.TableName)
 	if err != nil {
 		return nil, err
@@ -32,6 +32,7 @@ func (db *DB) getItem(in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error
 
 	it := t.items[t.id(key)]
 	cost := consumption{table: readUnits(itemSize(it), in.ConsistentRead)}
+	r.ReadUnits = cost.total()
 
 	return &dynamodb.GetItemOutput{Item: copyItem(it), ConsumedCapacity: cost.report(in.ReturnConsumedCapacity, t)}, nil
 }

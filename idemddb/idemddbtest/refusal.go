@@ -64,6 +64,8 @@ func (r Request) action() string {
 		return "PartiQLInsert"
 	case "UPDATE":
 		return "PartiQLUpdate"
+	case "SELECT":
+		return "PartiQLSelect"
 	}
 
 	return r.Operation

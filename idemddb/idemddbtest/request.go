@@ -19,12 +19,13 @@ type Request struct {
 	Key       map[string]types.AttributeValue // of the item; for a PutItem or a statement nil if there is no such table
 	Condition string                          // ConditionExpression; for a statement the text after WHERE, for a Query KeyConditionExpression, for a Scan FilterExpression
 	Update    string                          // UpdateExpression; for an UPDATE its SET and REMOVE clauses, for an INSERT the text after VALUE
-	Items     []Request                       // the parts of a transaction (Operation Put, Update, Delete or ConditionCheck) or the statements of a call (INSERT or UPDATE)
+	Items     []Request                       // the parts of a transaction (Operation Put, Update, Delete or ConditionCheck) or the statements of a call (INSERT, UPDATE or SELECT)
 
-	WriteUnits int   // write units that were consumed; a refused condition consumes them, too
-	Refused    bool  // a condition did not hold or an INSERT found an item; for a call, whether that is so for any of its statements
-	Err        error // the error of the service, unwrapped, or of a statement's response; nil for a success and if nothing was applied
-	Fault      Fault // the fault that was injected; the sender then did not get Err, or not all of it
+	WriteUnits int     // write units that were consumed; a refused condition consumes them, too
+	ReadUnits  float64 // read units that were consumed
+	Refused    bool    // a condition did not hold or an INSERT found an item; for a call, whether that is so for any of its statements
+	Err        error   // the error of the service, unwrapped, or of a statement's response; nil for a success and if nothing was applied
+	Fault      Fault   // the fault that was injected; the sender then did not get Err, or not all of it
 }
 
 // Requests returns all requests that were sent so far, in the order in which they were answered. It includes those that a fault kept from
@@ -123,13 +124,13 @@ func (db *DB) apply(ctx context.Context, in any, r *Request) (out any, err error
 	case *dynamodb.BatchExecuteStatementInput:
 		return db.batchExecuteStatement(in, r)
 	case *dynamodb.GetItemInput:
-		return db.getItem(in)
+		return db.getItem(in, r)
 	case *dynamodb.DeleteItemInput:
 		return db.deleteItem(in, r)
 	case *dynamodb.QueryInput:
-		return db.query(in)
+		return db.query(in, r)
 	case *dynamodb.ScanInput:
-		return db.scan(in)
+		return db.scan(in, r)
 	case *dynamodb.CreateTableInput:
 		return db.createTable(in)
 	case *dynamodb.DescribeTableInput:

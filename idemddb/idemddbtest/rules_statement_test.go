@@ -94,6 +94,19 @@ func TestStatementsInsert(t *testing.T) {
 	})
 }
 
+func TestStatementsSelect(t *testing.T) {
+	one := n("1")
+
+	checkRules(t, []statementRule{
+		{"SELECT reads an item", attributes{"a": one}, `SELECT * FROM TABLE WHERE "pk" = ?`, list(key), "", true, attributes{"a": one}},
+		{"SELECT of a missing item is no error", nil, "select * from TABLE where pk=?", list(key), "", true, nil},
+		{"SELECT needs the key", attributes{"a": one}, "SELECT * FROM TABLE WHERE a = ?", list(one), erroneous, false, attributes{"a": one}},
+		{"SELECT needs the whole key", nil, "SELECT * FROM COMPOSITE WHERE pk = ?", list(key), erroneous, false, nil},
+		{"SELECT has as many parameters as question marks", nil, "SELECT * FROM TABLE WHERE pk = ?", nil, erroneous, false, nil},
+		{"SELECT reads a table that exists", nil, "SELECT * FROM nosuch WHERE pk = ?", list(key), noTable, false, nil},
+	})
+}
+
 func TestStatementsUpdate(t *testing.T) {
 	one, two := n("1"), n("2")
 

@@ -16,7 +16,7 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynam
 
 const maxSegments = 1_000_000
 
-func (db *DB) scan(in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
+func (db *DB) scan(in *dynamodb.ScanInput, r *Request) (*dynamodb.ScanOutput, error) {
 	s, err := db.source(in.TableName, in.IndexName, in.ConsistentRead)
 	if err != nil {
 		return nil, err
@@ -49,11 +49,12 @@ func (db *DB) scan(in *dynamodb.ScanInput) (*dynamodb.ScanOutput, error) {
 		return nil, invalid("The provided starting key is invalid: it does not lie within the segment")
 	}
 
-	r := p.read()
+	found := p.read()
+	r.ReadUnits = found.cost.total()
 
 	return &dynamodb.ScanOutput{
-		Items: r.items, Count: r.count, ScannedCount: r.scanned, LastEvaluatedKey: r.last,
-		ConsumedCapacity: r.cost.report(in.ReturnConsumedCapacity, s.table),
+		Items: found.items, Count: found.count, ScannedCount: found.scanned, LastEvaluatedKey: found.last,
+		ConsumedCapacity: found.cost.report(in.ReturnConsumedCapacity, s.table),
 	}, nil
 }
 

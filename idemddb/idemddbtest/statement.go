@@ -9,8 +9,9 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// BatchExecuteStatement does writes in PartiQL. Each statement has a response of its own, and its error keeps no other from being applied.
-// Statements are INSERT, and UPDATE with SET, REMOVE, a WHERE with an equality for each key attribute, and RETURNING ALL OLD *. Values are
+// BatchExecuteStatement does writes or reads in PartiQL. Each statement has a response of its own, and its error keeps no other from being
+// applied. Statements are INSERT, UPDATE with SET, REMOVE, a WHERE with an equality for each key attribute, and RETURNING ALL OLD *, and
+// SELECT * with a WHERE that has only these equalities. Values are
 // parameters, integers or 'strings'. Conditions have comparisons, AND, OR, NOT, parentheses, IS [NOT] MISSING, attribute_exists,
 // attribute_not_exists and begins_with; right sides have + and -. A name that is a reserved word needs double quotes. The answer has no
 // ConsumedCapacity.
@@ -45,12 +46,13 @@ func (db *DB) batchExecuteStatement(in *dynamodb.BatchExecuteStatementInput, r *
 	out := &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(writes))}
 	for i, w := range writes {
 		part := &r.Items[i]
-		if part.Err == nil && db.holds(w.table, w.id) {
+		if part.Err == nil && w.kind != readKind && db.holds(w.table, w.id) {
 			part.Err = errConflict()
 		}
 
 		out.Responses[i] = w.execute(part, r.Fault)
 		r.WriteUnits += part.WriteUnits
+		r.ReadUnits += part.ReadUnits
 		r.Refused = r.Refused || part.Refused
 	}
 
@@ -118,7 +120,7 @@ func checkStatement(s types.BatchStatementRequest) error {
 func (db *DB) prepareStatement(in *types.BatchStatementRequest, parameters []types.AttributeValue) (w *write, err error) {
 	st := db.statements.parse(*in.Statement)
 
-	w = &write{kind: st.kind, tableName: &st.table, condition: &st.where, update: &st.action, giveItem: in.ReturnValuesOnConditionCheckFailure}
+	w = &write{kind: st.kind, tableName: &st.table, condition: &st.where, update: &st.action, giveItem: in.ReturnValuesOnConditionCheckFailure, consistent: in.ConsistentRead}
 	if st.returning {
 		w.returns = types.ReturnValueAllOld
 	}
@@ -174,6 +176,10 @@ func (db *DB) understand(w *write, st *statement) (t *table, err error) {
 		w.parsed.condition.condition = missing(t.key[0].name)
 	} else if w.adopted, err = st.key(t, w.bound.values); err != nil {
 		return nil, err
+	}
+
+	if st.kind == readKind && len(st.equalities) > len(t.key) {
+		return nil, errMoreThanKey
 	}
 
 	return t, t.checkAttributes(w.adopted)
@@ -245,7 +251,10 @@ func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementRespo
 		r.Err = err
 	}
 
-	if r.Err == nil {
+	if r.Err == nil && w.kind == readKind {
+		it := w.table.items[w.id]
+		out.Item, r.ReadUnits = copyItem(it), readUnits(itemSize(it), w.consistent)
+	} else if r.Err == nil {
 		var o outcome
 		if o, r.Err = w.do(r); r.Err == nil {
 			out.Item = o.attributes(w.returns, nil)

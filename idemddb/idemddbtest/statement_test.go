@@ -86,12 +86,65 @@ func TestTheLogOfStatements(t *testing.T) {
 	}
 }
 
+// A read is charged for what it reads, consistently or not, also where it finds nothing. A transaction in flight does not keep it from reading
+// what was there before.
+func TestASelectReadsAnItem(t *testing.T) {
+	t.Parallel()
+
+	db := openDB(t, nil)
+	put(t, db, attributes{"pk": s("large"), "a": s(strings.Repeat("x", 5<<10))})
+	put(t, db, attributes{"pk": s("small"), "a": s("x")})
+
+	in := &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{Delete: &types.Delete{TableName: new(table), Key: attributes{"pk": s("small")}}}}}
+	if _, err := db.Begin(in); err != nil {
+		t.Fatal(err)
+	}
+
+	read := func(key string, consistent *bool) types.BatchStatementRequest {
+		return types.BatchStatementRequest{
+			Statement: new(`SELECT * FROM "tab" WHERE "pk" = ?`), Parameters: list(s(key)), ConsistentRead: consistent,
+		}
+	}
+
+	db.ResetRequests()
+
+	out, err := db.BatchExecuteStatement(t.Context(), &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{
+		read("large", new(true)), read("none", new(true)), read("small", nil),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for i, want := range []int{2, 0, 2} {
+		if r := out.Responses[i]; r.Error != nil || len(r.Item) != want || *r.TableName != "tab" {
+			t.Errorf("%d: got %s, want an item of %d attributes", i, show(r), want)
+		}
+	}
+
+	log := db.Requests()[0]
+	if log.ReadUnits != 3.5 || log.WriteUnits != 0 || log.Items[0].ReadUnits != 2 || log.Items[0].Operation != "SELECT" || log.Items[0].Key["pk"] == nil {
+		t.Errorf("got %s", show(log))
+	}
+
+	db.Inject(idemddbtest.AccessDenied)
+
+	_, err = execute(t.Context(), db, read("small", nil))
+	if err == nil || !strings.Contains(err.Error(), "dynamodb:PartiQLSelect") {
+		t.Errorf("got %v, want a denial of dynamodb:PartiQLSelect", err)
+	}
+}
+
 func TestWhatStatementsDoNotSupport(t *testing.T) {
 	t.Parallel()
 
 	db := openDB(t, nil)
 	for text, want := range map[string]string{
-		"SELECT * FROM tab WHERE pk = 'x'":                                     "SELECT",
+		"SELECT a FROM tab WHERE pk = 'x'":                                     "a SELECT of other than *",
+		"SELECT * FROM tab":                                                    "a SELECT without WHERE",
+		"SELECT * tab WHERE pk = 'x'":                                          "well formed",
+		"SELECT * FROM tab WHERE pk = 'x' OR pk = 'y'":                         "a condition beside its key",
+		"SELECT * FROM tab WHERE pk = 'x' AND a > 1":                           "a condition beside its key",
+		"SELECT * FROM tab WHERE pk = 'x' ORDER BY pk":                         "well formed",
 		"DELETE FROM tab WHERE pk = 'x'":                                       "DELETE",
 		"EXISTS(SELECT * FROM tab WHERE pk = 'x')":                             "EXISTS",
 		"UPDATE tab SET a = if_not_exists(a, 1) WHERE pk = 'x'":                "if_not_exists",

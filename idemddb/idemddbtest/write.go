@@ -22,7 +22,7 @@ func (db *DB) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ..
 	return call[dynamodb.DeleteItemOutput](ctx, db, in)
 }
 
-// write is what one request, one part of a transaction or one statement asks for. prepare fills the second half.
+// write is what one request, one part of a transaction or one statement, also one that reads, asks for. prepare fills the second half.
 type write struct {
 	kind      writeKind
 	tableName *string
@@ -33,6 +33,8 @@ type write struct {
 	values    item
 	giveItem  types.ReturnValuesOnConditionCheckFailure
 	returns   types.ReturnValue
+
+	consistent *bool // of a read
 
 	table   *table
 	adopted item // the key; for a put the whole item
@@ -49,6 +51,7 @@ const (
 	putWrite
 	deleteWrite
 	checkWrite
+	readKind // of a statement
 )
 
 func (db *DB) updateItem(in *dynamodb.UpdateItemInput, r *Request) (*dynamodb.UpdateItemOutput, error) {

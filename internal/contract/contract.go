@@ -70,7 +70,7 @@ var cases = slices.Concat(
 	requestCases, unansweredCases, heldCases, lateRequestCases,
 	fingerprintCases, foreignRecordCases, keyCases,
 	batchClaimCases, batchSettleCases, batchFaultCases, comparisonCases,
-	completeWithCases, reasonCases, commitCases, commitFaultCases, rejectCases, addCases, outboxCases, parkedCases, batchOutboxCases,
+	completeWithCases, reasonCases, commitCases, commitFaultCases, rejectCases, addCases, readCases, outboxCases, parkedCases, batchOutboxCases,
 	traceCases, noTakeoverCases, tookCases,
 )
 

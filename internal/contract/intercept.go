@@ -130,7 +130,9 @@ type batchInterceptor struct {
 func (e *batchInterceptor) BatchExecuteStatement(
 	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
 ) (*dynamodb.BatchExecuteStatementOutput, error) {
-	e.writes.Add(int64(len(in.Statements)))
+	if !isRead(in) {
+		e.writes.Add(int64(len(in.Statements)))
+	}
 
 	for _, s := range in.Statements {
 		for _, p := range s.Parameters {

@@ -34,6 +34,17 @@ type Joiner interface {
 	Part() protocol.Part
 }
 
+// Looker is a Joiner whose record can be read before its transaction is sent.
+type Looker interface {
+	Joiner
+
+	// Look returns the statement that reads the record. It begins a try, so the clock is read before the read is sent.
+	Look() types.BatchStatementRequest
+
+	// HasEnded reports whether the record, as the last try found it, answers the write for good.
+	HasEnded(found protocol.Item) bool
+}
+
 // Sharer is a Requester that can also travel in a request of several writes.
 type Sharer interface {
 	Requester

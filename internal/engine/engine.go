@@ -29,11 +29,12 @@ type Config struct {
 	// Shared sends the requests of several writes; nil if each write is a request of its own.
 	Shared wire.Executor
 
-	// The goroutine of a write's caller calls these, with its context and key: before each further try, and when requests are not shared from
-	// now on. The error says why.
+	// The goroutine of a write's caller calls these, with its context and key: before each further try, and when requests are not shared, or
+	// the records of a transaction not read first, from now on. The error says why.
 	Retried  func(ctx context.Context, key string, err error)
 	Conflict func(ctx context.Context, key string, err error) // another transaction held an item of the write
 	Unshared func(ctx context.Context, key string, err error)
+	Unread   func(ctx context.Context, key string, err error)
 
 	// IsCounted says that a crash counts against each key that was claimed, whether or not its work had begun.
 	IsCounted bool

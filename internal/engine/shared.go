@@ -45,23 +45,30 @@ type shared struct {
 func (e *Engine) start(f *planner.Flight) {
 	ctx, cancel := e.ownContext(f.Limit)
 
-	s := &shared{
-		engine: e, flight: f, cancel: cancel, done: make(chan struct{}), calls: make([]*call, len(f.Writes)),
-		answers: slices.Repeat([]planner.Answer{planner.AloneNow}, len(f.Writes)), errs: make([]error, len(f.Writes)),
-	}
+	s := &shared{engine: e, flight: f, cancel: cancel, done: make(chan struct{})}
 
 	if before := sharedOf(f); before != nil {
 		s.transaction = before.transaction
 	}
 
 	f.Handle = s
+	s.seat()
 
-	for i, w := range f.Writes {
-		s.calls[i] = callOf(w)
-		s.calls[i].shared = s
+	for _, c := range s.calls {
+		c.shared = s
 	}
 
 	go s.run(ctx)
+}
+
+// seat lists the calls of the flight. It is called with the mutex of the Engine held.
+func (s *shared) seat() {
+	n := len(s.flight.Writes)
+	s.calls, s.answers, s.errs = make([]*call, n), slices.Repeat([]planner.Answer{planner.AloneNow}, n), make([]error, n)
+
+	for i, w := range s.flight.Writes {
+		s.calls[i] = callOf(w)
+	}
 }
 
 // sharedOf returns the flight as it was started; nil for a flight of one write.
@@ -86,8 +93,12 @@ func (s *shared) run(ctx context.Context) {
 		close(s.done)
 	}()
 
+	if s.flight.ReadsFirst {
+		s.readFirst(ctx)
+	}
+
 	if s.board(); len(s.sent) == 0 {
-		return // callers have left
+		return // callers have left, or have their answers
 	}
 
 	isSent = true
@@ -119,16 +130,7 @@ func panicked(v any) error {
 // board builds the request of the writes whose callers still wait. A transaction that is sent once more is as it was: if one of its callers
 // has left, it is not sent, and the others leave with the next flight.
 func (s *shared) board() {
-	s.engine.change(func() {
-		s.sent = nil
-
-		for i, c := range s.calls {
-			if s.calls[i] = nil; !c.isOver {
-				s.calls[i], s.sent, c.busy = c, append(s.sent, c), true
-			}
-		}
-	})
-
+	s.take()
 	defer s.engine.change(s.setFree)
 
 	switch {
@@ -145,6 +147,19 @@ func (s *shared) board() {
 			s.statements = append(s.statements, c.sharer.Statement())
 		}
 	}
+}
+
+// take notes whose callers still wait, and keeps these from leaving until setFree.
+func (s *shared) take() {
+	s.engine.change(func() {
+		s.sent = nil
+
+		for i, c := range s.calls {
+			if s.calls[i] = nil; c != nil && !c.isOver {
+				s.calls[i], s.sent, c.busy = c, append(s.sent, c), true
+			}
+		}
+	})
 }
 
 // isComplete reports whether the callers of all that is sent still wait.
@@ -207,13 +222,16 @@ func (e *Engine) isWrong(f *planner.Flight, err error) bool {
 func (s *shared) deny(err error) {
 	s.engine.wrong = 0
 
-	if !s.engine.planner.Deny(time.Now()) {
-		return
+	if s.engine.planner.Deny(time.Now()) {
+		s.tellOne(news{s.engine.Unshared, err})
 	}
+}
 
+// tellOne lets one of the callers tell news. It is called with the mutex of the Engine held.
+func (s *shared) tellOne(n news) {
 	for _, c := range s.calls {
 		if c != nil && !c.isOver {
-			c.news = append(c.news, news{s.engine.Unshared, err})
+			c.news = append(c.news, n)
 
 			return
 		}

@@ -110,6 +110,10 @@ func (t *transacted) read(at int, c *call) (next planner.Answer, err error) {
 		t.engine.change(func() { c.news = append(c.news, news{t.engine.Conflict, part.Err}) })
 	}
 
+	if part.Outcome == protocol.Refused && c.hasEnded(part.Item) {
+		t.flight.HasMetEnded = true
+	}
+
 	next, err = c.read(part.Answer)
 	if next != planner.NotNow {
 		return next, err

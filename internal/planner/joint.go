@@ -129,7 +129,7 @@ func (p *Planner) again(now time.Time) *Flight {
 		if f.due = (time.Time{}); f.isComplete() && !isHeld {
 			p.hold(f)
 
-			f.Born, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.Conflicts = now, false, false, false, nil
+			f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = now, false, false, false, false, false, nil
 
 			return f
 		}

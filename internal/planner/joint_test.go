@@ -472,3 +472,207 @@ func TestAnItemThatIsAddedToCanBeHot(t *testing.T) {
 	y.want(y.submit(y.adding("b", "hot")))
 	y.want(y.wake(), one("a", "b"))
 }
+
+// pair hands in two writes that leave together, and returns their flight.
+func (y *yard) pair(a, b *planner.Write) *planner.Flight {
+	y.Helper()
+
+	group := &planner.Group{}
+	for _, w := range []*planner.Write{a, b} {
+		w.Group, w.Joint.Hold = group, time.Second
+		y.planner.Submit(y.now, w)
+	}
+
+	group.Flush()
+
+	flights := y.depart()
+	y.want(flights, []string{a.Record, b.Record})
+
+	return flights[0]
+}
+
+// meet lets a write meet a record whose key has ended.
+func (y *yard) meet() {
+	y.Helper()
+
+	f := y.submit(y.jointOf("met"))[0]
+	f.HasMetEnded = true
+	y.land(f, planner.Done)
+}
+
+// readsOf returns whether each of the next flights of two writes is preceded by a read.
+func (y *yard) readsOf(n int) (reads []bool) {
+	y.Helper()
+
+	for i := range n {
+		f := y.pair(y.jointOf(fmt.Sprint("a", i)), y.jointOf(fmt.Sprint("b", i)))
+		reads = append(reads, f.ReadsFirst)
+		y.land(f, planner.Done)
+	}
+
+	return reads
+}
+
+func TestTheNextTenTransactionsAreReadFirstAfterARecordWasMet(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	if got := y.readsOf(1); got[0] {
+		t.Error("a read precedes a transaction although no record was met")
+	}
+
+	y.meet()
+
+	if y.submit(y.jointOf("alone"))[0].ReadsFirst {
+		t.Error("a read precedes a transaction of one record")
+	}
+
+	y.now = y.now.Add(time.Second) // it is overdue
+
+	if got, want := y.readsOf(12), append(slices.Repeat([]bool{true}, 10), false, false); !slices.Equal(got, want) {
+		t.Errorf("read first: %v, want %v", got, want)
+	}
+}
+
+func TestARecordThatIsReadCountsAsMet(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.meet()
+	y.readsOf(9)
+
+	f := y.pair(y.jointOf("a"), y.jointOf("b"))
+	y.planner.Read(y.now, f, []bool{true, false})
+	y.land(f, planner.Done)
+
+	if got := y.readsOf(11); !got[9] || got[10] {
+		t.Errorf("read first: %v, want ten more", got)
+	}
+}
+
+func TestNoReadIsMadeThatIsDeniedOrCannotBe(t *testing.T) {
+	t.Parallel()
+
+	for name, turnOff := range map[string]func(*planner.Planner){
+		"denied":             func(p *planner.Planner) { p.DenyReads() },
+		"no shared requests": func(p *planner.Planner) { p.IsSingle = true },
+	} {
+		y := newYard(t)
+		y.meet()
+		turnOff(&y.planner)
+
+		if got := y.readsOf(2); slices.Contains(got, true) {
+			t.Errorf("%s: read first: %v", name, got)
+		}
+	}
+
+	if y := newYard(t); !y.planner.DenyReads() || y.planner.DenyReads() {
+		t.Error("a denial is new once")
+	}
+}
+
+func TestStatementsAreNotReadFirst(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.meet()
+
+	group := &planner.Group{Expected: 2}
+	for _, record := range []string{"a", "b"} {
+		group.Expected--
+		y.planner.Submit(y.now, &planner.Write{Policy: planner.Policy{End: y.now.Add(time.Minute)}, Record: record, Group: group})
+	}
+
+	if f := y.depart(); len(f) != 1 || f[0].ReadsFirst {
+		t.Errorf("got %+v", f)
+	}
+}
+
+// The writes that the read has answered hold nothing any more, and the others still hold what they share with them.
+func TestAFlightGoesOnWithoutWhatItsReadHasAnswered(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.meet()
+
+	added := func(record string, items ...string) *planner.Write {
+		w := y.jointOf(record)
+		for _, item := range items {
+			w.Joint.Adds = append(w.Joint.Adds, planner.Added{Item: item, As: "+"})
+		}
+
+		return w
+	}
+	f := y.pair(added("a", "x", "own"), added("b", "x"))
+	y.now = y.now.Add(3 * time.Millisecond)
+	y.planner.Read(y.now, f, []bool{true, false})
+
+	if len(f.Writes) != 1 || f.Writes[0].Record != "b" || !f.Born.Equal(y.now) || !f.IsShared() || !f.IsAwaited() {
+		t.Errorf("got %+v", f)
+	}
+
+	y.want(y.submit(added("c", "x"))) // it waits for b
+	y.now = y.now.Add(2 * time.Millisecond)
+	y.want(y.depart())
+	y.want(y.submit(added("a", "own")))
+	y.want(y.wake(), one("a"))
+	y.want(y.land(f, planner.Done), one("c"))
+}
+
+func TestAFlightAllOfWhichIsAnsweredHasLanded(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.meet()
+
+	f := y.pair(y.jointOf("a"), y.jointOf("b"))
+	y.planner.Read(y.now, f, []bool{true, true})
+
+	if got := y.planner.Land(y.now, f, nil, 1); got != nil || f.IsAwaited() {
+		t.Errorf("got %v", got)
+	}
+
+	y.want(y.submit(y.jointOf("a")), one("a"))
+}
+
+// The first is refused. The other two leave at once, and their records did not stand in the way a moment ago.
+func TestWhatHasJustBeenSeenIsNotReadFirst(t *testing.T) {
+	t.Parallel()
+
+	for name, answer := range map[string]planner.Answer{"at once": planner.AtOnce, "after a pause": planner.NotNow} {
+		y := newYard(t)
+		a, b := y.jointOf("a"), y.jointOf("b")
+		f := y.pair(a, b)
+		f.HasMetEnded = true
+
+		flights := y.land(f, answer)
+		if answer == planner.NotNow {
+			flights = y.wake()
+		}
+
+		y.want(flights, []string{"a", "b"})
+
+		if flights[0].ReadsFirst != (answer == planner.NotNow) {
+			t.Errorf("%s: read first %v", name, flights[0].ReadsFirst)
+		}
+	}
+}
+
+func TestATransactionThatIsSentOnceMoreIsNotReadFirst(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.meet()
+
+	f := y.pair(y.jointOf("a"), y.jointOf("b"))
+	if !f.ReadsFirst {
+		t.Fatal("it is not read first")
+	}
+
+	f.MayRepeat = true
+	y.land(f, planner.NotNow)
+
+	if again := y.wake(); len(again) != 1 || again[0] != f || f.ReadsFirst || f.HasMetEnded {
+		t.Errorf("got %+v", f)
+	}
+}

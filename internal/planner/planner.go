@@ -28,6 +28,10 @@
 //     regrouped.
 //  9. Denied. After shared requests were denied, all writes that travel as statements travel alone for five minutes. Then one flight probes,
 //     and its answer renews or ends the memory.
+//  10. Read first. After a record was met that answers a write of a transaction, because its key had ended before, the next ten transactions
+//     of several writes are preceded by one read of their records: a transaction that a record cancels is charged for all of its items. The
+//     flight goes on without the writes that the read has answered. What leaves at once after a transaction that others have cancelled is not
+//     read: it has just shown its records. If reads are denied, none is made any more.
 //
 // Statements and transactions do not travel together: each has its own T, and waits for its own flights.
 package planner
@@ -55,6 +59,9 @@ type Planner struct {
 
 	deniedUntil time.Time // shared requests were denied; zero if not
 	isProbing   bool      // the flight that asks again is under way
+
+	reads    int  // how many of the next transactions of several writes are preceded by a read
+	isUnread bool // reads are denied
 }
 
 // Submit hands in a write. It returns the write's flight if it leaves at once and alone; else the write leaves with a flight of Depart.
@@ -83,6 +90,10 @@ func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 // returns the writes that are not sent again although they were not answered: their time is over.
 func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) (over []*Write) {
 	p.isProbing = p.isProbing && !f.isProbe
+
+	if f.HasMetEnded {
+		p.reads = readFor
+	}
 
 	if f.IsAnswered && len(f.Conflicts) == 0 { // a conflict is answered at once
 		p.times[f.lane].add(now.Sub(f.Born))
@@ -133,6 +144,7 @@ func (p *Planner) leave(now time.Time, writes []*Write, isCounted bool) *Flight 
 		p.separate()
 	}
 
+	f.ReadsFirst = p.readsFirst(f)
 	p.hold(f)
 
 	end := writes[0].End
@@ -169,10 +181,15 @@ func (p *Planner) takeOff(f *Flight) {
 	p.flights = slices.DeleteFunc(p.flights, func(other *Flight) bool { return other == f })
 
 	for _, w := range f.Writes {
-		for item := range w.items {
-			if p.held[item] == f {
-				delete(p.held, item)
-			}
+		p.release(f, w)
+	}
+}
+
+// release notes that a flight has the items of one of its writes no longer.
+func (p *Planner) release(f *Flight, w *Write) {
+	for item := range w.items {
+		if p.held[item] == f {
+			delete(p.held, item)
 		}
 	}
 }
@@ -180,6 +197,7 @@ func (p *Planner) takeOff(f *Flight) {
 // landed takes the answer to one write. It returns false if the write has no answer and its time is over.
 func (p *Planner) landed(now time.Time, w *Write, answer Answer, isAnswered bool, lot float64) bool {
 	w.tries++
+	w.isSeen = answer == AtOnce
 
 	switch answer {
 	case Done:
@@ -255,15 +273,15 @@ func (p *Planner) end(w *Write) {
 	w.Group.open--
 }
 
-// IsShared reports whether the flight is a request of several writes.
-func (f *Flight) IsShared() bool { return len(f.Writes) > 1 }
+// IsShared reports whether the flight is a request of several writes, or left as one.
+func (f *Flight) IsShared() bool { return f.isShared }
 
 // Has reports whether a write still travels in the flight: its caller waits for it.
 func (f *Flight) Has(w *Write) bool { return w.flight == f }
 
 // repeatsAfter reports whether the flight is sent once more as it was.
 func (f *Flight) repeatsAfter(answers []Answer) bool {
-	if f.lane != transactions {
+	if f.lane != transactions || len(f.Writes) == 0 {
 		return false
 	}
 
@@ -277,7 +295,7 @@ func (f *Flight) repeatsAfter(answers []Answer) bool {
 // newFlight returns a flight of these writes. One that is alone has its own room, so that it costs no allocation.
 func newFlight(writes []*Write) *Flight {
 	if len(writes) > 1 {
-		return &Flight{Writes: slices.Clone(writes)}
+		return &Flight{Writes: slices.Clone(writes), isShared: true}
 	}
 
 	writes = writes[0].alone()

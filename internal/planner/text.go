@@ -16,6 +16,10 @@ func (p *Planner) Text(now time.Time) string {
 		fmt.Fprintf(&b, ", denied for %v, probing %v", p.deniedUntil.Sub(now), p.isProbing)
 	}
 
+	if p.reads > 0 {
+		fmt.Fprintf(&b, ", %d times read first", p.reads)
+	}
+
 	p.gate.write(&b, now)
 
 	b.WriteByte('\n')
@@ -91,6 +95,11 @@ func (w *Write) text(now time.Time) string {
 		since = now.Sub(w.due)
 	}
 
-	return fmt.Sprintf("(#%d of %s, %d tries, %d of them beside answered ones, %v, next pause %v, ends in %v, alone %v)",
+	text := fmt.Sprintf("(#%d of %s, %d tries, %d of them beside answered ones, %v, next pause %v, ends in %v, alone %v",
 		w.number, w.Record, w.tries, w.shared, since, w.pause, w.End.Sub(now), w.IsAlone)
+	if w.isSeen {
+		text += ", seen"
+	}
+
+	return text + ")"
 }

@@ -63,6 +63,7 @@ type Write struct {
 	pause   time.Duration
 	denied  time.Time // when it was first refused in this way
 	tries   int
+	isSeen  bool // its last flight has shown that its record does not stand in the way, and it leaves at once
 	hasLeft bool // with a flight: it has had its company
 	shared  int  // tries that were not processed while others of the flight were
 	flight  *Flight
@@ -118,13 +119,18 @@ type Flight struct {
 	Born   time.Time
 	Handle any // the caller's
 
+	// ReadsFirst says that the caller reads the records of the writes first, and calls Read when that read has landed.
+	ReadsFirst bool
+
 	// The caller says these before Land.
 	IsAnswered   bool     // DynamoDB has answered it
 	IsInProgress bool     // DynamoDB works on an earlier try of it
 	MayRepeat    bool     // it may be sent once more as it was
 	Conflicts    []string // the items that other transactions held
+	HasMetEnded  bool     // a record has refused it whose key had ended before
 
 	lane      int
+	isShared  bool
 	repeats   int
 	due       time.Time // when it is sent once more
 	isCounted bool      // others wait for it

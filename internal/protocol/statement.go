@@ -15,24 +15,29 @@ func (t *Table) Statement(w Write) types.BatchStatementRequest {
 		st = t.translate(w.form)
 	}
 
+	return types.BatchStatementRequest{
+		Statement:                           &st.Text,
+		Parameters:                          parametersOf(st, w.partition, w.values),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
+// parametersOf returns the values of the placeholders of a statement, those of its key among them.
+func parametersOf(st partiql.Statement, partition string, values Item) []types.AttributeValue {
 	parameters := make([]types.AttributeValue, len(st.Parameters))
 
 	for i, name := range st.Parameters {
 		switch name {
 		case placePartition:
-			parameters[i] = text(w.partition)
+			parameters[i] = text(partition)
 		case placeSort:
 			parameters[i] = sortValue
 		default:
-			parameters[i] = w.values[name]
+			parameters[i] = values[name]
 		}
 	}
 
-	return types.BatchStatementRequest{
-		Statement:                           &st.Text,
-		Parameters:                          parameters,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
+	return parameters
 }
 
 // Placeholders of the key in a statement: expressions have none, requests name the key beside them.

@@ -46,6 +46,9 @@ func TestStatementsReadAsTheFileSays(t *testing.T) {
 			fmt.Fprintf(&got, "\n%s\n  %s\n  %s\n", what, text, strings.Join(placeholders, " "))
 		}
 
+		look := protocol.NewTable(c.names).Look("p")
+		fmt.Fprintf(&got, "\nread\n  %s\n  %d parameters, consistent %t\n", *look.Statement, len(look.Parameters), *look.ConsistentRead)
+
 		got.WriteString("\n")
 	}
 
@@ -77,6 +80,7 @@ func TestStatementsFitWithTheLongestNames(t *testing.T) {
 	}
 
 	texts["insert"], _ = protocol.Insert(c, true)
+	texts["read"] = *protocol.NewTable(c).Look("p").Statement
 
 	for what, text := range texts {
 		if len(text) > 8192 {

@@ -40,6 +40,7 @@ type Table struct {
 
 	forms      [2]claimForms // without a fingerprint, and with one
 	statements map[form]partiql.Statement
+	look       partiql.Statement
 
 	// Names for the aliases in expressions, with that of the key and without. All requests share them: they are never written.
 	namesWithKey, nameOfExp map[string]string
@@ -52,6 +53,7 @@ func NewTable(c Config) *Table {
 		namesWithKey: map[string]string{namePK: c.PartitionKey, nameExp: c.TTLAttribute},
 		nameOfExp:    map[string]string{nameExp: c.TTLAttribute},
 	}
+	t.look = partiql.Select(c.Table, keyCondition(&c), t.translated())
 
 	if c.IsShared {
 		for _, f := range t.sharedForms() {

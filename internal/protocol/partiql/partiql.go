@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Statement is a write in PartiQL.
+// Statement is a write or a read in PartiQL.
 type Statement struct {
 	Text       string
 	Parameters []string // what stands for the values of its parameters, in their order: placeholders, or attributes of an INSERT
@@ -30,6 +30,13 @@ func Insert(table string, attributes []string) Statement {
 	}
 
 	return Statement{"INSERT INTO " + quoted(table) + " VALUE {" + strings.Join(texts, ", ") + "}", attributes}
+}
+
+// Select returns the statement that reads the item of a key. The condition names it.
+func Select(table, condition string, names map[string]string) Statement {
+	where, values := translate(condition, names)
+
+	return Statement{"SELECT * FROM " + quoted(table) + " WHERE " + where, values}
 }
 
 var (

@@ -31,6 +31,10 @@ func TestStatementsMeanWhatTheExpressionsSay(t *testing.T) {
 				Parameters: []string{":a", ":pk", ":a", ":e", ":f"},
 			},
 		},
+		"a reading": {
+			partiql.Select("t", "#pk = :pk AND #sk = :sk", map[string]string{"#pk": "pk", "#sk": "s.k"}),
+			partiql.Statement{Text: `SELECT * FROM "t" WHERE "pk" = ? AND "s.k" = ?`, Parameters: []string{":pk", ":sk"}},
+		},
 		"an insertion": {
 			partiql.Insert("t", []string{"pk", "user's"}),
 			partiql.Statement{Text: `INSERT INTO "t" VALUE {'pk': ?, 'user''s': ?}`, Parameters: []string{"pk", "user's"}},
