@@ -114,7 +114,7 @@ func (c *checking) insertStatementPermission(ctx context.Context, p *probe) {
 func (c *checking) selectStatementPermission(ctx context.Context, p *probe) {
 	where, parameters := p.where()
 	err := p.statement(ctx, types.BatchStatementRequest{
-		Statement: new("SELECT * FROM " + quoted(*p.table) + " WHERE " + where), Parameters: parameters,
+		Statement: new("SELECT * FROM " + quoted(*p.table) + " WHERE " + where), Parameters: parameters, //nolint:unqueryvet // as a worker does
 	})
 	c.permission("dynamodb:PartiQLSelect", err, "staged effects: after a duplicate, it saves transactions that duplicates would cancel")
 }
@@ -126,7 +126,7 @@ func (p *probe) statement(ctx context.Context, st types.BatchStatementRequest) e
 		err = &smithy.GenericAPIError{Code: string(out.Responses[0].Error.Code), Message: aws.ToString(out.Responses[0].Error.Message)}
 	}
 
-	return err //nolint:wrapcheck // permission reads it
+	return err
 }
 
 // takesAnyCredentials reports whether the endpoint answers a reader whom nobody knows. AWS never does, so only another endpoint is asked.

@@ -177,7 +177,7 @@ var readCases = []testCase{
 		var holder *idemddb.Claim
 
 		s, _, _ := h.onceMet("", func(*dynamodb.BatchExecuteStatementOutput) error {
-			return holder.Complete(h.Context(), nil) //nolint:wrapcheck // nil
+			return holder.Complete(h.Context(), nil)
 		})
 		holder = h.claim(h.store(), "k1")
 

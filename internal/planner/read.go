@@ -23,19 +23,22 @@ func (p *Planner) readsFirst(f *Flight) bool {
 	return true
 }
 
-// Read notes that the read before a flight has landed. The writes that it has answered have ended, and the flight leaves now without them;
-// if none is left, it has landed.
+// Read notes that the read before a flight has landed. The writes that it has answered have ended, and the flight leaves now without them, and
+// without those whose callers have left; if none is left, it has landed.
 func (p *Planner) Read(now time.Time, f *Flight, isAnswered []bool) {
 	var left []*Write
 
 	for i, w := range f.Writes {
-		if !isAnswered[i] {
+		if !isAnswered[i] && f.Has(w) {
 			left = append(left, w)
 
 			continue
 		}
 
-		p.reads = readFor
+		if isAnswered[i] {
+			p.reads = readFor
+		}
+
 		p.release(f, w)
 		p.end(w)
 	}

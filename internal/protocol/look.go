@@ -22,7 +22,7 @@ func (t *Table) HasEnded(try Try, found Item) bool {
 		return false
 	}
 
-	switch t.ReadFound(try, found).Verdict { //nolint:exhaustive // the others may change
+	switch t.ReadFound(try, found).Verdict {
 	case Completed, Committed, Failed:
 		return true
 	default:

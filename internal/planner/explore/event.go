@@ -68,6 +68,10 @@ func (w *world) events() (list []event) {
 
 // faultsOf returns what can go wrong with a request that is under way.
 func (w *world) faultsOf(i int8, f *flight) []event {
+	if f.isReading {
+		return []event{{losesAnswer, i, 0}}
+	}
+
 	list := []event{{losesRequest, i, 0}, {losesAnswer, i, 0}, {throttled, i, 0}}
 
 	one := partThrottled
@@ -228,6 +232,13 @@ func (w *world) land(i int, e event) {
 
 	if e.kind != lands {
 		w.faults--
+	}
+
+	if f.isReading {
+		w.landRead(f, e)
+		w.departAll()
+
+		return
 	}
 
 	if w.items != "" {

@@ -56,6 +56,7 @@ func TestWithoutARuleItsPropertyBreaks(t *testing.T) {
 		ruleGate:      {7, "touches no hot item, and its write stands behind the gate"},
 		ruleAdditions: {9, "the item x has 1, and the completed records add up to 5"},
 		ruleProof:     {3, "writer 1 has the claim a, and the record does not say so"},
+		ruleRead:      {6, "had ended before"},
 		ruleProbe:     {10, "ask at the same time whether shared requests are still denied"},
 	} {
 		t.Run(fmt.Sprint("rule ", int(without)), func(t *testing.T) {

@@ -164,6 +164,7 @@ func (w *world) landJoint(f *flight, e event) {
 // followJoint returns what follows from the answer to one write, as package engine does.
 func (w *world) followJoint(f *flight, c *writer, part protocol.Cancelled, all []protocol.Cancelled) planner.Answer {
 	next := c.read(part.Answer)
+	f.HasMetEnded = f.HasMetEnded || part.Outcome == protocol.Refused
 	hasCause := slices.ContainsFunc(all, func(other protocol.Cancelled) bool { return !other.IsInnocent })
 
 	switch {
@@ -252,6 +253,7 @@ func (w *world) departJoint(sent *flight) {
 	}
 
 	w.tellf("  a transaction of %s leaves", sent.of)
+	w.checkRead(sent)
 
 	sent.joined, sent.size = &protocol.Joined{}, len(sent.Writes)
 

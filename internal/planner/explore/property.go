@@ -22,6 +22,7 @@ const (
 	ruleAdditions rule = 8
 	ruleProof     rule = 9
 	ruleProbe     rule = 10
+	ruleRead      rule = 11
 )
 
 // rules are the properties, and how each one is shown to be checked.
@@ -71,6 +72,10 @@ var rules = []struct {
 	{
 		ruleProbe, "after a denial, no request is shared for five minutes, and then one flight at a time probes",
 		"the planner does not learn of the denial", setup{keys: "abcde", isDenied: true, isClaimed: true},
+	},
+	{
+		ruleRead, "after a record was met whose key had ended, no transaction of several writes leaves with a key that had ended before, unless its read is lost",
+		"the records of a flight are not read first", setup{keys: "aab", items: "xxx", isAdded: true, isMet: true},
 	},
 }
 

@@ -17,6 +17,7 @@ type setup struct {
 
 	isAdded   bool // these effects are additions, which travel together
 	isGroup   bool // the writers are an invocation, which announces them
+	isMet     bool // a record was met whose key had ended
 	isDenied  bool // shared requests were denied five minutes ago
 	isClaimed bool // the writers only claim their keys
 }
@@ -47,6 +48,9 @@ var setups = []setup{
 	{keys: "abc", items: "xxx", isAdded: true, faults: 1, leaves: 1},
 	{keys: "aab", items: "xxx", isAdded: true, faults: 2},
 	{keys: "abc", items: "xxy", isAdded: true, faults: 2},
+	{keys: "aab", items: "xxx", isAdded: true, isMet: true, faults: 1, leaves: 1},
+	{keys: "ab", items: "xy", isMet: true, faults: 2, leaves: 1},
+	{keys: "aabb", items: "xxxx", isAdded: true, isMet: true},
 }
 
 // shortSetups visit each kind of event, in seconds.
@@ -63,6 +67,7 @@ var shortSetups = []setup{
 	{keys: "abc", items: "xyz", faults: 1},
 	{keys: "abc", items: "xxx", isAdded: true, faults: 1},
 	{keys: "ab", items: "xx", isAdded: true, faults: 1, leaves: 1},
+	{keys: "aab", items: "xxx", isAdded: true, isMet: true, faults: 1},
 }
 
 func (s setup) String() string {
@@ -85,6 +90,10 @@ func (s setup) String() string {
 
 	if s.isGroup {
 		b.WriteString(", announced by their invocation")
+	}
+
+	if s.isMet {
+		b.WriteString(", after a duplicate")
 	}
 
 	if s.isDenied {

@@ -48,6 +48,7 @@ type request struct {
 	statements []types.BatchStatementRequest // of a shared one
 	joined     *protocol.Joined              // of a transaction
 	size       int                           // how many writers it has
+	isUnread   bool                          // the read before it is lost
 }
 
 const tableName = "records"

@@ -87,6 +87,10 @@ func (t *table) newWorld(without rule) *world {
 		w.writers = append(w.writers, c)
 	}
 
+	if t.isMet {
+		w.meet()
+	}
+
 	if t.isDenied {
 		w.deny()
 		w.now = begin.Add(deniedTime + 1)
@@ -99,6 +103,8 @@ func (t *table) newWorld(without rule) *world {
 type flight struct {
 	*planner.Flight
 	request
+
+	isReading bool // the records are read first
 }
 
 func writerOf(w *planner.Write) *writer {
@@ -136,10 +142,12 @@ func (w *world) depart(f *planner.Flight) {
 		names[i] = writerOf(write).name
 	}
 
-	sent := &flight{f, request{of: strings.Join(names, " and ")}}
+	sent := &flight{Flight: f, request: request{of: strings.Join(names, " and ")}}
 	w.checkDeparture(sent)
 
 	switch {
+	case f.ReadsFirst && w.without != ruleRead:
+		w.departRead(sent)
 	case w.items != "":
 		w.departJoint(sent)
 	case f.IsShared():
