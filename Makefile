@@ -167,6 +167,10 @@ bench-check: ## Fails if a request, a write unit or an allocation is more than d
 coldstart: ## The start of the smallest function until its first batch is answered over TLS, beside the SDK alone; FLAGS='-messages 10', -h lists all
 	@go run ./bench/coldstart $(FLAGS)
 
+.PHONY: fleet
+fleet: ## Environments by the thousand over one table, in virtual time, for docs/scale.md; FLAGS=-full, FLAGS='-svg docs/pictures/scale.svg': draws its plot
+	@go run ./bench/fleet $(FLAGS)
+
 .PHONY: hot
 hot: ## Few accounts that all workers write to: functions/payments in six processes beside one transaction a message; FLAGS='-accounts 1', -h lists all
 	@go run ./bench/hot $(FLAGS)

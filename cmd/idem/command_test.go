@@ -334,16 +334,16 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	n := newNight(t, idemddbtest.New(nil).Handler())
 
 	for want, args := range map[string][]string{
-		"--table: must not be empty":             {"show", "p-9", "--table", ""},
-		"--namespace: must not be empty":         {"show", "p-9", "--namespace", ""},
-		"name the record in one way":             {"show"},
-		"name the record in one way: ":           {"show", "p-9", "--hash", "sha256:a-IBemZtKSDe"},
-		"--hash: must be":                        {"show", "--hash", "a-IB"},
-		"--all: must not be joined":              {"reopen", "p-9", "--all", "--why", "x"},
-		"unknown command":                        {"reopn", "p-9"},
-		"namespace: must not hold '#'":           {"show", "p-9", "--namespace", "a#b"},
-		"no part of the policy":                  {"policy", "everything"},
-		"--messages, --duplicates, --result, --": {"cost", "--messages", "-1"},
+		"--table: must not be empty":                     {"show", "p-9", "--table", ""},
+		"--namespace: must not be empty":                 {"show", "p-9", "--namespace", ""},
+		"name the record in one way":                     {"show"},
+		"name the record in one way: ":                   {"show", "p-9", "--hash", "sha256:a-IBemZtKSDe"},
+		"--hash: must be":                                {"show", "--hash", "a-IB"},
+		"--all: must not be joined":                      {"reopen", "p-9", "--all", "--why", "x"},
+		"unknown command":                                {"reopn", "p-9"},
+		"namespace: must not hold '#'":                   {"show", "p-9", "--namespace", "a#b"},
+		"no part of the policy":                          {"policy", "everything"},
+		"--messages, --duplicates, --peak, --result, --": {"cost", "--messages", "-1"},
 	} {
 		n.idem(args...)
 		n.expect(exitError, want)
@@ -390,6 +390,15 @@ func TestTheCostOfAMonth(t *testing.T) {
 	n.expect(exitDone, "10000000 WCU")
 	n.idem("cost", "--messages", "1e6", "--json")
 	n.expect(exitDone, `"write_units":2000000`)
+
+	for peak, want := range map[string]string{
+		"1000":  "The peak is 2000 write units a second; a new table takes 4000.",
+		"10000": "For the peak ask for a WarmThroughput of 20000 write units a second: a new table takes 4000.",
+		"30000": "a WarmThroughput of 60000 write units a second, and AWS for more than the quota of 40000 for a table.",
+	} {
+		n.idem("cost", "--table", "", "--peak", peak)
+		n.expect(exitDone, want)
+	}
 }
 
 func TestCompletionIsThere(t *testing.T) {

@@ -23,6 +23,8 @@ type bill struct {
 	WriteDollars    float64 `json:"write_dollars"`
 	StorageDollars  float64 `json:"storage_dollars"`
 	DollarsPerMonth float64 `json:"dollars_per_month"`
+
+	WarmWriteUnits float64 `json:"warm_write_units,omitempty"` // a second, that WarmThroughput must give to the table for the peak
 }
 
 const (
@@ -33,12 +35,16 @@ const (
 	plainRecord     = 300 // bytes of a record without its result, about
 	month           = 30 * 24 * time.Hour
 	unitBytes       = 1024
+
+	freshTable = 4_000  // write units a second of a new on-demand table
+	tableQuota = 40_000 // of any table, until AWS raises it
 )
 
 // workload is the work of a month, as the flags of cost give it.
 type workload struct {
 	messages, duplicates float64
-	result, message      int // bytes
+	peak                 float64 // first deliveries a second; 0: unknown
+	result, message      int     // bytes
 	exact                bool
 }
 
@@ -54,6 +60,7 @@ With --table the size of a record is that of the table's, as DynamoDB counts the
 	flags := cmd.Flags()
 	flags.Float64Var(&w.messages, "messages", 1e6, "first deliveries a month")
 	flags.Float64Var(&w.duplicates, "duplicates", 0, "further deliveries of finished work a month")
+	flags.Float64Var(&w.peak, "peak", 0, "first deliveries a second at the busiest time, for what WarmThroughput to ask for")
 	flags.IntVar(&w.result, "result", 0, "bytes of a result")
 	flags.BoolVar(&w.exact, "exact", false, "each work stages one item of 1 KB and is committed with Optimistic")
 	flags.IntVar(&w.message, "announcement", 0, "with --exact: bytes of a message that each work stages; 0 for none")
@@ -63,8 +70,8 @@ With --table the size of a record is that of the table's, as DynamoDB counts the
 
 // cost prints the bill of the workload. With --table it asks the table for the size of its records, which says more than an assumption.
 func (a *app) cost(cmd *cobra.Command, w *workload) error {
-	if w.messages < 0 || w.duplicates < 0 || w.result < 0 || w.message < 0 {
-		return errors.New("--messages, --duplicates, --result, --announcement: must not be negative")
+	if w.messages < 0 || w.duplicates < 0 || w.peak < 0 || w.result < 0 || w.message < 0 {
+		return errors.New("--messages, --duplicates, --peak, --result, --announcement: must not be negative")
 	}
 
 	b := bill{Messages: w.messages, Duplicates: w.duplicates, RecordBytes: float64(plainRecord + w.result)}
@@ -114,6 +121,7 @@ func (b *bill) add(retention time.Duration, w *workload) {
 	}
 
 	b.WriteUnits = b.Messages*w.firstRun(b.RecordBytes) + b.Duplicates*math.Ceil(b.RecordBytes/unitBytes)
+	b.WarmWriteUnits = math.Ceil(w.peak * w.firstRun(b.RecordBytes))
 	b.Records = b.Messages * float64(retention) / float64(month)
 	b.StoredGB = b.Records * (b.RecordBytes + itemOverhead) / gigabyte
 	b.WriteDollars = b.WriteUnits * dollarsPerWrite
@@ -150,6 +158,16 @@ func (a *app) printBill(b bill) error {
 	}
 
 	a.sayf("For %.0f messages, %.0f duplicates, records of %.0f bytes; without what queues, functions, logs and backups cost.", b.Messages, b.Duplicates, b.RecordBytes)
+
+	switch {
+	case b.WarmWriteUnits > tableQuota:
+		a.sayf("For the peak ask for a WarmThroughput of %.0f write units a second, and AWS for more than the quota of %d for a table.",
+			b.WarmWriteUnits, tableQuota)
+	case b.WarmWriteUnits > freshTable:
+		a.sayf("For the peak ask for a WarmThroughput of %.0f write units a second: a new table takes %d.", b.WarmWriteUnits, freshTable)
+	case b.WarmWriteUnits > 0:
+		a.sayf("The peak is %.0f write units a second; a new table takes %d.", b.WarmWriteUnits, freshTable)
+	}
 
 	return nil
 }
