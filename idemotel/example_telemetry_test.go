@@ -131,7 +131,7 @@ func ExampleTelemetry_ForceFlush() {
 	exporter := tracetest.NewInMemoryExporter()
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter))
 
-	tel, err := idemotel.New(&idemotel.Options{TracerProvider: tracers, FlushTimeout: 200 * time.Millisecond})
+	tel, err := idemotel.New(&idemotel.Options{TracerProvider: tracers, FlushTimeout: 2 * time.Second})
 	if err != nil {
 		fmt.Println(err)
 
