@@ -379,7 +379,7 @@ func TestWhatIsNotValidTogetherIsSentAloneAtOnce(t *testing.T) {
 					for i, a := range f.commitAll(c.n, c.effects) {
 						if c.breaks && i == 1 {
 							effect, ok := errors.AsType[*idemddb.EffectError](a.err)
-							if !ok || effect.Index != -1 || effect.Code != "ValidationException" {
+							if !ok || effect.Index != -1 || effect.Code != "ValidationException" || !strings.Contains(a.err.Error(), "(MRSC)") {
 								f.Errorf("got %v", a.err)
 							}
 

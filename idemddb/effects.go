@@ -59,10 +59,19 @@ type EffectError struct {
 // Error says which item was refused, with the text of DynamoDB.
 func (e *EffectError) Error() string {
 	if e.cause != nil {
-		return "idemddb: the effects were refused: " + e.message
+		return "idemddb: the effects were refused: " + e.message + e.hint()
 	}
 
 	return fmt.Sprintf("idemddb: effect %d was refused: %s: %s", e.Index, e.Code, e.message)
+}
+
+// hint says what else may be wrong if DynamoDB finds a whole request not valid.
+func (e *EffectError) hint() string {
+	if e.Code != "ValidationException" {
+		return ""
+	}
+
+	return "; besides, DynamoDB takes no transactions for a table with multi-Region strong consistency (MRSC), as idem check shows"
 }
 
 // Unwrap returns ErrEffectRefused, and the SDK's error if the request was refused as a whole.

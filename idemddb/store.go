@@ -71,6 +71,9 @@ type Store struct {
 // so a renamed function still finds its records. It must not contain '#' and has at most 255 bytes. New makes no request: a table
 // that is missing or has another key shows with the first claim. Every error names the argument or the field.
 //
+// The table must not have multi-Region strong consistency (MRSC): DynamoDB then has neither transactions, so that no effect can be written, nor
+// Time to Live, so that no record is deleted. The first transaction shows it as an EffectError, and idem check before that.
+//
 // The environment variable IDEMDDB_DISABLED (true or 1; false, 0 and empty mean no) is read here and nowhere else. It turns the Store
 // off for as long as it lives: every claim succeeds whatever its key, every settlement succeeds, and no request is made. It is for an
 // emergency and for experiments. The first claim emits the event KindDisabled.

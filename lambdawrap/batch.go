@@ -41,6 +41,10 @@ func Batch(
 	w := newWrapper(store, opts, "Options")
 	w.isWhole = true
 
+	if w.opts.StopAtFailure {
+		w.invalid = errors.Join(w.invalid, errors.New("lambdawrap: Options.StopAtFailure: must not be set with Batch, whose handler decides what it works on"))
+	}
+
 	if w.opts.Optimistic {
 		w.invalid = errors.Join(w.invalid, errors.New("lambdawrap: Options.Optimistic: must not be set with Batch, where one call has many keys"))
 	}

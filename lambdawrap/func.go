@@ -13,6 +13,7 @@ import (
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/internal/durable"
 	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/schedule"
 )
 
@@ -107,9 +108,9 @@ type function[In, Out any] struct {
 
 // call answers one invocation, by running the handler or from the record of its key, and counts it.
 func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error) {
-	var ofHandler error
+	var ofHandler, ofHook error
 
-	defer func() { countInvocation(ctx, err, ofHandler) }()
+	defer func() { countInvocation(ctx, err, ofHandler, ofHook) }()
 
 	var wrongEvent error
 	if _, isDurable := durable.Execution(ctx); isDurable {
@@ -134,7 +135,7 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	i := *engine.Of(work)
 	i.Unsent = func(key string, isParked bool, err error) { f.logUnsent(work, key, isParked, err, m.id) }
 
-	return idemddb.Do(engine.With(work, &i), f.store, m.asks.Key, f.claimOptions(v, m), func(ctx context.Context) (Out, error) { //nolint:wrapcheck // its errors are those of Func
+	return idemddb.Do(engine.With(work, &i), f.store, m.asks.Key, f.claimOptions(v, m, &ofHook), func(ctx context.Context) (Out, error) { //nolint:wrapcheck // its errors are those of Func
 		if err := v.mayBegin(ctx, m); err != nil {
 			return out, err
 		}
@@ -148,13 +149,15 @@ func (f *function[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	})
 }
 
-// countInvocation counts an invocation of Func as one message. The error of the handler says nothing about the key of the invocation: it may
+// countInvocation counts an invocation of Func as one message. An error of OnReplay is one of a replay. The error of the handler says nothing about the key of the invocation: it may
 // be one of another key, by a Do inside of the handler.
-func countInvocation(ctx context.Context, err, ofHandler error) {
+func countInvocation(ctx context.Context, err, ofHandler, ofHook error) {
 	name := OutcomeCompleted
 
 	switch {
 	case err == nil:
+	case ofHook != nil:
+		name = OutcomeReplayed
 	case isPermanent(err):
 		name = OutcomeFailed
 	case ofHandler != nil:
@@ -233,13 +236,24 @@ func (v *invocation) mayBegin(ctx context.Context, m *message) error {
 	return nil
 }
 
-func (f *function[In, Out]) claimOptions(v *invocation, m *message) *idemddb.ClaimOptions {
+// claimOptions returns the options for the claim of an invocation. ofHook is set to the error of the user's hook for replays.
+func (f *function[In, Out]) claimOptions(v *invocation, m *message, ofHook *error) *idemddb.ClaimOptions {
 	wait := f.opts.Wait
 	if !v.deadline.IsZero() {
 		wait = max(0, min(wait, v.untilLastStart()))
 	}
 
-	return &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, NeedResult: f.opts.NeedResult, Optimistic: f.opts.Optimistic, Wait: wait, OnReplay: f.opts.OnReplay}
+	opts := &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, NeedResult: f.opts.NeedResult, Optimistic: f.opts.Optimistic, Wait: wait}
+
+	if hook := f.opts.OnReplay; hook != nil {
+		opts.OnReplay = func(ctx context.Context, record *idemddb.Record) error {
+			*ofHook = panicerror.Readable(hook(ctx, record))
+
+			return *ofHook
+		}
+	}
+
+	return opts
 }
 
 // requestID returns the id of the Lambda invocation; "" outside of Lambda.

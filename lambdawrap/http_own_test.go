@@ -2,6 +2,7 @@ package lambdawrap_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -159,5 +160,13 @@ func TestFuncOnReplayMayReplaceOrRefuseTheResult(t *testing.T) {
 
 	if got, err := f.wrap(work)(t.Context(), order{ID: "o-1"}); !errors.Is(err, stale) || got.ID != "" {
 		t.Errorf("refused: %v, %v", got, err)
+	}
+
+	// It counts as a replay, of which the Store would have reported an event, if it had been asked to.
+	var out bytes.Buffer
+
+	_, err := lambdawrap.Measure(lambdawrap.NewMetrics(&out, "test"), f.wrap(work))(t.Context(), order{ID: "o-1"})
+	if line := out.String(); !errors.Is(err, stale) || !strings.Contains(line, `"NotDone":1`) || !strings.Contains(line, "Observe") {
+		t.Errorf("refused, and counted as %s: %v", line, err)
 	}
 }

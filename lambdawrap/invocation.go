@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -147,6 +148,7 @@ func (v *invocation) batchOf(messages []*message) schedule.Config {
 	c := schedule.Config{
 		Messages: make([]schedule.Message, len(messages)), Workers: v.workers, Time: v.time,
 		Grace: v.reserve / latePart, LateAt: v.lateAt, Optimistic: v.opts.Optimistic, Whole: v.isWhole,
+		StopAtFailure: v.opts.StopAtFailure && !slices.ContainsFunc(messages, func(m *message) bool { return m.fifo }),
 	}
 
 	for i, m := range messages {

@@ -82,6 +82,12 @@ type Options struct {
 	// Defaults to 1 s.
 	Reserve time.Duration
 
+	// StopAtFailure lets nothing more of a batch start after the first message that is reported failed, as where a service that all of them need is
+	// down. What runs goes on. The rest is reported failed with [OutcomeBlocked]: it was not claimed, or its claim is given back, and no attempt
+	// counts. It is for standard queues, whose maxReceiveCount the rest uses up with each delivery. A FIFO queue ignores it, because a group stops by
+	// itself and must not stop another one. Batch refuses it. Defaults to false: each message of a standard queue is worked on.
+	StopAtFailure bool
+
 	// Timeout is the time for one handler; with Batch, for the one call with all messages. Its context ends after that, and no handler
 	// starts with less time left before the reserve. A handler that has not returned half of a Reserve after its Timeout is late: it
 	// keeps its worker, and if all workers are kept like that, nothing more starts and the answer is sent. A Timeout that does not fit

@@ -32,7 +32,7 @@ const (
 	OutcomeUnsent      Outcome = "unsent"      // what the handler staged is committed, and its messages are not sent yet
 	OutcomeNoTime      Outcome = "no_time"     // too little time was left to start, or the key was not there in time
 	OutcomeLate        Outcome = "late"        // the handler did not answer in time
-	OutcomeBlocked     Outcome = "blocked"     // an earlier message of its FIFO group came back
+	OutcomeBlocked     Outcome = "blocked"     // an earlier message of its FIFO group came back, or of the batch with Options.StopAtFailure
 )
 
 // outcome is how a message's piece of work ended.
@@ -53,12 +53,23 @@ var (
 	errNoKeyInTime = fmt.Errorf("%w: the functions that find its key had not answered", errNoTime)
 	errEmpty       = errors.New("lambdawrap: the envelope holds nothing")
 	errBlocked     = errors.New("lambdawrap: an earlier message of its group failed")
+	errStopped     = errors.New("lambdawrap: an earlier message of the batch failed, and Options.StopAtFailure is set")
 	errLost        = errors.New("lambdawrap: its claim, or that of another message of its event, was lost before it could start")
 	errReleased    = errors.New("lambdawrap: the handler released its claim and returned no error")
 	errLate        = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; its claim lasts for one more lease")
 
 	errLateUnclaimed = errors.New("lambdawrap: the handler had not answered when the invocation's answer was due; nothing of what it staged is written")
 )
+
+// blockedBy returns the outcome of a message that does not start because another one has failed.
+func (m *message) blockedBy(other *message) outcome {
+	o := outcome{name: OutcomeBlocked, err: errBlocked, seconds: other.seconds}
+	if !m.fifo {
+		o.err = errStopped
+	}
+
+	return o
+}
 
 // ofDuplicate returns the outcome of another message with the same key and batch, for which no handler ran.
 func (o outcome) ofDuplicate() outcome {

@@ -126,7 +126,7 @@ func (v *invocation) endOf(m *message, decided schedule.Action) outcome {
 
 		return outcome{name: OutcomeNoTime, err: errNoTime}
 	case schedule.Blocked:
-		return outcome{name: OutcomeBlocked, err: errBlocked, seconds: other.seconds}
+		return m.blockedBy(other)
 	case schedule.Same:
 		return other.end
 	default:
@@ -176,6 +176,10 @@ func (v *invocation) work(ctx context.Context, m *message, hasWorker bool) outco
 
 	switch o.name {
 	case "": // until the work is settled, an effect counts as unrecorded
+		if err != nil && (!isPermanent(err) || m.deadLetter == nil) {
+			v.step(func(s *schedule.Schedule) { s.Failed(m.index) })
+		}
+
 		e := work.Settle(ctx, nil, err)
 		o = outcomeOf(e)
 		o.recorded = !e.Unknown && e.Kind != idemddb.KindUnrecorded && e.Kind != idemddb.KindUncommitted
@@ -211,8 +215,8 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 			return nil, outcomeOf(ending)
 		}
 
-		if decided := <-m.verdict; decided.Kind == schedule.NoTime {
-			return nil, outcome{name: OutcomeNoTime, err: errNoTime}
+		if decided := <-m.verdict; decided.Kind == schedule.NoTime || decided.Kind == schedule.Blocked {
+			return nil, v.notStarted(m, decided)
 		}
 
 		opts.Redelivered = true
@@ -250,6 +254,19 @@ func (v *invocation) waitForOwn(ended <-chan struct{}) bool {
 	}
 }
 
+// notStarted returns the outcome of a message that was claimed, or was waiting for its claim, when nothing started any more.
+func (v *invocation) notStarted(m *message, decided schedule.Action) outcome {
+	if decided.Kind != schedule.Blocked {
+		return outcome{name: OutcomeNoTime, err: errNoTime}
+	}
+
+	v.mu.Lock()
+	other := v.messages[decided.Other]
+	v.mu.Unlock()
+
+	return m.blockedBy(other)
+}
+
 // claimOptions returns the options for a claim of the message's key that does not wait.
 func (m *message) claimOptions() *idemddb.ClaimOptions {
 	return &idemddb.ClaimOptions{Fingerprint: m.asks.Fingerprint, Redelivered: m.receives > 1, SkipResult: true, Optimistic: m.unclaimed}
@@ -262,7 +279,10 @@ func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.W
 
 	if !hasWorker {
 		v.step(func(s *schedule.Schedule) { s.Claimed(m.index) })
-		hasWorker = (<-m.verdict).Kind == schedule.Start
+		decided := <-m.verdict
+		if hasWorker = decided.Kind == schedule.Start; decided.Kind == schedule.Blocked {
+			return v.notStarted(m, decided), nil
+		}
 	}
 
 	switch cause := context.Cause(kept); {

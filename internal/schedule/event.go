@@ -153,8 +153,21 @@ func (s *Schedule) Finished(i int, failed, written bool) {
 	m.state = finished
 	s.active--
 
+	if failed {
+		s.Failed(i)
+	}
+
 	if m.next > 0 {
 		s.follow(i, m.next, failed)
+	}
+}
+
+// Failed reports that the handler of a message has failed, before Ran: its worker must not be given to another one. Finished reports it, too, for a
+// message that fails without its handler.
+func (s *Schedule) Failed(i int) {
+	if s.StopAtFailure && !s.stopped {
+		s.isBlocked, s.blocker = true, i
+		s.Stop()
 	}
 }
 
@@ -170,7 +183,7 @@ func (s *Schedule) Called() {
 	s.leave(len(s.messages) - 1)
 }
 
-// Hook reports that a message whose work has ended wants a worker for its hook. Start allows it, NoTime never follows: when handlers start no
+// Hook reports that a message whose work has ended wants a worker for its hook. Start allows it, neither NoTime nor Blocked follows: when handlers start no
 // more, as many hooks run as there are workers.
 func (s *Schedule) Hook(i int) {
 	m := &s.messages[i]

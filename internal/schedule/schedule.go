@@ -25,6 +25,7 @@
 //     written, every finished effect counts as one in trouble.
 //  8. Overdue. A handler is overdue when its time-out and a grace are over. When as many are overdue as there are workers, nothing more
 //     starts. When nothing but overdue handlers is at work, they are LATE.
+//  9. Stop. With StopAtFailure, nothing starts after the first handler that has failed, or message that has failed without one. Then all that waits is BLOCKED.
 package schedule
 
 import "time"
@@ -33,13 +34,14 @@ import "time"
 type Config struct {
 	Time
 
-	Messages   []Message
-	Workers    int           // handlers at a time
-	Ahead      int           // how many keys are claimed at least, when no claim waits for a worker; 0: only for free workers
-	Grace      time.Duration // after its Timeout, a handler is overdue
-	LateAt     time.Time     // when all handlers are late; zero if the invocation has no deadline
-	Optimistic bool          // commits wait for others until the schedule is Idle
-	Whole      bool          // no message has a handler of its own: one handler, Call, works on all of them
+	Messages      []Message
+	Workers       int           // handlers at a time
+	Ahead         int           // how many keys are claimed at least, when no claim waits for a worker; 0: only for free workers
+	Grace         time.Duration // after its Timeout, a handler is overdue
+	LateAt        time.Time     // when all handlers are late; zero if the invocation has no deadline
+	Optimistic    bool          // commits wait for others until the schedule is Idle
+	StopAtFailure bool          // rule 9
+	Whole         bool          // no message has a handler of its own: one handler, Call, works on all of them
 }
 
 // Message is what is known of a message before its key is.
@@ -54,13 +56,13 @@ type Work struct{ Key, Fingerprint string }
 // Kind says what to do.
 type Kind string
 
-// The actions. Each message has one of the first six, and after Claim also Start or NoTime.
+// The actions. Each message has one of the first six, and after Claim also Start, NoTime or, by rule 9, Blocked.
 const (
 	Claim   Kind = "claim"    // claim the message's key
 	Start   Kind = "start"    // run the message's handler, or its hook
 	NoKey   Kind = "no key"   // the message has no key
 	NoTime  Kind = "no time"  // too little time is left for the message
-	Blocked Kind = "blocked"  // the message Other of its group has failed
+	Blocked Kind = "blocked"  // the message Other has failed, of its group or, by rule 9, of the batch
 	Same    Kind = "same"     // the message ends as the message Other has ended
 	Expect  Kind = "expect"   // Other claims follow at once; left out for one that nothing else could share a request with
 	Idle    Kind = "idle"     // no handler runs or can start any more
@@ -105,6 +107,8 @@ type Schedule struct {
 	warned     bool
 
 	stopped   bool
+	isBlocked bool // by rule 9, because of blocker
+	blocker   int
 	late      bool
 	unordered bool      // rule 5 does not hold until further keys are claimed
 	orderedTo time.Time // when it stops to hold; zero if nothing waits for it

@@ -405,6 +405,58 @@ func TestRule8Overdue(t *testing.T) {
 	})
 }
 
+func TestRule9Stop(t *testing.T) {
+	run(t, []script{
+		{"nothing starts after the first failure, whether it is claimed, is being claimed or waits", schedule.Config{
+			Messages: messages("- - - -"), Workers: 1, Ahead: 3, StopAtFailure: true,
+		}, `
+			found 0 a, found 1 b, found 2 c, found 3 d => expect 3, claim 0, claim 1, claim 2
+			claimed 0                                  => start 0
+			claimed 1                                  =>
+			ran 0                                      => start 1
+			failed 0                                   => stop, blocked 3 as 0
+			claimed 2                                  => blocked 2 as 0
+			ran 1                                      =>
+			failed 1                                   =>
+		`},
+		{"a handler that has failed does not give its worker to the next one", schedule.Config{Messages: messages("! !"), Workers: 1, StopAtFailure: true}, `
+			found 0 a, found 1 b => start 0
+			fails 0              => stop, blocked 1 as 0
+			ran 0                =>
+			failed 0             =>
+		`},
+		{"without the option the others go on", schedule.Config{Messages: messages("- -"), Workers: 1}, `
+			found 0 a, found 1 b => expect 1, claim 0
+			claimed 0            => start 0
+			fails 0, ran 0       => expect 1, claim 1
+			failed 0             =>
+		`},
+		{"a message that is done stops nothing", schedule.Config{Messages: messages("! !"), Workers: 1, StopAtFailure: true}, `
+			found 0 a, found 1 b => start 0
+			ran 0                => start 1
+			finished 0           =>
+		`},
+		{"keys are not waited for any more", schedule.Config{Messages: messages("! -"), Workers: 1, StopAtFailure: true}, `
+			found 0 a => start 0
+			ran 0     =>
+			failed 0  => stop, blocked 1 as 0
+		`},
+		{"what waits for the key of the failed message does not start either", schedule.Config{Messages: messages("! !"), Workers: 2, StopAtFailure: true}, `
+			found 0 a:x, found 1 a:y => start 0
+			ran 0, failed 0          => stop, blocked 1 as 0
+		`},
+		{"what has no time has none, whatever fails later", schedule.Config{
+			Messages: messages("- -"), Workers: 1, StopAtFailure: true, Time: until(time.Second, 0),
+		}, `
+			found 0 a, found 1 b => expect 1, claim 0
+			claimed 0            => start 0
+			+600ms               =>
+			ran 0                => stop, no time 1
+			failed 0             =>
+		`},
+	})
+}
+
 func TestRuleEnvelopes(t *testing.T) {
 	run(t, []script{
 		{"what else stands in a message is claimed behind the batch", schedule.Config{Messages: messages("- -"), Workers: 4}, `

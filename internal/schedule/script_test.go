@@ -126,6 +126,8 @@ func (h *history) event(words []string) {
 		s.Longest = h.duration(words[1])
 	case "ran", "effect":
 		s.Ran(h.now, i, words[0] == "effect")
+	case "fails":
+		s.Failed(i)
 	case "settled", "unwritten":
 		s.Settled(i, words[0] == "settled")
 	case "finished", "failed":

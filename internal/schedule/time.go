@@ -74,11 +74,20 @@ func (s *Schedule) refuse(now time.Time) {
 			}
 		default:
 			s.leave(i)
-			s.actions = append(s.actions, Action{NoTime, i, 0})
+			s.actions = append(s.actions, s.refusal(i))
 		}
 	}
 
 	s.refuseSearch()
+}
+
+// refusal says why a message does not start.
+func (s *Schedule) refusal(i int) Action {
+	if s.isBlocked {
+		return Action{Blocked, i, s.blocker}
+	}
+
+	return Action{NoTime, i, 0}
 }
 
 // refuseSearch answers the messages whose keys are still unknown.
@@ -91,7 +100,7 @@ func (s *Schedule) refuseSearch() {
 		if m := &s.messages[i]; m.head && m.state == unknown {
 			m.state = ended
 			s.searching--
-			s.actions = append(s.actions, Action{NoTime, i, 0})
+			s.actions = append(s.actions, s.refusal(i))
 		}
 	}
 }

@@ -3,6 +3,45 @@ package mutation
 // outcomeMutants change what becomes of a message.
 var outcomeMutants = []mutant{
 	{
+		why:  "an error of OnReplay in Func counts as a claim that DynamoDB did not answer",
+		file: "lambdawrap/func.go",
+		old:  `case ofHook != nil:`,
+		new:  `case false:`,
+		pkg:  "lambdawrap", run: "TestFuncOnReplayMayReplaceOrRefuseTheResult",
+	},
+	{
+		why:  "StopAtFailure stops the groups of a FIFO queue",
+		file: "lambdawrap/invocation.go",
+		old:  `StopAtFailure: v.opts.StopAtFailure && !slices.ContainsFunc(messages, func(m *message) bool { return m.fifo }),`,
+		new:  `StopAtFailure: v.opts.StopAtFailure && !slices.ContainsFunc(messages, func(m *message) bool { return false }),`,
+		pkg:  "lambdawrap", run: "TestAFIFOQueueIgnoresStopAtFailure",
+	},
+	{
+		why:  "the worker of a handler that failed is given to the next message before the failure is known",
+		file: "lambdawrap/work.go",
+		old:  `v.step(func(s *schedule.Schedule) { s.Failed(m.index) })`,
+		new:  ``,
+		pkg:  "lambdawrap", run: "TestAfterTheFirstFailureTheRestOfABatchIsReportedUnstarted",
+	},
+	{
+		why:  "a message that is claimed when the batch stops runs nevertheless",
+		file: "lambdawrap/work.go",
+		old:  `if hasWorker = decided.Kind == schedule.Start; decided.Kind == schedule.Blocked {`,
+		new:  `if hasWorker = decided.Kind != schedule.NoTime; false {`,
+		pkg:  "lambdawrap", run: "TestAfterTheFirstFailureTheRestOfABatchIsReportedUnstarted/claimed",
+	},
+	{
+		why:  "StopAtFailure stops a batch after a message that is done",
+		file: "internal/schedule/event.go",
+		old: `	if failed {
+		s.Failed(i)
+	}
+`,
+		new: `	s.Failed(i)
+`,
+		pkg: "internal/schedule", run: "TestRule9Stop",
+	},
+	{
 		why:  "a message whose context has ended is taken for an outage of DynamoDB",
 		file: "lambdawrap/work.go",
 		old:  `if ctx.Err() != nil {`,
