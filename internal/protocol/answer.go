@@ -42,3 +42,12 @@ const (
 	Again              // the same once more, after a pause, unless the error is final
 	Single             // a request of its own
 )
+
+// Refusal says that DynamoDB refused an effect of a part, its record as it would be, or the request.
+type Refusal struct {
+	Index   int    // of the effect in its part; -1 if the record or the request was refused
+	Code    string // DynamoDB's code for the refusal
+	Message string // DynamoDB's text for it
+	Item    Item
+	Cause   error // nil for an effect
+}

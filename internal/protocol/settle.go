@@ -3,7 +3,6 @@ package protocol
 import (
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -196,13 +195,4 @@ func (t *Table) addAttributes(stored Item, partition string, done *record.Stored
 			stored[name] = value
 		}
 	}
-}
-
-func marshal(v any) types.AttributeValue {
-	value, err := attributevalue.Marshal(v)
-	if err != nil {
-		panic(err) // never: texts and numbers
-	}
-
-	return value
 }

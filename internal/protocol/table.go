@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -196,4 +197,13 @@ func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{V
 
 func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func marshal(v any) types.AttributeValue {
+	value, err := attributevalue.Marshal(v)
+	if err != nil {
+		panic(err) // never: texts and numbers
+	}
+
+	return value
 }

@@ -22,15 +22,6 @@ type Part struct {
 	Token   string     // the client request token if it travels alone; "" for a new one
 }
 
-// Refusal says that DynamoDB refused an effect of a part, its record as it would be, or the request.
-type Refusal struct {
-	Index   int    // of the effect in its part; -1 if the record or the request was refused
-	Code    string // DynamoDB's code for the refusal
-	Message string // DynamoDB's text for it
-	Item    Item
-	Cause   error // nil for an effect
-}
-
 // Joined is a transaction of several parts. Its sums are made of the additions of just these parts: a part that is not in it has no number in it.
 // Its zero value is ready.
 type Joined struct {
