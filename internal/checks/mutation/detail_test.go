@@ -26,15 +26,15 @@ var detailMutants = []mutant{
 	{
 		why:  "a flight that is sent once more keeps the conflicts of its last try",
 		file: "internal/planner/joint.go",
-		old:  `f.Born, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.Conflicts = now, false, false, false, nil`,
-		new:  `f.Born, f.IsAnswered, f.IsInProgress, f.MayRepeat = now, false, false, false`,
+		old:  `f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = now, false, false, false, false, false, nil`,
+		new:  `f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded = now, false, false, false, false, false`,
 		pkg:  "internal/planner", run: "TestAFlightThatIsSentOnceMoreBeginsAnew",
 	},
 	{
 		why:  "a flight that is sent once more counts from its first try",
 		file: "internal/planner/joint.go",
-		old:  `f.Born, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.Conflicts = now, false, false, false, nil`,
-		new:  `f.IsAnswered, f.IsInProgress, f.MayRepeat, f.Conflicts = false, false, false, nil`,
+		old:  `f.Born, f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = now, false, false, false, false, false, nil`,
+		new:  `f.ReadsFirst, f.IsAnswered, f.IsInProgress, f.MayRepeat, f.HasMetEnded, f.Conflicts = false, false, false, false, false, nil`,
 		pkg:  "internal/planner", run: "TestAFlightThatIsSentOnceMoreBeginsAnew",
 	},
 	{

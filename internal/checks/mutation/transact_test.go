@@ -82,8 +82,8 @@ var transactMutants = []mutant{
 	{
 		why:  "the first token is not tx",
 		file: "idemddb/complete_with.go",
-		old:  `j := &jointWrite{token: done.Tx, applied`,
-		new:  `j := &jointWrite{applied`,
+		old:  `token: done.Tx, applied`,
+		new:  `applied`,
 		pkg:  "internal/contract", run: "TestContractInMemory/.*/reasons:_a_transaction_is_sent_again",
 	},
 	{
