@@ -65,15 +65,6 @@ func (e *EffectError) Error() string {
 	return fmt.Sprintf("idemddb: effect %d was refused: %s: %s", e.Index, e.Code, e.message)
 }
 
-// hint says what else may be wrong if DynamoDB finds a whole request not valid.
-func (e *EffectError) hint() string {
-	if e.Code != "ValidationException" {
-		return ""
-	}
-
-	return "; besides, DynamoDB takes no transactions for a table with multi-Region strong consistency (MRSC), as idem check shows"
-}
-
 // Unwrap returns ErrEffectRefused, and the SDK's error if the request was refused as a whole.
 func (e *EffectError) Unwrap() []error {
 	if e.cause == nil {
@@ -81,6 +72,15 @@ func (e *EffectError) Unwrap() []error {
 	}
 
 	return []error{ErrEffectRefused, e.cause}
+}
+
+// hint says what else may be wrong if DynamoDB finds a whole request not valid.
+func (e *EffectError) hint() string {
+	if e.Code != "ValidationException" {
+		return ""
+	}
+
+	return "; besides, DynamoDB takes no transactions for a table with multi-Region strong consistency (MRSC), as idem check shows"
 }
 
 // meaning returns what Effects.Refused says of the error, or the error itself. If Effects.Refused panics, or its error cannot be read, the
