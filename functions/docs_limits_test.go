@@ -33,7 +33,7 @@ func TestLimitsPageHasTheConstantsOfTheCode(t *testing.T) {
 		{"internal/idemhttp/stored_answer.go", "maxKeptHeader", "8 << 10", "a replay has | 8 KB"},
 		{"lambdawrap/log.go", "maxErrorText", "4 << 10", "| 4 KB and 32 KB"},
 		{"lambdawrap/log.go", "maxStack", "32 << 10", "| 4 KB and 32 KB"},
-		{"idemddb/operate/list.go", "defaultBudget", "10_000", "| 10,000 (`--budget`)"},
+		{"idemddb/operate/selection.go", "defaultBudget", "10_000", "| 10,000 (`--budget`)"},
 		{"idemddb/options.go", "defaultLease", "30 * time.Second", "| a lease | 30 s"},
 		{"idemddb/options.go", "defaultRetention", "7 * 24 * time.Hour", "| a record | 7 days"},
 		{"idemddb/options.go", "defaultClaimPatience", "5 * time.Second", "| 5 s (`ClaimPatience`)"},
