@@ -57,6 +57,12 @@ func TestHandlersThatRunGoOnAfterTheFailureOfAnother(t *testing.T) {
 		var began atomic.Int32
 
 		runs, failed := make(chan struct{}), make(chan struct{})
+		h.opts.OnMessage = func(_ context.Context, m events.SQSMessage, _ lambdawrap.Outcome) {
+			if m.Body == "b" { // from here on the wrapper knows that it has failed
+				close(failed)
+			}
+		}
+
 		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
 			if began.Add(1); m.Body == "a" {
 				close(runs)
@@ -66,8 +72,6 @@ func TestHandlersThatRunGoOnAfterTheFailureOfAnother(t *testing.T) {
 			}
 
 			<-runs
-
-			defer close(failed)
 
 			return errBank
 		})
