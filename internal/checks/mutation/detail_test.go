@@ -104,9 +104,9 @@ var detailMutants = []mutant{
 	},
 	{
 		why:  "Stage keeps the attributes of a message that its caller can change",
-		file: "idemddb/stage.go",
-		old:  `copyMessages(e.Messages)`,
-		new:  `e.Messages`,
+		file: "idemddb/seal.go",
+		old:  `outboxOf(copyMessages(messages))`,
+		new:  `outboxOf(messages)`,
 		pkg:  "idemddb", run: "TestStageCopiesWhatItIsGiven",
 	},
 	{
