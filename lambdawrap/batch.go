@@ -163,7 +163,7 @@ func (v *invocation) endAll(ctx context.Context, given []*piece, end func(contex
 
 			own := v.contextOf(ctx, p.message)
 			o := end(own, p)
-			v.finish(own, p.message, o)
+			v.finish(own, v.answerAt, p.message, o)
 			v.finishOthers(ctx, given, p, o)
 		})
 	}
@@ -178,6 +178,6 @@ func (v *invocation) finishOthers(ctx context.Context, given []*piece, p *piece,
 			o = outcome{name: OutcomeBlocked, err: errBlocked}
 		}
 
-		v.finish(v.contextOf(ctx, m), m, o)
+		v.finish(v.contextOf(ctx, m), v.answerAt, m, o)
 	}
 }

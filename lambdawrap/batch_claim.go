@@ -130,9 +130,9 @@ func (v *invocation) choose(ctx context.Context, pieces map[schedule.Work]*piece
 				blocked[m.group] = 0 // and nothing behind it may run before that is known
 			}
 		case !m.fifo:
-			v.spawn(func() { v.finish(v.contextOf(ctx, m), m, o) })
+			v.spawn(func() { v.finish(v.contextOf(ctx, m), v.answerAt, m, o) })
 		default:
-			v.finishBefore(v.contextOf(ctx, m), v.reserved, m, o) // then there is time left to give the claims behind it back
+			v.finish(v.contextOf(ctx, m), v.reserved, m, o) // then there is time left to give the claims behind it back
 			blocked.note(m)
 		}
 	}

@@ -32,7 +32,7 @@ func (v *invocation) follow(m *message, decided schedule.Action) {
 		v.step(func(s *schedule.Schedule) { s.Settled(m.index, o.recorded) })
 	}
 
-	v.finish(m.own, m, o)
+	v.finish(m.own, v.answerAt, m, o)
 }
 
 // step reports an event to the schedule and does what follows from it. Nothing of that waits.
@@ -303,13 +303,8 @@ func (v *invocation) runHandler(ctx context.Context, m *message, work *idemddb.W
 }
 
 // finish ends one message: it calls the dead-letter hook of one that will never succeed, writes the log line of one that did not end well,
-// and sets the time of the next delivery. ctx is the message's own.
-func (v *invocation) finish(ctx context.Context, m *message, o outcome) {
-	v.finishBefore(ctx, v.answerAt, m, o)
-}
-
-// finishBefore is finish with another end of the time for the dead-letter hook.
-func (v *invocation) finishBefore(ctx context.Context, end time.Time, m *message, o outcome) {
+// and sets the time of the next delivery. ctx is the message's own; end is that of the time for the dead-letter hook.
+func (v *invocation) finish(ctx context.Context, end time.Time, m *message, o outcome) {
 	m.outcome = o.name
 	m.failed = o.err != nil && !o.done
 	err := o.err

@@ -25,27 +25,7 @@ func (p *Planner) Text(now time.Time) string {
 	b.WriteByte('\n')
 
 	for _, f := range p.flights {
-		fmt.Fprintf(&b, "flight for %v, counted %v, probe %v", now.Sub(f.Born), f.isCounted, f.isProbe)
-
-		if f.repeats > 0 {
-			fmt.Fprintf(&b, ", repeated %d times", f.repeats)
-		}
-
-		if !f.due.IsZero() {
-			fmt.Fprintf(&b, ", sent once more in %v", f.due.Sub(now))
-		}
-
-		b.WriteByte(':')
-
-		for _, w := range f.Writes {
-			if w.flight == f {
-				fmt.Fprintf(&b, " %v", w.text(now))
-			} else {
-				fmt.Fprintf(&b, " (#%d of %s, left)", w.number, w.Record)
-			}
-		}
-
-		b.WriteByte('\n')
+		f.write(&b, now)
 	}
 
 	for lane := range lanes {
@@ -66,6 +46,31 @@ func (p *Planner) Text(now time.Time) string {
 	}
 
 	return b.String()
+}
+
+// write writes a flight under way in a line.
+func (f *Flight) write(b *strings.Builder, now time.Time) {
+	fmt.Fprintf(b, "flight for %v, counted %v, probe %v", now.Sub(f.Born), f.isCounted, f.isProbe)
+
+	if f.repeats > 0 {
+		fmt.Fprintf(b, ", repeated %d times", f.repeats)
+	}
+
+	if !f.due.IsZero() {
+		fmt.Fprintf(b, ", sent once more in %v", f.due.Sub(now))
+	}
+
+	b.WriteByte(':')
+
+	for _, w := range f.Writes {
+		if w.flight == f {
+			fmt.Fprintf(b, " %v", w.text(now))
+		} else {
+			fmt.Fprintf(b, " (#%d of %s, left)", w.number, w.Record)
+		}
+	}
+
+	b.WriteByte('\n')
 }
 
 func (g *gate) write(b *strings.Builder, now time.Time) {
