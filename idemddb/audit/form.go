@@ -86,9 +86,13 @@ func isFingerprint(v value) bool {
 }
 
 func isResult(v value) bool {
+	if v.kind == "?" { // such as a nil pointer
+		return false
+	}
+
 	switch m := v.raw.(type) {
 	case *types.AttributeValueMemberB, *types.AttributeValueMemberNULL:
-		return v.kind != "?"
+		return true
 	case *types.AttributeValueMemberM:
 		if len(m.Value) == 1 {
 			sealed := valueOf(m.Value["sealed"])
