@@ -3,6 +3,7 @@ package idemddb_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -126,8 +127,9 @@ func (c *refusedEffects) check(t *testing.T) {
 		t.Errorf("got error %v (done: %t), want %q", err, isDone(err), c.want)
 	}
 
-	all := c.before
-	all.Items, all.Adds, all.Messages = append(all.Items, c.e.Items...), append(all.Adds, c.e.Adds...), append(all.Messages, c.e.Messages...)
+	all := c.before // the cases may share arrays
+	all.Items, all.Adds = slices.Concat(all.Items, c.e.Items), slices.Concat(all.Adds, c.e.Adds)
+	all.Messages = slices.Concat(all.Messages, c.e.Messages)
 
 	if _, err := s.Commit(t.Context(), "k", nil, nil, all); err == nil || !strings.Contains(err.Error(), c.want) {
 		t.Errorf("Commit: got error %v, want %q", err, c.want)
