@@ -203,12 +203,13 @@ package: $(PYTHON_TOOLS)/.done ## sam build as it is to be deployed: no net/rpc,
 	@SAM=$(PYTHON_TOOLS)/bin/sam localstack/package.sh --parameter-overrides Architecture=$(or $(ARCHITECTURE),arm64)
 
 .PHONY: template
-template: $(PYTHON_TOOLS)/.done $(CHECKOV)/.done ## Check template.yaml, samconfig.toml and the quick start's template: sam validate, cfn-lint, checkov
+template: $(PYTHON_TOOLS)/.done $(CHECKOV)/.done ## Check template.yaml, samconfig.toml and the templates of the pages: sam validate, cfn-lint, checkov
 	for stage in default staging production local; do $(PYTHON_TOOLS)/bin/sam validate --lint --config-env $$stage || exit 1; done
 	$(PYTHON_TOOLS)/bin/sam validate --config-env none # no such stage, so no lint in its place: what SAM itself makes of the template
 	$(PYTHON_TOOLS)/bin/cfn-lint --include-checks I --non-zero-exit-code informational -- template.yaml
 	$(CHECKOV)/bin/checkov --file template.yaml --framework cloudformation --compact --quiet --skip-download # what it skips has its reason there
-	$(PYTHON_TOOLS)/bin/sam validate --lint --template-file $(QUICKSTART)
+	for page in functions/testdata/*/template.yaml functions/testdata/*/*/template.yaml; do \
+	  $(PYTHON_TOOLS)/bin/sam validate --lint --template-file $$page || exit 1; done
 	$(CHECKOV)/bin/checkov --file $(QUICKSTART) --framework cloudformation --compact --quiet --skip-download \
 	  --skip-check CKV_AWS_27,CKV_AWS_115,CKV_AWS_116,CKV_AWS_117,CKV_AWS_119,CKV_AWS_173 # docs/getting-started.md has the reasons
 

@@ -158,7 +158,7 @@ serve() { # PORT FOLDER [attached]: replaces the shell by the server
   exec env -i PATH="$PATH" HOME="$HOME" LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 TMPDIR="$folder/tmp" IDEMDDB_CACHE="$cache" \
     OVERRIDE_IN_DOCKER=0 FILESYSTEM_ROOT="$folder/files" DOCKER_CMD=/bin/false DNS_ADDRESS=0 DISABLE_EVENTS=1 SKIP_SSL_CERT_DOWNLOAD=1 \
     GATEWAY_SERVER=hypercorn GATEWAY_LISTEN="$listen" LOCALSTACK_HOST="$listen" SQS_ENDPOINT_STRATEGY=path \
-    SERVICES=cloudformation,cloudwatch,dynamodb,events,iam,kms,lambda,logs,s3,sqs,sts EAGER_SERVICE_LOADING=1 STRICT_SERVICE_LOADING=0 PROVIDER_OVERRIDE_DYNAMODB=v2 LAMBDA_KEEPALIVE_MS=600000 \
+    SERVICES=cloudformation,cloudwatch,dynamodb,events,iam,kms,lambda,logs,s3,sns,sqs,sts EAGER_SERVICE_LOADING=1 STRICT_SERVICE_LOADING=0 PROVIDER_OVERRIDE_DYNAMODB=v2 LAMBDA_KEEPALIVE_MS=600000 \
     LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC=0.05 LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_ERROR_SEC=1 \
     "$venv/bin/python" "$here/process/main.py" "$@"
 }

@@ -50,6 +50,14 @@ func TestDeployed(t *testing.T) {
 			t.Parallel()
 			testQuickStart(t)
 		})
+		t.Run("what a topic delivers twice is charged once", func(t *testing.T) {
+			t.Parallel()
+			testTopic(t)
+		})
+		t.Run("what a rule of EventBridge delivers twice is charged once", func(t *testing.T) {
+			t.Parallel()
+			testRule(t)
+		})
 	})
 
 	if paid == nil || crashes == nil {

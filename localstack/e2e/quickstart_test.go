@@ -25,7 +25,7 @@ const quickStartStack = "e2e-quickstart"
 func testQuickStart(t *testing.T) {
 	t.Helper()
 
-	q := deployQuickStart(t)
+	q := deployPage(t, "quickstart", quickStartStack)
 
 	p, err := pipeline.New(t.Context(), pipeline.Names{})
 	if err != nil {
@@ -57,17 +57,18 @@ func testQuickStart(t *testing.T) {
 	}
 }
 
-// deployedQuickStart has the names of the stack's resources, by their names in the template.
-type deployedQuickStart struct{ names map[string]string }
+// deployedPage has the names of the stack's resources, by their names in the template.
+type deployedPage struct{ names map[string]string }
 
-// deployQuickStart builds and deploys the template. Only the processor and the folder of the program are another.
-func deployQuickStart(t *testing.T) deployedQuickStart {
+// deployPage builds and deploys the program and the template of a page, which stand in a folder of functions/testdata. Only the processor and
+// the folder of the program are another.
+func deployPage(t *testing.T, program, stack string) deployedPage {
 	t.Helper()
 
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 
-	page, err := filepath.Abs("../../functions/testdata/quickstart")
+	page, err := filepath.Abs(filepath.Join("..", "..", "functions", "testdata", program))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,10 +88,10 @@ func deployQuickStart(t *testing.T) deployedQuickStart {
 	}
 
 	built.runSAM(ctx, t, "build", "--template-file", template, "--build-dir", filepath.Join(folder, "build"))
-	built.runSAM(ctx, t, "deploy", "--template-file", filepath.Join(folder, "build", "template.yaml"), "--stack-name", quickStartStack,
-		"--s3-bucket", built.bucket, "--s3-prefix", quickStartStack, "--capabilities", "CAPABILITY_IAM", "--no-progressbar")
+	built.runSAM(ctx, t, "deploy", "--template-file", filepath.Join(folder, "build", "template.yaml"), "--stack-name", stack,
+		"--s3-bucket", built.bucket, "--s3-prefix", stack, "--capabilities", "CAPABILITY_IAM", "--no-progressbar")
 
-	return deployedQuickStart{resourcesOf(t, quickStartStack)}
+	return deployedPage{resourcesOf(t, stack)}
 }
 
 func (b build) runSAM(ctx context.Context, t *testing.T, args ...string) {
@@ -131,7 +132,7 @@ func resourcesOf(t *testing.T, stack string) map[string]string {
 }
 
 // idem runs a command and returns its exit code and what it shows.
-func (q deployedQuickStart) idem(t *testing.T, args ...string) (code int, screen string) {
+func (q deployedPage) idem(t *testing.T, args ...string) (code int, screen string) {
 	t.Helper()
 
 	cmd := exec.CommandContext(t.Context(), filepath.Join(built.folder, "idem"), args...)
