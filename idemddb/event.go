@@ -32,7 +32,7 @@ const (
 	KindSent          Kind = "sent"           // all messages of a completed record are sent
 	KindParked        Kind = "parked"         // a message can never be sent, and stays in its record; Err names it, its target and the cause
 	KindRetried       Kind = "retried"        // a request is sent again; Err is the last answer
-	KindUnshared      Kind = "unshared"       // requests are not shared from now on: for five minutes, or always if New says so; or records are not read before their transaction; see Err
+	KindUnshared      Kind = "unshared"       // requests are not shared from now on: for five minutes, or always if New says so; or records are not read before their transactions, for five minutes; see Err
 	KindPanicked      Kind = "panicked"       // Options.Trace panicked (the claim goes on without it), or a renewal did (its work is cancelled); see Err
 	KindDisabled      Kind = "disabled"       // IDEMDDB_DISABLED is set; emitted once, and then nothing else by this Store
 )

@@ -30,11 +30,21 @@ func (h *harness) made(name string, has attributes) {
 func (h *harness) settleTogether(s *idemddb.Store, prefix string, effects ...idemddb.Effects) []idemddb.Ending {
 	h.Helper()
 
+	group := s.Engine().NewGroup()
+	wait := h.settleIn(group, s, prefix, effects...)
+	group.Flush()
+
+	return wait()
+}
+
+// settleIn is settleTogether for a group: when it returns, all of the work waits for others of the group, and wait returns how it ended.
+func (h *harness) settleIn(group *engine.Group, s *idemddb.Store, prefix string, effects ...idemddb.Effects) (wait func() []idemddb.Ending) {
+	h.Helper()
+
 	var waiting, all sync.WaitGroup
 
 	waiting.Add(len(effects))
 
-	group := s.Engine().NewGroup()
 	ctx := engine.With(h.Context(), &engine.Invocation{Group: group, Settling: func(bool) { waiting.Done() }})
 	endings := make([]idemddb.Ending, len(effects))
 
@@ -49,10 +59,12 @@ func (h *harness) settleTogether(s *idemddb.Store, prefix string, effects ...ide
 	}
 
 	waiting.Wait()
-	group.Flush()
-	all.Wait()
 
-	return endings
+	return func() []idemddb.Ending {
+		all.Wait()
+
+		return endings
+	}
 }
 
 // done demands that work was committed, or that its key was.

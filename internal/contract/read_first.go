@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/internal/engine"
+	"github.com/idemddb/go-idemddb/internal/planner"
 )
 
 // looked is an engine that calls a function after each read of records before their transaction.
@@ -149,7 +152,7 @@ var readCases = []testCase{
 			h.equal(name+": items", items(), []int{4, 3})
 		}
 	}},
-	{name: "read first: a denial turns only the read off, and is told once", check: func(h *harness) {
+	{name: "read first: a denial turns only the read off, and is told once in five minutes", check: func(h *harness) {
 		var told atomic.Int64
 
 		s, e, _ := h.onceMet("", faultsOfReads["denied"], func(o *idemddb.Options) {
@@ -187,6 +190,29 @@ var readCases = []testCase{
 
 		h.done(h.settleTogether(s, "k", h.three("x")...), secondReplayed...)
 		h.happened("x", "5")
+	}},
+	{name: "read first: a completion with effects whose key another worker has completed since is fenced by the read", check: func(h *harness) {
+		s, _, items := h.onceMet("", nil)
+		group := s.Engine().NewGroup()
+		ctx := engine.With(h.Context(), &engine.Invocation{Group: group})
+		lost, _, err := s.Claim(ctx, "lost", nil)
+		h.must(err)
+		h.endLease()
+		h.must(h.claim(h.store(), "lost").Complete(h.Context(), []byte("theirs")))
+
+		// Together with the completion they are a full flight, which leaves at once.
+		wait := h.settleIn(group, s, "k", slices.Repeat([]idemddb.Effects{adds(h.add("x", "1"))}, planner.Size-1)...)
+		fenced := as[*idemddb.FencedError](h, lost.CompleteWith(ctx, nil, adds(h.add("x", "100"))))
+		h.equal("the other's result", string(fenced.Record.Result), "theirs")
+		h.done(wait(), slices.Repeat(allCommitted[:1], planner.Size-1)...)
+		h.happened("x", "24")
+
+		want := []int{26, 25}
+		if h.reads() {
+			want = []int{25}
+		}
+
+		h.equal("items", items(), want)
 	}},
 	{name: "read first: a record past its retention, and one that was released, answer nothing", check: func(h *harness) {
 		h.committed(h.store(), "k0", adds(h.add("x", "1")))

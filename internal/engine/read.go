@@ -38,7 +38,7 @@ func (s *shared) readFirst(ctx context.Context) {
 		}
 	}
 
-	s.engine.change(func() { s.readOn(isAnswered, found.Denied) })
+	s.engine.change(func() { s.readOn(isAnswered, &found) })
 }
 
 // looks returns the statements that read the records of those whose callers still wait, and the calls in the same order.
@@ -63,9 +63,14 @@ func (c *call) hasEnded(found protocol.Item) bool {
 }
 
 // readOn lets a flight go on without the calls that the read has answered. It is called with the mutex of the Engine held.
-func (s *shared) readOn(isAnswered []bool, denied error) {
-	if denied != nil && s.engine.planner.DenyReads() {
-		s.tellOne(news{s.engine.Unread, denied})
+func (s *shared) readOn(isAnswered []bool, found *wire.Shared) {
+	now := time.Now()
+
+	switch {
+	case found.Denied != nil && s.engine.planner.DenyReads(now):
+		s.tellOne(news{s.engine.Unread, found.Denied})
+	case found.Err == nil && found.Denied == nil:
+		s.engine.planner.Processed(s.flight)
 	}
 
 	s.setFree()
@@ -77,7 +82,6 @@ func (s *shared) readOn(isAnswered []bool, denied error) {
 		}
 	}
 
-	now := time.Now()
 	s.engine.planner.Read(now, s.flight, isAnswered)
 	s.seat()
 	s.engine.depart(now)

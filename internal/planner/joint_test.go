@@ -553,21 +553,90 @@ func TestARecordThatIsReadCountsAsMet(t *testing.T) {
 func TestNoReadIsMadeThatIsDeniedOrCannotBe(t *testing.T) {
 	t.Parallel()
 
-	for name, turnOff := range map[string]func(*planner.Planner){
-		"denied":             func(p *planner.Planner) { p.DenyReads() },
-		"no shared requests": func(p *planner.Planner) { p.IsSingle = true },
+	for name, turnOff := range map[string]func(*yard){
+		"denied":                         func(y *yard) { y.planner.DenyReads(y.now) },
+		"denied almost five minutes ago": func(y *yard) { y.planner.DenyReads(y.now.Add(time.Second - 5*time.Minute)) },
+		"no shared requests":             func(y *yard) { y.planner.IsSingle = true },
 	} {
 		y := newYard(t)
 		y.meet()
-		turnOff(&y.planner)
+		turnOff(y)
 
 		if got := y.readsOf(2); slices.Contains(got, true) {
 			t.Errorf("%s: read first: %v", name, got)
 		}
 	}
 
-	if y := newYard(t); !y.planner.DenyReads() || y.planner.DenyReads() {
-		t.Error("a denial is new once")
+	if y := newYard(t); !y.planner.DenyReads(y.now) || y.planner.DenyReads(y.now.Add(5*time.Minute)) {
+		t.Error("a denial is new once in five minutes")
+	}
+}
+
+// The first of two transactions at a time asks whether reads are still denied. Its answer decides about the next one.
+func TestADenialOfReadsIsAskedForAfterFiveMinutes(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		answer func(y *yard, f *planner.Flight)
+		want   bool
+	}{
+		"it ends":      {answer: func(y *yard, f *planner.Flight) { y.planner.Processed(f) }, want: true},
+		"it lasts":     {answer: func(y *yard, _ *planner.Flight) { y.planner.DenyReads(y.now) }},
+		"no answer":    {answer: func(*yard, *planner.Flight) {}, want: true},
+		"another kind": {answer: func(y *yard, f *planner.Flight) { y.planner.Deny(y.now); y.planner.Processed(f) }, want: true},
+	} {
+		y := newYard(t)
+		y.meet()
+		y.planner.DenyReads(y.now)
+		y.now = y.now.Add(5*time.Minute + 1)
+
+		probe := y.pair(y.jointOf("a"), y.jointOf("b"))
+		y.now = y.now.Add(time.Second) // it is overdue, so that nobody waits for it
+		beside := y.pair(y.jointOf("c"), y.jointOf("d"))
+
+		if !probe.ReadsFirst || beside.ReadsFirst {
+			t.Errorf("%s: the first is read first: %v, and one beside it: %v", name, probe.ReadsFirst, beside.ReadsFirst)
+		}
+
+		c.answer(y, probe)
+		y.planner.Read(y.now, probe, []bool{false, false})
+		y.land(probe, planner.Done)
+		y.now = y.now.Add(time.Second) // the one beside it is overdue, too
+
+		if got := y.readsOf(1); got[0] != c.want {
+			t.Errorf("%s: the next is read first: %v", name, got)
+		}
+
+		y.land(beside, planner.Done)
+
+		if got := y.readsOf(1); got[0] != c.want {
+			t.Errorf("%s: the one after it is read first: %v", name, got)
+		}
+	}
+}
+
+// A flight that asked once and is sent once more asks no more.
+func TestATransactionThatIsSentOnceMoreProbesNoMore(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.meet()
+	y.planner.DenyReads(y.now)
+	y.now = y.now.Add(5*time.Minute + 1)
+
+	first := y.pair(y.jointOf("a"), y.jointOf("b"))
+	first.MayRepeat = true
+	y.land(first, planner.NotNow)
+
+	second := y.pair(y.jointOf("c"), y.jointOf("d"))
+
+	y.now = y.now.Add(time.Second)
+	y.want(y.depart(), []string{"a", "b"})
+	y.land(first, planner.Done)
+
+	third := y.pair(y.jointOf("e"), y.jointOf("f"))
+	if !second.ReadsFirst || third.ReadsFirst {
+		t.Errorf("read first: %v and %v, want the second only", second.ReadsFirst, third.ReadsFirst)
 	}
 }
 
@@ -617,6 +686,27 @@ func TestAFlightGoesOnWithoutWhatItsReadHasAnswered(t *testing.T) {
 	y.want(y.submit(added("a", "own")))
 	y.want(y.wake(), one("a"))
 	y.want(y.land(f, planner.Done), one("c"))
+}
+
+func TestAFlightGoesOnWithoutAWriteWhoseCallerHasLeftDuringItsRead(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.meet()
+
+	a, b := y.jointOf("a"), y.jointOf("b")
+	f := y.pair(a, b)
+	y.planner.Withdraw(a)
+	y.planner.Read(y.now, f, []bool{false, false})
+
+	if !slices.Equal(f.Writes, []*planner.Write{b}) {
+		t.Errorf("got %+v", f)
+	}
+
+	y.now = y.now.Add(2 * time.Millisecond)
+	y.want(y.submit(y.jointOf("a")))
+	y.now = y.now.Add(2 * time.Millisecond)
+	y.want(y.wake(), one("a"))
 }
 
 func TestAFlightAllOfWhichIsAnsweredHasLanded(t *testing.T) {

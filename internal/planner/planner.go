@@ -27,11 +27,11 @@
 //     asked for until that ends. A write without a record is sent as it was to its end, alone. Then, and after every answer, the writes are
 //     regrouped.
 //  9. Denied. After shared requests were denied, all writes that travel as statements travel alone for five minutes. Then one flight probes,
-//     and its answer renews or ends the memory.
+//     and its answer renews or ends the memory. After the reads of rule 10 were denied, none is made for as long, and then one is.
 //  10. Read first. After a record was met that answers a write of a transaction, because its key had ended before, the next ten transactions
 //     of several writes are preceded by one read of their records: a transaction that a record cancels is charged for all of its items. The
 //     flight goes on without the writes that the read has answered. What leaves at once after a transaction that others have cancelled is not
-//     read: it has just shown its records. If reads are denied, none is made any more.
+//     read: it has just shown its records.
 //
 // Statements and transactions do not travel together: each has its own T, and waits for its own flights.
 package planner
@@ -57,11 +57,8 @@ type Planner struct {
 	nextEnd time.Time          // not after the first end of all writes; zero if there is none
 	number  int
 
-	deniedUntil time.Time // shared requests were denied; zero if not
-	isProbing   bool      // the flight that asks again is under way
-
-	reads    int  // how many of the next transactions of several writes are preceded by a read
-	isUnread bool // reads are denied
+	denied [lanes]denial // of shared statements, and of the reads before transactions
+	reads  int           // how many of the next transactions of several writes are preceded by a read
 }
 
 // Submit hands in a write. It returns the write's flight if it leaves at once and alone; else the write leaves with a flight of Depart.
@@ -89,7 +86,9 @@ func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 // much of its longest pause a write waits; the writes of one flight have the same, so that those that wait equally long leave together. Land
 // returns the writes that are not sent again although they were not answered: their time is over.
 func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) (over []*Write) {
-	p.isProbing = p.isProbing && !f.isProbe
+	if f.isProbe {
+		p.denied[f.lane].isProbing, f.isProbe = false, false
+	}
 
 	if f.HasMetEnded {
 		p.reads = readFor
@@ -126,8 +125,11 @@ func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) 
 
 // Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes travel alone.
 func (p *Planner) Shares(now time.Time) bool {
-	return !p.IsSingle && !p.isProbing && now.After(p.deniedUntil)
+	return !p.IsSingle && p.denied[statements].isOver(now)
 }
+
+// isOver reports whether no denial is remembered, or whether it may be asked now if it still holds.
+func (d *denial) isOver(now time.Time) bool { return !d.isProbing && now.After(d.until) }
 
 // wait makes a write wait again that was under way, or paused.
 func (p *Planner) wait(now time.Time, w *Write) { p.queue(now, w, w.travelsAlone(p, now)) }
@@ -139,12 +141,11 @@ func (p *Planner) leave(now time.Time, writes []*Write, isCounted bool) *Flight 
 
 	f.lane = writes[0].lane
 
-	if f.isProbe = f.IsShared() && f.lane == statements && !p.deniedUntil.IsZero(); f.isProbe {
-		p.isProbing = true
+	if f.isProbe = f.IsShared() && f.lane == statements && p.denied[statements].probe(); f.isProbe {
 		p.separate()
 	}
 
-	f.ReadsFirst = p.readsFirst(f)
+	f.ReadsFirst = p.readsFirst(now, f)
 	p.hold(f)
 
 	end := writes[0].End

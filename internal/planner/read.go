@@ -9,8 +9,8 @@ import (
 const readFor = 10
 
 // readsFirst reports whether the records of a flight that leaves are read first.
-func (p *Planner) readsFirst(f *Flight) bool {
-	if p.IsSingle || p.isUnread || p.reads == 0 || f.lane != transactions || !f.IsShared() {
+func (p *Planner) readsFirst(now time.Time, f *Flight) bool {
+	if p.IsSingle || p.reads == 0 || f.lane != transactions || !f.IsShared() || !p.denied[transactions].isOver(now) {
 		return false
 	}
 
@@ -19,12 +19,13 @@ func (p *Planner) readsFirst(f *Flight) bool {
 	}
 
 	p.reads--
+	f.isProbe = p.denied[transactions].probe()
 
 	return true
 }
 
 // Read notes that the read before a flight has landed. The writes that it has answered have ended, and the flight leaves now without them, and
-// without those whose callers have left; if none is left, it has landed.
+// without those whose callers have left. If none is left, nothing is sent, and Land follows.
 func (p *Planner) Read(now time.Time, f *Flight, isAnswered []bool) {
 	var left []*Write
 
@@ -43,9 +44,7 @@ func (p *Planner) Read(now time.Time, f *Flight, isAnswered []bool) {
 		p.end(w)
 	}
 
-	if f.Writes, f.Born = left, now; len(left) == 0 {
-		p.takeOff(f)
-	}
+	f.Writes, f.Born = left, now
 
 	for _, w := range left { // it still has what several of its writes add to
 		for item := range w.items {
@@ -57,9 +56,4 @@ func (p *Planner) Read(now time.Time, f *Flight, isAnswered []bool) {
 }
 
 // DenyReads notes that reads are denied. It returns false if that is known.
-func (p *Planner) DenyReads() (isNew bool) {
-	isNew = !p.isUnread
-	p.isUnread = true
-
-	return isNew
-}
+func (p *Planner) DenyReads(now time.Time) (isNew bool) { return p.denied[transactions].note(now) }

@@ -12,8 +12,10 @@ func (p *Planner) Text(now time.Time) string {
 
 	fmt.Fprintf(&b, "T %v and %v", p.times[statements].t(), p.times[transactions].t())
 
-	if !p.deniedUntil.IsZero() {
-		fmt.Fprintf(&b, ", denied for %v, probing %v", p.deniedUntil.Sub(now), p.isProbing)
+	for lane, d := range p.denied {
+		if !d.until.IsZero() {
+			fmt.Fprintf(&b, ", %s denied for %v, probing %v", [lanes]string{"shared requests", "reads"}[lane], d.until.Sub(now), d.isProbing)
+		}
 	}
 
 	if p.reads > 0 {

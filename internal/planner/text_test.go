@@ -27,8 +27,10 @@ paused: (#1 of z, 1 tries, 0 of them beside answered ones, -23.000001ms, next pa
 
 	s = newStage(t)
 	s.run("denied, +1m")
+	s.p.DenyReads(s.now)
 
-	if diff := cmp.Diff("T 6ms and 5ms, denied for 4m0s, probing false\n", s.p.Text(s.now)); diff != "" {
+	want = "T 6ms and 5ms, shared requests denied for 4m0s, probing false, reads denied for 5m0s, probing false\n"
+	if diff := cmp.Diff(want, s.p.Text(s.now)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -66,11 +66,24 @@ func (p *Planner) open() []*Write {
 
 // Deny notes that shared requests are denied. It returns false if that is known.
 func (p *Planner) Deny(now time.Time) (isNew bool) {
-	isNew = now.After(p.deniedUntil)
-	p.deniedUntil = now.Add(deniedFor)
 	p.separate()
 
+	return p.denied[statements].note(now)
+}
+
+// note notes a denial. It returns false if one is remembered.
+func (d *denial) note(now time.Time) (isNew bool) {
+	isNew = now.After(d.until)
+	d.until = now.Add(deniedFor)
+
 	return isNew
+}
+
+// probe reports whether a flight that leaves asks if the remembered denial still holds, and notes that it does.
+func (d *denial) probe() bool {
+	d.isProbing = !d.until.IsZero()
+
+	return d.isProbing
 }
 
 // separate makes all statements that wait travel alone.
@@ -82,10 +95,11 @@ func (p *Planner) separate() {
 	}
 }
 
-// Processed notes that DynamoDB has processed a shared flight. If it was the one that probes, the denial is forgotten.
+// Processed notes that DynamoDB has processed a shared flight of statements, or the read before a transaction. If it was the one that probes,
+// the denial is forgotten.
 func (p *Planner) Processed(f *Flight) {
 	if f.isProbe {
-		p.deniedUntil = time.Time{}
+		p.denied[f.lane].until = time.Time{}
 	}
 }
 

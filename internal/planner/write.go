@@ -163,6 +163,12 @@ const (
 	longestT  = 100 * time.Millisecond
 )
 
+// denial is the memory that requests of one kind were denied. Its zero value has none.
+type denial struct {
+	until     time.Time // zero if there is none
+	isProbing bool      // the flight that asks again is under way
+}
+
 // load is what would travel in the next flight.
 type load struct {
 	writes []*Write

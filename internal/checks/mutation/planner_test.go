@@ -197,15 +197,15 @@ var plannerMutants = []mutant{
 	{
 		why:  "one AccessDenied turns shared requests off for good",
 		file: "internal/planner/tick.go",
-		old:  `p.deniedUntil = now.Add(deniedFor)`,
-		new:  `p.deniedUntil = now.Add(1000 * deniedFor)`,
+		old:  `d.until = now.Add(deniedFor)`,
+		new:  `d.until = now.Add(1000 * deniedFor)`,
 		pkg:  "idemddb", run: "TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes",
 	},
 	{
 		why:  "after an AccessDenied, the next batch asks again at once",
 		file: "internal/planner/tick.go",
-		old:  `p.deniedUntil = now.Add(deniedFor)`,
-		new:  `p.deniedUntil = now.Add(deniedFor / 5)`,
+		old:  `d.until = now.Add(deniedFor)`,
+		new:  `d.until = now.Add(deniedFor / 5)`,
 		pkg:  "idemddb", run: "TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes",
 	},
 	{
@@ -218,19 +218,20 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "writes that come while one request asks whether a denial is over ask, too",
-		file: "internal/planner/planner.go",
-		old: `		p.isProbing = true
-`,
-		new: ``,
+		file: "internal/planner/tick.go",
+		old: `d.isProbing = !d.until.IsZero()
+
+	return d.isProbing`,
+		new: `return !d.until.IsZero()`,
 		pkg: "internal/planner", run: "TestDenied",
 	},
 	{
 		why:  "a shared request from before the denial ends the memory of it",
 		file: "internal/planner/tick.go",
 		old: `if f.isProbe {
-		p.deniedUntil`,
+		p.denied[f.lane].until`,
 		new: `if f != nil {
-		p.deniedUntil`,
+		p.denied[f.lane].until`,
 		pkg: "internal/planner", run: "TestDenied",
 	},
 	{
@@ -254,8 +255,8 @@ var plannerMutants = []mutant{
 	{
 		why:  "writes share requests although that was denied a moment ago",
 		file: "internal/planner/planner.go",
-		old:  `!p.isProbing && now.After(p.deniedUntil)`,
-		new:  `!p.isProbing`,
+		old:  `!d.isProbing && now.After(d.until)`,
+		new:  `!d.isProbing`,
 		pkg:  "internal/planner/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
 	},
 }
