@@ -2,19 +2,15 @@ package functions_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +21,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/localstack/runtimeapi"
 )
 
 // Who reads the first screen alone must know what the library does, what it does not do, and what loses messages.
@@ -188,37 +185,27 @@ func TestReadmeProgramPaysOnce(t *testing.T) {
 	dynamo := httptest.NewServer(db.Handler())
 	defer dynamo.Close()
 
-	runtime := newRuntime()
-	defer runtime.server.Close()
-
-	ctx, end := context.WithTimeout(t.Context(), time.Minute)
-	defer end()
-
 	var log bytes.Buffer
 
-	cmd := exec.CommandContext(ctx, program)
+	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Stderr = &log
 	cmd.Env = []string{
-		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.server.URL, "http://"), "AWS_ENDPOINT_URL_DYNAMODB=" + dynamo.URL,
+		"AWS_ENDPOINT_URL_DYNAMODB=" + dynamo.URL,
 		"TABLE_NAME=records", "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 	}
 
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	invoke, end := started(t, cmd)
 
 	payment := events.SQSEvent{Records: []events.SQSMessage{{
 		MessageId: "m-1", EventSourceARN: "arn:aws:sqs:eu-west-1:111122223333:payments", Body: `{"paymentId":"p-1"}`,
 	}}}
 	for range 2 {
-		if got, want := runtime.invoke(ctx, t, payment), `{"batchItemFailures":[]}`; got != want {
+		if got, want := invoke(payment), `{"batchItemFailures":[]}`; got != want {
 			t.Errorf("answer: got %s, want %s", got, want)
 		}
 	}
 
 	end()
-
-	_ = cmd.Wait() // it was killed
 
 	if got := strings.Count(log.String(), "paying p-1"); got != 1 {
 		t.Errorf("paid %d times, want once\n%s", got, log.String())
@@ -253,64 +240,43 @@ func recordKept(t *testing.T, db *idemddbtest.DB) time.Duration {
 	return time.Unix(record.Ends, 0).Sub(time.UnixMilli(record.Done))
 }
 
-// runtime is Lambda's runtime interface. Its invocations are r-1, r-2 and so on.
-type runtime struct {
-	server     *httptest.Server
-	deliveries chan []byte
-	answers    chan string
-}
-
-// invoke delivers an event to the program and returns its answer, "" if there is none in time.
-func (r runtime) invoke(ctx context.Context, t *testing.T, event any) string {
+// started starts the program of a function. It returns a function that invokes it, with the request ids r-1, r-2 and so on, and returns its
+// answer, and one that ends it.
+func started(t *testing.T, cmd *exec.Cmd) (invoke func(event any) string, end func()) {
 	t.Helper()
 
-	payload, err := json.Marshal(event)
+	process, err := runtimeapi.Start(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	select {
-	case r.deliveries <- payload:
-	case <-ctx.Done():
+	invocations := 0
+
+	invoke = func(event any) string {
+		t.Helper()
+
+		payload, err := json.Marshal(event)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		invocations++
+
+		answer, err := process.Invoke(runtimeapi.Invocation{
+			ID: fmt.Sprintf("r-%d", invocations), Event: payload, Deadline: time.Now().Add(30 * time.Second),
+		})
+		if failed, ok := errors.AsType[*runtimeapi.FunctionError](err); ok {
+			return string(failed.Body)
+		}
+
+		if err != nil {
+			t.Error(err)
+		}
+
+		return string(answer)
 	}
 
-	select {
-	case answer := <-r.answers:
-		return answer
-	case <-ctx.Done():
-		t.Error("no answer in time")
-
-		return ""
-	}
-}
-
-func newRuntime() runtime {
-	r := runtime{answers: make(chan string), deliveries: make(chan []byte)}
-
-	var invocations atomic.Int64
-
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", func(w http.ResponseWriter, request *http.Request) {
-		select {
-		case <-request.Context().Done():
-		case event := <-r.deliveries:
-			w.Header().Set("Lambda-Runtime-Aws-Request-Id", fmt.Sprintf("r-%d", invocations.Add(1)))
-			w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(30*time.Second).UnixMilli(), 10))
-			_, _ = w.Write(event)
-		}
-	})
-	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/{outcome}", func(w http.ResponseWriter, request *http.Request) {
-		body, _ := io.ReadAll(request.Body)
-		w.WriteHeader(http.StatusAccepted)
-
-		select {
-		case r.answers <- string(body):
-		case <-request.Context().Done():
-		}
-	})
-	r.server = httptest.NewServer(mux)
-
-	return r
+	return invoke, func() { process.Kill() }
 }
 
 func readRoot(t *testing.T, name string) string {

@@ -3,7 +3,6 @@ package functions_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -88,19 +87,12 @@ func (a *fakeAWS) run(t *testing.T, template template, name string, work func(in
 		t.Fatalf("%v\n%s", err, out)
 	}
 
-	runtime := newRuntime()
-	defer runtime.server.Close()
-
-	ctx, end := context.WithTimeout(t.Context(), time.Minute)
-	defer end()
-
 	var printed, complaints bytes.Buffer
 
-	cmd := exec.CommandContext(ctx, program)
+	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Stdout, cmd.Stderr = &printed, &complaints
 	cmd.Env = []string{
-		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.server.URL, "http://"), "AWS_ENDPOINT_URL=" + a.server.URL,
-		"AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true",
+		"AWS_ENDPOINT_URL=" + a.server.URL, "AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true",
 		"AWS_LAMBDA_FUNCTION_NAME=" + functionName, "AWS_LAMBDA_FUNCTION_VERSION=" + functionVersion,
 		"AWS_LAMBDA_LOG_FORMAT=" + function.LoggingConfig.LogFormat,
 		"AWS_LAMBDA_LOG_LEVEL=" + cmp.Or(string(template.Parameters[function.LoggingConfig.ApplicationLogLevel].Default), function.LoggingConfig.ApplicationLogLevel),
@@ -118,15 +110,10 @@ func (a *fakeAWS) run(t *testing.T, template template, name string, work func(in
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
 
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	invoke, end := started(t, cmd)
 
-	work(func(event any) string { return runtime.invoke(ctx, t, event) })
-
+	work(invoke)
 	end()
-
-	_ = cmd.Wait() // it was killed
 
 	// The errors of an invocation are there, which are those of the story.
 	if text := complaints.String(); text != "" && !strings.Contains(text, "errorMessage") {

@@ -14,6 +14,10 @@ import (
 func TestPackageBuildsForLambda(t *testing.T) {
 	t.Parallel()
 
+	if testing.Short() {
+		t.Skip("building and linking programs costs more than all else of this package")
+	}
+
 	dir := t.TempDir()
 	program := filepath.Join(dir, "bootstrap")
 	sam := filepath.Join(dir, "sam")

@@ -11,6 +11,10 @@ import (
 func TestEachSideStartsAndAnswers(t *testing.T) {
 	t.Parallel()
 
+	if testing.Short() {
+		t.Skip("building and linking programs costs more than all else of this package")
+	}
+
 	var out strings.Builder
 
 	if err := run(t.Context(), &out, 1, 10, time.Millisecond); err != nil {
@@ -27,6 +31,10 @@ func TestEachSideStartsAndAnswers(t *testing.T) {
 // A program has only what it uses: each of these prefixes of symbols would be memory and time of every start.
 func TestAFunctionHasOnlyWhatItUses(t *testing.T) {
 	t.Parallel()
+
+	if testing.Short() {
+		t.Skip("building and linking programs costs more than all else of this package")
+	}
 
 	program := filepath.Join(t.TempDir(), "library")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc", "-o", program, "./library").CombinedOutput(); err != nil {

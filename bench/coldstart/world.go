@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,13 +12,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/localstack/runtimeapi"
 )
 
 const (
@@ -50,18 +49,6 @@ type world struct {
 	latency time.Duration
 	size    int // of the batch
 	number  int // of the process
-}
-
-// invocation is Lambda's runtime interface for one process: one event, and then none until the process ends.
-type invocation struct {
-	event    events.SQSEvent
-	asked    chan time.Time // when the process asked for the event
-	answered chan answer
-}
-
-type answer struct {
-	at         time.Time
-	path, body string
 }
 
 func newWorld(ctx context.Context, folder string, size int, latency time.Duration) (*world, error) {
@@ -117,26 +104,6 @@ func (w *world) serveTables(answer http.ResponseWriter, r *http.Request) {
 	w.engine.Handler().ServeHTTP(answer, r)
 }
 
-func (i *invocation) ServeHTTP(out http.ResponseWriter, r *http.Request) {
-	switch {
-	case r.Method == http.MethodPost:
-		body, _ := io.ReadAll(r.Body)
-		i.answered <- answer{time.Now(), r.URL.Path, string(body)}
-
-		out.WriteHeader(http.StatusAccepted)
-	case len(i.asked) > 0: // its channel is read after the process has ended
-		<-r.Context().Done()
-	default:
-		out.Header().Set("Lambda-Runtime-Aws-Request-Id", "8476a536-e9f4-11e8-9739-2dfe598c3fcd")
-		out.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(patience).UnixMilli(), 10))
-		out.Header().Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:123456789012:function:bench")
-
-		i.asked <- time.Now()
-
-		_ = json.NewEncoder(out).Encode(i.event) //nolint:errchkjson // a process that is gone gives no answer, which is noticed
-	}
-}
-
 func (w *world) event() events.SQSEvent {
 	var event events.SQSEvent
 	for i := range w.size {
@@ -153,65 +120,42 @@ func (w *world) event() events.SQSEvent {
 func (w *world) measure(ctx context.Context, s side) (m start, err error) {
 	w.number++
 
-	one := &invocation{event: w.event(), asked: make(chan time.Time, 1), answered: make(chan answer, 1)}
+	event, err := json.Marshal(w.event())
+	if err != nil {
+		return m, fmt.Errorf("event: %w", err)
+	}
 
-	runtime := httptest.NewServer(one)
-	defer runtime.Close()
-
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-
-	process := exec.CommandContext(ctx, filepath.Join(w.folder, s.program)) //nolint:gosec // it was built here
-	process.Stderr = os.Stderr
-	process.Env = append([]string{
-		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.URL, "http://"), "AWS_LAMBDA_FUNCTION_NAME=bench",
-		"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=AKID", "AWS_SECRET_ACCESS_KEY=SECRET", "AWS_ENDPOINT_URL_DYNAMODB=" + w.tables.URL,
-		"SSL_CERT_FILE=" + w.roots(), "SSL_CERT_DIR=" + filepath.Join(w.folder, "none"), "TABLE_NAME=" + tableName,
+	cmd := exec.CommandContext(ctx, filepath.Join(w.folder, s.program)) //nolint:gosec // it was built here
+	cmd.Stderr = os.Stderr
+	cmd.Env = append([]string{
+		"AWS_LAMBDA_FUNCTION_NAME=bench", "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=AKID", "AWS_SECRET_ACCESS_KEY=SECRET",
+		"AWS_ENDPOINT_URL_DYNAMODB=" + w.tables.URL, "SSL_CERT_FILE=" + w.roots(), "SSL_CERT_DIR=" + filepath.Join(w.folder, "none"),
+		"TABLE_NAME=" + tableName,
 	}, s.env...)
 
 	began := time.Now()
-	if err := process.Start(); err != nil {
-		return m, fmt.Errorf("start: %w", err)
-	}
 
-	got, err := one.await(ctx)
-	m.memory = peak(process.Process.Pid)
-	_ = process.Process.Kill()
-	_ = process.Wait() // it was killed
-
+	process, err := runtimeapi.Start(cmd)
 	if err != nil {
-		return m, err
+		return m, err //nolint:wrapcheck // names the program
+	}
+	defer process.Kill()
+
+	answer, err := process.Invoke(runtimeapi.Invocation{ID: "8476a536-e9f4-11e8-9739-2dfe598c3fcd", Event: event, Deadline: began.Add(patience)})
+	if err != nil {
+		return m, err //nolint:wrapcheck // says what happened
 	}
 
-	asked := <-one.asked
-	m.init, m.answer = asked.Sub(began), got.at.Sub(asked)
+	m.init, m.answer = process.AskedAt().Sub(began), time.Since(process.AskedAt())
+	m.memory = float64(process.PeakMemory()) / (1 << 20)
 
-	return m, w.check(got)
-}
-
-// peak is the most memory that a process has had, in MB, or 0 where the system does not say so. What Wait returns counts that of the parent.
-func peak(pid int) float64 {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	number, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	kilobytes, _ := strconv.ParseFloat(number, 64)
-
-	return kilobytes / 1024
-}
-
-func (i *invocation) await(ctx context.Context) (answer, error) {
-	select {
-	case got := <-i.answered:
-		return got, nil
-	case <-ctx.Done():
-		return answer{}, errors.New("no answer")
-	}
+	return m, w.check(string(answer))
 }
 
 // check compares the answer and the table with what must be there.
-func (w *world) check(got answer) error {
-	if !strings.HasSuffix(got.path, "/response") || strings.Contains(got.body, "itemIdentifier") {
-		return fmt.Errorf("the answer to %s is %s", got.path, got.body)
+func (w *world) check(answer string) error {
+	if strings.Contains(answer, "itemIdentifier") {
+		return fmt.Errorf("the answer is %s", answer)
 	}
 
 	if items := len(w.engine.Items(tableName)); items != w.size*w.number {

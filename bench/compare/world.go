@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/localstack/runtimeapi"
 )
 
 const (
@@ -130,16 +132,16 @@ func (w *world) hit(p *process, s strike) {
 	}
 
 	if !s.stop {
-		_ = p.cmd.Process.Signal(syscall.SIGKILL) // it may have ended
+		p.Signal(syscall.SIGKILL)
 
 		return
 	}
 
-	_ = p.cmd.Process.Signal(syscall.SIGSTOP)
+	p.Signal(syscall.SIGSTOP)
 
 	p.stopping.Go(func() {
 		pause(stopTime)
-		_ = p.cmd.Process.Signal(syscall.SIGCONT)
+		p.Signal(syscall.SIGCONT)
 		pause(grace) // Lambda would have ended it long ago: this is what a machine that was paused still does
 	})
 }
@@ -290,16 +292,6 @@ func (w *world) poll(ctx context.Context, n int, ready *sync.WaitGroup) error {
 	}
 }
 
-// await waits until a process asks for its first invocation, so that its start takes no time of a message.
-func (w *world) await(p *process) error {
-	select {
-	case <-p.ready:
-		return nil
-	case <-p.exited:
-		return fmt.Errorf("%s ends before its first invocation: see %s", w.contender.name, w.log)
-	}
-}
-
 // deliver hands a batch to the process. It returns whether the process lives on.
 func (w *world) deliver(p *process, id string, batch []*message) (lives bool, err error) {
 	event, err := w.queue.event(batch)
@@ -307,8 +299,8 @@ func (w *world) deliver(p *process, id string, batch []*message) (lives bool, er
 		return false, err
 	}
 
-	i := &invocation{id: "00000000-0000-4000-8000-" + fmt.Sprintf("%012s", id), event: event, deadline: time.Now().Add(time.Minute)}
-	body, err := p.invoke(i)
+	i := &invocation{}
+	body, err := p.invoke("00000000-0000-4000-8000-"+fmt.Sprintf("%012s", id), event, i)
 
 	w.mu.Lock()
 	i.ended = time.Now()
@@ -318,7 +310,7 @@ func (w *world) deliver(p *process, id string, batch []*message) (lives bool, er
 	failed := map[string]bool{}
 
 	switch {
-	case errors.Is(err, errKilled) || errors.Is(err, errTimeout):
+	case errors.Is(err, runtimeapi.ErrExited) || errors.Is(err, runtimeapi.ErrTimeout):
 		if !struck {
 			w.lostTime(batch)
 		}

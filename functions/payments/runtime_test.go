@@ -1,19 +1,18 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,11 +22,13 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
+	"github.com/idemddb/go-idemddb/localstack/runtimeapi"
 )
 
 var soak = flag.Duration("soak", 0, "how long the tests under the runtime of aws-lambda-go pay; 0: a few hundred payments")
@@ -51,6 +52,10 @@ func beFunction() {
 	}
 
 	lambda.Start(func(ctx context.Context, event events.SQSEvent) (events.SQSEventResponse, error) {
+		if lc, ok := lambdacontext.FromContext(ctx); ok {
+			fmt.Fprintf(os.Stdout, "{\"began\":%q}\n", lc.AwsRequestID)
+		}
+
 		if event.Records[0].Body == "panic" {
 			panic("an invocation panics")
 		}
@@ -59,7 +64,7 @@ func beFunction() {
 	})
 }
 
-// environment is what AWS does for processes of the function: its runtime API, its queues and its tables.
+// environment is what AWS does for processes of the function: its pollers, its queues and its tables.
 type environment struct {
 	*testing.T
 
@@ -69,73 +74,66 @@ type environment struct {
 
 	mu        sync.Mutex
 	invoked   int
-	inFlight  map[string][]events.SQSMessage // by request id
-	left      map[string]bool                // ids of messages that are not done
-	failures  int                            // invocations that failed
+	left      map[string]bool // ids of messages that are not done
+	failures  int             // invocations that failed
+	lost      []string        // request ids that had no answer when the last process ended
 	sends     int
 	announced map[string]bool // bodies
 	allDone   chan struct{}
 }
 
-// next gives a process an invocation.
-func (e *environment) next(w http.ResponseWriter, r *http.Request) {
+// poll invokes a process with what comes next in the queue. It returns false when the process has ended.
+func (e *environment) poll(p *runtimeapi.Process) bool {
+	var batch []events.SQSMessage
+
 	select {
-	case <-r.Context().Done():
-	case batch := <-e.queue:
-		body, err := json.Marshal(events.SQSEvent{Records: batch})
-		if err != nil {
-			e.Error(err)
-		}
-
-		e.mu.Lock()
-		e.invoked++
-		id := fmt.Sprint("request-", e.invoked)
-		e.inFlight[id] = batch
-		e.mu.Unlock()
-
-		w.Header().Set("Lambda-Runtime-Aws-Request-Id", id)
-		w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(4*time.Second).UnixMilli(), 10))
-		_, _ = w.Write(body)
-	}
-}
-
-// answer takes what a process answers, and delivers again what has failed.
-func (e *environment) answer(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	id, failed := r.PathValue("id"), map[string]bool{}
-
-	var response events.SQSEventResponse
-	if isError := path.Base(r.URL.Path) == "error"; !isError {
-		if err := json.Unmarshal(body, &response); err != nil {
-			e.Errorf("the answer of %s: %v: %s", id, err, body)
-		}
+	case batch = <-e.queue:
+	case <-p.Exited():
+		return false
 	}
 
-	for _, f := range response.BatchItemFailures {
-		failed[f.ItemIdentifier] = true
+	event, err := json.Marshal(events.SQSEvent{Records: batch})
+	if err != nil {
+		e.Error(err)
 	}
+
+	e.mu.Lock()
+	e.invoked++
+	id := fmt.Sprint("request-", e.invoked)
+	e.mu.Unlock()
+
+	answer, err := p.Invoke(runtimeapi.Invocation{ID: id, Event: event, Deadline: time.Now().Add(4 * time.Second)})
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
 
-	batch := e.inFlight[id]
-	delete(e.inFlight, id)
-
-	if path.Base(r.URL.Path) == "error" {
+	if _, failed := errors.AsType[*runtimeapi.FunctionError](err); failed {
 		e.failures++
 
-		return
+		return true
+	}
+
+	var response events.SQSEventResponse
+
+	switch {
+	case errors.Is(err, runtimeapi.ErrExited):
+		e.lost = append(e.lost, id)
+	case err == nil:
+		if err := json.Unmarshal(answer, &response); err != nil {
+			e.Errorf("the answer of %s: %v: %s", id, err, answer)
+		}
 	}
 
 	for _, m := range batch {
-		if failed[m.MessageId] {
+		isFailed := func(f events.SQSBatchItemFailure) bool { return f.ItemIdentifier == m.MessageId }
+		if err != nil || slices.ContainsFunc(response.BatchItemFailures, isFailed) {
 			e.again(m)
 		} else {
 			e.done(m)
 		}
 	}
 
-	w.WriteHeader(http.StatusAccepted)
+	return true
 }
 
 func (e *environment) done(m events.SQSMessage) {
@@ -180,66 +178,54 @@ func (e *environment) send(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// start starts a process of the function, and returns it with a function that waits for its end.
-func (e *environment) start(address string) (cmd *exec.Cmd, wait func()) {
+// start starts a process of the function and its pollers. It returns it with a function that waits for its end, and returns the ids of the
+// invocations that had begun and got no answer.
+func (e *environment) start() (p *runtimeapi.Process, wait func() []string) {
 	e.Helper()
 
-	cmd = exec.CommandContext(e.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), asFunction+"=1", "AWS_LAMBDA_RUNTIME_API="+address, fmt.Sprint("AWS_LAMBDA_MAX_CONCURRENCY=", e.atA),
+	cmd := exec.CommandContext(e.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), asFunction+"=1", fmt.Sprint("AWS_LAMBDA_MAX_CONCURRENCY=", e.atA),
 		"AWS_LAMBDA_FUNCTION_NAME=payments", "AWS_LAMBDA_LOG_FORMAT=JSON")
 
-	out, err := cmd.StdoutPipe()
+	var out, errs bytes.Buffer
+
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	e.lost = nil
+
+	p, err := runtimeapi.Start(cmd)
 	if err != nil {
 		e.Fatal(err)
 	}
 
-	errs := &bytes.Buffer{}
-	cmd.Stderr = errs
-
-	if err := cmd.Start(); err != nil {
-		e.Fatal(err)
+	var pollers sync.WaitGroup
+	for range e.atA {
+		pollers.Go(func() {
+			for e.poll(p) {
+			}
+		})
 	}
 
-	ended := make(chan struct{})
-
-	go func() {
-		defer close(ended)
-
-		for lines := bufio.NewScanner(out); lines.Scan(); { // of the log and of the metrics
-			if !json.Valid(lines.Bytes()) {
-				e.Errorf("a line is torn: %s", lines.Bytes())
-			}
-		}
-	}()
-
-	return cmd, func() {
-		<-ended
-		_ = cmd.Wait()
+	return p, func() (cut []string) {
+		pollers.Wait()
+		p.Kill() // it has ended, and its runtime API ends with it
 
 		if strings.Contains(errs.String(), "DATA RACE") {
 			e.Error(errs.String())
 		}
-	}
-}
 
-// lose delivers again what a process had under way that has ended. It returns how many invocations that were, and how many have failed so far.
-func (e *environment) lose() (lost, failures int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+		for line := range bytes.Lines(out.Bytes()) { // of the log and of the metrics
+			var entry struct{ Began string }
+			if err := json.Unmarshal(line, &entry); err != nil {
+				e.Errorf("a line is torn: %s", line)
+			}
 
-	for id, batch := range e.inFlight {
-		delete(e.inFlight, id)
-
-		for _, m := range batch {
-			if m.Body != "panic" {
-				e.again(m)
+			if slices.Contains(e.lost, entry.Began) {
+				cut = append(cut, entry.Began)
 			}
 		}
 
-		lost++
+		return cut
 	}
-
-	return lost, e.failures
 }
 
 // fill puts two messages of each payment into the queue, in batches.
@@ -270,7 +256,7 @@ func (e *environment) fill(payments, size int) {
 }
 
 // TestUnderTheRuntime pays under the runtime of aws-lambda-go, with many invocations at a time. In the middle of it one invocation panics,
-// which ends its process when the others have answered, and another process gets SIGTERM.
+// which ends its process when the others that have begun have answered, and another process gets SIGTERM.
 func TestUnderTheRuntime(t *testing.T) {
 	for _, atA := range []int{16, 64} {
 		for _, size := range []int{1, 10} {
@@ -287,8 +273,8 @@ func payUnderTheRuntime(t *testing.T, atA, size int) {
 	t.Helper()
 
 	e := &environment{
-		T: t, db: idemddbtest.New(nil), atA: atA, inFlight: map[string][]events.SQSMessage{}, left: map[string]bool{},
-		announced: map[string]bool{}, allDone: make(chan struct{}),
+		T: t, db: idemddbtest.New(nil), atA: atA, left: map[string]bool{}, announced: map[string]bool{},
+		allDone: make(chan struct{}),
 	}
 	audited.DB(t, e.db, nil, audit.Options{})
 
@@ -301,13 +287,7 @@ func payUnderTheRuntime(t *testing.T, atA, size int) {
 		}
 	}
 
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", e.next)
-	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/response", e.answer)
-	mux.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/error", e.answer)
-
-	api, dynamo, queue := httptest.NewServer(mux), httptest.NewServer(e.db.Handler()), httptest.NewServer(http.HandlerFunc(e.send))
-	defer api.Close()
+	dynamo, queue := httptest.NewServer(e.db.Handler()), httptest.NewServer(http.HandlerFunc(e.send))
 	defer dynamo.Close()
 	defer queue.Close()
 
@@ -317,33 +297,23 @@ func payUnderTheRuntime(t *testing.T, atA, size int) {
 	})
 
 	begun := time.Now()
-	address := strings.TrimPrefix(api.URL, "http://")
 
-	_, wait := e.start(address)
+	_, wait := e.start()
 	e.whenLeft(2 * payments * 2 / 3)
 
 	e.queue <- []events.SQSMessage{{Body: "panic"}}
 
-	wait()
-
-	// The end of the process may meet an invocation on its way to it, which is then lost. It counts as delivered, as one that began would.
-	if _, failures := e.lose(); failures != 1 {
-		t.Errorf("after a panic in one invocation, %d failed, want 1", failures)
+	// The runtime cancels its requests for further invocations. One that Lambda was handing over has no answer then, and has not begun.
+	if cut := wait(); len(cut) > 0 || e.failures != 1 {
+		t.Errorf("after a panic in one invocation, %v had begun and got no answer, and %d failed; want none and 1", cut, e.failures)
 	}
 
-	var cmd *exec.Cmd
-
-	cmd, wait = e.start(address)
+	process, wait := e.start()
 	e.whenLeft(2 * payments / 3)
-
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Error(err)
-	}
-
+	process.Signal(syscall.SIGTERM)
 	wait()
-	e.lose()
 
-	cmd, wait = e.start(address)
+	process, wait = e.start()
 
 	select {
 	case <-e.allDone:
@@ -351,7 +321,7 @@ func payUnderTheRuntime(t *testing.T, atA, size int) {
 		t.Errorf("some of the messages are not done after %v", time.Since(begun))
 	}
 
-	_ = cmd.Process.Kill()
+	process.Kill()
 
 	wait()
 	e.check(payments)

@@ -6,18 +6,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/idemddb/go-idemddb/localstack/runtimeapi"
 )
 
 // moment is when a process may be struck.
@@ -38,102 +34,51 @@ type strike struct {
 	pause  time.Duration // with SIGSTOP: SIGCONT follows after it; 0: not in this invocation
 }
 
-// process is one execution environment of the function: a process with a simulated Lambda beside it.
+// process is an execution environment of the function, with a DynamoDB and an SQS of its own beside it.
 type process struct {
-	cmd     *exec.Cmd
-	servers []*httptest.Server // its runtime API, its DynamoDB and its SQS
-	log     *safeBuffer
-	exited  chan struct{}
+	*runtimeapi.Process
 
-	next chan invocation
+	servers []*httptest.Server
+	log     *safeBuffer
 
 	mu      sync.Mutex
-	id      string      // of the invocation that runs
-	answers chan answer // of that invocation
-	strikes *strike
+	strikes *strike // of the invocation that runs
 	seen    map[moment]int
 	stopped bool // by SIGSTOP, for longer than its invocation
 }
 
-type invocation struct {
-	id       string
-	event    []byte
-	deadline time.Time
-}
-
-type answer struct {
-	body   []byte
-	failed bool // the function answered with an error
-}
-
-var (
-	errKilled   = errors.New("the process ended")
-	errTimedOut = errors.New("the time is over")
-)
-
 // start starts a process of a program.
 func start(ctx context.Context, program string, s services, env []string) (*process, error) {
-	p := &process{next: make(chan invocation), exited: make(chan struct{}), log: &safeBuffer{}}
-	runtime, dynamo, queues := httptest.NewServer(http.HandlerFunc(p.serveRuntime)), s.dynamo.proxy(p.strike), s.queues.proxy(p.strike)
-	p.servers = []*httptest.Server{runtime, dynamo, queues}
+	p := &process{log: &safeBuffer{}}
+	dynamo, queues := s.dynamo.proxy(p.strike), s.queues.proxy(p.strike)
+	p.servers = []*httptest.Server{dynamo, queues}
 
-	p.cmd = exec.CommandContext(ctx, program)
-	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	p.cmd.Env = append([]string{
-		"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(runtime.URL, "http://"),
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Stdout, cmd.Stderr = p.log, p.log
+	cmd.Env = append([]string{
 		"AWS_ENDPOINT_URL_DYNAMODB=" + dynamo.URL, "AWS_ENDPOINT_URL_SQS=" + queues.URL,
 		"AWS_REGION=us-east-1", "AWS_SECRET_ACCESS_KEY=local", "AWS_CONFIG_FILE=none",
 		"AWS_SHARED_CREDENTIALS_FILE=none", "AWS_LAMBDA_FUNCTION_NAME=payments", "AWS_LAMBDA_FUNCTION_VERSION=1", "GOMAXPROCS=2",
 	}, env...)
 
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start the function: %w", err)
-	}
+	var err error
 
-	go func() {
-		_ = p.cmd.Wait()
+	p.Process, err = runtimeapi.Start(cmd)
 
-		close(p.exited)
-	}()
-
-	return p, nil
+	return p, err
 }
 
 // invoke runs an invocation. After an error nothing is known of what it did, as for a queue whose consumer died.
-func (p *process) invoke(i invocation, s *strike) ([]byte, error) {
-	answers := make(chan answer, 1)
-
+func (p *process) invoke(id string, event []byte, s *strike) ([]byte, error) {
 	p.mu.Lock()
-	p.id, p.answers, p.strikes, p.seen = i.id, answers, s, map[moment]int{}
+	p.strikes, p.seen = s, map[moment]int{}
 	p.mu.Unlock()
 
 	if s != nil && s.at == anyTime {
 		defer time.AfterFunc(s.after, func() { p.strike(anyTime) }).Stop()
 	}
 
-	over := time.NewTimer(time.Until(i.deadline))
-	defer over.Stop()
-
-	select {
-	case p.next <- i:
-	case <-p.exited:
-		return nil, errKilled
-	case <-over.C:
-		return nil, errTimedOut
-	}
-
-	select {
-	case a := <-answers:
-		if a.failed {
-			return nil, fmt.Errorf("the function failed: %s", a.body)
-		}
-
-		return a.body, nil
-	case <-p.exited:
-		return nil, errKilled
-	case <-over.C:
-		return nil, errTimedOut
-	}
+	return p.Invoke(runtimeapi.Invocation{ID: id, Event: event, Deadline: time.Now().Add(timeout)})
 }
 
 // strike strikes the process if it is time to.
@@ -152,7 +97,7 @@ func (p *process) strike(at moment) {
 		return
 	}
 
-	_ = p.cmd.Process.Signal(s.signal)
+	p.Signal(s.signal)
 
 	if s.signal != syscall.SIGSTOP {
 		return
@@ -163,7 +108,7 @@ func (p *process) strike(at moment) {
 	}
 }
 
-func (p *process) wake() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
+func (p *process) wake() { p.Signal(syscall.SIGCONT) }
 
 // isStopped says that the process is stopped for longer than its invocation.
 func (p *process) isStopped() bool {
@@ -175,49 +120,11 @@ func (p *process) isStopped() bool {
 
 // end kills the process. Its requests that are under way may still be applied.
 func (p *process) end() {
-	_ = p.cmd.Process.Kill()
-
-	<-p.exited
+	p.Kill()
 
 	for _, server := range p.servers {
 		server.CloseClientConnections()
 		server.Close()
-	}
-}
-
-// serveRuntime is Lambda's runtime API: https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
-func (p *process) serveRuntime(w http.ResponseWriter, r *http.Request) {
-	path := strings.TrimPrefix(r.URL.Path, "/2018-06-01/runtime/")
-	if path == "invocation/next" {
-		p.serveNext(w, r)
-
-		return
-	}
-
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // the process died while it answered
-	}
-
-	id, kind, _ := strings.Cut(strings.TrimPrefix(path, "invocation/"), "/")
-	p.mu.Lock()
-	if id == p.id && p.answers != nil {
-		p.answers <- answer{body, kind == "error"}
-		p.answers = nil
-	}
-	p.mu.Unlock()
-
-	w.WriteHeader(http.StatusAccepted)
-}
-
-func (p *process) serveNext(w http.ResponseWriter, r *http.Request) {
-	select {
-	case i := <-p.next:
-		w.Header().Set("Lambda-Runtime-Aws-Request-Id", i.id)
-		w.Header().Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(i.deadline.UnixMilli(), 10))
-		w.Header().Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:123456789012:function:payments")
-		_, _ = w.Write(i.event)
-	case <-r.Context().Done():
 	}
 }
 

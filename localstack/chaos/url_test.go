@@ -82,7 +82,7 @@ func (u *functionURL) serve(p *process, q request) (*process, httpAnswer) {
 		}
 	}
 
-	response, err := p.invoke(invocation{fmt.Sprintf("call-%d", u.invoked.Add(1)), q.event(), time.Now().Add(timeout)}, u.draw())
+	response, err := p.invoke(fmt.Sprintf("call-%d", u.invoked.Add(1)), q.event(), u.draw())
 
 	var got httpAnswer
 	if err == nil {

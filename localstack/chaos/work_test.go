@@ -95,7 +95,7 @@ func (r *run) size() int {
 func (r *run) deliver(p *process, batch []*message) bool {
 	began := time.Now()
 	id := fmt.Sprintf("call-%d", r.invoked.Add(1))
-	response, err := p.invoke(invocation{id, sqsEvent(batch), time.Now().Add(timeout)}, r.draw())
+	response, err := p.invoke(id, sqsEvent(batch), r.draw())
 	failed := map[string]bool{}
 
 	var answer events.SQSEventResponse

@@ -1,4 +1,4 @@
-package main
+package runtimeapi
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// memoryOf is the largest resident size that a process has had since it was started, 0 where there is no /proc. What wait4 says of a process is no
-// less than the size of the one that started it.
-func memoryOf(pid int) int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+// PeakMemory is the largest resident size that the process has had since it was started, 0 where there is no /proc. What wait4 says of a process is
+// no less than the size of the one that started it.
+func (p *Process) PeakMemory() int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Pid()))
 	if err != nil {
 		return 0
 	}
@@ -29,9 +29,9 @@ func memoryOf(pid int) int64 {
 // ticks is the unit of the times in /proc on Linux.
 const ticks = 100
 
-// cpuOf is the processor time that a process has used, 0 where there is no /proc: then the start of a process counts as its work.
-func cpuOf(pid int) time.Duration {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// ProcessorTime is what the process has used of the processor so far, 0 where there is no /proc: then the start of a process counts as its work.
+func (p *Process) ProcessorTime() time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid()))
 	if err != nil {
 		return 0
 	}
