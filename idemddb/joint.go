@@ -86,13 +86,17 @@ func (s *Store) jointOf(j *jointWrite, partition string, e effects, result types
 	ids := s.identities(partition, writes)[1:]
 
 	joint := &planner.Joint{
-		Items: ids[:len(e.Items)], Value: value,
+		Items: make([]planner.Item, len(ids)), Value: value,
 		Size: dbitem.WriteSize(writes...) + delivery.Size(e.outbox) + plainRecord + value,
+	}
+
+	for i, id := range ids {
+		joint.Items[i].Key = id
 	}
 
 	j.adds = e.additions(ids[len(e.Items):])
 	for i := range j.adds {
-		joint.Adds = append(joint.Adds, planner.Added{Item: j.adds[i].Item, As: j.adds[i].As})
+		joint.Items[len(e.Items)+i].As = j.adds[i].As
 	}
 
 	return joint

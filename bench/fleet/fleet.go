@@ -191,20 +191,20 @@ func (e *environment) submit(m *message) {
 
 // depart sends what leaves now, and sets the alarm for what leaves later.
 func (e *environment) depart() {
-	for range e.planner.Tick(e.clock()) {
+	ready := e.planner.Ready(e.clock())
+	for range ready.Over {
 		e.end(false)
 	}
 
-	for f := e.planner.Depart(e.clock()); f != nil; f = e.planner.Depart(e.clock()) {
+	for _, f := range ready.Flights {
 		e.send(f)
 	}
 
-	wake := e.planner.Wake(e.clock())
-	if wake.IsZero() {
+	if ready.Wake.IsZero() {
 		return
 	}
 
-	at := max(e.now+1, wake.Sub(start))
+	at := max(e.now+1, ready.Wake.Sub(start))
 	if e.alarm > e.now && e.alarm <= at {
 		return
 	}

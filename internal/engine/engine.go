@@ -131,65 +131,6 @@ func (c *Pending) Wait(ctx context.Context) error {
 	}
 }
 
-// Patience returns until when a claim without an answer is tried, where limit is the longest time, and how many claims of the group DynamoDB has
-// answered so far, for Answered. While DynamoDB answers no claim of the group, only the first claims wait; later ones make one try.
-func (g *Group) Patience(ctx context.Context, limit time.Duration) (end time.Time, answers int) {
-	if g == nil {
-		return Earliest(ctx, limit), 0
-	}
-
-	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	if g.exhausted {
-		limit = 0
-	}
-
-	return Earliest(ctx, limit), g.answers
-}
-
-// Earliest returns the end of ctx, or limit from now if that is earlier.
-func Earliest(ctx context.Context, limit time.Duration) time.Time {
-	end := time.Now().Add(limit)
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
-		return deadline
-	}
-
-	return end
-}
-
-// Answered notes that a claim got an answer, or that it was given up without one. If a claim is given up while others are answered, the trouble
-// concerns its own key only. answers is the number that Patience returned.
-func (g *Group) Answered(isAnswered bool, answers int) {
-	if g == nil {
-		return
-	}
-
-	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	if isAnswered {
-		g.answers++
-	}
-
-	g.exhausted = g.answers == answers
-}
-
-// Shares reports whether writes share requests now.
-func (e *Engine) Shares() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-
-	return e.planner.Shares(time.Now())
-}
-
-func (e *Engine) change(f func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-
-	f()
-}
-
 // leave ends a membership of a group. It is called with the mutex of the Engine held.
 func (e *Engine) leave(g *planner.Group) {
 	g.Members--
@@ -265,18 +206,6 @@ func (c *call) readSingle(answer protocol.Answer) (planner.Answer, error) {
 	return planner.Done, nil
 }
 
-// after returns what follows from the outcome of a try that is not the answer to its write.
-func after(o protocol.Outcome) planner.Answer {
-	switch o {
-	case protocol.Refused, protocol.Invalid, protocol.NotShared:
-		return planner.Done
-	case protocol.Rejected:
-		return planner.Refused
-	default:
-		return planner.NotNow
-	}
-}
-
 // land hands the answers to a flight to the planner, and wakes its callers. The errors are those of the tries.
 func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error) {
 	e.mu.Lock()
@@ -327,5 +256,83 @@ func (c *call) wake() {
 	select {
 	case c.signal <- struct{}{}:
 	default: // it will look anyway
+	}
+}
+
+// depart does what the planner says now, and sets the timer. It is called, with e.mu held, after each change. The timer may be late, and what
+// it was set for is done here too: afterwards it is set for what comes next.
+func (e *Engine) depart(now time.Time) {
+	ready := e.planner.Ready(now)
+
+	for _, w := range ready.Over {
+		c := callOf(w)
+		if c.err == nil {
+			c.err = errNoTime
+		}
+
+		e.finish(c)
+	}
+
+	for _, f := range ready.Flights {
+		if f.IsShared() {
+			e.start(f)
+
+			continue
+		}
+
+		c := callOf(f.Writes[0])
+		c.flight = f
+		c.wake()
+	}
+
+	switch {
+	case ready.Wake.Equal(e.wakeAt):
+	case ready.Wake.IsZero():
+		e.timer.Stop()
+	case e.timer == nil:
+		e.timer = time.AfterFunc(ready.Wake.Sub(now), e.tick)
+	default:
+		e.timer.Reset(ready.Wake.Sub(now))
+	}
+
+	e.wakeAt = ready.Wake
+}
+
+// tick is called by the timer.
+func (e *Engine) tick() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	e.wakeAt = time.Time{}
+	e.depart(time.Now())
+}
+
+// await waits for an event of the write, or for the end of ctx.
+func (e *Engine) await(ctx context.Context, c *call) {
+	if c.signal == nil {
+		c.signal = make(chan struct{}, 1)
+	}
+
+	isEnded := false
+
+	e.unlocked(func() {
+		select {
+		case <-c.signal:
+		case <-ctx.Done():
+			isEnded = true
+		}
+	})
+
+	if !isEnded {
+		return
+	}
+
+	for c.busy {
+		e.unbusy.Wait()
+	}
+
+	if !c.isOver {
+		c.err = gaveUp(ctx, c.err)
+		e.withdraw(c)
 	}
 }

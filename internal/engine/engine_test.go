@@ -270,10 +270,7 @@ func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
 		ignore := func(context.Context, string, error) {}
 		e := New(Config{API: &client{}, Retried: ignore, Conflict: ignore, Unshared: ignore})
 
-		var (
-			f     *planner.Flight
-			calls []*call
-		)
+		var calls []*call
 
 		group := e.NewGroup()
 
@@ -288,9 +285,12 @@ func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
 
 		group.plan.Flush()
 
-		if f = e.planner.Depart(time.Now()); f == nil || len(f.Writes) != 3 {
+		ready := e.planner.Ready(time.Now())
+		if len(ready.Flights) != 1 || len(ready.Flights[0].Writes) != 3 {
 			t.Fatal("the three do not leave together")
 		}
+
+		f := ready.Flights[0]
 
 		s := &shared{
 			engine: e, flight: f, calls: slices.Clone(calls), answers: make([]planner.Answer, 3), transaction: newTransaction(calls),

@@ -151,6 +151,14 @@ func (e *Engine) Ahead() int {
 	return planner.Size
 }
 
+// Shares reports whether writes share requests now.
+func (e *Engine) Shares() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	return e.planner.Shares(time.Now())
+}
+
 // Expect announces n claims that are made at once, so that the first ones wait for the others and share their request. An announced claim that
 // never comes delays the others by at most 10 ms.
 func (g *Group) Expect(n int) {
@@ -196,4 +204,48 @@ func (g *Group) Flush() {
 		g.plan.Flush()
 		g.engine.depart(time.Now())
 	})
+}
+
+// Patience returns until when a claim without an answer is tried, where limit is the longest time, and how many claims of the group DynamoDB has
+// answered so far, for Answered. While DynamoDB answers no claim of the group, only the first claims wait; later ones make one try.
+func (g *Group) Patience(ctx context.Context, limit time.Duration) (end time.Time, answers int) {
+	if g == nil {
+		return Earliest(ctx, limit), 0
+	}
+
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	if g.exhausted {
+		limit = 0
+	}
+
+	return Earliest(ctx, limit), g.answers
+}
+
+// Earliest returns the end of ctx, or limit from now if that is earlier.
+func Earliest(ctx context.Context, limit time.Duration) time.Time {
+	end := time.Now().Add(limit)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
+		return deadline
+	}
+
+	return end
+}
+
+// Answered notes that a claim got an answer, or that it was given up without one. If a claim is given up while others are answered, the trouble
+// concerns its own key only. answers is the number that Patience returned.
+func (g *Group) Answered(isAnswered bool, answers int) {
+	if g == nil {
+		return
+	}
+
+	g.mu.Lock()
+	defer g.mu.Unlock()
+
+	if isAnswered {
+		g.answers++
+	}
+
+	g.exhausted = g.answers == answers
 }

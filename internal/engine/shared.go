@@ -300,3 +300,22 @@ func (c *call) readSafely(a protocol.Answer) (step protocol.Step, err error) {
 
 	return c.op.Read(a) //nolint:wrapcheck // it is the operation's own
 }
+
+func (e *Engine) change(f func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	f()
+}
+
+// after returns what follows from the outcome of a try that is not the answer to its write.
+func after(o protocol.Outcome) planner.Answer {
+	switch o {
+	case protocol.Refused, protocol.Invalid, protocol.NotShared:
+		return planner.Done
+	case protocol.Rejected:
+		return planner.Refused
+	default:
+		return planner.NotNow
+	}
+}

@@ -122,7 +122,7 @@ func (t *transacted) read(at int, c *call) (next planner.Answer, err error) {
 	isKnown := len(part.Conflicts) > 0
 
 	for _, i := range part.Conflicts {
-		item := c.Joint.Item(i)
+		item := c.Joint.Items[i].Key
 		if isKnown = isKnown && item != ""; item != "" {
 			t.flight.Conflicts = append(t.flight.Conflicts, item)
 		}

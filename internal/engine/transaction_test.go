@@ -141,7 +141,12 @@ func engineOn(c *client) (*engine.Engine, *told) {
 }
 
 // writeOf returns the write of a key, for up to 10 s.
-func writeOf(key string, j *joint, items ...string) engine.Write {
+func writeOf(key string, j *joint, keys ...string) engine.Write {
+	items := make([]planner.Item, len(keys))
+	for i := range keys {
+		items[i].Key = keys[i]
+	}
+
 	return engine.Write{
 		Operation: j, Key: key, Record: key, Joint: &planner.Joint{Items: items},
 		Policy: planner.Policy{End: time.Now().Add(10 * time.Second), Pause: time.Second},

@@ -1,14 +1,85 @@
 package planner
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
 
-// Depart returns the next flight that leaves now, or nil if there is none. After each event, Tick is called, and then Depart until it returns
-// nil: also where the event came before a call at the time of Wake, which was late.
-func (p *Planner) Depart(now time.Time) *Flight {
+// Ready is what is to be done after an event.
+type Ready struct {
+	Over    []*Write  // their time is over: no try of theirs begins any more
+	Flights []*Flight // they leave now
+	Wake    time.Time // when Ready is to be called again, if nothing happens before; zero for never
+}
+
+// Submit hands in a write. It returns the write's flight if it leaves at once and alone; else the write leaves with a flight of Ready.
+func (p *Planner) Submit(now time.Time, w *Write) *Flight {
+	p.number++
+	w.number, w.pause, w.since = p.number, FirstPause, now
+	w.items = append(w.first[:0], Item{Key: w.Record})
+	w.Group.open++
+
+	if w.Joint != nil {
+		w.lane, w.items = transactions, append(w.items, w.Joint.Items...)
+	}
+
+	isAlone, isGated := w.travelsAlone(p, now), p.gate.opens.After(now) && p.gate.isHot(now, w)
+
+	if len(p.flights)+len(p.groups[w.lane]) == 0 && !isGated && !w.lingers() {
+		return p.leave(now, w.alone(), !isAlone)
+	}
+
+	p.queue(now, w, isAlone)
+
+	return nil
+}
+
+// Ready returns what is to be done now. It is called after each event, and at the time of Wake: also where an event came before the call at that
+// time, which was late.
+func (p *Planner) Ready(now time.Time) (r Ready) {
+	p.paused = slices.DeleteFunc(p.paused, func(w *Write) bool {
+		isRested := !w.due.After(now)
+		if isRested {
+			w.since = w.due
+			p.wait(now, w)
+		}
+
+		return isRested
+	})
+
+	if !p.nextEnd.IsZero() && !p.nextEnd.After(now) {
+		r.Over = p.giveUp(now)
+	}
+
+	for f := p.depart(now); f != nil; f = p.depart(now) {
+		r.Flights = append(r.Flights, f)
+	}
+
+	if p.isQuiet() {
+		return r
+	}
+
+	for _, w := range p.paused {
+		p.note(now, w.due)
+	}
+
+	p.note(now, p.gate.opens)
+	p.note(now, p.nextEnd)
+	r.Wake = p.wake
+
+	return r
+}
+
+// isQuiet reports whether no write waits, and each that is under way is alone.
+func (p *Planner) isQuiet() bool {
+	return len(p.alone)+len(p.paused)+len(p.groups[statements])+len(p.groups[transactions]) == 0 &&
+		!slices.ContainsFunc(p.flights, func(f *Flight) bool { return f.IsShared() || !f.due.IsZero() })
+}
+
+// depart returns the next flight that leaves now, or nil if there is none. Then it has noted when those that stay may leave.
+func (p *Planner) depart(now time.Time) *Flight {
+	p.wake = time.Time{}
+
 	if slices.ContainsFunc(p.flights, func(f *Flight) bool { return !f.due.IsZero() }) {
 		if f := p.again(now); f != nil {
 			return f
@@ -24,15 +95,17 @@ func (p *Planner) Depart(now time.Time) *Flight {
 	}
 
 	for lane := range lanes {
-		p.collect(now, lane)
-
-		if len(p.next.writes) == 0 || now.Before(p.leavesAt(now, lane)) {
+		if p.collect(now, lane); len(p.next.writes) == 0 {
 			continue
 		}
 
-		for _, w := range p.next.writes {
-			p.takeTurn(w)
+		if at := p.leavesAt(now, lane); at.After(now) {
+			p.note(now, at)
+
+			continue
 		}
+
+		p.takeTurns(p.next.writes)
 
 		return p.leave(now, p.next.writes, true)
 	}
@@ -40,13 +113,10 @@ func (p *Planner) Depart(now time.Time) *Flight {
 	return nil
 }
 
-// takeTurn takes a write that leaves out of its group, and lets the other groups have their turn.
-func (p *Planner) takeTurn(w *Write) {
-	g := w.Group
-	p.unqueue(w)
-
-	if len(g.waiting[w.lane]) > 0 {
-		p.groups[w.lane] = append(without(p.groups[w.lane], g), g)
+// note notes a time at which Ready is to be called.
+func (p *Planner) note(now, at time.Time) {
+	if at.After(now) && (p.wake.IsZero() || at.Before(p.wake)) {
+		p.wake = at
 	}
 }
 
@@ -64,6 +134,8 @@ func (p *Planner) collect(now time.Time, lane int) {
 		case lane == statements && !g.until.IsZero() && !now.Before(g.until):
 			g.Expected = 0 // those that were announced and did not come are waited for no longer
 		}
+
+		p.note(now, g.until)
 	}
 
 	for round, isMore := 0, true; isMore; round++ {
@@ -94,22 +166,19 @@ func (p *Planner) isKept(now time.Time, w *Write) bool {
 	return p.isHeld(now, w) || p.gate.opens.After(now) && p.gate.isHot(now, w) || w.IsExtend && !w.IsUrgent && p.givesWay(w)
 }
 
-// isHeld reports whether a flight under way has an item of the write.
-func (p *Planner) isHeld(now time.Time, w *Write) bool { return p.heldUntil(w).After(now) }
+// isHeld reports whether flights under way hold an item of the write, and notes until when they do, at most.
+func (p *Planner) isHeld(now time.Time, w *Write) bool {
+	var until time.Time
 
-// heldUntil returns until when flights under way hold an item of a write, at most; zero if none does.
-func (p *Planner) heldUntil(w *Write) (until time.Time) {
-	if len(p.held) == 0 {
-		return until
-	}
-
-	for item := range w.items {
-		if f := p.held[item]; f != nil && f.due.IsZero() {
+	for _, item := range w.items {
+		if f := p.held[item.Key]; f != nil && f.due.IsZero() {
 			until = later(until, f.Born.Add(heldFor*p.times[f.lane].t()))
 		}
 	}
 
-	return until
+	p.note(now, until)
+
+	return until.After(now)
 }
 
 // leavesAt returns when the flight of the collected writes leaves, unless something happens before; now if it leaves at once.
@@ -148,68 +217,13 @@ func (p *Planner) leavesAt(now time.Time, lane int) time.Time {
 	return oldest.Add(p.times[lane].t() / companyPart)
 }
 
-// Wake returns when Tick and Depart are to be called again, if nothing happens before; zero for never. It is called after them, with the same
-// time.
-func (p *Planner) Wake(now time.Time) time.Time {
-	if p.isQuiet() {
-		return time.Time{}
+// t returns T.
+func (e *estimate) t() time.Duration {
+	if e.median == 0 {
+		return firstT
 	}
 
-	var at time.Time
-
-	note := func(t time.Time) {
-		if t.After(now) && (at.IsZero() || t.Before(at)) {
-			at = t
-		}
-	}
-
-	p.noteAlone(note)
-
-	for lane := range lanes {
-		p.collect(now, lane)
-
-		for _, g := range p.groups[lane] {
-			note(g.until)
-
-			for _, w := range g.waiting[lane][:min(len(g.waiting[lane]), Size)] {
-				note(p.heldUntil(w))
-			}
-		}
-
-		if len(p.next.writes) > 0 {
-			note(p.leavesAt(now, lane))
-		}
-	}
-
-	note(p.gate.opens)
-	note(p.nextEnd)
-
-	return at
-}
-
-// isQuiet reports whether Tick and Depart have nothing to do: no write waits, and each that is under way is alone.
-func (p *Planner) isQuiet() bool {
-	return len(p.alone)+len(p.paused)+len(p.groups[statements])+len(p.groups[transactions]) == 0 &&
-		!slices.ContainsFunc(p.flights, func(f *Flight) bool { return f.IsShared() || !f.due.IsZero() })
-}
-
-// noteAlone notes when a pause ends, a flight is sent once more, or the items are free of a write that travels alone.
-func (p *Planner) noteAlone(note func(time.Time)) {
-	for _, w := range p.paused {
-		note(w.due)
-	}
-
-	for _, f := range p.flights {
-		if note(f.due); !f.due.IsZero() {
-			for _, w := range f.Writes {
-				note(p.heldUntil(w))
-			}
-		}
-	}
-
-	for _, w := range p.alone {
-		note(p.heldUntil(w))
-	}
+	return e.median
 }
 
 // take takes a write, if it fits.
@@ -218,17 +232,17 @@ func (l *load) take(w *Write) {
 		l.taken = map[string]string{}
 	}
 
-	items, size, value := l.items+1, l.size, l.value
-	if j := w.Joint; j != nil {
-		items, size, value = items+len(j.Items)+len(j.Adds), size+j.Size, value+j.Value
+	items, size, value := l.items+len(w.items), l.size, l.value
+	if w.Joint != nil {
+		size, value = size+w.Joint.Size, value+w.Joint.Value
 	}
 
-	for item, as := range w.items {
-		taken, isTaken := l.taken[item]
+	for _, item := range w.items {
+		as, isTaken := l.taken[item.Key]
 
 		switch {
 		case !isTaken:
-		case as == "" || taken != as:
+		case item.As == "" || as != item.As:
 			return
 		default:
 			items-- // one update is for both
@@ -241,90 +255,56 @@ func (l *load) take(w *Write) {
 		return
 	}
 
-	maps.Insert(l.taken, w.items)
+	for _, item := range w.items {
+		if item.Key != "" {
+			l.taken[item.Key] = item.As
+		}
+	}
 
 	l.items, l.size, l.value, l.writes = items, size, value, append(l.writes, w)
 	l.isFull = l.isFull || len(l.writes) == Size
 }
 
-// queue makes a write wait for its next flight.
-func (p *Planner) queue(now time.Time, w *Write, isAlone bool) {
-	w.state, w.flight = waiting, nil
-	p.noteEnd(now, w.lastMoment())
-
-	if isAlone {
-		p.alone = append(p.alone, w)
-
-		return
-	}
-
-	if len(w.Group.waiting[w.lane]) == 0 {
-		p.groups[w.lane] = append(p.groups[w.lane], w.Group)
-	}
-
-	w.Group.insert(w)
+// Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes travel alone.
+func (p *Planner) Shares(now time.Time) bool {
+	return !p.IsSingle && p.denied[statements].isOver(now)
 }
 
-// unqueue takes a write out of its group, and the group out of the turns if it was the last one.
-func (p *Planner) unqueue(w *Write) {
-	g := w.Group
-	if g.waiting[w.lane] = without(g.waiting[w.lane], w); len(g.waiting[w.lane]) == 0 {
-		p.groups[w.lane] = without(p.groups[w.lane], g)
-	}
+// isOver reports whether no denial is remembered, or whether it may be asked now if it still holds.
+func (d *denial) isOver(now time.Time) bool { return !d.isProbing && now.After(d.until) }
+
+func (w *Write) travelsAlone(p *Planner, now time.Time) bool {
+	return w.IsAlone || w.lane == statements && !p.Shares(now)
 }
 
-// insert queues a write in the order of Submit: one that is sent again keeps its place.
-func (g *Group) insert(w *Write) {
-	list := g.waiting[w.lane]
+// lingers reports whether a write waits for others of its group.
+func (w *Write) lingers() bool { return !w.IsUrgent && !w.hasLeft && w.Group.lingerOf(w) > 0 }
 
-	at := len(list)
-	for at > 0 && list[at-1].number > w.number {
-		at--
+// lingerOf returns how long a write waits for others of the group.
+func (g *Group) lingerOf(w *Write) time.Duration {
+	switch {
+	case w.Joint != nil && w.Joint.Hold > 0:
+		return w.Joint.Hold
+	case w.Joint == nil && g.Expected > 0:
+		return expectTime
+	case g.Members > g.open:
+		return lingerTime
+	default:
+		return 0
 	}
-
-	list = append(list, nil)
-	copy(list[at+1:], list[at:])
-	list[at] = w
-	g.waiting[w.lane] = list
 }
 
 // lingersUntil returns until when the writes of a lane wait for others of the group; zero if they do not wait.
 func (g *Group) lingersUntil(lane int) time.Time {
 	first := slices.IndexFunc(g.waiting[lane], func(w *Write) bool { return !w.hasLeft })
-	if first < 0 || g.lingerOf(g.waiting[lane][first]) == 0 {
+	if first < 0 {
 		return time.Time{}
 	}
 
-	return g.waiting[lane][first].since.Add(g.lingerOf(g.waiting[lane][first]))
-}
-
-// lastMoment returns when the write is given up. The first try has its time also where the end is earlier.
-func (w *Write) lastMoment() time.Time {
-	begun := w.since
-	if w.flight != nil {
-		begun = w.flight.Born
-	} else if w.tries > 0 {
-		return w.End
+	w := g.waiting[lane][first]
+	if hold := g.lingerOf(w); hold > 0 {
+		return w.since.Add(hold)
 	}
 
-	return later(w.End, begun.Add(minTry))
-}
-
-// noteEnd notes the end of a write. One that is past must not hide those that come.
-func (p *Planner) noteEnd(now, end time.Time) {
-	if end = later(end, now.Add(1)); p.nextEnd.IsZero() || end.Before(p.nextEnd) {
-		p.nextEnd = end
-	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-
-	return b
-}
-
-func without[E comparable](list []E, gone E) []E {
-	return slices.DeleteFunc(list, func(e E) bool { return e == gone })
+	return time.Time{}
 }

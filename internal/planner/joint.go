@@ -78,8 +78,8 @@ func (g *gate) isHot(now time.Time, w *Write) bool {
 		return false
 	}
 
-	for item := range w.items {
-		if g.until[item].After(now) {
+	for _, item := range w.items {
+		if g.until[item.Key].After(now) {
 			return true
 		}
 	}
@@ -118,6 +118,8 @@ func (p *Planner) repeat(now time.Time, f *Flight, answers []Answer, lot float64
 func (p *Planner) again(now time.Time) *Flight {
 	for _, f := range p.flights {
 		if f.due.IsZero() || f.due.After(now) {
+			p.note(now, f.due)
+
 			continue
 		}
 

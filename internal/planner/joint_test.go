@@ -15,6 +15,7 @@ type yard struct {
 
 	planner planner.Planner
 	now     time.Time
+	ready   planner.Ready // what the planner has said last
 }
 
 func newYard(t *testing.T) *yard {
@@ -27,8 +28,16 @@ func newYard(t *testing.T) *yard {
 func (y *yard) jointOf(record string, items ...string) *planner.Write {
 	return &planner.Write{
 		Policy: planner.Policy{End: y.now.Add(time.Minute), Pause: time.Second}, Record: record, Group: &planner.Group{},
-		Joint: &planner.Joint{Items: items},
+		Joint: &planner.Joint{Items: itemsOf("", items)},
 	}
+}
+
+func itemsOf(as string, keys []string) (items []planner.Item) {
+	for _, key := range keys {
+		items = append(items, planner.Item{Key: key, As: as})
+	}
+
+	return items
 }
 
 // submit hands a write in and returns the flights that leave now.
@@ -40,12 +49,10 @@ func (y *yard) submit(w *planner.Write) []*planner.Flight {
 	return y.depart()
 }
 
-func (y *yard) depart() (flights []*planner.Flight) {
-	for f := y.planner.Depart(y.now); f != nil; f = y.planner.Depart(y.now) {
-		flights = append(flights, f)
-	}
+func (y *yard) depart() []*planner.Flight {
+	y.ready = y.planner.Ready(y.now)
 
-	return flights
+	return y.ready.Flights
 }
 
 // land lands a flight whose writes all have this answer, after 5 ms.
@@ -59,13 +66,11 @@ func (y *yard) land(f *planner.Flight, answer planner.Answer, conflicts ...strin
 
 // wake moves the clock to the next time at which something may leave. It returns the flights that do.
 func (y *yard) wake() []*planner.Flight {
-	at := y.planner.Wake(y.now)
-	if at.IsZero() {
+	if y.ready.Wake.IsZero() {
 		y.Fatalf("nothing is to be woken:\n%s", y.planner.Text(y.now))
 	}
 
-	y.now = at
-	y.planner.Tick(y.now)
+	y.now = y.ready.Wake
 
 	return y.depart()
 }
@@ -251,7 +256,7 @@ func TestAConflictOnARecordAloneIsThePauseOfItsWrite(t *testing.T) {
 func TestTheLimitsOfATransaction(t *testing.T) {
 	t.Parallel()
 
-	many := func(n int) []string { return make([]string, n) } // of items whose keys nobody knows
+	many := func(n int) []planner.Item { return make([]planner.Item, n) } // of items whose keys nobody knows
 
 	for name, c := range map[string]struct {
 		change func(i int, w *planner.Write)
@@ -263,7 +268,7 @@ func TestTheLimitsOfATransaction(t *testing.T) {
 		"101 items":          {func(i int, w *planner.Write) { w.Joint.Items = many(9 + max(0, 1-i)) }, []int{9, 10, 10}},
 		"4 MB and a byte":    {func(i int, w *planner.Write) { w.Joint.Size = 1<<20 + max(0, 1-i) }, []int{3, 4, 4, 4, 4, 4, 4}},
 		"64 KB of results":   {func(_ int, w *planner.Write) { w.Joint.Value = 30 << 10 }, []int{2, 2, 2, 2, 2, 2, 2, 2}},
-		"an item once":       {func(_ int, w *planner.Write) { w.Joint.Items = one("same") }, []int{1}},
+		"an item once":       {func(_ int, w *planner.Write) { w.Joint.Items = itemsOf("", one("same")) }, []int{1}},
 		"a record once":      {func(_ int, w *planner.Write) { w.Record = "same" }, []int{1}},
 		"a large one, alone": {func(_ int, w *planner.Write) { w.Joint.Value = 1 << 20 }, []int{1, 1, 1, 1, 1, 1, 1, 1}},
 	} {
@@ -396,13 +401,13 @@ func TestAWriteBehindTheGateEndsInTime(t *testing.T) {
 	y.submit(other)
 
 	y.now = y.now.Add(100 * time.Millisecond / 8)
-	y.planner.Tick(y.now)
+	y.depart()
 	y.land(flights[0], planner.Gated, "hot")
 
 	for range 5 {
-		if at := y.planner.Wake(y.now); at.IsZero() || at.After(late.End) {
+		if at := y.ready.Wake; at.IsZero() || at.After(late.End) {
 			t.Fatalf("the next look is at %v, the end is %v", at, late.End)
-		} else if y.now = at; slices.Contains(y.planner.Tick(y.now), late) {
+		} else if y.now = at; len(y.depart()) == 0 && slices.Contains(y.ready.Over, late) {
 			return
 		}
 	}
@@ -413,9 +418,7 @@ func TestAWriteBehindTheGateEndsInTime(t *testing.T) {
 // adding returns a write of a record that adds to these items, under one condition.
 func (y *yard) adding(record string, items ...string) *planner.Write {
 	w := y.jointOf(record)
-	for _, item := range items {
-		w.Joint.Adds = append(w.Joint.Adds, planner.Added{Item: item, As: "+"})
-	}
+	w.Joint.Items = itemsOf("+", items)
 
 	return w
 }
@@ -427,7 +430,7 @@ func TestWritesThatAddToOneItemTravelTogether(t *testing.T) {
 	first := y.submit(y.jointOf("first", "x"))
 
 	other := y.adding("other", "x")
-	other.Joint.Adds[0].As = "+unless closed"
+	other.Joint.Items[0].As = "+unless closed"
 
 	for _, w := range []*planner.Write{y.adding("a", "x"), y.adding("b", "x", "y"), y.jointOf("c", "y"), other, y.adding("d", "y", "x")} {
 		y.want(y.submit(w))
@@ -468,7 +471,7 @@ func TestAnItemThatIsAddedToCanBeHot(t *testing.T) {
 
 	y := newYard(t)
 	first := y.submit(y.adding("a", "hot"))
-	y.want(y.land(first[0], planner.Gated, first[0].Writes[0].Joint.Item(0)))
+	y.want(y.land(first[0], planner.Gated, first[0].Writes[0].Joint.Items[0].Key))
 	y.want(y.submit(y.adding("b", "hot")))
 	y.want(y.wake(), one("a", "b"))
 }
@@ -664,15 +667,7 @@ func TestAFlightGoesOnWithoutWhatItsReadHasAnswered(t *testing.T) {
 	y := newYard(t)
 	y.meet()
 
-	added := func(record string, items ...string) *planner.Write {
-		w := y.jointOf(record)
-		for _, item := range items {
-			w.Joint.Adds = append(w.Joint.Adds, planner.Added{Item: item, As: "+"})
-		}
-
-		return w
-	}
-	f := y.pair(added("a", "x", "own"), added("b", "x"))
+	f := y.pair(y.adding("a", "x", "own"), y.adding("b", "x"))
 	y.now = y.now.Add(3 * time.Millisecond)
 	y.planner.Read(y.now, f, []bool{true, false})
 
@@ -680,10 +675,10 @@ func TestAFlightGoesOnWithoutWhatItsReadHasAnswered(t *testing.T) {
 		t.Errorf("got %+v", f)
 	}
 
-	y.want(y.submit(added("c", "x"))) // it waits for b
+	y.want(y.submit(y.adding("c", "x"))) // it waits for b
 	y.now = y.now.Add(2 * time.Millisecond)
 	y.want(y.depart())
-	y.want(y.submit(added("a", "own")))
+	y.want(y.submit(y.adding("a", "own")))
 	y.want(y.wake(), one("a"))
 	y.want(y.land(f, planner.Done), one("c"))
 }

@@ -55,31 +55,11 @@ type Planner struct {
 	held    map[string]*Flight // by record and item: the last flight that has it
 	next    load               // the writes that would leave next
 	nextEnd time.Time          // not after the first end of all writes; zero if there is none
+	wake    time.Time          // the first time that the last call of depart has noted
 	number  int
 
 	denied [lanes]denial // of shared statements, and of the reads before transactions
 	reads  int           // how many of the next transactions of several writes are preceded by a read
-}
-
-// Submit hands in a write. It returns the write's flight if it leaves at once and alone; else the write leaves with a flight of Depart.
-func (p *Planner) Submit(now time.Time, w *Write) *Flight {
-	p.number++
-	w.number, w.pause, w.since = p.number, FirstPause, now
-	w.Group.open++
-
-	if w.Joint != nil {
-		w.lane = transactions
-	}
-
-	isAlone, isGated := w.travelsAlone(p, now), p.gate.opens.After(now) && p.gate.isHot(now, w)
-
-	if len(p.flights)+len(p.groups[w.lane]) == 0 && !isGated && !w.lingers() {
-		return p.leave(now, w.alone(), !isAlone)
-	}
-
-	p.queue(now, w, isAlone)
-
-	return nil
 }
 
 // Land takes the answers to the writes of a flight, in their order. Those that have left do not count. lot is between 0 and 1, and says how
@@ -123,16 +103,39 @@ func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) 
 	return over
 }
 
-// Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes travel alone.
-func (p *Planner) Shares(now time.Time) bool {
-	return !p.IsSingle && p.denied[statements].isOver(now)
+// Withdraw takes a write back whose caller leaves, wherever it is. If it is under way and no other write of its flight is awaited, the flight
+// is to be cancelled.
+func (p *Planner) Withdraw(w *Write) { p.end(w) }
+
+// Deny notes that shared requests are denied. It returns false if that is known.
+func (p *Planner) Deny(now time.Time) (isNew bool) {
+	p.separate()
+
+	return p.denied[statements].note(now)
 }
 
-// isOver reports whether no denial is remembered, or whether it may be asked now if it still holds.
-func (d *denial) isOver(now time.Time) bool { return !d.isProbing && now.After(d.until) }
+// Processed notes that DynamoDB has processed a shared flight of statements, or the read before a transaction. If it was the one that probes,
+// the denial is forgotten.
+func (p *Planner) Processed(f *Flight) {
+	if f.isProbe {
+		p.denied[f.lane].until = time.Time{}
+	}
+}
 
-// wait makes a write wait again that was under way, or paused.
-func (p *Planner) wait(now time.Time, w *Write) { p.queue(now, w, w.travelsAlone(p, now)) }
+// note notes a denial. It returns false if one is remembered.
+func (d *denial) note(now time.Time) (isNew bool) {
+	isNew = now.After(d.until)
+	d.until = now.Add(deniedFor)
+
+	return isNew
+}
+
+// probe reports whether a flight that leaves asks if the remembered denial still holds, and notes that it does.
+func (d *denial) probe() bool {
+	d.isProbing = !d.until.IsZero()
+
+	return d.isProbing
+}
 
 // leave makes a flight of the writes.
 func (p *Planner) leave(now time.Time, writes []*Write, isCounted bool) *Flight {
@@ -145,7 +148,10 @@ func (p *Planner) leave(now time.Time, writes []*Write, isCounted bool) *Flight 
 		p.separate()
 	}
 
-	f.ReadsFirst = p.readsFirst(now, f)
+	if f.lane == transactions && f.IsShared() {
+		f.ReadsFirst = p.readsFirst(now, f)
+	}
+
 	p.hold(f)
 
 	end := writes[0].End
@@ -171,8 +177,10 @@ func (p *Planner) hold(f *Flight) {
 	}
 
 	for _, w := range f.Writes {
-		for item := range w.items {
-			p.held[item] = f
+		for _, item := range w.items {
+			if item.Key != "" {
+				p.held[item.Key] = f
+			}
 		}
 	}
 }
@@ -188,9 +196,9 @@ func (p *Planner) takeOff(f *Flight) {
 
 // release notes that a flight has the items of one of its writes no longer.
 func (p *Planner) release(f *Flight, w *Write) {
-	for item := range w.items {
-		if p.held[item] == f {
-			delete(p.held, item)
+	for _, item := range w.items {
+		if p.held[item.Key] == f {
+			delete(p.held, item.Key)
 		}
 	}
 }
@@ -313,46 +321,6 @@ func (w *Write) alone() []*Write {
 	return w.one[:]
 }
 
-func (w *Write) travelsAlone(p *Planner, now time.Time) bool {
-	return w.IsAlone || w.lane == statements && !p.Shares(now)
-}
-
-// lingers reports whether a write waits for others of its group.
-func (w *Write) lingers() bool { return !w.IsUrgent && !w.hasLeft && w.Group.lingerOf(w) > 0 }
-
-// lingerOf returns how long a write waits for others of the group.
-func (g *Group) lingerOf(w *Write) time.Duration {
-	switch {
-	case w.Joint != nil && w.Joint.Hold > 0:
-		return w.Joint.Hold
-	case w.Joint == nil && g.Expected > 0:
-		return expectTime
-	case g.Members > g.open:
-		return lingerTime
-	default:
-		return 0
-	}
-}
-
-// items yields the record of a write and its other items, as far as they are known, each with Added.As, or "" if it is not only added to.
-func (w *Write) items(yield func(item, as string) bool) {
-	if !yield(w.Record, "") || w.Joint == nil {
-		return
-	}
-
-	for _, item := range w.Joint.Items {
-		if item != "" && !yield(item, "") {
-			return
-		}
-	}
-
-	for _, a := range w.Joint.Adds {
-		if !yield(a.Item, a.As) {
-			return
-		}
-	}
-}
-
 // add counts a flight that was answered.
 func (e *estimate) add(took time.Duration) {
 	e.last[e.n%len(e.last)] = min(took, longestT)
@@ -364,11 +332,52 @@ func (e *estimate) add(took time.Duration) {
 	e.median = max(shortestT, known[len(known)/2])
 }
 
-// t returns T.
-func (e *estimate) t() time.Duration {
-	if e.median == 0 {
-		return firstT
+// giveUp ends the writes whose time is over: no try of theirs begins any more.
+func (p *Planner) giveUp(now time.Time) (over []*Write) {
+	p.nextEnd = time.Time{}
+
+	for _, w := range p.open() {
+		if end := w.lastMoment(); end.After(now) {
+			p.noteEnd(now, end)
+		} else {
+			p.end(w)
+			over = append(over, w)
+		}
 	}
 
-	return e.median
+	return over
 }
+
+// open returns all writes that the planner must give up when their time is over. A flight of one write has the caller's own context.
+func (p *Planner) open() []*Write {
+	all := append([]*Write{}, p.alone...)
+	all = append(all, p.paused...)
+
+	for lane := range lanes {
+		for _, g := range p.groups[lane] {
+			all = append(all, g.waiting[lane]...)
+		}
+	}
+
+	for _, f := range p.flights {
+		for _, w := range f.Writes {
+			if w.flight == f && (f.IsShared() || !f.due.IsZero()) {
+				all = append(all, w)
+			}
+		}
+	}
+
+	return all
+}
+
+// separate makes all statements that wait travel alone.
+func (p *Planner) separate() {
+	for len(p.groups[statements]) > 0 {
+		w := p.groups[statements][0].waiting[statements][0]
+		p.unqueue(w)
+		p.alone = append(p.alone, w)
+	}
+}
+
+// IsAwaited reports whether a caller waits for the flight.
+func (f *Flight) IsAwaited() bool { return slices.ContainsFunc(f.Writes, f.Has) }

@@ -8,9 +8,9 @@ import (
 // readFor is how many transactions of several writes are preceded by a read after a record was met whose key had ended.
 const readFor = 10
 
-// readsFirst reports whether the records of a flight that leaves are read first.
+// readsFirst reports whether the records of a transaction of several writes that leaves are read first.
 func (p *Planner) readsFirst(now time.Time, f *Flight) bool {
-	if p.IsSingle || p.reads == 0 || f.lane != transactions || !f.IsShared() || !p.denied[transactions].isOver(now) {
+	if p.IsSingle || p.reads == 0 || !p.denied[transactions].isOver(now) {
 		return false
 	}
 
@@ -47,9 +47,9 @@ func (p *Planner) Read(now time.Time, f *Flight, isAnswered []bool) {
 	f.Writes, f.Born = left, now
 
 	for _, w := range left { // it still has what several of its writes add to
-		for item := range w.items {
-			if p.held[item] == nil {
-				p.held[item] = f
+		for _, item := range w.items {
+			if item.Key != "" && p.held[item.Key] == nil {
+				p.held[item.Key] = f
 			}
 		}
 	}

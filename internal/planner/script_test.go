@@ -62,6 +62,7 @@ type stage struct {
 	writes     map[string]*Write
 	groups     map[string]*Group
 	flights    []*Flight // that have left
+	ready      Ready     // what the planner has said last
 	isLate     bool
 	said       []string
 }
@@ -241,9 +242,10 @@ func (s *stage) depart() {
 		return
 	}
 
-	s.sayOver(s.p.Tick(s.now))
+	s.ready = s.p.Ready(s.now)
+	s.sayOver(s.ready.Over)
 
-	for f := s.p.Depart(s.now); f != nil; f = s.p.Depart(s.now) {
+	for _, f := range s.ready.Flights {
 		s.left(f)
 	}
 }
@@ -266,11 +268,10 @@ func (s *stage) sayOver(over []*Write) {
 }
 
 func (s *stage) sayNext() {
-	at := s.p.Wake(s.now)
-	if at.IsZero() {
+	if s.ready.Wake.IsZero() {
 		s.said = append(s.said, "next never")
 	} else {
-		s.said = append(s.said, fmt.Sprint("next ", at.Sub(s.now)))
+		s.said = append(s.said, fmt.Sprint("next ", s.ready.Wake.Sub(s.now)))
 	}
 }
 

@@ -67,33 +67,27 @@ type Write struct {
 	hasLeft bool // with a flight: it has had its company
 	shared  int  // tries that were not processed while others of the flight were
 	flight  *Flight
+	items   []Item // what it touches: first its record
+	first   [1]Item
 	single  Flight // with room for the flight of this write alone
 	one     [1]*Write
 }
 
 // Joint is what a write needs of its transaction.
 type Joint struct {
-	Items        []string      // what it writes beside its record; "" for an item whose key is not known
-	Adds         []Added       // what it adds to; none of Items
+	Items        []Item        // what it touches beside its record
 	Size         int           // of all, in bytes
 	Value        int           // of its result, in bytes
 	Hold         time.Duration // how long it waits for others of its group, until Flush
 	IsUnrecorded bool          // it has no record
 }
 
-// Added is an item to which a write adds numbers.
-type Added struct {
-	Item string
-	As   string // additions to one item under one As are one item of their flight; never ""
-}
+// Item is what a write touches.
+type Item struct {
+	Key string // "" for one whose key is not known
 
-// Item returns one of what it writes beside its record; what it adds to comes after Items.
-func (j *Joint) Item(i int) string {
-	if i < len(j.Items) {
-		return j.Items[i]
-	}
-
-	return j.Adds[i-len(j.Items)].Item
+	// As is "", or says that the write only adds numbers to the item, and how: additions to one item under one As are one item of their flight.
+	As string
 }
 
 // The lanes: what travels as a statement, and what travels in a transaction.
@@ -172,7 +166,7 @@ type denial struct {
 // load is what would travel in the next flight.
 type load struct {
 	writes []*Write
-	taken  map[string]string // records and items, with Added.As, or "" for what no other write may touch
+	taken  map[string]string // by Item.Key: Item.As
 	items  int
 	size   int
 	value  int

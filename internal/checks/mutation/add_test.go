@@ -12,8 +12,8 @@ var addMutants = []mutant{
 	{
 		why:  "writes that add under different conditions travel together",
 		file: "internal/planner/depart.go",
-		old:  `case as == "" || taken != as:`,
-		new:  `case as == "" || taken == "":`,
+		old:  `case item.As == "" || as != item.As:`,
+		new:  `case item.As == "" || as == "":`,
 		pkg:  "internal/planner", run: "TestWritesThatAddToOneItemTravelTogether",
 	},
 	{
@@ -53,9 +53,9 @@ var addMutants = []mutant{
 	},
 	{
 		why:  "an item that is added to is never hot",
-		file: "internal/planner/planner.go",
-		old:  `for _, a := range w.Joint.Adds {`,
-		new:  `for _, a := range w.Joint.Adds[:0] {`,
+		file: "internal/planner/depart.go",
+		old:  `append(w.items, w.Joint.Items...)`,
+		new:  `append(w.items, w.Joint.Items[:0]...)`,
 		pkg:  "internal/planner", run: "TestAnItemThatIsAddedToCanBeHot|TestWritesThatAddToOneItemTravelTogether",
 	},
 	{

@@ -252,7 +252,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "each claim of a batch waits for the whole ClaimPatience in an outage",
-		file: "internal/engine/engine.go",
+		file: "internal/engine/invocation.go",
 		old: `	if g.exhausted {
 		limit = 0
 	}`,

@@ -148,8 +148,8 @@ var effectMutants = []mutant{
 	{
 		why:  "one item stands twice in the transaction of a group",
 		file: "internal/planner/depart.go",
-		old:  `	maps.Insert(l.taken, w.items)`,
-		new:  `	maps.Insert(l.taken, (&Write{Record: w.Record}).items)`,
+		old:  `			l.taken[item.Key] = item.As`,
+		new:  `			l.taken[w.Record] = item.As`,
 		pkg:  "idemddb", run: "TestOneKeyIsNotTwiceInATransaction|TestCommitsOfABatchShareATransaction",
 	},
 	{

@@ -4,7 +4,7 @@ package mutation
 var plannerMutants = []mutant{
 	{
 		why:  "the first claim of a group leaves before those that are announced",
-		file: "internal/planner/planner.go",
+		file: "internal/planner/depart.go",
 		old:  `&& !isGated && !w.lingers()`,
 		new:  `&& !isGated`,
 		pkg:  "internal/planner", run: "TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly",
@@ -26,9 +26,10 @@ var plannerMutants = []mutant{
 	{
 		why:  "nothing wakes the planner when a write has waited for a third of T",
 		file: "internal/planner/depart.go",
-		old: `			note(p.leavesAt(now, lane))
-`,
-		new: ``,
+		old: `			p.note(now, at)
+
+			continue`,
+		new: `			continue`,
 		pkg: "internal/planner", run: "TestCompanyIsWaitedForForAThirdOfT",
 	},
 	{
@@ -47,14 +48,14 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "a group with many writes keeps another one waiting until it is done",
-		file: "internal/planner/depart.go",
+		file: "internal/planner/queue.go",
 		old:  `p.groups[w.lane] = append(without(p.groups[w.lane], g), g)`,
 		new:  `_ = g`,
 		pkg:  "internal/planner", run: "TestGroupsHaveTheirTurns",
 	},
 	{
 		why:  "writes of a group wait for members at work for as long as announced claims do",
-		file: "internal/planner/planner.go",
+		file: "internal/planner/depart.go",
 		old:  `return lingerTime`,
 		new:  `return expectTime`,
 		pkg:  "internal/planner", run: "TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly",
@@ -124,21 +125,21 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "no write leaves its flight when its end comes",
-		file: "internal/planner/tick.go",
+		file: "internal/planner/planner.go",
 		old:  `if w.flight == f && (f.IsShared() || !f.due.IsZero()) {`,
 		new:  `if false {`,
 		pkg:  "internal/planner", run: "TestEnds",
 	},
 	{
 		why:  "the end of a write that is past hides those of others",
-		file: "internal/planner/depart.go",
+		file: "internal/planner/queue.go",
 		old:  `if end = later(end, now.Add(1)); p.nextEnd`,
 		new:  `if p.nextEnd`,
 		pkg:  "internal/planner", run: "TestEnds",
 	},
 	{
 		why:  "the end of a write is forgotten that passed by while it travelled alone",
-		file: "internal/planner/depart.go",
+		file: "internal/planner/queue.go",
 		old:  `p.noteEnd(now, w.lastMoment())`,
 		new: `if w.tries == 0 {
 		p.noteEnd(now, w.lastMoment())
@@ -147,7 +148,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "a claim whose time is over when it comes is not tried",
-		file: "internal/planner/depart.go",
+		file: "internal/planner/queue.go",
 		old:  `return later(w.End, begun.Add(minTry))`,
 		new:  `return later(w.End, begun)`,
 		pkg:  "internal/planner", run: "TestEnds",
@@ -155,8 +156,8 @@ var plannerMutants = []mutant{
 	{
 		why:  "two writes of one key share a request, which DynamoDB refuses as a whole",
 		file: "internal/planner/depart.go",
-		old:  `case as == "" || taken != as:`,
-		new:  `case item == "" || taken != as:`,
+		old:  `case item.As == "" || as != item.As:`,
+		new:  `case item.Key == "" || as != item.As:`,
 		pkg:  "idemddb", run: "TestAKeyNeverStandsTwiceInARequest",
 	},
 	{
@@ -176,8 +177,8 @@ var plannerMutants = []mutant{
 	{
 		why:  "a flight that lands late frees the key of a later one",
 		file: "internal/planner/planner.go",
-		old:  `if p.held[item] == f {`,
-		new:  `if p.held[item] != nil {`,
+		old:  `if p.held[item.Key] == f {`,
+		new:  `if p.held[item.Key] != nil {`,
 		pkg:  "internal/planner", run: "TestNoConflictWithOneself",
 	},
 	{
@@ -196,14 +197,14 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "one AccessDenied turns shared requests off for good",
-		file: "internal/planner/tick.go",
+		file: "internal/planner/planner.go",
 		old:  `d.until = now.Add(deniedFor)`,
 		new:  `d.until = now.Add(1000 * deniedFor)`,
 		pkg:  "idemddb", run: "TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes",
 	},
 	{
 		why:  "after an AccessDenied, the next batch asks again at once",
-		file: "internal/planner/tick.go",
+		file: "internal/planner/planner.go",
 		old:  `d.until = now.Add(deniedFor)`,
 		new:  `d.until = now.Add(deniedFor / 5)`,
 		pkg:  "idemddb", run: "TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes",
@@ -218,7 +219,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "writes that come while one request asks whether a denial is over ask, too",
-		file: "internal/planner/tick.go",
+		file: "internal/planner/planner.go",
 		old: `d.isProbing = !d.until.IsZero()
 
 	return d.isProbing`,
@@ -227,7 +228,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "a shared request from before the denial ends the memory of it",
-		file: "internal/planner/tick.go",
+		file: "internal/planner/planner.go",
 		old: `if f.isProbe {
 		p.denied[f.lane].until`,
 		new: `if f != nil {
@@ -237,9 +238,8 @@ var plannerMutants = []mutant{
 	{
 		why:  "nothing wakes the planner when the record of a write is let go",
 		file: "internal/planner/depart.go",
-		old: `			for _, w := range g.waiting[lane][:min(len(g.waiting[lane]), Size)] {
-				note(p.heldUntil(w))
-			}
+		old: `	p.note(now, until)
+
 `,
 		new: ``,
 		pkg: "internal/planner/explore", run: "TestEveryOrderOfEventsKeepsEachRule",
@@ -254,7 +254,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "writes share requests although that was denied a moment ago",
-		file: "internal/planner/planner.go",
+		file: "internal/planner/depart.go",
 		old:  `!d.isProbing && now.After(d.until)`,
 		new:  `!d.isProbing`,
 		pkg:  "internal/planner/explore", run: "TestEveryOrderOfEventsKeepsEachRule",

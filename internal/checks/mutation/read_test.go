@@ -157,7 +157,7 @@ var readMutants = []mutant{
 	{
 		why:  "the end of one write lets an item go that others of its flight add to",
 		file: "internal/planner/read.go",
-		old:  `p.held[item] = f`,
+		old:  `p.held[item.Key] = f`,
 		new:  `_ = f`,
 		pkg:  "internal/planner", run: "TestAFlightGoesOnWithoutWhatItsReadHasAnswered",
 	},
@@ -178,9 +178,9 @@ var readMutants = []mutant{
 	},
 	{
 		why:  "a transaction of one record is read first, which saves nothing",
-		file: "internal/planner/read.go",
-		old:  `f.lane != transactions || !f.IsShared()`,
-		new:  `f.lane != transactions`,
+		file: "internal/planner/planner.go",
+		old:  `if f.lane == transactions && f.IsShared() {`,
+		new:  `if f.lane == transactions {`,
 		pkg:  "internal/planner", run: "TestTheNextTenTransactionsAreReadFirstAfterARecordWasMet",
 	},
 	{

@@ -67,9 +67,9 @@ var requestMutants = []mutant{
 	},
 	{
 		why:  "the time that passes is not told to the planner",
-		file: "internal/engine/call.go",
-		old:  `range e.planner.Tick(now) {`,
-		new:  `range e.planner.Tick(time.Time{}) {`,
+		file: "internal/planner/depart.go",
+		old:  `isRested := !w.due.After(now)`,
+		new:  `isRested := w.due.Equal(now)`,
 		pkg:  "internal/engine", run: "TestAPauseEndsAlthoughItsTimerIsLate",
 	},
 	{

@@ -138,8 +138,8 @@ var transactMutants = []mutant{
 	{
 		why:  "writes of hot items do not wait for the gate",
 		file: "internal/planner/joint.go",
-		old:  `		if g.until[item].After(now) {`,
-		new:  `		if false && g.until[item].After(now) {`,
+		old:  `		if g.until[item.Key].After(now) {`,
+		new:  `		if false && g.until[item.Key].After(now) {`,
 		pkg:  "internal/planner", run: "TestAllWritesOfHotItemsStandBehindOneGate",
 	},
 	{
@@ -152,8 +152,8 @@ var transactMutants = []mutant{
 	{
 		why:  "an item is hot for ever",
 		file: "internal/planner/joint.go",
-		old:  `if g.until[item].After(now) {`,
-		new:  `if !g.until[item].IsZero() {`,
+		old:  `if g.until[item.Key].After(now) {`,
+		new:  `if !g.until[item.Key].IsZero() {`,
 		pkg:  "internal/planner", run: "TestAnItemIsHotFor64T",
 	},
 	{

@@ -57,7 +57,7 @@ func (w *world) events() (list []event) {
 		return append(list, event{wakes, 0, 0})
 	}
 
-	if at := w.planner.Wake(w.now); !at.IsZero() && !w.endsBefore(at) {
+	if !w.wakeAt.IsZero() && !w.endsBefore(w.wakeAt) {
 		if list = append(list, event{wakes, 0, 0}); w.sleeping > 0 {
 			list = append(list, event{sleeps, 0, 0})
 		}
@@ -207,9 +207,8 @@ func (w *world) wake() {
 	if w.isLate {
 		w.tellf("the planner is called late")
 	} else {
-		at := w.planner.Wake(w.now)
-		w.tellf("%v pass", at.Sub(w.now))
-		w.now = at
+		w.tellf("%v pass", w.wakeAt.Sub(w.now))
+		w.now = w.wakeAt
 	}
 
 	if w.isLate = false; w.without != ruleCompany { // the wrong driver lets writes wait for landings only
@@ -219,7 +218,7 @@ func (w *world) wake() {
 
 // sleep lets the time pass until after the planner wants to be called, and does not call it: timers are late, and another event may come first.
 func (w *world) sleep() {
-	late := w.planner.Wake(w.now).Add(1)
+	late := w.wakeAt.Add(1)
 	w.tellf("%v pass, and the timer is late", late.Sub(w.now))
 	w.now, w.isLate = late, true
 	w.sleeping--

@@ -25,10 +25,10 @@ func (w *writer) joint() *planner.Joint {
 	}
 
 	if w.w.isAdded {
-		return &planner.Joint{Adds: []planner.Added{{Item: w.item, As: protocol.AsOf(nil, nil)}}}
+		return &planner.Joint{Items: []planner.Item{{Key: w.item, As: protocol.AsOf(nil, nil)}}}
 	}
 
-	return &planner.Joint{Items: []string{w.item}}
+	return &planner.Joint{Items: []planner.Item{{Key: w.item}}}
 }
 
 // part returns the next try of its commit. The id of the completing call is its name.

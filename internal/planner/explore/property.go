@@ -138,7 +138,7 @@ func (w *writer) meets(other *writer) bool {
 
 // checkWake checks when the planner wants to be called.
 func (w *world) checkWake() {
-	at := w.planner.Wake(w.now)
+	at := w.wakeAt
 
 	for _, c := range w.writers {
 		latest := w.latest(c)

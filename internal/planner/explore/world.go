@@ -38,6 +38,7 @@ type world struct {
 	without   rule
 	planner   planner.Planner
 	now       time.Time
+	wakeAt    time.Time // when the planner wants to be called
 	writers   []*writer
 	flights   []*flight // under way, the oldest first
 	lost      []request // that may still arrive
@@ -124,13 +125,16 @@ func (w *world) send(r request) []protocol.Answer {
 func (w *world) departAll() {
 	w.isLate = false
 
-	for _, over := range w.planner.Tick(w.now) {
+	ready := w.planner.Ready(w.now)
+	w.wakeAt = ready.Wake
+
+	for _, over := range ready.Over {
 		c := writerOf(over)
 		c.end(unknown)
 		w.leaveGroup(c)
 	}
 
-	for f := w.planner.Depart(w.now); f != nil; f = w.planner.Depart(w.now) {
+	for _, f := range ready.Flights {
 		w.depart(f)
 	}
 }
