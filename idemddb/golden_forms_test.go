@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -39,16 +40,27 @@ type forms struct {
 
 	db      *idemddbtest.DB
 	records *operate.Records
+	codec   idemddb.Codec
 	sent    []idemddb.Message
 	answer  error // of the sender
 }
 
-func newForms(t *testing.T, sends bool) *forms {
+func newForms(t *testing.T, name string, sends bool) *forms {
 	t.Helper()
 
 	f := &forms{}
 	o := &idemddb.Options{
 		Now: func() time.Time { return time.UnixMilli(1893456000000) }, MaxAttempts: 1, Senders: map[string]idemddb.Sender{"bank": nil},
+	}
+
+	if strings.HasPrefix(name, formSealed) {
+		f.codec = fixedSeal{}
+		o.Codec = f.codec
+	}
+
+	if name == formSealedOutside {
+		sealed, _ := fixedSeal{}.Seal(t.Context(), []byte("paid"), idemddb.Sealed{Record: strings.Split(formSealedName, "/")[1]})
+		o.Results, o.ResultsAbove = &shelf{Kept: map[string][]byte{formSealedName: sealed}}, 1
 	}
 
 	if sends {
@@ -63,6 +75,27 @@ func newForms(t *testing.T, sends bool) *forms {
 	}
 
 	return f
+}
+
+// The forms of records whose result and messages a Codec has sealed.
+const (
+	formSealed        = "sealed"
+	formSealedOutside = "sealed, result outside"
+
+	// formSealedName is that of the result outside of the record, with the token of the file.
+	formSealedName = "test/RyRKZZq7bAHhBO2UIkX2ror_WqEL08mWYoBYLk1uW2s/TOKEN-OKdZaIV1ehzuy9df"
+)
+
+// fixedSeal is a Codec that seals the same bytes to the same, by an AEAD with one key and one nonce. So the file holds what is sealed of a message, and
+// to which associated data.
+type fixedSeal struct{}
+
+func (fixedSeal) Seal(_ context.Context, plain []byte, of idemddb.Sealed) ([]byte, error) {
+	return aead("a").Seal(nil, make([]byte, 12), plain, of.AssociatedData()), nil
+}
+
+func (fixedSeal) Open(_ context.Context, sealed []byte, of idemddb.Sealed) ([]byte, error) {
+	return aead("a").Open(nil, make([]byte, 12), sealed, of.AssociatedData())
 }
 
 func (f *forms) Send(_ context.Context, _ string, ms []idemddb.Message) []error {
@@ -136,6 +169,9 @@ var formWays = map[string]goldenForm{
 		f.answer = fmt.Errorf("%w: no such queue", idemddb.ErrUnsendable)
 		committed(idemddb.Effects{Messages: []idemddb.Message{formMessage}})(t, f)
 	}, "replay of paid", "completed, parked TX-0: message cannot be sent: no such queue", 0},
+	formSealed: {committed(idemddb.Effects{Messages: []idemddb.Message{formMessage, {To: "bank", Body: "second"}}}),
+		"replay of paid", "completed, unsent TX-0, unsent TX-1", 2},
+	formSealedOutside: {committed(idemddb.Effects{}), "replay of paid", "completed", 0},
 	"rejected": {func(t *testing.T, f *forms) {
 		t.Helper()
 
@@ -180,7 +216,7 @@ func TestEffectsAndOperatorsWriteAsTheFormatSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			f := newForms(t, name == "sent" || name == "parked")
+			f := newForms(t, name, name == "sent" || name == "parked")
 			way.write(t, f)
 
 			if diff := cmp.Diff(want[name], f.stored(), ignoreSmithy()); diff != "" {
@@ -193,7 +229,14 @@ func TestEffectsAndOperatorsWriteAsTheFormatSays(t *testing.T) {
 // stored is the record with the words TOKEN, TX and ID for what is drawn.
 func (f *forms) stored() goldenItem {
 	it := recordOf(f.db, "k")
+	token := textOf(it, "own")
 	it["own"] = text("TOKEN")
+
+	if result, isMap := it["res"].(*types.AttributeValueMemberM); isMap {
+		if kept, isMap := result.Value["sealed"].(*types.AttributeValueMemberM); isMap {
+			kept.Value["name"] = text(strings.Replace(textOf(kept.Value, "name"), token, "TOKEN", 1))
+		}
+	}
 
 	if it["tx"] != nil {
 		it["tx"] = text("TX")
@@ -215,7 +258,7 @@ func TestEffectsAndOperatorsAreReadAsTheFormatSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			f := newForms(t, true)
+			f := newForms(t, name, true)
 			put(t, f.db, it)
 
 			want := formWays[name]
@@ -248,7 +291,7 @@ func (f *forms) later(t *testing.T) *idemddb.Store {
 	t.Helper()
 
 	return storeOn(t, f.db, &idemddb.Options{
-		Now: func() time.Time { return time.UnixMilli(1893456120000) }, Senders: map[string]idemddb.Sender{"bank": f},
+		Now: func() time.Time { return time.UnixMilli(1893456120000) }, Senders: map[string]idemddb.Sender{"bank": f}, Codec: f.codec,
 	})
 }
 

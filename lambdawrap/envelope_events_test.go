@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"testing"
 
@@ -62,4 +63,78 @@ func TestAPublicationThatIsDeliveredTwiceHasItsEffectOnce(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Each recorded event of each service is cut at many places and has single bytes changed. What still opens has its effect once, whatever else is
+// delivered with the same id. What does not is reported failed with the reason, and nothing of it runs.
+func TestNothingOfABrokenEventIsLostOrRunsTwice(t *testing.T) {
+	t.Parallel()
+
+	fetch := lambdawrap.S3Pointer(shelf{"b/k": "large"})
+
+	for name, c := range map[string]struct {
+		open lambdawrap.EnvelopeFunc
+		body string
+	}{
+		"SNS": {lambdawrap.SNS, recordedBody(t, "sns")}, "EventBridge": {lambdawrap.EventBridge, recordedBody(t, "eventbridge")}, "S3": {lambdawrap.S3, recordedBody(t, "s3")},
+		"a test event of S3": {lambdawrap.S3, recordedBody(t, "s3_test_event")}, "a pointer": {fetch, pointerTo},
+		"S3 through SNS":       {lambdawrap.Chain(lambdawrap.SNS, lambdawrap.S3), notification(t, "n-1", recordedBody(t, "s3"))},
+		"compressed, by SNS":   {lambdawrap.Chain(lambdawrap.SNS, lambdawrap.Base64, lambdawrap.Gzip), notification(t, "n-1", in64(zipped(t, "deep")))},
+		"a pointer, by a rule": {lambdawrap.Chain(lambdawrap.EventBridge, fetch), recordedBody(t, "eventbridge")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			h := newHarness(t, nil)
+			h.opts.Envelope, h.opts.Key = c.open, nil
+			function := h.handle(failingFor())
+			done := map[string]bool{} // keys
+
+			for number, body := range brokenForms(c.body) {
+				event := batch("m x")
+				event.Records[0].MessageId, event.Records[0].Body = fmt.Sprint("m-", number), body
+				opened, errOpen := c.open.Open(t.Context(), event.Records[0])
+				fresh := 0
+
+				for _, e := range opened {
+					key, err := e.Key()
+					if err != nil {
+						t.Fatalf("%q: %v", body, err)
+					}
+
+					if !done[key] {
+						done[key] = true
+						fresh++
+					}
+				}
+
+				h.runs.clear()
+				h.log.Reset()
+
+				for range 2 {
+					if errOpen == nil {
+						h.answered(function, event)
+					} else {
+						h.answered(function, event, event.Records[0].MessageId)
+						h.logs("outcome=no_key")
+					}
+				}
+
+				if ran := len(h.runs.all()); ran != fresh {
+					t.Fatalf("%d runs, want %d: %q opens as %v, %v", ran, fresh, body, opened, errOpen)
+				}
+			}
+		})
+	}
+}
+
+// brokenForms returns a body, what is left of it when it is cut at up to 60 places, and what it is when a byte there is another one.
+func brokenForms(body string) []string {
+	all := []string{body}
+
+	for at := 0; at < len(body); at += 1 + len(body)/60 {
+		all = append(all, body[:at], body[:at]+"x"+body[at+1:], body[:at]+body[at+1:], body[:at]+`"`+body[at:])
+	}
+
+	return all
 }

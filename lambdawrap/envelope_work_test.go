@@ -81,6 +81,34 @@ func TestAMessageOfTheQueueIsDoneWhenAllThatItHoldsAre(t *testing.T) {
 	})
 }
 
+// A notification of S3 with two Records comes back if the work of one fails. That of the other is not done again, also if S3 notifies once more.
+func TestANotificationWithTwoRecordsComesBackForTheOneThatFailed(t *testing.T) {
+	t.Parallel()
+
+	const record = `{"eventSource":"aws:s3","eventName":"ObjectCreated:Put","s3":{"bucket":{"name":"b"},"object":{"key":"%s","sequencer":"0A"}}}`
+
+	enveloped(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Envelope = lambdawrap.S3
+
+		event := batch("m1 x", "m2 x")
+		event.Records[0].Body = fmt.Sprintf(`{"Records":[`+record+`,`+record+`]}`, "good", "bad")
+		event.Records[1].Body = event.Records[0].Body
+
+		failing := func(_ context.Context, m events.SQSMessage) error {
+			if strings.Contains(m.Body, `"bad"`) {
+				return errors.New("failed")
+			}
+
+			return nil
+		}
+
+		h.check(wrap(failing), batchOf(event.Records[:1]), []string{"m1"}, []string{"m1", "m1/1"})
+		h.check(wrap(failing), batchOf(event.Records[:1]), []string{"m1"}, []string{"m1/1"})
+		h.check(wrap(failingFor()), batchOf(event.Records[1:]), nil, []string{"m2/1"})
+		h.check(wrap(failingFor()), event, nil, nil)
+	})
+}
+
 // A service that delivers twice makes two messages of the queue, whose envelopes have one id.
 func TestWhatAServiceDeliversTwiceIsDoneOnce(t *testing.T) {
 	t.Parallel()
