@@ -154,7 +154,7 @@ sbom: $(CYCLONEDX) ## What each module needs, with its licences, as a bill of ma
 	@CYCLONEDX=$(CYCLONEDX) .ci/sbom bin/sbom
 
 .PHONY: api
-api: ## Keep what users compile against now in internal/checks/release/api.txt, with which make release-check compares what comes later
+api: ## Write what users compile against into internal/checks/release/api.txt, where a change of it is looked at; make release-check demands it
 	go run ./internal/checks/release api -write
 
 .PHONY: bench

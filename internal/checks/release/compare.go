@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// kept is what users compile against, as of the last release; before the first one, as of the last time that somebody looked at it.
+// kept is what users compile against, as of this commit: a change of it stands in the diff of the commit that makes it, where somebody looks at it. At a
+// tag it is what users of that release compile against.
 const kept = "internal/checks/release/api.txt"
 
 func writeAPI(ctx context.Context) error {
@@ -23,12 +24,16 @@ func writeAPI(ctx context.Context) error {
 	return os.WriteFile(kept, lines, 0o600) //nolint:wrapcheck // names the file
 }
 
-// checkAPI compares what users compile against today with that of the last tag. It tells what is new. What is gone or is another needs a version that
-// may break. Without a tag, it is compared with the file of the work tree.
+// checkAPI compares what users compile against today with the file, and with that of the last tag.
 func checkAPI(ctx context.Context, out io.Writer) error {
 	now, err := apiText(ctx)
 	if err != nil {
 		return err
+	}
+
+	listed, err := os.ReadFile(kept)
+	if err != nil {
+		return err //nolint:wrapcheck // names the file
 	}
 
 	tag, before, err := released(ctx)
@@ -41,12 +46,41 @@ func checkAPI(ctx context.Context, out io.Writer) error {
 		return err
 	}
 
-	added, gone := difference(split(before), split(now))
+	return errors.Join(compareWithFile(split(listed), split(now)), compareWithTag(out, tag, version, split(before), split(now)))
+}
+
+// compareWithFile demands that the file lists each name, and no other: nobody would see a name that it lacks, and nothing would notice when that name
+// is gone again.
+func compareWithFile(listed, now []string) error {
+	added, gone := difference(listed, now)
+
+	var problems []string
+	for _, line := range added {
+		problems = append(problems, "it lacks:        "+line)
+	}
+
+	for _, line := range gone {
+		problems = append(problems, "nobody exports:  "+line)
+	}
+
+	return told(kept+" is not what users compile against. Write it by make api, and have the change looked at", problems)
+}
+
+// compareWithTag tells what is new since the last tag. What is gone or is another needs a version that may break. Without a tag there is nothing to
+// compare with.
+func compareWithTag(out io.Writer, tag, version string, before, now []string) error {
+	if tag == "" {
+		fmt.Fprintf(out, "%d names, and no release with which they can be compared\n", len(now))
+
+		return nil
+	}
+
+	added, gone := difference(before, now)
 	for _, line := range added {
 		fmt.Fprintln(out, "new since "+tag+":", line)
 	}
 
-	fmt.Fprintf(out, "%d names are as in %s, %d are new, %d are gone or are others\n", len(split(now))-len(added), tag, len(added), len(gone))
+	fmt.Fprintf(out, "%d names are as in %s, %d are new, %d are gone or are others\n", len(now)-len(added), tag, len(added), len(gone))
 
 	if mayBreak(tag, version) {
 		for _, line := range gone {
@@ -56,17 +90,14 @@ func checkAPI(ctx context.Context, out io.Writer) error {
 		return nil
 	}
 
-	return told(fmt.Sprintf("%s breaks programs that compile with %s. Raise the version by make release, or, before the first release, "+
-		"accept it by make api. Gone", version, tag), gone)
+	return told(fmt.Sprintf("%s breaks programs that compile with %s. Raise the version by make release. Gone", version, tag), gone)
 }
 
-// released returns the last tag that the work tree descends from, and what users compiled against then.
+// released returns the last tag that the work tree descends from, and what users compiled against then; "" if there is none.
 func released(ctx context.Context) (tag string, lines []byte, err error) {
 	described, err := exec.CommandContext(ctx, "git", "describe", "--tags", "--abbrev=0", "--match=v[0-9]*").Output()
-	if err != nil { // no tag
-		lines, err = os.ReadFile(kept)
-
-		return kept, lines, err //nolint:wrapcheck // names the file
+	if err != nil {
+		return "", nil, nil //nolint:nilerr // no tag
 	}
 
 	tag = strings.TrimSpace(string(described))
@@ -111,5 +142,5 @@ func mayBreak(tag, version string) bool {
 		return parts[0] + "." + parts[1]
 	}
 
-	return tag != kept && compatible(tag) != compatible(version)
+	return compatible(tag) != compatible(version)
 }

@@ -1,7 +1,7 @@
 // Release checks what a release must not get wrong. Run it in the root of the repository; make release-check runs all of it.
 //
-//	go run ./internal/checks/release api                what users compile against, compared with the last release
-//	go run ./internal/checks/release api -write         keep it in api.txt, for the next comparison
+//	go run ./internal/checks/release api                what users compile against is what api.txt lists, and breaks nothing of the last release
+//	go run ./internal/checks/release api -write         write api.txt
 //	go run ./internal/checks/release versions           the versions that the modules, the changelog and the pages name
 //	go run ./internal/checks/release licences FILE...   the licences in bills of materials (CycloneDX) are on the list
 package main

@@ -132,6 +132,55 @@ func TestChangesThatBreakAProgramAreFound(t *testing.T) {
 	}
 }
 
+// The list has each name that is exported, and no other.
+func TestANameThatTheListLacksIsFound(t *testing.T) {
+	t.Parallel()
+
+	now := compiled(t, "type S struct{ A, B int }\nfunc F() {}")
+
+	for name, test := range map[string]struct {
+		listed []string
+		want   string
+	}{
+		"each name":         {now, ""},
+		"a field is new":    {compiled(t, "type S struct{ A int }\nfunc F() {}"), "it lacks:        field p.S.B int"},
+		"a function is new": {compiled(t, "type S struct{ A, B int }"), "it lacks:        func p.F()"},
+		"a function is gone": {
+			compiled(t, "type S struct{ A, B int }\nfunc F() {}\nfunc G() {}"), "nobody exports:  func p.G()",
+		},
+	} {
+		err := compareWithFile(test.listed, now)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasSuffix(err.Error(), "\n  "+test.want)) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+func TestWhatIsGoneSinceATagNeedsAVersionThatMayBreak(t *testing.T) {
+	t.Parallel()
+
+	before, now := compiled(t, "func F() {}\nfunc G() {}"), compiled(t, "func F() {}\nfunc H() {}")
+
+	for name, test := range map[string]struct{ tag, version, told, refused string }{
+		"no tag":              {"", "v0.1.0", "2 names, and no release", ""},
+		"the same version":    {"v0.1.0", "v0.1.0", "new since v0.1.0: func p.H()", "func p.G()"},
+		"one that may break":  {"v0.1.0", "v0.2.0", "gone since v0.1.0: func p.G()", ""},
+		"one that may not":    {"v0.1.0", "v0.1.1", "1 names are as in v0.1.0, 1 are new, 1 are gone or are others", "func p.G()"},
+		"a minor one from v1": {"v1.0.0", "v1.1.0", "1 are new", "func p.G()"},
+	} {
+		var out strings.Builder
+
+		err := compareWithTag(&out, test.tag, test.version, before, now)
+		if !strings.Contains(out.String(), test.told) {
+			t.Errorf("%s: told %q, want %q", name, out.String(), test.told)
+		}
+
+		if test.refused == "" && err != nil || test.refused != "" && (err == nil || !strings.HasSuffix(err.Error(), "\n  "+test.refused)) {
+			t.Errorf("%s: got %v, want %q", name, err, test.refused)
+		}
+	}
+}
+
 func TestWhichVersionMayBreak(t *testing.T) {
 	t.Parallel()
 
@@ -139,7 +188,6 @@ func TestWhichVersionMayBreak(t *testing.T) {
 		tag, version string
 		want         bool
 	}{
-		{kept, "v0.1.0", false}, // before the first release somebody looks at each change
 		{"v0.1.0", "v0.1.0", false},
 		{"v0.1.0", "v0.1.1", false},
 		{"v0.1.3", "v0.2.0", true},
