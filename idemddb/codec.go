@@ -17,7 +17,7 @@ type Codec interface {
 	// [Claim.CompleteWith] or [Store.Commit], and nothing is written. Seal returns when ctx ends; for a result that is after at most 5 s.
 	Seal(ctx context.Context, plain []byte, of Sealed) ([]byte, error)
 
-	// Open returns what Seal was given. of is the same as then. After an error the call that needs a result is [ErrCorrupt], unless ctx has ended:
+	// Open returns what Seal was given. of is the same as then. After an error the call that needs the result returns [ErrCorrupt], unless ctx has ended:
 	// the key stays completed, its work does not run again, and a later call opens the result again. A message that cannot be opened is not sent
 	// and stays in its record, with an event [KindUnsent], and so do those behind it to its target.
 	Open(ctx context.Context, sealed []byte, of Sealed) ([]byte, error)

@@ -34,8 +34,8 @@ func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 	return nil
 }
 
-// Ready returns what is to be done now. It is called after each event, and at the time of Wake: also where an event came before the call at that
-// time, which was late.
+// Ready returns what is to be done now. It is called after each event, and at the time of Wake if no event comes before. If the caller's timer
+// is late, the call after the next event makes up for it.
 func (p *Planner) Ready(now time.Time) (r Ready) {
 	p.paused = slices.DeleteFunc(p.paused, func(w *Write) bool {
 		isRested := !w.due.After(now)

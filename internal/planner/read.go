@@ -8,7 +8,7 @@ import (
 // readFor is how many transactions of several writes are preceded by a read after a record was met whose key had ended.
 const readFor = 10
 
-// readsFirst reports whether the records of a transaction of several writes that leaves are read first.
+// readsFirst reports whether a transaction of several writes is preceded by a read of their records.
 func (p *Planner) readsFirst(now time.Time, f *Flight) bool {
 	if p.IsSingle || p.reads == 0 || !p.denied[transactions].isOver(now) {
 		return false

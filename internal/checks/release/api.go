@@ -104,9 +104,9 @@ func typeLines(name string, o *types.TypeName) []string {
 	case *types.Struct:
 		lines = append(lines, fmt.Sprintf("type %s%s struct", name, parameters(named.TypeParams())))
 
-		for f := range under.Fields() {
-			if f.Exported() {
-				lines = append(lines, strings.TrimSpace(fmt.Sprintf("field %s.%s %s %s", name, f.Name(), text(f.Type()), tag(under, f))))
+		for i := range under.NumFields() {
+			if f := under.Field(i); f.Exported() {
+				lines = append(lines, strings.TrimSpace(fmt.Sprintf("field %s.%s %s %s", name, f.Name(), text(f.Type()), under.Tag(i))))
 			}
 		}
 	default:
@@ -125,16 +125,6 @@ func typeLines(name string, o *types.TypeName) []string {
 	}
 
 	return lines
-}
-
-func tag(s *types.Struct, field *types.Var) string {
-	for i := range s.NumFields() {
-		if s.Field(i) == field {
-			return s.Tag(i)
-		}
-	}
-
-	return ""
 }
 
 // text writes a type, without the names of parameters and the receiver.
@@ -188,7 +178,7 @@ func parameters(list *types.TypeParamList) string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// qualified is how the lines name a package: by its path, without whose repository it is where that is clear.
+// qualified names a package by its path, without the beginning that names this module or the organisation of the SDK.
 func qualified(pkg *types.Package) string {
 	if pkg == nil {
 		return ""
