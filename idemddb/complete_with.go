@@ -18,10 +18,11 @@ import (
 // Complete. What was staged with [Stage] is written, too. It costs 1 request; and 2 WCU for each KB of the record and of each item.
 //
 // Errors: ErrFenced, with nothing written (the key was taken over, settled or deleted); *EffectError (the condition of an item was false:
-// nothing was written, and the claim is still held); ErrUncommitted (perhaps written, perhaps not: the record decides; do not acknowledge
-// the message); ErrTooLarge (committed without the result); ErrNotStaged (an error of [Stage] was ignored) and ErrBadEffects, with nothing
-// sent. Work that ignores *EffectError or ErrBadEffects and returns no error has not written what it had to: its wrapper does not complete
-// it, which is ErrNotStaged. It decides anew by [Stage], also with nothing, [Unstage] or a settlement of its own.
+// nothing was written, and the claim is still held); ErrUncommitted (perhaps written, perhaps not: the record decides, unless somebody has
+// deleted it meanwhile; do not acknowledge the message); ErrTooLarge (committed without the result); ErrNotStaged (an error of [Stage] was
+// ignored) and ErrBadEffects, with nothing sent. Work that ignores *EffectError or ErrBadEffects and returns no error has not written what it
+// had to: its wrapper does not complete it, which is ErrNotStaged. It decides anew by [Stage], also with nothing, [Unstage] or a settlement of
+// its own.
 func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) error {
 	c.mustExist()
 
@@ -118,8 +119,16 @@ func (c *Claim) sendCommit(ctx context.Context, w engine.Write, bound time.Time)
 	}
 	sending := engine.With(ctx, &extending)
 
-	return j.wait(sending, c.store.engine.Begin(sending, w))
+	err := j.wait(sending, c.store.engine.Begin(sending, w))
+	if err == nil && j.unknown && j.answer.Outcome == protocol.Refused && len(j.answer.Item) == 0 {
+		return errGone
+	}
+
+	return err
 }
+
+// errGone is a completion that was refused because there is no record, after a try without an answer: no record says whether that was applied.
+var errGone = errors.New("the record is gone, after a try without an answer")
 
 // refusedCommit reads the record for which the condition was false: it may be the one that an earlier try of this call wrote.
 func (c *Claim) refusedCommit(ctx context.Context, item item, done *record.Stored, omitted error) error {

@@ -20,7 +20,8 @@ import (
 
 // TestNoHistoryRepeatsAnEffect is TestNoHistoryBreaksThePromise with effects: workers complete with effects, commit and reject, alone and
 // in batches, and transactions arrive late, stay in flight, are committed item by item, and meet each other. After each request it is
-// checked that an effect has happened exactly if the record says that its call completed the key.
+// checked that an effect has happened exactly if the record says that its call completed the key, and that a sum, to which some of the calls
+// add, is the number of those that have happened.
 func TestNoHistoryRepeatsAnEffect(t *testing.T) {
 	t.Parallel()
 
@@ -54,7 +55,7 @@ func TestNoHistoryRepeatsAnEffect(t *testing.T) {
 		})
 	})
 
-	if !testing.Short() && (effects.late == 0 || effects.own == 0 || effects.lives == 0) {
+	if !testing.Short() && (effects.late == 0 || effects.own == 0 || effects.lives == 0 || effects.added == 0 || effects.found == 0) {
 		t.Errorf("the model proves less than it says: %+v", effects)
 	}
 
@@ -66,6 +67,8 @@ type effectSights struct {
 	late  int // effects that a late request brought
 	own   int // calls that were successful
 	lives int // records that began anew after an effect
+	added int // calls that were successful and added to the sum
+	found int // reads before a transaction that found the record completed
 }
 
 type effectWorld struct {
@@ -128,7 +131,30 @@ func (i inspected) TransactWriteItems(
 	return out, err
 }
 
-const effectKey = "effect "
+func (i inspected) BatchExecuteStatement(
+	ctx context.Context, in *dynamodb.BatchExecuteStatementInput, opts ...func(*dynamodb.Options),
+) (*dynamodb.BatchExecuteStatementOutput, error) {
+	out, err := i.pausing.BatchExecuteStatement(ctx, in, opts...)
+	i.w.inspect()
+
+	if err != nil || !strings.HasPrefix(*in.Statements[0].Statement, "SELECT") {
+		return out, err
+	}
+
+	for _, r := range out.Responses {
+		if textOf(r.Item, "pk") == modelKey && textOf(r.Item, "st") == "COMPLETED" {
+			i.w.seen.found++
+		}
+	}
+
+	return out, err
+}
+
+const (
+	effectKey = "effect "
+	sum       = "sum" // the effect to which the calls add whose names end in adding
+	adding    = "+"
+)
 
 // inspect compares the effects with the record.
 func (w *effectWorld) inspect() {
@@ -149,10 +175,22 @@ func (w *effectWorld) inspect() {
 		w.life, w.effect = life, ""
 	}
 
+	var got, want int64 // of the sum
+
 	for _, it := range w.db.Items("records") {
 		name, ok := strings.CutPrefix(textOf(it, "pk"), effectKey)
 		if !ok || w.number(it, "n") == 0 {
 			continue
+		}
+
+		if name == sum {
+			got = w.number(it, "n")
+
+			continue
+		}
+
+		if strings.HasSuffix(name, adding) {
+			want++
 		}
 
 		if n := w.number(it, "n"); n != 1 {
@@ -174,6 +212,10 @@ func (w *effectWorld) inspect() {
 		}
 
 		w.effect = name
+	}
+
+	if got != want {
+		w.failf("the sum is %d after %d calls that added 1%s", got, want, w.history())
 	}
 
 	w.compare(record)
@@ -208,12 +250,20 @@ func describeNumber(it map[string]types.AttributeValue, name string) string {
 	return n.Value
 }
 
-// call names a call and its effect.
-func (w *effectWorld) call() (name string, e idemddb.Effects) {
+// call names a call and its effect. Some calls also add to the sum.
+func (w *effectWorld) call(t *rapid.T, of string) (name string, e idemddb.Effects) {
 	w.calls++
-	name = fmt.Sprint("call", w.calls)
+	name = fmt.Sprint(of, w.calls)
 
-	return name, items(counted(name))
+	if !rapid.Bool().Draw(t, "adds") {
+		return name, items(counted(name))
+	}
+
+	name += adding
+	e = items(counted(name))
+	e.Adds = []idemddb.Add{plus(sum, "1")}
+
+	return name, e
 }
 
 // ended checks what a call says of its effect.
@@ -230,6 +280,10 @@ func (w *effectWorld) ended(t *rapid.T, name string, isDone, isRefused bool) {
 
 	if isDone {
 		w.seen.own++
+	}
+
+	if isDone && strings.HasSuffix(name, adding) {
+		w.seen.added++
 	}
 
 	if isDone && !w.done[name] {
@@ -249,7 +303,7 @@ func (w *effectWorld) completeWith(t *rapid.T) {
 
 	w.faults(t, worker)
 
-	name, e := w.call()
+	name, e := w.call(t, "call")
 	err := worker.claim.CompleteWith(w.ctx, []byte(name), e)
 	worker.settling, worker.ended = true, true
 
@@ -263,7 +317,7 @@ func (w *effectWorld) commit(t *rapid.T) {
 	worker := w.one(t)
 	w.faults(t, worker)
 
-	name, e := w.call()
+	name, e := w.call(t, "call")
 	rec, err := worker.store.Commit(w.ctx, "k", nil, []byte(name), e)
 	w.committed(t, name, rec, err)
 }
@@ -272,7 +326,7 @@ func (w *effectWorld) commit(t *rapid.T) {
 func (w *effectWorld) abandoned(t *rapid.T) {
 	worker := w.one(t)
 	fault := rapid.SampledFrom([]idemddbtest.Fault{idemddbtest.LateRequest, idemddbtest.LateCommit}).Draw(t, "late")
-	name, e := w.call()
+	name, e := w.call(t, "call")
 
 	w.db.Inject(fault)
 	w.db.Intercept(always(idemddbtest.LostRequest))
@@ -280,8 +334,8 @@ func (w *effectWorld) abandoned(t *rapid.T) {
 	ctx := idemddb.WithInvocation(w.ctx, time.Time{}, time.Now().Add(time.Second))
 
 	if worker.claim != nil && rapid.Bool().Draw(t, "claimed") {
-		worker.settling, worker.ended = true, true
-		_ = worker.claim.CompleteWith(ctx, []byte(name), e)
+		err := worker.claim.CompleteWith(ctx, []byte(name), e)
+		worker.settling, worker.ended = !errors.Is(err, idemddb.ErrEffectRefused), true // a fault of an earlier step can deny it
 	} else {
 		_, _ = worker.store.Commit(ctx, "k", nil, []byte(name), e)
 	}
@@ -302,9 +356,17 @@ func (w *effectWorld) committed(t *rapid.T, name string, rec *idemddb.Record, er
 	}
 }
 
-// commitTogether commits the key in a batch, somewhere among others.
+// commitTogether commits the key in batches of one worker, who reads before the later ones if the first has met a completed key.
 func (w *effectWorld) commitTogether(t *rapid.T) {
 	worker := w.one(t)
+
+	for range rapid.IntRange(1, 3).Draw(t, "batches") {
+		w.commitBatch(t, worker)
+	}
+}
+
+// commitBatch commits the key in a batch, somewhere among others.
+func (w *effectWorld) commitBatch(t *rapid.T, worker *worker) {
 	w.faults(t, worker)
 
 	batch := worker.store.Batch()
@@ -317,12 +379,12 @@ func (w *effectWorld) commitTogether(t *rapid.T) {
 	)
 
 	for i := range others + 1 {
-		name, e := w.call()
-		key := "k"
+		of := map[bool]string{true: "call", false: "other"}[i == at]
+		name, e := w.call(t, of)
 
+		key := "k"
 		if i != at {
-			name = fmt.Sprint("other", w.calls)
-			key, e = name, items(counted(name))
+			key = name
 		}
 
 		names = append(names, name)

@@ -143,6 +143,20 @@ var completeWithCases = []testCase{
 		h.equal("tokens", len(tokens), 4)
 		h.equal("done", h.number("k", "done"), epoch.UnixMilli())
 	}},
+	{name: "CompleteWith: a record that is gone after a try without an answer does not say that nothing was written", check: func(h *harness) {
+		e := h.intercepted(nth(2, func(send func() error) error {
+			h.must(send())
+			h.drop("k")
+
+			return errReset
+		}))
+		e.withoutTokens = true
+		c := h.claim(h.storeOn(e), "k")
+		err := c.CompleteWith(h.Context(), nil, effects(h.count("a")))
+		h.is(err, idemddb.ErrUncommitted)
+		h.equal("fenced", errors.Is(err, idemddb.ErrFenced), false)
+		h.happened("a", "1")
+	}},
 	{name: "CompleteWith: an earlier one with other effects is ErrFenced, with its record", check: func(h *harness) {
 		for _, applied := range []bool{true, false} {
 			key := map[bool]string{true: "applied", false: "lost"}[applied]

@@ -94,6 +94,13 @@ var transactMutants = []mutant{
 		pkg:  "idemddb", run: "TestAnUnknownTryIsKeptUntilTheRecordAnswers",
 	},
 	{
+		why:  "a completion whose record is gone says that nothing was written, although a try had no answer",
+		file: "idemddb/complete_with.go",
+		old:  `err == nil && j.unknown && j.answer.Outcome`,
+		new:  `err == nil && false && j.answer.Outcome`,
+		pkg:  "internal/contract", run: "TestContractInMemory/.*/CompleteWith:_a_record_that_is_gone",
+	},
+	{
 		why:  "what is refused as a whole is the answer to each of several keys",
 		file: "internal/engine/transaction.go",
 		old:  `if len(t.calls) > 1 && (read.whole`,
