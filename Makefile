@@ -162,8 +162,9 @@ bench: $(BENCHSTAT) ## The library against the same SDK calls written by hand, a
 	@BENCHSTAT=$(BENCHSTAT) bench/run.sh $(FLAGS)
 
 .PHONY: bench-check
-bench-check: ## Fails if a request, a write unit or an allocation is more than docs/performance.md has, one minute; WRITE=1: writes that page's tables
+bench-check: ## Fails if a request, a write unit or an allocation is more than docs/performance.md has, one minute; WRITE=1: writes that page's tables and draws the picture of docs/cost.md
 	go test -count=1 -run '^TestPerformance$$' ./bench -performance $(if $(WRITE),write,check)
+	$(if $(WRITE),go run ./bench/costplot)
 
 .PHONY: coldstart
 coldstart: ## The start of the smallest function until its first batch is answered over TLS, beside the SDK alone; FLAGS='-messages 10', -h lists all
