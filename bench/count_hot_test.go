@@ -19,23 +19,33 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-// hotCounts lists the rows of processes that add to few accounts. Every payment is delivered twice, in batches of ten. Unlike make hot, which
-// has real processes and functions/payments, these rows have no announcements.
+// hotCounts lists the rows of processes that add to few accounts, with every payment twice, and of duplicates among payments to an account
+// each. The batches have ten messages. Unlike make hot, which has real processes and functions/payments, these rows have no announcements.
 func hotCounts() []count {
 	var all []count
 
 	for _, processes := range []int{2, 6} {
 		for _, accounts := range []int{1, 10} {
-			all = append(all, hot(processes, accounts))
+			name := fmt.Sprintf("%d processes, %s, every payment twice", processes, many(accounts, "account"))
+			all = append(all, hot(name, processes, paid{payments: 200, accounts: accounts, twice: 100}))
 		}
+	}
+
+	for _, twice := range []int{1, 5, 20} {
+		name := fmt.Sprintf("2 processes, an account for each payment, %d %% of them twice", twice)
+		all = append(all, hot(name, 2, paid{payments: 600, accounts: 600, twice: twice}))
 	}
 
 	return all
 }
 
-func hot(processes, accounts int) count {
-	const payments = 200
+// paid is what a backlog holds.
+type paid struct {
+	payments, accounts int
+	twice              int // percent of the payments that are delivered twice
+}
 
+func hot(name string, processes int, of paid) count {
 	side := func(process func(*world) (lambdaHandler, error)) open {
 		return func(at *world) (deliveries, error) {
 			handlers := make([]lambdaHandler, processes)
@@ -48,7 +58,7 @@ func hot(processes, accounts int) count {
 			}
 
 			return deliveries{deliver: func(ctx context.Context, round int) error {
-				q := newBacklog(round, payments, accounts)
+				q := newBacklog(round, of)
 
 				return atOnce(processes, func(i int) error { return q.drain(ctx, handlers[i]) })
 			}}, nil
@@ -56,8 +66,7 @@ func hot(processes, accounts int) count {
 	}
 
 	return count{
-		name:     fmt.Sprintf("%d processes, %s, every payment twice", processes, many(accounts, "account")),
-		messages: 2 * payments, rounds: 3, times: transactionTimes,
+		name: name, messages: of.payments + of.payments*of.twice/100, rounds: 3, times: transactionTimes,
 		byHand: side(func(at *world) (lambdaHandler, error) {
 			tables := handwritten.PaymentTables{Records: recordTable, Ledger: effectTable}
 
@@ -105,16 +114,22 @@ type backlog struct {
 	open     int // that are not acknowledged
 }
 
-func newBacklog(round, payments, accounts int) *backlog {
-	q := &backlog{open: 2 * payments}
+func newBacklog(round int, of paid) *backlog {
+	q := &backlog{}
 
 	for copied := range 2 {
-		for i := range payments {
-			m := newMessage(i+copied*payments, 1)
-			m.Body = fmt.Sprintf(`{"paymentId":"%d-%d","account":"%d","amount":1250}`, round, i, i%accounts)
+		for i := range of.payments {
+			if copied > 0 && i*of.twice%100 >= of.twice { // they are spread over the payments
+				continue
+			}
+
+			m := newMessage(i+copied*of.payments, 1)
+			m.Body = fmt.Sprintf(`{"paymentId":"%d-%d","account":"%d","amount":1250}`, round, i, i%of.accounts)
 			q.messages = append(q.messages, m)
 		}
 	}
+
+	q.open = len(q.messages)
 
 	random := rand.New(rand.NewPCG(uint64(round), 0))
 	random.Shuffle(len(q.messages), func(i, j int) { q.messages[i], q.messages[j] = q.messages[j], q.messages[i] })

@@ -34,7 +34,7 @@ func TestBothSidesAreMeasured(t *testing.T) {
 
 			var out strings.Builder
 
-			s := settings{accounts: accounts, processes: 2, payments: 20, batch: 5, seed: 1, rounds: 1}
+			s := settings{accounts: accounts, processes: 2, payments: 20, twice: 40, batch: 5, seed: 1, rounds: 1}
 			if err := run(t.Context(), &out, s); err != nil {
 				t.Fatal(err)
 			}

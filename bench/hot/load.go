@@ -36,6 +36,10 @@ func newLoad(s settings, seed uint64) load {
 
 	for copied := range 2 {
 		for i, p := range l.payments {
+			if copied > 0 && i*s.twice%100 >= s.twice { // they are spread over the payments
+				continue
+			}
+
 			l.deliveries = append(l.deliveries, newMessage(fmt.Sprintf("%08x-5f21-4b3c-9d1e-%012x", copied, i), p))
 		}
 	}

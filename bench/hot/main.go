@@ -3,9 +3,10 @@
 //	make hot                             ten accounts
 //	make hot FLAGS='-accounts 1'         one account that all workers write to
 //	make hot FLAGS='-accounts 0'         an account for each payment
+//	make hot FLAGS='-accounts 0 -twice 5 -payments 1000'   of which five in a hundred are delivered twice
 //
-// Each side has worker processes of its own, which take batches of payments from one queue. Every payment is delivered twice, in a shuffled
-// order. The workers of the library are functions/payments: its ledger, and lambdawrap.SQS with its options; its announcements go to a sender
+// Each side has worker processes of its own, which take batches of payments from one queue. Every payment, or with -twice some of them, is
+// delivered twice, in a shuffled order. The workers of the library are functions/payments: its ledger, and lambdawrap.SQS with its options; its announcements go to a sender
 // that accepts each of them. Those by hand are handwritten.Payments, which announces nothing. This process serves DynamoDB's protocol from the
 // in-memory engine, and the queue. Each request takes -latency, and each transaction 2 to 6 ms more, half of it if it is canceled. As in
 // DynamoDB, a transaction holds its items for that time, and other transactions of these items are canceled. With -extra transactions take
@@ -38,6 +39,7 @@ type settings struct {
 	accounts  int // 0: one for each payment
 	processes int
 	payments  int
+	twice     int // percent of the payments that are delivered twice
 	batch     int
 	latency   time.Duration
 	extra     time.Duration
@@ -57,7 +59,8 @@ func main() {
 
 	flag.IntVar(&s.accounts, "accounts", 10, "accounts that all payments go to; 0: one for each payment")
 	flag.IntVar(&s.processes, "processes", 6, "worker processes of each side")
-	flag.IntVar(&s.payments, "payments", 200, "payments; each is delivered twice")
+	flag.IntVar(&s.payments, "payments", 200, "payments")
+	flag.IntVar(&s.twice, "twice", 100, "how many of a hundred payments are delivered twice")
 	flag.IntVar(&s.batch, "batch", 10, "messages that an invocation gets at most")
 	flag.DurationVar(&s.latency, "latency", time.Millisecond, "of each request, beside the time of a transaction")
 	flag.DurationVar(&s.extra, "extra", 0, "that each transaction takes beyond its 2 to 6 ms")
@@ -81,6 +84,10 @@ func exit(err error) {
 func run(ctx context.Context, out io.Writer, s settings) error {
 	if s.accounts < 0 || s.processes < 1 || s.payments < 1 || s.batch < 1 || s.latency < 0 || s.extra < 0 || s.rounds < 1 {
 		return errors.New("-processes, -payments, -batch and -rounds must be at least 1, -accounts, -latency and -extra must not be negative")
+	}
+
+	if s.twice < 0 || s.twice > 100 {
+		return errors.New("-twice must be between 0 and 100")
 	}
 
 	all := map[string][]figures{}

@@ -41,8 +41,8 @@ func report(out io.Writer, s settings, all map[string][]figures) error {
 		accounts = "an account for each payment"
 	}
 
-	if _, err := fmt.Fprintf(out, "%s; %d payments twice, %d processes, batches of %d, %v a request, seed %d; medians of %d rounds\n\n%-24s%12s%12s%20s\n",
-		accounts, s.payments, s.processes, s.batch, s.latency, s.seed, s.rounds, "", library, byHand, library+" : "+byHand); err != nil {
+	if _, err := fmt.Fprintf(out, "%s; %d payments, %d %% of them twice, %d processes, batches of %d, %v a request, seed %d; medians of %d rounds\n\n%-24s%12s%12s%20s\n",
+		accounts, s.payments, s.twice, s.processes, s.batch, s.latency, s.seed, s.rounds, "", library, byHand, library+" : "+byHand); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 
