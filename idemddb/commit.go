@@ -49,7 +49,7 @@ func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 	}}
 
 	all.outbox, err = s.outboxOf(ctx, c.Partition, all.Messages)
-	if err := cmp.Or(err, s.checkEffects(c.Partition, all)); err != nil {
+	if err := cmp.Or(err, s.checkEffects(c.Partition, &all)); err != nil {
 		return nil, keyError("commit", key, err)
 	}
 
@@ -174,10 +174,10 @@ func (c *committing) begin(
 ) *engine.Pending {
 	c.write.applied = c.expectSending
 	c.write.look, c.write.hasEnded = c.look, c.hasEnded
-	c.write.build = func() protocol.Part { return protocol.Part{Record: record(), Effects: c.effects.Items} }
+	c.write.build = func() protocol.Part { return c.effects.part(record()) }
 
 	w := c.acquisition.write(p, &c.write)
-	w.Joint = c.store.jointOf(&c.write, c.Partition, c.effects, c.value)
+	w.Joint = c.effects.joint(c.value)
 	w.Joint.Hold = hold
 
 	return c.store.engine.Begin(ctx, w)

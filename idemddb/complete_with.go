@@ -61,7 +61,7 @@ func (c *Claim) commit(ctx context.Context, result types.AttributeValue, e effec
 
 	switch err := c.sendCommit(write, engine.Write{
 		Operation: j, Policy: p, Key: c.key, Record: c.held.Partition, Group: c.group,
-		Joint: s.jointOf(j, c.held.Partition, e, result),
+		Joint: e.joint(result),
 	}, engine.LeaseBound(ctx)); {
 	case err != nil:
 		err = fmt.Errorf("%w: %w", keyError("complete", c.key, err), ErrUncommitted)
@@ -91,7 +91,7 @@ func (c *Claim) jointWrite(done *record.Stored, e effects) *jointWrite {
 		look:     func() types.BatchStatementRequest { return s.records.Look(c.held.Partition) },
 		hasEnded: func(found item) bool { return s.records.HasEndedSince(&c.held, found) },
 		build: func() protocol.Part {
-			return protocol.Part{Record: s.records.Part(s.records.Complete(&c.held, done)), Effects: e.Items}
+			return e.part(s.records.Part(s.records.Complete(&c.held, done)))
 		},
 	}
 }

@@ -49,8 +49,8 @@ func (s *Store) writeItems(ctx context.Context, p planner.Policy, key string, e 
 		p.End = forgotten
 	}
 
-	j := &jointWrite{build: func() protocol.Part { return protocol.Part{Effects: e.Items} }}
-	joint := s.jointOf(j, key, e, nil)
+	j := &jointWrite{build: func() protocol.Part { return e.part(nil) }}
+	joint := e.joint(nil)
 	joint.IsUnrecorded = true
 
 	switch err := j.wait(ctx, s.engine.Begin(ctx, engine.Write{

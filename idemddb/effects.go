@@ -11,6 +11,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
@@ -111,15 +112,19 @@ const (
 	maxOutbox      = dbitem.MaxSize - plainRecord
 )
 
-// effects are Effects as they are written.
+// effects are Effects as they are written. checkEffects makes what follows from them.
 type effects struct {
 	Effects
 
 	outbox []record.Message // Messages, as the record holds them
+
+	adds    []protocol.Addition // Adds as they travel: those to one item under one condition are one
+	touched []planner.Item      // beside the record: those of Items, and then those of adds
+	size    int                 // of the transaction without the result, in bytes
 }
 
-// checkEffects returns an error for what DynamoDB could only refuse.
-func (s *Store) checkEffects(partition string, e effects) error {
+// checkEffects returns an error for what DynamoDB could only refuse. It makes what the transaction needs to know of the effects.
+func (s *Store) checkEffects(partition string, e *effects) error {
 	if !s.transacts && !e.isEmpty() {
 		return fmt.Errorf("%w: %w", ErrBadEffects, errNoTransactor)
 	}
@@ -137,12 +142,12 @@ func (s *Store) checkEffects(partition string, e effects) error {
 	}
 
 	outbox := delivery.Check(e.outbox, maxOutbox)
-	if err := errors.Join(s.checkItems(partition, e.Effects), outbox, s.checkTargets(e.Messages)); err != nil {
+	if err := errors.Join(s.checkItems(partition, e), outbox, s.checkTargets(e.Messages)); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadEffects, err)
 	}
 
-	if size := dbitem.WriteSize(e.writes()...) + delivery.Size(e.outbox) + plainRecord; size > maxTransaction {
-		return fmt.Errorf("%w: with the record they have %d bytes, a transaction takes %d", ErrBadEffects, size, maxTransaction)
+	if e.size = dbitem.WriteSize(e.writes()...) + delivery.Size(e.outbox) + plainRecord; e.size > maxTransaction {
+		return fmt.Errorf("%w: with the record they have %d bytes, a transaction takes %d", ErrBadEffects, e.size, maxTransaction)
 	}
 
 	return nil
@@ -174,26 +179,34 @@ func (s *Store) checkTargets(messages []Message) error {
 
 // checkItems returns an error if there are too many items, if two are the same one, or if one is the record of the key, as far as their keys
 // are known.
-func (s *Store) checkItems(partition string, e Effects) error {
+func (s *Store) checkItems(partition string, e *effects) error {
 	ids := s.identities(partition, e.writes())
-	own, adds := len(e.Items)+1, e.additions(ids[len(e.Items)+1:])
+	own := len(e.Items) + 1
+	e.adds = e.additions(ids[own:])
 
-	if all := len(e.Items) + len(adds); all > maxEffects {
+	all := len(e.Items) + len(e.adds)
+	if all > maxEffects {
 		return fmt.Errorf("%d items: 1 record and %d of yours; DynamoDB takes 100 in a transaction", all+1, all)
 	}
 
 	seen := map[string]int{ids[0]: 0}
+	e.touched = make([]planner.Item, 0, all)
 
 	for i, id := range ids[1:own] {
-		if err := checkTwice(seen, id, i, &e); err != nil {
+		if err := checkTwice(seen, id, i, &e.Effects); err != nil {
 			return err
 		}
+
+		e.touched = append(e.touched, planner.Item{Key: id})
 	}
 
-	for i := range adds {
-		if err := errors.Join(checkTwice(seen, adds[i].Item, adds[i].Index, &e), checkSum(&adds[i])); err != nil {
+	for i := range e.adds {
+		a := &e.adds[i]
+		if err := errors.Join(checkTwice(seen, a.Item, a.Index, &e.Effects), checkSum(a)); err != nil {
 			return err
 		}
+
+		e.touched = append(e.touched, planner.Item{Key: a.Item, As: a.As})
 	}
 
 	return nil

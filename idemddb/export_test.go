@@ -77,6 +77,10 @@ func (b *Batch) Commit(ctx context.Context, key string, opts *ClaimOptions, resu
 		Items: dbitem.CopyWrites(e.Items), Adds: copyAdds(e.Adds), Messages: copyMessages(e.Messages), Refused: e.Refused,
 	}, outbox: outboxOf(copyMessages(e.Messages))}
 
+	if err := b.store.checkEffects(c.Partition, &all); err != nil {
+		return func() (*Record, error) { return nil, err }
+	}
+
 	c.start(ctx, result, nil, all)
 
 	return func() (*Record, error) { return c.finish(ctx) }

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/dbitem"
-	"github.com/idemddb/go-idemddb/internal/delivery"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
@@ -22,8 +21,7 @@ func newTx() string { return rand.Text() }
 type jointWrite struct {
 	token   string               // of the first try: the id of the completing call
 	build   func() protocol.Part // anew for each try
-	adds    []protocol.Addition
-	applied func() // called when it is known to be written, before its caller goes on; nil for none
+	applied func()               // called when it is known to be written, before its caller goes on; nil for none
 
 	look     func() types.BatchStatementRequest // begins a try, of which only the record is read
 	hasEnded func(found item) bool              // whether the record, as the last try found it, answers the write for good
@@ -35,7 +33,7 @@ type jointWrite struct {
 // Part implements [engine.Joiner].
 func (j *jointWrite) Part() protocol.Part {
 	part := j.build()
-	part.Adds, part.Token, j.token = j.adds, j.token, ""
+	part.Token, j.token = j.token, ""
 
 	return part
 }
@@ -80,26 +78,16 @@ func (j *jointWrite) wait(ctx context.Context, begun *engine.Pending) error {
 	return nil
 }
 
-// jointOf returns what the write of a record with effects needs of its transaction. It also sets the additions of the write.
-func (s *Store) jointOf(j *jointWrite, partition string, e effects, result types.AttributeValue) *planner.Joint {
-	value, writes := dbitem.ValueSize(result), e.writes()
-	ids := s.identities(partition, writes)[1:]
+// part returns the part of a transaction that writes these effects together with a record; nil for none.
+func (e *effects) part(record *types.TransactWriteItem) protocol.Part {
+	return protocol.Part{Record: record, Effects: e.Items, Adds: e.adds}
+}
 
-	joint := &planner.Joint{
-		Items: make([]planner.Item, len(ids)), Value: value,
-		Size: dbitem.WriteSize(writes...) + delivery.Size(e.outbox) + plainRecord + value,
-	}
+// joint returns what a write of a record with these effects and this result needs of its transaction.
+func (e *effects) joint(result types.AttributeValue) *planner.Joint {
+	value := dbitem.ValueSize(result)
 
-	for i, id := range ids {
-		joint.Items[i].Key = id
-	}
-
-	j.adds = e.additions(ids[len(e.Items):])
-	for i := range j.adds {
-		joint.Items[len(e.Items)+i].As = j.adds[i].As
-	}
-
-	return joint
+	return &planner.Joint{Items: e.touched, Value: value, Size: e.size + value}
 }
 
 // refusal returns the error for one of these effects, or the write of all of them, that DynamoDB refused.

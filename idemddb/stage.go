@@ -114,7 +114,7 @@ func (s *staging) with(e Effects, outbox []record.Message, errSeal error) (effec
 		all.outbox[i].Index = i
 	}
 
-	if err := cmp.Or(errSeal, s.store.checkEffects(s.partition, all)); err != nil {
+	if err := cmp.Or(errSeal, s.store.checkEffects(s.partition, &all)); err != nil {
 		return effects{}, fmt.Errorf("idemddb: stage: %w", err)
 	}
 

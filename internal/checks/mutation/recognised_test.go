@@ -90,8 +90,8 @@ var recognisedMutants = []mutant{
 	{
 		why:  "items that leave no room for the record are staged",
 		file: "idemddb/effects.go",
-		old:  `delivery.Size(e.outbox) + plainRecord; size`,
-		new:  `delivery.Size(e.outbox); size`,
+		old:  `delivery.Size(e.outbox) + plainRecord; e.size`,
+		new:  `delivery.Size(e.outbox); e.size`,
 		pkg:  "idemddb", run: "TestStageRefusesTooMuch/items_that_leave_no_room",
 	},
 	{
@@ -104,8 +104,8 @@ var recognisedMutants = []mutant{
 	{
 		why:  "the records of a group do not count for the size of its transaction",
 		file: "idemddb/joint.go",
-		old:  `delivery.Size(e.outbox) + plainRecord + value`,
-		new:  `delivery.Size(e.outbox) + value`,
+		old:  `Size: e.size + value`,
+		new:  `Size: e.size - plainRecord + value`,
 		pkg:  "idemddb", run: "TestTheRecordsOfAGroupCountForTheSizeOfItsTransaction",
 	},
 	{

@@ -15,8 +15,8 @@ var resultMutants = []mutant{
 	{
 		why:  "a message that cannot be sealed is staged as it is",
 		file: "idemddb/stage.go",
-		old:  `if err := cmp.Or(errSeal, s.store.checkEffects(s.partition, all)); err != nil {`,
-		new:  `if err := cmp.Or(s.store.checkEffects(s.partition, all)); err != nil {`,
+		old:  `if err := cmp.Or(errSeal, s.store.checkEffects(s.partition, &all)); err != nil {`,
+		new:  `if err := cmp.Or(s.store.checkEffects(s.partition, &all)); err != nil {`,
 		pkg:  "idemddb", run: "TestAMessageThatCannotBeSealedIsNotStoredAndItsWorkIsNotDone",
 	},
 	{
