@@ -1,6 +1,7 @@
 package idemddb
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -135,6 +136,24 @@ func (a *acquisition) useRecord(ctx context.Context) {
 	}
 }
 
+// cached looks the key up in memory. It returns false if there is no record, or if its retention has ended.
+func (a *acquisition) cached() bool {
+	now := a.store.opts.Now().Unix()
+
+	rec, ok := a.store.cache.Get(a.Partition, func(rec *record.Stored) bool { return cmp.Or(rec.Ends, rec.Expires) > now })
+
+	switch {
+	case !ok:
+	case !rec.Matches(a.Fingerprint):
+		a.err = a.mismatch(rec)
+	default:
+		a.record, a.result = answerOf(rec, a.key), rec.Result
+		a.record.Result = bytes.Clone(a.record.Result)
+	}
+
+	return ok
+}
+
 // newAcquisition returns ErrBadKey for a key that no record can have. bound is that of the lease.
 func (s *Store) newAcquisition(
 	ctx context.Context, group *engine.Group, bound time.Time, key string, opts *ClaimOptions,
@@ -150,21 +169,6 @@ func (s *Store) newAcquisition(
 		store: s, group: group, key: key,
 		deadline: bound, redelivered: opts.Redelivered, skipResult: opts.SkipResult,
 	}, err //nolint:wrapcheck // its callers name the key
-}
-
-// stamps returns the function that reads the clock for one try. The lease is measured from before the request is sent, so the holder never
-// trusts it for longer than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
-func (s *Store) stamps(deadline time.Time) func() protocol.Stamp {
-	return func() protocol.Stamp {
-		lease := s.opts.Lease
-		if !deadline.IsZero() {
-			lease = max(0, min(lease, time.Until(deadline)))
-		}
-
-		now := s.opts.Now()
-
-		return protocol.Stamp{Now: now, Lease: time.UnixMilli(now.Add(lease).UnixMilli())}
-	}
 }
 
 // try asks for the claim until it has an answer or its time is over.

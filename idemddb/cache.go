@@ -2,7 +2,6 @@ package idemddb
 
 import (
 	"bytes"
-	"cmp"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -21,22 +20,4 @@ func (s *Store) keepRecord(partition string, rec *record.Stored) {
 	}
 
 	s.cache.Add(partition, &kept)
-}
-
-// cached looks the key up in memory. It returns false if there is no record, or if its retention has ended.
-func (a *acquisition) cached() bool {
-	now := a.store.opts.Now().Unix()
-
-	rec, ok := a.store.cache.Get(a.Partition, func(rec *record.Stored) bool { return cmp.Or(rec.Ends, rec.Expires) > now })
-
-	switch {
-	case !ok:
-	case !rec.Matches(a.Fingerprint):
-		a.err = a.mismatch(rec)
-	default:
-		a.record, a.result = answerOf(rec, a.key), rec.Result
-		a.record.Result = bytes.Clone(a.record.Result)
-	}
-
-	return ok
 }

@@ -166,6 +166,21 @@ func (c *Claim) isSettling() bool {
 	return c.settling
 }
 
+// stamps returns the function that reads the clock for one try. The lease is measured from before the request is sent, so the holder never
+// trusts it for longer than the record says. What is left until the deadline is a duration, so its clock and Options.Now are never compared.
+func (s *Store) stamps(deadline time.Time) func() protocol.Stamp {
+	return func() protocol.Stamp {
+		lease := s.opts.Lease
+		if !deadline.IsZero() {
+			lease = max(0, min(lease, time.Until(deadline)))
+		}
+
+		now := s.opts.Now()
+
+		return protocol.Stamp{Now: now, Lease: time.UnixMilli(now.Add(lease).UnixMilli())}
+	}
+}
+
 // running is work that runs with a context.
 type running struct {
 	claim   *Claim // nil without a claim
@@ -228,4 +243,8 @@ func (c *Claim) fencedError(ctx context.Context, found *record.Stored, err error
 	}
 
 	return fenced
+}
+
+func (c *Claim) observe(ctx context.Context, kind Kind, err error) {
+	c.store.opts.Observe(ctx, Event{Kind: kind, Key: c.key, Fence: c.held.Fence, Attempt: c.held.Attempt, Err: err})
 }

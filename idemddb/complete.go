@@ -71,7 +71,7 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, 
 		value, omitted = c.store.resultValue(ctx, owner{c.held.Partition, c.held.Token, c.left()}, result, omitted, e)
 	}
 
-	if e.isEmpty() {
+	if len(e.touched)+len(e.outbox) == 0 {
 		err = c.complete(ctx, result, value, omitted)
 	} else {
 		err = c.commit(ctx, value, e, omitted)
@@ -98,9 +98,6 @@ func (s *staging) take() effects {
 
 	return s.effects
 }
-
-// isEmpty reports whether there is nothing to write.
-func (e *Effects) isEmpty() bool { return len(e.Items)+len(e.Adds)+len(e.Messages) == 0 }
 
 // complete completes the claim with a result, of which value is stored.
 func (c *Claim) complete(ctx context.Context, result []byte, value types.AttributeValue, omitted error) error {
@@ -278,10 +275,6 @@ func (c *Claim) end(as Kind) {
 	defer c.mu.Unlock()
 
 	c.settling, c.settled = true, as
-}
-
-func (c *Claim) observe(ctx context.Context, kind Kind, err error) {
-	c.store.opts.Observe(ctx, Event{Kind: kind, Key: c.key, Fence: c.held.Fence, Attempt: c.held.Attempt, Err: err})
 }
 
 // leave ends the claim's membership in its group with its first settlement.

@@ -251,6 +251,9 @@ func (e *Effects) name(at int) string {
 	return fmt.Sprint("add ", at-len(e.Items))
 }
 
+// isEmpty reports whether there is nothing to write.
+func (e *Effects) isEmpty() bool { return len(e.Items)+len(e.Adds)+len(e.Messages) == 0 }
+
 // identities returns a text for each item: first for the record of the key, then for each staged item. The text is empty if the key of an
 // item is not known.
 func (s *Store) identities(partition string, items []types.TransactWriteItem) []string {

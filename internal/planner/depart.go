@@ -181,6 +181,15 @@ func (p *Planner) isHeld(now time.Time, w *Write) bool {
 	return until.After(now)
 }
 
+// givesWay reports whether another write of the group of an extension waits that settles the record.
+func (p *Planner) givesWay(w *Write) bool {
+	settles := func(other *Write) bool { return !other.IsExtend && other.Record == w.Record && other.Group == w.Group }
+	waiting := &w.Group.waiting
+
+	return slices.ContainsFunc(waiting[statements], settles) || slices.ContainsFunc(waiting[transactions], settles) ||
+		slices.ContainsFunc(p.alone, settles)
+}
+
 // leavesAt returns when the flight of the collected writes leaves, unless something happens before; now if it leaves at once.
 func (p *Planner) leavesAt(now time.Time, lane int) time.Time {
 	all, own, soonest := 0, 0, now.Add(overdueTime)

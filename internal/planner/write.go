@@ -1,9 +1,6 @@
 package planner
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 const (
 	// Size is how many writes travel in a flight, at most.
@@ -190,13 +187,4 @@ func (g *Group) Flush() {
 	for _, w := range g.waiting[transactions] {
 		w.Joint.Hold = 0
 	}
-}
-
-// givesWay reports whether another write of the group of an extension waits that settles the record.
-func (p *Planner) givesWay(w *Write) bool {
-	settles := func(other *Write) bool { return !other.IsExtend && other.Record == w.Record && other.Group == w.Group }
-	waiting := &w.Group.waiting
-
-	return slices.ContainsFunc(waiting[statements], settles) || slices.ContainsFunc(waiting[transactions], settles) ||
-		slices.ContainsFunc(p.alone, settles)
 }

@@ -268,14 +268,14 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a lease is not cut to the deadline",
-		file: "idemddb/acquire.go",
+		file: "idemddb/claim.go",
 		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
 		new:  `lease = max(0, lease)`,
 		pkg:  "idemddb", run: "TestALeaseIsBoundByTheInvocationAndNotByTheContext",
 	},
 	{
 		why:  "another input under a completed key is answered from memory",
-		file: "idemddb/cache.go",
+		file: "idemddb/acquire.go",
 		old:  `case !rec.Matches(a.Fingerprint):`,
 		new:  `case false:`,
 		pkg:  "idemddb", run: "TestACachedRecordKnowsItsFingerprint",
@@ -303,7 +303,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a cached record answers after the end of its retention",
-		file: "idemddb/cache.go",
+		file: "idemddb/acquire.go",
 		old:  `cmp.Or(rec.Ends, rec.Expires) > now`,
 		new:  `cmp.Or(rec.Ends, rec.Expires) > now-60`,
 		pkg:  "idemddb", run: "TestACachedRecordEndsWithItsRetention",

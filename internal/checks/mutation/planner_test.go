@@ -190,7 +190,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "extensions give way for ever where many claim their key",
-		file: "internal/planner/write.go",
+		file: "internal/planner/depart.go",
 		old:  ` && other.Group == w.Group }`,
 		new:  ` }`,
 		pkg:  "internal/planner", run: "TestNoConflictWithOneself",

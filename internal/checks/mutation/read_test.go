@@ -60,28 +60,28 @@ var readMutants = []mutant{
 	},
 	{
 		why:  "a read that was refused proves something",
-		file: "internal/engine/read.go",
+		file: "internal/engine/transaction.go",
 		old:  `a.Outcome == protocol.Applied && calls[at]`,
 		new:  `calls[at]`,
 		pkg:  "internal/engine", run: "TestAReadAnswersAWriteWhoseKeyHasEndedAndNoOther",
 	},
 	{
 		why:  "whatever is read answers its write",
-		file: "internal/engine/read.go",
+		file: "internal/engine/transaction.go",
 		old:  ` && calls[at].hasEnded(a.Item)`,
 		new:  ``,
 		pkg:  "internal/engine", run: "TestAReadAnswersAWriteWhoseKeyHasEndedAndNoOther",
 	},
 	{
 		why:  "a read that hangs takes the time of its transaction",
-		file: "internal/engine/read.go",
+		file: "internal/engine/transaction.go",
 		old:  `s.flight.Limit/readPart`,
 		new:  `s.flight.Limit`,
 		pkg:  "internal/engine", run: "TestAReadThatHangsLeavesTimeForItsTransaction",
 	},
 	{
 		why:  "what is read is an answer for a caller who has left meanwhile",
-		file: "internal/engine/read.go",
+		file: "internal/engine/transaction.go",
 		old: `	isAnswered := make([]bool, len(s.calls))
 	s.take()
 `,
@@ -91,14 +91,14 @@ var readMutants = []mutant{
 	},
 	{
 		why:  "reads that are denied are made for each transaction",
-		file: "internal/engine/read.go",
+		file: "internal/engine/transaction.go",
 		old:  `case found.Denied != nil && s.engine.planner.DenyReads(now):`,
 		new:  `case found.Denied != nil:`,
 		pkg:  "internal/engine", run: "TestADenialOfReadsIsAskedForAgainAfterFiveMinutes",
 	},
 	{
 		why:  "a denial of reads lasts although one was processed since",
-		file: "internal/engine/read.go",
+		file: "internal/engine/transaction.go",
 		old:  `case found.Err == nil && found.Denied == nil:`,
 		new:  `case found.Err != nil && found.Denied == nil:`,
 		pkg:  "internal/engine", run: "TestADenialOfReadsIsAskedForAgainAfterFiveMinutes",

@@ -54,7 +54,7 @@ var recognisedMutants = []mutant{
 	},
 	{
 		why:  "a claim behind the deadline of its invocation has a lease that ended before it",
-		file: "idemddb/acquire.go",
+		file: "idemddb/claim.go",
 		old:  `lease = max(0, min(lease, time.Until(deadline)))`,
 		new:  `lease = min(lease, time.Until(deadline))`,
 		pkg:  "idemddb", run: "TestAClaimBehindTheDeadlineHasNoLeaseFromBeforeIt",

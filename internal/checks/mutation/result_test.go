@@ -181,7 +181,7 @@ var resultMutants = []mutant{
 	},
 	{
 		why:  "the cache forgets where the result is",
-		file: "idemddb/cache.go",
+		file: "idemddb/acquire.go",
 		old: `a.record, a.result = answerOf(rec, a.key), rec.Result
 		a.record.Result`,
 		new: `a.record = answerOf(rec, a.key)
