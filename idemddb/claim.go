@@ -42,7 +42,7 @@ type ClaimOptions struct {
 	// only the cost of a claim in a shared request: a wrong value costs a second statement. Defaults to false.
 	Redelivered bool
 
-	// SkipResult says that the caller does not need the Result of a record: a result in Options.Results is then not read. Do ignores it.
+	// SkipResult says that the caller does not need the Result of a record: one that is kept beside it is then not read. Do ignores it.
 	// Defaults to false.
 	SkipResult bool
 }

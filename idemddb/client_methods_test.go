@@ -22,6 +22,24 @@ type onlyTransactor struct {
 	idemddb.Transactor
 }
 
+// onlyWriter is a client that lacks GetItem, so that every result stays in its record.
+type onlyWriter struct {
+	idemddb.DynamoDB
+	idemddb.Batcher
+	idemddb.Transactor
+}
+
+func withoutGetItem(db *idemddbtest.DB) idemddb.DynamoDB { return onlyWriter{db, db, db} }
+
+// newWriter is newStore with a client that lacks GetItem.
+func newWriter(t testing.TB, opts *idemddb.Options) (*idemddb.Store, *idemddbtest.DB) {
+	t.Helper()
+
+	_, db := newStore(t, opts)
+
+	return storeOn(t, withoutGetItem(db), opts), db
+}
+
 func TestNewRefusesOptionsThatTheClientCannotServe(t *testing.T) {
 	t.Parallel()
 

@@ -3,7 +3,7 @@ package idemddb
 import "context"
 
 // Codec turns what is stored of results, of answers of HTTP and of messages into other bytes and back, such as by encryption or compression. The
-// record then holds what Seal returned, and so does Options.Results. It must be safe for concurrent use.
+// record then holds what Seal returned, and so does what is kept beside it. It must be safe for concurrent use.
 //
 // A Store with a Codec still reads what was stored without one. What was sealed needs a Codec that opens it in every process that reads it:
 // the workers, and of messages also the sweep. To rotate a key, first give each of them a Codec that opens both, and then let it seal with

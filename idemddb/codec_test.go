@@ -23,7 +23,7 @@ func TestWhatACodecSealsIsStoredAndReplayed(t *testing.T) {
 	t.Parallel()
 
 	for name, opts := range map[string]idemddb.Options{
-		"in the record": {}, "in Options.Results": {ResultsAbove: 1}, "cached": {Cache: 10},
+		"in the record": {}, "in Options.Results": {InlineResult: 1}, "cached": {Cache: 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -278,11 +278,11 @@ func TestWhatIsSealedIsBoundToItsPlace(t *testing.T) {
 func TestCompletingAgainWithTheSameResultIsNoErrorWithACodec(t *testing.T) {
 	t.Parallel()
 
-	for name, above := range map[string]int{"in the record": 1 << 20, "in Options.Results": 1} {
+	for name, above := range map[string]int{"in the record": 350 << 10, "in Options.Results": 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			s, _ := newStore(t, &idemddb.Options{Codec: &vault{keys: []string{"a"}}, Results: &shelf{}, ResultsAbove: above})
+			s, _ := newStore(t, &idemddb.Options{Codec: &vault{keys: []string{"a"}}, Results: &shelf{}, InlineResult: above})
 			c := claim(t, s, "k")
 
 			must(t, c.Complete(t.Context(), secret(1)), c.Complete(t.Context(), secret(1)))
@@ -332,7 +332,7 @@ func TestAnAnswerFitsOnlyWithRoomForWhatACodecAdds(t *testing.T) {
 	t.Parallel()
 
 	for size, want := range map[int]bool{290_000: true, 310_000: false} {
-		s, _ := newStore(t, &idemddb.Options{Codec: &vault{keys: []string{"a"}}})
+		s, _ := newWriter(t, &idemddb.Options{Codec: &vault{keys: []string{"a"}}})
 		if got := beginWork(t, s, "k", nil).Fits(make([]byte, size)); got != want {
 			t.Errorf("%d bytes: got %v", size, got)
 		}
@@ -344,7 +344,7 @@ func TestTheMarkOfASealedResultCountsForTheSizeOfTheRecord(t *testing.T) {
 	t.Parallel()
 
 	for size := 408_500; size < 409_700; size += 25 {
-		s, _ := newStore(t, &idemddb.Options{Codec: &vault{keys: []string{"a"}}})
+		s, _ := newWriter(t, &idemddb.Options{Codec: &vault{keys: []string{"a"}}})
 
 		err := claim(t, s, "k").Complete(t.Context(), make([]byte, size))
 		if err != nil && !errors.Is(err, idemddb.ErrTooLarge) {

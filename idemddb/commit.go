@@ -63,7 +63,7 @@ type committing struct {
 	acquisition
 
 	effects effects
-	value   types.AttributeValue // the result: nil, B, M for one in Options.Results, or NULL for one that is omitted
+	value   types.AttributeValue // the result: nil, B, M for one that is kept elsewhere, or NULL for one that is omitted
 	omitted error                // why the result is omitted
 	done    record.Stored        // as it was committed
 	maxWait time.Duration        // ClaimOptions.Wait

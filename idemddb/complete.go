@@ -31,8 +31,8 @@ import (
 //	}
 //
 // Errors: ErrFenced (the work ran and its completion was refused), ErrUnrecorded (the work is done and perhaps not recorded; the error also
-// wraps the last answer), ErrTooLarge (the completion is written without its result: it does not fit into the record, or Options.Results
-// did not take it; the error wraps why), ErrNotStaged (nothing was written, and the claim is still held: the work ignored an error of
+// wraps the last answer), ErrTooLarge (the completion is written without its result: it is above 6 MB, or the table or
+// Options.Results did not take it; the error wraps why), ErrNotStaged (nothing was written, and the claim is still held: the work ignored an error of
 // [Stage]).
 func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	c.mustExist()

@@ -228,7 +228,7 @@ func TestAResultThatIsTooLargeIsCompletedWithoutIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, db, events := observed(t, nil)
 		c := claim(t, s, "k")
-		is(t, c.Complete(t.Context(), make([]byte, 500_000)), idemddb.ErrTooLarge)
+		is(t, c.Complete(t.Context(), make([]byte, 6_500_000)), idemddb.ErrTooLarge)
 
 		if rec := replay(t, s, "k"); !rec.ResultOmitted || rec.Result != nil {
 			t.Errorf("got %+v, want a record without its result", rec)
@@ -249,7 +249,7 @@ func TestAResultThatIsTooLargeAndUnrecordedIsUnrecorded(t *testing.T) {
 		c := claim(t, s, "k")
 		db.Intercept(always(idemddbtest.LostRequest))
 
-		if err := c.Complete(t.Context(), make([]byte, 500_000)); !errors.Is(err, idemddb.ErrUnrecorded) || errors.Is(err, idemddb.ErrTooLarge) {
+		if err := c.Complete(t.Context(), make([]byte, 6_500_000)); !errors.Is(err, idemddb.ErrUnrecorded) || errors.Is(err, idemddb.ErrTooLarge) {
 			t.Errorf("got %v, want unrecorded: the completion is perhaps not written", err)
 		}
 	})

@@ -257,8 +257,8 @@ func TestDoKeepsNoValueWhoseEncodingEndsTheGoroutine(t *testing.T) {
 func TestDoKeepsNoValueThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
-		got, err := f.do(opts, staging(strings.Repeat("x", 500_000), items(counted("a"))))
-		if len(got) != 500_000 || err != nil {
+		got, err := f.do(opts, staging(strings.Repeat("x", 6_500_000), items(counted("a"))))
+		if len(got) != 6_500_000 || err != nil {
 			f.Errorf("got %d bytes, %v", len(got), err)
 		}
 

@@ -182,7 +182,7 @@ func TestACallerThatOnlyReturnsTheErrorOfCompleteDoesNotRepeatALargeResult(t *te
 
 			effects++
 
-			return c.Complete(ctx, make([]byte, 500_000))
+			return c.Complete(ctx, make([]byte, 6_500_000))
 		})
 		if effects != 1 || deliveries != 2 {
 			f.Errorf("%d effects in %d deliveries, want 1 in 2", effects, deliveries)
@@ -197,7 +197,7 @@ func TestACallerThatOnlyReturnsTheErrorOfDoNeverSendsFinishedWorkBack(t *testing
 		result string
 		fault  idemddbtest.Fault // of the completion
 	}{
-		"a result that is too large":     {strings.Repeat("x", 500_000), idemddbtest.None},
+		"a result that is too large":     {strings.Repeat("x", 6_500_000), idemddbtest.None},
 		"a completion that is denied":    {"paid", idemddbtest.AccessDenied},
 		"a completion without an answer": {"paid", idemddbtest.LostReply},
 	} {
@@ -238,14 +238,14 @@ func TestACallerThatOnlyReturnsTheErrorOfDoNeverSendsFinishedWorkBack(t *testing
 func TestDoReportsAnOmittedResultOnlyToACallerThatNeedsIt(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
-		work := func(context.Context) (string, error) { return strings.Repeat("x", 500_000), nil }
+		work := func(context.Context) (string, error) { return strings.Repeat("x", 6_500_000), nil }
 
 		for i, c := range []struct {
 			opts *idemddb.ClaimOptions
 			want int
 			err  error
 		}{
-			{nil, 500_000, nil},
+			{nil, 6_500_000, nil},
 			{nil, 0, nil},
 			{&idemddb.ClaimOptions{NeedResult: true}, 0, idemddb.ErrResultOmitted},
 		} {

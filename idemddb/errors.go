@@ -34,12 +34,12 @@ var (
 	// the work again would be the second time.
 	ErrUnrecorded = errors.New("completion unrecorded")
 
-	// ErrTooLarge: the completion is written, and its result is not kept, because it does not fit into a DynamoDB item, or because
-	// Options.Results did not take it, or because Options.Codec did not seal it. The work is done. Keep large results in Options.Results.
+	// ErrTooLarge: the completion is written, and its result is not kept, because it is above 6 MB, or because the table or
+	// Options.Results did not take it, or because Options.Codec did not seal it. The work is done. Keep larger results in Options.Results.
 	ErrTooLarge = errors.New("result too large")
 
 	// ErrResultOmitted: the work was done earlier, and its result was not kept: it was too large, could not be encoded, or is gone from
-	// Options.Results. The value is zero.
+	// where large results are kept. The value is zero.
 	ErrResultOmitted = errors.New("done earlier, result not kept")
 
 	// ErrUncommitted: the effects and the completion are perhaps written, perhaps not; the record decides. Report the message failed:

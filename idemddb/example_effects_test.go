@@ -97,7 +97,7 @@ func ExampleWork_Fits() {
 		panic(ending.Err)
 	}
 
-	fmt.Println(work.Fits([]byte("receipt 1")), work.Fits(make([]byte, 500_000)))
+	fmt.Println(work.Fits([]byte("receipt 1")), work.Fits(make([]byte, 6_500_000)))
 	// Output: true false
 }
 

@@ -23,7 +23,7 @@ func Example_errTooLarge() {
 		case record != nil:
 			fmt.Println("done before, result omitted:", record.ResultOmitted)
 		default:
-			if err := claim.Complete(ctx, make([]byte, 500_000)); errors.Is(err, idemddb.ErrTooLarge) {
+			if err := claim.Complete(ctx, make([]byte, 6_500_000)); errors.Is(err, idemddb.ErrTooLarge) {
 				fmt.Println("done; keep large results elsewhere")
 			}
 		}
@@ -40,7 +40,7 @@ func Example_errResultOmitted() {
 	write := func(context.Context) (string, error) {
 		fmt.Println("writing the report")
 
-		return strings.Repeat("x", 500_000), nil
+		return strings.Repeat("x", 6_500_000), nil
 	}
 
 	for _, opts := range []*idemddb.ClaimOptions{nil, nil, {NeedResult: true}} {
@@ -57,7 +57,7 @@ func Example_errResultOmitted() {
 	}
 	// Output:
 	// writing the report
-	// 500000 bytes
+	// 6500000 bytes
 	// 0 bytes
 	// the report is written and not here
 }

@@ -30,7 +30,7 @@ func (d directory) Get(_ context.Context, name string) ([]byte, error) {
 	return b, err
 }
 
-// Results can be kept anywhere. Those of at most 8 KB stay in the record. Package results keeps them in S3.
+// Results can be kept anywhere. Those of at most 32 KB stay in the record. Package results keeps them in S3.
 func ExampleResults() {
 	path, err := os.MkdirTemp("", "results")
 	if err != nil {
@@ -40,7 +40,7 @@ func ExampleResults() {
 
 	ctx := context.Background()
 	store, _ := inMemory(&idemddb.Options{Results: directory{path}})
-	build := func(context.Context) (string, error) { return strings.Repeat("a line of the report\n", 1_000), nil }
+	build := func(context.Context) (string, error) { return strings.Repeat("a line of the report\n", 2_000), nil }
 
 	for range 2 {
 		report, err := idemddb.Do(ctx, store, "r-1", nil, build)
@@ -52,7 +52,7 @@ func ExampleResults() {
 	_, err = idemddb.Do(ctx, store, "r-1", &idemddb.ClaimOptions{NeedResult: true}, build)
 	fmt.Println(errors.Is(err, idemddb.ErrResultOmitted))
 	// Output:
-	// 21000 <nil>
-	// 21000 <nil>
+	// 42000 <nil>
+	// 42000 <nil>
 	// true
 }

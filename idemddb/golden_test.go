@@ -97,7 +97,7 @@ func goldenStore(t testing.TB, state string) (*idemddb.Store, *idemddbtest.DB) {
 	kept := &shelf{Kept: map[string][]byte{goldenName: []byte("paid, with a receipt")}}
 
 	o := &idemddb.Options{
-		Now: func() time.Time { return time.UnixMilli(1893456000000) }, Results: kept, ResultsAbove: len("paid"),
+		Now: func() time.Time { return time.UnixMilli(1893456000000) }, Results: kept, InlineResult: len("paid"),
 	}
 	o.NoTakeover = state == goldenNoTakeover
 

@@ -17,8 +17,8 @@ import (
 
 // Options shape a Store. Nil and zero mean the defaults.
 type Options struct {
-	// Cache is how many completed records the process keeps in memory, with their results. The least recently used one leaves first.
-	// A replay from it costs no request. A completed record cannot change until its retention ends; but a record that is deleted by
+	// Cache is how many completed records the process keeps in memory, with their results up to InlineResult. The least recently used one
+	// leaves first. A replay from it costs no request, or the read of a larger result. A completed record cannot change until its retention ends; but a record that is deleted by
 	// hand goes on being replayed by the processes that have it. Negative is an error. Defaults to 0: none.
 	Cache int
 
@@ -40,6 +40,12 @@ type Options struct {
 	// HashKeys stores every key as its SHA-256, for keys that hold personal data. It must be the same in all workers of a namespace.
 	// Changing it makes every key new. Defaults to false: keys up to 1,024 bytes are stored as they are.
 	HashKeys bool
+
+	// InlineResult is the size in bytes above which a result is not kept in its record, where each KB costs 1 WCU with each later write,
+	// also with a claim that is refused. It is put into Results, or if that is nil into the table of the records, as items of up to 390 KB,
+	// which cost 1 request more, and half a read unit for each 4 KB with a replay. So is a result that does not fit into the record. Negative
+	// means every result, and more than 350 KB is an error. It has no effect without Results if the client is no [Getter]. Defaults to 32 KB.
+	InlineResult int
 
 	// Lease is how long a claim lasts without being renewed, so it is also how long a crash keeps a key from being claimed again. It
 	// is cut to the deadline of the invocation. A claim kept with Keep is renewed at half of its lease, at 1 request and 1 WCU.
@@ -72,14 +78,10 @@ type Options struct {
 	// sweep is deployed. Defaults to false: the message is done, and outbox.Sweep sends what is left.
 	RedeliverUnsent bool
 
-	// Results keeps large results outside of the table, such as in S3: package results. A result is put there before the completion is
-	// written, and read with each replay, also with one from Cache. If it cannot be put, the key is completed without it. Defaults to
-	// nil: results are kept in the record.
+	// Results keeps the results that InlineResult keeps out of the record, such as in S3: package results. A result is put there before the
+	// completion is written, and read with each replay, also with one from Cache. If it cannot be put, the key is completed without it.
+	// Defaults to nil: they are items of their own in the table.
 	Results Results
-
-	// ResultsAbove is the size in bytes above which a result is put into Results. So is one that does not fit into the record. Negative,
-	// or set without Results, is an error. Defaults to 8 KB: each KB in the record costs 1 WCU with each later write.
-	ResultsAbove int
 
 	// Retention is how long a record answers after its completion or failure; then the key is new. It counts for the moment at which a
 	// request arrives, and one without an answer may arrive as long as its signature is valid. So it must exceed the longest way of a
@@ -124,7 +126,7 @@ type Options struct {
 	Single bool
 }
 
-// Results keeps results outside of the table: those that are larger than Options.ResultsAbove. A result is put there before the
+// Results keeps results outside of the table: those that are larger than Options.InlineResult. A result is put there before the
 // completion is written, and the record then holds its name, its length and its SHA-256, which every replay checks. Package results
 // has one for S3. It must be safe for concurrent use.
 type Results interface {
@@ -148,7 +150,8 @@ const (
 	defaultRetention    = 7 * 24 * time.Hour
 	defaultPartitionKey = "pk"
 	defaultTTLAttribute = "exp"
-	defaultResultsAbove = 8 << 10 // bytes
+	defaultInlineResult = 32 << 10  // bytes
+	maxInlineResult     = 350 << 10 // bytes, so that the record has room for the rest
 	defaultUnsentShards = record.MinShards
 )
 
@@ -160,11 +163,7 @@ func (o Options) withDefaults() Options {
 	o.PartitionKey = cmp.Or(o.PartitionKey, defaultPartitionKey)
 	o.TTLAttribute = cmp.Or(o.TTLAttribute, defaultTTLAttribute)
 	o.UnsentShards = cmp.Or(o.UnsentShards, defaultUnsentShards)
-
-	if o.Results != nil {
-		o.ResultsAbove = cmp.Or(o.ResultsAbove, defaultResultsAbove)
-	}
-
+	o.InlineResult = cmp.Or(o.InlineResult, defaultInlineResult)
 	o.Senders = maps.Clone(o.Senders)
 
 	if o.Now == nil {
@@ -200,8 +199,7 @@ func (o *Options) validate() error {
 	errs.checkf(o.Retention < 0 || o.Lease <= o.Retention,
 		"Lease: must not be above Options.Retention, a lease of %v would outlive its record of %v", o.Lease, o.Retention)
 
-	errs.checkf(o.ResultsAbove >= 0, "ResultsAbove: must not be negative, is %d", o.ResultsAbove)
-	errs.checkf(o.ResultsAbove <= 0 || o.Results != nil, "ResultsAbove: must not be set without Options.Results, is %d", o.ResultsAbove)
+	errs.checkf(o.InlineResult <= maxInlineResult, "InlineResult: must not be above %d, is %d", maxInlineResult, o.InlineResult)
 	errs.checkf(o.Results == nil || !isNil(o.Results), "Results: must not be a nil pointer")
 
 	errs.checkf(o.Codec == nil || !isNil(o.Codec), "Codec: must not be a nil pointer")

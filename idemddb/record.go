@@ -16,7 +16,7 @@ type Record struct {
 	Trace         string    // that claim's traceparent, by Options.Trace; "" for none
 	Attempts      int       // claims whose work began, that one included
 	Result        []byte    // nil if the work had none, if it was omitted, or with ClaimOptions.SkipResult; the caller's own copy
-	ResultOmitted bool      // the work had a result that was not kept: too large, not encodable, or gone from Options.Results
+	ResultOmitted bool      // the work had a result that was not kept: too large, not encodable, or gone from where it was kept
 	CompletedAt   time.Time // by the clock of the worker that completed it; zero if the record does not say
 	ExpiresAt     time.Time // the end of its retention, whole seconds
 }

@@ -21,8 +21,6 @@ const (
 	// putTime is the longest time for one Put. The completion comes after it, so a Put has also at most a third of the time that the
 	// completion has, and half of what is left of the lease.
 	putTime = 5 * time.Second
-
-	sumInName = 16 // characters of the digest in a name
 )
 
 // owner is whose result is kept: the record's key, the owner token of the call that completes it, and how long its claim lasts.
@@ -31,12 +29,42 @@ type owner struct {
 	lease            time.Duration // 0 for work without a claim
 }
 
-// name returns the name under which Options.Results keeps a result with this SHA-256.
-func (o owner) name(s *Store, sum [sha256.Size]byte) string {
-	return s.namespace + "/" + record.Digest(o.partition) + "/" + o.token + "-" + record.DigestText(sum)[:sumInName]
+// place is where results are kept that are not in their records. Its zero value is none.
+type place struct {
+	Results
+
+	title string // in errors
 }
 
-// resultValue returns what the record of a key holds of a result. A large one is put into Options.Results first. If the
+// outside returns where the Store keeps large results.
+func (s *Store) outside() place {
+	if s.opts.Results != nil {
+		return place{s.opts.Results, "Options.Results"}
+	}
+
+	return s.inTable
+}
+
+// placeOf returns where a result with this name is kept. A Store with Options.Results also reads what one without them has kept in the table.
+func (s *Store) placeOf(name string) place {
+	if record.IsPart(name) {
+		return s.inTable
+	}
+
+	return place{s.opts.Results, "Options.Results"}
+}
+
+// nameOf returns the name under which a result with this length and SHA-256 is kept. It holds the owner token, so a worker that was overtaken
+// never overwrites what another one has kept, and the digest, so a second completion of a claim never overwrites what the first one has.
+func (s *Store) nameOf(o owner, sum [sha256.Size]byte, length int) string {
+	if s.opts.Results == nil {
+		return record.NameInTable(o.partition, o.token, sum, length)
+	}
+
+	return s.namespace + "/" + record.Digest(o.partition) + "/" + o.token + "-" + record.ShortSum(sum)
+}
+
+// resultValue returns what the record of a key holds of a result. A large one is put outside of the record first. If the
 // result cannot be kept, or is omitted already, it returns the mark that stands for it, and why: the work is done, so a completion without
 // the result is better than none.
 func (s *Store) resultValue(
@@ -56,43 +84,56 @@ func (s *Store) resultValue(
 func (s *Store) storedValue(ctx context.Context, o owner, result []byte, e effects) (types.AttributeValue, error) {
 	value := &types.AttributeValueMemberB{Value: result}
 	tooLarge := s.checkSize(o.partition, value, e)
+	to := s.outside()
 
 	switch {
-	case s.disabled, tooLarge == nil && (s.opts.Results == nil || len(result) <= s.opts.ResultsAbove):
+	case s.disabled, tooLarge == nil && (to.Results == nil || len(result) <= max(0, s.opts.InlineResult)):
 		return value, nil
-	case s.opts.Results == nil:
+	case to.Results == nil:
 		return omittedValue, tooLarge
 	default:
-		return s.keepOutside(ctx, o, result, e)
+		return s.keepOutside(ctx, to, o, result, e)
 	}
 }
 
-// keepOutside puts a result into Options.Results and returns what the record holds of it.
-func (s *Store) keepOutside(ctx context.Context, o owner, result []byte, e effects) (value types.AttributeValue, omitted error) {
+// keepOutside puts a result outside of the record and returns what the record holds of it.
+func (s *Store) keepOutside(ctx context.Context, to place, o owner, result []byte, e effects) (value types.AttributeValue, omitted error) {
+	if !s.fitsOutside(len(result)) {
+		return omittedValue, fmt.Errorf("%w: it has %d bytes, the table takes %d", ErrTooLarge, len(result), maxInTable)
+	}
+
 	sum := sha256.Sum256(result)
-	kept := record.KeptResult{Name: o.name(s, sum), Length: len(result), Sum: sum[:]}
+	kept := record.KeptResult{Name: s.nameOf(o, sum, len(result)), Length: len(result), Sum: sum[:]}
 	value = kept.Value()
 
 	if tooLarge := s.checkSize(o.partition, value, e); tooLarge != nil {
 		return omittedValue, tooLarge
 	}
 
-	if err := s.put(ctx, kept.Name, result, o.lease); err != nil {
+	if err := s.put(ctx, to, kept.Name, result, o.lease); err != nil {
 		return omittedValue, fmt.Errorf("%w: %w", ErrTooLarge, err)
 	}
 
 	return value, nil
 }
 
-// put calls the user's Put. It returns when the time for it is over, because the completion must still be written.
-func (s *Store) put(ctx context.Context, name string, result []byte, lease time.Duration) (err error) {
+// maxInTable is how many bytes a result in the table has at most.
+const maxInTable = record.MaxParts * record.PartSize
+
+// fitsOutside reports whether a result of this length can be kept outside of the record.
+func (s *Store) fitsOutside(length int) bool {
+	return s.opts.Results != nil || s.inTable.Results != nil && length <= maxInTable
+}
+
+// put calls Put. It returns when the time for it is over, because the completion must still be written.
+func (s *Store) put(ctx context.Context, to place, name string, result []byte, lease time.Duration) (err error) {
 	ctx, cancel := s.keepContext(ctx, lease)
 	defer cancel()
 
-	defer panicerror.Catch(theResults, &err)
+	defer panicerror.Catch(to.title+": it", &err)
 
-	if err := panicerror.Readable(s.opts.Results.Put(ctx, name, result)); err != nil {
-		return fmt.Errorf("Options.Results: put %q: %w", name, err)
+	if err := panicerror.Readable(to.Put(ctx, name, result)); err != nil {
+		return fmt.Errorf("%s: put %q: %w", to.title, name, err)
 	}
 
 	return nil
@@ -112,10 +153,7 @@ func (s *Store) keepContext(ctx context.Context, lease time.Duration) (context.C
 	return ctx, func() { cancelLimit(); cancel() }
 }
 
-// theResults is who panicked, in the text of a panic of the user's Results.
-const theResults = "Options.Results: it"
-
-// errUnread is a replay whose result is in Options.Results and cannot be read now.
+// errUnread is a replay whose result is outside of its record and cannot be read now.
 var errUnread = errors.New("the result cannot be read")
 
 // readResult reads the result of a completed key into its record, if the record in the table holds only its name, or if it is sealed. If the
@@ -139,9 +177,10 @@ func (s *Store) readResult(ctx context.Context, rec *Record, partition string, s
 	return s.openResult(ctx, rec, partition)
 }
 
-// readOutside reads a result that is kept in Options.Results.
+// readOutside reads a result that is kept outside of its record.
 func (s *Store) readOutside(ctx context.Context, rec *Record, kept record.KeptResult) error {
-	b, err := s.get(ctx, kept.Name)
+	from := s.placeOf(kept.Name)
+	b, err := from.get(ctx, kept.Name)
 
 	switch {
 	case panicerror.IsAnswer(err, ErrResultOmitted):
@@ -149,8 +188,8 @@ func (s *Store) readOutside(ctx context.Context, rec *Record, kept record.KeptRe
 	case err != nil:
 		return keyError("replay", rec.Key, fmt.Errorf("%w: %w", errUnread, err))
 	case len(b) != kept.Length || sha256.Sum256(b) != [sha256.Size]byte(kept.Sum):
-		return keyError("replay", rec.Key, fmt.Errorf("%w: Options.Results: %q has %d bytes that are not the %d that were put there",
-			ErrCorrupt, kept.Name, len(b), kept.Length))
+		return keyError("replay", rec.Key, fmt.Errorf("%w: %s: %q has %d bytes that are not the %d that were put there",
+			ErrCorrupt, from.title, kept.Name, len(b), kept.Length))
 	default:
 		rec.Result = b
 	}
@@ -158,18 +197,16 @@ func (s *Store) readOutside(ctx context.Context, rec *Record, kept record.KeptRe
 	return nil
 }
 
-func (s *Store) get(ctx context.Context, name string) (b []byte, err error) {
-	if s.opts.Results == nil {
-		return nil, errNoResults
+func (p place) get(ctx context.Context, name string) (b []byte, err error) {
+	if p.Results == nil {
+		return nil, fmt.Errorf("%s: must be set as in the process that completed the key", p.title)
 	}
 
-	defer panicerror.Catch(theResults, &err)
+	defer panicerror.Catch(p.title+": it", &err)
 
-	if b, err = s.opts.Results.Get(ctx, name); panicerror.Readable(err) != nil {
-		return nil, fmt.Errorf("Options.Results: get %q: %w", name, err)
+	if b, err = p.Get(ctx, name); panicerror.Readable(err) != nil {
+		return nil, fmt.Errorf("%s: get %q: %w", p.title, name, err)
 	}
 
 	return b, nil
 }
-
-var errNoResults = errors.New("Options.Results: must be set as in the process that completed the key")

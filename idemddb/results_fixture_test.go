@@ -11,7 +11,7 @@ type shelf = contract.Shelf
 
 // large is a result that is kept in Options.Results by default. It is JSON, so that Do can decode it.
 func large(letter string) []byte {
-	return []byte(`"` + string(bytes.Repeat([]byte(letter), 9<<10)) + `"`)
+	return []byte(`"` + string(bytes.Repeat([]byte(letter), 33<<10)) + `"`)
 }
 
 // anyLarge returns a function for Do whose value is stored as large.

@@ -108,7 +108,7 @@ func TestALargeResultIsKeptOutsideOfTheRecordAndReplayed(t *testing.T) {
 
 func TestASmallResultIsKeptInTheRecord(t *testing.T) {
 	t.Parallel()
-	eachCompletion(t, idemddb.Options{ResultsAbove: 100}, func(f *fixture, kept *shelf, complete func([]byte) error) {
+	eachCompletion(t, idemddb.Options{InlineResult: 100}, func(f *fixture, kept *shelf, complete func([]byte) error) {
 		result := []byte(`"` + strings.Repeat("a", 98) + `"`)
 		must(f, complete(result))
 
@@ -118,10 +118,10 @@ func TestASmallResultIsKeptInTheRecord(t *testing.T) {
 	})
 }
 
-// It would not fit into the record, whatever Options.ResultsAbove says.
+// It would not fit into the record, whatever Options.InlineResult says.
 func TestAResultThatDoesNotFitIntoTheRecordIsKeptOutside(t *testing.T) {
 	t.Parallel()
-	eachCompletion(t, idemddb.Options{ResultsAbove: 1 << 20}, func(f *fixture, _ *shelf, complete func([]byte) error) {
+	eachCompletion(t, idemddb.Options{InlineResult: 350 << 10}, func(f *fixture, _ *shelf, complete func([]byte) error) {
 		result := []byte(`"` + strings.Repeat("a", 410_000) + `"`)
 		must(f, complete(result))
 
@@ -208,7 +208,7 @@ func TestDoReturnsTheValueOfWorkWhoseResultCannotBePut(t *testing.T) {
 	t.Parallel()
 	bubble(t, &idemddb.Options{Results: &shelf{OnPut: func(context.Context) error { return errors.New("denied") }}}, func(f *fixture) {
 		got, err := idemddb.Do(f.Context(), f.store, "k", nil, anyLarge("a"))
-		if err != nil || len(got) != 9<<10 {
+		if err != nil || len(got) != 33<<10 {
 			f.Errorf("got %d bytes, %v", len(got), err)
 		}
 

@@ -257,7 +257,7 @@ func TestACallerThatOnlyReturnsTheErrorOfRunNeverRepeatsFinishedWork(t *testing.
 	}{
 		"a success":                      {"paid", idemddbtest.None, 0, 1},
 		"a success after two failures":   {"paid", idemddbtest.None, 2, 3},
-		"a result that is too large":     {strings.Repeat("x", 500_000), idemddbtest.None, 0, 1},
+		"a result that is too large":     {strings.Repeat("x", 6_500_000), idemddbtest.None, 0, 1},
 		"a completion that is denied":    {"paid", idemddbtest.AccessDenied, 0, 1},
 		"a completion without an answer": {"paid", idemddbtest.LostReply, 0, 1},
 	} {
@@ -331,7 +331,7 @@ func TestRunReportsAnOmittedResultOnlyToACallerThatNeedsIt(t *testing.T) {
 		_, err := f.run(&idemddb.ClaimOptions{NeedResult: true}, pays) // it had none, so none is omitted
 		must(f, err)
 
-		_, err = idemddb.Run(f.Context(), f.store, "large", nil, func(context.Context, *idemddb.Claim) ([]byte, error) { return make([]byte, 500_000), nil })
+		_, err = idemddb.Run(f.Context(), f.store, "large", nil, func(context.Context, *idemddb.Claim) ([]byte, error) { return make([]byte, 6_500_000), nil })
 		must(f, err)
 
 		record, err := idemddb.Run(f.Context(), f.store, "large", nil, pays)

@@ -149,7 +149,7 @@ func TestStageTakesWhatJustFits(t *testing.T) {
 
 	// In a bubble the copies of 4 MB take no time, so that no try is given up on a busy machine.
 	synctest.Test(t, func(t *testing.T) {
-		s, db := newStore(t, nil)
+		s, db := newWriter(t, nil)
 
 		var e idemddb.Effects
 		for i := range 99 {
@@ -175,7 +175,7 @@ func TestAResultThatFitsIsKept(t *testing.T) {
 	messages := idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: strings.Repeat("x", 300<<10)}}}
 
 	for name, e := range map[string]idemddb.Effects{"nothing staged": {}, "messages staged": messages} {
-		s, _ := newStore(t, nil)
+		s, _ := newWriter(t, nil)
 		size := 0 // size becomes that of the largest result that fits
 
 		begin := func(key string, opts *idemddb.ClaimOptions) *idemddb.Work {
@@ -470,7 +470,7 @@ func TestAResultThatDoesNotFitBesideTheItemsIsOmitted(t *testing.T) {
 
 	// In a bubble the copies of 4 MB take no time, so that no try is given up on a busy machine.
 	synctest.Test(t, func(t *testing.T) {
-		s, db := newStore(t, nil)
+		s, db := newWriter(t, nil)
 
 		e := items(counted("a"))
 		for i := range 10 {

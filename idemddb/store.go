@@ -23,8 +23,8 @@ import (
 	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
-// DynamoDB is the part of the DynamoDB API that every Store calls; *dynamodb.Client has it, and [Batcher] and [Transactor], too. A decorator
-// of a client must have the methods of those two as well, or its Store does without what they are for.
+// DynamoDB is the part of the DynamoDB API that every Store calls; *dynamodb.Client has it, and [Batcher], [Transactor] and [Getter], too. A
+// decorator of a client must have the methods of those three as well, or its Store does without what they are for.
 //
 // Give the client [HTTPClient] for its connections. Its retryer is not used: a Store retries by itself, in the same way under any
 // version of the SDK.
@@ -55,6 +55,7 @@ type Store struct {
 	namespace string
 	opts      Options // resolved: no zero value stands for a default
 	records   *protocol.Table
+	inTable   place                      // for large results; has no Results if api is no Getter
 	cache     *lru.Cache[*record.Stored] // completed records
 
 	lines   lines          // the calls that wait for keys
@@ -108,6 +109,11 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 		disabled:  disabled,
 	}
 	s.targets.Sender, s.targets.Now = senders(o.Senders).send, o.Now
+	s.inTable.title = "the client's GetItem"
+
+	if getter, gets := api.(Getter); gets {
+		s.inTable = place{&tableResults{api, getter, s.records, o.Now, o.ClaimPatience}, fmt.Sprintf("table %q", table)}
+	}
 
 	shared, err := s.sharer()
 	if err != nil {

@@ -68,23 +68,26 @@ func (w *Work) Staged() Effects {
 	return w.effects.Effects
 }
 
-// Fits reports whether a result fits into the record and into the transaction, beside what is staged. A result that does not fit would be
-// omitted, so the wrapper may have a smaller one. With Options.Codec it must fit with a third of its length and 4 KB more, as what an encoding
+// Fits reports whether a result fits into the record and into the transaction, beside what is staged, or can be kept beside the record. A result
+// that does neither would be omitted, so the wrapper may have a smaller one. With Options.Codec it must fit with a third of its length and 4 KB more, as what an encoding
 // adds to it.
 func (w *Work) Fits(result []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	if w.store.opts.Results != nil {
-		return true
-	}
-
 	if w.store.opts.Codec != nil {
 		result = make([]byte, len(result)+len(result)/3+4<<10) //nolint:mnd // only its length counts
 	}
 
-	return w.store.checkSize(w.partition, &types.AttributeValueMemberB{Value: result}, w.effects) == nil
+	fits := func(value []byte) bool {
+		return w.store.checkSize(w.partition, &types.AttributeValueMemberB{Value: value}, w.effects) == nil
+	}
+
+	return fits(result) || w.store.fitsOutside(len(result)) && fits(make([]byte, maxKept))
 }
+
+// maxKept is above what a record holds of a result that is kept outside of it, in bytes.
+const maxKept = 600
 
 var errNoStage = fmt.Errorf("%w: it ran without a claim and did not call Stage; Stage(ctx, Effects{}) says that there is nothing to write", ErrNotStaged)
 

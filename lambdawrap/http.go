@@ -115,7 +115,7 @@ const defaultMaxBody = 1 << 20
 //	no caller                                              401
 //	another request with the key is being worked on        409 with Retry-After: what the last requests took, at most the rest of its lease
 //	the condition of a staged item was false               409, and the key is released; 422 if Effects.Refused says Permanent
-//	completed before, and Options.Results lost the answer  410
+//	completed before, and the large answer is lost         410
 //	a staged item that DynamoDB refuses otherwise          500, and the key is released: a missing permission or table, a wrong expression
 //	body over Options.MaxBody                              413
 //	key used for another request                           422; host, method, path, query, content type and body are compared

@@ -210,6 +210,32 @@ func TestHTTPAnImpossibleStatusPanicsBeforeAnythingIsStored(t *testing.T) {
 	w.equal("state", w.recordState("k"), "INPROGRESS released")
 }
 
+// onlyWriter is a client that lacks GetItem, so that every result stays in its record.
+type onlyWriter struct {
+	idemddb.DynamoDB
+	idemddb.Batcher
+	idemddb.Transactor
+}
+
+// What does not fit into the record is kept beside it.
+func TestHTTPALargeAnswerIsReplayedWhole(t *testing.T) {
+	t.Parallel()
+	bothWebs(t, nil, func(w *web) {
+		body := strings.Repeat("b", 500_000)
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: body[:400_000]}}}), nil)
+			rw.Header().Set("Location", "/1")
+			_, _ = io.WriteString(rw, body)
+		}
+
+		for _, replayed := range []string{"false", "true"} {
+			got := w.post("k", "{}")
+			w.equal("headers", []string{got.Header.Get("Idempotent-Replayed"), got.Header.Get("Location")}, []string{replayed, "/1"})
+			w.equal("body", read(got) == body, true)
+		}
+	})
+}
+
 func TestHTTPAnswersThatDoNotFitIntoTheRecord(t *testing.T) {
 	t.Parallel()
 
@@ -240,6 +266,7 @@ func TestHTTPAnswersThatDoNotFitIntoTheRecord(t *testing.T) {
 			t.Parallel()
 
 			w := newWeb(t, nil)
+			w.store = w.open(onlyWriter{w.db, w.db, w.db}, nil)
 			w.work = func(rw http.ResponseWriter, r *http.Request) {
 				if test.messages > 0 {
 					message := idemddb.Message{To: "nobody", Body: big[:test.messages]}
@@ -307,7 +334,7 @@ func TestHTTPAnswersThatAreLostAreNotReplayedAsSuccess(t *testing.T) {
 				w.work = func(rw http.ResponseWriter, r *http.Request) {
 					w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{}), nil)
 					rw.WriteHeader(http.StatusPaymentRequired)
-					_, _ = io.WriteString(rw, strings.Repeat("x", 20_000))
+					_, _ = io.WriteString(rw, strings.Repeat("x", 40_000))
 				}
 
 				w.equal("first status", w.post("k", "{}").StatusCode, http.StatusPaymentRequired)

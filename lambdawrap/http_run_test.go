@@ -145,7 +145,7 @@ func TestHTTPAPanicOfTheLoggerLeavesNoKeyClaimed(t *testing.T) {
 		since time.Duration // another worker died
 		state string
 	}{
-		"when the answer does not fit": {strings.Repeat("b", 500_000), 0, "COMPLETED"},
+		"when the answer does not fit": {strings.Repeat("b", 6_500_000), 0, "COMPLETED"},
 		"at a takeover":                {"", time.Minute, "INPROGRESS released"},
 	} {
 		t.Run(name, func(t *testing.T) {

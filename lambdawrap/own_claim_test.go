@@ -117,7 +117,7 @@ func TestAHandlerMayCompleteItsClaimItself(t *testing.T) {
 			return errors.Join(c.Complete(ctx, nil), errBank)
 		}, []string{"m0"}, lambdawrap.OutcomeReleased, "COMPLETED", nil},
 		"it completes with a result that is too large": {func(ctx context.Context, c *idemddb.Claim) error {
-			return c.Complete(ctx, make([]byte, 500<<10))
+			return c.Complete(ctx, make([]byte, 7<<20))
 		}, []string{"m0"}, lambdawrap.OutcomeReleased, "COMPLETED", nil},
 		"it completes with a large result": {func(ctx context.Context, c *idemddb.Claim) error {
 			return c.Complete(ctx, make([]byte, 300<<10))

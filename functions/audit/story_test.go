@@ -38,6 +38,7 @@ func (s *stream) settle() {
 	s.must(s.claim(s.store, "released").Fail(s.Context(), errors.New("no such account")))
 	s.must(s.store.Reopen(s.Context(), "released"))
 	s.complete("completed")
+	s.must(s.claim(s.store, "large").Complete(s.Context(), make([]byte, 40_000)))
 
 	marked := s.item("completed")
 	marked["note"] = text("another program's")
@@ -96,6 +97,7 @@ func (s *stream) operate() {
 	s.must(s.records.Fail(s.Context(), s.look("operated"), "anna", "it is wrong"))
 	s.must(s.records.Reopen(s.Context(), s.look("operated"), "anna", "it is right"))
 	s.must(s.records.Forget(s.Context(), s.look("operated"), "anna", "again"))
+	s.must(s.records.Forget(s.Context(), s.look("large"), "anna", "it is wrong"))
 }
 
 func (s *stream) look(key string) operate.View {

@@ -49,6 +49,7 @@ var forms = map[string]form{
 	attrEnds:     {isLogicalEnd, "a whole number above 0, before the end of the year 9999"},
 	attrDue:      {atLeast(1), "a whole number above 0"},
 	attrDueNS:    {isText(longestKey + 3), "a string"},
+	attrPart:     {func(value) bool { return false }, "absent from a record"},
 	attrOp:       {func(v value) bool { _, ok := readOperation(v); return ok }, "JSON with what, by, why, at and id"},
 }
 

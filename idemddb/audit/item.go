@@ -41,12 +41,13 @@ const (
 	attrDueNS     = "due_ns"
 	attrOp        = "op"
 	attrParked    = "parked"
+	attrPart      = "part" // of a part of a result, which is no record
 )
 
 var attributes = []string{
 	attrPartition, attrVersion, attrState, attrOwner, attrFence, attrLease, attrPrev, attrTook, attrTookAt, attrExp, attrAttempts, attrBorn,
 	attrDone, attrPrint, attrResult, attrErr, attrTrace, attrNT, attrPtrace, attrTx, attrOutbox, attrEnds, attrDue, attrDueNS, attrOp,
-	attrParked,
+	attrParked, attrPart,
 }
 
 // other begins the name of an attribute that is not the library's.

@@ -83,6 +83,13 @@ func (s *settings) judge(c Change) judgement {
 	v.Partition = j.partition()
 	v.Untimed = !j.isTimed()
 
+	if s.isPart(j.before) || s.isPart(j.after) {
+		j.part(c.ByTimeToLive)
+		s.rename(v.Violations)
+
+		return j
+	}
+
 	if !s.isRecord(j.before) && !s.isRecord(j.after) {
 		v.Kind = NoRecord
 

@@ -51,9 +51,15 @@ const (
 	Deletion        Kind = "deletion" // after a stamp that says forget
 )
 
+// What happens to a part of a result that is kept beside its record.
+const (
+	ResultPut      Kind = "result put"
+	ResultDeletion Kind = "result deletion" // by an operator, with its record
+)
+
 // What is not a write of a worker or an operator.
 const (
-	TimeToLive      Kind = "Time to Live"     // DynamoDB deleted the record
+	TimeToLive      Kind = "Time to Live"     // DynamoDB deleted the record, or a part of a result
 	NoChange        Kind = "no change"        // a write that left everything as it was
 	OtherAttributes Kind = "other attributes" // another program changed attributes that are not the library's
 	NoRecord        Kind = "no record"        // the item is no record, and the change is not judged
@@ -64,7 +70,7 @@ func Kinds() []Kind {
 	return []Kind{
 		NewClaim, ClaimAgain, Takeover, Extension, Completion, CompletionWithEffects, Failure, Release, Return, GiveUp, Reopen, Commit,
 		Rejection, AnewByClaim, AnewByCommit, AnewByRejection, Removal, Parking, SendingOfParked, OperatorRelease, OperatorFail,
-		OperatorReopen, Stamp, Deletion, TimeToLive, NoChange, OtherAttributes, NoRecord,
+		OperatorReopen, Stamp, Deletion, ResultPut, ResultDeletion, TimeToLive, NoChange, OtherAttributes, NoRecord,
 	}
 }
 

@@ -27,6 +27,14 @@ func anew() attributes {
 	})
 }
 
+// partOfResult is the second part of a result.
+func partOfResult() attributes {
+	return attributes{
+		"pk":  partKey("2"),
+		"exp": num(start/1000 + ttl + 8*24*3600), "part": &types.AttributeValueMemberB{Value: make([]byte, 390<<10)},
+	}
+}
+
 func newCommit() attributes {
 	return but(unsent(), attributes{"lease": num(start + second), "born": num(start + second), "fence": num(start + second + 1)})
 }
@@ -227,6 +235,11 @@ func legal() map[string]legalCase {
 		"a stamp before the deletion of an item that no worker can read": {kind: audit.Stamp, before: but(claimed(), attributes{"v": num(2)}), after: but(claimed(), attributes{"v": num(2), "op": op("forget", start+9*second)}), at: start + 9*second},
 		"a stamp before a deletion":                                      {kind: audit.Stamp, before: claimed(), after: but(claimed(), attributes{"op": op("forget", start+9*second)}), at: start + 9*second},
 		"a deletion":                                                     {kind: audit.Deletion, before: but(unsent(), attributes{"op": op("forget", start+9*second)}), at: start + 9*second},
+		"the put of a part of a result":                                  {kind: audit.ResultPut, after: partOfResult(), at: start},
+		"another try of the put of a part":                               {kind: audit.ResultPut, before: partOfResult(), after: but(partOfResult(), attributes{"exp": num(start/1000 + 9 + ttl + 8*24*3600)}), at: start + 9*second},
+		"the deletion of a part":                                         {kind: audit.ResultDeletion, before: partOfResult(), at: start},
+		"no change of a part":                                            {kind: audit.NoChange, before: partOfResult(), after: partOfResult(), at: start},
+		"a change of a part by another program":                          {kind: audit.OtherAttributes, before: partOfResult(), after: but(partOfResult(), strange), at: start},
 		"no change":                                                      {kind: audit.NoChange, before: done(), after: done(), at: start + 9*second},
 		"a change by another program": {
 			kind: audit.OtherAttributes, before: but(done(), attributes{"seen": num(1)}), after: but(done(), strange), at: start + 9*second,
@@ -298,4 +311,9 @@ func TestDamageOfARecordIsNotTheFaultOfTheNextClaim(t *testing.T) {
 	if got := audit.Judge(audit.Change{Before: before, After: copied, Time: at(start + 5*second)}, audit.Options{}); len(got.Violations) == 0 {
 		t.Error("another ptrace than the trace that was found: no violation")
 	}
+}
+
+// partKey is the key of the part with this number of a result.
+func partKey(number string) types.AttributeValue {
+	return text("payments#sha256:glTDKakoUPbVOd03b0gW7idkUX2l4CNVFK9DMWRIDXo/8f6e1c1e-7f0b-4a55-9c39-0e7d3a2f6f1b/Q5B7ZK4X2M6R3T1V8Y9W0NHJCE/B_tPM6o8jVSt3Ee9/" + number)
 }

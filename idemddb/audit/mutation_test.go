@@ -19,6 +19,7 @@ func plausible() attributes {
 		"fp": text(printB), "err": text("an error"), "trace": text(trace1), "nt": num(1), "ptrace": text(trace2), "tookat": num(start),
 		"op": op("release", start+3*second), "parked": list(message(7, "a cause")), "note": text("a note"), "own": owner("W7"),
 		"st": text("FAILED"), "tx": text(digits + "T7"), "res": blob("other"), "due_ns": text("payments#c"), "outbox": list(message(7, "")),
+		"part": blob("other"),
 	})
 	delete(all, "pk")
 
@@ -65,6 +66,7 @@ var (
 	withLease   = []audit.Kind{audit.NewClaim, audit.ClaimAgain, audit.Takeover, audit.Extension, audit.AnewByClaim}
 	withErr     = []audit.Kind{audit.Release, audit.Failure, audit.GiveUp, audit.Rejection, audit.AnewByRejection, audit.OperatorFail}
 	sendings    = []audit.Kind{audit.Removal, audit.Parking, audit.SendingOfParked}
+	ofPart      = []audit.Kind{audit.ResultPut}
 	withEnd     = slices.Concat(anyClaim, completions, []audit.Kind{
 		audit.Extension, audit.Failure, audit.GiveUp, audit.Reopen, audit.OperatorFail, audit.OperatorReopen, audit.Removal, audit.SendingOfParked,
 	})
@@ -76,6 +78,8 @@ var allowances = []allowance{
 	{withLease, "lease", []string{"one more", "one less"}, "so is a lease"},
 	{completions, "done", []string{"one more", "one less"}, "so is a completion"},
 	{[]audit.Kind{audit.AnewByClaim}, "born", []string{"one more", "one less"}, "so is the first claim, if the fencing token is above the time"},
+	{ofPart, "exp", []string{"one more", "one less"}, "so is the end of a part"},
+	{ofPart, "part", []string{"another"}, "a part has any bytes"},
 	{anyClaim, "own", []string{"another"}, "a claim may have any token that is new"},
 	{anyClaim, "fp", []string{"added", "removed", "another"}, "a claim may have any fingerprint, or none"},
 	{anyClaim, "nt", []string{"added", "removed"}, "a claim is made with NoTakeover or without"},

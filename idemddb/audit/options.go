@@ -22,7 +22,8 @@ type Options struct {
 
 	// Namespaces are those of the workers' stores. Every item in one of them is a record, and no other item is. If it is empty, an item is
 	// a record if its partition key is a string with '#' and it has at least three of the attributes v, st, own, fence and lease. A change
-	// of an item that is no record is counted and not judged. Defaults to none.
+	// of an item that is no record is counted and not judged. So is recognised, by its partition key, a part of a result that is kept beside its
+	// record. Defaults to none.
 	Namespaces []string
 
 	// ClockSkew is that of the workers: how much their clocks may differ. Two of them, or one and the service's, that differ by more are

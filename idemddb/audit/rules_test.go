@@ -33,7 +33,22 @@ func TestJudgeFindsWhatBreaksARule(t *testing.T) {
 		"a key that is too long": {
 			nil, but(claimed(), attributes{"pk": text("payments#" + strings.Repeat("k", 1025))}), start, audit.NewClaim, audit.RuleKey, "pk",
 		},
-		"another format version": {nil, but(claimed(), attributes{"v": num(2)}), start, audit.NewClaim, audit.RuleVersion, "v"},
+		"a part with another key": {
+			nil, but(partOfResult(), attributes{"pk": partKey("27")}), start, audit.ResultPut, audit.RuleKey, "pk",
+		},
+		"a part with the key of another image": {
+			but(partOfResult(), attributes{"pk": partKey("1")}), partOfResult(), start, audit.ResultPut,
+			audit.RuleKey, "pk",
+		},
+		"a part without an end":            {nil, but(partOfResult(), attributes{"exp": nil}), start, audit.ResultPut, audit.RuleForm, "exp"},
+		"a part that is a text":            {nil, but(partOfResult(), attributes{"part": text("a")}), start, audit.ResultPut, audit.RuleForm, "part"},
+		"a part that is a nil":             {nil, but(partOfResult(), attributes{"part": (*types.AttributeValueMemberB)(nil)}), start, audit.ResultPut, audit.RuleForm, "part"},
+		"a part that is too long":          {nil, but(partOfResult(), attributes{"part": &types.AttributeValueMemberB{Value: make([]byte, 390<<10+1)}}), start, audit.ResultPut, audit.RuleForm, "part"},
+		"a part that changes":              {but(partOfResult(), attributes{"part": text("a")}), partOfResult(), start, audit.ResultPut, audit.RuleStays, "part"},
+		"a part that ends with its record": {nil, but(partOfResult(), attributes{"exp": num(start/1000 + ttl)}), start, audit.ResultPut, audit.RuleTooLate, "exp"},
+		"a part with a state":              {nil, but(partOfResult(), attributes{"st": text("COMPLETED")}), start, audit.ResultPut, audit.RuleState, "st"},
+		"a record with a part in it":       {nil, but(claimed(), attributes{"part": num(1)}), start, audit.NewClaim, audit.RuleForm, "part"},
+		"another format version":           {nil, but(claimed(), attributes{"v": num(2)}), start, audit.NewClaim, audit.RuleVersion, "v"},
 		"a write on another format version": {
 			but(done(), attributes{"v": num(2)}), but(anew(), attributes{"v": num(2)}), later, audit.AnewByClaim, audit.RuleSets, "v",
 		},

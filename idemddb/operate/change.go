@@ -112,7 +112,8 @@ func (r *Records) Send(ctx context.Context, seen View, by, why string) (Delivery
 
 // Forget deletes a record: its key is new, and its work runs again when it is asked for. That holds for staged effects, too: a
 // transaction of a worker without a claim (Store.Commit, Options.Optimistic) whose request is still on its way may write its effects
-// again for up to 15 minutes. Processes with Options.Cache go on answering from their memory. It costs two writes of the record.
+// again for up to 15 minutes. Processes with Options.Cache go on answering from their memory. It costs two writes of the record, and one of each part
+// of a result that is kept beside it in the table.
 //
 // Errors: ErrChanged; ErrUnsent.
 func (r *Records) Forget(ctx context.Context, seen View, by, why string) error {
@@ -144,7 +145,7 @@ func (r *Records) forget(ctx context.Context, seen View, change Change, conditio
 
 	switch {
 	case ok && len(refused.Item) == 0: // an earlier try of this request, or somebody else, has deleted it
-		return nil
+		return r.forgetResult(ctx, seen)
 	case ok:
 		return r.changed(change.What, seen.Key, refused.Item)
 	case err != nil:
@@ -152,7 +153,7 @@ func (r *Records) forget(ctx context.Context, seen View, change Change, conditio
 	case len(out.Attributes) == 0:
 		return changeError(change.What, seen.Key, errNoContent)
 	default:
-		return nil
+		return r.forgetResult(ctx, seen)
 	}
 }
 

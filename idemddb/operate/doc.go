@@ -34,6 +34,6 @@
 //
 // # Permissions
 //
-// Look needs dynamodb:GetItem on the table; List dynamodb:Scan, and with Options.UnsentIndex dynamodb:Query on the index and
+// Look and Result need dynamodb:GetItem on the table; List dynamodb:Scan, and with Options.UnsentIndex dynamodb:Query on the index and
 // dynamodb:GetItem; the changes dynamodb:UpdateItem; Forget dynamodb:DeleteItem as well; Send what its senders need.
 package operate

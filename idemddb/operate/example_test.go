@@ -66,6 +66,28 @@ func ExampleRecords_Reopen() {
 	// operate: reopen of key sha256:a-IBemZtKSDe: changed meanwhile, look again: it is released; the last change by an operator is reopen by anna: account 7 has its currency now
 }
 
+// A large result is kept beside its record, and is deleted with it.
+func ExampleRecords_Result() {
+	ctx := context.Background()
+	store, records, _ := inMemory(nil)
+
+	check(claimed(store, "report-1").Complete(ctx, make([]byte, 500_000)))
+
+	seen, err := records.Look(ctx, "report-1")
+	check(err)
+
+	report, err := records.Result(ctx, seen)
+	fmt.Println(len(seen.Result), seen.ResultBytes, len(report), err)
+
+	check(records.Forget(ctx, seen, "anna", "the report is wrong"))
+
+	_, err = records.Result(ctx, seen)
+	fmt.Println(errors.Is(err, idemddb.ErrResultOmitted))
+	// Output:
+	// 0 500000 500000 <nil>
+	// true
+}
+
 // A worker hangs and renews its lease. Released, its key can be claimed at once; the worker is fenced.
 func ExampleRecords_Release() {
 	ctx := context.Background()

@@ -130,12 +130,12 @@ func TestAViewNamesALargeResult(t *testing.T) {
 	kept := &contract.Shelf{}
 
 	onEachEngine(t, idemddb.Options{Results: kept}, func(d *desk) {
-		if err := d.claim("p-1").Complete(d.t.Context(), make([]byte, 10_000)); err != nil {
+		if err := d.claim("p-1").Complete(d.t.Context(), make([]byte, 40_000)); err != nil {
 			d.t.Fatal(err)
 		}
 
 		v := d.look("p-1")
-		if v.Status != operate.Completed || v.ResultBytes != 10_000 || !slices.Contains(kept.Names(), v.ResultName) || v.Result != nil {
+		if v.Status != operate.Completed || v.ResultBytes != 40_000 || !slices.Contains(kept.Names(), v.ResultName) || v.Result != nil {
 			d.t.Errorf("got %+v, want the name and the size of one of %q", v, kept.Names())
 		}
 	})

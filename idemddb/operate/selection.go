@@ -93,7 +93,7 @@ func (s *Selection) fits(v *View) bool {
 // send the records.
 func (s *Selection) filter(r *Records) expression {
 	e := expression{
-		text: "begins_with(#pk, :namespace)", names: map[string]string{"#pk": r.opts.PartitionKey},
+		text: "begins_with(#pk, :namespace) AND attribute_not_exists(part)", names: map[string]string{"#pk": r.opts.PartitionKey},
 		values: item{":namespace": record.Text(r.store.Namespace() + "#")},
 	}
 

@@ -54,8 +54,8 @@ type View struct {
 	SecondRun     *SecondRun `json:"second_run,omitempty"`     // why the work began more than once; nil if it did not
 
 	Result        []byte `json:"-"`                        // it may hold what should not be shown
-	ResultBytes   int    `json:"result_bytes,omitempty"`   // length of the result, also of one in Options.Results
-	ResultName    string `json:"result_name,omitempty"`    // of a large one, which idemddb.Options.Results keeps
+	ResultBytes   int    `json:"result_bytes,omitempty"`   // length of the result, also of a large one
+	ResultName    string `json:"result_name,omitempty"`    // of a large one, which is kept beside the record, or in idemddb.Options.Results; see Records.Result
 	ResultOmitted bool   `json:"result_omitted,omitempty"` // the work had a result that was not kept
 	ResultSealed  bool   `json:"result_sealed,omitempty"`  // by idemddb.Options.Codec: Result is nil, and ResultBytes is the length of what is stored
 

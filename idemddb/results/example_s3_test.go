@@ -25,7 +25,7 @@ func ExampleS3() {
 	build := func(context.Context) (string, error) {
 		fmt.Println("the report is built")
 
-		return strings.Repeat("a line of the report\n", 1_000), nil
+		return strings.Repeat("a line of the report\n", 2_000), nil
 	}
 
 	for range 2 {
@@ -36,7 +36,7 @@ func ExampleS3() {
 	fmt.Println(len(client.kept), "object")
 	// Output:
 	// the report is built
-	// 21000 bytes, <nil>
-	// 21000 bytes, <nil>
+	// 42000 bytes, <nil>
+	// 42000 bytes, <nil>
 	// 1 object
 }

@@ -2,7 +2,7 @@
 //
 //	opts := &idemddb.Options{Results: results.S3(s3.NewFromConfig(cfg), bucket)}
 //
-// A result of more than 8 KB (idemddb.Options.ResultsAbove) is put into the bucket before the completion of its key is written. The
+// A result of more than 32 KB (idemddb.Options.InlineResult) is put into the bucket before the completion of its key is written. The
 // record then holds the name, the length and the SHA-256 of the object, and a replay reads the object and compares it with them. So the
 // record decides which object counts: a process that dies between the two writes leaves an object that nobody names.
 //

@@ -14,7 +14,7 @@ import (
 var batchSettleCases = []testCase{
 	{name: "batch: results of every size are kept, and one that is too large is omitted", costly: true, check: func(h *harness) {
 		s := h.store()
-		sizes := []int{0, 1, 1000, 64 << 10, 64<<10 + 1, 400_000, 410_000, 1 << 20}
+		sizes := []int{0, 1, 1000, 64 << 10, 64<<10 + 1, 400_000, 410_000, 1 << 20, 6_500_000}
 		keys := make([]string, len(sizes))
 
 		for i := range sizes {
@@ -24,7 +24,7 @@ var batchSettleCases = []testCase{
 		claims := h.winKeys(s, false, keys...)
 
 		for i, err := range settleAll(claims, func(i int, c *idemddb.Claim) error { return c.Complete(h.Context(), make([]byte, sizes[i])) }) {
-			if sizes[i] > 400_000 {
+			if sizes[i] > 6_000_000 {
 				h.is(err, idemddb.ErrTooLarge)
 				h.isOmitted(h.replay(s, keys[i]))
 

@@ -226,7 +226,7 @@ var commitCases = []testCase{
 		h.equal("record", h.item("k"), attributes(nil))
 	}},
 	{name: "Commit: a result over the limit is committed without it", check: func(h *harness) {
-		rec, err := h.store().Commit(h.Context(), "k", nil, []byte(strings.Repeat("x", 500_000)), effects(h.count("a")))
+		rec, err := h.store().Commit(h.Context(), "k", nil, []byte(strings.Repeat("x", 6_500_000)), effects(h.count("a")))
 		h.is(err, idemddb.ErrTooLarge)
 		h.equal("record", rec == nil, true)
 		h.happened("a", "1")

@@ -255,7 +255,7 @@ var completeWithCases = []testCase{
 	}},
 	{name: "CompleteWith: a result over the limit is committed without it", check: func(h *harness) {
 		c := h.claim(h.store(), "k")
-		h.is(c.CompleteWith(h.Context(), []byte(strings.Repeat("x", 500_000)), effects(h.count("a"))), idemddb.ErrTooLarge)
+		h.is(c.CompleteWith(h.Context(), []byte(strings.Repeat("x", 6_500_000)), effects(h.count("a"))), idemddb.ErrTooLarge)
 		h.happened("a", "1")
 		h.isOmitted(h.replay(h.store(), "k"))
 	}},

@@ -16,12 +16,12 @@ var doCases = []testCase{
 		work := func(context.Context) (string, error) {
 			runs++
 
-			return strings.Repeat("x", 500_000), nil
+			return strings.Repeat("x", 6_500_000), nil
 		}
 
 		first, err := idemddb.Do(h.Context(), s, "k", nil, work)
 		h.must(err)
-		h.equal("length", len(first), 500_000)
+		h.equal("length", len(first), 6_500_000)
 
 		again, err := idemddb.Do(h.Context(), s, "k", nil, work)
 		h.must(err)

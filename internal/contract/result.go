@@ -3,6 +3,10 @@ package contract
 import (
 	"bytes"
 	"context"
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 )
@@ -28,7 +32,7 @@ var resultCases = []testCase{
 		c := h.claim(s, "k")
 
 		for range 2 {
-			h.is(c.Complete(h.Context(), make([]byte, 409_600)), idemddb.ErrTooLarge)
+			h.is(c.Complete(h.Context(), make([]byte, 6_500_000)), idemddb.ErrTooLarge)
 		}
 
 		h.equal("requests", e.requests.Load(), int64(3))
@@ -61,10 +65,69 @@ var resultCases = []testCase{
 		h.endLease()
 
 		winner := h.claim(s, "k")
-		h.must(winner.Complete(h.Context(), bytes.Repeat([]byte("w"), 10_000)))
-		h.is(zombie.Complete(h.Context(), bytes.Repeat([]byte("z"), 10_000)), idemddb.ErrFenced)
+		h.must(winner.Complete(h.Context(), bytes.Repeat([]byte("w"), 40_000)))
+		h.is(zombie.Complete(h.Context(), bytes.Repeat([]byte("z"), 40_000)), idemddb.ErrFenced)
 		h.equal("result", string(h.replay(s, "k").Result[:1]), "w")
 		h.equal("results", len(kept.Names()), 2)
+	}},
+	{name: "a large result in the table is replayed, whichever write completes the key", check: func(h *harness) {
+		s := h.store()
+		result := bytes.Repeat([]byte("a"), 500_000)
+
+		h.must(h.claim(s, "complete").Complete(h.Context(), result))
+		h.must(h.claim(s, "with").CompleteWith(h.Context(), result, h.messages("with", "m")))
+
+		_, err := s.Commit(h.Context(), "commit", nil, result, idemddb.Effects{})
+		h.must(err)
+
+		for _, key := range []string{"complete", "with", "commit"} {
+			h.equal(key+" replayed", bytes.Equal(h.replay(s, key).Result, result), true)
+			h.equal(key+" in the record", reflect.TypeOf(h.item(key)["res"]), reflect.TypeFor[*types.AttributeValueMemberM]())
+		}
+	}},
+	{name: "a result of 2 MB in the table is replayed", costly: true, check: func(h *harness) {
+		s := h.store()
+		result := bytes.Repeat([]byte("0123456789"), 200_000)
+		h.must(h.claim(s, "k").Complete(h.Context(), result))
+		h.equal("replayed", bytes.Equal(h.replay(s, "k").Result, result), true)
+	}},
+	{name: "of two claims that complete with large results in the table, the one that is accepted is replayed", check: func(h *harness) {
+		for name, zombieFirst := range map[string]bool{"after": false, "before": true} {
+			s := h.store()
+			zombie := h.claim(s, name)
+			h.endLease()
+
+			winner := h.claim(s, name)
+			if zombieFirst {
+				h.is(zombie.Complete(h.Context(), bytes.Repeat([]byte("z"), 40_000)), idemddb.ErrFenced)
+			}
+
+			h.must(winner.Complete(h.Context(), bytes.Repeat([]byte("w"), 40_000)))
+
+			if !zombieFirst {
+				h.is(zombie.Complete(h.Context(), bytes.Repeat([]byte("z"), 40_000)), idemddb.ErrFenced)
+			}
+
+			h.equal("result", string(h.replay(s, name).Result[:1]), "w")
+		}
+	}},
+	{name: "a put of a large result in the table that arrives late, or whose reply is lost, leaves the result", check: func(h *harness) {
+		for name, on := range map[string]func(*lateRequest) onRequest{
+			"held": func(l *lateRequest) onRequest { return nth(2, l.hold) },
+			"lost": func(*lateRequest) onRequest { return nth(2, loseReply) },
+		} {
+			late := &lateRequest{}
+			s := h.storeOn(h.intercepted(on(late)))
+			result := bytes.Repeat([]byte("a"), 40_000)
+			h.must(h.claim(s, name).Complete(h.Context(), result))
+			h.Advance(time.Second)
+
+			if name == "held" {
+				late.arrive(h)
+			}
+
+			h.equal(name, bytes.Equal(h.replay(h.store(), name).Result, result), true)
+		}
 	}},
 	{name: "results and messages that a codec has sealed are stored by any write, replayed and sent", check: func(h *harness) {
 		for name, complete := range h.completions() {
@@ -85,7 +148,7 @@ var resultCases = []testCase{
 	}},
 	{name: "a result that cannot be put is omitted, and the effects are written", check: func(h *harness) {
 		s := h.store(keeps(&Shelf{OnPut: func(context.Context) error { return errDown }}))
-		_, err := s.Commit(h.Context(), "k", nil, make([]byte, 10_000), effects(h.count("e")))
+		_, err := s.Commit(h.Context(), "k", nil, make([]byte, 40_000), effects(h.count("e")))
 		h.is(err, idemddb.ErrTooLarge)
 		h.isOmitted(h.replay(s, "k"))
 		h.happened("e", "1")

@@ -164,11 +164,14 @@ func (p *Planner) leave(now time.Time, writes []*Write, isCounted bool) *Flight 
 		}
 	}
 
-	f.Limit = min(MaxTry, max(minTry, end.Sub(now)/tryPart))
+	f.Limit = Limit(end.Sub(now))
 	p.flights = append(p.flights, f)
 
 	return f
 }
+
+// Limit returns how long a try may take when there is this much time left for all.
+func Limit(left time.Duration) time.Duration { return min(MaxTry, max(minTry, left/tryPart)) }
 
 // hold notes which items are in a flight that leaves.
 func (p *Planner) hold(f *Flight) {

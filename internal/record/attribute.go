@@ -27,12 +27,14 @@ const (
 	Trace       = "trace"
 	PrevTrace   = "ptrace"
 	NoTakeover  = "nt"
+
+	Part = "part" // of an item that holds a part of a result, and no other attribute but the TTL attribute
 )
 
 // Names are the names of all these attributes.
 var Names = []string{
 	Version, State, Token, Fence, Lease, Previous, Took, TookAt, Attempts, Born, Fingerprint, Done, Result, Error, Tx, Outbox, Ends, Due, DueNS,
-	Parked, Operator, Trace, PrevTrace, NoTakeover,
+	Parked, Operator, Trace, PrevTrace, NoTakeover, Part,
 }
 
 // FormatVersion is the version of the records that this package reads.

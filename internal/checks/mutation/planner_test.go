@@ -98,8 +98,8 @@ var plannerMutants = []mutant{
 	{
 		why:  "one try may take all of the time that is left",
 		file: "internal/planner/planner.go",
-		old:  `min(MaxTry, max(minTry, end.Sub(now)/tryPart))`,
-		new:  `max(minTry, end.Sub(now))`,
+		old:  `f.Limit = Limit(end.Sub(now))`,
+		new:  `f.Limit = max(minTry, end.Sub(now))`,
 		pkg:  "idemddb", run: "TestAReplyThatNeverComesLeavesTimeForAnotherTry",
 	},
 	{

@@ -88,14 +88,14 @@ var resultMutants = []mutant{
 	{
 		why:  "the name of a result lacks the owner token, so a zombie overwrites its successor's",
 		file: "idemddb/results.go",
-		old:  `record.Digest(o.partition) + "/" + o.token + "-" + record.DigestText(sum)[:sumInName]`,
+		old:  `record.Digest(o.partition) + "/" + o.token + "-" + record.ShortSum(sum)`,
 		new:  `record.Digest(o.partition)`,
 		pkg:  "idemddb", run: "TestAFencedWorkerDoesNotOverwriteTheResultOfItsSuccessor",
 	},
 	{
 		why:  "the name of a result lacks its digest, so a second completion of a claim overwrites the first one's",
 		file: "idemddb/results.go",
-		old:  `o.token + "-" + record.DigestText(sum)[:sumInName]`,
+		old:  `o.token + "-" + record.ShortSum(sum)`,
 		new:  `o.token`,
 		pkg:  "idemddb", run: "TestCompletingAgainWithAnotherLargeResultIsFenced",
 	},
@@ -109,7 +109,7 @@ var resultMutants = []mutant{
 	{
 		why:  "a Put that panics loses the completion",
 		file: "idemddb/results.go",
-		old: `defer panicerror.Catch(theResults, &err)
+		old: `defer panicerror.Catch(to.title+": it", &err)
 
 	if err := panicerror`,
 		new: `if err := panicerror`,

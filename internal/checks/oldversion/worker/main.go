@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -48,12 +49,19 @@ func main() {
 }
 
 func (w *worker) newStore(senders map[string]idemddb.Sender) *idemddb.Store {
-	s, err := idemddb.New(w.api, w.table, w.namespace, &idemddb.Options{
+	o := &idemddb.Options{
 		Now:     func() time.Time { return time.Now().Add(w.ahead) },
 		Trace:   func(context.Context) string { return w.name },
-		Results: folder(w.results), ResultsAbove: len("a short result"),
-		UnsentIndex: "unsent", Senders: senders,
-	})
+		Results: folder(w.results), UnsentIndex: "unsent", Senders: senders,
+	}
+
+	for _, limit := range []string{"ResultsAbove", "InlineResult"} { // as it was called, and as it is
+		if f := reflect.ValueOf(o).Elem().FieldByName(limit); f.IsValid() {
+			f.SetInt(int64(len("a short result")))
+		}
+	}
+
+	s, err := idemddb.New(w.api, w.table, w.namespace, o)
 	if err != nil {
 		panic(err)
 	}

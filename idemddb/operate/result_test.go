@@ -1,0 +1,154 @@
+package operate_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/idemddb/operate"
+)
+
+// letters is a result of three parts.
+var letters = bytes.Repeat([]byte("abcdefghij"), 100_000)
+
+func (d *desk) completeLarge(key string) {
+	d.t.Helper()
+
+	if err := d.claim(key).Complete(d.t.Context(), letters); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// items counts the items of the table.
+func (d *desk) items() int {
+	d.t.Helper()
+
+	api, ok := d.client.(operate.API)
+	if !ok {
+		d.t.Fatal("no scans")
+	}
+
+	out, err := api.Scan(d.t.Context(), &dynamodb.ScanInput{TableName: &d.table, Limit: new(int32(100))})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+
+	n := len(out.Items)
+
+	for len(out.LastEvaluatedKey) > 0 {
+		if out, err = api.Scan(d.t.Context(), &dynamodb.ScanInput{TableName: &d.table, ExclusiveStartKey: out.LastEvaluatedKey}); err != nil {
+			d.t.Fatal(err)
+		}
+
+		n += len(out.Items)
+	}
+
+	return n
+}
+
+func TestALargeResultIsReadAndForgottenWithItsRecord(t *testing.T) {
+	onEachEngine(t, idemddb.Options{}, func(d *desk) {
+		t := d.t
+		d.completeLarge("p-1")
+		d.complete("p-2")
+
+		seen := d.look("p-1")
+		if seen.ResultBytes != len(letters) || seen.Result != nil || !strings.HasPrefix(seen.ResultName, "payments#sha256:") {
+			t.Errorf("got %d bytes, named %q", seen.ResultBytes, seen.ResultName)
+		}
+
+		if got, err := d.Result(t.Context(), seen); err != nil || !bytes.Equal(got, letters) {
+			t.Errorf("read %d bytes, %v", len(got), err)
+		}
+
+		if got, err := d.Result(t.Context(), d.look("p-2")); err != nil || string(got) != "receipt" {
+			t.Errorf("of one in the record: %q, %v", got, err)
+		}
+
+		if n := d.items(); n != 5 {
+			t.Errorf("%d items, want two records and three parts", n)
+		}
+
+		if err := d.Forget(t.Context(), seen, "anna", "it is wrong"); err != nil || d.items() != 1 {
+			t.Errorf("after forget: %v, %d items", err, d.items())
+		}
+
+		if _, err := d.Result(t.Context(), seen); !errors.Is(err, idemddb.ErrResultOmitted) {
+			t.Errorf("of a forgotten one: %v", err)
+		}
+	})
+}
+
+// The parts of a result have keys in the namespace, and are no records.
+func TestTheListShowsNoPartsOfResults(t *testing.T) {
+	onEachEngine(t, idemddb.Options{}, func(d *desk) {
+		d.completeLarge("p-1")
+
+		var keys []string
+
+		if _, err := d.List(d.t.Context(), operate.Selection{}, func(v operate.View) error {
+			keys = append(keys, v.Key)
+
+			return nil
+		}); err != nil || len(keys) != 1 || keys[0] != "p-1" {
+			d.t.Errorf("got %q, %v", keys, err)
+		}
+	})
+}
+
+// shortParts returns another value in the place of each part.
+type shortParts struct{ *idemddbtest.DB }
+
+func (o shortParts) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	out, err := o.DB.GetItem(ctx, in, opts...)
+	if out != nil && out.Item["part"] != nil {
+		out.Item["part"] = s("short")
+	}
+
+	return out, err
+}
+
+func TestALargeResultThatIsNotAsItWasPutIsCorrupt(t *testing.T) {
+	t.Parallel()
+
+	d := newDesk(t, shortParts{idemddbtest.New(nil)}, idemddb.Options{})
+	d.completeLarge("p-1")
+
+	if got, err := d.Result(t.Context(), d.look("p-1")); got != nil || !errors.Is(err, idemddb.ErrCorrupt) {
+		t.Errorf("got %d bytes, %v", len(got), err)
+	}
+}
+
+// The record is gone by then, so that the key is new.
+func TestAResultThatCannotBeDeletedIsLeftToTimeToLive(t *testing.T) {
+	t.Parallel()
+
+	db := idemddbtest.New(nil)
+	d := newDesk(t, db, idemddb.Options{})
+	d.completeLarge("p-1")
+
+	seen, n := d.look("p-1"), 0
+
+	db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+		if r.Operation == "DeleteItem" {
+			if n++; n == 2 {
+				return idemddbtest.AccessDenied
+			}
+		}
+
+		return idemddbtest.None
+	})
+
+	err := d.Forget(t.Context(), seen, "anna", "it is wrong")
+	if err == nil || !strings.Contains(err.Error(), "the record is deleted, and its result stays until Time to Live deletes it") {
+		t.Errorf("got %v", err)
+	}
+
+	d.claim("p-1")
+}
