@@ -60,7 +60,7 @@ func newForms(t *testing.T, name string, sends bool) *forms {
 
 	if name == formSealedOutside {
 		sealed, _ := fixedSeal{}.Seal(t.Context(), []byte("paid"), idemddb.Sealed{Record: strings.Split(formSealedName, "/")[1]})
-		o.Results, o.ResultsAbove = &shelf{Kept: map[string][]byte{formSealedName: sealed}}, 1
+		o.Results, o.InlineResult = &shelf{Kept: map[string][]byte{formSealedName: sealed}}, 1
 	}
 
 	if sends {
