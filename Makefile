@@ -166,6 +166,10 @@ bench-check: ## Fails if a request, a write unit or an allocation is more than d
 	go test -count=1 -run '^TestPerformance$$' ./bench -performance $(if $(WRITE),write,check)
 	$(if $(WRITE),go run ./bench/costplot)
 
+.PHONY: soak
+soak: ## functions/payments under aws-lambda-go's runtime, 16 and 64 invocations at a time, and functions/api with 64 clients; TIME=60s: a minute each
+	go test -count=1 -timeout=20m -v -run '^(TestUnderTheRuntime|TestManyClientsAtATime)$$' ./functions/payments ./functions/api -soak $(TIME)
+
 .PHONY: coldstart
 coldstart: ## The start of the smallest function until its first batch is answered over TLS, beside the SDK alone; FLAGS='-messages 10', -h lists all
 	@go run ./bench/coldstart $(FLAGS)

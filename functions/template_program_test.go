@@ -131,7 +131,8 @@ func (p *programs) checkRoles(t *testing.T) {
 		"PaymentsLogs.Arn":  {"logs:CreateLogStream", "logs:PutLogEvents"},
 	})
 	checkActions(t, p.template.statements("ApiRole"), p.ofAPI, map[string][]string{
-		"ApiLogs.Arn": {"logs:CreateLogStream", "logs:PutLogEvents"},
+		"ApiLogs.Arn":     {"logs:CreateLogStream", "logs:PutLogEvents"},
+		"RecordTable.Arn": {"dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLSelect"}, // several requests at a time
 	})
 	checkActions(t, p.template.statements("RelayRole"), p.ofRelay, map[string][]string{
 		"RelayLogs.Arn": {"logs:CreateLogStream", "logs:PutLogEvents"},

@@ -6,6 +6,7 @@ import (
 	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -14,8 +15,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -31,8 +34,12 @@ const servePort = "API_TEST_PORT"
 
 func TestMain(m *testing.M) {
 	if port := os.Getenv(servePort); port != "" {
-		fmt.Fprintln(os.Stderr, serve(port))
-		os.Exit(1)
+		if err := serve(port); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+
+		os.Exit(0)
 	}
 
 	os.Exit(m.Run())
@@ -44,9 +51,21 @@ func serve(port string) error {
 		return err
 	}
 
-	server := &http.Server{Addr: net.JoinHostPort("127.0.0.1", port), Handler: handler, ReadHeaderTimeout: time.Minute}
+	mux := http.NewServeMux()
+	mux.Handle("/", handler)
+	mux.HandleFunc("GET /idle", printIdle)
 
-	return server.ListenAndServe()
+	server := &http.Server{Addr: net.JoinHostPort("127.0.0.1", port), Handler: mux, ReadHeaderTimeout: time.Minute}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+
+	defer stop()
+	defer context.AfterFunc(ctx, func() { _ = server.Shutdown(context.Background()) })()
+
+	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+
+	return server.Shutdown(context.Background()) // it waits for the requests that have begun
 }
 
 // A client in another language repeats its payments, at servers that are killed meanwhile. Each payment is accepted once, has one answer,
@@ -91,6 +110,13 @@ func TestAClientInAnotherLanguageAtServersThatAreKilled(t *testing.T) {
 func startServices(t *testing.T) (*idemddbtest.DB, *queue) {
 	t.Helper()
 
+	return startServicesThatTake(t, func() time.Duration { return rand.N(60 * time.Millisecond) }) // servers die with requests under way
+}
+
+// startServicesThatTake is startServices with the time that each request to DynamoDB takes.
+func startServicesThatTake(t *testing.T, takes func() time.Duration) (*idemddbtest.DB, *queue) {
+	t.Helper()
+
 	db := idemddbtest.New(nil)
 	audited.DB(t, db, nil, audit.Options{})
 
@@ -101,7 +127,7 @@ func startServices(t *testing.T) (*idemddbtest.DB, *queue) {
 	}
 
 	db.Intercept(func(ctx context.Context, _ idemddbtest.Request) idemddbtest.Fault {
-		pause(ctx, rand.N(60*time.Millisecond)) // the pause lets servers die with requests under way
+		pause(ctx, takes())
 
 		return idemddbtest.None
 	})

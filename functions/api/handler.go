@@ -44,8 +44,7 @@ func wire(ctx context.Context) (http.Handler, error) {
 	metrics := lambdawrap.NewMetrics(os.Stdout, "Payments", map[string]string{"Function": cmp.Or(lambdacontext.FunctionName, "api")})
 
 	store, err := idemddb.New(client, table, "api", &idemddb.Options{
-		Retention: retention, Single: true, // a request has no batch
-		Observe: metrics.Observe,
+		Retention: retention, Observe: metrics.Observe,
 		Senders: map[string]idemddb.Sender{ledger.Accepted: outbox.SQS(sqs.NewFromConfig(cfg), queue)},
 	})
 	if err != nil {

@@ -76,7 +76,7 @@ func newFront(t *testing.T, target string, s sender) *front {
 	metrics := lambdawrap.NewMetrics(locked{f, &f.measured}, "Payments")
 
 	store, err := idemddb.New(db, "records", "api", &idemddb.Options{
-		Observe: metrics.Observe, Single: true, Senders: map[string]idemddb.Sender{target: s},
+		Observe: metrics.Observe, Senders: map[string]idemddb.Sender{target: s},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,10 +8,12 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// beFunction is main, but for an event that makes the invocation panic outside of the wrapper.
+// beFunction is main, but for an event that makes the invocation panic outside of the wrapper, and one that prints what the idle process has.
 func beFunction() {
 	handle, err := wire(context.Background())
 	if err != nil {
@@ -56,8 +58,18 @@ func beFunction() {
 			fmt.Fprintf(os.Stdout, "{\"began\":%q}\n", lc.AwsRequestID)
 		}
 
-		if event.Records[0].Body == "panic" {
+		switch event.Records[0].Body {
+		case "panic":
 			panic("an invocation panics")
+		case "idle":
+			runtime.GC()
+
+			var memory runtime.MemStats
+
+			runtime.ReadMemStats(&memory)
+			fmt.Fprintf(os.Stdout, "{\"goroutines\":%d,\"heap\":%d}\n", runtime.NumGoroutine(), memory.HeapAlloc)
+
+			return events.SQSEventResponse{}, nil
 		}
 
 		return handle(ctx, event)
@@ -80,6 +92,23 @@ type environment struct {
 	sends     int
 	announced map[string]bool // bodies
 	allDone   chan struct{}
+
+	connections      int // of processes with DynamoDB and SQS, now
+	goroutines, heap int // of the last process, when it is idle
+	answeredWhenIdle chan struct{}
+}
+
+// connected counts the connections of processes.
+func (e *environment) connected(_ net.Conn, state http.ConnState) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	switch state { //nolint:exhaustive // the others change nothing
+	case http.StateNew:
+		e.connections++
+	case http.StateClosed:
+		e.connections--
+	}
 }
 
 // poll invokes a process with what comes next in the queue. It returns false when the process has ended.
@@ -122,6 +151,12 @@ func (e *environment) poll(p *runtimeapi.Process) bool {
 		if err := json.Unmarshal(answer, &response); err != nil {
 			e.Errorf("the answer of %s: %v: %s", id, err, answer)
 		}
+	}
+
+	if batch[0].Body == "idle" {
+		close(e.answeredWhenIdle)
+
+		return true
 	}
 
 	for _, m := range batch {
@@ -214,9 +249,17 @@ func (e *environment) start() (p *runtimeapi.Process, wait func() []string) {
 		}
 
 		for line := range bytes.Lines(out.Bytes()) { // of the log and of the metrics
-			var entry struct{ Began string }
+			var entry struct {
+				Began            string
+				Goroutines, Heap int
+			}
+
 			if err := json.Unmarshal(line, &entry); err != nil {
 				e.Errorf("a line is torn: %s", line)
+			}
+
+			if entry.Goroutines > 0 {
+				e.goroutines, e.heap = entry.Goroutines, entry.Heap
 			}
 
 			if slices.Contains(e.lost, entry.Began) {
@@ -274,11 +317,11 @@ func payUnderTheRuntime(t *testing.T, atA, size int) {
 
 	e := &environment{
 		T: t, db: idemddbtest.New(nil), atA: atA, left: map[string]bool{}, announced: map[string]bool{},
-		allDone: make(chan struct{}),
+		allDone: make(chan struct{}), answeredWhenIdle: make(chan struct{}),
 	}
 	audited.DB(t, e.db, nil, audit.Options{})
 
-	payments := max(300, int(soak.Seconds()*300)) // a few hundred are made in a second
+	payments := max(300, int(soak.Seconds()*900)) // some hundred are made in a second
 	e.fill(payments, size)
 
 	for _, table := range []string{"records", "accounts"} {
@@ -287,9 +330,7 @@ func payUnderTheRuntime(t *testing.T, atA, size int) {
 		}
 	}
 
-	dynamo, queue := httptest.NewServer(e.db.Handler()), httptest.NewServer(http.HandlerFunc(e.send))
-	defer dynamo.Close()
-	defer queue.Close()
+	dynamo, queue := e.serve(e.db.Handler()), e.serve(http.HandlerFunc(e.send))
 
 	setEnv(t, map[string]string{
 		"AWS_ENDPOINT_URL_DYNAMODB": dynamo.URL, "AWS_ENDPOINT_URL_SQS": queue.URL, "WORKERS": strconv.Itoa(size),
@@ -321,12 +362,45 @@ func payUnderTheRuntime(t *testing.T, atA, size int) {
 		t.Errorf("some of the messages are not done after %v", time.Since(begun))
 	}
 
+	e.queue <- []events.SQSMessage{{Body: "idle"}}
+
+	select {
+	case <-e.answeredWhenIdle:
+	case <-process.Exited():
+		t.Error("the process has ended")
+	}
+
+	connections := e.connectionsNow()
 	process.Kill()
 
 	wait()
 	e.check(payments)
-	t.Logf("%d payments, each twice, in %v: %.2f requests of DynamoDB and %.2f of SQS a message",
-		payments, time.Since(begun).Round(time.Millisecond), float64(len(e.db.Requests()))/float64(2*payments), float64(e.sends)/float64(payments))
+
+	// However many payments were made: the loops of the runtime and their connections, and those of the clients.
+	if e.goroutines > 4*atA+4*connections+20 || connections > atA+20 || e.heap > 16<<20 {
+		t.Errorf("an idle process has %d goroutines, %d connections and %d bytes on its heap", e.goroutines, connections, e.heap)
+	}
+
+	t.Logf("%d payments, each twice, in %v: %.2f requests of DynamoDB and %.2f of SQS a message; idle: %d connections, %d goroutines, %d KB",
+		payments, time.Since(begun).Round(time.Millisecond), float64(len(e.db.Requests()))/float64(2*payments), float64(e.sends)/float64(payments),
+		connections, e.goroutines, e.heap>>10)
+}
+
+// serve starts a server whose connections are counted.
+func (e *environment) serve(handler http.Handler) *httptest.Server {
+	s := httptest.NewUnstartedServer(handler)
+	s.Config.ConnState = e.connected
+	s.Start()
+	e.Cleanup(s.Close)
+
+	return s
+}
+
+func (e *environment) connectionsNow() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+
+	return e.connections
 }
 
 // whenLeft waits until at most n messages are not done.
