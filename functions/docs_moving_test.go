@@ -13,7 +13,7 @@ func TestTheProgramThatMovesOverPassesItsTests(t *testing.T) {
 		t.Skip("building and linking programs costs more than all else of this package")
 	}
 
-	if out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "./testdata/moving").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "./testdata/moving/...").CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
