@@ -66,6 +66,9 @@ func (db *DB) evaluatePart(w *write, part *Request) (outcome, types.Cancellation
 	}
 
 	o, err := w.evaluate()
+	if err == nil && w.charge(o, o.cost.transactional()) != nil {
+		return outcome{}, Throttle.reason()
+	}
 
 	switch {
 	case err != nil:

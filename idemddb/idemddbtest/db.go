@@ -22,6 +22,7 @@ var _ interface {
 type DB struct {
 	now             func() time.Time
 	transactionTime func() time.Duration // nil: transactions take no time
+	limits          Limits
 
 	mu                 sync.Mutex // guards all fields below
 	tables             map[string]*table
@@ -36,6 +37,7 @@ type DB struct {
 	interceptPart      func(context.Context, Request) Fault
 	held               []heldRequest
 	onChange           func(Change)
+	used               map[string]used // by partition
 }
 
 // Options are the settings of a DB; nil means the defaults.
@@ -52,11 +54,14 @@ type Options struct {
 	// these requests, without a lock, maybe from several goroutines at once. Defaults to nil: transactions take no time, so that they conflict
 	// only where a test begins one.
 	TransactionTime func() time.Duration
+
+	// Limits throttle writes and let requests take their time, as DynamoDB does. Defaults to none.
+	Limits Limits
 }
 
 // New returns a DynamoDB without tables.
 func New(opts *Options) *DB {
-	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]*sentTransaction{}}
+	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]*sentTransaction{}, used: map[string]used{}}
 	if opts == nil {
 		return db
 	}
@@ -65,7 +70,7 @@ func New(opts *Options) *DB {
 		db.now = opts.Now
 	}
 
-	db.transactionTime = opts.TransactionTime
+	db.transactionTime, db.limits = opts.TransactionTime, opts.Limits
 
 	return db
 }

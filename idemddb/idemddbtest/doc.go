@@ -22,6 +22,8 @@
 //
 // Global secondary indexes show each write at once. [DB.HoldIndexes] lets them lag.
 //
+// [Options.Limits] throttle the writes of a partition that has used up its units, and let requests take their time.
+//
 // There are three ways to send a request, with the same engine and the same faults:
 //
 //   - the methods of DB, for most tests: a call is one try, and nothing is retried

@@ -104,7 +104,7 @@ func (db *DB) arrive(ctx context.Context, in any) Request {
 		}
 	}
 
-	if !chooseItemFaults(ctx, &r, f, each) {
+	if f != LostRequest && !db.limits.wait(ctx) || !chooseItemFaults(ctx, &r, f, each) {
 		f = LostRequest
 	}
 

@@ -132,6 +132,11 @@ func (db *DB) write(w *write, r *Request, want types.ReturnConsumedCapacity) (it
 // do evaluates and stores a prepared write.
 func (w *write) do(r *Request) (outcome, error) {
 	o, err := w.evaluate()
+	if err == nil {
+		if err = w.charge(o, o.cost); err != nil {
+			return outcome{}, err
+		}
+	}
 
 	r.WriteUnits, r.Refused = int(o.cost.total()), o.refused
 	switch {
