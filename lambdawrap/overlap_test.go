@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
 )
 
 // A process may have several invocations at a time, as with Lambda Managed Instances.
@@ -49,6 +51,35 @@ func TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd(t *t
 		if took < 2*time.Second || took > 2*time.Second+moment {
 			h.Errorf("it takes %v", took)
 		}
+	})
+}
+
+// Without a claim the handler of the second one would run, and its commit be refused.
+func TestAnOptimisticMessageWaitsForAnotherInvocationOfTheProcess(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		h.opts.Optimistic = true
+		function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
+			time.Sleep(2 * time.Second)
+
+			if m.MessageId == "m4" {
+				return errBank
+			}
+
+			return idemddb.Stage(ctx, idemddb.Effects{})
+		})
+
+		failed, took := h.overlapping(function, batch("m1 k"), batch("m2 k"), batch("m3 k"))
+		h.equal("failed", failed, make([][]string, 3))
+		h.ran("m1")
+
+		if took < 2*time.Second || took > 2*time.Second+moment {
+			h.Errorf("it takes %v", took)
+		}
+
+		failed, _ = h.overlapping(function, batch("m4 other"), batch("m5 other"))
+		h.equal("failed", failed, [][]string{{"m4"}, nil})
+		h.ran("m1", "m4", "m5")
 	})
 }
 

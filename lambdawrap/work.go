@@ -194,7 +194,15 @@ func (v *invocation) work(ctx context.Context, m *message, hasWorker bool) outco
 
 // beginWork begins the work of a message's key, and waits for another worker that holds it. Without work the outcome says why.
 func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, outcome) {
+	twin, isTwin := v.inHand.Load(m.asks.Key)
+	if isTwin = isTwin && m.unclaimed; isTwin {
+		if o := v.waitForTwin(m, twin); o.name != "" {
+			return nil, o
+		}
+	}
+
 	opts := m.claimOptions()
+	opts.Redelivered = opts.Redelivered || isTwin
 	poll := sleep.Poll{End: time.Now().Add(v.opts.Wait)}
 
 	if m.unclaimed { // its commit waits for another worker, and not the claim that it does not have
@@ -220,37 +228,6 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 		}
 
 		opts.Redelivered = true
-	}
-}
-
-// waitForHolder waits until the message's key may be claimed once more. It gives the message's place back meanwhile. It returns false if the time
-// is over.
-func (v *invocation) waitForHolder(ctx context.Context, m *message, poll *sleep.Poll) bool {
-	own, isOwn := v.inHand.Load(m.asks.Key)
-	ended, _ := own.(chan struct{})
-
-	if m.unclaimed || !isOwn && !time.Now().Before(poll.End) {
-		return false
-	}
-
-	v.step(func(s *schedule.Schedule) { s.Waits(m.index) })
-
-	if isOwn && !v.waitForOwn(ended) || !isOwn && !poll.Next(ctx) {
-		return false
-	}
-
-	v.step(func(s *schedule.Schedule) { s.Again(m.index) })
-
-	return true
-}
-
-// waitForOwn waits until another invocation of this process has ended its work on a key. It returns false if nothing starts any more.
-func (v *invocation) waitForOwn(ended <-chan struct{}) bool {
-	select {
-	case <-ended:
-		return true
-	case <-v.starting.Done():
-		return false
 	}
 }
 

@@ -32,10 +32,26 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a key that this very process works on is reported as in progress",
-		file: "lambdawrap/work.go",
+		file: "lambdawrap/in_hand.go",
 		old:  `own, isOwn := v.inHand.Load(m.asks.Key)`,
 		new:  `own, isOwn := v.inHand.Load("")`,
 		pkg:  "lambdawrap", run: "TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd",
+	},
+	{
+		why:  "the handler of a message runs for nothing whose key this very process is about to commit",
+		file: "lambdawrap/work.go",
+		old:  `if isTwin = isTwin && m.unclaimed; isTwin {`,
+		new:  `if isTwin = false; isTwin {`,
+		pkg:  "lambdawrap", run: "TestAnOptimisticMessageWaitsForAnotherInvocationOfTheProcess",
+	},
+	{
+		why:  "an optimistic message that has waited for another invocation runs without a claim",
+		file: "lambdawrap/in_hand.go",
+		old: `	m.unclaimed = false
+
+`,
+		new: ``,
+		pkg: "lambdawrap", run: "TestAnOptimisticMessageWaitsForAnotherInvocationOfTheProcess",
 	},
 	{
 		why:  "a nested call waits for the key that its own caller holds",
