@@ -155,7 +155,8 @@ func essentials(t *testing.T, source string) essential {
 		}
 
 		for _, s := range statements {
-			if slices.Contains(s.Action, "dynamodb:PartiQLInsert") {
+			isFewer := found.Actions == nil || len(s.Action) < len(found.Actions) // that of the API has more than what no function can do without
+			if isFewer && slices.Contains(s.Action, "dynamodb:PartiQLInsert") {
 				found.Actions = slices.Sorted(slices.Values(s.Action))
 			}
 		}

@@ -21,6 +21,12 @@ import (
 // release on.
 const goldenForms = "testdata/record-v1-forms.json"
 
+// goldenPart is a part of a result that is kept in the table, of the same version, with the word TOKEN for what is drawn.
+const goldenPart = "testdata/record-v1-part.json"
+
+// formInTable is the form of a record whose result is kept in the table.
+const formInTable = "completed, result in the table"
+
 // formMessage has everything that a message can have.
 var formMessage = idemddb.Message{
 	To: "bank", Body: "receipt of k", Group: "account-7", Attributes: map[string]string{"tenant": "acme"}, Sequence: 3,
@@ -67,7 +73,15 @@ func newForms(t *testing.T, name string, sends bool) *forms {
 		o.Senders["bank"] = f
 	}
 
+	if name == formInTable {
+		o.InlineResult = -1
+	}
+
 	f.Store, f.db = newStore(t, o)
+
+	if name == formInTable {
+		put(t, f.db, goldenFile(t, goldenPart)["part"])
+	}
 
 	var err error
 	if f.records, err = operate.New(f.Store, f.db); err != nil {
@@ -171,6 +185,7 @@ var formWays = map[string]goldenForm{
 	}, "replay of paid", "completed, parked TX-0: message cannot be sent: no such queue", 0},
 	formSealed: {committed(idemddb.Effects{Messages: []idemddb.Message{formMessage, {To: "bank", Body: "second"}}}),
 		"replay of paid", "completed, unsent TX-0, unsent TX-1", 2},
+	formInTable:       {committed(idemddb.Effects{}), "replay of paid", "completed", 0},
 	formSealedOutside: {committed(idemddb.Effects{}), "replay of paid", "completed", 0},
 	"rejected": {func(t *testing.T, f *forms) {
 		t.Helper()
@@ -226,6 +241,33 @@ func TestEffectsAndOperatorsWriteAsTheFormatSays(t *testing.T) {
 	}
 }
 
+// A part of a result is written as the file has it, but for the token. That the file's own is read is a form of the records.
+func TestAPartOfAResultIsWrittenAsTheFormatSays(t *testing.T) {
+	t.Parallel()
+
+	f := newForms(t, formInTable, false)
+	formWays[formInTable].write(t, f)
+
+	want, token, parts := goldenFile(t, goldenPart)["part"], textOf(recordOf(f.db, "k"), "own"), 0
+
+	for name, got := range partsOf(f.db) {
+		if !strings.Contains(name, token) {
+			continue // the file's
+		}
+
+		parts++
+
+		got["pk"] = text(strings.Replace(name, token, "TOKEN", 1))
+		if diff := cmp.Diff(want, got, ignoreSmithy()); diff != "" {
+			t.Errorf("not as the format has it (-want +got):\n%s", diff)
+		}
+	}
+
+	if parts != 1 {
+		t.Errorf("%d parts, want one", parts)
+	}
+}
+
 // stored is the record with the words TOKEN, TX and ID for what is drawn.
 func (f *forms) stored() goldenItem {
 	it := recordOf(f.db, "k")
@@ -233,7 +275,12 @@ func (f *forms) stored() goldenItem {
 	it["own"] = text("TOKEN")
 
 	if result, isMap := it["res"].(*types.AttributeValueMemberM); isMap {
-		if kept, isMap := result.Value["sealed"].(*types.AttributeValueMemberM); isMap {
+		kept := result
+		if sealed, isMap := result.Value["sealed"].(*types.AttributeValueMemberM); isMap {
+			kept = sealed
+		}
+
+		if kept.Value["name"] != nil {
 			kept.Value["name"] = text(strings.Replace(textOf(kept.Value, "name"), token, "TOKEN", 1))
 		}
 	}

@@ -37,7 +37,7 @@ func (c *checking) permissions(ctx context.Context) {
 	c.workerPermissions(ctx, p)
 
 	_, err = p.GetItem(ctx, &dynamodb.GetItemInput{TableName: p.table, Key: p.key})
-	c.permission("dynamodb:GetItem", err, "the sweep, and idem show")
+	c.permission("dynamodb:GetItem", err, "results of more than 32 KB, the sweep, and idem show")
 
 	_, err = p.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName: p.table, Key: p.key, ConditionExpression: &p.never, ExpressionAttributeNames: p.names,
@@ -79,7 +79,7 @@ func (c *checking) itemPermissions(ctx context.Context, p *probe) {
 	_, err = p.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: p.table, Item: p.key, ConditionExpression: &p.never, ExpressionAttributeNames: p.names,
 	})
-	c.permission("dynamodb:PutItem", err, "claims of keys past their retention")
+	c.permission("dynamodb:PutItem", err, "claims of keys past their retention, and results of more than 32 KB")
 }
 
 // transactionPermission asks for the transaction that writes staged effects with the record.

@@ -18,9 +18,11 @@ type bill struct {
 	RecordBytes float64 `json:"record_bytes"`
 
 	WriteUnits      float64 `json:"write_units"`
-	Records         float64 `json:"records"` // that are stored at a time
+	ReadUnits       float64 `json:"read_units,omitempty"` // of results that are kept beside their records
+	Records         float64 `json:"records"`              // that are stored at a time
 	StoredGB        float64 `json:"stored_gb"`
 	WriteDollars    float64 `json:"write_dollars"`
+	ReadDollars     float64 `json:"read_dollars,omitempty"`
 	StorageDollars  float64 `json:"storage_dollars"`
 	DollarsPerMonth float64 `json:"dollars_per_month"`
 
@@ -29,12 +31,19 @@ type bill struct {
 
 const (
 	dollarsPerWrite = 0.625e-6
+	dollarsPerRead  = 0.125e-6
 	dollarsPerGB    = 0.25
 	gigabyte        = 1 << 30
 	itemOverhead    = 100 // bytes that storage adds to an item
 	plainRecord     = 300 // bytes of a record without its result, about
 	month           = 30 * 24 * time.Hour
 	unitBytes       = 1024
+	readBytes       = 4 * unitBytes
+
+	inlineResult = 32 << 10           // bytes: a larger result is kept beside its record, in parts
+	partBytes    = 390 << 10          // of a part
+	largeMark    = 250                // bytes of the name of such a result in its record, about
+	outlives     = 8 * 24 * time.Hour // how much longer than its record a part stays
 
 	freshTable = 4_000  // write units a second of a new on-demand table
 	tableQuota = 40_000 // of any table, until AWS raises it
@@ -75,6 +84,9 @@ func (a *app) cost(cmd *cobra.Command, w *workload) error {
 	}
 
 	b := bill{Messages: w.messages, Duplicates: w.duplicates, RecordBytes: float64(plainRecord + w.result)}
+	if w.result > inlineResult {
+		b.RecordBytes = plainRecord + largeMark
+	}
 
 	if a.flags.table != "" {
 		if err := a.measure(cmd, &b); err != nil {
@@ -120,13 +132,36 @@ func (b *bill) add(retention time.Duration, w *workload) {
 		retention = 7 * 24 * time.Hour
 	}
 
-	b.WriteUnits = b.Messages*w.firstRun(b.RecordBytes) + b.Duplicates*math.Ceil(b.RecordBytes/unitBytes)
-	b.WarmWriteUnits = math.Ceil(w.peak * w.firstRun(b.RecordBytes))
+	put, read := w.parts()
+	b.WriteUnits = b.Messages*(w.firstRun(b.RecordBytes)+put) + b.Duplicates*math.Ceil(b.RecordBytes/unitBytes)
+	b.ReadUnits = b.Duplicates * read
+	b.WarmWriteUnits = math.Ceil(w.peak * (w.firstRun(b.RecordBytes) + put))
 	b.Records = b.Messages * float64(retention) / float64(month)
 	b.StoredGB = b.Records * (b.RecordBytes + itemOverhead) / gigabyte
+
+	if put > 0 {
+		b.StoredGB += b.Messages * float64(retention+outlives) / float64(month) * float64(w.result) / gigabyte
+	}
+
 	b.WriteDollars = b.WriteUnits * dollarsPerWrite
+	b.ReadDollars = b.ReadUnits * dollarsPerRead
 	b.StorageDollars = b.StoredGB * dollarsPerGB
-	b.DollarsPerMonth = b.WriteDollars + b.StorageDollars
+	b.DollarsPerMonth = b.WriteDollars + b.ReadDollars + b.StorageDollars
+}
+
+// parts returns the write units for putting a result beside its record, and the read units of a replay; 0 for one in the record.
+func (w *workload) parts() (put, read float64) {
+	if w.result <= inlineResult {
+		return 0, 0
+	}
+
+	for left := w.result; left > 0; left -= partBytes {
+		part := float64(min(left, partBytes) + itemOverhead)
+		put += math.Ceil(part / unitBytes)
+		read += math.Ceil(part/readBytes) / 2 //nolint:mnd // eventually consistent
+	}
+
+	return put, read
 }
 
 // firstRun returns the write units of a first run. It is a claim and a completion; a transaction pays each of its writes twice.
@@ -150,6 +185,11 @@ func (w *workload) firstRun(recordBytes float64) float64 {
 func (a *app) printBill(b bill) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', tabwriter.AlignRight) // two spaces between the columns
 	fmt.Fprintf(w, "writes\t%.0f WCU\t$%.2f\t\n", b.WriteUnits, b.WriteDollars)
+
+	if b.ReadUnits > 0 {
+		fmt.Fprintf(w, "reads\t%.0f RCU\t$%.2f\t\n", b.ReadUnits, b.ReadDollars)
+	}
+
 	fmt.Fprintf(w, "storage\t%.2f GB\t$%.2f\t\n", b.StoredGB, b.StorageDollars)
 	fmt.Fprintf(w, "a month\t\t$%.2f\t\n", b.DollarsPerMonth)
 

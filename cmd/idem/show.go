@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func (a *app) showCommand() *cobra.Command {
 
 			all, err := f.find(cmd.Context(), d, keys)
 			for _, found := range all {
-				err = errors.Join(err, a.show(d, found, result))
+				err = errors.Join(err, a.show(cmd.Context(), d, found, result))
 			}
 
 			return err
@@ -46,7 +47,16 @@ func (a *app) showCommand() *cobra.Command {
 }
 
 // show prints one record.
-func (a *app) show(d *desk, f found, result bool) error {
+func (a *app) show(ctx context.Context, d *desk, f found, result bool) error {
+	if result { // one that is kept beside its record is read only if it is asked for
+		kept, err := d.records.Result(ctx, f.View)
+		if err != nil {
+			return fmt.Errorf("%w", err)
+		}
+
+		f.Result = kept
+	}
+
 	if a.flags.json {
 		return a.showJSON(f, result)
 	}
@@ -157,18 +167,37 @@ func resultText(v operate.View) string {
 	case v.ResultOmitted:
 		return "not kept: too large, or not encodable"
 	case v.ResultSealed:
-		return fmt.Sprintf("sealed by Options.Codec, %d bytes", v.ResultBytes)
+		return fmt.Sprintf("sealed by Options.Codec, %d bytes", v.ResultBytes) + resultPlace(v)
 	case v.ResultBytes > 0:
-		return fmt.Sprintf("%d bytes", v.ResultBytes)
+		return fmt.Sprintf("%d bytes", v.ResultBytes) + resultPlace(v)
 	default:
 		return ""
 	}
 }
 
+// resultPlace says where a large result is kept; "" for one in the record.
+func resultPlace(v operate.View) string {
+	switch {
+	case v.ResultName == "":
+		return ""
+	case isInTable(v):
+		return ", beside the record in the table"
+	default:
+		return ", in Options.Results as " + shorten(v.ResultName, maxShown)
+	}
+}
+
+// isInTable reports whether a large result is kept in the table: its name begins as the partition keys of the namespace do.
+func isInTable(v operate.View) bool { return strings.HasPrefix(v.ResultName, v.Namespace+"#") }
+
 // shownResult returns the stored result for the screen. What is sealed can only be opened by a program that has the Codec.
 func shownResult(v operate.View) []byte {
 	if v.ResultSealed {
 		return []byte("(sealed by Options.Codec, which idem does not have)")
+	}
+
+	if v.ResultName != "" && !isInTable(v) {
+		return []byte("(kept by Options.Results, which idem does not have)")
 	}
 
 	return v.Result

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -85,10 +86,40 @@ func TestALargeResultIsReadAndForgottenWithItsRecord(t *testing.T) {
 	})
 }
 
-// The parts of a result have keys in the namespace, and are no records.
+// sentItems counts the items that scans have sent.
+type sentItems struct {
+	*idemddbtest.DB
+
+	n atomic.Int64
+}
+
+func (c *sentItems) Scan(ctx context.Context, in *dynamodb.ScanInput, opts ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	out, err := c.DB.Scan(ctx, in, opts...)
+	if out != nil {
+		c.n.Add(int64(len(out.Items)))
+	}
+
+	return out, err
+}
+
+func TestTheListIsSentNoPartsOfResults(t *testing.T) {
+	t.Parallel()
+
+	sent := &sentItems{DB: idemddbtest.New(nil)}
+	d := newDesk(t, sent, idemddb.Options{})
+	d.completeLarge("p-1")
+
+	if p, err := d.List(t.Context(), operate.Selection{}, func(operate.View) error { return nil }); err != nil || p.Read != 4 || sent.n.Load() != 1 {
+		t.Errorf("%d items were read, %d sent, %v", p.Read, sent.n.Load(), err)
+	}
+}
+
+// The parts of a result have keys in the namespace, and are no records, also one that another program has damaged.
 func TestTheListShowsNoPartsOfResults(t *testing.T) {
 	onEachEngine(t, idemddb.Options{}, func(d *desk) {
 		d.completeLarge("p-1")
+
+		d.put(item{"pk": s(d.look("p-1").ResultName), "note": s("without its bytes")})
 
 		var keys []string
 

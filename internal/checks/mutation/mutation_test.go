@@ -55,7 +55,7 @@ func TestEveryMutationOfTheCodeIsNoticed(t *testing.T) {
 		t.Skip("each mutant runs a test in a process of its own")
 	}
 
-	all := slices.Concat(claimMutants, settleMutants, requestMutants, plannerMutants, limitMutants, outcomeMutants, effectMutants, recognisedMutants, detailMutants, optimisticMutants, transactMutants, streamMutants, unchangedResultMutants, resultMutants, httpMutants, operateMutants, toolMutants, auditorMutants, funcMutants, searchMutants, traceMutants, panicMutants, addMutants, readMutants)
+	all := slices.Concat(claimMutants, settleMutants, requestMutants, plannerMutants, limitMutants, outcomeMutants, effectMutants, recognisedMutants, detailMutants, optimisticMutants, transactMutants, streamMutants, unchangedResultMutants, resultMutants, largeMutants, httpMutants, operateMutants, toolMutants, auditorMutants, funcMutants, searchMutants, traceMutants, panicMutants, addMutants, readMutants)
 	binaries := build(t, all)
 
 	t.Run("expressions", func(t *testing.T) {
