@@ -131,7 +131,7 @@ func (p *programs) checkRoles(t *testing.T) {
 		"PaymentsLogs.Arn":  {"logs:CreateLogStream", "logs:PutLogEvents"},
 	})
 	checkActions(t, p.template.statements("ApiRole"), p.ofAPI, map[string][]string{
-		"ApiLogs.Arn":     {"logs:CreateLogStream", "logs:PutLogEvents"},
+		"ApiLogs.Arn": {"logs:CreateLogStream", "logs:PutLogEvents"},
 		// PartiQL: several requests at a time. GetItem: of an answer of more than 32 KB, which this API does not have, and one that is made of it may
 		"RecordTable.Arn": {"dynamodb:PartiQLInsert", "dynamodb:PartiQLUpdate", "dynamodb:PartiQLSelect", "dynamodb:GetItem"},
 	})
