@@ -56,7 +56,7 @@ func (l line) String() string {
 	allocations, cpu := unknown, unknown
 	if !l.isHot {
 		allocations = "× " + decimals(l.allocations(), 2)
-		cpu = "× " + decimals(float64(l.library.cpu)/float64(l.byHand.cpu), 1)
+		cpu = "× " + decimals(max(0, float64(l.library.cpu)/float64(l.byHand.cpu)), 1) // what the engine uses is taken off, and is not exact
 	}
 
 	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | × %s |\n", l.name,
