@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -90,10 +92,15 @@ func TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim(t *testing.T) {
 
 				var a answer
 
-				a.claim, a.record, a.err = claimKey(f.Context(), "k", nil)
+				ctx := lambdacontext.NewContext(f.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
+				a.claim, a.record, a.err = claimKey(ctx, "k", nil)
 				c.is(f, a, before)
 
 				if a.claim != nil {
+					if own, _ := f.record("k")["own"].(*types.AttributeValueMemberS); own == nil || !strings.HasPrefix(own.Value, "r-1") {
+						f.Errorf("the new owner token is %v, want it to name the request of the call", own)
+					}
+
 					must(f, a.claim.Complete(f.Context(), nil))
 				}
 			})

@@ -42,6 +42,10 @@ func TestACommitHasOneEvent(t *testing.T) {
 					if e.Kind != idemddb.KindRetried {
 						got = append(got, e.Kind)
 					}
+
+					if e.Kind == idemddb.KindCompleted && e.Attempt != 1 {
+						t.Errorf("attempt %d of work that was never claimed, want 1", e.Attempt)
+					}
 				}})
 				if err != nil {
 					t.Fatal(err)

@@ -2,6 +2,7 @@ package idemddb_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 func TestStageRefusesAnItemTwice(t *testing.T) {
@@ -505,5 +507,42 @@ func TestTheRecordsOfAGroupCountForTheSizeOfItsTransaction(t *testing.T) {
 		}
 
 		f.want("TransactWriteItems", "TransactWriteItems")
+	})
+}
+
+// Whatever was staged behind it would never be written: the transaction that was sent is the one that may be applied.
+func TestNothingIsStagedBehindACompleteWithWhoseOutcomeIsUnknown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := idemddbtest.New(nil)
+		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
+			t.Fatal(err)
+		}
+
+		store, err := idemddb.New(db, "records", "test", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		c, _, err := store.Claim(t.Context(), "k", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		ctx, stop := c.Keep(t.Context())
+		defer stop()
+
+		db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostReply })
+
+		effects := idemddb.Effects{Items: []types.TransactWriteItem{{Put: &types.Put{
+			TableName: new("records"), Item: map[string]types.AttributeValue{"pk": text("entry")},
+		}}}}
+		if err := c.CompleteWith(t.Context(), nil, effects); !errors.Is(err, idemddb.ErrUncommitted) {
+			t.Fatalf("got %v, want ErrUncommitted", err)
+		}
+
+		if err := idemddb.Stage(ctx, idemddb.Effects{}); !errors.Is(err, idemddb.ErrFenced) {
+			t.Errorf("got %v, want ErrFenced", err)
+		}
 	})
 }

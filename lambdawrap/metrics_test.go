@@ -226,6 +226,32 @@ func TestMetricsWithADisabledStoreDoNotWarn(t *testing.T) {
 	}
 }
 
+// A message that the hook did not take is in no queue of dead letters.
+func TestMetricsCountTheDeadLettersThatWereTaken(t *testing.T) {
+	t.Parallel()
+
+	for want, failure := range map[float64]error{1: nil, 0: errBank} {
+		var out bytes.Buffer
+
+		metrics := lambdawrap.NewMetrics(&out, "Payments")
+
+		bubble(t, &idemddb.Options{Observe: metrics.Observe}, func(h *harness) {
+			h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return failure }
+			function := lambdawrap.Measure(metrics, h.handle(func(context.Context, events.SQSMessage) error {
+				return lambdawrap.Permanent(errBank)
+			}))
+
+			if _, err := function(h.Context(), batch("m1 a")); err != nil {
+				h.Fatal(err)
+			}
+
+			if _, read := readLine(t, out.String()); read["DeadLetters"] != want {
+				h.Errorf("the hook returns %v: got %v dead letters, want %v", failure, read["DeadLetters"], want)
+			}
+		})
+	}
+}
+
 // In a bubble, the claims of two messages always share a request, however busy the machine is: KindUnshared is the event of a shared one.
 func TestMetricsOfEventsThatNeedAPerson(t *testing.T) {
 	t.Parallel()

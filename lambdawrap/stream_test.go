@@ -407,6 +407,28 @@ func TestChangesWithoutAKeyAreInOrder(t *testing.T) {
 	h.equal("in order", slices.IsSorted(order.all()), true)
 }
 
+// A claim of a record that was delivered before asks for the record of its key first. A new record whose claim did so would cost a second statement.
+func TestOnlyRecordsBehindTheReportedOneCountAsDeliveredBefore(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		h.opts.Workers = 2
+		function := h.kinesis(failing(always(), "bad"))
+		h.answered(function, batch("100 bad bad"), "100")
+		h.costs()
+
+		h.answered(function, batch("200 a a", "201 b b")) // Lambda has given the other one up
+		fresh, _ := h.costs()
+
+		h.answered(function, batch("300 bad bad"), "300")
+		h.costs()
+		h.answered(function, batch("300 c c", "301 d d"))
+
+		if again, _ := h.costs(); fresh != 2 || again != 3 {
+			h.Errorf("a new record costs %d requests, and one that counts as delivered before %d, want 2 and 3", fresh, again)
+		}
+	})
+}
+
 // The records beyond a failure come again with it. Those that are done share requests: 25 are answered by one.
 func TestWhatWasDoneBeyondAFailureOfAStreamIsACheapReplay(t *testing.T) {
 	t.Parallel()

@@ -335,6 +335,10 @@ func TestAWrongSelectionIsRefused(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
+
+	if _, err := d.List(t.Context(), operate.Selection{Segments: 1_000}, nil); err != nil {
+		t.Errorf("the largest number of segments: got %v", err)
+	}
 }
 
 func TestNewRefusesWhatCannotWork(t *testing.T) {

@@ -3,6 +3,48 @@ package mutation
 // detailMutants change details of many packages that no test noticed before.
 var detailMutants = []mutant{
 	{
+		why:  "the event of a commit says that nobody has tried",
+		file: "idemddb/commit.go",
+		old:  `Attempt: 1, Err: c.omitted`,
+		new:  `Err: c.omitted`,
+		pkg:  "idemddb", run: "TestACommitHasOneEvent",
+	},
+	{
+		why:  "a claim that was withdrawn and is made anew does not name its request",
+		file: "idemddb/acquire.go",
+		old:  `newToken(rec.Holder())`,
+		new:  `newToken("")`,
+		pkg:  "idemddb", run: "TestARecordWithTheOwnTokenThatWasEndedIsNotAWonClaim",
+	},
+	{
+		why:  "effects are staged behind a transaction that may be applied, and are never written",
+		file: "idemddb/stage.go",
+		old:  `s.closed, s.bad = true, nil`,
+		new:  `s.bad = nil`,
+		pkg:  "idemddb", run: "TestNothingIsStagedBehindACompleteWithWhoseOutcomeIsUnknown",
+	},
+	{
+		why:  "a dead letter that its hook did not take is counted",
+		file: "lambdawrap/work.go",
+		old:  `o.permanent && !m.failed)`,
+		new:  `o.permanent)`,
+		pkg:  "lambdawrap", run: "TestMetricsCountTheDeadLettersThatWereTaken",
+	},
+	{
+		why:  "each record of a stream counts as delivered before, once one was reported",
+		file: "lambdawrap/stream.go",
+		old:  `again[p.shard] = p.number == (*reported)[p.shard]`,
+		new:  `again[p.shard] = true`,
+		pkg:  "lambdawrap", run: "TestOnlyRecordsBehindTheReportedOneCountAsDeliveredBefore",
+	},
+	{
+		why:  "the largest number of segments is refused",
+		file: "idemddb/operate/selection.go",
+		old:  `s.Segments > maxSegments`,
+		new:  `s.Segments >= maxSegments`,
+		pkg:  "idemddb/operate", run: "TestAWrongSelectionIsRefused",
+	},
+	{
 		why:  "a key that was failed with another input is refused as failed, not as reused",
 		file: "internal/protocol/found.go",
 		old:  `case !found.Matches(try.Fingerprint):`,
