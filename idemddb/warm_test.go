@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"sync/atomic"
+	"net/http/httptrace"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,23 +52,15 @@ func TestWarmOpensTheConnectionOfTheFirstWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	var opened atomic.Int64
-
-	server := httptest.NewUnstartedServer(db.Handler())
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			opened.Add(1)
-		}
-	}
-
-	server.StartTLS()
+	server := httptest.NewTLSServer(db.Handler())
 	t.Cleanup(server.Close)
 
 	client := clientOf(server.URL, keeping{server.Client()})
-	idemddb.Warm(t.Context(), client)
+	isIdle := make(chan error, 1)
+	idemddb.Warm(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{PutIdleConn: func(err error) { isIdle <- err }}), client)
 
-	if opened.Load() != 1 {
-		t.Fatalf("%d connections after Warm, want 1", opened.Load())
+	if err := <-isIdle; err != nil {
+		t.Fatal("the connection is not kept:", err)
 	}
 
 	store, err := idemddb.New(client, "records", "test", nil)
@@ -77,8 +68,11 @@ func TestWarmOpensTheConnectionOfTheFirstWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if _, err := idemddb.Do(t.Context(), store, "k", nil, func(context.Context) (int, error) { return 1, nil }); err != nil || opened.Load() != 1 {
-		t.Errorf("%d connections after a call, want 1; error %v", opened.Load(), err)
+	var isKept []bool // of each request
+
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { isKept = append(isKept, c.Reused) }})
+	if _, err := idemddb.Do(ctx, store, "k", nil, func(context.Context) (int, error) { return 1, nil }); err != nil || len(isKept) == 0 || !isKept[0] {
+		t.Errorf("on kept connections: %v; error %v", isKept, err)
 	}
 }
 
