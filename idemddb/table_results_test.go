@@ -471,10 +471,12 @@ func TestARoleWithoutGetItemIsToldWhatItLacks(t *testing.T) {
 		must(f, claim(f, f.store, "k").Complete(f.Context(), large("a")))
 		f.db.Intercept(deniesReads)
 
-		_, rec, err := f.store.Claim(f.Context(), "k", nil)
-		if rec != nil || err == nil || !strings.Contains(err.Error(), "the role needs dynamodb:GetItem") {
-			f.Errorf("got %v, %v", rec, err)
-		}
+		f.takes(0, func() { // another try would be denied, too
+			_, rec, err := f.store.Claim(f.Context(), "k", nil)
+			if rec != nil || err == nil || !strings.Contains(err.Error(), "the role needs dynamodb:GetItem") {
+				f.Errorf("got %v, %v", rec, err)
+			}
+		})
 
 		f.db.Intercept(nil)
 

@@ -41,7 +41,7 @@ func TestADuplicateOfAMessageDoesNotReadALargeResult(t *testing.T) {
 					kept := &unreadable{}
 
 					bubble(t, &idemddb.Options{Results: kept}, func(h *harness) {
-						if err := claim(h, h.store, "k").Complete(h.Context(), make([]byte, 10_000)); err != nil {
+						if err := claim(h, h.store, "k").Complete(h.Context(), make([]byte, 40_000)); err != nil {
 							h.Fatal(err)
 						}
 
