@@ -39,7 +39,7 @@ func TestHTTPAnAnswerNeedsNoResultOfItsOwnRecord(t *testing.T) {
 			c, _ := idemddb.FromContext(r.Context())
 
 			w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostReply })
-			w.equal("unrecorded", errors.Is(c.Complete(r.Context(), make([]byte, 20<<10)), idemddb.ErrUnrecorded), true)
+			w.equal("unrecorded", errors.Is(c.Complete(r.Context(), make([]byte, 40<<10)), idemddb.ErrUnrecorded), true)
 			w.db.Intercept(nil)
 			created(rw, r)
 		}
