@@ -112,7 +112,7 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	s.inTable.title = "the client's GetItem"
 
 	if getter, gets := api.(Getter); gets {
-		s.inTable = place{&tableResults{api, getter, s.records, o.Now, o.ClaimPatience}, fmt.Sprintf("table %q", table)}
+		s.inTable = place{&tableResults{api, getter, sdkOptions, s.records, o.Now, o.ClaimPatience}, fmt.Sprintf("table %q", table)}
 	}
 
 	shared, err := s.sharer()

@@ -26,8 +26,11 @@ type Getter interface {
 // tableResults is the [Results] that keeps a result in the table of the records, as items of up to 390 KB, so that no claim pays for it: DynamoDB
 // charges a claim that is refused for the whole record. It is used where Options.Results is not set.
 type tableResults struct {
-	api      DynamoDB
+	put interface {
+		PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	}
 	getter   Getter
+	options  []func(*dynamodb.Options) // of each request
 	records  *protocol.Table
 	now      func() time.Time
 	patience time.Duration // how long a read is tried
@@ -42,7 +45,7 @@ func (r *tableResults) Put(ctx context.Context, name string, b []byte) error {
 		in := r.records.PutPart(partition, b[from:min(from+record.PartSize, len(b))], now)
 
 		if err := repeat(ctx, func(ctx context.Context) error {
-			out, err := r.api.PutItem(ctx, in, sdkOptions...)
+			out, err := r.put.PutItem(ctx, in, r.options...)
 			if err == nil && (out == nil || out.ConsumedCapacity == nil) {
 				return protocol.ErrNoContent
 			}
@@ -96,7 +99,7 @@ func (r *tableResults) part(ctx context.Context, partition string) ([]byte, erro
 
 func (r *tableResults) read(ctx context.Context, in *dynamodb.GetItemInput) (found item, err error) {
 	err = repeat(ctx, func(ctx context.Context) error {
-		out, err := r.getter.GetItem(ctx, in, sdkOptions...)
+		out, err := r.getter.GetItem(ctx, in, r.options...)
 
 		switch {
 		case err != nil && wire.Code(err) == "AccessDeniedException":

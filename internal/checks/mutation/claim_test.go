@@ -32,7 +32,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "a key that this very process works on is reported as in progress",
-		file: "lambdawrap/in_hand.go",
+		file: "lambdawrap/invocation.go",
 		old:  `own, isOwn := v.inHand.Load(m.asks.Key)`,
 		new:  `own, isOwn := v.inHand.Load("")`,
 		pkg:  "lambdawrap", run: "TestAMessageWhoseKeyAnotherInvocationOfTheProcessWorksOnWaitsForItsEnd",
@@ -46,7 +46,7 @@ var claimMutants = []mutant{
 	},
 	{
 		why:  "an optimistic message that has waited for another invocation runs without a claim",
-		file: "lambdawrap/in_hand.go",
+		file: "lambdawrap/invocation.go",
 		old: `	m.unclaimed = false
 
 `,
