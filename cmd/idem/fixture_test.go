@@ -109,7 +109,10 @@ func onDynamoDBLocal(t *testing.T) *night {
 		t.Fatal(err)
 	}
 
-	return newNight(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(engine) }})
+	own := &http.Transport{} // the default one is closed by the servers of other tests
+	t.Cleanup(own.CloseIdleConnections)
+
+	return newNight(t, &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(engine) }, Transport: own})
 }
 
 func newNight(t *testing.T, engine http.Handler) *night {

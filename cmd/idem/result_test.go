@@ -26,7 +26,7 @@ func TestALargeResultIsShownAndForgotten(t *testing.T) {
 		n.idem("show", "p-9", "--result")
 
 		if n.lastCode != exitDone || !strings.Contains(n.lastOut, result) {
-			t.Errorf("the result is not shown: %d bytes", len(n.lastOut))
+			t.Errorf("the result is not shown: exit code %d, %d bytes; %.2000s", n.lastCode, len(n.lastOut), n.shown())
 		}
 
 		n.idem("show", "p-9", "--result", "--json")

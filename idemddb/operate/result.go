@@ -3,7 +3,9 @@ package operate
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -12,6 +14,9 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/unsent"
 )
+
+// maxCut is how often a part is read whose answer was cut off. The SDK does not ask again for such an answer, and that of a part is long.
+const maxCut = 3
 
 // Result returns the result of a record: View.Result, or what its parts in the table have. It returns nil for a result that idemddb.Options.Results
 // keeps. What is sealed is returned as it is stored. It costs a request and up to 98 read units for each part of 390 KB.
@@ -29,6 +34,10 @@ func (r *Records) Result(ctx context.Context, seen View) ([]byte, error) {
 		key.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
 
 		out, err := r.api.GetItem(ctx, key)
+		for try := 1; err != nil && errors.Is(err, io.ErrUnexpectedEOF) && try < maxCut; try++ {
+			out, err = r.api.GetItem(ctx, key)
+		}
+
 		if err != nil {
 			return nil, changeError("read of the result", seen.Key, err)
 		}

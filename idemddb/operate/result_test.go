@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -182,4 +184,42 @@ func TestAResultThatCannotBeDeletedIsLeftToTimeToLive(t *testing.T) {
 	}
 
 	d.claim("p-1")
+}
+
+// cutting answers the first reads as a connection does that ends within an answer.
+type cutting struct {
+	operate.API
+
+	cuts int
+}
+
+func (c *cutting) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	if c.cuts--; c.cuts >= 0 {
+		return nil, fmt.Errorf("deserialization failed: %w", io.ErrUnexpectedEOF)
+	}
+
+	return c.API.GetItem(ctx, in, opts...)
+}
+
+func TestAPartWhoseAnswerIsCutOffIsReadAgain(t *testing.T) {
+	t.Parallel()
+
+	d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
+	d.completeLarge("p-1")
+
+	seen, err := d.Look(t.Context(), "p-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for cuts, want := range map[int]error{2: nil, 3: io.ErrUnexpectedEOF} {
+		records, err := operate.New(d.store, &cutting{d.client.(operate.API), cuts})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got, err := records.Result(t.Context(), seen); !errors.Is(err, want) || want == nil && !bytes.Equal(got, letters) {
+			t.Errorf("%d cuts: got %d bytes, %v", cuts, len(got), err)
+		}
+	}
 }
