@@ -169,7 +169,7 @@ func Number(n int64) types.AttributeValue {
 // TextOf returns the text of an attribute, and "" for an attribute that is missing or of another type.
 func TextOf(value types.AttributeValue) string {
 	s, ok := value.(*types.AttributeValueMemberS)
-	if !ok {
+	if !ok || s == nil {
 		return ""
 	}
 
@@ -179,7 +179,7 @@ func TextOf(value types.AttributeValue) string {
 // NumberOf returns a whole number, and false for an attribute that is missing or anything else.
 func NumberOf(value types.AttributeValue) (n int64, ok bool) {
 	number, ok := value.(*types.AttributeValueMemberN)
-	if !ok {
+	if !ok || number == nil {
 		return 0, false
 	}
 

@@ -25,7 +25,7 @@ func (k KeptResult) Value() types.AttributeValue {
 // that stands in the record, the mark of one that was omitted, or nil.
 func KeptResultOf(result types.AttributeValue) (KeptResult, bool) {
 	m, ok := result.(*types.AttributeValueMemberM)
-	if !ok {
+	if !ok || m == nil { // a fake of a client may hold a nil pointer
 		return KeptResult{}, false
 	}
 

@@ -27,7 +27,7 @@ func SealedResult(value types.AttributeValue) types.AttributeValue {
 // ResultIn returns the attribute of a result without the mark of a sealed one, and whether it had the mark.
 func ResultIn(stored types.AttributeValue) (value types.AttributeValue, isSealed bool) {
 	m, ok := stored.(*types.AttributeValueMemberM)
-	if !ok || len(m.Value) != 1 || m.Value[memberSealed] == nil {
+	if !ok || m == nil || len(m.Value) != 1 || m.Value[memberSealed] == nil {
 		return stored, false
 	}
 
@@ -38,11 +38,13 @@ func ResultIn(stored types.AttributeValue) (value types.AttributeValue, isSealed
 func IsResult(stored types.AttributeValue) bool {
 	value, isSealed := ResultIn(stored)
 
-	switch value.(type) {
+	switch value := value.(type) {
 	case *types.AttributeValueMemberB:
-		return true
-	case nil, *types.AttributeValueMemberNULL:
+		return value != nil
+	case nil:
 		return !isSealed
+	case *types.AttributeValueMemberNULL:
+		return !isSealed && value != nil
 	default:
 		_, ok := KeptResultOf(value)
 
@@ -102,7 +104,7 @@ func (m Message) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 func (m *Message) UnmarshalDynamoDBAttributeValue(value types.AttributeValue) error {
 	var sealed []byte
 
-	if entry, ok := value.(*types.AttributeValueMemberM); ok {
+	if entry, ok := value.(*types.AttributeValueMemberM); ok && entry != nil {
 		if body, isSealed := entry.Value[memberBody].(*types.AttributeValueMemberB); isSealed {
 			open := maps.Clone(entry.Value)
 			delete(open, memberBody)
