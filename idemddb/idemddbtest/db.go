@@ -37,7 +37,7 @@ type DB struct {
 	interceptPart      func(context.Context, Request) Fault
 	held               []heldRequest
 	onChange           func(Change)
-	used               map[string]used // by partition
+	partitions         map[partitionID]*partition // of all tables, which Limits make
 }
 
 // Options are the settings of a DB; nil means the defaults.
@@ -55,13 +55,13 @@ type Options struct {
 	// only where a test begins one.
 	TransactionTime func() time.Duration
 
-	// Limits throttle writes and let requests take their time, as DynamoDB does. Defaults to none.
+	// Limits throttle writes and reads, and let requests take their time, as DynamoDB does. Defaults to none.
 	Limits Limits
 }
 
 // New returns a DynamoDB without tables.
 func New(opts *Options) *DB {
-	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]*sentTransaction{}, used: map[string]used{}}
+	db := &DB{now: time.Now, tables: map[string]*table{}, parsed: cache{}, statements: statementCache{}, tokens: map[string]*sentTransaction{}, partitions: map[partitionID]*partition{}}
 	if opts == nil {
 		return db
 	}

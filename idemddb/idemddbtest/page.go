@@ -28,6 +28,21 @@ type reading struct {
 	scanned int32
 	last    item // the position at which the next page begins; nil at the end
 	cost    consumption
+	first   item // the first entry; nil if there is none
+}
+
+// charge takes the units of a page.
+func (s source) charge(found *reading) error {
+	if found.first == nil {
+		return nil
+	}
+
+	index := ""
+	if s.index != nil {
+		index = s.index.name
+	}
+
+	return s.table.chargeRead(index, found.first[s.key()[0].name], found.cost.total())
 }
 
 func (p *page) check() error {
@@ -53,7 +68,10 @@ func (p *page) read() reading {
 	size := 0
 
 	for _, entry := range p.entries() {
-		size += itemSize(entry)
+		if size += itemSize(entry); out.first == nil {
+			out.first = entry
+		}
+
 		out.scanned++
 
 		if p.filter == nil || p.filter(entry) {

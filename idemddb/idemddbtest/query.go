@@ -58,6 +58,10 @@ func (db *DB) query(in *dynamodb.QueryInput, r *Request) (*dynamodb.QueryOutput,
 	}
 
 	found := p.read()
+	if err := s.charge(&found); err != nil {
+		return nil, err
+	}
+
 	r.ReadUnits = found.cost.total()
 
 	return &dynamodb.QueryOutput{

@@ -32,6 +32,11 @@ func (db *DB) getItem(in *dynamodb.GetItemInput, r *Request) (*dynamodb.GetItemO
 
 	it := t.items[t.id(key)]
 	cost := consumption{table: readUnits(itemSize(it), in.ConsistentRead)}
+
+	if err := t.chargeRead("", key[t.key[0].name], cost.total()); err != nil {
+		return nil, err
+	}
+
 	r.ReadUnits = cost.total()
 
 	return &dynamodb.GetItemOutput{Item: copyItem(it), ConsumedCapacity: cost.report(in.ReturnConsumedCapacity, t)}, nil

@@ -50,6 +50,10 @@ func (db *DB) scan(in *dynamodb.ScanInput, r *Request) (*dynamodb.ScanOutput, er
 	}
 
 	found := p.read()
+	if err := s.charge(&found); err != nil {
+		return nil, err
+	}
+
 	r.ReadUnits = found.cost.total()
 
 	return &dynamodb.ScanOutput{

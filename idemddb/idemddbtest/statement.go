@@ -252,8 +252,7 @@ func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementRespo
 	}
 
 	if r.Err == nil && w.kind == readKind {
-		it := w.table.items[w.id]
-		out.Item, r.ReadUnits = copyItem(it), readUnits(itemSize(it), w.consistent)
+		out.Item, r.Err = w.read(r)
 	} else if r.Err == nil {
 		var o outcome
 		if o, r.Err = w.do(r); r.Err == nil {
@@ -275,6 +274,20 @@ func (w *write) execute(r *Request, ofCall Fault) (out types.BatchStatementRespo
 	out.Error = statementError(answered)
 
 	return out
+}
+
+// read reads the item of a statement.
+func (w *write) read(r *Request) (item, error) {
+	it := w.table.items[w.id]
+	n := readUnits(itemSize(it), w.consistent)
+
+	if err := w.table.chargeRead("", w.adopted[w.table.key[0].name], n); err != nil {
+		return nil, err
+	}
+
+	r.ReadUnits = n
+
+	return copyItem(it), nil
 }
 
 // statementError returns an error as it is in a response. Its codes are the names of the exceptions, shortened.
