@@ -2,7 +2,9 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -31,9 +33,7 @@ func (r *Records) again(ctx context.Context, stored item) (View, float64, error)
 }
 
 func (r *Records) read(ctx context.Context, key string, in *dynamodb.GetItemInput) (View, float64, error) {
-	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-
-	out, err := r.api.GetItem(ctx, in)
+	out, err := r.get(ctx, in)
 	if err != nil {
 		return View{}, 0, changeError("read", key, err)
 	}
@@ -43,4 +43,20 @@ func (r *Records) read(ctx context.Context, key string, in *dynamodb.GetItemInpu
 	}
 
 	return r.view(out.Item), units(out.ConsumedCapacity), nil
+}
+
+// maxCut is how often an item is read whose answer is cut off. The SDK does not ask again for such an answer, and that of a part of a result is long.
+const maxCut = 3
+
+// get reads an item, and what that costs.
+func (r *Records) get(ctx context.Context, in *dynamodb.GetItemInput) (out *dynamodb.GetItemOutput, err error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+
+	for range maxCut {
+		if out, err = r.api.GetItem(ctx, in); !errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+	}
+
+	return out, err //nolint:wrapcheck // by the callers
 }

@@ -2,10 +2,7 @@ package operate
 
 import (
 	"context"
-	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -14,9 +11,6 @@ import (
 	"github.com/idemddb/go-idemddb/internal/record"
 	"github.com/idemddb/go-idemddb/internal/unsent"
 )
-
-// maxCut is how often a part is read whose answer was cut off. The SDK does not ask again for such an answer, and that of a part is long.
-const maxCut = 3
 
 // Result returns the result of a record: View.Result, or what its parts in the table have. It returns nil for a result that idemddb.Options.Results
 // keeps. What is sealed is returned as it is stored. It costs a request and up to 98 read units for each part of 390 KB.
@@ -31,13 +25,7 @@ func (r *Records) Result(ctx context.Context, seen View) ([]byte, error) {
 	var result []byte
 
 	for _, key := range parts {
-		key.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
-
-		out, err := r.api.GetItem(ctx, key)
-		for try := 1; err != nil && errors.Is(err, io.ErrUnexpectedEOF) && try < maxCut; try++ {
-			out, err = r.api.GetItem(ctx, key)
-		}
-
+		out, err := r.get(ctx, key)
 		if err != nil {
 			return nil, changeError("read of the result", seen.Key, err)
 		}
@@ -54,7 +42,7 @@ func (r *Records) Result(ctx context.Context, seen View) ([]byte, error) {
 	value, _ := record.ResultIn(seen.stored[record.Result])
 	kept, _ := record.KeptResultOf(value)
 
-	if len(result) != kept.Length || sha256.Sum256(result) != [sha256.Size]byte(kept.Sum) {
+	if !kept.IsOf(result) {
 		return nil, changeError("read of the result", seen.Key, fmt.Errorf("%w: its parts are not what was put", idemddb.ErrCorrupt))
 	}
 

@@ -201,7 +201,7 @@ func (c *cutting) GetItem(ctx context.Context, in *dynamodb.GetItemInput, opts .
 	return c.API.GetItem(ctx, in, opts...)
 }
 
-func TestAPartWhoseAnswerIsCutOffIsReadAgain(t *testing.T) {
+func TestAnItemWhoseAnswerIsCutOffIsReadAgain(t *testing.T) {
 	t.Parallel()
 
 	d := newDesk(t, idemddbtest.New(nil), idemddb.Options{})
@@ -213,11 +213,19 @@ func TestAPartWhoseAnswerIsCutOffIsReadAgain(t *testing.T) {
 	}
 
 	for cuts, want := range map[int]error{2: nil, 3: io.ErrUnexpectedEOF} {
-		records, err := operate.New(d.store, &cutting{d.client.(operate.API), cuts})
+		api := &cutting{API: d.client.(operate.API)}
+
+		records, err := operate.New(d.store, api)
 		if err != nil {
 			t.Fatal(err)
 		}
 
+		api.cuts = cuts
+		if _, err := records.Look(t.Context(), "p-1"); !errors.Is(err, want) {
+			t.Errorf("%d cuts: a look returned %v", cuts, err)
+		}
+
+		api.cuts = cuts
 		if got, err := records.Result(t.Context(), seen); !errors.Is(err, want) || want == nil && !bytes.Equal(got, letters) {
 			t.Errorf("%d cuts: got %d bytes, %v", cuts, len(got), err)
 		}

@@ -1,13 +1,14 @@
 package record
 
 import (
+	"bytes"
 	"crypto/sha256"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// KeptResult is what a record holds of a result that is in Options.Results.
+// KeptResult is what a record holds of a result that is kept beside it.
 type KeptResult struct {
 	Name   string `dynamodbav:"name"`
 	Length int    `dynamodbav:"len"`
@@ -21,7 +22,14 @@ func (k KeptResult) Value() types.AttributeValue {
 	}}
 }
 
-// KeptResultOf returns which result in Options.Results the attribute names. It returns false if the attribute is anything else: a result
+// IsOf reports whether it is what a record holds of this result.
+func (k KeptResult) IsOf(result []byte) bool {
+	sum := sha256.Sum256(result)
+
+	return len(result) == k.Length && bytes.Equal(k.Sum, sum[:])
+}
+
+// KeptResultOf returns which result beside the record the attribute names. It returns false if the attribute is anything else: a result
 // that stands in the record, the mark of one that was omitted, or nil.
 func KeptResultOf(result types.AttributeValue) (KeptResult, bool) {
 	m, ok := result.(*types.AttributeValueMemberM)
