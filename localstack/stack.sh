@@ -134,15 +134,18 @@ fetch() {
   say "installed $(du -sh "$venv" | cut -f1) into $venv"
 }
 
-# What pip is at, every few seconds: how many packages of how many.
+# What pip is at, every few seconds, when that has changed: how many packages of how many, then that it unpacks them.
 show_progress() { # PID LOG
-  local all ticks=0 unpacking=''
+  local all now said='' ticks=0
   all=$(grep -c '^[a-z]' "$here/process/requirements.txt")
   while kill -0 "$1" 2> /dev/null; do
     sleep 0.5
-    [ -z "$unpacking" ] && [ $((++ticks % 10)) -eq 0 ] || continue
-    say "  $(grep -c '^Collecting ' "$2") of $all packages"
-    ! grep -q '^Installing' "$2" || { unpacking=yes; say "  unpacking them, which takes as long again ..."; }
+    [ $((++ticks % 10)) -eq 0 ] || continue
+    now="$(grep -c '^Collecting ' "$2" || true) of $all packages" # none yet is no error
+    if grep -q '^Building wheels' "$2"; then now='building some of them ...'; fi
+    if grep -q '^Installing' "$2"; then now='unpacking them, which takes as long again ...'; fi
+    [ "$now" = "$said" ] || say "  $now"
+    said=$now
   done
 }
 
