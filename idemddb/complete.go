@@ -71,7 +71,7 @@ func (c *Claim) completeWith(ctx context.Context, result []byte, omitted error, 
 		value, omitted = c.store.resultValue(ctx, owner{c.held.Partition, c.held.Token, c.left()}, result, omitted, e)
 	}
 
-	if len(e.touched)+len(e.outbox) == 0 {
+	if e.isEmpty() {
 		err = c.complete(ctx, result, value, omitted)
 	} else {
 		err = c.commit(ctx, value, e, omitted)

@@ -142,11 +142,13 @@ func (s *Store) checkEffects(partition string, e *effects) error {
 	}
 
 	outbox := delivery.Check(e.outbox, maxOutbox)
-	if err := errors.Join(s.checkItems(partition, e), outbox, s.checkTargets(e.Messages)); err != nil {
+	writes := e.writes()
+
+	if err := errors.Join(s.checkItems(partition, e, writes), outbox, s.checkTargets(e.Messages)); err != nil {
 		return fmt.Errorf("%w: %w", ErrBadEffects, err)
 	}
 
-	if e.size = dbitem.WriteSize(e.writes()...) + delivery.Size(e.outbox) + plainRecord; e.size > maxTransaction {
+	if e.size = dbitem.WriteSize(writes...) + delivery.Size(e.outbox) + plainRecord; e.size > maxTransaction {
 		return fmt.Errorf("%w: with the record they have %d bytes, a transaction takes %d", ErrBadEffects, e.size, maxTransaction)
 	}
 
@@ -178,9 +180,9 @@ func (s *Store) checkTargets(messages []Message) error {
 }
 
 // checkItems returns an error if there are too many items, if two are the same one, or if one is the record of the key, as far as their keys
-// are known.
-func (s *Store) checkItems(partition string, e *effects) error {
-	ids := s.identities(partition, e.writes())
+// are known. writes are those of the effects.
+func (s *Store) checkItems(partition string, e *effects, writes []types.TransactWriteItem) error {
+	ids := s.identities(partition, writes)
 	own := len(e.Items) + 1
 	e.adds = e.additions(ids[own:])
 
@@ -271,11 +273,11 @@ const (
 	maxFingerprint = 64
 )
 
-// checkSize returns ErrTooLarge if the record with this result and these messages would not fit into an item, or not into a transaction
-// with these effects.
-func (s *Store) checkSize(partition string, result types.AttributeValue, e effects) error {
+// checkSize returns ErrTooLarge if the record with a result of this length and these messages would not fit into an item, or not into a
+// transaction with these effects.
+func (s *Store) checkSize(partition string, length int, e effects) error {
 	size := len(s.opts.PartitionKey) + len(partition) + len(s.opts.SortKey) + len(protocol.SortKeyValue) + len(s.opts.TTLAttribute) +
-		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + dbitem.ValueSize(result) +
+		maxToken + len(record.InProgress) + maxFingerprint + recordNumbers*maxNumberSize + length +
 		delivery.Size(e.outbox) + len(strings.Join(record.Names, ""))
 
 	if s.opts.Codec != nil {

@@ -18,8 +18,9 @@ import (
 // Options shape a Store. Nil and zero mean the defaults.
 type Options struct {
 	// Cache is how many completed records the process keeps in memory, with their results up to InlineResult. The least recently used one
-	// leaves first. A replay from it costs no request, or the read of a larger result. A completed record cannot change until its retention ends; but a record that is deleted by
-	// hand goes on being replayed by the processes that have it. Negative is an error. Defaults to 0: none.
+	// leaves first. A replay from it costs no request, or the read of a larger result. A completed record cannot change until its retention
+	// ends; but a record that is deleted by hand goes on being replayed by the processes that have it. Negative is an error. Defaults to 0:
+	// none.
 	Cache int
 
 	// ClaimPatience is how long a claim that DynamoDB does not answer is sent again, at most until the context's deadline. After

@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/panicerror"
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -34,12 +36,19 @@ type place struct {
 	Results
 
 	title string // in errors
+	most  int    // bytes of a result that it takes
 }
+
+// takes reports whether a result of this length can be kept there.
+func (p place) takes(length int) bool { return p.Results != nil && length <= p.most }
+
+// given returns Options.Results, which may be none.
+func (s *Store) given() place { return place{s.opts.Results, "Options.Results", math.MaxInt} }
 
 // outside returns where the Store keeps large results.
 func (s *Store) outside() place {
-	if s.opts.Results != nil {
-		return place{s.opts.Results, "Options.Results"}
+	if given := s.given(); given.Results != nil {
+		return given
 	}
 
 	return s.inTable
@@ -51,7 +60,7 @@ func (s *Store) placeOf(name string) place {
 		return s.inTable
 	}
 
-	return place{s.opts.Results, "Options.Results"}
+	return s.given()
 }
 
 // nameOf returns the name under which a result with this length and SHA-256 is kept. It holds the owner token, so a worker that was overtaken
@@ -83,7 +92,7 @@ func (s *Store) resultValue(
 // storedValue is resultValue for bytes that are stored as they are.
 func (s *Store) storedValue(ctx context.Context, o owner, result []byte, e effects) (types.AttributeValue, error) {
 	value := &types.AttributeValueMemberB{Value: result}
-	tooLarge := s.checkSize(o.partition, value, e)
+	tooLarge := s.checkSize(o.partition, len(result), e)
 	to := s.outside()
 
 	switch {
@@ -98,15 +107,15 @@ func (s *Store) storedValue(ctx context.Context, o owner, result []byte, e effec
 
 // keepOutside puts a result outside of the record and returns what the record holds of it.
 func (s *Store) keepOutside(ctx context.Context, to place, o owner, result []byte, e effects) (value types.AttributeValue, omitted error) {
-	if !s.fitsOutside(len(result)) {
-		return omittedValue, fmt.Errorf("%w: it has %d bytes, the table takes %d", ErrTooLarge, len(result), maxInTable)
+	if !to.takes(len(result)) {
+		return omittedValue, fmt.Errorf("%w: it has %d bytes, %s takes %d", ErrTooLarge, len(result), to.title, to.most)
 	}
 
 	sum := sha256.Sum256(result)
 	kept := record.KeptResult{Name: s.nameOf(o, sum, len(result)), Length: len(result), Sum: sum[:]}
 	value = kept.Value()
 
-	if tooLarge := s.checkSize(o.partition, value, e); tooLarge != nil {
+	if tooLarge := s.checkSize(o.partition, dbitem.ValueSize(value), e); tooLarge != nil {
 		return omittedValue, tooLarge
 	}
 
@@ -115,14 +124,6 @@ func (s *Store) keepOutside(ctx context.Context, to place, o owner, result []byt
 	}
 
 	return value, nil
-}
-
-// maxInTable is how many bytes a result in the table has at most.
-const maxInTable = record.MaxParts * record.PartSize
-
-// fitsOutside reports whether a result of this length can be kept outside of the record.
-func (s *Store) fitsOutside(length int) bool {
-	return s.opts.Results != nil || s.inTable.Results != nil && length <= maxInTable
 }
 
 // put calls Put. It returns when the time for it is over, because the completion must still be written.

@@ -112,7 +112,8 @@ func New(api DynamoDB, table, namespace string, opts *Options) (*Store, error) {
 	s.inTable.title = "the client's GetItem"
 
 	if getter, gets := api.(Getter); gets {
-		s.inTable = place{&tableResults{api, getter, sdkOptions, s.records, o.Now, o.ClaimPatience}, fmt.Sprintf("table %q", table)}
+		kept := &tableResults{api, getter, sdkOptions, s.records, o.Now, o.ClaimPatience}
+		s.inTable = place{kept, fmt.Sprintf("table %q", table), record.MaxParts * record.PartSize}
 	}
 
 	shared, err := s.sharer()

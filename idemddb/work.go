@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/idemddb/go-idemddb/internal/engine"
 )
 
@@ -68,22 +66,21 @@ func (w *Work) Staged() Effects {
 	return w.effects.Effects
 }
 
-// Fits reports whether a result fits into the record and into the transaction, beside what is staged, or can be kept beside the record. A result
-// that does neither would be omitted, so the wrapper may have a smaller one. With Options.Codec it must fit with a third of its length and 4 KB more, as what an encoding
-// adds to it.
+// Fits reports whether a result fits into the record and into the transaction, beside what is staged, or can be kept beside the record. A
+// result that does neither would be omitted, so the wrapper may have a smaller one. With Options.Codec it must fit with a third of its length
+// and 4 KB more, as what an encoding adds to it.
 func (w *Work) Fits(result []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
+	length := len(result)
 	if w.store.opts.Codec != nil {
-		result = make([]byte, len(result)+len(result)/3+4<<10) //nolint:mnd // only its length counts
+		length += length/3 + 4<<10 //nolint:mnd // as above
 	}
 
-	fits := func(value []byte) bool {
-		return w.store.checkSize(w.partition, &types.AttributeValueMemberB{Value: value}, w.effects) == nil
-	}
+	fits := func(length int) bool { return w.store.checkSize(w.partition, length, w.effects) == nil }
 
-	return fits(result) || w.store.fitsOutside(len(result)) && fits(make([]byte, maxKept))
+	return fits(length) || w.store.outside().takes(length) && fits(maxKept)
 }
 
 // maxKept is above what a record holds of a result that is kept outside of it, in bytes.

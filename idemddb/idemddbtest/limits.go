@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/internal/sleep"
 )
 
 // Limits are what DynamoDB takes in a second, and how long it takes to answer. Zero fields limit nothing. The numbers that AWS documents are
@@ -44,19 +46,7 @@ type Limits struct {
 
 // wait lets the latency of a request pass. It returns false if its sender gives up meanwhile.
 func (l *Limits) wait(ctx context.Context) bool {
-	if l.Latency == nil {
-		return true
-	}
-
-	timer := time.NewTimer(l.Latency())
-	defer timer.Stop()
-
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return l.Latency == nil || sleep.For(ctx, l.Latency())
 }
 
 // charge takes the units of a write from its partitions, or returns the error of the first that has none left, and takes nothing.

@@ -137,14 +137,7 @@ func (e *Engine) NewGroup() *Group { return &Group{engine: e} }
 // Ahead returns how many keys a wrapper may claim before their work can begin: as many as fit into one request. It returns 0 where that would
 // save no request, and where a crash would count against a key whose work had not begun (Config.IsCounted).
 func (e *Engine) Ahead() int {
-	if e.IsCounted {
-		return 0
-	}
-
-	e.mu.Lock()
-	defer e.mu.Unlock()
-
-	if !e.planner.Shares(time.Now()) {
+	if e.IsCounted || !e.Shares() {
 		return 0
 	}
 

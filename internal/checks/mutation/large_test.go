@@ -96,8 +96,8 @@ var largeMutants = []mutant{
 	{
 		why:  "more parts are put than a reader takes",
 		file: "idemddb/results.go",
-		old:  `s.inTable.Results != nil && length <= maxInTable`,
-		new:  `s.inTable.Results != nil`,
+		old:  `p.Results != nil && length <= p.most`,
+		new:  `p.Results != nil`,
 		pkg:  "idemddb", run: "TestResultsOfEachSizeAreReplayed",
 	},
 	{
@@ -110,8 +110,8 @@ var largeMutants = []mutant{
 	{
 		why:  "an answer of HTTP that fits beside the record counts as too large",
 		file: "idemddb/work.go",
-		old:  `fits(result) || w.store.fitsOutside(len(result)) && fits(make([]byte, maxKept))`,
-		new:  `fits(result)`,
+		old:  `fits(length) || w.store.outside().takes(length) && fits(maxKept)`,
+		new:  `fits(length)`,
 		pkg:  "lambdawrap", run: "TestHTTPALargeAnswerIsReplayedWhole",
 	},
 	{

@@ -49,7 +49,7 @@ var settleMutants = []mutant{
 	{
 		why:  "a result that does not fit keeps the completion from being written",
 		file: "idemddb/complete.go",
-		old: `if len(e.touched)+len(e.outbox) == 0 {
+		old: `if e.isEmpty() {
 		err = c.complete(ctx, result, value, omitted)
 	} else {`,
 		new: `if omitted != nil {
