@@ -297,9 +297,20 @@ func (v *invocation) waitForHolder(ctx context.Context, m *message, poll *sleep.
 		return false
 	}
 
+	return v.standAside(m, func() bool {
+		if isOwn {
+			return v.waitForOwn(ended)
+		}
+
+		return poll.Next(ctx)
+	})
+}
+
+// standAside gives the message's place back while it waits, and lets the schedule decide about it anew. It returns false if wait does.
+func (v *invocation) standAside(m *message, wait func() bool) bool {
 	v.step(func(s *schedule.Schedule) { s.Waits(m.index) })
 
-	if isOwn && !v.waitForOwn(ended) || !isOwn && !poll.Next(ctx) {
+	if !wait() {
 		return false
 	}
 
@@ -311,19 +322,15 @@ func (v *invocation) waitForHolder(ctx context.Context, m *message, poll *sleep.
 // waitForTwin lets a message that needs no claim wait until another invocation of this process has ended its work on the same key. Then the message is
 // claimed: if that work was completed, its record answers, and the handler does not run for nothing. An outcome with a name says why nothing begins.
 func (v *invocation) waitForTwin(m *message, twin any) (o outcome) {
-	v.step(func(s *schedule.Schedule) {
-		m.verdict = make(chan schedule.Action, 1) // it has had its worker, and gives it back
-		s.Waits(m.index)
-	})
+	v.step(func(*schedule.Schedule) { m.verdict = make(chan schedule.Action, 1) }) // it has had its worker, and gives it back
 
-	if ended, _ := twin.(chan struct{}); !v.waitForOwn(ended) {
+	ended, _ := twin.(chan struct{})
+	if !v.standAside(m, func() bool { return v.waitForOwn(ended) }) {
 		return outcome{name: OutcomeNoTime, err: errNoTime}
 	}
 
-	v.step(func(s *schedule.Schedule) { s.Again(m.index) })
-
-	if decided := <-m.verdict; decided.Kind == schedule.NoTime || decided.Kind == schedule.Blocked {
-		return v.notStarted(m, decided)
+	if o, goesOn := v.goesOn(m); !goesOn {
+		return o
 	}
 
 	m.unclaimed = false

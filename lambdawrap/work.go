@@ -223,12 +223,22 @@ func (v *invocation) beginWork(ctx context.Context, m *message) (*idemddb.Work, 
 			return nil, outcomeOf(ending)
 		}
 
-		if decided := <-m.verdict; decided.Kind == schedule.NoTime || decided.Kind == schedule.Blocked {
-			return nil, v.notStarted(m, decided)
+		if o, goesOn := v.goesOn(m); !goesOn {
+			return nil, o
 		}
 
 		opts.Redelivered = true
 	}
+}
+
+// goesOn waits for what the schedule decides about a message that has stood aside. If it is not to be claimed, the outcome says why.
+func (v *invocation) goesOn(m *message) (outcome, bool) {
+	decided := <-m.verdict
+	if decided.Kind != schedule.NoTime && decided.Kind != schedule.Blocked {
+		return outcome{}, true
+	}
+
+	return v.notStarted(m, decided), false
 }
 
 // notStarted returns the outcome of a message that was claimed, or was waiting for its claim, when nothing started any more.
