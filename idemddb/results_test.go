@@ -431,17 +431,24 @@ func TestDoOfAZombieReturnsTheResultOfItsSuccessor(t *testing.T) {
 func anHourAhead() time.Time { return time.Now().Add(time.Hour) }
 
 // The second one must not touch what the first has put.
+// The second result has a name of its own, by its digest.
 func TestCompletingAgainWithAnotherLargeResultIsFenced(t *testing.T) {
 	t.Parallel()
-	bubble(t, &idemddb.Options{Results: &shelf{}}, func(f *fixture) {
-		c := claim(f, f.store, "k")
-		must(f, c.Complete(f.Context(), large("a")), c.Complete(f.Context(), large("a")))
-		is(f, c.Complete(f.Context(), large("b")), idemddb.ErrFenced)
 
-		if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) {
-			f.Errorf("replayed %.5q…", got)
-		}
-	})
+	for name, opts := range map[string]*idemddb.Options{"in the table": nil, "in Options.Results": {Results: &shelf{}}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, opts, func(f *fixture) {
+				c := claim(f, f.store, "k")
+				must(f, c.Complete(f.Context(), large("a")), c.Complete(f.Context(), large("a")))
+				is(f, c.Complete(f.Context(), large("b")), idemddb.ErrFenced)
+
+				if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) {
+					f.Errorf("replayed %.5q…", got)
+				}
+			})
+		})
+	}
 }
 
 func TestACachedRecordReadsItsLargeResultEachTime(t *testing.T) {

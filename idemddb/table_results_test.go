@@ -400,20 +400,6 @@ func TestAZombieNeverOverwritesTheLargeResultOfItsSuccessor(t *testing.T) {
 	}
 }
 
-// The second one has a name of its own, by its digest.
-func TestASecondCompletionLeavesTheLargeResultOfTheFirst(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		c := claim(f, f.store, "k")
-		must(f, c.Complete(f.Context(), large("a")), c.Complete(f.Context(), large("a")))
-		is(f, c.Complete(f.Context(), large("b")), idemddb.ErrFenced)
-
-		if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) {
-			f.Errorf("replayed %.5q…", got)
-		}
-	})
-}
-
 func TestALargeResultThatIsSealedIsAnItemOfItsOwn(t *testing.T) {
 	t.Parallel()
 	eachCompletionInTable(t, idemddb.Options{Codec: &vault{keys: []string{"a"}}}, func(f *fixture, complete func([]byte) error) {

@@ -44,13 +44,7 @@ var resultCases = []testCase{
 		s := h.store(keeps(kept))
 		result := bytes.Repeat([]byte("a"), 500_000)
 
-		h.must(h.claim(s, "complete").Complete(h.Context(), result))
-		h.must(h.claim(s, "with").CompleteWith(h.Context(), result, h.messages("with", "m")))
-
-		_, err := s.Commit(h.Context(), "commit", nil, result, idemddb.Effects{})
-		h.must(err)
-
-		for _, key := range []string{"complete", "with", "commit"} {
+		for _, key := range h.completeEachWay(s, result) {
 			h.equal(key, len(h.replay(s, key).Result), len(result))
 		}
 
@@ -74,13 +68,7 @@ var resultCases = []testCase{
 		s := h.store()
 		result := bytes.Repeat([]byte("a"), 500_000)
 
-		h.must(h.claim(s, "complete").Complete(h.Context(), result))
-		h.must(h.claim(s, "with").CompleteWith(h.Context(), result, h.messages("with", "m")))
-
-		_, err := s.Commit(h.Context(), "commit", nil, result, idemddb.Effects{})
-		h.must(err)
-
-		for _, key := range []string{"complete", "with", "commit"} {
+		for _, key := range h.completeEachWay(s, result) {
 			h.equal(key+" replayed", bytes.Equal(h.replay(s, key).Result, result), true)
 			h.equal(key+" in the record", reflect.TypeOf(h.item(key)["res"]), reflect.TypeFor[*types.AttributeValueMemberM]())
 		}
@@ -175,6 +163,18 @@ func (c inverted) Open(ctx context.Context, sealed []byte, of idemddb.Sealed) ([
 
 func keeps(r idemddb.Results) func(*idemddb.Options) {
 	return func(o *idemddb.Options) { o.Results = r }
+}
+
+// completeEachWay completes a key with each write that does, and returns the keys.
+func (h *harness) completeEachWay(s *idemddb.Store, result []byte) []string {
+	h.Helper()
+	h.must(h.claim(s, "complete").Complete(h.Context(), result))
+	h.must(h.claim(s, "with").CompleteWith(h.Context(), result, h.messages("with", "m")))
+
+	_, err := s.Commit(h.Context(), "commit", nil, result, idemddb.Effects{})
+	h.must(err)
+
+	return []string{"complete", "with", "commit"}
 }
 
 // isOmitted compares a record with one whose result was not kept.
