@@ -573,22 +573,6 @@ func TestCommitsAreSentAlthoughTheClientEndedTheGoroutineOfTheirRequest(t *testi
 	})
 }
 
-func TestCostsOfCommitsInABatch(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.allCommitted(f.commitAll(10, each))
-
-		units := 0
-		for _, r := range f.db.Requests() {
-			units += r.WriteUnits
-		}
-
-		if n := len(f.db.Requests()); n != 1 || units != 40 {
-			f.Errorf("%d requests, %d write units", n, units)
-		}
-	})
-}
-
 // panicking is a client whose transactions panic.
 type panicking struct{ *idemddbtest.DB }
 

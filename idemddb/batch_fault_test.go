@@ -2,7 +2,6 @@ package idemddb_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -123,132 +122,6 @@ func (f *fixture) nothingIsLate() {
 		if show(it) != show(before[i]) || textOf(it, "own") != textOf(before[i], "own") {
 			f.Errorf("a late request made%s of%s", show(it), show(before[i]))
 		}
-	}
-}
-
-// becomes holds what can become of claims after a request that arrives late.
-var becomes = map[string]func(*fixture, []*idemddb.Claim){
-	"held": func(*fixture, []*idemddb.Claim) {},
-	"released": func(f *fixture, claims []*idemddb.Claim) {
-		f.succeed(claims, func(c *idemddb.Claim) error { return c.Release(f.Context(), nil) })
-	},
-	"unused": func(f *fixture, claims []*idemddb.Claim) {
-		f.succeed(claims, func(c *idemddb.Claim) error { return c.ReleaseUnused(f.Context()) })
-	},
-	"completed": func(f *fixture, claims []*idemddb.Claim) { f.complete(claims...) },
-	"failed": func(f *fixture, claims []*idemddb.Claim) {
-		f.succeed(claims, func(c *idemddb.Claim) error { return c.Fail(f.Context(), nil) })
-	},
-	"extended": func(f *fixture, claims []*idemddb.Claim) {
-		<-time.After(time.Second)
-		f.succeed(claims, func(c *idemddb.Claim) error { return c.Extend(f.Context()) })
-	},
-	"reopened": func(f *fixture, claims []*idemddb.Claim) {
-		f.succeed(claims, func(c *idemddb.Claim) error {
-			return errors.Join(c.Fail(f.Context(), nil), f.store.Reopen(f.Context(), c.Key()))
-		})
-	},
-	"taken over": func(f *fixture, claims []*idemddb.Claim) {
-		won(f.T, claimIn(f.Context(), ahead(f, f.db).Batch(), numbered(len(claims)), true))
-	},
-	"claimed by another": func(f *fixture, claims []*idemddb.Claim) {
-		f.succeed(claims, func(c *idemddb.Claim) error { return c.ReleaseUnused(f.Context()) })
-		won(f.T, claimIn(f.Context(), f.store.Batch(), numbered(len(claims)), true))
-	},
-}
-
-func TestALateClaimRequestOfABatchChangesNothing(t *testing.T) {
-	t.Parallel()
-
-	for name, become := range becomes {
-		for _, redelivered := range []bool{false, true} {
-			t.Run(fmt.Sprintf("a claim, then %s, redelivered %t", name, redelivered), func(t *testing.T) {
-				t.Parallel()
-				bubble(t, nil, func(f *fixture) {
-					if redelivered {
-						f.succeed(f.claims(3), func(c *idemddb.Claim) error { return c.ReleaseUnused(f.Context()) })
-					}
-
-					f.db.Inject(idemddbtest.LateRequest)
-					become(f, won(f.T, f.claimAll(3, redelivered)))
-					f.nothingIsLate()
-				})
-			})
-		}
-	}
-}
-
-func TestALateSettlementOfABatchThatWasSentAgainChangesNothing(t *testing.T) {
-	t.Parallel()
-
-	for _, verb := range []string{"complete", "fail", "extend"} {
-		t.Run(verb, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				claims := f.claims(3)
-				<-time.After(time.Second)
-				f.db.Inject(idemddbtest.LateRequest)
-				f.succeed(claims, func(c *idemddb.Claim) error { return writeWith(f.Context(), verb, c) })
-				f.nothingIsLate()
-			})
-		})
-	}
-}
-
-func TestALateSettlementOfABatchThatWasGivenUpChangesNothing(t *testing.T) {
-	t.Parallel()
-
-	for _, verb := range []string{"complete", "fail", "extend"} {
-		for name, become := range becomes {
-			switch name {
-			case "held":
-				continue // the late request is applied, and that is what its sender asked for
-			case "released", "unused", "claimed by another", "extended":
-				if verb != "extend" {
-					continue // a claim whose settlement has begun sends no release
-				}
-			}
-
-			t.Run(verb+", then "+name, func(t *testing.T) {
-				t.Parallel()
-				bubble(t, nil, func(f *fixture) {
-					claims := f.claims(3)
-					<-time.After(time.Second)
-					f.giveUp(verb, claims)
-					become(f, claims)
-					f.nothingIsLate()
-				})
-			})
-		}
-	}
-}
-
-// giveUp writes to claims until their time is over. The first request arrives late, and the others are lost.
-func (f *fixture) giveUp(verb string, claims []*idemddb.Claim) {
-	f.Helper()
-	f.db.Inject(idemddbtest.LateRequest)
-
-	ctx, cancel := context.WithTimeout(settleWithin(f.Context(), time.Second), time.Second)
-	defer cancel()
-
-	f.db.Intercept(always(idemddbtest.LostRequest))
-	defer f.db.Intercept(nil)
-
-	for _, err := range atOnce(claims, func(c *idemddb.Claim) error { return writeWith(ctx, verb, c) }) {
-		if err == nil {
-			f.Fatal("no error")
-		}
-	}
-}
-
-func writeWith(ctx context.Context, verb string, c *idemddb.Claim) error {
-	switch verb {
-	case "complete":
-		return c.Complete(ctx, []byte("late"))
-	case "fail":
-		return c.Fail(ctx, errors.New("late"))
-	default:
-		return c.Extend(ctx)
 	}
 }
 
@@ -509,46 +382,6 @@ func TestACompletionThatIsRefusedWithoutItsItemIsFenced(t *testing.T) {
 		for _, err := range atOnce(claims, func(c *idemddb.Claim) error { return c.Complete(f.Context(), nil) }) {
 			is(f, err, idemddb.ErrFenced)
 		}
-	})
-}
-
-func TestCompletionsOfABatchAreSentUntilTheirDeadline(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(3)
-		f.db.Intercept(always(idemddbtest.LostRequest))
-
-		begun := time.Now()
-
-		ctx, cancel := context.WithTimeout(f.Context(), 3*time.Second)
-		defer cancel()
-
-		for _, err := range atOnce(claims, func(c *idemddb.Claim) error { return c.Complete(ctx, nil) }) {
-			is(f, err, idemddb.ErrUnrecorded)
-		}
-
-		if took := time.Since(begun); took > 3*time.Second || took < 3*time.Second-5*time.Millisecond {
-			f.Errorf("gave up after %v, want 3s", took)
-		}
-
-		f.db.Intercept(nil)
-		f.complete(claims...)
-		f.replayed(3)
-		f.isIdle()
-	})
-}
-
-func TestAReplyThatNeverComesLeavesTimeForAnotherRequest(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(3)
-		f.db.Inject(idemddbtest.LateReply)
-
-		ctx, cancel := context.WithTimeout(f.Context(), 3*time.Second)
-		defer cancel()
-
-		f.succeed(claims, func(c *idemddb.Claim) error { return c.Complete(ctx, []byte("done")) })
-		f.replayed(3)
 	})
 }
 

@@ -347,14 +347,3 @@ func TestASingleRequestForAWriteIsNotWaitedForByOthers(t *testing.T) {
 		f.isIdle()
 	})
 }
-
-func TestABatchOfADisabledStoreSendsNothing(t *testing.T) {
-	t.Setenv("IDEMDDB_DISABLED", "1")
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(10)
-		f.takes(0, func() { f.complete(claims...) })
-		f.want()
-		f.isShared(false, 0)
-		f.events.want(f, idemddb.KindDisabled)
-	})
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -338,31 +337,6 @@ func TestRenewalsOfManyClaimsShareRequests(t *testing.T) {
 	})
 }
 
-func TestALostClaimOfABatchCancelsItsOwnWorkOnly(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Lease: 10 * time.Second}, func(f *fixture) {
-		claims := f.claims(3)
-
-		var works []context.Context
-
-		for _, c := range claims {
-			work, stop := c.Keep(f.Context())
-			defer stop()
-
-			works = append(works, work)
-		}
-
-		claim(f.T, ahead(f.T, f.db), "1")
-		<-time.After(6 * time.Second)
-
-		for i, work := range works {
-			if lost := errors.Is(context.Cause(work), idemddb.ErrFenced); lost != (i == 1) {
-				f.Errorf("work of key %d: %v", i, context.Cause(work))
-			}
-		}
-	})
-}
-
 func TestWhatClaimsOfABatchCost(t *testing.T) {
 	t.Parallel()
 
@@ -581,23 +555,6 @@ func TestABatchClaimsAheadWhereThatSavesRequestsAndCountsNoAttempt(t *testing.T)
 	}
 }
 
-func TestDuplicatesInTheCacheSendNothing(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Cache: 100}, func(f *fixture) {
-		f.complete(f.claims(10)...)
-		f.requests()
-		f.takes(0, func() {
-			for _, a := range f.claimAll(10, true) {
-				if a.record == nil || string(a.record.Result) != "done" {
-					f.Errorf("got %+v, want the record", a)
-				}
-			}
-		})
-		f.want()
-		f.isIdle()
-	})
-}
-
 func TestAForeignRecordIsClaimedByASingleRequest(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -620,37 +577,6 @@ func TestAForeignRecordIsClaimedByASingleRequest(t *testing.T) {
 
 		f.complete(claims...)
 		f.replayed(3)
-	})
-}
-
-func TestTheErrorOfAMissingTableNamesIt(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		s, err := idemddb.New(f.db, "nowhere", "test", nil)
-		if err != nil {
-			f.Fatal(err)
-		}
-
-		f.takes(0, func() {
-			for _, a := range claimIn(f.Context(), s.Batch(), numbered(3), false) {
-				if a.err == nil || !strings.Contains(a.err.Error(), `table "nowhere" is missing`) {
-					f.Errorf("got %v, want the table's name", a.err)
-				}
-			}
-		})
-	})
-}
-
-func TestKeysThatAreNotValidSendNothing(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.takes(0, func() {
-			for _, a := range claimIn(f.Context(), f.batch, []string{"", "\xff"}, false) {
-				is(f, a.err, idemddb.ErrBadKey)
-			}
-		})
-		f.want()
-		f.isIdle()
 	})
 }
 
@@ -715,20 +641,6 @@ func TestClaimsEndWithTheirContext(t *testing.T) {
 			}
 		})
 		f.isIdle()
-	})
-}
-
-func TestLeasesOfABatchAreCutToTheDeadline(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		ctx, cancel := context.WithTimeout(f.Context(), 5*time.Second)
-		defer cancel()
-
-		for _, c := range won(f.T, claimIn(ctx, f.batch, numbered(3), false)) {
-			if left := time.Until(c.Deadline()); left > 5*time.Second || left < 5*time.Second-time.Millisecond {
-				f.Errorf("a lease of %v, want the 5s of the context", left)
-			}
-		}
 	})
 }
 

@@ -48,28 +48,6 @@ func TestWhatWasCompletedOrReplayedHereCostsNoRequest(t *testing.T) {
 	requests("replays", 0)
 }
 
-func TestTheCachedRecordIsTheStoredOne(t *testing.T) {
-	t.Parallel()
-
-	clock := idemddbtest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 123_456_789, time.UTC))
-	s, db := newStore(t, &idemddb.Options{Cache: 1, Now: clock.Now})
-
-	if err := claim(t, s, "k").Complete(t.Context(), []byte("done")); err != nil {
-		t.Fatal(err)
-	}
-
-	other, err := idemddb.New(db, "records", "test", &idemddb.Options{Now: clock.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	got, want := replay(t, s, "k"), replay(t, other, "k")
-	if got.Fence != want.Fence || got.Attempts != want.Attempts || !got.CompletedAt.Equal(want.CompletedAt) ||
-		!got.ExpiresAt.Equal(want.ExpiresAt) || string(got.Result) != string(want.Result) {
-		t.Errorf("cached %+v, stored %+v", got, want)
-	}
-}
-
 func TestACachedRecordEndsWithItsRetention(t *testing.T) {
 	t.Parallel()
 

@@ -90,34 +90,6 @@ func TestNoWorkBeginsOnALeaseThatEndedBeforeItsAnswerCame(t *testing.T) {
 	}, func(f *fixture) { f.bothWork(f.throughDo) })
 }
 
-func TestNoWorkOfABatchBeginsOnALeaseThatAnOutageHasUsedUp(t *testing.T) {
-	t.Parallel()
-
-	for name, redelivered := range map[string]bool{"first delivery": false, "redelivery": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, &idemddb.Options{ClaimPatience: time.Minute}, func(f *fixture) {
-				if redelivered {
-					must(f, claim(f, f.store, "k").Release(f.Context(), nil))
-				}
-
-				f.db.Intercept(exceptSecond(faultUntil(35*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError)))
-				f.bothWork(func(ctx context.Context, work func(context.Context)) {
-					c, rec, err := f.claimWithOthers(redelivered)(ctx, "k", nil)
-					if c == nil {
-						f.Fatal("no claim:", rec, err)
-					}
-
-					ctx, stop := c.Keep(ctx)
-					work(ctx)
-					stop()
-					must(f, c.Complete(ctx, nil))
-				})
-			})
-		})
-	}
-}
-
 // claimedAfterOutage claims a key that has a record. The first request is applied, and DynamoDB answers it and the later ones with an error
 // until the outage is over.
 func (f *fixture) claimedAfterOutage(outage time.Duration, claimKey claimer) *idemddb.Claim {
@@ -131,17 +103,6 @@ func (f *fixture) claimedAfterOutage(outage time.Duration, claimKey claimer) *id
 	}
 
 	return c
-}
-
-func TestAClaimIsReturnedWithAtLeastHalfOfItsLease(t *testing.T) {
-	t.Parallel()
-	eachWay(t, &idemddb.Options{ClaimPatience: time.Minute}, func(f *fixture, claimKey claimer) {
-		c := f.claimedAfterOutage(20*time.Second, claimKey)
-
-		if left := time.Until(c.Deadline()); left < 29*time.Second || !c.Deadline().Equal(f.lease("k")) || c.Attempt() > 2 {
-			f.Errorf("%v of the lease left, stored until %v, attempt %d", left, f.lease("k"), c.Attempt())
-		}
-	})
 }
 
 // A lease that ends with its context cannot be longer.

@@ -254,60 +254,6 @@ func TestDoKeepsNoValueWhoseEncodingEndsTheGoroutine(t *testing.T) {
 	})
 }
 
-func TestDoKeepsNoValueThatIsTooLarge(t *testing.T) {
-	t.Parallel()
-	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
-		got, err := f.do(opts, staging(strings.Repeat("x", 6_500_000), items(counted("a"))))
-		if len(got) != 6_500_000 || err != nil {
-			f.Errorf("got %d bytes, %v", len(got), err)
-		}
-
-		got, err = f.do(opts, staging("another", items(onlyOnce("a"))))
-		if got != "" || err != nil {
-			f.Errorf("got %q, %v", got, err)
-		}
-
-		happened(f, f.db, "a", 1)
-	})
-}
-
-func TestDoOfTwoOptimisticCallsOneIsCommittedAndTheOtherReplays(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		var (
-			all  sync.WaitGroup
-			both = make(chan struct{}, 2)
-			got  [2]string
-		)
-
-		for i, name := range []string{"first", "second"} {
-			all.Go(func() {
-				v, err := f.do(optimistic, func(ctx context.Context) (string, error) {
-					both <- struct{}{}
-
-					for len(both) < 2 {
-						time.Sleep(time.Millisecond) //nolint:forbidigo // this moves the bubble's clock
-					}
-
-					return name, idemddb.Stage(ctx, items(onlyOnce("a")))
-				})
-				must(f, err)
-
-				got[i] = v
-			})
-		}
-
-		all.Wait()
-
-		if got[0] != got[1] || got[0] == "" {
-			f.Errorf("got %q", got)
-		}
-
-		happened(f, f.db, "a", 1)
-		f.want("TransactWriteItems", "TransactWriteItems")
-	})
-}
-
 // The second call fails because it sees what the first has done. It is a replay.
 func TestDoReplaysACallThatStumblesOverItsOwnFirstRun(t *testing.T) {
 	t.Parallel()

@@ -3,10 +3,7 @@ package idemddb_test
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -190,51 +187,6 @@ func TestACallerThatOnlyReturnsTheErrorOfCompleteDoesNotRepeatALargeResult(t *te
 	})
 }
 
-func TestACallerThatOnlyReturnsTheErrorOfDoNeverSendsFinishedWorkBack(t *testing.T) {
-	t.Parallel()
-
-	for name, c := range map[string]struct {
-		result string
-		fault  idemddbtest.Fault // of the completion
-	}{
-		"a result that is too large":     {strings.Repeat("x", 6_500_000), idemddbtest.None},
-		"a completion that is denied":    {"paid", idemddbtest.AccessDenied},
-		"a completion without an answer": {"paid", idemddbtest.LostReply},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				effects := 0
-				handle := func(ctx context.Context) error {
-					_, err := idemddb.Do(ctx, f.store, "k", nil, func(context.Context) (string, error) {
-						effects++
-
-						f.db.Intercept(always(c.fault))
-
-						return c.result, nil
-					})
-
-					return err
-				}
-
-				if n := f.deliver(handle); n != 1 || effects != 1 {
-					f.Errorf("%d effects in %d deliveries, want 1 in 1", effects, n)
-				}
-
-				f.db.Intercept(nil)
-
-				if c.fault != idemddbtest.AccessDenied { // its record is there, so a duplicate is answered
-					must(f, handle(f.Context()))
-				}
-
-				if effects != 1 {
-					f.Errorf("%d effects after a duplicate", effects)
-				}
-			})
-		})
-	}
-}
-
 func TestDoReportsAnOmittedResultOnlyToACallerThatNeedsIt(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -252,42 +204,6 @@ func TestDoReportsAnOmittedResultOnlyToACallerThatNeedsIt(t *testing.T) {
 			got, err := idemddb.Do(f.Context(), f.store, "k", c.opts, work)
 			if len(got) != c.want || !errors.Is(err, c.err) {
 				f.Errorf("call %d: got %d bytes, %v; want %d, %v", i, len(got), err, c.want, c.err)
-			}
-		}
-	})
-}
-
-func TestAThousandGoroutinesRunEachKeyOnce(t *testing.T) {
-	t.Parallel()
-
-	const keys, goroutines = 50, 1000
-
-	bubble(t, &idemddb.Options{Cache: keys / 2}, func(f *fixture) {
-		var (
-			runs [keys]atomic.Int64
-			all  sync.WaitGroup
-		)
-
-		for i := range goroutines {
-			all.Go(func() {
-				key := i % keys
-
-				got, err := idemddb.Do(f.Context(), f.store, strconv.Itoa(key), nil, func(context.Context) (int, error) {
-					runs[key].Add(1)
-
-					return key, nil
-				})
-				if err == nil && got != key || err != nil && !errors.Is(err, idemddb.ErrInProgress) {
-					f.Errorf("key %d: got %d, %v", key, got, err)
-				}
-			})
-		}
-
-		all.Wait()
-
-		for key := range runs {
-			if n := runs[key].Load(); n != 1 {
-				f.Errorf("key %d ran %d times", key, n)
 			}
 		}
 	})

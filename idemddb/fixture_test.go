@@ -47,13 +47,9 @@ func newDB(t testing.TB) *idemddbtest.DB {
 	return db
 }
 
-// judge has every change of a test judged, with the clock of its Store as the service's. Benchmarks are about other costs.
+// judge has every change of a test judged, with the clock of its Store as the service's.
 func judge(t testing.TB, db *idemddbtest.DB, opts *idemddb.Options) {
 	t.Helper()
-
-	if _, isBenchmark := t.(*testing.B); isBenchmark {
-		return
-	}
 
 	o := idemddb.Options{}
 	if opts != nil {
@@ -577,6 +573,12 @@ func numberOf(t testing.TB, it map[string]types.AttributeValue, name string) int
 	}
 
 	return n
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
 // isDone is [idemddb.Claim.IsDone], which looks at the error alone.

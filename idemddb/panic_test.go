@@ -334,36 +334,3 @@ func TestAPanicOfTheClientInARenewalCancelsTheWork(t *testing.T) {
 		})
 	}
 }
-
-func TestWorkThatPanicsOrEndsItsGoroutineReleasesItsClaim(t *testing.T) {
-	t.Parallel()
-
-	for name, end := range map[string]func(){"a panic": explode, "runtime.Goexit": runtime.Goexit} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			s, _, events := observed(t, nil)
-			ended := make(chan any)
-
-			go func() {
-				defer close(ended)
-
-				v := recovered(func() {
-					_, _ = idemddb.Do(t.Context(), s, "k", nil, func(context.Context) (int, error) {
-						end()
-
-						return 0, nil
-					})
-				})
-				ended <- v
-			}()
-
-			if v := <-ended; name == "a panic" && v != errBoom {
-				t.Errorf("recovered %v, want the panic of the work", v)
-			}
-
-			events.want(t, idemddb.KindClaimed, idemddb.KindReleased)
-			claim(t, s, "k")
-		})
-	}
-}

@@ -145,22 +145,6 @@ func TestACauseThatIsATypedNilIsKeptAsItsType(t *testing.T) {
 	}
 }
 
-func TestDoReleasesItsClaimForATypedNil(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		_, err := idemddb.Do(f.Context(), f.store, "k", nil, func(context.Context) (int, error) {
-			var typedNil *accountError
-
-			return 0, typedNil //nolint:nilness // that is the mistake
-		})
-		if _, ok := errors.AsType[*accountError](err); !ok {
-			f.Error("the error of the work is lost")
-		}
-
-		f.events.want(f, idemddb.KindClaimed, idemddb.KindReleased)
-	})
-}
-
 // An operator has released the key, and the renewal has found that out. The key is free, as the worker wants it: that is no error.
 func TestAReleaseAfterAnOperatorsReleaseIsNoError(t *testing.T) {
 	t.Parallel()

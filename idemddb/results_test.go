@@ -106,31 +106,6 @@ func TestALargeResultIsKeptOutsideOfTheRecordAndReplayed(t *testing.T) {
 	})
 }
 
-func TestASmallResultIsKeptInTheRecord(t *testing.T) {
-	t.Parallel()
-	eachCompletion(t, idemddb.Options{InlineResult: 100}, func(f *fixture, kept *shelf, complete func([]byte) error) {
-		result := []byte(`"` + strings.Repeat("a", 98) + `"`)
-		must(f, complete(result))
-
-		if got := replay(f, f.store, "k").Result; !bytes.Equal(got, result) || len(kept.Names()) != 0 || kept.Gets != 0 {
-			f.Errorf("replayed %q with %d reads; kept outside: %q", got, kept.Gets, kept.Names())
-		}
-	})
-}
-
-// It would not fit into the record, whatever Options.InlineResult says.
-func TestAResultThatDoesNotFitIntoTheRecordIsKeptOutside(t *testing.T) {
-	t.Parallel()
-	eachCompletion(t, idemddb.Options{InlineResult: 350 << 10}, func(f *fixture, _ *shelf, complete func([]byte) error) {
-		result := []byte(`"` + strings.Repeat("a", 410_000) + `"`)
-		must(f, complete(result))
-
-		if got := replay(f, f.store, "k"); !bytes.Equal(got.Result, result) || got.ResultOmitted {
-			f.Errorf("replayed %d bytes, omitted %v", len(got.Result), got.ResultOmitted)
-		}
-	})
-}
-
 // The effect has happened, so the key is completed also without its result.
 func TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted(t *testing.T) {
 	t.Parallel()
@@ -202,21 +177,6 @@ func (f *fixture) completedWithout(why error) {
 	if n != 1 {
 		f.Errorf("%d completions", n)
 	}
-}
-
-func TestDoReturnsTheValueOfWorkWhoseResultCannotBePut(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Results: &shelf{OnPut: func(context.Context) error { return errors.New("denied") }}}, func(f *fixture) {
-		got, err := idemddb.Do(f.Context(), f.store, "k", nil, anyLarge("a"))
-		if err != nil || len(got) != 33<<10 {
-			f.Errorf("got %d bytes, %v", len(got), err)
-		}
-
-		got, err = idemddb.Do(f.Context(), f.store, "k", nil, anyLarge("b"))
-		if err != nil || got != "" {
-			f.Errorf("replay: got %d bytes, %v", len(got), err)
-		}
-	})
 }
 
 // The lease must not run out because of a Put that hangs.

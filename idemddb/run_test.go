@@ -200,22 +200,6 @@ func TestRunCancelsTheWorkOfALostClaim(t *testing.T) {
 	})
 }
 
-func TestRunReleasesAfterItsContextHasEnded(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		ctx, cancel := context.WithTimeout(f.Context(), time.Second)
-		defer cancel()
-
-		_, err := idemddb.Run(ctx, f.store, "k", nil, func(ctx context.Context, _ *idemddb.Claim) ([]byte, error) {
-			<-ctx.Done()
-
-			return nil, ctx.Err()
-		})
-		is(f, err, context.DeadlineExceeded)
-		claim(f, f.store, "k")
-	})
-}
-
 func TestRunReleasesIfItsWorkPanicsOrEndsItsGoroutine(t *testing.T) {
 	t.Parallel()
 
@@ -245,9 +229,28 @@ func TestRunReleasesIfItsWorkPanicsOrEndsItsGoroutine(t *testing.T) {
 	}
 }
 
-// The caller ignores the record and returns the error, and nothing else.
-func TestACallerThatOnlyReturnsTheErrorOfRunNeverRepeatsFinishedWork(t *testing.T) {
+// runWork and doWork call work in the two ways, and return the error alone.
+func runWork(ctx context.Context, s *idemddb.Store, work func() ([]byte, error)) error {
+	_, err := idemddb.Run(ctx, s, "k", nil, func(context.Context, *idemddb.Claim) ([]byte, error) { return work() })
+
+	return err
+}
+
+func doWork(ctx context.Context, s *idemddb.Store, work func() ([]byte, error)) error {
+	_, err := idemddb.Do(ctx, s, "k", nil, func(context.Context) ([]byte, error) { return work() })
+
+	return err
+}
+
+// The caller ignores what it gets and returns the error, and nothing else.
+func TestACallerThatOnlyReturnsTheErrorNeverRepeatsFinishedWork(t *testing.T) {
 	t.Parallel()
+	t.Run("Run", func(t *testing.T) { t.Parallel(); onlyReturnsTheError(t, runWork) })
+	t.Run("Do", func(t *testing.T) { t.Parallel(); onlyReturnsTheError(t, doWork) })
+}
+
+func onlyReturnsTheError(t *testing.T, call func(context.Context, *idemddb.Store, func() ([]byte, error)) error) {
+	t.Helper()
 
 	for name, c := range map[string]struct {
 		result     string
@@ -266,7 +269,7 @@ func TestACallerThatOnlyReturnsTheErrorOfRunNeverRepeatsFinishedWork(t *testing.
 			bubble(t, nil, func(f *fixture) {
 				runs, effects := 0, 0
 				handle := func(ctx context.Context) error {
-					_, err := idemddb.Run(ctx, f.store, "k", nil, func(context.Context, *idemddb.Claim) ([]byte, error) {
+					return call(ctx, f.store, func() ([]byte, error) {
 						if runs++; runs <= c.fails {
 							return nil, errClosed
 						}
@@ -277,11 +280,6 @@ func TestACallerThatOnlyReturnsTheErrorOfRunNeverRepeatsFinishedWork(t *testing.
 
 						return []byte(c.result), nil
 					})
-					if err != nil {
-						return err
-					}
-
-					return nil
 				}
 
 				if n := f.deliver(handle); n != c.deliveries || effects != 1 {

@@ -368,38 +368,6 @@ func (f *fixture) isAllDeleted() {
 	}
 }
 
-// Both workers put the result of the same key. The record names that of the winner, also if the zombie's Put arrives after it.
-func TestAZombieNeverOverwritesTheLargeResultOfItsSuccessor(t *testing.T) {
-	t.Parallel()
-
-	for name, loserFirst := range map[string]bool{"after": false, "before": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				loser := claim(f, f.store, "k")
-				<-time.After(time.Minute)
-
-				winner := claim(f, f.store, "k")
-				if loserFirst {
-					is(f, loser.Complete(f.Context(), large("z")), idemddb.ErrFenced)
-				}
-
-				must(f, winner.Complete(f.Context(), large("w")))
-
-				if !loserFirst {
-					is(f, loser.Complete(f.Context(), large("z")), idemddb.ErrFenced)
-				}
-
-				if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("w")) {
-					f.Errorf("replayed %.5q…, want the winner's", got)
-				}
-
-				f.isAllDeleted()
-			})
-		})
-	}
-}
-
 func TestALargeResultThatIsSealedIsAnItemOfItsOwn(t *testing.T) {
 	t.Parallel()
 	eachCompletionInTable(t, idemddb.Options{Codec: &vault{keys: []string{"a"}}}, func(f *fixture, complete func([]byte) error) {

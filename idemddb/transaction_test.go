@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -113,25 +112,6 @@ func TestAHotItemIsWaitedFor(t *testing.T) {
 		if n := f.events.count(idemddb.KindConflict); n < 10 || f.events.count(idemddb.KindRetried) != n {
 			f.Errorf("%d conflicts, %d retries", n, f.events.count(idemddb.KindRetried))
 		}
-	})
-}
-
-func TestWorkersOnOneHotItemAllFinish(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		var all sync.WaitGroup
-
-		for i := range 10 {
-			all.Go(func() {
-				rec, err := f.store.Commit(f.Context(), fmt.Sprint(i), nil, nil, items(counted("hot")))
-				if rec != nil || err != nil {
-					f.Error(rec, err)
-				}
-			})
-		}
-
-		all.Wait()
-		happened(f, f.db, "hot", 10)
 	})
 }
 
@@ -347,23 +327,6 @@ func TestAnswersOfTransactionsThatProveNothing(t *testing.T) {
 	}
 }
 
-// A late request of a commit, after DynamoDB has forgotten its token, finds the record.
-func TestALateTwinOfACommitFindsTheRecordWhenItsTokenIsForgotten(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.db.Inject(idemddbtest.LateRequest)
-
-		if _, err := f.store.Commit(f.Context(), "k", nil, nil, items(counted("a"))); err != nil {
-			f.Fatal(err)
-		}
-
-		time.Sleep(11 * time.Minute) //nolint:forbidigo // this moves the bubble's clock
-		f.db.ForgetTokens()
-		f.db.Deliver()
-		happened(f, f.db, "a", 1)
-	})
-}
-
 // ways are the calls that write effects together with the record of the key k.
 var ways = map[string]func(f *fixture, e idemddb.Effects) error{
 	"CompleteWith": func(f *fixture, e idemddb.Effects) error {
@@ -415,25 +378,6 @@ func TestAnswersWithoutContentAreNeverACommit(t *testing.T) {
 				})
 			}
 		}
-	}
-}
-
-func TestAnswersThatNeverHaveContentAreAnUnknownOutcome(t *testing.T) {
-	t.Parallel()
-
-	for name, way := range ways {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				f.db.Intercept(transactionsAll(idemddbtest.EmptyAnswer))
-				is(f, way(f, items(counted("a"))), idemddb.ErrUncommitted)
-				happened(f, f.db, "a", 0)
-
-				if n := f.events.count(idemddb.KindCompleted); n != 0 {
-					f.Errorf("%d events say that the key is completed", n)
-				}
-			})
-		})
 	}
 }
 
