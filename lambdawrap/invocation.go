@@ -107,8 +107,7 @@ func (v *invocation) run(ctx context.Context, messages []*message, work func(con
 	ctx, cancel := v.workContext(ctx)
 	defer cancel()
 
-	v.starting, v.stopStarting = context.WithCancel(ctx)
-	defer v.stopStarting()
+	v.starting, v.stopStarting = context.WithCancel(ctx) // ends with ctx, too
 
 	v.mu.Lock()
 

@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +14,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -64,6 +69,50 @@ func TestTheToolSaysItsVersion(t *testing.T) {
 	a := &app{out: &out, log: &out, getenv: func(string) string { return "" }}
 	if code := a.run(t.Context(), []string{"--version"}); code != exitDone || out.String() != "idem version "+version()+"\n" || version() == "" {
 		t.Errorf("exit code %d: %s", code, out.String())
+	}
+}
+
+// A list reads in several segments, so its connections are to be kept.
+func TestTheToolHasTheClientOfTheLibrary(t *testing.T) {
+	t.Parallel()
+
+	a := &app{getenv: func(string) string { return "" }}
+	a.flags.region = "eu-west-1"
+
+	cfg, err := a.awsConfig(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got, want := fmt.Sprintf("%T", cfg.HTTPClient), fmt.Sprintf("%T", idemddb.HTTPClient()); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// DynamoDB counts the items of a table every six hours, and a table that is new has none for so long.
+func TestProgressNamesTheSizeThatIsKnown(t *testing.T) {
+	t.Parallel()
+
+	for answer, want := range map[string]string{
+		`{"Table":{"ItemCount":12}}`: " of about 12", `{"Table":{"ItemCount":0}}`: "", `{"Table":{}}`: "", `{}`: "",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
+		d := connect(aws.Config{
+			Region: "eu-west-1", BaseEndpoint: &server.URL, HTTPClient: server.Client(), Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
+		})
+
+		a := &app{now: time.Now}
+		a.flags.table, a.flags.namespace = "records", "payments"
+
+		if err := a.openRecords(d, nil); err != nil {
+			t.Fatal(err)
+		}
+
+		if got := size(t.Context(), d); got != want {
+			t.Errorf("%s: got %q, want %q", answer, got, want)
+		}
+
+		server.Close()
 	}
 }
 
@@ -254,10 +303,13 @@ func TestManyKeysAtOnce(t *testing.T) {
 // By a clock that is wrong, a worker that lives looks as if it had died.
 func TestAWrongClockDoesNotSelectWhoIsStuck(t *testing.T) {
 	onEachEngine(t, func(n *night) {
+		n.fail("p-8", "no")
 		n.claim("p-9", "")
 		n.clock.Advance(time.Hour)
 
 		n.aws.set(func(c *cloud) { c.late = -time.Hour })
+		n.idem("reopen", "--all", "--why", "the clock does not say what is failed", "--yes")
+		n.expect(exitDone, "may be held", "payments#p-8: open")
 		n.idem("release", "--all", "--why", "they died", "--yes")
 		n.expect(exitRefused, "this machine's clock is off by about")
 		n.idem("release", "p-9", "--why", "it died", "--dry-run")
@@ -272,6 +324,9 @@ func TestAWrongClockDoesNotSelectWhoIsStuck(t *testing.T) {
 func TestARecordWithMessagesIsNotForgotten(t *testing.T) {
 	onEachEngine(t, func(n *night) {
 		n.announce("p-9")
+		n.complete("p-8")
+		n.idem("send", "p-8", "--why", "a test", "--yes")
+		n.expect(exitRefused, "payments#p-8: not changed", "it has no messages that are not sent")
 		n.idem("forget", "p-9", "--why", "a test", "--yes")
 		n.expect(exitRefused, "not changed", "messages that are not sent")
 		n.idem("send", "p-9", "--why", "a test", "--yes")

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/idemddb/go-idemddb/functions/payments/ledger"
 	"github.com/idemddb/go-idemddb/idemddb/audit"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/internal/checks/audited"
@@ -119,6 +120,16 @@ func TestWireNamesWhatIsMissing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestWorkersAreFromOneToTheLargestBatch(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "1": 1, "10000": 10_000} {
+		setEnv(t, map[string]string{"WORKERS": text})
+
+		if env, err := ledger.ReadEnv(); err != nil || env.Workers != want {
+			t.Errorf("WORKERS=%s: got %d, %v; want %d", text, env.Workers, err, want)
+		}
 	}
 }
 

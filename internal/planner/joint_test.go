@@ -3,6 +3,7 @@ package planner_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -759,5 +760,25 @@ func TestATransactionThatIsSentOnceMoreIsNotReadFirst(t *testing.T) {
 
 	if again := y.wake(); len(again) != 1 || again[0] != f || f.ReadsFirst || f.HasMetEnded {
 		t.Errorf("got %+v", f)
+	}
+}
+
+// DynamoDB refuses for a conflict at once, so that such an answer says nothing of how long a write takes.
+func TestAConflictDoesNotCountForT(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	times := func() string {
+		text := y.planner.Text(y.now) + "\n"
+
+		return text[:strings.IndexAny(text, ",\n")]
+	}
+
+	before, f := times(), y.submit(y.jointOf("a", "hot"))[0]
+	y.now = y.now.Add(time.Second)
+	y.want(y.land(f, planner.Gated, "hot"))
+
+	if after := times(); after != before {
+		t.Errorf("got %q, before the conflict %q", after, before)
 	}
 }

@@ -136,6 +136,13 @@ func TestRule3Workers(t *testing.T) {
 			hook 2               =>
 			hooked 0             => start 2
 		`},
+		{"a hook that has returned gives its worker back once", schedule.Config{Messages: messages("! ! !"), Workers: 1}, `
+			stop                 => stop, no time 0, no time 1, no time 2
+			hook 0               => start 0
+			hook 1, hook 2       =>
+			hooked 0, finished 0 => start 1
+			hooked 1             => start 2
+		`},
 	})
 }
 

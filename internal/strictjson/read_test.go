@@ -86,6 +86,16 @@ func TestAStringOnThePathIsReadByTheSameRules(t *testing.T) {
 	}
 }
 
+func TestReadTakesTheFirstAndTheLastSurrogatePairs(t *testing.T) {
+	t.Parallel()
+
+	for _, text := range []string{`"\ud800\udc00"`, `"\ud800\udfff"`, `"\udbff\udc00"`, `"\udbff\udfff"`} {
+		if _, err := strictjson.Read(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestReadTakesLargeTexts(t *testing.T) {
 	t.Parallel()
 

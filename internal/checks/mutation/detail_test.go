@@ -228,4 +228,34 @@ var detailMutants = []mutant{
 		new:  ``,
 		pkg:  "lambdawrap", run: "TestAClaimThatIsMadeAgainExpectsARecord",
 	},
+	{
+		why:  "one worker is refused",
+		file: "functions/payments/ledger/env.go",
+		old:  `n < 1 || n > maxWorkers`,
+		new:  `n < 2 || n > maxWorkers`,
+		pkg:  "functions/payments", run: "TestWorkersAreFromOneToTheLargestBatch",
+	},
+	{
+		why:  "a surrogate pair whose low half is the first one counts as half a pair",
+		file: "internal/strictjson/read.go",
+		old:  `low < 0xdc00`,
+		new:  `low <= 0xdc00`,
+		pkg:  "internal/strictjson", run: "TestReadTakesTheFirstAndTheLastSurrogatePairs",
+	},
+	{
+		why:  "a hook gives its worker back a second time when its message is finished",
+		file: "internal/schedule/event.go",
+		old: `if m.state != finished {
+		m.state, m.hook = ended, false`,
+		new: `if m.state == finished {
+		m.state, m.hook = ended, false`,
+		pkg: "internal/schedule", run: "TestRule3Workers/a_hook_that_has_returned",
+	},
+	{
+		why:  "a conflict counts as the time that a write takes",
+		file: "internal/planner/planner.go",
+		old:  `f.IsAnswered && len(f.Conflicts) == 0 {`,
+		new:  `f.IsAnswered {`,
+		pkg:  "internal/planner", run: "TestAConflictDoesNotCountForT",
+	},
 }

@@ -182,4 +182,34 @@ var toolMutants = []mutant{
 		new:  `s.begun = !made.Before(r.Since.Truncate(time.Minute))`,
 		pkg:  "internal/tablestream", run: "TestReadLeavesOutWhatWasMadeBeforeATime/where_all_are_later",
 	},
+	{
+		why:  "sending where there is nothing to send is told as if messages were left",
+		file: "cmd/idem/change.go",
+		old: `errors.Is(err, operate.ErrChanged) || errors.Is(err, operate.ErrNotAllowed) {
+				return became("", err)`,
+		new: `errors.Is(err, operate.ErrChanged) {
+				return became("", err)`,
+		pkg: tool, run: "TestARecordWithMessagesIsNotForgotten",
+	},
+	{
+		why:  "failed keys cannot be opened all at once where this machine's clock is wrong",
+		file: "cmd/idem/ask.go",
+		old:  `len(c.all.Status) > 0 && c.all.Status[0] != operate.Failed`,
+		new:  `len(c.all.Status) > 0`,
+		pkg:  tool, run: "TestAWrongClockDoesNotSelectWhoIsStuck",
+	},
+	{
+		why:  "a new table is said to have about no items",
+		file: "cmd/idem/list_print.go",
+		old:  `out.Table.ItemCount == nil || *out.Table.ItemCount == 0 {`,
+		new:  `out.Table.ItemCount == nil {`,
+		pkg:  tool, run: "TestProgressNamesTheSizeThatIsKnown",
+	},
+	{
+		why:  "the tool has the SDK's own client, which keeps ten connections",
+		file: "cmd/idem/app.go",
+		old:  `cfg.HTTPClient = idemddb.HTTPClient()`,
+		new:  ``,
+		pkg:  tool, run: "TestTheToolHasTheClientOfTheLibrary",
+	},
 }

@@ -90,7 +90,7 @@ func TestEachRecordIsCounted(t *testing.T) {
 		"a run before the last may have had its effects. Compare these with the other system. 1",
 		"Completed with staged effects, which happened once. 1", "The handler returned an error and ran again. 1",
 		"taken over after a lease ran out 2", "the handler returned an error 1",
-		"order (key) of account # is closed 2", "audit: the queue is gone 1", "receipts 1",
+		"order (key) of account # is closed 2", "audit: the queue is gone 1", "receipts 1", "1 messages of 1 records. Mend the cause",
 		// The claims and completions of four are 3 units each; two with two attempts 5 each; one with seven 15; stuck 1; failed 2 each; p-5 2.
 		"of all records that were read 44",
 	)
