@@ -3,33 +3,17 @@ package lambdawrap_test
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
-	"slices"
+	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/google/go-cmp/cmp"
 
-	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
-
-func TestAMessageIsDoneOnce(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
-		function := h.handle(succeed)
-
-		h.expect(function, batch("m1 k1", "m2 k2"), nil, []string{"m1", "m2"})
-		h.equal("record", h.state("k1"), "COMPLETED")
-		h.equal("requests", len(h.db.Requests()), 2)
-		h.db.ResetRequests()
-		h.expect(function, batch("m1 k1", "m3 k2"), nil, nil)
-		h.equal("requests", len(h.db.Requests()), 2)
-		h.equal("log", h.log.String(), "")
-	})
-}
 
 func TestWhatAllDoneAnswersToLambda(t *testing.T) {
 	t.Parallel()
@@ -108,53 +92,255 @@ func TestAnEmptyMessageIdThatFailsIsAnInvocationError(t *testing.T) {
 	h.expect(function, event, nil, []string{""})
 }
 
-func TestEveryMessageFailsAtFullParallelismAndEachIsReportedOnce(t *testing.T) {
+func TestAQuarterOfTheReserveIsLeftWhateverHangs(t *testing.T) {
 	t.Parallel()
-	bubble(t, nil, func(all *harness) {
-		const size = 12
 
-		for round := range rounds(300) {
-			mode := modes[round%len(modes)]
-			mode.opts.Observe = func(context.Context, idemddb.Event) {}
-			h := newHarness(all.TB, &mode.opts)
-			h.opts.Workers = 1 + round%(size+3)
-			h.opts.Logger = slog.New(slog.DiscardHandler)
+	permanent, broken := failWith(lambdawrap.Permanent(errBank)), failWith(errBank)
+	// mixed fails for good, fails, succeeds, and does not stop.
+	mixed := func(_ context.Context, m events.SQSMessage) error {
+		switch m.Body {
+		case "k0":
+			return lambdawrap.Permanent(errBank)
+		case "k1":
+			return errBank
+		case "k2":
+			return nil
+		}
 
-			if round%5 == 0 { // one key is held elsewhere, and the claim of another one fails
-				claim(h, h.store, "k3")
-				h.db.InterceptStatements(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-					if r.Operation == "INSERT" && cmp.Equal(r.Key, recordKey("k4"), ignoreUnexported) {
-						return idemddbtest.ServerError
-					}
+		time.Sleep(time.Minute)
 
-					return idemddbtest.None
+		return nil
+	}
+
+	for name, c := range map[string]struct {
+		set  func(h *harness)
+		work lambdawrap.Handler
+	}{
+		"claims":                        {func(h *harness) { h.db.Intercept(faultFor(isCallOf(isClaim), idemddbtest.LateReply)) }, succeed},
+		"completions":                   {func(h *harness) { h.db.Intercept(faultFor(isCallOf(isCompletion), idemddbtest.LateReply)) }, succeed},
+		"all requests after the claims": {func(h *harness) { h.db.Intercept(faultFor(h.isSettlement, idemddbtest.LateReply)) }, mixed},
+		"handlers":                      {func(*harness) {}, slowly(time.Minute)},
+		"the dead-letter hook":          {func(h *harness) { h.hooksHang(untilItsEnd) }, permanent},
+		"SQS":                           {func(h *harness) { h.hooksHang(untilItsEnd) }, broken},
+		"OnMessage":                     {func(h *harness) { h.hooksHang(untilItsEnd) }, succeed},
+		"the dead-letter hook, which ignores its context": {func(h *harness) { h.hooksHang(pastItsEnd) }, permanent},
+		"the client of SQS, which ignores its context":    {func(h *harness) { h.hooksHang(pastItsEnd) }, broken},
+		"OnMessage, which ignores its context":            {func(h *harness) { h.hooksHang(pastItsEnd) }, slowly(time.Second)},
+		"all of it": {func(h *harness) {
+			h.db.Intercept(faultFor(h.isSettlement, idemddbtest.LateReply))
+			h.hooksHang(pastItsEnd)
+		}, mixed},
+	} {
+		for _, limit := range []time.Duration{1200 * time.Millisecond, 3 * time.Second, 10 * time.Second} {
+			if testing.Short() && limit != 3*time.Second {
+				continue
+			}
+
+			t.Run(fmt.Sprint(name, " in ", limit), func(t *testing.T) {
+				t.Parallel()
+				everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+					c.set(h)
+					h.within(limit, wrap(c.work), deliveredFor(numbered(8), 1))
+					h.idle()
+				})
+			})
+		}
+	}
+}
+
+// hooksHang lets each hook and each call of SQS wait as this function does.
+func (h *harness) hooksHang(wait func(context.Context)) {
+	h.hiding(func(ctx context.Context, _ string) error { wait(ctx); return nil })
+	h.opts.OnMessage = func(ctx context.Context, _ events.SQSMessage, _ lambdawrap.Outcome) { wait(ctx) }
+	h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { wait(ctx); return nil }
+}
+
+func TestAQuarterOfTheReserveIsLeftWhenCommitsHang(t *testing.T) {
+	t.Parallel()
+
+	for _, fault := range []idemddbtest.Fault{idemddbtest.LateReply, idemddbtest.LostRequest, idemddbtest.Throttle} {
+		for _, n := range []int{1, 2, 30} { // alone, in a group that the idle workers send, and in a full one
+			for _, workers := range []int{1, 4} {
+				t.Run(fmt.Sprintf("%v, %d messages, %d workers", fault, n, workers), func(t *testing.T) {
+					t.Parallel()
+					bubble(t, nil, func(h *harness) {
+						h.opts.Optimistic, h.opts.Workers = true, workers
+						h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return fault })
+
+						h.within(3*time.Second, h.handle(staged), deliveredFor(numbered(n), 1))
+						h.idle()
+					})
 				})
 			}
+		}
+	}
+}
 
-			function := lambdawrap.SQS(h.store, func(ctx context.Context, m events.SQSMessage) error {
-				switch (round + int(m.Body[len(m.Body)-1])) % 4 {
-				case 0:
-					panic("nil map")
-				case 1:
-					goexit()
-				case 2:
-					<-ctx.Done()
-					time.Sleep(time.Minute) // it ignores its context
+// A hook that begins a trace may return a context which does not derive from the one that it got.
+func TestAQuarterOfTheReserveIsLeftWhateverContextTheHookReturns(t *testing.T) {
+	t.Parallel()
+
+	for name, way := range map[string]struct {
+		wrap       func(*harness, lambdawrap.Handler) wrapped
+		optimistic bool
+	}{
+		"SQS":        {(*harness).handle, false},
+		"optimistic": {(*harness).handle, true},
+		"Batch":      {(*harness).whole, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bothModes(t, func(h *harness) {
+				h.opts.Optimistic = way.optimistic
+				h.opts.MessageContext = func(context.Context, events.SQSMessage) context.Context { return context.Background() }
+
+				function := way.wrap(h, func(ctx context.Context, m events.SQSMessage) error {
+					h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.Throttle })
+
+					if way.optimistic {
+						return staged(ctx, m)
+					}
+
+					return nil
+				})
+				h.within(3*time.Second, function, deliveredFor(numbered(2), 1))
+				h.idle()
+			})
+		})
+	}
+}
+
+func untilItsEnd(ctx context.Context) { <-ctx.Done() }
+
+func pastItsEnd(context.Context) { time.Sleep(time.Minute) }
+
+func TestNothingStartsInTheReserve(t *testing.T) {
+	t.Parallel()
+
+	for _, way := range waysAndOptimistic {
+		if way.name == "Batch" {
+			continue // its one call starts at once
+		}
+
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				h.opts.Reserve = 2 * time.Second
+
+				var last atomic.Int64
+
+				begun := time.Now()
+				function := way.wrap(h, func(context.Context, events.SQSMessage) error {
+					raise(&last, int64(time.Since(begun)))
+					time.Sleep(100 * time.Millisecond)
+
+					return nil
+				})
+
+				ctx, cancel := context.WithTimeout(h.Context(), 8*time.Second)
+				defer cancel()
+
+				response, err := function(ctx, numbered(300))
+				h.equal("error", err, nil)
+				h.equal("reported unless run", len(response.BatchItemFailures), 300-len(h.runs.all()))
+
+				if last := time.Duration(last.Load()); last < 5500*time.Millisecond || last > 5900*time.Millisecond {
+					h.Errorf("the last handler of 100 ms started after %v; the reserve began after 6 s", last)
 				}
+			})
+		})
+	}
+}
 
-				return errBank
-			}, h.opts)
+func TestWhatDidNotStartInTimeHasNoClaimOrGivesItBackUncounted(t *testing.T) {
+	t.Parallel()
+	claimedAndOptimistic(t, everyMode, func(h *harness) {
+		h.opts.Reserve = 2 * time.Second
 
-			ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
-			response, err := function(ctx, numbered(size))
+		ctx, cancel := context.WithTimeout(h.Context(), 9*time.Second) // there are 7 s for work, which is too little for a fourth handler
+		defer cancel()
 
-			if err != nil || !slices.Equal(ids(response), messageIDs(size)) || ctx.Err() != nil {
-				t.Fatalf("round %d: %v, %v, %v", round, ids(response), err, ctx.Err())
+		response, err := h.handle(h.staging(slowly(2*time.Second)))(ctx, numbered(40))
+		h.equal("error", err, nil)
+		h.equal("in time", ctx.Err(), nil)
+		h.equal("failed", ids(response), messageIDs(40)[3:])
+		h.equal("runs", h.runs.all(), messageIDs(3))
+		h.equal("lines that say so", strings.Count(h.log.String(), "too little time was left"), 37)
+
+		if h.opts.Optimistic {
+			h.equal("records", len(h.db.Items("records")), 3)
+		}
+
+		for i := 3; i < 40; i++ {
+			key := fmt.Sprint("k", i)
+			if state := h.state(key); state != "none" && (state != "INPROGRESS released" || h.attempts(key) != "0") {
+				h.Errorf("%s: %s, attempts %s", key, state, h.attempts(key))
+			}
+		}
+
+		if h.store.Engine().Ahead() > 0 && len(h.db.Requests()) > 8 { // two requests claim, three complete, and the rest gives claims back
+			h.Errorf("%d requests", len(h.db.Requests()))
+		}
+
+		h.check(h.handle(h.staging(succeed)), deliveredFor(numbered(40), 2), nil, messageIDs(40)[3:])
+
+		for i := range 40 {
+			h.equal("attempts", h.attempts(fmt.Sprint("k", i)), "1")
+		}
+	})
+}
+
+func TestClaimsThatAreAnsweredTooLateAreGivenBackUncounted(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		var slow atomic.Bool
+
+		slow.Store(true)
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if slow.Load() && isCallOf(isClaim)(r) {
+				time.Sleep(990 * time.Millisecond) // the claim comes 5 ms before the reserve, and has less than the 2 s of one try
 			}
 
+			return idemddbtest.None
+		})
+
+		ctx, cancel := context.WithTimeout(h.Context(), 1995*time.Millisecond)
+		defer cancel()
+
+		response, err := wrap(slowly(time.Second))(ctx, numbered(3))
+		h.equal("error", err, nil)
+		h.equal("in time", ctx.Err(), nil)
+		h.equal("failed", ids(response), messageIDs(3))
+		slow.Store(false)
+		time.Sleep(time.Minute)
+		h.runs.clear()
+		h.check(wrap(succeed), numbered(3), nil, messageIDs(3))
+
+		for i := range 3 {
+			h.equal("attempts", h.attempts(fmt.Sprint("k", i)), "1")
+		}
+	})
+}
+
+func TestAReserveThatLeavesNoTimeToWorkIsWarnedOfOnce(t *testing.T) {
+	t.Parallel()
+	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Reserve = 5 * time.Second
+		function := wrap(succeed)
+
+		for range 2 {
+			ctx, cancel := context.WithTimeout(h.Context(), 3*time.Second)
+			response, err := function(ctx, numbered(3))
+			h.equal("error", err, nil)
+			h.equal("failed", ids(response), messageIDs(3))
 			cancel()
 		}
 
-		time.Sleep(2 * time.Minute) // the handlers that ignore their contexts end meanwhile
+		h.equal("warnings", strings.Count(h.log.String(), "Options.Reserve"), 1)
+		h.logs("level=WARN", "reserve=5s", "left=3s")
+		h.equal("runs and requests", []int{len(h.runs.all()), len(h.db.Requests())}, []int{0, 0})
+
+		failed, _ := h.within(6*time.Second, function, numbered(1)) // with more time, it works
+		h.equal("failed in 6 s", failed, []string(nil))
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -92,37 +93,6 @@ func TestHandlersAndHooksTogetherAreNeverMoreThanWorkers(t *testing.T) {
 				h.equal("hooks", hooks.Load(), int64(60))
 				h.equal("runs", len(h.runs.all()), 60)
 				h.equal("at once", most.Load(), int64(workers))
-			})
-		})
-	}
-}
-
-func TestTheAnswerDoesNotWaitForAHookThatHangs(t *testing.T) {
-	t.Parallel()
-
-	for _, ignores := range []bool{false, true} {
-		t.Run(fmt.Sprint("it ignores its context: ", ignores), func(t *testing.T) {
-			t.Parallel()
-			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-				h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error {
-					if ignores {
-						time.Sleep(time.Minute)
-					}
-
-					<-ctx.Done()
-
-					return ctx.Err()
-				}
-
-				h.equal("error", claim(h, h.store, "k2").Fail(h.Context(), nil), nil)
-
-				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
-				defer cancel()
-
-				response, err := wrap(succeed)(ctx, numbered(3))
-				h.equal("error", err, nil)
-				h.equal("in time", ctx.Err(), nil)
-				h.equal("failed", slices.Contains(ids(response), "m2"), true)
 			})
 		})
 	}
@@ -228,4 +198,118 @@ func TestErrorsOfADeadLetterQueueSayWhoseTheyAre(t *testing.T) {
 		err.Error() != "lambdawrap: dead-letter queue: denied" {
 		t.Errorf("got %v", err)
 	}
+}
+
+// Once a message is reported as a dead letter, an operator may delete it. So the record must say first that its key has ended.
+func TestAPermanentFailureIsNotDeadLetteredUnlessItsKeyHasEnded(t *testing.T) {
+	t.Parallel()
+
+	for name, happens := range map[string]func(*harness){
+		"another worker has taken the key over": func(h *harness) {
+			other := h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
+			if _, _, err := other.Claim(h.Context(), "k", nil); err != nil {
+				h.Error(err)
+			}
+		},
+		"the write that ends the key is denied": func(h *harness) {
+			h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.AccessDenied })
+		},
+		"the write that ends the key is not answered": func(h *harness) {
+			h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LateReply })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
+					h.Error("the hook was called")
+
+					return nil
+				}
+
+				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
+				defer cancel()
+
+				function := wrap(func(context.Context, events.SQSMessage) error {
+					happens(h)
+
+					return lambdawrap.Permanent(errors.New("no such account"))
+				})
+
+				response, err := function(ctx, batch("m k"))
+				h.equal("error", err, nil)
+				h.equal("failed", ids(response), []string{"m"})
+			})
+		})
+	}
+}
+
+// No delivery of such a message will have a key. Left in its queue, it would block its message group until its receives are used up.
+func TestAMessageWithoutAKeyIsForTheDeadLetterHook(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		var taken journal
+
+		h.opts.Key, _ = lambdawrap.Body("id")
+		h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, cause error) error {
+			taken.add(m.MessageId)
+
+			if !errors.Is(cause, lambdawrap.ErrNoKey) {
+				h.Errorf("%s: got cause %v, want no key", m.MessageId, cause)
+			}
+
+			return nil
+		}
+		function := wrap(succeed)
+		h.check(function, batch("m1 "+`{"id":`, "m2 "+`{"id":null}`, "m3 "+`{"id":"k"}`), nil, []string{"m3"})
+
+		got := taken.all()
+		slices.Sort(got)
+		h.equal("dead letters", got, []string{"m1", "m2"})
+	})
+}
+
+func TestPermanentFailuresGoToTheHookEachTime(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, &idemddb.Options{MaxAttempts: 2})
+	cause := errors.New("no such account")
+
+	var dead []string
+
+	h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, err error) error {
+		dead = append(dead, fmt.Sprint(m.MessageId, " ", errors.Is(err, cause), " ", errors.Is(err, idemddb.ErrFailed)))
+
+		return nil
+	}
+	function := h.handle(func(context.Context, events.SQSMessage) error { return lambdawrap.Permanent(cause) })
+
+	h.expect(function, batch("m1 k", "m2 k"), nil, []string{"m1"})
+	h.equal("record", h.state("k"), "FAILED")
+	h.expect(function, batch("m1 k"), nil, nil)
+	h.equal("dead letters", dead, []string{"m1 true false", "m2 true false", "m1 false true"})
+}
+
+func TestAnotherInputUnderTheSameKeyIsPermanent(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { return "k", nil }
+	h.opts.Fingerprint = func(_ context.Context, m events.SQSMessage) (string, error) { return m.Body, nil }
+
+	var dead []string
+
+	h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, err error) error {
+		dead = append(dead, m.MessageId)
+
+		if !errors.Is(err, idemddb.ErrMismatch) {
+			t.Errorf("got %v, want a mismatch", err)
+		}
+
+		return nil
+	}
+	function := h.handle(succeed)
+	h.expect(function, batch("m1 a", "m2 b", "m3 a"), nil, []string{"m1"})
+	h.expect(function, batch("m4 b"), nil, nil)
+	h.equal("dead letters", dead, []string{"m2", "m4"})
 }

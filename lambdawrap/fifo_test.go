@@ -3,17 +3,17 @@ package lambdawrap_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
@@ -65,36 +65,6 @@ func TestMessagesOfAFIFOQueueWithoutAGroupKeepTheirOrder(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAFIFOHeadStopsItsGroupUnlessItIsDone(t *testing.T) {
-	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
-			if m.Body == "none" {
-				return "", lambdawrap.ErrNoKey
-			}
-
-			return m.Body, nil
-		}
-
-		h.equal("error", claim(h, h.store, "a1").Complete(h.Context(), nil), nil)
-		claim(h, h.store, "b1")
-
-		function := wrap(succeed)
-		h.check(function, batch("m1 a1 a", "m2 a2 a", "m3 b1 b", "m4 b2 b", "m5 none c", "m6 c2 c", "m7 a3 a", "m8 b3 b"),
-			[]string{"m3", "m4", "m5", "m6", "m8"}, []string{"m1", "m2", "m7"}[1:])
-
-		for _, key := range []string{"b2", "b3", "c2"} {
-			if state := h.state(key); state != "none" && (state != "INPROGRESS released" || h.attempts(key) != "0") {
-				h.Errorf("%s: %s, attempts %s", key, state, h.attempts(key))
-			}
-		}
-
-		time.Sleep(time.Minute)
-		h.check(function, deliveredFor(batch("m3 b1 b", "m4 b2 b", "m8 b3 b"), 2), nil, []string{"m3", "m4", "m8"})
-		h.ordered("m3", "m4", "m8")
-	})
 }
 
 func TestAFIFOHeadThatTheHookTakesDoesNotStopItsGroup(t *testing.T) {
@@ -178,48 +148,6 @@ func TestAStandardQueueWithMessageGroupsIsStandard(t *testing.T) {
 	})
 }
 
-func TestOfAFIFOGroupOnlyTheNextMessageIsClaimed(t *testing.T) {
-	t.Parallel()
-
-	for _, workers := range []int{1, 5} {
-		t.Run(strconv.Itoa(workers), func(t *testing.T) {
-			t.Parallel()
-			everyMode(t, func(h *harness) {
-				h.opts.Workers = workers
-
-				var texts []string
-				for i := range 40 {
-					texts = append(texts, fmt.Sprintf("m%d %c%d %c", i, 'a'+i%4, i/4, 'a'+i%4))
-				}
-
-				function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-					time.Sleep(time.Second)
-
-					group, n := m.Body[:1], 0
-					_, err := fmt.Sscan(m.Body[1:], &n)
-
-					for later := n + 1; later < 10; later++ {
-						h.equal(fmt.Sprint(group, later, " while ", m.Body, " runs"), h.state(fmt.Sprint(group, later)), "none")
-					}
-
-					if m.Body == "b4" {
-						return errBank
-					}
-
-					return err
-				})
-				response, err := function(h.Context(), batch(texts...))
-				h.equal("error", err, nil)
-				h.equal("failed", ids(response), []string{"m17", "m21", "m25", "m29", "m33", "m37"})
-
-				for later := 5; later < 10; later++ {
-					h.equal("behind the failure", h.state(fmt.Sprint("b", later)), "none")
-				}
-			})
-		})
-	}
-}
-
 func TestTwoFIFOQueuesWithOneGroupNameDoNotBlockEachOther(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
@@ -272,4 +200,143 @@ func TestTheNextOfAFIFOGroupIsClaimedWhenTheOneBeforeIsRecorded(t *testing.T) {
 			})
 		}
 	})
+}
+
+func TestClaimsRunAtMostOneGroupAhead(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		name    string
+		opts    idemddb.Options
+		workers int
+		ahead   int // claims whose work has not begun, at most
+	}{
+		{"groups", idemddb.Options{}, 1, 25},
+		{"groups, 10 workers", idemddb.Options{}, 10, 25},
+		{"claims count", idemddb.Options{MaxAttempts: 3}, 1, 0},
+		{"no takeover", idemddb.Options{NoTakeover: true}, 1, 0},
+		{"claims count, 10 workers", idemddb.Options{MaxAttempts: 3}, 10, 0},
+		{"single", idemddb.Options{Single: true}, 1, 0},
+		{"single, 10 workers", idemddb.Options{Single: true}, 10, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &c.opts, func(h *harness) {
+				h.opts.Workers = c.workers
+
+				var begun, most atomic.Int64
+
+				function := h.handle(func(context.Context, events.SQSMessage) error {
+					if begun.Add(1) == 1 && h.held() > max(c.ahead, c.workers) {
+						t.Errorf("%d claimed when the first handler runs", h.held())
+					}
+
+					time.Sleep(time.Second) // no request is under way any more
+					raise(&most, int64(len(h.db.Items("records")))-begun.Load())
+					time.Sleep(time.Second)
+
+					return nil
+				})
+
+				h.check(function, numbered(100), nil, messageIDs(100))
+
+				if most.Load() > int64(c.ahead) {
+					t.Errorf("%d claimed ahead, want at most %d", most.Load(), c.ahead)
+				}
+			})
+		})
+	}
+}
+
+// Nothing of the rest began, so no attempt counts, no key is held, and its next delivery works on it.
+func TestAfterTheFirstFailureTheRestOfABatchIsReportedUnstarted(t *testing.T) {
+	t.Parallel()
+
+	for name, optimistic := range map[string]bool{"claimed": false, "optimistic": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				var ends journal
+
+				h.outcomes(&ends)
+				h.opts.StopAtFailure, h.opts.Optimistic = true, optimistic
+				closed := always()
+				work := failing(closed, "b")
+				function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
+					_ = idemddb.Stage(ctx, idemddb.Effects{})
+
+					return work(ctx, m)
+				})
+
+				h.check(function, batch("m1 a", "m2 b", "m3 c", "m4 d", "m5 a"), []string{"m2", "m3", "m4"}, []string{"m1", "m2"})
+				h.sorted("ends", &ends, "m1 completed", "m2 released", "m3 blocked", "m4 blocked", "m5 replayed")
+
+				for _, key := range []string{"c", "d"} {
+					if state := h.state(key); state != "none" && state != "INPROGRESS released" || h.attempts(key) != "" && h.attempts(key) != "0" {
+						h.Errorf("%s: %s with %s attempts", key, state, h.attempts(key))
+					}
+				}
+
+				closed.Store(false)
+				h.check(function, deliveredFor(batch("m2 b", "m3 c", "m4 d"), 2), nil, []string{"m2", "m3", "m4"})
+			})
+		})
+	}
+}
+
+// What runs already goes on, and its success counts.
+func TestHandlersThatRunGoOnAfterTheFailureOfAnother(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		h.opts.StopAtFailure, h.opts.Workers = true, 2
+
+		var began atomic.Int32
+
+		runs, failed := make(chan struct{}), make(chan struct{})
+		h.opts.OnMessage = func(_ context.Context, m events.SQSMessage, _ lambdawrap.Outcome) {
+			if m.Body == "b" { // from here on the wrapper knows that it has failed
+				close(failed)
+			}
+		}
+
+		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+			if began.Add(1); m.Body == "a" {
+				close(runs)
+				<-failed
+
+				return nil
+			}
+
+			<-runs
+
+			return errBank
+		})
+
+		h.answered(function, batch("m1 a", "m2 b", "m3 c"), "m2", "m3")
+		h.equal("handlers", began.Load(), int32(2))
+		h.equal("a", h.state("a"), "COMPLETED")
+	})
+}
+
+// A group stops by itself, and must not stop another one.
+func TestAFIFOQueueIgnoresStopAtFailure(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		h.opts.StopAtFailure = true
+
+		h.check(h.handle(failing(always(), "a1")), batch("m1 a1 a", "m2 a2 a", "m3 b1 b"), []string{"m1", "m2"}, []string{"m1", "m3"})
+	})
+}
+
+func TestBatchRefusesStopAtFailure(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	function := lambdawrap.Batch(h.store, func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+		return events.SQSEventResponse{}, nil
+	}, &lambdawrap.Options{StopAtFailure: true})
+
+	if _, err := function(t.Context(), batch("m1 a")); err == nil || !strings.Contains(err.Error(), "Options.StopAtFailure") {
+		t.Errorf("got %v", err)
+	}
 }

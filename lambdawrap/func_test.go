@@ -8,7 +8,6 @@ import (
 	"io"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -453,31 +452,6 @@ func TestAResultOfFuncThatIsNotKeptIsNeverReplayedAsAnother(t *testing.T) {
 
 		f.equal("runs", f.ran.all(), []string{"o-1"})
 	}
-}
-
-func TestInvocationsOfFuncAtTheSameTimeRunOnce(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
-		f := newFunc(h)
-		f.opts.Wait = time.Minute
-		function := f.wrap(func(ctx context.Context, o order) (paid, error) {
-			time.Sleep(time.Second)
-
-			return settleOrder(ctx, o)
-		})
-
-		var all sync.WaitGroup
-
-		for range 20 {
-			all.Go(func() {
-				got, err := function(f.Context(), order{ID: "o-1"})
-				f.is(got, err, paid{"o-1", 0, []int{}})
-			})
-		}
-
-		all.Wait()
-		f.equal("runs", f.ran.all(), []string{"o-1"})
-	})
 }
 
 func TestFuncWithIdempotencyOffRunsEachInvocation(t *testing.T) {

@@ -54,14 +54,6 @@ func (g *ledger) refused(after, limit time.Duration) {
 	}
 }
 
-// end is when records get through again.
-func (g *ledger) end() time.Time {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-
-	return g.until
-}
-
 // bound demands that work did not run ahead of its records: at most so many effects may follow the first refusal.
 func (g *ledger) bound(limit int) {
 	g.harness.Helper()

@@ -127,16 +127,6 @@ func (h *harness) noRenewals() {
 // ignoreUnexported makes cmp compare attribute values by their exported fields.
 var ignoreUnexported = cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberB{})
 
-// sizes returns how many writes each request had.
-func (h *harness) sizes() []int {
-	var sizes []int
-	for _, r := range h.db.Requests() {
-		sizes = append(sizes, max(1, len(r.Items)))
-	}
-
-	return sizes
-}
-
 // costs returns how many requests there were since the last call, and their WCUs.
 func (h *harness) costs() (requests, units int) {
 	for _, r := range h.db.Requests() {
@@ -147,15 +137,6 @@ func (h *harness) costs() (requests, units int) {
 	h.db.ResetRequests()
 
 	return requests, units
-}
-
-func sum(numbers []int) int {
-	n := 0
-	for _, i := range numbers {
-		n += i
-	}
-
-	return n
 }
 
 // isClaim reports whether a write claims a key.

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -180,3 +182,111 @@ func TestHTTPABodyIsNotReadIfItsAnnouncedLengthIsTooLong(t *testing.T) {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// What a server of net/http makes of the headers of a handler is the same for a first answer and for a replay.
+func TestHTTPServerAReplayHasTheHeadersOfTheFirstAnswer(t *testing.T) {
+	t.Parallel()
+
+	for name, set := range map[string]func(http.Header){
+		"nothing is set":                      func(http.Header) {},
+		"Content-Type is turned off":          func(h http.Header) { h["Content-Type"] = nil },
+		"Content-Type is empty":               func(h http.Header) { h.Set("Content-Type", "") },
+		"Etag is nil":                         func(h http.Header) { h["Etag"] = nil },
+		"the handler says that it is chunked": func(h http.Header) { h.Set("Transfer-Encoding", "chunked") },
+		"the handler says that it is not":     func(h http.Header) { h.Set("Transfer-Encoding", "identity") },
+		"a length that is wrong":              func(h http.Header) { h.Set("Content-Length", "1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			w := newWeb(t, nil)
+			w.work = func(rw http.ResponseWriter, _ *http.Request) {
+				set(rw.Header())
+				_, _ = io.WriteString(rw, "4\r\n{}{}\r\n0\r\n\r\n")
+			}
+
+			var answers []http.Header
+
+			for _, replayed := range []string{"false", "true"} {
+				got, err := w.roundTrip(request("k", "{}"))
+				if err != nil {
+					t.Fatal(err)
+				}
+
+				w.answered(got, http.StatusOK, replayed, "4\r\n{}{}\r\n0\r\n\r\n")
+				w.equal("end of the body", got.Body.Close(), nil)
+				w.equal("length", got.ContentLength, int64(14))
+
+				got.Header.Del("Idempotent-Replayed")
+				got.Header.Del("Date")
+
+				answers = append(answers, got.Header)
+			}
+
+			w.equal("headers of the replay", answers[1], answers[0])
+			w.runs(1)
+		})
+	}
+}
+
+// A compressor sets Content-Encoding and Vary before it calls the next handler, for the client of this one exchange.
+func TestHTTPReplaysNoHeaderOfTheMiddlewareAroundAnEarlierExchange(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	handler := w.handler()
+
+	for _, test := range []struct {
+		replayed string
+		before   http.Header
+	}{
+		{"false", http.Header{
+			"Content-Encoding": {"gzip"}, "Content-Security-Policy": {"nonce-1"}, "Vary": {"Accept-Encoding"}, "Trailer": {"Server-Timing"},
+		}},
+		{"true", http.Header{"Content-Security-Policy": {"nonce-2"}, "Trailer": {"Server-Timing"}}},
+	} {
+		recorder := httptest.NewRecorder()
+		maps.Copy(recorder.Header(), test.before)
+		handler.ServeHTTP(recorder, request("k", "{}"))
+		w.answered(recorder.Result(), http.StatusCreated, test.replayed, `{"id":"p-1"}`)
+
+		for _, name := range []string{"Content-Encoding", "Content-Security-Policy", "Vary", "Trailer"} {
+			w.equal(name, recorder.Header()[name], test.before[name])
+		}
+
+		w.equal("Content-Type", recorder.Header().Get("Content-Type"), "application/json")
+	}
+}
+
+// Middleware that finds the method in a form leaves no body, but the handler has the form.
+func TestHTTPAnotherFormUnderAKeyIsRefusedAlsoIfItWasReadBefore(t *testing.T) {
+	t.Parallel()
+
+	for name, parse := range map[string]func(*web) func(*http.Request){
+		"by middleware": func(*web) func(*http.Request) { return func(r *http.Request) { r.FormValue("_method") } },
+		"by Caller": func(w *web) func(*http.Request) {
+			w.opts.Caller = func(r *http.Request) (string, error) { return r.FormValue("who"), nil }
+
+			return func(*http.Request) {}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			w := newWeb(t, nil)
+			w.work = func(rw http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(rw, r.FormValue("amount")) }
+			outer := parse(w)
+			post := func(form string) *http.Response {
+				r := request("k", form, header("Content-Type", "application/x-www-form-urlencoded"))
+				outer(r)
+
+				return w.send(r)
+			}
+
+			w.answered(post("who=c-1&amount=1"), http.StatusOK, "false", "1")
+			w.answered(post("who=c-1&amount=1"), http.StatusOK, "true", "1")
+			w.refused(post("who=c-1&amount=2"), http.StatusUnprocessableEntity, "key-reused")
+			w.runs(1)
+		})
+	}
+}

@@ -3,12 +3,15 @@ package lambdawrap_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -151,4 +154,124 @@ func TestHTTPMetricsWarnWhereNoStoreIsObserved(t *testing.T) {
 	}
 
 	w.equal("warnings", bytes.Count(out.Bytes(), []byte("no Store called Metrics.Observe")), 1)
+}
+
+const secretAnswer = "Zyx-secret-Wvu"
+
+// mask is a Codec by which nothing can be read as it is. It opens only what its own key has sealed.
+type mask byte
+
+func (k mask) Seal(_ context.Context, plain []byte, _ idemddb.Sealed) ([]byte, error) {
+	for i := range plain {
+		plain[i] ^= byte(k)
+	}
+
+	return append([]byte{byte(k)}, plain...), nil
+}
+
+func (k mask) Open(ctx context.Context, sealed []byte, of idemddb.Sealed) ([]byte, error) {
+	if sealed[0] != byte(k) {
+		return nil, fmt.Errorf("sealed with key %d", sealed[0])
+	}
+
+	plain, err := k.Seal(ctx, sealed[1:], of)
+
+	return plain[1:], err
+}
+
+// An answer with its headers is confidential, and so is the message that follows from the request. Neither may stand in the table, in the log or in the
+// metrics, whether the request is worked on, replayed, or cannot be replayed; and a client gets what it got the first time.
+func TestNothingOfAnAnswerOrAMessageIsStoredOrLoggedWithACodec(t *testing.T) {
+	t.Parallel()
+
+	db := idemddbtest.New(nil)
+	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
+		t.Fatal(err)
+	}
+
+	db.OnChange(func(c idemddbtest.Change) {
+		for name, value := range c.After {
+			if b := []byte(fmt.Sprintf("%s", textsOf(value))); bytes.Contains(b, []byte(secretAnswer)) {
+				t.Errorf("stored in %s: %q", name, b)
+			}
+		}
+	})
+
+	var log bytes.Buffer
+
+	logger := slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	runs := 0
+	handler := func(codec idemddb.Codec) http.Handler {
+		metrics := lambdawrap.NewMetrics(&log, "test")
+
+		store, err := idemddb.New(db, "records", "test", &idemddb.Options{
+			Codec: codec, Observe: metrics.Observe, Senders: map[string]idemddb.Sender{"receipts": nil},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return metrics.MeasureHTTP(lambdawrap.HTTP(store, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			runs++
+
+			if err := idemddb.Stage(r.Context(), idemddb.Effects{Messages: []idemddb.Message{{
+				To: "receipts", Body: secretAnswer, Group: secretAnswer, Attributes: map[string]string{"to": secretAnswer},
+			}}}); err != nil {
+				t.Error(err)
+			}
+
+			w.Header().Set("Location", "/payments/"+secretAnswer)
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprint(w, secretAnswer)
+		}), &lambdawrap.HTTPOptions{Logger: logger, Caller: func(*http.Request) (string, error) { return "anna", nil }}))
+	}
+
+	ask := func(h http.Handler) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/payments", strings.NewReader("{}"))
+		r.Header.Set("Idempotency-Key", "p-1")
+		h.ServeHTTP(w, r)
+
+		return w
+	}
+
+	for range 2 {
+		if w := ask(handler(mask(0x55))); w.Code != http.StatusCreated || w.Body.String() != secretAnswer || w.Header().Get("Location") != "/payments/"+secretAnswer {
+			t.Errorf("answered %d %q with %v", w.Code, w.Body, w.Header())
+		}
+	}
+
+	for name, codec := range map[string]idemddb.Codec{"another key": mask(0x66), "none": nil} {
+		if w := ask(handler(codec)); w.Code != http.StatusServiceUnavailable || strings.Contains(w.Body.String(), secretAnswer) {
+			t.Errorf("%s: answered %d %q", name, w.Code, w.Body)
+		}
+	}
+
+	if w := ask(handler(mask(0x55))); runs != 1 || w.Code != http.StatusCreated {
+		t.Errorf("%d runs, want one; with the key again: %d", runs, w.Code)
+	}
+
+	if text := log.String(); strings.Contains(text, secretAnswer) || strings.Count(text, `"outcome":"corrupt"`) != 2 {
+		t.Errorf("the log has what is sealed, or lacks the two answers that did not open:\n%s", text)
+	}
+}
+
+// textsOf returns all texts and bytes of an attribute.
+func textsOf(value types.AttributeValue) (all []string) {
+	switch v := value.(type) {
+	case *types.AttributeValueMemberS:
+		return []string{v.Value}
+	case *types.AttributeValueMemberB:
+		return []string{string(v.Value)}
+	case *types.AttributeValueMemberL:
+		for _, element := range v.Value {
+			all = append(all, textsOf(element)...)
+		}
+	case *types.AttributeValueMemberM:
+		for name, member := range v.Value {
+			all = append(append(all, name), textsOf(member)...)
+		}
+	}
+
+	return all
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 // The table of docs/http.md is what the engine in memory counts.
@@ -60,19 +59,6 @@ func TestHTTPOptimisticAsksTheCacheFirst(t *testing.T) {
 	w.runs(2) // the replay of a committed record fills the cache
 	w.refused(w.post("k", "[]"), http.StatusUnprocessableEntity, "key-reused")
 	w.runs(2)
-}
-
-func TestHTTPOptimisticAnotherRequestUnderAKeyIsRefused(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, nil)
-	w.opts.Optimistic = true
-	w.work = stagingHandler(nil)
-	w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
-	w.refused(w.post("k", "[]"), http.StatusUnprocessableEntity, "key-reused")
-
-	w.work = answering(http.StatusInternalServerError)
-	w.refused(w.post("k", "[]"), http.StatusUnprocessableEntity, "key-reused")
 }
 
 func TestHTTPOptimisticDemandsThatSomethingIsStaged(t *testing.T) {
@@ -196,64 +182,6 @@ func TestHTTPOptimisticADuplicateThatPanicsGetsTheFirstAnswer(t *testing.T) {
 	}
 }
 
-func TestHTTPOptimisticMeetsAClaim(t *testing.T) {
-	t.Parallel()
-
-	for name, work := range map[string]http.HandlerFunc{"success": stagingHandler(nil), "failure": answering(http.StatusInternalServerError)} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			webBubble(t, nil, func(w *web) {
-				w.opts.Optimistic = true
-				w.work = work
-				w.elsewhere("k")
-
-				got := w.post("k", "{}")
-				w.equal("Retry-After", got.Header.Get("Retry-After"), "33")
-				w.refused(got, http.StatusConflict, "key-in-progress")
-				w.equal("entries", len(w.db.Items("ledger")), 0)
-			})
-		})
-	}
-}
-
-func TestHTTPOptimisticWaitsForAClaim(t *testing.T) {
-	t.Parallel()
-	webBubble(t, nil, func(w *web) {
-		w.opts.Optimistic, w.opts.Wait = true, 5*time.Second
-		w.work = stagingHandler(nil)
-		claim := w.elsewhere("k")
-
-		time.AfterFunc(2*time.Second, func() { claim.Release(w.Context(), nil) })
-		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
-		w.runs(1)
-	})
-}
-
-func TestHTTPOptimisticTwoAtATimeGetOneAnswer(t *testing.T) {
-	t.Parallel()
-	webBubble(t, nil, func(w *web) {
-		w.opts.Optimistic = true
-		answers := make(chan string, 2)
-		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			time.Sleep(time.Second)
-			stagingHandler(nil)(rw, r)
-		}
-
-		for range 2 {
-			go func() {
-				got := w.post("k", "{}")
-				answers <- got.Header.Get("Idempotent-Replayed") + " " + got.Status + " " + read(got)
-			}()
-		}
-
-		got := map[string]int{<-answers: 1}
-		got[<-answers]++
-		w.equal("answers", got, map[string]int{`false 201 Created {"id":"p-1"}`: 1, `true 201 Created {"id":"p-1"}`: 1})
-		w.runs(2)
-		w.equal("entries", len(w.db.Items("ledger")), 1)
-	})
-}
-
 func TestHTTPOptimisticDemandsALongRetention(t *testing.T) {
 	t.Parallel()
 
@@ -263,18 +191,4 @@ func TestHTTPOptimisticDemandsALongRetention(t *testing.T) {
 	w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
 	w.logs("Options.Retention", "level=ERROR")
 	w.runs(0)
-}
-
-func TestHTTPOptimisticATransactionThatNeverArrivesLeavesNothing(t *testing.T) {
-	t.Parallel()
-	webBubble(t, nil, func(w *web) {
-		w.opts.Optimistic = true
-		w.work = stagingHandler(nil)
-		w.db.Intercept(faultFor(func(r idemddbtest.Request) bool { return r.Operation == "TransactWriteItems" }, idemddbtest.LostRequest))
-		w.refused(w.post("k", "{}", deadline(10*time.Second)), http.StatusServiceUnavailable, "unavailable")
-		w.equal("records", len(w.db.Items("records")), 0)
-
-		w.db.Intercept(nil)
-		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
-	})
 }

@@ -140,25 +140,6 @@ func TestHTTPAKeyIsNewAfterItsRetention(t *testing.T) {
 	})
 }
 
-func TestHTTPAKeyThatFailedForGood(t *testing.T) {
-	t.Parallel()
-
-	w := newWeb(t, &idemddb.Options{MaxAttempts: 2})
-	w.work = answering(http.StatusBadGateway)
-
-	for range 2 {
-		w.answered(w.post("k", "{}"), http.StatusBadGateway, "false", "")
-	}
-
-	for range 2 {
-		got := w.post("k", "{}")
-		w.equal("Retry-After", got.Header.Get("Retry-After"), "")
-		w.refused(got, http.StatusUnprocessableEntity, "key-failed")
-	}
-
-	w.runs(2)
-}
-
 func TestHTTPARefusedConditionIsAConflictOrFinal(t *testing.T) {
 	t.Parallel()
 
@@ -301,20 +282,6 @@ func TestHTTPALateTwinOfACommitAnswersTheNextRequest(t *testing.T) {
 
 		w.work = stagingHandler(nil)
 		w.answered(w.post("k", "{}"), http.StatusCreated, "true", `{"id":"p-1"}`)
-		w.equal("entries", len(w.db.Items("ledger")), 1)
-	})
-}
-
-// The answer to a transaction was lost, and the next try finds that the condition of an item is false: because the first one wrote it.
-func TestHTTPACommitWhoseAnswerWasLostIsDone(t *testing.T) {
-	t.Parallel()
-	bothWebs(t, nil, func(w *web) {
-		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			w.db.Inject(idemddbtest.LostReply)
-			stagingHandler(nil)(rw, r)
-		}
-
-		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
 		w.equal("entries", len(w.db.Items("ledger")), 1)
 	})
 }

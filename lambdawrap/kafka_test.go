@@ -2,6 +2,8 @@ package lambdawrap_test
 
 import (
 	"context"
+	"encoding/json"
+	"log/slog"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -154,25 +156,6 @@ func TestARecordOfKafkaThatWillNeverSucceedIsParkedAndTheRestOfItsPartitionGoesO
 	h.equal("parked", parked.all(), []string{"a poison"})
 }
 
-// The second delivery of a partition is one of records that may be done: asking for them costs one statement, and not two.
-func TestWhatWasDoneBeyondAFailureOfAPartitionIsACheapReplay(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
-		closed := always()
-		read := h.readKafka(failingValues(closed, "a1"), &lambdawrap.KafkaOptions{Workers: 25})
-		read(kafkaEvent(batch("1 a1 a", "2 b1 b", "3 a2 a")))
-		closed.Store(false)
-		h.db.ResetRequests()
-		read(kafkaEvent(batch("1 a1 a", "3 a2 a")))
-
-		for _, r := range h.db.Requests() {
-			if strings.Contains(r.Update, "INSERT") {
-				h.Errorf("a redelivery is claimed as a new record: %s", r.Update)
-			}
-		}
-	})
-}
-
 // The file is as Lambda sends it, with two topics, a tombstone, a key and headers with negative bytes.
 func TestARecordedEventOfKafkaIsReadAsItCame(t *testing.T) {
 	t.Parallel()
@@ -305,6 +288,126 @@ func TestTopicPartitionsRunSideBySide(t *testing.T) {
 
 		if took := time.Since(begun); took < 2*time.Second || took > 3*time.Second {
 			t.Errorf("it took %v, want two seconds: two records of one partition, beside the others", took)
+		}
+	})
+}
+
+func TestKeysOfKafkaRecords(t *testing.T) {
+	t.Parallel()
+
+	r := lambdawrap.KafkaRecord{
+		EventSourceARN: "arn", Topic: "payments", Partition: 2, Offset: 7, Timestamp: time.UnixMilli(5), Key: []byte("ada"),
+		Value: []byte(`{"payment":{"id":"p-1"},"n":1}`),
+		Headers: []lambdawrap.KafkaRecordHeader{
+			{Name: "id", Value: []byte("h-1")}, {Name: "none"}, {Name: "twice", Value: []byte("a")}, {Name: "twice", Value: []byte("b")},
+			{Name: "same", Value: []byte("a")}, {Name: "same"}, {Name: "same", Value: []byte("a")}, {Name: "bytes", Value: []byte{0xFF}},
+		},
+	}
+	with := func(change func(*lambdawrap.KafkaRecord)) lambdawrap.KafkaRecord {
+		changed := r
+		change(&changed)
+
+		return changed
+	}
+	body := func(r lambdawrap.KafkaRecord, paths ...string) string {
+		key, err := lambdawrap.KafkaBody(paths...)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return keyOfEvent(t, key, r)
+	}
+
+	for name, c := range map[string]struct{ got, want string }{
+		"by default":                {keyOfEvent(t, lambdawrap.KafkaRecordID, r), `#["arn","","payments","2","7","5"]`},
+		"of a named cluster":        {keyOfEvent(t, lambdawrap.KafkaRecordID, with(func(r *lambdawrap.KafkaRecord) { r.EventSourceARN, r.Cluster = "", "main" })), `#["","main","payments","2","7","5"]`},
+		"at the time zero":          {keyOfEvent(t, lambdawrap.KafkaRecordID, with(func(r *lambdawrap.KafkaRecord) { r.Timestamp = time.UnixMilli(0) })), `#["arn","","payments","2","7","0"]`},
+		"without a timestamp":       {keyOfEvent(t, lambdawrap.KafkaRecordID, with(func(r *lambdawrap.KafkaRecord) { r.Timestamp = time.Time{} })), "no key"},
+		"with Kafka's none":         {keyOfEvent(t, lambdawrap.KafkaRecordID, with(func(r *lambdawrap.KafkaRecord) { r.Timestamp = time.UnixMilli(-1) })), "no key"},
+		"without a topic":           {keyOfEvent(t, lambdawrap.KafkaRecordID, with(func(r *lambdawrap.KafkaRecord) { r.Topic = "" })), "no key"},
+		"with a topic of no text":   {keyOfEvent(t, lambdawrap.KafkaRecordID, with(func(r *lambdawrap.KafkaRecord) { r.Topic = "\xff" })), "no key"},
+		"its key":                   {keyOfEvent(t, lambdawrap.KafkaKey, r), `#["payments","String","ada"]`},
+		"its key, no text":          {keyOfEvent(t, lambdawrap.KafkaKey, with(func(r *lambdawrap.KafkaRecord) { r.Key = []byte{0xFF, 0} })), `#["payments","Binary","/wA="]`},
+		"its key, none":             {keyOfEvent(t, lambdawrap.KafkaKey, with(func(r *lambdawrap.KafkaRecord) { r.Key = nil })), "no key"},
+		"its key, topic of no text": {keyOfEvent(t, lambdawrap.KafkaKey, with(func(r *lambdawrap.KafkaRecord) { r.Topic = "\xff" })), "no key"},
+		"a path":                    {body(r, "payment.id"), "p-1"},
+		"two paths":                 {body(r, "payment.id", "n"), `#["p-1",1]`},
+		"a path that is not there":  {body(r, "x"), "no key"},
+		"a path in a tombstone":     {body(with(func(r *lambdawrap.KafkaRecord) { r.Value = nil }), "n"), "no key"},
+		"a header":                  {keyOfEvent(t, lambdawrap.KafkaHeader("id"), r), `#["String","h-1"]`},
+		"a header of bytes":         {keyOfEvent(t, lambdawrap.KafkaHeader("bytes"), r), `#["Binary","/w=="]`},
+		"a header, twice the same":  {keyOfEvent(t, lambdawrap.KafkaHeader("same"), r), `#["String","a"]`},
+		"a header with two values":  {keyOfEvent(t, lambdawrap.KafkaHeader("twice"), r), "no key"},
+		"an empty header":           {keyOfEvent(t, lambdawrap.KafkaHeader("none"), r), "no key"},
+		"a header of another name":  {keyOfEvent(t, lambdawrap.KafkaHeader("ID"), r), "no key"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %s, want %s", name, c.got, c.want)
+		}
+	}
+
+	if _, err := lambdawrap.KafkaBody(); err == nil {
+		t.Error("no path is a function all the same")
+	}
+}
+
+// FuzzKafkaEvent sends any JSON through Lambda's own decoding. The function returns an error before anything runs, or names a record of the event
+// for each topic-partition that has a failure, and no later one than the first.
+func FuzzKafkaEvent(f *testing.F) {
+	recorded, err := os.ReadFile("testdata/kafka.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+
+	for _, seed := range []string{
+		string(recorded),
+		`{"eventSource":"SelfManagedKafka","records":{"t-0":[{"topic":"t","partition":0,"offset":2,"timestamp":1,"value":"YmFk"},{"topic":"t","partition":0,"offset":1,"timestamp":1,"value":"b2s="}],"t-1":[{"topic":"t","partition":1,"offset":10,"timestamp":1,"value":"YmFk"},{"topic":"t","partition":1,"offset":9,"timestamp":1,"value":"YmFk"}]}}`,
+		`{"records":{"t-0":[{"topic":"t","offset":1,"timestamp":-1,"key":"YQ==","value":null,"headers":[{"a":[1,-2],"b":[]},{}]}]}}`,
+		`{"records":{"":[{"topic":"t"}],"x":null}}`, `{"records":{}}`, `{"records":null}`, `{"records":[]}`, `null`,
+	} {
+		f.Add([]byte(seed), uint8(1))
+		f.Add([]byte(seed), uint8(5))
+	}
+
+	f.Fuzz(func(t *testing.T, payload []byte, workers uint8) {
+		var (
+			event    events.KafkaEvent
+			response lambdawrap.KafkaEventResponse
+		)
+
+		h, ran, failed := newHarness(t, nil), journal{}, journal{}
+
+		answer, err := lambda.NewHandler(lambdawrap.Kafka(h.store, func(_ context.Context, r lambdawrap.KafkaRecord) error {
+			ran.add(r.Topic)
+
+			if strings.Contains(string(r.Value), "bad") {
+				failed.add(r.Topic)
+
+				return errBank
+			}
+
+			return nil
+		}, &lambdawrap.KafkaOptions{
+			Workers: int(workers), Logger: slog.New(slog.DiscardHandler), OnRecord: func(context.Context, lambdawrap.KafkaRecord, lambdawrap.Outcome) {},
+		})).Invoke(t.Context(), payload)
+		if err != nil {
+			h.equal("runs before an error", ran.all(), []string(nil))
+
+			return
+		}
+
+		if json.Unmarshal(payload, &event) != nil || json.Unmarshal(answer, &response) != nil || len(failed.all()) > 0 && len(response.BatchItemFailures) == 0 {
+			t.Fatalf("answered %s", answer)
+		}
+
+		for _, f := range response.BatchItemFailures {
+			isKnown := false
+
+			for _, r := range event.Records[f.ItemIdentifier.Partition] {
+				isKnown = isKnown || r.Offset == f.ItemIdentifier.Offset
+			}
+
+			h.equal("the answer is of the batch", isKnown, true)
 		}
 	})
 }

@@ -294,3 +294,99 @@ func checkNoKey(t testing.TB, key lambdawrap.KeyFunc, m events.SQSMessage, want 
 		t.Errorf("error %q quotes the message", text)
 	}
 }
+
+// FuzzKeyFuncs demands that no message causes a panic, and that each has one key or ErrNoKey.
+func FuzzKeyFuncs(f *testing.F) {
+	for _, body := range []string{``, `s3cr3t`, `{"id":"p-1"}`, `{"id":1e5}`, `{"id":"#"}`, `{"id":[]}`, `{"in":"{\"id\":0}"}`, "\"\xff\"", `{"id":1,"id":2}`} {
+		f.Add(body, "arn:aws:sqs:eu-west-1:1:q.fifo", "m-1", "String", "1")
+	}
+
+	f.Add(`{}`, "", "", "Binary", "")
+	f.Add(`{}`, "arn", "m\xff", "s3cr3t", "\xff")
+
+	keys := map[string]lambdawrap.KeyFunc{
+		"MessageID": lambdawrap.MessageID, "DeduplicationID": lambdawrap.DeduplicationID, "Attribute": lambdawrap.Attribute("a"),
+		"Body of one path": mustBody(f, "id"), "Body of two": mustBody(f, "id", "in.id"),
+	}
+
+	f.Fuzz(func(t *testing.T, body, arn, id, dataType, value string) {
+		m := events.SQSMessage{
+			Body: body, EventSourceARN: arn, MessageId: id, Attributes: map[string]string{"MessageDeduplicationId": id},
+			MessageAttributes: map[string]events.SQSMessageAttribute{"a": {DataType: dataType, StringValue: &value, BinaryValue: []byte(value)}},
+		}
+		for name, key := range keys {
+			got, err := key(t.Context(), m)
+			again, _ := key(t.Context(), m)
+
+			switch list, isList := strings.CutPrefix(got, "#"); {
+			case again != got || (got == "") != (err != nil):
+				t.Errorf("%s: the keys %q and %q, error %v", name, got, again, err)
+			case err != nil && !errors.Is(err, lambdawrap.ErrNoKey):
+				t.Errorf("%s: error %v is not ErrNoKey", name, err)
+			case err == nil && name != "Body of one path" && (!isList || !json.Valid([]byte(list))):
+				t.Errorf("%s: the key %q is not # and JSON", name, got)
+			}
+		}
+	})
+}
+
+func TestTheDefaultKeyIsQueueAndMessage(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	h.opts.Key = nil
+	function := h.handle(succeed)
+	event := batch("m1 body")
+
+	h.expect(function, event, nil, []string{"m1"})
+
+	event.Records[0].ReceiptHandle = "another"
+	event.Records[0].Attributes = map[string]string{"ApproximateReceiveCount": "2"}
+	h.expect(function, event, nil, nil)
+
+	event.Records[0].EventSourceARN += "-2"
+	h.expect(function, event, nil, []string{"m1"})
+}
+
+func TestAMessageWithoutAKeyFailsBeforeAnyRequest(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
+		switch m.Body {
+		case "none":
+			return "", lambdawrap.ErrNoKey
+		case "panic":
+			panic("key")
+		case "empty":
+			return "", nil
+		default:
+			return m.Body, nil
+		}
+	}
+	h.expect(h.handle(succeed), batch("m1 none", "m2 panic", "m3 empty", "m4 k"), []string{"m1", "m2", "m3"}, []string{"m4"})
+	h.equal("requests", len(h.db.Requests()), 2)
+}
+
+func TestAKeyFunctionThatPanicsIsItsMessagesFailure(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
+			if m.Body == "k1" {
+				panic("key")
+			}
+
+			return m.Body, nil
+		}
+		h.opts.Fingerprint = func(_ context.Context, m events.SQSMessage) (string, error) {
+			if m.Body == "k2" {
+				panic(errors.New("fingerprint"))
+			}
+
+			return m.Body, nil
+		}
+		h.check(wrap(succeed), numbered(4), []string{"m1", "m2"}, []string{"m0", "m3"})
+
+		h.logs("panic: key", "panic: fingerprint", "stack=", "level=ERROR")
+	})
+}

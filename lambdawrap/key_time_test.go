@@ -172,27 +172,6 @@ func TestBatchHasTimeForItsHandlerAfterAKeyFunctionThatHangs(t *testing.T) {
 	})
 }
 
-// The claim of a message waits for no key of another message.
-func TestAMessageIsWorkedOnWhileTheKeyOfAnotherIsLookedFor(t *testing.T) {
-	t.Parallel()
-	everyMode(t, func(h *harness) {
-		h.opts.Workers = 2
-		h.slowKeys(5*time.Second, "k0")
-
-		begun := time.Now()
-		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
-			if m.Body != "k0" && time.Since(begun) > 100*time.Millisecond {
-				h.Errorf("%s began after %v", m.Body, time.Since(begun))
-			}
-
-			return nil
-		})
-		failed, _ := h.within(time.Minute, function, numbered(10))
-		h.equal("failed", failed, []string(nil))
-		h.ordered("m1", "m0")
-	})
-}
-
 func TestAKeyThatIsKnownLateJoinsTheMessageThatHasIt(t *testing.T) {
 	t.Parallel()
 
@@ -242,22 +221,6 @@ func everyModeOf(t *testing.T, way string, test func(*harness)) {
 	t.Run(way, func(t *testing.T) {
 		t.Parallel()
 		everyMode(t, test)
-	})
-}
-
-func TestAHangingKeyFunctionBesideDuplicates(t *testing.T) {
-	t.Parallel()
-	everyMode(t, func(h *harness) {
-		var ends journal
-
-		h.outcomes(&ends)
-		h.opts.Workers = 2
-		h.slowKeys(6*time.Second, "k,slow")
-
-		failed, took := h.within(3*time.Second, h.handle(succeed), batch("m1 k,slow", "m2 k", "m3 k", "m4 other"))
-		h.equal("failed", failed, []string{"m1"})
-		h.equal("answered in time", took <= 2*time.Second, true)
-		h.sorted("ends", &ends, "m1 no_time", "m2 completed", "m3 replayed", "m4 completed")
 	})
 }
 

@@ -17,25 +17,6 @@ import (
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
-func TestALongHandlerKeepsItsKey(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, &idemddb.Options{Lease: 10 * time.Second})
-		function := h.handle(func(ctx context.Context, _ events.SQSMessage) error {
-			for range 10 {
-				time.Sleep(6 * time.Second)
-
-				if _, _, err := h.store.Claim(ctx, "k", nil); !errors.Is(err, idemddb.ErrInProgress) {
-					t.Errorf("got %v, want in progress", err)
-				}
-			}
-
-			return nil
-		})
-		h.expect(function, batch("m1 k"), nil, []string{"m1"})
-	})
-}
-
 func TestALostClaimCancelsTheHandler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -130,36 +111,6 @@ func TestClaimsThatWaitKeepTheirLeases(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestAClaimThatIsLostWhileItWaitsIsNotRun(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(h *harness) {
-		ahead := h.open(h.db, &idemddb.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
-		function := h.handle(func(ctx context.Context, m events.SQSMessage) error {
-			if m.MessageId == "m0" {
-				for _, key := range []string{"k1", "k2"} {
-					other, record, err := ahead.Claim(ctx, key, nil)
-					if other == nil {
-						return fmt.Errorf("got record %v, error %w, want a claim", record, err)
-					}
-
-					if key == "k2" {
-						h.equal("error", other.Complete(ctx, nil), nil)
-					}
-				}
-
-				h.drop("k3")
-				time.Sleep(20 * time.Second) // the handler takes longer than half a lease
-			}
-
-			return nil
-		})
-		h.expect(function, numbered(5), []string{"m1", "m2", "m3"}, []string{"m0", "m4"})
-		h.equal("k1", h.state("k1"), "INPROGRESS")
-		h.equal("k2", h.state("k2"), "COMPLETED")
-		h.equal("k3", h.state("k3"), "none")
-	})
 }
 
 // A key that is throttled is claimed by further requests. That must not cost the others, which have their answers, their leases.

@@ -109,25 +109,6 @@ func TestMetricsCountEachBatchForItself(t *testing.T) {
 	}
 }
 
-func TestMetricsOfABatchThatComesBackAreNotDone(t *testing.T) {
-	t.Parallel()
-
-	var out bytes.Buffer
-
-	broken := errors.New("broken")
-	function := lambdawrap.Measure(lambdawrap.NewMetrics(&out, "Payments"), func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
-		return events.SQSEventResponse{}, broken
-	})
-
-	if _, err := function(t.Context(), batch("m1 a", "m2 b")); !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
-	}
-
-	if _, line := readLine(t, out.String()); line["NotDone"] != 2.0 {
-		t.Errorf("got %s", &out)
-	}
-}
-
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space left") }
@@ -140,22 +121,6 @@ func TestMetricsThatCannotBeWrittenCostNoMessage(t *testing.T) {
 
 	if response, err := function(t.Context(), batch("m1 a")); err != nil || len(response.BatchItemFailures) != 0 {
 		t.Errorf("got %v, %v", response, err)
-	}
-}
-
-func TestMetricsHaveTheRequestIDAsAProperty(t *testing.T) {
-	t.Parallel()
-
-	var out bytes.Buffer
-
-	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
-	if _, err := lambdawrap.Measure(lambdawrap.NewMetrics(&out, "Payments"), nothingFails)(ctx, events.SQSEvent{}); err != nil {
-		t.Fatal(err)
-	}
-
-	d, line := readLine(t, out.String())
-	if line["requestId"] != "r-1" || !cmp.Equal(d.CloudWatchMetrics[0].Dimensions, [][]string{{}}) {
-		t.Errorf("got %s", &out)
 	}
 }
 
@@ -312,6 +277,117 @@ func TestMetricsCountPanics(t *testing.T) {
 
 			if _, got := readLine(t, out.String()); got["Panicked"] != want || got["Completed"] != 2.0 {
 				t.Errorf("got %v, want %v panics", got, want)
+			}
+		})
+	}
+}
+
+// measured is what a line has of these metrics.
+func measured(t *testing.T, out *bytes.Buffer, names ...string) map[string]any {
+	t.Helper()
+
+	_, line := readLine(t, out.String())
+	out.Reset()
+
+	got := map[string]any{}
+	for _, name := range names {
+		got[name] = line[name]
+	}
+
+	return got
+}
+
+func TestMeasureCountsAllRecordsOfAStreamThatFailed(t *testing.T) {
+	t.Parallel()
+
+	var out bytes.Buffer
+
+	metrics := lambdawrap.NewMetrics(&out, "Payments")
+	h := newHarness(t, &idemddb.Options{Observe: metrics.Observe})
+	function := lambdawrap.Measure(metrics, lambdawrap.Kinesis(h.store, func(_ context.Context, r events.KinesisEventRecord) error {
+		if string(r.Kinesis.Data) == "bad" {
+			return lambdawrap.Permanent(errBank)
+		}
+
+		return nil
+	}, &lambdawrap.StreamOptions[events.KinesisEventRecord]{Logger: h.opts.Logger}))
+
+	event := events.KinesisEvent{}
+	for _, m := range batch("1 a a", "2 bad b", "3 b2 b", "4 bad c").Records {
+		event.Records = append(event.Records, kinesisRecord(m))
+	}
+
+	response, err := function(t.Context(), event)
+	h.equal("error", err, nil)
+	h.equal("failed", response.BatchItemFailures, []events.KinesisBatchItemFailure{{ItemIdentifier: "2"}})
+	h.equal("metrics", measured(t, &out, "Messages", "NotDone", "Completed", "Permanent"),
+		map[string]any{"Messages": 4.0, "NotDone": 3.0, "Completed": 1.0, "Permanent": 2.0})
+
+	_, err = function(t.Context(), events.KinesisEvent{})
+	h.equal("refused", err != nil, true)
+	h.equal("metrics", measured(t, &out, "Messages", "NotDone"), map[string]any{"Messages": 1.0, "NotDone": 1.0})
+}
+
+func TestMeasureCountsInvocationsOfFunc(t *testing.T) {
+	t.Parallel()
+
+	var out bytes.Buffer
+
+	metrics := lambdawrap.NewMetrics(&out, "Payments")
+	f := newFunc(newHarness(t, &idemddb.Options{Observe: metrics.Observe}))
+	answer := errBank
+	function := lambdawrap.Measure(metrics, f.wrap(func(ctx context.Context, o order) (paid, error) {
+		p, _ := settleOrder(ctx, o)
+
+		return p, answer
+	}))
+
+	for _, c := range []struct {
+		id     string
+		answer error
+		want   map[string]any
+	}{
+		{"o-1", errBank, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 0.0}},
+		{"o-1", nil, map[string]any{"Messages": 1.0, "NotDone": 0.0, "Completed": 1.0, "Replayed": 0.0, "Permanent": 0.0}},
+		{"o-1", nil, map[string]any{"Messages": 1.0, "NotDone": 0.0, "Completed": 0.0, "Replayed": 1.0, "Permanent": 0.0}},
+		{"o-2", lambdawrap.Permanent(errBank), map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 1.0}},
+		{"o-2", nil, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 1.0}},
+		// The error of a nested Do.
+		{"o-3", &idemddb.FailedError{}, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 0.0}},
+		{"", nil, map[string]any{"Messages": 1.0, "NotDone": 1.0, "Completed": 0.0, "Replayed": 0.0, "Permanent": 1.0}},
+	} {
+		answer = c.answer
+		_, err := function(t.Context(), order{ID: c.id})
+		f.equal("metrics", measured(t, &out, "Messages", "NotDone", "Completed", "Replayed", "Permanent"), c.want)
+		f.equal("error", err != nil, c.want["NotDone"] == 1.0)
+	}
+}
+
+func TestMetricsWithARuleBrokenRunNoHandler(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		namespace  string
+		dimensions map[string]string
+		want       string
+	}{
+		"a namespace of AWS":                  {"AWS/Lambda", nil, `namespace "AWS/Lambda": must not begin with "AWS/"`},
+		"a dimension named as a metric":       {"n", map[string]string{"Fenced": "x"}, `"Fenced"`},
+		"a dimension named as a new metric":   {"n", map[string]string{"DeadLetters": "x"}, `"DeadLetters"`},
+		"one dimension with two values":       {"n", map[string]string{"Service": "t"}, `dimension "Service": must have one value in all sets, has "t" and "s"`},
+		"a dimension named as the request id": {"n", map[string]string{"requestId": "x"}, `"requestId"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			function := lambdawrap.Measure(lambdawrap.NewMetrics(&bytes.Buffer{}, c.namespace, map[string]string{"Service": "s"}, c.dimensions),
+				func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+					t.Error("the handler ran")
+
+					return events.SQSEventResponse{}, nil
+				})
+			if _, err := function(t.Context(), batch("m1 a")); err == nil || !strings.HasPrefix(err.Error(), "lambdawrap: NewMetrics: ") || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an error that names %s", err, c.want)
 			}
 		})
 	}

@@ -212,19 +212,6 @@ func TestOnMessageSaysReplayedForDuplicatesOnly(t *testing.T) {
 	})
 }
 
-func TestOnMessageSaysWhatIsBlocked(t *testing.T) {
-	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		var end theEnd
-
-		h.opts.OnMessage = end.hook
-		function := wrap(failing(always(), "a"))
-
-		h.within(time.Minute, function, batch("m0 a g", "m1 b g", "m2 c other", "m3 d g"))
-		end.are(h, lambdawrap.OutcomeReleased, lambdawrap.OutcomeBlocked, lambdawrap.OutcomeCompleted, lambdawrap.OutcomeBlocked)
-	})
-}
-
 func TestAnOnMessageThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
 

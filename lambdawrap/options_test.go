@@ -1,8 +1,13 @@
 package lambdawrap_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
@@ -46,4 +51,140 @@ func TestNilIsRefusedAtStartUp(t *testing.T) {
 			wrap()
 		}()
 	}
+}
+
+func TestTheSwitchTurnsEveryWrapperOffAndTakesOnlyTrueAnd1(t *testing.T) {
+	for value, on := range map[string]bool{"true": false, "1": false, "false": true, "0": true, "": true} {
+		for _, way := range ways {
+			t.Run(value+", "+way.name, func(t *testing.T) {
+				t.Setenv("IDEMDDB_DISABLED", value)
+
+				h := newHarness(t, nil)
+				if !on {
+					h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { panic("asked for a key") }
+				}
+
+				function := way.wrap(h, failing(always(), "bad"))
+				event := batch("m1 k1", "m2 k1", "m3 bad")
+
+				if on {
+					h.check(function, event, []string{"m3"}, []string{"m1", "m3"})
+					h.equal("warnings", h.log.Len() > 0 && strings.Contains(h.log.String(), "IDEMDDB_DISABLED"), false)
+					h.equal("requests are made", len(h.db.Requests()) > 0, true)
+
+					return
+				}
+
+				for range 2 {
+					h.check(function, event, []string{"m3"}, []string{"m1", "m2", "m3"})
+				}
+
+				if way.name != "Batch" { // a FIFO group still stops at its failure
+					h.check(function, batch("m1 bad a", "m2 k a", "m3 k b"), []string{"m1", "m2"}, []string{"m1", "m3"})
+				}
+
+				h.equal("warnings", strings.Count(h.log.String(), "IDEMDDB_DISABLED"), 1)
+				h.equal("requests", len(h.db.Requests()), 0)
+			})
+		}
+	}
+}
+
+func TestJSONRefusesWhatDoesNotDecodeForGood(t *testing.T) {
+	t.Parallel()
+
+	type payment struct {
+		Amount int64 `json:"amount"`
+	}
+
+	for body, want := range map[string]string{
+		`{"amount":1}`:                    "",
+		`{"amount":"4111"}`:               `field "amount" must be of type int64`,
+		`{"amount":1`:                     "it ends early",
+		`secret`:                          "not JSON, at byte 1",
+		`{"amount":1}{"x":2}`:             "more than one JSON value",
+		``:                                "it ends early",
+		`{"amount":99999999999999999999}`: `field "amount"`,
+	} {
+		err := lambdawrap.JSON(func(context.Context, payment) error { return nil })(t.Context(), events.SQSMessage{Body: body})
+
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", body, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: got %v, want %q", body, err, want)
+		case err != nil && (strings.Contains(err.Error(), "4111") || strings.Contains(err.Error(), "secret")):
+			t.Errorf("the error shows the body: %v", err)
+		}
+	}
+}
+
+// Body and JSON read a body by one rule, or it would be keyed by one spelling of a name and worked on by the other.
+func TestBodyAndJSONCompareNamesAsTheyStand(t *testing.T) {
+	t.Parallel()
+
+	type payment struct {
+		ID     string `json:"paymentId"`
+		Amount int64
+	}
+
+	for body, want := range map[string]struct {
+		key     string // "" for none
+		payment payment
+		refused string // by JSON
+	}{
+		`{"paymentId":"p-1","Amount":2}`:                {"p-1", payment{"p-1", 2}, ""},
+		`{"PaymentID":"p-1","amount":2}`:                {"", payment{}, ""},
+		`{"paymentId":"p-1","PaymentID":"p-2"}`:         {"", payment{}, "body has two names in an object that differ only in case; they end at bytes 12 and 30"},
+		`{"PaymentID":"p-2","paymentId":"p-1"}`:         {"", payment{}, "two names"},
+		`{"paymentId":"p-1","paymentId":"p-2"}`:         {"", payment{}, "body has one name twice in an object"},
+		`{"paymentId":"p-1","by":[{"A":1,"\u0061":2}]}`: {"", payment{}, "two names"},
+	} {
+		message := events.SQSMessage{Body: body}
+
+		var got payment
+
+		err := lambdawrap.JSON(func(_ context.Context, p payment) error {
+			got = p
+
+			return nil
+		})(t.Context(), message)
+
+		switch {
+		case want.refused == "" && err != nil, want.refused != "" && (err == nil || !strings.Contains(err.Error(), want.refused)):
+			t.Errorf("%s: JSON returns %v, want %q", body, err, want.refused)
+		case err != nil && !isPermanent(err):
+			t.Errorf("%s: %v is not permanent", body, err)
+		case got != want.payment:
+			t.Errorf("%s: JSON decodes %+v, want %+v", body, got, want.payment)
+		}
+
+		key, err := mustBody(t, "paymentId")(t.Context(), message)
+		if key != want.key || (err != nil) != (want.key == "") || err != nil && !errors.Is(err, lambdawrap.ErrNoKey) {
+			t.Errorf("%s: Body returns %q, %v, want %q", body, key, err, want.key)
+		}
+	}
+}
+
+func isPermanent(err error) bool {
+	p, ok := errors.AsType[interface {
+		error
+		Permanent() bool
+	}](err)
+
+	return ok && p.Permanent()
+}
+
+func TestWholeGetsOneMessageAtATime(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	function := h.handle(lambdawrap.Whole(func(_ context.Context, e events.SQSEvent) error {
+		if len(e.Records) != 1 || e.Records[0].Body == "k2" {
+			return fmt.Errorf("%d records", len(e.Records))
+		}
+
+		return nil
+	}))
+	h.check(function, batch("m1 k1", "m2 k2", "m3 k3"), []string{"m2"}, []string{"m1", "m2", "m3"})
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -167,4 +168,90 @@ func declaredKinds(t *testing.T) (kinds []idemddb.Kind) {
 	})
 
 	return kinds
+}
+
+// uncounted are the outcomes that are no metric of their own, with the reason.
+var uncounted = map[Outcome]string{
+	OutcomeCompleted:   "the Store's event counts it, in Completed",
+	OutcomeReplayed:    "the Store's event counts it, in Replayed",
+	OutcomeUnrecorded:  "the Store's event counts it, in Unrecorded",
+	OutcomeUncommitted: "the Store's event counts it, in Uncommitted",
+	OutcomeUnsent:      "the Store's event counts it, in Unsent",
+	OutcomeFenced:      "the Store's event counts it, in Fenced",
+	OutcomeInProgress:  "the Store's event counts it, in InProgress",
+	OutcomeUnanswered:  "the Store's event counts it, in Unanswered",
+	OutcomeCorrupt:     "the Store's event counts it, in Corrupt",
+	OutcomeReleased:    "it is counted in NotDone, and its log line says more",
+	OutcomeNoTime:      "it is counted in NotDone, and comes back without harm",
+	OutcomeBlocked:     "it is counted in NotDone, and the message before it has the cause",
+}
+
+func TestEveryOutcomeIsCountedOrDeliberatelyNot(t *testing.T) {
+	t.Parallel()
+
+	for _, name := range declaredOutcomes(t) {
+		isCounted := false
+		for _, metric := range lineMetrics {
+			isCounted = isCounted || slices.Contains(metric.outcomes, name)
+		}
+
+		if _, isUncounted := uncounted[name]; isCounted == isUncounted {
+			t.Errorf("the outcome %q: counted %v, listed as uncounted %v", name, isCounted, isUncounted)
+		}
+	}
+}
+
+// declaredOutcomes reads the constants of the type Outcome from the source, so that a new one cannot be forgotten here.
+func declaredOutcomes(t *testing.T) (names []Outcome) {
+	t.Helper()
+
+	file, err := parser.ParseFile(token.NewFileSet(), "outcome.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+
+		if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "Outcome" {
+			literal, ok := spec.Values[0].(*ast.BasicLit)
+			if !ok {
+				t.Fatalf("%s is not a text", spec.Names[0])
+			}
+
+			text, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			names = append(names, Outcome(text))
+		}
+
+		return true
+	})
+
+	if len(names) < len(uncounted) {
+		t.Fatalf("found only %v", names)
+	}
+
+	return names
+}
+
+func TestReceiveCount(t *testing.T) {
+	t.Parallel()
+
+	for text, want := range map[string]int{
+		"1": 1, "2": 2, "1000": 1000, "": 1, "0": 1, "-7": 1, "many": 1, "1.5": 1, "2nd": 1, "99999999999999999999": 1,
+	} {
+		if got := receiveCount(events.SQSMessage{Attributes: map[string]string{"ApproximateReceiveCount": text}}); got != want {
+			t.Errorf("receiveCount of %q = %d, want %d", text, got, want)
+		}
+	}
+
+	if got := receiveCount(events.SQSMessage{}); got != 1 {
+		t.Errorf("receiveCount without attributes = %d, want 1", got)
+	}
 }

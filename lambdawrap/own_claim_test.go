@@ -238,40 +238,6 @@ func TestAClaimThatWasLostBeforeItsHandlerStartsIsNotBegun(t *testing.T) {
 	}
 }
 
-func TestASuccessAfterAnothersGiveUpIsDone(t *testing.T) {
-	t.Parallel()
-
-	for name, opts := range map[string]*idemddb.Options{"no takeover": {NoTakeover: true}, "attempts": {MaxAttempts: 1}} {
-		for _, w := range wraps {
-			t.Run(name+", "+w.name, func(t *testing.T) {
-				t.Parallel()
-				bubble(t, opts, func(h *harness) {
-					late := *opts
-					late.Now = func() time.Time { return time.Now().Add(time.Hour) }
-					other := h.open(h.db, &late)
-					dead := 0
-					h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { dead++; return nil }
-
-					var end theEnd
-
-					h.opts.OnMessage, h.opts.Workers = end.hook, w.workers
-
-					failed, _ := h.within(time.Minute, w.wrap(h, func(context.Context, events.SQSMessage) error {
-						_, _, err := other.Claim(h.Context(), "k0", nil)
-						h.equal("given up", errors.Is(err, idemddb.ErrFailed), true)
-
-						return nil
-					}), numbered(1))
-					h.equal("failed", failed, []string(nil))
-					h.equal("record", h.state("k0"), "FAILED")
-					h.equal("dead letters", dead, 0)
-					end.are(h, lambdawrap.OutcomeFenced)
-				})
-			})
-		}
-	}
-}
-
 func TestATakeoverIsAWarning(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {

@@ -167,17 +167,6 @@ func TestAClientThatEndsItsGoroutineLosesNoMessage(t *testing.T) {
 	}
 }
 
-func TestALoggerThatPanicsIsAnInvocationError(t *testing.T) {
-	t.Parallel()
-	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		h.opts.Logger = panicking()
-		function := wrap(failing(always(), "k1"))
-
-		h.failsWhole(function, numbered(5), "logger")
-		h.noRenewals()
-	})
-}
-
 // failsWhole demands that the invocation ends with an error that ends with this text, so that the whole batch comes back.
 func (h *harness) failsWhole(function wrapped, event events.SQSEvent, cause string) {
 	h.Helper()

@@ -1,13 +1,19 @@
 package lambdawrap_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -183,5 +189,165 @@ func TestAnInvocationThatIsCancelledStillSettles(t *testing.T) {
 		}
 
 		h.noRenewals()
+	})
+}
+
+// The handler's answer is not one to keep, and its release is fenced by another worker's completion, whose messages are not sent. Without a
+// sweep, that worker's answer must not be given before they are.
+func TestHTTPWithoutASweepAReleaseThatIsFencedByUnsentMessagesIsNotDone(t *testing.T) {
+	t.Parallel()
+	webBubble(t, &idemddb.Options{RedeliverUnsent: true, Now: behind()}, func(w *web) {
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			message := idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: "b"}}}
+			w.equal("the other", w.elsewhere("k").CompleteWith(r.Context(), nil, message), nil)
+			rw.WriteHeader(http.StatusInternalServerError)
+		}
+
+		w.refused(w.post("k", "{}"), http.StatusServiceUnavailable, "unavailable")
+	})
+}
+
+// The handler has completed its claim itself, and the answer to that was lost. Its own answer needs no result of the record.
+func TestHTTPAnAnswerNeedsNoResultOfItsOwnRecord(t *testing.T) {
+	t.Parallel()
+	webBubble(t, &idemddb.Options{Results: &unreadable{}}, func(w *web) {
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			c, _ := idemddb.FromContext(r.Context())
+
+			w.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.LostReply })
+			w.equal("unrecorded", errors.Is(c.Complete(r.Context(), make([]byte, 40<<10)), idemddb.ErrUnrecorded), true)
+			w.db.Intercept(nil)
+			created(rw, r)
+		}
+
+		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+	})
+}
+
+func TestAnInvocationWithAnInvalidKeyIsCountedAsOneWithoutAKey(t *testing.T) {
+	t.Parallel()
+
+	var out bytes.Buffer
+
+	m := lambdawrap.NewMetrics(&out, "payments")
+	h := newHarness(t, &idemddb.Options{Observe: m.Observe})
+	f := lambdawrap.Func(h.store, func(context.Context, string) (string, error) { return "", nil }, &lambdawrap.FuncOptions[string]{
+		Key: func(context.Context, string) (string, error) { return "a\xff", nil },
+	})
+
+	if _, err := lambdawrap.Measure(m, f)(t.Context(), "x"); !errors.Is(err, idemddb.ErrBadKey) || !strings.Contains(out.String(), `"Permanent":1`) {
+		t.Errorf("got error %v and the line %s", err, out.String())
+	}
+}
+
+// The key is another worker's, so that it could not be ended: the message comes back, and is not one that failed for good.
+func TestAPermanentFailureThatIsNotWrittenIsAFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, nil)
+		end := &theEnd{}
+		h.opts.OnMessage, h.opts.Optimistic = end.hook, true
+
+		function := h.handle(func(context.Context, events.SQSMessage) error {
+			h.heldElsewhere("k0", 0)
+
+			return lambdawrap.Permanent(errBank)
+		})
+		h.expect(function, batch("m0 k0"), []string{"m0"}, []string{"m0"})
+		h.equal("outcomes", end.words["m0"], []lambdawrap.Outcome{lambdawrap.OutcomeReleased})
+	})
+}
+
+// stageTooMuch stages an item that no table takes.
+func stageTooMuch(ctx context.Context) error {
+	item := recordKey("too much")
+	item["text"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", 500<<10)}
+	table := "records"
+
+	return idemddb.Stage(ctx, idemddb.Effects{Items: []types.TransactWriteItem{{Put: &types.Put{TableName: &table, Item: item}}}})
+}
+
+// Otherwise the message would be deleted without its effect.
+func TestAMessageWhoseHandlerIgnoresAnErrorOfStageComesBack(t *testing.T) {
+	t.Parallel()
+
+	claimedAndOptimistic(t, bothModes, func(h *harness) {
+		careless := func(ctx context.Context, m events.SQSMessage) error {
+			_ = stageTooMuch(ctx)
+
+			return counting(ctx, m)
+		}
+
+		h.check(h.handle(careless), batch("m1 k"), []string{"m1"}, []string{"m1"})
+		h.equal("committed", h.counted("k"), "")
+		h.logs("level=ERROR", idemddb.ErrNotStaged.Error(), "outcome=released")
+
+		again := func(ctx context.Context, m events.SQSMessage) error {
+			_ = stageTooMuch(ctx)
+			idemddb.Unstage(ctx)
+
+			return counting(ctx, m)
+		}
+
+		h.check(h.handle(again), deliveredFor(batch("m1 k"), 2), nil, []string{"m1"})
+		h.equal("committed", h.counted("k"), "1")
+	})
+}
+
+// An answer of 4xx may say why: it is kept as any other.
+func TestHTTPAnErrorOfStageThatTheHandlerIgnoresIsTheServersMistake(t *testing.T) {
+	t.Parallel()
+	bothWebs(t, nil, func(w *web) {
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			_ = stageTooMuch(r.Context())
+
+			created(rw, r)
+		}
+
+		w.refused(w.post("k", "{}"), http.StatusInternalServerError, "server-error")
+		w.logs("level=ERROR", idemddb.ErrNotStaged.Error())
+		w.equal("record", w.recordState("k"), "INPROGRESS released")
+
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			if err := stageTooMuch(r.Context()); err != nil {
+				rw.WriteHeader(http.StatusRequestEntityTooLarge)
+			}
+		}
+
+		w.answered(w.post("k", "{}"), http.StatusRequestEntityTooLarge, "false", "")
+		w.equal("record", w.recordState("k"), "COMPLETED")
+	})
+}
+
+// The client reads a no, so it must not find the half that was staged before.
+func TestHTTPARefusalAfterAnErrorOfStageWritesNothingOfWhatWasStaged(t *testing.T) {
+	t.Parallel()
+	bothWebs(t, nil, func(w *web) {
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			w.equal("Stage", idemddb.Stage(r.Context(), idemddb.Effects{Items: []types.TransactWriteItem{entry("debit")}}), nil)
+
+			if err := stageTooMuch(r.Context()); err != nil {
+				rw.WriteHeader(http.StatusUnprocessableEntity)
+			}
+		}
+
+		w.answered(w.post("k", "{}"), http.StatusUnprocessableEntity, "false", "")
+		w.equal("entries", len(w.db.Items("ledger")), 0)
+		w.equal("record", w.recordState("k"), "COMPLETED")
+	})
+}
+
+func TestFuncIsNotDoneIfItsHandlerIgnoresAnErrorOfStage(t *testing.T) {
+	t.Parallel()
+	everyFunc(t, func(f *funcHarness) {
+		function := f.wrap(staging(func(ctx context.Context, _ order) (paid, error) {
+			_ = stageTooMuch(ctx)
+
+			return paid{}, nil
+		}))
+
+		_, err := function(f.Context(), order{"o-1", 1})
+		f.fails(err, idemddb.ErrNotStaged)
+		f.equal("committed", f.counted("o-1"), "")
 	})
 }

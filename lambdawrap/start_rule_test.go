@@ -3,7 +3,6 @@ package lambdawrap_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
 // effects counts what handlers did, by message.
@@ -105,95 +104,6 @@ func TestABatchThatDoesNotFitHasAsManyEffectsAsMessages(t *testing.T) {
 	}
 }
 
-func TestABatchHandlerThatLooksAtItsDeadlineHasAsManyEffectsAsMessages(t *testing.T) {
-	t.Parallel()
-
-	for _, timeout := range []time.Duration{0, 2100 * time.Millisecond, 5 * time.Second} {
-		for _, reserve := range []time.Duration{0, 1900 * time.Millisecond, 3 * time.Second, 4500 * time.Millisecond} {
-			if testing.Short() && timeout != 0 && reserve != 0 {
-				continue
-			}
-
-			t.Run(fmt.Sprintf("Timeout %v, Reserve %v", timeout, reserve), func(t *testing.T) {
-				t.Parallel()
-				bothModes(t, func(h *harness) {
-					h.opts.Timeout, h.opts.Reserve = timeout, reserve
-
-					var done effects
-
-					h.untilDone(10*time.Second, h.event(&h.runs, func(ctx context.Context, event events.SQSEvent) (r events.SQSEventResponse, _ error) {
-						deadline, _ := ctx.Deadline()
-
-						for _, m := range event.Records {
-							if time.Until(deadline) < 2*time.Second {
-								r.BatchItemFailures = append(r.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
-
-								continue
-							}
-
-							time.Sleep(2 * time.Second)
-							done.add(m)
-						}
-
-						return r, nil
-					}), numbered(20), 10)
-
-					all, doubles := done.sum()
-					h.equal("effects", []int{all, doubles}, []int{20, 0})
-				})
-			})
-		}
-	}
-}
-
-// A call on the slow ledger takes 50 to 250 ms and has its effect at once. The ledger of a handler that obeys loses its answer when the
-// context ends, and then nobody knows of the effect.
-func TestASlowLedgerWithoutAFaultHasNoDoubleEffect(t *testing.T) {
-	t.Parallel()
-
-	runs := 40
-	if testing.Short() {
-		runs = 5
-	}
-
-	for _, obeys := range []bool{false, true} {
-		t.Run(fmt.Sprint("the handler obeys: ", obeys), func(t *testing.T) {
-			t.Parallel()
-
-			for seed := range runs {
-				bubble(t, &idemddb.Options{Single: seed%2 == 1}, func(h *harness) {
-					random := rand.New(rand.NewPCG(uint64(seed), 1))
-
-					if obeys {
-						h.opts.Timeout = 300 * time.Millisecond
-					}
-
-					var done effects
-
-					h.untilDone(3*time.Second, h.handle(func(ctx context.Context, m events.SQSMessage) error {
-						done.add(m)
-
-						if !obeys {
-							ctx = context.WithoutCancel(ctx)
-						}
-
-						select {
-						case <-time.After(50*time.Millisecond + time.Duration(random.Int64N(int64(200*time.Millisecond)))):
-							return nil
-						case <-ctx.Done():
-							return context.Cause(ctx)
-						}
-					}), numbered(60), 20)
-
-					if all, doubles := done.sum(); all != 60 || doubles != 0 {
-						t.Errorf("seed %d: %d effects of 60 messages, %d doubles", seed, all, doubles)
-					}
-				})
-			}
-		})
-	}
-}
-
 // started is how many handlers of 100 messages start in an invocation of 21 s, of which the reserve takes one, when the handlers take
 // these times, and the last of them all others.
 func started(h *harness, takes ...time.Duration) int {
@@ -266,5 +176,79 @@ func TestHandlersThatFailSayNothingAboutTheTimeThatOneTakes(t *testing.T) {
 			return errBank
 		}), numbered(40))
 		h.equal("started", n.Load(), int64(11)) // nothing is known, so half of the time must be left, as it is from 0 to 9.9 s
+	})
+}
+
+// If handlers are quicker than DynamoDB, at most 100 finished effects wait for their records.
+func TestHandlersWaitWhileTooManyEffectsAreUnrecorded(t *testing.T) {
+	t.Parallel()
+
+	for _, mode := range modes[:2] {
+		t.Run(mode.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &mode.opts, func(h *harness) {
+				var handled, recorded, most atomic.Int64
+
+				h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+					if isCallOf(isCompletion)(r) {
+						time.Sleep(time.Second)
+
+						raise(&most, handled.Load()-recorded.Load())
+						recorded.Add(int64(max(1, len(r.Items))))
+					}
+
+					return idemddbtest.None
+				})
+				h.check(h.handle(func(context.Context, events.SQSMessage) error {
+					handled.Add(1)
+
+					return nil
+				}), numbered(300), nil, messageIDs(300))
+
+				if most.Load() > 100 {
+					t.Errorf("%d effects were unrecorded at once", most.Load())
+				}
+			})
+		})
+	}
+}
+
+// raise sets a number to another one if that is higher.
+func raise(n *atomic.Int64, to int64) {
+	for {
+		now := n.Load()
+		if to <= now || n.CompareAndSwap(now, to) {
+			return
+		}
+	}
+}
+
+func TestAThousandWorkersRunAThousandHandlersAtOnce(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		h.opts.Workers = 1000
+
+		var running, most atomic.Int64
+
+		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+			time.Sleep(10 * time.Millisecond)
+
+			return idemddbtest.None
+		})
+
+		failed, took := h.within(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
+			raise(&most, running.Add(1))
+			defer running.Add(-1)
+
+			time.Sleep(time.Second)
+
+			return nil
+		}), numbered(2000))
+		h.equal("failed", failed, []string(nil))
+		h.equal("at once", most.Load(), int64(1000))
+
+		if took > 3*time.Second {
+			h.Errorf("it takes %v", took)
+		}
 	})
 }

@@ -109,24 +109,6 @@ func TestOnePoisonAmong10000RecordsIsParkedAndAllOthersRunOnce(t *testing.T) {
 	}
 }
 
-func TestAPoisonWithoutAHookStopsItsShardAndOtherKeysGoOn(t *testing.T) {
-	t.Parallel()
-	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		function := wrap(func(_ context.Context, m events.SQSMessage) error {
-			if m.Body == "poison" {
-				return lambdawrap.Permanent(errBank)
-			}
-
-			return nil
-		})
-
-		h.check(function, batch("1 a1 a", "2 poison a", "3 a3 a", "4 b1 b"), []string{"2"}, []string{"1", "2", "4"})
-		h.check(function, batch("2 poison a", "3 a3 a", "4 b1 b"), []string{"2"}, nil)
-		h.equal("poison", h.state("poison"), "FAILED")
-		h.equal("behind it", h.state("a3"), "none")
-	})
-}
-
 func TestARecordOfAStreamWaitsForAKeyThatIsHeldAsLongAsThereIsTime(t *testing.T) {
 	t.Parallel()
 	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
@@ -147,74 +129,6 @@ func TestARecordOfAStreamWaitsForAKeyThatIsHeldAsLongAsThereIsTime(t *testing.T)
 		failed, _ = h.within(20*time.Second, function, batch("4 c1 c", "5 c2 c", "6 b2 b"))
 		h.equal("failed", failed, []string{"4"})
 		h.ran("6")
-	})
-}
-
-func TestARecordOfAStreamTakesAKeyOverWhoseWorkerDied(t *testing.T) {
-	t.Parallel()
-	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		claim(h, h.store, "a1") // its worker dies
-
-		h.opts.Timeout = 5 * time.Second // there is then time for it when the lease has ended
-		took := false
-		failed, _ := h.within(time.Minute, wrap(func(ctx context.Context, _ events.SQSMessage) error {
-			claim, ok := idemddb.FromContext(ctx)
-			took = took || ok && claim.Takeover()
-
-			return nil
-		}), batch("1 a1 a", "2 a2 a"))
-
-		h.equal("failed", len(failed), 0)
-		h.equal("the claim is a takeover", took, true)
-		h.ordered("1", "2")
-		h.logs("taken over", "sequenceNumber=1")
-	})
-}
-
-func TestALateHandlerOfAStreamKeepsItsKeyAndTheRestOfItsGroupComesBack(t *testing.T) {
-	t.Parallel()
-	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		h.opts.Workers = 2
-		function := wrap(func(_ context.Context, m events.SQSMessage) error {
-			if m.Body == "slow" {
-				time.Sleep(time.Minute)
-			}
-
-			return nil
-		})
-
-		failed, _ := h.within(10*time.Second, function, batch("1 slow a", "2 a2 a", "3 b1 b"))
-		h.equal("failed", failed, []string{"1"})
-		h.equal("behind it", h.state("a2"), "none")
-		h.equal("other keys", h.state("b1"), "COMPLETED")
-		h.equal("held", h.held(), 1)
-	})
-}
-
-func TestWhatARecordStagesHappensOnceAlsoIfTheAnswerIsLost(t *testing.T) {
-	t.Parallel()
-	everyStream(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
-		lost := 0
-
-		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if r.Operation == "TransactWriteItems" {
-				if lost++; lost%2 == 1 {
-					return idemddbtest.LostReply
-				}
-			}
-
-			return idemddbtest.None
-		})
-
-		function := wrap(counting)
-		event := batch("1 a1 a", "2 a2 a", "3 b1 b")
-
-		h.answered(function, event)
-		h.answered(function, event)
-
-		for _, key := range []string{"a1", "a2", "b1"} {
-			h.equal(key, h.counted(key), "1")
-		}
 	})
 }
 

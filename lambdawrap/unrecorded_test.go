@@ -69,46 +69,6 @@ func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
 	}
 }
 
-// A success that was under way when another record was refused says nothing about the table afterwards.
-func TestARecordThatWasSentBeforeARefusalDoesNotEndIt(t *testing.T) {
-	t.Parallel()
-
-	for range 3 { // chance decides which of the goroutines of one instant runs first
-		bubble(t, &idemddb.Options{Single: true}, func(h *harness) {
-			h.opts.Workers = 2
-			g := &ledger{harness: h}
-
-			var completions atomic.Int64
-
-			h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-				if !isCompletion(r) {
-					return idemddbtest.None
-				}
-
-				if completions.Add(1) == 1 {
-					time.Sleep(3 * time.Millisecond)
-
-					return idemddbtest.None
-				}
-
-				time.Sleep(time.Millisecond) // the handlers that end meanwhile do not know the answer
-				g.refused(0, 4*time.Second)
-
-				if time.Now().After(g.end()) {
-					return idemddbtest.None
-				}
-
-				return idemddbtest.Throttle
-			})
-
-			failed, _ := h.within(2*time.Minute, h.handle(g.work(6*time.Millisecond)), numbered(20))
-			h.equal("failed", failed, []string(nil))
-			h.settled(20)
-			g.bound(3)
-		})
-	}
-}
-
 // In a shared request each statement may be refused for itself.
 func TestWorkDoesNotRunAheadOfRecordsThatAreThrottledOneByOne(t *testing.T) {
 	t.Parallel()
@@ -290,29 +250,6 @@ func TestASlowButHealthyTableCostsNoTime(t *testing.T) {
 			})
 		}
 	}
-}
-
-func TestAtMostAHundredFinishedEffectsWaitForTheirRecords(t *testing.T) {
-	t.Parallel()
-	bothModes(t, func(h *harness) {
-		h.opts.Workers = 10
-		g := &ledger{harness: h}
-		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
-			if isCallOf(isCompletion)(r) {
-				time.Sleep(99 * time.Millisecond)
-			}
-
-			return idemddbtest.None
-		})
-
-		failed, _ := h.within(5*time.Minute, h.handle(g.work(time.Millisecond)), numbered(400))
-		h.equal("failed", failed, []string(nil))
-		h.settled(400)
-
-		if g.worst > 110 || g.worst < 20 {
-			h.Errorf("%d effects had no record at the worst moment, want at most 100, and one for each worker", g.worst)
-		}
-	})
 }
 
 // What a handler changes is an effect also if it then ends its key for good.

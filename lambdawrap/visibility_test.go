@@ -3,9 +3,11 @@ package lambdawrap_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -229,5 +231,156 @@ func TestSwitchedOffFailuresAreStillHidden(t *testing.T) {
 			h.hidden(queue, "m0", 1, 2)
 			h.equal("others", len(queue.seconds), 1)
 		})
+	}
+}
+
+func TestAVisibilityThatCanNotBeChangedIsOnlyLogged(t *testing.T) {
+	t.Parallel()
+
+	for name, meet := range map[string]func(context.Context, string) error{
+		"error": func(context.Context, string) error { return errors.New("access denied") },
+		"panic": func(context.Context, string) error { panic("access denied") },
+		"exit":  func(context.Context, string) error { goexit(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				h.hiding(meet)
+				claim(h, h.store, "k1")
+				h.check(wrap(failing(always(), "k0")), deliveredFor(numbered(3), 1), []string{"m0", "m1"}, []string{"m0", "m2"})
+				h.equal("lines", strings.Count(h.log.String(), "visibility time-out"), 2)
+				h.equal("k2", h.state("k2"), "COMPLETED")
+			})
+		})
+	}
+}
+
+// A request to SQS that hangs concerns a message that has failed already. The others are worked on meanwhile.
+func TestAVisibilityThatHangsCostsTheOthersNothing(t *testing.T) {
+	t.Parallel()
+
+	for name, first := range map[string]string{
+		"after a failure": "fails", "of a key in progress": "held", "of a key in progress, FIFO": "held a",
+	} {
+		for _, ignores := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", it ignores its context: ", ignores), func(t *testing.T) {
+				t.Parallel()
+				everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+					h.hiding(func(ctx context.Context, _ string) error {
+						if ignores {
+							time.Sleep(2 * time.Minute)
+						}
+
+						<-ctx.Done()
+
+						return ctx.Err()
+					})
+
+					claim(h, h.store, "held")
+
+					ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
+					defer cancel()
+
+					function := wrap(failing(always(), "fails"))
+					texts := []string{"m0 " + first, "m1 k1", "m2 k2"}
+
+					if strings.HasSuffix(first, " a") {
+						texts[1] += " b"
+						texts[2] += " c"
+					}
+
+					event := deliveredFor(batch(texts...), 1)
+					response, err := function(ctx, event)
+					h.equal("error", err, nil)
+					h.equal("in time", ctx.Err(), nil)
+					h.equal("failed", ids(response), []string{"m0"})
+				})
+			})
+		}
+	}
+}
+
+func TestCallsToSQSAreBoundedWhenAllComesBackAtOnce(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		var running, most atomic.Int64
+
+		queue := h.hiding(func(context.Context, string) error {
+			raise(&most, running.Add(1))
+			defer running.Add(-1)
+
+			time.Sleep(10 * time.Millisecond)
+
+			return nil
+		})
+
+		ctx, cancel := context.WithTimeout(h.Context(), time.Second) // the reserve takes the whole time, so all messages fail
+		defer cancel()
+
+		response, err := wrap(succeed)(ctx, deliveredFor(numbered(300), 1))
+		h.equal("error", err, nil)
+		h.equal("failed", len(response.BatchItemFailures), 300)
+		h.equal("hidden", len(queue.seconds), 300)
+
+		if most.Load() > 110 {
+			h.Errorf("%d calls at once", most.Load())
+		}
+	})
+}
+
+func TestBackoffSaysHowLongAFailedMessageStaysHidden(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		backoff  func(int) time.Duration
+		receives int
+		want     int32
+	}{
+		"constant":                      {lambdawrap.ConstantBackoff(90 * time.Second), 7, 90},
+		"rounded up":                    {lambdawrap.ConstantBackoff(1500 * time.Millisecond), 1, 2},
+		"none is a second":              {lambdawrap.ConstantBackoff(0), 1, 1},
+		"negative is a second":          {lambdawrap.ConstantBackoff(-1 << 63), 1, 1},
+		"longer than SQS takes":         {lambdawrap.ConstantBackoff(1<<63 - 1), 1, 41400},
+		"of the receives":               {func(receives int) time.Duration { return time.Duration(receives) * time.Minute }, 3, 180},
+		"the default, as a function":    {func(receives int) time.Duration { return lambdawrap.ExponentialBackoff(receives) / 1000 }, 1, 1},
+		"more than one default at most": {func(int) time.Duration { return min(lambdawrap.ExponentialBackoff(99), 450*time.Second) }, 1, 450},
+	} {
+		for _, wrap := range []func(*harness, lambdawrap.Handler) wrapped{(*harness).handle, (*harness).whole} {
+			h := newHarness(t, nil)
+			q := h.hiding(nil)
+			h.opts.Backoff = c.backoff
+
+			h.answered(wrap(h, failingFor("k")), deliveredFor(batch("m1 k"), c.receives), "m1")
+			h.equal(name, q.of("m1"), []int32{c.want})
+		}
+	}
+}
+
+func TestABackoffThatPanicsHasTheDefaultPause(t *testing.T) {
+	t.Parallel()
+
+	for _, wrap := range []func(*harness, lambdawrap.Handler) wrapped{(*harness).handle, (*harness).whole} {
+		h := newHarness(t, nil)
+		q := h.hiding(nil)
+		h.opts.Backoff = func(int) time.Duration { panic("wrong") }
+
+		h.answered(wrap(h, failingFor("k")), deliveredFor(batch("m1 k"), 1), "m1")
+		h.logs("Options.Backoff failed", "level=ERROR")
+
+		if got := q.of("m1"); len(got) != 1 || got[0] < 1 || got[0] > 2 {
+			t.Errorf("hidden for %v", got)
+		}
+	}
+}
+
+func TestBackoffNeedsVisibility(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	h.opts.Backoff = lambdawrap.ExponentialBackoff
+
+	_, err := h.handle(func(context.Context, events.SQSMessage) error { return nil })(t.Context(), batch("m1 k"))
+	if err == nil || !strings.Contains(err.Error(), "Options.Backoff") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -1,0 +1,384 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// durableHandler is the context of the handler of a durable function, as the SDK for durable executions makes it.
+type durableHandler struct{ context.Context }
+
+func (durableHandler) ExecutionArn() string { return "arn:execution" }
+func (durableHandler) IsReplaying() bool    { return false }
+
+// startedFuncs are functions of Func for inputs of several types, with metrics and without, as lambda.Start gets them. ran counts their handlers.
+func startedFuncs(h *harness, ran *int) map[string]lambda.Handler {
+	metrics := lambdawrap.NewMetrics(io.Discard, "payments")
+
+	return map[string]lambda.Handler{
+		"a struct":          lambda.NewHandler(funcOf[order](h, ran)),
+		"a list":            lambda.NewHandler(funcOf[[]order](h, ran)),
+		"any":               lambda.NewHandler(funcOf[any](h, ran)),
+		"raw JSON":          lambda.NewHandler(funcOf[json.RawMessage](h, ran)),
+		"any, with metrics": lambda.NewHandler(lambdawrap.Measure(metrics, funcOf[any](h, ran))),
+	}
+}
+
+func funcOf[In any](h *harness, ran *int) lambdawrap.EventFunc[In, string] {
+	return lambdawrap.Func(h.store, func(context.Context, In) (string, error) {
+		*ran++
+
+		return "<&>", nil
+	}, &lambdawrap.FuncOptions[In]{Key: func(context.Context, In) (string, error) { return "k", nil }})
+}
+
+func TestTheArrayOfAPipeAndADurableInvocationAreRefusedByFuncBeforeAnythingRuns(t *testing.T) {
+	t.Parallel()
+
+	for payload, want := range map[string]string{
+		`[{"messageId":"m1","eventSource":"aws:sqs","body":"{}"}]`:                                                   "Pipe",
+		"\n [{\"eventSource\":\"aws:kinesis\"},{}]":                                                                  "one key on the whole",
+		`[{"eventSource":"aws:kafka","topic":"t"}]`:                                                                  "Pipe",
+		`{"DurableExecutionArn":"arn:aws:lambda:x","CheckpointToken":"t","InitialExecutionState":{"Operations":[]}}`: "durable function",
+	} {
+		ran, h := 0, newHarness(t, nil)
+
+		for name, f := range startedFuncs(h, &ran) {
+			if _, err := f.Invoke(t.Context(), []byte(payload)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, %s: got %v, want %q", name, payload, err, want)
+			}
+		}
+
+		h.equal("runs", ran, 0)
+		h.equal("requests", len(h.db.Requests()), 0)
+	}
+}
+
+func TestTheContextOfADurableHandlerIsRefusedByFunc(t *testing.T) {
+	t.Parallel()
+
+	ran, h := 0, newHarness(t, nil)
+
+	_, err := funcOf[any](h, &ran)(durableHandler{t.Context()}, nil)
+	if err == nil || !strings.Contains(err.Error(), "durable function") {
+		t.Errorf("got %v", err)
+	}
+
+	h.equal("runs", ran, 0)
+	h.equal("requests", len(h.db.Requests()), 0)
+}
+
+// A list of a caller's own is one input, and the result is written as lambda.Start writes it.
+func TestAllOtherInputsAreReadAndAnsweredAsByLambdaStart(t *testing.T) {
+	t.Parallel()
+
+	for name, payloads := range map[string][]string{
+		"a list": {`[]`, `[{"id":"o-1"}]`, `null`}, "any": {`{}`, `[]`, `[1]`, `[{"eventSource":""}]`, `1`, `"DurableExecutionArn"`, `{"DurableExecutionArn":"a"}`},
+		"a struct": {`{}`, `{"eventSource":"aws:sqs"}`}, "raw JSON": {`[[]]`},
+	} {
+		for _, payload := range payloads {
+			ran, h := 0, newHarness(t, nil)
+
+			answer, err := startedFuncs(h, &ran)[name].Invoke(t.Context(), []byte(payload))
+			if string(answer) != `"<&>"` || err != nil || ran != 1 {
+				t.Errorf("%s, %s: got %s, %v, %d runs", name, payload, answer, err, ran)
+			}
+		}
+	}
+
+	ran, h := 0, newHarness(t, nil)
+
+	_, err := startedFuncs(h, &ran)["a struct"].Invoke(t.Context(), []byte(`[1]`))
+	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); !ok || ran != 0 {
+		t.Errorf("what is not of the type: got %v, %d runs", err, ran)
+	}
+
+	failing := lambdawrap.Func(h.store, func(context.Context, any) (string, error) { return "", errBank },
+		&lambdawrap.FuncOptions[any]{Key: func(context.Context, any) (string, error) { return "other", nil }})
+	if _, err := failing.Invoke(t.Context(), []byte(`{}`)); !errors.Is(err, errBank) {
+		t.Errorf("got %v, want the handler's error", err)
+	}
+}
+
+func TestTheKeyOfAStepOfADurableExecution(t *testing.T) {
+	t.Parallel()
+
+	key := func(ctx context.Context, step string) string {
+		return keyOfEvent(t, func(context.Context, string) (string, error) { return lambdawrap.DurableKey(ctx, step) }, step)
+	}
+
+	for name, c := range map[string]struct{ got, want string }{
+		"a step":          {key(durableHandler{t.Context()}, "charge"), `#["arn:execution","charge"]`},
+		"without a name":  {key(durableHandler{t.Context()}, ""), "no key"},
+		"outside":         {key(t.Context(), "charge"), "no key"},
+		"derived context": {key(context.WithoutCancel(durableHandler{t.Context()}), "charge"), "no key"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %s, want %s", name, c.got, c.want)
+		}
+	}
+}
+
+// An answer without failures would call the work of such an event done.
+func TestAnEventWithoutRecordsIsAnInvocationError(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		_, err := wrap(succeed)(h.Context(), events.SQSEvent{})
+		if err == nil || !strings.Contains(err.Error(), "Amazon SQS") {
+			h.Errorf("got error %v, want one that says what was expected", err)
+		}
+
+		h.answered(wrap(succeed), events.SQSEvent{Records: []events.SQSMessage{}})
+		h.ran()
+	})
+}
+
+// foreignEvents are the events of other sources, as they come to the function, and what an error must say of each.
+var foreignEvents = map[string]struct{ event, names string }{
+	"SNS": {`{"Records":[{"EventVersion":"1.0","EventSubscriptionArn":"arn:aws:sns:us-east-1:1:t:s","EventSource":"aws:sns",
+		"Sns":{"MessageId":"s-1","TopicArn":"arn:aws:sns:us-east-1:1:t","Message":"{}"}}]}`, `"aws:sns"`},
+	"S3": {`{"Records":[{"eventVersion":"2.1","eventSource":"aws:s3","awsRegion":"us-east-1","eventName":"ObjectCreated:Put",
+		"s3":{"bucket":{"name":"b"},"object":{"key":"k","sequencer":"1"}}}]}`, `"aws:s3"`},
+	"SES":        {`{"Records":[{"eventVersion":"1.0","eventSource":"aws:ses","ses":{}}]}`, `"aws:ses"`},
+	"CloudFront": {`{"Records":[{"cf":{"config":{"eventType":"viewer-request"}}}]}`, "Records[0] has no messageId or body"},
+	"Firehose":   {`{"deliveryStreamArn":"arn:aws:firehose:us-east-1:1:s","records":[{"recordId":"1","data":"e30="}]}`, "Records[0] has no messageId or body"},
+	"EventBridge": {`{"version":"0","id":"e-1","detail-type":"Order placed","source":"shop","account":"1","time":"2026-11-01T00:00:00Z",
+		"region":"us-east-1","resources":[],"detail":{"id":"o-1"}}`, "no Records"},
+	"a console test": {`{"key1":"value1"}`, "no Records"},
+	"one of SNS among messages of SQS": {`{"Records":[{"messageId":"1","eventSource":"aws:sqs","body":"k1"},
+		{"EventSource":"aws:sns","Sns":{"MessageId":"s-1"}}]}`, `Records[1] is of "aws:sns"`},
+}
+
+// function is a wrapped handler as Lambda calls it: with the bytes of an event.
+type function func(context.Context, string) (any, error)
+
+// ofEvents makes a function of a wrapped handler, in the way of aws-lambda-go.
+func ofEvents[In, Out any](f func(context.Context, In) (Out, error)) function {
+	return func(ctx context.Context, event string) (any, error) {
+		var in In
+		if err := json.Unmarshal([]byte(event), &in); err != nil {
+			return nil, err
+		}
+
+		return f(ctx, in)
+	}
+}
+
+// foreignWays are the wrappers of events with records. work is called whenever a handler or a hook is.
+var foreignWays = map[string]struct {
+	source string // its own
+	wrap   func(h *harness, work func()) function
+}{
+	"SQS": {"SQS", func(h *harness, work func()) function {
+		h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { work(); return nil }
+
+		return ofEvents(lambdawrap.SQS(h.store, func(context.Context, events.SQSMessage) error { work(); return nil }, h.opts))
+	}},
+	"Batch": {"SQS", func(h *harness, work func()) function {
+		h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { work(); return nil }
+
+		return ofEvents(lambdawrap.Batch(h.store, func(context.Context, events.SQSEvent) (r events.SQSEventResponse, _ error) {
+			work()
+
+			return r, nil
+		}, h.opts))
+	}},
+	"Kinesis": {"Kinesis", func(h *harness, work func()) function {
+		opts := streamOptions(h.opts, messageOfKinesis)
+		opts.DeadLetter = func(context.Context, events.KinesisEventRecord, error) error { work(); return nil }
+
+		return ofEvents(lambdawrap.Kinesis(h.store, func(context.Context, events.KinesisEventRecord) error { work(); return nil }, opts))
+	}},
+	"DynamoDBStream": {"DynamoDB", func(h *harness, work func()) function {
+		opts := streamOptions(h.opts, messageOfChange)
+		opts.DeadLetter = func(context.Context, events.DynamoDBEventRecord, error) error { work(); return nil }
+
+		return ofEvents(lambdawrap.DynamoDBStream(h.store, func(context.Context, events.DynamoDBEventRecord) error { work(); return nil }, opts))
+	}},
+}
+
+// ownEvents are events of the sources that have a wrapper.
+var ownEvents = map[string]string{
+	"SQS":      `{"Records":[{"messageId":"m1","eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:us-east-1:1:q","body":"k1"}]}`,
+	"Kinesis":  `{"Records":[{"eventID":"s:1","eventSource":"aws:kinesis","eventSourceARN":"arn","kinesis":{"sequenceNumber":"1","data":"azE="}}]}`,
+	"DynamoDB": `{"Records":[{"eventID":"1","eventSource":"aws:dynamodb","eventSourceARN":"arn","dynamodb":{"SequenceNumber":"1","NewImage":{"payment":{"S":"k1"}}}}]}`,
+}
+
+// refuses demands that a function calls nothing for an event and fails, with an error that has these texts.
+func (h *harness) refuses(f function, ran *int, event string, texts ...string) {
+	h.Helper()
+
+	_, err := f(h.Context(), event)
+	for _, text := range texts {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			h.Errorf("got error %v, want one with %q", err, text)
+		}
+	}
+
+	h.equal("calls of handlers and hooks", *ran, 0)
+	h.equal("requests", len(h.db.Requests()), 0)
+}
+
+func TestAnEventOfAnotherSourceIsAnInvocationErrorInEveryMode(t *testing.T) {
+	for mode, prepare := range map[string]func(*testing.T, *lambdawrap.Options){
+		"an own key": func(*testing.T, *lambdawrap.Options) {},
+		"the key is one": func(_ *testing.T, o *lambdawrap.Options) {
+			o.Key = func(context.Context, events.SQSMessage) (string, error) { return "k", nil }
+		},
+		"the default": func(_ *testing.T, o *lambdawrap.Options) { o.Key = lambdawrap.MessageID },
+		"disabled":    func(t *testing.T, _ *lambdawrap.Options) { t.Helper(); t.Setenv("IDEMDDB_DISABLED", "1") },
+		"optimistic":  func(_ *testing.T, o *lambdawrap.Options) { o.Optimistic = true },
+	} {
+		for way, c := range foreignWays {
+			t.Run(mode+", "+way, func(t *testing.T) {
+				prepare(t, &lambdawrap.Options{}) // its environment must be set before the store is opened
+
+				ran, h := 0, newHarness(t, nil)
+				prepare(t, h.opts)
+
+				if way == "Batch" {
+					h.opts.Optimistic = false
+				}
+
+				f := c.wrap(h, func() { ran++ })
+				for name, foreign := range foreignEvents {
+					h.refuses(f, &ran, foreign.event, "expected an event of Amazon "+c.source)
+
+					if c.source == "SQS" {
+						h.refuses(f, &ran, foreign.event, foreign.names)
+					}
+
+					if t.Failed() {
+						t.Fatalf("the event of %s", name)
+					}
+				}
+
+				for source, event := range ownEvents {
+					if source != c.source {
+						h.refuses(f, &ran, event, "expected an event of Amazon "+c.source, `"aws:`+strings.ToLower(source)+`"`)
+					}
+				}
+
+				_, err := f(t.Context(), ownEvents[c.source])
+				h.equal("error of an own event", err, nil)
+				h.equal("calls for it", ran, 1)
+			})
+		}
+	}
+}
+
+// Tests and tools build messages by hand, without a source. The id or the body tells such a message from a record of another source.
+func TestAMessageWithoutASourceIsOneOfSQSIfItHasAnIDOrABody(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.check(wrap(succeed), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m1", Body: "k1"}, {Body: "k2"}}}, nil, []string{"m1", ""})
+
+		_, err := wrap(succeed)(h.Context(), events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m2", Body: "k2"}, {}}})
+		if err == nil || !strings.Contains(err.Error(), "Records[1] has no messageId or body") {
+			h.Errorf("got error %v, want one that says what is missing", err)
+		}
+
+		h.ran("m1", "")
+	})
+}
+
+// keyOfEvent is the key or ErrNoKey, as text.
+func keyOfEvent[In any](t *testing.T, find func(context.Context, In) (string, error), in In) string {
+	t.Helper()
+
+	key, err := find(t.Context(), in)
+
+	switch {
+	case err == nil:
+		return key
+	case errors.Is(err, lambdawrap.ErrNoKey) && key == "":
+		return "no key"
+	default:
+		t.Fatalf("got %q, %v", key, err)
+
+		return ""
+	}
+}
+
+func sns(m events.SNSEntity) events.SNSEvent {
+	return events.SNSEvent{Records: []events.SNSEventRecord{{SNS: m}}}
+}
+
+func s3(name, bucket, key, version, sequencer string) events.S3Event {
+	return events.S3Event{Records: []events.S3EventRecord{{EventName: name, S3: events.S3Entity{
+		Bucket: events.S3Bucket{Name: bucket}, Object: events.S3Object{Key: key, VersionID: version, Sequencer: sequencer},
+	}}}}
+}
+
+func TestKeysOfEvents(t *testing.T) {
+	t.Parallel()
+
+	two := sns(events.SNSEntity{TopicArn: "arn", MessageID: "m"})
+	two.Records = append(two.Records, two.Records[0])
+
+	staged := map[string]any{"idemddb-id": map[string]any{"Type": "String", "Value": "tx-0"}}
+	bridge := func(source, id string, resources ...string) string {
+		return keyOfEvent(t, lambdawrap.EventBridgeID, events.EventBridgeEvent{Source: source, ID: id, Resources: resources})
+	}
+	object := func(e events.S3Event) string { return keyOfEvent(t, lambdawrap.S3ObjectVersion, e) }
+
+	for name, c := range map[string]struct{ got, want string }{
+		"EventBridge":                     {bridge("shop", "e-1", "arn:of:something"), `#["shop","e-1"]`},
+		"EventBridge, staged":             {bridge("shop", "e-1", "arn:of:something", "idemddb:tx-0"), "tx-0"},
+		"EventBridge, without an id":      {bridge("shop", ""), "no key"},
+		"EventBridge, without a source":   {bridge("", "e-1"), "no key"},
+		"EventBridge, of no text":         {bridge("shop\xff", "e-1"), "no key"},
+		"SNS":                             {keyOfEvent(t, lambdawrap.SNSMessageID, sns(events.SNSEntity{TopicArn: "arn", MessageID: "m"})), `#["arn","m"]`},
+		"SNS, staged":                     {keyOfEvent(t, lambdawrap.SNSMessageID, sns(events.SNSEntity{TopicArn: "arn", MessageID: "m", MessageAttributes: staged})), "tx-0"},
+		"SNS, two":                        {keyOfEvent(t, lambdawrap.SNSMessageID, two), "no key"},
+		"SNS, none":                       {keyOfEvent(t, lambdawrap.SNSMessageID, events.SNSEvent{}), "no key"},
+		"SNS, without a topic":            {keyOfEvent(t, lambdawrap.SNSMessageID, sns(events.SNSEntity{MessageID: "m"})), "no key"},
+		"S3, a version":                   {object(s3("ObjectCreated:Put", "b", "k", "v", "1")), `#["ObjectCreated:Put","b","k","v"]`},
+		"S3, the same version is removed": {object(s3("ObjectRemoved:Delete", "b", "k", "v", "2")), `#["ObjectRemoved:Delete","b","k","v"]`},
+		"S3, no versions":                 {object(s3("ObjectCreated:Put", "b", "k", "", "1")), `#["ObjectCreated:Put","b","k","1"]`},
+		"S3, versions suspended":          {object(s3("ObjectCreated:Put", "b", "k", "null", "1")), `#["ObjectCreated:Put","b","k","1"]`},
+		"S3, neither":                     {object(s3("ObjectCreated:Put", "b", "k", "", "")), "no key"},
+		"S3, tags":                        {object(s3("ObjectTagging:Put", "b", "k", "v", "")), "no key"},
+		"S3, none":                        {object(events.S3Event{}), "no key"},
+		"a request": {keyOfEvent(t, func(ctx context.Context, in int) (string, error) {
+			return lambdawrap.RequestID(inLambda(ctx, "r-1"), in)
+		}, 0), `#["r-1"]`},
+		"outside of Lambda": {keyOfEvent(t, lambdawrap.RequestID, 0), "no key"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %s, want %s", name, c.got, c.want)
+		}
+	}
+}
+
+func TestSentMessageHasTheKeyOfMessageIDWhereThereIsNoIDOfOurs(t *testing.T) {
+	t.Parallel()
+
+	for name, m := range map[string]events.SQSMessage{
+		"a plain body":             {Body: "hello"},
+		"another attribute":        {MessageAttributes: map[string]events.SQSMessageAttribute{"other": {DataType: "String", StringValue: aws.String("tx-0")}}},
+		"an empty attribute":       {MessageAttributes: map[string]events.SQSMessageAttribute{"idemddb-id": {DataType: "String", StringValue: aws.String("")}}},
+		"an envelope without it":   {Body: `{"Type":"Notification","MessageAttributes":{"other":{"Type":"String","Value":"tx-0"}}}`},
+		"an envelope of no text":   {Body: `{"Type":"Notification","MessageAttributes":{"idemddb-id":"tx-0"}}`},
+		"what is no envelope":      {Body: `{"MessageAttributes":{"idemddb-id":{"Type":"String","Value":"tx-0"}}}`},
+		"what is no event":         {Body: `{"resources":["idemddb:tx-0"]}`},
+		"an event without it":      {Body: `{"detail-type":"captured","resources":["arn"]}`},
+		"an event of another kind": {Body: `{"detail-type":"captured","resources":"idemddb:tx-0"}`},
+	} {
+		m.MessageId, m.EventSourceARN = "m-1", "arn"
+
+		if key, err := lambdawrap.SentMessageID(t.Context(), m); key != `#["arn","m-1"]` || err != nil {
+			t.Errorf("%s: got %s, %v", name, key, err)
+		}
+	}
+}

@@ -1,0 +1,486 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// answers are what a handler may say, and what becomes of its message.
+var answers = []struct {
+	name   string
+	give   func() error
+	failed []string // of two messages
+	state  string
+	log    string
+}{
+	{"success", func() error { return nil }, nil, "COMPLETED", ""},
+	{"error", func() error { return errBank }, messageIDs(2), "INPROGRESS released", "outcome=released"},
+	{"panic", func() error { panic("late") }, messageIDs(2), "INPROGRESS released", "outcome=released"},
+	{"exit", func() error { goexit(); return nil }, messageIDs(2), "INPROGRESS released", "outcome=released"},
+	{"permanent", func() error { return lambdawrap.Permanent(errBank) }, messageIDs(2), "FAILED", "outcome=failed"},
+}
+
+func TestWhatAHandlerAnswersInTheFirstHalfOfTheReserveCounts(t *testing.T) {
+	t.Parallel()
+
+	for _, answer := range answers {
+		for _, into := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 499 * time.Millisecond} {
+			t.Run(fmt.Sprint(answer.name, " after ", into), func(t *testing.T) {
+				t.Parallel()
+				claimedAndOptimistic(t, everyMode, func(h *harness) {
+					h.opts.Workers = 2 // so that commits share a transaction
+					failed, _ := h.within(30*time.Second, h.handle(h.staging(func(context.Context, events.SQSMessage) error {
+						time.Sleep(29*time.Second + into)
+
+						return answer.give()
+					})), numbered(2))
+					h.equal("failed", failed, answer.failed)
+					h.equal("record", h.state("k0"), answer.state)
+
+					if got := h.log.String(); answer.log == "" && got != "" || !strings.Contains(got, answer.log) {
+						h.Errorf("log: got %q, want %q", got, answer.log)
+					}
+
+					h.idle()
+					h.equal("record afterwards", h.state("k0"), answer.state)
+					h.equal("committed", h.counted("k0") == "1", answer.state == "COMPLETED" && h.opts.Optimistic)
+				})
+			})
+		}
+	}
+}
+
+func TestABatchThatObeysLosesNothing(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		var done effects
+
+		n := h.untilDone(10*time.Second, h.event(&h.runs, func(ctx context.Context, event events.SQSEvent) (r events.SQSEventResponse, _ error) {
+			for _, m := range event.Records {
+				select {
+				case <-time.After(2 * time.Second):
+					done.add(m)
+				case <-ctx.Done():
+					r.BatchItemFailures = append(r.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+				}
+			}
+
+			return r, nil
+		}), numbered(5), 5)
+
+		all, doubles := done.sum()
+		h.equal("effects, doubles, invocations", []int{all, doubles, n}, []int{5, 0, 2})
+	})
+}
+
+func TestWithNoTakeoverAHandlerThatObeysNeverLeavesAFailedKey(t *testing.T) {
+	t.Parallel()
+
+	for _, single := range []bool{false, true} {
+		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
+			t.Run(fmt.Sprint(name, ", single: ", single), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, &idemddb.Options{NoTakeover: true, Single: single}, func(h *harness) {
+					var done effects
+
+					h.untilDone(10*time.Second, wrap(h, func(ctx context.Context, m events.SQSMessage) error {
+						select {
+						case <-time.After(2300 * time.Millisecond):
+							done.add(m)
+
+							return nil
+						case <-ctx.Done():
+							return errBank // nothing was sent
+						}
+					}), numbered(10), 10)
+
+					for i := range 10 {
+						h.equal("record", h.state(fmt.Sprint("k", i)), "COMPLETED")
+					}
+
+					all, doubles := done.sum()
+					h.equal("effects", []int{all, doubles}, []int{10, 0})
+				})
+			})
+		}
+	}
+}
+
+// The handler of a late message may wake up with the next event of its process.
+func TestALateHandlerAndItsMessagesNextDeliveryDoNotRunAtOnce(t *testing.T) {
+	t.Parallel()
+	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		queue := h.hiding(nil)
+
+		var running, most atomic.Int64
+
+		function := wrap(func(context.Context, events.SQSMessage) error {
+			raise(&most, running.Add(1))
+			defer running.Add(-1)
+
+			time.Sleep(30 * time.Second)
+
+			return nil
+		})
+
+		begun := time.Now()
+		failed, took := h.within(10*time.Second, function, deliveredFor(numbered(1), 1))
+		h.equal("failed", failed, []string{"m0"})
+
+		if took < 9500*time.Millisecond {
+			h.Errorf("the handler is late after %v", took)
+		}
+
+		h.hidden(queue, "m0", 33, 33)
+		h.equal("extensions", h.count(idemddb.KindExtended), 1)
+		h.equal("record", h.state("k0"), "INPROGRESS")
+
+		for _, at := range []int{10, 11, 12, 30, 39} { // the lease ends 30 s after the handler was late, and the skew is 1 s
+			time.Sleep(time.Until(begun.Add(time.Duration(at) * time.Second)))
+			h.runs.clear()
+
+			failed, _ = h.within(10*time.Second, function, deliveredFor(numbered(1), 2))
+			h.equal(fmt.Sprintf("failed after %d s", at), failed, []string{"m0"})
+		}
+
+		time.Sleep(time.Until(begun.Add(42 * time.Second)))
+
+		failed, _ = h.within(time.Minute, function, deliveredFor(numbered(1), 3))
+		h.equal("failed", failed, []string(nil))
+		h.equal("at once", most.Load(), int64(1))
+	})
+}
+
+func TestTheLeaseOfAHandlerThatRunsInALongReserveIsRenewed(t *testing.T) {
+	t.Parallel()
+
+	for _, single := range []bool{false, true} {
+		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
+			t.Run(fmt.Sprint(name, ", single: ", single), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, &idemddb.Options{Lease: 4 * time.Second, Single: single}, func(h *harness) {
+					h.opts.Reserve = 30 * time.Second
+					other := h.open(h.db, &idemddb.Options{Lease: 4 * time.Second})
+
+					var taken atomic.Bool
+
+					go func() {
+						for range 58 {
+							time.Sleep(time.Second)
+
+							if claim, _, _ := other.Claim(h.Context(), "k0", nil); claim != nil {
+								taken.Store(true)
+							}
+						}
+					}()
+
+					failed, _ := h.within(time.Minute, wrap(h, slowly(44*time.Second)), numbered(1)) // the handler ends 14 s into the reserve
+					h.equal("failed", failed, []string(nil))
+					h.equal("taken over while its handler ran", taken.Load(), false)
+					h.equal("record", h.state("k0"), "COMPLETED")
+				})
+			})
+		}
+	}
+}
+
+func TestALateResultIsDroppedWhateverItIs(t *testing.T) {
+	t.Parallel()
+
+	for name, result := range map[string]func() error{
+		"success":   func() error { return nil },
+		"error":     func() error { return errBank },
+		"permanent": func() error { return lambdawrap.Permanent(errBank) },
+		"panic":     func() error { panic("late") },
+		"exit":      func() error { goexit(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+				hooks := 0
+				h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error {
+					hooks++
+
+					return nil
+				}
+
+				ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
+				defer cancel()
+
+				response, err := wrap(func(ctx context.Context, _ events.SQSMessage) error {
+					<-ctx.Done()
+					time.Sleep(600 * time.Millisecond) // after it, less than half of the reserve is left
+					h.equal("it can stage more", idemddb.Stage(ctx, idemddb.Effects{}) == nil, false)
+
+					return result()
+				})(ctx, numbered(1))
+				h.equal("error", err, nil)
+				h.equal("in time", ctx.Err(), nil)
+				h.equal("failed", ids(response), []string{"m0"})
+				h.logs("level=WARN", "outcome=late")
+
+				// The handler may still run, so its claim lasts for one more lease, which nothing renews. What it staged without one is dropped.
+				time.Sleep(20 * time.Second)
+
+				if h.opts.Optimistic {
+					h.equal("record", h.state("k0"), "none")
+				} else {
+					_, _, err = h.store.Claim(h.Context(), "k0", nil)
+					h.equal("the key is held", errors.Is(err, idemddb.ErrInProgress), true)
+					h.equal("record", h.state("k0"), "INPROGRESS")
+				}
+
+				h.noRenewals()
+				h.equal("committed", h.counted("k0"), "")
+				h.equal("hooks", hooks, 0)
+
+				claim(h, h.store, "k0") // the lease is over
+			})
+		})
+	}
+}
+
+// A late handler may still run for as long as the process does: until the answer is sent, which may wait for another message's hook.
+func TestTheLeaseOfALateHandlerIsRenewedUntilTheAnswerIsSent(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Lease: 4 * time.Second}, func(h *harness) {
+		const limit, reserve = time.Minute, 40 * time.Second
+
+		begun := time.Now()
+		h.opts.Workers, h.opts.Reserve = 2, reserve
+		h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { // the hook begins before the first handler is late
+			time.Sleep(reserve)
+
+			return nil
+		}
+		function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+			if m.Body == "k1" {
+				time.Sleep(limit - reserve)
+
+				return lambdawrap.Permanent(errBank)
+			}
+
+			time.Sleep(2 * limit)
+
+			return nil
+		})
+
+		time.AfterFunc(limit-reserve/4-time.Second, func() { // this is a second before the answer, and many leases after the handler was late
+			c, _, err := h.open(h.db, nil).Claim(context.Background(), "k0", nil)
+			if c != nil || !errors.Is(err, idemddb.ErrInProgress) {
+				h.Errorf("after %v: got claim %v, error %v, want in progress", time.Since(begun), c, err)
+			}
+		})
+
+		failed, _ := h.within(limit, function, numbered(2))
+		h.equal("failed", failed, []string{"m0", "m1"})
+	})
+}
+
+func TestATimeoutThatDoesNotFitIsAnErrorWithTheNumbers(t *testing.T) {
+	t.Parallel()
+	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Timeout, h.opts.Reserve = 8*time.Second, 3*time.Second
+		function := wrap(succeed)
+
+		ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
+		defer cancel()
+
+		_, err := function(ctx, numbered(3))
+		for _, number := range []string{"8s", "3s", "10s", "Options.Timeout"} {
+			if err == nil || !strings.Contains(err.Error(), number) {
+				h.Errorf("got %v, want an error that says %s", err, number)
+			}
+		}
+
+		h.equal("runs", len(h.runs.all()), 0)
+		h.equal("requests", len(h.db.Requests()), 0)
+
+		failed, _ := h.within(11*time.Second, function, numbered(1))
+		h.equal("failed in 11 s", failed, []string(nil))
+		h.check(function, deliveredFor(numbered(3), 2), nil, []string{"m1", "m2"}) // there is no deadline
+	})
+}
+
+// People write the longest duration for no limit.
+func TestTheLongestDurationsAreNoLimits(t *testing.T) {
+	t.Parallel()
+
+	const forever = time.Duration(math.MaxInt64)
+
+	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Timeout, h.opts.Wait, h.opts.Workers = forever, forever, 2
+		h.check(wrap(func(context.Context, events.SQSMessage) error {
+			time.Sleep(time.Second)
+
+			return nil
+		}), numbered(4), nil, messageIDs(4))
+	})
+
+	bothWebs(t, nil, func(w *web) {
+		w.opts.Timeout, w.opts.Wait = forever, forever
+		w.work = stagingHandler(nil)
+		w.answered(w.post("k", "{}"), http.StatusCreated, "false", `{"id":"p-1"}`)
+	})
+
+	bubble(t, nil, func(h *harness) {
+		f := newFunc(h)
+		f.opts.Timeout, f.opts.Wait = forever, forever
+		_, err := f.wrap(func(context.Context, order) (paid, error) { return paid{}, nil })(h.Context(), order{ID: "o-1"})
+		h.equal("error of Func", err, nil)
+	})
+}
+
+func TestTheTimeoutEndsTheContextOfAHandler(t *testing.T) {
+	t.Parallel()
+	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Timeout = 2 * time.Second
+
+		var ended effects
+
+		failed, _ := h.within(30*time.Second, wrap(func(ctx context.Context, m events.SQSMessage) error {
+			begun := time.Now()
+			deadline, _ := ctx.Deadline()
+
+			<-ctx.Done()
+
+			if took := time.Since(begun); deadline.After(begun.Add(2*time.Second)) || took > 2*time.Second {
+				h.Errorf("%s: the context ends after %v, its deadline is in %v", m.MessageId, took, deadline.Sub(begun))
+			}
+
+			ended.add(m)
+
+			return nil // it is done all the same
+		}), numbered(3))
+		h.equal("failed", failed, []string(nil))
+
+		all, _ := ended.sum()
+		h.equal("ended", all, 3)
+	})
+}
+
+func TestAnAnswerAfterTheTimeoutCounts(t *testing.T) {
+	t.Parallel()
+	everyWayAndOptimistic(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+		h.opts.Timeout = 2 * time.Second
+
+		failed, _ := h.within(30*time.Second, wrap(func(_ context.Context, m events.SQSMessage) error {
+			if m.Body == "k0" {
+				time.Sleep(2400 * time.Millisecond) // it is late at 2.5 s
+			}
+
+			return nil
+		}), numbered(4))
+		h.equal("failed", failed, []string(nil))
+		h.ran(messageIDs(4)...)
+		h.equal("record", h.state("k0"), "COMPLETED")
+	})
+}
+
+func TestAHandlerThatIsLateAfterItsTimeoutKeepsItsWorkerWhileOthersGoOn(t *testing.T) {
+	t.Parallel()
+	claimedAndOptimistic(t, everyMode, func(h *harness) {
+		h.opts.Timeout, h.opts.Workers = 2*time.Second, 2
+
+		var running, most atomic.Int64
+
+		failed, took := h.within(60*time.Second, h.handle(h.staging(func(_ context.Context, m events.SQSMessage) error {
+			raise(&most, running.Add(1))
+			defer running.Add(-1)
+
+			if m.Body == "k1" {
+				time.Sleep(20 * time.Second) // its answer counts, because the invocation has not been answered
+			} else {
+				time.Sleep(time.Second)
+			}
+
+			return nil
+		})), numbered(30))
+		h.equal("failed", failed, []string(nil))
+		h.equal("at once", most.Load(), int64(2))
+		h.equal("record", h.state("k1"), "COMPLETED")
+
+		if took > 30*time.Second {
+			h.Errorf("the other messages took %v", took)
+		}
+	})
+}
+
+func TestWhenAllWorkersAreLateTheAnswerIsSentAndTheRestIsUnclaimed(t *testing.T) {
+	t.Parallel()
+
+	for _, workers := range []int{1, 3} {
+		t.Run(fmt.Sprint(workers, " workers"), func(t *testing.T) {
+			t.Parallel()
+			claimedAndOptimistic(t, everyMode, func(h *harness) {
+				h.opts.Timeout, h.opts.Workers = 2*time.Second, workers
+				place := h.hiding(nil)
+
+				function := h.handle(h.staging(func(_ context.Context, m events.SQSMessage) error {
+					if m.Body == "k0" {
+						return nil
+					}
+
+					time.Sleep(time.Minute)
+
+					return nil
+				}))
+				failed, took := h.within(15*time.Minute, function, deliveredFor(numbered(60), 1))
+				h.equal("failed", failed, messageIDs(60)[1:])
+
+				if took < 2500*time.Millisecond || took > 2500*time.Millisecond+moment {
+					h.Errorf("the answer comes after %v, want 2.5 s", took)
+				}
+
+				late, from, to := "INPROGRESS", int32(33), int32(33) // the lease of a handler that may still run is 30 s, and there are two skews
+				if h.opts.Optimistic {
+					late, from, to = "none", 1, 2
+				}
+
+				for i := 1; i < 60; i++ {
+					state, want := h.state(fmt.Sprint("k", i)), late
+					if i > workers {
+						want = "INPROGRESS released"
+						if state == "none" {
+							want = "none"
+						}
+					}
+
+					h.equal(fmt.Sprint("record of k", i), state, want)
+				}
+
+				h.hidden(place, "m1", from, to)
+				h.equal("lines of late handlers", strings.Count(h.log.String(), "outcome=late"), workers)
+				h.idle()
+			})
+		})
+	}
+}
+
+func TestABatchHandlerThatIsLateAfterItsTimeoutIsAnsweredForAtOnce(t *testing.T) {
+	t.Parallel()
+	everyMode(t, func(h *harness) {
+		h.opts.Timeout, h.opts.Workers = 2*time.Second, 3
+
+		failed, took := h.within(15*time.Minute, h.whole(slowly(time.Minute)), numbered(3))
+		h.equal("failed", failed, messageIDs(3))
+
+		if took < 2500*time.Millisecond || took > 2500*time.Millisecond+moment {
+			h.Errorf("the answer comes after %v, want 2.5 s", took)
+		}
+
+		h.equal("held", h.held(), 3)
+	})
+}

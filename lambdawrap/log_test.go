@@ -1,0 +1,361 @@
+package lambdawrap_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/smithy-go/logging"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// errLong is an error with the whole body of an answer in its text, as many clients make one. Its end says what it is about.
+var errLong = errors.New("declined: " + strings.Repeat("ä", 1<<20) + " (request 17)")
+
+// jsonLines makes the harness write its log in JSON.
+func (h *harness) jsonLines() {
+	h.opts.Logger = slog.New(slog.NewJSONHandler(h.log, nil))
+}
+
+// boundedLine demands that the last line of the log keeps both ends of a long text, says how long it was, and is short enough for CloudWatch.
+func (h *harness) boundedLine(attr string, ends ...string) {
+	h.Helper()
+
+	var line map[string]any
+
+	last := h.log.String()[strings.LastIndex(strings.TrimSpace(h.log.String()), "\n")+1:]
+	if err := json.Unmarshal([]byte(last), &line); err != nil {
+		h.Fatal(err)
+	}
+
+	got, _ := line[attr].(string)
+	if len(last) > 64<<10 || !utf8.ValidString(got) || strings.ContainsRune(got, utf8.RuneError) || !strings.Contains(got, "bytes are left out") {
+		h.Errorf("%s has %d bytes in a line of %d: %.200s", attr, len(got), len(last), got)
+	}
+
+	for _, end := range ends {
+		if !strings.HasPrefix(got, end) && !strings.HasSuffix(got, end) {
+			h.Errorf("%s does not begin or end with %q", attr, end)
+		}
+	}
+}
+
+func TestTheTextOfAnErrorIsBoundedInTheLog(t *testing.T) {
+	t.Parallel()
+
+	for name, err := range map[string]error{"an error": errLong, "marked as permanent": lambdawrap.Permanent(errLong)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			h := newHarness(t, nil)
+			h.jsonLines()
+			h.check(h.handle(func(context.Context, events.SQSMessage) error { return err }), batch("m1 k1"), []string{"m1"}, []string{"m1"})
+			h.boundedLine("error", "declined: ", " (request 17)")
+		})
+	}
+}
+
+func TestTheStackOfAnErrorIsBoundedInTheLog(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+	h.jsonLines()
+	h.check(h.handle(func(context.Context, events.SQSMessage) error {
+		return tracedError{func() []byte { return []byte("bank.go:7" + strings.Repeat("\nbank.go:8", 1<<20)) }}
+	}), batch("m1 k1"), []string{"m1"}, []string{"m1"})
+	h.boundedLine("stack", "bank.go:7\n", "bank.go:8")
+}
+
+func TestHTTPTheErrorOfCallerIsBoundedInTheLog(t *testing.T) {
+	t.Parallel()
+
+	w := newWeb(t, nil)
+	w.opts.Logger = slog.New(slog.NewJSONHandler(w.log, nil))
+	w.opts.Caller = func(*http.Request) (string, error) { return "", errLong }
+	w.refused(w.post("k", "{}"), http.StatusUnauthorized, "caller-unknown")
+	w.boundedLine("error", "declined: ", " (request 17)")
+}
+
+// brokenSender panics.
+type brokenSender struct{}
+
+func (brokenSender) Send(context.Context, string, []idemddb.Message) []error { panic("no topic") }
+
+var broken = idemddb.Options{RedeliverUnsent: true, Senders: map[string]idemddb.Sender{"topic": brokenSender{}}}
+
+func announce(ctx context.Context, _ events.SQSMessage) error {
+	return idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "topic", Body: "b"}}})
+}
+
+func TestAPanicOfASenderIsLoggedWithItsStack(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, &broken)
+	h.check(h.handle(announce), batch("m1 k1"), []string{"m1"}, []string{"m1"})
+	h.logs("level=ERROR", "outcome=unsent", "the sender panicked: no topic", "stack=", "brokenSender.Send")
+}
+
+func TestHTTPAPanicOfASenderIsLoggedWithItsStack(t *testing.T) {
+	t.Parallel()
+	webBubble(t, &broken, func(w *web) {
+		w.work = func(rw http.ResponseWriter, r *http.Request) {
+			w.equal("Stage", announce(r.Context(), events.SQSMessage{}), nil)
+			created(rw, r)
+		}
+
+		w.refused(w.post("k", "{}"), http.StatusServiceUnavailable, "unavailable")
+		w.logs("level=ERROR", "outcome=unsent", "the sender panicked: no topic", "stack=", "brokenSender.Send")
+	})
+}
+
+// tracedError is an error of the user that has a stack, as many packages of errors make them. It is no panic.
+type tracedError struct{ stack func() []byte }
+
+func (tracedError) Error() string   { return "declined" }
+func (e tracedError) Stack() []byte { return e.stack() }
+
+func TestAnErrorWithAStackIsLoggedWithIt(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		err   error
+		level string
+		want  string // of the stack; "" for none
+	}{
+		"returned": {errors.Join(errBank, tracedError{func() []byte { return []byte("bank.go:7") }}), "WARN", "stack=bank.go:7"},
+		"no stack": {tracedError{func() []byte { return nil }}, "WARN", ""},
+		"a panic":  {tracedError{func() []byte { panic("no stack") }}, "WARN", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			h := newHarness(t, nil)
+			h.check(h.handle(func(context.Context, events.SQSMessage) error { return lambdawrap.Permanent(c.err) }),
+				batch("m1 k1"), []string{"m1"}, []string{"m1"})
+			h.logs("level="+c.level, "declined", c.want)
+
+			if strings.Contains(h.log.String(), "stack=") != (c.want != "") {
+				h.Errorf("the log has a stack, or has none: %s", h.log)
+			}
+		})
+	}
+}
+
+// A panic whose value has a stack of its own, or wraps an error with one, is logged with both.
+func TestAPanicIsLoggedWithTheStackThatItsValueHas(t *testing.T) {
+	t.Parallel()
+
+	for name, value := range map[string]any{
+		"its own":   tracedError{func() []byte { return []byte("bank.go:7") }},
+		"a wrapped": errors.Join(errBank, tracedError{func() []byte { return []byte("bank.go:7") }}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			h := newHarness(t, nil)
+			h.check(h.handle(func(context.Context, events.SQSMessage) error { panic(value) }), batch("m1 k1"), []string{"m1"}, []string{"m1"})
+			h.logs("level=ERROR", "bank.go:7\\ncarried to\\ngoroutine", "log_test.go")
+		})
+	}
+}
+
+// The value of a panic is read before all else, and a method of it that panics costs its own message.
+func TestAPanicWhoseStackPanicsCostsItsOwnMessage(t *testing.T) {
+	t.Parallel()
+
+	for name, value := range map[string]any{
+		"its stack panics": tracedError{func() []byte { panic("no stack") }},
+		"a typed nil":      (*tracedError)(nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			h := newHarness(t, nil)
+			h.check(h.handle(func(_ context.Context, m events.SQSMessage) error {
+				if m.Body == "k1" {
+					panic(value)
+				}
+
+				return nil
+			}), batch("m1 k1", "m2 k2"), []string{"m1"}, []string{"m1", "m2"})
+			h.logs("level=ERROR", "log_test.go")
+		})
+	}
+}
+
+type nameKey struct{}
+
+// nameHandler adds the name that it finds in the context, as the handler of lambdacontext adds the request id.
+type nameHandler struct{ slog.Handler }
+
+func (h nameHandler) Handle(ctx context.Context, r slog.Record) error {
+	if name, ok := ctx.Value(nameKey{}).(string); ok {
+		r.AddAttrs(slog.String("name", name))
+	}
+
+	return h.Handler.Handle(ctx, r)
+}
+
+func TestSDKLogger(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		log  func(logging.Logger)
+		want string
+	}{
+		"a warning": {
+			func(l logging.Logger) { l.Logf(logging.Warn, "no %s after %d s", "answer", 2) },
+			"level=WARN msg=\"AWS SDK: no answer after 2 s\"\n",
+		},
+		"a line without values": {
+			func(l logging.Logger) { l.Logf(logging.Warn, "cut") },
+			"level=WARN msg=\"AWS SDK: cut\"\n",
+		},
+		"a line of another class": {
+			func(l logging.Logger) { l.Logf("", "cut") },
+			"level=INFO msg=\"AWS SDK: cut\"\n",
+		},
+		"a line below the level": {
+			func(l logging.Logger) { l.Logf(logging.Debug, "sent") },
+			"",
+		},
+		"the context of a request": {
+			func(l logging.Logger) {
+				logging.WithContext(context.WithValue(t.Context(), nameKey{}, "r-1"), l).Logf(logging.Warn, "cut")
+				l.Logf(logging.Warn, "cut again")
+			},
+			"level=WARN msg=\"AWS SDK: cut\" name=r-1\nlevel=WARN msg=\"AWS SDK: cut again\"\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var out bytes.Buffer
+
+			c.log(lambdawrap.SDKLogger(slog.New(nameHandler{slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: withoutTime})})))
+
+			if got := out.String(); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestSDKLoggerPanicsForANilLogger(t *testing.T) {
+	t.Parallel()
+
+	defer func() {
+		if got, want := recover(), "lambdawrap: SDKLogger: logger: must not be nil"; got != want {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}()
+
+	lambdawrap.SDKLogger(nil)
+}
+
+// codeError is an error that cannot be read through a nil pointer, as most of them are.
+type codeError struct {
+	code  int
+	inner error
+}
+
+func (e *codeError) Error() string { return fmt.Sprint("code ", e.code) }
+
+func (e *codeError) Unwrap() error { return e.inner }
+
+// quietError can be read through a nil pointer, but not unwrapped.
+type quietError struct{ inner error }
+
+func (*quietError) Error() string { return "quiet" }
+
+func (e *quietError) Unwrap() error { return e.inner }
+
+var badErrors = map[string]error{
+	"a typed nil":                         (*codeError)(nil),
+	"a typed nil in Permanent":            lambdawrap.Permanent((*codeError)(nil)),
+	"a typed nil in errors.Join":          errors.Join(errBank, (*codeError)(nil)),
+	"a typed nil that cannot unwrap":      (*quietError)(nil),
+	"one that cannot unwrap in Permanent": lambdawrap.Permanent((*quietError)(nil)),
+	"one that cannot unwrap in another":   fmt.Errorf("%w, and %w", errBank, (*quietError)(nil)),
+}
+
+func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
+	t.Parallel()
+
+	for name, bad := range badErrors {
+		for what, give := range map[string]func() error{"returned": func() error { return bad }, "panicked": func() error { panic(bad) }} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				t.Parallel()
+				everyMode(t, func(h *harness) {
+					function := h.handle(func(_ context.Context, m events.SQSMessage) error {
+						if m.Body == "k1" {
+							return give()
+						}
+
+						return nil
+					})
+
+					failed, _ := h.within(time.Minute, function, numbered(4))
+					h.equal("failed", failed, []string{"m1"})
+					h.ran(messageIDs(4)...)
+					h.equal("record", h.state("k1"), "INPROGRESS released")
+
+					if text := h.log.String(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "messageId=m1") || !strings.Contains(text, "stack=") {
+						h.Errorf("log: %s", text)
+					}
+				})
+				everyMode(t, func(h *harness) {
+					h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
+						if m.Body == "k1" {
+							return "", give()
+						}
+
+						return m.Body, nil
+					}
+					function := h.whole(succeed)
+
+					failed, _ := h.within(time.Minute, function, numbered(4))
+					h.equal("failed", failed, []string{"m1"})
+					h.ran("m0", "m2", "m3")
+				})
+				everyMode(t, func(h *harness) {
+					h.opts.DeadLetter = func(context.Context, events.SQSMessage, error) error { return give() }
+
+					failed, _ := h.within(time.Minute, h.handle(func(_ context.Context, m events.SQSMessage) error {
+						if m.Body == "k1" {
+							return lambdawrap.Permanent(errBank)
+						}
+
+						return nil
+					}), numbered(4))
+					h.equal("failed", failed, []string{"m1"})
+				})
+				everyMode(t, func(h *harness) {
+					h.hiding(func(context.Context, string) error { return give() })
+
+					failed, _ := h.within(time.Minute, h.handle(failing(always(), "k1")), deliveredFor(numbered(4), 1))
+					h.equal("failed", failed, []string{"m1"})
+				})
+				everyMode(t, func(h *harness) {
+					function := h.event(&h.runs, func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
+						return events.SQSEventResponse{}, give()
+					})
+
+					failed, _ := h.within(time.Minute, function, numbered(2))
+					h.equal("failed", failed, messageIDs(2))
+				})
+			})
+		}
+	}
+}

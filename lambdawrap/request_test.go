@@ -1,0 +1,337 @@
+package lambdawrap_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
+)
+
+// slowRequests lets each request take 5 ms, so that claims and completions that are made meanwhile share the next one.
+func (h *harness) slowRequests() {
+	h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+		time.Sleep(5 * time.Millisecond)
+
+		return idemddbtest.None
+	})
+}
+
+func TestWhatABatchCosts(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		name                     string
+		opts                     idemddb.Options
+		messages                 int
+		requests, units          int // of new keys
+		again, againUnits        int // of duplicates that come as first deliveries
+		redelivery, redelivUnits int // of duplicates that come as redeliveries
+	}{
+		{"10 in groups", idemddb.Options{}, 10, 2, 20, 2, 20, 1, 10},
+		{"25 in groups", idemddb.Options{}, 25, 2, 50, 2, 50, 1, 25},
+		{"10 in single requests", idemddb.Options{Single: true}, 10, 20, 20, 10, 10, 10, 10},
+		{"1", idemddb.Options{}, 1, 2, 2, 1, 1, 1, 1},
+		{"from the cache", idemddb.Options{Cache: 100}, 10, 2, 20, 0, 0, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &c.opts, func(h *harness) {
+				h.slowRequests()
+				function := h.handle(succeed)
+
+				for _, step := range []struct {
+					name            string
+					delivery        int
+					requests, units int
+				}{
+					{"new keys", 1, c.requests, c.units},
+					{"duplicates, first delivery", 1, c.again, c.againUnits},
+					{"duplicates, redelivered", 2, c.redelivery, c.redelivUnits},
+				} {
+					_, err := function(h.Context(), deliveredFor(numbered(c.messages), step.delivery))
+					h.equal("error", err, nil)
+
+					requests, units := h.costs()
+					h.equal(step.name+", requests", requests, step.requests)
+					h.equal(step.name+", write units", units, step.units)
+				}
+
+				h.equal("runs", len(h.runs.all()), c.messages)
+			})
+		})
+	}
+}
+
+func TestWhatABatchOf100Costs(t *testing.T) {
+	t.Parallel()
+
+	for _, workers := range []int{1, 10, 50, 100} {
+		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
+			t.Run(fmt.Sprint(name, workers), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, nil, func(h *harness) {
+					h.slowRequests()
+					h.opts.Workers = workers
+					function := wrap(h, succeed)
+
+					h.check(function, numbered(100), nil, messageIDs(100))
+					requests, units := h.costs()
+					h.equal("write units", units, 200)
+
+					if requests > 30 {
+						t.Errorf("%d requests", requests)
+					}
+
+					h.check(function, deliveredFor(numbered(100), 2), nil, nil)
+					requests, units = h.costs()
+					h.equal("redelivered: write units", units, 100)
+					h.equal("redelivered: requests", requests, 4)
+
+					h.check(function, numbered(100), nil, nil)
+					requests, units = h.costs()
+					h.equal("first delivery: write units", units, 200)
+					h.equal("first delivery: requests", requests, 8)
+				})
+			})
+		}
+	}
+}
+
+func TestWhateverHappensToARequestEachEffectIsOnce(t *testing.T) {
+	t.Parallel()
+
+	for _, fault := range []idemddbtest.Fault{
+		idemddbtest.LostRequest, idemddbtest.LostReply, idemddbtest.LateRequest, idemddbtest.LateReply, idemddbtest.TruncatedBody,
+		idemddbtest.ServerErrorApplied, idemddbtest.ServerError, idemddbtest.Throttle, idemddbtest.ThrottleAccount,
+		idemddbtest.TransactionConflict, idemddbtest.ConditionWithoutItem,
+	} {
+		for name, is := range map[string]func(idemddbtest.Request) bool{"claim": isClaim, "completion": isCompletion} {
+			for times := 1; times <= 2; times++ {
+				t.Run(fmt.Sprint(fault, " of the ", name, ", times ", times), func(t *testing.T) {
+					t.Parallel()
+					everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
+						failed, rest := h.broken(fault, isCallOf(is), times), deliveredFor(numbered(6), 1)
+
+						ctx, cancel := context.WithTimeout(h.Context(), 2*time.Minute)
+						defer cancel()
+
+						response, err := wrap(succeed)(ctx, rest)
+						h.equal("error", err, nil)
+						h.equal("failed", ids(response), []string(nil))
+						h.ran(messageIDs(6)...)
+						h.equal("faults", failed.Load() > 0, true)
+						h.equal("fenced", h.count(idemddb.KindFenced)+h.count(idemddb.KindUnrecorded), 0)
+						h.settled(6)
+					})
+				})
+			}
+		}
+	}
+}
+
+func TestAKeyThatIsThrottledForGoodCostsItsOwnMessage(t *testing.T) {
+	t.Parallel()
+
+	for _, size := range []int{10, 60} {
+		t.Run(strconv.Itoa(size), func(t *testing.T) {
+			t.Parallel()
+			everyMode(t, func(h *harness) {
+				h.opts.Workers = 10
+				h.throttled("k7", func() bool { return true })
+
+				ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
+				defer cancel()
+
+				response, err := h.handle(slowly(5*time.Second))(ctx, numbered(size))
+				h.equal("error", err, nil)
+				h.equal("in time", ctx.Err(), nil)
+				h.equal("failed", ids(response), []string{"m7"})
+			})
+		})
+	}
+}
+
+// countRequests makes each request take 2 ms, and counts those that are under way at a time.
+func (h *harness) countRequests() (most *atomic.Int64) {
+	var now atomic.Int64
+
+	most = &atomic.Int64{}
+
+	h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault {
+		raise(most, now.Add(1))
+		defer now.Add(-1)
+
+		time.Sleep(2 * time.Millisecond)
+
+		return idemddbtest.None
+	})
+
+	return most
+}
+
+func TestRequestsAreSharedByAnyNumberOfWorkers(t *testing.T) {
+	t.Parallel()
+
+	for _, workers := range []int{1, 2, 5, 10, 20, 100} {
+		for messages, want := range map[int]float64{10: 0.2, 100: 0.1, 1000: 0.1} {
+			if testing.Short() && messages == 1000 && workers != 10 {
+				continue
+			}
+
+			t.Run(fmt.Sprintf("%d workers, %d messages", workers, messages), func(t *testing.T) {
+				t.Parallel()
+				bubble(t, nil, func(h *harness) {
+					most := h.countRequests()
+					h.opts.Workers = workers
+					h.check(h.handle(succeed), numbered(messages), nil, messageIDs(messages))
+
+					if requests, _ := h.costs(); float64(requests) > want*float64(messages) {
+						h.Errorf("%d requests", requests)
+					}
+
+					if n := most.Load(); n > 8 {
+						h.Errorf("%d requests at a time", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// AWS Lambda Managed Instances runs several invocations at a time in one process.
+func TestInvocationsThatOverlapShareRequests(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(h *harness) {
+		h.countRequests()
+
+		const invocations, rounds = 64, 10
+
+		function := lambdawrap.SQS(h.store, func(context.Context, events.SQSMessage) error {
+			time.Sleep(10 * time.Millisecond)
+
+			return nil
+		}, nil)
+
+		var all sync.WaitGroup
+
+		for i := range invocations {
+			all.Go(func() {
+				for j := range rounds {
+					time.Sleep(time.Duration(i) * 300 * time.Microsecond)
+
+					m := events.SQSMessage{MessageId: fmt.Sprint(i, "-", j), Body: "b", EventSourceARN: queue}
+					if answer, err := function(h.Context(), events.SQSEvent{Records: []events.SQSMessage{m}}); err != nil || len(answer.BatchItemFailures) > 0 {
+						h.Errorf("%v, %v", answer, err)
+					}
+				}
+			})
+		}
+
+		all.Wait()
+
+		if requests, _ := h.costs(); requests > invocations*rounds*2*3/10 {
+			h.Errorf("%d requests for %d writes", requests, invocations*rounds*2)
+		}
+	})
+}
+
+// While a table refuses records, an effect whose own refusal is not known yet is not followed by another one either.
+func TestHandlersThatEndBeforeTheirRefusalIsKnownAreNotFollowedByOthers(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		h.opts.Workers = 10
+		g := &ledger{harness: h}
+		begun := time.Now()
+
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			if !isCallOf(isCompletion)(r) {
+				return idemddbtest.None
+			}
+
+			time.Sleep(50 * time.Millisecond)
+
+			if left := 5*time.Second - time.Since(begun); left > 0 {
+				g.refused(0, left)
+
+				return idemddbtest.Throttle
+			}
+
+			return idemddbtest.None
+		})
+
+		first, others := g.work(time.Millisecond), g.work(30*time.Millisecond)
+		failed, _ := h.within(time.Minute, h.handle(func(ctx context.Context, m events.SQSMessage) error {
+			if m.Body == "k0" {
+				return first(ctx, m)
+			}
+
+			return others(ctx, m)
+		}), numbered(100))
+		h.equal("failed", failed, []string(nil))
+		g.bound(h.opts.Workers + 1)
+	})
+}
+
+// A table that has refused records and writes them again has all workers again, also if it is slow.
+func TestATableThatWritesRecordsAgainHasAllWorkersAgain(t *testing.T) {
+	t.Parallel()
+	bothModes(t, func(h *harness) {
+		const refused = time.Second
+
+		h.opts.Workers = 3
+		begun := time.Now()
+
+		h.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			switch {
+			case !isCallOf(isCompletion)(r):
+			case time.Since(begun) < refused:
+				return idemddbtest.Throttle
+			default:
+				time.Sleep(45 * time.Millisecond)
+			}
+
+			return idemddbtest.None
+		})
+
+		failed, took := h.within(time.Minute, h.handle(slowly(20*time.Millisecond)), numbered(60))
+		h.equal("failed", failed, []string(nil))
+
+		// A pause of at most 200 ms before the first record that is written, and then 20 ms for each three messages.
+		if limit := refused + 200*time.Millisecond + 60/3*20*time.Millisecond + 250*time.Millisecond; took > limit {
+			h.Errorf("it takes %v, want at most %v", took, limit)
+		}
+	})
+}
+
+// A commit waits for others while a hook for dead letters is at work, but not longer than until the answer is due.
+func TestACommitDoesNotWaitForOthersUntilItIsTooLate(t *testing.T) {
+	t.Parallel()
+
+	for range 5 { // chance decides which goroutine of one instant runs first
+		claimedAndOptimistic(t, everyMode, func(h *harness) {
+			h.opts.Workers, h.opts.Reserve = 2, 200*time.Millisecond // handlers are late with 100 ms left, and the answer is sent with 50 ms left
+			h.opts.DeadLetter = func(ctx context.Context, _ events.SQSMessage, _ error) error { untilItsEnd(ctx); return nil }
+
+			failed, _ := h.within(time.Second, h.handle(h.staging(func(_ context.Context, m events.SQSMessage) error {
+				if m.Body == "k1" {
+					return lambdawrap.Permanent(errBank)
+				}
+
+				time.Sleep(860 * time.Millisecond) // this is 60 ms into the reserve
+
+				return nil
+			})), numbered(2))
+			h.equal("failed", failed, []string{"m1"})
+			h.equal("record", h.state("k0"), "COMPLETED")
+		})
+	}
+}
