@@ -180,21 +180,6 @@ func TestAdditionsAreWrittenWithoutRecordsToo(t *testing.T) {
 	happened(t, db, "a", 7)
 }
 
-func TestACommitOfAdditionsAloneIsATransaction(t *testing.T) {
-	t.Parallel()
-
-	s, db := newStore(t, nil)
-	begun := beginWork(t, s, "k", nil)
-	must(t, begun.Claim().CompleteWith(t.Context(), nil, plusAll(plus("a", "3"))))
-	happened(t, db, "a", 3)
-
-	again := beginWork(t, s, "l", nil)
-	must(t, idemddb.Stage(again.Context(t.Context()), plusAll(plus("a", "4"))))
-	idemddb.Unstage(again.Context(t.Context()))
-	must(t, again.Settle(t.Context(), nil, nil).Err)
-	happened(t, db, "a", 3)
-}
-
 // Of the additions that would share a transaction, that of a caller who leaves is not in the sum.
 func TestTheNumberOfACallerWhoLeavesLeavesTheSum(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,6 @@ package idemddb_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -372,19 +371,6 @@ func TestAClaimWhoseAnswerComesWithTheEndOfItsContextHasOneAnswer(t *testing.T) 
 	})
 }
 
-func TestACompletionThatIsRefusedWithoutItsItemIsFenced(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(3)
-		f.succeed(claims, func(c *idemddb.Claim) error { return c.Release(f.Context(), nil) })
-		f.db.InterceptStatements(always(idemddbtest.ConditionWithoutItem))
-
-		for _, err := range atOnce(claims, func(c *idemddb.Claim) error { return c.Complete(f.Context(), nil) }) {
-			is(f, err, idemddb.ErrFenced)
-		}
-	})
-}
-
 func TestClaimsOfABatchThatAreNotAnsweredEndWithTheirRetryTime(t *testing.T) {
 	t.Parallel()
 
@@ -448,39 +434,6 @@ func TestAKeyWhoseStatementsStayThrottledIsClaimedByASingleRequest(t *testing.T)
 	})
 }
 
-func TestAKeyThatStaysThrottledDelaysNoOther(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.db.Intercept(forKey("1", idemddbtest.Throttle))
-		f.db.InterceptStatements(forKey("1", idemddbtest.Throttle))
-
-		var (
-			all   sync.WaitGroup
-			begun = time.Now()
-		)
-
-		f.batch.Expect(60)
-
-		for _, key := range numbered(60) {
-			all.Go(func() {
-				_, _, err := f.batch.Claim(f.Context(), key, nil)
-				took := time.Since(begun)
-
-				switch {
-				case key != "1" && err != nil:
-					f.Errorf("key %s: %v", key, err)
-				case key != "1" && took > longLinger:
-					f.Errorf("key %s was claimed after %v", key, took)
-				case key == "1" && (err == nil || took < 5*time.Second-5*time.Millisecond):
-					f.Errorf("key 1: got %v after %v, want an error after 5s", err, took)
-				}
-			})
-		}
-
-		all.Wait()
-	})
-}
-
 func TestAKeyThatStaysThrottledDoesNotTakeTheRetryTimeOfLaterClaims(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -490,27 +443,5 @@ func TestAKeyThatStaysThrottledDoesNotTakeTheRetryTimeOfLaterClaims(t *testing.T
 		f.db.Intercept(nil)
 		f.db.Inject(idemddbtest.LostRequest)
 		won(f, claimIn(f.Context(), f.batch, []string{"later"}, false))
-	})
-}
-
-func TestStatementsThatAreRefusedWithoutTheirItemAreSentABoundedNumberOfTimes(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.complete(f.claims(3)...)
-		f.requests()
-		f.db.InterceptStatements(always(idemddbtest.ConditionWithoutItem))
-
-		for _, redelivered := range []bool{false, true} {
-			for _, a := range f.claimAll(3, redelivered) {
-				if a.record == nil {
-					f.Errorf("got %+v, want the record", a)
-				}
-			}
-
-			got := f.requests()
-			if n := len(got); n > 5+3 || !slices.Equal(got[n-3:], []string{"UpdateItem", "UpdateItem", "UpdateItem"}) {
-				f.Errorf("requests: %q, want at most 5 shared ones and then 3 single ones", got)
-			}
-		}
 	})
 }

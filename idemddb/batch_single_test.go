@@ -144,33 +144,6 @@ func TestASharedRequestThatIsRefusedForAnotherReasonIsReplacedOnce(t *testing.T)
 	}
 }
 
-func TestNoSharedRequestIsSentAfterOneWasDenied(t *testing.T) {
-	t.Parallel()
-	refusingBubble(t, "AccessDeniedException", func(f *fixture, r *refusing) {
-		r.delay = time.Millisecond
-
-		won(f.T, f.claimAll(200, false)) // the first requests are under way at the same time, and the rest waits in the queue
-
-		if n := r.calls.Load(); n > 8 {
-			f.Errorf("%d shared requests, want at most the 8 that are under way at a time", n)
-		}
-
-		f.isShared(false, 1)
-	})
-}
-
-func TestACompletionWhoseSharedRequestIsDeniedIsASingleRequest(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(10)
-		f.db.Inject(idemddbtest.AccessDenied)
-		f.takes(0, func() { f.complete(claims...) })
-		f.want(append([]string{"UPDATE×10"}, tenSingle...)...)
-		f.isShared(false, 1)
-		f.replayed(10)
-	})
-}
-
 func TestAStatementThatIsDeniedTurnsSharedRequestsOff(t *testing.T) {
 	t.Parallel()
 

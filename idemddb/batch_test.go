@@ -39,61 +39,6 @@ func TestWritesAtOnceAreOneRequest(t *testing.T) {
 	}
 }
 
-func TestAWriteThatIsAloneIsASingleRequest(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.takes(0, func() { f.complete(f.claims(1)...) })
-		f.want("UpdateItem")
-	})
-}
-
-func TestWritesThatComeWhileARequestIsUnderWayShareTheNext(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.slow(3 * time.Millisecond)
-
-		claims := f.claims(10)
-
-		var all sync.WaitGroup
-
-		for i, c := range claims {
-			all.Go(func() {
-				<-time.After(time.Duration(i) * 240 * time.Microsecond) // the writes come one after another, while the first request is under way
-				f.complete(c)
-			})
-		}
-
-		// A write waits for a third of the time that a request takes, at most.
-		all.Wait()
-		f.want("UpdateItem", "UPDATE×5", "UPDATE×4")
-	})
-}
-
-func TestCompletionsDoNotDelayHandlersThatEndOneAfterAnother(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(10)
-		f.slow(3 * time.Millisecond)
-
-		var all sync.WaitGroup
-
-		for i, c := range claims { // the handlers take 5 ms each and run one after another
-			all.Go(func() {
-				<-time.After(time.Duration(i) * 5 * time.Millisecond)
-
-				limit := 3*time.Millisecond + linger
-				if i == len(claims)-1 {
-					limit = 3 * time.Millisecond
-				}
-
-				f.takes(limit, func() { f.complete(c) })
-			})
-		}
-
-		f.takes((9*5+3)*time.Millisecond, all.Wait)
-	})
-}
-
 func TestTheLastWriteNeverWaits(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -102,37 +47,6 @@ func TestTheLastWriteNeverWaits(t *testing.T) {
 		f.takes(linger, func() { f.complete(claims[1]) })
 		f.takes(0, func() { f.complete(claims[2]) })
 		f.want("UpdateItem", "UpdateItem", "UpdateItem")
-	})
-}
-
-func TestTheLastWriteSendsTheRest(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(3)
-		f.takes(linger/2, func() {
-			var all sync.WaitGroup
-
-			for i, c := range claims {
-				all.Go(func() {
-					<-time.After(time.Duration(i) * linger / 4)
-					f.complete(c)
-				})
-			}
-
-			all.Wait()
-		})
-		f.want("UPDATE×3")
-	})
-}
-
-func TestAClaimThatIsNeverSettledDelaysEachOtherWriteByTheLingerOnly(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(4)
-
-		for _, c := range claims[1:] {
-			f.takes(linger, func() { f.complete(c) })
-		}
 	})
 }
 
@@ -216,37 +130,6 @@ func TestAtMostEightRequestsAreUnderWay(t *testing.T) {
 		}
 
 		f.replayed(260)
-	})
-}
-
-func TestWritesAreSentInTheOrderInWhichTheyCome(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(100)
-		f.slow(3 * time.Millisecond)
-
-		var all sync.WaitGroup
-
-		for i, c := range claims {
-			all.Go(func() {
-				<-time.After(time.Duration(i) * time.Microsecond) // all of them come while the first request is under way
-				f.complete(c)
-			})
-		}
-
-		all.Wait()
-
-		next := 0
-
-		for _, r := range f.db.Requests() {
-			for _, write := range append(r.Items, r)[:max(1, len(r.Items))] {
-				if got, want := textOf(write.Key, "pk"), "test#"+claims[next].Key(); got != want {
-					f.Fatalf("write %d is of %s, want %s", next, got, want)
-				}
-
-				next++
-			}
-		}
 	})
 }
 
@@ -427,71 +310,6 @@ func TestWritesAfterASharedRequestShareTheNextOne(t *testing.T) {
 			f.want("INSERT×25", "UPDATE×25")
 		})
 	}
-}
-
-func TestAWriteAfterASharedRequestWaitsForItsOtherClaimsForAThirdOfARequest(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.complete(f.claims(1)...)
-		f.requests()
-		f.slow(time.Millisecond)
-
-		f.batch.Expect(2)
-
-		var all sync.WaitGroup
-
-		all.Go(func() {
-			if _, rec, err := f.batch.Claim(f.Context(), "0", nil); rec == nil || err != nil {
-				f.Errorf("the duplicate: %v, %v", rec, err)
-			}
-		})
-		all.Go(func() {
-			f.takes(2*time.Millisecond+time.Millisecond/3, func() {
-				claim, rec, err := f.batch.Claim(f.Context(), "new", nil)
-				if err != nil || rec != nil {
-					f.Errorf("the new key: %v, %v", rec, err)
-
-					return
-				}
-
-				if err := claim.Complete(f.Context(), nil); err != nil {
-					f.Error(err)
-				}
-			})
-		})
-
-		all.Wait()
-		f.wantInAnyOrder("INSERT×2", "UpdateItem", "UpdateItem")
-	})
-}
-
-func TestClaimsThatAreNotAnnouncedShareRequests(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.slow(time.Millisecond)
-
-		var all sync.WaitGroup
-
-		for _, key := range numbered(10) {
-			all.Go(func() {
-				if _, _, err := f.batch.Claim(f.Context(), key, nil); err != nil {
-					f.Error(err)
-				}
-			})
-		}
-
-		all.Wait()
-
-		statements := 0
-		for _, r := range f.db.Requests() {
-			statements += max(1, len(r.Items))
-		}
-
-		// The others come while the first one is under way.
-		if n := len(f.requests()); n > 2 || statements != 10 {
-			f.Errorf("%d requests with %d writes, want 10 writes in at most 2 requests", n, statements)
-		}
-	})
 }
 
 func TestAnnouncedClaimsWaitForEachOther(t *testing.T) {

@@ -105,28 +105,6 @@ func (f *fixture) claimedAfterOutage(outage time.Duration, claimKey claimer) *id
 	return c
 }
 
-// A lease that ends with its context cannot be longer.
-func TestAClaimWhoseLeaseEndsWithItsContextIsNotExtended(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Single: true}, func(f *fixture) {
-		f.db.Intercept(faultUntil(4*time.Second, idemddbtest.ServerErrorApplied, idemddbtest.ServerError))
-
-		ctx, cancel := context.WithTimeout(f.Context(), 5*time.Second)
-		defer cancel()
-
-		c, rec, err := f.store.Claim(ctx, "k", nil)
-		if c == nil {
-			f.Fatal("no claim:", rec, err)
-		}
-
-		for _, r := range f.db.Requests() {
-			if strings.HasPrefix(r.Update, "SET lease") {
-				f.Errorf("it was extended, to %v", c.Deadline())
-			}
-		}
-	})
-}
-
 // slowSingle is a client whose replies to UpdateItem arrive late, one delay each. DynamoDB has applied them at once.
 type slowSingle struct {
 	*idemddbtest.DB

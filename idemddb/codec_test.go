@@ -93,26 +93,6 @@ func TestRecordsFromBeforeTheCodecAreReplayedAndSealedOnesOnlyWithIt(t *testing.
 	}
 }
 
-func TestAKeyIsRotatedWhileTheOldOneStillOpens(t *testing.T) {
-	t.Parallel()
-
-	s, db := newStore(t, &idemddb.Options{Codec: &vault{keys: []string{"old"}}})
-	must(t, claim(t, s, "k").Complete(t.Context(), secret(1)))
-
-	both := storeOn(t, db, &idemddb.Options{Codec: &vault{keys: []string{"new", "old"}}})
-	must(t, claim(t, both, "l").Complete(t.Context(), secret(2)))
-
-	for key, want := range map[string][]byte{"k": secret(1), "l": secret(2)} {
-		if got := replay(t, both, key).Result; !bytes.Equal(got, want) {
-			t.Errorf("%s: replayed %q", key, got)
-		}
-	}
-
-	_, _, err := s.Claim(t.Context(), "l", nil)
-	is(t, err, idemddb.ErrCorrupt)
-	is(t, err, errUnknownKey)
-}
-
 // Every way to the result says so, none runs the work again, and the key stays completed: with the right key it is answered.
 func TestAResultThatDoesNotOpenIsCorruptAndLosesNothing(t *testing.T) {
 	t.Parallel()

@@ -82,22 +82,6 @@ func TestWorkThatSettlesItsClaimItselfGoesOn(t *testing.T) {
 	}
 }
 
-func TestDoReturnsTheValueOfWorkThatStaysUnrecorded(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		got, err := idemddb.Do(f.Context(), f.store, "k", nil, func(context.Context) (string, error) {
-			f.db.Intercept(always(idemddbtest.ServerError))
-
-			return "paid", nil
-		})
-		if got != "paid" || err != nil {
-			f.Errorf("got %q, %v, want the value: another run would be the second", got, err)
-		}
-
-		f.events.want(f, idemddb.KindClaimed, idemddb.KindUnrecorded)
-	})
-}
-
 func TestDoReturnsTheValueOfWorkWhoseRecordWasDeleted(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
@@ -108,26 +92,6 @@ func TestDoReturnsTheValueOfWorkWhoseRecordWasDeleted(t *testing.T) {
 		})
 		if got != "paid" || err != nil || f.record("k") != nil {
 			f.Errorf("got %q, %v, record%s; want the value and no record", got, err, show(f.record("k")))
-		}
-
-		f.events.want(f, idemddb.KindClaimed, idemddb.KindFenced)
-	})
-}
-
-func TestDoReturnsTheValueOfWorkWhoseKeyWasGivenUp(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{NoTakeover: true}, func(f *fixture) {
-		got, err := idemddb.Do(f.Context(), f.store, "k", nil, func(ctx context.Context) (string, error) {
-			hourAhead := storeOn(f, f.db, &idemddb.Options{
-				NoTakeover: true, Now: func() time.Time { return time.Now().Add(time.Hour) },
-			})
-			_, _, err := hourAhead.Claim(ctx, "k", nil)
-			is(f, err, idemddb.ErrFailed)
-
-			return "paid", nil
-		})
-		if got != "paid" || err != nil || textOf(f.record("k"), "st") != "FAILED" {
-			f.Errorf("got %q, %v, record%s; want the value and a failed key", got, err, show(f.record("k")))
 		}
 
 		f.events.want(f, idemddb.KindClaimed, idemddb.KindFenced)

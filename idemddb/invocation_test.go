@@ -2,7 +2,6 @@ package idemddb_test
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -179,14 +178,5 @@ func TestOnRetryIsCalledBeforeThePause(t *testing.T) {
 			}
 		})
 		f.succeed(claims, func(c *idemddb.Claim) error { return c.Complete(ctx, nil) })
-	})
-}
-
-func TestOnRetryIsNotCalledWithoutARetry(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(3)
-		ctx := idemddb.OnRetry(f.Context(), func() { f.Error("called") })
-		f.succeed(claims, func(c *idemddb.Claim) error { return errors.Join(c.Extend(ctx), c.Complete(ctx, nil)) })
 	})
 }

@@ -101,22 +101,6 @@ func TestALateSettlementDoesNotEndAKeyThatWasReleased(t *testing.T) {
 	}
 }
 
-func TestAReleaseAfterTheKeyWasTakenOverSendsNothing(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, db := newStore(t, nil)
-		c := claim(t, s, "k")
-		claim(t, ahead(t, db), "k")
-		is(t, c.Extend(t.Context()), idemddb.ErrFenced)
-		db.ResetRequests()
-		is(t, c.Release(t.Context(), nil), idemddb.ErrFenced)
-
-		if n := len(db.Requests()); n != 0 || c.Held() {
-			t.Errorf("%d requests, held %t; want none, and not held", n, c.Held())
-		}
-	})
-}
-
 // accountError is an error type whose nil pointer panics, as most do.
 type accountError struct{ id string }
 

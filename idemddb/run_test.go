@@ -301,22 +301,17 @@ func onlyReturnsTheError(t *testing.T, call func(context.Context, *idemddb.Store
 }
 
 // Another delivery comes while the work runs: its caller gets an error, so that the message comes back.
-func TestRunForAKeyInProgressIsAnError(t *testing.T) {
+func TestRunForAKeyInProgressOrFailedForGoodIsAnError(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {
-		claim(f, f.store, "k")
+		runs := func(context.Context, *idemddb.Claim) ([]byte, error) { f.Error("it ran"); return nil, nil }
+		c := claim(f, f.store, "k")
 
-		_, err := f.run(nil, func(context.Context, *idemddb.Claim) ([]byte, error) { f.Error("it ran"); return nil, nil })
+		_, err := f.run(nil, runs)
 		is(f, err, idemddb.ErrInProgress)
-	})
-}
+		must(f, c.Fail(f.Context(), errClosed))
 
-func TestRunForAKeyThatFailedForGoodIsAnError(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		must(f, claim(f, f.store, "k").Fail(f.Context(), errClosed))
-
-		_, err := f.run(nil, func(context.Context, *idemddb.Claim) ([]byte, error) { f.Error("it ran"); return nil, nil })
+		_, err = f.run(nil, runs)
 		is(f, err, idemddb.ErrFailed)
 	})
 }
@@ -369,28 +364,4 @@ func TestRunRefusesWhatCannotBe(t *testing.T) {
 			f.Errorf("a nil Store: got %q", text)
 		}
 	})
-}
-
-func TestRunOfADisabledStoreRunsEachTime(t *testing.T) {
-	t.Setenv("IDEMDDB_DISABLED", "1")
-
-	s, db := newStore(t, nil)
-	runs := 0
-
-	for range 2 {
-		record, err := idemddb.Run(t.Context(), s, "k", nil, func(context.Context, *idemddb.Claim) ([]byte, error) {
-			runs++
-
-			return nil, nil
-		})
-		must(t, err)
-
-		if record != nil {
-			t.Errorf("got the record %v", record)
-		}
-	}
-
-	if runs != 2 || len(db.Requests()) != 0 {
-		t.Errorf("%d runs and %d requests, want 2 and none", runs, len(db.Requests()))
-	}
 }

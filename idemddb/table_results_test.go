@@ -368,27 +368,6 @@ func (f *fixture) isAllDeleted() {
 	}
 }
 
-func TestALargeResultThatIsSealedIsAnItemOfItsOwn(t *testing.T) {
-	t.Parallel()
-	eachCompletionInTable(t, idemddb.Options{Codec: &vault{keys: []string{"a"}}}, func(f *fixture, complete func([]byte) error) {
-		must(f, complete(large("a")))
-
-		if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) {
-			f.Errorf("replayed %d bytes", len(got))
-		}
-
-		for _, part := range partsOf(f.db) {
-			if b, _ := part["part"].(*types.AttributeValueMemberB); b == nil || bytes.Contains(b.Value, []byte("aaaa")) {
-				f.Errorf("the part is not sealed")
-			}
-		}
-
-		if n := len(partsOf(f.db)); n != 1 {
-			f.Errorf("%d parts, want one", n)
-		}
-	})
-}
-
 // A request that is throttled or gets no answer is made again.
 func TestThePartsOfAResultOutlastPassingTrouble(t *testing.T) {
 	t.Parallel()

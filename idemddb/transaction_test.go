@@ -476,35 +476,3 @@ func TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent(t *testing.T) {
 		}
 	})
 }
-
-// The numbers of the table of costs.
-func TestCostsOfEffects(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": answering(nil)}}, func(f *fixture) {
-		cost := func(name string, requests, units int, code func()) {
-			f.db.ResetRequests()
-			code()
-
-			got := 0
-			for _, r := range f.db.Requests() {
-				got += r.WriteUnits
-			}
-
-			if n := len(f.db.Requests()); n != requests || got != units {
-				f.Errorf("%s: %d requests and %d write units, want %d and %d", name, n, got, requests, units)
-			}
-		}
-		commit := func(key string, e idemddb.Effects) {
-			if _, err := f.store.Commit(f.Context(), key, nil, nil, e); err != nil {
-				f.Error(err)
-			}
-		}
-
-		cost("Commit with one item", 1, 4, func() { commit("a", items(counted("a"))) })
-		cost("a duplicate, as a new message", 1, 4, func() { commit("a", items(counted("a"))) })
-		cost("claim and CompleteWith with one item", 2, 5, func() {
-			must(f, claim(f, f.store, "b").CompleteWith(f.Context(), nil, items(counted("a"))))
-		})
-		cost("a duplicate, redelivered", 1, 1, func() { replay(f.T, f.store, "b") })
-	})
-}

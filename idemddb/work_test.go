@@ -12,22 +12,6 @@ import (
 
 var errClosed = errors.New("the bank is closed")
 
-func TestDoOfFailedWorkReturnsTheValueOfAnotherWorkerThatCompletedTheKey(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		value, err := f.do(nil, func(context.Context) (string, error) {
-			must(f, claim(f, ahead(f, f.db), "k").Complete(f.Context(), []byte(`"theirs"`)))
-
-			return "", errClosed
-		})
-		must(f, err)
-
-		if value != "theirs" {
-			f.Errorf("got %q, want the other worker's value", value)
-		}
-	})
-}
-
 // The other worker has died before it sent its messages, and only the next delivery sends them: this one must not count as done.
 func TestFailedWorkIsNotDoneWhileMessagesOfAnotherWorkerAreUnsent(t *testing.T) {
 	t.Parallel()
