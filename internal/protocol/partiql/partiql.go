@@ -2,7 +2,6 @@
 package partiql
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -39,39 +38,85 @@ func Select(table, condition string, names map[string]string) Statement {
 	return Statement{"SELECT * FROM " + quoted(table) + " WHERE " + where, values} //nolint:unqueryvet // DynamoDB reads items whole
 }
 
-var (
-	notExists = regexp.MustCompile(`attribute_not_exists\((.+?)\)`)
-	exists    = regexp.MustCompile(`attribute_exists\((.+?)\)`)
-	words     = regexp.MustCompile(`[#:]?\w+|<>|[<>]=?|[=+,()]`)
-	keyword   = regexp.MustCompile(`^(AND|OR|NOT|IS|MISSING|begins_with)$`)
-	name      = regexp.MustCompile(`^[A-Za-z_]`)
-)
-
 // translate goes through the words of an expression. The two languages differ in how they write values, names and lists, and in
 // whether an attribute exists.
 func translate(expression string, names map[string]string) (text string, parameters []string) {
-	expression = notExists.ReplaceAllString(expression, "$1 IS MISSING")
-	expression = exists.ReplaceAllString(expression, "$1 IS NOT MISSING")
-	clause := "," // each item of a list repeats its SET or REMOVE
+	var translated []string
 
-	translated := words.FindAllString(expression, -1)
-	for i, word := range translated {
+	clause, ending := ",", "" // each item of a list repeats its SET or REMOVE
+
+	for _, word := range words(expression) {
 		switch {
 		case word == "SET", word == "REMOVE":
 			clause = word
 		case word == ",":
-			translated[i] = clause
+			word = clause
+		case word == "attribute_exists", word == "attribute_not_exists":
+			ending = endings[word]
+
+			continue
+		case ending != "" && word == "(":
+			continue
+		case ending != "" && word == ")":
+			word, ending = ending, ""
 		case word[0] == ':':
 			parameters = append(parameters, word)
-			translated[i] = "?"
+			word = "?"
 		case word[0] == '#':
-			translated[i] = quoted(names[word])
-		case name.MatchString(word) && !keyword.MatchString(word):
-			translated[i] = quoted(word)
+			word = quoted(names[word])
+		case isName(word):
+			word = quoted(word)
 		}
+
+		translated = append(translated, word)
 	}
 
 	return strings.Join(translated, " "), parameters
+}
+
+// endings are what stands behind an attribute in the place of a function around it.
+var endings = map[string]string{"attribute_exists": "IS NOT MISSING", "attribute_not_exists": "IS MISSING"}
+
+// isName reports whether a word is the name of an attribute.
+func isName(word string) bool {
+	switch word {
+	case "AND", "OR", "NOT", "IS", "MISSING", "begins_with":
+		return false
+	default:
+		return isInWord(rune(word[0])) && (word[0] < '0' || word[0] > '9')
+	}
+}
+
+// words divides an expression. It uses no regular expression, because the start of every process would wait for those.
+func words(expression string) (all []string) {
+	for rest := strings.TrimSpace(expression); rest != ""; {
+		n := lengthOfWord(rest)
+		all = append(all, rest[:n])
+		rest = strings.TrimSpace(rest[n:])
+	}
+
+	return all
+}
+
+// lengthOfWord returns how long the first word of a text is: a name, also behind # or :, a number, an operator, a comma or a parenthesis.
+func lengthOfWord(text string) int {
+	switch {
+	case strings.HasPrefix(text, "<>"), strings.HasPrefix(text, "<="), strings.HasPrefix(text, ">="):
+		return len("<>")
+	case text[0] != '#' && text[0] != ':' && !isInWord(rune(text[0])):
+		return 1
+	}
+
+	if end := strings.IndexFunc(text[1:], func(r rune) bool { return !isInWord(r) }); end >= 0 {
+		return 1 + end
+	}
+
+	return len(text)
+}
+
+// isInWord reports whether a name or a number can have this character.
+func isInWord(r rune) bool {
+	return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
 // quoted returns a name as PartiQL writes it.

@@ -31,6 +31,13 @@ func TestStatementsMeanWhatTheExpressionsSay(t *testing.T) {
 				Parameters: []string{":a", ":pk", ":a", ":e", ":f"},
 			},
 		},
+		"operators without spaces, and a number": {
+			partiql.Update("t", "SET a_1=:a+1", "pk=:pk AND b<:b AND c<=:c AND d>:d AND e>=:e AND f<>:f", nil),
+			partiql.Statement{
+				Text:       `UPDATE "t" SET "a_1" = ? + 1 WHERE "pk" = ? AND "b" < ? AND "c" <= ? AND "d" > ? AND "e" >= ? AND "f" <> ?`,
+				Parameters: []string{":a", ":pk", ":b", ":c", ":d", ":e", ":f"},
+			},
+		},
 		"a reading": {
 			partiql.Select("t", "#pk = :pk AND #sk = :sk", map[string]string{"#pk": "pk", "#sk": "s.k"}),
 			partiql.Statement{Text: `SELECT * FROM "t" WHERE "pk" = ? AND "s.k" = ?`, Parameters: []string{":pk", ":sk"}},
