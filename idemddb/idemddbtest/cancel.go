@@ -66,11 +66,13 @@ func (db *DB) evaluatePart(w *write, part *Request) (outcome, types.Cancellation
 	}
 
 	o, err := w.evaluate()
-	if err == nil && w.charge(o, o.cost.transactional()) != nil {
-		return outcome{}, Throttle.reason()
+	if err == nil {
+		part.Err = w.charge(o, o.cost.transactional())
 	}
 
 	switch {
+	case part.Err != nil:
+		return outcome{}, Throttle.reason()
 	case err != nil:
 		return o, invalidReason(err)
 	case o.refused:

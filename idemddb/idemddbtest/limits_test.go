@@ -140,6 +140,9 @@ func TestStatementsAndPartsAreThrottledAlone(t *testing.T) {
 		if !isCanceled || *e.CancellationReasons[0].Code != "ProvisionedThroughputExceeded" {
 			t.Errorf("got %v", err)
 		}
+
+		r := db.Requests()
+		throttled(t, r[len(r)-1].Items[0].Err, "TableWriteKeyRangeThroughputExceeded")
 	})
 }
 

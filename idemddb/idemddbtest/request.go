@@ -24,7 +24,7 @@ type Request struct {
 	WriteUnits int     // write units that were consumed; a refused condition consumes them, too
 	ReadUnits  float64 // read units that were consumed
 	Refused    bool    // a condition did not hold or an INSERT found an item; for a call, whether that is so for any of its statements
-	Err        error   // the error of the service, unwrapped, or of a statement's response; nil for a success and if nothing was applied
+	Err        error   // the error of the service, unwrapped, or of a statement's response, or why [Limits] throttle a part of a transaction; nil for a success and if nothing was applied
 	Fault      Fault   // the fault that was injected; the sender then did not get Err, or not all of it
 }
 
