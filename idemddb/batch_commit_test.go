@@ -452,24 +452,6 @@ func TestAGroupWithoutAnAnswerIsCommittedOnce(t *testing.T) {
 	}
 }
 
-// A late request of a group that was cancelled since commits all of it, or nothing.
-func TestALateTwinOfACancelledGroupChangesNothingThatIsDone(t *testing.T) {
-	t.Parallel()
-	bubbleOn(t, nil, func(db *idemddbtest.DB) idemddb.DynamoDB { return tokenless{db} }, func(f *fixture) {
-		must(f, claim(f, f.store, "0").Complete(f.Context(), []byte("theirs")))
-		f.db.Inject(idemddbtest.LateRequest)
-
-		answers := f.commitAll(4, each)
-		f.db.Deliver()
-
-		for i := 1; i < 4; i++ {
-			f.committedOne(i, answers[i])
-		}
-
-		happened(f, f.db, "0", 0)
-	})
-}
-
 // The first try of the group is late; meanwhile one effect is refused, and its run is rejected. Then the late request arrives: either all of it is
 // applied or nothing, and no effect happens twice.
 func TestALateTwinOfAGroupAfterARejectedRun(t *testing.T) {
@@ -504,21 +486,6 @@ func TestALateTwinOfAGroupAfterARejectedRun(t *testing.T) {
 			happened(f, f.db, "2", 1)
 		})
 	}
-}
-
-func TestAGroupThatIsNeverAnsweredIsUncommitted(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.db.Intercept(always(idemddbtest.LostRequest))
-
-		for _, a := range f.commitAll(3, each) {
-			is(f, a.err, idemddb.ErrUncommitted)
-		}
-
-		if n := f.events.count(idemddb.KindUncommitted); n != 3 {
-			f.Errorf("%d events of uncommitted work, want 3", n)
-		}
-	})
 }
 
 // Deleted between the refusal and what follows from it.

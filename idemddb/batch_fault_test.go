@@ -3,6 +3,7 @@ package idemddb_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -127,38 +128,6 @@ func (f *fixture) nothingIsLate() {
 // settleWithin returns a context in which writes that settle a claim are sent for d.
 func settleWithin(ctx context.Context, d time.Duration) context.Context {
 	return idemddb.WithInvocation(ctx, time.Time{}, time.Now().Add(d))
-}
-
-func TestACallerThatGivesUpInTheQueueTakesItsWriteBack(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.slow(10 * time.Millisecond)
-
-		claims := f.claims(3)
-
-		var all sync.WaitGroup
-
-		all.Go(func() { f.complete(claims[0]) })
-		<-time.After(time.Millisecond) // its request is under way
-		all.Go(func() {
-			err := claims[1].Complete(settleWithin(f.Context(), 2*time.Millisecond), nil)
-			is(f, err, context.DeadlineExceeded)
-			is(f, err, idemddb.ErrUnrecorded)
-		})
-		all.Go(func() { f.complete(claims[2]) })
-		all.Wait()
-		f.want("UpdateItem", "UpdateItem")
-
-		for key, state := range []string{"COMPLETED", "INPROGRESS", "COMPLETED"} {
-			if got := textOf(f.db.Items("records")[key], "st"); got != state {
-				f.Errorf("key %d is %s, want %s", key, got, state)
-			}
-		}
-
-		f.db.Intercept(nil)
-		f.takes(0, func() { f.complete(claims[1]) })
-		f.isIdle()
-	})
 }
 
 func TestACallerThatGivesUpDoesNotEndTheRequestOfTheOthers(t *testing.T) {
@@ -443,5 +412,27 @@ func TestAKeyThatStaysThrottledDoesNotTakeTheRetryTimeOfLaterClaims(t *testing.T
 		f.db.Intercept(nil)
 		f.db.Inject(idemddbtest.LostRequest)
 		won(f, claimIn(f.Context(), f.batch, []string{"later"}, false))
+	})
+}
+
+func TestStatementsThatAreRefusedWithoutTheirItemAreSentABoundedNumberOfTimes(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		f.complete(f.claims(3)...)
+		f.requests()
+		f.db.InterceptStatements(always(idemddbtest.ConditionWithoutItem))
+
+		for _, redelivered := range []bool{false, true} {
+			for _, a := range f.claimAll(3, redelivered) {
+				if a.record == nil {
+					f.Errorf("got %+v, want the record", a)
+				}
+			}
+
+			got := f.requests()
+			if n := len(got); n > 5+3 || !slices.Equal(got[n-3:], []string{"UpdateItem", "UpdateItem", "UpdateItem"}) {
+				f.Errorf("requests: %q, want at most 5 shared ones and then 3 single ones", got)
+			}
+		}
 	})
 }

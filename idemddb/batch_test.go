@@ -15,8 +15,7 @@ import (
 
 // linger is how long a write waits for others, at most, and longLinger is the same for the first claims of those that are announced.
 const (
-	linger     = 200 * time.Microsecond
-	longLinger = 10 * time.Millisecond
+	linger = 200 * time.Microsecond
 )
 
 func TestWritesAtOnceAreOneRequest(t *testing.T) {
@@ -37,17 +36,6 @@ func TestWritesAtOnceAreOneRequest(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestTheLastWriteNeverWaits(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		claims := f.claims(3)
-		f.takes(linger, func() { f.complete(claims[0]) })
-		f.takes(linger, func() { f.complete(claims[1]) })
-		f.takes(0, func() { f.complete(claims[2]) })
-		f.want("UpdateItem", "UpdateItem", "UpdateItem")
-	})
 }
 
 func TestARenewalDoesNotEndTheMembershipOfItsClaim(t *testing.T) {
@@ -275,81 +263,6 @@ func TestWhatClaimsOfABatchCost(t *testing.T) {
 	}
 }
 
-// The order in which the goroutines run is another one in each round.
-func TestWritesAfterASharedRequestShareTheNextOne(t *testing.T) {
-	t.Parallel()
-
-	rounds := 100
-	if testing.Short() {
-		rounds = 20
-	}
-
-	for range rounds {
-		bubble(t, nil, func(f *fixture) {
-			f.slow(time.Millisecond)
-			f.batch.Expect(25)
-
-			var all sync.WaitGroup
-
-			for _, key := range numbered(25) {
-				all.Go(func() {
-					claim, rec, err := f.batch.Claim(f.Context(), key, nil)
-					if err != nil || rec != nil {
-						f.Error(rec, err)
-
-						return
-					}
-
-					if err := claim.Complete(f.Context(), nil); err != nil {
-						f.Error(err)
-					}
-				})
-			}
-
-			all.Wait()
-			f.want("INSERT×25", "UPDATE×25")
-		})
-	}
-}
-
-func TestAnnouncedClaimsWaitForEachOther(t *testing.T) {
-	t.Parallel()
-
-	for name, c := range map[string]struct {
-		announced int
-		want      time.Duration
-		requests  []string
-	}{
-		"all of them come":           {3, 4 * time.Millisecond, []string{"INSERT×3"}},
-		"one of them never comes":    {4, longLinger, []string{"INSERT×3"}},
-		"more come than announced":   {2, 4*time.Millisecond + linger, []string{"INSERT×2", "UpdateItem"}},
-		"none of them was announced": {0, 4*time.Millisecond + linger, []string{"UpdateItem", "UpdateItem", "UpdateItem"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				f.batch.Expect(c.announced)
-				f.takes(c.want, func() {
-					var all sync.WaitGroup
-
-					for i, key := range numbered(3) {
-						all.Go(func() {
-							<-time.After(time.Duration(i) * 2 * time.Millisecond)
-
-							if _, _, err := f.batch.Claim(f.Context(), key, nil); err != nil {
-								f.Error(err)
-							}
-						})
-					}
-
-					all.Wait()
-				})
-				f.want(c.requests...)
-			})
-		})
-	}
-}
-
 func TestABatchClaimsAheadWhereThatSavesRequestsAndCountsNoAttempt(t *testing.T) {
 	t.Parallel()
 
@@ -441,89 +354,4 @@ func TestAClaimCanBeSettledWhileOthersHaveNoAnswer(t *testing.T) {
 
 		all.Wait()
 	})
-}
-
-func TestClaimsEndWithTheirContext(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.slow(time.Hour)
-
-		ctx, cancel := context.WithTimeout(f.Context(), time.Second)
-		defer cancel()
-
-		f.takes(time.Second, func() {
-			for i, a := range claimIn(ctx, f.batch, numbered(60), false) {
-				if a.claim != nil || a.record != nil || !errors.Is(a.err, context.DeadlineExceeded) {
-					f.Errorf("key %d: got %+v, want the deadline", i, a)
-				}
-			}
-		})
-		f.isIdle()
-	})
-}
-
-// One batch for all goroutines, and one for each.
-func TestAThousandGoroutinesWithBatchesRunEachKeyOnce(t *testing.T) {
-	t.Parallel()
-
-	const keys = 60
-
-	goroutines := 1000
-	if testing.Short() {
-		goroutines = 100
-	}
-
-	for name, shared := range map[string]bool{"one batch": true, "a batch each": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, &idemddb.Options{Cache: keys / 2}, func(f *fixture) {
-				var (
-					runs [keys]atomic.Int64
-					all  sync.WaitGroup
-				)
-
-				for i := range goroutines {
-					all.Go(func() {
-						b := f.batch
-						if !shared {
-							b = f.store.Batch()
-						}
-
-						for k := range 5 {
-							all.Go(func() { f.runOnce(b, (i+7*k)%keys, i%2 == 0, runs[:]) })
-						}
-					})
-				}
-
-				all.Wait()
-
-				for key := range runs {
-					if n := runs[key].Load(); n != 1 {
-						f.Errorf("key %d ran %d times", key, n)
-					}
-				}
-
-				for _, it := range f.db.Items("records") {
-					if textOf(it, "st") != "COMPLETED" {
-						f.Errorf("a record is left as%s", show(it))
-					}
-				}
-
-				f.isIdle()
-			})
-		})
-	}
-}
-
-// runOnce claims a key, counts a run, and extends and completes the claim.
-func (f *fixture) runOnce(b *idemddb.Batch, key int, redelivered bool, runs []atomic.Int64) {
-	c, rec, err := b.Claim(f.Context(), numbered(key + 1)[key], &idemddb.ClaimOptions{Redelivered: redelivered})
-
-	switch {
-	case c != nil:
-		runs[key].Add(1)
-		must(f, c.Extend(f.Context()), c.Complete(f.Context(), nil))
-	case rec == nil && !errors.Is(err, idemddb.ErrInProgress):
-		f.Error(err)
-	}
 }

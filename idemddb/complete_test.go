@@ -120,26 +120,6 @@ func TestACompletionThatWasNotAppliedIsNoSuccess(t *testing.T) {
 	}
 }
 
-func TestAnExtensionThatWasNotAppliedIsNoSuccess(t *testing.T) {
-	t.Parallel()
-
-	for _, fault := range []idemddbtest.Fault{idemddbtest.EmptyAnswer, idemddbtest.EmptyAnswerApplied} {
-		t.Run(string(fault), func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				c := claim(f, f.store, "k")
-				<-time.After(10 * time.Second)
-				f.db.Inject(fault)
-				must(f, c.Extend(f.Context()))
-
-				if stored := f.lease("k"); !stored.Equal(c.Deadline()) || time.Until(stored) < 29*time.Second {
-					f.Errorf("deadline %v, stored %v", c.Deadline(), stored)
-				}
-			})
-		})
-	}
-}
-
 func TestTheDeadlineOfAClaimNeverFalls(t *testing.T) {
 	t.Parallel()
 

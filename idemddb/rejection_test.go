@@ -83,16 +83,19 @@ func TestTheEventsOfARejection(t *testing.T) {
 	for name, c := range map[string]struct {
 		cause error
 		want  []idemddb.Kind
+		fault idemddbtest.Fault // of the rejection
 	}{
-		"for good":               {permanentError{errors.New("closed")}, []idemddb.Kind{idemddb.KindFailed}},
-		"that may be run again":  {errors.New("not now"), []idemddb.Kind{idemddb.KindReleased}},
-		"that refuses an effect": {nil, []idemddb.Kind{idemddb.KindEffectRefused, idemddb.KindReleased}},
+		"for good":               {permanentError{errors.New("closed")}, []idemddb.Kind{idemddb.KindFailed}, idemddbtest.None},
+		"that may be run again":  {errors.New("not now"), []idemddb.Kind{idemddb.KindReleased}, idemddbtest.None},
+		"that is not answered":   {errors.New("not now"), nil, idemddbtest.LostRequest},
+		"that refuses an effect": {nil, []idemddb.Kind{idemddb.KindEffectRefused, idemddb.KindReleased}, idemddbtest.None},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bubble(t, nil, func(f *fixture) {
 				_, err := storeOn(f, f.db, nil).Commit(f.Context(), "other", nil, nil, items(counted("b")))
 				must(f, err)
+				f.db.Intercept(always(c.fault))
 
 				_, err = idemddb.Do(f.Context(), f.store, "k", optimistic, func(ctx context.Context) (int, error) {
 					if c.cause != nil {

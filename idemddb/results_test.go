@@ -85,27 +85,6 @@ func eachCompletion(
 	}
 }
 
-func TestALargeResultIsKeptOutsideOfTheRecordAndReplayed(t *testing.T) {
-	t.Parallel()
-	eachCompletion(t, idemddb.Options{}, func(f *fixture, kept *shelf, complete func([]byte) error) {
-		must(f, complete(large("a")))
-
-		if got := replay(f, f.store, "k").Result; !bytes.Equal(got, large("a")) {
-			f.Errorf("replayed %d bytes", len(got))
-		}
-
-		record := recordOf(f.db, "k")
-		if _, ok := record["res"].(*types.AttributeValueMemberM); !ok {
-			f.Errorf("the record has %T", record["res"])
-		}
-
-		names := kept.Names()
-		if len(names) != 1 || !strings.HasPrefix(names[0], "test/") || !strings.Contains(names[0], textOf(record, "own")) {
-			f.Errorf("kept as %q, want one name with the namespace and the owner token", names)
-		}
-	})
-}
-
 // The effect has happened, so the key is completed also without its result.
 func TestAResultThatCannotBePutIsOmittedAndTheKeyIsCompleted(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,6 @@ package idemddb_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -97,61 +96,6 @@ func (e tokenless) TransactWriteItems(
 	without.ClientRequestToken = nil
 
 	return e.DB.TransactWriteItems(ctx, &without, opts...)
-}
-
-func TestAHotItemIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		held := begin(f, f.db, counted("hot"))
-		time.AfterFunc(3*time.Second, held.Commit)
-
-		c := claim(f, f.store, "k")
-		must(f, c.CompleteWith(f.Context(), nil, items(counted("hot"))))
-		happened(f, f.db, "hot", 2)
-
-		if n := f.events.count(idemddb.KindConflict); n < 10 || f.events.count(idemddb.KindRetried) != n {
-			f.Errorf("%d conflicts, %d retries", n, f.events.count(idemddb.KindRetried))
-		}
-	})
-}
-
-// Whoever writes the record plainly while a transaction holds it waits for its end.
-func TestPlainWritesWaitForATransactionOnTheRecord(t *testing.T) {
-	t.Parallel()
-
-	hold := types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: new("records"), Key: map[string]types.AttributeValue{"pk": text("test#k")}, ConditionExpression: new("attribute_not_exists(nothing)"),
-	}}
-
-	for verb, write := range map[string]func(f *fixture, c *idemddb.Claim) error{
-		"claim": func(f *fixture, _ *idemddb.Claim) error {
-			_, _, err := f.store.Claim(f.Context(), "k", nil)
-			if errors.Is(err, idemddb.ErrInProgress) {
-				return nil
-			}
-
-			return err
-		},
-		"complete": func(f *fixture, c *idemddb.Claim) error { return c.Complete(f.Context(), nil) },
-		"release":  func(f *fixture, c *idemddb.Claim) error { return c.Release(f.Context(), nil) },
-		"fail":     func(f *fixture, c *idemddb.Claim) error { return c.Fail(f.Context(), nil) },
-		"extend":   func(f *fixture, c *idemddb.Claim) error { return c.Extend(f.Context()) },
-	} {
-		t.Run(verb, func(t *testing.T) {
-			t.Parallel()
-			bubble(t, nil, func(f *fixture) {
-				c := claim(f, f.store, "k")
-				held := begin(f, f.db, hold)
-				time.AfterFunc(time.Second, held.Cancel)
-				time.Sleep(time.Millisecond) //nolint:forbidigo // this moves the bubble's clock
-				must(f, write(f, c))
-
-				if f.events.count(idemddb.KindRetried) == 0 {
-					f.Error("it did not wait")
-				}
-			})
-		})
-	}
 }
 
 // The renewal is under way and not answered when the claim is completed with effects: it must neither conflict nor delay them.
@@ -253,27 +197,6 @@ func TestAnExtensionInLineDoesNotKeepTheTransactionFromBeingSent(t *testing.T) {
 		})
 		must(f, c.CompleteWith(f.Context(), nil, items(counted("a"))))
 		happened(f, f.db, "a", 1)
-	})
-}
-
-func TestATransactionThatIsDeniedIsNotDone(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		f.db.Intercept(transactionsAll(idemddbtest.AccessDenied))
-
-		got, err := idemddb.Do(f.Context(), f.store, "k", nil, func(ctx context.Context) (int, error) {
-			return 7, idemddb.Stage(ctx, items(counted("a")))
-		})
-		is(f, err, idemddb.ErrEffectRefused)
-
-		effect, ok := errors.AsType[*idemddb.EffectError](err)
-		if !ok || effect.Index != -1 || effect.Code != "AccessDeniedException" || got != 7 {
-			f.Errorf("got %d, %v", got, err)
-		}
-
-		f.db.Intercept(nil)
-		claim(f, f.store, "k") // it was released
-		happened(f, f.db, "a", 0)
 	})
 }
 
