@@ -209,13 +209,7 @@ func TestABatchHandlerIsNotCalledInTheReserve(t *testing.T) {
 
 		var calls journal
 
-		ctx, cancel := context.WithTimeout(h.Context(), 10*time.Second)
-		defer cancel()
-
-		response, err := h.event(&calls, reporting())(ctx, batch("m1 dead a", "m2 k2 b", "m3 k3 a"))
-		h.equal("error", err, nil)
-		h.equal("in time", ctx.Err(), nil)
-		h.equal("failed", ids(response), []string{"m1", "m2", "m3"})
+		h.answeredIn(10*time.Second, h.event(&calls, reporting()), batch("m1 dead a", "m2 k2 b", "m3 k3 a"), "m1", "m2", "m3")
 		h.equal("calls", calls.all(), []string(nil))
 
 		for _, key := range []string{"k2", "k3"} {

@@ -85,9 +85,7 @@ func TestHandlersAndHooksTogetherAreNeverMoreThanWorkers(t *testing.T) {
 				})
 
 				for range 2 { // in the second round the hook gets the messages whose keys failed for good in the first
-					response, err := function(h.Context(), numbered(60))
-					h.equal("error", err, nil)
-					h.equal("failed", ids(response), []string(nil))
+					h.answered(function, numbered(60))
 				}
 
 				h.equal("hooks", hooks.Load(), int64(60))
@@ -288,28 +286,4 @@ func TestPermanentFailuresGoToTheHookEachTime(t *testing.T) {
 	h.equal("record", h.state("k"), "FAILED")
 	h.expect(function, batch("m1 k"), nil, nil)
 	h.equal("dead letters", dead, []string{"m1 true false", "m2 true false", "m1 false true"})
-}
-
-func TestAnotherInputUnderTheSameKeyIsPermanent(t *testing.T) {
-	t.Parallel()
-
-	h := newHarness(t, nil)
-	h.opts.Key = func(context.Context, events.SQSMessage) (string, error) { return "k", nil }
-	h.opts.Fingerprint = func(_ context.Context, m events.SQSMessage) (string, error) { return m.Body, nil }
-
-	var dead []string
-
-	h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, err error) error {
-		dead = append(dead, m.MessageId)
-
-		if !errors.Is(err, idemddb.ErrMismatch) {
-			t.Errorf("got %v, want a mismatch", err)
-		}
-
-		return nil
-	}
-	function := h.handle(succeed)
-	h.expect(function, batch("m1 a", "m2 b", "m3 a"), nil, []string{"m1"})
-	h.expect(function, batch("m4 b"), nil, nil)
-	h.equal("dead letters", dead, []string{"m2", "m4"})
 }

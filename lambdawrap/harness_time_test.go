@@ -43,6 +43,14 @@ func (h *harness) within(limit time.Duration, function wrapped, event events.SQS
 	return ids(response), took
 }
 
+// answeredIn is answered with a time limit.
+func (h *harness) answeredIn(limit time.Duration, function wrapped, event events.SQSEvent, failed ...string) {
+	h.Helper()
+
+	got, _ := h.within(limit, function, event)
+	h.equal("failed", got, failed)
+}
+
 // bothModes runs a test with shared and with single requests, without a limit of attempts.
 func bothModes(t *testing.T, test func(*harness)) {
 	t.Helper()

@@ -19,43 +19,6 @@ import (
 	"github.com/aws/aws-lambda-go/lambdaurl"
 )
 
-// recovering is a handler around another one, as a server has that outlives panics.
-func recovering(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() { _ = recover() }()
-
-		next.ServeHTTP(w, r)
-	})
-}
-
-func TestHTTPWhereCodeOfTheUserPanicsTheAnswerIs500(t *testing.T) {
-	t.Parallel()
-
-	for name, change := range map[string]func(*web){
-		"the handler": func(w *web) { w.work = func(http.ResponseWriter, *http.Request) { panic("text") } },
-		"the handler, after its answer": func(w *web) {
-			w.work = func(rw http.ResponseWriter, r *http.Request) {
-				created(rw, r)
-				panic("text")
-			}
-		},
-		"the handler, to abort": func(w *web) { w.work = func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) } },
-		"Caller":                func(w *web) { w.opts.Caller = func(*http.Request) (string, error) { panic("text") } },
-		"Keep":                  func(w *web) { w.opts.Keep = func(int) bool { panic("text") } },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
-			w := newWeb(t, nil)
-			change(w)
-
-			recorder := httptest.NewRecorder()
-			recovering(w.handler()).ServeHTTP(recorder, request("k", "{}"))
-			w.refused(recorder.Result(), http.StatusInternalServerError, "server-error")
-		})
-	}
-}
-
 // roundTrip sends a request to a server of net/http.
 func (w *web) roundTrip(r *http.Request) (*http.Response, error) {
 	server := httptest.NewUnstartedServer(w.handler())

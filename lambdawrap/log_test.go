@@ -306,8 +306,7 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 						return nil
 					})
 
-					failed, _ := h.within(time.Minute, function, numbered(4))
-					h.equal("failed", failed, []string{"m1"})
+					h.answeredIn(time.Minute, function, numbered(4), "m1")
 					h.ran(messageIDs(4)...)
 					h.equal("record", h.state("k1"), "INPROGRESS released")
 
@@ -325,8 +324,7 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 					}
 					function := h.whole(succeed)
 
-					failed, _ := h.within(time.Minute, function, numbered(4))
-					h.equal("failed", failed, []string{"m1"})
+					h.answeredIn(time.Minute, function, numbered(4), "m1")
 					h.ran("m0", "m2", "m3")
 				})
 				everyMode(t, func(h *harness) {
@@ -344,16 +342,14 @@ func TestAnErrorThatCannotBeReadCostsItsOwnMessage(t *testing.T) {
 				everyMode(t, func(h *harness) {
 					h.hiding(func(context.Context, string) error { return give() })
 
-					failed, _ := h.within(time.Minute, h.handle(failing(always(), "k1")), deliveredFor(numbered(4), 1))
-					h.equal("failed", failed, []string{"m1"})
+					h.answeredIn(time.Minute, h.handle(failing(always(), "k1")), deliveredFor(numbered(4), 1), "m1")
 				})
 				everyMode(t, func(h *harness) {
 					function := h.event(&h.runs, func(context.Context, events.SQSEvent) (events.SQSEventResponse, error) {
 						return events.SQSEventResponse{}, give()
 					})
 
-					failed, _ := h.within(time.Minute, function, numbered(2))
-					h.equal("failed", failed, messageIDs(2))
+					h.answeredIn(time.Minute, function, numbered(2), messageIDs(2)...)
 				})
 			})
 		}

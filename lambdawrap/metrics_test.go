@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/idemddb"
-	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
@@ -215,43 +214,6 @@ func TestMetricsCountTheDeadLettersThatWereTaken(t *testing.T) {
 			}
 		})
 	}
-}
-
-// In a bubble, the claims of two messages always share a request, however busy the machine is: KindUnshared is the event of a shared one.
-func TestMetricsOfEventsThatNeedAPerson(t *testing.T) {
-	t.Parallel()
-
-	var out bytes.Buffer
-
-	metrics := lambdawrap.NewMetrics(&out, "Payments")
-
-	bubble(t, &idemddb.Options{Observe: metrics.Observe}, func(h *harness) {
-		function := lambdawrap.Measure(metrics, h.handle(func(context.Context, events.SQSMessage) error {
-			return lambdawrap.Permanent(errors.New("account closed"))
-		}))
-
-		line := func(messages ...string) map[string]any {
-			out.Reset()
-
-			if _, err := function(h.Context(), batch(messages...)); err != nil {
-				h.Fatal(err)
-			}
-
-			_, read := readLine(t, out.String())
-
-			return read
-		}
-
-		if got := line("m1 a"); got["Failed"] != 1.0 || got["Unanswered"] != 0.0 {
-			h.Errorf("a message that failed for good: got %v", got)
-		}
-
-		h.db.Intercept(func(context.Context, idemddbtest.Request) idemddbtest.Fault { return idemddbtest.AccessDenied })
-
-		if got := line("m2 b", "m3 c"); got["Unanswered"] != 2.0 || got["NotDone"] != 2.0 || got["Unshared"] != 1.0 {
-			h.Errorf("a table that denies access: got %v", got)
-		}
-	})
 }
 
 // The claim goes on without its traceparent, so nothing but this metric shows that Options.Trace must be mended.

@@ -121,12 +121,7 @@ func TestWhateverHappensToARequestEachEffectIsOnce(t *testing.T) {
 					everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
 						failed, rest := h.broken(fault, isCallOf(is), times), deliveredFor(numbered(6), 1)
 
-						ctx, cancel := context.WithTimeout(h.Context(), 2*time.Minute)
-						defer cancel()
-
-						response, err := wrap(succeed)(ctx, rest)
-						h.equal("error", err, nil)
-						h.equal("failed", ids(response), []string(nil))
+						h.answeredIn(2*time.Minute, wrap(succeed), rest)
 						h.ran(messageIDs(6)...)
 						h.equal("faults", failed.Load() > 0, true)
 						h.equal("fenced", h.count(idemddb.KindFenced)+h.count(idemddb.KindUnrecorded), 0)
@@ -148,13 +143,7 @@ func TestAKeyThatIsThrottledForGoodCostsItsOwnMessage(t *testing.T) {
 				h.opts.Workers = 10
 				h.throttled("k7", func() bool { return true })
 
-				ctx, cancel := context.WithTimeout(h.Context(), time.Minute)
-				defer cancel()
-
-				response, err := h.handle(slowly(5*time.Second))(ctx, numbered(size))
-				h.equal("error", err, nil)
-				h.equal("in time", ctx.Err(), nil)
-				h.equal("failed", ids(response), []string{"m7"})
+				h.answeredIn(time.Minute, h.handle(slowly(5*time.Second)), numbered(size), "m7")
 			})
 		})
 	}

@@ -192,21 +192,6 @@ func TestAnInvocationThatIsCancelledStillSettles(t *testing.T) {
 	})
 }
 
-// The handler's answer is not one to keep, and its release is fenced by another worker's completion, whose messages are not sent. Without a
-// sweep, that worker's answer must not be given before they are.
-func TestHTTPWithoutASweepAReleaseThatIsFencedByUnsentMessagesIsNotDone(t *testing.T) {
-	t.Parallel()
-	webBubble(t, &idemddb.Options{RedeliverUnsent: true, Now: behind()}, func(w *web) {
-		w.work = func(rw http.ResponseWriter, r *http.Request) {
-			message := idemddb.Effects{Messages: []idemddb.Message{{To: "nobody", Body: "b"}}}
-			w.equal("the other", w.elsewhere("k").CompleteWith(r.Context(), nil, message), nil)
-			rw.WriteHeader(http.StatusInternalServerError)
-		}
-
-		w.refused(w.post("k", "{}"), http.StatusServiceUnavailable, "unavailable")
-	})
-}
-
 // The handler has completed its claim itself, and the answer to that was lost. Its own answer needs no result of the record.
 func TestHTTPAnAnswerNeedsNoResultOfItsOwnRecord(t *testing.T) {
 	t.Parallel()

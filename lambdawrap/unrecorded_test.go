@@ -42,8 +42,7 @@ func TestWorkDoesNotRunAheadOfItsRecords(t *testing.T) {
 						g := &ledger{harness: h}
 						g.during(4*time.Second, 2, isCallOf(isCompletion), fault, after)
 
-						failed, _ := h.within(2*time.Minute, h.handle(h.staging(g.work(takes))), numbered(100))
-						h.equal("failed", failed, []string(nil))
+						h.answeredIn(2*time.Minute, h.handle(h.staging(g.work(takes))), numbered(100))
 						h.ran(messageIDs(100)...)
 						h.settled(100)
 
@@ -93,8 +92,7 @@ func TestWorkDoesNotRunAheadOfRecordsThatAreThrottledOneByOne(t *testing.T) {
 				h.db.Intercept(refuse)
 				h.db.InterceptStatements(refuse)
 
-				failed, _ := h.within(time.Minute, h.handle(g.work(20*time.Millisecond)), numbered(100))
-				h.equal("failed", failed, []string(nil))
+				h.answeredIn(time.Minute, h.handle(g.work(20*time.Millisecond)), numbered(100))
 				h.ran(messageIDs(100)...)
 				g.bound(workers + 1)
 				h.equal("warnings", h.warnings(), 1)
@@ -161,8 +159,7 @@ func TestRequestsThatAreSlowerThanHandlersHoldTheHandlersUp(t *testing.T) {
 					return idemddbtest.None
 				})
 
-				failed, _ := h.within(10*time.Minute, h.handle(g.work(20*time.Millisecond)), numbered(100))
-				h.equal("failed", failed, []string(nil))
+				h.answeredIn(10*time.Minute, h.handle(g.work(20*time.Millisecond)), numbered(100))
 
 				// Those that finish within 100 ms are not in trouble yet; then there is one more for each worker, and one.
 				if limit := 6*workers + workers + 1; g.worst > limit {
