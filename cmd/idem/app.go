@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os/user"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -278,11 +279,21 @@ func (a *app) awsConfig(ctx context.Context) (aws.Config, error) {
 
 	if a.flags.endpoint != "" {
 		cfg.BaseEndpoint = &a.flags.endpoint
+		cfg.ConfigSources = slices.Insert(cfg.ConfigSources, 0, any(typedEndpoint(a.flags.endpoint)))
 	}
 
 	cfg.HTTPClient = idemddb.HTTPClient()
 
 	return cfg, nil
+}
+
+// typedEndpoint is the endpoint of each service, before what AWS_ENDPOINT_URL_DYNAMODB or a shared file says, which the SDK prefers to
+// aws.Config.BaseEndpoint: a change must not be made elsewhere than was typed.
+type typedEndpoint string
+
+// GetServiceBaseEndpoint is what the SDK asks each source of a configuration.
+func (e typedEndpoint) GetServiceBaseEndpoint(context.Context, string) (string, bool, error) {
+	return string(e), true, nil
 }
 
 // region returns the Region of the table: that of the flag, else the configured one. An endpoint on this machine takes any, and the SDK requires one.

@@ -70,6 +70,7 @@ Each line begins with ok, with note for what is worth knowing or does not apply,
 
 Exit codes: 0 every line is ok or note; 2 at least one is FAULT; 3 none is FAULT, and at least one is ?.`,
 		Example: "  idem check --function payments --retention 720h",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := a.open(cmd.Context())
 			if err != nil {

@@ -89,6 +89,26 @@ func TestTheToolHasTheClientOfTheLibrary(t *testing.T) {
 	}
 }
 
+// A variable of the environment, perhaps of another day, does not send a change elsewhere than was typed.
+func TestTheEndpointThatIsTypedIsUsed(t *testing.T) {
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:2")
+	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:3")
+
+	for typed, want := range map[string]string{"http://127.0.0.1:1": "http://127.0.0.1:1", "": "http://127.0.0.1:2"} {
+		a := &app{getenv: os.Getenv}
+		a.flags.region, a.flags.endpoint = "eu-west-1", typed
+
+		cfg, err := a.awsConfig(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := aws.ToString(connect(cfg).client.Options().BaseEndpoint); got != want {
+			t.Errorf("--endpoint-url %q: got %s, want %s", typed, got, want)
+		}
+	}
+}
+
 // DynamoDB counts the items of a table every six hours, and a table that is new has none for so long.
 func TestProgressNamesTheSizeThatIsKnown(t *testing.T) {
 	t.Parallel()
@@ -399,6 +419,9 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		"namespace: must not hold '#'":                   {"show", "p-9", "--namespace", "a#b"},
 		"no part of the policy":                          {"policy", "everything"},
 		"--messages, --duplicates, --peak, --result, --": {"cost", "--messages", "-1"},
+		`"records" for "idem ttl"`:                       {"ttl", "records"},
+		`"records" for "idem check"`:                     {"check", "records"},
+		`"records" for "idem cost"`:                      {"cost", "records"},
 	} {
 		n.idem(args...)
 		n.expect(exitError, want)

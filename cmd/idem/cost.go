@@ -64,6 +64,7 @@ func (a *app) costCommand() *cobra.Command {
 		Long: `Estimate what the records cost in a month, by the write units of docs/cost.md and the prices of us-east-1 (on-demand, November 2026).
 With --table the size of a record is that of the table's, as DynamoDB counts them every six hours.`,
 		Example: "  idem cost --messages 1e6 --duplicates 1e4 --retention 720h\n  idem cost --table records --messages 1e6",
+		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.cost(cmd, w) },
 	}
 	flags := cmd.Flags()

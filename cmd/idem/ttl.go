@@ -18,6 +18,7 @@ func (a *app) ttlCommand() *cobra.Command {
 		Use: "ttl", Short: "Turn the table's Time to Live on for the attribute that the records have",
 		Long: `Turn the table's Time to Live on for --ttl-attribute. If it is on for another attribute, it is turned off first: DynamoDB takes the next
 change an hour later, so run this again then. If others use the table and need that attribute, set Options.TTLAttribute to it instead.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := a.open(cmd.Context())
 			if err != nil {
