@@ -281,32 +281,19 @@ func TestNewSaysOnceWhyRequestsCannotBeShared(t *testing.T) {
 	}
 }
 
-func TestKeyAttributesThatPartiQLDoesNotAcceptAreForSingleRequests(t *testing.T) {
+func TestWhatPartiQLDoesNotAcceptIsForSingleRequests(t *testing.T) {
 	t.Parallel()
 
-	for _, opts := range []idemddb.Options{{PartitionKey: "#pk"}, {SortKey: ":sk"}} {
+	const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/records"
+
+	for table, opts := range map[string]idemddb.Options{"records": {PartitionKey: "#pk"}, "others": {SortKey: ":sk"}, arn: {}} {
 		log := &eventLog{}
 		opts.Observe = log.observe
 
-		if s := storeOn(t, idemddbtest.New(nil), &opts); s.Batch().Ahead() != 0 || log.count(idemddb.KindUnshared) != 1 {
-			t.Errorf("%+v: ahead %d, events %v", opts, s.Batch().Ahead(), log.kinds())
+		s, err := idemddb.New(idemddbtest.New(nil), table, "test", &opts)
+		if must(t, err); s.Batch().Ahead() != 0 || log.count(idemddb.KindUnshared) != 1 {
+			t.Errorf("%s, %+v: ahead %d, events %v", table, opts, s.Batch().Ahead(), log.kinds())
 		}
-	}
-}
-
-func TestATableThatIsGivenAsAnARNIsForSingleRequests(t *testing.T) {
-	t.Parallel()
-
-	log := &eventLog{}
-
-	s, err := idemddb.New(idemddbtest.New(nil), "arn:aws:dynamodb:eu-central-1:123456789012:table/records", "test",
-		&idemddb.Options{Observe: log.observe})
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	if s.Batch().Ahead() != 0 || log.count(idemddb.KindUnshared) != 1 {
-		t.Errorf("ahead %d, events %v", s.Batch().Ahead(), log.kinds())
 	}
 }
 

@@ -179,28 +179,6 @@ func TestACachedRecordKnowsItsFingerprint(t *testing.T) {
 	requests("another fingerprint", 0)
 }
 
-func TestTheLeastRecentlyUsedLeavesTheCache(t *testing.T) {
-	t.Parallel()
-
-	s, _, requests := cached(t, 2)
-	for _, key := range []string{"a", "b", "c"} {
-		if err := claim(t, s, key).Complete(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-
-	requests("three runs", 6)
-	replay(t, s, "c")
-	replay(t, s, "b")
-	requests("two that stayed", 0)
-	replay(t, s, "a")
-	requests("the one that left", 1)
-	replay(t, s, "b")
-	requests("the one that was used after c", 0)
-	replay(t, s, "c")
-	requests("the one that left for a", 1)
-}
-
 func TestACacheIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 

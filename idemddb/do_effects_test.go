@@ -39,20 +39,6 @@ func (f *fixture) do(opts *idemddb.ClaimOptions, work func(context.Context) (str
 	return idemddb.Do(f.Context(), f.store, "k", opts, work)
 }
 
-func TestDoCommitsWhatItsWorkStages(t *testing.T) {
-	t.Parallel()
-	inBothWays(t, nil, func(f *fixture, opts *idemddb.ClaimOptions) {
-		for range 2 {
-			got, err := f.do(opts, staging("receipt", items(counted("a"))))
-			if got != "receipt" || err != nil {
-				f.Errorf("got %q, %v", got, err)
-			}
-		}
-
-		happened(f, f.db, "a", 1)
-	})
-}
-
 func TestDoDropsWhatFailedWorkHasStaged(t *testing.T) {
 	t.Parallel()
 
@@ -290,26 +276,6 @@ func TestDoDemandsThatOptimisticWorkStages(t *testing.T) {
 		if textOf(recordOf(f.db, "k"), "st") != "COMPLETED" || got != "" {
 			f.Error("Stage of nothing is not enough")
 		}
-	})
-}
-
-func TestDoWithoutAClaimEndsAKeyForGood(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{MaxAttempts: 2}, func(f *fixture) {
-		never := permanentError{errors.New("no such account")}
-		_, err := f.do(optimistic, func(context.Context) (string, error) { return "", never })
-		is(f, err, never)
-		_, err = f.do(optimistic, staging("", items(counted("a"))))
-		is(f, err, idemddb.ErrFailed)
-
-		for i := range 4 {
-			_, err = idemddb.Do(f.Context(), f.store, "often", optimistic, func(context.Context) (string, error) { return "", errors.New("closed") })
-			if want := i >= 2; errors.Is(err, idemddb.ErrFailed) != want {
-				f.Errorf("attempt %d: %v", i+1, err)
-			}
-		}
-
-		happened(f, f.db, "a", 0)
 	})
 }
 

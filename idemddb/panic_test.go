@@ -3,8 +3,6 @@ package idemddb_test
 import (
 	"context"
 	"errors"
-	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
@@ -233,51 +231,6 @@ func TestAClientThatEndsTheGoroutineOfARequestMakesItsCallersPanic(t *testing.T)
 		f.complete(won(f.T, f.claimAll(3, false))...)
 		f.isIdle()
 	})
-}
-
-// A panic in a goroutine in which nobody can recover ends the process, so the test has one of its own.
-func TestAPanicOfTheClientReachesTheCallerOfASingleClaim(t *testing.T) {
-	t.Parallel()
-
-	if !isChild(t) {
-		return
-	}
-
-	_, db := newStore(t, nil)
-	client := &failing{DB: db, fail: explode}
-	client.armed.Store(true)
-
-	for name, opts := range map[string]*idemddb.Options{"shared requests": nil, "Options.Single": {Single: true}} {
-		s := storeOn(t, client, opts)
-
-		for what, claim := range map[string]func(context.Context, string, *idemddb.ClaimOptions) (*idemddb.Claim, *idemddb.Record, error){
-			"Store.Claim": s.Claim, "Batch.Claim": s.Batch().Claim,
-		} {
-			v := recovered(func() { _, _, _ = claim(t.Context(), "k", nil) })
-			if err, _ := v.(error); !errors.Is(err, errBoom) {
-				t.Errorf("%s, %s: recovered %v, want the panic of the client", name, what, v)
-			}
-		}
-	}
-}
-
-// isChild runs the test in a process of its own. It returns true in that process.
-func isChild(t *testing.T) bool {
-	t.Helper()
-
-	const env = "IDEMDDB_CHILD"
-	if os.Getenv(env) == t.Name() {
-		return true
-	}
-
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), env+"="+t.Name())
-
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v: %.1000s", err, out)
-	}
-
-	return false
 }
 
 func TestAClientThatEndsTheGoroutineOfTheCallerEndsThatOneOnly(t *testing.T) {

@@ -171,21 +171,6 @@ func TestRunCommitsWhatItsWorkStages(t *testing.T) {
 	})
 }
 
-func TestRunKeepsTheLeaseWhileItsWorkRuns(t *testing.T) {
-	t.Parallel()
-	bubble(t, &idemddb.Options{Lease: 10 * time.Second}, func(f *fixture) {
-		_, err := f.run(nil, func(ctx context.Context, _ *idemddb.Claim) ([]byte, error) {
-			<-time.After(time.Minute)
-
-			_, _, err := storeOn(f, f.db, nil).Claim(ctx, "k", nil)
-			is(f, err, idemddb.ErrInProgress)
-
-			return nil, nil
-		})
-		must(f, err)
-	})
-}
-
 // A caller that lost its claim is told by its context.
 func TestRunCancelsTheWorkOfALostClaim(t *testing.T) {
 	t.Parallel()

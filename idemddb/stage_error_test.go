@@ -144,19 +144,6 @@ func TestStageErrIsReturnedOnce(t *testing.T) {
 	})
 }
 
-// After its end the work stages nothing more: that is an error, and no reason to run it again.
-func TestAnErrorOfStageAfterTheEndIsNotOneOfTheCompletion(t *testing.T) {
-	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
-		c := claim(f, f.store, "k")
-		work, stop := c.Keep(f.Context())
-		must(f, c.Complete(f.Context(), nil))
-		is(f, idemddb.Stage(work, items(counted("a"))), idemddb.ErrFenced)
-		must(f, c.Complete(f.Context(), nil))
-		stop()
-	})
-}
-
 // A wrapper that does not ask for the error does not commit the rest.
 func TestWorkOfWhichStageRefusedSomethingIsNotCompleted(t *testing.T) {
 	t.Parallel()
