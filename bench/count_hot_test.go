@@ -24,10 +24,10 @@ import (
 func hotCounts() []count {
 	var all []count
 
-	for _, processes := range []int{2, 6} {
+	for _, c := range []struct{ processes, payments int }{{2, 200}, {6, 200}, {20, 1000}} {
 		for _, accounts := range []int{1, 10} {
-			name := fmt.Sprintf("%d processes, %s, every payment twice", processes, many(accounts, "account"))
-			all = append(all, hot(name, processes, paid{payments: 200, accounts: accounts, twice: 100}))
+			name := fmt.Sprintf("%d processes, %s, every payment twice", c.processes, many(accounts, "account"))
+			all = append(all, hot(name, c.processes, paid{payments: c.payments, accounts: accounts, twice: 100}))
 		}
 	}
 

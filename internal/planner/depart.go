@@ -123,7 +123,7 @@ func (p *Planner) note(now, at time.Time) {
 // collect gathers the writes that would travel in the next flight: the oldest one of each group, the second one of each, and so on.
 func (p *Planner) collect(now time.Time, lane int) {
 	clear(p.next.taken)
-	p.next = load{writes: p.next.writes[:0], taken: p.next.taken}
+	p.next = load{writes: p.next.writes[:0], taken: p.next.taken, hot: p.hotRoom(now)}
 
 	for _, g := range p.groups[lane] {
 		g.until = g.lingersUntil(lane)
@@ -149,7 +149,7 @@ func (p *Planner) collect(now time.Time, lane int) {
 			isMore = true
 
 			w := g.waiting[lane][round]
-			if now.Before(g.until) && !w.IsUrgent && !w.hasLeft || p.isKept(now, w) {
+			if now.Before(g.until) && !w.IsUrgent && !w.hasLeft || p.isKept(now, w) || !p.gate.fits(now, w, &p.next) {
 				continue
 			}
 
@@ -172,7 +172,7 @@ func (p *Planner) isHeld(now time.Time, w *Write) bool {
 
 	for _, item := range w.items {
 		if f := p.held[item.Key]; f != nil && f.due.IsZero() {
-			until = later(until, f.Born.Add(heldFor*p.times[f.lane].t()))
+			until = later(until, p.lettingGo(f))
 		}
 	}
 
@@ -180,6 +180,9 @@ func (p *Planner) isHeld(now time.Time, w *Write) bool {
 
 	return until.After(now)
 }
+
+// lettingGo returns when a flight under way holds its items no longer: a conflict is the lesser evil then.
+func (p *Planner) lettingGo(f *Flight) time.Time { return f.Born.Add(heldFor * p.times[f.lane].t()) }
 
 // givesWay reports whether another write of the group of an extension waits that settles the record.
 func (p *Planner) givesWay(w *Write) bool {
@@ -264,14 +267,18 @@ func (l *load) take(w *Write) {
 		return
 	}
 
+	l.touch(w)
+	l.items, l.size, l.value, l.writes = items, size, value, append(l.writes, w)
+	l.isFull = l.isFull || len(l.writes) == Size
+}
+
+// touch notes the items of a write.
+func (l *load) touch(w *Write) {
 	for _, item := range w.items {
 		if item.Key != "" {
 			l.taken[item.Key] = item.As
 		}
 	}
-
-	l.items, l.size, l.value, l.writes = items, size, value, append(l.writes, w)
-	l.isFull = l.isFull || len(l.writes) == Size
 }
 
 // Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes travel alone.

@@ -96,104 +96,6 @@ func (y *yard) want(flights []*planner.Flight, records ...[]string) {
 	}
 }
 
-func one(record ...string) []string { return record }
-
-// T is 5 ms throughout, and what is drawn is the middle of each range.
-func TestAllWritesOfHotItemsStandBehindOneGate(t *testing.T) {
-	t.Parallel()
-
-	y := newYard(t)
-	first := y.submit(y.jointOf("a", "hot"))
-	y.want(first, one("a"))
-	y.want(y.land(first[0], planner.Gated, "hot"))
-
-	closed := y.now.Add(30 * time.Millisecond) // between 4 T and 8 T
-
-	y.want(y.submit(y.jointOf("b", "hot", "other")))
-
-	cold := y.submit(y.jointOf("c", "cold"))
-	y.want(cold, one("c"))
-	y.want(y.land(cold[0], planner.Done))
-
-	behind := y.wake()
-	if !y.now.Equal(closed) {
-		t.Errorf("the gate opened %v late", y.now.Sub(closed))
-	}
-
-	y.want(behind, one("a")) // and b, which has the same item, with the next one
-	y.want(y.land(behind[0], planner.Done), one("b"))
-}
-
-func TestTheGateIsClosedLongerAfterTheSecondConflictInARow(t *testing.T) {
-	t.Parallel()
-
-	y := newYard(t)
-	flights := y.submit(y.jointOf("a", "hot"))
-
-	for row, want := range []time.Duration{30 * time.Millisecond, 60 * time.Millisecond, 60 * time.Millisecond} {
-		y.want(y.land(flights[0], planner.Gated, "hot"))
-
-		begun := y.now
-		if flights = y.wake(); y.now.Sub(begun) != want {
-			t.Errorf("after conflict %d the gate was closed for %v, want %v", row+1, y.now.Sub(begun), want)
-		}
-
-		y.want(flights, one("a"))
-	}
-
-	y.land(flights[0], planner.Done) // a flight of hot items without a conflict ends the row
-	flights = y.submit(y.jointOf("b", "hot"))
-	y.want(y.land(flights[0], planner.Gated, "hot"))
-
-	begun := y.now
-	if y.wake(); y.now.Sub(begun) != 30*time.Millisecond {
-		t.Errorf("after the row the gate was closed for %v", y.now.Sub(begun))
-	}
-}
-
-// A throttled flight has met no item, so it says nothing of a row of conflicts.
-func TestAFlightThatWasThrottledDoesNotEndTheRow(t *testing.T) {
-	t.Parallel()
-
-	y := newYard(t)
-	flights := y.submit(y.jointOf("a", "hot"))
-	y.want(y.land(flights[0], planner.Gated, "hot"))
-
-	for range 2 { // it is sent once more as it was, and then regrouped
-		flights = y.wake()
-		y.want(flights, one("a"))
-
-		flights[0].MayRepeat = true
-		y.want(y.land(flights[0], planner.NotNow))
-	}
-
-	flights = y.wake()
-	y.want(flights, one("a"))
-	y.want(y.land(flights[0], planner.Gated, "hot"))
-
-	begun := y.now
-	if y.wake(); y.now.Sub(begun) != 60*time.Millisecond {
-		t.Errorf("after the second conflict the gate was closed for %v, want 60ms", y.now.Sub(begun))
-	}
-}
-
-// Of more than a thousand hot items the oldest ones are forgotten.
-func TestAThousandItemsAreHotAtMost(t *testing.T) {
-	t.Parallel()
-
-	y := newYard(t)
-
-	hot := make([]string, 1001)
-	for i := range hot {
-		hot[i] = fmt.Sprint("hot ", i)
-	}
-
-	y.land(y.submit(y.jointOf("a"))[0], planner.Done)
-	y.want(y.land(y.submit(y.jointOf("b"))[0], planner.Done, hot...))
-	y.want(y.submit(y.jointOf("c", "hot 1")))
-	y.want(y.submit(y.jointOf("d", "hot 0")), one("d"))
-}
-
 // What a flight says of its last try says nothing of the next one.
 func TestAFlightThatIsSentOnceMoreBeginsAnew(t *testing.T) {
 	t.Parallel()
@@ -222,36 +124,6 @@ func TestACommitDoesNotWaitForClaimsThatAreAnnounced(t *testing.T) {
 	w := y.jointOf("a")
 	w.Group.Expected = 2
 	y.want(y.submit(w), one("a"))
-}
-
-func TestAnItemIsHotFor64T(t *testing.T) {
-	t.Parallel()
-
-	for after, isGated := range map[time.Duration]bool{300 * time.Millisecond: true, 320 * time.Millisecond: false} {
-		y := newYard(t)
-		y.land(y.submit(y.jointOf("a", "hot"))[0], planner.Gated, "hot")
-		y.now = y.now.Add(after)
-
-		flights := y.depart() // a leaves; another conflict closes the gate for 60 ms, whose item is another one
-		y.want(flights, one("a"))
-		y.want(y.land(flights[0], planner.Done))
-
-		other := y.submit(y.jointOf("b", "else"))
-		y.now = y.now.Add(-10 * time.Millisecond)
-		y.want(y.land(other[0], planner.Gated, "else"))
-
-		if got := len(y.submit(y.jointOf("c", "hot"))) == 0; got != isGated {
-			t.Errorf("%v after the conflict: gated %t, want %t", after, got, isGated)
-		}
-	}
-}
-
-func TestAConflictOnARecordAloneIsThePauseOfItsWrite(t *testing.T) {
-	t.Parallel()
-
-	y := newYard(t)
-	y.want(y.land(y.submit(y.jointOf("a", "item"))[0], planner.NotNow))
-	y.want(y.submit(y.jointOf("b", "item")), one("b"))
 }
 
 func TestTheLimitsOfATransaction(t *testing.T) {
@@ -386,34 +258,6 @@ func TestAStatementDoesNotWaitForATransaction(t *testing.T) {
 	settled := y.jointOf("a") // the record is under way
 	settled.Joint = nil
 	y.want(y.submit(settled))
-}
-
-// The end of another write has passed while it was under way.
-func TestAWriteBehindTheGateEndsInTime(t *testing.T) {
-	t.Parallel()
-
-	y := newYard(t)
-	late := y.jointOf("a", "hot")
-	late.End = y.now.Add(25 * time.Millisecond)
-	flights := y.submit(late)
-
-	other := y.jointOf("a") // waits, because the record is under way
-	other.End = y.now.Add(2 * time.Millisecond)
-	y.submit(other)
-
-	y.now = y.now.Add(100 * time.Millisecond / 8)
-	y.depart()
-	y.land(flights[0], planner.Gated, "hot")
-
-	for range 5 {
-		if at := y.ready.Wake; at.IsZero() || at.After(late.End) {
-			t.Fatalf("the next look is at %v, the end is %v", at, late.End)
-		} else if y.now = at; len(y.depart()) == 0 && slices.Contains(y.ready.Over, late) {
-			return
-		}
-	}
-
-	t.Error("the write has not ended")
 }
 
 // adding returns a write of a record that adds to these items, under one condition.
@@ -782,3 +626,5 @@ func TestAConflictDoesNotCountForT(t *testing.T) {
 		t.Errorf("got %q, before the conflict %q", after, before)
 	}
 }
+
+func one(record ...string) []string { return record }

@@ -168,6 +168,7 @@ type load struct {
 	size   int
 	value  int
 	isFull bool
+	hot    int // how many hot items it may touch
 }
 
 // Group is what belongs together among the writes: those of an invocation, or of one call. Its zero value is ready. The methods of Planner

@@ -53,14 +53,14 @@ var detailMutants = []mutant{
 	},
 	{
 		why:  "more than a thousand items are hot",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/gate.go",
 		old:  `delete(g.until, g.order[0])`,
 		new:  ``,
 		pkg:  "internal/planner", run: "TestAThousandItemsAreHotAtMost",
 	},
 	{
 		why:  "a flight that was throttled ends a row of conflicts",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/gate.go",
 		old:  `f.IsAnswered && !f.MayRepeat && g.isHotFlight`,
 		new:  `f.IsAnswered && g.isHotFlight`,
 		pkg:  "internal/planner", run: "TestAFlightThatWasThrottledDoesNotEndTheRow",

@@ -170,7 +170,7 @@ var plannerMutants = []mutant{
 	{
 		why:  "a request that hangs keeps its keys from others for as long as it hangs",
 		file: "internal/planner/depart.go",
-		old:  `f.Born.Add(heldFor*p.times[f.lane].t())`,
+		old:  `f.Born.Add(heldFor * p.times[f.lane].t())`,
 		new:  `f.Born.Add(time.Hour)`,
 		pkg:  "internal/planner", run: "TestNoConflictWithOneself",
 	},

@@ -144,23 +144,70 @@ var transactMutants = []mutant{
 	},
 	{
 		why:  "writes of hot items do not wait for the gate",
-		file: "internal/planner/joint.go",
-		old:  `		if g.until[item.Key].After(now) {`,
-		new:  `		if false && g.until[item.Key].After(now) {`,
+		file: "internal/planner/gate.go",
+		old:  `		if g.isHotItem(now, item.Key) {`,
+		new:  `		if false && g.isHotItem(now, item.Key) {`,
 		pkg:  "internal/planner", run: "TestAllWritesOfHotItemsStandBehindOneGate",
 	},
 	{
 		why:  "the second conflict in a row closes the gate as the first",
-		file: "internal/planner/joint.go",
+		file: "internal/planner/gate.go",
 		old:  `if g.row++; g.row > 1 {`,
 		new:  `if g.row++; g.row > 99 {`,
 		pkg:  "internal/planner", run: "TestTheGateIsClosedLonger",
 	},
 	{
+		why:  "a conflict does not narrow what leaves next",
+		file: "internal/planner/gate.go",
+		old: `	g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
+`,
+		new: ``,
+		pkg: "internal/planner", run: "TestAConflictHalvesTheHotItemsOfAFlight",
+	},
+	{
+		why:  "what was narrowed stays narrow",
+		file: "internal/planner/gate.go",
+		old:  `g.most++`,
+		new:  `_ = g.most`,
+		pkg:  "internal/planner", run: "TestEachFlightOfHotItemsWithoutAConflictTakesOneMore",
+	},
+	{
+		why:  "two narrowed flights of hot items are under way at a time",
+		file: "internal/planner/gate.go",
+		old: `			return 0
+`,
+		new: `			return p.gate.most
+`,
+		pkg: "internal/planner", run: "TestAConflictHalvesTheHotItemsOfAFlight",
+	},
+	{
+		why:  "nothing wakes the planner when a flight of hot items lets others go",
+		file: "internal/planner/gate.go",
+		old: `			p.note(now, end)
+
+			return 0`,
+		new: `			return 0`,
+		pkg: "internal/planner", run: "TestAFlightOfHotItemsKeepsOthersWaitingFor4T",
+	},
+	{
+		why:  "a write of more hot items than a flight may touch never leaves",
+		file: "internal/planner/gate.go",
+		old:  `(has == 0 || has+more <= l.hot)`,
+		new:  `has+more <= l.hot`,
+		pkg:  "internal/planner", run: "TestAWriteOfManyHotItemsIsTheOnlyHotOneOfItsFlight",
+	},
+	{
+		why:  "an item to which several writes of a flight add counts for each of them",
+		file: "internal/planner/gate.go",
+		old:  `!isTaken && g.isHotItem`,
+		new:  `(!isTaken || true) && g.isHotItem`,
+		pkg:  "internal/planner", run: "TestAdditionsToOneHotItemTravelTogether",
+	},
+	{
 		why:  "an item is hot for ever",
-		file: "internal/planner/joint.go",
-		old:  `if g.until[item.Key].After(now) {`,
-		new:  `if !g.until[item.Key].IsZero() {`,
+		file: "internal/planner/gate.go",
+		old:  `return g.until[key].After(now)`,
+		new:  `return !g.until[key].IsZero()`,
 		pkg:  "internal/planner", run: "TestAnItemIsHotFor64T",
 	},
 	{

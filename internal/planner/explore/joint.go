@@ -211,6 +211,11 @@ const (
 // isGated reports whether a write may stand behind the closed gate.
 func (w *world) isGated(c *writer) bool { return w.opens.After(w.now) && w.hot[c.item].After(w.now) }
 
+// areHot reports whether two writers write hot items.
+func (w *world) areHot(one, other *writer) bool {
+	return w.hot[one.item].After(w.now) && w.hot[other.item].After(w.now)
+}
+
 // isColdBehindGate reports whether a write waits although only the gate can hold it back, and it touches no hot item.
 func (w *world) isColdBehindGate(c *writer) bool {
 	return w.items != "" && w.opens.After(w.now) && !w.hot[c.item].After(w.now) && len(w.flights) == 0

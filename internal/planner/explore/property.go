@@ -116,13 +116,14 @@ func (w *world) checkWaiting(c *writer) {
 	}
 }
 
-// latest returns when a write that waits must have left: after a third of T, or when no other flight holds its record any more.
+// latest returns when a write that waits must have left: after a third of T, or when no other flight holds its record any more, and if it
+// touches a hot item, when no other flight that touches one does.
 func (w *world) latest(c *writer) time.Time {
 	at := c.since.Add(thirdOfT)
 
 	for _, f := range w.flights {
 		for _, other := range f.Writes {
-			if end := f.Born.Add(heldTime); other != c.write && writerOf(other).meets(c) && end.After(at) {
+			if end := f.Born.Add(heldTime); other != c.write && (writerOf(other).meets(c) || w.areHot(c, writerOf(other))) && end.After(at) {
 				at = end
 			}
 		}

@@ -1,0 +1,151 @@
+package planner
+
+import "time"
+
+const (
+	hotFor     = 64 // in T: for so long an item is hot after a conflict
+	maxHot     = 1000
+	gateFirst  = 4 // in T: the gate is closed for at least so long, and for at most twice as long
+	gateSecond = 8 // the same after the second conflict in a row, and after each later one
+)
+
+// gate is what stands before the writes that touch hot items. Its zero value is open.
+type gate struct {
+	until map[string]time.Time // until when an item is hot
+	order []string             // of the hot items, the oldest first
+	opens time.Time
+	row   int // of conflicts
+	most  int // hot items that a flight may touch; 0 for any number, before the first conflict
+}
+
+// land takes the conflicts of a flight that has landed.
+func (g *gate) land(now time.Time, f *Flight, t time.Duration, lot float64) {
+	if len(f.Conflicts) == 0 {
+		if f.IsAnswered && !f.MayRepeat && g.isHotFlight(now, f) { // one that was throttled says nothing
+			if g.row = 0; g.most > 0 {
+				g.most++
+			}
+		}
+
+		return
+	}
+
+	for _, item := range f.Conflicts {
+		g.heat(item, now.Add(hotFor*t))
+	}
+
+	closed := gateFirst * t
+	if g.row++; g.row > 1 {
+		closed = gateSecond * t
+	}
+
+	g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
+	g.opens = now.Add(closed + time.Duration(lot*float64(closed)))
+}
+
+// heat makes an item hot. The oldest one leaves the list if it is full.
+func (g *gate) heat(item string, until time.Time) {
+	if g.until == nil {
+		g.until = map[string]time.Time{}
+	}
+
+	if _, isKnown := g.until[item]; isKnown {
+		g.order = without(g.order, item)
+	} else if len(g.order) == maxHot {
+		delete(g.until, g.order[0])
+		g.order = without(g.order, g.order[0])
+	}
+
+	g.order = append(g.order, item)
+	g.until[item] = until
+}
+
+func (g *gate) isHotFlight(now time.Time, f *Flight) bool {
+	for _, w := range f.Writes {
+		if g.isHot(now, w) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// isHot reports whether a write touches a hot item.
+func (g *gate) isHot(now time.Time, w *Write) bool {
+	if len(g.until) == 0 || w.Joint == nil {
+		return false
+	}
+
+	for _, item := range w.items {
+		if g.isHotItem(now, item.Key) {
+			return true
+		}
+	}
+
+	return false
+}
+
+func (g *gate) isHotItem(now time.Time, key string) bool { return g.until[key].After(now) }
+
+// hotItems returns how many hot items a flight touches.
+func (g *gate) hotItems(now time.Time, f *Flight) int {
+	touched := load{taken: map[string]string{}}
+
+	for _, w := range f.Writes {
+		touched.touch(w)
+	}
+
+	return g.hotAmong(now, &touched)
+}
+
+// hotAmong returns how many of the items that a load has taken are hot.
+func (g *gate) hotAmong(now time.Time, l *load) (hot int) {
+	for key := range l.taken {
+		if g.isHotItem(now, key) {
+			hot++
+		}
+	}
+
+	return hot
+}
+
+// fits reports whether the next flight may take the hot items of a write beside those that it has. A write that has more of them than a
+// flight may touch is the only one of its flight that has any.
+func (g *gate) fits(now time.Time, w *Write, l *load) bool {
+	if !g.isHot(now, w) {
+		return true
+	}
+
+	more := 0
+
+	for _, item := range w.items {
+		if _, isTaken := l.taken[item.Key]; !isTaken && g.isHotItem(now, item.Key) {
+			more++
+		}
+	}
+
+	has := g.hotAmong(now, l)
+
+	return l.hot > 0 && (has == 0 || has+more <= l.hot)
+}
+
+// hotRoom returns how many hot items the next flight may touch: none while another one is under way that touches some.
+func (p *Planner) hotRoom(now time.Time) int {
+	if p.gate.most == 0 {
+		return maxItems
+	}
+
+	for _, f := range p.flights {
+		if f.lane != transactions || !f.due.IsZero() || !p.gate.isHotFlight(now, f) {
+			continue
+		}
+
+		if end := p.lettingGo(f); end.After(now) {
+			p.note(now, end)
+
+			return 0
+		}
+	}
+
+	return p.gate.most
+}

@@ -1,0 +1,266 @@
+package planner_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/idemddb/go-idemddb/internal/planner"
+)
+
+// T is 5 ms throughout, and what is drawn is the middle of each range.
+func TestAllWritesOfHotItemsStandBehindOneGate(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	first := y.submit(y.jointOf("a", "hot"))
+	y.want(first, one("a"))
+	y.want(y.land(first[0], planner.Gated, "hot"))
+
+	closed := y.now.Add(30 * time.Millisecond) // between 4 T and 8 T
+
+	y.want(y.submit(y.jointOf("b", "hot", "other")))
+
+	cold := y.submit(y.jointOf("c", "cold"))
+	y.want(cold, one("c"))
+	y.want(y.land(cold[0], planner.Done))
+
+	behind := y.wake()
+	if !y.now.Equal(closed) {
+		t.Errorf("the gate opened %v late", y.now.Sub(closed))
+	}
+
+	y.want(behind, one("a")) // and b, which has the same item, with the next one
+	y.want(y.land(behind[0], planner.Done), one("b"))
+}
+
+func TestTheGateIsClosedLongerAfterTheSecondConflictInARow(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	flights := y.submit(y.jointOf("a", "hot"))
+
+	for row, want := range []time.Duration{30 * time.Millisecond, 60 * time.Millisecond, 60 * time.Millisecond} {
+		y.want(y.land(flights[0], planner.Gated, "hot"))
+
+		begun := y.now
+		if flights = y.wake(); y.now.Sub(begun) != want {
+			t.Errorf("after conflict %d the gate was closed for %v, want %v", row+1, y.now.Sub(begun), want)
+		}
+
+		y.want(flights, one("a"))
+	}
+
+	y.land(flights[0], planner.Done) // a flight of hot items without a conflict ends the row
+	flights = y.submit(y.jointOf("b", "hot"))
+	y.want(y.land(flights[0], planner.Gated, "hot"))
+
+	begun := y.now
+	if y.wake(); y.now.Sub(begun) != 30*time.Millisecond {
+		t.Errorf("after the row the gate was closed for %v", y.now.Sub(begun))
+	}
+}
+
+// A throttled flight has met no item, so it says nothing of a row of conflicts.
+func TestAFlightThatWasThrottledDoesNotEndTheRow(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	flights := y.submit(y.jointOf("a", "hot"))
+	y.want(y.land(flights[0], planner.Gated, "hot"))
+
+	for range 2 { // it is sent once more as it was, and then regrouped
+		flights = y.wake()
+		y.want(flights, one("a"))
+
+		flights[0].MayRepeat = true
+		y.want(y.land(flights[0], planner.NotNow))
+	}
+
+	flights = y.wake()
+	y.want(flights, one("a"))
+	y.want(y.land(flights[0], planner.Gated, "hot"))
+
+	begun := y.now
+	if y.wake(); y.now.Sub(begun) != 60*time.Millisecond {
+		t.Errorf("after the second conflict the gate was closed for %v, want 60ms", y.now.Sub(begun))
+	}
+}
+
+// Of more than a thousand hot items the oldest ones are forgotten.
+func TestAThousandItemsAreHotAtMost(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+
+	hot := make([]string, 1001)
+	for i := range hot {
+		hot[i] = fmt.Sprint("hot ", i)
+	}
+
+	y.land(y.submit(y.jointOf("a"))[0], planner.Done)
+	y.want(y.land(y.submit(y.jointOf("b"))[0], planner.Done, hot...))
+	y.want(y.submit(y.jointOf("c", "hot 1")))
+	y.want(y.submit(y.jointOf("d", "hot 0")), one("d"))
+}
+
+func TestAnItemIsHotFor64T(t *testing.T) {
+	t.Parallel()
+
+	for after, isGated := range map[time.Duration]bool{300 * time.Millisecond: true, 320 * time.Millisecond: false} {
+		y := newYard(t)
+		y.land(y.submit(y.jointOf("a", "hot"))[0], planner.Gated, "hot")
+		y.now = y.now.Add(after)
+
+		flights := y.depart() // a leaves; another conflict closes the gate for 60 ms, whose item is another one
+		y.want(flights, one("a"))
+		y.want(y.land(flights[0], planner.Done))
+
+		other := y.submit(y.jointOf("b", "else"))
+		y.now = y.now.Add(-10 * time.Millisecond)
+		y.want(y.land(other[0], planner.Gated, "else"))
+
+		if got := len(y.submit(y.jointOf("c", "hot"))) == 0; got != isGated {
+			t.Errorf("%v after the conflict: gated %t, want %t", after, got, isGated)
+		}
+	}
+}
+
+func TestAConflictOnARecordAloneIsThePauseOfItsWrite(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.want(y.land(y.submit(y.jointOf("a", "item"))[0], planner.NotNow))
+	y.want(y.submit(y.jointOf("b", "item")), one("b"))
+}
+
+// The end of another write has passed while it was under way.
+func TestAWriteBehindTheGateEndsInTime(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	late := y.jointOf("a", "hot")
+	late.End = y.now.Add(25 * time.Millisecond)
+	flights := y.submit(late)
+
+	other := y.jointOf("a") // waits, because the record is under way
+	other.End = y.now.Add(2 * time.Millisecond)
+	y.submit(other)
+
+	y.now = y.now.Add(100 * time.Millisecond / 8)
+	y.depart()
+	y.land(flights[0], planner.Gated, "hot")
+
+	for range 5 {
+		if at := y.ready.Wake; at.IsZero() || at.After(late.End) {
+			t.Fatalf("the next look is at %v, the end is %v", at, late.End)
+		} else if y.now = at; len(y.depart()) == 0 && slices.Contains(y.ready.Over, late) {
+			return
+		}
+	}
+
+	t.Error("the write has not ended")
+}
+
+// A transaction that touches fewer hot items is cancelled less often, and costs less if it is.
+func TestAConflictHalvesTheHotItemsOfAFlight(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	flights := y.together("a", "b", "c", "d", "e")
+	y.want(flights, []string{"a", "b", "c", "d", "e"})
+	y.want(y.land(flights[0], planner.Gated, "of a", "of b", "of c", "of d", "of e"))
+
+	flights = y.wake()
+	y.want(flights, []string{"a", "b"})
+	y.want(y.submit(y.jointOf("f", "cold")))
+	y.want(y.wake(), one("f")) // the others wait, however long it takes, for another flight of hot items is under way
+	y.want(y.land(flights[0], planner.Done), []string{"c", "d", "e"})
+}
+
+func TestEachFlightOfHotItemsWithoutAConflictTakesOneMore(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	flights := y.together("a", "b", "c", "d", "e", "f")
+	y.land(flights[0], planner.Gated, "of a", "of b", "of c", "of d", "of e", "of f")
+	y.want(y.land(y.wake()[0], planner.Gated, "of a")) // of three
+
+	flights = y.wake()
+	for _, want := range [][]string{{"a"}, {"b", "c"}, {"d", "e", "f"}} {
+		y.want(flights, want)
+		flights = y.land(flights[0], planner.Done)
+	}
+}
+
+// Else it would never leave.
+func TestAWriteOfManyHotItemsIsTheOnlyHotOneOfItsFlight(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.land(y.submit(y.jointOf("a", "hot"))[0], planner.Gated, "hot", "1", "2", "3") // a flight may touch one of them now
+
+	for _, w := range []*planner.Write{y.jointOf("b", "1", "2", "3"), y.jointOf("c", "cold"), y.jointOf("d", "hot")} {
+		w.Joint.Hold = 10 * time.Millisecond
+		y.want(y.submit(w))
+	}
+
+	flights := y.wake() // c has been held
+	y.want(flights, one("c"))
+	y.want(y.land(flights[0], planner.Done))
+
+	flights = y.wake()
+	y.want(flights, one("a"))
+	flights = y.land(flights[0], planner.Done)
+	y.want(flights, one("b"))
+	y.want(y.land(flights[0], planner.Done), one("d"))
+}
+
+// A conflict is the lesser evil then.
+func TestAFlightOfHotItemsKeepsOthersWaitingFor4T(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.land(y.together("a", "b")[0], planner.Gated, "of a", "of b")
+	y.want(y.wake(), one("a"))
+
+	begun := y.now
+	y.want(y.wake(), one("b"))
+
+	if waited := y.now.Sub(begun); waited != 20*time.Millisecond {
+		t.Errorf("the next one left after %v", waited)
+	}
+}
+
+func TestAdditionsToOneHotItemTravelTogether(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+
+	add := func(record string) *planner.Write {
+		w := y.jointOf(record)
+		w.Joint.Items = itemsOf("sum", one("hot"))
+
+		return w
+	}
+
+	y.want(y.land(y.submit(add("a"))[0], planner.Gated, "hot"))
+	y.want(y.submit(add("b")))
+	y.want(y.wake(), []string{"a", "b"})
+}
+
+// together hands in writes of a group, each of an item of its own, and returns the flights that leave then.
+func (y *yard) together(records ...string) []*planner.Flight {
+	group := &planner.Group{}
+
+	for _, record := range records {
+		w := y.jointOf(record, "of "+record)
+		w.Group, w.Joint.Hold = group, time.Second
+		y.planner.Submit(y.now, w)
+	}
+
+	group.Flush()
+
+	return y.depart()
+}
