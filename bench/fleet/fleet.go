@@ -1,285 +1,250 @@
 package main
 
 import (
-	"container/heap"
+	"context"
+	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
 	"time"
 
-	"github.com/idemddb/go-idemddb/internal/planner"
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/idemddb/go-idemddb/idemddb"
+	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/lambdawrap"
 )
 
 // setting is one run: a fleet of environments, each of which always has the next batch.
 type setting struct {
+	work                            work
 	environments, batch, partitions int
-	popular                         float64 // share of messages with one of a million popular keys, by Zipf's law; the others are new
+	popular                         float64       // share of messages with one of a million popular keys, by Zipf's law; the others are new
+	shards                          int           // Options.UnsentShards
+	splits                          time.Duration // a partition splits after throttling for so long; 0 for never
+	settles                         time.Duration // is not measured; 0 for half a second
+	scale                           int           // the units of a partition are divided by it; 0 for 1
 }
 
-// figures are what a run has shown.
+// work is what the handlers do, each for 90 to 110 ms.
+type work string
+
+const (
+	claimed    work = "claim"   // nothing that is written
+	staged     work = "effect"  // an item in the transaction of the completion
+	optimistic work = "commit"  // the same, and the claim in it, too
+	announcing work = "message" // a message that is stored with the completion, sent and removed
+)
+
+// figures are what a run has shown. All but the rate and the times are for a message.
 type figures struct {
 	setting
 
-	messages           int     // that ended within the measured time
-	rate               float64 // of them, a second
-	requests, units    float64 // a message
-	throttled          float64 // writes that were throttled, a message
-	p50, p99           time.Duration
-	duplicates, failed int
+	messages             int // that ended within the measured time
+	rate                 float64
+	requests             float64
+	units, reads         float64
+	ofTable, ofIndex     float64 // throttled
+	conflicts            float64
+	p50, p99             time.Duration
+	duplicates, unusable int // messages that were answered by a record, and that failed, such as one that another environment works on
 }
 
-// The time of a run: the first part is not measured.
 const (
 	settles  = 500 * time.Millisecond
 	measured = time.Second
 	deadline = 30 * time.Second // of a batch
+	reading  = 20 * time.Millisecond
 )
 
-// most is how many messages a run may begin.
-const most = 300_000
-
-// fleet is a run in virtual time: an event queue over the planners of all environments.
+// fleet is a run. The mutex guards what follows it.
 type fleet struct {
-	setting
+	*setting
 
-	queue    events
-	now      time.Duration
-	order    int
-	began    int // messages
-	random   *rand.Rand
-	zipf     *rand.Zipf
-	db       *database
-	seen     map[string]bool
-	figures  figures
-	took     []time.Duration
-	requests int // when the measured time began
-	units    int
-	throttle int
+	db    *idemddbtest.DB
+	began time.Time
+	zipf  *rand.Zipf
+
+	mu                   sync.Mutex
+	keys                 int
+	took                 []time.Duration
+	duplicates, unusable int
 }
 
-// event is what happens at a time to an environment.
-type event struct {
-	at    time.Duration
-	order int
-	do    func()
-}
+// simulate runs a fleet in a bubble, whose time passes when all that could be done at its present is done.
+func simulate(t *testing.T, s setting) (out figures) {
+	t.Helper()
 
-type events []event
-
-func (q events) Len() int { return len(q) }
-func (q events) Less(i, j int) bool {
-	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].order < q[j].order
-}
-func (q events) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *events) Push(x any)   { *q = append(*q, x.(event)) } //nolint:forcetypeassert // nothing else is pushed
-func (q *events) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-
-	return last
-}
-
-func simulate(s setting, seed uint64) figures {
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a run can be repeated
-	f := &fleet{setting: s, random: random, db: newDatabase(s.partitions, random), seen: map[string]bool{}}
-	f.zipf = rand.NewZipf(random, 1.1, 1, 1_000_000)
-	f.figures.setting = s
-
-	for range s.environments {
-		e := &environment{fleet: f}
-		f.at(time.Duration(random.Int64N(int64(handlerTime))), e.begin)
-	}
-
-	f.at(settles, func() { f.requests, f.units, f.throttle = f.db.requests, f.db.units, f.db.throttled })
-
-	for f.queue.Len() > 0 {
-		next := heap.Pop(&f.queue).(event) //nolint:forcetypeassert // as above
-		if f.now = next.at; f.now > settles+measured {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		db, err := newDB(t.Context(), &s)
+		if err != nil {
+			t.Fatal(err)
 		}
 
-		next.do()
+		f := &fleet{setting: &s, db: db, began: time.Now()}
+		f.zipf = rand.NewZipf(rand.New(rand.NewPCG(1, 0)), 1.1, 1, 1_000_000) //nolint:gosec // a simulation
+
+		if f.settles == 0 {
+			f.settles = settles
+		}
+
+		var running sync.WaitGroup
+		for range s.environments {
+			running.Go(func() {
+				if err := f.environment(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+
+		out = f.measure()
+
+		running.Wait()
+	})
+
+	return out
+}
+
+// measure counts what is asked for in the measured time.
+func (f *fleet) measure() figures {
+	var all, before meter
+
+	for time.Since(f.began) < f.settles+measured {
+		if time.Since(f.began) <= f.settles {
+			before = all
+		}
+
+		pause(reading)
+		all.read(f.db)
 	}
 
-	return f.report()
-}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 
-func (f *fleet) at(when time.Duration, do func()) {
-	f.order++
-	heap.Push(&f.queue, event{when, f.order, do})
-}
-
-func (f *fleet) report() figures {
 	slices.Sort(f.took)
 
-	out := f.figures
-	out.messages = len(f.took)
+	m, n := all.minus(&before), float64(max(1, len(f.took)))
+	out := figures{
+		setting: *f.setting, messages: len(f.took), rate: float64(len(f.took)) / measured.Seconds(), requests: float64(m.requests) / n,
+		units: m.units / n, reads: m.reads / n, ofTable: float64(m.ofTable) / n, ofIndex: float64(m.ofIndex) / n, conflicts: float64(m.conflicts) / n,
+		duplicates: f.duplicates, unusable: f.unusable,
+	}
 
-	if n := len(f.took); n > 0 {
-		spent := min(f.now, settles+measured) - settles
-		out.rate = float64(n) / spent.Seconds()
-		out.requests = float64(f.db.requests-f.requests) / float64(n)
-		out.units = float64(f.db.units-f.units) / float64(n)
-		out.throttled = float64(f.db.throttled-f.throttle) / float64(n)
-		out.p50, out.p99 = f.took[n/2], f.took[n*99/100]
+	if len(f.took) > 0 {
+		out.p50, out.p99 = f.took[len(f.took)/2], f.took[len(f.took)*99/100]
 	}
 
 	return out
 }
 
-// key draws the key of the next message.
-func (f *fleet) key() string {
-	f.began++
+// environment works on one batch after the other. Like an environment of Lambda it has a Store and a handler of its own.
+func (f *fleet) environment(ctx context.Context) error {
+	var began time.Time
 
-	if f.random.Float64() < f.popular {
-		return "popular-" + strconv.FormatUint(f.zipf.Uint64(), 10)
-	}
-
-	return strconv.Itoa(f.began)
-}
-
-// start is the time zero of the planners.
-var start = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-
-func (f *fleet) clock() time.Time { return start.Add(f.now) }
-
-// handlerTime is about what a handler takes.
-const handlerTime = 100 * time.Millisecond
-
-// environment is one process of Lambda. It has one batch at a time.
-type environment struct {
-	*fleet
-
-	planner planner.Planner
-	group   *planner.Group
-	began   time.Duration // of the batch
-	open    int           // messages of the batch
-	alarm   time.Duration // the next one that is set
-}
-
-// message is a message of the batch.
-type message struct {
-	key       string
-	completes bool // its handler has ended
-}
-
-// begin takes the next batch: its claims are written at once.
-func (e *environment) begin() {
-	if e.fleet.began >= most {
-		return
-	}
-
-	e.began, e.open, e.group = e.now, e.batch, &planner.Group{Expected: e.batch}
-
-	for range e.batch {
-		e.group.Expected--
-		e.submit(&message{key: e.key()})
-	}
-
-	e.depart()
-}
-
-func (e *environment) submit(m *message) {
-	w := &planner.Write{
-		Policy: planner.Policy{End: start.Add(e.began + deadline), Pause: time.Second},
-		Record: m.key, Group: e.group, Handle: m,
-	}
-	if f := e.planner.Submit(e.clock(), w); f != nil {
-		e.send(f)
-	}
-}
-
-// depart sends what leaves now, and sets the alarm for what leaves later.
-func (e *environment) depart() {
-	ready := e.planner.Ready(e.clock())
-	for range ready.Over {
-		e.end(false)
-	}
-
-	for _, f := range ready.Flights {
-		e.send(f)
-	}
-
-	if ready.Wake.IsZero() {
-		return
-	}
-
-	at := max(e.now+1, ready.Wake.Sub(start))
-	if e.alarm > e.now && e.alarm <= at {
-		return
-	}
-
-	e.alarm = at
-	e.at(at, e.depart) // one that is not needed any more does no harm
-}
-
-// send lets the request arrive in the middle of its time, and its answers at the end.
-func (e *environment) send(f *planner.Flight) {
-	e.db.requests++
-
-	half := e.db.latency() / 2
-	answers := make([]planner.Answer, len(f.Writes))
-
-	e.at(e.now+half, func() {
-		for i, w := range f.Writes {
-			if !e.db.write(e.now, e.message(w).key) {
-				answers[i] = planner.NotNow
-			}
-		}
-
-		e.at(e.now+half, func() { e.land(f, answers) })
+	store, err := idemddb.New(f.db, tableName, "fleet", &idemddb.Options{
+		Observe: func(_ context.Context, e idemddb.Event) { f.count(e.Kind, time.Since(began)) },
+		Senders: map[string]idemddb.Sender{"next": target{}}, UnsentIndex: indexName, UnsentShards: f.shards,
 	})
-}
-
-func (e *environment) message(w *planner.Write) *message {
-	return w.Handle.(*message) //nolint:forcetypeassert // submit has set it
-}
-
-func (e *environment) land(f *planner.Flight, answers []planner.Answer) {
-	f.IsAnswered = true
-	over := e.planner.Land(e.clock(), f, answers, e.random.Float64())
-
-	for range over {
-		e.end(false)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
 	}
 
-	for i, w := range f.Writes {
-		if answers[i] == planner.Done {
-			e.answered(e.message(w))
+	handle := lambdawrap.SQS(store, f.handle, &lambdawrap.Options{
+		Workers: f.batch, Logger: slog.New(slog.DiscardHandler), Optimistic: f.work == optimistic,
+		Key: func(_ context.Context, m events.SQSMessage) (string, error) { return m.Body, nil },
+	})
+
+	pause(time.Duration(rand.Int64N(int64(100 * time.Millisecond)))) //nolint:gosec // a simulation
+
+	for time.Since(f.began) < f.settles+measured {
+		began = time.Now()
+
+		if err := f.invoke(ctx, handle); err != nil {
+			return err
 		}
 	}
 
-	e.depart()
+	return nil
 }
 
-// answered goes on with a message whose write was accepted: the claim of a key that was seen before is a duplicate.
-func (e *environment) answered(m *message) {
-	switch {
-	case m.completes:
-		e.end(true)
-	case e.seen[m.key]:
-		e.figures.duplicates++
-		e.end(true)
-	default:
-		e.seen[m.key], m.completes = true, true
-		e.at(e.now+handlerTime*9/10+time.Duration(e.random.Int64N(int64(handlerTime/5))), func() {
-			e.submit(m)
-			e.depart()
+// invoke works on a batch.
+func (f *fleet) invoke(ctx context.Context, handle func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+
+	var batch events.SQSEvent
+
+	for range f.batch {
+		id, key := f.nextKey()
+		batch.Records = append(batch.Records, events.SQSMessage{
+			MessageId: id, Body: key, EventSourceARN: "arn:aws:sqs:us-east-1:000000000000:fleet",
+			Attributes: map[string]string{"ApproximateReceiveCount": "1"},
 		})
 	}
+
+	if _, err := handle(ctx, batch); err != nil {
+		return fmt.Errorf("batch: %w", err)
+	}
+
+	return nil
 }
 
-// end ends a message, and with the last one the batch.
-func (e *environment) end(isDone bool) {
-	if e.now > settles && isDone {
-		e.took = append(e.took, e.now-e.began)
+// pause lets time pass, which costs none in a bubble.
+func pause(d time.Duration) { <-time.After(d) }
+
+// nextKey draws the id and the key of the next message.
+func (f *fleet) nextKey() (id, key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	f.keys++
+	id = strconv.Itoa(f.keys)
+
+	if rand.Float64() < f.popular { //nolint:gosec // a simulation
+		return id, "popular-" + strconv.FormatUint(f.zipf.Uint64(), 10)
 	}
 
-	if !isDone {
-		e.figures.failed++
+	return id, id
+}
+
+// handle is the handler.
+func (f *fleet) handle(ctx context.Context, m events.SQSMessage) error {
+	pause(90*time.Millisecond + time.Duration(rand.Int64N(int64(20*time.Millisecond)))) //nolint:gosec // a simulation
+
+	switch f.work {
+	case claimed:
+		return nil
+	case announcing:
+		return idemddb.Stage(ctx, idemddb.Effects{Messages: []idemddb.Message{{To: "next", Body: m.Body}}}) //nolint:wrapcheck // of a handler
+	case staged, optimistic:
 	}
 
-	if e.open--; e.open == 0 {
-		e.at(e.now, e.begin)
+	return idemddb.Stage(ctx, idemddb.Effects{Items: []types.TransactWriteItem{{Put: &types.Put{ //nolint:wrapcheck // of a handler
+		TableName: new(ledger), Item: map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: m.Body}},
+	}}}})
+}
+
+// count counts an event of a message that ends.
+func (f *fleet) count(kind idemddb.Kind, took time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	if at := time.Since(f.began); at <= f.settles || at > f.settles+measured {
+		return
+	}
+
+	switch kind { //nolint:exhaustive // no message ends by the others
+	case idemddb.KindReplayed:
+		f.duplicates++
+		f.took = append(f.took, took)
+	case idemddb.KindCompleted:
+		f.took = append(f.took, took)
+	case idemddb.KindInProgress, idemddb.KindUnanswered, idemddb.KindFenced, idemddb.KindUnrecorded, idemddb.KindUncommitted:
+		f.unusable++
 	}
 }

@@ -1,22 +1,25 @@
-// Fleet simulates environments of Lambda by the thousand, over the partitions of one table, in virtual time.
+// Fleet runs environments of Lambda by the thousand over one table, in virtual time.
 //
 //	make fleet                   24 settings
-//	make fleet FLAGS=-full       and the same on a new table
+//	make fleet FLAGS=-full       and all others
+//	make fleet FLAGS='-most 1000'
 //	make fleet FLAGS='-svg docs/pictures/scale.svg'
 //
-// Each environment has the planner of this library (internal/planner), which groups its writes into requests as in a process, and always has the
-// next batch. A message takes a claim, a handler of 90 to 110 ms, and a completion. DynamoDB is a model: partitions that take 1,000 write units a second
-// each, with a tenth of a second of them saved, and requests that take 3 ms in the middle and 12 ms for one in a hundred. A partition does not split
-// within a run. What a client does besides, as signing and waiting for a processor, is not in it.
+// The environments are the library itself: lambdawrap, the Store, and the engine with its goroutines and timers. They run in a bubble of
+// testing/synctest, where a handler of 100 ms takes no time. Each environment always has the next batch. Only DynamoDB is a model: package
+// idemddbtest, which evaluates each expression that the library sends, with Limits of what AWS documents for partitions, and with latencies.
+// What an environment computes takes no time here.
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
-	"sync"
+	"slices"
+	"testing"
+	"time"
 )
 
 // Partitions of the table that is made for the load, and of a new one.
@@ -26,67 +29,90 @@ const (
 )
 
 func main() {
-	full := flag.Bool("full", false, "the same on a new table, too")
+	testing.Init() // the flags of tests
+
+	full := flag.Bool("full", false, "all settings")
 	plot := flag.String("svg", "", "file for the plot")
-	seed := flag.Uint64("seed", 1, "of what is drawn")
+	most := flag.Int("most", math.MaxInt, "only settings that have at most so many messages at a time")
 
 	flag.Parse()
 
-	if err := run(context.Background(), os.Stdout, settings(*full), *seed, *plot); err != nil {
-		fmt.Fprintln(os.Stderr, "fleet:", err)
-		os.Exit(1)
-	}
+	all := slices.DeleteFunc(settings(*full), func(s setting) bool { return s.environments*s.batch > *most })
+
+	// Only a test can open a bubble. Main runs it and ends the program.
+	fleet := func(t *testing.T) { run(t, os.Stdout, all, *plot) } //nolint:thelper // it is the test
+
+	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "fleet", F: fleet}}, nil, nil)
 }
 
-func settings(full bool) (all []setting) {
-	tables := []int{warm}
-	if full {
-		tables = append(tables, cold)
-	}
+// settings returns the settings: 24, or all of them.
+func settings(isFull bool) (all []setting) {
+	sizes := []struct {
+		batch        int
+		environments []int
+	}{{1, []int{10, 100, 1000, 10000}}, {10, []int{10, 100, 1000, 2000}}, {100, []int{10, 50, 100, 200}}}
 
-	for _, partitions := range tables {
-		for _, popular := range []float64{0, 0.2} {
-			for _, c := range []struct {
-				batch        int
-				environments []int
-			}{{1, []int{10, 100, 1000, 10000}}, {10, []int{10, 100, 1000, 2000}}, {100, []int{10, 50, 100, 200}}} {
-				for _, environments := range c.environments {
-					all = append(all, setting{environments, c.batch, partitions, popular})
-				}
-			}
+	for _, size := range sizes {
+		for _, environments := range size.environments {
+			all = append(all, setting{work: claimed, environments: environments, batch: size.batch, partitions: warm})
 		}
 	}
 
-	return all
-}
+	for i, size := range sizes {
+		for _, environments := range size.environments[1:3] {
+			all = append(all, setting{work: claimed, environments: environments, batch: size.batch, partitions: warm, popular: 0.2})
+		}
 
-// run simulates the settings, two at a time, and prints them in their order.
-func run(_ context.Context, out io.Writer, all []setting, seed uint64, plot string) error {
-	results := make([]figures, len(all))
-	slots := make(chan struct{}, 2)
-
-	var running sync.WaitGroup
-
-	for i, s := range all {
-		slots <- struct{}{}
-
-		running.Go(func() {
-			defer func() { <-slots }()
-
-			results[i] = simulate(s, seed)
-		})
+		if isFull {
+			all = append(all, setting{work: claimed, environments: sizes[i].environments[3], batch: size.batch, partitions: warm, popular: 0.2})
+		}
 	}
 
-	running.Wait()
-	fmt.Fprint(out, table(results))
+	for _, w := range []work{optimistic, announcing} {
+		for _, environments := range []int{10, 100, 500} {
+			all = append(all, setting{work: w, environments: environments, batch: 10, partitions: warm})
+		}
+	}
+
+	if !isFull {
+		return all
+	}
+
+	for _, environments := range []int{10, 100, 500} {
+		all = append(all, setting{work: staged, environments: environments, batch: 10, partitions: warm})
+	}
+
+	return append(all,
+		setting{work: announcing, environments: 500, batch: 10, partitions: warm, shards: 128},
+		setting{work: claimed, environments: 100, batch: 10, partitions: cold},
+		setting{work: claimed, environments: 100, batch: 10, partitions: cold, splits: 5 * time.Second, settles: 12 * time.Second}, //nolint:mnd // two splits
+		setting{work: claimed, environments: 100, batch: 10, partitions: warm, popular: 0.05},                                      //nolint:mnd // 5 %
+	)
+}
+
+// run runs the settings, as many at a time as there are processors, and prints them in their order.
+func run(t *testing.T, out io.Writer, all []setting, plot string) {
+	t.Helper()
+
+	results := make([]figures, len(all))
+
+	t.Run("settings", func(t *testing.T) {
+		for i, s := range all {
+			t.Run(s.name(), func(t *testing.T) {
+				t.Parallel()
+
+				results[i] = simulate(t, s)
+			})
+		}
+	})
+
+	fmt.Fprint(out, table(results), "\n", needsTable())
 
 	if plot == "" {
-		return nil
+		return
 	}
 
 	if err := os.WriteFile(plot, []byte(draw(results)), 0o600); err != nil {
-		return fmt.Errorf("plot: %w", err)
+		t.Error(err)
 	}
-
-	return nil
 }

@@ -9,16 +9,40 @@ import (
 
 const dollarsPerUnit = 0.625e-6 // us-east-1, on-demand
 
+// name returns the name of a setting.
+func (s *setting) name() string {
+	return fmt.Sprintf("%s, %d environments, batch of %d, %.0f %% popular, %s", s.work, s.environments, s.batch, 100*s.popular, s.tableName())
+}
+
+// tableName says which table a setting has.
+func (s *setting) tableName() string {
+	name := "warm"
+	if s.partitions == cold {
+		name = "new"
+	}
+
+	if s.splits > 0 {
+		name += fmt.Sprintf(", after %v", s.settles)
+	}
+
+	if s.shards > 0 {
+		name += fmt.Sprintf(", %d shards", s.shards)
+	}
+
+	return name
+}
+
 // table returns the figures as a table of a page.
 func table(all []figures) string {
 	var b strings.Builder
 
-	b.WriteString("| environments | batch | popular keys | write units of the table | messages a second | requests a message | WCU a message | p50 | p99 | throttled a message | $ a million |\n" +
-		"|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| work | environments | batch | popular keys | table | messages a second | requests a message | WCU a message | read units | p50 | p99 | throttled a message | by the index | conflicts a message | $ a million |\n" +
+		"|---|--:|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 
 	for _, f := range all {
-		fmt.Fprintf(&b, "| %d | %d | %.0f %% | %d | %.0f | %.2f | %.2f | %d ms | %d ms | %.2f | %.2f |\n", f.environments, f.batch, 100*f.popular,
-			f.partitions*partitionUnits, f.rate, f.requests, f.units, f.p50/time.Millisecond, f.p99/time.Millisecond, f.throttled, f.units*dollarsPerUnit*1e6)
+		fmt.Fprintf(&b, "| %s | %d | %d | %.0f %% | %s | %.0f | %.2f | %.2f | %.2f | %d ms | %d ms | %.2f | %.2f | %.3f | %.2f |\n",
+			f.work, f.environments, f.batch, 100*f.popular, f.tableName(), f.rate, f.requests, f.units, f.reads,
+			f.p50/time.Millisecond, f.p99/time.Millisecond, f.ofTable+f.ofIndex, f.ofIndex, f.conflicts, f.units*dollarsPerUnit*1e6)
 	}
 
 	return b.String()
@@ -80,7 +104,7 @@ func lines(all []figures) (found []curve) {
 			}
 
 			for _, f := range all {
-				if f.batch != batch || f.popular != popular || f.partitions != warm || f.rate == 0 {
+				if f.work != claimed || f.batch != batch || f.popular != popular || f.partitions != warm || f.rate == 0 {
 					continue
 				}
 
