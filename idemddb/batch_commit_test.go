@@ -154,6 +154,34 @@ func TestCommitsOfABatchShareATransaction(t *testing.T) {
 	}
 }
 
+// Ten records that are committed together are also freed of their messages together.
+func TestCommitsOfABatchShareTheRemovalOfTheirMessages(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Senders: map[string]idemddb.Sender{"bank": sendFunc(accepted)}}, func(f *fixture) {
+		var commits sync.WaitGroup
+
+		for _, key := range numbered(10) {
+			wait := f.batch.Commit(f.Context(), key, nil, nil, oneMessage)
+
+			commits.Go(func() {
+				if rec, err := wait(); rec != nil || err != nil {
+					f.Errorf("got %v, %v", rec, err)
+				}
+			})
+		}
+
+		f.batch.FlushCommits()
+		commits.Wait()
+		f.want("TransactWriteItems", "UPDATE×10")
+
+		for _, it := range f.db.Items("records") {
+			if it["outbox"] != nil {
+				f.Errorf("a record has its message still:%s", show(it))
+			}
+		}
+	})
+}
+
 func TestLargeResultsAreNotCommittedTogether(t *testing.T) {
 	t.Parallel()
 	bubble(t, nil, func(f *fixture) {

@@ -32,9 +32,7 @@ func TestWhatWasCompletedOrReplayedHereCostsNoRequest(t *testing.T) {
 	t.Parallel()
 
 	s, _, requests := cached(t, 10)
-	if err := claim(t, s, "k").Complete(t.Context(), []byte("done")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, claim(t, s, "k").Complete(t.Context(), []byte("done")))
 
 	requests("first run", 2)
 
@@ -52,9 +50,7 @@ func TestACachedRecordEndsWithItsRetention(t *testing.T) {
 	t.Parallel()
 
 	s, clock, requests := cached(t, 10)
-	if err := claim(t, s, "k").Complete(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, claim(t, s, "k").Complete(t.Context(), nil))
 
 	requests("first run", 2)
 	clock.Advance(time.Hour + 499*time.Millisecond)
@@ -143,9 +139,7 @@ func TestNothingButCompletedRecordsIsCached(t *testing.T) {
 
 	requests("in progress", 3)
 
-	if err := c.Fail(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Fail(t.Context(), nil))
 
 	for range 2 {
 		if _, _, err := s.Claim(t.Context(), "k", nil); !errors.Is(err, idemddb.ErrFailed) {
@@ -166,9 +160,7 @@ func TestACachedRecordKnowsItsFingerprint(t *testing.T) {
 		t.Fatal("no claim:", rec, err)
 	}
 
-	if err := c.Complete(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Complete(t.Context(), nil))
 
 	requests("first run", 2)
 
@@ -186,9 +178,7 @@ func TestACacheIsSafeForConcurrentUse(t *testing.T) {
 	keys := []string{"a", "b", "c"}
 
 	for _, key := range keys {
-		if err := claim(t, s, key).Complete(t.Context(), []byte(key)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, claim(t, s, key).Complete(t.Context(), []byte(key)))
 	}
 
 	var callers sync.WaitGroup

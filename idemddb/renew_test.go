@@ -31,9 +31,7 @@ func TestWorkLongerThanItsLeaseKeepsTheKey(t *testing.T) {
 
 		stop()
 
-		if err := c.Complete(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Complete(t.Context(), nil))
 
 		db.ResetRequests()
 		time.Sleep(time.Hour)
@@ -165,9 +163,7 @@ func TestStopEndsARenewalUnderWay(t *testing.T) {
 			t.Errorf("stop took %v", waited)
 		}
 
-		if err := c.Release(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Release(t.Context(), nil))
 
 		claim(t, s, "k")
 	})

@@ -59,9 +59,7 @@ func checkExact[T any](value T) func(*testing.T) {
 		t.Parallel()
 
 		replayed, errs := replays(t, value)
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(errs...))
 
 		for _, got := range replayed {
 			if diff := cmp.Diff(value, got); diff != "" {
@@ -118,9 +116,7 @@ func TestDoReplaysRawMessagesAsTheSameValue(t *testing.T) {
 			t.Parallel()
 
 			replayed, errs := replays(t, json.RawMessage(text))
-			if err := errors.Join(errs...); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(errs...))
 
 			for _, got := range replayed {
 				if diff := cmp.Diff(spelled(t, text), spelled(t, string(got))); diff != "" {

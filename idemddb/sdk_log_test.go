@@ -56,9 +56,7 @@ func logsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if err := claim(t, s, "k").Complete(t.Context(), []byte("done")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, claim(t, s, "k").Complete(t.Context(), []byte("done")))
 
 	replay(t, s, "k")
 }
