@@ -1,10 +1,10 @@
 package functions_test
 
 import (
-	"os/exec"
+	"go/build"
+	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -22,12 +22,12 @@ func TestThePictureOfTheCodeShowsItsImports(t *testing.T) {
 	paths, imports := map[string]string{}, map[string][]string{}
 
 	for _, box := range pictureBox.FindAllStringSubmatch(page, -1) {
-		out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{join .Imports "\n"}}`, "../"+box[2]).Output()
+		pkg, err := build.ImportDir(filepath.Join("..", box[2]), 0)
 		if err != nil {
 			t.Fatalf("%s: %v", box[2], err)
 		}
 
-		paths[box[1]], imports[box[1]] = "github.com/idemddb/go-idemddb/"+box[2], strings.Fields(string(out))
+		paths[box[1]], imports[box[1]] = "github.com/idemddb/go-idemddb/"+box[2], pkg.Imports
 	}
 
 	arrows := 0

@@ -33,6 +33,10 @@ func TestPagesAgreeWithTheRepository(t *testing.T) {
 func TestProgramsOfThePagesCompile(t *testing.T) {
 	t.Parallel()
 
+	if testing.Short() {
+		t.Skip("the go command costs more than all else of this package")
+	}
+
 	arguments := []string{"vet"}
 
 	for _, pattern := range []string{"testdata/*/main.go", "testdata/*/*/main.go"} {

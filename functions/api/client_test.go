@@ -71,6 +71,10 @@ func serve(port string) error {
 // A client in another language repeats its payments, at servers that are killed meanwhile. Each payment is accepted once, has one answer,
 // and is passed on under one id.
 func TestAClientInAnotherLanguageAtServersThatAreKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("servers that are started and killed cost more than all else of this package")
+	}
+
 	db, sent := startServices(t)
 
 	ports := []string{freePort(t), freePort(t), freePort(t)}
