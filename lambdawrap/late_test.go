@@ -387,35 +387,6 @@ func TestAnAnswerAfterTheTimeoutCounts(t *testing.T) {
 	})
 }
 
-func TestAHandlerThatIsLateAfterItsTimeoutKeepsItsWorkerWhileOthersGoOn(t *testing.T) {
-	t.Parallel()
-	claimedAndOptimistic(t, everyMode, func(h *harness) {
-		h.opts.Timeout, h.opts.Workers = 2*time.Second, 2
-
-		var running, most atomic.Int64
-
-		failed, took := h.within(60*time.Second, h.handle(h.staging(func(_ context.Context, m events.SQSMessage) error {
-			raise(&most, running.Add(1))
-			defer running.Add(-1)
-
-			if m.Body == "k1" {
-				time.Sleep(20 * time.Second) // its answer counts, because the invocation has not been answered
-			} else {
-				time.Sleep(time.Second)
-			}
-
-			return nil
-		})), numbered(30))
-		h.equal("failed", failed, []string(nil))
-		h.equal("at once", most.Load(), int64(2))
-		h.equal("record", h.state("k1"), "COMPLETED")
-
-		if took > 30*time.Second {
-			h.Errorf("the other messages took %v", took)
-		}
-	})
-}
-
 func TestWhenAllWorkersAreLateTheAnswerIsSentAndTheRestIsUnclaimed(t *testing.T) {
 	t.Parallel()
 

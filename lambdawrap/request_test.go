@@ -71,41 +71,6 @@ func TestWhatABatchCosts(t *testing.T) {
 	}
 }
 
-func TestWhatABatchOf100Costs(t *testing.T) {
-	t.Parallel()
-
-	for _, workers := range []int{1, 10, 50, 100} {
-		for name, wrap := range map[string]func(*harness, lambdawrap.Handler) wrapped{"SQS": (*harness).handle, "Batch": (*harness).whole} {
-			t.Run(fmt.Sprint(name, workers), func(t *testing.T) {
-				t.Parallel()
-				bubble(t, nil, func(h *harness) {
-					h.slowRequests()
-					h.opts.Workers = workers
-					function := wrap(h, succeed)
-
-					h.check(function, numbered(100), nil, messageIDs(100))
-					requests, units := h.costs()
-					h.equal("write units", units, 200)
-
-					if requests > 30 {
-						t.Errorf("%d requests", requests)
-					}
-
-					h.check(function, deliveredFor(numbered(100), 2), nil, nil)
-					requests, units = h.costs()
-					h.equal("redelivered: write units", units, 100)
-					h.equal("redelivered: requests", requests, 4)
-
-					h.check(function, numbered(100), nil, nil)
-					requests, units = h.costs()
-					h.equal("first delivery: write units", units, 200)
-					h.equal("first delivery: requests", requests, 8)
-				})
-			})
-		}
-	}
-}
-
 func TestWhateverHappensToARequestEachEffectIsOnce(t *testing.T) {
 	t.Parallel()
 

@@ -79,31 +79,6 @@ func TestAMessageDoesNotWaitLongerThanItShould(t *testing.T) {
 	}
 }
 
-func TestOtherMessagesGoOnWhileOneWaits(t *testing.T) {
-	t.Parallel()
-	everyMode(t, func(h *harness) {
-		h.opts.Wait = time.Minute
-		h.heldElsewhere("k0", 10*time.Second)
-
-		begun := time.Now()
-
-		var last time.Duration
-
-		failed, took := h.within(time.Minute, h.handle(func(context.Context, events.SQSMessage) error {
-			time.Sleep(100 * time.Millisecond)
-
-			last = time.Since(begun)
-
-			return nil
-		}), numbered(60))
-		h.equal("failed", failed, []string(nil))
-
-		if last > 6*time.Second || took < 10*time.Second || took > 12*time.Second {
-			h.Errorf("the last handler ends after %v, the invocation after %v", last, took)
-		}
-	})
-}
-
 func TestWaitingEndsWithTheTimeOfTheInvocation(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(h *harness, wrap func(lambdawrap.Handler) wrapped) {
