@@ -2,9 +2,7 @@ package idemddb_test
 
 import (
 	"context"
-	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
@@ -33,33 +31,23 @@ func TestAWaitingClaimGetsTheRecordOfAnOwnerThatCompletesInTime(t *testing.T) {
 	})
 }
 
-func TestAClaimWaitsNoLongerThanItsLimit(t *testing.T) {
+func TestAClaimWaitsNoLongerThanItsLimitAndItsContext(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := newStore(t, nil)
-		claim(t, s, "k")
+	bubble(t, nil, func(f *fixture) {
+		claim(f, f.store, "k")
+		f.takes(time.Second, func() {
+			_, _, err := f.store.Claim(f.Context(), "k", &idemddb.ClaimOptions{Wait: time.Second})
+			is(f, err, idemddb.ErrInProgress)
+		})
 
-		begun := time.Now()
-
-		_, _, err := s.Claim(t.Context(), "k", &idemddb.ClaimOptions{Wait: time.Second})
-		if !errors.Is(err, idemddb.ErrInProgress) || time.Since(begun) != time.Second {
-			t.Errorf("got %v after %v, want in progress after 1s", err, time.Since(begun))
-		}
-	})
-}
-
-func TestAWaitingClaimEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s, _ := newStore(t, nil)
-		claim(t, s, "k")
-
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(f.Context(), time.Second)
 		defer cancel()
 
-		_, _, err := s.Claim(ctx, "k", &idemddb.ClaimOptions{Wait: time.Minute})
-		is(t, err, idemddb.ErrInProgress)
-		is(t, err, context.DeadlineExceeded)
+		f.takes(time.Second, func() {
+			_, _, err := f.store.Claim(ctx, "k", &idemddb.ClaimOptions{Wait: time.Minute})
+			is(f, err, idemddb.ErrInProgress)
+			is(f, err, context.DeadlineExceeded)
+		})
 	})
 }
 

@@ -298,15 +298,6 @@ func TestSealedPartsAreToldApart(t *testing.T) {
 	}
 }
 
-func TestAStoreWithANilPointerAsCodecIsRefused(t *testing.T) {
-	t.Parallel()
-
-	_, err := idemddb.New(newDB(t), "records", "test", &idemddb.Options{Codec: (*vault)(nil)})
-	if err == nil || !strings.Contains(err.Error(), "Options.Codec: must not be a nil pointer") {
-		t.Errorf("got %v", err)
-	}
-}
-
 // A wrapper keeps a smaller answer if the whole one does not fit, so it must know before the answer is sealed.
 func TestAnAnswerFitsOnlyWithRoomForWhatACodecAdds(t *testing.T) {
 	t.Parallel()

@@ -178,3 +178,17 @@ func TestAClaimThatIsFoundInThePlaceOfARecordPastItsRetentionIsWonAtOnce(t *test
 		f.want("UpdateItem", "PutItem", "PutItem")
 	})
 }
+
+func TestAClaimInThePlaceOfARecordPastItsRetentionThatIsNotAnsweredIsAnError(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Retention: time.Hour}, func(f *fixture) {
+		must(f, claim(f, f.store, "k").Complete(f.Context(), []byte("old")))
+		<-time.After(2 * time.Hour)
+		f.db.Inject(idemddbtest.None) // the claim finds the old record
+		f.db.Intercept(always(idemddbtest.LostRequest))
+
+		if c, rec, err := f.store.Claim(f.Context(), "k", nil); c != nil || rec != nil || err == nil {
+			f.Errorf("got claim %v, record %v, error %v, want an error", c, rec, err)
+		}
+	})
+}

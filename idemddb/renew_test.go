@@ -169,6 +169,24 @@ func TestStopEndsARenewalUnderWay(t *testing.T) {
 	})
 }
 
+// The scheduler chooses whether the renewal or stop goes first, so the test does it often.
+func TestStopAtTheMomentOfARenewal(t *testing.T) {
+	t.Parallel()
+
+	for range 50 {
+		bubble(t, &idemddb.Options{Lease: 10 * time.Second}, func(f *fixture) {
+			c := claim(f, f.store, "k")
+			_, stop := c.Keep(f.Context())
+			<-time.After(5 * time.Second)
+			stop()
+			f.requests()
+			<-time.After(time.Minute)
+			f.want()
+			must(f, c.Complete(f.Context(), nil))
+		})
+	}
+}
+
 // keptClaim is a claim of a lease of 10 s that is kept.
 type keptClaim struct {
 	*testing.T

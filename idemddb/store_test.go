@@ -45,6 +45,8 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		{"512 shards", db, "t", "n", &idemddb.Options{UnsentShards: 512}, "Options.UnsentShards: must be 16, 32, 64, 128 or 256"},
 		{"48 shards", db, "t", "n", &idemddb.Options{UnsentShards: 48}, "Options.UnsentShards: must be 16, 32, 64, 128 or 256"},
 		{"a negative number of shards", db, "t", "n", &idemddb.Options{UnsentShards: -16}, "Options.UnsentShards: must be 16, 32, 64, 128 or 256"},
+		{"a codec variable that was never set", db, "t", "n", &idemddb.Options{Codec: (*vault)(nil)}, "Options.Codec: must not be a nil pointer"},
+		{"results that were never set", db, "t", "n", &idemddb.Options{Results: (*shelf)(nil)}, "Options.Results: must not be a nil pointer"},
 		{"a negative cache", db, "t", "n", &idemddb.Options{Cache: -1}, "Options.Cache: must not be negative"},
 		{"a key named as a record's attribute", db, "t", "n", &idemddb.Options{PartitionKey: "st"}, `Options.PartitionKey: "st" is already`},
 		{"equal names", db, "t", "n", &idemddb.Options{SortKey: "pk"}, `Options.SortKey: "pk" is already the name of Options.PartitionKey`},
