@@ -325,31 +325,41 @@ func TestMissingReasonsAreNoAnswer(t *testing.T) {
 	})
 }
 
-// Another writer holds the record, and an item is hot as well. The next tries have the write's own growing pauses, not those of the gate, which
-// stay short: the record may be held for long.
-func TestAWriteWhoseRecordIsHeldHasItsOwnPausesAlsoIfAnItemIsHot(t *testing.T) {
+// Another writer holds the record, or an item whose key the planner does not know, and an item is hot as well. The next tries have the write's
+// own growing pauses, not those of the gate, which stay short: what is held may be held for long.
+func TestAWriteThatDoesNotOnlyMeetHotItemsHasItsOwnPauses(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		db := &client{takes: time.Millisecond}
-		e, _ := engineOn(db)
 
-		if err := e.Send(t.Context(), writeOf("other", recorded())); err != nil { // T is 1 ms
-			t.Fatal(err)
-		}
+	for name, c := range map[string]struct {
+		reasons, items []string
+	}{
+		"its record is held":           {[]string{"TransactionConflict", "TransactionConflict"}, []string{"hot"}},
+		"an item of unknown key is so": {[]string{"None", "TransactionConflict", "TransactionConflict"}, []string{"", "hot"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				db := &client{takes: time.Millisecond}
+				e, _ := engineOn(db)
 
-		held := cancels("TransactionConflict", "TransactionConflict")
-		db.answers = append([]answer{committed}, slices.Repeat([]answer{held}, 10)...)
+				if err := e.Send(t.Context(), writeOf("other", recorded())); err != nil { // T is 1 ms
+					t.Fatal(err)
+				}
 
-		j := recorded()
-		j.part.Effects = two[:1]
-		begun := time.Now()
+				db.answers = append([]answer{committed}, slices.Repeat([]answer{cancels(c.reasons...)}, 10)...)
 
-		if err := e.Send(t.Context(), writeOf("k", j, "hot")); err != nil {
-			t.Fatal(err)
-		}
+				j := recorded()
+				j.part.Effects = two[:len(c.items)]
+				begun := time.Now()
 
-		if took := time.Since(begun); took < 250*time.Millisecond { // ten times the gate take 180 ms at most
-			t.Errorf("ten tries in %v", took)
-		}
-	})
+				if err := e.Send(t.Context(), writeOf("k", j, c.items...)); err != nil {
+					t.Fatal(err)
+				}
+
+				if took := time.Since(begun); took < 250*time.Millisecond { // ten times the gate take 180 ms at most
+					t.Errorf("ten tries in %v", took)
+				}
+			})
+		})
+	}
 }

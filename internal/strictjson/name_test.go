@@ -196,3 +196,18 @@ func FuzzExact(f *testing.F) {
 		same[node](t, text)
 	})
 }
+
+// No letter of a name is left over by which encoding/json would find the field.
+func TestAMemberOfOneLetterThatDiffersFromAFieldInCaseIsIgnored(t *testing.T) {
+	t.Parallel()
+
+	exact, err := strictjson.ShapeOf[inner]().Exact(`{"a":"x","B":"y"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var got inner
+	if err := json.Unmarshal([]byte(exact), &got); err != nil || got != (inner{B: "y"}) {
+		t.Errorf("got %+v, %v from %s", got, err, exact)
+	}
+}

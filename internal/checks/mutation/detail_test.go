@@ -107,7 +107,7 @@ var detailMutants = []mutant{
 		file: "internal/engine/transaction.go",
 		old:  `case isKnown && !part.IsHeld:`,
 		new:  `case isKnown:`,
-		pkg:  "internal/engine", run: "TestAWriteWhoseRecordIsHeldHasItsOwnPausesAlsoIfAnItemIsHot",
+		pkg:  "internal/engine", run: "TestAWriteThatDoesNotOnlyMeetHotItemsHasItsOwnPauses/its_record_is_held",
 	},
 	{
 		why:  "a batch is a group of another Store",
@@ -257,5 +257,19 @@ var detailMutants = []mutant{
 		old:  `f.IsAnswered && len(f.Conflicts) == 0 {`,
 		new:  `f.IsAnswered {`,
 		pkg:  "internal/planner", run: "TestAConflictDoesNotCountForT",
+	},
+	{
+		why:  "a name of one letter is decoded into the field that differs from it in case",
+		file: "internal/strictjson/name.go",
+		old:  `w.hide(start+1, w.at-1)`,
+		new:  `w.hide(start+2, w.at-1)`,
+		pkg:  "internal/strictjson", run: "TestAMemberOfOneLetterThatDiffersFromAFieldInCaseIsIgnored",
+	},
+	{
+		why:  "a transaction that met an item of unknown key waits for the gate of the hot ones alone",
+		file: "internal/engine/transaction.go",
+		old:  `if isKnown = isKnown && item != ""; item != "" {`,
+		new:  `if item != "" {`,
+		pkg:  "internal/engine", run: "TestAWriteThatDoesNotOnlyMeetHotItemsHasItsOwnPauses",
 	},
 }

@@ -91,6 +91,7 @@ func TestEachRecordIsCounted(t *testing.T) {
 		"Completed with staged effects, which happened once. 1", "The handler returned an error and ran again. 1",
 		"taken over after a lease ran out 2", "the handler returned an error 1",
 		"order (key) of account # is closed 2", "audit: the queue is gone 1", "receipts 1", "1 messages of 1 records. Mend the cause",
+		"Leases that ran out and were taken over 1 0 2026-01-02 01:00Z: 1",
 		// The claims and completions of four are 3 units each; two with two attempts 5 each; one with seven 15; stuck 1; failed 2 each; p-5 2.
 		"of all records that were read 44",
 	)
@@ -117,6 +118,18 @@ func TestKeysAreShownIfThatIsAsked(t *testing.T) {
 	if strings.Contains(source, "<script") || strings.Contains(source, "<b>closed") {
 		t.Errorf("the page has what a record says as markup:\n%s", source)
 	}
+}
+
+func TestThePageHasTheTwelveCommonestCauses(t *testing.T) {
+	t.Parallel()
+
+	totals := report.NewTotals(now, false)
+	for i := range 14 {
+		totals.Add(&operate.View{Status: operate.Failed, State: "FAILED", Cause: "cause " + string(rune('a'+i)), Born: now.Add(-time.Hour)})
+	}
+
+	_, text := page(t, totals, report.Reading{Table: "records", Namespace: "payments", Read: 14, Units: 7})
+	expect(t, text, "cause k 1 cause l 1 all others 2")
 }
 
 // What stands in the page is all that it needs: no script, no address of another server. Each plot is well-formed.
