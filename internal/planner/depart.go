@@ -12,28 +12,6 @@ type Ready struct {
 	Wake    time.Time // when Ready is to be called again, if nothing happens before; zero for never
 }
 
-// Submit hands in a write. It returns the write's flight if it leaves at once and alone; else the write leaves with a flight of Ready.
-func (p *Planner) Submit(now time.Time, w *Write) *Flight {
-	p.number++
-	w.number, w.pause, w.since = p.number, FirstPause, now
-	w.items = append(w.first[:0], Item{Key: w.Record})
-	w.Group.open++
-
-	if w.Joint != nil {
-		w.lane, w.items = transactions, append(w.items, w.Joint.Items...)
-	}
-
-	isAlone, isGated := w.travelsAlone(p, now), p.gate.opens.After(now) && p.gate.isHot(now, w)
-
-	if len(p.flights)+len(p.groups[w.lane]) == 0 && !isGated && !w.lingers() {
-		return p.leave(now, w.alone(), !isAlone)
-	}
-
-	p.queue(now, w, isAlone)
-
-	return nil
-}
-
 // Ready returns what is to be done now. It is called after each event, and at the time of Wake if no event comes before. If the caller's timer
 // is late, the call after the next event makes up for it.
 func (p *Planner) Ready(now time.Time) (r Ready) {
@@ -123,7 +101,12 @@ func (p *Planner) note(now, at time.Time) {
 // collect gathers the writes that would travel in the next flight: the oldest one of each group, the second one of each, and so on.
 func (p *Planner) collect(now time.Time, lane int) {
 	clear(p.next.taken)
-	p.next = load{writes: p.next.writes[:0], taken: p.next.taken, hot: p.hotRoom(now)}
+	p.next = load{writes: p.next.writes[:0], taken: p.next.taken}
+	isNarrow := p.gate.most > 0
+
+	if isNarrow {
+		p.next.hot = p.hotRoom(now)
+	}
 
 	for _, g := range p.groups[lane] {
 		g.until = g.lingersUntil(lane)
@@ -149,7 +132,7 @@ func (p *Planner) collect(now time.Time, lane int) {
 			isMore = true
 
 			w := g.waiting[lane][round]
-			if now.Before(g.until) && !w.IsUrgent && !w.hasLeft || p.isKept(now, w) || !p.gate.fits(now, w, &p.next) {
+			if now.Before(g.until) && !w.IsUrgent && !w.hasLeft || p.isKept(now, w) || isNarrow && !p.gate.fits(now, w, &p.next) {
 				continue
 			}
 
@@ -272,44 +255,6 @@ func (l *load) take(w *Write) {
 	l.isFull = l.isFull || len(l.writes) == Size
 }
 
-// touch notes the items of a write.
-func (l *load) touch(w *Write) {
-	for _, item := range w.items {
-		if item.Key != "" {
-			l.taken[item.Key] = item.As
-		}
-	}
-}
-
-// Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes travel alone.
-func (p *Planner) Shares(now time.Time) bool {
-	return !p.IsSingle && p.denied[statements].isOver(now)
-}
-
-// isOver reports whether no denial is remembered, or whether it may be asked now if it still holds.
-func (d *denial) isOver(now time.Time) bool { return !d.isProbing && now.After(d.until) }
-
-func (w *Write) travelsAlone(p *Planner, now time.Time) bool {
-	return w.IsAlone || w.lane == statements && !p.Shares(now)
-}
-
-// lingers reports whether a write waits for others of its group.
-func (w *Write) lingers() bool { return !w.IsUrgent && !w.hasLeft && w.Group.lingerOf(w) > 0 }
-
-// lingerOf returns how long a write waits for others of the group.
-func (g *Group) lingerOf(w *Write) time.Duration {
-	switch {
-	case w.Joint != nil && w.Joint.Hold > 0:
-		return w.Joint.Hold
-	case w.Joint == nil && g.Expected > 0:
-		return expectTime
-	case g.Members > g.open:
-		return lingerTime
-	default:
-		return 0
-	}
-}
-
 // lingersUntil returns until when the writes of a lane wait for others of the group; zero if they do not wait.
 func (g *Group) lingersUntil(lane int) time.Time {
 	first := slices.IndexFunc(g.waiting[lane], func(w *Write) bool { return !w.hasLeft })
@@ -323,4 +268,59 @@ func (g *Group) lingersUntil(lane int) time.Time {
 	}
 
 	return time.Time{}
+}
+
+// giveUp ends the writes whose time is over: no try of theirs begins any more.
+func (p *Planner) giveUp(now time.Time) (over []*Write) {
+	p.nextEnd = time.Time{}
+
+	for _, w := range p.open() {
+		if end := w.lastMoment(); end.After(now) {
+			p.noteEnd(now, end)
+		} else {
+			p.end(w)
+			over = append(over, w)
+		}
+	}
+
+	return over
+}
+
+// open returns all writes that the planner must give up when their time is over. A flight of one write has the caller's own context.
+func (p *Planner) open() []*Write {
+	all := append([]*Write{}, p.alone...)
+	all = append(all, p.paused...)
+
+	for lane := range lanes {
+		for _, g := range p.groups[lane] {
+			all = append(all, g.waiting[lane]...)
+		}
+	}
+
+	for _, f := range p.flights {
+		for _, w := range f.Writes {
+			if w.flight == f && (f.IsShared() || !f.due.IsZero()) {
+				all = append(all, w)
+			}
+		}
+	}
+
+	return all
+}
+
+// hotRoom returns how many hot items the next flight may touch: none while another one is under way that touches some.
+func (p *Planner) hotRoom(now time.Time) int {
+	for _, f := range p.flights {
+		if f.lane != transactions || !f.due.IsZero() || !p.gate.isHotFlight(now, f) {
+			continue
+		}
+
+		if end := p.lettingGo(f); end.After(now) {
+			p.note(now, end)
+
+			return 0
+		}
+	}
+
+	return p.gate.most
 }

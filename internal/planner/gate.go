@@ -128,24 +128,3 @@ func (g *gate) fits(now time.Time, w *Write, l *load) bool {
 
 	return l.hot > 0 && (has == 0 || has+more <= l.hot)
 }
-
-// hotRoom returns how many hot items the next flight may touch: none while another one is under way that touches some.
-func (p *Planner) hotRoom(now time.Time) int {
-	if p.gate.most == 0 {
-		return maxItems
-	}
-
-	for _, f := range p.flights {
-		if f.lane != transactions || !f.due.IsZero() || !p.gate.isHotFlight(now, f) {
-			continue
-		}
-
-		if end := p.lettingGo(f); end.After(now) {
-			p.note(now, end)
-
-			return 0
-		}
-	}
-
-	return p.gate.most
-}

@@ -63,6 +63,57 @@ type Planner struct {
 	reads  int           // how many of the next transactions of several writes are preceded by a read
 }
 
+// Submit hands in a write. It returns the write's flight if it leaves at once and alone; else the write leaves with a flight of Ready.
+func (p *Planner) Submit(now time.Time, w *Write) *Flight {
+	p.number++
+	w.number, w.pause, w.since = p.number, FirstPause, now
+	w.items = append(w.first[:0], Item{Key: w.Record})
+	w.Group.open++
+
+	if w.Joint != nil {
+		w.lane, w.items = transactions, append(w.items, w.Joint.Items...)
+	}
+
+	isAlone, isGated := w.travelsAlone(p, now), p.gate.opens.After(now) && p.gate.isHot(now, w)
+
+	if len(p.flights)+len(p.groups[w.lane]) == 0 && !isGated && !w.lingers() {
+		return p.leave(now, w.alone(), !isAlone)
+	}
+
+	p.queue(now, w, isAlone)
+
+	return nil
+}
+
+func (w *Write) travelsAlone(p *Planner, now time.Time) bool {
+	return w.IsAlone || w.lane == statements && !p.Shares(now)
+}
+
+// Shares reports whether writes share requests now. After a denial was forgotten, the writes that come while one flight probes travel alone.
+func (p *Planner) Shares(now time.Time) bool {
+	return !p.IsSingle && p.denied[statements].isOver(now)
+}
+
+// isOver reports whether no denial is remembered, or whether it may be asked now if it still holds.
+func (d *denial) isOver(now time.Time) bool { return !d.isProbing && now.After(d.until) }
+
+// lingers reports whether a write waits for others of its group.
+func (w *Write) lingers() bool { return !w.IsUrgent && !w.hasLeft && w.Group.lingerOf(w) > 0 }
+
+// lingerOf returns how long a write waits for others of the group.
+func (g *Group) lingerOf(w *Write) time.Duration {
+	switch {
+	case w.Joint != nil && w.Joint.Hold > 0:
+		return w.Joint.Hold
+	case w.Joint == nil && g.Expected > 0:
+		return expectTime
+	case g.Members > g.open:
+		return lingerTime
+	default:
+		return 0
+	}
+}
+
 // Land takes the answers to the writes of a flight, in their order. Those that have left do not count. lot is between 0 and 1, and says how
 // much of its longest pause a write waits; the writes of one flight have the same, so that those that wait equally long leave together. Land
 // returns the writes that are not sent again although they were not answered: their time is over.
@@ -121,21 +172,6 @@ func (p *Planner) Processed(f *Flight) {
 	if f.isProbe {
 		p.denied[f.lane].until = time.Time{}
 	}
-}
-
-// note notes a denial. It returns false if one is remembered.
-func (d *denial) note(now time.Time) (isNew bool) {
-	isNew = now.After(d.until)
-	d.until = now.Add(deniedFor)
-
-	return isNew
-}
-
-// probe reports whether a flight that leaves asks if the remembered denial still holds, and notes that it does.
-func (d *denial) probe() bool {
-	d.isProbing = !d.until.IsZero()
-
-	return d.isProbing
 }
 
 // leave makes a flight of the writes.
@@ -334,53 +370,6 @@ func (e *estimate) add(took time.Duration) {
 	known := sorted[:min(e.n, len(sorted))]
 	slices.Sort(known)
 	e.median = max(shortestT, known[len(known)/2])
-}
-
-// giveUp ends the writes whose time is over: no try of theirs begins any more.
-func (p *Planner) giveUp(now time.Time) (over []*Write) {
-	p.nextEnd = time.Time{}
-
-	for _, w := range p.open() {
-		if end := w.lastMoment(); end.After(now) {
-			p.noteEnd(now, end)
-		} else {
-			p.end(w)
-			over = append(over, w)
-		}
-	}
-
-	return over
-}
-
-// open returns all writes that the planner must give up when their time is over. A flight of one write has the caller's own context.
-func (p *Planner) open() []*Write {
-	all := append([]*Write{}, p.alone...)
-	all = append(all, p.paused...)
-
-	for lane := range lanes {
-		for _, g := range p.groups[lane] {
-			all = append(all, g.waiting[lane]...)
-		}
-	}
-
-	for _, f := range p.flights {
-		for _, w := range f.Writes {
-			if w.flight == f && (f.IsShared() || !f.due.IsZero()) {
-				all = append(all, w)
-			}
-		}
-	}
-
-	return all
-}
-
-// separate makes all statements that wait travel alone.
-func (p *Planner) separate() {
-	for len(p.groups[statements]) > 0 {
-		w := p.groups[statements][0].waiting[statements][0]
-		p.unqueue(w)
-		p.alone = append(p.alone, w)
-	}
 }
 
 // IsAwaited reports whether a caller waits for the flight.

@@ -1,9 +1,6 @@
 package planner
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // wait makes a write wait again that was under way, or paused.
 func (p *Planner) wait(now time.Time, w *Write) { p.queue(now, w, w.travelsAlone(p, now)) }
@@ -88,6 +85,11 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-func without[E comparable](list []E, gone E) []E {
-	return slices.DeleteFunc(list, func(e E) bool { return e == gone })
+// separate makes all statements that wait travel alone.
+func (p *Planner) separate() {
+	for len(p.groups[statements]) > 0 {
+		w := p.groups[statements][0].waiting[statements][0]
+		p.unqueue(w)
+		p.alone = append(p.alone, w)
+	}
 }

@@ -1,6 +1,9 @@
 package planner
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// Size is how many writes travel in a flight, at most.
@@ -188,4 +191,32 @@ func (g *Group) Flush() {
 	for _, w := range g.waiting[transactions] {
 		w.Joint.Hold = 0
 	}
+}
+
+// note notes a denial. It returns false if one is remembered.
+func (d *denial) note(now time.Time) (isNew bool) {
+	isNew = now.After(d.until)
+	d.until = now.Add(deniedFor)
+
+	return isNew
+}
+
+// probe reports whether a flight that leaves asks if the remembered denial still holds, and notes that it does.
+func (d *denial) probe() bool {
+	d.isProbing = !d.until.IsZero()
+
+	return d.isProbing
+}
+
+// touch notes the items of a write.
+func (l *load) touch(w *Write) {
+	for _, item := range w.items {
+		if item.Key != "" {
+			l.taken[item.Key] = item.As
+		}
+	}
+}
+
+func without[E comparable](list []E, gone E) []E {
+	return slices.DeleteFunc(list, func(e E) bool { return e == gone })
 }

@@ -53,7 +53,7 @@ var addMutants = []mutant{
 	},
 	{
 		why:  "an item that is added to is never hot",
-		file: "internal/planner/depart.go",
+		file: "internal/planner/planner.go",
 		old:  `append(w.items, w.Joint.Items...)`,
 		new:  `append(w.items, w.Joint.Items[:0]...)`,
 		pkg:  "internal/planner", run: "TestAnItemThatIsAddedToCanBeHot|TestWritesThatAddToOneItemTravelTogether",

@@ -81,7 +81,7 @@ var detailMutants = []mutant{
 	},
 	{
 		why:  "a commit waits for claims that are announced",
-		file: "internal/planner/depart.go",
+		file: "internal/planner/planner.go",
 		old:  `case w.Joint == nil && g.Expected > 0:`,
 		new:  `case g.Expected > 0:`,
 		pkg:  "internal/planner", run: "TestACommitDoesNotWaitForClaimsThatAreAnnounced",

@@ -147,7 +147,7 @@ var effectMutants = []mutant{
 	},
 	{
 		why:  "one item stands twice in the transaction of a group",
-		file: "internal/planner/depart.go",
+		file: "internal/planner/write.go",
 		old:  `			l.taken[item.Key] = item.As`,
 		new:  `			l.taken[w.Record] = item.As`,
 		pkg:  "idemddb", run: "TestOneKeyIsNotTwiceInATransaction|TestCommitsOfABatchShareATransaction",

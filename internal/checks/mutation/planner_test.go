@@ -4,7 +4,7 @@ package mutation
 var plannerMutants = []mutant{
 	{
 		why:  "the first claim of a group leaves before those that are announced",
-		file: "internal/planner/depart.go",
+		file: "internal/planner/planner.go",
 		old:  `&& !isGated && !w.lingers()`,
 		new:  `&& !isGated`,
 		pkg:  "internal/planner", run: "TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly",
@@ -55,7 +55,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "writes of a group wait for members at work for as long as announced claims do",
-		file: "internal/planner/depart.go",
+		file: "internal/planner/planner.go",
 		old:  `return lingerTime`,
 		new:  `return expectTime`,
 		pkg:  "internal/planner", run: "TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly",
@@ -125,7 +125,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "no write leaves its flight when its end comes",
-		file: "internal/planner/planner.go",
+		file: "internal/planner/depart.go",
 		old:  `if w.flight == f && (f.IsShared() || !f.due.IsZero()) {`,
 		new:  `if false {`,
 		pkg:  "internal/planner", run: "TestEnds",
@@ -197,14 +197,14 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "one AccessDenied turns shared requests off for good",
-		file: "internal/planner/planner.go",
+		file: "internal/planner/write.go",
 		old:  `d.until = now.Add(deniedFor)`,
 		new:  `d.until = now.Add(1000 * deniedFor)`,
 		pkg:  "idemddb", run: "TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes",
 	},
 	{
 		why:  "after an AccessDenied, the next batch asks again at once",
-		file: "internal/planner/planner.go",
+		file: "internal/planner/write.go",
 		old:  `d.until = now.Add(deniedFor)`,
 		new:  `d.until = now.Add(deniedFor / 5)`,
 		pkg:  "idemddb", run: "TestSharedRequestsThatWereDeniedAreTriedAgainAfterFiveMinutes",
@@ -219,7 +219,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "writes that come while one request asks whether a denial is over ask, too",
-		file: "internal/planner/planner.go",
+		file: "internal/planner/write.go",
 		old: `d.isProbing = !d.until.IsZero()
 
 	return d.isProbing`,
@@ -254,7 +254,7 @@ var plannerMutants = []mutant{
 	},
 	{
 		why:  "writes share requests although that was denied a moment ago",
-		file: "internal/planner/depart.go",
+		file: "internal/planner/planner.go",
 		old:  `!d.isProbing && now.After(d.until)`,
 		new:  `!d.isProbing`,
 		pkg:  "internal/planner/explore", run: "TestEveryOrderOfEventsKeepsEachRule",

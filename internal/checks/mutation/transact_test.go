@@ -173,7 +173,7 @@ var transactMutants = []mutant{
 	},
 	{
 		why:  "two narrowed flights of hot items are under way at a time",
-		file: "internal/planner/gate.go",
+		file: "internal/planner/depart.go",
 		old: `			return 0
 `,
 		new: `			return p.gate.most
@@ -182,7 +182,7 @@ var transactMutants = []mutant{
 	},
 	{
 		why:  "nothing wakes the planner when a flight of hot items lets others go",
-		file: "internal/planner/gate.go",
+		file: "internal/planner/depart.go",
 		old: `			p.note(now, end)
 
 			return 0`,
