@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
 
@@ -251,4 +253,52 @@ func TestAThousandWorkersRunAThousandHandlersAtOnce(t *testing.T) {
 			h.Errorf("it takes %v", took)
 		}
 	})
+}
+
+// A call on the slow ledger takes 50 to 250 ms and has its effect at once. The ledger of a handler that obeys loses its answer when the
+// context ends, and then nobody knows of the effect.
+func TestASlowLedgerWithoutAFaultHasNoDoubleEffect(t *testing.T) {
+	t.Parallel()
+
+	runs := 40
+	if testing.Short() {
+		runs = 5
+	}
+
+	for _, obeys := range []bool{false, true} {
+		t.Run(fmt.Sprint("the handler obeys: ", obeys), func(t *testing.T) {
+			t.Parallel()
+
+			for seed := range runs {
+				bubble(t, &idemddb.Options{Single: seed%2 == 1}, func(h *harness) {
+					random := rand.New(rand.NewPCG(uint64(seed), 1))
+
+					if obeys {
+						h.opts.Timeout = 300 * time.Millisecond
+					}
+
+					var done effects
+
+					h.untilDone(3*time.Second, h.handle(func(ctx context.Context, m events.SQSMessage) error {
+						done.add(m)
+
+						if !obeys {
+							ctx = context.WithoutCancel(ctx)
+						}
+
+						select {
+						case <-time.After(50*time.Millisecond + time.Duration(random.Int64N(int64(200*time.Millisecond)))):
+							return nil
+						case <-ctx.Done():
+							return context.Cause(ctx)
+						}
+					}), numbered(60), 20)
+
+					if all, doubles := done.sum(); all != 60 || doubles != 0 {
+						t.Errorf("seed %d: %d effects of 60 messages, %d doubles", seed, all, doubles)
+					}
+				})
+			}
+		})
+	}
 }
