@@ -15,7 +15,7 @@ type gate struct {
 	order []string             // of the hot items, the oldest first
 	opens time.Time
 	row   int // of conflicts
-	most  int // hot items that a flight may touch; 0 for any number, before the first conflict
+	most  int // hot items that a flight may touch; 0 for any number, before the first row of conflicts
 }
 
 // land takes the conflicts of a flight that has landed.
@@ -37,9 +37,9 @@ func (g *gate) land(now time.Time, f *Flight, t time.Duration, lot float64) {
 	closed := gateFirst * t
 	if g.row++; g.row > 1 {
 		closed = gateSecond * t
+		g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
 	}
 
-	g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
 	g.opens = now.Add(closed + time.Duration(lot*float64(closed)))
 }
 

@@ -164,18 +164,16 @@ func TestAWriteBehindTheGateEndsInTime(t *testing.T) {
 }
 
 // A transaction that touches fewer hot items is cancelled less often, and costs less if it is.
-func TestAConflictHalvesTheHotItemsOfAFlight(t *testing.T) {
+func TestTheSecondConflictInARowHalvesTheHotItemsOfAFlight(t *testing.T) {
 	t.Parallel()
 
 	y := newYard(t)
-	flights := y.together("a", "b", "c", "d", "e")
-	y.want(flights, []string{"a", "b", "c", "d", "e"})
-	y.want(y.land(flights[0], planner.Gated, "of a", "of b", "of c", "of d", "of e"))
+	y.conflictTwice("a", "b", "c", "d", "e")
 
-	flights = y.wake()
+	flights := y.wake()
 	y.want(flights, []string{"a", "b"})
 	y.want(y.submit(y.jointOf("f", "cold")))
-	y.want(y.wake(), one("f")) // the others wait, however long it takes, for another flight of hot items is under way
+	y.want(y.wake(), one("f")) // the others wait for longer, because another flight of hot items is under way
 	y.want(y.land(flights[0], planner.Done), []string{"c", "d", "e"})
 }
 
@@ -183,11 +181,10 @@ func TestEachFlightOfHotItemsWithoutAConflictTakesOneMore(t *testing.T) {
 	t.Parallel()
 
 	y := newYard(t)
-	flights := y.together("a", "b", "c", "d", "e", "f")
-	y.land(flights[0], planner.Gated, "of a", "of b", "of c", "of d", "of e", "of f")
+	y.conflictTwice("a", "b", "c", "d", "e", "f")
 	y.want(y.land(y.wake()[0], planner.Gated, "of a")) // of three
 
-	flights = y.wake()
+	flights := y.wake()
 	for _, want := range [][]string{{"a"}, {"b", "c"}, {"d", "e", "f"}} {
 		y.want(flights, want)
 		flights = y.land(flights[0], planner.Done)
@@ -199,22 +196,17 @@ func TestAWriteOfManyHotItemsIsTheOnlyHotOneOfItsFlight(t *testing.T) {
 	t.Parallel()
 
 	y := newYard(t)
-	y.land(y.submit(y.jointOf("a", "hot"))[0], planner.Gated, "hot", "1", "2", "3") // a flight may touch one of them now
-
-	for _, w := range []*planner.Write{y.jointOf("b", "1", "2", "3"), y.jointOf("c", "cold"), y.jointOf("d", "hot")} {
-		w.Joint.Hold = 10 * time.Millisecond
-		y.want(y.submit(w))
-	}
-
-	flights := y.wake() // c has been held
-	y.want(flights, one("c"))
-	y.want(y.land(flights[0], planner.Done))
+	flights := y.submit(y.jointOf("a", "hot"))
+	y.land(flights[0], planner.Gated, "hot", "1", "2", "3")
+	y.land(y.wake()[0], planner.Gated, "hot", "1", "2", "3") // a flight may touch one of them now
+	y.want(y.submit(y.jointOf("b", "1", "2", "3")))
+	y.want(y.submit(y.jointOf("c", "hot")))
 
 	flights = y.wake()
-	y.want(flights, one("a"))
-	flights = y.land(flights[0], planner.Done)
-	y.want(flights, one("b"))
-	y.want(y.land(flights[0], planner.Done), one("d"))
+	for _, want := range []string{"a", "b", "c"} {
+		y.want(flights, one(want))
+		flights = y.land(flights[0], planner.Done)
+	}
 }
 
 // A conflict is the lesser evil then.
@@ -222,7 +214,7 @@ func TestAFlightOfHotItemsKeepsOthersWaitingFor4T(t *testing.T) {
 	t.Parallel()
 
 	y := newYard(t)
-	y.land(y.together("a", "b")[0], planner.Gated, "of a", "of b")
+	y.conflictTwice("a", "b")
 	y.want(y.wake(), one("a"))
 
 	begun := y.now
@@ -246,21 +238,33 @@ func TestAdditionsToOneHotItemTravelTogether(t *testing.T) {
 	}
 
 	y.want(y.land(y.submit(add("a"))[0], planner.Gated, "hot"))
+	y.want(y.land(y.wake()[0], planner.Gated, "hot"))
 	y.want(y.submit(add("b")))
 	y.want(y.wake(), []string{"a", "b"})
 }
 
-// together hands in writes of a group, each of an item of its own, and returns the flights that leave then.
-func (y *yard) together(records ...string) []*planner.Flight {
+// conflictTwice hands in writes of a group, each of an item of its own. They leave in one flight, which meets conflicts on all of them,
+// and so does the next one.
+func (y *yard) conflictTwice(records ...string) {
+	y.Helper()
+
+	var items []string
+
 	group := &planner.Group{}
 
 	for _, record := range records {
 		w := y.jointOf(record, "of "+record)
 		w.Group, w.Joint.Hold = group, time.Second
+		items = append(items, "of "+record)
+
 		y.planner.Submit(y.now, w)
 	}
 
 	group.Flush()
 
-	return y.depart()
+	for _, leave := range []func() []*planner.Flight{y.depart, y.wake} {
+		flights := leave()
+		y.want(flights, records)
+		y.want(y.land(flights[0], planner.Gated, items...))
+	}
 }

@@ -157,12 +157,12 @@ var transactMutants = []mutant{
 		pkg:  "internal/planner", run: "TestTheGateIsClosedLonger",
 	},
 	{
-		why:  "a conflict does not narrow what leaves next",
+		why:  "a row of conflicts does not narrow what leaves next",
 		file: "internal/planner/gate.go",
-		old: `	g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
+		old: `		g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
 `,
 		new: ``,
-		pkg: "internal/planner", run: "TestAConflictHalvesTheHotItemsOfAFlight",
+		pkg: "internal/planner", run: "TestTheSecondConflictInARowHalvesTheHotItemsOfAFlight",
 	},
 	{
 		why:  "what was narrowed stays narrow",
@@ -178,7 +178,7 @@ var transactMutants = []mutant{
 `,
 		new: `			return p.gate.most
 `,
-		pkg: "internal/planner", run: "TestAConflictHalvesTheHotItemsOfAFlight",
+		pkg: "internal/planner", run: "TestTheSecondConflictInARowHalvesTheHotItemsOfAFlight",
 	},
 	{
 		why:  "nothing wakes the planner when a flight of hot items lets others go",
