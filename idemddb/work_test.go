@@ -99,3 +99,19 @@ func TestTheErrorOfAKeyThatItsHandlerEndedCountsItsAttempts(t *testing.T) {
 		t.Errorf("got %v, want the error of a key that failed with its second attempt", e.Err)
 	}
 }
+
+func TestDoOfFailedWorkReturnsTheValueOfAnotherWorkerThatCompletedTheKey(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		value, err := f.do(nil, func(context.Context) (string, error) {
+			must(f, claim(f, ahead(f, f.db), "k").Complete(f.Context(), []byte(`"theirs"`)))
+
+			return "", errClosed
+		})
+		must(f, err)
+
+		if value != "theirs" {
+			f.Errorf("got %q, want the other worker's value", value)
+		}
+	})
+}
