@@ -102,8 +102,8 @@ func (p *Planner) note(now, at time.Time) {
 func (p *Planner) collect(now time.Time, lane int) {
 	clear(p.next.taken)
 	p.next = load{writes: p.next.writes[:0], taken: p.next.taken}
-	isNarrow := p.gate.most > 0
 
+	isNarrow := p.isNarrow(lane)
 	if isNarrow {
 		p.next.hot = p.hotRoom(now)
 	}
@@ -306,6 +306,11 @@ func (p *Planner) open() []*Write {
 	}
 
 	return all
+}
+
+// isNarrow reports whether the writes that wait in a lane may touch few hot items at a time.
+func (p *Planner) isNarrow(lane int) bool {
+	return lane == transactions && p.gate.most > 0 && len(p.groups[lane]) > 0
 }
 
 // hotRoom returns how many hot items the next flight may touch: none while another one is under way that touches some.
