@@ -28,9 +28,9 @@ func TestAFleetIsAsFastAsItsFirstLimit(t *testing.T) {
 		"transactions with an item":           {setting{work: staged, environments: 10, batch: 10, partitions: warm}, 700, 1000, false, 0.8, 5, false},
 		"claims and items in one transaction": {setting{work: optimistic, environments: 10, batch: 10, partitions: warm}, 700, 1000, false, 0.15, 4, false},
 		"messages":                            {setting{work: announcing, environments: 10, batch: 10, partitions: warm}, 600, 1000, false, 1.3, 6, false},
-		"16 partition values of the index":    {setting{work: announcing, environments: 30, batch: 10, partitions: warm, scale: 8}, 700, 1100, true, 4, 7.5, false},
+		"16 partition values of the index":    {setting{work: announcing, environments: 30, batch: 10, partitions: warm, scale: 8}, 650, 1100, true, 4, 8, false},
 		"64 partition values of the index": {
-			setting{work: announcing, environments: 30, batch: 10, partitions: warm, scale: 8, shards: 64}, 1500, 2700, true, 3, 6.5, false,
+			setting{work: announcing, environments: 30, batch: 10, partitions: warm, scale: 8, shards: 64}, 1300, 2700, true, 3, 6.5, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +55,8 @@ func TestATableThatSplitsTakesMore(t *testing.T) {
 	s.splits, s.settles = time.Second, 5*time.Second
 	after := simulate(t, s)
 
-	if before.rate > 140 || after.rate < 3*before.rate || before.ofTable == 0 {
+	// A fourth of 1,000 units a second are 125 messages of two units each, and a second of a run has 25 more or less.
+	if before.rate < 75 || before.rate > 175 || after.rate < 3*before.rate || before.ofTable == 0 {
 		t.Errorf("%.0f messages a second, then %.0f", before.rate, after.rate)
 	}
 }
@@ -78,7 +79,7 @@ func TestTheFirstLimitOfTheTableIsTheOneThatTheSimulationMeets(t *testing.T) {
 				return // it is slower than the row says, and dearer
 			}
 
-			if rate := f.rate * float64(factor); rate < 0.85*float64(n.messages) || rate > 1.2*float64(n.messages)+70 {
+			if rate := f.rate * float64(factor); rate < 0.85*float64(n.messages) || rate > 1.2*float64(n.messages)+100 {
 				t.Errorf("%.0f messages a second, want about %d", rate, n.messages)
 			}
 
