@@ -62,8 +62,8 @@ func (r report) plot() string {
 	}
 
 	p := svg.Open(topMargin+rowHeight*len(bars)+40, "Wrong payments and requests of each consumer",
-		svg.Fill{Class: "layer", Light: "#cf222e", Dark: "#f85149"}, svg.Fill{Class: "others", Light: "#eac54f", Dark: "#d29922"},
-		svg.Fill{Class: "lost", Light: "#6639ba", Dark: "#a371f7"}, svg.Fill{Class: "requests", Light: "#0969da", Dark: "#4493f8"})
+		svg.Color{Class: "layer", Light: "#cf222e", Dark: "#f85149"}, svg.Color{Class: "others", Light: "#eac54f", Dark: "#d29922"},
+		svg.Color{Class: "lost", Light: "#6639ba", Dark: "#a371f7"}, svg.Color{Class: "requests", Light: "#0969da", Dark: "#4493f8"})
 	p.Text(barLeft, 24, fmt.Sprintf("wrong, of %d payments in all scenarios", payments))
 	p.Text(rightPanel, 24, "requests to DynamoDB for a payment, calm")
 

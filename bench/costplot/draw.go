@@ -27,7 +27,7 @@ const (
 // draw returns the picture.
 func draw(rows []row, measured string) string {
 	p := svg.Open(topMargin+rowHeight*len(rows)+belowTheRows, "Requests and write units of a message, by hand and with the library",
-		svg.Fill{Class: "hand", Light: "#8c959f", Dark: "#6e7681"}, svg.Fill{Class: "library", Light: "#0969da", Dark: "#4493f8"})
+		svg.Color{Class: "hand", Light: "#8c959f", Dark: "#6e7681"}, svg.Color{Class: "library", Light: "#0969da", Dark: "#4493f8"})
 	p.Text(requestsLeft, 24, "requests to DynamoDB a message")
 	p.Text(chargedLeft, 24, "write units a message; dollars for a million")
 	p.Legend("hand", requestsLeft, 38, "by hand")

@@ -138,7 +138,7 @@ func TestTheReportHasEachRun(t *testing.T) {
 		t.Errorf("the table is\n%s", got)
 	}
 
-	if got := draw(all); !strings.Contains(got, `class="b10" points="80.0,203.4 260.0,128.4 "`) || !strings.Contains(got, "prefers-color-scheme:dark") {
+	if got := draw(all); !strings.Contains(got, `class="b10" points="80,203.4 280,128.4"`) || !strings.Contains(got, "prefers-color-scheme: dark") {
 		t.Errorf("the plot is\n%s", got)
 	}
 }

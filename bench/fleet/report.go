@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/idemddb/go-idemddb/bench/svg"
 )
 
 const dollarsPerUnit = 0.625e-6 // us-east-1, on-demand
@@ -50,70 +52,48 @@ func table(all []figures) string {
 
 // The plot: messages a second over environments, both by powers of ten.
 const (
-	width, height  = 720, 400
-	left, bottom   = 80, 350
-	decadeX        = 180 // of environments, from 10 on
-	decadeY        = 75  // of messages a second, from 10 on
-	style          = `<style>text{font:13px system-ui,sans-serif;fill:#1f2328}.page{fill:#fff}.axis{stroke:#d1d9e0}.b1{stroke:#0969da;fill:none;stroke-width:2}.b10{stroke:#1a7f37;fill:none;stroke-width:2}.b100{stroke:#bc4c00;fill:none;stroke-width:2}.popular{stroke-dasharray:5 4}@media (prefers-color-scheme:dark){text{fill:#e6edf3}.page{fill:#0d1117}.axis{stroke:#3d444d}.b1{stroke:#4493f8}.b10{stroke:#3fb950}.b100{stroke:#db6d28}}</style>`
-	firstY, firstX = 1, 1
+	left, bottom = 80, 350
+	decadeX      = 200 // of environments, from 10 on
+	decadeY      = 75  // of messages a second, from 10 on
 )
 
-// draw returns an SVG for light and dark pages.
+// draw returns the plot: a curve for each size of batch, and a dashed one with popular keys, on the table that is made for the load.
 func draw(all []figures) string {
-	var b strings.Builder
-
-	fmt.Fprintf(&b, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Messages a second over environments\">%s\n"+
-		"<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n<text x=\"%d\" y=\"24\">messages a second over environments; dashed: 20 %% of the messages have popular keys</text>\n",
-		width, height, style, width, height, left)
+	p := svg.Open(bottom+50, "Messages a second over environments", //nolint:mnd // below the plot
+		svg.Color{Class: "b1", Light: "#0969da", Dark: "#4493f8"}, svg.Color{Class: "b10", Light: "#1a7f37", Dark: "#3fb950"},
+		svg.Color{Class: "b100", Light: "#bc4c00", Dark: "#db6d28"})
+	p.Text(left, 24, "messages a second over environments; dashed: 20 % of the messages have popular keys")
 
 	for i, name := range []string{"10", "100", "1,000", "10,000"} {
-		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", left+i*decadeX, bottom+22, name)
+		p.Under(left+i*decadeX, bottom+20, name)
 	}
 
 	for i, name := range []string{"10", "100", "1,000", "10,000", "100,000"} {
-		fmt.Fprintf(&b, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n",
-			left, left+3*decadeX, bottom-i*decadeY, bottom-i*decadeY, left-8, bottom-i*decadeY+4, name)
+		p.Level(left, left+3*decadeX, bottom-i*decadeY, name)
 	}
 
-	for _, l := range lines(all) {
-		fmt.Fprintf(&b, "<polyline class=\"%s\" points=\"%s\"/>\n", l.class, l.points)
+	for _, batch := range []int{1, 10, 100} {
+		class := fmt.Sprintf("b%d", batch)
+		p.Curve(class+" dashed", points(all, batch, 0.2))
 
-		if l.label != "" {
-			fmt.Fprintf(&b, "<text x=\"%.0f\" y=\"%.0f\">%s</text>\n", l.x+6, l.y+4, l.label)
+		if plain := points(all, batch, 0); len(plain) > 0 {
+			p.Curve(class, plain)
+
+			end := plain[len(plain)-1]
+			p.Text(int(end.X)+6, int(end.Y)+4, fmt.Sprintf("batch of %d", batch))
 		}
 	}
 
-	return b.String() + "</svg>\n"
+	return p.Close("make fleet, in virtual time; docs/scale.md has the figures")
 }
 
-// curve is a line of the plot.
-type curve struct {
-	class, points, label string
-	x, y                 float64 // of its end
-}
-
-// lines joins the points of the same batch and keys on the table that is made for the load.
-func lines(all []figures) (found []curve) {
-	for _, popular := range []float64{0, 0.2} {
-		for _, batch := range []int{1, 10, 100} {
-			c := curve{class: fmt.Sprintf("b%d", batch)}
-			if popular > 0 {
-				c.class += " popular"
-			} else {
-				c.label = fmt.Sprintf("batch of %d", batch)
-			}
-
-			for _, f := range all {
-				if f.work != claimed || f.batch != batch || f.popular != popular || f.partitions != warm || f.rate == 0 {
-					continue
-				}
-
-				c.x = left + decadeX*(math.Log10(float64(f.environments))-firstX)
-				c.y = bottom - decadeY*(math.Log10(f.rate)-firstY)
-				c.points += fmt.Sprintf("%.1f,%.1f ", c.x, c.y)
-			}
-
-			found = append(found, c)
+// points are the runs with new keys, or with popular ones, and batches of one size.
+func points(all []figures, batch int, popular float64) (found []svg.Point) {
+	for _, f := range all {
+		if f.work == claimed && f.batch == batch && f.popular == popular && f.partitions == warm && f.rate > 0 {
+			found = append(found, svg.Point{
+				X: left + decadeX*(math.Log10(float64(f.environments))-1), Y: bottom - decadeY*(math.Log10(f.rate)-1),
+			})
 		}
 	}
 
