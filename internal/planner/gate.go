@@ -1,12 +1,17 @@
 package planner
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	hotFor     = 64 // in T: for so long an item is hot after a conflict
 	maxHot     = 1000
 	gateFirst  = 4 // in T: the gate is closed for at least so long, and for at most twice as long
-	gateSecond = 8 // the same after the second conflict in a row, and after each later one
+	gateSecond = 6 // the same after the second conflict in a row, and after each later one
+	gateOldest = 1 // the same for a flight that has an old write
+	oldTries   = 4 // so many tries make a write an old one
 )
 
 // gate is what stands before the writes that touch hot items. Its zero value is open.
@@ -38,6 +43,10 @@ func (g *gate) land(now time.Time, f *Flight, t time.Duration, lot float64) {
 	if g.row++; g.row > 1 {
 		closed = gateSecond * t
 		g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
+	}
+
+	if slices.ContainsFunc(f.Writes, func(w *Write) bool { return w.tries+1 >= oldTries }) { // this one is not counted yet
+		closed = gateOldest * t
 	}
 
 	g.opens = now.Add(closed + time.Duration(lot*float64(closed)))

@@ -20,7 +20,8 @@
 //  6. No conflict with oneself. Two flights under way do not hold the same item, unless one of them has been under way for longer than
 //     4 T. An extension gives way to a write of its group that settles the same record, unless it is urgent.
 //  7. The gate. A conflict names its items: each is hot for 64 T. All waiting writes of a process that touch a hot item stand behind one gate.
-//     A conflict closes it for a time between 4 T and 8 T, the second one in a row and each later one between 8 T and 16 T. Then those behind
+//     A conflict closes it for a time between 4 T and 8 T, the second one in a row and each later one between 6 T and 12 T. But the oldest goes
+//     first: the conflict of a flight that has a write with four tries closes it for T to 2 T. Then those behind
 //     it leave in one flight, as rule 5 allows. The second conflict in a row and each later one halves the number of hot items that a flight may
 //     touch, and then such flights leave one at a time; each one that meets no conflict adds one, and ends the row. For a cancelled transaction
 //     is charged for all its items, and one that touches fewer hot ones is cancelled less often. Writes that touch no hot item leave at once,

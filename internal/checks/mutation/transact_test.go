@@ -157,6 +157,20 @@ var transactMutants = []mutant{
 		pkg:  "internal/planner", run: "TestTheGateIsClosedLonger",
 	},
 	{
+		why:  "the conflict of a write with four tries closes the gate for as long as any other one",
+		file: "internal/planner/gate.go",
+		old:  `closed = gateOldest * t`,
+		new:  `_ = gateOldest * t`,
+		pkg:  "internal/planner", run: "TestTheGateIsClosedShortlyForAFlightWithAWriteOfFourTries",
+	},
+	{
+		why:  "a write with three tries is an old one",
+		file: "internal/planner/gate.go",
+		old:  `w.tries+1 >= oldTries`,
+		new:  `w.tries+1 >= oldTries-1`,
+		pkg:  "internal/planner", run: "TestTheGateIsClosedLongerAfterTheSecondConflictInARow",
+	},
+	{
 		why:  "a row of conflicts does not narrow what leaves next",
 		file: "internal/planner/gate.go",
 		old: `		g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half

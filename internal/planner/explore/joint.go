@@ -196,16 +196,17 @@ func (w *world) closeGate(f *flight) {
 		w.hot[writerOf(f.Writes[w.held]).item] = w.now.Add(hotTime)
 
 		if w.row++; w.row > 1 {
-			w.opens = w.now.Add(gateTimes * fixedT)
+			w.opens = w.now.Add(rowTime)
 		} else {
-			w.opens = w.now.Add(gateTimes / 2 * fixedT) //nolint:mnd // half
+			w.opens = w.now.Add(gateTime)
 		}
 	}
 }
 
 const (
-	hotTime   = 64 * fixedT
-	gateTimes = 16
+	hotTime  = 64 * fixedT
+	gateTime = 8 * fixedT  // after the first conflict
+	rowTime  = 12 * fixedT // after each later one in a row
 )
 
 // isGated reports whether a write may stand behind the closed gate.
