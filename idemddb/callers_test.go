@@ -43,13 +43,7 @@ func callsOf(t *testing.T, callers int) (median time.Duration, requests float64)
 	var took []time.Duration
 
 	synctest.Test(t, func(t *testing.T) {
-		db := idemddbtest.New(&idemddbtest.Options{Limits: idemddbtest.Limits{Latency: func() time.Duration { return 4 * time.Millisecond }}})
-		if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-			t.Fatal(err)
-		}
-
-		db.ResetRequests()
-
+		db := newDBWith(t, &idemddbtest.Options{Limits: idemddbtest.Limits{Latency: func() time.Duration { return 4 * time.Millisecond }}})
 		s := storeOn(t, db, nil)
 
 		var (

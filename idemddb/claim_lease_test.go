@@ -159,11 +159,7 @@ func TestTimeToLiveDoesNotDeleteARecordThatIsHeld(t *testing.T) {
 
 	fastest := idemddbtest.NewClock(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 	behind := func() time.Time { return fastest.Now().Add(time.Millisecond - skew) }
-	db := idemddbtest.New(&idemddbtest.Options{Now: fastest.Now})
-
-	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-		t.Fatal(err)
-	}
+	db := newDBWith(t, &idemddbtest.Options{Now: fastest.Now})
 
 	if _, err := db.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName:               new("records"),

@@ -37,7 +37,14 @@ func newStore(t testing.TB, opts *idemddb.Options) (*idemddb.Store, *idemddbtest
 func newDB(t testing.TB) *idemddbtest.DB {
 	t.Helper()
 
-	db := idemddbtest.New(nil)
+	return newDBWith(t, nil)
+}
+
+// newDBWith is newDB with options.
+func newDBWith(t testing.TB, opts *idemddbtest.Options) *idemddbtest.DB {
+	t.Helper()
+
+	db := idemddbtest.New(opts)
 	if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
 		t.Fatal(err)
 	}

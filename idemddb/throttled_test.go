@@ -27,12 +27,9 @@ func TestThrottledWritesEndWell(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const keys = 200
 
-				db := idemddbtest.New(&idemddbtest.Options{Limits: idemddbtest.Limits{
+				db := newDBWith(t, &idemddbtest.Options{Limits: idemddbtest.Limits{
 					WriteUnits: 20, Partitions: 4, Latency: func() time.Duration { return 4 * time.Millisecond },
 				}})
-				if _, err := db.CreateTable(t.Context(), idemddbtest.CreateTable("records", "")); err != nil {
-					t.Fatal(err)
-				}
 
 				var (
 					all  sync.WaitGroup

@@ -41,14 +41,10 @@ func TestTheGateIsClosedLongerAfterTheSecondConflictInARow(t *testing.T) {
 	y := newYard(t)
 	flights := y.submit(y.jointOf("a", "hot"))
 
-	for row, want := range []time.Duration{30 * time.Millisecond, 45 * time.Millisecond, 45 * time.Millisecond} {
+	for _, want := range []time.Duration{30 * time.Millisecond, 45 * time.Millisecond, 45 * time.Millisecond} {
 		y.want(y.land(flights[0], planner.Gated, "hot"))
 
-		begun := y.now
-		if flights = y.wake(); y.now.Sub(begun) != want {
-			t.Errorf("after conflict %d the gate was closed for %v, want %v", row+1, y.now.Sub(begun), want)
-		}
-
+		flights = y.wakeAfter(want)
 		y.want(flights, one("a"))
 	}
 
@@ -56,10 +52,7 @@ func TestTheGateIsClosedLongerAfterTheSecondConflictInARow(t *testing.T) {
 	flights = y.submit(y.jointOf("b", "hot"))
 	y.want(y.land(flights[0], planner.Gated, "hot"))
 
-	begun := y.now
-	if y.wake(); y.now.Sub(begun) != 30*time.Millisecond {
-		t.Errorf("after the row the gate was closed for %v", y.now.Sub(begun))
-	}
+	y.wakeAfter(30 * time.Millisecond)
 }
 
 // Else an unlucky write waits behind ever new ones of other processes, and the slowest messages become much slower than the others.
@@ -78,19 +71,12 @@ func TestTheGateIsClosedShortlyForAFlightWithAWriteOfFourTries(t *testing.T) {
 		y.want(flights, one("old"))
 		y.want(y.land(flights[0], planner.Gated, "hot"))
 
-		begun := y.now
-		if flights = y.wake(); y.now.Sub(begun) != 7500*time.Microsecond { // between T and 2 T
-			t.Errorf("the gate was closed for %v, want 7.5ms", y.now.Sub(begun))
-		}
+		flights = y.wakeAfter(7500 * time.Microsecond) // between T and 2 T
 	}
 
 	y.land(flights[0], planner.Done)
 	y.want(y.land(y.submit(y.jointOf("new", "hot"))[0], planner.Gated, "hot"))
-
-	begun := y.now
-	if y.wake(); y.now.Sub(begun) != 30*time.Millisecond {
-		t.Errorf("the gate was closed for %v for a new write, want 30ms", y.now.Sub(begun))
-	}
+	y.wakeAfter(30 * time.Millisecond)
 }
 
 // A throttled flight has met no item, so it says nothing of a row of conflicts.
@@ -116,11 +102,7 @@ func TestAFlightThatWasThrottledDoesNotEndTheRow(t *testing.T) {
 	flights = y.wake()
 	y.want(flights, one("a"))
 	y.want(y.land(flights[0], planner.Gated, "hot"))
-
-	begun := y.now
-	if y.wake(); y.now.Sub(begun) != 45*time.Millisecond {
-		t.Errorf("after the second conflict the gate was closed for %v, want 45ms", y.now.Sub(begun))
-	}
+	y.wakeAfter(45 * time.Millisecond)
 }
 
 // Of more than a thousand hot items the oldest ones are forgotten.
@@ -252,12 +234,7 @@ func TestAFlightOfHotItemsKeepsOthersWaitingFor4T(t *testing.T) {
 	y.conflictTwice("a", "b")
 	y.want(y.wake(), one("a"))
 
-	begun := y.now
-	y.want(y.wake(), one("b"))
-
-	if waited := y.now.Sub(begun); waited != 20*time.Millisecond {
-		t.Errorf("the next one left after %v", waited)
-	}
+	y.want(y.wakeAfter(20*time.Millisecond), one("b"))
 }
 
 func TestAdditionsToOneHotItemTravelTogether(t *testing.T) {
@@ -302,4 +279,18 @@ func (y *yard) conflictTwice(records ...string) {
 		y.want(flights, records)
 		y.want(y.land(flights[0], planner.Gated, items...))
 	}
+}
+
+// wakeAfter is wake, and demands that it is time to look again after so long.
+func (y *yard) wakeAfter(want time.Duration) []*planner.Flight {
+	y.Helper()
+
+	begun := y.now
+	flights := y.wake()
+
+	if waited := y.now.Sub(begun); waited != want {
+		y.Errorf("the next look is after %v, want %v", waited, want)
+	}
+
+	return flights
 }
