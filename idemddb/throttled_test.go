@@ -25,7 +25,10 @@ func TestThrottledWritesEndWell(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				const keys = 200
+				keys := 200
+				if testing.Short() {
+					keys = 50
+				}
 
 				db := newDBWith(t, &idemddbtest.Options{Limits: idemddbtest.Limits{
 					WriteUnits: 20, Partitions: 4, Latency: func() time.Duration { return 4 * time.Millisecond },
@@ -55,7 +58,7 @@ func TestThrottledWritesEndWell(t *testing.T) {
 					happened(t, db, fmt.Sprint(i), 1)
 				}
 
-				if n := runs.Load(); n != keys {
+				if n := runs.Load(); n != int64(keys) {
 					t.Errorf("%d runs of %d keys", n, keys)
 				}
 

@@ -138,7 +138,7 @@ func TestARenewalUnderWayNeitherDelaysNorMeetsTheTransaction(t *testing.T) {
 
 func TestTheRenewalGoesOnAfterARefusedEffect(t *testing.T) {
 	t.Parallel()
-	bubble(t, nil, func(f *fixture) {
+	bubble(t, &idemddb.Options{Lease: 3 * time.Second}, func(f *fixture) {
 		must(f, claim(f, f.store, "other").CompleteWith(f.Context(), nil, items(onlyOnce("a"))))
 
 		c := claim(f, f.store, "k")
@@ -147,9 +147,9 @@ func TestTheRenewalGoesOnAfterARefusedEffect(t *testing.T) {
 		defer stop()
 
 		held := begin(f, f.db, counted("b"))
-		time.AfterFunc(20*time.Second, held.Commit) // the renewal is due meanwhile
+		time.AfterFunc(2*time.Second, held.Commit) // the renewal is due meanwhile
 		is(f, c.CompleteWith(work, nil, items(counted("b"), onlyOnce("a"))), idemddb.ErrEffectRefused)
-		time.Sleep(time.Minute) //nolint:forbidigo // this moves the bubble's clock by two leases
+		time.Sleep(6 * time.Second) //nolint:forbidigo // this moves the bubble's clock by two leases
 
 		if work.Err() != nil || !c.Held() {
 			f.Errorf("the claim is not kept: %v", context.Cause(work))
@@ -159,10 +159,10 @@ func TestTheRenewalGoesOnAfterARefusedEffect(t *testing.T) {
 
 func TestTheLeaseIsExtendedBetweenTheTriesOfALongTransaction(t *testing.T) {
 	t.Parallel()
-	bubble(t, &idemddb.Options{Lease: 10 * time.Second}, func(f *fixture) {
+	bubble(t, &idemddb.Options{Lease: 2 * time.Second}, func(f *fixture) {
 		c := claim(f, f.store, "k")
 		held := begin(f, f.db, counted("hot"))
-		time.AfterFunc(25*time.Second, held.Commit)
+		time.AfterFunc(5*time.Second, held.Commit)
 
 		ctx := idemddb.WithInvocation(f.Context(), time.Now().Add(time.Minute), time.Now().Add(time.Minute))
 		must(f, c.CompleteWith(ctx, nil, items(counted("hot"))))

@@ -33,6 +33,10 @@ func TestAFleetIsAsFastAsItsFirstLimit(t *testing.T) {
 			setting{work: announcing, environments: 30, batch: 10, partitions: warm, scale: 8, shards: 64}, 1300, 2700, true, 3, 6.5, false,
 		},
 	} {
+		if testing.Short() && (c.setting.batch == 1 || c.setting.environments > 10 || c.setting.work == staged) {
+			continue // the others have both ways to claim, messages and popular keys
+		}
+
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
@@ -48,6 +52,10 @@ func TestAFleetIsAsFastAsItsFirstLimit(t *testing.T) {
 // A table of one partition that splits after each second of throttling takes several times as much after five.
 func TestATableThatSplitsTakesMore(t *testing.T) {
 	t.Parallel()
+
+	if testing.Short() {
+		t.Skip("two fleets that are throttled take seconds")
+	}
 
 	s := setting{work: claimed, environments: 30, batch: 10, partitions: 1, scale: 4}
 	before := simulate(t, s)
@@ -65,6 +73,10 @@ func TestTheFirstLimitOfTheTableIsTheOneThatTheSimulationMeets(t *testing.T) {
 	t.Parallel()
 
 	for _, n := range needs {
+		if testing.Short() && n.messages > 1000 {
+			continue // fleets of thirty environments and more
+		}
+
 		t.Run(thousands(n.messages)+" "+string(n.work), func(t *testing.T) {
 			t.Parallel()
 

@@ -42,15 +42,10 @@ func (db *DB) Deliver() []Request {
 }
 
 // hold keeps a request for Deliver. A transaction that is to be committed late begins at once and sets r.
-func (db *DB) hold(in any, f Fault, r *Request) error {
-	copied, err := copyInput(in)
-	if err != nil {
-		return err
-	}
+func (db *DB) hold(in any, f Fault, r *Request) (err error) {
+	h := heldRequest{input: copyInput(in)}
 
-	h := heldRequest{input: copied}
-
-	if transaction, ok := copied.(*dynamodb.TransactWriteItemsInput); ok && f == LateCommit {
+	if transaction, ok := h.input.(*dynamodb.TransactWriteItemsInput); ok && f == LateCommit {
 		if h.begun, err = db.begin(transaction, r); err != nil {
 			return err
 		}

@@ -39,12 +39,7 @@ func withToken(in *dynamodb.TransactWriteItemsInput) (*sentTransaction, error) {
 		return nil, invalid("Value at 'clientRequestToken' failed to satisfy constraint: Member must have length less than or equal to 36")
 	}
 
-	copied, err := copyInput(in)
-	if err != nil {
-		return nil, err
-	}
-
-	return &sentTransaction{token: *in.ClientRequestToken, items: copied.(*dynamodb.TransactWriteItemsInput).TransactItems}, nil
+	return &sentTransaction{token: *in.ClientRequestToken, items: copyInput(in).(*dynamodb.TransactWriteItemsInput).TransactItems}, nil
 }
 
 // repeats reports whether a transaction with the same token was done in the last ten minutes. It returns an error if the token belongs to

@@ -58,16 +58,6 @@ func decodeInput(op string, body []byte) (any, error) {
 	return in, nil
 }
 
-// copyInput copies the input of a write deeply, as JSON, for use after the call has returned.
-func copyInput(in any) (any, error) {
-	body, err := encode(in.(smithy.Serializable))
-	if err != nil {
-		return nil, err
-	}
-
-	return decodeInput(operation(in), body)
-}
-
 // reader reads a value of any shape. Unlike outputs, inputs have no generated code for that.
 type reader struct {
 	schema *smithy.Schema
