@@ -2,12 +2,9 @@ package lambdawrap_test
 
 import (
 	"os"
-	"runtime/debug"
 	"testing"
+
+	"github.com/idemddb/go-idemddb/internal/realengine"
 )
 
-// The heaps of the tests are small, so that without this a third of the package's time went into collecting them again and again.
-func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }

@@ -121,18 +121,23 @@ func (it item) end() int64 {
 
 // changed returns the names of the attributes that differ, in order.
 func changed(before, after item) []string {
-	names := map[string]bool{}
+	var names []string
+
 	for name := range before {
-		names[name] = !before.same(after, name)
+		if !before.same(after, name) {
+			names = append(names, name)
+		}
 	}
 
 	for name := range after {
-		names[name] = !before.same(after, name)
+		if !before.has(name) {
+			names = append(names, name)
+		}
 	}
 
-	maps.DeleteFunc(names, func(_ string, differs bool) bool { return !differs })
+	slices.Sort(names)
 
-	return slices.Sorted(maps.Keys(names))
+	return names
 }
 
 func valueOf(raw types.AttributeValue) value {

@@ -74,7 +74,7 @@ func copyAny(from reflect.Value) reflect.Value {
 		return from
 	}
 
-	if v, isValue := from.Interface().(types.AttributeValue); isValue {
+	if v, isValue := reflect.TypeAssert[types.AttributeValue](from); isValue {
 		return reflect.ValueOf(copyValue(v))
 	}
 

@@ -74,8 +74,11 @@ func TestWrongEnginesFailTheContract(t *testing.T) {
 // TestTheRightEngineFailsNoCase shows that it is the faults that are reported.
 func TestTheRightEngineFailsNoCase(t *testing.T) {
 	t.Parallel()
+
+	all := slices.DeleteFunc(slices.Clone(cases), func(c testCase) bool { return c.costly && testing.Short() })
+
 	synctest.Test(t, func(t *testing.T) {
-		if failed := failures(t, func(db *idemddbtest.DB) Engine { return db }, cases); len(failed) > 0 {
+		if failed := failures(t, func(db *idemddbtest.DB) Engine { return db }, all); len(failed) > 0 {
 			t.Errorf("failed: %q", failed)
 		}
 	})

@@ -1,17 +1,13 @@
 package planner
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 const (
 	hotFor     = 64 // in T: for so long an item is hot after a conflict
 	maxHot     = 1000
 	gateFirst  = 4 // in T: the gate is closed for at least so long, and for at most twice as long
 	gateSecond = 6 // the same after the second conflict in a row, and after each later one
-	gateOldest = 1 // the same for a flight that has an old write
-	oldTries   = 4 // so many tries make a write an old one
+	oldTries   = 4 // so many tries make a write an old one: for its flight it is closed for one T, and for one T more with each further try
 )
 
 // gate is what stands before the writes that touch hot items. Its zero value is open.
@@ -39,17 +35,22 @@ func (g *gate) land(now time.Time, f *Flight, t time.Duration, lot float64) {
 		g.heat(item, now.Add(hotFor*t))
 	}
 
-	closed := gateFirst * t
+	closed := gateFirst
 	if g.row++; g.row > 1 {
-		closed = gateSecond * t
+		closed = gateSecond
 		g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
 	}
 
-	if slices.ContainsFunc(f.Writes, func(w *Write) bool { return w.tries+1 >= oldTries }) { // this one is not counted yet
-		closed = gateOldest * t
+	tries := 0
+	for _, w := range f.Writes {
+		tries = max(tries, w.tries+1) // this one is not counted yet
 	}
 
-	g.opens = now.Add(closed + time.Duration(lot*float64(closed)))
+	if tries >= oldTries {
+		closed = min(tries-oldTries+1, gateSecond)
+	}
+
+	g.opens = now.Add(time.Duration((1 + lot) * float64(closed) * float64(t)))
 }
 
 // heat makes an item hot. The oldest one leaves the list if it is full.

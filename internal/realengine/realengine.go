@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,7 @@ var shared struct {
 //
 //	func TestMain(m *testing.M) { os.Exit(realengine.Main(m)) }
 func Main(m *testing.M) int {
+	debug.SetGCPercent(400) //nolint:mnd // the heaps of tests are small: without this they are collected again and again, a fifth of all processor time
 	code := m.Run()
 
 	if shared.stop != nil {
