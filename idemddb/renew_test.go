@@ -372,3 +372,14 @@ func TestALeaseThatIsOverByLessThanTheSkewIsRenewed(t *testing.T) {
 		}
 	})
 }
+
+// An extension that finds the key with another worker loses the claim as a settlement does, and is told alike.
+func TestAnExtensionOfALostClaimIsObservedAsFenced(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		claim(f, ahead(f, f.db), "k")
+		is(f, c.Extend(f.Context()), idemddb.ErrFenced)
+		f.events.want(f, idemddb.KindClaimed, idemddb.KindFenced)
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -385,5 +386,24 @@ func TestAnAuditThatFollowsFindsAClockThatIsAhead(t *testing.T) {
 			n.idem("audit")
 			n.expect(exitDone, "times not judged")
 		})
+	}
+}
+
+// DynamoDB says when a change was made. An engine on this machine cuts that time to minutes, so there the time of arrival counts.
+func TestChangesOfAWSHaveTheTimeThatDynamoDBSays(t *testing.T) {
+	t.Parallel()
+
+	for endpoint, byArrival := range map[string]bool{
+		"": false, "https://dynamodb.eu-west-1.amazonaws.com": false, "http://localhost:8000": true,
+	} {
+		cfg := aws.Config{Region: "eu-west-1"}
+		if endpoint != "" {
+			cfg.BaseEndpoint = &endpoint
+		}
+
+		u := &auditRun{app: &app{now: time.Now}, follow: true}
+		if o := u.reading(connect(cfg)); (o.Clock != nil) != byArrival {
+			t.Errorf("endpoint %q: by the time of arrival: %v, want %v", endpoint, o.Clock != nil, byArrival)
+		}
 	}
 }

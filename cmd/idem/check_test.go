@@ -155,6 +155,19 @@ func TestCheckFindsThatARestoreLeftTimeToLiveOff(t *testing.T) {
 		"FAULT  time to live: DISABLED: a restore leaves it off, and records are never deleted. To mend it: idem ttl")
 }
 
+// Where there is no table, nothing else is asked: what the other questions would find is no fault of their own.
+func TestCheckOfNoTableHasOneFinding(t *testing.T) {
+	t.Parallel()
+
+	n := onDynamoDBLocal(t)
+	n.idem("check", "--table", "nowhere")
+	n.expect(exitRefused, `FAULT  table: "nowhere" does not exist`)
+
+	if strings.Contains(n.lastOut, "time to live") {
+		t.Errorf("more is told:\n%s", n.lastOut)
+	}
+}
+
 // The probes write nothing, and prove nothing where nobody is refused.
 func TestCheckWritesNothing(t *testing.T) {
 	onEachEngine(t, func(n *night) {

@@ -479,6 +479,23 @@ func TestTheCostOfAMonth(t *testing.T) {
 	}
 }
 
+// A table whose size DynamoDB does not know yet has records of the usual size.
+func TestTheCostOfATableWithoutASizeIsAssumed(t *testing.T) {
+	t.Parallel()
+
+	for answer, want := range map[string]string{
+		`{"Table":{"ItemCount":2,"TableSizeBytes":5000}}`: "records of 2500 bytes",
+		`{"Table":{"ItemCount":0,"TableSizeBytes":0}}`:    "a record of 300 bytes is assumed",
+		`{"Table":{"ItemCount":2}}`:                       "a record of 300 bytes is assumed",
+		`{"Table":{"TableSizeBytes":5000}}`:               "a record of 300 bytes is assumed",
+		`{}`:                                              "a record of 300 bytes is assumed",
+	} {
+		n := newNight(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
+		n.idem("cost", "--messages", "1")
+		n.expect(exitDone, want)
+	}
+}
+
 func TestCompletionIsThere(t *testing.T) {
 	t.Parallel()
 

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/spf13/cobra"
 )
@@ -116,7 +117,7 @@ func (a *app) measure(cmd *cobra.Command, b *bill) error {
 		return fmt.Errorf("describe table: %w", err)
 	}
 
-	if out.Table == nil || out.Table.ItemCount == nil || out.Table.TableSizeBytes == nil || *out.Table.ItemCount == 0 {
+	if out.Table == nil || aws.ToInt64(out.Table.ItemCount) == 0 || out.Table.TableSizeBytes == nil {
 		a.sayf("The table %s says nothing of its size yet; a record of %.0f bytes is assumed.", a.flags.table, b.RecordBytes)
 
 		return nil

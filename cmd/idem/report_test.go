@@ -313,3 +313,21 @@ func TestConsumedIsPlacedIntoItsHours(t *testing.T) {
 		t.Errorf("asked for %+v", stat)
 	}
 }
+
+// An answer that lacks a value, or has one that nobody asked for, is no figure of the report.
+func TestPointsThatWereNotAskedForAreRefused(t *testing.T) {
+	t.Parallel()
+
+	begin := time.Date(2026, 1, 2, 4, 0, 0, 0, time.UTC)
+
+	for name, result := range map[string]cloudwatchtypes.MetricDataResult{
+		"without a name":   {Timestamps: []time.Time{begin}, Values: []float64{1}},
+		"of another name":  {Id: new("latency"), Timestamps: []time.Time{begin}, Values: []float64{1}},
+		"a value too few":  {Id: new("writes"), Timestamps: []time.Time{begin, begin.Add(time.Hour)}, Values: []float64{1}},
+		"a value too many": {Id: new("writes"), Timestamps: []time.Time{begin}, Values: []float64{1, 2}},
+	} {
+		if err := place(&result, begin, map[string][]float64{"writes": make([]float64, 2)}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

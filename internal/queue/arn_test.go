@@ -11,6 +11,7 @@ func TestURLOfAnARN(t *testing.T) {
 	for arn, want := range map[string]string{
 		"arn:aws:sqs:eu-west-1:111122223333:payments":           "https://sqs.eu-west-1.amazonaws.com/111122223333/payments",
 		"arn:aws:sqs:us-east-1:000000000000:A-b_9.fifo":         "https://sqs.us-east-1.amazonaws.com/000000000000/A-b_9.fifo",
+		"arn:aws:sqs:us-east-1:000000000000:aA0zZ9":             "https://sqs.us-east-1.amazonaws.com/000000000000/aA0zZ9",
 		"arn:aws-us-gov:sqs:us-gov-west-1:111122223333:q":       "https://sqs.us-gov-west-1.amazonaws.com/111122223333/q",
 		"arn:aws-cn:sqs:cn-north-1:111122223333:q":              "https://sqs.cn-north-1.amazonaws.com.cn/111122223333/q",
 		"arn:aws-eusc:sqs:eusc-de-east-1:111122223333:q":        "https://sqs.eusc-de-east-1.amazonaws.eu/111122223333/q",

@@ -65,10 +65,20 @@ func TestReadEndsAtATime(t *testing.T) {
 		return nil
 	}
 
-	got, result, err := read(t, f, &tablestream.Options{Until: made("3"), Quiet: time.Hour})
-	if err != nil || result.Complete || result.Last != made("2") {
-		t.Errorf("got %+v, %v, want an end at %v", result, err, made("3"))
-	}
+	var got []string
+
+	synctest.Test(t, func(t *testing.T) {
+		var r reading
+
+		began := time.Now()
+
+		result, err := tablestream.Read(t.Context(), f, arn, &tablestream.Options{Until: made("3"), Quiet: time.Hour}, r.each)
+		if took := time.Since(began); err != nil || result.Complete || result.Last != made("2") || took > time.Minute {
+			t.Errorf("got %+v, %v after %v, want an end at %v", result, err, took, made("3"))
+		}
+
+		got = r.ids
+	})
 
 	if diff := cmp.Diff([]string{"1", "2", "1", "1", "1", "2", "1", "2"}, got); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
