@@ -2,7 +2,9 @@ package main
 
 import (
 	"slices"
+	"time"
 
+	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
@@ -63,4 +65,26 @@ func hasUnanswered(answers []protocol.Answer) bool {
 
 func isDecisive(a protocol.Answer) bool {
 	return a.Outcome == protocol.Applied || a.Outcome == protocol.Refused && a.Item != nil
+}
+
+// follow hands what follows from the answers to the planner.
+func (w *world) follow(f *flight, follow []planner.Answer) {
+	for i, write := range f.Writes {
+		if c := writerOf(write); f.Has(write) {
+			c.pause(w.now, follow[i])
+			w.leaveGroup(c)
+		}
+	}
+
+	for _, over := range w.planner.Land(w.now, f.Flight, follow, 1) {
+		writerOf(over).end(unknown)
+	}
+}
+
+// pause notes when the next try begins to wait.
+func (w *writer) pause(now time.Time, answer planner.Answer) {
+	if w.since = now; answer == planner.NotNow {
+		w.since = now.Add(planner.FirstPause<<min(w.pauses, maxDoubled) + 1)
+		w.pauses++
+	}
 }

@@ -1,35 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"time"
-
-	"github.com/idemddb/go-idemddb/internal/planner"
-)
-
-// event is one thing that happens.
-type event struct {
-	kind kind
-	who  int8 // the writer, the request under way, or the lost request
-	what int8 // which write of a request is throttled
-}
-
-type kind int8
-
-const (
-	comes         kind = iota // a writer hands in its next write
-	lands                     // a request is answered
-	losesRequest              // nobody knows what became of it; it may arrive later
-	losesAnswer               // it is applied, and nobody knows
-	throttled                 // DynamoDB does not process it now
-	partThrottled             // DynamoDB does not process one of its writes now
-	denied                    // shared requests are denied
-	conflicts                 // another transaction holds the item of one of its writes
-	arrives                   // a lost request arrives
-	wakes                     // the planner is called when it wants to be
-	sleeps                    // it should be called now, and the next event comes before that
-	leaves                    // a caller leaves
-)
+import "github.com/idemddb/go-idemddb/internal/planner"
 
 // events returns what can happen now.
 func (w *world) events() (list []event) {
@@ -185,12 +156,6 @@ func (w *world) leave(c *writer) {
 	w.departAll()
 }
 
-func (w *world) leaveGroup(c *writer) {
-	if w.isGroup && c.hasLeft() {
-		c.group.Members--
-	}
-}
-
 func (w *world) arriveLate(i int) {
 	r := w.lost[i]
 	w.lost = append(w.lost[:i:i], w.lost[i+1:]...)
@@ -269,32 +234,4 @@ func (w *world) land(i int, e event) {
 	}
 }
 
-// follow hands what follows from the answers to the planner.
-func (w *world) follow(f *flight, follow []planner.Answer) {
-	for i, write := range f.Writes {
-		if c := writerOf(write); f.Has(write) {
-			c.pause(w.now, follow[i])
-			w.leaveGroup(c)
-		}
-	}
-
-	for _, over := range w.planner.Land(w.now, f.Flight, follow, 1) {
-		writerOf(over).end(unknown)
-	}
-}
-
-// pause notes when the next try begins to wait.
-func (w *writer) pause(now time.Time, answer planner.Answer) {
-	if w.since = now; answer == planner.NotNow {
-		w.since = now.Add(planner.FirstPause<<min(w.pauses, maxDoubled) + 1)
-		w.pauses++
-	}
-}
-
 func (p phase) String() string { return phaseNames[p] }
-
-func (w *world) tellf(format string, args ...any) {
-	if w.isTold {
-		w.told = append(w.told, fmt.Sprintf(format, args...))
-	}
-}

@@ -1,21 +1,18 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
-	"github.com/idemddb/go-idemddb/internal/wire"
 )
 
 // joint returns what the commit of a writer needs of its transaction; nil for a writer who claims its key.
@@ -51,48 +48,6 @@ func (w *writer) part() protocol.Part {
 	}
 
 	return part
-}
-
-func (w *writer) readCommit(a protocol.Answer) planner.Answer {
-	switch a.Outcome {
-	case protocol.Applied:
-		w.end(completed)
-
-		return planner.Done
-	case protocol.Refused:
-		verdict := w.w.ReadFound(w.last, a.Item).Verdict
-		w.end(map[protocol.Verdict]phase{protocol.Committed: completed, protocol.Completed: replayed}[verdict])
-
-		if w.phase == ready {
-			w.w.violatef(ruleProof, "%s reads the verdict %q, which cannot be", w.name, verdict)
-		}
-
-		return planner.Done
-	default:
-		return planner.NotNow
-	}
-}
-
-// transact sends a transaction. Its token is forgotten at once: only the records say what an earlier try has done.
-func (t *table) transact(r request) (answers []protocol.Cancelled) {
-	answer := wire.Transact(context.Background(), t.db, &dynamodb.TransactWriteItemsInput{
-		TransactItems: r.joined.Items(), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-	})
-
-	if answer.Outcome == protocol.Applied {
-		return make([]protocol.Cancelled, r.size)
-	}
-
-	return cancelled(r.joined, answer.Reasons)
-}
-
-func cancelled(joined *protocol.Joined, reasons []types.CancellationReason) []protocol.Cancelled {
-	answers, err := joined.ReadCancelled(reasons)
-	if err != nil {
-		panic(err) // never: in memory
-	}
-
-	return answers
 }
 
 // conflict returns the answer to a transaction if another one holds the item of a write.

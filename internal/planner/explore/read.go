@@ -2,25 +2,10 @@ package main
 
 import (
 	"strings"
-	"time"
 
-	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
-
-// meet lets the planner meet a record whose key has ended, of a writer who takes no part.
-func (w *world) meet() {
-	met := &planner.Write{
-		Policy: planner.Policy{End: w.now.Add(time.Minute)}, Record: "met", Group: &planner.Group{}, Joint: &planner.Joint{},
-	}
-
-	f := w.planner.Submit(w.now, met)
-	f.HasMetEnded = true
-	w.planner.Land(w.now, f, []planner.Answer{planner.Done}, 1)
-
-	w.number++
-}
 
 // departRead sends the read before a transaction.
 func (w *world) departRead(sent *flight) {

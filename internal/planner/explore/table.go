@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -51,7 +52,10 @@ type request struct {
 	isUnread   bool                          // the read before it is lost
 }
 
-const tableName = "records"
+const (
+	tableName = "records"
+	longAfter = time.Hour // the end of each write: nobody gives up
+)
 
 func newTable(s setup) *table {
 	t := &table{
@@ -154,4 +158,26 @@ func (r request) without(i int) request {
 	r.text += fmt.Sprintf("without %d\n", i)
 
 	return r
+}
+
+// transact sends a transaction. Its token is forgotten at once: only the records say what an earlier try has done.
+func (t *table) transact(r request) (answers []protocol.Cancelled) {
+	answer := wire.Transact(context.Background(), t.db, &dynamodb.TransactWriteItemsInput{
+		TransactItems: r.joined.Items(), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	})
+
+	if answer.Outcome == protocol.Applied {
+		return make([]protocol.Cancelled, r.size)
+	}
+
+	return cancelled(r.joined, answer.Reasons)
+}
+
+func cancelled(joined *protocol.Joined, reasons []types.CancellationReason) []protocol.Cancelled {
+	answers, err := joined.ReadCancelled(reasons)
+	if err != nil {
+		panic(err) // never: in memory
+	}
+
+	return answers
 }

@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	longAfter    = time.Hour // the end of each write: nobody gives up
 	longestPause = time.Second
 	maxDoubled   = 5           // so often a pause doubles until it is the longest
 	heldTime     = 4 * fixedT  // for so long a request holds its records
@@ -122,57 +121,6 @@ func (w *world) send(r request) []protocol.Answer {
 	return a.answers
 }
 
-func (w *world) departAll() {
-	w.isLate = false
-
-	ready := w.planner.Ready(w.now)
-	w.wakeAt = ready.Wake
-
-	for _, over := range ready.Over {
-		c := writerOf(over)
-		c.end(unknown)
-		w.leaveGroup(c)
-	}
-
-	for _, f := range ready.Flights {
-		w.depart(f)
-	}
-}
-
-// depart sends a flight.
-func (w *world) depart(f *planner.Flight) {
-	names := make([]string, len(f.Writes))
-	for i, write := range f.Writes {
-		names[i] = writerOf(write).name
-	}
-
-	sent := &flight{Flight: f, request: request{of: strings.Join(names, " and ")}}
-	w.checkDeparture(sent)
-
-	switch {
-	case f.ReadsFirst && w.without != ruleRead:
-		w.departRead(sent)
-	case w.items != "":
-		w.departJoint(sent)
-	case f.IsShared():
-		w.tellf("  a shared request of %s leaves", sent.of)
-
-		for _, write := range f.Writes {
-			c := writerOf(write)
-			statement := c.statement()
-			sent.statements = append(sent.statements, statement)
-			sent.text += fmt.Sprintf("%s %d %s\n", c.name, c.held.Fence, *statement.Statement)
-		}
-	default:
-		w.tellf("  a request of %s leaves", sent.of)
-		c := writerOf(f.Writes[0])
-		sent.single = c.request()
-		sent.text = fmt.Sprintf("%s %d alone %s\n", c.name, c.held.Fence, *sent.single.Update.UpdateExpression)
-	}
-
-	w.flights = append(w.flights, sent)
-}
-
 func (w *world) deny() {
 	if w.without != ruleProbe { // the wrong driver forgets it
 		w.planner.Deny(w.now)
@@ -199,4 +147,36 @@ func (w *world) isUnderWay(c *writer) bool {
 // endsBefore reports whether a request under way has no answer in time before this moment.
 func (w *world) endsBefore(at time.Time) bool {
 	return slices.ContainsFunc(w.flights, func(f *flight) bool { return f.Born.Add(f.Limit).Before(at) })
+}
+
+// meet lets the planner meet a record whose key has ended, of a writer who takes no part.
+func (w *world) meet() {
+	met := &planner.Write{
+		Policy: planner.Policy{End: w.now.Add(time.Minute)}, Record: "met", Group: &planner.Group{}, Joint: &planner.Joint{},
+	}
+
+	f := w.planner.Submit(w.now, met)
+	f.HasMetEnded = true
+	w.planner.Land(w.now, f, []planner.Answer{planner.Done}, 1)
+
+	w.number++
+}
+
+func (w *world) leaveGroup(c *writer) {
+	if w.isGroup && c.hasLeft() {
+		c.group.Members--
+	}
+}
+
+func (w *world) tellf(format string, args ...any) {
+	if w.isTold {
+		w.told = append(w.told, fmt.Sprintf(format, args...))
+	}
+}
+
+// violatef notes that the property of a rule is broken. Where a rule is dropped, only its own property counts.
+func (w *world) violatef(r rule, format string, args ...any) {
+	if w.violation == "" && (w.without == 0 || w.without == r) {
+		w.violation = fmt.Sprintf("Rule %d is broken: %s.", r, fmt.Sprintf(format, args...))
+	}
 }

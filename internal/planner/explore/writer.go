@@ -173,3 +173,23 @@ func (w *writer) end(p phase) {
 
 // hasLeft reports whether it will not write any more.
 func (w *writer) hasLeft() bool { return w.phase >= completed }
+
+func (w *writer) readCommit(a protocol.Answer) planner.Answer {
+	switch a.Outcome {
+	case protocol.Applied:
+		w.end(completed)
+
+		return planner.Done
+	case protocol.Refused:
+		verdict := w.w.ReadFound(w.last, a.Item).Verdict
+		w.end(map[protocol.Verdict]phase{protocol.Committed: completed, protocol.Completed: replayed}[verdict])
+
+		if w.phase == ready {
+			w.w.violatef(ruleProof, "%s reads the verdict %q, which cannot be", w.name, verdict)
+		}
+
+		return planner.Done
+	default:
+		return planner.NotNow
+	}
+}
