@@ -325,7 +325,7 @@ func TestDoAnsweredForEndedKeys(t *testing.T) {
 		_, err := f.do(nil, func(ctx context.Context) (string, error) {
 			must(f, idemddb.Stage(ctx, items(counted("a"))))
 
-			_, _, failed := ahead2(f).Claim(f.Context(), "k", nil)
+			_, _, failed := aheadWithoutTakeover(f).Claim(f.Context(), "k", nil)
 			is(f, failed, idemddb.ErrFailed)
 
 			return "mine", nil
@@ -341,7 +341,7 @@ func TestDoAnsweredForEndedKeys(t *testing.T) {
 }
 
 // ahead2 is a Store whose clock is an hour ahead and that takes nothing over.
-func ahead2(f *fixture) *idemddb.Store {
+func aheadWithoutTakeover(f *fixture) *idemddb.Store {
 	return storeOn(f, f.db, &idemddb.Options{
 		NoTakeover: true, Lease: time.Second, Now: func() time.Time { return time.Now().Add(time.Hour) },
 	})

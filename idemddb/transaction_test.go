@@ -399,3 +399,19 @@ func TestACompletionWithEffectsIsCachedUnlessMessagesAreUnsent(t *testing.T) {
 		}
 	})
 }
+
+// A wrapper learns that a transaction is tried again, as it does of any other settlement, so that it begins no work meanwhile.
+func TestARetryOfATransactionIsTold(t *testing.T) {
+	t.Parallel()
+	bubble(t, nil, func(f *fixture) {
+		c := claim(f, f.store, "k")
+		f.db.Intercept(transactions(1, idemddbtest.ServerError))
+
+		told := 0
+		must(f, c.CompleteWith(idemddb.OnRetry(f.Context(), func() { told++ }), nil, items(counted("a"))))
+
+		if told != 1 {
+			f.Errorf("told %d times of one retry", told)
+		}
+	})
+}

@@ -73,7 +73,7 @@ func (m *message) blockedBy(other *message) outcome {
 
 // ofDuplicate returns the outcome of another message with the same key and batch, for which no handler ran.
 func (o outcome) ofDuplicate() outcome {
-	if o.name == OutcomeCompleted && o.err == nil {
+	if o.name == OutcomeCompleted {
 		o.name = OutcomeReplayed
 	}
 

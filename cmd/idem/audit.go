@@ -123,7 +123,7 @@ func (u *auditRun) validate(keys []string) error {
 		return errors.New("name one key: a KEY or --hash")
 	case u.hash != "" && (!strings.HasPrefix(u.hash, record.DigestPrefix) || len(u.hash) < record.HashLength):
 		return fmt.Errorf("--hash: must be %q and 12 characters, as a log line has it, is %q", record.DigestPrefix, u.hash)
-	case u.app.flags.table == "", len(keys) > 0 && u.app.flags.namespace == "":
+	case u.app.flags.table == "", len(keys) > 0:
 		return u.app.requireNames()
 	default:
 		return nil

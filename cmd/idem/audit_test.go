@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -404,6 +405,20 @@ func TestChangesOfAWSHaveTheTimeThatDynamoDBSays(t *testing.T) {
 		u := &auditRun{app: &app{now: time.Now}, follow: true}
 		if o := u.reading(connect(cfg)); (o.Clock != nil) != byArrival {
 			t.Errorf("endpoint %q: by the time of arrival: %v, want %v", endpoint, o.Clock != nil, byArrival)
+		}
+	}
+}
+
+// The namespaces of --namespaces stand instead of the one of --namespace.
+func TestAnAuditJudgesTheNamespacesThatAreNamed(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct{ several, want []string }{{nil, []string{"payments"}}, {[]string{"api", "orders"}, []string{"api", "orders"}}} {
+		u := &auditRun{app: &app{now: time.Now}, namespaces: c.several}
+		u.app.flags.namespace = "payments"
+
+		if got := u.options(connect(aws.Config{Region: "eu-west-1"})).Namespaces; !slices.Equal(got, c.want) {
+			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
 }

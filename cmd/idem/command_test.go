@@ -89,6 +89,20 @@ func TestTheToolHasTheClientOfTheLibrary(t *testing.T) {
 	}
 }
 
+// A text of another language is shown as it is; what a terminal would obey is not.
+func TestAShortTextIsShownWithoutWhatATerminalObeys(t *testing.T) {
+	t.Parallel()
+
+	for text, want := range map[string]string{
+		"Zürich, 100 €": "Zürich, 100 €", "Žižkov ☕": "Žižkov ☕", "\x1b[2Jgone\n": " [2Jgone ", "\u009b2J\x7f": " 2J ", "caf\xe9": "caf\uFFFD",
+		"a long text of 26 characters": "a long text of 26 cha… (28 bytes)", "a text that ends in an Ü": "a text that ends in a… (25 bytes)",
+	} {
+		if got := shorten(text, 21); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 // A variable of the environment, perhaps of another day, does not send a change elsewhere than was typed.
 func TestTheEndpointThatIsTypedIsUsed(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:2")
@@ -520,6 +534,15 @@ func TestWatchListsUntilItIsInterrupted(t *testing.T) {
 	n.expect(exitDone, "next in 1ms")
 
 	if strings.Count(n.lastOut, "p-9") < 2 {
+		t.Errorf("listed once:\n%s", n.shown())
+	}
+
+	n.screen.Reset()
+	n.aws.set(func(c *cloud) { c.scans = 3 })
+	n.idem("list", "stuck", "--watch", "1ms", "--segments", "1") // there is none yet
+	n.expect(exitDone, "next in 1ms")
+
+	if strings.Count(n.screen.String(), "next in") < 2 {
 		t.Errorf("listed once:\n%s", n.shown())
 	}
 }

@@ -307,3 +307,43 @@ func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
 		}
 	})
 }
+
+// An item of the client can panic when it is read. In a shared request that is no answer: the write is tried alone, and the others have theirs.
+func TestAPanicWhileASharedAnswerIsReadLetsItsWriteTravelAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &client{}
+		c := newCaller(api)
+		c.group.Expect(2)
+
+		var all sync.WaitGroup
+
+		reads := 0
+		all.Go(func() {
+			c.group.Arrive()
+			defer c.group.Leave()
+
+			err := c.engine.Send(t.Context(), Write{
+				Key: "a", Record: "a", Group: c.group, Policy: planner.Policy{End: time.Now().Add(time.Minute), Pause: time.Second},
+				Operation: operation(func(protocol.Outcome) {
+					if reads++; reads == 1 {
+						panic("boom")
+					}
+				}),
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		all.Go(func() {
+			if err := c.send(t.Context(), "b"); err != nil {
+				t.Error(err)
+			}
+		})
+		all.Wait()
+
+		if want := []int{2, 1}; !slices.Equal(api.requests, want) || reads != 2 {
+			t.Errorf("requests of %v writes, want %v; %d answers read", api.requests, want, reads)
+		}
+	})
+}

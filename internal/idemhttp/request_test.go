@@ -3,8 +3,10 @@ package idemhttp_test
 import (
 	"errors"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -81,6 +83,29 @@ func TestABodyThatCannotBeRead(t *testing.T) {
 		got, refusal := idemhttp.Rules{MaxBody: 4}.Read(httptest.NewRecorder(), r)
 		if got != nil || refusal == nil || *refusal != *c.want {
 			t.Errorf("%s: got %q, %v", name, got, refusal)
+		}
+	}
+}
+
+// A body that a middleware has read is no empty one. Only the values of a form stand for it.
+func TestABodyThatWasReadBeforeIsNoticed(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]struct {
+		body    string
+		request http.Request
+		want    bool
+	}{
+		"it is there":               {"{}", http.Request{ContentLength: 2}, false},
+		"there was none":            {"", http.Request{}, false},
+		"it is gone":                {"", http.Request{ContentLength: 2}, true},
+		"a form was parsed":         {"", http.Request{ContentLength: 3, PostForm: url.Values{"a": {"1"}}}, false},
+		"a form without values":     {"", http.Request{MultipartForm: &multipart.Form{}}, true},
+		"values of several parts":   {"", http.Request{MultipartForm: &multipart.Form{}, PostForm: url.Values{"a": {"1"}}}, false},
+		"a file beside such values": {"", http.Request{MultipartForm: &multipart.Form{File: map[string][]*multipart.FileHeader{"f": nil}}, PostForm: url.Values{"a": {"1"}}}, true},
+	} {
+		if got := idemhttp.IsReadBefore(&c.request, []byte(c.body)); got != c.want {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}
 }

@@ -114,3 +114,19 @@ func TestAStreamIsRefusedUnlessItEncodesItself(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A field that JSON leaves out may have any text.
+func TestTextThatIsNotEncodedIsNotLookedAt(t *testing.T) {
+	t.Parallel()
+
+	type payment struct {
+		ID      string
+		Comment string `json:"-"`
+		hidden  string
+	}
+
+	encoded, err := strictjson.Marshal(payment{ID: "p-1", Comment: "caf\xe9", hidden: "\xff"})
+	if err != nil || string(encoded) != `{"ID":"p-1"}` {
+		t.Errorf("got %s, %v", encoded, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
 	"runtime"
 	"strings"
@@ -139,7 +140,7 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 	source, _ := page(t, fill(1000, 1000), report.Reading{
 		Table: "records", Namespace: "payments", Read: 1000, Units: 500, Partial: true, Notes: []string{"CloudWatch is denied"},
 		Stream:   &report.Stream{Kinds: map[string]int{"new claim": 3}, Judged: 3, From: now.Add(-time.Hour), To: now},
-		Consumed: &report.Consumed{Begin: now, Resolution: time.Hour, Writes: []float64{1, 0, 2.5}, Reads: []float64{0, 0, 0}, Throttled: 3},
+		Consumed: &report.Consumed{Begin: now, Resolution: time.Hour, Writes: []float64{1, 2.5, 1234.5}, Reads: []float64{0, 0, 0}, Throttled: 3},
 	})
 
 	if found := regexp.MustCompile(`<script|https?://|url\(|@import|<link|<img|<iframe|\bon\w+=`).FindString(source); found != "" {
@@ -164,7 +165,7 @@ func TestThePageNeedsNothingElse(t *testing.T) {
 		}
 	}
 
-	expect(t, source, "The budget ended before the whole table was read", "CloudWatch is denied", "new claim", "3.5 write units and 0 read units since", "3 requests were throttled")
+	expect(t, source, "The budget ended before the whole table was read", "CloudWatch is denied", "new claim", "1,238 write units and 0 read units since", ": 2.5</title>", ": 1,234</title>", "3 requests were throttled")
 }
 
 // fill adds records whose texts and targets all differ, which is the worst that a table can have.
@@ -230,4 +231,22 @@ func TestAMillionRecords(t *testing.T) {
 	}
 
 	expect(t, text, "1,000,000 records of the namespace", "200,000 stuck", "200,000 failed for good", "200,000 may have happened twice", "The oldest 25 of 200,000", "all others")
+}
+
+// What the stream says of the changes stands in the page, with the time that they cover.
+func TestEachChangeIsCounted(t *testing.T) {
+	t.Parallel()
+
+	s := &report.Stream{Kinds: map[string]int{}}
+	s.Add("new claim", false, false, now.Add(-time.Hour))
+	s.Add("completion", true, true, now)
+	s.Add("completion", false, false, now.Add(-2*time.Hour))
+	s.Add("completion", false, false, time.Time{})
+
+	want := &report.Stream{
+		Kinds: map[string]int{"new claim": 1, "completion": 3}, Judged: 4, Violations: 1, Late: 1, From: now.Add(-2 * time.Hour), To: now,
+	}
+	if !reflect.DeepEqual(s, want) {
+		t.Errorf("got %+v, want %+v", s, want)
+	}
 }
