@@ -17,13 +17,13 @@ AUDITED := -least 200000 $(AUDIT) idemddb operate outbox contract audited lambda
 # What make mutants runs: in two tests each mutant of a condition runs the contract or many histories.
 MUTANTS := TestEveryMutationOfAnExpressionIsNoticed|TestARuleFindsTheLackOfEachTermOfACondition
 
-# How tests run. go vet is a part of make lint; debuggers need the tables that are left out, and stack traces do not.
-TESTING := -shuffle=on -count=1 -timeout=10m -vet=off -ldflags=-w
+# How tests run. go vet is a part of make lint; debuggers need the tables that -s leaves out, stack traces do not.
+TESTING := -shuffle=on -count=1 -timeout=10m -vet=off -ldflags=-s
 
 # The packages whose goroutines meet. Their tests run again with the race detector, which makes them ten times as slow: those of -short do,
 # and without DynamoDB Local, which runs the same code of ours.
 RACED := ./idemddb/... ./lambdawrap ./internal/engine ./internal/contract ./internal/delivery ./internal/lru ./internal/checks/audited \
-  ./functions/... ./bench/hot ./bench/loopback ./bench/handwritten ./localstack/demo
+  ./functions/... ./bench/hot ./bench/loopback ./bench/handwritten ./localstack/demo ./idemotel/... ./internal/checks/histories/...
 
 # Modules of their own, whose dependencies users of the library do not get.
 MODULES := cmd/idem cmd/idemlint idemotel internal/checks/histories
@@ -59,12 +59,9 @@ test: ## Every test, on the in-memory engine and on DynamoDB Local (fetched once
 	@rm -f $(AUDIT)
 	@echo "the tests are built first, which takes minutes with an empty cache; then each package has a line, in the order of their names" >&2
 	IDEMDDB_AUDIT=$(AUDIT) $(LOCAL) with bash -euc '\
-	  go test $(TESTING) -skip "$(MUTANTS)" $$(go list ./... | grep -v /checks/mutation); \
-	  for m in $(MODULES); do (cd $$m; go test $(TESTING) ./...); done'
+	  go test $(TESTING) -skip "$(MUTANTS)" $$(go list ./... $(MODULES:%=./%/...) | grep -v /checks/mutation)'
 	@echo "with the race detector, in memory:" >&2
-	@unset DYNAMODB_LOCAL_ENDPOINT; export IDEMDDB_AUDIT=$(AUDIT); set -e; \
-	  go test -race -short $(TESTING) $(RACED); \
-	  for m in idemotel internal/checks/histories; do (cd $$m; go test -race -short $(TESTING) ./...); done
+	@unset DYNAMODB_LOCAL_ENDPOINT; IDEMDDB_AUDIT=$(AUDIT) go test -race -short $(TESTING) $(RACED)
 	@go run ./internal/checks/audited/total $(AUDITED)
 
 .PHONY: mutants
