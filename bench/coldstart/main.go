@@ -50,20 +50,20 @@ func main() {
 
 	flag.Parse()
 
-	if err := run(context.Background(), os.Stdout, *starts, *size, *latency); err != nil {
+	if err := run(context.Background(), os.Stdout, asDeployed, *starts, *size, *latency); err != nil {
 		fmt.Fprintln(os.Stderr, "coldstart:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, starts, size int, latency time.Duration) error {
+func run(ctx context.Context, out io.Writer, arguments []string, starts, size int, latency time.Duration) error {
 	folder, err := os.MkdirTemp("", "idemddb-coldstart")
 	if err != nil {
 		return fmt.Errorf("folder: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // what is left is in the folder of temporary files
 
-	if err := build(ctx, folder); err != nil {
+	if err := build(ctx, folder, arguments); err != nil {
 		return err
 	}
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,16 +27,22 @@ const (
 	patience  = 30 * time.Second
 )
 
-// build builds the two functions as they are deployed.
-func build(ctx context.Context, folder string) error {
-	for _, program := range []string{"byhand", "library"} {
-		command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "lambda.norpc", "-ldflags=-s -w", "-o", //nolint:gosec // one of two
-			filepath.Join(folder, program), "github.com/idemddb/go-idemddb/bench/coldstart/"+program)
-		command.Env = append(os.Environ(), "CGO_ENABLED=0")
+// asDeployed are the arguments of go build for a function that is deployed, which also has no C library. With them all that it imports is compiled
+// once more, for them alone.
+var asDeployed = []string{"-trimpath", "-ldflags=-s -w"}
 
-		if out, err := command.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", program, err, out)
-		}
+// build builds the two functions, asDeployed, or with no further arguments as the tests are built.
+func build(ctx context.Context, folder string, arguments []string) error {
+	const here = "github.com/idemddb/go-idemddb/bench/coldstart/"
+
+	command := exec.CommandContext(ctx, "go", slices.Concat( //nolint:gosec // asDeployed, or none
+		[]string{"build", "-tags", "lambda.norpc", "-o", folder + string(filepath.Separator)}, arguments, []string{here + "byhand", here + "library"})...)
+	if len(arguments) > 0 {
+		command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
+
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the functions: %w\n%s", err, out)
 	}
 
 	return nil
