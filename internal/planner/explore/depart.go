@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/idemddb/go-idemddb/internal/planner"
 )
@@ -26,12 +25,7 @@ func (w *world) departAll() {
 
 // depart sends a flight.
 func (w *world) depart(f *planner.Flight) {
-	names := make([]string, len(f.Writes))
-	for i, write := range f.Writes {
-		names[i] = writerOf(write).name
-	}
-
-	sent := &flight{Flight: f, request: request{of: strings.Join(names, " and ")}}
+	sent := &flight{Flight: f, request: request{of: namesOf(f)}}
 	w.checkDeparture(sent)
 
 	switch {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
 )
@@ -48,12 +46,7 @@ func (w *world) landRead(f *flight, e event) {
 		return
 	}
 
-	names := make([]string, len(f.Writes))
-	for i, write := range f.Writes {
-		names[i] = writerOf(write).name
-	}
-
-	f.request = request{of: strings.Join(names, " and "), isUnread: e.kind != lands}
+	f.request = request{of: namesOf(f.Flight), isUnread: e.kind != lands}
 	w.departJoint(f)
 	w.flights = append(w.flights, f)
 }

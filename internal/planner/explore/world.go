@@ -113,6 +113,16 @@ func writerOf(w *planner.Write) *writer {
 	return c
 }
 
+// namesOf returns the names of the writers of a flight.
+func namesOf(f *planner.Flight) string {
+	names := make([]string, len(f.Writes))
+	for i, write := range f.Writes {
+		names[i] = writerOf(write).name
+	}
+
+	return strings.Join(names, " and ")
+}
+
 // send lets a request arrive.
 func (w *world) send(r request) []protocol.Answer {
 	a := w.arrive(r, w.contents)

@@ -121,11 +121,7 @@ func (w *writer) readClaim(a protocol.Answer) planner.Answer {
 	switch step {
 	case protocol.Done:
 		w.held = meaning.Held
-		w.end(map[protocol.Verdict]phase{protocol.Won: holding, protocol.Completed: replayed, protocol.InUse: refused}[meaning.Verdict])
-
-		if w.phase == ready {
-			w.w.violatef(ruleProof, "%s reads the verdict %q, which cannot be", w.name, meaning.Verdict)
-		}
+		w.endAs(meaning.Verdict, map[protocol.Verdict]phase{protocol.Won: holding, protocol.Completed: replayed, protocol.InUse: refused})
 
 		return planner.Done
 	case protocol.Other:
@@ -171,6 +167,15 @@ func (w *writer) end(p phase) {
 	}
 }
 
+// endAs ends its write as one of these verdicts says. No other one can be.
+func (w *writer) endAs(verdict protocol.Verdict, phases map[protocol.Verdict]phase) {
+	w.end(phases[verdict])
+
+	if w.phase == ready {
+		w.w.violatef(ruleProof, "%s reads the verdict %q, which cannot be", w.name, verdict)
+	}
+}
+
 // hasLeft reports whether it will not write any more.
 func (w *writer) hasLeft() bool { return w.phase >= completed }
 
@@ -182,11 +187,7 @@ func (w *writer) readCommit(a protocol.Answer) planner.Answer {
 		return planner.Done
 	case protocol.Refused:
 		verdict := w.w.ReadFound(w.last, a.Item).Verdict
-		w.end(map[protocol.Verdict]phase{protocol.Committed: completed, protocol.Completed: replayed}[verdict])
-
-		if w.phase == ready {
-			w.w.violatef(ruleProof, "%s reads the verdict %q, which cannot be", w.name, verdict)
-		}
+		w.endAs(verdict, map[protocol.Verdict]phase{protocol.Committed: completed, protocol.Completed: replayed})
 
 		return planner.Done
 	default:
