@@ -23,7 +23,7 @@ TESTING := -shuffle=on -count=1 -timeout=10m -vet=off -ldflags=-s
 # The packages whose goroutines meet. Their tests run again with the race detector, which makes them ten times as slow: those of -short do,
 # and without DynamoDB Local, which runs the same code of ours.
 RACED := ./idemddb/... ./lambdawrap ./internal/engine ./internal/contract ./internal/delivery ./internal/lru ./internal/checks/audited \
-  ./functions/... ./bench/hot ./bench/loopback ./bench/handwritten ./localstack/demo ./idemotel/... ./internal/checks/histories/...
+  ./functions/payments/... ./functions/relay ./bench/hot ./bench/loopback ./bench/handwritten ./localstack/demo ./idemotel ./internal/checks/histories
 
 # Modules of their own, whose dependencies users of the library do not get.
 MODULES := cmd/idem cmd/idemlint idemotel internal/checks/histories
@@ -127,7 +127,7 @@ aws: $(PYTHON_TOOLS)/.done ## The same in your own AWS account, for less than $0
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet and golangci-lint
 	@out=$$(gofmt -l .); [ -z "$$out" ] || { printf 'not formatted by gofmt:\n%s\n' "$$out"; exit 1; }
-	go vet ./...
+	go vet ./... ./functions/testdata/...
 	go vet -tags aws ./localstack/e2e ./internal/contract # what make aws runs, which nothing else compiles
 	$(GOLANGCI) run ./...
 	for m in $(MODULES); do (cd $$m && go vet ./... && $(GOLANGCI) run ./...) || exit 1; done

@@ -44,8 +44,8 @@ func Parts(name string) []string {
 
 	slash := strings.LastIndexByte(name, '/')
 
-	n, err := strconv.Atoi(name[slash+1:])
-	if err != nil || n < 1 || n > MaxParts {
+	n, _ := strconv.Atoi(name[slash+1:]) // 0 for what is no number
+	if n < 1 || n > MaxParts {
 		return nil
 	}
 

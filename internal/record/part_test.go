@@ -47,10 +47,17 @@ func TestNoRecordHasTheKeyOfAPart(t *testing.T) {
 	part := record.NameInTable("payments#p-1", "TOKEN", sha256.Sum256(nil), 1)
 	_, key, _ := strings.Cut(part, "#")
 
-	for _, key := range []string{key, "p-1", "a/b", record.DigestPrefix, record.DigestPrefix + strings.Repeat("a", 43), strings.Repeat("k/", 2_000)} {
+	for _, key := range []string{
+		key, "p-1", "a/b", record.DigestPrefix, record.DigestPrefix + strings.Repeat("a", 43),
+		strings.Repeat("k/", 2_000), strings.Repeat("k", 43) + "/1",
+	} {
 		partition, err := record.Partition("payments", key, false)
 		if err != nil || record.IsPart(partition) {
 			t.Errorf("%.80q: %v", partition, err)
 		}
+	}
+
+	if longer := "payments#" + record.DigestPrefix + strings.Repeat("a", 44); record.IsPart(longer) {
+		t.Errorf("%q, which a foreign writer may have made, counts as a part", longer)
 	}
 }

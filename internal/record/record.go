@@ -133,7 +133,7 @@ func (r *Stored) validate() error {
 		return fmt.Errorf("attribute %s or %s is missing", Token, Fence)
 	}
 
-	if r.Result != nil && !IsResult(r.Result) {
+	if !IsResult(r.Result) {
 		return fmt.Errorf("attribute %s is neither binary nor the name of a result", Result)
 	}
 
@@ -168,8 +168,8 @@ func Number(n int64) types.AttributeValue {
 
 // TextOf returns the text of an attribute, and "" for an attribute that is missing or of another type.
 func TextOf(value types.AttributeValue) string {
-	s, ok := value.(*types.AttributeValueMemberS)
-	if !ok || s == nil {
+	s, _ := value.(*types.AttributeValueMemberS)
+	if s == nil {
 		return ""
 	}
 
@@ -178,8 +178,8 @@ func TextOf(value types.AttributeValue) string {
 
 // NumberOf returns a whole number, and false for an attribute that is missing or anything else.
 func NumberOf(value types.AttributeValue) (n int64, ok bool) {
-	number, ok := value.(*types.AttributeValueMemberN)
-	if !ok || number == nil {
+	number, _ := value.(*types.AttributeValueMemberN)
+	if number == nil {
 		return 0, false
 	}
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -176,5 +177,63 @@ func TestTheNamesOfShards(t *testing.T) {
 	all := record.Shards(256)
 	if all[0] != "00" || all[255] != "ff" || !slices.Equal(record.Shards(64), all[:64]) {
 		t.Errorf("got %v", all)
+	}
+}
+
+func TestALeaseThatIsMissingEndsWithTheRecord(t *testing.T) {
+	t.Parallel()
+
+	lease := int64(1_700_000_000_123)
+
+	for _, c := range []struct {
+		stored record.Stored
+		want   time.Time
+	}{
+		{record.Stored{Expires: 1_800_000_000}, time.Unix(1_800_000_000, 0)},
+		{record.Stored{Expires: 1_800_000_000, Lease: &lease}, time.UnixMilli(lease)},
+	} {
+		if got := c.stored.Until(); !got.Equal(c.want) {
+			t.Errorf("%+v: until %v, want %v", c.stored, got, c.want)
+		}
+	}
+}
+
+func TestATraceIsKeptIfItIsShortAndPrintable(t *testing.T) {
+	t.Parallel()
+
+	for text, want := range map[string]string{
+		"!~": "!~", strings.Repeat("a", record.MaxTrace): strings.Repeat("a", record.MaxTrace), strings.Repeat("a", record.MaxTrace+1): "",
+		"a b": "", "a\x7f": "", "é": "",
+	} {
+		if got := record.KeptTrace(text); got != want {
+			t.Errorf("%q is kept as %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestAKeyIsStoredAsItsDigestFrom1025Bytes(t *testing.T) {
+	t.Parallel()
+
+	short := strings.Repeat("k", 1024)
+	long := short + "k"
+
+	for key, want := range map[string]string{short: "n#" + short, long: "n#" + record.DigestPrefix + record.Digest(long)} {
+		if got, err := record.Partition("n", key, false); err != nil || got != want {
+			t.Errorf("a key of %d bytes is stored as %.40q with error %v, want %.40q", len(key), got, err, want)
+		}
+	}
+}
+
+func TestAKeyAndItsDigestHaveTheSameHash(t *testing.T) {
+	t.Parallel()
+
+	hash := record.KeyHash("p-1")
+
+	for stored, want := range map[string]string{
+		"p-1": hash, record.DigestPrefix + record.Digest("p-1"): hash, hash: hash, record.DigestPrefix + "short": record.KeyHash(record.DigestPrefix + "short"),
+	} {
+		if got := record.StoredKeyHash(stored); got != want {
+			t.Errorf("%q has the hash %q, want %q", stored, got, want)
+		}
 	}
 }

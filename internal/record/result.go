@@ -26,14 +26,14 @@ func (k KeptResult) Value() types.AttributeValue {
 func (k KeptResult) IsOf(result []byte) bool {
 	sum := sha256.Sum256(result)
 
-	return len(result) == k.Length && bytes.Equal(k.Sum, sum[:])
+	return bytes.Equal(k.Sum, sum[:])
 }
 
 // KeptResultOf returns which result beside the record the attribute names. It returns false if the attribute is anything else: a result
 // that stands in the record, the mark of one that was omitted, or nil.
 func KeptResultOf(result types.AttributeValue) (KeptResult, bool) {
-	m, ok := result.(*types.AttributeValueMemberM)
-	if !ok || m == nil { // a fake of a client may hold a nil pointer
+	m, _ := result.(*types.AttributeValueMemberM)
+	if m == nil { // a fake of a client may hold a nil pointer
 		return KeptResult{}, false
 	}
 

@@ -28,6 +28,30 @@ func TestAResultThatIsANilPointerIsNone(t *testing.T) {
 	}
 }
 
+func TestAMapNamesAResultOnlyIfItHasANameAndADigest(t *testing.T) {
+	t.Parallel()
+
+	kept := func(member string, value types.AttributeValue) types.AttributeValue {
+		entries := item{"name": text("n"), "len": number("1"), "sum": &types.AttributeValueMemberB{Value: make([]byte, 32)}}
+		entries[member] = value
+
+		return &types.AttributeValueMemberM{Value: entries}
+	}
+
+	if _, ok := record.KeptResultOf(kept("len", number("2"))); !ok {
+		t.Error("a name, a length and a digest are not taken for a result")
+	}
+
+	for name, stored := range map[string]types.AttributeValue{
+		"no name": kept("name", text("")), "a length that is a text": kept("len", text("one")),
+		"a short digest": kept("sum", &types.AttributeValueMemberB{Value: make([]byte, 31)}),
+	} {
+		if kept, ok := record.KeptResultOf(stored); ok {
+			t.Errorf("%s: it names the result %+v", name, kept)
+		}
+	}
+}
+
 func TestANilPointerIsNeitherATextNorANumber(t *testing.T) {
 	t.Parallel()
 

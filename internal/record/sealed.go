@@ -26,8 +26,8 @@ func SealedResult(value types.AttributeValue) types.AttributeValue {
 
 // ResultIn returns the attribute of a result without the mark of a sealed one, and whether it had the mark.
 func ResultIn(stored types.AttributeValue) (value types.AttributeValue, isSealed bool) {
-	m, ok := stored.(*types.AttributeValueMemberM)
-	if !ok || m == nil || len(m.Value) != 1 || m.Value[memberSealed] == nil {
+	m, _ := stored.(*types.AttributeValueMemberM)
+	if m == nil || len(m.Value) != 1 || m.Value[memberSealed] == nil {
 		return stored, false
 	}
 
@@ -92,19 +92,19 @@ func (m Message) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 		plain.Content = Content{To: m.To}
 	}
 
-	value, err := attributevalue.Marshal(plain)
-	if entry, ok := value.(*types.AttributeValueMemberM); ok && m.Sealed != nil {
-		entry.Value[memberBody] = &types.AttributeValueMemberB{Value: m.Sealed}
+	entry, err := attributevalue.MarshalMap(plain)
+	if m.Sealed != nil {
+		entry[memberBody] = &types.AttributeValueMemberB{Value: m.Sealed}
 	}
 
-	return value, err //nolint:wrapcheck // its caller says what it has encoded
+	return &types.AttributeValueMemberM{Value: entry}, err //nolint:wrapcheck // its caller says what it has encoded
 }
 
 // UnmarshalDynamoDBAttributeValue reads a stored message.
 func (m *Message) UnmarshalDynamoDBAttributeValue(value types.AttributeValue) error {
 	var sealed []byte
 
-	if entry, ok := value.(*types.AttributeValueMemberM); ok && entry != nil {
+	if entry, _ := value.(*types.AttributeValueMemberM); entry != nil {
 		if body, isSealed := entry.Value[memberBody].(*types.AttributeValueMemberB); isSealed {
 			open := maps.Clone(entry.Value)
 			delete(open, memberBody)

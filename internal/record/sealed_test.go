@@ -39,6 +39,16 @@ func FuzzContentOf(f *testing.F) {
 	})
 }
 
+func TestASealedMessageSaysSomething(t *testing.T) {
+	t.Parallel()
+
+	for _, plain := range []string{`{"body":""}`, `{}`, `null`, `{"body":7}`, ``} {
+		if c, err := record.ContentOf("bank", []byte(plain)); !errors.Is(err, record.ErrCorrupt) {
+			t.Errorf("%s is read as %+v with error %v", plain, c, err)
+		}
+	}
+}
+
 func TestASealedMessageIsStoredWithItsTargetAndReadAgain(t *testing.T) {
 	t.Parallel()
 
@@ -58,6 +68,10 @@ func TestASealedMessageIsStoredWithItsTargetAndReadAgain(t *testing.T) {
 	if diff := cmp.Diff(types.AttributeValue(want), stored, cmpopts.IgnoreUnexported(types.AttributeValueMemberL{}, types.AttributeValueMemberM{}, types.AttributeValueMemberN{},
 		types.AttributeValueMemberS{}, types.AttributeValueMemberB{})); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
+	}
+
+	if open := (record.Message{}); open.IsSealed() {
+		t.Error("a message of which nothing was sealed counts as sealed")
 	}
 
 	var got []record.Message
@@ -87,6 +101,7 @@ func TestOnlyTheMarkMakesAResultSealed(t *testing.T) {
 		"sealed, omitted": {record.SealedResult(null), true, false}, "sealed twice": {record.SealedResult(record.SealedResult(blob)), true, false},
 		"sealed and more": {&types.AttributeValueMemberM{Value: item{"sealed": blob, "more": blob}}, false, false},
 		"a text":          {text("r"), false, false},
+		"one other entry": {&types.AttributeValueMemberM{Value: item{"more": blob}}, false, false},
 	} {
 		if _, isSealed := record.ResultIn(c.stored); isSealed != c.isSealed || record.IsResult(c.stored) != c.isGood {
 			t.Errorf("%s: sealed %v, a result %v", name, isSealed, record.IsResult(c.stored))
