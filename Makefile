@@ -18,7 +18,7 @@ AUDITED := -least 200000 $(AUDIT) idemddb operate outbox contract audited lambda
 MUTANTS := TestEveryMutationOfAnExpressionIsNoticed|TestARuleFindsTheLackOfEachTermOfACondition
 
 # How tests run. go vet is a part of make lint; debuggers need the tables that -s leaves out, stack traces do not.
-TESTING := -shuffle=on -count=1 -timeout=10m -vet=off -ldflags=-s
+TESTING := -p=3 -shuffle=on -count=1 -timeout=10m -vet=off -ldflags=-s
 
 # The packages whose goroutines meet. Their tests run again with the race detector, which makes them ten times as slow: those of -short do,
 # and without DynamoDB Local, which runs the same code of ours.

@@ -84,6 +84,10 @@ const (
 func TestAcceptRefusesWhatWasNotAskedFor(t *testing.T) {
 	t.Parallel()
 
+	if testing.Short() {
+		t.Skip("it starts the whole script many times")
+	}
+
 	for name, test := range map[string]struct {
 		env       []string
 		arguments []string
@@ -116,6 +120,10 @@ func TestAcceptRefusesWhatWasNotAskedFor(t *testing.T) {
 
 func TestAcceptLeavesNothing(t *testing.T) {
 	t.Parallel()
+
+	if testing.Short() {
+		t.Skip("it starts the whole script many times")
+	}
 
 	for name, test := range map[string]struct {
 		goCommand, sam string
