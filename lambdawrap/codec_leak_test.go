@@ -3,6 +3,7 @@ package lambdawrap_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -158,11 +159,8 @@ func handleNote(ctx context.Context, n note) error {
 	return errStage
 }
 
-// A batch has every end that a message of a queue can have, again and again, claimed and optimistic, while the target of the outbox is down, refuses or
-// is there. None of it puts a byte of a message into the table, the log, the metrics, an event or an error.
-func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
-	t.Parallel()
-
+// confidential returns the bodies of messages that have every end, and such as nobody can read.
+func confidential() []string {
 	bodies := []string{
 		secretAnswer, `{"ID":["` + secretAnswer + `"]}`, `{"ID":"bad-type","Note":"` + secretAnswer + `","Amount":"` + secretAnswer + `"}`,
 		`{"ID":"cut","Note":"` + secretAnswer, `{"ID":"surrogate","Note":"` + secretAnswer + `\ud800","Amount":2}`, "{\"ID\":\"bytes\",\"Note\":\"" + secretAnswer + "\xff\"}",
@@ -171,6 +169,14 @@ func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
 	for amount := range 7 {
 		bodies = append(bodies, fmt.Sprintf(`{"ID":"n-%d","Note":"%s","Amount":%d}`, amount, secretAnswer, amount))
 	}
+
+	return bodies
+}
+
+// A batch has every end that a message of a queue can have, again and again, claimed and optimistic, while the target of the outbox is down, refuses or
+// is there. None of it puts a byte of a message into the table, the log, the metrics, an event or an error.
+func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
+	t.Parallel()
 
 	key, errKey := lambdawrap.Body("ID")
 	fingerprint, errPrint := lambdawrap.Body("Note")
@@ -192,7 +198,7 @@ func TestNothingOfAMessageOfAQueueIsStoredOrLoggedWithACodec(t *testing.T) {
 
 				var event events.SQSEvent
 
-				for i, body := range bodies {
+				for i, body := range confidential() {
 					if envelopeName == "in base64" {
 						body = in64(body)
 					}
@@ -288,4 +294,63 @@ func TestNothingOfAnInputOrAResultIsStoredOrLoggedWithACodec(t *testing.T) {
 	}
 
 	p.wantClean([]idemddb.Kind{idemddb.KindCompleted, idemddb.KindReleased, idemddb.KindFailed, idemddb.KindMismatch, idemddb.KindReplayed, idemddb.KindCorrupt}, "declined")
+}
+
+// What a stream carries is confidential with its partition key and its headers. Each record is in a partition of its own, so none waits for another.
+func TestNothingOfARecordOfAStreamIsStoredOrLoggedWithACodec(t *testing.T) {
+	t.Parallel()
+
+	work := func(ctx context.Context, data []byte) error {
+		var n note
+		if err := json.Unmarshal(data, &n); err != nil {
+			return lambdawrap.Permanent(err)
+		}
+
+		return handleNote(ctx, n)
+	}
+
+	for name, invoke := range map[string]func(p *places) (any, error){
+		"Kinesis": func(p *places) (any, error) {
+			var event events.KinesisEvent
+			for i, body := range confidential() {
+				event.Records = append(event.Records, shardRecord(fmt.Sprint(100+i), fmt.Sprint(secretAnswer, i), body))
+			}
+
+			return lambdawrap.Kinesis(p.store(mask(0x55)), func(ctx context.Context, r events.KinesisEventRecord) error { return work(ctx, r.Kinesis.Data) },
+				&lambdawrap.StreamOptions[events.KinesisEventRecord]{Logger: p.logger, Workers: 3})(p.Context(), event)
+		},
+		"Kafka": func(p *places) (any, error) {
+			event := partition()
+			for i, body := range confidential() {
+				record := partition(body).Records["payments-0"][0]
+				record.Partition, record.Key, record.Headers = int64(i), in64(secretAnswer), []map[string]events.JSONNumberBytes{{"to": []byte(secretAnswer)}}
+				event.Records[fmt.Sprint("payments-", i)] = []events.KafkaRecord{record}
+			}
+
+			return lambdawrap.Kafka(p.store(mask(0x55)), func(ctx context.Context, r lambdawrap.KafkaRecord) error { return work(ctx, r.Value) },
+				&lambdawrap.KafkaOptions{Logger: p.logger, Workers: 3})(p.Context(), event)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			p := newPlaces(t)
+
+			for _, refusal := range []error{errors.New("the target is down"), idemddb.ErrUnsendable, nil} {
+				p.refusal = refusal
+
+				response, err := invoke(p)
+				p.print(err)
+				fmt.Fprintf(p, "%+v\n", response)
+
+				for _, codec := range []idemddb.Codec{mask(0x66), nil, mask(0x55)} { // relays without the key, and one with it
+					p.sweep(codec)
+				}
+			}
+
+			p.wantClean([]idemddb.Kind{
+				idemddb.KindCompleted, idemddb.KindReleased, idemddb.KindFailed, idemddb.KindReplayed, idemddb.KindUnsent, idemddb.KindParked,
+			}, "declined", "no such account", "as the test says", "no entry of Options.Senders", "idemddb: ")
+		})
+	}
 }
