@@ -17,7 +17,8 @@ AUDITED := -least 200000 $(AUDIT) idemddb operate outbox contract audited lambda
 # What make mutants runs: in two tests each mutant of a condition runs the contract or many histories.
 MUTANTS := TestEveryMutationOfAnExpressionIsNoticed|TestARuleFindsTheLackOfEachTermOfACondition
 
-# How tests run. go vet is a part of make lint; debuggers need the tables that -s leaves out, stack traces do not.
+# How tests run. Three packages at a time, because some wait for DynamoDB Local or for real time. go vet is a part of make lint; debuggers need
+# the tables that -s leaves out, stack traces do not.
 TESTING := -p=3 -shuffle=on -count=1 -timeout=10m -vet=off -ldflags=-s
 
 # The packages whose goroutines meet. Their tests run again with the race detector, which makes them ten times as slow: those of -short do,
