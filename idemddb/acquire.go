@@ -34,7 +34,7 @@ import (
 //
 // Errors: ErrInProgress, ErrMismatch, ErrFailed, ErrCorrupt, ErrBadKey. Nothing was written, with one exception: the claim that
 // finds the attempts used up (Options.MaxAttempts) or a lease that ran out (Options.NoTakeover) writes FAILED before it answers
-// ErrFailed. After any other error the key may be claimed, without a worker, until the lease ends. A request without an answer
+// ErrFailed. ErrUnsent: the key is completed (see Options.RedeliverUnsent). After any other error the key may be claimed, without a worker, until the lease ends. A request without an answer
 // is sent again until Options.ClaimPatience or ctx ends. If the key is completed and its result is kept beside the record and cannot
 // be read now, that is an error, too; a result that is not the one of the record is ErrCorrupt.
 func (s *Store) Claim(ctx context.Context, key string, opts *ClaimOptions) (*Claim, *Record, error) {

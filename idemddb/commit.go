@@ -29,7 +29,7 @@ const minCommitRetention = time.Hour
 //
 // Errors: those of [Store.Claim] and *EffectError, with nothing written (see [EffectError].Unknown); ErrUncommitted (perhaps written,
 // perhaps not: the record decides); ErrTooLarge (committed without the result); an error that names Options.Retention if it is below
-// one hour; and ErrBadEffects, with nothing sent, also for a client that is no [Transactor].
+// one hour; ErrBadEffects, with nothing sent, also for a client that is no [Transactor]; and ErrUnsent.
 func (s *Store) Commit(ctx context.Context, key string, opts *ClaimOptions, result []byte, e Effects) (*Record, error) {
 	s.mustExist()
 

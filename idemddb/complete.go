@@ -32,8 +32,8 @@ import (
 //
 // Errors: ErrFenced (the work ran and its completion was refused), ErrUnrecorded (the work is done and perhaps not recorded; the error also
 // wraps the last answer), ErrTooLarge (the completion is written without its result: it is above 6 MB, or the table or
-// Options.Results did not take it; the error wraps why), ErrNotStaged (nothing was written, and the claim is still held: the work ignored an error of
-// [Stage]).
+// Options.Results did not take it; the error wraps why), ErrUnsent, ErrNotStaged (nothing was written, and the claim is still held: the
+// work ignored an error of [Stage]). What was staged is written, too: the errors are then those of [Claim.CompleteWith].
 func (c *Claim) Complete(ctx context.Context, result []byte) error {
 	c.mustExist()
 

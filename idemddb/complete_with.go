@@ -19,10 +19,9 @@ import (
 //
 // Errors: ErrFenced, with nothing written (the key was taken over, settled or deleted); *EffectError (the condition of an item was false:
 // nothing was written, and the claim is still held); ErrUncommitted (perhaps written, perhaps not: the record decides, unless somebody has
-// deleted it meanwhile; do not acknowledge the message); ErrTooLarge (committed without the result); ErrNotStaged (an error of [Stage] was
-// ignored) and ErrBadEffects, with nothing sent. Work that ignores *EffectError or ErrBadEffects and returns no error has not written what it
-// had to: its wrapper does not complete it, which is ErrNotStaged. It decides anew by [Stage], also with nothing, [Unstage] or a settlement of
-// its own.
+// deleted it meanwhile; do not acknowledge the message); ErrTooLarge (committed without the result); ErrUnsent (committed); ErrNotStaged (an error
+// of [Stage] was ignored) and ErrBadEffects, with nothing sent. If work ignores *EffectError or ErrBadEffects and returns no error, its wrapper
+// does not complete the key: that is ErrNotStaged. To go on, the work calls [Stage], also with nothing, [Unstage], or settles its claim.
 func (c *Claim) CompleteWith(ctx context.Context, result []byte, e Effects) error {
 	c.mustExist()
 
@@ -179,7 +178,7 @@ func (c *Claim) extendInLine(ctx context.Context, bound time.Time) {
 	}
 }
 
-// reopen undoes begin after a settlement that an effect refused: nothing was written, and the claim is still held, and kept.
+// reopen undoes markSettling after a settlement that an effect refused: nothing was written, and the claim is still held, and kept.
 func (c *Claim) reopen(refused error) {
 	c.mu.Lock()
 	c.settling = false

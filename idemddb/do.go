@@ -27,7 +27,7 @@ import (
 //
 // Errors: those of [Store.Claim], if fn did not run; the error of fn, joined with that of the release; ErrFenced, with the value of
 // fn, if fn ran and another worker holds the key and has not completed it; ErrResultOmitted; ErrCorrupt also for a stored value that
-// does not decode as T.
+// does not decode as T; ErrNotStaged, if fn ignored an error of [Stage].
 //
 // The context must not be that of the handler of a durable function, which is an error before anything runs: the handler runs again with each
 // invocation. Call Do in a step.

@@ -31,7 +31,7 @@ type Effects struct {
 	Messages []Message
 
 	// Refused says what it means that the condition of one of Items or Adds was false: an error that is marked as permanent, as by
-	// lambdawrap.Permanent, ends the key; any other error releases it, so that the work runs again. Only [Do] and wrappers call it.
+	// lambdawrap.Permanent, ends the key; any other error releases it, so that the work runs again. Only [Run], [Do] and wrappers call it.
 	// If it panics, the key is released, and the error is the *EffectError joined with the panic.
 	// Defaults to nil: the error is the *EffectError itself, so the work runs again.
 	Refused func(*EffectError) error

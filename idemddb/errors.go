@@ -57,8 +57,8 @@ var (
 	// failed, because its next delivery sends them.
 	ErrUnsent = errors.New("completed, with messages not sent yet")
 
-	// ErrNotStaged: nothing was completed, and the key is released, with one attempt more. Work returned no error although what it has to
-	// write is not staged: [Stage] refused it and the error was ignored; or the work ran without a claim and did not call Stage, not even
+	// ErrNotStaged: nothing was written. [Run], [Do] and wrappers release the key, with one attempt more; after [Claim.Complete] and
+	// [Claim.CompleteWith] the claim is still held. Work returned no error although what it has to write is not staged: [Stage] refused it and the error was ignored; or the work ran without a claim and did not call Stage, not even
 	// as Stage(ctx, Effects{}), which means that there is nothing to write. This is a bug of the work: its effect would be lost.
 	ErrNotStaged = errors.New("the work succeeded, but what it has to write is not staged")
 

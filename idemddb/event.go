@@ -34,7 +34,7 @@ const (
 	KindRetried       Kind = "retried"        // a request is sent again; Err is the last answer
 	KindUnshared      Kind = "unshared"       // requests are not shared from now on: for five minutes, or always if New says so; or records are not read before their transactions, for five minutes; see Err
 	KindPanicked      Kind = "panicked"       // Options.Trace panicked (the claim goes on without it), or a renewal did (its work is cancelled); see Err
-	KindDisabled      Kind = "disabled"       // IDEMDDB_DISABLED is set; emitted once, and then nothing else by this Store
+	KindDisabled      Kind = "disabled"       // IDEMDDB_DISABLED is set; emitted once, and then only what becomes of effects that are written without a record
 )
 
 // Event is something that happened to a key, for metrics and alarms. KindFenced and KindUnrecorded deserve an alarm. An event never holds an

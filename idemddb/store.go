@@ -76,8 +76,8 @@ type Store struct {
 // Time to Live, so that no record is deleted. The first transaction shows it as an EffectError, and idem check before that.
 //
 // The environment variable IDEMDDB_DISABLED (true or 1; false, 0 and empty mean no) is read here and nowhere else. It turns the Store
-// off for as long as it lives: every claim succeeds whatever its key, every settlement succeeds, and no request is made. It is for an
-// emergency and for experiments. The first claim emits the event KindDisabled.
+// off for as long as it lives: every claim succeeds whatever its key, no record is read or written, and settlements
+// only write the staged items and send the staged messages. It is for an emergency and for experiments. The first claim emits the event KindDisabled.
 //
 // If requests cannot be shared, as by a client that is no [Batcher], New emits the event [KindUnshared] with the reason. A client that is no
 // [Transactor] cannot write effects: New then refuses Options.Senders, and the calls that write effects are refused later.

@@ -42,12 +42,12 @@ import (
 //	Fenced         writes refused because the claim was lost: alarm on it
 //	Unrecorded     messages whose work is done and whose completion was perhaps not written: alarm on it
 //	Uncommitted    transactions that are not known to be committed; the record decides at the next delivery
-//	EffectRefused  commits that wrote nothing, because the condition of a staged item was false
+//	EffectRefused  commits that wrote nothing, because DynamoDB refused a staged item, mostly by its condition
 //	Conflict       transactions that were cancelled because another write of one of their items was under way, and sent again
 //	Unsent         messages of completed records that are not sent yet; outbox.Sweep sends them
 //	Parked         messages that can never be sent: alarm on it
 //	Retried        requests that were sent again
-//	Unshared       times that requests could not be shared, so that each write is a request of its own
+//	Unshared       times that requests could not be shared, or that the reads before transactions were denied
 //	Panicked       panics of idemddb.Options.Trace, and of renewals, which cancel their work: alarm on it
 //	Permanent      messages that can never succeed, whether DeadLetter took them or not
 //	DeadLetters    messages that DeadLetter took

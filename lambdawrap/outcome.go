@@ -13,10 +13,10 @@ import (
 type Outcome string
 
 // The outcomes. One that has the word of an [idemddb.Kind] means the same: failed is a key that has ended for good, released one that may be
-// claimed again. A message with one of the first four is done. One with failed, refused, mismatch or no_key is permanent: it is done if
+// claimed again. A message with one of the first three is done. One with failed, refused, mismatch or no_key is permanent: it is done if
 // Options.DeadLetter took it. All others are reported failed and come back.
 const (
-	OutcomeCompleted   Outcome = "completed"   // the handler succeeded, and its success is recorded
+	OutcomeCompleted   Outcome = "completed"   // the handler succeeded, and its success is recorded; or the envelope held nothing
 	OutcomeReplayed    Outcome = "replayed"    // the key was completed before; the handler did not run
 	OutcomeUnrecorded  Outcome = "unrecorded"  // the handler succeeded, and its record was perhaps not written
 	OutcomeFenced      Outcome = "fenced"      // the handler ran, and the record is another's; done if the work is done, else it comes back

@@ -1,6 +1,6 @@
 package protocol
 
-// This file holds every condition and update that is sent, and above each the argument why it is safe. A test drops and flips
+// This file holds every condition and update that a worker sends, and above each the argument why it is safe. A test drops and flips
 // the terms one by one and demands that the suite notices.
 //
 // A late request is a try that its sender has given up, and that arrives nevertheless: the network or a queue has held it back. Its
@@ -153,7 +153,7 @@ const condFailed = "v = :v AND st = :failed AND own = :own AND fence = :fence"
 const (
 	updateComplete = "SET st = :completed, done = :nowms, " + nameExp + " = :exp"
 
-	// res is the result itself, or the name, length and SHA-256 of one in Options.Results. Such a result is put before this write, so the
+	// res is the result itself, or the name, length and SHA-256 of one in items of the table or in Options.Results. Such a result is put before this write, so the
 	// record never names a result that is missing. Its name holds the owner token and a digest of its bytes: a worker that this write
 	// refuses has put another name, and a Put that arrives late writes the same bytes.
 	updateSetResult = ", res = :res"
@@ -168,7 +168,7 @@ const (
 	updateSetOutbox = ", outbox = :outbox, ends = :ends, due = :due, due_ns = :duens"
 
 	// tookat keeps the end of the lease that this claim has taken over, because the next claim replaces prev. Each write of the holder says it
-	// (see Claim.keeping), and of one claim all say the same. A write that is applied late says it of its own claim, or it is refused.
+	// (see Held.write), and of one claim all say the same. A write that is applied late says it of its own claim, or it is refused.
 	updateTookAt = ", tookat = :tookat"
 
 	updateFail   = "SET st = :failed, " + nameExp + " = :exp, err = :err"
