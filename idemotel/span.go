@@ -62,8 +62,8 @@ func (t *Telemetry) end(ctx context.Context, o lambdawrap.Outcome) {
 // no failure, nor is a message that waits for the next delivery because its turn or the time for it did not come.
 func isFailure(o lambdawrap.Outcome) bool {
 	switch o {
-	case lambdawrap.OutcomeCompleted, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeInProgress, lambdawrap.OutcomeBlocked,
-		lambdawrap.OutcomeNoTime:
+	case lambdawrap.OutcomeCompleted, lambdawrap.OutcomeReplayed, lambdawrap.OutcomeEmpty, lambdawrap.OutcomeInProgress,
+		lambdawrap.OutcomeBlocked, lambdawrap.OutcomeNoTime:
 		return false
 	default:
 		return true

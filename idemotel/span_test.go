@@ -175,7 +175,7 @@ func TestTheStatusOfEachOtherOutcome(t *testing.T) {
 	t.Parallel()
 
 	for outcome, want := range map[lambdawrap.Outcome]codes.Code{
-		lambdawrap.OutcomeBlocked: codes.Unset, lambdawrap.OutcomeNoTime: codes.Unset,
+		lambdawrap.OutcomeBlocked: codes.Unset, lambdawrap.OutcomeNoTime: codes.Unset, lambdawrap.OutcomeEmpty: codes.Unset,
 		lambdawrap.OutcomeUnrecorded: codes.Error, lambdawrap.OutcomeFenced: codes.Error, lambdawrap.OutcomeUnanswered: codes.Error,
 		lambdawrap.OutcomeCorrupt: codes.Error, lambdawrap.OutcomeUncommitted: codes.Error, lambdawrap.OutcomeUnsent: codes.Error,
 		lambdawrap.OutcomeLate: codes.Error,

@@ -94,7 +94,7 @@ func TestAnEnvelopeThatDoesNotOpenCostsItsMessageOnly(t *testing.T) {
 
 		h.check(wrap(failingFor()), batch("m1 broken", "m2 later", "m3 none", "m4 panic", "m5 a"), []string{"m2", "m4"}, []string{"m5"})
 		h.equal("dead letters", dead.all(), []string{"m1 broken true"})
-		h.logs("outcome=no_key", "it is broken", `"the message is done, because there is nothing to do" messageId=m3 comesBack=false outcome=completed`,
+		h.logs("outcome=no_key", "it is broken", `"the message is done, because there is nothing to do" messageId=m3 comesBack=false outcome=empty`,
 			"outcome=released", "not now")
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -366,4 +368,35 @@ func TestAKeyFunctionThatPanicsIsItsMessagesFailure(t *testing.T) {
 
 		h.logs("panic: key", "panic: fingerprint", "stack=", "level=ERROR")
 	})
+}
+
+// closed is an error of a user's own type that no retry mends.
+type closed struct{ error }
+
+func (closed) Permanent() bool { return true }
+
+// With an error of such a type a key function fails its message for good, and a handler's failure that DeadLetter takes stops no batch.
+func TestAnErrorOfAUsersOwnTypeCanBePermanent(t *testing.T) {
+	t.Parallel()
+
+	h := newHarness(t, nil)
+
+	var dead journal
+
+	h.opts.StopAtFailure = true
+	h.opts.DeadLetter = func(_ context.Context, m events.SQSMessage, cause error) error {
+		dead.add(fmt.Sprint(m.MessageId, " ", errors.Is(cause, closed{errBank})))
+
+		return nil
+	}
+	h.opts.Key = func(_ context.Context, m events.SQSMessage) (string, error) {
+		if m.Body == "k0" {
+			return "", closed{errBank}
+		}
+
+		return m.Body, nil
+	}
+
+	h.check(h.handle(failWith(closed{errBank})), numbered(3), nil, []string{"m1", "m2"})
+	h.equal("dead letters", slices.Sorted(slices.Values(dead.all())), []string{"m0 true", "m1 true", "m2 true"})
 }

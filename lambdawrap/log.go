@@ -19,8 +19,8 @@ func (w *wrapper) report(ctx context.Context, m *message, o outcome, err error) 
 	level := levelOf(o.name, err)
 
 	switch {
-	case errors.Is(err, errEmpty):
-		w.log(ctx, slog.LevelInfo, "the message is done, because there is nothing to do", m, o.name, err)
+	case o.name == OutcomeEmpty:
+		w.log(ctx, level, "the message is done, because there is nothing to do", m, o.name, err)
 	case o.done:
 		w.log(ctx, level, "the message is done, but its record is not as it should be", m, o.name, err)
 	case !m.failed:
@@ -37,11 +37,14 @@ type programError struct{ error }
 
 func (e *programError) Unwrap() error { return e.error }
 
-// levelOf returns ERROR for what a person must look at, because a retry does not mend it or may repeat an effect, and WARN for the rest.
+// levelOf returns ERROR for what a person must look at, because a retry does not mend it or may repeat an effect, INFO for what is as it should
+// be, and WARN for the rest.
 func levelOf(name Outcome, err error) slog.Level {
 	switch name { //nolint:exhaustive // the rest is a warning
 	case OutcomeFenced, OutcomeUnrecorded, OutcomeCorrupt:
 		return slog.LevelError
+	case OutcomeEmpty:
+		return slog.LevelInfo
 	}
 
 	_, isPanic := errors.AsType[*PanicError](err)

@@ -129,6 +129,7 @@ func TestMetricsWithoutObserveWarnOnce(t *testing.T) {
 	var out bytes.Buffer
 
 	h := newHarness(t, nil)
+	h.opts.Envelope, h.opts.Key = plus, nil
 	function := lambdawrap.Measure(lambdawrap.NewMetrics(&out, "Payments"), h.handle(func(_ context.Context, m events.SQSMessage) error {
 		if m.Body == "bad" {
 			return errors.New("bank closed")
@@ -137,9 +138,9 @@ func TestMetricsWithoutObserveWarnOnce(t *testing.T) {
 		return nil
 	}))
 
-	want := []string{"metrics", "metrics", "metrics", "WARN", "metrics"} // the first two batches have no message that was done
+	want := []string{"metrics", "metrics", "metrics", "metrics", "WARN", "metrics"} // the first three batches have no message that was worked on and done
 
-	for _, messages := range [][]string{nil, {"m1 bad"}, {"m2 a"}, {"m3 b"}} {
+	for _, messages := range [][]string{nil, {"m1 bad"}, {"m2 none"}, {"m3 a"}, {"m4 b"}} {
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r-1"})
 		if _, err := function(ctx, batch(messages...)); err != nil {
 			t.Fatal(err)

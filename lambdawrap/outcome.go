@@ -13,11 +13,12 @@ import (
 type Outcome string
 
 // The outcomes. One that has the word of an [idemddb.Kind] means the same: failed is a key that has ended for good, released one that may be
-// claimed again. A message with one of the first three is done. One with failed, refused, mismatch or no_key is permanent: it is done if
+// claimed again. A message with one of the first four is done. One with failed, refused, mismatch or no_key is permanent: it is done if
 // Options.DeadLetter took it. All others are reported failed and come back.
 const (
-	OutcomeCompleted   Outcome = "completed"   // the handler succeeded, and its success is recorded; or the envelope held nothing
+	OutcomeCompleted   Outcome = "completed"   // the handler succeeded, and its success is recorded
 	OutcomeReplayed    Outcome = "replayed"    // the key was completed before; the handler did not run
+	OutcomeEmpty       Outcome = "empty"       // the message's envelope holds nothing
 	OutcomeUnrecorded  Outcome = "unrecorded"  // the handler succeeded, and its record was perhaps not written
 	OutcomeFenced      Outcome = "fenced"      // the handler ran, and the record is another's; done if the work is done, else it comes back
 	OutcomeFailed      Outcome = "failed"      // the handler returned Permanent: the key has ended for good
@@ -85,7 +86,7 @@ func (o outcome) ofDuplicate() outcome {
 func noKeyOutcome(err error) outcome {
 	switch {
 	case errors.Is(err, errEmpty):
-		return outcome{name: OutcomeCompleted, err: err, done: true}
+		return outcome{name: OutcomeEmpty, err: err, done: true}
 	case errors.Is(err, errNoKeyInTime):
 		return outcome{name: OutcomeNoTime, err: err}
 	case errors.Is(err, ErrNoKey), errors.Is(err, idemddb.ErrBadKey):

@@ -174,6 +174,7 @@ func declaredKinds(t *testing.T) (kinds []idemddb.Kind) {
 var uncounted = map[Outcome]string{
 	OutcomeCompleted:   "the Store's event counts it, in Completed",
 	OutcomeReplayed:    "the Store's event counts it, in Replayed",
+	OutcomeEmpty:       "it is done, and there was nothing to do",
 	OutcomeUnrecorded:  "the Store's event counts it, in Unrecorded",
 	OutcomeUncommitted: "the Store's event counts it, in Uncommitted",
 	OutcomeUnsent:      "the Store's event counts it, in Unsent",
