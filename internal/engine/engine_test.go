@@ -212,7 +212,7 @@ func TestAFlightThatAllCallersHaveLeftBeforeItWasSentLands(t *testing.T) {
 		})
 		synctest.Wait()
 
-		if got, want := e.planner.Text(time.Now()), "T 5ms and 5ms\n"; got != want {
+		if got, want := e.planner.Text(time.Now()), "T 5ms and 5ms, 0 times read first\n"; got != want {
 			t.Errorf("the planner has\n%swant\n%s", got, want)
 		}
 
