@@ -144,7 +144,7 @@ func newCall(w *Write) *call {
 	c := &call{op: w.Operation, key: w.Key, isLast: w.IsLast}
 	c.Write = planner.Write{
 		Policy: w.Policy, Record: w.Record, Group: &c.own, Handle: c,
-		IsExtend: w.IsExtend, IsUrgent: w.IsUrgent,
+		IsAlone: w.IsAlone, IsExtend: w.IsExtend, IsUrgent: w.IsUrgent,
 	}
 
 	if w.Group != nil {
