@@ -41,10 +41,14 @@ func (c *client) UpdateItem(
 	return &dynamodb.UpdateItemOutput{Attributes: protocol.Item{"a": &types.AttributeValueMemberS{}}}, nil
 }
 
-func (*client) TransactWriteItems(
+func (c *client) TransactWriteItems(
 	context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options),
 ) (*dynamodb.TransactWriteItemsOutput, error) {
-	return nil, errors.New("not in this test")
+	if c.fails {
+		return nil, errors.New("no answer")
+	}
+
+	return &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: make([]types.ConsumedCapacity, 1)}, nil
 }
 
 func (c *client) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
@@ -344,6 +348,7 @@ func TestAnAnswerIsNotReadAfterItsCallerHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &client{delay: 10 * time.Millisecond}
 		c := newCaller(api)
+		c.engine.planner.Deny(time.Now().Add(-6 * time.Minute)) // the request asks whether that still holds
 		c.group.Expect(3)
 
 		var all sync.WaitGroup
@@ -368,7 +373,27 @@ func TestAnAnswerIsNotReadAfterItsCallerHasLeft(t *testing.T) {
 		if want := []int{3}; !slices.Equal(api.requests, want) {
 			t.Errorf("requests of %v writes, want %v", api.requests, want)
 		}
+
+		if got, want := c.engine.planner.Text(time.Now()), strings.Replace(textOfIdle, "5ms", "10ms", 1); got != want {
+			t.Errorf("the planner has\n%swant\n%s", got, want)
+		}
 	})
+}
+
+func TestNewsOfASharedRequestAreForCallersThatWait(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]func(*shared){
+		"one of them":  func(s *shared) { s.tellOne(news{}) },
+		"each of them": func(s *shared) { s.readLost(ErrExited) },
+	} {
+		over, waits := &call{isOver: true}, &call{}
+		s := &shared{engine: newCaller(&client{}).engine, calls: []*call{nil, over, waits}, answers: make([]planner.Answer, 3)}
+
+		if c(s); len(over.news) != 0 || len(waits.news) != 1 {
+			t.Errorf("%s: the one who has left has %d news, the other one %d", name, len(over.news), len(waits.news))
+		}
+	}
 }
 
 // Otherwise the flight would count as one under way, and hold its records, without a request.
@@ -515,6 +540,20 @@ func (joined) Part() protocol.Part {
 }
 
 func (joined) Read(a protocol.Answer) (protocol.Step, error) { return protocol.Again, a.Err }
+
+func TestATransactionCountsForTIfItIsAnswered(t *testing.T) {
+	t.Parallel()
+
+	for _, fails := range []bool{false, true} {
+		f := &planner.Flight{}
+		newTransaction([]*call{newCall(&Write{Operation: joined{}, Joint: &planner.Joint{}})}).send(
+			t.Context(), New(Config{Transactor: &client{fails: fails}}), f)
+
+		if f.IsAnswered == fails {
+			t.Errorf("it fails: %t, and is answered: %t", fails, f.IsAnswered)
+		}
+	}
+}
 
 // The caller leaves between the moment at which its transaction is to be sent once more and the moment at which it is.
 func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
