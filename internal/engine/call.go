@@ -119,8 +119,8 @@ func (e *Engine) tell(ctx context.Context, c *call) {
 	})
 }
 
-// withdraw takes a write back whose caller leaves, unless it has ended.
-func (e *Engine) withdraw(c *call) {
+// withdraw takes a write back whose caller leaves, unless it has ended. Its operation is used no more then.
+func (e *Engine) withdraw(ctx context.Context, c *call) {
 	for c.busy {
 		e.unbusy.Wait()
 	}
@@ -130,13 +130,13 @@ func (e *Engine) withdraw(c *call) {
 	}
 
 	now := time.Now()
+	c.err = gaveUp(ctx, c.err)
+	e.planner.Withdraw(&c.Write)
 
 	if c.flight != nil { // it was not sent
-		c.answers[0] = planner.Done
 		e.planner.Land(now, c.flight, c.answers[:], 0)
 	}
 
-	e.planner.Withdraw(&c.Write)
 	e.finish(c)
 	e.depart(now)
 }
@@ -162,7 +162,7 @@ func (e *Engine) awaitLast(c *call) {
 
 // gaveUp joins the last answer of DynamoDB with the reason why there is no further try.
 func gaveUp(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
 		return errors.Join(err, cause)
 	}
 

@@ -104,9 +104,7 @@ func (c *Pending) Wait(ctx context.Context) error {
 	defer e.mu.Unlock()
 
 	defer func() { // also if the user's code panics or ends the goroutine
-		if !c.isOver {
-			e.withdraw(c)
-		}
+		e.withdraw(ctx, c)
 
 		if c.isLast {
 			e.leave(c.Group)
@@ -117,9 +115,7 @@ func (c *Pending) Wait(ctx context.Context) error {
 		switch {
 		case len(c.news) > 0:
 			e.tell(ctx, c)
-		case c.isOver && c.busy:
-			e.unbusy.Wait()
-		case c.isOver && c.last != nil:
+		case c.last != nil:
 			e.awaitLast(c)
 		case c.isOver:
 			return c.err
@@ -144,7 +140,7 @@ func newCall(w *Write) *call {
 	c := &call{op: w.Operation, key: w.Key, isLast: w.IsLast}
 	c.Write = planner.Write{
 		Policy: w.Policy, Record: w.Record, Group: &c.own, Handle: c,
-		IsExtend: w.IsExtend, IsUrgent: w.IsUrgent,
+		IsAlone: w.IsAlone, IsExtend: w.IsExtend, IsUrgent: w.IsUrgent,
 	}
 
 	if w.Group != nil {
@@ -213,7 +209,6 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 
 	now := time.Now()
 	over := e.planner.Land(now, f, answers, rand.Float64()) //nolint:gosec // spreads load, guards nothing
-	isDone := true
 
 	for i, w := range f.Writes {
 		c := callOf(w)
@@ -223,7 +218,6 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 
 		c.shared, c.err = nil, errs[i]
 		c.isOver = answers[i] == planner.Done || slices.Contains(over, w)
-		isDone = isDone && c.isOver
 
 		switch answers[i] {
 		case planner.NotNow, planner.Refused, planner.Gated: // it is sent again later
@@ -240,9 +234,7 @@ func (e *Engine) land(f *planner.Flight, answers []planner.Answer, errs []error)
 		s.setFree()
 	}
 
-	if !isDone || !e.wakeAt.IsZero() { // where a write waits, the timer is set
-		e.depart(now)
-	}
+	e.depart(now)
 }
 
 func callOf(w *planner.Write) *call {
@@ -323,16 +315,7 @@ func (e *Engine) await(ctx context.Context, c *call) {
 		}
 	})
 
-	if !isEnded {
-		return
-	}
-
-	for c.busy {
-		e.unbusy.Wait()
-	}
-
-	if !c.isOver {
-		c.err = gaveUp(ctx, c.err)
-		e.withdraw(c)
+	if isEnded {
+		e.withdraw(ctx, c)
 	}
 }

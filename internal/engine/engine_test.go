@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,7 +18,7 @@ import (
 	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
-// client answers each request, after a while, that everything was written. It panics in the first shared request if it is told to.
+// client answers each request, after a while, that everything was written. A request of one write is not ended by its context. It panics in the first shared request if it is told to.
 type client struct {
 	delay  time.Duration
 	panics bool
@@ -30,17 +31,24 @@ type client struct {
 func (c *client) UpdateItem(
 	context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options),
 ) (*dynamodb.UpdateItemOutput, error) {
-	if c.note(1); c.fails && len(c.requests) == 1 {
+	c.note(1)
+	<-time.After(c.delay)
+
+	if c.fails && len(c.requests) == 1 {
 		return nil, &types.InternalServerError{}
 	}
 
 	return &dynamodb.UpdateItemOutput{Attributes: protocol.Item{"a": &types.AttributeValueMemberS{}}}, nil
 }
 
-func (*client) TransactWriteItems(
+func (c *client) TransactWriteItems(
 	context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options),
 ) (*dynamodb.TransactWriteItemsOutput, error) {
-	return nil, errors.New("not in this test")
+	if c.fails {
+		return nil, errors.New("no answer")
+	}
+
+	return &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: make([]types.ConsumedCapacity, 1)}, nil
 }
 
 func (c *client) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
@@ -119,6 +127,17 @@ func newCaller(api *client) *caller {
 	return &caller{engine: e, group: e.NewGroup(), read: map[string][]protocol.Outcome{}}
 }
 
+// textOfIdle is the text of a planner that has no write.
+const textOfIdle = "T 5ms and 5ms, 0 times read first\n"
+
+func (e *Engine) wantIdle(t *testing.T) {
+	t.Helper()
+
+	if got := e.planner.Text(time.Now()); got != textOfIdle {
+		t.Errorf("the planner has\n%swant\n%s", got, textOfIdle)
+	}
+}
+
 // The timer is late, and another event comes first. What the timer was set for happens then.
 func TestAPauseEndsAlthoughItsTimerIsLate(t *testing.T) {
 	t.Parallel()
@@ -146,11 +165,190 @@ func TestAPauseEndsAlthoughItsTimerIsLate(t *testing.T) {
 	})
 }
 
+// Clocks are set back.
+func TestATimerThatFiresTooEarlyIsSetAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCaller(&client{fails: true})
+		ended := make(chan error)
+
+		go func() { ended <- c.send(t.Context(), "a") }()
+
+		synctest.Wait()
+		c.engine.timer.Stop()
+		c.engine.tick()
+
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// It is an answer all the same. An error is none, and no further try is announced.
+func TestAnAnswerThatComesAfterTheEndOfItsContext(t *testing.T) {
+	t.Parallel()
+
+	for fails, want := range map[bool]error{true: context.DeadlineExceeded, false: nil} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCaller(&client{delay: 40 * time.Millisecond, fails: fails})
+			c.engine.Retried = func(context.Context, string, error) { t.Error("a further try is announced") }
+
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+
+			if err := c.send(ctx, "a"); !errors.Is(err, want) {
+				t.Errorf("got %v, want %v", err, want)
+			}
+
+			text := c.engine.planner.Text(time.Now())
+			if isCounted := strings.HasPrefix(text, "T 40ms"); isCounted == fails {
+				t.Errorf("it fails: %t; the planner has\n%s", fails, text)
+			}
+
+			if got := gaveUp(ctx, ctx.Err()).Error(); got != ctx.Err().Error() {
+				t.Errorf("got %q: the reason twice", got)
+			}
+		})
+	}
+}
+
+func TestNothingIsSentForAContextThatHasEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &client{}
+		c := newCaller(api)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+
+		if err := c.send(ctx, "a"); !errors.Is(err, context.Canceled) || len(api.requests) > 0 {
+			t.Errorf("got %v, requests of %v writes", err, api.requests)
+		}
+
+		begun := time.Now()
+		if err := c.send(t.Context(), "b"); err != nil || time.Since(begun) > 0 {
+			t.Errorf("the next write of the group: got %v after %v, want no error at once", err, time.Since(begun))
+		}
+	})
+}
+
+// Its operation must not be used after Send has returned.
+func TestACallerWaitsUntilItsOperationIsUsedNoMore(t *testing.T) {
+	t.Parallel()
+
+	for name, isOver := range map[string]bool{"it has its answer": true, "its context ends": false} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			e := newCaller(&client{}).engine
+			c := &call{engine: e, isOver: isOver, busy: isOver}
+			ended := make(chan error, 1)
+
+			go func() { ended <- c.Wait(ctx) }()
+
+			synctest.Wait()
+			e.change(func() { c.busy = true })
+			cancel()
+			synctest.Wait()
+
+			if len(ended) > 0 {
+				t.Errorf("%s: it does not wait", name)
+			}
+
+			e.change(func() {
+				c.busy, c.isOver = false, true
+				e.unbusy.Broadcast()
+			})
+
+			if err := <-ended; err != nil {
+				t.Errorf("%s: got %v, want the answer", name, err)
+			}
+		})
+	}
+}
+
+func TestAWriteWhoseHookPanicsIsTakenBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCaller(&client{fails: true})
+		c.engine.Retried = func(context.Context, string, error) { panic("boom") }
+
+		func() {
+			defer func() {
+				if v := recover(); v != "boom" {
+					t.Errorf("got the panic %v", v)
+				}
+			}()
+
+			t.Errorf("got %v, want a panic", c.send(t.Context(), "a"))
+		}()
+
+		if c.engine.wantIdle(t); c.engine.timer.Stop() {
+			t.Error("the timer is set although no write waits")
+		}
+	})
+}
+
+func TestAMemberLeavesItsGroupWithItsLastWrite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newCaller(&client{}).engine.NewGroup()
+		g.Join()
+		g.Join()
+
+		want := func(members int) {
+			if g.plan.Members != members {
+				t.Errorf("the group has %d members, want %d", g.plan.Members, members)
+			}
+		}
+
+		for _, isLast := range []bool{false, true} {
+			w := Write{Operation: operation(func(protocol.Outcome) {}), Group: g, IsLast: isLast}
+			if err := g.engine.Send(t.Context(), w); err != nil {
+				t.Error(err)
+			}
+		}
+
+		want(1)
+		g.Leave()
+		want(0)
+	})
+}
+
+// A large write must not delay others, and not each operation has a statement.
+func TestAWriteThatTravelsAloneWaitsForNobody(t *testing.T) {
+	t.Parallel()
+
+	answered := operation(func(protocol.Outcome) {})
+
+	for name, w := range map[string]Write{
+		"it is large":            {Operation: answered, IsAlone: true},
+		"it has no statement":    {Operation: struct{ Requester }{answered}},
+		"it stands in no record": {Operation: joined{}, Joint: &planner.Joint{IsUnrecorded: true}, IsAlone: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newCaller(&client{}).engine.NewGroup()
+			g.Expect(2)
+
+			if w.Group = g; w.Joint != nil {
+				w.Joint.Hold = time.Second
+			}
+
+			c := g.engine.Begin(t.Context(), w)
+			if c.flight == nil {
+				t.Errorf("%s: it waits", name)
+			}
+
+			g.engine.change(func() { g.engine.withdraw(t.Context(), c) })
+		})
+	}
+}
+
 func TestAnAnswerIsNotReadAfterItsCallerHasLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		api := &client{delay: 10 * time.Millisecond}
 		c := newCaller(api)
+		c.engine.planner.Deny(time.Now().Add(-6 * time.Minute)) // the request asks whether that still holds
 		c.group.Expect(3)
 
 		var all sync.WaitGroup
@@ -175,6 +373,49 @@ func TestAnAnswerIsNotReadAfterItsCallerHasLeft(t *testing.T) {
 		if want := []int{3}; !slices.Equal(api.requests, want) {
 			t.Errorf("requests of %v writes, want %v", api.requests, want)
 		}
+
+		if got, want := c.engine.planner.Text(time.Now()), strings.Replace(textOfIdle, "5ms", "10ms", 1); got != want {
+			t.Errorf("the planner has\n%swant\n%s", got, want)
+		}
+	})
+}
+
+func TestNewsOfASharedRequestAreForCallersThatWait(t *testing.T) {
+	t.Parallel()
+
+	for name, c := range map[string]func(*shared){
+		"one of them":  func(s *shared) { s.tellOne(news{}) },
+		"each of them": func(s *shared) { s.readLost(ErrExited) },
+	} {
+		over, waits := &call{isOver: true}, &call{}
+		s := &shared{engine: newCaller(&client{}).engine, calls: []*call{nil, over, waits}, answers: make([]planner.Answer, 3)}
+
+		if c(s); len(over.news) != 0 || len(waits.news) != 1 {
+			t.Errorf("%s: the one who has left has %d news, the other one %d", name, len(over.news), len(waits.news))
+		}
+	}
+}
+
+// Otherwise the flight would count as one under way, and hold its records, without a request.
+func TestAFlightOfOneWriteWhoseCallerHasLeftBeforeItWasSentLands(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newCaller(&client{}).engine
+
+		var calls []*call
+		for range 2 {
+			calls = append(calls, e.Begin(t.Context(), Write{Record: "a", Operation: operation(nil)}))
+		}
+
+		for i, c := range calls {
+			if c.flight == nil {
+				t.Errorf("write %d has no flight", i)
+			}
+
+			e.change(func() { e.withdraw(t.Context(), c) })
+		}
+
+		e.wantIdle(t)
 	})
 }
 
@@ -207,14 +448,12 @@ func TestAFlightThatAllCallersHaveLeftBeforeItWasSentLands(t *testing.T) {
 					t.Error("the two writes do not travel together")
 				}
 
-				e.withdraw(c)
+				e.withdraw(t.Context(), c)
 			}
 		})
 		synctest.Wait()
 
-		if got, want := e.planner.Text(time.Now()), "T 5ms and 5ms\n"; got != want {
-			t.Errorf("the planner has\n%swant\n%s", got, want)
-		}
+		e.wantIdle(t)
 
 		if len(api.requests) > 0 {
 			t.Errorf("a request of %v was sent", api.requests)
@@ -254,6 +493,45 @@ func TestAClientThatPanicsInASharedRequestIsTriedAloneByEachCaller(t *testing.T)
 	})
 }
 
+// unsayable is an operation whose statement cannot be built, because an item of the client panics when it is read.
+type unsayable struct{ operation }
+
+func (unsayable) Statement() types.BatchStatementRequest { panic("boom") }
+
+// Nothing was sent, so that nothing of an unknown outcome is read.
+func TestAPanicWhileASharedRequestIsMadeLetsItsWritesTravelAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &client{}
+		g := newCaller(api).engine.NewGroup()
+		g.Expect(2)
+
+		var (
+			begun []*Pending
+			read  []protocol.Outcome
+		)
+
+		op := operation(func(o protocol.Outcome) { read = append(read, o) })
+		for i, o := range []Operation{unsayable{op}, op} {
+			g.Arrive()
+
+			begun = append(begun, g.engine.Begin(t.Context(), Write{
+				Operation: o, Record: fmt.Sprint(i), Group: g, Policy: planner.Policy{End: time.Now().Add(time.Minute)},
+			}))
+		}
+
+		for _, c := range begun {
+			if err := c.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+
+		if !slices.Equal(api.requests, []int{1, 1}) || !slices.Equal(read, []protocol.Outcome{protocol.Applied, protocol.Applied}) {
+			t.Errorf("requests of %v writes, outcomes %v", api.requests, read)
+		}
+	})
+}
+
 // joined is a write that travels in a transaction.
 type joined struct{}
 
@@ -262,6 +540,20 @@ func (joined) Part() protocol.Part {
 }
 
 func (joined) Read(a protocol.Answer) (protocol.Step, error) { return protocol.Again, a.Err }
+
+func TestATransactionCountsForTIfItIsAnswered(t *testing.T) {
+	t.Parallel()
+
+	for _, fails := range []bool{false, true} {
+		f := &planner.Flight{}
+		newTransaction([]*call{newCall(&Write{Operation: joined{}, Joint: &planner.Joint{}})}).send(
+			t.Context(), New(Config{Transactor: &client{fails: fails}}), f)
+
+		if f.IsAnswered == fails {
+			t.Errorf("it fails: %t, and is answered: %t", fails, f.IsAnswered)
+		}
+	}
+}
 
 // The caller leaves between the moment at which its transaction is to be sent once more and the moment at which it is.
 func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
@@ -300,7 +592,14 @@ func TestATransactionIsNotSentOnceMoreWithoutOneOfItsCallers(t *testing.T) {
 			t.Fatalf("%d writes are sent once more, want all three", len(s.sent))
 		}
 
-		e.change(func() { e.withdraw(calls[1]) })
+		if s.take(); !calls[1].busy {
+			t.Error("a caller may leave while its request is made")
+		}
+
+		e.change(s.setFree)
+		e.change(func() { e.withdraw(t.Context(), calls[1]) })
+		s.take()
+		e.change(s.setFree)
 
 		if s.board(); len(s.sent) != 0 || !slices.Equal(s.answers, slices.Repeat([]planner.Answer{planner.AtOnce}, 3)) {
 			t.Errorf("%d writes are sent, and what follows is %v", len(s.sent), s.answers)

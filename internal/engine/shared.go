@@ -198,7 +198,7 @@ func (s *shared) judge(shared *wire.Shared) func(i int) protocol.Answer {
 		outcome = protocol.NotShared
 	}
 
-	return func(int) protocol.Answer { return protocol.Answer{Outcome: outcome, Err: shared.Err, IsShared: true} }
+	return func(int) protocol.Answer { return protocol.Answer{Outcome: outcome, Err: shared.Err} }
 }
 
 // isWrong notes whether a shared request was processed. It returns true if the number of answers was wrong too often in a row.
@@ -258,7 +258,7 @@ func (s *shared) read(read func(at int, c *call) (planner.Answer, error)) {
 // readLost tells the operations that nobody knows the outcome of their try, and their callers why.
 func (s *shared) readLost(err error) {
 	s.read(func(_ int, c *call) (planner.Answer, error) {
-		return c.read(protocol.Answer{Outcome: protocol.Unknown, Err: err, IsShared: true})
+		return c.read(protocol.Answer{Outcome: protocol.Unknown, Err: err})
 	})
 
 	s.engine.change(func() {

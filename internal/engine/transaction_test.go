@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/idemddb/go-idemddb/internal/dbitem"
 	"github.com/idemddb/go-idemddb/internal/engine"
 	"github.com/idemddb/go-idemddb/internal/planner"
 	"github.com/idemddb/go-idemddb/internal/protocol"
@@ -212,6 +213,41 @@ func TestATransactionIsSentOnceMoreAsItWas(t *testing.T) {
 
 		if tok := db.tokens; len(tok) != 4 || tok[1] != "first" || tok[2] == "first" || tok[3] != tok[2] || len(told.retries) != 3 {
 			t.Errorf("tokens %q, retries %q", tok, told.retries)
+		}
+
+		db.tokens = nil
+		together(t, e, writeOf("1", recorded()), writeOf("2", recorded()))
+
+		if tok := db.tokens; len(tok) < 2 || tok[0] == "" || tok[1] != tok[0] {
+			t.Errorf("tokens of a transaction of two writes: %q", tok)
+		}
+	})
+}
+
+// The sum of the two numbers has more digits than DynamoDB holds.
+func TestAnAdditionThatDoesNotFitIntoASumTravelsAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		db := &client{}
+		e, _ := engineOn(db)
+
+		var writes []engine.Write
+
+		for _, number := range []string{"1", "1e100"} {
+			n, err := dbitem.ParseNumber(number)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			j := recorded()
+			j.part.Adds = []protocol.Addition{{Item: "sum", Values: map[string]*dbitem.Number{"n": n}}}
+			w := writeOf(number, j)
+			w.Joint.Items = []planner.Item{{Key: "sum", As: "+"}}
+			writes = append(writes, w)
+		}
+
+		if errs := together(t, e, writes...); errs[0] != nil || errs[1] != nil || !slices.Equal(db.sizes, []int{2, 2}) {
+			t.Errorf("errors %v, transactions of %v items, want two of a record and a sum", errs, db.sizes)
 		}
 	})
 }

@@ -25,7 +25,7 @@ func (p *Planner) Ready(now time.Time) (r Ready) {
 		return isRested
 	})
 
-	if !p.nextEnd.IsZero() && !p.nextEnd.After(now) {
+	if !p.nextEnd.After(now) {
 		r.Over = p.giveUp(now)
 	}
 
@@ -154,7 +154,7 @@ func (p *Planner) isHeld(now time.Time, w *Write) bool {
 	var until time.Time
 
 	for _, item := range w.items {
-		if f := p.held[item.Key]; f != nil && f.due.IsZero() {
+		if f := p.held[item.Key]; item.Key != "" && f != nil && f.due.IsZero() {
 			until = later(until, p.lettingGo(f))
 		}
 	}
@@ -198,7 +198,7 @@ func (p *Planner) leavesAt(now time.Time, lane int) time.Time {
 	switch {
 	case all >= maxFlights:
 		return soonest
-	case own == 0, p.next.isFull:
+	case own == 0, p.next.isFull, len(p.next.writes) == Size:
 		return now
 	}
 
@@ -252,10 +252,9 @@ func (l *load) take(w *Write) {
 
 	l.touch(w)
 	l.items, l.size, l.value, l.writes = items, size, value, append(l.writes, w)
-	l.isFull = l.isFull || len(l.writes) == Size
 }
 
-// lingersUntil returns until when the writes of a lane wait for others of the group; zero if they do not wait.
+// lingersUntil returns until when the writes of a lane wait for others of the group; zero if each of them has left before.
 func (g *Group) lingersUntil(lane int) time.Time {
 	first := slices.IndexFunc(g.waiting[lane], func(w *Write) bool { return !w.hasLeft })
 	if first < 0 {
@@ -263,11 +262,8 @@ func (g *Group) lingersUntil(lane int) time.Time {
 	}
 
 	w := g.waiting[lane][first]
-	if hold := g.lingerOf(w); hold > 0 {
-		return w.since.Add(hold)
-	}
 
-	return time.Time{}
+	return w.since.Add(g.lingerOf(w))
 }
 
 // giveUp ends the writes whose time is over: no try of theirs begins any more.
@@ -286,10 +282,10 @@ func (p *Planner) giveUp(now time.Time) (over []*Write) {
 	return over
 }
 
-// open returns all writes that the planner must give up when their time is over. A flight of one write has the caller's own context.
+// open returns all writes that the planner must give up when their time is over. A pause is over before the end of its write. A flight of one
+// write has the caller's own context.
 func (p *Planner) open() []*Write {
-	all := append([]*Write{}, p.alone...)
-	all = append(all, p.paused...)
+	all := slices.Clone(p.alone)
 
 	for lane := range lanes {
 		for _, g := range p.groups[lane] {
@@ -316,7 +312,7 @@ func (p *Planner) isNarrow(lane int) bool {
 // hotRoom returns how many hot items the next flight may touch: none while another one is under way that touches some.
 func (p *Planner) hotRoom(now time.Time) int {
 	for _, f := range p.flights {
-		if f.lane != transactions || !f.due.IsZero() || !p.gate.isHotFlight(now, f) {
+		if !f.due.IsZero() || !p.gate.isHotFlight(now, f) {
 			continue
 		}
 

@@ -1,6 +1,9 @@
 package planner
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	hotFor     = 64 // in T: for so long an item is hot after a conflict
@@ -41,12 +44,8 @@ func (g *gate) land(now time.Time, f *Flight, t time.Duration, lot float64) {
 		g.most = max(1, g.hotItems(now, f)/2) //nolint:mnd // half
 	}
 
-	tries := 0
-	for _, w := range f.Writes {
-		tries = max(tries, w.tries+1) // this one is not counted yet
-	}
-
-	if tries >= oldTries {
+	oldest := slices.MaxFunc(f.Writes, func(a, b *Write) int { return a.tries - b.tries })
+	if tries := oldest.tries + 1; tries >= oldTries { // this one is not counted yet
 		closed = min(tries-oldTries+1, gateSecond)
 	}
 
@@ -71,28 +70,12 @@ func (g *gate) heat(item string, until time.Time) {
 }
 
 func (g *gate) isHotFlight(now time.Time, f *Flight) bool {
-	for _, w := range f.Writes {
-		if g.isHot(now, w) {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc(f.Writes, func(w *Write) bool { return g.isHot(now, w) })
 }
 
 // isHot reports whether a write touches a hot item.
 func (g *gate) isHot(now time.Time, w *Write) bool {
-	if len(g.until) == 0 || w.Joint == nil {
-		return false
-	}
-
-	for _, item := range w.items {
-		if g.isHotItem(now, item.Key) {
-			return true
-		}
-	}
-
-	return false
+	return slices.ContainsFunc(w.items, func(item Item) bool { return g.isHotItem(now, item.Key) })
 }
 
 func (g *gate) isHotItem(now time.Time, key string) bool { return g.until[key].After(now) }

@@ -16,7 +16,7 @@ func TestAllWritesOfHotItemsStandBehindOneGate(t *testing.T) {
 	y := newYard(t)
 	first := y.submit(y.jointOf("a", "hot"))
 	y.want(first, one("a"))
-	y.want(y.land(first[0], planner.Gated, "hot"))
+	y.want(y.land(first[0], planner.Gated, "hot", "1", "2"))
 
 	closed := y.now.Add(30 * time.Millisecond) // between 4 T and 8 T
 
@@ -32,7 +32,11 @@ func TestAllWritesOfHotItemsStandBehindOneGate(t *testing.T) {
 	}
 
 	y.want(behind, one("a")) // and b, which has the same item, with the next one
-	y.want(y.land(behind[0], planner.Done), one("b"))
+
+	flights := y.land(behind[0], planner.Done)
+	y.want(flights, one("b"))
+	y.land(flights[0], planner.Done)
+	y.pair(y.jointOf("d", "hot", "1"), y.jointOf("e", "2")) // after one conflict, a flight may touch any number of hot items
 }
 
 func TestTheGateIsClosedLongerAfterTheSecondConflictInARow(t *testing.T) {
@@ -60,15 +64,19 @@ func TestTheGateIsClosedShortlyForAnOldWriteAndThenLongerAndLonger(t *testing.T)
 	t.Parallel()
 
 	y := newYard(t)
-	flights := y.submit(y.jointOf("old", "hot"))
+	flights := y.submit(y.adding("old", "hot"))
+	flights[0].MayRepeat = true // it is sent once more as it was, which is a try
+	y.want(y.land(flights[0], planner.NotNow))
 
-	for range 3 {
-		y.want(y.land(flights[0], planner.Gated, "hot"))
-		flights = y.wake()
+	for range 2 {
+		y.want(y.land(y.wake()[0], planner.Gated, "hot"))
 	}
 
+	y.want(y.submit(y.adding("young", "hot")))
+	flights = y.wake()
+
 	for _, closed := range []int{1, 2, 3, 4, 5, 6, 6} { // in T, at least: after the fourth try between T and 2 T, after the fifth between 2 T and 4 T
-		y.want(flights, one("old"))
+		y.want(flights, []string{"old", "young"})
 		y.want(y.land(flights[0], planner.Gated, "hot"))
 
 		flights = y.wakeAfter(time.Duration(closed) * 7500 * time.Microsecond)
@@ -79,28 +87,30 @@ func TestTheGateIsClosedShortlyForAnOldWriteAndThenLongerAndLonger(t *testing.T)
 	y.wakeAfter(30 * time.Millisecond)
 }
 
-// A throttled flight has met no item, so it says nothing of a row of conflicts.
+// A throttled flight has met no item, so it says nothing of a row of conflicts. Nor does one without an answer, or one of cold items.
 func TestAFlightThatWasThrottledDoesNotEndTheRow(t *testing.T) {
 	t.Parallel()
 
 	y := newYard(t)
 	first := y.jointOf("first", "hot")
 	y.want(y.land(y.submit(first)[0], planner.Gated, "hot"))
+	y.want(y.land(y.submit(y.jointOf("cold"))[0], planner.Done))
+
+	flights := y.wake()
+	y.planner.Land(y.now, flights[0], []planner.Answer{planner.NotNow}, 0.5)
 	y.planner.Withdraw(first)
 
-	flights := y.submit(y.jointOf("a", "hot"))
-	y.want(flights)
+	flights = y.submit(y.jointOf("a", "hot"))
+	y.want(flights, one("a"))
 
 	for range 2 { // it is sent once more as it was, and then regrouped
-		flights = y.wake()
-		y.want(flights, one("a"))
-
 		flights[0].MayRepeat = true
 		y.want(y.land(flights[0], planner.NotNow))
+
+		flights = y.wake()
+		y.want(flights, one("a"))
 	}
 
-	flights = y.wake()
-	y.want(flights, one("a"))
 	y.want(y.land(flights[0], planner.Gated, "hot"))
 	y.wakeAfter(45 * time.Millisecond)
 }
@@ -111,15 +121,18 @@ func TestAThousandItemsAreHotAtMost(t *testing.T) {
 
 	y := newYard(t)
 
-	hot := make([]string, 1001)
+	hot := make([]string, 1003)
 	for i := range hot {
-		hot[i] = fmt.Sprint("hot ", i)
+		hot[i] = fmt.Sprint("hot ", i%1002)
 	}
+
+	hot[1000], hot[1001], hot[1002] = hot[0], hot[1000], hot[1001] // the first one is hot anew
 
 	y.land(y.submit(y.jointOf("a"))[0], planner.Done)
 	y.want(y.land(y.submit(y.jointOf("b"))[0], planner.Done, hot...))
-	y.want(y.submit(y.jointOf("c", "hot 1")))
-	y.want(y.submit(y.jointOf("d", "hot 0")), one("d"))
+	y.want(y.submit(y.jointOf("c", "hot 0")))
+	y.want(y.submit(y.jointOf("d", "hot 3")))
+	y.want(y.submit(y.jointOf("e", "hot 1", "hot 2")), one("e"))
 }
 
 func TestAnItemIsHotFor64T(t *testing.T) {
@@ -192,6 +205,19 @@ func TestTheSecondConflictInARowHalvesTheHotItemsOfAFlight(t *testing.T) {
 	y.want(y.submit(y.jointOf("f", "cold")))
 	y.want(y.wake(), one("f")) // the others wait for longer, because another flight of hot items is under way
 	y.want(y.land(flights[0], planner.Done), []string{"c", "d", "e"})
+}
+
+func TestAFlightOfHotItemsThatIsSentOnceMoreKeepsNoOtherWaiting(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.conflictTwice("a", "b")
+
+	flights := y.wake()
+	y.want(flights, one("a"))
+
+	flights[0].MayRepeat = true
+	y.want(y.land(flights[0], planner.NotNow), one("b"))
 }
 
 func TestEachFlightOfHotItemsWithoutAConflictTakesOneMore(t *testing.T) {

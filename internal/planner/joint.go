@@ -74,11 +74,5 @@ func (p *Planner) again(now time.Time) *Flight {
 }
 
 func (f *Flight) isComplete() bool {
-	for _, w := range f.Writes {
-		if !f.Has(w) {
-			return false
-		}
-	}
-
-	return true
+	return !slices.ContainsFunc(f.Writes, func(w *Write) bool { return !f.Has(w) })
 }

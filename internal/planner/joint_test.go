@@ -126,6 +126,20 @@ func TestACommitDoesNotWaitForClaimsThatAreAnnounced(t *testing.T) {
 	y.want(y.submit(w), one("a"))
 }
 
+func TestACommitThatWaitsForMembersAtWorkDoesNotEndTheWaitOfClaims(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	w := y.jointOf("a")
+	w.Group.Members, w.Group.Expected = 2, 2
+	y.want(y.submit(w))
+	y.want(y.wakeAfter(200*time.Microsecond), one("a"))
+
+	claim := y.jointOf("b")
+	claim.Joint, claim.Group = nil, w.Group
+	y.want(y.submit(claim))
+}
+
 func TestTheLimitsOfATransaction(t *testing.T) {
 	t.Parallel()
 
@@ -140,7 +154,7 @@ func TestTheLimitsOfATransaction(t *testing.T) {
 		"4 MB":               {func(_ int, w *planner.Write) { w.Joint.Size = 1 << 20 }, []int{4, 4, 4, 4, 4, 4, 4, 2}},
 		"101 items":          {func(i int, w *planner.Write) { w.Joint.Items = many(9 + max(0, 1-i)) }, []int{9, 10, 10}},
 		"4 MB and a byte":    {func(i int, w *planner.Write) { w.Joint.Size = 1<<20 + max(0, 1-i) }, []int{3, 4, 4, 4, 4, 4, 4}},
-		"64 KB of results":   {func(_ int, w *planner.Write) { w.Joint.Value = 30 << 10 }, []int{2, 2, 2, 2, 2, 2, 2, 2}},
+		"64 KB of results":   {func(_ int, w *planner.Write) { w.Joint.Value = 32 << 10 }, []int{2, 2, 2, 2, 2, 2, 2, 2}},
 		"an item once":       {func(_ int, w *planner.Write) { w.Joint.Items = itemsOf("", one("same")) }, []int{1}},
 		"a record once":      {func(_ int, w *planner.Write) { w.Record = "same" }, []int{1}},
 		"a large one, alone": {func(_ int, w *planner.Write) { w.Joint.Value = 1 << 20 }, []int{1, 1, 1, 1, 1, 1, 1, 1}},
@@ -258,6 +272,96 @@ func TestAStatementDoesNotWaitForATransaction(t *testing.T) {
 	settled := y.jointOf("a") // the record is under way
 	settled.Joint = nil
 	y.want(y.submit(settled))
+
+	y.submit(y.jointOf("a"))
+
+	if y.ready.Wake.IsZero() {
+		t.Error("nothing wakes the planner for a statement and a transaction that wait")
+	}
+}
+
+func TestAnExtensionGivesWayToATransactionOfItsRecord(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	first := y.submit(y.jointOf("a"))
+
+	settles := y.jointOf("a")
+	extends := &planner.Write{Policy: settles.Policy, Record: "a", Group: settles.Group, IsExtend: true}
+	y.want(y.submit(extends))
+	y.want(y.submit(settles))
+
+	if next := y.land(first[0], planner.Done); len(next) != 1 || !next[0].Has(settles) {
+		t.Errorf("got %+v, want the write that settles", next)
+	}
+}
+
+// It keeps nobody waiting meanwhile.
+func TestATransactionThatIsSentOnceMoreWaitsForItsItems(t *testing.T) {
+	t.Parallel()
+
+	for _, isUnrecorded := range []bool{false, true} {
+		y := newYard(t)
+		w := y.jointOf("a", "x")
+		w.Joint.IsUnrecorded = isUnrecorded
+		f := y.submit(w)[0]
+		f.MayRepeat, f.Handle = true, "what was sent"
+		y.want(y.land(f, planner.NotNow))
+
+		other := y.submit(y.jointOf("b", "x"))
+		y.want(other, one("b"))
+		y.want(y.wake())
+
+		again := y.land(other[0], planner.Done)
+		y.want(again, one("a"))
+		y.want(y.submit(y.jointOf("c", "x")))
+		y.now = y.now.Add(20 * time.Millisecond) // longer than it would wait for company
+		y.want(y.depart())
+
+		if isSame := again[0].Handle != nil; isSame != isUnrecorded {
+			t.Errorf("it is sent as it was: %t, want %t", isSame, isUnrecorded)
+		}
+
+		if y.want(y.land(again[0], planner.Done), one("c")); !y.ready.Wake.IsZero() {
+			t.Errorf("it is sent again although it was answered:\n%s", y.planner.Text(y.now))
+		}
+	}
+}
+
+func TestATransactionIsNotSentOnceMoreAfterItsEnd(t *testing.T) {
+	t.Parallel()
+
+	for name, left := range map[string]time.Duration{"it lands with no time left": 6 * time.Millisecond, "its timer is late": time.Second} {
+		y := newYard(t)
+		w := y.jointOf("a")
+		w.End = y.now.Add(left)
+		f := y.submit(w)[0]
+		f.MayRepeat = true
+		y.want(y.land(f, planner.NotNow))
+
+		if left == time.Second {
+			y.now = w.End
+			y.want(y.depart())
+		}
+
+		if f.IsAwaited() || !y.ready.Wake.IsZero() {
+			t.Errorf("%s: it is sent once more:\n%s", name, y.planner.Text(y.now))
+		}
+	}
+}
+
+func TestWhoHasLeftIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	a, b := y.jointOf("a"), y.jointOf("b")
+	f := y.pair(a, b)
+	f.MayRepeat = true
+	y.planner.Withdraw(a)
+
+	if over := y.planner.Land(b.End, f, []planner.Answer{planner.NotNow, planner.NotNow}, 0.5); !slices.Equal(over, []*planner.Write{b}) {
+		t.Errorf("got %v, want the other one", over)
+	}
 }
 
 // adding returns a write of a record that adds to these items, under one condition.
@@ -309,6 +413,15 @@ func TestAnItemThatIsAddedToCountsOnce(t *testing.T) {
 	y.want(second, one("a", "b")) // nothing more fits
 	y.want(y.land(first[0], planner.Done))
 	y.want(y.land(second[0], planner.Done), one("c"))
+}
+
+func TestItemsWhoseKeysNobodyKnowsAreNotTheSame(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.want(y.submit(y.jointOf("a", "")), one("a"))
+	y.want(y.submit(y.jointOf("b", "")))
+	y.want(y.wakeAfter(5*time.Millisecond/3), one("b"))
 }
 
 func TestAnItemThatIsAddedToCanBeHot(t *testing.T) {
@@ -488,6 +601,19 @@ func TestATransactionThatIsSentOnceMoreProbesNoMore(t *testing.T) {
 	}
 }
 
+func TestATransactionDoesNotAskWhetherSharedStatementsAreStillDenied(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.planner.Deny(y.now)
+	y.now = y.now.Add(5*time.Minute + 1)
+	y.pair(y.jointOf("a"), y.jointOf("b"))
+
+	if !y.planner.Shares(y.now) {
+		t.Error("a statement does not ask, because a transaction does")
+	}
+}
+
 func TestStatementsAreNotReadFirst(t *testing.T) {
 	t.Parallel()
 
@@ -512,11 +638,12 @@ func TestAFlightGoesOnWithoutWhatItsReadHasAnswered(t *testing.T) {
 	y := newYard(t)
 	y.meet()
 
-	f := y.pair(y.adding("a", "x", "own"), y.adding("b", "x"))
+	a := y.adding("a", "x", "own")
+	f := y.pair(a, y.adding("b", "x"))
 	y.now = y.now.Add(3 * time.Millisecond)
 	y.planner.Read(y.now, f, []bool{true, false})
 
-	if len(f.Writes) != 1 || f.Writes[0].Record != "b" || !f.Born.Equal(y.now) || !f.IsShared() || !f.IsAwaited() {
+	if f.Has(a) || len(f.Writes) != 1 || f.Writes[0].Record != "b" || !f.Born.Equal(y.now) || !f.IsShared() || !f.IsAwaited() {
 		t.Errorf("got %+v", f)
 	}
 
@@ -526,6 +653,26 @@ func TestAFlightGoesOnWithoutWhatItsReadHasAnswered(t *testing.T) {
 	y.want(y.submit(y.adding("a", "own")))
 	y.want(y.wake(), one("a"))
 	y.want(y.land(f, planner.Done), one("c"))
+}
+
+// It has what it shares with a flight that left meanwhile no longer.
+func TestAFlightWhoseReadTookLongDoesNotFreeWhatALaterOneHas(t *testing.T) {
+	t.Parallel()
+
+	y := newYard(t)
+	y.meet()
+
+	f := y.pair(y.adding("a", "x"), y.adding("b", "x"))
+	y.want(y.submit(y.adding("c", "x")))
+	y.want(y.wakeAfter(20*time.Millisecond), one("c"))
+
+	y.planner.Read(y.now, f, []bool{false, false})
+	y.want(y.land(f, planner.Done))
+	y.want(y.submit(y.adding("d", "x")))
+
+	if at := y.ready.Wake.Sub(y.now); at != 15*time.Millisecond {
+		t.Errorf("the next look is after %v, want 15ms: then the later one has had 4 T", at)
+	}
 }
 
 func TestAFlightGoesOnWithoutAWriteWhoseCallerHasLeftDuringItsRead(t *testing.T) {

@@ -76,9 +76,9 @@ func (p *Planner) Submit(now time.Time, w *Write) *Flight {
 		w.lane, w.items = transactions, append(w.items, w.Joint.Items...)
 	}
 
-	isAlone, isGated := w.travelsAlone(p, now), p.gate.opens.After(now) && p.gate.isHot(now, w)
+	isAlone, isGated := w.travelsAlone(p, now), p.gate.opens.After(now)
 
-	if len(p.flights)+len(p.groups[w.lane]) == 0 && !isGated && !w.lingers() {
+	if len(p.flights)+len(p.groups[w.lane]) == 0 && !isGated && w.Group.lingerOf(w) == 0 {
 		return p.leave(now, w.alone(), !isAlone)
 	}
 
@@ -98,9 +98,6 @@ func (p *Planner) Shares(now time.Time) bool {
 
 // isOver reports whether no denial is remembered, or whether it may be asked now if it still holds.
 func (d *denial) isOver(now time.Time) bool { return !d.isProbing && now.After(d.until) }
-
-// lingers reports whether a write waits for others of its group.
-func (w *Write) lingers() bool { return !w.IsUrgent && !w.hasLeft && w.Group.lingerOf(w) > 0 }
 
 // lingerOf returns how long a write waits for others of the group.
 func (g *Group) lingerOf(w *Write) time.Duration {
@@ -140,16 +137,11 @@ func (p *Planner) Land(now time.Time, f *Flight, answers []Answer, lot float64) 
 		p.gate.land(now, f, p.times[transactions].t(), lot)
 	}
 
-	isAnswered := false
-
-	for i, w := range f.Writes {
-		isAnswered = isAnswered || w.flight == f && answers[i] == Done
-	}
-
+	isAnswered := slices.Contains(answers, Done)
 	p.takeOff(f)
 
-	for i, w := range f.Writes {
-		if w.flight == f && !p.landed(now, w, answers[i], isAnswered, lot) {
+	for i, answer := range answers {
+		if w := f.Writes[i]; w.flight == f && !p.landed(now, w, answer, isAnswered, lot) {
 			over = append(over, w)
 		}
 	}
@@ -220,9 +212,7 @@ func (p *Planner) hold(f *Flight) {
 
 	for _, w := range f.Writes {
 		for _, item := range w.items {
-			if item.Key != "" {
-				p.held[item.Key] = f
-			}
+			p.held[item.Key] = f
 		}
 	}
 }
@@ -275,7 +265,7 @@ func (p *Planner) landed(now time.Time, w *Write, answer Answer, isAnswered bool
 
 	if isAnswered { // DynamoDB has answered others, so this one has a problem with its own key
 		w.shared++
-		w.IsAlone = w.IsAlone || w.shared >= maxShared
+		w.IsAlone = w.shared >= maxShared
 	}
 
 	p.rest(now, w, lot)
@@ -332,15 +322,15 @@ func (f *Flight) Has(w *Write) bool { return w.flight == f }
 
 // repeatsAfter reports whether the flight is sent once more as it was.
 func (f *Flight) repeatsAfter(answers []Answer) bool {
-	if f.lane != transactions || len(f.Writes) == 0 {
+	if f.lane != transactions || len(f.Writes) == 0 || !f.isComplete() {
 		return false
 	}
 
 	if f.Writes[0].Joint.IsUnrecorded {
-		return f.Has(f.Writes[0]) && answers[0] != Done
+		return answers[0] != Done
 	}
 
-	return f.isComplete() && (f.IsInProgress || f.MayRepeat && f.repeats == 0)
+	return f.IsInProgress || f.MayRepeat && f.repeats == 0
 }
 
 // newFlight returns a flight of these writes. One that is alone has its own room, so that it costs no allocation.

@@ -27,7 +27,8 @@ func TestAloneAWriteLeavesAtOnce(t *testing.T) {
 		"also if another one pauses": `
 			a comes -> a
 			+1ms, a lands not-now ->
-			b comes -> b`,
+			b comes -> b
+			c comes -> next 2ms`,
 		"a write that travels alone leaves at once beside others": `
 			a comes -> a
 			b comes alone -> b
@@ -167,8 +168,13 @@ func TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly(t *testing.T) {
 		"a write waits for members whose earlier writes are answered": `
 			G joins, G joins, a comes in G ->
 			b comes in G -> a+b
-			a lands ->
+			a lands done refused -> over b
 			c comes in G -> next 200µs`,
+		"a write that is sent again does not wait for those that are announced, which are still waited for": `
+			a comes in G -> a
+			G expects 2, a lands at-once -> a
+			G arrives, b comes in G -> next 10ms
+			a lands at-once -> a`,
 		"one that comes unannounced is not counted as one that was announced later": `
 			G arrives, G expects 1, a comes in G -> next 10ms`,
 		"a write does not wait for members that wait themselves": `
@@ -504,7 +510,8 @@ func TestNoConflictWithOneself(t *testing.T) {
 			a lands -> b`,
 		"also if it travels alone": `
 			a comes of R -> a
-			b comes of R alone -> next 24ms
+			c comes alone -> c
+			c lands not-now, b comes of R alone -> next 24ms
 			a lands -> b`,
 		"also if the caller of the first one has left, because its request is under way": `
 			x comes -> x

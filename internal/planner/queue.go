@@ -1,6 +1,9 @@
 package planner
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // wait makes a write wait again that was under way, or paused.
 func (p *Planner) wait(now time.Time, w *Write) { p.queue(now, w, w.travelsAlone(p, now)) }
@@ -33,17 +36,8 @@ func (p *Planner) unqueue(w *Write) {
 
 // insert queues a write in the order of Submit: one that is sent again keeps its place.
 func (g *Group) insert(w *Write) {
-	list := g.waiting[w.lane]
-
-	at := len(list)
-	for at > 0 && list[at-1].number > w.number {
-		at--
-	}
-
-	list = append(list, nil)
-	copy(list[at+1:], list[at:])
-	list[at] = w
-	g.waiting[w.lane] = list
+	at, _ := slices.BinarySearchFunc(g.waiting[w.lane], w.number, func(other *Write, number int) int { return other.number - number })
+	g.waiting[w.lane] = slices.Insert(g.waiting[w.lane], at, w)
 }
 
 // takeTurns takes the writes that leave out of their groups, and lets the other groups have their turn.

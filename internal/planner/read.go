@@ -48,7 +48,7 @@ func (p *Planner) Read(now time.Time, f *Flight, isAnswered []bool) {
 
 	for _, w := range left { // it still has what several of its writes add to
 		for _, item := range w.items {
-			if item.Key != "" && p.held[item.Key] == nil {
+			if p.held[item.Key] == nil {
 				p.held[item.Key] = f
 			}
 		}

@@ -10,16 +10,12 @@ import (
 func (p *Planner) Text(now time.Time) string {
 	var b strings.Builder
 
-	fmt.Fprintf(&b, "T %v and %v", p.times[statements].t(), p.times[transactions].t())
+	fmt.Fprintf(&b, "T %v and %v, %d times read first", p.times[statements].t(), p.times[transactions].t(), p.reads)
 
 	for lane, d := range p.denied {
 		if !d.until.IsZero() {
 			fmt.Fprintf(&b, ", %s denied for %v, probing %v", [lanes]string{"shared requests", "reads"}[lane], d.until.Sub(now), d.isProbing)
 		}
-	}
-
-	if p.reads > 0 {
-		fmt.Fprintf(&b, ", %d times read first", p.reads)
 	}
 
 	p.gate.write(&b, now)
@@ -52,11 +48,7 @@ func (p *Planner) Text(now time.Time) string {
 
 // write writes a flight under way in a line.
 func (f *Flight) write(b *strings.Builder, now time.Time) {
-	fmt.Fprintf(b, "flight for %v, counted %v, probe %v", now.Sub(f.Born), f.isCounted, f.isProbe)
-
-	if f.repeats > 0 {
-		fmt.Fprintf(b, ", repeated %d times", f.repeats)
-	}
+	fmt.Fprintf(b, "flight for %v, counted %v, probe %v, repeated %d times", now.Sub(f.Born), f.isCounted, f.isProbe, f.repeats)
 
 	if !f.due.IsZero() {
 		fmt.Fprintf(b, ", sent once more in %v", f.due.Sub(now))
@@ -102,11 +94,6 @@ func (w *Write) text(now time.Time) string {
 		since = now.Sub(w.due)
 	}
 
-	text := fmt.Sprintf("(#%d of %s, %d tries, %d of them beside answered ones, %v, next pause %v, ends in %v, alone %v",
-		w.number, w.Record, w.tries, w.shared, since, w.pause, w.End.Sub(now), w.IsAlone)
-	if w.isSeen {
-		text += ", seen"
-	}
-
-	return text + ")"
+	return fmt.Sprintf("(#%d of %s, %d tries, %d of them beside answered ones, %v, next pause %v, ends in %v, alone %v, seen %v)",
+		w.number, w.Record, w.tries, w.shared, since, w.pause, w.End.Sub(now), w.IsAlone, w.isSeen)
 }

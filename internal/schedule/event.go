@@ -91,10 +91,7 @@ func (s *Schedule) Keyless(i int) {
 func (s *Schedule) Claimed(i int) { s.messages[i].state = ready }
 
 // Waits reports that another worker holds the key of a message, and that the message gives its place back until Again.
-func (s *Schedule) Waits(i int) {
-	s.leave(i)
-	s.messages[i].state = queued
-}
+func (s *Schedule) Waits(i int) { s.leave(i) }
 
 // Again reports that a message wants to be claimed once more.
 func (s *Schedule) Again(i int) { s.want(i) }
@@ -225,8 +222,7 @@ func (s *Schedule) follow(before, i int, isBlocked bool) {
 func (s *Schedule) enter(i int) {
 	m := &s.messages[i]
 	if m.state == keyless {
-		m.state = ended
-		s.actions = append(s.actions, Action{NoKey, i, 0})
+		s.actions = append(s.actions, Action{Kind: NoKey, Message: i})
 
 		return
 	}
@@ -236,10 +232,8 @@ func (s *Schedule) enter(i int) {
 
 	switch {
 	case isSettled:
-		m.state = ended
 		s.actions = append(s.actions, Action{Same, i, first})
 	case isUsed:
-		m.state = queued
 		s.active--
 		s.used[m.work.Key] = insert(others, i)
 	default:
@@ -325,7 +319,6 @@ func (s *Schedule) release(i int) {
 			continue
 		}
 
-		s.messages[other].state = ended
 		s.active++
 		s.actions = append(s.actions, Action{Same, other, i})
 	}

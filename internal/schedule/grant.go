@@ -21,7 +21,7 @@ type Time struct {
 
 // HasTime reports whether another handler may start, or its key be claimed.
 func (t Time) HasTime(now time.Time, longest time.Duration) bool {
-	return t.End.IsZero() || t.UntilLastStart(now, longest) >= 0 && now.Before(t.End)
+	return t.End.IsZero() || t.UntilLastStart(now, longest) >= 0
 }
 
 // UntilLastStart returns how much time is left until it is too late for a handler to start, in an invocation with a deadline. Without a
@@ -44,7 +44,7 @@ func (t Time) UntilLastStart(now time.Time, longest time.Duration) time.Duration
 // next event.
 func (s *Schedule) Actions(now time.Time) []Action {
 	wanted := len(s.waiting) > 0 || slices.ContainsFunc(s.admitted, s.isReady)
-	if wanted && !s.stopped && !s.HasTime(now, s.Longest) {
+	if wanted && !s.HasTime(now, s.Longest) {
 		s.Stop()
 	}
 
@@ -59,7 +59,7 @@ func (s *Schedule) Actions(now time.Time) []Action {
 
 	wasAtWork := s.isAtWork
 	if s.isAtWork = len(s.waiting)+len(s.admitted)+s.working > 0; s.Optimistic && wasAtWork && !s.isAtWork {
-		s.actions = append(s.actions, Action{Idle, -1, 0})
+		s.actions = append(s.actions, Action{Kind: Idle, Message: -1})
 	}
 
 	s.watch(now)
@@ -98,7 +98,7 @@ func (s *Schedule) Wake(now time.Time) (at time.Time) {
 		}
 	}
 
-	if s.Timeout > 0 && !s.late {
+	if s.Timeout > 0 {
 		if n := s.overdue(now); n < len(s.handlers) {
 			soonest(s.overdueAt(s.handlers[n]))
 		}
@@ -140,7 +140,7 @@ func (s *Schedule) startNext(now time.Time) bool {
 	s.messages[i].worker = true
 	s.working++
 	s.run(now, i)
-	s.actions = append(s.actions, Action{Start, i, 0})
+	s.actions = append(s.actions, Action{Kind: Start, Message: i})
 
 	return true
 }
@@ -177,13 +177,13 @@ func (s *Schedule) admit(now time.Time) {
 
 	s.unordered, s.orderedTo = false, time.Time{}
 
-	if n > 1 || s.active > 1 { // else no other write is waited for
+	if s.active > 1 { // else no other write is waited for
 		s.actions = append(s.actions, Action{Expect, -1, n})
 	}
 
 	for _, i := range s.waiting[:n] {
 		s.messages[i].state = claiming
-		s.actions = append(s.actions, Action{Claim, i, 0})
+		s.actions = append(s.actions, Action{Kind: Claim, Message: i})
 	}
 
 	s.admitted = append(s.admitted, s.waiting[:n]...)
@@ -219,13 +219,13 @@ func (s *Schedule) isClaiming(i int) bool { return s.messages[i].state == claimi
 
 // watch ends the batch where nothing but overdue handlers is at work, as rule 8 says.
 func (s *Schedule) watch(now time.Time) {
-	if s.Timeout == 0 || s.late {
+	if s.Timeout == 0 {
 		return
 	}
 
 	n := s.overdue(now)
 
-	if n >= s.Workers && !s.stopped {
+	if n >= s.Workers {
 		s.Stop()
 		s.refuse(now)
 	}

@@ -118,9 +118,8 @@ type state int
 
 const (
 	unknown  state = iota // its key is unknown
-	found                 // its key is known; it waits for an earlier message of its group
+	found                 // its key is known; it waits for an earlier message of its group, or while another message works on its key
 	keyless               // it has no key, and waits as well
-	queued                // another message works on its key
 	waits                 // for its claim
 	claiming              //
 	ready                 // waits for a worker

@@ -37,6 +37,7 @@ func TestAMessageIsClaimedStartedAndSettled(t *testing.T) {
 			again 0              =>
 			claimed 1            => start 1
 			ran 1                => expect 1, claim 0
+			claimed 0, stop      => stop, no time 0
 		`},
 	})
 }
@@ -57,6 +58,7 @@ func TestRule1Order(t *testing.T) {
 			found 0 a, found 3 d => expect 1, claim 0
 			settled 0            => expect 1, claim 3
 			failed 0             => blocked 1 as 0
+			failed 0, found 1 a  =>
 			settled 1            =>
 			failed 1             => blocked 2 as 1
 		`},
@@ -70,6 +72,13 @@ func TestRule1Order(t *testing.T) {
 			claimed 1                       =>
 			claimed 0                       => start 0
 			effect 0                        => start 1, expect 1, claim 2
+		`},
+		{"also where one of them is claimed again", schedule.Config{Messages: messages("- - -"), Workers: 3}, `
+			found 0 a, found 1 b, found 2 c => expect 3, claim 0, claim 1, claim 2
+			waits 0, claimed 1              => start 1
+			again 0                         =>
+			+150us                          => expect 1, claim 0
+			claimed 0, claimed 2            => start 0, start 2
 		`},
 	})
 }
@@ -90,7 +99,14 @@ func TestRule2OneKey(t *testing.T) {
 		{"three inputs under one key follow one after the other", schedule.Config{Messages: messages("- - -"), Workers: 3}, `
 			found 0 a:x, found 1 a:y, found 2 a:z => claim 0
 			settled 0                             => expect 1, claim 1
+			finished 0                            =>
+			+150us                                =>
 			settled 1                             => expect 1, claim 2
+		`},
+		{"another input whose key is found when the key is free is claimed at once", schedule.Config{Messages: messages("- -"), Workers: 1}, `
+			found 0 a:x => expect 1, claim 0
+			settled 0   =>
+			found 1 a:y => expect 1, claim 1
 		`},
 		{"also in another group, and also when its key is found late", schedule.Config{Messages: messages("g h"), Workers: 2}, `
 			found 0 a  => expect 1, claim 0
@@ -130,9 +146,11 @@ func TestRule3Workers(t *testing.T) {
 			ran 1                =>
 		`},
 		{"when nothing starts any more, as many hooks run as there are workers", schedule.Config{Messages: messages("! ! !"), Workers: 2}, `
-			stop                 => stop, no time 0, no time 1, no time 2
+			found 0 a            => start 0
+			ran 0, stop          => stop, no time 1, no time 2
 			hook 0               => start 0
 			hook 1               => start 1
+			hook 2, hooked 2     =>
 			hook 2               =>
 			hooked 0             => start 2
 		`},
@@ -169,6 +187,17 @@ func TestRule4ClaimsAhead(t *testing.T) {
 			claimed 0                                  => start 0
 			found 1 b, found 2 c, found 3 d, found 4 e => expect 2, claim 1, claim 2
 		`},
+		{"also beside a claim under way", schedule.Config{Messages: messages("- - - - -"), Workers: 2, Ahead: 3}, `
+			found 0 a                                  => expect 1, claim 0
+			found 1 b, found 2 c, found 3 d, found 4 e =>
+			+150us                                     => expect 3, claim 1, claim 2, claim 3
+		`},
+		{"but not if that claim gets the worker", schedule.Config{Messages: messages("- - - - -"), Workers: 1, Ahead: 3}, `
+			found 0 a, found 1 b, found 2 c, found 3 d, found 4 e => expect 3, claim 0, claim 1, claim 2
+			settled 0, settled 1                                  =>
+			+150us                                                =>
+			claimed 2                                             => start 2, expect 2, claim 3, claim 4
+		`},
 	})
 }
 
@@ -195,6 +224,24 @@ func TestRule5ClaimsTogether(t *testing.T) {
 			found 0 a, found 1 b, found 2 c, found 3 d => expect 2, claim 0, claim 1
 			settled 0                                  =>
 			+150us                                     => expect 1, claim 2
+			settled 2                                  =>
+		`},
+		{"the 0.15 ms begin when the claims are waited for, whatever else the time brings", schedule.Config{Messages: messages("! - -"), Workers: 1, Ahead: 2}, `
+			found 0 a            => start 0
+			effect 0             =>
+			found 1 b, found 2 c => expect 2, claim 1, claim 2
+			+100ms               => warn 0
+			claimed 2            =>
+			+150us               => start 2
+		`},
+		{"and nothing else ends them", schedule.Config{Messages: messages("! - -"), Workers: 1, Ahead: 2}, `
+			found 0 a            => start 0
+			effect 0             =>
+			found 1 b, found 2 c => expect 2, claim 1, claim 2
+			+99900us             =>
+			claimed 2            =>
+			+100us               => warn 0
+			+50us                => start 2
 		`},
 	})
 }
@@ -251,6 +298,13 @@ func TestRule6Time(t *testing.T) {
 			finished 1 =>
 			+0s        => no time 2
 			found 0 a  =>
+			rests      =>
+		`},
+		{"without a deadline, and without a time-out, there is time for all", schedule.Config{Messages: messages("! - !"), Workers: 2, Grace: time.Second}, `
+			found 0 a, found 2 c => start 0, start 2
+			rests                =>
+			effect 0             =>
+			+100ms               => warn 0
 		`},
 		{"when nothing starts any more, what waits has no time, and a claim under way has none later", schedule.Config{
 			Messages: messages("- - - g g"), Workers: 2,
@@ -270,8 +324,10 @@ func TestRule7Trouble(t *testing.T) {
 	run(t, []script{
 		{"the first effect in trouble occupies no worker, a second one does", schedule.Config{Messages: messages("! ! ! !"), Workers: 1}, `
 			found 0 a, found 1 b, found 2 c, found 3 d => start 0
+			+1s                                        =>
 			effect 0                                   => start 1
-			+100ms                                     => warn 0
+			+99ms                                      =>
+			+1ms                                       => warn 0
 			effect 1                                   => start 2
 			+100ms                                     =>
 			effect 2                                   =>
@@ -285,12 +341,13 @@ func TestRule7Trouble(t *testing.T) {
 			effect 1                        =>
 			settled 1                       => start 2
 		`},
-		{"a record that was sent after the refusal and is written ends it", schedule.Config{Messages: messages("! ! ! !"), Workers: 2}, `
-			found 0 a, found 1 b, found 2 c, found 3 d => start 0, start 1
-			effect 0                                   => start 2
-			refused 0                                  => warn 0
-			effect 1                                   =>
-			settled 1                                  => start 3
+		{"a record that was sent after the refusal and is written ends it", schedule.Config{Messages: messages("! ! ! ! !"), Workers: 2}, `
+			found 0 a, found 1 b, found 2 c, found 3 d, found 4 e => start 0, start 1
+			effect 0                                              => start 2
+			refused 0                                             => warn 0
+			effect 1                                              =>
+			settled 1                                             => start 3
+			effect 2                                              => start 4
 		`},
 		{"one that was sent before the refusal does not", schedule.Config{Messages: messages("! ! ! ! ! !"), Workers: 3}, `
 			found 0 a, found 1 b, found 2 c, found 3 d, found 4 e, found 5 f => start 0, start 1, start 2
@@ -302,13 +359,13 @@ func TestRule7Trouble(t *testing.T) {
 			effect 3  =>
 			settled 3 => start 5
 		`},
-		{"nor does one that is not written", schedule.Config{Messages: messages("! ! ! !"), Workers: 2}, `
-			found 0 a, found 1 b, found 2 c, found 3 d => start 0, start 1
-			effect 0                                   => start 2
-			refused 0                                  => warn 0
-			effect 1                                   =>
-			unwritten 0                                => start 3
-			effect 2                                   =>
+		{"nor does one that is not written", schedule.Config{Messages: messages("! ! ! ! !"), Workers: 2}, `
+			found 0 a, found 1 b, found 2 c, found 3 d, found 4 e => start 0, start 1
+			effect 0                                              => start 2
+			refused 0                                             => warn 0
+			effect 1                                              =>
+			unwritten 0                                           => start 3
+			effect 2                                              =>
 		`},
 		{"an answer that comes after its end is none", schedule.Config{Messages: messages("! !"), Workers: 1}, `
 			found 0 a => start 0
@@ -379,6 +436,12 @@ func TestRule8Overdue(t *testing.T) {
 			finished 2           =>
 			+4s                  => stop, are late
 		`},
+		{"one that ends as another one counts until it is finished", with("! ! !", overdue), `
+			found 0 a, found 1 a, found 2 b => start 0, start 2
+			settled 0, finished 0           => same 1 as 0
+			+4s                             =>
+			finished 1                      => stop, are late
+		`},
 		{"another message at work counts", with("! !", overdue), `
 			found 0 a, found 1 b => start 0, start 1
 			settled 1            =>
@@ -399,6 +462,7 @@ func TestRule8Overdue(t *testing.T) {
 			+60s                 =>
 			+1s                  => stop, are late, no time 1
 			+1s                  =>
+			rests                =>
 		`},
 		{"one handler of a whole batch", with("- -", schedule.Config{
 			Workers: 1, Whole: true, Grace: time.Second, Time: until(time.Minute, 3*time.Second),
@@ -407,7 +471,38 @@ func TestRule8Overdue(t *testing.T) {
 			call   =>
 			+3999ms =>
 			+1ms   => stop, are late
-			called =>
+			called, rests =>
+		`},
+		{"a handler of a whole batch that has returned is not overdue", with("- -", schedule.Config{
+			Workers: 1, Whole: true, Grace: time.Second, Time: until(time.Minute, 3*time.Second),
+		}), `
+			call          =>
+			called, rests =>
+			+10s          =>
+			hook 0        => start 0
+		`},
+	})
+}
+
+func TestIdle(t *testing.T) {
+	run(t, []script{
+		{"commits wait for others while a message waits for its claim, is claimed or works", schedule.Config{
+			Messages: messages("! -"), Workers: 1, Optimistic: true,
+		}, `
+			found 0 a, found 1 b => start 0
+			ran 0                => expect 1, claim 1
+			waits 1              => idle
+			again 1              => expect 1, claim 1
+			claimed 1            => start 1
+			effect 1             => idle
+			settled 1            =>
+		`},
+		{"a hook that runs when nothing starts any more has no worker", schedule.Config{Messages: messages("! !"), Workers: 2, Optimistic: true}, `
+			found 0 a, found 1 b => start 0, start 1
+			ran 0, stop          => stop
+			hook 0               => start 0
+			hooked 0             =>
+			ran 1                => idle
 		`},
 	})
 }
@@ -453,13 +548,14 @@ func TestRule9Stop(t *testing.T) {
 			ran 0, failed 0          => stop, blocked 1 as 0
 		`},
 		{"what has no time has none, whatever fails later", schedule.Config{
-			Messages: messages("- -"), Workers: 1, StopAtFailure: true, Time: until(time.Second, 0),
+			Messages: messages("- - -"), Workers: 1, Ahead: 2, StopAtFailure: true, Time: until(time.Second, 0),
 		}, `
-			found 0 a, found 1 b => expect 1, claim 0
-			claimed 0            => start 0
-			+600ms               =>
-			ran 0                => stop, no time 1
-			failed 0             =>
+			found 0 a, found 1 b, found 2 c => expect 2, claim 0, claim 1
+			claimed 0                       => start 0
+			+600ms                          =>
+			ran 0                           => stop, no time 2
+			failed 0                        =>
+			claimed 1                       => no time 1
 		`},
 	})
 }
@@ -468,6 +564,10 @@ func TestRuleEnvelopes(t *testing.T) {
 	run(t, []script{
 		{"what else stands in a message is claimed behind the batch", schedule.Config{Messages: messages("- -"), Workers: 4}, `
 			split 0 2 2 true, found 0 a, found 2 b, found 3 c, found 1 d => expect 4, claim 0, claim 1, claim 2, claim 3
+		`},
+		{"it has no time if its key is not found", schedule.Config{Messages: messages("-"), Workers: 4}, `
+			split 0 2 1 true, found 0 a => expect 1, claim 0
+			stop                        => stop, no time 1, no time 2
 		`},
 		{"in a group it stands before the next message", schedule.Config{Messages: messages("g g"), Workers: 4}, `
 			split 0 2 2 true, found 0 a, found 2 b, found 3 c, found 1 d => claim 0

@@ -17,7 +17,8 @@ import (
 //	found 0 a, found 1 b:x => expect 2, claim 0, claim 1
 //
 // "found 1 b:x" says that the key of message 1 is b, with the fingerprint x. "+150us" lets time pass. "ran 0" says that the handler of message
-// 0 returned without an effect that is not recorded, "effect 0" that it had one. "longest 1s" is how long an earlier handler took.
+// 0 returned without an effect that is not recorded, "effect 0" that it had one. "longest 1s" is how long an earlier handler took. "rests" demands
+// that the schedule is not to be called at a later time.
 type script struct {
 	name  string
 	batch schedule.Config
@@ -147,7 +148,7 @@ func (h *history) plain(name string, i int) {
 		"claimed": h.schedule.Claimed, "waits": h.schedule.Waits, "again": h.schedule.Again, "refused": h.schedule.Refused,
 		"hook": h.schedule.Hook, "hooked": h.schedule.Hooked,
 	}
-	whole := map[string]func(){"stop": h.schedule.Stop, "called": h.schedule.Called}
+	whole := map[string]func(){"stop": h.schedule.Stop, "called": h.schedule.Called, "rests": h.rests}
 
 	switch {
 	case events[name] != nil:
@@ -156,6 +157,14 @@ func (h *history) plain(name string, i int) {
 		whole[name]()
 	default:
 		h.Fatalf("there is no event %q", name)
+	}
+}
+
+func (h *history) rests() {
+	h.Helper()
+
+	if at := h.schedule.Wake(h.now); !at.IsZero() {
+		h.Errorf("it wants to be called in %v", at.Sub(h.now))
 	}
 }
 
@@ -170,7 +179,7 @@ func (h *history) duration(text string) time.Duration {
 	return d
 }
 
-// actions returns the actions as a text, without those that say that nothing is at work.
+// actions returns the actions as a text.
 func (h *history) actions() string {
 	var texts []string
 
@@ -182,12 +191,11 @@ func (h *history) actions() string {
 
 	for _, a := range h.schedule.Actions(h.now) {
 		switch a.Kind {
-		case schedule.Idle:
 		case schedule.Expect, schedule.Warn:
 			texts = append(texts, fmt.Sprintf("%s %d", a.Kind, a.Other))
 		case schedule.Same, schedule.Blocked:
 			texts = append(texts, fmt.Sprintf("%s %d as %d", a.Kind, a.Message, a.Other))
-		case schedule.Stop, schedule.Late:
+		case schedule.Stop, schedule.Late, schedule.Idle:
 			texts = append(texts, string(a.Kind))
 		default:
 			texts = append(texts, fmt.Sprintf("%s %d", a.Kind, a.Message))

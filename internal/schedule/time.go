@@ -50,7 +50,7 @@ func (s *Schedule) end() {
 
 	if !s.late {
 		s.late = true
-		s.actions = append(s.actions, Action{Late, -1, 0})
+		s.actions = append(s.actions, Action{Kind: Late, Message: -1})
 	}
 }
 
@@ -58,7 +58,7 @@ func (s *Schedule) end() {
 func (s *Schedule) Stop() {
 	if !s.stopped {
 		s.stopped = true
-		s.actions = append(s.actions, Action{Stop, -1, 0})
+		s.actions = append(s.actions, Action{Kind: Stop, Message: -1})
 	}
 }
 
@@ -70,7 +70,7 @@ func (s *Schedule) refuse(now time.Time) {
 		case m.hook:
 			if s.hooks < s.Workers {
 				s.run(now, i)
-				s.actions = append(s.actions, Action{Start, i, 0})
+				s.actions = append(s.actions, Action{Kind: Start, Message: i})
 			}
 		default:
 			s.leave(i)
@@ -87,7 +87,7 @@ func (s *Schedule) refusal(i int) Action {
 		return Action{Blocked, i, s.blocker}
 	}
 
-	return Action{NoTime, i, 0}
+	return Action{Kind: NoTime, Message: i}
 }
 
 // refuseSearch answers the messages whose keys are still unknown.

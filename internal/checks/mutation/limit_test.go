@@ -175,8 +175,8 @@ var limitMutants = []mutant{
 	{
 		why:  "messages go on being claimed although all workers are kept by handlers that ignore their Timeout",
 		file: "internal/schedule/grant.go",
-		old:  `n >= s.Workers && !s.stopped`,
-		new:  `n > s.Workers && !s.stopped`,
+		old:  `n >= s.Workers`,
+		new:  `n > s.Workers`,
 		pkg:  "lambdawrap", run: "TestWhenAllWorkersAreLateTheAnswerIsSentAndTheRestIsUnclaimed",
 	},
 	{

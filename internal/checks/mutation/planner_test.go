@@ -5,7 +5,7 @@ var plannerMutants = []mutant{
 	{
 		why:  "the first claim of a group leaves before those that are announced",
 		file: "internal/planner/planner.go",
-		old:  `&& !isGated && !w.lingers()`,
+		old:  `&& !isGated && w.Group.lingerOf(w) == 0`,
 		new:  `&& !isGated`,
 		pkg:  "internal/planner", run: "TestWhatAGroupAnnouncesDelaysItsOwnWritesOnly",
 	},
@@ -119,8 +119,8 @@ var plannerMutants = []mutant{
 	{
 		why:  "a write whose caller has left is sent again",
 		file: "internal/planner/planner.go",
-		old:  `if w.flight == f && !p.landed`,
-		new:  `if !p.landed`,
+		old:  `if w := f.Writes[i]; w.flight == f && !p.landed`,
+		new:  `if w := f.Writes[i]; !p.landed`,
 		pkg:  "internal/planner", run: "TestEnds",
 	},
 	{

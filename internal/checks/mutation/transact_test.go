@@ -61,15 +61,15 @@ var transactMutants = []mutant{
 	{
 		why:  "a transaction in progress gets another token",
 		file: "internal/planner/planner.go",
-		old:  `return f.isComplete() && (f.IsInProgress || `,
-		new:  `return f.isComplete() && (`,
+		old:  `return f.IsInProgress || f.MayRepeat`,
+		new:  `return f.MayRepeat`,
 		pkg:  "internal/engine", run: "TestATransactionInProgressIsAskedForUntilItEnds",
 	},
 	{
 		why:  "a transaction without an answer is sent as it was for ever",
 		file: "internal/planner/planner.go",
-		old:  `f.MayRepeat && f.repeats == 0)`,
-		new:  `f.MayRepeat)`,
+		old:  `f.MayRepeat && f.repeats == 0`,
+		new:  `f.MayRepeat`,
 		pkg:  "internal/engine", run: "TestATransactionIsSentOnceMoreAsItWas",
 	},
 	{
@@ -145,8 +145,8 @@ var transactMutants = []mutant{
 	{
 		why:  "writes of hot items do not wait for the gate",
 		file: "internal/planner/gate.go",
-		old:  `		if g.isHotItem(now, item.Key) {`,
-		new:  `		if false && g.isHotItem(now, item.Key) {`,
+		old:  `{ return g.isHotItem(now, item.Key) }`,
+		new:  `{ return false && g.isHotItem(now, item.Key) }`,
 		pkg:  "internal/planner", run: "TestAllWritesOfHotItemsStandBehindOneGate",
 	},
 	{
@@ -159,8 +159,8 @@ var transactMutants = []mutant{
 	{
 		why:  "the conflict of a write with four tries closes the gate for as long as any other one",
 		file: "internal/planner/gate.go",
-		old:  `if tries >= oldTries {`,
-		new:  `if false && tries >= oldTries {`,
+		old:  `; tries >= oldTries {`,
+		new:  `; false && tries >= oldTries {`,
 		pkg:  "internal/planner", run: "TestTheGateIsClosedShortlyForAnOldWriteAndThenLongerAndLonger",
 	},
 	{
