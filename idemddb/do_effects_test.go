@@ -7,12 +7,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // bothWays are Do with a claim and without one.
@@ -428,6 +430,66 @@ func TestWithoutARecordNoTryIsMadeWhenTheTokenMayBeForgotten(t *testing.T) {
 
 		if took := time.Since(begun); took > 10*time.Minute || took < 9*time.Minute {
 			f.Errorf("it was sent for %v, want nearly 10m", took)
+		}
+	})
+}
+
+// Without a record nothing but its token keeps a transaction from being written twice, and a token is of one composition. So a transaction is not
+// shared with that of a caller who gives up while it has no answer.
+func TestWithoutARecordATransactionIsNotShared(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "true")
+
+	bubble(t, nil, func(f *fixture) {
+		begun, isLost := time.Now(), map[string]bool{}
+
+		var mu sync.Mutex
+
+		f.db.Intercept(func(_ context.Context, r idemddbtest.Request) idemddbtest.Fault {
+			name := record.TextOf(r.Items[0].Key["pk"])
+			if name == "effect first" {
+				time.Sleep(time.Second)
+
+				return idemddbtest.None
+			}
+
+			mu.Lock()
+			defer mu.Unlock()
+
+			switch {
+			case !isLost[name]:
+				isLost[name] = true
+
+				return idemddbtest.LostReply
+			case time.Since(begun) < 3*time.Second:
+				return idemddbtest.LostRequest
+			default:
+				return idemddbtest.None
+			}
+		})
+
+		var all sync.WaitGroup
+
+		for _, name := range []string{"first", "hasty", "patient"} { // the other two come while the first one is under way
+			ctx := f.Context()
+			if name == "hasty" {
+				var cancel context.CancelFunc
+
+				ctx, cancel = context.WithTimeout(ctx, time.Second)
+				defer cancel()
+			}
+
+			all.Go(func() {
+				if _, err := f.store.Commit(ctx, name, nil, nil, items(counted(name))); (err != nil) != (name == "hasty") {
+					f.Errorf("%s: %v", name, err)
+				}
+			})
+			synctest.Wait()
+		}
+
+		all.Wait()
+
+		for _, name := range []string{"first", "hasty", "patient"} {
+			happened(f, f.db, name, 1)
 		}
 	})
 }
