@@ -184,11 +184,9 @@ var claimMutants = []mutant{
 	{
 		why:  "an UPDATE that does not return its old item is taken for a new key",
 		file: "internal/protocol/claim.go",
-		old: `case len(a.Item) == 0:
-		return Single, ClaimAnswer{}`,
-		new: `case len(a.Item) == 0:
-		return Done, ClaimAnswer{Verdict: Won, Held: try.ClaimedNew(try.Stamp), Lease: try.Stamp.Lease}`,
-		pkg: "idemddb", run: "TestATakeoverWithoutItsOldItemIsClaimedByASingleRequest",
+		old:  `if a.IsShared && try.IsNew {`,
+		new:  `if a.IsShared && (try.IsNew || len(a.Item) == 0) {`,
+		pkg:  "idemddb", run: "TestATakeoverWithoutItsOldItemIsClaimedByASingleRequest",
 	},
 	{
 		why:  "an unknown outcome of the write that ends a key is answered as ErrFailed, so that a message is dead-lettered without proof",
