@@ -24,6 +24,7 @@ func TestAMethodOfANilClaimPanicsWithTheReason(t *testing.T) {
 		"Attempt":       func() { c.Attempt() },
 		"Takeover":      func() { c.Takeover() },
 		"Held":          func() { c.Held() },
+		"TakenFrom":     func() { c.TakenFrom() },
 		"Deadline":      func() { c.Deadline() },
 		"Keep":          func() { c.Keep(t.Context()) },
 		"Complete":      func() { _ = c.Complete(t.Context(), nil) },
