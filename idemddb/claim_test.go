@@ -28,6 +28,8 @@ func TestAMethodOfANilClaimPanicsWithTheReason(t *testing.T) {
 		"Deadline":      func() { c.Deadline() },
 		"Keep":          func() { c.Keep(t.Context()) },
 		"Complete":      func() { _ = c.Complete(t.Context(), nil) },
+		"CompleteWith":  func() { _ = c.CompleteWith(t.Context(), nil, idemddb.Effects{}) },
+		"IsDone":        func() { c.IsDone(nil) },
 		"Release":       func() { _ = c.Release(t.Context(), nil) },
 		"ReleaseUnused": func() { _ = c.ReleaseUnused(t.Context()) },
 		"Fail":          func() { _ = c.Fail(t.Context(), nil) },
