@@ -98,8 +98,8 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 	}
 
 	switch within, _ := calls.Work.(*running); {
-	case within != nil && a.refuseNested(ctx, within):
-	case s.opts.Cache > 0 && a.cached():
+	case a.refuseNested(ctx, within):
+	case a.cached():
 	default:
 		if s.opts.Trace != nil {
 			a.askTrace(ctx)
@@ -121,7 +121,7 @@ func (s *Store) acquire(ctx context.Context, key string, opts *ClaimOptions) (cl
 // useRecord does what the record that answers asks for, if there is one: it sends the messages that were left in it, and reads its result,
 // unless the caller does not need it.
 func (a *acquisition) useRecord(ctx context.Context) {
-	if a.record != nil && a.unsentRecord != nil {
+	if a.unsentRecord != nil {
 		if err := a.store.sendLeft(ctx, a.group, a.key, a.Partition, a.unsentRecord); err != nil {
 			a.record, a.err = nil, err
 		}

@@ -90,8 +90,8 @@ func checkName(name string) error {
 }
 
 func checkNumber(v types.AttributeValue) error {
-	n, isNumber := v.(*types.AttributeValueMemberN)
-	if !isNumber || n == nil {
+	n, _ := v.(*types.AttributeValueMemberN)
+	if n == nil {
 		return errors.New("it must be a number")
 	}
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,7 +85,14 @@ func TestAdditionsToOneItemCountAsOne(t *testing.T) {
 	bubble(t, nil, func(f *fixture) {
 		var e idemddb.Effects
 		for i := range 198 {
-			e.Adds = append(e.Adds, plus(fmt.Sprint(i%99), "1"))
+			a := plus(fmt.Sprint(i%99), "1")
+			a.Unless = []string{"closed", "locked"}
+
+			if i >= 99 { // the order says nothing
+				slices.Reverse(a.Unless)
+			}
+
+			e.Adds = append(e.Adds, a)
 		}
 
 		_, err := f.store.Commit(f.Context(), "k", nil, nil, e)

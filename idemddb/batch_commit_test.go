@@ -179,6 +179,8 @@ func TestCommitsOfABatchShareTheRemovalOfTheirMessages(t *testing.T) {
 				f.Errorf("a record has its message still:%s", show(it))
 			}
 		}
+
+		f.isIdle()
 	})
 }
 
@@ -514,6 +516,22 @@ func TestALateTwinOfAGroupAfterARejectedRun(t *testing.T) {
 			happened(f, f.db, "2", 1)
 		})
 	}
+}
+
+func TestEachTryOfACommitInThePlaceOfAnExpiredRecordHasThePresentTime(t *testing.T) {
+	t.Parallel()
+	bubble(t, &idemddb.Options{Retention: time.Hour}, func(f *fixture) {
+		must(f, claim(f, f.store, "k").Complete(f.Context(), nil))
+		time.Sleep(2 * time.Hour) //nolint:forbidigo // this moves the bubble's clock
+		f.db.Intercept(faultUntil(5*time.Second, idemddbtest.None, idemddbtest.LostRequest))
+
+		_, err := f.store.Commit(f.Context(), "k", nil, nil, idemddb.Effects{})
+		must(f, err)
+
+		if done := time.UnixMilli(numberOf(f, f.record("k"), "done")); time.Since(done) > time.Second {
+			f.Errorf("completed at %v, now it is %v", done, time.Now())
+		}
+	})
 }
 
 // Deleted between the refusal and what follows from it.

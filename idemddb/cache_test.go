@@ -43,6 +43,10 @@ func TestWhatWasCompletedOrReplayedHereCostsNoRequest(t *testing.T) {
 		t.Errorf("got %q of %q", again.Result, again.Key)
 	}
 
+	if rec, err := s.Commit(t.Context(), "k", nil, make([]byte, 500<<10), idemddb.Effects{}); rec == nil || err != nil {
+		t.Errorf("a commit got record %v, error %v", rec, err)
+	}
+
 	requests("replays", 0)
 }
 

@@ -14,6 +14,8 @@ import (
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
+	"github.com/idemddb/go-idemddb/internal/planner"
+	"github.com/idemddb/go-idemddb/internal/protocol"
 )
 
 // A claim that trusted now + Lease instead would go on for 10 s after another worker may have the key.
@@ -294,4 +296,64 @@ func TestAClaimThatIsGivenUpDuringItsCallIsFailedAndNotFenced(t *testing.T) {
 
 		f.events.want(f, idemddb.KindRefused, idemddb.KindRefused)
 	})
+}
+
+// A foreign writer has left out the attribute that refuses the claim, or something between drops the record of the refusal.
+func TestAClaimWhoseRefusalHasNoReasonIsMadeFiveTimes(t *testing.T) {
+	t.Parallel()
+
+	const end = planner.FirstPause / 2
+
+	for name, c := range map[string]struct {
+		hidden   bool // the refusal does not show the record
+		context  func(context.Context) (context.Context, context.CancelFunc)
+		requests int
+		takes    time.Duration
+		want     error
+	}{
+		"the attempts are missing": {false, context.WithCancel, protocol.MaxTurns, (protocol.MaxTurns - 1) * planner.FirstPause, idemddb.ErrChanged},
+		"the record is not shown":  {true, context.WithCancel, protocol.MaxTurns, (protocol.MaxTurns - 1) * planner.FirstPause, idemddb.ErrChanged},
+		"the call is cancelled": {false, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(end, cancel)
+
+			return ctx, cancel
+		}, 1, end, context.Canceled},
+		"no time is left": {false, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, end)
+		}, 1, 0, idemddb.ErrChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &idemddb.Options{MaxAttempts: 3}, func(f *fixture) {
+				must(f, claim(f, f.store, "k").Release(f.Context(), nil))
+
+				it := f.record("k")
+				delete(it, "att")
+				put(f, f.db, it)
+				f.requests()
+
+				if c.hidden {
+					f.db.Intercept(always(idemddbtest.ConditionWithoutItem))
+				}
+
+				ctx, cancel := c.context(f.Context())
+				defer cancel()
+
+				f.takes(c.takes, func() {
+					got, _, err := f.store.Claim(ctx, "k", nil)
+					is(f, err, idemddb.ErrChanged)
+					is(f, err, c.want)
+
+					if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); got != nil || ok != c.hidden {
+						f.Errorf("got claim %v, error %v", got, err)
+					}
+				})
+
+				if n := len(f.requests()); n != c.requests {
+					f.Errorf("%d requests, want %d", n, c.requests)
+				}
+			})
+		})
+	}
 }

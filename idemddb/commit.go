@@ -79,7 +79,7 @@ func (c *committing) start(ctx context.Context, result []byte, omitted error, e 
 	s := c.store
 	c.effects, c.omitted = e, omitted
 
-	if c.known = !s.disabled && s.opts.Cache > 0 && c.cached(); c.known || s.disabled {
+	if c.known = c.cached(); c.known || s.disabled {
 		return
 	}
 

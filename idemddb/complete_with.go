@@ -142,7 +142,7 @@ func (c *Claim) refusedCommit(ctx context.Context, item item, done *record.Store
 		found = rec
 	}
 
-	if c.held.Matches(found) && found.State == record.Completed && found.Tx == done.Tx {
+	if c.held.Matches(found) && found.Tx == done.Tx {
 		return c.committed(ctx, found, omitted)
 	}
 

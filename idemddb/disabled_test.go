@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
@@ -63,6 +64,37 @@ func TestADisabledStoreSendsNothingAndLetsAllWorkRun(t *testing.T) {
 		if runs != 2 || len(db.Requests()) != 0 || len(kinds) != 1 || kinds[0] != idemddb.KindDisabled {
 			t.Errorf("%q: %d runs, %d requests, events %v", value, runs, len(db.Requests()), kinds)
 		}
+	}
+}
+
+// Its claim does not end: nobody takes it over. No key is in use, and none is read.
+func TestADisabledStoreCommitsWithinWorkWhoseLeaseIsOver(t *testing.T) {
+	t.Setenv("IDEMDDB_DISABLED", "1")
+
+	var events eventLog
+
+	now := time.Now()
+	s, db := newStore(t, &idemddb.Options{Observe: events.observe, Now: func() time.Time { return now }, Trace: func(context.Context) string {
+		t.Error("asked for the trace")
+
+		return ""
+	}})
+
+	_, err := s.Commit(t.Context(), "first", nil, nil, idemddb.Effects{})
+	must(t, err)
+	events.want(t, idemddb.KindDisabled)
+
+	c := claim(t, s, "")
+
+	work, stop := c.Keep(t.Context())
+	defer stop()
+
+	_, err = s.Commit(work, "", nil, nil, items(counted("a")))
+	must(t, err)
+	happened(t, db, "a", 1)
+
+	if now = now.Add(time.Hour); !c.Held() {
+		t.Error("the claim is not held any more")
 	}
 }
 

@@ -150,3 +150,27 @@ func TestAReleaseAfterAnOperatorsReleaseIsNoError(t *testing.T) {
 		}
 	})
 }
+
+// The record is as another settlement of the same claim has left it, so this one has not happened.
+func TestAClaimIsSettledOnce(t *testing.T) {
+	t.Parallel()
+
+	s, db := newStore(t, nil)
+
+	released := claim(t, s, "released")
+	must(t, released.Release(t.Context(), nil))
+	is(t, released.Fail(t.Context(), nil), idemddb.ErrFenced)
+
+	// A transaction with effects is not the completion that was applied without them, nor one with other effects.
+	completed := claim(t, s, "completed")
+	must(t, completed.Complete(t.Context(), nil))
+	is(t, completed.CompleteWith(t.Context(), nil, items(counted("a"))), idemddb.ErrFenced)
+	happened(t, db, "a", 0)
+
+	failed := claim(t, s, "failed")
+	must(t, failed.Fail(t.Context(), nil))
+
+	if cause := textOf(recordOf(db, "failed"), "err"); cause != "no cause given" {
+		t.Errorf("got cause %q", cause)
+	}
+}

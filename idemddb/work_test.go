@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/idemddb/go-idemddb/idemddb"
 	"github.com/idemddb/go-idemddb/idemddb/idemddbtest"
 )
@@ -44,9 +46,9 @@ func TestARefusedEffectOfAnAppliedTransactionIsNotDoneWhileItsMessagesAreUnsent(
 
 func TestUnsentMessagesAreOneEventOfAClaim(t *testing.T) {
 	t.Parallel()
-	bubble(t, &idemddb.Options{RedeliverUnsent: true}, func(f *fixture) {
+	bubble(t, &idemddb.Options{RedeliverUnsent: true, Codec: &vault{keys: []string{"a"}}}, func(f *fixture) {
 		message := idemddb.Effects{Messages: []idemddb.Message{{To: "bank", Body: "b"}}}
-		is(f, claim(f, f.store, "k").CompleteWith(f.Context(), nil, message), idemddb.ErrUnsent)
+		is(f, claim(f, f.store, "k").CompleteWith(f.Context(), []byte("not opened"), message), idemddb.ErrUnsent)
 
 		before := f.events.count(idemddb.KindUnsent)
 		_, record, err := f.store.Claim(f.Context(), "k", nil)
@@ -114,4 +116,44 @@ func TestDoOfFailedWorkReturnsTheValueOfAnotherWorkerThatCompletedTheKey(t *test
 			f.Errorf("got %q, want the other worker's value", value)
 		}
 	})
+}
+
+// What stands in the record says whether the work is done whose completion was refused.
+func TestWhatARefusedCompletionSaysOfItsWork(t *testing.T) {
+	t.Parallel()
+
+	complete := func(e idemddb.Effects) func(*fixture, *idemddb.Store) {
+		return func(f *fixture, other *idemddb.Store) {
+			must(f, claim(f, other, "k").CompleteWith(f.Context(), nil, e))
+		}
+	}
+
+	for name, c := range map[string]struct {
+		redelivers     bool
+		happens        func(f *fixture, other *idemddb.Store)
+		isUnsent, done bool
+	}{
+		"completed":                             {true, complete(idemddb.Effects{}), false, true},
+		"completed, with a message":             {true, complete(oneMessage), true, false},
+		"completed, with a message, by a sweep": {false, complete(oneMessage), false, true},
+		"gone":                                  {true, func(f *fixture, _ *idemddb.Store) { erase(f, f.db, "k") }, false, true},
+		"unreadable": {true, func(f *fixture, _ *idemddb.Store) {
+			f.edit("k", map[string]types.AttributeValue{"own": text("other"), "v": number(2)})
+		}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, &idemddb.Options{RedeliverUnsent: c.redelivers}, func(f *fixture) {
+				mine := claim(f, f.store, "k")
+				c.happens(f, ahead(f, f.db))
+
+				err := mine.Complete(f.Context(), nil)
+				is(f, err, idemddb.ErrFenced)
+
+				if isUnsent := errors.Is(err, idemddb.ErrUnsent); isUnsent != c.isUnsent || mine.IsDone(err) != c.done {
+					f.Errorf("unsent %t, done %t, want %t, %t", isUnsent, mine.IsDone(err), c.isUnsent, c.done)
+				}
+			})
+		})
+	}
 }

@@ -24,7 +24,7 @@ func adds(t *testing.T, n string, items ...string) protocol.Part {
 		}
 
 		part.Adds = append(part.Adds, protocol.Addition{
-			Table: "t", Item: item, As: "+", Index: i + 1, Values: map[string]*dbitem.Number{"n": number},
+			Table: "t", Item: item, As: "+", Index: 7 + i, Values: map[string]*dbitem.Number{"n": number},
 		})
 	}
 
@@ -147,17 +147,17 @@ func TestWhatACancelledTransactionSaysOfSums(t *testing.T) {
 		"an addition of one part is refused": {
 			[]string{none, none, none, none, none, failed},
 			protocol.Cancelled{Answer: protocol.Answer{Outcome: protocol.Unprocessed}, IsInnocent: true},
-			protocol.Cancelled{Answer: protocol.Answer{Outcome: protocol.EffectRefused, Refusal: &protocol.Refusal{Index: 2, Code: failed}}},
+			protocol.Cancelled{Answer: protocol.Answer{Outcome: protocol.EffectRefused, Refusal: &protocol.Refusal{Index: 7, Code: failed}}},
 		},
 		"another transaction holds a sum": {
 			[]string{none, none, none, none, conflict, none},
 			protocol.Cancelled{Answer: protocol.Answer{Outcome: protocol.Unprocessed}, IsConflict: true, Conflicts: []int{1}},
-			protocol.Cancelled{Answer: protocol.Answer{Outcome: protocol.Unprocessed}, IsConflict: true, Conflicts: []int{1}},
+			protocol.Cancelled{Answer: protocol.Answer{Outcome: protocol.Unprocessed}, IsConflict: true, Conflicts: []int{2}},
 		},
 		"another transaction holds the addition of one part": {
 			[]string{none, none, none, none, none, conflict},
 			protocol.Cancelled{Answer: protocol.Answer{Outcome: protocol.Unprocessed}, IsInnocent: true},
-			protocol.Cancelled{Answer: protocol.Answer{Outcome: protocol.Unprocessed}, IsConflict: true, Conflicts: []int{2}},
+			protocol.Cancelled{Answer: protocol.Answer{Outcome: protocol.Unprocessed}, IsConflict: true, Conflicts: []int{1}},
 		},
 		"a refused sum beside a conflict of one part": {
 			[]string{none, none, conflict, none, failed, none},
@@ -173,7 +173,7 @@ func TestWhatACancelledTransactionSaysOfSums(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			got, err := joined(t, adds(t, "1", "x"), adds(t, "2", "x", "y")).ReadCancelled(reasons(c.reasons...))
+			got, err := joined(t, adds(t, "1", "x"), adds(t, "2", "y", "x")).ReadCancelled(reasons(c.reasons...))
 			if err != nil {
 				t.Fatal(err)
 			}

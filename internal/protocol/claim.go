@@ -251,17 +251,14 @@ func (t *Table) ReadClaim(try Try, a Answer) (Step, ClaimAnswer) {
 // readWon reads the answer to a claim that was applied. A claim with a wrong fencing token could never be completed, so an answer from
 // which the token does not follow is not accepted.
 func (t *Table) readWon(try Try, a Answer) (Step, ClaimAnswer) {
-	switch {
-	case a.IsShared && try.IsNew:
+	if a.IsShared && try.IsNew {
 		return Done, ClaimAnswer{Verdict: Won, Held: try.ClaimedNew(try.Stamp), Lease: try.Stamp.Lease}
-	case len(a.Item) == 0:
-		return Single, ClaimAnswer{}
 	}
 
 	rec, err := record.Read(a.Item, t.TTLAttribute)
 
 	switch {
-	case err != nil && a.IsShared: // a statement returns the old item, which cannot be read; a single request returns the new one
+	case err != nil && a.IsShared: // a statement returns the old item, which is missing or cannot be read; a single request returns the new one
 		return Single, ClaimAnswer{}
 	case err != nil:
 		return Done, ClaimAnswer{Verdict: Unreadable, Err: err}

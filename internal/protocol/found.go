@@ -52,7 +52,7 @@ func (t *Table) judge(try Try, found *record.Stored) Verdict {
 
 func judgeOwn(tx string, found *record.Stored) Verdict {
 	switch {
-	case found.State == record.Completed && tx != "" && found.Tx == tx:
+	case tx != "" && found.Tx == tx: // only a completion writes it
 		return Committed
 	case found.State == record.Failed:
 		return Failed

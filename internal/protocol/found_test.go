@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/idemddb/go-idemddb/internal/protocol"
 	"github.com/idemddb/go-idemddb/internal/record"
@@ -52,6 +53,7 @@ func TestWhatARecordMeansForAClaim(t *testing.T) {
 		"an own claim past its end":                        {plain, stored(protocol.Item{"own": text("mine"), "exp": past}), protocol.Won},
 		"an own claim that was released":                   {plain, stored(protocol.Item{"own": text("mine"), "lease": number(0)}), protocol.Withdrawn},
 		"an own claim that was given back":                 {plain, stored(protocol.Item{"own": text("mine"), "lease": number(-1)}), protocol.Withdrawn},
+		"an own claim without a lease":                     {plain, stored(protocol.Item{"own": text("mine"), "lease": nil}), protocol.Withdrawn},
 		"an own claim that an operator has ended":          {plain, stored(protocol.Item{"own": text("mine"), "st": text(record.Failed)}), protocol.Failed},
 		"the own commit":                                   {plain, stored(protocol.Item{"own": text("mine"), "st": text(record.Completed), "tx": text("tx")}), protocol.Committed},
 		"an own claim that another call completed":         {plain, stored(protocol.Item{"own": text("mine"), "st": text(record.Completed), "tx": text("other")}), protocol.Withdrawn},
@@ -64,6 +66,7 @@ func TestWhatARecordMeansForAClaim(t *testing.T) {
 		"no lease, past its end":                           {plain, stored(protocol.Item{"lease": nil, "exp": past}), protocol.PastEnd},
 		"a completed record":                               {plain, stored(protocol.Item{"st": text(record.Completed)}), protocol.Completed},
 		"a completed record past its end":                  {plain, stored(protocol.Item{"st": text(record.Completed), "exp": past}), protocol.PastEnd},
+		"a completed record past its end, still leased":    {plain, stored(protocol.Item{"st": text(record.Completed), "lease": from(time.Minute), "exp": past}), protocol.PastEnd},
 		"a completed record of another input":              {plain, stored(protocol.Item{"st": text(record.Completed), "fp": text("1:other")}), protocol.Mismatch},
 		"a completed record of a newer fingerprint":        {plain, stored(protocol.Item{"st": text(record.Completed), "fp": text("2:other")}), protocol.Completed},
 		"another input past its end":                       {plain, stored(protocol.Item{"fp": text("1:other"), "exp": past}), protocol.PastEnd},
@@ -101,12 +104,15 @@ func TestWhatAnAnswerAsksForAndMeans(t *testing.T) {
 	takeover := protocol.Held{Partition: "n#k", Token: "mine", Fence: 7, Attempt: 2, Previous: now.Add(-time.Minute).UnixMilli()}
 	after := takeover
 	after.Fence++
+	fresh := after
+	fresh.Previous = 0
 
 	for name, c := range map[string]struct {
-		isNew  bool
-		answer protocol.Answer
-		step   protocol.Step
-		want   protocol.ClaimAnswer
+		isNew    bool
+		untraced bool
+		answer   protocol.Answer
+		step     protocol.Step
+		want     protocol.ClaimAnswer
 	}{
 		"a request of its own was applied": {
 			answer: protocol.Answer{Item: claimed},
@@ -115,6 +121,18 @@ func TestWhatAnAnswerAsksForAndMeans(t *testing.T) {
 		"a statement was applied, and returns the record before": {
 			answer: protocol.Answer{Item: found, IsShared: true},
 			want:   protocol.ClaimAnswer{Verdict: protocol.Won, Held: after, Lease: lease, TakenFrom: "earlier"},
+		},
+		"a statement was applied, and returns a key that was released": {
+			answer: protocol.Answer{Item: stored(protocol.Item{"lease": number(0), "trace": text("earlier")}), IsShared: true},
+			want:   protocol.ClaimAnswer{Verdict: protocol.Won, Held: fresh, Lease: lease},
+		},
+		"a statement was applied, and returns the traceparent of a table that kept them": {
+			untraced: true, answer: protocol.Answer{Item: found, IsShared: true},
+			want: protocol.ClaimAnswer{Verdict: protocol.Won, Held: after, Lease: lease},
+		},
+		"a request of its own was applied, and the record cannot be read": {
+			answer: protocol.Answer{Item: stored(protocol.Item{"own": nil})},
+			want:   protocol.ClaimAnswer{Verdict: protocol.Unreadable, Err: record.ErrCorrupt},
 		},
 		"an INSERT was applied": {
 			isNew: true, answer: protocol.Answer{IsShared: true},
@@ -133,6 +151,7 @@ func TestWhatAnAnswerAsksForAndMeans(t *testing.T) {
 			want:   protocol.ClaimAnswer{Verdict: protocol.Won, Held: takeover, Lease: lease, TakenFrom: "earlier"},
 		},
 		"no answer":                   {answer: protocol.Answer{Outcome: protocol.Unknown}, step: protocol.Again},
+		"an answer without content":   {answer: protocol.Answer{Outcome: protocol.Unknown, Item: protocol.Item{}}, step: protocol.Again},
 		"DynamoDB was too busy":       {answer: protocol.Answer{Outcome: protocol.Unprocessed}, step: protocol.Again},
 		"the request was not allowed": {answer: protocol.Answer{Outcome: protocol.Rejected}, step: protocol.Again},
 		"the request was not valid":   {answer: protocol.Answer{Outcome: protocol.Invalid}, step: protocol.Again},
@@ -140,7 +159,7 @@ func TestWhatAnAnswerAsksForAndMeans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			table := protocol.NewTable(protocol.Config{PartitionKey: "pk", TTLAttribute: "exp", ClockSkew: time.Second, IsTraced: true})
+			table := protocol.NewTable(protocol.Config{PartitionKey: "pk", TTLAttribute: "exp", ClockSkew: time.Second, IsTraced: !c.untraced})
 			step, got := table.ReadClaim(protocol.Try{
 				Claimant: &protocol.Claimant{Partition: "n#k", Token: "mine"}, Stamp: protocol.Stamp{Now: now, Lease: lease}, IsNew: c.isNew,
 			}, c.answer)
@@ -149,7 +168,7 @@ func TestWhatAnAnswerAsksForAndMeans(t *testing.T) {
 				t.Errorf("got step %d, want %d", step, c.step)
 			}
 
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateErrors()); diff != "" {
 				t.Errorf("meaning (-want +got):\n%s", diff)
 			}
 		})

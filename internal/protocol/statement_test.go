@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/idemddb/go-idemddb/internal/protocol"
+	"github.com/idemddb/go-idemddb/internal/record"
 )
 
 // Every statement that is sent, with its parameters, stands in the file: a change of an expression, or of its translation, is seen.
@@ -104,6 +105,27 @@ func TestTheStatementsOfATableAreTranslatedOnce(t *testing.T) {
 
 		if what != "" {
 			t.Errorf("%s: no table has the statement from its beginning", what)
+		}
+	}
+}
+
+// Writes that are rarely shared, and those of a table that shares none as a rule, are translated when they are sent.
+func TestAStatementIsTheSameWhenItIsTranslated(t *testing.T) {
+	t.Parallel()
+
+	c := protocol.Config{Table: "records", PartitionKey: "pk", TTLAttribute: "exp"}
+	shared := c
+	shared.IsShared = true
+
+	rec := &record.Stored{Token: new("other"), Fence: new(int64(7)), Lease: new(int64(1))}
+
+	for name, write := range map[string]protocol.Write{
+		"a release": protocol.NewTable(c).Release(&protocol.Held{}, nil),
+		"giving up": protocol.NewTable(c).GiveUp("p", rec, protocol.Stamp{}, "cause"),
+	} {
+		got, want := *protocol.NewTable(shared).Statement(write).Statement, *protocol.NewTable(c).Statement(write).Statement
+		if got != want || !strings.HasPrefix(got, "UPDATE ") {
+			t.Errorf("%s: got %q, translated %q", name, got, want)
 		}
 	}
 }

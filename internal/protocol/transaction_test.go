@@ -87,7 +87,11 @@ func TestEachPartHasItsOwnReasons(t *testing.T) {
 
 	got, err := joined(t, parts...).ReadCancelled(reasons("None", "None", "None", "ConditionalCheckFailed", "None", "ConditionalCheckFailed"))
 	if err != nil || !got[0].IsInnocent || got[1].Outcome != protocol.Refused || got[2].Refusal == nil || got[2].Refusal.Index != 1 {
-		t.Errorf("%+v, %v", got, err)
+		t.Fatalf("%+v, %v", got, err)
+	}
+
+	if want := "the transaction was cancelled: item 3: ConditionalCheckFailed, item 5: ConditionalCheckFailed"; got[0].Err.Error() != want {
+		t.Errorf("got %q, want %q", got[0].Err, want)
 	}
 }
 

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -37,7 +36,7 @@ func Statements(
 	out, err := api.BatchExecuteStatement(ctx, &dynamodb.BatchExecuteStatementInput{Statements: statements}, opts...)
 
 	switch {
-	case err != nil && isUnsupported(err):
+	case isUnsupported(err):
 		return Shared{Err: err, Denied: err}
 	case err != nil:
 		return Shared{Err: err}
@@ -60,12 +59,11 @@ func Statements(
 
 // isUnsupported reports whether BatchExecuteStatement is denied to the caller, or unknown to the backend.
 func isUnsupported(err error) bool {
-	api, ok := errors.AsType[smithy.APIError](err)
-	if !ok || IsTransient(err) {
+	if IsTransient(err) {
 		return false
 	}
 
-	switch api.ErrorCode() {
+	switch Code(err) {
 	case "AccessDeniedException", "AccessDenied", "UnknownOperationException", "UnknownOperation", "InvalidAction", "NotImplemented":
 		return true
 	default:
@@ -74,7 +72,7 @@ func isUnsupported(err error) bool {
 }
 
 // statementErrors maps the error codes of a statement to those of a request of its own. A refused INSERT and a refused UPDATE have
-// types instead. Any other code means a misconfigured table. The single request is then made, because its error is more specific.
+// outcomes instead. Any other code means a misconfigured table. The single request is then made, because its error is more specific.
 var statementErrors = map[types.BatchStatementErrorCodeEnum]string{
 	types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded: "ProvisionedThroughputExceededException",
 	types.BatchStatementErrorCodeEnumRequestLimitExceeded:          "RequestLimitExceeded",
@@ -95,9 +93,8 @@ func statementAnswer(r types.BatchStatementResponse) protocol.Answer {
 	switch r.Error.Code { //nolint:exhaustive // the other codes follow below
 	case types.BatchStatementErrorCodeEnumConditionalCheckFailed:
 		a.Outcome, a.Item = protocol.Refused, r.Error.Item
-		a.Err = &types.ConditionalCheckFailedException{Message: r.Error.Message, Item: r.Error.Item}
 	case types.BatchStatementErrorCodeEnumDuplicateItem:
-		a.Outcome, a.Err = protocol.Taken, &types.DuplicateItemException{Message: r.Error.Message}
+		a.Outcome = protocol.Taken
 	}
 
 	if code, ok := statementErrors[r.Error.Code]; ok {

@@ -58,6 +58,7 @@ func TestWhatDeniesSharedRequests(t *testing.T) {
 		"a server that failed, with its code": {fails(withStatus(503, coded("AccessDeniedException"))), false, true},
 		"another refusal":                     {fails(withStatus(400, coded("ResourceNotFoundException"))), false, true},
 		"another number of answers":           {statementErrors(""), false, true},
+		"neither an answer nor an error":      {fails(nil), false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -40,9 +40,9 @@ func Send(ctx context.Context, api Client, r protocol.Request, opts ...func(*dyn
 	return answer(nil, err)
 }
 
-// answer returns the answer to a request of one write.
+// answer returns the answer to a request of one write, of which an item or an error came.
 func answer(item protocol.Item, err error) protocol.Answer {
-	if err == nil && len(item) > 0 {
+	if len(item) > 0 {
 		return protocol.Answer{Item: item}
 	}
 

@@ -1,11 +1,14 @@
 package wire_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -20,6 +23,55 @@ func coded(code string) error { return &smithy.GenericAPIError{Code: code} }
 // withStatus returns the error of an answer with a status of HTTP.
 func withStatus(status int, err error) error {
 	return &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status}}, Err: err}
+}
+
+// client gives the same answer to a request of each kind.
+type client struct {
+	item protocol.Item // nil for no output at all
+	err  error
+}
+
+func (c client) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	if c.item == nil {
+		return nil, c.err
+	}
+
+	return &dynamodb.UpdateItemOutput{Attributes: c.item}, c.err
+}
+
+func (c client) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	if c.item == nil {
+		return nil, c.err
+	}
+
+	return &dynamodb.PutItemOutput{Attributes: c.item}, c.err
+}
+
+func TestWhatAnAnswerSaysOfItsRequest(t *testing.T) {
+	t.Parallel()
+
+	item, empty := protocol.Item{"pk": &types.AttributeValueMemberS{}}, protocol.Item{}
+	refused := &types.ConditionalCheckFailedException{Item: item}
+
+	for name, c := range map[string]struct {
+		api     client
+		outcome protocol.Outcome
+		hasItem bool
+		err     error
+	}{
+		"it was applied":                 {client{item, nil}, protocol.Applied, true, nil},
+		"an answer without attributes":   {client{empty, nil}, protocol.Unknown, false, protocol.ErrNoContent},
+		"neither an answer nor an error": {client{nil, nil}, protocol.Unknown, false, protocol.ErrNoContent},
+		"an answer and an error":         {client{item, io.EOF}, protocol.Unknown, false, io.EOF},
+		"it was refused":                 {client{nil, refused}, protocol.Refused, true, refused},
+	} {
+		for kind, r := range map[string]protocol.Request{"UpdateItem": {Update: &dynamodb.UpdateItemInput{}}, "PutItem": {Put: &dynamodb.PutItemInput{}}} {
+			got := wire.Send(t.Context(), c.api, r)
+			if got.Outcome != c.outcome || len(got.Item) > 0 != c.hasItem || !errors.Is(got.Err, c.err) {
+				t.Errorf("%s, %s: got %+v, want outcome %d, an item %t, error %v", kind, name, got, c.outcome, c.hasItem, c.err)
+			}
+		}
+	}
 }
 
 func TestWhatAnErrorSaysOfItsRequest(t *testing.T) {

@@ -64,8 +64,8 @@ var effectMutants = []mutant{
 	{
 		why:  "an own completion is recognised although another call of the claim wrote it",
 		file: "idemddb/complete_with.go",
-		old:  `found.State == record.Completed && found.Tx == done.Tx`,
-		new:  `found.State == record.Completed`,
+		old:  `found.Tx == done.Tx {`,
+		new:  `found.State == record.Completed {`,
 		pkg:  "internal/contract", run: "TestContractInMemory/.*/CompleteWith:_an_earlier_one",
 	},
 	{

@@ -12,7 +12,7 @@ var requestMutants = []mutant{
 	{
 		why:  "an answer to a completion without content is taken for success",
 		file: "internal/wire/wire.go",
-		old:  `if err == nil && len(item) > 0 {`,
+		old:  `if len(item) > 0 {`,
 		new:  `if err == nil {`,
 		pkg:  "idemddb", run: "TestACompletionThatWasNotAppliedIsNoSuccess",
 	},
